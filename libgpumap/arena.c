@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "arena.h"
+
+#include <stdio.h>
+
+enum { FIRST_BLOCK = 8192 };
+
+struct arena_block {
+	struct arena_block *next;
+	size_t size, used;
+	max_align_t data[];
+};
+
+void arena_free(struct arena *arena)
+{
+	while (arena->block) {
+		struct arena_block *block = arena->block;
+
+		arena->block = block->next;
+		free(block);
+	}
+}
+
+static struct arena_block *block_add(struct arena *arena, size_t need)
+{
+	size_t size = arena->block ? arena->block->size * 2 : FIRST_BLOCK;
+	struct arena_block *block;
+
+	if (size < need)
+		size = need;
+	block = malloc(sizeof(*block) + size);
+	if (!block)
+		return NULL;
+	block->size = size;
+	block->used = 0;
+	block->next = arena->block;
+	arena->block = block;
+	return block;
+}
+
+void *arena_alloc(struct arena *arena, size_t count, size_t size)
+{
+	const size_t align = _Alignof(max_align_t);
+	struct arena_block *block = arena->block;
+	size_t bytes;
+	void *p;
+
+	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 4)
+		goto fail;
+	bytes = (bytes + align - 1) / align * align;
+	if (!block || block->size - block->used < bytes)
+		block = block_add(arena, bytes);
+	if (!block)
+		goto fail;
+	p = (char *)block->data + block->used;
+	block->used += bytes;
+	return memset(p, 0, bytes);
+fail:
+	arena->failed = true;
+	return NULL;
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t length)
+{
+	char *copy = arena_alloc(arena, length + 1, 1);
+
+	if (copy)
+		memcpy(copy, text, length);
+	return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+char *arena_vprintf(struct arena *arena, const char *format, va_list args)
+{
+	va_list again;
+	char *text;
+	int length;
+
+	va_copy(again, args);
+	length = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (length < 0) {
+		arena->failed = true;
+		return NULL;
+	}
+	text = arena_alloc(arena, (size_t)length + 1, 1);
+	if (text)
+		vsnprintf(text, (size_t)length + 1, format, args);
+	return text;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = arena_vprintf(arena, format, args);
+	va_end(args);
+	return text;
+}

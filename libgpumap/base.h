@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GM_BASE_H
+#define GM_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+/* Marks a public function; everything else is hidden. */
+#define EXPORT __attribute__((visibility("default")))
+
+static inline bool streq(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+static inline bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static inline void free_charp(char **p)
+{
+	free(*p);
+}
+#define CLEANUP_FREE __attribute__((cleanup(free_charp)))
+
+#endif

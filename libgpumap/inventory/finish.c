@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Puts an inventory in order and checks what no reader can check alone. */
+#include "inventory/inventory.h"
+
+struct key {
+	gpumap_device *device;
+	const char *text;
+};
+
+static int by_index(const void *a, const void *b)
+{
+	const gpumap_device *x = a, *y = b;
+	unsigned i = (unsigned)x->index, j = (unsigned)y->index; /* -1 sorts last */
+
+	if (i == j) /* keep the order of arrival, which finish leaves in `physical` */
+		return (x->physical > y->physical) - (x->physical < y->physical);
+	return i < j ? -1 : 1;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct key *)a)->text, ((const struct key *)b)->text);
+}
+
+/* Fills keys with the GPUs that have this member, sorted by it; their number. */
+static size_t sorted_keys(gpumap_inventory *inventory, struct key *keys, size_t member)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < inventory->count; i++) {
+		gpumap_device *d = &inventory->gpus[i];
+		const char *text = *(char **)((char *)d + member);
+
+		if (text)
+			keys[n++] = (struct key){d, text};
+	}
+	qsort(keys, n, sizeof(*keys), by_text);
+	return n;
+}
+
+static int check_unique(gpumap_inventory *inventory, struct key *keys, size_t member,
+			const char *what, gpumap_report *report)
+{
+	size_t n = sorted_keys(inventory, keys, member);
+
+	for (size_t i = 1; i < n; i++)
+		if (streq(keys[i - 1].text, keys[i].text))
+			return report_fail(report, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY,
+					   ABOUT(.origin = inventory->origin,
+						 .fix = "record one machine at a time"),
+					   "two GPUs have the %s %s", what, keys[i].text);
+	return GPUMAP_OK;
+}
+
+/* nvidia-smi numbers by PCI address, so the rank among all addresses is the number. */
+static void number_by_pci(gpumap_inventory *inventory, struct key *keys)
+{
+	size_t n = sorted_keys(inventory, keys, offsetof(gpumap_device, pci));
+
+	for (size_t i = 0; i < inventory->count; i++)
+		inventory->gpus[i].physical = (int)i;
+	if (n != inventory->count)
+		return;
+	for (size_t i = 0; i < n; i++)
+		keys[i].device->physical = (int)i;
+}
+
+static void connect(gpumap_device *gpu, int physical)
+{
+	gpu->gpu = gpu;
+	gpu->physical = physical;
+	for (size_t i = 0; i < gpu->mig_count; i++) {
+		gpu->mig[i].gpu = gpu;
+		gpu->mig[i].physical = physical;
+		gpu->mig[i].mig_position = (int)i;
+	}
+}
+
+int inventory_finish(gpumap_inventory *inventory, gpumap_report *report)
+{
+	struct key *keys = malloc((inventory->count + 1) * sizeof(*keys));
+	bool indexed = true;
+	int r;
+
+	if (!keys)
+		return report_nomem(report);
+	for (size_t i = 0; i < inventory->count; i++)
+		inventory->gpus[i].physical = (int)i;
+	if (inventory->count)
+		qsort(inventory->gpus, inventory->count, sizeof(*inventory->gpus), by_index);
+	r = check_unique(inventory, keys, offsetof(gpumap_device, uuid), "UUID", report);
+	if (r == GPUMAP_OK)
+		r = check_unique(inventory, keys, offsetof(gpumap_device, pci), "PCI address",
+				 report);
+	for (size_t i = 0; r == GPUMAP_OK && i < inventory->count; i++) {
+		gpumap_device *d = &inventory->gpus[i];
+
+		indexed = indexed && d->index >= 0;
+		if (i && d->index >= 0 && d->index == d[-1].index)
+			r = report_fail(report, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY,
+					ABOUT(.origin = inventory->origin,
+					      .fix = "record one machine at a time"),
+					"two GPUs have the index %d", d->index);
+	}
+	number_by_pci(inventory, keys);
+	for (size_t i = 0; i < inventory->count; i++) {
+		gpumap_device *d = &inventory->gpus[i];
+
+		connect(d, indexed ? d->index : d->physical);
+	}
+	free(keys);
+	return r;
+}

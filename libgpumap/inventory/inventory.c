@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+#include "inventory/inventory.h"
+
+#include <stdio.h>
+
+enum { MAX_MIG = 64 };
+
+gpumap_inventory *inventory_new(const char *source, const char *origin)
+{
+	gpumap_inventory *inventory = calloc(1, sizeof(*inventory));
+
+	if (!inventory)
+		return NULL;
+	if (!member_set(&inventory->source, span_of(source)) ||
+	    (origin && !member_set(&inventory->origin, span_of(origin)))) {
+		gpumap_inventory_free(inventory);
+		return NULL;
+	}
+	return inventory;
+}
+
+static void device_clear(gpumap_device *device)
+{
+	for (size_t i = 0; i < device->mig_count; i++)
+		device_clear(&device->mig[i]);
+	free(device->mig);
+	free(device->uuid);
+	free(device->pci);
+	free(device->name);
+	free(device->numa);
+	free(device->cpus);
+	free(device->profile);
+	free(device->nvlink);
+}
+
+EXPORT void gpumap_inventory_free(gpumap_inventory *inventory)
+{
+	if (!inventory)
+		return;
+	for (size_t i = 0; i < inventory->count; i++)
+		device_clear(&inventory->gpus[i]);
+	free(inventory->gpus);
+	free(inventory->source);
+	free(inventory->origin);
+	free(inventory->driver);
+	free(inventory->host);
+	free(inventory->date);
+	free(inventory->order[0]);
+	free(inventory->order[1]);
+	free(inventory);
+}
+
+static gpumap_device unknown_device(void)
+{
+	return (gpumap_device){
+		.index = -1,
+		.physical = -1,
+		.mig_position = -1,
+		.memory = -1,
+		.minor = -1,
+		.mig_enabled = -1,
+		.nvlink_count = -1,
+		.gi = -1,
+		.ci = -1,
+	};
+}
+
+gpumap_device *inventory_add(gpumap_inventory *inventory)
+{
+	if (inventory->count >= GPUMAP_MAX_DEVICES)
+		return NULL;
+	if (inventory->count == inventory->room) {
+		size_t room = inventory->room ? inventory->room * 2 : 8;
+		gpumap_device *gpus = realloc(inventory->gpus, room * sizeof(*gpus));
+
+		if (!gpus)
+			return NULL;
+		inventory->gpus = gpus;
+		inventory->room = room;
+	}
+	inventory->gpus[inventory->count] = unknown_device();
+	return &inventory->gpus[inventory->count++];
+}
+
+gpumap_device *device_add_mig(gpumap_device *gpu)
+{
+	gpumap_device *mig;
+
+	if (gpu->mig_count >= MAX_MIG)
+		return NULL;
+	mig = realloc(gpu->mig, (gpu->mig_count + 1) * sizeof(*mig));
+	if (!mig)
+		return NULL;
+	gpu->mig = mig;
+	gpu->mig_enabled = 1;
+	mig[gpu->mig_count] = unknown_device();
+	return &mig[gpu->mig_count++];
+}
+
+gpumap_device *inventory_by_index(gpumap_inventory *inventory, int index)
+{
+	/* Sources list GPUs in order: look where it would be first. */
+	if (index >= 0 && (size_t)index < inventory->count &&
+	    inventory->gpus[index].index == index)
+		return &inventory->gpus[index];
+	for (size_t i = 0; i < inventory->count; i++)
+		if (inventory->gpus[i].index == index)
+			return &inventory->gpus[i];
+	return NULL;
+}
+
+gpumap_device *inventory_by_pci(gpumap_inventory *inventory, const char *pci)
+{
+	for (size_t i = 0; i < inventory->count; i++)
+		if (inventory->gpus[i].pci && streq(inventory->gpus[i].pci, pci))
+			return &inventory->gpus[i];
+	return NULL;
+}
+
+gpumap_device *inventory_by_uuid(gpumap_inventory *inventory, struct span uuid)
+{
+	for (size_t i = 0; i < inventory->count; i++)
+		if (inventory->gpus[i].uuid && span_is(uuid, inventory->gpus[i].uuid))
+			return &inventory->gpus[i];
+	return NULL;
+}
+
+bool member_set(char **member, struct span value)
+{
+	char *copy = malloc(value.length + 1);
+
+	if (!copy)
+		return false;
+	memcpy(copy, value.text, value.length);
+	copy[value.length] = '\0';
+	free(*member);
+	*member = copy;
+	return true;
+}
+
+static int compare_int(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t count)
+{
+	int *copy = malloc((count ? count : 1) * sizeof(*copy));
+	int kept = 0;
+
+	if (!copy)
+		return false;
+	if (count)
+		memcpy(copy, neighbours, count * sizeof(*copy));
+	qsort(copy, count, sizeof(*copy), compare_int);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || copy[kept - 1] != copy[i])
+			copy[kept++] = copy[i];
+	free(device->nvlink);
+	device->nvlink = copy;
+	device->nvlink_count = kept;
+	return true;
+}
+
+bool same_model(const gpumap_device *a, const gpumap_device *b)
+{
+	int64_t more, less;
+
+	if (!a->name || !b->name)
+		return !a->name && !b->name;
+	if (!streq(a->name, b->name))
+		return false;
+	if (a->memory < 0 || b->memory < 0)
+		return true;
+	/* Some names cover cards of two sizes; ECC and reserved pages make small differences. */
+	more = a->memory > b->memory ? a->memory : b->memory;
+	less = a->memory > b->memory ? b->memory : a->memory;
+	return more - less <= more / 10;
+}
+
+bool is_full_uuid(struct span s, const char *prefix)
+{
+	size_t skip = strlen(prefix);
+
+	if (!span_starts(s, prefix) || s.length != skip + 36)
+		return false;
+	for (size_t i = 0; i < 36; i++) {
+		char c = s.text[skip + i];
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? c != '-' : !is_hex(c))
+			return false;
+	}
+	return true;
+}
+
+EXPORT size_t gpumap_inventory_count(const gpumap_inventory *inventory)
+{
+	return inventory ? inventory->count : 0;
+}
+
+EXPORT const gpumap_device *gpumap_inventory_get(const gpumap_inventory *inventory, size_t i)
+{
+	return inventory && i < inventory->count ? &inventory->gpus[i] : NULL;
+}
+
+EXPORT const char *gpumap_inventory_str(const gpumap_inventory *inventory,
+					enum gpumap_inventory_attr attr)
+{
+	if (!inventory)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_INVENTORY_SOURCE:
+		return inventory->source;
+	case GPUMAP_INVENTORY_ORIGIN:
+		return inventory->origin;
+	case GPUMAP_INVENTORY_DRIVER:
+		return inventory->driver;
+	case GPUMAP_INVENTORY_HOST:
+		return inventory->host;
+	case GPUMAP_INVENTORY_DATE:
+		return inventory->date;
+	default:
+		return NULL;
+	}
+}
+
+EXPORT int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
+				    enum gpumap_inventory_attr attr)
+{
+	if (!inventory)
+		return -1;
+	switch (attr) {
+	case GPUMAP_INVENTORY_ASSUMED:
+		return inventory->assumed;
+	case GPUMAP_INVENTORY_PARTIAL:
+		return inventory->partial;
+	default:
+		return -1;
+	}
+}
+
+EXPORT const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_attr attr)
+{
+	if (!device)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_DEVICE_UUID:
+		return device->uuid;
+	case GPUMAP_DEVICE_PCI:
+		return device->gpu->pci;
+	case GPUMAP_DEVICE_NAME:
+		return device->gpu->name;
+	case GPUMAP_DEVICE_NUMA:
+		return device->gpu->numa;
+	case GPUMAP_DEVICE_CPUS:
+		return device->gpu->cpus;
+	case GPUMAP_DEVICE_MIG_PROFILE:
+		return device->profile;
+	default:
+		return NULL;
+	}
+}
+
+EXPORT int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_attr attr)
+{
+	if (!device)
+		return -1;
+	switch (attr) {
+	case GPUMAP_DEVICE_INDEX:
+		return device->gpu->index;
+	case GPUMAP_DEVICE_MEMORY:
+		return device->memory;
+	case GPUMAP_DEVICE_MINOR:
+		return device->gpu->minor;
+	case GPUMAP_DEVICE_MIG_ENABLED:
+		return device->gpu->mig_enabled;
+	case GPUMAP_DEVICE_MIG_GI:
+		return device->gi;
+	case GPUMAP_DEVICE_MIG_CI:
+		return device->ci;
+	default:
+		return -1;
+	}
+}
+
+EXPORT size_t gpumap_device_mig_count(const gpumap_device *device)
+{
+	return device ? device->mig_count : 0;
+}
+
+EXPORT const gpumap_device *gpumap_device_mig(const gpumap_device *device, size_t i)
+{
+	return device && i < device->mig_count ? &device->mig[i] : NULL;
+}
+
+EXPORT int gpumap_device_nvlink_count(const gpumap_device *device)
+{
+	return device ? device->nvlink_count : -1;
+}
+
+EXPORT int gpumap_device_nvlink(const gpumap_device *device, size_t i)
+{
+	if (!device || device->nvlink_count < 0 || i >= (size_t)device->nvlink_count)
+		return -1;
+	return device->nvlink[i];
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every reader of inventories builds, and what they share.
+ * A reader fills an inventory with inventory_add, then inventory_finish puts the
+ * GPUs in order and checks them; after that it is immutable.
+ */
+#ifndef GM_INVENTORY_H
+#define GM_INVENTORY_H
+
+#include "gpumap.h"
+
+#include "base.h"
+#include "report.h"
+#include "text.h"
+
+struct gpumap_device {
+	const gpumap_device *gpu; /* a MIG instance's GPU, itself for a GPU; set by finish */
+	int index;                /* as the source printed it, -1: not printed */
+	int physical;             /* nvidia-smi's number: index, else by PCI order; set by finish */
+	int mig_position;         /* among its GPU's instances; -1 for a GPU; set by finish */
+	char *uuid, *pci, *name, *numa, *cpus; /* NULL: not known */
+	int64_t memory;                        /* bytes, -1: not known */
+	int minor;
+	int mig_enabled; /* -1 not known, 0, 1 */
+	int *nvlink;     /* indices, ascending */
+	int nvlink_count; /* -1: the source does not tell */
+	gpumap_device *mig;
+	size_t mig_count;
+	char *profile; /* of a MIG instance */
+	int gi, ci;
+};
+
+struct gpumap_inventory {
+	gpumap_device *gpus;
+	size_t count, room;
+	char *source, *origin, *driver, *host, *date;
+	bool assumed, partial;
+	bool unlisted; /* assumed devices are found by index, not by position */
+	int *order[2]; /* measured: positions by CUDA number, enum gpumap_order; NULL: not measured */
+};
+
+/* An empty inventory. NULL without memory. */
+gpumap_inventory *inventory_new(const char *source, const char *origin);
+
+/* A new GPU of which nothing is known yet. NULL: no memory or GPUMAP_MAX_DEVICES reached. */
+gpumap_device *inventory_add(gpumap_inventory *inventory);
+/* A new MIG instance of `gpu`. NULL: no memory, or more than 64. */
+gpumap_device *device_add_mig(gpumap_device *gpu);
+
+/* The GPU with this index, PCI address or UUID; NULL: none so far. */
+gpumap_device *inventory_by_index(gpumap_inventory *inventory, int index);
+gpumap_device *inventory_by_pci(gpumap_inventory *inventory, const char *pci);
+gpumap_device *inventory_by_uuid(gpumap_inventory *inventory, struct span uuid);
+
+/* Replaces a string member by a copy; false without memory, the member is then unchanged. */
+bool member_set(char **member, struct span value) MUST_CHECK;
+/* Replaces the NVLink neighbours by a copy (sorted, without repeats); false without memory. */
+bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t count) MUST_CHECK;
+
+/* Puts GPUs in order of index (those without after, in order of arrival), MIG
+ * instances in order of arrival, and sets gpu, physical and mig_position.
+ * Two GPUs with one index, UUID or PCI address are an error. */
+int inventory_finish(gpumap_inventory *inventory, gpumap_report *report) MUST_CHECK;
+
+/* Whether a and b are one model, as far as the source tells (rule N4). */
+bool same_model(const gpumap_device *a, const gpumap_device *b);
+
+/* "GPU-" and 8-4-4-4-12 hexadecimal digits; also of "MIG-". */
+bool is_full_uuid(struct span s, const char *prefix);
+
+/* Readers, each in a file of its own. `text` is not NUL-terminated. */
+bool snapshot_recognise(struct span text);
+int snapshot_parse(gpumap_inventory **ret, struct span text, const char *origin,
+		   gpumap_report *report);
+int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,
+		   gpumap_report *report);
+int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *report);
+/* GPUMAP_ENODRIVER: libnvidia-ml.so.1 is missing or does not answer. */
+int nvml_probe(gpumap_inventory **ret, gpumap_report *report);
+/* `root` "" is this machine; tests give the folder of a recorded one. */
+int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report);
+/* Measures both orders through the helper program and stores them (rule N6). */
+int driver_order(gpumap_inventory *inventory, const char *helper, gpumap_report *report);
+
+#endif

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# All objects are compiled once, into a convenience library that the command line
+# and the unit tests link; libgpumap.so is the same objects behind a version script.
+noinst_LTLIBRARIES += libgpumap-core.la
+libgpumap_core_la_SOURCES = \
+	libgpumap/arena.c libgpumap/arena.h \
+	libgpumap/base.h \
+	libgpumap/findings.def \
+	libgpumap/gpumap.h \
+	libgpumap/inventory/assumed.c \
+	libgpumap/inventory/finish.c \
+	libgpumap/inventory/inventory.c libgpumap/inventory/inventory.h \
+	libgpumap/inventory/read.c \
+	libgpumap/report.c libgpumap/report.h \
+	libgpumap/strbuf.c libgpumap/strbuf.h \
+	libgpumap/suggest.c libgpumap/suggest.h \
+	libgpumap/text.c libgpumap/text.h \
+	libgpumap/version.c
+libgpumap_core_la_LIBADD = $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)
+
+# libtool's three numbers, CURRENT:REVISION:AGE. At a release: code changed, add 1
+# to REVISION; interface changed at all, add 1 to CURRENT and set REVISION to 0;
+# interface only grew, add 1 to AGE; anything removed or changed, set AGE to 0.
+lib_LTLIBRARIES += libgpumap/libgpumap.la
+libgpumap_libgpumap_la_SOURCES =
+libgpumap_libgpumap_la_LIBADD = libgpumap-core.la
+libgpumap_libgpumap_la_LDFLAGS = -version-info 0:0:0 -no-undefined \
+	-Wl,--version-script=$(top_srcdir)/libgpumap/libgpumap.map
+EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
+EXTRA_DIST += libgpumap/libgpumap.map
+
+include_HEADERS = libgpumap/gpumap.h
+pkgconfig_DATA = libgpumap/libgpumap.pc

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include <stdio.h>
+
+#include "strbuf.h"
+
+struct gpumap_finding {
+	enum finding_id id;
+	char *rule, *text, *fix, *origin;
+	int line, column;
+};
+
+struct gpumap_report {
+	gpumap_finding **findings;
+	size_t count, room;
+	bool nomem;
+};
+
+static const struct {
+	const char *id, *meaning;
+	enum gpumap_severity severity;
+} findings[] = {
+#define FINDING(id, name, severity, meaning) {id, meaning, GPUMAP_##severity},
+#include "findings.def"
+#undef FINDING
+};
+
+EXPORT int gpumap_report_new(gpumap_report **ret)
+{
+	gpumap_report *report = calloc(1, sizeof(*report));
+
+	if (!report)
+		return GPUMAP_ENOMEM;
+	*ret = report;
+	return GPUMAP_OK;
+}
+
+static void finding_free(gpumap_finding *finding)
+{
+	if (!finding)
+		return;
+	free(finding->rule);
+	free(finding->text);
+	free(finding->fix);
+	free(finding->origin);
+	free(finding);
+}
+
+EXPORT void gpumap_report_free(gpumap_report *report)
+{
+	if (!report)
+		return;
+	for (size_t i = 0; i < report->count; i++)
+		finding_free(report->findings[i]);
+	free(report->findings);
+	free(report);
+}
+
+EXPORT size_t gpumap_report_count(const gpumap_report *report)
+{
+	return report ? report->count + report->nomem : 0;
+}
+
+EXPORT const gpumap_finding *gpumap_report_get(const gpumap_report *report, size_t i)
+{
+	static const gpumap_finding nomem = {.id = FINDING_NOMEM};
+
+	if (!report || i >= gpumap_report_count(report))
+		return NULL;
+	return i < report->count ? report->findings[i] : &nomem;
+}
+
+EXPORT int gpumap_report_worst(const gpumap_report *report)
+{
+	int worst = -1;
+
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		if ((int)findings[f->id].severity > worst)
+			worst = (int)findings[f->id].severity;
+	}
+	return worst;
+}
+
+EXPORT const char *gpumap_finding_str(const gpumap_finding *finding, enum gpumap_finding_attr attr)
+{
+	if (!finding)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_FINDING_ID:
+		return findings[finding->id].id;
+	case GPUMAP_FINDING_RULE:
+		return finding->rule;
+	case GPUMAP_FINDING_TEXT:
+		return finding->text ? finding->text : findings[finding->id].meaning;
+	case GPUMAP_FINDING_FIX:
+		return finding->fix;
+	case GPUMAP_FINDING_ORIGIN:
+		return finding->origin;
+	default:
+		return NULL;
+	}
+}
+
+EXPORT int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_finding_attr attr)
+{
+	if (!finding)
+		return -1;
+	switch (attr) {
+	case GPUMAP_FINDING_SEVERITY:
+		return findings[finding->id].severity;
+	case GPUMAP_FINDING_LINE:
+		return finding->line ? finding->line : -1;
+	case GPUMAP_FINDING_COLUMN:
+		return finding->column ? finding->column : -1;
+	default:
+		return -1;
+	}
+}
+
+/* A copy with control characters escaped; NULL stays NULL. */
+static char *copy_escaped(const char *text, bool *failed)
+{
+	struct strbuf buf = {0};
+	char *copy;
+
+	if (!text)
+		return NULL;
+	for (size_t left = strlen(text); left;) {
+		size_t n = left < 128 ? left : 128;
+
+		while (n < left && n > 124 && ((unsigned char)text[n] & 0xc0) == 0x80)
+			n--;
+		escape_to(&buf, text, n);
+		text += n;
+		left -= n;
+	}
+	copy = strbuf_take(&buf);
+	if (!copy)
+		*failed = true;
+	return copy;
+}
+
+static bool append(gpumap_report *report, gpumap_finding *finding)
+{
+	if (report->count == report->room) {
+		size_t room = report->room ? report->room * 2 : 4;
+		gpumap_finding **grown = realloc(report->findings, room * sizeof(*grown));
+
+		if (!grown)
+			return false;
+		report->findings = grown;
+		report->room = room;
+	}
+	report->findings[report->count++] = finding;
+	return true;
+}
+
+static void add(gpumap_report *report, enum finding_id id, const struct about *about,
+		const char *format, va_list args)
+{
+	const struct about nothing = {0};
+	struct strbuf text = {0};
+	gpumap_finding *finding;
+	bool failed = false;
+
+	if (!report)
+		return;
+	if (!about)
+		about = &nothing;
+	strbuf_vprintf(&text, format, args);
+	finding = calloc(1, sizeof(*finding));
+	if (text.failed || !finding)
+		goto nomem;
+	finding->id = id;
+	finding->line = about->line;
+	finding->column = about->column;
+	finding->rule = copy_escaped(about->rule, &failed);
+	finding->fix = copy_escaped(about->fix, &failed);
+	finding->origin = copy_escaped(about->origin, &failed);
+	finding->text = copy_escaped(text.text ? text.text : "", &failed);
+	if (failed || !append(report, finding))
+		goto nomem;
+	strbuf_free(&text);
+	return;
+nomem:
+	strbuf_free(&text);
+	finding_free(finding);
+	report->nomem = true;
+}
+
+void report_add(gpumap_report *report, enum finding_id id, const struct about *about,
+		const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(report, id, about, format, args);
+	va_end(args);
+}
+
+int report_fail(gpumap_report *report, int code, enum finding_id id, const struct about *about,
+		const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(report, id, about, format, args);
+	va_end(args);
+	return code;
+}
+
+int report_nomem(gpumap_report *report)
+{
+	if (report)
+		report->nomem = true;
+	return GPUMAP_ENOMEM;
+}
+
+const char *quote(struct quoted *ret, struct span s)
+{
+	struct strbuf buf = {0};
+
+	escape_to(&buf, s.text ? s.text : "", s.text ? s.length : 0);
+	snprintf(ret->text, sizeof(ret->text), "%s", buf.text ? buf.text : "");
+	strbuf_free(&buf);
+	return ret->text;
+}
+
+const char *finding_meaning(size_t i, const char **id, enum gpumap_severity *severity)
+{
+	if (i >= ARRAY_SIZE(findings))
+		return NULL;
+	*id = findings[i].id;
+	*severity = findings[i].severity;
+	return findings[i].meaning;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GM_REPORT_H
+#define GM_REPORT_H
+
+#include "gpumap.h"
+
+#include "base.h"
+#include "text.h"
+
+enum finding_id {
+#define FINDING(id, name, severity, meaning) FINDING_##name,
+#include "findings.def"
+#undef FINDING
+	FINDING_COUNT
+};
+
+/* What a finding is about; any member may be left out. */
+struct about {
+	const char *rule;
+	const char *origin;
+	const char *fix;
+	int line, column; /* 1-based, 0: does not apply */
+};
+
+#define ABOUT(...) (&(const struct about){__VA_ARGS__})
+
+/* Adds a finding. `report` NULL does nothing. `about` may be NULL. Control
+ * characters in the text and its origin are escaped. */
+void report_add(gpumap_report *report, enum finding_id id, const struct about *about,
+		const char *format, ...) PRINTF(4, 5);
+
+/* Returns `code` after adding a finding, for `return report_fail(...)`. */
+int report_fail(gpumap_report *report, int code, enum finding_id id, const struct about *about,
+		const char *format, ...) PRINTF(5, 6);
+
+/* GPUMAP_ENOMEM, after noting it in the report without allocating. */
+int report_nomem(gpumap_report *report);
+
+/* A copy of `text` for a message: control characters escaped, at most 200 bytes,
+ * kept in `ret`. */
+struct quoted {
+	char text[832];
+};
+const char *quote(struct quoted *ret, struct span s);
+#define QUOTE(s) quote(&(struct quoted){{0}}, s)
+
+/* Every id with its meaning, for the manual: id, name, severity; NULL past the end. */
+const char *finding_meaning(size_t i, const char **id, enum gpumap_severity *severity);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A growing string. Running out of memory sets `failed`, which stays; strbuf_take
+ * then gives NULL. Nothing is ever cut. */
+#ifndef GM_STRBUF_H
+#define GM_STRBUF_H
+
+#include "base.h"
+
+struct strbuf {
+	char *text; /* NUL-terminated once anything was added, else NULL */
+	size_t length, room;
+	bool failed;
+};
+
+void strbuf_free(struct strbuf *buf);
+void strbuf_add(struct strbuf *buf, const char *text, size_t length);
+void strbuf_puts(struct strbuf *buf, const char *text);
+void strbuf_printf(struct strbuf *buf, const char *format, ...) PRINTF(2, 3);
+void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args);
+
+/* The text, which the caller frees, "" when nothing was added; NULL when memory
+ * ran out. The buffer is empty afterwards. */
+char *strbuf_take(struct strbuf *buf) MUST_CHECK;
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "suggest.h"
+
+enum { LONGEST = 64 };
+
+static int min3(int a, int b, int c)
+{
+	int m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+int edit_distance(const char *a, const char *b, int most)
+{
+	size_t la = strlen(a), lb = strlen(b);
+	int row[3][LONGEST + 1];
+
+	if (la > LONGEST || lb > LONGEST || (la > lb ? la - lb : lb - la) > (size_t)most)
+		return most + 1;
+	for (size_t j = 0; j <= lb; j++)
+		row[0][j] = (int)j;
+	for (size_t i = 1; i <= la; i++) {
+		int *now = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
+
+		now[0] = (int)i;
+		for (size_t j = 1; j <= lb; j++) {
+			int cost = a[i - 1] != b[j - 1];
+
+			now[j] = min3(up[j] + 1, now[j - 1] + 1, up[j - 1] + cost);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    up2[j - 2] + 1 < now[j])
+				now[j] = up2[j - 2] + 1;
+		}
+	}
+	return row[la % 3][lb] > most ? most + 1 : row[la % 3][lb];
+}
+
+const char *suggest(const char *text, const char *const *names)
+{
+	int most = strlen(text) >= 8 ? 3 : 2, best = most + 1;
+	const char *found = NULL;
+
+	for (; *names; names++) {
+		int d = edit_distance(text, *names, most);
+
+		if (d < best) {
+			best = d;
+			found = *names;
+		}
+	}
+	return found;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "text.h"
+
+#include <stdio.h>
+
+#include "strbuf.h"
+
+bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+struct span span_of(const char *text)
+{
+	return (struct span){text, strlen(text)};
+}
+
+struct span span_trim(struct span s)
+{
+	while (s.length && is_blank(*s.text)) {
+		s.text++;
+		s.length--;
+	}
+	while (s.length && is_blank(s.text[s.length - 1]))
+		s.length--;
+	return s;
+}
+
+bool span_is(struct span s, const char *text)
+{
+	return s.length == strlen(text) && memcmp(s.text, text, s.length) == 0;
+}
+
+bool span_starts(struct span s, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return s.length >= length && memcmp(s.text, prefix, length) == 0;
+}
+
+bool span_split(struct span *rest, char separator, struct span *piece)
+{
+	const char *end;
+
+	if (!rest->text)
+		return false;
+	end = rest->length ? memchr(rest->text, separator, rest->length) : NULL;
+	if (!end) {
+		*piece = *rest;
+		*rest = (struct span){NULL, 0};
+		return true;
+	}
+	*piece = (struct span){rest->text, (size_t)(end - rest->text)};
+	rest->length -= piece->length + 1;
+	rest->text = end + 1;
+	return true;
+}
+
+int64_t span_number(struct span s, int64_t max)
+{
+	int64_t n = 0;
+
+	if (!s.length)
+		return -1;
+	for (size_t i = 0; i < s.length; i++) {
+		if (!is_digit(s.text[i]) || n > (INT64_MAX - 9) / 10)
+			return -1;
+		n = n * 10 + (s.text[i] - '0');
+	}
+	return n <= max ? n : -1;
+}
+
+size_t utf8_length(const char *text, size_t length)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+
+	if (n == 1)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4 || n > length)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+void escape_to(struct strbuf *buf, const char *text, size_t length)
+{
+	enum { LONGEST = 200 };
+	bool cut = length > LONGEST;
+	size_t i = 0, end = cut ? LONGEST : length;
+
+	while (i < end) {
+		size_t n = utf8_length(text + i, length - i);
+		unsigned char c = (unsigned char)text[i];
+		bool c1 = n == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0;
+
+		if (n == 0 || c1 || (n == 1 && (c < 0x20 || c == 0x7f))) {
+			strbuf_printf(buf, "\\x%02x", c);
+			n = 1;
+		} else {
+			strbuf_add(buf, text + i, n);
+		}
+		i += n;
+	}
+	if (cut)
+		strbuf_puts(buf, "...");
+}
+
+/* Reads up to `most` hexadecimal digits; the number of digits read. */
+static size_t hex(struct span *s, size_t most, unsigned long *ret)
+{
+	size_t n = 0;
+
+	*ret = 0;
+	while (n < most && n < s->length && is_hex(s->text[n])) {
+		char c = s->text[n++];
+
+		*ret = *ret * 16 + (unsigned long)(is_digit(c) ? c - '0' : (c | 32) - 'a' + 10);
+	}
+	s->text += n;
+	s->length -= n;
+	return n;
+}
+
+static bool skip(struct span *s, char c)
+{
+	if (!s->length || *s->text != c)
+		return false;
+	s->text++;
+	s->length--;
+	return true;
+}
+
+bool pci_normalise(struct span s, char ret[20])
+{
+	unsigned long domain, bus, device, function;
+
+	s = span_trim(s);
+	if (!hex(&s, 8, &domain) || !skip(&s, ':'))
+		return false;
+	if (!hex(&s, 2, &bus))
+		return false;
+	if (skip(&s, ':')) {
+		if (hex(&s, 2, &device) != 2)
+			return false;
+	} else {
+		device = bus;
+		bus = domain;
+		domain = 0;
+	}
+	if (!skip(&s, '.') || !hex(&s, 1, &function) || s.length || bus > 0xff || device > 0x1f ||
+	    function > 7)
+		return false;
+	snprintf(ret, 20, "%04lx:%02lx:%02lx.%lx", domain, bus, device, function);
+	return true;
+}

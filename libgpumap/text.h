@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Small readers of text that several files need. All are locale-independent. */
+#ifndef GM_TEXT_H
+#define GM_TEXT_H
+
+#include "base.h"
+
+struct strbuf;
+
+/* A piece of somebody else's text. */
+struct span {
+	const char *text;
+	size_t length;
+};
+
+bool is_blank(char c); /* blank, tab, newline, vertical tab, form feed, return */
+bool is_digit(char c);
+bool is_hex(char c);
+
+struct span span_of(const char *text);
+struct span span_trim(struct span s);
+bool span_is(struct span s, const char *text);
+bool span_starts(struct span s, const char *prefix);
+
+/* Takes the piece up to the next `separator` off *rest into *piece. Returns false
+ * when *rest was already used up; "a,,b" gives "a", "", "b"; "" gives "" once.
+ * Start with rest->text not NULL. */
+bool span_split(struct span *rest, char separator, struct span *piece);
+
+/* The whole span as a decimal number from 0 to `max`, digits alone; -1 if it is
+ * anything else. */
+int64_t span_number(struct span s, int64_t max);
+
+/* Appends the text with control characters, invalid UTF-8 and DEL written as \xNN;
+ * what is longer than 200 bytes is cut with "...", so that a message stays a line. */
+void escape_to(struct strbuf *buf, const char *text, size_t length);
+
+/* The length of the valid UTF-8 sequence at text, 0 when it is none. */
+size_t utf8_length(const char *text, size_t length);
+
+/* "0000:07:00.0" from any of NVIDIA's and Linux' spellings ("00000000:07:00.0",
+ * "07:00.0", upper case). Writes 13 or more bytes to `ret` (size 20); false: no PCI address. */
+bool pci_normalise(struct span s, char ret[20]);
+
+#endif

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# GPUMAP_WARNINGS: sets WARN_CFLAGS to the warnings that this compiler knows.
+AC_DEFUN([GPUMAP_WARNINGS], [
+  AC_LANG_PUSH([C])
+  WARN_CFLAGS=
+  for flag in -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+      -Wpointer-arith -Wwrite-strings -Wundef -Wformat=2 -Wvla -Wimplicit-fallthrough -Wcast-qual \
+      -Wconversion -Wno-sign-conversion; do
+    AC_MSG_CHECKING([whether $CC takes $flag])
+    gpumap_saved_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror $flag"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])],
+      [AC_MSG_RESULT([yes]); WARN_CFLAGS="$WARN_CFLAGS $flag"],
+      [AC_MSG_RESULT([no])])
+    CFLAGS=$gpumap_saved_CFLAGS
+  done
+  AC_LANG_POP([C])
+  AC_SUBST([WARN_CFLAGS])
+])

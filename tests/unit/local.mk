@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# libcheck programs; each prints TAP, a line for every test.
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+AM_TESTS_ENVIRONMENT = CK_TAP_LOG_FILE_NAME=-; CK_VERBOSITY=silent; \
+	GPUMAP_TEST_SRCDIR='$(abs_top_srcdir)'; \
+	export CK_TAP_LOG_FILE_NAME CK_VERBOSITY GPUMAP_TEST_SRCDIR;
+
+unit_ldadd = libgpumap-core.la $(CHECK_LIBS)
+unit_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS)
+if HAVE_CHECK
+unit_programs = tests/unit/t-base
+check_PROGRAMS += $(unit_programs)
+TESTS += $(unit_programs)
+endif
+
+tests_unit_t_base_SOURCES = tests/unit/t-base.c tests/unit/unit.h
+tests_unit_t_base_CFLAGS = $(unit_cflags)
+tests_unit_t_base_LDADD = $(unit_ldadd)

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "arena.h"
+#include "strbuf.h"
+#include "suggest.h"
+#include "text.h"
+#include "unit.h"
+
+static const struct {
+	const char *text, *want; /* NULL: no PCI address */
+} pci_rows[] = {
+	{"00000000:07:00.0", "0000:07:00.0"},
+	{"0000:3B:00.0", "0000:3b:00.0"},
+	{"07:00.0", "0000:07:00.0"},
+	{"  0001:07:1f.7 ", "0001:07:1f.7"},
+	{"10de:07:00.0", "10de:07:00.0"},
+	{"00010000:07:00.0", "10000:07:00.0"},
+	{"0000:07:00", NULL},
+	{"0000:07:20.0", NULL},
+	{"0000:07:00.8", NULL},
+	{"0000:07:00.0x", NULL},
+	{"", NULL},
+	{":", NULL},
+	{"zz:07:00.0", NULL},
+};
+
+START_TEST(pci_addresses)
+{
+	char got[20];
+	bool ok = pci_normalise(span_of(pci_rows[_i].text), got);
+
+	ROW_EQ_STR(pci_rows[_i].text, ok ? got : NULL, pci_rows[_i].want);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	int64_t max, want;
+} number_rows[] = {
+	{"0", 9, 0},
+	{"9", 9, 9},
+	{"10", 9, -1},
+	{"", 9, -1},
+	{"-1", 9, -1},
+	{"1 ", 9, -1},
+	{"99999999999999999999", INT64_MAX, -1},
+	{"2147483647", INT64_MAX, 2147483647},
+};
+
+START_TEST(numbers)
+{
+	ROW_EQ_INT(number_rows[_i].text,
+		   span_number(span_of(number_rows[_i].text), number_rows[_i].max),
+		   number_rows[_i].want);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	int pieces;
+	const char *last;
+} split_rows[] = {
+	{"", 1, ""}, {"a", 1, "a"}, {",", 2, ""}, {"a,,b", 3, "b"}, {"a,b,", 3, ""},
+};
+
+START_TEST(splitting)
+{
+	struct span rest = span_of(split_rows[_i].text), piece = {0};
+	int n = 0;
+
+	while (span_split(&rest, ',', &piece))
+		n++;
+	ROW_EQ_INT(split_rows[_i].text, n, split_rows[_i].pieces);
+	ck_assert_msg(span_is(piece, split_rows[_i].last), "%s", split_rows[_i].text);
+}
+END_TEST
+
+static const struct {
+	const char *name, *text, *want;
+	size_t length;
+} escape_rows[] = {
+	{"plain", "cuda:1", "cuda:1", 6},
+	{"control", "a\nb\x1b[0m", "a\\x0ab\\x1b[0m", 7},
+	{"nul", "a\0b", "a\\x00b", 3},
+	{"delete", "\x7f", "\\x7f", 1},
+	{"utf-8", "\xe5\x8d\xa1", "\xe5\x8d\xa1", 3},
+	{"cut sequence", "\xe5\x8d", "\\xe5\\x8d", 2},
+	{"overlong", "\xc0\xaf", "\\xc0\\xaf", 2},
+	{"surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80", 3},
+	{"c1 control", "\xc2\x9b", "\\xc2\\x9b", 2},
+};
+
+START_TEST(escaping)
+{
+	struct strbuf buf = {0};
+	char *got;
+
+	escape_to(&buf, escape_rows[_i].text, escape_rows[_i].length);
+	got = strbuf_take(&buf);
+	ROW_EQ_STR(escape_rows[_i].name, got, escape_rows[_i].want);
+	free(got);
+}
+END_TEST
+
+static const struct {
+	const char *a, *b;
+	int want;
+} distance_rows[] = {
+	{"visible", "visible", 0},
+	{"visble", "visible", 1},
+	{"CUDA_VISABLE_DEVICES", "CUDA_VISIBLE_DEVICES", 1},
+	{"viisble", "visible", 1},
+	{"CUDA_DEVICES_VISIBLE", "CUDA_VISIBLE_DEVICES", 3},
+	{"", "ab", 2},
+	{"", "", 0},
+};
+
+START_TEST(distances)
+{
+	ROW_EQ_INT(distance_rows[_i].a, edit_distance(distance_rows[_i].a, distance_rows[_i].b, 2),
+		   distance_rows[_i].want);
+}
+END_TEST
+
+START_TEST(suggestions)
+{
+	const char *names[] = {"visible", "device", "device_ids", NULL};
+
+	ROW_EQ_STR("visble", suggest("visble", names), "visible");
+	ROW_EQ_STR("devise", suggest("devise", names), "device");
+	ROW_EQ_STR("device-ids", suggest("device-ids", names), "device_ids");
+	ROW_EQ_STR("strict", suggest("strict", names), NULL);
+}
+END_TEST
+
+START_TEST(arena_grows)
+{
+	struct arena arena = {0};
+	char *first = arena_strdup(&arena, "first");
+
+	for (int i = 0; i < 1000; i++)
+		ck_assert_ptr_nonnull(arena_printf(&arena, "%d", i));
+	ck_assert_ptr_nonnull(arena_alloc(&arena, 1, 100000));
+	ROW_EQ_STR("first", first, "first");
+	ck_assert(!arena.failed);
+	ck_assert_ptr_null(arena_alloc(&arena, SIZE_MAX, 2));
+	ck_assert(arena.failed);
+	arena_free(&arena);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("base");
+	TCase *tests = tcase_create("base");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, pci_addresses, 0, sizeof(pci_rows) / sizeof(*pci_rows));
+	tcase_add_loop_test(tests, numbers, 0, sizeof(number_rows) / sizeof(*number_rows));
+	tcase_add_loop_test(tests, splitting, 0, sizeof(split_rows) / sizeof(*split_rows));
+	tcase_add_loop_test(tests, escaping, 0, sizeof(escape_rows) / sizeof(*escape_rows));
+	tcase_add_loop_test(tests, distances, 0, sizeof(distance_rows) / sizeof(*distance_rows));
+	tcase_add_test(tests, suggestions);
+	tcase_add_test(tests, arena_grows);
+	return unit_run(suite);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What every unit test program shares. A table test names its row in each message. */
+#ifndef GM_UNIT_H
+#define GM_UNIT_H
+
+#include <check.h>
+#include <stdlib.h>
+
+#define ROW_EQ_INT(name, got, want) \
+	ck_assert_msg((got) == (want), "%s: %s is %lld, not %lld", name, #got, \
+		      (long long)(got), (long long)(want))
+#define ROW_EQ_STR(name, got, want) \
+	do { \
+		const char *got_ = (got), *want_ = (want); \
+		ck_assert_msg(got_ == want_ || (got_ && want_ && strcmp(got_, want_) == 0), \
+			      "%s: %s is '%s', not '%s'", name, #got, got_ ? got_ : "(null)", \
+			      want_ ? want_ : "(null)"); \
+	} while (0)
+
+/* Runs a suite; the value for main to return. */
+static inline int unit_run(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif
