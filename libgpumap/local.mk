@@ -15,7 +15,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/strbuf.c libgpumap/strbuf.h \
 	libgpumap/suggest.c libgpumap/suggest.h \
 	libgpumap/text.c libgpumap/text.h \
-	libgpumap/version.c
+	libgpumap/version.c \
+	libgpumap/visible.c libgpumap/visible.h \
+	libgpumap/visible_match.c libgpumap/visible_match.h
 libgpumap_core_la_LIBADD = $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)
 
 # libtool's three numbers, CURRENT:REVISION:AGE. At a release: code changed, add 1

@@ -100,8 +100,7 @@ gpumap_device *device_add_mig(gpumap_device *gpu)
 gpumap_device *inventory_by_index(gpumap_inventory *inventory, int index)
 {
 	/* Sources list GPUs in order: look where it would be first. */
-	if (index >= 0 && (size_t)index < inventory->count &&
-	    inventory->gpus[index].index == index)
+	if (index >= 0 && (size_t)index < inventory->count && inventory->gpus[index].index == index)
 		return &inventory->gpus[index];
 	for (size_t i = 0; i < inventory->count; i++)
 		if (inventory->gpus[i].index == index)

@@ -8,7 +8,7 @@ AM_TESTS_ENVIRONMENT = CK_TAP_LOG_FILE_NAME=-; CK_VERBOSITY=silent; \
 unit_ldadd = libgpumap-core.la $(CHECK_LIBS)
 unit_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS)
 if HAVE_CHECK
-unit_programs = tests/unit/t-base
+unit_programs = tests/unit/t-base tests/unit/t-visible
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
@@ -16,3 +16,7 @@ endif
 tests_unit_t_base_SOURCES = tests/unit/t-base.c tests/unit/unit.h
 tests_unit_t_base_CFLAGS = $(unit_cflags)
 tests_unit_t_base_LDADD = $(unit_ldadd)
+
+tests_unit_t_visible_SOURCES = tests/unit/t-visible.c tests/unit/unit.h
+tests_unit_t_visible_CFLAGS = $(unit_cflags)
+tests_unit_t_visible_LDADD = $(unit_ldadd)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Which device one entry of a visible list names, and whether it was named before. */
+#ifndef GM_VISIBLE_MATCH_H
+#define GM_VISIBLE_MATCH_H
+
+#include "visible.h"
+
+struct matcher {
+	enum dialect dialect;
+	const struct visible_view *view;
+	int *by_uuid; /* positions of known UUIDs, sorted by UUID */
+	size_t known;
+	struct seen *seen; /* a hash table of what was named */
+	size_t slots;
+	bool torch_uuids; /* torch decides by the first entry's prefix */
+	bool torch_migs;
+};
+
+int matcher_init(struct matcher *matcher, enum dialect dialect, const struct visible_view *view,
+		 struct span value);
+void matcher_free(struct matcher *matcher);
+
+/* Looks the token up; END_NOT: *entry is filled in. `first` is the list's first entry,
+ * NULL for none. */
+enum visible_end matcher_match(const struct matcher *matcher, struct span token,
+			       const struct visible_entry *first, struct visible_entry *entry);
+
+/* Remembers the device that entry `number` names; true: it was named by *earlier. */
+bool matcher_repeats(const struct matcher *matcher, size_t number,
+		     const struct visible_entry *entry, size_t *earlier);
+/* The same for the token's text (UUIDs) or number, whether it exists or not. */
+bool matcher_repeats_text(const struct matcher *matcher, size_t number, struct span token,
+			  bool uuids, size_t *earlier);
+void matcher_forget(struct matcher *matcher);
+
+#endif
