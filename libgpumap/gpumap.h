@@ -119,16 +119,16 @@ enum gpumap_inventory_attr {
 
 enum gpumap_device_attr {
 	/* str */
-	GPUMAP_DEVICE_UUID, /* "GPU-..." or "MIG-...", as nvidia-smi -L prints it */
-	GPUMAP_DEVICE_PCI,  /* "0000:07:00.0", lower case; a MIG instance has its GPU's */
-	GPUMAP_DEVICE_NAME, /* "NVIDIA H100 80GB HBM3" */
-	GPUMAP_DEVICE_NUMA, /* NUMA nodes as a list, "0" or "0-1" */
-	GPUMAP_DEVICE_CPUS, /* CPUs near the GPU as a list, "0-31,64-95" */
+	GPUMAP_DEVICE_UUID,        /* "GPU-..." or "MIG-...", as nvidia-smi -L prints it */
+	GPUMAP_DEVICE_PCI,         /* "0000:07:00.0", lower case; a MIG instance has its GPU's */
+	GPUMAP_DEVICE_NAME,        /* "NVIDIA H100 80GB HBM3" */
+	GPUMAP_DEVICE_NUMA,        /* NUMA nodes as a list, "0" or "0-1" */
+	GPUMAP_DEVICE_CPUS,        /* CPUs near the GPU as a list, "0-31,64-95" */
 	GPUMAP_DEVICE_MIG_PROFILE, /* "1g.10gb"; NULL for a GPU */
 	/* int */
-	GPUMAP_DEVICE_INDEX,  /* nvidia-smi's number as the source printed it (rule N1) */
-	GPUMAP_DEVICE_MEMORY, /* bytes */
-	GPUMAP_DEVICE_MINOR,  /* N of /dev/nvidiaN; not the index */
+	GPUMAP_DEVICE_INDEX,       /* nvidia-smi's number as the source printed it (rule N1) */
+	GPUMAP_DEVICE_MEMORY,      /* bytes */
+	GPUMAP_DEVICE_MINOR,       /* N of /dev/nvidiaN; not the index */
 	GPUMAP_DEVICE_MIG_ENABLED, /* 1 enabled, 0 disabled */
 	GPUMAP_DEVICE_MIG_GI,      /* GPU instance; -1 for a GPU */
 	GPUMAP_DEVICE_MIG_CI       /* compute instance; -1 for a GPU */
@@ -236,8 +236,7 @@ int gpumap_request_set(gpumap_request *request, const char *key, const char *val
  * Visible lists, CUDA_DEVICE_ORDER and scheduler variables become the weakest
  * statements (rule S3); GPUMAP_KEY=value sets that key unless it is set already
  * (rule S6); names like CUDA_VISABLE_DEVICES are reported (rule S7). */
-int gpumap_request_environ(gpumap_request *request, const char *const *envp,
-			   gpumap_report *report);
+int gpumap_request_environ(gpumap_request *request, const char *const *envp, gpumap_report *report);
 
 /* --- mapping: the answer --------------------------------------------------- */
 
@@ -245,12 +244,7 @@ typedef struct gpumap_mapping gpumap_mapping;
 typedef struct gpumap_entry gpumap_entry; /* one logical device */
 typedef struct gpumap_step gpumap_step;   /* one rule that was used */
 
-enum gpumap_certainty {
-	GPUMAP_CERTAIN,
-	GPUMAP_LIKELY,
-	GPUMAP_ASSUMED,
-	GPUMAP_UNDECIDABLE
-};
+enum gpumap_certainty { GPUMAP_CERTAIN, GPUMAP_LIKELY, GPUMAP_ASSUMED, GPUMAP_UNDECIDABLE };
 
 enum gpumap_mapping_attr {
 	/* str */
@@ -260,8 +254,8 @@ enum gpumap_mapping_attr {
 	GPUMAP_MAPPING_ENDED_REASON, /* why, "no such device" */
 	GPUMAP_MAPPING_ENDED_RULE,   /* "V2" */
 	/* int */
-	GPUMAP_MAPPING_ANSWERED,     /* 1; 0: the statements end in an error or a "no" */
-	GPUMAP_MAPPING_ENDED_ENTRY   /* 0-based number of the entry that ended the list */
+	GPUMAP_MAPPING_ANSWERED,   /* 1; 0: the statements end in an error or a "no" */
+	GPUMAP_MAPPING_ENDED_ENTRY /* 0-based number of the entry that ended the list */
 };
 
 /* Which physical GPU does this code run on? A pure function of its arguments, for
@@ -321,9 +315,9 @@ const gpumap_device *gpumap_entry_candidate(const gpumap_entry *entry, size_t i)
 const char *gpumap_certainty_name(enum gpumap_certainty certainty);
 
 enum gpumap_step_attr {
-	GPUMAP_STEP_RULE,   /* "S2" */
-	GPUMAP_STEP_TEXT,   /* one line */
-	GPUMAP_STEP_ORIGIN  /* the statement's origin, or NULL */
+	GPUMAP_STEP_RULE,  /* "S2" */
+	GPUMAP_STEP_TEXT,  /* one line */
+	GPUMAP_STEP_ORIGIN /* the statement's origin, or NULL */
 };
 
 /* The rules that were used, in the order of use. */
@@ -361,12 +355,12 @@ int gpumap_inventory_json(char **ret, const gpumap_inventory *inventory,
 typedef struct gpumap_rule gpumap_rule;
 
 enum gpumap_rule_attr {
-	GPUMAP_RULE_ID,       /* "V5", permanent */
-	GPUMAP_RULE_LINE,     /* the rule in one line */
-	GPUMAP_RULE_TEXT,     /* the rule in full */
-	GPUMAP_RULE_EXAMPLE,  /* or NULL */
-	GPUMAP_RULE_SOURCE,   /* where it is documented or was seen */
-	GPUMAP_RULE_EVIDENCE  /* "documented", "observed", "implemented", "verified", "assumed" */
+	GPUMAP_RULE_ID,      /* "V5", permanent */
+	GPUMAP_RULE_LINE,    /* the rule in one line */
+	GPUMAP_RULE_TEXT,    /* the rule in full */
+	GPUMAP_RULE_EXAMPLE, /* or NULL */
+	GPUMAP_RULE_SOURCE,  /* where it is documented or was seen */
+	GPUMAP_RULE_EVIDENCE /* "documented", "observed", "implemented", "verified", "assumed" */
 };
 
 /* The rule `id` (letter case ignored), NULL if there is none. Static. */

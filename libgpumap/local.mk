@@ -5,17 +5,38 @@ noinst_LTLIBRARIES += libgpumap-core.la
 libgpumap_core_la_SOURCES = \
 	libgpumap/arena.c libgpumap/arena.h \
 	libgpumap/base.h \
+	libgpumap/choice.c \
+	libgpumap/explain/explain.c libgpumap/explain/explain.h \
+	libgpumap/explain/json.c \
+	libgpumap/explain/text.c \
 	libgpumap/findings.def \
 	libgpumap/gpumap.h \
+	libgpumap/groups.c \
+	libgpumap/hints.c \
+	libgpumap/host.c \
 	libgpumap/inventory/assumed.c \
 	libgpumap/inventory/finish.c \
 	libgpumap/inventory/inventory.c libgpumap/inventory/inventory.h \
 	libgpumap/inventory/read.c \
+	libgpumap/keys.c \
+	libgpumap/keys.def \
+	libgpumap/launchers.c \
+	libgpumap/list.c \
+	libgpumap/mapping.c libgpumap/mapping.h \
+	libgpumap/mig.c \
+	libgpumap/order.c \
 	libgpumap/report.c libgpumap/report.h \
+	libgpumap/request.c libgpumap/request.h \
+	libgpumap/resolve.c libgpumap/resolve.h \
+	libgpumap/rules.c \
+	libgpumap/rules.def \
+	libgpumap/sources.c \
+	libgpumap/statement.c \
 	libgpumap/strbuf.c libgpumap/strbuf.h \
 	libgpumap/suggest.c libgpumap/suggest.h \
 	libgpumap/text.c libgpumap/text.h \
 	libgpumap/version.c \
+	libgpumap/views.c \
 	libgpumap/visible.c libgpumap/visible.h \
 	libgpumap/visible_match.c libgpumap/visible_match.h
 libgpumap_core_la_LIBADD = $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)

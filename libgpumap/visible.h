@@ -10,10 +10,10 @@
 
 enum dialect {
 	DIALECT_DRIVER, /* the CUDA driver */
-	DIALECT_TORCH,	/* PyTorch's own count through NVML */
+	DIALECT_TORCH,  /* PyTorch's own count through NVML */
 	DIALECT_NVITOP, /* nvitop's parser, used where it cannot ask libcuda */
-	DIALECT_ROCR,	/* ROCR_VISIBLE_DEVICES */
-	DIALECT_HIP	/* HIP_VISIBLE_DEVICES */
+	DIALECT_ROCR,   /* ROCR_VISIBLE_DEVICES */
+	DIALECT_HIP     /* HIP_VISIBLE_DEVICES */
 };
 
 /* "driver", "torch", ...; NULL past the end. */
@@ -21,13 +21,13 @@ const char *dialect_name(size_t i);
 
 struct visible_mig {
 	const char *uuid; /* NULL: not known */
-	int gpu;	  /* position of its GPU's UUID */
-	int gi, ci;	  /* -1: not known */
+	int gpu;          /* position of its GPU's UUID */
+	int gi, ci;       /* -1: not known */
 };
 
 /* The parent view: what entries are looked up in. */
 struct visible_view {
-	int64_t count;	    /* the ordinals 0 .. count-1 exist */
+	int64_t count;      /* the ordinals 0 .. count-1 exist */
 	const char **uuids; /* of the GPUs; NULL: not known */
 	size_t uuid_count;
 	const struct visible_mig *migs;
@@ -45,26 +45,26 @@ struct visible_entry {
 /* Why a list ended before its last entry. The order is that of visible.c's table. */
 enum visible_end {
 	END_NOT,
-	END_EMPTY,	/* nothing between two commas */
-	END_NO_NUMBER,	/* neither digits nor a known prefix */
-	END_NEGATIVE,	/* V4 */
-	END_NO_DEVICE,	/* no such index */
-	END_NO_UUID,	/* fits no device */
-	END_AMBIGUOUS,	/* fits several */
+	END_EMPTY,      /* nothing between two commas */
+	END_NO_NUMBER,  /* neither digits nor a known prefix */
+	END_NEGATIVE,   /* V4 */
+	END_NO_DEVICE,  /* no such index */
+	END_NO_UUID,    /* fits no device */
+	END_AMBIGUOUS,  /* fits several */
 	END_OTHER_KIND, /* V7 */
-	END_DUPLICATE,	/* V5: the whole list is empty (rocr: ends, keeps) */
-	END_GARBAGE	/* rocr, hip: text after the digits */
+	END_DUPLICATE,  /* V5: the whole list is empty (rocr: ends, keeps) */
+	END_GARBAGE     /* rocr, hip: text after the digits */
 };
 
 /* Spots worth a remark: number + 1 of the first entry that shows it, 0: none does. */
 struct visible_notes {
-	size_t garbage;	  /* digits followed by other text (V3) */
-	size_t range;	  /* of the form 0-2 */
-	size_t blank;	  /* a blank before GPU- or MIG- (V6) */
+	size_t garbage;   /* digits followed by other text (V3) */
+	size_t range;     /* of the form 0-2 */
+	size_t blank;     /* a blank before GPU- or MIG- (V6) */
 	size_t bare_uuid; /* a UUID without GPU- (V8) */
-	size_t word;	  /* all, none, void, NoDevFiles, brackets, quotes, cuda: (V10) */
-	size_t kinds;	  /* a second kind (V7) */
-	size_t unsure;	  /* the driver's treatment is not known (V3, V5, V6) */
+	size_t word;      /* all, none, void, NoDevFiles, brackets, quotes, cuda: (V10) */
+	size_t kinds;     /* a second kind (V7) */
+	size_t unsure;    /* the driver's treatment is not known (V3, V5, V6) */
 	size_t uuid, mig; /* entries of this kind */
 };
 
@@ -91,9 +91,9 @@ const char *visible_end_rule(enum visible_end end);
 
 /* An entry read like strtoul: blanks, one sign, digits, anything. */
 struct visible_number {
-	bool digits;		  /* there was at least one */
-	bool negative;		  /* and other than zero */
-	int64_t value;		  /* INT64_MAX when larger */
+	bool digits;              /* there was at least one */
+	bool negative;            /* and other than zero */
+	int64_t value;            /* INT64_MAX when larger */
 	struct span rest, number; /* what follows the digits; the digits without leading zeros */
 };
 struct visible_number visible_number(struct span token);

@@ -21,8 +21,8 @@ struct gpumap_device {
 	char *uuid, *pci, *name, *numa, *cpus; /* NULL: not known */
 	int64_t memory;                        /* bytes, -1: not known */
 	int minor;
-	int mig_enabled; /* -1 not known, 0, 1 */
-	int *nvlink;     /* indices, ascending */
+	int mig_enabled;  /* -1 not known, 0, 1 */
+	int *nvlink;      /* indices, ascending */
 	int nvlink_count; /* -1: the source does not tell */
 	gpumap_device *mig;
 	size_t mig_count;
@@ -36,7 +36,8 @@ struct gpumap_inventory {
 	char *source, *origin, *driver, *host, *date;
 	bool assumed, partial;
 	bool unlisted; /* assumed devices are found by index, not by position */
-	int *order[2]; /* measured: positions by CUDA number, enum gpumap_order; NULL: not measured */
+	int *order[2]; /* measured: positions by CUDA number, enum gpumap_order; NULL: not measured
+			*/
 };
 
 /* An empty inventory. NULL without memory. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #define ROW_EQ_INT(name, got, want) \
-	ck_assert_msg((got) == (want), "%s: %s is %lld, not %lld", name, #got, \
-		      (long long)(got), (long long)(want))
+	ck_assert_msg((got) == (want), "%s: %s is %lld, not %lld", name, #got, (long long)(got), \
+		      (long long)(want))
 #define ROW_EQ_STR(name, got, want) \
 	do { \
 		const char *got_ = (got), *want_ = (want); \

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules D and E1: which logical device an object lives on. */
+#include "resolve.h"
+
+#include "strbuf.h"
+
+/* E1: which of the ways to have no device it is. */
+static void no_device(struct resolver *resolver, const char *what, const char *origin)
+{
+	const struct holding *list = &resolver->holding[dialect_variable(resolver->dialect)];
+	const char *why, *fix;
+
+	if (!resolver->host_count) {
+		why = "the machine has no GPU";
+		fix = "gpumap inventory says what was looked at";
+	} else if (!resolver->view.count) {
+		why = "the container or cgroup grants no GPU";
+		fix = "ask for GPUs: docker run --gpus, srun --gpus";
+	} else if (list->set && !*list->value) {
+		why = "the visible list is set but empty";
+		fix = "unset the variable, or name devices in it";
+	} else {
+		why = "the visible list hides every device";
+		fix = "name a device that exists first in the list";
+	}
+	answer_no(resolver, FINDING_NO_DEVICE,
+		  ABOUT(.rule = "E1", .origin = origin ? origin : list->origin, .fix = fix),
+		  "no device is visible, so %s has none: %s (CUDA error 100)",
+		  what ? what : "the program", why);
+	step_add(resolver, "E1", NULL, arena_printf(resolver->arena, "no device: %s", why));
+}
+
+/* "physical 5 is cuda:3 here", where somebody wrote a physical number. */
+static const char *physical_hint(struct resolver *resolver, int64_t index)
+{
+	const gpumap_mapping *mapping = resolver->mapping;
+
+	for (size_t i = 0; i < mapping->visible_count; i++) {
+		const gpumap_entry *e = &mapping->visible[i];
+
+		if (entry_decided(e) && e->candidates[0]->physical == index)
+			return arena_printf(resolver->arena, "physical %lld is cuda:%zu here",
+					    (long long)index, i);
+	}
+	return arena_printf(
+		resolver->arena, "use cuda:0%s",
+		mapping->visible_count > 1
+			? arena_printf(resolver->arena, " to cuda:%zu", mapping->visible_count - 1)
+			: "");
+}
+
+/* "2,3,4,5", of at most eight devices. */
+static const char *visible_text(struct resolver *resolver)
+{
+	const gpumap_mapping *mapping = resolver->mapping;
+	struct strbuf buf = {0};
+	const char *text;
+
+	for (size_t i = 0; i < mapping->visible_count && i < 8; i++) {
+		const gpumap_entry *e = &mapping->visible[i];
+
+		strbuf_puts(&buf, i ? "," : "");
+		if (entry_decided(e) && e->candidates[0]->physical >= 0)
+			strbuf_printf(&buf, "%d", e->candidates[0]->physical);
+		else
+			strbuf_puts(&buf, "?");
+	}
+	if (mapping->visible_count > 8)
+		strbuf_puts(&buf, ",...");
+	text = buf.failed ? NULL : arena_strdup(resolver->arena, buf.text ? buf.text : "");
+	strbuf_free(&buf);
+	return text ? text : "";
+}
+
+const gpumap_entry *logical_device(struct resolver *resolver, int64_t index, const char *what,
+				   const char *origin)
+{
+	const gpumap_mapping *mapping = resolver->mapping;
+
+	if (!mapping->visible_count) {
+		no_device(resolver, what, origin);
+		return NULL;
+	}
+	if (index < (int64_t)mapping->visible_count)
+		return &mapping->visible[index];
+	answer_no(resolver, FINDING_INVALID_ORDINAL,
+		  ABOUT(.rule = "D7", .origin = origin, .fix = physical_hint(resolver, index)),
+		  "cuda:%lld does not exist: %zu device%s visible (%s), so %s is an invalid device "
+		  "ordinal",
+		  (long long)index, mapping->visible_count,
+		  mapping->visible_count == 1 ? " is" : "s are", visible_text(resolver), what);
+	return NULL;
+}
+
+/* Rule D6, for a device or for set_device. */
+static int several_devices(struct resolver *resolver, enum key_id key, int64_t first)
+{
+	const char *value = resolver->request->values[key];
+	const char *origin = resolver->request->origins[key];
+
+	if (request_switch(resolver->request, KEY_strict))
+		return report_fail(resolver->report, GPUMAP_ESTRICT, FINDING_SEVERAL_DEVICES,
+				   ABOUT(.rule = "D6", .origin = origin, .fix = "name one device"),
+				   "PyTorch of today refuses '%s': Invalid device string",
+				   QUOTE(span_of(value)));
+	report_add(resolver->report, FINDING_SEVERAL_DEVICES,
+		   ABOUT(.rule = "D6", .origin = origin, .fix = "name one device"),
+		   "'%s' names several devices where one runs: old PyTorch takes cuda:%lld, "
+		   "PyTorch of "
+		   "today refuses it (--strict)",
+		   QUOTE(span_of(value)), (long long)first);
+	step_add(resolver, "D6", origin,
+		 arena_printf(resolver->arena,
+			      "of several devices in one string the first is meant: %lld",
+			      (long long)first));
+	return GPUMAP_OK;
+}
+
+/* The choice a key states, with rule D6 applied. */
+static int stated_choice(struct resolver *resolver, enum key_id key, struct device_choice *ret)
+{
+	const char *value = resolver->request->values[key];
+
+	*ret = (struct device_choice){.kind = CHOICE_BAD};
+	if (!value)
+		return GPUMAP_OK;
+	*ret = device_parse(span_of(value));
+	return ret->several ? several_devices(resolver, key, ret->index) : GPUMAP_OK;
+}
+
+static void choose_explicit(struct resolver *resolver, const struct device_choice *device,
+			    const struct device_choice *current)
+{
+	const gpumap_request *request = resolver->request;
+	const char *origin = request->origins[KEY_device];
+
+	step_add(resolver, "D1", origin,
+		 arena_printf(resolver->arena, "the explicit device %lld indexes that list",
+			      (long long)device->index));
+	if (current->kind == CHOICE_INDEX) {
+		gpumap_step *step =
+			step_add(resolver, "D4", NULL,
+				 "the explicit device makes set_device irrelevant here");
+
+		step_lose(resolver, step, "set_device",
+			  arena_strdup(resolver->arena, request->values[KEY_set_device]));
+	}
+	resolver->mapping->chosen =
+		logical_device(resolver, device->index,
+			       arena_printf(resolver->arena, "device %s",
+					    QUOTE(span_of(request->values[KEY_device]))),
+			       origin);
+}
+
+static void choose_current(struct resolver *resolver, const struct device_choice *current)
+{
+	const gpumap_request *request = resolver->request;
+	const char *origin = request->origins[KEY_set_device];
+
+	step_add(resolver, "D2", origin,
+		 arena_printf(resolver->arena, "the current device is %lld, from set_device",
+			      (long long)current->index));
+	resolver->mapping->chosen = logical_device(resolver, current->index, "set_device", origin);
+}
+
+/* One process per device: the local rank is the device (rule G7). */
+static bool choose_local_rank(struct resolver *resolver, const struct device_choice *current)
+{
+	const gpumap_request *request = resolver->request;
+	int64_t rank = request_number(request, KEY_local_rank);
+	const char *origin = request->origins[KEY_local_rank];
+
+	if (!streq(resolver->mapping->mode, "ddp") || rank < 0)
+		return false;
+	if (current->kind == CHOICE_INDEX && current->index != rank) {
+		report_add(resolver->report, FINDING_RANK_MISMATCH,
+			   ABOUT(.rule = "G7", .origin = request->origins[KEY_set_device],
+				 .fix = "call set_device(local_rank)"),
+			   "set_device(%lld) in local rank %lld: every rank that does so uses one "
+			   "device",
+			   (long long)current->index, (long long)rank);
+		return false;
+	}
+	step_add(resolver, "G7", origin,
+		 arena_printf(resolver->arena,
+			      "one process per device: local rank %lld uses cuda:%lld",
+			      (long long)rank, (long long)rank));
+	resolver->mapping->chosen = logical_device(
+		resolver, rank, arena_printf(resolver->arena, "local rank %lld", (long long)rank),
+		origin);
+	return true;
+}
+
+static void choose_default(struct resolver *resolver)
+{
+	const char *origin = NULL;
+
+	if (streq(resolver->mapping->mode, "ddp") &&
+	    request_number(resolver->request, KEY_local_rank) < 0)
+		report_add(
+			resolver->report, FINDING_NO_LOCAL_RANK,
+			ABOUT(.rule = "G7", .fix = "give --local-rank N"),
+			"no local rank given: this is the answer for a process that uses cuda:0");
+	if (resolver->mapping->visible_count)
+		step_add(resolver, "D3", NULL, "nothing names a device, so it is logical 0");
+	resolver->mapping->chosen = logical_device(resolver, 0, NULL, origin);
+}
+
+/* Where an index meets devices whose order nobody knows (rule N4). */
+static void report_undecidable(struct resolver *resolver)
+{
+	const gpumap_entry *chosen = resolver->mapping->chosen;
+
+	if (!chosen || entry_decided(chosen))
+		return;
+	if (chosen->candidates[0] != chosen->candidates[0]->gpu)
+		answer_no(
+			resolver, FINDING_UNDECIDABLE,
+			ABOUT(.rule = "V9", .fix = "name one compute instance of the GPU instance"),
+			"cuda:%d is one of %zu compute instances of one GPU instance: CUDA picks",
+			chosen->logical, chosen->count);
+	else
+		answer_no(resolver, FINDING_UNDECIDABLE,
+			  ABOUT(.rule = "N4", .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID, use UUIDs, "
+						     "or measure with gpumap "
+						     "inventory --ask-driver"),
+			  "which of %zu unlike GPUs cuda:%d is depends on CUDA's order, which is "
+			  "not known",
+			  chosen->count, chosen->logical);
+}
+
+int choice_resolve(struct resolver *resolver)
+{
+	struct device_choice device, current;
+	int r = stated_choice(resolver, KEY_device, &device);
+
+	if (r == GPUMAP_OK)
+		r = stated_choice(resolver, KEY_set_device, &current);
+	if (r != GPUMAP_OK)
+		return r;
+	if (current.negative) {
+		report_add(
+			resolver->report, FINDING_IGNORED_KEY,
+			ABOUT(.rule = "D2", .origin = resolver->request->origins[KEY_set_device]),
+			"set_device with a negative number does nothing");
+		current.kind = CHOICE_BAD;
+	}
+	if (device.kind == CHOICE_CPU) {
+		report_add(resolver->report, FINDING_CPU,
+			   ABOUT(.rule = "D1", .origin = resolver->request->origins[KEY_device]),
+			   "the device is the CPU: no GPU is used");
+		step_add(resolver, "D1", resolver->request->origins[KEY_device],
+			 "the explicit device is the CPU");
+	} else if (device.kind == CHOICE_INDEX) {
+		choose_explicit(resolver, &device, &current);
+	} else if (choose_local_rank(resolver, &current)) {
+		/* nothing left to choose */
+	} else if (current.kind == CHOICE_INDEX) {
+		choose_current(resolver, &current);
+	} else {
+		choose_default(resolver);
+	}
+	report_undecidable(resolver);
+	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+}

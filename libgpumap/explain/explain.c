@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "explain/explain.h"
+
+const gpumap_finding *first_error(const gpumap_report *report)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_ERROR)
+			return f;
+	}
+	return NULL;
+}
+
+static int finish(char **ret, struct strbuf *buf)
+{
+	char *text = strbuf_take(buf);
+
+	if (!text)
+		return GPUMAP_ENOMEM;
+	*ret = text;
+	return GPUMAP_OK;
+}
+
+EXPORT int gpumap_explain(char **ret, const gpumap_mapping *mapping, const gpumap_report *report,
+			  enum gpumap_format format)
+{
+	struct strbuf buf = {0};
+
+	switch (format) {
+	case GPUMAP_TEXT:
+		explain_text(&buf, mapping, report);
+		break;
+	case GPUMAP_JSON:
+		explain_json(&buf, mapping, report);
+		break;
+	case GPUMAP_SVG:
+		explain_svg(&buf, mapping, report);
+		break;
+	default:
+		return GPUMAP_EINPUT;
+	}
+	return finish(ret, &buf);
+}
+
+EXPORT int gpumap_inventory_json(char **ret, const gpumap_inventory *inventory,
+				 const gpumap_report *report)
+{
+	struct strbuf buf = {0};
+
+	inventory_json(&buf, inventory, report);
+	return finish(ret, &buf);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The forms of an answer: one file each, read only. */
+#ifndef GM_EXPLAIN_H
+#define GM_EXPLAIN_H
+
+#include "mapping.h"
+#include "report.h"
+#include "strbuf.h"
+
+/* Each appends to `buf`, whose `failed` tells of memory. `mapping` may be NULL. */
+void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
+void explain_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
+void explain_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
+void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
+		    const gpumap_report *report);
+
+/* The first finding that is an error; NULL: there is none. */
+const gpumap_finding *first_error(const gpumap_report *report);
+
+#endif

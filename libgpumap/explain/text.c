@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "explain/explain.h"
+
+/* Between a step's text and its origin; texts without an origin may be longer. */
+enum { TEXT_WIDTH = 48 };
+
+static void physical_of(struct strbuf *buf, const gpumap_entry *entry)
+{
+	const gpumap_device *d = entry->candidates[0];
+
+	if (!entry_decided(entry)) {
+		for (size_t i = 0; i < entry->count && i < 8; i++)
+			strbuf_printf(buf, "%s%d", i ? " or " : "", entry->candidates[i]->physical);
+		strbuf_puts(buf, entry->count > 8 ? " or ..." : "");
+		return;
+	}
+	if (d->physical >= 0)
+		strbuf_printf(buf, "%d", d->physical);
+	else
+		strbuf_puts(buf, "?");
+	if (d != d->gpu)
+		strbuf_printf(buf, ":%d", d->mig_position);
+}
+
+static const char *certainty_note(const gpumap_entry *entry)
+{
+	switch (entry->certainty) {
+	case GPUMAP_LIKELY:
+		return ", likely";
+	case GPUMAP_UNDECIDABLE:
+		return ": undecidable";
+	default:
+		return "";
+	}
+}
+
+static void headline(struct strbuf *buf, const gpumap_mapping *mapping)
+{
+	const gpumap_entry *chosen = mapping->chosen;
+	const gpumap_device *d = chosen->candidates[0];
+
+	strbuf_printf(buf, "cuda:%d is ", chosen->logical);
+	if (entry_decided(chosen) && d->physical < 0) {
+		strbuf_puts(buf, d->uuid);
+	} else {
+		strbuf_puts(buf, "physical GPU ");
+		physical_of(buf, chosen);
+	}
+	if (entry_decided(chosen) && (d->gpu->name || (d->uuid && d->physical >= 0))) {
+		strbuf_puts(buf, " (");
+		if (d->gpu->name)
+			strbuf_puts(buf, d->gpu->name);
+		if (d->uuid && d->physical >= 0)
+			strbuf_printf(buf, "%s%s", d->gpu->name ? ", " : "", d->uuid);
+		strbuf_puts(buf, ")");
+	}
+	strbuf_printf(buf, "%s\n", certainty_note(chosen));
+}
+
+static void no_answer(struct strbuf *buf, const gpumap_mapping *mapping,
+		      const gpumap_report *report)
+{
+	const gpumap_finding *error = first_error(report);
+
+	if (mapping && mapping->answered)
+		strbuf_puts(buf, "No GPU is used: the device is the CPU\n");
+	else
+		strbuf_printf(buf, "No answer: %s\n",
+			      error ? gpumap_finding_str(error, GPUMAP_FINDING_TEXT)
+				    : "the statements end in an error");
+}
+
+/* "<- chosen, master, replica 0": what a visible device is used for. */
+static void uses(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *entry)
+{
+	bool groups = !streq(mapping->mode, "single") && !streq(mapping->mode, "ddp");
+	const char *separator = "<- ";
+
+	if (entry == mapping->chosen) {
+		strbuf_printf(buf, "%schosen", separator);
+		separator = ", ";
+	}
+	if (entry == mapping->master) {
+		strbuf_printf(buf, "%smaster", separator);
+		separator = ", ";
+	}
+	for (size_t i = 0; groups && i < mapping->replica_count; i++) {
+		if (mapping->replicas[i] != entry)
+			continue;
+		strbuf_printf(buf, "%s%s %zu", separator,
+			      streq(mapping->mode, "mp") ? "stage" : "replica", i);
+		separator = ", ";
+	}
+}
+
+/* Which columns have anything to show, and how wide names are. */
+struct columns {
+	bool uuid, pci;
+	int physical, name;
+};
+
+enum { PHYSICAL_WIDTH = 9, PCI_WIDTH = 12, UUID_WIDTH = 40, SEPARATOR = 3 };
+
+static struct columns known_columns(const gpumap_mapping *mapping)
+{
+	struct columns c = {.physical = PHYSICAL_WIDTH};
+
+	for (size_t i = 0; i < mapping->visible_count; i++) {
+		const gpumap_entry *e = &mapping->visible[i];
+		const char *name = gpumap_entry_str(e, GPUMAP_ENTRY_NAME);
+
+		struct strbuf physical = {0};
+
+		physical_of(&physical, e);
+		if ((int)physical.length >= c.physical)
+			c.physical = (int)physical.length + 2;
+		strbuf_free(&physical);
+		c.uuid = c.uuid || gpumap_entry_str(e, GPUMAP_ENTRY_UUID);
+		c.pci = c.pci || gpumap_entry_str(e, GPUMAP_ENTRY_PCI);
+		if (name && (int)strlen(name) > c.name && strlen(name) < 64)
+			c.name = (int)strlen(name);
+	}
+	return c;
+}
+
+static void cell(struct strbuf *buf, const char *text, int width)
+{
+	strbuf_printf(buf, "%*s%-*s", SEPARATOR, "", width, text ? text : "-");
+}
+
+static void trim_end(struct strbuf *buf)
+{
+	while (buf->length && buf->text[buf->length - 1] == ' ')
+		buf->text[--buf->length] = '\0';
+}
+
+static void row(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *e,
+		const struct columns *columns)
+{
+	struct strbuf physical = {0}, used = {0};
+
+	physical_of(&physical, e);
+	uses(&used, mapping, e);
+	strbuf_printf(buf, "  cuda:%-5d%-*s", e->logical, columns->physical,
+		      physical.text ? physical.text : "");
+	if (columns->pci)
+		cell(buf, gpumap_entry_str(e, GPUMAP_ENTRY_PCI), PCI_WIDTH);
+	if (columns->uuid)
+		cell(buf, gpumap_entry_str(e, GPUMAP_ENTRY_UUID), UUID_WIDTH);
+	if (columns->name)
+		cell(buf, gpumap_entry_str(e, GPUMAP_ENTRY_NAME), columns->name);
+	if (used.text)
+		strbuf_puts(buf, used.text);
+	trim_end(buf);
+	strbuf_puts(buf, "\n");
+	buf->failed = buf->failed || physical.failed || used.failed;
+	strbuf_free(&physical);
+	strbuf_free(&used);
+}
+
+static void table(struct strbuf *buf, const gpumap_mapping *mapping)
+{
+	struct columns columns = known_columns(mapping);
+
+	strbuf_printf(buf, "\n  logical   %-*s", columns.physical, "physical");
+	if (columns.pci)
+		cell(buf, "PCI address", PCI_WIDTH);
+	if (columns.uuid)
+		cell(buf, "UUID", UUID_WIDTH);
+	if (columns.name)
+		cell(buf, "name", columns.name);
+	trim_end(buf);
+	strbuf_puts(buf, "\n");
+	for (size_t i = 0; i < mapping->visible_count; i++)
+		row(buf, mapping, &mapping->visible[i], &columns);
+}
+
+static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
+{
+	strbuf_puts(buf, "\nWhy\n");
+	for (size_t i = 0; i < mapping->step_count; i++) {
+		const gpumap_step *s = &mapping->steps[i];
+
+		if (s->origin)
+			strbuf_printf(buf, "  %-4s %-*s %s\n", s->rule, TEXT_WIDTH - 1, s->text,
+				      s->origin);
+		else
+			strbuf_printf(buf, "  %-4s %s\n", s->rule, s->text);
+		for (size_t k = 0; k < s->loser_count; k++)
+			strbuf_printf(buf, "       over %s: %s\n", s->losers[k].source,
+				      *s->losers[k].value ? s->losers[k].value : "(empty)");
+	}
+}
+
+static void batch(struct strbuf *buf, const gpumap_mapping *mapping)
+{
+	if (!mapping->batch_count)
+		return;
+	strbuf_puts(buf, "\nBatch  ");
+	for (size_t i = 0; i < mapping->batch_count; i++)
+		strbuf_printf(buf, "%s%lld", i ? "," : "", (long long)mapping->batch[i]);
+	strbuf_puts(buf, "\n");
+}
+
+void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
+{
+	if (mapping && mapping->chosen)
+		headline(buf, mapping);
+	else
+		no_answer(buf, mapping, report);
+	if (!mapping)
+		return;
+	if (mapping->visible_count)
+		table(buf, mapping);
+	batch(buf, mapping);
+	if (mapping->step_count)
+		steps(buf, mapping);
+	if (mapping->assumption)
+		strbuf_printf(buf, "Assumed: %s\n", mapping->assumption);
+}

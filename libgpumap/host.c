@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* The outermost view: a copy of the inventory, or the devices that the request names. */
+#include "resolve.h"
+
+static gpumap_device *copy_device(struct arena *arena, gpumap_device *to, const gpumap_device *from)
+{
+	*to = *from;
+	to->uuid = arena_strdup(arena, from->uuid);
+	to->pci = arena_strdup(arena, from->pci);
+	to->name = arena_strdup(arena, from->name);
+	to->numa = arena_strdup(arena, from->numa);
+	to->cpus = arena_strdup(arena, from->cpus);
+	to->profile = arena_strdup(arena, from->profile);
+	to->nvlink = NULL; /* no part of an answer */
+	to->nvlink_count = -1;
+	to->gpu = to;
+	to->mig = from->mig_count ? arena_alloc(arena, from->mig_count, sizeof(*to->mig)) : NULL;
+	for (size_t i = 0; to->mig && i < from->mig_count; i++)
+		copy_device(arena, &to->mig[i], &from->mig[i])->gpu = to;
+	return to;
+}
+
+static int copy_host(struct resolver *resolver)
+{
+	const gpumap_inventory *inventory = resolver->inventory;
+	struct arena *arena = resolver->arena;
+	gpumap_device *host = arena_alloc(arena, inventory->count, sizeof(*host));
+
+	if (!host)
+		return report_nomem(resolver->report);
+	for (size_t i = 0; i < inventory->count; i++)
+		copy_device(arena, &host[i], &inventory->gpus[i]);
+	resolver->host = host;
+	resolver->host_count = inventory->count;
+	resolver->fastest = inventory->order[GPUMAP_ORDER_FASTEST];
+	resolver->assumed = inventory->assumed;
+	if (!resolver->driver)
+		resolver->driver = inventory->driver;
+	if (inventory->assumed && inventory->count && inventory->gpus[0].name)
+		resolver->mapping->assumption = arena_printf(
+			arena,
+			"nobody looked at the machine %s; its GPUs are taken as existing, in "
+			"PCI bus order.",
+			inventory->origin);
+	else if (inventory->assumed)
+		resolver->mapping->assumption =
+			arena_printf(arena, "%zu unnamed GPUs of one model, in PCI bus order.",
+				     inventory->count);
+	return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+}
+
+/* The numbers and UUIDs that statements name, when nothing is known of the machine. */
+struct mentions {
+	int *ids;
+	struct span *uuids;
+	size_t id_count, uuid_count;
+};
+
+static int compare_id(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int compare_span(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	size_t n = x->length < y->length ? x->length : y->length;
+	int d = memcmp(x->text, y->text, n);
+
+	return d ? d : (x->length > y->length) - (x->length < y->length);
+}
+
+static int mention_list(struct resolver *resolver, struct mentions *m, const char *value)
+{
+	struct span rest = span_of(value), token;
+	size_t room = 1;
+
+	for (const char *c = value; *c; c++)
+		room += *c == ',';
+	if (room > GPUMAP_MAX_DEVICES)
+		return report_fail(resolver->report, GPUMAP_ELIMIT, FINDING_LIMIT, NULL,
+				   "a visible list of more than %d entries", GPUMAP_MAX_DEVICES);
+	m->ids = arena_alloc(resolver->arena, room, sizeof(*m->ids));
+	m->uuids = arena_alloc(resolver->arena, room, sizeof(*m->uuids));
+	if (!m->ids || !m->uuids)
+		return report_nomem(resolver->report);
+	while (span_split(&rest, ',', &token)) {
+		struct span s = span_trim(token);
+		struct visible_number n = visible_number(token);
+
+		if ((span_starts(s, "GPU-") || span_starts(s, "MIG-")) && s.length > 4)
+			m->uuids[m->uuid_count++] = s;
+		else if (n.digits && !n.negative && n.value <= INT32_MAX)
+			m->ids[m->id_count++] = (int)n.value;
+	}
+	return GPUMAP_OK;
+}
+
+/* Without any list every device is visible: as many as the choices need. */
+static int mention_choices(struct resolver *resolver, struct mentions *m)
+{
+	const gpumap_request *request = resolver->request;
+	static const enum key_id keys[] = {KEY_device, KEY_set_device, KEY_device_ids,
+					   KEY_local_rank};
+	int64_t count = 1;
+
+	for (size_t k = 0; k < ARRAY_SIZE(keys); k++) {
+		struct span rest, part;
+
+		if (!request->values[keys[k]])
+			continue;
+		rest = span_of(request->values[keys[k]]);
+		while (span_split(&rest, ',', &part)) {
+			struct device_choice c = device_parse(span_trim(part));
+
+			if (c.kind == CHOICE_INDEX && !c.negative && c.index >= count &&
+			    c.index < GPUMAP_MAX_DEVICES)
+				count = c.index + 1;
+		}
+	}
+	m->ids = arena_alloc(resolver->arena, (size_t)count, sizeof(*m->ids));
+	if (!m->ids)
+		return report_nomem(resolver->report);
+	for (int64_t i = 0; i < count; i++)
+		m->ids[m->id_count++] = (int)i;
+	return GPUMAP_OK;
+}
+
+static gpumap_device assumed_device(int index, char *uuid)
+{
+	return (gpumap_device){
+		.index = index,
+		.physical = index,
+		.mig_position = -1,
+		.uuid = uuid,
+		.memory = -1,
+		.minor = -1,
+		.mig_enabled = -1,
+		.nvlink_count = -1,
+		.gi = -1,
+		.ci = -1,
+	};
+}
+
+/* Devices for the mentions, each once. Of two UUIDs that begin alike the longer one
+ * stands for both. */
+static int host_of(struct resolver *resolver, struct mentions *m)
+{
+	gpumap_device *host =
+		arena_alloc(resolver->arena, m->id_count + m->uuid_count, sizeof(*host));
+	size_t count = 0;
+
+	if (!host)
+		return report_nomem(resolver->report);
+	if (m->id_count)
+		qsort(m->ids, m->id_count, sizeof(*m->ids), compare_id);
+	for (size_t i = 0; i < m->id_count; i++)
+		if (!i || m->ids[i] != m->ids[i - 1])
+			host[count++] = assumed_device(m->ids[i], NULL);
+	if (m->uuid_count)
+		qsort(m->uuids, m->uuid_count, sizeof(*m->uuids), compare_span);
+	for (size_t i = 0; i < m->uuid_count; i++) {
+		const struct span *s = &m->uuids[i], *next = s + 1;
+
+		if (i + 1 < m->uuid_count && next->length >= s->length &&
+		    memcmp(s->text, next->text, s->length) == 0)
+			continue;
+		host[count++] =
+			assumed_device(-1, arena_strndup(resolver->arena, s->text, s->length));
+	}
+	for (size_t i = 0; i < count; i++)
+		host[i].gpu = &host[i];
+	resolver->host = host;
+	resolver->host_count = count;
+	resolver->assumed = true;
+	resolver->view.unlisted = true;
+	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+}
+
+/* The outermost list there is: its numbers are the host's. */
+static const char *outermost_list(const struct resolver *resolver)
+{
+	static const enum key_id views[] = {KEY_container, KEY_cgroup, KEY_mps_server};
+	static const enum variable lists[] = {VARIABLE_ROCR_VISIBLE, VARIABLE_HIP_VISIBLE,
+					      VARIABLE_CUDA_VISIBLE};
+
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		if (resolver->request->values[views[i]])
+			return resolver->request->values[views[i]];
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (resolver->holding[lists[i]].set && *resolver->holding[lists[i]].value)
+			return resolver->holding[lists[i]].value;
+	return NULL;
+}
+
+static int assume_host(struct resolver *resolver)
+{
+	const struct holding *list = &resolver->holding[dialect_variable(resolver->dialect)];
+	const char *value = outermost_list(resolver);
+	struct mentions m = {0};
+	int r = value ? mention_list(resolver, &m, value) : mention_choices(resolver, &m);
+
+	if (r == GPUMAP_OK)
+		r = host_of(resolver, &m);
+	if (r != GPUMAP_OK)
+		return r;
+	if (value)
+		resolver->mapping->assumption = "no inventory given, so the listed ids are taken "
+						"as existing, in PCI bus order.";
+	else if (!list->set)
+		resolver->mapping->assumption = arena_printf(
+			resolver->arena,
+			"no inventory given, so %zu GPU%s taken as existing, in PCI bus order.",
+			resolver->host_count, resolver->host_count == 1 ? " is" : "s are");
+	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+}
+
+int host_prepare(struct resolver *resolver)
+{
+	const char *driver = resolver->request->values[KEY_driver];
+	struct view *view = &resolver->view;
+	int r;
+
+	resolver->driver = driver;
+	r = resolver->inventory ? copy_host(resolver) : assume_host(resolver);
+	if (r != GPUMAP_OK)
+		return r;
+	if (resolver->inventory && resolver->inventory->partial)
+		report_add(resolver->report, FINDING_PARTIAL_INVENTORY,
+			   ABOUT(.rule = "N1", .origin = resolver->inventory->origin,
+				 .fix = "record the whole machine again"),
+			   "the inventory is incomplete: there may be more GPUs");
+	view->devices = arena_alloc(resolver->arena, resolver->host_count, sizeof(*view->devices));
+	if (!view->devices)
+		return report_nomem(resolver->report);
+	for (size_t i = 0; i < resolver->host_count; i++)
+		view->devices[view->count++] = &resolver->host[i];
+	return GPUMAP_OK;
+}

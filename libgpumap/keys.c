@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* The key table, and which values suit a key. */
+#include "request.h"
+
+#include <stdio.h>
+
+#include "report.h"
+#include "suggest.h"
+
+static const gpumap_key keys[] = {
+#define KEY(name, option, environment, kind, value, help) \
+	{#name, option, environment, value, help, KIND_##kind},
+#include "keys.def"
+#undef KEY
+};
+
+static const char *const modes[] = {"single", "dp", "ddp", "mp"};
+static const char *const switches[] = {"yes", "no", "true", "false", "on", "off", "1", "0"};
+static const char *const launchers[] = {"torchrun", "accelerate", "deepspeed", "ray",
+					"dask",     "flux",       "slurm"};
+
+const gpumap_key *key_get(enum key_id id)
+{
+	return &keys[id];
+}
+
+const char *mode_name(size_t i)
+{
+	return i < ARRAY_SIZE(modes) ? modes[i] : NULL;
+}
+
+EXPORT int gpumap_key_each(int (*fn)(const gpumap_key *key, void *data), void *data)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		int r = fn(&keys[i], data);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+EXPORT const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_attr attr)
+{
+	if (!key)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_KEY_NAME:
+		return key->name;
+	case GPUMAP_KEY_OPTION:
+		return key->option;
+	case GPUMAP_KEY_ENVIRONMENT:
+		return key->environment;
+	case GPUMAP_KEY_VALUE:
+		return key->value;
+	case GPUMAP_KEY_HELP:
+		return key->help;
+	default:
+		return NULL;
+	}
+}
+
+static int bad_value(const gpumap_key *key, const char *value, const char *origin, const char *fix,
+		     gpumap_report *report)
+{
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+			   ABOUT(.origin = origin, .fix = fix), "%s cannot be '%s'", key->name,
+			   QUOTE(span_of(value)));
+}
+
+/* One of `names`; the remedy names the nearest, or all by the key's value text. */
+static int check_word(const gpumap_key *key, const char *value, const char *const *names,
+		      size_t count, const char *origin, gpumap_report *report)
+{
+	const char *terminated[16] = {0};
+	const char *near;
+	char fix[96];
+
+	for (size_t i = 0; i < count; i++) {
+		if (streq(value, names[i]))
+			return GPUMAP_OK;
+		terminated[i] = names[i];
+	}
+	near = suggest(value, terminated);
+	snprintf(fix, sizeof(fix), near ? "did you mean %s?" : "write %s",
+		 near ? near : key->value);
+	return bad_value(key, value, origin, fix, report);
+}
+
+static int check_number(const gpumap_key *key, const char *value, const char *origin,
+			gpumap_report *report)
+{
+	bool batch = streq(key->name, "batch");
+	int64_t n = span_number(span_of(value), batch ? INT64_MAX / 2 : INT32_MAX);
+
+	if (n < 0 || (batch && n == 0))
+		return bad_value(key, value, origin,
+				 batch ? "write a number of samples, 1 or more"
+				       : "write a number, 0 or more",
+				 report);
+	return GPUMAP_OK;
+}
+
+/* "570", "570.124", "570.124.06" */
+static int check_driver(const gpumap_key *key, const char *value, const char *origin,
+			gpumap_report *report)
+{
+	struct span rest = span_of(value), part;
+
+	while (span_split(&rest, '.', &part))
+		if (part.length > 6 || span_number(part, INT32_MAX) < 0)
+			return bad_value(key, value, origin, "write a version such as 570.124.06",
+					 report);
+	return GPUMAP_OK;
+}
+
+static int check_device(const gpumap_key *key, const char *value, const char *origin,
+			gpumap_report *report)
+{
+	struct device_choice choice = device_parse(span_of(value));
+	bool set_device = streq(key->name, "set_device");
+
+	if (choice.kind == CHOICE_BAD || (choice.negative && !set_device))
+		return bad_value(
+			key, value, origin,
+			"write N or cuda:N, as in cuda:1, in lower case and without blanks",
+			report);
+	if (set_device && choice.kind != CHOICE_INDEX)
+		return bad_value(key, value, origin, "set_device() needs an index, N or cuda:N",
+				 report);
+	return GPUMAP_OK;
+}
+
+static int check_devices(const gpumap_key *key, const char *value, const char *origin,
+			 gpumap_report *report)
+{
+	struct span rest = span_of(value), part;
+	size_t count = 0;
+
+	while (span_split(&rest, ',', &part)) {
+		struct device_choice choice = device_parse(span_trim(part));
+
+		if (choice.kind != CHOICE_INDEX || choice.several || choice.negative)
+			return bad_value(key, value, origin, "write logical numbers, as in 0,1",
+					 report);
+		if (++count > GPUMAP_MAX_DEVICES)
+			return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
+					   ABOUT(.origin = origin), "more than %d device_ids",
+					   GPUMAP_MAX_DEVICES);
+	}
+	return GPUMAP_OK;
+}
+
+static int check_launcher(const gpumap_key *key, const char *value, const char *origin,
+			  gpumap_report *report)
+{
+	const char *colon = strchr(value, ':');
+	char name[32] = "";
+	size_t length = colon ? (size_t)(colon - value) : strlen(value);
+
+	if (length >= sizeof(name))
+		length = sizeof(name) - 1;
+	memcpy(name, value, length);
+	return check_word(key, name, launchers, ARRAY_SIZE(launchers), origin, report);
+}
+
+int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report)
+{
+	const char *dialects[8];
+	size_t count = 0;
+
+	switch (key->kind) {
+	case KIND_STATEMENT:
+	case KIND_VIEW:
+		return GPUMAP_OK;
+	case KIND_LAUNCHER:
+		return check_launcher(key, value, origin, report);
+	case KIND_DEVICE:
+		return check_device(key, value, origin, report);
+	case KIND_DEVICES:
+		return check_devices(key, value, origin, report);
+	case KIND_MODE:
+		return check_word(key, value, modes, ARRAY_SIZE(modes), origin, report);
+	case KIND_NUMBER:
+		return check_number(key, value, origin, report);
+	case KIND_DRIVER:
+		return check_driver(key, value, origin, report);
+	case KIND_DIALECT:
+		while (dialect_name(count)) {
+			dialects[count] = dialect_name(count);
+			count++;
+		}
+		return check_word(key, value, dialects, count, origin, report);
+	case KIND_SWITCH:
+		return check_word(key, value, switches, ARRAY_SIZE(switches), origin, report);
+	}
+	return GPUMAP_EINPUT;
+}
+
+bool request_switch(const gpumap_request *request, enum key_id key)
+{
+	const char *value = request->values[key];
+
+	return value && (streq(value, "yes") || streq(value, "true") || streq(value, "on") ||
+			 streq(value, "1"));
+}
+
+int64_t request_number(const gpumap_request *request, enum key_id key)
+{
+	return request->values[key] ? span_number(span_of(request->values[key]), INT64_MAX) : -1;
+}
+
+enum dialect request_dialect(const gpumap_request *request)
+{
+	const char *value = request->values[KEY_dialect];
+
+	for (size_t i = 0; value && dialect_name(i); i++)
+		if (streq(value, dialect_name(i)))
+			return (enum dialect)i;
+	return DIALECT_DRIVER;
+}

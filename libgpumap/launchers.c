@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Rule S10: what launchers make of the visible list. Sources: rules.def. */
+#include "resolve.h"
+
+#include "strbuf.h"
+
+struct rewrite {
+	struct resolver *resolver;
+	struct holding *list, *order;
+	const char *argument; /* after the colon; NULL: none */
+};
+
+static int rewritten(struct rewrite *w, const char *value, const char *how)
+{
+	struct resolver *resolver = w->resolver;
+
+	*w->list = (struct holding){
+		.set = value != NULL,
+		.value = value,
+		.origin = resolver->request->origins[KEY_launcher],
+		.source = SOURCE_LAUNCHER,
+	};
+	if (!step_add(resolver, "S10", w->list->origin, how) || resolver->arena->failed)
+		return report_nomem(resolver->report);
+	return GPUMAP_OK;
+}
+
+static int rewrite_torchrun(struct rewrite *w)
+{
+	step_add(w->resolver, "S10", w->resolver->request->origins[KEY_launcher],
+		 "torchrun leaves the list alone: every rank sees all of it");
+	return GPUMAP_OK;
+}
+
+static int rewrite_accelerate(struct rewrite *w)
+{
+	if (!w->argument)
+		return GPUMAP_OK;
+	return rewritten(w, w->argument, "accelerate --gpu_ids overwrites the list");
+}
+
+static int compare_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* DeepSpeed calls int() on the entries, sorts them and removes duplicates. */
+static int rewrite_deepspeed(struct rewrite *w)
+{
+	struct resolver *resolver = w->resolver;
+	struct span rest, token;
+	struct strbuf buf = {0};
+	size_t count = 0, room;
+	int64_t *ids;
+	char *text;
+
+	if (!w->list->set || !*w->list->value)
+		return GPUMAP_OK;
+	rest = span_of(w->list->value);
+	room = rest.length + 1;
+	ids = arena_alloc(resolver->arena, room, sizeof(*ids));
+	if (!ids)
+		return report_nomem(resolver->report);
+	while (span_split(&rest, ',', &token)) {
+		ids[count] = span_number(span_trim(token), INT32_MAX);
+		if (ids[count++] < 0) {
+			answer_no(resolver, FINDING_REWRITE_FAILS,
+				  ABOUT(.rule = "S10", .origin = w->list->origin,
+					.fix = "give DeepSpeed numbers, with "
+					       "CUDA_DEVICE_ORDER=PCI_BUS_ID"),
+				  "DeepSpeed calls int() on '%s' and fails", QUOTE(token));
+			return GPUMAP_OK;
+		}
+	}
+	qsort(ids, count, sizeof(*ids), compare_number);
+	for (size_t i = 0; i < count; i++)
+		if (!i || ids[i] != ids[i - 1])
+			strbuf_printf(&buf, "%s%lld", i ? "," : "", (long long)ids[i]);
+	text = buf.failed ? NULL : arena_strdup(resolver->arena, buf.text);
+	strbuf_free(&buf);
+	if (!text)
+		return report_nomem(resolver->report);
+	return rewritten(w, text,
+			 "DeepSpeed sorts the list and removes duplicates: its order is lost");
+}
+
+static int rewrite_ray(struct rewrite *w)
+{
+	return rewritten(w, w->argument ? w->argument : "",
+			 w->argument ? "Ray gives each worker a part of the node's list"
+				     : "Ray sets an empty list for a worker without GPUs");
+}
+
+/* Dask-CUDA keeps the list and rotates it: the worker's own device comes first. */
+static int rewrite_dask(struct rewrite *w)
+{
+	struct resolver *resolver = w->resolver;
+	int64_t worker = request_number(resolver->request, KEY_local_rank);
+	const char *value = w->list->set ? w->list->value : NULL, *cut = value;
+	struct span rest, token;
+	size_t count = 0;
+
+	if (!value || !*value || worker <= 0)
+		return GPUMAP_OK;
+	rest = span_of(value);
+	while (span_split(&rest, ',', &token))
+		count++;
+	for (int64_t i = 0; i < worker % (int64_t)count; i++)
+		cut = strchr(cut, ',') + 1;
+	if (cut == value)
+		return GPUMAP_OK;
+	return rewritten(
+		w, arena_printf(resolver->arena, "%s,%.*s", cut, (int)(cut - value - 1), value),
+		"Dask rotates the list: each worker's own device comes first");
+}
+
+static int rewrite_flux(struct rewrite *w)
+{
+	if (!w->order->set) {
+		*w->order = (struct holding){
+			.set = true,
+			.value = "PCI_BUS_ID",
+			.origin = w->resolver->request->origins[KEY_launcher],
+			.source = SOURCE_LAUNCHER,
+		};
+		step_add(w->resolver, "N2", w->order->origin,
+			 "Flux sets CUDA_DEVICE_ORDER=PCI_BUS_ID where it is not set");
+	}
+	return rewritten(w, w->argument ? w->argument : "-1",
+			 w->argument ? "Flux sets the list to the task's GPUs"
+				     : "Flux writes -1 for a task without GPUs");
+}
+
+static int rewrite_slurm(struct rewrite *w)
+{
+	return rewritten(w, w->argument,
+			 w->argument ? "Slurm sets the list to the step's GPUs"
+				     : "Slurm unsets the list of a job without GPUs");
+}
+
+int launcher_rewrite(struct resolver *resolver, struct holding *list, struct holding *order)
+{
+	static const struct {
+		const char *name;
+		int (*rewrite)(struct rewrite *w);
+	} launchers[] = {
+		{"torchrun", rewrite_torchrun},   {"accelerate", rewrite_accelerate},
+		{"deepspeed", rewrite_deepspeed}, {"ray", rewrite_ray},
+		{"dask", rewrite_dask},           {"flux", rewrite_flux},
+		{"slurm", rewrite_slurm},
+	};
+	const char *value = resolver->request->values[KEY_launcher];
+	const char *colon = strchr(value, ':');
+	struct span name = {value, colon ? (size_t)(colon - value) : strlen(value)};
+	struct rewrite w = {resolver, list, order, colon ? colon + 1 : NULL};
+
+	for (size_t i = 0; i < ARRAY_SIZE(launchers); i++)
+		if (span_is(name, launchers[i].name))
+			return launchers[i].rewrite(&w);
+	return GPUMAP_OK;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules S5 and V9: which MIG instances a process sees. */
+#include "resolve.h"
+
+#include <stdio.h>
+
+enum generation {
+	ONE_INSTANCE,  /* up to R525: one, and then no ordinary GPU */
+	MANY_INSTANCES /* from R570: one compute instance of each GPU instance */
+};
+
+enum { MAX_INSTANCES = 64 };
+
+struct expansion {
+	struct resolver *resolver;
+	gpumap_entry *entries;
+	size_t count, room, instances;
+	enum generation generation;
+	bool stated; /* NVIDIA's documents say what this driver does */
+};
+
+static void find_generation(struct expansion *x)
+{
+	const char *driver = x->resolver->driver;
+	int64_t major = -1;
+
+	if (driver)
+		major = span_number((struct span){driver, strspn(driver, "0123456789")}, INT32_MAX);
+	x->stated = major >= 570 || (major >= 0 && major < 526);
+	x->generation = major >= 0 && major < 570 ? ONE_INSTANCE : MANY_INSTANCES;
+	if (x->resolver->dialect == DIALECT_NVITOP) {
+		x->generation = ONE_INSTANCE;
+		x->stated = true;
+	}
+}
+
+static bool is_mig(const gpumap_entry *entry)
+{
+	return entry->count && entry->candidates[0] != entry->candidates[0]->gpu;
+}
+
+static int add(struct expansion *x, const gpumap_device **candidates, size_t count,
+	       enum gpumap_certainty certainty)
+{
+	if (x->count == x->room) {
+		size_t room = x->room ? x->room * 2 : 8;
+		gpumap_entry *entries = arena_alloc(x->resolver->arena, room, sizeof(*entries));
+
+		if (!entries)
+			return report_nomem(x->resolver->report);
+		if (x->count)
+			memcpy(entries, x->entries, x->count * sizeof(*entries));
+		x->entries = entries;
+		x->room = room;
+	}
+	x->entries[x->count] = (gpumap_entry){(int)x->count, certainty, candidates, count};
+	if (is_mig(&x->entries[x->count]) && ++x->instances > MAX_INSTANCES)
+		return GPUMAP_OK; /* at most 64 are enumerated: the rest stays hidden */
+	x->count++;
+	return GPUMAP_OK;
+}
+
+/* How many of the instances from `first` on belong to its GPU instance. Where the source
+ * does not print GPU instances, profiles tell: 1c.3g is one slice of three. */
+static size_t same_instance(const gpumap_device *gpu, size_t first)
+{
+	int taken = 0, slices = 0, size = 0, one, of;
+	size_t n = 0;
+
+	for (size_t i = first; i < gpu->mig_count; i++, n++) {
+		const gpumap_device *m = &gpu->mig[i];
+
+		if (gpu->mig[first].gi >= 0 || m->gi >= 0) {
+			if (m->gi != gpu->mig[first].gi)
+				break;
+			continue;
+		}
+		if (!m->profile || sscanf(m->profile, "%1dc.%1dg", &one, &of) != 2)
+			return n ? n : 1;
+		if (n && (of != size || taken + one > slices))
+			return n;
+		size = slices = of;
+		taken += one;
+	}
+	return n;
+}
+
+static enum gpumap_certainty certainty_max(enum gpumap_certainty a, enum gpumap_certainty b)
+{
+	return a > b ? a : b;
+}
+
+/* Every device is visible: of each GPU instance one compute instance. */
+static int add_every(struct expansion *x, const gpumap_device *gpu, enum gpumap_certainty certainty)
+{
+	size_t i = 0;
+	int r = GPUMAP_OK;
+
+	while (r == GPUMAP_OK && i < gpu->mig_count) {
+		size_t n = same_instance(gpu, i);
+		const gpumap_device **candidates =
+			arena_alloc(x->resolver->arena, n, sizeof(*candidates));
+
+		if (!candidates)
+			return report_nomem(x->resolver->report);
+		for (size_t k = 0; k < n; k++)
+			candidates[k] = &gpu->mig[i + k];
+		r = add(x, candidates, n, n > 1 ? GPUMAP_UNDECIDABLE : certainty);
+		i += n;
+	}
+	return r;
+}
+
+static void warn_index(struct expansion *x, const gpumap_device *gpu)
+{
+	report_add(
+		x->resolver->report, FINDING_MIG_UNKNOWN,
+		ABOUT(.rule = "V9", .fix = "name the instance: MIG-UUID, from nvidia-smi -L"),
+		"GPU %d has MIG enabled: what its number or UUID means is undocumented, assumed %s",
+		gpu->physical,
+		gpu->mig_count ? "its first instance" : "an instance not listed here");
+}
+
+static int expand_slot(struct expansion *x, const struct slot *slot, bool every)
+{
+	const gpumap_device *d = slot->candidates[0];
+	const gpumap_device **first;
+
+	if (slot->count != 1 || d != d->gpu || d->mig_enabled != 1)
+		return add(x, slot->candidates, slot->count, slot->certainty);
+	if (every && d->mig_count)
+		return add_every(x, d, slot->certainty);
+	warn_index(x, d);
+	first = arena_alloc(x->resolver->arena, 1, sizeof(*first));
+	if (!first)
+		return report_nomem(x->resolver->report);
+	*first = d->mig_count ? &d->mig[0] : d;
+	return add(x, first, 1, certainty_max(slot->certainty, GPUMAP_ASSUMED));
+}
+
+/* Two compute instances of one GPU instance: CUDA picks one of them. */
+static int merge_instances(struct expansion *x)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < x->count; i++) {
+		const gpumap_device *d = x->entries[i].candidates[0];
+		size_t k = 0;
+
+		while (k < kept && !(is_mig(&x->entries[i]) && is_mig(&x->entries[k]) &&
+				     d->gi >= 0 && x->entries[k].candidates[0]->gpu == d->gpu &&
+				     x->entries[k].candidates[0]->gi == d->gi))
+			k++;
+		if (k < kept) {
+			gpumap_entry *e = &x->entries[k];
+			const gpumap_device **both =
+				arena_alloc(x->resolver->arena, e->count + 1, sizeof(*both));
+
+			if (!both)
+				return report_nomem(x->resolver->report);
+			memcpy(both, e->candidates, e->count * sizeof(*both));
+			both[e->count++] = d;
+			e->candidates = both;
+			e->certainty = GPUMAP_UNDECIDABLE;
+			step_add(x->resolver, "V9", NULL,
+				 "of two compute instances of one GPU instance CUDA picks one");
+			continue;
+		}
+		x->entries[kept] = x->entries[i];
+		x->entries[kept].logical = (int)kept;
+		kept++;
+	}
+	x->count = kept;
+	return GPUMAP_OK;
+}
+
+static void keep_one(struct expansion *x)
+{
+	size_t i = 0;
+
+	while (!is_mig(&x->entries[i]))
+		i++;
+	x->entries[0] = x->entries[i];
+	x->entries[0].logical = 0;
+	/* Of undecided compute instances the first one is picked. */
+	if (x->entries[0].count > 1) {
+		x->entries[0].count = 1;
+		x->entries[0].certainty = GPUMAP_ASSUMED;
+	}
+	x->count = 1;
+	step_add(x->resolver, "V9", NULL,
+		 "drivers up to R525 show one MIG instance, and then no other device");
+}
+
+static int apply_generation(struct expansion *x)
+{
+	size_t before = x->count;
+	int r = GPUMAP_OK;
+
+	if (x->generation == ONE_INSTANCE)
+		keep_one(x);
+	else
+		r = merge_instances(x);
+	if (r != GPUMAP_OK || x->stated || before < 2)
+		return r;
+	for (size_t i = 0; i < x->count; i++)
+		x->entries[i].certainty = certainty_max(x->entries[i].certainty, GPUMAP_ASSUMED);
+	report_add(
+		x->resolver->report, FINDING_MIG_GENERATION,
+		ABOUT(.rule = "V9", .fix = "give the driver's version: --driver 570"),
+		x->resolver->driver
+			? "what drivers between R525 and R570 show with MIG is not stated: one "
+			  "instance is assumed"
+			: "drivers up to R525 show one MIG instance, from R570 on one of each GPU "
+			  "instance: the latter is assumed");
+	return r;
+}
+
+int mig_expand(struct resolver *resolver, const struct slot *slots, size_t count, bool every)
+{
+	struct expansion x = {.resolver = resolver};
+	int r = GPUMAP_OK;
+
+	find_generation(&x);
+	for (size_t i = 0; r == GPUMAP_OK && i < count; i++)
+		r = expand_slot(&x, &slots[i], every);
+	if (r == GPUMAP_OK && x.instances)
+		r = apply_generation(&x);
+	if (r != GPUMAP_OK)
+		return r;
+	resolver->mapping->visible = x.entries;
+	resolver->mapping->visible_count = x.count;
+	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+}

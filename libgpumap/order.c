@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules N2 to N4: how CUDA numbers the devices of a view, and how sure that is. */
+#include "resolve.h"
+
+#include <stdio.h>
+
+enum order_kind { ORDER_PCI, ORDER_FASTEST, ORDER_UNKNOWN };
+
+static enum order_kind order_kind(struct resolver *resolver)
+{
+	const struct holding *order = &resolver->holding[VARIABLE_CUDA_ORDER];
+
+	if (!order->set || streq(order->value, "FASTEST_FIRST"))
+		return ORDER_FASTEST;
+	if (streq(order->value, "PCI_BUS_ID"))
+		return ORDER_PCI;
+	report_add(resolver->report, FINDING_UNKNOWN_ORDER,
+		   ABOUT(.rule = "N2", .origin = order->origin,
+			 .fix = "write PCI_BUS_ID or FASTEST_FIRST"),
+		   "CUDA_DEVICE_ORDER=%s has no documented meaning", QUOTE(span_of(order->value)));
+	return ORDER_UNKNOWN;
+}
+
+static bool one_model(const struct view *view)
+{
+	for (size_t i = 1; i < view->count; i++)
+		if (!same_model(view->devices[0], view->devices[i]))
+			return false;
+	return true;
+}
+
+/* The view's devices in nvidia-smi's order, or in the measured one. */
+static const gpumap_device **ordered(struct resolver *resolver, bool measured)
+{
+	const struct view *view = &resolver->view;
+	const gpumap_device **devices;
+	bool *member;
+	size_t n = 0;
+
+	if (!measured)
+		return view->devices;
+	devices = arena_alloc(resolver->arena, view->count, sizeof(*devices));
+	member = arena_alloc(resolver->arena, resolver->host_count, sizeof(*member));
+	if (!devices || !member)
+		return NULL;
+	for (size_t i = 0; i < view->count; i++)
+		member[view->devices[i] - resolver->host] = true;
+	for (size_t i = 0; i < resolver->host_count; i++) {
+		int position = resolver->fastest[i];
+
+		if (member[position])
+			devices[n++] = &resolver->host[position];
+	}
+	return devices;
+}
+
+static int explain(struct resolver *resolver, enum gpumap_certainty certainty, const char *why)
+{
+	struct arena *arena = resolver->arena;
+
+	if (certainty == GPUMAP_UNDECIDABLE)
+		step_add(
+			resolver, "N4", NULL,
+			arena_printf(arena,
+				     "undecidable: %s; the set of %zu is certain, its order is not",
+				     why, resolver->view.count));
+	else if (certainty != GPUMAP_ASSUMED)
+		step_add(resolver, "N4", NULL,
+			 arena_printf(arena, "index to physical GPU is %s: %s",
+				      gpumap_certainty_name(certainty), why));
+	return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+}
+
+/* How sure an index of this view is, and why. */
+static enum gpumap_certainty judge(struct resolver *resolver, enum order_kind kind, bool measured,
+				   const char **why)
+{
+	const struct view *view = &resolver->view;
+	bool amd = resolver->dialect == DIALECT_ROCR || resolver->dialect == DIALECT_HIP;
+
+	if (!one_model(view) && kind != ORDER_PCI && !measured && !amd) {
+		*why = "the GPUs differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID";
+		return GPUMAP_UNDECIDABLE;
+	}
+	if (resolver->assumed) {
+		*why = "nobody looked at the devices";
+		return GPUMAP_ASSUMED;
+	}
+	*why = measured            ? "CUDA's order was measured"
+	       : kind == ORDER_PCI ? "CUDA_DEVICE_ORDER=PCI_BUS_ID"
+	       : view->count < 2   ? "there is one GPU"
+				   : "all GPUs are one model";
+	if (measured || kind == ORDER_PCI || view->count < 2)
+		return GPUMAP_CERTAIN;
+	return GPUMAP_LIKELY;
+}
+
+int order_slots(struct resolver *resolver)
+{
+	struct view *view = &resolver->view;
+	enum order_kind kind = order_kind(resolver);
+	bool measured = kind == ORDER_FASTEST && resolver->fastest;
+	const char *why;
+	enum gpumap_certainty certainty = judge(resolver, kind, measured, &why);
+	const gpumap_device **devices = ordered(resolver, measured);
+
+	view->slots = arena_alloc(resolver->arena, view->count, sizeof(*view->slots));
+	if (!view->slots || !devices)
+		return report_nomem(resolver->report);
+	for (size_t i = 0; i < view->count; i++) {
+		struct slot *slot = &view->slots[i];
+
+		slot->certainty = certainty;
+		slot->candidates = certainty == GPUMAP_UNDECIDABLE ? view->devices : &devices[i];
+		slot->count = certainty == GPUMAP_UNDECIDABLE ? view->count : 1;
+	}
+	view->slot_count = view->count;
+	return view->count ? explain(resolver, certainty, why) : GPUMAP_OK;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "request.h"
+
+#include <stdio.h>
+
+#include "report.h"
+#include "suggest.h"
+
+EXPORT int gpumap_request_new(gpumap_request **ret)
+{
+	gpumap_request *request = calloc(1, sizeof(*request));
+
+	if (!request)
+		return GPUMAP_ENOMEM;
+	*ret = request;
+	return GPUMAP_OK;
+}
+
+EXPORT void gpumap_request_free(gpumap_request *request)
+{
+	if (!request)
+		return;
+	for (size_t i = 0; i < request->count; i++) {
+		free(request->statements[i].value);
+		free(request->statements[i].origin);
+	}
+	free(request->statements);
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		free(request->values[i]);
+		free(request->origins[i]);
+	}
+	free(request);
+}
+
+static int add_statement(gpumap_request *request, struct statement statement, const char *value,
+			 const char *origin, gpumap_report *report)
+{
+	if (request->count >= GPUMAP_MAX_DEVICES)
+		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
+				   "more than %d statements", GPUMAP_MAX_DEVICES);
+	if (request->count == request->room) {
+		size_t room = request->room ? request->room * 2 : 4;
+		struct statement *grown = realloc(request->statements, room * sizeof(*grown));
+
+		if (!grown)
+			return report_nomem(report);
+		request->statements = grown;
+		request->room = room;
+	}
+	statement.value = value ? strdup(value) : NULL;
+	statement.origin = origin ? strdup(origin) : NULL;
+	if ((value && !statement.value) || (origin && !statement.origin)) {
+		free(statement.value);
+		free(statement.origin);
+		return report_nomem(report);
+	}
+	request->statements[request->count++] = statement;
+	return GPUMAP_OK;
+}
+
+static enum source key_source(enum key_id id)
+{
+	switch (id) {
+	case KEY_prefix:
+		return SOURCE_PREFIX;
+	case KEY_script_export:
+		return SOURCE_SCRIPT_EXPORT;
+	case KEY_script_inline:
+		return SOURCE_SCRIPT_INLINE;
+	case KEY_in_code:
+		return SOURCE_IN_CODE;
+	case KEY_after_init:
+		return SOURCE_AFTER_INIT;
+	default:
+		return SOURCE_VISIBLE;
+	}
+}
+
+/* A statement without a variable's name is about the list that the dialect reads,
+ * which may be said later: resolve fills that in. */
+static int set_statement(gpumap_request *request, enum key_id id, const char *text,
+			 const char *origin, gpumap_report *report)
+{
+	struct statement statement = {.source = key_source(id)};
+	struct span other = {"", 0};
+	const char *value, *near;
+
+	if (statement_parse(text, VARIABLE_COUNT, &statement.variable, &statement.verb, &value,
+			    &other))
+		return add_statement(request, statement, value, origin, report);
+	near = misspelt_variable(other);
+	if (near) {
+		char fix[80];
+
+		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+		report_add(report, FINDING_MISSPELT_VARIABLE,
+			   ABOUT(.rule = "S7", .origin = origin, .fix = fix),
+			   "'%s' is read by nobody", QUOTE(other));
+	} else {
+		report_add(report, FINDING_IGNORED_KEY, ABOUT(.origin = origin),
+			   "%s does not decide which devices are visible", QUOTE(other));
+	}
+	return GPUMAP_OK;
+}
+
+static int set_value(gpumap_request *request, enum key_id id, const char *value, const char *origin,
+		     gpumap_report *report)
+{
+	char *copy = strdup(value), *from = origin ? strdup(origin) : NULL;
+
+	if (!copy || (origin && !from)) {
+		free(copy);
+		free(from);
+		return report_nomem(report);
+	}
+	free(request->values[id]);
+	free(request->origins[id]);
+	request->values[id] = copy;
+	request->origins[id] = from;
+	return GPUMAP_OK;
+}
+
+static int unknown_key(const char *name, const char *origin, gpumap_report *report)
+{
+	const char *names[KEY_COUNT + 1] = {0};
+	const char *near;
+	char fix[64] = "";
+
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		names[i] = key_get((enum key_id)i)->name;
+	near = suggest(name, names);
+	if (near)
+		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
+			   ABOUT(.origin = origin, .fix = near ? fix : NULL), "no such key: '%s'",
+			   QUOTE(span_of(name)));
+}
+
+EXPORT int gpumap_request_set(gpumap_request *request, const char *name, const char *value,
+			      const char *origin, gpumap_report *report)
+{
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const gpumap_key *key = key_get((enum key_id)i);
+		int r;
+
+		if (!streq(name, key->name))
+			continue;
+		if (key->kind == KIND_STATEMENT)
+			return set_statement(request, (enum key_id)i, value, origin, report);
+		r = key_check(key, value, origin, report);
+		return r == GPUMAP_OK ? set_value(request, (enum key_id)i, value, origin, report)
+				      : r;
+	}
+	return unknown_key(name, origin, report);
+}
+
+static bool stated(const gpumap_request *request, enum key_id id)
+{
+	const gpumap_key *key = key_get(id);
+
+	if (key->kind != KIND_STATEMENT)
+		return request->values[id] != NULL;
+	for (size_t i = 0; i < request->count; i++)
+		if (request->statements[i].source == key_source(id))
+			return true;
+	return false;
+}
+
+/* GPUMAP_KEY=value (rule S6). */
+static int environ_key(gpumap_request *request, struct span name, const char *value,
+		       gpumap_report *report)
+{
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const gpumap_key *key = key_get((enum key_id)i);
+
+		if (!span_is(name, key->environment))
+			continue;
+		if (stated(request, (enum key_id)i))
+			return GPUMAP_OK;
+		return gpumap_request_set(request, key->name, value, key->environment, report);
+	}
+	return GPUMAP_OK;
+}
+
+static void environ_misspelt(struct span name, gpumap_report *report)
+{
+	const char *near = misspelt_variable(name);
+	char fix[80];
+
+	if (!near)
+		return;
+	snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	report_add(report, FINDING_MISSPELT_VARIABLE,
+		   ABOUT(.rule = "S7", .origin = "environment", .fix = fix), "%s is read by nobody",
+		   QUOTE(name));
+}
+
+EXPORT int gpumap_request_environ(gpumap_request *request, const char *const *envp,
+				  gpumap_report *report)
+{
+	int r = GPUMAP_OK;
+
+	request->environ_read = true;
+	for (; *envp && r == GPUMAP_OK; envp++) {
+		struct statement statement = {.source = SOURCE_ENVIRONMENT};
+		const char *equals = strchr(*envp, '=');
+		struct span name = {*envp, equals ? (size_t)(equals - *envp) : 0};
+		size_t v = 0;
+
+		if (!equals)
+			continue;
+		while (v < VARIABLE_COUNT && !span_is(name, variable_name((enum variable)v)))
+			v++;
+		if (v < VARIABLE_COUNT) {
+			statement.variable = (enum variable)v;
+			r = add_statement(request, statement, equals + 1, "environment", report);
+		} else if (span_starts(name, "GPUMAP_")) {
+			r = environ_key(request, name, equals + 1, report);
+		} else {
+			environ_misspelt(name, report);
+		}
+	}
+	return r;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GM_REQUEST_H
+#define GM_REQUEST_H
+
+#include "gpumap.h"
+
+#include "base.h"
+#include "visible.h"
+
+enum key_id {
+#define KEY(name, option, environment, kind, value, help) KEY_##name,
+#include "keys.def"
+#undef KEY
+	KEY_COUNT
+};
+
+/* Variables that a statement can be about, and those that are only hints. */
+enum variable {
+	VARIABLE_CUDA_VISIBLE,
+	VARIABLE_CUDA_ORDER,
+	VARIABLE_ROCR_VISIBLE,
+	VARIABLE_HIP_VISIBLE,
+	VARIABLE_NVIDIA_VISIBLE, /* hints from here on */
+	VARIABLE_SLURM_JOB,
+	VARIABLE_SLURM_JOB_GPUS,
+	VARIABLE_SLURM_STEP_GPUS,
+	VARIABLE_COUNT
+};
+
+/* Sources in the order of time, weakest first (rules S2 and S3). */
+enum source {
+	SOURCE_ENVIRONMENT,
+	SOURCE_PREFIX,
+	SOURCE_SCRIPT_EXPORT,
+	SOURCE_SCRIPT_INLINE,
+	SOURCE_LAUNCHER,
+	SOURCE_IN_CODE,
+	SOURCE_VISIBLE,
+	SOURCE_AFTER_INIT,
+	SOURCE_COUNT
+};
+
+enum verb {
+	VERB_SET,
+	VERB_UNSET,
+	VERB_DEFAULT /* set only if unset */
+};
+
+struct statement {
+	enum source source;
+	enum variable variable;
+	enum verb verb;
+	char *value; /* NULL for an unset */
+	char *origin;
+};
+
+struct gpumap_request {
+	struct statement *statements;
+	size_t count, room;
+	char *values[KEY_COUNT]; /* of the keys that are no statements; NULL: not said */
+	char *origins[KEY_COUNT];
+	bool environ_read;
+};
+
+struct gpumap_key {
+	const char *name, *option, *environment, *value, *help;
+	enum key_kind {
+		KIND_STATEMENT,
+		KIND_LAUNCHER,
+		KIND_DEVICE,
+		KIND_DEVICES,
+		KIND_MODE,
+		KIND_NUMBER,
+		KIND_VIEW,
+		KIND_DRIVER,
+		KIND_DIALECT,
+		KIND_SWITCH
+	} kind;
+};
+
+const gpumap_key *key_get(enum key_id id);
+const char *variable_name(enum variable variable);
+const char *source_name(enum source source);
+const char *mode_name(size_t i); /* NULL past the end */
+
+/* The variable whose list `dialect` reads first. */
+enum variable dialect_variable(enum dialect dialect);
+
+/* Values that gpumap_request_set has checked, in the form that resolve needs. */
+bool request_switch(const gpumap_request *request, enum key_id key);
+int64_t request_number(const gpumap_request *request, enum key_id key); /* -1: not said */
+enum dialect request_dialect(const gpumap_request *request);
+
+/* GPUMAP_OK when `value` suits the key. */
+int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report);
+
+/* Reads the statement "[VAR=]value", "VAR?=value" or "-VAR"; *value points into text,
+ * NULL for an unset. False: `text` names another variable, which is *other. */
+bool statement_parse(const char *text, enum variable fallback, enum variable *variable,
+		     enum verb *verb, const char **value, struct span *other);
+
+/* The variable of rule S7 that `name` is nearly; NULL: none. */
+const char *misspelt_variable(struct span name);
+
+/* A device as PyTorch writes it. */
+struct device_choice {
+	enum {
+		CHOICE_BAD,
+		CHOICE_INDEX,
+		CHOICE_CURRENT, /* "cuda" */
+		CHOICE_CPU
+	} kind;
+	int64_t index;
+	bool several;  /* "cuda:2,1" (rule D6) */
+	bool negative; /* -1 and below: set_device does nothing */
+};
+struct device_choice device_parse(struct span text);
+
+#endif

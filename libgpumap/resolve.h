@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stages of gpumap_resolve, in their order: sources (S) decide what holds, views
+ * (N, L, V) make logical devices of it, choice (D) and groups (G) index them.
+ * A stage returns GPUMAP_OK or a negative code. A "no" of the rules is no failure:
+ * it is an error in the report and mapping->answered stays false.
+ */
+#ifndef GM_RESOLVE_H
+#define GM_RESOLVE_H
+
+#include "mapping.h"
+#include "report.h"
+#include "request.h"
+#include "visible.h"
+
+/* A list as it holds when the driver starts. */
+struct holding {
+	bool set;
+	const char *value;  /* when set */
+	const char *origin; /* may be NULL */
+	enum source source;
+};
+
+/* What an index of a view means. */
+struct slot {
+	const gpumap_device **candidates;
+	size_t count;
+	enum gpumap_certainty certainty;
+};
+
+struct view {
+	const gpumap_device **devices; /* in nvidia-smi's order */
+	size_t count;
+	struct slot *slots; /* in CUDA's order */
+	size_t slot_count;
+	bool unlisted; /* slots are found by physical number, any number exists */
+};
+
+struct resolver {
+	gpumap_mapping *mapping;
+	struct arena *arena; /* the mapping's */
+	const gpumap_request *request;
+	const gpumap_inventory *inventory; /* NULL: nothing is known */
+	gpumap_report *report;
+	enum dialect dialect;
+	bool failed; /* the answer is "no" */
+
+	struct holding holding[VARIABLE_COUNT];
+	struct view view;
+	const gpumap_device *host; /* the mapping's copies */
+	size_t host_count;
+	const int *fastest; /* measured order: positions in host */
+	bool assumed;       /* nobody saw the host's devices */
+	const char *driver; /* version, NULL: not known */
+};
+
+int sources_resolve(struct resolver *resolver);
+int launcher_rewrite(struct resolver *resolver, struct holding *list, struct holding *order);
+int host_prepare(struct resolver *resolver);
+int views_resolve(struct resolver *resolver);
+int choice_resolve(struct resolver *resolver);
+int groups_resolve(struct resolver *resolver);
+void hints_report(struct resolver *resolver);
+
+/* Steps and findings for a list that was parsed; `outer`: it is not the process's own. */
+int list_explain(struct resolver *resolver, const struct visible_list *list,
+		 const struct holding *holding, bool outer);
+
+/* Makes the logical devices out of slots (rule V9 decides which MIG instances). */
+int mig_expand(struct resolver *resolver, const struct slot *slots, size_t count, bool every);
+
+/* Orders the view's slots as CUDA numbers them (rules N2-N4). */
+int order_slots(struct resolver *resolver);
+
+/* Adds a step; NULL text is taken as memory having run out. Losers may follow. */
+gpumap_step *step_add(struct resolver *resolver, const char *rule, const char *origin,
+		      const char *text);
+void step_lose(struct resolver *resolver, gpumap_step *step, const char *source, const char *value);
+
+/* Adds a finding that makes the answer "no". */
+#define answer_no(resolver, id, about, ...) \
+	((resolver)->failed = true, report_add((resolver)->report, id, about, __VA_ARGS__))
+
+/* Finds the logical device `index`; NULL after a finding (D7, E1). `what` names the
+ * statement in the message. */
+const gpumap_entry *logical_device(struct resolver *resolver, int64_t index, const char *what,
+				   const char *origin);
+
+#endif

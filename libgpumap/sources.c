@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules S: of several statements about one variable, the last before cuInit holds. */
+#include "resolve.h"
+
+/* Which of the statements about `variable` come at this moment. */
+static bool applies(const struct resolver *resolver, const struct statement *s, enum source source,
+		    enum variable variable)
+{
+	enum variable about = s->variable;
+
+	if (about == VARIABLE_COUNT)
+		about = dialect_variable(resolver->dialect);
+	return s->source == source && about == variable;
+}
+
+/* --visible is the final value: a statement in time beside it would be a contradiction. */
+static int check_exclusive(struct resolver *resolver, enum variable variable)
+{
+	const struct statement *final = NULL, *other = NULL;
+	const gpumap_request *request = resolver->request;
+
+	for (size_t i = 0; i < request->count; i++) {
+		const struct statement *s = &request->statements[i];
+
+		if (applies(resolver, s, SOURCE_VISIBLE, variable))
+			final = s;
+		for (int source = SOURCE_PREFIX; source <= SOURCE_IN_CODE; source++)
+			if (applies(resolver, s, (enum source)source, variable))
+				other = s;
+	}
+	if (!final || !other)
+		return GPUMAP_OK;
+	return report_fail(resolver->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+			   ABOUT(.rule = "S2", .origin = final->origin,
+				 .fix = "visible is the final value: leave one of the two out"),
+			   "%s excludes %s", final->origin ? final->origin : "visible",
+			   other->origin ? other->origin : source_name(other->source));
+}
+
+/* A value as a loser or a step shows it; long ones are cut. */
+static const char *shown(struct resolver *resolver, const char *value)
+{
+	return arena_strdup(resolver->arena, value ? QUOTE(span_of(value)) : "unset");
+}
+
+/* Statements that no longer hold, until the winner's step is written. */
+struct losers {
+	struct loser *list;
+	size_t count, room;
+};
+
+static int lose(struct resolver *resolver, struct losers *losers, enum source source,
+		const char *value)
+{
+	if (losers->count == losers->room) {
+		size_t room = losers->room ? losers->room * 2 : 8;
+		struct loser *list = arena_alloc(resolver->arena, room, sizeof(*list));
+
+		if (!list)
+			return report_nomem(resolver->report);
+		if (losers->count)
+			memcpy(list, losers->list, losers->count * sizeof(*list));
+		losers->list = list;
+		losers->room = room;
+	}
+	losers->list[losers->count++] = (struct loser){source_name(source), shown(resolver, value)};
+	return GPUMAP_OK;
+}
+
+struct timeline {
+	struct holding now;
+	bool stated; /* something was said, if only to unset it */
+	struct losers losers;
+};
+
+static int play(struct resolver *resolver, struct timeline *time, const struct statement *s)
+{
+	int r = GPUMAP_OK;
+
+	if (s->verb == VERB_DEFAULT && time->now.set)
+		return lose(resolver, &time->losers, s->source, s->value);
+	if (time->stated)
+		r = lose(resolver, &time->losers, time->now.source,
+			 time->now.set ? time->now.value : NULL);
+	time->stated = true;
+	time->now = (struct holding){
+		.set = s->verb != VERB_UNSET,
+		.value = s->value,
+		.origin = s->origin,
+		.source = s->source,
+	};
+	return r;
+}
+
+/* The launcher runs between the script and the program, and reads what it finds. */
+static int play_launcher(struct resolver *resolver, struct timeline *time, enum variable variable)
+{
+	struct holding before = time->now, *order = &resolver->holding[VARIABLE_CUDA_ORDER];
+	int r;
+
+	if (variable != VARIABLE_CUDA_VISIBLE || !resolver->request->values[KEY_launcher])
+		return GPUMAP_OK;
+	r = launcher_rewrite(resolver, &time->now, order);
+	if (r != GPUMAP_OK)
+		return r;
+	if (time->stated && (before.set != time->now.set || before.value != time->now.value))
+		r = lose(resolver, &time->losers, before.source, before.set ? before.value : NULL);
+	time->stated = time->stated || time->now.set;
+	return r;
+}
+
+/* The rule that the winner is an example of. */
+static const char *winning_rule(const struct timeline *time)
+{
+	if (!time->losers.count)
+		return "S1";
+	for (size_t i = 0; i < time->losers.count; i++)
+		if (starts_with(time->losers.list[i].source, "script"))
+			return "S2";
+	return time->now.source == SOURCE_SCRIPT_EXPORT || time->now.source == SOURCE_SCRIPT_INLINE
+		       ? "S2"
+		       : "S3";
+}
+
+static int explain_winner(struct resolver *resolver, const struct timeline *time,
+			  enum variable variable)
+{
+	const struct holding *now = &time->now;
+	struct arena *arena = resolver->arena;
+	const char *name = variable_name(variable);
+	gpumap_step *step;
+	bool list = variable != VARIABLE_CUDA_ORDER;
+
+	if (!now->set && !time->losers.count) {
+		if (list && variable == dialect_variable(resolver->dialect))
+			step_add(resolver, "S5", NULL,
+				 arena_printf(arena, "%s is not set: every device", name));
+		return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+	}
+	step = step_add(resolver, list ? winning_rule(time) : "N2", now->origin,
+			now->set ? arena_printf(arena, "%s=%s", name, shown(resolver, now->value))
+				 : arena_printf(arena, "%s is unset again: every device", name));
+	for (size_t i = 0; i < time->losers.count; i++)
+		step_lose(resolver, step, time->losers.list[i].source, time->losers.list[i].value);
+	if (list && now->set && !*now->value)
+		step_add(resolver, "S5", NULL,
+			 arena_printf(arena, "%s is set but empty: no device", name));
+	if (list && now->set && *now->value)
+		for (size_t i = 0; i < time->losers.count; i++)
+			if (strchr(time->losers.list[i].value, ',')) {
+				step_add(resolver, "S9", NULL,
+					 "the new list counts in the parent view, not in the one "
+					 "that it replaced");
+				break;
+			}
+	return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+}
+
+static int resolve_variable(struct resolver *resolver, enum variable variable)
+{
+	const gpumap_request *request = resolver->request;
+	struct timeline time = {0};
+	int r = check_exclusive(resolver, variable);
+
+	for (int source = 0; r == GPUMAP_OK && source < SOURCE_AFTER_INIT; source++) {
+		if (source == SOURCE_LAUNCHER)
+			r = play_launcher(resolver, &time, variable);
+		for (size_t i = 0; r == GPUMAP_OK && i < request->count; i++)
+			if (applies(resolver, &request->statements[i], (enum source)source,
+				    variable))
+				r = play(resolver, &time, &request->statements[i]);
+	}
+	if (r != GPUMAP_OK)
+		return r;
+	if (variable == VARIABLE_CUDA_ORDER && resolver->holding[variable].set && !time.now.set)
+		return GPUMAP_OK; /* the launcher's, where nobody else said one */
+	resolver->holding[variable] = time.now;
+	return explain_winner(resolver, &time, variable);
+}
+
+/* Changes that come too late (rule S4). */
+static void report_late(struct resolver *resolver)
+{
+	const gpumap_request *request = resolver->request;
+
+	for (size_t i = 0; i < request->count; i++) {
+		const struct statement *s = &request->statements[i];
+		enum variable variable = s->variable == VARIABLE_COUNT
+						 ? dialect_variable(resolver->dialect)
+						 : s->variable;
+		gpumap_step *step;
+
+		if (s->source != SOURCE_AFTER_INIT)
+			continue;
+		step = step_add(resolver, "S4", s->origin,
+				arena_printf(resolver->arena,
+					     "%s changed after CUDA was initialised: no effect",
+					     variable_name(variable)));
+		step_lose(resolver, step, source_name(s->source), shown(resolver, s->value));
+		report_add(resolver->report, FINDING_TOO_LATE,
+			   ABOUT(.rule = "S4", .origin = s->origin,
+				 .fix = "set it before the first CUDA call, best before the start"),
+			   "%s=%s has no effect in this process", variable_name(variable),
+			   s->value ? QUOTE(span_of(s->value)) : "(unset)");
+	}
+}
+
+int sources_resolve(struct resolver *resolver)
+{
+	bool amd = resolver->dialect == DIALECT_ROCR || resolver->dialect == DIALECT_HIP;
+	int r = GPUMAP_OK;
+
+	if (resolver->dialect == DIALECT_ROCR)
+		return resolve_variable(resolver, VARIABLE_ROCR_VISIBLE);
+	if (amd)
+		r = resolve_variable(resolver, VARIABLE_ROCR_VISIBLE);
+	if (r == GPUMAP_OK && amd)
+		r = resolve_variable(resolver, VARIABLE_HIP_VISIBLE);
+	if (r == GPUMAP_OK)
+		r = resolve_variable(resolver, VARIABLE_CUDA_VISIBLE);
+	if (r == GPUMAP_OK && !amd)
+		r = resolve_variable(resolver, VARIABLE_CUDA_ORDER);
+	if (r == GPUMAP_OK)
+		report_late(resolver);
+	return r;
+}

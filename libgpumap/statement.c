@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* The small languages of statements: [VAR=]value, and PyTorch's device strings. */
+#include "request.h"
+
+#include <stdio.h>
+
+#include "suggest.h"
+
+static const char *const variables[] = {
+	[VARIABLE_CUDA_VISIBLE] = "CUDA_VISIBLE_DEVICES",
+	[VARIABLE_CUDA_ORDER] = "CUDA_DEVICE_ORDER",
+	[VARIABLE_ROCR_VISIBLE] = "ROCR_VISIBLE_DEVICES",
+	[VARIABLE_HIP_VISIBLE] = "HIP_VISIBLE_DEVICES",
+	[VARIABLE_NVIDIA_VISIBLE] = "NVIDIA_VISIBLE_DEVICES",
+	[VARIABLE_SLURM_JOB] = "SLURM_JOB_ID",
+	[VARIABLE_SLURM_JOB_GPUS] = "SLURM_JOB_GPUS",
+	[VARIABLE_SLURM_STEP_GPUS] = "SLURM_STEP_GPUS",
+};
+
+const char *variable_name(enum variable variable)
+{
+	return variables[variable];
+}
+
+const char *source_name(enum source source)
+{
+	static const char *const names[] = {
+		[SOURCE_ENVIRONMENT] = "environment",
+		[SOURCE_PREFIX] = "prefix",
+		[SOURCE_SCRIPT_EXPORT] = "script_export",
+		[SOURCE_SCRIPT_INLINE] = "script_inline",
+		[SOURCE_LAUNCHER] = "launcher",
+		[SOURCE_IN_CODE] = "in_code",
+		[SOURCE_VISIBLE] = "visible",
+		[SOURCE_AFTER_INIT] = "after_init",
+	};
+
+	return names[source];
+}
+
+enum variable dialect_variable(enum dialect dialect)
+{
+	if (dialect == DIALECT_ROCR)
+		return VARIABLE_ROCR_VISIBLE;
+	return dialect == DIALECT_HIP ? VARIABLE_HIP_VISIBLE : VARIABLE_CUDA_VISIBLE;
+}
+
+static size_t identifier(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n] == '_' || (text[n] >= 'A' && text[n] <= 'Z') ||
+	       (text[n] >= 'a' && text[n] <= 'z') || (n && is_digit(text[n])))
+		n++;
+	return n;
+}
+
+static bool find_variable(struct span name, enum variable *variable)
+{
+	for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+		if (span_is(name, variables[i])) {
+			*variable = (enum variable)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool statement_parse(const char *text, enum variable fallback, enum variable *variable,
+		     enum verb *verb, const char **value, struct span *other)
+{
+	bool unset = *text == '-';
+	const char *start = text + unset;
+	struct span name = {start, identifier(start)};
+	const char *after = start + name.length;
+
+	if (unset) {
+		if (name.length && *after == '\0' && find_variable(name, variable)) {
+			*verb = VERB_UNSET;
+			*value = NULL;
+			return true;
+		}
+	} else if (name.length && (*after == '=' || starts_with(after, "?="))) {
+		*verb = *after == '=' ? VERB_SET : VERB_DEFAULT;
+		*value = after + (*verb == VERB_SET ? 1 : 2);
+		*other = name;
+		return find_variable(name, variable);
+	}
+	*variable = fallback;
+	*verb = VERB_SET;
+	*value = text;
+	return true;
+}
+
+/* jsrun and others number variables: CUDA_VISIBLE_DEVICES0. */
+static bool numbered(const char *name, const char *variable)
+{
+	size_t length = strlen(variable);
+
+	if (!starts_with(name, variable))
+		return false;
+	name += length + (name[length] == '_');
+	return strspn(name, "0123456789") == strlen(name);
+}
+
+const char *misspelt_variable(struct span name)
+{
+	enum variable known;
+	char copy[64];
+
+	if (name.length >= sizeof(copy) || find_variable(name, &known))
+		return NULL;
+	memcpy(copy, name.text, name.length);
+	copy[name.length] = '\0';
+	for (size_t i = 0; i <= VARIABLE_NVIDIA_VISIBLE; i++)
+		if (edit_distance(copy, variables[i], 2) <= 2 && !numbered(copy, variables[i]))
+			return variables[i];
+	return NULL;
+}
+
+/* An index as PyTorch takes it: digits without a leading zero. */
+static bool index_parse(struct span *s, int64_t *index)
+{
+	struct span digits = {s->text, 0};
+
+	while (digits.length < s->length && is_digit(s->text[digits.length]))
+		digits.length++;
+	if (!digits.length || (digits.length > 1 && *digits.text == '0'))
+		return false;
+	*index = span_number(digits, INT64_MAX);
+	if (*index < 0)
+		*index = INT64_MAX;
+	*s = (struct span){s->text + digits.length, s->length - digits.length};
+	return true;
+}
+
+/* What may follow the first index in old PyTorch: ",1", ", cuda:1", " cuda:1" (rule D6). */
+static bool more_devices(struct span s)
+{
+	int64_t index;
+
+	while (s.length) {
+		size_t separators = 0;
+
+		while (separators < s.length &&
+		       (s.text[separators] == ',' || is_blank(s.text[separators])))
+			separators++;
+		if (!separators)
+			return false;
+		s = (struct span){s.text + separators, s.length - separators};
+		if (span_starts(s, "cuda:"))
+			s = (struct span){s.text + 5, s.length - 5};
+		if (!index_parse(&s, &index))
+			return false;
+	}
+	return true;
+}
+
+struct device_choice device_parse(struct span text)
+{
+	struct device_choice choice = {.kind = CHOICE_BAD};
+	struct span s = text;
+
+	if (span_is(s, "cuda"))
+		return (struct device_choice){.kind = CHOICE_CURRENT};
+	if (span_is(s, "cpu") || span_is(s, "cpu:0"))
+		return (struct device_choice){.kind = CHOICE_CPU};
+	if (span_starts(s, "cuda:")) {
+		s = (struct span){s.text + 5, s.length - 5};
+	} else if (s.length > 1 && *s.text == '-') {
+		s = (struct span){s.text + 1, s.length - 1};
+		choice.negative = true;
+	}
+	if (!index_parse(&s, &choice.index))
+		return choice;
+	choice.several = s.length > 0;
+	if (choice.several && (choice.negative || !more_devices(s)))
+		return choice;
+	choice.negative = choice.negative && choice.index > 0;
+	choice.kind = CHOICE_INDEX;
+	return choice;
+}
