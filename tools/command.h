@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The command table of gpumap: one file per command, cmd_NAME.c. */
+/* The commands of gpumap and what they share. Each command is one file, cmd_NAME.c. */
 #ifndef GM_COMMAND_H
 #define GM_COMMAND_H
+
+#include "gpumap.h"
+
+#include <stdbool.h>
+#include <stdio.h>
 
 /* Exit statuses, as gpumap(1) documents them. */
 enum {
 	STATUS_ANSWERED = 0,
-	STATUS_NO = 1,          /* well-formed statements that end in an error or a "no" */
-	STATUS_MALFORMED = 2,   /* bad input, unknown option, bad file, strict refusal */
+	STATUS_NO = 1,            /* well-formed statements that end in an error or a "no" */
+	STATUS_MALFORMED = 2,     /* bad input, unknown option, bad file, strict refusal */
 	STATUS_OWN_FAILURE = 125, /* pretend: gpumap itself failed */
 	STATUS_NOT_EXECUTABLE = 126,
 	STATUS_NOT_FOUND = 127
@@ -24,5 +29,64 @@ int cmd_explain(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
 int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
+
+/* --- what an answer is printed as ------------------------------------------ */
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct output {
+	enum gpumap_format format;
+	enum color color;
+	gpumap_report *report;
+};
+
+/* Prints the report's findings to standard error, a line each. */
+void print_report(const struct output *output);
+
+/* Writes `text` to standard output; false after a finding when that fails. */
+bool print_text(const char *text, gpumap_report *report);
+
+/* Ends a command: the report to standard error, and the exit status for `code`, the
+ * library's answer, `answered` telling yes from no. */
+int finish(const struct output *output, int code, bool answered);
+
+/* --- options ---------------------------------------------------------------- */
+
+/* One option of a command. The keys of a request are added to a command's own. */
+struct option_row {
+	const char *name;  /* "--inventory" */
+	const char *value; /* "FILE", "[WHEN]" when it may be left out; NULL: takes none */
+	const char *help;
+};
+
+enum { MAX_OPTIONS = 48 };
+
+struct options {
+	const char *command;
+	struct option_row rows[MAX_OPTIONS];
+	int count;
+	int index, argc; /* private: where options_next reads */
+	char **argv;
+	const char *value;   /* of the option that was read last; NULL: none */
+	const char *operand; /* set when an argument is no option */
+};
+
+/* A table of the rows (ended by a name of NULL) and of --help, --color, --json where
+ * asked; keys: the request's keys come first. */
+void options_init(struct options *options, const char *command, const struct option_row *rows,
+		  bool keys, int argc, char **argv);
+
+/* The next option's name; "" for an operand; NULL at the end or after an error, which
+ * is then in the report: *failed tells. Options and operands may mix; -- ends options. */
+const char *options_next(struct options *options, gpumap_report *report, bool *failed);
+
+/* The table as help text. */
+void options_help(const struct options *options, FILE *file);
+
+/* Takes --format, --json and --color. True: it was one of them; *failed after an error. */
+bool output_option(struct output *output, const char *name, const char *value, bool *failed);
+
+/* --json anywhere: also an error of the command line is then answered in JSON. */
+enum gpumap_format wanted_format(int argc, char **argv);
 
 #endif

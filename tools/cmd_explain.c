@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine.h"
+#include "process.h"
+#include "report.h"
+
+static const struct option_row rows[] = {
+	{"--inventory", "FILE|N|8xH100|host|-",
+	 "the machine: a recorded or imagined one, or this one"},
+	{"--pid", "N", "explain the running process N from its environment and cgroup"},
+	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
+	{"--format", "text|json|svg", "how to answer"},
+	{"--json", NULL, "the same as --format json"},
+	{NULL, NULL, NULL},
+};
+
+struct explain {
+	struct output output;
+	gpumap_request *request;
+	gpumap_inventory *inventory;
+	const char *what; /* --inventory */
+	const char *pid;  /* --pid */
+	bool ask_driver;
+	bool statements; /* an option states something */
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap [explain] [OPTIONS]\n"
+	      "\n"
+	      "Says which physical GPU a program runs on, and by which rules. What is not given as "
+	      "an\n"
+	      "option is taken from the environment.\n"
+	      "\n"
+	      "  gpumap --visible 2,3,4,5 --device 1\n"
+	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"
+	      "  gpumap --prefix 0 --script-export 1 --in-code 3\n"
+	      "  gpumap --pid 4711 --json\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+	fputs("\n"
+	      "VAR= before a LIST names the variable (CUDA_VISIBLE_DEVICES where it is missing): "
+	      "also\n"
+	      "CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=LIST sets only what is unset, -VAR unsets. "
+	      "These\n"
+	      "options may be repeated. Every option without \"this machine\" is also read from "
+	      "the\n"
+	      "environment: GPUMAP_MODE=dp.\n"
+	      "\n"
+	      "Exit status: 0 answered, 1 the statements end in an error, 2 malformed input.\n",
+	      stdout);
+}
+
+/* "--set-device" is the key "set_device". */
+static int set_key(struct explain *explain, const char *option, const char *value)
+{
+	char key[32];
+	size_t n = 0;
+
+	for (const char *c = option + 2; *c && n + 1 < sizeof(key); c++)
+		key[n++] = *c == '-' ? '_' : *c;
+	key[n] = '\0';
+	explain->statements = true;
+	return gpumap_request_set(explain->request, key, value ? value : "yes", option,
+				  explain->output.report);
+}
+
+/* GPUMAP_OK; *done: help was shown. */
+static int read_options(struct explain *explain, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = explain->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+	int r = GPUMAP_OK;
+
+	options_init(&options, "explain", rows, true, argc, argv);
+	while (r == GPUMAP_OK && !failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (output_option(&explain->output, name, options.value, &failed))
+			continue;
+		if (!*name)
+			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+					ABOUT(.fix = "gpumap explain --help lists the options"),
+					"unexpected argument: '%s'",
+					QUOTE(span_of(options.operand)));
+		else if (streq(name, "--inventory"))
+			explain->what = options.value;
+		else if (streq(name, "--pid"))
+			explain->pid = options.value;
+		else if (streq(name, "--ask-driver"))
+			explain->ask_driver = true;
+		else
+			r = set_key(explain, name, options.value);
+	}
+	return failed ? GPUMAP_EINPUT : r;
+}
+
+/* Without --inventory this host is looked at only when nothing is stated: what-if
+ * questions are not about it. A host without GPUs leaves the answer to the statements. */
+static int find_inventory(struct explain *explain)
+{
+	bool wanted = explain->what || explain->ask_driver;
+	gpumap_inventory *inventory;
+	int r;
+
+	if (!wanted && !explain->pid && explain->statements)
+		return GPUMAP_OK;
+	r = machine_open(&inventory, explain->what, explain->ask_driver, explain->output.report);
+	if (r != GPUMAP_OK)
+		return r;
+	if (wanted || gpumap_inventory_count(inventory))
+		explain->inventory = inventory;
+	else
+		gpumap_inventory_free(inventory);
+	return GPUMAP_OK;
+}
+
+static int answer(struct explain *explain, bool *answered)
+{
+	gpumap_report *report = explain->output.report;
+	gpumap_mapping *mapping = NULL;
+	char *text = NULL;
+	int r = gpumap_resolve(&mapping, explain->request, explain->inventory, report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	*answered = gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED) == 1;
+	r = gpumap_explain(&text, mapping, report, explain->output.format);
+	if (r == GPUMAP_OK && !print_text(text, report)) {
+		explain->output.format = GPUMAP_TEXT; /* nothing more to standard output */
+		r = GPUMAP_EFILE;
+	}
+	free(text);
+	gpumap_mapping_free(mapping);
+	return r;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+	struct explain explain = {.output.format = wanted_format(argc, argv)};
+	gpumap_report *report;
+	bool answered = false, done = false;
+	int r;
+
+	if (gpumap_report_new(&report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	explain.output.report = report;
+	r = gpumap_request_new(&explain.request);
+	if (r == GPUMAP_OK)
+		r = read_options(&explain, argc, argv, &done);
+	if (r == GPUMAP_OK && !done && !explain.pid)
+		r = gpumap_request_environ(explain.request, (const char *const *)environ, report);
+	if (r == GPUMAP_OK && !done)
+		r = find_inventory(&explain);
+	if (r == GPUMAP_OK && !done && explain.pid)
+		r = process_request(explain.request, explain.pid, explain.inventory, report);
+	if (r == GPUMAP_OK && !done)
+		r = answer(&explain, &answered);
+	gpumap_inventory_free(explain.inventory);
+	gpumap_request_free(explain.request);
+	return finish(&explain.output, r, answered || done);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine.h"
+#include "report.h"
+#include "strbuf.h"
+
+static const struct option_row rows[] = {
+	{"--inventory", "FILE|N|8xH100|host|-", "the machine, host where it is left out"},
+	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
+	{"--save", "FILE", "write a snapshot that every --inventory reads"},
+	{"--format", "text|json", "how to answer"},
+	{"--json", NULL, "the same as --format json"},
+	{NULL, NULL, NULL},
+};
+
+struct arguments {
+	struct output output;
+	const char *what, *save;
+	bool ask_driver;
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap inventory [OPTIONS] [FILE]\n"
+	      "\n"
+	      "Lists the GPUs of this machine, or of a recorded one, and the logical number that "
+	      "each\n"
+	      "has in this environment. FILE may be a snapshot, the output of nvidia-smi (-L, the "
+	      "plain\n"
+	      "table, --query-gpu, topo -m, nvlink -s), /proc/driver/nvidia information files, an "
+	      "NCCL\n"
+	      "topology, or several of them one after the other.\n"
+	      "\n"
+	      "  gpumap inventory --ask-driver --save node7.ini\n"
+	      "  nvidia-smi -L | gpumap inventory -\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+}
+
+static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = a->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+
+	options_init(&options, "inventory", rows, false, argc, argv);
+	while (!failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (output_option(&a->output, name, options.value, &failed))
+			continue;
+		if (streq(name, "--save"))
+			a->save = options.value;
+		else if (streq(name, "--ask-driver"))
+			a->ask_driver = true;
+		else if (!a->what)
+			a->what = *name ? options.value : options.operand;
+		else
+			return report_fail(
+				report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				ABOUT(.fix = "join recordings with cat, and read them from -"),
+				"one machine at a time: '%s' and '%s'", QUOTE(span_of(a->what)),
+				QUOTE(span_of(*name ? options.value : options.operand)));
+	}
+	if (failed)
+		return GPUMAP_EINPUT;
+	if (a->output.format == GPUMAP_SVG)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--format", .fix = "write text or json"),
+				   "an inventory has no picture; gpumap explain draws one");
+	return GPUMAP_OK;
+}
+
+/* The logical numbers in this environment; NULL where they cannot be said. */
+static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
+{
+	gpumap_mapping *mapping = NULL;
+	gpumap_request *request;
+
+	if (gpumap_request_new(&request) != GPUMAP_OK)
+		return NULL;
+	if (gpumap_request_environ(request, (const char *const *)environ, NULL) == GPUMAP_OK)
+		gpumap_resolve(&mapping, request, inventory, NULL);
+	gpumap_request_free(request);
+	return mapping;
+}
+
+static void print_mig(struct strbuf *buf, const gpumap_device *gpu)
+{
+	for (size_t i = 0; i < gpumap_device_mig_count(gpu); i++) {
+		const gpumap_device *mig = gpumap_device_mig(gpu, i);
+		const char *uuid = gpumap_device_str(mig, GPUMAP_DEVICE_UUID);
+		const char *profile = gpumap_device_str(mig, GPUMAP_DEVICE_MIG_PROFILE);
+		int64_t gi = gpumap_device_int(mig, GPUMAP_DEVICE_MIG_GI);
+
+		strbuf_printf(buf, "        MIG %zu  %s  %s", i, profile ? profile : "?",
+			      uuid ? uuid : "UUID not known");
+		if (gi >= 0)
+			strbuf_printf(buf, "  GPU instance %lld, compute instance %lld",
+				      (long long)gi,
+				      (long long)gpumap_device_int(mig, GPUMAP_DEVICE_MIG_CI));
+		strbuf_puts(buf, "\n");
+	}
+}
+
+static void print_place(struct strbuf *buf, const gpumap_device *gpu)
+{
+	const char *numa = gpumap_device_str(gpu, GPUMAP_DEVICE_NUMA);
+	const char *cpus = gpumap_device_str(gpu, GPUMAP_DEVICE_CPUS);
+	int links = gpumap_device_nvlink_count(gpu);
+
+	if (!numa && !cpus && links < 0)
+		return;
+	strbuf_puts(buf, "       ");
+	if (numa)
+		strbuf_printf(buf, " NUMA %s", numa);
+	if (cpus)
+		strbuf_printf(buf, " CPUs %s", cpus);
+	for (int i = 0; i < links; i++)
+		strbuf_printf(buf, "%s%d", i ? "," : " NVLink ",
+			      gpumap_device_nvlink(gpu, (size_t)i));
+	if (links == 0)
+		strbuf_puts(buf, " no NVLink");
+	strbuf_puts(buf, "\n");
+}
+
+static void print_gpu(struct strbuf *buf, const gpumap_device *gpu, const gpumap_mapping *mapping)
+{
+	const char *uuid = gpumap_device_str(gpu, GPUMAP_DEVICE_UUID);
+	const char *pci = gpumap_device_str(gpu, GPUMAP_DEVICE_PCI);
+	const char *name = gpumap_device_str(gpu, GPUMAP_DEVICE_NAME);
+	int64_t index = gpumap_device_int(gpu, GPUMAP_DEVICE_INDEX);
+	int64_t memory = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY);
+	int logical = gpumap_mapping_logical(mapping, (int)index);
+	char left[24] = "?", cuda[24] = "-", size[24] = "-";
+
+	if (index >= 0)
+		snprintf(left, sizeof(left), "%lld", (long long)index);
+	if (logical >= 0)
+		snprintf(cuda, sizeof(cuda), "cuda:%d", logical);
+	if (memory >= 0)
+		snprintf(size, sizeof(size), "%lld MiB", (long long)(memory >> 20));
+	strbuf_printf(buf, "  %-9s %-10s %-13s %-11s %-40s %s\n", left, cuda, pci ? pci : "-", size,
+		      uuid ? uuid : "-", name ? name : "-");
+	print_place(buf, gpu);
+	print_mig(buf, gpu);
+}
+
+static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
+{
+	gpumap_mapping *mapping = map_environment(inventory);
+	const char *origin = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_ORIGIN);
+	const char *driver = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_DRIVER);
+	size_t count = gpumap_inventory_count(inventory);
+	struct strbuf buf = {0};
+	char *text;
+	int r;
+
+	strbuf_printf(&buf, "%zu GPU%s, from %s", count, count == 1 ? "" : "s",
+		      gpumap_inventory_str(inventory, GPUMAP_INVENTORY_SOURCE));
+	strbuf_printf(&buf, origin ? " (%s)" : "%s", origin ? origin : "");
+	strbuf_printf(&buf, driver ? ", driver %s\n" : "%s\n", driver ? driver : "");
+	if (count)
+		strbuf_printf(&buf, "\n  %-9s %-10s %-13s %-11s %-40s %s\n", "physical", "logical",
+			      "PCI address", "memory", "UUID", "name");
+	for (size_t i = 0; i < count; i++)
+		print_gpu(&buf, gpumap_inventory_get(inventory, i), mapping);
+	gpumap_mapping_free(mapping);
+	text = strbuf_take(&buf);
+	if (!text)
+		return GPUMAP_ENOMEM;
+	r = print_text(text, report) ? GPUMAP_OK : GPUMAP_EFILE;
+	free(text);
+	return r;
+}
+
+static int print_inventory(const struct arguments *a, const gpumap_inventory *inventory)
+{
+	char *text = NULL;
+	int r;
+
+	if (a->output.format != GPUMAP_JSON)
+		return print_table(inventory, a->output.report);
+	r = gpumap_inventory_json(&text, inventory, a->output.report);
+	if (r == GPUMAP_OK && !print_text(text, a->output.report))
+		r = GPUMAP_EFILE;
+	free(text);
+	return r;
+}
+
+int cmd_inventory(int argc, char **argv)
+{
+	struct arguments a = {.output.format = wanted_format(argc, argv)};
+	gpumap_inventory *inventory = NULL;
+	bool done = false;
+	int r;
+
+	if (gpumap_report_new(&a.output.report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	r = read_options(&a, argc, argv, &done);
+	if (r == GPUMAP_OK && !done)
+		r = machine_open(&inventory, a.what, a.ask_driver, a.output.report);
+	if (r == GPUMAP_OK && a.save)
+		r = gpumap_inventory_save(inventory, a.save, a.output.report);
+	/* A snapshot on standard output is the answer by itself. */
+	if (r == GPUMAP_OK && !done && !(a.save && streq(a.save, "-")))
+		r = print_inventory(&a, inventory);
+	if (r == GPUMAP_OK && !done)
+		done = gpumap_inventory_count(inventory) > 0;
+	gpumap_inventory_free(inventory);
+	return finish(&a.output, r, done);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "command.h"
+
+#include <string.h>
+
+#include "report.h"
+#include "suggest.h"
+
+static const struct command commands[] = {
+	{"explain", "which physical GPU the code runs on, and by which rules", cmd_explain},
+	{"inventory", "the GPUs of this machine, or of a recorded one", cmd_inventory},
+	{"pretend", "run a program on a recorded machine", cmd_pretend},
+	{"rules", "the documented rules, one or all", cmd_rules},
+};
+
+static void help(FILE *file)
+{
+	fputs("gpumap: which physical GPU will this code run on, and why\n"
+	      "\n"
+	      "usage: gpumap [COMMAND] [OPTIONS]\n"
+	      "\n"
+	      "  gpumap --visible 2,3,4,5 --device 1\n"
+	      "  CUDA_VISIBLE_DEVICES=2,1,3 gpumap --mode dp\n"
+	      "  gpumap --pid 4711\n"
+	      "\n"
+	      "commands\n",
+	      file);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].summary);
+	fputs("\n"
+	      "Options without a command are those of explain. gpumap COMMAND --help shows a\n"
+	      "command's options, gpumap(1) and gpumap-rules(7) everything.\n",
+	      file);
+}
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (streq(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static int unknown_command(int argc, char **argv)
+{
+	const char *names[ARRAY_SIZE(commands) + 1] = {0};
+	struct output output = {.format = wanted_format(argc, argv)};
+	const char *near;
+	char fix[64];
+	int code;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		names[i] = commands[i].name;
+	near = suggest(argv[1], names);
+	if (near)
+		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	if (gpumap_report_new(&output.report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.fix = near ? fix : "gpumap --help lists the commands"),
+			   "no such command: '%s'", QUOTE(span_of(argv[1])));
+	return finish(&output, code, false);
+}
+
+int main(int argc, char **argv)
+{
+	const char *first = argc > 1 ? argv[1] : "help";
+	const struct command *command = find(first);
+
+	if (streq(first, "--version") || streq(first, "-V")) {
+		printf("gpumap %s\n", gpumap_version());
+		return STATUS_ANSWERED;
+	}
+	if (streq(first, "help") && argc > 2) {
+		char *arguments[] = {argv[2], (char[]){"--help"}, NULL};
+
+		command = find(argv[2]);
+		return command ? command->run(2, arguments) : unknown_command(argc - 1, argv + 1);
+	}
+	if (streq(first, "help") || streq(first, "--help") || streq(first, "-h")) {
+		help(stdout);
+		return STATUS_ANSWERED;
+	}
+	if (command)
+		return command->run(argc - 1, argv + 1);
+	if (*first == '-')
+		return cmd_explain(argc, argv);
+	return unknown_command(argc, argv);
+}

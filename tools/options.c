@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads command lines by tables. getopt_long(3) takes abbreviations, which a later
+ * option can make ambiguous, and cannot suggest; so options are matched whole here.
+ */
+#include "command.h"
+
+#include <string.h>
+
+#include "report.h"
+#include "suggest.h"
+
+static const struct option_row common[] = {
+	{"--color", "[WHEN]", "auto, always or never; also NO_COLOR"},
+	{"--help", NULL, "this text"},
+	{NULL, NULL, NULL},
+};
+
+static int add_key(const gpumap_key *key, void *data)
+{
+	struct options *options = data;
+	const char *name = gpumap_key_str(key, GPUMAP_KEY_OPTION);
+	const char *value = gpumap_key_str(key, GPUMAP_KEY_VALUE);
+
+	options->rows[options->count++] =
+		(struct option_row){name, streq(value, "yes|no") ? "[yes|no]" : value,
+				    gpumap_key_str(key, GPUMAP_KEY_HELP)};
+	return 0;
+}
+
+void options_init(struct options *options, const char *command, const struct option_row *rows,
+		  bool keys, int argc, char **argv)
+{
+	*options = (struct options){.command = command, .index = 1, .argc = argc, .argv = argv};
+	if (keys)
+		gpumap_key_each(add_key, options);
+	for (; rows->name; rows++)
+		options->rows[options->count++] = *rows;
+	for (const struct option_row *row = common; row->name; row++)
+		options->rows[options->count++] = *row;
+}
+
+/* "[WHEN]": the value may be left out. "[VAR=]LIST" is one that may not. */
+static bool optional(const struct option_row *row)
+{
+	return row->value && *row->value == '[' && row->value[strlen(row->value) - 1] == ']';
+}
+
+static const char *unknown(struct options *options, struct span name, gpumap_report *report)
+{
+	const char *names[MAX_OPTIONS + 1] = {0};
+	const char *near;
+	char copy[64], fix[96];
+
+	for (int i = 0; i < options->count; i++)
+		names[i] = options->rows[i].name;
+	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 60 ? name.length : 60), name.text);
+	near = suggest(copy, names);
+	if (near)
+		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	else
+		snprintf(fix, sizeof(fix), "gpumap %s --help lists the options", options->command);
+	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix), "no such option: '%s'",
+		   QUOTE(name));
+	return NULL;
+}
+
+static const struct option_row *find(const struct options *options, struct span name)
+{
+	for (int i = 0; i < options->count; i++)
+		if (span_is(name, options->rows[i].name) ||
+		    (span_is(name, "-h") && streq(options->rows[i].name, "--help")))
+			return &options->rows[i];
+	return NULL;
+}
+
+const char *options_next(struct options *options, gpumap_report *report, bool *failed)
+{
+	const struct option_row *row;
+	const char *argument, *equals;
+	struct span name;
+
+	options->value = options->operand = NULL;
+	if (options->index >= options->argc)
+		return NULL;
+	argument = options->argv[options->index++];
+	if (streq(argument, "--") || *argument != '-' || !argument[1]) {
+		if (streq(argument, "--") && options->index >= options->argc)
+			return NULL;
+		options->operand =
+			streq(argument, "--") ? options->argv[options->index++] : argument;
+		return "";
+	}
+	equals = strchr(argument, '=');
+	name = (struct span){argument, equals ? (size_t)(equals - argument) : strlen(argument)};
+	row = find(options, name);
+	if (!row) {
+		*failed = true;
+		return unknown(options, name, report);
+	}
+	if (equals && !row->value) {
+		report_add(report, FINDING_BAD_OPTION, ABOUT(.origin = row->name),
+			   "takes no value: '%s'", QUOTE(span_of(equals + 1)));
+		*failed = true;
+		return NULL;
+	}
+	if (equals) {
+		options->value = equals + 1;
+	} else if (row->value && !optional(row)) {
+		if (options->index >= options->argc) {
+			report_add(report, FINDING_BAD_OPTION,
+				   ABOUT(.origin = row->name, .fix = "write it behind the option"),
+				   "%s needs a value: %s", row->name, row->value);
+			*failed = true;
+			return NULL;
+		}
+		options->value = options->argv[options->index++];
+	}
+	return row->name;
+}
+
+void options_help(const struct options *options, FILE *file)
+{
+	for (int i = 0; i < options->count; i++) {
+		const struct option_row *row = &options->rows[i];
+		char left[80];
+
+		if (optional(row))
+			snprintf(left, sizeof(left), "%s[=%s", row->name, row->value + 1);
+		else
+			snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "",
+				 row->value ? row->value : "");
+		if (strlen(left) > 28)
+			fprintf(file, "  %s\n%32s%s\n", left, "", row->help);
+		else
+			fprintf(file, "  %-30s%s\n", left, row->help);
+	}
+}

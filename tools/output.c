@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* How an answer reaches the terminal, and what the exit status is. */
+#include "command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report.h"
+
+static bool colored(const struct output *output)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	if (output->color != COLOR_AUTO)
+		return output->color == COLOR_ALWAYS;
+	return !(no_color && *no_color) && isatty(STDERR_FILENO);
+}
+
+static void print_finding(const struct output *output, const gpumap_finding *f)
+{
+	static const char *const words[] = {"remark: ", "warning: ", ""};
+	static const char *const colors[] = {"\033[36m", "\033[33m", "\033[31m"};
+	int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
+	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
+	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
+	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
+	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
+	bool color = colored(output);
+
+	fprintf(stderr, "%sgpumap: %s%s", color ? colors[severity] : "", words[severity],
+		color ? "\033[0m" : "");
+	if (origin)
+		fprintf(stderr, "%s:", origin);
+	if (origin && line > 0)
+		fprintf(stderr, "%lld:", (long long)line);
+	if (origin && line > 0 && column > 0)
+		fprintf(stderr, "%lld:", (long long)column);
+	fprintf(stderr, "%s%s%s%s [%s]\n", origin ? " " : "",
+		gpumap_finding_str(f, GPUMAP_FINDING_TEXT), fix ? "; " : "", fix ? fix : "",
+		gpumap_finding_str(f, GPUMAP_FINDING_ID));
+}
+
+void print_report(const struct output *output)
+{
+	for (size_t i = 0; i < gpumap_report_count(output->report); i++)
+		print_finding(output, gpumap_report_get(output->report, i));
+}
+
+bool print_text(const char *text, gpumap_report *report)
+{
+	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+		return true;
+	report_add(report, FINDING_OUTPUT, ABOUT(.origin = "standard output"), "cannot write: %s",
+		   strerror(errno));
+	return false;
+}
+
+int finish(const struct output *output, int code, bool answered)
+{
+	int status = answered ? STATUS_ANSWERED : STATUS_NO;
+	char *text = NULL;
+
+	if (code == GPUMAP_ENOMEM)
+		report_nomem(output->report);
+	if (code != GPUMAP_OK && code != GPUMAP_ENODRIVER)
+		status = STATUS_MALFORMED;
+	/* A command that failed has printed nothing yet: JSON is owed all the same. */
+	if (code != GPUMAP_OK && output->format == GPUMAP_JSON &&
+	    gpumap_explain(&text, NULL, output->report, GPUMAP_JSON) == GPUMAP_OK &&
+	    !print_text(text, output->report))
+		status = STATUS_MALFORMED;
+	free(text);
+	print_report(output);
+	gpumap_report_free(output->report);
+	return status;
+}
+
+static bool bad_word(struct output *output, const char *name, const char *value, const char *fix)
+{
+	report_add(output->report, FINDING_BAD_OPTION, ABOUT(.origin = name, .fix = fix),
+		   "cannot be '%s'", QUOTE(span_of(value)));
+	return true;
+}
+
+bool output_option(struct output *output, const char *name, const char *value, bool *failed)
+{
+	if (streq(name, "--json")) {
+		output->format = GPUMAP_JSON;
+	} else if (streq(name, "--format")) {
+		static const char *const formats[] = {"text", "json", "svg"};
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(formats) && !streq(formats[i], value))
+			i++;
+		if (i == ARRAY_SIZE(formats))
+			*failed = bad_word(output, name, value, "write text, json or svg");
+		else
+			output->format = (enum gpumap_format)i;
+	} else if (streq(name, "--color")) {
+		if (!value || streq(value, "always"))
+			output->color = COLOR_ALWAYS;
+		else if (streq(value, "never"))
+			output->color = COLOR_NEVER;
+		else if (streq(value, "auto"))
+			output->color = COLOR_AUTO;
+		else
+			*failed = bad_word(output, name, value, "write auto, always or never");
+	} else {
+		return false;
+	}
+	return true;
+}
+
+enum gpumap_format wanted_format(int argc, char **argv)
+{
+	for (int i = 1; i < argc && !streq(argv[i], "--"); i++)
+		if (streq(argv[i], "--json") || streq(argv[i], "--format=json") ||
+		    (streq(argv[i], "--format") && i + 1 < argc && streq(argv[i + 1], "json")))
+			return GPUMAP_JSON;
+	return GPUMAP_TEXT;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "report.h"
+#include "strbuf.h"
+
+enum { MAX_MINOR = 256 };
+
+/* All of a small file; NULL: it cannot be read (errno tells) or memory ran out. */
+static char *read_file(const char *path, size_t *size)
+{
+	struct strbuf buf = {0};
+	char piece[4096];
+	ssize_t n = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	while (buf.length < (64u << 20) && (n = read(fd, piece, sizeof(piece))) > 0)
+		strbuf_add(&buf, piece, (size_t)n);
+	close(fd);
+	if (n < 0) {
+		strbuf_free(&buf);
+		return NULL;
+	}
+	*size = buf.length;
+	return strbuf_take(&buf);
+}
+
+static int unreadable(const char *pid, const char *path, gpumap_report *report)
+{
+	const char *fix = errno == ENOENT   ? "ps lists the processes"
+			  : errno == EACCES ? "only the owner and root may look: try sudo"
+					    : NULL;
+
+	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			   ABOUT(.origin = "--pid", .fix = fix),
+			   "cannot look at process %s: %s: %s", pid, path, strerror(errno));
+}
+
+static int read_environ(gpumap_request *request, const char *pid, gpumap_report *report)
+{
+	const char **envp;
+	char path[64], *text;
+	size_t size = 0, count = 0, n = 0;
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
+	text = read_file(path, &size);
+	if (!text)
+		return unreadable(pid, path, report);
+	for (size_t i = 0; i < size; i++)
+		count += text[i] == '\0';
+	envp = calloc(count + 2, sizeof(*envp));
+	if (!envp) {
+		free(text);
+		return report_nomem(report);
+	}
+	for (size_t i = 0; i < size; i += strlen(text + i) + 1)
+		envp[n++] = text + i;
+	r = gpumap_request_environ(request, envp, report);
+	free(envp);
+	free(text);
+	return r;
+}
+
+static const gpumap_device *device_of_minor(const gpumap_inventory *inventory, int64_t minor)
+{
+	for (size_t i = 0; i < gpumap_inventory_count(inventory); i++) {
+		const gpumap_device *d = gpumap_inventory_get(inventory, i);
+
+		if (gpumap_device_int(d, GPUMAP_DEVICE_MINOR) == minor)
+			return d;
+	}
+	return NULL;
+}
+
+/* "2,3": the devices of these minor numbers, as /dev/nvidiaN where nobody knows them. */
+static void add_minors(struct strbuf *buf, const bool *minors, const gpumap_inventory *inventory,
+		       bool indices)
+{
+	for (int minor = 0; minor < MAX_MINOR; minor++) {
+		const gpumap_device *d = minors[minor] ? device_of_minor(inventory, minor) : NULL;
+
+		if (!minors[minor])
+			continue;
+		strbuf_puts(buf, buf->length ? "," : "");
+		if (indices && d)
+			strbuf_printf(buf, "%lld",
+				      (long long)gpumap_device_int(d, GPUMAP_DEVICE_INDEX));
+		else
+			strbuf_printf(buf, "/dev/nvidia%d", minor);
+	}
+}
+
+static void remark_open_files(const char *pid, const gpumap_inventory *inventory,
+			      gpumap_report *report)
+{
+	bool minors[MAX_MINOR] = {false}, any = false;
+	struct strbuf files = {0}, indices = {0};
+	char path[64], target[64];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		int64_t minor;
+
+		if (n <= 11 || memcmp(target, "/dev/nvidia", 11) != 0)
+			continue;
+		minor = span_number((struct span){target + 11, (size_t)n - 11}, MAX_MINOR - 1);
+		if (minor >= 0)
+			any = minors[minor] = true;
+	}
+	if (dir)
+		closedir(dir);
+	if (!any)
+		return;
+	add_minors(&files, minors, NULL, false);
+	add_minors(&indices, minors, inventory, true);
+	if (!files.failed && !indices.failed)
+		report_add(report, FINDING_OPEN_DEVICES, ABOUT(.rule = "N1", .origin = path),
+			   "it has %s open%s%s%s", files.text, inventory ? " (physical " : "",
+			   inventory ? indices.text : "", inventory ? ")" : "");
+	strbuf_free(&files);
+	strbuf_free(&indices);
+}
+
+/* devices.list of cgroup version 1: "c 195:2 rw" lets /dev/nvidia2 through, "a *:* rwm"
+ * everything. Version 2 keeps its filter in the kernel, where nobody can read it. */
+static bool allowed_minors(const char *list, bool *minors)
+{
+	bool any = false;
+
+	while (list && *list) {
+		char type, access[8];
+		int major, minor;
+
+		if (*list == 'a' || starts_with(list, "c *:*") || starts_with(list, "c 195:*"))
+			return false;
+		if (sscanf(list, "%c %d:%d %7s", &type, &major, &minor, access) == 4 &&
+		    type == 'c' && major == 195 && minor >= 0 && minor < 255)
+			any = minors[minor] = true;
+		list = strchr(list, '\n');
+		list += list != NULL;
+	}
+	return any;
+}
+
+static int read_device_cgroup(gpumap_request *request, const char *cgroup,
+			      const gpumap_inventory *inventory, gpumap_report *report)
+{
+	const char *line = strstr(cgroup, ":devices:");
+	bool minors[MAX_MINOR] = {false};
+	struct strbuf path = {0}, indices = {0};
+	size_t size;
+	char *list;
+	int r = GPUMAP_OK;
+
+	if (!line || !inventory)
+		return GPUMAP_OK;
+	line += strlen(":devices:");
+	strbuf_printf(&path, "/sys/fs/cgroup/devices%.*s/devices.list", (int)strcspn(line, "\n"),
+		      line);
+	list = path.failed ? NULL : read_file(path.text, &size);
+	if (list && allowed_minors(list, minors)) {
+		add_minors(&indices, minors, inventory, true);
+		if (indices.text && !strstr(indices.text, "/dev/"))
+			r = gpumap_request_set(request, "cgroup", indices.text, path.text, report);
+	}
+	free(list);
+	strbuf_free(&path);
+	strbuf_free(&indices);
+	return r;
+}
+
+static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,
+		       gpumap_report *report)
+{
+	static const char *const runtimes[] = {"docker", "containerd", "kubepods", "libpod",
+					       "crio",   "lxc",        "garden"};
+	char path[64], *text;
+	size_t size;
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%s/cgroup", pid);
+	text = read_file(path, &size);
+	if (!text)
+		return unreadable(pid, path, report);
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
+		if (!strstr(text, runtimes[i]))
+			continue;
+		report_add(report, FINDING_INSIDE_CONTAINER,
+			   ABOUT(.rule = "L1", .origin = path,
+				 .fix = "give --container LIST, the host's numbers that it was "
+					"granted"),
+			   "the process runs inside a container (%s): its numbers count in there",
+			   runtimes[i]);
+		break;
+	}
+	r = read_device_cgroup(request, text, inventory, report);
+	free(text);
+	return r;
+}
+
+int process_request(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,
+		    gpumap_report *report)
+{
+	int r;
+
+	if (span_number(span_of(pid), INT32_MAX) <= 0)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--pid", .fix = "write the number of a process"),
+				   "no process number: '%s'", QUOTE(span_of(pid)));
+	r = read_environ(request, pid, report);
+	if (r == GPUMAP_OK)
+		r = read_cgroup(request, pid, inventory, report);
+	if (r != GPUMAP_OK)
+		return r;
+	remark_open_files(pid, inventory, report);
+	report_add(report, FINDING_CONSTRAINED_PROCESS, ABOUT(.rule = "S4", .origin = "--pid"),
+		   "process %s is explained by the environment of its start; what it has set since "
+		   "then "
+		   "cannot be seen",
+		   pid);
+	return GPUMAP_OK;
+}
