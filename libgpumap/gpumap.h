@@ -142,9 +142,12 @@ enum gpumap_order {
 /* Flags of gpumap_inventory_probe. */
 #define GPUMAP_PROBE_ASK_DRIVER 1u /* measure the CUDA order in a helper process (rule N6) */
 
-/* The GPUs of this host: NVML; without it /proc/driver/nvidia and /sys/bus/pci.
- * No CUDA context is ever created. A host without GPUs gives an empty inventory
- * and a finding that says which of rule E1's cases it is.
+/* The GPUs of this host: NVML; without it /proc/driver/nvidia, or /sys/bus/pci while
+ * no driver is loaded. No CUDA context is ever created. A GPU that NVML counts but
+ * that this process may not open (rule L6) or that does not answer is left out and
+ * reported; the latter makes the inventory partial. A host without GPUs gives an
+ * empty inventory. Whenever NVML does not answer, a finding says which of rule E1's
+ * cases it is.
  * `helper` is the path of gpumap-ask-driver, NULL for the installed one.
  * GPUMAP_ENOMEM; GPUMAP_ENODRIVER when the order was asked for and not answered. */
 int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const char *helper,

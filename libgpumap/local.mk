@@ -16,8 +16,16 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/host.c \
 	libgpumap/inventory/assumed.c \
 	libgpumap/inventory/finish.c \
+	libgpumap/inventory/host.h \
 	libgpumap/inventory/inventory.c libgpumap/inventory/inventory.h \
+	libgpumap/inventory/nvml.c libgpumap/inventory/nvml.h \
+	libgpumap/inventory/nvml_api.h \
+	libgpumap/inventory/nvml_link.c \
+	libgpumap/inventory/nvml_mig.c \
+	libgpumap/inventory/probe.c \
+	libgpumap/inventory/proc.c \
 	libgpumap/inventory/read.c \
+	libgpumap/inventory/silent.c \
 	libgpumap/keys.c \
 	libgpumap/keys.def \
 	libgpumap/launchers.c \

@@ -76,8 +76,6 @@ int snapshot_parse(gpumap_inventory **ret, struct span text, const char *origin,
 int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,
 		   gpumap_report *report);
 int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *report);
-/* GPUMAP_ENODRIVER: libnvidia-ml.so.1 is missing or does not answer. */
-int nvml_probe(gpumap_inventory **ret, gpumap_report *report);
 /* `root` "" is this machine; tests give the folder of a recorded one. */
 int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report);
 /* Measures both orders through the helper program and stores them (rule N6). */

@@ -8,7 +8,10 @@ AM_TESTS_ENVIRONMENT = CK_TAP_LOG_FILE_NAME=-; CK_VERBOSITY=silent; \
 unit_ldadd = libgpumap-core.la $(CHECK_LIBS)
 unit_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS)
 if HAVE_CHECK
-unit_programs = tests/unit/t-base tests/unit/t-visible
+unit_programs = tests/unit/t-base \
+	tests/unit/t-nvml \
+	tests/unit/t-proc \
+	tests/unit/t-visible
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
@@ -16,6 +19,15 @@ endif
 tests_unit_t_base_SOURCES = tests/unit/t-base.c tests/unit/unit.h
 tests_unit_t_base_CFLAGS = $(unit_cflags)
 tests_unit_t_base_LDADD = $(unit_ldadd)
+
+tests_unit_t_nvml_SOURCES = tests/unit/t-nvml.c tests/unit/unit.h \
+	tests/unit/fake-nvml.c tests/unit/fake-nvml.h
+tests_unit_t_nvml_CFLAGS = $(unit_cflags)
+tests_unit_t_nvml_LDADD = $(unit_ldadd)
+
+tests_unit_t_proc_SOURCES = tests/unit/t-proc.c tests/unit/unit.h
+tests_unit_t_proc_CFLAGS = $(unit_cflags)
+tests_unit_t_proc_LDADD = $(unit_ldadd)
 
 tests_unit_t_visible_SOURCES = tests/unit/t-visible.c tests/unit/unit.h
 tests_unit_t_visible_CFLAGS = $(unit_cflags)

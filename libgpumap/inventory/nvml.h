@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* How the files nvml*.c share one loaded NVML. */
+#ifndef GM_NVML_H
+#define GM_NVML_H
+
+#include "inventory/inventory.h"
+#include "inventory/nvml_api.h"
+
+struct nvml {
+	void *library;
+#define NVML_MEMBER(need, member, symbol, parameters) enum nvml_return(*member) parameters;
+	NVML_FUNCTIONS(NVML_MEMBER)
+#undef NVML_MEMBER
+};
+
+/* What a function answers; NVML_ERROR_FUNCTION_NOT_FOUND where the driver lacks it. */
+#define NVML_ASK(nvml, member, ...) \
+	((nvml)->member ? (nvml)->member(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
+
+/* One line for an NVML code. Static. */
+const char *nvml_text(enum nvml_return code);
+
+/* GPUMAP_ENODRIVER: the library is missing or does not answer; *why then holds the
+ * reason and nothing is reported, since only the caller knows the rest of the host. */
+int nvml_probe(gpumap_inventory **ret, enum nvml_return *why, gpumap_report *report);
+
+/* As nvml_probe, from a library that is loaded. */
+int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, enum nvml_return *why,
+	      gpumap_report *report);
+
+/* "0-3,8" of a bit set; NULL without memory, "" for an empty set. The caller frees. */
+char *bits_as_list(const unsigned long *set, size_t words);
+
+/* The MIG mode of a GPU and its instances, into `gpu`. */
+int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *gpu);
+
+/* NVLink neighbours of all GPUs; handles[i] belongs to inventory->gpus[i]. */
+int nvml_read_links(const struct nvml *nvml, struct nvml_handle *const *handles,
+		    gpumap_inventory *inventory);
+
+/* "1c.2g.20gb" from the name of a MIG instance ("... MIG 1c.2g.20gb") or, where the
+ * name does not say, from its shares of a GPU with `total` bytes; false: not known. */
+bool mig_profile(char ret[32], const char *name, const struct nvml_attributes *shares,
+		 int64_t total);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The GPUs of this host without NVML. With a loaded driver /proc/driver/nvidia says
+ * which GPUs it drives; without one /sys/bus/pci says which ones are built in.
+ */
+#include "inventory/host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+bool host_read(char *ret, size_t size, const char *format, ...)
+{
+	char path[4096];
+	size_t used = 0;
+	ssize_t n = 1;
+	struct span s;
+	va_list args;
+	int fd, length;
+
+	*ret = '\0';
+	va_start(args, format);
+	length = vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	fd = length < (int)sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return false;
+	while (used < size - 1 && n > 0) {
+		n = read(fd, ret + used, size - 1 - used);
+		if (n < 0 && errno == EINTR)
+			n = 1;
+		else if (n > 0)
+			used += (size_t)n;
+	}
+	close(fd);
+	ret[n < 0 ? 0 : used] = '\0';
+	s = span_trim(span_of(ret));
+	memmove(ret, s.text, s.length);
+	ret[s.length] = '\0';
+	return n >= 0;
+}
+
+int host_affinity(gpumap_device *device, const char *root)
+{
+	char text[4096];
+	int64_t node;
+
+	if (!device->pci)
+		return GPUMAP_OK;
+	/* The address may be another device's where NVML tells of another machine. */
+	if (!host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/vendor", root, device->pci) ||
+	    strtoul(text, NULL, 16) != NVML_VENDOR_NVIDIA)
+		return GPUMAP_OK;
+	host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/numa_node", root, device->pci);
+	node = span_number(span_of(text), INT32_MAX); /* the kernel's "-1" is no number: unknown */
+	if (!device->numa && node >= 0 && !member_set(&device->numa, span_of(text)))
+		return GPUMAP_ENOMEM;
+	host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/local_cpulist", root, device->pci);
+	if (!device->cpus && *text && !member_set(&device->cpus, span_of(text)))
+		return GPUMAP_ENOMEM;
+	return GPUMAP_OK;
+}
+
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.124.06  Tue ...": the first
+ * word of digits and points. */
+static struct span driver_version(const char *text)
+{
+	struct span rest = span_of(text), word;
+
+	while (span_split(&rest, ' ', &word)) {
+		size_t n = 0, points = 0;
+
+		for (; n < word.length && (is_digit(word.text[n]) || word.text[n] == '.'); n++)
+			points += word.text[n] == '.';
+		if (n && n == word.length && points && is_digit(*word.text))
+			return word;
+	}
+	return (struct span){"", 0};
+}
+
+/* One line of an information file, "Model: \t NVIDIA H100". */
+static bool read_field(gpumap_device *d, struct span line, bool *excluded)
+{
+	const char *colon = line.length ? memchr(line.text, ':', line.length) : NULL;
+	struct span key, value;
+
+	if (!colon)
+		return true;
+	key = span_trim((struct span){line.text, (size_t)(colon - line.text)});
+	value = span_trim((struct span){colon + 1, line.length - (size_t)(colon + 1 - line.text)});
+	if (span_is(key, "Model") && value.length)
+		return member_set(&d->name, value);
+	/* A GPU that was never opened shows question marks. */
+	if (span_is(key, "GPU UUID") && is_full_uuid(value, "GPU-"))
+		return member_set(&d->uuid, value);
+	if (span_is(key, "Device Minor"))
+		d->minor = (int)span_number(value, INT32_MAX);
+	if (span_is(key, "GPU Excluded") || span_is(key, "Blacklisted"))
+		*excluded = span_is(value, "Yes");
+	return true;
+}
+
+/* Neither NVML nor CUDA counts a GPU that the driver was told to leave out. */
+static int add_driven(gpumap_inventory *inventory, const char *root, const char *name,
+		      const char *pci)
+{
+	gpumap_device d = {.minor = -1}, *added;
+	struct span rest, line;
+	char text[4096];
+	bool excluded = false, ok = true;
+
+	host_read(text, sizeof(text), "%s/proc/driver/nvidia/gpus/%s/information", root, name);
+	rest = span_of(text);
+	while (ok && span_split(&rest, '\n', &line))
+		ok = read_field(&d, line, &excluded);
+	added = ok && !excluded ? inventory_add(inventory) : NULL;
+	if (!added) {
+		free(d.name);
+		free(d.uuid);
+		return excluded && ok ? GPUMAP_OK : GPUMAP_ENOMEM;
+	}
+	added->name = d.name;
+	added->uuid = d.uuid;
+	added->minor = d.minor;
+	return member_set(&added->pci, span_of(pci)) ? GPUMAP_OK : GPUMAP_ENOMEM;
+}
+
+static int add_built_in(gpumap_inventory *inventory, const char *root, const char *name,
+			const char *pci)
+{
+	gpumap_device *added;
+	unsigned long class;
+	char text[32];
+
+	if (!host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/vendor", root, name) ||
+	    strtoul(text, NULL, 16) != NVML_VENDOR_NVIDIA)
+		return GPUMAP_OK;
+	host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/class", root, name);
+	class = strtoul(text, NULL, 16) >> 8;
+	if (class != 0x0300 && class != 0x0302) /* VGA and 3D controllers */
+		return GPUMAP_OK;
+	added = inventory_add(inventory);
+	return added && member_set(&added->pci, span_of(pci)) ? GPUMAP_OK : GPUMAP_ENOMEM;
+}
+
+/* Calls add for every PCI address that is a name in the folder; none without it. */
+static int walk(gpumap_inventory *inventory, const char *root, const char *folder,
+		int (*add)(gpumap_inventory *, const char *, const char *, const char *))
+{
+	struct dirent *entry;
+	int r = GPUMAP_OK;
+	char path[4096];
+	DIR *dir = NULL;
+
+	if (snprintf(path, sizeof(path), "%s%s", root, folder) < (int)sizeof(path))
+		dir = opendir(path);
+	if (!dir)
+		return GPUMAP_OK;
+	while (r == GPUMAP_OK && (entry = readdir(dir))) {
+		char pci[20];
+
+		if (pci_normalise(span_of(entry->d_name), pci))
+			r = add(inventory, root, entry->d_name, pci);
+	}
+	closedir(dir);
+	return r;
+}
+
+static int by_pci(const void *a, const void *b)
+{
+	const char *x = ((const gpumap_device *)a)->pci, *y = ((const gpumap_device *)b)->pci;
+	size_t i = strlen(x), j = strlen(y);
+
+	/* A domain of five digits comes after all of four. */
+	return i != j ? (i > j) - (i < j) : strcmp(x, y);
+}
+
+static int read_all(gpumap_inventory *inventory, const char *root)
+{
+	struct span version;
+	char text[4096];
+	int r;
+
+	if (host_read(text, sizeof(text), "%s/proc/driver/nvidia/version", root)) {
+		version = driver_version(text);
+		if (version.length && !member_set(&inventory->driver, version))
+			return GPUMAP_ENOMEM;
+		r = walk(inventory, root, "/proc/driver/nvidia/gpus", add_driven);
+	} else {
+		r = walk(inventory, root, "/sys/bus/pci/devices", add_built_in);
+	}
+	if (r != GPUMAP_OK)
+		return r;
+	if (inventory->count)
+		qsort(inventory->gpus, inventory->count, sizeof(*inventory->gpus), by_pci);
+	for (size_t i = 0; r == GPUMAP_OK && i < inventory->count; i++) {
+		inventory->gpus[i].index = (int)i;
+		r = host_affinity(&inventory->gpus[i], root);
+	}
+	return r;
+}
+
+int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report)
+{
+	gpumap_inventory *inventory = inventory_new("proc", NULL);
+	int r = inventory ? read_all(inventory, root) : GPUMAP_ENOMEM;
+
+	if (r == GPUMAP_ENOMEM)
+		report_nomem(report);
+	if (r == GPUMAP_OK)
+		r = inventory_finish(inventory, report);
+	if (r != GPUMAP_OK) {
+		gpumap_inventory_free(inventory);
+		return r;
+	}
+	*ret = inventory;
+	return GPUMAP_OK;
+}
