@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* Which devices there are, how they are found, and what they are. */
+#include "pretend.h"
+
+#include <stdio.h>
+
+/* A handle is the address of a unit; anything else was never given out. */
+enum nvml_return unit_get(const struct unit **ret, const struct nvml_handle *handle)
+{
+	const struct machine *machine = machine_get();
+	uintptr_t offset;
+
+	if (!machine)
+		return NVML_ERROR_UNINITIALIZED;
+	offset = (uintptr_t)handle - (uintptr_t)machine->units;
+	if (!handle || offset % sizeof(**ret) || offset / sizeof(**ret) >= machine->count)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*ret = &machine->units[offset / sizeof(**ret)];
+	return (*ret)->device ? NVML_SUCCESS : NVML_ERROR_GPU_IS_LOST;
+}
+
+enum nvml_return give_handle(struct nvml_handle **ret, const struct unit *unit)
+{
+	if (!unit->device)
+		return NVML_ERROR_GPU_IS_LOST;
+	*ret = (struct nvml_handle *)(uintptr_t)unit;
+	return NVML_SUCCESS;
+}
+
+static enum nvml_return give_number(unsigned int *ret, int64_t number)
+{
+	if (!ret)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (number < 0)
+		return NVML_ERROR_NOT_SUPPORTED;
+	*ret = (unsigned int)number;
+	return NVML_SUCCESS;
+}
+
+static enum nvml_return give_count(unsigned int *count)
+{
+	const struct machine *machine = machine_get();
+
+	return machine ? give_number(count, (int64_t)machine->gpus) : NVML_ERROR_UNINITIALIZED;
+}
+
+SERVE(nvmlDeviceGetCount, unsigned int *count)
+{
+	return give_count(count);
+}
+
+SERVE(nvmlDeviceGetCount_v2, unsigned int *count)
+{
+	return give_count(count);
+}
+
+static enum nvml_return by_index(unsigned int index, struct nvml_handle **device)
+{
+	const struct machine *machine = machine_get();
+
+	if (!machine)
+		return NVML_ERROR_UNINITIALIZED;
+	if (!device || index >= machine->gpus)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	return give_handle(device, &machine->units[index]);
+}
+
+SERVE(nvmlDeviceGetHandleByIndex, unsigned int index, struct nvml_handle **device)
+{
+	return by_index(index, device);
+}
+
+SERVE(nvmlDeviceGetHandleByIndex_v2, unsigned int index, struct nvml_handle **device)
+{
+	return by_index(index, device);
+}
+
+SERVE(nvmlDeviceGetHandleByUUID, const char *uuid, struct nvml_handle **device)
+{
+	const struct machine *machine = machine_get();
+
+	if (!machine)
+		return NVML_ERROR_UNINITIALIZED;
+	if (!uuid || !device)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	for (size_t i = 0; i < machine->count; i++)
+		if (machine->units[i].device && streq(machine->units[i].uuid, uuid))
+			return give_handle(device, &machine->units[i]);
+	return NVML_ERROR_NOT_FOUND;
+}
+
+static enum nvml_return by_pci(const char *bus_id, struct nvml_handle **device)
+{
+	const struct machine *machine = machine_get();
+	unsigned int domain, bus, slot;
+	char pci[20];
+
+	if (!machine)
+		return NVML_ERROR_UNINITIALIZED;
+	if (!bus_id || !device || !pci_normalise(span_of(bus_id), pci) ||
+	    sscanf(pci, "%x:%x:%x", &domain, &bus, &slot) != 3)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	for (size_t i = 0; i < machine->gpus; i++) {
+		const struct unit *u = &machine->units[i];
+
+		if (u->device && u->domain == domain && u->bus == bus && u->slot == slot)
+			return give_handle(device, u);
+	}
+	return NVML_ERROR_NOT_FOUND;
+}
+
+SERVE(nvmlDeviceGetHandleByPciBusId, const char *bus_id, struct nvml_handle **device)
+{
+	return by_pci(bus_id, device);
+}
+
+SERVE(nvmlDeviceGetHandleByPciBusId_v2, const char *bus_id, struct nvml_handle **device)
+{
+	return by_pci(bus_id, device);
+}
+
+SERVE(nvmlDeviceGetHandleBySerial, const char *serial, struct nvml_handle **device)
+{
+	(void)serial; /* inventories hold none */
+	(void)device;
+	return machine_get() ? NVML_ERROR_NOT_FOUND : NVML_ERROR_UNINITIALIZED;
+}
+
+SERVE(nvmlDeviceGetUUID, struct nvml_handle *device, char *text, unsigned int size)
+{
+	UNIT_OR_RETURN(u, device);
+	return give_text(text, size, u->uuid);
+}
+
+SERVE(nvmlDeviceGetName, struct nvml_handle *device, char *text, unsigned int size)
+{
+	UNIT_OR_RETURN(u, device);
+	const char *gpu = u->gpu->device->name ? u->gpu->device->name : "GPU";
+	char name[512];
+
+	if (u == u->gpu)
+		return give_text(text, size, gpu);
+	if (u->device->profile)
+		snprintf(name, sizeof(name), "%s MIG %s", gpu, u->device->profile);
+	else
+		snprintf(name, sizeof(name), "%s MIG", gpu);
+	return give_text(text, size, name);
+}
+
+SERVE(nvmlDeviceGetIndex, struct nvml_handle *device, unsigned int *index)
+{
+	UNIT_OR_RETURN(u, device);
+	return give_number(index, u->index);
+}
+
+SERVE(nvmlDeviceGetMinorNumber, struct nvml_handle *device, unsigned int *minor)
+{
+	UNIT_OR_RETURN(u, device);
+	return give_number(minor, u->gpu->device->minor);
+}
+
+void fill_pci(struct nvml_pci *ret, unsigned int domain, unsigned int bus, unsigned int slot)
+{
+	memset(ret, 0, sizeof(*ret));
+	snprintf(ret->bus_id_legacy, sizeof(ret->bus_id_legacy), "%04X:%02X:%02X.0",
+		 domain & 0xffff, bus & 0xff, slot & 0xff);
+	snprintf(ret->bus_id, sizeof(ret->bus_id), "%08X:%02X:%02X.0", domain, bus, slot);
+	ret->domain = domain;
+	ret->bus = bus;
+	ret->device = slot;
+	ret->pci_device_id = NVML_VENDOR_NVIDIA; /* the model's half is not known */
+}
+
+/* Versions of the structure differ in length alone: `size` is how much of it. */
+static enum nvml_return give_pci(struct nvml_handle *device, void *ret, size_t size)
+{
+	struct nvml_pci pci;
+	UNIT_OR_RETURN(u, device);
+
+	if (!ret)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	fill_pci(&pci, u->gpu->domain, u->gpu->bus, u->gpu->slot);
+	memcpy(ret, &pci, size);
+	return NVML_SUCCESS;
+}
+
+SERVE(nvmlDeviceGetPciInfo, struct nvml_handle *device, struct nvml_pci *pci)
+{
+	return give_pci(device, pci, offsetof(struct nvml_pci, pci_subsystem_id));
+}
+
+SERVE(nvmlDeviceGetPciInfo_v2, struct nvml_handle *device, struct nvml_pci *pci)
+{
+	return give_pci(device, pci, offsetof(struct nvml_pci, bus_id));
+}
+
+SERVE(nvmlDeviceGetPciInfo_v3, struct nvml_handle *device, struct nvml_pci *pci)
+{
+	return give_pci(device, pci, sizeof(*pci));
+}
+
+/* Unknown memory is "no data": nvitop shows the host's memory for "not supported". */
+static enum nvml_return known_memory(struct nvml_handle *device, unsigned long long *total)
+{
+	UNIT_OR_RETURN(u, device);
+
+	if (u->device->memory < 0)
+		return NVML_ERROR_NO_DATA;
+	*total = (unsigned long long)u->device->memory;
+	return NVML_SUCCESS;
+}
+
+SERVE(nvmlDeviceGetMemoryInfo, struct nvml_handle *device, struct nvml_memory *memory)
+{
+	unsigned long long total;
+	enum nvml_return r = known_memory(device, &total);
+
+	if (r == NVML_SUCCESS && !memory)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (r == NVML_SUCCESS)
+		*memory = (struct nvml_memory){.total = total, .free = total};
+	return r;
+}
+
+struct memory_v2 {
+	unsigned int version; /* size and number of the structure, set by the caller */
+	unsigned long long total, reserved, free, used;
+};
+
+SERVE(nvmlDeviceGetMemoryInfo_v2, struct nvml_handle *device, struct memory_v2 *memory)
+{
+	const unsigned int version = sizeof(*memory) | 2u << 24;
+	unsigned long long total;
+	enum nvml_return r = known_memory(device, &total);
+
+	if (r == NVML_SUCCESS && !memory)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (r == NVML_SUCCESS && memory->version != version)
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	if (r == NVML_SUCCESS)
+		*memory = (struct memory_v2){version, .total = total, .free = total};
+	return r;
+}
+
+/* nvitop cannot show a MIG instance without this figure. */
+SERVE(nvmlDeviceGetBAR1MemoryInfo, struct nvml_handle *device, struct nvml_memory *memory)
+{
+	const unsigned long long total = 256ull << 20;
+	UNIT_OR_RETURN(u, device);
+
+	if (!memory || !u)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*memory = (struct nvml_memory){.total = total, .free = total};
+	return NVML_SUCCESS;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* MIG mode and instances. */
+#include "pretend.h"
+
+#include <stdio.h>
+
+SERVE(nvmlDeviceGetMigMode, struct nvml_handle *device, unsigned int *now, unsigned int *pending)
+{
+	UNIT_OR_RETURN(u, device);
+
+	if (!now || !pending || u != u->gpu)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (u->device->mig_enabled < 0)
+		return NVML_ERROR_NOT_SUPPORTED;
+	*now = *pending = (unsigned int)u->device->mig_enabled;
+	return NVML_SUCCESS;
+}
+
+SERVE(nvmlDeviceIsMigDeviceHandle, struct nvml_handle *device, unsigned int *is_mig)
+{
+	UNIT_OR_RETURN(u, device);
+
+	if (!is_mig)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*is_mig = u != u->gpu;
+	return NVML_SUCCESS;
+}
+
+/* Places for instances: seven on every GPU so far, none while MIG is off. */
+static unsigned int places(const struct unit *u)
+{
+	if (u->device->mig_enabled != 1)
+		return 0;
+	return u->mig_count > 7 ? u->mig_count : 7;
+}
+
+SERVE(nvmlDeviceGetMaxMigDeviceCount, struct nvml_handle *device, unsigned int *count)
+{
+	UNIT_OR_RETURN(u, device);
+
+	if (!count)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*count = u == u->gpu ? places(u) : 0;
+	return NVML_SUCCESS;
+}
+
+SERVE(nvmlDeviceGetMigDeviceHandleByIndex, struct nvml_handle *device, unsigned int index,
+      struct nvml_handle **mig)
+{
+	UNIT_OR_RETURN(u, device);
+
+	if (!mig || u != u->gpu || index >= places(u))
+		return NVML_ERROR_INVALID_ARGUMENT;
+	return index < u->mig_count ? give_handle(mig, &u->mig[index]) : NVML_ERROR_NOT_FOUND;
+}
+
+SERVE(nvmlDeviceGetDeviceHandleFromMigDeviceHandle, struct nvml_handle *mig,
+      struct nvml_handle **device)
+{
+	UNIT_OR_RETURN(u, mig);
+
+	if (!device || u == u->gpu)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	return give_handle(device, u->gpu);
+}
+
+static enum nvml_return give_id(const struct unit *u, unsigned int *ret, int known, unsigned made)
+{
+	if (!ret)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (u == u->gpu)
+		return NVML_ERROR_NOT_SUPPORTED;
+	*ret = known >= 0 ? (unsigned int)known : made;
+	return NVML_SUCCESS;
+}
+
+SERVE(nvmlDeviceGetGpuInstanceId, struct nvml_handle *mig, unsigned int *id)
+{
+	UNIT_OR_RETURN(u, mig);
+	return give_id(u, id, u->device->gi, u->index + 1);
+}
+
+SERVE(nvmlDeviceGetComputeInstanceId, struct nvml_handle *mig, unsigned int *id)
+{
+	UNIT_OR_RETURN(u, mig);
+	return give_id(u, id, u->device->ci, 0);
+}
+
+/* The shares that a profile names, "3g.40gb" or "1c.3g.40gb". */
+static bool read_profile(const char *profile, struct nvml_attributes *ret)
+{
+	unsigned int compute, gpu, gigabytes;
+
+	if (profile && sscanf(profile, "%3uc.%3ug.%6ugb", &compute, &gpu, &gigabytes) == 3)
+		ret->compute_slices = compute;
+	else if (profile && sscanf(profile, "%3ug.%6ugb", &gpu, &gigabytes) == 2)
+		ret->compute_slices = gpu;
+	else
+		return false;
+	ret->gpu_slices = gpu;
+	ret->memory_mib = 1024ull * gigabytes;
+	return true;
+}
+
+static enum nvml_return give_attributes(struct nvml_handle *mig, struct nvml_attributes *ret)
+{
+	struct nvml_attributes shares = {0};
+	UNIT_OR_RETURN(u, mig);
+
+	if (!ret)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (u == u->gpu || !read_profile(u->device->profile, &shares))
+		return NVML_ERROR_NOT_SUPPORTED;
+	if (u->device->memory >= 0)
+		shares.memory_mib = (unsigned long long)u->device->memory >> 20;
+	*ret = shares;
+	return NVML_SUCCESS;
+}
+
+SERVE(nvmlDeviceGetAttributes, struct nvml_handle *mig, struct nvml_attributes *attributes)
+{
+	return give_attributes(mig, attributes);
+}
+
+SERVE(nvmlDeviceGetAttributes_v2, struct nvml_handle *mig, struct nvml_attributes *attributes)
+{
+	return give_attributes(mig, attributes);
+}
