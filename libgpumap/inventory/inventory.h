@@ -75,6 +75,8 @@ int snapshot_parse(gpumap_inventory **ret, struct span text, const char *origin,
 		   gpumap_report *report);
 int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,
 		   gpumap_report *report);
+/* Whether gpumap_inventory_open takes `what` as a machine and not as a path. */
+bool synthetic_recognise(const char *what);
 int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *report);
 /* `root` "" is this machine; tests give the folder of a recorded one. */
 int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report);

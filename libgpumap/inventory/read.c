@@ -87,7 +87,7 @@ EXPORT int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size
 }
 
 /* "8", "8xH100": digits first, so that a file of that name needs a "./". */
-static bool looks_synthetic(const char *what)
+bool synthetic_recognise(const char *what)
 {
 	size_t digits = strspn(what, "0123456789");
 
@@ -98,7 +98,7 @@ EXPORT int gpumap_inventory_open(gpumap_inventory **ret, const char *what, gpuma
 {
 	if (streq(what, "host"))
 		return gpumap_inventory_probe(ret, 0, NULL, report);
-	if (looks_synthetic(what))
+	if (synthetic_recognise(what))
 		return synthetic_parse(ret, span_of(what), report);
 	return gpumap_inventory_read(ret, what, report);
 }

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap pretend --inventory WHAT -- PROGRAM ARGUMENTS: starts a program that finds
+ * our libnvidia-ml.so.1 first. The process becomes that program, so nobody is left
+ * to remove a temporary file, and descriptors are closed by whoever starts a child
+ * of the child (Python does). So the machine travels in the environment, which every
+ * descendant inherits: the path of a file that the user keeps, or "8xH100" as it is;
+ * what cannot be opened a second time (a pipe, this host) as the text of a snapshot.
+ */
+#include "command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "helper_path.h"
+#include "inventory/inventory.h"
+#include "report.h"
+
+/* Linux takes no longer string in an environment: 32 pages. */
+enum { MOST_TEXT = 32 * 4096 - 64 };
+
+static const struct option_row rows[] = {
+	{"--inventory", "FILE|N|8xH100|host|-", "the machine; must be given"},
+	{NULL, NULL, NULL},
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap pretend --inventory WHAT [--] PROGRAM [ARGUMENT...]\n"
+	      "\n"
+	      "Runs a program as if this host had the GPUs of a recorded machine. It sees them "
+	      "through\n"
+	      "NVML (libnvidia-ml.so.1), which it must load by that name, as nvitop, gpustat and "
+	      "PyTorch\n"
+	      "do; one that loads it by an absolute path, or runs with raised privileges, gets the "
+	      "real\n"
+	      "one. CUDA is not pretended. What the inventory does not know is shown as N/A.\n"
+	      "\n"
+	      "  gpumap pretend --inventory 8xH100 -- nvitop -1\n"
+	      "  ssh node7 nvidia-smi -L | gpumap pretend --inventory - -- gpustat\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+}
+
+static int own_failure(gpumap_report *report, const char *origin, const char *why, const char *fix)
+{
+	report_add(report, FINDING_PRETEND, ABOUT(.origin = origin, .fix = fix),
+		   "cannot pretend: %s", why);
+	return STATUS_OWN_FAILURE;
+}
+
+static int malformed(gpumap_report *report, const char *why, const char *fix)
+{
+	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix), "%s", why);
+	return STATUS_MALFORMED;
+}
+
+/* Reads a whole file of at most MOST_TEXT bytes; NULL with errno set otherwise. */
+static char *read_text(const char *path)
+{
+	char *text = malloc(MOST_TEXT + 1);
+	FILE *file = fopen(path, "re");
+	size_t n = 0;
+
+	if (text && file)
+		n = fread(text, 1, MOST_TEXT + 1, file);
+	if (!text || !file || ferror(file) || n > MOST_TEXT) {
+		if (n > MOST_TEXT)
+			errno = E2BIG;
+		free(text);
+		text = NULL;
+	} else {
+		text[n] = '\0';
+	}
+	if (file)
+		fclose(file);
+	return text;
+}
+
+/* The inventory as the text of a snapshot, by way of a file that is gone again. */
+static char *snapshot_text(const gpumap_inventory *inventory, gpumap_report *report)
+{
+	const char *temporary = getenv("TMPDIR");
+	char folder[PATH_MAX], file[PATH_MAX + 16];
+	char *text = NULL;
+	int n;
+
+	if (!temporary || !*temporary)
+		temporary = "/tmp";
+	n = snprintf(folder, sizeof(folder), "%s/gpumap-XXXXXX", temporary);
+	if (n >= (int)sizeof(folder) || !mkdtemp(folder)) {
+		own_failure(report, temporary, strerror(errno),
+			    "set TMPDIR to a folder that can be written");
+		return NULL;
+	}
+	snprintf(file, sizeof(file), "%s/machine.ini", folder);
+	if (gpumap_inventory_save(inventory, file, report) == GPUMAP_OK) {
+		text = read_text(file);
+		if (!text && errno == E2BIG)
+			own_failure(
+				report, "--inventory",
+				"this machine is too large for an environment variable",
+				"save it with gpumap inventory --save FILE, and give that file");
+		else if (!text)
+			own_failure(report, file, strerror(errno), NULL);
+	}
+	unlink(file);
+	rmdir(folder);
+	return text;
+}
+
+/* Whether the program can open it itself; `path` is then what it opens. */
+static bool opens_again(const char *what, char path[PATH_MAX])
+{
+	struct stat about;
+
+	if (synthetic_recognise(what))
+		return snprintf(path, PATH_MAX, "%s", what) < PATH_MAX;
+	return !streq(what, "host") && !streq(what, "-") && stat(what, &about) == 0 &&
+	       S_ISREG(about.st_mode) && realpath(what, path);
+}
+
+static int hand_over(const char *what, gpumap_report *report)
+{
+	gpumap_inventory *inventory = NULL;
+	char path[PATH_MAX], *text = NULL;
+	bool again = opens_again(what, path), ok;
+
+	if (gpumap_inventory_open(&inventory, what, report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	if (!again)
+		text = snapshot_text(inventory, report);
+	gpumap_inventory_free(inventory);
+	if (!again && !text)
+		return STATUS_OWN_FAILURE;
+	unsetenv("GPUMAP_PRETEND_INVENTORY");
+	unsetenv("GPUMAP_PRETEND_TEXT");
+	ok = setenv(again ? "GPUMAP_PRETEND_INVENTORY" : "GPUMAP_PRETEND_TEXT", again ? path : text,
+		    1) == 0;
+	free(text);
+	return ok ? STATUS_ANSWERED : own_failure(report, NULL, strerror(errno), NULL);
+}
+
+/* Puts our library's folder before those where the program looks anyway. */
+static int prepare_path(gpumap_report *report)
+{
+	const char *before = getenv("LD_LIBRARY_PATH");
+	char library[PATH_MAX], *path;
+	bool ok;
+
+	if (!helper_path(library, sizeof(library), "pretend/.libs/libnvidia-ml.so.1",
+			 PRETENDDIR "/libnvidia-ml.so.1"))
+		return own_failure(report, library, "the pretended library is missing",
+				   "install gpumap with make install");
+	*strrchr(library, '/') = '\0';
+	if (strpbrk(library, ":;"))
+		return own_failure(report, library,
+				   "the dynamic linker takes no folder with : or ; in its name",
+				   "install gpumap elsewhere");
+	if (asprintf(&path, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") <
+	    0)
+		return own_failure(report, NULL, strerror(ENOMEM), NULL);
+	ok = setenv("LD_LIBRARY_PATH", path, 1) == 0;
+	free(path);
+	return ok ? STATUS_ANSWERED : own_failure(report, NULL, strerror(errno), NULL);
+}
+
+/* Reads options up to the program, whose own follow; argv is then at its name. Other
+ * than STATUS_ANSWERED, or without a machine after --help, the command ends here. */
+static int read_options(struct output *output, int argc, char ***argv, const char **what)
+{
+	struct options options;
+	bool failed = false;
+	const char *name;
+
+	*what = NULL;
+	options_init(&options, "pretend", rows, false, argc, *argv);
+	while ((name = options_next(&options, output->report, &failed)) && *name) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*what = NULL;
+			return STATUS_ANSWERED;
+		}
+		if (streq(name, "--inventory"))
+			*what = options.value;
+		else
+			output_option(output, name, options.value, &failed);
+		if (failed)
+			break;
+	}
+	if (failed)
+		return STATUS_MALFORMED;
+	if (!*what)
+		return malformed(output->report, "which machine? --inventory is missing",
+				 "write for example --inventory 8xH100");
+	if (!name)
+		return malformed(output->report, "which program? none is named",
+				 "write for example -- nvitop -1");
+	*argv += options.index - 1;
+	return STATUS_ANSWERED;
+}
+
+/* Returns only when the program cannot be started. */
+static int run(char **argv)
+{
+	struct output output = {0};
+	int why;
+
+	execvp(*argv, argv);
+	why = errno;
+	if (gpumap_report_new(&output.report) == GPUMAP_OK)
+		report_add(output.report, FINDING_PRETEND, NULL, "cannot run '%s': %s",
+			   QUOTE(span_of(*argv)), strerror(why));
+	print_report(&output);
+	gpumap_report_free(output.report);
+	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
+int cmd_pretend(int argc, char **argv)
+{
+	struct output output = {0};
+	const char *what;
+	int status;
+
+	if (gpumap_report_new(&output.report) != GPUMAP_OK)
+		return STATUS_OWN_FAILURE;
+	status = read_options(&output, argc, &argv, &what);
+	if (status == STATUS_ANSWERED && what)
+		status = hand_over(what, output.report);
+	if (status == STATUS_ANSWERED && what)
+		status = prepare_path(output.report);
+	print_report(&output);
+	gpumap_report_free(output.report);
+	return status == STATUS_ANSWERED && what ? run(argv) : status;
+}
