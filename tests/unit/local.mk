@@ -10,6 +10,7 @@ unit_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS)
 if HAVE_CHECK
 unit_programs = tests/unit/t-base \
 	tests/unit/t-nvml \
+	tests/unit/t-pretend \
 	tests/unit/t-proc \
 	tests/unit/t-visible
 check_PROGRAMS += $(unit_programs)
@@ -24,6 +25,12 @@ tests_unit_t_nvml_SOURCES = tests/unit/t-nvml.c tests/unit/unit.h \
 	tests/unit/fake-nvml.c tests/unit/fake-nvml.h
 tests_unit_t_nvml_CFLAGS = $(unit_cflags)
 tests_unit_t_nvml_LDADD = $(unit_ldadd)
+
+tests_unit_t_pretend_SOURCES = tests/unit/t-pretend.c tests/unit/unit.h
+tests_unit_t_pretend_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DPRETENDED='"$(abs_builddir)/pretend/.libs/libnvidia-ml.so.1"'
+tests_unit_t_pretend_CFLAGS = $(unit_cflags)
+tests_unit_t_pretend_LDADD = $(unit_ldadd)
 
 tests_unit_t_proc_SOURCES = tests/unit/t-proc.c tests/unit/unit.h
 tests_unit_t_proc_CFLAGS = $(unit_cflags)
