@@ -25,6 +25,6 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF(2, 3);
-char *arena_vprintf(struct arena *arena, const char *format, va_list args);
+char *arena_vprintf(struct arena *arena, const char *format, va_list args) PRINTF(2, 0);
 
 #endif

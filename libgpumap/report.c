@@ -158,8 +158,8 @@ static bool append(gpumap_report *report, gpumap_finding *finding)
 	return true;
 }
 
-static void add(gpumap_report *report, enum finding_id id, const struct about *about,
-		const char *format, va_list args)
+static void PRINTF(4, 0) add(gpumap_report *report, enum finding_id id, const struct about *about,
+			     const char *format, va_list args)
 {
 	const struct about nothing = {0};
 	struct strbuf text = {0};

@@ -16,7 +16,7 @@ void strbuf_free(struct strbuf *buf);
 void strbuf_add(struct strbuf *buf, const char *text, size_t length);
 void strbuf_puts(struct strbuf *buf, const char *text);
 void strbuf_printf(struct strbuf *buf, const char *format, ...) PRINTF(2, 3);
-void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args);
+void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args) PRINTF(2, 0);
 
 /* The text, which the caller frees, "" when nothing was added; NULL when memory
  * ran out. The buffer is empty afterwards. */

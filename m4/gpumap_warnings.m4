@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-# GPUMAP_WARNINGS: sets WARN_CFLAGS to the warnings that this compiler knows.
+# GPUMAP_WARNINGS: sets WARN_CFLAGS to the warnings that this compiler knows; with
+# --enable-werror they are errors.
 AC_DEFUN([GPUMAP_WARNINGS], [
+  AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [make warnings errors])],
+    [], [enable_werror=no])
   AC_LANG_PUSH([C])
   WARN_CFLAGS=
   for flag in -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -15,5 +18,6 @@ AC_DEFUN([GPUMAP_WARNINGS], [
     CFLAGS=$gpumap_saved_CFLAGS
   done
   AC_LANG_POP([C])
+  AS_IF([test "x$enable_werror" != xno], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
   AC_SUBST([WARN_CFLAGS])
 ])
