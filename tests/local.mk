@@ -1,2 +1,9 @@
 # SPDX-License-Identifier: MIT
+# Every test prints TAP: the programs of libcheck, and NAME.test, which is a POSIX shell script.
+TEST_EXTENSIONS = .test
+TEST_LOG_DRIVER = $(LOG_DRIVER)
+TEST_LOG_COMPILER = /bin/sh
+
 include tests/unit/local.mk
+include tests/cli/local.mk
+include tests/sync/local.mk

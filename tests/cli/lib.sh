@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2034 # its variables are for the tests
+#
+# TAP for tests in POSIX shell. A test begins and ends like this:
+#
+#	. "$GPUMAP_TEST_SRCDIR/tests/cli/lib.sh"
+#	check 'the second of two' 0 '^cuda:1 is physical GPU 3$' '' -- "$GPUMAP" --visible 2,3 --device 1
+#	done_testing
+#
+# It runs in an empty folder of its own, with standard input empty and without the variables
+# that gpumap looks at. It may use:
+#
+#	$GPUMAP    the command, an absolute path	$srcdir    the source tree
+#	$builddir  the build tree			$shared    recorded machines, or empty
+#	$python    with nvitop and gpustat, or empty	$valgrind  not empty when $GPUMAP is run by it
+#
+#	check NAME STATUS STDOUT STDERR -- COMMAND...
+#		Runs COMMAND, 20 seconds at most, and compares. STDOUT and STDERR are extended
+#		regular expressions that some line matches, '' for no output at all, or '-' for
+#		any. What was written stays in the files $out and $err.
+#	out_has NAME REGEX; out_lacks NAME REGEX; err_has NAME REGEX; err_lacks NAME REGEX
+#		One more look at what the last check left.
+#	out_is NAME <FILE	the whole of $out
+#	ok NAME; not_ok NAME [WHY]; holds NAME COMMAND...
+#	skip NAME REASON; skip_all REASON (ends the test)
+#	have COMMAND		is it on this machine?
+
+set -u
+srcdir=$GPUMAP_TEST_SRCDIR
+builddir=${GPUMAP_TEST_BUILDDIR:-}
+python=${GPUMAP_TEST_PYTHON:-}
+valgrind=${GPUMAP_TEST_VALGRIND:-}
+limit=${GPUMAP_TEST_LIMIT:-20}
+gpumap_path=${GPUMAP:-}
+shared=$(dirname "$srcdir")/shared
+[ -d "$shared" ] || shared=
+
+# shellcheck disable=SC2013 # names are words
+# Names come from awk, which is not fooled by a value of several lines.
+for variable in $(awk 'BEGIN {
+	for (v in ENVIRON)
+		if (v ~ /^(CUDA|GPU|NV|HIP|ROCR|SLURM|NCCL|PMI|OMPI|MPI|MV2|PALS|FLUX|JSM|LSB|PBS|TORCH)[A-Z0-9_]*$/ ||
+		    v ~ /^(LOCAL_RANK|RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|NO_COLOR|CLICOLOR|COLUMNS)$/)
+			print v
+	}'); do
+	unset "$variable"
+done
+GPUMAP=$gpumap_path
+LC_ALL=C
+export LC_ALL
+exec </dev/null
+
+tests=0
+failures=0
+done=
+trash=$(mktemp -d "${TMPDIR:-/tmp}/gpumap-test.XXXXXX") || exit 99
+out=$trash/.out
+err=$trash/.err
+
+at_exit() {
+	status=$?
+	cd / && chmod -R u+rwx "$trash" && rm -rf "$trash"
+	# Without this a test that dies half way would look complete.
+	[ "$done" ] || echo 'Bail out! the test ended before done_testing'
+	exit "$status"
+}
+trap at_exit EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+cd "$trash" || exit 99
+
+have() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+escaped() {
+	printf '%s' "$1" | tr '\n' ' ' | sed 's/#/\\#/g'
+}
+
+comment() {
+	sed 's/^/#   /'
+}
+
+ok() {
+	tests=$((tests + 1))
+	echo "ok $tests - $(escaped "$1")"
+}
+
+not_ok() {
+	tests=$((tests + 1))
+	failures=$((failures + 1))
+	echo "not ok $tests - $(escaped "$1")"
+	[ $# -lt 2 ] || printf '%s\n' "$2" | comment
+}
+
+skip() {
+	tests=$((tests + 1))
+	echo "ok $tests - $(escaped "$1") # SKIP $2"
+}
+
+skip_all() {
+	[ "$tests" -eq 0 ] || { echo 'Bail out! skip_all after a test' && exit 99; }
+	echo "1..0 # SKIP $1"
+	done=yes
+	exit 0
+}
+
+done_testing() {
+	echo "1..$tests"
+	done=yes
+	[ "$failures" -eq 0 ]
+	exit
+}
+
+# An external command gets a time limit; a function of the test cannot have one.
+limited() {
+	case $(command -v "$1") in
+	/*) timeout -k 2 "$limit" "$@" ;;
+	*) "$@" ;;
+	esac
+}
+
+# matches FILE REGEX
+matches() {
+	case $2 in
+	-) return 0 ;;
+	'') [ ! -s "$1" ] ;;
+	*) grep -aqE -e "$2" "$1" ;;
+	esac
+}
+
+check() {
+	if [ $# -lt 6 ] || [ "$5" != -- ]; then
+		not_ok "$1" 'usage: check NAME STATUS STDOUT STDERR -- COMMAND...'
+		return
+	fi
+	check_name=$1 check_status=$2 check_out=$3 check_err=$4
+	shift 5
+	limited "$@" >"$out" 2>"$err"
+	check_got=$?
+	check_why=
+	[ "$check_got" = "$check_status" ] || check_why="status $check_got, not $check_status"
+	matches "$out" "$check_out" || check_why="$check_why${check_why:+; }stdout is not /$check_out/"
+	matches "$err" "$check_err" || check_why="$check_why${check_why:+; }stderr is not /$check_err/"
+	if [ -z "$check_why" ]; then
+		ok "$check_name"
+		return
+	fi
+	not_ok "$check_name" "$check_why"
+	printf '%s\n' "$*" | head -c 1000 | sed 's/^/#   $ /'
+	echo
+	head -n 20 "$out" | cut -c1-500 | sed 's/^/#   stdout: /'
+	head -n 20 "$err" | cut -c1-500 | sed 's/^/#   stderr: /'
+}
+
+# look_in NAME FILE REGEX yes|no
+look_in() {
+	if grep -aqE -e "$3" "$2"; then look_found=yes; else look_found=no; fi
+	if [ "$look_found" = "$4" ]; then
+		ok "$1"
+		return
+	fi
+	not_ok "$1" "/$3/ found: $look_found"
+	head -n 20 "$2" | cut -c1-500 | comment
+}
+
+out_has() {
+	look_in "$1" "$out" "$2" yes
+}
+
+out_lacks() {
+	look_in "$1" "$out" "$2" no
+}
+
+err_has() {
+	look_in "$1" "$err" "$2" yes
+}
+
+err_lacks() {
+	look_in "$1" "$err" "$2" no
+}
+
+out_is() {
+	if out_differs=$(diff -u - "$out"); then
+		ok "$1"
+	else
+		not_ok "$1" "$out_differs"
+	fi
+}
+
+holds() {
+	holds_name=$1
+	shift
+	if holds_text=$("$@" 2>&1); then
+		ok "$holds_name"
+	else
+		not_ok "$holds_name" "$holds_text"
+	fi
+}

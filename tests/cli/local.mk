@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# Tests of the real binary. 'make check GPUMAP=FILE' runs them on another one.
+GPUMAP = $(abs_builddir)/gpumap$(EXEEXT)
+AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir)'; \
+	export GPUMAP GPUMAP_TEST_BUILDDIR;
+
+cli_tests = \
+	tests/cli/lib.test
+TESTS += $(cli_tests)
+EXTRA_DIST += $(cli_tests) tests/cli/lib.sh

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# What must agree: the source with the house's limits, the symbols with the header, the
+# options and rules with the manual.
+AM_TESTS_ENVIRONMENT += GPUMAP_TEST_CC='$(CC)'; GPUMAP_TEST_CXX='$(CXX)'; \
+	GPUMAP_TEST_CPPFLAGS='-D_GNU_SOURCE $(INIH_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS)'; \
+	export GPUMAP_TEST_CC GPUMAP_TEST_CXX GPUMAP_TEST_CPPFLAGS;
+
+sync_tests = \
+	tests/sync/globals.test \
+	tests/sync/headers.test \
+	tests/sync/layers.test \
+	tests/sync/limits.test \
+	tests/sync/options.test \
+	tests/sync/rules.test \
+	tests/sync/shell.test \
+	tests/sync/symbols.test \
+	tests/sync/words.test
+TESTS += $(sync_tests)
+if !HAVE_CHECK
+TESTS += tests/sync/no-libcheck.test
+endif
+EXTRA_DIST += $(sync_tests) tests/sync/no-libcheck.test tests/sync/code.awk
