@@ -12,6 +12,7 @@ unit_programs = tests/unit/t-base \
 	tests/unit/t-nvml \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
+	tests/unit/t-failing-malloc \
 	tests/unit/t-visible
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
@@ -35,6 +36,12 @@ tests_unit_t_pretend_LDADD = $(unit_ldadd)
 tests_unit_t_proc_SOURCES = tests/unit/t-proc.c tests/unit/unit.h
 tests_unit_t_proc_CFLAGS = $(unit_cflags)
 tests_unit_t_proc_LDADD = $(unit_ldadd)
+# Another program that lists these two can make allocations fail; see failing_malloc.h.
+failing_malloc = tests/unit/failing_malloc.c tests/unit/failing_malloc.h
+tests_unit_t_failing_malloc_SOURCES = tests/unit/t-failing-malloc.c tests/unit/unit.h \
+	$(failing_malloc)
+tests_unit_t_failing_malloc_CFLAGS = $(unit_cflags)
+tests_unit_t_failing_malloc_LDADD = $(unit_ldadd)
 
 tests_unit_t_visible_SOURCES = tests/unit/t-visible.c tests/unit/unit.h
 tests_unit_t_visible_CFLAGS = $(unit_cflags)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "failing_malloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ALLOCATOR_TAKEN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || \
+	__has_feature(thread_sanitizer)
+#define ALLOCATOR_TAKEN 1
+#endif
+#endif
+
+/* volatile, since compilers take it that malloc changes no variable */
+static volatile size_t count, fail_at;
+static volatile bool failed;
+
+#if defined(__GLIBC__) && !defined(ALLOCATOR_TAKEN)
+/* glibc's own names of its allocator, for programs that stand in front of it. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+/* Shared libraries must find these, although the project hides symbols. */
+#define VISIBLE __attribute__((visibility("default")))
+
+static bool fails_now(void)
+{
+	if (++count != fail_at)
+		return false;
+	failed = true;
+	errno = ENOMEM;
+	return true;
+}
+
+VISIBLE void *malloc(size_t size)
+{
+	return fails_now() ? NULL : __libc_malloc(size);
+}
+
+VISIBLE void *calloc(size_t n, size_t size)
+{
+	return fails_now() ? NULL : __libc_calloc(n, size);
+}
+
+VISIBLE void *realloc(void *old, size_t size)
+{
+	if (size == 0)
+		return __libc_realloc(old, size);
+	return fails_now() ? NULL : __libc_realloc(old, size);
+}
+#endif
+
+void allocations_fail_at(size_t n)
+{
+	count = 0;
+	fail_at = n;
+	if (n)
+		failed = false;
+}
+
+size_t allocations_count(void)
+{
+	return count;
+}
+
+bool allocations_failed(void)
+{
+	return failed;
+}
+
+bool allocations_can_fail(void)
+{
+	char *p;
+	bool counted;
+
+	/* Asked of the C library: a call from here might be bound to the malloc above. */
+	allocations_fail_at(1);
+	p = strdup("any");
+	counted = !p && allocations_failed();
+	free(p);
+	allocations_fail_at(0);
+	return counted;
+}
+
+int allocations_skip(void)
+{
+	puts("1..0 # SKIP allocations cannot be made to fail under this allocator");
+	return EXIT_SUCCESS;
+}
