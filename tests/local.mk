@@ -7,3 +7,8 @@ TEST_LOG_COMPILER = /bin/sh
 include tests/unit/local.mk
 include tests/cli/local.mk
 include tests/sync/local.mk
+include tests/fuzz/local.mk
+include tests/gpu/local.mk
+
+# ./dev check --full runs it, where there is a PyTorch.
+EXTRA_DIST += tests/torch
