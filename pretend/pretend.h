@@ -35,9 +35,9 @@
 /* What a handle points to: a GPU or a MIG instance. */
 struct unit {
 	const gpumap_device *device; /* NULL: the inventory lacks this index */
-	const struct unit *gpu;	     /* of a MIG instance; itself for a GPU */
-	unsigned int index;	     /* of a GPU; among its GPU's instances */
-	const struct unit *mig;	     /* the first of mig_count */
+	const struct unit *gpu;      /* of a MIG instance; itself for a GPU */
+	unsigned int index;          /* of a GPU; among its GPU's instances */
+	const struct unit *mig;      /* the first of mig_count */
 	unsigned int mig_count;
 	const char *uuid;
 	char made_uuid[48];

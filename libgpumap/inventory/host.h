@@ -16,9 +16,9 @@ int host_affinity(gpumap_device *device, const char *root);
 /* How a host looks on which NVML gave no answer. */
 struct silent_host {
 	enum nvml_return nvml;
-	bool loaded;	    /* the driver is in the kernel */
+	bool loaded;        /* the driver is in the kernel */
 	const char *driver; /* its version, NULL: not known */
-	size_t gpus;	    /* found without NVML */
+	size_t gpus;        /* found without NVML */
 	int device_error;   /* errno of opening /dev/nvidiactl, 0: it opens */
 };
 

@@ -13,9 +13,9 @@ struct fake {
 	enum nvml_return init, count_code, handle[MOST], uuid[MOST], minor;
 	enum nvml_return link_state;   /* of links that are not there */
 	enum nvml_link_type link_type; /* of links to a switch */
-	int links[MOST][3];	       /* index of the GPU + 1, SWITCH, NPU, or 0: none */
-	int mig[MOST];		       /* instances; OFF, NO_MIG */
-	int open;		       /* init less shutdown */
+	int links[MOST][3];            /* index of the GPU + 1, SWITCH, NPU, or 0: none */
+	int mig[MOST];                 /* instances; OFF, NO_MIG */
+	int open;                      /* init less shutdown */
 };
 
 extern struct fake fake;

@@ -4,7 +4,6 @@
  * NVML reader: what goes in must come out. It is loaded by its path, after which
  * the reader's dlopen of libnvidia-ml.so.1 finds it by its name.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -196,7 +195,7 @@ static const struct {
 	const char *name, *value;
 } refused_rows[] = {
 	{"nothing named", NULL}, {"no such file", "/nonexistent/machine.ini"},
-	{"host", "host"},	 {"standard input", "-"},
+	{"host", "host"},        {"standard input", "-"},
 	{"no machine", "8y"},
 };
 

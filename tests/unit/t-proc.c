@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The host without NVML, on trees of /proc and /sys that each test makes. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
