@@ -1,1 +1,18 @@
 # SPDX-License-Identifier: MIT
+# The command line links the library's objects: one file to start, nothing to find.
+bin_PROGRAMS += gpumap
+gpumap_SOURCES = \
+	tools/cmd_explain.c \
+	tools/cmd_inventory.c \
+	tools/cmd_pretend.c \
+	tools/cmd_rules.c \
+	tools/command.h \
+	tools/helper_path.c tools/helper_path.h \
+	tools/machine.c tools/machine.h \
+	tools/main.c \
+	tools/options.c \
+	tools/output.c \
+	tools/process.c tools/process.h
+gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
+	-DPKGLIBEXECDIR='"$(pkglibexecdir)"' -DPRETENDDIR='"$(pretenddir)"'
+gpumap_LDADD = libgpumap-core.la
