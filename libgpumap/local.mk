@@ -8,6 +8,11 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/choice.c \
 	libgpumap/explain/explain.c libgpumap/explain/explain.h \
 	libgpumap/explain/json.c \
+	libgpumap/explain/svg.c libgpumap/explain/svg.h \
+	libgpumap/explain/svg_cards.c \
+	libgpumap/explain/svg_columns.c \
+	libgpumap/explain/svg_devices.c \
+	libgpumap/explain/svg_draw.c \
 	libgpumap/explain/text.c \
 	libgpumap/findings.def \
 	libgpumap/gpumap.h \

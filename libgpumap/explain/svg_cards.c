@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* What is written on the card of a device. */
+#include "explain/svg.h"
+
+#include <stdio.h>
+
+enum { PAD = 12, LABEL = 64 };
+
+static const struct look looks[] = {
+	[LEVEL_HIDDEN] = {COLOUR_PALE, COLOUR_PALE, COLOUR_PALE_LINE, COLOUR_PALE_CARD,
+			  COLOUR_PALE_LINE, 1},
+	[LEVEL_VISIBLE] = {COLOUR_INK, COLOUR_MUTED, COLOUR_PALE, COLOUR_CARD, COLOUR_PALE, 1},
+	[LEVEL_UNSURE] = {COLOUR_INK, COLOUR_MUTED, COLOUR_UNSURE, COLOUR_UNSURE_CARD,
+			  COLOUR_UNSURE, 1},
+	[LEVEL_GROUP] = {COLOUR_INK, COLOUR_MUTED, COLOUR_GROUP, COLOUR_GROUP_CARD, COLOUR_GROUP,
+			 2},
+	[LEVEL_CHOSEN] = {COLOUR_INK, COLOUR_MUTED, COLOUR_CHOSEN, COLOUR_CHOSEN_CARD,
+			  COLOUR_CHOSEN, 2},
+};
+
+const struct look *svg_look(enum level level)
+{
+	return &looks[level];
+}
+
+/* --- words --------------------------------------------------------------------- */
+
+/* "GPU-a1b2c3d4": as much as tells devices of a machine apart. */
+static void short_uuid(struct strbuf *buf, const char *uuid)
+{
+	size_t prefix = starts_with(uuid, "MIG-GPU-") ? 8 : 4, length = strnlen(uuid, 40);
+
+	strbuf_add(buf, uuid, length > prefix + 10 ? prefix + 8 : length);
+}
+
+static void device_name(struct strbuf *buf, const gpumap_device *d)
+{
+	if (d->gpu->physical >= 0 && is_instance(d))
+		strbuf_printf(buf, "GPU %d:%d", d->gpu->physical, d->mig_position);
+	else if (d->gpu->physical >= 0)
+		strbuf_printf(buf, "GPU %d", d->gpu->physical);
+	else if (d->uuid)
+		short_uuid(buf, d->uuid);
+	else
+		strbuf_puts(buf, "GPU ?");
+}
+
+/* "GPU 0, GPU 1 or GPU 2" */
+static void candidate_names(struct strbuf *buf, const gpumap_entry *entry)
+{
+	enum { FEW = 4 };
+
+	if (entry->count > FEW)
+		strbuf_printf(buf, "one of %zu GPUs", entry->count);
+	for (size_t i = 0; entry->count <= FEW && i < entry->count; i++) {
+		strbuf_puts(buf, !i ? "" : i + 1 == entry->count ? " or " : ", ");
+		device_name(buf, entry->candidates[i]);
+	}
+}
+
+/* --- cards ------------------------------------------------------------------------ */
+
+/* Hovering shows what had to be cut. */
+void card_tooltip(struct strbuf *buf, const gpumap_device *d)
+{
+	const char *parts[] = {d->gpu->name, d->profile, d->uuid, d->gpu->pci};
+	bool first = true;
+
+	strbuf_puts(buf, "<title>");
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!parts[i])
+			continue;
+		strbuf_puts(buf, first ? "" : ", ");
+		svg_escape(buf, parts[i], strnlen(parts[i], 256));
+		first = false;
+	}
+	strbuf_puts(buf, "</title>");
+}
+
+/* The second line of a physical device: "GPU-a1b2c3d4  0000:07:00.0". */
+static void address(struct strbuf *buf, const gpumap_device *d)
+{
+	if (d->uuid && (d->name || is_instance(d) || d->physical >= 0))
+		short_uuid(buf, d->uuid); /* else it is the first line */
+	if (d->pci && !is_instance(d)) {
+		strbuf_puts(buf, buf->length ? "  " : "");
+		strbuf_add(buf, d->pci, strnlen(d->pci, 24));
+	}
+	if (is_instance(d) && d->gi >= 0)
+		strbuf_printf(buf, "  GI %d CI %d", d->gi, d->ci);
+}
+
+void card_view(struct strbuf *buf, const struct column *column, const struct row *row, int width)
+{
+	const struct item *item = &column->items[row->first];
+	const gpumap_device *d = item->device;
+	struct strbuf name = {0}, second = {0}, number = {0};
+	const struct ink *ink = INK(.size = 13, .fill = svg_look(row->level)->ink);
+	int left = PAD + 34;
+
+	if (item->number >= 0)
+		strbuf_printf(&number, "%d", item->number);
+	else
+		strbuf_puts(&number, "?");
+	if (is_instance(d) && column->kind != COLUMN_LIST)
+		strbuf_printf(&number, ":%d", d->mig_position);
+	if (column->kind == COLUMN_HOST && is_instance(d))
+		strbuf_printf(&name, "MIG %.32s", d->profile ? d->profile : "instance");
+	else if (column->kind == COLUMN_HOST && d->name)
+		strbuf_puts(&name, d->name);
+	else if (view_is_unsure(column, row))
+		strbuf_puts(&name, "undecidable");
+	else
+		device_name(&name, d);
+	if (column->kind == COLUMN_HOST)
+		address(&second, d);
+	if (number.text && name.text) {
+		const struct ink *big =
+			INK(.size = 14, .fill = ink->fill, .bold = true, .mono = true);
+		int taken = svg_width(big, number.text, number.length);
+
+		left = taken + 10 > 34 ? PAD + taken + 10 : left;
+		svg_text(buf, PAD, 24, big, width - PAD, number.text);
+		svg_text(buf, left, second.length ? 17 : 24, ink, width - left - PAD, name.text);
+	}
+	if (second.length)
+		svg_text(buf, left, 31,
+			 INK(.size = 11, .fill = svg_look(row->level)->muted, .mono = true),
+			 width - left - PAD, second.text);
+	scratch_free(buf, &name);
+	scratch_free(buf, &second);
+	scratch_free(buf, &number);
+}
+
+static int use_pill(struct strbuf *buf, int right, const char *fill, const char *colour,
+		    const char *text)
+{
+	int x = right - svg_pill_width(text);
+
+	svg_pill(buf, x, 4, fill, colour, text);
+	return x - 5;
+}
+
+/* What a logical device is used for, from the right; where they begin. */
+static int use_pills(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *entry,
+		     int right)
+{
+	const char *word = streq(mapping->mode, "mp") ? "stage" : "replica";
+	char text[LABEL];
+	size_t first = 0, more = 0;
+
+	for (size_t i = 0; is_group(mapping) && i < mapping->replica_count; i++)
+		if (mapping->replicas[i] == entry && !more++)
+			first = i;
+	if (more) {
+		snprintf(text, sizeof(text), "%s %zu%s", word, first, more > 1 ? ", ..." : "");
+		right = use_pill(buf, right, "#dbe6ff", COLOUR_GROUP, text);
+	}
+	if (entry == mapping->master)
+		right = use_pill(buf, right, COLOUR_MASTER_CARD, COLOUR_MASTER, "master");
+	if (entry == mapping->chosen)
+		right = entry_decided(entry)
+				? use_pill(buf, right, COLOUR_CHOSEN, COLOUR_CARD, "chosen")
+				: use_pill(buf, right, COLOUR_UNSURE, COLOUR_CARD, "chosen");
+	return right;
+}
+
+static int64_t samples_of(const gpumap_mapping *mapping, const gpumap_entry *entry)
+{
+	for (size_t i = 0; i < mapping->batch_count && i < mapping->replica_count; i++)
+		if (mapping->replicas[i] == entry)
+			return mapping->batch[i];
+	return -1;
+}
+
+void card_logical(struct strbuf *buf, const struct columns *columns, const struct row *row,
+		  int width)
+{
+	const gpumap_mapping *mapping = columns->mapping;
+	const gpumap_entry *e = columns->list[columns->count - 1].items[row->first].entry;
+	int64_t samples = samples_of(mapping, e);
+	int right = use_pills(buf, mapping, e, width - 8);
+	struct strbuf second = {0};
+	char name[LABEL];
+
+	snprintf(name, sizeof(name), "cuda:%d", e->logical);
+	svg_text(buf, PAD, 17,
+		 INK(.size = 13, .fill = svg_look(row->level)->ink, .bold = true, .mono = true),
+		 right - PAD, name);
+	candidate_names(&second, e);
+	strbuf_printf(&second, " \xc2\xb7 %s", gpumap_certainty_name(e->certainty));
+	if (samples >= 0)
+		strbuf_printf(&second, " \xc2\xb7 %lld samples", (long long)samples);
+	if (second.text)
+		svg_text(buf, PAD, 32, INK(.size = 11, .fill = svg_look(row->level)->muted),
+			 width - 2 * PAD, second.text);
+	scratch_free(buf, &second);
+}
