@@ -13,6 +13,7 @@ unit_programs = tests/unit/t-base \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
 	tests/unit/t-failing-malloc \
+	tests/unit/t-svg \
 	tests/unit/t-visible
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
@@ -42,6 +43,11 @@ tests_unit_t_failing_malloc_SOURCES = tests/unit/t-failing-malloc.c tests/unit/u
 	$(failing_malloc)
 tests_unit_t_failing_malloc_CFLAGS = $(unit_cflags)
 tests_unit_t_failing_malloc_LDADD = $(unit_ldadd)
+
+tests_unit_t_svg_SOURCES = tests/unit/t-svg.c tests/unit/unit.h \
+	tests/unit/picture.c tests/unit/picture.h $(failing_malloc)
+tests_unit_t_svg_CFLAGS = $(unit_cflags)
+tests_unit_t_svg_LDADD = $(unit_ldadd)
 
 tests_unit_t_visible_SOURCES = tests/unit/t-visible.c tests/unit/unit.h
 tests_unit_t_visible_CFLAGS = $(unit_cflags)

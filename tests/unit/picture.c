@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "picture.h"
+
+#include <expat.h>
+#include <string.h>
+
+#include "unit.h"
+
+static long number(const char **attributes, const char *name)
+{
+	for (; *attributes; attributes += 2)
+		if (strcmp(attributes[0], name) == 0)
+			return strtol(attributes[1], NULL, 10);
+	return 0;
+}
+
+static bool apart(const struct box *a, const struct box *b)
+{
+	return a->x + a->width <= b->x || b->x + b->width <= a->x || a->y + a->height <= b->y ||
+	       b->y + b->height <= a->y;
+}
+
+static bool inside(const struct box *a, const struct box *b)
+{
+	return a->x >= b->x && a->y >= b->y && a->x + a->width <= b->x + b->width &&
+	       a->y + a->height <= b->y + b->height;
+}
+
+/* Boxes lie beside each other or in each other, and all in the picture. */
+static void see_box(struct picture *seen, const char **attributes)
+{
+	struct box box = {.x = (int)(number(attributes, "x") + seen->x0),
+			  .y = (int)(number(attributes, "y") + seen->y0),
+			  .width = (int)number(attributes, "width"),
+			  .height = (int)number(attributes, "height")};
+	struct box page = {.width = (int)seen->width, .height = (int)seen->height};
+
+	ck_assert_msg(inside(&box, &page), "%s: a box at %d,%d leaves the picture", seen->name,
+		      box.x, box.y);
+	for (size_t i = 0; i < seen->box_count; i++)
+		ck_assert_msg(apart(&box, &seen->boxes[i]) || inside(&box, &seen->boxes[i]),
+			      "%s: boxes at %d,%d and %d,%d overlap", seen->name, box.x, box.y,
+			      seen->boxes[i].x, seen->boxes[i].y);
+	if (seen->box_count < sizeof(seen->boxes) / sizeof(*seen->boxes))
+		seen->boxes[seen->box_count++] = box;
+}
+
+static void start(void *data, const char *element, const char **attributes)
+{
+	static const char *const known[] = {"svg", "title", "rect", "path", "text", "g"};
+	struct picture *seen = data;
+	bool allowed = false;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		allowed = allowed || strcmp(element, known[i]) == 0;
+	ck_assert_msg(allowed, "%s: no element %s is wanted", seen->name, element);
+	for (const char **a = attributes; *a; a += 2)
+		ck_assert_msg(strncmp(a[0], "on", 2) != 0 && !strstr(a[0], "href") &&
+				      !strstr(a[1], "url("),
+			      "%s: %s=%s", seen->name, a[0], a[1]);
+	if (strcmp(element, "svg") == 0 && seen->depth == 0) {
+		seen->width = number(attributes, "width");
+		seen->height = number(attributes, "height");
+	} else if (strcmp(element, "svg") == 0) {
+		seen->x0 = number(attributes, "x");
+		seen->y0 = number(attributes, "y");
+	} else if (strcmp(element, "rect") == 0) {
+		see_box(seen, attributes);
+	} else if (strcmp(element, "text") == 0) {
+		long x = seen->x0 + number(attributes, "x"), y = seen->y0 + number(attributes, "y");
+
+		ck_assert_msg(x >= 0 && x <= seen->width && y > 0 && y < seen->height,
+			      "%s: text at %ld,%ld", seen->name, x, y);
+	}
+	seen->in_text = strcmp(element, "text") == 0 || strcmp(element, "title") == 0;
+	seen->depth++;
+}
+
+static void end(void *data, const char *element)
+{
+	struct picture *seen = data;
+
+	seen->depth--;
+	if (strcmp(element, "svg") == 0)
+		seen->x0 = seen->y0 = 0;
+	if (seen->in_text)
+		strbuf_puts(&seen->text, "\n");
+	seen->in_text = false;
+}
+
+static void characters(void *data, const char *text, int length)
+{
+	struct picture *seen = data;
+
+	if (seen->in_text)
+		strbuf_add(&seen->text, text, (size_t)length);
+}
+
+char *picture_look(const char *name, const char *svg, struct picture *seen)
+{
+	XML_Parser parser = XML_ParserCreate(NULL);
+
+	*seen = (struct picture){.name = name};
+	ck_assert_ptr_nonnull(parser);
+	XML_SetUserData(parser, seen);
+	XML_SetElementHandler(parser, start, end);
+	XML_SetCharacterDataHandler(parser, characters);
+	if (XML_Parse(parser, svg, (int)strlen(svg), 1) != XML_STATUS_OK)
+		ck_abort_msg("%s: line %lu: %s", name, XML_GetCurrentLineNumber(parser),
+			     XML_ErrorString(XML_GetErrorCode(parser)));
+	XML_ParserFree(parser);
+	ck_assert_msg(svg[strlen(svg) - 1] == '\n', "%s: ends in a newline", name);
+	return strbuf_take(&seen->text);
+}
