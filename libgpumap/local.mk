@@ -20,6 +20,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/hints.c \
 	libgpumap/host.c \
 	libgpumap/inventory/assumed.c \
+	libgpumap/inventory/complaint.c \
+	libgpumap/inventory/csv.h \
+	libgpumap/inventory/csv_columns.c \
 	libgpumap/inventory/finish.c \
 	libgpumap/inventory/host.h \
 	libgpumap/inventory/inventory.c libgpumap/inventory/inventory.h \
@@ -38,6 +41,20 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/mig.c \
 	libgpumap/order.c \
+	libgpumap/inventory/lines.c libgpumap/inventory/lines.h \
+	libgpumap/inventory/lookup.c \
+	libgpumap/inventory/members.c \
+	libgpumap/inventory/merge.c libgpumap/inventory/merge.h \
+	libgpumap/inventory/nccl_elements.c \
+	libgpumap/inventory/nccl_xml.c libgpumap/inventory/nccl_xml.h \
+	libgpumap/inventory/nvlink.c \
+	libgpumap/inventory/proc_info.c \
+	libgpumap/inventory/query_csv.c \
+	libgpumap/inventory/read.c \
+	libgpumap/inventory/recorded.c libgpumap/inventory/recorded.h \
+	libgpumap/inventory/smi_list.c \
+	libgpumap/inventory/smi_table.c \
+	libgpumap/inventory/topo.c \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \

@@ -15,6 +15,8 @@ unit_programs = tests/unit/t-base \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-svg \
 	tests/unit/t-visible
+	tests/unit/t-fixtures \
+	tests/unit/t-recorded
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
@@ -52,3 +54,10 @@ tests_unit_t_svg_LDADD = $(unit_ldadd)
 tests_unit_t_visible_SOURCES = tests/unit/t-visible.c tests/unit/unit.h
 tests_unit_t_visible_CFLAGS = $(unit_cflags)
 tests_unit_t_visible_LDADD = $(unit_ldadd)
+tests_unit_t_fixtures_SOURCES = tests/unit/t-fixtures.c tests/unit/unit.h
+tests_unit_t_fixtures_CFLAGS = $(unit_cflags)
+tests_unit_t_fixtures_LDADD = $(unit_ldadd) $(JANSSON_LIBS)
+
+tests_unit_t_recorded_SOURCES = tests/unit/t-recorded.c tests/unit/unit.h
+tests_unit_t_recorded_CFLAGS = $(unit_cflags)
+tests_unit_t_recorded_LDADD = $(unit_ldadd)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nvidia-smi nvlink -s: the lines of nvidia-smi -L with the links of each GPU below.
+ * The links' speeds are listed, their other ends are not: neighbours stay unknown.
+ */
+#include "inventory/recorded.h"
+
+static bool is_link(struct span s)
+{
+	int64_t link;
+
+	if (!take(&s, "Link "))
+		return false;
+	link = take_number(&s);
+	return link >= 0 && take(&s, ":") && s.length && is_blank(*s.text);
+}
+
+static int read_line(struct recorded *r, const struct line *line)
+{
+	struct span s = line->body;
+
+	if (!is_link(s) && !(span_starts(s, "NVML: Unable to retrieve N") && span_find(s, "ink ")))
+		return 0;
+	if (r->list.gpu < 0)
+		recorded_partial(r, "record it again, from the start",
+				 "the line of a link's GPU is missing");
+	return 1;
+}
+
+const struct format nvlink_format = {.name = "nvidia-smi nvlink -s", .line = read_line};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading text that somebody recorded: pasted, quoted, cut, coloured. The text goes
+ * line by line to the readers below until one takes the line; each tells what it saw of
+ * a GPU with recorded_gpu, which merges all parts into one inventory.
+ */
+#ifndef GM_RECORDED_H
+#define GM_RECORDED_H
+
+#include "arena.h"
+#include "inventory/inventory.h"
+#include "inventory/lines.h"
+
+enum { MIB = 1 << 20, MAX_MIG = 64 };
+
+/* What one line says of a GPU; a span without text and -1 mean that it says nothing. */
+struct seen {
+	int64_t index;
+	struct span uuid, pci, name, numa, cpus;
+	int64_t memory; /* bytes */
+	int64_t minor;
+	int mig_enabled;
+};
+static inline struct seen seen_gpu(int64_t index)
+{
+	return (struct seen){.index = index, .memory = -1, .minor = -1, .mig_enabled = -1};
+}
+
+/* ... and of a MIG instance. `number` is the source's, which merges two listings. */
+struct seen_mig {
+	int64_t number;
+	struct span uuid, profile;
+	int64_t gi, ci;
+	int64_t memory;
+};
+
+/* Positions of GPUs by index, UUID and PCI address. */
+struct lookup {
+	struct slot {
+		uint32_t hash;
+		int position; /* plus one; 0: free */
+	} * slots;
+	size_t room, used;
+};
+
+struct recorded;
+
+/* A reader. `line` returns 1 when it took the line, 2 when it did but the line is of no
+ * GPU, 0 when the line is not of its format, or a negative code. `end` may be NULL; it runs once,
+ * after the last line. */
+struct format {
+	const char *name; /* for the inventory's source; NULL: it names no GPU */
+	int (*line)(struct recorded *r, const struct line *line);
+	int (*end)(struct recorded *r);
+};
+
+extern const struct format nccl_xml_format, smi_list_format, nvlink_format, smi_table_format,
+	topo_format, proc_info_format, query_csv_format, complaint_format;
+
+struct list_state {
+	int gpu;      /* position of the GPU whose lines follow, -1 */
+	int64_t last; /* its index */
+	bool running; /* the line before belongs to this list too */
+};
+
+struct table_state {
+	int gpu;       /* position of the GPU row whose other lines follow, -1 */
+	int64_t last;  /* index of the last GPU row */
+	bool open;     /* there are GPU rows and the box after them has not come yet */
+	bool mig;      /* inside the box of MIG devices */
+	bool headless; /* lines of a GPU came without its row */
+};
+
+struct topo_state {
+	int *columns; /* GPU index of each GPU column of the header */
+	size_t count, rows;
+	size_t start[3]; /* where the headings of the affinity columns start */
+	bool has[3];	 /* CPU affinity, NUMA affinity, GPU NUMA ID */
+	bool known;	 /* a header was read */
+	int *neighbours; /* room for one row */
+	size_t room;
+};
+
+struct proc_state {
+	int64_t minor;
+	char uuid[48], pci[24];
+	char *name;
+};
+
+enum column {
+	COLUMN_OTHER,
+	COLUMN_INDEX,
+	COLUMN_NAME,
+	COLUMN_UUID,
+	COLUMN_PCI,
+	COLUMN_MEMORY,
+	COLUMN_DRIVER,
+	COLUMN_MIG,
+	COLUMN_COUNT,
+	COLUMN_TIME,
+	COLUMN_PROCESS
+};
+
+enum { MAX_COLUMNS = 1024 };
+
+struct csv_state {
+	unsigned char columns[MAX_COLUMNS];
+	size_t count; /* 0: no header yet */
+	bool guessed; /* the columns were recognised by their shape */
+	bool units, unnamed;
+	int64_t total; /* of the column "count", -1 */
+};
+
+struct xml_link {
+	char from[20], to[20];
+	bool is_switch;
+};
+
+struct xml_state {
+	struct xml_link *links;
+	size_t count, room;
+	size_t empty; /* documents without a GPU */
+};
+
+struct complaint_state {
+	size_t hosts, others;
+};
+
+/* Why the text may be incomplete or is no inventory. */
+struct reason {
+	int line;
+	const char *text, *fix;
+};
+
+struct recorded {
+	gpumap_inventory *inventory;
+	gpumap_report *report;
+	const char *origin;
+	struct arena arena;
+	struct lines lines;
+	struct lookup lookup;
+	int line;		   /* number of the present line, for findings */
+	const struct format *last; /* that took the line before; NULL: none did */
+	struct reason partial[4], foreign;
+	size_t partial_count;
+	struct reason masked;
+	bool disagreed;
+	struct list_state list;
+	struct table_state table;
+	struct topo_state topo;
+	struct proc_state proc;
+	struct csv_state csv;
+	struct xml_state xml;
+	struct complaint_state complaint;
+};
+
+/* Merges what was seen into the GPU that it is about. Its position in the inventory,
+ * which holds until the last line, or a negative code. */
+int recorded_gpu(struct recorded *r, const struct seen *seen) MUST_CHECK;
+/* The same for a MIG instance of the GPU at `position`. A code. */
+int recorded_mig(struct recorded *r, int position, const struct seen_mig *seen) MUST_CHECK;
+/* After the last line: joins GPUs that one part numbers and another does not. */
+int recorded_link(struct recorded *r) MUST_CHECK;
+/* The position of the GPU at this address, -1. */
+int recorded_by_pci(struct recorded *r, const char *pci);
+void recorded_driver(struct recorded *r, struct span version);
+
+/* The inventory is perhaps not complete; the reason alone if nothing was read. */
+void recorded_partial(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
+/* A reason that counts only if no GPU is read at all. */
+void recorded_foreign(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
+int recorded_contradiction(struct recorded *r, const char *format, ...) PRINTF(2, 3);
+int recorded_limit(struct recorded *r, const char *format, ...) PRINTF(2, 3);
+int recorded_nomem(struct recorded *r);
+
+/* Pieces of text that several readers take apart. */
+#define NO_SPAN ((struct span){NULL, 0})
+/* The first place of `word` in s, NULL. */
+const char *span_find(struct span s, const char *word);
+/* What follows `from` (a place in s) up to the end of s. */
+struct span span_from(struct span s, const char *from);
+/* Takes leading blanks and then a word (up to a blank) off *s; an empty one at the end. */
+struct span take_word(struct span *s);
+/* Takes digits off *s; -1 when it starts with none, or INT64_MAX when there are too many. */
+int64_t take_number(struct span *s);
+/* Takes `word` off *s if s starts with it. */
+bool take(struct span *s, const char *word);
+/* Digits, commas and dashes, such as "0-31,64-95". */
+bool is_id_list(struct span s);
+/* "N/A", "[Unknown Error]": nvidia-smi's words for "no value". */
+bool is_no_value(struct span s);
+/* The trimmed text before the line's end, "" to NO_SPAN. */
+struct span or_nothing(struct span s);
+
+#endif
