@@ -19,6 +19,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/groups.c \
 	libgpumap/hints.c \
 	libgpumap/host.c \
+	libgpumap/inifile.c libgpumap/inifile.h libgpumap/inivalue.c \
 	libgpumap/inventory/assumed.c \
 	libgpumap/inventory/complaint.c \
 	libgpumap/inventory/csv.h \

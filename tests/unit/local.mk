@@ -17,6 +17,7 @@ unit_programs = tests/unit/t-base \
 	tests/unit/t-visible
 	tests/unit/t-fixtures \
 	tests/unit/t-recorded
+unit_programs = tests/unit/t-base tests/unit/t-inifile tests/unit/t-visible
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
@@ -61,3 +62,7 @@ tests_unit_t_fixtures_LDADD = $(unit_ldadd) $(JANSSON_LIBS)
 tests_unit_t_recorded_SOURCES = tests/unit/t-recorded.c tests/unit/unit.h
 tests_unit_t_recorded_CFLAGS = $(unit_cflags)
 tests_unit_t_recorded_LDADD = $(unit_ldadd)
+
+tests_unit_t_inifile_SOURCES = tests/unit/t-inifile.c tests/unit/unit.h
+tests_unit_t_inifile_CFLAGS = $(unit_cflags)
+tests_unit_t_inifile_LDADD = $(unit_ldadd)

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader of INI files (ini.h is inih's own header).
+ *
+ *	# a comment; so is ; and both also after a blank behind a value
+ *	[section]                 any characters up to the matching ]
+ *	key = value               letters, digits, _ - . before the first =
+ *	key = "a ; b", 'c # d'    quotes keep blanks, commas and comment signs
+ *
+ * "..." knows \" \\ \n \t \r and \xNN, '...' knows nothing; a double quote opens
+ * anywhere, a single one at the beginning of a word only (Bob's is no quote).
+ * The text is UTF-8, with or without a byte order mark, lines end in LF or CRLF,
+ * and indentation means nothing.
+ */
+#ifndef GM_INIFILE_H
+#define GM_INIFILE_H
+
+#include "report.h"
+#include "text.h"
+
+struct strbuf;
+
+enum {
+	INIFILE_MAX_VALUE = 65536, /* bytes of a value */
+	INIFILE_MAX_ERRORS = 100   /* of one file; after these the reading ends */
+};
+
+/* All spans point into the text that is read. */
+struct inifile_entry {
+	struct span section, key;
+	struct span value; /* as written: trimmed, its quotes closed, its escapes valid */
+	int line;
+	int key_column, column; /* of the key and of the value, in characters */
+};
+
+/* Both return GPUMAP_OK, or GPUMAP_EINPUT after reporting an error: the reading goes
+ * on, so that all errors of a file show, but what belongs to a refused section is left
+ * out. Any other code ends the reading. */
+struct inifile_handler {
+	int (*section)(void *data, struct span name, int line);
+	int (*entry)(void *data, const struct inifile_entry *entry);
+};
+
+/* Reads a whole text. After an error the lines without one are still handed over, so
+ * the caller builds something new and drops it unless this returns GPUMAP_OK.
+ * GPUMAP_EINPUT, GPUMAP_ENOMEM, or what a handler returned. */
+int inifile_read(struct span text, const char *origin, const struct inifile_handler *handler,
+		 void *data, gpumap_report *report);
+
+enum { INIFILE_BAD_KEY = -1, INIFILE_SITE_KEY = -2 };
+
+/* The number of the entry's key in `names` (ends with NULL). `lines` has a member for
+ * each name, all 0 at the beginning of a section. INIFILE_BAD_KEY after reporting a
+ * key that is not known or was given before; INIFILE_SITE_KEY for x_..., which is
+ * left to sites. */
+int inifile_key(const struct inifile_entry *entry, const char *const *names, int *lines,
+		const char *origin, gpumap_report *report);
+
+/* --- values ---------------------------------------------------------------- */
+
+/* The length of the value at the beginning of s, up to its comment or the end.
+ * `before` is the character in front of s. On an error *wrong points at it, and
+ * *why says what it is; otherwise *wrong is NULL. */
+size_t inifile_value_length(struct span s, char before, const char **wrong, const char **why);
+
+/* As span_split at commas, but not at those inside quotes; items are trimmed. */
+bool inifile_item(struct span *rest, struct span *item);
+
+/* Appends the value, or an item of it, without its quotes and escapes. */
+void inifile_decode(struct strbuf *buf, struct span value);
+
+/* Appends the text as a value that is read back to it. */
+void inifile_encode(struct strbuf *buf, struct span text);
+
+#endif
