@@ -56,6 +56,10 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/smi_list.c \
 	libgpumap/inventory/smi_table.c \
 	libgpumap/inventory/topo.c \
+	libgpumap/inventory/order.c \
+	libgpumap/inventory/read.c \
+	libgpumap/inventory/snapshot.c libgpumap/inventory/snapshot.h \
+	libgpumap/inventory/snapshot_member.c libgpumap/inventory/snapshot_write.c \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \
@@ -69,7 +73,8 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/version.c \
 	libgpumap/views.c \
 	libgpumap/visible.c libgpumap/visible.h \
-	libgpumap/visible_match.c libgpumap/visible_match.h
+	libgpumap/visible_match.c libgpumap/visible_match.h \
+	libgpumap/writefile.c libgpumap/writefile.h
 libgpumap_core_la_LIBADD = $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)
 
 # libtool's three numbers, CURRENT:REVISION:AGE. At a release: code changed, add 1

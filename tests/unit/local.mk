@@ -18,6 +18,7 @@ unit_programs = tests/unit/t-base \
 	tests/unit/t-fixtures \
 	tests/unit/t-recorded
 unit_programs = tests/unit/t-base tests/unit/t-inifile tests/unit/t-visible
+unit_programs = tests/unit/t-base tests/unit/t-inifile tests/unit/t-snapshot tests/unit/t-visible
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
@@ -66,3 +67,7 @@ tests_unit_t_recorded_LDADD = $(unit_ldadd)
 tests_unit_t_inifile_SOURCES = tests/unit/t-inifile.c tests/unit/unit.h
 tests_unit_t_inifile_CFLAGS = $(unit_cflags)
 tests_unit_t_inifile_LDADD = $(unit_ldadd)
+
+tests_unit_t_snapshot_SOURCES = tests/unit/t-snapshot.c tests/unit/unit.h
+tests_unit_t_snapshot_CFLAGS = $(unit_cflags)
+tests_unit_t_snapshot_LDADD = $(unit_ldadd)

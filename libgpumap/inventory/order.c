@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Which GPU has which CUDA number (rules N2 to N4). */
+#include "inventory/inventory.h"
+
+/* The GPU that is the i-th by PCI address. GPUs with an index are sorted by it, which
+ * nvidia-smi gives out by PCI address; without one, finish ranks the addresses. */
+static int by_pci(const gpumap_inventory *inventory, size_t i)
+{
+	const gpumap_device *gpus = inventory->gpus;
+
+	if (gpus[inventory->count - 1].index >= 0 || gpus[i].physical == (int)i)
+		return (int)i;
+	for (size_t k = 0; k < inventory->count; k++)
+		if (gpus[k].physical == (int)i)
+			return (int)k;
+	return -1;
+}
+
+static bool one_model(const gpumap_inventory *inventory)
+{
+	for (size_t i = 1; i < inventory->count; i++)
+		if (!same_model(&inventory->gpus[0], &inventory->gpus[i]))
+			return false;
+	return true;
+}
+
+EXPORT int gpumap_inventory_cuda_order(const gpumap_inventory *inventory, enum gpumap_order order,
+				       size_t i)
+{
+	if (!inventory || i >= inventory->count ||
+	    (order != GPUMAP_ORDER_FASTEST && order != GPUMAP_ORDER_PCI))
+		return -1;
+	if (inventory->order[order])
+		return inventory->order[order][i];
+	/* CUDA keeps GPUs of one model in PCI order. */
+	if (order == GPUMAP_ORDER_PCI || one_model(inventory))
+		return by_pci(inventory, i);
+	return -1;
+}

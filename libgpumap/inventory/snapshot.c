@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a snapshot. */
+#include "inventory/snapshot.h"
+
+#include <limits.h>
+
+#include "suggest.h"
+
+enum { MOST_MIG = 64, ORDERS = 2 };
+
+/* A section [gpu N]. */
+struct label {
+	int64_t number;
+	int line;
+};
+
+struct snapshot {
+	gpumap_inventory *inventory;
+	const char *origin;
+	gpumap_report *report;
+	const struct snapshot_table *table; /* of the section; NULL: left to sites */
+	void *object;			    /* that the section fills */
+	int lines[SNAPSHOT_MOST_MEMBERS];   /* of the section's keys so far */
+	struct label *labels;		    /* of the GPUs, in order of arrival */
+	size_t room;
+	struct inifile_entry orders[ORDERS]; /* to be read when all GPUs are there */
+	bool enabled_given;		     /* the GPU's mig_enabled is not for [mig] to set */
+	bool has_head, has_schema;
+	bool newer; /* the rest of the file means what only a newer gpumap knows */
+};
+
+#define FAIL(s, id, at_line, at_column, remedy, ...) \
+	report_fail((s)->report, GPUMAP_EINPUT, id, \
+		    ABOUT(.origin = (s)->origin, .line = (at_line), .column = (at_column), \
+			  .fix = (remedy)), \
+		    __VA_ARGS__)
+
+static int too_many(struct snapshot *s, int line, int most, const char *what)
+{
+	return report_fail(s->report, GPUMAP_ELIMIT, FINDING_LIMIT,
+			   ABOUT(.origin = s->origin, .line = line), "more than %d %s", most, what);
+}
+
+static int begin_head(struct snapshot *s, int line)
+{
+	if (s->has_head)
+		return FAIL(s, FINDING_SYNTAX, line, 1, "record one machine at a time",
+			    "a second [snapshot]");
+	s->has_head = true;
+	s->table = &snapshot_head;
+	s->object = s->inventory;
+	return GPUMAP_OK;
+}
+
+static int begin_gpu(struct snapshot *s, struct span number, int line)
+{
+	int64_t n = span_number(number, INT_MAX);
+	size_t i = s->inventory->count;
+	gpumap_device *gpu;
+
+	if (n < 0)
+		return FAIL(s, FINDING_SYNTAX, line, 1, "write [gpu N], N from 0 to 2147483647",
+			    "no number of a GPU: '%s'", QUOTE(number));
+	if (i >= GPUMAP_MAX_DEVICES)
+		return too_many(s, line, GPUMAP_MAX_DEVICES, "GPUs");
+	if (i == s->room) {
+		size_t room = s->room ? s->room * 2 : 8;
+		struct label *labels = realloc(s->labels, room * sizeof(*labels));
+
+		if (!labels)
+			return report_nomem(s->report);
+		s->labels = labels;
+		s->room = room;
+	}
+	gpu = inventory_add(s->inventory);
+	if (!gpu)
+		return report_nomem(s->report);
+	gpu->index = (int)n;
+	s->labels[i] = (struct label){n, line};
+	s->enabled_given = false;
+	s->table = &snapshot_gpu;
+	s->object = gpu;
+	return GPUMAP_OK;
+}
+
+static int begin_mig(struct snapshot *s, struct span name, int line)
+{
+	size_t count = s->inventory->count;
+	gpumap_device *gpu = count ? &s->inventory->gpus[count - 1] : NULL;
+	struct span rest = name, number, position;
+	int64_t n = -1, i = -1;
+	int enabled;
+
+	if (span_split(&rest, ':', &number) && rest.text) {
+		position = rest;
+		n = span_number(number, INT_MAX);
+		i = span_number(position, INT_MAX);
+	}
+	if (n < 0 || i < 0)
+		return FAIL(s, FINDING_SYNTAX, line, 1,
+			    "write [mig N:i], the i-th instance of GPU N",
+			    "no number of a MIG instance: '%s'", QUOTE(name));
+	if (!gpu || s->labels[count - 1].number != n)
+		return FAIL(s, FINDING_SYNTAX, line, 1, "put it behind its [gpu N]",
+			    "[mig %d:%d] does not stand behind [gpu %d]", (int)n, (int)i, (int)n);
+	if (i != (int64_t)gpu->mig_count)
+		return FAIL(s, FINDING_SYNTAX, line, 1, "number a GPU's instances from 0 on",
+			    "[mig %d:%d] where [mig %d:%zu] is due", (int)n, (int)i, (int)n,
+			    gpu->mig_count);
+	if (i >= MOST_MIG)
+		return too_many(s, line, MOST_MIG, "MIG instances of one GPU");
+	enabled = gpu->mig_enabled;
+	s->object = device_add_mig(gpu);
+	if (!s->object)
+		return report_nomem(s->report);
+	if (s->enabled_given)
+		gpu->mig_enabled = enabled;
+	s->table = &snapshot_mig;
+	return GPUMAP_OK;
+}
+
+static int unknown_section(struct snapshot *s, struct span name, int line)
+{
+	static const char *const known[] = {"snapshot", "gpu", "mig", NULL};
+	char word[32] = "";
+	const char *nearest;
+
+	for (size_t i = 0; i < name.length && i < sizeof(word) - 1 && !is_blank(name.text[i]); i++)
+		word[i] = name.text[i];
+	nearest = suggest(word, known);
+	return FAIL(s, FINDING_SYNTAX, line, 1,
+		    !nearest		    ? "sections of your own begin with x_"
+		    : streq(nearest, "mig") ? "did you mean [mig N:i]?"
+		    : streq(nearest, "gpu") ? "did you mean [gpu N]?"
+					    : "did you mean [snapshot]?",
+		    "unknown section [%s]", QUOTE(name));
+}
+
+/* What follows the section's first word, if that is `word`. */
+static bool after_word(struct span name, const char *word, struct span *rest)
+{
+	size_t n = strlen(word);
+
+	if (!span_starts(name, word) || name.length == n || !is_blank(name.text[n]))
+		return false;
+	*rest = span_trim((struct span){name.text + n, name.length - n});
+	return true;
+}
+
+static int begin_section(void *data, struct span name, int line)
+{
+	struct snapshot *s = data;
+	struct span rest;
+
+	memset(s->lines, 0, sizeof(s->lines));
+	s->table = NULL;
+	if (s->newer)
+		return GPUMAP_OK;
+	if (span_is(name, "snapshot"))
+		return begin_head(s, line);
+	if (after_word(name, "gpu", &rest))
+		return begin_gpu(s, rest, line);
+	if (after_word(name, "mig", &rest))
+		return begin_mig(s, rest, line);
+	if (span_starts(name, "x_"))
+		return GPUMAP_OK;
+	return unknown_section(s, name, line);
+}
+
+static int read_schema(struct snapshot *s, const struct inifile_entry *entry)
+{
+	int64_t schema = span_number(entry->value, INT_MAX);
+
+	s->has_schema = true;
+	if (schema == SNAPSHOT_SCHEMA)
+		return GPUMAP_OK;
+	s->newer = schema > SNAPSHOT_SCHEMA;
+	if (s->newer)
+		return FAIL(s, FINDING_BAD_VALUE, entry->line, entry->column,
+			    "use a newer gpumap, or record the machine again",
+			    "schema %d is newer than this gpumap, which knows %d", (int)schema,
+			    SNAPSHOT_SCHEMA);
+	return FAIL(s, FINDING_BAD_VALUE, entry->line, entry->column, "write schema = 1",
+		    "no such schema: '%s'", QUOTE(entry->value));
+}
+
+static int read_entry(void *data, const struct inifile_entry *entry)
+{
+	struct snapshot *s = data;
+	const struct snapshot_member *member;
+	const char *wanted;
+	bool nomem;
+	int i;
+
+	if (!s->table || s->newer)
+		return GPUMAP_OK;
+	i = inifile_key(entry, s->table->names, s->lines, s->origin, s->report);
+	if (i < 0)
+		return i == INIFILE_SITE_KEY ? GPUMAP_OK : GPUMAP_EINPUT;
+	member = &s->table->members[i];
+	if (member->kind == SNAPSHOT_VERSION)
+		return read_schema(s, entry);
+	if (!entry->value.length)
+		return GPUMAP_OK;
+	if (member->kind == SNAPSHOT_ORDER) {
+		bool pci = member->offset == offsetof(gpumap_inventory, order[GPUMAP_ORDER_PCI]);
+
+		s->orders[pci ? GPUMAP_ORDER_PCI : GPUMAP_ORDER_FASTEST] = *entry;
+		return GPUMAP_OK;
+	}
+	s->enabled_given = s->enabled_given || member->kind == SNAPSHOT_ENABLED;
+	wanted = snapshot_set(member, s->object, entry->value, &nomem);
+	if (nomem)
+		return report_nomem(s->report);
+	if (!wanted)
+		return GPUMAP_OK;
+	return FAIL(s, FINDING_BAD_VALUE, entry->line, entry->column, NULL, "'%s' is not %s: '%s'",
+		    member->name, wanted, QUOTE(entry->value));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct label *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+static int check_labels(struct snapshot *s)
+{
+	size_t count = s->inventory->count;
+	int r = GPUMAP_OK;
+
+	if (count)
+		qsort(s->labels, count, sizeof(*s->labels), by_number);
+	for (size_t i = 1; i < count && r == GPUMAP_OK; i++)
+		if (s->labels[i].number == s->labels[i - 1].number)
+			r = FAIL(s, FINDING_SYNTAX, s->labels[i].line, 1,
+				 "give each GPU one section", "[gpu %d] stands on line %d already",
+				 (int)s->labels[i].number, s->labels[i - 1].line);
+	return r;
+}
+
+static int read_orders(struct snapshot *s)
+{
+	for (int i = 0; i < ORDERS; i++) {
+		const struct inifile_entry *entry = &s->orders[i];
+		const char *wanted;
+		bool nomem;
+
+		if (!entry->line)
+			continue;
+		wanted = snapshot_order(&s->inventory->order[i], s->inventory->count, entry->value,
+					&nomem);
+		if (nomem)
+			return report_nomem(s->report);
+		if (wanted)
+			return FAIL(s, FINDING_BAD_VALUE, entry->line, entry->column, NULL,
+				    "'%s' is not %s: '%s'",
+				    i == GPUMAP_ORDER_PCI ? "cuda_pci" : "cuda_fastest", wanted,
+				    QUOTE(entry->value));
+	}
+	return GPUMAP_OK;
+}
+
+static int compare_index(const void *key, const void *device)
+{
+	unsigned a = (unsigned)*(const int *)key,
+		 b = (unsigned)((const gpumap_device *)device)->index;
+
+	return (a > b) - (a < b);
+}
+
+/* A neighbour that is not there is worth a warning: a cut recording says that it is one. */
+static void check_neighbours(const struct snapshot *s)
+{
+	const gpumap_inventory *inventory = s->inventory;
+
+	for (size_t i = 0; i < inventory->count && !inventory->partial; i++) {
+		const gpumap_device *d = &inventory->gpus[i];
+
+		for (int k = 0; k < d->nvlink_count; k++) {
+			if (bsearch(&d->nvlink[k], inventory->gpus, inventory->count,
+				    sizeof(*inventory->gpus), compare_index))
+				continue;
+			report_add(s->report, FINDING_CONTRADICTION, ABOUT(.origin = s->origin),
+				   "GPU %d has an NVLink to GPU %d, which is not in the snapshot",
+				   d->physical, d->nvlink[k]);
+			return;
+		}
+	}
+}
+
+static int finish(struct snapshot *s)
+{
+	int r;
+
+	if (!s->has_schema)
+		return FAIL(s, FINDING_SYNTAX, 1, 0, "write schema = 1 into [snapshot]",
+			    "the snapshot does not say its schema");
+	r = check_labels(s);
+	if (r == GPUMAP_OK)
+		r = inventory_finish(s->inventory, s->report);
+	if (r == GPUMAP_OK)
+		r = read_orders(s);
+	if (r == GPUMAP_OK)
+		check_neighbours(s);
+	return r;
+}
+
+bool snapshot_recognise(struct span text)
+{
+	struct span rest = text, line;
+
+	if (span_starts(rest, "\xef\xbb\xbf")) {
+		rest.text += 3;
+		rest.length -= 3;
+	}
+	while (span_split(&rest, '\n', &line)) {
+		line = span_trim(line);
+		if (!line.length || *line.text == '#' || *line.text == ';')
+			continue;
+		if (*line.text != '[')
+			return false;
+		line = span_trim((struct span){line.text + 1, line.length - 1});
+		if (!span_starts(line, "snapshot"))
+			return false;
+		line = span_trim((struct span){line.text + 8, line.length - 8});
+		return line.length && *line.text == ']';
+	}
+	return false;
+}
+
+int snapshot_parse(gpumap_inventory **ret, struct span text, const char *origin,
+		   gpumap_report *report)
+{
+	static const struct inifile_handler handler = {begin_section, read_entry};
+	struct snapshot s = {
+		.inventory = inventory_new("snapshot", origin),
+		.origin = origin,
+		.report = report,
+	};
+	int r;
+
+	if (!s.inventory)
+		return report_nomem(report);
+	r = inifile_read(text, origin, &handler, &s, report);
+	if (r == GPUMAP_OK)
+		r = finish(&s);
+	free(s.labels);
+	if (r != GPUMAP_OK) {
+		gpumap_inventory_free(s.inventory);
+		return r;
+	}
+	*ret = s.inventory;
+	return GPUMAP_OK;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* The members of a snapshot and how each is read. */
+#include "inventory/snapshot.h"
+
+#include <limits.h>
+
+#include "strbuf.h"
+
+#define HEAD(X) \
+	X("schema", VERSION, source) \
+	X("source", TEXT, source) \
+	X("host", TEXT, host) \
+	X("date", TEXT, date) \
+	X("driver", TEXT, driver) \
+	X("assumed", FLAG, assumed) \
+	X("unlisted", FLAG, unlisted) \
+	X("partial", FLAG, partial) \
+	X("cuda_fastest", ORDER, order[GPUMAP_ORDER_FASTEST]) \
+	X("cuda_pci", ORDER, order[GPUMAP_ORDER_PCI])
+
+#define GPU(X) \
+	X("index", INDEX, index) \
+	X("uuid", GPU_UUID, uuid) \
+	X("pci", PCI, pci) \
+	X("name", TEXT, name) \
+	X("memory", BYTES, memory) \
+	X("numa", LIST, numa) \
+	X("cpus", LIST, cpus) \
+	X("minor", NUMBER, minor) \
+	X("mig_enabled", ENABLED, mig_enabled) \
+	X("nvlink", NVLINK, nvlink)
+
+#define MIG(X) \
+	X("uuid", MIG_UUID, uuid) \
+	X("profile", TEXT, profile) \
+	X("memory", BYTES, memory) \
+	X("gi", NUMBER, gi) \
+	X("ci", NUMBER, ci)
+
+#define NAME(name, kind, member) name,
+#define HEAD_MEMBER(name, kind, member) {name, SNAPSHOT_##kind, offsetof(gpumap_inventory, member)},
+#define DEVICE_MEMBER(name, kind, member) {name, SNAPSHOT_##kind, offsetof(gpumap_device, member)},
+
+static const char *const head_names[] = {HEAD(NAME) NULL};
+static const char *const gpu_names[] = {GPU(NAME) NULL};
+static const char *const mig_names[] = {MIG(NAME) NULL};
+static const struct snapshot_member head_members[] = {HEAD(HEAD_MEMBER)};
+static const struct snapshot_member gpu_members[] = {GPU(DEVICE_MEMBER)};
+static const struct snapshot_member mig_members[] = {MIG(DEVICE_MEMBER)};
+
+const struct snapshot_table snapshot_head = {head_names, head_members, ARRAY_SIZE(head_members)};
+const struct snapshot_table snapshot_gpu = {gpu_names, gpu_members, ARRAY_SIZE(gpu_members)};
+const struct snapshot_table snapshot_mig = {mig_names, mig_members, ARRAY_SIZE(mig_members)};
+
+_Static_assert(ARRAY_SIZE(head_members) <= SNAPSHOT_MOST_MEMBERS, "head");
+_Static_assert(ARRAY_SIZE(gpu_members) <= SNAPSHOT_MOST_MEMBERS, "gpu");
+_Static_assert(ARRAY_SIZE(mig_members) <= SNAPSHOT_MOST_MEMBERS, "mig");
+
+/* Takes "N" or "N-M" off a list's item. */
+static bool read_range(struct span item, int64_t most, int64_t *first, int64_t *last)
+{
+	const char *dash = item.length ? memchr(item.text, '-', item.length) : NULL;
+	struct span low = item, high = item;
+
+	if (dash) {
+		low.length = (size_t)(dash - item.text);
+		high.text = dash + 1;
+		high.length = item.length - low.length - 1;
+	}
+	*first = span_number(low, most);
+	*last = span_number(high, most);
+	return *first >= 0 && *last >= *first;
+}
+
+static bool is_list(struct span text)
+{
+	struct span rest = text, item;
+	int64_t first, last;
+
+	while (span_split(&rest, ',', &item))
+		if (!read_range(span_trim(item), INT_MAX, &first, &last))
+			return false;
+	return true;
+}
+
+static bool set_text(char **member, struct span text, bool *nomem)
+{
+	*nomem = !member_set(member, text);
+	return true;
+}
+
+static bool set_uuid(char **member, struct span text, const char *prefix, bool *nomem)
+{
+	return span_starts(text, prefix) && text.length > strlen(prefix) &&
+	       set_text(member, text, nomem);
+}
+
+static bool set_pci(char **member, struct span text, bool *nomem)
+{
+	char pci[20];
+
+	return pci_normalise(text, pci) && set_text(member, span_of(pci), nomem);
+}
+
+static bool set_number(int *member, struct span value)
+{
+	int64_t n = span_number(value, INT_MAX);
+
+	if (n < 0)
+		return false;
+	*member = (int)n;
+	return true;
+}
+
+static bool set_index(int *member, struct span value)
+{
+	if (!span_is(value, "unknown"))
+		return set_number(member, value);
+	*member = -1;
+	return true;
+}
+
+static bool set_bytes(int64_t *member, struct span value)
+{
+	int64_t n = span_number(value, INT64_MAX);
+
+	if (n < 0)
+		return false;
+	*member = n;
+	return true;
+}
+
+static bool set_flag(bool *member, struct span value)
+{
+	*member = span_is(value, "yes");
+	return *member || span_is(value, "no");
+}
+
+static bool set_enabled(int *member, struct span value)
+{
+	if (!span_is(value, "yes") && !span_is(value, "no") && !span_is(value, "unknown"))
+		return false;
+	*member = span_is(value, "unknown") ? -1 : span_is(value, "yes");
+	return true;
+}
+
+static bool set_nvlink(gpumap_device *device, struct span value, bool *nomem)
+{
+	bool none = span_is(value, "none"), good = true;
+	struct span rest = value, item;
+	int *indices = malloc((value.length / 2 + 1) * sizeof(*indices));
+	size_t n = 0;
+
+	*nomem = !indices;
+	while (!*nomem && !none && good && span_split(&rest, ',', &item))
+		good = set_number(&indices[n++], span_trim(item));
+	if (!*nomem && good)
+		*nomem = !device_set_nvlink(device, indices, n);
+	free(indices);
+	return good;
+}
+
+static bool set(const struct snapshot_member *member, void *object, struct span value,
+		struct span text, bool *nomem)
+{
+	void *p = (char *)object + member->offset;
+
+	switch (member->kind) {
+	case SNAPSHOT_FLAG:
+		return set_flag(p, value);
+	case SNAPSHOT_TEXT:
+		return set_text(p, text, nomem);
+	case SNAPSHOT_GPU_UUID:
+		return set_uuid(p, text, "GPU-", nomem);
+	case SNAPSHOT_MIG_UUID:
+		return set_uuid(p, text, "MIG-", nomem);
+	case SNAPSHOT_PCI:
+		return set_pci(p, value, nomem);
+	case SNAPSHOT_LIST:
+		return is_list(value) && set_text(p, value, nomem);
+	case SNAPSHOT_BYTES:
+		return set_bytes(p, value);
+	case SNAPSHOT_NUMBER:
+		return set_number(p, value);
+	case SNAPSHOT_INDEX:
+		return set_index(p, value);
+	case SNAPSHOT_ENABLED:
+		return set_enabled(p, value);
+	case SNAPSHOT_NVLINK:
+		return set_nvlink(object, value, nomem);
+	default:
+		return false;
+	}
+}
+
+const char *snapshot_set(const struct snapshot_member *member, void *object, struct span value,
+			 bool *nomem)
+{
+	static const char *const wanted[] = {
+		[SNAPSHOT_FLAG] = "yes or no",
+		[SNAPSHOT_TEXT] = "text",
+		[SNAPSHOT_GPU_UUID] = "a UUID that begins with GPU-",
+		[SNAPSHOT_MIG_UUID] = "a UUID that begins with MIG-",
+		[SNAPSHOT_PCI] = "a PCI address such as 0000:07:00.0",
+		[SNAPSHOT_LIST] = "a list such as 0-31,64-95",
+		[SNAPSHOT_BYTES] = "a number of bytes, digits alone",
+		[SNAPSHOT_NUMBER] = "a number from 0 to 2147483647",
+		[SNAPSHOT_INDEX] = "a number from 0 to 2147483647, or unknown",
+		[SNAPSHOT_ENABLED] = "yes, no or unknown",
+		[SNAPSHOT_NVLINK] = "a list of GPU numbers such as 1,2,3, or none",
+	};
+	struct strbuf decoded = {0};
+	bool good;
+
+	inifile_decode(&decoded, value);
+	strbuf_add(&decoded, "", 0);
+	*nomem = decoded.failed;
+	good = decoded.failed ||
+	       set(member, object, value, (struct span){decoded.text, decoded.length}, nomem);
+	strbuf_free(&decoded);
+	return good ? NULL : wanted[member->kind];
+}
+
+const char *snapshot_order(int **ret, size_t count, struct span value, bool *nomem)
+{
+	int *order = malloc((count + 1) * sizeof(*order));
+	struct span rest = value, item;
+	size_t n = 0;
+
+	*nomem = !order;
+	if (!order)
+		return NULL;
+	while (span_split(&rest, ',', &item)) {
+		int64_t first = -1, last = -1;
+
+		item = span_trim(item);
+		if (!span_is(item, "?") && !read_range(item, (int64_t)count - 1, &first, &last))
+			goto bad;
+		for (; first <= last; first++) {
+			if (n == count)
+				goto bad;
+			order[n++] = (int)first;
+		}
+	}
+	while (n < count)
+		order[n++] = -1;
+	free(*ret);
+	*ret = order;
+	return NULL;
+bad:
+	free(order);
+	return "at most one number for each GPU, counted from 0, such as 2,0-1,?";
+}

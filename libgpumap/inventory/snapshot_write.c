@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes a snapshot. */
+#include "inventory/snapshot.h"
+
+#include <inttypes.h>
+
+#include "strbuf.h"
+#include "writefile.h"
+
+struct writer {
+	const gpumap_inventory *inventory;
+	struct strbuf text;
+	const char *too_long; /* the first member that does not fit into a value */
+};
+
+/* A list of positions, with runs as "0-7"; what is not known at its end is left out. */
+static void write_order(struct strbuf *buf, const int *order, size_t count)
+{
+	const char *comma = "";
+
+	while (count && order[count - 1] < 0)
+		count--;
+	for (size_t i = 0; i < count;) {
+		size_t end = i + 1;
+
+		while (order[i] >= 0 && end < count && order[end] == order[end - 1] + 1)
+			end++;
+		if (order[i] < 0)
+			strbuf_printf(buf, "%s?", comma);
+		else if (end == i + 1)
+			strbuf_printf(buf, "%s%d", comma, order[i]);
+		else
+			strbuf_printf(buf, "%s%d-%d", comma, order[i], order[end - 1]);
+		comma = ",";
+		i = end;
+	}
+	if (!count)
+		strbuf_puts(buf, "?");
+}
+
+static void write_nvlink(struct strbuf *buf, const gpumap_device *device)
+{
+	if (!device->nvlink_count)
+		strbuf_puts(buf, "none");
+	for (int i = 0; i < device->nvlink_count; i++)
+		strbuf_printf(buf, "%s%d", i ? "," : "", device->nvlink[i]);
+}
+
+static void write_text(struct strbuf *buf, const char *text)
+{
+	if (text)
+		inifile_encode(buf, span_of(text));
+}
+
+static void write_enabled(struct strbuf *buf, const gpumap_device *device)
+{
+	if (device->mig_enabled >= 0)
+		strbuf_puts(buf, device->mig_enabled ? "yes" : "no");
+	else if (device->mig_count)
+		strbuf_puts(buf, "unknown");
+}
+
+/* Appends the member's value; nothing when it is not known. */
+static void write_value(struct writer *w, const struct snapshot_member *member, const void *object)
+{
+	const void *p = (const char *)object + member->offset;
+	struct strbuf *buf = &w->text;
+
+	switch (member->kind) {
+	case SNAPSHOT_VERSION:
+		strbuf_printf(buf, "%d", SNAPSHOT_SCHEMA);
+		break;
+	case SNAPSHOT_FLAG:
+		if (*(const bool *)p)
+			strbuf_puts(buf, "yes");
+		break;
+	case SNAPSHOT_ORDER:
+		if (*(int *const *)p && w->inventory->count)
+			write_order(buf, *(int *const *)p, w->inventory->count);
+		break;
+	case SNAPSHOT_TEXT:
+	case SNAPSHOT_GPU_UUID:
+	case SNAPSHOT_MIG_UUID:
+	case SNAPSHOT_PCI:
+	case SNAPSHOT_LIST:
+		write_text(buf, *(char *const *)p);
+		break;
+	case SNAPSHOT_BYTES:
+		if (*(const int64_t *)p >= 0)
+			strbuf_printf(buf, "%" PRId64, *(const int64_t *)p);
+		break;
+	case SNAPSHOT_NUMBER:
+		if (*(const int *)p >= 0)
+			strbuf_printf(buf, "%d", *(const int *)p);
+		break;
+	case SNAPSHOT_INDEX:
+		if (*(const int *)p < 0)
+			strbuf_puts(buf, "unknown");
+		break;
+	case SNAPSHOT_ENABLED:
+		write_enabled(buf, object);
+		break;
+	case SNAPSHOT_NVLINK:
+		if (((const gpumap_device *)object)->nvlink_count >= 0)
+			write_nvlink(buf, object);
+		break;
+	}
+}
+
+static void write_members(struct writer *w, const struct snapshot_table *table, const void *object)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const struct snapshot_member *member = &table->members[i];
+		size_t before = w->text.length, start;
+
+		strbuf_printf(&w->text, "%s = ", member->name);
+		start = w->text.length;
+		write_value(w, member, object);
+		if (w->text.failed)
+			return;
+		if (w->text.length - start > INIFILE_MAX_VALUE && !w->too_long)
+			w->too_long = member->name;
+		if (w->text.length == start)
+			w->text.length = before;
+		else
+			strbuf_puts(&w->text, "\n");
+	}
+}
+
+/* The number in the next [gpu N]: the index, or the least number that is no GPU's. The
+ * GPUs are sorted by index, those without one last. */
+struct labels {
+	int free;
+	size_t known;
+};
+
+static int next_label(struct labels *labels, const gpumap_inventory *inventory,
+		      const gpumap_device *gpu)
+{
+	if (gpu->index >= 0)
+		return gpu->index;
+	while (labels->known < inventory->count &&
+	       inventory->gpus[labels->known].index == labels->free) {
+		labels->known++;
+		labels->free++;
+	}
+	return labels->free++;
+}
+
+static void write_all(struct writer *w)
+{
+	const gpumap_inventory *inventory = w->inventory;
+	struct labels labels = {0};
+
+	strbuf_puts(&w->text, "# gpumap snapshot: the GPUs of one machine. To read it: "
+			      "gpumap inventory --inventory FILE\n[snapshot]\n");
+	write_members(w, &snapshot_head, inventory);
+	for (size_t i = 0; i < inventory->count; i++) {
+		const gpumap_device *gpu = &inventory->gpus[i];
+		int label = next_label(&labels, inventory, gpu);
+
+		strbuf_printf(&w->text, "\n[gpu %d]\n", label);
+		write_members(w, &snapshot_gpu, gpu);
+		for (size_t k = 0; k < gpu->mig_count; k++) {
+			strbuf_printf(&w->text, "\n[mig %d:%zu]\n", label, k);
+			write_members(w, &snapshot_mig, &gpu->mig[k]);
+		}
+	}
+}
+
+EXPORT int gpumap_inventory_save(const gpumap_inventory *inventory, const char *path,
+				 gpumap_report *report)
+{
+	struct writer w = {.inventory = inventory};
+	int r;
+
+	write_all(&w);
+	if (w.text.failed)
+		r = report_nomem(report);
+	else if (w.too_long || w.text.length > GPUMAP_MAX_FILE)
+		r = report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
+				"cannot save the inventory: '%s' is longer than %d bytes",
+				w.too_long ? w.too_long : "the snapshot",
+				w.too_long ? INIFILE_MAX_VALUE : (int)GPUMAP_MAX_FILE);
+	else
+		r = write_file(path, (struct span){w.text.text, w.text.length}, "the inventory",
+			       report);
+	strbuf_free(&w.text);
+	return r;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GM_WRITEFILE_H
+#define GM_WRITEFILE_H
+
+#include "report.h"
+#include "text.h"
+
+/* Writes a whole file; "-" is standard output. The file appears complete or not at
+ * all, and an old one of that name stays until then. Not through a symbolic link, and
+ * over regular files only. `what` names it in messages. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+int write_file(const char *path, struct span text, const char *what, gpumap_report *report);
+
+#endif
