@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking the CUDA driver in a process of its own: gpumap-ask-driver.
+ * What it prints, fields separated by one tab:
+ *
+ *	gpumap-ask-driver	1
+ *	driver	13000			cuDriverGetVersion, 1000 * major + 10 * minor
+ *	device	0	UUID	0000:07:00.0	one for each, in CUDA's order
+ *	end	1			how many devices there were
+ *
+ * or in place of the rest, where it could not go on:
+ *
+ *	missing	why			libcuda.so.1 cannot be loaded
+ *	failed	cuInit	100		the function and its CUresult
+ *
+ * UUID is 8-4-4-4-12 hexadecimal digits without GPU- or MIG-, which CUDA does not tell.
+ */
+#ifndef GM_DRIVER_H
+#define GM_DRIVER_H
+
+#include "inventory/inventory.h"
+
+enum {
+	DRIVER_PATIENCE = 30000, /* milliseconds: without persistence mode GPUs wake up slowly */
+	DRIVER_MAX_OUTPUT = 65536
+};
+
+/* As driver_order, waiting for each of the two answers for so many milliseconds. */
+int driver_order_within(gpumap_inventory *inventory, const char *helper, int patience,
+			gpumap_report *report);
+
+/* What a CUresult of cuInit means, with its remedy; "an error" for one not known. */
+const char *driver_error(int code, const char **fix);
+
+struct ran {
+	char text[DRIVER_MAX_OUTPUT + 1]; /* NUL-terminated */
+	size_t length;
+};
+
+/* Runs a program without a shell, with standard input and error at /dev/null, and
+ * collects what it prints. GPUMAP_ENODRIVER when it cannot be started, is not done in
+ * time, prints too much or dies; it is then reported and gone. */
+int run_helper(struct ran *ret, const char *path, const char *argument, int patience,
+	       gpumap_report *report);
+
+#endif
