@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # All objects are compiled once, into a convenience library that the command line
 # and the unit tests link; libgpumap.so is the same objects behind a version script.
+AM_CPPFLAGS += -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 noinst_LTLIBRARIES += libgpumap-core.la
 libgpumap_core_la_SOURCES = \
 	libgpumap/arena.c libgpumap/arena.h \
@@ -19,11 +20,14 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/groups.c \
 	libgpumap/hints.c \
 	libgpumap/host.c \
-	libgpumap/inifile.c libgpumap/inifile.h libgpumap/inivalue.c \
+	libgpumap/inifile.c libgpumap/inifile.h \
+	libgpumap/inivalue.c \
 	libgpumap/inventory/assumed.c \
 	libgpumap/inventory/complaint.c \
 	libgpumap/inventory/csv.h \
 	libgpumap/inventory/csv_columns.c \
+	libgpumap/inventory/cuda_order.c \
+	libgpumap/inventory/driver.c libgpumap/inventory/driver.h \
 	libgpumap/inventory/finish.c \
 	libgpumap/inventory/host.h \
 	libgpumap/inventory/inventory.c libgpumap/inventory/inventory.h \
@@ -34,7 +38,11 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/probe.c \
 	libgpumap/inventory/proc.c \
 	libgpumap/inventory/read.c \
+	libgpumap/inventory/run_helper.c \
 	libgpumap/inventory/silent.c \
+	libgpumap/inventory/snapshot.c libgpumap/inventory/snapshot.h \
+	libgpumap/inventory/snapshot_member.c \
+	libgpumap/inventory/snapshot_write.c \
 	libgpumap/keys.c \
 	libgpumap/keys.def \
 	libgpumap/launchers.c \

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* O_PATH */
-#endif
 #include "writefile.h"
 
 #include <errno.h>
@@ -16,7 +13,7 @@ enum { ATTEMPTS = 100 };
 struct output {
 	const char *path, *what;
 	gpumap_report *report;
-	int folder;	    /* open; -1: not yet */
+	int folder;         /* open; -1: not yet */
 	const char *name;   /* the last part of the path */
 	char temporary[64]; /* in the folder; "" when there is none */
 };

@@ -64,7 +64,7 @@ static inline void cuda_uuid_text(char ret[37], const struct cuda_uuid *uuid)
 	for (int i = 0; i < 16; i++) {
 		if (i == 4 || i == 6 || i == 8 || i == 10)
 			*p++ = '-';
-		p += sprintf(p, "%02x", uuid->bytes[i]);
+		p += snprintf(p, 3, "%02x", uuid->bytes[i]);
 	}
 }
 

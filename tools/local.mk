@@ -16,3 +16,7 @@ gpumap_SOURCES = \
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPKGLIBEXECDIR='"$(pkglibexecdir)"' -DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDADD = libgpumap-core.la
+
+# Asks libcuda in a process of its own (rule N6).
+pkglibexec_PROGRAMS += tools/gpumap-ask-driver
+tools_gpumap_ask_driver_SOURCES = tools/ask-driver.c tools/cuda-driver.h

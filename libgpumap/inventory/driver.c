@@ -3,7 +3,9 @@
 #include "inventory/driver.h"
 
 #include <limits.h>
-#include <stdio.h>
+#ifndef PKGLIBEXECDIR /* what configure chooses by itself */
+#define PKGLIBEXECDIR "/usr/local/libexec/gpumap"
+#endif
 
 static const struct {
 	int code;
@@ -16,11 +18,13 @@ static const struct {
 	{36, "the driver is older than the call needs", "install a newer driver"},
 	{46, "every GPU is busy in exclusive mode or prohibited",
 	 "see nvidia-smi -q -d COMPUTE and the processes there"},
-	{100, "no device", "see whether this process may open /dev/nvidia*, and which GPUs its "
-			   "container or job was granted"},
+	{100, "no device",
+	 "see whether this process may open /dev/nvidia*, and which GPUs its "
+	 "container or job was granted"},
 	{101, "no such device", NULL},
 	{102, "a GPU has no licence", NULL},
-	{214, "a GPU's memory has an uncorrectable error", "reset the GPU, see nvidia-smi -q -d ECC"},
+	{214, "a GPU's memory has an uncorrectable error",
+	 "reset the GPU, see nvidia-smi -q -d ECC"},
 	{304, "a call of the operating system failed", "see whether /dev/nvidia-uvm can be opened"},
 	{801, "not supported here", NULL},
 	{802, "the system is not ready", "start nvidia-fabricmanager of the driver's version"},

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the helper that asks the driver: a driver may hang, crash or print. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* pipe2 */
-#endif
 #include "inventory/driver.h"
 
 #include <errno.h>

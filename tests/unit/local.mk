@@ -12,6 +12,12 @@ unit_programs = tests/unit/t-base \
 	tests/unit/t-nvml \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
+	tests/unit/t-driver \
+	tests/unit/t-inifile \
+	tests/unit/t-inivalue \
+	tests/unit/t-save \
+	tests/unit/t-snapshot \
+	tests/unit/t-snapshot-trip \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-svg \
 	tests/unit/t-visible
@@ -64,10 +70,37 @@ tests_unit_t_recorded_SOURCES = tests/unit/t-recorded.c tests/unit/unit.h
 tests_unit_t_recorded_CFLAGS = $(unit_cflags)
 tests_unit_t_recorded_LDADD = $(unit_ldadd)
 
+tests_unit_t_driver_SOURCES = tests/unit/t-driver.c tests/unit/unit.h
+tests_unit_t_driver_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DASK_DRIVER='"$(abs_builddir)/tools/gpumap-ask-driver"' \
+	-DFAKE_DRIVER='"$(abs_builddir)/tests/unit/fake-driver"'
+EXTRA_tests_unit_t_driver_DEPENDENCIES = tests/unit/fake-driver/libcuda.so.1
+tests_unit_t_driver_CFLAGS = $(unit_cflags)
+tests_unit_t_driver_LDADD = $(unit_ldadd)
+
 tests_unit_t_inifile_SOURCES = tests/unit/t-inifile.c tests/unit/unit.h
 tests_unit_t_inifile_CFLAGS = $(unit_cflags)
 tests_unit_t_inifile_LDADD = $(unit_ldadd)
 
-tests_unit_t_snapshot_SOURCES = tests/unit/t-snapshot.c tests/unit/unit.h
+tests_unit_t_inivalue_SOURCES = tests/unit/t-inivalue.c tests/unit/unit.h
+tests_unit_t_inivalue_CFLAGS = $(unit_cflags)
+tests_unit_t_inivalue_LDADD = $(unit_ldadd)
+
+tests_unit_t_save_SOURCES = tests/unit/t-save.c tests/unit/unit.h tests/unit/snapshots.h
+tests_unit_t_save_CFLAGS = $(unit_cflags)
+tests_unit_t_save_LDADD = $(unit_ldadd)
+
+tests_unit_t_snapshot_SOURCES = tests/unit/t-snapshot.c tests/unit/unit.h tests/unit/snapshots.h
 tests_unit_t_snapshot_CFLAGS = $(unit_cflags)
 tests_unit_t_snapshot_LDADD = $(unit_ldadd)
+
+tests_unit_t_snapshot_trip_SOURCES = tests/unit/t-snapshot-trip.c tests/unit/unit.h tests/unit/snapshots.h
+tests_unit_t_snapshot_trip_CFLAGS = $(unit_cflags)
+tests_unit_t_snapshot_trip_LDADD = $(unit_ldadd)
+
+# A libcuda.so.1 in a folder of its own, for LD_LIBRARY_PATH.
+tests/unit/fake-driver/libcuda.so.1: tests/gpu/fake-libcuda.c
+	$(AM_V_CC)$(MKDIR_P) tests/unit/fake-driver && \
+	$(CC) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ \
+		$(top_srcdir)/tests/gpu/fake-libcuda.c
+CLEANFILES += tests/unit/fake-driver/libcuda.so.1
