@@ -5,6 +5,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 	export GPUMAP GPUMAP_TEST_BUILDDIR;
 
 cli_tests = \
+	tests/cli/gpu.test \
 	tests/cli/lib.test
 TESTS += $(cli_tests)
 EXTRA_DIST += $(cli_tests) tests/cli/lib.sh
