@@ -17,6 +17,7 @@ unit_programs = tests/unit/t-base \
 	tests/unit/t-inivalue \
 	tests/unit/t-save \
 	tests/unit/t-snapshot \
+	tests/unit/t-snapshot-nomem \
 	tests/unit/t-snapshot-trip \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-svg \
@@ -93,6 +94,11 @@ tests_unit_t_save_LDADD = $(unit_ldadd)
 tests_unit_t_snapshot_SOURCES = tests/unit/t-snapshot.c tests/unit/unit.h tests/unit/snapshots.h
 tests_unit_t_snapshot_CFLAGS = $(unit_cflags)
 tests_unit_t_snapshot_LDADD = $(unit_ldadd)
+
+tests_unit_t_snapshot_nomem_SOURCES = tests/unit/t-snapshot-nomem.c tests/unit/unit.h \
+	$(failing_malloc)
+tests_unit_t_snapshot_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_snapshot_nomem_LDADD = $(unit_ldadd)
 
 tests_unit_t_snapshot_trip_SOURCES = tests/unit/t-snapshot-trip.c tests/unit/unit.h tests/unit/snapshots.h
 tests_unit_t_snapshot_trip_CFLAGS = $(unit_cflags)
