@@ -168,25 +168,27 @@ static bool choose_local_rank(struct resolver *resolver, const struct device_cho
 {
 	const gpumap_request *request = resolver->request;
 	int64_t rank = request_number(request, KEY_local_rank);
+	int64_t index = resolver->own_first ? 0 : rank;
 	const char *origin = request->origins[KEY_local_rank];
 
 	if (!streq(resolver->mapping->mode, "ddp") || rank < 0)
 		return false;
-	if (current->kind == CHOICE_INDEX && current->index != rank) {
+	if (current->kind == CHOICE_INDEX && current->index != index) {
 		report_add(resolver->report, FINDING_RANK_MISMATCH,
 			   ABOUT(.rule = "G7", .origin = request->origins[KEY_set_device],
-				 .fix = "call set_device(local_rank)"),
-			   "set_device(%lld) in local rank %lld: every rank that does so uses one "
-			   "device",
+				 .fix = index == rank ? "call set_device(local_rank)"
+						      : "call set_device(0): the launcher put "
+							"this rank's device first"),
+			   "set_device(%lld) in local rank %lld is not this rank's own device",
 			   (long long)current->index, (long long)rank);
 		return false;
 	}
 	step_add(resolver, "G7", origin,
 		 arena_printf(resolver->arena,
 			      "one process per device: local rank %lld uses cuda:%lld",
-			      (long long)rank, (long long)rank));
+			      (long long)rank, (long long)index));
 	resolver->mapping->chosen = logical_device(
-		resolver, rank, arena_printf(resolver->arena, "local rank %lld", (long long)rank),
+		resolver, index, arena_printf(resolver->arena, "local rank %lld", (long long)rank),
 		origin);
 	return true;
 }

@@ -154,6 +154,7 @@ static int check_devices(const gpumap_key *key, const char *value, const char *o
 static int check_launcher(const gpumap_key *key, const char *value, const char *origin,
 			  gpumap_report *report)
 {
+	static const char *const without[] = {"torchrun", "dask"};
 	const char *colon = strchr(value, ':');
 	char name[32] = "";
 	size_t length = colon ? (size_t)(colon - value) : strlen(value);
@@ -161,6 +162,10 @@ static int check_launcher(const gpumap_key *key, const char *value, const char *
 	if (length >= sizeof(name))
 		length = sizeof(name) - 1;
 	memcpy(name, value, length);
+	for (size_t i = 0; colon && i < ARRAY_SIZE(without); i++)
+		if (streq(name, without[i]))
+			return bad_value(key, value, origin, "leave the list out: it takes none",
+					 report);
 	return check_word(key, name, launchers, ARRAY_SIZE(launchers), origin, report);
 }
 

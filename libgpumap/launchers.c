@@ -6,7 +6,7 @@
 
 struct rewrite {
 	struct resolver *resolver;
-	struct holding *list, *order;
+	struct holding *list;
 	const char *argument; /* after the colon; NULL: none */
 };
 
@@ -34,7 +34,7 @@ static int rewrite_torchrun(struct rewrite *w)
 
 static int rewrite_accelerate(struct rewrite *w)
 {
-	if (!w->argument)
+	if (!w->argument || streq(w->argument, "all"))
 		return GPUMAP_OK;
 	return rewritten(w, w->argument, "accelerate --gpu_ids overwrites the list");
 }
@@ -46,7 +46,18 @@ static int compare_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* DeepSpeed calls int() on the entries, sorts them and removes duplicates. */
+/* What Python's int() takes, of numbers that can name a device; -1: it fails. */
+static int64_t python_int(struct span token)
+{
+	struct span s = span_trim(token);
+
+	if (s.length > 1 && *s.text == '+')
+		s = (struct span){s.text + 1, s.length - 1};
+	return span_number(s, INT32_MAX);
+}
+
+/* DeepSpeed calls int() on the entries, sorts them and removes duplicates. A list of its
+ * own (--include) takes the place of the variable's. */
 static int rewrite_deepspeed(struct rewrite *w)
 {
 	struct resolver *resolver = w->resolver;
@@ -56,15 +67,15 @@ static int rewrite_deepspeed(struct rewrite *w)
 	int64_t *ids;
 	char *text;
 
-	if (!w->list->set || !*w->list->value)
+	if (!w->argument && (!w->list->set || !*w->list->value))
 		return GPUMAP_OK;
-	rest = span_of(w->list->value);
+	rest = span_of(w->argument ? w->argument : w->list->value);
 	room = rest.length + 1;
 	ids = arena_alloc(resolver->arena, room, sizeof(*ids));
 	if (!ids)
 		return report_nomem(resolver->report);
 	while (span_split(&rest, ',', &token)) {
-		ids[count] = span_number(span_trim(token), INT32_MAX);
+		ids[count] = python_int(token);
 		if (ids[count++] < 0) {
 			answer_no(resolver, FINDING_REWRITE_FAILS,
 				  ABOUT(.rule = "S10", .origin = w->list->origin,
@@ -93,41 +104,58 @@ static int rewrite_ray(struct rewrite *w)
 				     : "Ray sets an empty list for a worker without GPUs");
 }
 
+/* Dask-CUDA takes numbers, UUIDs and names of MIG instances alone. */
+static bool dask_takes(struct resolver *resolver, const struct holding *list)
+{
+	struct span rest = span_of(list->value), token;
+
+	while (span_split(&rest, ',', &token)) {
+		if (python_int(token) >= 0 || span_starts(token, "GPU-") ||
+		    span_starts(token, "MIG-"))
+			continue;
+		answer_no(resolver, FINDING_REWRITE_FAILS,
+			  ABOUT(.rule = "S10", .origin = list->origin,
+				.fix = "write numbers, or UUIDs with GPU- or MIG-"),
+			  "Dask-CUDA refuses '%s', which is neither a number nor a UUID",
+			  QUOTE(token));
+		return false;
+	}
+	return true;
+}
+
 /* Dask-CUDA keeps the list and rotates it: the worker's own device comes first. */
 static int rewrite_dask(struct rewrite *w)
 {
+	static const char how[] = "Dask rotates the list: each worker's own device comes first";
 	struct resolver *resolver = w->resolver;
 	int64_t worker = request_number(resolver->request, KEY_local_rank);
-	const char *value = w->list->set ? w->list->value : NULL, *cut = value;
+	const char *value = w->list->value, *cut = value;
 	struct span rest, token;
-	size_t count = 0;
+	int64_t count = 0;
 
-	if (!value || !*value || worker <= 0)
+	resolver->own_first = true;
+	if (!w->list->set) {
+		/* It rotates all devices then; how many there are, the views will tell. */
+		resolver->rotate = worker > 0 ? worker : 0;
+		step_add(resolver, "S10", resolver->request->origins[KEY_launcher], how);
+		return GPUMAP_OK;
+	}
+	if (!dask_takes(resolver, w->list))
 		return GPUMAP_OK;
 	rest = span_of(value);
 	while (span_split(&rest, ',', &token))
 		count++;
-	for (int64_t i = 0; i < worker % (int64_t)count; i++)
+	for (int64_t i = 0; i < worker % count; i++)
 		cut = strchr(cut, ',') + 1;
 	if (cut == value)
-		return GPUMAP_OK;
+		return rewritten(w, value, how);
 	return rewritten(
 		w, arena_printf(resolver->arena, "%s,%.*s", cut, (int)(cut - value - 1), value),
-		"Dask rotates the list: each worker's own device comes first");
+		how);
 }
 
 static int rewrite_flux(struct rewrite *w)
 {
-	if (!w->order->set) {
-		*w->order = (struct holding){
-			.set = true,
-			.value = "PCI_BUS_ID",
-			.origin = w->resolver->request->origins[KEY_launcher],
-			.source = SOURCE_LAUNCHER,
-		};
-		step_add(w->resolver, "N2", w->order->origin,
-			 "Flux sets CUDA_DEVICE_ORDER=PCI_BUS_ID where it is not set");
-	}
 	return rewritten(w, w->argument ? w->argument : "-1",
 			 w->argument ? "Flux sets the list to the task's GPUs"
 				     : "Flux writes -1 for a task without GPUs");
@@ -140,7 +168,30 @@ static int rewrite_slurm(struct rewrite *w)
 				     : "Slurm unsets the list of a job without GPUs");
 }
 
-int launcher_rewrite(struct resolver *resolver, struct holding *list, struct holding *order)
+static bool is_launcher(const struct resolver *resolver, const char *name)
+{
+	const char *value = resolver->request->values[KEY_launcher];
+
+	return span_is((struct span){value, strcspn(value, ":")}, name);
+}
+
+int launcher_order(struct resolver *resolver, struct holding *order)
+{
+	if (!is_launcher(resolver, "flux") || order->set)
+		return GPUMAP_OK;
+	*order = (struct holding){
+		.set = true,
+		.value = "PCI_BUS_ID",
+		.origin = resolver->request->origins[KEY_launcher],
+		.source = SOURCE_LAUNCHER,
+	};
+	if (!step_add(resolver, "S10", order->origin,
+		      "Flux sets CUDA_DEVICE_ORDER=PCI_BUS_ID where it is not set"))
+		return report_nomem(resolver->report);
+	return GPUMAP_OK;
+}
+
+int launcher_rewrite(struct resolver *resolver, struct holding *list)
 {
 	static const struct {
 		const char *name;
@@ -151,13 +202,11 @@ int launcher_rewrite(struct resolver *resolver, struct holding *list, struct hol
 		{"dask", rewrite_dask},           {"flux", rewrite_flux},
 		{"slurm", rewrite_slurm},
 	};
-	const char *value = resolver->request->values[KEY_launcher];
-	const char *colon = strchr(value, ':');
-	struct span name = {value, colon ? (size_t)(colon - value) : strlen(value)};
-	struct rewrite w = {resolver, list, order, colon ? colon + 1 : NULL};
+	const char *colon = strchr(resolver->request->values[KEY_launcher], ':');
+	struct rewrite w = {resolver, list, colon ? colon + 1 : NULL};
 
 	for (size_t i = 0; i < ARRAY_SIZE(launchers); i++)
-		if (span_is(name, launchers[i].name))
+		if (is_launcher(resolver, launchers[i].name))
 			return launchers[i].rewrite(&w);
 	return GPUMAP_OK;
 }

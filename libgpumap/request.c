@@ -166,6 +166,33 @@ static bool stated(const gpumap_request *request, enum key_id id)
 	return false;
 }
 
+/* The key's variable that `name` is nearly; NULL: none. */
+static const char *misspelt_key(struct span name)
+{
+	const char *names[KEY_COUNT + 1] = {0};
+	char copy[64];
+
+	if (name.length >= sizeof(copy))
+		return NULL;
+	memcpy(copy, name.text, name.length);
+	copy[name.length] = '\0';
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		names[i] = key_get((enum key_id)i)->environment;
+	return suggest(copy, names);
+}
+
+static void environ_misspelt(struct span name, const char *near, gpumap_report *report)
+{
+	char fix[80];
+
+	if (!near)
+		return;
+	snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	report_add(report, FINDING_MISSPELT_VARIABLE,
+		   ABOUT(.rule = "S7", .origin = "environment", .fix = fix), "%s is read by nobody",
+		   QUOTE(name));
+}
+
 /* GPUMAP_KEY=value (rule S6). */
 static int environ_key(gpumap_request *request, struct span name, const char *value,
 		       gpumap_report *report)
@@ -179,28 +206,16 @@ static int environ_key(gpumap_request *request, struct span name, const char *va
 			return GPUMAP_OK;
 		return gpumap_request_set(request, key->name, value, key->environment, report);
 	}
+	environ_misspelt(name, misspelt_key(name), report);
 	return GPUMAP_OK;
-}
-
-static void environ_misspelt(struct span name, gpumap_report *report)
-{
-	const char *near = misspelt_variable(name);
-	char fix[80];
-
-	if (!near)
-		return;
-	snprintf(fix, sizeof(fix), "did you mean %s?", near);
-	report_add(report, FINDING_MISSPELT_VARIABLE,
-		   ABOUT(.rule = "S7", .origin = "environment", .fix = fix), "%s is read by nobody",
-		   QUOTE(name));
 }
 
 EXPORT int gpumap_request_environ(gpumap_request *request, const char *const *envp,
 				  gpumap_report *report)
 {
+	bool seen[VARIABLE_COUNT] = {false};
 	int r = GPUMAP_OK;
 
-	request->environ_read = true;
 	for (; *envp && r == GPUMAP_OK; envp++) {
 		struct statement statement = {.source = SOURCE_ENVIRONMENT};
 		const char *equals = strchr(*envp, '=');
@@ -211,13 +226,16 @@ EXPORT int gpumap_request_environ(gpumap_request *request, const char *const *en
 			continue;
 		while (v < VARIABLE_COUNT && !span_is(name, variable_name((enum variable)v)))
 			v++;
+		if (v < VARIABLE_COUNT && seen[v])
+			continue; /* getenv(3) finds the first */
 		if (v < VARIABLE_COUNT) {
+			seen[v] = true;
 			statement.variable = (enum variable)v;
 			r = add_statement(request, statement, equals + 1, "environment", report);
 		} else if (span_starts(name, "GPUMAP_")) {
 			r = environ_key(request, name, equals + 1, report);
 		} else {
-			environ_misspelt(name, report);
+			environ_misspelt(name, misspelt_variable(name), report);
 		}
 	}
 	return r;

@@ -59,7 +59,6 @@ struct gpumap_request {
 	size_t count, room;
 	char *values[KEY_COUNT]; /* of the keys that are no statements; NULL: not said */
 	char *origins[KEY_COUNT];
-	bool environ_read;
 };
 
 struct gpumap_key {
@@ -85,6 +84,8 @@ const char *mode_name(size_t i); /* NULL past the end */
 
 /* The variable whose list `dialect` reads first. */
 enum variable dialect_variable(enum dialect dialect);
+/* Whether `dialect` reads this variable at all; false for hints. */
+bool dialect_reads(enum dialect dialect, enum variable variable);
 
 /* Values that gpumap_request_set has checked, in the form that resolve needs. */
 bool request_switch(const gpumap_request *request, enum key_id key);

@@ -52,10 +52,14 @@ struct resolver {
 	const int *fastest; /* measured order: positions in host */
 	bool assumed;       /* nobody saw the host's devices */
 	const char *driver; /* version, NULL: not known */
+	bool own_first;     /* a launcher put this process's device first (Dask) */
+	int64_t rotate;     /* by how many, where there is no list to rewrite; 0: not */
 };
 
 int sources_resolve(struct resolver *resolver);
-int launcher_rewrite(struct resolver *resolver, struct holding *list, struct holding *order);
+/* What the launcher makes of the list that it finds, and of CUDA_DEVICE_ORDER. */
+int launcher_rewrite(struct resolver *resolver, struct holding *list);
+int launcher_order(struct resolver *resolver, struct holding *order);
 int host_prepare(struct resolver *resolver);
 int views_resolve(struct resolver *resolver);
 int choice_resolve(struct resolver *resolver);

@@ -13,6 +13,14 @@ static bool applies(const struct resolver *resolver, const struct statement *s, 
 	return s->source == source && about == variable;
 }
 
+static int excluded(struct resolver *resolver, const struct statement *final, const char *other)
+{
+	return report_fail(resolver->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+			   ABOUT(.rule = "S2", .origin = final->origin,
+				 .fix = "visible is the final value: leave one of the two out"),
+			   "%s excludes %s", final->origin ? final->origin : "visible", other);
+}
+
 /* --visible is the final value: a statement in time beside it would be a contradiction. */
 static int check_exclusive(struct resolver *resolver, enum variable variable)
 {
@@ -28,13 +36,14 @@ static int check_exclusive(struct resolver *resolver, enum variable variable)
 			if (applies(resolver, s, (enum source)source, variable))
 				other = s;
 	}
-	if (!final || !other)
-		return GPUMAP_OK;
-	return report_fail(resolver->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-			   ABOUT(.rule = "S2", .origin = final->origin,
-				 .fix = "visible is the final value: leave one of the two out"),
-			   "%s excludes %s", final->origin ? final->origin : "visible",
-			   other->origin ? other->origin : source_name(other->source));
+	if (final && other)
+		return excluded(resolver, final,
+				other->origin ? other->origin : source_name(other->source));
+	if (final && variable == VARIABLE_CUDA_VISIBLE && request->values[KEY_launcher])
+		return excluded(resolver, final,
+				request->origins[KEY_launcher] ? request->origins[KEY_launcher]
+							       : "launcher");
+	return GPUMAP_OK;
 }
 
 /* A value as a loser or a step shows it; long ones are cut. */
@@ -95,12 +104,17 @@ static int play(struct resolver *resolver, struct timeline *time, const struct s
 /* The launcher runs between the script and the program, and reads what it finds. */
 static int play_launcher(struct resolver *resolver, struct timeline *time, enum variable variable)
 {
-	struct holding before = time->now, *order = &resolver->holding[VARIABLE_CUDA_ORDER];
+	struct holding before = time->now;
 	int r;
 
-	if (variable != VARIABLE_CUDA_VISIBLE || !resolver->request->values[KEY_launcher])
+	if (!resolver->request->values[KEY_launcher])
 		return GPUMAP_OK;
-	r = launcher_rewrite(resolver, &time->now, order);
+	if (variable == VARIABLE_CUDA_ORDER)
+		r = launcher_order(resolver, &time->now);
+	else if (variable == VARIABLE_CUDA_VISIBLE)
+		r = launcher_rewrite(resolver, &time->now);
+	else
+		return GPUMAP_OK;
 	if (r != GPUMAP_OK)
 		return r;
 	if (time->stated && (before.set != time->now.set || before.value != time->now.value))
@@ -114,6 +128,8 @@ static const char *winning_rule(const struct timeline *time)
 {
 	if (!time->losers.count)
 		return "S1";
+	if (time->now.source == SOURCE_LAUNCHER)
+		return "S2";
 	for (size_t i = 0; i < time->losers.count; i++)
 		if (starts_with(time->losers.list[i].source, "script"))
 			return "S2";
@@ -130,21 +146,27 @@ static int explain_winner(struct resolver *resolver, const struct timeline *time
 	const char *name = variable_name(variable);
 	gpumap_step *step;
 	bool list = variable != VARIABLE_CUDA_ORDER;
+	/* HIP takes an empty list as none, and another variable in its place (rule H1). */
+	bool hip = resolver->dialect == DIALECT_HIP && variable != VARIABLE_ROCR_VISIBLE;
 
 	if (!now->set && !time->losers.count) {
-		if (list && variable == dialect_variable(resolver->dialect))
+		if (list && !hip && variable == dialect_variable(resolver->dialect))
 			step_add(resolver, "S5", NULL,
 				 arena_printf(arena, "%s is not set: every device", name));
 		return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 	}
 	step = step_add(resolver, list ? winning_rule(time) : "N2", now->origin,
 			now->set ? arena_printf(arena, "%s=%s", name, shown(resolver, now->value))
-				 : arena_printf(arena, "%s is unset again: every device", name));
+				 : arena_printf(arena, "%s is unset again%s", name,
+						list && !hip ? ": every device" : ""));
 	for (size_t i = 0; i < time->losers.count; i++)
 		step_lose(resolver, step, time->losers.list[i].source, time->losers.list[i].value);
 	if (list && now->set && !*now->value)
-		step_add(resolver, "S5", NULL,
-			 arena_printf(arena, "%s is set but empty: no device", name));
+		step_add(resolver, hip ? "H1" : "S5", NULL,
+			 arena_printf(arena,
+				      hip ? "%s is empty, which counts as not set"
+					  : "%s is set but empty: no device",
+				      name));
 	if (list && now->set && *now->value)
 		for (size_t i = 0; i < time->losers.count; i++)
 			if (strchr(time->losers.list[i].value, ',')) {
@@ -172,8 +194,6 @@ static int resolve_variable(struct resolver *resolver, enum variable variable)
 	}
 	if (r != GPUMAP_OK)
 		return r;
-	if (variable == VARIABLE_CUDA_ORDER && resolver->holding[variable].set && !time.now.set)
-		return GPUMAP_OK; /* the launcher's, where nobody else said one */
 	resolver->holding[variable] = time.now;
 	return explain_winner(resolver, &time, variable);
 }
@@ -205,22 +225,38 @@ static void report_late(struct resolver *resolver)
 	}
 }
 
+/* Statements about a variable that nobody of this dialect reads; that the environment
+ * holds some is no statement of the user's. */
+static void report_unread(struct resolver *resolver)
+{
+	const gpumap_request *request = resolver->request;
+
+	for (size_t i = 0; i < request->count; i++) {
+		const struct statement *s = &request->statements[i];
+
+		if (s->source != SOURCE_ENVIRONMENT && s->variable < VARIABLE_NVIDIA_VISIBLE &&
+		    !dialect_reads(resolver->dialect, s->variable))
+			report_add(resolver->report, FINDING_IGNORED_KEY,
+				   ABOUT(.rule = "H1", .origin = s->origin,
+					 .fix = "choose who reads it: --dialect"),
+				   "%s is not read in dialect %s", variable_name(s->variable),
+				   dialect_name(resolver->dialect));
+	}
+}
+
 int sources_resolve(struct resolver *resolver)
 {
-	bool amd = resolver->dialect == DIALECT_ROCR || resolver->dialect == DIALECT_HIP;
+	/* From the outer list to the inner one. */
+	static const enum variable order[] = {VARIABLE_ROCR_VISIBLE, VARIABLE_HIP_VISIBLE,
+					      VARIABLE_CUDA_VISIBLE, VARIABLE_CUDA_ORDER};
 	int r = GPUMAP_OK;
 
-	if (resolver->dialect == DIALECT_ROCR)
-		return resolve_variable(resolver, VARIABLE_ROCR_VISIBLE);
-	if (amd)
-		r = resolve_variable(resolver, VARIABLE_ROCR_VISIBLE);
-	if (r == GPUMAP_OK && amd)
-		r = resolve_variable(resolver, VARIABLE_HIP_VISIBLE);
-	if (r == GPUMAP_OK)
-		r = resolve_variable(resolver, VARIABLE_CUDA_VISIBLE);
-	if (r == GPUMAP_OK && !amd)
-		r = resolve_variable(resolver, VARIABLE_CUDA_ORDER);
-	if (r == GPUMAP_OK)
-		report_late(resolver);
-	return r;
+	for (size_t i = 0; r == GPUMAP_OK && i < ARRAY_SIZE(order); i++)
+		if (dialect_reads(resolver->dialect, order[i]))
+			r = resolve_variable(resolver, order[i]);
+	if (r != GPUMAP_OK)
+		return r;
+	report_late(resolver);
+	report_unread(resolver);
+	return GPUMAP_OK;
 }

@@ -45,6 +45,22 @@ enum variable dialect_variable(enum dialect dialect)
 	return dialect == DIALECT_HIP ? VARIABLE_HIP_VISIBLE : VARIABLE_CUDA_VISIBLE;
 }
 
+bool dialect_reads(enum dialect dialect, enum variable variable)
+{
+	switch (variable) {
+	case VARIABLE_CUDA_VISIBLE:
+		return dialect != DIALECT_ROCR;
+	case VARIABLE_CUDA_ORDER:
+		return dialect != DIALECT_ROCR && dialect != DIALECT_HIP;
+	case VARIABLE_ROCR_VISIBLE:
+		return dialect == DIALECT_ROCR || dialect == DIALECT_HIP;
+	case VARIABLE_HIP_VISIBLE:
+		return dialect == DIALECT_HIP;
+	default:
+		return false;
+	}
+}
+
 static size_t identifier(const char *text)
 {
 	size_t n = 0;
@@ -80,6 +96,9 @@ bool statement_parse(const char *text, enum variable fallback, enum variable *va
 			*value = NULL;
 			return true;
 		}
+		*other = name;
+		if (name.length && *after == '\0' && misspelt_variable(name))
+			return false;
 	} else if (name.length && (*after == '=' || starts_with(after, "?="))) {
 		*verb = *after == '=' ? VERB_SET : VERB_DEFAULT;
 		*value = after + (*verb == VERB_SET ? 1 : 2);

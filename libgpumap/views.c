@@ -306,6 +306,18 @@ static const struct holding *process_list(struct resolver *resolver)
 	return list->set ? list : NULL;
 }
 
+/* The view's slots, beginning with this worker's own (Dask without a list). */
+static struct slot *rotated(struct resolver *resolver)
+{
+	const struct view *view = &resolver->view;
+	size_t count = view->slot_count, by = count ? (size_t)resolver->rotate % count : 0;
+	struct slot *slots = arena_alloc(resolver->arena, count, sizeof(*slots));
+
+	for (size_t i = 0; slots && i < count; i++)
+		slots[i] = view->slots[(i + by) % count];
+	return slots;
+}
+
 int views_resolve(struct resolver *resolver)
 {
 	const struct holding *list;
@@ -326,8 +338,11 @@ int views_resolve(struct resolver *resolver)
 	if (r != GPUMAP_OK || resolver->failed)
 		return r;
 	list = process_list(resolver);
-	if (!list)
-		return mig_expand(resolver, resolver->view.slots, resolver->view.slot_count, true);
+	if (!list) {
+		slots = resolver->rotate ? rotated(resolver) : resolver->view.slots;
+		return slots ? mig_expand(resolver, slots, resolver->view.slot_count, true)
+			     : report_nomem(resolver->report);
+	}
 	r = apply_list(resolver, resolver->dialect, list, false, &slots, &count);
 	return r == GPUMAP_OK ? mig_expand(resolver, slots, count, false) : r;
 }

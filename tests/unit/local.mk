@@ -21,6 +21,7 @@ unit_programs = tests/unit/t-base \
 	tests/unit/t-snapshot-trip \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-svg \
+	tests/unit/t-resolve \
 	tests/unit/t-visible
 	tests/unit/t-fixtures \
 	tests/unit/t-recorded
@@ -54,6 +55,14 @@ tests_unit_t_failing_malloc_SOURCES = tests/unit/t-failing-malloc.c tests/unit/u
 	$(failing_malloc)
 tests_unit_t_failing_malloc_CFLAGS = $(unit_cflags)
 tests_unit_t_failing_malloc_LDADD = $(unit_ldadd)
+# Machines, statements and terms as text, for tables of answers.
+unit_tables = tests/unit/machines.c tests/unit/machines.h tests/unit/terms.c \
+	tests/unit/tsv.c tests/unit/tsv.h
+EXTRA_DIST += tests/vectors/resolve.tsv
+
+tests_unit_t_resolve_SOURCES = tests/unit/t-resolve.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_resolve_CFLAGS = $(unit_cflags)
+tests_unit_t_resolve_LDADD = $(unit_ldadd)
 
 tests_unit_t_svg_SOURCES = tests/unit/t-svg.c tests/unit/unit.h \
 	tests/unit/picture.c tests/unit/picture.h $(failing_malloc)
