@@ -7,16 +7,16 @@
 /* E1: which of the ways to have no device it is. */
 static void no_device(struct resolver *resolver, const char *what, const char *origin)
 {
-	const struct holding *list = &resolver->holding[dialect_variable(resolver->dialect)];
+	const struct holding *list = resolver->list;
 	const char *why, *fix;
 
-	if (!resolver->host_count) {
+	if (resolver->inventory && !resolver->host_count) {
 		why = "the machine has no GPU";
 		fix = "gpumap inventory says what was looked at";
-	} else if (!resolver->view.count) {
-		why = "the container or cgroup grants no GPU";
-		fix = "ask for GPUs: docker run --gpus, srun --gpus";
-	} else if (list->set && !*list->value) {
+	} else if (resolver->hidden_by) {
+		why = resolver->hidden_by;
+		fix = "ask for GPUs there (docker run --gpus, srun --gpus), or look at that list";
+	} else if (list && !*list->value) {
 		why = "the visible list is set but empty";
 		fix = "unset the variable, or name devices in it";
 	} else {
@@ -24,7 +24,11 @@ static void no_device(struct resolver *resolver, const char *what, const char *o
 		fix = "name a device that exists first in the list";
 	}
 	answer_no(resolver, FINDING_NO_DEVICE,
-		  ABOUT(.rule = "E1", .origin = origin ? origin : list->origin, .fix = fix),
+		  ABOUT(.rule = "E1",
+			.origin = origin ? origin
+				  : list ? list->origin
+					 : NULL,
+			.fix = fix),
 		  "no device is visible, so %s has none: %s (CUDA error 100)",
 		  what ? what : "the program", why);
 	step_add(resolver, "E1", NULL, arena_printf(resolver->arena, "no device: %s", why));

@@ -48,65 +48,70 @@ static bool explicit_ids(const struct resolver *resolver)
 	return resolver->request->values[KEY_device_ids] != NULL;
 }
 
-static int compare_pointer(const void *a, const void *b)
+static const gpumap_device *gpu_of(const gpumap_entry *entry)
+{
+	return entry_decided(entry) ? entry->candidates[0]->gpu : NULL;
+}
+
+/* Replicas of one GPU side by side, and among them those of one logical device. */
+static int by_gpu(const void *a, const void *b)
 {
 	const gpumap_entry *x = *(const gpumap_entry *const *)a,
 			   *y = *(const gpumap_entry *const *)b;
+	uintptr_t i = (uintptr_t)gpu_of(x), k = (uintptr_t)gpu_of(y);
 
+	if (i != k)
+		return i < k ? -1 : 1;
 	return (x->logical > y->logical) - (x->logical < y->logical);
 }
 
-/* The first replica that is named twice; NULL: none is. */
-static int find_repeat(struct resolver *resolver, const gpumap_entry **repeat)
+/* Two replicas on one logical device, or on two MIG instances of one GPU. */
+struct neighbours {
+	const gpumap_entry *repeat, *a, *b; /* NULL: there are none */
+};
+
+static int find_neighbours(struct resolver *resolver, struct neighbours *ret)
 {
 	const gpumap_mapping *mapping = resolver->mapping;
 	const gpumap_entry **sorted =
 		arena_alloc(resolver->arena, mapping->replica_count, sizeof(*sorted));
 
-	*repeat = NULL;
+	*ret = (struct neighbours){NULL, NULL, NULL};
 	if (!sorted)
 		return report_nomem(resolver->report);
-	if (!mapping->replica_count)
-		return GPUMAP_OK;
 	memcpy(sorted, mapping->replicas, mapping->replica_count * sizeof(*sorted));
-	qsort(sorted, mapping->replica_count, sizeof(*sorted), compare_pointer);
-	for (size_t i = 1; i < mapping->replica_count && !*repeat; i++)
-		if (sorted[i] == sorted[i - 1])
-			*repeat = sorted[i];
+	qsort(sorted, mapping->replica_count, sizeof(*sorted), by_gpu);
+	for (size_t i = 1; i < mapping->replica_count; i++) {
+		if (sorted[i] == sorted[i - 1]) {
+			ret->repeat = ret->repeat ? ret->repeat : sorted[i];
+		} else if (!ret->a && gpu_of(sorted[i]) &&
+			   gpu_of(sorted[i]) == gpu_of(sorted[i - 1])) {
+			ret->a = sorted[i - 1];
+			ret->b = sorted[i];
+		}
+	}
 	return GPUMAP_OK;
 }
 
 /* MIG instances of one GPU share its PCI address, and NCCL takes that for one device. */
-static void warn_same_address(struct resolver *resolver)
+static void warn_same_address(struct resolver *resolver, const struct neighbours *near)
 {
-	const gpumap_mapping *mapping = resolver->mapping;
-
-	for (size_t i = 1; i < mapping->replica_count; i++) {
-		const gpumap_entry *a = mapping->replicas[i - 1], *b = mapping->replicas[i];
-
-		if (a == b || !entry_decided(a) || !entry_decided(b) ||
-		    a->candidates[0]->gpu != b->candidates[0]->gpu)
-			continue;
+	if (near->a)
 		report_add(resolver->report, FINDING_SAME_ADDRESS,
 			   ABOUT(.rule = "G10", .fix = "use devices of different GPUs"),
 			   "cuda:%d and cuda:%d are MIG instances of GPU %d: NCCL refuses them",
-			   a->logical, b->logical, a->candidates[0]->physical);
-		return;
-	}
+			   near->a->logical, near->b->logical, gpu_of(near->a)->physical);
 }
 
-static bool check_repeat(struct resolver *resolver, int *r)
+static bool check_repeat(struct resolver *resolver, const struct neighbours *near)
 {
-	const gpumap_entry *repeat;
-
-	*r = find_repeat(resolver, &repeat);
-	if (*r != GPUMAP_OK || !repeat)
+	if (!near->repeat)
 		return false;
 	answer_no(resolver, FINDING_REPEATED_REPLICA,
 		  ABOUT(.rule = "G10", .origin = resolver->request->origins[KEY_device_ids],
 			.fix = "name each device once"),
 		  "device_ids names %d twice: NCCL refuses two replicas on one device",
-		  repeat->logical);
+		  near->repeat->logical);
 	return true;
 }
 
@@ -124,6 +129,13 @@ static int undecided_replica(struct resolver *resolver)
 	return GPUMAP_OK;
 }
 
+static bool on_cpu(const struct resolver *resolver)
+{
+	const char *device = resolver->request->values[KEY_device];
+
+	return device && device_parse(span_of(device)).kind == CHOICE_CPU;
+}
+
 /* --- DataParallel ----------------------------------------------------------- */
 
 /* Rule G3, and G5 for the memory that lands on logical 0 all the same. */
@@ -136,7 +148,18 @@ static void check_module(struct resolver *resolver)
 		.rule = "G5",
 		.fix = "put the master first in the visible list, or call set_device"};
 
-	if (!chosen || !master)
+	if (!master)
+		return;
+	if (on_cpu(resolver)) {
+		answer_no(resolver, FINDING_MASTER_MISMATCH,
+			  ABOUT(.rule = "G3", .origin = resolver->request->origins[KEY_device],
+				.fix = "move the module to device_ids[0]"),
+			  "the module is on the CPU, but device_ids[0] is cuda:%d: DataParallel "
+			  "refuses that",
+			  master->logical);
+		return;
+	}
+	if (!chosen)
 		return;
 	if (chosen != master) {
 		char fix[96];
@@ -156,9 +179,7 @@ static void check_module(struct resolver *resolver)
 	for (size_t i = 0; i < mapping->replica_count; i++)
 		if (mapping->replicas[i]->logical == 0)
 			return;
-	if (set_device && streq(set_device, "0"))
-		set_device = NULL;
-	if (set_device)
+	if (set_device && device_parse(span_of(set_device)).index > 0)
 		report_add(resolver->report, FINDING_STRAY_CONTEXT_POSSIBLE, &about,
 			   "a context on cuda:0 is possible: threads start with device 0");
 	else
@@ -204,8 +225,12 @@ static int split_batch(struct resolver *resolver)
 static int resolve_dp(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
-	int r = fill_replicas(resolver);
+	struct neighbours near;
+	int r;
 
+	if (!mapping->visible_count)
+		return GPUMAP_OK; /* said already */
+	r = fill_replicas(resolver);
 	if (r != GPUMAP_OK || !mapping->replica_count)
 		return r;
 	if (!explicit_ids(resolver))
@@ -221,17 +246,18 @@ static int resolve_dp(struct resolver *resolver)
 			 "the master is device_ids[0], cuda:%d: parameters, outputs and optimizer "
 			 "live there",
 			 mapping->master->logical));
-	if (check_repeat(resolver, &r) || r != GPUMAP_OK)
+	r = find_neighbours(resolver, &near);
+	if (r != GPUMAP_OK || check_repeat(resolver, &near))
 		return r;
 	check_module(resolver);
-	warn_same_address(resolver);
+	warn_same_address(resolver, &near);
 	undecided_replica(resolver);
 	return split_batch(resolver);
 }
 
 /* --- the other modes ---------------------------------------------------------- */
 
-/* A single element, or none (rule G7); where nothing else names the device, it does. */
+/* A single element, or none (rule G7), and the module must be there. */
 static int resolve_ddp(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
@@ -239,7 +265,7 @@ static int resolve_ddp(struct resolver *resolver)
 	int r = GPUMAP_OK;
 
 	step_add(resolver, "G8", NULL, "DistributedDataParallel has no master device");
-	if (explicit_ids(resolver)) {
+	if (explicit_ids(resolver) && mapping->visible_count) {
 		r = fill_replicas(resolver);
 		if (r != GPUMAP_OK || !mapping->replica_count)
 			return r;
@@ -254,7 +280,13 @@ static int resolve_ddp(struct resolver *resolver)
 			mapping->replica_count = 0;
 			return GPUMAP_OK;
 		}
-		if (mapping->chosen && mapping->replicas[0] != mapping->chosen)
+		if (on_cpu(resolver))
+			answer_no(resolver, FINDING_MASTER_MISMATCH,
+				  ABOUT(.rule = "G7", .origin = origin,
+					.fix = "leave device_ids out"),
+				  "the module is on the CPU, but device_ids is cuda:%d",
+				  mapping->replicas[0]->logical);
+		else if (mapping->chosen && mapping->replicas[0] != mapping->chosen)
 			answer_no(resolver, FINDING_MASTER_MISMATCH,
 				  ABOUT(.rule = "G7", .origin = origin,
 					.fix = "use one device for both, the local rank"),
@@ -268,6 +300,7 @@ static int resolve_ddp(struct resolver *resolver)
 static int resolve_mp(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
+	struct neighbours near;
 	int r;
 
 	if (!mapping->visible_count && !logical_device(resolver, 0, NULL, NULL))
@@ -279,7 +312,10 @@ static int resolve_mp(struct resolver *resolver)
 		 arena_printf(resolver->arena, "stage s runs on device_ids[s]: %zu stage%s",
 			      mapping->replica_count, mapping->replica_count == 1 ? "" : "s"));
 	mapping->chosen = mapping->replicas[0];
-	warn_same_address(resolver);
+	r = find_neighbours(resolver, &near);
+	if (r != GPUMAP_OK)
+		return r;
+	warn_same_address(resolver, &near);
 	return undecided_replica(resolver);
 }
 

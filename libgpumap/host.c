@@ -20,22 +20,108 @@ static gpumap_device *copy_device(struct arena *arena, gpumap_device *to, const 
 	return to;
 }
 
+static gpumap_device assumed_device(int index, char *uuid)
+{
+	return (gpumap_device){
+		.index = index,
+		.physical = index,
+		.mig_position = -1,
+		.uuid = uuid,
+		.memory = -1,
+		.minor = -1,
+		.mig_enabled = -1,
+		.nvlink_count = -1,
+		.gi = -1,
+		.ci = -1,
+	};
+}
+
+/* Where the inventory's GPUs stand in the host's array, which is in nvidia-smi's order.
+ * Numbers that the inventory leaves out (a recording was cut, a GPU is lost) have their
+ * place there, so that those behind them keep their meaning. */
+struct layout {
+	size_t count;
+	bool by_number; /* a GPU's place is its number */
+};
+
+enum { MAX_GAP = 64 };
+
+static struct layout find_layout(const gpumap_inventory *inventory)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; i < inventory->count; i++)
+		if ((size_t)inventory->gpus[i].physical >= room)
+			room = (size_t)inventory->gpus[i].physical + 1;
+	/* A measured order says which devices there are. */
+	if (room == inventory->count ||
+	    (room <= inventory->count + MAX_GAP && !inventory->order[GPUMAP_ORDER_FASTEST]))
+		return (struct layout){room, true};
+	return (struct layout){inventory->count, false};
+}
+
+static size_t place(const gpumap_inventory *inventory, struct layout layout, size_t i)
+{
+	return layout.by_number ? (size_t)inventory->gpus[i].physical : i;
+}
+
+/* The measured order as places; NULL: there is none. */
+static const int *copy_order(struct resolver *resolver, struct layout layout)
+{
+	const gpumap_inventory *inventory = resolver->inventory;
+	const int *measured = inventory->order[GPUMAP_ORDER_FASTEST];
+	int *order;
+
+	if (!measured)
+		return NULL;
+	order = arena_alloc(resolver->arena, layout.count, sizeof(*order));
+	for (size_t i = 0; order && i < layout.count; i++) {
+		if (measured[i] < 0 || (size_t)measured[i] >= inventory->count)
+			return NULL;
+		order[i] = (int)place(inventory, layout, (size_t)measured[i]);
+	}
+	return order;
+}
+
+static void tell_gaps(struct resolver *resolver)
+{
+	const gpumap_device *host = resolver->host;
+	size_t missing = resolver->host_count - resolver->inventory->count, first = 0;
+
+	while (host[first].index == (int)first &&
+	       (host[first].uuid || host[first].pci || host[first].name || host[first].memory >= 0))
+		first++;
+	resolver->gaps = true;
+	resolver->mapping->assumption = arena_printf(
+		resolver->arena,
+		"the inventory leaves out %zu GPU%s, from GPU %zu on; %s taken as "
+		"existing.",
+		missing, missing == 1 ? "" : "s", first, missing == 1 ? "it is" : "they are");
+}
+
 static int copy_host(struct resolver *resolver)
 {
 	const gpumap_inventory *inventory = resolver->inventory;
 	struct arena *arena = resolver->arena;
-	gpumap_device *host = arena_alloc(arena, inventory->count, sizeof(*host));
+	struct layout layout = find_layout(inventory);
+	gpumap_device *host = arena_alloc(arena, layout.count, sizeof(*host));
 
 	if (!host)
 		return report_nomem(resolver->report);
+	for (size_t i = 0; i < layout.count; i++) {
+		host[i] = assumed_device((int)i, NULL);
+		host[i].gpu = &host[i];
+	}
 	for (size_t i = 0; i < inventory->count; i++)
-		copy_device(arena, &host[i], &inventory->gpus[i]);
+		copy_device(arena, &host[place(inventory, layout, i)], &inventory->gpus[i]);
 	resolver->host = host;
-	resolver->host_count = inventory->count;
-	resolver->fastest = inventory->order[GPUMAP_ORDER_FASTEST];
+	resolver->host_count = layout.count;
+	resolver->fastest = copy_order(resolver, layout);
 	resolver->assumed = inventory->assumed;
 	if (!resolver->driver)
 		resolver->driver = inventory->driver;
+	if (layout.count > inventory->count)
+		tell_gaps(resolver);
 	if (inventory->assumed && inventory->count && inventory->gpus[0].name)
 		resolver->mapping->assumption = arena_printf(
 			arena,
@@ -72,7 +158,17 @@ static int compare_span(const void *a, const void *b)
 	return d ? d : (x->length > y->length) - (x->length < y->length);
 }
 
-static int mention_list(struct resolver *resolver, struct mentions *m, const char *value)
+/* ROCR ignores letter case. */
+static struct span upper_case(struct resolver *resolver, struct span s)
+{
+	char *copy = arena_strndup(resolver->arena, s.text, s.length);
+
+	for (size_t i = 0; copy && i < s.length; i++)
+		copy[i] = copy[i] >= 'a' && copy[i] <= 'z' ? (char)(copy[i] - 32) : copy[i];
+	return copy ? (struct span){copy, s.length} : s;
+}
+
+static int mention_list(struct resolver *resolver, struct mentions *m, const char *value, bool rocr)
 {
 	struct span rest = span_of(value), token;
 	size_t room = 1;
@@ -87,15 +183,18 @@ static int mention_list(struct resolver *resolver, struct mentions *m, const cha
 	if (!m->ids || !m->uuids)
 		return report_nomem(resolver->report);
 	while (span_split(&rest, ',', &token)) {
-		struct span s = span_trim(token);
-		struct visible_number n = visible_number(token);
+		struct span s = granted_name(token);
+		int64_t n;
 
+		if (rocr)
+			s = upper_case(resolver, s);
 		if ((span_starts(s, "GPU-") || span_starts(s, "MIG-")) && s.length > 4)
 			m->uuids[m->uuid_count++] = s;
-		else if (n.digits && !n.negative && n.value <= INT32_MAX)
-			m->ids[m->id_count++] = (int)n.value;
+		else if ((n = visible_index(rocr ? DIALECT_ROCR : DIALECT_DRIVER, s)) >= 0 &&
+			 n <= INT32_MAX)
+			m->ids[m->id_count++] = (int)n;
 	}
-	return GPUMAP_OK;
+	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 
 /* Without any list every device is visible: as many as the choices need. */
@@ -115,8 +214,13 @@ static int mention_choices(struct resolver *resolver, struct mentions *m)
 		while (span_split(&rest, ',', &part)) {
 			struct device_choice c = device_parse(span_trim(part));
 
-			if (c.kind == CHOICE_INDEX && !c.negative && c.index >= count &&
-			    c.index < GPUMAP_MAX_DEVICES)
+			if (c.kind == CHOICE_INDEX && c.index >= GPUMAP_MAX_DEVICES)
+				return report_fail(resolver->report, GPUMAP_ELIMIT, FINDING_LIMIT,
+						   ABOUT(.origin = request->origins[keys[k]]),
+						   "cuda:%lld is past the %d devices that a "
+						   "machine can have here",
+						   (long long)c.index, GPUMAP_MAX_DEVICES);
+			if (c.kind == CHOICE_INDEX && !c.negative && c.index >= count)
 				count = c.index + 1;
 		}
 	}
@@ -126,22 +230,6 @@ static int mention_choices(struct resolver *resolver, struct mentions *m)
 	for (int64_t i = 0; i < count; i++)
 		m->ids[m->id_count++] = (int)i;
 	return GPUMAP_OK;
-}
-
-static gpumap_device assumed_device(int index, char *uuid)
-{
-	return (gpumap_device){
-		.index = index,
-		.physical = index,
-		.mig_position = -1,
-		.uuid = uuid,
-		.memory = -1,
-		.minor = -1,
-		.mig_enabled = -1,
-		.nvlink_count = -1,
-		.gi = -1,
-		.ci = -1,
-	};
 }
 
 /* Devices for the mentions, each once. Of two UUIDs that begin alike the longer one
@@ -179,28 +267,35 @@ static int host_of(struct resolver *resolver, struct mentions *m)
 	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 
-/* The outermost list there is: its numbers are the host's. */
-static const char *outermost_list(const struct resolver *resolver)
+/* The outermost list there is: its numbers are the host's. A grant of everything leaves
+ * that to the next one. */
+static const char *outermost_list(const struct resolver *resolver, bool *rocr)
 {
 	static const enum key_id views[] = {KEY_container, KEY_cgroup, KEY_mps_server};
 	static const enum variable lists[] = {VARIABLE_ROCR_VISIBLE, VARIABLE_HIP_VISIBLE,
 					      VARIABLE_CUDA_VISIBLE};
 
-	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
-		if (resolver->request->values[views[i]])
-			return resolver->request->values[views[i]];
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
+		const char *value = resolver->request->values[views[i]];
+
+		if (value && (views[i] == KEY_mps_server || !grants_all(value)))
+			return value;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		*rocr = lists[i] == VARIABLE_ROCR_VISIBLE;
 		if (resolver->holding[lists[i]].set && *resolver->holding[lists[i]].value)
 			return resolver->holding[lists[i]].value;
+	}
 	return NULL;
 }
 
 static int assume_host(struct resolver *resolver)
 {
 	const struct holding *list = &resolver->holding[dialect_variable(resolver->dialect)];
-	const char *value = outermost_list(resolver);
+	bool rocr = false;
+	const char *value = outermost_list(resolver, &rocr);
 	struct mentions m = {0};
-	int r = value ? mention_list(resolver, &m, value) : mention_choices(resolver, &m);
+	int r = value ? mention_list(resolver, &m, value, rocr) : mention_choices(resolver, &m);
 
 	if (r == GPUMAP_OK)
 		r = host_of(resolver, &m);

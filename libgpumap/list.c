@@ -44,7 +44,7 @@ static void tell_steps(const struct telling *t)
 		     arena_printf(arena,
 				  "the list's order is the logical order: %zu device%s visible",
 				  list->count, last));
-	if (list->end == END_DUPLICATE && t->resolver->dialect != DIALECT_ROCR)
+	if (list->end == END_DUPLICATE && !list->count)
 		step(t, "V5",
 		     arena_printf(arena,
 				  "entry %zu names the device of entry %zu again: the whole list "

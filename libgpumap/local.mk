@@ -17,6 +17,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/text.c \
 	libgpumap/findings.def \
 	libgpumap/gpumap.h \
+	libgpumap/grants.c \
 	libgpumap/groups.c \
 	libgpumap/hints.c \
 	libgpumap/host.c \

@@ -34,9 +34,12 @@ static void find_generation(struct expansion *x)
 	}
 }
 
+/* Without an inventory an instance stands for itself: nobody knows its GPU. */
 static bool is_mig(const gpumap_entry *entry)
 {
-	return entry->count && entry->candidates[0] != entry->candidates[0]->gpu;
+	const gpumap_device *d = entry->candidates[0];
+
+	return d != d->gpu || (d->uuid && starts_with(d->uuid, "MIG-"));
 }
 
 static int add(struct expansion *x, const gpumap_device **candidates, size_t count,
@@ -138,6 +141,23 @@ static int expand_slot(struct expansion *x, const struct slot *slot, bool every)
 	return add(x, first, 1, certainty_max(slot->certainty, GPUMAP_ASSUMED));
 }
 
+/* The first of the instances that share this one's GPU instance. */
+static size_t first_of(const gpumap_device *mig)
+{
+	size_t first = 0, n;
+
+	while ((n = same_instance(mig->gpu, first)) && first + n <= (size_t)mig->mig_position)
+		first += n;
+	return first;
+}
+
+static bool share_instance(const gpumap_device *a, const gpumap_device *b)
+{
+	if (a->gpu != b->gpu || a == a->gpu)
+		return false;
+	return a->gi >= 0 ? a->gi == b->gi : first_of(a) == first_of(b);
+}
+
 /* Two compute instances of one GPU instance: CUDA picks one of them. */
 static int merge_instances(struct expansion *x)
 {
@@ -145,11 +165,9 @@ static int merge_instances(struct expansion *x)
 
 	for (size_t i = 0; i < x->count; i++) {
 		const gpumap_device *d = x->entries[i].candidates[0];
-		size_t k = 0;
+		size_t k = is_mig(&x->entries[i]) ? 0 : kept;
 
-		while (k < kept && !(is_mig(&x->entries[i]) && is_mig(&x->entries[k]) &&
-				     d->gi >= 0 && x->entries[k].candidates[0]->gpu == d->gpu &&
-				     x->entries[k].candidates[0]->gi == d->gi))
+		while (k < kept && !share_instance(x->entries[k].candidates[0], d))
 			k++;
 		if (k < kept) {
 			gpumap_entry *e = &x->entries[k];

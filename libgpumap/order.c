@@ -21,11 +21,22 @@ static enum order_kind order_kind(struct resolver *resolver)
 	return ORDER_UNKNOWN;
 }
 
-static bool one_model(const struct view *view)
+/* Of a GPU that the inventory leaves out nothing says that it is another model. */
+static bool one_model(const struct resolver *resolver)
 {
-	for (size_t i = 1; i < view->count; i++)
-		if (!same_model(view->devices[0], view->devices[i]))
+	const struct view *view = &resolver->view;
+	const gpumap_device *first = NULL;
+
+	for (size_t i = 0; i < view->count; i++) {
+		const gpumap_device *d = view->devices[i];
+
+		if (resolver->gaps && !d->name)
+			continue;
+		if (!first)
+			first = d;
+		if (!same_model(first, d))
 			return false;
+	}
 	return true;
 }
 
@@ -78,7 +89,7 @@ static enum gpumap_certainty judge(struct resolver *resolver, enum order_kind ki
 	const struct view *view = &resolver->view;
 	bool amd = resolver->dialect == DIALECT_ROCR || resolver->dialect == DIALECT_HIP;
 
-	if (!one_model(view) && kind != ORDER_PCI && !measured && !amd) {
+	if (!one_model(resolver) && kind != ORDER_PCI && !measured && !amd) {
 		*why = "the GPUs differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID";
 		return GPUMAP_UNDECIDABLE;
 	}
@@ -86,9 +97,14 @@ static enum gpumap_certainty judge(struct resolver *resolver, enum order_kind ki
 		*why = "nobody looked at the devices";
 		return GPUMAP_ASSUMED;
 	}
+	if (resolver->gaps && !measured) {
+		*why = "the inventory leaves GPUs out";
+		return GPUMAP_ASSUMED;
+	}
 	*why = measured            ? "CUDA's order was measured"
 	       : kind == ORDER_PCI ? "CUDA_DEVICE_ORDER=PCI_BUS_ID"
 	       : view->count < 2   ? "there is one GPU"
+	       : amd               ? "AMD's runtime knows no order by speed"
 				   : "all GPUs are one model";
 	if (measured || kind == ORDER_PCI || view->count < 2)
 		return GPUMAP_CERTAIN;

@@ -34,6 +34,7 @@ struct view {
 	struct slot *slots; /* in CUDA's order */
 	size_t slot_count;
 	bool unlisted; /* slots are found by physical number, any number exists */
+	bool unsure;   /* only some of the devices are in it, nobody knows which */
 };
 
 struct resolver {
@@ -51,9 +52,12 @@ struct resolver {
 	size_t host_count;
 	const int *fastest; /* measured order: positions in host */
 	bool assumed;       /* nobody saw the host's devices */
-	const char *driver; /* version, NULL: not known */
-	bool own_first;     /* a launcher put this process's device first (Dask) */
-	int64_t rotate;     /* by how many, where there is no list to rewrite; 0: not */
+	bool gaps;          /* numbers that the inventory leaves out are taken as existing */
+	const struct holding *list; /* what the process itself reads; NULL: none */
+	const char *hidden_by;      /* the view that has no device; NULL: none */
+	const char *driver;         /* version, NULL: not known */
+	bool own_first;             /* a launcher put this process's device first (Dask) */
+	int64_t rotate;             /* by how many, where there is no list to rewrite; 0: not */
 };
 
 int sources_resolve(struct resolver *resolver);
@@ -62,6 +66,22 @@ int launcher_rewrite(struct resolver *resolver, struct holding *list);
 int launcher_order(struct resolver *resolver, struct holding *order);
 int host_prepare(struct resolver *resolver);
 int views_resolve(struct resolver *resolver);
+
+/* What entries are looked up in: the names of the view's devices; *migs are those of the
+ * MIG instances among them, in the order of ret->migs. */
+int view_names(struct resolver *resolver, struct visible_view *ret, const gpumap_device ***migs);
+/* Where the device of this number stands; in an unlisted view devices are sorted by it.
+ * -1: nowhere. */
+int view_position(const struct view *view, int64_t number);
+/* Keeps the view as it is now for pictures. */
+int view_remember(struct resolver *resolver, const char *label);
+
+/* The view becomes what the key (container, cgroup) grants of it, where it is said. */
+int grant_apply(struct resolver *resolver, enum key_id key);
+/* A grant's entry without blanks and the prefix of its CDI name. */
+struct span granted_name(struct span token);
+bool grants_all(const char *value);
+
 int choice_resolve(struct resolver *resolver);
 int groups_resolve(struct resolver *resolver);
 void hints_report(struct resolver *resolver);

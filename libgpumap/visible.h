@@ -98,4 +98,7 @@ struct visible_number {
 };
 struct visible_number visible_number(struct span token);
 
+/* The index that a token means in this dialect; -1: none. INT64_MAX when larger. */
+int64_t visible_index(enum dialect dialect, struct span token);
+
 #endif

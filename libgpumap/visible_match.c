@@ -224,11 +224,9 @@ static enum visible_end match_index(const struct matcher *matcher, struct span t
 }
 
 /* strtol in base 0 over the whole token. */
-static enum visible_end match_rocr_index(const struct matcher *matcher, struct span token,
-					 struct visible_entry *entry)
+static enum visible_end rocr_number(struct span token, long long *value)
 {
 	char copy[32], *end;
-	long long value;
 
 	if (!token.length)
 		return END_EMPTY;
@@ -236,13 +234,32 @@ static enum visible_end match_rocr_index(const struct matcher *matcher, struct s
 		return END_NO_DEVICE;
 	memcpy(copy, token.text, token.length);
 	copy[token.length] = '\0';
-	value = strtoll(copy, &end, 0);
+	*value = strtoll(copy, &end, 0);
 	if (end == copy)
 		return END_NO_NUMBER;
 	if (*end)
 		return END_GARBAGE;
-	if (value < 0)
-		return END_NEGATIVE;
+	return *value < 0 ? END_NEGATIVE : END_NOT;
+}
+
+int64_t visible_index(enum dialect dialect, struct span token)
+{
+	struct visible_number n = visible_number(token);
+	long long value;
+
+	if (dialect == DIALECT_ROCR)
+		return rocr_number(span_trim(token), &value) == END_NOT ? value : -1;
+	return n.digits && !n.negative ? n.value : -1;
+}
+
+static enum visible_end match_rocr_index(const struct matcher *matcher, struct span token,
+					 struct visible_entry *entry)
+{
+	long long value;
+	enum visible_end end = rocr_number(token, &value);
+
+	if (end != END_NOT)
+		return end;
 	if (value >= matcher->view->count || value > INT32_MAX)
 		return END_NO_DEVICE;
 	entry->ordinal = (int)value;
