@@ -67,6 +67,7 @@ struct options {
 	int count;
 	int index, argc; /* private: where options_next reads */
 	char **argv;
+	bool ended; /* private: -- was read */
 	const char *value;   /* of the option that was read last; NULL: none */
 	const char *operand; /* set when an argument is no option */
 };

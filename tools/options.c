@@ -84,11 +84,14 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 	if (options->index >= options->argc)
 		return NULL;
 	argument = options->argv[options->index++];
-	if (streq(argument, "--") || *argument != '-' || !argument[1]) {
-		if (streq(argument, "--") && options->index >= options->argc)
+	if (!options->ended && streq(argument, "--")) {
+		options->ended = true;
+		if (options->index >= options->argc)
 			return NULL;
-		options->operand =
-			streq(argument, "--") ? options->argv[options->index++] : argument;
+		argument = options->argv[options->index++];
+	}
+	if (options->ended || *argument != '-' || !argument[1]) {
+		options->operand = argument;
 		return "";
 	}
 	equals = strchr(argument, '=');

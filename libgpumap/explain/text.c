@@ -70,10 +70,35 @@ static void no_answer(struct strbuf *buf, const gpumap_mapping *mapping,
 				    : "the statements end in an error");
 }
 
-/* "<- chosen, master, replica 0": what a visible device is used for. */
-static void uses(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *entry)
+/* The replicas of each logical device as chains: searching all replicas for every row
+ * would take the square of their number. */
+struct chains {
+	size_t *first; /* by logical number: replica + 1; 0: none. NULL: no groups */
+	size_t *next;  /* by replica */
+};
+
+static struct chains find_chains(struct strbuf *buf, const gpumap_mapping *mapping)
 {
-	bool groups = !streq(mapping->mode, "single") && !streq(mapping->mode, "ddp");
+	struct chains chains = {NULL, NULL};
+
+	if (streq(mapping->mode, "single") || streq(mapping->mode, "ddp"))
+		return chains;
+	chains.first = calloc(mapping->visible_count + 1, sizeof(*chains.first));
+	chains.next = calloc(mapping->replica_count + 1, sizeof(*chains.next));
+	buf->failed = buf->failed || !chains.first || !chains.next;
+	for (size_t i = mapping->replica_count; !buf->failed && i--;) {
+		size_t *first = &chains.first[mapping->replicas[i]->logical];
+
+		chains.next[i] = *first;
+		*first = i + 1;
+	}
+	return chains;
+}
+
+/* "<- chosen, master, replica 0": what a visible device is used for. */
+static void uses(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *entry,
+		 const struct chains *chains)
+{
 	const char *separator = "<- ";
 
 	if (entry == mapping->chosen) {
@@ -84,11 +109,10 @@ static void uses(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap
 		strbuf_printf(buf, "%smaster", separator);
 		separator = ", ";
 	}
-	for (size_t i = 0; groups && i < mapping->replica_count; i++) {
-		if (mapping->replicas[i] != entry)
-			continue;
+	for (size_t i = chains->first ? chains->first[entry->logical] : 0; i;
+	     i = chains->next[i - 1]) {
 		strbuf_printf(buf, "%s%s %zu", separator,
-			      streq(mapping->mode, "mp") ? "stage" : "replica", i);
+			      streq(mapping->mode, "mp") ? "stage" : "replica", i - 1);
 		separator = ", ";
 	}
 }
@@ -135,12 +159,12 @@ static void trim_end(struct strbuf *buf)
 }
 
 static void row(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *e,
-		const struct columns *columns)
+		const struct columns *columns, const struct chains *chains)
 {
 	struct strbuf physical = {0}, used = {0};
 
 	physical_of(&physical, e);
-	uses(&used, mapping, e);
+	uses(&used, mapping, e, chains);
 	strbuf_printf(buf, "  cuda:%-5d%-*s", e->logical, columns->physical,
 		      physical.text ? physical.text : "");
 	if (columns->pci)
@@ -161,6 +185,7 @@ static void row(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_
 static void table(struct strbuf *buf, const gpumap_mapping *mapping)
 {
 	struct columns columns = known_columns(mapping);
+	struct chains chains = find_chains(buf, mapping);
 
 	strbuf_printf(buf, "\n  logical   %-*s", columns.physical, "physical");
 	if (columns.pci)
@@ -171,8 +196,10 @@ static void table(struct strbuf *buf, const gpumap_mapping *mapping)
 		cell(buf, "name", columns.name);
 	trim_end(buf);
 	strbuf_puts(buf, "\n");
-	for (size_t i = 0; i < mapping->visible_count; i++)
-		row(buf, mapping, &mapping->visible[i], &columns);
+	for (size_t i = 0; !buf->failed && i < mapping->visible_count; i++)
+		row(buf, mapping, &mapping->visible[i], &columns, &chains);
+	free(chains.first);
+	free(chains.next);
 }
 
 static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
