@@ -32,25 +32,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/finish.c \
 	libgpumap/inventory/host.h \
 	libgpumap/inventory/inventory.c libgpumap/inventory/inventory.h \
-	libgpumap/inventory/nvml.c libgpumap/inventory/nvml.h \
-	libgpumap/inventory/nvml_api.h \
-	libgpumap/inventory/nvml_link.c \
-	libgpumap/inventory/nvml_mig.c \
-	libgpumap/inventory/probe.c \
-	libgpumap/inventory/proc.c \
-	libgpumap/inventory/read.c \
-	libgpumap/inventory/run_helper.c \
-	libgpumap/inventory/silent.c \
-	libgpumap/inventory/snapshot.c libgpumap/inventory/snapshot.h \
-	libgpumap/inventory/snapshot_member.c \
-	libgpumap/inventory/snapshot_write.c \
-	libgpumap/keys.c \
-	libgpumap/keys.def \
-	libgpumap/launchers.c \
-	libgpumap/list.c \
-	libgpumap/mapping.c libgpumap/mapping.h \
-	libgpumap/mig.c \
-	libgpumap/order.c \
 	libgpumap/inventory/lines.c libgpumap/inventory/lines.h \
 	libgpumap/inventory/lookup.c \
 	libgpumap/inventory/members.c \
@@ -58,17 +39,31 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/nccl_elements.c \
 	libgpumap/inventory/nccl_xml.c libgpumap/inventory/nccl_xml.h \
 	libgpumap/inventory/nvlink.c \
+	libgpumap/inventory/nvml.c libgpumap/inventory/nvml.h \
+	libgpumap/inventory/nvml_api.h \
+	libgpumap/inventory/nvml_link.c \
+	libgpumap/inventory/nvml_mig.c \
+	libgpumap/inventory/probe.c \
+	libgpumap/inventory/proc.c \
 	libgpumap/inventory/proc_info.c \
 	libgpumap/inventory/query_csv.c \
 	libgpumap/inventory/read.c \
 	libgpumap/inventory/recorded.c libgpumap/inventory/recorded.h \
+	libgpumap/inventory/run_helper.c \
+	libgpumap/inventory/silent.c \
 	libgpumap/inventory/smi_list.c \
 	libgpumap/inventory/smi_table.c \
-	libgpumap/inventory/topo.c \
-	libgpumap/inventory/order.c \
-	libgpumap/inventory/read.c \
 	libgpumap/inventory/snapshot.c libgpumap/inventory/snapshot.h \
-	libgpumap/inventory/snapshot_member.c libgpumap/inventory/snapshot_write.c \
+	libgpumap/inventory/snapshot_member.c \
+	libgpumap/inventory/snapshot_write.c \
+	libgpumap/inventory/topo.c \
+	libgpumap/keys.c \
+	libgpumap/keys.def \
+	libgpumap/launchers.c \
+	libgpumap/list.c \
+	libgpumap/mapping.c libgpumap/mapping.h \
+	libgpumap/mig.c \
+	libgpumap/order.c \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \

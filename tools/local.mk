@@ -14,7 +14,7 @@ gpumap_SOURCES = \
 	tools/output.c \
 	tools/process.c tools/process.h
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
-	-DPKGLIBEXECDIR='"$(pkglibexecdir)"' -DPRETENDDIR='"$(pretenddir)"'
+	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDADD = libgpumap-core.la
 
 # Asks libcuda in a process of its own (rule N6).

@@ -6,6 +6,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 
 cli_tests = \
 	tests/cli/gpu.test \
-	tests/cli/lib.test
+	tests/cli/lib.test \
+	tests/cli/pretend.test
 TESTS += $(cli_tests)
 EXTRA_DIST += $(cli_tests) tests/cli/lib.sh

@@ -8,25 +8,24 @@ AM_TESTS_ENVIRONMENT = CK_TAP_LOG_FILE_NAME=-; CK_VERBOSITY=silent; \
 unit_ldadd = libgpumap-core.la $(CHECK_LIBS)
 unit_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS)
 if HAVE_CHECK
-unit_programs = tests/unit/t-base \
+unit_programs = \
+	tests/unit/t-base \
+	tests/unit/t-driver \
+	tests/unit/t-failing-malloc \
+	tests/unit/t-fixtures \
+	tests/unit/t-inifile \
+	tests/unit/t-inivalue \
 	tests/unit/t-nvml \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
-	tests/unit/t-driver \
-	tests/unit/t-inifile \
-	tests/unit/t-inivalue \
+	tests/unit/t-recorded \
+	tests/unit/t-resolve \
 	tests/unit/t-save \
 	tests/unit/t-snapshot \
 	tests/unit/t-snapshot-nomem \
 	tests/unit/t-snapshot-trip \
-	tests/unit/t-failing-malloc \
 	tests/unit/t-svg \
-	tests/unit/t-resolve \
 	tests/unit/t-visible
-	tests/unit/t-fixtures \
-	tests/unit/t-recorded
-unit_programs = tests/unit/t-base tests/unit/t-inifile tests/unit/t-visible
-unit_programs = tests/unit/t-base tests/unit/t-inifile tests/unit/t-snapshot tests/unit/t-visible
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
