@@ -131,7 +131,9 @@ enum gpumap_device_attr {
 	GPUMAP_DEVICE_MINOR,       /* N of /dev/nvidiaN; not the index */
 	GPUMAP_DEVICE_MIG_ENABLED, /* 1 enabled, 0 disabled */
 	GPUMAP_DEVICE_MIG_GI,      /* GPU instance; -1 for a GPU */
-	GPUMAP_DEVICE_MIG_CI       /* compute instance; -1 for a GPU */
+	GPUMAP_DEVICE_MIG_CI,      /* compute instance; -1 for a GPU */
+	GPUMAP_DEVICE_PHYSICAL /* the index, or where the source printed none the place in PCI order
+				*/
 };
 
 enum gpumap_order {

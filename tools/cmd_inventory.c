@@ -95,15 +95,35 @@ static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
 	return mapping;
 }
 
-static void print_mig(struct strbuf *buf, const gpumap_device *gpu)
+/* "cuda:2", or "-": the logical device that is this GPU, or its MIG instance. */
+static const char *logical_name(char name[32], const gpumap_mapping *mapping,
+				const gpumap_device *device, int64_t mig)
 {
+	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
+		const gpumap_entry *e = gpumap_mapping_visible(mapping, i);
+
+		if (gpumap_entry_int(e, GPUMAP_ENTRY_PHYSICAL) !=
+			    gpumap_device_int(device, GPUMAP_DEVICE_PHYSICAL) ||
+		    gpumap_entry_int(e, GPUMAP_ENTRY_MIG) != mig)
+			continue;
+		snprintf(name, 32, "cuda:%zu", i);
+		return name;
+	}
+	return "-";
+}
+
+static void print_mig(struct strbuf *buf, const gpumap_device *gpu, const gpumap_mapping *mapping)
+{
+	char cuda[32];
+
 	for (size_t i = 0; i < gpumap_device_mig_count(gpu); i++) {
 		const gpumap_device *mig = gpumap_device_mig(gpu, i);
 		const char *uuid = gpumap_device_str(mig, GPUMAP_DEVICE_UUID);
 		const char *profile = gpumap_device_str(mig, GPUMAP_DEVICE_MIG_PROFILE);
 		int64_t gi = gpumap_device_int(mig, GPUMAP_DEVICE_MIG_GI);
 
-		strbuf_printf(buf, "        MIG %zu  %s  %s", i, profile ? profile : "?",
+		strbuf_printf(buf, "    MIG %zu %-10s %-13s %s", i,
+			      logical_name(cuda, mapping, gpu, (int64_t)i), profile ? profile : "-",
 			      uuid ? uuid : "UUID not known");
 		if (gi >= 0)
 			strbuf_printf(buf, "  GPU instance %lld, compute instance %lld",
@@ -139,21 +159,19 @@ static void print_gpu(struct strbuf *buf, const gpumap_device *gpu, const gpumap
 	const char *uuid = gpumap_device_str(gpu, GPUMAP_DEVICE_UUID);
 	const char *pci = gpumap_device_str(gpu, GPUMAP_DEVICE_PCI);
 	const char *name = gpumap_device_str(gpu, GPUMAP_DEVICE_NAME);
-	int64_t index = gpumap_device_int(gpu, GPUMAP_DEVICE_INDEX);
+	int64_t index = gpumap_device_int(gpu, GPUMAP_DEVICE_PHYSICAL);
 	int64_t memory = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY);
-	int logical = gpumap_mapping_logical(mapping, (int)index);
-	char left[24] = "?", cuda[24] = "-", size[24] = "-";
+	char left[24] = "?", cuda[32], size[24] = "-";
 
 	if (index >= 0)
 		snprintf(left, sizeof(left), "%lld", (long long)index);
-	if (logical >= 0)
-		snprintf(cuda, sizeof(cuda), "cuda:%d", logical);
 	if (memory >= 0)
 		snprintf(size, sizeof(size), "%lld MiB", (long long)(memory >> 20));
-	strbuf_printf(buf, "  %-9s %-10s %-13s %-11s %-40s %s\n", left, cuda, pci ? pci : "-", size,
+	strbuf_printf(buf, "  %-9s %-10s %-13s %-11s %-40s %s\n", left,
+		      logical_name(cuda, mapping, gpu, -1), pci ? pci : "-", size,
 		      uuid ? uuid : "-", name ? name : "-");
 	print_place(buf, gpu);
-	print_mig(buf, gpu);
+	print_mig(buf, gpu, mapping);
 }
 
 static int print_table(const gpumap_inventory *inventory, gpumap_report *report)

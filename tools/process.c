@@ -93,7 +93,7 @@ static void add_minors(struct strbuf *buf, const bool *minors, const gpumap_inve
 		strbuf_puts(buf, buf->length ? "," : "");
 		if (indices && d)
 			strbuf_printf(buf, "%lld",
-				      (long long)gpumap_device_int(d, GPUMAP_DEVICE_INDEX));
+				      (long long)gpumap_device_int(d, GPUMAP_DEVICE_PHYSICAL));
 		else
 			strbuf_printf(buf, "/dev/nvidia%d", minor);
 	}

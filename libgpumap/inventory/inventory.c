@@ -280,6 +280,8 @@ EXPORT int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device
 		return device->gi;
 	case GPUMAP_DEVICE_MIG_CI:
 		return device->ci;
+	case GPUMAP_DEVICE_PHYSICAL:
+		return device->physical;
 	default:
 		return -1;
 	}
