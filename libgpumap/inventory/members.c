@@ -47,11 +47,7 @@ int set_index(struct recorded *r, int at, int64_t index)
 	if (index < 0 || index == d->index)
 		return GPUMAP_OK;
 	if (d->index >= 0)
-		return two_values(r, d, "index",
-				  d->uuid  ? d->uuid
-				  : d->pci ? d->pci
-					   : "before",
-				  span_of(text));
+		return recorded_contradiction(r, "%s is also GPU %s", who(r, d), text);
 	d->index = (int)index;
 	return lookup_put(r, BY_INDEX, span_of(text), at);
 }

@@ -213,6 +213,9 @@ static int pair(struct recorded *r, struct sides *s)
 
 static int reconcile(struct recorded *r, struct sides *s)
 {
+	if (!s->with_count && s->without_count && s->keyless)
+		recorded_partial(r, "add index or uuid to the query",
+				 "GPUs are named by model alone; one is taken for each row");
 	if (!s->with_count || !s->without_count)
 		return GPUMAP_OK;
 	if (s->with_count == s->without_count)

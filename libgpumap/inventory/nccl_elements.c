@@ -156,8 +156,9 @@ static void XMLCALL on_doctype(void *data, const XML_Char *name, const XML_Char 
 
 	(void)system, (void)public, (void)internal;
 	x->root = ROOT_OTHER;
-	x->bad = streq(name, "nvidia_smi_log") ? "the output of nvidia-smi -q -x"
-					       : "a document type is declared";
+	x->bad = streq(name, "nvidia_smi_log")
+			 ? "the output of nvidia-smi -q -x"
+			 : "not an NCCL topology: it declares a document type";
 	stop(x);
 }
 
@@ -170,7 +171,7 @@ static void XMLCALL on_entity(void *data, const XML_Char *name, int parameter,
 
 	(void)name, (void)parameter, (void)value, (void)length, (void)base;
 	(void)system, (void)public, (void)notation;
-	x->bad = "an entity is declared";
+	x->bad = "not an NCCL topology: it declares an entity";
 	stop(x);
 }
 

@@ -157,6 +157,9 @@ static int read_row(struct recorded *r, const struct line *line)
 	    !(row.seen.name.text && is_model(row.seen.name))) {
 		if (row.failure.text)
 			recorded_partial(r, NULL, "a row says '%s'", QUOTE(row.failure));
+		else
+			recorded_foreign(r, "add index,uuid to --query-gpu",
+					 "the row '%s' names no GPU", QUOTE(line->body));
 		return 0;
 	}
 	check_row(r, line, &row);
@@ -182,6 +185,8 @@ static int read_line(struct recorded *r, const struct line *line)
 		if (n)
 			return n;
 	}
+	if (line->body.length < strlen("uuid"))
+		return 0;
 	if (csv_header(r, line->body))
 		return 2;
 	if (!(r->csv.count && !r->csv.guessed) && csv_guess(r, line->body))

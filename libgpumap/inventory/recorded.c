@@ -3,7 +3,7 @@
 
 #include "strbuf.h"
 
-static const struct format *const formats[] = {
+static const struct format *const all_formats[] = {
 	&nccl_xml_format, &smi_list_format,  &nvlink_format,	&smi_table_format,
 	&topo_format,	  &proc_info_format, &query_csv_format, &complaint_format,
 };
@@ -164,14 +164,14 @@ void recorded_driver(struct recorded *r, struct span version)
 
 static int offer(struct recorded *r, const struct line *line, uint32_t *used)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		int n = formats[i]->line(r, line);
+	for (size_t i = 0; i < r->format_count; i++) {
+		int n = r->formats[i]->line(r, line);
 
 		if (n < 0)
 			return n;
 		if (!n)
 			continue;
-		r->last = formats[i];
+		r->last = r->formats[i];
 		*used |= n == 1 ? 1u << i : 0;
 		return GPUMAP_OK;
 	}
@@ -190,9 +190,9 @@ static int read_lines(struct recorded *r, uint32_t *used)
 	}
 	if (code == GPUMAP_OK && r->lines.failed)
 		return recorded_nomem(r);
-	for (size_t i = 0; code == GPUMAP_OK && i < ARRAY_SIZE(formats); i++)
-		if (formats[i]->end)
-			code = formats[i]->end(r);
+	for (size_t i = 0; code == GPUMAP_OK && i < r->format_count; i++)
+		if (r->formats[i]->end)
+			code = r->formats[i]->end(r);
 	return code;
 }
 
@@ -243,9 +243,10 @@ static int name_source(struct recorded *r, uint32_t used)
 	struct strbuf names = {0};
 	char *text;
 
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-		if (used & 1u << i && formats[i]->name)
-			strbuf_printf(&names, "%s%s", names.length ? ", " : "", formats[i]->name);
+	for (size_t i = 0; i < r->format_count; i++)
+		if (used & 1u << i && r->formats[i]->name)
+			strbuf_printf(&names, "%s%s", names.length ? ", " : "",
+				      r->formats[i]->name);
 	text = strbuf_take(&names);
 	if (!text)
 		return recorded_nomem(r);
@@ -298,10 +299,11 @@ static void release(struct recorded *r)
 	free(r->proc.name);
 }
 
-int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,
-		   gpumap_report *report)
+int recorded_parse_with(gpumap_inventory **ret, const struct format *const formats[], size_t count,
+			struct span text, const char *origin, gpumap_report *report)
 {
-	struct recorded r = {.report = report, .origin = origin};
+	struct recorded r = {
+		.formats = formats, .format_count = count, .report = report, .origin = origin};
 	int code;
 
 	r.list.gpu = r.table.gpu = -1;
@@ -317,4 +319,10 @@ int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,
 	}
 	release(&r);
 	return code;
+}
+
+int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,
+		   gpumap_report *report)
+{
+	return recorded_parse_with(ret, all_formats, ARRAY_SIZE(all_formats), text, origin, report);
 }

@@ -133,6 +133,8 @@ struct reason {
 };
 
 struct recorded {
+	const struct format *const *formats; /* the readers, in the order in which they are asked */
+	size_t format_count;
 	gpumap_inventory *inventory;
 	gpumap_report *report;
 	const char *origin;
@@ -153,6 +155,10 @@ struct recorded {
 	struct xml_state xml;
 	struct complaint_state complaint;
 };
+
+/* recorded_parse with these readers alone. */
+int recorded_parse_with(gpumap_inventory **ret, const struct format *const formats[], size_t count,
+			struct span text, const char *origin, gpumap_report *report);
 
 /* Merges what was seen into the GPU that it is about. Its position in the inventory,
  * which holds until the last line, or a negative code. */

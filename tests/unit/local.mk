@@ -26,6 +26,8 @@ unit_programs = \
 	tests/unit/t-snapshot-trip \
 	tests/unit/t-svg \
 	tests/unit/t-visible
+	tests/unit/t-recorded \
+	tests/unit/t-recorded-bad
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
@@ -75,7 +77,7 @@ tests_unit_t_fixtures_SOURCES = tests/unit/t-fixtures.c tests/unit/unit.h
 tests_unit_t_fixtures_CFLAGS = $(unit_cflags)
 tests_unit_t_fixtures_LDADD = $(unit_ldadd) $(JANSSON_LIBS)
 
-tests_unit_t_recorded_SOURCES = tests/unit/t-recorded.c tests/unit/unit.h
+tests_unit_t_recorded_SOURCES = tests/unit/t-recorded.c tests/unit/recorded.h tests/unit/unit.h
 tests_unit_t_recorded_CFLAGS = $(unit_cflags)
 tests_unit_t_recorded_LDADD = $(unit_ldadd)
 
@@ -118,3 +120,6 @@ tests/unit/fake-driver/libcuda.so.1: tests/gpu/fake-libcuda.c
 	$(CC) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ \
 		$(top_srcdir)/tests/gpu/fake-libcuda.c
 CLEANFILES += tests/unit/fake-driver/libcuda.so.1
+tests_unit_t_recorded_bad_SOURCES = tests/unit/t-recorded-bad.c tests/unit/recorded.h tests/unit/unit.h
+tests_unit_t_recorded_bad_CFLAGS = $(unit_cflags)
+tests_unit_t_recorded_bad_LDADD = $(unit_ldadd)
