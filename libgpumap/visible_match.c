@@ -32,18 +32,19 @@ static int compare_prefix(const char *uuid, struct span text, bool ignore_case)
 	return 0;
 }
 
+static int whole(const struct sortable *x, const struct sortable *y, bool ignore_case)
+{
+	return compare_prefix(x->uuid, (struct span){y->uuid, strlen(y->uuid) + 1}, ignore_case);
+}
+
 static int by_uuid(const void *a, const void *b)
 {
-	const struct sortable *x = a, *y = b;
-
-	return compare_prefix(x->uuid, (struct span){y->uuid, strlen(y->uuid) + 1}, false);
+	return whole(a, b, false);
 }
 
 static int by_folded_uuid(const void *a, const void *b)
 {
-	const struct sortable *x = a, *y = b;
-
-	return compare_prefix(x->uuid, (struct span){y->uuid, strlen(y->uuid) + 1}, true);
+	return whole(a, b, true);
 }
 
 static int sort_uuids(struct matcher *matcher)
@@ -367,7 +368,9 @@ static uint64_t hash(struct span text)
 bool matcher_repeats(const struct matcher *matcher, size_t number,
 		     const struct visible_entry *entry, size_t *earlier)
 {
-	const struct span none = {"", 0};
+	/* AMD's lists mix kinds, and AMD numbers as the view does: 1 may repeat a UUID. */
+	bool mixed = (matcher->dialect == DIALECT_ROCR || matcher->dialect == DIALECT_HIP) &&
+		     matcher->view->count == (int64_t)matcher->view->uuid_count;
 	uint64_t kind = entry->ordinal >= 0 ? 0 : entry->gpu >= 0 ? 1 : 2;
 	int value = kind == 0 ? entry->ordinal : kind == 1 ? entry->gpu : entry->mig;
 
@@ -379,7 +382,8 @@ bool matcher_repeats(const struct matcher *matcher, size_t number,
 			s.length -= visible_number(s).rest.length;
 		return remember(matcher, hash(s), s, number, earlier);
 	}
-	return remember(matcher, kind << 32 | (uint32_t)value, none, number, earlier);
+	return remember(matcher, (mixed && kind == 1 ? 0 : kind) << 32 | (uint32_t)value,
+			(struct span){"", 0}, number, earlier);
 }
 
 bool matcher_repeats_text(const struct matcher *matcher, size_t number, struct span token,

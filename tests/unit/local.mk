@@ -25,6 +25,7 @@ unit_programs = \
 	tests/unit/t-snapshot-nomem \
 	tests/unit/t-snapshot-trip \
 	tests/unit/t-svg \
+	tests/unit/t-vectors \
 	tests/unit/t-visible
 	tests/unit/t-recorded \
 	tests/unit/t-recorded-bad
@@ -50,16 +51,18 @@ tests_unit_t_pretend_LDADD = $(unit_ldadd)
 tests_unit_t_proc_SOURCES = tests/unit/t-proc.c tests/unit/unit.h
 tests_unit_t_proc_CFLAGS = $(unit_cflags)
 tests_unit_t_proc_LDADD = $(unit_ldadd)
+
 # Another program that lists these two can make allocations fail; see failing_malloc.h.
 failing_malloc = tests/unit/failing_malloc.c tests/unit/failing_malloc.h
 tests_unit_t_failing_malloc_SOURCES = tests/unit/t-failing-malloc.c tests/unit/unit.h \
 	$(failing_malloc)
 tests_unit_t_failing_malloc_CFLAGS = $(unit_cflags)
 tests_unit_t_failing_malloc_LDADD = $(unit_ldadd)
+
 # Machines, statements and terms as text, for tables of answers.
 unit_tables = tests/unit/machines.c tests/unit/machines.h tests/unit/terms.c \
 	tests/unit/tsv.c tests/unit/tsv.h
-EXTRA_DIST += tests/vectors/resolve.tsv
+EXTRA_DIST += tests/vectors
 
 tests_unit_t_resolve_SOURCES = tests/unit/t-resolve.c tests/unit/unit.h $(unit_tables)
 tests_unit_t_resolve_CFLAGS = $(unit_cflags)
@@ -69,6 +72,9 @@ tests_unit_t_svg_SOURCES = tests/unit/t-svg.c tests/unit/unit.h \
 	tests/unit/picture.c tests/unit/picture.h $(failing_malloc)
 tests_unit_t_svg_CFLAGS = $(unit_cflags)
 tests_unit_t_svg_LDADD = $(unit_ldadd)
+tests_unit_t_vectors_SOURCES = tests/unit/t-vectors.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_vectors_CFLAGS = $(unit_cflags)
+tests_unit_t_vectors_LDADD = $(unit_ldadd)
 
 tests_unit_t_visible_SOURCES = tests/unit/t-visible.c tests/unit/unit.h
 tests_unit_t_visible_CFLAGS = $(unit_cflags)
