@@ -5,6 +5,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 	export GPUMAP GPUMAP_TEST_BUILDDIR;
 
 cli_tests = \
+	tests/cli/completion.test \
 	tests/cli/gpu.test \
 	tests/cli/lib.test \
 	tests/cli/pretend.test
