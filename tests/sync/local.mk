@@ -10,6 +10,7 @@ sync_tests = \
 	tests/sync/headers.test \
 	tests/sync/layers.test \
 	tests/sync/limits.test \
+	tests/sync/manual.test \
 	tests/sync/options.test \
 	tests/sync/rules.test \
 	tests/sync/shell.test \

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# gpumap-rules(7) and the tables in the other two are made from the library's own tables:
+# "make update-manual" after a change of those, and commit the result.
+dist_man_MANS += man/gpumap.1 man/gpumap-rules.7 man/libgpumap.3
+EXTRA_DIST += man/update
+
+check_PROGRAMS += man/tables
+man_tables_SOURCES = man/tables.c
+
+update-manual: man/tables$(EXEEXT)
+	$(SHELL) '$(srcdir)/man/update' ./man/tables$(EXEEXT) '$(srcdir)/man' '$(srcdir)/man'
+
+.PHONY: update-manual

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes the parts of the manual that are made from tables of the library:
+ *	tables rules	the whole of gpumap-rules(7)
+ *	tables findings	the list of findings in gpumap(1)
+ *	tables codes	the list of codes in libgpumap(3)
+ * "make update-manual" puts them into place; tests/sync/manual.test compares.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gpumap.h"
+
+struct rule {
+	const char *id, *line, *text, *example, *source, *evidence;
+};
+
+static const struct rule rules[] = {
+#define RULE(id, line, text, example, source, evidence) {id, line, text, example, source, evidence},
+#include "rules.def"
+#undef RULE
+};
+
+struct row {
+	const char *name, *kind, *meaning;
+};
+
+static const struct row findings[] = {
+#define FINDING(id, name, severity, meaning) {id, #severity, meaning},
+#include "findings.def"
+#undef FINDING
+};
+
+struct code {
+	int value;
+	const char *name, *meaning;
+};
+
+static const struct code codes[] = {
+#define CODE(value, name, meaning) {value, #name, meaning},
+	GPUMAP_CODES(CODE)
+#undef CODE
+};
+
+struct group {
+	char letter;
+	const char *title;
+};
+
+/* In the order of the manual; a rule's group is its first letter. */
+static const struct group groups[] = {
+	{'S', "STATEMENTS (S): which one holds"},
+	{'N', "NUMBERS (N): what one means"},
+	{'L', "LAYERS (L): views inside views"},
+	{'E', "ERRORS (E): no device"},
+	{'V', "VISIBLE (V): how the list is read"},
+	{'H', "HIP (H): AMD's variables"},
+	{'D', "DEVICE (D): the choice inside a process"},
+	{'G', "GROUPS (G): data parallel, distributed, model parallel"},
+};
+
+enum { WIDTH = 76, COUNT_RULES = sizeof(rules) / sizeof(*rules) };
+
+/* Text as roff shows it letter by letter, minus signs that can be copied included. */
+static void put_escaped(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		switch (text[i]) {
+		case '-':
+			fputs("\\-", stdout);
+			break;
+		case '\\':
+			fputs("\\e", stdout);
+			break;
+		case '"':
+			fputs("\\(dq", stdout);
+			break;
+		case '~':
+			fputs("\\(ti", stdout);
+			break;
+		case '^':
+			fputs("\\(ha", stdout);
+			break;
+		default:
+			putchar(text[i]);
+		}
+	}
+}
+
+static void put(const char *text)
+{
+	put_escaped(text, strlen(text));
+}
+
+static bool ends_sentence(const char *word, size_t length)
+{
+	return length > 1 && strchr(".!?", word[length - 1]);
+}
+
+/* Lines of at most WIDTH columns; roff wants each sentence to begin a line. */
+static void put_lines(const char *text)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		bool end = ends_sentence(text, length);
+
+		if (column && column + 1 + length > WIDTH) {
+			putchar('\n');
+			column = 0;
+		}
+		if (column)
+			putchar(' ');
+		else if (*text == '.' || *text == '\'')
+			fputs("\\&", stdout);
+		put_escaped(text, length);
+		column = end ? 0 : column + 1 + length;
+		text += length;
+		text += strspn(text, " ");
+		if (end || !*text)
+			putchar('\n');
+	}
+}
+
+static void put_labelled(const char *label, const char *text)
+{
+	printf(".TP 11\n%s:\n", label);
+	put_lines(text);
+}
+
+static void put_rule(const struct rule *rule)
+{
+	printf(".SS \"%s  ", rule->id);
+	put(rule->line);
+	puts("\"");
+	if (*rule->text)
+		put_lines(rule->text);
+	puts(".PD 0");
+	if (rule->example)
+		put_labelled("Example", rule->example);
+	put_labelled("Source", rule->source);
+	put_labelled("Evidence", rule->evidence);
+	puts(".PD");
+}
+
+/* Words here are identifiers that people copy: no hyphens, no stretched lines. */
+static const char rules_head[] =
+	".\\\" SPDX-License-Identifier: MIT\n"
+	".\\\" Made from libgpumap/rules.def by man/tables.c: change it there.\n"
+	".TH GPUMAP\\-RULES 7 2026-11-21 gpumap\n"
+	".nh\n"
+	".ad l\n"
+	".SH NAME\n"
+	"gpumap\\-rules \\- how a statement about GPUs becomes a physical GPU\n"
+	".SH DESCRIPTION\n"
+	"Every answer of\n"
+	".BR gpumap (1)\n"
+	"is a chain of the rules below, and every step that it prints names its rule.\n"
+	"Ids are permanent: a rule never changes its meaning and a retired id is never\n"
+	"used again.\n"
+	".PP\n"
+	"Three verbs keep the subject simple.\n"
+	".TP 10\n"
+	".B Replace\n"
+	"Statements about one variable in one environment replace each other in time.\n"
+	"The last one before the driver starts holds (rules S).\n"
+	".TP\n"
+	".B Compose\n"
+	"Views nest: a view is an ordered list of devices, made from its parent view by\n"
+	"a grant or by a list (rules N, L, V).\n"
+	".TP\n"
+	".B Index\n"
+	"Choices inside a process (current device, explicit device, device_ids, local\n"
+	"rank) are indexes into its view (rules D, G).\n"
+	".PP\n"
+	"Two words are never mixed.\n"
+	".I Evidence\n"
+	"says how a rule is known:\n"
+	".B documented\n"
+	"by a vendor or project,\n"
+	".B observed\n"
+	"by others on a running system,\n"
+	".B implemented\n"
+	"in a named project (it binds that project's dialect only),\n"
+	".B verified\n"
+	"by this project on hardware, or\n"
+	".BR assumed .\n"
+	".I Certainty\n"
+	"says how sure one answer is: certain, likely, assumed or undecidable (rule N4).\n"
+	".PP\n"
+	"\\(lqLogical 1\\(rq is the device that PyTorch calls cuda:1; \\(lqphysical 3\\(rq is\n"
+	"the GPU that nvidia\\-smi numbers 3.\n";
+
+static const char rules_tail[] = ".SH SEE ALSO\n"
+				 ".BR gpumap (1),\n"
+				 ".BR libgpumap (3)\n";
+
+static void put_rules(void)
+{
+	fputs(rules_head, stdout);
+	for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++) {
+		printf(".SH \"%s\"\n", groups[g].title);
+		for (size_t i = 0; i < COUNT_RULES; i++)
+			if (*rules[i].id == groups[g].letter)
+				put_rule(&rules[i]);
+	}
+	fputs(rules_tail, stdout);
+}
+
+/* A rule whose group is missing here would silently be missing from the manual. */
+static bool grouped(void)
+{
+	for (size_t i = 0; i < COUNT_RULES; i++) {
+		size_t g = 0;
+
+		while (g < sizeof(groups) / sizeof(*groups) && groups[g].letter != *rules[i].id)
+			g++;
+		if (g == sizeof(groups) / sizeof(*groups)) {
+			fprintf(stderr, "tables: no group for rule %s\n", rules[i].id);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void put_findings(void)
+{
+	puts(".Bl -tag -width \"GM000 warning\" -compact");
+	for (size_t i = 0; i < sizeof(findings) / sizeof(*findings); i++) {
+		printf(".It %s ", findings[i].name);
+		for (const char *c = findings[i].kind; *c; c++)
+			putchar(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+		putchar('\n');
+		put(findings[i].meaning);
+		putchar('\n');
+	}
+	puts(".El");
+}
+
+static void put_codes(void)
+{
+	puts(".Bl -tag -width GPUMAP_ENODRIVER -compact");
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+		printf(".It Dv %s Pq %d\n", codes[i].name, codes[i].value);
+		put(codes[i].meaning);
+		putchar('\n');
+	}
+	puts(".El");
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc == 2 ? argv[1] : "";
+
+	if (strcmp(what, "rules") == 0 && grouped())
+		put_rules();
+	else if (strcmp(what, "findings") == 0)
+		put_findings();
+	else if (strcmp(what, "codes") == 0)
+		put_codes();
+	else
+		return 2;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
