@@ -7,7 +7,9 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 cli_tests = \
 	tests/cli/completion.test \
 	tests/cli/gpu.test \
+	tests/cli/install.test \
 	tests/cli/lib.test \
-	tests/cli/pretend.test
+	tests/cli/pretend.test \
+	tests/cli/readme.test
 TESTS += $(cli_tests)
 EXTRA_DIST += $(cli_tests) tests/cli/lib.sh
