@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+# Built and run by "make bench" only.
+EXTRA_PROGRAMS = bench/resolve bench/usage
+CLEANFILES += $(EXTRA_PROGRAMS)
+bench_resolve_SOURCES = bench/resolve.c
+bench_resolve_LDADD = libgpumap-core.la
+bench_usage_SOURCES = bench/usage.c
+EXTRA_DIST += bench/README.md bench/cli.sh
+
+bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS)
+	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
+	bench/resolve$(EXEEXT)
+
+.PHONY: bench
