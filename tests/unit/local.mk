@@ -19,6 +19,7 @@ unit_programs = \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
 	tests/unit/t-recorded \
+	tests/unit/t-recorded-bad \
 	tests/unit/t-resolve \
 	tests/unit/t-save \
 	tests/unit/t-snapshot \
@@ -27,8 +28,6 @@ unit_programs = \
 	tests/unit/t-svg \
 	tests/unit/t-vectors \
 	tests/unit/t-visible
-	tests/unit/t-recorded \
-	tests/unit/t-recorded-bad
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
