@@ -158,7 +158,8 @@ static int read_document(struct recorded *r, const struct line *line)
 	f.done = 0;
 	accepted = feed(&f);
 	code = f.x.code;
-	if (f.chunk.failed || r->lines.failed)
+	if (f.chunk.failed || r->lines.failed ||
+	    XML_GetErrorCode(f.x.parser) == XML_ERROR_NO_MEMORY)
 		code = recorded_nomem(r);
 	if (f.x.closed)
 		rewind_to(&f, XML_GetCurrentByteIndex(f.x.parser), true);
