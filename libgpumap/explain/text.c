@@ -173,6 +173,8 @@ static void row(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_
 		cell(buf, gpumap_entry_str(e, GPUMAP_ENTRY_UUID), UUID_WIDTH);
 	if (columns->name)
 		cell(buf, gpumap_entry_str(e, GPUMAP_ENTRY_NAME), columns->name);
+	if (used.text && (columns->pci || columns->uuid || columns->name))
+		strbuf_printf(buf, "%*s", SEPARATOR, "");
 	if (used.text)
 		strbuf_puts(buf, used.text);
 	trim_end(buf);

@@ -110,7 +110,7 @@ START_TEST(agrees)
 
 	ck_assert_msg(text, "%s: cannot be read", file);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	r = recorded_parse(&inventory, (struct span){text, size}, file, report);
+	r = gpumap_inventory_parse(&inventory, text, size, file, report);
 	free(text);
 	if (r == GPUMAP_OK)
 		verdict = gpumap_inventory_int(inventory, GPUMAP_INVENTORY_PARTIAL) ? "partial"
