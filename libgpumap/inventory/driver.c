@@ -63,11 +63,14 @@ static int garbage(const char *helper, struct span line, gpumap_report *report)
 			   QUOTE(line));
 }
 
-/* Whether a device's UUID, "GPU-..." or "MIG-...", is this one without its prefix. */
+/* Whether a device's UUID is this one, which has no "GPU-" or "MIG-" in front. */
 static bool same_uuid(const gpumap_device *device, struct span uuid)
 {
-	return device->uuid && strlen(device->uuid) == uuid.length + 4 &&
-	       memcmp(device->uuid + 4, uuid.text, uuid.length) == 0;
+	const char *text = device->uuid;
+
+	if (text && (starts_with(text, "GPU-") || starts_with(text, "MIG-")))
+		text += 4;
+	return text && span_is(uuid, text);
 }
 
 static bool has_uuid(const gpumap_device *gpu, struct span uuid)
@@ -195,7 +198,7 @@ static void compare(const gpumap_inventory *inventory, const struct answer *answ
 {
 	if (answer->strangers)
 		report_add(report, FINDING_CONTRADICTION, ABOUT(.origin = inventory->origin),
-			   "the driver counts %zu devices that are not in the inventory",
+			   "devices that the driver counts and the inventory lacks: %zu",
 			   answer->strangers);
 	else if (answer->count < inventory->count)
 		report_add(report, FINDING_NOT_GRANTED, ABOUT(.rule = "L6"),

@@ -89,10 +89,13 @@ static bool set_text(char **member, struct span text, bool *nomem)
 	return true;
 }
 
+/* A hidden UUID is kept as it was recorded; Jetson's has no prefix. */
 static bool set_uuid(char **member, struct span text, const char *prefix, bool *nomem)
 {
-	return span_starts(text, prefix) && text.length > strlen(prefix) &&
-	       set_text(member, text, nomem);
+	if (!is_full_uuid(text, "") &&
+	    (!span_starts(text, prefix) || text.length == strlen(prefix)))
+		return false;
+	return set_text(member, text, nomem);
 }
 
 static bool set_pci(char **member, struct span text, bool *nomem)

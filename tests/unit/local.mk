@@ -24,6 +24,7 @@ unit_programs = \
 	tests/unit/t-save \
 	tests/unit/t-snapshot \
 	tests/unit/t-snapshot-nomem \
+	tests/unit/t-snapshot-recorded \
 	tests/unit/t-snapshot-trip \
 	tests/unit/t-svg \
 	tests/unit/t-vectors \
@@ -114,6 +115,11 @@ tests_unit_t_snapshot_nomem_SOURCES = tests/unit/t-snapshot-nomem.c tests/unit/u
 	$(failing_malloc)
 tests_unit_t_snapshot_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_snapshot_nomem_LDADD = $(unit_ldadd)
+
+tests_unit_t_snapshot_recorded_SOURCES = tests/unit/t-snapshot-recorded.c tests/unit/unit.h \
+	tests/unit/snapshots.h
+tests_unit_t_snapshot_recorded_CFLAGS = $(unit_cflags)
+tests_unit_t_snapshot_recorded_LDADD = $(unit_ldadd)
 
 tests_unit_t_snapshot_trip_SOURCES = tests/unit/t-snapshot-trip.c tests/unit/unit.h tests/unit/snapshots.h
 tests_unit_t_snapshot_trip_CFLAGS = $(unit_cflags)

@@ -40,6 +40,7 @@ static gpumap_inventory *machine(const char *const *uuids, size_t count)
 }
 
 static const char *const three[] = {"GPU-" UUID_0, "GPU-" UUID_1, "GPU-" UUID_2};
+static const char *const bare[] = {UUID_0, UUID_1, UUID_2}; /* as Jetson's */
 static const char *const unnamed[] = {NULL, NULL, NULL};
 
 static void use_fake(const char *gpus, const char *fastest)
@@ -89,11 +90,12 @@ static const struct {
 } order_rows[] = {
 	{"pci order", GPU_0 "," GPU_1 "," GPU_2, NULL, three, 3, "0 1 2 / 0 1 2 "},
 	{"fastest last", GPU_0 "," GPU_1 "," GPU_2, "2,0,1", three, 3, "2 0 1 / 0 1 2 "},
+	{"no prefix", GPU_0 "," GPU_1 "," GPU_2, "2,0,1", bare, 3, "2 0 1 / 0 1 2 "},
 	{"by address", GPU_0 "," GPU_1 "," GPU_2, "2,0,1", unnamed, 3, "2 0 1 / 0 1 2 "},
 	{"one hidden", GPU_0 "," GPU_2, "1,0", three, 3,
 	 "2 0 -1 / 0 2 -1 the driver counts 2 of the 3 GPUs|"},
 	{"one unknown", GPU_0 "," GPU_1 "," GPU_2, "2,0,1", three, 2,
-	 "-1 0 / 0 1 the driver counts 1 devices that are not in the inventory|"},
+	 "-1 0 / 0 1 devices that the driver counts and the inventory lacks: 1|"},
 };
 
 START_TEST(orders)

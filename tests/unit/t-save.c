@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include "inifile.h"
 #include "snapshots.h"
@@ -158,6 +159,38 @@ START_TEST(stale_temporary)
 }
 END_TEST
 
+/* Whenever a process is killed, the file is whole: the old one or the new one. */
+START_TEST(interrupted)
+{
+	gpumap_inventory *inventories[] = {make(8), make(20000)}, *back;
+	size_t seen[2] = {0}; /* old and new */
+
+	save(inventories[0], "m.ini");
+	for (int i = 0; i < 40; i++) {
+		pid_t pid = fork();
+		char *text;
+
+		ck_assert_int_ge(pid, 0);
+		if (pid == 0)
+			for (int k = 0;; k++)
+				gpumap_inventory_save(inventories[k % 2], "m.ini", NULL);
+		usleep((useconds_t)(i * 500));
+		kill(pid, SIGKILL);
+		ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+		text = slurp("m.ini");
+		back = parse(text);
+		seen[gpumap_inventory_count(back) == 8 ? 0 : 1]++;
+		ck_assert(gpumap_inventory_count(back) == 8 ||
+			  gpumap_inventory_count(back) == 20000);
+		gpumap_inventory_free(back);
+		free(text);
+	}
+	ck_assert_uint_eq(seen[0] + seen[1], 40);
+	gpumap_inventory_free(inventories[0]);
+	gpumap_inventory_free(inventories[1]);
+}
+END_TEST
+
 START_TEST(standard_output)
 {
 	gpumap_inventory *inventory = make(8), *back;
@@ -216,6 +249,7 @@ int main(void)
 	tcase_add_test(tests, full_disk);
 	tcase_add_test(tests, too_long_name);
 	tcase_add_test(tests, stale_temporary);
+	tcase_add_test(tests, interrupted);
 	tcase_add_test(tests, standard_output);
 	tcase_add_loop_test(tests, bad_standard_output, 0, 2);
 	return unit_run(suite);

@@ -5,49 +5,6 @@
 #include "inifile.h"
 #include "snapshots.h"
 
-static void same_device(const char *row, const gpumap_device *a, const gpumap_device *b)
-{
-	ROW_EQ_INT(row, b->index, a->index);
-	ROW_EQ_INT(row, b->physical, a->physical);
-	ROW_EQ_INT(row, b->mig_position, a->mig_position);
-	ROW_EQ_STR(row, b->uuid, a->uuid);
-	ROW_EQ_STR(row, b->pci, a->pci);
-	ROW_EQ_STR(row, b->name, a->name);
-	ROW_EQ_STR(row, b->numa, a->numa);
-	ROW_EQ_STR(row, b->cpus, a->cpus);
-	ROW_EQ_INT(row, b->memory, a->memory);
-	ROW_EQ_INT(row, b->minor, a->minor);
-	ROW_EQ_INT(row, b->mig_enabled, a->mig_enabled);
-	ROW_EQ_INT(row, b->nvlink_count, a->nvlink_count);
-	for (int i = 0; i < a->nvlink_count; i++)
-		ROW_EQ_INT(row, b->nvlink[i], a->nvlink[i]);
-	ROW_EQ_STR(row, b->profile, a->profile);
-	ROW_EQ_INT(row, b->gi, a->gi);
-	ROW_EQ_INT(row, b->ci, a->ci);
-	ROW_EQ_INT(row, b->mig_count, a->mig_count);
-	for (size_t i = 0; i < a->mig_count; i++)
-		same_device(row, &a->mig[i], &b->mig[i]);
-}
-
-static void same_inventory(const char *row, const gpumap_inventory *a, const gpumap_inventory *b)
-{
-	ROW_EQ_INT(row, b->count, a->count);
-	for (size_t i = 0; i < a->count; i++)
-		same_device(row, &a->gpus[i], &b->gpus[i]);
-	ROW_EQ_STR(row, b->source, a->source);
-	ROW_EQ_STR(row, b->driver, a->driver);
-	ROW_EQ_STR(row, b->host, a->host);
-	ROW_EQ_STR(row, b->date, a->date);
-	ROW_EQ_INT(row, b->assumed, a->assumed);
-	ROW_EQ_INT(row, b->partial, a->partial);
-	ROW_EQ_INT(row, b->unlisted, a->unlisted);
-	for (int k = 0; k < 2; k++) {
-		ROW_EQ_INT(row, !b->order[k], !a->order[k]);
-		for (size_t i = 0; a->order[k] && i < a->count; i++)
-			ROW_EQ_INT(row, b->order[k][i], a->order[k][i]);
-	}
-}
-
 static void set_text(char **member, const char *value)
 {
 	ck_assert(member_set(member, span_of(value)));
