@@ -11,5 +11,6 @@ cli_tests = \
 	tests/cli/lib.test \
 	tests/cli/pretend.test \
 	tests/cli/readme.test
+	tests/cli/snapshot.test
 TESTS += $(cli_tests)
 EXTRA_DIST += $(cli_tests) tests/cli/lib.sh

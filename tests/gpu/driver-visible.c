@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,6 +61,7 @@ static int child(const char *moment)
 	const char *why = cuda_load(&driver);
 	int code, version = 0, count = 0;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (why)
 		return printf("missing\t%.*s\n", (int)strcspn(why, "\n"), why) < 0;
 	code = initialise(&driver, moment);
@@ -85,7 +87,12 @@ static int child(const char *moment)
 		cuda_uuid_text(text, &uuid);
 		printf("gpu\tGPU-%s\t%s\t%s\n", text, pci, name);
 	}
-	return printf("end\t%d\n", code) < 0;
+	printf("end\t%d\n", code);
+	if (fflush(stdout) != 0)
+		return 1;
+	while (strcmp(moment, "hold") == 0)
+		pause();
+	return 0;
 }
 
 /* --- the parent: several children at a time -------------------------------------- */
@@ -278,6 +285,19 @@ static int check_moments(struct run *run)
 	return good;
 }
 
+/* One process keeps the GPUs awake, which without persistence mode take seconds to
+ * wake up for each of the others. */
+static void ask_awake(struct run *run, int jobs)
+{
+	static struct job holder;
+
+	start(run, &holder, NULL, "hold");
+	ask_all(run, jobs);
+	kill(holder.pid, SIGKILL);
+	close(holder.fd);
+	waitpid(holder.pid, NULL, 0);
+}
+
 static size_t report(struct run *run, int number, size_t count, const char *kind)
 {
 	size_t bad = run->differing + run->unanswered;
@@ -301,7 +321,7 @@ static int compare(struct run *run, const struct options *options)
 		perror(options->record);
 		return 99;
 	}
-	ask_all(run, options->jobs);
+	ask_awake(run, options->jobs);
 	write_head(run, options);
 	good = check_moments(run);
 	printf("1..3\n%sok 1 - the list is read at cuInit and not again\n", good ? "" : "not ");
