@@ -72,6 +72,7 @@ static const char *visible_text(struct resolver *resolver)
 	if (mapping->visible_count > 8)
 		strbuf_puts(&buf, ",...");
 	text = buf.failed ? NULL : arena_strdup(resolver->arena, buf.text ? buf.text : "");
+	resolver->arena->failed = resolver->arena->failed || buf.failed;
 	strbuf_free(&buf);
 	return text ? text : "";
 }

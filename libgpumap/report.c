@@ -221,11 +221,11 @@ int report_nomem(gpumap_report *report)
 
 const char *quote(struct quoted *ret, struct span s)
 {
-	struct strbuf buf = {0};
+	/* Room enough for 200 bytes of \xNN: it never grows, so it never fails. */
+	struct strbuf buf = {.text = ret->text, .room = sizeof(ret->text)};
 
+	ret->text[0] = '\0';
 	escape_to(&buf, s.text ? s.text : "", s.text ? s.length : 0);
-	snprintf(ret->text, sizeof(ret->text), "%s", buf.text ? buf.text : "");
-	strbuf_free(&buf);
 	return ret->text;
 }
 

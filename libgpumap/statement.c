@@ -148,6 +148,8 @@ static bool index_parse(struct span *s, int64_t *index)
 		return false;
 	*index = span_number(digits, INT64_MAX);
 	if (*index < 0)
+		return false; /* too large for any machine */
+	if (*index < 0)
 		*index = INT64_MAX;
 	*s = (struct span){s->text + digits.length, s->length - digits.length};
 	return true;

@@ -100,8 +100,6 @@ void matcher_free(struct matcher *matcher)
 {
 	free(matcher->by_uuid);
 	free(matcher->seen);
-	matcher->by_uuid = NULL;
-	matcher->seen = NULL;
 }
 
 void matcher_forget(struct matcher *matcher)

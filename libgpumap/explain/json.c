@@ -153,15 +153,20 @@ static json_t *batch_json(const gpumap_mapping *mapping, bool *failed)
 	return array;
 }
 
+static int append(const char *piece, size_t length, void *data)
+{
+	struct strbuf *buf = data;
+
+	strbuf_add(buf, piece, length);
+	return buf->failed ? -1 : 0;
+}
+
+/* Not json_dumps: with its own buffer it can lose a piece when memory runs out. */
 static void dump(struct strbuf *buf, json_t *root, bool failed)
 {
-	char *dumped = failed ? NULL : json_dumps(root, JSON_COMPACT);
-
-	if (dumped)
-		strbuf_printf(buf, "%s\n", dumped);
-	else
+	if (failed || json_dump_callback(root, append, buf, JSON_COMPACT) != 0)
 		buf->failed = true;
-	free(dumped);
+	strbuf_puts(buf, "\n");
 	json_decref(root);
 }
 

@@ -125,7 +125,7 @@ struct columns {
 
 enum { PHYSICAL_WIDTH = 9, PCI_WIDTH = 12, UUID_WIDTH = 40, SEPARATOR = 3 };
 
-static struct columns known_columns(const gpumap_mapping *mapping)
+static struct columns known_columns(struct strbuf *buf, const gpumap_mapping *mapping)
 {
 	struct columns c = {.physical = PHYSICAL_WIDTH};
 
@@ -138,6 +138,7 @@ static struct columns known_columns(const gpumap_mapping *mapping)
 		physical_of(&physical, e);
 		if ((int)physical.length >= c.physical)
 			c.physical = (int)physical.length + 2;
+		buf->failed = buf->failed || physical.failed;
 		strbuf_free(&physical);
 		c.uuid = c.uuid || gpumap_entry_str(e, GPUMAP_ENTRY_UUID);
 		c.pci = c.pci || gpumap_entry_str(e, GPUMAP_ENTRY_PCI);
@@ -186,7 +187,7 @@ static void row(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_
 
 static void table(struct strbuf *buf, const gpumap_mapping *mapping)
 {
-	struct columns columns = known_columns(mapping);
+	struct columns columns = known_columns(buf, mapping);
 	struct chains chains = find_chains(buf, mapping);
 
 	strbuf_printf(buf, "\n  logical   %-*s", columns.physical, "physical");

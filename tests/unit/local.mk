@@ -20,6 +20,10 @@ unit_programs = \
 	tests/unit/t-proc \
 	tests/unit/t-recorded \
 	tests/unit/t-recorded-bad \
+	tests/unit/t-failing-malloc \
+	tests/unit/t-nomem \
+	tests/unit/t-properties \
+	tests/unit/t-request \
 	tests/unit/t-resolve \
 	tests/unit/t-save \
 	tests/unit/t-snapshot \
@@ -63,6 +67,18 @@ tests_unit_t_failing_malloc_LDADD = $(unit_ldadd)
 unit_tables = tests/unit/machines.c tests/unit/machines.h tests/unit/terms.c \
 	tests/unit/tsv.c tests/unit/tsv.h
 EXTRA_DIST += tests/vectors
+
+tests_unit_t_nomem_SOURCES = tests/unit/t-nomem.c tests/unit/unit.h $(unit_tables) $(failing_malloc)
+tests_unit_t_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_nomem_LDADD = $(unit_ldadd)
+
+tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_properties_CFLAGS = $(unit_cflags)
+tests_unit_t_properties_LDADD = $(unit_ldadd)
+
+tests_unit_t_request_SOURCES = tests/unit/t-request.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_request_CFLAGS = $(unit_cflags)
+tests_unit_t_request_LDADD = $(unit_ldadd)
 
 tests_unit_t_resolve_SOURCES = tests/unit/t-resolve.c tests/unit/unit.h $(unit_tables)
 tests_unit_t_resolve_CFLAGS = $(unit_cflags)
