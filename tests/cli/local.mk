@@ -10,7 +10,7 @@ cli_tests = \
 	tests/cli/install.test \
 	tests/cli/lib.test \
 	tests/cli/pretend.test \
-	tests/cli/readme.test
+	tests/cli/readme.test \
 	tests/cli/snapshot.test
 TESTS += $(cli_tests)
 EXTRA_DIST += $(cli_tests) tests/cli/lib.sh

@@ -15,14 +15,13 @@ unit_programs = \
 	tests/unit/t-fixtures \
 	tests/unit/t-inifile \
 	tests/unit/t-inivalue \
+	tests/unit/t-nomem \
 	tests/unit/t-nvml \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
+	tests/unit/t-properties \
 	tests/unit/t-recorded \
 	tests/unit/t-recorded-bad \
-	tests/unit/t-failing-malloc \
-	tests/unit/t-nomem \
-	tests/unit/t-properties \
 	tests/unit/t-request \
 	tests/unit/t-resolve \
 	tests/unit/t-save \
