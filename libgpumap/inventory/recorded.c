@@ -81,8 +81,8 @@ struct span or_nothing(struct span s)
 
 /* --- what readers report --------------------------------------------------------- */
 
-static void set_reason(struct recorded *r, struct reason *reason, const char *fix,
-		       const char *format, va_list args)
+static PRINTF(4, 0) void set_reason(struct recorded *r, struct reason *reason, const char *fix,
+				    const char *format, va_list args)
 {
 	reason->line = r->line;
 	reason->fix = fix;
