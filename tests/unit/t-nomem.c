@@ -139,11 +139,13 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("nomem");
-	TCase *tests = tcase_create("nomem");
+	Suite *suite;
+	TCase *tests;
 
 	if (!allocations_can_fail())
 		return allocations_skip();
+	suite = suite_create("nomem");
+	tests = tcase_create("nomem");
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, (int)ARRAY_SIZE(cases));
