@@ -128,15 +128,7 @@ static char *copy_escaped(const char *text, bool *failed)
 
 	if (!text)
 		return NULL;
-	for (size_t left = strlen(text); left;) {
-		size_t n = left < 128 ? left : 128;
-
-		while (n < left && n > 124 && ((unsigned char)text[n] & 0xc0) == 0x80)
-			n--;
-		escape_to(&buf, text, n);
-		text += n;
-		left -= n;
-	}
+	escape_all(&buf, text);
 	copy = strbuf_take(&buf);
 	if (!copy)
 		*failed = true;

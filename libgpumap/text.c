@@ -121,6 +121,20 @@ void escape_to(struct strbuf *buf, const char *text, size_t length)
 		strbuf_puts(buf, "...");
 }
 
+void escape_all(struct strbuf *buf, const char *text)
+{
+	for (size_t left = strlen(text); left;) {
+		size_t n = left < 128 ? left : 128;
+
+		/* No sequence is torn. */
+		while (n < left && n > 124 && ((unsigned char)text[n] & 0xc0) == 0x80)
+			n--;
+		escape_to(buf, text, n);
+		text += n;
+		left -= n;
+	}
+}
+
 /* Reads up to `most` hexadecimal digits; the number of digits read. */
 static size_t hex(struct span *s, size_t most, unsigned long *ret)
 {

@@ -35,6 +35,9 @@ int64_t span_number(struct span s, int64_t max);
  * what is longer than 200 bytes is cut with "...", so that a message stays a line. */
 void escape_to(struct strbuf *buf, const char *text, size_t length);
 
+/* The same of a whole string, however long. */
+void escape_all(struct strbuf *buf, const char *text);
+
 /* The length of the valid UTF-8 sequence at text, 0 when it is none. */
 size_t utf8_length(const char *text, size_t length);
 

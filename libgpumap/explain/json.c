@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 /* More candidates than this are counted, not listed. */
-enum { MAX_CANDIDATES = 256 };
+enum { MAX_CANDIDATES = 64 };
 
 static void put(json_t *object, const char *key, json_t *value, bool *failed)
 {

@@ -41,7 +41,7 @@ static void headline(struct strbuf *buf, const gpumap_mapping *mapping)
 
 	strbuf_printf(buf, "cuda:%d is ", chosen->logical);
 	if (entry_decided(chosen) && d->physical < 0) {
-		strbuf_puts(buf, d->uuid);
+		escape_all(buf, d->uuid);
 	} else {
 		strbuf_puts(buf, "physical GPU ");
 		physical_of(buf, chosen);
@@ -49,9 +49,11 @@ static void headline(struct strbuf *buf, const gpumap_mapping *mapping)
 	if (entry_decided(chosen) && (d->gpu->name || (d->uuid && d->physical >= 0))) {
 		strbuf_puts(buf, " (");
 		if (d->gpu->name)
-			strbuf_puts(buf, d->gpu->name);
-		if (d->uuid && d->physical >= 0)
-			strbuf_printf(buf, "%s%s", d->gpu->name ? ", " : "", d->uuid);
+			escape_all(buf, d->gpu->name);
+		if (d->uuid && d->physical >= 0) {
+			strbuf_puts(buf, d->gpu->name ? ", " : "");
+			escape_all(buf, d->uuid);
+		}
 		strbuf_puts(buf, ")");
 	}
 	strbuf_printf(buf, "%s\n", certainty_note(chosen));
@@ -150,7 +152,13 @@ static struct columns known_columns(struct strbuf *buf, const gpumap_mapping *ma
 
 static void cell(struct strbuf *buf, const char *text, int width)
 {
-	strbuf_printf(buf, "%*s%-*s", SEPARATOR, "", width, text ? text : "-");
+	size_t begin;
+
+	strbuf_printf(buf, "%*s", SEPARATOR, "");
+	begin = buf->length;
+	escape_all(buf, text ? text : "-");
+	if (buf->length - begin < (size_t)width)
+		strbuf_printf(buf, "%*s", width - (int)(buf->length - begin), "");
 }
 
 static void trim_end(struct strbuf *buf)
@@ -211,11 +219,10 @@ static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
 	for (size_t i = 0; i < mapping->step_count; i++) {
 		const gpumap_step *s = &mapping->steps[i];
 
-		if (s->origin)
-			strbuf_printf(buf, "  %-4s %-*s %s\n", s->rule, TEXT_WIDTH - 1, s->text,
-				      s->origin);
-		else
-			strbuf_printf(buf, "  %-4s %s\n", s->rule, s->text);
+		strbuf_printf(buf, s->origin ? "  %-4s %-*s " : "  %-4s %-*s", s->rule,
+			      s->origin ? TEXT_WIDTH - 1 : 0, s->text);
+		escape_all(buf, s->origin ? s->origin : "");
+		strbuf_puts(buf, "\n");
 		for (size_t k = 0; k < s->loser_count; k++)
 			strbuf_printf(buf, "       over %s: %s\n", s->losers[k].source,
 				      *s->losers[k].value ? s->losers[k].value : "(empty)");
@@ -245,6 +252,9 @@ void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpuma
 	batch(buf, mapping);
 	if (mapping->step_count)
 		steps(buf, mapping);
-	if (mapping->assumption)
-		strbuf_printf(buf, "Assumed: %s\n", mapping->assumption);
+	if (mapping->assumption) {
+		strbuf_puts(buf, "Assumed: ");
+		escape_all(buf, mapping->assumption);
+		strbuf_puts(buf, "\n");
+	}
 }

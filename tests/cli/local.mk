@@ -12,5 +12,7 @@ cli_tests = \
 	tests/cli/pretend.test \
 	tests/cli/readme.test \
 	tests/cli/snapshot.test
+	tests/cli/explain.test \
+	tests/cli/lib.test
 TESTS += $(cli_tests)
-EXTRA_DIST += $(cli_tests) tests/cli/lib.sh
+EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh

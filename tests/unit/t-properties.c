@@ -152,6 +152,28 @@ START_TEST(random_answers)
 }
 END_TEST
 
+/* Whatever was said, nothing of it moves the terminal's cursor. */
+START_TEST(control_characters_stay_out)
+{
+	gpumap_mapping *mapping;
+	gpumap_request *request;
+	char *text;
+
+	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
+	ck_assert_int_eq(
+		gpumap_request_set(request, "visible", "GPU-\033[2J,GPU-\001", "a\nb", NULL),
+		GPUMAP_OK);
+	ck_assert_int_eq(gpumap_resolve(&mapping, request, NULL, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_explain(&text, mapping, NULL, GPUMAP_TEXT), GPUMAP_OK);
+	ck_assert_ptr_null(strpbrk(text, "\033\001"));
+	ck_assert_ptr_nonnull(strstr(text, "GPU-\\x1b[2J"));
+	ck_assert_ptr_nonnull(strstr(text, "a\\x0ab"));
+	free(text);
+	gpumap_mapping_free(mapping);
+	gpumap_request_free(request);
+}
+END_TEST
+
 static double seconds(void)
 {
 	struct timespec t;
@@ -226,6 +248,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, random_answers, 0, 3);
+	tcase_add_test(tests, control_characters_stay_out);
 	tcase_add_loop_test(tests, cost_grows_linearly, 0, 3);
 	return unit_run(suite);
 }
