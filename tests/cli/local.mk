@@ -6,13 +6,12 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 
 cli_tests = \
 	tests/cli/completion.test \
+	tests/cli/explain.test \
 	tests/cli/gpu.test \
 	tests/cli/install.test \
 	tests/cli/lib.test \
 	tests/cli/pretend.test \
 	tests/cli/readme.test \
 	tests/cli/snapshot.test
-	tests/cli/explain.test \
-	tests/cli/lib.test
 TESTS += $(cli_tests)
 EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh
