@@ -78,6 +78,8 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/views.c \
 	libgpumap/visible.c libgpumap/visible.h \
 	libgpumap/visible_match.c libgpumap/visible_match.h \
+	libgpumap/visible_names.c \
+	libgpumap/visible_seen.c libgpumap/visible_seen.h \
 	libgpumap/writefile.c libgpumap/writefile.h
 libgpumap_core_la_LIBADD = $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)
 

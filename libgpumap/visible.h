@@ -30,7 +30,7 @@ struct visible_view {
 	int64_t count;      /* the ordinals 0 .. count-1 exist */
 	const char **uuids; /* of the GPUs; NULL: not known */
 	size_t uuid_count;
-	const struct visible_mig *migs;
+	const struct visible_mig *migs; /* grouped by gpu, ascending */
 	size_t mig_count;
 };
 

@@ -1,72 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "visible_match.h"
 
+#include <strings.h>
+
 #include "gpumap.h"
-
-struct seen {
-	uint64_t key;
-	size_t number; /* of the entry, + 1; 0: free */
-	struct span text;
-};
-
-struct sortable {
-	const char *uuid;
-	int position;
-};
-
-static char fold(char c, bool ignore_case)
-{
-	return ignore_case && c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
-}
-
-/* Compares `uuid` with the text, up to the text's length. */
-static int compare_prefix(const char *uuid, struct span text, bool ignore_case)
-{
-	for (size_t i = 0; i < text.length; i++) {
-		unsigned char a = (unsigned char)fold(uuid[i], ignore_case);
-		unsigned char b = (unsigned char)fold(text.text[i], ignore_case);
-
-		if (a != b)
-			return a < b ? -1 : 1;
-	}
-	return 0;
-}
-
-static int whole(const struct sortable *x, const struct sortable *y, bool ignore_case)
-{
-	return compare_prefix(x->uuid, (struct span){y->uuid, strlen(y->uuid) + 1}, ignore_case);
-}
-
-static int by_uuid(const void *a, const void *b)
-{
-	return whole(a, b, false);
-}
-
-static int by_folded_uuid(const void *a, const void *b)
-{
-	return whole(a, b, true);
-}
-
-static int sort_uuids(struct matcher *matcher)
-{
-	const struct visible_view *view = matcher->view;
-	struct sortable *all = malloc((view->uuid_count + 1) * sizeof(*all));
-
-	matcher->by_uuid = malloc((view->uuid_count + 1) * sizeof(*matcher->by_uuid));
-	if (!all || !matcher->by_uuid) {
-		free(all);
-		return GPUMAP_ENOMEM;
-	}
-	for (size_t i = 0; i < view->uuid_count; i++)
-		if (view->uuids[i])
-			all[matcher->known++] = (struct sortable){view->uuids[i], (int)i};
-	qsort(all, matcher->known, sizeof(*all),
-	      matcher->dialect == DIALECT_ROCR ? by_folded_uuid : by_uuid);
-	for (size_t i = 0; i < matcher->known; i++)
-		matcher->by_uuid[i] = all[i].position;
-	free(all);
-	return GPUMAP_OK;
-}
+#include "visible_seen.h"
 
 int matcher_init(struct matcher *matcher, enum dialect dialect, const struct visible_view *view,
 		 struct span value)
@@ -90,7 +28,7 @@ int matcher_init(struct matcher *matcher, enum dialect dialect, const struct vis
 	if (!matcher->seen)
 		return GPUMAP_ENOMEM;
 	if (uuids)
-		r = sort_uuids(matcher);
+		r = names_sort(matcher);
 	if (r != GPUMAP_OK)
 		matcher_free(matcher);
 	return r;
@@ -99,94 +37,13 @@ int matcher_init(struct matcher *matcher, enum dialect dialect, const struct vis
 void matcher_free(struct matcher *matcher)
 {
 	free(matcher->by_uuid);
+	free(matcher->by_mig);
 	free(matcher->seen);
 }
 
 void matcher_forget(struct matcher *matcher)
 {
 	memset(matcher->seen, 0, matcher->slots * sizeof(*matcher->seen));
-}
-
-/* The GPU whose UUID begins with the text: END_NOT and its position in *gpu. */
-static enum visible_end find_uuid(const struct matcher *matcher, struct span text, int *gpu)
-{
-	bool ignore_case = matcher->dialect == DIALECT_ROCR;
-	const char **uuids = matcher->view->uuids;
-	size_t low = 0, high = matcher->known;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_prefix(uuids[matcher->by_uuid[middle]], text, ignore_case) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == matcher->known ||
-	    compare_prefix(uuids[matcher->by_uuid[low]], text, ignore_case) != 0)
-		return END_NO_UUID;
-	if (low + 1 < matcher->known &&
-	    compare_prefix(uuids[matcher->by_uuid[low + 1]], text, ignore_case) == 0)
-		return END_AMBIGUOUS;
-	*gpu = matcher->by_uuid[low];
-	return END_NOT;
-}
-
-/* HIP looks for the text anywhere in the UUID and takes the first device. */
-static enum visible_end find_substring(const struct matcher *matcher, struct span text, int *gpu)
-{
-	for (size_t i = 0; i < matcher->view->uuid_count; i++) {
-		const char *uuid = matcher->view->uuids[i];
-
-		if (uuid && memmem(uuid, strlen(uuid), text.text, text.length)) {
-			*gpu = (int)i;
-			return END_NOT;
-		}
-	}
-	return END_NO_UUID;
-}
-
-/* MIG-GPU-<uuid>/<GPU instance>/<compute instance>; false: of another form. */
-static bool legacy_mig(struct span text, struct span *gpu, int *gi, int *ci)
-{
-	struct span rest = text, part;
-
-	if (!span_starts(text, "MIG-GPU-") || !memchr(text.text, '/', text.length))
-		return false;
-	span_split(&rest, '/', gpu);
-	*gpu = (struct span){gpu->text + 4, gpu->length - 4};
-	if (!span_split(&rest, '/', &part))
-		return false;
-	*gi = (int)span_number(part, INT32_MAX);
-	if (!span_split(&rest, '/', &part))
-		return false;
-	*ci = (int)span_number(part, INT32_MAX);
-	return *gi >= 0 && *ci >= 0 && !rest.text;
-}
-
-static enum visible_end find_mig(const struct matcher *matcher, struct span text, int *mig)
-{
-	const struct visible_view *view = matcher->view;
-	int found = -1, gpu = -1, gi = -1, ci = -1;
-	struct span gpu_text;
-	bool legacy = legacy_mig(text, &gpu_text, &gi, &ci);
-	enum visible_end end = legacy ? find_uuid(matcher, gpu_text, &gpu) : END_NOT;
-
-	for (size_t i = 0; i < view->mig_count; i++) {
-		const struct visible_mig *m = &view->migs[i];
-		bool hit = legacy && gpu >= 0 && m->gpu == gpu && m->gi == gi && m->ci == ci;
-
-		if (!hit && m->uuid)
-			hit = compare_prefix(m->uuid, text, false) == 0;
-		if (hit && found >= 0)
-			return END_AMBIGUOUS;
-		if (hit)
-			found = (int)i;
-	}
-	if (found < 0)
-		return end == END_AMBIGUOUS ? end : END_NO_UUID;
-	*mig = found;
-	return END_NOT;
 }
 
 static enum visible_end match_uuid(const struct matcher *matcher, struct span token,
@@ -197,10 +54,10 @@ static enum visible_end match_uuid(const struct matcher *matcher, struct span to
 	if (first && first->ordinal >= 0 && !mixes)
 		return END_OTHER_KIND;
 	if (matcher->dialect == DIALECT_HIP)
-		return find_substring(matcher, token, &entry->gpu);
+		return names_find_substring(matcher, token, &entry->gpu);
 	if (span_starts(token, "MIG-"))
-		return find_mig(matcher, token, &entry->mig);
-	return find_uuid(matcher, token, &entry->gpu);
+		return names_find_mig(matcher, token, &entry->mig);
+	return names_find_uuid(matcher, token, &entry->gpu);
 }
 
 static enum visible_end match_index(const struct matcher *matcher, struct span token,
@@ -318,7 +175,7 @@ enum visible_end matcher_match(const struct matcher *matcher, struct span token,
 		return match_nvitop(matcher, token, first, entry);
 	case DIALECT_ROCR:
 		s = span_trim(token);
-		if (s.length >= 4 && compare_prefix("GPU-", (struct span){s.text, 4}, true) == 0)
+		if (s.length >= 4 && strncasecmp(s.text, "GPU-", 4) == 0)
 			return match_uuid(matcher, s, first, entry);
 		return match_rocr_index(matcher, s, entry);
 	case DIALECT_HIP:
@@ -331,36 +188,6 @@ enum visible_end matcher_match(const struct matcher *matcher, struct span token,
 	if (span_starts(token, "GPU-") || span_starts(token, "MIG-"))
 		return match_uuid(matcher, token, first, entry);
 	return match_index(matcher, token, first, entry);
-}
-
-/* The text is compared as well where it is given, so a hash never decides alone. */
-static bool remember(const struct matcher *matcher, uint64_t key, struct span text, size_t number,
-		     size_t *earlier)
-{
-	size_t slot = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (matcher->slots - 1);
-
-	for (;; slot = (slot + 1) & (matcher->slots - 1)) {
-		struct seen *s = &matcher->seen[slot];
-
-		if (!s->number) {
-			*s = (struct seen){key, number + 1, text};
-			return false;
-		}
-		if (s->key == key && s->text.length == text.length &&
-		    (!text.length || memcmp(s->text.text, text.text, text.length) == 0)) {
-			*earlier = s->number - 1;
-			return true;
-		}
-	}
-}
-
-static uint64_t hash(struct span text)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < text.length; i++)
-		h = (h ^ (unsigned char)text.text[i]) * UINT64_C(0x100000001b3);
-	return h;
 }
 
 bool matcher_repeats(const struct matcher *matcher, size_t number,
@@ -378,10 +205,11 @@ bool matcher_repeats(const struct matcher *matcher, size_t number,
 
 		if (kind == 0)
 			s.length -= visible_number(s).rest.length;
-		return remember(matcher, hash(s), s, number, earlier);
+		return seen_before(matcher->seen, matcher->slots, span_hash(s), s, number, earlier);
 	}
-	return remember(matcher, (mixed && kind == 1 ? 0 : kind) << 32 | (uint32_t)value,
-			(struct span){"", 0}, number, earlier);
+	return seen_before(matcher->seen, matcher->slots,
+			   (mixed && kind == 1 ? 0 : kind) << 32 | (uint32_t)value,
+			   (struct span){"", 0}, number, earlier);
 }
 
 bool matcher_repeats_text(const struct matcher *matcher, size_t number, struct span token,
@@ -396,5 +224,5 @@ bool matcher_repeats_text(const struct matcher *matcher, size_t number, struct s
 			return false;
 		s = n.number.length ? n.number : (struct span){"0", 1};
 	}
-	return remember(matcher, hash(s), s, number, earlier);
+	return seen_before(matcher->seen, matcher->slots, span_hash(s), s, number, earlier);
 }

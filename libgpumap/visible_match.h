@@ -8,13 +8,23 @@
 struct matcher {
 	enum dialect dialect;
 	const struct visible_view *view;
-	int *by_uuid; /* positions of known UUIDs, sorted by UUID */
-	size_t known;
+	int *by_uuid, *by_mig; /* positions of known UUIDs, sorted by UUID */
+	size_t known, known_migs;
+	bool plain;        /* GPU- stands at the beginning of UUIDs alone */
 	struct seen *seen; /* a hash table of what was named */
 	size_t slots;
 	bool torch_uuids; /* torch decides by the first entry's prefix */
 	bool torch_migs;
 };
+
+/* Sorts the view's names for those below. GPUMAP_ENOMEM. */
+int names_sort(struct matcher *matcher);
+/* The GPU whose UUID begins with the text: END_NOT and its position in *gpu. */
+enum visible_end names_find_uuid(const struct matcher *matcher, struct span text, int *gpu);
+/* HIP looks for the text anywhere in the UUID and takes the first device. */
+enum visible_end names_find_substring(const struct matcher *matcher, struct span text, int *gpu);
+/* MIG-UUID or MIG-GPU-UUID/GI/CI: the instance's position in *mig. */
+enum visible_end names_find_mig(const struct matcher *matcher, struct span text, int *mig);
 
 int matcher_init(struct matcher *matcher, enum dialect dialect, const struct visible_view *view,
 		 struct span value);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds devices by UUID, a beginning of it, or a legacy MIG name: rules V6 and V9. */
+#include "gpumap.h"
+
+#include "visible_match.h"
+
+struct sortable {
+	const char *uuid;
+	int position;
+};
+
+static char fold(char c, bool ignore_case)
+{
+	return ignore_case && c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
+}
+
+/* Compares `uuid` with the text, up to the text's length. */
+static int compare_prefix(const char *uuid, struct span text, bool ignore_case)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		unsigned char a = (unsigned char)fold(uuid[i], ignore_case);
+		unsigned char b = (unsigned char)fold(text.text[i], ignore_case);
+
+		if (a != b)
+			return a < b ? -1 : 1;
+	}
+	return 0;
+}
+
+static int whole(const struct sortable *x, const struct sortable *y, bool ignore_case)
+{
+	return compare_prefix(x->uuid, (struct span){y->uuid, strlen(y->uuid) + 1}, ignore_case);
+}
+
+static int by_uuid(const void *a, const void *b)
+{
+	return whole(a, b, false);
+}
+
+static int by_folded_uuid(const void *a, const void *b)
+{
+	return whole(a, b, true);
+}
+
+/* Fills in the positions of the `count` names, sorted; *known of them are not NULL. */
+static int sort_names(struct sortable *all, size_t count, bool ignore_case, int **ret,
+		      size_t *known)
+{
+	size_t n = 0;
+
+	*ret = malloc((count + 1) * sizeof(**ret));
+	if (!*ret)
+		return GPUMAP_ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (all[i].uuid)
+			all[n++] = all[i];
+	qsort(all, n, sizeof(*all), ignore_case ? by_folded_uuid : by_uuid);
+	for (size_t i = 0; i < n; i++)
+		(*ret)[i] = all[i].position;
+	*known = n;
+	return GPUMAP_OK;
+}
+
+int names_sort(struct matcher *matcher)
+{
+	const struct visible_view *view = matcher->view;
+	size_t room = view->uuid_count > view->mig_count ? view->uuid_count : view->mig_count;
+	struct sortable *all = malloc((room + 1) * sizeof(*all));
+	int r;
+
+	if (!all)
+		return GPUMAP_ENOMEM;
+	matcher->plain = true;
+	for (size_t i = 0; i < view->uuid_count; i++) {
+		const char *uuid = view->uuids[i];
+
+		all[i] = (struct sortable){uuid, (int)i};
+		matcher->plain =
+			matcher->plain &&
+			(!uuid || (starts_with(uuid, "GPU-") && !strstr(uuid + 1, "GPU-")));
+	}
+	r = sort_names(all, view->uuid_count, matcher->dialect == DIALECT_ROCR, &matcher->by_uuid,
+		       &matcher->known);
+	for (size_t i = 0; i < view->mig_count; i++)
+		all[i] = (struct sortable){view->migs[i].uuid, (int)i};
+	if (r == GPUMAP_OK)
+		r = sort_names(all, view->mig_count, false, &matcher->by_mig, &matcher->known_migs);
+	free(all);
+	return r;
+}
+
+/* Where the sorted UUIDs that begin with the text start; *hits, at most `most`, how many. */
+static size_t find_prefix(const struct matcher *matcher, struct span text, size_t most,
+			  size_t *hits)
+{
+	bool ignore_case = matcher->dialect == DIALECT_ROCR;
+	const char **uuids = matcher->view->uuids;
+	size_t low = 0, high = matcher->known;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_prefix(uuids[matcher->by_uuid[middle]], text, ignore_case) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*hits = 0;
+	while (*hits < most && low + *hits < matcher->known &&
+	       compare_prefix(uuids[matcher->by_uuid[low + *hits]], text, ignore_case) == 0)
+		++*hits;
+	return low;
+}
+
+enum visible_end names_find_uuid(const struct matcher *matcher, struct span text, int *gpu)
+{
+	size_t hits, at = find_prefix(matcher, text, 2, &hits);
+
+	if (hits != 1)
+		return hits ? END_AMBIGUOUS : END_NO_UUID;
+	*gpu = matcher->by_uuid[at];
+	return END_NOT;
+}
+
+/* Where GPU- only begins a UUID, its text is a prefix; many hits are found as fast one by
+ * one. */
+enum visible_end names_find_substring(const struct matcher *matcher, struct span text, int *gpu)
+{
+	enum { MANY = 64 };
+	size_t hits = MANY, at = 0;
+
+	if (matcher->plain && span_starts(text, "GPU-"))
+		at = find_prefix(matcher, text, MANY, &hits);
+	for (size_t i = 0; hits < MANY && i < hits; i++)
+		if (!i || matcher->by_uuid[at + i] < *gpu)
+			*gpu = matcher->by_uuid[at + i];
+	if (hits < MANY)
+		return hits ? END_NOT : END_NO_UUID;
+	for (size_t i = 0; i < matcher->view->uuid_count; i++) {
+		const char *uuid = matcher->view->uuids[i];
+
+		if (uuid && memmem(uuid, strlen(uuid), text.text, text.length)) {
+			*gpu = (int)i;
+			return END_NOT;
+		}
+	}
+	return END_NO_UUID;
+}
+
+/* MIG-GPU-<uuid>/<GPU instance>/<compute instance>; false: of another form. */
+static bool legacy_mig(struct span text, struct span *gpu, int *gi, int *ci)
+{
+	struct span rest = text, part;
+
+	if (!span_starts(text, "MIG-GPU-") || !memchr(text.text, '/', text.length))
+		return false;
+	span_split(&rest, '/', gpu);
+	*gpu = (struct span){gpu->text + 4, gpu->length - 4};
+	if (!span_split(&rest, '/', &part))
+		return false;
+	*gi = (int)span_number(part, INT32_MAX);
+	if (!span_split(&rest, '/', &part))
+		return false;
+	*ci = (int)span_number(part, INT32_MAX);
+	return *gi >= 0 && *ci >= 0 && !rest.text;
+}
+
+/* The first instance of this GPU; instances are grouped by their GPU. */
+static size_t first_mig(const struct visible_view *view, int gpu)
+{
+	size_t low = 0, high = view->mig_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (view->migs[middle].gpu < gpu)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first of the sorted instances whose UUID begins with the text. */
+static size_t first_mig_name(const struct matcher *matcher, struct span text)
+{
+	size_t low = 0, high = matcher->known_migs;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct visible_mig *m = &matcher->view->migs[matcher->by_mig[middle]];
+
+		if (compare_prefix(m->uuid, text, false) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+enum visible_end names_find_mig(const struct matcher *matcher, struct span text, int *mig)
+{
+	const struct visible_view *view = matcher->view;
+	int found = -1, gpu = -1, gi = -1, ci = -1;
+	struct span gpu_text;
+	bool legacy = legacy_mig(text, &gpu_text, &gi, &ci);
+	enum visible_end end = legacy ? names_find_uuid(matcher, gpu_text, &gpu) : END_NOT;
+
+	for (size_t i = gpu >= 0 ? first_mig(view, gpu) : view->mig_count;
+	     i < view->mig_count && view->migs[i].gpu == gpu; i++)
+		if (view->migs[i].gi == gi && view->migs[i].ci == ci)
+			found = (int)i;
+	for (size_t i = first_mig_name(matcher, text); i < matcher->known_migs; i++) {
+		if (compare_prefix(view->migs[matcher->by_mig[i]].uuid, text, false) != 0)
+			break;
+		if (found >= 0 && found != matcher->by_mig[i])
+			return END_AMBIGUOUS;
+		found = matcher->by_mig[i];
+	}
+	if (found < 0)
+		return end == END_AMBIGUOUS ? end : END_NO_UUID;
+	*mig = found;
+	return END_NOT;
+}
