@@ -21,11 +21,12 @@ enum { MAX_TOKEN = 1 << 18, MAX_CHUNK = 1 << 18, MAX_EMPTY = 1000 };
 
 struct feed {
 	struct xml_reader x;
-	struct span prefix;  /* quoting before the first line, taken off all */
-	struct strbuf chunk; /* lines given to the parser together */
-	struct cursor start; /* where they start; after the first line for it alone */
-	XML_Index done;	     /* bytes given before them */
-	bool ended;	     /* the text ended */
+	struct span prefix;   /* quoting before the first line, taken off all */
+	struct strbuf chunk;  /* lines given to the parser together */
+	XML_Index done;       /* bytes given before them */
+	struct cursor second; /* the document's second line */
+	XML_Index first;      /* bytes of its first one */
+	bool ended;           /* the text ended */
 };
 
 static void add_line(struct feed *f, const struct line *line)
@@ -44,7 +45,6 @@ static void fill(struct feed *f, size_t least)
 	struct lines *lines = &f->x.r->lines;
 	struct line line;
 
-	f->start = lines->at;
 	f->chunk.length = 0;
 	while (f->chunk.length < least) {
 		if (!lines_next(lines, &line)) {
@@ -55,27 +55,26 @@ static void fill(struct feed *f, size_t least)
 	}
 }
 
-/* Continues reading lines after the one that holds byte `at` of the document, or with it. */
+/* Continues reading lines after the one that holds byte `at` of the document, or with it.
+ * That may be some chunks back: expat puts off what follows an unfinished token. */
 static void rewind_to(struct feed *f, XML_Index at, bool after)
 {
 	struct lines *lines = &f->x.r->lines;
-	XML_Index passed = f->done;
+	XML_Index passed = f->first;
 	struct cursor before;
 	struct line line;
 
-	lines->at = f->start;
-	if (f->done == 0 || at < f->done)
-		return;
-	do {
+	lines->at = f->second;
+	while (passed <= at) {
 		before = lines->at;
 		f->chunk.length = 0;
 		if (!lines_next(lines, &line))
 			return;
 		add_line(f, &line);
 		passed += (XML_Index)f->chunk.length;
-	} while (passed <= at);
-	if (!after)
-		lines->at = before;
+		if (passed > at && !after)
+			lines->at = before;
+	}
 }
 
 /* Gives the parser line after line; true when it accepted all or was stopped. */
@@ -153,9 +152,9 @@ static int read_document(struct recorded *r, const struct line *line)
 		return recorded_nomem(r);
 	}
 	nccl_xml_handlers(&f.x);
-	f.start = r->lines.at;
+	f.second = r->lines.at;
 	add_line(&f, line);
-	f.done = 0;
+	f.first = (XML_Index)f.chunk.length;
 	accepted = feed(&f);
 	code = f.x.code;
 	if (f.chunk.failed || r->lines.failed ||
@@ -174,7 +173,7 @@ static int read_document(struct recorded *r, const struct line *line)
 
 static int read_line(struct recorded *r, const struct line *line)
 {
-	static const char *const starts[] = {"<?xml",	"<!--",	 "<!DOCTYPE", "<system",
+	static const char *const starts[] = {"<?xml",   "<!--",  "<!DOCTYPE", "<system",
 					     "<graphs", "<cpu ", "<pci "};
 
 	if (!line->body.length || *line->body.text != '<' || r->xml.empty > MAX_EMPTY)

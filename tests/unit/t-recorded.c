@@ -205,6 +205,10 @@ static const struct recorded_row proc_rows[] = {
 
 #define CPU "<cpu numaid=\"1\" affinity=\"ff\">\n"
 #define PCI(id, inner) "<pci busid=\"" id "\" class=\"0x030200\">" inner "</pci>\n"
+#define BLANKS \
+	"                                                                                  " \
+	"                                                                                  " \
+	"                                                                                  "
 #define LINK(id, class) "<nvlink target=\"" id "\" tclass=\"" class "\"/>"
 
 static const struct recorded_row xml_rows[] = {
@@ -229,6 +233,10 @@ static const struct recorded_row xml_rows[] = {
 	{"quoted, then a list",
 	 "> <system>\n> " PCI("7:00.0", "<gpu dev=\"0\"/>") "> </system>\n> " LIST_0, 0,
 	 "0 uuid=GPU-" U0 " pci=0000:07:00.0 name=NVIDIA X1;", NULL, 0},
+	{"a long first line that goes on, then a list",
+	 "<system " BLANKS BLANKS BLANKS "\nversion=\"1\">" PCI(
+		 "7:00.0", "<gpu dev=\"0\"/>") "</system>\n" LIST_0 BLANKS "\n" BLANKS "\n",
+	 0, "0 uuid=GPU-" U0 " pci=0000:07:00.0 name=NVIDIA X1;", NULL, 0},
 	{"a comment, then a list", "<!-- my GPUs -->\n" LIST_0, 0, GOT_0, NULL, 0},
 	{"fragment", CPU PCI("7:00.0", "<gpu dev=\"0\"/>") "</cpu>\n", 0,
 	 "0 pci=0000:07:00.0 numa=1;",
