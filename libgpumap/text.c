@@ -183,3 +183,11 @@ bool pci_normalise(struct span s, char ret[20])
 	snprintf(ret, 20, "%04lx:%02lx:%02lx.%lx", domain, bus, device, function);
 	return true;
 }
+
+int pci_compare(const char *a, const char *b)
+{
+	size_t i = strlen(a), j = strlen(b);
+
+	/* A domain of five digits comes after all of four. */
+	return i != j ? (i > j) - (i < j) : strcmp(a, b);
+}

@@ -45,4 +45,7 @@ size_t utf8_length(const char *text, size_t length);
  * "07:00.0", upper case). Writes 13 or more bytes to `ret` (size 20); false: no PCI address. */
 bool pci_normalise(struct span s, char ret[20]);
 
+/* The order of two such addresses, as nvidia-smi numbers GPUs. */
+int pci_compare(const char *a, const char *b);
+
 #endif

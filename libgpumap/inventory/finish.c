@@ -17,9 +17,10 @@ static int by_index(const void *a, const void *b)
 	return i < j ? -1 : 1;
 }
 
+/* The order of PCI addresses; of UUIDs any order does. */
 static int by_text(const void *a, const void *b)
 {
-	return strcmp(((const struct key *)a)->text, ((const struct key *)b)->text);
+	return pci_compare(((const struct key *)a)->text, ((const struct key *)b)->text);
 }
 
 /* Fills keys with the GPUs that have this member, sorted by it; their number. */

@@ -161,7 +161,7 @@ static int by_pci(const void *a, const void *b)
 {
 	const gpumap_device *x = *(gpumap_device *const *)a, *y = *(gpumap_device *const *)b;
 
-	return strcmp(x->pci, y->pci);
+	return pci_compare(x->pci, y->pci);
 }
 
 struct sides {

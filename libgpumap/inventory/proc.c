@@ -170,11 +170,7 @@ static int walk(gpumap_inventory *inventory, const char *root, const char *folde
 
 static int by_pci(const void *a, const void *b)
 {
-	const char *x = ((const gpumap_device *)a)->pci, *y = ((const gpumap_device *)b)->pci;
-	size_t i = strlen(x), j = strlen(y);
-
-	/* A domain of five digits comes after all of four. */
-	return i != j ? (i > j) - (i < j) : strcmp(x, y);
+	return pci_compare(((const gpumap_device *)a)->pci, ((const gpumap_device *)b)->pci);
 }
 
 static int read_all(gpumap_inventory *inventory, const char *root)

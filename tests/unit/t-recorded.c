@@ -193,6 +193,11 @@ static const struct recorded_row proc_rows[] = {
 	 "GPU 1: X (UUID: GPU-" U1 ")\n",
 	 0, "0 uuid=GPU-" U0 " pci=0000:07:00.0 name=X;1 uuid=GPU-" U1 " pci=0000:0f:00.0 name=X;",
 	 NULL, 0},
+	{"numbered by a list, long domains",
+	 "Bus Location: 10000:01:00.0\nBus Location: 2000:01:00.0\n" LIST_0 LIST_1, 0,
+	 "0 uuid=GPU-" U0 " pci=2000:01:00.0 name=NVIDIA X1;"
+	 "1 uuid=GPU-" U1 " pci=10000:01:00.0 name=NVIDIA X1;",
+	 NULL, 0},
 	{"joined by a row",
 	 "Bus Location: 0000:07:00.0\nGPU 0: X (UUID: GPU-" U0 ")\n"
 	 "index, pci.bus_id\n0, 00000000:07:00.0\n",

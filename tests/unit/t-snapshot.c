@@ -202,6 +202,10 @@ static const struct {
 	{"measured, not found", HEAD "cuda_fastest=?,0\n[gpu 0]\n[gpu 1]\n", -1, 0},
 	{"no index", HEAD "[gpu 0]\nindex=unknown\npci=2:0.0\n[gpu 1]\nindex=unknown\npci=1:0.0\n",
 	 1, 1},
+	{"long domains",
+	 HEAD
+	 "[gpu 0]\nindex=unknown\npci=10000:01:00.0\n[gpu 1]\nindex=unknown\npci=2000:01:00.0\n",
+	 1, 1},
 	{"no index, no address", HEAD "[gpu 0]\nindex=unknown\n[gpu 1]\nindex=unknown\n", 0, 0},
 };
 
