@@ -35,7 +35,6 @@ struct gpumap_inventory {
 	size_t count, room;
 	char *source, *origin, *driver, *host, *date;
 	bool assumed, partial;
-	bool unlisted; /* assumed devices are found by index, not by position */
 	int *order[2]; /* measured: positions by CUDA number, enum gpumap_order; NULL: not measured
 			*/
 };

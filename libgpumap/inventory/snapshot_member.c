@@ -13,7 +13,6 @@
 	X("date", TEXT, date) \
 	X("driver", TEXT, driver) \
 	X("assumed", FLAG, assumed) \
-	X("unlisted", FLAG, unlisted) \
 	X("partial", FLAG, partial) \
 	X("cuda_fastest", ORDER, order[GPUMAP_ORDER_FASTEST]) \
 	X("cuda_pci", ORDER, order[GPUMAP_ORDER_PCI])

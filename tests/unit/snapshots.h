@@ -140,7 +140,6 @@ static inline void same_inventory(const char *row, const gpumap_inventory *a,
 	ROW_EQ_STR(row, b->date, a->date);
 	ROW_EQ_INT(row, b->assumed, a->assumed);
 	ROW_EQ_INT(row, b->partial, a->partial);
-	ROW_EQ_INT(row, b->unlisted, a->unlisted);
 	for (int k = 0; k < 2; k++) {
 		ROW_EQ_INT(row, !b->order[k], !a->order[k]);
 		for (size_t i = 0; a->order[k] && i < a->count; i++)
