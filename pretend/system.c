@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "inventory/nvml.h"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct machine the_machine;
 static atomic_uint users; /* calls of nvmlInit without their nvmlShutdown */
@@ -67,15 +69,7 @@ SERVE(nvmlShutdown, void)
 EXPORT const char *nvmlErrorString(enum nvml_return code);
 EXPORT const char *nvmlErrorString(enum nvml_return code)
 {
-	switch (code) {
-#define RETURN_TEXT(value, name, text) \
-	case name: \
-		return text;
-		NVML_RETURNS(RETURN_TEXT)
-#undef RETURN_TEXT
-	default:
-		return "unknown error";
-	}
+	return nvml_text(code);
 }
 
 enum nvml_return give_text(char *ret, unsigned int size, const char *text)

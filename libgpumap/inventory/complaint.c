@@ -24,9 +24,9 @@ static const struct {
 static const struct {
 	const char *phrase, *what;
 } foreign[] = {
-	{"NCCL INFO", "the log of NCCL"},	  {"NCCL WARN", "the log of NCCL"},
+	{"NCCL INFO", "the log of NCCL"},         {"NCCL WARN", "the log of NCCL"},
 	{"tensorflow/", "the log of TensorFlow"}, {"NVSMI LOG", "the output of nvidia-smi -q"},
-	{"ROCm System Management", "rocm-smi"},	  {"rocm-smi", "rocm-smi"},
+	{"ROCm System Management", "rocm-smi"},   {"rocm-smi", "rocm-smi"},
 };
 
 /* A shell that does not find nvidia-smi says so in its own language, but always names it:
@@ -67,9 +67,7 @@ static bool is_host_list(struct span s)
 
 static void count_hosts(struct recorded *r, struct span s)
 {
-	if (span_find(s, "scontrol show host"))
-		r->complaint.hosts++;
-	else if (s.length > 1 && is_host_list(s))
+	if (span_find(s, "scontrol show host") || (s.length > 1 && is_host_list(s)))
 		r->complaint.hosts++;
 	else if (s.length > 1)
 		r->complaint.others++;

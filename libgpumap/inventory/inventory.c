@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-enum { MAX_MIG = 64 };
-
 gpumap_inventory *inventory_new(const char *source, const char *origin)
 {
 	gpumap_inventory *inventory = calloc(1, sizeof(*inventory));

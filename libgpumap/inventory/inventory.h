@@ -13,6 +13,8 @@
 #include "report.h"
 #include "text.h"
 
+enum { MAX_MIG = 64 }; /* instances of one GPU; today's have 7 */
+
 struct gpumap_device {
 	const gpumap_device *gpu; /* a MIG instance's GPU, itself for a GPU; set by finish */
 	int index;                /* as the source printed it, -1: not printed */
@@ -44,7 +46,7 @@ gpumap_inventory *inventory_new(const char *source, const char *origin);
 
 /* A new GPU of which nothing is known yet. NULL: no memory or GPUMAP_MAX_DEVICES reached. */
 gpumap_device *inventory_add(gpumap_inventory *inventory);
-/* A new MIG instance of `gpu`. NULL: no memory, or more than 64. */
+/* A new MIG instance of `gpu`. NULL: no memory, or more than MAX_MIG. */
 gpumap_device *device_add_mig(gpumap_device *gpu);
 
 /* The GPU with this index, PCI address or UUID; NULL: none so far. */

@@ -70,7 +70,6 @@ static int read_instance(const struct nvml *nvml, struct nvml_handle *handle, gp
 
 int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *gpu)
 {
-	enum { MOST = 64 }; /* places for instances; today's GPUs have 7 */
 	unsigned int now = 0, pending, count = 0;
 	enum nvml_return r = NVML_ASK(nvml, mig_mode, handle, &now, &pending);
 	int result = GPUMAP_OK;
@@ -83,8 +82,8 @@ int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_de
 	gpu->mig_enabled = now == 1;
 	if (!gpu->mig_enabled || NVML_ASK(nvml, mig_max, handle, &count) != NVML_SUCCESS)
 		return GPUMAP_OK;
-	if (count > MOST)
-		count = MOST;
+	if (count > MAX_MIG)
+		count = MAX_MIG;
 	for (unsigned int i = 0; result == GPUMAP_OK && i < count; i++) {
 		struct nvml_handle *mig = NULL;
 

@@ -11,7 +11,7 @@
 #include "inventory/inventory.h"
 #include "inventory/lines.h"
 
-enum { MIB = 1 << 20, MAX_MIG = 64 };
+enum { MIB = 1 << 20 };
 
 /* What one line says of a GPU; a span without text and -1 mean that it says nothing. */
 struct seen {

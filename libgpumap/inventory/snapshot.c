@@ -6,7 +6,7 @@
 
 #include "suggest.h"
 
-enum { MOST_MIG = 64, ORDERS = 2 };
+enum { ORDERS = 2 };
 
 /* A section [gpu N]. */
 struct label {
@@ -107,8 +107,8 @@ static int begin_mig(struct snapshot *s, struct span name, int line)
 		return FAIL(s, FINDING_SYNTAX, line, 1, "number a GPU's instances from 0 on",
 			    "[mig %d:%d] where [mig %d:%zu] is due", (int)n, (int)i, (int)n,
 			    gpu->mig_count);
-	if (i >= MOST_MIG)
-		return too_many(s, line, MOST_MIG, "MIG instances of one GPU");
+	if (i >= MAX_MIG)
+		return too_many(s, line, MAX_MIG, "MIG instances of one GPU");
 	enabled = gpu->mig_enabled;
 	s->object = device_add_mig(gpu);
 	if (!s->object)

@@ -119,7 +119,6 @@ static int read_header(struct recorded *r, const struct line *line)
 
 static bool is_header(struct span line, struct span after)
 {
-	int64_t index;
 	struct span word;
 
 	if (span_find(line, headings[0]))
@@ -127,7 +126,7 @@ static bool is_header(struct span line, struct span after)
 	if (span_starts(after, "GPU"))
 		return true;
 	word = take_word(&after);
-	return take(&word, "GPU") && (index = take_number(&word)) >= 0 && !word.length;
+	return take(&word, "GPU") && take_number(&word) >= 0 && !word.length;
 }
 
 struct cells {
