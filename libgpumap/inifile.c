@@ -321,7 +321,6 @@ int inifile_key(const struct inifile_entry *entry, const char *const *names, int
 		.origin = origin, .line = entry->line, .column = entry->key_column};
 	struct about about = here;
 	const char *nearest;
-	char key[128], fix[160];
 
 	for (int i = 0; names[i]; i++) {
 		if (!span_is(entry->key, names[i]))
@@ -337,14 +336,8 @@ int inifile_key(const struct inifile_entry *entry, const char *const *names, int
 	}
 	if (span_starts(entry->key, "x_"))
 		return INIFILE_SITE_KEY;
-	snprintf(key, sizeof(key), "%.*s", (int)(entry->key.length < 127 ? entry->key.length : 127),
-		 entry->key.text);
-	nearest = suggest(key, names);
-	if (nearest)
-		snprintf(fix, sizeof(fix), "did you mean %s?", nearest);
-	else
-		snprintf(fix, sizeof(fix), "names of your own begin with x_");
-	about.fix = fix;
+	nearest = suggest(entry->key, names);
+	about.fix = DID_YOU_MEAN(nearest, "names of your own begin with x_");
 	report_add(report, FINDING_UNKNOWN_KEY, &about, "unknown key '%s' in [%s]",
 		   QUOTE(entry->key), QUOTE(entry->section));
 	return INIFILE_BAD_KEY;

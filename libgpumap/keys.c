@@ -14,10 +14,11 @@ static const gpumap_key keys[] = {
 #undef KEY
 };
 
-static const char *const modes[] = {"single", "dp", "ddp", "mp"};
-static const char *const switches[] = {"yes", "no", "true", "false", "on", "off", "1", "0"};
+/* Each ends with NULL. */
+static const char *const modes[] = {"single", "dp", "ddp", "mp", NULL};
+static const char *const switches[] = {"yes", "no", "true", "false", "on", "off", "1", "0", NULL};
 static const char *const launchers[] = {"torchrun", "accelerate", "deepspeed", "ray",
-					"dask",     "flux",       "slurm"};
+					"dask",     "flux",       "slurm",     NULL};
 
 const gpumap_key *key_get(enum key_id id)
 {
@@ -70,21 +71,15 @@ static int bad_value(const gpumap_key *key, const char *value, const char *origi
 
 /* One of `names`; the remedy names the nearest, or all by the key's value text. */
 static int check_word(const gpumap_key *key, const char *value, const char *const *names,
-		      size_t count, const char *origin, gpumap_report *report)
+		      const char *origin, gpumap_report *report)
 {
-	const char *terminated[16] = {0};
-	const char *near;
-	char fix[96];
+	const char *near = suggest(span_of(value), names);
+	char all[96];
 
-	for (size_t i = 0; i < count; i++) {
-		if (streq(value, names[i]))
-			return GPUMAP_OK;
-		terminated[i] = names[i];
-	}
-	near = suggest(value, terminated);
-	snprintf(fix, sizeof(fix), near ? "did you mean %s?" : "write %s",
-		 near ? near : key->value);
-	return bad_value(key, value, origin, fix, report);
+	if (near && streq(near, value))
+		return GPUMAP_OK;
+	snprintf(all, sizeof(all), "write %s", key->value);
+	return bad_value(key, value, origin, DID_YOU_MEAN(near, all), report);
 }
 
 static int check_number(const gpumap_key *key, const char *value, const char *origin,
@@ -166,12 +161,12 @@ static int check_launcher(const gpumap_key *key, const char *value, const char *
 		if (streq(name, without[i]))
 			return bad_value(key, value, origin, "leave the list out: it takes none",
 					 report);
-	return check_word(key, name, launchers, ARRAY_SIZE(launchers), origin, report);
+	return check_word(key, name, launchers, origin, report);
 }
 
 int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report)
 {
-	const char *dialects[8];
+	const char *dialects[8] = {0};
 	size_t count = 0;
 
 	switch (key->kind) {
@@ -185,7 +180,7 @@ int key_check(const gpumap_key *key, const char *value, const char *origin, gpum
 	case KIND_DEVICES:
 		return check_devices(key, value, origin, report);
 	case KIND_MODE:
-		return check_word(key, value, modes, ARRAY_SIZE(modes), origin, report);
+		return check_word(key, value, modes, origin, report);
 	case KIND_NUMBER:
 		return check_number(key, value, origin, report);
 	case KIND_DRIVER:
@@ -195,9 +190,9 @@ int key_check(const gpumap_key *key, const char *value, const char *origin, gpum
 			dialects[count] = dialect_name(count);
 			count++;
 		}
-		return check_word(key, value, dialects, count, origin, report);
+		return check_word(key, value, dialects, origin, report);
 	case KIND_SWITCH:
-		return check_word(key, value, switches, ARRAY_SIZE(switches), origin, report);
+		return check_word(key, value, switches, origin, report);
 	}
 	return GPUMAP_EINPUT;
 }

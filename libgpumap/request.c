@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "request.h"
 
-#include <stdio.h>
-
 #include "report.h"
 #include "suggest.h"
 
@@ -89,17 +87,13 @@ static int set_statement(gpumap_request *request, enum key_id id, const char *te
 			    &other))
 		return add_statement(request, statement, value, origin, report);
 	near = misspelt_variable(other);
-	if (near) {
-		char fix[80];
-
-		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	if (near)
 		report_add(report, FINDING_MISSPELT_VARIABLE,
-			   ABOUT(.rule = "S7", .origin = origin, .fix = fix),
+			   ABOUT(.rule = "S7", .origin = origin, .fix = DID_YOU_MEAN(near, NULL)),
 			   "'%s' is read by nobody", QUOTE(other));
-	} else {
+	else
 		report_add(report, FINDING_IGNORED_KEY, ABOUT(.origin = origin),
 			   "%s does not decide which devices are visible", QUOTE(other));
-	}
 	return GPUMAP_OK;
 }
 
@@ -124,16 +118,13 @@ static int unknown_key(const char *name, const char *origin, gpumap_report *repo
 {
 	const char *names[KEY_COUNT + 1] = {0};
 	const char *near;
-	char fix[64] = "";
 
 	for (size_t i = 0; i < KEY_COUNT; i++)
 		names[i] = key_get((enum key_id)i)->name;
-	near = suggest(name, names);
-	if (near)
-		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	near = suggest(span_of(name), names);
 	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
-			   ABOUT(.origin = origin, .fix = near ? fix : NULL), "no such key: '%s'",
-			   QUOTE(span_of(name)));
+			   ABOUT(.origin = origin, .fix = DID_YOU_MEAN(near, NULL)),
+			   "no such key: '%s'", QUOTE(span_of(name)));
 }
 
 EXPORT int gpumap_request_set(gpumap_request *request, const char *name, const char *value,
@@ -170,27 +161,19 @@ static bool stated(const gpumap_request *request, enum key_id id)
 static const char *misspelt_key(struct span name)
 {
 	const char *names[KEY_COUNT + 1] = {0};
-	char copy[64];
 
-	if (name.length >= sizeof(copy))
-		return NULL;
-	memcpy(copy, name.text, name.length);
-	copy[name.length] = '\0';
 	for (size_t i = 0; i < KEY_COUNT; i++)
 		names[i] = key_get((enum key_id)i)->environment;
-	return suggest(copy, names);
+	return suggest(name, names);
 }
 
 static void environ_misspelt(struct span name, const char *near, gpumap_report *report)
 {
-	char fix[80];
-
-	if (!near)
-		return;
-	snprintf(fix, sizeof(fix), "did you mean %s?", near);
-	report_add(report, FINDING_MISSPELT_VARIABLE,
-		   ABOUT(.rule = "S7", .origin = "environment", .fix = fix), "%s is read by nobody",
-		   QUOTE(name));
+	if (near)
+		report_add(report, FINDING_MISSPELT_VARIABLE,
+			   ABOUT(.rule = "S7", .origin = "environment",
+				 .fix = DID_YOU_MEAN(near, NULL)),
+			   "%s is read by nobody", QUOTE(name));
 }
 
 /* GPUMAP_KEY=value (rule S6). */

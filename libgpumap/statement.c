@@ -2,8 +2,6 @@
 /* The small languages of statements: [VAR=]value, and PyTorch's device strings. */
 #include "request.h"
 
-#include <stdio.h>
-
 #include "suggest.h"
 
 static const char *const variables[] = {
@@ -112,27 +110,26 @@ bool statement_parse(const char *text, enum variable fallback, enum variable *va
 }
 
 /* jsrun and others number variables: CUDA_VISIBLE_DEVICES0. */
-static bool numbered(const char *name, const char *variable)
+static bool numbered(struct span name, const char *variable)
 {
-	size_t length = strlen(variable);
+	size_t i = strlen(variable);
 
-	if (!starts_with(name, variable))
+	if (!span_starts(name, variable))
 		return false;
-	name += length + (name[length] == '_');
-	return strspn(name, "0123456789") == strlen(name);
+	i += i < name.length && name.text[i] == '_';
+	while (i < name.length && is_digit(name.text[i]))
+		i++;
+	return i == name.length;
 }
 
 const char *misspelt_variable(struct span name)
 {
 	enum variable known;
-	char copy[64];
 
-	if (name.length >= sizeof(copy) || find_variable(name, &known))
+	if (find_variable(name, &known))
 		return NULL;
-	memcpy(copy, name.text, name.length);
-	copy[name.length] = '\0';
 	for (size_t i = 0; i <= VARIABLE_NVIDIA_VISIBLE; i++)
-		if (edit_distance(copy, variables[i], 2) <= 2 && !numbered(copy, variables[i]))
+		if (edit_distance(name, variables[i], 2) <= 2 && !numbered(name, variables[i]))
 			return variables[i];
 	return NULL;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "suggest.h"
 
+#include <stdio.h>
+
 enum { LONGEST = 64 };
 
 static int min3(int a, int b, int c)
@@ -10,9 +12,9 @@ static int min3(int a, int b, int c)
 	return m < c ? m : c;
 }
 
-int edit_distance(const char *a, const char *b, int most)
+int edit_distance(struct span a, const char *b, int most)
 {
-	size_t la = strlen(a), lb = strlen(b);
+	size_t la = a.length, lb = strlen(b);
 	int row[3][LONGEST + 1];
 
 	if (la > LONGEST || lb > LONGEST || (la > lb ? la - lb : lb - la) > (size_t)most)
@@ -24,20 +26,20 @@ int edit_distance(const char *a, const char *b, int most)
 
 		now[0] = (int)i;
 		for (size_t j = 1; j <= lb; j++) {
-			int cost = a[i - 1] != b[j - 1];
+			int cost = a.text[i - 1] != b[j - 1];
 
 			now[j] = min3(up[j] + 1, now[j - 1] + 1, up[j - 1] + cost);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-			    up2[j - 2] + 1 < now[j])
+			if (i > 1 && j > 1 && a.text[i - 1] == b[j - 2] &&
+			    a.text[i - 2] == b[j - 1] && up2[j - 2] + 1 < now[j])
 				now[j] = up2[j - 2] + 1;
 		}
 	}
 	return row[la % 3][lb] > most ? most + 1 : row[la % 3][lb];
 }
 
-const char *suggest(const char *text, const char *const *names)
+const char *suggest(struct span text, const char *const *names)
 {
-	int most = strlen(text) >= 8 ? 3 : 2, best = most + 1;
+	int most = text.length >= 8 ? 3 : 2, best = most + 1;
 	const char *found = NULL;
 
 	for (; *names; names++) {
@@ -49,4 +51,12 @@ const char *suggest(const char *text, const char *const *names)
 		}
 	}
 	return found;
+}
+
+const char *did_you_mean(struct remedy *ret, const char *near, const char *otherwise)
+{
+	if (!near)
+		return otherwise;
+	snprintf(ret->text, sizeof(ret->text), "did you mean %s?", near);
+	return ret->text;
 }

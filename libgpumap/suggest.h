@@ -3,13 +3,21 @@
 #define GM_SUGGEST_H
 
 #include "base.h"
+#include "text.h"
 
 /* Edit distance of two names (insert, delete, replace, swap neighbours); counts
  * stop at `most` + 1, so that long texts cost little. */
-int edit_distance(const char *a, const char *b, int most);
+int edit_distance(struct span a, const char *b, int most);
 
-/* The name nearest to `text` within 2 edits (3 for names of 8 and more characters),
+/* The name nearest to `text` within 2 edits (3 for texts of 8 and more characters),
  * NULL if none is. `names` ends with NULL. */
-const char *suggest(const char *text, const char *const *names);
+const char *suggest(struct span text, const char *const *names);
+
+/* A remedy: "did you mean NEAR?", kept in `ret`; `otherwise` where near is NULL. */
+struct remedy {
+	char text[96];
+};
+const char *did_you_mean(struct remedy *ret, const char *near, const char *otherwise);
+#define DID_YOU_MEAN(near, otherwise) did_you_mean(&(struct remedy){{0}}, near, otherwise)
 
 #endif

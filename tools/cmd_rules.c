@@ -85,7 +85,7 @@ static int no_such_rule(const char *id, gpumap_report *report)
 
 	for (size_t i = 0; i + 1 < ARRAY_SIZE(ids) && gpumap_rule_get(i); i++)
 		ids[i] = gpumap_rule_str(gpumap_rule_get(i), GPUMAP_RULE_ID);
-	near = suggest(id, ids);
+	near = suggest(span_of(id), ids);
 	if (near && strlen(id) < 8)
 		snprintf(fix, sizeof(fix), "did you mean %s? gpumap rules lists all", near);
 	else

@@ -48,18 +48,15 @@ static int unknown_command(int argc, char **argv)
 	const char *names[ARRAY_SIZE(commands) + 1] = {0};
 	struct output output = {.format = wanted_format(argc, argv)};
 	const char *near;
-	char fix[64];
 	int code;
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		names[i] = commands[i].name;
-	near = suggest(argv[1], names);
-	if (near)
-		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	near = suggest(span_of(argv[1]), names);
 	if (gpumap_report_new(&output.report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = near ? fix : "gpumap --help lists the commands"),
+			   ABOUT(.fix = DID_YOU_MEAN(near, "gpumap --help lists the commands")),
 			   "no such command: '%s'", QUOTE(span_of(argv[1])));
 	return finish(&output, code, false);
 }

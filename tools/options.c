@@ -50,18 +50,14 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 {
 	const char *names[MAX_OPTIONS + 1] = {0};
 	const char *near;
-	char copy[64], fix[96];
+	char all[96];
 
 	for (int i = 0; i < options->count; i++)
 		names[i] = options->rows[i].name;
-	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 60 ? name.length : 60), name.text);
-	near = suggest(copy, names);
-	if (near)
-		snprintf(fix, sizeof(fix), "did you mean %s?", near);
-	else
-		snprintf(fix, sizeof(fix), "gpumap %s --help lists the options", options->command);
-	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix), "no such option: '%s'",
-		   QUOTE(name));
+	near = suggest(name, names);
+	snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
+	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = DID_YOU_MEAN(near, all)),
+		   "no such option: '%s'", QUOTE(name));
 	return NULL;
 }
 

@@ -19,12 +19,12 @@ struct snapshot {
 	const char *origin;
 	gpumap_report *report;
 	const struct snapshot_table *table; /* of the section; NULL: left to sites */
-	void *object;			    /* that the section fills */
+	void *object;                       /* that the section fills */
 	int lines[SNAPSHOT_MOST_MEMBERS];   /* of the section's keys so far */
-	struct label *labels;		    /* of the GPUs, in order of arrival */
+	struct label *labels;               /* of the GPUs, in order of arrival */
 	size_t room;
 	struct inifile_entry orders[ORDERS]; /* to be read when all GPUs are there */
-	bool enabled_given;		     /* the GPU's mig_enabled is not for [mig] to set */
+	bool enabled_given;                  /* the GPU's mig_enabled is not for [mig] to set */
 	bool has_head, has_schema;
 	bool newer; /* the rest of the file means what only a newer gpumap knows */
 };
@@ -122,14 +122,14 @@ static int begin_mig(struct snapshot *s, struct span name, int line)
 static int unknown_section(struct snapshot *s, struct span name, int line)
 {
 	static const char *const known[] = {"snapshot", "gpu", "mig", NULL};
-	char word[32] = "";
+	struct span word = {name.text, 0};
 	const char *nearest;
 
-	for (size_t i = 0; i < name.length && i < sizeof(word) - 1 && !is_blank(name.text[i]); i++)
-		word[i] = name.text[i];
+	while (word.length < name.length && !is_blank(name.text[word.length]))
+		word.length++;
 	nearest = suggest(word, known);
 	return FAIL(s, FINDING_SYNTAX, line, 1,
-		    !nearest		    ? "sections of your own begin with x_"
+		    !nearest                ? "sections of your own begin with x_"
 		    : streq(nearest, "mig") ? "did you mean [mig N:i]?"
 		    : streq(nearest, "gpu") ? "did you mean [gpu N]?"
 					    : "did you mean [snapshot]?",

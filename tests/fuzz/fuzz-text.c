@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_split(text, size);
 	check_pci(text, size);
 	check_utf8(text, size);
-	suggest(text, names);
+	suggest(span_of(text), names);
 	free(text);
 	return 0;
 }

@@ -118,7 +118,8 @@ static const struct {
 
 START_TEST(distances)
 {
-	ROW_EQ_INT(distance_rows[_i].a, edit_distance(distance_rows[_i].a, distance_rows[_i].b, 2),
+	ROW_EQ_INT(distance_rows[_i].a,
+		   edit_distance(span_of(distance_rows[_i].a), distance_rows[_i].b, 2),
 		   distance_rows[_i].want);
 }
 END_TEST
@@ -127,10 +128,10 @@ START_TEST(suggestions)
 {
 	const char *names[] = {"visible", "device", "device_ids", NULL};
 
-	ROW_EQ_STR("visble", suggest("visble", names), "visible");
-	ROW_EQ_STR("devise", suggest("devise", names), "device");
-	ROW_EQ_STR("device-ids", suggest("device-ids", names), "device_ids");
-	ROW_EQ_STR("strict", suggest("strict", names), NULL);
+	ROW_EQ_STR("visble", suggest(span_of("visble"), names), "visible");
+	ROW_EQ_STR("devise", suggest(span_of("devise"), names), "device");
+	ROW_EQ_STR("device-ids", suggest(span_of("device-ids"), names), "device_ids");
+	ROW_EQ_STR("strict", suggest(span_of("strict"), names), NULL);
 }
 END_TEST
 
