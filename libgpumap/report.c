@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report.h"
 
-#include <stdio.h>
-
 #include "strbuf.h"
 
 struct gpumap_finding {
@@ -209,16 +207,6 @@ int report_nomem(gpumap_report *report)
 	if (report)
 		report->nomem = true;
 	return GPUMAP_ENOMEM;
-}
-
-const char *quote(struct quoted *ret, struct span s)
-{
-	/* Room enough for 200 bytes of \xNN: it never grows, so it never fails. */
-	struct strbuf buf = {.text = ret->text, .room = sizeof(ret->text)};
-
-	ret->text[0] = '\0';
-	escape_to(&buf, s.text ? s.text : "", s.text ? s.length : 0);
-	return ret->text;
 }
 
 const char *finding_meaning(size_t i, const char **id, enum gpumap_severity *severity)

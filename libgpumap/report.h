@@ -36,14 +36,6 @@ int report_fail(gpumap_report *report, int code, enum finding_id id, const struc
 /* GPUMAP_ENOMEM, after noting it in the report without allocating. */
 int report_nomem(gpumap_report *report);
 
-/* A copy of `text` for a message: control characters escaped, at most 200 bytes,
- * kept in `ret`. */
-struct quoted {
-	char text[832];
-};
-const char *quote(struct quoted *ret, struct span s);
-#define QUOTE(s) quote(&(struct quoted){{0}}, s)
-
 /* Every id with its meaning, for the manual: id, name, severity; NULL past the end. */
 const char *finding_meaning(size_t i, const char **id, enum gpumap_severity *severity);
 

@@ -98,41 +98,51 @@ size_t utf8_length(const char *text, size_t length)
 	return n;
 }
 
+/* Writes the next character of text, escaped or as it is; the bytes written, at most 4,
+ * and in *taken those read. */
+static size_t escape_one(char *ret, const char *text, size_t length, size_t *taken)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t n = utf8_length(text, length);
+	unsigned char c = (unsigned char)*text;
+	bool c1 = n == 2 && c == 0xc2 && (unsigned char)text[1] < 0xa0;
+
+	if (n && !c1 && c >= 0x20 && c != 0x7f) {
+		memcpy(ret, text, n);
+		*taken = n;
+		return n;
+	}
+	memcpy(ret, (const char[]){'\\', 'x', digits[c >> 4], digits[c & 15]}, 4);
+	*taken = 1;
+	return 4;
+}
+
 void escape_to(struct strbuf *buf, const char *text, size_t length)
 {
-	enum { LONGEST = 200 };
-	bool cut = length > LONGEST;
-	size_t i = 0, end = cut ? LONGEST : length;
+	for (size_t i = 0, n; i < length; i += n) {
+		char character[4];
 
-	while (i < end) {
-		size_t n = utf8_length(text + i, length - i);
-		unsigned char c = (unsigned char)text[i];
-		bool c1 = n == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0;
-
-		if (n == 0 || c1 || (n == 1 && (c < 0x20 || c == 0x7f))) {
-			strbuf_printf(buf, "\\x%02x", c);
-			n = 1;
-		} else {
-			strbuf_add(buf, text + i, n);
-		}
-		i += n;
+		strbuf_add(buf, character, escape_one(character, text + i, length - i, &n));
 	}
-	if (cut)
-		strbuf_puts(buf, "...");
+}
+
+const char *quote(struct quoted *ret, struct span s)
+{
+	enum { LONGEST = 200 };
+	char *end = ret->text;
+
+	_Static_assert(sizeof(ret->text) >= 4 * LONGEST + sizeof("..."), "room for all");
+	for (size_t i = 0, n; i < s.length && i < LONGEST; i += n)
+		end += escape_one(end, s.text + i, s.length - i, &n);
+	if (s.length > LONGEST)
+		end = (char *)memcpy(end, "...", 3) + 3;
+	*end = '\0';
+	return ret->text;
 }
 
 void escape_all(struct strbuf *buf, const char *text)
 {
-	for (size_t left = strlen(text); left;) {
-		size_t n = left < 128 ? left : 128;
-
-		/* No sequence is torn. */
-		while (n < left && n > 124 && ((unsigned char)text[n] & 0xc0) == 0x80)
-			n--;
-		escape_to(buf, text, n);
-		text += n;
-		left -= n;
-	}
+	escape_to(buf, text, strlen(text));
 }
 
 /* Reads up to `most` hexadecimal digits; the number of digits read. */

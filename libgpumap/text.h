@@ -31,12 +31,17 @@ bool span_split(struct span *rest, char separator, struct span *piece);
  * anything else. */
 int64_t span_number(struct span s, int64_t max);
 
-/* Appends the text with control characters, invalid UTF-8 and DEL written as \xNN;
- * what is longer than 200 bytes is cut with "...", so that a message stays a line. */
+/* Appends the text with control characters, invalid UTF-8 and DEL written as \xNN. */
 void escape_to(struct strbuf *buf, const char *text, size_t length);
-
-/* The same of a whole string, however long. */
 void escape_all(struct strbuf *buf, const char *text);
+
+/* The same for a message, kept in `ret`: what is longer than 200 bytes is cut with "...",
+ * so that the message stays a line. */
+struct quoted {
+	char text[832];
+};
+const char *quote(struct quoted *ret, struct span s);
+#define QUOTE(s) quote(&(struct quoted){{0}}, s)
 
 /* The length of the valid UTF-8 sequence at text, 0 when it is none. */
 size_t utf8_length(const char *text, size_t length);

@@ -5,8 +5,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "strbuf.h"
-
 const char *who(struct recorded *r, const gpumap_device *d)
 {
 	const char *text = "a GPU";
@@ -85,23 +83,15 @@ bool names_agree(struct span a, struct span b)
 static int set_name(struct recorded *r, int at, struct span name)
 {
 	gpumap_device *d = &r->inventory->gpus[at];
-	struct strbuf clean = {0};
-	char *text;
-	int code = GPUMAP_OK;
 
 	if (!name.text || !name.length)
 		return GPUMAP_OK;
-	escape_to(&clean, name.text, name.length);
-	text = strbuf_take(&clean);
-	if (!text)
-		return recorded_nomem(r);
-	name = span_of(text);
+	name = span_of(QUOTE(name));
 	if (d->name && !names_agree(span_of(d->name), name))
 		disagree(r, d, "name", span_of(d->name), name);
 	else if ((!d->name || is_start_of(span_of(d->name), name)) && !member_set(&d->name, name))
-		code = recorded_nomem(r);
-	free(text);
-	return code;
+		return recorded_nomem(r);
+	return GPUMAP_OK;
 }
 
 static int set_list(struct recorded *r, int at, char **member, const char *what, struct span value)

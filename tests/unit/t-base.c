@@ -103,6 +103,29 @@ START_TEST(escaping)
 }
 END_TEST
 
+/* A message stays a line: 200 bytes, and the character that begins in the last of them. */
+START_TEST(quoting)
+{
+	char text[256], want[832];
+
+	memset(text, 'a', sizeof(text));
+	memset(want, 'a', sizeof(want));
+	want[200] = '\0';
+	ROW_EQ_STR("200 bytes", QUOTE(((struct span){text, 200})), want);
+	memcpy(want + 200, "...", 4);
+	ROW_EQ_STR("201 bytes", QUOTE(((struct span){text, 201})), want);
+	memcpy(text + 199, "\xe5\x8d\xa1", 3);
+	memcpy(want + 199, "\xe5\x8d\xa1...", 7);
+	ROW_EQ_STR("a character across the end", QUOTE(((struct span){text, 202})), want);
+	memset(text, '\n', sizeof(text));
+	for (int i = 0; i < 200; i++)
+		memcpy(want + 4 * i, "\\x0a", 4);
+	memcpy(want + 800, "...", 4);
+	ROW_EQ_STR("the longest", QUOTE(((struct span){text, 256})), want);
+	ROW_EQ_STR("empty", QUOTE(((struct span){NULL, 0})), "");
+}
+END_TEST
+
 static const struct {
 	const char *a, *b;
 	int want;
@@ -161,6 +184,7 @@ int main(void)
 	tcase_add_loop_test(tests, numbers, 0, sizeof(number_rows) / sizeof(*number_rows));
 	tcase_add_loop_test(tests, splitting, 0, sizeof(split_rows) / sizeof(*split_rows));
 	tcase_add_loop_test(tests, escaping, 0, sizeof(escape_rows) / sizeof(*escape_rows));
+	tcase_add_test(tests, quoting);
 	tcase_add_loop_test(tests, distances, 0, sizeof(distance_rows) / sizeof(*distance_rows));
 	tcase_add_test(tests, suggestions);
 	tcase_add_test(tests, arena_grows);
