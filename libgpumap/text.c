@@ -98,6 +98,23 @@ size_t utf8_length(const char *text, size_t length)
 	return n;
 }
 
+/* C1 controls, and what reorders or breaks a line: a message that is shown in another
+ * order than it is written in could say the opposite. */
+static bool is_hidden(const char *text, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	if (n == 1)
+		return s[0] < 0x20 || s[0] == 0x7f;
+	if (n == 2)
+		return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
+	if (n != 3 || s[0] != 0xe2)
+		return n == 3 && s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf;
+	return (s[1] == 0x80 &&
+		((s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
+	       (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf);
+}
+
 /* Writes the next character of text, escaped or as it is; the bytes written, at most 4,
  * and in *taken those read. */
 static size_t escape_one(char *ret, const char *text, size_t length, size_t *taken)
@@ -105,9 +122,8 @@ static size_t escape_one(char *ret, const char *text, size_t length, size_t *tak
 	static const char digits[] = "0123456789abcdef";
 	size_t n = utf8_length(text, length);
 	unsigned char c = (unsigned char)*text;
-	bool c1 = n == 2 && c == 0xc2 && (unsigned char)text[1] < 0xa0;
 
-	if (n && !c1 && c >= 0x20 && c != 0x7f) {
+	if (n && !is_hidden(text, n)) {
 		memcpy(ret, text, n);
 		*taken = n;
 		return n;

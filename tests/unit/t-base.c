@@ -89,6 +89,18 @@ static const struct {
 	{"overlong", "\xc0\xaf", "\\xc0\\xaf", 2},
 	{"surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80", 3},
 	{"c1 control", "\xc2\x9b", "\\xc2\\x9b", 2},
+	{"right-to-left override",
+	 "0\xe2\x80\xae"
+	 "1",
+	 "0\\xe2\\x80\\xae"
+	 "1",
+	 5},
+	{"isolate", "\xe2\x81\xa6", "\\xe2\\x81\\xa6", 3},
+	{"line separator", "\xe2\x80\xa8", "\\xe2\\x80\\xa8", 3},
+	{"zero width space", "\xe2\x80\x8b", "\\xe2\\x80\\x8b", 3},
+	{"byte order mark", "\xef\xbb\xbf", "\\xef\\xbb\\xbf", 3},
+	{"arabic letter mark", "\xd8\x9c", "\\xd8\\x9c", 2},
+	{"ordinary punctuation", "\xe2\x80\x94\xe2\x81\x84", "\xe2\x80\x94\xe2\x81\x84", 6},
 };
 
 START_TEST(escaping)
