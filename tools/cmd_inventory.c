@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inventory/inventory.h"
 #include "machine.h"
 #include "report.h"
 #include "strbuf.h"
@@ -95,24 +96,87 @@ static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
 	return mapping;
 }
 
-/* "cuda:2", or "-": the logical device that is this GPU, or its MIG instance. */
-static const char *logical_name(char name[32], const gpumap_mapping *mapping,
-				const gpumap_device *device, int64_t mig)
-{
-	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
-		const gpumap_entry *e = gpumap_mapping_visible(mapping, i);
+/* Where a device stands among the logical ones. */
+struct place {
+	int physical, mig;
+	size_t logical;
+	bool decided;
+};
 
-		if (gpumap_entry_int(e, GPUMAP_ENTRY_PHYSICAL) !=
-			    gpumap_device_int(device, GPUMAP_DEVICE_PHYSICAL) ||
-		    gpumap_entry_int(e, GPUMAP_ENTRY_MIG) != mig)
-			continue;
-		snprintf(name, 32, "cuda:%zu", i);
-		return name;
-	}
-	return "-";
+struct places {
+	struct place *list; /* sorted: a search for every GPU would take the square of them */
+	size_t count;
+};
+
+static int compare_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->physical != y->physical)
+		return x->physical < y->physical ? -1 : 1;
+	return (x->mig > y->mig) - (x->mig < y->mig);
 }
 
-static void print_mig(struct strbuf *buf, const gpumap_device *gpu, const gpumap_mapping *mapping)
+/* Undecided entries of one view share their candidates. */
+static bool same_candidates(const gpumap_entry *a, const gpumap_entry *b)
+{
+	return a && gpumap_entry_candidate_count(a) == gpumap_entry_candidate_count(b) &&
+	       gpumap_entry_candidate(a, 0) == gpumap_entry_candidate(b, 0);
+}
+
+/* Adds what the entries can be, or only counts it while there is no list yet. */
+static void add_places(struct places *places, const gpumap_mapping *mapping)
+{
+	const gpumap_entry *before = NULL;
+
+	places->count = 0;
+	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
+		const gpumap_entry *e = gpumap_mapping_visible(mapping, i);
+		size_t count = gpumap_entry_candidate_count(e);
+
+		if (same_candidates(before, e))
+			continue;
+		before = e;
+		for (size_t k = 0; k < count; k++) {
+			const gpumap_device *d = gpumap_entry_candidate(e, k);
+
+			if (places->list)
+				places->list[places->count] =
+					(struct place){d->physical, d->mig_position, i, count == 1};
+			places->count++;
+		}
+	}
+}
+
+/* False without memory. */
+static bool find_places(struct places *places, const gpumap_mapping *mapping)
+{
+	add_places(places, mapping);
+	places->list = calloc(places->count + 1, sizeof(*places->list));
+	if (!places->list)
+		return false;
+	add_places(places, mapping);
+	qsort(places->list, places->count, sizeof(*places->list), compare_place);
+	return true;
+}
+
+/* "cuda:2", "cuda:?" where that is undecidable, or "-": the logical device that is this
+ * GPU, or its MIG instance. */
+static const char *logical_name(char name[32], const struct places *places,
+				const gpumap_device *device)
+{
+	struct place key = {.physical = device->physical, .mig = device->mig_position};
+	const struct place *place =
+		bsearch(&key, places->list, places->count, sizeof(*places->list), compare_place);
+
+	if (!place || key.physical < 0)
+		return "-";
+	if (place->decided)
+		snprintf(name, 32, "cuda:%zu", place->logical);
+	return place->decided ? name : "cuda:?";
+}
+
+static void print_mig(struct strbuf *buf, const gpumap_device *gpu, const struct places *places)
 {
 	char cuda[32];
 
@@ -122,8 +186,8 @@ static void print_mig(struct strbuf *buf, const gpumap_device *gpu, const gpumap
 		const char *profile = gpumap_device_str(mig, GPUMAP_DEVICE_MIG_PROFILE);
 		int64_t gi = gpumap_device_int(mig, GPUMAP_DEVICE_MIG_GI);
 
-		strbuf_printf(buf, "    MIG %zu %-10s %-13s %s", i,
-			      logical_name(cuda, mapping, gpu, (int64_t)i), profile ? profile : "-",
+		strbuf_printf(buf, "    MIG %zu %-10s %-13s %s", i, logical_name(cuda, places, mig),
+			      profile ? QUOTE(span_of(profile)) : "-",
 			      uuid ? uuid : "UUID not known");
 		if (gi >= 0)
 			strbuf_printf(buf, "  GPU instance %lld, compute instance %lld",
@@ -154,7 +218,7 @@ static void print_place(struct strbuf *buf, const gpumap_device *gpu)
 	strbuf_puts(buf, "\n");
 }
 
-static void print_gpu(struct strbuf *buf, const gpumap_device *gpu, const gpumap_mapping *mapping)
+static void print_gpu(struct strbuf *buf, const gpumap_device *gpu, const struct places *places)
 {
 	const char *uuid = gpumap_device_str(gpu, GPUMAP_DEVICE_UUID);
 	const char *pci = gpumap_device_str(gpu, GPUMAP_DEVICE_PCI);
@@ -168,31 +232,41 @@ static void print_gpu(struct strbuf *buf, const gpumap_device *gpu, const gpumap
 	if (memory >= 0)
 		snprintf(size, sizeof(size), "%lld MiB", (long long)(memory >> 20));
 	strbuf_printf(buf, "  %-9s %-10s %-13s %-11s %-40s %s\n", left,
-		      logical_name(cuda, mapping, gpu, -1), pci ? pci : "-", size,
-		      uuid ? uuid : "-", name ? name : "-");
+		      logical_name(cuda, places, gpu), pci ? pci : "-", size, uuid ? uuid : "-",
+		      name ? QUOTE(span_of(name)) : "-");
 	print_place(buf, gpu);
-	print_mig(buf, gpu, mapping);
+	print_mig(buf, gpu, places);
 }
 
 static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 {
-	gpumap_mapping *mapping = map_environment(inventory);
 	const char *origin = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_ORIGIN);
 	const char *driver = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_DRIVER);
 	size_t count = gpumap_inventory_count(inventory);
+	gpumap_mapping *mapping;
 	struct strbuf buf = {0};
+	struct places places = {0};
 	char *text;
 	int r;
 
+	mapping = map_environment(inventory);
+	if (!find_places(&places, mapping)) {
+		gpumap_mapping_free(mapping);
+		return GPUMAP_ENOMEM;
+	}
 	strbuf_printf(&buf, "%zu GPU%s, from %s", count, count == 1 ? "" : "s",
-		      gpumap_inventory_str(inventory, GPUMAP_INVENTORY_SOURCE));
-	strbuf_printf(&buf, origin ? " (%s)" : "%s", origin ? origin : "");
-	strbuf_printf(&buf, driver ? ", driver %s\n" : "%s\n", driver ? driver : "");
+		      QUOTE(span_of(gpumap_inventory_str(inventory, GPUMAP_INVENTORY_SOURCE))));
+	if (origin)
+		strbuf_printf(&buf, " (%s)", QUOTE(span_of(origin)));
+	if (driver)
+		strbuf_printf(&buf, ", driver %s", QUOTE(span_of(driver)));
+	strbuf_puts(&buf, "\n");
 	if (count)
 		strbuf_printf(&buf, "\n  %-9s %-10s %-13s %-11s %-40s %s\n", "physical", "logical",
 			      "PCI address", "memory", "UUID", "name");
 	for (size_t i = 0; i < count; i++)
-		print_gpu(&buf, gpumap_inventory_get(inventory, i), mapping);
+		print_gpu(&buf, gpumap_inventory_get(inventory, i), &places);
+	free(places.list);
 	gpumap_mapping_free(mapping);
 	text = strbuf_take(&buf);
 	if (!text)

@@ -234,7 +234,9 @@ int cmd_pretend(int argc, char **argv)
 		status = hand_over(what, output.report);
 	if (status == STATUS_ANSWERED && what)
 		status = prepare_path(output.report);
+	if (status == STATUS_ANSWERED && !what)
+		return finish(&output, GPUMAP_OK, true);
 	print_report(&output);
 	gpumap_report_free(output.report);
-	return status == STATUS_ANSWERED && what ? run(argv) : status;
+	return status == STATUS_ANSWERED ? run(argv) : status;
 }

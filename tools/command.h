@@ -46,6 +46,10 @@ void print_report(const struct output *output);
 /* Writes `text` to standard output; false after a finding when that fails. */
 bool print_text(const char *text, gpumap_report *report);
 
+/* Ends what printed help or the version: 0, or 2 with a line on standard error where that
+ * could not be written. */
+int finish_help(void);
+
 /* Ends a command: the report to standard error, and the exit status for `code`, the
  * library's answer, `answered` telling yes from no. */
 int finish(const struct output *output, int code, bool answered);

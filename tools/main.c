@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 
 	if (streq(first, "--version") || streq(first, "-V")) {
 		printf("gpumap %s\n", gpumap_version());
-		return STATUS_ANSWERED;
+		return finish_help();
 	}
 	if (streq(first, "help") && argc > 2) {
 		char *arguments[] = {argv[2], (char[]){"--help"}, NULL};
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	}
 	if (streq(first, "help") || streq(first, "--help") || streq(first, "-h")) {
 		help(stdout);
-		return STATUS_ANSWERED;
+		return finish_help();
 	}
 	if (command)
 		return command->run(argc - 1, argv + 1);

@@ -50,11 +50,20 @@ void print_report(const struct output *output)
 
 bool print_text(const char *text, gpumap_report *report)
 {
-	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0 && !ferror(stdout))
 		return true;
 	report_add(report, FINDING_OUTPUT, ABOUT(.origin = "standard output"), "cannot write: %s",
 		   strerror(errno));
 	return false;
+}
+
+int finish_help(void)
+{
+	struct output output = {0};
+
+	if (gpumap_report_new(&output.report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	return finish(&output, GPUMAP_OK, true);
 }
 
 int finish(const struct output *output, int code, bool answered)
@@ -62,6 +71,9 @@ int finish(const struct output *output, int code, bool answered)
 	int status = answered ? STATUS_ANSWERED : STATUS_NO;
 	char *text = NULL;
 
+	/* What help wrote is still in the buffer. */
+	if (code == GPUMAP_OK && !print_text("", output->report))
+		code = GPUMAP_EFILE;
 	if (code == GPUMAP_ENOMEM)
 		report_nomem(output->report);
 	if (code != GPUMAP_OK && code != GPUMAP_ENODRIVER)

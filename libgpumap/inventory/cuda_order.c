@@ -16,14 +16,6 @@ static int by_pci(const gpumap_inventory *inventory, size_t i)
 	return -1;
 }
 
-static bool one_model(const gpumap_inventory *inventory)
-{
-	for (size_t i = 1; i < inventory->count; i++)
-		if (!same_model(&inventory->gpus[0], &inventory->gpus[i]))
-			return false;
-	return true;
-}
-
 EXPORT int gpumap_inventory_cuda_order(const gpumap_inventory *inventory, enum gpumap_order order,
 				       size_t i)
 {
@@ -33,7 +25,7 @@ EXPORT int gpumap_inventory_cuda_order(const gpumap_inventory *inventory, enum g
 	if (inventory->order[order])
 		return inventory->order[order][i];
 	/* CUDA keeps GPUs of one model in PCI order. */
-	if (order == GPUMAP_ORDER_PCI || one_model(inventory))
+	if (order == GPUMAP_ORDER_PCI || inventory->one_model)
 		return by_pci(inventory, i);
 	return -1;
 }

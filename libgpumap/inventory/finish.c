@@ -104,9 +104,11 @@ int inventory_finish(gpumap_inventory *inventory, gpumap_report *report)
 					"two GPUs have the index %d", d->index);
 	}
 	number_by_pci(inventory, keys);
+	inventory->one_model = true;
 	for (size_t i = 0; i < inventory->count; i++) {
 		gpumap_device *d = &inventory->gpus[i];
 
+		inventory->one_model = inventory->one_model && same_model(&inventory->gpus[0], d);
 		connect(d, indexed ? d->index : d->physical);
 	}
 	free(keys);

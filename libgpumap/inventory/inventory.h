@@ -37,8 +37,8 @@ struct gpumap_inventory {
 	size_t count, room;
 	char *source, *origin, *driver, *host, *date;
 	bool assumed, partial;
-	int *order[2]; /* measured: positions by CUDA number, enum gpumap_order; NULL: not measured
-			*/
+	bool one_model; /* all GPUs are of one; filled in by inventory_finish */
+	int *order[2];	/* measured: positions by CUDA number (gpumap_order); NULL: not measured */
 };
 
 /* An empty inventory. NULL without memory. */

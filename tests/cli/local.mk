@@ -10,6 +10,7 @@ cli_tests = \
 	tests/cli/gpu.test \
 	tests/cli/install.test \
 	tests/cli/lib.test \
+	tests/cli/manners.test \
 	tests/cli/pretend.test \
 	tests/cli/readme.test \
 	tests/cli/snapshot.test
