@@ -8,6 +8,8 @@
 static void no_device(struct resolver *resolver, const char *what, const char *origin)
 {
 	const struct holding *list = resolver->list;
+	const char *rule = resolver->mapping->ended_rule;
+	bool negative = rule && streq(rule, "V4");
 	const char *why, *fix;
 
 	if (resolver->inventory && !resolver->host_count) {
@@ -21,8 +23,13 @@ static void no_device(struct resolver *resolver, const char *what, const char *o
 		fix = "unset the variable, or name devices in it";
 	} else {
 		why = "the visible list hides every device";
-		fix = "name a device that exists first in the list";
+		fix = negative                    ? "unset the variable to see every device"
+		      : rule && streq(rule, "V5") ? "name each device once"
+						  : "name a device that exists first in the list";
 	}
+	/* A launcher writes such a list for a process that asked for no GPU. */
+	if (list && list->source == SOURCE_LAUNCHER && (!*list->value || negative))
+		fix = "ask the launcher for GPUs";
 	answer_no(resolver, FINDING_NO_DEVICE,
 		  ABOUT(.rule = "E1",
 			.origin = origin ? origin
@@ -104,8 +111,9 @@ static int several_devices(struct resolver *resolver, enum key_id key, int64_t f
 	const char *origin = resolver->request->origins[key];
 
 	if (request_switch(resolver->request, KEY_strict))
-		return report_fail(resolver->report, GPUMAP_ESTRICT, FINDING_SEVERAL_DEVICES,
-				   ABOUT(.rule = "D6", .origin = origin, .fix = "name one device"),
+		return report_fail(resolver->report, GPUMAP_ESTRICT, FINDING_STRICT,
+				   ABOUT(.rule = "D6", .origin = origin,
+					 .fix = "name one device, or leave --strict out"),
 				   "PyTorch of today refuses '%s': Invalid device string",
 				   QUOTE(span_of(value)));
 	report_add(resolver->report, FINDING_SEVERAL_DEVICES,
@@ -176,6 +184,10 @@ static bool choose_local_rank(struct resolver *resolver, const struct device_cho
 	int64_t index = resolver->own_first ? 0 : rank;
 	const char *origin = request->origins[KEY_local_rank];
 
+	if (rank >= 0 && !streq(resolver->mapping->mode, "ddp") && !resolver->own_first)
+		report_add(resolver->report, FINDING_IGNORED_KEY,
+			   ABOUT(.rule = "G7", .origin = origin, .fix = "give --mode ddp"),
+			   "a local rank has no meaning in mode %s", resolver->mapping->mode);
 	if (!streq(resolver->mapping->mode, "ddp") || rank < 0)
 		return false;
 	if (current->kind == CHOICE_INDEX && current->index != index) {

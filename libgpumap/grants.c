@@ -46,6 +46,14 @@ static int granted_device(const struct view *view, const struct matcher *matcher
 	return view_position(view, index);
 }
 
+static const char *grant_remedy(struct span name)
+{
+	/* As on the command line of docker run --gpus. */
+	if (name.length && (strchr("\"'", *name.text) || span_starts(name, "device=")))
+		return "write the numbers or UUIDs alone, without device= and quotes";
+	return "write numbers of nvidia-smi on the host, or UUIDs";
+}
+
 /* Marks the devices that the list grants; false: it names one that does not exist. */
 static bool mark_grants(struct resolver *resolver, const struct matcher *matcher, enum key_id key,
 			bool *kept)
@@ -59,7 +67,7 @@ static bool mark_grants(struct resolver *resolver, const struct matcher *matcher
 		if (i < 0) {
 			answer_no(resolver, FINDING_NO_SUCH_GRANT,
 				  ABOUT(.rule = "L1", .origin = resolver->request->origins[key],
-					.fix = "write numbers of nvidia-smi on the host, or UUIDs"),
+					.fix = grant_remedy(granted_name(token))),
 				  "%s grants '%s', which is none of the %zu GPUs outside, or "
 				  "several",
 				  key_get(key)->name, QUOTE(token), resolver->view.count);

@@ -44,15 +44,17 @@ static void leaked_list(struct resolver *resolver)
 	const struct holding *list = &resolver->holding[VARIABLE_CUDA_VISIBLE];
 	const gpumap_mapping *mapping = resolver->mapping;
 
-	if (!resolver->request->values[KEY_container] || !list->set || !mapping->ended_text)
+	if (!resolver->request->values[KEY_container] || !list->set || !mapping->ended_text ||
+	    !resolver->view.count)
 		return;
 	if (!mapping->ended_reason || !streq(mapping->ended_reason, "no such device"))
 		return;
 	report_add(resolver->report, FINDING_LEAKED_LIST,
 		   ABOUT(.rule = "L2", .origin = list->origin,
 			 .fix = "do not pass the host's list into a container, or use UUIDs"),
-		   "the container has %zu GPUs, numbered from 0: %s looks like the host's numbers",
-		   resolver->view.count, QUOTE(span_of(list->value)));
+		   "the container has %zu GPU%s, numbered from 0: %s looks like the host's numbers",
+		   resolver->view.count, resolver->view.count == 1 ? "" : "s",
+		   QUOTE(span_of(list->value)));
 }
 
 void hints_report(struct resolver *resolver)

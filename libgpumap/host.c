@@ -130,8 +130,11 @@ static int copy_host(struct resolver *resolver)
 			inventory->origin);
 	else if (inventory->assumed)
 		resolver->mapping->assumption =
-			arena_printf(arena, "%zu unnamed GPUs of one model, in PCI bus order.",
-				     inventory->count);
+			inventory->count == 1
+				? "1 unnamed GPU."
+				: arena_printf(arena,
+					       "%zu unnamed GPUs of one model, in PCI bus order.",
+					       inventory->count);
 	return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 

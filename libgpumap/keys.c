@@ -74,11 +74,16 @@ static int check_word(const gpumap_key *key, const char *value, const char *cons
 		      const char *origin, gpumap_report *report)
 {
 	const char *near = suggest(span_of(value), names);
-	char all[96];
+	char all[96] = "write ";
 
 	if (near && streq(near, value))
 		return GPUMAP_OK;
-	snprintf(all, sizeof(all), "write %s", key->value);
+	/* A launcher's value may go on behind the word; the words alone are the remedy. */
+	if (key->kind != KIND_LAUNCHER)
+		snprintf(all, sizeof(all), "write %s", key->value);
+	for (size_t i = 0; key->kind == KIND_LAUNCHER && names[i]; i++)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? "|" : "",
+			 names[i]);
 	return bad_value(key, value, origin, DID_YOU_MEAN(near, all), report);
 }
 

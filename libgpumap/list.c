@@ -3,6 +3,9 @@
 #include "resolve.h"
 
 #include <stdio.h>
+#include <strings.h>
+
+#include "strbuf.h"
 
 struct telling {
 	struct resolver *resolver;
@@ -56,6 +59,91 @@ static void tell_steps(const struct telling *t)
 				  QUOTE(list->end_text), visible_end_reason(list->end)));
 }
 
+/* "GPU-" and "MIG-" in another letter case. */
+static bool other_case(struct span token)
+{
+	return token.length > 4 &&
+	       (strncasecmp(token.text, "GPU-", 4) == 0 || strncasecmp(token.text, "MIG-", 4) == 0);
+}
+
+/* Of "0-3" every number, while there are few; NULL: it is no such range. */
+static const char *written_out(struct arena *arena, struct span token)
+{
+	struct visible_number from = visible_number(token), to;
+	struct strbuf buf = {0};
+	const char *text = NULL;
+
+	if (!from.rest.length || *from.rest.text != '-')
+		return NULL;
+	to = visible_number((struct span){from.rest.text + 1, from.rest.length - 1});
+	if (!to.digits || to.rest.length || to.value <= from.value || to.value - from.value > 15)
+		return NULL;
+	for (int64_t i = from.value; i <= to.value; i++)
+		strbuf_printf(&buf, "%s%lld", i > from.value ? "," : "write ", (long long)i);
+	if (!buf.failed)
+		text = arena_strdup(arena, buf.text);
+	strbuf_free(&buf);
+	return text;
+}
+
+static void warn_garbage(const struct telling *t, size_t entry)
+{
+	struct span token = entry_text(t, entry);
+	struct visible_number n = visible_number(token);
+	const char *why = "", *fix = "separate numbers by commas alone";
+	bool other_base = n.rest.length && (*n.rest.text | 32) == 'x';
+
+	if (t->list->end == END_GARBAGE && t->list->end_entry + 1 == entry)
+		return; /* it is not read at all */
+	if (n.rest.length && *n.rest.text == ':') {
+		why = ": GPU:MIG is a notation of nvidia-smi and of containers";
+		fix = "name a MIG instance by its UUID, from nvidia-smi -L";
+	} else if (t->list->notes.range) {
+		const char *all = written_out(t->resolver->arena, token);
+
+		why = ": a range is no range here";
+		fix = all ? all : "write every number, as in 0,1,2";
+	}
+	report_add(t->resolver->report, FINDING_NOT_A_RANGE,
+		   ABOUT(.rule = "V3", .origin = t->holding->origin, .fix = fix),
+		   "'%s' is read as %s alone%s", QUOTE(token),
+		   n.value > INT32_MAX || other_base
+			   ? "its leading number"
+			   : arena_printf(t->resolver->arena, "%s%lld", n.negative ? "-" : "",
+					  (long long)n.value),
+		   why);
+}
+
+static void warn_bare_uuid(const struct telling *t, size_t entry)
+{
+	struct span token = entry_text(t, entry);
+	struct visible_number n = visible_number(token);
+	char as[64] = "no number";
+
+	if (n.digits && n.value <= INT32_MAX)
+		snprintf(as, sizeof(as), "the number %lld", (long long)n.value);
+	report_add(t->resolver->report, FINDING_BARE_UUID,
+		   ABOUT(.rule = "V8", .origin = t->holding->origin,
+			 .fix = "put GPU- before the UUID"),
+		   "without GPU- '%s' is read as %s", QUOTE(token), as);
+}
+
+static void warn_word(const struct telling *t, size_t entry)
+{
+	struct span token = entry_text(t, entry), word = span_trim(token);
+	const char *fix = "unset the variable to see every device, or write plain numbers";
+
+	if (other_case(word))
+		fix = "letter case counts: write the UUID as nvidia-smi -L prints it";
+	else if (span_starts(word, "cuda:"))
+		fix = "write the number alone";
+	else if (span_is(word, "none") || span_is(word, "void") || span_is(word, "NoDevFiles"))
+		fix = "to hide every device on purpose, set the variable to nothing";
+	report_add(t->resolver->report, FINDING_FOREIGN_WORD,
+		   ABOUT(.rule = "V10", .origin = t->holding->origin, .fix = fix),
+		   "'%s' is no device: it hides every device from there on", QUOTE(token));
+}
+
 static void warn_spelling(const struct telling *t)
 {
 	const struct visible_notes *notes = &t->list->notes;
@@ -63,25 +151,11 @@ static void warn_spelling(const struct telling *t)
 	const char *origin = t->holding->origin;
 
 	if (notes->garbage)
-		report_add(report, FINDING_NOT_A_RANGE,
-			   ABOUT(.rule = "V3", .origin = origin,
-				 .fix = notes->range ? "write every number, as in 0,1,2"
-						     : "separate numbers by commas alone"),
-			   "'%s' is read as its leading number alone%s",
-			   QUOTE(entry_text(t, notes->garbage)),
-			   notes->range ? ": a range is no range here" : "");
+		warn_garbage(t, notes->garbage);
 	if (notes->bare_uuid)
-		report_add(report, FINDING_BARE_UUID,
-			   ABOUT(.rule = "V8", .origin = origin, .fix = "put GPU- before the UUID"),
-			   "without GPU- '%s' is read as a number",
-			   QUOTE(entry_text(t, notes->bare_uuid)));
+		warn_bare_uuid(t, notes->bare_uuid);
 	if (notes->word)
-		report_add(report, FINDING_FOREIGN_WORD,
-			   ABOUT(.rule = "V10", .origin = origin,
-				 .fix = "unset the variable to see every device, or write plain "
-					"numbers"),
-			   "'%s' is no device: it hides every device from there on",
-			   QUOTE(entry_text(t, notes->word)));
+		warn_word(t, notes->word);
 	if (notes->blank)
 		report_add(report, FINDING_BLANK_BEFORE_UUID,
 			   ABOUT(.rule = "V6", .origin = origin, .fix = "remove the blank"),
@@ -92,6 +166,48 @@ static void warn_spelling(const struct telling *t)
 				 .fix = "use numbers alone, or UUIDs alone"),
 			   "'%s' is of another kind than the first entry",
 			   QUOTE(entry_text(t, notes->kinds)));
+}
+
+/* "4 devices are numbered 0 to 3": which numbers exist where this list counts. */
+static const char *existing_numbers(const struct telling *t)
+{
+	const struct view *view = &t->resolver->view;
+	struct arena *arena = t->resolver->arena;
+	struct visible_number n = visible_number(t->list->end_text);
+	const char *count = "";
+
+	if (view->unlisted || !view->slot_count)
+		return "remove the entry";
+	/* Who writes the number of GPUs means all of them. */
+	if (t->list->end_entry == 0 && n.value == (int64_t)view->slot_count &&
+	    !memchr(t->holding->value, ',', strlen(t->holding->value)))
+		count = "; a list names devices, it does not count them";
+	if (view->slot_count == 1)
+		return arena_printf(arena, "the one device there is number 0%s", count);
+	return arena_printf(arena, "the %zu devices there are numbered 0 to %zu%s",
+			    view->slot_count, view->slot_count - 1, count);
+}
+
+static const char *end_remedy(const struct telling *t)
+{
+	switch (t->list->end) {
+	case END_EMPTY:
+		return "put a number before and after every comma";
+	case END_NO_NUMBER:
+		return other_case(t->list->end_text)
+			       ? "letter case counts: write the UUID as nvidia-smi -L prints it"
+			       : "write a number, or a UUID as nvidia-smi -L prints it";
+	case END_NO_DEVICE:
+		return existing_numbers(t);
+	case END_NO_UUID:
+		return "write the UUID as nvidia-smi -L prints it; letter case counts";
+	case END_AMBIGUOUS:
+		return "it fits several devices: write more of the UUID";
+	case END_GARBAGE:
+		return "write a plain number";
+	default:
+		return "remove the entry";
+	}
 }
 
 static void warn_end(const struct telling *t)
@@ -112,8 +228,7 @@ static void warn_end(const struct telling *t)
 		/* A list that begins with a negative number means to hide everything. */
 		report_add(
 			resolver->report, FINDING_LIST_ENDED,
-			ABOUT(.rule = rule, .origin = t->holding->origin,
-			      .fix = "remove the entry; gpumap inventory lists the devices"),
+			ABOUT(.rule = rule, .origin = t->holding->origin, .fix = end_remedy(t)),
 			"entry %zu ('%s') is no device here (%s): it and all after it are hidden",
 			list->end_entry, QUOTE(list->end_text), visible_end_reason(list->end));
 	}

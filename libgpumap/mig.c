@@ -17,6 +17,7 @@ struct expansion {
 	size_t count, room, instances;
 	enum generation generation;
 	bool stated; /* NVIDIA's documents say what this driver does */
+	bool every;  /* there is no list: nobody named them */
 };
 
 static void find_generation(struct expansion *x)
@@ -210,15 +211,29 @@ static void keep_one(struct expansion *x)
 		 "drivers up to R525 show one MIG instance, and then no other device");
 }
 
+static void warn_hidden(struct expansion *x, size_t named)
+{
+	const struct holding *list = x->resolver->list;
+
+	report_add(x->resolver->report, FINDING_ONE_INSTANCE,
+		   ABOUT(.rule = "V9", .origin = list ? list->origin : NULL,
+			 .fix = "start one process for each instance"),
+		   "of %zu devices in the list one MIG instance is visible: %s shows no more",
+		   named, x->resolver->dialect == DIALECT_NVITOP ? "nvitop" : "this driver");
+}
+
 static int apply_generation(struct expansion *x)
 {
 	size_t before = x->count;
 	int r = GPUMAP_OK;
 
-	if (x->generation == ONE_INSTANCE)
+	if (x->generation == ONE_INSTANCE) {
 		keep_one(x);
-	else
+		if (before > 1 && !x->every && x->stated)
+			warn_hidden(x, before);
+	} else {
 		r = merge_instances(x);
+	}
 	if (r != GPUMAP_OK || x->stated || before < 2)
 		return r;
 	for (size_t i = 0; i < x->count; i++)
@@ -236,7 +251,7 @@ static int apply_generation(struct expansion *x)
 
 int mig_expand(struct resolver *resolver, const struct slot *slots, size_t count, bool every)
 {
-	struct expansion x = {.resolver = resolver};
+	struct expansion x = {.resolver = resolver, .every = every};
 	int r = GPUMAP_OK;
 
 	find_generation(&x);

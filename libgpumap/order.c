@@ -65,6 +65,18 @@ static const gpumap_device **ordered(struct resolver *resolver, bool measured)
 	return devices;
 }
 
+/* The list that counts in this view names UUIDs, which no order changes (rule V7: it
+ * keeps to its first kind). */
+static bool named_by_uuid(const struct resolver *resolver)
+{
+	const struct holding *list = &resolver->holding[dialect_variable(resolver->dialect)];
+	const char *value = resolver->request->values[KEY_mps_server];
+
+	if (!value && list->set)
+		value = list->value;
+	return value && (starts_with(value, "GPU-") || starts_with(value, "MIG-"));
+}
+
 static int explain(struct resolver *resolver, enum gpumap_certainty certainty, const char *why)
 {
 	struct arena *arena = resolver->arena;
@@ -131,5 +143,7 @@ int order_slots(struct resolver *resolver)
 		slot->count = certainty == GPUMAP_UNDECIDABLE ? view->count : 1;
 	}
 	view->slot_count = view->count;
-	return view->count ? explain(resolver, certainty, why) : GPUMAP_OK;
+	if (!view->count || (certainty == GPUMAP_UNDECIDABLE && named_by_uuid(resolver)))
+		return GPUMAP_OK;
+	return explain(resolver, certainty, why);
 }

@@ -244,6 +244,29 @@ static void report_unread(struct resolver *resolver)
 	}
 }
 
+/* An AMD user's environment: only AMD's lists are set. Slurm sets them together with
+ * CUDA_VISIBLE_DEVICES, which says nothing about the machine. */
+static void report_amd(struct resolver *resolver)
+{
+	const gpumap_request *request = resolver->request;
+	const struct statement *amd = NULL;
+
+	for (size_t i = 0; i < request->count; i++) {
+		const struct statement *s = &request->statements[i];
+
+		if (s->variable == VARIABLE_CUDA_VISIBLE || s->source != SOURCE_ENVIRONMENT)
+			return;
+		if (s->variable == VARIABLE_HIP_VISIBLE || s->variable == VARIABLE_ROCR_VISIBLE)
+			amd = s;
+	}
+	if (amd && !dialect_reads(resolver->dialect, amd->variable))
+		report_add(resolver->report, FINDING_IGNORED_KEY,
+			   ABOUT(.rule = "H1", .origin = amd->origin,
+				 .fix = "for a program on AMD's GPUs give --dialect hip"),
+			   "%s is not read in dialect %s", variable_name(amd->variable),
+			   dialect_name(resolver->dialect));
+}
+
 int sources_resolve(struct resolver *resolver)
 {
 	/* From the outer list to the inner one. */
@@ -258,5 +281,6 @@ int sources_resolve(struct resolver *resolver)
 		return r;
 	report_late(resolver);
 	report_unread(resolver);
+	report_amd(resolver);
 	return GPUMAP_OK;
 }

@@ -116,7 +116,10 @@ static bool numbered(struct span name, const char *variable)
 
 	if (!span_starts(name, variable))
 		return false;
-	i += i < name.length && name.text[i] == '_';
+	if (i < name.length && name.text[i] == '_')
+		i++;
+	if (i == name.length)
+		return false;
 	while (i < name.length && is_digit(name.text[i]))
 		i++;
 	return i == name.length;
@@ -125,9 +128,17 @@ static bool numbered(struct span name, const char *variable)
 const char *misspelt_variable(struct span name)
 {
 	enum variable known;
+	char copy[64];
 
 	if (find_variable(name, &known))
 		return NULL;
+	if (name.length >= sizeof(copy))
+		return NULL;
+	/* Small letters are a mistake as well: names of variables are exact. */
+	for (size_t i = 0; i < name.length; i++)
+		copy[i] = name.text[i] >= 'a' && name.text[i] <= 'z' ? (char)(name.text[i] - 32)
+								     : name.text[i];
+	name.text = copy;
 	for (size_t i = 0; i <= VARIABLE_NVIDIA_VISIBLE; i++)
 		if (edit_distance(name, variables[i], 2) <= 2 && !numbered(name, variables[i]))
 			return variables[i];
@@ -146,8 +157,6 @@ static bool index_parse(struct span *s, int64_t *index)
 	*index = span_number(digits, INT64_MAX);
 	if (*index < 0)
 		return false; /* too large for any machine */
-	if (*index < 0)
-		*index = INT64_MAX;
 	*s = (struct span){s->text + digits.length, s->length - digits.length};
 	return true;
 }

@@ -2,6 +2,7 @@
 #include "suggest.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 enum { LONGEST = 64 };
 
@@ -43,9 +44,12 @@ const char *suggest(struct span text, const char *const *names)
 	const char *found = NULL;
 
 	for (; *names; names++) {
-		int d = edit_distance(text, *names, most);
+		bool same = strlen(*names) == text.length &&
+			    strncasecmp(text.text, *names, text.length) == 0;
+		int d = same ? 0 : edit_distance(text, *names, most);
 
-		if (d < best) {
+		/* Of a name that is all replaced nothing is left that was meant. */
+		if (d < best && (size_t)d < strlen(*names)) {
 			best = d;
 			found = *names;
 		}

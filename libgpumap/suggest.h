@@ -10,7 +10,7 @@
 int edit_distance(struct span a, const char *b, int most);
 
 /* The name nearest to `text` within 2 edits (3 for texts of 8 and more characters),
- * NULL if none is. `names` ends with NULL. */
+ * or another only in letter case; NULL if none is. `names` ends with NULL. */
 const char *suggest(struct span text, const char *const *names);
 
 /* A remedy: "did you mean NEAR?", kept in `ret`; `otherwise` where near is NULL. */

@@ -8,6 +8,7 @@
 #include "machine.h"
 #include "process.h"
 #include "report.h"
+#include "text.h"
 
 static const struct option_row rows[] = {
 	{"--inventory", "FILE|N|8xH100|host|-",
@@ -71,6 +72,23 @@ static int set_key(struct explain *explain, const char *option, const char *valu
 				  explain->output.report);
 }
 
+/* What somebody meant who wrote a word that belongs to no option. */
+static const char *stray_remedy(const char *operand)
+{
+	static const char *const words[] = {"auto", "always", "never"};
+	static const char *const switches[] = {"yes", "no"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (streq(operand, words[i]))
+			return "write --color=WHEN in one word";
+	for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
+		if (streq(operand, switches[i]))
+			return "write --strict=yes in one word";
+	if (is_digit(*operand))
+		return "a list is given as --visible LIST, a device as --device N";
+	return "gpumap explains options, it runs no program; gpumap explain --help lists them";
+}
+
 /* GPUMAP_OK; *done: help was shown. */
 static int read_options(struct explain *explain, int argc, char **argv, bool *done)
 {
@@ -91,7 +109,7 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 			continue;
 		if (!*name)
 			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					ABOUT(.fix = "gpumap explain --help lists the options"),
+					ABOUT(.fix = stray_remedy(options.operand)),
 					"unexpected argument: '%s'",
 					QUOTE(span_of(options.operand)));
 		else if (streq(name, "--inventory"))

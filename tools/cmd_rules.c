@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "report.h"
 #include "strbuf.h"
@@ -86,7 +87,9 @@ static int no_such_rule(const char *id, gpumap_report *report)
 	for (size_t i = 0; i + 1 < ARRAY_SIZE(ids) && gpumap_rule_get(i); i++)
 		ids[i] = gpumap_rule_str(gpumap_rule_get(i), GPUMAP_RULE_ID);
 	near = suggest(span_of(id), ids);
-	if (near && strlen(id) < 8)
+	if (strncasecmp(id, "GM", 2) == 0)
+		snprintf(fix, sizeof(fix), "that is a message: gpumap(1) lists them");
+	else if (near && strlen(id) < 8)
 		snprintf(fix, sizeof(fix), "did you mean %s? gpumap rules lists all", near);
 	else
 		snprintf(fix, sizeof(fix), "gpumap rules lists all");

@@ -46,6 +46,16 @@ static bool optional(const struct option_row *row)
 	return row->value && *row->value == '[' && row->value[strlen(row->value) - 1] == ']';
 }
 
+static int compare_key(const gpumap_key *key, void *name)
+{
+	return span_is(*(struct span *)name, gpumap_key_str(key, GPUMAP_KEY_OPTION));
+}
+
+static bool is_key(struct span option)
+{
+	return gpumap_key_each(compare_key, &option) != 0;
+}
+
 static const char *unknown(struct options *options, struct span name, gpumap_report *report)
 {
 	const char *names[MAX_OPTIONS + 1] = {0};
@@ -55,7 +65,10 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 	for (int i = 0; i < options->count; i++)
 		names[i] = options->rows[i].name;
 	near = suggest(name, names);
-	snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
+	if (!streq(options->command, "explain") && is_key(name))
+		snprintf(all, sizeof(all), "it belongs to gpumap explain");
+	else
+		snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
 	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = DID_YOU_MEAN(near, all)),
 		   "no such option: '%s'", QUOTE(name));
 	return NULL;

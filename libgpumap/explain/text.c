@@ -219,8 +219,8 @@ static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
 	for (size_t i = 0; i < mapping->step_count; i++) {
 		const gpumap_step *s = &mapping->steps[i];
 
-		strbuf_printf(buf, s->origin ? "  %-4s %-*s " : "  %-4s %-*s", s->rule,
-			      s->origin ? TEXT_WIDTH - 1 : 0, s->text);
+		strbuf_printf(buf, s->origin ? "  %-4s %-*s  " : "  %-4s %-*s", s->rule,
+			      s->origin ? TEXT_WIDTH - 2 : 0, s->text);
 		escape_all(buf, s->origin ? s->origin : "");
 		strbuf_puts(buf, "\n");
 		for (size_t k = 0; k < s->loser_count; k++)

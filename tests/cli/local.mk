@@ -11,6 +11,7 @@ cli_tests = \
 	tests/cli/install.test \
 	tests/cli/lib.test \
 	tests/cli/manners.test \
+	tests/cli/mistakes.test \
 	tests/cli/pretend.test \
 	tests/cli/readme.test \
 	tests/cli/snapshot.test

@@ -17,7 +17,7 @@ static const struct {
 	{"mode", "dp", 0, NULL, NULL, NULL},
 	{"mode", "ddb", -2, BAD, "mode cannot be 'ddb'", "did you mean ddp?"},
 	{"mode", "parallel", -2, BAD, "mode cannot be 'parallel'", "write single|dp|ddp|mp"},
-	{"mode", "", -2, BAD, "mode cannot be ''", "did you mean dp?"},
+	{"mode", "", -2, BAD, "mode cannot be ''", "write single|dp|ddp|mp"},
 	{"dialect", "torch", 0, NULL, NULL, NULL},
 	{"dialect", "touch", -2, BAD, "dialect cannot be 'touch'", "did you mean torch?"},
 	{"strict", "on", 0, NULL, NULL, NULL},
