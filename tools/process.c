@@ -36,6 +36,7 @@ static char *read_file(const char *path, size_t *size)
 static int unreadable(const char *pid, const char *path, gpumap_report *report)
 {
 	const char *fix = errno == ENOENT   ? "ps lists the processes"
+			  : errno == ESRCH  ? "it has ended, or belongs to the kernel"
 			  : errno == EACCES ? "only the owner and root may look: try sudo"
 					    : NULL;
 
