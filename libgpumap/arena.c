@@ -60,6 +60,22 @@ fail:
 	return NULL;
 }
 
+void *arena_room(struct arena *arena, void *array, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 8;
+	void *grown;
+
+	if (count < *room)
+		return array;
+	grown = arena_alloc(arena, more, size);
+	if (!grown)
+		return NULL;
+	if (count)
+		memcpy(grown, array, count * size);
+	*room = more;
+	return grown;
+}
+
 char *arena_strndup(struct arena *arena, const char *text, size_t length)
 {
 	char *copy = arena_alloc(arena, length + 1, 1);

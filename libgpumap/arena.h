@@ -21,6 +21,9 @@ void arena_free(struct arena *arena);
 /* Zeroed memory, aligned for any type; NULL without memory. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 
+/* As array_room, for an array in the arena. */
+void *arena_room(struct arena *arena, void *array, size_t count, size_t *room, size_t size);
+
 /* Copies; a NULL text gives NULL without failing the arena. */
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);

@@ -26,6 +26,23 @@ static inline bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* Room for one more behind `count` elements: the array, perhaps moved. NULL without
+ * memory, and the old array is as it was. */
+static inline void *array_room(void *array, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 8, bytes;
+	void *grown;
+
+	if (count < *room)
+		return array;
+	if (__builtin_mul_overflow(more, size, &bytes))
+		return NULL;
+	grown = realloc(array, bytes);
+	if (grown)
+		*room = more;
+	return grown;
+}
+
 static inline void free_charp(char **p)
 {
 	free(*p);

@@ -22,18 +22,11 @@ static gpumap_device *copy_device(struct arena *arena, gpumap_device *to, const 
 
 static gpumap_device assumed_device(int index, char *uuid)
 {
-	return (gpumap_device){
-		.index = index,
-		.physical = index,
-		.mig_position = -1,
-		.uuid = uuid,
-		.memory = -1,
-		.minor = -1,
-		.mig_enabled = -1,
-		.nvlink_count = -1,
-		.gi = -1,
-		.ci = -1,
-	};
+	gpumap_device device = device_unknown();
+
+	device.index = device.physical = index;
+	device.uuid = uuid;
+	return device;
 }
 
 /* Where the inventory's GPUs stand in the host's array, which is in nvidia-smi's order.

@@ -46,17 +46,12 @@ static bool is_mig(const gpumap_entry *entry)
 static int add(struct expansion *x, const gpumap_device **candidates, size_t count,
 	       enum gpumap_certainty certainty)
 {
-	if (x->count == x->room) {
-		size_t room = x->room ? x->room * 2 : 8;
-		gpumap_entry *entries = arena_alloc(x->resolver->arena, room, sizeof(*entries));
+	gpumap_entry *entries =
+		arena_room(x->resolver->arena, x->entries, x->count, &x->room, sizeof(*entries));
 
-		if (!entries)
-			return report_nomem(x->resolver->report);
-		if (x->count)
-			memcpy(entries, x->entries, x->count * sizeof(*entries));
-		x->entries = entries;
-		x->room = room;
-	}
+	if (!entries)
+		return report_nomem(x->resolver->report);
+	x->entries = entries;
 	x->entries[x->count] = (gpumap_entry){(int)x->count, certainty, candidates, count};
 	if (is_mig(&x->entries[x->count]) && ++x->instances > MAX_INSTANCES)
 		return GPUMAP_OK; /* at most 64 are enumerated: the rest stays hidden */

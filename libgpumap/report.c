@@ -135,15 +135,12 @@ static char *copy_escaped(const char *text, bool *failed)
 
 static bool append(gpumap_report *report, gpumap_finding *finding)
 {
-	if (report->count == report->room) {
-		size_t room = report->room ? report->room * 2 : 4;
-		gpumap_finding **grown = realloc(report->findings, room * sizeof(*grown));
+	gpumap_finding **grown =
+		array_room(report->findings, report->count, &report->room, sizeof(*grown));
 
-		if (!grown)
-			return false;
-		report->findings = grown;
-		report->room = room;
-	}
+	if (!grown)
+		return false;
+	report->findings = grown;
 	report->findings[report->count++] = finding;
 	return true;
 }

@@ -33,18 +33,15 @@ EXPORT void gpumap_request_free(gpumap_request *request)
 static int add_statement(gpumap_request *request, struct statement statement, const char *value,
 			 const char *origin, gpumap_report *report)
 {
+	struct statement *grown;
+
 	if (request->count >= GPUMAP_MAX_DEVICES)
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
 				   "more than %d statements", GPUMAP_MAX_DEVICES);
-	if (request->count == request->room) {
-		size_t room = request->room ? request->room * 2 : 4;
-		struct statement *grown = realloc(request->statements, room * sizeof(*grown));
-
-		if (!grown)
-			return report_nomem(report);
-		request->statements = grown;
-		request->room = room;
-	}
+	grown = array_room(request->statements, request->count, &request->room, sizeof(*grown));
+	if (!grown)
+		return report_nomem(report);
+	request->statements = grown;
 	statement.value = value ? strdup(value) : NULL;
 	statement.origin = origin ? strdup(origin) : NULL;
 	if ((value && !statement.value) || (origin && !statement.origin)) {

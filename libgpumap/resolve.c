@@ -6,20 +6,15 @@ gpumap_step *step_add(struct resolver *resolver, const char *rule, const char *o
 		      const char *text)
 {
 	gpumap_mapping *mapping = resolver->mapping;
+	gpumap_step *steps;
 
 	if (!text)
 		return NULL;
-	if (mapping->step_count == mapping->step_room) {
-		size_t room = mapping->step_room ? mapping->step_room * 2 : 16;
-		gpumap_step *steps = arena_alloc(resolver->arena, room, sizeof(*steps));
-
-		if (!steps)
-			return NULL;
-		if (mapping->step_count)
-			memcpy(steps, mapping->steps, mapping->step_count * sizeof(*steps));
-		mapping->steps = steps;
-		mapping->step_room = room;
-	}
+	steps = arena_room(resolver->arena, mapping->steps, mapping->step_count,
+			   &mapping->step_room, sizeof(*steps));
+	if (!steps)
+		return NULL;
+	mapping->steps = steps;
 	mapping->steps[mapping->step_count] = (gpumap_step){
 		.rule = rule, .text = text, .origin = arena_strdup(resolver->arena, origin)};
 	return &mapping->steps[mapping->step_count++];

@@ -61,17 +61,12 @@ struct losers {
 static int lose(struct resolver *resolver, struct losers *losers, enum source source,
 		const char *value)
 {
-	if (losers->count == losers->room) {
-		size_t room = losers->room ? losers->room * 2 : 8;
-		struct loser *list = arena_alloc(resolver->arena, room, sizeof(*list));
+	struct loser *list = arena_room(resolver->arena, losers->list, losers->count, &losers->room,
+					sizeof(*list));
 
-		if (!list)
-			return report_nomem(resolver->report);
-		if (losers->count)
-			memcpy(list, losers->list, losers->count * sizeof(*list));
-		losers->list = list;
-		losers->room = room;
-	}
+	if (!list)
+		return report_nomem(resolver->report);
+	losers->list = list;
 	losers->list[losers->count++] = (struct loser){source_name(source), shown(resolver, value)};
 	return GPUMAP_OK;
 }

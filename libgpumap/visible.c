@@ -128,17 +128,14 @@ static void note_token(struct visible_notes *notes, struct span token, size_t nu
 
 static int add_entry(struct visible_list *list, size_t *room, struct visible_entry entry)
 {
+	struct visible_entry *entries;
+
 	if (list->count >= GPUMAP_MAX_DEVICES)
 		return GPUMAP_ELIMIT;
-	if (list->count == *room) {
-		size_t more = *room ? *room * 2 : 16;
-		struct visible_entry *entries = realloc(list->entries, more * sizeof(*entries));
-
-		if (!entries)
-			return GPUMAP_ENOMEM;
-		list->entries = entries;
-		*room = more;
-	}
+	entries = array_room(list->entries, list->count, room, sizeof(*entries));
+	if (!entries)
+		return GPUMAP_ENOMEM;
+	list->entries = entries;
 	list->entries[list->count++] = entry;
 	return GPUMAP_OK;
 }

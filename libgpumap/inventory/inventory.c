@@ -48,7 +48,7 @@ EXPORT void gpumap_inventory_free(gpumap_inventory *inventory)
 	free(inventory);
 }
 
-static gpumap_device unknown_device(void)
+gpumap_device device_unknown(void)
 {
 	return (gpumap_device){
 		.index = -1,
@@ -65,18 +65,15 @@ static gpumap_device unknown_device(void)
 
 gpumap_device *inventory_add(gpumap_inventory *inventory)
 {
+	gpumap_device *gpus;
+
 	if (inventory->count >= GPUMAP_MAX_DEVICES)
 		return NULL;
-	if (inventory->count == inventory->room) {
-		size_t room = inventory->room ? inventory->room * 2 : 8;
-		gpumap_device *gpus = realloc(inventory->gpus, room * sizeof(*gpus));
-
-		if (!gpus)
-			return NULL;
-		inventory->gpus = gpus;
-		inventory->room = room;
-	}
-	inventory->gpus[inventory->count] = unknown_device();
+	gpus = array_room(inventory->gpus, inventory->count, &inventory->room, sizeof(*gpus));
+	if (!gpus)
+		return NULL;
+	inventory->gpus = gpus;
+	inventory->gpus[inventory->count] = device_unknown();
 	return &inventory->gpus[inventory->count++];
 }
 
@@ -91,7 +88,7 @@ gpumap_device *device_add_mig(gpumap_device *gpu)
 		return NULL;
 	gpu->mig = mig;
 	gpu->mig_enabled = 1;
-	mig[gpu->mig_count] = unknown_device();
+	mig[gpu->mig_count] = device_unknown();
 	return &mig[gpu->mig_count++];
 }
 

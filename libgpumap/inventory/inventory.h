@@ -44,7 +44,9 @@ struct gpumap_inventory {
 /* An empty inventory. NULL without memory. */
 gpumap_inventory *inventory_new(const char *source, const char *origin);
 
-/* A new GPU of which nothing is known yet. NULL: no memory or GPUMAP_MAX_DEVICES reached. */
+/* A device of which nothing is known. */
+gpumap_device device_unknown(void);
+/* A new one, a GPU. NULL: no memory or GPUMAP_MAX_DEVICES reached. */
 gpumap_device *inventory_add(gpumap_inventory *inventory);
 /* A new MIG instance of `gpu`. NULL: no memory, or more than MAX_MIG. */
 gpumap_device *device_add_mig(gpumap_device *gpu);

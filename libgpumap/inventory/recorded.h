@@ -73,7 +73,7 @@ struct table_state {
 
 struct topo_state {
 	int *columns; /* GPU index of each GPU column of the header */
-	size_t count, rows;
+	size_t count, column_room, rows;
 	size_t start[3]; /* where the headings of the affinity columns start */
 	bool has[3];	 /* CPU affinity, NUMA affinity, GPU NUMA ID */
 	bool known;	 /* a header was read */

@@ -56,6 +56,7 @@ static int begin_gpu(struct snapshot *s, struct span number, int line)
 {
 	int64_t n = span_number(number, INT_MAX);
 	size_t i = s->inventory->count;
+	struct label *labels;
 	gpumap_device *gpu;
 
 	if (n < 0)
@@ -63,15 +64,10 @@ static int begin_gpu(struct snapshot *s, struct span number, int line)
 			    "no number of a GPU: '%s'", QUOTE(number));
 	if (i >= GPUMAP_MAX_DEVICES)
 		return too_many(s, line, GPUMAP_MAX_DEVICES, "GPUs");
-	if (i == s->room) {
-		size_t room = s->room ? s->room * 2 : 8;
-		struct label *labels = realloc(s->labels, room * sizeof(*labels));
-
-		if (!labels)
-			return report_nomem(s->report);
-		s->labels = labels;
-		s->room = room;
-	}
+	labels = array_room(s->labels, i, &s->room, sizeof(*labels));
+	if (!labels)
+		return report_nomem(s->report);
+	s->labels = labels;
 	gpu = inventory_add(s->inventory);
 	if (!gpu)
 		return report_nomem(s->report);

@@ -64,16 +64,14 @@ static bool find_label(struct span s, int64_t *index, struct span *rest)
 static int add_column(struct recorded *r, int64_t index)
 {
 	struct topo_state *t = &r->topo;
+	int *grown;
 
 	if (index >= GPUMAP_MAX_DEVICES || t->count >= GPUMAP_MAX_DEVICES)
 		return recorded_limit(r, "more than %d GPUs", GPUMAP_MAX_DEVICES);
-	if ((t->count & (t->count - 1)) == 0) {
-		int *grown = realloc(t->columns, (t->count ? t->count * 2 : 1) * sizeof(*grown));
-
-		if (!grown)
-			return recorded_nomem(r);
-		t->columns = grown;
-	}
+	grown = array_room(t->columns, t->count, &t->column_room, sizeof(*grown));
+	if (!grown)
+		return recorded_nomem(r);
+	t->columns = grown;
 	t->columns[t->count++] = (int)index;
 	return GPUMAP_OK;
 }
