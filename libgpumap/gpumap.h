@@ -12,6 +12,8 @@
  *  - Objects are opaque. The caller frees what a function creates, with the
  *    *_free function of its type; every *_free accepts NULL.
  *  - Arguments are copied: nothing of the caller's is kept after the call.
+ *  - Pointers must not be NULL but where that is said, and `origin`. What reads an
+ *    object (*_str, *_int, *_count, *_get, ...) takes NULL as one that knows nothing.
  *  - Strings handed out are UTF-8 or plain ASCII, borrowed, and live as long as
  *    the object they were read from. NULL means "not known".
  *  - Integers handed out are -1 when not known. Sizes are bytes.
@@ -117,10 +119,11 @@ enum gpumap_inventory_attr {
 	GPUMAP_INVENTORY_PARTIAL  /* 1: the source was cut or a device did not answer */
 };
 
+/* A MIG instance has UUID, memory, profile and numbers of its own, else its GPU's. */
 enum gpumap_device_attr {
 	/* str */
 	GPUMAP_DEVICE_UUID,        /* "GPU-..." or "MIG-...", as nvidia-smi -L prints it */
-	GPUMAP_DEVICE_PCI,         /* "0000:07:00.0", lower case; a MIG instance has its GPU's */
+	GPUMAP_DEVICE_PCI,         /* "0000:07:00.0", lower case */
 	GPUMAP_DEVICE_NAME,        /* "NVIDIA H100 80GB HBM3" */
 	GPUMAP_DEVICE_NUMA,        /* NUMA nodes as a list, "0" or "0-1" */
 	GPUMAP_DEVICE_CPUS,        /* CPUs near the GPU as a list, "0-31,64-95" */
@@ -132,8 +135,7 @@ enum gpumap_device_attr {
 	GPUMAP_DEVICE_MIG_ENABLED, /* 1 enabled, 0 disabled */
 	GPUMAP_DEVICE_MIG_GI,      /* GPU instance; -1 for a GPU */
 	GPUMAP_DEVICE_MIG_CI,      /* compute instance; -1 for a GPU */
-	GPUMAP_DEVICE_PHYSICAL /* the index, or where the source printed none the place in PCI order
-				*/
+	GPUMAP_DEVICE_PHYSICAL     /* the index; where the source printed none, the place by PCI */
 };
 
 enum gpumap_order {
@@ -151,7 +153,9 @@ enum gpumap_order {
  * empty inventory. Whenever NVML does not answer, a finding says which of rule E1's
  * cases it is.
  * `helper` is the path of gpumap-ask-driver, NULL for the installed one.
- * GPUMAP_ENOMEM; GPUMAP_ENODRIVER when the order was asked for and not answered. */
+ * GPUMAP_ENODRIVER when the order was asked for and not answered; GPUMAP_EINPUT for
+ * unknown flags, and when the driver tells two GPUs of one UUID or PCI address;
+ * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const char *helper,
 			   gpumap_report *report);
 
@@ -159,7 +163,8 @@ int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const char *h
  * nvidia-smi -L, the plain table, --query-gpu CSV, topo -m, nvlink -s,
  * /proc/driver/nvidia/gpus/N/information, NCCL topology XML, or several of
  * them one after the other. `origin` names the text in findings.
- * GPUMAP_EINPUT when no GPU can be read out of it, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+ * GPUMAP_EINPUT when no GPU can be read out of it, or its parts exclude each other,
+ * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size_t size,
 			   const char *origin, gpumap_report *report);
 
@@ -168,16 +173,18 @@ int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size_t size
 int gpumap_inventory_read(gpumap_inventory **ret, const char *path, gpumap_report *report);
 
 /* `count` unnamed GPUs of one model in PCI order, taken as existing (rule N4).
- * 0 is a machine without GPUs. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+ * 0 is a machine without GPUs. GPUMAP_EINPUT below 0, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_assume(gpumap_inventory **ret, int count, gpumap_report *report);
 
 /* What a user writes after --inventory: "host", "-", a number such as "8", a
- * synthetic machine such as "8xH100" or "2xA100+1xT1000", or a file's path. */
+ * synthetic machine such as "8xH100" or "2xA100+1xT1000", or a file's path. Codes as
+ * those of gpumap_inventory_probe and gpumap_inventory_read. */
 int gpumap_inventory_open(gpumap_inventory **ret, const char *what, gpumap_report *report);
 
 /* Writes a snapshot that gpumap_inventory_read reads back to the same inventory.
  * The file appears complete or not at all (temporary file, fsync, rename); "-" is
- * standard output. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+ * standard output. GPUMAP_EFILE, GPUMAP_ELIMIT for a member that is too long to be
+ * read back, GPUMAP_ENOMEM. */
 int gpumap_inventory_save(const gpumap_inventory *inventory, const char *path,
 			  gpumap_report *report);
 
@@ -219,9 +226,10 @@ enum gpumap_key_attr {
 	GPUMAP_KEY_HELP         /* one line */
 };
 
+typedef struct gpumap_key gpumap_key;
+
 /* Calls fn(key, data) for every key, in the order of the manual, until fn returns
  * other than 0; returns that value, or 0. Read `key` with gpumap_key_str. */
-typedef struct gpumap_key gpumap_key;
 int gpumap_key_each(int (*fn)(const gpumap_key *key, void *data), void *data);
 const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_attr attr);
 
@@ -240,7 +248,8 @@ int gpumap_request_set(gpumap_request *request, const char *key, const char *val
 /* A whole environment as execve(2) takes it: the caller's, or that of a process.
  * Visible lists, CUDA_DEVICE_ORDER and scheduler variables become the weakest
  * statements (rule S3); GPUMAP_KEY=value sets that key unless it is set already
- * (rule S6); names like CUDA_VISABLE_DEVICES are reported (rule S7). */
+ * (rule S6); names like CUDA_VISABLE_DEVICES are reported (rule S7). Codes as those of
+ * gpumap_request_set; what stands before the variable that failed was taken. */
 int gpumap_request_environ(gpumap_request *request, const char *const *envp, gpumap_report *report);
 
 /* --- mapping: the answer --------------------------------------------------- */
@@ -312,7 +321,8 @@ enum gpumap_entry_attr {
 const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry_attr attr);
 int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_attr attr);
 
-/* The devices it can be: one when decided, several when not (rule N4). */
+/* The devices it can be: one when decided, several when not (rules N4, V9). They are
+ * the mapping's own copies, without NVLink neighbours. */
 size_t gpumap_entry_candidate_count(const gpumap_entry *entry);
 const gpumap_device *gpumap_entry_candidate(const gpumap_entry *entry, size_t i);
 

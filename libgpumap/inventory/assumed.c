@@ -2,6 +2,8 @@
 /* Machines that nobody looked at: "8", "8xH100", "2xA100+1xT1000". */
 #include "inventory/inventory.h"
 
+#include <stdio.h>
+
 static int bad(struct span text, gpumap_report *report)
 {
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
@@ -84,25 +86,11 @@ int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *rep
 
 EXPORT int gpumap_inventory_assume(gpumap_inventory **ret, int count, gpumap_report *report)
 {
-	gpumap_inventory *inventory;
-	int r = GPUMAP_OK;
+	char text[16];
 
 	if (count < 0)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
 				   "a machine cannot have %d GPUs", count);
-	if (count > GPUMAP_MAX_DEVICES)
-		return too_many(report);
-	inventory = inventory_new("assumed", NULL);
-	if (!inventory)
-		return report_nomem(report);
-	inventory->assumed = true;
-	r = add_group(inventory, count, (struct span){"", 0}, report);
-	if (r == GPUMAP_OK)
-		r = inventory_finish(inventory, report);
-	if (r != GPUMAP_OK) {
-		gpumap_inventory_free(inventory);
-		return r;
-	}
-	*ret = inventory;
-	return GPUMAP_OK;
+	snprintf(text, sizeof(text), "%d", count);
+	return synthetic_parse(ret, span_of(text), report);
 }

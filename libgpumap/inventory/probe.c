@@ -56,8 +56,13 @@ EXPORT int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const 
 {
 	gpumap_inventory *inventory = NULL;
 	enum nvml_return why;
-	int r = nvml_probe(&inventory, &why, report);
+	int r;
 
+	/* A flag of a newer library must not be taken for granted. */
+	if (flags & ~GPUMAP_PROBE_ASK_DRIVER)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
+				   "no such flags: 0x%x", flags & ~GPUMAP_PROBE_ASK_DRIVER);
+	r = nvml_probe(&inventory, &why, report);
 	if (r == GPUMAP_ENODRIVER)
 		r = probe_without_nvml(&inventory, why, report);
 	if (r == GPUMAP_OK && !stamp(inventory))

@@ -27,12 +27,13 @@ static int read_all(int fd, const char *path, char **text, size_t *size, gpumap_
 		if (*size == room) {
 			char *grown;
 
-			if (room >= GPUMAP_MAX_FILE)
+			if (room > GPUMAP_MAX_FILE)
 				return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
 						   ABOUT(.origin = path,
 							 .fix = "give the output of one machine"),
 						   "larger than %u MiB", GPUMAP_MAX_FILE >> 20);
-			room *= 2;
+			/* One byte more than may be there tells that there is more. */
+			room = room * 2 < GPUMAP_MAX_FILE ? room * 2 : GPUMAP_MAX_FILE + 1;
 			grown = realloc(*text, room);
 			if (!grown)
 				return report_nomem(report);

@@ -17,6 +17,7 @@ unit_programs = \
 	tests/unit/t-inivalue \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
+	tests/unit/t-open \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
 	tests/unit/t-properties \
@@ -44,6 +45,10 @@ tests_unit_t_nvml_SOURCES = tests/unit/t-nvml.c tests/unit/unit.h \
 	tests/unit/fake-nvml.c tests/unit/fake-nvml.h
 tests_unit_t_nvml_CFLAGS = $(unit_cflags)
 tests_unit_t_nvml_LDADD = $(unit_ldadd)
+
+tests_unit_t_open_SOURCES = tests/unit/t-open.c tests/unit/unit.h
+tests_unit_t_open_CFLAGS = $(unit_cflags)
+tests_unit_t_open_LDADD = $(unit_ldadd)
 
 tests_unit_t_pretend_SOURCES = tests/unit/t-pretend.c tests/unit/unit.h
 tests_unit_t_pretend_CPPFLAGS = $(AM_CPPFLAGS) \

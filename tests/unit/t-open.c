@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Machines by name, and the functions that open one. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpumap.h"
+#include "unit.h"
+
+static const struct {
+	const char *what;
+	int code;
+	size_t count;
+	const char *last; /* the last GPU's name; NULL: it has none */
+} rows[] = {
+	{"0", 0, 0, NULL},
+	{"1", 0, 1, NULL},
+	{"8xH100", 0, 8, "H100"},
+	{"2xA100+1xT1000", 0, 3, "T1000"},
+	{"1xa+0xb+1x c x ", 0, 2, " c x "},
+	{"65536", 0, 65536, NULL},
+	{"65537", GPUMAP_ELIMIT, 0, NULL},
+	{"99999999999999999999", GPUMAP_EINPUT, 0, NULL},
+	{"65535xA+2xB", GPUMAP_ELIMIT, 0, NULL},
+	{"8x", GPUMAP_EINPUT, 0, NULL},
+	{"8xH100+", GPUMAP_EINPUT, 0, NULL},
+	{"8xH100+x", GPUMAP_EINPUT, 0, NULL},
+	{"8xH100,1", 0, 8, "H100,1"},
+	{"8 xH100", GPUMAP_EFILE, 0, NULL},
+	{"8xH100/", GPUMAP_EFILE, 0, NULL},
+	{"H100", GPUMAP_EFILE, 0, NULL},
+	{"", GPUMAP_EFILE, 0, NULL},
+	{"/", GPUMAP_EFILE, 0, NULL},
+};
+
+START_TEST(open_what)
+{
+	gpumap_inventory *inventory = NULL;
+	const char *name = rows[_i].what;
+	size_t count;
+
+	ROW_EQ_INT(name, gpumap_inventory_open(&inventory, name, NULL), rows[_i].code);
+	ck_assert_msg(!inventory == (rows[_i].code != 0), "%s: the output", name);
+	count = gpumap_inventory_count(inventory);
+	ROW_EQ_INT(name, count, rows[_i].count);
+	ROW_EQ_STR(
+		name,
+		gpumap_device_str(gpumap_inventory_get(inventory, count - 1), GPUMAP_DEVICE_NAME),
+		rows[_i].last);
+	if (inventory) {
+		ROW_EQ_INT(name, gpumap_inventory_int(inventory, GPUMAP_INVENTORY_ASSUMED), 1);
+		ROW_EQ_STR(name, gpumap_inventory_str(inventory, GPUMAP_INVENTORY_ORIGIN), name);
+	}
+	gpumap_inventory_free(inventory);
+}
+END_TEST
+
+START_TEST(assume)
+{
+	static const struct {
+		int count, code;
+	} counts[] = {{0, 0}, {3, 0}, {65536, 0}, {65537, GPUMAP_ELIMIT}, {-1, GPUMAP_EINPUT}};
+	gpumap_inventory *inventory = NULL;
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", counts[_i].count);
+	ROW_EQ_INT(name, gpumap_inventory_assume(&inventory, counts[_i].count, NULL),
+		   counts[_i].code);
+	ROW_EQ_INT(name, (int)gpumap_inventory_count(inventory),
+		   counts[_i].code ? 0 : counts[_i].count);
+	gpumap_inventory_free(inventory);
+}
+END_TEST
+
+/* A program of a newer library's header must learn that this one is older. */
+START_TEST(unknown_flags)
+{
+	gpumap_inventory *inventory = NULL;
+	gpumap_report *report = NULL;
+
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_inventory_probe(&inventory, 6u, NULL, report), GPUMAP_EINPUT);
+	ck_assert_ptr_null(inventory);
+	ROW_EQ_STR("text", gpumap_finding_str(gpumap_report_get(report, 0), GPUMAP_FINDING_TEXT),
+		   "no such flags: 0x6");
+	gpumap_report_free(report);
+}
+END_TEST
+
+/* The host may have GPUs or none, but it is always looked at. */
+START_TEST(host)
+{
+	gpumap_inventory *inventory = NULL;
+
+	ck_assert_int_eq(gpumap_inventory_open(&inventory, "host", NULL), GPUMAP_OK);
+	ck_assert_ptr_nonnull(gpumap_inventory_str(inventory, GPUMAP_INVENTORY_DATE));
+	ck_assert_int_eq(gpumap_inventory_int(inventory, GPUMAP_INVENTORY_ASSUMED), 0);
+	gpumap_inventory_free(inventory);
+}
+END_TEST
+
+/* A file of the largest size is read, and one byte more is not. */
+START_TEST(largest_file)
+{
+	static const int codes[] = {GPUMAP_EINPUT, GPUMAP_ELIMIT}; /* it holds zeros alone */
+	char path[] = "/tmp/gpumap-open-XXXXXX";
+	gpumap_inventory *inventory = NULL;
+	int fd = mkstemp(path), r;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(ftruncate(fd, (off_t)GPUMAP_MAX_FILE + _i), 0);
+	r = gpumap_inventory_read(&inventory, path, NULL);
+	close(fd);
+	unlink(path);
+	ROW_EQ_INT(_i ? "one more" : "largest", r, codes[_i]);
+	ck_assert_ptr_null(inventory);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("open");
+	TCase *tests = tcase_create("open");
+
+	suite_add_tcase(suite, tests);
+	tcase_set_timeout(tests, 30);
+	tcase_add_loop_test(tests, open_what, 0, sizeof(rows) / sizeof(*rows));
+	tcase_add_loop_test(tests, assume, 0, 5);
+	tcase_add_test(tests, unknown_flags);
+	tcase_add_test(tests, host);
+	tcase_add_loop_test(tests, largest_file, 0, 2);
+	return unit_run(suite);
+}
