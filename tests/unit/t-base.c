@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "gpumap.h"
+
 #include "arena.h"
 #include "strbuf.h"
 #include "suggest.h"
@@ -170,6 +172,15 @@ START_TEST(suggestions)
 }
 END_TEST
 
+START_TEST(codes)
+{
+	ROW_EQ_STR("0", gpumap_strerror(0), "success");
+	ROW_EQ_STR("limit", gpumap_strerror(GPUMAP_ELIMIT), "larger than the library's limits");
+	ROW_EQ_STR("1", gpumap_strerror(1), "unknown code");
+	ROW_EQ_STR("-99", gpumap_strerror(-99), "unknown code");
+}
+END_TEST
+
 START_TEST(arena_grows)
 {
 	struct arena arena = {0};
@@ -199,6 +210,7 @@ int main(void)
 	tcase_add_test(tests, quoting);
 	tcase_add_loop_test(tests, distances, 0, sizeof(distance_rows) / sizeof(*distance_rows));
 	tcase_add_test(tests, suggestions);
+	tcase_add_test(tests, codes);
 	tcase_add_test(tests, arena_grows);
 	return unit_run(suite);
 }

@@ -170,6 +170,27 @@ static const struct recorded_row topo_rows[] = {
 	 "0 uuid=GPU-" U0 " name=NVIDIA X1 cpus=0-3 links=;", NULL, 0},
 };
 
+/* Two parts that name one GPU differently, until a third one joins them. */
+#define JOIN "uuid, pci.bus_id\nGPU-" U0 ", 00000000:07:00.0\n"
+#define MIG_BOX "| MIG devices: |\n|  0    7   0   3  | 26MiB / 9984MiB | 60  0 |\n"
+
+static const struct recorded_row join_rows[] = {
+	{"instances and links come along",
+	 "uuid\nGPU-" U0 "\n\n" ROW_0 ROW_0B MIG_BOX TAIL
+	 "\tGPU0\tCPU Affinity\nGPU0\t X \t0-3\n" JOIN,
+	 0,
+	 "0 uuid=GPU-" U0 " pci=0000:07:00.0 name=NVIDIA X1 mib=8192 cpus=0-3 mode=1 links= "
+	 "( gi=7 ci=0 mib=9984 );",
+	 NULL, 0},
+	{"instances on both sides",
+	 ROW_0 ROW_0B MIG_BOX TAIL "  MIG 1g.5gb Device 0: (UUID: MIG-GPU-" U1 "/7/0)\n"
+				   "uuid, pci.bus_id\nGPU-" U1 ", 00000000:07:00.0\n",
+	 GPUMAP_EINPUT, NULL, "MIG instances of GPU 0 are listed twice", 0},
+	{"an address of another GPU's", "uuid, pci.bus_id\nGPU-" U0 ", 1:00.0\n" JOIN,
+	 GPUMAP_EINPUT, NULL,
+	 "the GPU GPU-" U0 " has the PCI address 0000:01:00.0 and the PCI address 0000:07:00.0", 4},
+};
+
 #define PROC \
 	"Model: \t\t NVIDIA X1\nIRQ:   \t\t 42\nGPU UUID: \t GPU-" U0 "\n" \
 	"Bus Location: \t 0000:07:00.0\nDevice Minor: \t 3\nGPU Excluded:\t No\n"
@@ -265,6 +286,7 @@ TABLE_TEST(list)
 TABLE_TEST(table)
 TABLE_TEST(csv)
 TABLE_TEST(topo)
+TABLE_TEST(join)
 TABLE_TEST(proc)
 TABLE_TEST(xml)
 
@@ -278,6 +300,7 @@ int main(void)
 	tcase_add_loop_test(tests, table, 0, ARRAY_SIZE(table_rows));
 	tcase_add_loop_test(tests, csv, 0, ARRAY_SIZE(csv_rows));
 	tcase_add_loop_test(tests, topo, 0, ARRAY_SIZE(topo_rows));
+	tcase_add_loop_test(tests, join, 0, ARRAY_SIZE(join_rows));
 	tcase_add_loop_test(tests, proc, 0, ARRAY_SIZE(proc_rows));
 	tcase_add_loop_test(tests, xml, 0, ARRAY_SIZE(xml_rows));
 	return unit_run(suite);
