@@ -241,7 +241,8 @@ static void batch(struct strbuf *buf, const gpumap_mapping *mapping)
 
 void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
 {
-	if (mapping && mapping->chosen)
+	/* A module on the wrong device has a device, and is no answer all the same. */
+	if (mapping && mapping->chosen && (mapping->answered || !entry_decided(mapping->chosen)))
 		headline(buf, mapping);
 	else
 		no_answer(buf, mapping, report);
