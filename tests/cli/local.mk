@@ -8,6 +8,7 @@ cli_tests = \
 	tests/cli/completion.test \
 	tests/cli/explain.test \
 	tests/cli/gpu.test \
+	tests/cli/hostlist.test \
 	tests/cli/install.test \
 	tests/cli/lib.test \
 	tests/cli/manners.test \

@@ -13,6 +13,7 @@ unit_programs = \
 	tests/unit/t-driver \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-fixtures \
+	tests/unit/t-hostlist \
 	tests/unit/t-inifile \
 	tests/unit/t-inivalue \
 	tests/unit/t-nomem \
@@ -40,6 +41,15 @@ endif
 tests_unit_t_base_SOURCES = tests/unit/t-base.c tests/unit/unit.h
 tests_unit_t_base_CFLAGS = $(unit_cflags)
 tests_unit_t_base_LDADD = $(unit_ldadd)
+
+tests_unit_t_hostlist_SOURCES = tests/unit/t-hostlist.c tests/unit/unit.h
+tests_unit_t_hostlist_CFLAGS = $(unit_cflags)
+tests_unit_t_hostlist_LDADD = $(unit_ldadd)
+
+# Needs no libcheck: tests/cli/hostlist.test runs it beside Slurm.
+check_PROGRAMS += tests/unit/hostlist-main
+tests_unit_hostlist_main_SOURCES = tests/unit/hostlist-main.c
+tests_unit_hostlist_main_LDADD = libgpumap-core.la
 
 tests_unit_t_nvml_SOURCES = tests/unit/t-nvml.c tests/unit/unit.h \
 	tests/unit/fake-nvml.c tests/unit/fake-nvml.h

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hosts as schedulers and launchers write them: Slurm's node lists, hostfiles, and counts
+ * per node. Order and duplicates are kept. A malformed text is GPUMAP_EINPUT with a finding
+ * that names the place; more than HOSTLIST_MAX hosts is GPUMAP_ELIMIT.
+ */
+#ifndef GM_HOSTLIST_H
+#define GM_HOSTLIST_H
+
+#include "gpumap.h"
+
+#include "arena.h"
+#include "text.h"
+
+enum {
+	HOSTLIST_MAX = 100000,   /* hosts in a list */
+	HOSTLIST_NAME_MAX = 253, /* bytes of a name, as in DNS */
+};
+
+struct host {
+	const char *name;
+	int64_t slots; /* -1: not said */
+};
+
+struct hostlist {
+	struct arena arena;
+	struct host *hosts;
+	size_t count;
+};
+
+/* "n[08-11,20]-ib[0,1],gpu1" as scontrol show hostnames expands it; names are separated by
+ * commas or blanks, several brackets may stand in one, and one may end with a bracket but
+ * not have text after its last. Stricter than Slurm where that guesses: "n[1-]", "n[1" and
+ * blanks inside brackets are errors here. */
+int hostlist_parse(struct hostlist *ret, struct span text, const char *origin,
+		   gpumap_report *report);
+
+/* A hostfile: lines of "name", "name slots=N" or "name:N"; # begins a comment. */
+int hostfile_parse(struct hostlist *ret, struct span text, const char *origin,
+		   gpumap_report *report);
+
+void hostlist_free(struct hostlist *list);
+
+/* "2(x3),1" is 2, 2, 2, 1. *ret is the caller's to free. */
+int counts_parse(int64_t **ret, size_t *count, struct span text, const char *origin,
+		 gpumap_report *report);
+/* The count of node `i` alone; -1: there is none, or the text is malformed. */
+int64_t counts_at(struct span text, int64_t i);
+
+#endif
