@@ -132,7 +132,7 @@ static int several_devices(struct resolver *resolver, enum key_id key, int64_t f
 /* The choice a key states, with rule D6 applied. */
 static int stated_choice(struct resolver *resolver, enum key_id key, struct device_choice *ret)
 {
-	const char *value = resolver->request->values[key];
+	const char *value = resolver->said[key].value;
 
 	*ret = (struct device_choice){.kind = CHOICE_BAD};
 	if (!value)
@@ -156,7 +156,7 @@ static void choose_explicit(struct resolver *resolver, const struct device_choic
 				 "the explicit device makes set_device irrelevant here");
 
 		step_lose(resolver, step, "set_device",
-			  arena_strdup(resolver->arena, request->values[KEY_set_device]));
+			  arena_strdup(resolver->arena, resolver->said[KEY_set_device].value));
 	}
 	resolver->mapping->chosen =
 		logical_device(resolver, device->index,
@@ -179,10 +179,10 @@ static void choose_current(struct resolver *resolver, const struct device_choice
 /* One process per device: the local rank is the device (rule G7). */
 static bool choose_local_rank(struct resolver *resolver, const struct device_choice *current)
 {
-	const gpumap_request *request = resolver->request;
-	int64_t rank = request_number(request, KEY_local_rank);
+	const struct said *said = &resolver->said[KEY_local_rank];
+	int64_t rank = said->value ? span_number(span_of(said->value), INT64_MAX) : -1;
 	int64_t index = resolver->own_first ? 0 : rank;
-	const char *origin = request->origins[KEY_local_rank];
+	const char *origin = said->origin;
 
 	if (rank >= 0 && !streq(resolver->mapping->mode, "ddp") && !resolver->own_first)
 		report_add(resolver->report, FINDING_IGNORED_KEY,
@@ -192,7 +192,7 @@ static bool choose_local_rank(struct resolver *resolver, const struct device_cho
 		return false;
 	if (current->kind == CHOICE_INDEX && current->index != index) {
 		report_add(resolver->report, FINDING_RANK_MISMATCH,
-			   ABOUT(.rule = "G7", .origin = request->origins[KEY_set_device],
+			   ABOUT(.rule = "G7", .origin = resolver->said[KEY_set_device].origin,
 				 .fix = index == rank ? "call set_device(local_rank)"
 						      : "call set_device(0): the launcher put "
 							"this rank's device first"),
@@ -212,17 +212,21 @@ static bool choose_local_rank(struct resolver *resolver, const struct device_cho
 
 static void choose_default(struct resolver *resolver)
 {
-	const char *origin = NULL;
+	const gpumap_request *request = resolver->request;
+	bool alone = request_said(request, VARIABLE_LOCAL_RANK) &&
+		     !(request_said(request, VARIABLE_RANK) &&
+		       request_said(request, VARIABLE_WORLD_SIZE));
 
-	if (streq(resolver->mapping->mode, "ddp") &&
-	    request_number(resolver->request, KEY_local_rank) < 0)
-		report_add(
-			resolver->report, FINDING_NO_LOCAL_RANK,
-			ABOUT(.rule = "G7", .fix = "give --local-rank N"),
-			"no local rank given: this is the answer for a process that uses cuda:0");
+	if (streq(resolver->mapping->mode, "ddp") && !resolver->said[KEY_local_rank].value)
+		report_add(resolver->report, FINDING_NO_LOCAL_RANK,
+			   ABOUT(.rule = alone ? "R1" : "G7", .fix = "give --local-rank N"),
+			   "%s: this is the answer for a process that uses cuda:0",
+			   alone ? "no local rank given, for LOCAL_RANK counts only with RANK and "
+				   "WORLD_SIZE"
+				 : "no local rank given");
 	if (resolver->mapping->visible_count)
 		step_add(resolver, "D3", NULL, "nothing names a device, so it is logical 0");
-	resolver->mapping->chosen = logical_device(resolver, 0, NULL, origin);
+	resolver->mapping->chosen = logical_device(resolver, 0, NULL, NULL);
 }
 
 /* Where an index meets devices whose order nobody knows (rule N4). */

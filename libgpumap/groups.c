@@ -8,7 +8,7 @@
 static int fill_replicas(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
-	const char *value = resolver->request->values[KEY_device_ids];
+	const char *value = resolver->said[KEY_device_ids].value;
 	const char *origin = resolver->request->origins[KEY_device_ids];
 	struct span rest, part;
 	size_t room = 1;
@@ -45,7 +45,7 @@ static int fill_replicas(struct resolver *resolver)
 
 static bool explicit_ids(const struct resolver *resolver)
 {
-	return resolver->request->values[KEY_device_ids] != NULL;
+	return resolver->said[KEY_device_ids].value != NULL;
 }
 
 static const gpumap_device *gpu_of(const gpumap_entry *entry)
@@ -131,7 +131,7 @@ static int undecided_replica(struct resolver *resolver)
 
 static bool on_cpu(const struct resolver *resolver)
 {
-	const char *device = resolver->request->values[KEY_device];
+	const char *device = resolver->said[KEY_device].value;
 
 	return device && device_parse(span_of(device)).kind == CHOICE_CPU;
 }
@@ -142,7 +142,7 @@ static bool on_cpu(const struct resolver *resolver)
 static void check_module(struct resolver *resolver)
 {
 	const gpumap_mapping *mapping = resolver->mapping;
-	const char *set_device = resolver->request->values[KEY_set_device];
+	const char *set_device = resolver->said[KEY_set_device].value;
 	const gpumap_entry *chosen = mapping->chosen, *master = mapping->master;
 	struct about about = {
 		.rule = "G5",

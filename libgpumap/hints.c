@@ -2,24 +2,13 @@
 /* Rules L2, L3 and L5: variables that are seen but decide nothing. */
 #include "resolve.h"
 
-static const struct statement *hint(const struct resolver *resolver, enum variable variable)
-{
-	const gpumap_request *request = resolver->request;
-	const struct statement *found = NULL;
-
-	for (size_t i = 0; i < request->count; i++)
-		if (request->statements[i].variable == variable && request->statements[i].value)
-			found = &request->statements[i];
-	return found;
-}
-
 static void slurm_lists(struct resolver *resolver)
 {
 	static const enum variable lists[] = {VARIABLE_SLURM_STEP_GPUS, VARIABLE_SLURM_JOB_GPUS};
 	bool gpus = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		const struct statement *s = hint(resolver, lists[i]);
+		const struct statement *s = request_said(resolver->request, lists[i]);
 
 		if (!s)
 			continue;
@@ -29,7 +18,7 @@ static void slurm_lists(struct resolver *resolver)
 				      "%s=%s is in the host's numbers: not used here",
 				      variable_name(lists[i]), QUOTE(span_of(s->value))));
 	}
-	if (!gpus && hint(resolver, VARIABLE_SLURM_JOB) &&
+	if (!gpus && request_said(resolver->request, VARIABLE_SLURM_JOB) &&
 	    !resolver->holding[VARIABLE_CUDA_VISIBLE].set && !resolver->request->values[KEY_cgroup])
 		report_add(resolver->report, FINDING_ADVICE_ONLY,
 			   ABOUT(.rule = "L5", .origin = "environment",
@@ -59,7 +48,7 @@ static void leaked_list(struct resolver *resolver)
 
 void hints_report(struct resolver *resolver)
 {
-	const struct statement *nvidia = hint(resolver, VARIABLE_NVIDIA_VISIBLE);
+	const struct statement *nvidia = request_said(resolver->request, VARIABLE_NVIDIA_VISIBLE);
 
 	slurm_lists(resolver);
 	leaked_list(resolver);

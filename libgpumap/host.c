@@ -196,23 +196,23 @@ static int mention_list(struct resolver *resolver, struct mentions *m, const cha
 /* Without any list every device is visible: as many as the choices need. */
 static int mention_choices(struct resolver *resolver, struct mentions *m)
 {
-	const gpumap_request *request = resolver->request;
 	static const enum key_id keys[] = {KEY_device, KEY_set_device, KEY_device_ids,
 					   KEY_local_rank};
 	int64_t count = 1;
 
 	for (size_t k = 0; k < ARRAY_SIZE(keys); k++) {
+		const struct said *said = &resolver->said[keys[k]];
 		struct span rest, part;
 
-		if (!request->values[keys[k]])
+		if (!said->value)
 			continue;
-		rest = span_of(request->values[keys[k]]);
+		rest = span_of(said->value);
 		while (span_split(&rest, ',', &part)) {
 			struct device_choice c = device_parse(span_trim(part));
 
 			if (c.kind == CHOICE_INDEX && c.index >= GPUMAP_MAX_DEVICES)
 				return report_fail(resolver->report, GPUMAP_ELIMIT, FINDING_LIMIT,
-						   ABOUT(.origin = request->origins[keys[k]]),
+						   ABOUT(.origin = said->origin),
 						   "cuda:%lld is past the %d devices that a "
 						   "machine can have here",
 						   (long long)c.index, GPUMAP_MAX_DEVICES);

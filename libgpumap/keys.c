@@ -114,12 +114,32 @@ static int check_driver(const gpumap_key *key, const char *value, const char *or
 	return GPUMAP_OK;
 }
 
+/* A device whose rank is only known later, as if that were 0 (rule R5). */
+static struct device_choice parse_ranked(struct span text, bool *nomem)
+{
+	static const struct rank_words zero = {0, 0, 0, 0};
+	struct strbuf buf = {0}, copy = {0};
+	struct device_choice choice = {.kind = CHOICE_BAD};
+
+	strbuf_add(&copy, text.text, text.length);
+	if (!copy.failed)
+		rank_words_expand(&buf, copy.text ? copy.text : "", &zero, NULL);
+	*nomem = copy.failed || buf.failed;
+	if (!*nomem)
+		choice = device_parse(span_of(buf.text ? buf.text : ""));
+	strbuf_free(&copy);
+	strbuf_free(&buf);
+	return choice;
+}
+
 static int check_device(const gpumap_key *key, const char *value, const char *origin,
 			gpumap_report *report)
 {
-	struct device_choice choice = device_parse(span_of(value));
-	bool set_device = streq(key->name, "set_device");
+	bool set_device = streq(key->name, "set_device"), nomem;
+	struct device_choice choice = parse_ranked(span_of(value), &nomem);
 
+	if (nomem)
+		return report_nomem(report);
 	if (choice.kind == CHOICE_BAD || (choice.negative && !set_device))
 		return bad_value(
 			key, value, origin,
@@ -138,8 +158,11 @@ static int check_devices(const gpumap_key *key, const char *value, const char *o
 	size_t count = 0;
 
 	while (span_split(&rest, ',', &part)) {
-		struct device_choice choice = device_parse(span_trim(part));
+		bool nomem;
+		struct device_choice choice = parse_ranked(span_trim(part), &nomem);
 
+		if (nomem)
+			return report_nomem(report);
 		if (choice.kind != CHOICE_INDEX || choice.several || choice.negative)
 			return bad_value(key, value, origin, "write logical numbers, as in 0,1",
 					 report);

@@ -66,6 +66,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/mig.c \
 	libgpumap/order.c \
+	libgpumap/rankenv.c libgpumap/rankenv.h \
+	libgpumap/ranks.c \
+	libgpumap/ranks.def \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \

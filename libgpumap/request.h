@@ -5,6 +5,7 @@
 #include "gpumap.h"
 
 #include "base.h"
+#include "strbuf.h"
 #include "visible.h"
 
 enum key_id {
@@ -24,6 +25,11 @@ enum variable {
 	VARIABLE_SLURM_JOB,
 	VARIABLE_SLURM_JOB_GPUS,
 	VARIABLE_SLURM_STEP_GPUS,
+	VARIABLE_PET_NNODES,
+	VARIABLE_KUBERNETES_SERVICE_HOST,
+#define RANK_VARIABLE(name) VARIABLE_##name,
+#include "ranks.def"
+#undef RANK_VARIABLE
 	VARIABLE_COUNT
 };
 
@@ -102,6 +108,20 @@ bool statement_parse(const char *text, enum variable fallback, enum variable *va
 
 /* The variable of rule S7 that `name` is nearly; NULL: none. */
 const char *misspelt_variable(struct span name);
+
+/* The statement that holds for a variable, by its place in time (rule S2); NULL: none, or
+ * an unset. For the hints, which no launcher rewrites. */
+const struct statement *request_said(const gpumap_request *request, enum variable variable);
+
+/* Rule R5: what "%l", "%r", "%n" and "modulo" stand for; -1: not known. */
+struct rank_words {
+	int64_t local_rank, rank, node, modulo;
+};
+
+/* Appends `text` with those words replaced; a word that is not known stays, and *missing
+ * (may be NULL) is it. */
+void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_words *words,
+		       const char **missing);
 
 /* A device as PyTorch writes it. */
 struct device_choice {

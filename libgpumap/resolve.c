@@ -41,12 +41,16 @@ void step_lose(struct resolver *resolver, gpumap_step *step, const char *source,
 
 static int run_stages(struct resolver *resolver)
 {
-	int r = sources_resolve(resolver);
+	int r = ranks_resolve(resolver);
 
+	if (r == GPUMAP_OK)
+		r = sources_resolve(resolver);
 	if (r == GPUMAP_OK && !resolver->failed)
 		r = host_prepare(resolver);
 	if (r == GPUMAP_OK && !resolver->failed)
 		r = views_resolve(resolver);
+	if (r == GPUMAP_OK && !resolver->failed)
+		r = ranks_finish(resolver);
 	if (r == GPUMAP_OK && !resolver->failed)
 		r = groups_resolve(resolver);
 	if (r == GPUMAP_OK)

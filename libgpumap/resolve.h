@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stages of gpumap_resolve, in their order: sources (S) decide what holds, views
- * (N, L, V) make logical devices of it, choice (D) and groups (G) index them.
+ * The stages of gpumap_resolve, in their order: ranks (R) say which process this is, sources
+ * (S) decide what holds, views (N, L, V) make logical devices of it, choice (D) and groups
+ * (G) index them.
  * A stage returns GPUMAP_OK or a negative code. A "no" of the rules is no failure:
  * it is an error in the report and mapping->answered stays false.
  */
@@ -37,6 +38,11 @@ struct view {
 	bool unsure;   /* only some of the devices are in it, nobody knows which */
 };
 
+/* A key's value with what depends on the rank filled in (rule R5). */
+struct said {
+	const char *value, *origin; /* NULL: not said */
+};
+
 struct resolver {
 	gpumap_mapping *mapping;
 	struct arena *arena; /* the mapping's */
@@ -46,6 +52,8 @@ struct resolver {
 	enum dialect dialect;
 	bool failed; /* the answer is "no" */
 
+	struct said said[KEY_COUNT];
+	struct rank_words words;
 	struct holding holding[VARIABLE_COUNT];
 	struct view view;
 	const gpumap_device *host; /* the mapping's copies */
@@ -59,6 +67,13 @@ struct resolver {
 	bool own_first;             /* a launcher put this process's device first (Dask) */
 	int64_t rotate;             /* by how many, where there is no list to rewrite; 0: not */
 };
+
+/* Which rank this process is (rules R1 and R2), where that matters; fills `said`. */
+int ranks_resolve(struct resolver *resolver);
+/* A statement's value with the ranks filled in; NULL: no memory. */
+const char *ranks_value(struct resolver *resolver, const struct statement *s);
+/* The rest of `said`: what depends on the number of visible devices, too. */
+int ranks_finish(struct resolver *resolver);
 
 int sources_resolve(struct resolver *resolver);
 /* What the launcher makes of the list that it finds, and of CUDA_DEVICE_ORDER. */

@@ -79,17 +79,20 @@ struct timeline {
 
 static int play(struct resolver *resolver, struct timeline *time, const struct statement *s)
 {
+	const char *value = ranks_value(resolver, s);
 	int r = GPUMAP_OK;
 
+	if (s->value && !value)
+		return report_nomem(resolver->report);
 	if (s->verb == VERB_DEFAULT && time->now.set)
-		return lose(resolver, &time->losers, s->source, s->value);
+		return lose(resolver, &time->losers, s->source, value);
 	if (time->stated)
 		r = lose(resolver, &time->losers, time->now.source,
 			 time->now.set ? time->now.value : NULL);
 	time->stated = true;
 	time->now = (struct holding){
 		.set = s->verb != VERB_UNSET,
-		.value = s->value,
+		.value = value,
 		.origin = s->origin,
 		.source = s->source,
 	};

@@ -13,6 +13,11 @@ static const char *const variables[] = {
 	[VARIABLE_SLURM_JOB] = "SLURM_JOB_ID",
 	[VARIABLE_SLURM_JOB_GPUS] = "SLURM_JOB_GPUS",
 	[VARIABLE_SLURM_STEP_GPUS] = "SLURM_STEP_GPUS",
+	[VARIABLE_PET_NNODES] = "PET_NNODES",
+	[VARIABLE_KUBERNETES_SERVICE_HOST] = "KUBERNETES_SERVICE_HOST",
+#define RANK_VARIABLE(name) [VARIABLE_##name] = #name,
+#include "ranks.def"
+#undef RANK_VARIABLE
 };
 
 const char *variable_name(enum variable variable)
@@ -57,6 +62,22 @@ bool dialect_reads(enum dialect dialect, enum variable variable)
 	default:
 		return false;
 	}
+}
+
+const struct statement *request_said(const gpumap_request *request, enum variable variable)
+{
+	const struct statement *now = NULL;
+
+	for (int source = 0; source < SOURCE_AFTER_INIT; source++)
+		for (size_t i = 0; i < request->count; i++) {
+			const struct statement *s = &request->statements[i];
+
+			if (s->variable != variable || s->source != (enum source)source)
+				continue;
+			if (s->verb != VERB_DEFAULT || !now)
+				now = s->verb == VERB_UNSET ? NULL : s;
+		}
+	return now;
 }
 
 static size_t identifier(const char *text)
@@ -206,4 +227,31 @@ struct device_choice device_parse(struct span text)
 	choice.negative = choice.negative && choice.index > 0;
 	choice.kind = CHOICE_INDEX;
 	return choice;
+}
+
+void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_words *words,
+		       const char **missing)
+{
+	const struct {
+		const char *word;
+		int64_t value;
+	} known[] = {{"%l", words->local_rank},
+		     {"%r", words->rank},
+		     {"%n", words->node},
+		     {"modulo", words->modulo}};
+
+	while (*text) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(known) && !starts_with(text, known[i].word))
+			i++;
+		if (i < ARRAY_SIZE(known) && known[i].value >= 0) {
+			strbuf_printf(buf, "%lld", (long long)known[i].value);
+			text += strlen(known[i].word);
+			continue;
+		}
+		if (i < ARRAY_SIZE(known) && missing)
+			*missing = known[i].word;
+		strbuf_add(buf, text++, 1);
+	}
 }

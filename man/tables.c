@@ -59,6 +59,7 @@ static const struct group groups[] = {
 	{'H', "HIP (H): AMD's variables"},
 	{'D', "DEVICE (D): the choice inside a process"},
 	{'G', "GROUPS (G): data parallel, distributed, model parallel"},
+	{'R', "RANKS (R): which process of several this is"},
 };
 
 enum { WIDTH = 76, COUNT_RULES = sizeof(rules) / sizeof(*rules) };

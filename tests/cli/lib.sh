@@ -40,7 +40,7 @@ shared=$(dirname "$srcdir")/shared
 for variable in $(awk 'BEGIN {
 	for (v in ENVIRON)
 		if (v ~ /^(CUDA|GPU|NV|HIP|ROCR|SLURM|NCCL|PMI|OMPI|MPI|MV2|PALS|FLUX|JSM|LSB|PBS|TORCH)[A-Z0-9_]*$/ ||
-		    v ~ /^(LOCAL_RANK|RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|NO_COLOR|CLICOLOR|COLUMNS)$/)
+		    v ~ /^((LOCAL_|GROUP_|NODE_|CROSS_|ROLE_)?(RANK|SIZE|WORLD_SIZE)|KUBERNETES_SERVICE_HOST|PET_NNODES|NO_COLOR|CLICOLOR|COLUMNS)$/)
 			print v
 	}'); do
 	unset "$variable"

@@ -14,6 +14,7 @@ cli_tests = \
 	tests/cli/manners.test \
 	tests/cli/mistakes.test \
 	tests/cli/pretend.test \
+	tests/cli/ranks.test \
 	tests/cli/readme.test \
 	tests/cli/snapshot.test
 TESTS += $(cli_tests)

@@ -22,6 +22,7 @@ unit_programs = \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
 	tests/unit/t-properties \
+	tests/unit/t-rankenv \
 	tests/unit/t-recorded \
 	tests/unit/t-recorded-bad \
 	tests/unit/t-request \
@@ -89,6 +90,10 @@ tests_unit_t_nomem_LDADD = $(unit_ldadd)
 tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/unit.h $(unit_tables)
 tests_unit_t_properties_CFLAGS = $(unit_cflags)
 tests_unit_t_properties_LDADD = $(unit_ldadd)
+
+tests_unit_t_rankenv_SOURCES = tests/unit/t-rankenv.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_rankenv_CFLAGS = $(unit_cflags)
+tests_unit_t_rankenv_LDADD = $(unit_ldadd)
 
 tests_unit_t_request_SOURCES = tests/unit/t-request.c tests/unit/unit.h $(unit_tables)
 tests_unit_t_request_CFLAGS = $(unit_cflags)

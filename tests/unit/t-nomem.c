@@ -35,11 +35,23 @@ static const struct {
 	{"partial 1:GPU-a0,4:GPU-b0", {"mps_server", "1,4", "launcher", "dask", "local_rank", "1"}},
 	{"fastest=1,0 GPU-a0=X,GPU-b0=Y",
 	 {"launcher", "deepspeed", "prefix", "1,0", "mode", "ddp"}},
+	{"8", {"mode", "ddp", "set_device", "modulo", "in_code", "%l,%r"}},
+	{"8", {"mode", "ddp", "local_rank", "0", "device", "cuda:%n"}},
 };
 
-static const char *const environment[] = {"CUDA_VISIBLE_DEVICES=0,1",   "SLURM_JOB_ID=7",
-					  "CUDA_VISABLE_DEVICES=1",     "GPUMAP_DRIVER=535",
-					  "NVIDIA_VISIBLE_DEVICES=all", NULL};
+static const char *const environment[] = {"CUDA_VISIBLE_DEVICES=0,1",
+					  "SLURM_JOB_ID=7",
+					  "CUDA_VISABLE_DEVICES=1",
+					  "GPUMAP_DRIVER=535",
+					  "NVIDIA_VISIBLE_DEVICES=all",
+					  "RANK=3",
+					  "WORLD_SIZE=4",
+					  "LOCAL_RANK=1",
+					  "SLURM_STEP_ID=0",
+					  "SLURM_PROCID=1",
+					  "SLURM_STEP_NUM_TASKS=2",
+					  "SLURM_LOCALID=0",
+					  NULL};
 
 static int run(struct run *run, const gpumap_inventory *inventory, const char *const *keys,
 	       enum gpumap_format format)

@@ -10,7 +10,7 @@
  *	ended=ENTRY:TEXT:RULE	or not
  *	batch= answered= mode= code=
  *	rule= loser=SOURCE:VALUE finding=GM016 finding-rule=V2	one of several
- *	text=			words of a finding or step, _ for blanks
+ *	text=			words of a finding or step, _ for blanks (in loser= too)
  */
 #include <stdio.h>
 

@@ -130,6 +130,13 @@ static bool put_list(struct strbuf *buf, struct span name, const gpumap_mapping 
 	return true;
 }
 
+/* Terms are split at blanks, so that _ stands for one; names have it as well. */
+static void blanks(struct strbuf *buf)
+{
+	for (size_t i = 0; i < buf->length; i++)
+		buf->text[i] = buf->text[i] == '_' ? ' ' : buf->text[i];
+}
+
 bool term_holds(const char *term, int code, const gpumap_mapping *mapping,
 		const gpumap_report *report, char **got)
 {
@@ -154,12 +161,14 @@ bool term_holds(const char *term, int code, const gpumap_mapping *mapping,
 				&buf, "%s; ",
 				gpumap_step_str(gpumap_mapping_step(mapping, i), GPUMAP_STEP_TEXT));
 		strbuf_puts(&word, want);
-		for (size_t i = 0; i < word.length; i++) /* terms are split at blanks */
-			word.text[i] = word.text[i] == '_' ? ' ' : word.text[i];
+		blanks(&word);
+		blanks(&buf);
 		holds = strstr(buf.text, word.text) != NULL;
 	} else {
 		holds = put_list(&buf, name, mapping, report);
 		strbuf_printf(&word, " %s ", want);
+		blanks(&word);
+		blanks(&buf);
 		holds = holds && strstr(buf.text, word.text);
 	}
 	strbuf_free(&word);
