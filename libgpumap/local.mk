@@ -22,7 +22,8 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/hints.c \
 	libgpumap/host.c \
 	libgpumap/hostfile.c \
-	libgpumap/hostlist.c libgpumap/hostlist.h libgpumap/hostlist_add.h \
+	libgpumap/hostlist.c libgpumap/hostlist.h \
+	libgpumap/hostlist_add.h \
 	libgpumap/inifile.c libgpumap/inifile.h \
 	libgpumap/inivalue.c \
 	libgpumap/inventory/assumed.c \
