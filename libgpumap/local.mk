@@ -70,6 +70,22 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/rankenv.c libgpumap/rankenv.h \
 	libgpumap/ranks.c \
 	libgpumap/ranks.def \
+	libgpumap/plan/arrange.c \
+	libgpumap/plan/bounds.c \
+	libgpumap/plan/build.h \
+	libgpumap/plan/clash.c \
+	libgpumap/plan/cores.c libgpumap/plan/cores.h \
+	libgpumap/plan/cpuset.c libgpumap/plan/cpuset.h \
+	libgpumap/plan/find.c \
+	libgpumap/plan/layout.c \
+	libgpumap/plan/match.c \
+	libgpumap/plan/names.c \
+	libgpumap/plan/plan.c libgpumap/plan/plan.h \
+	libgpumap/plan/selection.c \
+	libgpumap/plan/settings.c \
+	libgpumap/plan/shares.c \
+	libgpumap/plan/spread.c \
+	libgpumap/plan/table.c libgpumap/plan/table.h \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \

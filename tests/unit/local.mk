@@ -19,6 +19,10 @@ unit_programs = \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
 	tests/unit/t-open \
+	tests/unit/t-plan-cells \
+	tests/unit/t-plan-cores \
+	tests/unit/t-plan-nomem \
+	tests/unit/t-plan-select \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
 	tests/unit/t-properties \
@@ -169,3 +173,21 @@ CLEANFILES += tests/unit/fake-driver/libcuda.so.1
 tests_unit_t_recorded_bad_SOURCES = tests/unit/t-recorded-bad.c tests/unit/recorded.h tests/unit/unit.h
 tests_unit_t_recorded_bad_CFLAGS = $(unit_cflags)
 tests_unit_t_recorded_bad_LDADD = $(unit_ldadd)
+
+# Hosts, settings and plans as text.
+unit_plans = tests/unit/plans.c tests/unit/plans.h tests/unit/unit.h
+tests_unit_t_plan_cells_SOURCES = tests/unit/t-plan-cells.c $(unit_plans)
+tests_unit_t_plan_cells_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_cells_LDADD = $(unit_ldadd)
+
+tests_unit_t_plan_cores_SOURCES = tests/unit/t-plan-cores.c $(unit_plans)
+tests_unit_t_plan_cores_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_cores_LDADD = $(unit_ldadd)
+
+tests_unit_t_plan_nomem_SOURCES = tests/unit/t-plan-nomem.c $(unit_plans) $(failing_malloc)
+tests_unit_t_plan_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_nomem_LDADD = $(unit_ldadd)
+
+tests_unit_t_plan_select_SOURCES = tests/unit/t-plan-select.c $(unit_plans)
+tests_unit_t_plan_select_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_select_LDADD = $(unit_ldadd)

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* The order in which ranks take devices, and how those are written into a list. */
+#include "plan/build.h"
+
+/* Long PCI domains come behind short ones. */
+static int compare_pci(const gpumap_device *a, const gpumap_device *b)
+{
+	const char *x = a->gpu->pci, *y = b->gpu->pci;
+
+	if (x && y && !streq(x, y)) {
+		size_t n = strlen(x), m = strlen(y);
+
+		return n != m ? (n > m) - (n < m) : strcmp(x, y);
+	}
+	if (!x != !y)
+		return x ? -1 : 1;
+	if (a->physical != b->physical)
+		return a->physical < b->physical ? -1 : 1;
+	return (a->mig_position > b->mig_position) - (a->mig_position < b->mig_position);
+}
+
+static int by_pci(const void *a, const void *b)
+{
+	return compare_pci(*(const gpumap_device *const *)a, *(const gpumap_device *const *)b);
+}
+
+/* The first NUMA node of the list; INT64_MAX: not known. */
+static int64_t first_node(const gpumap_device *device)
+{
+	const char *numa = device->gpu->numa;
+	int64_t node = -1;
+
+	if (numa)
+		node = span_number((struct span){numa, strspn(numa, "0123456789")}, INT32_MAX);
+	return node >= 0 ? node : INT64_MAX;
+}
+
+static int by_node(const void *a, const void *b)
+{
+	const gpumap_device *x = *(const gpumap_device *const *)a,
+			    *y = *(const gpumap_device *const *)b;
+	int64_t i = first_node(x), k = first_node(y);
+
+	return i != k ? (i > k) - (i < k) : compare_pci(x, y);
+}
+
+/* Paths along NVLinks, so that neighbours in the plan are neighbours on the board. */
+struct chain {
+	const struct host_class *class;
+	const struct device_index *index;
+	const gpumap_device **sorted;
+	size_t *position; /* plus one, of a GPU (by place in the inventory) in sorted; 0: none */
+	bool *used;       /* by place of the GPU */
+	size_t count;
+};
+
+static size_t gpu_place(const struct chain *c, const gpumap_device *device)
+{
+	return device_place(c->class->host->inventory, device->gpu);
+}
+
+/* The k-th neighbour of this GPU if it is left, else NULL. */
+static const gpumap_device *neighbour(const struct chain *c, const gpumap_device *gpu, int k)
+{
+	const gpumap_device *other = device_by_number(c->index, gpu->nvlink[k]);
+	size_t place;
+
+	if (!other || other == gpu)
+		return NULL;
+	place = gpu_place(c, other);
+	return c->position[place] && !c->used[place] ? other : NULL;
+}
+
+static int free_neighbours(const struct chain *c, const gpumap_device *gpu)
+{
+	int n = 0;
+
+	for (int k = 0; k < gpu->nvlink_count; k++)
+		n += neighbour(c, gpu, k) != NULL;
+	return n;
+}
+
+/* The neighbour that would be hardest to reach later, the first in PCI order of those. */
+static const gpumap_device *next_gpu(const struct chain *c, const gpumap_device *gpu)
+{
+	const gpumap_device *best = NULL;
+	int fewest = 0;
+
+	for (int k = 0; k < gpu->nvlink_count; k++) {
+		const gpumap_device *other = neighbour(c, gpu, k);
+		int n = other ? free_neighbours(c, other) : 0;
+
+		if (other &&
+		    (!best || n < fewest || (n == fewest && compare_pci(other, best) < 0))) {
+			best = other;
+			fewest = n;
+		}
+	}
+	return best;
+}
+
+/* A path through `start`, grown at its end and then at its head, into ret. */
+static size_t grow_path(struct chain *c, const gpumap_device *start, const gpumap_device **ret)
+{
+	const gpumap_device *gpu;
+	size_t n = 0, tail;
+
+	c->used[gpu_place(c, start)] = true;
+	ret[n++] = start;
+	for (gpu = next_gpu(c, start); gpu; gpu = next_gpu(c, gpu)) {
+		c->used[gpu_place(c, gpu)] = true;
+		ret[n++] = gpu;
+	}
+	tail = n;
+	for (gpu = next_gpu(c, start); gpu; gpu = next_gpu(c, gpu)) {
+		c->used[gpu_place(c, gpu)] = true;
+		ret[n++] = gpu;
+	}
+	if (n == tail)
+		return n;
+	/* start..end, head.. becomes end..start, head.. */
+	for (size_t i = 0, k = tail - 1; i < k; i++, k--) {
+		const gpumap_device *swap = ret[i];
+
+		ret[i] = ret[k];
+		ret[k] = swap;
+	}
+	return n;
+}
+
+/* Writes the devices of a path's GPUs back, a GPU's MIG instances in their order. */
+static size_t put_path(const struct chain *c, const gpumap_device *const *path, size_t n,
+		       const gpumap_device **ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = c->position[gpu_place(c, path[i])] - 1;
+		     k < c->count && c->sorted[k]->gpu == path[i]; k++)
+			ret[count++] = c->sorted[k];
+	return count;
+}
+
+static int by_link(struct builder *b, struct host_class *class, const struct device_index *index)
+{
+	struct chain c = {.class = class, .index = index, .count = class->count};
+	const gpumap_device **path = arena_alloc(&b->passing, class->count + 1, sizeof(*path));
+	size_t gpus = class->host->inventory->count, n = 0;
+
+	c.sorted = arena_alloc(&b->passing, class->count + 1, sizeof(*c.sorted));
+	c.position = arena_alloc(&b->passing, gpus + 1, sizeof(*c.position));
+	c.used = arena_alloc(&b->passing, gpus + 1, sizeof(*c.used));
+	if (!path || !c.sorted || !c.position || !c.used)
+		return plan_nomem(b);
+	memcpy(c.sorted, class->devices, class->count * sizeof(*c.sorted));
+	qsort(c.sorted, c.count, sizeof(*c.sorted), by_pci);
+	for (size_t i = c.count; i > 0; i--)
+		c.position[gpu_place(&c, c.sorted[i - 1])] = i;
+	for (size_t i = 0; i < c.count; i++) {
+		if (c.used[gpu_place(&c, c.sorted[i])])
+			continue;
+		n += put_path(&c, path, grow_path(&c, c.sorted[i]->gpu, path), class->devices + n);
+	}
+	return GPUMAP_OK;
+}
+
+int arrange_devices(struct builder *b, struct host_class *class, const struct device_index *index)
+{
+	bool links = false, nodes = false;
+
+	for (size_t i = 0; i < class->count; i++) {
+		links = links || class->devices[i]->gpu->nvlink_count >= 0;
+		nodes = nodes || first_node(class->devices[i]) != INT64_MAX;
+	}
+	if (class->count > 1 && ((class->settings->order == PLAN_NVLINK && !links) ||
+				 (class->settings->order == PLAN_NUMA && !nodes)))
+		plan_tell(b, FINDING_PLAN_UNKNOWN,
+			  ABOUT(.origin = class->settings->places[PLAN_KEY_ORDER].origin,
+				.line = class->settings->places[PLAN_KEY_ORDER].line,
+				.fix = "record the host with gpumap inventory --save"),
+			  "order = %s: the inventory of %s does not tell, so PCI order is used%s",
+			  plan_word(PLAN_KEY_ORDER, (int)class->settings->order), class->host->name,
+			  MORE_HOSTS(class->host_count));
+	if (class->count < 2 || class->settings->order == PLAN_LISTED)
+		return GPUMAP_OK;
+	if (class->settings->order == PLAN_NVLINK)
+		return by_link(b, class, index);
+	qsort(class->devices, class->count, sizeof(*class->devices),
+	      class->settings->order == PLAN_NUMA ? by_node : by_pci);
+	return GPUMAP_OK;
+}

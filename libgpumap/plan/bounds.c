@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Rule S6a: what was inherited bounds a selection, or gives way to it. */
+#include "plan/build.h"
+
+#include "strbuf.h"
+
+static const char *bound_name(const struct plan_inherited *bound)
+{
+	static const char *const names[] = {"the shell's list", "the scheduler's grant",
+					    "the container's grant"};
+
+	return names[bound->kind];
+}
+
+/* Of an order that nobody knows the set can be known all the same: every entry can be
+ * any of as many devices as there are entries. */
+static bool set_is_certain(const gpumap_mapping *mapping)
+{
+	const gpumap_entry *first = mapping->visible;
+
+	for (size_t i = 0; i < mapping->visible_count; i++)
+		if (!entry_decided(&mapping->visible[i]) &&
+		    (mapping->visible[i].candidates != first->candidates ||
+		     mapping->visible[i].count != mapping->visible_count))
+			return false;
+	return true;
+}
+
+static bool order_is_certain(const gpumap_mapping *mapping)
+{
+	for (size_t i = 0; i < mapping->visible_count; i++)
+		if (!entry_decided(&mapping->visible[i]))
+			return false;
+	return true;
+}
+
+/* The i-th device of a set that is certain. */
+static const gpumap_device *bound_device(const gpumap_mapping *mapping, size_t i)
+{
+	const gpumap_entry *entry = &mapping->visible[i];
+
+	return entry->candidates[entry_decided(entry) ? 0 : i];
+}
+
+static void tell_undecidable(struct builder *b, struct host_class *class,
+			     const struct plan_inherited *bound, const char *what)
+{
+	class->bad = true;
+	plan_tell(b, FINDING_UNDECIDABLE,
+		  ABOUT(.rule = "N4", .origin = bound->origin,
+			.fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID where the list is made, use UUIDs "
+			       "there, or measure with gpumap inventory --ask-driver"),
+		  "%s of %s cannot be decided: its numbers depend on CUDA's order%s", what,
+		  bound_name(bound), MORE_HOSTS(class->host_count));
+}
+
+int bounds_inherit(struct builder *b, struct host_class *class, const struct device_index *index)
+{
+	const struct plan_inherited *bound =
+		&class->host->inherited[class->host->inherited_count - 1];
+	const gpumap_mapping *mapping = bound->mapping;
+	bool any_order = class->settings->order != PLAN_LISTED;
+
+	if (!set_is_certain(mapping)) {
+		tell_undecidable(b, class, bound, "which GPUs are");
+		return GPUMAP_OK;
+	}
+	if (!any_order && !order_is_certain(mapping)) {
+		tell_undecidable(b, class, bound, "the order");
+		return GPUMAP_OK;
+	}
+	/* Of compute instances CUDA hides some, so there are never more than places. */
+	for (size_t i = 0; i < mapping->visible_count; i++) {
+		const gpumap_device *seen = bound_device(mapping, i);
+		const gpumap_device *device = device_original(index, seen);
+
+		if (!device) {
+			class->bad = true;
+			plan_tell(b, FINDING_BAD_SELECTION,
+				  ABOUT(.rule = "S6a", .origin = bound->origin,
+					.fix = "record the host's inventory anew"),
+				  "%s has %s, which the inventory of %s lacks%s", bound_name(bound),
+				  DEVICE_LABEL(seen), class->host->name,
+				  MORE_HOSTS(class->host_count));
+			return GPUMAP_OK;
+		}
+		if (class->count < device_total(class->host->inventory))
+			class->devices[class->count++] = device;
+	}
+	plan_step(b, "S6a", bound->origin, "gpus = inherit: %zu device%s of %s on %s%s",
+		  class->count, class->count == 1 ? "" : "s", bound_name(bound), class->host->name,
+		  MORE_HOSTS(class->host_count));
+	return GPUMAP_OK;
+}
+
+/* The places that the bound leaves. */
+static bool *bound_places(struct builder *b, const struct host_class *class,
+			  const gpumap_mapping *mapping, const struct device_index *index)
+{
+	const gpumap_inventory *inventory = class->host->inventory;
+	bool *inside = arena_alloc(&b->passing, device_places(inventory) + 1, sizeof(*inside));
+
+	for (size_t i = 0; inside && i < mapping->visible_count; i++) {
+		const gpumap_device *device = device_original(index, bound_device(mapping, i));
+
+		if (device)
+			inside[device_place(inventory, device)] = true;
+	}
+	return inside;
+}
+
+/* "GPU 6, GPU 7 and 2 more" */
+static void label_outside(struct strbuf *buf, const struct host_class *class, const bool *inside)
+{
+	enum { MOST = 4 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < class->count; i++) {
+		if (inside[i])
+			continue;
+		if (n++ < MOST)
+			strbuf_printf(buf, "%s%s", n > 1 ? ", " : "",
+				      DEVICE_LABEL(class->devices[i]));
+	}
+	if (n > MOST)
+		strbuf_printf(buf, " and %zu more", n - MOST);
+}
+
+static void tell_outside(struct builder *b, struct host_class *class,
+			 const struct plan_inherited *bound, const char *labels)
+{
+	const struct plan_place *place = &class->settings->places[PLAN_KEY_GPUS];
+	const char *more = MORE_HOSTS(class->host_count), *host = class->host->name;
+	struct about about = {.rule = "S6a",
+			      .origin = place->origin ? place->origin : bound->origin,
+			      .line = place->line,
+			      .column = place->column};
+
+	if (bound->kind != PLAN_BOUND_USER) {
+		about.fix = "write gpus = inherit, or ask for these GPUs";
+		plan_tell(b, FINDING_OUTSIDE_GRANT, &about, "gpus: %s of %s is outside %s%s",
+			  labels, host, bound_name(bound), more);
+		class->bad = true;
+	} else if (class->settings->on_conflict == PLAN_CONFLICT_ERROR) {
+		about.fix = "write gpus = inherit, unset the list, or say on_conflict = intersect "
+			    "or override";
+		plan_tell(b, FINDING_LIST_CONFLICT, &about, "gpus: %s of %s is not in %s%s", labels,
+			  host, bound_name(bound), more);
+		class->bad = true;
+	} else if (class->settings->on_conflict == PLAN_CONFLICT_INTERSECT) {
+		plan_tell(b, FINDING_LIST_OVERRULED, &about,
+			  "gpus: %s of %s is left out, as %s does not have it%s", labels, host,
+			  bound_name(bound), more);
+	} else {
+		plan_tell(b, FINDING_LIST_OVERRULED, &about,
+			  "gpus: %s of %s is used although %s does not have it%s", labels, host,
+			  bound_name(bound), more);
+	}
+}
+
+static void keep_inside(struct host_class *class, const bool *inside)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < class->count; i++)
+		if (inside[i])
+			class->devices[kept++] = class->devices[i];
+	class->count = kept;
+}
+
+static int apply_bound(struct builder *b, struct host_class *class,
+		       const struct plan_inherited *bound, const struct device_index *index)
+{
+	bool user = bound->kind == PLAN_BOUND_USER;
+	enum plan_conflict policy = class->settings->on_conflict;
+	struct strbuf labels = {0};
+	bool *places, *inside, all = true;
+
+	if (!set_is_certain(bound->mapping)) {
+		if (!user || policy != PLAN_CONFLICT_OVERRIDE)
+			tell_undecidable(b, class, bound, "which GPUs are");
+		return GPUMAP_OK;
+	}
+	places = bound_places(b, class, bound->mapping, index);
+	inside = arena_alloc(&b->passing, class->count + 1, sizeof(*inside));
+	if (!places || !inside)
+		return plan_nomem(b);
+	for (size_t i = 0; i < class->count; i++) {
+		const gpumap_device *d = class->devices[i];
+
+		inside[i] = places[device_place(class->host->inventory, d)] ||
+			    places[device_place(class->host->inventory, d->gpu)];
+		all = all && inside[i];
+	}
+	if (all)
+		return GPUMAP_OK;
+	label_outside(&labels, class, inside);
+	if (labels.failed) {
+		strbuf_free(&labels);
+		return plan_nomem(b);
+	}
+	tell_outside(b, class, bound, labels.text);
+	strbuf_free(&labels);
+	if (user && policy == PLAN_CONFLICT_INTERSECT)
+		keep_inside(class, inside);
+	return GPUMAP_OK;
+}
+
+int bounds_apply(struct builder *b, struct host_class *class, const struct device_index *index)
+{
+	bool inherit = class->selection->kind == SELECT_INHERIT;
+	size_t count = class->host->inherited_count;
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; r == GPUMAP_OK && i + inherit < count && !class->bad; i++)
+		r = apply_bound(b, class, &class->host->inherited[i], index);
+	return r;
+}

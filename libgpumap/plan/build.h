@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the stages of plan_make share, in their order: selection and bounds make the
+ * devices of a class of hosts, ranks spreads ranks over hosts, layout shows them to
+ * local ranks and lets gpumap_resolve say where those land, clash judges that, cores
+ * binds. A "no" sets `failed`; a negative code ends everything.
+ */
+#ifndef GM_PLAN_BUILD_H
+#define GM_PLAN_BUILD_H
+
+#include "inventory/inventory.h"
+#include "mapping.h"
+#include "plan/cpuset.h"
+#include "plan/plan.h"
+#include "plan/table.h"
+
+/* --- the program's use of devices --------------------------------------------- */
+
+struct use {
+	enum use_kind {
+		USE_NOTHING,
+		USE_LOCAL_RANK,
+		USE_RANK,
+		USE_MODULO,
+		USE_NUMBER,
+		USE_CURRENT, /* "cuda" */
+		USE_CPU,
+		USE_BAD
+	} kind;
+	int number;
+};
+
+/* Of `text`: "cuda:" before it, or alone as for set_device. */
+struct use use_device(struct span text);
+struct use use_index(struct span text);
+
+/* --- selections ---------------------------------------------------------------- */
+
+enum selection_kind { SELECT_INHERIT, SELECT_ALL, SELECT_NONE, SELECT_ENTRIES };
+
+struct entry {
+	enum { ENTRY_NUMBER, ENTRY_UUID, ENTRY_PCI, ENTRY_NAME } kind;
+	struct span text; /* without pci: and name:, quotes and blanks */
+	int64_t number;
+	char pci[20];
+	size_t column; /* from 0, in the whole text */
+};
+
+struct selection {
+	enum selection_kind kind;
+	struct entry *entries;
+	size_t count;
+};
+
+/* --- classes of equal hosts ---------------------------------------------------- */
+
+struct host_class {
+	const struct plan_host_input *host; /* the first of them */
+	const struct plan_settings *settings;
+	const struct selection *selection;
+	size_t host_count;
+	const gpumap_device **devices; /* chosen, in the order that ranks take them */
+	size_t count;
+	struct plan_device *copies; /* of the devices */
+	const char **names;         /* their entries of a visible list */
+	bool by_number;             /* names are numbers */
+	bool bad;                   /* its devices cannot be told; it was reported */
+	bool without;               /* runs without GPUs */
+};
+
+/* A local rank's part of class->devices; what it is shown starts at `first` and goes
+ * around the end. */
+struct spot {
+	size_t own, own_count;
+	size_t first, shown;
+	size_t lands; /* NOWHERE: not known, or none */
+};
+#define NOWHERE SIZE_MAX
+
+struct layout {
+	struct plan_layout *plan; /* the part that stays */
+	const struct host_class *class;
+	const struct plan_host *host; /* the first with it */
+	size_t host_count;
+	const char *list; /* of all devices; NULL: not made yet */
+	struct spot *spots;
+	bool unknown_use;
+	size_t failing; /* ranks whose statements end in an error */
+};
+
+struct builder {
+	const struct plan_input *input;
+	gpumap_report *report;
+	struct plan *plan;
+	struct arena *arena;  /* the plan's */
+	struct arena scratch; /* until the plan is made */
+	struct arena passing; /* until the class or layout at hand is done */
+	bool failed;
+	struct table classes, layouts, inventories, selections;
+	struct host_class **host_classes; /* of each host */
+	size_t *local_sizes;              /* of each host */
+	size_t told[FINDING_COUNT];
+	size_t step_room, mapping_room;
+};
+
+int plan_nomem(struct builder *b);
+
+/* Adds a finding; an error makes the plan fail. After some of one id the rest are
+ * counted, and plan_tell_rest says how many. */
+void plan_tell(struct builder *b, enum finding_id id, const struct about *about, const char *format,
+	       ...) PRINTF(4, 5);
+void plan_tell_rest(struct builder *b);
+void plan_step(struct builder *b, const char *rule, const char *origin, const char *format, ...)
+	PRINTF(4, 5);
+
+/* " (and 7 more hosts)", "" for one host. */
+struct more_hosts {
+	char text[48];
+};
+const char *more_hosts(struct more_hosts *ret, size_t host_count);
+#define MORE_HOSTS(count) more_hosts(&(struct more_hosts){{0}}, count)
+
+/* "GPU 3", "MIG 1 of GPU 3", "GPU-9f1c..." */
+struct device_label {
+	char text[128];
+};
+const char *device_label(struct device_label *ret, const gpumap_device *device);
+#define DEVICE_LABEL(device) device_label(&(struct device_label){{0}}, device)
+
+/* --- finding a device by what a user writes ------------------------------------- */
+
+struct device_name {
+	const char *text;
+	const gpumap_device *device;
+};
+
+/* UUIDs and PCI addresses, sorted; devices by number, sorted. */
+struct device_index {
+	struct device_name *names;
+	size_t name_count;
+	const gpumap_device **numbers;
+	size_t number_count;
+};
+
+int device_index_make(struct builder *b, const gpumap_inventory *inventory,
+		      struct device_index *ret);
+const gpumap_device *device_by_number(const struct device_index *index, int64_t number);
+/* The device whose UUID begins with `prefix`; NULL: none, or *several are. */
+const gpumap_device *device_by_uuid(const struct device_index *index, struct span prefix,
+				    bool *several);
+const gpumap_device *device_by_pci(const struct device_index *index, const char *pci);
+/* The inventory's device that `device` of a mapping is a copy of; NULL: none. */
+const gpumap_device *device_original(const struct device_index *index, const gpumap_device *device);
+
+/* GPUs and MIG instances. */
+size_t device_total(const gpumap_inventory *inventory);
+/* Places of devices of one inventory, for sets of them: below device_places(). */
+size_t device_places(const gpumap_inventory *inventory);
+size_t device_place(const gpumap_inventory *inventory, const gpumap_device *device);
+
+/* The stages. */
+int selection_parse(struct builder *b, const struct plan_settings *settings,
+		    const struct selection **ret);
+int selection_apply(struct builder *b, struct host_class *class);
+int bounds_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
+int bounds_apply(struct builder *b, struct host_class *class, const struct device_index *index);
+int arrange_devices(struct builder *b, struct host_class *class, const struct device_index *index);
+int name_devices(struct builder *b, struct host_class *class);
+int spread_ranks(struct builder *b);
+/* A host's layout depends on its first rank only through this. */
+size_t layout_phase(const struct builder *b, const struct host_class *class, size_t local_size,
+		    size_t first_rank);
+int layout_fill(struct builder *b, struct layout *layout);
+/* The position in class->devices of what a local rank's mapping has; NOWHERE: of none. */
+size_t layout_position(const struct layout *layout, size_t local_rank, const gpumap_entry *entry);
+/* Passes on what gpumap_resolve found for a local rank. */
+void layout_carry(struct builder *b, struct layout *layout, size_t local_rank,
+		  const gpumap_report *report);
+int layout_judge(struct builder *b, struct layout *layout);
+int cores_bind(struct builder *b, struct layout *layout);
+
+#endif

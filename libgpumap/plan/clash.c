@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* What launching this way would break: rules R3 and G10. */
+#include "plan/build.h"
+
+#include <stdio.h>
+
+#include "strbuf.h"
+
+/* --- what gpumap_resolve found ------------------------------------------------------ */
+
+static enum finding_id finding_named(const char *id)
+{
+	const char *known;
+	enum gpumap_severity severity;
+	size_t i = 0;
+
+	while (finding_meaning(i, &known, &severity) && !streq(known, id))
+		i++;
+	return (enum finding_id)i;
+}
+
+/* The words of the settings that make a cell of rule R3's table. */
+static const char *cell(const struct plan_settings *settings, char ret[160])
+{
+	const char *device = settings->device ? settings->device : "";
+	const char *current = settings->set_device ? settings->set_device : "";
+
+	snprintf(ret, 160, "share = %s%s%.40s%s%.40s",
+		 plan_word(PLAN_KEY_SHARE, (int)settings->share), *device ? ", device = " : "",
+		 device, *current ? ", set_device = " : "", current);
+	return ret;
+}
+
+static bool picks(const struct plan_settings *settings, enum use_kind kind)
+{
+	enum use_kind device =
+		settings->device ? use_device(span_of(settings->device)).kind : USE_NOTHING;
+
+	if (device != USE_NOTHING && device != USE_CURRENT)
+		return device == kind;
+	return settings->set_device && use_index(span_of(settings->set_device)).kind == kind;
+}
+
+/* Which other cell of the row or column works. */
+static const char *remedy(const struct builder *b, const struct plan_settings *settings)
+{
+	if (b->input->settings->mode == PLAN_DP || b->input->settings->mode == PLAN_MP)
+		return "say share = isolate and name devices from cuda:0 on, or start one rank for "
+		       "each host";
+	if (picks(settings, USE_LOCAL_RANK))
+		return "say share = list, or let the program use cuda:0";
+	if (picks(settings, USE_RANK))
+		return "let the program use its local rank, not its rank, with share = list";
+	if (picks(settings, USE_MODULO))
+		return settings->share == PLAN_SHARE_LIST
+			       ? "let the program use its local rank, or say share = isolate"
+			       : "say share = isolate";
+	if (picks(settings, USE_NUMBER) && settings->share != PLAN_SHARE_LIST)
+		return "let the program use cuda:0 with share = isolate";
+	return "say share = isolate with cuda:0, or let the program use its local rank";
+}
+
+static void carry_error(struct builder *b, const struct layout *layout, size_t l,
+			const gpumap_finding *finding)
+{
+	enum finding_id id = finding_named(gpumap_finding_str(finding, GPUMAP_FINDING_ID));
+	const char *rule = gpumap_finding_str(finding, GPUMAP_FINDING_RULE);
+	bool ordinal = id == FINDING_INVALID_ORDINAL;
+	char text[160];
+
+	plan_tell(b, id,
+		  ABOUT(.rule = ordinal ? "R3" : rule,
+			.origin = gpumap_finding_str(finding, GPUMAP_FINDING_ORIGIN),
+			.fix = ordinal ? remedy(b, layout->class->settings)
+				       : gpumap_finding_str(finding, GPUMAP_FINDING_FIX)),
+		  "rank %zu, local rank %zu of %s (%s): %s%s", layout->host->first_rank + l, l,
+		  layout->host->name, cell(layout->class->settings, text),
+		  gpumap_finding_str(finding, GPUMAP_FINDING_TEXT), MORE_HOSTS(layout->host_count));
+}
+
+void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpumap_report *report)
+{
+	bool answered = layout->plan->slots[l].mapping->answered;
+
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+		enum finding_id id = finding_named(gpumap_finding_str(f, GPUMAP_FINDING_ID));
+		int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
+
+		if (severity == GPUMAP_ERROR && !answered && !layout->failing++)
+			carry_error(b, layout, l, f);
+		/* A warning is about the list or the program: once is enough. */
+		if (severity == GPUMAP_WARNING && !b->told[id])
+			plan_tell(b, id,
+				  ABOUT(.rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
+					.origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN),
+					.fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX)),
+				  "local rank %zu of %s: %s", l, layout->host->name,
+				  gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	}
+}
+
+/* --- ranks against each other -------------------------------------------------------- */
+
+/* Where each device's first rank is; and the first device of several ranks. */
+struct crowd {
+	size_t *first, *count; /* by position in class->devices; first: plus one */
+	size_t device, other;  /* the first device with too many, and its second rank */
+	size_t surplus;        /* ranks beyond what ranks_per_gpu allows */
+};
+
+static void land(const struct layout *layout, struct crowd *crowd, size_t l, size_t position)
+{
+	size_t most = (size_t)layout->class->settings->ranks_per_gpu;
+
+	if (position == NOWHERE)
+		return;
+	if (!crowd->first[position])
+		crowd->first[position] = l + 1;
+	if (crowd->count[position]++ < most)
+		return;
+	if (!crowd->surplus++) {
+		crowd->device = position;
+		crowd->other = l;
+	}
+}
+
+static void land_all(const struct builder *b, const struct layout *layout, struct crowd *crowd)
+{
+	enum plan_mode mode = b->input->settings->mode;
+
+	for (size_t l = 0; l < layout->plan->count; l++) {
+		const gpumap_mapping *mapping = layout->plan->slots[l].mapping;
+
+		if (!mapping || !mapping->answered)
+			continue;
+		if (mode != PLAN_DP && mode != PLAN_MP) {
+			land(layout, crowd, l, layout->spots[l].lands);
+			continue;
+		}
+		for (size_t i = 0; i < gpumap_mapping_replica_count(mapping); i++)
+			land(layout, crowd, l,
+			     layout_position(layout, l, gpumap_mapping_replica(mapping, i)));
+	}
+}
+
+static void tell_crowd(struct builder *b, const struct layout *layout, const struct crowd *crowd)
+{
+	const struct plan_settings *settings = layout->class->settings;
+	size_t first = crowd->first[crowd->device] - 1, more = crowd->surplus - 1;
+	char text[160], rest[64] = "";
+
+	if (more)
+		snprintf(rest, sizeof(rest), ", and %zu more so", more);
+	plan_tell(b, FINDING_RANKS_COLLIDE,
+		  ABOUT(.rule = "R3", .origin = settings->places[PLAN_KEY_SHARE].origin,
+			.line = settings->places[PLAN_KEY_SHARE].line, .fix = remedy(b, settings)),
+		  "local ranks %zu and %zu of %s land on %s (%s)%s%s", first, crowd->other,
+		  layout->host->name, DEVICE_LABEL(layout->class->devices[crowd->device]),
+		  cell(settings, text), rest, MORE_HOSTS(layout->host_count));
+}
+
+/* Two ranks with one PCI address: allowed, but NCCL refuses them. */
+static void check_address(struct builder *b, const struct layout *layout, const struct crowd *crowd)
+{
+	const struct host_class *class = layout->class;
+	const gpumap_device *base = class->host->inventory->gpus, *shared = NULL;
+	size_t *users = arena_alloc(&b->passing, class->host->inventory->count, sizeof(*users));
+
+	if (!users || b->input->settings->mode != PLAN_DDP)
+		return;
+	for (size_t i = 0; i < class->count && !shared; i++) {
+		const gpumap_device *gpu = class->devices[i]->gpu;
+
+		users[gpu - base] += crowd->count[i];
+		if (users[gpu - base] > 1)
+			shared = gpu;
+	}
+	if (shared)
+		plan_tell(b, FINDING_SAME_ADDRESS,
+			  ABOUT(.rule = "G10", .fix = "use gloo, or one rank for each GPU"),
+			  "several ranks of %s run on GPU %d: NCCL refuses that%s",
+			  layout->host->name, shared->physical, MORE_HOSTS(layout->host_count));
+}
+
+static void tell_unknown(struct builder *b, const struct layout *layout)
+{
+	plan_tell(b, FINDING_UNKNOWN_USE,
+		  ABOUT(.rule = "R3", .fix = "say device = cuda:%l (or what the program does)"),
+		  "how the program picks its device is not known: where the ranks of %s land is "
+		  "not checked%s",
+		  layout->host->name, MORE_HOSTS(layout->host_count));
+}
+
+int layout_judge(struct builder *b, struct layout *layout)
+{
+	const struct host_class *class = layout->class;
+	struct crowd crowd = {0};
+
+	if (!class->count || !layout->plan->count)
+		return GPUMAP_OK;
+	crowd.first = arena_alloc(&b->passing, class->count, sizeof(*crowd.first));
+	crowd.count = arena_alloc(&b->passing, class->count, sizeof(*crowd.count));
+	if (!crowd.first || !crowd.count)
+		return plan_nomem(b);
+	if (layout->unknown_use) {
+		tell_unknown(b, layout);
+		for (size_t l = 0; l < layout->plan->count; l++)
+			crowd.count[layout->spots[l].own]++;
+	} else {
+		land_all(b, layout, &crowd);
+	}
+	if (crowd.surplus)
+		tell_crowd(b, layout, &crowd);
+	else
+		check_address(b, layout, &crowd);
+	return b->passing.failed ? plan_nomem(b) : GPUMAP_OK;
+}

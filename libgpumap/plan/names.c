@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Rule N5: how devices are written into the list of a child. */
+#include "plan/build.h"
+
+/* Several hosts cannot have GPUs of the same UUIDs: one snapshot stands for all. */
+static bool inventory_is_shared(struct builder *b, const struct host_class *class, bool *ret)
+{
+	struct table_key key = {{(uintptr_t) class->host->inventory}};
+	void **place = table_place(&b->inventories, &b->scratch, key);
+
+	if (!place)
+		return false;
+	*ret = *(size_t *)*place > 1;
+	return true;
+}
+
+static void tell_numbers(struct builder *b, const struct host_class *class, const char *why,
+			 const char *fix)
+{
+	plan_tell(b, FINDING_PLAN_UNKNOWN,
+		  ABOUT(.rule = "N5", .origin = class->settings->places[PLAN_KEY_IDS].origin,
+			.line = class->settings->places[PLAN_KEY_IDS].line, .fix = fix),
+		  "%s: the ranks of %s%s get numbers and CUDA_DEVICE_ORDER=PCI_BUS_ID", why,
+		  class->host->name, MORE_HOSTS(class->host_count));
+}
+
+/* A number counts in what the container shows, and nobody asked the container. */
+static void check_container(struct builder *b, const struct host_class *class)
+{
+	for (size_t i = 0; i < class->host->inherited_count; i++) {
+		const struct plan_inherited *bound = &class->host->inherited[i];
+
+		if (bound->kind == PLAN_BOUND_CONTAINER &&
+		    bound->mapping->visible_count < class->host->inventory->count)
+			plan_tell(b, FINDING_LEAKED_LIST,
+				  ABOUT(.rule = "L2", .origin = bound->origin,
+					.fix = "use ids = uuid, or plan inside the container"),
+				  "the list of %s%s holds the host's numbers, but inside the "
+				  "container they count from 0",
+				  class->host->name, MORE_HOSTS(class->host_count));
+	}
+}
+
+static void choose_kind(struct builder *b, struct host_class *class, bool shared)
+{
+	bool named = true, migs = false;
+
+	for (size_t i = 0; i < class->count; i++) {
+		named = named && class->devices[i]->uuid;
+		migs = migs || class->devices[i] != class->devices[i]->gpu;
+	}
+	class->by_number = class->settings->ids == PLAN_IDS_INDEX || !named || shared;
+	if (!class->by_number || !class->count)
+		return;
+	if (migs) {
+		class->bad = true;
+		plan_tell(b,
+			  shared && class->settings->ids != PLAN_IDS_INDEX ? FINDING_NO_INVENTORY
+									   : FINDING_BAD_VALUE,
+			  ABOUT(.rule = "V9",
+				.origin = class->settings->places[PLAN_KEY_IDS].origin,
+				.line = class->settings->places[PLAN_KEY_IDS].line,
+				.fix = shared ? "record every host: inventory = snap/%h.ini"
+					      : "use ids = uuid and an inventory with UUIDs"),
+			  "a MIG instance of %s has no number, and %s%s", class->host->name,
+			  shared   ? "one snapshot's UUIDs are not those of several hosts"
+			  : !named ? "its UUID is not known"
+				   : "ids = index wants one",
+			  MORE_HOSTS(class->host_count));
+		return;
+	}
+	if (class->settings->ids != PLAN_IDS_INDEX && !named)
+		tell_numbers(b, class, "the UUIDs are not known",
+			     "record the host with gpumap inventory --save");
+	else if (class->settings->ids != PLAN_IDS_INDEX)
+		tell_numbers(b, class, "one snapshot's UUIDs are not those of several hosts",
+			     "record every host: inventory = snap/%h.ini");
+	check_container(b, class);
+}
+
+int name_devices(struct builder *b, struct host_class *class)
+{
+	bool shared;
+
+	if (!inventory_is_shared(b, class, &shared))
+		return plan_nomem(b);
+	choose_kind(b, class, shared);
+	class->copies = arena_alloc(b->arena, class->count + 1, sizeof(*class->copies));
+	class->names = arena_alloc(&b->scratch, class->count + 1, sizeof(*class->names));
+	if (!class->copies || !class->names)
+		return plan_nomem(b);
+	for (size_t i = 0; i < class->count; i++) {
+		const gpumap_device *d = class->devices[i];
+
+		class->copies[i] = (struct plan_device){
+			.physical = d->physical,
+			.mig = d->mig_position,
+			.uuid = arena_strdup(b->arena, d->uuid),
+			.pci = arena_strdup(b->arena, d->gpu->pci),
+			.name = arena_strdup(b->arena, d->gpu->name),
+		};
+		class->names[i] = class->by_number ? arena_printf(&b->scratch, "%d", d->physical)
+						   : class->copies[i].uuid;
+	}
+	return b->arena->failed || b->scratch.failed ? plan_nomem(b) : GPUMAP_OK;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* The only file that knows the order of the stages. */
+#include "plan/build.h"
+
+#include <stdio.h>
+
+#include "strbuf.h"
+
+int plan_nomem(struct builder *b)
+{
+	return report_nomem(b->report);
+}
+
+const char *more_hosts(struct more_hosts *ret, size_t host_count)
+{
+	if (host_count > 1)
+		snprintf(ret->text, sizeof(ret->text), " (and %zu more host%s)", host_count - 1,
+			 host_count == 2 ? "" : "s");
+	return ret->text;
+}
+
+const char *device_label(struct device_label *ret, const gpumap_device *device)
+{
+	if (device->physical < 0)
+		snprintf(ret->text, sizeof(ret->text), "%.100s",
+			 device->uuid ? device->uuid : "a device");
+	else if (device->mig_position >= 0)
+		snprintf(ret->text, sizeof(ret->text), "MIG instance %d of GPU %d",
+			 device->mig_position, device->physical);
+	else
+		snprintf(ret->text, sizeof(ret->text), "GPU %d", device->physical);
+	return ret->text;
+}
+
+/* So many findings of one id are given in full. */
+enum { MOST_ALIKE = 8 };
+
+void plan_tell(struct builder *b, enum finding_id id, const struct about *about, const char *format,
+	       ...)
+{
+	struct strbuf text = {0};
+	enum gpumap_severity severity;
+	const char *name;
+	va_list args;
+
+	finding_meaning((size_t)id, &name, &severity);
+	b->failed = b->failed || severity == GPUMAP_ERROR;
+	if (b->told[id]++ >= MOST_ALIKE || !b->report)
+		return;
+	va_start(args, format);
+	strbuf_vprintf(&text, format, args);
+	va_end(args);
+	if (text.failed)
+		report_nomem(b->report);
+	else
+		report_add(b->report, id, about, "%s", text.text);
+	strbuf_free(&text);
+}
+
+void plan_tell_rest(struct builder *b)
+{
+	for (size_t i = 0; i < FINDING_COUNT; i++)
+		if (b->told[i] > MOST_ALIKE)
+			report_add(b->report, (enum finding_id)i, NULL,
+				   "%zu more of this kind, on other hosts",
+				   b->told[i] - MOST_ALIKE);
+}
+
+void plan_step(struct builder *b, const char *rule, const char *origin, const char *format, ...)
+{
+	struct plan *plan = b->plan;
+	va_list args;
+
+	if (plan->step_count == b->step_room) {
+		size_t room = b->step_room ? b->step_room * 2 : 8;
+		struct plan_step *steps;
+
+		/* Like findings, steps of thousands of unlike hosts help nobody. */
+		if (room > 64)
+			return;
+		steps = arena_alloc(b->arena, room, sizeof(*steps));
+		if (!steps)
+			return;
+		if (plan->step_count)
+			memcpy(steps, plan->steps, plan->step_count * sizeof(*steps));
+		plan->steps = steps;
+		b->step_room = room;
+	}
+	va_start(args, format);
+	plan->steps[plan->step_count] =
+		(struct plan_step){.rule = rule,
+				   .text = arena_vprintf(b->arena, format, args),
+				   .origin = arena_strdup(b->arena, origin)};
+	plan->step_count++;
+	va_end(args);
+}
+
+/* --- classes of hosts ---------------------------------------------------------------- */
+
+static int classify(struct builder *b, const struct plan_host_input *host, struct host_class **ret)
+{
+	struct table_key key = {{(uintptr_t)host->inventory, (uintptr_t)host->inherited,
+				 host->inherited_count, (uintptr_t)host->cpus,
+				 (uintptr_t)host->settings}};
+	struct table_key one = {{(uintptr_t)host->inventory}};
+	void **place = table_place(&b->classes, &b->scratch, key);
+	void **inventory = table_place(&b->inventories, &b->scratch, one);
+	struct host_class *class;
+
+	if (!place || !inventory)
+		return plan_nomem(b);
+	if (!*inventory)
+		*inventory = arena_alloc(&b->scratch, 1, sizeof(size_t));
+	if (!*place) {
+		class = arena_alloc(&b->scratch, 1, sizeof(*class));
+		*place = class;
+		if (class) {
+			class->host = host;
+			class->settings = host->settings ? host->settings : b->input->settings;
+		}
+	}
+	if (!*place || !*inventory)
+		return plan_nomem(b);
+	++*(size_t *)*inventory;
+	*ret = *place;
+	(*ret)->host_count++;
+	return GPUMAP_OK;
+}
+
+static int make_classes(struct builder *b)
+{
+	size_t count = b->input->host_count;
+	int r = GPUMAP_OK;
+
+	b->host_classes = arena_alloc(&b->scratch, count, sizeof(struct host_class *));
+	b->local_sizes = arena_alloc(&b->scratch, count, sizeof(*b->local_sizes));
+	if (!b->host_classes || !b->local_sizes)
+		return plan_nomem(b);
+	for (size_t i = 0; r == GPUMAP_OK && i < count; i++)
+		r = classify(b, &b->input->hosts[i], &b->host_classes[i]);
+	for (size_t i = 0; r == GPUMAP_OK && i < count; i++) {
+		struct host_class *class = b->host_classes[i];
+
+		if (class->host != &b->input->hosts[i])
+			continue;
+		r = selection_parse(b, class->settings, &class->selection);
+		if (r == GPUMAP_OK)
+			r = selection_apply(b, class);
+		arena_free(&b->passing);
+	}
+	return r;
+}
+
+/* --- layouts -------------------------------------------------------------------------- */
+
+static int place_host(struct builder *b, struct plan_host *host, struct host_class *class,
+		      size_t local_size, struct layout **ret)
+{
+	size_t phase = layout_phase(b, class, local_size, host->first_rank);
+	struct table_key key = {{(uintptr_t) class, local_size, phase}};
+	void **place = table_place(&b->layouts, &b->scratch, key);
+	struct layout *layout;
+
+	if (!place)
+		return plan_nomem(b);
+	layout = *place;
+	if (!layout) {
+		layout = arena_alloc(&b->scratch, 1, sizeof(*layout));
+		if (!layout)
+			return plan_nomem(b);
+		*place = layout;
+		layout->class = class;
+		layout->host = host;
+		layout->plan = arena_alloc(b->arena, 1, sizeof(*layout->plan));
+		if (!layout->plan)
+			return plan_nomem(b);
+		layout->plan->count = local_size;
+	}
+	layout->host_count++;
+	host->layout = layout->plan;
+	*ret = layout;
+	return GPUMAP_OK;
+}
+
+static int place_hosts(struct builder *b)
+{
+	struct plan *plan = b->plan;
+	size_t count = b->input->host_count, rank = 0;
+	struct layout **layouts = arena_alloc(&b->scratch, count, sizeof(*layouts));
+	int r = GPUMAP_OK;
+
+	plan->hosts = arena_alloc(b->arena, count, sizeof(*plan->hosts));
+	if (!plan->hosts || !layouts)
+		return plan_nomem(b);
+	plan->host_count = count;
+	for (size_t i = 0; r == GPUMAP_OK && i < count; i++) {
+		plan->hosts[i].name = arena_strdup(b->arena, b->input->hosts[i].name);
+		plan->hosts[i].first_rank = rank;
+		r = place_host(b, &plan->hosts[i], b->host_classes[i], b->local_sizes[i],
+			       &layouts[i]);
+		rank += b->local_sizes[i];
+	}
+	for (size_t i = 0; r == GPUMAP_OK && i < count; i++) {
+		if (layouts[i]->host != &plan->hosts[i])
+			continue;
+		r = layout_fill(b, layouts[i]);
+		if (r == GPUMAP_OK)
+			r = layout_judge(b, layouts[i]);
+		if (r == GPUMAP_OK)
+			r = cores_bind(b, layouts[i]);
+		arena_free(&b->passing);
+	}
+	return r;
+}
+
+static void add_steps(struct builder *b)
+{
+	const struct plan_settings *settings = b->input->settings;
+	bool numbers = false, uuids = false;
+
+	for (size_t i = 0; i < b->input->host_count; i++) {
+		numbers = numbers || b->host_classes[i]->by_number;
+		uuids = uuids || (b->host_classes[i]->count && !b->host_classes[i]->by_number);
+	}
+	plan_step(b, "R4", NULL,
+		  "rank = first rank of the host + local rank: %zu rank%s on %zu host%s",
+		  b->plan->world_size, b->plan->world_size == 1 ? "" : "s", b->plan->host_count,
+		  b->plan->host_count == 1 ? "" : "s");
+	plan_step(b, "R3", settings->places[PLAN_KEY_SHARE].origin, "share = %s: each rank sees %s",
+		  plan_word(PLAN_KEY_SHARE, (int)settings->share),
+		  settings->share == PLAN_SHARE_LIST      ? "all GPUs of its host's list"
+		  : settings->share == PLAN_SHARE_ISOLATE ? "its own alone"
+							  : "all, its own first");
+	if (numbers || uuids)
+		plan_step(b, "N5", settings->places[PLAN_KEY_IDS].origin, "lists hold %s",
+			  !numbers ? "full UUIDs"
+			  : !uuids ? "numbers, with CUDA_DEVICE_ORDER=PCI_BUS_ID"
+				   : "full UUIDs, or numbers with CUDA_DEVICE_ORDER=PCI_BUS_ID");
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+static int check_numbers(struct builder *b, const struct plan_settings *s)
+{
+	struct cpu_set list;
+
+	if ((s->ranks < 1 && s->ranks != PLAN_AUTO) || s->ranks > PLAN_MAX_RANKS ||
+	    (s->ranks_per_host < 1 && s->ranks_per_host != PLAN_AUTO) ||
+	    s->ranks_per_host > PLAN_MAX_RANKS || s->ranks_per_gpu < 1 ||
+	    s->ranks_per_gpu > PLAN_MAX_RANKS)
+		return report_fail(b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+				   ABOUT(.origin = s->places[PLAN_KEY_RANKS].origin,
+					 .fix = "write auto or a number from 1"),
+				   "ranks = %d, ranks_per_host = %d, ranks_per_gpu = %d: there is "
+				   "no such number of ranks",
+				   s->ranks, s->ranks_per_host, s->ranks_per_gpu);
+	if (s->ranks != PLAN_AUTO && s->ranks_per_host != PLAN_AUTO)
+		return report_fail(b->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				   ABOUT(.origin = s->places[PLAN_KEY_RANKS_PER_HOST].origin,
+					 .fix = "say one of them"),
+				   "ranks = %d and ranks_per_host = %d exclude each other",
+				   s->ranks, s->ranks_per_host);
+	if (s->cpu_bind == PLAN_CPU_LIST &&
+	    (!s->cpu_list ||
+	     !cpu_set_parse(&b->scratch, &list, span_of(s->cpu_list), PLAN_MAX_CPUS - 1)))
+		return report_fail(b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+				   ABOUT(.origin = s->places[PLAN_KEY_CPU_BIND].origin,
+					 .fix = "write list:0-7"),
+				   "cpu_bind cannot be a list of '%s'",
+				   QUOTE(span_of(s->cpu_list ? s->cpu_list : "")));
+	return GPUMAP_OK;
+}
+
+static int check_input(struct builder *b)
+{
+	const struct plan_input *input = b->input;
+	int r = check_numbers(b, input->settings);
+
+	if (r == GPUMAP_OK && !input->host_count)
+		r = report_fail(b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+				ABOUT(.fix = "name a host, or leave hosts empty for this one"),
+				"there is no host to plan for");
+	for (size_t i = 0; r == GPUMAP_OK && i < input->host_count; i++)
+		if (input->hosts[i].settings &&
+		    (!i || input->hosts[i].settings != input->hosts[i - 1].settings))
+			r = check_numbers(b, input->hosts[i].settings);
+	return r;
+}
+
+static int build(struct builder *b)
+{
+	int r = check_input(b);
+
+	if (r == GPUMAP_OK)
+		r = make_classes(b);
+	if (r == GPUMAP_OK)
+		r = spread_ranks(b);
+	if (r == GPUMAP_OK)
+		r = place_hosts(b);
+	if (r != GPUMAP_OK)
+		return r;
+	add_steps(b);
+	plan_tell_rest(b);
+	return b->arena->failed || b->scratch.failed || b->passing.failed ? plan_nomem(b)
+									  : GPUMAP_OK;
+}
+
+int plan_make(struct plan **ret, const struct plan_input *input, gpumap_report *report)
+{
+	struct plan *plan = calloc(1, sizeof(*plan));
+	struct builder b = {.input = input, .report = report, .plan = plan};
+	int r;
+
+	if (!plan)
+		return report_nomem(report);
+	b.arena = &plan->arena;
+	r = build(&b);
+	plan->answered = !b.failed;
+	arena_free(&b.scratch);
+	arena_free(&b.passing);
+	if (r != GPUMAP_OK) {
+		plan_free(plan);
+		return r;
+	}
+	*ret = plan;
+	return GPUMAP_OK;
+}
+
+void plan_free(struct plan *plan)
+{
+	if (!plan)
+		return;
+	for (size_t i = 0; i < plan->mapping_count; i++)
+		gpumap_mapping_free(plan->mappings[i]);
+	arena_free(&plan->arena);
+	free(plan);
+}
+
+bool plan_rank(const struct plan *plan, size_t rank, struct plan_rank *ret)
+{
+	size_t low = 0, high = plan->host_count;
+
+	if (rank >= plan->world_size)
+		return false;
+	/* The last host that begins at or before the rank; those without ranks come earlier. */
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (plan->hosts[middle].first_rank <= rank)
+			low = middle;
+		else
+			high = middle;
+	}
+	ret->rank = rank;
+	ret->node = low;
+	ret->host = &plan->hosts[low];
+	ret->local_rank = rank - ret->host->first_rank;
+	ret->local_size = ret->host->layout->count;
+	ret->slot = &ret->host->layout->slots[ret->local_rank];
+	return true;
+}

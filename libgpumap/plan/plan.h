@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plan: which rank runs where, what it is shown, and where its program will land.
+ *
+ *	hosts (inventories, inherited lists, CPUs) --+
+ *	settings (what a profile says)             --+-> plan_make() -> plan
+ *
+ * Pure, like gpumap_resolve: no input or output, no environment. Everything that hosts
+ * have in common is worked out once, so that a plan for 12,500 equal hosts costs little
+ * more than one for a single host: two hosts are equal when their pointers are.
+ */
+#ifndef GM_PLAN_H
+#define GM_PLAN_H
+
+#include "gpumap.h"
+
+#include "arena.h"
+#include "report.h"
+
+enum {
+	PLAN_MAX_RANKS = 1 << 20,
+	PLAN_MAX_LOCAL = 4096, /* ranks with GPUs on one host */
+	PLAN_MAX_CPUS = 65536,
+	PLAN_AUTO = -1,
+	PLAN_KEEP = -2
+};
+
+/* --- what is planned with ---------------------------------------------------- */
+
+enum plan_mode { PLAN_SINGLE, PLAN_DP, PLAN_DDP, PLAN_MP };
+enum plan_order { PLAN_LISTED, PLAN_PCI, PLAN_NUMA, PLAN_NVLINK };
+enum plan_conflict { PLAN_CONFLICT_ERROR, PLAN_CONFLICT_INTERSECT, PLAN_CONFLICT_OVERRIDE };
+enum plan_share { PLAN_SHARE_LIST, PLAN_SHARE_ISOLATE, PLAN_SHARE_ROTATE };
+enum plan_ids { PLAN_IDS_UUID, PLAN_IDS_INDEX };
+enum plan_cpu_bind { PLAN_CPU_NONE, PLAN_CPU_NUMA, PLAN_CPU_CORES, PLAN_CPU_LIST };
+enum plan_mem_bind { PLAN_MEM_NONE, PLAN_MEM_PREFERRED, PLAN_MEM_STRICT };
+
+/* Keys by the names that a profile has for them. */
+enum plan_key {
+	PLAN_KEY_GPUS,
+	PLAN_KEY_ORDER,
+	PLAN_KEY_ON_CONFLICT,
+	PLAN_KEY_MODE,
+	PLAN_KEY_RANKS,
+	PLAN_KEY_RANKS_PER_HOST,
+	PLAN_KEY_RANKS_PER_GPU,
+	PLAN_KEY_SHARE,
+	PLAN_KEY_IDS,
+	PLAN_KEY_CPU_BIND,
+	PLAN_KEY_MEM_BIND,
+	PLAN_KEY_THREADS,
+	PLAN_KEY_DEVICE,
+	PLAN_KEY_SET_DEVICE,
+	PLAN_KEY_DEVICE_IDS,
+	PLAN_KEY_COUNT
+};
+
+/* Where the text of a value begins. */
+struct plan_place {
+	const char *origin; /* file, option or variable; NULL: nobody said it */
+	int line, column;   /* 1-based, 0: does not apply */
+};
+
+/* The texts are borrowed. Start with plan_settings_default(). */
+struct plan_settings {
+	const char *gpus; /* "inherit", "all", "none", or entries between commas: N, GPU-..,
+			   * MIG-.., pci:ADDRESS, name:"GLOB" */
+	enum plan_order order;
+	enum plan_conflict on_conflict;
+	enum plan_mode mode;
+	int ranks;          /* of the plan, which fill the hosts in their order; or PLAN_AUTO */
+	int ranks_per_host; /* or PLAN_AUTO; not together with ranks */
+	int ranks_per_gpu;
+	enum plan_share share;
+	enum plan_ids ids;
+	enum plan_cpu_bind cpu_bind;
+	int cores;            /* of PLAN_CPU_CORES, for each rank */
+	const char *cpu_list; /* of PLAN_CPU_LIST, for each rank */
+	enum plan_mem_bind mem_bind;
+	int threads; /* PLAN_AUTO, PLAN_KEEP or a number */
+	/* What the program does by itself. NULL: not known. %l: local rank, %r: rank,
+	 * modulo: rank modulo the number of visible devices. */
+	const char *device;     /* "cuda:%l", "cuda:%r", "cuda:modulo", "cuda:N", "cuda", "cpu" */
+	const char *set_device; /* "%l", "%r", "modulo", N; or "" for never */
+	const char *device_ids; /* the same between commas */
+	struct plan_place places[PLAN_KEY_COUNT];
+};
+
+struct plan_settings plan_settings_default(void);
+
+/* One setting from its text, which is borrowed; "" is the default. GPUMAP_EKEY,
+ * GPUMAP_EINPUT; the settings are then unchanged. */
+int plan_set(struct plan_settings *settings, const char *name, const char *value,
+	     struct plan_place place, gpumap_report *report);
+const char *plan_key_name(enum plan_key key);
+/* The word for a value of one of the enums above ("isolate"), NULL past its end. */
+const char *plan_word(enum plan_key key, int value);
+
+/* Who narrowed what this process sees. */
+enum plan_bound { PLAN_BOUND_USER, PLAN_BOUND_SCHEDULER, PLAN_BOUND_CONTAINER };
+
+struct plan_inherited {
+	enum plan_bound kind;
+	const gpumap_mapping *mapping; /* its visible devices are the bound */
+	const char *origin;            /* "CUDA_VISIBLE_DEVICES", "job 4711" */
+};
+
+/* CPUs by number. */
+struct cpu_topology {
+	size_t count;    /* the highest CPU's number plus one */
+	const int *core; /* a number that the threads of one core share; -1: no such CPU */
+	const int *node; /* its NUMA node; -1: not known */
+};
+
+struct plan_cpus {
+	const char *allowed; /* inherited affinity and cpuset, "0-31"; NULL: not known */
+	const struct cpu_topology *topology; /* NULL: not known, each CPU is a core */
+};
+
+/* Hosts that share these pointers share everything that follows from them. */
+struct plan_host_input {
+	const char *name;                       /* not NULL */
+	const gpumap_inventory *inventory;      /* NULL: nothing is known of the host */
+	const struct plan_inherited *inherited; /* the outermost first; the last is "inherit" */
+	size_t inherited_count;
+	const struct plan_cpus *cpus;         /* NULL: nothing is known */
+	const struct plan_settings *settings; /* NULL: the plan's; mode and ranks always are */
+};
+
+struct plan_input {
+	const struct plan_settings *settings;
+	const struct plan_host_input *hosts; /* node 0 first */
+	size_t host_count;
+};
+
+/* --- the plan ------------------------------------------------------------------ */
+
+struct plan_device {
+	int physical, mig; /* mig: place among its GPU's instances, -1: a whole GPU */
+	const char *uuid, *pci, *name;
+};
+
+/* What a local rank of a host gets; shared by all equal hosts. */
+struct plan_slot {
+	const struct plan_device *devices; /* its own; none: it runs without a GPU */
+	size_t device_count;
+	const char *visible;             /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
+	const gpumap_mapping *mapping;   /* what gpumap_resolve says of its program; NULL: no GPU */
+	const struct plan_device *lands; /* where it runs (dp: its master; mp: the first
+					  * stage); NULL: not known or nowhere */
+	int logical;                     /* N of its cuda:N; -1: not known or none */
+	const char *cpus;                /* "0-7,64-71"; NULL: not bound */
+	const char *nodes;               /* NUMA nodes for its memory, "0"; NULL: not bound */
+	int threads;                     /* OMP_NUM_THREADS; 0: leave it alone */
+	bool cpus_shared;                /* other ranks run on these CPUs too */
+};
+
+struct plan_layout {
+	struct plan_slot *slots; /* by local rank */
+	size_t count;
+	const char *device_order; /* the value of CUDA_DEVICE_ORDER; NULL: leave it alone */
+};
+
+struct plan_host {
+	const char *name;
+	size_t first_rank;
+	const struct plan_layout *layout;
+};
+
+struct plan_step {
+	const char *rule, *text, *origin;
+};
+
+struct plan {
+	struct arena arena;
+	bool answered; /* false: the report holds an error, nothing may be started */
+	struct plan_host *hosts;
+	size_t host_count, world_size;
+	struct plan_step *steps;
+	size_t step_count;
+	gpumap_mapping **mappings; /* owned; slots point at them */
+	size_t mapping_count;
+};
+
+struct plan_rank {
+	size_t rank, local_rank, node, local_size;
+	const struct plan_host *host;
+	const struct plan_slot *slot;
+};
+
+/* A plan that cannot work is still a plan: `answered` is false then.
+ * GPUMAP_EINPUT: a setting is malformed. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+int plan_make(struct plan **ret, const struct plan_input *input, gpumap_report *report);
+void plan_free(struct plan *plan);
+
+/* Rank `rank`; false past the end. */
+bool plan_rank(const struct plan *plan, size_t rank, struct plan_rank *ret);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Rule R4: how many ranks each host has. */
+#include "plan/build.h"
+
+#include <stdio.h>
+
+static bool lacks_gpus(const struct host_class *class)
+{
+	return !class->bad && !class->without && !class->count;
+}
+
+static const char *why_none(const struct host_class *class)
+{
+	if (!class->host->inventory->count)
+		return "it has none";
+	return class->host->inherited_count ? "the inherited list leaves none"
+					    : "its MIG instances are not known";
+}
+
+/* Ranks that were counted by hand start without GPUs where no host has any. */
+static void settle_without(struct builder *b, bool counted)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < b->input->host_count; i++)
+		any = any || b->host_classes[i]->count || b->host_classes[i]->bad;
+	for (size_t i = 0; i < b->input->host_count; i++) {
+		struct host_class *class = b->host_classes[i];
+
+		if (!lacks_gpus(class))
+			continue;
+		if (counted && !any) {
+			class->without = true;
+			plan_tell(b, FINDING_NO_GPU, ABOUT(.rule = "E1"),
+				  "no GPU on %s, %s: its ranks start without%s", class->host->name,
+				  why_none(class), MORE_HOSTS(class->host_count));
+			continue;
+		}
+		class->bad = true;
+		plan_tell(b, FINDING_NO_DEVICE,
+			  ABOUT(.rule = "E1",
+				.fix = any ? "leave the host out, or say gpus = none for it"
+					   : "say ranks = N to start ranks without GPUs"),
+			  "no GPU on %s: %s%s", class->host->name, why_none(class),
+			  MORE_HOSTS(class->host_count));
+	}
+}
+
+/* How many ranks the GPUs of such a host take. */
+static size_t room(const struct host_class *class)
+{
+	size_t most = PLAN_MAX_RANKS, per_gpu = (size_t) class->settings->ranks_per_gpu;
+
+	if (class->without)
+		return most;
+	return class->count > most / per_gpu ? most : class->count * per_gpu;
+}
+
+static size_t automatic(const struct builder *b, const struct host_class *class)
+{
+	if (b->input->settings->mode == PLAN_DDP && !class->without)
+		return room(class);
+	return class->without || class->count;
+}
+
+static void too_many(struct builder *b, enum plan_key key, int64_t ranks, size_t most,
+		     const char *where, const char *more)
+{
+	const struct plan_place *place = &b->input->settings->places[key];
+	char fix[80];
+
+	snprintf(fix, sizeof(fix), "say %s = %zu, or share GPUs with ranks_per_gpu",
+		 plan_key_name(key), most);
+	plan_tell(b, FINDING_TOO_MANY_RANKS,
+		  ABOUT(.rule = "G10", .origin = place->origin, .line = place->line,
+			.column = place->column, .fix = fix),
+		  "%s = %lld, but the GPUs of %s take %zu%s", plan_key_name(key), (long long)ranks,
+		  where, most, more);
+}
+
+/* ranks_per_host, or one rank per GPU. */
+static void spread_evenly(struct builder *b)
+{
+	int each = b->input->settings->ranks_per_host;
+
+	for (size_t i = 0; i < b->input->host_count; i++) {
+		struct host_class *class = b->host_classes[i];
+		size_t most = room(class);
+
+		if (each == PLAN_AUTO) {
+			b->local_sizes[i] = automatic(b, class);
+			continue;
+		}
+		b->local_sizes[i] = (size_t)each < most ? (size_t)each : most;
+		if ((size_t)each > most && !class->bad) {
+			too_many(b, PLAN_KEY_RANKS_PER_HOST, each, most, class->host->name,
+				 MORE_HOSTS(class->host_count));
+			class->bad = true;
+		}
+	}
+}
+
+/* Hosts take what they can, in their order; without GPUs all take the same. */
+static void spread_total(struct builder *b)
+{
+	size_t total = (size_t)b->input->settings->ranks, left = total, taken = 0, idle = 0;
+	size_t count = b->input->host_count;
+	bool without = true;
+
+	for (size_t i = 0; i < count; i++)
+		without = without && b->host_classes[i]->without;
+	for (size_t i = 0; i < count; i++) {
+		const struct host_class *class = b->host_classes[i];
+		size_t most = without          ? total / count + (i < total % count)
+			      : class->without ? 1
+					       : room(class);
+
+		b->local_sizes[i] = left < most ? left : most;
+		idle += !b->local_sizes[i];
+		left -= b->local_sizes[i];
+		taken += b->local_sizes[i];
+	}
+	if (left && !b->failed)
+		too_many(b, PLAN_KEY_RANKS, b->input->settings->ranks, taken,
+			 count == 1 ? b->host_classes[0]->host->name : "all hosts", "");
+	else if (idle && !left)
+		plan_step(b, "R4", b->input->settings->places[PLAN_KEY_RANKS].origin,
+			  "%zu ranks fill the hosts in their order: %zu of %zu hosts get none",
+			  total, idle, count);
+}
+
+int spread_ranks(struct builder *b)
+{
+	const struct plan_settings *settings = b->input->settings;
+	size_t world = 0;
+
+	settle_without(b, settings->ranks != PLAN_AUTO || settings->ranks_per_host != PLAN_AUTO);
+	if (settings->ranks == PLAN_AUTO)
+		spread_evenly(b);
+	else
+		spread_total(b);
+	for (size_t i = 0; i < b->input->host_count; i++) {
+		if (b->host_classes[i]->bad)
+			b->local_sizes[i] = 0;
+		if (!b->host_classes[i]->without && b->local_sizes[i] > PLAN_MAX_LOCAL)
+			return report_fail(b->report, GPUMAP_ELIMIT, FINDING_LIMIT, NULL,
+					   "more than %d ranks on the GPUs of one host",
+					   PLAN_MAX_LOCAL);
+		world += b->local_sizes[i];
+		if (world > PLAN_MAX_RANKS)
+			return report_fail(b->report, GPUMAP_ELIMIT, FINDING_LIMIT, NULL,
+					   "more than %d ranks", PLAN_MAX_RANKS);
+	}
+	b->plan->world_size = world;
+	return GPUMAP_OK;
+}

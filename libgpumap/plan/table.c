@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/table.h"
+
+static size_t hash(struct table_key key)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < ARRAY_SIZE(key.words); i++) {
+		h = (h ^ (uint64_t)key.words[i]) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 29;
+	}
+	return (size_t)h;
+}
+
+static struct table_slot *find(const struct table *table, struct table_key key)
+{
+	size_t i = hash(key) & (table->room - 1);
+
+	while (table->slots[i].object && memcmp(&table->slots[i].key, &key, sizeof(key)) != 0)
+		i = (i + 1) & (table->room - 1);
+	return &table->slots[i];
+}
+
+/* The old slots stay in the arena: all sizes together are at most twice the last. */
+static bool grow(struct table *table, struct arena *arena)
+{
+	struct table grown = {.room = table->room ? table->room * 2 : 16, .used = table->used};
+
+	grown.slots = arena_alloc(arena, grown.room, sizeof(*grown.slots));
+	if (!grown.slots)
+		return false;
+	for (size_t i = 0; i < table->room; i++)
+		if (table->slots[i].object)
+			*find(&grown, table->slots[i].key) = table->slots[i];
+	*table = grown;
+	return true;
+}
+
+void **table_place(struct table *table, struct arena *arena, struct table_key key)
+{
+	struct table_slot *slot;
+
+	if (table->used * 2 >= table->room && !grow(table, arena))
+		return NULL;
+	slot = find(table, key);
+	if (!slot->object) {
+		slot->key = key;
+		table->used++;
+	}
+	return &slot->object;
+}

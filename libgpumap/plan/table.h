@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A hash table from a few words to an object, for what hosts have in common. */
+#ifndef GM_PLAN_TABLE_H
+#define GM_PLAN_TABLE_H
+
+#include "arena.h"
+
+struct table_key {
+	uintptr_t words[5];
+};
+
+struct table {
+	struct table_slot {
+		struct table_key key;
+		void *object; /* NULL: free */
+	} * slots;
+	size_t room, used;
+};
+
+/* The place of the key's object, which is NULL when the key is new: then put one
+ * there at once. NULL without memory. */
+void **table_place(struct table *table, struct arena *arena, struct table_key key);
+
+#endif

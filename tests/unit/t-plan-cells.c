@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* Where ranks land: what they see, how the program picks, and what is refused. */
+#include <stdio.h>
+
+#include "base.h"
+#include "plans.h"
+#include "text.h"
+#include "unit.h"
+
+#define FOUR "GPU-a0 @10;GPU-b0 @20;GPU-c0 @30;GPU-d0 @40"
+#define TWO "GPU-e0 @10;GPU-f0 @20"
+#define THREE "GPU-0a @10;GPU-0b @20;GPU-0c @30"
+#define TWO_MIG "GPU-a0 @10 m=MIG-a1 m=MIG-a2;GPU-b0 @20"
+
+static const struct row {
+	const char *name, *hosts, *settings, *lands, *findings;
+	const char *text; /* a part of some finding's text or fix, or NULL */
+} rows[] = {
+	/* The table of rule R3. */
+	{"list, cuda:0", "a=" FOUR, "share=list|device=cuda:0", "0 0 0 0", "GM186",
+	 "local ranks 0 and 1 of a land on GPU 0 (share = list, device = cuda:0), and 2 more so"},
+	{"list, cuda:local", "a=" FOUR, "share=list|device=cuda:%l", "0 1 2 3", "", NULL},
+	{"list, modulo", "a=" FOUR, "share=list|device=cuda:modulo", "0 1 2 3", "", NULL},
+	{"isolate, cuda:0", "a=" FOUR, "share=isolate|device=cuda:0", "0 1 2 3", "", NULL},
+	{"isolate, cuda:local", "a=" FOUR, "share=isolate|device=cuda:%l", "0 - - -", "GM009",
+	 "rank 1, local rank 1 of a (share = isolate, device = cuda:%l): cuda:1 does not exist"},
+	{"isolate, modulo", "a=" FOUR, "share=isolate|device=cuda:modulo", "0 1 2 3", "", NULL},
+	{"rotate, cuda:0", "a=" FOUR, "share=rotate|device=cuda:0", "0 1 2 3", "", NULL},
+	{"rotate, cuda:local", "a=" FOUR, "share=rotate|device=cuda:%l", "0 2 0 2", "GM186",
+	 "say share = list, or let the program use cuda:0"},
+	{"rotate, modulo", "a=" FOUR, "share=rotate|device=cuda:modulo", "0 2 0 2", "GM186",
+	 "say share = isolate"},
+	/* The same through set_device. */
+	{"list, set 0", "a=" FOUR, "share=list|set_device=0|device=cuda", "0 0 0 0", "GM186",
+	 "set_device = 0"},
+	{"list, set local", "a=" FOUR, "share=list|set_device=%l", "0 1 2 3", "", NULL},
+	{"isolate, set local", "a=" FOUR, "share=isolate|set_device=%l", "0 - - -", "GM009", NULL},
+	{"rotate, set modulo", "a=" FOUR, "share=rotate|set_device=modulo", "0 2 0 2", "GM186",
+	 NULL},
+	{"nothing is set", "a=" FOUR, "share=list|device=cuda|set_device=", "0 0 0 0", "GM186",
+	 NULL},
+	{"device beats set_device", "a=" FOUR, "set_device=0|device=cuda:%l", "0 1 2 3", "", NULL},
+	{"device_ids disagree", "a=" FOUR, "device=cuda:%l|device_ids=0", "0 - - -", "GM011", NULL},
+	{"device_ids", "a=" FOUR, "device=cuda:%l|device_ids=%l", "0 1 2 3", "", NULL},
+	{"one device", "a=" FOUR, "share=isolate|device=cuda:2", "- - - -", "GM009", NULL},
+	{"not known", "a=" FOUR, "device=unknown", "- - - -", "", NULL},
+	{"the CPU", "a=" FOUR, "device=cpu", "- - - -", "", NULL},
+	{"an index in numbers", "a=" FOUR, "ids=index|gpus=3,1|device=cuda:%l", "3 1", "", NULL},
+	{"numbers and rotate", "a=" FOUR, "ids=index|share=rotate|device=cuda:0", "0 1 2 3", "",
+	 NULL},
+
+	/* Several hosts (rule R4). */
+	{"uneven hosts", "a=" FOUR " + b=" TWO " + c=" THREE, "device=cuda:%l", "0 1 2 3 0 1 0 1 2",
+	 "", NULL},
+	{"uneven, modulo is shifted", "b=" THREE " + a=" TWO, "device=cuda:modulo", "0 1 2 1 0", "",
+	 NULL},
+	{"three uneven hosts, modulo", "b=" TWO " + a=" THREE " + c=" FOUR,
+	 "device=cuda:modulo|ranks=7|gpus=inherit", "0 1 2 0 1 1 2", "", NULL},
+	{"the rank is no local rank", "a=" TWO " + b=" TWO, "device=cuda:%r", "0 1 - -", "GM009",
+	 "let the program use its local rank, not its rank"},
+	{"fewer ranks than GPUs", "a=" FOUR " + b=" TWO, "ranks=5|device=cuda:%l", "0 1 2 3 0", "",
+	 NULL},
+	{"a host gets none", "a=" FOUR " + b=" TWO, "ranks=3|device=cuda:%l", "0 1 2", "", NULL},
+	{"per host", "a=" FOUR " + b=" TWO, "ranks_per_host=2|device=cuda:%l", "0 1 0 1", "", NULL},
+	{"too many per host", "a=" FOUR " + b=" TWO, "ranks_per_host=3|device=cuda:%l", "0 1 2",
+	 "GM185", "ranks_per_host = 3, but the GPUs of b take 2"},
+	{"too many", "a=" FOUR " + b=" TWO, "ranks=7|device=cuda:%l", "0 1 2 3 0 1", "GM185",
+	 "ranks = 7, but the GPUs of all hosts take 6"},
+	{"too many here", "a=" FOUR, "ranks=5|device=cuda:%l", "0 1 2 3", "GM185",
+	 "say ranks = 4, or share GPUs with ranks_per_gpu"},
+	{"a host without GPUs", "a=" FOUR " + b=0", "device=cuda:%l", "0 1 2 3", "GM010",
+	 "no GPU on b: it has none"},
+	{"a host without snapshot", "a=" FOUR " + b=none", "device=cuda:%l", "0 1 2 3", "GM181",
+	 "nothing is known of the GPUs of b"},
+
+	/* Sharing on purpose (rule G10). */
+	{"two a GPU", "a=" TWO, "ranks_per_gpu=2|device=cuda:modulo", "0 1 0 1", "GM043",
+	 "several ranks of a run on GPU 0: NCCL refuses that"},
+	{"two a GPU, own", "a=" TWO, "ranks_per_gpu=2|share=isolate|device=cuda:0", "0 1 0 1",
+	 "GM043", NULL},
+	{"two a GPU, local rank", "a=" TWO, "ranks_per_gpu=2|device=cuda:%l", "0 1 - -", "GM009",
+	 NULL},
+	{"two allowed, one each", "a=" TWO, "ranks_per_gpu=2|ranks=2|device=cuda:%l", "0 1", "",
+	 NULL},
+	{"two allowed, three come", "a=" THREE, "ranks_per_gpu=2|ranks=3|device=cuda:0", "0 0 0",
+	 "GM186", NULL},
+	{"MIG", "a=" TWO_MIG, "gpus=MIG-a1,GPU-b0|device=cuda:%l", "0.0 1", "", NULL},
+	{"MIG of one GPU", "a=" TWO_MIG, "device=cuda:%l", "0.0 0.1 1", "GM043", "NCCL refuses"},
+	{"MIG has no number", "a=" TWO_MIG, "ids=index|device=cuda:%l", "", "GM002",
+	 "a MIG instance of a has no number, and ids = index wants one"},
+
+	/* The other modes. */
+	{"dp", "a=" FOUR, "mode=dp|device=cuda:0", "0", "", NULL},
+	{"dp on another master", "a=" FOUR, "mode=dp|device=cuda:1", "-", "GM011", NULL},
+	{"dp, master listed first", "a=" FOUR, "mode=dp|gpus=2,1,3", "2", "", NULL},
+	{"dp twice on one list", "a=" FOUR, "mode=dp|ranks=2", "0 0", "GM186", "GPU 0"},
+	{"dp twice, isolated", "a=" FOUR, "mode=dp|ranks=2|share=isolate", "0 2", "", NULL},
+	{"mp", "a=" FOUR, "mode=mp", "0", "", NULL},
+	{"mp, stages", "a=" FOUR, "mode=mp|device_ids=1,0,2", "1", "", NULL},
+	{"mp, a stage too many", "a=" FOUR, "mode=mp|device_ids=1,4", "-", "GM009", NULL},
+	{"single", "a=" FOUR, "mode=single|gpus=3|device=cuda:0", "3", "", NULL},
+	{"single, several", "a=" FOUR, "mode=single|ranks=3|device=cuda:%l", "0 1 2", "", NULL},
+
+	/* No GPU. */
+	{"none", "a=" FOUR, "gpus=none|ranks=2", "- -", "", NULL},
+	{"none on an unknown host", "a=none", "gpus=none", "-", "", NULL},
+	{"none on two hosts", "a=0 + b=0", "gpus=none|ranks=3", "- - -", "", NULL},
+	{"counted, no GPU anywhere", "a=0", "ranks=2", "- -", "", NULL},
+	{"counted per host", "a=0 + b=0", "ranks_per_host=2", "- - - -", "", NULL},
+	{"not counted, no GPU", "a=0", "", "", "GM010",
+	 "say ranks = N to start ranks without GPUs"},
+};
+
+static bool says(const struct scene *scene, const char *text)
+{
+	for (size_t i = 0; i < gpumap_report_count(scene->report); i++) {
+		const gpumap_finding *f = gpumap_report_get(scene->report, i);
+		const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
+
+		if (strstr(gpumap_finding_str(f, GPUMAP_FINDING_TEXT), text) ||
+		    (fix && strstr(fix, text)))
+			return true;
+	}
+	return false;
+}
+
+static void print_report(const struct scene *scene)
+{
+	for (size_t i = 0; i < gpumap_report_count(scene->report); i++) {
+		const gpumap_finding *f = gpumap_report_get(scene->report, i);
+
+		fprintf(stderr, "# %s: %s\n", gpumap_finding_str(f, GPUMAP_FINDING_ID),
+			gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	}
+}
+
+START_TEST(landing)
+{
+	const struct row *row = &rows[_i];
+	struct scene scene;
+	char *lands, *findings;
+
+	scene_set(&scene, row->hosts, "", row->settings);
+	scene_plan(&scene);
+	ROW_EQ_INT(row->name, scene.code, GPUMAP_OK);
+	lands = scene_lands(&scene);
+	findings = scene_findings(&scene, false);
+	if (!streq(lands, row->lands) || !streq(findings, row->findings))
+		print_report(&scene);
+	ROW_EQ_STR(row->name, findings, row->findings);
+	ROW_EQ_STR(row->name, lands, row->lands);
+	if (row->text && !says(&scene, row->text))
+		print_report(&scene);
+	ck_assert_msg(!row->text || says(&scene, row->text), "%s: nothing says '%s'", row->name,
+		      row->text);
+	ROW_EQ_INT(row->name, scene.plan->answered,
+		   gpumap_report_worst(scene.report) < GPUMAP_ERROR);
+	free(lands);
+	free(findings);
+	scene_free(&scene);
+}
+END_TEST
+
+static const struct {
+	const char *name, *hosts, *settings, *lists;
+} lists[] = {
+	{"list", "a=" THREE, "gpus=2,0", "GPU-0c,GPU-0a GPU-0c,GPU-0a"},
+	{"isolate", "a=" THREE, "share=isolate", "GPU-0a GPU-0b GPU-0c"},
+	{"rotate", "a=" THREE, "share=rotate",
+	 "GPU-0a,GPU-0b,GPU-0c GPU-0b,GPU-0c,GPU-0a GPU-0c,GPU-0a,GPU-0b"},
+	{"numbers", "a=" THREE, "ids=index|share=isolate|gpus=2,0", "2 0"},
+	{"nobody knows UUIDs", "a=2xH100", "", "0,1 0,1"},
+	{"one snapshot for two hosts", "a*2=" TWO, "", "0,1 0,1 0,1 0,1"},
+	{"MIG", "a=" TWO_MIG, "share=isolate", "MIG-a1 MIG-a2 GPU-b0"},
+	{"no GPU", "a=" TWO, "gpus=none|ranks=2", "'' ''"},
+	{"dp in blocks", "a=" THREE, "mode=dp|share=isolate|ranks=2", "GPU-0a GPU-0b,GPU-0c"},
+	{"dp, rotated", "a=" THREE, "mode=dp|share=rotate|ranks=2",
+	 "GPU-0a,GPU-0b,GPU-0c GPU-0b,GPU-0c,GPU-0a"},
+};
+
+START_TEST(shown)
+{
+	const char *name = lists[_i].name;
+	struct scene scene;
+	struct plan_rank rank;
+	char *got;
+
+	scene_set(&scene, lists[_i].hosts, "", lists[_i].settings);
+	scene_plan(&scene);
+	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
+	got = scene_lists(&scene);
+	ROW_EQ_STR(name, got, lists[_i].lists);
+	for (size_t i = 0; plan_rank(scene.plan, i, &rank); i++)
+		ROW_EQ_STR(name, rank.host->layout->device_order,
+			   is_digit(*rank.slot->visible) ? "PCI_BUS_ID" : NULL);
+	free(got);
+	scene_free(&scene);
+}
+END_TEST
+
+/* Equal hosts share all but their names and ranks. */
+START_TEST(sharing)
+{
+	struct scene scene;
+	struct plan_rank one, other;
+
+	scene_set(&scene, "a*4=" FOUR " + b=" TWO, "", "device=cuda:%l");
+	scene_plan(&scene);
+	ck_assert_int_eq(scene.code, GPUMAP_OK);
+	ck_assert_uint_eq(scene.plan->world_size, 18);
+	ck_assert_uint_eq(scene.plan->mapping_count, 6);
+	ck_assert(plan_rank(scene.plan, 1, &one) && plan_rank(scene.plan, 13, &other));
+	ck_assert_ptr_eq(one.slot, other.slot);
+	ck_assert_uint_eq(other.node, 3);
+	ck_assert_uint_eq(other.local_rank, 1);
+	ck_assert_uint_eq(other.local_size, 4);
+	ck_assert_uint_eq(other.slot->device_count, 1);
+	ck_assert_int_eq(other.slot->devices->physical, 1);
+	ck_assert_int_eq(other.slot->logical, 1);
+	ck_assert_str_eq(other.slot->devices->pci, "0000:20:00.0");
+	ck_assert(plan_rank(scene.plan, 17, &other));
+	ck_assert_uint_eq(other.node, 4);
+	ck_assert_str_eq(other.host->name, "b");
+	ck_assert(!plan_rank(scene.plan, 18, &other));
+	ck_assert_uint_gt(scene.plan->step_count, 2);
+	scene_free(&scene);
+}
+END_TEST
+
+/* Many unlike hosts with one fault: some findings, and how many more there are. */
+START_TEST(many_findings)
+{
+	char hosts[1024] = "";
+	struct scene scene;
+
+	for (int i = 0; i < 12; i++)
+		snprintf(hosts + strlen(hosts), sizeof(hosts) - strlen(hosts), "%sh%d=" TWO,
+			 i ? " + " : "", i);
+	scene_set(&scene, hosts, "", "device=cuda:0|cpu_bind=none");
+	scene_plan(&scene);
+	ck_assert_int_eq(scene.code, GPUMAP_OK);
+	ck_assert_uint_eq(gpumap_report_count(scene.report), 9);
+	ck_assert(says(&scene, "4 more of this kind, on other hosts"));
+	scene_free(&scene);
+}
+END_TEST
+
+static const struct {
+	const char *name, *hosts, *settings, *findings;
+	int code;
+} refused[] = {
+	{"no host", "", "", "GM002", GPUMAP_EINPUT},
+	{"no rank", "a=2", "ranks=0", "GM002", GPUMAP_EINPUT},
+	{"no rank per GPU", "a=2", "ranks_per_gpu=0", "GM002", GPUMAP_EINPUT},
+	{"automatic per GPU", "a=2", "ranks_per_gpu=auto", "GM002", GPUMAP_EINPUT},
+	{"two counts", "a=2", "ranks=1|ranks_per_host=1", "GM004", GPUMAP_EINPUT},
+	{"a word", "a=2", "share=lst", "GM002", GPUMAP_EINPUT},
+	{"a device", "a=2", "device=gpu:0", "GM002", GPUMAP_EINPUT},
+	{"a device without a number", "a=2", "device=cuda:", "GM002", GPUMAP_EINPUT},
+	{"a key", "a=2", "shore=list", "GM003", GPUMAP_EKEY},
+	{"CPUs", "a=2", "cpu_bind=list:x", "GM002", GPUMAP_EINPUT},
+	{"cores", "a=2", "cpu_bind=cores:0", "GM002", GPUMAP_EINPUT},
+	{"too many", "a=2", "gpus=none|ranks=1048577", "GM002", GPUMAP_EINPUT},
+	{"too many here", "a=5000", "", "GM005", GPUMAP_ELIMIT},
+};
+
+START_TEST(refuses)
+{
+	struct scene scene;
+	char *findings;
+
+	scene_set(&scene, refused[_i].hosts, "", refused[_i].settings);
+	scene_plan(&scene);
+	ROW_EQ_INT(refused[_i].name, scene.code, refused[_i].code);
+	findings = scene_findings(&scene, false);
+	ROW_EQ_STR(refused[_i].name, findings, refused[_i].findings);
+	ck_assert_ptr_null(scene.plan);
+	free(findings);
+	scene_free(&scene);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("plan-cells");
+	TCase *tests = tcase_create("plan-cells");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, landing, 0, (int)ARRAY_SIZE(rows));
+	tcase_add_loop_test(tests, shown, 0, (int)ARRAY_SIZE(lists));
+	tcase_add_loop_test(tests, refuses, 0, (int)ARRAY_SIZE(refused));
+	tcase_add_test(tests, sharing);
+	tcase_add_test(tests, many_findings);
+	return unit_run(suite);
+}
