@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan: what a plan costs: time and memory for 1,000 to 100,000 ranks on hosts of eight
+ * GPUs that share one inventory, and on hosts that are all unlike. Time is the median of
+ * runs, memory the peak of what was allocated.
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base.h"
+#include "plan/plan.h"
+
+/* The C library's own names of its functions, so that ours can count; the library itself
+ * calls ours too (strdup). */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void __libc_free(void *memory);
+
+static size_t held, peak;
+
+static void *hold(void *memory)
+{
+	held += memory ? malloc_usable_size(memory) : 0;
+	peak = held > peak ? held : peak;
+	return memory;
+}
+
+EXPORT void *malloc(size_t size)
+{
+	return hold(__libc_malloc(size));
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+	return hold(__libc_calloc(count, size));
+}
+
+EXPORT void *realloc(void *memory, size_t size)
+{
+	held -= memory ? malloc_usable_size(memory) : 0;
+	return hold(__libc_realloc(memory, size));
+}
+
+EXPORT void free(void *memory)
+{
+	held -= memory ? malloc_usable_size(memory) : 0;
+	__libc_free(memory);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* One plan, read from the first rank to the last; 0: it failed. */
+static size_t plan_once(const struct plan_input *input)
+{
+	struct plan *plan = NULL;
+	struct plan_rank rank;
+	size_t read = 0, ranks = 0;
+
+	if (plan_make(&plan, input, NULL) != GPUMAP_OK)
+		return 0;
+	for (; plan_rank(plan, ranks, &rank); ranks++)
+		read += rank.slot->lands != NULL;
+	plan_free(plan);
+	return read == ranks ? ranks : 0;
+}
+
+static bool measure(const char *name, const struct plan_input *input)
+{
+	enum { RUNS = 9 };
+	double times[RUNS];
+	size_t ranks = 0, before = held;
+
+	for (int i = 0; i < RUNS; i++) {
+		double start = now();
+
+		peak = held;
+		ranks = plan_once(input);
+		times[i] = now() - start;
+		if (!ranks)
+			return false;
+	}
+	qsort(times, RUNS, sizeof(*times), compare);
+	printf("%-14s %7zu ranks %6zu hosts %9.3f ms %7.1f ns per rank %8.2f MB\n", name, ranks,
+	       input->host_count, times[RUNS / 2], times[RUNS / 2] * 1e6 / (double)ranks,
+	       (double)(peak - before) / 1e6);
+	return true;
+}
+
+static bool bench(size_t count, bool unlike)
+{
+	struct plan_settings settings = plan_settings_default();
+	struct plan_host_input *hosts = calloc(count, sizeof(*hosts));
+	char(*names)[24] = calloc(count, sizeof(*names));
+	struct plan_input input = {&settings, hosts, count};
+	size_t made = 0;
+	bool ok = hosts && names;
+
+	settings.device = "cuda:%l";
+	for (size_t i = 0; ok && i < count; i++) {
+		gpumap_inventory *inventory = NULL;
+
+		snprintf(names[i], sizeof(names[i]), "n%zu", i);
+		hosts[i].name = names[i];
+		hosts[i].inventory = hosts[0].inventory;
+		if (i && !unlike)
+			continue;
+		ok = gpumap_inventory_open(&inventory, "8xH100", NULL) == GPUMAP_OK;
+		hosts[i].inventory = inventory;
+		made++;
+	}
+	ok = ok && measure(unlike ? "unlike hosts" : "one inventory", &input);
+	for (size_t i = 0; i < made; i++)
+		gpumap_inventory_free((gpumap_inventory *)(uintptr_t)hosts[i].inventory);
+	free(names);
+	free(hosts);
+	return ok;
+}
+
+int main(void)
+{
+	static const size_t counts[] = {125, 1250, 12500};
+
+	for (size_t i = 0; i < 6; i++)
+		if (!bench(counts[i % 3], i >= 3)) {
+			fprintf(stderr, "plan: no plan for %zu hosts\n", counts[i % 3]);
+			return 1;
+		}
+	return 0;
+}
