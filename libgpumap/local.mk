@@ -67,9 +67,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/mig.c \
 	libgpumap/order.c \
-	libgpumap/rankenv.c libgpumap/rankenv.h \
-	libgpumap/ranks.c \
-	libgpumap/ranks.def \
 	libgpumap/plan/arrange.c \
 	libgpumap/plan/bounds.c \
 	libgpumap/plan/build.h \
@@ -86,6 +83,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/shares.c \
 	libgpumap/plan/spread.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
+	libgpumap/rankenv.c libgpumap/rankenv.h \
+	libgpumap/ranks.c \
+	libgpumap/ranks.def \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \

@@ -128,7 +128,7 @@ static int bad_value(enum plan_key key, const char *value, struct plan_place pla
 	if (k->accepts) {
 		snprintf(fix, sizeof(fix), "write %s", k->accepts);
 	} else {
-		const char *near = suggest(value, k->words);
+		const char *near = suggest(span_of(value), k->words);
 
 		end += snprintf(end, 32, near ? "did you mean %s? " : "write ", near);
 		for (size_t i = 0; k->words[i] && !near; i++)
@@ -224,7 +224,6 @@ int plan_set(struct plan_settings *settings, const char *name, const char *value
 	     struct plan_place place, gpumap_report *report)
 {
 	const char *names[PLAN_KEY_COUNT + 1] = {NULL}, *near;
-	char fix[64];
 	bool ok = true;
 	size_t key = 0;
 
@@ -233,12 +232,11 @@ int plan_set(struct plan_settings *settings, const char *name, const char *value
 		key++;
 	}
 	if (key == PLAN_KEY_COUNT) {
-		near = suggest(name, names);
-		snprintf(fix, sizeof(fix), "did you mean %s?", near ? near : "");
-		return report_fail(
-			report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
-			ABOUT(.origin = place.origin, .line = place.line, .fix = near ? fix : NULL),
-			"no such key: '%s'", QUOTE(span_of(name)));
+		near = suggest(span_of(name), names);
+		return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
+				   ABOUT(.origin = place.origin, .line = place.line,
+					 .fix = DID_YOU_MEAN(near, NULL)),
+				   "no such key: '%s'", QUOTE(span_of(name)));
 	}
 	if (!*value && key != PLAN_KEY_SET_DEVICE && key != PLAN_KEY_DEVICE_IDS)
 		set_default(settings, (enum plan_key)key);
