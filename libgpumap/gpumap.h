@@ -4,6 +4,7 @@
  *
  *	inventory (what exists)  --+
  *	request   (what was said) -+-> gpumap_resolve() -> mapping -> gpumap_explain()
+ *	profile   (what to launch, from INI files)
  *
  * Conventions, true for every function below unless it says otherwise:
  *
@@ -223,7 +224,9 @@ enum gpumap_key_attr {
 	GPUMAP_KEY_OPTION,      /* "--set-device" */
 	GPUMAP_KEY_ENVIRONMENT, /* "GPUMAP_SET_DEVICE" */
 	GPUMAP_KEY_VALUE,       /* what its value looks like, "N|cuda:N" */
-	GPUMAP_KEY_HELP         /* one line */
+	GPUMAP_KEY_HELP,        /* one line */
+	GPUMAP_KEY_SECTION,     /* of profile files, "program"; NULL: a key of requests */
+	GPUMAP_KEY_DEFAULT      /* its value when nobody gives it one; NULL: a key of requests */
 };
 
 typedef struct gpumap_key gpumap_key;
@@ -387,4 +390,7 @@ const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_attr attr)
 #ifdef __cplusplus
 }
 #endif
+
+/* Launch profiles; a header of its own for its length only. */
+#include "gpumap_profile.h"
 #endif

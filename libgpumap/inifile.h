@@ -63,6 +63,10 @@ int inifile_key(const struct inifile_entry *entry, const char *const *names, int
  * *why says what it is; otherwise *wrong is NULL. */
 size_t inifile_value_length(struct span s, char before, const char **wrong, const char **why);
 
+/* The length of the escape at s, whose first byte is a backslash, and its meaning; 0 if
+ * there is no such escape. */
+size_t inifile_escape(struct span s, char *meaning);
+
 /* As span_split at commas, but not at those inside quotes; items are trimmed. */
 bool inifile_item(struct span *rest, struct span *item);
 

@@ -15,9 +15,7 @@ static int hex_value(char c)
 	return is_digit(c) ? c - '0' : (c | 32) - 'a' + 10;
 }
 
-/* The length of the escape at s, whose first byte is a backslash, and its meaning;
- * 0 if there is no such escape. */
-static size_t escape(struct span s, char *meaning)
+size_t inifile_escape(struct span s, char *meaning)
 {
 	static const char names[] = "\"\\ntr", meanings[] = "\"\\\n\t\r";
 	const char *found;
@@ -52,7 +50,7 @@ static size_t quoted_length(struct span s, const char **wrong, const char **why)
 		size_t n = 1;
 
 		if (s.text[0] == '"' && s.text[i] == '\\')
-			n = escape(from(s, i), &meaning);
+			n = inifile_escape(from(s, i), &meaning);
 		if (!n) {
 			*wrong = s.text + i;
 			*why = "no such escape";
@@ -112,7 +110,7 @@ static void decode_quoted(struct strbuf *buf, struct span inside, bool escapes)
 {
 	for (size_t i = 0; i < inside.length;) {
 		char c = inside.text[i];
-		size_t n = escapes && c == '\\' ? escape(from(inside, i), &c) : 1;
+		size_t n = escapes && c == '\\' ? inifile_escape(from(inside, i), &c) : 1;
 
 		strbuf_add(buf, &c, 1);
 		i += n ? n : 1;
@@ -147,7 +145,7 @@ static bool is_plain(struct span text)
 		char c = text.text[i];
 
 		if (!is_digit(c) && !((c | 32) >= 'a' && (c | 32) <= 'z') &&
-		    !(c && strchr(" ,._:/+()@-", c)))
+		    !(c && strchr(" ,._:/+()@-%${}", c)))
 			return false;
 	}
 	return true;

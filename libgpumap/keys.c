@@ -9,7 +9,7 @@
 
 static const gpumap_key keys[] = {
 #define KEY(name, option, environment, kind, value, help) \
-	{#name, option, environment, value, help, KIND_##kind},
+	{#name, option, environment, value, help, KIND_##kind, NULL, NULL},
 #include "keys.def"
 #undef KEY
 };
@@ -56,6 +56,10 @@ EXPORT const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_attr at
 		return key->value;
 	case GPUMAP_KEY_HELP:
 		return key->help;
+	case GPUMAP_KEY_SECTION:
+		return key->section;
+	case GPUMAP_KEY_DEFAULT:
+		return key->initial;
 	default:
 		return NULL;
 	}

@@ -8,15 +8,17 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/base.h \
 	libgpumap/choice.c \
 	libgpumap/explain/explain.c libgpumap/explain/explain.h \
-	libgpumap/explain/json.c \
+	libgpumap/explain/json.c libgpumap/explain/json.h \
+	libgpumap/explain/profile_json.c \
 	libgpumap/explain/svg.c libgpumap/explain/svg.h \
 	libgpumap/explain/svg_cards.c \
 	libgpumap/explain/svg_columns.c \
 	libgpumap/explain/svg_devices.c \
 	libgpumap/explain/svg_draw.c \
 	libgpumap/explain/text.c \
+	libgpumap/expand.c libgpumap/expand.h \
 	libgpumap/findings.def \
-	libgpumap/gpumap.h \
+	libgpumap/gpumap.h libgpumap/gpumap_profile.h \
 	libgpumap/grants.c \
 	libgpumap/groups.c \
 	libgpumap/hints.c \
@@ -86,6 +88,24 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/rankenv.c libgpumap/rankenv.h \
 	libgpumap/ranks.c \
 	libgpumap/ranks.def \
+	libgpumap/profile/check.c \
+	libgpumap/profile/effective.c \
+	libgpumap/profile/entry.c \
+	libgpumap/profile/file.c \
+	libgpumap/profile/forms.c \
+	libgpumap/profile/include.c \
+	libgpumap/profile/keys.c libgpumap/profile/keys.h \
+	libgpumap/profile/link.c \
+	libgpumap/profile/profile.h \
+	libgpumap/profile/read.c libgpumap/profile/read.h \
+	libgpumap/profile/sections.c \
+	libgpumap/profile/set.c \
+	libgpumap/profile/settle.c \
+	libgpumap/profile/sweep.c \
+	libgpumap/profile/value.c \
+	libgpumap/profile/where.c \
+	libgpumap/profile/write.c \
+	libgpumap/profile_keys.def \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \
@@ -102,6 +122,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/visible_match.c libgpumap/visible_match.h \
 	libgpumap/visible_names.c \
 	libgpumap/visible_seen.c libgpumap/visible_seen.h \
+	libgpumap/words.c libgpumap/words.h \
 	libgpumap/writefile.c libgpumap/writefile.h
 libgpumap_core_la_LIBADD = $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)
 
@@ -116,5 +137,5 @@ libgpumap_libgpumap_la_LDFLAGS = -version-info 0:0:0 -no-undefined \
 EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
 EXTRA_DIST += libgpumap/libgpumap.map
 
-include_HEADERS = libgpumap/gpumap.h
+include_HEADERS = libgpumap/gpumap.h libgpumap/gpumap_profile.h
 pkgconfig_DATA = libgpumap/libgpumap.pc

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "request.h"
 
+#include "profile/keys.h"
 #include "report.h"
 #include "suggest.h"
 
@@ -154,16 +155,6 @@ static bool stated(const gpumap_request *request, enum key_id id)
 	return false;
 }
 
-/* The key's variable that `name` is nearly; NULL: none. */
-static const char *misspelt_key(struct span name)
-{
-	const char *names[KEY_COUNT + 1] = {0};
-
-	for (size_t i = 0; i < KEY_COUNT; i++)
-		names[i] = key_get((enum key_id)i)->environment;
-	return suggest(name, names);
-}
-
 static void environ_misspelt(struct span name, const char *near, gpumap_report *report)
 {
 	if (near)
@@ -171,6 +162,47 @@ static void environ_misspelt(struct span name, const char *near, gpumap_report *
 			   ABOUT(.rule = "S7", .origin = "environment",
 				 .fix = DID_YOU_MEAN(near, NULL)),
 			   "%s is read by nobody", QUOTE(name));
+}
+
+/* The variables that gpumap reads, for finding the nearest. */
+struct variables {
+	const char *names[128];
+	size_t count;
+};
+
+static int add_variable(const gpumap_key *key, void *data)
+{
+	struct variables *variables = data;
+
+	if (key->environment && variables->count + 1 < ARRAY_SIZE(variables->names))
+		variables->names[variables->count++] = key->environment;
+	return 0;
+}
+
+void key_variable_misspelt(struct span name, gpumap_report *report)
+{
+	static const char *const of_command[] = {"GPUMAP_CONFIG", "GPUMAP_PROFILE",
+						 "GPUMAP_PRETEND_INVENTORY", "GPUMAP_PRETEND_TEXT"};
+	struct variables variables = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_command); i++)
+		variables.names[variables.count++] = of_command[i];
+	gpumap_key_each(add_variable, &variables);
+	gpumap_profile_key_each(add_variable, &variables);
+	for (size_t i = 0; i < variables.count; i++)
+		if (span_is(name, variables.names[i]))
+			return;
+	environ_misspelt(name, suggest(name, variables.names), report);
+}
+
+/* A variable that profiles read too may say what only these understand. */
+static bool is_setting(const gpumap_key *key, const char *value)
+{
+	enum profile_key_id id = setting_key(span_of(key->name));
+
+	return *value && id != PKEY_COUNT &&
+	       profile_value_check(profile_key(id), span_of(value), ABOUT(.line = 0), NULL) ==
+		       GPUMAP_OK;
 }
 
 /* GPUMAP_KEY=value (rule S6). */
@@ -184,9 +216,15 @@ static int environ_key(gpumap_request *request, struct span name, const char *va
 			continue;
 		if (stated(request, (enum key_id)i))
 			return GPUMAP_OK;
+		if (key->kind != KIND_STATEMENT && is_setting(key, value) &&
+		    key_check(key, value, NULL, NULL) != GPUMAP_OK) {
+			report_add(report, FINDING_IGNORED_KEY, ABOUT(.origin = key->environment),
+				   "'%s' is for launch profiles alone", QUOTE(span_of(value)));
+			return GPUMAP_OK;
+		}
 		return gpumap_request_set(request, key->name, value, key->environment, report);
 	}
-	environ_misspelt(name, misspelt_key(name), report);
+	key_variable_misspelt(name, report);
 	return GPUMAP_OK;
 }
 

@@ -81,6 +81,7 @@ struct gpumap_key {
 		KIND_DIALECT,
 		KIND_SWITCH
 	} kind;
+	const char *section, *initial; /* NULL: a key of requests */
 };
 
 const gpumap_key *key_get(enum key_id id);
@@ -100,6 +101,9 @@ enum dialect request_dialect(const gpumap_request *request);
 
 /* GPUMAP_OK when `value` suits the key. */
 int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report);
+
+/* Reports a GPUMAP_ variable that is nearly one that is read (rule S7). */
+void key_variable_misspelt(struct span name, gpumap_report *report);
 
 /* Reads the statement "[VAR=]value", "VAR?=value" or "-VAR"; *value points into text,
  * NULL for an unset. False: `text` names another variable, which is *other. */

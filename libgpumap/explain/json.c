@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON by schema 1: members are always present, null when not known. */
 #include "explain/explain.h"
+#include "explain/json.h"
 
 #include <jansson.h>
 
@@ -270,4 +271,19 @@ void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 	put(o, "cuda_order", order, &failed);
 	put(o, "findings", findings_json(report, &failed), &failed);
 	dump(buf, o, failed);
+}
+
+json_t *json_text(const char *s)
+{
+	return text(s);
+}
+
+json_t *json_findings(const gpumap_report *report, bool *failed)
+{
+	return findings_json(report, failed);
+}
+
+void json_dump(struct strbuf *buf, json_t *value, bool failed)
+{
+	dump(buf, value, failed);
 }

@@ -25,6 +25,10 @@ unit_programs = \
 	tests/unit/t-plan-select \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
+	tests/unit/t-profile \
+	tests/unit/t-profile-bad \
+	tests/unit/t-profile-nomem \
+	tests/unit/t-profile-set \
 	tests/unit/t-properties \
 	tests/unit/t-rankenv \
 	tests/unit/t-recorded \
@@ -38,7 +42,8 @@ unit_programs = \
 	tests/unit/t-snapshot-trip \
 	tests/unit/t-svg \
 	tests/unit/t-vectors \
-	tests/unit/t-visible
+	tests/unit/t-visible \
+	tests/unit/t-words
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
@@ -191,3 +196,22 @@ tests_unit_t_plan_nomem_LDADD = $(unit_ldadd)
 tests_unit_t_plan_select_SOURCES = tests/unit/t-plan-select.c $(unit_plans)
 tests_unit_t_plan_select_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_select_LDADD = $(unit_ldadd)
+tests_unit_t_profile_SOURCES = tests/unit/t-profile.c tests/unit/unit.h tests/unit/profiles.h
+tests_unit_t_profile_CFLAGS = $(unit_cflags)
+tests_unit_t_profile_LDADD = $(unit_ldadd)
+
+tests_unit_t_profile_bad_SOURCES = tests/unit/t-profile-bad.c tests/unit/unit.h tests/unit/profiles.h
+tests_unit_t_profile_bad_CFLAGS = $(unit_cflags)
+tests_unit_t_profile_bad_LDADD = $(unit_ldadd)
+
+tests_unit_t_profile_nomem_SOURCES = tests/unit/t-profile-nomem.c tests/unit/unit.h tests/unit/profiles.h $(failing_malloc)
+tests_unit_t_profile_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_profile_nomem_LDADD = $(unit_ldadd)
+
+tests_unit_t_words_SOURCES = tests/unit/t-words.c tests/unit/unit.h
+tests_unit_t_words_CFLAGS = $(unit_cflags)
+tests_unit_t_words_LDADD = $(unit_ldadd)
+
+tests_unit_t_profile_set_SOURCES = tests/unit/t-profile-set.c tests/unit/unit.h tests/unit/profiles.h
+tests_unit_t_profile_set_CFLAGS = $(unit_cflags)
+tests_unit_t_profile_set_LDADD = $(unit_ldadd)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stands for something else in a value:
+ *
+ *	${NAME}  ${NAME:-text}    a variable; text where it is not set or empty
+ *	%r %l %n %h %j %s %%      rank, local rank, node, host, run, stream, a %
+ *	%05r                      numbers may have a width
+ *
+ * $${ is a literal ${. Nothing else is expanded, and the result is not looked at again.
+ */
+#ifndef GM_EXPAND_H
+#define GM_EXPAND_H
+
+#include "report.h"
+#include "strbuf.h"
+#include "text.h"
+
+struct expand_error {
+	const char *at; /* in the text */
+	const char *fix;
+	char text[160];
+};
+
+/* The value of a variable, NULL when it is not set. */
+typedef const char *expand_lookup(const void *data, struct span name);
+
+/* Appends the text with its variables. `macros`: the text goes through expand_macros
+ * later, so a % of a variable's value is doubled. False with *error filled: malformed,
+ * or a variable that is not set. `lookup` NULL: only looks whether it is well-formed. */
+bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_lookup *lookup,
+		      const void *data, struct expand_error *error);
+
+/* Whether the text names a variable. */
+bool expand_has_variable(struct span text);
+
+/* Calls fn(data, name) for the variables named in a well-formed text. */
+void expand_each_variable(struct span text, void (*fn)(void *data, struct span name), void *data);
+
+/* What macros stand for; -1 and NULL: not known here. */
+struct macros {
+	int64_t rank, local_rank, node;
+	const char *host, *run, *stream;
+};
+
+/* Whether the macros are well-formed; `stream` allows %s. */
+bool expand_check_macros(struct span text, bool stream, struct expand_error *error);
+
+/* Appends the text with its macros. False: malformed, or one is not known here. */
+bool expand_macros(struct strbuf *buf, struct span text, const struct macros *macros,
+		   struct expand_error *error);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether all that decides is well-formed now that variables are known; and macros. */
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+#include "words.h"
+
+struct check {
+	const gpumap_profile *profile;
+	gpumap_report *report;
+	int code;
+};
+
+static void failed(struct check *c, int code)
+{
+	if (c->code == GPUMAP_OK || code == GPUMAP_ENOMEM)
+		c->code = code;
+}
+
+/* The sweep that has this variable, so that choosing a run of it sets it. */
+static const char *sweep_of(const gpumap_profile *p, struct span name)
+{
+	for (size_t i = 0; i < p->section_count; i++)
+		for (size_t k = 0; k < p->sections[i].variable_count; k++)
+			if (span_is(name, p->sections[i].variables[k].setting->name))
+				return p->sections[i].name;
+	return NULL;
+}
+
+static void unset(struct check *c, const struct setting *setting, const struct expand_error *error)
+{
+	struct span name = {error->at + 2, strcspn(error->at + 2, "}:")};
+	const char *sweep = sweep_of(c->profile, name);
+	struct about about = setting_about(setting);
+	char fix[160];
+
+	snprintf(fix, sizeof(fix), sweep ? "choose a run of [sweep %.100s]" : "%.100s",
+		 sweep ? sweep : error->fix);
+	about.fix = fix;
+	failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_UNSET_VARIABLE, &about, "%s: %s",
+			      setting->name, error->text));
+}
+
+/* A command's words: quotes may protect what looks like a variable. */
+static bool words_expand(struct check *c, const struct setting *setting, struct expand_error *error)
+{
+	struct span rest = span_of(setting->text);
+	struct words_error wrong;
+	struct strbuf word = {0}, nothing = {0};
+	bool good = true, nomem;
+
+	while (good && words_next(&rest, &word, &wrong)) {
+		good = expand_variables(&nothing, (struct span){word.text, word.length}, true,
+					profile_variable, c->profile, error);
+		if (!good)
+			unset(c, setting, error);
+		strbuf_free(&word);
+	}
+	nomem = word.failed || nothing.failed;
+	strbuf_free(&word);
+	strbuf_free(&nothing);
+	if (nomem)
+		failed(c, report_nomem(c->report));
+	return good;
+}
+
+static void check_setting(struct check *c, const struct setting *setting)
+{
+	struct about about = setting_about(setting);
+	struct expand_error error;
+	struct strbuf buf = {0};
+
+	if (!setting->text || !expand_has_variable(span_of(setting->text)))
+		return;
+	if (setting->key && setting->key->kind == VALUE_COMMAND) {
+		words_expand(c, setting, &error);
+		return;
+	}
+	if (!expand_variables(&buf, span_of(setting->text), false, profile_variable, c->profile,
+			      &error)) {
+		unset(c, setting, &error);
+	} else if (buf.failed) {
+		failed(c, report_nomem(c->report));
+	} else if (setting->key) {
+		about.column = 0; /* of the text before */
+		failed(c, profile_value_check(setting->key,
+					      span_of(profile_value(c->profile, setting)), &about,
+					      c->report));
+	}
+	strbuf_free(&buf);
+}
+
+/* All settings that can decide the key, here or there. */
+static void check_key(struct check *c, enum profile_key_id key)
+{
+	static const struct place nowhere = {NULL, -1, -1, -1};
+	const gpumap_profile *p = c->profile;
+	const struct setting *decides = profile_decides(p, key, &nowhere);
+
+	if (decides)
+		check_setting(c, decides);
+	if (decides && decides < p->settings + IN_FILES)
+		return;
+	for (size_t i = 0; i < p->section_count; i++) {
+		const struct setting *setting = override_applies(p, &p->sections[i])
+							? section_setting(&p->sections[i], key)
+							: NULL;
+
+		if (setting && setting != decides)
+			check_setting(c, setting);
+	}
+}
+
+static void check_program(struct check *c)
+{
+	static const struct place nowhere = {NULL, -1, -1, -1};
+	const struct setting *program = profile_decides(c->profile, PKEY_PROFILE_program, &nowhere);
+	const char *name = program ? profile_value(c->profile, program) : "";
+	struct about about;
+	char fix[160];
+
+	if (!*name || expand_has_variable(span_of(name)) ||
+	    profile_find(c->profile, SECTION_PROGRAM, span_of(name)) != NONE)
+		return;
+	about = setting_about(program);
+	about.fix = profile_suggest(c->profile, SECTION_PROGRAM, span_of(name), fix);
+	failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
+			      "no such program: '%s'", QUOTE(span_of(name))));
+}
+
+static void check_conditions(struct check *c, const gpumap_section *section)
+{
+	for (size_t i = 0; i < section->count; i++) {
+		const struct setting *setting = &c->profile->settings[section->first + i];
+
+		if (setting->key && setting->key->in == SECTION_OVERRIDE)
+			check_setting(c, setting);
+	}
+}
+
+EXPORT int gpumap_profile_check(const gpumap_profile *profile, gpumap_report *report)
+{
+	struct check c = {.profile = profile, .report = report};
+
+	for (int i = SETTING_FIRST; i < SETTING_END; i++)
+		if (i != PKEY_PROFILE_inherit)
+			check_key(&c, (enum profile_key_id)i);
+	check_program(&c);
+	for (size_t i = 0; i < profile->section_count; i++)
+		if (override_applies(profile, &profile->sections[i]))
+			check_conditions(&c, &profile->sections[i]);
+	for (size_t i = 0; i < profile->settled.entry_count; i++)
+		check_setting(&c, &profile->settings[profile->settled.entries[i]]);
+	return c.code;
+}
+
+int profile_expand(char **ret, const char *text, const struct macros *macros,
+		   const struct about *about, gpumap_report *report)
+{
+	struct about here = *about;
+	struct expand_error error;
+	struct strbuf buf = {0};
+	char *expanded;
+
+	if (!expand_macros(&buf, span_of(text), macros, &error)) {
+		strbuf_free(&buf);
+		here.fix = error.fix;
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here, "%s: '%s'",
+				   error.text, QUOTE(span_of(text)));
+	}
+	expanded = strbuf_take(&buf);
+	if (!expanded)
+		return report_nomem(report);
+	*ret = expanded;
+	return GPUMAP_OK;
+}

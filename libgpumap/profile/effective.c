@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Which setting decides a key (rule S6), and where an override holds. */
+#include "profile/profile.h"
+
+#include "inifile.h"
+
+const struct setting *section_setting(const gpumap_section *section, enum profile_key_id key)
+{
+	const struct setting *settings = section->profile->settings + section->first;
+
+	for (size_t i = 0; i < section->count; i++)
+		if (settings[i].key == profile_key(key))
+			return &settings[i];
+	return NULL;
+}
+
+const char *profile_value(const gpumap_profile *profile, const struct setting *setting)
+{
+	const char *value = profile->settled.values
+				    ? profile->settled.values[setting - profile->settings]
+				    : NULL;
+
+	return value ? value : setting->text;
+}
+
+static bool in_chain(const gpumap_profile *profile, struct span name)
+{
+	for (size_t i = 0; i < profile->depth; i++)
+		if (span_is(name, profile->sections[profile->chain[i]].name))
+			return true;
+	return span_is(name, "*");
+}
+
+bool override_applies(const gpumap_profile *profile, const gpumap_section *section)
+{
+	const struct setting *names;
+	struct span rest, item;
+
+	if (section->kind != SECTION_OVERRIDE || profile->chosen == NONE)
+		return false;
+	names = section_setting(section, PKEY_OVERRIDE_profile);
+	rest = span_of(names ? names->text : "");
+	while (inifile_item(&rest, &item))
+		if (in_chain(profile, item))
+			return true;
+	return false;
+}
+
+/* Whether the condition `key` holds, as does one that was not made. */
+static bool holds(const gpumap_section *section, enum profile_key_id key, int64_t n)
+{
+	const struct setting *setting = section_setting(section, key);
+	const char *list = setting ? profile_value(section->profile, setting) : "";
+
+	return !*list || numbers_have(span_of(list), n);
+}
+
+static bool holds_at(const gpumap_section *section, const struct place *place)
+{
+	const struct setting *host = section_setting(section, PKEY_OVERRIDE_when_host);
+	const char *hosts = host ? profile_value(section->profile, host) : "";
+
+	return (!*hosts || hosts_match(span_of(hosts), place->host)) &&
+	       holds(section, PKEY_OVERRIDE_when_node, place->node) &&
+	       holds(section, PKEY_OVERRIDE_when_rank, place->rank) &&
+	       holds(section, PKEY_OVERRIDE_when_local_rank, place->local_rank);
+}
+
+static const struct setting *in_overrides(const gpumap_profile *profile, enum profile_key_id key,
+					  const struct place *place)
+{
+	for (size_t i = profile->section_count; i-- > 0;) {
+		const gpumap_section *section = &profile->sections[i];
+		const struct setting *setting;
+
+		if (section->kind != SECTION_OVERRIDE)
+			continue;
+		setting = section_setting(section, key);
+		if (setting && override_applies(profile, section) && holds_at(section, place))
+			return setting;
+	}
+	return NULL;
+}
+
+const struct setting *profile_decides(const gpumap_profile *profile, enum profile_key_id key,
+				      const struct place *place)
+{
+	const struct setting *option = &profile->settings[OPTIONS + key - SETTING_FIRST];
+	const struct setting *variable = &profile->settings[VARIABLES + key - SETTING_FIRST];
+	const struct setting *found = NULL;
+
+	if (option->text || variable->text)
+		return option->text ? option : variable;
+	if (profile_key(key)->in == SECTION_PROGRAM) {
+		const struct setting *program =
+			profile_decides(profile, PKEY_PROFILE_program, place);
+		const char *name = program ? profile_value(profile, program) : "";
+		size_t i = profile_find(profile, SECTION_PROGRAM, span_of(name));
+
+		return i == NONE ? NULL : section_setting(&profile->sections[i], key);
+	}
+	found = in_overrides(profile, key, place);
+	for (size_t i = 0; !found && i < profile->depth; i++)
+		found = section_setting(&profile->sections[profile->chain[i]], key);
+	return found;
+}
+
+static const char *setting_str(const gpumap_profile *profile, const struct profile_key *key,
+			       const struct setting *setting, enum gpumap_setting_attr attr)
+{
+	const char *text = setting ? setting->text : "";
+
+	switch (attr) {
+	case GPUMAP_SETTING_NAME:
+		return key->key.name;
+	case GPUMAP_SETTING_VALUE:
+		return *text ? profile_value(profile, setting) : key->key.initial;
+	case GPUMAP_SETTING_TEXT:
+		return *text ? text : key->key.initial;
+	case GPUMAP_SETTING_ORIGIN:
+		return setting ? setting->origin : "default";
+	default:
+		return NULL;
+	}
+}
+
+EXPORT const char *gpumap_profile_at(const gpumap_profile *profile, const char *name,
+				     enum gpumap_setting_attr attr, const char *host, int64_t node,
+				     int64_t rank, int64_t local_rank)
+{
+	struct place place = {host, node, rank, local_rank};
+	enum profile_key_id key = setting_key(span_of(name));
+
+	if (!profile || key == PKEY_COUNT)
+		return NULL;
+	return setting_str(profile, profile_key(key), profile_decides(profile, key, &place), attr);
+}
+
+EXPORT const char *gpumap_profile_str(const gpumap_profile *profile, const char *name,
+				      enum gpumap_setting_attr attr)
+{
+	return gpumap_profile_at(profile, name, attr, NULL, -1, -1, -1);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads profile files: the entries of a section, each checked where it stands. */
+#include "profile/read.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+enum { PROFILE_SCHEMA = 1 };
+
+static int add_setting(struct file *f, const struct profile_key *key,
+		       const struct inifile_entry *entry)
+{
+	gpumap_profile *p = f->load->profile;
+	struct strbuf decoded = {0};
+	struct setting *setting;
+
+	if (p->sections[f->section].count == MOST_ENTRIES)
+		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
+				   ABOUT(.origin = f->path, .line = entry->line),
+				   "more than %d entries of a section", MOST_ENTRIES);
+	if (p->setting_count == p->setting_room) {
+		struct setting *grown = realloc(p->settings, p->setting_room * 2 * sizeof(*grown));
+
+		if (!grown)
+			return report_nomem(f->load->report);
+		p->settings = grown;
+		p->setting_room *= 2;
+	}
+	if ((key && value_is_raw(key->kind)) || p->sections[f->section].kind == SECTION_SWEEP)
+		strbuf_add(&decoded, entry->value.text, entry->value.length);
+	else
+		inifile_decode(&decoded, entry->value);
+	setting = &p->settings[p->setting_count];
+	*setting = (struct setting){
+		.key = key,
+		.name = arena_strndup(&p->arena, entry->key.text, entry->key.length),
+		.text = arena_strndup(&p->arena, decoded.text ? decoded.text : "", decoded.length),
+		.file = f->path,
+		.origin = arena_printf(&p->arena, "%s:%d", f->path, entry->line),
+		.line = entry->line,
+		.column = entry->column,
+	};
+	if (p->arena.failed || decoded.failed) {
+		strbuf_free(&decoded);
+		return report_nomem(f->load->report);
+	}
+	strbuf_free(&decoded);
+	p->setting_count++;
+	p->sections[f->section].count++;
+	return GPUMAP_OK;
+}
+
+/* A key that is known, but not in this section. */
+static int misplaced(struct file *f, enum profile_section kind, const struct inifile_entry *entry)
+{
+	for (int i = 0; i < PKEY_COUNT; i++) {
+		const struct profile_key *key = profile_key((enum profile_key_id)i);
+		char fix[80];
+
+		if (!span_is(entry->key, key->key.name))
+			continue;
+		snprintf(fix, sizeof(fix), "write it into [%s%s]", section_name(key->in),
+			 key->in == SECTION_GPUMAP ? "" : " NAME");
+		return FAIL(f, FINDING_UNKNOWN_KEY, entry->line, entry->key_column, fix,
+			    "%s has no meaning in [%s]", key->key.name, section_name(kind));
+	}
+	return GPUMAP_OK;
+}
+
+/* The key of the entry in a section of this kind; *found NULL with GPUMAP_OK: it is left
+ * to sites. */
+static int find_key(struct file *f, enum profile_section kind, const struct inifile_entry *entry,
+		    const struct profile_key **found)
+{
+	const char *names[MOST_KEYS] = {0};
+	enum profile_key_id ids[MOST_KEYS];
+	bool known = false;
+	int n = 0;
+
+	*found = NULL;
+	for (int i = 0; i < PKEY_COUNT; i++) {
+		const struct profile_key *key = profile_key((enum profile_key_id)i);
+
+		if (key->in != kind && !(kind == SECTION_OVERRIDE && key->in == SECTION_PROFILE &&
+					 i != PKEY_PROFILE_inherit))
+			continue;
+		known = known || span_is(entry->key, key->key.name);
+		names[n] = key->key.name;
+		ids[n++] = (enum profile_key_id)i;
+	}
+	if (!known) {
+		int r = misplaced(f, kind, entry);
+
+		if (r != GPUMAP_OK)
+			return r;
+	}
+	n = inifile_key(entry, names, f->lines, f->path, f->load->report);
+	if (n >= 0)
+		*found = profile_key(ids[n]);
+	return n == INIFILE_BAD_KEY ? GPUMAP_EINPUT : GPUMAP_OK;
+}
+
+/* A value is checked here unless a variable is part of it; then when that is known. */
+static int check_value(struct file *f, const struct profile_key *key,
+		       const struct inifile_entry *entry, const char *text)
+{
+	struct about about = {.origin = f->path, .line = entry->line, .column = entry->column};
+	struct span value = span_of(text);
+	struct expand_error error;
+	struct strbuf nothing = {0};
+	bool good = expand_variables(&nothing, value, false, NULL, NULL, &error);
+
+	strbuf_free(&nothing);
+	if (!good)
+		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, error.fix,
+			    "%s: %s: '%s'", key ? key->key.name : QUOTE(entry->key), error.text,
+			    QUOTE(span_of(error.at)));
+	if (!key) {
+		bool env = f->load->profile->sections[f->section].kind == SECTION_ENV;
+
+		if (!env || expand_check_macros(value, false, &error))
+			return GPUMAP_OK;
+		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, error.fix,
+			    "%s: %s: '%s'", QUOTE(entry->key), error.text,
+			    QUOTE(span_of(error.at)));
+	}
+	if (expand_has_variable(value) && key->kind != VALUE_COMMAND)
+		return GPUMAP_OK;
+	if (!value_is_raw(key->kind) && entry->value.length != value.length)
+		about.column = 0; /* quotes were taken away: a place inside would be wrong */
+	return profile_value_check(key, value, &about, f->load->report);
+}
+
+static int read_schema(struct file *f, const struct inifile_entry *entry)
+{
+	int64_t schema = span_number(entry->value, INT_MAX);
+
+	if (schema == PROFILE_SCHEMA || !entry->value.length)
+		return GPUMAP_OK;
+	f->newer = schema > PROFILE_SCHEMA;
+	if (f->newer)
+		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, "use a newer gpumap",
+			    "schema %d is newer than this gpumap, which knows %d", (int)schema,
+			    PROFILE_SCHEMA);
+	return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, "write schema = 1",
+		    "no such schema: '%s'", QUOTE(entry->value));
+}
+
+int profile_read_head(struct file *f, const struct inifile_entry *entry)
+{
+	gpumap_profile *p = f->load->profile;
+	const struct profile_key *key;
+	struct strbuf name = {0};
+	struct about about = {.origin = f->path, .line = entry->line, .column = entry->column};
+	int r = find_key(f, SECTION_GPUMAP, entry, &key);
+
+	if (r != GPUMAP_OK || !key)
+		return r;
+	if (key == profile_key(PKEY_GPUMAP_schema))
+		return read_schema(f, entry);
+	if (key == profile_key(PKEY_GPUMAP_include)) {
+		r = profile_value_check(key, entry->value, &about, f->load->report);
+		return r == GPUMAP_OK ? profile_include(f, entry) : r;
+	}
+	inifile_decode(&name, entry->value);
+	if (name.failed) {
+		strbuf_free(&name);
+		return report_nomem(f->load->report);
+	}
+	r = profile_value_check(key, (struct span){name.text ? name.text : "", name.length}, &about,
+				f->load->report);
+	if (r == GPUMAP_OK && name.length) {
+		p->wanted = arena_strndup(&p->arena, name.text, name.length);
+		p->wanted_origin = f->path;
+		p->wanted_line = entry->line;
+		p->wanted_column = entry->column;
+	}
+	strbuf_free(&name);
+	return p->arena.failed ? report_nomem(f->load->report) : r;
+}
+
+/* --- sections whose keys are the user's ------------------------------------------ */
+
+/* Names that gpumap sets itself, and where to say them instead. */
+static const char *refused_variable(struct span name)
+{
+	static const struct {
+		const char *name, *fix;
+	} refused[] = {
+		{"CUDA_VISIBLE_DEVICES", "say it by gpus and share in [profile NAME]"},
+		{"CUDA_DEVICE_ORDER", "say it by ids in [profile NAME]"},
+		{"MASTER_ADDR", "say it by master_addr in [profile NAME]"},
+		{"MASTER_PORT", "say it by master_port in [profile NAME]"},
+		{"WORLD_SIZE", "say it by ranks and hosts in [profile NAME]"},
+		{"LOCAL_WORLD_SIZE", "say it by ranks in [profile NAME]"},
+	};
+	static const char *const ranks[] = {"RANK",
+					    "LOCAL_RANK",
+					    "GROUP_RANK",
+					    "NODE_RANK",
+					    "GROUP_WORLD_SIZE",
+					    "ROLE_RANK",
+					    "ROLE_WORLD_SIZE",
+					    "LOCAL_SIZE",
+					    "CROSS_RANK",
+					    "CROSS_SIZE",
+					    "PMI_RANK",
+					    "PMI_SIZE",
+					    "PMIX_RANK",
+					    "PMI_LOCAL_RANK",
+					    "PMI_LOCAL_SIZE",
+					    "MPI_LOCALRANKID",
+					    "MPI_LOCALNRANKS",
+					    "PALS_RANKID",
+					    "PALS_LOCAL_RANKID",
+					    "PALS_NODEID",
+					    "SLURM_PROCID",
+					    "SLURM_LOCALID",
+					    "SLURM_NODEID",
+					    "SLURM_NTASKS",
+					    "SLURM_STEP_NUM_TASKS",
+					    "FLUX_TASK_RANK",
+					    "FLUX_TASK_LOCAL_ID",
+					    "FLUX_JOB_SIZE",
+					    "JSM_NAMESPACE_RANK",
+					    "JSM_NAMESPACE_SIZE",
+					    "JSM_NAMESPACE_LOCAL_RANK"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		if (span_is(name, refused[i].name))
+			return refused[i].fix;
+	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++)
+		if (span_is(name, ranks[i]))
+			return "leave it out: gpumap sets it for each rank";
+	if (span_starts(name, "OMPI_COMM_WORLD_") || span_starts(name, "MV2_COMM_WORLD_"))
+		return "leave it out: gpumap sets it for each rank";
+	return NULL;
+}
+
+static bool is_variable(struct span name)
+{
+	for (size_t i = 0; i < name.length; i++)
+		if (name.text[i] == '-' || name.text[i] == '.')
+			return false;
+	return name.length && !is_digit(*name.text);
+}
+
+/* The same key of the section before this one. */
+static const struct setting *given_before(const struct file *f, struct span name)
+{
+	const gpumap_profile *p = f->load->profile;
+	const gpumap_section *section = &p->sections[f->section];
+
+	for (size_t i = 0; i < section->count; i++)
+		if (span_is(name, p->settings[section->first + i].name))
+			return &p->settings[section->first + i];
+	return NULL;
+}
+
+static int check_own_name(struct file *f, const struct inifile_entry *entry)
+{
+	enum profile_section kind = f->load->profile->sections[f->section].kind;
+	const struct setting *before = given_before(f, entry->key);
+	const char *refused = kind == SECTION_TRAINER || kind == SECTION_SWEEP
+				      ? NULL
+				      : refused_variable(entry->key);
+
+	if (before)
+		return FAIL(f, FINDING_SYNTAX, entry->line, entry->key_column,
+			    "keep one of the two", "'%s' was given on line %d already",
+			    before->name, before->line);
+	if (refused)
+		return FAIL(f, FINDING_REFUSED_VARIABLE, entry->line, entry->key_column, refused,
+			    "%s cannot stand in [%s]", QUOTE(entry->key), QUOTE(entry->section));
+	if (kind != SECTION_TRAINER && !is_variable(entry->key))
+		return FAIL(f, FINDING_SYNTAX, entry->line, entry->key_column,
+			    "it has letters, digits and _ alone, and begins with no digit",
+			    "no name of a variable: '%s'", QUOTE(entry->key));
+	if (kind == SECTION_UNSET && entry->value.length)
+		return FAIL(f, FINDING_SYNTAX, entry->line, entry->column,
+			    "leave the value out, or write it into [env NAME]",
+			    "[unset] takes no value: '%s'", QUOTE(entry->value));
+	return GPUMAP_OK;
+}
+
+/* A list of values, one for each run. */
+static int check_sweep(struct file *f, const struct inifile_entry *entry)
+{
+	struct span rest = entry->value, item;
+
+	if (expand_has_variable(entry->value))
+		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column,
+			    "write the values themselves", "${ has no meaning in [sweep]: '%s'",
+			    QUOTE(entry->value));
+	while (inifile_item(&rest, &item))
+		if (!item.length)
+			return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column,
+				    "write values between commas, \"\" for an empty one",
+				    "%s has an empty entry: '%s'", QUOTE(entry->key),
+				    QUOTE(entry->value));
+	return GPUMAP_OK;
+}
+
+static bool is_sites(enum profile_section kind, const struct inifile_entry *entry)
+{
+	return kind != SECTION_ENV && kind != SECTION_UNSET && span_starts(entry->key, "x_");
+}
+
+static int read_own(struct file *f, enum profile_section kind, const struct inifile_entry *entry)
+{
+	gpumap_profile *p = f->load->profile;
+	int r;
+
+	if (is_sites(kind, entry))
+		return GPUMAP_OK;
+	r = check_own_name(f, entry);
+	if (r == GPUMAP_OK && kind == SECTION_SWEEP)
+		r = check_sweep(f, entry);
+	if (r == GPUMAP_OK)
+		r = add_setting(f, NULL, entry);
+	if (r == GPUMAP_OK && kind != SECTION_SWEEP)
+		r = check_value(f, NULL, entry, p->settings[p->setting_count - 1].text);
+	return r;
+}
+
+int profile_read_entry(struct file *f, const struct inifile_entry *entry)
+{
+	gpumap_profile *p = f->load->profile;
+	enum profile_section kind = p->sections[f->section].kind;
+	const struct profile_key *key = NULL;
+	int r;
+
+	if (kind == SECTION_ENV || kind == SECTION_UNSET || kind == SECTION_TRAINER)
+		return read_own(f, kind, entry);
+	if (kind == SECTION_SWEEP && !span_is(entry->key, "profile") &&
+	    !span_is(entry->key, "jobs"))
+		return read_own(f, kind, entry);
+	r = find_key(f, kind, entry, &key);
+	if (r == GPUMAP_OK && key)
+		r = add_setting(f, key, entry);
+	if (r == GPUMAP_OK && key)
+		r = check_value(f, key, entry, p->settings[p->setting_count - 1].text);
+	return r;
+}

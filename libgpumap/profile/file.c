@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Profile files on disk. */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static int read_all(int fd, struct strbuf *text)
+{
+	char piece[16384];
+
+	for (;;) {
+		ssize_t n = read(fd, piece, sizeof(piece));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno;
+		if (n == 0)
+			return 0;
+		strbuf_add(text, piece, (size_t)n);
+		if (text->failed || text->length > GPUMAP_MAX_PROFILE)
+			return text->failed ? ENOMEM : EFBIG;
+	}
+}
+
+int profile_read_file(void *data, const char *path, bool optional, char **text, size_t *size,
+		      gpumap_report *report)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct strbuf buf = {0};
+	int error = fd < 0 ? errno : read_all(fd, &buf);
+
+	(void)data;
+	if (fd >= 0)
+		close(fd);
+	if (!error) {
+		*size = buf.length;
+		*text = strbuf_take(&buf);
+		return *text ? GPUMAP_OK : report_nomem(report);
+	}
+	strbuf_free(&buf);
+	*text = NULL;
+	if (error == ENOENT && optional)
+		return GPUMAP_OK;
+	if (error == ENOMEM)
+		return report_nomem(report);
+	if (error == EFBIG)
+		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
+				   "larger than %u MiB", GPUMAP_MAX_PROFILE >> 20);
+	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = path),
+			   "cannot read the profile: %s", strerror(error));
+}
+
+char *profile_include_path(const char *from, struct span name)
+{
+	const char *slash = strrchr(from, '/');
+	struct strbuf path = {0};
+
+	while (span_starts(name, "./"))
+		name = (struct span){name.text + 2, name.length - 2};
+	if (slash && !span_starts(name, "/"))
+		strbuf_add(&path, from, (size_t)(slash - from) + 1);
+	strbuf_add(&path, name.text, name.length);
+	return strbuf_take(&path);
+}
+
+EXPORT int gpumap_profile_parse(gpumap_profile **ret, const char *text, size_t size,
+				const char *origin, const char *name, gpumap_report *report)
+{
+	if (size > GPUMAP_MAX_PROFILE)
+		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
+				   "larger than %u MiB", GPUMAP_MAX_PROFILE >> 20);
+	return profile_load(ret, origin, (struct span){text, size}, name, profile_read_file, NULL,
+			    report);
+}
+
+EXPORT int gpumap_profile_read(gpumap_profile **ret, const char *path, const char *name,
+			       gpumap_report *report)
+{
+	char *text = NULL;
+	size_t size = 0;
+	int r = profile_read_file(NULL, path, false, &text, &size, report);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_profile_parse(ret, text, size, path, name, report);
+	free(text);
+	return r;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads profile files: those that others include. */
+#include "profile/read.h"
+
+static int include_cycle(struct file *f, const struct file *first, int line, int column)
+{
+	struct strbuf path = {0};
+	int r;
+
+	strbuf_printf(&path, "%s:%d", f->path, line);
+	for (const struct file *at = f; at != first; at = at->outer)
+		strbuf_printf(&path, ", %s:%d", at->outer->path, at->include_line);
+	r = FAIL(f, FINDING_CYCLE, line, column, "take one of these includes out",
+		 "files include each other in a circle: %s", path.text ? path.text : "");
+	if (path.failed)
+		r = report_nomem(f->load->report);
+	strbuf_free(&path);
+	return r;
+}
+
+static int include_one(struct file *f, struct span name, int line, int column)
+{
+	struct load *load = f->load;
+	gpumap_profile *p = load->profile, before = *p;
+	bool optional = *name.text == '?';
+	char *path, *text = NULL;
+	size_t size = 0;
+	const char *kept;
+	int r;
+
+	if (optional)
+		name = (struct span){name.text + 1, name.length - 1};
+	path = profile_include_path(f->path, name);
+	kept = arena_strdup(&p->arena, path);
+	free(path);
+	if (!path || !kept)
+		return report_nomem(load->report);
+	for (const struct file *at = f; at; at = at->outer)
+		if (streq(at->path, kept))
+			return include_cycle(f, at, line, column);
+	for (size_t i = 0; i < load->read_count; i++)
+		if (streq(load->read[i], kept))
+			return GPUMAP_OK;
+	if (load->read_count == MOST_FILES)
+		return FAIL(f, FINDING_LIMIT, line, column, NULL, "more than %d files", MOST_FILES);
+	r = load->source(load->data, kept, optional, &text, &size, load->report);
+	if (r == GPUMAP_EFILE)
+		return FAIL(f, FINDING_FILE_ACCESS, line, column,
+			    optional ? NULL : "a ? before the name lets it be absent",
+			    "cannot include '%s'", QUOTE(name));
+	if (r == GPUMAP_OK && text)
+		r = profile_read_text(load, kept, (struct span){text, size}, f, line);
+	free(text);
+	if (before.wanted_origin == f->path) { /* this file's own default is the stronger one */
+		p->wanted = before.wanted;
+		p->wanted_origin = before.wanted_origin;
+		p->wanted_line = before.wanted_line;
+		p->wanted_column = before.wanted_column;
+	}
+	return r;
+}
+
+int profile_include(struct file *f, const struct inifile_entry *entry)
+{
+	struct span rest = entry->value, item;
+	int r = GPUMAP_OK;
+
+	while (r == GPUMAP_OK && entry->value.length && inifile_item(&rest, &item)) {
+		struct strbuf name = {0};
+
+		inifile_decode(&name, item);
+		r = name.failed ? report_nomem(f->load->report)
+				: include_one(f, (struct span){name.text, name.length}, entry->line,
+					      entry->column);
+		strbuf_free(&name);
+	}
+	return r;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* After all files are read: what names a section, and the chain of the chosen profile. */
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+#include "inifile.h"
+#include "suggest.h"
+
+size_t profile_find(const gpumap_profile *profile, enum profile_section kind, struct span name)
+{
+	for (size_t i = 0; i < profile->section_count; i++)
+		if (profile->sections[i].kind == kind && span_is(name, profile->sections[i].name))
+			return i;
+	return NONE;
+}
+
+const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
+			    struct span name, char fix[160])
+{
+	char copy[64];
+	const char *near = NULL;
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
+	for (size_t i = 0; i < profile->section_count; i++) {
+		const char *names[] = {profile->sections[i].name, near, NULL};
+
+		if (profile->sections[i].kind == kind && name.length > 2 && suggest(copy, names))
+			near = suggest(copy, names);
+	}
+	if (near)
+		snprintf(fix, 160, "did you mean %.100s?", near);
+	else
+		snprintf(fix, 160, "write a [%s %.100s]", section_name(kind), copy);
+	return fix;
+}
+
+struct about setting_about(const struct setting *setting)
+{
+	return (struct about){
+		.origin = setting->file, .line = setting->line, .column = setting->column};
+}
+
+struct link {
+	gpumap_profile *profile;
+	bool complete;
+	gpumap_report *report;
+	int code;
+};
+
+static void failed(struct link *l, int code)
+{
+	if (l->code == GPUMAP_OK)
+		l->code = code;
+}
+
+static void missing(struct link *l, enum profile_section kind, struct span name,
+		    const struct setting *setting)
+{
+	struct about about = setting_about(setting);
+	struct span wrong;
+	char fix[160];
+
+	if (!l->complete || !form_find(span_of("NAME"))->check(name, &wrong))
+		return;
+	about.fix = profile_suggest(l->profile, kind, name, fix);
+	failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
+			      "no such %s: '%s'", section_name(kind), QUOTE(name)));
+}
+
+/* --- inheritance -------------------------------------------------------------- */
+
+static void link_parents(struct link *l)
+{
+	gpumap_profile *p = l->profile;
+
+	for (size_t i = 0; i < p->section_count; i++) {
+		gpumap_section *section = &p->sections[i];
+		const struct setting *inherit = section_setting(section, PKEY_PROFILE_inherit);
+
+		if (section->kind != SECTION_PROFILE || !inherit || !*inherit->text)
+			continue;
+		section->parent = profile_find(p, SECTION_PROFILE, span_of(inherit->text));
+		if (section->parent == NONE)
+			missing(l, SECTION_PROFILE, span_of(inherit->text), inherit);
+	}
+}
+
+/* "a (x.ini:3), b (x.ini:9), a" */
+static void report_cycle(struct link *l, size_t first)
+{
+	const gpumap_profile *p = l->profile;
+	const struct setting *inherit = section_setting(&p->sections[first], PKEY_PROFILE_inherit);
+	struct about about = setting_about(inherit);
+	struct strbuf names = {0};
+	size_t i = first;
+
+	do {
+		inherit = section_setting(&p->sections[i], PKEY_PROFILE_inherit);
+		strbuf_printf(&names, "%s (%s), ", p->sections[i].name, inherit->origin);
+		i = p->sections[i].parent;
+	} while (i != first);
+	about.fix = "take one of these inherit lines out";
+	failed(l, names.failed ? report_nomem(l->report)
+			       : report_fail(l->report, GPUMAP_EINPUT, FINDING_CYCLE, &about,
+					     "profiles inherit in a circle: %s%s", names.text,
+					     p->sections[first].name));
+	strbuf_free(&names);
+}
+
+static void check_chain(struct link *l, size_t first)
+{
+	const gpumap_profile *p = l->profile;
+	size_t depth = 0, smallest = first, i = first;
+	struct about about;
+
+	for (; i != NONE && depth <= p->section_count; depth++) {
+		i = p->sections[i].parent;
+		if (i != NONE && i < smallest)
+			smallest = i;
+		if (i == first && smallest == first) {
+			report_cycle(l, first);
+			return;
+		}
+		if (i == first)
+			return;
+	}
+	if (i != NONE || depth != MOST_DEPTH + 1)
+		return; /* it leads into a circle, or another profile has the longest chain */
+	about = setting_about(section_setting(&p->sections[first], PKEY_PROFILE_inherit));
+	about.fix = "inherit from a profile nearer to the root";
+	failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_LIMIT, &about,
+			      "a chain of more than %d profiles", MOST_DEPTH));
+}
+
+/* --- the other sections --------------------------------------------------------- */
+
+/* [env NAME] and [unset NAME] belong to [profile NAME]. */
+static void link_environment(struct link *l, const gpumap_section *section)
+{
+	const gpumap_profile *p = l->profile;
+	struct span name = span_of(section->name);
+	size_t env = profile_find(p, SECTION_ENV, name);
+	char fix[160];
+
+	if (profile_find(p, SECTION_PROFILE, name) == NONE && l->complete)
+		failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
+				      ABOUT(.origin = section->file, .line = section->line,
+					    .column = 1,
+					    .fix = profile_suggest(p, SECTION_PROFILE, name, fix)),
+				      "[%s %s] has no [profile %s]", section_name(section->kind),
+				      QUOTE(name), QUOTE(name)));
+	if (section->kind != SECTION_UNSET || env == NONE)
+		return;
+	for (size_t i = 0; i < section->count; i++)
+		for (size_t k = 0; k < p->sections[env].count; k++) {
+			const struct setting *unset = &p->settings[section->first + i];
+			const struct setting *set = &p->settings[p->sections[env].first + k];
+
+			if (streq(unset->name, set->name))
+				failed(l,
+				       report_fail(l->report, GPUMAP_EINPUT, FINDING_SYNTAX,
+						   ABOUT(.origin = unset->file, .line = unset->line,
+							 .column = 1, .fix = "keep one of the two"),
+						   "%s is set at %s", unset->name, set->origin));
+		}
+}
+
+static void link_names(struct link *l, const struct setting *setting)
+{
+	struct span rest = span_of(setting->text), item;
+
+	while (inifile_item(&rest, &item))
+		if (!span_is(item, "*") && profile_find(l->profile, SECTION_PROFILE, item) == NONE)
+			missing(l, SECTION_PROFILE, item, setting);
+}
+
+static bool has_condition(const gpumap_section *section, enum profile_key_id key)
+{
+	const struct setting *setting = section_setting(section, key);
+
+	return setting && *setting->text;
+}
+
+/* A condition that is finer than what the key can be different for. */
+static const char *too_fine(const gpumap_section *section, enum value_scope scope)
+{
+	static const enum profile_key_id finest_first[] = {
+		PKEY_OVERRIDE_when_rank, PKEY_OVERRIDE_when_local_rank, PKEY_OVERRIDE_when_node,
+		PKEY_OVERRIDE_when_host};
+	size_t end = scope == SCOPE_RANK ? 0 : scope == SCOPE_NODE ? 2 : 4;
+
+	for (size_t i = 0; i < end; i++)
+		if (has_condition(section, finest_first[i]))
+			return profile_key(finest_first[i])->key.name;
+	return NULL;
+}
+
+static void link_override(struct link *l, const gpumap_section *section)
+{
+	const gpumap_profile *p = l->profile;
+	const struct setting *names = section_setting(section, PKEY_OVERRIDE_profile);
+
+	if (names && *names->text)
+		link_names(l, names);
+	else
+		failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_BAD_OVERRIDE,
+				      ABOUT(.origin = section->file, .line = section->line,
+					    .column = 1,
+					    .fix = "write profile = NAME, or * for every one"),
+				      "[override %s] does not say which profile it changes",
+				      section->name));
+	for (size_t i = 0; i < section->count; i++) {
+		const struct setting *setting = &p->settings[section->first + i];
+		const char *condition;
+		struct about about = setting_about(setting);
+
+		if (!setting->key || setting->key->in != SECTION_PROFILE)
+			continue;
+		condition = too_fine(section, setting->key->scope);
+		if (!condition)
+			continue;
+		about.fix = setting->key->scope == SCOPE_JOB ? "it is one for the whole job"
+							     : "it is one for all ranks of a node";
+		failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_BAD_OVERRIDE, &about,
+				      "%s cannot depend on %s", setting->name, condition));
+	}
+}
+
+static void link_program(struct link *l, const gpumap_section *section)
+{
+	const struct setting *program = section_setting(section, PKEY_PROFILE_program);
+
+	if (program && *program->text && !expand_has_variable(span_of(program->text)) &&
+	    profile_find(l->profile, SECTION_PROGRAM, span_of(program->text)) == NONE)
+		missing(l, SECTION_PROGRAM, span_of(program->text), program);
+}
+
+static void link_sweep(struct link *l, const gpumap_section *section)
+{
+	const struct setting *name = section_setting(section, PKEY_SWEEP_profile);
+
+	if (name && *name->text)
+		link_names(l, name);
+	else
+		failed(l,
+		       report_fail(l->report, GPUMAP_EINPUT, FINDING_SYNTAX,
+				   ABOUT(.origin = section->file, .line = section->line,
+					 .column = 1, .fix = "write profile = NAME"),
+				   "[sweep %s] does not say which profile it runs", section->name));
+}
+
+static void link_section(struct link *l, const gpumap_section *section)
+{
+	if (section->kind == SECTION_ENV || section->kind == SECTION_UNSET)
+		link_environment(l, section);
+	if (section->kind == SECTION_PROFILE || section->kind == SECTION_OVERRIDE)
+		link_program(l, section);
+	if (section->kind == SECTION_OVERRIDE)
+		link_override(l, section);
+	if (section->kind == SECTION_SWEEP)
+		link_sweep(l, section);
+}
+
+/* --- the choice ------------------------------------------------------------------- */
+
+static size_t only_profile(const gpumap_profile *p)
+{
+	size_t found = NONE;
+
+	for (size_t i = 0; i < p->section_count; i++) {
+		if (p->sections[i].kind != SECTION_PROFILE)
+			continue;
+		if (found != NONE)
+			return NONE;
+		found = i;
+	}
+	return found;
+}
+
+static void choose(struct link *l, const char *name)
+{
+	gpumap_profile *p = l->profile;
+	struct about about = {.origin = p->file};
+	const char *wanted = name ? name : p->wanted;
+	char fix[160];
+
+	if (!wanted) {
+		p->chosen = only_profile(p);
+		return;
+	}
+	p->chosen = profile_find(p, SECTION_PROFILE, span_of(wanted));
+	if (p->chosen != NONE || !l->complete)
+		return;
+	if (!name)
+		about = (struct about){.origin = p->wanted_origin,
+				       .line = p->wanted_line,
+				       .column = p->wanted_column};
+	about.fix = profile_suggest(p, SECTION_PROFILE, span_of(wanted), fix);
+	failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
+			      "no such profile: '%s'", QUOTE(span_of(wanted))));
+}
+
+int profile_link(gpumap_profile *profile, const char *name, bool complete, bool good,
+		 gpumap_report *report)
+{
+	struct link l = {.profile = profile, .complete = complete, .report = report};
+	int r;
+
+	link_parents(&l);
+	for (size_t i = 0; i < profile->section_count; i++) {
+		if (profile->sections[i].kind == SECTION_PROFILE)
+			check_chain(&l, i);
+		link_section(&l, &profile->sections[i]);
+	}
+	r = profile_read_sweeps(profile, good, report);
+	if (r != GPUMAP_OK)
+		failed(&l, r);
+	choose(&l, name);
+	if (l.code != GPUMAP_OK)
+		return l.code;
+	for (size_t i = profile->chosen; i != NONE; i = profile->sections[i].parent)
+		profile->chain[profile->depth++] = i;
+	return GPUMAP_OK;
+}

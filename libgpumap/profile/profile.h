@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GM_PROFILE_H
+#define GM_PROFILE_H
+
+#include "arena.h"
+#include "expand.h"
+#include "profile/keys.h"
+
+enum {
+	MOST_DEPTH = 8,       /* profiles in a chain of inherit */
+	MOST_FILES = 64,      /* read for one profile */
+	MOST_SECTIONS = 4096, /* of all files */
+	MOST_ENTRIES = 1024,  /* of one section */
+	MOST_VARIABLES = 16,  /* of a sweep */
+	MOST_COMBINATIONS = 65536
+};
+
+/* key = value, wherever it was said. */
+struct setting {
+	const struct profile_key *key; /* NULL: a name of the user's own */
+	const char *name;
+	const char *text;   /* as written, without quotes unless value_is_raw; NULL: not said */
+	const char *file;   /* or option, or variable */
+	const char *origin; /* "train.ini:7", "--gpus" */
+	int line, column;   /* 0: not in a file */
+};
+
+struct sweep_variable {
+	const struct setting *setting;
+	const char **values;
+	size_t count;
+	bool used;
+};
+
+struct gpumap_section {
+	enum profile_section kind;
+	const char *name, *file, *origin;
+	int line;
+	size_t first, count; /* of the profile's settings */
+	const gpumap_profile *profile;
+	size_t parent; /* of a [profile]; NONE: it has none */
+
+	struct sweep_variable *variables; /* of a [sweep] */
+	size_t variable_count, combinations;
+};
+
+#define NONE SIZE_MAX
+
+/* What follows from all settings, the environment and the combination; made anew after
+ * each change. */
+struct settled {
+	struct arena arena;
+	const char **values; /* of the settings, variables expanded; NULL: as written */
+	const char **arguments;
+	size_t argument_count;
+	size_t *entries; /* settings of [env] and [unset] that hold for the chosen profile */
+	size_t entry_count;
+};
+
+/* The first 2 * SETTING_COUNT settings are those of options and of the environment. */
+enum { OPTIONS = 0, VARIABLES = SETTING_COUNT, IN_FILES = 2 * SETTING_COUNT };
+
+struct gpumap_profile {
+	struct arena arena;
+	struct setting *settings;
+	size_t setting_count, setting_room;
+	gpumap_section *sections; /* in the order of the files */
+	size_t section_count, section_room;
+	const char *file;                   /* the first one; NULL: none was read */
+	const char *wanted, *wanted_origin; /* the profile that [gpumap] names */
+	int wanted_line, wanted_column;
+	size_t chosen;            /* section; NONE: no profile */
+	size_t chain[MOST_DEPTH]; /* the chosen profile and its parents */
+	size_t depth;
+
+	const char **environment;  /* copies of NAME=value; ends with NULL */
+	size_t sweep, combination; /* whose values stand for ${name}; NONE: no sweep's */
+
+	struct settled settled;
+};
+
+/* --- reading ---------------------------------------------------------------- */
+
+/* How the text of a file is got; so that tests need no files. *text is freed by the
+ * caller. `optional`: a file that is not there is no error, *text is then NULL. */
+typedef int profile_source(void *data, const char *path, bool optional, char **text, size_t *size,
+			   gpumap_report *report);
+
+int profile_load(gpumap_profile **ret, const char *path, struct span text, const char *name,
+		 profile_source *source, void *data, gpumap_report *report);
+profile_source profile_read_file;
+
+/* The path of an include named in the file `from`. */
+char *profile_include_path(const char *from, struct span name);
+
+/* After all files: names that refer to sections, and the chain of the chosen profile.
+ * `complete`: every section's name was readable, so that a missing one is missing; `good`:
+ * there was no error at all. */
+int profile_link(gpumap_profile *profile, const char *name, bool complete, bool good,
+		 gpumap_report *report);
+
+/* NONE: there is none. */
+size_t profile_find(const gpumap_profile *profile, enum profile_section kind, struct span name);
+/* The nearest name of that kind in `fix`, or what else to do. */
+const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
+			    struct span name, char fix[160]);
+
+/* --- values ----------------------------------------------------------------- */
+
+/* The section's setting of that key; NULL: it has none. */
+const struct setting *section_setting(const gpumap_section *section, enum profile_key_id key);
+
+/* Where a rank runs; -1 and NULL: not known, so that no condition on it holds. */
+struct place {
+	const char *host;
+	int64_t node, rank, local_rank;
+};
+
+/* The setting that decides the key there, NULL: the default. */
+const struct setting *profile_decides(const gpumap_profile *profile, enum profile_key_id key,
+				      const struct place *place);
+
+/* Whether the override changes the chosen profile. */
+bool override_applies(const gpumap_profile *profile, const gpumap_section *section);
+
+/* The value of a setting with its variables; as written where one is not set. */
+const char *profile_value(const gpumap_profile *profile, const struct setting *setting);
+
+/* What ${name} stands for in this profile; an expand_lookup. */
+const char *profile_variable(const void *profile, struct span name);
+
+/* Makes all that follows from settings, environment and sweep. On failure nothing changes. */
+int profile_settle(gpumap_profile *profile, gpumap_report *report);
+
+/* Where the setting's value stands, for findings. */
+struct about setting_about(const struct setting *setting);
+
+/* Replaces what `text` holds of macros, for a rank; `about` is the setting's. */
+int profile_expand(char **ret, const char *text, const struct macros *macros,
+		   const struct about *about, gpumap_report *report);
+
+/* --- sweeps ----------------------------------------------------------------- */
+
+/* Reads the values of all sweeps. `good`: no entry was refused, so that a missing one is
+ * missing. */
+int profile_read_sweeps(gpumap_profile *profile, bool good, gpumap_report *report);
+
+/* The value of the variable in a combination: the last variable changes first. */
+const char *sweep_value(const gpumap_section *sweep, size_t combination, size_t variable);
+
+#endif

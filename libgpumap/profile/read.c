@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads profile files: the sections. */
+#include "profile/read.h"
+
+#include <stdio.h>
+
+#include "suggest.h"
+
+static int add_section(struct file *f, enum profile_section kind, struct span name, int line)
+{
+	gpumap_profile *p = f->load->profile;
+	gpumap_section *section;
+
+	if (p->section_count == MOST_SECTIONS)
+		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
+				   ABOUT(.origin = f->path, .line = line), "more than %d sections",
+				   MOST_SECTIONS);
+	if (p->section_count == p->section_room) {
+		size_t room = p->section_room ? p->section_room * 2 : 16;
+		gpumap_section *grown = realloc(p->sections, room * sizeof(*grown));
+
+		if (!grown)
+			return report_nomem(f->load->report);
+		p->sections = grown;
+		p->section_room = room;
+	}
+	section = &p->sections[p->section_count];
+	*section = (gpumap_section){
+		.kind = kind,
+		.name = arena_strndup(&p->arena, name.text, name.length),
+		.file = f->path,
+		.origin = arena_printf(&p->arena, "%s:%d", f->path, line),
+		.line = line,
+		.first = p->setting_count,
+		.profile = p,
+		.parent = NONE,
+	};
+	if (p->arena.failed)
+		return report_nomem(f->load->report);
+	f->section = p->section_count++;
+	return GPUMAP_OK;
+}
+
+static int unknown_section(struct file *f, struct span name, struct span word, int line)
+{
+	const char *names[SECTION_COUNT + 1] = {0};
+	char text[32], fix[64];
+	const char *near;
+
+	for (int i = 0; i < SECTION_COUNT; i++)
+		names[i] = section_name((enum profile_section)i);
+	snprintf(text, sizeof(text), "%.*s", (int)(word.length < 31 ? word.length : 31), word.text);
+	near = suggest(text, names);
+	if (near)
+		snprintf(fix, sizeof(fix), "did you mean [%s%s]?", near,
+			 streq(near, "gpumap") ? "" : " NAME");
+	else
+		snprintf(fix, sizeof(fix), "sections of your own begin with x_");
+	return FAIL(f, FINDING_SYNTAX, line, 1, fix, "unknown section [%s]", QUOTE(name));
+}
+
+static int begin_head(struct file *f, struct span rest, int line)
+{
+	if (rest.length)
+		return FAIL(f, FINDING_SYNTAX, line, 1, "write [gpumap]",
+			    "[gpumap] has no name: '%s'", QUOTE(rest));
+	if (f->has_head)
+		return FAIL(f, FINDING_SYNTAX, line, 1, "keep one of the two", "a second [gpumap]");
+	f->has_head = f->is_head = true;
+	return GPUMAP_OK;
+}
+
+static int begin_named(struct file *f, enum profile_section kind, struct span name, int line)
+{
+	const gpumap_profile *p = f->load->profile;
+	const char *word = section_name(kind);
+	struct span wrong;
+	char fix[48];
+	size_t same;
+
+	snprintf(fix, sizeof(fix), "write [%s NAME]", word);
+	if (!name.length)
+		return FAIL(f, FINDING_SYNTAX, line, 1, fix, "[%s] without a name", word);
+	if (!form_find(span_of("NAME"))->check(name, &wrong))
+		return FAIL(f, FINDING_SYNTAX, line, 1, "a name has no blanks, commas and *",
+			    "no name: '%s'", QUOTE(name));
+	same = profile_find(p, kind, name);
+	if (same != NONE)
+		return FAIL(f, FINDING_SYNTAX, line, 1,
+			    "keep one of the two, or give it another name",
+			    "[%s %s] stands at %s already", word, QUOTE(name),
+			    p->sections[same].origin);
+	return add_section(f, kind, name, line);
+}
+
+static int begin_section(void *data, struct span name, int line)
+{
+	struct file *f = data;
+	struct span word = name, rest;
+	int r = GPUMAP_OK, i = 0;
+
+	memset(f->lines, 0, sizeof(f->lines));
+	f->section = NONE;
+	f->is_head = false;
+	if (f->newer || span_starts(name, "x_"))
+		return GPUMAP_OK;
+	word.length = 0;
+	while (word.length < name.length && !is_blank(name.text[word.length]))
+		word.length++;
+	rest = span_trim((struct span){name.text + word.length, name.length - word.length});
+	while (i < SECTION_COUNT && !span_is(word, section_name((enum profile_section)i)))
+		i++;
+	if (i == SECTION_COUNT)
+		r = unknown_section(f, name, word, line);
+	else if (i == SECTION_GPUMAP)
+		r = begin_head(f, rest, line);
+	else
+		r = begin_named(f, (enum profile_section)i, rest, line);
+	if (r != GPUMAP_OK)
+		f->load->incomplete = true;
+	return r;
+}
+
+static int read_any(void *data, const struct inifile_entry *entry)
+{
+	struct file *f = data;
+
+	if (f->newer)
+		return GPUMAP_OK;
+	if (f->is_head)
+		return profile_read_head(f, entry);
+	return f->section == NONE ? GPUMAP_OK : profile_read_entry(f, entry);
+}
+
+int profile_read_text(struct load *load, const char *path, struct span text, struct file *outer,
+		      int line)
+{
+	static const struct inifile_handler handler = {begin_section, read_any};
+	struct file f = {
+		.load = load, .outer = outer, .path = path, .include_line = line, .section = NONE};
+	int r;
+
+	load->read[load->read_count++] = path;
+	r = inifile_read(text, path, &handler, &f, load->report);
+	if (r != GPUMAP_OK)
+		load->incomplete = load->incomplete || r != GPUMAP_EINPUT || f.newer;
+	return r;
+}
+
+static gpumap_profile *profile_empty(void)
+{
+	gpumap_profile *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->chosen = p->sweep = NONE;
+	p->setting_room = IN_FILES * 2;
+	p->setting_count = IN_FILES;
+	p->settings = calloc(p->setting_room, sizeof(*p->settings));
+	if (!p->settings) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+EXPORT void gpumap_profile_free(gpumap_profile *profile)
+{
+	if (!profile)
+		return;
+	arena_free(&profile->arena);
+	arena_free(&profile->settled.arena);
+	free(profile->settings);
+	free(profile->sections);
+	free(profile);
+}
+
+EXPORT int gpumap_profile_new(gpumap_profile **ret)
+{
+	gpumap_profile *profile = profile_empty();
+	int r = profile ? profile_settle(profile, NULL) : GPUMAP_ENOMEM;
+
+	if (r == GPUMAP_OK)
+		*ret = profile;
+	else
+		gpumap_profile_free(profile);
+	return r;
+}
+
+int profile_load(gpumap_profile **ret, const char *path, struct span text, const char *name,
+		 profile_source *source, void *data, gpumap_report *report)
+{
+	struct load load = {
+		.profile = profile_empty(), .source = source, .data = data, .report = report};
+	int r, linked;
+
+	if (!load.profile)
+		return report_nomem(report);
+	load.profile->file = arena_strdup(&load.profile->arena, path);
+	if (!load.profile->file) {
+		gpumap_profile_free(load.profile);
+		return report_nomem(report);
+	}
+	r = profile_read_text(&load, load.profile->file, text, NULL, 0);
+	if (r == GPUMAP_OK || r == GPUMAP_EINPUT) {
+		linked = profile_link(load.profile, name, !load.incomplete, r == GPUMAP_OK, report);
+		if (r == GPUMAP_OK || linked == GPUMAP_ENOMEM)
+			r = linked;
+	}
+	if (r == GPUMAP_OK)
+		r = profile_settle(load.profile, report);
+	if (r == GPUMAP_OK)
+		*ret = load.profile;
+	else
+		gpumap_profile_free(load.profile);
+	return r;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What the readers of profile files share: sections (read.c), entries (entry.c), includes. */
+#ifndef GM_PROFILE_READ_H
+#define GM_PROFILE_READ_H
+
+#include "inifile.h"
+#include "profile/profile.h"
+
+enum { MOST_KEYS = PKEY_COUNT + 1 };
+
+/* What all files share. */
+struct load {
+	gpumap_profile *profile;
+	profile_source *source;
+	void *data;
+	gpumap_report *report;
+	const char *read[MOST_FILES]; /* all files so far */
+	size_t read_count;
+	bool incomplete; /* a section was refused: names may be missing */
+};
+
+struct file {
+	struct load *load;
+	struct file *outer; /* that includes this one */
+	const char *path;
+	int include_line; /* of the line in `outer` */
+	size_t section;   /* in the profile; NONE: [gpumap], or left to sites */
+	bool is_head, has_head, newer;
+	int lines[MOST_KEYS]; /* of the section's known keys so far */
+};
+
+#define FAIL(f, id, at_line, at_column, remedy, ...) \
+	report_fail((f)->load->report, GPUMAP_EINPUT, id, \
+		    ABOUT(.origin = (f)->path, .line = (at_line), .column = (at_column), \
+			  .fix = (remedy)), \
+		    __VA_ARGS__)
+
+/* Reads a file's text; `outer` NULL: the first one. */
+int profile_read_text(struct load *load, const char *path, struct span text, struct file *outer,
+		      int line);
+
+/* An entry of [gpumap], and one of any other section. */
+int profile_read_head(struct file *f, const struct inifile_entry *entry);
+int profile_read_entry(struct file *f, const struct inifile_entry *entry);
+
+/* The files that `include` names. */
+int profile_include(struct file *f, const struct inifile_entry *entry);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Options and the environment: the two sources that are stronger than files (rule S6). */
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+#include "suggest.h"
+
+static int unknown_key(struct span name, const char *origin, gpumap_report *report)
+{
+	const char *names[SETTING_COUNT + 1] = {0};
+	char copy[64], fix[80];
+	const char *near;
+
+	for (int i = SETTING_FIRST, n = 0; i < SETTING_END; i++)
+		if (i != PKEY_PROFILE_inherit)
+			names[n++] = profile_key((enum profile_key_id)i)->key.name;
+	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
+	near = suggest(copy, names);
+	snprintf(fix, sizeof(fix), near ? "did you mean %s?" : "gpumap config help lists the keys",
+		 near);
+	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
+			   ABOUT(.origin = origin, .fix = fix), "no such key: '%s'", QUOTE(name));
+}
+
+/* The value as it is said, or with its variables later (gpumap_profile_check). */
+static int check(const struct profile_key *key, const char *value, const char *origin,
+		 gpumap_report *report)
+{
+	struct about about = {.origin = origin};
+	struct expand_error error;
+	struct strbuf nothing = {0};
+	bool good = expand_variables(&nothing, span_of(value), false, NULL, NULL, &error);
+
+	strbuf_free(&nothing);
+	if (!good)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+				   ABOUT(.origin = origin, .fix = error.fix), "%s: %s: '%s'",
+				   key->key.name, error.text, QUOTE(span_of(error.at)));
+	if (strlen(value) > GPUMAP_MAX_VALUE)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &about,
+				   "%s has a value of %zu bytes, more than %u", key->key.name,
+				   strlen(value), GPUMAP_MAX_VALUE);
+	if (expand_has_variable(span_of(value)) && key->kind != VALUE_COMMAND)
+		return GPUMAP_OK;
+	return profile_value_check(key, span_of(value), &about, report);
+}
+
+static int fill(gpumap_profile *profile, struct setting *setting, const struct profile_key *key,
+		const char *value, const char *origin, gpumap_report *report)
+{
+	const char *text = arena_strdup(&profile->arena, value);
+	const char *from = arena_strdup(&profile->arena, origin ? origin : "option");
+
+	if (!text || !from) {
+		profile->arena.failed = false;
+		return report_nomem(report);
+	}
+	*setting = (struct setting){
+		.key = key, .name = key->key.name, .text = text, .file = from, .origin = from};
+	return GPUMAP_OK;
+}
+
+EXPORT int gpumap_profile_set(gpumap_profile *profile, const char *name, const char *value,
+			      const char *origin, gpumap_report *report)
+{
+	enum profile_key_id id = setting_key(span_of(name));
+	struct setting *setting = &profile->settings[OPTIONS + id - SETTING_FIRST], before;
+	const struct profile_key *key;
+	int r;
+
+	if (id == PKEY_COUNT || id == PKEY_PROFILE_inherit)
+		return unknown_key(span_of(name), origin, report);
+	key = profile_key(id);
+	before = *setting;
+	r = check(key, value, origin, report);
+	if (r == GPUMAP_OK)
+		r = fill(profile, setting, key, value, origin, report);
+	if (r == GPUMAP_OK)
+		r = profile_settle(profile, report);
+	if (r != GPUMAP_OK)
+		*setting = before;
+	return r;
+}
+
+/* A variable that gpumap explain reads too may say what only that understands. */
+static bool is_statement(const struct profile_key *key, const char *value)
+{
+	for (int i = 0; i < KEY_COUNT; i++) {
+		const gpumap_key *other = key_get((enum key_id)i);
+
+		if (streq(other->environment, key->key.environment))
+			return key_check(other, value, NULL, NULL) == GPUMAP_OK;
+	}
+	return false;
+}
+
+static int set_variable(gpumap_profile *profile, const char *entry, size_t length,
+			gpumap_report *report)
+{
+	const char *value = entry + length + 1;
+	struct span name = {entry, length};
+
+	for (int i = SETTING_FIRST; i < SETTING_END; i++) {
+		const struct profile_key *key = profile_key((enum profile_key_id)i);
+		struct setting *setting = &profile->settings[VARIABLES + i - SETTING_FIRST];
+
+		if (!key->key.environment || !span_is(name, key->key.environment))
+			continue;
+		if (setting->text)
+			return GPUMAP_OK; /* getenv(3) finds the first */
+		if (check(key, value, key->key.environment, NULL) != GPUMAP_OK &&
+		    is_statement(key, value)) {
+			report_add(report, FINDING_IGNORED_KEY,
+				   ABOUT(.origin = key->key.environment),
+				   "'%s' is for gpumap explain alone", QUOTE(span_of(value)));
+			return GPUMAP_OK;
+		}
+		if (check(key, value, key->key.environment, report) != GPUMAP_OK)
+			return GPUMAP_EINPUT;
+		return fill(profile, setting, key, value, key->key.environment, report);
+	}
+	key_variable_misspelt(name, report);
+	return GPUMAP_OK;
+}
+
+static int copy_environment(gpumap_profile *profile, const char *const *envp, gpumap_report *report)
+{
+	size_t n = 0;
+
+	while (envp[n])
+		n++;
+	profile->environment = arena_alloc(&profile->arena, n + 1, sizeof(*envp));
+	for (size_t i = 0; profile->environment && i < n; i++)
+		profile->environment[i] = arena_strdup(&profile->arena, envp[i]);
+	if (!profile->arena.failed)
+		return GPUMAP_OK;
+	profile->arena.failed = false;
+	return report_nomem(report);
+}
+
+EXPORT int gpumap_profile_environ(gpumap_profile *profile, const char *const *envp,
+				  gpumap_report *report)
+{
+	const char **before = profile->environment;
+	struct setting variables[SETTING_COUNT];
+	int r, one;
+
+	memcpy(variables, profile->settings + VARIABLES, sizeof(variables));
+	memset(profile->settings + VARIABLES, 0, sizeof(variables));
+	r = copy_environment(profile, envp, report);
+	for (; r != GPUMAP_ENOMEM && *envp; envp++) {
+		const char *equals = strchr(*envp, '=');
+
+		if (!equals || !starts_with(*envp, "GPUMAP_"))
+			continue;
+		one = set_variable(profile, *envp, (size_t)(equals - *envp), report);
+		if (one != GPUMAP_OK)
+			r = one;
+	}
+	if (r == GPUMAP_OK)
+		r = profile_settle(profile, report);
+	if (r != GPUMAP_OK) {
+		memcpy(profile->settings + VARIABLES, variables, sizeof(variables));
+		profile->environment = before;
+	}
+	return r;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* What follows from all settings together: values with their variables, the arguments, the
+ * environment of the ranks. */
+#include "profile/profile.h"
+
+#include "words.h"
+
+static const char *in_environment(const gpumap_profile *p, struct span name)
+{
+	for (const char *const *e = p->environment; e && *e; e++)
+		if (strncmp(*e, name.text, name.length) == 0 && (*e)[name.length] == '=')
+			return *e + name.length + 1;
+	return NULL;
+}
+
+const char *profile_variable(const void *data, struct span name)
+{
+	const gpumap_profile *p = data;
+	const gpumap_section *sweep = p->sweep == NONE ? NULL : &p->sections[p->sweep];
+
+	for (size_t i = 0; sweep && i < sweep->variable_count; i++)
+		if (span_is(name, sweep->variables[i].setting->name))
+			return sweep_value(sweep, p->combination, i);
+	return in_environment(p, name);
+}
+
+/* The text with its variables in the arena; as it is when one is not set. */
+static const char *expanded(const gpumap_profile *p, struct arena *arena, const char *text,
+			    bool macros)
+{
+	struct strbuf buf = {0};
+	struct expand_error error;
+	const char *value = text;
+
+	if (!expand_has_variable(span_of(text)))
+		return text;
+	if (expand_variables(&buf, span_of(text), macros, profile_variable, p, &error))
+		value = arena_strndup(arena, buf.text ? buf.text : "", buf.length);
+	if (buf.failed)
+		arena->failed = true;
+	strbuf_free(&buf);
+	return value;
+}
+
+static void settle_one(const gpumap_profile *p, struct settled *s, size_t i, bool macros)
+{
+	const struct setting *setting = &p->settings[i];
+
+	if (setting->text && (!setting->key || setting->key->kind != VALUE_COMMAND))
+		s->values[i] = expanded(p, &s->arena, setting->text, macros);
+}
+
+static void settle_values(const gpumap_profile *p, struct settled *s)
+{
+	s->values = arena_alloc(&s->arena, p->setting_count, sizeof(*s->values));
+	if (!s->values)
+		return;
+	for (size_t i = 0; i < IN_FILES; i++)
+		if (p->settings[i].key)
+			settle_one(p, s, i, value_has_macros(p->settings[i].key->kind));
+	for (size_t i = 0; i < p->section_count; i++) {
+		const gpumap_section *section = &p->sections[i];
+
+		for (size_t k = section->first; k < section->first + section->count; k++) {
+			const struct profile_key *key = p->settings[k].key;
+
+			if (key || section->kind != SECTION_SWEEP)
+				settle_one(p, s, k,
+					   key ? value_has_macros(key->kind)
+					       : section->kind == SECTION_ENV);
+		}
+	}
+}
+
+static void settle_arguments(const gpumap_profile *p, struct settled *s)
+{
+	static const struct place nowhere = {NULL, -1, -1, -1};
+	const struct setting *command = profile_decides(p, PKEY_PROGRAM_command, &nowhere);
+	struct span rest = span_of(command ? command->text : "");
+	struct words_error error;
+	struct strbuf word = {0};
+
+	/* Each argument but the last is followed by a blank. */
+	s->arguments = arena_alloc(&s->arena, rest.length / 2 + 1, sizeof(*s->arguments));
+	while (s->arguments && words_next(&rest, &word, &error)) {
+		const char *text = arena_strdup(&s->arena, word.text);
+
+		strbuf_free(&word);
+		if (!text)
+			break;
+		s->arguments[s->argument_count++] = expanded(p, &s->arena, text, true);
+	}
+	if (word.failed)
+		s->arena.failed = true;
+	strbuf_free(&word);
+}
+
+static void add_entry(const gpumap_profile *p, struct settled *s, size_t i)
+{
+	for (size_t k = 0; k < s->entry_count; k++)
+		if (streq(p->settings[s->entries[k]].name, p->settings[i].name)) {
+			s->entries[k] = i;
+			return;
+		}
+	s->entries[s->entry_count++] = i;
+}
+
+/* The [env] or [unset] of the i-th profile in the chain; NULL: it has none. */
+static const gpumap_section *of_chain(const gpumap_profile *p, size_t i, enum profile_section kind)
+{
+	size_t found = profile_find(p, kind, span_of(p->sections[p->chain[i]].name));
+
+	return found == NONE ? NULL : &p->sections[found];
+}
+
+/* Parents first, so that a child's word is the last. */
+static void settle_environment(const gpumap_profile *p, struct settled *s)
+{
+	const gpumap_section *found[MOST_DEPTH * 2];
+	size_t count = 0, room = 1;
+
+	for (size_t i = p->depth; i-- > 0;) {
+		found[count++] = of_chain(p, i, SECTION_UNSET);
+		found[count++] = of_chain(p, i, SECTION_ENV);
+	}
+	for (size_t i = 0; i < count; i++)
+		room += found[i] ? found[i]->count : 0;
+	s->entries = arena_alloc(&s->arena, room, sizeof(*s->entries));
+	for (size_t i = 0; s->entries && i < count; i++)
+		for (size_t k = 0; found[i] && k < found[i]->count; k++)
+			add_entry(p, s, found[i]->first + k);
+}
+
+int profile_settle(gpumap_profile *profile, gpumap_report *report)
+{
+	struct settled before = profile->settled, now = {.values = NULL};
+
+	settle_values(profile, &now);
+	/* The command is that of a program whose name may hold a variable. */
+	profile->settled = now;
+	if (!now.arena.failed)
+		settle_arguments(profile, &profile->settled);
+	if (!profile->settled.arena.failed)
+		settle_environment(profile, &profile->settled);
+	if (profile->settled.arena.failed) {
+		arena_free(&profile->settled.arena);
+		profile->settled = before;
+		return report_nomem(report);
+	}
+	arena_free(&before.arena);
+	return GPUMAP_OK;
+}
+
+EXPORT size_t gpumap_profile_argument_count(const gpumap_profile *profile)
+{
+	return profile ? profile->settled.argument_count : 0;
+}
+
+EXPORT const char *gpumap_profile_argument(const gpumap_profile *profile, size_t i)
+{
+	return i < gpumap_profile_argument_count(profile) ? profile->settled.arguments[i] : NULL;
+}
+
+EXPORT size_t gpumap_profile_env_count(const gpumap_profile *profile)
+{
+	return profile ? profile->settled.entry_count : 0;
+}
+
+static bool is_unset(const gpumap_profile *p, size_t setting)
+{
+	for (size_t i = 0; i < p->section_count; i++)
+		if (setting >= p->sections[i].first &&
+		    setting < p->sections[i].first + p->sections[i].count)
+			return p->sections[i].kind == SECTION_UNSET;
+	return false;
+}
+
+EXPORT const char *gpumap_profile_env(const gpumap_profile *profile, size_t i,
+				      enum gpumap_setting_attr attr)
+{
+	const struct setting *setting;
+
+	if (i >= gpumap_profile_env_count(profile))
+		return NULL;
+	setting = &profile->settings[profile->settled.entries[i]];
+	switch (attr) {
+	case GPUMAP_SETTING_NAME:
+		return setting->name;
+	case GPUMAP_SETTING_ORIGIN:
+		return setting->origin;
+	case GPUMAP_SETTING_VALUE:
+		return is_unset(profile, profile->settled.entries[i])
+			       ? NULL
+			       : profile_value(profile, setting);
+	case GPUMAP_SETTING_TEXT:
+		return is_unset(profile, profile->settled.entries[i]) ? NULL : setting->text;
+	default:
+		return NULL;
+	}
+}

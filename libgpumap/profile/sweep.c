@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Sweeps: one run for each combination of their variables' values. */
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+#include "inifile.h"
+#include "suggest.h"
+
+static int read_variable(gpumap_profile *p, struct sweep_variable *variable,
+			 const struct setting *setting, gpumap_report *report)
+{
+	struct span rest = span_of(setting->text), item;
+	size_t n = 0;
+
+	variable->setting = setting;
+	while (inifile_item(&rest, &item))
+		variable->count++;
+	variable->values = arena_alloc(&p->arena, variable->count, sizeof(*variable->values));
+	if (!variable->values)
+		return report_nomem(report);
+	rest = span_of(setting->text);
+	while (inifile_item(&rest, &item)) {
+		struct strbuf value = {0};
+
+		inifile_decode(&value, item);
+		variable->values[n++] =
+			arena_strndup(&p->arena, value.text ? value.text : "", value.length);
+		if (value.failed)
+			p->arena.failed = true;
+		strbuf_free(&value);
+	}
+	return p->arena.failed ? report_nomem(report) : GPUMAP_OK;
+}
+
+static int too_many(const gpumap_section *sweep, int most, const char *what, gpumap_report *report)
+{
+	return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
+			   ABOUT(.origin = sweep->file, .line = sweep->line, .column = 1,
+				 .fix = "make several sweeps of it"),
+			   "[sweep %s] has more than %d %s", sweep->name, most, what);
+}
+
+static int read_sweep(gpumap_profile *p, gpumap_section *sweep, bool good, gpumap_report *report)
+{
+	sweep->combinations = 1;
+	sweep->variables = arena_alloc(&p->arena, MOST_VARIABLES, sizeof(*sweep->variables));
+	if (!sweep->variables)
+		return report_nomem(report);
+	for (size_t i = 0; i < sweep->count; i++) {
+		const struct setting *setting = &p->settings[sweep->first + i];
+		struct sweep_variable *variable = &sweep->variables[sweep->variable_count];
+		int r;
+
+		if (setting->key)
+			continue;
+		if (sweep->variable_count == MOST_VARIABLES)
+			return too_many(sweep, MOST_VARIABLES, "variables", report);
+		r = read_variable(p, variable, setting, report);
+		if (r != GPUMAP_OK)
+			return r;
+		sweep->variable_count++;
+		sweep->combinations *= variable->count;
+		if (sweep->combinations > MOST_COMBINATIONS)
+			return too_many(sweep, MOST_COMBINATIONS, "combinations", report);
+	}
+	if (!sweep->variable_count && good)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_SYNTAX,
+				   ABOUT(.origin = sweep->file, .line = sweep->line, .column = 1,
+					 .fix = "write name = value, value"),
+				   "[sweep %s] has no variable", sweep->name);
+	return GPUMAP_OK;
+}
+
+static void mark_used(void *data, struct span name)
+{
+	gpumap_profile *p = data;
+
+	for (size_t i = 0; i < p->section_count; i++)
+		for (size_t k = 0; k < p->sections[i].variable_count; k++)
+			if (span_is(name, p->sections[i].variables[k].setting->name))
+				p->sections[i].variables[k].used = true;
+}
+
+static void report_unused(const struct sweep_variable *variable, gpumap_report *report)
+{
+	static const char *const keys[] = {"profile", "jobs", NULL};
+	const struct setting *setting = variable->setting;
+	const char *near = suggest(setting->name, keys);
+	struct about about = setting_about(setting);
+	char fix[160];
+
+	if (near)
+		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	else if (setting_key(span_of(setting->name)) != PKEY_COUNT)
+		snprintf(fix, sizeof(fix), "write %.40s = ${%.40s} into the profile or program",
+			 setting->name, setting->name);
+	else
+		snprintf(fix, sizeof(fix), "write it into the command");
+	about.fix = fix;
+	report_add(report, FINDING_UNUSED_SWEEP, &about, "nothing uses ${%s}", setting->name);
+}
+
+int profile_read_sweeps(gpumap_profile *profile, bool good, gpumap_report *report)
+{
+	bool any = false;
+	int code = GPUMAP_OK;
+
+	for (size_t i = 0; i < profile->section_count; i++) {
+		int r;
+
+		if (profile->sections[i].kind != SECTION_SWEEP)
+			continue;
+		any = true;
+		r = read_sweep(profile, &profile->sections[i], good, report);
+		if (r == GPUMAP_ENOMEM)
+			return r;
+		code = code == GPUMAP_OK ? r : code;
+	}
+	if (!any || !good || code != GPUMAP_OK)
+		return code;
+	for (size_t i = IN_FILES; i < profile->setting_count; i++)
+		expand_each_variable(span_of(profile->settings[i].text), mark_used, profile);
+	for (size_t i = 0; i < profile->section_count; i++)
+		for (size_t k = 0; k < profile->sections[i].variable_count; k++)
+			if (!profile->sections[i].variables[k].used)
+				report_unused(&profile->sections[i].variables[k], report);
+	return GPUMAP_OK;
+}
+
+const char *sweep_value(const gpumap_section *sweep, size_t combination, size_t variable)
+{
+	for (size_t i = sweep->variable_count; i-- > variable + 1;)
+		combination /= sweep->variables[i].count;
+	return sweep->variables[variable].values[combination % sweep->variables[variable].count];
+}
+
+EXPORT size_t gpumap_sweep_count(const gpumap_section *sweep)
+{
+	return sweep && sweep->kind == SECTION_SWEEP ? sweep->combinations : 0;
+}
+
+EXPORT int64_t gpumap_sweep_jobs(const gpumap_section *sweep)
+{
+	const struct setting *jobs;
+
+	if (!gpumap_sweep_count(sweep))
+		return -1;
+	jobs = section_setting(sweep, PKEY_SWEEP_jobs);
+	return jobs && *jobs->text ? span_number(span_of(jobs->text), INT32_MAX) : 1;
+}
+
+EXPORT const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i)
+{
+	return gpumap_sweep_count(sweep) && i < sweep->variable_count
+		       ? sweep->variables[i].setting->name
+		       : NULL;
+}
+
+EXPORT const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, size_t i)
+{
+	return combination < gpumap_sweep_count(sweep) && i < sweep->variable_count
+		       ? sweep_value(sweep, combination, i)
+		       : NULL;
+}
+
+EXPORT int gpumap_profile_sweep(gpumap_profile *profile, const char *name, size_t combination,
+				gpumap_report *report)
+{
+	size_t before = profile->sweep, before_combination = profile->combination, i = NONE;
+	char fix[160];
+	int r;
+
+	if (name) {
+		i = profile_find(profile, SECTION_SWEEP, span_of(name));
+		if (i == NONE)
+			return report_fail(report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
+					   ABOUT(.origin = profile->file,
+						 .fix = profile_suggest(profile, SECTION_SWEEP,
+									span_of(name), fix)),
+					   "no such sweep: '%s'", QUOTE(span_of(name)));
+		if (combination >= profile->sections[i].combinations)
+			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+					   ABOUT(.origin = profile->sections[i].origin),
+					   "sweep %s has %zu combinations", name,
+					   profile->sections[i].combinations);
+	}
+	profile->sweep = i;
+	profile->combination = combination;
+	r = profile_settle(profile, report);
+	if (r != GPUMAP_OK) {
+		profile->sweep = before;
+		profile->combination = before_combination;
+	}
+	return r;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a value suits its key. */
+#include "profile/keys.h"
+
+#include <stdio.h>
+
+#include "expand.h"
+#include "inifile.h"
+#include "suggest.h"
+#include "words.h"
+
+enum { MOST_WORDS = 16, MOST_GPUS = 1024 };
+
+/* What is known of a value that suits no alternative. */
+struct mismatch {
+	const struct profile_key *key;
+	struct span value, wrong;
+	const char *fix;
+	const char *words[MOST_WORDS + 1]; /* that it could have been */
+	char copies[MOST_WORDS][16];
+	size_t count;
+};
+
+static bool is_form(struct span s)
+{
+	return s.length && (form_find(s) != NULL);
+}
+
+static void remember_word(struct mismatch *m, struct span word)
+{
+	if (m->count == MOST_WORDS)
+		return;
+	snprintf(m->copies[m->count], sizeof(m->copies[0]), "%.*s",
+		 (int)(word.length < 15 ? word.length : 15), word.text);
+	m->words[m->count] = m->copies[m->count];
+	m->count++;
+}
+
+/* One alternative: "word", "FORM" or "word:FORM". */
+static bool suits(struct mismatch *m, struct span alternative)
+{
+	const char *colon = memchr(alternative.text, ':', alternative.length);
+	size_t skip = colon ? (size_t)(colon - alternative.text) + 1 : 0;
+	struct span form = {alternative.text + skip, alternative.length - skip};
+	struct span value = m->value, wrong = value;
+
+	if (!is_form(form)) {
+		remember_word(m, alternative);
+		return value.length == alternative.length &&
+		       memcmp(value.text, alternative.text, value.length) == 0;
+	}
+	if (skip) {
+		if (value.length < skip || memcmp(value.text, alternative.text, skip) != 0)
+			return false;
+		value = (struct span){value.text + skip, value.length - skip};
+	}
+	if (form_find(form)->check(value, &wrong) && (value.length || !skip))
+		return true;
+	m->wrong = wrong;
+	m->fix = form_find(form)->fix;
+	return false;
+}
+
+static int mismatched(struct mismatch *m, const struct about *about, gpumap_report *report)
+{
+	const char *name = m->key->key.name, *near = NULL;
+	struct about here = *about;
+	char word[32], fix[200];
+	bool part = m->wrong.text != m->value.text || m->wrong.length != m->value.length;
+
+	snprintf(word, sizeof(word), "%.*s", (int)(m->value.length < 31 ? m->value.length : 31),
+		 m->value.text);
+	if (!part && m->value.length > 2)
+		near = suggest(word, m->words);
+	if (near)
+		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	else if (m->fix && m->count)
+		snprintf(fix, sizeof(fix), "write %s: %s", m->key->key.value, m->fix);
+	else
+		snprintf(fix, sizeof(fix), "write %s", m->fix ? m->fix : m->key->key.value);
+	here.fix = fix;
+	if (here.column)
+		for (const char *p = m->value.text; p < m->wrong.text; p++)
+			here.column += ((unsigned char)*p & 0xc0) != 0x80;
+	return part ? report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
+				  "%s cannot hold '%s'", name, QUOTE(m->wrong))
+		    : report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
+				  "%s cannot be '%s'", name, QUOTE(m->value));
+}
+
+static int bad_piece(const struct profile_key *key, struct span value, const char *at,
+		     const char *text, const char *fix, const struct about *about,
+		     gpumap_report *report)
+{
+	struct about here = *about;
+	struct span rest = {at, (size_t)(value.text + value.length - at)};
+
+	here.fix = fix;
+	if (here.column)
+		for (const char *p = value.text; p < at; p++)
+			here.column += ((unsigned char)*p & 0xc0) != 0x80;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here, "%s: %s: '%s'",
+			   key->key.name, text, QUOTE(rest));
+}
+
+static int check_command(const struct profile_key *key, struct span value,
+			 const struct about *about, gpumap_report *report)
+{
+	struct span rest = value;
+	struct words_error error;
+	struct expand_error unknown;
+	struct strbuf word = {0};
+	bool failed = false, first = true;
+
+	while (words_next(&rest, &word, &error)) {
+		struct span s = {word.text, word.length};
+
+		/* The word is a copy: its macros have no place in the value. */
+		if (!expand_check_macros(s, false, &unknown)) {
+			int r = bad_piece(
+				key, s, unknown.at, unknown.text, unknown.fix,
+				ABOUT(.origin = about->origin, .line = about->line, .column = 0),
+				report);
+
+			strbuf_free(&word);
+			return r;
+		}
+		if (first && !word.length) {
+			strbuf_free(&word);
+			return bad_piece(key, value, value.text, "the program's name is empty",
+					 "name the program first", about, report);
+		}
+		first = false;
+		strbuf_free(&word);
+	}
+	failed = word.failed;
+	strbuf_free(&word);
+	if (failed)
+		return report_nomem(report);
+	if (error.at)
+		return bad_piece(key, value, error.at, error.text, error.fix, about, report);
+	return GPUMAP_OK;
+}
+
+/* A GPU that is named twice would get two ranks, which is what ranks_per_gpu is for. */
+static int check_repeated(const struct profile_key *key, struct span value,
+			  const struct about *about, gpumap_report *report)
+{
+	struct span rest = value, item, others, other;
+	size_t items = 0;
+
+	while (inifile_item(&rest, &item)) {
+		if (++items > MOST_GPUS)
+			return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, about,
+					   "more than %d entries of gpus", MOST_GPUS);
+		others = (struct span){value.text, (size_t)(item.text - value.text)};
+		while (others.length && inifile_item(&others, &other)) {
+			if (other.length != item.length ||
+			    memcmp(other.text, item.text, item.length) != 0)
+				continue;
+			return bad_piece(key, value, item.text, "a GPU is named twice",
+					 "name it once, and share it with ranks_per_gpu = 2", about,
+					 report);
+		}
+	}
+	return GPUMAP_OK;
+}
+
+int profile_value_check(const struct profile_key *key, struct span value, const struct about *about,
+			gpumap_report *report)
+{
+	struct mismatch m = {.key = key, .value = value, .wrong = value};
+	struct span rest = span_of(key->key.value), alternative;
+	struct expand_error error;
+
+	if (!value.length)
+		return GPUMAP_OK;
+	if (key->kind == VALUE_COMMAND)
+		return check_command(key, value, about, report);
+	if (value_has_macros(key->kind) &&
+	    !expand_check_macros(value, key->kind == VALUE_STREAM, &error))
+		return bad_piece(key, value, error.at, error.text, error.fix, about, report);
+	while (span_split(&rest, '|', &alternative))
+		if (suits(&m, alternative)) {
+			bool repeatable = key != profile_key(PKEY_PROFILE_gpus);
+
+			return repeatable ? GPUMAP_OK : check_repeated(key, value, about, report);
+		}
+	return mismatched(&m, about, report);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The chosen profile as one flat file. */
+#include "profile/profile.h"
+
+#include "inifile.h"
+
+/* What reads back to the value: variables that were expanded are not expanded again. */
+static void add_value(struct strbuf *buf, const char *value, const char *text, bool raw)
+{
+	struct strbuf guarded = {0};
+
+	for (const char *c = value; *c; c++) {
+		if (c[0] == '$' && c[1] == '{' && !streq(value, text))
+			strbuf_puts(&guarded, "$");
+		strbuf_add(&guarded, c, 1);
+	}
+	if (guarded.failed)
+		buf->failed = true;
+	else if (raw)
+		strbuf_add(buf, guarded.text ? guarded.text : "", guarded.length);
+	else if (*value)
+		inifile_encode(buf, (struct span){guarded.text, guarded.length});
+	strbuf_free(&guarded);
+}
+
+static void add_line(struct strbuf *buf, const char *name, const char *value, const char *text,
+		     bool raw, const char *origin)
+{
+	struct strbuf line = {0};
+
+	strbuf_printf(&line, "%-16s =%s", name, value && *value ? " " : "");
+	if (value)
+		add_value(&line, value, text, raw);
+	if (line.failed)
+		buf->failed = true;
+	else if (origin)
+		strbuf_printf(buf, "%-48s ; %s\n", line.text, origin);
+	else
+		strbuf_printf(buf, "%s\n", line.text);
+	strbuf_free(&line);
+}
+
+static void add_settings(struct strbuf *buf, const gpumap_profile *profile,
+			 enum profile_section section, const char *program, bool origins)
+{
+	for (int i = SETTING_FIRST; i < SETTING_END; i++) {
+		const struct profile_key *key = profile_key((enum profile_key_id)i);
+		const char *name = key->key.name;
+		const char *text = gpumap_profile_str(profile, name, GPUMAP_SETTING_TEXT);
+		const char *value = gpumap_profile_str(profile, name, GPUMAP_SETTING_VALUE);
+
+		if (key->in != section || i == PKEY_PROFILE_inherit)
+			continue;
+		if (i == PKEY_PROFILE_program)
+			text = value = program;
+		add_line(buf, name, value, text, value_is_raw(key->kind),
+			 origins ? gpumap_profile_str(profile, name, GPUMAP_SETTING_ORIGIN) : NULL);
+	}
+}
+
+/* What options say of the program needs a section, if the profile names none. */
+static const char *program_name(const gpumap_profile *profile, const char *fallback)
+{
+	static const struct place nowhere = {NULL, -1, -1, -1};
+	const char *name = gpumap_profile_str(profile, "program", GPUMAP_SETTING_VALUE);
+
+	for (int i = SETTING_FIRST; i < SETTING_END && !*name; i++)
+		if (profile_key((enum profile_key_id)i)->in == SECTION_PROGRAM &&
+		    profile_decides(profile, (enum profile_key_id)i, &nowhere))
+			name = fallback;
+	return name;
+}
+
+static void add_environment(struct strbuf *buf, const gpumap_profile *profile, const char *kind,
+			    const char *name, bool unset, bool origins)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < gpumap_profile_env_count(profile); i++) {
+		const char *value = gpumap_profile_env(profile, i, GPUMAP_SETTING_VALUE);
+
+		if (!value != unset)
+			continue;
+		if (!any)
+			strbuf_printf(buf, "\n[%s %s]\n", kind, name);
+		any = true;
+		add_line(buf, gpumap_profile_env(profile, i, GPUMAP_SETTING_NAME), value,
+			 gpumap_profile_env(profile, i, GPUMAP_SETTING_TEXT), false,
+			 origins ? gpumap_profile_env(profile, i, GPUMAP_SETTING_ORIGIN) : NULL);
+	}
+}
+
+EXPORT int gpumap_profile_text(char **ret, const gpumap_profile *profile, int origins)
+{
+	const char *name = gpumap_profile_name(profile) ? gpumap_profile_name(profile) : "default";
+	const char *program = program_name(profile, name);
+	struct strbuf buf = {0};
+	char *text;
+
+	strbuf_printf(&buf, "[profile %s]\n", name);
+	add_settings(&buf, profile, SECTION_PROFILE, program, origins);
+	if (*program) {
+		strbuf_printf(&buf, "\n[program %s]\n", program);
+		add_settings(&buf, profile, SECTION_PROGRAM, program, origins);
+	}
+	add_environment(&buf, profile, "env", name, false, origins);
+	add_environment(&buf, profile, "unset", name, true, origins);
+	text = strbuf_take(&buf);
+	if (!text)
+		return GPUMAP_ENOMEM;
+	*ret = text;
+	return GPUMAP_OK;
+}

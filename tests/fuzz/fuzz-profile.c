@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The profile reader: what it takes can be printed, and what is printed is taken again and
+ * prints the same. Files that a text includes are the text itself, once more. */
+#include "profile/profile.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int same_text(void *data, const char *path, bool optional, char **text, size_t *size,
+		     gpumap_report *report)
+{
+	const struct span *whole = data;
+
+	(void)path;
+	if (optional)
+		return GPUMAP_OK;
+	*size = whole->length;
+	*text = malloc(whole->length + 1);
+	if (!*text)
+		return report_nomem(report);
+	memcpy(*text, whole->text, whole->length);
+	return GPUMAP_OK;
+}
+
+static void check_round_trip(gpumap_profile *profile, const char *const *envp)
+{
+	gpumap_profile *again = NULL;
+	char *first = NULL, *second = NULL;
+
+	if (gpumap_profile_text(&first, profile, 0) != GPUMAP_OK)
+		abort();
+	/* A value may be valid only while its variable is not known. */
+	if (gpumap_profile_check(profile, NULL) == GPUMAP_OK) {
+		if (gpumap_profile_parse(&again, first, strlen(first), "again", NULL, NULL) !=
+		    GPUMAP_OK)
+			abort();
+		if (gpumap_profile_environ(again, envp, NULL) != GPUMAP_OK ||
+		    gpumap_profile_text(&second, again, 0) != GPUMAP_OK ||
+		    strcmp(first, second) != 0)
+			abort();
+	}
+	free(first);
+	free(second);
+	gpumap_profile_free(again);
+}
+
+static void look(gpumap_profile *profile)
+{
+	const gpumap_section *s;
+	char *json = NULL;
+
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++) {
+		size_t last = gpumap_sweep_count(s) - 1;
+
+		if (!gpumap_sweep_value(s, last, 0) || gpumap_sweep_value(s, last + 1, 0))
+			abort();
+	}
+	for (int i = SETTING_FIRST; i < SETTING_END; i++)
+		if (!gpumap_profile_at(profile, profile_key((enum profile_key_id)i)->key.name,
+				       GPUMAP_SETTING_VALUE, "tux01", 1, 2, 3))
+			abort();
+	if (gpumap_profile_json(&json, profile, NULL, NULL) != GPUMAP_OK)
+		abort();
+	free(json);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const envp[] = {"A=a b", "G=1,2", "X=${A} %r 'q", "EMPTY=", NULL};
+	struct span text = {(const char *)data, size};
+	gpumap_profile *profile = NULL;
+	gpumap_report *report;
+	int r;
+
+	if (gpumap_report_new(&report) != GPUMAP_OK)
+		return 0;
+	r = profile_load(&profile, "fuzz", text, NULL, same_text, &text, report);
+	if (r != GPUMAP_OK && (profile || gpumap_report_worst(report) != GPUMAP_ERROR))
+		abort();
+	if (r == GPUMAP_OK) {
+		if (gpumap_profile_environ(profile, envp, report) != GPUMAP_OK)
+			abort();
+		look(profile);
+		check_round_trip(profile, envp);
+		gpumap_profile_free(profile);
+	}
+	gpumap_report_free(report);
+	return 0;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* What comes after the files: options, the environment, the combinations of a sweep. */
+#include "profiles.h"
+
+static const struct {
+	const char *name, *key, *value;
+	int code;
+	const char *want;
+} options[] = {
+	{"unknown", "gups", "1", GPUMAP_EKEY,
+	 "--x no such key: 'gups'; did you mean gpus? [GM003]\n"},
+	{"a parent", "inherit", "a", GPUMAP_EKEY,
+	 "--x no such key: 'inherit'; gpumap config help lists the keys [GM003]\n"},
+	{"bad", "mode", "x", GPUMAP_EINPUT,
+	 "--x mode cannot be 'x'; write single|dp|ddp|mp [GM002]\n"},
+	{"bad variable", "gpus", "${", GPUMAP_EINPUT,
+	 "--x gpus: ${ without a }: '${'; write $${ for these two characters [GM002]\n"},
+};
+
+START_TEST(bad_options)
+{
+	gpumap_report *report;
+	gpumap_profile *p = NULL;
+	char *got;
+
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_new(&p), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_set(p, "gpus", "5", "--gpus", report), GPUMAP_OK);
+	ROW_EQ_INT(options[_i].name,
+		   gpumap_profile_set(p, options[_i].key, options[_i].value, "--x", report),
+		   options[_i].code);
+	got = findings_text(report);
+	ROW_EQ_STR(options[_i].name, got, options[_i].want);
+	ck_assert_str_eq(gpumap_profile_str(p, "gpus", GPUMAP_SETTING_VALUE), "5");
+	free(got);
+	gpumap_profile_free(p);
+	gpumap_report_free(report);
+}
+END_TEST
+
+/* All bad variables are named, and none of the good ones is taken. */
+START_TEST(bad_environment)
+{
+	static const char *const good[] = {"GPUMAP_IDS=index", NULL};
+	static const char *const envp[] = {"GPUMAP_MODE=x",   "GPUMAP_IDS=uuid",  "GPUMAP_RANKS=0",
+					   "GPUMAP_GUPS=1",   "GPUMAP_VISIBLE=1", "GPUMAP_CONFIG=x",
+					   "GPUMAP_DEVICE=1", "noequals",         NULL};
+	gpumap_report *report;
+	gpumap_profile *p = NULL;
+	char *got;
+
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_new(&p), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_environ(p, good, report), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_environ(p, envp, report), GPUMAP_EINPUT);
+	got = findings_text(report);
+	ck_assert_str_eq(got,
+			 "GPUMAP_MODE mode cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
+			 "GPUMAP_RANKS ranks cannot be '0'; write auto|COUNT: a number, 1 or "
+			 "more [GM002]\n"
+			 "environment GPUMAP_GUPS is read by nobody; did you mean GPUMAP_GPUS? "
+			 "[GM007]\n");
+	ck_assert_str_eq(gpumap_profile_str(p, "ids", GPUMAP_SETTING_VALUE), "index");
+	free(got);
+	gpumap_profile_free(p);
+	gpumap_report_free(report);
+}
+END_TEST
+
+/* What only the environment decides. */
+START_TEST(unset_variables)
+{
+	static const char *const envp[] = {"M=x", "G=1,1", NULL};
+	const char text[] = "[profile a]\nprogram=p\nworkdir = ${HERE}\nmode=${M}\ngpus=${G}\n"
+			    "[program p]\ncommand = run ${size} '${FINE}' ${ALSO:-x}\n"
+			    "[env a]\nX=${GONE}\n[sweep s]\nprofile=a\nsize=1,2\n"
+			    "[profile b]\nworkdir=${NOT_ASKED}\n";
+	gpumap_report *report;
+	gpumap_profile *p = NULL;
+	char *got;
+
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(load_files(&p, text, "a", report), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_environ(p, envp, report), GPUMAP_OK);
+	ck_assert_str_eq(gpumap_profile_str(p, "workdir", GPUMAP_SETTING_VALUE), "${HERE}");
+	ck_assert_int_eq(gpumap_profile_check(p, report), GPUMAP_EINPUT);
+	got = findings_text(report);
+	ck_assert_str_eq(
+		got, "t.ini:4 mode cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
+		     "t.ini:5 gpus: a GPU is named twice: '1'; name it once, and share it with "
+		     "ranks_per_gpu = 2 [GM002]\n"
+		     "t.ini:3:11 workdir: the variable HERE is not set; set it, or write "
+		     "${NAME:-text} [GM162]\n"
+		     "t.ini:7:11 command: the variable size is not set; choose a run of [sweep s] "
+		     "[GM162]\n"
+		     "t.ini:9:3 X: the variable GONE is not set; set it, or write ${NAME:-text} "
+		     "[GM162]\n");
+	free(got);
+	gpumap_profile_free(p);
+	gpumap_report_free(report);
+}
+END_TEST
+
+START_TEST(sweep)
+{
+	const char text[] =
+		"[profile a]\nprogram=p\nranks=${n}\n[program p]\ncommand=r ${x} ${y}\n"
+		"[sweep s]\nprofile=a\njobs=2\nx = 60, \"8, 0\"\ny = 1, '', 3\nn=4\nx_site=1\n";
+	static const char *const want[] = {"60 1", "60 ", "60 3", "8, 0 1", "8, 0 ", "8, 0 3"};
+	const gpumap_section *s;
+	gpumap_profile *p = NULL;
+
+	ck_assert_int_eq(load_files(&p, text, NULL, NULL), GPUMAP_OK);
+	s = gpumap_profile_section(p, "sweep", 0);
+	ck_assert_uint_eq(gpumap_sweep_count(s), 6);
+	ck_assert_int_eq(gpumap_sweep_jobs(s), 2);
+	ck_assert_str_eq(gpumap_sweep_variable(s, 1), "y");
+	ck_assert_ptr_null(gpumap_sweep_variable(s, 3));
+	ck_assert_ptr_null(gpumap_sweep_value(s, 6, 0));
+	for (size_t i = 0; i < 6; i++) {
+		char got[64];
+
+		ck_assert_int_eq(gpumap_profile_sweep(p, "s", i, NULL), GPUMAP_OK);
+		ck_assert_int_eq(gpumap_profile_check(p, NULL), GPUMAP_OK);
+		snprintf(got, sizeof(got), "%s %s", gpumap_profile_argument(p, 1),
+			 gpumap_profile_argument(p, 2));
+		ck_assert_str_eq(got, want[i]);
+		ck_assert_str_eq(gpumap_profile_str(p, "ranks", GPUMAP_SETTING_VALUE), "4");
+	}
+	ck_assert_int_eq(gpumap_profile_sweep(p, "s", 6, NULL), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_profile_sweep(p, "t", 0, NULL), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_profile_sweep(p, NULL, 0, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_check(p, NULL), GPUMAP_EINPUT);
+	gpumap_profile_free(p);
+}
+END_TEST
+
+START_TEST(unused_sweep)
+{
+	const char text[] = "[profile a]\n[sweep s]\nprofile=a\njob=2\nranks=1,2\nz=1\n";
+	gpumap_report *report;
+	gpumap_profile *p = NULL;
+	char *got;
+
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(load_files(&p, text, NULL, report), GPUMAP_OK);
+	got = findings_text(report);
+	ck_assert_str_eq(got, "t.ini:4:5 nothing uses ${job}; did you mean jobs? [GM166]\n"
+			      "t.ini:5:7 nothing uses ${ranks}; write ranks = ${ranks} into the "
+			      "profile or program [GM166]\n"
+			      "t.ini:6:3 nothing uses ${z}; write it into the command [GM166]\n");
+	free(got);
+	gpumap_profile_free(p);
+	gpumap_report_free(report);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("profile-set");
+	TCase *tests = tcase_create("profile-set");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, bad_options, 0, ARRAY_SIZE(options));
+	tcase_add_test(tests, bad_environment);
+	tcase_add_test(tests, unset_variables);
+	tcase_add_test(tests, sweep);
+	tcase_add_test(tests, unused_sweep);
+	return unit_run(suite);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Words, variables, macros, durations, lists of numbers and hosts. */
+#include "expand.h"
+#include "profile/keys.h"
+#include "unit.h"
+#include "words.h"
+
+static const struct {
+	const char *text, *want; /* words with | behind; ! and the column of an error */
+} words[] = {
+	{"", ""},
+	{"  \t ", ""},
+	{"a", "a|"},
+	{" a  b\tc ", "a|b|c|"},
+	{"'a b' \"c d\"", "a b|c d|"},
+	{"a'b c'd\"e f\"g", "ab cde fg|"},
+	{"''", "|"},
+	{"a '' \"\"", "a|||"},
+	{"a\\ b \\' \\\" \\\\", "a b|'|\"|\\|"},
+	{"\"\\\" \\\\ \\n \\t \\r \\x41\"", "\" \\ \n \t \r A|"},
+	{"'\\n'", "\\n|"},
+	{"${A:-b c} d", "${A:-b c}|d|"},
+	{"x${A}y", "x${A}y|"},
+	{"'${A} 5%' \\${A} $${A}", "$${A} 5%%|$${A}|$${A}|"},
+	{"\\% %", "%%|%|"},
+	{"${A b", "${A|b|"},
+	{"a#b # c", "a#b|#|c|"},
+	{"*.c > out; rm -r ~ `x` $(y) $Z", "*.c|>|out;|rm|-r|~|`x`|$(y)|$Z|"},
+	{"a 'b", "a|!3 a quote is not closed"},
+	{"a \"b", "a|!3 a quote is not closed"},
+	{"a\\", "!2 a backslash at the end"},
+	{"\"a\\q\"", "!3 no such escape"},
+	{"\"\\x0\"", "!2 no such escape"},
+	{"\"\\x00\"", "!2 no such escape"},
+};
+
+START_TEST(split)
+{
+	struct span rest = span_of(words[_i].text);
+	struct strbuf word = {0}, got = {0};
+	struct words_error error;
+	char *text;
+
+	while (words_next(&rest, &word, &error)) {
+		strbuf_printf(&got, "%s|", word.text);
+		strbuf_free(&word);
+	}
+	if (error.at)
+		strbuf_printf(&got, "!%d %s", (int)(error.at - words[_i].text) + 1, error.text);
+	strbuf_free(&word);
+	text = strbuf_take(&got);
+	ROW_EQ_STR(words[_i].text, text, words[_i].want);
+	free(text);
+}
+END_TEST
+
+static const char *lookup(const void *data, struct span name)
+{
+	(void)data;
+	return span_is(name, "A")         ? "a"
+	       : span_is(name, "EMPTY")   ? ""
+	       : span_is(name, "PERCENT") ? "5%"
+	       : span_is(name, "NESTED")  ? "${A}"
+					  : NULL;
+}
+
+static const struct {
+	const char *text, *want;
+} variables[] = {
+	{"", ""},
+	{"plain $A $ {A} }", "plain $A $ {A} }"},
+	{"${A}", "a"},
+	{"<${A}${A}>", "<aa>"},
+	{"${EMPTY}", ""},
+	{"${EMPTY:-x} ${NO:-y z} ${NO:-}", "x y z "},
+	{"${A:-x}", "a"},
+	{"$${A} $$ $$$", "${A} $$ $$$"},
+	{"${NESTED}", "${A}"},
+	{"${PERCENT}", "5%%"},
+	{"%l${A}", "%la"},
+	{"x${NO}", "!2 the variable NO is not set"},
+	{"${A", "!1 ${ without a }"},
+	{"${}", "!1 no variable"},
+	{"${1}", "!1 no variable"},
+	{"${A-x}", "!1 no variable"},
+	{"${A b}", "!1 no variable"},
+	{"${NO:-${A}}", "!7 ${ inside ${...}"},
+};
+
+START_TEST(expand)
+{
+	struct strbuf got = {0};
+	struct expand_error error;
+	char *text;
+
+	if (!expand_variables(&got, span_of(variables[_i].text), true, lookup, NULL, &error)) {
+		strbuf_free(&got);
+		strbuf_printf(&got, "!%d %s", (int)(error.at - variables[_i].text) + 1, error.text);
+	}
+	text = strbuf_take(&got);
+	ROW_EQ_STR(variables[_i].text, text, variables[_i].want);
+	free(text);
+}
+END_TEST
+
+static const struct {
+	const char *text, *want;
+} macros[] = {
+	{"%r %l %n %h %j", "7 3 1 tux01 run9"},
+	{"%05r-%3l-%03n", "00007-  3-001"},
+	{"100%%", "100%"},
+	{"%s", "!1 %s is not known here"},
+	{"a%", "!2 no such macro"},
+	{"%d", "!1 no such macro"},
+	{"%5h", "!1 a width before h"},
+	{"%05", "!1 no such macro"},
+	{"%-5r", "!1 no such macro"},
+	{"%99999999999r", "!1 no such macro"},
+};
+
+START_TEST(expand_macro)
+{
+	const struct macros known = {
+		.rank = 7, .local_rank = 3, .node = 1, .host = "tux01", .run = "run9"};
+	struct strbuf got = {0};
+	struct expand_error error;
+	char *text;
+
+	if (!expand_macros(&got, span_of(macros[_i].text), &known, &error)) {
+		strbuf_free(&got);
+		strbuf_printf(&got, "!%d %s", (int)(error.at - macros[_i].text) + 1, error.text);
+	}
+	text = strbuf_take(&got);
+	ROW_EQ_STR(macros[_i].text, text, macros[_i].want);
+	free(text);
+}
+END_TEST
+
+START_TEST(durations)
+{
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} rows[] = {{"0", 0},        {"30s", 30000},     {"1500ms", 1500}, {"2m", 120000},
+		    {"1h", 3600000}, {"5", 5000},        {"", -1},         {"s", -1},
+		    {"1d", -1},      {"1h30m", -1},      {"-1s", -1},      {"1.5s", -1},
+		    {"1 s", -1},     {"99999999999", -1}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		ROW_EQ_INT(rows[i].text, duration_parse(span_of(rows[i].text)), rows[i].ms);
+}
+END_TEST
+
+START_TEST(hosts)
+{
+	static const struct {
+		const char *list, *host;
+		bool match;
+	} rows[] = {
+		{"tux", "tux", true},
+		{"tux", "tux1", false},
+		{"tux", "tux.example.org", true},
+		{"tux.example.org", "tux.example.org", true},
+		{"tux.example.org", "tux", false},
+		{"tux[00-03]", "tux02", true},
+		{"tux[00-03]", "tux2", false},
+		{"tux[00-03]", "tux002", false},
+		{"tux[0-3]", "tux02", false},
+		{"tux[8-11]", "tux10", true},
+		{"tux[8-11]", "tux08", false},
+		{"tux[08-11]", "tux8", false},
+		{"tux[1,3-4]x", "tux3x", true},
+		{"tux[1,3-4]x", "tux2x", false},
+		{"n[0-1]-ib[0,2]", "n1-ib2", true},
+		{"n[0-1]-ib[0,2]", "n1-ib1", false},
+		{"n[0-9][0-9]", "n42", true},
+		{"a, b ,c", "b", true},
+		{"gpu*", "gpu", true},
+		{"gpu*", "gpu17", true},
+		{"*-gpu?", "rack7-gpu3", true},
+		{"*-gpu?", "rack7-gpu33", false},
+		{"*", "", false},
+		{"****************************a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+		 false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		ROW_EQ_INT(rows[i].list, hosts_match(span_of(rows[i].list), rows[i].host),
+			   rows[i].match);
+	ck_assert(!hosts_match(span_of("*"), NULL));
+}
+END_TEST
+
+START_TEST(numbers)
+{
+	ck_assert(numbers_have(span_of("0,2-5"), 0));
+	ck_assert(numbers_have(span_of("0, 2-5"), 5));
+	ck_assert(!numbers_have(span_of("0,2-5"), 1));
+	ck_assert(!numbers_have(span_of("0,2-5"), -1));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("words");
+	TCase *tests = tcase_create("words");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, split, 0, ARRAY_SIZE(words));
+	tcase_add_loop_test(tests, expand, 0, ARRAY_SIZE(variables));
+	tcase_add_loop_test(tests, expand_macro, 0, ARRAY_SIZE(macros));
+	tcase_add_test(tests, durations);
+	tcase_add_test(tests, hosts);
+	tcase_add_test(tests, numbers);
+	return unit_run(suite);
+}
