@@ -30,15 +30,17 @@ _gpumap_values() {
 	spec=$(_gpumap_options "$1" | sed -n "s/^$2 //p")
 	case $2 in
 	--color) spec='auto|always|never' ;;
-	--strict) spec='yes|no' ;;
-	--launcher) spec='torchrun|accelerate|deepspeed|ray|dask|flux|slurm' ;;
+	--strict | --pass-local-rank) spec='yes|no' ;;
+	--launcher) [[ $1 == config ]] || spec='torchrun|accelerate|deepspeed|ray|dask|flux|slurm' ;;
+	--profile) mapfile -t words < <("$gpumap" config list 2>/dev/null | sed -n 's/^[* ] profile  *\([^ ]*\).*/\1/p') ;;
+	--workdir | --log-dir) spec=FILE ;;
 	--pid) mapfile -t words < <(_gpumap_pids) ;;
 	esac
 	case $spec in
 	'[VAR=]'*) spec='CUDA_VISIBLE_DEVICES=|CUDA_DEVICE_ORDER=PCI_BUS_ID' ;;
 	esac
 	# FILE, N and LIST stand for something; host and dp stand for themselves.
-	mapfile -t -O "${#words[@]}" words < <(tr '|' '\n' <<<"$spec" | grep -vxE 'FILE|WHAT|N|cuda:N|LIST|VERSION|N,N,\.\.\.')
+	mapfile -t -O "${#words[@]}" words < <(tr '|' '\n' <<<"$spec" | grep -vxE '([a-z]+:)?-*[A-Z]+(,\.\.\.)?|N,N,\.\.\.')
 	mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
 	case $spec in
 	FILE* | WHAT*)
@@ -62,7 +64,7 @@ _gpumap_program() {
 
 _gpumap() {
 	local gpumap=$1 cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local command=${COMP_WORDS[1]} option='' i
+	local command=${COMP_WORDS[1]} option='' words i
 
 	COMPREPLY=()
 	if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then
@@ -92,6 +94,11 @@ _gpumap() {
 		case $command in
 		rules) mapfile -t COMPREPLY < <(compgen -W "$("$gpumap" rules 2>/dev/null | sed 's/ .*//')" -- "${cur^^}") ;;
 		help) mapfile -t COMPREPLY < <(compgen -W "$(_gpumap_commands)" -- "$cur") ;;
+		config)
+			words='list help'
+			[[ " ${COMP_WORDS[*]:2} " != *' help '* ]] || words=
+			mapfile -t COMPREPLY < <(compgen -W "$words $("$gpumap" config help 2>/dev/null | sed -n 's/^pro[a-z]* *\([a-z_]*\) .*/\1/p')" -- "$cur")
+			;;
 		inventory)
 			compopt -o filenames 2>/dev/null
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")

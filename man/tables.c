@@ -4,6 +4,8 @@
  *	tables rules	the whole of gpumap-rules(7)
  *	tables findings	the list of findings in gpumap(1)
  *	tables codes	the list of codes in libgpumap(3)
+ *	tables options	the options of gpumap config in gpumap(1)
+ *	tables SECTION	the keys of a section in gpumap.ini(5)
  * "make update-manual" puts them into place; tests/sync/manual.test compares.
  */
 #include <stdbool.h>
@@ -42,6 +44,17 @@ static const struct code codes[] = {
 #define CODE(value, name, meaning) {value, #name, meaning},
 	GPUMAP_CODES(CODE)
 #undef CODE
+};
+
+struct key {
+	const char *section, *name, *option, *value, *initial, *help;
+};
+
+static const struct key keys[] = {
+#define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, help) \
+	{#section, #name, option, value, initial, help},
+#include "profile_keys.def"
+#undef PROFILE_KEY
 };
 
 struct group {
@@ -252,6 +265,60 @@ static void put_codes(void)
 	puts(".El");
 }
 
+static bool is_optional(const struct key *key)
+{
+	return strncmp(key->value, "yes|no", 6) == 0;
+}
+
+static void put_options(void)
+{
+	puts(".Bl -tag -width Ds");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (!keys[i].option)
+			continue;
+		printf(".It Fl -%s %s ", keys[i].option + 2,
+		       is_optional(&keys[i]) ? "Ns Op Ns = Ns Ar" : "Ar");
+		put(keys[i].value);
+		putchar('\n');
+		put_lines(keys[i].help);
+	}
+	puts(".El");
+}
+
+/* "profile" is the section PROFILE. */
+static bool is_section(const char *section, const char *what)
+{
+	for (; *section && *what; section++, what++)
+		if (*section - 'A' + 'a' != *what)
+			return false;
+	return *section == *what;
+}
+
+static bool put_keys(const char *what)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (!is_section(keys[i].section, what))
+			continue;
+		if (!any)
+			puts(".Bl -tag -width Ds");
+		any = true;
+		printf(".It Ic %s No = Ar ", keys[i].name);
+		put(keys[i].value);
+		putchar('\n');
+		put_lines(keys[i].help);
+		if (*keys[i].initial) {
+			fputs(".br\nDefault: ", stdout);
+			put(keys[i].initial);
+			putchar('\n');
+		}
+	}
+	if (any)
+		puts(".El");
+	return any;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc == 2 ? argv[1] : "";
@@ -262,7 +329,9 @@ int main(int argc, char **argv)
 		put_findings();
 	else if (strcmp(what, "codes") == 0)
 		put_codes();
-	else
+	else if (strcmp(what, "options") == 0)
+		put_options();
+	else if (!put_keys(what))
 		return 2;
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -98,7 +98,7 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "explain", rows, true, argc, argv);
+	options_init(&options, "explain", rows, REQUEST_KEYS, argc, argv);
 	while (r == GPUMAP_OK && !failed && (name = options_next(&options, report, &failed))) {
 		if (streq(name, "--help")) {
 			help(&options);

@@ -51,7 +51,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "inventory", rows, false, argc, argv);
+	options_init(&options, "inventory", rows, NO_KEYS, argc, argv);
 	while (!failed && (name = options_next(&options, report, &failed))) {
 		if (streq(name, "--help")) {
 			help(&options);

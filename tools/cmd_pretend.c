@@ -179,7 +179,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 	const char *name;
 
 	*what = NULL;
-	options_init(&options, "pretend", rows, false, argc, *argv);
+	options_init(&options, "pretend", rows, NO_KEYS, argc, *argv);
 	while ((name = options_next(&options, output->report, &failed)) && *name) {
 		if (streq(name, "--help")) {
 			help(&options);

@@ -145,7 +145,7 @@ int cmd_rules(int argc, char **argv)
 
 	if (gpumap_report_new(&output.report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
-	options_init(&options, "rules", rows, false, argc, argv);
+	options_init(&options, "rules", rows, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK && (name = options_next(&options, output.report, &failed))) {
 		const gpumap_rule *rule;
 

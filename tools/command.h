@@ -25,6 +25,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+int cmd_config(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
 int cmd_pretend(int argc, char **argv);
@@ -56,14 +57,16 @@ int finish(const struct output *output, int code, bool answered);
 
 /* --- options ---------------------------------------------------------------- */
 
-/* One option of a command. The keys of a request are added to a command's own. */
+/* One option of a command. Keys of the library are added to a command's own. */
 struct option_row {
 	const char *name;  /* "--inventory" */
 	const char *value; /* "FILE", "[WHEN]" when it may be left out; NULL: takes none */
 	const char *help;
 };
 
-enum { MAX_OPTIONS = 48 };
+enum { MAX_OPTIONS = 96 };
+
+enum option_keys { NO_KEYS, REQUEST_KEYS, PROFILE_KEYS };
 
 struct options {
 	const char *command;
@@ -77,9 +80,9 @@ struct options {
 };
 
 /* A table of the rows (ended by a name of NULL) and of --help, --color, --json where
- * asked; keys: the request's keys come first. */
+ * asked; the keys come first. */
 void options_init(struct options *options, const char *command, const struct option_row *rows,
-		  bool keys, int argc, char **argv);
+		  enum option_keys keys, int argc, char **argv);
 
 /* The next option's name; "" for an operand; NULL at the end or after an error, which
  * is then in the report: *failed tells. Options and operands may mix; -- ends options. */

@@ -2,6 +2,7 @@
 # The command line links the library's objects: one file to start, nothing to find.
 bin_PROGRAMS += gpumap
 gpumap_SOURCES = \
+	tools/cmd_config.c \
 	tools/cmd_explain.c \
 	tools/cmd_inventory.c \
 	tools/cmd_pretend.c \
@@ -12,7 +13,8 @@ gpumap_SOURCES = \
 	tools/main.c \
 	tools/options.c \
 	tools/output.c \
-	tools/process.c tools/process.h
+	tools/process.c tools/process.h \
+	tools/profile_open.c tools/profile_open.h
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDADD = libgpumap-core.la

@@ -9,6 +9,7 @@
 #include "suggest.h"
 
 static const struct command commands[] = {
+	{"config", "a launch profile's effective settings, and where each comes from", cmd_config},
 	{"explain", "which physical GPU the code runs on, and by which rules", cmd_explain},
 	{"inventory", "the GPUs of this machine, or of a recorded one", cmd_inventory},
 	{"pretend", "run a program on a recorded machine", cmd_pretend},

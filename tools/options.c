@@ -22,18 +22,25 @@ static int add_key(const gpumap_key *key, void *data)
 	const char *name = gpumap_key_str(key, GPUMAP_KEY_OPTION);
 	const char *value = gpumap_key_str(key, GPUMAP_KEY_VALUE);
 
+	if (!name)
+		return 0;
+	if (streq(value, "yes|no"))
+		value = "[yes|no]";
+	if (streq(value, "yes|no|--OPTION"))
+		value = "[yes|no|--OPTION]";
 	options->rows[options->count++] =
-		(struct option_row){name, streq(value, "yes|no") ? "[yes|no]" : value,
-				    gpumap_key_str(key, GPUMAP_KEY_HELP)};
+		(struct option_row){name, value, gpumap_key_str(key, GPUMAP_KEY_HELP)};
 	return 0;
 }
 
 void options_init(struct options *options, const char *command, const struct option_row *rows,
-		  bool keys, int argc, char **argv)
+		  enum option_keys keys, int argc, char **argv)
 {
 	*options = (struct options){.command = command, .index = 1, .argc = argc, .argv = argv};
-	if (keys)
+	if (keys == REQUEST_KEYS)
 		gpumap_key_each(add_key, options);
+	if (keys == PROFILE_KEYS)
+		gpumap_profile_key_each(add_key, options);
 	for (; rows->name; rows++)
 		options->rows[options->count++] = *rows;
 	for (const struct option_row *row = common; row->name; row++)

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile_open.h"
+#include "report.h"
+#include "strbuf.h"
+#include "suggest.h"
+
+static const struct option_row rows[] = {
+	{"--config", "FILE", "the profile file, instead of ./gpumap.ini and the others"},
+	{"--profile", "NAME", "the profile, instead of the file's default; GPUMAP_PROFILE"},
+	{"--origin", NULL, "where each value comes from"},
+	{"--json", NULL, "the same as JSON"},
+	{NULL, NULL, NULL},
+};
+
+enum { MOST_OPERANDS = 64 };
+
+struct config {
+	struct output output;
+	struct profile_options options;
+	const char *operands[MOST_OPERANDS + 1];
+	int count;
+	bool origin;
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap config [OPTIONS] [KEY...]\n"
+	      "       gpumap config list\n"
+	      "       gpumap config help [KEY...]\n"
+	      "\n"
+	      "Prints a launch profile as it holds here, with inheritance, includes, the "
+	      "environment and\n"
+	      "options applied, as one flat file; or the values of the keys named. list shows the\n"
+	      "profiles of the file, help describes keys. gpumap.ini(5) describes the files.\n"
+	      "\n"
+	      "  gpumap config --profile cifar-ddp --gpus 2,3 --origin\n"
+	      "  gpumap config gpus\n"
+	      "  gpumap config help kill_grace\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+	fputs("\n"
+	      "Every key is also read from the environment: GPUMAP_GPUS=2,3.\n"
+	      "\n"
+	      "Exit status: 0 answered, 1 the profile cannot be launched as it is, 2 malformed "
+	      "input.\n",
+	      stdout);
+}
+
+/* --- config help ------------------------------------------------------------------ */
+
+struct description {
+	struct strbuf text;
+	const char *wanted; /* NULL: all, a line each */
+	bool found;
+	const char *names[128];
+	int count;
+};
+
+static int describe(const gpumap_key *key, void *data)
+{
+	struct description *d = data;
+	const char *name = gpumap_key_str(key, GPUMAP_KEY_NAME);
+	const char *section = gpumap_key_str(key, GPUMAP_KEY_SECTION);
+	const char *initial = gpumap_key_str(key, GPUMAP_KEY_DEFAULT);
+	const char *option = gpumap_key_str(key, GPUMAP_KEY_OPTION);
+
+	d->names[d->count++] = name;
+	if (!d->wanted) {
+		strbuf_printf(&d->text, "%-10s%-18s%s\n", section, name,
+			      gpumap_key_str(key, GPUMAP_KEY_HELP));
+		return 0;
+	}
+	if (!streq(name, d->wanted))
+		return 0;
+	strbuf_printf(&d->text, "%s%s = %s\n  %s\n\n  section   [%s%s]%s\n  default   %s\n",
+		      d->found ? "\n" : "", name, gpumap_key_str(key, GPUMAP_KEY_VALUE),
+		      gpumap_key_str(key, GPUMAP_KEY_HELP), section,
+		      streq(section, "gpumap") ? "" : " NAME",
+		      streq(section, "profile") && option ? ", [override NAME]" : "",
+		      initial && *initial ? initial : "empty");
+	if (option)
+		strbuf_printf(&d->text, "  option    %s\n  variable  %s\n", option,
+			      gpumap_key_str(key, GPUMAP_KEY_ENVIRONMENT));
+	d->found = true;
+	return 0;
+}
+
+static int no_such_key(const char *name, const char *const *names, gpumap_report *report)
+{
+	const char *near = suggest(name, names);
+	char fix[96];
+
+	snprintf(fix, sizeof(fix), near ? "did you mean %s?" : "gpumap config help lists the keys",
+		 near);
+	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY, ABOUT(.fix = fix),
+			   "no such key: '%s'", QUOTE(span_of(name)));
+}
+
+static int print(char *text, gpumap_report *report)
+{
+	int r = !text ? GPUMAP_ENOMEM : print_text(text, report) ? GPUMAP_OK : GPUMAP_EFILE;
+
+	free(text);
+	return r;
+}
+
+static int config_help(const struct config *config)
+{
+	struct description d = {.wanted = NULL};
+	int r = GPUMAP_OK;
+
+	if (config->count == 1)
+		gpumap_profile_key_each(describe, &d);
+	for (int i = 1; i < config->count && r == GPUMAP_OK; i++) {
+		if (i > 1)
+			strbuf_puts(&d.text, "\n");
+		d.wanted = config->operands[i];
+		d.found = false;
+		d.count = 0;
+		memset(d.names, 0, sizeof(d.names));
+		gpumap_profile_key_each(describe, &d);
+		if (!d.found)
+			r = no_such_key(d.wanted, d.names, config->output.report);
+	}
+	if (r == GPUMAP_OK)
+		return print(strbuf_take(&d.text), config->output.report);
+	strbuf_free(&d.text);
+	return r;
+}
+
+/* --- config list ------------------------------------------------------------------ */
+
+static void list_text(struct strbuf *text, const gpumap_profile *profile)
+{
+	const char *chosen = gpumap_profile_name(profile);
+	const gpumap_section *s;
+
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "profile", i)); i++) {
+		const char *name = gpumap_section_str(s, GPUMAP_SECTION_NAME);
+		const char *parent = gpumap_section_str(s, GPUMAP_SECTION_PARENT);
+
+		strbuf_printf(text, "%c profile %-20s %s%s%s\n",
+			      chosen && streq(chosen, name) ? '*' : ' ', name,
+			      gpumap_section_str(s, GPUMAP_SECTION_ORIGIN),
+			      parent ? "  inherits " : "", parent ? parent : "");
+	}
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++)
+		strbuf_printf(text, "  sweep   %-20s %s  %zu runs, %lld at a time\n",
+			      gpumap_section_str(s, GPUMAP_SECTION_NAME),
+			      gpumap_section_str(s, GPUMAP_SECTION_ORIGIN), gpumap_sweep_count(s),
+			      (long long)gpumap_sweep_jobs(s));
+}
+
+static json_t *profiles_json(const gpumap_profile *profile)
+{
+	const char *chosen = gpumap_profile_name(profile);
+	json_t *array = json_array();
+	const gpumap_section *s;
+
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "profile", i)); i++) {
+		const char *name = gpumap_section_str(s, GPUMAP_SECTION_NAME);
+
+		json_array_append_new(
+			array, json_pack("{s:s, s:s, s:s?, s:b}", "name", name, "origin",
+					 gpumap_section_str(s, GPUMAP_SECTION_ORIGIN), "inherit",
+					 gpumap_section_str(s, GPUMAP_SECTION_PARENT), "chosen",
+					 chosen && streq(chosen, name)));
+	}
+	return array;
+}
+
+static json_t *sweeps_json(const gpumap_profile *profile)
+{
+	json_t *array = json_array();
+	const gpumap_section *s;
+
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++)
+		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:I}", "name",
+						       gpumap_section_str(s, GPUMAP_SECTION_NAME),
+						       "origin",
+						       gpumap_section_str(s, GPUMAP_SECTION_ORIGIN),
+						       "runs", (json_int_t)gpumap_sweep_count(s),
+						       "jobs", (json_int_t)gpumap_sweep_jobs(s)));
+	return array;
+}
+
+static int config_list(const struct config *config, const gpumap_profile *profile)
+{
+	struct strbuf text = {0};
+	char *dumped;
+	json_t *o;
+
+	if (config->output.format != GPUMAP_JSON) {
+		list_text(&text, profile);
+		return print(strbuf_take(&text), config->output.report);
+	}
+	o = json_pack("{s:i, s:s?, s:o, s:o}", "schema", 1, "file", gpumap_profile_file(profile),
+		      "profiles", profiles_json(profile), "sweeps", sweeps_json(profile));
+	dumped = o ? json_dumps(o, JSON_COMPACT) : NULL;
+	json_decref(o);
+	if (dumped)
+		strbuf_printf(&text, "%s\n", dumped);
+	free(dumped);
+	return dumped ? print(strbuf_take(&text), config->output.report) : GPUMAP_ENOMEM;
+}
+
+/* --- config ------------------------------------------------------------------------ */
+
+static int add_name(const gpumap_key *key, void *data)
+{
+	struct description *d = data;
+	const char *section = gpumap_key_str(key, GPUMAP_KEY_SECTION);
+
+	if (streq(section, "profile") || streq(section, "program"))
+		d->names[d->count++] = gpumap_key_str(key, GPUMAP_KEY_NAME);
+	return 0;
+}
+
+/* The values of the keys named; one without its name, for scripts. */
+static int print_keys(const struct config *config, const gpumap_profile *profile)
+{
+	struct strbuf text = {0};
+
+	for (int i = 0; i < config->count; i++) {
+		const char *name = config->operands[i];
+		const char *value = gpumap_profile_str(profile, name, GPUMAP_SETTING_VALUE);
+
+		if (config->count > 1 || config->origin)
+			strbuf_printf(&text, "%s = ", name);
+		strbuf_puts(&text, value);
+		if (config->origin)
+			strbuf_printf(&text, "  ; %s",
+				      gpumap_profile_str(profile, name, GPUMAP_SETTING_ORIGIN));
+		strbuf_puts(&text, "\n");
+	}
+	return print(strbuf_take(&text), config->output.report);
+}
+
+static int check_keys(const struct config *config, const gpumap_profile *profile)
+{
+	struct description d = {.wanted = NULL};
+
+	gpumap_profile_key_each(add_name, &d);
+	for (int i = 0; i < config->count; i++)
+		if (!gpumap_profile_str(profile, config->operands[i], GPUMAP_SETTING_VALUE))
+			return no_such_key(config->operands[i], d.names, config->output.report);
+	return GPUMAP_OK;
+}
+
+/* A file of several profiles without a default leaves open which one is meant. */
+static int check_chosen(const gpumap_profile *profile, gpumap_report *report)
+{
+	if (gpumap_profile_name(profile) || !gpumap_profile_section(profile, "profile", 0))
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.origin = gpumap_profile_file(profile),
+				 .fix = "--profile NAME; gpumap config list shows them"),
+			   "several profiles, and no default among them");
+}
+
+/* Whether the profile can be launched; a sweep's variables are those of its first run. */
+static bool check_launch(gpumap_profile *profile, gpumap_report *report)
+{
+	const gpumap_section *s;
+	bool swept = false, good = true;
+
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++) {
+		const char *of = NULL;
+
+		for (size_t k = 0; k < gpumap_section_count(s) && !of; k++)
+			if (streq(gpumap_section_entry(s, k, GPUMAP_SETTING_NAME), "profile"))
+				of = gpumap_section_entry(s, k, GPUMAP_SETTING_VALUE);
+		if (!of || !gpumap_profile_name(profile) ||
+		    !streq(of, gpumap_profile_name(profile)))
+			continue;
+		swept = true;
+		if (gpumap_profile_sweep(profile, gpumap_section_str(s, GPUMAP_SECTION_NAME), 0,
+					 report) == GPUMAP_OK)
+			good = gpumap_profile_check(profile, report) == GPUMAP_OK && good;
+	}
+	if (swept)
+		gpumap_profile_sweep(profile, NULL, 0, report);
+	else
+		good = gpumap_profile_check(profile, report) == GPUMAP_OK;
+	return good;
+}
+
+static int config_print(const struct config *config, gpumap_profile *profile, bool *good)
+{
+	gpumap_report *report = config->output.report;
+	char *text = NULL;
+	int r = check_chosen(profile, report);
+
+	if (r == GPUMAP_OK)
+		r = check_keys(config, profile);
+	if (r != GPUMAP_OK)
+		return r;
+	*good = check_launch(profile, report);
+	if (config->output.format == GPUMAP_JSON)
+		r = gpumap_profile_json(&text, profile, config->count ? config->operands : NULL,
+					report);
+	else if (config->count)
+		return print_keys(config, profile);
+	else
+		r = gpumap_profile_text(&text, profile, config->origin);
+	return r == GPUMAP_OK ? print(text, report) : r;
+}
+
+/* --- the command --------------------------------------------------------------------- */
+
+static int read_options(struct config *config, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = config->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+
+	options_init(&options, "config", rows, PROFILE_KEYS, argc, argv);
+	while (!failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (output_option(&config->output, name, options.value, &failed))
+			continue;
+		if (streq(name, "--origin"))
+			config->origin = true;
+		else if (*name)
+			profile_option(&config->options, name, options.value);
+		else if (config->count == MOST_OPERANDS)
+			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, NULL,
+					   "more than %d keys", MOST_OPERANDS);
+		else
+			config->operands[config->count++] = options.operand;
+	}
+	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+}
+
+static int answer(struct config *config, bool *good)
+{
+	const char *first = config->count ? config->operands[0] : "";
+	gpumap_profile *profile = NULL;
+	int r;
+
+	if (streq(first, "help"))
+		return config_help(config);
+	r = profile_open(&profile, &config->options, config->output.report);
+	if (r != GPUMAP_OK)
+		return r;
+	if (streq(first, "list") && config->count == 1)
+		r = config_list(config, profile);
+	else
+		r = config_print(config, profile, good);
+	gpumap_profile_free(profile);
+	return r;
+}
+
+int cmd_config(int argc, char **argv)
+{
+	struct config config = {.output.format = wanted_format(argc, argv)};
+	bool done = false, good = true;
+	char *text = NULL;
+	int r;
+
+	if (gpumap_report_new(&config.output.report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	r = read_options(&config, argc, argv, &done);
+	if (r == GPUMAP_OK && !done)
+		r = answer(&config, &good);
+	/* JSON is owed after a failure too, with the members of this command. */
+	if (r != GPUMAP_OK && !ferror(stdout) && config.output.format == GPUMAP_JSON) {
+		if (gpumap_profile_json(&text, NULL, NULL, config.output.report) == GPUMAP_OK)
+			print(text, config.output.report);
+	}
+	if (r != GPUMAP_OK)
+		config.output.format = GPUMAP_TEXT;
+	return finish(&config.output, r, good || done);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Which launch profile a command works on, and what its options change. */
+#ifndef GM_PROFILE_OPEN_H
+#define GM_PROFILE_OPEN_H
+
+#include "command.h"
+
+struct profile_options {
+	const char *config;  /* --config */
+	const char *profile; /* --profile */
+	struct {
+		const char *option, *key, *value;
+	} settings[MAX_OPTIONS];
+	int count;
+};
+
+/* Takes --config, --profile and the options of a profile's keys; false: another one. */
+bool profile_option(struct profile_options *options, const char *name, const char *value);
+
+/* The profile file: --config, $GPUMAP_CONFIG, ./gpumap.ini, $XDG_CONFIG_HOME/gpumap/gpumap.ini
+ * (~/.config), /etc/gpumap/gpumap.ini; without one the built-in defaults. The options and
+ * the environment are applied. */
+int profile_open(gpumap_profile **ret, const struct profile_options *options,
+		 gpumap_report *report);
+
+#endif
