@@ -7,6 +7,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/arena.c libgpumap/arena.h \
 	libgpumap/base.h \
 	libgpumap/choice.c \
+	libgpumap/expand.c libgpumap/expand.h \
 	libgpumap/explain/explain.c libgpumap/explain/explain.h \
 	libgpumap/explain/json.c libgpumap/explain/json.h \
 	libgpumap/explain/profile_json.c \
@@ -16,9 +17,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/svg_devices.c \
 	libgpumap/explain/svg_draw.c \
 	libgpumap/explain/text.c \
-	libgpumap/expand.c libgpumap/expand.h \
 	libgpumap/findings.def \
-	libgpumap/gpumap.h libgpumap/gpumap_profile.h \
+	libgpumap/gpumap.h \
+	libgpumap/gpumap_profile.h \
 	libgpumap/grants.c \
 	libgpumap/groups.c \
 	libgpumap/hints.c \
@@ -85,9 +86,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/shares.c \
 	libgpumap/plan/spread.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
-	libgpumap/rankenv.c libgpumap/rankenv.h \
-	libgpumap/ranks.c \
-	libgpumap/ranks.def \
 	libgpumap/profile/check.c \
 	libgpumap/profile/effective.c \
 	libgpumap/profile/entry.c \
@@ -106,6 +104,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/where.c \
 	libgpumap/profile/write.c \
 	libgpumap/profile_keys.def \
+	libgpumap/rankenv.c libgpumap/rankenv.h \
+	libgpumap/ranks.c \
+	libgpumap/ranks.def \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \

@@ -94,12 +94,10 @@ static int describe(const gpumap_key *key, void *data)
 
 static int no_such_key(const char *name, const char *const *names, gpumap_report *report)
 {
-	const char *near = suggest(name, names);
-	char fix[96];
+	const char *near = suggest(span_of(name), names);
 
-	snprintf(fix, sizeof(fix), near ? "did you mean %s?" : "gpumap config help lists the keys",
-		 near);
-	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY, ABOUT(.fix = fix),
+	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
+			   ABOUT(.fix = DID_YOU_MEAN(near, "gpumap config help lists the keys")),
 			   "no such key: '%s'", QUOTE(span_of(name)));
 }
 

@@ -25,8 +25,8 @@ const char *profile_suggest(const gpumap_profile *profile, enum profile_section 
 	for (size_t i = 0; i < profile->section_count; i++) {
 		const char *names[] = {profile->sections[i].name, near, NULL};
 
-		if (profile->sections[i].kind == kind && name.length > 2 && suggest(copy, names))
-			near = suggest(copy, names);
+		if (profile->sections[i].kind == kind && name.length > 2 && suggest(name, names))
+			near = suggest(name, names);
 	}
 	if (near)
 		snprintf(fix, 160, "did you mean %.100s?", near);

@@ -44,13 +44,12 @@ static int add_section(struct file *f, enum profile_section kind, struct span na
 static int unknown_section(struct file *f, struct span name, struct span word, int line)
 {
 	const char *names[SECTION_COUNT + 1] = {0};
-	char text[32], fix[64];
+	char fix[64];
 	const char *near;
 
 	for (int i = 0; i < SECTION_COUNT; i++)
 		names[i] = section_name((enum profile_section)i);
-	snprintf(text, sizeof(text), "%.*s", (int)(word.length < 31 ? word.length : 31), word.text);
-	near = suggest(text, names);
+	near = suggest(word, names);
 	if (near)
 		snprintf(fix, sizeof(fix), "did you mean [%s%s]?", near,
 			 streq(near, "gpumap") ? "" : " NAME");

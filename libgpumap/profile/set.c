@@ -9,18 +9,15 @@
 static int unknown_key(struct span name, const char *origin, gpumap_report *report)
 {
 	const char *names[SETTING_COUNT + 1] = {0};
-	char copy[64], fix[80];
-	const char *near;
 
 	for (int i = SETTING_FIRST, n = 0; i < SETTING_END; i++)
 		if (i != PKEY_PROFILE_inherit)
 			names[n++] = profile_key((enum profile_key_id)i)->key.name;
-	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
-	near = suggest(copy, names);
-	snprintf(fix, sizeof(fix), near ? "did you mean %s?" : "gpumap config help lists the keys",
-		 near);
-	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
-			   ABOUT(.origin = origin, .fix = fix), "no such key: '%s'", QUOTE(name));
+	return report_fail(
+		report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
+		ABOUT(.origin = origin, .fix = DID_YOU_MEAN(suggest(name, names),
+							    "gpumap config help lists the keys")),
+		"no such key: '%s'", QUOTE(name));
 }
 
 /* The value as it is said, or with its variables later (gpumap_profile_check). */

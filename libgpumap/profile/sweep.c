@@ -86,7 +86,7 @@ static void report_unused(const struct sweep_variable *variable, gpumap_report *
 {
 	static const char *const keys[] = {"profile", "jobs", NULL};
 	const struct setting *setting = variable->setting;
-	const char *near = suggest(setting->name, keys);
+	const char *near = suggest(span_of(setting->name), keys);
 	struct about about = setting_about(setting);
 	char fix[160];
 

@@ -65,13 +65,11 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 {
 	const char *name = m->key->key.name, *near = NULL;
 	struct about here = *about;
-	char word[32], fix[200];
+	char fix[200];
 	bool part = m->wrong.text != m->value.text || m->wrong.length != m->value.length;
 
-	snprintf(word, sizeof(word), "%.*s", (int)(m->value.length < 31 ? m->value.length : 31),
-		 m->value.text);
 	if (!part && m->value.length > 2)
-		near = suggest(word, m->words);
+		near = suggest(m->value, m->words);
 	if (near)
 		snprintf(fix, sizeof(fix), "did you mean %s?", near);
 	else if (m->fix && m->count)

@@ -6,8 +6,8 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 
 cli_tests = \
 	tests/cli/completion.test \
-	tests/cli/explain.test \
 	tests/cli/config.test \
+	tests/cli/explain.test \
 	tests/cli/gpu.test \
 	tests/cli/hostlist.test \
 	tests/cli/install.test \

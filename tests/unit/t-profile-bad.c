@@ -44,7 +44,7 @@ static const struct {
 	{"words", "[profile a]\nmode=dpp\norder=fastest\nshare=LIST\n", NULL,
 	 "t.ini:2:6 mode cannot be 'dpp'; did you mean dp? [GM002]\n"
 	 "t.ini:3:7 order cannot be 'fastest'; write listed|pci|numa|nvlink [GM002]\n"
-	 "t.ini:4:7 share cannot be 'LIST'; write list|isolate|rotate [GM002]\n"},
+	 "t.ini:4:7 share cannot be 'LIST'; did you mean list? [GM002]\n"},
 	{"numbers", "[profile a]\nranks=0\nranks_per_gpu=-1\nthreads=many\nmaster_port=70000\n",
 	 NULL,
 	 "t.ini:2:7 ranks cannot be '0'; write auto|COUNT: a number, 1 or more [GM002]\n"
