@@ -22,3 +22,4 @@ gpumap_LDADD = libgpumap-core.la
 # Asks libcuda in a process of its own (rule N6).
 pkglibexec_PROGRAMS += tools/gpumap-ask-driver
 tools_gpumap_ask_driver_SOURCES = tools/ask-driver.c tools/cuda-driver.h
+include tools/launch/local.mk

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+enum { PIPE_BUDGET = 16 << 20, PIPE_MIN = 64 << 10, PIPE_MAX = 1 << 20, BATCH = 64 };
+
+static bool is_logged(const struct launch *launch, size_t index)
+{
+	return launch->ranks[index].out_path || launch->ranks[index].err_path;
+}
+
+static bool is_piped(const struct launch *launch, size_t index)
+{
+	return launch->console != LAUNCH_RAW || is_logged(launch, index);
+}
+
+size_t console_files(const struct launch *launch)
+{
+	return 6 * launch->count + 64;
+}
+
+static bool same_file(int a, int b)
+{
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* With 2>&1 both are one sink: two would tear each other's lines. */
+static void open_sinks(struct console *console)
+{
+	bool one = same_file(STDOUT_FILENO, STDERR_FILENO);
+
+	sink_open(&console->sinks[0], STDOUT_FILENO, "standard output");
+	console->sink_count = 1;
+	if (!one) {
+		sink_open(&console->sinks[1], STDERR_FILENO, "standard error");
+		console->sink_count = 2;
+	}
+}
+
+static int open_logs(struct console *console)
+{
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; i < console->count; i++)
+		console->logs[i].fd = -1;
+	for (size_t i = 0; r == GPUMAP_OK && i < console->count; i++) {
+		const struct launch_rank *rank = &console->launch->ranks[i / 2];
+
+		r = log_open(console, &console->logs[i], i % 2 ? rank->err_path : rank->out_path);
+	}
+	return r;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct log *const *x = a, *const *y = b;
+
+	return strcmp((*x)->path ? (*x)->path : "", (*y)->path ? (*y)->path : "");
+}
+
+/* Into a file that several write to only whole lines go. */
+static int find_shared_logs(struct console *console)
+{
+	struct log **sorted = calloc(console->count, sizeof(struct log *));
+
+	if (!sorted)
+		return report_nomem(console->report);
+	for (size_t i = 0; i < console->count; i++)
+		sorted[i] = &console->logs[i];
+	qsort(sorted, console->count, sizeof(*sorted), by_path);
+	for (size_t i = 1; i < console->count; i++)
+		if (sorted[i]->path && sorted[i - 1]->path &&
+		    streq(sorted[i]->path, sorted[i - 1]->path))
+			sorted[i]->shared = sorted[i - 1]->shared = true;
+	free(sorted);
+	return GPUMAP_OK;
+}
+
+static void init_streams(struct console *console)
+{
+	for (size_t i = 0; i < console->count; i++) {
+		const struct launch_rank *rank = &console->launch->ranks[i / 2];
+		struct stream *s = &console->streams[i];
+
+		*s = (struct stream){.fd = -1,
+				     .writer = -1,
+				     .index = i / 2,
+				     .err = i % 2,
+				     .sink = &console->sinks[(i % 2) % console->sink_count],
+				     .log = &console->logs[i]};
+		snprintf(s->number, sizeof(s->number), "[%d] ", rank->rank);
+		s->tag = rank->tag ? rank->tag : s->number;
+		s->tag_length = strlen(s->tag);
+	}
+}
+
+static bool add_to(int epoll, int fd, void *what)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static bool open_polls(struct console *console)
+{
+	console->epoll = epoll_create1(EPOLL_CLOEXEC);
+	console->streams_epoll = epoll_create1(EPOLL_CLOEXEC);
+	console->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return console->epoll >= 0 && console->streams_epoll >= 0 && console->timer >= 0 &&
+	       add_to(console->epoll, console->streams_epoll, &console->streams_epoll) &&
+	       add_to(console->epoll, console->timer, &console->timer);
+}
+
+int console_open(struct console *console, const struct launch *launch, gpumap_report *report)
+{
+	int r;
+
+	*console = (struct console){.launch = launch,
+				    .report = report,
+				    .epoll = -1,
+				    .streams_epoll = -1,
+				    .timer = -1,
+				    .count = 2 * launch->count};
+	console->collapse.end = &console->collapse.head;
+	open_sinks(console);
+	console->logs = calloc(console->count, sizeof(*console->logs));
+	console->streams = calloc(console->count, sizeof(*console->streams));
+	console->outputs = calloc(launch->count, sizeof(*console->outputs));
+	console->buffer = malloc(MAX_LINE + READ_SIZE);
+	if (!console->logs || !console->streams || !console->outputs || !console->buffer)
+		return report_nomem(report);
+	init_streams(console);
+	r = open_logs(console);
+	if (r == GPUMAP_OK)
+		r = find_shared_logs(console);
+	if (r == GPUMAP_OK && !open_polls(console))
+		return report_fail(report, GPUMAP_EFILE, FINDING_LAUNCH, NULL,
+				   "cannot watch the ranks' output: %s", strerror(errno));
+	return r;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void console_close(struct console *console)
+{
+	for (size_t i = 0; console->streams && i < console->count; i++) {
+		close_fd(&console->streams[i].fd);
+		close_fd(&console->streams[i].writer);
+		free(console->streams[i].partial);
+		free(console->streams[i].tail);
+	}
+	for (size_t i = 0; console->logs && i < console->count; i++)
+		close_fd(&console->logs[i].fd);
+	while (console->collapse.head) {
+		struct held *h = console->collapse.head;
+
+		console->collapse.head = h->next;
+		free(h);
+	}
+	for (size_t i = 0; i < console->sink_count; i++)
+		sink_close(&console->sinks[i]);
+	close_fd(&console->epoll);
+	close_fd(&console->streams_epoll);
+	close_fd(&console->timer);
+	free(console->streams);
+	free(console->logs);
+	free(console->outputs);
+	free(console->buffer);
+	*console = (struct console){.epoll = -1, .streams_epoll = -1, .timer = -1};
+}
+
+static int pipe_size(size_t streams)
+{
+	size_t size = PIPE_MAX;
+
+	while (size > PIPE_MIN && size * streams > PIPE_BUDGET)
+		size /= 2;
+	return (int)size;
+}
+
+/* The read ends alone do not block: the ranks' own writes must. */
+static bool connect_stream(struct console *console, struct stream *stream)
+{
+	int ends[2], size = pipe_size(console->count);
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	stream->fd = ends[0];
+	stream->writer = ends[1];
+	stream->tail_length = 0;
+	stream->tail_cut = false;
+	stream->last = 0;
+	console->open[stream->err]++;
+	if (size > PIPE_MIN)
+		fcntl(ends[0], F_SETPIPE_SZ, size);
+	return fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
+	       add_to(console->streams_epoll, stream->fd, stream);
+}
+
+bool console_connect(struct console *console)
+{
+	for (size_t i = 0; i < console->count; i++) {
+		struct stream *stream = &console->streams[i];
+		int *end =
+			stream->err ? &console->outputs[i / 2].err : &console->outputs[i / 2].out;
+
+		*end = -1;
+		if (!is_piped(console->launch, i / 2))
+			continue;
+		if (!connect_stream(console, stream))
+			return false;
+		*end = stream->writer;
+	}
+	return true;
+}
+
+void console_close_writers(struct console *console)
+{
+	for (size_t i = 0; i < console->count; i++)
+		close_fd(&console->streams[i].writer);
+}
+
+void console_arm(struct console *console, int64_t ns)
+{
+	struct itimerspec at = {.it_value = {ns / 1000000000, ns % 1000000000}};
+
+	if (console->armed || ns <= 0)
+		return;
+	console->armed = timerfd_settime(console->timer, TFD_TIMER_ABSTIME, &at, NULL) == 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the ranks write: read from pipes, appended to their log files, and shown in the way the
+ * launch asks for. A console that is slow stops the reading, so memory is bounded; one that is
+ * gone, and a log that cannot be written, is reported once and ignored.
+ */
+#ifndef GM_CONSOLE_H
+#define GM_CONSOLE_H
+
+#include "supervisor.h"
+
+enum {
+	READ_SIZE = 128 << 10,
+	MAX_LINE = 64 << 10, /* a longer one is shown in pieces, each a line */
+	TAIL_SIZE = 4 << 10, /* of last lines kept for the summary */
+	TAIL_LINES = 10,
+	SINK_HIGH = 1 << 20, /* more is pending: nothing is read */
+	WAIT_MS = 100        /* for the same line of other ranks, and for the end of an update */
+};
+
+struct stream;
+
+/* Where the console goes: standard output or standard error. */
+struct sink {
+	int fd;
+	bool own;     /* fd is our own open file, which cannot block */
+	bool guarded; /* it can block: ask before each small write */
+	bool socket, tty, closed, waits;
+	const char *name;
+	char *data;
+	size_t start, length, room;
+	struct stream *open; /* the stream whose unfinished update is the last thing written */
+};
+
+struct log {
+	int fd; /* -1: none */
+	const char *path;
+	bool shared; /* several streams: only whole lines */
+	uint64_t lost;
+};
+
+struct stream {
+	int fd, writer; /* -1: closed */
+	size_t index;   /* of its rank */
+	bool err, updates;
+	struct sink *sink;
+	struct log *log;
+	const char *tag;
+	size_t tag_length;
+	char number[20];
+	char *partial; /* what is not a whole line yet */
+	size_t length, room;
+	size_t shown; /* of it, on a terminal */
+	char *tail;
+	size_t tail_length;
+	bool tail_cut;
+	uint64_t last; /* held line */
+};
+
+/* A line that other ranks may be about to write as well. */
+struct held {
+	struct held *next, *chain;
+	struct sink *sink;
+	uint64_t sequence;
+	int64_t deadline;
+	uint32_t hash;
+	size_t ranks, length, by; /* by: index of the first */
+	char *text;
+	uint64_t set[]; /* of indices */
+};
+
+enum { HELD_BUCKETS = 1024, HELD_LINES = 1024, HELD_BYTES = 1 << 20 };
+
+struct collapse {
+	struct held *head, **end;
+	struct held *buckets[HELD_BUCKETS];
+	uint64_t sequence;
+	size_t lines, bytes;
+};
+
+struct console {
+	const struct launch *launch;
+	gpumap_report *report;
+	int epoll, streams_epoll, timer;
+	bool paused, armed, log_reported;
+	struct sink sinks[2];
+	size_t sink_count;
+	struct log *logs; /* two for each rank */
+	struct stream *streams;
+	struct rank_output *outputs;
+	size_t count, open[2]; /* open[err]: streams that may still write */
+	struct collapse collapse;
+	char *buffer;
+};
+
+/* GPUMAP_OK, GPUMAP_EFILE (a log), GPUMAP_ENOMEM. */
+int console_open(struct console *console, const struct launch *launch, gpumap_report *report);
+void console_close(struct console *console);
+/* File descriptors that it needs at once. */
+size_t console_files(const struct launch *launch);
+
+/* New pipes, their write ends in console->outputs. False: errno tells. */
+bool console_connect(struct console *console);
+void console_close_writers(struct console *console);
+/* Reads and writes what can be without waiting; when console->epoll is readable. */
+void console_turn(struct console *console);
+/* Takes what rank `index`, which ended, has written. */
+void console_rank_ended(struct console *console, size_t index);
+/* All ranks and their children are gone: takes the rest and closes the pipes. False: the console
+ * is not fast enough, call it again when console->epoll is readable. */
+bool console_disconnect(struct console *console);
+/* Writes what can be without waiting; true: nothing is pending. */
+bool console_flush(struct console *console);
+/* A line of the launcher's own to standard error. */
+void console_note(struct console *console, const char *format, ...) PRINTF(2, 3);
+/* The last lines of a rank; the caller frees them. NULL: none, or no memory. */
+char *console_last_lines(const struct console *console, size_t index);
+
+/* --- the parts ------------------------------------------------------------------ */
+
+void sink_open(struct sink *sink, int fd, const char *name);
+void sink_add(struct console *console, struct sink *sink, const char *text, size_t length);
+void sink_write(struct console *console, struct sink *sink);
+void sink_close(struct sink *sink);
+
+/* The descriptor of a log file for `path`, opened once for all ranks that name it. */
+int log_open(struct console *console, struct log *log, const char *path);
+void log_write(struct console *console, struct log *log, const char *text, size_t length);
+void tail_keep(struct stream *stream, const char *text, size_t length);
+
+/* A piece with its line end, for the modes that show lines. */
+void line_show(struct console *console, struct stream *stream, const char *text, size_t length);
+/* Takes `length` bytes, of which the last `fresh` are new; returns how many are used. */
+size_t lines_take(struct console *console, struct stream *stream, const char *text, size_t length);
+/* Shows what has no line end yet: the last words of a stream, or an update on a terminal. */
+void lines_finish(struct console *console, struct stream *stream);
+void lines_show_updates(struct console *console);
+void console_arm(struct console *console, int64_t ns);
+
+void collapse_line(struct console *console, struct stream *stream, const char *text, size_t length);
+/* Shows what has waited long enough until `now`. */
+void collapse_flush(struct console *console, int64_t now);
+
+#endif

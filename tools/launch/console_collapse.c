@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lines that several ranks write alike are shown once. A line waits a moment for the other ranks;
+ * the lines of one rank keep their order, so a rank joins only lines behind its last one.
+ */
+#include "console.h"
+
+#include <stdio.h>
+
+#include "strbuf.h"
+
+static uint32_t hash_of(const char *text, size_t length)
+{
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+	return hash;
+}
+
+static bool is_in(const struct held *h, size_t index)
+{
+	return h->set[index / 64] >> (index % 64) & 1;
+}
+
+/* "[0-3,5] ": ranks that follow each other, in the order of the launch. */
+static void add_ranks(struct console *console, const struct held *h)
+{
+	const struct launch_rank *ranks = console->launch->ranks;
+	struct strbuf buf = {0};
+
+	for (size_t i = 0; i < console->launch->count; i++) {
+		size_t last = i;
+
+		if (!is_in(h, i))
+			continue;
+		while (last + 1 < console->launch->count && is_in(h, last + 1) &&
+		       ranks[last + 1].rank == ranks[last].rank + 1)
+			last++;
+		strbuf_printf(&buf, "%s%d", buf.length ? "," : "[", ranks[i].rank);
+		if (last > i)
+			strbuf_printf(&buf, "%s%d", last > i + 1 ? "-" : ",", ranks[last].rank);
+		i = last;
+	}
+	strbuf_puts(&buf, "] ");
+	if (!buf.failed)
+		sink_add(console, h->sink, buf.text, buf.length);
+	strbuf_free(&buf);
+}
+
+static void show_first(struct console *console)
+{
+	struct collapse *c = &console->collapse;
+	struct held *h = c->head, **link = &c->buckets[h->hash % HELD_BUCKETS];
+
+	c->head = h->next;
+	if (!c->head)
+		c->end = &c->head;
+	while (*link != h)
+		link = &(*link)->chain;
+	*link = h->chain;
+	c->lines--;
+	c->bytes -= h->length;
+	if (h->ranks == 1) {
+		struct stream *stream = &console->streams[h->by];
+
+		stream->shown = 0;
+		line_show(console, stream, h->text, h->length);
+	} else {
+		if (h->sink->open) {
+			h->sink->open->shown = 0;
+			h->sink->open = NULL;
+			sink_add(console, h->sink, "\r\033[K", 4);
+		}
+		if (!(h->length == 1 && *h->text == '\r'))
+			add_ranks(console, h);
+		sink_add(console, h->sink, h->text, h->length);
+	}
+	free(h);
+}
+
+/* Nobody who still could is missing. */
+static bool is_complete(const struct console *console, const struct held *h)
+{
+	bool err = console->streams[h->by].err;
+
+	if (h->ranks < console->open[err])
+		return false;
+	for (size_t i = err; i < console->count; i += 2)
+		if (console->streams[i].fd >= 0 && !is_in(h, i / 2))
+			return false;
+	return true;
+}
+
+void collapse_flush(struct console *console, int64_t now)
+{
+	struct collapse *c = &console->collapse;
+
+	while (c->head && (c->head->deadline <= now || is_complete(console, c->head) ||
+			   c->lines > HELD_LINES || c->bytes > HELD_BYTES))
+		show_first(console);
+	if (c->head)
+		console_arm(console, c->head->deadline);
+}
+
+/* The first line like this one behind the rank's last. */
+static struct held *find(struct console *console, const struct stream *stream, uint32_t hash,
+			 const char *text, size_t length)
+{
+	struct held *h = console->collapse.buckets[hash % HELD_BUCKETS], *found = NULL;
+
+	/* A chain has the youngest first. */
+	for (; h && h->sequence > stream->last; h = h->chain)
+		if (h->hash == hash && h->length == length && h->sink == stream->sink &&
+		    memcmp(h->text, text, length) == 0 && !is_in(h, stream->index) &&
+		    console->streams[h->by].err == stream->err)
+			found = h;
+	return found;
+}
+
+static struct held *hold(struct console *console, const struct stream *stream, uint32_t hash,
+			 const char *text, size_t length)
+{
+	struct collapse *c = &console->collapse;
+	size_t words = (console->launch->count + 63) / 64;
+	struct held *h = calloc(1, sizeof(*h) + words * sizeof(h->set[0]) + length);
+
+	if (!h)
+		return NULL;
+	*h = (struct held){.sink = stream->sink,
+			   .sequence = ++c->sequence,
+			   .deadline = now_ns() + WAIT_MS * (int64_t)NS_PER_MS,
+			   .hash = hash,
+			   .length = length,
+			   .by = (size_t)(stream - console->streams),
+			   .text = (char *)&h->set[words],
+			   .chain = c->buckets[hash % HELD_BUCKETS]};
+	memcpy(h->text, text, length);
+	c->buckets[hash % HELD_BUCKETS] = h;
+	*c->end = h;
+	c->end = &h->next;
+	c->lines++;
+	c->bytes += length;
+	return h;
+}
+
+void collapse_line(struct console *console, struct stream *stream, const char *text, size_t length)
+{
+	uint32_t hash = hash_of(text, length);
+	struct held *h = find(console, stream, hash, text, length);
+
+	if (!h)
+		h = hold(console, stream, hash, text, length);
+	if (!h) {
+		collapse_flush(console, INT64_MAX);
+		line_show(console, stream, text, length);
+		return;
+	}
+	stream->shown = 0;
+	stream->last = h->sequence;
+	h->set[stream->index / 64] |= UINT64_C(1) << (stream->index % 64);
+	h->ranks++;
+	collapse_flush(console, 0);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lines. A line ends with a newline; so does each update of a progress bar, with the return that
+ * goes back to its start. A return before a newline belongs to it, so the last byte decides
+ * nothing when it is a return.
+ */
+#include "console.h"
+
+/* On a terminal another stream's update may be all there is on the line. */
+static void leave_open_line(struct console *console, struct sink *sink, const struct stream *stream)
+{
+	if (!sink->open || sink->open == stream)
+		return;
+	sink->open->shown = 0;
+	sink->open = NULL;
+	sink_add(console, sink, "\r\033[K", 4);
+}
+
+static void add_tag(struct console *console, const struct stream *stream)
+{
+	sink_add(console, stream->sink, stream->tag, stream->tag_length);
+}
+
+void line_show(struct console *console, struct stream *stream, const char *text, size_t length)
+{
+	leave_open_line(console, stream->sink, stream);
+	if (stream->shown > 0 && stream->shown <= length) {
+		text += stream->shown;
+		length -= stream->shown;
+	} else if (!(length == 1 && *text == '\r')) {
+		add_tag(console, stream);
+	}
+	stream->shown = 0;
+	stream->sink->open = NULL;
+	sink_add(console, stream->sink, text, length);
+}
+
+/* The length of the first line of `text` with its end; 0: it has none yet. */
+static size_t line_length(const char *text, size_t length, bool *updates)
+{
+	const char *end = memchr(text, '\n', length);
+	const char *back;
+
+	if (!*updates)
+		return end ? (size_t)(end - text) + 1 : 0;
+	back = memchr(text, '\r', end ? (size_t)(end - text) : length);
+	if (!back)
+		return end ? (size_t)(end - text) + 1 : 0;
+	if (back + 1 == text + length)
+		return 0;
+	return (size_t)(back - text) + (back[1] == '\n' ? 2 : 1);
+}
+
+static void show(struct console *console, struct stream *stream, const char *text, size_t length)
+{
+	if (console->launch->console == LAUNCH_COLLAPSE)
+		collapse_line(console, stream, text, length);
+	else
+		line_show(console, stream, text, length);
+}
+
+/* A piece of a line that is too long, or the end of one that has none. */
+static void show_piece(struct console *console, struct stream *stream, const char *text,
+		       size_t length)
+{
+	char *line = malloc(length + 1);
+
+	if (!line) {
+		line_show(console, stream, text, length);
+		sink_add(console, stream->sink, "\n", 1);
+		return;
+	}
+	memcpy(line, text, length);
+	line[length] = '\n';
+	show(console, stream, line, length + 1);
+	free(line);
+}
+
+size_t lines_take(struct console *console, struct stream *stream, const char *text, size_t length)
+{
+	size_t used = 0, n;
+
+	stream->updates = memchr(text, '\r', length) != NULL;
+	while (used < length) {
+		n = line_length(text + used, length - used, &stream->updates);
+		if (n == 0 && length - used < MAX_LINE)
+			break;
+		if (n == 0) {
+			n = MAX_LINE;
+			show_piece(console, stream, text + used, n);
+		} else {
+			show(console, stream, text + used, n);
+		}
+		used += n;
+	}
+	if (used < length && stream->updates && stream->sink->tty)
+		console_arm(console, now_ns() + WAIT_MS * NS_PER_MS);
+	return used;
+}
+
+void lines_finish(struct console *console, struct stream *stream)
+{
+	size_t length = stream->length;
+
+	if (length == 0)
+		return;
+	stream->length = 0;
+	if (stream->partial[length - 1] == '\r')
+		show(console, stream, stream->partial, length);
+	else
+		show_piece(console, stream, stream->partial, length);
+}
+
+/* An update whose end has not come is shown all the same, where it can be overwritten. */
+void lines_show_updates(struct console *console)
+{
+	for (size_t i = 0; i < console->count; i++) {
+		struct stream *s = &console->streams[i];
+
+		if (!s->updates || !s->sink->tty || s->length <= s->shown)
+			continue;
+		leave_open_line(console, s->sink, s);
+		if (s->shown == 0)
+			add_tag(console, s);
+		sink_add(console, s->sink, s->partial + s->shown, s->length - s->shown);
+		s->shown = s->length;
+		s->sink->open = s;
+	}
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* The log files of the ranks, and the last lines for the summary. */
+#include "console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int log_open(struct console *console, struct log *log, const char *path)
+{
+	*log = (struct log){.fd = -1, .path = path};
+	if (!path)
+		return GPUMAP_OK;
+	log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+	if (log->fd >= 0)
+		return GPUMAP_OK;
+	return report_fail(console->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
+			   ABOUT(.origin = path,
+				 .fix = errno == ENOENT ? "make its folder, or name another one"
+							: "name a folder that you may write to"),
+			   "cannot write the log '%s': %s", QUOTE(span_of(path)), strerror(errno));
+}
+
+static bool write_all(int fd, const char *text, size_t *length)
+{
+	while (*length > 0) {
+		ssize_t n = write(fd, text, *length);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		text += n > 0 ? n : 0;
+		*length -= n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+/* A gap is marked where it is, as soon as there is room again. */
+static bool mark_gap(struct log *log)
+{
+	char mark[80];
+	int n = snprintf(mark, sizeof(mark), "\n[%llu bytes could not be written here]\n",
+			 (unsigned long long)log->lost);
+
+	if (write(log->fd, mark, (size_t)n) != n)
+		return false;
+	log->lost = 0;
+	return true;
+}
+
+void log_write(struct console *console, struct log *log, const char *text, size_t length)
+{
+	if (log->fd < 0)
+		return;
+	if ((log->lost == 0 || mark_gap(log)) && write_all(log->fd, text, &length))
+		return;
+	log->lost += length;
+	if (console->log_reported)
+		return;
+	console->log_reported = true;
+	report_add(console->report, FINDING_LOG_LOST,
+		   ABOUT(.origin = log->path, .fix = "make room; the ranks go on without it"),
+		   "a log is not complete: %s", strerror(errno));
+}
+
+void tail_keep(struct stream *stream, const char *text, size_t length)
+{
+	size_t keep;
+
+	if (!stream->tail) {
+		stream->tail = malloc(TAIL_SIZE);
+		if (!stream->tail)
+			return;
+	}
+	if (length >= TAIL_SIZE) {
+		stream->tail_cut = stream->tail_cut || length > TAIL_SIZE || stream->tail_length;
+		text += length - TAIL_SIZE;
+		length = TAIL_SIZE;
+	}
+	keep = stream->tail_length;
+	if (keep + length > TAIL_SIZE) {
+		stream->tail_cut = true;
+		keep = TAIL_SIZE - length;
+		memmove(stream->tail, stream->tail + stream->tail_length - keep, keep);
+	}
+	memcpy(stream->tail + keep, text, length);
+	stream->tail_length = keep + length;
+}
+
+/* Of a line with updates the last one. */
+static size_t copy_line(char *ret, const char *text, size_t length)
+{
+	size_t start = 0, n = 0;
+
+	while (length > 0 && text[length - 1] == '\r')
+		length--;
+	for (size_t i = 0; i < length; i++)
+		if (text[i] == '\r')
+			start = i + 1;
+	for (size_t i = start; i < length; i++)
+		ret[n++] = (unsigned char)text[i] < ' ' && text[i] != '\t' ? ' ' : text[i];
+	ret[n++] = '\n';
+	return n;
+}
+
+/* The start of the last TAIL_LINES lines. */
+static size_t last_start(const struct stream *stream)
+{
+	size_t i = stream->tail_length, lines = 0;
+
+	if (i > 0 && stream->tail[i - 1] == '\n')
+		i--;
+	for (; i > 0; i--)
+		if (stream->tail[i - 1] == '\n' && ++lines == TAIL_LINES)
+			return i;
+	if (stream->tail_cut) {
+		const char *end = memchr(stream->tail, '\n', stream->tail_length);
+
+		if (end && end + 1 < stream->tail + stream->tail_length)
+			return (size_t)(end + 1 - stream->tail);
+	}
+	return 0;
+}
+
+char *console_last_lines(const struct console *console, size_t index)
+{
+	const struct stream *out, *err, *stream;
+	size_t i, n = 0;
+	char *ret;
+
+	if (!console->streams)
+		return NULL;
+	out = &console->streams[2 * index];
+	err = &console->streams[2 * index + 1];
+	stream = err->tail_length ? err : out;
+	if (stream->tail_length == 0)
+		return NULL;
+	ret = malloc(stream->tail_length + 2);
+	if (!ret)
+		return NULL;
+	for (i = last_start(stream); i < stream->tail_length;) {
+		const char *line = stream->tail + i;
+		const char *end = memchr(line, '\n', stream->tail_length - i);
+		size_t length = end ? (size_t)(end - line) : stream->tail_length - i;
+
+		n += copy_line(ret + n, line, length);
+		i += length + 1;
+	}
+	ret[n] = '\0';
+	return ret;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing to standard output and standard error without ever waiting for them. */
+#include "console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* O_NONBLOCK belongs to the open file, which is the shell's too: so open it again. */
+void sink_open(struct sink *sink, int fd, const char *name)
+{
+	struct stat st;
+	char path[48];
+	int again = -1;
+
+	*sink = (struct sink){.fd = fd, .name = name};
+	if (fstat(fd, &st) < 0) {
+		sink->closed = true;
+		return;
+	}
+	sink->tty = isatty(fd);
+	sink->socket = S_ISSOCK(st.st_mode);
+	if (!S_ISFIFO(st.st_mode) && !sink->tty)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	sink->guarded = again < 0;
+	if (again >= 0) {
+		sink->fd = again;
+		sink->own = true;
+	}
+}
+
+void sink_close(struct sink *sink)
+{
+	if (sink->own)
+		close(sink->fd);
+	free(sink->data);
+	*sink = (struct sink){.fd = -1, .closed = true};
+}
+
+static ssize_t push(const struct sink *sink, const char *text, size_t length)
+{
+	if (sink->socket)
+		return send(sink->fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (sink->guarded) {
+		struct pollfd ready = {sink->fd, POLLOUT, 0};
+
+		/* A pipe that is ready takes this much at once. */
+		if (poll(&ready, 1, 0) <= 0) {
+			errno = EAGAIN;
+			return -1;
+		}
+		length = length < 4096 ? length : 4096;
+	}
+	return write(sink->fd, text, length);
+}
+
+static void lose(struct console *console, struct sink *sink)
+{
+	sink->closed = true;
+	sink->length = 0;
+	report_add(console->report, FINDING_CONSOLE_LOST, ABOUT(.origin = sink->name),
+		   "what the ranks write cannot be shown any more: %s", strerror(errno));
+}
+
+/* Waits for EPOLLOUT as long as something is pending. */
+static void watch(struct console *console, struct sink *sink, bool wait)
+{
+	struct epoll_event event = {.events = EPOLLOUT, .data.ptr = sink};
+
+	if (wait == sink->waits)
+		return;
+	sink->waits = wait;
+	epoll_ctl(console->epoll, wait ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, sink->fd, &event);
+}
+
+void sink_write(struct console *console, struct sink *sink)
+{
+	while (sink->length > 0) {
+		ssize_t n = push(sink, sink->data + sink->start, sink->length);
+
+		if (n >= 0) {
+			sink->start += (size_t)n;
+			sink->length -= (size_t)n;
+		} else if (errno == EAGAIN) {
+			break;
+		} else if (errno != EINTR) {
+			lose(console, sink);
+		}
+	}
+	if (sink->length == 0)
+		sink->start = 0;
+	watch(console, sink, sink->length > 0);
+}
+
+static bool make_room(struct sink *sink, size_t length)
+{
+	size_t room = sink->room ? sink->room : 256 << 10;
+	char *data;
+
+	if (sink->start > 0 && sink->length + length <= sink->room) {
+		memmove(sink->data, sink->data + sink->start, sink->length);
+		sink->start = 0;
+		return true;
+	}
+	while (room < sink->start + sink->length + length)
+		room *= 2;
+	data = realloc(sink->data, room);
+	if (!data)
+		return false;
+	sink->data = data;
+	sink->room = room;
+	return true;
+}
+
+void sink_add(struct console *console, struct sink *sink, const char *text, size_t length)
+{
+	if (sink->closed)
+		return;
+	if (sink->start + sink->length + length > sink->room && !make_room(sink, length)) {
+		/* Without memory: as fast as the console takes it. */
+		struct pollfd ready = {sink->fd, POLLOUT, 0};
+
+		while (sink->length > 0 && !sink->closed && poll(&ready, 1, -1) > 0)
+			sink_write(console, sink);
+		while (length > 0 && !sink->closed && poll(&ready, 1, -1) > 0) {
+			ssize_t n = push(sink, text, length);
+
+			if (n < 0 && errno != EAGAIN)
+				lose(console, sink);
+			text += n > 0 ? n : 0;
+			length -= n > 0 ? (size_t)n : 0;
+		}
+		return;
+	}
+	memcpy(sink->data + sink->start + sink->length, text, length);
+	sink->length += length;
+}

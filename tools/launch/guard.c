@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guard: parent of the ranks, and of every process of theirs that loses its own parent. It
+ * tells the launcher of each exit and does what the launcher says. When that is gone it kills
+ * all that is below it, and ends.
+ */
+#include "supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+struct guard {
+	const struct launch *launch;
+	const struct setting *setting;
+	const struct rank_output *outputs;
+	int sock, signals;
+	int words[2], gate[2];
+	pid_t self, *pids; /* 0: it ended */
+	size_t forked, ready, living;
+	bool opened, refused, left, killing;
+	int rounds; /* of killing */
+};
+
+static void tell(struct guard *g, const struct guard_message *message)
+{
+	struct guard_message m = *message;
+
+	if (g->sock < 0)
+		return;
+	m.ns = now_ns();
+	clock_gettime(CLOCK_REALTIME, &m.wall);
+	if (send(g->sock, &m, sizeof(m), MSG_NOSIGNAL) < 0)
+		g->killing = true;
+}
+
+static void refuse(struct guard *g, size_t rank, enum stage stage, int error)
+{
+	tell(g, &(struct guard_message){.event = GUARD_REFUSED,
+					.rank = (int32_t)rank,
+					.stage = stage,
+					.error = error});
+	g->refused = true;
+}
+
+static void fork_ranks(struct guard *g)
+{
+	for (; g->forked < g->launch->count; g->forked++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			close(g->gate[1]);
+			rank_become(g->launch, g->setting, &g->outputs[g->forked], g->forked,
+				    g->self, g->words[1], g->gate[0]);
+		}
+		if (pid < 0) {
+			refuse(g, g->forked, STAGE_FORK, errno);
+			g->killing = true;
+			return;
+		}
+		g->pids[g->forked] = pid;
+		g->living++;
+		tell(g, &(struct guard_message){
+				.event = GUARD_FORKED, .rank = (int32_t)g->forked, .pid = pid});
+	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Whoever reads what ranks wrote shall see its end, and no disk or terminal stays in use. */
+static void let_go(struct guard *g)
+{
+	int keep[] = {g->sock, g->signals, g->words[0], g->gate[1]};
+	unsigned next = 3;
+
+	for (int fd = 0; fd < 3; fd++)
+		dup2(g->setting->null, fd);
+	qsort(keep, ARRAY_SIZE(keep), sizeof(*keep), by_number);
+	for (size_t i = 0; i <= ARRAY_SIZE(keep); i++) {
+		unsigned end = i < ARRAY_SIZE(keep) ? (unsigned)keep[i] : ~0u;
+
+		if (end > next && syscall(SYS_close_range, next, end - (end != ~0u), 0) < 0)
+			for (unsigned fd = next; fd < end && fd < 65536; fd++)
+				close((int)fd);
+		if (end >= next)
+			next = end + 1;
+	}
+	if (chdir("/") < 0)
+		return; /* a busy file system is no reason to leave ranks alone */
+}
+
+static void open_gate(struct guard *g)
+{
+	char bytes[256] = {0};
+	size_t left = g->launch->count;
+
+	g->opened = true;
+	tell(g, &(struct guard_message){.event = GUARD_STARTED});
+	while (left > 0 && !g->killing) {
+		ssize_t n = write(g->gate[1], bytes, left < sizeof(bytes) ? left : sizeof(bytes));
+
+		if (n <= 0)
+			g->killing = true;
+		else
+			left -= (size_t)n;
+	}
+}
+
+/* False: every rank is its program, or gone. */
+static bool hear_words(struct guard *g)
+{
+	struct rank_word word;
+	ssize_t n;
+
+	while ((n = read(g->words[0], &word, sizeof(word))) == sizeof(word)) {
+		g->ready++;
+		if (word.stage != STAGE_READY)
+			refuse(g, (size_t)word.rank, word.stage, word.error);
+	}
+	if (!g->opened && g->ready >= g->forked && !g->killing) {
+		if (g->refused)
+			g->killing = true;
+		else
+			open_gate(g);
+	}
+	return n != 0;
+}
+
+static void ended(struct guard *g, const siginfo_t *info)
+{
+	for (size_t i = 0; i < g->forked; i++) {
+		if (g->pids[i] != info->si_pid)
+			continue;
+		g->pids[i] = 0;
+		g->living--;
+		tell(g, &(struct guard_message){.event = GUARD_ENDED,
+						.rank = (int32_t)i,
+						.pid = info->si_pid,
+						.code = info->si_code,
+						.status = info->si_status});
+		if (!g->opened && !g->refused && !g->killing) {
+			refuse(g, i, STAGE_FORK, ECHILD);
+			g->killing = true;
+		}
+		return;
+	}
+}
+
+/* False: no child is left. */
+static bool reap(struct guard *g)
+{
+	for (;;) {
+		siginfo_t info = {0};
+
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0)
+			return errno != ECHILD;
+		if (info.si_pid == 0)
+			return true;
+		ended(g, &info);
+	}
+}
+
+/* The group of a rank whose leader is not collected cannot be another's. */
+static void signal_ranks(struct guard *g, int sig)
+{
+	for (size_t i = 0; i < g->forked; i++) {
+		if (g->pids[i] == 0)
+			continue;
+		if (kill(-g->pids[i], sig) < 0)
+			kill(g->pids[i], sig);
+	}
+}
+
+/* Everything, once: a second SIGTERM means more than one to some programs. */
+static void end_all(struct guard *g, int sig)
+{
+	struct tree_except except = {.groups = g->pids, .group_count = g->forked};
+
+	if (!g->opened) {
+		g->killing = true;
+		return;
+	}
+	signal_ranks(g, sig);
+	signal_ranks(g, SIGCONT);
+	tree_signal(g->self, &except, sig);
+}
+
+static void obey(struct guard *g)
+{
+	struct guard_order order;
+	ssize_t n = recv(g->sock, &order, sizeof(order), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != sizeof(order)) {
+		close(g->sock);
+		g->sock = -1;
+		g->killing = true;
+	} else if (order.command == GUARD_KILL) {
+		g->killing = true;
+	} else if (order.command == GUARD_END) {
+		end_all(g, order.signal);
+	} else if (g->opened) {
+		signal_ranks(g, order.signal);
+	}
+}
+
+/* What was forked since the last look is found by the next one: its parent is dead by then. */
+static int kill_all(struct guard *g)
+{
+	if (g->rounds == 0)
+		signal_ranks(g, SIGKILL);
+	tree_signal(g->self, NULL, SIGKILL);
+	return ++g->rounds < 100 ? 20 : 1000;
+}
+
+static void watch(struct guard *g)
+{
+	struct signalfd_siginfo signals[16];
+	int pause = -1;
+
+	while (hear_words(g), reap(g)) {
+		struct pollfd fds[] = {{g->sock, POLLIN, 0},
+				       {g->signals, POLLIN, 0},
+				       {g->opened || g->killing ? -1 : g->words[0], POLLIN, 0}};
+
+		if (g->living == 0 && !g->left && !g->killing) {
+			size_t count = tree_signal(g->self, NULL, 0);
+
+			g->left = true;
+			tell(g, &(struct guard_message){.event = GUARD_LEFT,
+							.status = (int32_t)count});
+		}
+		if (g->killing)
+			pause = kill_all(g);
+		if (poll(fds, ARRAY_SIZE(fds), pause) < 0 && errno != EINTR)
+			g->killing = true;
+		if (fds[0].revents)
+			obey(g);
+		if (fds[1].revents && read(g->signals, signals, sizeof(signals)) < 0)
+			continue;
+	}
+}
+
+static bool prepare(struct guard *g)
+{
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+	sigset_t all, child;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigaction(SIGCHLD, &standard, NULL); /* ignored, exits would be lost */
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	prctl(PR_SET_NAME, "rank-guard");
+	setsid();
+	g->self = getpid();
+	g->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	g->pids = calloc(g->launch->count, sizeof(*g->pids));
+	return g->pids && g->signals >= 0 && pipe2(g->words, O_CLOEXEC) == 0 &&
+	       pipe2(g->gate, O_CLOEXEC) == 0 && fcntl(g->words[0], F_SETFL, O_NONBLOCK) == 0 &&
+	       prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+}
+
+static void guard_main(struct guard *g) __attribute__((noreturn));
+static void guard_main(struct guard *g)
+{
+	if (prepare(g)) {
+		fork_ranks(g);
+		let_go(g);
+		watch(g);
+	} else {
+		refuse(g, 0, STAGE_FORK, errno);
+	}
+	tell(g, &(struct guard_message){.event = GUARD_EMPTY});
+	_exit(0);
+}
+
+pid_t guard_start(const struct launch *launch, const struct setting *setting,
+		  const struct rank_output *outputs, int *sock)
+{
+	struct guard g = {.launch = launch, .setting = setting, .outputs = outputs};
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		g.sock = pair[1];
+		guard_main(&g);
+	}
+	close(pair[1]);
+	if (pid < 0)
+		close(pair[0]);
+	else
+		*sock = pair[0];
+	return pid;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* What the guard tells of the ranks, and what follows from it. */
+#include "supervise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+void guard_send(struct supervisor *s, enum guard_command command, int sig)
+{
+	struct guard_order order = {.command = command, .signal = sig};
+
+	/* When the guard is gone its socket says so to the loop. */
+	if (s->guard >= 0)
+		send(s->guard, &order, sizeof(order), MSG_NOSIGNAL);
+}
+
+static bool is_failure(const struct launch_exit *e)
+{
+	return e->status != 0;
+}
+
+static void one_failed(struct supervisor *s, struct launch_exit *e)
+{
+	if (e->told)
+		return;
+	if (!s->first_ns)
+		s->first_ns = e->end_ns;
+	e->first = e->end_ns - s->first_ns <= WINDOW_MS * (int64_t)NS_PER_MS;
+	if (s->launch->on_fail != LAUNCH_WAIT && s->ending == RUNNING &&
+	    !s->deadlines[DEADLINE_WINDOW])
+		s->deadlines[DEADLINE_WINDOW] = s->first_ns + WINDOW_MS * NS_PER_MS;
+}
+
+static void one_ended(struct supervisor *s, const struct guard_message *m)
+{
+	struct launch_exit *e = &s->result->ranks[m->rank];
+
+	e->end_ns = m->ns;
+	e->ended = m->wall;
+	if (m->code == CLD_EXITED) {
+		e->status = m->status;
+	} else {
+		e->signal = m->status;
+		e->dumped = m->code == CLD_DUMPED;
+	}
+	e->told = s->stop_ns && m->ns >= s->stop_ns;
+	s->living--;
+	console_rank_ended(&s->console, (size_t)m->rank);
+	if (is_failure(e) && e->start_ns)
+		one_failed(s, e);
+}
+
+static void all_started(struct supervisor *s, const struct guard_message *m)
+{
+	for (size_t i = 0; i < s->result->count; i++) {
+		s->result->ranks[i].start_ns = m->ns;
+		s->result->ranks[i].started = m->wall;
+	}
+}
+
+/* The first reason decides; one line for each of 512 alike ranks helps nobody. */
+static void one_refused(struct supervisor *s, const struct guard_message *m)
+{
+	bool started = s->result->ranks[m->rank].start_ns != 0;
+
+	if (!s->refused) {
+		s->refused = true;
+		s->refusal = refusal(&s->launch->ranks[m->rank], m, s->report);
+		if (!started)
+			s->result->cause = LAUNCH_REFUSED;
+	}
+	if (!started)
+		s->ending = s->ending == RUNNING ? STOPPING : s->ending;
+}
+
+static void heard(struct supervisor *s, const struct guard_message *m)
+{
+	switch (m->event) {
+	case GUARD_FORKED:
+		s->result->ranks[m->rank].pid = m->pid;
+		s->living++;
+		break;
+	case GUARD_REFUSED:
+		one_refused(s, m);
+		break;
+	case GUARD_STARTED:
+		all_started(s, m);
+		break;
+	case GUARD_ENDED:
+		one_ended(s, m);
+		break;
+	case GUARD_LEFT:
+		/* A helper that notices by itself is not worth a word. */
+		if (s->ending == RUNNING)
+			s->deadlines[DEADLINE_LINGER] = now_ns() + LINGER_MS * (int64_t)NS_PER_MS;
+		s->deadlines[DEADLINE_WINDOW] = 0;
+		break;
+	case GUARD_EMPTY:
+		s->empty = true;
+		break;
+	}
+}
+
+/* What the guard would have done: the ranks died with it, their children are ours now. */
+static void replace_guard(struct supervisor *s)
+{
+	struct tree_except except = {.spared = s->others, .spared_count = s->other_count};
+	pid_t children[256];
+
+	report_add(s->report, FINDING_LAUNCH, NULL,
+		   "the process that guards the ranks was killed: so are they");
+	s->result->cause = LAUNCH_BROKEN;
+	for (int64_t end = now_ns() + GIVE_UP_MS * (int64_t)NS_PER_MS; now_ns() < end;) {
+		size_t living = tree_signal(getpid(), &except, SIGKILL);
+		size_t count = tree_children(getpid(), children, ARRAY_SIZE(children));
+
+		for (size_t i = 0; i < count; i++) {
+			bool other = false;
+
+			for (size_t j = 0; j < s->other_count; j++)
+				other = other || s->others[j] == children[i];
+			if (!other && children[i] != s->guard_pid)
+				waitpid(children[i], NULL, WNOHANG);
+		}
+		if (living == 0)
+			break;
+		poll(NULL, 0, 20);
+	}
+	s->empty = true;
+}
+
+void guard_heard(struct supervisor *s)
+{
+	struct guard_message m;
+
+	for (;;) {
+		ssize_t n = recv(s->guard, &m, sizeof(m), MSG_DONTWAIT);
+
+		if (n == sizeof(m)) {
+			heard(s, &m);
+			continue;
+		}
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->guard, NULL);
+		close(s->guard);
+		s->guard = -1;
+		if (!s->empty)
+			replace_guard(s);
+		return;
+	}
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "launch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "supervise.h"
+
+enum { OWN_FAILURE = 125, TIME_LIMIT = 124 };
+
+static const char *stage_text(enum stage stage)
+{
+	switch (stage) {
+	case STAGE_FOLDER:
+		return "cannot enter its folder";
+	case STAGE_CPUS:
+		return "cannot be bound to its cores";
+	case STAGE_MEMORY:
+		return "cannot be bound to its memory";
+	case STAGE_READY:
+	case STAGE_FORK:
+		return "cannot be forked";
+	case STAGE_FIND:
+	case STAGE_EXEC:
+		break;
+	}
+	return "cannot execute";
+}
+
+static const char *stage_fix(const struct guard_message *m)
+{
+	switch (m->stage) {
+	case STAGE_FOLDER:
+		return "workdir names an existing folder";
+	case STAGE_CPUS:
+		return "choose cores that this process may use, or cpu_bind = none";
+	case STAGE_MEMORY:
+		return "choose memory that this process may use, or mem_bind = none";
+	case STAGE_READY:
+	case STAGE_FORK:
+		return m->error == EAGAIN ? "'ulimit -u' tells how many processes are allowed"
+					  : NULL;
+	case STAGE_FIND:
+	case STAGE_EXEC:
+		break;
+	}
+	if (m->error == ENOENT)
+		return "check its name, the PATH of [env] and, of a script, the program after #!";
+	return m->error == EACCES ? "chmod +x makes a file executable" : NULL;
+}
+
+int refusal(const struct launch_rank *rank, const struct guard_message *m, gpumap_report *report)
+{
+	bool program = m->stage == STAGE_FIND || m->stage == STAGE_EXEC;
+	const char *what = program ? rank->argv[0] : m->stage == STAGE_FOLDER ? rank->folder : NULL;
+
+	if (what)
+		report_add(report, FINDING_NOT_STARTED, ABOUT(.fix = stage_fix(m)),
+			   "rank %d %s '%s': %s", rank->rank, stage_text(m->stage),
+			   QUOTE(span_of(what)), strerror(m->error));
+	else
+		report_add(report, FINDING_NOT_STARTED, ABOUT(.fix = stage_fix(m)),
+			   "rank %d %s: %s", rank->rank, stage_text(m->stage), strerror(m->error));
+	return !program ? OWN_FAILURE : m->error == ENOENT ? 127 : 126;
+}
+
+static int exit_status(const struct launch_exit *e)
+{
+	return e->signal ? 128 + e->signal : e->status;
+}
+
+static const struct launch_exit *first_failure(const struct launch_result *result)
+{
+	const struct launch_exit *first = NULL;
+
+	for (size_t i = 0; i < result->count; i++) {
+		const struct launch_exit *e = &result->ranks[i];
+
+		if (e->first && (!first || e->end_ns < first->end_ns))
+			first = e;
+	}
+	return first;
+}
+
+static void report_failure(const struct launch_rank *rank, const struct launch_exit *e,
+			   gpumap_report *report)
+{
+	double seconds = (double)(e->end_ns - e->start_ns) / 1e9;
+
+	if (e->signal)
+		report_add(report, FINDING_RANK_FAILED, NULL,
+			   "rank %d (pid %d) was ended by %s%s after %.3f s", rank->rank,
+			   (int)e->pid, SIGNAL_TEXT(e->signal), e->dumped ? ", core dumped," : "",
+			   seconds);
+	else
+		report_add(report, FINDING_RANK_FAILED, NULL,
+			   "rank %d (pid %d) ended with status %d after %.3f s", rank->rank,
+			   (int)e->pid, e->status, seconds);
+}
+
+static void conclude(struct supervisor *s)
+{
+	enum { MOST = 8 };
+	struct launch_result *result = s->result;
+	const struct launch_exit *first = first_failure(result);
+	size_t failures = 0;
+
+	for (size_t i = 0; i < result->count; i++)
+		if (result->ranks[i].first && ++failures <= MOST)
+			report_failure(&s->launch->ranks[i], &result->ranks[i], s->report);
+	if (failures > MOST)
+		report_add(s->report, FINDING_RANK_FAILED, NULL, "so did %zu more within %d ms",
+			   failures - MOST, WINDOW_MS);
+	if (result->left_behind)
+		report_add(s->report, FINDING_LEFT_BEHIND, NULL,
+			   "%zu processes that outlived their ranks were ended",
+			   result->left_behind);
+	if (s->refused)
+		result->status = s->refusal;
+	else if (result->cause == LAUNCH_BROKEN)
+		result->status = OWN_FAILURE;
+	else if (result->cause == LAUNCH_TIMED_OUT)
+		result->status = TIME_LIMIT;
+	else if (result->cause == LAUNCH_SIGNALLED)
+		result->status = 128 + result->signal;
+	else
+		result->status = first ? exit_status(first) : 0;
+	if (result->cause == LAUNCH_TIMED_OUT)
+		report_add(s->report, FINDING_STOPPED, ABOUT(.fix = "timeout = 0 means no limit"),
+			   "the time limit of %lld ms was reached",
+			   (long long)s->launch->timeout_ms);
+	else if (result->cause == LAUNCH_SIGNALLED)
+		report_add(s->report, FINDING_STOPPED, NULL, "the run was stopped by %s",
+			   SIGNAL_TEXT(result->signal));
+}
+
+static bool again(struct supervisor *s)
+{
+	if (s->launch->on_fail != LAUNCH_RESTART || !s->first_ns || s->refused ||
+	    s->result->cause != LAUNCH_DONE || s->result->restarts >= s->launch->restarts)
+		return false;
+	s->result->restarts++;
+	console_note(&s->console, "a rank failed: starting all again, %d of %d",
+		     s->result->restarts, s->launch->restarts);
+	return true;
+}
+
+static int run(struct supervisor *s)
+{
+	int r;
+
+	do {
+		r = s->launch->before ? s->launch->before(s->launch->data, s->result->restarts)
+				      : GPUMAP_OK;
+		if (r != GPUMAP_OK)
+			return r;
+		if (!supervise(s))
+			return GPUMAP_EFILE;
+	} while (again(s));
+	conclude(s);
+	return s->refused || s->result->cause == LAUNCH_BROKEN ? GPUMAP_EINPUT : GPUMAP_OK;
+}
+
+static bool watch(struct supervisor *s, int fd, void *what)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+
+	return fd >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static int prepare(struct supervisor *s)
+{
+	size_t files = console_files(s->launch);
+	int r;
+
+	if (!setting_enter(&s->setting, s->launch, files))
+		return report_fail(s->report, GPUMAP_EFILE, FINDING_LAUNCH,
+				   ABOUT(.fix = "raise 'ulimit -Hn', or console = raw"),
+				   "%zu ranks need %zu open files: %s", s->launch->count, files,
+				   strerror(errno));
+	r = console_open(&s->console, s->launch, s->report);
+	if (r != GPUMAP_OK)
+		return r;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->signals = signalfd(-1, &s->setting.caught, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->epoll < 0 || !watch(s, s->signals, &s->signals) || !watch(s, s->timer, &s->timer) ||
+	    !watch(s, s->console.epoll, &s->console))
+		return report_fail(s->report, GPUMAP_EFILE, FINDING_LAUNCH, NULL,
+				   "the ranks cannot be watched: %s", strerror(errno));
+	if (s->launch->timeout_ms > 0)
+		s->deadlines[DEADLINE_LIMIT] = now_ns() + s->launch->timeout_ms * NS_PER_MS;
+	return GPUMAP_OK;
+}
+
+int launch_run(const struct launch *launch, struct launch_result *result, gpumap_report *report)
+{
+	struct supervisor s = {.launch = launch,
+			       .result = result,
+			       .report = report,
+			       .epoll = -1,
+			       .signals = -1,
+			       .timer = -1,
+			       .guard = -1};
+	int r;
+
+	*result = (struct launch_result){.status = OWN_FAILURE, .cause = LAUNCH_DONE};
+	if (launch->count == 0)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_LAUNCH, NULL,
+				   "there are no ranks to start on this host");
+	result->ranks = calloc(launch->count, sizeof(*result->ranks));
+	if (!result->ranks)
+		return report_nomem(report);
+	result->count = launch->count;
+	s.console = (struct console){.epoll = -1, .streams_epoll = -1, .timer = -1};
+	r = prepare(&s);
+	if (r == GPUMAP_OK)
+		r = run(&s);
+	if (r != GPUMAP_OK && result->cause == LAUNCH_DONE)
+		result->cause = LAUNCH_BROKEN;
+	console_close(&s.console);
+	for (int *fd = (int[]){s.epoll, s.signals, s.timer, -1}; *fd >= 0; fd++)
+		close(*fd);
+	setting_leave(&s.setting);
+	return r;
+}
+
+void launch_result_free(struct launch_result *result)
+{
+	for (size_t i = 0; i < result->count; i++)
+		free(result->ranks[i].last_lines);
+	free(result->ranks);
+	*result = (struct launch_result){0};
+}
+
+void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
+		    FILE *file)
+{
+	for (size_t i = 0; i < result->count && ranks > 0; i++) {
+		const char *line = result->ranks[i].last_lines;
+
+		if (!result->ranks[i].first || !line || !*line)
+			continue;
+		ranks--;
+		fprintf(file, "gpumap: the last lines of rank %d:\n", launch->ranks[i].rank);
+		for (; *line; line += strcspn(line, "\n") + 1)
+			fprintf(file, "    %.*s\n", (int)strcspn(line, "\n"), line);
+	}
+}

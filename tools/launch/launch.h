@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starts the ranks of this host, watches them, and ends them all.
+ *
+ *	launch_run() ---fork---> guard ---fork---> rank, rank, ...
+ *	 console, logs,           their parent and subreaper:
+ *	 signals, limits          collects every exit, ends every process
+ *
+ * The guard outlives a launch_run() that is killed with SIGKILL, and then kills everything
+ * that the ranks started, whatever group or session it went to.
+ *
+ * What a rank finds: a session of its own, no signal blocked, every disposition default
+ * (SIGHUP stays ignored if it was, for nohup), standard input empty, the file descriptors that
+ * the caller left open for it (those without close-on-exec), the caller's resource limits.
+ * No program is started before all of them were found to be executable.
+ *
+ * Signals to the caller: TERM, INT, HUP and QUIT stop the ranks: `kill_signal` to all, then,
+ * after `grace_ms` in total, SIGKILL. Another INT or QUIT while they are being stopped kills
+ * at once. The signals in `forward` go to all ranks' process groups instead. What was ignored
+ * at the start stays ignored. All dispositions are the caller's again afterwards.
+ *
+ * The caller has one thread. It must not wait for children of its own meanwhile.
+ */
+#ifndef GM_LAUNCH_H
+#define GM_LAUNCH_H
+
+#include "gpumap.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <time.h>
+
+/* What a failing rank (a status other than 0, or a signal) means for the others. */
+enum launch_on_fail {
+	LAUNCH_KILL,   /* they are stopped */
+	LAUNCH_WAIT,   /* they go on */
+	LAUNCH_RESTART /* they are stopped and all are started again, `restarts` times at most */
+};
+
+enum launch_console {
+	LAUNCH_RAW,    /* what ranks write, as it comes; without log files they write themselves */
+	LAUNCH_PREFIX, /* whole lines, each after its rank's tag */
+	LAUNCH_RANK0,  /* rank 0 alone, without tags */
+	LAUNCH_COLLAPSE, /* as PREFIX; lines that several ranks write alike are one: [0-7] */
+	LAUNCH_NONE      /* nothing */
+};
+
+struct launch_rank {
+	char *const *argv;
+	char *const *envp;  /* the whole environment; its PATH finds argv[0] */
+	const char *folder; /* NULL: the caller's. argv[0] may be relative to it */
+	int rank, local_rank;
+	const char *tag; /* NULL: "[RANK] " */
+
+	/* What it appends to; NULL: no file. Both may be one file, and ranks may share it. */
+	const char *out_path, *err_path;
+
+	/* As sched_setaffinity(2) and set_mempolicy(2) take them; NULL: as the caller's. */
+	const void *cpus;
+	size_t cpus_size; /* bytes */
+	const unsigned long *mem_nodes;
+	unsigned long mem_bits;
+	int mem_policy; /* MPOL_... */
+};
+
+struct launch {
+	const struct launch_rank *ranks;
+	size_t count;
+
+	int kill_signal;             /* 0: SIGTERM */
+	int64_t grace_ms;            /* from it to SIGKILL; 0: SIGKILL at once */
+	int64_t timeout_ms;          /* of the whole run, restarts included; 0: none */
+	enum launch_on_fail on_fail; /* 100 ms after the first failure */
+	int restarts;
+	sigset_t forward; /* sigemptyset() it if there are none */
+	enum launch_console console;
+
+	/* Called before each start, with the number of restarts so far: the place to set
+	 * TORCHELASTIC_RESTART_COUNT in the caller's own ranks. Other than GPUMAP_OK ends the
+	 * run. NULL: nothing changes. */
+	int (*before)(void *data, int restarted);
+	void *data;
+};
+
+/* Why the ranks ended. */
+enum launch_cause {
+	LAUNCH_DONE,      /* by themselves, or because of one that failed */
+	LAUNCH_SIGNALLED, /* `signal` came */
+	LAUNCH_TIMED_OUT,
+	LAUNCH_REFUSED, /* a program, folder or binding is wrong: none was started */
+	LAUNCH_BROKEN   /* the launcher itself failed */
+};
+
+/* How one rank ended, in the last start. */
+struct launch_exit {
+	pid_t pid;                /* 0: it was never forked */
+	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; 0: no such moment */
+	struct timespec started, ended;
+	int status;       /* what it returned; -1: a signal ended it, or it never ran */
+	int signal;       /* what ended it; 0: none */
+	bool dumped;      /* core */
+	bool first;       /* failed before it was stopped and within 100 ms of the first that did */
+	bool told;        /* was being stopped when it ended */
+	char *last_lines; /* of what it wrote to standard error, or else output; "" or NULL: none */
+};
+
+struct launch_result {
+	int status; /* to return: see launch_run */
+	enum launch_cause cause;
+	int signal;         /* of LAUNCH_SIGNALLED */
+	int restarts;       /* how often all ranks were started again */
+	size_t left_behind; /* processes that outlived their rank and were told to end */
+	struct launch_exit *ranks;
+	size_t count;
+};
+
+/* Starts, watches and ends the ranks; all of their processes are gone when it returns.
+ * *result is always set; free it with launch_result_free. result->status is that of the
+ * first failing rank (the lowest, if several were seen at once; 128+N for signal N), 128+N
+ * when signal N stopped the run, 124 after the time limit, 126 or 127 when a program cannot be
+ * executed or found, 125 when the launcher failed, else 0.
+ * GPUMAP_OK unless nothing or not everything could be started or watched: GPUMAP_EINPUT,
+ * GPUMAP_EFILE, GPUMAP_ENOMEM. Every failure is in the report. */
+int launch_run(const struct launch *launch, struct launch_result *result, gpumap_report *report);
+void launch_result_free(struct launch_result *result);
+
+/* Prints the last lines of the ranks that failed first, at most `ranks` of them. */
+void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
+		    FILE *file);
+
+/* The number of "TERM", "SIGTERM" or "15"; 0: there is no such signal. */
+int launch_signal(const char *name);
+
+#endif

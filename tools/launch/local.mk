@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# Starting and supervising ranks: what a program that does so lists among its sources.
+launch_sources = \
+	tools/launch/console.c tools/launch/console.h \
+	tools/launch/console_collapse.c \
+	tools/launch/console_lines.c \
+	tools/launch/console_log.c \
+	tools/launch/console_sink.c \
+	tools/launch/console_turn.c \
+	tools/launch/guard.c \
+	tools/launch/heard.c \
+	tools/launch/launch.c tools/launch/launch.h \
+	tools/launch/port.c tools/launch/port.h \
+	tools/launch/program.c \
+	tools/launch/rank.c \
+	tools/launch/setting.c \
+	tools/launch/signals.c \
+	tools/launch/supervise.c tools/launch/supervise.h \
+	tools/launch/supervisor.h \
+	tools/launch/tree.c

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "port.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "report.h"
+
+enum { MAX_PORT = 65535 };
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static bool bind_to(int fd, int family, int number)
+{
+	union address address = {0};
+	socklen_t size = family == AF_INET6 ? sizeof(address.v6) : sizeof(address.v4);
+
+	address.any.sa_family = (sa_family_t)family;
+	if (family == AF_INET6)
+		address.v6.sin6_port = htons((uint16_t)number);
+	else
+		address.v4.sin_port = htons((uint16_t)number);
+	return bind(fd, &address.any, size) == 0;
+}
+
+/* A socket bound to the port, -1; `reuse` also where connections of before linger. */
+static int bound(int number, bool reuse)
+{
+	const int off = 0, on = 1;
+	int family = AF_INET6;
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) {
+		if (reuse)
+			setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+		if (bind_to(fd, family, number))
+			return fd;
+		if (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT)
+			goto fail;
+	}
+	if (fd >= 0) /* IPv6 is switched off */
+		close(fd);
+	family = AF_INET;
+	fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (reuse)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind_to(fd, family, number))
+		return fd;
+fail:
+	close(fd);
+	return -1;
+}
+
+/* Connections of a program that has ended keep its port for a minute, but only from those who
+ * do not say SO_REUSEADDR. True: they are why a plain bind failed. */
+static bool lingers(int number)
+{
+	static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+	enum { TIME_WAIT = 6 };
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		FILE *file = fopen(tables[i], "re");
+		char line[512];
+
+		while (file && fgets(line, sizeof(line), file)) {
+			unsigned port, state;
+
+			/* "  0: 0100007F:7532 00000000:0000 06 ..." */
+			if (sscanf(line, " %*d: %*[0-9A-F]:%x %*[0-9A-F]:%*x %x", &port, &state) ==
+				    2 &&
+			    (int)port == number)
+				found = found || state == TIME_WAIT;
+		}
+		if (file)
+			fclose(file);
+	}
+	return found;
+}
+
+/* Nobody else listens: what a listener would find out. */
+static bool can_listen(int fd)
+{
+	return listen(fd, 1) == 0;
+}
+
+static int bind_lingering(int number)
+{
+	int fd = lingers(number) ? bound(number, true) : -1;
+	bool free = fd >= 0 && can_listen(fd);
+
+	if (fd >= 0)
+		close(fd);
+	if (!free) {
+		errno = EADDRINUSE;
+		return -1;
+	}
+	return bound(number, true);
+}
+
+static int number_of(int fd)
+{
+	union address address = {0};
+	socklen_t size = sizeof(address);
+
+	if (getsockname(fd, &address.any, &size) < 0)
+		return 0;
+	return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
+						       : address.v4.sin_port);
+}
+
+int port_hold(struct port *ret, int number, gpumap_report *report)
+{
+	const int on = 1;
+	int fd;
+
+	if (number < 0 || number > MAX_PORT)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_PORT_TAKEN,
+				   ABOUT(.origin = "master_port",
+					 .fix = "ports are from 1 to 65535; auto takes a free one"),
+				   "there is no port %d", number);
+	fd = bound(number, false);
+	if (fd < 0 && number && errno == EADDRINUSE)
+		fd = bind_lingering(number);
+	/* Set after the bind: nobody else who says so was let in before. */
+	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0) {
+		*ret = (struct port){.fd = fd, .number = number_of(fd)};
+		return GPUMAP_OK;
+	}
+	report_add(report, FINDING_PORT_TAKEN,
+		   ABOUT(.origin = "master_port",
+			 .fix = errno == EACCES
+					? "ports below 1024 are root's: take another, or auto"
+					: "master_port = auto takes a free one; 'ss -ltnp' "
+					  "shows who listens"),
+		   "port %d cannot be used: %s", number, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return GPUMAP_EFILE;
+}
+
+void port_release(struct port *port)
+{
+	if (port->fd >= 0)
+		close(port->fd);
+	port->fd = -1;
+}

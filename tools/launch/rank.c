@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* From fork to exec: what a rank does before it is its program. */
+#include "supervisor.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct becoming {
+	const struct launch_rank *rank;
+	size_t index;
+	int words;
+	char path[PATH_MAX];
+	bool script;
+};
+
+static void say(const struct becoming *b, enum stage stage, int error)
+{
+	struct rank_word word = {
+		.rank = (int32_t)b->index, .pid = getpid(), .stage = stage, .error = error};
+
+	/* Shorter than PIPE_BUF, so whole or not at all; without a guard nobody reads it. */
+	if (write(b->words, &word, sizeof(word)) != sizeof(word))
+		_exit(125);
+}
+
+static void refuse(const struct becoming *b, enum stage stage, int error) __attribute__((noreturn));
+static void refuse(const struct becoming *b, enum stage stage, int error)
+{
+	say(b, stage, error);
+	_exit(error == ENOENT ? 127 : 126);
+}
+
+/* A rank dies with its guard, however that dies; its children are the launcher's task. */
+static void die_with(pid_t guard)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != guard)
+		_exit(125);
+}
+
+static void connect_output(const struct setting *setting, const struct rank_output *output)
+{
+	if (dup2(setting->null, STDIN_FILENO) < 0 ||
+	    (output->out >= 0 && dup2(output->out, STDOUT_FILENO) < 0) ||
+	    (output->err >= 0 && dup2(output->err, STDERR_FILENO) < 0))
+		_exit(125);
+}
+
+static void bind_to(const struct becoming *b)
+{
+	const struct launch_rank *rank = b->rank;
+
+	if (rank->folder && chdir(rank->folder) < 0)
+		refuse(b, STAGE_FOLDER, errno);
+	if (rank->cpus && syscall(SYS_sched_setaffinity, 0, rank->cpus_size, rank->cpus) < 0)
+		refuse(b, STAGE_CPUS, errno);
+	if (rank->mem_nodes &&
+	    syscall(SYS_set_mempolicy, rank->mem_policy, rank->mem_nodes, rank->mem_bits) < 0)
+		refuse(b, STAGE_MEMORY, errno);
+}
+
+static void reset_signals(bool hup_ignored)
+{
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGHUP || !hup_ignored)
+			sigaction(sig, &standard, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void execute(struct becoming *b)
+{
+	const struct launch_rank *rank = b->rank;
+	char **argv, name[] = "sh";
+	size_t count = 0;
+
+	execve(b->path, rank->argv, rank->envp);
+	if (errno != ENOEXEC || !b->script)
+		return;
+	while (rank->argv[count])
+		count++;
+	argv = calloc(count + 2, sizeof(*argv));
+	if (!argv)
+		return;
+	argv[0] = name;
+	argv[1] = b->path;
+	memcpy(argv + 2, rank->argv + 1, count * sizeof(*argv));
+	execve("/bin/sh", argv, rank->envp);
+}
+
+void rank_become(const struct launch *launch, const struct setting *setting,
+		 const struct rank_output *output, size_t index, pid_t guard, int words, int gate)
+{
+	struct becoming b = {.rank = &launch->ranks[index], .index = index, .words = words};
+	char byte;
+	int error;
+
+	setsid();
+	die_with(guard);
+	connect_output(setting, output);
+	setrlimit(RLIMIT_NOFILE, &setting->files);
+	bind_to(&b);
+	error = program_find(b.rank->argv[0], b.rank->envp, b.path, sizeof(b.path), &b.script);
+	if (error)
+		refuse(&b, STAGE_FIND, error);
+	say(&b, STAGE_READY, 0);
+	if (read(gate, &byte, 1) != 1)
+		_exit(125);
+	reset_signals(setting->hup_ignored);
+	execute(&b);
+	refuse(&b, STAGE_EXEC, errno);
+}

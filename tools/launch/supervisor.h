@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the launcher share. */
+#ifndef GM_SUPERVISOR_H
+#define GM_SUPERVISOR_H
+
+#include "launch.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "report.h"
+
+enum {
+	NS_PER_MS = 1000000,
+	WINDOW_MS = 100,    /* who fails within it after the first failed first as well */
+	LINGER_MS = 1000,   /* helpers of ranks that ended may take this long to notice */
+	GIVE_UP_MS = 10000, /* after SIGKILL: what is still there hangs in the kernel */
+	AGAIN_MS = 250      /* one Ctrl-C can arrive twice, through a wrapper */
+};
+
+/* --- what changes for the time of a run ------------------------------------- */
+
+struct setting {
+	sigset_t mask, caught;
+	struct sigaction pipe, limit, child;
+	struct rlimit files; /* as the ranks shall have it */
+	bool hup_ignored;
+	int subreaper;
+	int null; /* /dev/null */
+};
+
+/* Catches signals, raises the limit of open files to `files`. False: it cannot be raised. */
+bool setting_enter(struct setting *setting, const struct launch *launch, size_t files);
+void setting_leave(const struct setting *setting);
+
+int64_t now_ns(void);
+
+/* "SIGTERM", or "signal 40". */
+const char *signal_text(int number, char ret[16]);
+#define SIGNAL_TEXT(number) signal_text(number, (char[16]){0})
+
+/* --- the guard ---------------------------------------------------------------- */
+
+enum guard_event {
+	GUARD_FORKED,
+	GUARD_REFUSED, /* `stage` failed with `error`; nothing is started */
+	GUARD_STARTED, /* all of them, at `ns` */
+	GUARD_ENDED,   /* `rank`, with `code` and `status` of waitid(2) */
+	GUARD_LEFT,    /* all ranks ended; `status` processes are left */
+	GUARD_EMPTY    /* nothing is left; the guard's last word */
+};
+
+enum stage {
+	STAGE_READY,
+	STAGE_FORK,
+	STAGE_FOLDER,
+	STAGE_CPUS,
+	STAGE_MEMORY,
+	STAGE_FIND,
+	STAGE_EXEC
+};
+
+struct guard_message {
+	enum guard_event event;
+	enum stage stage;
+	int32_t rank; /* index */
+	int32_t pid, code, status, error;
+	int64_t ns;
+	struct timespec wall;
+};
+
+enum guard_command { GUARD_SIGNAL, GUARD_END, GUARD_KILL };
+
+struct guard_order {
+	enum guard_command command;
+	int32_t signal; /* to the ranks' groups; with GUARD_END to every process */
+};
+
+/* What a rank is connected to: descriptors for 1 and 2, -1: the caller's own. */
+struct rank_output {
+	int out, err;
+};
+
+/* What a rank tells before and instead of its program, through a pipe. */
+struct rank_word {
+	int32_t rank, pid;
+	enum stage stage;
+	int32_t error;
+};
+
+/* Forks the guard, which forks the ranks. Returns its pid, and the socket in *sock; -1. */
+pid_t guard_start(const struct launch *launch, const struct setting *setting,
+		  const struct rank_output *outputs, int *sock);
+
+/* The forked child of the guard becomes rank `index`: prepares, says so in `words`, waits for a
+ * byte in `gate`, executes. */
+void rank_become(const struct launch *launch, const struct setting *setting,
+		 const struct rank_output *output, size_t index, pid_t guard, int words, int gate)
+	__attribute__((noreturn));
+
+/* --- finding programs ----------------------------------------------------------- */
+
+/* The file to execute for argv[0] as execvp(3) finds it, with the PATH of `envp`, in `ret`.
+ * 0, or the error why none can be executed. *script: it is text without "#!", for /bin/sh. */
+int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script);
+
+/* --- process trees --------------------------------------------------------------- */
+
+/* Which descendants of a process are left alone: those below the pids in `spared`, which are
+ * its children, and the members of `groups`. */
+struct tree_except {
+	const pid_t *spared;
+	size_t spared_count;
+	const pid_t *groups;
+	size_t group_count;
+};
+
+/* Sends `sig` (0: none), and SIGCONT unless that kills, to every other living descendant of
+ * `root`, and returns their number. `except` may be NULL. */
+size_t tree_signal(pid_t root, const struct tree_except *except, int sig);
+
+/* The children of `root`, at most `room`. */
+size_t tree_children(pid_t root, pid_t *ret, size_t room);
+
+/* --- why a rank was refused -------------------------------------------------------- */
+
+/* Adds a finding and returns the exit status that follows. */
+int refusal(const struct launch_rank *rank, const struct guard_message *message,
+	    gpumap_report *report);
+
+#endif
