@@ -4,10 +4,10 @@
  *
  *	driver [options] -- PROGRAM [ARGUMENT...]
  *
- * Each rank has RANK, LOCAL_RANK and TORCHELASTIC_RESTART_COUNT. The exit status is the
- * launcher's. --result FILE gets a line for each rank: rank, pid, status, signal, first, told,
- * seconds; then "run" with status, cause, restarts, left behind and the launcher's own use of the
- * CPU and memory.
+ * --missing RANK gives that rank a program that does not exist. Each rank has RANK, LOCAL_RANK and
+ *TORCHELASTIC_RESTART_COUNT. The exit status is the launcher's. --result FILE gets a line for each
+ *rank: rank, pid, status, signal, first, told, seconds; then "run" with status, cause, restarts,
+ *left behind and the launcher's own use of the CPU and memory.
  */
 #include "launch.h"
 
@@ -26,7 +26,7 @@ struct driver {
 	char ***environs; /* of each rank */
 	char **paths;     /* two for each rank */
 	const char *log_dir, *out_path, *result, *folder, *tag;
-	int first_rank;
+	int first_rank, missing;
 	bool summary;
 	unsigned long cpus;
 };
@@ -113,6 +113,9 @@ static void set(struct driver *d, int option, const char *value)
 	case 'u':
 		d->cpus = strtoul(value, NULL, 16);
 		break;
+	case 'm':
+		d->missing = (int)strtol(value, NULL, 10);
+		break;
 	case 's':
 		d->summary = true;
 		break;
@@ -129,7 +132,7 @@ static char **parse(struct driver *d, int argc, char **argv)
 		{"forward", 1, NULL, 'w'}, {"log-dir", 1, NULL, 'l'}, {"log", 1, NULL, 'o'},
 		{"result", 1, NULL, 'r'},  {"folder", 1, NULL, 'd'},  {"tag", 1, NULL, 'a'},
 		{"first", 1, NULL, 'b'},   {"cpus", 1, NULL, 'u'},    {"summary", 0, NULL, 's'},
-		{NULL, 0, NULL, 0}};
+		{"missing", 1, NULL, 'm'}, {NULL, 0, NULL, 0}};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1)
@@ -162,6 +165,8 @@ static char *text(const char *format, ...)
 
 enum { OWN_VARIABLES = 3 };
 
+static char *const missing[] = {(char[]){"no-such-program"}, NULL};
+
 static void make_rank(struct driver *d, size_t i, char **argv)
 {
 	struct launch_rank *rank = &d->ranks[i];
@@ -175,7 +180,7 @@ static void make_rank(struct driver *d, size_t i, char **argv)
 	envp[1] = text("LOCAL_RANK=%zu", i);
 	memcpy(envp + OWN_VARIABLES, environ, count * sizeof(*envp));
 	d->environs[i] = envp;
-	*rank = (struct launch_rank){.argv = argv,
+	*rank = (struct launch_rank){.argv = (int)i == d->missing ? missing : argv,
 				     .envp = envp,
 				     .folder = d->folder,
 				     .rank = d->first_rank + (int)i,
@@ -257,7 +262,8 @@ static void free_ranks(struct driver *d)
 
 int main(int argc, char **argv)
 {
-	struct driver d = {.launch = {.count = 1,
+	struct driver d = {.missing = -1,
+			   .launch = {.count = 1,
 				      .grace_ms = 30000,
 				      .console = LAUNCH_PREFIX,
 				      .before = before,

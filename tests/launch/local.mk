@@ -8,6 +8,20 @@ tests_launch_driver_LDADD = libgpumap-core.la
 # Lines that tell whether they arrived whole.
 tests_launch_writer_SOURCES = tests/launch/writer.c
 
-launch_tests =
+if HAVE_CHECK
+check_PROGRAMS += tests/launch/t-port
+TESTS += tests/launch/t-port
+endif
+tests_launch_t_port_SOURCES = tests/launch/t-port.c \
+	tools/launch/port.c tools/launch/port.h
+tests_launch_t_port_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch -I$(top_srcdir)/tests/unit
+tests_launch_t_port_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_launch_t_port_LDADD = libgpumap-core.la $(CHECK_LIBS)
+
+launch_tests = \
+	tests/launch/console.test \
+	tests/launch/end.test \
+	tests/launch/signals.test \
+	tests/launch/start.test
 TESTS += $(launch_tests)
-EXTRA_DIST += $(launch_tests)
+EXTRA_DIST += $(launch_tests) tests/launch/lib.sh

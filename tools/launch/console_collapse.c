@@ -103,18 +103,67 @@ void collapse_flush(struct console *console, int64_t now)
 		console_arm(console, c->head->deadline);
 }
 
-/* The first line like this one behind the rank's last. */
-static struct held *find(struct console *console, const struct stream *stream, uint32_t hash,
-			 const char *text, size_t length)
+static bool is_alike(const struct console *console, const struct held *h,
+		     const struct stream *stream, const struct held *line)
 {
-	struct held *h = console->collapse.buckets[hash % HELD_BUCKETS], *found = NULL;
+	return h->hash == line->hash && h->length == line->length && h->sink == stream->sink &&
+	       memcmp(h->text, line->text, line->length) == 0 && !is_in(h, stream->index) &&
+	       console->streams[h->by].err == stream->err;
+}
 
-	/* A chain has the youngest first. */
-	for (; h && h->sequence > stream->last; h = h->chain)
-		if (h->hash == hash && h->length == length && h->sink == stream->sink &&
-		    memcmp(h->text, text, length) == 0 && !is_in(h, stream->index) &&
-		    console->streams[h->by].err == stream->err)
+/* No rank wrote anything after it. */
+static bool is_last_of_all(const struct console *console, const struct held *h)
+{
+	for (size_t i = console->streams[h->by].err; i < console->count; i += 2)
+		if (is_in(h, i / 2) && console->streams[i].last != h->sequence)
+			return false;
+	return true;
+}
+
+/* Behind all others, which changes the order of no rank when it is the last of all its ranks. */
+static void move_back(struct console *console, struct held *h)
+{
+	struct collapse *c = &console->collapse;
+	struct held **link = &c->head;
+
+	while (*link != h)
+		link = &(*link)->next;
+	*link = h->next;
+	if (!*link)
+		c->end = link;
+	h->next = NULL;
+	*c->end = h;
+	c->end = &h->next;
+	for (link = &c->buckets[h->hash % HELD_BUCKETS]; *link != h;)
+		link = &(*link)->chain;
+	*link = h->chain;
+	h->chain = c->buckets[h->hash % HELD_BUCKETS];
+	c->buckets[h->hash % HELD_BUCKETS] = h;
+	h->sequence = ++c->sequence;
+	for (size_t i = console->streams[h->by].err; i < console->count; i += 2)
+		if (is_in(h, i / 2))
+			console->streams[i].last = h->sequence;
+}
+
+/* The first line like this one behind the rank's last, or one that can be moved there. */
+static struct held *find(struct console *console, const struct stream *stream,
+			 const struct held *line)
+{
+	struct held *h = console->collapse.buckets[line->hash % HELD_BUCKETS], *found = NULL;
+
+	for (; h; h = h->chain) { /* the youngest first */
+		if (!is_alike(console, h, stream, line))
+			continue;
+		if (h->sequence > stream->last) {
 			found = h;
+		} else {
+			if (!found && is_last_of_all(console, h)) {
+				move_back(console, h);
+				found = h;
+			}
+			break;
+		}
+	}
 	return found;
 }
 
@@ -147,7 +196,8 @@ static struct held *hold(struct console *console, const struct stream *stream, u
 void collapse_line(struct console *console, struct stream *stream, const char *text, size_t length)
 {
 	uint32_t hash = hash_of(text, length);
-	struct held *h = find(console, stream, hash, text, length);
+	const struct held line = {.hash = hash, .length = length, .text = (char *)(uintptr_t)text};
+	struct held *h = find(console, stream, &line);
 
 	if (!h)
 		h = hold(console, stream, hash, text, length);

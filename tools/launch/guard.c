@@ -141,6 +141,7 @@ static bool hear_words(struct guard *g)
 
 static void ended(struct guard *g, const siginfo_t *info)
 {
+	hear_words(g); /* why it could not become its program comes first */
 	for (size_t i = 0; i < g->forked; i++) {
 		if (g->pids[i] != info->si_pid)
 			continue;
