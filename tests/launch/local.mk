@@ -9,9 +9,16 @@ tests_launch_driver_LDADD = libgpumap-core.la
 tests_launch_writer_SOURCES = tests/launch/writer.c
 
 if HAVE_CHECK
-check_PROGRAMS += tests/launch/t-port
-TESTS += tests/launch/t-port
+launch_programs = tests/launch/t-launch-nomem tests/launch/t-port
+check_PROGRAMS += $(launch_programs)
+TESTS += $(launch_programs)
 endif
+tests_launch_t_launch_nomem_SOURCES = tests/launch/t-launch-nomem.c $(launch_sources) $(failing_malloc)
+tests_launch_t_launch_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
+	-I$(top_srcdir)/tests/unit
+tests_launch_t_launch_nomem_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_launch_t_launch_nomem_LDADD = libgpumap-core.la $(CHECK_LIBS)
+
 tests_launch_t_port_SOURCES = tests/launch/t-port.c \
 	tools/launch/port.c tools/launch/port.h
 tests_launch_t_port_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch -I$(top_srcdir)/tests/unit

@@ -137,6 +137,11 @@ int console_open(struct console *console, const struct launch *launch, gpumap_re
 	console->streams = calloc(console->count, sizeof(*console->streams));
 	console->outputs = calloc(launch->count, sizeof(*console->outputs));
 	console->buffer = malloc(MAX_LINE + READ_SIZE);
+	if (launch->console == LAUNCH_COLLAPSE) {
+		console->collapse.buckets = calloc(HELD_BUCKETS, sizeof(struct held *));
+		if (!console->collapse.buckets)
+			return report_nomem(report);
+	}
 	if (!console->logs || !console->streams || !console->outputs || !console->buffer)
 		return report_nomem(report);
 	init_streams(console);
@@ -177,6 +182,7 @@ void console_close(struct console *console)
 	close_fd(&console->epoll);
 	close_fd(&console->streams_epoll);
 	close_fd(&console->timer);
+	free(console->collapse.buckets);
 	free(console->streams);
 	free(console->logs);
 	free(console->outputs);

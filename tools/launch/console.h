@@ -11,8 +11,9 @@
 
 enum {
 	READ_SIZE = 128 << 10,
-	MAX_LINE = 64 << 10, /* a longer one is shown in pieces, each a line */
-	TAIL_SIZE = 4 << 10, /* of last lines kept for the summary */
+	READ_SMALL = 4 << 10, /* to collapse lines: ranks in turn, not far apart */
+	MAX_LINE = 64 << 10,  /* a longer one is shown in pieces, each a line */
+	TAIL_SIZE = 4 << 10,  /* of last lines kept for the summary */
 	TAIL_LINES = 10,
 	SINK_HIGH = 1 << 20, /* more is pending: nothing is read */
 	WAIT_MS = 100        /* for the same line of other ranks, and for the end of an update */
@@ -59,7 +60,7 @@ struct stream {
 
 /* A line that other ranks may be about to write as well. */
 struct held {
-	struct held *next, *chain;
+	struct held *next, *chain, **chain_link; /* chain: the same bucket, the youngest first */
 	struct sink *sink;
 	uint64_t sequence;
 	int64_t deadline;
@@ -69,11 +70,11 @@ struct held {
 	uint64_t set[]; /* of indices */
 };
 
-enum { HELD_BUCKETS = 1024, HELD_LINES = 1024, HELD_BYTES = 1 << 20 };
+enum { HELD_BUCKETS = 4096, HELD_LINES = 65536, HELD_BYTES = 4 << 20, HELD_LOOKS = 128 };
 
 struct collapse {
 	struct held *head, **end;
-	struct held *buckets[HELD_BUCKETS];
+	struct held **buckets; /* NULL unless lines are collapsed */
 	uint64_t sequence;
 	size_t lines, bytes;
 };

@@ -48,17 +48,31 @@ static void add_ranks(struct console *console, const struct held *h)
 	strbuf_free(&buf);
 }
 
+static void enter_bucket(struct collapse *c, struct held *h)
+{
+	h->chain_link = &c->buckets[h->hash % HELD_BUCKETS];
+	h->chain = *h->chain_link;
+	if (h->chain)
+		h->chain->chain_link = &h->chain;
+	*h->chain_link = h;
+}
+
+static void leave_bucket(struct held *h)
+{
+	*h->chain_link = h->chain;
+	if (h->chain)
+		h->chain->chain_link = h->chain_link;
+}
+
 static void show_first(struct console *console)
 {
 	struct collapse *c = &console->collapse;
-	struct held *h = c->head, **link = &c->buckets[h->hash % HELD_BUCKETS];
+	struct held *h = c->head;
 
 	c->head = h->next;
 	if (!c->head)
 		c->end = &c->head;
-	while (*link != h)
-		link = &(*link)->chain;
-	*link = h->chain;
+	leave_bucket(h);
 	c->lines--;
 	c->bytes -= h->length;
 	if (h->ranks == 1) {
@@ -134,11 +148,8 @@ static void move_back(struct console *console, struct held *h)
 	h->next = NULL;
 	*c->end = h;
 	c->end = &h->next;
-	for (link = &c->buckets[h->hash % HELD_BUCKETS]; *link != h;)
-		link = &(*link)->chain;
-	*link = h->chain;
-	h->chain = c->buckets[h->hash % HELD_BUCKETS];
-	c->buckets[h->hash % HELD_BUCKETS] = h;
+	leave_bucket(h);
+	enter_bucket(c, h);
 	h->sequence = ++c->sequence;
 	for (size_t i = console->streams[h->by].err; i < console->count; i += 2)
 		if (is_in(h, i / 2))
@@ -150,8 +161,9 @@ static struct held *find(struct console *console, const struct stream *stream,
 			 const struct held *line)
 {
 	struct held *h = console->collapse.buckets[line->hash % HELD_BUCKETS], *found = NULL;
+	int looks = 0;
 
-	for (; h; h = h->chain) { /* the youngest first */
+	for (; h && ++looks < HELD_LOOKS; h = h->chain) { /* the youngest first */
 		if (!is_alike(console, h, stream, line))
 			continue;
 		if (h->sequence > stream->last) {
@@ -182,10 +194,9 @@ static struct held *hold(struct console *console, const struct stream *stream, u
 			   .hash = hash,
 			   .length = length,
 			   .by = (size_t)(stream - console->streams),
-			   .text = (char *)&h->set[words],
-			   .chain = c->buckets[hash % HELD_BUCKETS]};
+			   .text = (char *)&h->set[words]};
 	memcpy(h->text, text, length);
-	c->buckets[hash % HELD_BUCKETS] = h;
+	enter_bucket(c, h);
 	*c->end = h;
 	c->end = &h->next;
 	c->lines++;

@@ -25,7 +25,8 @@ static bool keep_partial(struct stream *stream, const char *text, size_t length)
 		stream->partial = partial;
 		stream->room = room;
 	}
-	memmove(stream->partial, text, length);
+	if (length > 0)
+		memmove(stream->partial, text, length);
 	stream->length = length;
 	return true;
 }
@@ -86,13 +87,14 @@ static void end_stream(struct console *console, struct stream *stream)
 /* One piece; false: there is nothing more now. */
 static bool read_stream(struct console *console, struct stream *stream)
 {
+	size_t size = console->launch->console == LAUNCH_COLLAPSE ? READ_SMALL : READ_SIZE;
 	size_t old = stream->length;
 	ssize_t n;
 
 	if (stream->fd < 0)
 		return false;
 	memcpy(console->buffer, stream->partial ? stream->partial : "", old);
-	n = read(stream->fd, console->buffer + old, READ_SIZE);
+	n = read(stream->fd, console->buffer + old, size);
 	if (n > 0) {
 		take(console, stream, console->buffer, old + (size_t)n);
 		return true;

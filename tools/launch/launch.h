@@ -98,7 +98,7 @@ struct launch_exit {
 	pid_t pid;                /* 0: it was never forked */
 	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; 0: no such moment */
 	struct timespec started, ended;
-	int status;       /* what it returned; -1: a signal ended it, or it never ran */
+	int status;       /* what it returned; -1: a signal ended it, or nobody saw it end */
 	int signal;       /* what ended it; 0: none */
 	bool dumped;      /* core */
 	bool first;       /* failed before it was stopped and within 100 ms of the first that did */
