@@ -82,11 +82,13 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("launch-nomem");
-	TCase *tcase = tcase_create("launch-nomem");
+	Suite *suite;
+	TCase *tcase;
 
 	if (!allocations_can_fail())
 		return allocations_skip();
+	suite = suite_create("launch-nomem");
+	tcase = tcase_create("launch-nomem");
 	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, each_allocation, 0, 2);
