@@ -86,6 +86,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/shares.c \
 	libgpumap/plan/spread.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
+	libgpumap/plan/use.c \
 	libgpumap/profile/check.c \
 	libgpumap/profile/effective.c \
 	libgpumap/profile/entry.c \

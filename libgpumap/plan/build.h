@@ -170,6 +170,12 @@ int spread_ranks(struct builder *b);
 /* A host's layout depends on its first rank only through this. */
 size_t layout_phase(const struct builder *b, const struct host_class *class, size_t local_size,
 		    size_t first_rank);
+/* States on the request what a local rank finds and what its program does. */
+int layout_state(const struct builder *b, const struct layout *layout, size_t local_rank,
+		 gpumap_request *request, gpumap_report *report);
+/* Whether nothing tells which of several devices the program takes. */
+bool layout_use_unknown(const struct builder *b, const struct host_class *class);
+bool plan_one_each(const struct builder *b);
 int layout_fill(struct builder *b, struct layout *layout);
 /* The position in class->devices of what a local rank's mapping has; NOWHERE: of none. */
 size_t layout_position(const struct layout *layout, size_t local_rank, const gpumap_entry *entry);

@@ -9,11 +9,6 @@
 
 /* --- which devices --------------------------------------------------------------- */
 
-static bool one_each(const struct builder *b)
-{
-	return b->input->settings->mode == PLAN_DDP || b->input->settings->mode == PLAN_SINGLE;
-}
-
 static struct spot find_spot(const struct builder *b, const struct layout *layout, size_t l)
 {
 	size_t n = layout->class->count, ranks = layout->plan->count;
@@ -21,7 +16,7 @@ static struct spot find_spot(const struct builder *b, const struct layout *layou
 
 	if (!n)
 		return spot;
-	if (one_each(b) || ranks > n) {
+	if (plan_one_each(b) || ranks > n) {
 		spot.own = l % n;
 		spot.own_count = 1;
 	} else {
@@ -52,141 +47,6 @@ static const char *list_text(struct builder *b, const struct host_class *class,
 	return text;
 }
 
-/* --- what the program does with them ------------------------------------------------ */
-
-static enum use_kind use_kind(const char *text, bool device)
-{
-	if (!text)
-		return USE_NOTHING;
-	return (device ? use_device(span_of(text)) : use_index(span_of(text))).kind;
-}
-
-/* Whether any index of the program is of this kind. */
-static bool uses(const struct plan_settings *settings, enum use_kind kind)
-{
-	struct span rest = span_of(settings->device_ids ? settings->device_ids : ""), part;
-
-	if (use_kind(settings->device, true) == kind ||
-	    use_kind(settings->set_device, false) == kind)
-		return true;
-	while (span_split(&rest, ',', &part))
-		if (use_index(span_trim(part)).kind == kind)
-			return true;
-	return false;
-}
-
-size_t layout_phase(const struct builder *b, const struct host_class *class, size_t local_size,
-		    size_t first_rank)
-{
-	bool rank = uses(class->settings, USE_RANK), modulo = uses(class->settings, USE_MODULO);
-	size_t base = class->count, block;
-
-	if (!class->count || !local_size || (!rank && !modulo))
-		return 0;
-	if (class->settings->share == PLAN_SHARE_ISOLATE) {
-		/* Blocks are of two sizes. */
-		block = one_each(b) || local_size > class->count ? 1 : class->count / local_size;
-		base = block == 1 && (one_each(b) || local_size >= class->count)
-			       ? 1
-			       : block * (block + 1);
-	}
-	if (!rank)
-		return first_rank % base;
-	/* An index past all devices fails, whichever it is. */
-	return first_rank < class->count ? first_rank : class->count + first_rank % base;
-}
-
-static size_t index_of(struct use use, size_t local_rank, size_t rank, size_t shown)
-{
-	switch (use.kind) {
-	case USE_LOCAL_RANK:
-		return local_rank;
-	case USE_RANK:
-		return rank;
-	case USE_MODULO:
-		return shown ? rank % shown : 0;
-	default:
-		return (size_t)use.number;
-	}
-}
-
-struct asking {
-	struct builder *b;
-	const struct layout *layout;
-	size_t local_rank;
-	gpumap_request *request;
-	gpumap_report *report;
-};
-
-static int state(const struct asking *a, enum plan_key key, const char *text)
-{
-	const struct plan_place *place = &a->layout->class->settings->places[key];
-
-	return gpumap_request_set(a->request, plan_key_name(key), text, place->origin, a->report);
-}
-
-static int state_index(const struct asking *a, enum plan_key key, struct use use)
-{
-	size_t rank = a->layout->host->first_rank + a->local_rank;
-	size_t shown = a->layout->spots[a->local_rank].shown;
-	char text[32];
-
-	if (use.kind == USE_CPU)
-		return state(a, key, "cpu");
-	snprintf(text, sizeof(text), "%zu", index_of(use, a->local_rank, rank, shown));
-	return state(a, key, text);
-}
-
-static int state_ids(const struct asking *a, const char *ids)
-{
-	size_t rank = a->layout->host->first_rank + a->local_rank;
-	size_t shown = a->layout->spots[a->local_rank].shown;
-	struct span rest = span_of(ids), part;
-	struct strbuf buf = {0};
-	int r;
-
-	while (span_split(&rest, ',', &part))
-		strbuf_printf(&buf, "%s%zu", buf.length ? "," : "",
-			      index_of(use_index(span_trim(part)), a->local_rank, rank, shown));
-	r = buf.failed ? GPUMAP_ENOMEM : state(a, PLAN_KEY_DEVICE_IDS, buf.text);
-	strbuf_free(&buf);
-	return r;
-}
-
-/* The child's environment is the weakest statement, as it will be (rule S3). */
-static int state_environment(const struct asking *a)
-{
-	const struct plan_layout *plan = a->layout->plan;
-	const char *envp[3] = {NULL, NULL, NULL};
-	struct strbuf buf = {0};
-	int r = GPUMAP_ENOMEM;
-
-	strbuf_printf(&buf, "CUDA_VISIBLE_DEVICES=%s", plan->slots[a->local_rank].visible);
-	envp[0] = buf.text;
-	if (plan->device_order)
-		envp[1] = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
-	if (!buf.failed)
-		r = gpumap_request_environ(a->request, envp, a->report);
-	strbuf_free(&buf);
-	return r;
-}
-
-static int state_use(const struct asking *a)
-{
-	const struct plan_settings *s = a->layout->class->settings;
-	enum plan_mode mode = a->b->input->settings->mode;
-	enum use_kind device = use_kind(s->device, true), current = use_kind(s->set_device, false);
-	int r = state(a, PLAN_KEY_MODE, plan_word(PLAN_KEY_MODE, (int)mode));
-
-	if (r == GPUMAP_OK && mode != PLAN_MP && current != USE_NOTHING)
-		r = state_index(a, PLAN_KEY_SET_DEVICE, use_index(span_of(s->set_device)));
-	if (r == GPUMAP_OK && mode != PLAN_MP && device != USE_NOTHING && device != USE_CURRENT)
-		r = state_index(a, PLAN_KEY_DEVICE, use_device(span_of(s->device)));
-	if (r == GPUMAP_OK && mode != PLAN_SINGLE && s->device_ids && *s->device_ids)
-		r = state_ids(a, s->device_ids);
-	return r;
-}
-
 /* --- the answer ------------------------------------------------------------------------ */
 
 static int keep_mapping(struct builder *b, gpumap_mapping *mapping)
@@ -208,7 +68,20 @@ static int keep_mapping(struct builder *b, gpumap_mapping *mapping)
 	return GPUMAP_OK;
 }
 
-static void find_landing(const struct builder *b, struct layout *layout, size_t l)
+/* What the program sets by itself can name a GPU that the plan does not have. */
+static void tell_outside(struct builder *b, const struct layout *layout, size_t l,
+			 const gpumap_entry *entry)
+{
+	plan_tell(b, FINDING_LANDS_OUTSIDE,
+		  ABOUT(.rule = "R3",
+			.fix = "select that GPU with gpus, or let the program keep the list"),
+		  "rank %zu, local rank %zu of %s, lands on %s, which the plan does not have: the "
+		  "program sets its list itself%s",
+		  layout->host->first_rank + l, l, layout->host->name,
+		  DEVICE_LABEL(entry->candidates[0]), MORE_HOSTS(layout->host_count));
+}
+
+static void find_landing(struct builder *b, struct layout *layout, size_t l)
 {
 	const struct host_class *class = layout->class;
 	struct plan_slot *slot = &layout->plan->slots[l];
@@ -217,8 +90,13 @@ static void find_landing(const struct builder *b, struct layout *layout, size_t 
 					    : gpumap_mapping_chosen(slot->mapping);
 	size_t position = layout_position(layout, l, entry);
 
-	if (layout->unknown_use || !slot->mapping->answered || position == NOWHERE)
+	if (layout->unknown_use || !slot->mapping->answered)
 		return;
+	if (position == NOWHERE) {
+		if (entry && entry_decided(entry) && entry->candidates[0]->physical >= 0)
+			tell_outside(b, layout, l, entry);
+		return;
+	}
 	layout->spots[l].lands = position;
 	slot->lands = &class->copies[position];
 	slot->logical = entry->logical;
@@ -247,18 +125,17 @@ size_t layout_position(const struct layout *layout, size_t l, const gpumap_entry
 
 static int ask(struct builder *b, struct layout *layout, size_t l)
 {
-	struct asking a = {.b = b, .layout = layout, .local_rank = l};
+	gpumap_request *request = NULL;
+	gpumap_report *report = NULL;
 	gpumap_mapping *mapping = NULL;
-	int r = gpumap_report_new(&a.report);
+	int r = gpumap_report_new(&report);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_request_new(&a.request);
+		r = gpumap_request_new(&request);
 	if (r == GPUMAP_OK)
-		r = state_environment(&a);
+		r = layout_state(b, layout, l, request, report);
 	if (r == GPUMAP_OK)
-		r = state_use(&a);
-	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&mapping, a.request, layout->class->host->inventory, a.report);
+		r = gpumap_resolve(&mapping, request, layout->class->host->inventory, report);
 	if (r == GPUMAP_OK) {
 		r = keep_mapping(b, mapping);
 		if (r != GPUMAP_OK)
@@ -267,18 +144,11 @@ static int ask(struct builder *b, struct layout *layout, size_t l)
 	if (r == GPUMAP_OK) {
 		layout->plan->slots[l].mapping = mapping;
 		find_landing(b, layout, l);
-		layout_carry(b, layout, l, a.report);
+		layout_carry(b, layout, l, report);
 	}
-	gpumap_request_free(a.request);
-	gpumap_report_free(a.report);
+	gpumap_request_free(request);
+	gpumap_report_free(report);
 	return r == GPUMAP_ENOMEM ? plan_nomem(b) : r;
-}
-
-/* Nothing tells which of several devices such a program takes. */
-static bool is_unknown(const struct builder *b, const struct host_class *class)
-{
-	return one_each(b) && !class->settings->device &&
-	       use_kind(class->settings->set_device, false) == USE_NOTHING;
 }
 
 int layout_fill(struct builder *b, struct layout *layout)
@@ -292,7 +162,7 @@ int layout_fill(struct builder *b, struct layout *layout)
 	if (!plan->slots || !layout->spots)
 		return plan_nomem(b);
 	plan->device_order = class->count && class->by_number ? "PCI_BUS_ID" : NULL;
-	layout->unknown_use = is_unknown(b, class);
+	layout->unknown_use = layout_use_unknown(b, class);
 	for (size_t l = 0; r == GPUMAP_OK && l < plan->count; l++) {
 		struct plan_slot *slot = &plan->slots[l];
 		struct spot *spot = &layout->spots[l];

@@ -52,6 +52,10 @@ enum plan_key {
 	PLAN_KEY_DEVICE,
 	PLAN_KEY_SET_DEVICE,
 	PLAN_KEY_DEVICE_IDS,
+	PLAN_KEY_IN_CODE,
+	PLAN_KEY_SCRIPT_INLINE,
+	PLAN_KEY_SCRIPT_EXPORT,
+	PLAN_KEY_PREFIX,
 	PLAN_KEY_COUNT
 };
 
@@ -83,6 +87,9 @@ struct plan_settings {
 	const char *device;     /* "cuda:%l", "cuda:%r", "cuda:modulo", "cuda:N", "cuda", "cpu" */
 	const char *set_device; /* "%l", "%r", "modulo", N; or "" for never */
 	const char *device_ids; /* the same between commas */
+	/* [VAR=]LIST that it, the script that starts it, or a prefix sets after the launcher;
+	 * %l, %r and %n stand for ranks. NULL: nothing. */
+	const char *in_code, *script_inline, *script_export, *prefix;
 	struct plan_place places[PLAN_KEY_COUNT];
 };
 

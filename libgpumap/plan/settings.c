@@ -51,6 +51,10 @@ static const struct key {
 				 {NULL},
 				 MEMBER(device_ids),
 				 "%l, %r, modulo or numbers between commas"},
+	[PLAN_KEY_IN_CODE] = {"in_code", {NULL}, MEMBER(in_code), NULL},
+	[PLAN_KEY_SCRIPT_INLINE] = {"script_inline", {NULL}, MEMBER(script_inline), NULL},
+	[PLAN_KEY_SCRIPT_EXPORT] = {"script_export", {NULL}, MEMBER(script_export), NULL},
+	[PLAN_KEY_PREFIX] = {"prefix", {NULL}, MEMBER(prefix), NULL},
 #undef MEMBER
 };
 
@@ -203,8 +207,7 @@ static void set_default(struct plan_settings *settings, enum plan_key key)
 {
 	const struct plan_settings fresh = plan_settings_default();
 	size_t member = keys[key].member;
-	bool text = key == PLAN_KEY_GPUS || key == PLAN_KEY_DEVICE || key == PLAN_KEY_SET_DEVICE ||
-		    key == PLAN_KEY_DEVICE_IDS;
+	bool text = key == PLAN_KEY_GPUS || key >= PLAN_KEY_DEVICE;
 
 	memcpy((char *)settings + member, (const char *)&fresh + member,
 	       text ? sizeof(char *) : sizeof(int));
@@ -212,9 +215,11 @@ static void set_default(struct plan_settings *settings, enum plan_key key)
 
 static bool set_text(struct plan_settings *settings, enum plan_key key, const char *value)
 {
+	bool use = key >= PLAN_KEY_DEVICE && key <= PLAN_KEY_DEVICE_IDS;
+
 	if (key == PLAN_KEY_DEVICE && streq(value, "unknown"))
 		value = NULL;
-	if (value && key != PLAN_KEY_GPUS && !good_use(key, value))
+	if (value && use && !good_use(key, value))
 		return false;
 	memcpy((char *)settings + keys[key].member, &value, sizeof(value));
 	return true;

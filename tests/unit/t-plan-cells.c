@@ -49,6 +49,21 @@ static const struct row {
 	{"numbers and rotate", "a=" FOUR, "ids=index|share=rotate|device=cuda:0", "0 1 2 3", "",
 	 NULL},
 
+	/* What the program sets after the launcher (rules S2 and S3). */
+	{"in code, all on one", "a=" FOUR, "in_code=2|device=cuda:0", "2 2 2 2", "GM186", "GPU 2"},
+	{"in code, by local rank", "a=" FOUR, "in_code=%l|device=cuda:0", "0 1 2 3", "", NULL},
+	{"in code, by rank", "a=" TWO " + b=" TWO, "in_code=%r|device=cuda:0", "0 1 - -", "GM016 GM010",
+	 NULL},
+	{"in code, a list", "a=" FOUR, "ids=index|in_code=3,2,1,0|device=cuda:%l", "3 2 1 0", "",
+	 NULL},
+	{"in code, modulo two", "a=" FOUR, "in_code=1,3|device=cuda:modulo", "1 3 1 3", "GM186",
+	 NULL},
+	{"in code, not the plan's", "a=" FOUR, "gpus=1|in_code=3|device=cuda:0", "-", "GM190",
+	 "lands on GPU 3, which the plan does not have"},
+	{"a script, before the code", "a=" FOUR, "gpus=1|script_export=1|in_code=3|device=cuda:0",
+	 "-", "GM190", NULL},
+	{"a prefix", "a=" FOUR, "gpus=1|prefix=1|device=cuda:0", "1", "", NULL},
+
 	/* Several hosts (rule R4). */
 	{"uneven hosts", "a=" FOUR " + b=" TWO " + c=" THREE, "device=cuda:%l", "0 1 2 3 0 1 0 1 2",
 	 "", NULL},

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* What a rank finds and what its program does with it, as statements of a request. */
+#include "plan/build.h"
+
+#include <stdio.h>
+
+#include "strbuf.h"
+
+bool plan_one_each(const struct builder *b)
+{
+	return b->input->settings->mode == PLAN_DDP || b->input->settings->mode == PLAN_SINGLE;
+}
+
+static enum use_kind use_kind(const char *text, bool device)
+{
+	if (!text)
+		return USE_NOTHING;
+	return (device ? use_device(span_of(text)) : use_index(span_of(text))).kind;
+}
+
+/* Whether any index of the program is of this kind. */
+static bool uses(const struct plan_settings *settings, enum use_kind kind)
+{
+	struct span rest = span_of(settings->device_ids ? settings->device_ids : ""), part;
+
+	if (use_kind(settings->device, true) == kind ||
+	    use_kind(settings->set_device, false) == kind)
+		return true;
+	while (span_split(&rest, ',', &part))
+		if (use_index(span_trim(part)).kind == kind)
+			return true;
+	return false;
+}
+
+/* What else decides the list, as settings and as what a request calls it. */
+static const enum plan_key statement_keys[] = {PLAN_KEY_IN_CODE, PLAN_KEY_SCRIPT_INLINE,
+					       PLAN_KEY_SCRIPT_EXPORT, PLAN_KEY_PREFIX};
+
+static const char *statement(const struct plan_settings *settings, enum plan_key key)
+{
+	return key == PLAN_KEY_IN_CODE         ? settings->in_code
+	       : key == PLAN_KEY_SCRIPT_INLINE ? settings->script_inline
+	       : key == PLAN_KEY_SCRIPT_EXPORT ? settings->script_export
+					       : settings->prefix;
+}
+
+static bool has_statements(const struct plan_settings *settings)
+{
+	return settings->in_code || settings->script_inline || settings->script_export ||
+	       settings->prefix;
+}
+
+/* Whether a list depends on more than the local rank. */
+static bool states_by_rank(const struct plan_settings *settings)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(statement_keys); i++) {
+		const char *text = statement(settings, statement_keys[i]);
+
+		if (text && (strstr(text, "%r") || strstr(text, "%n")))
+			return true;
+	}
+	return false;
+}
+
+size_t layout_phase(const struct builder *b, const struct host_class *class, size_t local_size,
+		    size_t first_rank)
+{
+	bool rank = uses(class->settings, USE_RANK), modulo = uses(class->settings, USE_MODULO);
+	size_t base = class->count, block;
+
+	if (states_by_rank(class->settings))
+		return first_rank;
+	if (!class->count || !local_size || (!rank && !modulo))
+		return 0;
+	if (class->settings->share == PLAN_SHARE_ISOLATE) {
+		/* Blocks are of two sizes. */
+		block = plan_one_each(b) || local_size > class->count ? 1 : class->count / local_size;
+		base = block == 1 && (plan_one_each(b) || local_size >= class->count)
+			       ? 1
+			       : block * (block + 1);
+	}
+	if (!rank)
+		return first_rank % base;
+	/* An index past all devices fails, whichever it is. */
+	return first_rank < class->count ? first_rank : class->count + first_rank % base;
+}
+
+static size_t index_of(struct use use, size_t local_rank, size_t rank, size_t shown)
+{
+	switch (use.kind) {
+	case USE_LOCAL_RANK:
+		return local_rank;
+	case USE_RANK:
+		return rank;
+	case USE_MODULO:
+		return shown ? rank % shown : 0;
+	default:
+		return (size_t)use.number;
+	}
+}
+
+struct asking {
+	const struct builder *b;
+	const struct layout *layout;
+	size_t local_rank;
+	gpumap_request *request;
+	gpumap_report *report;
+};
+
+static int state(const struct asking *a, enum plan_key key, const char *text)
+{
+	const struct plan_place *place = &a->layout->class->settings->places[key];
+
+	return gpumap_request_set(a->request, plan_key_name(key), text, place->origin, a->report);
+}
+
+static int state_index(const struct asking *a, enum plan_key key, struct use use)
+{
+	size_t rank = a->layout->host->first_rank + a->local_rank;
+	size_t shown = a->layout->spots[a->local_rank].shown;
+	char text[32];
+
+	if (use.kind == USE_CPU)
+		return state(a, key, "cpu");
+	/* How many the program will see is for the request to say then. */
+	if (use.kind == USE_MODULO && has_statements(a->layout->class->settings))
+		return state(a, key, "modulo");
+	snprintf(text, sizeof(text), "%zu", index_of(use, a->local_rank, rank, shown));
+	return state(a, key, text);
+}
+
+static int state_ids(const struct asking *a, const char *ids)
+{
+	size_t rank = a->layout->host->first_rank + a->local_rank;
+	size_t shown = a->layout->spots[a->local_rank].shown;
+	struct span rest = span_of(ids), part;
+	struct strbuf buf = {0};
+	int r;
+
+	while (span_split(&rest, ',', &part))
+		strbuf_printf(&buf, "%s%zu", buf.length ? "," : "",
+			      index_of(use_index(span_trim(part)), a->local_rank, rank, shown));
+	r = buf.failed ? GPUMAP_ENOMEM : state(a, PLAN_KEY_DEVICE_IDS, buf.text);
+	strbuf_free(&buf);
+	return r;
+}
+
+/* The ranks that statements of the program may ask for. */
+static void add_ranks(const struct asking *a, const char **envp, char texts[5][40])
+{
+	const struct plan *plan = a->b->plan;
+	const struct plan_host *host = a->layout->host;
+	const size_t values[5] = {host->first_rank + a->local_rank, plan->world_size, a->local_rank,
+				  a->layout->plan->count, (size_t)(host - plan->hosts)};
+	static const char *const names[5] = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
+					     "GROUP_RANK"};
+
+	for (size_t i = 0; i < 5; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "%s=%zu", names[i], values[i]);
+		envp[i] = texts[i];
+	}
+}
+
+/* The child's environment is the weakest statement, as it will be (rule S3). */
+static int state_environment(const struct asking *a)
+{
+	const struct plan_layout *plan = a->layout->plan;
+	const char *envp[8] = {NULL};
+	struct strbuf buf = {0};
+	char ranks[5][40];
+	size_t count = 0;
+	int r = GPUMAP_ENOMEM;
+
+	strbuf_printf(&buf, "CUDA_VISIBLE_DEVICES=%s", plan->slots[a->local_rank].visible);
+	envp[count++] = buf.text;
+	if (plan->device_order)
+		envp[count++] = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
+	if (has_statements(a->layout->class->settings))
+		add_ranks(a, envp + count, ranks);
+	if (!buf.failed)
+		r = gpumap_request_environ(a->request, envp, a->report);
+	strbuf_free(&buf);
+	return r;
+}
+
+static int state_statements(const struct asking *a)
+{
+	const struct plan_settings *settings = a->layout->class->settings;
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; r == GPUMAP_OK && i < ARRAY_SIZE(statement_keys); i++) {
+		const char *text = statement(settings, statement_keys[i]);
+
+		if (text)
+			r = state(a, statement_keys[i], text);
+	}
+	return r;
+}
+
+static int state_use(const struct asking *a)
+{
+	const struct plan_settings *s = a->layout->class->settings;
+	enum plan_mode mode = a->b->input->settings->mode;
+	enum use_kind device = use_kind(s->device, true), current = use_kind(s->set_device, false);
+	int r = state(a, PLAN_KEY_MODE, plan_word(PLAN_KEY_MODE, (int)mode));
+
+	if (r == GPUMAP_OK && mode != PLAN_MP && current != USE_NOTHING)
+		r = state_index(a, PLAN_KEY_SET_DEVICE, use_index(span_of(s->set_device)));
+	if (r == GPUMAP_OK && mode != PLAN_MP && device != USE_NOTHING && device != USE_CURRENT)
+		r = state_index(a, PLAN_KEY_DEVICE, use_device(span_of(s->device)));
+	if (r == GPUMAP_OK && mode != PLAN_SINGLE && s->device_ids && *s->device_ids)
+		r = state_ids(a, s->device_ids);
+	return r;
+}
+
+int layout_state(const struct builder *b, const struct layout *layout, size_t local_rank,
+		 gpumap_request *request, gpumap_report *report)
+{
+	const struct asking a = {b, layout, local_rank, request, report};
+	int r = state_environment(&a);
+
+	if (r == GPUMAP_OK)
+		r = state_statements(&a);
+	return r == GPUMAP_OK ? state_use(&a) : r;
+}
+
+bool layout_use_unknown(const struct builder *b, const struct host_class *class)
+{
+	return plan_one_each(b) && !class->settings->device &&
+	       use_kind(class->settings->set_device, false) == USE_NOTHING;
+}
