@@ -244,22 +244,21 @@ static int check_numbers(struct builder *b, const struct plan_settings *s)
 {
 	struct cpu_set list;
 
-	if ((s->ranks < 1 && s->ranks != PLAN_AUTO) || s->ranks > PLAN_MAX_RANKS ||
-	    (s->ranks_per_host < 1 && s->ranks_per_host != PLAN_AUTO) ||
-	    s->ranks_per_host > PLAN_MAX_RANKS || s->ranks_per_gpu < 1 ||
-	    s->ranks_per_gpu > PLAN_MAX_RANKS)
+	if ((s->world_size < 1 && s->world_size != PLAN_AUTO) || s->world_size > PLAN_MAX_RANKS ||
+	    (s->ranks < 1 && s->ranks != PLAN_AUTO) || s->ranks > PLAN_MAX_RANKS ||
+	    s->ranks_per_gpu < 1 || s->ranks_per_gpu > PLAN_MAX_RANKS)
 		return report_fail(b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-				   ABOUT(.origin = s->places[PLAN_KEY_RANKS].origin,
+				   ABOUT(.origin = s->places[PLAN_KEY_WORLD_SIZE].origin,
 					 .fix = "write auto or a number from 1"),
-				   "ranks = %d, ranks_per_host = %d, ranks_per_gpu = %d: there is "
+				   "world_size = %d, ranks = %d, ranks_per_gpu = %d: there is "
 				   "no such number of ranks",
-				   s->ranks, s->ranks_per_host, s->ranks_per_gpu);
-	if (s->ranks != PLAN_AUTO && s->ranks_per_host != PLAN_AUTO)
-		return report_fail(b->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-				   ABOUT(.origin = s->places[PLAN_KEY_RANKS_PER_HOST].origin,
-					 .fix = "say one of them"),
-				   "ranks = %d and ranks_per_host = %d exclude each other",
-				   s->ranks, s->ranks_per_host);
+				   s->world_size, s->ranks, s->ranks_per_gpu);
+	if (s->world_size != PLAN_AUTO && s->ranks != PLAN_AUTO)
+		return report_fail(
+			b->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+			ABOUT(.origin = s->places[PLAN_KEY_RANKS].origin, .fix = "say one of them"),
+			"world_size = %d and ranks = %d exclude each other", s->world_size,
+			s->ranks);
 	if (s->cpu_bind == PLAN_CPU_LIST &&
 	    (!s->cpu_list ||
 	     !cpu_set_parse(&b->scratch, &list, span_of(s->cpu_list), PLAN_MAX_CPUS - 1)))

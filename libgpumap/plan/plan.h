@@ -41,8 +41,8 @@ enum plan_key {
 	PLAN_KEY_ORDER,
 	PLAN_KEY_ON_CONFLICT,
 	PLAN_KEY_MODE,
+	PLAN_KEY_WORLD_SIZE,
 	PLAN_KEY_RANKS,
-	PLAN_KEY_RANKS_PER_HOST,
 	PLAN_KEY_RANKS_PER_GPU,
 	PLAN_KEY_SHARE,
 	PLAN_KEY_IDS,
@@ -72,8 +72,8 @@ struct plan_settings {
 	enum plan_order order;
 	enum plan_conflict on_conflict;
 	enum plan_mode mode;
-	int ranks;          /* of the plan, which fill the hosts in their order; or PLAN_AUTO */
-	int ranks_per_host; /* or PLAN_AUTO; not together with ranks */
+	int world_size; /* ranks of the plan, which fill the hosts in their order; or PLAN_AUTO */
+	int ranks;      /* of a host, or PLAN_AUTO; not together with world_size */
 	int ranks_per_gpu;
 	enum plan_share share;
 	enum plan_ids ids;
@@ -131,7 +131,7 @@ struct plan_host_input {
 	const struct plan_inherited *inherited; /* the outermost first; the last is "inherit" */
 	size_t inherited_count;
 	const struct plan_cpus *cpus;         /* NULL: nothing is known */
-	const struct plan_settings *settings; /* NULL: the plan's; mode and ranks always are */
+	const struct plan_settings *settings; /* NULL: the plan's; mode and world_size always are */
 };
 
 struct plan_input {

@@ -17,8 +17,14 @@ static const char *why_none(const struct host_class *class)
 					    : "its MIG instances are not known";
 }
 
+/* Whether ranks of the host were counted by hand. */
+static bool counted(const struct builder *b, const struct host_class *class)
+{
+	return b->input->settings->world_size != PLAN_AUTO || class->settings->ranks != PLAN_AUTO;
+}
+
 /* Ranks that were counted by hand start without GPUs where no host has any. */
-static void settle_without(struct builder *b, bool counted)
+static void settle_without(struct builder *b)
 {
 	bool any = false;
 
@@ -29,7 +35,7 @@ static void settle_without(struct builder *b, bool counted)
 
 		if (!lacks_gpus(class))
 			continue;
-		if (counted && !any) {
+		if (counted(b, class) && !any) {
 			class->without = true;
 			plan_tell(b, FINDING_NO_GPU, ABOUT(.rule = "E1"),
 				  "no GPU on %s, %s: its ranks start without%s", class->host->name,
@@ -63,10 +69,10 @@ static size_t automatic(const struct builder *b, const struct host_class *class)
 	return class->without || class->count;
 }
 
-static void too_many(struct builder *b, enum plan_key key, int64_t ranks, size_t most,
-		     const char *where, const char *more)
+static void too_many(struct builder *b, const struct plan_settings *settings, enum plan_key key,
+		     int64_t ranks, size_t most, const char *where, const char *more)
 {
-	const struct plan_place *place = &b->input->settings->places[key];
+	const struct plan_place *place = &settings->places[key];
 	char fix[80];
 
 	snprintf(fix, sizeof(fix), "say %s = %zu, or share GPUs with ranks_per_gpu",
@@ -78,14 +84,13 @@ static void too_many(struct builder *b, enum plan_key key, int64_t ranks, size_t
 		  where, most, more);
 }
 
-/* ranks_per_host, or one rank per GPU. */
+/* So many as were said for the host, or one rank per GPU. */
 static void spread_evenly(struct builder *b)
 {
-	int each = b->input->settings->ranks_per_host;
-
 	for (size_t i = 0; i < b->input->host_count; i++) {
 		struct host_class *class = b->host_classes[i];
 		size_t most = room(class);
+		int each = class->settings->ranks;
 
 		if (each == PLAN_AUTO) {
 			b->local_sizes[i] = automatic(b, class);
@@ -93,7 +98,7 @@ static void spread_evenly(struct builder *b)
 		}
 		b->local_sizes[i] = (size_t)each < most ? (size_t)each : most;
 		if ((size_t)each > most && !class->bad) {
-			too_many(b, PLAN_KEY_RANKS_PER_HOST, each, most, class->host->name,
+			too_many(b, class->settings, PLAN_KEY_RANKS, each, most, class->host->name,
 				 MORE_HOSTS(class->host_count));
 			class->bad = true;
 		}
@@ -103,7 +108,7 @@ static void spread_evenly(struct builder *b)
 /* Hosts take what they can, in their order; without GPUs all take the same. */
 static void spread_total(struct builder *b)
 {
-	size_t total = (size_t)b->input->settings->ranks, left = total, taken = 0, idle = 0;
+	size_t total = (size_t)b->input->settings->world_size, left = total, taken = 0, idle = 0;
 	size_t count = b->input->host_count;
 	bool without = true;
 
@@ -121,10 +126,10 @@ static void spread_total(struct builder *b)
 		taken += b->local_sizes[i];
 	}
 	if (left && !b->failed)
-		too_many(b, PLAN_KEY_RANKS, b->input->settings->ranks, taken,
-			 count == 1 ? b->host_classes[0]->host->name : "all hosts", "");
+		too_many(b, b->input->settings, PLAN_KEY_WORLD_SIZE, b->input->settings->world_size,
+			 taken, count == 1 ? b->host_classes[0]->host->name : "all hosts", "");
 	else if (idle && !left)
-		plan_step(b, "R4", b->input->settings->places[PLAN_KEY_RANKS].origin,
+		plan_step(b, "R4", b->input->settings->places[PLAN_KEY_WORLD_SIZE].origin,
 			  "%zu ranks fill the hosts in their order: %zu of %zu hosts get none",
 			  total, idle, count);
 }
@@ -134,8 +139,8 @@ int spread_ranks(struct builder *b)
 	const struct plan_settings *settings = b->input->settings;
 	size_t world = 0;
 
-	settle_without(b, settings->ranks != PLAN_AUTO || settings->ranks_per_host != PLAN_AUTO);
-	if (settings->ranks == PLAN_AUTO)
+	settle_without(b);
+	if (settings->world_size == PLAN_AUTO)
 		spread_evenly(b);
 	else
 		spread_total(b);

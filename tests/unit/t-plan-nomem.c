@@ -20,8 +20,8 @@ static const struct {
 	{"bounded", "b=" BOX, "scheduler:GPU-a0,GPU-b0 + user:GPU-b0", "device=cuda:%l"},
 	{"outside", "b=" BOX, "scheduler:GPU-a0", "gpus=GPU-b0"},
 	{"numbers and modulo", "a=4 + b=3", "", "ids=index|share=rotate|device=cuda:modulo"},
-	{"dp", "a=8xH100", "", "mode=dp|ranks=2|share=isolate|device_ids=0,1"},
-	{"without GPUs", "a=0 + b=0", "", "ranks=5"},
+	{"dp", "a=8xH100", "", "mode=dp|world_size=2|share=isolate|device_ids=0,1"},
+	{"without GPUs", "a=0 + b=0", "", "world_size=5"},
 	{"malformed", "a=2", "", "gpus=x,y"},
 };
 

@@ -79,7 +79,7 @@ static const struct row {
 	{"inherit, numbers", RINGS, "user:pci 5,2", "", "5 2", "", NULL},
 	{"inherit in an order", RINGS, "scheduler:GPU-55,GPU-22", "order=pci", "2 5", "", NULL},
 	{"inherit nothing", RINGS, "user:", "", "", "GM010", "the inherited list leaves none"},
-	{"inherit nothing, counted", RINGS, "user:", "ranks=2", "- -", "GM110",
+	{"inherit nothing, counted", RINGS, "user:", "world_size=2", "- -", "GM110",
 	 "its ranks start without"},
 	{"inherit a part of MIG", BOX, "user:MIG-b2,MIG-a1", "", "4.1 4.0", "GM043", NULL},
 	{"the order is not known", MIXED, "user:1,0,2", "", "", "GM019",

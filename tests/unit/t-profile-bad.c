@@ -162,7 +162,7 @@ static const struct {
 	 "t.ini:5:9 no such profile: 'b'; write a [profile b] [GM161]\n"},
 	{"an override finer than its key",
 	 "[profile a]\n[override "
-	 "o]\nprofile=a\nwhen_host=x\nwhen_rank=0\nhosts=y\ngpus=1\nconsole=raw\n",
+	 "o]\nprofile=a\nwhen_host=x\nwhen_rank=0\nhosts=y\ngpus=1\nworkdir=/\n",
 	 NULL,
 	 "t.ini:6:7 hosts cannot depend on when_rank; it is one for the whole job [GM164]\n"
 	 "t.ini:7:6 gpus cannot depend on when_rank; it is one for all ranks of a node [GM164]\n"},

@@ -40,12 +40,12 @@ static const struct {
 	 "[profile a]\ngpus=0\n[override x]\nprofile=a\nwhen_host=tux[00-03]\ngpus=1\n"
 	 "[override y]\nprofile=b, a\nwhen_host=tux*\nwhen_node=1,4-5\ngpus=2\n"
 	 "[override z]\nprofile=b\ngpus=3\n[profile b]\n"
-	 "[override r]\nprofile=*\nwhen_rank=0\nwhen_local_rank=0\nconsole=raw\n",
+	 "[override r]\nprofile=*\nwhen_rank=0\nwhen_local_rank=0\nworkdir=/d\n",
 	 "a", "", "",
 	 "gpus=0 <- t.ini:2\ngpus@tux02/0=1 <- t.ini:6\ngpus@tux02.cluster/0=1 <- t.ini:6\n"
 	 "gpus@tux04/0=0 <- t.ini:2\ngpus@tux2/0=0 <- t.ini:2\ngpus@tux01/5=2 <- t.ini:11\n"
-	 "gpus@gpu1/1=0 <- t.ini:2\nconsole@h/0/0/0=raw <- t.ini:20\n"
-	 "console@h/1/0/1=prefix <- default\n"},
+	 "gpus@gpu1/1=0 <- t.ini:2\nworkdir@h/0/0/0=/d <- t.ini:20\n"
+	 "workdir@h/1/0/1=. <- default\n"},
 	{"overrides of a parent hold too",
 	 "[profile a]\n[profile b]\ninherit=a\nids=uuid\n[override o]\nprofile=a\nids=index\n", "b",
 	 "", "", "ids=index <- t.ini:7\n"},
