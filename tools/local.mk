@@ -8,6 +8,7 @@ gpumap_SOURCES = \
 	tools/cmd_pretend.c \
 	tools/cmd_rules.c \
 	tools/command.h \
+	tools/cpus.c tools/cpus.h \
 	tools/helper_path.c tools/helper_path.h \
 	tools/machine.c tools/machine.h \
 	tools/main.c \

@@ -10,6 +10,7 @@ unit_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS)
 if HAVE_CHECK
 unit_programs = \
 	tests/unit/t-base \
+	tests/unit/t-cpus \
 	tests/unit/t-driver \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-fixtures \
@@ -76,9 +77,18 @@ tests_unit_t_pretend_CPPFLAGS = $(AM_CPPFLAGS) \
 tests_unit_t_pretend_CFLAGS = $(unit_cflags)
 tests_unit_t_pretend_LDADD = $(unit_ldadd)
 
-tests_unit_t_proc_SOURCES = tests/unit/t-proc.c tests/unit/unit.h
+# A made-up /proc and /sys.
+unit_tree = tests/unit/tree.c tests/unit/tree.h tests/unit/unit.h
+tests_unit_t_proc_SOURCES = tests/unit/t-proc.c $(unit_tree)
 tests_unit_t_proc_CFLAGS = $(unit_cflags)
 tests_unit_t_proc_LDADD = $(unit_ldadd)
+
+# Of the command, but knows nothing of it.
+tests_unit_t_cpus_SOURCES = tests/unit/t-cpus.c $(unit_tree) $(failing_malloc) \
+	tools/cpus.c tools/cpus.h
+tests_unit_t_cpus_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tests_unit_t_cpus_CFLAGS = $(unit_cflags)
+tests_unit_t_cpus_LDADD = $(unit_ldadd)
 
 # Another program that lists these two can make allocations fail; see failing_malloc.h.
 failing_malloc = tests/unit/failing_malloc.c tests/unit/failing_malloc.h

@@ -1,56 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The host without NVML, on trees of /proc and /sys that each test makes. */
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "inventory/host.h"
 #include "strbuf.h"
+#include "tree.h"
 #include "unit.h"
-
-static char root[] = "/tmp/t-proc-XXXXXX";
-
-struct file {
-	const char *path, *text;
-};
-
-static void put(const struct file *file)
-{
-	char path[4096];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", root, file->path);
-	for (char *p = path + sizeof(root); (p = strchr(p, '/')); *p++ = '/') {
-		*p = '\0';
-		mkdir(path, 0700);
-	}
-	f = fopen(path, "w");
-	ck_assert_msg(f, "%s: %s", path, strerror(errno));
-	fputs(file->text, f);
-	fclose(f);
-}
-
-static int drop(const char *path, const struct stat *about, int kind, struct FTW *walk)
-{
-	(void)about;
-	(void)kind;
-	(void)walk;
-	return remove(path);
-}
-
-static void make_root(void)
-{
-	ck_assert_ptr_nonnull(mkdtemp(root));
-}
-
-static void drop_root(void)
-{
-	nftw(root, drop, 8, FTW_DEPTH | FTW_PHYS);
-	strcpy(root + sizeof(root) - 7, "XXXXXX");
-}
 
 /* One line for each GPU: index pci uuid name minor numa cpus. */
 static char *describe(const gpumap_inventory *inventory)
@@ -149,8 +106,8 @@ START_TEST(trees)
 	char *got;
 
 	for (const struct file *file = rows[_i].files; file->path; file++)
-		put(file);
-	ROW_EQ_INT(rows[_i].name, proc_probe(&inventory, root, NULL), GPUMAP_OK);
+		tree_put(file);
+	ROW_EQ_INT(rows[_i].name, proc_probe(&inventory, tree_root(), NULL), GPUMAP_OK);
 	got = describe(inventory);
 	ROW_EQ_STR(rows[_i].name, got, rows[_i].want);
 	ROW_EQ_STR(rows[_i].name, inventory->source, "proc");
@@ -166,9 +123,9 @@ START_TEST(long_lines)
 
 	memset(text, 'x', 100000);
 	text[100000] = '\0';
-	put(&(struct file){VERSION, text});
-	put(&(struct file){GPU("0000:01:00.0"), text});
-	ck_assert_int_eq(proc_probe(&inventory, root, NULL), GPUMAP_OK);
+	tree_put(&(struct file){VERSION, text});
+	tree_put(&(struct file){GPU("0000:01:00.0"), text});
+	ck_assert_int_eq(proc_probe(&inventory, tree_root(), NULL), GPUMAP_OK);
 	ck_assert_uint_eq(inventory->count, 1);
 	gpumap_inventory_free(inventory);
 	free(text);
@@ -245,7 +202,7 @@ int main(void)
 	TCase *tests = tcase_create("proc");
 
 	suite_add_tcase(suite, tests);
-	tcase_add_checked_fixture(tests, make_root, drop_root);
+	tcase_add_checked_fixture(tests, tree_make, tree_drop);
 	tcase_add_loop_test(tests, trees, 0, ARRAY_SIZE(rows));
 	tcase_add_test(tests, long_lines);
 	tcase_add_loop_test(tests, silent_hosts, 0, ARRAY_SIZE(silent_rows));

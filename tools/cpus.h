@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GM_CPUS_H
+#define GM_CPUS_H
+
+#include "plan/plan.h"
+
+/* The CPUs of this machine, for plans. Is not moved: it points into itself. */
+struct cpus {
+	struct plan_cpus plan;
+	struct cpu_topology topology;
+	struct arena arena;
+};
+
+/* Reads what the kernel tells in `sysroot`/sys, and what this process may run on. What it
+ * does not tell is not known, which is no error. `sysroot` NULL is this machine; of
+ * another tree it is not known what this process may run on. GPUMAP_ENOMEM. */
+int cpus_read(struct cpus *ret, const char *sysroot, gpumap_report *report);
+void cpus_free(struct cpus *cpus);
+
+#endif
