@@ -24,9 +24,10 @@ struct group {
 };
 
 struct reader {
-	struct hostlist *list;
-	struct span text;
-	size_t at;
+	struct hostlist *list; /* NULL: nothing is expanded */
+	struct span text, wrong;
+	size_t at, start, names; /* start: of the name at hand */
+	bool patterns;
 	const char *origin;
 	gpumap_report *report;
 	struct group groups[MAX_GROUPS];
@@ -49,12 +50,14 @@ static char now(const struct reader *reader)
 }
 
 /* `from` is where the text that is wrong begins; it reaches to the next comma. */
-static int malformed(const struct reader *reader, size_t from, const char *fix, const char *what)
+static int malformed(struct reader *reader, size_t from, const char *fix, const char *what)
 {
 	struct span bad = {reader->text.text + from, 0};
 
 	while (from + bad.length < reader->text.length && !separates(bad.text[bad.length]))
 		bad.length++;
+	reader->wrong =
+		(struct span){reader->text.text + reader->start, from + bad.length - reader->start};
 	return report_fail(reader->report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
 			   ABOUT(.origin = reader->origin, .column = (int)(from + 1), .fix = fix),
 			   bad.length ? "%s: '%s', at character %zu" : "%s%s, at character %zu",
@@ -94,6 +97,8 @@ int host_add(struct hostlist *list, struct span name, int64_t slots, const char 
 
 static int range_add(struct reader *reader, struct group *group, struct range range)
 {
+	if (!reader->list)
+		return GPUMAP_OK;
 	if (group->count == HOSTLIST_MAX)
 		return report_fail(reader->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = reader->origin, .fix = "name fewer hosts"),
@@ -245,6 +250,13 @@ static int expand(struct reader *reader, size_t start)
 	return r;
 }
 
+static bool name_byte(const struct reader *reader)
+{
+	char c = now(reader);
+
+	return host_byte(c) || (reader->patterns && (c == '*' || c == '?'));
+}
+
 /* One name, with its brackets. */
 static int read_name(struct reader *reader)
 {
@@ -254,6 +266,8 @@ static int read_name(struct reader *reader)
 	for (size_t i = 0; i < MAX_GROUPS; i++)
 		reader->groups[i].count = 0;
 	reader->group_count = 0;
+	reader->start = start;
+	reader->names++;
 	if (now(reader) == '-')
 		return malformed(reader, start, "begin names with a letter or digit",
 				 "a name that looks like an option");
@@ -266,7 +280,7 @@ static int read_name(struct reader *reader)
 		if (now(reader) == '[') {
 			r = read_group(reader, before);
 			text = reader->at;
-		} else if (host_byte(now(reader))) {
+		} else if (name_byte(reader)) {
 			reader->at++;
 		} else {
 			return malformed(reader, reader->at,
@@ -277,44 +291,73 @@ static int read_name(struct reader *reader)
 	}
 	if (r != GPUMAP_OK)
 		return r;
-	if (!reader->group_count)
-		return reader->at - start > HOSTLIST_NAME_MAX
-			       ? malformed(reader, start, "names have at most 253 characters",
-					   "too long a name")
-			       : host_add(reader->list,
-					  (struct span){reader->text.text + start,
-							reader->at - start},
-					  -1, reader->origin, reader->report);
-	if (text < reader->at)
+	if (!reader->group_count && reader->at - start > HOSTLIST_NAME_MAX)
+		return malformed(reader, start, "names have at most 253 characters",
+				 "too long a name");
+	if (reader->group_count && text < reader->at)
 		return malformed(reader, text, "write such names out: n1-ib,n2-ib",
 				 "text after a name's last bracket, which Slurm refuses");
-	return expand(reader, start);
+	if (!reader->list)
+		return GPUMAP_OK;
+	return reader->group_count
+		       ? expand(reader, start)
+		       : host_add(reader->list,
+				  (struct span){reader->text.text + start, reader->at - start}, -1,
+				  reader->origin, reader->report);
 }
 
-int hostlist_parse(struct hostlist *ret, struct span text, const char *origin,
-		   gpumap_report *report)
+static int read_names(struct reader *reader)
 {
-	struct hostlist list = {0};
-	struct reader reader = {.list = &list, .text = text, .origin = origin, .report = report};
 	int r = GPUMAP_OK;
 
-	while (r == GPUMAP_OK && more(&reader)) {
-		if (separates(now(&reader)))
-			reader.at++;
+	while (r == GPUMAP_OK && more(reader)) {
+		if (separates(now(reader)))
+			reader->at++;
 		else
-			r = read_name(&reader);
+			r = read_name(reader);
 	}
-	if (r == GPUMAP_OK && !list.count)
-		r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
-				ABOUT(.origin = origin, .fix = "name one, as in n[01-16]"),
+	if (r == GPUMAP_OK && !reader->names)
+		r = report_fail(reader->report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
+				ABOUT(.origin = reader->origin, .fix = "name one, as in n[01-16]"),
 				"the list names no host");
 	for (size_t i = 0; i < MAX_GROUPS; i++)
-		free(reader.groups[i].ranges);
+		free(reader->groups[i].ranges);
+	return r;
+}
+
+bool hostlist_check(struct span text, bool patterns, struct span *wrong)
+{
+	struct reader reader = {.text = text, .wrong = text, .patterns = patterns};
+
+	if (read_names(&reader) == GPUMAP_OK)
+		return true;
+	*wrong = reader.wrong;
+	return false;
+}
+
+static int parse(struct hostlist *ret, struct reader *reader)
+{
+	struct hostlist list = {0};
+	int r;
+
+	reader->list = &list;
+	r = read_names(reader);
 	if (r == GPUMAP_OK)
 		*ret = list;
 	else
 		hostlist_free(&list);
 	return r;
+}
+
+int hostlist_parse(struct hostlist *ret, struct span text, const char *origin,
+		   gpumap_report *report)
+{
+	return parse(ret, &(struct reader){.text = text, .origin = origin, .report = report});
+}
+
+int hostlist_parse_patterns(struct hostlist *ret, struct span text)
+{
+	return parse(ret, &(struct reader){.text = text, .patterns = true});
 }
 
 void hostlist_free(struct hostlist *list)

@@ -35,6 +35,12 @@ struct hostlist {
 int hostlist_parse(struct hostlist *ret, struct span text, const char *origin,
 		   gpumap_report *report);
 
+/* The same, but names may have * and ? as well, and nothing is reported. */
+int hostlist_parse_patterns(struct hostlist *ret, struct span text);
+/* Whether the text is such a list, without expanding it: how many hosts there are, and how
+ * long names with brackets get, is not checked. False: *wrong is the malformed name. */
+bool hostlist_check(struct span text, bool patterns, struct span *wrong);
+
 /* A hostfile: lines of "name", "name slots=N" or "name:N"; # begins a comment. */
 int hostfile_parse(struct hostlist *ret, struct span text, const char *origin,
 		   gpumap_report *report);

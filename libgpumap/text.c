@@ -48,6 +48,31 @@ bool span_starts(struct span s, const char *prefix)
 	return s.length >= length && memcmp(s.text, prefix, length) == 0;
 }
 
+bool span_glob(struct span pattern, const char *text)
+{
+	size_t p = 0, star = SIZE_MAX;
+	const char *back = text;
+
+	while (*text) {
+		if (p < pattern.length && pattern.text[p] == '*') {
+			star = p++;
+			back = text;
+		} else if (p < pattern.length &&
+			   (pattern.text[p] == '?' || pattern.text[p] == *text)) {
+			p++;
+			text++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			text = ++back;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.length && pattern.text[p] == '*')
+		p++;
+	return p == pattern.length;
+}
+
 bool span_split(struct span *rest, char separator, struct span *piece)
 {
 	const char *end;

@@ -21,6 +21,8 @@ struct span span_of(const char *text);
 struct span span_trim(struct span s);
 bool span_is(struct span s, const char *text);
 bool span_starts(struct span s, const char *prefix);
+/* Whether `text` is what the pattern stands for: * is any text, ? any character. */
+bool span_glob(struct span pattern, const char *text);
 
 /* Takes the piece up to the next `separator` off *rest into *piece. Returns false
  * when *rest was already used up; "a,,b" gives "a", "", "b"; "" gives "" once.

@@ -9,32 +9,6 @@ struct picker {
 	bool *taken; /* by place */
 };
 
-/* `?` and `*`, as in file names. */
-static bool glob(struct span pattern, const char *text)
-{
-	size_t p = 0, star = SIZE_MAX;
-	const char *back = text;
-
-	while (*text) {
-		if (p < pattern.length && pattern.text[p] == '*') {
-			star = p++;
-			back = text;
-		} else if (p < pattern.length &&
-			   (pattern.text[p] == '?' || pattern.text[p] == *text)) {
-			p++;
-			text++;
-		} else if (star != SIZE_MAX) {
-			p = star + 1;
-			text = ++back;
-		} else {
-			return false;
-		}
-	}
-	while (p < pattern.length && pattern.text[p] == '*')
-		p++;
-	return p == pattern.length;
-}
-
 static bool take(struct picker *k, const gpumap_device *device)
 {
 	bool *taken = &k->taken[device_place(k->class->host->inventory, device)];
@@ -79,7 +53,7 @@ static void take_named(struct picker *k, const struct entry *entry)
 	for (size_t i = 0; i < inventory->count; i++) {
 		const gpumap_device *gpu = &inventory->gpus[i];
 
-		if (!gpu->name || !glob(entry->text, gpu->name))
+		if (!gpu->name || !span_glob(entry->text, gpu->name))
 			continue;
 		matches++;
 		take_all(k, gpu);

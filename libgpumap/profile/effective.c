@@ -57,10 +57,11 @@ static bool holds(const gpumap_section *section, enum profile_key_id key, int64_
 
 static bool holds_at(const gpumap_section *section, const struct place *place)
 {
-	const struct setting *host = section_setting(section, PKEY_OVERRIDE_when_host);
-	const char *hosts = host ? profile_value(section->profile, host) : "";
+	const gpumap_profile *p = section->profile;
+	const struct host_set *hosts =
+		p->settled.hosts ? p->settled.hosts[section - p->sections] : NULL;
 
-	return (!*hosts || hosts_match(span_of(hosts), place->host)) &&
+	return (!hosts || host_set_has(hosts, place->host)) &&
 	       holds(section, PKEY_OVERRIDE_when_node, place->node) &&
 	       holds(section, PKEY_OVERRIDE_when_rank, place->rank) &&
 	       holds(section, PKEY_OVERRIDE_when_local_rank, place->local_rank);

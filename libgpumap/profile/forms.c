@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "hostlist.h"
 #include "inifile.h"
 #include "suggest.h"
 
@@ -129,12 +130,12 @@ static bool address(struct span value, struct span *wrong)
 
 static bool hosts(struct span value, struct span *wrong)
 {
-	return hosts_check(value, true, wrong);
+	return hostlist_check(value, true, wrong);
 }
 
 static bool plain_hosts(struct span value, struct span *wrong)
 {
-	return hosts_check(value, false, wrong);
+	return hostlist_check(value, false, wrong);
 }
 
 static bool option_name(struct span value, struct span *wrong)

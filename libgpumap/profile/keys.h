@@ -3,6 +3,7 @@
 #ifndef GM_PROFILE_KEYS_H
 #define GM_PROFILE_KEYS_H
 
+#include "arena.h"
 #include "report.h"
 #include "request.h"
 
@@ -81,11 +82,14 @@ int64_t duration_parse(struct span s);
 bool numbers_check(struct span list, struct span *wrong);
 bool numbers_have(struct span list, int64_t n);
 
-/* Whether the host, by its full or short name, is in a list such as "tux[00-03,7],gpu*". */
-bool hosts_check(struct span list, bool patterns, struct span *wrong);
-bool hosts_match(struct span list, const char *host);
+/* Hosts by their full or short names, from a list such as "tux[00-03,7],gpu*". */
+struct host_set {
+	const char **names; /* sorted; behind them the patterns */
+	size_t count, pattern_count;
+};
 
-/* As span_split at commas, but not at those inside brackets; entries are trimmed. */
-bool hosts_item(struct span *rest, struct span *item);
+/* In the arena, and without a report: GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+int host_set_parse(struct host_set *ret, struct arena *arena, struct span text);
+bool host_set_has(const struct host_set *set, const char *host);
 
 #endif

@@ -55,6 +55,7 @@ struct settled {
 	size_t argument_count;
 	size_t *entries; /* settings of [env] and [unset] that hold for the chosen profile */
 	size_t entry_count;
+	const struct host_set **hosts; /* by section: where its when_host holds; NULL: anywhere */
 };
 
 /* The first 2 * SETTING_COUNT settings are those of options and of the environment. */

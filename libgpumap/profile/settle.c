@@ -3,6 +3,7 @@
  * environment of the ranks. */
 #include "profile/profile.h"
 
+#include "hostlist.h"
 #include "words.h"
 
 static const char *in_environment(const gpumap_profile *p, struct span name)
@@ -131,21 +132,73 @@ static void settle_environment(const gpumap_profile *p, struct settled *s)
 			add_entry(p, s, found[i]->first + k);
 }
 
+/* What is wrong with a variable's part of the text gpumap_profile_check says. */
+static int refuse_hosts(const struct setting *setting, int code, gpumap_report *report)
+{
+	struct about about = setting_about(setting);
+
+	if (code == GPUMAP_ENOMEM)
+		return report_nomem(report);
+	if (code == GPUMAP_ELIMIT) {
+		about.fix = "name fewer, or by a pattern as in tux*";
+		return report_fail(report, code, FINDING_LIMIT, &about,
+				   "more than %d hosts in the conditions of overrides",
+				   HOSTLIST_MAX);
+	}
+	if (expand_has_variable(span_of(setting->text)))
+		return GPUMAP_OK;
+	about.fix = "names have at most 253 characters";
+	return report_fail(report, code, FINDING_BAD_VALUE, &about, "%s cannot be '%s'",
+			   setting->name, QUOTE(span_of(setting->text)));
+}
+
+/* A plan asks about each host for each key: lists are expanded once. */
+static int settle_hosts(const gpumap_profile *p, struct settled *s, gpumap_report *report)
+{
+	size_t total = 0;
+	int r = GPUMAP_OK;
+
+	s->hosts = arena_alloc(&s->arena, p->section_count, sizeof(struct host_set *));
+	for (size_t i = 0; s->hosts && r == GPUMAP_OK && i < p->section_count; i++) {
+		const struct setting *when =
+			section_setting(&p->sections[i], PKEY_OVERRIDE_when_host);
+		const char *text = when ? profile_value(p, when) : "";
+		struct host_set *set;
+
+		if (!*text)
+			continue;
+		set = arena_alloc(&s->arena, 1, sizeof(*set));
+		s->hosts[i] = set;
+		r = set ? host_set_parse(set, &s->arena, span_of(text)) : GPUMAP_ENOMEM;
+		total += set ? set->count + set->pattern_count : 0;
+		if (r == GPUMAP_OK && total > HOSTLIST_MAX)
+			r = GPUMAP_ELIMIT;
+		if (r != GPUMAP_OK)
+			r = refuse_hosts(when, r, report);
+	}
+	return r;
+}
+
 int profile_settle(gpumap_profile *profile, gpumap_report *report)
 {
 	struct settled before = profile->settled, now = {.values = NULL};
+	int r = GPUMAP_OK;
 
 	settle_values(profile, &now);
 	/* The command is that of a program whose name may hold a variable. */
 	profile->settled = now;
 	if (!now.arena.failed)
+		r = settle_hosts(profile, &profile->settled, report);
+	if (r == GPUMAP_OK && !profile->settled.arena.failed)
 		settle_arguments(profile, &profile->settled);
-	if (!profile->settled.arena.failed)
+	if (r == GPUMAP_OK && !profile->settled.arena.failed)
 		settle_environment(profile, &profile->settled);
-	if (profile->settled.arena.failed) {
+	if (r == GPUMAP_OK && profile->settled.arena.failed)
+		r = report_nomem(report);
+	if (r != GPUMAP_OK) {
 		arena_free(&profile->settled.arena);
 		profile->settled = before;
-		return report_nomem(report);
+		return r;
 	}
 	arena_free(&before.arena);
 	return GPUMAP_OK;

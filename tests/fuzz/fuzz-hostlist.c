@@ -43,14 +43,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct span text = {(const char *)data, size};
 	gpumap_report *report;
 	struct hostlist list;
+	struct span wrong;
 	size_t before;
 
 	if (gpumap_report_new(&report) != GPUMAP_OK)
 		return 0;
-	if (hostlist_parse(&list, text, "here", report) == GPUMAP_OK)
-		check_hosts(&list);
-	else if (gpumap_report_count(report) != 1)
+	if (hostlist_check(text, false, &wrong) && !hostlist_check(text, true, &wrong))
 		abort();
+	if (hostlist_parse(&list, text, "here", report) == GPUMAP_OK) {
+		if (!hostlist_check(text, false, &wrong))
+			abort();
+		check_hosts(&list);
+	} else if (gpumap_report_count(report) != 1) {
+		abort();
+	}
 	before = gpumap_report_count(report);
 	if (hostfile_parse(&list, text, "here", report) == GPUMAP_OK)
 		check_hosts(&list);

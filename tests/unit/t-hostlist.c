@@ -237,6 +237,46 @@ START_TEST(counts_per_node)
 }
 END_TEST
 
+/* What is wrong with a list is the whole name. */
+START_TEST(check)
+{
+	static const struct {
+		const char *text;
+		bool patterns;
+		const char *wrong; /* NULL: nothing */
+	} rows[] = {
+		{"n[08-11,20]-ib[0,1],gpu1", false, NULL},
+		{"tux[00-03],gpu*", true, NULL},
+		{"*", true, NULL},
+		{"?[1-2]", true, NULL},
+		{"a,gpu*,b", false, "gpu*"},
+		{"a,n[1-2]-bmc b", true, "n[1-2]-bmc"},
+		{"a,n[1-2]*", true, "n[1-2]*"},
+		{"a,n[1,x],b", true, "n[1,x]"},
+		{"a,n[1,2,b", true, "n[1,2,b"},
+		{"a n[3-1] b", true, "n[3-1]"},
+		{"n]", true, "n]"},
+		{"a,-b,c", true, "-b"},
+		{"n[*]", true, "n[*]"},
+		{"n[1][1][1][1][1][1][1][1][1]", true, "n[1][1][1][1][1][1][1][1][1]"},
+		{"n[1-999999]", true, "n[1-999999]"},
+		{"", true, ""},
+		{" ,", true, " ,"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *name = rows[i].text;
+		struct span wrong;
+		bool good = hostlist_check(span_of(name), rows[i].patterns, &wrong);
+
+		ROW_EQ_INT(name, good, !rows[i].wrong);
+		if (!good)
+			ck_assert_msg(span_is(wrong, rows[i].wrong), "%s: '%.*s'", name,
+				      (int)wrong.length, wrong.text);
+	}
+}
+END_TEST
+
 /* Long names and as many hosts as there may be. */
 START_TEST(limits)
 {
@@ -277,6 +317,7 @@ int main(void)
 	tcase_add_loop_test(tests, node_lists, 0, (int)ARRAY_SIZE(lists));
 	tcase_add_loop_test(tests, host_files, 0, (int)ARRAY_SIZE(files));
 	tcase_add_loop_test(tests, counts_per_node, 0, (int)ARRAY_SIZE(counts));
+	tcase_add_test(tests, check);
 	tcase_add_test(tests, limits);
 	return unit_run(suite);
 }

@@ -4,6 +4,12 @@
 
 #include "profiles.h"
 
+/* 253 and 200 bytes. */
+#define TEN "nnnnnnnnnn"
+#define FIFTY TEN TEN TEN TEN TEN
+#define LONG_NAME_CUT FIFTY FIFTY FIFTY FIFTY
+#define LONG_NAME LONG_NAME_CUT FIFTY "nnn"
+
 static const struct {
 	const char *name, *files, *profile, *want;
 } rows[] = {
@@ -78,12 +84,12 @@ static const struct {
 	 "t.ini:2:13 kill_signal cannot be 'FOO'; write a signal's name, as in TERM [GM002]\n"
 	 "t.ini:3:14 forward cannot hold 'KILL'; write none|SIGNAL,...: names of signals that can "
 	 "be caught, as in USR1,USR2 [GM002]\n"},
-	{"hosts", "[profile a]\nhosts=tux[1-,b\n[profile b]\nhosts=tux*\n[profile c]\nhosts=a b\n",
+	{"hosts", "[profile a]\nhosts=tux[1-,b\n[profile b]\nhosts=tux*\n[profile c]\nhosts=a/b\n",
 	 NULL,
-	 "t.ini:2:7 hosts cannot be 'tux[1-,b'; write names of hosts, as in tux[08-11],gpu1 "
+	 "t.ini:2:7 hosts cannot hold 'tux[1-'; write names of hosts, as in tux[08-11],gpu1 "
 	 "[GM002]\n"
 	 "t.ini:4:7 hosts cannot be 'tux*'; write names of hosts, as in tux[08-11],gpu1 [GM002]\n"
-	 "t.ini:6:7 hosts cannot be 'a b'; write names of hosts, as in tux[08-11],gpu1 [GM002]\n"},
+	 "t.ini:6:7 hosts cannot be 'a/b'; write names of hosts, as in tux[08-11],gpu1 [GM002]\n"},
 	{"forms with a colon",
 	 "[profile a]\ncpu_bind=cores:0\non_fail=restart\npass_local_rank=local_rank\n", NULL,
 	 "t.ini:2:16 cpu_bind cannot hold '0'; write none|numa|cores:COUNT|list:CPUS: a number, 1 "
@@ -172,6 +178,29 @@ static const struct {
 	 "t.ini:5:11 when_node cannot be '5-2'; write numbers, as in 0,2-5 [GM002]\n"
 	 "t.ini:6:11 when_host cannot be '['; write names of hosts, as in tux[00-03],gpu* "
 	 "[GM002]\n"},
+	{"hosts of conditions and of jobs",
+	 "[profile a]\nhosts = n1,gpu*\n[override o]\nprofile=a\n"
+	 "when_host = tux, n[1-2]-bmc, b\n[override p]\nprofile=a\nwhen_host = a:b\n"
+	 "[override q]\nprofile=a\nwhen_host = n1,tux[00-\n",
+	 NULL,
+	 "t.ini:2:12 hosts cannot hold 'gpu*'; write names of hosts, as in tux[08-11],gpu1 "
+	 "[GM002]\n"
+	 "t.ini:5:18 when_host cannot hold 'n[1-2]-bmc'; write names of hosts, as in "
+	 "tux[00-03],gpu* [GM002]\n"
+	 "t.ini:8:13 when_host cannot be 'a:b'; write names of hosts, as in tux[00-03],gpu* "
+	 "[GM002]\n"
+	 "t.ini:11:16 when_host cannot hold 'tux[00-'; write names of hosts, as in "
+	 "tux[00-03],gpu* [GM002]\n"},
+	{"a condition on more hosts than there may be",
+	 "[profile a]\n[override o]\nprofile=a\nwhen_host = a[1-60000]\n"
+	 "[override p]\nprofile=b\nwhen_host = x, b[1-60000]\n[profile b]\n",
+	 "a",
+	 "t.ini:7:13 more than 100000 hosts in the conditions of overrides; name fewer, or by a "
+	 "pattern as in tux* [GM005]\n"},
+	{"a condition on a name that is too long",
+	 "[profile a]\n[override o]\nprofile=a\nwhen_host = " LONG_NAME "[1]\n", NULL,
+	 "t.ini:4:13 when_host cannot be '" LONG_NAME_CUT
+	 "...'; names have at most 253 characters [GM002]\n"},
 	{"refused variables",
 	 "[profile a]\n[env "
 	 "a]\nCUDA_VISIBLE_DEVICES=1\nCUDA_DEVICE_ORDER=x\nRANK=0\nMASTER_PORT=1\nOMPI_COMM_WORLD_"

@@ -101,6 +101,46 @@ START_TEST(unset_variables)
 }
 END_TEST
 
+/* A condition that cannot be read holds nowhere, until it can. */
+START_TEST(host_variable)
+{
+	static const struct {
+		const char *variable, *gpus, *findings;
+	} rows[] = {
+		{"H=n[1-", "0",
+		 "t.ini:5 when_host cannot hold 'n[1-'; write names of hosts, as in "
+		 "tux[00-03],gpu* [GM002]\n"},
+		{"H=n[1-2]", "1", ""},
+		{"H=n*", "1", ""},
+		{"G=", "0",
+		 "t.ini:5:11 when_host: the variable H is not set; set it, or write "
+		 "${NAME:-text} [GM162]\n"},
+	};
+	const char text[] = "[profile a]\ngpus=0\n[override o]\nprofile=a\nwhen_host=x,${H}\n"
+			    "gpus=1\n";
+	gpumap_profile *p = NULL;
+
+	ck_assert_int_eq(load_files(&p, text, "a", NULL), GPUMAP_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *envp[] = {rows[i].variable, NULL}, *name = rows[i].variable;
+		gpumap_report *report;
+		char *got;
+
+		ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+		ROW_EQ_INT(name, gpumap_profile_environ(p, envp, report), GPUMAP_OK);
+		ROW_EQ_STR(name,
+			   gpumap_profile_at(p, "gpus", GPUMAP_SETTING_VALUE, "n2", 0, -1, -1),
+			   rows[i].gpus);
+		gpumap_profile_check(p, report);
+		got = findings_text(report);
+		ROW_EQ_STR(name, got, rows[i].findings);
+		free(got);
+		gpumap_report_free(report);
+	}
+	gpumap_profile_free(p);
+}
+END_TEST
+
 START_TEST(sweep)
 {
 	const char text[] =
@@ -164,6 +204,7 @@ int main(void)
 	tcase_add_loop_test(tests, bad_options, 0, ARRAY_SIZE(options));
 	tcase_add_test(tests, bad_environment);
 	tcase_add_test(tests, unset_variables);
+	tcase_add_test(tests, host_variable);
 	tcase_add_test(tests, sweep);
 	tcase_add_test(tests, unused_sweep);
 	return unit_run(suite);

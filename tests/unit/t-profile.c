@@ -46,6 +46,10 @@ static const struct {
 	 "gpus@tux04/0=0 <- t.ini:2\ngpus@tux2/0=0 <- t.ini:2\ngpus@tux01/5=2 <- t.ini:11\n"
 	 "gpus@gpu1/1=0 <- t.ini:2\nworkdir@h/0/0/0=/d <- t.ini:20\n"
 	 "workdir@h/1/0/1=. <- default\n"},
+	{"a condition with a variable",
+	 "[profile a]\ngpus=0\n[override x]\nprofile=a\nwhen_host=${HOSTS},b*\ngpus=1\n", NULL,
+	 "HOSTS=tux[08-11]\n", "",
+	 "gpus@tux10/0=1 <- t.ini:6\ngpus@tux7/0=0 <- t.ini:2\ngpus@b2/0=1 <- t.ini:6\n"},
 	{"overrides of a parent hold too",
 	 "[profile a]\n[profile b]\ninherit=a\nids=uuid\n[override o]\nprofile=a\nids=index\n", "b",
 	 "", "", "ids=index <- t.ini:7\n"},

@@ -169,8 +169,17 @@ START_TEST(hosts)
 		{"tux[8-11]", "tux10", true},
 		{"tux[8-11]", "tux08", false},
 		{"tux[08-11]", "tux8", false},
-		{"tux[1,3-4]x", "tux3x", true},
-		{"tux[1,3-4]x", "tux2x", false},
+		{"tux[1,3-4]", "tux3", true},
+		{"tux[1,3-4]", "tux2", false},
+		{"tux[00-03]", "tux02.example.org", true},
+		{"tux[00-03],n1 n2", "n2", true},
+		{"rack?-[1-2]", "rack7-2", true},
+		{"rack?-[1-2]", "rack7-3", false},
+		{"b*,c,a,c", "c", true},
+		{"b*,c,a,c", "bc", true},
+		{"b*,c,a,c", "d", false},
+		{"*.org", "tux.example.org", true},
+		{"tux?example.org", "tux.example.org", true},
 		{"n[0-1]-ib[0,2]", "n1-ib2", true},
 		{"n[0-1]-ib[0,2]", "n1-ib1", false},
 		{"n[0-9][0-9]", "n42", true},
@@ -184,10 +193,56 @@ START_TEST(hosts)
 		 false},
 	};
 
+	struct arena arena = {0};
+	struct host_set set;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		ROW_EQ_INT(rows[i].list, host_set_parse(&set, &arena, span_of(rows[i].list)),
+			   GPUMAP_OK);
+		ROW_EQ_INT(rows[i].list, host_set_has(&set, rows[i].host), rows[i].match);
+	}
+	arena_free(&arena);
+}
+END_TEST
+
+START_TEST(host_limits)
+{
+	struct arena arena = {0};
+	struct host_set set;
+	char name[300];
+
+	ck_assert_int_eq(host_set_parse(&set, &arena, span_of("*")), GPUMAP_OK);
+	ck_assert(!host_set_has(&set, NULL));
+	memset(name, 'n', sizeof(name));
+	name[253] = '\0';
+	ck_assert(host_set_has(&set, name));
+	name[253] = 'n';
+	name[254] = '\0';
+	ck_assert(!host_set_has(&set, name));
+	ck_assert_int_eq(host_set_parse(&set, &arena, span_of("n[1-")), GPUMAP_EINPUT);
+	ck_assert_int_eq(host_set_parse(&set, &arena, span_of("n[1-100000]")), GPUMAP_OK);
+	ck_assert(host_set_has(&set, "n99999.example.org"));
+	ck_assert(!host_set_has(&set, "n0"));
+	ck_assert_int_eq(host_set_parse(&set, &arena, span_of("n[0-100000]")), GPUMAP_ELIMIT);
+	arena_free(&arena);
+}
+END_TEST
+
+START_TEST(globs)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool match;
+	} rows[] = {
+		{"", "", true},        {"", "a", false},       {"*", "", true},
+		{"?", "", false},      {"?", "a", true},       {"a*c", "abbc", true},
+		{"a*c", "acb", false}, {"*a*b", "xaab", true}, {"**", "x", true},
+		{"a", "A", false},     {"a?", "a*", true},     {"a*", "ba", false},
+	};
+
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		ROW_EQ_INT(rows[i].list, hosts_match(span_of(rows[i].list), rows[i].host),
+		ROW_EQ_INT(rows[i].pattern, span_glob(span_of(rows[i].pattern), rows[i].text),
 			   rows[i].match);
-	ck_assert(!hosts_match(span_of("*"), NULL));
 }
 END_TEST
 
@@ -211,6 +266,8 @@ int main(void)
 	tcase_add_loop_test(tests, expand_macro, 0, ARRAY_SIZE(macros));
 	tcase_add_test(tests, durations);
 	tcase_add_test(tests, hosts);
+	tcase_add_test(tests, host_limits);
+	tcase_add_test(tests, globs);
 	tcase_add_test(tests, numbers);
 	return unit_run(suite);
 }
