@@ -4,7 +4,8 @@
  *
  *	inventory (what exists)  --+
  *	request   (what was said) -+-> gpumap_resolve() -> mapping -> gpumap_explain()
- *	profile   (what to launch, from INI files)
+ *	profile   (what to launch, from INI files) --+
+ *	hosts     (where)                          --+-> gpumap_plan_make() -> plan
  *
  * Conventions, true for every function below unless it says otherwise:
  *
@@ -391,6 +392,7 @@ const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_attr attr)
 }
 #endif
 
-/* Launch profiles; a header of its own for its length only. */
+/* Launch profiles and plans; headers of their own for their length only. */
+#include "gpumap_plan.h"
 #include "gpumap_profile.h"
 #endif

@@ -10,6 +10,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/expand.c libgpumap/expand.h \
 	libgpumap/explain/explain.c libgpumap/explain/explain.h \
 	libgpumap/explain/json.c libgpumap/explain/json.h \
+	libgpumap/explain/plan.c libgpumap/explain/plan.h \
+	libgpumap/explain/plan_json.c \
+	libgpumap/explain/plan_text.c \
 	libgpumap/explain/profile_json.c \
 	libgpumap/explain/svg.c libgpumap/explain/svg.h \
 	libgpumap/explain/svg_cards.c \
@@ -19,6 +22,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/text.c \
 	libgpumap/findings.def \
 	libgpumap/gpumap.h \
+	libgpumap/gpumap_plan.h \
 	libgpumap/gpumap_profile.h \
 	libgpumap/grants.c \
 	libgpumap/groups.c \
@@ -71,16 +75,27 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/mig.c \
 	libgpumap/order.c \
 	libgpumap/plan/arrange.c \
+	libgpumap/plan/attributes.c \
 	libgpumap/plan/bounds.c \
 	libgpumap/plan/build.h \
 	libgpumap/plan/clash.c \
 	libgpumap/plan/cores.c libgpumap/plan/cores.h \
 	libgpumap/plan/cpuset.c libgpumap/plan/cpuset.h \
+	libgpumap/plan/environ.c \
 	libgpumap/plan/find.c \
+	libgpumap/plan/hosts.c libgpumap/plan/hosts.h \
+	libgpumap/plan/inherit.c \
+	libgpumap/plan/job.c libgpumap/plan/job.h \
 	libgpumap/plan/layout.c \
+	libgpumap/plan/make.c \
+	libgpumap/plan/master.c \
 	libgpumap/plan/match.c \
 	libgpumap/plan/names.c \
+	libgpumap/plan/node_settings.c \
 	libgpumap/plan/plan.c libgpumap/plan/plan.h \
+	libgpumap/plan/read.c \
+	libgpumap/plan/read_job.c \
+	libgpumap/plan/reader.h \
 	libgpumap/plan/selection.c \
 	libgpumap/plan/settings.c \
 	libgpumap/plan/shares.c \
@@ -108,6 +123,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/rankenv.c libgpumap/rankenv.h \
 	libgpumap/ranks.c \
 	libgpumap/ranks.def \
+	libgpumap/readfile.c libgpumap/readfile.h \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \
@@ -139,5 +155,5 @@ libgpumap_libgpumap_la_LDFLAGS = -version-info 0:0:0 -no-undefined \
 EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
 EXTRA_DIST += libgpumap/libgpumap.map
 
-include_HEADERS = libgpumap/gpumap.h libgpumap/gpumap_profile.h
+include_HEADERS = libgpumap/gpumap.h libgpumap/gpumap_plan.h libgpumap/gpumap_profile.h
 pkgconfig_DATA = libgpumap/libgpumap.pc

@@ -199,6 +199,14 @@ int report_fail(gpumap_report *report, int code, enum finding_id id, const struc
 	return code;
 }
 
+void report_copy(gpumap_report *report, const gpumap_finding *finding)
+{
+	report_add(report, finding->id,
+		   ABOUT(.rule = finding->rule, .origin = finding->origin, .fix = finding->fix,
+			 .line = finding->line, .column = finding->column),
+		   "%s", gpumap_finding_str(finding, GPUMAP_FINDING_TEXT));
+}
+
 int report_nomem(gpumap_report *report)
 {
 	if (report)
@@ -213,4 +221,13 @@ const char *finding_meaning(size_t i, const char **id, enum gpumap_severity *sev
 	*id = findings[i].id;
 	*severity = findings[i].severity;
 	return findings[i].meaning;
+}
+
+enum finding_id finding_by_id(const char *id)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(findings) && !streq(findings[i].id, id))
+		i++;
+	return (enum finding_id)i;
 }

@@ -33,10 +33,16 @@ void report_add(gpumap_report *report, enum finding_id id, const struct about *a
 int report_fail(gpumap_report *report, int code, enum finding_id id, const struct about *about,
 		const char *format, ...) PRINTF(5, 6);
 
+/* Adds a copy of another report's finding. */
+void report_copy(gpumap_report *report, const gpumap_finding *finding);
+
 /* GPUMAP_ENOMEM, after noting it in the report without allocating. */
 int report_nomem(gpumap_report *report);
 
 /* Every id with its meaning, for the manual: id, name, severity; NULL past the end. */
 const char *finding_meaning(size_t i, const char **id, enum gpumap_severity *severity);
+
+/* The finding of that id; FINDING_COUNT: there is none. */
+enum finding_id finding_by_id(const char *id);
 
 #endif

@@ -114,3 +114,28 @@ bool words_next(struct span *rest, struct strbuf *word, struct words_error *erro
 			return false;
 	return !word->failed;
 }
+
+static bool is_plain(const char *word)
+{
+	for (const char *c = word; *c; c++)
+		if (!is_digit(*c) && ((*c | 32) < 'a' || (*c | 32) > 'z') &&
+		    !strchr("_-./:=@,+", *c))
+			return false;
+	return *word;
+}
+
+void words_quote(struct strbuf *buf, const char *word)
+{
+	if (is_plain(word)) {
+		strbuf_puts(buf, word);
+		return;
+	}
+	strbuf_puts(buf, "'");
+	for (; *word; word++) {
+		if (*word == '\'')
+			strbuf_puts(buf, "'\\''");
+		else
+			strbuf_add(buf, word, 1);
+	}
+	strbuf_puts(buf, "'");
+}

@@ -28,6 +28,7 @@ struct command {
 int cmd_config(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
 int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 
@@ -74,7 +75,7 @@ struct options {
 	int count;
 	int index, argc; /* private: where options_next reads */
 	char **argv;
-	bool ended; /* private: -- was read */
+	bool ended;          /* private: -- was read */
 	const char *value;   /* of the option that was read last; NULL: none */
 	const char *operand; /* set when an argument is no option */
 };
@@ -87,6 +88,9 @@ void options_init(struct options *options, const char *command, const struct opt
 /* The next option's name; "" for an operand; NULL at the end or after an error, which
  * is then in the report: *failed tells. Options and operands may mix; -- ends options. */
 const char *options_next(struct options *options, gpumap_report *report, bool *failed);
+
+/* The operand that was read and everything behind it, which ends with NULL. */
+char **options_rest(const struct options *options);
 
 /* The table as help text. */
 void options_help(const struct options *options, FILE *file);

@@ -5,6 +5,7 @@ gpumap_SOURCES = \
 	tools/cmd_config.c \
 	tools/cmd_explain.c \
 	tools/cmd_inventory.c \
+	tools/cmd_plan.c \
 	tools/cmd_pretend.c \
 	tools/cmd_rules.c \
 	tools/command.h \
@@ -14,6 +15,8 @@ gpumap_SOURCES = \
 	tools/main.c \
 	tools/options.c \
 	tools/output.c \
+	tools/plan_hosts.c tools/plan_hosts.h \
+	tools/plan_open.c tools/plan_open.h \
 	tools/process.c tools/process.h \
 	tools/profile_open.c tools/profile_open.h
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \

@@ -81,10 +81,21 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 	return NULL;
 }
 
+/* torchrun's options are written with either, --nproc_per_node being the older. */
+static bool same_name(struct span said, const char *name)
+{
+	if (said.length != strlen(name))
+		return false;
+	for (size_t i = 0; i < said.length; i++)
+		if ((said.text[i] == '_' && i > 1 ? '-' : said.text[i]) != name[i])
+			return false;
+	return true;
+}
+
 static const struct option_row *find(const struct options *options, struct span name)
 {
 	for (int i = 0; i < options->count; i++)
-		if (span_is(name, options->rows[i].name) ||
+		if (same_name(name, options->rows[i].name) ||
 		    (span_is(name, "-h") && streq(options->rows[i].name, "--help")))
 			return &options->rows[i];
 	return NULL;
@@ -136,6 +147,11 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 		options->value = options->argv[options->index++];
 	}
 	return row->name;
+}
+
+char **options_rest(const struct options *options)
+{
+	return &options->argv[options->index - (options->operand != NULL)];
 }
 
 void options_help(const struct options *options, FILE *file)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "readfile.h"
 #include "report.h"
 #include "strbuf.h"
 
@@ -66,34 +67,22 @@ static const char *distrust(const struct stat *st, const struct stat *link)
 	return NULL;
 }
 
-static int read_fd(int fd, struct strbuf *text)
-{
-	char piece[16384];
-	ssize_t n;
-
-	do {
-		n = read(fd, piece, sizeof(piece));
-		if (n > 0)
-			strbuf_add(text, piece, (size_t)n);
-	} while ((n > 0 && !text->failed && text->length <= GPUMAP_MAX_PROFILE) ||
-		 (n < 0 && errno == EINTR));
-	return n < 0 ? errno : 0;
-}
-
 static int parse_fd(gpumap_profile **ret, int fd, const char *name, gpumap_report *report)
 {
-	struct strbuf text = {0};
-	int error = read_fd(fd, &text), r;
+	char *text = NULL;
+	size_t size;
+	int error = read_all(fd, GPUMAP_MAX_PROFILE, &text, &size), r;
 
-	if (text.failed)
-		r = report_nomem(report);
-	else if (error)
-		r = report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = HERE),
-				"cannot read the profile: %s", strerror(error));
-	else
-		r = gpumap_profile_parse(ret, text.text ? text.text : "", text.length, HERE, name,
-					 report);
-	strbuf_free(&text);
+	if (error == ENOMEM)
+		return report_nomem(report);
+	if (error == EFBIG)
+		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = HERE),
+				   "larger than %u MiB", GPUMAP_MAX_PROFILE >> 20);
+	if (error)
+		return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = HERE),
+				   "cannot read the profile: %s", strerror(error));
+	r = gpumap_profile_parse(ret, text, size, HERE, name, report);
+	free(text);
 	return r;
 }
 

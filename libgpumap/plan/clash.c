@@ -8,17 +8,6 @@
 
 /* --- what gpumap_resolve found ------------------------------------------------------ */
 
-static enum finding_id finding_named(const char *id)
-{
-	const char *known;
-	enum gpumap_severity severity;
-	size_t i = 0;
-
-	while (finding_meaning(i, &known, &severity) && !streq(known, id))
-		i++;
-	return (enum finding_id)i;
-}
-
 /* The words of the settings that make a cell of rule R3's table. */
 static const char *cell(const struct plan_settings *settings, char ret[160])
 {
@@ -63,7 +52,7 @@ static const char *remedy(const struct builder *b, const struct plan_settings *s
 static void carry_error(struct builder *b, const struct layout *layout, size_t l,
 			const gpumap_finding *finding)
 {
-	enum finding_id id = finding_named(gpumap_finding_str(finding, GPUMAP_FINDING_ID));
+	enum finding_id id = finding_by_id(gpumap_finding_str(finding, GPUMAP_FINDING_ID));
 	const char *rule = gpumap_finding_str(finding, GPUMAP_FINDING_RULE);
 	bool ordinal = id == FINDING_INVALID_ORDINAL;
 	char text[160];
@@ -84,7 +73,7 @@ void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpum
 
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);
-		enum finding_id id = finding_named(gpumap_finding_str(f, GPUMAP_FINDING_ID));
+		enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
 		int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
 
 		if (severity == GPUMAP_ERROR && !answered && !layout->failing++)

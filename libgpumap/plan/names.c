@@ -69,10 +69,12 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 			  MORE_HOSTS(class->host_count));
 		return;
 	}
-	if (class->settings->ids != PLAN_IDS_INDEX && !named)
+	if (class->settings->ids == PLAN_IDS_INDEX || class->host->inventory->assumed)
+		; /* numbers are what was asked for, or all there is */
+	else if (!named)
 		tell_numbers(b, class, "the UUIDs are not known",
 			     "record the host with gpumap inventory --save");
-	else if (class->settings->ids != PLAN_IDS_INDEX)
+	else
 		tell_numbers(b, class, "one snapshot's UUIDs are not those of several hosts",
 			     "record every host: inventory = snap/%h.ini");
 	check_container(b, class);

@@ -74,7 +74,8 @@ size_t layout_phase(const struct builder *b, const struct host_class *class, siz
 		return 0;
 	if (class->settings->share == PLAN_SHARE_ISOLATE) {
 		/* Blocks are of two sizes. */
-		block = plan_one_each(b) || local_size > class->count ? 1 : class->count / local_size;
+		block = plan_one_each(b) || local_size > class->count ? 1
+								      : class->count / local_size;
 		base = block == 1 && (plan_one_each(b) || local_size >= class->count)
 			       ? 1
 			       : block * (block + 1);

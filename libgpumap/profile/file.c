@@ -3,44 +3,17 @@
 #include "profile/profile.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
-static int read_all(int fd, struct strbuf *text)
-{
-	char piece[16384];
-
-	for (;;) {
-		ssize_t n = read(fd, piece, sizeof(piece));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno;
-		if (n == 0)
-			return 0;
-		strbuf_add(text, piece, (size_t)n);
-		if (text->failed || text->length > GPUMAP_MAX_PROFILE)
-			return text->failed ? ENOMEM : EFBIG;
-	}
-}
+#include "readfile.h"
 
 int profile_read_file(void *data, const char *path, bool optional, char **text, size_t *size,
 		      gpumap_report *report)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct strbuf buf = {0};
-	int error = fd < 0 ? errno : read_all(fd, &buf);
+	int error = read_file(path, false, GPUMAP_MAX_PROFILE, text, size);
 
 	(void)data;
-	if (fd >= 0)
-		close(fd);
-	if (!error) {
-		*size = buf.length;
-		*text = strbuf_take(&buf);
-		return *text ? GPUMAP_OK : report_nomem(report);
-	}
-	strbuf_free(&buf);
+	if (!error)
+		return GPUMAP_OK;
 	*text = NULL;
 	if (error == ENOENT && optional)
 		return GPUMAP_OK;

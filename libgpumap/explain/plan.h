@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The writers of a plan, one per format. */
+#ifndef GM_EXPLAIN_PLAN_H
+#define GM_EXPLAIN_PLAN_H
+
+#include <jansson.h>
+
+#include "plan/job.h"
+#include "strbuf.h"
+
+/* `plan` NULL: there is none; *failed is set when memory runs out. */
+json_t *plan_json(const gpumap_plan *plan, const gpumap_report *report, bool *failed);
+
+void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins);
+
+#endif

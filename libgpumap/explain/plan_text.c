@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* A plan for people: a table for each kind of host, and why. */
+#include "explain/plan.h"
+
+#include <stdio.h>
+
+#include "words.h"
+
+/* So many ranks of a host, and so many hosts, are shown; the JSON has all. */
+enum { MOST_RANKS = 64, MOST_HOSTS = 64, LIST_WIDTH = 32, STEP_WIDTH = 56 };
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void headline(struct strbuf *buf, const gpumap_plan *plan)
+{
+	const struct plan *core = plan->core;
+
+	strbuf_printf(buf, "%zu rank%s on %zu host%s, %s", core->world_size,
+		      plural(core->world_size), core->host_count, plural(core->host_count),
+		      job_setting(plan, "mode"));
+	if (plan->profile)
+		strbuf_printf(buf, ", profile %s", plan->profile);
+	strbuf_printf(buf, "%s\n", core->answered ? "" : ": cannot be started");
+	if (!core->world_size)
+		return;
+	if (plan->master_port)
+		strbuf_printf(buf, "They meet at %s:%d.\n", plan->master_addr, plan->master_port);
+	else
+		strbuf_printf(buf, "They meet at %s, at a free port that is held from the start.\n",
+			      plan->master_addr);
+}
+
+static void device_label(const struct plan_slot *slot, char text[32])
+{
+	const struct plan_device *d = slot->lands ? slot->lands : slot->devices;
+	int length;
+
+	if (!slot->device_count) {
+		snprintf(text, 32, "-");
+		return;
+	}
+	length = d->physical < 0 ? snprintf(text, 32, "?") : snprintf(text, 32, "%d", d->physical);
+	if (d->mig >= 0)
+		length += snprintf(text + length, 32 - (size_t)length, ":%d", d->mig);
+	if (!slot->lands)
+		snprintf(text + length, 32 - (size_t)length,
+			 slot->device_count > 1 ? " of %zu?" : "?", slot->device_count);
+}
+
+static bool lists_fit(const struct plan_layout *layout)
+{
+	for (size_t l = 0; l < layout->count; l++)
+		if (strlen(layout->slots[l].visible) > LIST_WIDTH)
+			return false;
+	return true;
+}
+
+static bool lists_equal(const struct plan_layout *layout)
+{
+	for (size_t l = 1; l < layout->count; l++)
+		if (!streq(layout->slots[l].visible, layout->slots[0].visible))
+			return false;
+	return true;
+}
+
+static void rank_row(struct strbuf *buf, const struct plan_host *host, size_t l, int width,
+		     bool lists)
+{
+	const struct plan_slot *slot = &host->layout->slots[l];
+	char device[32], logical[24] = "-", threads[24] = "-";
+
+	device_label(slot, device);
+	if (slot->logical >= 0)
+		snprintf(logical, sizeof(logical), "cuda:%d", slot->logical);
+	if (slot->threads)
+		snprintf(threads, sizeof(threads), "%d", slot->threads);
+	strbuf_printf(buf, "  %-6zu%-7zu%-9s%-9s%-*s%-9s", host->first_rank + l, l, device, logical,
+		      width, slot->cpus ? slot->cpus : "-", threads);
+	if (lists)
+		escape_all(buf, *slot->visible ? slot->visible : "(empty)");
+	while (buf->length && buf->text[buf->length - 1] == ' ')
+		buf->text[--buf->length] = '\0';
+	strbuf_puts(buf, "\n");
+}
+
+static void long_lists(struct strbuf *buf, const struct plan_host *host, size_t shown)
+{
+	const struct plan_layout *layout = host->layout;
+	bool equal = lists_equal(layout);
+
+	for (size_t l = 0; l < (equal ? 1 : shown); l++) {
+		if (equal)
+			strbuf_puts(buf, "  all see ");
+		else
+			strbuf_printf(buf, "  rank %zu sees ", host->first_rank + l);
+		escape_all(buf, layout->slots[l].visible);
+		strbuf_puts(buf, "\n");
+	}
+}
+
+static void host_table(struct strbuf *buf, const struct plan_host *host)
+{
+	const struct plan_layout *layout = host->layout;
+	size_t shown = layout->count < MOST_RANKS ? layout->count : MOST_RANKS;
+	bool lists = lists_fit(layout);
+	int width = 7;
+
+	for (size_t l = 0; l < shown; l++) {
+		int length = (int)strlen(layout->slots[l].cpus ? layout->slots[l].cpus : "-");
+
+		width = length + 2 > width ? length + 2 : width;
+	}
+	strbuf_puts(buf, "\n");
+	escape_all(buf, host->name);
+	if (!layout->count) {
+		strbuf_puts(buf, ": no rank\n");
+		return;
+	}
+	strbuf_printf(buf, "\n  rank  local  GPU      uses     %-*sthreads%s\n", width, "cores",
+		      lists ? "  CUDA_VISIBLE_DEVICES" : "");
+	for (size_t l = 0; l < shown; l++)
+		rank_row(buf, host, l, width, lists);
+	if (shown < layout->count)
+		strbuf_printf(buf, "  ... %zu more ranks\n", layout->count - shown);
+	if (!lists)
+		long_lists(buf, host, shown);
+	if (layout->device_order)
+		strbuf_printf(buf, "  with CUDA_DEVICE_ORDER=%s\n", layout->device_order);
+}
+
+/* Hosts that follow one another with the same layout as an earlier one. */
+static void same_hosts(struct strbuf *buf, const struct plan *core, size_t from, size_t to,
+		       size_t like)
+{
+	const struct plan_host *first = &core->hosts[from], *last = &core->hosts[to - 1];
+	size_t count = last->first_rank + last->layout->count - first->first_rank;
+
+	strbuf_puts(buf, "\n");
+	escape_all(buf, first->name);
+	if (to - from > 1) {
+		strbuf_puts(buf, to - from > 2 ? " ... " : ", ");
+		escape_all(buf, last->name);
+		strbuf_printf(buf, " (%zu hosts)", to - from);
+	}
+	strbuf_puts(buf, ": as ");
+	escape_all(buf, core->hosts[like].name);
+	if (count)
+		strbuf_printf(buf, ", ranks %zu-%zu", first->first_rank,
+			      first->first_rank + count - 1);
+	strbuf_puts(buf, "\n");
+}
+
+/* The first host with this layout. */
+static size_t first_like(const struct plan *core, size_t i)
+{
+	size_t first = 0;
+
+	while (core->hosts[first].layout != core->hosts[i].layout)
+		first++;
+	return first;
+}
+
+static void hosts(struct strbuf *buf, const struct plan *core)
+{
+	size_t blocks = 0, i = 0;
+
+	while (i < core->host_count && blocks++ < MOST_HOSTS) {
+		size_t like = first_like(core, i), end = i + 1;
+
+		if (like == i) {
+			host_table(buf, &core->hosts[i++]);
+			continue;
+		}
+		while (end < core->host_count &&
+		       core->hosts[end].layout == core->hosts[like].layout)
+			end++;
+		same_hosts(buf, core, i, end, like);
+		i = end;
+	}
+	if (i < core->host_count)
+		strbuf_printf(buf, "\n... %zu more hosts\n", core->host_count - i);
+}
+
+static void program(struct strbuf *buf, const gpumap_plan *plan)
+{
+	struct strbuf line = {0};
+
+	if (plan->argument_count) {
+		for (size_t i = 0; i < plan->argument_count; i++) {
+			strbuf_puts(&line, i ? " " : "");
+			words_quote(&line, plan->arguments[i]);
+		}
+		strbuf_puts(buf, "\nProgram\n  ");
+		escape_all(buf, line.text ? line.text : "");
+		strbuf_puts(buf, "\n");
+	}
+	buf->failed = buf->failed || line.failed;
+	strbuf_free(&line);
+	for (size_t i = 0; i < plan->variable_count; i++) {
+		const struct job_variable *v = &plan->variables[i];
+
+		strbuf_printf(buf, "%s  %s", i ? "" : "\nEnvironment\n", v->name);
+		strbuf_puts(buf, v->value ? "=" : " is unset");
+		escape_all(buf, v->value ? v->value : "");
+		strbuf_printf(buf, "  %s\n", v->origin);
+	}
+}
+
+static void settings(struct strbuf *buf, const gpumap_plan *plan)
+{
+	strbuf_puts(buf, "\nSettings\n");
+	for (size_t i = 0; i < plan->setting_count; i++) {
+		const struct job_setting *s = &plan->settings[i];
+		struct strbuf value = {0};
+
+		escape_all(&value, s->value);
+		strbuf_printf(buf, "  %-17s%-30s  %s\n", s->key, value.text ? value.text : "",
+			      s->origin);
+		buf->failed = buf->failed || value.failed;
+		strbuf_free(&value);
+	}
+	for (size_t i = 0; i < plan->exception_count && i < MOST_RANKS; i++) {
+		const struct job_exception *e = &plan->exceptions[i];
+
+		strbuf_printf(buf, "  rank %zu: %s = ", e->rank, plan->settings[e->setting].key);
+		escape_all(buf, e->value);
+		strbuf_printf(buf, "  %s\n", e->origin);
+	}
+}
+
+static void steps(struct strbuf *buf, const struct plan *core)
+{
+	if (core->step_count)
+		strbuf_puts(buf, "\nWhy\n");
+	for (size_t i = 0; i < core->step_count; i++) {
+		const struct plan_step *s = &core->steps[i];
+
+		if (s->origin)
+			strbuf_printf(buf, "  %-5s%-*s  %s\n", s->rule, STEP_WIDTH, s->text,
+				      s->origin);
+		else
+			strbuf_printf(buf, "  %-5s%s\n", s->rule, s->text);
+	}
+}
+
+void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins)
+{
+	headline(buf, plan);
+	hosts(buf, plan->core);
+	program(buf, plan);
+	if (origins)
+		settings(buf, plan);
+	steps(buf, plan->core);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* A plan, read attribute by attribute. */
+#include "plan/job.h"
+
+EXPORT const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_attr attr)
+{
+	if (!plan)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_PLAN_PROFILE:
+		return plan->profile;
+	case GPUMAP_PLAN_MODE:
+		return job_setting(plan, "mode");
+	case GPUMAP_PLAN_MASTER_ADDR:
+		return plan->master_addr;
+	case GPUMAP_PLAN_RUN:
+		return plan->run;
+	default:
+		return NULL;
+	}
+}
+
+EXPORT int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_attr attr)
+{
+	if (!plan)
+		return -1;
+	switch (attr) {
+	case GPUMAP_PLAN_ANSWERED:
+		return plan->core->answered;
+	case GPUMAP_PLAN_WORLD_SIZE:
+		return (int64_t)plan->core->world_size;
+	case GPUMAP_PLAN_HOSTS:
+		return (int64_t)plan->core->host_count;
+	case GPUMAP_PLAN_MASTER_PORT:
+		return plan->master_port;
+	default:
+		return -1;
+	}
+}
+
+/* Where the rank lands; where that is not known, the one device that it has. */
+static const struct plan_device *device_of(const struct plan_slot *slot)
+{
+	if (slot->lands)
+		return slot->lands;
+	return slot->device_count == 1 ? &slot->devices[0] : NULL;
+}
+
+EXPORT const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
+					enum gpumap_rank_attr attr)
+{
+	const struct plan_device *device;
+	struct plan_rank at;
+
+	if (!plan || rank < 0 || !plan_rank(plan->core, (size_t)rank, &at))
+		return NULL;
+	device = device_of(at.slot);
+	switch (attr) {
+	case GPUMAP_RANK_HOST:
+		return at.host->name;
+	case GPUMAP_RANK_VISIBLE:
+		return at.slot->visible;
+	case GPUMAP_RANK_UUID:
+		return device ? device->uuid : NULL;
+	case GPUMAP_RANK_PCI:
+		return device ? device->pci : NULL;
+	case GPUMAP_RANK_NAME:
+		return device ? device->name : NULL;
+	case GPUMAP_RANK_CPUS:
+		return at.slot->cpus;
+	case GPUMAP_RANK_MEMORY_NODES:
+		return at.slot->nodes;
+	default:
+		return NULL;
+	}
+}
+
+EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,
+				    enum gpumap_rank_attr attr)
+{
+	const struct plan_device *device;
+	struct plan_rank at;
+
+	if (!plan || rank < 0 || !plan_rank(plan->core, (size_t)rank, &at))
+		return -1;
+	device = device_of(at.slot);
+	switch (attr) {
+	case GPUMAP_RANK_NODE:
+		return (int64_t)at.node;
+	case GPUMAP_RANK_LOCAL_RANK:
+		return (int64_t)at.local_rank;
+	case GPUMAP_RANK_LOCAL_SIZE:
+		return (int64_t)at.local_size;
+	case GPUMAP_RANK_PHYSICAL:
+		return device ? device->physical : -1;
+	case GPUMAP_RANK_MIG:
+		return device ? device->mig : -1;
+	case GPUMAP_RANK_LOGICAL:
+		return at.slot->logical;
+	case GPUMAP_RANK_THREADS:
+		return at.slot->threads;
+	default:
+		return -1;
+	}
+}
+
+EXPORT int gpumap_plan_start(gpumap_plan *plan, const char *run, int port)
+{
+	const char *copy = run ? arena_strdup(&plan->arena, run) : plan->run;
+
+	if (run && !copy)
+		return GPUMAP_ENOMEM;
+	plan->run = copy;
+	if (port)
+		plan->master_port = port;
+	return GPUMAP_OK;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of hosts, as the caller tells it. */
+#include "plan/hosts.h"
+
+#include "hostlist.h"
+
+EXPORT int gpumap_hosts_new(gpumap_hosts **ret)
+{
+	gpumap_hosts *hosts = calloc(1, sizeof(*hosts));
+
+	if (!hosts)
+		return GPUMAP_ENOMEM;
+	*ret = hosts;
+	return GPUMAP_OK;
+}
+
+EXPORT void gpumap_hosts_free(gpumap_hosts *hosts)
+{
+	if (!hosts)
+		return;
+	for (size_t i = 0; i < hosts->count; i++)
+		gpumap_mapping_free(hosts->hosts[i].mapping);
+	arena_free(&hosts->arena);
+	free(hosts->hosts);
+	free(hosts);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A host named twice would be two hosts, each with all of its GPUs. */
+static int check_names(const gpumap_hosts *hosts, const struct hostlist *list, const char *origin,
+		       gpumap_report *report)
+{
+	size_t count = hosts->count + list->count;
+	const char **names = calloc(count ? count : 1, sizeof(*names));
+	int r = GPUMAP_OK;
+
+	if (!names)
+		return report_nomem(report);
+	for (size_t i = 0; i < count; i++)
+		names[i] = i < hosts->count ? hosts->hosts[i].name
+					    : list->hosts[i - hosts->count].name;
+	qsort(names, count, sizeof(*names), by_name);
+	for (size_t i = 1; i < count && r == GPUMAP_OK; i++)
+		if (streq(names[i - 1], names[i]))
+			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
+					ABOUT(.origin = origin,
+					      .fix = "name it once; slots=N counts its ranks"),
+					"the host '%s' is named twice", QUOTE(span_of(names[i])));
+	free((void *)names);
+	return r;
+}
+
+static int add_all(gpumap_hosts *hosts, const struct hostlist *list, gpumap_report *report)
+{
+	size_t count = hosts->count + list->count;
+	struct known_host *grown;
+
+	if (count > hosts->room) {
+		grown = realloc(hosts->hosts, count * sizeof(*grown));
+		if (!grown)
+			return report_nomem(report);
+		hosts->hosts = grown;
+		hosts->room = count;
+	}
+	for (size_t i = 0; i < list->count; i++)
+		hosts->hosts[hosts->count + i] = (struct known_host){
+			.name = arena_strdup(&hosts->arena, list->hosts[i].name),
+			.slots = list->hosts[i].slots};
+	if (hosts->arena.failed)
+		return report_nomem(report);
+	hosts->count = count;
+	return GPUMAP_OK;
+}
+
+static int add_list(gpumap_hosts *hosts, struct hostlist *list, int r, const char *origin,
+		    gpumap_report *report)
+{
+	if (r != GPUMAP_OK)
+		return r;
+	r = check_names(hosts, list, origin, report);
+	if (r == GPUMAP_OK && hosts->count + list->count > HOSTLIST_MAX)
+		r = report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
+				"more than %d hosts", HOSTLIST_MAX);
+	if (r == GPUMAP_OK)
+		r = add_all(hosts, list, report);
+	hostlist_free(list);
+	return r;
+}
+
+EXPORT int gpumap_hosts_add(gpumap_hosts *hosts, const char *text, const char *origin,
+			    gpumap_report *report)
+{
+	struct hostlist list = {0};
+	int r = hostlist_parse(&list, span_of(text), origin, report);
+
+	return add_list(hosts, &list, r, origin, report);
+}
+
+EXPORT int gpumap_hosts_add_file(gpumap_hosts *hosts, const char *text, size_t size,
+				 const char *origin, gpumap_report *report)
+{
+	struct hostlist list = {0};
+	int r = hostfile_parse(&list, (struct span){text, size}, origin, report);
+
+	return add_list(hosts, &list, r, origin, report);
+}
+
+EXPORT size_t gpumap_hosts_count(const gpumap_hosts *hosts)
+{
+	return hosts ? hosts->count : 0;
+}
+
+EXPORT const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i)
+{
+	return hosts && i < hosts->count ? hosts->hosts[i].name : NULL;
+}
+
+EXPORT void gpumap_hosts_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory)
+{
+	if (i < hosts->count)
+		hosts->hosts[i].inventory = inventory;
+}
+
+EXPORT int gpumap_hosts_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
+			     const int *node, size_t count)
+{
+	struct known_host *host = &hosts->hosts[i];
+	int *cores, *nodes;
+
+	if (i >= hosts->count)
+		return GPUMAP_OK;
+	cores = arena_alloc(&hosts->arena, count, sizeof(*cores));
+	nodes = arena_alloc(&hosts->arena, count, sizeof(*nodes));
+	host->cpus.allowed = arena_strdup(&hosts->arena, allowed);
+	if (!cores || !nodes || (allowed && !host->cpus.allowed))
+		return GPUMAP_ENOMEM;
+	if (count) {
+		memcpy(cores, core, count * sizeof(*cores));
+		memcpy(nodes, node, count * sizeof(*nodes));
+	}
+	host->topology = (struct cpu_topology){count, cores, nodes};
+	host->cpus.topology = count ? &host->topology : NULL;
+	host->has_cpus = true;
+	return GPUMAP_OK;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GM_HOSTS_H
+#define GM_HOSTS_H
+
+#include "plan/plan.h"
+
+struct known_host {
+	const char *name;
+	int64_t slots; /* of a hostfile; -1: not said */
+	const gpumap_inventory *inventory;
+	gpumap_mapping *mapping; /* of what it inherits; NULL: nothing is known, or no list */
+	struct plan_inherited inherited;
+	struct plan_cpus cpus;
+	struct cpu_topology topology;
+	bool has_cpus;
+	const char *job; /* the scheduler's id, or NULL */
+};
+
+struct gpumap_hosts {
+	struct arena arena;
+	struct known_host *hosts;
+	size_t count, room;
+};
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* What it takes to start a plan's ranks, out of a profile. */
+#include "plan/job.h"
+
+#include "profile/profile.h"
+
+gpumap_plan *job_new(void)
+{
+	return calloc(1, sizeof(gpumap_plan));
+}
+
+EXPORT void gpumap_plan_free(gpumap_plan *plan)
+{
+	if (!plan)
+		return;
+	plan_free(plan->core);
+	arena_free(&plan->arena);
+	free(plan);
+}
+
+const char *job_setting(const gpumap_plan *plan, const char *key)
+{
+	for (size_t i = 0; i < plan->setting_count; i++)
+		if (streq(plan->settings[i].key, key))
+			return plan->settings[i].value;
+	return "";
+}
+
+int job_add_exception(gpumap_plan *plan, struct job_exception exception)
+{
+	struct job_exception *grown =
+		arena_room(&plan->arena, plan->exceptions, plan->exception_count,
+			   &plan->exception_room, sizeof(*grown));
+
+	if (!grown)
+		return GPUMAP_ENOMEM;
+	plan->exceptions = grown;
+	grown[plan->exception_count++] = exception;
+	return GPUMAP_OK;
+}
+
+/* "restart:3" */
+int job_restarts(const char *on_fail)
+{
+	int64_t n =
+		starts_with(on_fail, "restart:") ? span_number(span_of(on_fail + 8), INT32_MAX) : 0;
+
+	return n > 0 ? (int)n : 0;
+}
+
+static void copy_arguments(gpumap_plan *plan, const gpumap_profile *profile)
+{
+	size_t count = gpumap_profile_argument_count(profile);
+
+	plan->arguments = arena_alloc(&plan->arena, count + 1, sizeof(*plan->arguments));
+	for (size_t i = 0; plan->arguments && i < count; i++)
+		plan->arguments[i] =
+			arena_strdup(&plan->arena, gpumap_profile_argument(profile, i));
+	plan->argument_count = count;
+}
+
+static void copy_variables(gpumap_plan *plan, const gpumap_profile *profile)
+{
+	size_t count = gpumap_profile_env_count(profile);
+
+	plan->variables = arena_alloc(&plan->arena, count + 1, sizeof(*plan->variables));
+	for (size_t i = 0; plan->variables && i < count; i++) {
+		const char *texts[3];
+		static const enum gpumap_setting_attr attrs[3] = {
+			GPUMAP_SETTING_NAME, GPUMAP_SETTING_VALUE, GPUMAP_SETTING_ORIGIN};
+
+		for (size_t a = 0; a < 3; a++)
+			texts[a] = arena_strdup(&plan->arena,
+						gpumap_profile_env(profile, i, attrs[a]));
+		plan->variables[i] = (struct job_variable){texts[0], texts[1], texts[2]};
+	}
+	plan->variable_count = count;
+}
+
+int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report *report)
+{
+	struct arena *arena = &plan->arena;
+
+	plan->settings = arena_alloc(arena, SETTING_COUNT, sizeof(*plan->settings));
+	for (int i = SETTING_FIRST; plan->settings && i < SETTING_END; i++) {
+		const char *key = profile_key((enum profile_key_id)i)->key.name;
+
+		if (i == PKEY_PROFILE_inherit)
+			continue;
+		plan->settings[plan->setting_count++] = (struct job_setting){
+			key,
+			arena_strdup(arena, gpumap_profile_str(profile, key, GPUMAP_SETTING_VALUE)),
+			arena_strdup(arena,
+				     gpumap_profile_str(profile, key, GPUMAP_SETTING_ORIGIN)),
+		};
+	}
+	plan->profile = arena_strdup(arena, gpumap_profile_name(profile));
+	copy_arguments(plan, profile);
+	copy_variables(plan, profile);
+	if (arena->failed)
+		return report_nomem(report);
+	plan->restarts = job_restarts(job_setting(plan, "on_fail"));
+	return GPUMAP_OK;
+}
+
+/* --- exceptions ------------------------------------------------------------------- */
+
+/* What the launcher looks up by rank. */
+static const enum profile_key_id by_rank[] = {
+	PKEY_PROFILE_workdir,         PKEY_PROFILE_kill_signal, PKEY_PROFILE_kill_grace,
+	PKEY_PROFILE_log_dir,         PKEY_PROFILE_log_file,    PKEY_PROFILE_console,
+	PKEY_PROFILE_pass_local_rank,
+};
+
+static bool is_overridden(const gpumap_profile *profile, enum profile_key_id key)
+{
+	for (size_t i = 0; i < profile->section_count; i++)
+		if (override_applies(profile, &profile->sections[i]) &&
+		    section_setting(&profile->sections[i], key))
+			return true;
+	return false;
+}
+
+static size_t setting_place(const gpumap_plan *plan, enum profile_key_id key)
+{
+	size_t i = 0;
+
+	while (!streq(plan->settings[i].key, profile_key(key)->key.name))
+		i++;
+	return i;
+}
+
+static int check_rank(gpumap_plan *plan, const gpumap_profile *profile, size_t rank, size_t place)
+{
+	const struct job_setting *base = &plan->settings[place];
+	struct plan_rank at = {0};
+	const char *value;
+
+	plan_rank(plan->core, rank, &at);
+	value = gpumap_profile_at(profile, base->key, GPUMAP_SETTING_VALUE, at.host->name,
+				  (int64_t)at.node, (int64_t)rank, (int64_t)at.local_rank);
+	if (streq(value, base->value))
+		return GPUMAP_OK;
+	return job_add_exception(
+		plan,
+		(struct job_exception){
+			rank, place, arena_strdup(&plan->arena, value),
+			arena_strdup(&plan->arena,
+				     gpumap_profile_at(profile, base->key, GPUMAP_SETTING_ORIGIN,
+						       at.host->name, (int64_t)at.node,
+						       (int64_t)rank, (int64_t)at.local_rank))});
+}
+
+int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile)
+{
+	size_t places[ARRAY_SIZE(by_rank)], count = 0;
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(by_rank); i++)
+		if (is_overridden(profile, by_rank[i]))
+			places[count++] = setting_place(plan, by_rank[i]);
+	for (size_t rank = 0; count && rank < plan->core->world_size; rank++)
+		for (size_t i = 0; i < count && r == GPUMAP_OK; i++)
+			r = check_rank(plan, profile, rank, places[i]);
+	return plan->arena.failed ? GPUMAP_ENOMEM : r;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap_plan: the plan of plan.h with what it takes to start it. Everything is the plan's
+ * own, so that one that was read is like one that was made.
+ */
+#ifndef GM_JOB_H
+#define GM_JOB_H
+
+#include "plan/hosts.h"
+
+struct job_setting {
+	const char *key, *value, *origin;
+};
+
+/* What a rank has instead; node by node for keys that ranks of a node share. */
+struct job_exception {
+	size_t rank, setting;
+	const char *value, *origin;
+};
+
+struct job_variable {
+	const char *name, *value, *origin; /* value NULL: to be unset */
+};
+
+struct gpumap_plan {
+	struct plan *core;
+	struct arena arena;
+	const char *profile; /* NULL: none was chosen */
+	struct job_setting *settings;
+	size_t setting_count;
+	struct job_exception *exceptions; /* by rank */
+	size_t exception_count, exception_room;
+	const char **arguments;
+	size_t argument_count;
+	struct job_variable *variables;
+	size_t variable_count;
+	const char *master_addr;
+	int master_port; /* 0: any */
+	const char *run; /* NULL: not known yet */
+	int restarts;    /* what on_fail allows */
+};
+
+/* The setting's value without exceptions; "" when there is no such key. */
+const char *job_setting(const gpumap_plan *plan, const char *key);
+
+/* How often on_fail = restart:N starts all ranks again. */
+int job_restarts(const char *on_fail);
+
+/* An empty plan; NULL without memory. */
+gpumap_plan *job_new(void);
+int job_add_exception(gpumap_plan *plan, struct job_exception exception);
+
+/* Settings of the whole plan and of each host, as plan_make takes them. */
+int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report *report);
+/* After the ranks are known: what overrides say of single ranks. */
+int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile);
+int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report);
+
+/* A plan from its JSON. */
+struct json_t;
+int job_read(gpumap_plan **ret, const struct json_t *o, const char *origin, gpumap_report *report);
+
+/* plan_settings by host. A pointer is shared by all hosts with the same; the texts are the
+ * profile's. */
+struct node_settings {
+	struct arena arena;
+	struct plan_settings whole;
+	const struct plan_settings **of; /* by host; NULL: the whole plan's */
+};
+int node_settings_make(struct node_settings *ret, const gpumap_profile *profile,
+		       const gpumap_hosts *hosts, gpumap_report *report);
+
+#endif

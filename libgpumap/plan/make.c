@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap_plan_make: a profile and hosts to a plan that can be started. */
+#include "plan/job.h"
+
+static void describe(struct plan_host_input *ret, const struct known_host *host,
+		     const struct plan_settings *settings)
+{
+	*ret = (struct plan_host_input){
+		.name = host->name,
+		.inventory = host->inventory,
+		.inherited = host->mapping ? &host->inherited : NULL,
+		.inherited_count = host->mapping ? 1 : 0,
+		.cpus = host->has_cpus ? &host->cpus : NULL,
+		.settings = settings,
+	};
+}
+
+static int make_core(gpumap_plan *plan, const gpumap_profile *profile, const gpumap_hosts *hosts,
+		     gpumap_report *report)
+{
+	struct node_settings settings = {.of = NULL};
+	struct plan_host_input *inputs = calloc(hosts->count ? hosts->count : 1, sizeof(*inputs));
+	int r = inputs ? node_settings_make(&settings, profile, hosts, report)
+		       : report_nomem(report);
+
+	if (r == GPUMAP_OK) {
+		struct plan_input input = {&settings.whole, inputs, hosts->count};
+
+		for (size_t i = 0; i < hosts->count; i++)
+			describe(&inputs[i], &hosts->hosts[i], settings.of[i]);
+		r = plan_make(&plan->core, &input, report);
+	}
+	arena_free(&settings.arena);
+	free(inputs);
+	return r;
+}
+
+EXPORT int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile,
+			    const gpumap_hosts *hosts, gpumap_report *report)
+{
+	gpumap_plan *plan = job_new();
+	int r = plan ? gpumap_profile_check(profile, report) : report_nomem(report);
+
+	if (r == GPUMAP_OK)
+		r = make_core(plan, profile, hosts, report);
+	if (r == GPUMAP_OK)
+		r = job_settings(plan, profile, report);
+	if (r == GPUMAP_OK && job_exceptions(plan, profile) != GPUMAP_OK)
+		r = report_nomem(report);
+	if (r == GPUMAP_OK)
+		r = job_master(plan, hosts, report);
+	if (r != GPUMAP_OK) {
+		gpumap_plan_free(plan);
+		return r;
+	}
+	*ret = plan;
+	return GPUMAP_OK;
+}

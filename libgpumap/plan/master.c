@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Where ranks meet: the master's address and port. */
+#include "plan/job.h"
+
+/* torchrun's default, which programs expect where nobody said a port. */
+enum { COMMON_PORT = 29500 };
+
+/* Below the ports that systems hand out by themselves (32768 on Linux), and the same on
+ * every node of a job without asking anybody. */
+enum { FIRST_JOB_PORT = 12000, JOB_PORTS = 16000 };
+
+static int job_port(const char *job)
+{
+	uint64_t n = 0;
+
+	/* Most are numbers: neighbours get different ports. Others are mixed all the same. */
+	for (; *job && *job != '.'; job++)
+		n = n * (*job >= '0' && *job <= '9' ? 10 : 31) + (unsigned char)*job - '0';
+	return FIRST_JOB_PORT + (int)(n % JOB_PORTS);
+}
+
+static int choose_port(gpumap_plan *plan, const char *job, gpumap_report *report)
+{
+	const char *said = job_setting(plan, "master_port");
+	bool automatic = streq(said, "auto");
+
+	if (!automatic && !streq(said, "job")) {
+		plan->master_port = (int)span_number(span_of(said), 65535);
+		return GPUMAP_OK;
+	}
+	if (automatic && plan->core->host_count == 1)
+		return GPUMAP_OK;
+	if (job) {
+		plan->master_port = job_port(job);
+		return GPUMAP_OK;
+	}
+	if (!automatic)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_MASTER,
+				   ABOUT(.fix = "say master_port = auto, or a number"),
+				   "master_port = job, but no scheduler's job is running this");
+	plan->master_port = COMMON_PORT;
+	report_add(report, FINDING_COMMON_PORT,
+		   ABOUT(.fix = "say master_port = N where several runs share the first host"),
+		   "the ranks of %zu hosts meet at port %d: without a scheduler's job they cannot "
+		   "agree on a free one",
+		   plan->core->host_count, COMMON_PORT);
+	return GPUMAP_OK;
+}
+
+int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report)
+{
+	const char *addr = job_setting(plan, "master_addr"), *job = hosts->hosts[0].job;
+
+	if (streq(addr, "auto"))
+		addr = plan->core->host_count == 1 ? "127.0.0.1" : plan->core->hosts[0].name;
+	plan->master_addr = arena_strdup(&plan->arena, addr);
+	plan->run = arena_strdup(&plan->arena, job);
+	if (plan->arena.failed)
+		return report_nomem(report);
+	return choose_port(plan, job, report);
+}

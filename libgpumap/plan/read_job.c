@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* What a plan's JSON tells of how its ranks are started, and why they are so. */
+#include "plan/reader.h"
+
+static void read_settings(struct plan_reader *reader, const json_t *o)
+{
+	gpumap_plan *plan = reader->plan;
+	json_t *settings = json_object_get(o, "settings"), *value;
+	const char *key;
+
+	if (!reader_member(reader, o, "settings", JSON_OBJECT))
+		return;
+	plan->settings = reader_room(reader, json_object_size(settings), sizeof(*plan->settings));
+	if (!plan->settings)
+		return;
+	json_object_foreach(settings, key, value) plan->settings[plan->setting_count++] =
+		(struct job_setting){
+			arena_strdup(&plan->arena, key),
+			reader_word(reader, value, "value"),
+			reader_word(reader, value, "origin"),
+		};
+}
+
+static size_t setting_named(const gpumap_plan *plan, const char *key)
+{
+	size_t i = 0;
+
+	while (i < plan->setting_count && !streq(plan->settings[i].key, key))
+		i++;
+	return i;
+}
+
+static void read_exceptions(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "exceptions");
+	int64_t before = 0;
+
+	for (size_t i = 0; i < json_array_size(all) && reader->r == GPUMAP_OK; i++) {
+		const json_t *e = json_array_get(all, i);
+		const char *key = reader_word(reader, e, "key");
+		size_t setting = setting_named(reader->plan, key);
+		int64_t rank = reader_integer(reader, e, "rank", PLAN_MAX_RANKS, INT64_MIN);
+
+		if (setting == reader->plan->setting_count || rank < before)
+			reader_refuse(reader, "exceptions", "are of no setting, or out of order");
+		before = rank;
+		if (job_add_exception(reader->plan,
+				      (struct job_exception){(size_t)rank, setting,
+							     reader_word(reader, e, "value"),
+							     reader_word(reader, e, "origin")}))
+			reader->r = report_nomem(reader->report);
+	}
+}
+
+static void read_arguments(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "arguments");
+	gpumap_plan *plan = reader->plan;
+
+	plan->arguments = reader_room(reader, json_array_size(all), sizeof(*plan->arguments));
+	for (size_t i = 0; plan->arguments && i < json_array_size(all); i++) {
+		const char *argument = json_string_value(json_array_get(all, i));
+
+		if (!argument)
+			reader_refuse(reader, "arguments", "are not texts");
+		plan->arguments[plan->argument_count++] = arena_strdup(&plan->arena, argument);
+	}
+}
+
+static void read_variables(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "environment");
+	gpumap_plan *plan = reader->plan;
+
+	plan->variables = reader_room(reader, json_array_size(all), sizeof(*plan->variables));
+	for (size_t i = 0; plan->variables && i < json_array_size(all); i++) {
+		const json_t *v = json_array_get(all, i);
+
+		plan->variables[plan->variable_count++] = (struct job_variable){
+			reader_word(reader, v, "name"), reader_text(reader, v, "value"),
+			reader_word(reader, v, "origin")};
+	}
+}
+
+static void read_steps(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "steps");
+	struct plan *core = reader->plan->core;
+
+	core->steps = reader_room(reader, json_array_size(all), sizeof(*core->steps));
+	for (size_t i = 0; core->steps && i < json_array_size(all); i++) {
+		const json_t *s = json_array_get(all, i);
+
+		core->steps[core->step_count++] = (struct plan_step){
+			reader_word(reader, s, "rule"), reader_word(reader, s, "text"),
+			reader_text(reader, s, "origin")};
+	}
+}
+
+/* Why it cannot be started is as good a reason as it was. */
+static void read_findings(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "findings");
+
+	for (size_t i = 0; i < json_array_size(all) && reader->r == GPUMAP_OK; i++) {
+		const json_t *f = json_array_get(all, i);
+		enum finding_id id = finding_by_id(reader_word(reader, f, "id"));
+		struct about about = {reader_text(reader, f, "rule"),
+				      reader_text(reader, f, "origin"),
+				      reader_text(reader, f, "fix"),
+				      (int)reader_integer(reader, f, "line", INT32_MAX, 0),
+				      (int)reader_integer(reader, f, "column", INT32_MAX, 0)};
+		const char *what = reader_word(reader, f, "text");
+
+		if (id == FINDING_COUNT)
+			reader_refuse(reader, "findings", "are of another version");
+		else if (reader->r == GPUMAP_OK)
+			report_add(reader->report, id, &about, "%s", what);
+	}
+}
+
+void read_job(struct plan_reader *reader, const json_t *o)
+{
+	read_settings(reader, o);
+	read_exceptions(reader, o);
+	read_arguments(reader, o);
+	read_variables(reader, o);
+	read_steps(reader, o);
+	read_findings(reader, o);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "readfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { FIRST_ROOM = 16384 };
+
+static int fill(int fd, size_t most, char **text, size_t *room, size_t *size)
+{
+	for (;;) {
+		ssize_t n;
+
+		if (*size + 1 >= *room) {
+			char *grown = realloc(*text, *room * 2);
+
+			if (!grown)
+				return ENOMEM;
+			*text = grown;
+			*room *= 2;
+		}
+		n = read(fd, *text + *size, *room - *size - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? errno : 0;
+		*size += (size_t)n;
+		if (*size > most)
+			return EFBIG;
+	}
+}
+
+int read_all(int fd, size_t most, char **ret, size_t *size)
+{
+	size_t room = FIRST_ROOM, length = 0;
+	char *text = malloc(room);
+	int error = text ? fill(fd, most, &text, &room, &length) : ENOMEM;
+
+	if (error) {
+		free(text);
+		return error;
+	}
+	text[length] = '\0';
+	*ret = text;
+	*size = length;
+	return 0;
+}
+
+int read_file(const char *path, bool standard_input, size_t most, char **text, size_t *size)
+{
+	int fd, error;
+
+	if (standard_input && streq(path, "-"))
+		return read_all(STDIN_FILENO, most, text, size);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	error = read_all(fd, most, text, size);
+	close(fd);
+	return error;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_open.h"
+#include "report.h"
+#include "writefile.h"
+
+static const struct option_row rows[] = {
+	PLAN_OPTION_ROWS,
+	{"-o", "FILE", "write the plan there, for --plan"},
+	{"--origin", NULL, "every setting, and where its value comes from"},
+	{"--format", "text|json", "how the plan is printed"},
+	{"--json", NULL, "the same as --format json"},
+	{NULL, NULL, NULL},
+};
+
+struct command_plan {
+	struct output output;
+	struct plan_options options;
+	const char *file; /* -o */
+	bool origin;
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap plan [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
+	      "\n"
+	      "Plans a launch and starts nothing: which rank runs on which host, GPU and cores, "
+	      "what "
+	      "it\n"
+	      "sees, where the ranks meet, and whether the program can work that way. Settings are "
+	      "those\n"
+	      "of a launch profile, changed by options; gpumap.ini(5) describes them.\n"
+	      "\n"
+	      "  gpumap plan --gpus 2,3,4,5 train.py\n"
+	      "  gpumap plan --hosts tux[08-11] --inventory 'snap/%h.ini' --device cuda:%l\n"
+	      "  gpumap plan --profile cifar-ddp -o plan.json; gpumap run --plan plan.json\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+	fputs("\nExit status: 0 it can be started, 1 it cannot, 2 malformed input.\n", stdout);
+}
+
+static int read_options(struct command_plan *c, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = c->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+
+	options_init(&options, "plan", rows, PROFILE_KEYS, argc, argv);
+	while (!failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (!*name) {
+			c->options.program = options_rest(&options);
+			break;
+		}
+		if (streq(name, "-o"))
+			c->file = options.value;
+		else if (streq(name, "--origin"))
+			c->origin = true;
+		else if (!output_option(&c->output, name, options.value, &failed))
+			plan_option(&c->options, name, options.value, report, &failed);
+	}
+	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+}
+
+static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
+{
+	char *text = NULL;
+	int r = gpumap_plan_text(&text, plan, c->output.report, GPUMAP_JSON, true);
+
+	if (r == GPUMAP_OK)
+		r = write_file(c->file, span_of(text), "the plan", c->output.report);
+	free(text);
+	return r;
+}
+
+static int answer(struct command_plan *c, bool *answered)
+{
+	gpumap_plan *plan = NULL;
+	char *text = NULL;
+	int64_t node;
+	int r = plan_open(&plan, &node, &c->options, c->output.report);
+
+	if (r == GPUMAP_OK && c->file)
+		r = write_plan(c, plan);
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_text(&text, plan, c->output.report, c->output.format, c->origin);
+	if (r == GPUMAP_OK && !print_text(text, c->output.report))
+		r = GPUMAP_EFILE;
+	*answered = gpumap_plan_int(plan, GPUMAP_PLAN_ANSWERED) == 1;
+	free(text);
+	gpumap_plan_free(plan);
+	return r;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+	struct command_plan c = {.output.format = wanted_format(argc, argv)};
+	bool done = false, answered = true;
+	char *text = NULL;
+	int r;
+
+	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	r = read_options(&c, argc, argv, &done);
+	if (r == GPUMAP_OK && !done)
+		r = answer(&c, &answered);
+	/* JSON is owed after a failure too, with the members of this command. */
+	if (r != GPUMAP_OK && !ferror(stdout) && c.output.format == GPUMAP_JSON) {
+		if (gpumap_plan_text(&text, NULL, c.output.report, GPUMAP_JSON, 0) == GPUMAP_OK)
+			print_text(text, c.output.report);
+		free(text);
+		c.output.format = GPUMAP_TEXT;
+	}
+	return finish(&c.output, r, answered);
+}

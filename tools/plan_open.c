@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan_open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_hosts.h"
+#include "report.h"
+#include "words.h"
+
+enum { MOST_RESTARTS = 1000000 };
+
+static bool restarts(struct plan_options *options, const char *value, gpumap_report *report,
+		     bool *failed)
+{
+	int64_t n = span_number(span_of(value), MOST_RESTARTS);
+
+	if (n < 0) {
+		report_add(report, FINDING_BAD_OPTION,
+			   ABOUT(.origin = "--max-restarts", .fix = "write a number from 0"),
+			   "cannot be '%s'", QUOTE(span_of(value)));
+		*failed = true;
+		return true;
+	}
+	snprintf(options->on_fail, sizeof(options->on_fail), n ? "restart:%lld" : "kill",
+		 (long long)n);
+	return profile_option(&options->profile, "--on-fail", options->on_fail);
+}
+
+/* What torchrun calls otherwise. */
+static bool torchrun_option(struct plan_options *options, const char *name, const char *value,
+			    gpumap_report *report, bool *failed)
+{
+	if (streq(name, "--nproc-per-node"))
+		return profile_option(&options->profile, "--ranks",
+				      streq(value, "gpu") ? "auto" : value);
+	if (streq(name, "--max-restarts"))
+		return restarts(options, value, report, failed);
+	return streq(name, "--standalone");
+}
+
+bool plan_option(struct plan_options *options, const char *name, const char *value,
+		 gpumap_report *report, bool *failed)
+{
+	if (streq(name, "--plan"))
+		options->file = value;
+	else if (streq(name, "--nnodes"))
+		options->nnodes = value;
+	else if (streq(name, "--node-rank"))
+		options->node_rank = value;
+	else if (streq(name, "-m"))
+		options->module = value;
+	else if (streq(name, "--no-python"))
+		options->no_python = true;
+	else
+		return torchrun_option(options, name, value, report, failed) ||
+		       profile_option(&options->profile, name, value);
+	return true;
+}
+
+/* --- the program ----------------------------------------------------------------------- */
+
+static void put_word(struct strbuf *buf, const char *word)
+{
+	strbuf_puts(buf, buf->length ? " " : "");
+	words_quote(buf, word);
+}
+
+static bool is_python(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > 3 && streq(path + length - 3, ".py");
+}
+
+/* As torchrun starts it: unbuffered, by the interpreter that PYTHON_EXEC names. */
+static void put_python(struct strbuf *buf)
+{
+	const char *python = getenv("PYTHON_EXEC");
+
+	put_word(buf, python && *python ? python : "python3");
+	put_word(buf, "-u");
+}
+
+static int set_program(gpumap_profile *profile, const struct plan_options *options,
+		       gpumap_report *report)
+{
+	struct strbuf buf = {0};
+	char **word = options->program;
+	int r;
+
+	if (options->module) {
+		put_python(&buf);
+		put_word(&buf, "-m");
+		put_word(&buf, options->module);
+	} else if (word && *word && is_python(*word) && !options->no_python) {
+		put_python(&buf);
+	}
+	for (; word && *word; word++)
+		put_word(&buf, *word);
+	if (buf.failed)
+		r = report_nomem(report);
+	else if (buf.length)
+		r = gpumap_profile_set(profile, "command", buf.text, "command line", report);
+	else
+		r = GPUMAP_OK;
+	strbuf_free(&buf);
+	return r;
+}
+
+/* --- the plan ---------------------------------------------------------------------------- */
+
+/* Options of a plan that is made have no meaning for one that is there. */
+static int check_alone(const struct plan_options *options, gpumap_report *report)
+{
+	const char *other = options->profile.count     ? options->profile.settings[0].option
+			    : options->profile.config  ? "--config"
+			    : options->profile.profile ? "--profile"
+			    : options->nnodes          ? "--nnodes"
+			    : options->module          ? "-m"
+			    : options->program         ? options->program[0]
+						       : NULL;
+
+	if (!other)
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+			   ABOUT(.origin = "--plan", .fix = "leave one of them out"),
+			   "%s settles everything, '%s' too", QUOTE(span_of(options->file)),
+			   QUOTE(span_of(other)));
+}
+
+static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
+		     gpumap_report *report)
+{
+	int r = check_alone(options, report);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_read(ret, options->file, report);
+	if (r == GPUMAP_OK)
+		r = plan_node(node, *ret, options->node_rank, report);
+	return r;
+}
+
+int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
+	      gpumap_report *report)
+{
+	struct plan_hosts hosts = {.node = -1};
+	gpumap_profile *profile = NULL;
+	int r;
+
+	if (options->file)
+		return read_plan(ret, node, options, report);
+	r = profile_open(&profile, &options->profile, report);
+	if (r == GPUMAP_OK)
+		r = set_program(profile, options, report);
+	if (r == GPUMAP_OK)
+		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, report);
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_make(ret, profile, hosts.hosts, report);
+	if (r == GPUMAP_OK)
+		*node = hosts.node;
+	plan_hosts_free(&hosts);
+	gpumap_profile_free(profile);
+	return r;
+}

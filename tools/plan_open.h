@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The plan that a command works on: a file of one, or a profile and options over hosts. */
+#ifndef GM_PLAN_OPEN_H
+#define GM_PLAN_OPEN_H
+
+#include "profile_open.h"
+
+struct plan_options {
+	struct profile_options profile;
+	const char *file;      /* --plan */
+	const char *nnodes;    /* --nnodes */
+	const char *node_rank; /* --node-rank */
+	const char *module;    /* -m */
+	bool no_python;        /* --no-python */
+	char on_fail[32];      /* of --max-restarts */
+	char **program;        /* its words as given, ended by NULL; NULL: the profile's */
+};
+
+/* The options that plan_option takes beside those of a profile's keys; for the tables of
+ * commands. */
+#define PLAN_OPTION_ROWS \
+	{"--config", "FILE", "the profile file, instead of ./gpumap.ini and the others"}, \
+		{"--profile", "NAME", \
+		 "the profile, instead of the file's default; GPUMAP_PROFILE"}, \
+		{"--plan", "FILE", "a plan that gpumap plan -o wrote, instead of making one"}, \
+		{"--nproc-per-node", "N", "as torchrun: --ranks; gpu is auto"}, \
+		{"--nnodes", "N", "as torchrun: so many nodes, each like this one"}, \
+		{"--node-rank", "N", "which of the nodes this is"}, \
+		{"--max-restarts", "N", "as torchrun: --on-fail restart:N"}, \
+		{"--standalone", NULL, "as torchrun: this node alone"}, \
+		{"-m", "MODULE", "as torchrun: run python3 -u -m MODULE"}, \
+	{ \
+		"--no-python", NULL, "as torchrun: FILE.py is run as it is, not by python3 -u" \
+	}
+
+/* Takes one of these, or one of profile_option's; false: another one. *failed after a
+ * finding. */
+bool plan_option(struct plan_options *options, const char *name, const char *value,
+		 gpumap_report *report, bool *failed);
+
+/* Reads or makes the plan. *node is which of its nodes this machine is, -1: none of them, or
+ * not known. */
+int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
+	      gpumap_report *report);
+
+#endif
