@@ -77,6 +77,13 @@ struct spot {
 };
 #define NOWHERE SIZE_MAX
 
+/* Where ranks land, by position in class->devices. */
+struct crowd {
+	size_t *first, *count; /* the first rank, plus one; and how many there are */
+	size_t device, other;  /* the first device with too many, and its second rank */
+	size_t surplus;        /* ranks beyond what ranks_per_gpu allows */
+};
+
 struct layout {
 	struct plan_layout *plan; /* the part that stays */
 	const struct host_class *class;
@@ -84,6 +91,7 @@ struct layout {
 	size_t host_count;
 	const char *list; /* of all devices; NULL: not made yet */
 	struct spot *spots;
+	struct crowd crowd;
 	bool unknown_use;
 	size_t failing; /* ranks whose statements end in an error */
 };
@@ -100,7 +108,7 @@ struct builder {
 	struct host_class **host_classes; /* of each host */
 	size_t *local_sizes;              /* of each host */
 	size_t told[FINDING_COUNT];
-	size_t step_room, mapping_room;
+	size_t step_room;
 };
 
 int plan_nomem(struct builder *b);
@@ -170,9 +178,9 @@ int spread_ranks(struct builder *b);
 /* A host's layout depends on its first rank only through this. */
 size_t layout_phase(const struct builder *b, const struct host_class *class, size_t local_size,
 		    size_t first_rank);
-/* States on the request what a local rank finds and what its program does. */
-int layout_state(const struct builder *b, const struct layout *layout, size_t local_rank,
-		 gpumap_request *request, gpumap_report *report);
+/* What gpumap_resolve says of a local rank's program with what it finds. */
+int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layout *layout,
+	       size_t local_rank, gpumap_report *report);
 /* Whether nothing tells which of several devices the program takes. */
 bool layout_use_unknown(const struct builder *b, const struct host_class *class);
 bool plan_one_each(const struct builder *b);
@@ -181,7 +189,10 @@ int layout_fill(struct builder *b, struct layout *layout);
 size_t layout_position(const struct layout *layout, size_t local_rank, const gpumap_entry *entry);
 /* Passes on what gpumap_resolve found for a local rank. */
 void layout_carry(struct builder *b, struct layout *layout, size_t local_rank,
-		  const gpumap_report *report);
+		  const gpumap_mapping *mapping, const gpumap_report *report);
+/* Notes the devices that a local rank uses, for layout_judge. */
+void layout_land(const struct builder *b, struct layout *layout, size_t local_rank,
+		 const gpumap_mapping *mapping);
 int layout_judge(struct builder *b, struct layout *layout);
 int cores_bind(struct builder *b, struct layout *layout);
 

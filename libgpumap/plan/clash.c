@@ -67,16 +67,15 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 		  gpumap_finding_str(finding, GPUMAP_FINDING_TEXT), MORE_HOSTS(layout->host_count));
 }
 
-void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpumap_report *report)
+void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpumap_mapping *mapping,
+		  const gpumap_report *report)
 {
-	bool answered = layout->plan->slots[l].mapping->answered;
-
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);
 		enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
 		int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
 
-		if (severity == GPUMAP_ERROR && !answered && !layout->failing++)
+		if (severity == GPUMAP_ERROR && !mapping->answered && !layout->failing++)
 			carry_error(b, layout, l, f);
 		/* A warning is about the list or the program: once is enough. */
 		if (severity == GPUMAP_WARNING && !b->told[id])
@@ -91,15 +90,9 @@ void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpum
 
 /* --- ranks against each other -------------------------------------------------------- */
 
-/* Where each device's first rank is; and the first device of several ranks. */
-struct crowd {
-	size_t *first, *count; /* by position in class->devices; first: plus one */
-	size_t device, other;  /* the first device with too many, and its second rank */
-	size_t surplus;        /* ranks beyond what ranks_per_gpu allows */
-};
-
-static void land(const struct layout *layout, struct crowd *crowd, size_t l, size_t position)
+static void land(struct layout *layout, size_t l, size_t position)
 {
+	struct crowd *crowd = &layout->crowd;
 	size_t most = (size_t)layout->class->settings->ranks_per_gpu;
 
 	if (position == NOWHERE)
@@ -114,23 +107,23 @@ static void land(const struct layout *layout, struct crowd *crowd, size_t l, siz
 	}
 }
 
-static void land_all(const struct builder *b, const struct layout *layout, struct crowd *crowd)
+void layout_land(const struct builder *b, struct layout *layout, size_t l,
+		 const gpumap_mapping *mapping)
 {
 	enum plan_mode mode = b->input->settings->mode;
 
-	for (size_t l = 0; l < layout->plan->count; l++) {
-		const gpumap_mapping *mapping = layout->plan->slots[l].mapping;
-
-		if (!mapping || !mapping->answered)
-			continue;
-		if (mode != PLAN_DP && mode != PLAN_MP) {
-			land(layout, crowd, l, layout->spots[l].lands);
-			continue;
-		}
-		for (size_t i = 0; i < gpumap_mapping_replica_count(mapping); i++)
-			land(layout, crowd, l,
-			     layout_position(layout, l, gpumap_mapping_replica(mapping, i)));
+	if (layout->unknown_use) {
+		layout->crowd.count[layout->spots[l].own]++;
+		return;
 	}
+	if (!mapping->answered)
+		return;
+	if (mode != PLAN_DP && mode != PLAN_MP) {
+		land(layout, l, layout->spots[l].lands);
+		return;
+	}
+	for (size_t i = 0; i < gpumap_mapping_replica_count(mapping); i++)
+		land(layout, l, layout_position(layout, l, gpumap_mapping_replica(mapping, i)));
 }
 
 static void tell_crowd(struct builder *b, const struct layout *layout, const struct crowd *crowd)
@@ -183,25 +176,13 @@ static void tell_unknown(struct builder *b, const struct layout *layout)
 
 int layout_judge(struct builder *b, struct layout *layout)
 {
-	const struct host_class *class = layout->class;
-	struct crowd crowd = {0};
-
-	if (!class->count || !layout->plan->count)
+	if (!layout->class->count || !layout->plan->count)
 		return GPUMAP_OK;
-	crowd.first = arena_alloc(&b->passing, class->count, sizeof(*crowd.first));
-	crowd.count = arena_alloc(&b->passing, class->count, sizeof(*crowd.count));
-	if (!crowd.first || !crowd.count)
-		return plan_nomem(b);
-	if (layout->unknown_use) {
+	if (layout->unknown_use)
 		tell_unknown(b, layout);
-		for (size_t l = 0; l < layout->plan->count; l++)
-			crowd.count[layout->spots[l].own]++;
-	} else {
-		land_all(b, layout, &crowd);
-	}
-	if (crowd.surplus)
-		tell_crowd(b, layout, &crowd);
+	if (layout->crowd.surplus)
+		tell_crowd(b, layout, &layout->crowd);
 	else
-		check_address(b, layout, &crowd);
+		check_address(b, layout, &layout->crowd);
 	return b->passing.failed ? plan_nomem(b) : GPUMAP_OK;
 }

@@ -49,25 +49,6 @@ static const char *list_text(struct builder *b, const struct host_class *class,
 
 /* --- the answer ------------------------------------------------------------------------ */
 
-static int keep_mapping(struct builder *b, gpumap_mapping *mapping)
-{
-	struct plan *plan = b->plan;
-
-	if (plan->mapping_count == b->mapping_room) {
-		size_t room = b->mapping_room ? b->mapping_room * 2 : 8;
-		gpumap_mapping **grown = arena_alloc(b->arena, room, sizeof(*grown));
-
-		if (!grown)
-			return plan_nomem(b);
-		if (plan->mapping_count)
-			memcpy(grown, plan->mappings, plan->mapping_count * sizeof(*grown));
-		plan->mappings = grown;
-		b->mapping_room = room;
-	}
-	plan->mappings[plan->mapping_count++] = mapping;
-	return GPUMAP_OK;
-}
-
 /* What the program sets by itself can name a GPU that the plan does not have. */
 static void tell_outside(struct builder *b, const struct layout *layout, size_t l,
 			 const gpumap_entry *entry)
@@ -81,16 +62,17 @@ static void tell_outside(struct builder *b, const struct layout *layout, size_t 
 		  DEVICE_LABEL(entry->candidates[0]), MORE_HOSTS(layout->host_count));
 }
 
-static void find_landing(struct builder *b, struct layout *layout, size_t l)
+static void find_landing(struct builder *b, struct layout *layout, size_t l,
+			 const gpumap_mapping *mapping)
 {
 	const struct host_class *class = layout->class;
 	struct plan_slot *slot = &layout->plan->slots[l];
 	const gpumap_entry *entry = b->input->settings->mode == PLAN_DP
-					    ? gpumap_mapping_master(slot->mapping)
-					    : gpumap_mapping_chosen(slot->mapping);
+					    ? gpumap_mapping_master(mapping)
+					    : gpumap_mapping_chosen(mapping);
 	size_t position = layout_position(layout, l, entry);
 
-	if (layout->unknown_use || !slot->mapping->answered)
+	if (layout->unknown_use || !mapping->answered)
 		return;
 	if (position == NOWHERE) {
 		if (entry && entry_decided(entry) && entry->candidates[0]->physical >= 0)
@@ -125,28 +107,18 @@ size_t layout_position(const struct layout *layout, size_t l, const gpumap_entry
 
 static int ask(struct builder *b, struct layout *layout, size_t l)
 {
-	gpumap_request *request = NULL;
 	gpumap_report *report = NULL;
 	gpumap_mapping *mapping = NULL;
 	int r = gpumap_report_new(&report);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_request_new(&request);
-	if (r == GPUMAP_OK)
-		r = layout_state(b, layout, l, request, report);
-	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&mapping, request, layout->class->host->inventory, report);
+		r = layout_ask(&mapping, b, layout, l, report);
 	if (r == GPUMAP_OK) {
-		r = keep_mapping(b, mapping);
-		if (r != GPUMAP_OK)
-			gpumap_mapping_free(mapping);
+		find_landing(b, layout, l, mapping);
+		layout_land(b, layout, l, mapping);
+		layout_carry(b, layout, l, mapping, report);
 	}
-	if (r == GPUMAP_OK) {
-		layout->plan->slots[l].mapping = mapping;
-		find_landing(b, layout, l);
-		layout_carry(b, layout, l, report);
-	}
-	gpumap_request_free(request);
+	gpumap_mapping_free(mapping);
 	gpumap_report_free(report);
 	return r == GPUMAP_ENOMEM ? plan_nomem(b) : r;
 }
@@ -159,7 +131,11 @@ int layout_fill(struct builder *b, struct layout *layout)
 
 	plan->slots = arena_alloc(b->arena, plan->count, sizeof(*plan->slots));
 	layout->spots = arena_alloc(&b->passing, plan->count, sizeof(*layout->spots));
-	if (!plan->slots || !layout->spots)
+	layout->crowd.first =
+		arena_alloc(&b->passing, class->count + 1, sizeof(*layout->crowd.first));
+	layout->crowd.count =
+		arena_alloc(&b->passing, class->count + 1, sizeof(*layout->crowd.count));
+	if (!plan->slots || !layout->spots || !layout->crowd.first || !layout->crowd.count)
 		return plan_nomem(b);
 	plan->device_order = class->count && class->by_number ? "PCI_BUS_ID" : NULL;
 	layout->unknown_use = layout_use_unknown(b, class);

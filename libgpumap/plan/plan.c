@@ -329,8 +329,6 @@ void plan_free(struct plan *plan)
 {
 	if (!plan)
 		return;
-	for (size_t i = 0; i < plan->mapping_count; i++)
-		gpumap_mapping_free(plan->mappings[i]);
 	arena_free(&plan->arena);
 	free(plan);
 }

@@ -152,7 +152,6 @@ struct plan_slot {
 	const struct plan_device *devices; /* its own; none: it runs without a GPU */
 	size_t device_count;
 	const char *visible;             /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
-	const gpumap_mapping *mapping;   /* what gpumap_resolve says of its program; NULL: no GPU */
 	const struct plan_device *lands; /* where it runs (dp: its master; mp: the first
 					  * stage); NULL: not known or nowhere */
 	int logical;                     /* N of its cuda:N; -1: not known or none */
@@ -185,8 +184,6 @@ struct plan {
 	size_t host_count, world_size;
 	struct plan_step *steps;
 	size_t step_count;
-	gpumap_mapping **mappings; /* owned; slots point at them */
-	size_t mapping_count;
 };
 
 struct plan_rank {
@@ -202,5 +199,11 @@ void plan_free(struct plan *plan);
 
 /* Rank `rank`; false past the end. */
 bool plan_rank(const struct plan *plan, size_t rank, struct plan_rank *ret);
+
+/* What gpumap_resolve says of the program of a rank, for those who want to know why: asked
+ * again, as plan_make did, since a hundred thousand answers are many megabytes. `input` is
+ * what the plan was made of. *ret is the caller's to free; NULL: the rank has no GPU. */
+int plan_ask(gpumap_mapping **ret, const struct plan *plan, const struct plan_input *input,
+	     size_t rank, gpumap_report *report);
 
 #endif

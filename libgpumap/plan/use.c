@@ -101,46 +101,62 @@ static size_t index_of(struct use use, size_t local_rank, size_t rank, size_t sh
 }
 
 struct asking {
-	const struct builder *b;
-	const struct layout *layout;
+	const struct plan *plan;
+	const struct plan_host *host;
+	const struct plan_settings *settings; /* the host's */
+	enum plan_mode mode;
 	size_t local_rank;
 	gpumap_request *request;
 	gpumap_report *report;
 };
 
+static const char *visible(const struct asking *a)
+{
+	return a->host->layout->slots[a->local_rank].visible;
+}
+
+/* Devices in the rank's list. */
+static size_t shown(const struct asking *a)
+{
+	const char *list = visible(a);
+	size_t count = *list != '\0';
+
+	for (; *list; list++)
+		count += *list == ',';
+	return count;
+}
+
 static int state(const struct asking *a, enum plan_key key, const char *text)
 {
-	const struct plan_place *place = &a->layout->class->settings->places[key];
+	const struct plan_place *place = &a->settings->places[key];
 
 	return gpumap_request_set(a->request, plan_key_name(key), text, place->origin, a->report);
 }
 
 static int state_index(const struct asking *a, enum plan_key key, struct use use)
 {
-	size_t rank = a->layout->host->first_rank + a->local_rank;
-	size_t shown = a->layout->spots[a->local_rank].shown;
+	size_t rank = a->host->first_rank + a->local_rank;
 	char text[32];
 
 	if (use.kind == USE_CPU)
 		return state(a, key, "cpu");
 	/* How many the program will see is for the request to say then. */
-	if (use.kind == USE_MODULO && has_statements(a->layout->class->settings))
+	if (use.kind == USE_MODULO && has_statements(a->settings))
 		return state(a, key, "modulo");
-	snprintf(text, sizeof(text), "%zu", index_of(use, a->local_rank, rank, shown));
+	snprintf(text, sizeof(text), "%zu", index_of(use, a->local_rank, rank, shown(a)));
 	return state(a, key, text);
 }
 
 static int state_ids(const struct asking *a, const char *ids)
 {
-	size_t rank = a->layout->host->first_rank + a->local_rank;
-	size_t shown = a->layout->spots[a->local_rank].shown;
+	size_t rank = a->host->first_rank + a->local_rank;
 	struct span rest = span_of(ids), part;
 	struct strbuf buf = {0};
 	int r;
 
 	while (span_split(&rest, ',', &part))
 		strbuf_printf(&buf, "%s%zu", buf.length ? "," : "",
-			      index_of(use_index(span_trim(part)), a->local_rank, rank, shown));
+			      index_of(use_index(span_trim(part)), a->local_rank, rank, shown(a)));
 	r = buf.failed ? GPUMAP_ENOMEM : state(a, PLAN_KEY_DEVICE_IDS, buf.text);
 	strbuf_free(&buf);
 	return r;
@@ -149,10 +165,9 @@ static int state_ids(const struct asking *a, const char *ids)
 /* The ranks that statements of the program may ask for. */
 static void add_ranks(const struct asking *a, const char **envp, char texts[5][40])
 {
-	const struct plan *plan = a->b->plan;
-	const struct plan_host *host = a->layout->host;
-	const size_t values[5] = {host->first_rank + a->local_rank, plan->world_size, a->local_rank,
-				  a->layout->plan->count, (size_t)(host - plan->hosts)};
+	const size_t values[5] = {a->host->first_rank + a->local_rank, a->plan->world_size,
+				  a->local_rank, a->host->layout->count,
+				  (size_t)(a->host - a->plan->hosts)};
 	static const char *const names[5] = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
 					     "GROUP_RANK"};
 
@@ -165,18 +180,17 @@ static void add_ranks(const struct asking *a, const char **envp, char texts[5][4
 /* The child's environment is the weakest statement, as it will be (rule S3). */
 static int state_environment(const struct asking *a)
 {
-	const struct plan_layout *plan = a->layout->plan;
 	const char *envp[8] = {NULL};
 	struct strbuf buf = {0};
 	char ranks[5][40];
 	size_t count = 0;
 	int r = GPUMAP_ENOMEM;
 
-	strbuf_printf(&buf, "CUDA_VISIBLE_DEVICES=%s", plan->slots[a->local_rank].visible);
+	strbuf_printf(&buf, "CUDA_VISIBLE_DEVICES=%s", visible(a));
 	envp[count++] = buf.text;
-	if (plan->device_order)
+	if (a->host->layout->device_order)
 		envp[count++] = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
-	if (has_statements(a->layout->class->settings))
+	if (has_statements(a->settings))
 		add_ranks(a, envp + count, ranks);
 	if (!buf.failed)
 		r = gpumap_request_environ(a->request, envp, a->report);
@@ -186,11 +200,10 @@ static int state_environment(const struct asking *a)
 
 static int state_statements(const struct asking *a)
 {
-	const struct plan_settings *settings = a->layout->class->settings;
 	int r = GPUMAP_OK;
 
 	for (size_t i = 0; r == GPUMAP_OK && i < ARRAY_SIZE(statement_keys); i++) {
-		const char *text = statement(settings, statement_keys[i]);
+		const char *text = statement(a->settings, statement_keys[i]);
 
 		if (text)
 			r = state(a, statement_keys[i], text);
@@ -200,8 +213,8 @@ static int state_statements(const struct asking *a)
 
 static int state_use(const struct asking *a)
 {
-	const struct plan_settings *s = a->layout->class->settings;
-	enum plan_mode mode = a->b->input->settings->mode;
+	const struct plan_settings *s = a->settings;
+	enum plan_mode mode = a->mode;
 	enum use_kind device = use_kind(s->device, true), current = use_kind(s->set_device, false);
 	int r = state(a, PLAN_KEY_MODE, plan_word(PLAN_KEY_MODE, (int)mode));
 
@@ -214,15 +227,54 @@ static int state_use(const struct asking *a)
 	return r;
 }
 
-int layout_state(const struct builder *b, const struct layout *layout, size_t local_rank,
-		 gpumap_request *request, gpumap_report *report)
+static int resolve(gpumap_mapping **ret, struct asking *a, const gpumap_inventory *inventory)
 {
-	const struct asking a = {b, layout, local_rank, request, report};
-	int r = state_environment(&a);
+	int r = gpumap_request_new(&a->request);
 
 	if (r == GPUMAP_OK)
-		r = state_statements(&a);
-	return r == GPUMAP_OK ? state_use(&a) : r;
+		r = state_environment(a);
+	if (r == GPUMAP_OK)
+		r = state_statements(a);
+	if (r == GPUMAP_OK)
+		r = state_use(a);
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(ret, a->request, inventory, a->report);
+	gpumap_request_free(a->request);
+	return r == GPUMAP_ENOMEM ? report_nomem(a->report) : r;
+}
+
+int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layout *layout,
+	       size_t local_rank, gpumap_report *report)
+{
+	struct asking a = {.plan = b->plan,
+			   .host = layout->host,
+			   .settings = layout->class->settings,
+			   .mode = b->input->settings->mode,
+			   .local_rank = local_rank,
+			   .report = report};
+
+	return resolve(ret, &a, layout->class->host->inventory);
+}
+
+int plan_ask(gpumap_mapping **ret, const struct plan *plan, const struct plan_input *input,
+	     size_t rank, gpumap_report *report)
+{
+	const struct plan_host_input *host;
+	struct plan_rank at;
+	struct asking a;
+
+	if (!plan_rank(plan, rank, &at) || !at.slot->device_count) {
+		*ret = NULL;
+		return GPUMAP_OK;
+	}
+	host = &input->hosts[at.node];
+	a = (struct asking){.plan = plan,
+			    .host = at.host,
+			    .settings = host->settings ? host->settings : input->settings,
+			    .mode = input->settings->mode,
+			    .local_rank = at.local_rank,
+			    .report = report};
+	return resolve(ret, &a, host->inventory);
 }
 
 bool layout_use_unknown(const struct builder *b, const struct host_class *class)
