@@ -92,17 +92,19 @@ char *arena_strdup(struct arena *arena, const char *text)
 
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
+	char line[256], *text;
 	va_list again;
-	char *text;
 	int length;
 
 	va_copy(again, args);
-	length = vsnprintf(NULL, 0, format, again);
+	length = vsnprintf(line, sizeof(line), format, again);
 	va_end(again);
 	if (length < 0) {
 		arena->failed = true;
 		return NULL;
 	}
+	if ((size_t)length < sizeof(line)) /* nearly always; formatting twice takes longer */
+		return arena_strndup(arena, line, (size_t)length);
 	text = arena_alloc(arena, (size_t)length + 1, 1);
 	if (text)
 		vsnprintf(text, (size_t)length + 1, format, args);

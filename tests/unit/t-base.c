@@ -190,6 +190,12 @@ START_TEST(arena_grows)
 		ck_assert_ptr_nonnull(arena_printf(&arena, "%d", i));
 	ck_assert_ptr_nonnull(arena_alloc(&arena, 1, 100000));
 	ROW_EQ_STR("first", first, "first");
+	for (int length = 250; length < 260; length++) {
+		const char *text = arena_printf(&arena, "%s%*d", first, length - 5, 7);
+
+		ck_assert_uint_eq(strlen(text), (size_t)length);
+		ck_assert_int_eq(text[length - 1], '7');
+	}
 	ck_assert(!arena.failed);
 	ck_assert_ptr_null(arena_alloc(&arena, SIZE_MAX, 2));
 	ck_assert(arena.failed);
