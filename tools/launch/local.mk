@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Starting and supervising ranks: what a program that does so lists among its sources.
 launch_sources = \
+	tools/launch/conclude.c \
 	tools/launch/console.c tools/launch/console.h \
 	tools/launch/console_collapse.c \
 	tools/launch/console_lines.c \

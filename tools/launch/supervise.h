@@ -4,6 +4,9 @@
 
 #include "console.h"
 
+/* Statuses to return. */
+enum { TIME_LIMIT = 124, OWN_FAILURE = 125 };
+
 /* How far the ending of the ranks is. */
 enum ending { RUNNING, STOPPING, KILLING, GIVEN_UP };
 
@@ -46,6 +49,9 @@ bool supervise(struct supervisor *s);
 /* Ends the ranks: kill_signal, or SIGKILL. */
 void supervise_stop(struct supervisor *s);
 void supervise_kill(struct supervisor *s);
+
+/* Reports who failed first, or what else ended the ranks, and sets the status. */
+void supervise_conclude(struct supervisor *s);
 
 /* What the guard says; its death. */
 void guard_heard(struct supervisor *s);

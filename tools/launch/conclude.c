@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* What came of it all: who failed first, and the status that follows. */
+#include "report.h"
+#include "supervise.h"
+
+static int exit_status(const struct launch_exit *e)
+{
+	return e->signal ? 128 + e->signal : e->status;
+}
+
+static const struct launch_exit *first_failure(const struct launch_result *result)
+{
+	const struct launch_exit *first = NULL;
+
+	for (size_t i = 0; i < result->count; i++) {
+		const struct launch_exit *e = &result->ranks[i];
+
+		if (e->first && (!first || e->end_ns < first->end_ns))
+			first = e;
+	}
+	return first;
+}
+
+static void report_failure(const struct launch_rank *rank, const struct launch_exit *e,
+			   gpumap_report *report)
+{
+	double seconds = (double)(e->end_ns - e->start_ns) / 1e9;
+
+	if (e->signal)
+		report_add(report, FINDING_RANK_FAILED, NULL,
+			   "rank %d (pid %d) was ended by %s%s after %.3f s", rank->rank,
+			   (int)e->pid, SIGNAL_TEXT(e->signal), e->dumped ? ", core dumped," : "",
+			   seconds);
+	else
+		report_add(report, FINDING_RANK_FAILED, NULL,
+			   "rank %d (pid %d) ended with status %d after %.3f s", rank->rank,
+			   (int)e->pid, e->status, seconds);
+}
+
+void supervise_conclude(struct supervisor *s)
+{
+	enum { MOST = 8 };
+	struct launch_result *result = s->result;
+	const struct launch_exit *first = first_failure(result);
+	size_t failures = 0;
+
+	for (size_t i = 0; i < result->count; i++)
+		if (result->ranks[i].first && ++failures <= MOST)
+			report_failure(&s->launch->ranks[i], &result->ranks[i], s->report);
+	if (failures > MOST)
+		report_add(s->report, FINDING_RANK_FAILED, NULL, "so did %zu more within %d ms",
+			   failures - MOST, WINDOW_MS);
+	if (result->left_behind)
+		report_add(s->report, FINDING_LEFT_BEHIND, NULL,
+			   "%zu processes that outlived their ranks were ended",
+			   result->left_behind);
+	if (s->refused)
+		result->status = s->refusal;
+	else if (result->cause == LAUNCH_BROKEN)
+		result->status = OWN_FAILURE;
+	else if (result->cause == LAUNCH_TIMED_OUT)
+		result->status = TIME_LIMIT;
+	else if (result->cause == LAUNCH_SIGNALLED)
+		result->status = 128 + result->signal;
+	else
+		result->status = first ? exit_status(first) : 0;
+	if (result->cause == LAUNCH_TIMED_OUT)
+		report_add(s->report, FINDING_STOPPED, ABOUT(.fix = "timeout = 0 means no limit"),
+			   "the time limit of %lld ms was reached",
+			   (long long)s->launch->timeout_ms);
+	else if (result->cause == LAUNCH_SIGNALLED)
+		report_add(s->report, FINDING_STOPPED, NULL, "the run was stopped by %s",
+			   SIGNAL_TEXT(result->signal));
+}
