@@ -4,31 +4,33 @@
  * GPUs, all of which the list names in reverse. Time is the median of batches.
  */
 #include <gpumap.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* The C library's own names of its functions, so that ours can count. */
+#include "base.h"
+
+/* The C library's own names of its functions, so that ours can count; the library itself
+ * calls ours too (strdup). */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 
 static size_t allocations;
 
-void *malloc(size_t size)
+EXPORT void *malloc(size_t size)
 {
 	allocations++;
 	return __libc_malloc(size);
 }
 
-void *calloc(size_t count, size_t size)
+EXPORT void *calloc(size_t count, size_t size)
 {
 	allocations++;
 	return __libc_calloc(count, size);
 }
 
-void *realloc(void *memory, size_t size)
+EXPORT void *realloc(void *memory, size_t size)
 {
 	allocations++;
 	return __libc_realloc(memory, size);
