@@ -13,6 +13,7 @@
 #	$GPUMAP    the command, an absolute path	$srcdir    the source tree
 #	$builddir  the build tree			$shared    recorded machines, or empty
 #	$python    with nvitop and gpustat, or empty	$valgrind  not empty when $GPUMAP is run by it
+#	$torch     with PyTorch, or empty		$servers   not empty: real launchers must work
 #
 #	check NAME STATUS STDOUT STDERR -- COMMAND...
 #		Runs COMMAND, 20 seconds at most, and compares. STDOUT and STDERR are extended
@@ -29,6 +30,8 @@ set -u
 srcdir=$GPUMAP_TEST_SRCDIR
 builddir=${GPUMAP_TEST_BUILDDIR:-}
 python=${GPUMAP_TEST_PYTHON:-}
+servers=${GPUMAP_TEST_SERVERS:-}
+torch=${GPUMAP_TEST_TORCH:-}
 valgrind=${GPUMAP_TEST_VALGRIND:-}
 limit=${GPUMAP_TEST_LIMIT:-20}
 gpumap_path=${GPUMAP:-}

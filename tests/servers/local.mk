@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# Under real launchers: those that this machine has. ./dev check --full installs them.
+check_PROGRAMS += tests/servers/report
+tests_servers_report_SOURCES = tests/servers/report.c
+tests_servers_report_LDADD = libgpumap-core.la
+
+server_tests = \
+	tests/servers/mpi.test
+TESTS += $(server_tests)
+EXTRA_DIST += $(server_tests) tests/servers/lib.sh tests/servers/mpi.sh
