@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2034 # its variables are for the tests
+# shellcheck shell=sh disable=SC2034,SC2154 # variables of the tests and of tests/cli/lib.sh
 # What the tests of the launcher share, after tests/cli/lib.sh.
 driver=$builddir/tests/launch/driver
 writer=$builddir/tests/launch/writer

@@ -5,6 +5,8 @@ tests_servers_report_SOURCES = tests/servers/report.c
 tests_servers_report_LDADD = libgpumap-core.la
 
 server_tests = \
-	tests/servers/mpi.test
+	tests/servers/mpi.test \
+	tests/servers/slurm.test
 TESTS += $(server_tests)
-EXTRA_DIST += $(server_tests) tests/servers/lib.sh tests/servers/mpi.sh
+EXTRA_DIST += $(server_tests) tests/servers/lib.sh tests/servers/mpi.sh \
+	tests/servers/slurm.sh tests/servers/watchdog.sh
