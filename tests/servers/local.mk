@@ -6,7 +6,8 @@ tests_servers_report_LDADD = libgpumap-core.la
 
 server_tests = \
 	tests/servers/mpi.test \
-	tests/servers/slurm.test
+	tests/servers/slurm.test \
+	tests/servers/torch.test
 TESTS += $(server_tests)
-EXTRA_DIST += $(server_tests) tests/servers/lib.sh tests/servers/mpi.sh \
-	tests/servers/slurm.sh tests/servers/watchdog.sh
+EXTRA_DIST += $(server_tests) tests/servers/ddp.py tests/servers/lib.sh \
+	tests/servers/mpi.sh tests/servers/slurm.sh tests/servers/watchdog.sh
