@@ -71,6 +71,11 @@ static bool again(struct supervisor *s)
 	if (s->launch->on_fail != LAUNCH_RESTART || !s->first_ns || s->refused ||
 	    s->result->cause != LAUNCH_DONE || s->result->restarts >= s->launch->restarts)
 		return false;
+	/* Whoever stopped this start did not ask for another. */
+	if (s->halted != LAUNCH_DONE) {
+		s->result->cause = s->halted;
+		return false;
+	}
 	s->result->restarts++;
 	console_note(&s->console, "a rank failed: starting all again, %d of %d",
 		     s->result->restarts, s->launch->restarts);
@@ -151,8 +156,12 @@ int launch_run(const struct launch *launch, struct launch_result *result, gpumap
 	if (r != GPUMAP_OK && result->cause == LAUNCH_DONE)
 		result->cause = LAUNCH_BROKEN;
 	console_close(&s.console);
-	for (int *fd = (int[]){s.epoll, s.signals, s.timer, -1}; *fd >= 0; fd++)
-		close(*fd);
+	for (size_t i = 0; i < 3; i++) {
+		int fd = (const int[]){s.epoll, s.signals, s.timer}[i];
+
+		if (fd >= 0)
+			close(fd);
+	}
 	setting_leave(&s.setting);
 	return r;
 }

@@ -60,20 +60,22 @@ static void stopped_by(struct supervisor *s, int sig)
 {
 	bool urgent = sig == SIGINT || sig == SIGQUIT;
 
+	if (s->halted == LAUNCH_DONE) {
+		s->halted = LAUNCH_SIGNALLED;
+		s->result->signal = sig;
+	}
 	if (s->empty) {
 		s->discard = true;
 	} else if (s->ending == RUNNING) {
-		if (!s->first_ns) {
-			s->result->cause = LAUNCH_SIGNALLED;
-			s->result->signal = sig;
-		}
+		if (!s->first_ns)
+			s->result->cause = s->halted;
 		console_note(&s->console, "%s: stopping the ranks%s", SIGNAL_TEXT(sig),
 			     urgent ? "; once more kills them" : "");
 		supervise_stop(s);
 	} else if (s->ending == STOPPING && urgent &&
 		   now_ns() - s->stop_ns > AGAIN_MS * (int64_t)NS_PER_MS) {
 		if (s->result->cause == LAUNCH_DONE && !s->first_ns)
-			s->result->cause = LAUNCH_SIGNALLED;
+			s->result->cause = s->halted;
 		console_note(&s->console, "%s again: killing the ranks", SIGNAL_TEXT(sig));
 		supervise_kill(s);
 	}
@@ -105,12 +107,14 @@ static void give_up(struct supervisor *s)
 
 static void moment_came(struct supervisor *s, enum deadline which)
 {
+	if (which == DEADLINE_LIMIT && s->halted == LAUNCH_DONE)
+		s->halted = LAUNCH_TIMED_OUT;
 	if (s->empty)
 		return;
 	switch (which) {
 	case DEADLINE_LIMIT:
 		if (s->ending == RUNNING && !s->first_ns)
-			s->result->cause = LAUNCH_TIMED_OUT;
+			s->result->cause = s->halted;
 		console_note(&s->console, "the time limit is reached: stopping the ranks");
 		supervise_stop(s);
 		break;

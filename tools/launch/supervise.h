@@ -33,6 +33,7 @@ struct supervisor {
 	/* of one start */
 	enum ending ending;
 	bool empty, refused;
+	enum launch_cause halted; /* who asked for the end of all starts, LAUNCH_DONE: nobody */
 	int refusal;
 	int64_t first_ns, stop_ns;
 	size_t living;
