@@ -73,7 +73,7 @@ _gpumap() {
 	fi
 	[[ $command != -* ]] || command=explain
 	for ((i = 2; i < COMP_CWORD; i++)); do
-		[[ $command != p@(retend|lan) || ${COMP_WORDS[i]} != -- ]] || {
+		[[ $command != @(pretend|plan|run) || ${COMP_WORDS[i]} != -- ]] || {
 			_gpumap_program $((i + 1))
 			return
 		}

@@ -104,7 +104,7 @@ static int answer(struct command_plan *c, bool *answered)
 
 int cmd_plan(int argc, char **argv)
 {
-	struct command_plan c = {.output.format = wanted_format(argc, argv)};
+	struct command_plan c = {.output.format = GPUMAP_TEXT};
 	bool done = false, answered = true;
 	char *text = NULL;
 	int r;
@@ -112,6 +112,9 @@ int cmd_plan(int argc, char **argv)
 	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
 	r = read_options(&c, argc, argv, &done);
+	/* Behind the options --json would be the program's. */
+	if (r != GPUMAP_OK)
+		c.output.format = wanted_format(argc, argv);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&c, &answered);
 	/* JSON is owed after a failure too, with the members of this command. */

@@ -216,7 +216,7 @@ static int run(char **argv)
 	if (gpumap_report_new(&output.report) == GPUMAP_OK)
 		report_add(output.report, FINDING_PRETEND, NULL, "cannot run '%s': %s",
 			   QUOTE(span_of(*argv)), strerror(why));
-	print_report(&output);
+	print_report(&output, 0);
 	gpumap_report_free(output.report);
 	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
@@ -236,7 +236,7 @@ int cmd_pretend(int argc, char **argv)
 		status = prepare_path(output.report);
 	if (status == STATUS_ANSWERED && !what)
 		return finish(&output, GPUMAP_OK, true);
-	print_report(&output);
+	print_report(&output, 0);
 	gpumap_report_free(output.report);
 	return status == STATUS_ANSWERED ? run(argv) : status;
 }

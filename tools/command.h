@@ -31,6 +31,7 @@ int cmd_inventory(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 
 /* --- what an answer is printed as ------------------------------------------ */
 
@@ -42,8 +43,9 @@ struct output {
 	gpumap_report *report;
 };
 
-/* Prints the report's findings to standard error, a line each. */
-void print_report(const struct output *output);
+/* Prints the report's findings from the i-th on to standard error, a line each; how many
+ * there are in all. */
+size_t print_report(const struct output *output, size_t from);
 
 /* Writes `text` to standard output; false after a finding when that fails. */
 bool print_text(const char *text, gpumap_report *report);

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 # The command line links the library's objects: one file to start, nothing to find.
+include tools/launch/local.mk
 bin_PROGRAMS += gpumap
-gpumap_SOURCES = \
+gpumap_SOURCES = $(launch_sources) \
+	tools/binding.c tools/binding.h \
 	tools/cmd_config.c \
 	tools/cmd_explain.c \
 	tools/cmd_inventory.c \
 	tools/cmd_plan.c \
 	tools/cmd_pretend.c \
 	tools/cmd_rules.c \
+	tools/cmd_run.c \
 	tools/command.h \
 	tools/cpus.c tools/cpus.h \
 	tools/helper_path.c tools/helper_path.h \
@@ -18,7 +21,14 @@ gpumap_SOURCES = \
 	tools/plan_hosts.c tools/plan_hosts.h \
 	tools/plan_open.c tools/plan_open.h \
 	tools/process.c tools/process.h \
-	tools/profile_open.c tools/profile_open.h
+	tools/profile_open.c tools/profile_open.h \
+	tools/run_plan.c tools/run_plan.h \
+	tools/run_ranks.c tools/run_ranks.h \
+	tools/run_record.c tools/run_record.h \
+	tools/run_sweep.c tools/run_sweep.h \
+	tools/sweep.h \
+	tools/sweep_report.c \
+	tools/sweep_share.c tools/sweep_share.h
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDADD = libgpumap-core.la
@@ -26,4 +36,3 @@ gpumap_LDADD = libgpumap-core.la
 # Asks libcuda in a process of its own (rule N6).
 pkglibexec_PROGRAMS += tools/gpumap-ask-driver
 tools_gpumap_ask_driver_SOURCES = tools/ask-driver.c tools/cuda-driver.h
-include tools/launch/local.mk

@@ -15,6 +15,7 @@ static const struct command commands[] = {
 	{"plan", "which rank runs where, and what it is told, before anything starts", cmd_plan},
 	{"pretend", "run a program on a recorded machine", cmd_pretend},
 	{"rules", "the documented rules, one or all", cmd_rules},
+	{"run", "start and supervise this machine's ranks of a plan", cmd_run},
 };
 
 static void help(FILE *file)

@@ -42,10 +42,13 @@ static void print_finding(const struct output *output, const gpumap_finding *f)
 		gpumap_finding_str(f, GPUMAP_FINDING_ID));
 }
 
-void print_report(const struct output *output)
+size_t print_report(const struct output *output, size_t from)
 {
-	for (size_t i = 0; i < gpumap_report_count(output->report); i++)
+	size_t count = gpumap_report_count(output->report);
+
+	for (size_t i = from; i < count; i++)
 		print_finding(output, gpumap_report_get(output->report, i));
+	return count;
 }
 
 bool print_text(const char *text, gpumap_report *report)
@@ -84,7 +87,7 @@ int finish(const struct output *output, int code, bool answered)
 	    !print_text(text, output->report))
 		status = STATUS_MALFORMED;
 	free(text);
-	print_report(output);
+	print_report(output, 0);
 	gpumap_report_free(output->report);
 	return status;
 }

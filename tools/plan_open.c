@@ -142,18 +142,12 @@ static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options
 	return r;
 }
 
-int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
-	      gpumap_report *report)
+int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
+	      const struct plan_options *options, gpumap_report *report)
 {
 	struct plan_hosts hosts = {.node = -1};
-	gpumap_profile *profile = NULL;
-	int r;
+	int r = set_program(profile, options, report);
 
-	if (options->file)
-		return read_plan(ret, node, options, report);
-	r = profile_open(&profile, &options->profile, report);
-	if (r == GPUMAP_OK)
-		r = set_program(profile, options, report);
 	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, report);
 	if (r == GPUMAP_OK)
@@ -161,6 +155,20 @@ int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *optio
 	if (r == GPUMAP_OK)
 		*node = hosts.node;
 	plan_hosts_free(&hosts);
+	return r;
+}
+
+int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
+	      gpumap_report *report)
+{
+	gpumap_profile *profile = NULL;
+	int r;
+
+	if (options->file)
+		return read_plan(ret, node, options, report);
+	r = profile_open(&profile, &options->profile, report);
+	if (r == GPUMAP_OK)
+		r = plan_from(ret, node, profile, options, report);
 	gpumap_profile_free(profile);
 	return r;
 }

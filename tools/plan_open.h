@@ -43,4 +43,8 @@ bool plan_option(struct plan_options *options, const char *name, const char *val
 int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
 	      gpumap_report *report);
 
+/* Makes the plan of a profile that is open. */
+int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
+	      const struct plan_options *options, gpumap_report *report);
+
 #endif

@@ -192,9 +192,9 @@ static void tell_cores(struct binding *x)
 	about.fix = "ask for more cores, or start fewer ranks";
 	if (d->crowded)
 		plan_tell(x->b, FINDING_CORES, &about,
-			  "%zu ranks of %s share cores, as there are fewer cores than ranks near "
-			  "their GPUs%s",
-			  d->crowded, host, more);
+			  "%zu ranks of %s share cores, as there are fewer cores than ranks%s%s",
+			  d->crowded, host,
+			  x->layout->class->count ? " near their GPUs" : "", more);
 	else if (d->most && d->count && d->fewest < d->most)
 		plan_tell(x->b, FINDING_CORES, &about,
 			  "cpu_bind = cores:%zu, but ranks of %s get %zu: there are no more%s",

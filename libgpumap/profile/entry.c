@@ -108,7 +108,9 @@ static int check_value(struct file *f, const struct profile_key *key,
 	struct span value = span_of(text);
 	struct expand_error error;
 	struct strbuf nothing = {0};
-	bool good = expand_variables(&nothing, value, false, NULL, NULL, &error);
+	/* Of a command each word is looked at: its quotes protect. */
+	bool good = (key && key->kind == VALUE_COMMAND) ||
+		    expand_variables(&nothing, value, false, NULL, NULL, &error);
 
 	strbuf_free(&nothing);
 	if (!good)

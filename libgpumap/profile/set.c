@@ -27,7 +27,9 @@ static int check(const struct profile_key *key, const char *value, const char *o
 	struct about about = {.origin = origin};
 	struct expand_error error;
 	struct strbuf nothing = {0};
-	bool good = expand_variables(&nothing, span_of(value), false, NULL, NULL, &error);
+	/* Of a command each word is looked at: its quotes protect. */
+	bool good = key->kind == VALUE_COMMAND ||
+		    expand_variables(&nothing, span_of(value), false, NULL, NULL, &error);
 
 	strbuf_free(&nothing);
 	if (!good)

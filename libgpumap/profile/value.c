@@ -101,6 +101,17 @@ static int bad_piece(const struct profile_key *key, struct span value, const cha
 			   key->key.name, text, QUOTE(rest));
 }
 
+/* Variables and macros of one word, whose quotes have been taken away. */
+static bool word_is_good(struct span word, struct expand_error *error)
+{
+	struct strbuf nothing = {0};
+	bool good = expand_variables(&nothing, word, true, NULL, NULL, error) &&
+		    expand_check_macros(word, false, error);
+
+	strbuf_free(&nothing);
+	return good;
+}
+
 static int check_command(const struct profile_key *key, struct span value,
 			 const struct about *about, gpumap_report *report)
 {
@@ -114,7 +125,7 @@ static int check_command(const struct profile_key *key, struct span value,
 		struct span s = {word.text, word.length};
 
 		/* The word is a copy: its macros have no place in the value. */
-		if (!expand_check_macros(s, false, &unknown)) {
+		if (!word_is_good(s, &unknown)) {
 			int r = bad_piece(
 				key, s, unknown.at, unknown.text, unknown.fix,
 				ABOUT(.origin = about->origin, .line = about->line, .column = 0),

@@ -17,6 +17,7 @@ cli_tests = \
 	tests/cli/pretend.test \
 	tests/cli/ranks.test \
 	tests/cli/readme.test \
+	tests/cli/run.test \
 	tests/cli/snapshot.test
 TESTS += $(cli_tests)
 EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh

@@ -60,6 +60,9 @@ static const struct {
 	 NULL, "X=1 2 %\n", "",
 	 "device=cuda:%l <- t.ini:6\nset_device=%l <- t.ini:7\ndevice_ids= <- default\n"
 	 "argv=run|a b|c \"d\"|e f|1 2 %%|${X}|g h|%l%%|%%l|\n"},
+	{"quotes protect what no variable could be",
+	 "[profile a]\nprogram=p\n[program p]\ncommand = sh -c 'echo ${X-none} ${#X}' $${Y\n", NULL, "",
+	 "", "argv=sh|-c|echo ${X-none} ${#X}|${Y|\n"},
 	{"another program",
 	 "[profile a]\nprogram=p\n[program p]\ndevice=0\n[program q]\ndevice=1\n", NULL, "",
 	 "program=q", "program=q <- --program\ndevice=1 <- t.ini:6\n"},

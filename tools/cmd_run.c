@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <string.h>
+
+#include "plan_hosts.h"
+#include "plan_open.h"
+#include "report.h"
+#include "run_record.h"
+#include "run_sweep.h"
+
+static const struct option_row rows[] = {
+	PLAN_OPTION_ROWS,
+	{"--sweep", "NAME", "run every combination of a [sweep]"},
+	{"--again", "FILE", "the run of a record, once more"},
+	{"--manifest", "FILE", "write the record of the run there, not in the log folder"},
+	{"--json", NULL, "the record on standard output at the end; ranks write to standard error"},
+	{NULL, NULL, NULL},
+};
+
+struct command_run {
+	struct plan_options options;
+	const char *sweep, *again;
+	struct run run;
+	gpumap_report *report;
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap run [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
+	      "\n"
+	      "Plans as gpumap plan does, starts this machine's ranks with the environment that "
+	      "torchrun\n"
+	      "gives them, and supervises them. A plan that cannot work is refused before "
+	      "anything starts.\n"
+	      "When a rank fails the others are ended, and its status is returned. No process is "
+	      "left behind.\n"
+	      "\n"
+	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
+	      "  gpumap run --profile cifar-ddp --log-dir logs\n"
+	      "  gpumap run --nproc-per-node 4 --master-port 29500 train.py   (as torchrun)\n"
+	      "  gpumap run --inventory 4 --device cuda:%l -- sh -c 'echo $LOCAL_RANK'\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+	fputs("\n"
+	      "Exit status: that of the first rank that failed (128+N for signal N), 124 time "
+	      "limit, 125 gpumap\n"
+	      "refused or failed, 126 the program cannot be executed, 127 it was not found.\n",
+	      stdout);
+}
+
+static bool own_option(struct command_run *c, const char *name, const char *value)
+{
+	if (streq(name, "--json"))
+		c->run.json = true;
+	else if (streq(name, "--sweep"))
+		c->sweep = value;
+	else if (streq(name, "--again"))
+		c->again = value;
+	else if (streq(name, "--manifest"))
+		c->run.manifest = value;
+	else
+		return false;
+	return true;
+}
+
+static int read_options(struct command_run *c, int argc, char **argv, bool *done)
+{
+	struct output output = {.report = c->report};
+	struct options options;
+	const char *name;
+	bool failed = false;
+
+	options_init(&options, "run", rows, PROFILE_KEYS, argc, argv);
+	while (!failed && (name = options_next(&options, c->report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (!*name) {
+			c->options.program = options_rest(&options);
+			break;
+		}
+		if (!own_option(c, name, options.value) &&
+		    !output_option(&output, name, options.value, &failed))
+			plan_option(&c->options, name, options.value, c->report, &failed);
+	}
+	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+}
+
+static int exclusive(const struct command_run *c)
+{
+	bool planned = c->options.file || c->options.program || c->options.profile.count ||
+		       c->options.profile.config || c->options.profile.profile;
+
+	if ((c->again && (planned || c->sweep)) || (c->sweep && c->options.file))
+		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				   ABOUT(.origin = c->again ? "--again" : "--sweep",
+					 .fix = "leave the others out"),
+				   c->again ? "a record settles everything"
+					    : "a sweep makes its own plans");
+	return GPUMAP_OK;
+}
+
+static int run_again(struct command_run *c)
+{
+	int r = record_read(&c->run.plan, c->again, c->report);
+
+	return r == GPUMAP_OK
+		       ? plan_node(&c->run.node, c->run.plan, c->options.node_rank, c->report)
+		       : r;
+}
+
+/* A run that was never begun owes its reason all the same. */
+static int own_failure(const struct command_run *c)
+{
+	print_report(&(struct output){.report = c->report}, 0);
+	if (c->run.json)
+		run_print_refusal(&c->run, c->report);
+	return STATUS_OWN_FAILURE;
+}
+
+static int run(struct command_run *c)
+{
+	int r = exclusive(c), status;
+
+	if (r == GPUMAP_OK && c->sweep)
+		return run_sweep(&c->options, c->sweep, &c->run, c->report);
+	if (r == GPUMAP_OK && c->again)
+		r = run_again(c);
+	else if (r == GPUMAP_OK)
+		r = plan_open(&c->run.plan, &c->run.node, &c->options, c->report);
+	if (r == GPUMAP_ENOMEM)
+		report_nomem(c->report);
+	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c);
+	gpumap_plan_free(c->run.plan);
+	return status;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct command_run c = {.run = {.words = argv, .node = -1}};
+	bool done = false;
+	int r, status;
+
+	if (gpumap_report_new(&c.report) != GPUMAP_OK)
+		return STATUS_OWN_FAILURE;
+	r = read_options(&c, argc, argv, &done);
+	/* Behind the options --json would be the program's. */
+	if (r != GPUMAP_OK)
+		c.run.json = wanted_format(argc, argv) == GPUMAP_JSON;
+	if (done) {
+		gpumap_report_free(c.report);
+		return finish_help();
+	}
+	status = r == GPUMAP_OK ? run(&c) : own_failure(&c);
+	gpumap_report_free(c.report);
+	return status;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_plan.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "launch/port.h"
+#include "plan/job.h"
+#include "run_record.h"
+#include "strbuf.h"
+
+enum { MOST_SUMMARIES = 4 };
+
+/* One run, from the port that is held to the record. */
+struct running {
+	const struct run *run;
+	gpumap_report *report;
+	struct run_ranks ranks;
+	struct launch_result result;
+	struct port port;
+	struct record record;
+	char *path; /* of the record; NULL: none */
+};
+
+static int refuse(gpumap_report *report, enum finding_id id, const char *fix, const char *text)
+{
+	report_add(report, id, ABOUT(.fix = fix), "%s", text);
+	return GPUMAP_EINPUT;
+}
+
+/* A plan that cannot work has said why already. */
+static int check(const struct running *r)
+{
+	const gpumap_plan *plan = r->run->plan;
+
+	if (!plan->core->answered)
+		return GPUMAP_EINPUT;
+	if (!plan->argument_count)
+		return refuse(r->report, FINDING_NO_PROGRAM,
+			      "write it behind the options, or command = PROGRAM in [program]",
+			      "there is no program to start");
+	if (!streq(job_setting(plan, "launcher"), "local"))
+		return refuse(r->report, FINDING_NOT_HERE,
+			      "gpumap emit writes its command line; --launcher local starts the "
+			      "ranks here",
+			      "another launcher is to start the ranks");
+	if (r->run->node < 0)
+		return refuse(r->report, FINDING_NOT_HERE, "say which: --node-rank N",
+			      "this machine is none of the plan's hosts");
+	if (!plan->core->hosts[r->run->node].layout->count)
+		return refuse(r->report, FINDING_NOT_HERE, "start the other nodes only",
+			      "the plan has no rank for this node");
+	return GPUMAP_OK;
+}
+
+/* "20261121-193000-4711" where no scheduler has given a name. */
+static int name_run(const struct running *r)
+{
+	struct tm tm = {.tm_year = 0};
+	time_t now = time(NULL);
+	char text[64], stamp[32];
+
+	if (gpumap_plan_str(r->run->plan, GPUMAP_PLAN_RUN) && !r->run->name)
+		return GPUMAP_OK;
+	gmtime_r(&now, &tm);
+	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
+	snprintf(text, sizeof(text), "%s-%d", stamp, (int)getpid());
+	return gpumap_plan_start(r->run->plan, r->run->name ? r->run->name : text, 0) == GPUMAP_OK
+		       ? GPUMAP_OK
+		       : report_nomem(r->report);
+}
+
+/* The first node keeps the port until a rank takes it. */
+static int hold_port(struct running *r)
+{
+	int number = (int)gpumap_plan_int(r->run->plan, GPUMAP_PLAN_MASTER_PORT), code;
+
+	if (r->run->node > 0)
+		return GPUMAP_OK;
+	code = port_hold(&r->port, number, r->report);
+	if (code == GPUMAP_OK && gpumap_plan_start(r->run->plan, NULL, r->port.number) != GPUMAP_OK)
+		code = report_nomem(r->report);
+	return code;
+}
+
+/* Where the record goes: what was said, or the folder of the logs. */
+static int place_record(struct running *r)
+{
+	const gpumap_plan *plan = r->run->plan;
+	struct strbuf buf = {0};
+	char *folder = NULL;
+	int code;
+
+	if (r->run->manifest) {
+		r->path = strdup(r->run->manifest);
+		return r->path ? GPUMAP_OK : report_nomem(r->report);
+	}
+	code = gpumap_plan_expand(&folder, plan, "log_dir", (int64_t)r->ranks.first, "record",
+				  r->report);
+	if (code != GPUMAP_OK || !*folder) {
+		free(folder);
+		return code;
+	}
+	strbuf_printf(&buf, "%s/run-%s", folder, gpumap_plan_str(plan, GPUMAP_PLAN_RUN));
+	if (plan->core->host_count > 1)
+		strbuf_printf(&buf, "-node%lld", (long long)r->run->node);
+	strbuf_puts(&buf, ".json");
+	free(folder);
+	r->path = strbuf_take(&buf);
+	return r->path ? GPUMAP_OK : report_nomem(r->report);
+}
+
+static int prepare(struct running *r)
+{
+	int code = check(r);
+
+	r->record = (struct record){.run = r->run, .report = r->report};
+	if (code == GPUMAP_OK && !record_plan(&r->record, r->run->plan))
+		code = report_nomem(r->report);
+	if (code == GPUMAP_OK)
+		code = name_run(r);
+	if (code == GPUMAP_OK)
+		code = hold_port(r);
+	if (code == GPUMAP_OK)
+		code = run_ranks_make(&r->ranks, r->run->plan, r->run->node, r->run->name,
+				      r->report);
+	if (code == GPUMAP_OK)
+		code = place_record(r);
+	r->record.ranks = &r->ranks;
+	clock_gettime(CLOCK_REALTIME, &r->record.started);
+	/* The plan is worth keeping even if the machine dies. */
+	if (code == GPUMAP_OK && r->path)
+		code = record_write(&r->record, r->path, r->report);
+	return code;
+}
+
+/* The ranks' output gives way to the record: it goes to standard error, and standard output
+ * is kept for later. -1: no record is wanted there. */
+static int keep_output(const struct running *r)
+{
+	int out = r->run->json ? dup(STDOUT_FILENO) : -1;
+
+	if (out >= 0)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	return out;
+}
+
+static void give_back_output(int out)
+{
+	if (out < 0)
+		return;
+	dup2(out, STDOUT_FILENO);
+	close(out);
+}
+
+static void print_record(const struct running *r)
+{
+	char *text = record_text(&r->record);
+
+	if (!text)
+		report_nomem(r->report);
+	else
+		print_text(text, r->report);
+	free(text);
+}
+
+int run_plan(const struct run *run, gpumap_report *report)
+{
+	struct running r = {.run = run, .report = report, .port.fd = -1};
+	int code = prepare(&r), out;
+	size_t before;
+
+	r.result.status = STATUS_OWN_FAILURE;
+	r.result.cause = LAUNCH_REFUSED;
+	r.record.result = &r.result;
+	if (code == GPUMAP_OK) {
+		/* What is known before the start stands above the output. */
+		before = print_report(&(struct output){.report = report}, 0);
+		out = keep_output(&r);
+		launch_run(&r.ranks.launch, &r.result, report);
+		give_back_output(out);
+		clock_gettime(CLOCK_REALTIME, &r.record.ended);
+		if (r.path)
+			record_write(&r.record, r.path, report);
+		print_report(&(struct output){.report = report}, before);
+		launch_summary(&r.ranks.launch, &r.result, MOST_SUMMARIES, stderr);
+	} else {
+		print_report(&(struct output){.report = report}, 0);
+	}
+	if (run->json)
+		print_record(&r);
+	code = r.result.status;
+	port_release(&r.port);
+	launch_result_free(&r.result);
+	run_ranks_free(&r.ranks);
+	record_free(&r.record);
+	free(r.path);
+	return code;
+}
+
+void run_print_refusal(const struct run *run, gpumap_report *report)
+{
+	struct running r = {.run = run, .report = report};
+
+	r.result.status = STATUS_OWN_FAILURE;
+	r.result.cause = LAUNCH_REFUSED;
+	r.record = (struct record){.run = run, .result = &r.result, .report = report};
+	print_record(&r);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting a plan's ranks of one node: what gpumap run does, once for each run. */
+#ifndef GM_RUN_PLAN_H
+#define GM_RUN_PLAN_H
+
+#include "gpumap.h"
+
+#include <stdbool.h>
+
+struct run {
+	gpumap_plan *plan;
+	int64_t node;
+	const char *name;     /* of a sweep's run, for the tags of lines; NULL: it is none */
+	const char *manifest; /* the file of the record; NULL: in the log folder, if there is one */
+	bool json;            /* the record on standard output, at the end */
+	char *const *words;   /* of the command line, for the record */
+};
+
+/* Starts, supervises and records. Returns the exit status of gpumap run; the reason for one of
+ * its own is in the report, which is printed but for what the ranks' ends make of it. */
+int run_plan(const struct run *run, gpumap_report *report);
+
+/* The record of a run that was never begun, on standard output. */
+void run_print_refusal(const struct run *run, gpumap_report *report);
+
+#endif

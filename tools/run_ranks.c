@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_ranks.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "binding.h"
+#include "plan/job.h"
+#include "profile/keys.h"
+
+#define RESTART_COUNT "TORCHELASTIC_RESTART_COUNT="
+
+/* What making one rank works with. */
+struct maker {
+	struct run_ranks *ret;
+	const gpumap_plan *plan;
+	const char *name;
+	gpumap_report *report;
+	const char *made; /* the folder that was made last */
+};
+
+/* --- the environment ----------------------------------------------------------------- */
+
+struct environment {
+	struct arena *arena;
+	char **entries;
+	size_t count, room;
+};
+
+static size_t name_length(const char *entry)
+{
+	return strcspn(entry, "=");
+}
+
+static bool is_named(const char *entry, const char *name)
+{
+	size_t length = strlen(name);
+
+	return name_length(entry) == length && strncmp(entry, name, length) == 0;
+}
+
+static int change(const char *name, const char *value, void *data)
+{
+	struct environment *e = data;
+	char *entry = value ? arena_printf(e->arena, "%s=%s", name, value) : NULL;
+	size_t i = 0;
+	char **grown;
+
+	while (i < e->count && !is_named(e->entries[i], name))
+		i++;
+	if (!value) {
+		if (i < e->count)
+			e->entries[i] = e->entries[--e->count];
+		return GPUMAP_OK;
+	}
+	grown = arena_room(e->arena, e->entries, e->count + 1, &e->room, sizeof(*grown));
+	if (!grown || !entry)
+		return GPUMAP_ENOMEM;
+	e->entries = grown;
+	e->entries[i] = entry;
+	e->count += i == e->count;
+	return GPUMAP_OK;
+}
+
+static int make_environment(struct maker *m, size_t l)
+{
+	struct environment e = {.arena = &m->ret->arena};
+	int r;
+
+	while (environ[e.count])
+		e.count++;
+	e.room = e.count + 32;
+	e.entries = arena_alloc(e.arena, e.room, sizeof(*e.entries));
+	if (!e.entries)
+		return report_nomem(m->report);
+	memcpy(e.entries, environ, e.count * sizeof(*e.entries));
+	r = gpumap_plan_environ(m->plan, (int64_t)(m->ret->first + l), (const char *const *)environ,
+				change, &e);
+	if (r != GPUMAP_OK)
+		return r == GPUMAP_ENOMEM ? report_nomem(m->report) : r;
+	for (size_t i = 0; i < e.count; i++)
+		if (starts_with(e.entries[i], RESTART_COUNT)) {
+			e.entries[i] = arena_alloc(e.arena, 1, sizeof(RESTART_COUNT) + 24);
+			m->ret->restart_counts[l] = e.entries[i];
+			if (e.entries[i])
+				snprintf(e.entries[i], sizeof(RESTART_COUNT) + 24,
+					 RESTART_COUNT "0");
+		}
+	e.entries[e.count] = NULL;
+	m->ret->ranks[l].envp = e.entries;
+	return GPUMAP_OK;
+}
+
+/* --- logs ------------------------------------------------------------------------------- */
+
+static int make_folder(struct maker *m, const char *folder)
+{
+	char *path;
+
+	if (m->made && streq(m->made, folder))
+		return GPUMAP_OK;
+	path = arena_strdup(&m->ret->arena, folder);
+	if (!path)
+		return report_nomem(m->report);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+	if (mkdir(path, 0777) && errno != EEXIST)
+		return report_fail(m->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
+				   ABOUT(.origin = "log_dir",
+					 .fix = "name a folder that this user may write to"),
+				   "the folder '%s' cannot be made: %s", QUOTE(span_of(folder)),
+				   strerror(errno));
+	if (access(path, W_OK | X_OK))
+		return report_fail(m->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
+				   ABOUT(.origin = "log_dir",
+					 .fix = "name a folder that this user may write to"),
+				   "nothing can be written to '%s': %s", QUOTE(span_of(folder)),
+				   strerror(errno));
+	m->made = path;
+	return GPUMAP_OK;
+}
+
+static int log_path(struct maker *m, size_t l, const char *stream, const char **ret)
+{
+	int64_t rank = (int64_t)(m->ret->first + l);
+	char *folder = NULL, *file = NULL;
+	int r = gpumap_plan_expand(&folder, m->plan, "log_dir", rank, stream, m->report);
+
+	if (r == GPUMAP_OK && *folder)
+		r = gpumap_plan_expand(&file, m->plan, "log_file", rank, stream, m->report);
+	if (r == GPUMAP_OK && *folder)
+		r = make_folder(m, folder);
+	if (r == GPUMAP_OK && *folder) {
+		*ret = arena_printf(&m->ret->arena, "%s/%s", folder, file);
+		r = *ret ? GPUMAP_OK : report_nomem(m->report);
+	}
+	free(folder);
+	free(file);
+	return r;
+}
+
+/* --- one rank --------------------------------------------------------------------------- */
+
+static int make_workdir(struct maker *m, struct launch_rank *rank)
+{
+	char *folder = NULL;
+	int r = gpumap_plan_expand(&folder, m->plan, "workdir", rank->rank, NULL, m->report);
+
+	if (r == GPUMAP_OK && *folder && !streq(folder, ".")) {
+		rank->folder = arena_strdup(&m->ret->arena, folder);
+		r = rank->folder ? GPUMAP_OK : report_nomem(m->report);
+	}
+	free(folder);
+	return r;
+}
+
+static int make_rank(struct maker *m, size_t l)
+{
+	struct launch_rank *rank = &m->ret->ranks[l];
+	struct plan_rank at = {0};
+	struct binding binding;
+	int r;
+
+	plan_rank(m->plan->core, m->ret->first + l, &at);
+	rank->rank = (int)at.rank;
+	rank->local_rank = (int)l;
+	if (m->name)
+		rank->tag = arena_printf(&m->ret->arena, "[%s:%zu] ", m->name, at.rank);
+	binding = binding_make(&m->ret->arena, at.slot->cpus, at.slot->nodes,
+			       streq(job_setting(m->plan, "mem_bind"), "strict"));
+	rank->cpus = binding.cpus;
+	rank->cpus_size = binding.cpus_size;
+	rank->mem_nodes = binding.nodes;
+	rank->mem_bits = binding.node_bits;
+	rank->mem_policy = binding.policy;
+	r = gpumap_plan_arguments(&m->ret->arguments[l], m->plan, rank->rank, m->report);
+	if (r == GPUMAP_OK)
+		r = make_environment(m, l);
+	if (r == GPUMAP_OK)
+		r = make_workdir(m, rank);
+	if (r == GPUMAP_OK)
+		r = log_path(m, l, "stdout", &rank->out_path);
+	if (r == GPUMAP_OK)
+		r = log_path(m, l, "stderr", &rank->err_path);
+	rank->argv = m->ret->arguments[l];
+	return r;
+}
+
+/* --- the launch --------------------------------------------------------------------------- */
+
+static const char *setting(const struct maker *m, const char *key)
+{
+	return gpumap_plan_setting(m->plan, key, (int64_t)m->ret->first);
+}
+
+static enum launch_console console_of(const char *word)
+{
+	static const char *const words[] = {"raw", "prefix", "rank0", "collapse", "none"};
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(words) - 1 && !streq(words[i], word))
+		i++;
+	return (enum launch_console)i;
+}
+
+static void forward_signals(sigset_t *set, const char *list)
+{
+	struct span rest = span_of(list), item;
+
+	sigemptyset(set);
+	if (streq(list, "none"))
+		return;
+	while (span_split(&rest, ',', &item)) {
+		char name[16];
+
+		item = span_trim(item);
+		snprintf(name, sizeof(name), "%.*s", (int)item.length, item.text);
+		if (launch_signal(name))
+			sigaddset(set, launch_signal(name));
+	}
+}
+
+static int count_restart(void *data, int restarted)
+{
+	struct run_ranks *ranks = data;
+
+	for (size_t l = 0; l < ranks->launch.count; l++)
+		if (ranks->restart_counts[l])
+			snprintf(ranks->restart_counts[l], sizeof(RESTART_COUNT) + 24,
+				 RESTART_COUNT "%d", restarted);
+	return GPUMAP_OK;
+}
+
+static void make_launch(struct maker *m)
+{
+	struct launch *launch = &m->ret->launch;
+	const char *on_fail = setting(m, "on_fail");
+
+	launch->kill_signal = launch_signal(setting(m, "kill_signal"));
+	launch->grace_ms = duration_parse(span_of(setting(m, "kill_grace")));
+	launch->timeout_ms = duration_parse(span_of(setting(m, "timeout")));
+	launch->on_fail = streq(on_fail, "wait")             ? LAUNCH_WAIT
+			  : starts_with(on_fail, "restart:") ? LAUNCH_RESTART
+							     : LAUNCH_KILL;
+	launch->restarts = m->plan->restarts;
+	forward_signals(&launch->forward, setting(m, "forward"));
+	launch->console = console_of(setting(m, "console"));
+	launch->before = count_restart;
+	launch->data = m->ret;
+}
+
+int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node, const char *name,
+		   gpumap_report *report)
+{
+	const struct plan_host *host = &plan->core->hosts[node];
+	struct maker m = {.ret = ret, .plan = plan, .name = name, .report = report};
+	size_t count = host->layout->count;
+	int r = GPUMAP_OK;
+
+	*ret = (struct run_ranks){.first = host->first_rank, .launch.count = count};
+	ret->ranks = arena_alloc(&ret->arena, count + 1, sizeof(*ret->ranks));
+	ret->restart_counts = arena_alloc(&ret->arena, count + 1, sizeof(char *));
+	ret->arguments = arena_alloc(&ret->arena, count + 1, sizeof(char **));
+	if (!ret->ranks || !ret->restart_counts || !ret->arguments) {
+		ret->launch.count = 0;
+		return report_nomem(report);
+	}
+	ret->launch.ranks = ret->ranks;
+	make_launch(&m);
+	for (size_t l = 0; l < count && r == GPUMAP_OK; l++)
+		r = make_rank(&m, l);
+	return r == GPUMAP_OK && ret->arena.failed ? report_nomem(report) : r;
+}
+
+void run_ranks_free(struct run_ranks *ranks)
+{
+	for (size_t l = 0; ranks->arguments && l < ranks->launch.count; l++) {
+		for (size_t i = 0; ranks->arguments[l] && ranks->arguments[l][i]; i++)
+			free(ranks->arguments[l][i]);
+		free(ranks->arguments[l]);
+	}
+	arena_free(&ranks->arena);
+}

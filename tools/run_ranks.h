@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A plan's ranks of one node, as launch_run takes them. */
+#ifndef GM_RUN_RANKS_H
+#define GM_RUN_RANKS_H
+
+#include "arena.h"
+#include "launch/launch.h"
+
+struct run_ranks {
+	struct arena arena;
+	struct launch launch;
+	struct launch_rank *ranks;
+	size_t first;          /* rank */
+	char **restart_counts; /* each rank's TORCHELASTIC_RESTART_COUNT=N */
+	char ***arguments;     /* to free */
+};
+
+/* `name` stands in the tags of lines before the rank; NULL: nothing. Makes the folders of the
+ * logs. Free `ret` in any case. */
+int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node, const char *name,
+		   gpumap_report *report);
+void run_ranks_free(struct run_ranks *ranks);
+
+#endif

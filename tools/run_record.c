@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_record.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "explain/json.h"
+#include "explain/plan.h"
+#include "readfile.h"
+#include "writefile.h"
+
+enum { MOST_BYTES = 256 << 20 };
+
+/* "2026-11-21T19:30:00.123Z"; null: there is no such moment. */
+static json_t *moment(const struct timespec *at)
+{
+	char text[64], seconds[32];
+	struct tm tm;
+
+	if (!at->tv_sec || !gmtime_r(&at->tv_sec, &tm))
+		return json_null();
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%03ldZ", seconds, at->tv_nsec / 1000000);
+	return json_string(text);
+}
+
+static const char *cause_word(enum launch_cause cause)
+{
+	static const char *const words[] = {"done", "signalled", "time limit", "refused", "broken"};
+
+	return words[cause];
+}
+
+static json_t *exit_json(const struct record *record, size_t l)
+{
+	const struct launch_exit *e =
+		record->result && l < record->result->count ? &record->result->ranks[l] : NULL;
+	const struct launch_rank *rank = &record->ranks->ranks[l];
+
+	if (!e || !e->pid)
+		return json_pack("{s:i, s:n, s:n, s:n, s:n, s:n, s:b, s:b, s:s?, s:s?}", "rank",
+				 rank->rank, "pid", "started", "ended", "status", "signal", "first",
+				 0, "told", 0, "stdout", rank->out_path, "stderr", rank->err_path);
+	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:s?, s:s?}", "rank", rank->rank,
+			 "pid", (int)e->pid, "started", moment(&e->started), "ended",
+			 moment(&e->ended), "status",
+			 e->status < 0 ? json_null() : json_integer(e->status), "signal",
+			 e->signal ? json_integer(e->signal) : json_null(), "first", e->first,
+			 "told", e->told, "stdout", rank->out_path, "stderr", rank->err_path);
+}
+
+static json_t *exits_json(const struct record *record)
+{
+	json_t *array = json_array();
+
+	for (size_t l = 0; record->ranks && l < record->ranks->launch.count; l++)
+		json_array_append_new(array, exit_json(record, l));
+	return array;
+}
+
+static bool had(const char *entry)
+{
+	size_t length = strcspn(entry, "=");
+
+	for (char **e = environ; *e; e++)
+		if (strncmp(*e, entry, length + 1) == 0)
+			return streq(*e, entry);
+	return false;
+}
+
+static bool keeps(char *const *envp, const char *entry)
+{
+	size_t length = strcspn(entry, "=");
+
+	for (; *envp; envp++)
+		if (strncmp(*envp, entry, length + 1) == 0)
+			return true;
+	return false;
+}
+
+/* What the first rank has that the shell had not, and the other way round: the rest is
+ * the user's own and may be secret. */
+static json_t *difference_json(const struct record *record)
+{
+	json_t *o = json_object();
+	char *const *envp =
+		record->ranks && record->ranks->launch.count ? record->ranks->ranks[0].envp : NULL;
+
+	for (char *const *e = envp; e && *e; e++) {
+		size_t length = strcspn(*e, "=");
+		char name[256];
+
+		if (had(*e) || length >= sizeof(name) || !(*e)[length])
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
+		json_object_set_new(o, name, json_text(*e + length + 1));
+	}
+	for (char **e = environ; envp && *e; e++) {
+		size_t length = strcspn(*e, "=");
+		char name[256];
+
+		if (keeps(envp, *e) || length >= sizeof(name))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
+		json_object_set_new(o, name, json_null());
+	}
+	return o;
+}
+
+static json_t *words_json(char *const *words)
+{
+	json_t *array = json_array();
+
+	for (; words && *words; words++)
+		json_array_append_new(array, json_text(*words));
+	return array;
+}
+
+bool record_plan(struct record *record, const gpumap_plan *plan)
+{
+	bool failed = false;
+
+	record->plan = plan_json(plan, NULL, &failed);
+	return record->plan && !failed;
+}
+
+void record_free(struct record *record)
+{
+	json_decref(record->plan);
+}
+
+static json_t *record_json(const struct record *record, bool *failed)
+{
+	const struct launch_result *result = record->result;
+	const gpumap_plan *plan = record->run->plan;
+	struct utsname system = {.nodename = ""};
+
+	uname(&system);
+	return json_pack(
+		"{s:i, s:s, s:s, s:s, s:s, s:s?, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, "
+		"s:o}",
+		"schema", 1, "kind", "run", "version", gpumap_version(), "kernel", system.release,
+		"host", system.nodename, "run", gpumap_plan_str(plan, GPUMAP_PLAN_RUN), "node",
+		(json_int_t)record->run->node, "command_line", words_json(record->run->words),
+		"started", moment(&record->started), "ended", moment(&record->ended), "status",
+		result ? json_integer(result->status) : json_null(), "cause",
+		result ? json_string(cause_word(result->cause)) : json_null(), "restarts",
+		result ? result->restarts : 0, "environment", difference_json(record), "ranks",
+		exits_json(record), "plan", record->plan ? json_incref(record->plan) : json_null(),
+		"findings", json_findings(record->report, failed));
+}
+
+char *record_text(const struct record *record)
+{
+	struct strbuf buf = {0};
+	bool failed = false;
+	json_t *o = record_json(record, &failed);
+
+	json_dump(&buf, o, failed || !o);
+	return strbuf_take(&buf);
+}
+
+int record_write(const struct record *record, const char *path, gpumap_report *report)
+{
+	char *text = record_text(record);
+	int r = text ? write_file(path, span_of(text), "the record of the run", report)
+		     : report_nomem(report);
+
+	free(text);
+	return r;
+}
+
+static int no_record(const char *path, const char *what, gpumap_report *report)
+{
+	return report_fail(
+		report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
+		ABOUT(.origin = path,
+		      .fix = "name a record that gpumap run wrote; a plan is for --plan"),
+		"no record of a run, or cut short: %s", what);
+}
+
+int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
+{
+	json_error_t error;
+	char *text = NULL;
+	size_t size;
+	int code = read_file(path, true, MOST_BYTES, &text, &size), r;
+	json_t *o, *plan;
+
+	if (code == ENOMEM)
+		return report_nomem(report);
+	if (code)
+		return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = path),
+				   "cannot read the record of the run: %s", strerror(code));
+	o = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	free(text);
+	plan = json_object_get(o, "plan");
+	if (!o)
+		r = no_record(path, QUOTE(span_of(error.text)), report);
+	else if (!json_is_object(plan))
+		r = no_record(path, "it has no plan", report);
+	else
+		r = job_read(ret, plan, path, report);
+	json_decref(o);
+	return r;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The record of a run: its plan, what it changed in the environment, versions, times, exits. */
+#ifndef GM_RUN_RECORD_H
+#define GM_RUN_RECORD_H
+
+#include "run_plan.h"
+#include "run_ranks.h"
+
+struct record {
+	const struct run *run;
+	const struct run_ranks *ranks;
+	const struct launch_result *result; /* NULL: it runs still */
+	struct timespec started, ended;
+	const gpumap_report *report;
+	struct json_t *plan; /* as it was before the start: the next run has its own port and name */
+};
+
+/* Remembers the plan; false without memory. record_free forgets it. */
+bool record_plan(struct record *record, const gpumap_plan *plan);
+void record_free(struct record *record);
+
+/* The record as JSON; NULL without memory. The caller frees it. */
+char *record_text(const struct record *record);
+
+/* Writes it to `path`, whole or not at all. */
+int record_write(const struct record *record, const char *path, gpumap_report *report);
+
+/* The plan in a record, to run it again. GPUMAP_EINPUT: it is none. */
+int record_read(gpumap_plan **ret, const char *path, gpumap_report *report);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_sweep.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "binding.h"
+#include "command.h"
+#include "report.h"
+#include "strbuf.h"
+#include "sweep.h"
+
+/* --- what there is to run ------------------------------------------------------------- */
+
+static const gpumap_section *find_sweep(const gpumap_profile *profile, const char *name)
+{
+	const gpumap_section *s;
+
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++)
+		if (streq(gpumap_section_str(s, GPUMAP_SECTION_NAME), name))
+			return s;
+	return NULL;
+}
+
+static const char *profile_of(const gpumap_section *sweep)
+{
+	for (size_t i = 0; i < gpumap_section_count(sweep); i++)
+		if (streq(gpumap_section_entry(sweep, i, GPUMAP_SETTING_NAME), "profile"))
+			return gpumap_section_entry(sweep, i, GPUMAP_SETTING_VALUE);
+	return NULL;
+}
+
+static int refuse(struct sweep *s, const char *origin, const char *fix, const char *text)
+{
+	return report_fail(s->report, GPUMAP_EINPUT, FINDING_SWEEP,
+			   ABOUT(.origin = origin, .fix = fix), "%s", text);
+}
+
+/* The profile is that of the sweep, whatever the file's default is. */
+static int open_sweep(struct sweep *s, const char *name)
+{
+	gpumap_profile *any = NULL;
+	const gpumap_section *section;
+	int r = profile_open(&any, &s->options.profile, s->report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	section = find_sweep(any, name);
+	if (!section)
+		r = report_fail(s->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
+				ABOUT(.origin = gpumap_profile_file(any),
+				      .fix = "gpumap config list shows them"),
+				"no such sweep: '%s'", QUOTE(span_of(name)));
+	else if (!s->options.profile.profile)
+		s->options.profile.profile = arena_strdup(&s->arena, profile_of(section));
+	gpumap_profile_free(any);
+	if (r == GPUMAP_OK)
+		r = profile_open(&s->profile, &s->options.profile, s->report);
+	if (r == GPUMAP_OK)
+		s->section = find_sweep(s->profile, name);
+	return r;
+}
+
+static int check(struct sweep *s)
+{
+	const char *port = gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_VALUE);
+	bool fixed = !streq(port, "auto");
+
+	if (*gpumap_profile_str(s->profile, "hosts", GPUMAP_SETTING_VALUE) || s->options.nnodes)
+		return refuse(s, gpumap_profile_str(s->profile, "hosts", GPUMAP_SETTING_ORIGIN),
+			      "run it on each host, or one combination over all",
+			      "a sweep runs on one host, and hosts are named");
+	if (fixed && s->jobs > 1)
+		return refuse(s,
+			      gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_ORIGIN),
+			      "say master_port = auto", "runs at a time need ports of their own");
+	return GPUMAP_OK;
+}
+
+static int prepare(struct sweep *s, const char *name)
+{
+	int r = open_sweep(s, name);
+
+	if (r != GPUMAP_OK)
+		return r;
+	s->count = gpumap_sweep_count(s->section);
+	s->jobs = (size_t)gpumap_sweep_jobs(s->section);
+	if (s->jobs > s->count)
+		s->jobs = s->count;
+	r = check(s);
+	if (r != GPUMAP_OK)
+		return r;
+	s->runs = arena_alloc(&s->arena, s->count, sizeof(*s->runs));
+	s->shares = arena_alloc(&s->arena, s->jobs, sizeof(*s->shares));
+	s->busy = arena_alloc(&s->arena, s->jobs, sizeof(*s->busy));
+	if (!s->runs || !s->shares || !s->busy)
+		return report_nomem(s->report);
+	for (size_t i = 0; i < s->count; i++) {
+		snprintf(s->runs[i].name, sizeof(s->runs[i].name), "%.80s-%zu", name, i);
+		s->runs[i].status = -1;
+	}
+	return s->jobs > 1
+		       ? sweep_share(&s->arena, s->shares, s->jobs, &s->options, name, s->report)
+		       : GPUMAP_OK;
+}
+
+/* --- one run ------------------------------------------------------------------------------ */
+
+/* Runs are told apart by their folder. */
+static int set_logs(struct sweep *s, const char *name)
+{
+	const char *said = gpumap_profile_str(s->profile, "log_dir", GPUMAP_SETTING_VALUE);
+	struct strbuf buf = {0};
+	int r;
+
+	if (strstr(said, "%j"))
+		return GPUMAP_OK;
+	if (*said)
+		strbuf_printf(&buf, "%s/%%j", said);
+	else
+		strbuf_printf(&buf, "%s-logs/%%j", name);
+	r = buf.failed ? report_nomem(s->report)
+		       : gpumap_profile_set(s->profile, "log_dir", buf.text, "--sweep", s->report);
+	strbuf_free(&buf);
+	return r;
+}
+
+/* What a child keeps to itself: its share of the machine. */
+static int take_share(struct sweep *s, const struct share *share)
+{
+	struct binding binding = binding_make(&s->arena, share->cpus, NULL, false);
+
+	if (binding.cpus)
+		syscall(SYS_sched_setaffinity, 0, binding.cpus_size, binding.cpus);
+	return share->gpus
+		       ? gpumap_profile_set(s->profile, "gpus", share->gpus, "--sweep", s->report)
+		       : GPUMAP_OK;
+}
+
+/* The child: everything it does is its own. */
+static int run_one(struct sweep *s, size_t i)
+{
+	const char *name = gpumap_section_str(s->section, GPUMAP_SECTION_NAME);
+	struct run run = *s->like;
+	int r, status;
+
+	/* What the sweep had to say was said. */
+	s->report = NULL;
+	r = gpumap_report_new(&s->report);
+	run.name = s->runs[i].name;
+	run.json = false;
+	if (s->like->json) /* that of all runs is to stand alone */
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	if (r == GPUMAP_OK)
+		r = take_share(s, &s->shares[s->runs[i].job]);
+	if (r == GPUMAP_OK)
+		r = gpumap_profile_sweep(s->profile, name, i, s->report);
+	if (r == GPUMAP_OK)
+		r = set_logs(s, name);
+	if (r == GPUMAP_OK)
+		r = plan_from(&run.plan, &run.node, s->profile, &s->options, s->report);
+	if (r != GPUMAP_OK) {
+		print_report(&(struct output){.report = s->report}, 0);
+		return STATUS_OWN_FAILURE;
+	}
+	status = run_plan(&run, s->report);
+	gpumap_plan_free(run.plan);
+	gpumap_report_free(s->report);
+	return status;
+}
+
+static void start(struct sweep *s, size_t i)
+{
+	struct combination *c = &s->runs[i];
+	pid_t parent = getpid();
+
+	while (s->busy[c->job])
+		c->job++;
+	fflush(stdout);
+	clock_gettime(CLOCK_REALTIME, &c->started);
+	c->pid = fork();
+	if (c->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(STATUS_OWN_FAILURE);
+		sigprocmask(SIG_SETMASK, &s->before, NULL);
+		exit(run_one(s, i));
+	}
+	if (c->pid < 0) {
+		sweep_tell(s, i, "cannot be started: %s", strerror(errno));
+		c->pid = 0;
+		c->status = STATUS_OWN_FAILURE;
+		return;
+	}
+	s->busy[c->job] = true;
+	s->running++;
+	if (s->shares[c->job].gpus)
+		sweep_tell(s, i, "starts on GPU %s", s->shares[c->job].gpus);
+	else
+		sweep_tell(s, i, "starts");
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+static void ended(struct sweep *s, pid_t pid, int how)
+{
+	for (size_t i = 0; i < s->next; i++) {
+		struct combination *c = &s->runs[i];
+
+		if (c->pid != pid)
+			continue;
+		clock_gettime(CLOCK_REALTIME, &c->ended);
+		c->status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+		c->pid = 0;
+		s->busy[c->job] = false;
+		s->running--;
+		sweep_tell(s, i, c->status ? "failed with status %d" : "ended with status %d",
+			   c->status);
+	}
+}
+
+static void pass_on(struct sweep *s, int sig)
+{
+	for (size_t i = 0; i < s->next; i++)
+		if (s->runs[i].pid > 0)
+			kill(s->runs[i].pid, sig);
+}
+
+static void heard(struct sweep *s, const siginfo_t *info)
+{
+	int how;
+	pid_t pid;
+
+	if (info->si_signo == SIGCHLD) {
+		while ((pid = waitpid(-1, &how, WNOHANG)) > 0)
+			ended(s, pid, how);
+		return;
+	}
+	/* What a terminal sends reaches all of its foreground by itself. */
+	if (info->si_code != SI_KERNEL)
+		pass_on(s, info->si_signo);
+	if (info->si_signo != SIGUSR1 && info->si_signo != SIGUSR2 && !s->stopped) {
+		s->stopped = info->si_signo;
+		fprintf(stderr, "gpumap: stopping the sweep: %zu of %zu were started\n", s->next,
+			s->count);
+	}
+}
+
+static void run_all(struct sweep *s)
+{
+	siginfo_t info;
+
+	while (s->running || (s->next < s->count && !s->stopped)) {
+		while (s->next < s->count && !s->stopped && s->running < s->jobs)
+			start(s, s->next++);
+		if (s->running && sigwaitinfo(&s->caught, &info) > 0)
+			heard(s, &info);
+	}
+}
+
+/* Those that are ignored stay so, and the runs find them so. */
+static void catch_signals(struct sweep *s)
+{
+	static const int wanted[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+	struct sigaction now;
+
+	sigemptyset(&s->caught);
+	sigaddset(&s->caught, SIGCHLD);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		if (sigaction(wanted[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&s->caught, wanted[i]);
+	sigprocmask(SIG_BLOCK, &s->caught, &s->before);
+}
+
+int run_sweep(const struct plan_options *options, const char *name, const struct run *like,
+	      gpumap_report *report)
+{
+	struct sweep s = {.options = *options, .like = like, .report = report};
+	int r = prepare(&s, name), status = STATUS_OWN_FAILURE;
+
+	print_report(&(struct output){.report = report}, 0);
+	if (r == GPUMAP_OK) {
+		catch_signals(&s);
+		run_all(&s);
+		sigprocmask(SIG_SETMASK, &s.before, NULL);
+		status = sweep_conclude(&s);
+		if (like->json)
+			sweep_print(&s, status);
+	} else if (like->json) {
+		run_print_refusal(like, report);
+	}
+	gpumap_profile_free(s.profile);
+	arena_free(&s.arena);
+	return status;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* A sweep while it runs (run_sweep.c) and what is told of it (sweep_report.c). */
+#ifndef GM_SWEEP_H
+#define GM_SWEEP_H
+
+#include <signal.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base.h"
+#include "run_plan.h"
+#include "sweep_share.h"
+
+/* One combination. */
+struct combination {
+	char name[112]; /* "sizes-3" */
+	pid_t pid;     /* 0: not started, or ended */
+	size_t job;
+	int status; /* -1: not ended */
+	struct timespec started, ended;
+};
+
+struct sweep {
+	struct plan_options options;
+	const struct run *like;
+	gpumap_report *report;
+	gpumap_profile *profile;
+	const gpumap_section *section;
+	struct arena arena;
+	struct combination *runs;
+	struct share *shares; /* by job */
+	bool *busy;           /* by job */
+	size_t count, jobs, next, running;
+	int stopped; /* the signal that stopped it; 0: none */
+	sigset_t caught, before;
+};
+
+/* A line on standard error about the i-th run. */
+void sweep_tell(const struct sweep *s, size_t i, const char *format, ...) PRINTF(3, 4);
+
+/* Says what failed, and returns the status for it all. */
+int sweep_conclude(const struct sweep *s);
+
+/* All runs as JSON on standard output. */
+void sweep_print(const struct sweep *s, int status);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "sweep.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "command.h"
+#include "explain/json.h"
+
+/* "seq_length=60 future_length=4" */
+static void put_values(struct strbuf *buf, const struct sweep *s, size_t i)
+{
+	const char *variable;
+
+	for (size_t v = 0; (variable = gpumap_sweep_variable(s->section, v)); v++)
+		strbuf_printf(buf, "%s%s=%s", v ? " " : "", variable,
+			      gpumap_sweep_value(s->section, i, v));
+}
+
+void sweep_tell(const struct sweep *s, size_t i, const char *format, ...)
+{
+	struct strbuf line = {0};
+	va_list args;
+
+	va_start(args, format);
+	strbuf_printf(&line, "gpumap: %s (", s->runs[i].name);
+	put_values(&line, s, i);
+	strbuf_puts(&line, ") ");
+	strbuf_vprintf(&line, format, args);
+	va_end(args);
+	if (line.text)
+		fprintf(stderr, "%s\n", line.text);
+	strbuf_free(&line);
+}
+
+int sweep_conclude(const struct sweep *s)
+{
+	size_t failed = 0;
+	int status = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->runs[i].status <= 0)
+			continue;
+		status = status ? status : s->runs[i].status;
+		failed++;
+	}
+	fprintf(stderr, "gpumap: %zu run%s, %zu failed%s\n", s->next, s->next == 1 ? "" : "s",
+		failed, failed ? ":" : "");
+	for (size_t i = 0; i < s->count && failed; i++)
+		if (s->runs[i].status > 0)
+			sweep_tell(s, i, "failed with status %d", s->runs[i].status);
+	return s->stopped ? 128 + s->stopped : status;
+}
+
+static json_t *values_json(const struct sweep *s, size_t i)
+{
+	json_t *o = json_object();
+	const char *variable;
+
+	for (size_t v = 0; (variable = gpumap_sweep_variable(s->section, v)); v++)
+		json_object_set_new(o, variable, json_text(gpumap_sweep_value(s->section, i, v)));
+	return o;
+}
+
+static json_t *seconds_json(const struct combination *c)
+{
+	if (!c->ended.tv_sec)
+		return json_null();
+	return json_real((double)(c->ended.tv_sec - c->started.tv_sec) +
+			 (double)(c->ended.tv_nsec - c->started.tv_nsec) / 1e9);
+}
+
+static json_t *run_json(const struct sweep *s, size_t i)
+{
+	const struct combination *c = &s->runs[i];
+
+	return json_pack("{s:s, s:o, s:s?, s:o, s:o}", "run", c->name, "values", values_json(s, i),
+			 "gpus", s->shares[c->job].gpus, "status",
+			 c->status < 0 ? json_null() : json_integer(c->status), "seconds",
+			 seconds_json(c));
+}
+
+void sweep_print(const struct sweep *s, int status)
+{
+	struct strbuf buf = {0};
+	bool failed = false;
+	json_t *runs = json_array();
+
+	for (size_t i = 0; i < s->count; i++)
+		json_array_append_new(runs, run_json(s, i));
+	json_dump(&buf,
+		  json_pack("{s:i, s:s, s:s, s:i, s:i, s:o, s:o}", "schema", 1, "kind", "sweep",
+			    "sweep", gpumap_section_str(s->section, GPUMAP_SECTION_NAME), "jobs",
+			    (int)s->jobs, "status", status, "runs", runs, "findings",
+			    json_findings(s->report, &failed)),
+		  failed);
+	if (buf.text)
+		print_text(buf.text, s->report);
+	strbuf_free(&buf);
+}
