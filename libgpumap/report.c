@@ -199,12 +199,26 @@ int report_fail(gpumap_report *report, int code, enum finding_id id, const struc
 	return code;
 }
 
+void report_relay(gpumap_report *report, const gpumap_finding *finding, const struct about *at)
+{
+	struct about about = *at;
+
+	about.rule = finding->rule;
+	about.fix = finding->fix;
+	report_add(report, finding->id, &about, "%s",
+		   gpumap_finding_str(finding, GPUMAP_FINDING_TEXT));
+}
+
 void report_copy(gpumap_report *report, const gpumap_finding *finding)
 {
-	report_add(report, finding->id,
-		   ABOUT(.rule = finding->rule, .origin = finding->origin, .fix = finding->fix,
-			 .line = finding->line, .column = finding->column),
-		   "%s", gpumap_finding_str(finding, GPUMAP_FINDING_TEXT));
+	report_relay(report, finding,
+		     ABOUT(.origin = finding->origin, .line = finding->line,
+			   .column = finding->column));
+}
+
+bool finding_is(const gpumap_finding *finding, enum finding_id id)
+{
+	return finding->id == id;
 }
 
 int report_nomem(gpumap_report *report)

@@ -33,8 +33,12 @@ void report_add(gpumap_report *report, enum finding_id id, const struct about *a
 int report_fail(gpumap_report *report, int code, enum finding_id id, const struct about *about,
 		const char *format, ...) PRINTF(5, 6);
 
-/* Adds a copy of another report's finding. */
+/* Adds a copy of another report's finding; */
 void report_copy(gpumap_report *report, const gpumap_finding *finding);
+/* Adds a copy of another report's finding, which is about this origin, line and column. */
+void report_relay(gpumap_report *report, const gpumap_finding *finding, const struct about *at);
+
+bool finding_is(const gpumap_finding *finding, enum finding_id id);
 
 /* GPUMAP_ENOMEM, after noting it in the report without allocating. */
 int report_nomem(gpumap_report *report);
