@@ -70,6 +70,24 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/keys.c \
 	libgpumap/keys.def \
 	libgpumap/launchers.c \
+	libgpumap/lint/lint.h \
+	libgpumap/lint/shell.c libgpumap/lint/shell.h \
+	libgpumap/lint/shell_command.c \
+	libgpumap/lint/shell_frame.c \
+	libgpumap/lint/shell_jobs.c \
+	libgpumap/lint/shell_launch.c \
+	libgpumap/lint/shell_launcher.c \
+	libgpumap/lint/shell_lex.c libgpumap/lint/shell_lex.h \
+	libgpumap/lint/shell_list.c \
+	libgpumap/lint/shell_mistake.c \
+	libgpumap/lint/shell_set.c \
+	libgpumap/lint/shell_simple.c \
+	libgpumap/lint/shell_slurm.c \
+	libgpumap/lint/shell_token.c \
+	libgpumap/lint/shell_vars.c \
+	libgpumap/lint/shell_walk.c \
+	libgpumap/lint/shell_word.c \
+	libgpumap/lint/shell_wrapper.c \
 	libgpumap/list.c \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/mig.c \

@@ -12,6 +12,7 @@ cli_tests = \
 	tests/cli/hostlist.test \
 	tests/cli/install.test \
 	tests/cli/lib.test \
+	tests/cli/lint-shell.test \
 	tests/cli/manners.test \
 	tests/cli/mistakes.test \
 	tests/cli/pretend.test \

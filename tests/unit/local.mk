@@ -17,6 +17,8 @@ unit_programs = \
 	tests/unit/t-hostlist \
 	tests/unit/t-inifile \
 	tests/unit/t-inivalue \
+	tests/unit/t-lint-shell \
+	tests/unit/t-lint-shell-nomem \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
 	tests/unit/t-open \
@@ -225,3 +227,18 @@ tests_unit_t_words_LDADD = $(unit_ldadd)
 tests_unit_t_profile_set_SOURCES = tests/unit/t-profile-set.c tests/unit/unit.h tests/unit/profiles.h
 tests_unit_t_profile_set_CFLAGS = $(unit_cflags)
 tests_unit_t_profile_set_LDADD = $(unit_ldadd)
+
+tests_unit_t_lint_shell_SOURCES = tests/unit/t-lint-shell.c tests/unit/unit.h \
+	tests/unit/tsv.c tests/unit/tsv.h
+tests_unit_t_lint_shell_CFLAGS = $(unit_cflags)
+tests_unit_t_lint_shell_LDADD = $(unit_ldadd)
+
+tests_unit_t_lint_shell_nomem_SOURCES = tests/unit/t-lint-shell-nomem.c tests/unit/unit.h \
+	$(failing_malloc)
+tests_unit_t_lint_shell_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_lint_shell_nomem_LDADD = $(unit_ldadd)
+
+# Needs no libcheck: tests/cli/lint-shell.test runs it on scripts that are in use.
+check_PROGRAMS += tests/unit/lint-shell-main
+tests_unit_lint_shell_main_SOURCES = tests/unit/lint-shell-main.c
+tests_unit_lint_shell_main_LDADD = libgpumap-core.la

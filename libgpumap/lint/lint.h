@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Faults that can be seen in a text before anything starts. A lint reads one text and adds
+ * findings with origin, line and column; it says what is certain, or that something may be.
+ */
+#ifndef GM_LINT_H
+#define GM_LINT_H
+
+#include "arena.h"
+#include "gpumap.h"
+#include "text.h"
+
+/* What starts a program. */
+enum lint_launcher {
+	LINT_DIRECT, /* the shell itself */
+	LINT_TORCHRUN,
+	LINT_TORCH_LAUNCH, /* python -m torch.distributed.launch */
+	LINT_ACCELERATE,
+	LINT_DEEPSPEED,
+	LINT_MPIRUN,
+	LINT_SRUN,
+	LINT_GPUMAP
+};
+
+/* "torchrun", ...; "the shell" for LINT_DIRECT. */
+const char *lint_launcher_name(enum lint_launcher launcher);
+
+/* A program that a script starts. */
+struct lint_start {
+	const char *path; /* as the script has it, relative to where the script runs */
+	enum lint_launcher launcher;
+	int64_t nproc;   /* ranks on this host; -1: not known */
+	bool local_rank; /* the launcher passes --local_rank or --local-rank */
+	bool python;     /* path is a Python file */
+	int line;
+};
+
+struct lint_started {
+	struct arena arena; /* of starts and paths */
+	struct lint_start *starts;
+	size_t count, room;
+};
+
+void lint_started_free(struct lint_started *started);
+
+/* What a shell script does to where its programs run. `visible`: how many GPUs are visible
+ * where it is started, -1: not known. `started` may be NULL. GPUMAP_OK also with findings;
+ * GPUMAP_ELIMIT for a text that is too large or too deeply nested, GPUMAP_ENOMEM. */
+int lint_shell(struct span text, const char *origin, int64_t visible, struct lint_started *started,
+	       gpumap_report *report);
+
+#endif

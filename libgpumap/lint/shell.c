@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "lint/shell.h"
+
+void lint_started_free(struct lint_started *started)
+{
+	arena_free(&started->arena);
+	memset(started, 0, sizeof(*started));
+}
+
+static void shell_free(struct shell *sh)
+{
+	for (int i = 0; i < SHELL_COMMANDS; i++) {
+		strbuf_free(&sh->commands[i].text);
+		free(sh->commands[i].words);
+		free(sh->commands[i].prefixes);
+		free(sh->commands[i].inner);
+	}
+	free(sh->vars);
+	free(sh->buckets);
+	free(sh->trail);
+	arena_free(&sh->arena);
+	free(sh);
+}
+
+/* Lines that end as on Windows: the shell takes the return for a part of the last word. */
+static void check_returns(struct shell *sh)
+{
+	const char *end = sh->text.text + sh->text.length, *at = sh->text.text;
+	struct place first = {0};
+	size_t count = 0;
+	int line = 1;
+
+	for (const char *n; at < end && (n = memchr(at, '\n', (size_t)(end - at)));
+	     at = n + 1, line++) {
+		if (n == at || n[-1] != '\r')
+			continue;
+		if (!count++)
+			first = (struct place){line, (int)(n - at)};
+	}
+	if (count)
+		shell_tell(
+			sh, FINDING_CARRIAGE_RETURN, first, NULL,
+			"remove them: sed -i 's/\\r$//' FILE",
+			"%zu line%s with \\r\\n: the shell takes \\r for a part of the last word",
+			count, count == 1 ? " ends" : "s end");
+}
+
+/* Other languages of scripts by their first line; NULL: a shell of the Bourne family. */
+static const char *other_language(struct span text)
+{
+	static const char *const names[] = {"csh",    "tcsh", "fish", "python",  "perl", "ruby",
+					    "expect", "awk",  "node", "Rscript", "lua"};
+	struct span line;
+
+	if (!span_starts(text, "#!") || !span_split(&text, '\n', &line))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t length = strlen(names[i]);
+		const char *at = memmem(line.text, line.length, names[i], length);
+
+		if (at && (at[-1] == '/' || at[-1] == ' '))
+			return names[i];
+	}
+	return NULL;
+}
+
+static int walk(struct shell *sh)
+{
+	struct lexer lx = {.text = sh->text.text, .end = sh->text.length, .line = 1};
+
+	for (int i = 0; i < TRACKED_COUNT; i++)
+		shell_var(sh, span_of(tracked_name((enum tracked)i)));
+	if (sh->failed)
+		return report_nomem(sh->report);
+	shell_push(sh, FRAME_SCRIPT, (struct place){1, 1});
+	slurm_comments(sh);
+	shell_walk(sh, &lx);
+	if (sh->crowded)
+		return report_fail(sh->report, GPUMAP_ELIMIT, FINDING_LIMIT,
+				   ABOUT(.origin = sh->origin), "more than %d different names",
+				   SHELL_VARS);
+	if (sh->failed)
+		return report_nomem(sh->report);
+	if (lx.state == LEXER_TOO_DEEP)
+		return report_fail(sh->report, GPUMAP_ELIMIT, FINDING_LIMIT,
+				   ABOUT(.origin = sh->origin, .line = lx.wrong.line,
+					 .column = lx.wrong.column),
+				   "too deeply nested");
+	if (lx.state == LEXER_UNCLOSED) {
+		shell_tell(sh, FINDING_UNCLOSED, lx.wrong, NULL, "close it",
+			   "nothing closes this: %s is missing, and what follows was not read",
+			   lx.missing);
+	} else {
+		jobs_end(sh);
+		shell_unused(sh);
+	}
+	return sh->failed ? report_nomem(sh->report) : GPUMAP_OK;
+}
+
+int lint_shell(struct span text, const char *origin, int64_t visible, struct lint_started *started,
+	       gpumap_report *report)
+{
+	const char *other = other_language(text);
+	struct shell *sh;
+	int r;
+
+	if (!text.length)
+		return GPUMAP_OK;
+	if (text.length > GPUMAP_MAX_FILE)
+		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
+				   "the script has more than %u bytes", GPUMAP_MAX_FILE);
+	if (other) {
+		report_add(report, FINDING_NOT_A_SHELL,
+			   ABOUT(.origin = origin, .line = 1, .column = 1,
+				 .fix = "give a script of sh, bash, dash, ksh or zsh"),
+			   "a script of %s, which is not read here", other);
+		return GPUMAP_OK;
+	}
+	sh = calloc(1, sizeof(*sh));
+	if (!sh)
+		return report_nomem(report);
+	sh->text = text;
+	sh->origin = origin;
+	sh->report = report;
+	sh->started = started;
+	sh->visible = visible;
+	sh->slurm = (struct slurm){-1, -1, -1, -1, false, false};
+	check_returns(sh);
+	r = walk(sh);
+	shell_free(sh);
+	return r;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lint of shell scripts, one walk over the tokens: shell_walk knows the grammar and keeps
+ * frames, shell_vars what each variable is at this point, shell_word expands words as far as
+ * the script itself tells, shell_set has the builtins that set variables, shell_command takes
+ * away what stands before a program (env, sudo, nohup), shell_launch reads launchers.
+ *
+ * What happens in a branch or a loop is unknown behind it, and what is unknown is no finding.
+ */
+#ifndef GM_LINT_SHELL_H
+#define GM_LINT_SHELL_H
+
+#include "lint/lint.h"
+#include "lint/shell_lex.h"
+#include "report.h"
+#include "strbuf.h"
+
+enum {
+	SHELL_FRAMES = 256,    /* nested compound commands */
+	SHELL_COMMANDS = 8,    /* levels of $(...) that are walked */
+	SHELL_VARS = 65536,    /* different names */
+	SHELL_LONGEST = 1024,  /* bytes of a value that is followed */
+	SHELL_EXPANDED = 16384 /* bytes of a command's words */
+};
+
+/* In expanded text: something unknown; the border between two elements of an array. */
+#define SHELL_UNKNOWN '\0'
+#define SHELL_BORDER '\1'
+
+/* The variables that programs are started by; they are the first of a script's. */
+enum tracked {
+	TRACKED_LIST,
+	TRACKED_ORDER,
+	TRACKED_THREADS,
+	TRACKED_PORT,
+	TRACKED_ADDRESS,
+	TRACKED_SIZE,
+	TRACKED_RANK,
+	TRACKED_LOCAL_RANK,
+	TRACKED_COUNT
+};
+
+struct setting {
+	enum {
+		SET_INHERITED, /* the script has not touched it */
+		SET_VALUE,
+		SET_UNKNOWN,
+		SET_NOT /* unset here */
+	} state;
+	enum {
+		EXPORT_INHERITED, /* if the caller has exported it */
+		EXPORT_YES,
+		EXPORT_NO,
+		EXPORT_UNKNOWN
+	} exported;
+	struct span value;
+	struct place at;   /* of the statement that set it */
+	unsigned serial;   /* its place in time */
+	unsigned scope;    /* and in the grammar */
+	bool used;         /* by a program, since it was set */
+	bool told;         /* that it is not exported */
+	bool derived;      /* from another variable, which may change in a loop */
+	struct place over; /* a prefix that hid it from a program; line 0: none */
+};
+
+struct shell_var {
+	struct span name;
+	struct setting now;
+	unsigned saved;        /* the scope that has kept its setting before */
+	bool by_function;      /* some function sets it */
+	bool function;         /* a function has this name */
+	bool referenced;       /* $NAME stands somewhere */
+	struct place misspelt; /* where it was first set; line 0: nothing is wrong with it */
+};
+
+/* NAME=value before a command. */
+struct prefix {
+	struct span name, value;
+	struct place at;
+	bool adds;     /* NAME+=value */
+	bool argument; /* of export and the like, behind the command's name */
+	bool derived;  /* from a variable */
+};
+
+struct word {
+	size_t start, length; /* in the command's buffer */
+	struct place at;
+	bool loose;   /* may be any number of words */
+	bool derived; /* from a variable */
+};
+
+struct command {
+	struct strbuf text;
+	struct word *words;
+	size_t count, room;
+	struct prefix *prefixes;
+	size_t prefix_count, prefix_room;
+	struct inner {
+		struct lexer lexer; /* on the commands of a substitution */
+	} * inner;
+	size_t inner_count, inner_room;
+	bool reads_list; /* $CUDA_VISIBLE_DEVICES stands in it */
+};
+
+enum frame_kind {
+	FRAME_SCRIPT,
+	FRAME_BRACES,
+	FRAME_SUBSHELL,
+	FRAME_IF,
+	FRAME_BRANCH, /* of if, case, && and || */
+	FRAME_CASE,
+	FRAME_LOOP,
+	FRAME_FUNCTION
+};
+
+struct frame {
+	enum frame_kind kind;
+	unsigned scope, serial;
+	size_t trail, jobs;
+	struct place at;
+	bool chain;           /* a branch begun by && or || */
+	bool patterns;        /* of a case: patterns come next */
+	bool waits;           /* of a loop: something in it limits what it starts */
+	int64_t rounds;       /* of a loop; -1: not known */
+	struct place started; /* of a loop: a program started in the background; line 0: none */
+};
+
+struct saved {
+	size_t var;
+	struct setting setting;
+	unsigned saved;
+};
+
+struct job {
+	int64_t port;
+	struct place at;
+	bool background, literal;
+};
+
+enum { SHELL_JOBS = 64 };
+
+/* What #SBATCH lines or srun ask for; -1: not said. */
+struct slurm {
+	int64_t per_node, per_task, tasks, tasks_per_node;
+	bool unbound;         /* --gpu-bind=none */
+	bool exports_nothing; /* --export=NONE */
+};
+
+struct shell {
+	struct span text;
+	const char *origin;
+	gpumap_report *report;
+	struct lint_started *started;
+	struct arena arena;
+	int64_t visible;
+	bool failed;    /* no memory */
+	bool crowded;   /* more than SHELL_VARS */
+	bool functions; /* there are some */
+
+	struct shell_var *vars;
+	size_t var_count, var_room;
+	size_t *buckets, bucket_count; /* var + 1; 0: empty */
+	struct saved *trail;
+	size_t trail_count, trail_room;
+	unsigned serial, scopes, sourced, called;
+
+	struct frame frames[SHELL_FRAMES];
+	int frame_count;
+	struct command commands[SHELL_COMMANDS];
+	int level;
+
+	bool allexport; /* set -a */
+	bool watched;   /* $!, kill, jobs or trap: somebody looks after the jobs */
+	bool batch;     /* it has #SBATCH lines */
+	struct slurm slurm;
+	bool deprecated;  /* that was told */
+	unsigned program; /* when the last program was started that may use GPUs */
+	struct job jobs[SHELL_JOBS];
+	size_t job_count;
+	struct place left; /* a program in the background that nothing waits for; line 0: none */
+	struct {
+		struct span value;
+		const char *launcher;
+		int64_t count;
+	} counted; /* the last list that was counted */
+};
+
+/* A finding at a place of the script. */
+#define shell_tell(sh, id, where, rule_id, remedy, ...) \
+	report_add((sh)->report, id, \
+		   ABOUT(.rule = rule_id, .origin = (sh)->origin, .line = (where).line, \
+			 .column = (where).column, .fix = remedy), \
+		   __VA_ARGS__)
+
+/* shell_walk.c: everything up to the lexer's end. */
+void shell_walk(struct shell *sh, struct lexer *lx);
+
+/* shell_simple.c: the words of a command, in the buffers of this level. */
+struct command *shell_fresh(struct shell *sh);
+/* A word, or an assignment before the first one. */
+void shell_word(struct shell *sh, struct command *c, struct token t);
+/* What stands in $(...) runs before the command, in a shell of its own. */
+void shell_inner(struct shell *sh, struct command *c);
+/* How many rounds a loop over these words makes, of which "in" is the first; -1: not known. */
+int64_t shell_rounds(const struct command *c);
+
+/* shell_frame.c: what holds between the brackets of the grammar. */
+struct frame *shell_frame(struct shell *sh);
+/* NULL: too many. */
+struct frame *shell_push(struct shell *sh, enum frame_kind kind, struct place at);
+void shell_pop(struct shell *sh);
+struct frame *shell_in(struct shell *sh, enum frame_kind kind); /* the innermost; NULL: none */
+
+/* shell_vars.c */
+bool shell_any(struct span s, const char *const *names); /* names end with NULL */
+const char *tracked_name(enum tracked tracked);
+/* Among the tracked; NULL: it is not. */
+struct shell_var *shell_tracked(struct shell *sh, struct span name);
+struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
+struct setting shell_setting(struct shell *sh, struct shell_var *var);
+/* Changes it from here on; frames put it back. */
+void shell_set(struct shell *sh, struct shell_var *var, struct setting setting);
+void shell_forget(struct shell *sh, struct span name); /* it may be anything now */
+struct span shell_keep(struct shell *sh, struct span text);
+
+/* shell_word.c: expands a token into words of the command. */
+void shell_expand(struct shell *sh, struct command *c, struct token token, bool split);
+/* A value, without parting it; unknown pieces are SHELL_UNKNOWN. Kept in the arena. */
+struct span shell_value(struct shell *sh, struct command *c, struct token token, bool *derived);
+struct span word_text(const struct command *c, size_t i);
+bool span_known(struct span text);
+
+/* NAME=VALUE for a message; NAME alone where the value is not known. */
+struct shown {
+	char text[512];
+};
+const char *shell_show(struct shown *ret, struct span name, struct span value);
+#define SHOW(name, value) shell_show(&(struct shown){{0}}, name, value)
+
+/* shell_set.c */
+/* The assignments before an empty command. */
+void shell_assign(struct shell *sh, struct command *c, bool lasting);
+/* export, unset, read and the like; false: the command is none of these. */
+bool shell_builtin(struct shell *sh, struct command *c, bool lasting);
+/* At the end: what was set for nobody. */
+void shell_unused(struct shell *sh);
+
+/* shell_mistake.c: what the shell takes for something else; true: the command is that. */
+bool shell_mistake(struct shell *sh, struct command *c);
+
+/* shell_list.c: the devices of a list, by gpumap_resolve; -1: it cannot be counted.
+ * `launcher`: the key's value, or NULL. */
+int64_t shell_count(struct shell *sh, struct span list, const char *launcher);
+/* What is wrong with a list. */
+void shell_check_list(struct shell *sh, struct span list, struct place at);
+/* What DeepSpeed makes of a list: it fails, or the order is lost (rule S10). */
+void shell_check_deepspeed(struct shell *sh, struct span list, struct place at);
+
+/* A command that starts a program, as it is parted by shell_command.c. */
+struct run {
+	struct command *c;
+	size_t first; /* the word that is the program's name */
+	bool background, nohup, srun;
+	bool cleared;       /* env -i */
+	bool foreign;       /* ssh, docker: the rest runs elsewhere */
+	struct slurm slurm; /* of srun */
+};
+
+/* shell_command.c */
+void shell_run(struct shell *sh, struct command *c, bool background);
+/* What a variable is for this program: by a prefix, or exported. */
+struct setting run_setting(struct shell *sh, const struct run *run, const char *name);
+bool is_python(struct span word);
+struct span base_name(struct span word); /* without folders */
+bool is_program(struct span word, const char *name);
+bool ends_py(struct span word);
+bool is_gpu_program(const struct command *c, size_t first);
+
+/* shell_wrapper.c: what stands before a program. Moves run->first behind it. */
+void shell_unwrap(struct shell *sh, struct run *run);
+
+/* shell_launch.c */
+void shell_program(struct shell *sh, struct run *run);
+
+/* shell_launcher.c */
+struct launch {
+	enum lint_launcher launcher;
+	struct place at;
+	int64_t nproc; /* -1: not known */
+	int64_t nnodes;
+	int64_t port; /* -1: not known, or none */
+	bool nproc_given, ids_given, no_port, cpu;
+	bool filtered;                    /* other options choose devices */
+	bool loose;                       /* an option may be hidden in something unknown */
+	bool passes;                      /* --local_rank */
+	bool hosts;                       /* others than this one may take part */
+	bool port_derived, nproc_derived; /* from a variable, which may change */
+	struct span ids;
+	struct place ids_at, nproc_at, port_at;
+	size_t program; /* the word; the command's count: none */
+	bool module;
+};
+/* Reads a launcher's arguments from word `first` on. */
+void launch_read(const struct command *c, size_t first, struct launch *launch);
+
+/* shell_jobs.c */
+void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch);
+void jobs_waited(struct shell *sh);
+/* A group that started jobs ends, with & or not; of a loop, a round of it. */
+void jobs_close(struct shell *sh, const struct frame *frame, bool background);
+void jobs_end(struct shell *sh);
+
+/* shell_slurm.c */
+void slurm_comments(struct shell *sh);
+/* The options of srun; the word that is its program. */
+size_t slurm_srun(struct shell *sh, struct run *run, size_t first);
+/* srun is word `word`, and `launcher` what it starts. */
+void slurm_check(struct shell *sh, struct run *run, size_t word, enum lint_launcher launcher);
+
+#endif

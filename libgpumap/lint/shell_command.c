@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* A command that starts a program: which variables reach it. */
+#include "lint/shell.h"
+
+#include "request.h"
+#include "suggest.h"
+
+struct span base_name(struct span word)
+{
+	const char *slash = word.length ? memrchr(word.text, '/', word.length) : NULL;
+
+	if (slash)
+		word = (struct span){slash + 1, word.length - (size_t)(slash + 1 - word.text)};
+	return word;
+}
+
+bool is_program(struct span word, const char *name)
+{
+	return span_is(base_name(word), name);
+}
+
+bool is_python(struct span word)
+{
+	struct span s = base_name(word);
+
+	if (!span_starts(s, "python"))
+		return false;
+	for (size_t i = strlen("python"); i < s.length; i++)
+		if (!is_digit(s.text[i]) && s.text[i] != '.')
+			return false;
+	return true;
+}
+
+bool ends_py(struct span s)
+{
+	return s.length > 3 && memcmp(s.text + s.length - 3, ".py", 3) == 0;
+}
+
+bool is_gpu_program(const struct command *c, size_t first)
+{
+	static const char *const names[] = {"torchrun", "accelerate", "deepspeed", "mpirun",
+					    "mpiexec",  "orterun",    "srun",      "horovodrun",
+					    "gpumap",   NULL};
+	struct span s = base_name(word_text(c, first));
+
+	return shell_any(s, names) || is_python(s) || ends_py(s);
+}
+
+/* Programs of which everybody knows that they use no GPU. */
+static bool is_harmless(struct span s)
+{
+	static const char *const names[] = {
+		"cd",      "echo",     "printf",   "true",       ":",        "test",   "[",
+		"pwd",     "pushd",    "popd",     "shift",      "ulimit",   "umask",  "hash",
+		"type",    "false",    "mkdir",    "cp",         "mv",       "rm",     "ln",
+		"ls",      "cat",      "date",     "sleep",      "tee",      "grep",   "sed",
+		"awk",     "head",     "tail",     "cut",        "sort",     "uniq",   "wc",
+		"tr",      "seq",      "hostname", "uname",      "whoami",   "which",  "touch",
+		"chmod",   "find",     "tar",      "unzip",      "wget",     "curl",   "git",
+		"pip",     "pip3",     "clear",    "module",     "ml",       "conda",  "basename",
+		"dirname", "readlink", "realpath", "nvidia-smi", "scontrol", "squeue", "free",
+		"df",      "du",       "ps",       "shopt",      "alias",    "mktemp", "rsync",
+		"logger",  "nproc",    NULL};
+
+	return shell_any(base_name(s), names);
+}
+
+static const struct prefix *find_prefix(const struct command *c, struct span name)
+{
+	for (size_t i = c->prefix_count; i-- > 0;)
+		if (!c->prefixes[i].argument && c->prefixes[i].name.length == name.length &&
+		    memcmp(c->prefixes[i].name.text, name.text, name.length) == 0)
+			return &c->prefixes[i];
+	return NULL;
+}
+
+struct setting run_setting(struct shell *sh, const struct run *run, const char *name)
+{
+	const struct prefix *p = find_prefix(run->c, span_of(name));
+	struct shell_var *var;
+
+	if (p)
+		return (struct setting){
+			.state = SET_VALUE,
+			.exported = EXPORT_YES,
+			.value = p->value,
+			.at = p->at,
+			.derived = p->derived,
+		};
+	var = shell_tracked(sh, span_of(name));
+	return var ? shell_setting(sh, var) : (struct setting){.state = SET_UNKNOWN};
+}
+
+/* NAME=0 cd src && python ...: the variable is set for cd. */
+static void tell_wasted(struct shell *sh, struct command *c)
+{
+	static const char *const brief[] = {"cd",    "pushd", "echo", "sleep",
+					    "mkdir", "date",  "clear"};
+	const struct prefix *p = find_prefix(c, span_of(tracked_name(TRACKED_LIST)));
+
+	for (size_t i = 0; p && i < ARRAY_SIZE(brief); i++)
+		if (span_is(word_text(c, 0), brief[i]))
+			shell_tell(sh, FINDING_NOT_EXPORTED, p->at, "S2",
+				   "put it before the program that needs it, or export it",
+				   "%s holds for %s alone", SHOW(p->name, p->value), brief[i]);
+}
+
+/* python FILE, and no module that may be a launcher. */
+static bool is_python_file(const struct command *c, size_t i)
+{
+	struct span s = word_text(c, i);
+
+	if (!is_python(s))
+		return ends_py(s);
+	while (++i < c->count && word_text(c, i).length && *word_text(c, i).text == '-')
+		if (span_is(word_text(c, i), "-m"))
+			return false;
+	return i < c->count;
+}
+
+/* A variable that is set, but that the program will not find in its environment. */
+static void tell_not_exported(struct shell *sh, const struct run *run)
+{
+	for (int i = 0; i < TRACKED_COUNT; i++) {
+		struct shell_var *var = &sh->vars[i];
+		struct setting now = shell_setting(sh, var);
+		bool read = i == TRACKED_LIST ? run->c->reads_list : var->referenced;
+
+		/* Launchers set the variables of ranks themselves. */
+		if (i >= TRACKED_PORT && !is_python_file(run->c, run->first))
+			continue;
+
+		if (now.state != SET_VALUE || now.told || read || find_prefix(run->c, var->name) ||
+		    (now.exported != EXPORT_INHERITED && now.exported != EXPORT_NO))
+			continue;
+		var->now.told = true;
+		shell_tell(sh, FINDING_NOT_EXPORTED, now.at, "S2",
+			   "write export before it, or put it before the command on its line",
+			   "%s is not exported: %s in line %d does not see it%s",
+			   SHOW(var->name, now.value),
+			   QUOTE(base_name(word_text(run->c, run->first))),
+			   run->c->words[run->first].at.line,
+			   now.exported == EXPORT_NO ? "" : " unless the caller has exported it");
+	}
+}
+
+/* The program sees what is exported; or a prefix hides that from it. */
+static void use(struct shell *sh, const struct command *c)
+{
+	for (int i = 0; i < TRACKED_COUNT; i++) {
+		struct shell_var *var = &sh->vars[i];
+		const struct prefix *p = find_prefix(c, var->name);
+
+		if (p && var->now.exported == EXPORT_YES && var->now.state == SET_VALUE &&
+		    span_known(p->value) && !var->now.used &&
+		    (p->value.length != var->now.value.length ||
+		     memcmp(p->value.text, var->now.value.text, p->value.length) != 0)) {
+			if (!var->now.over.line)
+				var->now.over = p->at;
+		} else {
+			var->now.used = true;
+		}
+	}
+}
+
+/* Prefixes are assignments that hold for the command alone. */
+static void check_prefixes(struct shell *sh, const struct command *c)
+{
+	for (size_t i = 0; i < c->prefix_count; i++) {
+		const struct prefix *p = &c->prefixes[i];
+		const char *near = misspelt_variable(p->name);
+
+		if (span_is(p->name, tracked_name(TRACKED_LIST)))
+			shell_check_list(sh, p->value, p->at);
+		if (near)
+			shell_tell(sh, FINDING_MISSPELT_VARIABLE, p->at, "S7",
+				   DID_YOU_MEAN(near, NULL), "%s is read by nobody",
+				   QUOTE(p->name));
+	}
+}
+
+static bool calls_function(struct shell *sh, struct span name)
+{
+	struct shell_var *var = sh->functions ? shell_var(sh, name) : NULL;
+
+	if (!var || !var->function)
+		return false;
+	sh->called = ++sh->serial;
+	for (int i = 0; i < TRACKED_COUNT; i++)
+		sh->vars[i].now.used = true;
+	return true;
+}
+
+void shell_run(struct shell *sh, struct command *c, bool background)
+{
+	struct run run = {.c = c, .background = background};
+
+	if (calls_function(sh, word_text(c, 0)))
+		return;
+	shell_unwrap(sh, &run);
+	check_prefixes(sh, c);
+	if (run.first >= c->count)
+		return;
+	if (is_harmless(word_text(c, run.first))) {
+		tell_wasted(sh, c);
+		/* tail -f goes on until somebody ends it, and the script. */
+		sh->watched |= is_program(word_text(c, run.first), "tail");
+		return;
+	}
+	if (!is_gpu_program(c, run.first) || run.foreign) {
+		use(sh, c);
+		return;
+	}
+	sh->program = ++sh->serial;
+	if (!run.cleared)
+		tell_not_exported(sh, &run);
+	use(sh, c);
+	shell_program(sh, &run);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* What runs at the same time: ports that are used twice, jobs that nobody waits for. */
+#include "lint/shell.h"
+
+static void tell_port(struct shell *sh, const struct job *first, int64_t port, struct place at)
+{
+	shell_tell(sh, FINDING_PORT_TWICE, at, NULL,
+		   "give each its own --master_port, or wait for the first",
+		   "port %lld is in use: the launch in line %d runs at the same time with it",
+		   (long long)port, first->at.line);
+}
+
+static void check_port(struct shell *sh, const struct launch *launch)
+{
+	struct place at = launch->port_at.line ? launch->port_at : launch->at;
+
+	for (size_t i = 0; i < sh->job_count; i++)
+		if (sh->jobs[i].background && sh->jobs[i].port == launch->port) {
+			tell_port(sh, &sh->jobs[i], launch->port, at);
+			return;
+		}
+}
+
+void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch)
+{
+	const struct frame *function = shell_in(sh, FRAME_FUNCTION);
+	struct frame *loop = shell_in(sh, FRAME_LOOP);
+	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	bool has_port = launch->port > 0 && launch->nnodes == 1 && !run->srun &&
+			launch->launcher != LINT_ACCELERATE && launch->launcher != LINT_GPUMAP &&
+			launch->launcher != LINT_MPIRUN;
+
+	if (has_port)
+		check_port(sh, launch);
+	/* What runs in front may be behind later, when it is in a group. */
+	if (sh->job_count < SHELL_JOBS && (run->background || sh->frame_count > 1))
+		sh->jobs[sh->job_count++] = (struct job){
+			.port = has_port ? launch->port : -1,
+			.at = launch->port_at.line ? launch->port_at : launch->at,
+			.background = run->background,
+			.literal = !launch->port_derived,
+		};
+	if (!run->background || function)
+		return;
+	if (sh->batch || !run->nohup)
+		sh->left = launch->at;
+	/* A list that is not known may be another one in each round. */
+	if (loop && !loop->started.line && !launch->ids_given &&
+	    (list.state == SET_INHERITED ||
+	     (list.state == SET_VALUE && !list.derived && span_known(list.value))))
+		loop->started = launch->at;
+}
+
+void jobs_waited(struct shell *sh)
+{
+	sh->job_count = 0;
+	if (!shell_in(sh, FRAME_FUNCTION))
+		sh->left.line = 0;
+}
+
+/* The second round of a loop starts while the first still runs. */
+static void check_rounds(struct shell *sh, const struct frame *loop)
+{
+	for (size_t i = loop->jobs; i < sh->job_count; i++)
+		if (sh->jobs[i].background && sh->jobs[i].port > 0 && sh->jobs[i].literal &&
+		    loop->rounds > 1 && !loop->waits) {
+			shell_tell(sh, FINDING_PORT_TWICE, sh->jobs[i].at, NULL,
+				   "give each round its own --master_port, or wait in the loop",
+				   "every round of the loop in line %d uses port %lld at the same "
+				   "time",
+				   loop->at.line, (long long)sh->jobs[i].port);
+			break;
+		}
+	if (loop->started.line && loop->rounds < 0 && !loop->waits && !sh->watched)
+		shell_tell(sh, FINDING_UNLIMITED_JOBS, loop->started, NULL,
+			   "wait in the loop, or limit the jobs with wait -n",
+			   "the loop in line %d may start any number of these at once, on the same "
+			   "GPUs",
+			   loop->at.line);
+}
+
+void jobs_close(struct shell *sh, const struct frame *frame, bool background)
+{
+	if (frame->kind == FRAME_LOOP)
+		check_rounds(sh, frame);
+	if (background && sh->job_count > frame->jobs && !shell_in(sh, FRAME_FUNCTION))
+		sh->left = sh->jobs[frame->jobs].at;
+	for (size_t i = frame->jobs; i < sh->job_count; i++)
+		sh->jobs[i].background |= background;
+}
+
+void jobs_end(struct shell *sh)
+{
+	if (!sh->left.line || sh->watched)
+		return;
+	if (sh->batch)
+		shell_tell(sh, FINDING_NO_WAIT, sh->left, NULL, "end the script with wait",
+			   "nothing waits for this program: Slurm ends the job, and it, at the end "
+			   "of the script");
+	else
+		shell_tell(sh, FINDING_NO_WAIT, sh->left, NULL,
+			   "end the script with wait, or start it with nohup on purpose",
+			   "nothing waits for this program: the script ends before it, and a "
+			   "scheduler may end it then");
+}

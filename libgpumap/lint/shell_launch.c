@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs and their launchers: how many ranks, on how many GPUs. */
+#include "lint/shell.h"
+
+#include <stdio.h>
+
+/* The file that python runs, from the word behind its name on; none: the count. */
+static size_t python_file(const struct command *c, size_t i, const char **module)
+{
+	for (; i < c->count; i++) {
+		struct span s = word_text(c, i);
+
+		if (span_is(s, "-m") && i + 1 < c->count) {
+			*module = "";
+			return i + 1;
+		}
+		if (span_is(s, "-c") || span_is(s, "-") || c->words[i].loose)
+			return c->count;
+		if (span_is(s, "-W") || span_is(s, "-X"))
+			i++;
+		else if (!s.length || *s.text != '-')
+			return i;
+	}
+	return c->count;
+}
+
+/* A launcher that is started as a module of Python. */
+static bool launcher_module(struct span module, enum lint_launcher *launcher)
+{
+	static const struct {
+		const char *name;
+		enum lint_launcher launcher;
+	} modules[] = {
+		{"torch.distributed.run", LINT_TORCHRUN},
+		{"torch.distributed.launch", LINT_TORCH_LAUNCH},
+		{"accelerate.commands.launch", LINT_ACCELERATE},
+		{"deepspeed.launcher.runner", LINT_DEEPSPEED},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(modules); i++)
+		if (span_is(module, modules[i].name)) {
+			*launcher = modules[i].launcher;
+			return true;
+		}
+	return false;
+}
+
+/* Whether word i is a launcher; *first is the first of its arguments. */
+static bool identify(const struct command *c, size_t i, enum lint_launcher *launcher, size_t *first)
+{
+	static const char *const mpi[] = {"mpirun", "mpiexec", "orterun", "horovodrun"};
+	struct span s = word_text(c, i), second = word_text(c, i + 1);
+	const char *module = NULL;
+
+	*first = i + 1;
+	if (is_python(s)) {
+		size_t file = python_file(c, i + 1, &module);
+
+		*first = file + 1;
+		return module && launcher_module(word_text(c, file), launcher);
+	}
+	for (size_t n = 0; n < ARRAY_SIZE(mpi); n++)
+		if (is_program(s, mpi[n])) {
+			*launcher = LINT_MPIRUN;
+			return true;
+		}
+	if (is_program(s, "torchrun")) {
+		*launcher = LINT_TORCHRUN;
+		return true;
+	}
+	if (is_program(s, "deepspeed")) {
+		*launcher = LINT_DEEPSPEED;
+		return true;
+	}
+	*first = i + 2;
+	*launcher = is_program(s, "gpumap") ? LINT_GPUMAP : LINT_ACCELERATE;
+	return (is_program(s, "accelerate") && span_is(second, "launch")) ||
+	       (is_program(s, "gpumap") && span_is(second, "run"));
+}
+
+static void add_start(struct shell *sh, const struct run *run, const struct launch *launch,
+		      size_t program)
+{
+	struct command *c = run->c;
+	const char *module = NULL;
+	struct lint_started *started = sh->started;
+	struct lint_start *starts;
+	bool python = is_python(word_text(c, program));
+	struct span path;
+
+	if (python)
+		program = python_file(c, program + 1, &module);
+	path = word_text(c, program);
+	if (!started || module || launch->module || program >= c->count || !path.length ||
+	    !span_known(path))
+		return;
+	starts = arena_room(&started->arena, started->starts, started->count, &started->room,
+			    sizeof(*starts));
+	if (!starts) {
+		sh->failed = true;
+		return;
+	}
+	started->starts = starts;
+	python |= ends_py(path);
+	starts[started->count] = (struct lint_start){
+		.path = arena_strndup(&started->arena, path.text, path.length),
+		.launcher = launch->launcher,
+		.nproc = launch->nproc,
+		.local_rank = launch->passes,
+		.python = python,
+		.line = c->words[program].at.line,
+	};
+	started->count += starts[started->count].path != NULL;
+	sh->failed |= started->arena.failed;
+}
+
+/* How many GPUs the launcher finds; -1: not known. `list` is what holds before it. */
+static int64_t visible_count(struct shell *sh, const struct run *run, const struct launch *launch,
+			     const struct setting *list)
+{
+	bool deepspeed = launch->launcher == LINT_DEEPSPEED;
+
+	if (run->cleared || (deepspeed && launch->ids_given) || launch->filtered)
+		return -1;
+	/* It drops the list and counts from 0: what Slurm grants is a bound all the same. */
+	if (deepspeed && launch->nproc_given)
+		return sh->slurm.per_node;
+	if (launch->ids_given && !span_is(launch->ids, "all"))
+		return shell_count(sh, launch->ids, NULL);
+	if (run->srun && run->slurm.per_task >= 0)
+		return run->slurm.per_task;
+	if (list->state == SET_VALUE && list->exported == EXPORT_YES)
+		return list->value.length
+			       ? shell_count(sh, list->value, deepspeed ? "deepspeed" : NULL)
+			       : -1;
+	if (run->srun && run->slurm.per_node >= 0)
+		return run->slurm.per_node;
+	if (list->state != SET_INHERITED)
+		return -1;
+	return sh->slurm.per_node >= 0 ? sh->slurm.per_node : sh->visible;
+}
+
+/* Ranks on this host; -1: not known. */
+static int64_t rank_count(const struct launch *launch)
+{
+	if (launch->launcher != LINT_ACCELERATE && launch->launcher != LINT_MPIRUN)
+		return launch->nproc;
+	if (launch->hosts || launch->nnodes < 1 || launch->nproc < 1 ||
+	    launch->nproc % launch->nnodes)
+		return -1;
+	return launch->nproc / launch->nnodes;
+}
+
+/* `list`: what decides how many are visible; NULL: something else. */
+static void compare(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t visible,
+		    const struct setting *list)
+{
+	struct place at = launch->nproc_given ? launch->nproc_at : launch->at;
+	const char *name = lint_launcher_name(launch->launcher);
+	char where[48] = "";
+
+	if (list)
+		snprintf(where, sizeof(where), " by the list of line %d", list->at.line);
+	if (launch->launcher == LINT_MPIRUN) {
+		if (ranks > visible && list && !sh->batch)
+			shell_tell(sh, FINDING_RANKS_MAY_SHARE, at, "R3",
+				   "start one rank for each GPU, or let gpumap exec choose its GPU",
+				   "%lld ranks of mpirun may share GPUs: %lld are visible%s",
+				   (long long)ranks, (long long)visible, where);
+	} else if (ranks > visible) {
+		shell_tell(sh, FINDING_MORE_RANKS, at, "D7",
+			   "start as many ranks as there are GPUs, or name more GPUs in the list",
+			   "%s starts %lld ranks, and %lld GPU%s visible%s", name, (long long)ranks,
+			   (long long)visible, visible == 1 ? " is" : "s are", where);
+	} else if (ranks < visible && !(launch->nproc_derived && shell_in(sh, FRAME_LOOP))) {
+		shell_tell(sh, FINDING_FEWER_RANKS, at, "R3",
+			   "start as many ranks as there are GPUs, or name fewer GPUs in the list",
+			   "%s starts %lld rank%s, and %lld GPUs are visible%s", name,
+			   (long long)ranks, ranks == 1 ? "" : "s", (long long)visible, where);
+	}
+}
+
+/* DeepSpeed's own choice in the words of a list, where it is the numbers from 0 on. */
+static bool same_devices(const struct launch *launch, struct span list)
+{
+	struct span chosen = launch->ids;
+	char numbers[256] = "";
+	size_t length = 0;
+
+	if (launch->launcher == LINT_DEEPSPEED && launch->ids_given) {
+		const char *colon = memchr(chosen.text, ':', chosen.length);
+
+		if (!colon)
+			return false;
+		chosen.length -= (size_t)(colon + 1 - chosen.text);
+		chosen.text = colon + 1;
+	} else if (launch->launcher == LINT_DEEPSPEED && launch->nproc > 0 && launch->nproc <= 64) {
+		for (int i = 0; i < (int)launch->nproc; i++)
+			length += (size_t)snprintf(numbers + length, sizeof(numbers) - length,
+						   "%s%d", i ? "," : "", i);
+		chosen = (struct span){numbers, length};
+	}
+	return chosen.length == list.length && memcmp(chosen.text, list.text, list.length) == 0;
+}
+
+/* Rule S10: launchers that choose devices themselves. */
+static void check_rewriters(struct shell *sh, const struct launch *launch,
+			    const struct setting *list)
+{
+	bool set = list->state == SET_VALUE && list->exported == EXPORT_YES && list->value.length;
+	bool chooses = launch->ids_given || launch->filtered || launch->nproc_given;
+
+	if (launch->launcher == LINT_ACCELERATE && launch->ids_given &&
+	    !span_is(launch->ids, "all")) {
+		shell_check_list(sh, launch->ids, launch->ids_at);
+		if (set && span_known(launch->ids) && !same_devices(launch, list->value))
+			shell_tell(sh, FINDING_LIST_REPLACED, launch->ids_at, "S10",
+				   "name the devices once: leave out --gpu_ids or the variable",
+				   "--gpu_ids %s replaces %s of line %d", QUOTE(launch->ids),
+				   SHOW(span_of(tracked_name(TRACKED_LIST)), list->value),
+				   list->at.line);
+	}
+	if (launch->launcher != LINT_DEEPSPEED || !set || !span_known(list->value))
+		return;
+	if (!chooses && !launch->loose)
+		shell_check_deepspeed(sh, list->value, list->at);
+	else if (chooses && !same_devices(launch, list->value))
+		shell_tell(sh, FINDING_LIST_REPLACED, launch->at, "S10",
+			   "name the devices once, as --include localhost:2,3",
+			   "with --num_gpus, --include or --exclude deepspeed drops "
+			   "CUDA_VISIBLE_DEVICES=%s of line %d",
+			   QUOTE(list->value), list->at.line);
+}
+
+/* torchrun writes these itself, whatever they were before. */
+static void check_ignored(struct shell *sh, const struct run *run, const struct launch *launch)
+{
+	static const enum tracked written[] = {TRACKED_PORT, TRACKED_ADDRESS, TRACKED_SIZE,
+					       TRACKED_RANK, TRACKED_LOCAL_RANK};
+
+	if (launch->launcher != LINT_TORCHRUN && launch->launcher != LINT_TORCH_LAUNCH)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
+		struct shell_var *var = &sh->vars[written[i]];
+		struct setting now = run_setting(sh, run, tracked_name(written[i]));
+
+		if (now.state != SET_VALUE || now.exported != EXPORT_YES || now.told ||
+		    var->referenced || !span_known(now.value) ||
+		    (written[i] == TRACKED_PORT &&
+		     launch->port == span_number(now.value, UINT16_MAX)))
+			continue;
+		var->now.told = true;
+		shell_tell(sh, FINDING_IGNORED_SETTING, now.at, "S10",
+			   written[i] == TRACKED_PORT      ? "give torchrun --master-port"
+			   : written[i] == TRACKED_ADDRESS ? "give torchrun --master-addr"
+							   : "leave it out",
+			   "torchrun in line %d does not read %s=%s: it sets the variable itself",
+			   launch->at.line, QUOTE(var->name), QUOTE(now.value));
+	}
+}
+
+static void tell_deprecated(struct shell *sh, const struct launch *launch)
+{
+	if (launch->launcher != LINT_TORCH_LAUNCH || sh->deprecated)
+		return;
+	sh->deprecated = true;
+	shell_tell(sh, FINDING_DEPRECATED_LAUNCH, launch->at, NULL,
+		   "use torchrun, and read LOCAL_RANK from the environment in the program",
+		   "torch.distributed.launch is deprecated%s",
+		   launch->passes ? ", and passes --local_rank to the program (--local-rank "
+				    "since PyTorch 2.0)"
+				  : "");
+}
+
+static void begin(struct launch *launch, const struct command *c, size_t word,
+		  enum lint_launcher launcher)
+{
+	*launch = (struct launch){
+		.launcher = launcher,
+		.at = c->words[word].at,
+		.nproc = -1,
+		.nnodes = 1,
+		.port = -1,
+		.passes = launcher == LINT_TORCH_LAUNCH || launcher == LINT_DEEPSPEED,
+		.program = word,
+	};
+}
+
+/* What a launcher does without being told. */
+static void defaults(struct launch *launch)
+{
+	bool torch = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
+
+	if (launch->loose)
+		return;
+	if (torch && !launch->nproc_given)
+		launch->nproc = 1;
+	if ((torch || launch->launcher == LINT_DEEPSPEED) && !launch->port_at.line &&
+	    !launch->no_port)
+		launch->port = 29500;
+}
+
+static void check_launch(struct shell *sh, const struct run *run, const struct launch *launch)
+{
+	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	int64_t visible = visible_count(sh, run, launch, &list);
+	int64_t ranks = rank_count(launch);
+	bool by_list = list.state == SET_VALUE && !launch->ids_given &&
+		       !(launch->launcher == LINT_DEEPSPEED && launch->nproc_given) &&
+		       !(run->srun && run->slurm.per_task >= 0);
+
+	if (ranks > 0 && visible > 0 && !launch->cpu)
+		compare(sh, launch, ranks, visible, by_list ? &list : NULL);
+	check_rewriters(sh, launch, &list);
+	check_ignored(sh, run, launch);
+	tell_deprecated(sh, launch);
+}
+
+void shell_program(struct shell *sh, struct run *run)
+{
+	struct command *c = run->c;
+	enum lint_launcher launcher;
+	struct launch launch, inner;
+	size_t first, outer = run->first;
+
+	begin(&launch, c, run->first, LINT_DIRECT);
+	if (is_program(word_text(c, run->first), "srun")) {
+		run->srun = true;
+		begin(&launch, c, run->first, LINT_SRUN);
+		run->first = slurm_srun(sh, run, run->first + 1);
+		shell_unwrap(sh, run);
+		launch.program = run->first;
+	}
+	if (run->first < c->count && identify(c, run->first, &launcher, &first)) {
+		begin(&launch, c, run->first, launcher);
+		launch_read(c, first, &launch);
+		defaults(&launch);
+		check_launch(sh, run, &launch);
+	}
+	if (launch.launcher == LINT_MPIRUN && launch.program < c->count &&
+	    identify(c, launch.program, &launcher, &first)) {
+		begin(&inner, c, launch.program, launcher);
+		launch_read(c, first, &inner);
+		tell_deprecated(sh, &inner);
+		launch = inner;
+	}
+	if (run->srun)
+		slurm_check(sh, run, outer, launch.launcher);
+	add_start(sh, run, &launch, launch.program);
+	jobs_start(sh, run, &launch);
+}

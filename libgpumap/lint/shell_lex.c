@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include "lint/shell_lex.h"
+
+struct place lexer_place(const struct lexer *lx)
+{
+	return (struct place){lx->line, (int)(lx->at - lx->line_start) + 1};
+}
+
+static void unclosed(struct lexer *lx, struct place open, const char *missing)
+{
+	if (lx->state != LEXER_GOOD)
+		return;
+	lx->state = LEXER_UNCLOSED;
+	lx->wrong = open;
+	lx->missing = missing;
+}
+
+size_t shell_name(struct span text)
+{
+	size_t n = 0;
+
+	while (n < text.length && (text.text[n] == '_' || (n && is_digit(text.text[n])) ||
+				   ((text.text[n] | 32) >= 'a' && (text.text[n] | 32) <= 'z')))
+		n++;
+	return n;
+}
+
+/* Up to `close`, where a backslash keeps the character behind it. */
+static void until(struct lexer *lx, char close, bool escapes, const char *missing)
+{
+	struct place open = lexer_place(lx);
+
+	open.column--;
+	while (!lexer_at_end(lx) && lexer_peek(lx, 0) != close) {
+		if (escapes && lexer_peek(lx, 0) == '\\')
+			lexer_advance_escaped(lx);
+		else
+			lexer_advance(lx);
+	}
+	if (lexer_at_end(lx))
+		unclosed(lx, open, missing);
+	else
+		lexer_advance(lx);
+}
+
+void lexer_single(struct lexer *lx)
+{
+	until(lx, '\'', false, "'");
+}
+
+void lexer_backtick(struct lexer *lx)
+{
+	until(lx, '`', true, "`");
+}
+
+void lexer_double(struct lexer *lx)
+{
+	struct place open = lexer_place(lx);
+
+	open.column--;
+	while (!lexer_at_end(lx) && lexer_peek(lx, 0) != '"') {
+		char c = lexer_peek(lx, 0);
+
+		if (c == '\\') {
+			lexer_advance_escaped(lx);
+		} else if (c == '$') {
+			lexer_dollar(lx, true);
+		} else if (c == '`') {
+			lexer_advance(lx);
+			lexer_backtick(lx);
+		} else {
+			lexer_advance(lx);
+		}
+	}
+	if (lexer_at_end(lx))
+		unclosed(lx, open, "\"");
+	else
+		lexer_advance(lx);
+}
+
+/* One character or quoted piece where quotes count. */
+static void piece(struct lexer *lx, bool quoted)
+{
+	char c = lexer_peek(lx, 0);
+
+	if (c == '\\') {
+		lexer_advance_escaped(lx);
+	} else if (c == '$') {
+		lexer_dollar(lx, quoted);
+	} else {
+		lexer_advance(lx);
+		if (c == '\'' && !quoted)
+			lexer_single(lx);
+		else if (c == '"')
+			lexer_double(lx);
+		else if (c == '`')
+			lexer_backtick(lx);
+	}
+}
+
+/* Behind an opening bracket, up to the one that closes it. */
+static void balanced(struct lexer *lx, char open, char close, bool quoted)
+{
+	struct place begin = lexer_place(lx);
+	int depth = 1;
+
+	begin.column--;
+	while (!lexer_at_end(lx)) {
+		char c = lexer_peek(lx, 0);
+
+		if (c == close && --depth == 0)
+			break;
+		if (c == open)
+			depth++;
+		piece(lx, quoted);
+	}
+	if (lexer_at_end(lx))
+		unclosed(lx, begin, close == ')' ? ")" : close == ']' ? "]" : "}");
+	else
+		lexer_advance(lx);
+}
+
+struct span lexer_arithmetic(struct lexer *lx)
+{
+	size_t start = lx->at;
+
+	if (lx->at < lx->end)
+		balanced(lx, '(', ')', true);
+	return (struct span){lx->text + start, lx->at - start};
+}
+
+static bool begins_command(const struct token *t)
+{
+	static const char *const words[] = {"then", "do",    "else",  "elif", "if",
+					    "!",    "while", "until", "{"};
+
+	if (t->kind != TOKEN_WORD)
+		return t->kind != TOKEN_REDIRECTION;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (span_is(t->text, words[i]))
+			return true;
+	return false;
+}
+
+/* The brackets of case patterns close nothing. */
+void lexer_commands(struct lexer *lx)
+{
+	struct place open = lexer_place(lx);
+	struct lexer in = *lx;
+	struct token t = {.kind = TOKEN_NEWLINE};
+	int brackets = 0, cases = 0;
+
+	in.here_doc_count = 0;
+	for (;;) {
+		bool command = begins_command(&t);
+
+		t = lexer_next(&in);
+		if (t.kind == TOKEN_END)
+			break;
+		if (t.kind == TOKEN_WORD && command)
+			cases += span_is(t.text, "case")            ? 1
+				 : span_is(t.text, "esac") && cases ? -1
+								    : 0;
+		if (t.kind != TOKEN_OPERATOR)
+			continue;
+		brackets += span_is(t.text, "(");
+		if (!span_is(t.text, ")"))
+			continue;
+		if (!brackets && !cases)
+			break;
+		brackets -= brackets > 0;
+	}
+	if (t.kind == TOKEN_END)
+		unclosed(&in, open, ")");
+	lx->at = in.at;
+	lx->line = in.line;
+	lx->line_start = in.line_start;
+	lx->state = in.state;
+	lx->wrong = in.wrong;
+	lx->missing = in.missing;
+}
+
+bool lexer_deeper(struct lexer *lx)
+{
+	if (++lx->depth <= LEXER_DEPTH)
+		return true;
+	lx->state = LEXER_TOO_DEEP;
+	lx->wrong = lexer_place(lx);
+	return false;
+}
+
+/* Behind ${: whether a pattern follows the name, in which single quotes count even between
+ * double ones. */
+static bool has_pattern(const struct lexer *lx)
+{
+	struct span rest = {lx->text + lx->at, lx->end - lx->at};
+	size_t n = shell_name(rest);
+
+	return n && n < rest.length && strchr("#%/", rest.text[n]);
+}
+
+void lexer_dollar(struct lexer *lx, bool quoted)
+{
+	char c;
+
+	lexer_advance(lx);
+	c = lexer_peek(lx, 0);
+	if (c == '$') { /* $$, and what follows is quoted by itself */
+		lexer_advance(lx);
+		return;
+	}
+	if (!lexer_deeper(lx))
+		return;
+	if (c == '(' && lexer_peek(lx, 1) == '(') {
+		lexer_advance(lx);
+		balanced(lx, '(', ')', true);
+	} else if (c == '(') {
+		lexer_advance(lx);
+		lexer_commands(lx);
+	} else if (c == '[') {
+		lexer_advance(lx);
+		balanced(lx, '[', ']', true);
+	} else if (c == '{') {
+		lexer_advance(lx);
+		balanced(lx, '{', '}', quoted && !has_pattern(lx));
+	} else if (c == '\'' && !quoted) {
+		lexer_advance(lx);
+		until(lx, '\'', true, "'");
+	}
+	lx->depth--;
+}
+
+/* Whether what was read of the word is NAME= or NAME+=, or ends as an extended pattern. */
+static bool takes_bracket(struct span word)
+{
+	size_t n = shell_name(word);
+	char last = word.length ? word.text[word.length - 1] : ' ';
+
+	if (last == '=')
+		return n && (n + 1 == word.length || (n + 2 == word.length && word.text[n] == '+'));
+	return last == '@' || last == '?' || last == '*' || last == '+' || last == '!';
+}
+
+static bool ends_word(const struct lexer *lx, struct span word)
+{
+	switch (lexer_peek(lx, 0)) {
+	case ' ':
+	case '\t':
+	case '\n':
+	case ';':
+	case '&':
+	case '|':
+	case ')':
+	case '<':
+	case '>':
+		return true;
+	case '\r':
+		return lexer_peek(lx, 1) == '\n' || lx->at + 1 == lx->end;
+	case '(':
+		return !takes_bracket(word);
+	default:
+		return false;
+	}
+}
+
+void lexer_word(struct lexer *lx)
+{
+	size_t start = lx->at;
+
+	while (!lexer_at_end(lx)) {
+		struct span got = {lx->text + start, lx->at - start};
+
+		if (ends_word(lx, got))
+			break;
+		if (lexer_peek(lx, 0) == '(') {
+			lexer_advance(lx);
+			if (!lexer_deeper(lx))
+				break;
+			/* Of an array: its elements are words, with comments between. */
+			lexer_commands(lx);
+			lx->depth--;
+		} else {
+			piece(lx, false);
+		}
+	}
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Statements about variables that the shell takes for something else. */
+#include "lint/shell.h"
+
+#include <stdio.h>
+
+/* "export NAME=VALUE", as far as the value is plain. */
+struct remedy_text {
+	char text[160];
+};
+
+static const char *write_it(struct remedy_text *ret, const char *before, struct span name,
+			    struct span value)
+{
+	snprintf(ret->text, sizeof(ret->text), "write %s%.*s=%.*s, without blanks", before,
+		 (int)name.length, name.text, value.length < 100 ? (int)value.length : 0,
+		 span_known(value) ? value.text : "");
+	return ret->text;
+}
+#define WRITE_IT(before, name, value) write_it(&(struct remedy_text){{0}}, before, name, value)
+
+/* The pieces of a list that blanks have parted: digits and commas. */
+static bool is_list_piece(struct span s)
+{
+	for (size_t i = 0; i < s.length; i++)
+		if (!is_digit(s.text[i]) && s.text[i] != ',')
+			return false;
+	return s.length > 0;
+}
+
+static struct span whole_list(const struct command *c, struct span begin, size_t first,
+			      char room[100])
+{
+	size_t length = begin.length < 40 ? begin.length : 0;
+
+	memcpy(room, begin.text, length);
+	for (size_t i = first; i < c->count && is_list_piece(word_text(c, i)); i++) {
+		struct span s = word_text(c, i);
+
+		if (length + s.length >= 100)
+			break;
+		memcpy(room + length, s.text, s.length);
+		length += s.length;
+	}
+	return (struct span){room, length};
+}
+
+/* NAME = VALUE, or NAME =VALUE. */
+static bool with_blanks(struct shell *sh, struct command *c)
+{
+	struct span name = word_text(c, 0), second = word_text(c, 1), value;
+
+	if (!shell_tracked(sh, name) || c->count < 2 || !span_starts(second, "="))
+		return false;
+	value = second.length > 1 ? (struct span){second.text + 1, second.length - 1}
+				  : word_text(c, 2);
+	shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
+		   WRITE_IT("export ", name, value),
+		   "with a blank beside = the shell looks for a command named %s", QUOTE(name));
+	return true;
+}
+
+/* NAME=0, 1 python ...: the blank ends the value. */
+static bool parted_list(struct shell *sh, struct command *c)
+{
+	const struct prefix *p = c->prefix_count ? &c->prefixes[c->prefix_count - 1] : NULL;
+	char room[100];
+
+	if (!p || p->argument || !span_is(p->name, tracked_name(TRACKED_LIST)) ||
+	    !is_list_piece(word_text(c, 0)))
+		return false;
+	shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
+		   WRITE_IT("", p->name, whole_list(c, p->value, 0, room)),
+		   "the blank ends the list: the shell looks for a command named %s",
+		   QUOTE(word_text(c, 0)));
+	return true;
+}
+
+static bool set_or_setenv(struct shell *sh, struct command *c)
+{
+	struct span name = {word_text(c, 1).text, shell_name(word_text(c, 1))};
+	struct span value = {name.text + name.length, word_text(c, 1).length - name.length};
+	struct shell_var *tracked = shell_tracked(sh, name), *command;
+
+	if (!tracked || c->prefix_count)
+		return false;
+	if (span_is(word_text(c, 0), "set") && span_starts(value, "=")) {
+		value = (struct span){value.text + 1, value.length - 1};
+		shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
+			   WRITE_IT("export ", name, value),
+			   "set does not set %s: it makes the text the script's first argument",
+			   QUOTE(name));
+		return true;
+	}
+	command = shell_var(sh, word_text(c, 0));
+	if (!span_is(word_text(c, 0), "setenv") || (command && command->function))
+		return false;
+	shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
+		   WRITE_IT("export ", name, word_text(c, 2)),
+		   "setenv is a command of csh: %s is not set here", QUOTE(name));
+	return true;
+}
+
+static void tell_export(struct shell *sh, struct command *c, const struct prefix *p)
+{
+	struct span s = word_text(c, 1);
+	char room[100];
+
+	if (is_list_piece(s))
+		shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[1].at, NULL,
+			   WRITE_IT("export ", p->name, whole_list(c, p->value, 1, room)),
+			   "the blank ends the list: export takes %s for a name", QUOTE(s));
+	else
+		shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[1].at, NULL,
+			   "put && or a new line between, or leave out export",
+			   "export starts no program: it takes %s for a name", QUOTE(s));
+}
+
+/* export NAME = VALUE, export NAME=0, 1, export NAME=0 python train.py */
+static bool export_mistake(struct shell *sh, struct command *c)
+{
+	const struct prefix *p = c->prefix_count ? &c->prefixes[0] : NULL;
+	struct span first = word_text(c, 1), second = word_text(c, 2);
+
+	if (!span_is(word_text(c, 0), "export"))
+		return false;
+	if (shell_tracked(sh, first) && span_starts(second, "=")) {
+		struct span value = second.length > 1
+					    ? (struct span){second.text + 1, second.length - 1}
+					    : word_text(c, 3);
+
+		shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[2].at, NULL,
+			   WRITE_IT("export ", first, value),
+			   "with a blank beside = export takes %s for a name", QUOTE(second));
+		return true;
+	}
+	if (!p || !p->argument || !shell_tracked(sh, p->name) || c->count < 2 ||
+	    c->words[1].loose || !span_known(first) || span_starts(first, "-"))
+		return false;
+	/* Names may follow; a program and its arguments are more than that. */
+	if (shell_name(first) == first.length && !is_python(first))
+		return false;
+	tell_export(sh, c, p);
+	return true;
+}
+
+bool shell_mistake(struct shell *sh, struct command *c)
+{
+	return with_blanks(sh, c) || parted_list(sh, c) || set_or_setenv(sh, c) ||
+	       export_mistake(sh, c);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* How a script sets variables: assignments, export, unset, read and the like. */
+#include "lint/shell.h"
+
+#include "request.h"
+#include "suggest.h"
+
+enum export_change { EXPORT_KEEP, EXPORT_ADD, EXPORT_REMOVE };
+
+/* A setting that nothing will ever use: it is replaced, or the script ends. */
+static void tell_hidden(struct shell *sh, const struct shell_var *var)
+{
+	const struct setting *now = &var->now;
+
+	if (now->used || !now->over.line || now->state != SET_VALUE)
+		return;
+	shell_tell(sh, FINDING_OVERWRITTEN, now->over, "S2",
+		   "remove one of the two: the one before the command holds",
+		   "%s here overrules the one exported in line %d, which no program uses",
+		   QUOTE(var->name), now->at.line);
+}
+
+static void tell_overwritten(struct shell *sh, const struct shell_var *var, struct span value,
+			     struct place at)
+{
+	struct setting old = var->now;
+
+	tell_hidden(sh, var);
+	if (old.used || old.over.line || old.state != SET_VALUE || !old.at.line ||
+	    old.serial < sh->sourced || old.scope != shell_frame(sh)->scope ||
+	    shell_in(sh, FRAME_FUNCTION))
+		return;
+	if (old.value.length == value.length &&
+	    memcmp(old.value.text, value.text, value.length) == 0)
+		return;
+	shell_tell(sh, FINDING_OVERWRITTEN, at, "S2", "remove one of the two",
+		   "%s of line %d is replaced here before any program has used it",
+		   SHOW(var->name, old.value), old.at.line);
+}
+
+static void note_misspelt(struct shell_var *var, struct place at)
+{
+	/* Once for each name. */
+	if (!var->now.serial && misspelt_variable(var->name))
+		var->misspelt = at;
+}
+
+static struct span joined(struct shell *sh, struct span a, struct span b)
+{
+	struct strbuf buf = {0};
+	struct span value = {"", 1}; /* SHELL_UNKNOWN */
+
+	if (a.length + b.length + 1 > SHELL_LONGEST)
+		return value;
+	strbuf_add(&buf, a.text, a.length);
+	if (memchr(a.text, SHELL_BORDER, a.length) || memchr(b.text, SHELL_BORDER, b.length))
+		strbuf_add(&buf, (const char[]){SHELL_BORDER}, 1);
+	strbuf_add(&buf, b.text, b.length);
+	sh->failed |= buf.failed;
+	if (!buf.failed)
+		value = shell_keep(sh, (struct span){buf.text, buf.length});
+	strbuf_free(&buf);
+	return value;
+}
+
+static void assign(struct shell *sh, const struct prefix *p, enum export_change change,
+		   bool lasting)
+{
+	struct shell_var *var = shell_var(sh, p->name), *tracked;
+	struct setting old, setting;
+
+	if (!var)
+		return;
+	note_misspelt(var, p->at);
+	tracked = shell_tracked(sh, p->name);
+	if (tracked == &sh->vars[TRACKED_LIST])
+		shell_check_list(sh, p->value, p->at);
+	if (!lasting)
+		return;
+	old = shell_setting(sh, var);
+	setting = (struct setting){.state = SET_VALUE,
+				   .exported = old.exported,
+				   .value = p->value,
+				   .at = p->at,
+				   .derived = p->derived};
+	if (p->adds && old.state == SET_VALUE)
+		setting.value = joined(sh, old.value, p->value);
+	else if (p->adds && old.state != SET_NOT)
+		setting.state = SET_UNKNOWN;
+	else if (tracked && tracked->now.serial)
+		tell_overwritten(sh, var, p->value, p->at);
+	if (change == EXPORT_ADD || sh->allexport)
+		setting.exported = EXPORT_YES;
+	else if (change == EXPORT_REMOVE)
+		setting.exported = EXPORT_NO;
+	shell_set(sh, var, setting);
+}
+
+void shell_assign(struct shell *sh, struct command *c, bool lasting)
+{
+	for (size_t i = 0; i < c->prefix_count; i++)
+		assign(sh, &c->prefixes[i], EXPORT_KEEP, lasting);
+}
+
+static void change_export(struct shell *sh, struct span name, enum export_change change)
+{
+	struct shell_var *var = shell_var(sh, name);
+	struct setting setting;
+
+	if (!var || change == EXPORT_KEEP)
+		return;
+	setting = shell_setting(sh, var);
+	setting.exported = change == EXPORT_ADD ? EXPORT_YES : EXPORT_NO;
+	if (change == EXPORT_ADD && misspelt_variable(name) && !var->misspelt.line)
+		var->misspelt = setting.at;
+	if (setting.exported == EXPORT_YES && var->misspelt.line)
+		var->referenced = false;
+	shell_set(sh, var, setting);
+}
+
+static void declare(struct shell *sh, const struct command *c, bool lasting)
+{
+	enum export_change change = span_is(word_text(c, 0), "export") ? EXPORT_ADD : EXPORT_KEEP;
+
+	for (size_t i = 1; i < c->count; i++) {
+		struct span s = word_text(c, i);
+
+		if (span_starts(s, "-") && span_is(word_text(c, 0), "export"))
+			change = memchr(s.text, 'n', s.length) ? EXPORT_REMOVE : change;
+		else if (span_starts(s, "-") && memchr(s.text, 'x', s.length))
+			change = EXPORT_ADD;
+		else if (span_starts(s, "+") && memchr(s.text, 'x', s.length))
+			change = EXPORT_REMOVE;
+		else if (shell_name(s) == s.length && s.length && lasting)
+			change_export(sh, s, change);
+	}
+	for (size_t i = 0; i < c->prefix_count; i++)
+		if (c->prefixes[i].argument)
+			assign(sh, &c->prefixes[i], change, lasting);
+}
+
+static void unset(struct shell *sh, const struct command *c)
+{
+	for (size_t i = 1; i < c->count; i++) {
+		struct span s = word_text(c, i);
+		struct shell_var *var;
+
+		if (!s.length || shell_name(s) != s.length || !(var = shell_var(sh, s)))
+			continue;
+		tell_hidden(sh, var);
+		shell_set(sh, var, (struct setting){.state = SET_NOT, .exported = EXPORT_NO});
+	}
+}
+
+static void options(struct shell *sh, const struct command *c)
+{
+	for (size_t i = 1; i < c->count; i++) {
+		struct span s = word_text(c, i);
+		bool on = span_starts(s, "-");
+
+		if (!on && !span_starts(s, "+"))
+			return;
+		if (span_is(word_text(c, i + 1), "allexport") ||
+		    (s.length > 1 && s.text[1] != '-' && memchr(s.text, 'a', s.length)))
+			sh->allexport = on;
+	}
+}
+
+/* A file or a text that is read as a part of the script: anything may be set. */
+static void sourced(struct shell *sh)
+{
+	sh->sourced = ++sh->serial;
+	for (int i = 0; i < TRACKED_COUNT; i++)
+		sh->vars[i].now.used = true;
+}
+
+static void leave_loops(struct shell *sh, bool waits)
+{
+	for (int i = 0; i < sh->frame_count; i++) {
+		sh->frames[i].rounds = -1;
+		sh->frames[i].waits |= waits;
+	}
+}
+
+bool shell_builtin(struct shell *sh, struct command *c, bool lasting)
+{
+	static const char *const declaring[] = {"export", "declare",  "typeset",
+						"local",  "readonly", NULL};
+	static const char *const reading[] = {"read",    "mapfile", "readarray",
+					      "getopts", "let",     NULL};
+	static const char *const leaving[] = {"break", "continue", "return", "exit", NULL};
+	static const char *const watching[] = {"kill", "jobs", "fg", "bg", "trap", "pgrep", NULL};
+	struct span s = word_text(c, 0);
+
+	if (shell_any(s, declaring)) {
+		declare(sh, c, lasting);
+	} else if (span_is(s, "unset")) {
+		if (lasting)
+			unset(sh, c);
+	} else if (span_is(s, "set")) {
+		options(sh, c);
+	} else if (span_is(s, "source") || span_is(s, ".") || span_is(s, "eval")) {
+		sourced(sh);
+	} else if (shell_any(s, reading) ||
+		   (span_is(s, "printf") && span_is(word_text(c, 1), "-v"))) {
+		for (size_t i = 1; i < c->count; i++)
+			if (word_text(c, i).length)
+				shell_forget(sh, (struct span){word_text(c, i).text,
+							       shell_name(word_text(c, i))});
+	} else if (span_is(s, "wait")) {
+		jobs_waited(sh);
+		leave_loops(sh, true);
+	} else if (shell_any(s, leaving)) {
+		leave_loops(sh, false);
+	} else if (shell_any(s, watching)) {
+		sh->watched = true;
+		leave_loops(sh, true);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+void shell_unused(struct shell *sh)
+{
+	for (int i = 0; i < TRACKED_COUNT; i++) {
+		const struct shell_var *var = &sh->vars[i];
+		const struct setting *now = &var->now;
+
+		tell_hidden(sh, var);
+		if (now->state == SET_VALUE && now->exported == EXPORT_YES && !now->used &&
+		    !now->over.line && sh->program && sh->program < now->serial)
+			shell_tell(sh, FINDING_SET_TOO_LATE, now->at, "S2",
+				   "set it before the command that needs it",
+				   "no program is started after %s is set here", QUOTE(var->name));
+	}
+	for (size_t i = 0; i < sh->var_count; i++) {
+		const struct shell_var *var = &sh->vars[i];
+
+		if (var->misspelt.line && !var->referenced)
+			shell_tell(sh, FINDING_MISSPELT_VARIABLE, var->misspelt, "S7",
+				   DID_YOU_MEAN(misspelt_variable(var->name), NULL),
+				   "%s is read by nobody", QUOTE(var->name));
+	}
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* The grammar of the shell, as far as it decides what runs when. */
+#include "lint/shell.h"
+
+struct walk {
+	struct shell *sh;
+	struct lexer *lx;
+	struct token t; /* the next one */
+	int base;       /* frames below belong to somebody else */
+	bool piped;     /* the command reads from another: it is a subshell */
+	bool function;  /* the next compound command is a function's body */
+};
+
+static void next(struct walk *w)
+{
+	w->t = lexer_next(w->lx);
+}
+
+static bool operator_is(const struct walk *w, const char *text)
+{
+	return w->t.kind == TOKEN_OPERATOR && span_is(w->t.text, text);
+}
+
+static bool word_is(const struct walk *w, const char *text)
+{
+	return w->t.kind == TOKEN_WORD && span_is(w->t.text, text);
+}
+
+static void push(struct walk *w, enum frame_kind kind)
+{
+	if (!shell_push(w->sh, kind, w->t.at) && w->lx->state == LEXER_GOOD) {
+		w->lx->state = LEXER_TOO_DEEP;
+		w->lx->wrong = w->t.at;
+		w->t.kind = TOKEN_END;
+	}
+}
+
+static void end_chain(struct walk *w)
+{
+	while (w->sh->frame_count > w->base && shell_frame(w->sh)->chain)
+		shell_pop(w->sh);
+	w->piped = false;
+}
+
+/* Leaves frames up to the innermost of a kind; false: there is none in this subshell. */
+static bool leave(struct walk *w, enum frame_kind kind, enum frame_kind other, struct frame *left)
+{
+	struct shell *sh = w->sh;
+	int i = sh->frame_count - 1;
+
+	while (i >= w->base && sh->frames[i].kind != kind && sh->frames[i].kind != other &&
+	       sh->frames[i].kind != FRAME_SUBSHELL && sh->frames[i].kind != FRAME_FUNCTION)
+		i--;
+	if (i < w->base || (sh->frames[i].kind != kind && sh->frames[i].kind != other))
+		return false;
+	*left = sh->frames[i];
+	while (sh->frame_count > i)
+		shell_pop(sh);
+	return true;
+}
+
+/* Branches inside the innermost frame of a kind end. */
+static struct frame *branches_end(struct walk *w, enum frame_kind kind)
+{
+	struct shell *sh = w->sh;
+
+	while (sh->frame_count > w->base && shell_frame(sh)->kind == FRAME_BRANCH)
+		shell_pop(sh);
+	return sh->frame_count > w->base && shell_frame(sh)->kind == kind ? shell_frame(sh) : NULL;
+}
+
+static void operators(struct walk *w)
+{
+	if (operator_is(w, "&&") || operator_is(w, "||")) {
+		/* Behind || it is not known how far the first part came. */
+		if (!shell_frame(w->sh)->chain || operator_is(w, "||")) {
+			end_chain(w);
+			push(w, FRAME_BRANCH);
+			shell_frame(w->sh)->chain = true;
+		}
+		w->piped = false;
+		next(w);
+	} else if (operator_is(w, "|") || operator_is(w, "|&")) {
+		w->piped = true;
+		next(w);
+	} else if (operator_is(w, "&") || operator_is(w, ";") || w->t.kind == TOKEN_NEWLINE) {
+		end_chain(w);
+		next(w);
+	}
+}
+
+/* A compound command is over. */
+static void close(struct walk *w, enum frame_kind kind, enum frame_kind other)
+{
+	struct frame left;
+
+	end_chain(w);
+	if (!leave(w, kind, other, &left)) {
+		next(w);
+		return;
+	}
+	do
+		next(w);
+	while (w->t.kind == TOKEN_REDIRECTION);
+	jobs_close(w->sh, &left, operator_is(w, "&"));
+	operators(w);
+}
+
+/* The words up to the end of the line, or of what stands between brackets. */
+static struct command *words(struct walk *w, const char *close)
+{
+	struct command *c = shell_fresh(w->sh);
+
+	while (w->t.kind != TOKEN_END && !(close && word_is(w, close)) &&
+	       (close || (w->t.kind != TOKEN_NEWLINE && w->t.kind != TOKEN_OPERATOR))) {
+		if (w->t.kind == TOKEN_WORD)
+			shell_expand(w->sh, c, w->t, true);
+		next(w);
+	}
+	shell_inner(w->sh, c);
+	return c;
+}
+
+static void arithmetic(struct walk *w)
+{
+	struct span inside = lexer_arithmetic(w->lx);
+
+	/* Any name in it may have been given a value. */
+	for (size_t i = 0; i < inside.length; i++) {
+		struct span rest = {inside.text + i, inside.length - i};
+		size_t n = shell_name(rest);
+
+		if (!n)
+			continue;
+		shell_forget(w->sh, (struct span){rest.text, n});
+		i += n - 1;
+	}
+	if (w->lx->at < w->lx->end && w->lx->text[w->lx->at] == ')')
+		w->lx->at++;
+	next(w);
+	operators(w);
+}
+
+static void loop_for(struct walk *w)
+{
+	struct span name;
+
+	push(w, FRAME_LOOP);
+	next(w);
+	if (operator_is(w, "(")) {
+		w->lx->at += w->lx->at < w->lx->end;
+		arithmetic(w);
+		return;
+	}
+	name = w->t.text;
+	if (w->t.kind != TOKEN_WORD || shell_name(name) != name.length)
+		return;
+	shell_forget(w->sh, name);
+	next(w);
+	while (w->t.kind == TOKEN_NEWLINE)
+		next(w);
+	if (word_is(w, "in"))
+		shell_frame(w->sh)->rounds = shell_rounds(words(w, NULL));
+}
+
+static void case_begin(struct walk *w)
+{
+	struct command *c = shell_fresh(w->sh);
+
+	next(w);
+	if (w->t.kind == TOKEN_WORD)
+		shell_expand(w->sh, c, w->t, true);
+	shell_inner(w->sh, c);
+	while (w->t.kind != TOKEN_END && !word_is(w, "in"))
+		next(w);
+	push(w, FRAME_CASE);
+	shell_frame(w->sh)->patterns = true;
+	next(w);
+}
+
+static void case_pattern(struct walk *w)
+{
+	if (word_is(w, "esac")) {
+		close(w, FRAME_CASE, FRAME_CASE);
+		return;
+	}
+	if (!operator_is(w, ")")) {
+		next(w);
+		return;
+	}
+	shell_frame(w->sh)->patterns = false;
+	push(w, FRAME_BRANCH);
+	next(w);
+}
+
+static void case_item_end(struct walk *w)
+{
+	struct frame *frame = branches_end(w, FRAME_CASE);
+
+	if (frame)
+		frame->patterns = true;
+	next(w);
+}
+
+static void branch(struct walk *w)
+{
+	if (branches_end(w, FRAME_IF))
+		push(w, FRAME_BRANCH);
+	next(w);
+}
+
+/* The words of the grammar; false: the command is an ordinary one. */
+static bool reserved(struct walk *w)
+{
+	static const char *const words_of_it[] = {
+		"if", "then", "else", "elif", "fi", "while", "until", "for", "select",
+		"do", "done", "case", "esac", "{",  "}",     "[[",    "!",   NULL};
+	struct span s = w->t.text;
+
+	if (!shell_any(s, words_of_it))
+		return false;
+	if (span_is(s, "if")) {
+		push(w, FRAME_IF);
+		next(w);
+	} else if (span_is(s, "then") || span_is(s, "else")) {
+		branch(w);
+	} else if (span_is(s, "elif")) {
+		branches_end(w, FRAME_IF);
+		next(w);
+	} else if (span_is(s, "fi")) {
+		close(w, FRAME_IF, FRAME_IF);
+	} else if (span_is(s, "while") || span_is(s, "until")) {
+		push(w, FRAME_LOOP);
+		next(w);
+	} else if (span_is(s, "for") || span_is(s, "select")) {
+		loop_for(w);
+	} else if (span_is(s, "done")) {
+		close(w, FRAME_LOOP, FRAME_LOOP);
+	} else if (span_is(s, "case")) {
+		case_begin(w);
+	} else if (span_is(s, "esac")) {
+		close(w, FRAME_CASE, FRAME_CASE);
+	} else if (span_is(s, "{")) {
+		push(w, w->function ? FRAME_FUNCTION : FRAME_BRACES);
+		w->function = false;
+		next(w);
+	} else if (span_is(s, "}")) {
+		close(w, FRAME_BRACES, FRAME_FUNCTION);
+	} else if (span_is(s, "[[")) {
+		words(w, "]]");
+		next(w);
+		operators(w);
+	} else {
+		next(w); /* do, ! */
+	}
+	return true;
+}
+
+static void function(struct walk *w, struct span name)
+{
+	struct shell_var *var = shell_var(w->sh, name);
+
+	if (var)
+		var->function = true;
+	w->function = w->sh->functions = true;
+	next(w);
+	while (w->t.kind == TOKEN_NEWLINE || operator_is(w, "(") || operator_is(w, ")"))
+		next(w);
+}
+
+static bool before_brackets(const struct walk *w)
+{
+	size_t i = w->lx->at;
+
+	while (i < w->lx->end && w->lx->text[i] == ' ')
+		i++;
+	if (i >= w->lx->end || w->lx->text[i++] != '(')
+		return false;
+	while (i < w->lx->end && w->lx->text[i] == ' ')
+		i++;
+	return i < w->lx->end && w->lx->text[i] == ')';
+}
+
+static void simple(struct walk *w)
+{
+	struct shell *sh = w->sh;
+	struct command *c = shell_fresh(sh);
+	bool lasting, background;
+
+	while (w->t.kind == TOKEN_WORD || w->t.kind == TOKEN_REDIRECTION) {
+		if (w->t.kind == TOKEN_WORD)
+			shell_word(sh, c, w->t);
+		next(w);
+	}
+	if (sh->failed)
+		return;
+	shell_inner(sh, c);
+	background = operator_is(w, "&");
+	lasting = !background && !w->piped && !operator_is(w, "|") && !operator_is(w, "|&");
+	if (!c->count)
+		shell_assign(sh, c, lasting);
+	else if (!shell_mistake(sh, c) && !shell_builtin(sh, c, lasting))
+		shell_run(sh, c, background);
+	operators(w);
+}
+
+static void bracket(struct walk *w)
+{
+	struct lexer *lx = w->lx;
+
+	if (lx->at < lx->end && lx->text[lx->at] == '(') {
+		lx->at++;
+		arithmetic(w);
+		return;
+	}
+	push(w, w->function ? FRAME_FUNCTION : FRAME_SUBSHELL);
+	w->function = false;
+	next(w);
+}
+
+static void command(struct walk *w)
+{
+	if (shell_frame(w->sh)->patterns && shell_frame(w->sh)->kind == FRAME_CASE)
+		case_pattern(w);
+	else if (operator_is(w, "("))
+		bracket(w);
+	else if (operator_is(w, ")"))
+		close(w, FRAME_SUBSHELL, FRAME_FUNCTION);
+	else if (w->t.kind == TOKEN_OPERATOR && span_starts(w->t.text, ";") && w->t.text.length > 1)
+		case_item_end(w);
+	else if (w->t.kind == TOKEN_OPERATOR || w->t.kind == TOKEN_NEWLINE) {
+		end_chain(w);
+		next(w);
+	} else if (w->t.kind == TOKEN_REDIRECTION) {
+		next(w);
+	} else if (word_is(w, "function")) {
+		next(w);
+		function(w, w->t.text);
+	} else if (before_brackets(w) && shell_name(w->t.text)) {
+		function(w, w->t.text);
+	} else if (!reserved(w)) {
+		simple(w);
+	}
+}
+
+void shell_walk(struct shell *sh, struct lexer *lx)
+{
+	struct walk w = {.sh = sh, .lx = lx, .base = sh->frame_count};
+
+	next(&w);
+	while (w.t.kind != TOKEN_END && !sh->failed)
+		command(&w);
+	while (sh->frame_count > w.base)
+		shell_pop(sh);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* Words as far as the script itself tells what they are. */
+#include "lint/shell.h"
+
+struct expansion {
+	struct shell *sh;
+	struct command *c;
+	struct lexer lx; /* on the token */
+	bool split;      /* make words; else one text */
+	bool begun;      /* of the word that is being made */
+	size_t start;
+	bool loose, derived;
+	struct place at;
+};
+
+struct span word_text(const struct command *c, size_t i)
+{
+	if (i >= c->count)
+		return (struct span){"", 0};
+	return (struct span){c->text.text + c->words[i].start, c->words[i].length};
+}
+
+bool span_known(struct span text)
+{
+	return !text.length || (!memchr(text.text, SHELL_UNKNOWN, text.length) &&
+				!memchr(text.text, SHELL_BORDER, text.length));
+}
+
+static void add(struct expansion *x, const char *text, size_t length)
+{
+	if (x->c->text.length + length > SHELL_EXPANDED) {
+		length = 1;
+		text = "";
+		if (x->c->text.length > SHELL_EXPANDED && x->begun)
+			return;
+	}
+	strbuf_add(&x->c->text, text, length);
+	x->begun = true;
+}
+
+static void add_unknown(struct expansion *x, bool loose)
+{
+	add(x, "", 1); /* SHELL_UNKNOWN */
+	x->loose |= loose;
+}
+
+static void end_word(struct expansion *x)
+{
+	struct command *c = x->c;
+	struct word *words;
+
+	if (!x->begun)
+		return;
+	words = array_room(c->words, c->count, &c->room, sizeof(*words));
+	if (!words) {
+		x->sh->failed = true;
+		return;
+	}
+	c->words = words;
+	words[c->count++] =
+		(struct word){x->start, c->text.length - x->start, x->at, x->loose, x->derived};
+	x->start = c->text.length;
+	x->begun = x->loose = false;
+	/* The next word may come from the same variable. */
+}
+
+/* What a variable holds: without quotes blanks part it, an array's borders do so always. */
+static void add_value(struct expansion *x, struct span value, bool quoted, bool all)
+{
+	size_t begin = 0;
+
+	for (size_t i = 0; i <= value.length; i++) {
+		bool border = i < value.length && value.text[i] == SHELL_BORDER;
+		bool blank = i < value.length && !quoted && is_blank(value.text[i]);
+
+		if (i < value.length && !(x->split && blank) && !border)
+			continue;
+		if (i > begin || quoted)
+			add(x, value.text + begin, i - begin);
+		begin = i + 1;
+		if (border && !all)
+			return; /* without an index it is the first element */
+		if (i == value.length)
+			return;
+		if (x->split)
+			end_word(x);
+		else
+			add(x, (const char[]){SHELL_BORDER}, 1);
+	}
+}
+
+static void inner_commands(struct expansion *x, struct lexer begin, size_t end)
+{
+	struct command *c = x->c;
+	struct inner *inner = array_room(c->inner, c->inner_count, &c->inner_room, sizeof(*inner));
+
+	if (!inner) {
+		x->sh->failed = true;
+		return;
+	}
+	c->inner = inner;
+	begin.end = end;
+	begin.depth = 0;
+	begin.here_doc_count = 0;
+	inner[c->inner_count++].lexer = begin;
+}
+
+static void add_variable(struct expansion *x, struct span name, bool quoted, bool all)
+{
+	struct shell_var *var = shell_var(x->sh, name);
+	struct setting setting;
+
+	if (!var)
+		return;
+	var->referenced = true;
+	x->derived = true;
+	setting = shell_setting(x->sh, var);
+	if (setting.state == SET_VALUE)
+		add_value(x, setting.value, quoted, all);
+	else if (setting.state != SET_NOT)
+		add_unknown(x, !quoted || all);
+	var->now.used = true;
+	x->c->reads_list |= span_is(name, "CUDA_VISIBLE_DEVICES");
+}
+
+/* ${...}, without its brackets. */
+static void add_braced(struct expansion *x, struct span inside, bool quoted)
+{
+	struct span name = {inside.text, shell_name(inside)}, rest;
+	struct shell_var *var;
+	bool all;
+
+	rest = (struct span){inside.text + name.length, inside.length - name.length};
+	all = span_is(rest, "[@]") || span_is(rest, "[*]");
+	if (name.length && (!rest.length || all)) {
+		add_variable(x, name, quoted, all);
+		return;
+	}
+	if (name.length && (var = shell_var(x->sh, name))) {
+		var->referenced = true;
+		var->now.used = true;
+		if (span_starts(rest, ":=") || span_starts(rest, "="))
+			shell_forget(x->sh, name);
+	}
+	add_unknown(x, !quoted || memchr(inside.text, '@', inside.length));
+}
+
+static void expand_dollar(struct expansion *x, bool quoted)
+{
+	struct lexer before = x->lx;
+	struct span rest = {x->lx.text + x->lx.at + 1, x->lx.end - x->lx.at - 1};
+	size_t n = shell_name(rest);
+
+	if (n) {
+		x->lx.at += n + 1;
+		add_variable(x, (struct span){rest.text, n}, quoted, false);
+		return;
+	}
+	lexer_dollar(&x->lx, quoted);
+	if (x->lx.at - before.at > 2 && x->lx.state == LEXER_GOOD) {
+		struct span inside = {rest.text + 1, x->lx.at - before.at - 3};
+
+		if (*rest.text == '{') {
+			add_braced(x, inside, quoted);
+			return;
+		}
+		if (*rest.text == '(' && rest.text[1] != '(') {
+			before.at += 2;
+			inner_commands(x, before, x->lx.at - 1);
+		} else if (*rest.text == '\'' && !memchr(inside.text, '\\', inside.length)) {
+			add(x, inside.text, inside.length);
+			return;
+		}
+		add_unknown(x, !quoted && rest.text[1] != '(');
+		return;
+	}
+	/* A state that is not good stays, so that nothing is read again and again. */
+	x->lx.at = before.at + 1;
+	x->lx.line = before.line;
+	x->lx.line_start = before.line_start;
+	if (rest.length && (strchr("@*#?$!-", *rest.text) || is_digit(*rest.text))) {
+		x->sh->watched |= *rest.text == '!';
+		x->lx.at++;
+		add_unknown(x, !quoted || *rest.text == '@');
+	} else if (!rest.length || *rest.text != '"') {
+		add(x, "$", 1);
+	}
+}
+
+static void expand_backtick(struct expansion *x, bool quoted)
+{
+	struct lexer before;
+
+	x->lx.at++;
+	before = x->lx;
+	lexer_backtick(&x->lx);
+	if (x->lx.state == LEXER_GOOD)
+		inner_commands(x, before, x->lx.at - 1);
+	add_unknown(x, !quoted);
+}
+
+static bool is_special(char c, bool quoted)
+{
+	return c == '"' || c == '$' || c == '`' || c == '\\' || (c == '\'' && !quoted);
+}
+
+/* Text in which nothing is special. */
+static void expand_plain(struct expansion *x, bool quoted)
+{
+	const char *text = x->lx.text;
+	size_t start = x->lx.at, i = start;
+
+	while (i < x->lx.end && !is_special(text[i], quoted)) {
+		if (text[i++] == '\n') {
+			x->lx.line++;
+			x->lx.line_start = i;
+		}
+	}
+	x->lx.at = i;
+	add(x, text + start, i - start);
+}
+
+static void expand_escape(struct expansion *x, bool quoted)
+{
+	char c = x->lx.end - x->lx.at > 1 ? x->lx.text[x->lx.at + 1] : '\\';
+
+	x->lx.at += x->lx.end - x->lx.at > 1 ? 2 : 1;
+	if (c == '\n') {
+		x->lx.line++;
+		x->lx.line_start = x->lx.at;
+		return;
+	}
+	if (quoted && !strchr("$`\"\\", c))
+		add(x, "\\", 1);
+	add(x, &c, 1);
+}
+
+static void expand_double(struct expansion *x)
+{
+	x->lx.at++;
+	add(x, "", 0);
+	while (x->lx.at < x->lx.end && x->lx.text[x->lx.at] != '"') {
+		char c = x->lx.text[x->lx.at];
+
+		if (c == '$')
+			expand_dollar(x, true);
+		else if (c == '`')
+			expand_backtick(x, true);
+		else if (c == '\\')
+			expand_escape(x, true);
+		else
+			expand_plain(x, true);
+	}
+	x->lx.at++;
+}
+
+static void expand_single(struct expansion *x)
+{
+	size_t start = ++x->lx.at;
+
+	lexer_single(&x->lx);
+	add(x, x->lx.text + start, x->lx.at - start - (x->lx.state == LEXER_GOOD));
+}
+
+static void expand(struct expansion *x)
+{
+	while (x->lx.at < x->lx.end) {
+		switch (x->lx.text[x->lx.at]) {
+		case '\'':
+			expand_single(x);
+			break;
+		case '"':
+			expand_double(x);
+			break;
+		case '\\':
+			expand_escape(x, false);
+			break;
+		case '$':
+			expand_dollar(x, false);
+			break;
+		case '`':
+			expand_backtick(x, false);
+			break;
+		default:
+			expand_plain(x, false);
+		}
+	}
+}
+
+static struct lexer on_token(struct shell *sh, struct token token)
+{
+	size_t at = (size_t)(token.text.text - sh->text.text);
+
+	return (struct lexer){
+		.text = sh->text.text,
+		.at = at,
+		.end = at + token.text.length,
+		.line = token.at.line,
+		.line_start = at - (size_t)(token.at.column - 1),
+	};
+}
+
+void shell_expand(struct shell *sh, struct command *c, struct token token, bool split)
+{
+	struct expansion x = {
+		sh, c, on_token(sh, token), split, false, c->text.length, false, false, token.at};
+
+	expand(&x);
+	end_word(&x);
+	sh->failed |= c->text.failed;
+}
+
+/* The elements of an array, with borders between. */
+static void expand_array(struct expansion *x)
+{
+	struct lexer in = x->lx;
+	struct token t;
+	bool first = true;
+
+	in.at++;
+	in.end--;
+	while ((t = lexer_next(&in)).kind != TOKEN_END) {
+		if (t.kind != TOKEN_WORD)
+			continue;
+		if (!first)
+			add(x, (const char[]){SHELL_BORDER}, 1);
+		first = false;
+		x->lx = on_token(x->sh, t);
+		expand(x);
+	}
+}
+
+struct span shell_value(struct shell *sh, struct command *c, struct token token, bool *derived)
+{
+	struct expansion x = {
+		sh, c, on_token(sh, token), false, false, c->text.length, false, false, token.at};
+	size_t start = c->text.length;
+	struct span value;
+
+	if (token.text.length > 1 && *token.text.text == '(' &&
+	    token.text.text[token.text.length - 1] == ')')
+		expand_array(&x);
+	else
+		expand(&x);
+	*derived = x.derived;
+	sh->failed |= c->text.failed;
+	if (c->text.failed)
+		return (struct span){"", 0};
+	value = (struct span){c->text.text ? c->text.text + start : "", c->text.length - start};
+	if (value.length > SHELL_LONGEST)
+		value = (struct span){"", 1}; /* SHELL_UNKNOWN */
+	value = shell_keep(sh, value);
+	c->text.length = start;
+	return value;
+}
