@@ -75,6 +75,33 @@ const char *rankenv_variable(size_t i)
 	return v < VARIABLE_COUNT ? variable_name((enum variable)v) : NULL;
 }
 
+static bool in_cell(const enum variable cell[3], enum variable v)
+{
+	for (size_t i = 0; i < 3 && cell[i]; i++)
+		if (cell[i] == v)
+			return true;
+	return false;
+}
+
+enum rankenv_tells rankenv_tells(struct span name)
+{
+	size_t i = 0;
+
+	while (rankenv_variable(i) && !span_is(name, rankenv_variable(i)))
+		i++;
+	if (!rankenv_variable(i))
+		return RANKENV_NOTHING;
+	for (size_t row = 0; row < ARRAY_SIZE(rank_rows); row++) {
+		enum variable v = (enum variable)(VARIABLE_KUBERNETES_SERVICE_HOST + 1 + i);
+
+		if (in_cell(rank_rows[row].cells[CELL_RANK], v))
+			return RANKENV_RANK;
+		if (in_cell(rank_rows[row].cells[CELL_LOCAL], v))
+			return RANKENV_LOCAL_RANK;
+	}
+	return RANKENV_OTHER;
+}
+
 static const struct statement *cell_said(const gpumap_request *request, const struct rank_row *row,
 					 enum cell cell)
 {

@@ -28,4 +28,8 @@ size_t rankenv_read(struct rank_identity rows[RANKENV_ROWS], const gpumap_reques
  * the ranks that it starts. NULL past the end. */
 const char *rankenv_variable(size_t i);
 
+/* What a variable tells a process in some row, or that it is one of those variables at all. */
+enum rankenv_tells { RANKENV_NOTHING, RANKENV_OTHER, RANKENV_RANK, RANKENV_LOCAL_RANK };
+enum rankenv_tells rankenv_tells(struct span name);
+
 #endif

@@ -146,12 +146,18 @@ static bool numbered(struct span name, const char *variable)
 	return i == name.length;
 }
 
+/* Other makers' own variables, which are near but not misspelt. */
+static bool of_others(struct span name)
+{
+	return span_is(name, "MUSA_VISIBLE_DEVICES") || span_is(name, "HPU_VISIBLE_DEVICES");
+}
+
 const char *misspelt_variable(struct span name)
 {
 	enum variable known;
 	char copy[64];
 
-	if (find_variable(name, &known))
+	if (find_variable(name, &known) || of_others(name))
 		return NULL;
 	if (name.length >= sizeof(copy))
 		return NULL;

@@ -19,6 +19,7 @@ unit_programs = \
 	tests/unit/t-inivalue \
 	tests/unit/t-lint-shell \
 	tests/unit/t-lint-shell-nomem \
+	tests/unit/t-lint-python \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
 	tests/unit/t-open \
@@ -242,3 +243,8 @@ tests_unit_t_lint_shell_nomem_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/lint-shell-main
 tests_unit_lint_shell_main_SOURCES = tests/unit/lint-shell-main.c
 tests_unit_lint_shell_main_LDADD = libgpumap-core.la
+
+tests_unit_t_lint_python_SOURCES = tests/unit/t-lint-python.c tests/unit/unit.h \
+	tests/unit/tsv.c tests/unit/tsv.h
+tests_unit_t_lint_python_CFLAGS = $(unit_cflags)
+tests_unit_t_lint_python_LDADD = $(unit_ldadd)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "lint/python.h"
+
+#include "lint/python_file.h"
+
+const struct python_launcher python_launchers[] = {
+	{"torchrun", 0}, {"launch", 1},     {"srun", 0},      {"mpirun", 0},
+	{"gpumap", 0},   {"accelerate", 0}, {"deepspeed", 1}, {NULL, 0},
+};
+
+static const struct sight *first(const struct python_file *f, enum sight_kind kind)
+{
+	for (const struct sight *s = f->sights; s < f->sights + f->count; s++)
+		if (s->kind == kind)
+			return s;
+	return NULL;
+}
+
+/* --local_rank is parsed. */
+static void judge_argument(const struct python_judge *judge, const struct sight *s)
+{
+	static const char read_it[] = "read os.environ[\"LOCAL_RANK\"], or start it by gpumap run "
+				      "--pass-local-rank";
+	const struct python_start *start = judge->start;
+	int passes = start ? start->passes : -1;
+	const char *launcher = start && start->launcher ? start->launcher : "the launcher";
+
+	if (passes == 1) {
+		if (!s->both && span_is(s->name, "--local_rank") && streq(launcher, "launch"))
+			report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT,
+				   AT(judge, s,
+				      .fix = "add_argument(\"--local-rank\", \"--local_rank\", "
+					     "type=int), or "
+					     "start it by torchrun and read LOCAL_RANK"),
+				   "python -m torch.distributed.launch of PyTorch 2 passes "
+				   "--local-rank, "
+				   "which this may not take");
+		return;
+	}
+	/* The variable is looked at too, here or elsewhere. */
+	if (s->value.meaning == MEANS_LOCAL_RANK || judge->file->facts.reads_local_rank)
+		return;
+	if (passes == 0)
+		report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT, AT(judge, s, .fix = read_it),
+			   "%s is parsed, but %s does not pass it: it keeps its default in every "
+			   "rank",
+			   QUOTE(s->name), launcher);
+	else
+		report_add(
+			judge->report, FINDING_LOCAL_RANK_ARGUMENT, AT(judge, s, .fix = read_it),
+			"%s may keep its default in every rank: torchrun, srun and mpirun do not "
+			"pass it",
+			QUOTE(s->name));
+}
+
+/* --local_rank is passed, and perhaps not parsed. */
+static void judge_parse(const struct python_judge *judge, const struct sight *s)
+{
+	const struct python_file *f = judge->file;
+
+	if (!judge->start || judge->start->passes != 1 || f->facts.known_alone ||
+	    f->facts.reads_arguments || first(f, SIGHT_ARGUMENT) || first(f, SIGHT_PARSE) != s)
+		return;
+	report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT,
+		   AT(judge, s,
+		      .fix = "add_argument(\"--local-rank\", \"--local_rank\", type=int), or start "
+			     "it by "
+			     "torchrun"),
+		   "%s passes the local rank as an argument, which this parser may not take",
+		   judge->start->launcher ? judge->start->launcher : "the launcher");
+}
+
+static int judge_sight(const struct python_judge *judge, const struct sight *s)
+{
+	switch (s->kind) {
+	case SIGHT_VARIABLE:
+		return judge_variable(judge, s);
+	case SIGHT_SET_DEVICE:
+	case SIGHT_DEVICE:
+		return judge_device(judge, s);
+	case SIGHT_PARALLEL:
+	case SIGHT_DISTRIBUTED:
+		return judge_group(judge, s);
+	case SIGHT_MISSPELT:
+		judge_misspelt(judge, s);
+		break;
+	case SIGHT_RENDEZVOUS:
+		judge_rendezvous(judge, s);
+		break;
+	case SIGHT_ARGUMENT:
+		judge_argument(judge, s);
+		break;
+	case SIGHT_PARSE:
+		judge_parse(judge, s);
+		break;
+	case SIGHT_CURRENT:
+		break;
+	}
+	return GPUMAP_OK;
+}
+
+static int judge_file(const struct python_judge *judge)
+{
+	const struct python_file *f = judge->file;
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; i < f->count && r == GPUMAP_OK; i++)
+		r = judge_sight(judge, &f->sights[i]);
+	if (r == GPUMAP_OK && f->full)
+		report_add(judge->report, FINDING_LIMIT, ABOUT(.origin = judge->origin),
+			   "more than %d places that could matter: the others are not looked at",
+			   MOST_SIGHTS);
+	if (r == GPUMAP_OK && f->text.broken)
+		report_add(judge->report, FINDING_NOT_PYTHON,
+			   ABOUT(.origin = judge->origin, .line = f->text.broken,
+				 .fix = "python3 -m py_compile FILE says what is wrong"),
+			   "nothing closes a string or bracket: what is behind may be missed");
+	return r;
+}
+
+int lint_python(struct span text, const char *origin, const struct python_start *start,
+		gpumap_report *report)
+{
+	struct python_file *f = calloc(1, sizeof(*f));
+	struct python_judge judge = {f, start, origin, report};
+	int r = GPUMAP_ENOMEM;
+
+	if (f) {
+		python_open(&f->text, text);
+		f->names.arena = &f->arena;
+		r = python_scan(f);
+		if (r == GPUMAP_OK)
+			r = judge_file(&judge);
+		python_close(&f->text);
+		names_free(&f->names);
+		arena_free(&f->arena);
+	}
+	free(f);
+	return r == GPUMAP_OK ? r : report_nomem(report);
+}

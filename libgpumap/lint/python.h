@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Findings about a Python file that is started on GPUs. */
+#ifndef GM_LINT_PYTHON_H
+#define GM_LINT_PYTHON_H
+
+#include "report.h"
+#include "text.h"
+
+/* Who starts the file, as far as that is known. */
+struct python_start {
+	const char *launcher; /* "torchrun", "launch", "srun", ...; NULL: not known */
+	int passes;           /* the local rank as an argument: 1 yes, 0 no, -1 not known */
+	const gpumap_inventory *inventory; /* the machine; may be NULL */
+};
+
+/* The launchers that are known, and whether they pass it; ends with NULL. */
+struct python_launcher {
+	const char *name;
+	int passes;
+};
+extern const struct python_launcher python_launchers[];
+
+/* Reports what is wrong or may be, in the order of the source. `start` may be NULL.
+ * GPUMAP_ENOMEM. */
+int lint_python(struct span text, const char *origin, const struct python_start *start,
+		gpumap_report *report);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What the library says about a value in a Python file: nothing is parsed a second time. */
+#include "lint/python_file.h"
+
+static const char assumed[] = "assumed";
+
+/* What is only assumed is nobody's fault. */
+static bool carried(const gpumap_finding *f, int64_t severity)
+{
+	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
+
+	return gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == severity &&
+	       !(origin && streq(origin, assumed));
+}
+
+static int ask(const struct python_judge *judge, const struct sight *s,
+	       const struct python_said *said, enum gpumap_severity severity, gpumap_report *report)
+{
+	const gpumap_inventory *inventory = judge->start ? judge->start->inventory : NULL;
+	gpumap_request *request = NULL;
+	gpumap_mapping *mapping = NULL;
+	int r = gpumap_request_new(&request);
+
+	for (; r == GPUMAP_OK && said->key; said++)
+		if (said->value)
+			r = gpumap_request_set(request, said->key, said->value,
+					       said->assumed ? assumed : NULL, report);
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(&mapping, request, inventory, report);
+	gpumap_mapping_free(mapping);
+	gpumap_request_free(request);
+	if (r == GPUMAP_ENOMEM)
+		return r;
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		if (finding_is(f, FINDING_NOMEM))
+			return GPUMAP_ENOMEM;
+		if (carried(f, severity))
+			report_relay(judge->report, f, AT(judge, s, .fix = NULL));
+	}
+	return GPUMAP_OK;
+}
+
+int judge_ask(const struct python_judge *judge, const struct sight *s,
+	      const struct python_said *said, enum gpumap_severity severity)
+{
+	gpumap_report *report;
+	int r = gpumap_report_new(&report);
+
+	if (r == GPUMAP_OK) {
+		r = ask(judge, s, said, severity, report);
+		gpumap_report_free(report);
+	}
+	return r == GPUMAP_OK ? r : report_nomem(judge->report);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* The blocks around a statement: which function it is in, and whether all ranks come by. */
+#include "lint/python_file.h"
+
+static bool has_word(struct span name, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= name.length; i++) {
+		size_t k = 0;
+
+		while (k < n && (name.text[i + k] | 0x20) == word[k])
+			k++;
+		if (k == n)
+			return true;
+	}
+	return false;
+}
+
+/* A condition that some ranks, or some ways to start the file, do not meet. */
+static bool guards(const struct python_token *t)
+{
+	static const char *const words[] = {"rank",    "main_proc",   "master", "world",
+					    "distrib", "ddp",         "gpu",    "parallel",
+					    "is_main", "device_count"};
+
+	for (size_t i = 0; t->kind == PYTHON_NAME && i < ARRAY_SIZE(words); i++)
+		if (has_word(t->text, words[i]))
+			return true;
+	return false;
+}
+
+static void push(struct python_file *f, struct python_block block)
+{
+	if (f->depth < MOST_BLOCKS)
+		f->blocks[++f->depth] = block;
+}
+
+/* if, elif, else, case, except, while: what its block does may not be done. */
+static void push_branch(struct python_file *f, unsigned past, int indent)
+{
+	const struct python_block *around = block_now(f);
+	bool otherwise = !token_is(token_at(f, 0), "if") && !token_is(token_at(f, 0), "while");
+	struct python_block b = {
+		.indent = indent,
+		.function = around->function,
+		.may = true,
+		.otherwise = around->otherwise || otherwise,
+		.guarded = around->guarded,
+	};
+
+	for (unsigned i = 1; i < past; i++) {
+		const struct python_token *t = token_at(f, i);
+
+		if (token_is(t, "__name__") || token_is(t, "is_available"))
+			b.may = around->may || otherwise;
+		b.guarded = b.guarded || guards(t);
+		if (t->kind == PYTHON_STRING && !b.tested.text && t->text.length > 3)
+			b.tested = t->text;
+	}
+	push(f, b);
+}
+
+static void push_plain(struct python_file *f, int function, int indent)
+{
+	const struct python_block *around = block_now(f);
+
+	push(f, (struct python_block){
+			.indent = indent,
+			.function = function,
+			.may = around->may,
+			.otherwise = around->otherwise,
+			.guarded = around->guarded,
+		});
+}
+
+static void define(struct python_file *f, unsigned open, int indent)
+{
+	int function = ++f->functions;
+	struct python_argument a;
+	unsigned at = open + 1;
+
+	while (is_at(f, open, f->text.count, "(") && python_argument(f, open, &at, &a)) {
+		unsigned first = a.name.text ? a.first - 2 : a.first;
+
+		while (first < a.past && token_at(f, first)->kind != PYTHON_NAME)
+			first++;
+		if (first < a.past)
+			names_set(&f->names, token_at(f, first)->text, function,
+				  (struct python_value){.meaning = MEANS_UNKNOWN});
+	}
+	push_plain(f, function, indent);
+}
+
+unsigned python_head(const struct python_file *f)
+{
+	static const char *const words[] = {"if",  "elif", "else",  "for",   "while",   "with",
+					    "try", "def",  "class", "async", "finally", "except"};
+	unsigned i = 0;
+	bool compound = false, lambda = false;
+
+	for (size_t w = 0; w < ARRAY_SIZE(words); w++)
+		compound = compound || token_is(token_at(f, 0), words[w]);
+	for (; compound && i < f->text.count; i = token_at(f, i)->past) {
+		if (token_is(token_at(f, i), "lambda"))
+			lambda = true;
+		else if (token_is(token_at(f, i), ":") && !lambda)
+			return i;
+		else if (token_is(token_at(f, i), ":"))
+			lambda = false;
+	}
+	return 0;
+}
+
+void python_enter(struct python_file *f, unsigned colon, int indent)
+{
+	static const char *const branches[] = {"if", "elif", "else", "while", "except"};
+	unsigned first = token_is(token_at(f, 0), "async");
+
+	for (size_t i = 0; i < ARRAY_SIZE(branches); i++) {
+		if (token_is(token_at(f, 0), branches[i])) {
+			push_branch(f, colon, indent);
+			return;
+		}
+	}
+	if (is_at(f, first, colon, "for"))
+		for (unsigned i = first + 1; i < colon && !token_is(token_at(f, i), "in"); i++)
+			names_set(&f->names, token_at(f, i)->text, block_now(f)->function,
+				  (struct python_value){.meaning = MEANS_UNKNOWN});
+	if (is_at(f, first, colon, "def")) {
+		unsigned open = first + 2;
+
+		/* def f[T](...) */
+		if (is_at(f, open, colon, "["))
+			open = token_at(f, open)->past;
+		define(f, open, indent);
+	} else {
+		push_plain(f, block_now(f)->function, indent);
+	}
+}

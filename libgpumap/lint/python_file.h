@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a Python file does with GPUs. The scan gathers sights, in the order of the source;
+ * the judges make findings of them, when the whole file is known.
+ */
+#ifndef GM_PYTHON_FILE_H
+#define GM_PYTHON_FILE_H
+
+#include "lint/python.h"
+#include "lint/python_names.h"
+#include "lint/python_text.h"
+
+enum { MOST_BLOCKS = 100, MOST_PATH = 96, MOST_VALUE = 64, MOST_SIGHTS = 65536 };
+
+enum sight_kind {
+	SIGHT_VARIABLE,    /* an environment variable is set; `verb` */
+	SIGHT_MISSPELT,    /* a variable that nobody reads is named */
+	SIGHT_SET_DEVICE,  /* torch.cuda.set_device(value) */
+	SIGHT_DEVICE,      /* a device is named: .cuda(1), "cuda:1" */
+	SIGHT_CURRENT,     /* no number is: .cuda(), "cuda" */
+	SIGHT_PARALLEL,    /* DataParallel */
+	SIGHT_DISTRIBUTED, /* DistributedDataParallel */
+	SIGHT_RENDEZVOUS,  /* init_process_group(init_method="tcp://...") */
+	SIGHT_ARGUMENT,    /* add_argument("--local_rank") */
+	SIGHT_PARSE        /* parse_args() */
+};
+
+enum sight_verb { SIGHT_SETS, SIGHT_DEFAULTS, SIGHT_REMOVES };
+
+struct sight {
+	enum sight_kind kind;
+	int line, column;
+	struct span name; /* of the variable; the option */
+	struct python_value value;
+	enum sight_verb verb;
+	bool may;                /* in one branch of several */
+	bool otherwise;          /* ... and that is an else */
+	bool guarded;            /* for some ranks alone */
+	bool both;               /* an option in both spellings */
+	struct span initialised; /* the CUDA call that ran before; .text NULL: none */
+	int initialised_line;
+	const char *list; /* the visible list that an earlier line has set; NULL: not known */
+	const char *ids;  /* device_ids, where they are numbers; NULL: not known */
+	size_t id_count;
+	struct python_value module; /* of DataParallel: what it was given */
+};
+
+/* What the file has at some place. */
+struct python_facts {
+	bool torch, cuda;      /* torch is imported; a CUDA device is used */
+	bool spawns;           /* it starts its ranks itself */
+	bool frameworks;       /* something else chooses devices */
+	bool chooses;          /* a device is named that is not the same everywhere */
+	bool several;          /* and more than one by number */
+	int64_t number;        /* the first of them, plus one; 0: none */
+	bool sets_device;      /* set_device, whatever its value */
+	bool distributed;      /* DistributedDataParallel or init_process_group */
+	bool reads_local_rank; /* from the environment */
+	bool own_list;         /* each rank sets its visible list itself */
+	bool reads_arguments;  /* by sys.argv or another parser */
+	bool known_alone;      /* parse_known_args */
+};
+
+struct python_block {
+	int indent, function;
+	bool may, otherwise, guarded;
+	struct span tested; /* the variable that its condition looks at */
+	struct span initialised;
+	int initialised_line;
+	bool listed; /* the list here is known, or (list NULL) known not to be */
+	const char *list;
+};
+
+struct python_file {
+	struct python_text text;
+	struct python_names names;
+	struct arena arena;
+	struct python_block blocks[MOST_BLOCKS + 1]; /* [0] is the file */
+	int depth, functions;
+	bool deferred; /* the statement has a lambda */
+	struct python_facts facts;
+	struct sight *sights;
+	size_t count, room;
+	bool full; /* there are more than MOST_SIGHTS */
+};
+
+static inline struct python_block *block_now(struct python_file *f)
+{
+	return &f->blocks[f->depth];
+}
+
+static inline const struct python_token *token_at(const struct python_file *f, unsigned i)
+{
+	return &f->text.tokens[i];
+}
+
+/* Whether the token at `i`, before `past`, is this sign or name. */
+static inline bool is_at(const struct python_file *f, unsigned i, unsigned past, const char *text)
+{
+	return i < past && token_is(token_at(f, i), text);
+}
+
+/* --- python_value.c: expressions of the current statement, [first, past) of its tokens --- */
+
+/* a.b.c from `at` on; returns what is behind. 0 when no name is there. */
+unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret);
+
+/* The chain with its first name replaced by what it was imported as. */
+const char *python_path(const struct python_file *f, struct span chain, char ret[MOST_PATH]);
+
+struct python_value python_value(const struct python_file *f, unsigned first, unsigned past);
+
+/* What a variable of the environment tells a process. */
+struct python_value python_variable(struct span name);
+
+/* An argument of the call or list whose bracket is `open`. */
+struct python_argument {
+	struct span name; /* of a keyword; .text NULL: by its place */
+	unsigned first, past;
+};
+
+/* The next argument behind *at, which begins as open + 1; false: there is none. */
+bool python_argument(const struct python_file *f, unsigned open, unsigned *at,
+		     struct python_argument *ret);
+/* The argument of that name or, where `place` is not negative, at that place. */
+bool python_argument_find(const struct python_file *f, unsigned open, const char *name, int place,
+			  struct python_argument *ret);
+
+/* --- python_blocks.c ------------------------------------------------------------------ */
+
+/* The colon that ends a compound statement's head; 0: it is no compound statement. */
+unsigned python_head(const struct python_file *f);
+
+/* Enters the block behind that colon. */
+void python_enter(struct python_file *f, unsigned colon, int indent);
+
+/* --- python_scan.c, python_calls.c, python_environ.c ------------------------------------ */
+
+int python_scan(struct python_file *f);
+
+/* A new sight at a token; NULL without memory, or room. */
+struct sight *sight_add(struct python_file *f, enum sight_kind kind,
+			const struct python_token *token);
+
+/* The call of `path` (NULL: of a method) by the name at `at`, whose arguments open at `open`. */
+void python_call(struct python_file *f, const char *path, unsigned at, unsigned open);
+
+/* A device that is named at a token. `bare`: by a name alone, whose value was seen. */
+void python_device(struct python_file *f, unsigned at, struct python_value v, bool bare);
+
+/* os.environ and its methods: the name of the variable is the token `at`. */
+void python_environ_call(struct python_file *f, const char *path, unsigned open);
+void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
+			enum sight_verb verb);
+/* The string at a token is the name of a variable: is it misspelt? */
+void python_environ_name(struct python_file *f, unsigned at);
+
+/* --- the judges ------------------------------------------------------------------------- */
+
+struct python_judge {
+	const struct python_file *file;
+	const struct python_start *start;
+	const char *origin;
+	gpumap_report *report;
+};
+
+#define AT(judge, sight, ...) \
+	ABOUT(.origin = (judge)->origin, .line = (sight)->line, .column = (sight)->column, \
+	      __VA_ARGS__)
+
+/* A statement for gpumap_request_set; a key of NULL ends them, one without a value is left
+ * out. */
+struct python_said {
+	const char *key, *value;
+	bool assumed; /* findings about it are left out */
+};
+
+/* Reports, at a sight, what the library answers to statements, of that severity. */
+int judge_ask(const struct python_judge *judge, const struct sight *s,
+	      const struct python_said *said, enum gpumap_severity severity);
+
+/* Each is about one sight. GPUMAP_ENOMEM. */
+int judge_variable(const struct python_judge *judge, const struct sight *s);
+int judge_device(const struct python_judge *judge, const struct sight *s);
+int judge_group(const struct python_judge *judge, const struct sight *s);
+void judge_misspelt(const struct python_judge *judge, const struct sight *s);
+void judge_rendezvous(const struct python_judge *judge, const struct sight *s);
+
+#endif

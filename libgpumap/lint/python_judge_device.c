@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices that a program names (rules D, G and R). */
+#include "lint/python_file.h"
+
+#include <stdio.h>
+
+/* Whether the library finds the device or the devices of a group not there. */
+static int ask_device(const struct python_judge *judge, const struct sight *s)
+{
+	bool machine = judge->start && judge->start->inventory;
+	char number[24];
+
+	/* An empty list or -1 is meant to hide all, for a run on the CPU. */
+	if ((!s->list && !machine) || (s->list && (!*s->list || streq(s->list, "-1"))))
+		return GPUMAP_OK;
+	snprintf(number, sizeof(number), "%lld", (long long)s->value.number);
+	return judge_ask(judge, s,
+			 (const struct python_said[]){{"in_code", s->list, false},
+						      {"device", number, false},
+						      {NULL, NULL, false}},
+			 GPUMAP_ERROR);
+}
+
+/* One number in every rank is right only where each rank sees its own GPU alone, or where a
+ * rank uses several. */
+static bool shared(const struct python_judge *judge, const struct sight *s)
+{
+	const struct python_facts *facts = &judge->file->facts;
+
+	return facts->distributed && !facts->own_list && !facts->frameworks && !facts->several &&
+	       !s->guarded && !s->otherwise;
+}
+
+static void judge_same(const struct python_judge *judge, const struct sight *s)
+{
+	report_add(
+		judge->report, FINDING_ONE_DEVICE,
+		AT(judge, s, .rule = "R3",
+		   .fix = "use local_rank = int(os.environ[\"LOCAL_RANK\"]), or start it by gpumap "
+			  "run --share isolate and use cuda:0"),
+		"cuda:%lld in every rank %s all ranks that share a list on one GPU",
+		(long long)s->value.number,
+		s->may || judge->file->facts.chooses ? "may put" : "puts");
+}
+
+/* The single device is best chosen from outside. */
+static void judge_single(const struct python_judge *judge, const struct sight *s)
+{
+	const struct python_file *f = judge->file;
+
+	if (f->facts.distributed || f->facts.frameworks || s->list || s->value.number == 0 ||
+	    s->may)
+		return;
+	for (const struct sight *other = f->sights; other < f->sights + f->count; other++)
+		if (other->kind == SIGHT_PARALLEL || (other < s && other->kind == s->kind))
+			return;
+	report_add(
+		judge->report, FINDING_RECOMMENDED,
+		AT(judge, s, .rule = "D5",
+		   .fix = "use cuda:0, and choose the GPU before the command: "
+			  "CUDA_VISIBLE_DEVICES=N python3 FILE"),
+		"cuda:%lld is chosen in code: on another machine, or with a visible list, that is "
+		"another GPU or none",
+		(long long)s->value.number);
+}
+
+int judge_device(const struct python_judge *judge, const struct sight *s)
+{
+	switch (s->value.meaning) {
+	case MEANS_RANK:
+		report_add(judge->report, FINDING_GLOBAL_RANK,
+			   AT(judge, s, .rule = "R4",
+			      .fix = "use local_rank = int(os.environ[\"LOCAL_RANK\"])"),
+			   "the global rank chooses the GPU: wrong from the second node on");
+		return GPUMAP_OK;
+	case MEANS_MODULO:
+		report_add(judge->report, FINDING_RANK_MODULO,
+			   AT(judge, s, .rule = "R4",
+			      .fix = "use local_rank = int(os.environ[\"LOCAL_RANK\"])"),
+			   "the rank modulo the number of GPUs is right only where every node has "
+			   "as many");
+		return GPUMAP_OK;
+	case MEANS_DEVICE:
+		break;
+	default:
+		return GPUMAP_OK;
+	}
+	if (shared(judge, s))
+		judge_same(judge, s);
+	else
+		judge_single(judge, s);
+	return s->may ? GPUMAP_OK : ask_device(judge, s);
+}
+
+/* --- groups ------------------------------------------------------------------------- */
+
+/* 0,1,2: what is visible, in its order. */
+static bool is_identity(const char *ids)
+{
+	struct span rest = span_of(ids), id;
+	int64_t i = 0;
+	bool same = true;
+
+	while (span_split(&rest, ',', &id))
+		same = same && span_number(id, INT32_MAX) == i++;
+	return same;
+}
+
+static int judge_parallel(const struct python_judge *judge, const struct sight *s)
+{
+	const struct python_value *module = &s->module;
+	const char *list = s->list && (!*s->list || streq(s->list, "-1")) ? NULL : s->list;
+	bool moved = module->meaning == MEANS_MODULE;
+	char device[24];
+	int64_t on = moved ? module->number : -1, first;
+
+	if (!s->ids)
+		return GPUMAP_OK;
+	if (on < 0 && moved && !judge->file->facts.sets_device)
+		on = 0;
+	/* Where nobody knows, the module is taken to be on the master. */
+	first = span_number((struct span){s->ids, strcspn(s->ids, ",")}, INT32_MAX);
+	snprintf(device, sizeof(device), "%lld", (long long)(on < 0 ? first : on));
+	if (!list && !s->may && !is_identity(s->ids))
+		report_add(judge->report, FINDING_RECOMMENDED,
+			   AT(judge, s, .rule = "G4",
+			      .fix = "leave device_ids out, and choose the GPUs before the "
+				     "command, the "
+				     "master first: CUDA_VISIBLE_DEVICES=N,N python3 FILE"),
+			   "device_ids=[%s] chooses GPUs in code", s->ids);
+	return judge_ask(judge, s,
+			 (const struct python_said[]){{"mode", "dp", false},
+						      {"device_ids", s->ids, false},
+						      {"in_code", list, false},
+						      {"device", device, on < 0},
+						      {NULL, NULL, false}},
+			 GPUMAP_ERROR);
+}
+
+static void judge_choice(const struct python_judge *judge, const struct sight *s)
+{
+	const struct python_file *f = judge->file;
+	const struct python_facts *facts = &f->facts;
+	bool current = false;
+
+	for (const struct sight *other = f->sights; other < f->sights + f->count; other++) {
+		if (other->kind == SIGHT_DISTRIBUTED && other < s)
+			return; /* once is enough */
+		current = current || other->kind == SIGHT_CURRENT;
+	}
+	if (facts->sets_device || facts->own_list || facts->frameworks)
+		return;
+	if (current && !facts->chooses)
+		report_add(judge->report, FINDING_NO_CHOICE,
+			   AT(judge, s, .rule = "G7",
+			      .fix = "torch.cuda.set_device(local_rank) before the first CUDA "
+				     "call, and "
+				     "device_ids=[local_rank]"),
+			   "no device is chosen in this file: every rank may use cuda:0");
+	else if (s->value.meaning == MEANS_LOCAL_RANK)
+		report_add(
+			judge->report, FINDING_RECOMMENDED,
+			AT(judge, s, .rule = "G5",
+			   .fix = "call torch.cuda.set_device(local_rank) before the first CUDA "
+				  "call"),
+			"device_ids=[local_rank] without set_device(local_rank): contexts of all "
+			"ranks may appear on cuda:0");
+}
+
+int judge_group(const struct python_judge *judge, const struct sight *s)
+{
+	if (s->kind == SIGHT_PARALLEL)
+		return judge_parallel(judge, s);
+	if (s->ids && s->id_count == 1 && shared(judge, s)) {
+		struct sight one = *s;
+
+		one.value.number = span_number(span_of(s->ids), INT32_MAX);
+		judge_same(judge, &one);
+	} else if (s->ids && s->id_count > 1) {
+		return judge_ask(judge, s,
+				 (const struct python_said[]){{"mode", "ddp", false},
+							      {"local_rank", "0", false},
+							      {"device_ids", s->ids, false},
+							      {NULL, NULL, false}},
+				 GPUMAP_ERROR);
+	}
+	if (s->value.meaning == MEANS_RANK)
+		return judge_device(judge, s);
+	judge_choice(judge, s);
+	return GPUMAP_OK;
+}

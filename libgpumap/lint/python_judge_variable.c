@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Variables that code sets although its launcher or its user does (rules S2 to S4, S7). */
+#include "lint/python_file.h"
+
+#include <stdio.h>
+
+#include "request.h"
+#include "suggest.h"
+
+static bool is_constant(const struct python_value *v)
+{
+	return v->meaning == MEANS_TEXT || v->meaning == MEANS_NUMBER;
+}
+
+/* NAME=value as a shell would show it; NAME alone where the value is not known. */
+static const char *shown(struct quoted *ret, const struct sight *s)
+{
+	struct quoted name, value;
+
+	quote(&name, s->name);
+	if (is_constant(&s->value))
+		snprintf(ret->text, sizeof(ret->text), "%.60s=%.200s", name.text,
+			 quote(&value, s->value.text));
+	else
+		snprintf(ret->text, sizeof(ret->text), "%.60s", name.text);
+	return ret->text;
+}
+#define SHOWN(s) shown(&(struct quoted){{0}}, s)
+
+static void too_late(const struct python_judge *judge, const struct sight *s)
+{
+	struct span last = s->initialised;
+	bool may = false;
+
+	/* It counts without CUDA where PYTORCH_NVML_BASED_CUDA_CHECK=1 (rule S1). */
+	if (last.length >= 12)
+		may = span_is((struct span){last.text + last.length - 12, 12}, "is_available");
+	report_add(judge->report, FINDING_TOO_LATE,
+		   AT(judge, s, .rule = "S4",
+		      .fix = "set it before the first CUDA call, best before the start"),
+		   "%s %s no effect: %s() on line %d initialises CUDA before", SHOWN(s),
+		   may ? "may have" : "has", QUOTE(last), s->initialised_line);
+}
+
+static int judge_list(const struct python_judge *judge, const struct sight *s)
+{
+	bool local = s->value.meaning == MEANS_LOCAL_RANK, rank = s->value.meaning == MEANS_RANK;
+	enum finding_id id = s->may ? FINDING_CODE_MAY_REPLACE : FINDING_CODE_REPLACES;
+	const char *verb = s->may ? "may replace" : "replaces";
+
+	if (s->verb == SIGHT_DEFAULTS || s->value.meaning == MEANS_DERIVED)
+		return GPUMAP_OK;
+	if (local || rank)
+		report_add(judge->report, id,
+			   AT(judge, s, .rule = "S9",
+			      .fix = "leave the list alone and call "
+				     "torch.cuda.set_device(local_rank), "
+				     "or start it by gpumap run --share isolate"),
+			   "the %s rank as CUDA_VISIBLE_DEVICES %s the list that launcher and user "
+			   "set: it counts from the machine's first GPU%s",
+			   local ? "local" : "global", verb,
+			   rank ? ", and past its last on the second node" : "");
+	else if (s->verb == SIGHT_REMOVES)
+		report_add(judge->report, id,
+			   AT(judge, s, .rule = "S2",
+			      .fix = "leave the list alone: it says which GPUs the job may use"),
+			   "code %s the list that launcher and user set by nothing: every GPU is "
+			   "visible",
+			   verb);
+	else
+		report_add(judge->report, id,
+			   AT(judge, s, .rule = "S3",
+			      .fix = "set it before the command, not in code; or use "
+				     "os.environ.setdefault"),
+			   "%s in code %s the list that launcher and user set", SHOWN(s), verb);
+	return GPUMAP_OK;
+}
+
+/* What the library says of the value. */
+static int judge_value(const struct python_judge *judge, const struct sight *s)
+{
+	char *copy = strndup(s->value.text.text, s->value.text.length), *text = NULL;
+	struct strbuf buf = {0};
+	int r;
+
+	if (!copy)
+		return report_nomem(judge->report);
+	strbuf_printf(&buf, "%.*s=%s", (int)s->name.length, s->name.text, copy);
+	text = strbuf_take(&buf);
+	free(copy);
+	if (!text)
+		return report_nomem(judge->report);
+	r = judge_ask(judge, s,
+		      (const struct python_said[]){{"in_code", text, false}, {NULL, NULL, false}},
+		      GPUMAP_WARNING);
+	free(text);
+	return r;
+}
+
+static void fixed_port(const struct python_judge *judge, const struct sight *s, const char *fix)
+{
+	report_add(judge->report, FINDING_FIXED_PORT, AT(judge, s, .rule = NULL, .fix = fix),
+		   "port %s is fixed in code: a second job on this host cannot listen there",
+		   QUOTE(s->value.text));
+}
+
+static void judge_rank(const struct python_judge *judge, const struct sight *s)
+{
+	bool port = span_is(s->name, "MASTER_PORT");
+	bool constant = is_constant(&s->value);
+
+	if (s->verb != SIGHT_SETS || s->value.meaning == MEANS_DERIVED ||
+	    s->value.meaning == MEANS_RANK || s->value.meaning == MEANS_LOCAL_RANK)
+		return;
+	if (port && constant && !s->may)
+		fixed_port(judge, s,
+			   "leave it out: torchrun and gpumap run choose one; or use "
+			   "os.environ.setdefault");
+	else if (!judge->file->facts.spawns)
+		report_add(judge->report,
+			   constant && !s->may ? FINDING_CODE_SETS_RANK : FINDING_CODE_MAY_REPLACE,
+			   AT(judge, s, .rule = "R1",
+			      .fix = "leave it to the launcher; or use os.environ.setdefault"),
+			   "%s in code %s what a launcher sets", SHOWN(s),
+			   constant && !s->may ? "replaces" : "may replace");
+}
+
+int judge_variable(const struct python_judge *judge, const struct sight *s)
+{
+	bool list = span_is(s->name, "CUDA_VISIBLE_DEVICES");
+	bool order = span_is(s->name, "CUDA_DEVICE_ORDER");
+	int r = GPUMAP_OK;
+
+	if ((list || order) && s->initialised.text) {
+		too_late(judge, s);
+		return GPUMAP_OK;
+	}
+	if (list)
+		r = judge_list(judge, s);
+	else if (!order)
+		judge_rank(judge, s);
+	if (r == GPUMAP_OK && (list || order) && s->value.meaning == MEANS_TEXT)
+		r = judge_value(judge, s);
+	return r;
+}
+
+void judge_misspelt(const struct python_judge *judge, const struct sight *s)
+{
+	report_add(
+		judge->report, FINDING_MISSPELT_VARIABLE,
+		AT(judge, s, .rule = "S7", .fix = DID_YOU_MEAN(misspelt_variable(s->name), NULL)),
+		"'%s' is read by nobody", QUOTE(s->name));
+}
+
+void judge_rendezvous(const struct python_judge *judge, const struct sight *s)
+{
+	struct span text = s->value.text, port;
+	const char *colon = memrchr(text.text, ':', text.length);
+	struct sight at = *s;
+
+	port = (struct span){colon + 1, (size_t)(text.text + text.length - colon - 1)};
+	if (span_number(port, 65535) <= 0)
+		return;
+	at.value.text = port;
+	fixed_port(judge, &at, "say init_method=\"env://\" and let the launcher choose it");
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What the names of a Python file stand for: modules, and values that matter here. */
+#ifndef GM_PYTHON_NAMES_H
+#define GM_PYTHON_NAMES_H
+
+#include "arena.h"
+#include "text.h"
+
+enum python_meaning {
+	MEANS_UNKNOWN,
+	MEANS_TEXT,   /* a constant: `text` */
+	MEANS_NUMBER, /* a constant: `number` */
+	MEANS_RANK,   /* the rank among all */
+	MEANS_LOCAL_RANK,
+	MEANS_MODULO,  /* the rank modulo the number of devices */
+	MEANS_DERIVED, /* from a variable of a launcher: its list, another number */
+	MEANS_CUDA,    /* "cuda" */
+	MEANS_DEVICE,  /* "cuda:N": `number` */
+	MEANS_CPU,
+	MEANS_NONE,   /* None */
+	MEANS_MODULE, /* what was moved to a device: `number`, -1: the current one */
+	MEANS_PATH    /* an import: `text` is what the name is short for */
+};
+
+struct python_value {
+	enum python_meaning meaning;
+	int64_t number;
+	struct span text;
+};
+
+struct python_name;
+
+struct python_names {
+	struct arena *arena;
+	struct python_name **buckets;
+	size_t room, count;
+};
+
+/* `scope` is a function's number; 0: the file. */
+const struct python_value *names_get(const struct python_names *names, struct span name, int scope);
+
+/* False without memory; the arena has failed then. A later value replaces an earlier one, but
+ * a constant none that is known: it is what holds where there is no launcher. */
+bool names_set(struct python_names *names, struct span name, int scope, struct python_value value);
+
+void names_free(struct python_names *names);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks a file's statements: blocks, imports, assignments, and every call. */
+#include "lint/python_file.h"
+
+struct sight *sight_add(struct python_file *f, enum sight_kind kind,
+			const struct python_token *token)
+{
+	struct sight *grown = arena_room(&f->arena, f->sights, f->count, &f->room, sizeof(*grown));
+	const struct python_block *b = block_now(f);
+	struct sight *s;
+
+	f->full = f->full || f->count == MOST_SIGHTS;
+	if (!grown || f->full)
+		return NULL;
+	f->sights = grown;
+	s = &f->sights[f->count++];
+	*s = (struct sight){
+		.kind = kind,
+		.line = token->line,
+		.column = token->column,
+		.may = b->may,
+		.otherwise = b->otherwise,
+		.guarded = b->guarded,
+	};
+	/* What a block around has done before is done here, in its functions too. */
+	for (int i = f->depth; i >= 0; i--) {
+		if (f->blocks[i].initialised.text) {
+			s->initialised = f->blocks[i].initialised;
+			s->initialised_line = f->blocks[i].initialised_line;
+		}
+	}
+	for (int i = f->depth; i >= 0; i--) {
+		if (f->blocks[i].listed) {
+			s->list = f->blocks[i].list;
+			break;
+		}
+	}
+	return s;
+}
+
+/* --- statements --------------------------------------------------------------------- */
+
+/* Packages that choose devices themselves, or read arguments. */
+static void see_package(struct python_file *f, struct span name)
+{
+	static const char *const choosing[] = {"accelerate", "deepspeed", "pytorch_lightning",
+					       "lightning",  "ray",       "horovod",
+					       "apex",       "ignite",    "transformers"};
+	static const char *const parsing[] = {"click", "fire", "absl",   "hydra",
+					      "typer", "tyro", "getopt", "docopt"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(choosing); i++)
+		f->facts.frameworks = f->facts.frameworks || span_is(name, choosing[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(parsing); i++)
+		f->facts.reads_arguments = f->facts.reads_arguments || span_is(name, parsing[i]);
+	f->facts.torch = f->facts.torch || span_is(name, "torch");
+}
+
+static void name_path(struct python_file *f, struct span name, struct span path)
+{
+	names_set(&f->names, name, 0, (struct python_value){.meaning = MEANS_PATH, .text = path});
+}
+
+/* import a.b, c as d */
+static void import(struct python_file *f, unsigned at, unsigned past)
+{
+	struct span path;
+	unsigned end;
+
+	for (; at < past && (end = python_chain(f, at, &path)); at = end + 1) {
+		struct span head = token_at(f, at)->text;
+
+		see_package(f, head);
+		if (is_at(f, end, past, "as") && end + 1 < past) {
+			name_path(f, token_at(f, end + 1)->text, path);
+			end += 2;
+		} else {
+			name_path(f, head, head);
+		}
+	}
+}
+
+/* from a.b import c as d, e */
+static void import_from(struct python_file *f, unsigned at, unsigned past)
+{
+	struct span path;
+	unsigned end = python_chain(f, at, &path);
+
+	if (!end || !is_at(f, end, past, "import"))
+		return;
+	see_package(f, token_at(f, at)->text);
+	at = end + 1 + is_at(f, end + 1, past, "(");
+	while (at < past && token_at(f, at)->kind == PYTHON_NAME) {
+		struct span name = token_at(f, at)->text, as = name;
+		const char *whole;
+
+		if (is_at(f, at + 1, past, "as") && at + 2 < past) {
+			as = token_at(f, at + 2)->text;
+			at += 2;
+		}
+		whole = arena_printf(&f->arena, "%.*s.%.*s", (int)path.length, path.text,
+				     (int)name.length, name.text);
+		if (whole)
+			name_path(f, as, span_of(whole));
+		at += 2; /* the comma too */
+	}
+}
+
+/* The chain [first, past) has this value from now on. */
+static void assign(struct python_file *f, unsigned first, unsigned past, struct python_value v)
+{
+	struct span chain;
+
+	if (first < past && python_chain(f, first, &chain) == past)
+		names_set(&f->names, chain, past > first + 1 ? 0 : block_now(f)->function, v);
+}
+
+static void assign_target(struct python_file *f, unsigned first, unsigned past, unsigned from,
+			  unsigned to)
+{
+	struct python_value v = python_value(f, from, to);
+	char path[MOST_PATH];
+	struct span chain;
+	unsigned end = python_chain(f, first, &chain);
+
+	if (end && is_at(f, end, past, "[") && end + 3 == past &&
+	    streq(python_path(f, chain, path), "os.environ")) {
+		python_environ_set(f, end + 1, from, to, SIGHT_SETS);
+		return;
+	}
+	/* a: int = 1 */
+	if (end && is_at(f, end, past, ":"))
+		past = end;
+	if (past == end && (v.meaning == MEANS_DEVICE || v.meaning == MEANS_CUDA) &&
+	    token_at(f, from)->kind == PYTHON_STRING)
+		python_device(f, from, v, false);
+	if (past == end) {
+		assign(f, first, past, v);
+		return;
+	}
+	for (unsigned i = first; i < past; i = end ? end + 1 : i + 1) {
+		end = python_chain(f, i, &chain);
+		if (end)
+			assign(f, i, end, (struct python_value){.meaning = MEANS_UNKNOWN});
+	}
+}
+
+/* a = b = value */
+static void assignments(struct python_file *f, unsigned first, unsigned past)
+{
+	unsigned start = first, last = 0;
+
+	for (unsigned i = first; i < past; i = token_at(f, i)->past)
+		if (token_is(token_at(f, i), "="))
+			last = i;
+	for (unsigned i = first; last && i <= last; i = token_at(f, i)->past) {
+		if (!token_is(token_at(f, i), "="))
+			continue;
+		assign_target(f, start, i, last + 1, past);
+		start = i + 1;
+	}
+}
+
+/* net.cuda(1) as a statement moves net. */
+static void moves(struct python_file *f, unsigned first, unsigned past)
+{
+	struct python_value v = python_value(f, first, past);
+	struct span name;
+	unsigned end = python_chain(f, first, &name);
+
+	if (v.meaning != MEANS_MODULE || end <= first + 2 || token_at(f, end)->past != past)
+		return;
+	name.length = (size_t)(token_at(f, end - 2)->text.text - name.text);
+	names_set(&f->names, span_trim(name), end > first + 3 ? 0 : block_now(f)->function, v);
+}
+
+static void keyword(struct python_file *f, unsigned at, unsigned past)
+{
+	struct python_value v;
+	unsigned end = at + 2;
+
+	if (!token_is(token_at(f, at), "device") && !token_is(token_at(f, at), "map_location"))
+		return;
+	while (end < past && !token_is(token_at(f, end), ",") && !token_is(token_at(f, end), ")"))
+		end = token_at(f, end)->past;
+	v = python_value(f, at + 2, end);
+	if (token_at(f, at + 2)->kind == PYTHON_STRING ||
+	    token_at(f, at + 2)->kind == PYTHON_FORMAT)
+		python_device(f, at + 2, v, false);
+	else if (v.meaning == MEANS_UNKNOWN)
+		f->facts.chooses = true;
+}
+
+/* The name at `i`, which no dot is before: with what follows it, a path. */
+static void walk_path(struct python_file *f, unsigned i, unsigned past)
+{
+	char path[MOST_PATH];
+	struct span chain;
+	unsigned end = python_chain(f, i, &chain);
+
+	python_path(f, chain, path);
+	if (streq(path, "sys.argv"))
+		f->facts.reads_arguments = true;
+	if (streq(path, "os.environ") && is_at(f, end, past, "[") && end + 1 < past)
+		python_environ_name(f, end + 1);
+	if (is_at(f, end, past, "(") && token_at(f, end)->past > end + 1)
+		python_call(f, path, i, end);
+}
+
+/* Every call and name in [first, past). */
+static void walk(struct python_file *f, unsigned first, unsigned past)
+{
+	for (unsigned i = first; i < past; i++) {
+		const struct python_token *t = token_at(f, i);
+
+		if (t->kind == PYTHON_STRING && t->plain &&
+		    python_variable(t->text).meaning == MEANS_LOCAL_RANK)
+			f->facts.reads_local_rank = true;
+		if (t->kind != PYTHON_NAME)
+			continue;
+		if (i > first && is_at(f, i + 1, past, "=") && i + 2 < past)
+			keyword(f, i, past);
+		if (i == first || !token_is(token_at(f, i - 1), "."))
+			walk_path(f, i, past);
+		else if (is_at(f, i + 1, past, "(") && token_at(f, i + 1)->past > i + 2)
+			python_call(f, NULL, i, i + 1);
+	}
+}
+
+/* del os.environ["A"] */
+static void removes(struct python_file *f, unsigned at, unsigned past)
+{
+	char path[MOST_PATH];
+	struct span chain;
+	unsigned end = python_chain(f, at, &chain);
+
+	if (end && end + 1 < past && token_is(token_at(f, end), "[") &&
+	    streq(python_path(f, chain, path), "os.environ"))
+		python_environ_set(f, end + 1, 0, 0, SIGHT_REMOVES);
+}
+
+static void simple(struct python_file *f, unsigned first, unsigned past)
+{
+	if (first >= past)
+		return;
+	if (token_is(token_at(f, first), "import")) {
+		import(f, first + 1, past);
+	} else if (token_is(token_at(f, first), "from")) {
+		import_from(f, first + 1, past);
+	} else {
+		walk(f, first, past);
+		if (token_is(token_at(f, first), "del"))
+			removes(f, first + 1, past);
+		assignments(f, first, past);
+		moves(f, first, past);
+	}
+}
+
+static void statement(struct python_file *f)
+{
+	unsigned colon;
+	int indent = f->text.indent;
+
+	while (indent >= 0 && f->depth && block_now(f)->indent >= indent)
+		f->depth--;
+	f->deferred = false;
+	for (unsigned i = 0; i < f->text.count; i++)
+		f->deferred = f->deferred || token_is(token_at(f, i), "lambda");
+	colon = python_head(f);
+	if (!colon) {
+		simple(f, 0, f->text.count);
+		return;
+	}
+	walk(f, 1, colon);
+	python_enter(f, colon, indent);
+	simple(f, colon + 1, f->text.count);
+}
+
+int python_scan(struct python_file *f)
+{
+	while (!f->arena.failed && python_next(&f->text))
+		statement(f);
+	return f->arena.failed || f->text.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
+}

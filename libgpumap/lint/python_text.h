@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Python source to statements of tokens. It takes anything: what is no Python gives tokens
+ * that mean nothing. The time is linear in the text, the memory that of one statement.
+ */
+#ifndef GM_PYTHON_TEXT_H
+#define GM_PYTHON_TEXT_H
+
+#include "text.h"
+
+enum {
+	MOST_TOKENS = 16384, /* of a statement that are looked at */
+	MOST_BRACKETS = 200  /* inside each other, as Python itself has it */
+};
+
+enum python_kind {
+	PYTHON_NAME,
+	PYTHON_NUMBER,
+	PYTHON_STRING,
+	PYTHON_FORMAT, /* f"..." */
+	PYTHON_SIGN
+};
+
+struct python_token {
+	enum python_kind kind;
+	struct span text; /* of a string, what its quotes hold */
+	int line, column; /* 1-based, in bytes */
+	unsigned past; /* of an opening bracket: the token behind the closing one; else the next */
+	bool plain;    /* a string that means what is written: no escapes, no bytes */
+};
+
+struct python_text {
+	struct span text;
+	size_t at;
+	size_t line_start;
+	int line;
+
+	/* The statement that was read last. */
+	struct python_token *tokens;
+	size_t room;
+	unsigned count;
+	int indent; /* of its line; -1: it shares the line of the one before, behind a ; */
+	bool cut;   /* it has more tokens */
+
+	bool failed; /* memory ran out */
+	int broken;  /* the line of the first bracket or string that nothing closes; 0: none */
+};
+
+void python_open(struct python_text *p, struct span text);
+void python_close(struct python_text *p);
+
+/* Reads the next statement; false at the end, and when memory runs out. */
+bool python_next(struct python_text *p);
+
+/* Whether a token is this sign or name. */
+bool token_is(const struct python_token *token, const char *text);
+
+/* --- python_string.c, for python_text.c ------------------------------------------------- */
+
+/* The character at a place, 0 past the end. */
+static inline char peek(const struct python_text *p, size_t at)
+{
+	return at < p->text.length ? p->text.text[at] : '\0';
+}
+
+static inline bool is_break(char c)
+{
+	return c == '\n' || c == '\r';
+}
+
+/* The letters before the quote at p->at, SIZE_MAX: here is no string. */
+size_t python_string_prefix(const struct python_text *p);
+
+/* Reads the string there, behind so many letters. */
+void python_read_string(struct python_text *p, struct python_token *token, size_t prefix);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* What an expression stands for, as far as it matters which GPU is meant. */
+#include "lint/python_file.h"
+
+#include "rankenv.h"
+
+enum { MOST_NESTING = 6 };
+
+static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
+
+unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret)
+{
+	const struct python_token *t = token_at(f, at);
+
+	if (at >= f->text.count || t->kind != PYTHON_NAME)
+		return 0;
+	*ret = t->text;
+	for (at++; at + 1 < f->text.count && token_is(token_at(f, at), ".") &&
+		   token_at(f, at + 1)->kind == PYTHON_NAME;
+	     at += 2) {
+		const struct span *last = &token_at(f, at + 1)->text;
+
+		ret->length = (size_t)(last->text + last->length - ret->text);
+	}
+	return at;
+}
+
+const char *python_path(const struct python_file *f, struct span chain, char ret[MOST_PATH])
+{
+	const char *dot = memchr(chain.text, '.', chain.length);
+	struct span head = {chain.text, dot ? (size_t)(dot - chain.text) : chain.length};
+	const struct python_value *import = names_get(&f->names, head, 0);
+	size_t length = 0;
+
+	if (import && import->meaning == MEANS_PATH) {
+		length = import->text.length;
+		chain.text += head.length;
+		chain.length -= head.length;
+	}
+	if (length + chain.length >= MOST_PATH)
+		return "";
+	if (length)
+		memcpy(ret, import->text.text, length);
+	memcpy(ret + length, chain.text, chain.length);
+	ret[length + chain.length] = '\0';
+	return ret;
+}
+
+/* --- arguments ---------------------------------------------------------------------- */
+
+bool python_argument(const struct python_file *f, unsigned open, unsigned *at,
+		     struct python_argument *ret)
+{
+	unsigned last = token_at(f, open)->past - 1, i = *at;
+
+	if (i >= last)
+		return false;
+	*ret = (struct python_argument){.first = i};
+	if (token_at(f, i)->kind == PYTHON_NAME && is_at(f, i + 1, last, "=")) {
+		ret->name = token_at(f, i)->text;
+		ret->first = i + 2;
+	}
+	for (i = ret->first; i < last && !token_is(token_at(f, i), ","); i = token_at(f, i)->past)
+		;
+	ret->past = i < last ? i : last;
+	*at = ret->past + 1;
+	return true;
+}
+
+bool python_argument_find(const struct python_file *f, unsigned open, const char *name, int place,
+			  struct python_argument *ret)
+{
+	unsigned at = open + 1;
+
+	for (int i = 0; python_argument(f, open, &at, ret); i++)
+		if (ret->name.text ? span_is(ret->name, name) : i == place)
+			return true;
+	return false;
+}
+
+/* --- values ------------------------------------------------------------------------- */
+
+static struct python_value value(const struct python_file *f, unsigned first, unsigned past,
+				 int depth);
+
+struct python_value python_variable(struct span name)
+{
+	enum rankenv_tells tells = rankenv_tells(name);
+
+	if (tells == RANKENV_RANK)
+		return (struct python_value){.meaning = MEANS_RANK};
+	if (tells == RANKENV_LOCAL_RANK)
+		return (struct python_value){.meaning = MEANS_LOCAL_RANK};
+	return (struct python_value){.meaning = MEANS_DERIVED, .text = name};
+}
+
+/* The N of "cuda:N". */
+static struct python_value device_of(struct python_value index)
+{
+	switch (index.meaning) {
+	case MEANS_NUMBER:
+		index.meaning = MEANS_DEVICE;
+		return index;
+	case MEANS_RANK:
+	case MEANS_LOCAL_RANK:
+	case MEANS_MODULO:
+		return index;
+	default:
+		return unknown;
+	}
+}
+
+static struct python_value text_value(struct span text)
+{
+	struct python_value ret = {.meaning = MEANS_TEXT, .text = text};
+
+	if (span_is(text, "cuda"))
+		ret.meaning = MEANS_CUDA;
+	else if (span_is(text, "cpu"))
+		ret.meaning = MEANS_CPU;
+	if (!span_starts(text, "cuda:"))
+		return ret;
+	ret.number = span_number((struct span){text.text + 5, text.length - 5}, INT32_MAX);
+	if (ret.number >= 0)
+		ret.meaning = MEANS_DEVICE;
+	return ret;
+}
+
+/* The value of a name, from the innermost function that has it. */
+static struct python_value name_value(const struct python_file *f, struct span name)
+{
+	const struct python_value *v;
+	int before = -1;
+
+	for (int i = f->depth; i >= 0; i--) {
+		if (f->blocks[i].function == before)
+			continue;
+		before = f->blocks[i].function;
+		v = names_get(&f->names, name, before);
+		if (v)
+			return v->meaning == MEANS_PATH ? unknown : *v;
+	}
+	return unknown;
+}
+
+/* f"cuda:{name}" and f"{name}". */
+static struct python_value format_value(const struct python_file *f, struct span text)
+{
+	bool device = span_starts(text, "cuda:{");
+	size_t skipped = device ? 6 : 1;
+	struct python_value v;
+
+	if (text.length < skipped + 2 || text.text[skipped - 1] != '{' ||
+	    text.text[text.length - 1] != '}')
+		return unknown;
+	text = span_trim((struct span){text.text + skipped, text.length - skipped - 1});
+	for (size_t i = 0; i < text.length; i++)
+		if (strchr("{}()[]!:,", text.text[i]))
+			return unknown;
+	v = name_value(f, text);
+	return device ? device_of(v) : v;
+}
+
+static struct python_value call_value(const struct python_file *f, const char *path, unsigned open,
+				      int depth)
+{
+	static const char *const same[] = {"int", "str", "torch.device"};
+	static const char *const getters[] = {"os.environ.get", "os.getenv", "os.environ.pop"};
+	const char *last = strrchr(path, '.');
+	struct python_argument a, second;
+	unsigned at = open + 1;
+	bool any = python_argument(f, open, &at, &a);
+
+	last = last ? last + 1 : path;
+	if (!any && (streq(last, "get_rank") || streq(last, "Get_rank") ||
+		     streq(path, "horovod.torch.rank")))
+		return (struct python_value){.meaning = MEANS_RANK};
+	if (!any && (streq(last, "get_local_rank") || streq(last, "get_node_local_rank") ||
+		     streq(path, "horovod.torch.local_rank")))
+		return (struct python_value){.meaning = MEANS_LOCAL_RANK};
+	if (!any || a.name.text)
+		return unknown;
+	for (size_t i = 0; i < ARRAY_SIZE(getters); i++)
+		if (streq(path, getters[i]) && a.past == a.first + 1 &&
+		    token_at(f, a.first)->kind == PYTHON_STRING)
+			return python_variable(token_at(f, a.first)->text);
+	if (streq(path, "torch.device")) {
+		if (python_argument(f, open, &at, &second))
+			return device_of(value(f, second.first, second.past, depth));
+		if (value(f, a.first, a.past, depth).meaning == MEANS_NUMBER)
+			return device_of(value(f, a.first, a.past, depth));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+		if (streq(path, same[i]))
+			return value(f, a.first, a.past, depth);
+	return unknown;
+}
+
+/* What ends in a call of a method: net.cuda(1), net.to("cuda:1"), "cuda:{}".format(n). */
+static struct python_value method_value(const struct python_file *f, unsigned first, unsigned past,
+					int depth)
+{
+	struct python_value v = {.meaning = MEANS_MODULE, .number = -1};
+	struct python_value given = {.meaning = MEANS_CUDA};
+	struct python_argument a;
+	unsigned open = 0, at;
+
+	for (unsigned i = first; i < past; i = token_at(f, i)->past)
+		if (token_is(token_at(f, i), "(") && token_at(f, i)->past == past)
+			open = i;
+	if (open < first + 3 || !is_at(f, open - 2, past, "."))
+		return unknown;
+	at = open + 1;
+	if (python_argument(f, open, &at, &a))
+		given = value(f, a.first, a.past, depth);
+	if (token_is(token_at(f, open - 1), "format") && token_at(f, first)->kind == PYTHON_STRING)
+		return span_is(token_at(f, first)->text, "cuda:{}") ? device_of(given) : unknown;
+	if (given.meaning == MEANS_NUMBER)
+		given = device_of(given);
+	if (!token_is(token_at(f, open - 1), "cuda") && !token_is(token_at(f, open - 1), "to"))
+		return unknown;
+	if (given.meaning == MEANS_DEVICE)
+		v.number = given.number;
+	return given.meaning == MEANS_DEVICE || given.meaning == MEANS_CUDA ? v : unknown;
+}
+
+static struct python_value primary_value(const struct python_file *f, unsigned first, unsigned past,
+					 int depth)
+{
+	const struct python_token *t = token_at(f, first);
+	char path[MOST_PATH];
+	struct span chain;
+	unsigned end;
+
+	if (past == first + 1 && t->kind == PYTHON_NUMBER) {
+		struct python_value v = {MEANS_NUMBER, span_number(t->text, INT32_MAX), t->text};
+
+		return v.number < 0 ? unknown : v;
+	}
+	if (past == first + 1 && t->kind == PYTHON_STRING)
+		return t->plain ? text_value(t->text) : unknown;
+	if (past == first + 1 && t->kind == PYTHON_FORMAT)
+		return format_value(f, t->text);
+	if (past == first + 2 && token_is(t, "-") && token_at(f, first + 1)->kind == PYTHON_NUMBER)
+		return (struct python_value){.meaning = MEANS_NUMBER, .number = -1};
+	if (past == first + 1 && token_is(t, "None"))
+		return (struct python_value){.meaning = MEANS_NONE};
+	end = python_chain(f, first, &chain);
+	if (!end)
+		return method_value(f, first, past, depth);
+	if (end == past)
+		return name_value(f, chain);
+	if (token_at(f, end)->past != past)
+		return method_value(f, first, past, depth);
+	python_path(f, chain, path);
+	if (is_at(f, end, past, "[") && streq(path, "os.environ") && past == end + 3 &&
+	    token_at(f, end + 1)->kind == PYTHON_STRING)
+		return python_variable(token_at(f, end + 1)->text);
+	if (is_at(f, end, past, "(")) {
+		struct python_value v = call_value(f, path, end, depth);
+
+		return v.meaning == MEANS_UNKNOWN ? method_value(f, first, past, depth) : v;
+	}
+	return unknown;
+}
+
+static bool is_constant(struct python_value v)
+{
+	return v.meaning == MEANS_TEXT || v.meaning == MEANS_NUMBER || v.meaning == MEANS_CPU ||
+	       v.meaning == MEANS_NONE;
+}
+
+/* a if c else b: what it is where GPUs are used. */
+static struct python_value choice_value(const struct python_file *f, unsigned first, unsigned at,
+					unsigned past, int depth)
+{
+	struct python_value a = value(f, first, at, depth), b;
+
+	while (at < past && !token_is(token_at(f, at), "else"))
+		at = token_at(f, at)->past;
+	b = at < past ? value(f, at + 1, past, depth) : unknown;
+	if (is_constant(b))
+		return a;
+	return is_constant(a) ? b : unknown;
+}
+
+static struct python_value binary_value(const struct python_file *f, unsigned first, unsigned at,
+					unsigned past, int depth)
+{
+	struct python_value a = value(f, first, at, depth), b = value(f, at + 1, past, depth);
+	bool percent = token_is(token_at(f, at), "%");
+
+	if (a.meaning == MEANS_TEXT &&
+	    (percent ? span_is(a.text, "cuda:%d") || span_is(a.text, "cuda:%s") ||
+			       span_is(a.text, "cuda:%i")
+		     : span_is(a.text, "cuda:") && token_is(token_at(f, at), "+")))
+		return device_of(b);
+	if (percent && a.meaning == MEANS_RANK)
+		for (unsigned i = at + 1; i < past; i++)
+			if (token_is(token_at(f, i), "device_count"))
+				return (struct python_value){.meaning = MEANS_MODULO};
+	return unknown;
+}
+
+static bool is_operator(const struct python_token *t)
+{
+	static const char *const words[] = {"or", "and", "not", "in", "is", "lambda", "for"};
+
+	for (size_t i = 0; t->kind == PYTHON_NAME && i < ARRAY_SIZE(words); i++)
+		if (span_is(t->text, words[i]))
+			return true;
+	return t->kind == PYTHON_SIGN && strchr("%+-*/|&<>=!^@,:", *t->text.text);
+}
+
+static struct python_value value(const struct python_file *f, unsigned first, unsigned past,
+				 int depth)
+{
+	unsigned op = 0;
+
+	if (first >= past || past - first > MOST_VALUE || depth > MOST_NESTING)
+		return unknown;
+	if (token_is(token_at(f, first), "(") && token_at(f, first)->past == past)
+		return value(f, first + 1, past - 1, depth + 1);
+	for (unsigned i = first; i < past; i = token_at(f, i)->past) {
+		if (token_is(token_at(f, i), "if"))
+			return choice_value(f, first, i, past, depth + 1);
+		if (!op && i > first && is_operator(token_at(f, i)))
+			op = i;
+	}
+	if (op)
+		return binary_value(f, first, op, past, depth + 1);
+	return primary_value(f, first, past, depth + 1);
+}
+
+struct python_value python_value(const struct python_file *f, unsigned first, unsigned past)
+{
+	return value(f, first, past, 0);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The Python linter takes any text, and what it finds has a place in it. */
+#include "lint/python.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int64_t count_lines(const char *text, size_t size)
+{
+	int64_t lines = 1;
+
+	for (size_t i = 0; i < size; i++)
+		lines += text[i] == '\n' || text[i] == '\r';
+	return lines;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct python_start starts[] = {
+		{NULL, -1, NULL}, {"torchrun", 0, NULL}, {"launch", 1, NULL}};
+	const char *text = (const char *)data;
+	gpumap_report *report;
+
+	if (gpumap_report_new(&report) != GPUMAP_OK)
+		return 0;
+	if (lint_python((struct span){text, size}, "a.py", &starts[size % ARRAY_SIZE(starts)],
+			report) != GPUMAP_OK)
+		abort();
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		if (gpumap_finding_int(f, GPUMAP_FINDING_LINE) > count_lines(text, size) ||
+		    gpumap_finding_int(f, GPUMAP_FINDING_COLUMN) > (int64_t)size + 1)
+			abort();
+	}
+	gpumap_report_free(report);
+	return 0;
+}

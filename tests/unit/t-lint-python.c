@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* What is found in Python files, and what is not: tests/vectors/lint-python.tsv. */
+#include "lint/python.h"
+#include "strbuf.h"
+#include "tsv.h"
+#include "unit.h"
+
+/* A text of the table: \n, \r, \t, \xNN and \\. */
+static struct span unescape(char *text)
+{
+	struct span s = {text, 0};
+	char *to = text;
+
+	for (; *text; text++) {
+		if (*text != '\\') {
+			*to++ = *text;
+			continue;
+		}
+		text++;
+		if (*text == 'x') {
+			*to++ = (char)strtoul((char[]){text[1], text[2], 0}, NULL, 16);
+			text += 2;
+		} else {
+			*to++ = *text == 'n'   ? '\n'
+				: *text == 'r' ? '\r'
+				: *text == 't' ? '\t'
+					       : *text;
+		}
+	}
+	s.length = (size_t)(to - s.text);
+	return s;
+}
+
+static void check_row(const struct tsv_row *row)
+{
+	const char *want = row->column[0], *launcher = row->column[1], *what = row->column[2];
+	char *copy = strdup(row->column[3]), *text;
+	struct python_start start = {.launcher = *launcher ? launcher : NULL, .passes = -1};
+	gpumap_inventory *machine = NULL;
+	gpumap_report *report;
+	struct strbuf got = {0};
+
+	ck_assert_ptr_nonnull(copy);
+	if (*what)
+		ck_assert_int_eq(gpumap_inventory_open(&machine, what, NULL), GPUMAP_OK);
+	start.inventory = machine;
+	for (const struct python_launcher *l = python_launchers; l->name; l++)
+		if (streq(l->name, launcher))
+			start.passes = l->passes;
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(lint_python(unescape(copy), "a.py", &start, report), GPUMAP_OK);
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		ck_assert_str_eq(gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN), "a.py");
+		strbuf_printf(&got, "%s%s:%lld", i ? " " : "",
+			      gpumap_finding_str(f, GPUMAP_FINDING_ID),
+			      (long long)gpumap_finding_int(f, GPUMAP_FINDING_LINE));
+	}
+	text = strbuf_take(&got);
+	ROW_EQ_STR(row->column[3], *text ? text : "none", want);
+	free(text);
+	free(copy);
+	gpumap_report_free(report);
+	gpumap_inventory_free(machine);
+}
+
+static struct tsv table;
+
+START_TEST(vectors)
+{
+	check_row(&table.rows[_i]);
+}
+END_TEST
+
+/* Every prefix of a file is a file too: nothing is read behind its end. */
+START_TEST(prefixes)
+{
+	static const char whole[] =
+		"import os, torch\nimport torch.distributed as dist\n"
+		"from torch.nn.parallel import DistributedDataParallel as DDP\n"
+		"x = f'{a[\"b\"]:{c}}' '''d''' \"e\\\n\"\nif a:\n\tfor i in (1,\n2):\n"
+		"\t\tdef f(a, *b, c: int = 1, **d): os.environ.update({'RANK': '1'})\n"
+		"m = DDP(m.cuda(1).to(device='cuda:0'), device_ids=[0, 1])\n"
+		"del os.environ['RANK']; import a.b as c, d\n";
+
+	for (size_t n = 0; n < sizeof(whole); n++) {
+		char *copy = malloc(n + !n);
+
+		ck_assert_ptr_nonnull(copy);
+		memcpy(copy, whole, n);
+		ck_assert_int_eq(lint_python((struct span){copy, n}, NULL, NULL, NULL), GPUMAP_OK);
+		free(copy);
+	}
+}
+END_TEST
+
+/* Where the finding is, and its words. */
+START_TEST(words)
+{
+	static const char code[] = "import os, torch\nif True:\n    torch.cuda.set_device(1)\n"
+				   "    os.environ['CUDA_VISIBLE_DEVICES'] = '1'\n";
+	const gpumap_finding *f;
+	gpumap_report *report;
+
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(lint_python(span_of(code), "a.py", NULL, report), GPUMAP_OK);
+	f = gpumap_report_get(report, gpumap_report_count(report) - 1);
+	ck_assert_str_eq(gpumap_finding_str(f, GPUMAP_FINDING_TEXT),
+			 "CUDA_VISIBLE_DEVICES=1 has no effect: torch.cuda.set_device() on line 3 "
+			 "initialises CUDA before");
+	ck_assert_str_eq(gpumap_finding_str(f, GPUMAP_FINDING_RULE), "S4");
+	ck_assert_int_eq(gpumap_finding_int(f, GPUMAP_FINDING_COLUMN), 16);
+	gpumap_report_free(report);
+}
+END_TEST
+
+/* Deep, long and many: each in time that grows with the text. */
+START_TEST(large)
+{
+	static const struct {
+		const char *piece, *name;
+	} pieces[] = {
+		{"(", "brackets"},
+		{"f'{", "fields"},
+		{"f'{'{", "nested fields"},
+		{"x.cuda(", "calls"},
+		{"if a:\n", "heads"},
+		{"'''", "quotes"},
+		{"a = b.cuda(1)\n", "sights"},
+		{"import a as b\n", "imports"},
+		{"[0,", "lists"},
+		{"x(a)(", "chains"},
+		{"-", "signs"},
+		{"a.", "dots"},
+		{"def f(a,", "functions"},
+		{" if a else ", "choices"},
+		{"\\\n", "joins"},
+		{"set_device(", "devices"},
+		{"a=", "assignments"},
+	};
+	size_t n = strlen(pieces[_i].piece), size = 4u << 20;
+	char *text = malloc(size);
+
+	ck_assert_ptr_nonnull(text);
+	for (size_t i = 0; i < size; i++)
+		text[i] = pieces[_i].piece[i % n];
+	ROW_EQ_INT(pieces[_i].name, lint_python((struct span){text, size}, "a.py", NULL, NULL),
+		   GPUMAP_OK);
+	free(text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("lint-python");
+	TCase *tests = tcase_create("lint-python");
+	int failed;
+
+	suite_add_tcase(suite, tests);
+	tcase_set_timeout(tests, 60);
+	table = tsv_read("vectors/lint-python.tsv");
+	tcase_add_loop_test(tests, vectors, 0, (int)table.count);
+	tcase_add_test(tests, prefixes);
+	tcase_add_test(tests, words);
+	tcase_add_loop_test(tests, large, 0, 17);
+	failed = unit_run(suite);
+	tsv_free(&table);
+	return failed;
+}
