@@ -88,6 +88,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lint/shell_walk.c \
 	libgpumap/lint/shell_word.c \
 	libgpumap/lint/shell_wrapper.c \
+	libgpumap/lint/environment.c libgpumap/lint/environment.h \
 	libgpumap/lint/python.c libgpumap/lint/python.h \
 	libgpumap/lint/python_ask.c \
 	libgpumap/lint/python_blocks.c \
@@ -101,6 +102,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lint/python_string.c \
 	libgpumap/lint/python_text.c libgpumap/lint/python_text.h \
 	libgpumap/lint/python_value.c \
+	libgpumap/lint/settings.c libgpumap/lint/settings.h \
 	libgpumap/list.c \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/mig.c \

@@ -19,6 +19,8 @@ unit_programs = \
 	tests/unit/t-inivalue \
 	tests/unit/t-lint-shell \
 	tests/unit/t-lint-shell-nomem \
+	tests/unit/t-lint-environment \
+	tests/unit/t-lint-nomem \
 	tests/unit/t-lint-python \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
@@ -243,6 +245,13 @@ tests_unit_t_lint_shell_nomem_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/lint-shell-main
 tests_unit_lint_shell_main_SOURCES = tests/unit/lint-shell-main.c
 tests_unit_lint_shell_main_LDADD = libgpumap-core.la
+tests_unit_t_lint_environment_SOURCES = tests/unit/t-lint-environment.c tests/unit/unit.h
+tests_unit_t_lint_environment_CFLAGS = $(unit_cflags)
+tests_unit_t_lint_environment_LDADD = $(unit_ldadd)
+
+tests_unit_t_lint_nomem_SOURCES = tests/unit/t-lint-nomem.c tests/unit/unit.h $(failing_malloc)
+tests_unit_t_lint_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_lint_nomem_LDADD = $(unit_ldadd)
 
 tests_unit_t_lint_python_SOURCES = tests/unit/t-lint-python.c tests/unit/unit.h \
 	tests/unit/tsv.c tests/unit/tsv.h

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "lint/environment.h"
+
+#include "rankenv.h"
+#include "report.h"
+
+#define ENVIRONMENT "environment"
+
+static const char *get(const char *const *envp, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *envp; envp++)
+		if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
+			return *envp + n + 1;
+	return NULL;
+}
+
+/* RANK, WORLD_SIZE and LOCAL_RANK belong together: one alone is left over. */
+static void check_ranks(const char *const *envp, size_t rows, gpumap_report *report)
+{
+	static const char *const names[] = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};
+	const char *set = NULL, *missing = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		bool there = get(envp, names[i]) != NULL;
+
+		set = there && !set ? names[i] : set;
+		missing = !there && !missing ? names[i] : missing;
+	}
+	if (!rows && set && missing)
+		report_add(report, FINDING_HALF_SET,
+			   ABOUT(.rule = "R1", .origin = ENVIRONMENT,
+				 .fix = "unset what is left over, or start the program by its "
+					"launcher"),
+			   "%s=%s without %s: ranks would wait for each other, or all be the same",
+			   set, QUOTE(span_of(get(envp, set))), missing);
+}
+
+static void check_master(const char *const *envp, gpumap_report *report)
+{
+	const char *addr = get(envp, "MASTER_ADDR"), *port = get(envp, "MASTER_PORT");
+
+	if ((addr && !port) || (port && !addr))
+		report_add(report, FINDING_HALF_SET,
+			   ABOUT(.origin = ENVIRONMENT,
+				 .fix = "set both or neither: torchrun and gpumap run set them"),
+			   "MASTER_%s without MASTER_%s: ranks cannot meet", addr ? "ADDR" : "PORT",
+			   addr ? "PORT" : "ADDR");
+	if (port && span_number(span_of(port), 65535) <= 0)
+		report_add(report, FINDING_HALF_SET,
+			   ABOUT(.origin = ENVIRONMENT, .fix = "write a number from 1024 to 65535"),
+			   "MASTER_PORT=%s is no port", QUOTE(span_of(port)));
+}
+
+/* Values that are right in one moment and forgotten after. */
+static const struct advice {
+	const char *name, *value; /* NULL: any */
+	const char *text, *fix;
+} advices[] = {
+	{"CUDA_LAUNCH_BLOCKING", "1", "every kernel is waited for: for debugging alone",
+	 "unset it for real runs"},
+	{"NCCL_MULTI_RANK_GPU_ENABLE", "1", "ranks on one GPU by mistake are no longer refused",
+	 "unset it, and give each rank a GPU"},
+	{"NCCL_P2P_DISABLE", "1", "GPUs of one host talk through its memory, which is slow",
+	 "unset it unless peer access is broken here"},
+	{"NCCL_IB_DISABLE", "1", "nodes talk through sockets even where InfiniBand is",
+	 "unset it unless InfiniBand is broken here"},
+	{"NCCL_SHM_DISABLE", "1", "GPUs of one host talk through the network",
+	 "unset it unless /dev/shm is too small"},
+};
+
+static void check_advice(const char *const *envp, const struct rank_identity *row,
+			 gpumap_report *report)
+{
+	const char *interface = get(envp, "GLOO_SOCKET_IFNAME");
+	bool several = row && (row->local_size > 1 || (row->local_size < 0 && row->size > 1));
+
+	for (size_t i = 0; i < ARRAY_SIZE(advices); i++) {
+		const char *value = get(envp, advices[i].name);
+
+		if (value && streq(value, advices[i].value))
+			report_add(report, FINDING_SLOW_SETTING,
+				   ABOUT(.origin = ENVIRONMENT, .fix = advices[i].fix), "%s=%s: %s",
+				   advices[i].name, value, advices[i].text);
+	}
+	if (interface && strpbrk(interface, "^,="))
+		report_add(report, FINDING_SLOW_SETTING,
+			   ABOUT(.origin = ENVIRONMENT,
+				 .fix = "name one interface; NCCL_SOCKET_IFNAME takes lists"),
+			   "GLOO_SOCKET_IFNAME=%s: gloo takes one name as it is",
+			   QUOTE(span_of(interface)));
+	if (several && !get(envp, "OMP_NUM_THREADS"))
+		report_add(report, FINDING_SLOW_SETTING,
+			   ABOUT(.origin = ENVIRONMENT, .fix = "set it to the cores of a rank; "
+							       "gpumap run does (threads = auto)"),
+			   "OMP_NUM_THREADS is not set: each of several ranks starts a thread for "
+			   "every core");
+}
+
+static int resolve(const gpumap_request *request, const gpumap_inventory *inventory,
+		   int64_t *visible, gpumap_report *report)
+{
+	gpumap_mapping *mapping;
+	int r = gpumap_resolve(&mapping, request, inventory, report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	if (visible && (inventory || request_said(request, VARIABLE_CUDA_VISIBLE)))
+		*visible = (int64_t)gpumap_mapping_visible_count(mapping);
+	gpumap_mapping_free(mapping);
+	return GPUMAP_OK;
+}
+
+int lint_environment(const char *const *envp, const gpumap_inventory *inventory, int64_t *visible,
+		     gpumap_report *report)
+{
+	struct rank_identity rows[RANKENV_ROWS];
+	gpumap_request *request = NULL;
+	size_t count;
+	int r = gpumap_request_new(&request);
+
+	if (visible)
+		*visible = -1;
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
+	r = gpumap_request_environ(request, envp, report);
+	if (r == GPUMAP_OK)
+		r = resolve(request, inventory, visible, report);
+	/* In mode ddp the answer has told of ranks. */
+	count = rankenv_read(rows, request,
+			     request->values[KEY_mode] && streq(request->values[KEY_mode], "ddp")
+				     ? NULL
+				     : report);
+	check_ranks(envp, count, report);
+	check_master(envp, report);
+	check_advice(envp, count ? rows : NULL, report);
+	gpumap_request_free(request);
+	return r;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Settings of a launch profile that cannot work together, or do nothing. */
+#ifndef GM_LINT_SETTINGS_H
+#define GM_LINT_SETTINGS_H
+
+#include "gpumap.h"
+
+/* About the chosen profile, whose variables are known. What needs a plan is not said here. */
+void lint_settings(const gpumap_profile *profile, gpumap_report *report);
+
+#endif
