@@ -31,7 +31,7 @@ _gpumap_values() {
 	case $2 in
 	--color) spec='auto|always|never' ;;
 	--strict | --pass-local-rank) spec='yes|no' ;;
-	--launcher) [[ $1 == config ]] || spec='torchrun|accelerate|deepspeed|ray|dask|flux|slurm' ;;
+	--launcher) [[ $1 == config || $1 == lint ]] || spec='torchrun|accelerate|deepspeed|ray|dask|flux|slurm' ;;
 	--profile) mapfile -t words < <("$gpumap" config list 2>/dev/null | sed -n 's/^[* ] profile  *\([^ ]*\).*/\1/p') ;;
 	--workdir | --log-dir) spec=FILE ;;
 	--pid) mapfile -t words < <(_gpumap_pids) ;;
@@ -99,7 +99,7 @@ _gpumap() {
 			[[ " ${COMP_WORDS[*]:2} " != *' help '* ]] || words=
 			mapfile -t COMPREPLY < <(compgen -W "$words $("$gpumap" config help 2>/dev/null | sed -n 's/^pro[a-z]* *\([a-z_]*\) .*/\1/p')" -- "$cur")
 			;;
-		inventory)
+		inventory | lint)
 			compopt -o filenames 2>/dev/null
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			;;

@@ -6,4 +6,5 @@ examples_plan_dp_SOURCES = examples/plan-dp.c
 examples_plan_dp_LDADD = libgpumap/libgpumap.la
 examples_which_gpu_SOURCES = examples/which-gpu.c
 examples_which_gpu_LDADD = libgpumap/libgpumap.la
-EXTRA_DIST += examples/explain.cc examples/machines examples/profiles
+EXTRA_DIST += examples/explain.cc examples/machines examples/profiles \
+	examples/programs

@@ -263,33 +263,6 @@ static int check_chosen(const gpumap_profile *profile, gpumap_report *report)
 			   "several profiles, and no default among them");
 }
 
-/* Whether the profile can be launched; a sweep's variables are those of its first run. */
-static bool check_launch(gpumap_profile *profile, gpumap_report *report)
-{
-	const gpumap_section *s;
-	bool swept = false, good = true;
-
-	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++) {
-		const char *of = NULL;
-
-		for (size_t k = 0; k < gpumap_section_count(s) && !of; k++)
-			if (streq(gpumap_section_entry(s, k, GPUMAP_SETTING_NAME), "profile"))
-				of = gpumap_section_entry(s, k, GPUMAP_SETTING_VALUE);
-		if (!of || !gpumap_profile_name(profile) ||
-		    !streq(of, gpumap_profile_name(profile)))
-			continue;
-		swept = true;
-		if (gpumap_profile_sweep(profile, gpumap_section_str(s, GPUMAP_SECTION_NAME), 0,
-					 report) == GPUMAP_OK)
-			good = gpumap_profile_check(profile, report) == GPUMAP_OK && good;
-	}
-	if (swept)
-		gpumap_profile_sweep(profile, NULL, 0, report);
-	else
-		good = gpumap_profile_check(profile, report) == GPUMAP_OK;
-	return good;
-}
-
 static int config_print(const struct config *config, gpumap_profile *profile, bool *good)
 {
 	gpumap_report *report = config->output.report;
@@ -300,7 +273,7 @@ static int config_print(const struct config *config, gpumap_profile *profile, bo
 		r = check_keys(config, profile);
 	if (r != GPUMAP_OK)
 		return r;
-	*good = check_launch(profile, report);
+	*good = profile_check_launch(profile, report);
 	if (config->output.format == GPUMAP_JSON)
 		r = gpumap_profile_json(&text, profile, config->count ? config->operands : NULL,
 					report);

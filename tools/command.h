@@ -28,6 +28,7 @@ struct command {
 int cmd_config(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
+int cmd_lint(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
@@ -46,6 +47,8 @@ struct output {
 /* Prints the report's findings from the i-th on to standard error, a line each; how many
  * there are in all. */
 size_t print_report(const struct output *output, size_t from);
+/* Whether words are coloured on this descriptor. */
+bool output_colored(const struct output *output, int fd);
 
 /* Writes `text` to standard output; false after a finding when that fails. */
 bool print_text(const char *text, gpumap_report *report);

@@ -8,12 +8,17 @@ gpumap_SOURCES = $(launch_sources) \
 	tools/cmd_explain.c \
 	tools/cmd_inventory.c \
 	tools/cmd_plan.c \
+	tools/cmd_lint.c \
 	tools/cmd_pretend.c \
 	tools/cmd_rules.c \
 	tools/cmd_run.c \
 	tools/command.h \
 	tools/cpus.c tools/cpus.h \
 	tools/helper_path.c tools/helper_path.h \
+	tools/lint.h \
+	tools/lint_file.c \
+	tools/lint_print.c \
+	tools/lint_profile.c \
 	tools/machine.c tools/machine.h \
 	tools/main.c \
 	tools/options.c \
@@ -29,6 +34,7 @@ gpumap_SOURCES = $(launch_sources) \
 	tools/sweep.h \
 	tools/sweep_report.c \
 	tools/sweep_share.c tools/sweep_share.h
+	tools/read_file.c tools/read_file.h
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDADD = libgpumap-core.la

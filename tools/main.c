@@ -12,6 +12,7 @@ static const struct command commands[] = {
 	{"config", "a launch profile's effective settings, and where each comes from", cmd_config},
 	{"explain", "which physical GPU the code runs on, and by which rules", cmd_explain},
 	{"inventory", "the GPUs of this machine, or of a recorded one", cmd_inventory},
+	{"lint", "what is wrong in profiles, scripts and programs, and here", cmd_lint},
 	{"plan", "which rank runs where, and what it is told, before anything starts", cmd_plan},
 	{"pretend", "run a program on a recorded machine", cmd_pretend},
 	{"rules", "the documented rules, one or all", cmd_rules},

@@ -9,13 +9,13 @@
 
 #include "report.h"
 
-static bool colored(const struct output *output)
+bool output_colored(const struct output *output, int fd)
 {
 	const char *no_color = getenv("NO_COLOR");
 
 	if (output->color != COLOR_AUTO)
 		return output->color == COLOR_ALWAYS;
-	return !(no_color && *no_color) && isatty(STDERR_FILENO);
+	return !(no_color && *no_color) && isatty(fd);
 }
 
 static void print_finding(const struct output *output, const gpumap_finding *f)
@@ -27,7 +27,7 @@ static void print_finding(const struct output *output, const gpumap_finding *f)
 	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
-	bool color = colored(output);
+	bool color = output_colored(output, STDERR_FILENO);
 
 	fprintf(stderr, "%sgpumap: %s%s", color ? colors[severity] : "", words[severity],
 		color ? "\033[0m" : "");

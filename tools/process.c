@@ -7,30 +7,19 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "readfile.h"
 #include "report.h"
 #include "strbuf.h"
 
-enum { MAX_MINOR = 256 };
+enum { MAX_MINOR = 256, MOST_BYTES = 64 << 20 };
 
 /* All of a small file; NULL: it cannot be read (errno tells) or memory ran out. */
-static char *read_file(const char *path, size_t *size)
+static char *file_text(const char *path, size_t *size)
 {
-	struct strbuf buf = {0};
-	char piece[4096];
-	ssize_t n = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = NULL;
 
-	if (fd < 0)
-		return NULL;
-	while (buf.length < (64u << 20) && (n = read(fd, piece, sizeof(piece))) > 0)
-		strbuf_add(&buf, piece, (size_t)n);
-	close(fd);
-	if (n < 0) {
-		strbuf_free(&buf);
-		return NULL;
-	}
-	*size = buf.length;
-	return strbuf_take(&buf);
+	errno = read_file(path, false, MOST_BYTES, &text, size);
+	return text;
 }
 
 static int unreadable(const char *pid, const char *path, gpumap_report *report)
@@ -53,7 +42,7 @@ static int read_environ(gpumap_request *request, const char *pid, gpumap_report 
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
-	text = read_file(path, &size);
+	text = file_text(path, &size);
 	if (!text)
 		return unreadable(pid, path, report);
 	for (size_t i = 0; i < size; i++)
@@ -171,7 +160,7 @@ static int read_device_cgroup(gpumap_request *request, const char *cgroup,
 	line += strlen(":devices:");
 	strbuf_printf(&path, "/sys/fs/cgroup/devices%.*s/devices.list", (int)strcspn(line, "\n"),
 		      line);
-	list = path.failed ? NULL : read_file(path.text, &size);
+	list = path.failed ? NULL : file_text(path.text, &size);
 	if (list && allowed_minors(list, minors)) {
 		add_minors(&indices, minors, inventory, true);
 		if (indices.text && !strstr(indices.text, "/dev/"))
@@ -193,7 +182,7 @@ static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_in
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%s/cgroup", pid);
-	text = read_file(path, &size);
+	text = file_text(path, &size);
 	if (!text)
 		return unreadable(pid, path, report);
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {

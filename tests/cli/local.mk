@@ -13,6 +13,7 @@ cli_tests = \
 	tests/cli/install.test \
 	tests/cli/lib.test \
 	tests/cli/lint-shell.test \
+	tests/cli/lint.test \
 	tests/cli/manners.test \
 	tests/cli/mistakes.test \
 	tests/cli/pretend.test \
@@ -21,4 +22,5 @@ cli_tests = \
 	tests/cli/run.test \
 	tests/cli/snapshot.test
 TESTS += $(cli_tests)
-EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh
+EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh \
+	tests/cli/lint.tsv

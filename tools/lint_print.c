@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* The findings as lines that editors read, or as JSON. */
+#include "lint.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "explain/json.h"
+#include "report.h"
+
+static const char *const words[] = {"remark", "warning", "error"};
+
+static void print_line(struct strbuf *text, const gpumap_finding *f, bool color)
+{
+	static const char *const colors[] = {"\033[36m", "\033[33m", "\033[31m"};
+	int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
+	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
+	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
+	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
+	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
+
+	strbuf_printf(text, "%s:", origin ? origin : "gpumap");
+	if (line > 0)
+		strbuf_printf(text, "%lld:", (long long)line);
+	if (line > 0 && column > 0)
+		strbuf_printf(text, "%lld:", (long long)column);
+	strbuf_printf(text, " %s%s:%s %s%s%s [%s]\n", color ? colors[severity] : "",
+		      words[severity], color ? "\033[0m" : "",
+		      gpumap_finding_str(f, GPUMAP_FINDING_TEXT), fix ? "; " : "", fix ? fix : "",
+		      gpumap_finding_str(f, GPUMAP_FINDING_ID));
+}
+
+/* "2 warnings, 1 remark" */
+static void print_counts(struct strbuf *text, const gpumap_report *report)
+{
+	size_t counts[ARRAY_SIZE(words)] = {0};
+	bool any = false;
+
+	for (size_t i = 0; i < gpumap_report_count(report); i++)
+		counts[gpumap_finding_int(gpumap_report_get(report, i), GPUMAP_FINDING_SEVERITY)]++;
+	for (size_t i = ARRAY_SIZE(words); i-- > 0;) {
+		if (!counts[i])
+			continue;
+		strbuf_printf(text, "%s%zu %s%s", any ? ", " : "", counts[i], words[i],
+			      counts[i] == 1 ? "" : "s");
+		any = true;
+	}
+	strbuf_puts(text, any ? "\n" : "no findings\n");
+}
+
+/* Errors of the command line and of reading are findings of JSON too. */
+static void print_json(struct strbuf *text, const struct lint *lint)
+{
+	bool failed = false;
+	json_t *o = json_object(), *all = json_findings(lint->found, &failed);
+	json_t *errors = json_findings(lint->output.report, &failed);
+
+	failed = failed || !o || json_array_extend(all, errors) ||
+		 json_object_set_new(o, "schema", json_integer(1)) ||
+		 json_object_set_new(o, "findings", json_incref(all));
+	json_decref(errors);
+	json_decref(all);
+	json_dump(text, o, failed);
+}
+
+bool lint_print(const struct lint *lint)
+{
+	struct strbuf text = {0};
+	char *whole;
+	bool good;
+
+	if (lint->output.format == GPUMAP_JSON) {
+		print_json(&text, lint);
+	} else {
+		bool color = output_colored(&lint->output, STDOUT_FILENO);
+
+		for (size_t i = 0; i < gpumap_report_count(lint->found); i++)
+			print_line(&text, gpumap_report_get(lint->found, i), color);
+		print_counts(&text, lint->found);
+	}
+	whole = strbuf_take(&text);
+	if (!whole)
+		report_nomem(lint->output.report);
+	good = whole && print_text(whole, lint->output.report);
+	free(whole);
+	return good;
+}
