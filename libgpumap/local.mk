@@ -70,7 +70,22 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/keys.c \
 	libgpumap/keys.def \
 	libgpumap/launchers.c \
+	libgpumap/lint/environment.c libgpumap/lint/environment.h \
 	libgpumap/lint/lint.h \
+	libgpumap/lint/python.c libgpumap/lint/python.h \
+	libgpumap/lint/python_ask.c \
+	libgpumap/lint/python_blocks.c \
+	libgpumap/lint/python_calls.c \
+	libgpumap/lint/python_environ.c \
+	libgpumap/lint/python_file.h \
+	libgpumap/lint/python_judge_device.c \
+	libgpumap/lint/python_judge_variable.c \
+	libgpumap/lint/python_names.c libgpumap/lint/python_names.h \
+	libgpumap/lint/python_scan.c \
+	libgpumap/lint/python_string.c \
+	libgpumap/lint/python_text.c libgpumap/lint/python_text.h \
+	libgpumap/lint/python_value.c \
+	libgpumap/lint/settings.c libgpumap/lint/settings.h \
 	libgpumap/lint/shell.c libgpumap/lint/shell.h \
 	libgpumap/lint/shell_command.c \
 	libgpumap/lint/shell_frame.c \
@@ -88,21 +103,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lint/shell_walk.c \
 	libgpumap/lint/shell_word.c \
 	libgpumap/lint/shell_wrapper.c \
-	libgpumap/lint/environment.c libgpumap/lint/environment.h \
-	libgpumap/lint/python.c libgpumap/lint/python.h \
-	libgpumap/lint/python_ask.c \
-	libgpumap/lint/python_blocks.c \
-	libgpumap/lint/python_calls.c \
-	libgpumap/lint/python_environ.c \
-	libgpumap/lint/python_file.h \
-	libgpumap/lint/python_judge_device.c \
-	libgpumap/lint/python_judge_variable.c \
-	libgpumap/lint/python_names.c libgpumap/lint/python_names.h \
-	libgpumap/lint/python_scan.c \
-	libgpumap/lint/python_string.c \
-	libgpumap/lint/python_text.c libgpumap/lint/python_text.h \
-	libgpumap/lint/python_value.c \
-	libgpumap/lint/settings.c libgpumap/lint/settings.h \
 	libgpumap/list.c \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/mig.c \

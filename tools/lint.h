@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "profile_open.h"
+#include "strbuf.h"
 #include "text.h"
 
 /* A file is not larger than this (64 MiB); a profile is bounded by the library. */
@@ -32,6 +33,10 @@ enum lint_kind lint_kind_named(const char *word);
 /* By the name, the first line or the first section; LINT_UNKNOWN: it is none of them. */
 enum lint_kind lint_kind_of(const char *path, struct span text);
 
+/* All of a file, "-" being standard input, for the caller to free; failures go to `report`. As
+ * lint_file. */
+int lint_read(char **text, size_t *size, const char *path, gpumap_report *report);
+
 /* Reads a file, "-" being standard input, and reports what is found in it. GPUMAP_EFILE,
  * GPUMAP_EINPUT (of no kind), GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int lint_file(struct lint *lint, const char *path);
@@ -43,6 +48,16 @@ int lint_profiles(struct lint *lint, struct span text, const char *path);
 
 /* The file that gpumap config would read, if there is one. GPUMAP_ENOMEM. */
 int lint_default_profile(struct lint *lint);
+
+/* --- lint_script.c ---------------------------------------------------------------------- */
+
+/* A shell script, and the Python files that it starts. GPUMAP_ENOMEM. */
+int lint_script(struct lint *lint, struct span text, const char *path);
+
+/* --- lint_relay.c ----------------------------------------------------------------------- */
+
+/* Findings of another report that are not there yet: what is read twice is told once. */
+void lint_relay(gpumap_report *to, const gpumap_report *from);
 
 /* --- lint_print.c ----------------------------------------------------------------------- */
 

@@ -82,19 +82,19 @@ enum lint_kind lint_kind_of(const char *path, struct span text)
 	return kind != LINT_UNKNOWN ? kind : kind_of_first_section(text);
 }
 
-static int read_path(struct lint *lint, const char *path, char **text, size_t *size)
+int lint_read(char **text, size_t *size, const char *path, gpumap_report *report)
 {
 	int error = read_file(path, true, LINT_MOST, text, size);
 
 	if (!error)
 		return GPUMAP_OK;
 	if (error == ENOMEM)
-		return report_nomem(lint->output.report);
+		return report_nomem(report);
 	if (error == EFBIG)
-		return report_fail(lint->output.report, GPUMAP_ELIMIT, FINDING_LIMIT,
-				   ABOUT(.origin = path), "larger than %d MiB", LINT_MOST >> 20);
-	return report_fail(lint->output.report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-			   ABOUT(.origin = path), "cannot read the file: %s", strerror(error));
+		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
+				   "larger than %d MiB", LINT_MOST >> 20);
+	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = path),
+			   "cannot read the file: %s", strerror(error));
 }
 
 static int lint_program(struct lint *lint, struct span text, const char *path)
@@ -114,6 +114,8 @@ static int lint_text(struct lint *lint, struct span text, const char *path)
 	switch (kind) {
 	case LINT_PROFILE:
 		return lint_profiles(lint, text, path);
+	case LINT_SHELL:
+		return lint_script(lint, text, path);
 	case LINT_PYTHON:
 		return lint_program(lint, text, path);
 	default:
@@ -128,7 +130,7 @@ int lint_file(struct lint *lint, const char *path)
 {
 	char *text = NULL;
 	size_t size = 0;
-	int r = read_path(lint, path, &text, &size);
+	int r = lint_read(&text, &size, path, lint->output.report);
 
 	if (r == GPUMAP_OK)
 		r = lint_text(lint, (struct span){text, size}, path);

@@ -7,42 +7,6 @@
 #include "lint/settings.h"
 #include "report.h"
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && streq(a, b));
-}
-
-static bool same(const gpumap_finding *a, const gpumap_finding *b)
-{
-	return gpumap_finding_int(a, GPUMAP_FINDING_LINE) ==
-		       gpumap_finding_int(b, GPUMAP_FINDING_LINE) &&
-	       same_text(gpumap_finding_str(a, GPUMAP_FINDING_ORIGIN),
-			 gpumap_finding_str(b, GPUMAP_FINDING_ORIGIN)) &&
-	       same_text(gpumap_finding_str(a, GPUMAP_FINDING_TEXT),
-			 gpumap_finding_str(b, GPUMAP_FINDING_TEXT));
-}
-
-/* Profiles share what they inherit: its faults are told once. */
-static void carry_new(gpumap_report *to, const gpumap_report *from)
-{
-	size_t before = gpumap_report_count(to);
-
-	for (size_t i = 0; i < gpumap_report_count(from); i++) {
-		const gpumap_finding *f = gpumap_report_get(from, i);
-		int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
-		int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
-		size_t k = 0;
-
-		while (k < before && !same(gpumap_report_get(to, k), f))
-			k++;
-		if (k == before)
-			report_relay(to, f,
-				     ABOUT(.origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN),
-					   .line = line > 0 ? (int)line : 0,
-					   .column = column > 0 ? (int)column : 0));
-	}
-}
-
 static void look(gpumap_profile *profile, gpumap_report *report)
 {
 	if (gpumap_profile_environ(profile, (const char *const *)environ, report) == GPUMAP_OK) {
@@ -64,7 +28,8 @@ static int read_one(struct lint *lint, struct span text, const char *path, const
 	r = gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
 	if (r == GPUMAP_OK && gpumap_profile_name(profile))
 		look(profile, report);
-	carry_new(lint->found, report);
+	/* Profiles share what they inherit: its faults are told once. */
+	lint_relay(lint->found, report);
 	gpumap_report_free(report);
 	if (ret && r == GPUMAP_OK)
 		*ret = profile;
@@ -83,8 +48,9 @@ int lint_profiles(struct lint *lint, struct span text, const char *path)
 			   (s = gpumap_profile_section(first, "profile", i));
 	     i++) {
 		const char *name = gpumap_section_str(s, GPUMAP_SECTION_NAME);
+		const char *chosen = gpumap_profile_name(first);
 
-		if (!same_text(name, gpumap_profile_name(first)))
+		if (!chosen || !streq(name, chosen))
 			r = read_one(lint, text, path, name, NULL);
 	}
 	gpumap_profile_free(first);

@@ -12,7 +12,8 @@ struct record {
 	const struct launch_result *result; /* NULL: it runs still */
 	struct timespec started, ended;
 	const gpumap_report *report;
-	struct json_t *plan; /* as it was before the start: the next run has its own port and name */
+	struct json_t
+		*plan; /* as it was before the start: the next run has its own port and name */
 };
 
 /* Remembers the plan; false without memory. record_free forgets it. */

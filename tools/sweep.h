@@ -14,7 +14,7 @@
 /* One combination. */
 struct combination {
 	char name[112]; /* "sizes-3" */
-	pid_t pid;     /* 0: not started, or ended */
+	pid_t pid;      /* 0: not started, or ended */
 	size_t job;
 	int status; /* -1: not ended */
 	struct timespec started, ended;

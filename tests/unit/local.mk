@@ -17,11 +17,11 @@ unit_programs = \
 	tests/unit/t-hostlist \
 	tests/unit/t-inifile \
 	tests/unit/t-inivalue \
-	tests/unit/t-lint-shell \
-	tests/unit/t-lint-shell-nomem \
 	tests/unit/t-lint-environment \
 	tests/unit/t-lint-nomem \
 	tests/unit/t-lint-python \
+	tests/unit/t-lint-shell \
+	tests/unit/t-lint-shell-nomem \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
 	tests/unit/t-open \
