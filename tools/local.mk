@@ -3,6 +3,7 @@
 include tools/launch/local.mk
 bin_PROGRAMS += gpumap
 gpumap_SOURCES = $(launch_sources) \
+	tools/binding.c tools/binding.h \
 	tools/cmd_config.c \
 	tools/cmd_explain.c \
 	tools/cmd_inventory.c \
@@ -12,17 +13,29 @@ gpumap_SOURCES = $(launch_sources) \
 	tools/cmd_rules.c \
 	tools/cmd_run.c \
 	tools/command.h \
+	tools/cpus.c tools/cpus.h \
+	tools/helper_path.c tools/helper_path.h \
 	tools/lint.h \
 	tools/lint_file.c \
 	tools/lint_print.c \
 	tools/lint_profile.c \
 	tools/lint_relay.c \
 	tools/lint_script.c \
+	tools/machine.c tools/machine.h \
 	tools/main.c \
 	tools/options.c \
 	tools/output.c \
+	tools/plan_hosts.c tools/plan_hosts.h \
+	tools/plan_open.c tools/plan_open.h \
+	tools/process.c tools/process.h \
+	tools/profile_open.c tools/profile_open.h \
+	tools/run_plan.c tools/run_plan.h \
+	tools/run_ranks.c tools/run_ranks.h \
+	tools/run_record.c tools/run_record.h \
+	tools/run_sweep.c tools/run_sweep.h \
 	tools/sweep.h \
-	tools/sweep_report.c
+	tools/sweep_report.c \
+	tools/sweep_share.c tools/sweep_share.h
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDADD = libgpumap-core.la

@@ -13,13 +13,11 @@
 
 enum { MAX_MINOR = 256, MOST_BYTES = 64 << 20 };
 
-/* All of a small file; NULL: it cannot be read (errno tells) or memory ran out. */
-static char *file_text(const char *path, size_t *size)
+/* All of a small file; false: it cannot be read (errno tells) or memory ran out. */
+static bool file_text(const char *path, char **text, size_t *size)
 {
-	char *text = NULL;
-
-	errno = read_file(path, false, MOST_BYTES, &text, size);
-	return text;
+	errno = read_file(path, false, MOST_BYTES, text, size);
+	return errno == 0;
 }
 
 static int unreadable(const char *pid, const char *path, gpumap_report *report)
@@ -37,13 +35,12 @@ static int unreadable(const char *pid, const char *path, gpumap_report *report)
 static int read_environ(gpumap_request *request, const char *pid, gpumap_report *report)
 {
 	const char **envp;
-	char path[64], *text;
+	char path[64], *text = NULL;
 	size_t size = 0, count = 0, n = 0;
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
-	text = file_text(path, &size);
-	if (!text)
+	if (!file_text(path, &text, &size))
 		return unreadable(pid, path, report);
 	for (size_t i = 0; i < size; i++)
 		count += text[i] == '\0';
@@ -152,7 +149,7 @@ static int read_device_cgroup(gpumap_request *request, const char *cgroup,
 	bool minors[MAX_MINOR] = {false};
 	struct strbuf path = {0}, indices = {0};
 	size_t size;
-	char *list;
+	char *list = NULL;
 	int r = GPUMAP_OK;
 
 	if (!line || !inventory)
@@ -160,8 +157,7 @@ static int read_device_cgroup(gpumap_request *request, const char *cgroup,
 	line += strlen(":devices:");
 	strbuf_printf(&path, "/sys/fs/cgroup/devices%.*s/devices.list", (int)strcspn(line, "\n"),
 		      line);
-	list = path.failed ? NULL : file_text(path.text, &size);
-	if (list && allowed_minors(list, minors)) {
+	if (!path.failed && file_text(path.text, &list, &size) && allowed_minors(list, minors)) {
 		add_minors(&indices, minors, inventory, true);
 		if (indices.text && !strstr(indices.text, "/dev/"))
 			r = gpumap_request_set(request, "cgroup", indices.text, path.text, report);
@@ -177,13 +173,12 @@ static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_in
 {
 	static const char *const runtimes[] = {"docker", "containerd", "kubepods", "libpod",
 					       "crio",   "lxc",        "garden"};
-	char path[64], *text;
+	char path[64], *text = NULL;
 	size_t size;
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%s/cgroup", pid);
-	text = file_text(path, &size);
-	if (!text)
+	if (!file_text(path, &text, &size))
 		return unreadable(pid, path, report);
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
 		if (!strstr(text, runtimes[i]))

@@ -188,3 +188,29 @@ int profile_open(gpumap_profile **ret, const struct profile_options *options, gp
 		gpumap_profile_free(profile);
 	return r;
 }
+
+bool profile_check_launch(gpumap_profile *profile, gpumap_report *report)
+{
+	const gpumap_section *s;
+	bool swept = false, good = true;
+
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++) {
+		const char *of = NULL;
+
+		for (size_t k = 0; k < gpumap_section_count(s) && !of; k++)
+			if (streq(gpumap_section_entry(s, k, GPUMAP_SETTING_NAME), "profile"))
+				of = gpumap_section_entry(s, k, GPUMAP_SETTING_VALUE);
+		if (!of || !gpumap_profile_name(profile) ||
+		    !streq(of, gpumap_profile_name(profile)))
+			continue;
+		swept = true;
+		if (gpumap_profile_sweep(profile, gpumap_section_str(s, GPUMAP_SECTION_NAME), 0,
+					 report) == GPUMAP_OK)
+			good = gpumap_profile_check(profile, report) == GPUMAP_OK && good;
+	}
+	if (swept)
+		gpumap_profile_sweep(profile, NULL, 0, report);
+	else
+		good = gpumap_profile_check(profile, report) == GPUMAP_OK;
+	return good;
+}
