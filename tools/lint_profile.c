@@ -5,14 +5,44 @@
 #include <unistd.h>
 
 #include "lint/settings.h"
+#include "plan_open.h"
 #include "report.h"
 
-static void look(gpumap_profile *profile, gpumap_report *report)
+/* What a plan would be refused for, where the machine is known: this one need not be where
+ * the profile is launched. */
+static void look_at_plan(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
 {
-	if (gpumap_profile_environ(profile, (const char *const *)environ, report) == GPUMAP_OK) {
-		profile_check_launch(profile, report);
-		lint_settings(profile, report);
+	const struct plan_options nothing = {.file = NULL};
+	gpumap_report *heard = NULL;
+	gpumap_plan *plan = NULL;
+	int64_t node;
+
+	if (lint->what &&
+	    gpumap_profile_set(profile, "inventory", lint->what, "--inventory", report))
+		return;
+	if ((!lint->what &&
+	     streq(gpumap_profile_str(profile, "inventory", GPUMAP_SETTING_VALUE), "host")) ||
+	    streq(gpumap_profile_str(profile, "hosts", GPUMAP_SETTING_VALUE), "slurm") ||
+	    gpumap_report_new(&heard) != GPUMAP_OK)
+		return;
+	plan_from(&plan, &node, profile, &nothing, heard);
+	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
+		const gpumap_finding *f = gpumap_report_get(heard, i);
+
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_REMARK)
+			report_copy(report, f);
 	}
+	gpumap_plan_free(plan);
+	gpumap_report_free(heard);
+}
+
+static void look(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
+{
+	if (gpumap_profile_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)
+		return;
+	if (profile_check_launch(profile, report))
+		look_at_plan(lint, profile, report);
+	lint_settings(profile, report);
 }
 
 /* Reads the file for one profile. *ret (may be NULL) is the profile, where it could be read. */
@@ -27,7 +57,7 @@ static int read_one(struct lint *lint, struct span text, const char *path, const
 		return report_nomem(lint->found);
 	r = gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
 	if (r == GPUMAP_OK && gpumap_profile_name(profile))
-		look(profile, report);
+		look(lint, profile, report);
 	/* Profiles share what they inherit: its faults are told once. */
 	lint_relay(lint->found, report);
 	gpumap_report_free(report);

@@ -55,15 +55,20 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	enum finding_id id = finding_by_id(gpumap_finding_str(finding, GPUMAP_FINDING_ID));
 	const char *rule = gpumap_finding_str(finding, GPUMAP_FINDING_RULE);
 	bool ordinal = id == FINDING_INVALID_ORDINAL;
+	const struct plan_settings *settings = layout->class->settings;
+	const struct plan_place *place =
+		&settings->places[settings->device ? PLAN_KEY_DEVICE : PLAN_KEY_SET_DEVICE];
 	char text[160];
 
 	plan_tell(b, id,
 		  ABOUT(.rule = ordinal ? "R3" : rule,
-			.origin = gpumap_finding_str(finding, GPUMAP_FINDING_ORIGIN),
-			.fix = ordinal ? remedy(b, layout->class->settings)
+			.origin = ordinal ? place->origin
+					  : gpumap_finding_str(finding, GPUMAP_FINDING_ORIGIN),
+			.line = ordinal ? place->line : 0, .column = ordinal ? place->column : 0,
+			.fix = ordinal ? remedy(b, settings)
 				       : gpumap_finding_str(finding, GPUMAP_FINDING_FIX)),
 		  "rank %zu, local rank %zu of %s (%s): %s%s", layout->host->first_rank + l, l,
-		  layout->host->name, cell(layout->class->settings, text),
+		  layout->host->name, cell(settings, text),
 		  gpumap_finding_str(finding, GPUMAP_FINDING_TEXT), MORE_HOSTS(layout->host_count));
 }
 
