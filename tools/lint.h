@@ -37,6 +37,11 @@ enum lint_kind lint_kind_of(const char *path, struct span text);
  * lint_file. */
 int lint_read(char **text, size_t *size, const char *path, gpumap_report *report);
 
+/* A Python file that the file `from` starts, where there is one. GPUMAP_ENOMEM. */
+struct python_start;
+int lint_started_file(struct lint *lint, const struct python_start *start, const char *from,
+		      const char *name);
+
 /* Reads a file, "-" being standard input, and reports what is found in it. GPUMAP_EFILE,
  * GPUMAP_EINPUT (of no kind), GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int lint_file(struct lint *lint, const char *path);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lint/python.h"
 #include "lint/settings.h"
 #include "plan_open.h"
 #include "report.h"
@@ -36,13 +37,36 @@ static void look_at_plan(const struct lint *lint, gpumap_profile *profile, gpuma
 	gpumap_report_free(heard);
 }
 
-static void look(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
+/* The Python file among the arguments of the command; NULL: there is none. */
+static const char *python_file(const gpumap_profile *profile)
 {
+	for (size_t i = 0; i < gpumap_profile_argument_count(profile); i++) {
+		const char *argument = gpumap_profile_argument(profile, i);
+		size_t n = strlen(argument);
+
+		if (n > 3 && streq(argument + n - 3, ".py"))
+			return argument;
+	}
+	return NULL;
+}
+
+static int look(struct lint *lint, gpumap_profile *profile, const char *path, gpumap_report *report)
+{
+	struct python_start start = {NULL, 0, lint->inventory};
+	const char *file;
+
 	if (gpumap_profile_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)
-		return;
+		return GPUMAP_OK;
 	if (profile_check_launch(profile, report))
 		look_at_plan(lint, profile, report);
 	lint_settings(profile, report);
+	start.launcher = gpumap_profile_str(profile, "launcher", GPUMAP_SETTING_VALUE);
+	if (streq(start.launcher, "local"))
+		start.launcher = "gpumap run";
+	start.passes =
+		!streq(gpumap_profile_str(profile, "pass_local_rank", GPUMAP_SETTING_VALUE), "no");
+	file = python_file(profile);
+	return file ? lint_started_file(lint, &start, path, file) : GPUMAP_OK;
 }
 
 /* Reads the file for one profile. *ret (may be NULL) is the profile, where it could be read. */
@@ -57,7 +81,7 @@ static int read_one(struct lint *lint, struct span text, const char *path, const
 		return report_nomem(lint->found);
 	r = gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
 	if (r == GPUMAP_OK && gpumap_profile_name(profile))
-		look(lint, profile, report);
+		r = look(lint, profile, path, report);
 	/* Profiles share what they inherit: its faults are told once. */
 	lint_relay(lint->found, report);
 	gpumap_report_free(report);

@@ -18,23 +18,6 @@ static const char *const launchers[] = {
 	[LINT_MPIRUN] = "mpirun",         [LINT_SRUN] = "srun",
 	[LINT_GPUMAP] = "gpumap"};
 
-/* The file beside the script, else from here; NULL: it is in neither place, or no memory. */
-static char *find_program(const char *script, const char *path)
-{
-	const char *slash = strrchr(script, '/');
-	struct strbuf buf = {0};
-	char *found;
-
-	if (*path != '/' && slash) {
-		strbuf_printf(&buf, "%.*s/%s", (int)(slash - script), script, path);
-		found = strbuf_take(&buf);
-		if (!found || access(found, R_OK) == 0)
-			return found;
-		free(found);
-	}
-	return access(path, R_OK) == 0 ? strdup(path) : NULL;
-}
-
 /* The starts that are not the same as an earlier one. */
 struct different {
 	const struct lint_start *starts[MOST_DIFFERENT];
@@ -53,26 +36,14 @@ static bool add_different(struct different *d, const struct lint_start *s)
 	return true;
 }
 
-static int lint_started_file(struct lint *lint, const struct lint_start *s, const char *path)
+static int lint_start(struct lint *lint, const struct lint_start *s, const char *script)
 {
 	struct python_start start = {launchers[s->launcher], s->local_rank, lint->inventory};
-	gpumap_report *report;
-	char *text = NULL;
-	size_t size = 0;
-	int r = gpumap_report_new(&report);
 
-	if (r != GPUMAP_OK)
-		return report_nomem(lint->found);
 	/* The shell starts one process, by hand or as a rank of a launcher around the script. */
 	if (s->launcher == LINT_DIRECT && !s->local_rank)
 		start.passes = -1;
-	r = lint_read(&text, &size, path, report);
-	if (r == GPUMAP_OK)
-		r = lint_python((struct span){text, size}, path, &start, report);
-	free(text);
-	lint_relay(lint->found, report);
-	gpumap_report_free(report);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+	return lint_started_file(lint, &start, script, s->path);
 }
 
 static int lint_programs(struct lint *lint, const struct lint_started *started, const char *script)
@@ -84,13 +55,8 @@ static int lint_programs(struct lint *lint, const struct lint_started *started, 
 	for (size_t i = 0; i < started->count; i++)
 		if (started->starts[i].python)
 			all = add_different(&different, &started->starts[i]) && all;
-	for (size_t i = 0; i < different.count && r == GPUMAP_OK; i++) {
-		char *path = find_program(script, different.starts[i]->path);
-
-		if (path)
-			r = lint_started_file(lint, different.starts[i], path);
-		free(path);
-	}
+	for (size_t i = 0; i < different.count && r == GPUMAP_OK; i++)
+		r = lint_start(lint, different.starts[i], script);
 	if (!all)
 		report_add(lint->found, FINDING_LIMIT, ABOUT(.origin = script),
 			   "it starts more than %d programs: the others are not read",
