@@ -138,10 +138,11 @@ int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
  *    TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS and TORCHELASTIC_USE_AGENT_STORE,
  *    as torchrun sets them and as far as they are true. Not with a single rank of mode
  *    single, dp or mp: programs take their presence for DistributedDataParallel.
- *  - the variables that other launchers tell a rank by, which are unset (rule R1);
+ *  - the variables that other launchers tell a rank by, and those of the above that nothing
+ *    is told of, which are unset (rule R1);
  *  - CUDA_VISIBLE_DEVICES and, where it needs it, CUDA_DEVICE_ORDER (rule N5);
  *  - OMP_NUM_THREADS; threads = auto leaves one of `envp` alone;
- *  - those of [env] and [unset].
+ *  - those of [env] and [unset]. A variable may come twice: the last call holds.
  * fn returns 0 to go on; another value ends and is returned. GPUMAP_EINPUT: no such rank,
  * GPUMAP_ENOMEM. */
 int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char *const *envp,

@@ -311,6 +311,19 @@ static int know_all(struct finder *f, bool alike)
 	return r;
 }
 
+/* Outside of the job's nodes, as in salloc's shell, it is this job all the same. */
+static int know_job(struct finder *f)
+{
+	const char *job = variable("SLURM_JOB_ID");
+	char text[128];
+	const char *const envp[] = {text, NULL};
+
+	if (f->ret->node >= 0 || !job || !streq(said(f, "hosts"), "slurm"))
+		return GPUMAP_OK;
+	snprintf(text, sizeof(text), "SLURM_JOB_ID=%s", job);
+	return gpumap_hosts_environ(f->ret->hosts, 0, envp, f->report);
+}
+
 int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const char *nnodes,
 		    const char *node_rank, gpumap_report *report)
 {
@@ -322,7 +335,9 @@ int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const
 	r = gpumap_hosts_new(&ret->hosts);
 	if (r == GPUMAP_OK)
 		r = add_names(&f, nnodes, node_rank);
-	return r == GPUMAP_OK ? know_all(&f, nnodes != NULL) : r;
+	if (r == GPUMAP_OK)
+		r = know_all(&f, nnodes != NULL);
+	return r == GPUMAP_OK ? know_job(&f) : r;
 }
 
 void plan_hosts_free(struct plan_hosts *hosts)

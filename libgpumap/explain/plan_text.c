@@ -8,10 +8,29 @@
 
 /* So many ranks of a host, and so many hosts, are shown; the JSON has all. */
 enum { MOST_RANKS = 64, MOST_HOSTS = 64, LIST_WIDTH = 32, STEP_WIDTH = 56 };
+enum { KEY_WIDTH = 17, VALUE_WIDTH = 30, RULE_WIDTH = 5 };
 
 static const char *plural(size_t n)
 {
 	return n == 1 ? "" : "s";
+}
+
+/* A plan that was read can hold anything. */
+static void escaped(struct strbuf *buf, const char *before, const char *text, const char *after)
+{
+	strbuf_puts(buf, before);
+	escape_all(buf, text);
+	strbuf_puts(buf, after);
+}
+
+/* The same in a column; two blanks end one that is full. */
+static void column(struct strbuf *buf, const char *text, int width)
+{
+	size_t from = buf->length;
+
+	escape_all(buf, text);
+	if (!buf->failed && buf->length - from < (size_t)width)
+		strbuf_printf(buf, "%*s", width - (int)(buf->length - from), "");
 }
 
 static void headline(struct strbuf *buf, const gpumap_plan *plan)
@@ -22,15 +41,15 @@ static void headline(struct strbuf *buf, const gpumap_plan *plan)
 		      plural(core->world_size), core->host_count, plural(core->host_count),
 		      job_setting(plan, "mode"));
 	if (plan->profile)
-		strbuf_printf(buf, ", profile %s", plan->profile);
+		escaped(buf, ", profile ", plan->profile, "");
 	strbuf_printf(buf, "%s\n", core->answered ? "" : ": cannot be started");
-	if (!core->world_size)
+	if (core->world_size < 2)
 		return;
+	escaped(buf, "They meet at ", plan->master_addr, "");
 	if (plan->master_port)
-		strbuf_printf(buf, "They meet at %s:%d.\n", plan->master_addr, plan->master_port);
+		strbuf_printf(buf, ":%d.\n", plan->master_port);
 	else
-		strbuf_printf(buf, "They meet at %s, at a free port that is held from the start.\n",
-			      plan->master_addr);
+		strbuf_puts(buf, ", at a free port that is held from the start.\n");
 }
 
 static void device_label(const struct plan_slot *slot, char text[32])
@@ -77,8 +96,9 @@ static void rank_row(struct strbuf *buf, const struct plan_host *host, size_t l,
 		snprintf(logical, sizeof(logical), "cuda:%d", slot->logical);
 	if (slot->threads)
 		snprintf(threads, sizeof(threads), "%d", slot->threads);
-	strbuf_printf(buf, "  %-6zu%-7zu%-9s%-9s%-*s%-9s", host->first_rank + l, l, device, logical,
-		      width, slot->cpus ? slot->cpus : "-", threads);
+	strbuf_printf(buf, "  %-6zu%-7zu%-9s%-9s", host->first_rank + l, l, device, logical);
+	column(buf, slot->cpus ? slot->cpus : "-", width);
+	strbuf_printf(buf, "%-9s", threads);
 	if (lists)
 		escape_all(buf, *slot->visible ? slot->visible : "(empty)");
 	while (buf->length && buf->text[buf->length - 1] == ' ')
@@ -128,7 +148,7 @@ static void host_table(struct strbuf *buf, const struct plan_host *host)
 	if (!lists)
 		long_lists(buf, host, shown);
 	if (layout->device_order)
-		strbuf_printf(buf, "  with CUDA_DEVICE_ORDER=%s\n", layout->device_order);
+		escaped(buf, "  with CUDA_DEVICE_ORDER=", layout->device_order, "\n");
 }
 
 /* Hosts that follow one another with the same layout as an earlier one. */
@@ -202,10 +222,9 @@ static void program(struct strbuf *buf, const gpumap_plan *plan)
 	for (size_t i = 0; i < plan->variable_count; i++) {
 		const struct job_variable *v = &plan->variables[i];
 
-		strbuf_printf(buf, "%s  %s", i ? "" : "\nEnvironment\n", v->name);
-		strbuf_puts(buf, v->value ? "=" : " is unset");
+		escaped(buf, i ? "  " : "\nEnvironment\n  ", v->name, v->value ? "=" : " is unset");
 		escape_all(buf, v->value ? v->value : "");
-		strbuf_printf(buf, "  %s\n", v->origin);
+		escaped(buf, "  ", v->origin, "\n");
 	}
 }
 
@@ -214,20 +233,19 @@ static void settings(struct strbuf *buf, const gpumap_plan *plan)
 	strbuf_puts(buf, "\nSettings\n");
 	for (size_t i = 0; i < plan->setting_count; i++) {
 		const struct job_setting *s = &plan->settings[i];
-		struct strbuf value = {0};
 
-		escape_all(&value, s->value);
-		strbuf_printf(buf, "  %-17s%-30s  %s\n", s->key, value.text ? value.text : "",
-			      s->origin);
-		buf->failed = buf->failed || value.failed;
-		strbuf_free(&value);
+		strbuf_puts(buf, "  ");
+		column(buf, s->key, KEY_WIDTH);
+		column(buf, s->value, VALUE_WIDTH);
+		escaped(buf, "  ", s->origin, "\n");
 	}
 	for (size_t i = 0; i < plan->exception_count && i < MOST_RANKS; i++) {
 		const struct job_exception *e = &plan->exceptions[i];
 
-		strbuf_printf(buf, "  rank %zu: %s = ", e->rank, plan->settings[e->setting].key);
+		strbuf_printf(buf, "  rank %zu: ", e->rank);
+		escaped(buf, "", plan->settings[e->setting].key, " = ");
 		escape_all(buf, e->value);
-		strbuf_printf(buf, "  %s\n", e->origin);
+		escaped(buf, "  ", e->origin, "\n");
 	}
 }
 
@@ -238,11 +256,10 @@ static void steps(struct strbuf *buf, const struct plan *core)
 	for (size_t i = 0; i < core->step_count; i++) {
 		const struct plan_step *s = &core->steps[i];
 
-		if (s->origin)
-			strbuf_printf(buf, "  %-5s%-*s  %s\n", s->rule, STEP_WIDTH, s->text,
-				      s->origin);
-		else
-			strbuf_printf(buf, "  %-5s%s\n", s->rule, s->text);
+		strbuf_puts(buf, "  ");
+		column(buf, s->rule, RULE_WIDTH);
+		column(buf, s->text, s->origin ? STEP_WIDTH : 0);
+		escaped(buf, s->origin ? "  " : "", s->origin ? s->origin : "", "\n");
 	}
 }
 

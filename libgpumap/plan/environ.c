@@ -60,6 +60,15 @@ static bool is_own(const char *name)
 	return false;
 }
 
+static bool is_told(const gpumap_plan *plan, const char *name)
+{
+	if (!has_ranks(plan) || streq(name, "TORCHELASTIC_ERROR_FILE"))
+		return false;
+	if (streq(name, "MASTER_PORT"))
+		return plan->master_port;
+	return !streq(name, "TORCHELASTIC_RUN_ID") || plan->run;
+}
+
 /* Another launcher's would tell the rank a second story (rule R1). */
 static void unset_foreign(struct teller *t, const char *const *envp)
 {
@@ -68,6 +77,23 @@ static void unset_foreign(struct teller *t, const char *const *envp)
 	for (size_t i = 0; (name = rankenv_variable(i)); i++)
 		if (is_set(envp, name) && !(has_ranks(t->plan) && is_own(name)))
 			say(t, name, NULL);
+}
+
+/* What a launcher tells beside ranks; where nothing is told, none of it holds. */
+static void unset_meeting(struct teller *t, const char *const *envp)
+{
+	static const char *const names[] = {"MASTER_ADDR",
+					    "MASTER_PORT",
+					    "ROLE_NAME",
+					    "TORCHELASTIC_ERROR_FILE",
+					    "TORCHELASTIC_MAX_RESTARTS",
+					    "TORCHELASTIC_RESTART_COUNT",
+					    "TORCHELASTIC_RUN_ID",
+					    "TORCHELASTIC_USE_AGENT_STORE"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (is_set(envp, names[i]) && !is_told(t->plan, names[i]))
+			say(t, names[i], NULL);
 }
 
 static void say_ranks(struct teller *t)
@@ -136,6 +162,7 @@ EXPORT int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char
 	if (rank < 0 || !plan_rank(plan->core, (size_t)rank, &t.at))
 		return GPUMAP_EINPUT;
 	unset_foreign(&t, envp);
+	unset_meeting(&t, envp);
 	if (has_ranks(plan))
 		say_ranks(&t);
 	say_devices(&t, envp);

@@ -128,11 +128,12 @@ EXPORT void gpumap_hosts_inventory(gpumap_hosts *hosts, size_t i, const gpumap_i
 EXPORT int gpumap_hosts_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
 			     const int *node, size_t count)
 {
-	struct known_host *host = &hosts->hosts[i];
+	struct known_host *host;
 	int *cores, *nodes;
 
 	if (i >= hosts->count)
 		return GPUMAP_OK;
+	host = &hosts->hosts[i];
 	cores = arena_alloc(&hosts->arena, count, sizeof(*cores));
 	nodes = arena_alloc(&hosts->arena, count, sizeof(*nodes));
 	host->cpus.allowed = arena_strdup(&hosts->arena, allowed);

@@ -47,9 +47,18 @@ static int choose_port(gpumap_plan *plan, const char *job, gpumap_report *report
 	return GPUMAP_OK;
 }
 
+/* Each node plans by itself, and knows the job from its own environment alone. */
+static const char *job_of(const gpumap_hosts *hosts)
+{
+	for (size_t i = 0; i < hosts->count; i++)
+		if (hosts->hosts[i].job)
+			return hosts->hosts[i].job;
+	return NULL;
+}
+
 int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report)
 {
-	const char *addr = job_setting(plan, "master_addr"), *job = hosts->hosts[0].job;
+	const char *addr = job_setting(plan, "master_addr"), *job = job_of(hosts);
 
 	if (streq(addr, "auto"))
 		addr = plan->core->host_count == 1 ? "127.0.0.1" : plan->core->hosts[0].name;

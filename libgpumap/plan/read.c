@@ -10,6 +10,9 @@ enum { MOST_BYTES = 256 << 20 };
 
 int reader_refuse(struct plan_reader *reader, const char *member, const char *what)
 {
+	/* What there was no memory to copy looks as if it were missing. */
+	if (reader->r == GPUMAP_OK && reader->plan->arena.failed)
+		reader->r = report_nomem(reader->report);
 	if (reader->r == GPUMAP_OK)
 		reader->r = report_fail(
 			reader->report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
@@ -25,7 +28,7 @@ const json_t *reader_member(struct plan_reader *reader, const json_t *o, const c
 
 	if (value && json_typeof(value) == type)
 		return value;
-	reader_refuse(reader, key, value ? "is of another kind" : "is missing");
+	reader_refuse(reader, key, value ? "has the wrong type" : "is missing");
 	return NULL;
 }
 
@@ -172,6 +175,15 @@ static void read_hosts(struct plan_reader *reader, const json_t *o)
 		reader_refuse(reader, "world_size", "does not fit the hosts");
 }
 
+static bool read_answered(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *value = json_object_get(o, "answered");
+
+	if (!json_is_boolean(value))
+		reader_refuse(reader, "answered", value ? "has the wrong type" : "is missing");
+	return json_is_true(value);
+}
+
 static void read_plan(struct plan_reader *reader, const json_t *o)
 {
 	gpumap_plan *plan = reader->plan;
@@ -182,12 +194,16 @@ static void read_plan(struct plan_reader *reader, const json_t *o)
 		reader_refuse(reader, "kind", "is not a plan");
 	if (reader->r != GPUMAP_OK)
 		return;
-	plan->core->answered = json_is_true(json_object_get(o, "answered"));
+	plan->core->answered = read_answered(reader, o);
 	plan->profile = reader_text(reader, o, "profile");
 	plan->master_addr = reader_word(reader, o, "master_addr");
 	plan->master_port = (int)reader_integer(reader, o, "master_port", 65535, 0);
 	plan->run = reader_text(reader, o, "run");
 	read_hosts(reader, o);
+	if (json_is_integer(json_object_get(o, "master_port")) && !plan->master_port)
+		reader_refuse(reader, "master_port", "is out of range");
+	if (!plan->master_port && plan->core->host_count > 1)
+		reader_refuse(reader, "master_port", "must be said for several hosts");
 	read_job(reader, o);
 	if (plan->arena.failed && reader->r == GPUMAP_OK)
 		reader->r = report_nomem(reader->report);

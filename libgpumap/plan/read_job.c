@@ -41,7 +41,8 @@ static void read_exceptions(struct plan_reader *reader, const json_t *o)
 		size_t setting = setting_named(reader->plan, key);
 		int64_t rank = reader_integer(reader, e, "rank", PLAN_MAX_RANKS, INT64_MIN);
 
-		if (setting == reader->plan->setting_count || rank < before)
+		if (setting == reader->plan->setting_count || rank < before ||
+		    (size_t)rank >= reader->plan->core->world_size)
 			reader_refuse(reader, "exceptions", "are of no setting, or out of order");
 		before = rank;
 		if (job_add_exception(reader->plan,
@@ -76,9 +77,12 @@ static void read_variables(struct plan_reader *reader, const json_t *o)
 	for (size_t i = 0; plan->variables && i < json_array_size(all); i++) {
 		const json_t *v = json_array_get(all, i);
 
+		const char *name = reader_word(reader, v, "name");
+
+		if (!*name || strchr(name, '='))
+			reader_refuse(reader, "environment", "names no variable");
 		plan->variables[plan->variable_count++] = (struct job_variable){
-			reader_word(reader, v, "name"), reader_text(reader, v, "value"),
-			reader_word(reader, v, "origin")};
+			name, reader_text(reader, v, "value"), reader_word(reader, v, "origin")};
 	}
 }
 
@@ -95,6 +99,15 @@ static void read_steps(struct plan_reader *reader, const json_t *o)
 			reader_word(reader, s, "rule"), reader_word(reader, s, "text"),
 			reader_text(reader, s, "origin")};
 	}
+}
+
+static bool is_error(enum finding_id id)
+{
+	enum gpumap_severity severity = GPUMAP_ERROR;
+	const char *name;
+
+	finding_meaning(id, &name, &severity);
+	return severity == GPUMAP_ERROR;
 }
 
 /* Why it cannot be started is as good a reason as it was. */
@@ -114,6 +127,8 @@ static void read_findings(struct plan_reader *reader, const json_t *o)
 
 		if (id == FINDING_COUNT)
 			reader_refuse(reader, "findings", "are of another version");
+		else if (reader->plan->core->answered && is_error(id))
+			reader_refuse(reader, "answered", "does not fit the findings");
 		else if (reader->r == GPUMAP_OK)
 			report_add(reader->report, id, &about, "%s", what);
 	}
@@ -122,6 +137,8 @@ static void read_findings(struct plan_reader *reader, const json_t *o)
 void read_job(struct plan_reader *reader, const json_t *o)
 {
 	read_settings(reader, o);
+	if (!streq(reader_word(reader, o, "mode"), job_setting(reader->plan, "mode")))
+		reader_refuse(reader, "mode", "does not fit the settings");
 	read_exceptions(reader, o);
 	read_arguments(reader, o);
 	read_variables(reader, o);

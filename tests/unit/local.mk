@@ -26,7 +26,10 @@ unit_programs = \
 	tests/unit/t-nvml \
 	tests/unit/t-open \
 	tests/unit/t-plan-cells \
+	tests/unit/t-plan-bad \
 	tests/unit/t-plan-cores \
+	tests/unit/t-plan-job \
+	tests/unit/t-plan-job-nomem \
 	tests/unit/t-plan-nomem \
 	tests/unit/t-plan-select \
 	tests/unit/t-pretend \
@@ -203,6 +206,20 @@ tests_unit_t_plan_cells_LDADD = $(unit_ldadd)
 tests_unit_t_plan_cores_SOURCES = tests/unit/t-plan-cores.c $(unit_plans)
 tests_unit_t_plan_cores_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_cores_LDADD = $(unit_ldadd)
+
+# Profiles and hosts as text, to plans that can be started.
+unit_jobs = tests/unit/jobs.c tests/unit/jobs.h tests/unit/profiles.h $(unit_plans)
+tests_unit_t_plan_bad_SOURCES = tests/unit/t-plan-bad.c $(unit_jobs)
+tests_unit_t_plan_bad_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_bad_LDADD = $(unit_ldadd)
+
+tests_unit_t_plan_job_SOURCES = tests/unit/t-plan-job.c $(unit_jobs)
+tests_unit_t_plan_job_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_job_LDADD = $(unit_ldadd)
+
+tests_unit_t_plan_job_nomem_SOURCES = tests/unit/t-plan-job-nomem.c $(unit_jobs) $(failing_malloc)
+tests_unit_t_plan_job_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_job_nomem_LDADD = $(unit_ldadd)
 
 tests_unit_t_plan_nomem_SOURCES = tests/unit/t-plan-nomem.c $(unit_plans) $(failing_malloc)
 tests_unit_t_plan_nomem_CFLAGS = $(unit_cflags)
