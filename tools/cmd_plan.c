@@ -10,7 +10,7 @@
 
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
-	{"-o", "FILE", "write the plan there, for --plan"},
+	{"-o", "FILE", "write the plan there, for --plan; -: the same as --json"},
 	{"--origin", NULL, "every setting, and where its value comes from"},
 	{"--format", "text|json", "how the plan is printed"},
 	{"--json", NULL, "the same as --format json"},
@@ -62,7 +62,9 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 			c->options.program = options_rest(&options);
 			break;
 		}
-		if (streq(name, "-o"))
+		if (streq(name, "-o") && streq(options.value, "-"))
+			c->output.format = GPUMAP_JSON;
+		else if (streq(name, "-o"))
 			c->file = options.value;
 		else if (streq(name, "--origin"))
 			c->origin = true;

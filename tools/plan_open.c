@@ -49,8 +49,8 @@ bool plan_option(struct plan_options *options, const char *name, const char *val
 		options->nnodes = value;
 	else if (streq(name, "--node-rank"))
 		options->node_rank = value;
-	else if (streq(name, "-m"))
-		options->module = value;
+	else if (streq(name, "-m") || streq(name, "--module"))
+		options->module = name;
 	else if (streq(name, "--no-python"))
 		options->no_python = true;
 	else
@@ -90,10 +90,14 @@ static int set_program(gpumap_profile *profile, const struct plan_options *optio
 	char **word = options->program;
 	int r;
 
+	if (options->module && !word)
+		return report_fail(
+			report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			ABOUT(.origin = options->module, .fix = "write it behind the options"),
+			"no module is named");
 	if (options->module) {
 		put_python(&buf);
 		put_word(&buf, "-m");
-		put_word(&buf, options->module);
 	} else if (word && *word && is_python(*word) && !options->no_python) {
 		put_python(&buf);
 	}
@@ -118,7 +122,8 @@ static int check_alone(const struct plan_options *options, gpumap_report *report
 			    : options->profile.config  ? "--config"
 			    : options->profile.profile ? "--profile"
 			    : options->nnodes          ? "--nnodes"
-			    : options->module          ? "-m"
+			    : options->module          ? options->module
+			    : options->no_python       ? "--no-python"
 			    : options->program         ? options->program[0]
 						       : NULL;
 

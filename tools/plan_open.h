@@ -10,7 +10,7 @@ struct plan_options {
 	const char *file;      /* --plan */
 	const char *nnodes;    /* --nnodes */
 	const char *node_rank; /* --node-rank */
-	const char *module;    /* -m */
+	const char *module;    /* -m or --module, as it was written; NULL: neither */
 	bool no_python;        /* --no-python */
 	char on_fail[32];      /* of --max-restarts */
 	char **program;        /* its words as given, ended by NULL; NULL: the profile's */
@@ -28,7 +28,8 @@ struct plan_options {
 		{"--node-rank", "N", "which of the nodes this is"}, \
 		{"--max-restarts", "N", "as torchrun: --on-fail restart:N"}, \
 		{"--standalone", NULL, "as torchrun: this node alone"}, \
-		{"-m", "MODULE", "as torchrun: run python3 -u -m MODULE"}, \
+		{"-m", NULL, "as torchrun: PROGRAM is a module, for python3 -u -m"}, \
+		{"--module", NULL, "the same as -m"}, \
 	{ \
 		"--no-python", NULL, "as torchrun: FILE.py is run as it is, not by python3 -u" \
 	}

@@ -23,7 +23,7 @@ static void escaped(struct strbuf *buf, const char *before, const char *text, co
 	strbuf_puts(buf, after);
 }
 
-/* The same in a column; two blanks end one that is full. */
+/* The same in a column. */
 static void column(struct strbuf *buf, const char *text, int width)
 {
 	size_t from = buf->length;

@@ -138,8 +138,8 @@ static void tell_outside(struct builder *b, struct host_class *class,
 
 	if (bound->kind != PLAN_BOUND_USER) {
 		about.fix = "write gpus = inherit, or ask for these GPUs";
-		plan_tell(b, FINDING_OUTSIDE_GRANT, &about, "gpus: %s of %s is outside %s%s",
-			  labels, host, bound_name(bound), more);
+		plan_tell(b, FINDING_OUTSIDE_GRANT, &about, "gpus: %s of %s is outside %s (%s)%s",
+			  labels, host, bound_name(bound), bound->origin, more);
 		class->bad = true;
 	} else if (class->settings->on_conflict == PLAN_CONFLICT_ERROR) {
 		about.fix = "write gpus = inherit, unset the list, or say on_conflict = intersect "

@@ -16,6 +16,8 @@ cli_tests = \
 	tests/cli/lint.test \
 	tests/cli/manners.test \
 	tests/cli/mistakes.test \
+	tests/cli/plan-files.test \
+	tests/cli/plan.test \
 	tests/cli/pretend.test \
 	tests/cli/ranks.test \
 	tests/cli/readme.test \
@@ -24,3 +26,5 @@ cli_tests = \
 TESTS += $(cli_tests)
 EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh \
 	tests/cli/lint.tsv
+EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv \
+	tests/cli/lib.sh tests/cli/plan.py tests/cli/plan.tsv

@@ -106,7 +106,7 @@ static const struct row {
 
 	{"inside a grant", RINGS, "scheduler:GPU-55,GPU-22", "gpus=5", "5", "", NULL},
 	{"outside a grant", RINGS, "scheduler:GPU-55,GPU-22", "gpus=5,6", "", "GM182",
-	 "gpus: GPU 6 of a is outside the scheduler's grant: write gpus = inherit"},
+	 "gpus: GPU 6 of a is outside the scheduler's grant (CUDA_VISIBLE_DEVICES): write gpus = inherit"},
 	{"outside a grant, override", RINGS, "scheduler:GPU-55", "gpus=6|on_conflict=override", "",
 	 "GM182", "GPU 6"},
 	{"outside a grant, intersect", RINGS, "scheduler:GPU-55", "gpus=5,6|on_conflict=intersect",
