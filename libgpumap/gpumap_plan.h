@@ -148,9 +148,9 @@ int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
 int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char *const *envp,
 			int (*fn)(const char *name, const char *value, void *data), void *data);
 
-/* The plan as text or JSON (schema 1), as gpumap_explain. The JSON holds the report's
- * findings too. `origins`: with each setting's value and where it came from, in the text; the
- * JSON always has them. `plan` NULL: the report alone, in JSON. */
+/* The plan as text, JSON (schema 1) or SVG, as gpumap_explain. JSON and SVG hold the
+ * report's findings too. `origins`: with each setting's value and where it came from, in the text; the
+ * JSON always has them. `plan` NULL: the report alone, in JSON or SVG. */
 int gpumap_plan_text(char **ret, const gpumap_plan *plan, const gpumap_report *report,
 		     enum gpumap_format format, int origins);
 

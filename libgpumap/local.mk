@@ -14,11 +14,14 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/plan_json.c \
 	libgpumap/explain/plan_text.c \
 	libgpumap/explain/profile_json.c \
+	libgpumap/explain/plan_cards.c libgpumap/explain/plan_cards.h \
+	libgpumap/explain/plan_svg.c \
 	libgpumap/explain/svg.c libgpumap/explain/svg.h \
 	libgpumap/explain/svg_cards.c \
 	libgpumap/explain/svg_columns.c \
 	libgpumap/explain/svg_devices.c \
 	libgpumap/explain/svg_draw.c \
+	libgpumap/explain/svg_page.c \
 	libgpumap/explain/text.c \
 	libgpumap/findings.def \
 	libgpumap/gpumap.h \

@@ -12,7 +12,7 @@ static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
 	{"-o", "FILE", "write the plan there, for --plan; -: the same as --json"},
 	{"--origin", NULL, "every setting, and where its value comes from"},
-	{"--format", "text|json", "how the plan is printed"},
+	{"--format", "text|json|svg", "how the plan is printed; svg is a picture"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };

@@ -14,6 +14,8 @@ EXPORT int gpumap_plan_text(char **ret, const gpumap_plan *plan, const gpumap_re
 		json_t *o = plan_json(plan, report, &failed);
 
 		json_dump(&buf, o, failed);
+	} else if (format == GPUMAP_SVG) {
+		plan_svg(&buf, plan, report);
 	} else if (plan) {
 		plan_text(&buf, plan, origins);
 	}

@@ -12,5 +12,10 @@
 json_t *plan_json(const gpumap_plan *plan, const gpumap_report *report, bool *failed);
 
 void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins);
+/* Its first lines: what is planned, and where the ranks meet. */
+void plan_headline(struct strbuf *buf, const gpumap_plan *plan);
+
+/* `plan` NULL: the report alone. */
+void plan_svg(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *report);
 
 #endif

@@ -64,7 +64,7 @@ static json_t *slot_json(struct writer *w, const struct plan_host *host, size_t 
 static json_t *host_json(struct writer *w, size_t node, json_t *same)
 {
 	const struct plan_host *host = &w->plan->core->hosts[node];
-	json_t *o = json_object(), *ranks = json_array();
+	json_t *o = json_object(), *ranks = json_array(), *gpus = json_array();
 	char key[24];
 
 	put(w, o, "name", json_text(host->name));
@@ -75,13 +75,18 @@ static json_t *host_json(struct writer *w, size_t node, json_t *same)
 	if (json_object_get(same, key)) {
 		put(w, o, "same_as", json_incref(json_object_get(same, key)));
 		put(w, o, "device_order", json_null());
+		put(w, o, "gpus", json_null());
 		json_decref(ranks);
+		json_decref(gpus);
 		put(w, o, "ranks", json_null());
 		return o;
 	}
 	put(w, same, key, json_integer((json_int_t)node));
 	put(w, o, "same_as", json_null());
 	put(w, o, "device_order", json_text(host->layout->device_order));
+	for (size_t i = 0; i < host->layout->gpu_count; i++)
+		push(w, gpus, device_json(w, &host->layout->gpus[i]));
+	put(w, o, "gpus", gpus);
 	for (size_t l = 0; l < host->layout->count; l++)
 		push(w, ranks, slot_json(w, host, l));
 	put(w, o, "ranks", ranks);

@@ -33,7 +33,7 @@ static void column(struct strbuf *buf, const char *text, int width)
 		strbuf_printf(buf, "%*s", width - (int)(buf->length - from), "");
 }
 
-static void headline(struct strbuf *buf, const gpumap_plan *plan)
+void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 {
 	const struct plan *core = plan->core;
 
@@ -265,7 +265,7 @@ static void steps(struct strbuf *buf, const struct plan *core)
 
 void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins)
 {
-	headline(buf, plan);
+	plan_headline(buf, plan);
 	hosts(buf, plan->core);
 	program(buf, plan);
 	if (origins)

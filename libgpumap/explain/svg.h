@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the picture: strokes and text (svg_draw.c), which devices are shown
- * where (svg_columns.c), their cards (svg_cards.c), columns and arrows (svg_devices.c),
- * the page (svg.c). */
+/* The parts of pictures: strokes and text (svg_draw.c), the page (svg_page.c). Of a
+ * mapping: which devices are shown where (svg_columns.c), their cards (svg_cards.c), columns
+ * and arrows (svg_devices.c), all of it (svg.c). Of a plan: plan_svg.c. */
 #ifndef GM_SVG_H
 #define GM_SVG_H
 
@@ -74,6 +74,28 @@ void svg_box(struct strbuf *buf, const struct box *box);
 int svg_pill(struct strbuf *buf, int x, int y, const char *fill, const char *colour,
 	     const char *text);
 int svg_pill_width(const char *text);
+
+/* --- the page -------------------------------------------------------------- */
+
+enum { MARGIN = 32, LINE_HEIGHT = 19 };
+
+struct page {
+	struct strbuf *buf;
+	int width, y; /* y: where the next part begins */
+};
+
+static inline int page_inner(const struct page *page)
+{
+	return page->width - 2 * MARGIN;
+}
+
+void page_headline(struct page *page, bool good, const char *text);
+
+/* Findings of the severities from `least` to `most`, the worst first. */
+void page_findings(struct page *page, const gpumap_report *report, int least, int most);
+
+/* The whole picture, with what was drawn on the page. */
+void page_frame(struct strbuf *buf, const struct page *page, const char *title);
 
 /* --- columns --------------------------------------------------------------- */
 

@@ -62,6 +62,7 @@ struct host_class {
 	const gpumap_device **devices; /* chosen, in the order that ranks take them */
 	size_t count;
 	struct plan_device *copies; /* of the devices */
+	struct plan_device *gpus;   /* of the host, by number */
 	const char **names;         /* their entries of a visible list */
 	bool by_number;             /* names are numbers */
 	bool bad;                   /* its devices cannot be told; it was reported */

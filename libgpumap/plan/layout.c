@@ -137,6 +137,8 @@ int layout_fill(struct builder *b, struct layout *layout)
 		arena_alloc(&b->passing, class->count + 1, sizeof(*layout->crowd.count));
 	if (!plan->slots || !layout->spots || !layout->crowd.first || !layout->crowd.count)
 		return plan_nomem(b);
+	plan->gpus = class->gpus;
+	plan->gpu_count = class->gpus ? class->host->inventory->count : 0;
 	plan->device_order = class->count && class->by_number ? "PCI_BUS_ID" : NULL;
 	layout->unknown_use = layout_use_unknown(b, class);
 	for (size_t l = 0; r == GPUMAP_OK && l < plan->count; l++) {

@@ -80,6 +80,39 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 	check_container(b, class);
 }
 
+static struct plan_device copy_device(struct builder *b, const gpumap_device *d)
+{
+	return (struct plan_device){
+		.physical = d->physical,
+		.mig = d->mig_position,
+		.uuid = arena_strdup(b->arena, d->uuid),
+		.pci = arena_strdup(b->arena, d->gpu->pci),
+		.name = arena_strdup(b->arena, d->gpu->name),
+	};
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct plan_device *one = a, *other = b;
+
+	return (one->physical > other->physical) - (one->physical < other->physical);
+}
+
+/* Those that were not chosen tell as much. */
+static void copy_host(struct builder *b, struct host_class *class)
+{
+	const gpumap_inventory *inventory = class->host->inventory;
+	size_t count = inventory ? inventory->count : 0;
+
+	if (inventory)
+		class->gpus = arena_alloc(b->arena, count + 1, sizeof(*class->gpus));
+	if (!class->gpus)
+		return;
+	for (size_t i = 0; i < count; i++)
+		class->gpus[i] = copy_device(b, &inventory->gpus[i]);
+	qsort(class->gpus, count, sizeof(*class->gpus), by_number);
+}
+
 int name_devices(struct builder *b, struct host_class *class)
 {
 	bool shared;
@@ -94,15 +127,10 @@ int name_devices(struct builder *b, struct host_class *class)
 	for (size_t i = 0; i < class->count; i++) {
 		const gpumap_device *d = class->devices[i];
 
-		class->copies[i] = (struct plan_device){
-			.physical = d->physical,
-			.mig = d->mig_position,
-			.uuid = arena_strdup(b->arena, d->uuid),
-			.pci = arena_strdup(b->arena, d->gpu->pci),
-			.name = arena_strdup(b->arena, d->gpu->name),
-		};
+		class->copies[i] = copy_device(b, d);
 		class->names[i] = class->by_number ? arena_printf(&b->scratch, "%d", d->physical)
 						   : class->copies[i].uuid;
 	}
+	copy_host(b, class);
 	return b->arena->failed || b->scratch.failed ? plan_nomem(b) : GPUMAP_OK;
 }

@@ -115,6 +115,22 @@ static void read_slot(struct plan_reader *reader, struct plan_slot *slot, const 
 	slot->cpus_shared = json_is_true(json_object_get(o, "cpus_shared"));
 }
 
+static void read_machine(struct plan_reader *reader, struct plan_layout *layout, const json_t *host)
+{
+	const json_t *gpus = reader_array(reader, host, "gpus");
+	struct plan_device *devices = reader_room(reader, json_array_size(gpus), sizeof(*devices));
+
+	if (!devices)
+		return;
+	layout->gpus = devices;
+	layout->gpu_count = json_array_size(gpus);
+	for (size_t i = 0; i < layout->gpu_count; i++) {
+		read_device(reader, &devices[i], json_array_get(gpus, i));
+		if (i && devices[i].physical < devices[i - 1].physical)
+			reader_refuse(reader, "gpus", "are out of order");
+	}
+}
+
 static const struct plan_layout *read_layout(struct plan_reader *reader, const json_t *host)
 {
 	struct plan_layout *layout = reader_room(reader, 1, sizeof(*layout));
@@ -123,6 +139,7 @@ static const struct plan_layout *read_layout(struct plan_reader *reader, const j
 	if (!layout || !ranks)
 		return NULL;
 	layout->device_order = reader_text(reader, host, "device_order");
+	read_machine(reader, layout, host);
 	layout->count = json_array_size(ranks);
 	layout->slots = reader_room(reader, layout->count, sizeof(*layout->slots));
 	for (size_t l = 0; layout->slots && l < layout->count; l++)

@@ -32,6 +32,7 @@ unit_programs = \
 	tests/unit/t-plan-job-nomem \
 	tests/unit/t-plan-nomem \
 	tests/unit/t-plan-select \
+	tests/unit/t-plan-svg \
 	tests/unit/t-pretend \
 	tests/unit/t-proc \
 	tests/unit/t-profile \
@@ -220,6 +221,11 @@ tests_unit_t_plan_job_LDADD = $(unit_ldadd)
 tests_unit_t_plan_job_nomem_SOURCES = tests/unit/t-plan-job-nomem.c $(unit_jobs) $(failing_malloc)
 tests_unit_t_plan_job_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_job_nomem_LDADD = $(unit_ldadd)
+
+tests_unit_t_plan_svg_SOURCES = tests/unit/t-plan-svg.c tests/unit/picture.c tests/unit/picture.h \
+	$(unit_jobs) $(failing_malloc)
+tests_unit_t_plan_svg_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_svg_LDADD = $(unit_ldadd)
 
 tests_unit_t_plan_nomem_SOURCES = tests/unit/t-plan-nomem.c $(unit_plans) $(failing_malloc)
 tests_unit_t_plan_nomem_CFLAGS = $(unit_cflags)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "explain/plan_cards.h"
+
+#include <stdio.h>
+
+enum { PAD = 12, HEAD = 32, RANK_HEIGHT = 34, LINE = 16 };
+
+/* --- which rank is on which card ---------------------------------------------------- */
+
+static int compare_gpu(const void *key, const void *element)
+{
+	int physical = *(const int *)key;
+	const struct rank_card *card = element;
+
+	return (physical > card->gpu->physical) - (physical < card->gpu->physical);
+}
+
+static struct rank_card *card_of(const struct rank_cards *cards, const struct plan_device *device)
+{
+	return bsearch(&device->physical, cards->list, cards->count - 2, sizeof(*cards->list),
+		       compare_gpu);
+}
+
+static void add(struct rank_card *card, size_t l, enum rank_how how)
+{
+	if (card->count < CARD_RANKS) {
+		card->ranks[card->count] = l;
+		card->hows[card->count] = how;
+	}
+	card->count++;
+	card->worst = how > card->worst ? how : card->worst;
+}
+
+/* Marks those that it collides with; in a plan that stands ranks share on purpose. */
+static bool clashes(const gpumap_plan *plan, const struct plan_layout *layout,
+		    struct rank_card *card, const struct plan_slot *slot)
+{
+	size_t kept = card->count < CARD_RANKS ? card->count : CARD_RANKS;
+	bool found = false;
+
+	for (size_t i = 0; !plan->core->answered && i < kept; i++) {
+		const struct plan_device *other = layout->slots[card->ranks[i]].lands;
+
+		if (card->hows[i] == RANK_TOO || !other || other->mig != slot->lands->mig)
+			continue;
+		card->hows[i] = RANK_CLASH;
+		found = true;
+	}
+	return found;
+}
+
+static bool use_unknown(const gpumap_plan *plan)
+{
+	const char *device = job_setting(plan, "device");
+
+	return (!*device || streq(device, "unknown")) && !*job_setting(plan, "set_device") &&
+	       !*job_setting(plan, "device_ids");
+}
+
+static void place(struct rank_cards *cards, const gpumap_plan *plan,
+		  const struct plan_layout *layout, size_t l)
+{
+	const struct plan_slot *slot = &layout->slots[l];
+	struct rank_card *lands = slot->lands ? card_of(cards, slot->lands) : NULL;
+	bool maybe = !slot->lands && (plan->core->answered || use_unknown(plan));
+
+	for (size_t i = 0; i < slot->device_count; i++) {
+		struct rank_card *card = card_of(cards, &slot->devices[i]);
+
+		if (!card)
+			continue;
+		card->chosen = true;
+		if (maybe)
+			add(card, l, RANK_MAYBE);
+		else if (card != lands && slot->device_count > 1)
+			add(card, l, RANK_TOO);
+	}
+	if (lands)
+		add(lands, l, clashes(plan, layout, lands, slot) ? RANK_CLASH : RANK_LANDS);
+	else if (!slot->device_count)
+		add(&cards->list[cards->count - 2], l, RANK_WITHOUT);
+	else if (!maybe)
+		add(&cards->list[cards->count - 1], l, RANK_NOWHERE);
+}
+
+bool rank_cards_make(struct rank_cards *ret, const gpumap_plan *plan,
+		     const struct plan_layout *layout)
+{
+	ret->count = layout->gpu_count + 2;
+	ret->list = calloc(ret->count, sizeof(*ret->list));
+	if (!ret->list)
+		return false;
+	for (size_t i = 0; i < layout->gpu_count; i++)
+		ret->list[i].gpu = &layout->gpus[i];
+	for (size_t l = 0; l < layout->count; l++)
+		place(ret, plan, layout, l);
+	return true;
+}
+
+/* --- drawing -------------------------------------------------------------------------- */
+
+static const struct {
+	const char *line, *fill, *ink, *word;
+} looks[] = {
+	[RANK_LANDS] = {COLOUR_CHOSEN, COLOUR_CHOSEN_CARD, COLOUR_INK, NULL},
+	[RANK_TOO] = {COLOUR_GROUP, COLOUR_GROUP_CARD, COLOUR_INK, NULL},
+	[RANK_WITHOUT] = {COLOUR_PALE, COLOUR_CARD, COLOUR_INK, NULL},
+	[RANK_MAYBE] = {COLOUR_UNSURE, COLOUR_UNSURE_CARD, COLOUR_INK, "not checked"},
+	[RANK_CLASH] = {COLOUR_ERROR, COLOUR_ERROR_CARD, COLOUR_ERROR, "collision"},
+	[RANK_NOWHERE] = {COLOUR_ERROR, COLOUR_ERROR_CARD, COLOUR_ERROR, "error"},
+};
+
+int rank_card_height(const struct rank_card *card)
+{
+	size_t shown = card->count < CARD_RANKS ? card->count : CARD_RANKS;
+
+	return HEAD + (int)shown * RANK_HEIGHT + (card->count > shown ? LINE : 0) + PAD / 2;
+}
+
+/* "cores 0-7,64-71, NUMA 0, 8 threads" */
+static void binding(struct strbuf *buf, const struct plan_slot *slot)
+{
+	if (slot->cpus)
+		strbuf_printf(buf, "%s %.64s", slot->cpus_shared ? "shares cores" : "cores",
+			      slot->cpus);
+	else
+		strbuf_puts(buf, "cores not bound");
+	if (slot->nodes)
+		strbuf_printf(buf, " \xc2\xb7 NUMA %.32s", slot->nodes);
+	if (slot->threads)
+		strbuf_printf(buf, " \xc2\xb7 %d thread%s", slot->threads,
+			      slot->threads == 1 ? "" : "s");
+}
+
+static void draw_rank(struct strbuf *buf, const struct plan_host *host, size_t l, enum rank_how how,
+		      const struct box *at)
+{
+	const struct plan_slot *slot = &host->layout->slots[l];
+	int width = at->width - 2 * PAD;
+	struct strbuf text = {0};
+
+	strbuf_printf(&text, "rank %zu \xc2\xb7 local %zu", host->first_rank + l, l);
+	if (how == RANK_TOO)
+		strbuf_puts(&text, " uses it too");
+	else if (slot->logical >= 0)
+		strbuf_printf(&text, " \xc2\xb7 cuda:%d", slot->logical);
+	if (how != RANK_TOO && slot->lands && slot->lands->mig >= 0)
+		strbuf_printf(&text, " \xc2\xb7 MIG %d", slot->lands->mig);
+	if (text.text)
+		svg_text(buf, at->x + PAD, at->y + 12,
+			 INK(.size = 12, .fill = looks[how].ink, .bold = true), width, text.text);
+	scratch_free(buf, &text);
+	binding(&text, slot);
+	if (text.text)
+		svg_text(buf, at->x + PAD, at->y + 26, INK(.size = 11, .fill = COLOUR_MUTED), width,
+			 text.text);
+	scratch_free(buf, &text);
+}
+
+static void draw_head(struct strbuf *buf, const struct rank_card *card, const struct box *place)
+{
+	const char *word = card->count ? looks[card->worst].word : NULL;
+	bool idle = card->gpu && !card->count, pale = idle && !card->chosen;
+	const char *ink = pale ? COLOUR_PALE : COLOUR_INK;
+	int left = place->x + PAD, right = place->x + place->width - PAD;
+	char title[32] = "without a GPU";
+
+	if (idle)
+		word = pale ? "not chosen" : "no rank";
+	if (card->gpu)
+		snprintf(title, sizeof(title), "GPU %d", card->gpu->physical);
+	else if (card->worst == RANK_NOWHERE)
+		snprintf(title, sizeof(title), "no GPU that works");
+	if (word) {
+		right -= svg_pill_width(word);
+		svg_pill(buf, right, place->y + 8,
+			 idle ? COLOUR_PALE_LINE : looks[card->worst].line,
+			 idle ? COLOUR_MUTED : COLOUR_CARD, word);
+		right -= 6;
+	}
+	svg_text(buf, left, place->y + 21, INK(.size = 13, .fill = ink, .bold = true), right - left,
+		 title);
+	left += svg_width(INK(.size = 13, .bold = true), title, strlen(title)) + 8;
+	if (card->gpu && card->gpu->name && right - left > 30)
+		svg_text(buf, left, place->y + 21, INK(.size = 12, .fill = COLOUR_MUTED),
+			 right - left, card->gpu->name);
+}
+
+void rank_card_draw(struct strbuf *buf, const struct rank_card *card, const struct plan_host *host,
+		    const struct box *place)
+{
+	size_t shown = card->count < CARD_RANKS ? card->count : CARD_RANKS;
+	struct box box = *place;
+	char more[48];
+
+	box.line = card->count ? looks[card->worst].line : COLOUR_PALE_LINE;
+	box.fill = card->count ? looks[card->worst].fill : COLOUR_PALE_CARD;
+	svg_box(buf, &box);
+	draw_head(buf, card, place);
+	box.y += HEAD;
+	for (size_t i = 0; i < shown; i++, box.y += RANK_HEIGHT)
+		draw_rank(buf, host, card->ranks[i], card->hows[i], &box);
+	if (shown == card->count)
+		return;
+	snprintf(more, sizeof(more), "... %zu more ranks", card->count - shown);
+	svg_text(buf, box.x + PAD, box.y + 10, INK(.size = 12, .fill = COLOUR_MUTED),
+		 box.width - 2 * PAD, more);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* What every picture has: a headline, findings, and the frame around it all. */
+#include "explain/svg.h"
+
+#include <stdio.h>
+
+enum { INSET = 14, FEW_FINDINGS = 20 };
+
+void page_headline(struct page *page, bool good, const char *text)
+{
+	const struct ink *ink =
+		INK(.size = 19, .fill = good ? COLOUR_INK : COLOUR_ERROR, .bold = true);
+	int lines;
+
+	page->y += 24;
+	lines = svg_paragraph(page->buf, MARGIN, page->y, ink, page_inner(page), 3, text);
+	page->y += (lines - 1) * svg_leading(ink) + 20;
+}
+
+static const struct {
+	const char *line, *fill, *word;
+} severities[] = {
+	[GPUMAP_REMARK] = {"#64748b", "#f1f5f9", "Remark"},
+	[GPUMAP_WARNING] = {COLOUR_UNSURE, COLOUR_UNSURE_CARD, "Warning"},
+	[GPUMAP_ERROR] = {COLOUR_ERROR, COLOUR_ERROR_CARD, "Error"},
+};
+
+/* "Error GM009, rule D7, from --device" */
+static void finding_head(struct strbuf *buf, const gpumap_finding *finding)
+{
+	const char *rule = gpumap_finding_str(finding, GPUMAP_FINDING_RULE);
+	const char *origin = gpumap_finding_str(finding, GPUMAP_FINDING_ORIGIN);
+	int64_t row = gpumap_finding_int(finding, GPUMAP_FINDING_LINE);
+
+	strbuf_printf(buf, "%s %s",
+		      severities[gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY)].word,
+		      gpumap_finding_str(finding, GPUMAP_FINDING_ID));
+	if (rule)
+		strbuf_printf(buf, ", rule %s", rule);
+	if (origin)
+		strbuf_printf(buf, ", %s", origin);
+	if (origin && row > 0)
+		strbuf_printf(buf, ":%lld", (long long)row);
+}
+
+/* The box is as high as its text, so the text is written aside first. */
+static void finding_box(struct page *page, const gpumap_finding *finding)
+{
+	int64_t severity = gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY);
+	const char *fix = gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
+	int x = MARGIN + INSET, width = page_inner(page) - 2 * INSET, y = page->y + 20;
+	struct strbuf head = {0}, body = {0};
+	struct box box = {.x = MARGIN, .y = page->y, .width = page_inner(page)};
+
+	finding_head(&head, finding);
+	if (head.text)
+		svg_text(&body, x, y,
+			 INK(.size = 12, .fill = severities[severity].line, .bold = true), width,
+			 head.text);
+	y += LINE_HEIGHT * svg_paragraph(&body, x, y + LINE_HEIGHT,
+					 INK(.size = 13, .fill = COLOUR_INK), width, 4,
+					 gpumap_finding_str(finding, GPUMAP_FINDING_TEXT));
+	scratch_free(page->buf, &head);
+	if (fix) {
+		strbuf_printf(&head, "Remedy: %s", fix);
+		if (head.text)
+			y += LINE_HEIGHT * svg_paragraph(&body, x, y + LINE_HEIGHT,
+							 INK(.size = 13, .fill = COLOUR_MUTED),
+							 width, 3, head.text);
+	}
+	box.height = y + 12 - page->y;
+	box.fill = severities[severity].fill;
+	box.line = severities[severity].line;
+	svg_box(page->buf, &box);
+	if (body.text)
+		strbuf_add(page->buf, body.text, body.length);
+	scratch_free(page->buf, &head);
+	scratch_free(page->buf, &body);
+	page->y += box.height + 10;
+}
+
+/* Findings of the severities from `least` to `most`, the worst first. */
+void page_findings(struct page *page, const gpumap_report *report, int least, int most)
+{
+	size_t count = gpumap_report_count(report), shown = 0, left = 0;
+	char text[64];
+
+	for (int severity = most; severity >= least; severity--)
+		for (size_t i = 0; i < count; i++) {
+			const gpumap_finding *f = gpumap_report_get(report, i);
+
+			if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != severity)
+				continue;
+			if (shown++ < FEW_FINDINGS)
+				finding_box(page, f);
+			else
+				left++;
+		}
+	if (left) {
+		snprintf(text, sizeof(text), "... %zu more findings", left);
+		svg_text(page->buf, MARGIN, page->y + 14, INK(.size = 13, .fill = COLOUR_MUTED),
+			 page_inner(page), text);
+		page->y += LINE_HEIGHT;
+	}
+}
+
+void page_frame(struct strbuf *buf, const struct page *page, const char *text)
+{
+	int height = page->y + MARGIN - 10;
+
+	strbuf_printf(buf,
+		      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+		      "viewBox=\"0 0 %d %d\" role=\"img\" xml:space=\"preserve\" "
+		      "font-family=\"Inter,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',"
+		      "sans-serif\"><title>",
+		      page->width, height, page->width, height);
+	svg_escape(buf, text, strnlen(text, 1024));
+	strbuf_printf(buf, "</title>\n<rect width=\"%d\" height=\"%d\" rx=\"12\" fill=\"%s\"/>\n",
+		      page->width, height, COLOUR_PAPER);
+	if (page->buf->text)
+		strbuf_add(buf, page->buf->text, page->buf->length);
+	strbuf_puts(buf, "</svg>\n");
+}
