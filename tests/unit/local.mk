@@ -25,8 +25,8 @@ unit_programs = \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
 	tests/unit/t-open \
-	tests/unit/t-plan-cells \
 	tests/unit/t-plan-bad \
+	tests/unit/t-plan-cells \
 	tests/unit/t-plan-cores \
 	tests/unit/t-plan-job \
 	tests/unit/t-plan-job-nomem \
