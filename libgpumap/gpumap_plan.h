@@ -53,6 +53,9 @@ int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 int gpumap_hosts_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
 		      const int *node, size_t count);
 
+/* From now on the i-th host is taken to have what the other has: GPUs, inherited list, cores. */
+void gpumap_hosts_like(gpumap_hosts *hosts, size_t i, size_t other);
+
 /* --- plan: which rank runs where, on what, and what it is told ------------------ */
 
 /* Immutable but for gpumap_plan_start, and independent of what it was made from. */

@@ -238,22 +238,15 @@ static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)
 	return GPUMAP_OK;
 }
 
-static bool is_here(const struct finder *f, size_t i)
-{
-	return (int64_t)i == f->ret->node;
-}
-
-/* Nodes that --nnodes counts are taken to be like this one. */
-static int open_inventory(struct finder *f, size_t i, bool alike, char **what)
+/* What was said of the i-th host's machine; the caller frees it. */
+static int inventory_of(struct finder *f, size_t i, char **ret)
 {
 	const char *name = gpumap_hosts_name(f->ret->hosts, i);
 	const char *value = gpumap_profile_at(f->profile, "inventory", GPUMAP_SETTING_VALUE, name,
 					      (int64_t)i, -1, -1);
 	struct macros macros = {-1, -1, (int64_t)i, name, NULL, NULL};
-	gpumap_inventory *inventory = NULL;
 	struct expand_error error;
 	struct strbuf buf = {0};
-	int r;
 
 	if (!expand_macros(&buf, span_of(value), &macros, &error)) {
 		strbuf_free(&buf);
@@ -261,14 +254,8 @@ static int open_inventory(struct finder *f, size_t i, bool alike, char **what)
 				   ABOUT(.origin = origin(f, "inventory"), .fix = error.fix),
 				   "inventory: %s: '%s'", error.text, QUOTE(span_of(value)));
 	}
-	*what = strbuf_take(&buf);
-	if (!*what)
-		return report_nomem(f->report);
-	if (streq(*what, "host") && !is_here(f, i) && !alike)
-		return GPUMAP_OK;
-	r = open_once(f, *what, &inventory);
-	gpumap_hosts_inventory(f->ret->hosts, i, inventory);
-	return r;
+	*ret = strbuf_take(&buf);
+	return *ret ? GPUMAP_OK : report_nomem(f->report);
 }
 
 /* A recorded machine's cores are not this one's; simulated GPUs are. */
@@ -277,14 +264,11 @@ static bool has_our_cores(const char *what)
 	return streq(what, "host") || (*what >= '0' && *what <= '9' && !strchr(what, '/'));
 }
 
-static int know_here(struct finder *f, size_t i, const char *what)
+static int know_cores(struct finder *f, size_t i)
 {
 	struct cpus cpus = {.arena = {0}};
-	int r = gpumap_hosts_environ(f->ret->hosts, i, (const char *const *)environ, f->report);
+	int r = cpus_read(&cpus, NULL, f->report);
 
-	if (r != GPUMAP_OK || !has_our_cores(what))
-		return r;
-	r = cpus_read(&cpus, NULL, f->report);
 	if (r == GPUMAP_OK) {
 		const struct cpu_topology *t = cpus.plan.topology;
 
@@ -295,19 +279,59 @@ static int know_here(struct finder *f, size_t i, const char *what)
 	return r;
 }
 
-static int know_all(struct finder *f, bool alike)
+/* This machine: `what` was said of it. */
+static int know_here(struct finder *f, size_t i, const char *what)
 {
-	size_t count = gpumap_hosts_count(f->ret->hosts);
+	gpumap_inventory *inventory = NULL;
+	int r = open_once(f, what, &inventory);
+
+	if (r != GPUMAP_OK)
+		return r;
+	gpumap_hosts_inventory(f->ret->hosts, i, inventory);
+	r = gpumap_hosts_environ(f->ret->hosts, i, (const char *const *)environ, f->report);
+	return r == GPUMAP_OK && has_our_cores(what) ? know_cores(f, i) : r;
+}
+
+/* Another machine of which the same was said is taken to be like this one: the ranks of all
+ * nodes must count alike, and each node sees itself alone. */
+static int know_other(struct finder *f, size_t i, const char *here, size_t *alike)
+{
+	gpumap_inventory *inventory = NULL;
+	char *what = NULL;
+	int r = inventory_of(f, i, &what);
+
+	if (r == GPUMAP_OK && here && streq(what, here)) {
+		gpumap_hosts_like(f->ret->hosts, i, (size_t)f->ret->node);
+		*alike += streq(here, "host");
+	} else if (r == GPUMAP_OK && !streq(what, "host")) {
+		r = open_once(f, what, &inventory);
+		gpumap_hosts_inventory(f->ret->hosts, i, inventory);
+	}
+	free(what);
+	return r;
+}
+
+static int know_all(struct finder *f)
+{
+	size_t count = gpumap_hosts_count(f->ret->hosts), alike = 0;
+	char *here = NULL;
 	int r = GPUMAP_OK;
 
-	for (size_t i = 0; i < count && r == GPUMAP_OK; i++) {
-		char *what = NULL;
-
-		r = open_inventory(f, i, alike, &what);
-		if (r == GPUMAP_OK && is_here(f, i))
-			r = know_here(f, i, what);
-		free(what);
+	if (f->ret->node >= 0) {
+		r = inventory_of(f, (size_t)f->ret->node, &here);
+		if (r == GPUMAP_OK)
+			r = know_here(f, (size_t)f->ret->node, here);
 	}
+	for (size_t i = 0; i < count && r == GPUMAP_OK; i++)
+		if ((int64_t)i != f->ret->node)
+			r = know_other(f, i, here, &alike);
+	if (r == GPUMAP_OK && alike)
+		report_add(f->report, FINDING_PLAN_UNKNOWN,
+			   ABOUT(.origin = origin(f, "inventory"),
+				 .fix = "say inventory = snap/%h.ini, with a snapshot of each"),
+			   "%zu other host%s taken to be like this one", alike,
+			   alike == 1 ? " is" : "s are");
+	free(here);
 	return r;
 }
 
@@ -336,7 +360,7 @@ int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const
 	if (r == GPUMAP_OK)
 		r = add_names(&f, nnodes, node_rank);
 	if (r == GPUMAP_OK)
-		r = know_all(&f, nnodes != NULL);
+		r = know_all(&f);
 	return r == GPUMAP_OK ? know_job(&f) : r;
 }
 

@@ -193,8 +193,8 @@ static void tell_cores(struct binding *x)
 	if (d->crowded)
 		plan_tell(x->b, FINDING_CORES, &about,
 			  "%zu ranks of %s share cores, as there are fewer cores than ranks%s%s",
-			  d->crowded, host,
-			  x->layout->class->count ? " near their GPUs" : "", more);
+			  d->crowded, host, x->layout->class->count ? " near their GPUs" : "",
+			  more);
 	else if (d->most && d->count && d->fewest < d->most)
 		plan_tell(x->b, FINDING_CORES, &about,
 			  "cpu_bind = cores:%zu, but ranks of %s get %zu: there are no more%s",

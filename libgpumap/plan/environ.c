@@ -42,8 +42,7 @@ static bool is_set(const char *const *envp, const char *name)
 	return false;
 }
 
-/* A program alone takes rank variables for a reason to wait for others. */
-static bool has_ranks(const gpumap_plan *plan)
+bool plan_has_ranks(const gpumap_plan *plan)
 {
 	return plan->core->world_size > 1 || streq(job_setting(plan, "mode"), "ddp");
 }
@@ -62,7 +61,7 @@ static bool is_own(const char *name)
 
 static bool is_told(const gpumap_plan *plan, const char *name)
 {
-	if (!has_ranks(plan) || streq(name, "TORCHELASTIC_ERROR_FILE"))
+	if (!plan_has_ranks(plan) || streq(name, "TORCHELASTIC_ERROR_FILE"))
 		return false;
 	if (streq(name, "MASTER_PORT"))
 		return plan->master_port;
@@ -75,7 +74,7 @@ static void unset_foreign(struct teller *t, const char *const *envp)
 	const char *name;
 
 	for (size_t i = 0; (name = rankenv_variable(i)); i++)
-		if (is_set(envp, name) && !(has_ranks(t->plan) && is_own(name)))
+		if (is_set(envp, name) && !(plan_has_ranks(t->plan) && is_own(name)))
 			say(t, name, NULL);
 }
 
@@ -163,7 +162,7 @@ EXPORT int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char
 		return GPUMAP_EINPUT;
 	unset_foreign(&t, envp);
 	unset_meeting(&t, envp);
-	if (has_ranks(plan))
+	if (plan_has_ranks(plan))
 		say_ranks(&t);
 	say_devices(&t, envp);
 	say_profile(&t, NULL);

@@ -69,7 +69,8 @@ static int add_all(gpumap_hosts *hosts, const struct hostlist *list, gpumap_repo
 	for (size_t i = 0; i < list->count; i++)
 		hosts->hosts[hosts->count + i] = (struct known_host){
 			.name = arena_strdup(&hosts->arena, list->hosts[i].name),
-			.slots = list->hosts[i].slots};
+			.slots = list->hosts[i].slots,
+			.like = hosts->count + i};
 	if (hosts->arena.failed)
 		return report_nomem(report);
 	hosts->count = count;
@@ -123,6 +124,12 @@ EXPORT void gpumap_hosts_inventory(gpumap_hosts *hosts, size_t i, const gpumap_i
 {
 	if (i < hosts->count)
 		hosts->hosts[i].inventory = inventory;
+}
+
+EXPORT void gpumap_hosts_like(gpumap_hosts *hosts, size_t i, size_t other)
+{
+	if (i < hosts->count && other < hosts->count)
+		hosts->hosts[i].like = other;
 }
 
 EXPORT int gpumap_hosts_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,

@@ -14,6 +14,7 @@ struct known_host {
 	struct cpu_topology topology;
 	bool has_cpus;
 	const char *job; /* the scheduler's id, or NULL */
+	size_t like;     /* the host whose GPUs, list and cores this one has; often itself */
 };
 
 struct gpumap_hosts {

@@ -43,6 +43,9 @@ struct gpumap_plan {
 /* The setting's value without exceptions; "" when there is no such key. */
 const char *job_setting(const gpumap_plan *plan, const char *key);
 
+/* Whether ranks are told that they are some; a program alone would wait for others. */
+bool plan_has_ranks(const gpumap_plan *plan);
+
 /* How often on_fail = restart:N starts all ranks again. */
 int job_restarts(const char *on_fail);
 

@@ -2,11 +2,13 @@
 /* gpumap_plan_make: a profile and hosts to a plan that can be started. */
 #include "plan/job.h"
 
-static void describe(struct plan_host_input *ret, const struct known_host *host,
+static void describe(struct plan_host_input *ret, const gpumap_hosts *hosts, size_t i,
 		     const struct plan_settings *settings)
 {
+	const struct known_host *host = &hosts->hosts[hosts->hosts[i].like];
+
 	*ret = (struct plan_host_input){
-		.name = host->name,
+		.name = hosts->hosts[i].name,
 		.inventory = host->inventory,
 		.inherited = host->mapping ? &host->inherited : NULL,
 		.inherited_count = host->mapping ? 1 : 0,
@@ -27,7 +29,7 @@ static int make_core(gpumap_plan *plan, const gpumap_profile *profile, const gpu
 		struct plan_input input = {&settings.whole, inputs, hosts->count};
 
 		for (size_t i = 0; i < hosts->count; i++)
-			describe(&inputs[i], &hosts->hosts[i], settings.of[i]);
+			describe(&inputs[i], hosts, i, settings.of[i]);
 		r = plan_make(&plan->core, &input, report);
 	}
 	arena_free(&settings.arena);

@@ -164,7 +164,7 @@ struct plan_slot {
 struct plan_layout {
 	struct plan_slot *slots; /* by local rank */
 	size_t count;
-	const char *device_order; /* the value of CUDA_DEVICE_ORDER; NULL: leave it alone */
+	const char *device_order;       /* the value of CUDA_DEVICE_ORDER; NULL: leave it alone */
 	const struct plan_device *gpus; /* all of the host, by number, chosen or not */
 	size_t gpu_count;
 };
