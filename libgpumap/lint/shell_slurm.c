@@ -149,6 +149,7 @@ void slurm_check(struct shell *sh, struct run *run, size_t word, enum lint_launc
 	const struct slurm *slurm = &run->slurm;
 	struct place at = run->c->words[word].at;
 	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	bool before;
 
 	if (slurm->per_task >= 0 && launcher == LINT_SRUN && slurm->tasks != 1 &&
 	    slurm->tasks_per_node != 1 && is_gpu_program(run->c, run->first))
@@ -166,5 +167,16 @@ void slurm_check(struct shell *sh, struct run *run, size_t word, enum lint_launc
 			"leave out --export=NONE, or name the variable in --export",
 			"CUDA_VISIBLE_DEVICES=%s of line %d is lost: --export=NONE keeps it from "
 			"the tasks",
+			QUOTE(list.value), list.at.line);
+	/* What is set behind srun, by env, comes after it. */
+	before = list.at.line < at.line || (list.at.line == at.line && list.at.column < at.column);
+	if ((slurm->per_node > 0 || slurm->per_task > 0) && !slurm->unbound && before &&
+	    launcher == LINT_SRUN && list.state == SET_VALUE && list.exported == EXPORT_YES)
+		shell_tell(
+			sh, FINDING_LIST_REPLACED, at, "S10",
+			"leave it out, or set it behind srun: srun ... gpumap exec --gpus 2,3 -- "
+			"PROGRAM",
+			"srun gives each task the list of the step's GPUs: "
+			"CUDA_VISIBLE_DEVICES=%s of line %d is replaced",
 			QUOTE(list.value), list.at.line);
 }
