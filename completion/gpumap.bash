@@ -99,7 +99,7 @@ _gpumap() {
 			[[ " ${COMP_WORDS[*]:2} " != *' help '* ]] || words=
 			mapfile -t COMPREPLY < <(compgen -W "$words $("$gpumap" config help 2>/dev/null | sed -n 's/^pro[a-z]* *\([a-z_]*\) .*/\1/p')" -- "$cur")
 			;;
-		inventory | lint)
+		inventory | lint | plan | run)
 			compopt -o filenames 2>/dev/null
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			;;

@@ -157,6 +157,13 @@ int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char *const
 int gpumap_plan_text(char **ret, const gpumap_plan *plan, const gpumap_report *report,
 		     enum gpumap_format format, int origins);
 
+/* What differs from plan `a` to plan `b`, as text or JSON (schema 1): the plan, settings,
+ * environment, program, nodes and ranks; those that differ alike are one. Where values came
+ * from and why they are so is not compared. *differs: 1 if anything does. JSON holds the
+ * report's findings too; `a` or `b` NULL: the report alone. GPUMAP_ENOMEM. */
+int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
+		     const gpumap_report *report, enum gpumap_format format);
+
 #ifdef __cplusplus
 }
 #endif

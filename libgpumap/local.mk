@@ -16,6 +16,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/plan_svg.c \
 	libgpumap/explain/plan_text.c \
 	libgpumap/explain/profile_json.c \
+	libgpumap/explain/plan_cards.c libgpumap/explain/plan_cards.h \
+	libgpumap/explain/plan_diff.c \
+	libgpumap/explain/plan_svg.c \
 	libgpumap/explain/svg.c libgpumap/explain/svg.h \
 	libgpumap/explain/svg_cards.c \
 	libgpumap/explain/svg_columns.c \
@@ -117,6 +120,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/clash.c \
 	libgpumap/plan/cores.c libgpumap/plan/cores.h \
 	libgpumap/plan/cpuset.c libgpumap/plan/cpuset.h \
+	libgpumap/plan/diff.c libgpumap/plan/diff.h \
 	libgpumap/plan/environ.c \
 	libgpumap/plan/find.c \
 	libgpumap/plan/hosts.c libgpumap/plan/hosts.h \

@@ -11,6 +11,7 @@
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
 	{"-o", "FILE", "write the plan there, for --plan; -: the same as --json"},
+	{"--diff", "FILE FILE", "what differs from the first plan to the second"},
 	{"--origin", NULL, "every setting, and where its value comes from"},
 	{"--format", "text|json|svg", "how the plan is printed; svg is a picture"},
 	{"--json", NULL, "the same as --format json"},
@@ -20,7 +21,8 @@ static const struct option_row rows[] = {
 struct command_plan {
 	struct output output;
 	struct plan_options options;
-	const char *file; /* -o */
+	const char *file;         /* -o */
+	const char *diff, *other; /* --diff: two files */
 	bool origin;
 };
 
@@ -28,20 +30,25 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap plan [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Plans a launch and starts nothing: which rank runs on which host, GPU and cores, "
-	      "what "
-	      "it\n"
-	      "sees, where the ranks meet, and whether the program can work that way. Settings are "
-	      "those\n"
-	      "of a launch profile, changed by options; gpumap.ini(5) describes them.\n"
+	      "Shows how a program would be started, and starts nothing: how many ranks, each on "
+	      "which host,\n"
+	      "GPU and cores, what it sees, where the ranks meet, and whether the program can work "
+	      "that way.\n"
+	      "It needs no GPU: --inventory stands for machines that are elsewhere. The options up "
+	      "to --prefix\n"
+	      "are the settings of a launch profile, gpumap.ini(5), and go before what it says.\n"
 	      "\n"
-	      "  gpumap plan --gpus 2,3,4,5 train.py\n"
+	      "  gpumap plan --gpus 2,3,4,5 --device cuda:%l train.py\n"
 	      "  gpumap plan --hosts tux[08-11] --inventory 'snap/%h.ini' --device cuda:%l\n"
 	      "  gpumap plan --profile cifar-ddp -o plan.json; gpumap run --plan plan.json\n"
+	      "  gpumap plan --diff yesterday.json plan.json\n"
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
-	fputs("\nExit status: 0 it can be started, 1 it cannot, 2 malformed input.\n", stdout);
+	fputs("\nExit status: 0 it can be started, 1 it cannot, 2 malformed input; with --diff 0 "
+	      "the "
+	      "same,\n1 they differ.\n",
+	      stdout);
 }
 
 static int read_options(struct command_plan *c, int argc, char **argv, bool *done)
@@ -58,6 +65,10 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 			*done = true;
 			return GPUMAP_OK;
 		}
+		if (!*name && c->diff && !c->other) {
+			c->other = options.operand;
+			continue;
+		}
 		if (!*name) {
 			c->options.program = options_rest(&options);
 			break;
@@ -66,6 +77,8 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 			c->output.format = GPUMAP_JSON;
 		else if (streq(name, "-o"))
 			c->file = options.value;
+		else if (streq(name, "--diff"))
+			c->diff = options.value;
 		else if (streq(name, "--origin"))
 			c->origin = true;
 		else if (!output_option(&c->output, name, options.value, &failed))
@@ -82,6 +95,68 @@ static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
 	if (r == GPUMAP_OK)
 		r = write_file(c->file, span_of(text), "the plan", c->output.report);
 	free(text);
+	return r;
+}
+
+/* --- --diff ------------------------------------------------------------------------ */
+
+/* Why a plan could not be started is no news about the difference. */
+static int read_quietly(gpumap_plan **ret, const char *path, gpumap_report *report)
+{
+	gpumap_report *heard = NULL;
+	int r = gpumap_report_new(&heard);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_read(ret, path, heard);
+	for (size_t i = 0; r != GPUMAP_OK && i < gpumap_report_count(heard); i++)
+		report_copy(report, gpumap_report_get(heard, i));
+	gpumap_report_free(heard);
+	return r;
+}
+
+static int check_diff(const struct command_plan *c, gpumap_report *report)
+{
+
+	if (!c->other || c->options.program)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--diff", .fix = "write --diff A B"),
+				   c->other ? "compares two plans, not more"
+					    : "needs a second plan");
+	if (c->output.format == GPUMAP_SVG)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--format", .fix = "write text or json"),
+				   "there is no picture of a difference");
+	if (c->file || c->options.file)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				   ABOUT(.origin = "--diff", .fix = "leave one of them out"),
+				   "compares plans that are there, and %s is about one",
+				   c->file ? "-o" : "--plan");
+	return plan_check_alone(&c->options, "--diff", c->diff, report);
+}
+
+static int compare(struct command_plan *c, bool *same)
+{
+	char *text = NULL;
+	gpumap_report *report = c->output.report;
+	gpumap_plan *a = NULL, *b = NULL;
+	int differs = 0, r = check_diff(c, report);
+
+	if (r == GPUMAP_OK)
+		r = read_quietly(&a, c->diff, report);
+	if (r == GPUMAP_OK)
+		r = read_quietly(&b, c->other, report);
+	if (r == GPUMAP_OK || c->output.format == GPUMAP_JSON) {
+		int shown = gpumap_plan_diff(&text, &differs, a, b, report, c->output.format);
+
+		r = r == GPUMAP_OK ? shown : r;
+		if (shown == GPUMAP_OK && !print_text(text, report))
+			r = GPUMAP_EFILE;
+		c->output.format = GPUMAP_TEXT; /* nothing more to standard output */
+	}
+	*same = !differs;
+	free(text);
+	gpumap_plan_free(a);
+	gpumap_plan_free(b);
 	return r;
 }
 
@@ -118,7 +193,7 @@ int cmd_plan(int argc, char **argv)
 	if (r != GPUMAP_OK)
 		c.output.format = wanted_format(argc, argv);
 	if (r == GPUMAP_OK && !done)
-		r = answer(&c, &answered);
+		r = c.diff ? compare(&c, &answered) : answer(&c, &answered);
 	/* JSON is owed after a failure too, with the members of this command. */
 	if (r != GPUMAP_OK && !ferror(stdout) && c.output.format == GPUMAP_JSON) {
 		if (gpumap_plan_text(&text, NULL, c.output.report, GPUMAP_JSON, 0) == GPUMAP_OK)

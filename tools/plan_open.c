@@ -116,7 +116,8 @@ static int set_program(gpumap_profile *profile, const struct plan_options *optio
 /* --- the plan ---------------------------------------------------------------------------- */
 
 /* Options of a plan that is made have no meaning for one that is there. */
-static int check_alone(const struct plan_options *options, gpumap_report *report)
+int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
+		     gpumap_report *report)
 {
 	const char *other = options->profile.count     ? options->profile.settings[0].option
 			    : options->profile.config  ? "--config"
@@ -130,15 +131,15 @@ static int check_alone(const struct plan_options *options, gpumap_report *report
 	if (!other)
 		return GPUMAP_OK;
 	return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-			   ABOUT(.origin = "--plan", .fix = "leave one of them out"),
-			   "%s settles everything, '%s' too", QUOTE(span_of(options->file)),
+			   ABOUT(.origin = option, .fix = "leave one of them out"),
+			   "%s settles everything, '%s' too", QUOTE(span_of(file)),
 			   QUOTE(span_of(other)));
 }
 
 static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
 		     gpumap_report *report)
 {
-	int r = check_alone(options, report);
+	int r = plan_check_alone(options, "--plan", options->file, report);
 
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_read(ret, options->file, report);

@@ -39,6 +39,10 @@ struct plan_options {
 bool plan_option(struct plan_options *options, const char *name, const char *value,
 		 gpumap_report *report, bool *failed);
 
+/* Fails where an option changes a profile: `option` is about `file`, which settles everything. */
+int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
+		     gpumap_report *report);
+
 /* Reads or makes the plan. *node is which of its nodes this machine is, -1: none of them, or
  * not known. */
 int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,

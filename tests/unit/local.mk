@@ -28,6 +28,7 @@ unit_programs = \
 	tests/unit/t-plan-bad \
 	tests/unit/t-plan-cells \
 	tests/unit/t-plan-cores \
+	tests/unit/t-plan-diff \
 	tests/unit/t-plan-job \
 	tests/unit/t-plan-job-nomem \
 	tests/unit/t-plan-nomem \
@@ -213,6 +214,10 @@ unit_jobs = tests/unit/jobs.c tests/unit/jobs.h tests/unit/profiles.h $(unit_pla
 tests_unit_t_plan_bad_SOURCES = tests/unit/t-plan-bad.c $(unit_jobs)
 tests_unit_t_plan_bad_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_bad_LDADD = $(unit_ldadd)
+
+tests_unit_t_plan_diff_SOURCES = tests/unit/t-plan-diff.c $(unit_jobs) $(failing_malloc)
+tests_unit_t_plan_diff_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_diff_LDADD = $(unit_ldadd)
 
 tests_unit_t_plan_job_SOURCES = tests/unit/t-plan-job.c $(unit_jobs)
 tests_unit_t_plan_job_CFLAGS = $(unit_cflags)

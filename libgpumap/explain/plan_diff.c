@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* The difference of two plans, as lines and as JSON. */
+#include "plan/diff.h"
+
+#include "explain/json.h"
+
+/* So many lines of a kind, and ranges in one, are shown; the JSON has all. */
+enum { MOST_LINES = 64, MOST_RANGES = 8 };
+
+static const char *const words[] = {
+	[DIFFERENCE_PLAN] = "plan",
+	[DIFFERENCE_SETTING] = "setting",
+	[DIFFERENCE_ENVIRONMENT] = "environment",
+	[DIFFERENCE_UNSET] = "unset",
+	[DIFFERENCE_ARGUMENTS] = "program",
+	[DIFFERENCE_NODE] = "node",
+	[DIFFERENCE_RANK] = "rank",
+};
+
+/* --- text ------------------------------------------------------------------------------ */
+
+static void put_value(struct strbuf *buf, const char *value)
+{
+	if (!value)
+		strbuf_puts(buf, "(none)");
+	else if (!*value)
+		strbuf_puts(buf, "(empty)");
+	else
+		escape_all(buf, value);
+}
+
+/* What people call it. */
+static const char *label(const struct difference *d)
+{
+	static const char *const labels[][2] = {
+		{"physical", "GPU"},
+		{"visible", "CUDA_VISIBLE_DEVICES"},
+		{"device_order", "CUDA_DEVICE_ORDER"},
+		{"logical", "cuda:N"},
+		{"local_size", "ranks"},
+		{"cpus", "cores"},
+		{"answered", "can be started"},
+	};
+
+	for (size_t i = 0; d->of != DIFFERENCE_SETTING && i < ARRAY_SIZE(labels); i++)
+		if (streq(labels[i][0], d->key))
+			return labels[i][1];
+	return d->key;
+}
+
+/* "ranks 0-3,8 " */
+static void put_ranges(struct strbuf *buf, const struct difference *d)
+{
+	bool one = d->range_count == 1 && d->ranges[0].first == d->ranges[0].last;
+
+	strbuf_printf(buf, "%s%s ", words[d->of], one ? "" : "s");
+	for (size_t i = 0; i < d->range_count && i < MOST_RANGES; i++) {
+		strbuf_printf(buf, "%s%zu", i ? "," : "", d->ranges[i].first);
+		if (d->ranges[i].last > d->ranges[i].first)
+			strbuf_printf(buf, "-%zu", d->ranges[i].last);
+	}
+	strbuf_puts(buf, d->range_count > MOST_RANGES ? ",..." : "");
+}
+
+static void put_line(struct strbuf *buf, const struct difference *d)
+{
+	if (d->range_count)
+		put_ranges(buf, d);
+	else
+		strbuf_puts(buf, words[d->of]);
+	if (d->of == DIFFERENCE_RANK && streq(d->key, "exists")) {
+		strbuf_printf(buf, ": only in the %s plan\n", d->from ? "first" : "second");
+		return;
+	}
+	if (d->of != DIFFERENCE_ARGUMENTS) {
+		strbuf_puts(buf, " ");
+		escape_all(buf, label(d));
+	}
+	strbuf_puts(buf, ": ");
+	put_value(buf, d->from);
+	strbuf_puts(buf, " -> ");
+	put_value(buf, d->to);
+	strbuf_puts(buf, "\n");
+}
+
+static void diff_text(struct strbuf *buf, const struct plan_diff *diff)
+{
+	size_t counts[DIFFERENCE_RANK + 1] = {0};
+
+	if (!diff->count)
+		strbuf_puts(buf, "The plans are the same.\n");
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct difference *d = diff->list[i];
+
+		if (counts[d->of]++ < MOST_LINES)
+			put_line(buf, d);
+	}
+	for (size_t of = 0; of < ARRAY_SIZE(counts); of++)
+		if (counts[of] > MOST_LINES)
+			strbuf_printf(buf, "... %zu more lines of %ss\n", counts[of] - MOST_LINES,
+				      words[of]);
+}
+
+/* --- JSON ------------------------------------------------------------------------------- */
+
+struct writer {
+	bool failed;
+};
+
+static void put(struct writer *w, json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value) != 0)
+		w->failed = true;
+}
+
+static void push(struct writer *w, json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, value) != 0)
+		w->failed = true;
+}
+
+static json_t *ranges_json(struct writer *w, const struct difference *d)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < d->range_count; i++) {
+		json_t *range = json_array();
+
+		push(w, range, json_integer((json_int_t)d->ranges[i].first));
+		push(w, range, json_integer((json_int_t)d->ranges[i].last));
+		push(w, array, range);
+	}
+	return array;
+}
+
+static json_t *difference_json(struct writer *w, const struct difference *d)
+{
+	json_t *o = json_object();
+
+	put(w, o, "of", json_text(words[d->of]));
+	put(w, o, "key", json_text(d->key));
+	put(w, o, "from", json_text(d->from));
+	put(w, o, "to", json_text(d->to));
+	put(w, o, "ranges", d->range_count ? ranges_json(w, d) : json_null());
+	return o;
+}
+
+/* `diff` NULL: the report alone. */
+static json_t *diff_json(struct writer *w, const struct plan_diff *diff,
+			 const gpumap_report *report)
+{
+	json_t *o = json_object(), *list = json_array();
+
+	put(w, o, "schema", json_integer(1));
+	put(w, o, "kind", json_text("plan-diff"));
+	put(w, o, "version", json_text(gpumap_version()));
+	put(w, o, "same", diff ? json_boolean(!diff->count) : json_null());
+	for (size_t i = 0; diff && i < diff->count; i++)
+		push(w, list, difference_json(w, diff->list[i]));
+	put(w, o, "differences", list);
+	put(w, o, "findings", json_findings(report, &w->failed));
+	return o;
+}
+
+EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
+			    const gpumap_report *report, enum gpumap_format format)
+{
+	struct plan_diff diff = {.a = NULL};
+	bool there = a && b;
+	struct writer w = {.failed = there && !plan_diff_make(&diff, a, b)};
+	struct strbuf buf = {0};
+	int count = diff.count > 0;
+	char *text;
+
+	if (format == GPUMAP_JSON) {
+		json_t *o = diff_json(&w, there ? &diff : NULL, report);
+
+		json_dump(&buf, o, w.failed);
+	} else if (there) {
+		diff_text(&buf, &diff);
+	}
+	plan_diff_free(&diff);
+	buf.failed = buf.failed || w.failed;
+	text = strbuf_take(&buf);
+	if (!text)
+		return GPUMAP_ENOMEM;
+	*differs = count;
+	*ret = text;
+	return GPUMAP_OK;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/diff.h"
+
+#include <stdio.h>
+
+#include "words.h"
+
+/* --- the list ----------------------------------------------------------------------- */
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && streq(a, b));
+}
+
+static uintptr_t hash(const char *text)
+{
+	uintptr_t n = text ? 1 : 0;
+
+	for (; text && *text; text++)
+		n = n * 31 + (unsigned char)*text;
+	return n;
+}
+
+static struct difference *add(struct plan_diff *diff, enum difference_of of, const char *key,
+			      const char *from, const char *to)
+{
+	struct difference *d = arena_alloc(&diff->arena, 1, sizeof(*d)), **grown;
+
+	grown = arena_room(&diff->arena, diff->list, diff->count, &diff->room, sizeof(*grown));
+	if (!d || !grown)
+		return NULL;
+	*d = (struct difference){
+		.of = of,
+		.key = arena_strdup(&diff->arena, key),
+		.from = arena_strdup(&diff->arena, from),
+		.to = arena_strdup(&diff->arena, to),
+	};
+	diff->list = grown;
+	return diff->list[diff->count++] = d;
+}
+
+static void note(struct plan_diff *diff, enum difference_of of, const char *key, const char *from,
+		 const char *to)
+{
+	if (!same(from, to))
+		add(diff, of, key, from, to);
+}
+
+static void add_number(struct plan_diff *diff, struct difference *d, size_t number)
+{
+	struct number_range *grown;
+
+	if (d->range_count && d->ranges[d->range_count - 1].last + 1 == number) {
+		d->ranges[d->range_count - 1].last = number;
+		return;
+	}
+	grown = arena_room(&diff->arena, d->ranges, d->range_count, &d->range_room, sizeof(*grown));
+	if (!grown)
+		return;
+	d->ranges = grown;
+	d->ranges[d->range_count++] = (struct number_range){number, number};
+}
+
+/* For a node or a rank; `key` is a text that stays. */
+static void note_at(struct plan_diff *diff, enum difference_of of, const char *key, size_t number,
+		    const char *from, const char *to)
+{
+	struct table_key name = {{of, (uintptr_t)key, hash(from), hash(to), 0}};
+	struct difference *d;
+	void **place;
+
+	if (same(from, to))
+		return;
+	place = table_place(&diff->table, &diff->arena, name);
+	d = place ? *place : NULL;
+	/* Two texts of one hash stay apart, but for those of the first text. */
+	if (!d || !same(d->from, from) || !same(d->to, to))
+		d = add(diff, of, key, from, to);
+	if (place && !*place)
+		*place = d;
+	if (d)
+		add_number(diff, d, number);
+}
+
+/* --- the whole plan -------------------------------------------------------------------- */
+
+static const char *number_text(char text[24], int64_t n, int64_t none)
+{
+	snprintf(text, 24, "%lld", (long long)n);
+	return n == none ? NULL : text;
+}
+
+static void note_number(struct plan_diff *diff, const char *key, int64_t from, int64_t to,
+			int64_t none)
+{
+	char one[24], other[24];
+
+	note(diff, DIFFERENCE_PLAN, key, number_text(one, from, none),
+	     number_text(other, to, none));
+}
+
+static void compare_plans(struct plan_diff *diff)
+{
+	const gpumap_plan *a = diff->a, *b = diff->b;
+
+	note(diff, DIFFERENCE_PLAN, "answered", a->core->answered ? "yes" : "no",
+	     b->core->answered ? "yes" : "no");
+	note(diff, DIFFERENCE_PLAN, "profile", a->profile, b->profile);
+	note_number(diff, "world_size", (int64_t)a->core->world_size, (int64_t)b->core->world_size,
+		    -1);
+	note_number(diff, "hosts", (int64_t)a->core->host_count, (int64_t)b->core->host_count, -1);
+	note(diff, DIFFERENCE_PLAN, "master_addr", a->master_addr, b->master_addr);
+	note_number(diff, "master_port", a->master_port, b->master_port, 0);
+	note(diff, DIFFERENCE_PLAN, "run", a->run, b->run);
+}
+
+static void compare_settings(struct plan_diff *diff)
+{
+	const gpumap_plan *a = diff->a, *b = diff->b;
+
+	for (size_t i = 0; i < a->setting_count; i++)
+		note(diff, DIFFERENCE_SETTING, a->settings[i].key, a->settings[i].value,
+		     gpumap_plan_setting(b, a->settings[i].key, -1));
+	for (size_t i = 0; i < b->setting_count; i++)
+		if (!gpumap_plan_setting(a, b->settings[i].key, -1))
+			note(diff, DIFFERENCE_SETTING, b->settings[i].key, NULL,
+			     b->settings[i].value);
+}
+
+static const struct job_variable *variable(const gpumap_plan *plan, const char *name)
+{
+	for (size_t i = 0; i < plan->variable_count; i++)
+		if (streq(plan->variables[i].name, name))
+			return &plan->variables[i];
+	return NULL;
+}
+
+static void compare_variable(struct plan_diff *diff, const char *name)
+{
+	static const struct job_variable none = {NULL, NULL, NULL};
+	const struct job_variable *from = variable(diff->a, name), *to = variable(diff->b, name);
+
+	from = from ? from : &none;
+	to = to ? to : &none;
+	note(diff, DIFFERENCE_ENVIRONMENT, name, from->value, to->value);
+	note(diff, DIFFERENCE_UNSET, name, from->name && !from->value ? "yes" : NULL,
+	     to->name && !to->value ? "yes" : NULL);
+}
+
+static void compare_variables(struct plan_diff *diff)
+{
+	for (size_t i = 0; i < diff->a->variable_count; i++)
+		compare_variable(diff, diff->a->variables[i].name);
+	for (size_t i = 0; i < diff->b->variable_count; i++)
+		if (!variable(diff->a, diff->b->variables[i].name))
+			compare_variable(diff, diff->b->variables[i].name);
+}
+
+static char *command_text(const gpumap_plan *plan)
+{
+	struct strbuf buf = {0};
+
+	for (size_t i = 0; i < plan->argument_count; i++) {
+		strbuf_puts(&buf, i ? " " : "");
+		words_quote(&buf, plan->arguments[i]);
+	}
+	return strbuf_take(&buf);
+}
+
+static void compare_arguments(struct plan_diff *diff)
+{
+	char *from = command_text(diff->a), *to = command_text(diff->b);
+
+	if (from && to)
+		note(diff, DIFFERENCE_ARGUMENTS, "arguments", *from ? from : NULL, *to ? to : NULL);
+	else
+		diff->arena.failed = true;
+	free(from);
+	free(to);
+}
+
+/* --- nodes and ranks --------------------------------------------------------------------- */
+
+static const char *gpu_text(char text[160], const struct plan_device *d)
+{
+	snprintf(text, 160, "GPU %d%s%.48s%s%.48s%s%.32s", d->physical, d->name ? ", " : "",
+		 d->name ? d->name : "", d->uuid ? ", " : "", d->uuid ? d->uuid : "",
+		 d->pci ? ", " : "", d->pci ? d->pci : "");
+	return text;
+}
+
+/* Their number, or the first that is another. */
+static void compare_machines(struct plan_diff *diff, size_t node, const struct plan_layout *a,
+			     const struct plan_layout *b)
+{
+	char from[160], to[160];
+
+	snprintf(from, sizeof(from), "%zu", a->gpu_count);
+	snprintf(to, sizeof(to), "%zu", b->gpu_count);
+	note_at(diff, DIFFERENCE_NODE, "gpus", node, from, to);
+	for (size_t i = 0; i < a->gpu_count && a->gpu_count == b->gpu_count; i++)
+		if (!streq(gpu_text(from, &a->gpus[i]), gpu_text(to, &b->gpus[i]))) {
+			note_at(diff, DIFFERENCE_NODE, "gpu", node, from, to);
+			return;
+		}
+}
+
+static void compare_nodes(struct plan_diff *diff)
+{
+	const struct plan *a = diff->a->core, *b = diff->b->core;
+
+	for (size_t i = 0; i < a->host_count || i < b->host_count; i++) {
+		const struct plan_host *from = i < a->host_count ? &a->hosts[i] : NULL;
+		const struct plan_host *to = i < b->host_count ? &b->hosts[i] : NULL;
+		char one[24], other[24];
+
+		note_at(diff, DIFFERENCE_NODE, "name", i, from ? from->name : NULL,
+			to ? to->name : NULL);
+		if (!from || !to)
+			continue;
+		note_at(diff, DIFFERENCE_NODE, "local_size", i,
+			number_text(one, (int64_t)from->layout->count, -1),
+			number_text(other, (int64_t)to->layout->count, -1));
+		note_at(diff, DIFFERENCE_NODE, "device_order", i, from->layout->device_order,
+			to->layout->device_order);
+		compare_machines(diff, i, from->layout, to->layout);
+	}
+}
+
+/* By the names that a plan's JSON has for them. */
+static const struct {
+	const char *key;
+	enum gpumap_rank_attr attr;
+	int64_t none; /* of a number */
+} attributes[] = {
+	{"node", GPUMAP_RANK_NODE, -1},
+	{"local_rank", GPUMAP_RANK_LOCAL_RANK, -1},
+	{"physical", GPUMAP_RANK_PHYSICAL, -1},
+	{"mig", GPUMAP_RANK_MIG, -1},
+	{"uuid", GPUMAP_RANK_UUID, 0},
+	{"logical", GPUMAP_RANK_LOGICAL, -1},
+	{"visible", GPUMAP_RANK_VISIBLE, 0},
+	{"cpus", GPUMAP_RANK_CPUS, 0},
+	{"memory_nodes", GPUMAP_RANK_MEMORY_NODES, 0},
+	{"threads", GPUMAP_RANK_THREADS, 0},
+};
+
+static void compare_rank(struct plan_diff *diff, size_t rank)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++) {
+		enum gpumap_rank_attr attr = attributes[i].attr;
+		const char *from, *to;
+		char one[24], other[24];
+
+		if (attr < GPUMAP_RANK_NODE) {
+			from = gpumap_plan_rank_str(diff->a, (int64_t)rank, attr);
+			to = gpumap_plan_rank_str(diff->b, (int64_t)rank, attr);
+		} else {
+			from = number_text(one, gpumap_plan_rank_int(diff->a, (int64_t)rank, attr),
+					   attributes[i].none);
+			to = number_text(other, gpumap_plan_rank_int(diff->b, (int64_t)rank, attr),
+					 attributes[i].none);
+		}
+		note_at(diff, DIFFERENCE_RANK, attributes[i].key, rank, from, to);
+	}
+}
+
+static bool has_exception(const gpumap_plan *plan, const char *key)
+{
+	for (size_t i = 0; i < plan->exception_count; i++)
+		if (streq(plan->settings[plan->exceptions[i].setting].key, key))
+			return true;
+	return false;
+}
+
+/* What single ranks have instead, beyond what all have. */
+static void compare_exceptions(struct plan_diff *diff, const char *key, size_t ranks)
+{
+	const char *a = gpumap_plan_setting(diff->a, key, -1);
+	const char *b = gpumap_plan_setting(diff->b, key, -1);
+
+	if (!has_exception(diff->a, key) && !has_exception(diff->b, key))
+		return;
+	for (size_t r = 0; r < ranks; r++) {
+		const char *from = gpumap_plan_setting(diff->a, key, (int64_t)r);
+		const char *to = gpumap_plan_setting(diff->b, key, (int64_t)r);
+
+		if (from != a || to != b)
+			note_at(diff, DIFFERENCE_RANK, key, r, from, to);
+	}
+}
+
+static void compare_ranks(struct plan_diff *diff)
+{
+	size_t a = diff->a->core->world_size, b = diff->b->core->world_size;
+	size_t both = a < b ? a : b;
+
+	for (size_t r = 0; r < both; r++)
+		compare_rank(diff, r);
+	for (size_t i = 0; i < diff->a->setting_count; i++)
+		compare_exceptions(diff, diff->a->settings[i].key, both);
+	for (size_t r = both; r < a || r < b; r++)
+		note_at(diff, DIFFERENCE_RANK, "exists", r, r < a ? "yes" : NULL,
+			r < b ? "yes" : NULL);
+}
+
+bool plan_diff_make(struct plan_diff *ret, const gpumap_plan *a, const gpumap_plan *b)
+{
+	*ret = (struct plan_diff){.a = a, .b = b};
+	compare_plans(ret);
+	compare_settings(ret);
+	compare_variables(ret);
+	compare_arguments(ret);
+	compare_nodes(ret);
+	compare_ranks(ret);
+	return !ret->arena.failed;
+}
+
+void plan_diff_free(struct plan_diff *diff)
+{
+	arena_free(&diff->arena);
+}
