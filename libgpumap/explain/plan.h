@@ -15,6 +15,9 @@ void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins);
 /* Its first lines: what is planned, and where the ranks meet. */
 void plan_headline(struct strbuf *buf, const gpumap_plan *plan);
 
+/* Whether ranks of which it is not known where they land may land well. */
+bool plan_may_land(const gpumap_plan *plan);
+
 /* `plan` NULL: the report alone. */
 void plan_svg(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *report);
 

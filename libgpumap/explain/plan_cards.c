@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "explain/plan_cards.h"
+#include "explain/plan.h"
 
 #include <stdio.h>
 
@@ -49,20 +50,12 @@ static bool clashes(const gpumap_plan *plan, const struct plan_layout *layout,
 	return found;
 }
 
-static bool use_unknown(const gpumap_plan *plan)
-{
-	const char *device = job_setting(plan, "device");
-
-	return (!*device || streq(device, "unknown")) && !*job_setting(plan, "set_device") &&
-	       !*job_setting(plan, "device_ids");
-}
-
 static void place(struct rank_cards *cards, const gpumap_plan *plan,
 		  const struct plan_layout *layout, size_t l)
 {
 	const struct plan_slot *slot = &layout->slots[l];
 	struct rank_card *lands = slot->lands ? card_of(cards, slot->lands) : NULL;
-	bool maybe = !slot->lands && (plan->core->answered || use_unknown(plan));
+	bool maybe = !slot->lands && plan_may_land(plan);
 
 	for (size_t i = 0; i < slot->device_count; i++) {
 		struct rank_card *card = card_of(cards, &slot->devices[i]);

@@ -52,21 +52,32 @@ void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 		strbuf_puts(buf, ", at a free port that is held from the start.\n");
 }
 
-static void device_label(const struct plan_slot *slot, char text[32])
+bool plan_may_land(const gpumap_plan *plan)
+{
+	const char *device = job_setting(plan, "device");
+	bool said = (*device && !streq(device, "unknown")) || *job_setting(plan, "set_device") ||
+		    *job_setting(plan, "device_ids");
+
+	return plan->core->answered || !said;
+}
+
+static void device_label(const struct plan_slot *slot, bool may_land, char text[32])
 {
 	const struct plan_device *d = slot->lands ? slot->lands : slot->devices;
 	int length;
 
-	if (!slot->device_count) {
-		snprintf(text, 32, "-");
+	if (!slot->device_count || (!slot->lands && !may_land)) {
+		snprintf(text, 32, slot->device_count ? "none" : "-");
 		return;
 	}
 	length = d->physical < 0 ? snprintf(text, 32, "?") : snprintf(text, 32, "%d", d->physical);
 	if (d->mig >= 0)
 		length += snprintf(text + length, 32 - (size_t)length, ":%d", d->mig);
+	if (slot->device_count > 1)
+		length +=
+			snprintf(text + length, 32 - (size_t)length, " of %zu", slot->device_count);
 	if (!slot->lands)
-		snprintf(text + length, 32 - (size_t)length,
-			 slot->device_count > 1 ? " of %zu?" : "?", slot->device_count);
+		snprintf(text + length, 32 - (size_t)length, "?");
 }
 
 static bool lists_fit(const struct plan_layout *layout)
@@ -85,21 +96,27 @@ static bool lists_equal(const struct plan_layout *layout)
 	return true;
 }
 
-static void rank_row(struct strbuf *buf, const struct plan_host *host, size_t l, int width,
-		     bool lists)
+/* How a host's ranks are shown. */
+struct look {
+	int cores_width;
+	bool lists, may_land;
+};
+
+static void rank_row(struct strbuf *buf, const struct plan_host *host, size_t l,
+		     const struct look *look)
 {
 	const struct plan_slot *slot = &host->layout->slots[l];
 	char device[32], logical[24] = "-", threads[24] = "-";
 
-	device_label(slot, device);
+	device_label(slot, look->may_land, device);
 	if (slot->logical >= 0)
 		snprintf(logical, sizeof(logical), "cuda:%d", slot->logical);
 	if (slot->threads)
 		snprintf(threads, sizeof(threads), "%d", slot->threads);
 	strbuf_printf(buf, "  %-6zu%-7zu%-9s%-9s", host->first_rank + l, l, device, logical);
-	column(buf, slot->cpus ? slot->cpus : "-", width);
+	column(buf, slot->cpus ? slot->cpus : "-", look->cores_width);
 	strbuf_printf(buf, "%-9s", threads);
-	if (lists)
+	if (look->lists)
 		escape_all(buf, *slot->visible ? slot->visible : "(empty)");
 	while (buf->length && buf->text[buf->length - 1] == ' ')
 		buf->text[--buf->length] = '\0';
@@ -121,17 +138,16 @@ static void long_lists(struct strbuf *buf, const struct plan_host *host, size_t 
 	}
 }
 
-static void host_table(struct strbuf *buf, const struct plan_host *host)
+static void host_table(struct strbuf *buf, const gpumap_plan *plan, const struct plan_host *host)
 {
 	const struct plan_layout *layout = host->layout;
 	size_t shown = layout->count < MOST_RANKS ? layout->count : MOST_RANKS;
-	bool lists = lists_fit(layout);
-	int width = 7;
+	struct look look = {7, lists_fit(layout), plan_may_land(plan)};
 
 	for (size_t l = 0; l < shown; l++) {
 		int length = (int)strlen(layout->slots[l].cpus ? layout->slots[l].cpus : "-");
 
-		width = length + 2 > width ? length + 2 : width;
+		look.cores_width = length + 2 > look.cores_width ? length + 2 : look.cores_width;
 	}
 	strbuf_puts(buf, "\n");
 	escape_all(buf, host->name);
@@ -139,13 +155,13 @@ static void host_table(struct strbuf *buf, const struct plan_host *host)
 		strbuf_puts(buf, ": no rank\n");
 		return;
 	}
-	strbuf_printf(buf, "\n  rank  local  GPU      uses     %-*sthreads%s\n", width, "cores",
-		      lists ? "  CUDA_VISIBLE_DEVICES" : "");
+	strbuf_printf(buf, "\n  rank  local  GPU      uses     %-*sthreads%s\n", look.cores_width,
+		      "cores", look.lists ? "  CUDA_VISIBLE_DEVICES" : "");
 	for (size_t l = 0; l < shown; l++)
-		rank_row(buf, host, l, width, lists);
+		rank_row(buf, host, l, &look);
 	if (shown < layout->count)
 		strbuf_printf(buf, "  ... %zu more ranks\n", layout->count - shown);
-	if (!lists)
+	if (!look.lists)
 		long_lists(buf, host, shown);
 	if (layout->device_order)
 		escaped(buf, "  with CUDA_DEVICE_ORDER=", layout->device_order, "\n");
@@ -183,15 +199,16 @@ static size_t first_like(const struct plan *core, size_t i)
 	return first;
 }
 
-static void hosts(struct strbuf *buf, const struct plan *core)
+static void hosts(struct strbuf *buf, const gpumap_plan *plan)
 {
+	const struct plan *core = plan->core;
 	size_t blocks = 0, i = 0;
 
 	while (i < core->host_count && blocks++ < MOST_HOSTS) {
 		size_t like = first_like(core, i), end = i + 1;
 
 		if (like == i) {
-			host_table(buf, &core->hosts[i++]);
+			host_table(buf, plan, &core->hosts[i++]);
 			continue;
 		}
 		while (end < core->host_count &&
@@ -266,7 +283,7 @@ static void steps(struct strbuf *buf, const struct plan *core)
 void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins)
 {
 	plan_headline(buf, plan);
-	hosts(buf, plan->core);
+	hosts(buf, plan);
 	program(buf, plan);
 	if (origins)
 		settings(buf, plan);
