@@ -23,7 +23,12 @@ static bool is_piped(const struct launch *launch, size_t index)
 
 size_t console_files(const struct launch *launch)
 {
-	return 6 * launch->count + 64;
+	size_t files = 64;
+
+	for (size_t i = 0; i < launch->count; i++)
+		files += (is_piped(launch, i) ? 4 : 0) + (launch->ranks[i].out_path != NULL) +
+			 (launch->ranks[i].err_path != NULL);
+	return files;
 }
 
 static bool same_file(int a, int b)

@@ -112,7 +112,7 @@ static int prepare(struct supervisor *s)
 
 	if (!setting_enter(&s->setting, s->launch, files))
 		return report_fail(s->report, GPUMAP_EFILE, FINDING_LAUNCH,
-				   ABOUT(.fix = "raise 'ulimit -Hn', or console = raw"),
+				   ABOUT(.fix = "raise 'ulimit -Hn', or console = raw without logs"),
 				   "%zu ranks need %zu open files: %s", s->launch->count, files,
 				   strerror(errno));
 	r = console_open(&s->console, s->launch, s->report);

@@ -45,8 +45,12 @@ static bool raise_files(struct setting *setting, size_t files)
 	limit = setting->files;
 	if (limit.rlim_cur >= files)
 		return true;
+	if (limit.rlim_max < files) {
+		errno = EMFILE;
+		return false;
+	}
 	limit.rlim_cur = files;
-	return limit.rlim_max >= files && setrlimit(RLIMIT_NOFILE, &limit) == 0;
+	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
 /* Otherwise a pipe may get the number of a closed standard stream. */
