@@ -216,6 +216,13 @@ void report_copy(gpumap_report *report, const gpumap_finding *finding)
 			   .column = finding->column));
 }
 
+void report_copy_all(gpumap_report *report, const gpumap_report *from, enum finding_id left_out)
+{
+	for (size_t i = 0; i < gpumap_report_count(from); i++)
+		if (!finding_is(gpumap_report_get(from, i), left_out))
+			report_copy(report, gpumap_report_get(from, i));
+}
+
 bool finding_is(const gpumap_finding *finding, enum finding_id id)
 {
 	return finding->id == id;

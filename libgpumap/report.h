@@ -35,6 +35,8 @@ int report_fail(gpumap_report *report, int code, enum finding_id id, const struc
 
 /* Adds a copy of another report's finding; */
 void report_copy(gpumap_report *report, const gpumap_finding *finding);
+/* Of another report; those of one id are left out (FINDING_COUNT: none). */
+void report_copy_all(gpumap_report *report, const gpumap_report *from, enum finding_id left_out);
 /* Adds a copy of another report's finding, which is about this origin, line and column. */
 void report_relay(gpumap_report *report, const gpumap_finding *finding, const struct about *at);
 

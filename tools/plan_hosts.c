@@ -211,6 +211,19 @@ static int add_names(struct finder *f, const char *nnodes, const char *node_rank
 
 /* --- what is known of them ------------------------------------------------------------ */
 
+/* What it means that there is no GPU is the plan's to say. */
+static int open_quietly(struct finder *f, const char *what, gpumap_inventory **ret)
+{
+	gpumap_report *heard = NULL;
+	int r = gpumap_report_new(&heard);
+
+	if (r == GPUMAP_OK)
+		r = machine_open(ret, what, false, heard);
+	report_copy_all(f->report, heard, FINDING_NO_GPU);
+	gpumap_report_free(heard);
+	return r == GPUMAP_ENOMEM ? report_nomem(f->report) : r;
+}
+
 static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)
 {
 	struct plan_hosts *all = f->ret;
@@ -229,7 +242,7 @@ static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)
 	grown[all->count].what = strdup(what);
 	if (!grown[all->count].what)
 		return report_nomem(f->report);
-	r = machine_open(&grown[all->count].inventory, what, false, f->report);
+	r = open_quietly(f, what, &grown[all->count].inventory);
 	if (r != GPUMAP_OK) {
 		free(grown[all->count].what);
 		return r;

@@ -87,8 +87,7 @@ int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 	if (r == GPUMAP_OK)
 		r = plan_machine(&plan, options, sweep, heard);
 	if (r != GPUMAP_OK)
-		for (size_t i = 0; i < gpumap_report_count(heard); i++)
-			report_copy(report, gpumap_report_get(heard, i));
+		report_copy_all(report, heard, FINDING_COUNT);
 	gpumap_report_free(heard);
 	if (r != GPUMAP_OK)
 		return r;
