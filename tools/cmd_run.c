@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan_hosts.h"
 #include "plan_open.h"
@@ -58,6 +61,8 @@ static bool own_option(struct command_run *c, const char *name, const char *valu
 		c->sweep = value;
 	else if (streq(name, "--again"))
 		c->again = value;
+	else if (streq(name, "--manifest") && streq(value, "-"))
+		c->run.json = true;
 	else if (streq(name, "--manifest"))
 		c->run.manifest = value;
 	else
@@ -95,6 +100,11 @@ static int exclusive(const struct command_run *c)
 	bool planned = c->options.file || c->options.program || c->options.profile.count ||
 		       c->options.profile.config || c->options.profile.profile;
 
+	if (c->sweep && c->run.manifest)
+		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				   ABOUT(.origin = "--manifest",
+					 .fix = "leave it out: each run's is in its log folder"),
+				   "a sweep has a record for each of its runs");
 	if ((c->again && (planned || c->sweep)) || (c->sweep && c->options.file))
 		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = c->again ? "--again" : "--sweep",
@@ -120,6 +130,18 @@ static int own_failure(const struct command_run *c)
 	if (c->run.json)
 		run_print_refusal(&c->run, c->report);
 	return STATUS_OWN_FAILURE;
+}
+
+/* A file that is opened later must not become a standard stream that was closed. What is lost
+ * is the ranks' output, but not silently a record that was asked for. And whatever cannot be
+ * written is an error to tell, not the end; the ranks have these signals as ever. */
+static void settle_streams(bool json)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", json && fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
 }
 
 static int run(struct command_run *c)
@@ -151,6 +173,7 @@ int cmd_run(int argc, char **argv)
 	/* Behind the options --json would be the program's. */
 	if (r != GPUMAP_OK)
 		c.run.json = wanted_format(argc, argv) == GPUMAP_JSON;
+	settle_streams(c.run.json);
 	if (done) {
 		gpumap_report_free(c.report);
 		return finish_help();

@@ -155,43 +155,51 @@ static void give_back_output(int out)
 	close(out);
 }
 
-static void print_record(const struct running *r)
+static bool print_record(const struct running *r)
 {
 	char *text = record_text(&r->record);
+	bool printed = text ? print_text(text, r->report) : report_nomem(r->report) == GPUMAP_OK;
 
-	if (!text)
-		report_nomem(r->report);
-	else
-		print_text(text, r->report);
 	free(text);
+	return printed;
+}
+
+/* The ranks have ended: what they did is kept. */
+static bool conclude(struct running *r, size_t told)
+{
+	bool kept = true;
+
+	clock_gettime(CLOCK_REALTIME, &r->record.ended);
+	if (r->path)
+		kept = record_write(&r->record, r->path, r->report) == GPUMAP_OK;
+	print_report(&(struct output){.report = r->report}, told);
+	launch_summary(&r->ranks.launch, &r->result, MOST_SUMMARIES, stderr);
+	return kept;
 }
 
 int run_plan(const struct run *run, gpumap_report *report)
 {
 	struct running r = {.run = run, .report = report, .port.fd = -1};
 	int code = prepare(&r), out;
-	size_t before;
+	bool kept = true;
+	size_t told;
 
 	r.result.status = STATUS_OWN_FAILURE;
 	r.result.cause = LAUNCH_REFUSED;
 	r.record.result = &r.result;
+	/* What is known before the start stands above the output. */
+	told = print_report(&(struct output){.report = report}, 0);
 	if (code == GPUMAP_OK) {
-		/* What is known before the start stands above the output. */
-		before = print_report(&(struct output){.report = report}, 0);
 		out = keep_output(&r);
 		launch_run(&r.ranks.launch, &r.result, report);
 		give_back_output(out);
-		clock_gettime(CLOCK_REALTIME, &r.record.ended);
-		if (r.path)
-			record_write(&r.record, r.path, report);
-		print_report(&(struct output){.report = report}, before);
-		launch_summary(&r.ranks.launch, &r.result, MOST_SUMMARIES, stderr);
-	} else {
-		print_report(&(struct output){.report = report}, 0);
+		kept = conclude(&r, told);
 	}
+	told = gpumap_report_count(report);
 	if (run->json)
-		print_record(&r);
-	code = r.result.status;
+		kept = print_record(&r) && kept;
+	print_report(&(struct output){.report = report}, told);
+	code = kept || r.result.status ? r.result.status : STATUS_OWN_FAILURE;
 	port_release(&r.port);
 	launch_result_free(&r.result);
 	run_ranks_free(&r.ranks);
@@ -203,9 +211,11 @@ int run_plan(const struct run *run, gpumap_report *report)
 void run_print_refusal(const struct run *run, gpumap_report *report)
 {
 	struct running r = {.run = run, .report = report};
+	size_t told = gpumap_report_count(report);
 
 	r.result.status = STATUS_OWN_FAILURE;
 	r.result.cause = LAUNCH_REFUSED;
 	r.record = (struct record){.run = run, .result = &r.result, .report = report};
 	print_record(&r);
+	print_report(&(struct output){.report = report}, told);
 }

@@ -96,6 +96,24 @@ static int make_environment(struct maker *m, size_t l)
 
 /* --- logs ------------------------------------------------------------------------------- */
 
+/* The file and line, option or variable that a setting comes from. */
+static const char *origin(const struct maker *m, const char *key)
+{
+	for (size_t i = 0; i < m->plan->setting_count; i++)
+		if (streq(m->plan->settings[i].key, key))
+			return m->plan->settings[i].origin;
+	return key;
+}
+
+static int bad_folder(const struct maker *m, const char *folder, const char *what)
+{
+	return report_fail(m->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
+			   ABOUT(.origin = origin(m, "log_dir"),
+				 .fix = "name a folder that this user may write to"),
+			   "the log folder '%s' cannot be %s: %s", QUOTE(span_of(folder)),
+			   what, strerror(errno));
+}
+
 static int make_folder(struct maker *m, const char *folder)
 {
 	char *path;
@@ -111,19 +129,23 @@ static int make_folder(struct maker *m, const char *folder)
 		*slash = '/';
 	}
 	if (mkdir(path, 0777) && errno != EEXIST)
-		return report_fail(m->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
-				   ABOUT(.origin = "log_dir",
-					 .fix = "name a folder that this user may write to"),
-				   "the folder '%s' cannot be made: %s", QUOTE(span_of(folder)),
-				   strerror(errno));
-	if (access(path, W_OK | X_OK))
-		return report_fail(m->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
-				   ABOUT(.origin = "log_dir",
-					 .fix = "name a folder that this user may write to"),
-				   "nothing can be written to '%s': %s", QUOTE(span_of(folder)),
-				   strerror(errno));
+		return bad_folder(m, folder, "made");
+	/* The last slash tells files from folders. */
+	if (access(arena_printf(&m->ret->arena, "%s/", path), W_OK | X_OK))
+		return bad_folder(m, folder, "written to");
 	m->made = path;
 	return GPUMAP_OK;
+}
+
+/* Folders are made of log_dir alone: outside of it logs would be lost, or hit other files. */
+static int check_file(const struct maker *m, const char *file)
+{
+	if (!strchr(file, '/') && !streq(file, ".") && !streq(file, ".."))
+		return GPUMAP_OK;
+	return report_fail(m->report, GPUMAP_EINPUT, FINDING_LOG_OPEN,
+			   ABOUT(.origin = origin(m, "log_file"),
+				 .fix = "write folders into log_dir, where macros hold as well"),
+			   "log_file = '%s' is not the name of a file", QUOTE(span_of(file)));
 }
 
 static int log_path(struct maker *m, size_t l, const char *stream, const char **ret)
@@ -134,6 +156,8 @@ static int log_path(struct maker *m, size_t l, const char *stream, const char **
 
 	if (r == GPUMAP_OK && *folder)
 		r = gpumap_plan_expand(&file, m->plan, "log_file", rank, stream, m->report);
+	if (r == GPUMAP_OK && *folder)
+		r = check_file(m, file);
 	if (r == GPUMAP_OK && *folder)
 		r = make_folder(m, folder);
 	if (r == GPUMAP_OK && *folder) {

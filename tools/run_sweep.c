@@ -45,8 +45,15 @@ static int open_sweep(struct sweep *s, const char *name)
 {
 	gpumap_profile *any = NULL;
 	const gpumap_section *section;
-	int r = profile_open(&any, &s->options.profile, s->report);
+	gpumap_report *heard = NULL;
+	int r = gpumap_report_new(&heard);
 
+	if (r == GPUMAP_OK)
+		r = profile_open(&any, &s->options.profile, heard);
+	/* Otherwise it is said of the profile that is opened next. */
+	if (r != GPUMAP_OK)
+		report_copy_all(s->report, heard, FINDING_COUNT);
+	gpumap_report_free(heard);
 	if (r != GPUMAP_OK)
 		return r;
 	section = find_sweep(any, name);
@@ -63,6 +70,17 @@ static int open_sweep(struct sweep *s, const char *name)
 	if (r == GPUMAP_OK)
 		s->section = find_sweep(s->profile, name);
 	return r;
+}
+
+/* What is wrong with the profile is wrong with every run. */
+static int check_first(struct sweep *s, const char *name)
+{
+	int r;
+
+	if (s->options.program || s->options.module)
+		return GPUMAP_OK;
+	r = gpumap_profile_sweep(s->profile, name, 0, s->report);
+	return r == GPUMAP_OK ? gpumap_profile_check(s->profile, s->report) : r;
 }
 
 static int check(struct sweep *s)
@@ -92,6 +110,8 @@ static int prepare(struct sweep *s, const char *name)
 	if (s->jobs > s->count)
 		s->jobs = s->count;
 	r = check(s);
+	if (r == GPUMAP_OK)
+		r = check_first(s, name);
 	if (r != GPUMAP_OK)
 		return r;
 	s->runs = arena_alloc(&s->arena, s->count, sizeof(*s->runs));
@@ -184,7 +204,8 @@ static void start(struct sweep *s, size_t i)
 	clock_gettime(CLOCK_REALTIME, &c->started);
 	c->pid = fork();
 	if (c->pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		/* Its guard ends the ranks, as if it had been killed itself. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(STATUS_OWN_FAILURE);
 		sigprocmask(SIG_SETMASK, &s->before, NULL);
@@ -281,15 +302,16 @@ int run_sweep(const struct plan_options *options, const char *name, const struct
 {
 	struct sweep s = {.options = *options, .like = like, .report = report};
 	int r = prepare(&s, name), status = STATUS_OWN_FAILURE;
+	size_t told = print_report(&(struct output){.report = report}, 0);
 
-	print_report(&(struct output){.report = report}, 0);
 	if (r == GPUMAP_OK) {
 		catch_signals(&s);
 		run_all(&s);
 		sigprocmask(SIG_SETMASK, &s.before, NULL);
 		status = sweep_conclude(&s);
-		if (like->json)
-			sweep_print(&s, status);
+		if (like->json && !sweep_print(&s, status) && !status)
+			status = STATUS_OWN_FAILURE;
+		print_report(&(struct output){.report = report}, told);
 	} else if (like->json) {
 		run_print_refusal(like, report);
 	}

@@ -41,7 +41,7 @@ void sweep_tell(const struct sweep *s, size_t i, const char *format, ...) PRINTF
 /* Says what failed, and returns the status for it all. */
 int sweep_conclude(const struct sweep *s);
 
-/* All runs as JSON on standard output. */
-void sweep_print(const struct sweep *s, int status);
+/* All runs as JSON on standard output; false: that cannot be written. */
+bool sweep_print(const struct sweep *s, int status);
 
 #endif

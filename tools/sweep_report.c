@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "explain/json.h"
+#include "report.h"
 
 /* "seq_length=60 future_length=4" */
 static void put_values(struct strbuf *buf, const struct sweep *s, size_t i)
@@ -80,10 +81,10 @@ static json_t *run_json(const struct sweep *s, size_t i)
 			 seconds_json(c));
 }
 
-void sweep_print(const struct sweep *s, int status)
+bool sweep_print(const struct sweep *s, int status)
 {
 	struct strbuf buf = {0};
-	bool failed = false;
+	bool failed = false, printed;
 	json_t *runs = json_array();
 
 	for (size_t i = 0; i < s->count; i++)
@@ -94,7 +95,7 @@ void sweep_print(const struct sweep *s, int status)
 			    (int)s->jobs, "status", status, "runs", runs, "findings",
 			    json_findings(s->report, &failed)),
 		  failed);
-	if (buf.text)
-		print_text(buf.text, s->report);
+	printed = buf.text ? print_text(buf.text, s->report) : report_nomem(s->report) == GPUMAP_OK;
 	strbuf_free(&buf);
+	return printed;
 }

@@ -21,6 +21,7 @@ cli_tests = \
 	tests/cli/pretend.test \
 	tests/cli/ranks.test \
 	tests/cli/readme.test \
+	tests/cli/run-faults.test \
 	tests/cli/run.test \
 	tests/cli/snapshot.test
 TESTS += $(cli_tests)
