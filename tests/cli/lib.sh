@@ -14,6 +14,7 @@
 #	$builddir  the build tree			$shared    recorded machines, or empty
 #	$python    with nvitop and gpustat, or empty	$valgrind  not empty when $GPUMAP is run by it
 #	$torch     with PyTorch, or empty		$servers   not empty: real launchers must work
+#	$full      not empty: what takes minutes is wanted
 #
 #	check NAME STATUS STDOUT STDERR -- COMMAND...
 #		Runs COMMAND, 20 seconds at most, and compares. STDOUT and STDERR are extended
@@ -32,6 +33,7 @@ builddir=${GPUMAP_TEST_BUILDDIR:-}
 python=${GPUMAP_TEST_PYTHON:-}
 servers=${GPUMAP_TEST_SERVERS:-}
 torch=${GPUMAP_TEST_TORCH:-}
+full=${GPUMAP_TEST_FULL:-}
 valgrind=${GPUMAP_TEST_VALGRIND:-}
 limit=${GPUMAP_TEST_LIMIT:-20}
 gpumap_path=${GPUMAP:-}

@@ -32,6 +32,7 @@ tests_launch_t_port_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_launch_t_port_LDADD = libgpumap-core.la $(CHECK_LIBS)
 
 launch_tests = \
+	tests/launch/command.test \
 	tests/launch/console.test \
 	tests/launch/end.test \
 	tests/launch/signals.test \
