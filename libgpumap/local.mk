@@ -12,13 +12,11 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/json.c libgpumap/explain/json.h \
 	libgpumap/explain/plan.c libgpumap/explain/plan.h \
 	libgpumap/explain/plan_cards.c libgpumap/explain/plan_cards.h \
+	libgpumap/explain/plan_diff.c \
 	libgpumap/explain/plan_json.c \
 	libgpumap/explain/plan_svg.c \
 	libgpumap/explain/plan_text.c \
 	libgpumap/explain/profile_json.c \
-	libgpumap/explain/plan_cards.c libgpumap/explain/plan_cards.h \
-	libgpumap/explain/plan_diff.c \
-	libgpumap/explain/plan_svg.c \
 	libgpumap/explain/svg.c libgpumap/explain/svg.h \
 	libgpumap/explain/svg_cards.c \
 	libgpumap/explain/svg_columns.c \
