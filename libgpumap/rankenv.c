@@ -34,6 +34,11 @@ static const struct rank_row rank_rows[] = {
 		   {VARIABLE_PMI_SIZE},
 		   {VARIABLE_MPI_LOCALRANKID},
 		   {VARIABLE_MPI_LOCALNRANKS}}},
+	{.name = "MVAPICH2",
+	 .cells = {{VARIABLE_MV2_COMM_WORLD_RANK},
+		   {VARIABLE_MV2_COMM_WORLD_SIZE},
+		   {VARIABLE_MV2_COMM_WORLD_LOCAL_RANK},
+		   {VARIABLE_MV2_COMM_WORLD_LOCAL_SIZE}}},
 	{.name = "PALS",
 	 .cells = {{VARIABLE_PALS_RANKID, VARIABLE_PMI_RANK},
 		   {VARIABLE_PMI_SIZE},
@@ -100,6 +105,21 @@ enum rankenv_tells rankenv_tells(struct span name)
 			return RANKENV_LOCAL_RANK;
 	}
 	return RANKENV_OTHER;
+}
+
+const char *rankenv_row_variable(const char *row, size_t i)
+{
+	const struct rank_row *r = rank_rows;
+	enum { PLACES = ARRAY_SIZE(r->cells[0]) };
+
+	while (r < rank_rows + ARRAY_SIZE(rank_rows) && !streq(r->name, row))
+		r++;
+	if (r == rank_rows + ARRAY_SIZE(rank_rows))
+		return NULL;
+	for (size_t k = 0; k < CELLS * PLACES; k++)
+		if (r->cells[k / PLACES][k % PLACES] && !i--)
+			return variable_name(r->cells[k / PLACES][k % PLACES]);
+	return r->needs && !i ? variable_name(r->needs) : NULL;
 }
 
 static const struct statement *cell_said(const gpumap_request *request, const struct rank_row *row,

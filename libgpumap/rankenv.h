@@ -8,7 +8,7 @@
 
 #include "request.h"
 
-enum { RANKENV_ROWS = 8 }; /* launchers that a process can be started through */
+enum { RANKENV_ROWS = 9 }; /* launchers that a process can be started through */
 
 struct rank_identity {
 	const char *row;    /* "torch", "Open MPI", ... */
@@ -31,5 +31,8 @@ const char *rankenv_variable(size_t i);
 /* What a variable tells a process in some row, or that it is one of those variables at all. */
 enum rankenv_tells { RANKENV_NOTHING, RANKENV_OTHER, RANKENV_RANK, RANKENV_LOCAL_RANK };
 enum rankenv_tells rankenv_tells(struct span name);
+
+/* The i-th variable of a row by its name, NULL past the end. */
+const char *rankenv_row_variable(const char *row, size_t i);
 
 #endif

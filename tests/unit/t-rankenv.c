@@ -32,6 +32,10 @@ static const struct {
 	{"mpirun", OMPI, "Open MPI", 3, 4, 1, 2, -1, -1, ""},
 	{"mpiexec.hydra", "PMI_RANK=2|PMI_SIZE=4|MPI_LOCALRANKID=0|MPI_LOCALNRANKS=2", "MPICH", 2,
 	 4, 0, 2, -1, -1, ""},
+	{"mpirun_rsh",
+	 "MV2_COMM_WORLD_RANK=1|MV2_COMM_WORLD_SIZE=4|MV2_COMM_WORLD_LOCAL_RANK=1|"
+	 "MV2_COMM_WORLD_LOCAL_SIZE=2",
+	 "MVAPICH2", 1, 4, 1, 2, -1, -1, ""},
 	{"PALS",
 	 "PALS_RANKID=6|PMI_RANK=6|PMI_SIZE=8|PALS_LOCAL_RANKID=2|PMI_LOCAL_RANK=2|"
 	 "PMI_LOCAL_SIZE=4|PALS_NODEID=1",
@@ -219,6 +223,28 @@ START_TEST(variables)
 }
 END_TEST
 
+static size_t row_size(const char *row)
+{
+	size_t count = 0;
+
+	while (rankenv_row_variable(row, count))
+		ck_assert_msg(listed(rankenv_row_variable(row, count++)), "%s", row);
+	return count;
+}
+
+/* What exec unsets of a launcher that did not start this process. */
+START_TEST(variables_of_rows)
+{
+	ck_assert_uint_eq(row_size("Slurm step"), 7);
+	ck_assert_str_eq(rankenv_row_variable("Slurm step", 0), "SLURM_PROCID");
+	ck_assert_str_eq(rankenv_row_variable("Slurm step", 6), "SLURM_STEP_ID");
+	ck_assert_uint_eq(row_size("Open MPI"), 4);
+	ck_assert_uint_eq(row_size("torch"), 10);
+	ck_assert_uint_eq(row_size("Kubernetes"), 0);
+	ck_assert_ptr_null(rankenv_row_variable("torch", 100000));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rankenv");
@@ -228,5 +254,6 @@ int main(void)
 	tcase_add_loop_test(tests, environments, 0, (int)ARRAY_SIZE(rows));
 	tcase_add_test(tests, statements_in_time);
 	tcase_add_test(tests, variables);
+	tcase_add_test(tests, variables_of_rows);
 	return unit_run(suite);
 }
