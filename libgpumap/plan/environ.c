@@ -12,7 +12,8 @@ typedef int tell(const char *name, const char *value, void *data);
 /* One variable after the other, until fn has enough. */
 struct teller {
 	const gpumap_plan *plan;
-	struct plan_rank at;
+	const struct job_rank *at;
+	const char *const *envp;
 	tell *fn;
 	void *data;
 	int r;
@@ -22,14 +23,6 @@ static void say(struct teller *t, const char *name, const char *value)
 {
 	if (t->r == GPUMAP_OK)
 		t->r = t->fn(name, value, t->data);
-}
-
-static void say_number(struct teller *t, const char *name, size_t n)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%zu", n);
-	say(t, name, text);
 }
 
 static bool is_set(const char *const *envp, const char *name)
@@ -42,9 +35,21 @@ static bool is_set(const char *const *envp, const char *name)
 	return false;
 }
 
-bool plan_has_ranks(const gpumap_plan *plan)
+/* What is not known must not be somebody else's. */
+static void say_number(struct teller *t, const char *name, int64_t n)
 {
-	return plan->core->world_size > 1 || streq(job_setting(plan, "mode"), "ddp");
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)n);
+	if (n >= 0)
+		say(t, name, text);
+	else if (is_set(t->envp, name))
+		say(t, name, NULL);
+}
+
+bool job_tells_ranks(const gpumap_plan *plan, int64_t world_size)
+{
+	return world_size > 1 || streq(job_setting(plan, "mode"), "ddp");
 }
 
 static const char *const own[] = {
@@ -59,27 +64,28 @@ static bool is_own(const char *name)
 	return false;
 }
 
-static bool is_told(const gpumap_plan *plan, const char *name)
+static bool is_told(const struct teller *t, const char *name)
 {
-	if (!plan_has_ranks(plan) || streq(name, "TORCHELASTIC_ERROR_FILE"))
+	if (!job_tells_ranks(t->plan, t->at->world_size) || streq(name, "TORCHELASTIC_ERROR_FILE"))
 		return false;
 	if (streq(name, "MASTER_PORT"))
-		return plan->master_port;
-	return !streq(name, "TORCHELASTIC_RUN_ID") || plan->run;
+		return t->plan->master_port;
+	return !streq(name, "TORCHELASTIC_RUN_ID") || t->plan->run;
 }
 
 /* Another launcher's would tell the rank a second story (rule R1). */
-static void unset_foreign(struct teller *t, const char *const *envp)
+static void unset_foreign(struct teller *t)
 {
+	bool tells = job_tells_ranks(t->plan, t->at->world_size);
 	const char *name;
 
 	for (size_t i = 0; (name = rankenv_variable(i)); i++)
-		if (is_set(envp, name) && !(plan_has_ranks(t->plan) && is_own(name)))
+		if (is_set(t->envp, name) && !(tells && is_own(name)))
 			say(t, name, NULL);
 }
 
 /* What a launcher tells beside ranks; where nothing is told, none of it holds. */
-static void unset_meeting(struct teller *t, const char *const *envp)
+static void unset_meeting(struct teller *t)
 {
 	static const char *const names[] = {"MASTER_ADDR",
 					    "MASTER_PORT",
@@ -91,55 +97,53 @@ static void unset_meeting(struct teller *t, const char *const *envp)
 					    "TORCHELASTIC_USE_AGENT_STORE"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (is_set(envp, names[i]) && !is_told(t->plan, names[i]))
+		if (is_set(t->envp, names[i]) && !is_told(t, names[i]))
 			say(t, names[i], NULL);
 }
 
 static void say_ranks(struct teller *t)
 {
-	const struct plan_rank *at = &t->at;
-	const struct plan *core = t->plan->core;
-	const size_t values[ARRAY_SIZE(own)] = {at->rank,       core->world_size, at->local_rank,
-						at->local_size, at->node,         at->node,
-						at->rank,       core->world_size, core->host_count};
+	const struct job_rank *at = t->at;
+	const int64_t values[ARRAY_SIZE(own)] = {at->rank,       at->world_size, at->local_rank,
+						 at->local_size, at->node,       at->node,
+						 at->rank,       at->world_size, at->nodes};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		say_number(t, own[i], values[i]);
 	say(t, "ROLE_NAME", "default");
 	say(t, "MASTER_ADDR", t->plan->master_addr);
 	if (t->plan->master_port)
-		say_number(t, "MASTER_PORT", (size_t)t->plan->master_port);
+		say_number(t, "MASTER_PORT", t->plan->master_port);
 	/* Nothing listens there but rank 0: with "True" it would connect and wait. */
 	say(t, "TORCHELASTIC_USE_AGENT_STORE", "False");
-	say_number(t, "TORCHELASTIC_MAX_RESTARTS", (size_t)t->plan->restarts);
+	say_number(t, "TORCHELASTIC_MAX_RESTARTS", t->plan->restarts);
 	say_number(t, "TORCHELASTIC_RESTART_COUNT", 0);
 	if (t->plan->run)
 		say(t, "TORCHELASTIC_RUN_ID", t->plan->run);
 }
 
-static void say_devices(struct teller *t, const char *const *envp)
+static void say_devices(struct teller *t)
 {
-	const struct plan_slot *slot = t->at.slot;
+	const struct plan_slot *slot = t->at->slot;
 	bool automatic = streq(job_setting(t->plan, "threads"), "auto");
 
-	say(t, "CUDA_VISIBLE_DEVICES", slot->visible);
-	if (t->at.host->layout->device_order)
-		say(t, "CUDA_DEVICE_ORDER", t->at.host->layout->device_order);
-	if (slot->threads > 0 && !(automatic && is_set(envp, "OMP_NUM_THREADS")))
-		say_number(t, "OMP_NUM_THREADS", (size_t)slot->threads);
+	if (slot->visible)
+		say(t, "CUDA_VISIBLE_DEVICES", slot->visible);
+	if (t->at->device_order)
+		say(t, "CUDA_DEVICE_ORDER", t->at->device_order);
+	if (slot->threads > 0 && !(automatic && is_set(t->envp, "OMP_NUM_THREADS")))
+		say_number(t, "OMP_NUM_THREADS", slot->threads);
 }
 
-static struct macros macros_of(const gpumap_plan *plan, const struct plan_rank *at,
+static struct macros macros_of(const gpumap_plan *plan, const struct job_rank *at,
 			       const char *stream)
 {
-	return (struct macros){(int64_t)at->rank, (int64_t)at->local_rank,
-			       (int64_t)at->node, at->host->name,
-			       plan->run,         stream};
+	return (struct macros){at->rank, at->local_rank, at->node, at->host, plan->run, stream};
 }
 
 static void say_profile(struct teller *t, gpumap_report *report)
 {
-	const struct macros macros = macros_of(t->plan, &t->at, NULL);
+	const struct macros macros = macros_of(t->plan, t->at, NULL);
 
 	for (size_t i = 0; i < t->plan->variable_count && t->r == GPUMAP_OK; i++) {
 		const struct job_variable *v = &t->plan->variables[i];
@@ -153,20 +157,55 @@ static void say_profile(struct teller *t, gpumap_report *report)
 	}
 }
 
+static int tell_rank(struct teller *t)
+{
+	if (job_tells_ranks(t->plan, t->at->world_size))
+		say_ranks(t);
+	say_devices(t);
+	say_profile(t, NULL);
+	return t->r;
+}
+
+int job_environ(const gpumap_plan *plan, const struct job_rank *rank, const char *const *envp,
+		tell *fn, void *data)
+{
+	struct teller t = {plan, rank, envp, fn, data, GPUMAP_OK};
+
+	return tell_rank(&t);
+}
+
+static bool find_rank(struct job_rank *ret, const gpumap_plan *plan, int64_t rank)
+{
+	struct plan_rank at;
+
+	if (rank < 0 || !plan_rank(plan->core, (size_t)rank, &at))
+		return false;
+	*ret = (struct job_rank){
+		.rank = rank,
+		.world_size = (int64_t)plan->core->world_size,
+		.local_rank = (int64_t)at.local_rank,
+		.local_size = (int64_t)at.local_size,
+		.node = (int64_t)at.node,
+		.nodes = (int64_t)plan->core->host_count,
+		.row = rank,
+		.host = at.host->name,
+		.slot = at.slot,
+		.device_order = at.host->layout->device_order,
+	};
+	return true;
+}
+
 EXPORT int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char *const *envp,
 			       tell *fn, void *data)
 {
-	struct teller t = {.plan = plan, .fn = fn, .data = data};
+	struct job_rank at;
+	struct teller t = {plan, &at, envp, fn, data, GPUMAP_OK};
 
-	if (rank < 0 || !plan_rank(plan->core, (size_t)rank, &t.at))
+	if (!find_rank(&at, plan, rank))
 		return GPUMAP_EINPUT;
-	unset_foreign(&t, envp);
-	unset_meeting(&t, envp);
-	if (plan_has_ranks(plan))
-		say_ranks(&t);
-	say_devices(&t, envp);
-	say_profile(&t, NULL);
-	return t.r;
+	unset_foreign(&t);
+	unset_meeting(&t);
+	return tell_rank(&t);
 }
 
 /* --- values of a rank --------------------------------------------------------------- */
@@ -203,19 +242,25 @@ EXPORT const char *gpumap_plan_setting(const gpumap_plan *plan, const char *key,
 	return NULL;
 }
 
-EXPORT int gpumap_plan_expand(char **ret, const gpumap_plan *plan, const char *key, int64_t rank,
-			      const char *stream, gpumap_report *report)
+int job_expand(char **ret, const gpumap_plan *plan, const char *key, const struct job_rank *rank,
+	       const char *stream, gpumap_report *report)
 {
-	const char *value = gpumap_plan_setting(plan, key, rank);
-	struct macros macros = {-1, -1, -1, NULL, plan->run, stream};
-	struct plan_rank at;
+	const char *value = gpumap_plan_setting(plan, key, rank->row);
+	const struct macros macros = macros_of(plan, rank, stream);
 
 	if (!value)
 		return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY, NULL,
 				   "no such key: '%s'", QUOTE(span_of(key)));
-	if (rank >= 0 && plan_rank(plan->core, (size_t)rank, &at))
-		macros = macros_of(plan, &at, stream);
 	return profile_expand(ret, value, &macros, ABOUT(.origin = key), report);
+}
+
+EXPORT int gpumap_plan_expand(char **ret, const gpumap_plan *plan, const char *key, int64_t rank,
+			      const char *stream, gpumap_report *report)
+{
+	struct job_rank at = {.rank = -1, .local_rank = -1, .node = -1, .row = rank, .host = NULL};
+
+	find_rank(&at, plan, rank);
+	return job_expand(ret, plan, key, &at, stream, report);
 }
 
 /* --- arguments ------------------------------------------------------------------------ */
@@ -228,26 +273,23 @@ static void free_arguments(char **arguments)
 }
 
 /* What old scripts expect: --local_rank=N, or another option's name. */
-static char *local_rank_argument(const char *how, size_t local_rank)
+static char *local_rank_argument(const char *how, int64_t local_rank)
 {
 	struct strbuf buf = {0};
 
-	strbuf_printf(&buf, "%s=%zu", streq(how, "yes") ? "--local_rank" : how, local_rank);
+	strbuf_printf(&buf, "%s=%lld", streq(how, "yes") ? "--local_rank" : how,
+		      (long long)local_rank);
 	return strbuf_take(&buf);
 }
 
-EXPORT int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
-				 gpumap_report *report)
+int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *rank,
+		  gpumap_report *report)
 {
-	const char *pass = gpumap_plan_setting(plan, "pass_local_rank", rank);
-	struct plan_rank at = {0};
-	struct macros macros;
+	const char *pass = gpumap_plan_setting(plan, "pass_local_rank", rank->row);
+	const struct macros macros = macros_of(plan, rank, NULL);
 	char **arguments;
 	int r = GPUMAP_OK;
 
-	if (rank < 0 || !plan_rank(plan->core, (size_t)rank, &at))
-		return GPUMAP_EINPUT;
-	macros = macros_of(plan, &at, NULL);
 	arguments = calloc(plan->argument_count + 2, sizeof(*arguments));
 	if (!arguments)
 		return report_nomem(report);
@@ -255,7 +297,7 @@ EXPORT int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t r
 		r = profile_expand(&arguments[i], plan->arguments[i], &macros,
 				   ABOUT(.origin = "command"), report);
 	if (r == GPUMAP_OK && plan->argument_count && pass && *pass && !streq(pass, "no")) {
-		arguments[plan->argument_count] = local_rank_argument(pass, at.local_rank);
+		arguments[plan->argument_count] = local_rank_argument(pass, rank->local_rank);
 		if (!arguments[plan->argument_count])
 			r = report_nomem(report);
 	}
@@ -265,4 +307,12 @@ EXPORT int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t r
 	}
 	*ret = arguments;
 	return GPUMAP_OK;
+}
+
+EXPORT int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
+				 gpumap_report *report)
+{
+	struct job_rank at;
+
+	return find_rank(&at, plan, rank) ? job_arguments(ret, plan, &at, report) : GPUMAP_EINPUT;
 }

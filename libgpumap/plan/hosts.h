@@ -23,4 +23,7 @@ struct gpumap_hosts {
 	size_t count, room;
 };
 
+/* The id of the scheduler's job that an environment is part of, NULL: of none. */
+const char *job_of_environ(const char *const *envp);
+
 #endif

@@ -34,6 +34,11 @@ static const char *first_of(const char *const *envp, const char *const *names, s
 	return NULL;
 }
 
+const char *job_of_environ(const char *const *envp)
+{
+	return first_of(envp, jobs, ARRAY_SIZE(jobs));
+}
+
 /* The list's own warnings; what the empty statement of a program means is of no interest. */
 static void carry_warnings(const gpumap_report *from, gpumap_report *to)
 {
@@ -83,7 +88,7 @@ EXPORT int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const
 				gpumap_report *report)
 {
 	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
-	const char *job = first_of(envp, jobs, ARRAY_SIZE(jobs)), *lists[3];
+	const char *job = job_of_environ(envp), *lists[3];
 	bool granted = first_of(envp, grants, ARRAY_SIZE(grants));
 	int r = GPUMAP_OK;
 

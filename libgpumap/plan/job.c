@@ -48,7 +48,7 @@ int job_restarts(const char *on_fail)
 	return n > 0 ? (int)n : 0;
 }
 
-static void copy_arguments(gpumap_plan *plan, const gpumap_profile *profile)
+void job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile)
 {
 	size_t count = gpumap_profile_argument_count(profile);
 
@@ -95,7 +95,7 @@ int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report
 		};
 	}
 	plan->profile = arena_strdup(arena, gpumap_profile_name(profile));
-	copy_arguments(plan, profile);
+	job_arguments_of(plan, profile);
 	copy_variables(plan, profile);
 	if (arena->failed)
 		return report_nomem(report);

@@ -43,9 +43,6 @@ struct gpumap_plan {
 /* The setting's value without exceptions; "" when there is no such key. */
 const char *job_setting(const gpumap_plan *plan, const char *key);
 
-/* Whether ranks are told that they are some; a program alone would wait for others. */
-bool plan_has_ranks(const gpumap_plan *plan);
-
 /* How often on_fail = restart:N starts all ranks again. */
 int job_restarts(const char *on_fail);
 
@@ -58,6 +55,41 @@ int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report
 /* After the ranks are known: what overrides say of single ranks. */
 int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile);
 int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report);
+
+/* torchrun's default, which programs expect where nobody said a port. */
+enum { COMMON_PORT = 29500 };
+/* The port of a scheduler's job, and of a part of it ("": the whole): the same on every
+ * node without asking anybody. */
+int job_port(const char *job, const char *part);
+
+/* A profile's settings without hosts and ranks: its core is NULL. */
+int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *report);
+/* The program of a profile becomes the plan's; without memory its arena has failed. */
+void job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile);
+
+/* --- what a rank is told ------------------------------------------------------------ */
+
+/* A rank by the plan's numbers, or by those of the launcher that started it. -1 and NULL: not
+ * known. */
+struct job_rank {
+	int64_t rank, world_size, local_rank, local_size, node, nodes;
+	int64_t row; /* the rank that the plan has exceptions for, -1: none */
+	const char *host;
+	const struct plan_slot *slot; /* without a `visible` the list stays as it is */
+	const char *device_order;
+};
+
+/* Whether ranks are told that they are some: a program alone would wait for others. */
+bool job_tells_ranks(const gpumap_plan *plan, int64_t world_size);
+
+/* As the public functions of these names, which take the plan's own numbers. The first leaves
+ * other launchers' variables as they are. */
+int job_environ(const gpumap_plan *plan, const struct job_rank *rank, const char *const *envp,
+		int (*fn)(const char *name, const char *value, void *data), void *data);
+int job_expand(char **ret, const gpumap_plan *plan, const char *key, const struct job_rank *rank,
+	       const char *stream, gpumap_report *report);
+int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *rank,
+		  gpumap_report *report);
 
 /* A plan from its JSON. */
 struct json_t;

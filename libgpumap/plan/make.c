@@ -37,6 +37,21 @@ static int make_core(gpumap_plan *plan, const gpumap_profile *profile, const gpu
 	return r;
 }
 
+int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *report)
+{
+	gpumap_plan *plan = job_new();
+	int r = plan ? gpumap_profile_check(profile, report) : report_nomem(report);
+
+	if (r == GPUMAP_OK)
+		r = job_settings(plan, profile, report);
+	if (r != GPUMAP_OK) {
+		gpumap_plan_free(plan);
+		return r;
+	}
+	*ret = plan;
+	return GPUMAP_OK;
+}
+
 EXPORT int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile,
 			    const gpumap_hosts *hosts, gpumap_report *report)
 {

@@ -2,20 +2,19 @@
 /* Where ranks meet: the master's address and port. */
 #include "plan/job.h"
 
-/* torchrun's default, which programs expect where nobody said a port. */
-enum { COMMON_PORT = 29500 };
-
 /* Below the ports that systems hand out by themselves (32768 on Linux), and the same on
  * every node of a job without asking anybody. */
 enum { FIRST_JOB_PORT = 12000, JOB_PORTS = 16000 };
 
-static int job_port(const char *job)
+int job_port(const char *job, const char *part)
 {
 	uint64_t n = 0;
 
 	/* Most are numbers: neighbours get different ports. Others are mixed all the same. */
 	for (; *job && *job != '.'; job++)
 		n = n * (*job >= '0' && *job <= '9' ? 10 : 31) + (unsigned char)*job - '0';
+	for (; *part; part++)
+		n = n * 31 + (unsigned char)*part;
 	return FIRST_JOB_PORT + (int)(n % JOB_PORTS);
 }
 
@@ -31,7 +30,7 @@ static int choose_port(gpumap_plan *plan, const char *job, gpumap_report *report
 	if (automatic && plan->core->host_count == 1)
 		return GPUMAP_OK;
 	if (job) {
-		plan->master_port = job_port(job);
+		plan->master_port = job_port(job, "");
 		return GPUMAP_OK;
 	}
 	if (!automatic)
