@@ -2,6 +2,7 @@
 # Starting and supervising ranks: what a program that does so lists among its sources.
 launch_sources = \
 	tools/launch/conclude.c \
+	tools/launch/bind.c tools/launch/bind.h \
 	tools/launch/console.c tools/launch/console.h \
 	tools/launch/console_collapse.c \
 	tools/launch/console_lines.c \

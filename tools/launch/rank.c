@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* From fork to exec: what a rank does before it is its program. */
-#include "supervisor.h"
+#include "bind.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -51,15 +50,10 @@ static void connect_output(const struct setting *setting, const struct rank_outp
 
 static void bind_to(const struct becoming *b)
 {
-	const struct launch_rank *rank = b->rank;
+	enum stage stage;
 
-	if (rank->folder && chdir(rank->folder) < 0)
-		refuse(b, STAGE_FOLDER, errno);
-	if (rank->cpus && syscall(SYS_sched_setaffinity, 0, rank->cpus_size, rank->cpus) < 0)
-		refuse(b, STAGE_CPUS, errno);
-	if (rank->mem_nodes &&
-	    syscall(SYS_set_mempolicy, rank->mem_policy, rank->mem_nodes, rank->mem_bits) < 0)
-		refuse(b, STAGE_MEMORY, errno);
+	if (!rank_settle(b->rank, &stage))
+		refuse(b, stage, errno);
 }
 
 /* By the system call: the C library keeps 32 and 33 for itself, and some callers ignore them. */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "bind.h"
+
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "plan/cpuset.h"
+
+/* What Linux can have at most, with room. */
+enum { MOST_CPUS = 65536, MOST_NODES = 4096 };
+
+bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
+	       const char *mem_bind)
+{
+	struct cpu_set set;
+
+	if (cpus && !cpu_set_parse(arena, &set, span_of(cpus), MOST_CPUS - 1))
+		return false;
+	if (cpus) {
+		rank->cpus = set.words;
+		rank->cpus_size = set.count * sizeof(*set.words);
+	}
+	if (!nodes || streq(mem_bind, "none"))
+		return !arena->failed;
+	if (!cpu_set_parse(arena, &set, span_of(nodes), MOST_NODES - 1) || arena->failed)
+		return false;
+	rank->mem_nodes = (const unsigned long *)(const void *)set.words;
+	/* The kernel looks at one bit less than it is told. */
+	rank->mem_bits = cpu_set_end(set) + 1;
+	rank->mem_policy = streq(mem_bind, "strict") ? MPOL_BIND : MPOL_PREFERRED;
+	return true;
+}
+
+bool rank_settle(const struct launch_rank *rank, enum stage *stage)
+{
+	*stage = STAGE_FOLDER;
+	if (rank->folder && chdir(rank->folder) < 0)
+		return false;
+	*stage = STAGE_CPUS;
+	if (rank->cpus && syscall(SYS_sched_setaffinity, 0, rank->cpus_size, rank->cpus) < 0)
+		return false;
+	*stage = STAGE_MEMORY;
+	return !rank->mem_nodes ||
+	       syscall(SYS_set_mempolicy, rank->mem_policy, rank->mem_nodes, rank->mem_bits) == 0;
+}

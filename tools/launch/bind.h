@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The cores and the memory of a rank, from a plan's words to the system's calls. */
+#ifndef GM_BIND_H
+#define GM_BIND_H
+
+#include "arena.h"
+#include "supervisor.h"
+
+/* Fills the CPUs and the memory policy of `rank`: lists such as "0-7,64-71", NULL: as the
+ * caller's; `mem_bind` is the setting's word. False: a list is malformed, or the arena has
+ * failed. */
+bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
+	       const char *mem_bind);
+
+/* Makes this process's folder, CPUs and memory policy those of the rank. False: *stage
+ * failed, and errno says why. */
+bool rank_settle(const struct launch_rank *rank, enum stage *stage);
+
+#endif
