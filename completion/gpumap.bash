@@ -51,7 +51,7 @@ _gpumap_values() {
 	esac
 }
 
-# After "pretend ... --": the program and its arguments.
+# After "pretend ... --", "exec ... --": the program and its arguments.
 _gpumap_program() {
 	if declare -F _command_offset >/dev/null; then
 		_command_offset "$1"
@@ -73,7 +73,7 @@ _gpumap() {
 	fi
 	[[ $command != -* ]] || command=explain
 	for ((i = 2; i < COMP_CWORD; i++)); do
-		[[ $command != @(pretend|plan|run) || ${COMP_WORDS[i]} != -- ]] || {
+		[[ $command != @(pretend|plan|run|exec) || ${COMP_WORDS[i]} != -- ]] || {
 			_gpumap_program $((i + 1))
 			return
 		}

@@ -26,6 +26,7 @@ struct command {
 };
 
 int cmd_config(int argc, char **argv);
+int cmd_exec(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
 int cmd_lint(int argc, char **argv);
@@ -96,6 +97,10 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 
 /* The operand that was read and everything behind it, which ends with NULL. */
 char **options_rest(const struct options *options);
+
+/* The value of an option that takes a number from `least` to `most`. GPUMAP_EINPUT. */
+int option_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *ret,
+		  gpumap_report *report);
 
 /* The table as help text. */
 void options_help(const struct options *options, FILE *file);

@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: MIT
 # The command line links the library's objects: one file to start, nothing to find.
 include tools/launch/local.mk
+# One rank of another launcher; it needs the launcher's sources and those of plans.
+exec_sources = \
+	tools/exec/check.c \
+	tools/exec/exec.h \
+	tools/exec/identify.c \
+	tools/exec/meet.c \
+	tools/exec/plan.c \
+	tools/exec/plan_file.c \
+	tools/exec/prepare.c \
+	tools/exec/show.c
 bin_PROGRAMS += gpumap
 gpumap_SOURCES = $(launch_sources) \
 	tools/binding.c tools/binding.h \
 	tools/cmd_config.c \
+	tools/cmd_exec.c \
 	tools/cmd_explain.c \
 	tools/cmd_inventory.c \
 	tools/cmd_lint.c \
@@ -36,6 +47,7 @@ gpumap_SOURCES = $(launch_sources) \
 	tools/sweep.h \
 	tools/sweep_report.c \
 	tools/sweep_share.c tools/sweep_share.h
+	$(launch_sources) $(exec_sources)
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDADD = libgpumap-core.la

@@ -10,6 +10,8 @@
 
 static const struct command commands[] = {
 	{"config", "a launch profile's effective settings, and where each comes from", cmd_config},
+	{"exec", "become one rank of a job that srun, mpirun or another launcher started",
+	 cmd_exec},
 	{"explain", "which physical GPU the code runs on, and by which rules", cmd_explain},
 	{"inventory", "the GPUs of this machine, or of a recorded one", cmd_inventory},
 	{"lint", "what is wrong in profiles, scripts and programs, and here", cmd_lint},

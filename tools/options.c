@@ -171,3 +171,15 @@ void options_help(const struct options *options, FILE *file)
 			fprintf(file, "  %-30s%s\n", left, row->help);
 	}
 }
+
+int option_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *ret,
+		  gpumap_report *report)
+{
+	*ret = span_number(span_of(text), most);
+	if (*ret >= least)
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.origin = option,
+				 .fix = least ? "write a number from 1" : "write a number from 0"),
+			   "cannot be '%s'", QUOTE(span_of(text)));
+}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "cpus.h"
 #include "expand.h"
 #include "machine.h"
@@ -41,18 +42,6 @@ static const char *variable(const char *name)
 }
 
 /* --- names ------------------------------------------------------------------------- */
-
-static int number_option(const char *option, const char *text, int64_t least, int64_t most,
-			 int64_t *ret, gpumap_report *report)
-{
-	*ret = span_number(span_of(text), most);
-	if (*ret >= least)
-		return GPUMAP_OK;
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.origin = option,
-				 .fix = least ? "write a number from 1" : "write a number from 0"),
-			   "cannot be '%s'", QUOTE(span_of(text)));
-}
 
 /* Nodes that are counted only: their names are those that are known. */
 static int add_counted(struct finder *f, int64_t count, int64_t node)
@@ -127,7 +116,7 @@ static bool same_host(const char *a, const char *b)
 	return n && n == strcspn(b, ".") && strncmp(a, b, n) == 0;
 }
 
-static void own_name(char *ret, size_t size)
+void own_host_name(char *ret, size_t size)
 {
 	if (variable("SLURMD_NODENAME"))
 		snprintf(ret, size, "%s", variable("SLURMD_NODENAME"));
@@ -141,7 +130,7 @@ static int64_t find_here(const char *(*name)(const void *from, size_t i), const 
 	char here[HOST_NAME_MAX + 1] = "";
 	const char *known;
 
-	own_name(here, sizeof(here));
+	own_host_name(here, sizeof(here));
 	for (size_t i = 0; (known = name(from, i)); i++)
 		if (same_host(known, here) || streq(known, "localhost"))
 			return (int64_t)i;
@@ -163,7 +152,7 @@ static const char *planned_name(const void *from, size_t i)
 int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report)
 {
 	if (node_rank)
-		return number_option("--node-rank", node_rank, 0,
+		return option_number("--node-rank", node_rank, 0,
 				     (int64_t)plan->core->host_count - 1, ret, report);
 	*ret = find_here(planned_name, plan);
 	return GPUMAP_OK;
@@ -185,7 +174,7 @@ static int add_named(struct finder *f, const char *node_rank)
 		return r;
 	count = (int64_t)gpumap_hosts_count(f->ret->hosts);
 	if (node_rank)
-		return number_option("--node-rank", node_rank, 0, count - 1, &f->ret->node,
+		return option_number("--node-rank", node_rank, 0, count - 1, &f->ret->node,
 				     f->report);
 	f->ret->node = find_here(listed_name, f->ret->hosts);
 	return GPUMAP_OK;
@@ -203,9 +192,9 @@ static int add_names(struct finder *f, const char *nnodes, const char *node_rank
 	if (*said(f, "hosts"))
 		return add_named(f, node_rank);
 	if (nnodes)
-		r = number_option("--nnodes", nnodes, 1, MOST_NODES, &count, f->report);
+		r = option_number("--nnodes", nnodes, 1, MOST_NODES, &count, f->report);
 	if (r == GPUMAP_OK && node_rank)
-		r = number_option("--node-rank", node_rank, 0, MOST_NODES, &node, f->report);
+		r = option_number("--node-rank", node_rank, 0, MOST_NODES, &node, f->report);
 	return r == GPUMAP_OK ? add_counted(f, count, node) : r;
 }
 
@@ -368,7 +357,7 @@ int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const
 	int r;
 
 	*ret = (struct plan_hosts){.node = -1};
-	own_name(f.here, sizeof(f.here));
+	own_host_name(f.here, sizeof(f.here));
 	r = gpumap_hosts_new(&ret->hosts);
 	if (r == GPUMAP_OK)
 		r = add_names(&f, nnodes, node_rank);

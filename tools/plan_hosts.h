@@ -23,6 +23,9 @@ int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const
 /* Which of the plan's nodes this machine is; -1: none. */
 int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report);
 
+/* What this machine is called: by Slurm, or by itself. */
+void own_host_name(char *ret, size_t size);
+
 void plan_hosts_free(struct plan_hosts *hosts);
 
 #endif

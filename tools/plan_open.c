@@ -83,8 +83,8 @@ static void put_python(struct strbuf *buf)
 	put_word(buf, "-u");
 }
 
-static int set_program(gpumap_profile *profile, const struct plan_options *options,
-		       gpumap_report *report)
+int plan_set_program(gpumap_profile *profile, const struct plan_options *options,
+		     gpumap_report *report)
 {
 	struct strbuf buf = {0};
 	char **word = options->program;
@@ -154,11 +154,27 @@ static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options
 	return r;
 }
 
+int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
+		      gpumap_report *report)
+{
+	gpumap_profile *profile = NULL;
+	int r = profile_open(&profile, &options->profile, report);
+
+	if (r == GPUMAP_OK)
+		r = plan_set_program(profile, options, report);
+	if (r != GPUMAP_OK) {
+		gpumap_profile_free(profile);
+		return r;
+	}
+	*ret = profile;
+	return GPUMAP_OK;
+}
+
 int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	      const struct plan_options *options, gpumap_report *report)
 {
 	struct plan_hosts hosts = {.node = -1};
-	int r = set_program(profile, options, report);
+	int r = plan_set_program(profile, options, report);
 
 	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, report);

@@ -43,6 +43,13 @@ bool plan_option(struct plan_options *options, const char *name, const char *val
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
 		     gpumap_report *report);
 
+/* The profile with what options change, their program in it. */
+int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
+		      gpumap_report *report);
+/* Gives a profile the options' program, if they have one. */
+int plan_set_program(gpumap_profile *profile, const struct plan_options *options,
+		     gpumap_report *report);
+
 /* Reads or makes the plan. *node is which of its nodes this machine is, -1: none of them, or
  * not known. */
 int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,

@@ -7,6 +7,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 cli_tests = \
 	tests/cli/completion.test \
 	tests/cli/config.test \
+	tests/cli/exec.test \
 	tests/cli/explain.test \
 	tests/cli/gpu.test \
 	tests/cli/hostlist.test \
@@ -29,3 +30,4 @@ EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv tests/cli/
 	tests/cli/lint.tsv
 EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv \
 	tests/cli/lib.sh tests/cli/plan.py tests/cli/plan.tsv
+EXTRA_DIST += $(cli_tests) tests/cli/exec.tsv tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh

@@ -12,6 +12,7 @@ unit_programs = \
 	tests/unit/t-base \
 	tests/unit/t-cpus \
 	tests/unit/t-driver \
+	tests/unit/t-exec-nomem \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-fixtures \
 	tests/unit/t-hostlist \
@@ -99,6 +100,14 @@ tests_unit_t_cpus_SOURCES = tests/unit/t-cpus.c $(unit_tree) $(failing_malloc) \
 tests_unit_t_cpus_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_cpus_CFLAGS = $(unit_cflags)
 tests_unit_t_cpus_LDADD = $(unit_ldadd)
+
+# Of the command as well.
+tests_unit_t_exec_nomem_SOURCES = tests/unit/t-exec-nomem.c tests/unit/unit.h $(failing_malloc) \
+	$(exec_sources) $(launch_sources) tools/cpus.c tools/helper_path.c tools/machine.c \
+	tools/options.c tools/plan_hosts.c tools/plan_open.c tools/profile_open.c
+tests_unit_t_exec_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tests_unit_t_exec_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_exec_nomem_LDADD = $(unit_ldadd)
 
 # Another program that lists these two can make allocations fail; see failing_malloc.h.
 failing_malloc = tests/unit/failing_malloc.c tests/unit/failing_malloc.h

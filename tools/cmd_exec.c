@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap exec PROGRAM: this process, which another launcher started, becomes one rank of a
+ * plan. Nothing is forked, and of its signals and descriptors nothing is changed.
+ */
+#include "command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exec/exec.h"
+#include "report.h"
+
+static const struct option_row rows[] = {
+	PLAN_OPTION_ROWS,
+	{"--rank", "N", "which rank this is; options win over the launcher's variables"},
+	{"--local-rank", "N", "which of its node's ranks"},
+	{"--dry-run", NULL, "print what would be done, and start nothing"},
+	{"--format", "text|json", "how --dry-run prints it"},
+	{"--json", NULL, "the same as --format json"},
+	{NULL, NULL, NULL},
+};
+
+struct command_exec {
+	struct output output;
+	struct exec_options options;
+	bool dry;
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap exec [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
+	      "\n"
+	      "Starts one rank: inside srun, mpirun, torchrun, MPICH, PALS, Flux, jsrun or "
+	      "MVAPICH2 reads\n"
+	      "which rank this is, sets what PyTorch's programs expect, gives it its GPUs and "
+	      "cores, and\n"
+	      "becomes the program. Without a selection of GPUs it has those that it was given.\n"
+	      "\n"
+	      "  srun -N2 --ntasks-per-node=8 --gpus-per-node=8 gpumap exec -- python3 train.py\n"
+	      "  mpirun -np 4 gpumap exec --share isolate -- ./solver\n"
+	      "  srun -N2 --ntasks-per-node=8 gpumap exec --plan plan.json\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+	fputs("\nExit status: the program's; 125 gpumap refused, 126 it cannot be executed, 127 "
+	      "not\nfound.\n",
+	      stdout);
+}
+
+static bool own_option(struct command_exec *c, const char *name, const char *value)
+{
+	if (streq(name, "--rank"))
+		c->options.rank = value;
+	else if (streq(name, "--local-rank"))
+		c->options.local_rank = value;
+	else if (streq(name, "--world-size"))
+		c->options.world_size = value;
+	else if (streq(name, "--dry-run"))
+		c->dry = true;
+	else
+		return false;
+	return true;
+}
+
+static int read_options(struct command_exec *c, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = c->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+
+	options_init(&options, "exec", rows, PROFILE_KEYS, argc, argv);
+	while (!failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (!*name) {
+			c->options.plan.program = options_rest(&options);
+			break;
+		}
+		if (!own_option(c, name, options.value) &&
+		    !output_option(&c->output, name, options.value, &failed))
+			plan_option(&c->options.plan, name, options.value, report, &failed);
+	}
+	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+}
+
+/* Remarks are the same in all ranks: one tells them. */
+static void print_once(const struct command_exec *c, const struct exec *exec)
+{
+	struct output output = c->output;
+
+	if (exec->rank.rank <= 0 || c->dry || gpumap_report_new(&output.report) != GPUMAP_OK) {
+		print_report(&c->output);
+		return;
+	}
+	for (size_t i = 0; i < gpumap_report_count(c->output.report); i++) {
+		const gpumap_finding *f = gpumap_report_get(c->output.report, i);
+
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_REMARK)
+			report_copy(output.report, f);
+	}
+	print_report(&output);
+	gpumap_report_free(output.report);
+}
+
+static bool change_environment(const struct exec *exec)
+{
+	for (size_t i = 0; i < exec->change_count; i++) {
+		const struct exec_change *change = &exec->changes[i];
+
+		/* An environment can have a name twice. */
+		if (unsetenv(change->name) < 0 ||
+		    (change->value && setenv(change->name, change->value, 1) < 0))
+			return false;
+	}
+	return true;
+}
+
+/* Returns only when the program cannot be started. */
+static int become(const struct exec *exec, gpumap_report *report)
+{
+	struct guard_message message = {.stage = STAGE_EXEC};
+
+	if (!change_environment(exec)) {
+		report_nomem(report);
+		return STATUS_OWN_FAILURE;
+	}
+	if (rank_settle(&exec->launch, &message.stage)) {
+		message.stage = STAGE_EXEC;
+		execvp(exec->arguments[0], exec->arguments);
+	}
+	message.error = errno;
+	return refusal(&exec->launch, &message, report);
+}
+
+static int start(const struct command_exec *c, const struct exec *exec)
+{
+	struct output output = c->output;
+	int status;
+
+	/* What was found so far is told while there is somebody to tell it. */
+	print_once(c, exec);
+	if (gpumap_report_new(&output.report) != GPUMAP_OK)
+		return STATUS_OWN_FAILURE;
+	status = become(exec, output.report);
+	print_report(&output);
+	gpumap_report_free(output.report);
+	return status;
+}
+
+static int show(const struct command_exec *c, const struct exec *exec, int r)
+{
+	char *text = NULL;
+	bool json = c->output.format == GPUMAP_JSON;
+
+	if (r == GPUMAP_OK || json)
+		if (exec_text(&text, r == GPUMAP_OK ? exec : NULL, c->output.report,
+			      c->output.format) != GPUMAP_OK ||
+		    !print_text(text, c->output.report))
+			r = GPUMAP_EFILE;
+	free(text);
+	return r == GPUMAP_OK ? STATUS_ANSWERED : STATUS_OWN_FAILURE;
+}
+
+static int run(struct command_exec *c)
+{
+	struct exec exec = {.options = &c->options, .report = c->output.report};
+	int r = exec_make(&exec), status;
+
+	if (r == GPUMAP_OK && !c->dry) {
+		status = start(c, &exec);
+	} else {
+		status = c->dry ? show(c, &exec, r) : STATUS_OWN_FAILURE;
+		print_once(c, &exec);
+	}
+	exec_free(&exec);
+	return status;
+}
+
+int cmd_exec(int argc, char **argv)
+{
+	struct command_exec c = {.output.format = wanted_format(argc, argv)};
+	bool done = false;
+	int status = STATUS_OWN_FAILURE;
+
+	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
+		return STATUS_OWN_FAILURE;
+	if (read_options(&c, argc, argv, &done) != GPUMAP_OK) {
+		print_report(&c.output);
+	} else if (done) {
+		return finish(&c.output, GPUMAP_OK, true);
+	} else {
+		status = run(&c);
+	}
+	gpumap_report_free(c.output.report);
+	return status;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Rule R3 for a rank that has its list already. */
+#include "exec.h"
+
+#include <stdio.h>
+
+#include "mapping.h"
+#include "report.h"
+#include "strbuf.h"
+
+/* Settings that are statements of a request by the same names. */
+static const char *const statements[] = {"in_code", "script_export", "script_inline", "prefix",
+					 "set_device"};
+
+struct check {
+	struct exec *exec;
+	gpumap_request *request;
+	gpumap_report *heard;
+	struct arena arena;
+	const char *mode, *device, *set_device;
+};
+
+static int say(struct check *c, const char *key, const char *value)
+{
+	if (!*value)
+		return GPUMAP_OK;
+	return gpumap_request_set(c->request, key, value, key, c->heard);
+}
+
+static const char *entry(struct check *c, const char *name, const char *value)
+{
+	return arena_printf(&c->arena, "%s=%s", name, value);
+}
+
+static const char *number(struct check *c, const char *name, int64_t n)
+{
+	return arena_printf(&c->arena, "%s=%lld", name, (long long)n);
+}
+
+/* The environment of the rank, as far as it tells devices and ranks. */
+static int say_environment(struct check *c)
+{
+	const struct job_rank *rank = &c->exec->rank;
+	const char *list =
+		rank->slot->visible ? rank->slot->visible : getenv("CUDA_VISIBLE_DEVICES");
+	const char *order = rank->device_order ? rank->device_order : getenv("CUDA_DEVICE_ORDER");
+	const char *envp[8] = {NULL};
+	size_t count = 0;
+
+	if (list)
+		envp[count++] = entry(c, "CUDA_VISIBLE_DEVICES", list);
+	if (order)
+		envp[count++] = entry(c, "CUDA_DEVICE_ORDER", order);
+	envp[count++] = number(c, "RANK", rank->rank);
+	envp[count++] = number(c, "WORLD_SIZE", rank->world_size);
+	envp[count++] = number(c, "LOCAL_RANK", rank->local_rank);
+	if (rank->node >= 0)
+		envp[count] = number(c, "GROUP_RANK", rank->node);
+	if (c->arena.failed)
+		return GPUMAP_ENOMEM;
+	return gpumap_request_environ(c->request, envp, c->heard);
+}
+
+static int say_all(struct check *c)
+{
+	const gpumap_plan *plan = c->exec->plan;
+	bool stages = streq(c->mode, "mp"), one = streq(c->mode, "single");
+	int r = say_environment(c);
+
+	if (r == GPUMAP_OK)
+		r = say(c, "mode", c->mode);
+	for (size_t i = 0; i < ARRAY_SIZE(statements) && r == GPUMAP_OK; i++)
+		if (!stages || !streq(statements[i], "set_device"))
+			r = say(c, statements[i], job_setting(plan, statements[i]));
+	if (r == GPUMAP_OK && !stages && !streq(c->device, "unknown"))
+		r = say(c, "device", c->device);
+	if (r == GPUMAP_OK && !one)
+		r = say(c, "device_ids", job_setting(plan, "device_ids"));
+	return r;
+}
+
+/* --- what comes of it ------------------------------------------------------------------ */
+
+static int refuse(struct check *c, const gpumap_finding *f)
+{
+	const struct job_rank *rank = &c->exec->rank;
+	enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
+
+	/* The list is sure to be there; which model a number stands for does not matter. */
+	if (id == FINDING_UNDECIDABLE)
+		return GPUMAP_OK;
+	if (id == FINDING_INVALID_ORDINAL)
+		fix = "let the program use cuda:0 where each task has a list of its own, or give "
+		      "every task all GPUs (srun --gpus-per-node, not --gpus-per-task)";
+	return report_fail(c->exec->report, GPUMAP_EINPUT, id, ABOUT(.rule = "R3", .fix = fix),
+			   "rank %lld, local rank %lld (device = %s, set_device = %s): %s",
+			   (long long)rank->rank, (long long)rank->local_rank, c->device,
+			   *c->set_device ? c->set_device : "never",
+			   gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+}
+
+static int first_refusal(struct check *c)
+{
+	for (size_t i = 0; i < gpumap_report_count(c->heard); i++) {
+		const gpumap_finding *f = gpumap_report_get(c->heard, i);
+
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_ERROR)
+			return refuse(c, f);
+	}
+	return GPUMAP_OK;
+}
+
+/* A device that is the same for every rank: "cuda:0", "0". */
+static bool is_constant(const char *device)
+{
+	if (starts_with(device, "cuda:"))
+		device += strlen("cuda:");
+	return span_number(span_of(device), INT32_MAX) >= 0;
+}
+
+bool exec_own_list(const struct exec *exec)
+{
+	const char *binding = getenv("SLURMD_TRES_BIND");
+	const char *gpus = binding ? strstr(binding, "gpu:") : NULL;
+	bool task = false;
+
+	if (exec->row && streq(exec->row, "jsrun"))
+		return true;
+	/* Under mpirun it is the list of mpirun's daemon, which all of its ranks have. */
+	for (size_t i = 0; i < exec->row_count; i++)
+		task = task || (streq(exec->rows[i].row, "Slurm step") &&
+				exec_agrees(exec, &exec->rows[i]));
+	return task && gpus && !starts_with(gpus, "gpu:none") && !starts_with(gpus, "gpu:closest");
+}
+
+/* Ranks of one list that take the same of its devices. A list of one may be each task's own,
+ * which nobody tells. */
+static int check_others(struct check *c, const gpumap_mapping *mapping)
+{
+	const struct job_rank *rank = &c->exec->rank;
+	const char *device =
+		streq(c->device, "unknown") || streq(c->device, "cuda") ? c->set_device : c->device;
+	int64_t shared =
+		span_number(span_of(job_setting(c->exec->plan, "ranks_per_gpu")), INT32_MAX);
+	bool list = rank->slot->visible || getenv("CUDA_VISIBLE_DEVICES");
+
+	if (c->exec->options->plan.file || rank->slot->device_count || !is_constant(device) ||
+	    rank->local_size < 2 || rank->local_size <= shared || exec_own_list(c->exec) ||
+	    (list && mapping->visible_count < 2) || streq(c->mode, "dp") || streq(c->mode, "mp"))
+		return GPUMAP_OK;
+	return report_fail(c->exec->report, GPUMAP_EINPUT, FINDING_RANKS_COLLIDE,
+			   ABOUT(.rule = "R3",
+				 .fix = "say share = isolate, let the program use its local rank, "
+					"or say ranks_per_gpu = N"),
+			   "all %lld ranks of this node take %s of the same GPUs",
+			   (long long)rank->local_size, device);
+}
+
+static int resolve(struct check *c, const gpumap_inventory *inventory)
+{
+	gpumap_mapping *mapping = NULL;
+	int r = gpumap_report_new(&c->heard);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_request_new(&c->request);
+	if (r == GPUMAP_OK)
+		r = say_all(c);
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(&mapping, c->request, inventory, c->heard);
+	if (r == GPUMAP_OK)
+		r = mapping->answered ? check_others(c, mapping) : first_refusal(c);
+	else if (r != GPUMAP_ENOMEM)
+		first_refusal(c);
+	gpumap_mapping_free(mapping);
+	return r;
+}
+
+int exec_check_use(struct exec *exec, const gpumap_inventory *inventory)
+{
+	struct check c = {
+		.exec = exec,
+		.mode = job_setting(exec->plan, "mode"),
+		.device = job_setting(exec->plan, "device"),
+		.set_device = job_setting(exec->plan, "set_device"),
+	};
+	int r = GPUMAP_OK;
+
+	if (streq(c.device, "cpu") || (streq(c.device, "unknown") && !*c.set_device))
+		return GPUMAP_OK;
+	r = resolve(&c, inventory);
+	gpumap_request_free(c.request);
+	gpumap_report_free(c.heard);
+	arena_free(&c.arena);
+	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One rank that another launcher started: who it is, what it is told, where it runs.
+ *
+ *	environment, options --> exec_identify() --+
+ *	plan, or profile     --> exec_plan() ------+-> exec_meet() -> exec_change() -> its program
+ */
+#ifndef GM_EXEC_H
+#define GM_EXEC_H
+
+#include "launch/bind.h"
+#include "plan/job.h"
+#include "plan_open.h"
+#include "rankenv.h"
+
+struct exec_options {
+	struct plan_options plan;
+	const char *rank, *world_size, *local_rank; /* --rank and so on; NULL: not said */
+};
+
+/* A variable that changes; value NULL: it is unset. */
+struct exec_change {
+	char *name, *value;
+};
+
+struct exec {
+	const struct exec_options *options;
+	gpumap_report *report;
+
+	const char *row; /* of rule R1; NULL: options alone */
+	struct rank_identity rows[RANKENV_ROWS];
+	size_t row_count;
+	char here[256]; /* this machine's name */
+
+	gpumap_plan *plan;
+	struct job_rank rank;
+	struct plan_slot slot; /* of the rank, as this process gets it */
+
+	struct exec_change *changes;
+	size_t change_count, change_room;
+	char **arguments;
+	char *folder; /* NULL: this one */
+	struct launch_rank launch;
+	struct arena arena;
+};
+
+/* Rules R1 and R2: fills the numbers of exec->rank. GPUMAP_EINPUT: who this is cannot be told. */
+int exec_identify(struct exec *exec);
+/* Whether a launcher's row says the same. */
+bool exec_agrees(const struct exec *exec, const struct rank_identity *row);
+/* Fills in what follows from the others: on one node, or alone. */
+void exec_derive(struct job_rank *rank);
+
+/* Reads or makes the plan, and finds this rank's place in it. */
+int exec_plan(struct exec *exec);
+/* The same with a file of --plan. */
+int exec_plan_file(struct exec *exec);
+
+/* Rule R3 for this rank: where its program lands with the list that it will have.
+ * `inventory` NULL: the devices that the list names. */
+int exec_check_use(struct exec *exec, const gpumap_inventory *inventory);
+/* Whether the launcher gave each task of this node a list of its own. */
+bool exec_own_list(const struct exec *exec);
+
+/* Where the ranks meet, and the run's id. */
+int exec_meet(struct exec *exec);
+
+/* The variables that change, the arguments, the folder, the cores. */
+int exec_prepare(struct exec *exec);
+/* All of these, after `options` and `report` are set; free it in any case. */
+int exec_make(struct exec *exec);
+/* Cores and memory within what this process may use. */
+int exec_bind(struct exec *exec);
+
+void exec_free(struct exec *exec);
+
+/* What would be done, as text or JSON; `exec` NULL: the findings alone, in JSON. */
+int exec_text(char **ret, const struct exec *exec, gpumap_report *report,
+	      enum gpumap_format format);
+
+/* A variable that is set and not empty, else NULL. */
+const char *exec_variable(const char *name);
+/* Where a setting of the plan comes from; "default" is nobody. */
+bool exec_said(const gpumap_plan *plan, const char *key);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* Which rank this process is: options, then its launcher's variables (rules R1, R2). */
+#include "exec.h"
+
+#include <unistd.h>
+
+#include "report.h"
+#include "request.h"
+
+enum { MOST_RANKS = 0x7fffffff, MOST_NODES = 100000 };
+
+static bool tells_rank(const char *entry)
+{
+	static const char *const hints[] = {"PET_NNODES", "KUBERNETES_SERVICE_HOST"};
+	size_t length = strcspn(entry, "=");
+	const char *name;
+
+	for (size_t i = 0; (name = rankenv_variable(i)); i++)
+		if (strlen(name) == length && strncmp(name, entry, length) == 0)
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++)
+		if (strlen(hints[i]) == length && strncmp(hints[i], entry, length) == 0)
+			return true;
+	return false;
+}
+
+/* The rank variables alone: what else the environment says is not looked at. */
+static int state(gpumap_request *request, gpumap_report *report)
+{
+	size_t count = 0, room = 0;
+	const char **envp;
+	int r;
+
+	while (environ[room])
+		room++;
+	envp = calloc(room + 1, sizeof(*envp));
+	if (!envp)
+		return report_nomem(report);
+	for (size_t i = 0; i < room; i++)
+		if (tells_rank(environ[i]))
+			envp[count++] = environ[i];
+	r = gpumap_request_environ(request, envp, report);
+	free((void *)envp);
+	return r;
+}
+
+static int read_rows(struct exec *exec, gpumap_report *heard)
+{
+	gpumap_request *request = NULL;
+	int r = gpumap_request_new(&request);
+
+	if (r == GPUMAP_OK)
+		r = state(request, heard);
+	if (r == GPUMAP_OK)
+		exec->row_count = rankenv_read(exec->rows, request, heard);
+	gpumap_request_free(request);
+	return r;
+}
+
+static bool is_pods(const struct exec *exec)
+{
+	return exec->row_count && streq(exec->rows[0].row, "Kubernetes");
+}
+
+static int take_options(struct exec *exec)
+{
+	const struct exec_options *o = exec->options;
+	const struct {
+		const char *option, *value;
+		int64_t least, most, *number;
+	} taken[] = {
+		{"--world-size", o->world_size, 1, MOST_RANKS, &exec->rank.world_size},
+		{"--rank", o->rank, 0, MOST_RANKS, &exec->rank.rank},
+		{"--local-rank", o->local_rank, 0, MOST_RANKS, &exec->rank.local_rank},
+		{"--nnodes", o->plan.nnodes, 1, MOST_NODES, &exec->rank.nodes},
+		{"--node-rank", o->plan.node_rank, 0, MOST_NODES, &exec->rank.node},
+	};
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(taken) && r == GPUMAP_OK; i++)
+		if (taken[i].value)
+			r = option_number(taken[i].option, taken[i].value, taken[i].least,
+					  taken[i].most, taken[i].number, exec->report);
+	return r;
+}
+
+static int check_numbers(const struct job_rank *rank, gpumap_report *report)
+{
+	if (rank->rank < rank->world_size && rank->local_rank < rank->world_size &&
+	    (rank->nodes < 0 || rank->node < rank->nodes))
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_EXEC_RANK,
+			   ABOUT(.rule = "R1", .fix = "the first rank and the first node are 0"),
+			   "there is no rank %lld of %lld, local rank %lld, node %lld of %lld",
+			   (long long)rank->rank, (long long)rank->world_size,
+			   (long long)rank->local_rank, (long long)rank->node,
+			   (long long)rank->nodes);
+}
+
+static int check_known(struct exec *exec)
+{
+	const struct job_rank *rank = &exec->rank;
+
+	if (rank->rank >= 0 && rank->world_size >= 0 && rank->local_rank >= 0)
+		return check_numbers(rank, exec->report);
+	if (is_pods(exec))
+		return report_fail(
+			exec->report, GPUMAP_EINPUT, FINDING_EXEC_RANK,
+			ABOUT(.rule = "R2", .origin = "environment",
+			      .fix = "start this node's ranks: gpumap run --nnodes $WORLD_SIZE "
+				     "--node-rank $RANK"),
+			"RANK=%lld and WORLD_SIZE=%lld number pods, not ranks: exec starts one "
+			"program, and no launcher counted those of this pod",
+			(long long)exec->rows[0].node_rank, (long long)exec->rows[0].nodes);
+	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_RANK,
+			   ABOUT(.rule = "R1", .origin = "environment",
+				 .fix = "start it by srun, mpirun or their like, start all ranks "
+					"with gpumap run, or give --rank, --world-size and "
+					"--local-rank"),
+			   "no launcher's variables tell which rank this is");
+}
+
+void exec_derive(struct job_rank *rank)
+{
+	if (rank->world_size == 1 || (rank->local_size > 0 && rank->local_size == rank->world_size))
+		rank->nodes = 1;
+	if (rank->nodes == 1) {
+		rank->node = 0;
+		rank->local_size = rank->world_size;
+	}
+}
+
+bool exec_agrees(const struct exec *exec, const struct rank_identity *row)
+{
+	return row->rank == exec->rank.rank && row->size == exec->rank.world_size &&
+	       row->local_rank == exec->rank.local_rank;
+}
+
+/* Pods are told of as an error, if at all. */
+static void hear(const struct exec *exec, const gpumap_report *heard)
+{
+	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
+		const gpumap_finding *f = gpumap_report_get(heard, i);
+
+		if (finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID)) != FINDING_NODE_NUMBERS)
+			report_copy(exec->report, f);
+	}
+}
+
+int exec_identify(struct exec *exec)
+{
+	const struct rank_identity *first = &exec->rows[0];
+	gpumap_report *heard = NULL;
+	int r = gpumap_report_new(&heard);
+
+	exec->rank = (struct job_rank){-1, -1, -1, -1, -1, -1, .row = -1};
+	if (r == GPUMAP_OK)
+		r = read_rows(exec, heard);
+	hear(exec, heard);
+	gpumap_report_free(heard);
+	if (r != GPUMAP_OK)
+		return r;
+	if (exec->row_count) {
+		exec->row = first->row;
+		exec->rank.rank = first->rank;
+		exec->rank.world_size = first->size;
+		exec->rank.local_rank = first->local_rank;
+		exec->rank.local_size = first->local_size;
+		exec->rank.node = first->node_rank;
+		exec->rank.nodes = first->nodes;
+	}
+	r = take_options(exec);
+	if (r == GPUMAP_OK)
+		r = check_known(exec);
+	exec_derive(&exec->rank);
+	return r;
+}

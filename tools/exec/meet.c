@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the ranks meet: each of them must find the same without asking the others. */
+#include "exec.h"
+
+#include "hostlist.h"
+#include "report.h"
+#include "strbuf.h"
+
+const char *exec_variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* --- the address ---------------------------------------------------------------------- */
+
+static bool is_address(const char *text)
+{
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789.:-_%");
+
+	return length && !text[length] && length <= HOSTLIST_NAME_MAX;
+}
+
+static bool is_port(const char *text)
+{
+	return span_number(span_of(text), 65535) > 0;
+}
+
+/* What the launcher or the user set, as sbatch scripts do. */
+static const char *kept(const struct exec *exec, const char *name, bool (*good)(const char *))
+{
+	const char *value = exec_variable(name);
+
+	if (!value || good(value))
+		return value;
+	report_add(exec->report, FINDING_EXEC_MASTER,
+		   ABOUT(.origin = "environment", .fix = "unset it, or correct it"),
+		   "%s=%s cannot be: it is replaced", name, QUOTE(span_of(value)));
+	return NULL;
+}
+
+/* The step's own hosts where srun counted the ranks: its first has rank 0. mpirun fills the
+ * job's hosts from the first on. */
+static const char *slurm_hosts(const struct exec *exec)
+{
+	const char *step = exec_variable("SLURM_STEP_NODELIST");
+	const char *job = exec_variable("SLURM_JOB_NODELIST");
+
+	if (exec->row && streq(exec->row, "Slurm step"))
+		return step;
+	return job ? job : exec_variable("SLURM_NODELIST");
+}
+
+static int first_host(struct exec *exec, const char *list, const char **ret)
+{
+	struct hostlist hosts = {0};
+	int r = hostlist_parse(&hosts, span_of(list), "SLURM_STEP_NODELIST", exec->report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	*ret = hosts.count ? arena_strdup(&exec->arena, hosts.hosts[0].name) : NULL;
+	hostlist_free(&hosts);
+	return exec->arena.failed ? report_nomem(exec->report) : GPUMAP_OK;
+}
+
+static int find_address(struct exec *exec, const char **ret)
+{
+	const char *said = job_setting(exec->plan, "master_addr"), *list;
+
+	*ret = streq(said, "auto") ? kept(exec, "MASTER_ADDR", is_address) : said;
+	if (*ret)
+		return GPUMAP_OK;
+	if (exec->rank.nodes == 1)
+		*ret = "127.0.0.1";
+	else if (exec->plan->core && exec->options->plan.file)
+		*ret = exec->plan->master_addr;
+	if (*ret)
+		return GPUMAP_OK;
+	list = slurm_hosts(exec);
+	if (list)
+		return first_host(exec, list, ret);
+	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_MASTER,
+			   ABOUT(.fix = "give --master-addr HOST, the host of rank 0"),
+			   "where rank 0 runs is not told by %s",
+			   exec->row ? exec->row : "the options");
+}
+
+/* --- the port ---------------------------------------------------------------------------- */
+
+/* What is the same for all ranks of one start, and another for the next. */
+static const struct {
+	const char *row;
+	const char *variables[2];
+} starts[] = {
+	{"Open MPI", {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}},
+	{"MPICH", {"PMI_JOBID", NULL}},
+	{"MVAPICH2", {"MPIRUN_ID", NULL}},
+	{"PALS", {"PALS_APID", NULL}},
+	{"jsrun", {"PMIX_NAMESPACE", NULL}},
+	{"Slurm step", {"SLURM_STEP_ID", NULL}},
+};
+
+static const char *start_of(const struct exec *exec)
+{
+	for (size_t i = 0; exec->row && i < ARRAY_SIZE(starts); i++)
+		for (size_t k = 0; streq(exec->row, starts[i].row) && k < 2; k++)
+			if (starts[i].variables[k] && exec_variable(starts[i].variables[k]))
+				return exec_variable(starts[i].variables[k]);
+	return NULL;
+}
+
+/* -1 after a finding. */
+static int port_of_job(struct exec *exec, const char *job, bool must)
+{
+	const char *start = start_of(exec);
+
+	if (job || start)
+		return job_port(job ? job : "", start ? start : "");
+	if (must) {
+		report_add(exec->report, FINDING_MASTER,
+			   ABOUT(.fix = "say master_port = auto, or a number"),
+			   "master_port = job, but nothing tells this run from others");
+		return -1;
+	}
+	if (exec->plan->master_port)
+		return exec->plan->master_port;
+	report_add(exec->report, FINDING_COMMON_PORT,
+		   ABOUT(.fix = "say master_port = N where several runs share the first host"),
+		   "the ranks meet at port %d: nothing tells this run from others", COMMON_PORT);
+	return COMMON_PORT;
+}
+
+static int find_port(struct exec *exec, const char *job)
+{
+	const char *said = job_setting(exec->plan, "master_port"), *set = NULL;
+
+	if (streq(said, "auto"))
+		set = kept(exec, "MASTER_PORT", is_port);
+	else if (!streq(said, "job"))
+		set = said;
+	if (set)
+		return (int)span_number(span_of(set), 65535);
+	return port_of_job(exec, job, streq(said, "job"));
+}
+
+int exec_meet(struct exec *exec)
+{
+	const char *job = job_of_environ((const char *const *)environ), *address = NULL;
+	int r;
+
+	/* Nobody starts this rank again. */
+	exec->plan->restarts = 0;
+	if (job)
+		exec->plan->run = arena_strdup(&exec->plan->arena, job);
+	if (!job_tells_ranks(exec->plan, &exec->rank))
+		return GPUMAP_OK;
+	r = find_address(exec, &address);
+	if (r != GPUMAP_OK)
+		return r;
+	exec->plan->master_addr = arena_strdup(&exec->plan->arena, address);
+	exec->plan->master_port = find_port(exec, job);
+	if (exec->plan->arena.failed)
+		return report_nomem(exec->report);
+	return exec->plan->master_port < 0 ? GPUMAP_EINPUT : GPUMAP_OK;
+}

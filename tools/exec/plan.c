@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* A plan of this rank: of its node alone, or its place in one that was made before. */
+#include "exec.h"
+
+#include <stdio.h>
+
+#include "plan/cpuset.h"
+#include "plan_hosts.h"
+#include "report.h"
+
+bool exec_said(const gpumap_plan *plan, const char *key)
+{
+	for (size_t i = 0; i < plan->setting_count; i++)
+		if (streq(plan->settings[i].key, key))
+			return !streq(plan->settings[i].origin, "default");
+	return false;
+}
+
+static const char *value(const gpumap_profile *profile, const char *key)
+{
+	return gpumap_profile_str(profile, key, GPUMAP_SETTING_VALUE);
+}
+
+static bool said(const gpumap_profile *profile, const char *key)
+{
+	return !streq(gpumap_profile_str(profile, key, GPUMAP_SETTING_ORIGIN), "default");
+}
+
+/* --- the profile, for this rank alone ------------------------------------------------- */
+
+struct flattening {
+	const struct exec *exec;
+	gpumap_profile *profile;
+};
+
+/* What overrides say of this place becomes what the profile says. */
+static int flatten_key(const gpumap_key *key, void *data)
+{
+	const struct flattening *f = data;
+	const struct job_rank *rank = &f->exec->rank;
+	const char *name = gpumap_key_str(key, GPUMAP_KEY_NAME);
+	const char *section = gpumap_key_str(key, GPUMAP_KEY_SECTION);
+	const char *here, *origin;
+
+	if ((!streq(section, "profile") && !streq(section, "program")) || streq(name, "inherit"))
+		return GPUMAP_OK;
+	here = gpumap_profile_at(f->profile, name, GPUMAP_SETTING_TEXT, f->exec->here, rank->node,
+				 rank->rank, rank->local_rank);
+	if (!here || streq(here, gpumap_profile_str(f->profile, name, GPUMAP_SETTING_TEXT)))
+		return GPUMAP_OK;
+	origin = gpumap_profile_at(f->profile, name, GPUMAP_SETTING_ORIGIN, f->exec->here,
+				   rank->node, rank->rank, rank->local_rank);
+	return gpumap_profile_set(f->profile, name, here, origin, f->exec->report);
+}
+
+static int disagree(const struct exec *exec, const char *origin, const char *what,
+		    int64_t launchers, int64_t plans)
+{
+	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
+			   ABOUT(.origin = origin,
+				 .fix = "start as many as the plan has, or plan for as many as "
+					"are started"),
+			   "%s %s %lld, the plan has %lld",
+			   exec->row ? exec->row : "the command line", what, (long long)launchers,
+			   (long long)plans);
+}
+
+/* Numbers of ranks are the launcher's; a profile may know what it does not tell. */
+static int check_counts(struct exec *exec, const gpumap_profile *profile)
+{
+	int64_t world = span_number(span_of(value(profile, "world_size")), INT32_MAX);
+	int64_t local = span_number(span_of(value(profile, "ranks")), INT32_MAX);
+
+	if (world > 0 && world != exec->rank.world_size)
+		return disagree(exec, "world_size", "counts a world size of", exec->rank.world_size,
+				world);
+	if (local > 0 && exec->rank.local_size < 0)
+		exec->rank.local_size = local;
+	if (local > 0 && local != exec->rank.local_size)
+		return disagree(exec, "ranks", "counts a local size of", exec->rank.local_size,
+				local);
+	if (exec->rank.local_size >= 0 && exec->rank.local_rank >= exec->rank.local_size)
+		return disagree(exec, "ranks", "has a local rank", exec->rank.local_rank,
+				exec->rank.local_size);
+	exec_derive(&exec->rank);
+	return GPUMAP_OK;
+}
+
+/* --- without devices --------------------------------------------------------------------- */
+
+static bool keeps_list(const gpumap_profile *profile)
+{
+	return streq(value(profile, "gpus"), "inherit") && streq(value(profile, "share"), "list");
+}
+
+static bool binds(const gpumap_profile *profile, const char *key)
+{
+	return said(profile, key) && !streq(value(profile, key), "none");
+}
+
+static bool needs_machine(const gpumap_profile *profile)
+{
+	return (!keeps_list(profile) && !streq(value(profile, "gpus"), "none")) ||
+	       binds(profile, "cpu_bind") || binds(profile, "mem_bind");
+}
+
+/* Nothing is looked at: what this process inherited, its program inherits. */
+static void pass_through(struct exec *exec, const gpumap_profile *profile)
+{
+	int64_t threads = span_number(span_of(value(profile, "threads")), INT32_MAX);
+
+	exec->slot = (struct plan_slot){.logical = -1, .threads = threads > 0 ? (int)threads : 0};
+	if (streq(value(profile, "gpus"), "none"))
+		exec->slot.visible = "";
+}
+
+/* --- with the devices of this node ------------------------------------------------------- */
+
+static bool by_rank(const char *text)
+{
+	return strstr(text, "%r") || strstr(text, "%n") || strstr(text, "modulo");
+}
+
+/* The plan of a node does not know which ranks of the world its own are; one of a list that
+ * the task has alone, not which local rank. Then this rank alone is checked. */
+static bool checks_use(const struct exec *exec, const gpumap_profile *profile)
+{
+	static const char *const keys[] = {"device",  "set_device",    "device_ids",
+					   "in_code", "script_export", "script_inline",
+					   "prefix"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (by_rank(value(profile, keys[i])))
+			return false;
+	return !exec_own_list(exec);
+}
+
+static int set_all(struct exec *exec, gpumap_profile *profile)
+{
+	bool own = exec_own_list(exec), checks = checks_use(exec, profile);
+	char ranks[24];
+	const struct {
+		const char *key, *value;
+	} sets[] = {
+		{"world_size", "auto"},
+		{"hosts", ""},
+		{"ranks", own ? "1" : ranks},
+		{"device", checks ? NULL : "unknown"},
+		{"set_device", checks ? NULL : ""},
+		{"device_ids", checks ? NULL : ""},
+	};
+	int r = GPUMAP_OK;
+
+	snprintf(ranks, sizeof(ranks), "%lld", (long long)exec->rank.local_size);
+	for (size_t i = 0; i < ARRAY_SIZE(sets) && r == GPUMAP_OK; i++)
+		if (sets[i].value)
+			r = gpumap_profile_set(profile, sets[i].key, sets[i].value, "exec",
+					       exec->report);
+	return r;
+}
+
+/* Whether this process may run on some of the machine's CPUs only. */
+static bool bound_already(const gpumap_hosts *hosts)
+{
+	const struct cpu_topology *t = &hosts->hosts[0].topology;
+	const char *allowed = hosts->hosts[0].cpus.allowed;
+	struct arena arena = {0};
+	struct cpu_set set;
+	bool bound = false;
+
+	if (allowed && cpu_set_parse(&arena, &set, span_of(allowed), PLAN_MAX_CPUS - 1))
+		for (size_t i = 0; i < t->count && !bound; i++)
+			bound = t->core[i] >= 0 && !cpu_set_has(set, i);
+	arena_free(&arena);
+	return bound;
+}
+
+static void take_slot(struct exec *exec, const gpumap_profile *profile, const gpumap_hosts *hosts)
+{
+	const struct plan_layout *layout = exec->plan->core->hosts[0].layout;
+	size_t l = exec_own_list(exec) ? 0 : (size_t)exec->rank.local_rank;
+
+	exec->slot = layout->slots[l];
+	exec->rank.device_order = layout->device_order;
+	if (keeps_list(profile)) {
+		exec->slot.visible = NULL;
+		exec->rank.device_order = NULL;
+	}
+	/* Whoever bound this task knew what for; and alone it would take its neighbours' cores. */
+	if ((bound_already(hosts) || exec_own_list(exec)) && !said(profile, "cpu_bind")) {
+		exec->slot.cpus = NULL;
+		if (streq(value(profile, "threads"), "auto"))
+			exec->slot.threads = 0;
+		if (!said(profile, "mem_bind"))
+			exec->slot.nodes = NULL;
+	}
+}
+
+static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
+{
+	struct plan_hosts hosts = {.node = -1};
+	gpumap_plan *made = NULL;
+	int r = set_all(exec, profile);
+
+	if (r == GPUMAP_OK)
+		r = plan_hosts_open(&hosts, profile, NULL, NULL, exec->report);
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_make(&made, profile, hosts.hosts, exec->report);
+	if (r == GPUMAP_OK && !made->core->answered)
+		r = GPUMAP_EINPUT;
+	if (r == GPUMAP_OK) {
+		exec->plan->core = made->core;
+		made->core = NULL;
+		take_slot(exec, profile, hosts.hosts);
+		r = exec_check_use(exec, hosts.count ? hosts.opened[0].inventory : NULL);
+	}
+	plan_hosts_free(&hosts);
+	gpumap_plan_free(made);
+	return r;
+}
+
+/* A machine that options or files describe is believed, this one is not asked. */
+static int check_described(struct exec *exec, const gpumap_profile *profile)
+{
+	const char *what = value(profile, "inventory");
+	gpumap_inventory *inventory = NULL;
+	int r = GPUMAP_OK;
+
+	if (!streq(what, "host") && !strchr(what, '%'))
+		r = gpumap_inventory_open(&inventory, what, exec->report);
+	if (r == GPUMAP_OK)
+		r = exec_check_use(exec, inventory);
+	gpumap_inventory_free(inventory);
+	return r;
+}
+
+static int plan_profile(struct exec *exec, gpumap_profile *profile)
+{
+	struct flattening f = {exec, profile};
+	int r = gpumap_profile_key_each(flatten_key, &f);
+
+	if (r == GPUMAP_OK)
+		r = check_counts(exec, profile);
+	if (r == GPUMAP_OK)
+		r = job_alone(&exec->plan, profile, exec->report);
+	exec->rank.slot = &exec->slot;
+	if (r != GPUMAP_OK)
+		return r;
+	if (!needs_machine(profile)) {
+		pass_through(exec, profile);
+		return check_described(exec, profile);
+	}
+	if (exec->rank.local_size < 0 && !exec_own_list(exec))
+		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_RANK,
+				   ABOUT(.rule = "R4",
+					 .fix = "give --ranks N, the number of ranks of this node"),
+				   "%s does not tell how many ranks share this node's GPUs",
+				   exec->row ? exec->row : "the command line");
+	return plan_node_alone(exec, profile);
+}
+
+int exec_plan(struct exec *exec)
+{
+	gpumap_profile *profile = NULL;
+	int r;
+
+	own_host_name(exec->here, sizeof(exec->here));
+	if (exec->options->plan.file)
+		return exec_plan_file(exec);
+	r = plan_profile_open(&profile, &exec->options->plan, exec->report);
+	if (r == GPUMAP_OK)
+		r = plan_profile(exec, profile);
+	gpumap_profile_free(profile);
+	return r;
+}

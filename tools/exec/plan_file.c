@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* A rank's place in a plan that was made before. */
+#include "exec.h"
+
+#include <stdio.h>
+
+#include "plan_hosts.h"
+#include "report.h"
+
+static int differs(const struct exec *exec, const char *fix, const char *what, int64_t launchers,
+		   int64_t plans)
+{
+	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
+			   ABOUT(.origin = exec->options->plan.file, .fix = fix),
+			   "%s says %s %lld, the plan says %lld",
+			   exec->row ? exec->row : "the command line", what, (long long)launchers,
+			   (long long)plans);
+}
+
+/* Nodes that --nnodes counted have no names but these. */
+static bool is_counted(const struct plan_host *host, int64_t node)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "node%lld", (long long)node);
+	return streq(host->name, name);
+}
+
+/* The plan's node that this machine is: by its name, else by the launcher's number. */
+static int find_node(struct exec *exec, int64_t *node)
+{
+	const struct plan *core = exec->plan->core;
+	int64_t told = exec->rank.node;
+
+	if (*node < 0 && told >= 0 && told < (int64_t)core->host_count &&
+	    is_counted(&core->hosts[told], told))
+		*node = told;
+	if (*node < 0)
+		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
+				   ABOUT(.origin = exec->options->plan.file,
+					 .fix = "plan for this host, or give --node-rank N"),
+				   "this host, %s, is none of the plan's", exec->here);
+	if (told >= 0 && told != *node)
+		return differs(exec, "plan for the hosts in the launcher's order", "this is node",
+			       told, *node);
+	return GPUMAP_OK;
+}
+
+static int check_sizes(struct exec *exec, int64_t node)
+{
+	const struct plan *core = exec->plan->core;
+	int64_t count = (int64_t)core->hosts[node].layout->count;
+	const char *fix = "start as many ranks as the plan has, or plan for as many";
+
+	if (exec->rank.world_size != (int64_t)core->world_size)
+		return differs(exec, fix, "the world size is", exec->rank.world_size,
+			       (int64_t)core->world_size);
+	if (exec->rank.nodes >= 0 && exec->rank.nodes != (int64_t)core->host_count)
+		return differs(exec, fix, "the number of nodes is", exec->rank.nodes,
+			       (int64_t)core->host_count);
+	if (exec->rank.local_size >= 0 && exec->rank.local_size != count)
+		return differs(exec, fix, "the local size is", exec->rank.local_size, count);
+	if (exec->rank.local_rank >= count)
+		return differs(exec, fix, "the local rank is", exec->rank.local_rank, count);
+	return GPUMAP_OK;
+}
+
+/* GPUs and cores belong to the host and its local rank; the number is the launcher's, which
+ * programs of MPI have from elsewhere as well. */
+static void take_place(struct exec *exec, int64_t node)
+{
+	struct job_rank *rank = &exec->rank;
+	const struct plan *core = exec->plan->core;
+	const struct plan_host *host = &core->hosts[node];
+
+	rank->node = node;
+	rank->nodes = (int64_t)core->host_count;
+	rank->local_size = (int64_t)host->layout->count;
+	rank->row = (int64_t)host->first_rank + rank->local_rank;
+	rank->host = host->name;
+	rank->device_order = host->layout->device_order;
+	exec->slot = host->layout->slots[rank->local_rank];
+	rank->slot = &exec->slot;
+	if (rank->row != rank->rank)
+		report_add(exec->report, FINDING_EXEC_PLACE,
+			   ABOUT(.rule = "R4", .origin = exec->options->plan.file),
+			   "rank %lld is local rank %lld of %s, the plan's rank %lld: it has that "
+			   "one's GPUs and cores, and keeps its number",
+			   (long long)rank->rank, (long long)rank->local_rank, host->name,
+			   (long long)rank->row);
+}
+
+/* A program on the command line is started instead of the plan's. */
+static int replace_program(struct exec *exec)
+{
+	gpumap_profile *profile = NULL;
+	int r;
+
+	if (!exec->options->plan.program && !exec->options->plan.module)
+		return GPUMAP_OK;
+	r = gpumap_profile_new(&profile);
+	if (r == GPUMAP_OK)
+		r = plan_set_program(profile, &exec->options->plan, exec->report);
+	if (r == GPUMAP_OK)
+		job_arguments_of(exec->plan, profile);
+	gpumap_profile_free(profile);
+	return r == GPUMAP_ENOMEM || exec->plan->arena.failed ? report_nomem(exec->report) : r;
+}
+
+/* Remarks of a plan were told when it was made. */
+static int open_plan(struct exec *exec, int64_t *node)
+{
+	struct plan_options options = exec->options->plan;
+	gpumap_report *heard = NULL;
+	int r = gpumap_report_new(&heard);
+
+	options.program = NULL;
+	options.module = options.nnodes = NULL;
+	if (r == GPUMAP_OK)
+		r = plan_open(&exec->plan, node, &options, heard);
+	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
+		const gpumap_finding *f = gpumap_report_get(heard, i);
+
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_REMARK)
+			report_copy(exec->report, f);
+	}
+	gpumap_report_free(heard);
+	return r;
+}
+
+int exec_plan_file(struct exec *exec)
+{
+	int64_t node;
+	int r = open_plan(exec, &node);
+
+	if (r != GPUMAP_OK)
+		return r;
+	if (!exec->plan->core->answered)
+		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
+				   ABOUT(.origin = exec->options->plan.file,
+					 .fix = "see why with gpumap plan, and plan anew"),
+				   "this plan cannot be started");
+	r = find_node(exec, &node);
+	if (r == GPUMAP_OK)
+		r = check_sizes(exec, node);
+	if (r == GPUMAP_OK)
+		r = replace_program(exec);
+	if (r != GPUMAP_OK)
+		return r;
+	take_place(exec, node);
+	return exec_check_use(exec, NULL);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rank's program is given: variables, arguments, folder, cores. */
+#include "exec.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "plan/cpuset.h"
+#include "report.h"
+
+/* --- variables --------------------------------------------------------------------------- */
+
+/* What torchrun or its like set is true under it: its store listens, it starts ranks again. */
+static bool is_launchers(const struct exec *exec, const char *name)
+{
+	return exec->row && streq(exec->row, "torch") &&
+	       (starts_with(name, "TORCHELASTIC_") || starts_with(name, "ROLE_")) && getenv(name);
+}
+
+static int note(const char *name, const char *value, void *data)
+{
+	struct exec *exec = data;
+	const char *now = getenv(name);
+	struct exec_change *grown;
+	size_t i = 0;
+
+	while (i < exec->change_count && !streq(exec->changes[i].name, name))
+		i++;
+	if (i == exec->change_count) {
+		if (is_launchers(exec, name) || (value ? now && streq(now, value) : !now))
+			return GPUMAP_OK;
+		grown = array_room(exec->changes, i, &exec->change_room, sizeof(*grown));
+		if (!grown)
+			return GPUMAP_ENOMEM;
+		exec->changes = grown;
+		grown[i].name = arena_strdup(&exec->arena, name);
+		exec->change_count++;
+	}
+	exec->changes[i].value = arena_strdup(&exec->arena, value);
+	return exec->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
+}
+
+static bool in_row(const char *row, const char *name)
+{
+	const char *own;
+
+	for (size_t i = 0; (own = rankenv_row_variable(row, i)); i++)
+		if (streq(own, name))
+			return true;
+	return false;
+}
+
+/* The first row that agrees is what MPI programs go by; of the others nothing must be left. */
+static int unset_rows(struct exec *exec)
+{
+	const char *name, *kept = NULL;
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; i < exec->row_count && !kept; i++)
+		if (exec_agrees(exec, &exec->rows[i]))
+			kept = exec->rows[i].row;
+	for (size_t i = 0; i < exec->row_count; i++)
+		for (size_t k = 0; !exec_agrees(exec, &exec->rows[i]) && r == GPUMAP_OK &&
+				   (name = rankenv_row_variable(exec->rows[i].row, k));
+		     k++)
+			if (!kept || !in_row(kept, name))
+				r = note(name, NULL, exec);
+	return r;
+}
+
+static int change_variables(struct exec *exec)
+{
+	int r = unset_rows(exec);
+
+	if (r == GPUMAP_OK)
+		r = job_environ(exec->plan, &exec->rank, (const char *const *)environ, note, exec);
+	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
+}
+
+/* --- cores --------------------------------------------------------------------------------- */
+
+/* What this process may run on; empty where the system does not tell. */
+static struct cpu_set allowed(struct arena *arena)
+{
+	struct cpu_set set = cpu_set_new(arena, PLAN_MAX_CPUS);
+
+	if (!arena->failed &&
+	    syscall(SYS_sched_getaffinity, 0, set.count * sizeof(*set.words), set.words) < 0)
+		set.count = 0;
+	return set;
+}
+
+static bool inside(struct cpu_set part, struct cpu_set whole)
+{
+	for (size_t i = 0; i < cpu_set_end(part); i++)
+		if (cpu_set_has(part, i) && !cpu_set_has(whole, i))
+			return false;
+	return true;
+}
+
+/* Cores outside of what the launcher left are somebody else's. */
+int exec_bind(struct exec *exec)
+{
+	struct plan_slot *slot = &exec->slot;
+	struct cpu_set wanted, own;
+
+	if (!slot->cpus)
+		return GPUMAP_OK;
+	own = allowed(&exec->arena);
+	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus), PLAN_MAX_CPUS - 1) ||
+	    exec->arena.failed)
+		return report_nomem(exec->report);
+	if (!own.count || inside(wanted, own))
+		return GPUMAP_OK;
+	if (!exec_said(exec->plan, "cpu_bind")) {
+		slot->cpus = slot->nodes = NULL;
+		return GPUMAP_OK;
+	}
+	wanted = cpu_set_and(&exec->arena, wanted, own);
+	if (cpu_set_size(wanted)) {
+		slot->cpus = cpu_set_print(&exec->arena, wanted);
+		return slot->cpus ? GPUMAP_OK : report_nomem(exec->report);
+	}
+	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_CPUS,
+			   ABOUT(.origin = "cpu_bind",
+				 .fix = "say cpu_bind = none, or let the launcher bind to nothing"),
+			   "rank %lld may use none of the cores %s that the plan gives it: the "
+			   "launcher left it %s",
+			   (long long)exec->rank.rank, slot->cpus,
+			   cpu_set_print(&exec->arena, own));
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+static int prepare_launch(struct exec *exec)
+{
+	struct launch_rank *launch = &exec->launch;
+	int r = job_expand(&exec->folder, exec->plan, "workdir", &exec->rank, NULL, exec->report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	*launch = (struct launch_rank){
+		.argv = exec->arguments,
+		.folder = streq(exec->folder, ".") ? NULL : exec->folder,
+		.rank = (int)exec->rank.rank,
+		.local_rank = (int)exec->rank.local_rank,
+	};
+	return rank_bind(launch, &exec->arena, exec->slot.cpus, exec->slot.nodes,
+			 gpumap_plan_setting(exec->plan, "mem_bind", exec->rank.row))
+		       ? GPUMAP_OK
+		       : report_nomem(exec->report);
+}
+
+int exec_prepare(struct exec *exec)
+{
+	int r = exec_bind(exec);
+
+	if (!exec->rank.host)
+		exec->rank.host = exec->here;
+	if (r == GPUMAP_OK)
+		r = change_variables(exec);
+	if (r == GPUMAP_OK)
+		r = job_arguments(&exec->arguments, exec->plan, &exec->rank, exec->report);
+	if (r == GPUMAP_OK && !exec->arguments[0])
+		r = report_fail(exec->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				ABOUT(.fix = "write it behind --"),
+				"which program? neither the command line nor the profile has one");
+	return r == GPUMAP_OK ? prepare_launch(exec) : r;
+}
+
+int exec_make(struct exec *exec)
+{
+	int r = exec_identify(exec);
+
+	if (r == GPUMAP_OK)
+		r = exec_plan(exec);
+	if (r == GPUMAP_OK)
+		r = exec_meet(exec);
+	if (r == GPUMAP_OK)
+		r = exec_prepare(exec);
+	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
+}
+
+void exec_free(struct exec *exec)
+{
+	for (size_t i = 0; exec->arguments && exec->arguments[i]; i++)
+		free(exec->arguments[i]);
+	free((void *)exec->arguments);
+	free(exec->folder);
+	free(exec->changes);
+	gpumap_plan_free(exec->plan);
+	arena_free(&exec->arena);
+}

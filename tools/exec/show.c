@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* What would be done, for --dry-run. */
+#include "exec.h"
+
+#include "explain/json.h"
+#include "words.h"
+
+/* --- text -------------------------------------------------------------------------------- */
+
+static void put_of(struct strbuf *buf, const char *what, int64_t n, int64_t of)
+{
+	if (n < 0)
+		return;
+	strbuf_printf(buf, "%s%s %lld", buf->length ? ", " : "", what, (long long)n);
+	if (of >= 0)
+		strbuf_printf(buf, " of %lld", (long long)of);
+}
+
+static void put_line(struct strbuf *buf, const char *what, const char *text)
+{
+	if (!text)
+		return;
+	strbuf_printf(buf, "  %-8s", what);
+	escape_all(buf, text);
+	strbuf_puts(buf, "\n");
+}
+
+static void put_change(struct strbuf *buf, const struct exec_change *change)
+{
+	struct strbuf line = {0};
+
+	strbuf_puts(&line, change->name);
+	if (change->value)
+		strbuf_puts(&line, "=");
+	if (change->value && *change->value)
+		words_quote(&line, change->value);
+	put_line(buf, change->value ? "set" : "unset", line.text);
+	buf->failed = buf->failed || line.failed;
+	strbuf_free(&line);
+}
+
+static void put_arguments(struct strbuf *buf, char *const *arguments)
+{
+	struct strbuf line = {0};
+
+	for (; *arguments; arguments++) {
+		strbuf_puts(&line, line.length ? " " : "");
+		words_quote(&line, *arguments);
+	}
+	put_line(buf, "run", line.text);
+	buf->failed = buf->failed || line.failed;
+	strbuf_free(&line);
+}
+
+static void put_text(struct strbuf *buf, const struct exec *exec)
+{
+	const struct job_rank *rank = &exec->rank;
+
+	put_of(buf, "rank", rank->rank, rank->world_size);
+	put_of(buf, "local rank", rank->local_rank, rank->local_size);
+	put_of(buf, "node", rank->node, rank->nodes);
+	strbuf_printf(buf, " (%s)\n\n", exec->row ? exec->row : "options");
+	for (size_t i = 0; i < exec->change_count; i++)
+		put_change(buf, &exec->changes[i]);
+	put_line(buf, "cpus", exec->slot.cpus);
+	put_line(buf, "memory", exec->launch.mem_nodes ? exec->slot.nodes : NULL);
+	put_line(buf, "folder", exec->launch.folder);
+	put_arguments(buf, exec->arguments);
+}
+
+/* --- JSON --------------------------------------------------------------------------------- */
+
+static void put(json_t *object, const char *key, json_t *value, bool *failed)
+{
+	if (json_object_set_new(object, key, value) != 0)
+		*failed = true;
+}
+
+static json_t *number(const struct exec *exec, int64_t n)
+{
+	return exec && n >= 0 ? json_integer(n) : json_null();
+}
+
+static json_t *variables(const struct exec *exec, bool *failed)
+{
+	json_t *array = json_array(), *o;
+
+	for (size_t i = 0; exec && i < exec->change_count; i++) {
+		o = json_object();
+		put(o, "name", json_text(exec->changes[i].name), failed);
+		put(o, "value", json_text(exec->changes[i].value), failed);
+		if (json_array_append_new(array, o))
+			*failed = true;
+	}
+	return array;
+}
+
+static json_t *arguments(const struct exec *exec, bool *failed)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; exec && exec->arguments[i]; i++)
+		if (json_array_append_new(array, json_text(exec->arguments[i])))
+			*failed = true;
+	return array;
+}
+
+static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_report *report)
+{
+	static const struct job_rank nobody = {0};
+	const struct job_rank *rank = exec ? &exec->rank : &nobody;
+	bool failed = false;
+	json_t *o = json_object();
+
+	put(o, "schema", json_integer(1), &failed);
+	put(o, "kind", json_text("exec"), &failed);
+	put(o, "launcher", json_text(exec ? exec->row : NULL), &failed);
+	put(o, "rank", number(exec, rank->rank), &failed);
+	put(o, "world_size", number(exec, rank->world_size), &failed);
+	put(o, "local_rank", number(exec, rank->local_rank), &failed);
+	put(o, "local_size", number(exec, rank->local_size), &failed);
+	put(o, "node", number(exec, rank->node), &failed);
+	put(o, "nodes", number(exec, rank->nodes), &failed);
+	put(o, "environment", variables(exec, &failed), &failed);
+	put(o, "cpus", json_text(exec ? exec->slot.cpus : NULL), &failed);
+	put(o, "memory_nodes", json_text(exec && exec->launch.mem_nodes ? exec->slot.nodes : NULL),
+	    &failed);
+	put(o, "workdir", json_text(exec ? exec->launch.folder : NULL), &failed);
+	put(o, "arguments", arguments(exec, &failed), &failed);
+	put(o, "findings", json_findings(report, &failed), &failed);
+	json_dump(buf, o, failed);
+}
+
+int exec_text(char **ret, const struct exec *exec, gpumap_report *report, enum gpumap_format format)
+{
+	struct strbuf buf = {0};
+	char *text;
+
+	if (format == GPUMAP_JSON)
+		put_json(&buf, exec, report);
+	else
+		put_text(&buf, exec);
+	text = strbuf_take(&buf);
+	if (!text)
+		return report_nomem(report);
+	*ret = text;
+	return GPUMAP_OK;
+}
