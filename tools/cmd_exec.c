@@ -96,7 +96,7 @@ static void print_once(const struct command_exec *c, const struct exec *exec)
 	struct output output = c->output;
 
 	if (exec->rank.rank <= 0 || c->dry || gpumap_report_new(&output.report) != GPUMAP_OK) {
-		print_report(&c->output);
+		print_report(&c->output, 0);
 		return;
 	}
 	for (size_t i = 0; i < gpumap_report_count(c->output.report); i++) {
@@ -105,7 +105,7 @@ static void print_once(const struct command_exec *c, const struct exec *exec)
 		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_REMARK)
 			report_copy(output.report, f);
 	}
-	print_report(&output);
+	print_report(&output, 0);
 	gpumap_report_free(output.report);
 }
 
@@ -149,7 +149,7 @@ static int start(const struct command_exec *c, const struct exec *exec)
 	if (gpumap_report_new(&output.report) != GPUMAP_OK)
 		return STATUS_OWN_FAILURE;
 	status = become(exec, output.report);
-	print_report(&output);
+	print_report(&output, 0);
 	gpumap_report_free(output.report);
 	return status;
 }
@@ -192,7 +192,7 @@ int cmd_exec(int argc, char **argv)
 	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
 		return STATUS_OWN_FAILURE;
 	if (read_options(&c, argc, argv, &done) != GPUMAP_OK) {
-		print_report(&c.output);
+		print_report(&c.output, 0);
 	} else if (done) {
 		return finish(&c.output, GPUMAP_OK, true);
 	} else {

@@ -12,8 +12,7 @@ exec_sources = \
 	tools/exec/prepare.c \
 	tools/exec/show.c
 bin_PROGRAMS += gpumap
-gpumap_SOURCES = $(launch_sources) \
-	tools/binding.c tools/binding.h \
+gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_config.c \
 	tools/cmd_exec.c \
 	tools/cmd_explain.c \
@@ -47,7 +46,6 @@ gpumap_SOURCES = $(launch_sources) \
 	tools/sweep.h \
 	tools/sweep_report.c \
 	tools/sweep_share.c tools/sweep_share.h
-	$(launch_sources) $(exec_sources)
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDADD = libgpumap-core.la

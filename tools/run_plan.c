@@ -77,7 +77,8 @@ static int hold_port(struct running *r)
 	int number = (int)gpumap_plan_int(r->run->plan, GPUMAP_PLAN_MASTER_PORT), code;
 
 	/* A program alone meets nobody. */
-	if (r->run->node > 0 || !job_tells_ranks(r->run->plan, gpumap_plan_int(r->run->plan, GPUMAP_PLAN_WORLD_SIZE)))
+	if (r->run->node > 0 ||
+	    !job_tells_ranks(r->run->plan, gpumap_plan_int(r->run->plan, GPUMAP_PLAN_WORLD_SIZE)))
 		return GPUMAP_OK;
 	code = port_hold(&r->port, number, r->report);
 	if (code == GPUMAP_OK && gpumap_plan_start(r->run->plan, NULL, r->port.number) != GPUMAP_OK)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binding.h"
+#include "launch/bind.h"
 #include "plan/job.h"
 #include "profile/keys.h"
 
@@ -110,8 +110,8 @@ static int bad_folder(const struct maker *m, const char *folder, const char *wha
 	return report_fail(m->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
 			   ABOUT(.origin = origin(m, "log_dir"),
 				 .fix = "name a folder that this user may write to"),
-			   "the log folder '%s' cannot be %s: %s", QUOTE(span_of(folder)),
-			   what, strerror(errno));
+			   "the log folder '%s' cannot be %s: %s", QUOTE(span_of(folder)), what,
+			   strerror(errno));
 }
 
 static int make_folder(struct maker *m, const char *folder)
@@ -188,7 +188,6 @@ static int make_rank(struct maker *m, size_t l)
 {
 	struct launch_rank *rank = &m->ret->ranks[l];
 	struct plan_rank at = {0};
-	struct binding binding;
 	int r;
 
 	plan_rank(m->plan->core, m->ret->first + l, &at);
@@ -196,13 +195,17 @@ static int make_rank(struct maker *m, size_t l)
 	rank->local_rank = (int)l;
 	if (m->name)
 		rank->tag = arena_printf(&m->ret->arena, "[%s:%zu] ", m->name, at.rank);
-	binding = binding_make(&m->ret->arena, at.slot->cpus, at.slot->nodes,
-			       streq(job_setting(m->plan, "mem_bind"), "strict"));
-	rank->cpus = binding.cpus;
-	rank->cpus_size = binding.cpus_size;
-	rank->mem_nodes = binding.nodes;
-	rank->mem_bits = binding.node_bits;
-	rank->mem_policy = binding.policy;
+	if (!rank_bind(rank, &m->ret->arena, at.slot->cpus, at.slot->nodes,
+		       job_setting(m->plan, "mem_bind")))
+		return m->ret->arena.failed
+			       ? report_nomem(m->report)
+			       : report_fail(
+					 m->report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
+					 ABOUT(.fix = "write lists such as 0-7,64"),
+					 "rank %zu: cores '%s' or memory nodes '%s' are no list",
+					 at.rank,
+					 QUOTE(span_of(at.slot->cpus ? at.slot->cpus : "")),
+					 QUOTE(span_of(at.slot->nodes ? at.slot->nodes : "")));
 	r = gpumap_plan_arguments(&m->ret->arguments[l], m->plan, rank->rank, m->report);
 	if (r == GPUMAP_OK)
 		r = make_environment(m, l);

@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "binding.h"
 #include "command.h"
+#include "launch/bind.h"
 #include "report.h"
 #include "strbuf.h"
 #include "sweep.h"
@@ -152,10 +151,12 @@ static int set_logs(struct sweep *s, const char *name)
 /* What a child keeps to itself: its share of the machine. */
 static int take_share(struct sweep *s, const struct share *share)
 {
-	struct binding binding = binding_make(&s->arena, share->cpus, NULL, false);
+	struct launch_rank part = {.argv = NULL};
+	enum stage stage;
 
-	if (binding.cpus)
-		syscall(SYS_sched_setaffinity, 0, binding.cpus_size, binding.cpus);
+	/* Cores that cannot be had are told when the ranks are bound to them. */
+	if (rank_bind(&part, &s->arena, share->cpus, NULL, "none"))
+		rank_settle(&part, &stage);
 	return share->gpus
 		       ? gpumap_profile_set(s->profile, "gpus", share->gpus, "--sweep", s->report)
 		       : GPUMAP_OK;

@@ -154,7 +154,7 @@ int exec_meet(struct exec *exec)
 	exec->plan->restarts = 0;
 	if (job)
 		exec->plan->run = arena_strdup(&exec->plan->arena, job);
-	if (!job_tells_ranks(exec->plan, &exec->rank))
+	if (!job_tells_ranks(exec->plan, exec->rank.world_size))
 		return GPUMAP_OK;
 	r = find_address(exec, &address);
 	if (r != GPUMAP_OK)
