@@ -116,6 +116,7 @@ static int open_plan(struct exec *exec, int64_t *node)
 
 	options.program = NULL;
 	options.module = options.nnodes = NULL;
+	options.no_python = false;
 	if (r == GPUMAP_OK)
 		r = plan_open(&exec->plan, node, &options, heard);
 	for (size_t i = 0; i < gpumap_report_count(heard); i++) {

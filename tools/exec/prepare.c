@@ -164,7 +164,7 @@ int exec_prepare(struct exec *exec)
 	if (r == GPUMAP_OK)
 		r = job_arguments(&exec->arguments, exec->plan, &exec->rank, exec->report);
 	if (r == GPUMAP_OK && !exec->arguments[0])
-		r = report_fail(exec->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+		r = report_fail(exec->report, GPUMAP_EINPUT, FINDING_NO_PROGRAM,
 				ABOUT(.fix = "write it behind --"),
 				"which program? neither the command line nor the profile has one");
 	return r == GPUMAP_OK ? prepare_launch(exec) : r;
