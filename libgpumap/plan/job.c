@@ -105,11 +105,13 @@ int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report
 
 /* --- exceptions ------------------------------------------------------------------- */
 
-/* What the launcher looks up by rank. */
+/* What the launcher looks up by rank, and what other launchers would have to know. */
 static const enum profile_key_id by_rank[] = {
 	PKEY_PROFILE_workdir,         PKEY_PROFILE_kill_signal, PKEY_PROFILE_kill_grace,
 	PKEY_PROFILE_log_dir,         PKEY_PROFILE_log_file,    PKEY_PROFILE_console,
-	PKEY_PROFILE_pass_local_rank,
+	PKEY_PROFILE_pass_local_rank, PKEY_PROFILE_share,       PKEY_PROFILE_ids,
+	PKEY_PROFILE_ranks_per_gpu,   PKEY_PROFILE_cpu_bind,    PKEY_PROFILE_mem_bind,
+	PKEY_PROFILE_threads,
 };
 
 static bool is_overridden(const gpumap_profile *profile, enum profile_key_id key)
