@@ -164,6 +164,23 @@ int gpumap_plan_text(char **ret, const gpumap_plan *plan, const gpumap_report *r
 int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
 		     const gpumap_report *report, enum gpumap_format format);
 
+/* --- emit: the plan in another launcher's words ---------------------------------- */
+
+/* The launchers that gpumap_emit knows, and a line on each (`summary` may be NULL); NULL past
+ * the end. */
+const char *gpumap_emit_target(size_t i, const char **summary);
+
+/* The plan as that launcher's command or script, for a shell; files that it needs are written
+ * by it. The report gets what the launcher loses or changes. *ret is NULL where it cannot start
+ * the plan, and the report says why. Pure. GPUMAP_EKEY: no such launcher. GPUMAP_EINPUT,
+ * GPUMAP_ENOMEM. */
+int gpumap_emit(char **ret, const gpumap_plan *plan, const char *target, gpumap_report *report);
+
+/* The same as JSON (schema 1), with the files apart and the report's findings; *emitted tells
+ * whether there is a text. `plan` NULL: the report alone. */
+int gpumap_emit_json(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
+		     gpumap_report *report);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,21 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/arena.c libgpumap/arena.h \
 	libgpumap/base.h \
 	libgpumap/choice.c \
+	libgpumap/emit/accelerate.c \
+	libgpumap/emit/deepspeed.c \
+	libgpumap/emit/emit.c libgpumap/emit/emit.h \
+	libgpumap/emit/inner.c \
+	libgpumap/emit/mpirun.c \
+	libgpumap/emit/nodes.c \
+	libgpumap/emit/remarks.c \
+	libgpumap/emit/sbatch.c \
+	libgpumap/emit/shell.c libgpumap/emit/shell.h \
+	libgpumap/emit/shell_text.c \
+	libgpumap/emit/slurm.h \
+	libgpumap/emit/srun.c \
+	libgpumap/emit/torchrun.c \
+	libgpumap/emit/variables.c \
+	libgpumap/emit/write.c \
 	libgpumap/expand.c libgpumap/expand.h \
 	libgpumap/explain/explain.c libgpumap/explain/explain.h \
 	libgpumap/explain/json.c libgpumap/explain/json.h \

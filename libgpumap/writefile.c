@@ -13,6 +13,7 @@ enum { ATTEMPTS = 100 };
 struct output {
 	const char *path, *what;
 	gpumap_report *report;
+	mode_t mode;        /* what the umask leaves of it */
 	int folder;         /* open; -1: not yet */
 	const char *name;   /* the last part of the path */
 	char temporary[64]; /* in the folder; "" when there is none */
@@ -99,7 +100,7 @@ static int open_temporary(struct output *out)
 		snprintf(out->temporary, sizeof(out->temporary), ".gpumap-%ld-%d.tmp",
 			 (long)getpid(), i);
 		fd = openat(out->folder, out->temporary,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, out->mode);
 		if (fd >= 0)
 			return fd;
 		if (errno != EEXIST)
@@ -141,12 +142,11 @@ static int write_and_rename(struct output *out, struct span text)
 	return sync_folder(out) ? GPUMAP_OK : fail_errno(out);
 }
 
-int write_file(const char *path, struct span text, const char *what, gpumap_report *report)
+static int write_output(struct output out, struct span text)
 {
-	struct output out = {.path = path, .what = what, .report = report, .folder = -1};
 	int r;
 
-	if (streq(path, "-")) {
+	if (streq(out.path, "-")) {
 		out.path = "standard output";
 		return write_all(STDOUT_FILENO, text) ? GPUMAP_OK : fail_errno(&out);
 	}
@@ -160,4 +160,18 @@ int write_file(const char *path, struct span text, const char *what, gpumap_repo
 	if (out.folder >= 0)
 		close(out.folder);
 	return r;
+}
+
+int write_file(const char *path, struct span text, const char *what, gpumap_report *report)
+{
+	struct output out = {path, what, report, 0644, -1, NULL, ""};
+
+	return write_output(out, text);
+}
+
+int write_script(const char *path, struct span text, const char *what, gpumap_report *report)
+{
+	struct output out = {path, what, report, 0755, -1, NULL, ""};
+
+	return write_output(out, text);
 }

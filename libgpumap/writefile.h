@@ -9,5 +9,7 @@
  * all, and an old one of that name stays until then. Not through a symbolic link, and
  * over regular files only. `what` names it in messages. GPUMAP_EFILE, GPUMAP_ENOMEM. */
 int write_file(const char *path, struct span text, const char *what, gpumap_report *report);
+/* The same for a file that can be run. */
+int write_script(const char *path, struct span text, const char *what, gpumap_report *report);
 
 #endif

@@ -13,6 +13,7 @@ unit_programs = \
 	tests/unit/t-cpus \
 	tests/unit/t-driver \
 	tests/unit/t-exec-nomem \
+	tests/unit/t-emit-nomem \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-fixtures \
 	tests/unit/t-hostlist \
@@ -111,6 +112,9 @@ tests_unit_t_exec_nomem_LDADD = $(unit_ldadd)
 
 # Another program that lists these two can make allocations fail; see failing_malloc.h.
 failing_malloc = tests/unit/failing_malloc.c tests/unit/failing_malloc.h
+tests_unit_t_emit_nomem_SOURCES = tests/unit/t-emit-nomem.c tests/unit/unit.h $(failing_malloc)
+tests_unit_t_emit_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_emit_nomem_LDADD = $(unit_ldadd)
 tests_unit_t_failing_malloc_SOURCES = tests/unit/t-failing-malloc.c tests/unit/unit.h \
 	$(failing_malloc)
 tests_unit_t_failing_malloc_CFLAGS = $(unit_cflags)

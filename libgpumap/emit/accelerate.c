@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Hugging Face accelerate: a command for each host, GPUs by number. */
+#include "emit/emit.h"
+
+static bool can(struct emitter *e)
+{
+	for (size_t i = 0; i < e->node_count; i++) {
+		if (e->nodes[i].ranks != e->nodes[0].ranks) {
+			emit_refuse(e, "use torchrun, or the same ranks = N on every host",
+				    "accelerate starts as many ranks on each host: %s has %zu, "
+				    "%s %zu",
+				    e->nodes[0].host->name, e->nodes[0].ranks,
+				    e->nodes[i].host->name, e->nodes[i].ranks);
+			return false;
+		}
+		if (!emit_numbers(e, &e->nodes[i])) {
+			emit_refuse(e, "use torchrun, or whole GPUs of an inventory",
+				    "accelerate takes GPUs by their numbers, and %s has a MIG "
+				    "instance or one without a number",
+				    e->nodes[i].host->name);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void put_processes(struct emitter *e, size_t node)
+{
+	const char *numbers = emit_numbers(e, &e->nodes[node]);
+
+	emit_wordf(e, "--num_machines=%zu", e->node_count);
+	if (e->node_count > 1)
+		emit_wordf(e, "--machine_rank=%zu", node);
+	emit_wordf(e, "--num_processes=%zu", e->ranks);
+	if (!numbers || !*numbers) {
+		emit_word(e, "--cpu");
+	} else {
+		if (e->ranks > 1)
+			emit_word(e, "--multi_gpu");
+		emit_wordf(e, "--gpu_ids=%s", numbers);
+	}
+	if (e->node_count == 1 && !e->plan->master_port)
+		return;
+	emit_wordf(e, "--main_process_ip=%s", e->plan->master_addr);
+	emit_wordf(e, "--main_process_port=%d", e->plan->master_port);
+}
+
+static void put_node(struct emitter *e, size_t node)
+{
+	emit_start_numbers(e, node);
+	emit_word(e, "accelerate");
+	emit_word(e, "launch");
+	put_processes(e, node);
+	if (e->plan->restarts)
+		emit_wordf(e, "--max_restarts=%d", e->plan->restarts);
+	emit_no_python(e);
+	emit_end(e);
+}
+
+static void put_remarks(struct emitter *e)
+{
+	static const char *const lost[] = {"cpu_bind",    "mem_bind", "timeout", "kill_signal",
+					   "kill_grace", "log_dir",  "console", NULL};
+
+	emit_loses(e, emit_needs_exec(e) ? lost + 2 : lost);
+	if (e->nodes[0].gpus)
+		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
+			    "accelerate puts --gpu_ids in place of any CUDA_VISIBLE_DEVICES, also "
+			    "of one that a scheduler set");
+	if (e->nodes[0].gpus && !e->nodes[0].host->layout->device_order)
+		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
+			    "GPUs go by number, with CUDA_DEVICE_ORDER=PCI_BUS_ID, instead of by "
+			    "UUID");
+	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
+		    "accelerate returns 1, whatever the status of the rank that failed");
+	emit_remark(e, FINDING_LAUNCHER_ORPHANS, "gpumap run leaves none",
+		    "an accelerate that is killed with SIGKILL leaves its ranks behind, on their "
+		    "GPUs");
+	if (e->node_count == 1 && !e->plan->master_port)
+		emit_port(e);
+}
+
+void emit_accelerate(struct emitter *e)
+{
+	if (!can(e))
+		return;
+	emit_plan_file(e);
+	for (size_t i = 0; i < e->node_count; i++) {
+		emit_label(e, i);
+		put_node(e, i);
+	}
+	put_remarks(e);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* DeepSpeed's launcher: one command, GPUs by host and number. */
+#include "emit/emit.h"
+
+static bool can_host(struct emitter *e, const struct emit_node *node)
+{
+	const char *numbers = emit_numbers(e, node);
+	size_t count = emit_count(numbers ? numbers : "");
+
+	if (!numbers)
+		emit_refuse(e, "use torchrun, or whole GPUs of an inventory",
+			    "deepspeed takes GPUs by their numbers, and %s has a MIG instance or "
+			    "one without a number",
+			    node->host->name);
+	else if (count != node->ranks)
+		emit_refuse(e, "use torchrun, or a rank for each GPU",
+			    "deepspeed starts a rank for each GPU: %s has %zu ranks and %zu GPUs",
+			    node->host->name, node->ranks, count);
+	return !e->refused;
+}
+
+static bool is_ascending(const char *numbers)
+{
+	struct span rest = span_of(numbers), one;
+	int64_t last = -1;
+
+	while (span_split(&rest, ',', &one)) {
+		int64_t n = span_number(one, INT32_MAX);
+
+		if (n <= last)
+			return false;
+		last = n;
+	}
+	return true;
+}
+
+/* The highest number of a host, plus one. */
+static long long slots(const char *numbers)
+{
+	struct span rest = span_of(numbers), one;
+	int64_t most = -1;
+
+	while (span_split(&rest, ',', &one))
+		if (span_number(one, INT32_MAX) > most)
+			most = span_number(one, INT32_MAX);
+	return (long long)most + 1;
+}
+
+static char *host_lines(struct emitter *e)
+{
+	struct strbuf lines = {0};
+
+	for (size_t i = 0; i < e->node_count; i++)
+		strbuf_printf(&lines, "%s slots=%lld\n", e->nodes[i].host->name,
+			      slots(emit_numbers(e, &e->nodes[i])));
+	return strbuf_take(&lines);
+}
+
+static void put_include(struct emitter *e)
+{
+	struct strbuf include = {0};
+
+	for (size_t i = 0; i < e->node_count; i++)
+		strbuf_printf(&include, "%s%s:%s", i ? "@" : "",
+			      e->node_count > 1 ? e->nodes[i].host->name : "localhost",
+			      emit_numbers(e, &e->nodes[i]));
+	emit_wordf(e, "--include=%s", include.text ? include.text : "");
+	e->out.failed = e->out.failed || include.failed;
+	strbuf_free(&include);
+}
+
+static void put_command(struct emitter *e)
+{
+	emit_start_numbers(e, 0);
+	emit_word(e, "deepspeed");
+	if (e->node_count > 1)
+		emit_word(e, "--hostfile=" EMIT_HOST_FILE);
+	put_include(e);
+	if (e->node_count > 1)
+		emit_wordf(e, "--master_addr=%s", e->plan->master_addr);
+	emit_wordf(e, "--master_port=%d", emit_port(e));
+	emit_word(e, "--no_local_rank");
+	emit_python(e);
+	emit_end(e);
+}
+
+static void warn_ranks(struct emitter *e)
+{
+	for (size_t i = 0; i < e->node_count; i++) {
+		const char *numbers = emit_numbers(e, &e->nodes[i]);
+
+		if (!e->inside && !is_ascending(numbers)) {
+			emit_remark(e, FINDING_LAUNCHER_DEVICES,
+				    "order = pci plans them that way, or use torchrun",
+				    "deepspeed sorts the GPUs of %s: %s", e->nodes[i].host->name,
+				    numbers);
+			return;
+		}
+	}
+	for (size_t i = 1; i < e->node_count; i++)
+		if (e->nodes[i].ranks != e->nodes[0].ranks) {
+			emit_remark(e, FINDING_LAUNCHER_RANKS, "use torchrun",
+				    "deepspeed gives wrong local ranks where hosts differ: %s has "
+				    "%zu ranks, %s %zu",
+				    e->nodes[0].host->name, e->nodes[0].ranks,
+				    e->nodes[i].host->name, e->nodes[i].ranks);
+			return;
+		}
+}
+
+static void put_remarks(struct emitter *e)
+{
+	static const char *const lost[] = {"cpu_bind",	 "mem_bind", "timeout", "kill_signal",
+					   "kill_grace", "log_dir",  "console", "on_fail", NULL};
+
+	emit_loses(e, emit_needs_exec(e) ? lost + 2 : lost);
+	warn_ranks(e);
+	emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
+		    "deepspeed drops an inherited CUDA_VISIBLE_DEVICES and sets numbers, and "
+		    "tells no LOCAL_WORLD_SIZE");
+	if (!e->nodes[0].host->layout->device_order || e->node_count > 1)
+		emit_remark(e, FINDING_LAUNCHER_DEVICES,
+			    "set CUDA_DEVICE_ORDER=PCI_BUS_ID on every host",
+			    "GPUs go by number instead of by UUID, and a number is a GPU only with "
+			    "the order of nvidia-smi");
+	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
+		    "deepspeed returns 0 when its own process on a host was ended by a signal");
+	emit_remark(e, FINDING_LAUNCHER_ORPHANS, "gpumap run ends its own ranks, and all of them",
+		    "a deepspeed that is killed with SIGKILL leaves its ranks behind, and an "
+		    "interrupted one on several hosts ends all deepspeed jobs of this user there");
+}
+
+/* By ssh to other hosts neither variables nor quotes go along as they are. */
+static bool needs_plan(const struct emitter *e)
+{
+	return e->inside || (e->node_count > 1 && (e->plan->variable_count || emit_needs_exec(e) ||
+						   !emit_is_plain(e)));
+}
+
+void emit_deepspeed(struct emitter *e)
+{
+	for (size_t i = 0; i < e->node_count; i++)
+		if (!can_host(e, &e->nodes[i]))
+			return;
+	if (e->node_count > 1 && !emit_named(e)) {
+		emit_refuse(e, "say hosts = NAME,...", "deepspeed needs the names of the %zu hosts",
+			    e->node_count);
+		return;
+	}
+	e->inside = needs_plan(e);
+	emit_plan_file(e);
+	if (e->node_count > 1)
+		emit_file(e, EMIT_HOST_FILE, host_lines(e));
+	put_command(e);
+	put_remarks(e);
+}

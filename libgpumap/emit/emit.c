@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of launchers, and what is the same for all of them. */
+#include "emit/emit.h"
+
+#include <stdio.h>
+
+#include "explain/json.h"
+#include "suggest.h"
+
+static const struct {
+	const char *name, *summary;
+	emit_target *put;
+	const char *shell; /* of a script; NULL: a command */
+} targets[] = {
+	{"torchrun", "PyTorch's launcher, a command for each host", emit_torchrun, NULL},
+	{"srun", "Slurm, inside a job or from a shell", emit_srun, NULL},
+	{"sbatch", "Slurm, a script to submit", emit_sbatch, "/bin/sh"},
+	{"mpirun", "Open MPI 4 and 5", emit_mpirun, NULL},
+	{"accelerate", "Hugging Face accelerate, a command for each host", emit_accelerate, NULL},
+	{"deepspeed", "DeepSpeed's launcher", emit_deepspeed, NULL},
+	{"shell", "a script for sh that needs nothing else", emit_shell, "/bin/sh"},
+};
+
+EXPORT const char *gpumap_emit_target(size_t i, const char **summary)
+{
+	if (i >= ARRAY_SIZE(targets))
+		return NULL;
+	if (summary)
+		*summary = targets[i].summary;
+	return targets[i].name;
+}
+
+/* SIZE_MAX after a finding. */
+static size_t find(const char *target, gpumap_report *report)
+{
+	const char *names[ARRAY_SIZE(targets) + 1] = {0}, *near;
+
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		names[i] = targets[i].name;
+		if (streq(target, names[i]))
+			return i;
+	}
+	near = suggest(span_of(target), names);
+	report_add(report, FINDING_NO_LAUNCHER,
+		   ABOUT(.fix = DID_YOU_MEAN(near, "known are torchrun, srun, sbatch, mpirun, "
+						   "accelerate, deepspeed and shell")),
+		   "no such launcher: '%s'", QUOTE(span_of(target)));
+	return SIZE_MAX;
+}
+
+static bool can_start(struct emitter *e)
+{
+	if (!e->plan->core->answered || !e->plan->core->world_size) {
+		emit_refuse(e, "gpumap plan shows why", "the plan cannot be started");
+		return false;
+	}
+	if (!e->plan->argument_count) {
+		report_add(e->report, FINDING_NO_PROGRAM,
+			   ABOUT(.origin = e->target,
+				 .fix = "write -- PROGRAM ARGUMENT..., or command = in a "
+					"[program]"),
+			   "there is no program to start");
+		e->refused = true;
+	}
+	return !e->refused;
+}
+
+/* --- the text ------------------------------------------------------------------------------ */
+
+static void put_comments(struct strbuf *buf, const gpumap_report *report)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		strbuf_printf(buf, "# %s [%s]\n", gpumap_finding_str(f, GPUMAP_FINDING_TEXT),
+			      gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	}
+}
+
+/* A script says itself what it loses. */
+static char *whole_text(struct emitter *e, const char *shell)
+{
+	struct strbuf buf = {0};
+
+	if (shell) {
+		strbuf_printf(&buf, "#!%s\n# %zu rank%s on %zu host%s\n", shell, e->ranks,
+			      e->ranks == 1 ? "" : "s", e->node_count,
+			      e->node_count == 1 ? "" : "s");
+		put_comments(&buf, e->report);
+	}
+	strbuf_puts(&buf, e->out.text ? e->out.text : "");
+	buf.failed = buf.failed || e->out.failed;
+	return strbuf_take(&buf);
+}
+
+static void clean(struct emitter *e)
+{
+	for (size_t i = 0; i < e->file_count; i++)
+		free(e->files[i].text);
+	strbuf_free(&e->out);
+	arena_free(&e->arena);
+	gpumap_report_free(e->report);
+}
+
+static void copy_report(gpumap_report *to, const gpumap_report *from)
+{
+	for (size_t i = 0; i < gpumap_report_count(from); i++)
+		report_copy(to, gpumap_report_get(from, i));
+}
+
+/* Everything of `e` is made; *text is NULL when the plan cannot be started. */
+static int make(struct emitter *e, char **text, size_t target)
+{
+	int r = gpumap_report_new(&e->report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	e->target = targets[target].name;
+	if (!can_start(e))
+		return GPUMAP_OK;
+	r = emit_nodes(e);
+	if (r == GPUMAP_OK) {
+		targets[target].put(e);
+		r = e->arena.failed || e->out.failed ? GPUMAP_ENOMEM : e->r;
+	}
+	if (r == GPUMAP_OK && !e->refused) {
+		*text = whole_text(e, targets[target].shell);
+		r = *text && !e->arena.failed ? GPUMAP_OK : GPUMAP_ENOMEM;
+	}
+	return r;
+}
+
+static int emit(struct emitter *e, char **text, const char *target, gpumap_report *report)
+{
+	size_t found = find(target, report);
+	int r;
+
+	if (found == SIZE_MAX)
+		return GPUMAP_EKEY;
+	r = make(e, text, found);
+	if (r != GPUMAP_ENOMEM)
+		copy_report(report, e->report);
+	if (r != GPUMAP_OK) {
+		free(*text);
+		*text = NULL;
+	}
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+EXPORT int gpumap_emit(char **ret, const gpumap_plan *plan, const char *target,
+		       gpumap_report *report)
+{
+	struct emitter e = {.plan = plan};
+	char *text = NULL;
+	int r = emit(&e, &text, target, report);
+
+	clean(&e);
+	if (r == GPUMAP_OK)
+		*ret = text;
+	return r;
+}
+
+/* --- JSON ---------------------------------------------------------------------------------- */
+
+static json_t *files_json(const struct emitter *e, bool *failed)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < e->file_count && !e->refused; i++) {
+		json_t *file = json_object();
+
+		if (json_object_set_new(file, "name", json_text(e->files[i].name)) ||
+		    json_object_set_new(file, "text", json_text(e->files[i].text)) ||
+		    json_array_append(array, file))
+			*failed = true;
+		json_decref(file);
+	}
+	return array;
+}
+
+static char *json_of(const struct emitter *e, const char *text, const char *target,
+		     const gpumap_report *report)
+{
+	struct strbuf buf = {0};
+	json_t *o = json_object();
+	bool failed = false;
+
+	failed = json_object_set_new(o, "schema", json_integer(1)) ||
+		 json_object_set_new(o, "target", json_text(target)) ||
+		 json_object_set_new(o, "text", json_text(text));
+	failed = json_object_set_new(o, "files", files_json(e, &failed)) || failed;
+	failed = json_object_set_new(o, "findings", json_findings(report, &failed)) || failed;
+	json_dump(&buf, o, failed);
+	return strbuf_take(&buf);
+}
+
+EXPORT int gpumap_emit_json(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
+			    gpumap_report *report)
+{
+	struct emitter e = {.plan = plan};
+	char *text = NULL, *json;
+	int r = plan ? emit(&e, &text, target, report) : GPUMAP_OK;
+
+	json = r == GPUMAP_OK ? json_of(&e, text, target, report) : NULL;
+	if (r == GPUMAP_OK && !json)
+		r = report_nomem(report);
+	if (r == GPUMAP_OK) {
+		*ret = json;
+		*emitted = text != NULL;
+	}
+	free(text);
+	clean(&e);
+	return r;
+}

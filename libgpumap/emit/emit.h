@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A plan in the words of other launchers: one file and one row of a table each. They share
+ * what the plan comes to by host, words that every shell takes as they are, and the remarks
+ * on what a launcher loses.
+ *
+ * What a launcher cannot do for each rank, `gpumap exec` does inside it: by options where
+ * the ranks' settings and arguments are the same for all, else by the plan as a file.
+ */
+#ifndef GM_EMIT_H
+#define GM_EMIT_H
+
+#include "plan/job.h"
+#include "report.h"
+#include "strbuf.h"
+
+#define EMIT_PLAN_FILE "gpumap-plan.json"
+#define EMIT_HOST_FILE "gpumap-hosts"
+
+enum { EMIT_COMMON_PORT = 29500 };
+
+/* A host with ranks. */
+struct emit_node {
+	const struct plan_host *host;
+	const char *list; /* the GPUs of all its ranks, as CUDA_VISIBLE_DEVICES; "": none */
+	size_t ranks, gpus;
+};
+
+struct emit_file {
+	const char *name;
+	char *text;
+};
+
+struct emitter {
+	const gpumap_plan *plan;
+	const char *target;
+	gpumap_report *report;
+	struct arena arena;
+	struct strbuf out;
+	size_t line; /* where the last line begins in `out` */
+	struct emit_node *nodes;
+	size_t node_count, ranks;
+	bool equal;   /* the nodes have as many ranks each, and as many GPUs */
+	bool inside;  /* gpumap exec has the plan, as ranks differ in what options cannot say */
+	bool refused; /* the launcher cannot start the plan */
+	struct emit_file files[2];
+	size_t file_count;
+	int r; /* the first failure */
+};
+
+typedef void emit_target(struct emitter *e);
+emit_target emit_torchrun, emit_srun, emit_sbatch, emit_mpirun, emit_accelerate, emit_deepspeed,
+	emit_shell;
+
+/* --- text (write.c) ----------------------------------------------------------------- */
+
+/* Appends text as it is. */
+void emit_puts(struct emitter *e, const char *text);
+void emit_printf(struct emitter *e, const char *format, ...) PRINTF(2, 3);
+/* Appends a word, quoted; a long command goes on in the next line. */
+void emit_word(struct emitter *e, const char *word);
+void emit_pair(struct emitter *e, const char *option, const char *word); /* in one line */
+void emit_wordf(struct emitter *e, const char *format, ...) PRINTF(2, 3);
+/* A NAME=VALUE that a shell takes as an assignment. */
+void emit_assignment(struct emitter *e, const char *name, const char *value);
+void emit_end(struct emitter *e); /* of the line */
+/* A file that the command needs, which the text makes; `text` is taken over. */
+void emit_file(struct emitter *e, const char *name, char *text);
+
+/* --- the plan, by host (nodes.c) ------------------------------------------------------ */
+
+int emit_nodes(struct emitter *e);
+/* Numbers of the GPUs that ranks of a node have, as nvidia-smi counts; NULL: a MIG instance,
+ * or one whose number is not known. */
+const char *emit_numbers(struct emitter *e, const struct emit_node *node);
+bool emit_lists_differ(const struct emitter *e);
+/* The number of entries of a list. */
+size_t emit_count(const char *list);
+/* The setting, and whether somebody said it. */
+const char *emit_setting(const struct emitter *e, const char *key);
+bool emit_said(const struct emitter *e, const char *key);
+long long emit_seconds(const struct emitter *e, const char *key); /* rounded up */
+int emit_port(struct emitter *e); /* the plan's, or a common one, with a remark */
+/* Whether hosts have names that a launcher can reach them by. */
+bool emit_named(const struct emitter *e);
+const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_rank);
+
+/* --- variables (variables.c) ----------------------------------------------------------- */
+
+struct emit_variable {
+	const char *name, *value; /* value NULL: to be unset */
+};
+struct emit_variables {
+	struct emit_variable *all;
+	size_t count, room;
+	struct emitter *e;
+	bool ranks; /* with those that tell the rank */
+};
+
+/* What a rank is told, as gpumap_plan_environ. Without `ranks`: what is left when the
+ * launcher tells it its rank; CUDA_VISIBLE_DEVICES is then that of the whole node. */
+void emit_variables(struct emit_variables *ret, struct emitter *e, const struct emit_node *node,
+		    size_t local_rank, bool ranks);
+const struct emit_variable *emit_variable(const struct emit_variables *variables, size_t at,
+					  const char *name);
+void emit_without(struct emit_variables *variables, const char *name);
+/* "env -u A B=value" or "B=value" before a command. */
+void emit_prefix(struct emitter *e, const struct emit_variables *variables);
+/* What comes before a node's command unless gpumap exec has the plan: the folder, and the
+ * variables. */
+void emit_start(struct emitter *e, size_t node);
+/* The same for a launcher that takes GPUs by number, and makes the list itself. */
+void emit_start_numbers(struct emitter *e, size_t node);
+/* A comment that names the node, where there are several. */
+void emit_label(struct emitter *e, size_t node);
+
+/* --- the program (inner.c) -------------------------------------------------------------- */
+
+/* Whether a launcher that shows all ranks of a node the same needs gpumap exec inside. */
+bool emit_needs_exec(const struct emitter *e);
+/* Whether no argument needs quotes. */
+bool emit_is_plain(const struct emitter *e);
+/* The plan as a file, where gpumap exec has it inside. */
+void emit_plan_file(struct emitter *e);
+/* gpumap exec for what the launcher does not do, and the program. `port`: where ranks meet;
+ * 0: the launcher tells them, or gpumap exec finds out. */
+void emit_exec(struct emitter *e, int port);
+/* The program for a launcher that starts FILE.py by python3 -u itself, and takes any other
+ * behind --no_python. */
+void emit_python(struct emitter *e);
+/* The same behind --no_python in any case. */
+void emit_no_python(struct emitter *e);
+
+/* --- remarks (remarks.c) ----------------------------------------------------------------- */
+
+/* One finding of all settings in `keys` (ended by NULL) that somebody said, or that follow
+ * from the plan as cpu_bind does. */
+void emit_loses(struct emitter *e, const char *const *keys);
+void emit_refuse(struct emitter *e, const char *fix, const char *format, ...) PRINTF(3, 4);
+void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)
+	PRINTF(4, 5);
+
+#endif

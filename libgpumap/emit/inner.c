@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* The program behind a launcher's own options: alone, or started by gpumap exec. */
+#include "emit/emit.h"
+
+#include "words.h"
+
+/* What gpumap exec settles for a rank, which no launcher does. */
+static const char *const settings[] = {
+	"mode",    "share",     "ids",        "ranks_per_gpu", "cpu_bind",      "mem_bind",
+	"threads", "device",    "set_device", "device_ids",    "in_code",       "script_export",
+	"script_inline", "prefix", "pass_local_rank"};
+
+bool emit_needs_exec(const struct emitter *e)
+{
+	return e->inside || !streq(emit_setting(e, "share"), "list") ||
+	       !streq(emit_setting(e, "pass_local_rank"), "no");
+}
+
+void emit_plan_file(struct emitter *e)
+{
+	char *text = NULL;
+	int r;
+
+	if (!e->inside)
+		return;
+	r = gpumap_plan_text(&text, e->plan, NULL, GPUMAP_JSON, true);
+	if (r == GPUMAP_OK)
+		emit_file(e, EMIT_PLAN_FILE, text);
+	else if (e->r == GPUMAP_OK)
+		e->r = r;
+	if (e->node_count > 1)
+		emit_remark(e, FINDING_LAUNCHER_NEEDS, "start in a folder that all hosts share",
+			    "%s is read on every host", EMIT_PLAN_FILE);
+}
+
+/* --- arguments --------------------------------------------------------------------------- */
+
+/* Those that are the same for all ranks; pass_local_rank is gpumap exec's to append. */
+static char **common_arguments(struct emitter *e, size_t *count)
+{
+	char **arguments = NULL;
+
+	*count = 0;
+	if (e->r == GPUMAP_OK)
+		e->r = gpumap_plan_arguments(&arguments, e->plan, 0, e->report);
+	if (arguments)
+		*count = e->plan->argument_count;
+	return arguments;
+}
+
+static void free_arguments(char **arguments)
+{
+	for (size_t i = 0; arguments && arguments[i]; i++)
+		free(arguments[i]);
+	free(arguments);
+}
+
+static void put_words(struct emitter *e, char **words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		emit_word(e, words[i]);
+}
+
+/* --- gpumap exec --------------------------------------------------------------------------- */
+
+/* "cpu_bind" is --cpu-bind */
+static void option_of(char name[64], const char *key)
+{
+	size_t i = 0;
+
+	for (; key[i] && i < 60; i++)
+		name[i] = key[i] == '_' ? '-' : key[i];
+	name[i] = '\0';
+}
+
+static void put_options(struct emitter *e)
+{
+	char option[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		if (!emit_said(e, settings[i]))
+			continue;
+		option_of(option, settings[i]);
+		emit_wordf(e, "--%s=%s", option, emit_setting(e, settings[i]));
+	}
+	if (streq(emit_setting(e, "gpus"), "none"))
+		emit_word(e, "--gpus=none");
+}
+
+static bool is_python_file(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > 3 && streq(path + length - 3, ".py");
+}
+
+void emit_exec(struct emitter *e, int port)
+{
+	size_t count;
+	char **arguments;
+
+	emit_word(e, "gpumap");
+	emit_word(e, "exec");
+	if (e->inside) {
+		emit_word(e, "--plan=" EMIT_PLAN_FILE);
+		return;
+	}
+	put_options(e);
+	if (port) {
+		emit_wordf(e, "--master-addr=%s", e->plan->master_addr);
+		emit_wordf(e, "--master-port=%d", port);
+	}
+	arguments = common_arguments(e, &count);
+	if (count && is_python_file(arguments[0]))
+		emit_word(e, "--no-python");
+	emit_word(e, "--");
+	put_words(e, arguments, count);
+	free_arguments(arguments);
+}
+
+/* --- launchers that know Python ------------------------------------------------------------ */
+
+/* How many words stand for "python3 -u" before what the launcher starts by it. */
+static size_t python_words(char **arguments, size_t count)
+{
+	if (count < 3 || !streq(arguments[0], "python3") || !streq(arguments[1], "-u"))
+		return 0;
+	if (streq(arguments[2], "-m"))
+		return count > 3 && *arguments[3] != '-' ? 3 : 0;
+	return *arguments[2] != '-' ? 2 : 0;
+}
+
+/* Python's argparse takes an option of the program for its own, or a part of one, unless
+ * -- comes before. */
+static void end_options(struct emitter *e, char **arguments, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (*arguments[i] == '-') {
+			emit_word(e, "--");
+			return;
+		}
+}
+
+void emit_python(struct emitter *e)
+{
+	size_t count, skipped;
+	char **arguments;
+
+	if (emit_needs_exec(e)) {
+		emit_no_python(e);
+		return;
+	}
+	arguments = common_arguments(e, &count);
+	skipped = python_words(arguments, count);
+	if (skipped == 3)
+		emit_word(e, "--module");
+	else if (!skipped)
+		emit_word(e, "--no_python");
+	if (count) {
+		end_options(e, arguments + skipped, count - skipped);
+		put_words(e, arguments + skipped, count - skipped);
+	}
+	free_arguments(arguments);
+}
+
+void emit_no_python(struct emitter *e)
+{
+	size_t count;
+	char **arguments;
+
+	emit_word(e, "--no_python");
+	if (emit_needs_exec(e)) {
+		emit_word(e, "--");
+		emit_exec(e, 0);
+		return;
+	}
+	arguments = common_arguments(e, &count);
+	end_options(e, arguments, count);
+	put_words(e, arguments, count);
+	free_arguments(arguments);
+}
+
+bool emit_is_plain(const struct emitter *e)
+{
+	bool plain = true;
+
+	for (size_t i = 0; plain && i < e->plan->argument_count; i++) {
+		struct strbuf quoted = {0};
+
+		words_quote(&quoted, e->plan->arguments[i]);
+		plain = quoted.text && *quoted.text != '\'';
+		strbuf_free(&quoted);
+	}
+	return plain;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* mpirun of Open MPI 4 and 5: one command, gpumap exec inside. */
+#include "emit/emit.h"
+
+enum { MOST_HOSTS = 64 }; /* on the command line */
+
+static char *host_lines(struct emitter *e)
+{
+	struct strbuf lines = {0};
+
+	for (size_t i = 0; i < e->node_count; i++)
+		strbuf_printf(&lines, "%s slots=%zu\n", e->nodes[i].host->name, e->nodes[i].ranks);
+	return strbuf_take(&lines);
+}
+
+static char *host_list(struct emitter *e)
+{
+	struct strbuf list = {0};
+
+	for (size_t i = 0; i < e->node_count; i++)
+		strbuf_printf(&list, "%s%s:%zu", i ? "," : "",
+			      emit_named(e) ? e->nodes[i].host->name : "localhost",
+			      e->nodes[i].ranks);
+	return strbuf_take(&list);
+}
+
+static void put_hosts(struct emitter *e)
+{
+	CLEANUP_FREE char *list = NULL;
+
+	if (e->node_count > MOST_HOSTS) {
+		emit_pair(e, "--hostfile", EMIT_HOST_FILE);
+		return;
+	}
+	list = host_list(e);
+	e->out.failed = e->out.failed || !list;
+	emit_pair(e, "--host", list ? list : "");
+}
+
+/* As many on each host are told so. Else slots, filled in the order of the hosts, do what a
+ * rankfile would, which binds ranks to cores besides. */
+static void put_map(struct emitter *e)
+{
+	bool equal = true;
+
+	for (size_t i = 1; i < e->node_count; i++)
+		equal = equal && e->nodes[i].ranks == e->nodes[0].ranks;
+	if (equal)
+		emit_printf(e, " --map-by ppr:%zu:node", e->nodes[0].ranks);
+	else
+		emit_pair(e, "--map-by", "slot");
+	emit_pair(e, "--bind-to", "none");
+}
+
+static void put_variables(struct emitter *e, const struct emit_variables *variables)
+{
+	for (size_t i = 0; i < variables->count; i++)
+		if (variables->all[i].value)
+			emit_pair(e, "-x", variables->all[i].name);
+}
+
+static void put_command(struct emitter *e)
+{
+	const char *workdir = emit_setting(e, "workdir");
+	long long timeout = emit_seconds(e, "timeout");
+	struct emit_variables variables = {0};
+
+	if (!e->inside) {
+		emit_variables(&variables, e, &e->nodes[0], 0, false);
+		emit_without(&variables, "OMP_NUM_THREADS"); /* gpumap exec counts a rank's cores */
+		emit_prefix(e, &variables);
+	}
+	emit_word(e, "mpirun");
+	emit_puts(e, " -np");
+	emit_wordf(e, "%zu", e->ranks);
+	put_hosts(e);
+	put_map(e);
+	if (!e->inside && !streq(workdir, ".")) {
+		emit_pair(e, "--wdir", workdir);
+	}
+	if (timeout) {
+		emit_puts(e, " --timeout");
+		emit_wordf(e, "%lld", timeout);
+	}
+	put_variables(e, &variables);
+	emit_exec(e, e->inside ? 0 : emit_port(e));
+	emit_end(e);
+}
+
+void emit_mpirun(struct emitter *e)
+{
+	static const char *const lost[] = {"kill_signal", "kill_grace", "log_dir", "console",
+					   "on_fail", NULL};
+
+	if (e->node_count > 1 && !emit_named(e)) {
+		emit_refuse(e, "say hosts = NAME,...", "mpirun needs the names of the %zu hosts",
+			    e->node_count);
+		return;
+	}
+	/* A list that is the same everywhere goes along; else each host's is in the plan. */
+	e->inside = e->inside || emit_lists_differ(e);
+	emit_plan_file(e);
+	if (e->node_count > MOST_HOSTS)
+		emit_file(e, EMIT_HOST_FILE, host_lines(e));
+	put_command(e);
+	emit_loses(e, lost);
+	emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
+		    "gpumap exec in it has to be installed on every host: Open MPI has no GPUs "
+		    "for its ranks");
+	if (e->node_count > 1)
+		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, "set them in [env]",
+			    "variables of this shell that -x does not name are not passed on to "
+			    "other hosts");
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* What a plan comes to by host. */
+#include "emit/emit.h"
+
+#include <stdio.h>
+
+#include "profile/keys.h"
+
+const char *emit_setting(const struct emitter *e, const char *key)
+{
+	return job_setting(e->plan, key);
+}
+
+bool emit_said(const struct emitter *e, const char *key)
+{
+	for (size_t i = 0; i < e->plan->setting_count; i++)
+		if (streq(e->plan->settings[i].key, key))
+			return *e->plan->settings[i].value &&
+			       !streq(e->plan->settings[i].origin, "default");
+	return false;
+}
+
+size_t emit_count(const char *list)
+{
+	size_t count = *list ? 1 : 0;
+
+	for (; *list; list++)
+		count += *list == ',';
+	return count;
+}
+
+long long emit_seconds(const struct emitter *e, const char *key)
+{
+	int64_t milliseconds = duration_parse(span_of(emit_setting(e, key)));
+
+	return (long long)((milliseconds + 999) / 1000);
+}
+
+static bool has_entry(struct span list, struct span entry)
+{
+	struct span one;
+
+	while (span_split(&list, ',', &one))
+		if (one.length == entry.length && !memcmp(one.text, entry.text, one.length))
+			return true;
+	return false;
+}
+
+/* The lists of a host's ranks, each entry once and in the order in which they come. */
+static bool join_lists(struct strbuf *buf, size_t *gpus, const struct plan_layout *layout)
+{
+	const char *last = "";
+
+	for (size_t l = 0; l < layout->count; l++) {
+		struct span rest = span_of(layout->slots[l].visible), entry;
+
+		if (streq(layout->slots[l].visible, last))
+			continue;
+		last = layout->slots[l].visible;
+		while (span_split(&rest, ',', &entry)) {
+			struct span all = {buf->text, buf->length};
+
+			if (!entry.length || (buf->length && has_entry(all, entry)))
+				continue;
+			strbuf_puts(buf, buf->length ? "," : "");
+			strbuf_add(buf, entry.text, entry.length);
+			++*gpus;
+		}
+	}
+	return !buf->failed;
+}
+
+/* Most hosts are like the one before. */
+static bool node_lists(struct emitter *e, struct emit_node *node)
+{
+	const struct emit_node *before = node > e->nodes ? node - 1 : NULL;
+	struct strbuf list = {0};
+
+	if (before && before->host->layout == node->host->layout) {
+		node->list = before->list;
+		node->gpus = before->gpus;
+		return true;
+	}
+	if (join_lists(&list, &node->gpus, node->host->layout))
+		node->list = arena_strdup(&e->arena, list.text ? list.text : "");
+	strbuf_free(&list);
+	return node->list;
+}
+
+/* Whether the text has a macro, which differs between ranks. */
+static bool has_macro(const char *text)
+{
+	while ((text = strchr(text, '%'))) {
+		if (text[1] != '%')
+			return true;
+		text += 2;
+	}
+	return false;
+}
+
+static bool differs_by_rank(const gpumap_plan *plan)
+{
+	for (size_t i = 0; i < plan->argument_count; i++)
+		if (has_macro(plan->arguments[i]))
+			return true;
+	for (size_t i = 0; i < plan->variable_count; i++)
+		if (plan->variables[i].value && has_macro(plan->variables[i].value))
+			return true;
+	return plan->exception_count || has_macro(job_setting(plan, "workdir"));
+}
+
+int emit_nodes(struct emitter *e)
+{
+	const struct plan *core = e->plan->core;
+
+	e->nodes = arena_alloc(&e->arena, core->host_count, sizeof(*e->nodes));
+	e->equal = true;
+	for (size_t i = 0; e->nodes && i < core->host_count; i++) {
+		struct emit_node *node = &e->nodes[e->node_count];
+
+		if (!core->hosts[i].layout->count)
+			continue;
+		*node = (struct emit_node){&core->hosts[i], NULL, core->hosts[i].layout->count, 0};
+		if (!node_lists(e, node))
+			break;
+		e->node_count++;
+		e->ranks += node->ranks;
+		e->equal = e->equal && node->ranks == e->nodes[0].ranks &&
+			   node->gpus == e->nodes[0].gpus;
+	}
+	if (!e->nodes || e->arena.failed || e->ranks != core->world_size)
+		return GPUMAP_ENOMEM;
+	e->inside = differs_by_rank(e->plan);
+	return GPUMAP_OK;
+}
+
+/* Appends the device's number unless it is there; false: it has none. */
+static bool add_number(struct strbuf *numbers, const struct plan_device *device)
+{
+	struct span all = {numbers->text, numbers->length};
+	char number[24];
+
+	if (device->physical < 0 || device->mig >= 0)
+		return false;
+	snprintf(number, sizeof(number), "%d", device->physical);
+	if (!numbers->length || !has_entry(all, span_of(number)))
+		strbuf_printf(numbers, "%s%s", numbers->length ? "," : "", number);
+	return true;
+}
+
+const char *emit_numbers(struct emitter *e, const struct emit_node *node)
+{
+	const struct plan_layout *layout = node->host->layout;
+	struct strbuf numbers = {0};
+	const char *text;
+	bool known = true;
+
+	for (size_t l = 0; known && l < layout->count; l++)
+		for (size_t i = 0; known && i < layout->slots[l].device_count; i++)
+			known = add_number(&numbers, &layout->slots[l].devices[i]);
+	e->out.failed = e->out.failed || numbers.failed;
+	text = arena_strdup(&e->arena, numbers.text ? numbers.text : "");
+	strbuf_free(&numbers);
+	if (!known)
+		return NULL;
+	return text ? text : "";
+}
+
+bool emit_lists_differ(const struct emitter *e)
+{
+	for (size_t i = 1; i < e->node_count; i++)
+		if (!streq(e->nodes[i].list, e->nodes[0].list))
+			return true;
+	return false;
+}
+
+bool emit_named(const struct emitter *e)
+{
+	return *emit_setting(e, "hosts") && !streq(emit_setting(e, "hosts"), "slurm");
+}
+
+const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_rank)
+{
+	struct strbuf names = {0};
+	const char *text;
+
+	for (size_t i = first; i < first + count; i++)
+		for (size_t l = 0; l < (each_rank ? e->nodes[i].ranks : 1); l++)
+			strbuf_printf(&names, "%s%s", names.length ? "," : "",
+				      e->nodes[i].host->name);
+	e->out.failed = e->out.failed || names.failed;
+	text = arena_strdup(&e->arena, names.text ? names.text : "");
+	strbuf_free(&names);
+	return text ? text : "";
+}
+
+int emit_port(struct emitter *e)
+{
+	if (e->plan->master_port)
+		return e->plan->master_port;
+	emit_remark(e, FINDING_LAUNCHER_PORT,
+		    "say master_port = N; gpumap run finds a free one and holds it",
+		    "the ranks meet at port %d, which another job of that host may have",
+		    EMIT_COMMON_PORT);
+	return EMIT_COMMON_PORT;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* A complete script for sbatch. */
+#include "emit/slurm.h"
+
+#include <stdio.h>
+
+bool slurm_limit(const struct emitter *e, struct slurm_time *ret)
+{
+	long long s = emit_seconds(e, "timeout");
+
+	if (s)
+		snprintf(ret->text, sizeof(ret->text), "%lld-%02lld:%02lld:%02lld", s / 86400,
+			 s / 3600 % 24, s / 60 % 60, s % 60);
+	return s;
+}
+
+static void directive(struct emitter *e, const char *option, const char *format, ...) PRINTF(3, 4);
+static void directive(struct emitter *e, const char *option, const char *format, ...)
+{
+	va_list args;
+
+	emit_printf(e, "#SBATCH --%s=", option);
+	va_start(args, format);
+	strbuf_vprintf(&e->out, format, args);
+	va_end(args);
+	emit_end(e);
+}
+
+/* The profile, or the program; what is unusual in a name is a line. */
+static void put_name(struct emitter *e)
+{
+	const char *name = e->plan->profile, *slash;
+	size_t last = e->plan->argument_count;
+
+	if (!name) {
+		/* python3 -u FILE is FILE */
+		last = last > 2 && streq(e->plan->arguments[1], "-u") ? 2 : 0;
+		name = e->plan->arguments[last];
+		slash = strrchr(name, '/');
+		name = slash && slash[1] ? slash + 1 : name;
+	}
+	emit_puts(e, "#SBATCH --job-name=");
+	for (; *name; name++) {
+		bool plain = is_digit(*name) || ((*name | 32) >= 'a' && (*name | 32) <= 'z') ||
+			     strchr("._-", *name);
+
+		strbuf_add(&e->out, plain ? name : "-", 1);
+	}
+	emit_end(e);
+}
+
+static bool forwards(const struct emitter *e, const char *signal)
+{
+	struct span rest = span_of(emit_setting(e, "forward")), one;
+
+	while (span_split(&rest, ',', &one))
+		if (span_is(span_trim(one), signal))
+			return true;
+	return false;
+}
+
+static void put_group(struct emitter *e, const struct slurm_shape *shape,
+		      const struct slurm_group *group)
+{
+	const struct emit_node *node = &e->nodes[group->first];
+	size_t cpus = slurm_cpus(e, group);
+
+	directive(e, "nodes", "%zu", group->count);
+	if (emit_named(e))
+		directive(e, "nodelist", "%s", emit_names(e, group->first, group->count, false));
+	if (shape->arbitrary)
+		directive(e, "ntasks", "%zu", e->ranks);
+	else
+		directive(e, "ntasks-per-node", "%zu", node->ranks);
+	if (node->gpus)
+		directive(e, "gpus-per-node", "%zu", node->gpus);
+	if (cpus)
+		directive(e, "cpus-per-task", "%zu", cpus);
+}
+
+/* Only a path that sbatch reads as it is. */
+static bool put_folder(struct emitter *e)
+{
+	const char *workdir = emit_setting(e, "workdir");
+
+	if (e->inside || streq(workdir, "."))
+		return true;
+	for (const char *c = workdir; *c; c++)
+		if ((unsigned char)*c < ' ' || strchr("\"'\\#%", *c))
+			return false;
+	directive(e, "chdir", "\"%s\"", workdir);
+	return true;
+}
+
+static void put_header(struct emitter *e, const struct slurm_shape *shape)
+{
+	struct slurm_time limit;
+
+	put_name(e);
+	emit_puts(e, "#SBATCH --output=%x-%j.log");
+	emit_end(e);
+	if (slurm_limit(e, &limit)) {
+		directive(e, "time", "%s", limit.text);
+		/* A minute before the end, which is Slurm's own measure. */
+		if (forwards(e, "USR1"))
+			directive(e, "signal", "USR1@60");
+	}
+	for (size_t i = 0; i < shape->count; i++) {
+		if (i) {
+			emit_puts(e, "#SBATCH hetjob");
+			emit_end(e);
+		}
+		put_group(e, shape, &shape->groups[i]);
+	}
+}
+
+static void put_line(struct emitter *e, const char *command, const char *word)
+{
+	emit_puts(e, command);
+	emit_word(e, word);
+	emit_end(e);
+}
+
+static void put_body(struct emitter *e, const struct slurm_shape *shape, bool folder)
+{
+	struct emit_variables variables;
+
+	emit_puts(e, "\nset -eu");
+	emit_end(e);
+	if (!folder)
+		put_line(e, "cd --", emit_setting(e, "workdir"));
+	slurm_variables(&variables, e);
+	for (size_t i = 0; i < variables.count; i++) {
+		emit_puts(e, variables.all[i].value ? "export" : "unset");
+		if (variables.all[i].value)
+			emit_assignment(e, variables.all[i].name, variables.all[i].value);
+		else
+			emit_word(e, variables.all[i].name);
+		emit_end(e);
+	}
+	if (*emit_setting(e, "log_dir") && !strchr(emit_setting(e, "log_dir"), '%'))
+		put_line(e, "mkdir -p --", emit_setting(e, "log_dir"));
+	emit_plan_file(e);
+	slurm_put_srun(e, shape, true);
+}
+
+void emit_sbatch(struct emitter *e)
+{
+	struct slurm_shape shape = slurm_shape(e);
+	bool folder;
+
+	folder = put_folder(e);
+	put_header(e, &shape);
+	put_body(e, &shape, folder);
+	slurm_remarks(e);
+}

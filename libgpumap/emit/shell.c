@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* A script for sh that starts and watches the ranks itself. */
+#include "emit/shell.h"
+
+#include <stdio.h>
+
+#include "words.h"
+
+/* --- variables ---------------------------------------------------------------------------- */
+
+/* What all ranks of a host are told alike is said once. */
+struct shared {
+	struct emit_variables all; /* of the host's first rank */
+	bool *same;
+};
+
+static bool is_same(const struct emit_variable *a, const struct emit_variable *b)
+{
+	if (!b || !a->value || !b->value)
+		return b && a->value == b->value;
+	return streq(a->value, b->value);
+}
+
+static bool find_shared(struct shared *ret, struct emitter *e, const struct emit_node *node)
+{
+	emit_variables(&ret->all, e, node, 0, true);
+	ret->same = arena_alloc(&e->arena, ret->all.count + 1, sizeof(*ret->same));
+	if (!ret->same)
+		return false;
+	for (size_t i = 0; i < ret->all.count; i++)
+		ret->same[i] = true;
+	for (size_t l = 1; l < node->ranks && e->r == GPUMAP_OK; l++) {
+		struct emit_variables own;
+
+		emit_variables(&own, e, node, l, true);
+		for (size_t i = 0; i < ret->all.count; i++)
+			ret->same[i] = ret->same[i] &&
+				       is_same(&ret->all.all[i],
+					       emit_variable(&own, i, ret->all.all[i].name));
+	}
+	return e->r == GPUMAP_OK;
+}
+
+/* A function that adds what all ranks have to what one has: by the command env, so that
+ * none of it is the script's own. */
+static void put_shared(struct emitter *e, const struct shared *shared, const char *indent)
+{
+	emit_printf(e, "%sgm_rank() {", indent);
+	emit_end(e);
+	emit_printf(e, "%s\tgm_number=$1 gm_workdir=$2", indent);
+	emit_end(e);
+	emit_printf(e, "%s\tshift 2", indent);
+	emit_end(e);
+	emit_printf(e, "%s\tgm_begin \"$gm_number\" \"$gm_workdir\" env", indent);
+	for (size_t i = 0; i < shared->all.count; i++)
+		if (shared->same[i] && !shared->all.all[i].value)
+			emit_pair(e, "-u", shared->all.all[i].name);
+	for (size_t i = 0; i < shared->all.count; i++)
+		if (shared->same[i] && shared->all.all[i].value)
+			emit_assignment(e, shared->all.all[i].name, shared->all.all[i].value);
+	emit_puts(e, " \"$@\"");
+	emit_end(e);
+	emit_printf(e, "%s}", indent);
+	emit_end(e);
+}
+
+/* What is to be unset is so for all ranks. */
+static void put_own(struct emitter *e, const struct shared *shared, const struct emit_node *node,
+		    size_t l)
+{
+	struct emit_variables own;
+
+	emit_variables(&own, e, node, l, true);
+	for (size_t i = 0; i < own.count; i++) {
+		const struct emit_variable *base = emit_variable(&shared->all, i, own.all[i].name);
+
+		if (own.all[i].value && (!base || !shared->same[base - shared->all.all]))
+			emit_assignment(e, own.all[i].name, own.all[i].value);
+	}
+}
+
+/* --- ranks --------------------------------------------------------------------------------- */
+
+static const char *expanded(struct emitter *e, const char *key, int64_t rank, const char *stream)
+{
+	char *text = NULL;
+	const char *copy;
+
+	if (e->r == GPUMAP_OK)
+		e->r = gpumap_plan_expand(&text, e->plan, key, rank, stream, e->report);
+	copy = text ? arena_strdup(&e->arena, text) : NULL;
+	free(text);
+	return copy ? copy : "";
+}
+
+static void put_log(struct emitter *e, int64_t rank, const char *mark, const char *stream)
+{
+	const char *folder = expanded(e, "log_dir", rank, NULL);
+	const char *name = expanded(e, "log_file", rank, stream);
+	struct strbuf quoted = {0};
+	char *path = arena_printf(&e->arena, "%s/%s", folder, name);
+
+	words_quote(&quoted, path ? path : "");
+	emit_printf(e, " %s%s", mark, quoted.text ? quoted.text : "");
+	e->out.failed = e->out.failed || quoted.failed;
+	strbuf_free(&quoted);
+}
+
+static void put_arguments(struct emitter *e, int64_t rank)
+{
+	char **arguments = NULL;
+
+	if (e->r == GPUMAP_OK)
+		e->r = gpumap_plan_arguments(&arguments, e->plan, rank, e->report);
+	/* The command env would take it for a variable. */
+	if (arguments && *arguments && strchr(*arguments, '='))
+		emit_puts(e, " sh -c 'exec \"$@\"' sh");
+	for (size_t i = 0; arguments && arguments[i]; i++) {
+		emit_word(e, arguments[i]);
+		free(arguments[i]);
+	}
+	free(arguments);
+}
+
+static void put_rank(struct emitter *e, const struct shared *shared, const struct emit_node *node,
+		     size_t l, const char *indent)
+{
+	const struct plan_slot *slot = &node->host->layout->slots[l];
+	int64_t rank = (int64_t)(node->host->first_rank + l);
+
+	emit_printf(e, "%sgm_rank %lld", indent, (long long)rank);
+	emit_word(e, expanded(e, "workdir", rank, NULL));
+	put_own(e, shared, node, l);
+	if (slot->cpus)
+		emit_pair(e, "taskset -c", slot->cpus);
+	put_arguments(e, rank);
+	if (*emit_setting(e, "log_dir")) {
+		put_log(e, rank, ">", "stdout");
+		put_log(e, rank, "2>", "stderr");
+	}
+	emit_end(e);
+}
+
+static void put_folders(struct emitter *e, const struct emit_node *node, const char *indent)
+{
+	const char *last = "";
+
+	for (size_t l = 0; l < node->ranks && *emit_setting(e, "log_dir"); l++) {
+		const char *folder = expanded(e, "log_dir",
+					      (int64_t)(node->host->first_rank + l), NULL);
+
+		if (streq(folder, last))
+			continue;
+		emit_printf(e, "%smkdir -p --", indent);
+		emit_word(e, folder);
+		emit_puts(e, " || exit 125");
+		emit_end(e);
+		last = folder;
+	}
+}
+
+static void put_node(struct emitter *e, const struct emit_node *node, const char *indent)
+{
+	struct shared shared;
+
+	if (!find_shared(&shared, e, node))
+		return;
+	put_shared(e, &shared, indent);
+	put_folders(e, node, indent);
+	for (size_t l = 0; l < node->ranks && e->r == GPUMAP_OK; l++)
+		put_rank(e, &shared, node, l, indent);
+}
+
+/* Every host runs the script with its number. */
+static void put_nodes(struct emitter *e)
+{
+	if (e->node_count == 1) {
+		put_node(e, &e->nodes[0], "");
+		return;
+	}
+	emit_puts(e, "case ${1-} in");
+	emit_end(e);
+	for (size_t i = 0; i < e->node_count; i++) {
+		emit_printf(e, "%zu) # %s", i, e->nodes[i].host->name);
+		emit_end(e);
+		put_node(e, &e->nodes[i], "\t");
+		emit_puts(e, "\t;;");
+		emit_end(e);
+	}
+	emit_printf(e, "*)\n\techo \"usage: $0 NODE, from 0 to %zu\" >&2\n\texit 125\n\t;;\nesac\n",
+		    e->node_count - 1);
+	e->line = e->out.length;
+}
+
+static void put_remarks(struct emitter *e)
+{
+	static const char *const lost[] = {"mem_bind", "console", "on_fail", NULL};
+	static const char *const kill[] = {"mem_bind", "console", NULL};
+
+	emit_loses(e, e->plan->restarts ? lost : kill);
+	if (!e->plan->master_port && gpumap_plan_int(e->plan, GPUMAP_PLAN_WORLD_SIZE) > 1)
+		emit_port(e);
+	emit_remark(e, FINDING_LAUNCHER_ORPHANS, "gpumap run leaves none",
+		    "a script that is killed with SIGKILL leaves its ranks behind, on their GPUs");
+}
+
+void emit_shell(struct emitter *e)
+{
+	shell_begin(e);
+	put_nodes(e);
+	shell_end(e);
+	put_remarks(e);
+}

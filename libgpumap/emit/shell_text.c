@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The script around the ranks. Each rank runs in a session of its own, under a shell that
+ * writes its status into a pipe: nothing polls, and when the pipe ends all have ended. Names
+ * begin with gm_, as whatever else is exported belongs to the ranks.
+ */
+#include "emit/shell.h"
+
+static const char starting[] =
+	"set -u\n"
+	"for gm_tool in env mkfifo mktemp setsid taskset; do\n"
+	"\tcommand -v \"$gm_tool\" >/dev/null || {\n"
+	"\t\techo \"$0: $gm_tool is missing\" >&2\n"
+	"\t\texit 125\n"
+	"\t}\n"
+	"done\n"
+	"gm_folder=$(mktemp -d) || exit 125\n"
+	"trap 'rm -rf \"$gm_folder\"' EXIT\n"
+	"mkfifo \"$gm_folder/ended\" || exit 125\n"
+	"# shellcheck disable=SC2094\n"
+	"exec 8<>\"$gm_folder/ended\" 9>\"$gm_folder/ended\"\n"
+	"gm_groups='' gm_timers='' gm_stopping='' gm_signalled='' gm_first=''\n"
+	"gm_count=0 gm_ended=0 gm_status=0\n"
+	"# Commands in the background ignore these, and what they start would too.\n"
+	"gm_reset=\n"
+	"env --default-signal=INT,QUIT true 2>/dev/null && "
+	"gm_reset='env --default-signal=INT,QUIT'\n"
+	"\n"
+	"# Says that the rank can be sent signals now; the shell of a rank says how it ended.\n"
+	"# shellcheck disable=SC2016\n"
+	"gm_inner='echo \"$0 begun $1\" >&9; shift; exec \"$@\" 2>&6 6>&- 9>&-'\n"
+	"\n"
+	"# gm_begin RANK FOLDER COMMAND...\n"
+	"gm_begin() {\n"
+	"\t(\n"
+	"\t\tcd -- \"$2\" || {\n"
+	"\t\t\techo \"$1 125\" >&9\n"
+	"\t\t\texit\n"
+	"\t\t}\n"
+	"\t\tgm_rank=$1\n"
+	"\t\tshift 2\n"
+	"\t\t# shellcheck disable=SC2086,SC2016\n"
+	"\t\texec 6>&2 8>&- $gm_reset setsid sh -c 'trap : '\"$gm_kept\"'\n"
+	"\t\t\tgm_inner=$1\n"
+	"\t\t\tshift\n"
+	"\t\t\tsh -c \"$gm_inner\" \"$0\" \"$$\" \"$@\"\n"
+	"\t\t\techo \"$0 $?\" >&9' \"$gm_rank\" \"$gm_inner\" \"$@\" 2>/dev/null\n"
+	"\t) &\n"
+	"\tgm_count=$((gm_count + 1))\n"
+	"}\n"
+	"\n"
+	"# gm_begun GROUP: too late when the others are ended already\n"
+	"gm_begun() {\n"
+	"\tgm_groups=\"$gm_groups -$1\"\n"
+	"\t[ -z \"$gm_stopping\" ] || kill -s KILL -- \"-$1\" 2>/dev/null\n"
+	"}\n"
+	"\n"
+	"# gm_tell SIGNAL: to all ranks and what they started\n"
+	"gm_tell() {\n"
+	"\tfor gm_group in $gm_groups; do\n"
+	"\t\tkill -s \"$1\" -- \"$gm_group\" 2>/dev/null\n"
+	"\tdone\n"
+	"}\n"
+	"\n"
+	"# gm_after SECONDS COMMAND...\n"
+	"gm_after() {\n"
+	"\t# shellcheck disable=SC2016\n"
+	"\tsetsid sh -c 'sleep \"$1\"; shift; \"$@\"' sh \"$@\" "
+	">/dev/null 2>&1 7<&- 8>&- 9>&- &\n"
+	"\tgm_timers=\"$gm_timers -$!\"\n"
+	"}\n"
+	"\n"
+	"# gm_stop STATUS: ends the ranks; a second time, at once\n"
+	"gm_stop() {\n"
+	"\tgm_signalled=yes\n"
+	"\tif [ \"$gm_stopping\" ]; then\n"
+	"\t\tgm_tell KILL\n"
+	"\t\treturn\n"
+	"\tfi\n"
+	"\tgm_stopping=yes\n"
+	"\tgm_status=$1\n"
+	"\tgm_tell \"$gm_signal\"\n"
+	"\t# shellcheck disable=SC2086\n"
+	"\t[ -z \"$gm_groups\" ] || gm_after \"$gm_grace\" kill -s KILL -- $gm_groups\n"
+	"}\n"
+	"\n"
+	"# gm_failed RANK STATUS\n"
+	"gm_failed() {\n"
+	"\t[ -z \"$gm_stopping\" ] || return 0\n"
+	"\techo \"$0: rank $1 ended with status $2\" >&2\n"
+	"\tif [ \"$gm_wait\" ]; then\n"
+	"\t\t[ \"$gm_first\" ] && [ \"$gm_first\" -lt \"$1\" ] && return 0\n"
+	"\t\tgm_first=$1\n"
+	"\t\tgm_status=$2\n"
+	"\telse\n"
+	"\t\tgm_stop \"$2\"\n"
+	"\tfi\n"
+	"}\n"
+	"\n";
+
+static const char waiting[] =
+	"\n"
+	"exec 7<\"$gm_folder/ended\" 8>&- 9>&-\n"
+	"rm -rf \"$gm_folder\"\n"
+	"while :; do\n"
+	"\tif read -r gm_rank gm_code gm_group <&7; then\n"
+	"\t\tcase $gm_code in\n"
+	"\t\tbegun) gm_begun \"$gm_group\" ;;\n"
+	"\t\t0) gm_ended=$((gm_ended + 1)) ;;\n"
+	"\t\t*)\n"
+	"\t\t\tgm_ended=$((gm_ended + 1))\n"
+	"\t\t\tgm_failed \"$gm_rank\" \"$gm_code\"\n"
+	"\t\t\t;;\n"
+	"\t\tesac\n"
+	"\telif [ \"$gm_signalled\" ]; then\n"
+	"\t\tgm_signalled= # it interrupted\n"
+	"\telse\n"
+	"\t\tbreak\n"
+	"\tfi\n"
+	"done\n"
+	"for gm_group in $gm_timers; do\n"
+	"\t# It may be about to become a group.\n"
+	"\tkill -s KILL -- \"$gm_group\" || kill -s KILL \"${gm_group#-}\"\n"
+	"done 2>/dev/null\n"
+	"wait 2>/dev/null\n"
+	"# The shell of a rank was killed.\n"
+	"[ \"$gm_ended\" -eq \"$gm_count\" ] || [ \"$gm_status\" -ne 0 ] || gm_status=137\n"
+	"exit \"$gm_status\"\n";
+
+static void put(struct emitter *e, const char *text)
+{
+	emit_puts(e, text);
+	e->line = e->out.length;
+}
+
+static bool is_forwarded(const struct emitter *e, const char *name)
+{
+	struct span rest = span_of(emit_setting(e, "forward")), one;
+
+	while (span_split(&rest, ',', &one))
+		if (span_is(span_trim(one), name))
+			return true;
+	return false;
+}
+
+/* The shell of a rank outlives all signals that a rank may be sent, to tell its status. */
+static void put_kept(struct emitter *e)
+{
+	struct span rest = span_of(emit_setting(e, "forward")), one;
+
+	emit_printf(e, "gm_kept='HUP INT QUIT TERM USR1 USR2 %s", emit_setting(e, "kill_signal"));
+	while (!is_forwarded(e, "none") && span_split(&rest, ',', &one))
+		emit_printf(e, " %.*s", (int)span_trim(one).length, span_trim(one).text);
+	emit_puts(e, "'");
+	emit_end(e);
+}
+
+static void put_traps(struct emitter *e)
+{
+	static const struct {
+		const char *name;
+		int status;
+	} ending[] = {{"HUP", 129}, {"INT", 130}, {"QUIT", 131}, {"TERM", 143}};
+	struct span rest = span_of(emit_setting(e, "forward")), one;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
+		if (!is_forwarded(e, ending[i].name))
+			emit_printf(e, "trap 'gm_stop %d' %s\n", ending[i].status, ending[i].name);
+	while (!is_forwarded(e, "none") && span_split(&rest, ',', &one)) {
+		struct span signal = span_trim(one);
+
+		emit_printf(e, "trap 'gm_signalled=yes; gm_tell %.*s' %.*s\n", (int)signal.length,
+			    signal.text, (int)signal.length, signal.text);
+	}
+	put(e, "");
+}
+
+void shell_begin(struct emitter *e)
+{
+	long long limit = emit_seconds(e, "timeout");
+
+	put(e, starting);
+	emit_printf(e, "gm_signal=%s gm_grace=%lld gm_wait=%s\n", emit_setting(e, "kill_signal"),
+		    emit_seconds(e, "kill_grace"),
+		    streq(emit_setting(e, "on_fail"), "wait") ? "yes" : "''");
+	put_kept(e);
+	put_traps(e);
+	if (limit) {
+		emit_printf(e, "trap 'gm_stop 124' ALRM\ngm_after %lld kill -s ALRM $$\n", limit);
+		put(e, "");
+	}
+	put(e, "\n");
+}
+
+void shell_end(struct emitter *e)
+{
+	put(e, waiting);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What srun and sbatch share. */
+#ifndef GM_SLURM_H
+#define GM_SLURM_H
+
+#include "emit/emit.h"
+#include "plan/cpuset.h"
+
+/* Hosts that follow one another and have as many ranks and GPUs each. */
+struct slurm_group {
+	size_t first, count;
+};
+
+/* One group, or the components of a heterogeneous job. */
+struct slurm_shape {
+	struct slurm_group *groups;
+	size_t count;
+	bool arbitrary; /* the list of nodes names one for each rank */
+};
+struct slurm_shape slurm_shape(struct emitter *e);
+size_t slurm_cpus(struct emitter *e, const struct slurm_group *group);
+
+/* "1-02:30:00"; false: no limit. */
+struct slurm_time {
+	char text[48];
+};
+bool slurm_limit(const struct emitter *e, struct slurm_time *ret);
+
+/* srun and what follows; in a script the job has settled a part. */
+void slurm_put_srun(struct emitter *e, const struct slurm_shape *shape, bool script);
+void slurm_variables(struct emit_variables *variables, struct emitter *e);
+void slurm_remarks(struct emitter *e);
+
+#endif

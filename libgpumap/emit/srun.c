@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* srun: all GPUs of the step for every task, gpumap exec inside. */
+#include "emit/slurm.h"
+
+/* --- groups of hosts --------------------------------------------------------------------- */
+
+/* Whether names ascend, as Slurm numbers the nodes of a job. */
+static bool is_ascending(const struct emitter *e)
+{
+	for (size_t i = 1; i < e->node_count; i++)
+		if (strverscmp(e->nodes[i - 1].host->name, e->nodes[i].host->name) >= 0)
+			return false;
+	return true;
+}
+
+static bool has_equal_gpus(const struct emitter *e)
+{
+	for (size_t i = 1; i < e->node_count; i++)
+		if (e->nodes[i].gpus != e->nodes[0].gpus)
+			return false;
+	return true;
+}
+
+struct slurm_shape slurm_shape(struct emitter *e)
+{
+	struct slurm_shape shape = {0};
+	size_t end;
+
+	shape.groups = arena_alloc(&e->arena, e->node_count, sizeof(*shape.groups));
+	if (!shape.groups)
+		return shape;
+	if (has_equal_gpus(e)) {
+		shape.arbitrary = !e->equal || (emit_named(e) && !is_ascending(e));
+		shape.groups[shape.count++] = (struct slurm_group){0, e->node_count};
+		return shape;
+	}
+	for (size_t i = 0; i < e->node_count; i = end) {
+		for (end = i + 1; end < e->node_count && e->nodes[end].gpus == e->nodes[i].gpus &&
+				  e->nodes[end].ranks == e->nodes[i].ranks;)
+			end++;
+		shape.groups[shape.count++] = (struct slurm_group){i, end - i};
+	}
+	return shape;
+}
+
+/* --- options ----------------------------------------------------------------------------- */
+
+/* The least that a rank of these hosts is bound to; 0: they are not bound, or share CPUs. */
+size_t slurm_cpus(struct emitter *e, const struct slurm_group *group)
+{
+	size_t least = 0;
+
+	for (size_t i = group->first; i < group->first + group->count; i++) {
+		const struct plan_layout *layout = e->nodes[i].host->layout;
+
+		if (i > group->first && layout == e->nodes[i - 1].host->layout)
+			continue;
+		for (size_t l = 0; l < layout->count; l++) {
+			struct cpu_set set = {0};
+			size_t size;
+
+			if (!layout->slots[l].cpus || layout->slots[l].cpus_shared ||
+			    !cpu_set_parse(&e->arena, &set, span_of(layout->slots[l].cpus),
+					   PLAN_MAX_CPUS))
+				return 0;
+			size = cpu_set_size(set);
+			least = !least || size < least ? size : least;
+		}
+	}
+	return least;
+}
+
+static void put_placement(struct emitter *e, const struct slurm_shape *shape,
+			  const struct slurm_group *group)
+{
+	const struct emit_node *node = &e->nodes[group->first];
+	size_t cpus = slurm_cpus(e, group);
+
+	emit_wordf(e, "--nodes=%zu", group->count);
+	if (shape->arbitrary) {
+		emit_wordf(e, "--ntasks=%zu", e->ranks);
+		emit_word(e, "--distribution=arbitrary");
+	} else {
+		emit_wordf(e, "--ntasks-per-node=%zu", node->ranks);
+	}
+	if (emit_named(e))
+		emit_wordf(e, "--nodelist=%s",
+			   emit_names(e, group->first, group->count, shape->arbitrary));
+	if (node->gpus)
+		emit_wordf(e, "--gpus-per-node=%zu", node->gpus);
+	if (cpus)
+		emit_wordf(e, "--cpus-per-task=%zu", cpus);
+}
+
+/* --- files ------------------------------------------------------------------------------- */
+
+/* Slurm's name for a macro; NULL: it has none. */
+static const char *slurm_macro(char letter)
+{
+	switch (letter) {
+	case 'r':
+		return "t";
+	case 'n':
+		return "n";
+	case 'h':
+		return "N";
+	case 'j':
+		return "j";
+	case '%':
+		return "%";
+	default:
+		return NULL;
+	}
+}
+
+/* Appends a path with Slurm's macros: "rank-%05r" is "rank-%5t". */
+static bool put_path(struct strbuf *buf, const char *path, const char *stream)
+{
+	for (; *path; path++) {
+		const char *digits = path + 1, *macro;
+
+		if (*path != '%') {
+			/* srun takes the next character as it is. */
+			strbuf_puts(buf, *path == '\\' ? "\\" : "");
+			strbuf_add(buf, path, 1);
+			continue;
+		}
+		while (*digits == '0')
+			digits++;
+		for (path = digits; is_digit(*path);)
+			path++;
+		if (*path == 's') {
+			strbuf_puts(buf, stream);
+			continue;
+		}
+		macro = slurm_macro(*path);
+		if (!macro || path - digits > 1)
+			return false;
+		strbuf_printf(buf, "%%%.*s%s", (int)(path - digits), digits, macro);
+	}
+	return true;
+}
+
+static bool put_log(struct emitter *e, const char *option, const char *stream)
+{
+	struct strbuf buf = {0};
+	bool good;
+
+	strbuf_printf(&buf, "--%s=", option);
+	good = put_path(&buf, emit_setting(e, "log_dir"), stream);
+	strbuf_puts(&buf, "/");
+	good = good && put_path(&buf, emit_setting(e, "log_file"), stream);
+	e->out.failed = e->out.failed || buf.failed;
+	if (good)
+		emit_word(e, buf.text ? buf.text : "");
+	strbuf_free(&buf);
+	return good;
+}
+
+static void put_logs(struct emitter *e)
+{
+	if (!*emit_setting(e, "log_dir"))
+		return;
+	if (!put_log(e, "output", "stdout") || !put_log(e, "error", "stderr"))
+		emit_remark(e, FINDING_LAUNCHER_LOSES, "name log files by %r, %n, %h or %j",
+			    "srun has no name for log_file = %s", emit_setting(e, "log_file"));
+}
+
+/* --- the command --------------------------------------------------------------------------- */
+
+static void put_limit(struct emitter *e)
+{
+	struct slurm_time limit;
+
+	if (slurm_limit(e, &limit))
+		emit_wordf(e, "--time=%s", limit.text);
+}
+
+static void put_component(struct emitter *e, const struct slurm_shape *shape, size_t i, bool script)
+{
+	bool kill = streq(emit_setting(e, "on_fail"), "kill");
+
+	if (i)
+		emit_word(e, ":");
+	if (script && shape->count > 1)
+		emit_wordf(e, "--het-group=%zu", i);
+	put_placement(e, shape, &shape->groups[i]);
+	emit_wordf(e, "--kill-on-bad-exit=%d", kill ? 1 : 0);
+	emit_word(e, "--cpu-bind=none");
+	emit_word(e, "--export=ALL");
+	if (!e->inside && !script && !streq(emit_setting(e, "workdir"), "."))
+		emit_wordf(e, "--chdir=%s", emit_setting(e, "workdir"));
+	if (!script)
+		put_limit(e);
+	put_logs(e);
+	emit_exec(e, 0);
+}
+
+void slurm_put_srun(struct emitter *e, const struct slurm_shape *shape, bool script)
+{
+	emit_word(e, "srun");
+	for (size_t i = 0; i < shape->count; i++)
+		put_component(e, shape, i, script);
+	emit_end(e);
+}
+
+void slurm_variables(struct emit_variables *variables, struct emitter *e)
+{
+	*variables = (struct emit_variables){0};
+	if (e->inside)
+		return;
+	emit_variables(variables, e, &e->nodes[0], 0, false);
+	/* Slurm sets the list, gpumap exec the rest. */
+	emit_without(variables, "CUDA_VISIBLE_DEVICES");
+	emit_without(variables, "CUDA_DEVICE_ORDER");
+	emit_without(variables, "OMP_NUM_THREADS");
+}
+
+void slurm_remarks(struct emitter *e)
+{
+	static const char *const lost[] = {"kill_signal", "kill_grace", "console", NULL};
+	const char *gpus = emit_setting(e, "gpus");
+
+	emit_loses(e, lost);
+	if (e->plan->restarts)
+		emit_remark(e, FINDING_LAUNCHER_LOSES, "gpumap run does it",
+			    "this command does not do on_fail = %s", emit_setting(e, "on_fail"));
+	if (!streq(gpus, "inherit") && !streq(gpus, "all") && !streq(gpus, "none"))
+		emit_remark(e, FINDING_LAUNCHER_DEVICES,
+			    "ask for whole nodes, and let gpumap exec choose by --gpus",
+			    "Slurm chooses the GPUs, not gpus = %s", gpus);
+	if (e->inside)
+		emit_remark(e, FINDING_LAUNCHER_DEVICES, "ask for whole nodes: --exclusive",
+			    "the plan names GPUs, which have to be those that Slurm grants");
+	if (!has_equal_gpus(e) && *emit_setting(e, "log_dir"))
+		emit_remark(e, FINDING_LAUNCHER_RANKS, "name them by %h",
+			    "where hosts have unlike numbers of GPUs, Slurm numbers log files "
+			    "otherwise than ranks");
+	emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
+		    "gpumap exec in it has to be installed on every node: Slurm gives ranks no "
+		    "RANK, and a GPU of its own for each would end CUDA IPC between them");
+	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
+		    "srun returns the highest status: 143 where it ended the others, whatever "
+		    "the status of the rank that failed");
+}
+
+void emit_srun(struct emitter *e)
+{
+	struct slurm_shape shape = slurm_shape(e);
+	struct emit_variables variables;
+
+	emit_plan_file(e);
+	slurm_variables(&variables, e);
+	emit_prefix(e, &variables);
+	slurm_put_srun(e, &shape, false);
+	slurm_remarks(e);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* torchrun: a command for each host. Spelled with _, which every version of it knows. */
+#include "emit/emit.h"
+
+static void put_meeting(struct emitter *e, size_t node)
+{
+	if (e->node_count == 1 && !e->plan->master_port) {
+		emit_word(e, "--standalone");
+		return;
+	}
+	if (e->node_count > 1) {
+		emit_wordf(e, "--nnodes=%zu", e->node_count);
+		emit_wordf(e, "--node_rank=%zu", node);
+	}
+	emit_wordf(e, "--master_addr=%s", e->plan->master_addr);
+	emit_wordf(e, "--master_port=%d", e->plan->master_port);
+}
+
+static void put_node(struct emitter *e, size_t node)
+{
+	emit_start(e, node);
+	emit_word(e, "torchrun");
+	put_meeting(e, node);
+	emit_wordf(e, "--nproc_per_node=%zu", e->nodes[node].ranks);
+	if (e->plan->restarts)
+		emit_wordf(e, "--max_restarts=%d", e->plan->restarts);
+	emit_python(e);
+	emit_end(e);
+}
+
+static void put_remarks(struct emitter *e)
+{
+	static const char *const lost[] = {"cpu_bind", "mem_bind", "timeout", "kill_signal",
+					   "kill_grace", "log_dir", "console", NULL};
+	/* gpumap exec binds. */
+	const char *const *keys = emit_needs_exec(e) ? lost + 2 : lost;
+
+	emit_loses(e, keys);
+	if (streq(emit_setting(e, "on_fail"), "wait"))
+		emit_remark(e, FINDING_LAUNCHER_LOSES, NULL,
+			    "when a rank fails the others are ended, not waited for");
+	if (emit_needs_exec(e))
+		emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
+			    "gpumap exec in it has to be installed on every host; "
+			    "--virtual-local-rank is no way around it, as LOCAL_WORLD_SIZE stays "
+			    "what it is");
+	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
+		    "torchrun returns 1, whatever the status of the rank that failed");
+	emit_remark(e, FINDING_LAUNCHER_ORPHANS, "gpumap run leaves none",
+		    "a torchrun that is killed with SIGKILL leaves its ranks behind, on their "
+		    "GPUs");
+}
+
+void emit_torchrun(struct emitter *e)
+{
+	emit_plan_file(e);
+	for (size_t i = 0; i < e->node_count; i++) {
+		emit_label(e, i);
+		put_node(e, i);
+	}
+	put_remarks(e);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* Variables of ranks, for launchers that set some of them by themselves. */
+#include "emit/emit.h"
+
+#include <stdio.h>
+
+#include "rankenv.h"
+
+/* What every launcher of the torch family tells a rank by itself. */
+static bool is_rank_variable(const char *name)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = rankenv_variable(i)); i++)
+		if (streq(one, name))
+			return true;
+	return starts_with(name, "TORCHELASTIC_") || starts_with(name, "MASTER_") ||
+	       streq(name, "ROLE_NAME");
+}
+
+static int keep(const char *name, const char *value, void *data)
+{
+	struct emit_variables *v = data;
+	struct emit_variable *grown;
+
+	if (!v->ranks && is_rank_variable(name))
+		return GPUMAP_OK;
+	grown = arena_room(&v->e->arena, v->all, v->count, &v->room, sizeof(*grown));
+	if (!grown)
+		return GPUMAP_ENOMEM;
+	v->all = grown;
+	grown[v->count++] = (struct emit_variable){arena_strdup(&v->e->arena, name),
+						   arena_strdup(&v->e->arena, value)};
+	return v->e->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
+}
+
+/* Every rank variable as if it were set: what the rank is not told is then unset. */
+static const char *const *foreign(struct emitter *e)
+{
+	size_t count = 0;
+	const char **envp;
+
+	while (rankenv_variable(count))
+		count++;
+	envp = arena_alloc(&e->arena, count + 1, sizeof(*envp));
+	for (size_t i = 0; envp && i < count; i++)
+		envp[i] = arena_printf(&e->arena, "%s=", rankenv_variable(i));
+	return e->arena.failed ? NULL : envp;
+}
+
+const struct emit_variable *emit_variable(const struct emit_variables *v, size_t at,
+					  const char *name)
+{
+	if (at < v->count && streq(v->all[at].name, name))
+		return &v->all[at];
+	for (size_t i = 0; i < v->count; i++)
+		if (streq(v->all[i].name, name))
+			return &v->all[i];
+	return NULL;
+}
+
+static void whole_list(struct emit_variables *v, const char *list)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (streq(v->all[i].name, "CUDA_VISIBLE_DEVICES"))
+			v->all[i].value = list;
+}
+
+/* Where a free port was to be found at the start, there must be one now. */
+static int name_port(struct emit_variables *v)
+{
+	char port[16];
+
+	if (!emit_variable(v, 0, "MASTER_ADDR") || emit_variable(v, 0, "MASTER_PORT"))
+		return GPUMAP_OK;
+	snprintf(port, sizeof(port), "%d", EMIT_COMMON_PORT);
+	return keep("MASTER_PORT", port, v);
+}
+
+void emit_variables(struct emit_variables *ret, struct emitter *e, const struct emit_node *node,
+		    size_t local_rank, bool ranks)
+{
+	const char *const *envp = ranks ? foreign(e) : NULL;
+	int r;
+
+	*ret = (struct emit_variables){.e = e, .ranks = ranks};
+	r = ranks && !envp ? GPUMAP_ENOMEM
+			   : gpumap_plan_environ(e->plan, (int64_t)(node->host->first_rank + local_rank),
+						 envp, keep, ret);
+	if (r == GPUMAP_OK && ranks)
+		r = name_port(ret);
+	if (!ranks)
+		whole_list(ret, node->list);
+	if (e->r == GPUMAP_OK)
+		e->r = r;
+}
+
+void emit_without(struct emit_variables *variables, const char *name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < variables->count; i++)
+		if (!streq(variables->all[i].name, name))
+			variables->all[kept++] = variables->all[i];
+	variables->count = kept;
+}
+
+void emit_prefix(struct emitter *e, const struct emit_variables *variables)
+{
+	bool unset = false;
+
+	for (size_t i = 0; i < variables->count; i++) {
+		if (variables->all[i].value)
+			continue;
+		if (!unset)
+			emit_word(e, "env");
+		unset = true;
+		emit_pair(e, "-u", variables->all[i].name);
+	}
+	for (size_t i = 0; i < variables->count; i++)
+		if (variables->all[i].value)
+			emit_assignment(e, variables->all[i].name, variables->all[i].value);
+}
+
+static void emit_folder(struct emitter *e)
+{
+	const char *workdir = emit_setting(e, "workdir");
+
+	if (streq(workdir, "."))
+		return;
+	emit_word(e, "cd");
+	emit_word(e, "--");
+	emit_word(e, workdir);
+	emit_puts(e, " &&");
+}
+
+void emit_start(struct emitter *e, size_t node)
+{
+	struct emit_variables variables;
+
+	if (e->inside)
+		return;
+	emit_folder(e);
+	emit_variables(&variables, e, &e->nodes[node], 0, false);
+	emit_prefix(e, &variables);
+}
+
+void emit_start_numbers(struct emitter *e, size_t node)
+{
+	struct emit_variables variables = {0};
+
+	if (!e->inside) {
+		emit_folder(e);
+		emit_variables(&variables, e, &e->nodes[node], 0, false);
+	}
+	emit_without(&variables, "CUDA_VISIBLE_DEVICES");
+	emit_without(&variables, "CUDA_DEVICE_ORDER");
+	emit_prefix(e, &variables);
+	if (e->nodes[node].gpus) /* CUDA must count as nvidia-smi does */
+		emit_assignment(e, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+}
+
+void emit_label(struct emitter *e, size_t node)
+{
+	if (e->node_count == 1)
+		return;
+	emit_printf(e, "%s# node %zu: %s", node ? "\n" : "", node, e->nodes[node].host->name);
+	emit_end(e);
+}

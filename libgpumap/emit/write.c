@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Words and lines of what is emitted. */
+#include "emit/emit.h"
+
+#include "words.h"
+
+enum { LINE_WIDTH = 96 };
+
+void emit_puts(struct emitter *e, const char *text)
+{
+	strbuf_puts(&e->out, text);
+}
+
+void emit_printf(struct emitter *e, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	strbuf_vprintf(&e->out, format, args);
+	va_end(args);
+}
+
+void emit_end(struct emitter *e)
+{
+	emit_puts(e, "\n");
+	e->line = e->out.length;
+}
+
+/* What is quoted already, as the next word of a command. */
+static void put_quoted(struct emitter *e, struct strbuf *word)
+{
+	if (e->out.length > e->line) {
+		if (e->out.length - e->line + word->length + 3 > LINE_WIDTH) {
+			emit_puts(e, " \\");
+			emit_end(e);
+			emit_puts(e, "    ");
+		} else {
+			emit_puts(e, " ");
+		}
+	}
+	emit_puts(e, word->text ? word->text : "");
+	e->out.failed = e->out.failed || word->failed;
+	strbuf_free(word);
+}
+
+void emit_word(struct emitter *e, const char *word)
+{
+	struct strbuf quoted = {0};
+
+	words_quote(&quoted, word);
+	put_quoted(e, &quoted);
+}
+
+void emit_pair(struct emitter *e, const char *option, const char *word)
+{
+	struct strbuf both = {0};
+
+	strbuf_printf(&both, "%s ", option);
+	words_quote(&both, word);
+	put_quoted(e, &both);
+}
+
+void emit_wordf(struct emitter *e, const char *format, ...)
+{
+	struct strbuf word = {0};
+	va_list args;
+
+	va_start(args, format);
+	strbuf_vprintf(&word, format, args);
+	va_end(args);
+	e->out.failed = e->out.failed || word.failed;
+	emit_word(e, word.text ? word.text : "");
+	strbuf_free(&word);
+}
+
+void emit_assignment(struct emitter *e, const char *name, const char *value)
+{
+	struct strbuf word = {0};
+
+	strbuf_printf(&word, "%s=", name);
+	if (*value)
+		words_quote(&word, value);
+	put_quoted(e, &word);
+}
+
+void emit_file(struct emitter *e, const char *name, char *text)
+{
+	if (!text) {
+		e->out.failed = true;
+		return;
+	}
+	e->files[e->file_count++] = (struct emit_file){name, text};
+	emit_printf(e, "cat >%s <<'END'\n", name);
+	emit_puts(e, text);
+	emit_puts(e, "END");
+	emit_end(e);
+}
