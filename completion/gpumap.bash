@@ -73,7 +73,7 @@ _gpumap() {
 	fi
 	[[ $command != -* ]] || command=explain
 	for ((i = 2; i < COMP_CWORD; i++)); do
-		[[ $command != @(pretend|plan|run|exec) || ${COMP_WORDS[i]} != -- ]] || {
+		[[ $command != @(pretend|plan|run|exec|emit) || ${COMP_WORDS[i]} != -- ]] || {
 			_gpumap_program $((i + 1))
 			return
 		}
@@ -99,6 +99,7 @@ _gpumap() {
 			[[ " ${COMP_WORDS[*]:2} " != *' help '* ]] || words=
 			mapfile -t COMPREPLY < <(compgen -W "$words $("$gpumap" config help 2>/dev/null | sed -n 's/^pro[a-z]* *\([a-z_]*\) .*/\1/p')" -- "$cur")
 			;;
+		emit) [[ $COMP_CWORD -gt 2 ]] || mapfile -t COMPREPLY < <(compgen -W "$("$gpumap" emit --help 2>/dev/null | sed -n '/^launchers/,/^$/s/^  \([a-z]*\) .*/\1/p')" -- "$cur") ;;
 		inventory | lint | plan | run)
 			compopt -o filenames 2>/dev/null
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")

@@ -26,6 +26,7 @@ struct command {
 };
 
 int cmd_config(int argc, char **argv);
+int cmd_emit(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);

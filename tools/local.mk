@@ -14,6 +14,7 @@ exec_sources = \
 bin_PROGRAMS += gpumap
 gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_config.c \
+	tools/cmd_emit.c \
 	tools/cmd_exec.c \
 	tools/cmd_explain.c \
 	tools/cmd_inventory.c \

@@ -10,6 +10,7 @@
 
 static const struct command commands[] = {
 	{"config", "a launch profile's effective settings, and where each comes from", cmd_config},
+	{"emit", "a plan as the command or script of another launcher", cmd_emit},
 	{"exec", "become one rank of a job that srun, mpirun or another launcher started",
 	 cmd_exec},
 	{"explain", "which physical GPU the code runs on, and by which rules", cmd_explain},

@@ -8,6 +8,7 @@ cli_tests = \
 	tests/cli/completion.test \
 	tests/cli/config.test \
 	tests/cli/exec.test \
+	tests/cli/emit.test \
 	tests/cli/explain.test \
 	tests/cli/gpu.test \
 	tests/cli/hostlist.test \
@@ -31,3 +32,4 @@ EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv tests/cli/
 EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv \
 	tests/cli/lib.sh tests/cli/plan.py tests/cli/plan.tsv
 EXTRA_DIST += $(cli_tests) tests/cli/exec.tsv tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh
+EXTRA_DIST += $(cli_tests) tests/cli/emit.py tests/cli/emit.tsv tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh

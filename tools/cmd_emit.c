@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_open.h"
+#include "report.h"
+#include "writefile.h"
+
+static const struct option_row rows[] = {
+	PLAN_OPTION_ROWS,
+	{"-o", "FILE", "write the command or script there"},
+	{"--json", NULL, "print it as JSON, with the files that it needs"},
+	{NULL, NULL, NULL},
+};
+
+struct command_emit {
+	struct output output;
+	struct plan_options options;
+	const char *target;
+	const char *file; /* -o */
+};
+
+static void help(const struct options *options)
+{
+	const char *name, *summary;
+
+	fputs("usage: gpumap emit LAUNCHER [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
+	      "\n"
+	      "Prints a plan as the command line or script of another launcher, quoted for a "
+	      "shell, and\n"
+	      "starts nothing. What that launcher loses or changes is said on standard error, and "
+	      "in a\n"
+	      "script's comments.\n"
+	      "\n"
+	      "  gpumap emit torchrun --gpus 2,3,4,5 train.py\n"
+	      "  gpumap emit sbatch --profile cifar-ddp -o job.sh; sbatch job.sh\n"
+	      "\n"
+	      "launchers\n",
+	      stdout);
+	for (size_t i = 0; (name = gpumap_emit_target(i, &summary)); i++)
+		printf("  %-12s%s\n", name, summary);
+	fputs("\noptions\n", stdout);
+	options_help(options, stdout);
+	fputs("\nExit status: 0 it is printed, 1 the launcher cannot start the plan, 2 malformed "
+	      "input.\n",
+	      stdout);
+}
+
+static int read_options(struct command_emit *c, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = c->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+
+	options_init(&options, "emit", rows, PROFILE_KEYS, argc, argv);
+	while (!failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (!*name && c->target) {
+			c->options.program = options_rest(&options);
+			break;
+		}
+		if (!*name)
+			c->target = options.operand;
+		else if (streq(name, "-o"))
+			c->file = options.value;
+		else if (!output_option(&c->output, name, options.value, &failed))
+			plan_option(&c->options, name, options.value, report, &failed);
+	}
+	if (!failed && !c->target)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_NO_LAUNCHER,
+				   ABOUT(.fix = "write gpumap emit torchrun, for one; --help lists "
+						"them"),
+				   "no launcher is named");
+	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+}
+
+static int put_text(const struct command_emit *c, const char *text)
+{
+	gpumap_report *report = c->output.report;
+
+	if (!c->file)
+		return print_text(text, report) ? GPUMAP_OK : GPUMAP_EFILE;
+	return starts_with(text, "#!") ? write_script(c->file, span_of(text), "the script", report)
+				       : write_file(c->file, span_of(text), "the command", report);
+}
+
+static int emit(struct command_emit *c, const gpumap_plan *plan, bool *answered)
+{
+	gpumap_report *report = c->output.report;
+	bool json = c->output.format == GPUMAP_JSON;
+	char *text = NULL;
+	int emitted = 0;
+	int r = json ? gpumap_emit_json(&text, &emitted, plan, c->target, report)
+		     : gpumap_emit(&text, plan, c->target, report);
+
+	*answered = json ? emitted : text != NULL;
+	/* A file is not made for a "no". */
+	if (r == GPUMAP_OK && !*answered)
+		c->file = NULL;
+	if (r == GPUMAP_OK && text)
+		r = put_text(c, text);
+	free(text);
+	return r;
+}
+
+static int answer(struct command_emit *c, bool *answered)
+{
+	gpumap_plan *plan = NULL;
+	int64_t node;
+	int r = plan_open(&plan, &node, &c->options, c->output.report);
+
+	if (r == GPUMAP_OK)
+		r = emit(c, plan, answered);
+	gpumap_plan_free(plan);
+	return r;
+}
+
+int cmd_emit(int argc, char **argv)
+{
+	struct command_emit c = {.output.format = wanted_format(argc, argv)};
+	bool done = false, answered = true;
+	char *text = NULL;
+	int r, none;
+
+	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	r = read_options(&c, argc, argv, &done);
+	if (r == GPUMAP_OK && !done)
+		r = answer(&c, &answered);
+	/* JSON is owed after a failure too, with the members of this command. */
+	if (r != GPUMAP_OK && !ferror(stdout) && c.output.format == GPUMAP_JSON) {
+		if (gpumap_emit_json(&text, &none, NULL, c.target, c.output.report) == GPUMAP_OK)
+			print_text(text, c.output.report);
+		free(text);
+		c.output.format = GPUMAP_TEXT;
+	}
+	return finish(&c.output, r, answered);
+}
