@@ -5,6 +5,7 @@ tests_servers_report_SOURCES = tests/servers/report.c
 tests_servers_report_LDADD = libgpumap-core.la
 
 server_tests = \
+	tests/servers/emit.test \
 	tests/servers/mpi.test \
 	tests/servers/slurm.test \
 	tests/servers/torch.test
