@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plan reader: what it takes can be started and shown, and what is written of it is read
+/* The plan reader: what it takes can be started, shown and drawn, and what is written is read
  * as the same plan. */
 #include "plan/job.h"
 
@@ -30,6 +30,17 @@ static void start(gpumap_plan *plan, int64_t rank)
 	free(arguments);
 	gpumap_plan_expand(&value, plan, "log_file", rank, "out", NULL);
 	free(value);
+}
+
+static void check_same(const gpumap_plan *plan)
+{
+	char *text = NULL;
+	int differs = 1;
+
+	if (gpumap_plan_diff(&text, &differs, plan, plan, NULL, GPUMAP_TEXT) != GPUMAP_OK ||
+	    differs)
+		abort();
+	free(text);
 }
 
 static char *text_of(const gpumap_plan *plan, const gpumap_report *report,
@@ -80,6 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		check_round_trip(plan, report);
 		free(text_of(plan, report, GPUMAP_TEXT));
+		free(text_of(plan, report, GPUMAP_SVG));
+		check_same(plan);
 		gpumap_plan_free(plan);
 	}
 	gpumap_report_free(report);
