@@ -12,8 +12,8 @@ unit_programs = \
 	tests/unit/t-base \
 	tests/unit/t-cpus \
 	tests/unit/t-driver \
-	tests/unit/t-exec-nomem \
 	tests/unit/t-emit-nomem \
+	tests/unit/t-exec-nomem \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-fixtures \
 	tests/unit/t-hostlist \
