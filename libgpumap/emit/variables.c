@@ -29,9 +29,12 @@ static int keep(const char *name, const char *value, void *data)
 	if (!grown)
 		return GPUMAP_ENOMEM;
 	v->all = grown;
-	grown[v->count++] = (struct emit_variable){arena_strdup(&v->e->arena, name),
-						   arena_strdup(&v->e->arena, value)};
-	return v->e->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
+	grown[v->count] = (struct emit_variable){arena_strdup(&v->e->arena, name),
+						 arena_strdup(&v->e->arena, value)};
+	if (v->e->arena.failed)
+		return GPUMAP_ENOMEM;
+	v->count++;
+	return GPUMAP_OK;
 }
 
 /* Every rank variable as if it were set: what the rank is not told is then unset. */
