@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
 # Built and run by "make bench" only.
-EXTRA_PROGRAMS = bench/plan bench/resolve bench/usage
+EXTRA_PROGRAMS = bench/arrive bench/plan bench/resolve bench/usage
 CLEANFILES += $(EXTRA_PROGRAMS)
+bench_arrive_SOURCES = bench/arrive.c
 bench_plan_SOURCES = bench/plan.c
 bench_plan_LDADD = libgpumap-core.la
 bench_resolve_SOURCES = bench/resolve.c
 bench_resolve_LDADD = libgpumap-core.la
 bench_usage_SOURCES = bench/usage.c
-EXTRA_DIST += bench/README.md bench/cli.sh
+EXTRA_DIST += bench/README.md bench/cli.sh bench/start.sh
 
 bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
 	bench/resolve$(EXEEXT)
 	bench/plan$(EXEEXT)
+	$(SHELL) '$(srcdir)/bench/start.sh' ./gpumap$(EXEEXT) bench/arrive$(EXEEXT)
 
 .PHONY: bench

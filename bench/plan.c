@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plan: what a plan costs: time and memory for 1,000 to 100,000 ranks on hosts of eight
- * GPUs that share one inventory, and on hosts that are all unlike. Time is the median of
- * runs, memory the peak of what was allocated.
+ * GPUs that share one inventory, and on hosts that are all unlike; and as programs make it, of
+ * a profile and named hosts. Time is the median of runs, memory the peak of what was allocated.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -10,6 +10,8 @@
 #include <time.h>
 
 #include "base.h"
+#include "gpumap_plan.h"
+#include "gpumap_profile.h"
 #include "plan/plan.h"
 
 /* The C library's own names of its functions, so that ours can count; the library itself
@@ -80,7 +82,34 @@ static size_t plan_once(const struct plan_input *input)
 	return read == ranks ? ranks : 0;
 }
 
-static bool measure(const char *name, const struct plan_input *input)
+/* Through the public functions, from the names of the hosts on. */
+static size_t make_once(const struct plan_input *input)
+{
+	gpumap_profile *profile = NULL;
+	gpumap_hosts *hosts = NULL;
+	gpumap_plan *plan = NULL;
+	char names[32];
+	size_t ranks = 0;
+
+	snprintf(names, sizeof(names), "n[0-%zu]", input->host_count - 1);
+	if (gpumap_profile_new(&profile) == GPUMAP_OK && gpumap_hosts_new(&hosts) == GPUMAP_OK &&
+	    gpumap_profile_set(profile, "device", "cuda:%l", "bench", NULL) == GPUMAP_OK &&
+	    gpumap_profile_set(profile, "command", "python3 train.py", "bench", NULL) ==
+		    GPUMAP_OK &&
+	    gpumap_hosts_add(hosts, names, "bench", NULL) == GPUMAP_OK) {
+		for (size_t i = 0; i < input->host_count; i++)
+			gpumap_hosts_inventory(hosts, i, input->hosts[i].inventory);
+		if (gpumap_plan_make(&plan, profile, hosts, NULL) == GPUMAP_OK)
+			ranks = (size_t)gpumap_plan_int(plan, GPUMAP_PLAN_WORLD_SIZE);
+	}
+	gpumap_plan_free(plan);
+	gpumap_hosts_free(hosts);
+	gpumap_profile_free(profile);
+	return ranks;
+}
+
+static bool measure(const char *name, const struct plan_input *input,
+		    size_t (*once)(const struct plan_input *input))
 {
 	enum { RUNS = 9 };
 	double times[RUNS];
@@ -90,13 +119,13 @@ static bool measure(const char *name, const struct plan_input *input)
 		double start = now();
 
 		peak = held;
-		ranks = plan_once(input);
+		ranks = once(input);
 		times[i] = now() - start;
 		if (!ranks)
 			return false;
 	}
 	qsort(times, RUNS, sizeof(*times), compare);
-	printf("%-14s %7zu ranks %6zu hosts %9.3f ms %7.1f ns per rank %8.2f MB\n", name, ranks,
+	printf("%-28s %7zu ranks %6zu hosts %9.3f ms %7.1f ns per rank %8.2f MB\n", name, ranks,
 	       input->host_count, times[RUNS / 2], times[RUNS / 2] * 1e6 / (double)ranks,
 	       (double)(peak - before) / 1e6);
 	return true;
@@ -124,7 +153,8 @@ static bool bench(size_t count, bool unlike)
 		hosts[i].inventory = inventory;
 		made++;
 	}
-	ok = ok && measure(unlike ? "unlike hosts" : "one inventory", &input);
+	ok = ok && measure(unlike ? "unlike hosts" : "one inventory", &input, plan_once) &&
+	     measure(unlike ? "of a profile" : "of a profile, one inventory", &input, make_once);
 	for (size_t i = 0; i < made; i++)
 		gpumap_inventory_free((gpumap_inventory *)(uintptr_t)hosts[i].inventory);
 	free(names);
