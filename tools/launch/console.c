@@ -231,11 +231,13 @@ bool console_connect(struct console *console)
 			stream->err ? &console->outputs[i / 2].err : &console->outputs[i / 2].out;
 
 		*end = -1;
+		console->outputs[i / 2].readers[stream->err] = -1;
 		if (!is_piped(console->launch, i / 2))
 			continue;
 		if (!connect_stream(console, stream))
 			return false;
 		*end = stream->writer;
+		console->outputs[i / 2].readers[stream->err] = stream->fd;
 	}
 	return true;
 }

@@ -53,8 +53,20 @@ static void refuse(struct guard *g, size_t rank, enum stage stage, int error)
 	g->refused = true;
 }
 
+static void close_pair(int a, int b)
+{
+	if (a >= 0)
+		close(a);
+	if (b >= 0)
+		close(b);
+}
+
+/* Each rank has to close what the guard has open when it is forked: of hundreds that is most
+ * of what starting them costs. */
 static void fork_ranks(struct guard *g)
 {
+	for (size_t i = 0; i < g->launch->count; i++)
+		close_pair(g->outputs[i].readers[0], g->outputs[i].readers[1]);
 	for (; g->forked < g->launch->count; g->forked++) {
 		pid_t pid = fork();
 
@@ -68,6 +80,7 @@ static void fork_ranks(struct guard *g)
 			g->killing = true;
 			return;
 		}
+		close_pair(g->outputs[g->forked].out, g->outputs[g->forked].err);
 		g->pids[g->forked] = pid;
 		g->living++;
 		tell(g, &(struct guard_message){

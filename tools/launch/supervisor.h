@@ -76,9 +76,10 @@ struct guard_order {
 	int32_t signal; /* to the ranks' groups; with GUARD_END to every process */
 };
 
-/* What a rank is connected to: descriptors for 1 and 2, -1: the caller's own. */
+/* What a rank is connected to: descriptors for 1 and 2, -1: the caller's own; and the other
+ * ends of these pipes, which are the launcher's alone. */
 struct rank_output {
-	int out, err;
+	int out, err, readers[2];
 };
 
 /* What a rank tells before and instead of its program, through a pipe. */
