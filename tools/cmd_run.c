@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -123,6 +124,22 @@ static int run_again(struct command_run *c)
 		       : r;
 }
 
+/* With a step's task, or a number of its own, each node has somebody who starts it. */
+static void tell_others(const struct command_run *c)
+{
+	int64_t hosts = gpumap_plan_int(c->run.plan, GPUMAP_PLAN_HOSTS);
+
+	if (hosts < 2 || c->run.node < 0 || c->options.node_rank || getenv("SLURM_STEP_NUM_NODES"))
+		return;
+	report_add(
+		c->report, FINDING_OTHER_NODES,
+		ABOUT(.fix = "start it there too: srun --ntasks-per-node=1 gpumap run ..., or by "
+			     "hand with --node-rank N"),
+		"only the ranks of node %lld are started here; %lld other node%s to be started as "
+		"well",
+		(long long)c->run.node, (long long)hosts - 1, hosts == 2 ? " has" : "s have");
+}
+
 /* A run that was never begun owes its reason all the same. */
 static int own_failure(const struct command_run *c)
 {
@@ -156,6 +173,8 @@ static int run(struct command_run *c)
 		r = plan_open(&c->run.plan, &c->run.node, &c->options, c->report);
 	if (r == GPUMAP_ENOMEM)
 		report_nomem(c->report);
+	if (r == GPUMAP_OK)
+		tell_others(c);
 	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c);
 	gpumap_plan_free(c->run.plan);
 	return status;
