@@ -49,18 +49,15 @@ static int open_sweep(struct sweep *s, const char *name)
 
 	if (r == GPUMAP_OK)
 		r = profile_open(&any, &s->options.profile, heard);
+	section = r == GPUMAP_OK ? find_sweep(any, name) : NULL;
 	/* Otherwise it is said of the profile that is opened next. */
-	if (r != GPUMAP_OK)
+	if (!section)
 		report_copy_all(s->report, heard, FINDING_COUNT);
 	gpumap_report_free(heard);
 	if (r != GPUMAP_OK)
 		return r;
-	section = find_sweep(any, name);
 	if (!section)
-		r = report_fail(s->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
-				ABOUT(.origin = gpumap_profile_file(any),
-				      .fix = "gpumap config list shows them"),
-				"no such sweep: '%s'", QUOTE(span_of(name)));
+		r = gpumap_profile_sweep(any, name, 0, s->report);
 	else if (!s->options.profile.profile)
 		s->options.profile.profile = arena_strdup(&s->arena, profile_of(section));
 	gpumap_profile_free(any);

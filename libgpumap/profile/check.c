@@ -35,7 +35,8 @@ static void unset(struct check *c, const struct setting *setting, const struct e
 	struct about about = setting_about(setting);
 	char fix[160];
 
-	snprintf(fix, sizeof(fix), sweep ? "choose a run of [sweep %.100s]" : "%.100s",
+	snprintf(fix, sizeof(fix),
+		 sweep ? "gpumap run --sweep %.100s sets it; or export it" : "%.100s",
 		 sweep ? sweep : error->fix);
 	about.fix = fix;
 	failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_UNSET_VARIABLE, &about, "%s: %s",

@@ -41,7 +41,7 @@ static const struct {
 	 "GM179 the run was stopped by SIGINT\n"},
 	{"the limit, after a failure", 1, 1, 2, LAUNCH_TIMED_OUT, 0, 0, 124,
 	 "GM170 rank 0 (pid 1000) ended with status 2 after 9.000 s\n"
-	 "GM179 the time limit of 50 ms was reached\n"},
+	 "GM179 the time limit of 0.05 s was reached\n"},
 };
 
 /* Lines "ID text"; of eight failures or more the eight are "8*". */

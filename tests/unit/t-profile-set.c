@@ -91,8 +91,8 @@ START_TEST(unset_variables)
 		     "ranks_per_gpu = 2 [GM002]\n"
 		     "t.ini:3:11 workdir: the variable HERE is not set; set it, or write "
 		     "${NAME:-text} [GM162]\n"
-		     "t.ini:7:11 command: the variable size is not set; choose a run of [sweep s] "
-		     "[GM162]\n"
+		     "t.ini:7:11 command: the variable size is not set; gpumap run --sweep s sets "
+		     "it; or export it [GM162]\n"
 		     "t.ini:9:3 X: the variable GONE is not set; set it, or write ${NAME:-text} "
 		     "[GM162]\n");
 	free(got);

@@ -25,15 +25,16 @@ static void report_failure(const struct launch_rank *rank, const struct launch_e
 			   gpumap_report *report)
 {
 	double seconds = (double)(e->end_ns - e->start_ns) / 1e9;
+	const char *tag = rank->tag ? rank->tag : "";
 
 	if (e->signal)
 		report_add(report, FINDING_RANK_FAILED, NULL,
-			   "rank %d (pid %d) was ended by %s%s after %.3f s", rank->rank,
+			   "%srank %d (pid %d) was ended by %s%s after %.3f s", tag, rank->rank,
 			   (int)e->pid, SIGNAL_TEXT(e->signal), e->dumped ? ", core dumped," : "",
 			   seconds);
 	else
 		report_add(report, FINDING_RANK_FAILED, NULL,
-			   "rank %d (pid %d) ended with status %d after %.3f s", rank->rank,
+			   "%srank %d (pid %d) ended with status %d after %.3f s", tag, rank->rank,
 			   (int)e->pid, e->status, seconds);
 }
 
@@ -66,8 +67,8 @@ void supervise_conclude(struct supervisor *s)
 		result->status = first ? exit_status(first) : 0;
 	if (result->cause == LAUNCH_TIMED_OUT)
 		report_add(s->report, FINDING_STOPPED, ABOUT(.fix = "timeout = 0 means no limit"),
-			   "the time limit of %lld ms was reached",
-			   (long long)s->launch->timeout_ms);
+			   "the time limit of %.10g s was reached",
+			   (double)s->launch->timeout_ms / 1e3);
 	else if (result->cause == LAUNCH_SIGNALLED)
 		report_add(s->report, FINDING_STOPPED, NULL, "the run was stopped by %s",
 			   SIGNAL_TEXT(result->signal));

@@ -183,7 +183,8 @@ void launch_summary(const struct launch *launch, const struct launch_result *res
 		if (!result->ranks[i].first || !line || !*line)
 			continue;
 		ranks--;
-		fprintf(file, "gpumap: the last lines of rank %d:\n", launch->ranks[i].rank);
+		fprintf(file, "gpumap: %sthe last lines of rank %d:\n",
+			launch->ranks[i].tag ? launch->ranks[i].tag : "", launch->ranks[i].rank);
 		for (; *line; line += strcspn(line, "\n") + 1)
 			fprintf(file, "    %.*s\n", (int)strcspn(line, "\n"), line);
 	}
