@@ -34,10 +34,10 @@ static void help(const struct options *options)
 	      "       gpumap config list\n"
 	      "       gpumap config help [KEY...]\n"
 	      "\n"
-	      "Prints a launch profile as it holds here, with inheritance, includes, the "
-	      "environment and\n"
-	      "options applied, as one flat file; or the values of the keys named. list shows the\n"
-	      "profiles of the file, help describes keys. gpumap.ini(5) describes the files.\n"
+	      "Prints a launch profile as it holds here, with inheritance, includes, the\n"
+	      "environment and options applied, as one flat file; or the values of the keys\n"
+	      "named. list shows the profiles of the file, help describes keys. gpumap.ini(5)\n"
+	      "describes the files.\n"
 	      "\n"
 	      "  gpumap config --profile cifar-ddp --gpus 2,3 --origin\n"
 	      "  gpumap config gpus\n"
@@ -48,7 +48,7 @@ static void help(const struct options *options)
 	fputs("\n"
 	      "Every key is also read from the environment: GPUMAP_GPUS=2,3.\n"
 	      "\n"
-	      "Exit status: 0 answered, 1 the profile cannot be launched as it is, 2 malformed "
+	      "Exit status: 0 answered, 1 the profile cannot be launched as it is, 2 malformed\n"
 	      "input.\n",
 	      stdout);
 }

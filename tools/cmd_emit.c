@@ -28,11 +28,9 @@ static void help(const struct options *options)
 
 	fputs("usage: gpumap emit LAUNCHER [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Prints a plan as the command line or script of another launcher, quoted for a "
-	      "shell, and\n"
-	      "starts nothing. What that launcher loses or changes is said on standard error, and "
-	      "in a\n"
-	      "script's comments.\n"
+	      "Prints a plan as the command line or script of another launcher, quoted for a\n"
+	      "shell, and starts nothing. What that launcher loses or changes is said on\n"
+	      "standard error, and in a script's comments.\n"
 	      "\n"
 	      "  gpumap emit torchrun --gpus 2,3,4,5 train.py\n"
 	      "  gpumap emit sbatch --profile cifar-ddp -o job.sh; sbatch job.sh\n"
@@ -41,9 +39,12 @@ static void help(const struct options *options)
 	      stdout);
 	for (size_t i = 0; (name = gpumap_emit_target(i, &summary)); i++)
 		printf("  %-12s%s\n", name, summary);
-	fputs("\noptions\n", stdout);
+	fputs("\n"
+	      "options\n",
+	      stdout);
 	options_help(options, stdout);
-	fputs("\nExit status: 0 it is printed, 1 the launcher cannot start the plan, 2 malformed "
+	fputs("\n"
+	      "Exit status: 0 it is printed, 1 the launcher cannot start the plan, 2 malformed\n"
 	      "input.\n",
 	      stdout);
 }

@@ -33,11 +33,10 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap exec [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Starts one rank: inside srun, mpirun, torchrun, MPICH, PALS, Flux, jsrun or "
-	      "MVAPICH2 reads\n"
-	      "which rank this is, sets what PyTorch's programs expect, gives it its GPUs and "
-	      "cores, and\n"
-	      "becomes the program. Without a selection of GPUs it has those that it was given.\n"
+	      "Starts one rank: inside srun, mpirun, torchrun, MPICH, PALS, Flux, jsrun or\n"
+	      "MVAPICH2 reads which rank this is, sets what PyTorch's programs expect, gives\n"
+	      "it its GPUs and cores, and becomes the program. Without a selection of GPUs it\n"
+	      "has those that it was given.\n"
 	      "\n"
 	      "  srun -N2 --ntasks-per-node=8 --gpus-per-node=8 gpumap exec -- python3 train.py\n"
 	      "  mpirun -np 4 gpumap exec --share isolate -- ./solver\n"
@@ -45,8 +44,9 @@ static void help(const struct options *options)
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
-	fputs("\nExit status: the program's; 125 gpumap refused, 126 it cannot be executed, 127 "
-	      "not\nfound.\n",
+	fputs("\n"
+	      "Exit status: the program's; 125 gpumap refused, 126 it cannot be executed, 127\n"
+	      "not found.\n",
 	      stdout);
 }
 

@@ -34,9 +34,8 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap [explain] [OPTIONS]\n"
 	      "\n"
-	      "Says which physical GPU a program runs on, and by which rules. What is not given as "
-	      "an\n"
-	      "option is taken from the environment.\n"
+	      "Says which physical GPU a program runs on, and by which rules. What is not\n"
+	      "given as an option is taken from the environment.\n"
 	      "\n"
 	      "  gpumap --visible 2,3,4,5 --device 1\n"
 	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"
@@ -46,13 +45,10 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "VAR= before a LIST names the variable (CUDA_VISIBLE_DEVICES where it is missing): "
-	      "also\n"
-	      "CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=LIST sets only what is unset, -VAR unsets. "
-	      "These\n"
-	      "options may be repeated. Every option without \"this machine\" is also read from "
-	      "the\n"
-	      "environment: GPUMAP_MODE=dp.\n"
+	      "VAR= before a LIST names the variable (CUDA_VISIBLE_DEVICES where it is\n"
+	      "missing): also CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=LIST sets only what is unset,\n"
+	      "-VAR unsets. These options may be repeated. Every option without \"this machine\"\n"
+	      "is also read from the environment: GPUMAP_MODE=dp.\n"
 	      "\n"
 	      "Exit status: 0 answered, 1 the statements end in an error, 2 malformed input.\n",
 	      stdout);

@@ -26,10 +26,10 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap lint [OPTIONS] [FILE...]\n"
 	      "\n"
-	      "Says what is wrong, or may be, in launch profiles, shell scripts and Python "
-	      "programs\n"
-	      "before they run on GPUs; without a file in this environment and in ./gpumap.ini.\n"
-	      "A line of the answer is FILE:LINE:COLUMN: text; remedy [id], as editors read it.\n"
+	      "Says what is wrong, or may be, in launch profiles, shell scripts and Python\n"
+	      "programs before they run on GPUs; without a file in this environment and in\n"
+	      "./gpumap.ini. A line of the answer is FILE:LINE:COLUMN: text; remedy [id], as\n"
+	      "editors read it.\n"
 	      "\n"
 	      "  gpumap lint train.py --launcher torchrun\n"
 	      "  gpumap lint gpumap.ini --profile cifar-ddp\n"
@@ -41,9 +41,8 @@ static void help(const struct options *options)
 	fputs("\n"
 	      "A FILE of - is standard input.\n"
 	      "\n"
-	      "Exit status: 0 nothing, or remarks alone; 1 warnings or errors; 2 a file cannot be "
-	      "read, or\n"
-	      "malformed options.\n",
+	      "Exit status: 0 nothing, or remarks alone; 1 warnings or errors; 2 a file cannot\n"
+	      "be read, or malformed options.\n",
 	      stdout);
 }
 

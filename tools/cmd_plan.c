@@ -30,13 +30,10 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap plan [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Shows how a program would be started, and starts nothing: how many ranks, each on "
-	      "which host,\n"
-	      "GPU and cores, what it sees, where the ranks meet, and whether the program can work "
-	      "that way.\n"
-	      "It needs no GPU: --inventory stands for machines that are elsewhere. The options up "
-	      "to --prefix\n"
-	      "are the settings of a launch profile, gpumap.ini(5), and go before what it says.\n"
+	      "Shows how a program would be started, and starts nothing: how many ranks, each\n"
+	      "on which host, GPU and cores, what it sees, where the ranks meet, and whether\n"
+	      "the program can work that way. It needs no GPU: --inventory stands for machines\n"
+	      "that are elsewhere. Settings go before what the profile says.\n"
 	      "\n"
 	      "  gpumap plan --gpus 2,3,4,5 --device cuda:%l train.py\n"
 	      "  gpumap plan --hosts tux[08-11] --inventory 'snap/%h.ini' --device cuda:%l\n"
@@ -45,9 +42,9 @@ static void help(const struct options *options)
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
-	fputs("\nExit status: 0 it can be started, 1 it cannot, 2 malformed input; with --diff 0 "
-	      "the "
-	      "same,\n1 they differ.\n",
+	fputs("\n"
+	      "Exit status: 0 it can be started, 1 it cannot, 2 malformed input; with --diff 0\n"
+	      "the same, 1 they differ.\n",
 	      stdout);
 }
 
@@ -160,13 +157,28 @@ static int compare(struct command_plan *c, bool *same)
 	return r;
 }
 
+/* Whoever names a file so expects the picture in it. */
+static int check_file(const struct command_plan *c)
+{
+	size_t length = c->file ? strlen(c->file) : 0;
+
+	if (length < 4 || !streq(c->file + length - 4, ".svg"))
+		return GPUMAP_OK;
+	return report_fail(c->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.origin = "-o", .fix = "write --format svg >FILE for a picture"),
+			   "writes the plan as JSON, not as a picture: '%s'",
+			   QUOTE(span_of(c->file)));
+}
+
 static int answer(struct command_plan *c, bool *answered)
 {
 	gpumap_plan *plan = NULL;
 	char *text = NULL;
 	int64_t node;
-	int r = plan_open(&plan, &node, &c->options, c->output.report);
+	int r = check_file(c);
 
+	if (r == GPUMAP_OK)
+		r = plan_open(&plan, &node, &c->options, c->output.report);
 	if (r == GPUMAP_OK && c->file)
 		r = write_plan(c, plan);
 	if (r == GPUMAP_OK)

@@ -19,9 +19,8 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap rules [ID...]\n"
 	      "\n"
-	      "The rules by which statements about GPUs become a physical GPU: all of them, a "
-	      "line\n"
-	      "each, or those named, in full.\n"
+	      "The rules by which statements about GPUs become a physical GPU: all of them, a\n"
+	      "line each, or those named, in full.\n"
 	      "\n"
 	      "  gpumap rules V5\n"
 	      "\n",

@@ -33,12 +33,10 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap run [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Plans as gpumap plan does, starts this machine's ranks with the environment that "
-	      "torchrun\n"
-	      "gives them, and supervises them. A plan that cannot work is refused before "
-	      "anything starts.\n"
-	      "When a rank fails the others are ended, and its status is returned. No process is "
-	      "left behind.\n"
+	      "Plans as gpumap plan does, starts this machine's ranks with the environment\n"
+	      "that torchrun gives them, and supervises them. A plan that cannot work is\n"
+	      "refused before anything starts. When a rank fails the others are ended, and its\n"
+	      "status is returned. No process is left behind.\n"
 	      "\n"
 	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
 	      "  gpumap run --profile cifar-ddp --log-dir logs\n"
@@ -48,9 +46,9 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Exit status: that of the first rank that failed (128+N for signal N), 124 time "
-	      "limit, 125 gpumap\n"
-	      "refused or failed, 126 the program cannot be executed, 127 it was not found.\n",
+	      "Exit status: that of the first rank that failed (128+N for signal N), 124 time\n"
+	      "limit, 125 gpumap refused or failed, 126 the program cannot be executed, 127 it\n"
+	      "was not found.\n",
 	      stdout);
 }
 

@@ -79,7 +79,7 @@ enum option_keys { NO_KEYS, REQUEST_KEYS, PROFILE_KEYS };
 struct options {
 	const char *command;
 	struct option_row rows[MAX_OPTIONS];
-	int count;
+	int count, own;  /* private: settings of a profile begin at the own-th */
 	int index, argc; /* private: where options_next reads */
 	char **argv;
 	bool ended;          /* private: -- was read */
@@ -88,7 +88,7 @@ struct options {
 };
 
 /* A table of the rows (ended by a name of NULL) and of --help, --color, --json where
- * asked; the keys come first. */
+ * asked; the keys of a request come first, those of a profile last. */
 void options_init(struct options *options, const char *command, const struct option_row *rows,
 		  enum option_keys keys, int argc, char **argv);
 

@@ -11,7 +11,7 @@
 static const struct command commands[] = {
 	{"config", "a launch profile's effective settings, and where each comes from", cmd_config},
 	{"emit", "a plan as the command or script of another launcher", cmd_emit},
-	{"exec", "become one rank of a job that srun, mpirun or another launcher started",
+	{"exec", "become one rank of what srun, mpirun or another launcher started",
 	 cmd_exec},
 	{"explain", "which physical GPU the code runs on, and by which rules", cmd_explain},
 	{"inventory", "the GPUs of this machine, or of a recorded one", cmd_inventory},
@@ -24,13 +24,14 @@ static const struct command commands[] = {
 
 static void help(FILE *file)
 {
-	fputs("gpumap: which physical GPU will this code run on, and why\n"
+	fputs("gpumap: which physical GPU will this code run on, and why; and start it there\n"
 	      "\n"
 	      "usage: gpumap [COMMAND] [OPTIONS]\n"
 	      "\n"
 	      "  gpumap --visible 2,3,4,5 --device 1\n"
 	      "  CUDA_VISIBLE_DEVICES=2,1,3 gpumap --mode dp\n"
 	      "  gpumap --pid 4711\n"
+	      "  gpumap run --gpus 2,3,4,5 train.py\n"
 	      "\n"
 	      "commands\n",
 	      file);

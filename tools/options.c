@@ -10,6 +10,9 @@
 #include "report.h"
 #include "suggest.h"
 
+/* Lines of a terminal, 80 columns. */
+enum { HELP_COLUMN = 28, HELP_WIDTH = 80 - HELP_COLUMN };
+
 static const struct option_row common[] = {
 	{"--color", "[WHEN]", "auto, always or never; also NO_COLOR"},
 	{"--help", NULL, "this text"},
@@ -39,12 +42,13 @@ void options_init(struct options *options, const char *command, const struct opt
 	*options = (struct options){.command = command, .index = 1, .argc = argc, .argv = argv};
 	if (keys == REQUEST_KEYS)
 		gpumap_key_each(add_key, options);
-	if (keys == PROFILE_KEYS)
-		gpumap_profile_key_each(add_key, options);
 	for (; rows->name; rows++)
 		options->rows[options->count++] = *rows;
 	for (const struct option_row *row = common; row->name; row++)
 		options->rows[options->count++] = *row;
+	options->own = options->count;
+	if (keys == PROFILE_KEYS)
+		gpumap_profile_key_each(add_key, options);
 }
 
 /* "[WHEN]": the value may be left out. "[VAR=]LIST" is one that may not. */
@@ -154,21 +158,38 @@ char **options_rest(const struct options *options)
 	return &options->argv[options->index - (options->operand != NULL)];
 }
 
+/* The rest of a line that words have begun, and as many lines below as they need. */
+static void print_help(const char *text, FILE *file)
+{
+	while (strlen(text) > HELP_WIDTH) {
+		int length = HELP_WIDTH;
+
+		while (length > 1 && text[length] != ' ')
+			length--;
+		fprintf(file, "%.*s\n%*s", length, text, HELP_COLUMN, "");
+		text += length + 1;
+	}
+	fprintf(file, "%s\n", text);
+}
+
 void options_help(const struct options *options, FILE *file)
 {
 	for (int i = 0; i < options->count; i++) {
 		const struct option_row *row = &options->rows[i];
 		char left[80];
 
+		if (i == options->own)
+			fputs("\nsettings, as of a launch profile, gpumap.ini(5)\n", file);
 		if (optional(row))
 			snprintf(left, sizeof(left), "%s[=%s", row->name, row->value + 1);
 		else
 			snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "",
 				 row->value ? row->value : "");
-		if (strlen(left) > 28)
-			fprintf(file, "  %s\n%32s%s\n", left, "", row->help);
+		if (strlen(left) > HELP_COLUMN - 4)
+			fprintf(file, "  %s\n%*s", left, HELP_COLUMN, "");
 		else
-			fprintf(file, "  %-30s%s\n", left, row->help);
+			fprintf(file, "  %-*s", HELP_COLUMN - 2, left);
+		print_help(row->help, file);
 	}
 }
 
