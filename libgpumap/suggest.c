@@ -38,6 +38,17 @@ int edit_distance(struct span a, const char *b, int most)
 	return row[la % 3][lb] > most ? most + 1 : row[la % 3][lb];
 }
 
+/* Of a name that is all replaced nothing is left that was meant, and of a short one the first
+ * letter means most: cpu is not meant by gpu. */
+static bool alike(struct span text, const char *name, size_t distance)
+{
+	size_t length = strlen(name);
+
+	if (distance && length <= 3 && length == text.length && *text.text != *name)
+		return false;
+	return distance + strspn(name, "-") < length;
+}
+
 const char *suggest(struct span text, const char *const *names)
 {
 	int most = text.length >= 8 ? 3 : 2, best = most + 1;
@@ -48,8 +59,7 @@ const char *suggest(struct span text, const char *const *names)
 			    strncasecmp(text.text, *names, text.length) == 0;
 		int d = same ? 0 : edit_distance(text, *names, most);
 
-		/* Of a name that is all replaced nothing is left that was meant. */
-		if (d < best && (size_t)d < strlen(*names)) {
+		if (d < best && alike(text, *names, (size_t)d)) {
 			best = d;
 			found = *names;
 		}

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "foreign.h"
 #include "report.h"
 #include "suggest.h"
 
@@ -67,24 +68,6 @@ static bool is_key(struct span option)
 	return gpumap_key_each(compare_key, &option) != 0;
 }
 
-static const char *unknown(struct options *options, struct span name, gpumap_report *report)
-{
-	const char *names[MAX_OPTIONS + 1] = {0};
-	const char *near;
-	char all[96];
-
-	for (int i = 0; i < options->count; i++)
-		names[i] = options->rows[i].name;
-	near = suggest(name, names);
-	if (!streq(options->command, "explain") && is_key(name))
-		snprintf(all, sizeof(all), "it belongs to gpumap explain");
-	else
-		snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
-	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = DID_YOU_MEAN(near, all)),
-		   "no such option: '%s'", QUOTE(name));
-	return NULL;
-}
-
 /* torchrun's options are written with either, --nproc_per_node being the older. */
 static bool same_name(struct span said, const char *name)
 {
@@ -94,6 +77,36 @@ static bool same_name(struct span said, const char *name)
 		if ((said.text[i] == '_' && i > 1 ? '-' : said.text[i]) != name[i])
 			return false;
 	return true;
+}
+
+/* What to write instead of another launcher's option; NULL: it is nobody's. */
+static const char *instead(const struct options *options, struct span name)
+{
+	bool launches = options->own < options->count;
+
+	for (const struct foreign *f = foreign_options; launches && f->name; f++)
+		if (same_name(name, f->name))
+			return f->remedy;
+	return NULL;
+}
+
+static const char *unknown(struct options *options, struct span name, gpumap_report *report)
+{
+	const char *names[MAX_OPTIONS + 1] = {0};
+	const char *near, *foreign = instead(options, name);
+	char all[96];
+
+	for (int i = 0; i < options->count; i++)
+		names[i] = options->rows[i].name;
+	near = suggest(name, names);
+	if (!streq(options->command, "explain") && is_key(name))
+		snprintf(all, sizeof(all), "it belongs to gpumap explain");
+	else
+		snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
+	report_add(report, FINDING_BAD_OPTION,
+		   ABOUT(.fix = foreign ? foreign : DID_YOU_MEAN(near, all)),
+		   "no such option: '%s'", QUOTE(name));
+	return NULL;
 }
 
 static const struct option_row *find(const struct options *options, struct span name)

@@ -191,6 +191,11 @@ static int add_names(struct finder *f, const char *nnodes, const char *node_rank
 				   "hosts names the nodes, and --nnodes counts them");
 	if (*said(f, "hosts"))
 		return add_named(f, node_rank);
+	if (nnodes && strchr(nnodes, ':'))
+		return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--nnodes",
+					 .fix = "write one number: nodes neither come nor go here"),
+				   "cannot be a range: '%s'", QUOTE(span_of(nnodes)));
 	if (nnodes)
 		r = option_number("--nnodes", nnodes, 1, MOST_NODES, &count, f->report);
 	if (r == GPUMAP_OK && node_rank)

@@ -28,16 +28,33 @@ static bool restarts(struct plan_options *options, const char *value, gpumap_rep
 	return profile_option(&options->profile, "--on-fail", options->on_fail);
 }
 
+/* A rank for each core is what few mean on a machine with GPUs. */
+static bool local_ranks(struct plan_options *options, const char *value, gpumap_report *report,
+			bool *failed)
+{
+	if (!streq(value, "cpu") && !streq(value, "xpu"))
+		return profile_option(&options->profile, "--ranks",
+				      streq(value, "gpu") ? "auto" : value);
+	report_add(report, FINDING_BAD_OPTION,
+		   ABOUT(.origin = "--nproc-per-node",
+			 .fix = "write a number, with --gpus none for ranks without GPUs"),
+		   "cannot be '%s'", QUOTE(span_of(value)));
+	*failed = true;
+	return true;
+}
+
 /* What torchrun calls otherwise. */
 static bool torchrun_option(struct plan_options *options, const char *name, const char *value,
 			    gpumap_report *report, bool *failed)
 {
 	if (streq(name, "--nproc-per-node"))
-		return profile_option(&options->profile, "--ranks",
-				      streq(value, "gpu") ? "auto" : value);
+		return local_ranks(options, value, report, failed);
 	if (streq(name, "--max-restarts"))
 		return restarts(options, value, report, failed);
-	return streq(name, "--standalone");
+	if (!streq(name, "--standalone"))
+		return false;
+	options->standalone = true;
+	return true;
 }
 
 bool plan_option(struct plan_options *options, const char *name, const char *value,
@@ -176,6 +193,11 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	struct plan_hosts hosts = {.node = -1};
 	int r = plan_set_program(profile, options, report);
 
+	if (r == GPUMAP_OK && options->standalone && options->nnodes &&
+	    !streq(options->nnodes, "1"))
+		r = report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				ABOUT(.origin = "--standalone", .fix = "leave one of them out"),
+				"this node alone, and --nnodes %s", QUOTE(span_of(options->nnodes)));
 	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, report);
 	if (r == GPUMAP_OK)

@@ -12,6 +12,7 @@ struct plan_options {
 	const char *node_rank; /* --node-rank */
 	const char *module;    /* -m or --module, as it was written; NULL: neither */
 	bool no_python;        /* --no-python */
+	bool standalone;       /* --standalone */
 	char on_fail[32];      /* of --max-restarts */
 	char **program;        /* its words as given, ended by NULL; NULL: the profile's */
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "foreign.h"
 #include "launch/port.h"
 #include "plan/job.h"
 #include "run_record.h"
@@ -29,6 +30,22 @@ static int refuse(gpumap_report *report, enum finding_id id, const char *fix, co
 	return GPUMAP_EINPUT;
 }
 
+/* Started in each rank, another launcher would start all of its ranks as many times. */
+static int check_nested(const struct running *r)
+{
+	const gpumap_plan *plan = r->run->plan;
+	const char *launcher =
+		foreign_launcher((const char *const *)plan->arguments, plan->argument_count);
+	size_t ranks = plan->core->hosts[r->run->node].layout->count;
+
+	if (!launcher || ranks < 2)
+		return GPUMAP_OK;
+	return report_fail(r->report, GPUMAP_EINPUT, FINDING_NOT_HERE,
+			   ABOUT(.fix = "put gpumap run in its place, or start it once: --ranks 1"),
+			   "%s starts ranks itself, and would be started %zu times", launcher,
+			   ranks);
+}
+
 /* A plan that cannot work has said why already. */
 static int check(const struct running *r)
 {
@@ -51,7 +68,7 @@ static int check(const struct running *r)
 	if (!plan->core->hosts[r->run->node].layout->count)
 		return refuse(r->report, FINDING_NOT_HERE, "start the other nodes only",
 			      "the plan has no rank for this node");
-	return GPUMAP_OK;
+	return check_nested(r);
 }
 
 /* "20261121-193000-4711" where no scheduler has given a name. */

@@ -164,11 +164,16 @@ END_TEST
 START_TEST(suggestions)
 {
 	const char *names[] = {"visible", "device", "device_ids", NULL};
+	static const char *const shorts[] = {"cpu", "-m", NULL};
 
 	ROW_EQ_STR("visble", suggest(span_of("visble"), names), "visible");
 	ROW_EQ_STR("devise", suggest(span_of("devise"), names), "device");
 	ROW_EQ_STR("device-ids", suggest(span_of("device-ids"), names), "device_ids");
 	ROW_EQ_STR("strict", suggest(span_of("strict"), names), NULL);
+	ROW_EQ_STR("gpu", suggest(span_of("gpu"), shorts), NULL);
+	ROW_EQ_STR("CPU", suggest(span_of("CPU"), shorts), "cpu");
+	ROW_EQ_STR("cp", suggest(span_of("cp"), shorts), "cpu");
+	ROW_EQ_STR("-r", suggest(span_of("-r"), shorts), NULL);
 }
 END_TEST
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "foreign.h"
+
+#include <string.h>
+
+#include "base.h"
+
+#define MEET "leave --rdzv-* out: ranks meet at --master-addr HOST and --master-port PORT"
+#define LOGS "write --log-dir DIR for a file of each rank; --console says what is shown"
+#define ALONE "leave it out: nothing here needs it"
+#define COUNT "write --ranks N: of each node; or --world-size N: of all nodes"
+#define SET "write it before: NAME=VALUE gpumap ...; or into [env NAME] of a profile"
+
+const struct foreign foreign_options[] = {
+	/* torchrun and torch.distributed.launch */
+	{"--rdzv-backend", MEET},
+	{"--rdzv-endpoint", "write --master-addr HOST --master-port PORT"},
+	{"--rdzv-id", MEET},
+	{"--rdzv-conf", MEET},
+	{"--local-addr", "leave it out; --node-rank N says which node this is"},
+	{"-r", LOGS},
+	{"--redirects", LOGS},
+	{"-t", LOGS},
+	{"--tee", LOGS},
+	{"--local-ranks-filter", "write --console rank0"},
+	{"--role", "leave it out: ROLE_NAME is default"},
+	{"--start-method", ALONE},
+	{"--monitor-interval", "leave it out: the end of a rank is seen at once"},
+	{"--run-path", "leave it out, and write the program"},
+	{"--logs-specs", LOGS},
+	{"--event-log-handler", ALONE},
+	{"--signals-to-handle", "write --forward SIGNAL,... for those that ranks are to get"},
+	{"--virtual-local-rank", "write --share isolate"},
+	{"--numa-binding", "write --cpu-bind numa"},
+	{"--use-env", "leave it out: LOCAL_RANK is always set"},
+	/* accelerate and deepspeed */
+	{"--num-processes", "write --world-size N"},
+	{"--num-machines", "write --nnodes N"},
+	{"--num-nodes", "write --nnodes N"},
+	{"--num-gpus", COUNT},
+	{"--machine-rank", "write --node-rank N"},
+	{"--main-process-ip", "write --master-addr HOST"},
+	{"--main-process-port", "write --master-port PORT"},
+	{"--multi-gpu", ALONE},
+	{"--gpu-ids", "write --gpus 2,3"},
+	{"--include", "write --gpus 2,3"},
+	{"--devices", "write --gpus 2,3; --device is what the program uses"},
+	/* mpirun and srun */
+	{"-n", COUNT},
+	{"-np", COUNT},
+	{"--np", COUNT},
+	{"--nprocs", COUNT},
+	{"--ntasks", "write --world-size N"},
+	{"--ntasks-per-node", "write --ranks N"},
+	{"-H", "write --hosts HOST,..."},
+	{"--host", "write --hosts HOST,..."},
+	{"--hostfile", "write --hosts file:FILE"},
+	{"-x", SET},
+	{"-e", SET},
+	{"--env", SET},
+	/* what belongs to one command alone */
+	{"--dry-run", "gpumap plan shows what would be started"},
+	{"--sweep", "it belongs to gpumap run"},
+	{"--version", "gpumap --version shows it"},
+	{NULL, NULL},
+};
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+const char *foreign_launcher(const char *const *arguments, size_t count)
+{
+	static const char *const programs[] = {"torchrun", "deepspeed", "mpirun", "mpiexec",
+					       "srun"};
+	const char *program = count ? last_part(arguments[0]) : "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		if (streq(program, programs[i]))
+			return programs[i];
+	if (count > 1 && streq(program, "accelerate") && streq(arguments[1], "launch"))
+		return "accelerate";
+	/* Behind python's own options, which are short. */
+	for (size_t i = 1; i + 1 < count && *arguments[i] == '-'; i++)
+		if (streq(arguments[i], "-m") &&
+		    (streq(arguments[i + 1], "torch.distributed.run") ||
+		     streq(arguments[i + 1], "torch.distributed.launch")))
+			return arguments[i + 1];
+	return NULL;
+}

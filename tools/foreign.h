@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What other launchers' options are called here. */
+#ifndef GM_FOREIGN_H
+#define GM_FOREIGN_H
+
+#include <stddef.h>
+
+struct foreign {
+	const char *name;   /* with - for each _ */
+	const char *remedy; /* what to write instead */
+};
+
+/* Options of torchrun, torch.distributed.launch, accelerate, deepspeed and mpirun that no
+ * command has, ended by a name of NULL. */
+extern const struct foreign foreign_options[];
+
+/* The launcher that a program is, "torchrun" for python -m torch.distributed.run too; NULL:
+ * none that starts ranks of its own. */
+const char *foreign_launcher(const char *const *arguments, size_t count);
+
+#endif
