@@ -221,6 +221,25 @@ static void hosts(struct strbuf *buf, const gpumap_plan *plan)
 		strbuf_printf(buf, "\n... %zu more hosts\n", core->host_count - i);
 }
 
+/* A percent sign as the program gets it, but where it would read as a macro. */
+static void put_readable(struct strbuf *buf, const char *word)
+{
+	struct strbuf plain = {0};
+
+	while (*word) {
+		size_t step = strncmp(word, "%%", 2) ? 1 : 2;
+		const char *next = word + step;
+		bool macro = *next && (strchr("rlnhjs0123456789", *next) ||
+				       (*next == '%' && next[1] != '%'));
+
+		strbuf_add(&plain, word, macro ? step : 1);
+		word += step;
+	}
+	words_quote(buf, plain.text ? plain.text : "");
+	buf->failed = buf->failed || plain.failed;
+	strbuf_free(&plain);
+}
+
 static void program(struct strbuf *buf, const gpumap_plan *plan)
 {
 	struct strbuf line = {0};
@@ -228,7 +247,7 @@ static void program(struct strbuf *buf, const gpumap_plan *plan)
 	if (plan->argument_count) {
 		for (size_t i = 0; i < plan->argument_count; i++) {
 			strbuf_puts(&line, i ? " " : "");
-			words_quote(&line, plan->arguments[i]);
+			put_readable(&line, plan->arguments[i]);
 		}
 		strbuf_puts(buf, "\nProgram\n  ");
 		escape_all(buf, line.text ? line.text : "");
