@@ -93,7 +93,10 @@ static int settle(struct node_settings *ret, struct finder *finder, const gpumap
 		if (finder->varying[k])
 			at = step(finder, at,
 				  (uintptr_t)profile_decides(profile, profile_id(k), &place));
-	if (at && counts(host, &ret->whole))
+	/* An override can leave the counting to the hostfile. */
+	if (at && host->slots > 0 &&
+	    (counts(host, &ret->whole) || finder->varying[PLAN_KEY_RANKS] ||
+	     finder->varying[PLAN_KEY_WORLD_SIZE]))
 		at = step(finder, at, (uintptr_t)host->slots);
 	if (!at)
 		return report_nomem(report);

@@ -89,6 +89,10 @@ static const struct {
 	 "1$TORCHELASTIC_MAX_RESTARTS=3", ""},
 	{"slots of a hostfile", DDP, "@4 a slots=2\nb:3\nc\n", "SLURM_JOB_ID=1",
 	 "world=9|0.size=2|2.host=b|2.size=3|5.size=4", ""},
+	{"slots where an override leaves the counting to them",
+	 DDP "[override x]\nprofile=p\nranks=1\n[override y]\nprofile=p\nranks=auto\n"
+	     "when_host=a,b\n",
+	 "@4 a slots=2\nb:3\nc:4\n", "SLURM_JOB_ID=1", "world=6|4.host=b|5.host=c", ""},
 	{"the profile counts before slots", DDP "[override x]\nprofile=p\nranks=1\n",
 	 "@4 a slots=2\nb:3\n", "SLURM_JOB_ID=1", "world=2|1.host=b", ""},
 	{"all ranks count before slots", DDP "[override x]\nprofile=p\nworld_size=5\n",
