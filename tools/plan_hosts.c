@@ -43,12 +43,25 @@ static const char *variable(const char *name)
 
 /* --- names ------------------------------------------------------------------------- */
 
+/* None of those that are known is called so. */
+static const char *unknown_stem(const char *here, const char *master)
+{
+	static const char *const stems[] = {"node", "unknown", "other"};
+	size_t i = 0;
+
+	while (starts_with(here, stems[i]) || starts_with(master, stems[i]))
+		i++;
+	return stems[i];
+}
+
 /* Nodes that are counted only: their names are those that are known. */
 static int add_counted(struct finder *f, int64_t count, int64_t node)
 {
 	const char *master = said(f, "master_addr");
+	const char *stem = unknown_stem(f->here, master);
 	bool known = !streq(master, "auto");
-	int r = GPUMAP_OK;
+	struct strbuf names = {0};
+	int r;
 
 	if (node >= count)
 		return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
@@ -60,17 +73,18 @@ static int add_counted(struct finder *f, int64_t count, int64_t node)
 				   ABOUT(.origin = "--node-rank",
 					 .fix = "give --master-addr, the name of node 0"),
 				   "node %lld cannot know where node 0 is", (long long)node);
-	for (int64_t i = 0; i < count && r == GPUMAP_OK; i++) {
-		char name[HOST_NAME_MAX + 1];
-
+	for (int64_t i = 0; i < count; i++) {
+		strbuf_puts(&names, i ? "," : "");
 		if (i == node && !(node > 0 && known && streq(master, f->here)))
-			snprintf(name, sizeof(name), "%s", f->here);
+			strbuf_puts(&names, f->here);
 		else if (i == 0 && known && !streq(master, f->here))
-			snprintf(name, sizeof(name), "%s", master);
+			strbuf_puts(&names, master);
 		else
-			snprintf(name, sizeof(name), "node%lld", (long long)i);
-		r = gpumap_hosts_add(f->ret->hosts, name, "--nnodes", f->report);
+			strbuf_printf(&names, "%s%lld", stem, (long long)i);
 	}
+	r = names.failed ? report_nomem(f->report)
+			 : gpumap_hosts_add(f->ret->hosts, names.text, "--nnodes", f->report);
+	strbuf_free(&names);
 	f->ret->node = node;
 	return r;
 }
