@@ -2,6 +2,9 @@
 /* What a plan's JSON tells of how its ranks are started, and why they are so. */
 #include "plan/reader.h"
 
+#include "expand.h"
+#include "profile/keys.h"
+
 static void read_settings(struct plan_reader *reader, const json_t *o)
 {
 	gpumap_plan *plan = reader->plan;
@@ -19,6 +22,32 @@ static void read_settings(struct plan_reader *reader, const json_t *o)
 			reader_word(reader, value, "value"),
 			reader_word(reader, value, "origin"),
 		};
+}
+
+/* Those with macros are checked when they are expanded. */
+static void check_value(struct plan_reader *reader, const struct profile_key *key,
+			const char *value)
+{
+	const struct about about = {.origin = reader->origin};
+
+	if (!value)
+		reader_refuse(reader, key->key.name, "is missing: another version wrote it");
+	else if (!*value && *key->key.initial)
+		reader_refuse(reader, key->key.name, "is empty");
+	else if (reader->r == GPUMAP_OK && !value_has_macros(key->kind))
+		reader->r = profile_value_check(key, span_of(value), &about, reader->report);
+}
+
+/* What gpumap run looks up is there, and means something. */
+static void check_settings(struct plan_reader *reader)
+{
+	for (int i = SETTING_FIRST; i < SETTING_END; i++) {
+		const struct profile_key *key = profile_key((enum profile_key_id)i);
+
+		if (i != PKEY_PROFILE_inherit)
+			check_value(reader, key,
+				    gpumap_plan_setting(reader->plan, key->key.name, -1));
+	}
 }
 
 static size_t setting_named(const gpumap_plan *plan, const char *key)
@@ -44,6 +73,9 @@ static void read_exceptions(struct plan_reader *reader, const json_t *o)
 		if (setting == reader->plan->setting_count || rank < before ||
 		    (size_t)rank >= reader->plan->core->world_size)
 			reader_refuse(reader, "exceptions", "are of no setting, or out of order");
+		else if (setting_key(span_of(key)) != PKEY_COUNT)
+			check_value(reader, profile_key(setting_key(span_of(key))),
+				    json_string_value(json_object_get(e, "value")));
 		before = rank;
 		if (job_add_exception(reader->plan,
 				      (struct job_exception){(size_t)rank, setting,
@@ -78,11 +110,15 @@ static void read_variables(struct plan_reader *reader, const json_t *o)
 		const json_t *v = json_array_get(all, i);
 
 		const char *name = reader_word(reader, v, "name");
+		const char *value = reader_text(reader, v, "value");
+		struct expand_error error;
 
 		if (!*name || strchr(name, '='))
 			reader_refuse(reader, "environment", "names no variable");
+		if (value && !expand_check_macros(span_of(value), false, &error))
+			reader_refuse(reader, "environment", error.text);
 		plan->variables[plan->variable_count++] = (struct job_variable){
-			name, reader_text(reader, v, "value"), reader_word(reader, v, "origin")};
+			name, value, reader_word(reader, v, "origin")};
 	}
 }
 
@@ -137,6 +173,7 @@ static void read_findings(struct plan_reader *reader, const json_t *o)
 void read_job(struct plan_reader *reader, const json_t *o)
 {
 	read_settings(reader, o);
+	check_settings(reader);
 	if (!streq(reader_word(reader, o, "mode"), job_setting(reader->plan, "mode")))
 		reader_refuse(reader, "mode", "does not fit the settings");
 	read_exceptions(reader, o);
