@@ -40,23 +40,25 @@ static json_t *exit_json(const struct record *record, size_t l)
 	const struct launch_rank *rank = &record->ranks->ranks[l];
 
 	if (!e || !e->pid)
-		return json_pack("{s:i, s:n, s:n, s:n, s:n, s:n, s:b, s:b, s:s?, s:s?}", "rank",
+		return json_pack("{s:i, s:n, s:n, s:n, s:n, s:n, s:b, s:b, s:o, s:o}", "rank",
 				 rank->rank, "pid", "started", "ended", "status", "signal", "first",
-				 0, "told", 0, "stdout", rank->out_path, "stderr", rank->err_path);
-	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:s?, s:s?}", "rank", rank->rank,
+				 0, "told", 0, "stdout", json_text(rank->out_path), "stderr",
+				 json_text(rank->err_path));
+	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "rank", rank->rank,
 			 "pid", (int)e->pid, "started", moment(&e->started), "ended",
 			 moment(&e->ended), "status",
 			 e->status < 0 ? json_null() : json_integer(e->status), "signal",
 			 e->signal ? json_integer(e->signal) : json_null(), "first", e->first,
-			 "told", e->told, "stdout", rank->out_path, "stderr", rank->err_path);
+			 "told", e->told, "stdout", json_text(rank->out_path), "stderr",
+			 json_text(rank->err_path));
 }
 
-static json_t *exits_json(const struct record *record)
+static json_t *exits_json(const struct record *record, bool *failed)
 {
 	json_t *array = json_array();
 
 	for (size_t l = 0; record->ranks && l < record->ranks->launch.count; l++)
-		json_array_append_new(array, exit_json(record, l));
+		*failed = json_array_append_new(array, exit_json(record, l)) || *failed;
 	return array;
 }
 
@@ -139,16 +141,17 @@ static json_t *record_json(const struct record *record, bool *failed)
 
 	uname(&system);
 	return json_pack(
-		"{s:i, s:s, s:s, s:s, s:s, s:s?, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, "
+		"{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, "
 		"s:o}",
 		"schema", 1, "kind", "run", "version", gpumap_version(), "kernel", system.release,
-		"host", system.nodename, "run", gpumap_plan_str(plan, GPUMAP_PLAN_RUN), "node",
+		"host", json_text(system.nodename), "run",
+		json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN)), "node",
 		(json_int_t)record->run->node, "command_line", words_json(record->run->words),
 		"started", moment(&record->started), "ended", moment(&record->ended), "status",
 		result ? json_integer(result->status) : json_null(), "cause",
 		result ? json_string(cause_word(result->cause)) : json_null(), "restarts",
 		result ? result->restarts : 0, "environment", difference_json(record), "ranks",
-		exits_json(record), "plan", record->plan ? json_incref(record->plan) : json_null(),
+		exits_json(record, failed), "plan", record->plan ? json_incref(record->plan) : json_null(),
 		"findings", json_findings(record->report, failed));
 }
 

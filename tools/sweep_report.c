@@ -74,9 +74,10 @@ static json_t *seconds_json(const struct combination *c)
 static json_t *run_json(const struct sweep *s, size_t i)
 {
 	const struct combination *c = &s->runs[i];
+	const char *gpus = c->started.tv_sec ? s->shares[c->job].gpus : NULL;
 
-	return json_pack("{s:s, s:o, s:s?, s:o, s:o}", "run", c->name, "values", values_json(s, i),
-			 "gpus", s->shares[c->job].gpus, "status",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "run", json_text(c->name), "values",
+			 values_json(s, i), "gpus", json_text(gpus), "status",
 			 c->status < 0 ? json_null() : json_integer(c->status), "seconds",
 			 seconds_json(c));
 }
@@ -88,10 +89,11 @@ bool sweep_print(const struct sweep *s, int status)
 	json_t *runs = json_array();
 
 	for (size_t i = 0; i < s->count; i++)
-		json_array_append_new(runs, run_json(s, i));
+		failed = json_array_append_new(runs, run_json(s, i)) || failed;
 	json_dump(&buf,
-		  json_pack("{s:i, s:s, s:s, s:i, s:i, s:o, s:o}", "schema", 1, "kind", "sweep",
-			    "sweep", gpumap_section_str(s->section, GPUMAP_SECTION_NAME), "jobs",
+		  json_pack("{s:i, s:s, s:o, s:i, s:i, s:o, s:o}", "schema", 1, "kind", "sweep",
+			    "sweep",
+			    json_text(gpumap_section_str(s->section, GPUMAP_SECTION_NAME)), "jobs",
 			    (int)s->jobs, "status", status, "runs", runs, "findings",
 			    json_findings(s->report, &failed)),
 		  failed);
