@@ -96,20 +96,19 @@ static int read_options(struct command_run *c, int argc, char **argv, bool *done
 
 static int exclusive(const struct command_run *c)
 {
-	bool planned = c->options.file || c->options.program || c->options.profile.count ||
-		       c->options.profile.config || c->options.profile.profile;
-
 	if (c->sweep && c->run.manifest)
 		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = "--manifest",
 					 .fix = "leave it out: each run's is in its log folder"),
 				   "a sweep has a record for each of its runs");
-	if ((c->again && (planned || c->sweep)) || (c->sweep && c->options.file))
+	if ((c->again && (c->options.file || c->sweep)) || (c->sweep && c->options.file))
 		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = c->again ? "--again" : "--sweep",
 					 .fix = "leave the others out"),
 				   c->again ? "a record settles everything"
 					    : "a sweep makes its own plans");
+	if (c->again)
+		return plan_check_alone(&c->options, "--again", c->again, c->report);
 	return GPUMAP_OK;
 }
 

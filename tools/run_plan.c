@@ -46,13 +46,17 @@ static int check_nested(const struct running *r)
 			   ranks);
 }
 
-/* A plan that cannot work has said why already. */
 static int check(const struct running *r)
 {
 	const gpumap_plan *plan = r->run->plan;
 
+	/* It has said why already, unless it was read. */
 	if (!plan->core->answered)
-		return GPUMAP_EINPUT;
+		return gpumap_report_worst(r->report) == GPUMAP_ERROR
+			       ? GPUMAP_EINPUT
+			       : refuse(r->report, FINDING_NOT_A_PLAN,
+					"write it anew with gpumap plan -o",
+					"the plan cannot be started, and does not say why");
 	if (!plan->argument_count)
 		return refuse(r->report, FINDING_NO_PROGRAM,
 			      "write it behind the options, or command = PROGRAM in [program]",
