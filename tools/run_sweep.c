@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "expand.h"
 #include "launch/bind.h"
 #include "report.h"
 #include "strbuf.h"
@@ -79,6 +80,34 @@ static int check_first(struct sweep *s, const char *name)
 	return r == GPUMAP_OK ? gpumap_profile_check(s->profile, s->report) : r;
 }
 
+static void find_variable(void *data, struct span name)
+{
+	struct sweep *s = data;
+	const char *variable;
+
+	for (size_t v = 0; (variable = gpumap_sweep_variable(s->section, v)); v++)
+		s->parts = s->parts || span_is(name, variable);
+}
+
+/* Each run is given a part of one machine's GPUs: none can name its own. */
+static int check_parts(struct sweep *s)
+{
+	static const char *const keys[] = {"gpus", "inventory"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *text = gpumap_profile_str(s->profile, keys[i], GPUMAP_SETTING_TEXT);
+
+		if (text)
+			expand_each_variable(span_of(text), find_variable, s);
+		if (s->parts)
+			return refuse(
+				s, gpumap_profile_str(s->profile, keys[i], GPUMAP_SETTING_ORIGIN),
+				"say jobs = 1, or the same for all runs",
+				"runs at a time share out the GPUs, and each run names its own");
+	}
+	return GPUMAP_OK;
+}
+
 static int check(struct sweep *s)
 {
 	const char *port = gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_VALUE);
@@ -92,7 +121,23 @@ static int check(struct sweep *s)
 		return refuse(s,
 			      gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_ORIGIN),
 			      "say master_port = auto", "runs at a time need ports of their own");
-	return GPUMAP_OK;
+	return s->jobs > 1 ? check_parts(s) : GPUMAP_OK;
+}
+
+/* What runs, their folders and records are called: no path, and no half of a character. */
+static void name_runs(struct sweep *s, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n >= sizeof(s->stem))
+		for (n = sizeof(s->stem) - 1; n && ((unsigned char)name[n] & 0xc0) == 0x80;)
+			n--;
+	for (size_t i = 0; i < n; i++)
+		s->stem[i] = name[i] == '/' ? '_' : name[i];
+	for (size_t i = 0; i < s->count; i++) {
+		snprintf(s->runs[i].name, sizeof(s->runs[i].name), "%s-%zu", s->stem, i);
+		s->runs[i].status = -1;
+	}
 }
 
 static int prepare(struct sweep *s, const char *name)
@@ -112,13 +157,10 @@ static int prepare(struct sweep *s, const char *name)
 		return r;
 	s->runs = arena_alloc(&s->arena, s->count, sizeof(*s->runs));
 	s->shares = arena_alloc(&s->arena, s->jobs, sizeof(*s->shares));
-	s->busy = arena_alloc(&s->arena, s->jobs, sizeof(*s->busy));
-	if (!s->runs || !s->shares || !s->busy)
+	s->running = arena_alloc(&s->arena, s->jobs, sizeof(struct combination *));
+	if (!s->runs || !s->shares || !s->running)
 		return report_nomem(s->report);
-	for (size_t i = 0; i < s->count; i++) {
-		snprintf(s->runs[i].name, sizeof(s->runs[i].name), "%.80s-%zu", name, i);
-		s->runs[i].status = -1;
-	}
+	name_runs(s, name);
 	return s->jobs > 1
 		       ? sweep_share(&s->arena, s->shares, s->jobs, &s->options, name, s->report)
 		       : GPUMAP_OK;
@@ -127,7 +169,7 @@ static int prepare(struct sweep *s, const char *name)
 /* --- one run ------------------------------------------------------------------------------ */
 
 /* Runs are told apart by their folder. */
-static int set_logs(struct sweep *s, const char *name)
+static int set_logs(struct sweep *s)
 {
 	const char *said = gpumap_profile_str(s->profile, "log_dir", GPUMAP_SETTING_VALUE);
 	struct strbuf buf = {0};
@@ -135,10 +177,10 @@ static int set_logs(struct sweep *s, const char *name)
 
 	if (strstr(said, "%j"))
 		return GPUMAP_OK;
-	if (*said)
-		strbuf_printf(&buf, "%s/%%j", said);
-	else
-		strbuf_printf(&buf, "%s-logs/%%j", name);
+	strbuf_puts(&buf, said);
+	for (const char *c = s->stem; !*said && *c; c++)
+		strbuf_printf(&buf, *c == '%' ? "%%%%" : "%c", *c);
+	strbuf_puts(&buf, *said ? "/%j" : "-logs/%j");
 	r = buf.failed ? report_nomem(s->report)
 		       : gpumap_profile_set(s->profile, "log_dir", buf.text, "--sweep", s->report);
 	strbuf_free(&buf);
@@ -178,7 +220,7 @@ static int run_one(struct sweep *s, size_t i)
 	if (r == GPUMAP_OK)
 		r = gpumap_profile_sweep(s->profile, name, i, s->report);
 	if (r == GPUMAP_OK)
-		r = set_logs(s, name);
+		r = set_logs(s);
 	if (r == GPUMAP_OK)
 		r = plan_from(&run.plan, &run.node, s->profile, &s->options, s->report);
 	if (r != GPUMAP_OK) {
@@ -196,7 +238,7 @@ static void start(struct sweep *s, size_t i)
 	struct combination *c = &s->runs[i];
 	pid_t parent = getpid();
 
-	while (s->busy[c->job])
+	while (s->running[c->job])
 		c->job++;
 	fflush(stdout);
 	clock_gettime(CLOCK_REALTIME, &c->started);
@@ -211,12 +253,11 @@ static void start(struct sweep *s, size_t i)
 	}
 	if (c->pid < 0) {
 		sweep_tell(s, i, "cannot be started: %s", strerror(errno));
-		c->pid = 0;
 		c->status = STATUS_OWN_FAILURE;
 		return;
 	}
-	s->busy[c->job] = true;
-	s->running++;
+	s->running[c->job] = c;
+	s->running_count++;
 	if (s->shares[c->job].gpus)
 		sweep_tell(s, i, "starts on GPU %s", s->shares[c->job].gpus);
 	else
@@ -227,26 +268,25 @@ static void start(struct sweep *s, size_t i)
 
 static void ended(struct sweep *s, pid_t pid, int how)
 {
-	for (size_t i = 0; i < s->next; i++) {
-		struct combination *c = &s->runs[i];
+	for (size_t j = 0; j < s->jobs; j++) {
+		struct combination *c = s->running[j];
 
-		if (c->pid != pid)
+		if (!c || c->pid != pid)
 			continue;
 		clock_gettime(CLOCK_REALTIME, &c->ended);
 		c->status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
-		c->pid = 0;
-		s->busy[c->job] = false;
-		s->running--;
-		sweep_tell(s, i, c->status ? "failed with status %d" : "ended with status %d",
-			   c->status);
+		s->running[j] = NULL;
+		s->running_count--;
+		sweep_tell(s, (size_t)(c - s->runs),
+			   c->status ? "failed with status %d" : "ended with status %d", c->status);
 	}
 }
 
 static void pass_on(struct sweep *s, int sig)
 {
-	for (size_t i = 0; i < s->next; i++)
-		if (s->runs[i].pid > 0)
-			kill(s->runs[i].pid, sig);
+	for (size_t j = 0; j < s->jobs; j++)
+		if (s->running[j])
+			kill(s->running[j]->pid, sig);
 }
 
 static void heard(struct sweep *s, const siginfo_t *info)
@@ -273,10 +313,10 @@ static void run_all(struct sweep *s)
 {
 	siginfo_t info;
 
-	while (s->running || (s->next < s->count && !s->stopped)) {
-		while (s->next < s->count && !s->stopped && s->running < s->jobs)
+	while (s->running_count || (s->next < s->count && !s->stopped)) {
+		while (s->next < s->count && !s->stopped && s->running_count < s->jobs)
 			start(s, s->next++);
-		if (s->running && sigwaitinfo(&s->caught, &info) > 0)
+		if (s->running_count && sigwaitinfo(&s->caught, &info) > 0)
 			heard(s, &info);
 	}
 }
@@ -287,6 +327,7 @@ static void catch_signals(struct sweep *s)
 	static const int wanted[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 	struct sigaction now;
 
+	signal(SIGCHLD, SIG_DFL); /* ignored, the runs' ends would be lost */
 	sigemptyset(&s->caught);
 	sigaddset(&s->caught, SIGCHLD);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)

@@ -14,7 +14,7 @@
 /* One combination. */
 struct combination {
 	char name[112]; /* "sizes-3" */
-	pid_t pid;      /* 0: not started, or ended */
+	pid_t pid;
 	size_t job;
 	int status; /* -1: not ended */
 	struct timespec started, ended;
@@ -29,8 +29,10 @@ struct sweep {
 	struct arena arena;
 	struct combination *runs;
 	struct share *shares; /* by job */
-	bool *busy;           /* by job */
-	size_t count, jobs, next, running;
+	struct combination **running; /* by job; NULL: none is */
+	size_t count, jobs, next, running_count;
+	char stem[81]; /* of the runs' names */
+	bool parts;    /* what is parted among jobs depends on the combination */
 	int stopped; /* the signal that stopped it; 0: none */
 	sigset_t caught, before;
 };
