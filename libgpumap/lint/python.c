@@ -8,14 +8,6 @@ const struct python_launcher python_launchers[] = {
 	{"gpumap", 0},   {"accelerate", 0}, {"deepspeed", 1}, {NULL, 0},
 };
 
-static const struct sight *first(const struct python_file *f, enum sight_kind kind)
-{
-	for (const struct sight *s = f->sights; s < f->sights + f->count; s++)
-		if (s->kind == kind)
-			return s;
-	return NULL;
-}
-
 /* --local_rank is parsed. */
 static void judge_argument(const struct python_judge *judge, const struct sight *s)
 {
@@ -59,7 +51,8 @@ static void judge_parse(const struct python_judge *judge, const struct sight *s)
 	const struct python_file *f = judge->file;
 
 	if (!judge->start || judge->start->passes != 1 || f->facts.known_alone ||
-	    f->facts.reads_arguments || first(f, SIGHT_ARGUMENT) || first(f, SIGHT_PARSE) != s)
+	    f->facts.reads_arguments || sight_first(f, SIGHT_ARGUMENT) ||
+	    sight_first(f, SIGHT_PARSE) != s)
 		return;
 	report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT,
 		   AT(judge, s,
@@ -94,6 +87,7 @@ static int judge_sight(const struct python_judge *judge, const struct sight *s)
 		judge_parse(judge, s);
 		break;
 	case SIGHT_CURRENT:
+	case SIGHT_KINDS:
 		break;
 	}
 	return GPUMAP_OK;

@@ -10,7 +10,7 @@
 #include "lint/python_names.h"
 #include "lint/python_text.h"
 
-enum { MOST_BLOCKS = 100, MOST_PATH = 96, MOST_VALUE = 64, MOST_SIGHTS = 65536 };
+enum { MOST_BLOCKS = 100, MOST_PATH = 96, MOST_VALUE = 64, MOST_SIGHTS = 4096 };
 
 enum sight_kind {
 	SIGHT_VARIABLE,    /* an environment variable is set; `verb` */
@@ -22,7 +22,8 @@ enum sight_kind {
 	SIGHT_DISTRIBUTED, /* DistributedDataParallel */
 	SIGHT_RENDEZVOUS,  /* init_process_group(init_method="tcp://...") */
 	SIGHT_ARGUMENT,    /* add_argument("--local_rank") */
-	SIGHT_PARSE        /* parse_args() */
+	SIGHT_PARSE,       /* parse_args() */
+	SIGHT_KINDS
 };
 
 enum sight_verb { SIGHT_SETS, SIGHT_DEFAULTS, SIGHT_REMOVES };
@@ -81,7 +82,8 @@ struct python_file {
 	struct python_facts facts;
 	struct sight *sights;
 	size_t count, room;
-	bool full; /* there are more than MOST_SIGHTS */
+	size_t firsts[SIGHT_KINDS]; /* of each kind: its place, plus one; 0: there is none */
+	bool full;                  /* there are more than MOST_SIGHTS */
 };
 
 static inline struct python_block *block_now(struct python_file *f)
@@ -92,6 +94,12 @@ static inline struct python_block *block_now(struct python_file *f)
 static inline const struct python_token *token_at(const struct python_file *f, unsigned i)
 {
 	return &f->text.tokens[i];
+}
+
+/* The first of a kind; NULL: there is none. */
+static inline const struct sight *sight_first(const struct python_file *f, enum sight_kind kind)
+{
+	return f->firsts[kind] ? &f->sights[f->firsts[kind] - 1] : NULL;
 }
 
 /* Whether the token at `i`, before `past`, is this sign or name. */

@@ -49,11 +49,8 @@ static void judge_single(const struct python_judge *judge, const struct sight *s
 	const struct python_file *f = judge->file;
 
 	if (f->facts.distributed || f->facts.frameworks || s->list || s->value.number == 0 ||
-	    s->may)
+	    s->may || sight_first(f, SIGHT_PARALLEL) || sight_first(f, s->kind) != s)
 		return;
-	for (const struct sight *other = f->sights; other < f->sights + f->count; other++)
-		if (other->kind == SIGHT_PARALLEL || (other < s && other->kind == s->kind))
-			return;
 	report_add(
 		judge->report, FINDING_RECOMMENDED,
 		AT(judge, s, .rule = "D5",
@@ -141,16 +138,12 @@ static void judge_choice(const struct python_judge *judge, const struct sight *s
 {
 	const struct python_file *f = judge->file;
 	const struct python_facts *facts = &f->facts;
-	bool current = false;
 
-	for (const struct sight *other = f->sights; other < f->sights + f->count; other++) {
-		if (other->kind == SIGHT_DISTRIBUTED && other < s)
-			return; /* once is enough */
-		current = current || other->kind == SIGHT_CURRENT;
-	}
-	if (facts->sets_device || facts->own_list || facts->frameworks)
+	/* Once is enough. */
+	if (sight_first(f, SIGHT_DISTRIBUTED) != s || facts->sets_device || facts->own_list ||
+	    facts->frameworks)
 		return;
-	if (current && !facts->chooses)
+	if (sight_first(f, SIGHT_CURRENT) && !facts->chooses)
 		report_add(judge->report, FINDING_NO_CHOICE,
 			   AT(judge, s, .rule = "G7",
 			      .fix = "torch.cuda.set_device(local_rank) before the first CUDA "

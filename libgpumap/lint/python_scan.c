@@ -14,6 +14,8 @@ struct sight *sight_add(struct python_file *f, enum sight_kind kind,
 		return NULL;
 	f->sights = grown;
 	s = &f->sights[f->count++];
+	if (!f->firsts[kind])
+		f->firsts[kind] = f->count;
 	*s = (struct sight){
 		.kind = kind,
 		.line = token->line,

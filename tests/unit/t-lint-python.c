@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is found in Python files, and what is not: tests/vectors/lint-python.tsv. */
 #include "lint/python.h"
+#include "report.h"
 #include "strbuf.h"
 #include "tsv.h"
 #include "unit.h"
@@ -151,14 +152,45 @@ START_TEST(large)
 }
 END_TEST
 
+/* More places than any program has: what each costs does not grow with the others. */
+START_TEST(crowded)
+{
+	static const char *const lines[] = {"p.parse_args()\n", "DDP(m)\n", "m.cuda(501)\n"};
+	struct python_start start = {.launcher = "launch", .passes = 1};
+	struct strbuf buf = {0};
+	gpumap_report *report;
+
+	strbuf_puts(&buf, "import os, torch\nfrom torch.nn.parallel import "
+			  "DistributedDataParallel as DDP\n"
+			  "os.environ['CUDA_VISIBLE_DEVICES'] = '0");
+	for (int i = 1; i < 500; i++)
+		strbuf_printf(&buf, ",%d", i);
+	strbuf_puts(&buf, "'\n");
+	for (int i = 0; i < 70000; i++)
+		strbuf_puts(&buf, lines[_i]);
+	ck_assert(!buf.failed);
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(lint_python((struct span){buf.text, buf.length}, "a.py", &start, report),
+			 GPUMAP_OK);
+	ck_assert(finding_is(gpumap_report_get(report, gpumap_report_count(report) - 1),
+			     FINDING_LIMIT));
+	gpumap_report_free(report);
+	strbuf_free(&buf);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lint-python");
 	TCase *tests = tcase_create("lint-python");
+	TCase *many = tcase_create("lint-python-crowded");
 	int failed;
 
 	suite_add_tcase(suite, tests);
+	suite_add_tcase(suite, many);
 	tcase_set_timeout(tests, 60);
+	tcase_set_timeout(many, 12);
+	tcase_add_loop_test(many, crowded, 0, 3);
 	table = tsv_read("vectors/lint-python.tsv");
 	tcase_add_loop_test(tests, vectors, 0, (int)table.count);
 	tcase_add_test(tests, prefixes);
