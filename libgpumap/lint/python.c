@@ -32,6 +32,9 @@ static void judge_argument(const struct python_judge *judge, const struct sight 
 	/* The variable is looked at too, here or elsewhere. */
 	if (s->value.meaning == MEANS_LOCAL_RANK || judge->file->facts.reads_local_rank)
 		return;
+	/* Whoever starts it, its own launcher passes it. */
+	if (passes < 0 && judge->file->facts.deepspeed)
+		return;
 	if (passes == 0)
 		report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT, AT(judge, s, .fix = read_it),
 			   "%s is parsed, but %s does not pass it: it keeps its default in every "

@@ -60,10 +60,12 @@ static bool is_derived(const struct python_file *f, struct span name, unsigned f
 	return false;
 }
 
-/* From here on the list is known, or that it is not, also behind the blocks around. */
+/* From here on the list is known, or that it is not, also behind the blocks around. One that
+ * comes too late is nobody's (rule S4). */
 static void remember_list(struct python_file *f, const struct sight *s)
 {
-	bool known = s->value.meaning == MEANS_TEXT && s->verb == SIGHT_SETS;
+	bool known = s->value.meaning == MEANS_TEXT && s->verb == SIGHT_SETS &&
+		     !s->initialised.text;
 	struct python_block *b = block_now(f);
 
 	b->listed = true;

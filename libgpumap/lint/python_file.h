@@ -60,6 +60,7 @@ struct python_facts {
 	bool own_list;         /* each rank sets its visible list itself */
 	bool reads_arguments;  /* by sys.argv or another parser */
 	bool known_alone;      /* parse_known_args */
+	bool deepspeed;        /* it is written for that launcher */
 };
 
 struct python_block {

@@ -12,7 +12,8 @@ enum python_meaning {
 	MEANS_NUMBER, /* a constant: `number` */
 	MEANS_RANK,   /* the rank among all */
 	MEANS_LOCAL_RANK,
-	MEANS_MODULO,  /* the rank modulo the number of devices */
+	MEANS_COUNT,   /* the number of devices */
+	MEANS_MODULO,  /* the rank modulo that */
 	MEANS_DERIVED, /* from a variable of a launcher: its list, another number */
 	MEANS_CUDA,    /* "cuda" */
 	MEANS_DEVICE,  /* "cuda:N": `number` */

@@ -56,6 +56,7 @@ static void see_package(struct python_file *f, struct span name)
 	for (size_t i = 0; i < ARRAY_SIZE(parsing); i++)
 		f->facts.reads_arguments = f->facts.reads_arguments || span_is(name, parsing[i]);
 	f->facts.torch = f->facts.torch || span_is(name, "torch");
+	f->facts.deepspeed = f->facts.deepspeed || span_is(name, "deepspeed");
 }
 
 static void name_path(struct python_file *f, struct span name, struct span path)

@@ -178,6 +178,8 @@ static struct python_value call_value(const struct python_file *f, const char *p
 	if (!any && (streq(last, "get_local_rank") || streq(last, "get_node_local_rank") ||
 		     streq(path, "horovod.torch.local_rank")))
 		return (struct python_value){.meaning = MEANS_LOCAL_RANK};
+	if (!any && streq(path, "torch.cuda.device_count"))
+		return (struct python_value){.meaning = MEANS_COUNT};
 	if (!any || a.name.text)
 		return unknown;
 	for (size_t i = 0; i < ARRAY_SIZE(getters); i++)
@@ -295,10 +297,8 @@ static struct python_value binary_value(const struct python_file *f, unsigned fi
 			       span_is(a.text, "cuda:%i")
 		     : span_is(a.text, "cuda:") && token_is(token_at(f, at), "+")))
 		return device_of(b);
-	if (percent && a.meaning == MEANS_RANK)
-		for (unsigned i = at + 1; i < past; i++)
-			if (token_is(token_at(f, i), "device_count"))
-				return (struct python_value){.meaning = MEANS_MODULO};
+	if (percent && a.meaning == MEANS_RANK && b.meaning == MEANS_COUNT)
+		return (struct python_value){.meaning = MEANS_MODULO};
 	return unknown;
 }
 
