@@ -124,7 +124,7 @@ int lint_shell(struct span text, const char *origin, int64_t visible, struct lin
 	sh->report = report;
 	sh->started = started;
 	sh->visible = visible;
-	sh->slurm = (struct slurm){-1, -1, -1, -1, false, false};
+	sh->slurm = (struct slurm){-1, -1, -1, -1, false, false, false};
 	check_returns(sh);
 	r = walk(sh);
 	shell_free(sh);

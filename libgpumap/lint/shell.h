@@ -142,6 +142,7 @@ enum { SHELL_JOBS = 64 };
 /* What #SBATCH lines or srun ask for; -1: not said. */
 struct slurm {
 	int64_t per_node, per_task, tasks, tasks_per_node;
+	bool tasks_here;      /* srun itself says how many, not those of a node alone */
 	bool unbound;         /* --gpu-bind=none */
 	bool exports_nothing; /* --export=NONE */
 };
@@ -314,6 +315,8 @@ void jobs_end(struct shell *sh);
 void slurm_comments(struct shell *sh);
 /* The options of srun; the word that is its program. */
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first);
+/* How many tasks of a node each start what srun is given; -1: not known. */
+int64_t slurm_tasks(const struct slurm *slurm);
 /* srun is word `word`, and `launcher` what it starts. */
 void slurm_check(struct shell *sh, struct run *run, size_t word, enum lint_launcher launcher);
 

@@ -151,9 +151,21 @@ static int64_t rank_count(const struct launch *launch)
 	return launch->nproc / launch->nnodes;
 }
 
-/* `list`: what decides how many are visible; NULL: something else. */
-static void compare(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t visible,
-		    const struct setting *list)
+/* Each task of srun starts the launcher with all its ranks. */
+static void tell_tasks(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t tasks,
+		       int64_t visible)
+{
+	shell_tell(sh, FINDING_MORE_RANKS, launch->at, "D7",
+		   "say srun --ntasks-per-node=1: the launcher starts the ranks of a node",
+		   "%lld tasks on each node start %s with %lld rank%s each, and %lld GPU%s visible",
+		   (long long)tasks, lint_launcher_name(launch->launcher), (long long)ranks,
+		   ranks == 1 ? "" : "s", (long long)visible, visible == 1 ? " is" : "s are");
+}
+
+/* `list`: what decides how many are visible; NULL: something else. `tasks` of a node that each
+ * start the launcher; -1: not known. */
+static void compare(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t tasks,
+		    int64_t visible, const struct setting *list)
 {
 	struct place at = launch->nproc_given ? launch->nproc_at : launch->at;
 	const char *name = lint_launcher_name(launch->launcher);
@@ -172,7 +184,11 @@ static void compare(struct shell *sh, const struct launch *launch, int64_t ranks
 			   "start as many ranks as there are GPUs, or name more GPUs in the list",
 			   "%s starts %lld ranks, and %lld GPU%s visible%s", name, (long long)ranks,
 			   (long long)visible, visible == 1 ? " is" : "s are", where);
-	} else if (ranks < visible && !(launch->nproc_derived && shell_in(sh, FRAME_LOOP))) {
+	} else if (tasks > 1) {
+		if (ranks * tasks > visible)
+			tell_tasks(sh, launch, ranks, tasks, visible);
+	} else if (tasks == 1 && ranks < visible &&
+		   !(launch->nproc_derived && shell_in(sh, FRAME_LOOP))) {
 		shell_tell(sh, FINDING_FEWER_RANKS, at, "R3",
 			   "start as many ranks as there are GPUs, or name fewer GPUs in the list",
 			   "%s starts %lld rank%s, and %lld GPUs are visible%s", name,
@@ -254,8 +270,9 @@ static void check_ignored(struct shell *sh, const struct run *run, const struct 
 			   written[i] == TRACKED_PORT      ? "give torchrun --master-port"
 			   : written[i] == TRACKED_ADDRESS ? "give torchrun --master-addr"
 							   : "leave it out",
-			   "torchrun in line %d does not read %s=%s: it sets the variable itself",
-			   launch->at.line, QUOTE(var->name), QUOTE(now.value));
+			   "%s in line %d does not read %s=%s: it sets the variable itself",
+			   lint_launcher_name(launch->launcher), launch->at.line, QUOTE(var->name),
+			   QUOTE(now.value));
 	}
 }
 
@@ -308,9 +325,11 @@ static void check_launch(struct shell *sh, const struct run *run, const struct l
 	bool by_list = list.state == SET_VALUE && !launch->ids_given &&
 		       !(launch->launcher == LINT_DEEPSPEED && launch->nproc_given) &&
 		       !(run->srun && run->slurm.per_task >= 0);
+	/* Where each task has GPUs of its own, they are counted for one. */
+	int64_t tasks = run->srun && run->slurm.per_task < 0 ? slurm_tasks(&run->slurm) : 1;
 
 	if (ranks > 0 && visible > 0 && !launch->cpu)
-		compare(sh, launch, ranks, visible, by_list ? &list : NULL);
+		compare(sh, launch, ranks, tasks, visible, by_list ? &list : NULL);
 	check_rewriters(sh, launch, &list);
 	check_ignored(sh, run, launch);
 	tell_deprecated(sh, launch);

@@ -23,18 +23,21 @@ static int64_t gpu_count(struct span value, bool gres)
 
 static void take_srun(struct slurm *ret, struct span name, struct span value)
 {
-	if (span_is(name, "gres") || span_is(name, "gpus-per-node"))
+	if (span_is(name, "gres") || span_is(name, "gpus-per-node")) {
 		ret->per_node = gpu_count(value, span_is(name, "gres"));
-	else if (span_is(name, "gpus-per-task"))
+	} else if (span_is(name, "gpus-per-task")) {
 		ret->per_task = gpu_count(value, false);
-	else if (span_is(name, "ntasks") || span_is(name, "n"))
+	} else if (span_is(name, "ntasks") || span_is(name, "n")) {
 		ret->tasks = span_number(value, INT32_MAX);
-	else if (span_is(name, "ntasks-per-node"))
+		ret->tasks_here = true;
+	} else if (span_is(name, "ntasks-per-node")) {
 		ret->tasks_per_node = span_number(value, INT32_MAX);
-	else if (span_is(name, "gpu-bind"))
+		ret->tasks_here = ret->tasks_here || ret->tasks_per_node < 0;
+	} else if (span_is(name, "gpu-bind")) {
 		ret->unbound = span_is(value, "none");
-	else if (span_is(name, "export"))
+	} else if (span_is(name, "export")) {
 		ret->exports_nothing = span_is(value, "NONE") || span_is(value, "NIL");
+	}
 }
 
 /* Options without a value, of those that are written without =. */
@@ -128,7 +131,7 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 
 	/* srun takes over what the batch script has asked for. */
 	run->slurm = sh->slurm;
-	run->slurm.exports_nothing = false;
+	run->slurm.exports_nothing = run->slurm.tasks_here = false;
 	while (i < c->count && word_text(c, i).length > 1 && *word_text(c, i).text == '-') {
 		struct span after = word_text(c, i + 1);
 
@@ -142,6 +145,16 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 		i += (size_t)read_option(&run->slurm, word_text(c, i), after);
 	}
 	return i < c->count ? i : c->count;
+}
+
+int64_t slurm_tasks(const struct slurm *slurm)
+{
+	/* Beside --ntasks those of a node are a bound. */
+	if (slurm->tasks_here)
+		return slurm->tasks == 1 || slurm->tasks_per_node == 1 ? 1 : -1;
+	if (slurm->tasks_per_node >= 0)
+		return slurm->tasks_per_node;
+	return slurm->tasks < 0 || slurm->tasks == 1 ? 1 : -1;
 }
 
 void slurm_check(struct shell *sh, struct run *run, size_t word, enum lint_launcher launcher)
