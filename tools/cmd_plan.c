@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain/plan.h"
 #include "plan_open.h"
 #include "report.h"
 #include "writefile.h"
@@ -87,8 +88,14 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
 {
 	char *text = NULL;
-	int r = gpumap_plan_text(&text, plan, c->output.report, GPUMAP_JSON, true);
+	int r;
 
+	if (!plan_json_keeps(plan))
+		return report_fail(c->output.report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
+				   ABOUT(.origin = c->file,
+					 .fix = "write it in UTF-8, or start a script that has it"),
+				   "a plan cannot keep a program or a value that is not UTF-8");
+	r = gpumap_plan_text(&text, plan, c->output.report, GPUMAP_JSON, true);
 	if (r == GPUMAP_OK)
 		r = write_file(c->file, span_of(text), "the plan", c->output.report);
 	free(text);

@@ -124,7 +124,7 @@ bool record_plan(struct record *record, const gpumap_plan *plan)
 {
 	bool failed = false;
 
-	record->plan = plan_json(plan, NULL, &failed);
+	record->plan = plan_json_keeps(plan) ? plan_json(plan, NULL, &failed) : json_null();
 	return record->plan && !failed;
 }
 

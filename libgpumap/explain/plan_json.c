@@ -209,6 +209,34 @@ static void put_nothing(struct writer *w, json_t *o)
 	put(w, o, "steps", json_array());
 }
 
+static bool is_utf8(const char *text)
+{
+	size_t left = text ? strlen(text) : 0, n;
+
+	for (; left; text += n, left -= n) {
+		n = utf8_length(text, left);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+bool plan_json_keeps(const gpumap_plan *plan)
+{
+	bool keeps = true;
+
+	for (size_t i = 0; i < plan->argument_count; i++)
+		keeps = keeps && is_utf8(plan->arguments[i]);
+	for (size_t i = 0; i < plan->variable_count; i++)
+		keeps = keeps && is_utf8(plan->variables[i].name) &&
+			is_utf8(plan->variables[i].value);
+	for (size_t i = 0; i < plan->setting_count; i++)
+		keeps = keeps && is_utf8(plan->settings[i].value);
+	for (size_t i = 0; i < plan->exception_count; i++)
+		keeps = keeps && is_utf8(plan->exceptions[i].value);
+	return keeps;
+}
+
 json_t *plan_json(const gpumap_plan *plan, const gpumap_report *report, bool *failed)
 {
 	struct writer w = {.plan = plan};
