@@ -30,12 +30,14 @@ static void directive(struct emitter *e, const char *option, const char *format,
 static void put_name(struct emitter *e)
 {
 	const char *name = e->plan->profile, *slash;
-	size_t last = e->plan->argument_count;
+	const char **arguments = e->plan->arguments;
+	size_t count = e->plan->argument_count, first = 0;
 
 	if (!name) {
-		/* python3 -u FILE is FILE */
-		last = last > 2 && streq(e->plan->arguments[1], "-u") ? 2 : 0;
-		name = e->plan->arguments[last];
+		/* python3 -u FILE is FILE, and -m MODULE is MODULE. */
+		if (count > 2 && streq(arguments[1], "-u"))
+			first = count > 3 && streq(arguments[2], "-m") ? 3 : 2;
+		name = arguments[first];
 		slash = strrchr(name, '/');
 		name = slash && slash[1] ? slash + 1 : name;
 	}
