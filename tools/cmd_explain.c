@@ -71,18 +71,9 @@ static int set_key(struct explain *explain, const char *option, const char *valu
 /* What somebody meant who wrote a word that belongs to no option. */
 static const char *stray_remedy(const char *operand)
 {
-	static const char *const words[] = {"auto", "always", "never"};
-	static const char *const switches[] = {"yes", "no"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (streq(operand, words[i]))
-			return "write --color=WHEN in one word";
-	for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
-		if (streq(operand, switches[i]))
-			return "write --strict=yes in one word";
 	if (is_digit(*operand))
 		return "a list is given as --visible LIST, a device as --device N";
-	return "gpumap explains options, it runs no program; gpumap explain --help lists them";
+	return "gpumap explains options; gpumap run starts a program";
 }
 
 /* GPUMAP_OK; *done: help was shown. */

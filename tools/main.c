@@ -11,8 +11,7 @@
 static const struct command commands[] = {
 	{"config", "a launch profile's effective settings, and where each comes from", cmd_config},
 	{"emit", "a plan as the command or script of another launcher", cmd_emit},
-	{"exec", "become one rank of what srun, mpirun or another launcher started",
-	 cmd_exec},
+	{"exec", "become one rank of what srun, mpirun or another launcher started", cmd_exec},
 	{"explain", "which physical GPU the code runs on, and by which rules", cmd_explain},
 	{"inventory", "the GPUs of this machine, or of a recorded one", cmd_inventory},
 	{"lint", "what is wrong in profiles, scripts and programs, and here", cmd_lint},
@@ -64,7 +63,8 @@ static int unknown_command(int argc, char **argv)
 	if (gpumap_report_new(&output.report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = DID_YOU_MEAN(near, "gpumap --help lists the commands")),
+			   ABOUT(.fix = DID_YOU_MEAN(near, "gpumap run PROGRAM starts a program, "
+							   "gpumap --help lists the commands")),
 			   "no such command: '%s'", QUOTE(span_of(argv[1])));
 	return finish(&output, code, false);
 }

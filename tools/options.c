@@ -15,7 +15,7 @@
 enum { HELP_COLUMN = 28, HELP_WIDTH = 80 - HELP_COLUMN };
 
 static const struct option_row common[] = {
-	{"--color", "[WHEN]", "auto, always or never; also NO_COLOR"},
+	{"--color", "[auto|always|never]", "coloured words; also NO_COLOR"},
 	{"--help", NULL, "this text"},
 	{NULL, NULL, NULL},
 };
@@ -52,20 +52,40 @@ void options_init(struct options *options, const char *command, const struct opt
 		gpumap_profile_key_each(add_key, options);
 }
 
-/* "[WHEN]": the value may be left out. "[VAR=]LIST" is one that may not. */
+/* "[yes|no]": the value may be left out. "[VAR=]LIST" is one that may not. */
 static bool optional(const struct option_row *row)
 {
 	return row->value && *row->value == '[' && row->value[strlen(row->value) - 1] == ']';
 }
 
-static int compare_key(const gpumap_key *key, void *name)
+/* `--color always` would take always for an operand: a program, where one may follow. */
+static bool is_apart(const struct option_row *row, const char *word)
 {
-	return span_is(*(struct span *)name, gpumap_key_str(key, GPUMAP_KEY_OPTION));
+	const char *value = row->value + 1;
+
+	for (size_t length; *value && word; value += length + 1) {
+		length = strcspn(value, "|]");
+		if (span_is((struct span){value, length}, word))
+			return true;
+	}
+	return false;
 }
 
-static bool is_key(struct span option)
+static int compare_key(const gpumap_key *key, void *name)
 {
-	return gpumap_key_each(compare_key, &option) != 0;
+	const char *option = gpumap_key_str(key, GPUMAP_KEY_OPTION);
+
+	return option && span_is(*(struct span *)name, option);
+}
+
+/* Which command has the option. */
+static const char *belongs(const struct options *options, struct span option)
+{
+	if (!streq(options->command, "explain") && gpumap_key_each(compare_key, &option))
+		return "it belongs to gpumap explain";
+	return gpumap_profile_key_each(compare_key, &option)
+		       ? "it belongs to gpumap plan, run, exec and emit"
+		       : NULL;
 }
 
 /* torchrun's options are written with either, --nproc_per_node being the older. */
@@ -99,10 +119,8 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 	for (int i = 0; i < options->count; i++)
 		names[i] = options->rows[i].name;
 	near = suggest(name, names);
-	if (!streq(options->command, "explain") && is_key(name))
-		snprintf(all, sizeof(all), "it belongs to gpumap explain");
-	else
-		snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
+	snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
+	foreign = foreign ? foreign : belongs(options, name);
 	report_add(report, FINDING_BAD_OPTION,
 		   ABOUT(.fix = foreign ? foreign : DID_YOU_MEAN(near, all)),
 		   "no such option: '%s'", QUOTE(name));
@@ -162,6 +180,15 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 			return NULL;
 		}
 		options->value = options->argv[options->index++];
+	} else if (row->value && is_apart(row, options->argv[options->index])) {
+		report_add(
+			report, FINDING_BAD_OPTION,
+			ABOUT(.origin = row->name,
+			      .fix = "write both in one word, with =; a program stands behind --"),
+			"its value stands apart: '%s'",
+			QUOTE(span_of(options->argv[options->index])));
+		*failed = true;
+		return NULL;
 	}
 	return row->name;
 }

@@ -197,7 +197,8 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	    !streq(options->nnodes, "1"))
 		r = report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				ABOUT(.origin = "--standalone", .fix = "leave one of them out"),
-				"this node alone, and --nnodes %s", QUOTE(span_of(options->nnodes)));
+				"this node alone, and --nnodes %s",
+				QUOTE(span_of(options->nnodes)));
 	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, report);
 	if (r == GPUMAP_OK)
