@@ -65,6 +65,57 @@ static void print_json(struct strbuf *text, const struct lint *lint)
 	json_dump(text, o, failed);
 }
 
+/* A finding's place in the answer: files as they were read, and in each by line. */
+struct place {
+	const gpumap_finding *finding;
+	size_t file, arrival;
+	int64_t line, column;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	if (x->column != y->column)
+		return x->column < y->column ? -1 : 1;
+	return x->arrival < y->arrival ? -1 : 1;
+}
+
+static bool same_file(const gpumap_finding *a, const gpumap_finding *b)
+{
+	const char *x = gpumap_finding_str(a, GPUMAP_FINDING_ORIGIN);
+	const char *y = gpumap_finding_str(b, GPUMAP_FINDING_ORIGIN);
+
+	return x == y || (x && y && streq(x, y));
+}
+
+static bool print_lines(struct strbuf *text, const gpumap_report *report, bool color)
+{
+	size_t count = gpumap_report_count(report);
+	struct place *places = calloc(count + 1, sizeof(*places));
+
+	if (!places)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+		size_t first = 0;
+
+		while (!same_file(gpumap_report_get(report, first), f))
+			first++;
+		places[i] = (struct place){f, first, i, gpumap_finding_int(f, GPUMAP_FINDING_LINE),
+					   gpumap_finding_int(f, GPUMAP_FINDING_COLUMN)};
+	}
+	qsort(places, count, sizeof(*places), by_place);
+	for (size_t i = 0; i < count; i++)
+		print_line(text, places[i].finding, color);
+	free(places);
+	return true;
+}
+
 bool lint_print(const struct lint *lint)
 {
 	struct strbuf text = {0};
@@ -76,8 +127,7 @@ bool lint_print(const struct lint *lint)
 	} else {
 		bool color = output_colored(&lint->output, STDOUT_FILENO);
 
-		for (size_t i = 0; i < gpumap_report_count(lint->found); i++)
-			print_line(&text, gpumap_report_get(lint->found, i), color);
+		text.failed = !print_lines(&text, lint->found, color);
 		print_counts(&text, lint->found);
 	}
 	whole = strbuf_take(&text);

@@ -29,9 +29,12 @@ static const char *said(const struct finder *f, const char *key)
 	return gpumap_profile_str(f->profile, key, GPUMAP_SETTING_VALUE);
 }
 
+/* NULL: nobody said it. */
 static const char *origin(const struct finder *f, const char *key)
 {
-	return gpumap_profile_str(f->profile, key, GPUMAP_SETTING_ORIGIN);
+	const char *text = gpumap_profile_str(f->profile, key, GPUMAP_SETTING_ORIGIN);
+
+	return streq(text, "default") ? NULL : text;
 }
 
 static const char *variable(const char *name)
