@@ -8,6 +8,7 @@ include tests/unit/local.mk
 include tests/cli/local.mk
 include tests/launch/local.mk
 include tests/servers/local.mk
+include tests/train/local.mk
 include tests/sync/local.mk
 include tests/fuzz/local.mk
 include tests/gpu/local.mk

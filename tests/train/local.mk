@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# libcheck programs of the trainer.
+train_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)/tests/unit
+train_cflags = $(AM_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
+train_ldadd = libtrainer.la $(CHECK_LIBS) -lm
+if HAVE_CHECK
+train_programs = \
+	tests/train/t-error
+check_PROGRAMS += $(train_programs)
+TESTS += $(train_programs)
+endif
+
+tests_train_t_error_SOURCES = tests/train/t-error.c tests/unit/unit.h
+tests_train_t_error_CPPFLAGS = $(train_cppflags)
+tests_train_t_error_CFLAGS = $(train_cflags)
+tests_train_t_error_LDADD = $(train_ldadd)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "error.h"
+#include "unit.h"
+
+START_TEST(first_reason_stays)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	ck_assert(!train_fail(&error, TRAIN_BAD_INPUT, "%s: label %d", "a\nb", 11));
+	ck_assert(!train_nomem(&error, "weights"));
+	ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
+	ck_assert_str_eq(error.text, "a\\x0ab: label 11");
+}
+END_TEST
+
+START_TEST(long_texts_are_cut)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	char text[2000];
+
+	memset(text, 1, sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	train_fail(&error, TRAIN_FAILED, "%s", text);
+	ck_assert_uint_lt(strlen(error.text), sizeof(error.text));
+	ck_assert(strncmp(error.text, "\\x01\\x01", 8) == 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("error");
+	TCase *tests = tcase_create("error");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_test(tests, first_reason_stays);
+	tcase_add_test(tests, long_texts_are_cut);
+	return unit_run(suite);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "error.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+static void escape(char *text, size_t size, const char *from)
+{
+	size_t n = 0;
+
+	for (; *from && n + 5 < size; from++) {
+		unsigned char c = (unsigned char)*from;
+
+		if (c >= ' ' && c != 0x7f)
+			text[n++] = *from;
+		else
+			n += (size_t)snprintf(text + n, size - n, "\\x%02x", c);
+	}
+	text[n] = '\0';
+}
+
+bool train_fail(struct train_error *error, enum train_status status, const char *format, ...)
+{
+	char raw[sizeof(error->text)];
+	va_list args;
+
+	if (error->status != TRAIN_OK)
+		return false;
+	va_start(args, format);
+	vsnprintf(raw, sizeof(raw), format, args);
+	va_end(args);
+	error->status = status;
+	escape(error->text, sizeof(error->text), raw);
+	return false;
+}
+
+bool train_nomem(struct train_error *error, const char *what)
+{
+	return train_fail(error, TRAIN_FAILED, "out of memory, for %s", what);
+}

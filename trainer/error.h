@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Why the trainer stops: one line that names the place, what is wrong and the remedy. */
+#ifndef TRAIN_ERROR_H
+#define TRAIN_ERROR_H
+
+#include <stdbool.h>
+
+/* The exit statuses of gpumap-train. */
+enum train_status { TRAIN_OK = 0, TRAIN_FAILED = 1, TRAIN_BAD_INPUT = 2, TRAIN_NO_BACKEND = 3 };
+
+struct train_error {
+	enum train_status status; /* TRAIN_OK: nothing is wrong */
+	char text[512];           /* control characters are escaped; what is longer is cut */
+};
+
+/* Notes it unless something was noted before. Returns false, for `return train_fail(...)`. */
+bool train_fail(struct train_error *error, enum train_status status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* "out of memory, for WHAT". Returns false. */
+bool train_nomem(struct train_error *error, const char *what);
+
+#endif

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+# The reference trainer. It knows libgpumap by gpumap.h alone, as any other program would.
+# Sums must not depend on what a compiler contracts: fma is written where it is meant.
+noinst_LTLIBRARIES += libtrainer.la
+libtrainer_la_SOURCES = \
+	trainer/error.c trainer/error.h \
+	trainer/tensor.h
+libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
+libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
