@@ -3,6 +3,8 @@
 # Sums must not depend on what a compiler contracts: fma is written where it is meant.
 noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = \
+	trainer/data/init.c trainer/data/init.h \
+	trainer/data/random.c trainer/data/random.h \
 	trainer/error.c trainer/error.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "data/init.h"
+#include "unit.h"
+#include "vectors.h"
+
+START_TEST(fan_in_and_bound)
+{
+	const struct tensor_shape linear = {2, {512, 8192}}, conv = {4, {128, 64, 3, 3}};
+
+	ck_assert_int_eq(init_fan_in(&linear), 8192);
+	ck_assert_int_eq(init_fan_in(&conv), 576);
+	ck_assert(init_bound(576) == 1 / 24.f);
+	ck_assert(init_bound(1) == 1);
+}
+END_TEST
+
+/*
+ * The model convnet after torch.manual_seed(1234), in PyTorch 1.13.1: hashes of weight and bias
+ * with its kernels for AVX2 and AVX-512, and with ATEN_CPU_CAPABILITY=default.
+ */
+static const struct {
+	const char *name;
+	struct tensor_shape weight;
+	uint64_t hashes[2][2];
+} convnet[] = {
+	{"conv1",
+	 {4, {64, 3, 3, 3}},
+	 {{0xc0f406ddbc8549f1, 0xaeaa3e524e43b3a8}, {0x7bef3680d354dd66, 0xaa0bfd9d9d912395}}},
+	{"conv2",
+	 {4, {128, 64, 3, 3}},
+	 {{0x2d19e1b43f810261, 0xddcd62537087c6d3}, {0x9be2e656b57426d0, 0xf68e760b4727c3b1}}},
+	{"fc1",
+	 {2, {512, 8192}},
+	 {{0x64000e35487625cf, 0xb90da15e1627a352}, {0x998943d81fadd221, 0x89608f01e56a443c}}},
+	{"fc2",
+	 {2, {10, 512}},
+	 {{0x435fa1d9f6bd90a4, 0x68cb187f2b43a6ff}, {0x38e1923b2648b8e0, 0xa43644771ba99264}}},
+};
+
+static struct tensor allocate(struct tensor_shape shape)
+{
+	struct tensor tensor = {.shape = shape};
+
+	tensor.data = calloc((size_t)tensor_elements(&shape), sizeof(*tensor.data));
+	ck_assert_ptr_nonnull(tensor.data);
+	return tensor;
+}
+
+static void check(const char *name, const struct tensor *tensor, uint64_t want)
+{
+	size_t size = (size_t)tensor_elements(&tensor->shape) * sizeof(*tensor->data);
+	uint64_t got = fnv1a(tensor->data, size);
+
+	ck_assert_msg(got == want, "%s: %016llx, not %016llx", name, (unsigned long long)got,
+		      (unsigned long long)want);
+}
+
+/* _i is the rounding. */
+START_TEST(convnet_is_as_pytorch_makes_it)
+{
+	struct random_generator g;
+	int64_t parameters = 0;
+
+	random_seed(&g, 1234);
+	for (int i = 0; i < ROWS(convnet); i++) {
+		const char *name = convnet[i].name;
+		struct tensor weight = allocate(convnet[i].weight);
+		struct tensor bias =
+			allocate((struct tensor_shape){1, {convnet[i].weight.size[0]}});
+
+		init_layer(&g, &weight, &bias, (enum random_rounding)_i);
+		check(name, &weight, convnet[i].hashes[_i][0]);
+		check(name, &bias, convnet[i].hashes[_i][1]);
+		parameters += tensor_elements(&weight.shape) + tensor_elements(&bias.shape);
+		free(weight.data);
+		free(bias.data);
+	}
+	ck_assert_int_eq(parameters, 4275594);
+}
+END_TEST
+
+START_TEST(no_bias_draws_nothing)
+{
+	struct tensor with = allocate((struct tensor_shape){2, {3, 5}});
+	struct tensor without = allocate(with.shape);
+	struct tensor bias = allocate((struct tensor_shape){1, {3}});
+	struct random_generator a, b;
+
+	random_seed(&a, 1);
+	b = a;
+	init_layer(&a, &with, &bias, RANDOM_FUSED);
+	init_layer(&b, &without, NULL, RANDOM_FUSED);
+	ck_assert(memcmp(with.data, without.data, 15 * sizeof(float)) == 0);
+	ck_assert_int_eq(a.next, b.next + 3);
+	free(with.data);
+	free(without.data);
+	free(bias.data);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("init");
+	TCase *tests = tcase_create("init");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_test(tests, fan_in_and_bound);
+	tcase_add_loop_test(tests, convnet_is_as_pytorch_makes_it, RANDOM_FUSED, RANDOM_TWICE + 1);
+	tcase_add_test(tests, no_bias_draws_nothing);
+	return unit_run(suite);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "data/random.h"
+#include "unit.h"
+#include "vectors.h"
+
+/* As std::mt19937: the 10,000th output of its default seed is in the C++ standard. */
+START_TEST(twister)
+{
+	struct random_generator g;
+
+	random_seed(&g, 5489);
+	for (int i = 1; i < 10000; i++)
+		random_u32(&g);
+	ck_assert_uint_eq(random_u32(&g), 4123659995u);
+}
+END_TEST
+
+START_TEST(only_low_bits_of_the_seed_count)
+{
+	struct random_generator a, b;
+
+	random_seed(&a, 5);
+	random_seed(&b, ((uint64_t)1 << 32) + 5);
+	ck_assert(memcmp(&a, &b, sizeof(a)) == 0);
+	random_seed(&a, (uint64_t)-1);
+	random_seed(&b, UINT32_MAX);
+	ck_assert(memcmp(&a, &b, sizeof(a)) == 0);
+}
+END_TEST
+
+START_TEST(first_of_64_is_high)
+{
+	struct random_generator g, again;
+	uint32_t high, low;
+
+	random_seed(&g, 0);
+	again = g;
+	high = random_u32(&again);
+	low = random_u32(&again);
+	ck_assert_uint_eq(random_u64(&g), (uint64_t)high << 32 | low);
+	ck_assert(memcmp(&g, &again, sizeof(g)) == 0);
+}
+END_TEST
+
+/* torch.randperm(n, generator=torch.Generator().manual_seed(seed)), from PyTorch 1.13.1. */
+static const struct {
+	const char *name;
+	uint64_t seed;
+	int64_t n;
+	int64_t first[8];
+	uint64_t hash; /* 0: `first` is enough */
+} permutations[] = {
+	{"none", 0, 0, {0}, 0},
+	{"one", 0, 1, {0}, 0},
+	{"ten", 0, 10, {4, 1, 7, 5, 3, 9, 0, 8}, 0},
+	{"seed 0",
+	 0,
+	 50000,
+	 {36044, 49165, 37807, 11341, 6091, 16904, 36293, 28026},
+	 0x04090b833ef6748d},
+	{"seed 1", 1, 50000, {45845, 11799, 43880, 43701, -1}, 0x58760f5357a386f9},
+	{"seed 42", 42, 1000, {542, 618, 816, 68, 94, 215, 60, 585}, 0xac050cc352041a61},
+};
+
+START_TEST(permutation)
+{
+	const char *name = permutations[_i].name;
+	int64_t n = permutations[_i].n;
+	int64_t *got = calloc((size_t)n + 1, sizeof(*got));
+	struct random_generator g;
+
+	ck_assert_ptr_nonnull(got);
+	got[n] = 77;
+	random_seed(&g, permutations[_i].seed);
+	random_permutation(&g, got, n);
+	for (int64_t i = 0; i < n && i < 8 && permutations[_i].first[i] >= 0; i++)
+		ROW_EQ_INT(name, got[i], permutations[_i].first[i]);
+	if (permutations[_i].hash)
+		ck_assert_msg(fnv1a(got, (size_t)n * sizeof(*got)) == permutations[_i].hash,
+			      "%s: another permutation", name);
+	ROW_EQ_INT(name, got[n], 77);
+	free(got);
+}
+END_TEST
+
+/* The branch for long permutations: each number once, and never by 32 bits alone. */
+START_TEST(wide_permutation)
+{
+	enum { N = 1000 };
+	struct random_generator g, again;
+	int64_t got[N];
+	bool seen[N] = {false};
+
+	random_seed(&g, 3);
+	again = g;
+	random_permutation_wide(&g, got, N);
+	for (int i = 0; i < N; i++) {
+		ck_assert(got[i] >= 0 && got[i] < N && !seen[got[i]]);
+		seen[got[i]] = true;
+		random_u64(&again);
+	}
+	ck_assert(memcmp(&g, &again, sizeof(g)) == 0);
+}
+END_TEST
+
+START_TEST(uniform_is_in_range)
+{
+	enum { N = 4096 };
+	struct random_generator g, again;
+	float fused[N], twice[N];
+	struct random_generator alike;
+	int differ = 0;
+
+	random_seed(&g, 7);
+	alike = g;
+	again = g;
+	random_uniform(&g, fused, N, -0.3f, 0.3f, RANDOM_FUSED);
+	random_uniform(&again, twice, N, -0.3f, 0.3f, RANDOM_TWICE);
+	for (int i = 0; i < N; i++) {
+		float x = (float)(random_u32(&alike) & 0xffffff) / (1 << 24);
+
+		ck_assert(fused[i] == fmaf(x, 0.6f, -0.3f));
+		ck_assert(fused[i] >= -0.3f && fused[i] <= 0.3f);
+		ck_assert(fused[i] - twice[i] <= 4e-8f && twice[i] - fused[i] <= 4e-8f);
+		differ += fused[i] != twice[i];
+	}
+	ck_assert_int_gt(differ, 0);
+}
+END_TEST
+
+/* The known answers that its authors publish with Random123 (kat_vectors). */
+static const struct {
+	const char *name;
+	uint32_t counter[4], key[2], want[4];
+} philox[] = {
+	{"zeros", {0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+	{"ones",
+	 {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+	 {0xffffffff, 0xffffffff},
+	 {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+	{"pi",
+	 {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+	 {0xa4093822, 0x299f31d0},
+	 {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+};
+
+START_TEST(philox_answers)
+{
+	uint32_t got[4];
+
+	random_philox(got, philox[_i].counter, philox[_i].key);
+	for (int i = 0; i < 4; i++)
+		ROW_EQ_INT(philox[_i].name, got[i], philox[_i].want[i]);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	struct random_key key;
+	uint32_t draw;
+} keys[] = {
+	{"base", {1, RANDOM_AUGMENT, 2, 3}, 4},
+	{"seed", {2, RANDOM_AUGMENT, 2, 3}, 4},
+	{"high half of the seed", {1 + (1ull << 32), RANDOM_AUGMENT, 2, 3}, 4},
+	{"purpose", {1, RANDOM_NOISE, 2, 3}, 4},
+	{"epoch", {1, RANDOM_AUGMENT, 3, 3}, 4},
+	{"sample", {1, RANDOM_AUGMENT, 2, 4}, 4},
+	{"high half of the sample", {1, RANDOM_AUGMENT, 2, 3 + (1ll << 32)}, 4},
+	{"draw", {1, RANDOM_AUGMENT, 2, 3}, 5},
+};
+
+START_TEST(each_part_of_a_key_counts)
+{
+	uint32_t base[4], got[4];
+
+	random_keyed(base, &keys[0].key, keys[0].draw);
+	random_keyed(got, &keys[_i].key, keys[_i].draw);
+	ck_assert_msg((memcmp(got, base, sizeof(got)) == 0) == (_i == 0), "%s", keys[_i].name);
+}
+END_TEST
+
+START_TEST(below)
+{
+	ck_assert_uint_eq(random_below(0, 9), 0);
+	ck_assert_uint_eq(random_below(UINT32_MAX, 9), 8);
+	ck_assert_uint_eq(random_below(UINT32_MAX, 1), 0);
+	ck_assert_uint_eq(random_below(0x80000000u, 2), 1);
+	ck_assert_uint_eq(random_below(0x7fffffffu, 2), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("random");
+	TCase *tests = tcase_create("random");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_test(tests, twister);
+	tcase_add_test(tests, only_low_bits_of_the_seed_count);
+	tcase_add_test(tests, first_of_64_is_high);
+	tcase_add_loop_test(tests, permutation, 0, ROWS(permutations));
+	tcase_add_test(tests, wide_permutation);
+	tcase_add_test(tests, uniform_is_in_range);
+	tcase_add_loop_test(tests, philox_answers, 0, ROWS(philox));
+	tcase_add_loop_test(tests, each_part_of_a_key_counts, 0, ROWS(keys));
+	tcase_add_test(tests, below);
+	return unit_run(suite);
+}

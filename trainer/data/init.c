@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "init.h"
+
+#include <math.h>
+
+int64_t init_fan_in(const struct tensor_shape *weight)
+{
+	int64_t n = 1;
+
+	for (int i = 1; i < weight->dims; i++)
+		n *= weight->size[i];
+	return n;
+}
+
+float init_bound(int64_t fan_in)
+{
+	return (float)(1 / sqrt((double)fan_in));
+}
+
+void init_layer(struct random_generator *generator, const struct tensor *weight,
+		const struct tensor *bias, enum random_rounding rounding)
+{
+	float bound = init_bound(init_fan_in(&weight->shape));
+
+	random_uniform(generator, weight->data, tensor_elements(&weight->shape), -bound, bound,
+		       rounding);
+	if (bias)
+		random_uniform(generator, bias->data, tensor_elements(&bias->shape), -bound, bound,
+			       rounding);
+}

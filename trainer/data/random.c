@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "random.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+enum { MIDDLE = 397 };
+
+void random_seed(struct random_generator *generator, uint64_t seed)
+{
+	uint32_t *s = generator->state;
+
+	s[0] = (uint32_t)seed;
+	for (uint32_t i = 1; i < RANDOM_WORDS; i++)
+		s[i] = 1812433253u * (s[i - 1] ^ s[i - 1] >> 30) + i;
+	generator->next = RANDOM_WORDS;
+}
+
+static inline uint32_t twist(uint32_t high, uint32_t low, uint32_t middle)
+{
+	uint32_t y = (high & 0x80000000u) | (low & 0x7fffffffu);
+
+	return middle ^ y >> 1 ^ (-(y & 1) & 0x9908b0dfu);
+}
+
+static void refill(struct random_generator *generator)
+{
+	uint32_t *s = generator->state;
+	int i = 0;
+
+	for (; i < RANDOM_WORDS - MIDDLE; i++)
+		s[i] = twist(s[i], s[i + 1], s[i + MIDDLE]);
+	for (; i < RANDOM_WORDS - 1; i++)
+		s[i] = twist(s[i], s[i + 1], s[i + MIDDLE - RANDOM_WORDS]);
+	s[i] = twist(s[i], s[0], s[MIDDLE - 1]);
+	generator->next = 0;
+}
+
+uint32_t random_u32(struct random_generator *generator)
+{
+	uint32_t y;
+
+	if (generator->next == RANDOM_WORDS)
+		refill(generator);
+	y = generator->state[generator->next++];
+	y ^= y >> 11;
+	y ^= y << 7 & 0x9d2c5680u;
+	y ^= y << 15 & 0xefc60000u;
+	return y ^ y >> 18;
+}
+
+uint64_t random_u64(struct random_generator *generator)
+{
+	uint64_t high = random_u32(generator);
+
+	return high << 32 | random_u32(generator);
+}
+
+/*
+ * x * range + from, rounded once. About 0 the sum is a multiple of 2^-24 of `to`, so that a double
+ * holds it whole, and to round it is enough: that takes half the time of a call of fmaf.
+ */
+static inline float fused(float x, float range, float from, bool about_0)
+{
+	return about_0 ? (float)((double)x * range + from) : fmaf(x, range, from);
+}
+
+void random_uniform(struct random_generator *generator, float *out, int64_t n, float from, float to,
+		    enum random_rounding rounding)
+{
+	float range = to - from;
+	bool about_0 = from == -to;
+
+	for (int64_t i = 0; i < n; i++) {
+		float x = (float)(random_u32(generator) & 0xffffff) * 0x1p-24f;
+
+		out[i] = rounding == RANDOM_FUSED ? fused(x, range, from, about_0)
+						  : x * range + from;
+	}
+}
+
+void random_permutation(struct random_generator *generator, int64_t *out, int64_t n)
+{
+	if (n >= RANDOM_WIDE) {
+		random_permutation_wide(generator, out, n);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		out[i] = i;
+	for (int64_t i = 0; i < n - 1; i++) {
+		int64_t z = i + random_u32(generator) % (n - i);
+		int64_t swapped = out[i];
+
+		out[i] = out[z];
+		out[z] = swapped;
+	}
+}
+
+void random_permutation_wide(struct random_generator *generator, int64_t *out, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		int64_t z = (int64_t)(random_u64(generator) % (uint64_t)(i + 1));
+
+		out[i] = i;
+		out[i] = out[z];
+		out[z] = i;
+	}
+}
+
+void random_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2])
+{
+	uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3];
+	uint32_t k0 = key[0], k1 = key[1];
+
+	for (int round = 0; round < 10; round++) {
+		uint64_t p = 0xd2511f53ull * a, q = 0xcd9e8d57ull * c;
+
+		a = (uint32_t)(q >> 32) ^ b ^ k0;
+		b = (uint32_t)q;
+		c = (uint32_t)(p >> 32) ^ d ^ k1;
+		d = (uint32_t)p;
+		k0 += 0x9e3779b9u;
+		k1 += 0xbb67ae85u;
+	}
+	out[0] = a;
+	out[1] = b;
+	out[2] = c;
+	out[3] = d;
+}
+
+void random_keyed(uint32_t out[4], const struct random_key *key, uint32_t draw)
+{
+	uint64_t sample = (uint64_t)key->sample;
+	const uint32_t counter[4] = {(uint32_t)key->purpose << 24 | draw, key->epoch,
+				     (uint32_t)sample, (uint32_t)(sample >> 32)};
+	const uint32_t seed[2] = {(uint32_t)key->seed, (uint32_t)(key->seed >> 32)};
+
+	random_philox(out, counter, seed);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random numbers: PyTorch's CPU generator, bit for bit, for weights and orders; and a stream
+ * by counter, whose numbers depend on no other that were drawn, for what is done to a sample.
+ */
+#ifndef TRAIN_RANDOM_H
+#define TRAIN_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RANDOM_WORDS = 624, RANDOM_WIDE = UINT32_MAX / 20 };
+
+/*
+ * torch.Generator() of the CPU: MT19937 (Matsumoto and Nishimura, "Mersenne Twister", ACM
+ * TOMACS 8(1), 1998), in ATen/core/MT19937RNGEngine.h. A copy of it goes on by itself.
+ */
+struct random_generator {
+	uint32_t state[RANDOM_WORDS];
+	int next; /* the word of state that comes next; RANDOM_WORDS: all are used */
+};
+
+/* manual_seed(seed): its low 32 bits count; a negative one is its two's complement. */
+void random_seed(struct random_generator *generator, uint64_t seed);
+
+/* The next 32 bits: what PyTorch calls random(). */
+uint32_t random_u32(struct random_generator *generator);
+
+/* The next 64 bits: random64(), whose first output is the high half. */
+uint64_t random_u64(struct random_generator *generator);
+
+/* How x * (to - from) + from is rounded. */
+enum random_rounding {
+	RANDOM_FUSED, /* once, as PyTorch does where the CPU has AVX2 or AVX-512 */
+	RANDOM_TWICE, /* twice, as it does with ATEN_CPU_CAPABILITY=default */
+};
+
+/*
+ * tensor.uniform_(from, to) of n float32 on the CPU: one random() each, of which the low 24
+ * bits are x = bits / 2^24 in [0, 1) (ATen/core/DistributionsHelper.h, TransformationHelper.h).
+ */
+void random_uniform(struct random_generator *generator, float *out, int64_t n, float from, float to,
+		    enum random_rounding rounding);
+
+/*
+ * torch.randperm(n) on the CPU (ATen/native/TensorFactories.cpp): out[0..n-1] is a permutation
+ * of 0..n-1. With n < RANDOM_WIDE, for i = 0..n-2 swap out[i] with out[i + random() % (n - i)].
+ */
+void random_permutation(struct random_generator *generator, int64_t *out, int64_t n);
+
+/*
+ * The same for n >= RANDOM_WIDE, where 32 bits are too few: for i = 0..n-1 and z = random64() %
+ * (i + 1), out[i] = out[z] and out[z] = i. random_permutation() comes here, as PyTorch does since
+ * its pull request 143682 (January 2025); before, every n was done as above.
+ */
+void random_permutation_wide(struct random_generator *generator, int64_t *out, int64_t n);
+
+/*
+ * Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3",
+ * SC'11): 128 random bits as a function of counter and key.
+ */
+void random_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
+
+/* What numbers are for: one seed gives each purpose numbers of its own. */
+enum random_purpose { RANDOM_AUGMENT, RANDOM_LABEL, RANDOM_PATTERN, RANDOM_NOISE };
+
+/* Which numbers: these fields and nothing else decide them. */
+struct random_key {
+	uint64_t seed;
+	enum random_purpose purpose;
+	uint32_t epoch;
+	int64_t sample;
+};
+
+/* The draw-th 128 bits of a key; draw < 2^24. Key: seed; counter: purpose and draw, epoch, sample.
+ */
+void random_keyed(uint32_t out[4], const struct random_key *key, uint32_t draw);
+
+/* 32 random bits to 0..n-1: floor(bits * n / 2^32). No number is favoured by more than n / 2^32. */
+static inline uint32_t random_below(uint32_t bits, uint32_t n)
+{
+	return (uint32_t)((uint64_t)bits * n >> 32);
+}
+
+#endif
