@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = \
 	trainer/data/init.c trainer/data/init.h \
 	trainer/data/random.c trainer/data/random.h \
+	trainer/data/sampler.c trainer/data/sampler.h \
 	trainer/error.c trainer/error.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer

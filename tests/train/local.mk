@@ -7,7 +7,8 @@ if HAVE_CHECK
 train_programs = \
 	tests/train/t-error \
 	tests/train/t-init \
-	tests/train/t-random
+	tests/train/t-random \
+	tests/train/t-sampler
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -26,3 +27,8 @@ tests_train_t_random_SOURCES = tests/train/t-random.c tests/train/vectors.h test
 tests_train_t_random_CPPFLAGS = $(train_cppflags)
 tests_train_t_random_CFLAGS = $(train_cflags)
 tests_train_t_random_LDADD = $(train_ldadd)
+
+tests_train_t_sampler_SOURCES = tests/train/t-sampler.c tests/train/vectors.h tests/unit/unit.h
+tests_train_t_sampler_CPPFLAGS = $(train_cppflags)
+tests_train_t_sampler_CFLAGS = $(train_cflags)
+tests_train_t_sampler_LDADD = $(train_ldadd)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampler.h"
+
+#include <stdlib.h>
+
+/* Sums of three numbers up to this stay within 64 bits, and so do bytes of an order. */
+#define MOST ((int64_t)1 << 58)
+
+static bool check(const struct sampler_options *o, struct train_error *error)
+{
+	int64_t step;
+
+	if (o->samples < 1)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "the data have no samples; give a dataset with at least one");
+	if (o->ranks < 1 || o->batch < 1)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%lld ranks with a batch of %lld; give at least 1 of both",
+				  (long long)o->ranks, (long long)o->batch);
+	if (o->samples > MOST || __builtin_mul_overflow(o->ranks, o->batch, &step) || step > MOST)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%lld samples for %lld ranks with a batch of %lld are too many; "
+				  "give less than 2^58",
+				  (long long)o->samples, (long long)o->ranks, (long long)o->batch);
+	return true;
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+static int64_t positions(const struct sampler_options *o)
+{
+	switch (o->tail) {
+	case SAMPLER_PAD:
+		return round_up(o->samples, o->ranks);
+	case SAMPLER_DROP:
+		return o->samples - o->samples % o->ranks;
+	case SAMPLER_SHORT:
+		break;
+	}
+	return o->samples;
+}
+
+bool sampler_init(struct sampler *sampler, const struct sampler_options *options,
+		  struct train_error *error)
+{
+	struct sampler s = {.options = *options};
+	int64_t all;
+
+	if (!check(options, error))
+		return false;
+	all = options->ranks * options->batch;
+	s.total = positions(options);
+	s.steps = options->whole_batches ? s.total / all : round_up(s.total, all) / all;
+	if (!s.steps)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"%lld samples are too few for %lld ranks with a batch of %lld when what is "
+			"left over is dropped; use fewer ranks, a smaller batch, or drop nothing",
+			(long long)options->samples, (long long)options->ranks,
+			(long long)options->batch);
+	s.order = calloc((size_t)options->samples, sizeof(*s.order));
+	if (!s.order)
+		return train_nomem(error, "the order of the samples");
+	*sampler = s;
+	sampler_set_epoch(sampler, 0);
+	return true;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	free(sampler->order);
+	sampler->order = NULL;
+}
+
+/* The generator that RandomSampler makes in the epoch-th iteration over its DataLoader. */
+static struct random_generator of_loader(struct random_generator global, int64_t epoch)
+{
+	struct random_generator own;
+
+	for (int64_t i = 0; i < 2 * epoch + 1; i++)
+		random_u64(&global);
+	random_seed(&own, random_u64(&global) & INT64_MAX);
+	return own;
+}
+
+void sampler_set_epoch(struct sampler *sampler, int64_t epoch)
+{
+	const struct sampler_options *o = &sampler->options;
+	struct random_generator generator;
+
+	switch (o->order) {
+	case SAMPLER_IN_ORDER:
+		for (int64_t i = 0; i < o->samples; i++)
+			sampler->order[i] = i;
+		return;
+	case SAMPLER_SHUFFLED:
+		random_seed(&generator, o->seed + (uint64_t)epoch);
+		break;
+	case SAMPLER_RANDOM:
+		generator = of_loader(o->generator, epoch);
+		break;
+	}
+	random_permutation(&generator, sampler->order, o->samples);
+}
+
+/* How many of the positions before `end` are this rank's, counted from a multiple of ranks. */
+static int64_t share(int64_t end, int64_t rank, int64_t ranks)
+{
+	return end > rank ? (end - rank - 1) / ranks + 1 : 0;
+}
+
+struct sampler_batch sampler_batch(const struct sampler *sampler, int64_t rank, int64_t step,
+				   int64_t *indices)
+{
+	const struct sampler_options *o = &sampler->options;
+	int64_t all = o->ranks * o->batch, first = step * all;
+	int64_t left = sampler->total - first, fresh = o->samples - first;
+	struct sampler_batch batch = {.of_all = left < all ? left : all};
+	int64_t once;
+
+	batch.count = share(batch.of_all, rank, o->ranks);
+	once = share(fresh, rank, o->ranks);
+	batch.repeats = once < batch.count ? batch.count - once : 0;
+	for (int64_t i = 0; i < batch.count; i++)
+		indices[i] = sampler->order[(first + rank + i * o->ranks) % o->samples];
+	return batch;
+}
+
+double sampler_weight(const struct sampler_batch *batch)
+{
+	return (double)batch->count / (double)batch->of_all;
+}
+
+double sampler_scale(const struct sampler_batch *batch, int64_t ranks)
+{
+	return (double)(batch->count * ranks) / (double)batch->of_all;
+}
+
+int64_t sampler_repeats(const struct sampler *sampler)
+{
+	int64_t more = sampler->total - sampler->options.samples;
+
+	return more > 0 ? more : 0;
+}
+
+int64_t sampler_repeated(const struct sampler *sampler, int64_t i)
+{
+	return sampler->order[i % sampler->options.samples];
+}
+
+struct sampler_place sampler_place(const struct sampler *sampler, int64_t done)
+{
+	return (struct sampler_place){done / sampler->steps, done % sampler->steps};
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which samples each rank takes in each step: the order of PyTorch's DistributedSampler, bit
+ * for bit (torch/utils/data/distributed.py), batched as DataLoader does.
+ *
+ * An epoch is a row of `total` positions. Position p holds sample order[p % samples] and belongs
+ * to rank p % ranks; a step takes the next ranks * batch of them. So a step has the same samples
+ * at any number of ranks with the same ranks * batch, and what it takes follows from (seed,
+ * epoch, step) alone: to resume is to ask for another step.
+ *
+ *	sampler_init(&sampler, &options, error);
+ *	for (epoch = ...) {
+ *		sampler_set_epoch(&sampler, epoch);
+ *		for (step = 0; step < sampler.steps; step++) {
+ *			batch = sampler_batch(&sampler, rank, step, indices);
+ *			...
+ */
+#ifndef TRAIN_SAMPLER_H
+#define TRAIN_SAMPLER_H
+
+#include "error.h"
+#include "random.h"
+
+enum sampler_order {
+	SAMPLER_SHUFFLED, /* randperm by a generator of seed + epoch: DistributedSampler's */
+	SAMPLER_IN_ORDER, /* 0, 1, 2...: with shuffle=False */
+	SAMPLER_RANDOM,   /* RandomSampler's, as DataLoader(shuffle=True) uses it */
+};
+
+/* What is done when the ranks do not divide the samples. */
+enum sampler_tail {
+	SAMPLER_PAD,   /* samples from the front of the order come again: drop_last=False */
+	SAMPLER_DROP,  /* the last samples % ranks are left out: drop_last=True */
+	SAMPLER_SHORT, /* each sample once: some ranks have fewer in the last step, or none */
+};
+
+struct sampler_options {
+	enum sampler_order order;
+	enum sampler_tail tail;
+	bool whole_batches; /* leave out a last step that is not full: DataLoader's drop_last */
+	int64_t samples;    /* in the dataset, at least 1 */
+	int64_t ranks;      /* world size, at least 1 */
+	int64_t batch;      /* samples of one rank in one step, at least 1 */
+	uint64_t seed;      /* of SAMPLER_SHUFFLED; PyTorch's default is 0 */
+
+	/*
+	 * SAMPLER_RANDOM: PyTorch's global generator before the first epoch, that is after the
+	 * weights were initialised. Each epoch draws two 64-bit numbers from it, DataLoader's
+	 * base seed and then RandomSampler's, whose low 63 bits seed a generator of randperm.
+	 */
+	struct random_generator generator;
+};
+
+struct sampler {
+	struct sampler_options options;
+	int64_t total;  /* positions of an epoch */
+	int64_t steps;  /* of an epoch; the same on all ranks, at least 1 */
+	int64_t *order; /* options.samples of them, once an epoch is set; owned */
+};
+
+/* What one rank takes in one step. */
+struct sampler_batch {
+	int64_t count;   /* n_r, its samples: 0 is possible with SAMPLER_SHORT */
+	int64_t repeats; /* the last so many of them are padding: metrics leave them out */
+	int64_t of_all;  /* n, the samples of all ranks together, repeats too */
+};
+
+/*
+ * Copies the options and sets epoch 0. False, with TRAIN_BAD_INPUT, if there would be no step
+ * or a number is out of range; TRAIN_FAILED without memory. Then there is nothing to free.
+ */
+bool sampler_init(struct sampler *sampler, const struct sampler_options *options,
+		  struct train_error *error);
+
+void sampler_free(struct sampler *sampler);
+
+/* The order of an epoch, 0 or more. Time: samples, and with SAMPLER_RANDOM + epoch. */
+void sampler_set_epoch(struct sampler *sampler, int64_t epoch);
+
+/*
+ * Writes the samples of a rank in a step (below sampler.steps) to indices, which has room for
+ * options.batch of them.
+ */
+struct sampler_batch sampler_batch(const struct sampler *sampler, int64_t rank, int64_t step,
+				   int64_t *indices);
+
+/*
+ * The weight of a rank's mean loss (or gradient) in the sum over ranks, such that the sum is
+ * the mean over all n samples: n_r / n. What divides the sum by the number of ranks, as
+ * DistributedDataParallel, scales by n_r * ranks / n instead: exactly 1 if the batch is even.
+ */
+double sampler_weight(const struct sampler_batch *batch);
+double sampler_scale(const struct sampler_batch *batch, int64_t ranks);
+
+/* How many positions of an epoch are padding; the i-th of them is sample sampler_repeated(i). */
+int64_t sampler_repeats(const struct sampler *sampler);
+int64_t sampler_repeated(const struct sampler *sampler, int64_t i);
+
+/* Where training goes on after `done` steps since epoch 0. */
+struct sampler_place {
+	int64_t epoch;
+	int64_t step;
+};
+
+struct sampler_place sampler_place(const struct sampler *sampler, int64_t done);
+
+#endif
