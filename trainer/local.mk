@@ -3,6 +3,9 @@
 # Sums must not depend on what a compiler contracts: fma is written where it is meant.
 noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = \
+	trainer/data/batch.c trainer/data/batch.h \
+	trainer/data/cifar10.c trainer/data/cifar10.h \
+	trainer/data/dataset.c trainer/data/dataset.h \
 	trainer/data/init.c trainer/data/init.h \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \

@@ -5,6 +5,10 @@ train_cflags = $(AM_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
 train_ldadd = libtrainer.la $(CHECK_LIBS) -lm
 if HAVE_CHECK
 train_programs = \
+	tests/train/t-batch \
+	tests/train/t-cifar10 \
+	tests/train/t-data-nomem \
+	tests/train/t-dataset \
 	tests/train/t-error \
 	tests/train/t-init \
 	tests/train/t-random \
@@ -12,6 +16,27 @@ train_programs = \
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
+
+tests_train_t_batch_SOURCES = tests/train/t-batch.c tests/train/vectors.h tests/unit/unit.h
+tests_train_t_batch_CPPFLAGS = $(train_cppflags)
+tests_train_t_batch_CFLAGS = $(train_cflags)
+tests_train_t_batch_LDADD = $(train_ldadd)
+
+tests_train_t_cifar10_SOURCES = tests/train/t-cifar10.c tests/train/vectors.h tests/unit/unit.h
+tests_train_t_cifar10_CPPFLAGS = $(train_cppflags)
+tests_train_t_cifar10_CFLAGS = $(train_cflags)
+tests_train_t_cifar10_LDADD = $(train_ldadd)
+
+tests_train_t_data_nomem_SOURCES = tests/train/t-data-nomem.c tests/train/vectors.h \
+	tests/unit/unit.h $(failing_malloc)
+tests_train_t_data_nomem_CPPFLAGS = $(train_cppflags)
+tests_train_t_data_nomem_CFLAGS = $(train_cflags)
+tests_train_t_data_nomem_LDADD = $(train_ldadd)
+
+tests_train_t_dataset_SOURCES = tests/train/t-dataset.c tests/train/vectors.h tests/unit/unit.h
+tests_train_t_dataset_CPPFLAGS = $(train_cppflags)
+tests_train_t_dataset_CFLAGS = $(train_cflags)
+tests_train_t_dataset_LDADD = $(train_ldadd)
 
 tests_train_t_error_SOURCES = tests/train/t-error.c tests/unit/unit.h
 tests_train_t_error_CPPFLAGS = $(train_cppflags)

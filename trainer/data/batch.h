@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* From bytes in a dataset to what a network takes: chosen, cut out, mirrored, normalised. */
+#ifndef TRAIN_BATCH_H
+#define TRAIN_BATCH_H
+
+#include "dataset.h"
+
+enum { BATCH_PADDING = 4 };
+
+struct batch_options {
+	int height, width; /* of what comes out: the middle of an image, or all of it */
+
+	/*
+	 * Mirror each image with probability 1/2, and cut it out of the image padded with
+	 * BATCH_PADDING bytes of 0 on each side, at a random place: RandomCrop(size, padding=4) and
+	 * RandomHorizontalFlip of torchvision in their effect, not in their random numbers.
+	 */
+	bool augment;
+	uint64_t seed;
+};
+
+/* What is cut out of an image: pixel (y, x) is that at (top + y, left + x), or 0 outside. */
+struct batch_place {
+	int top;
+	int left;
+	bool mirrored; /* pixel (y, x) is the one at (top + y, left + width - 1 - x) */
+};
+
+/*
+ * What is done to a sample in an epoch. It depends on these two, the seed and the sizes alone
+ * (Philox4x32-10, random.h), so it is the same at any number of ranks, for any batch, and after
+ * a resume. Without options.augment it is the middle: top = floor((H - height) / 2).
+ */
+struct batch_place batch_place(const struct batch_options *options,
+			       const struct dataset_shape *shape, int64_t epoch, int64_t sample);
+
+/*
+ * images: count x channels x height x width (NCHW) of the samples at indices (each in
+ * 0..dataset->samples - 1), normalised by dataset->values; a padded pixel is the value of byte 0.
+ * labels: count of them. Time: proportional to the pixels that come out.
+ */
+void batch_fill(float *images, int32_t *labels, const struct dataset *dataset,
+		const struct batch_options *options, int64_t epoch, const int64_t *indices,
+		int64_t count);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+
+enum { FIELDS = 4, BYTES = 16 };
+
+static bool check(const struct dataset *d, struct train_error *error)
+{
+	const int sizes[] = {d->shape.channels, d->shape.height, d->shape.width};
+	int64_t pixels = 1;
+
+	for (int i = 0; i < 3; i++)
+		if (sizes[i] < 1 || (pixels *= sizes[i]) > DATASET_MOST_PIXELS)
+			return train_fail(error, TRAIN_BAD_INPUT,
+					  "images of %dx%dx%d; give sizes of at least 1 whose "
+					  "product is at most 2^28",
+					  sizes[0], sizes[1], sizes[2]);
+	if (d->classes < 1 || d->classes > DATASET_MOST_CLASSES)
+		return train_fail(error, TRAIN_BAD_INPUT, "%d classes; give 1 to %d", d->classes,
+				  DATASET_MOST_CLASSES);
+	if (d->samples < 1 || d->samples > INT64_MAX / (pixels + 1))
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%lld samples; give at least 1, and what fits in memory",
+				  (long long)d->samples);
+	return true;
+}
+
+static void fill_values(float *values, const struct dataset_scale *scale)
+{
+	for (int byte = 0; byte < 256; byte++)
+		values[byte] = ((float)byte / 255 - scale->mean) / scale->std;
+}
+
+bool dataset_init(struct dataset *dataset, const struct dataset_scale *scales, int count,
+		  struct train_error *error)
+{
+	struct dataset d = *dataset;
+
+	if (!check(&d, error))
+		return false;
+	d.values = calloc(256 * (size_t)d.shape.channels, sizeof(*d.values));
+	d.records = calloc((size_t)d.samples, dataset_record(&d.shape));
+	if (!d.values || !d.records) {
+		dataset_free(&d);
+		return train_nomem(error, "the data");
+	}
+	for (int c = 0; c < d.shape.channels; c++)
+		fill_values(d.values + 256 * (size_t)c, &scales[c % count]);
+	*dataset = d;
+	return true;
+}
+
+void dataset_free(struct dataset *dataset)
+{
+	free(dataset->records);
+	free(dataset->values);
+	dataset->records = NULL;
+	dataset->values = NULL;
+}
+
+/* Little end first on every machine. */
+static void draw_bytes(uint8_t bytes[BYTES], const struct random_key *key, uint32_t draw)
+{
+	uint32_t words[BYTES / 4];
+
+	random_keyed(words, key, draw);
+	for (int i = 0; i < BYTES; i++)
+		bytes[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
+}
+
+/* The pattern of a class, as if it were an image. */
+static void fill_pattern(uint8_t *pattern, const struct dataset_synthetic *of, int label)
+{
+	struct random_key key = {.seed = of->seed, .purpose = RANDOM_PATTERN, .sample = label};
+	int height = of->shape.height, width = of->shape.width;
+	uint8_t fields[FIELDS * FIELDS];
+
+	for (int c = 0; c < of->shape.channels; c++) {
+		key.epoch = (uint32_t)c;
+		draw_bytes(fields, &key, 0);
+		for (int y = 0; y < height; y++)
+			for (int x = 0; x < width; x++)
+				*pattern++ = fields[FIELDS * (int)((int64_t)y * FIELDS / height) +
+						    (int)((int64_t)x * FIELDS / width)];
+	}
+}
+
+static void fill_image(uint8_t *image, const uint8_t *pattern, size_t pixels,
+		       const struct random_key *key)
+{
+	uint8_t noise[BYTES];
+
+	for (size_t i = 0; i < pixels; i += BYTES) {
+		size_t n = pixels - i < BYTES ? pixels - i : BYTES;
+
+		draw_bytes(noise, key, (uint32_t)(i / BYTES));
+		for (size_t j = 0; j < n; j++)
+			image[i + j] = (uint8_t)((pattern[i + j] + 3 * noise[j]) / 4);
+	}
+}
+
+static void fill_samples(struct dataset *dataset, const struct dataset_synthetic *of,
+			 const uint8_t *patterns)
+{
+	struct random_key key = {.seed = of->seed};
+	size_t pixels = dataset_pixels(&of->shape);
+	uint8_t *record = dataset->records;
+
+	for (int64_t i = 0; i < of->samples; i++, record += 1 + pixels) {
+		uint32_t label[4];
+
+		key.sample = of->first + i;
+		key.purpose = RANDOM_LABEL;
+		random_keyed(label, &key, 0);
+		record[0] = (uint8_t)random_below(label[0], (uint32_t)of->classes);
+		key.purpose = RANDOM_NOISE;
+		fill_image(record + 1, patterns + record[0] * pixels, pixels, &key);
+	}
+}
+
+bool dataset_make(struct dataset *dataset, const struct dataset_synthetic *synthetic,
+		  struct train_error *error)
+{
+	static const struct dataset_scale grey = {0.5f, 0.25f};
+	struct dataset d = {.shape = synthetic->shape,
+			    .classes = synthetic->classes,
+			    .samples = synthetic->samples};
+	size_t pixels = dataset_pixels(&synthetic->shape);
+	uint8_t *patterns;
+
+	if (!dataset_init(&d, &grey, 1, error))
+		return false;
+	patterns = calloc((size_t)synthetic->classes, pixels);
+	if (!patterns) {
+		dataset_free(&d);
+		return train_nomem(error, "the patterns of the classes");
+	}
+	for (int label = 0; label < synthetic->classes; label++)
+		fill_pattern(patterns + (size_t)label * pixels, synthetic, label);
+	fill_samples(&d, synthetic, patterns);
+	free(patterns);
+	*dataset = d;
+	return true;
+}
