@@ -17,6 +17,16 @@ check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
 
+check_PROGRAMS += tests/train/data-main
+tests_train_data_main_SOURCES = tests/train/data-main.c
+tests_train_data_main_CPPFLAGS = $(train_cppflags)
+tests_train_data_main_LDADD = libtrainer.la -lm
+train_tests = \
+	tests/train/cifar10.test \
+	tests/train/torch-data.test
+TESTS += $(train_tests)
+EXTRA_DIST += $(train_tests) tests/train/torch-data.py
+
 tests_train_t_batch_SOURCES = tests/train/t-batch.c tests/train/vectors.h tests/unit/unit.h
 tests_train_t_batch_CPPFLAGS = $(train_cppflags)
 tests_train_t_batch_CFLAGS = $(train_cflags)
