@@ -1,4 +1,12 @@
 # SPDX-License-Identifier: MIT
+# Checkpoints; the fuzz target of their reader links them too.
+trainer_checkpoint = \
+	trainer/checkpoint/crc32.c trainer/checkpoint/crc32.h \
+	trainer/checkpoint/safetensors.c trainer/checkpoint/safetensors.h \
+	trainer/checkpoint/safetensors_read.c \
+	trainer/checkpoint/safetensors_write.c \
+	trainer/error.c trainer/error.h
+
 # The reference trainer. It knows libgpumap by gpumap.h alone, as any other program would.
 # Sums must not depend on what a compiler contracts: fma is written where it is meant.
 noinst_LTLIBRARIES += libtrainer.la
@@ -10,6 +18,7 @@ libtrainer_la_SOURCES = \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \
 	trainer/error.c trainer/error.h \
+	$(trainer_checkpoint) \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off

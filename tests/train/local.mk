@@ -2,7 +2,7 @@
 # libcheck programs of the trainer.
 train_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)/tests/unit
 train_cflags = $(AM_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
-train_ldadd = libtrainer.la $(CHECK_LIBS) -lm
+train_ldadd = libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
 if HAVE_CHECK
 train_programs = \
 	tests/train/t-batch \
@@ -13,6 +13,9 @@ train_programs = \
 	tests/train/t-init \
 	tests/train/t-random \
 	tests/train/t-sampler
+	tests/train/t-error \
+	tests/train/t-safetensors \
+	tests/train/t-safetensors-bad
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -67,3 +70,13 @@ tests_train_t_sampler_SOURCES = tests/train/t-sampler.c tests/train/vectors.h te
 tests_train_t_sampler_CPPFLAGS = $(train_cppflags)
 tests_train_t_sampler_CFLAGS = $(train_cflags)
 tests_train_t_sampler_LDADD = $(train_ldadd)
+tests_train_t_safetensors_SOURCES = tests/train/t-safetensors.c tests/unit/unit.h
+tests_train_t_safetensors_CPPFLAGS = $(train_cppflags)
+tests_train_t_safetensors_CFLAGS = $(train_cflags)
+tests_train_t_safetensors_LDADD = $(train_ldadd)
+
+tests_train_t_safetensors_bad_SOURCES = tests/train/t-safetensors-bad.c tests/train/folders.h \
+	tests/unit/unit.h
+tests_train_t_safetensors_bad_CPPFLAGS = $(train_cppflags)
+tests_train_t_safetensors_bad_CFLAGS = $(train_cflags)
+tests_train_t_safetensors_bad_LDADD = $(train_ldadd)

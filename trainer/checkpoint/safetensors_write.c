@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "checkpoint/crc32.h"
+#include "checkpoint/safetensors.h"
+
+struct writer {
+	int fd;
+	const char *path;
+	const struct safetensors_tensor **order; /* as they lie in the file */
+	size_t count;
+	char *header; /* its length, JSON and spaces */
+	size_t header_size;
+	struct train_error *error;
+};
+
+static bool no_header(const struct writer *w)
+{
+	return train_fail(w->error, TRAIN_FAILED,
+			  "%s: no memory for the header, or a name or text in it is not UTF-8",
+			  w->path);
+}
+
+static int by_dtype_and_name(const void *a, const void *b)
+{
+	const struct safetensors_tensor *const *x = a, *const *y = b;
+
+	if ((*x)->dtype != (*y)->dtype)
+		return (*x)->dtype < (*y)->dtype ? 1 : -1;
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static bool arrange(struct writer *w, const struct safetensors_tensor *tensors, size_t count)
+{
+	w->order = malloc((count + 1) * sizeof(*w->order));
+	if (!w->order)
+		return train_nomem(w->error, "the order of the tensors in a file");
+	for (size_t i = 0; i < count; i++)
+		w->order[i] = &tensors[i];
+	w->count = count;
+	qsort(w->order, count, sizeof(*w->order), by_dtype_and_name);
+	return true;
+}
+
+/* Adds a member, and takes value over. */
+static bool set(const struct writer *w, json_t *object, const char *key, json_t *value)
+{
+	if (json_object_get(object, key)) {
+		json_decref(value);
+		return train_fail(w->error, TRAIN_FAILED,
+				  "%s: the name %s is taken; choose another", w->path, key);
+	}
+	return json_object_set_new(object, key, value) == 0 || no_header(w);
+}
+
+static bool set_texts(const struct writer *w, json_t *root, const struct safetensors_text *texts,
+		      size_t count)
+{
+	json_t *metadata = json_object();
+
+	/* the first of all, so that its place is known */
+	if (!set(w, root, "__metadata__", metadata) ||
+	    !set(w, metadata, "crc32", json_string("00000000")))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!set(w, metadata, texts[i].key, json_string(texts[i].value)))
+			return false;
+	return true;
+}
+
+static bool set_tensor(const struct writer *w, json_t *root,
+		       const struct safetensors_tensor *tensor, size_t *offset)
+{
+	json_t *shape = json_array(), *info;
+	size_t bytes, end;
+
+	if (tensor->shape.dims < 0 || tensor->shape.dims > TENSOR_MOST_DIMS ||
+	    !safetensors_bytes(&bytes, tensor) || __builtin_add_overflow(*offset, bytes, &end) ||
+	    end > INT64_MAX) {
+		json_decref(shape);
+		return train_fail(w->error, TRAIN_FAILED, "%s: %s has no shape that can be written",
+				  w->path, tensor->name);
+	}
+	for (int i = 0; shape && i < tensor->shape.dims; i++)
+		if (json_array_append_new(shape, json_integer(tensor->shape.size[i])) < 0) {
+			json_decref(shape);
+			return no_header(w);
+		}
+	/* takes shape over, and fails without */
+	info = json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_dtype_name(tensor->dtype),
+			 "shape", shape, "data_offsets", (json_int_t)*offset, (json_int_t)end);
+	*offset = end;
+	return set(w, root, tensor->name, info);
+}
+
+/* The length and the JSON as one text, filled up with spaces to a multiple of 8. */
+static bool print_header(struct writer *w, const json_t *root)
+{
+	char *text = json_dumps(root, JSON_COMPACT);
+	size_t length = text ? strlen(text) : 0;
+	uint64_t padded = (length + 7) / 8 * 8;
+
+	if (text && padded <= SAFETENSORS_MOST_HEADER)
+		w->header = malloc(SAFETENSORS_LENGTH + padded);
+	if (w->header) {
+		w->header_size = SAFETENSORS_LENGTH + padded;
+		memset(w->header, ' ', w->header_size);
+		memcpy(w->header, &padded, SAFETENSORS_LENGTH);
+		memcpy(w->header + SAFETENSORS_LENGTH, text, length);
+	}
+	free(text);
+	if (padded > SAFETENSORS_MOST_HEADER)
+		return train_fail(w->error, TRAIN_FAILED,
+				  "%s: the names are longer than %d bytes; shorten them", w->path,
+				  SAFETENSORS_MOST_HEADER);
+	return w->header || no_header(w);
+}
+
+static bool make_header(struct writer *w, const struct safetensors_text *texts, size_t count)
+{
+	json_t *root = json_object();
+	size_t offset = 0;
+	bool good = root ? set_texts(w, root, texts, count) : no_header(w);
+
+	for (size_t i = 0; good && i < w->count; i++)
+		good = set_tensor(w, root, w->order[i], &offset);
+	good = good && print_header(w, root);
+	json_decref(root);
+	return good;
+}
+
+/* Their sizes were counted before. */
+static size_t bytes_of(const struct safetensors_tensor *tensor)
+{
+	size_t bytes = 0;
+
+	safetensors_bytes(&bytes, tensor);
+	return bytes;
+}
+
+static void set_checksum(struct writer *w)
+{
+	char digits[SAFETENSORS_DIGITS + 1];
+	struct crc32 crc;
+
+	crc32_begin(&crc);
+	crc32_add(&crc, w->header, w->header_size);
+	for (size_t i = 0; i < w->count; i++)
+		crc32_add(&crc, w->order[i]->data, bytes_of(w->order[i]));
+	snprintf(digits, sizeof(digits), "%08x", crc.value);
+	memcpy(w->header + SAFETENSORS_CRC32, digits, SAFETENSORS_DIGITS);
+}
+
+static bool write_failed(const struct writer *w, int error)
+{
+	return train_fail(w->error, TRAIN_FAILED, "%s: cannot write: %s; %swrite to another folder",
+			  w->path, strerror(error),
+			  error == ENOSPC || error == EDQUOT ? "free some space, or " : "");
+}
+
+static bool write_all(const struct writer *w, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	while (size) {
+		ssize_t n = write(w->fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return write_failed(w, n ? errno : ENOSPC);
+		at += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+bool safetensors_write(int fd, const char *path, const struct safetensors_tensor *tensors,
+		       size_t count, const struct safetensors_text *texts, size_t text_count,
+		       struct train_error *error)
+{
+	struct writer w = {.fd = fd, .path = path, .error = error};
+	bool good = arrange(&w, tensors, count) && make_header(&w, texts, text_count);
+
+	if (good) {
+		set_checksum(&w);
+		good = write_all(&w, w.header, w.header_size);
+	}
+	for (size_t i = 0; good && i < count; i++)
+		good = write_all(&w, w.order[i]->data, bytes_of(w.order[i]));
+	free(w.header);
+	free(w.order);
+	return good;
+}
