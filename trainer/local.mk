@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 # Checkpoints; the fuzz target of their reader links them too.
 trainer_checkpoint = \
+	trainer/checkpoint/checkpoint.h \
+	trainer/checkpoint/contents.c trainer/checkpoint/contents.h \
 	trainer/checkpoint/crc32.c trainer/checkpoint/crc32.h \
+	trainer/checkpoint/folder.c trainer/checkpoint/folder.h \
+	trainer/checkpoint/load.c \
+	trainer/checkpoint/progress.c \
 	trainer/checkpoint/safetensors.c trainer/checkpoint/safetensors.h \
 	trainer/checkpoint/safetensors_read.c \
 	trainer/checkpoint/safetensors_write.c \
+	trainer/checkpoint/save.c \
 	trainer/error.c trainer/error.h
 
 # The reference trainer. It knows libgpumap by gpumap.h alone, as any other program would.

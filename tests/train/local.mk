@@ -13,6 +13,10 @@ train_programs = \
 	tests/train/t-init \
 	tests/train/t-random \
 	tests/train/t-sampler
+	tests/train/t-checkpoint \
+	tests/train/t-checkpoint-faults \
+	tests/train/t-checkpoint-folder \
+	tests/train/t-checkpoint-nomem \
 	tests/train/t-error \
 	tests/train/t-safetensors \
 	tests/train/t-safetensors-bad
@@ -70,6 +74,28 @@ tests_train_t_sampler_SOURCES = tests/train/t-sampler.c tests/train/vectors.h te
 tests_train_t_sampler_CPPFLAGS = $(train_cppflags)
 tests_train_t_sampler_CFLAGS = $(train_cflags)
 tests_train_t_sampler_LDADD = $(train_ldadd)
+train_checkpoints = tests/train/folders.h tests/train/models.h tests/unit/unit.h
+tests_train_t_checkpoint_SOURCES = tests/train/t-checkpoint.c $(train_checkpoints)
+tests_train_t_checkpoint_CPPFLAGS = $(train_cppflags)
+tests_train_t_checkpoint_CFLAGS = $(train_cflags)
+tests_train_t_checkpoint_LDADD = $(train_ldadd)
+
+tests_train_t_checkpoint_faults_SOURCES = tests/train/t-checkpoint-faults.c $(train_checkpoints)
+tests_train_t_checkpoint_faults_CPPFLAGS = $(train_cppflags)
+tests_train_t_checkpoint_faults_CFLAGS = $(train_cflags)
+tests_train_t_checkpoint_faults_LDADD = $(train_ldadd)
+
+tests_train_t_checkpoint_folder_SOURCES = tests/train/t-checkpoint-folder.c $(train_checkpoints)
+tests_train_t_checkpoint_folder_CPPFLAGS = $(train_cppflags)
+tests_train_t_checkpoint_folder_CFLAGS = $(train_cflags)
+tests_train_t_checkpoint_folder_LDADD = $(train_ldadd)
+
+tests_train_t_checkpoint_nomem_SOURCES = tests/train/t-checkpoint-nomem.c $(train_checkpoints) \
+	$(failing_malloc)
+tests_train_t_checkpoint_nomem_CPPFLAGS = $(train_cppflags)
+tests_train_t_checkpoint_nomem_CFLAGS = $(train_cflags)
+tests_train_t_checkpoint_nomem_LDADD = $(train_ldadd)
+
 tests_train_t_safetensors_SOURCES = tests/train/t-safetensors.c tests/unit/unit.h
 tests_train_t_safetensors_CPPFLAGS = $(train_cppflags)
 tests_train_t_safetensors_CFLAGS = $(train_cflags)

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include <float.h>
+#include <inttypes.h>
+
+#include "folders.h"
+#include "models.h"
+
+/* --- round trips ------------------------------------------------------------------- */
+
+static const struct checkpoint_progress progress_rows[] = {
+	{.step = 0},
+	{.step = 120,
+	 .optimizer_step = 118,
+	 .epoch = 3,
+	 .position = 4096,
+	 .history = 77,
+	 .scaler_growth = 19,
+	 .scaler_scale = 65536.0f,
+	 .seed = 42},
+	{INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, FLT_MAX, UINT64_MAX},
+	{.step = 1, .scaler_scale = FLT_TRUE_MIN, .seed = 1},
+	{.step = 1, .scaler_scale = 16777217.0f / 3.0f},
+};
+
+START_TEST(round_trip)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct safetensors *file;
+	struct refusals refusals;
+	struct model from, to;
+
+	model_make(&from, 5);
+	model_make(&to, 0);
+	from.checkpoint.progress = progress_rows[_i];
+	ck_assert_msg(checkpoint_save("c", &from.checkpoint, 1, &error), "%s", error.text);
+	file = newest("c", &refusals);
+	ck_assert_msg(checkpoint_load(&to.checkpoint, file, &error), "%s", error.text);
+	ck_assert(model_same(&from, &to));
+	ck_assert(memcmp(&to.checkpoint.progress, &progress_rows[_i], sizeof(progress_rows[_i])) ==
+		  0);
+	ck_assert_str_eq(safetensors_text(file, "model"), "small");
+	ck_assert_str_eq(safetensors_text(file, "format"), "pt");
+	ck_assert_uint_eq(file->count, PARAMETERS * (1 + SLOTS));
+	ck_assert_ptr_nonnull(safetensors_find(file, "optimizer.exp_avg_sq.fc1.bias"));
+	ck_assert_int_eq(refusals.count, 0);
+	safetensors_free(file);
+}
+END_TEST
+
+/* As a stage of a model, whose other layers are with other ranks. */
+START_TEST(parts)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct safetensors *file;
+	struct refusals refusals;
+	struct model from, to;
+
+	model_save("c", 1, 1);
+	model_make(&from, 1);
+	model_make(&to, 0);
+	to.parameters[0].data = NULL;
+	to.data[0][0] = to.data[1][0] = NULL;
+	file = newest("c", &refusals);
+	ck_assert_msg(checkpoint_load(&to.checkpoint, file, &error), "%s", error.text);
+	for (int k = 0; k <= SLOTS; k++) {
+		ck_assert_float_eq(to.values[k][0][0], 0);
+		memcpy(to.values[k][0], from.values[k][0], sizeof(to.values[k][0]));
+	}
+	ck_assert(model_same(&from, &to));
+	safetensors_free(file);
+}
+END_TEST
+
+/* --- what does not fit --------------------------------------------------------------- */
+
+/* Saves model 1 after a change, loads it into another, and compares the reason. */
+static const struct {
+	const char *name, *renamed; /* parameter 1 of the file */
+	int dims;
+	int64_t first; /* size of parameter 0's first dimension here */
+	int slots;
+	const char *want;    /* for checkpoint_load; "" when it is fine */
+	const char *weights; /* for checkpoint_load_parameters */
+} unlike_rows[] = {
+	{"same", "fc1.bias", 4, 2, 2, "", ""},
+	{"fewer dimensions", "fc1.bias", 3, 2, 2,
+	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [2, 3, 2] here; choose the "
+	 "model "
+	 "that the file is of",
+	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [2, 3, 2] here; choose the "
+	 "model "
+	 "that the file is of"},
+	{"another size", "fc1.bias", 4, 1, 2,
+	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [1, 3, 2, 2] here; choose the "
+	 "model "
+	 "that the file is of",
+	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [1, 3, 2, 2] here; choose the "
+	 "model "
+	 "that the file is of"},
+	{"another name", "fc9.bias", 4, 2, 2,
+	 "missing fc1.bias (3 in all), unexpected fc9.bias (3 in all); choose the model and the "
+	 "optimizer that the file is of",
+	 "missing fc1.bias (1 in all), unexpected fc9.bias (1 in all); choose the model and the "
+	 "optimizer that the file is of"},
+	{"less state", "fc1.bias", 4, 2, 1,
+	 "unexpected optimizer.exp_avg_sq.conv1.weight (4 in all); choose the model and the "
+	 "optimizer "
+	 "that the file is of",
+	 ""},
+	{"one more state", "fc1.bias", 4, 2, 3,
+	 "missing optimizer.momentum_buffer.conv1.weight (4 in all); choose the model and the "
+	 "optimizer that the file is of",
+	 ""},
+};
+
+/* The error's text without the path. */
+static const char *reason(const struct train_error *error)
+{
+	const char *text = strstr(error->text, "safetensors: ");
+
+	return text ? text + strlen("safetensors: ") : error->text;
+}
+
+START_TEST(unlike)
+{
+	struct train_error error = {.status = TRAIN_OK}, of_weights = {.status = TRAIN_OK};
+	struct checkpoint_slot slots[SLOTS + 1];
+	struct safetensors *file;
+	struct refusals refusals;
+	struct model m, untouched;
+
+	model_make(&m, 1);
+	m.parameters[1].name = unlike_rows[_i].renamed;
+	ck_assert_msg(checkpoint_save("c", &m.checkpoint, 1, &error), "%s", error.text);
+	file = newest("c", &refusals);
+	model_make(&m, 0);
+	model_make(&untouched, 0);
+	memcpy(slots, m.slots, sizeof(m.slots));
+	slots[SLOTS] = (struct checkpoint_slot){"momentum_buffer", m.data[1]};
+	m.checkpoint.slots = slots;
+	m.checkpoint.slot_count = (size_t)unlike_rows[_i].slots;
+	m.parameters[0].shape.dims = unlike_rows[_i].dims;
+	m.parameters[0].shape.size[0] = unlike_rows[_i].first;
+	ROW_EQ_INT(unlike_rows[_i].name, checkpoint_load(&m.checkpoint, file, &error),
+		   !*unlike_rows[_i].want);
+	ROW_EQ_STR(unlike_rows[_i].name, reason(&error), unlike_rows[_i].want);
+	if (*unlike_rows[_i].want)
+		ck_assert_msg(memcmp(m.values, untouched.values, sizeof(m.values)) == 0,
+			      "%s: half loaded", unlike_rows[_i].name);
+	ROW_EQ_INT(unlike_rows[_i].name,
+		   checkpoint_load_parameters(m.parameters, PARAMETERS, file, &of_weights),
+		   !*unlike_rows[_i].weights);
+	ROW_EQ_STR(unlike_rows[_i].name, reason(&of_weights), unlike_rows[_i].weights);
+	safetensors_free(file);
+}
+END_TEST
+
+/* --- files of others ------------------------------------------------------------------ */
+
+static const struct {
+	const char *names[2];
+	enum safetensors_dtype dtype;
+	const char *want;
+} foreign_rows[] = {
+	{{"a.weight", "module.b"},
+	 SAFETENSORS_F32,
+	 "f: module.b begins with module. and a.weight does not; save the state_dict of one model"},
+	{{"a.weight", "b"}, SAFETENSORS_F32, ""},
+	{{"module.a.weight", "module.b"}, SAFETENSORS_F32, ""},
+	{{"module.module.a.weight", "module.module.b"},
+	 SAFETENSORS_F32,
+	 "f: missing a.weight (2 in all), unexpected module.module.a.weight (2 in all); choose the "
+	 "model and the optimizer that the file is of"},
+	{{"module.a.weight", "module.a.weight2"},
+	 SAFETENSORS_F32,
+	 "f: missing b (1 in all), unexpected module.a.weight2 (1 in all); choose the model and "
+	 "the "
+	 "optimizer that the file is of"},
+	{{"a.weight", "b"},
+	 SAFETENSORS_BF16,
+	 "f: a.weight is BF16, and only F32 can be loaded; convert it in PyTorch with .float()"},
+};
+
+START_TEST(foreign)
+{
+	static const float values[2] = {3, 4};
+	float got[2] = {0, 0};
+	const struct safetensors_tensor tensors[2] = {
+		{foreign_rows[_i].names[0], foreign_rows[_i].dtype, {1, {1}}, &values[0]},
+		{foreign_rows[_i].names[1], foreign_rows[_i].dtype, {0, {0}}, &values[1]}};
+	const struct tensor parameters[2] = {{"a.weight", {1, {1}}, &got[0]},
+					     {"b", {0, {0}}, &got[1]}};
+	struct train_error error = {.status = TRAIN_OK};
+	struct checkpoint_progress progress;
+	struct safetensors *file = NULL;
+	int fd = open("f", O_WRONLY | O_CREAT, 0666);
+
+	ck_assert(safetensors_write(fd, "f", tensors, 2, NULL, 0, &error));
+	close(fd);
+	ck_assert_msg(safetensors_open(&file, "f", &error), "%s", error.text);
+	ck_assert_int_eq(checkpoint_load_parameters(parameters, 2, file, &error),
+			 !*foreign_rows[_i].want);
+	ck_assert_str_eq(error.text, foreign_rows[_i].want);
+	ck_assert_float_eq(got[0], *foreign_rows[_i].want ? 0 : 3);
+	ck_assert_float_eq(got[1], *foreign_rows[_i].want ? 0 : 4);
+	error.status = TRAIN_OK;
+	ck_assert(!checkpoint_progress(&progress, file, &error));
+	ck_assert_str_eq(error.text, "f: it has no state of a run; load it as weights, or use a "
+				     "checkpoint");
+	safetensors_free(file);
+}
+END_TEST
+
+START_TEST(foreign_texts)
+{
+	static const struct {
+		struct safetensors_text texts[2];
+		const char *want;
+	} rows[] = {
+		{{{"checkpoint", "2"}, {"step", "1"}},
+		 "f: a checkpoint of version 2, and here they are of version 1; use the program "
+		 "that "
+		 "wrote it"},
+		{{{"checkpoint", "1"}, {"step", "-1"}},
+		 "f: step in __metadata__ is missing or no number; use another checkpoint"},
+		{{{"checkpoint", "1"}, {"step", "9223372036854775808"}},
+		 "f: step in __metadata__ is missing or no number; use another checkpoint"},
+		{{{"checkpoint", "1"}, {"step", "1x"}},
+		 "f: step in __metadata__ is missing or no number; use another checkpoint"},
+		{{{"checkpoint", "1"}, {"step", "1"}},
+		 "f: optimizer_step in __metadata__ is missing or no number; use another "
+		 "checkpoint"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct train_error error = {.status = TRAIN_OK};
+		struct checkpoint_progress progress;
+		struct safetensors *file = NULL;
+		int fd = open("f", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+		ck_assert(safetensors_write(fd, "f", NULL, 0, rows[i].texts, 2, &error));
+		close(fd);
+		ck_assert(safetensors_open(&file, "f", &error));
+		ck_assert(!checkpoint_progress(&progress, file, &error));
+		ck_assert_str_eq(error.text, rows[i].want);
+		safetensors_free(file);
+	}
+}
+END_TEST
+
+START_TEST(reserved_names)
+{
+	static const char *const names[] = {"module.fc1", "optimizer.fc1"};
+
+	for (int i = 0; i < 2; i++) {
+		struct train_error error = {.status = TRAIN_OK};
+		struct model m;
+
+		model_make(&m, 1);
+		m.parameters[1].name = names[i];
+		ck_assert(!checkpoint_save("c", &m.checkpoint, 1, &error));
+		ck_assert_ptr_nonnull(strstr(error.text, "rename the layer"));
+		ck_assert_int_ne(access("c/checkpoint-000000000001.safetensors", F_OK), 0);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("checkpoint");
+	TCase *tests = tcase_create("checkpoint");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
+	tcase_add_loop_test(tests, round_trip, 0, sizeof(progress_rows) / sizeof(*progress_rows));
+	tcase_add_test(tests, parts);
+	tcase_add_loop_test(tests, unlike, 0, sizeof(unlike_rows) / sizeof(*unlike_rows));
+	tcase_add_loop_test(tests, foreign, 0, sizeof(foreign_rows) / sizeof(*foreign_rows));
+	tcase_add_test(tests, foreign_texts);
+	tcase_add_test(tests, reserved_names);
+	return unit_run(suite);
+}

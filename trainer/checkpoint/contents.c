@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "checkpoint/contents.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool contents_begins(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+/* Takes name over, which is NULL without memory. */
+static bool add(struct contents *c, char *name, const struct tensor *parameter, float *data)
+{
+	if (!name)
+		return false;
+	c->tensors[c->count] =
+		(struct safetensors_tensor){name, SAFETENSORS_F32, parameter->shape, data};
+	c->data[c->count++] = data;
+	return true;
+}
+
+static bool add_parameters(struct contents *c, const struct checkpoint *what,
+			   struct train_error *error)
+{
+	for (size_t i = 0; i < what->count; i++) {
+		const struct tensor *p = &what->parameters[i];
+
+		if (contents_begins(p->name, CHECKPOINT_OPTIMIZER) ||
+		    contents_begins(p->name, CHECKPOINT_MODULE))
+			return train_fail(error, TRAIN_FAILED,
+					  "parameter %s: checkpoints give this beginning a meaning "
+					  "of its own; rename the layer",
+					  p->name);
+		if (!add(c, strdup(p->name), p, p->data))
+			return train_nomem(error, "the names of parameters");
+	}
+	return true;
+}
+
+static bool add_slot(struct contents *c, const struct checkpoint *what,
+		     const struct checkpoint_slot *slot, struct train_error *error)
+{
+	for (size_t i = 0; i < what->count; i++) {
+		const struct tensor *p = &what->parameters[i];
+		char *name;
+
+		if (asprintf(&name, CHECKPOINT_OPTIMIZER "%s.%s", slot->name, p->name) < 0)
+			name = NULL;
+		if (!add(c, name, p, slot->data[i]))
+			return train_nomem(error, "the names of the optimizer's state");
+	}
+	return true;
+}
+
+bool contents_make(struct contents *ret, const struct checkpoint *what, struct train_error *error)
+{
+	size_t most = what->count * (1 + what->slot_count) + 1;
+	struct contents c = {calloc(most, sizeof(*c.tensors)), calloc(most, sizeof(*c.data)), 0};
+	bool good = c.tensors && c.data;
+
+	if (!good)
+		train_nomem(error, "the names in a checkpoint");
+	good = good && add_parameters(&c, what, error);
+	for (size_t i = 0; good && i < what->slot_count; i++)
+		good = add_slot(&c, what, &what->slots[i], error);
+	if (good)
+		*ret = c;
+	else
+		contents_free(&c);
+	return good;
+}
+
+void contents_free(struct contents *contents)
+{
+	for (size_t i = 0; i < contents->count; i++)
+		free((char *)(uintptr_t)contents->tensors[i].name);
+	free(contents->tensors);
+	free(contents->data);
+}

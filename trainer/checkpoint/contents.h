@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* A checkpoint in the words of its file. */
+#ifndef TRAIN_CHECKPOINT_CONTENTS_H
+#define TRAIN_CHECKPOINT_CONTENTS_H
+
+#include "checkpoint/checkpoint.h"
+
+#define CHECKPOINT_OPTIMIZER "optimizer."
+#define CHECKPOINT_MODULE "module."
+#define CHECKPOINT_VERSION "1"
+
+/* Does the text begin so? */
+bool contents_begins(const char *text, const char *beginning);
+
+/* Parameters, then the parameters of each slot, by their names in the file. */
+struct contents {
+	struct safetensors_tensor *tensors;
+	float **data; /* theirs, to load into */
+	size_t count;
+};
+
+bool contents_make(struct contents *ret, const struct checkpoint *what, struct train_error *error);
+void contents_free(struct contents *contents);
+
+/* Progress as texts; they point into numbers. */
+enum { PROGRESS_TEXTS = 8, PROGRESS_NUMBER = 32 };
+struct progress_texts {
+	struct safetensors_text texts[PROGRESS_TEXTS];
+	char numbers[PROGRESS_TEXTS][PROGRESS_NUMBER];
+};
+
+void progress_print(struct progress_texts *texts, const struct checkpoint_progress *progress);
+
+/* False: the text of *key is missing or none that progress_print writes. */
+bool progress_scan(struct checkpoint_progress *progress, const struct safetensors *file,
+		   const char **key);
+
+#endif

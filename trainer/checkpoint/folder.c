@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "checkpoint/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "checkpoint/checkpoint.h"
+
+void folder_name(char name[CHECKPOINT_NAME], int64_t step)
+{
+	snprintf(name, CHECKPOINT_NAME, "checkpoint-%012" PRId64 ".safetensors", step);
+}
+
+bool folder_open(struct checkpoint_folder *folder, const char *path)
+{
+	folder->path = path;
+	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return folder->fd >= 0;
+}
+
+/* Only names that folder_name writes. */
+static bool step_of(int64_t *step, const char *name)
+{
+	const char *digits = strchr(name, '-');
+	char written[CHECKPOINT_NAME];
+
+	if (!digits)
+		return false;
+	*step = strtoll(digits + 1, NULL, 10);
+	folder_name(written, *step);
+	return *step >= 0 && strcmp(written, name) == 0;
+}
+
+static int descending(const void *a, const void *b)
+{
+	int64_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return (x < y) - (x > y);
+}
+
+static bool collect(int64_t **steps, size_t *count, DIR *dir)
+{
+	const struct dirent *entry;
+	size_t room = 0;
+
+	while (errno = 0, (entry = readdir(dir))) {
+		int64_t step, *grown;
+
+		if (!step_of(&step, entry->d_name))
+			continue;
+		if (*count == room) {
+			room = room ? room * 2 : 16;
+			grown = realloc(*steps, room * sizeof(**steps));
+			if (!grown)
+				return false;
+			*steps = grown;
+		}
+		(*steps)[(*count)++] = step;
+	}
+	return errno == 0;
+}
+
+bool folder_steps(int64_t **steps, size_t *count, const struct checkpoint_folder *folder)
+{
+	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	bool good;
+	int error;
+
+	*steps = NULL;
+	*count = 0;
+	good = dir && collect(steps, count, dir);
+	error = errno;
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	if (good && *count)
+		qsort(*steps, *count, sizeof(**steps), descending);
+	if (!good) {
+		free(*steps);
+		*steps = NULL;
+	}
+	errno = error;
+	return good;
+}
+
+/* --- the newest that is whole ----------------------------------------------------- */
+
+/* *ret stays NULL, with true, where the file is damaged; error tells why then. */
+static bool try(struct safetensors **ret, const struct checkpoint_folder *folder, int64_t step,
+		struct train_error *error)
+{
+	char name[CHECKPOINT_NAME], *path;
+	struct checkpoint_progress progress;
+	int fd;
+
+	folder_name(name, step);
+	if (asprintf(&path, "%s/%s", folder->path, name) < 0)
+		return train_nomem(error, folder->path);
+	fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		train_fail(error, TRAIN_FAILED,
+			   "%s: cannot open: %s; make it readable, or remove it", path,
+			   strerror(errno));
+	} else if (safetensors_read(ret, fd, path, error)) {
+		if (!checkpoint_progress(&progress, *ret, error)) {
+			safetensors_free(*ret);
+			*ret = NULL;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return error->status != TRAIN_FAILED;
+}
+
+bool checkpoint_newest(struct safetensors **ret, const char *folder,
+		       void (*refused)(void *data, const char *why), void *data,
+		       struct train_error *error)
+{
+	struct checkpoint_folder in;
+	struct safetensors *file = NULL;
+	size_t count = 0, i = 0;
+	int64_t *steps = NULL;
+	bool good = true;
+
+	if (!folder_open(&in, folder)) {
+		if (errno == ENOENT) {
+			*ret = NULL;
+			return true;
+		}
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: cannot open: %s; name another folder", folder,
+				  strerror(errno));
+	}
+	if (!folder_steps(&steps, &count, &in))
+		good = train_fail(error, TRAIN_FAILED, "%s: cannot list: %s; name another folder",
+				  folder, strerror(errno));
+	for (i = 0; good && !file && i < count; i++) {
+		struct train_error why = {.status = TRAIN_OK};
+
+		good = try(&file, &in, steps[i], &why);
+		if (!good)
+			*error = why;
+		else if (!file)
+			refused(data, why.text);
+	}
+	if (good && count && !file)
+		good = train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: all %zu checkpoints are damaged; name another folder",
+				  folder, count);
+	free(steps);
+	close(in.fd);
+	if (good)
+		*ret = file;
+	return good;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder that checkpoints are in. */
+#ifndef TRAIN_CHECKPOINT_FOLDER_H
+#define TRAIN_CHECKPOINT_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct checkpoint_folder {
+	const char *path;
+	int fd;
+};
+
+/* The name of a step's file. Steps above 10^12 have longer names, and are as good. */
+enum { CHECKPOINT_NAME = 64 };
+void folder_name(char name[CHECKPOINT_NAME], int64_t step);
+
+/* False, with errno. Close the descriptor when done. */
+bool folder_open(struct checkpoint_folder *folder, const char *path);
+
+/* The steps that there are files of, descending. False, with errno. *steps is the caller's. */
+bool folder_steps(int64_t **steps, size_t *count, const struct checkpoint_folder *folder);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* A checkpoint into what a run has: everything is compared before anything is copied. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint/contents.h"
+
+struct loading {
+	const struct safetensors *file;
+	const char *module; /* what parameters' names begin with in the file: "module." or "" */
+	const struct contents *wanted;
+	const struct safetensors_tensor **found; /* by wanted */
+	bool optimizer;                          /* its state is wanted too */
+	struct train_error *error;
+};
+
+static bool is_optimizer(const struct safetensors_tensor *tensor)
+{
+	return contents_begins(tensor->name, CHECKPOINT_OPTIMIZER);
+}
+
+/* Either all parameters have the prefix or none has. */
+static bool find_module(struct loading *l)
+{
+	const char *with = NULL, *without = NULL;
+
+	for (size_t i = 0; i < l->file->count; i++) {
+		const struct safetensors_tensor *t = &l->file->tensors[i];
+
+		if (is_optimizer(t))
+			continue;
+		if (contents_begins(t->name, CHECKPOINT_MODULE))
+			with = t->name;
+		else
+			without = t->name;
+	}
+	if (with && without)
+		return train_fail(l->error, TRAIN_BAD_INPUT,
+				  "%s: %s begins with " CHECKPOINT_MODULE
+				  " and %s does not; save the state_dict of one model",
+				  l->file->path, with, without);
+	l->module = with ? CHECKPOINT_MODULE : "";
+	return true;
+}
+
+/* By its name in the file. */
+static const struct safetensors_tensor *find_wanted(const struct loading *l,
+						    const struct safetensors_tensor *wanted)
+{
+	const struct safetensors_tensor *found;
+	char *name;
+
+	if (is_optimizer(wanted))
+		return safetensors_find(l->file, wanted->name);
+	if (asprintf(&name, "%s%s", l->module, wanted->name) < 0) {
+		train_nomem(l->error, wanted->name);
+		return NULL;
+	}
+	found = safetensors_find(l->file, name);
+	free(name);
+	return found;
+}
+
+static bool compare(const struct loading *l, const struct safetensors_tensor *wanted,
+		    const struct safetensors_tensor *found)
+{
+	char here[SAFETENSORS_SHAPE_TEXT], there[SAFETENSORS_SHAPE_TEXT];
+	const struct tensor_shape *a = &wanted->shape, *b = &found->shape;
+
+	if (found->dtype != SAFETENSORS_F32)
+		return train_fail(l->error, TRAIN_BAD_INPUT,
+				  "%s: %s is %s, and only F32 can be loaded; convert it in PyTorch "
+				  "with .float()",
+				  l->file->path, found->name, safetensors_dtype_name(found->dtype));
+	if (a->dims == b->dims && memcmp(a->size, b->size, (size_t)a->dims * sizeof(*a->size)) == 0)
+		return true;
+	return train_fail(
+		l->error, TRAIN_BAD_INPUT,
+		"%s: the shape of %s is %s in the file and %s here; choose the model that "
+		"the file is of",
+		l->file->path, wanted->name, safetensors_shape(there, b),
+		safetensors_shape(here, a));
+}
+
+static bool is_found(const struct loading *l, const struct safetensors_tensor *tensor)
+{
+	for (size_t i = 0; i < l->wanted->count; i++)
+		if (l->found[i] == tensor)
+			return true;
+	return false;
+}
+
+/* ": missing 2 (fc2.bias, ...), ..." */
+static bool names_differ(const struct loading *l, const char *missing, size_t missing_count)
+{
+	const char *extra = NULL;
+	size_t extra_count = 0;
+
+	for (size_t i = 0; i < l->file->count; i++) {
+		const struct safetensors_tensor *t = &l->file->tensors[i];
+
+		if ((!l->optimizer && is_optimizer(t)) || is_found(l, t))
+			continue;
+		extra = extra ? extra : t->name;
+		extra_count++;
+	}
+	if (!missing && !extra)
+		return true;
+	if (missing && extra)
+		return train_fail(
+			l->error, TRAIN_BAD_INPUT,
+			"%s: missing %s (%zu in all), unexpected %s (%zu in all); choose the "
+			"model and the optimizer that the file is of",
+			l->file->path, missing, missing_count, extra, extra_count);
+	return train_fail(
+		l->error, TRAIN_BAD_INPUT,
+		"%s: %s %s (%zu in all); choose the model and the optimizer that the file "
+		"is of",
+		l->file->path, missing ? "missing" : "unexpected", missing ? missing : extra,
+		missing ? missing_count : extra_count);
+}
+
+static bool find_all(struct loading *l)
+{
+	const char *missing = NULL;
+	size_t missing_count = 0;
+
+	if (!find_module(l))
+		return false;
+	for (size_t i = 0; i < l->wanted->count; i++) {
+		const struct safetensors_tensor *wanted = &l->wanted->tensors[i];
+
+		l->found[i] = find_wanted(l, wanted);
+		if (l->found[i] && !compare(l, wanted, l->found[i]))
+			return false;
+		if (l->error->status != TRAIN_OK)
+			return false;
+		if (l->found[i])
+			continue;
+		missing = missing ? missing : wanted->name;
+		missing_count++;
+	}
+	return names_differ(l, missing, missing_count);
+}
+
+static void copy_all(const struct loading *l)
+{
+	for (size_t i = 0; i < l->wanted->count; i++) {
+		size_t bytes;
+
+		if (l->wanted->data[i] && safetensors_bytes(&bytes, l->found[i]) && bytes)
+			memcpy(l->wanted->data[i], l->found[i]->data, bytes);
+	}
+}
+
+static bool load(const struct checkpoint *into, bool optimizer, const struct safetensors *file,
+		 struct train_error *error)
+{
+	struct contents wanted;
+	struct loading l = {
+		.file = file, .wanted = &wanted, .optimizer = optimizer, .error = error};
+	bool good;
+
+	if (!contents_make(&wanted, into, error))
+		return false;
+	l.found = calloc(wanted.count + 1, sizeof(*l.found));
+	good = l.found ? find_all(&l) : train_nomem(error, "the tensors in a checkpoint");
+	if (good)
+		copy_all(&l);
+	free(l.found);
+	contents_free(&wanted);
+	return good;
+}
+
+bool checkpoint_load_parameters(const struct tensor *parameters, size_t count,
+				const struct safetensors *file, struct train_error *error)
+{
+	struct checkpoint weights = {.parameters = parameters, .count = count};
+
+	return load(&weights, false, file, error);
+}
+
+bool checkpoint_load(struct checkpoint *into, const struct safetensors *file,
+		     struct train_error *error)
+{
+	struct checkpoint_progress progress;
+
+	if (!checkpoint_progress(&progress, file, error) || !load(into, true, file, error))
+		return false;
+	into->progress = progress;
+	return true;
+}
+
+bool checkpoint_progress(struct checkpoint_progress *progress, const struct safetensors *file,
+			 struct train_error *error)
+{
+	const char *version = safetensors_text(file, "checkpoint"), *key;
+	struct checkpoint_progress read;
+
+	if (!version)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: it has no state of a run; load it as weights, or use a "
+				  "checkpoint",
+				  file->path);
+	if (strcmp(version, CHECKPOINT_VERSION) != 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: a checkpoint of version %s, and here they are of version "
+				  "%s; use the program that wrote it",
+				  file->path, version, CHECKPOINT_VERSION);
+	if (!file->checked)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: damaged, it has lost its CRC-32; use another checkpoint",
+				  file->path);
+	if (!progress_scan(&read, file, &key))
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: %s in __metadata__ is missing or no number; use another "
+				  "checkpoint",
+				  file->path, key);
+	*progress = read;
+	return true;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* A checkpoint on the disk, whatever happens meanwhile. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checkpoint/contents.h"
+#include "checkpoint/folder.h"
+
+#define TEMPORARY ".checkpoint-"
+enum { ATTEMPTS = 100 };
+
+struct saving {
+	struct checkpoint_folder folder;
+	char name[CHECKPOINT_NAME];
+	char temporary[64]; /* in the folder; "" when there is none */
+	struct train_error *error;
+};
+
+static bool failed(const struct saving *s, const char *what)
+{
+	int error = errno;
+	const char *remedy = "write to another folder";
+
+	if (error == ENOSPC || error == EDQUOT)
+		remedy = "free some space, or write to another folder";
+	else if (error == ENOENT)
+		remedy = "make the folder above it first";
+	return train_fail(s->error, TRAIN_FAILED, "%s/%s: cannot %s: %s; %s", s->folder.path,
+			  s->name, what, strerror(error), remedy);
+}
+
+/* Names must outlive a crash as contents do. Some file systems leave that to the kernel. */
+static bool sync_folder(int fd)
+{
+	return fsync(fd) == 0 || errno == EINVAL;
+}
+
+static bool open_or_make_folder(struct saving *s, const char *path)
+{
+	bool made = mkdir(path, 0777) == 0;
+	int above;
+
+	if ((!made && errno != EEXIST) || !folder_open(&s->folder, path))
+		return failed(s, "open its folder");
+	if (!made)
+		return true;
+	above = openat(s->folder.fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	made = above >= 0 && sync_folder(above);
+	if (above >= 0)
+		close(above);
+	return made || failed(s, "make its folder");
+}
+
+/* Who writes holds a lock, which ends with him. */
+static void remove_if_left(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		unlinkat(folder, name, 0);
+	close(fd);
+}
+
+/* They take space that is needed now. */
+static void remove_left_over(const struct saving *s)
+{
+	int fd = openat(s->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (contents_begins(entry->d_name, TEMPORARY))
+			remove_if_left(s->folder.fd, entry->d_name);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+}
+
+static int open_temporary(struct saving *s)
+{
+	for (int i = 0; i < ATTEMPTS; i++) {
+		int fd;
+
+		snprintf(s->temporary, sizeof(s->temporary), TEMPORARY "%ld-%d.tmp", (long)getpid(),
+			 i);
+		fd = openat(s->folder.fd, s->temporary,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		if (fd >= 0) {
+			flock(fd, LOCK_EX | LOCK_NB); /* of no use to us, only to the next */
+			return fd;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	s->temporary[0] = '\0';
+	return -1;
+}
+
+static bool write_temporary(const struct saving *s, int fd, const struct checkpoint *what)
+{
+	struct contents contents;
+	struct safetensors_text *texts;
+	struct progress_texts progress;
+	size_t count = 0;
+	char *path;
+	bool good;
+
+	if (!contents_make(&contents, what, s->error))
+		return false;
+	texts = calloc(what->text_count + PROGRESS_TEXTS + 2, sizeof(*texts));
+	if (asprintf(&path, "%s/%s", s->folder.path, s->name) < 0)
+		path = NULL;
+	if (texts && path) {
+		texts[count++] = (struct safetensors_text){"format", "pt"};
+		texts[count++] = (struct safetensors_text){"checkpoint", CHECKPOINT_VERSION};
+		progress_print(&progress, &what->progress);
+		memcpy(texts + count, progress.texts, sizeof(progress.texts));
+		count += PROGRESS_TEXTS;
+		for (size_t i = 0; i < what->text_count; i++)
+			texts[count++] = what->texts[i];
+		good = safetensors_write(fd, path, contents.tensors, contents.count, texts, count,
+					 s->error);
+	} else {
+		good = train_nomem(s->error, "the texts in a checkpoint");
+	}
+	free(path);
+	free(texts);
+	contents_free(&contents);
+	return good;
+}
+
+/* Renamed before it is closed, which gives up the lock. */
+static bool write_and_rename(struct saving *s, const struct checkpoint *what)
+{
+	int fd = open_temporary(s);
+	bool good;
+
+	if (fd < 0)
+		return failed(s, "make a file beside it");
+	good = write_temporary(s, fd, what);
+	if (good && fsync(fd) < 0)
+		good = failed(s, "sync");
+	if (good && renameat(s->folder.fd, s->temporary, s->folder.fd, s->name) < 0)
+		good = failed(s, "rename");
+	if (good)
+		s->temporary[0] = '\0';
+	close(fd);
+	return good && (sync_folder(s->folder.fd) || failed(s, "sync the folder of"));
+}
+
+/* Later steps are another run's, or damaged: they neither count nor go. */
+static bool remove_earlier(struct saving *s, int64_t step, int keep)
+{
+	int64_t *steps;
+	size_t count;
+	int kept = 0;
+	bool good = true;
+
+	if (keep <= 0)
+		return true;
+	if (!folder_steps(&steps, &count, &s->folder))
+		return failed(s, "list the checkpoints beside");
+	for (size_t i = 0; good && i < count; i++) {
+		if (steps[i] > step || kept++ < keep)
+			continue;
+		folder_name(s->name, steps[i]);
+		if (unlinkat(s->folder.fd, s->name, 0) < 0 && errno != ENOENT)
+			good = failed(s, "remove");
+	}
+	free(steps);
+	return good;
+}
+
+bool checkpoint_save(const char *folder, const struct checkpoint *what, int keep,
+		     struct train_error *error)
+{
+	struct saving s = {.folder = {folder, -1}, .error = error};
+	bool good;
+
+	folder_name(s.name, what->progress.step);
+	if (!open_or_make_folder(&s, folder))
+		return false;
+	remove_left_over(&s);
+	good = write_and_rename(&s, what) && remove_earlier(&s, what->progress.step, keep);
+	if (s.temporary[0])
+		unlinkat(s.folder.fd, s.temporary, 0);
+	close(s.folder.fd);
+	return good;
+}
