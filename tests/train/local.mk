@@ -106,3 +106,12 @@ tests_train_t_safetensors_bad_SOURCES = tests/train/t-safetensors-bad.c tests/tr
 tests_train_t_safetensors_bad_CPPFLAGS = $(train_cppflags)
 tests_train_t_safetensors_bad_CFLAGS = $(train_cflags)
 tests_train_t_safetensors_bad_LDADD = $(train_ldadd)
+
+# Needs no libcheck: tests/train/checkpoint.test runs it beside Python.
+check_PROGRAMS += tests/train/checkpoint-main
+tests_train_checkpoint_main_SOURCES = tests/train/checkpoint-main.c
+tests_train_checkpoint_main_CPPFLAGS = $(train_cppflags)
+tests_train_checkpoint_main_LDADD = libtrainer.la $(JANSSON_LIBS)
+TESTS += tests/train/checkpoint.test
+EXTRA_DIST += tests/train/checkpoint.py tests/train/checkpoint.test \
+	tests/train/read_safetensors.py
