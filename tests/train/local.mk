@@ -20,6 +20,8 @@ train_programs = \
 	tests/train/t-error \
 	tests/train/t-safetensors \
 	tests/train/t-safetensors-bad
+	tests/train/t-bf16 \
+	tests/train/t-error
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -55,6 +57,10 @@ tests_train_t_dataset_CPPFLAGS = $(train_cppflags)
 tests_train_t_dataset_CFLAGS = $(train_cflags)
 tests_train_t_dataset_LDADD = $(train_ldadd)
 
+tests_train_t_bf16_SOURCES = tests/train/t-bf16.c tests/unit/unit.h
+tests_train_t_bf16_CPPFLAGS = $(train_cppflags)
+tests_train_t_bf16_CFLAGS = $(train_cflags)
+tests_train_t_bf16_LDADD = $(train_ldadd)
 tests_train_t_error_SOURCES = tests/train/t-error.c tests/unit/unit.h
 tests_train_t_error_CPPFLAGS = $(train_cppflags)
 tests_train_t_error_CFLAGS = $(train_cflags)
