@@ -21,7 +21,8 @@ train_programs = \
 	tests/train/t-safetensors \
 	tests/train/t-safetensors-bad
 	tests/train/t-bf16 \
-	tests/train/t-error
+	tests/train/t-error \
+	tests/train/t-schedule
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -121,3 +122,7 @@ tests_train_checkpoint_main_LDADD = libtrainer.la $(JANSSON_LIBS)
 TESTS += tests/train/checkpoint.test
 EXTRA_DIST += tests/train/checkpoint.py tests/train/checkpoint.test \
 	tests/train/read_safetensors.py
+tests_train_t_schedule_SOURCES = tests/train/t-schedule.c tests/unit/unit.h
+tests_train_t_schedule_CPPFLAGS = $(train_cppflags)
+tests_train_t_schedule_CFLAGS = $(train_cflags)
+tests_train_t_schedule_LDADD = $(train_ldadd)
