@@ -26,6 +26,7 @@ libtrainer_la_SOURCES = \
 	trainer/bf16.h \
 	trainer/error.c trainer/error.h \
 	$(trainer_checkpoint) \
+	trainer/optim/scaler.c trainer/optim/scaler.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "optim/scaler.h"
+#include "unit.h"
+
+/* Steps are '.' for good and 'x' for an overflow; behind them, what is left. */
+static const struct {
+	const char *steps;
+	float scale_before;
+	int32_t interval;
+	float scale;
+	int32_t good_steps;
+	int64_t skipped;
+} rows[] = {
+	{"", 65536, 2000, 65536, 0, 0},
+	{"..", 65536, 3, 65536, 2, 0},
+	{"...", 65536, 3, 131072, 0, 0},
+	{"......", 65536, 3, 262144, 0, 0},
+	{"x", 65536, 3, 32768, 0, 1},
+	{"xx.", 65536, 3, 16384, 1, 2},
+	{"..x..", 65536, 3, 32768, 2, 1},
+	{"..x...", 65536, 3, 65536, 0, 1},
+	{".", 65536, 1, 131072, 0, 0},
+	/* A scale past the greatest float is left out, and counting begins again. */
+	{"..", 0x1p127f, 2, 0x1p127f, 0, 0},
+	{"...", 0x1p127f, 2, 0x1p127f, 1, 0},
+	/* Nothing stops the fall. */
+	{"x", 0x1p-149f, 2, 0, 0, 1},
+	{"xxxx", 0x1p-147f, 2, 0, 0, 4},
+};
+
+START_TEST(scales_as_pytorch)
+{
+	struct scaler s = scaler_default();
+
+	s.scale = rows[_i].scale_before;
+	s.growth_interval = rows[_i].interval;
+	for (const char *step = rows[_i].steps; *step; step++)
+		ck_assert_int_eq(scaler_update(&s, *step == '.'), *step == '.');
+	ck_assert_msg(s.scale == rows[_i].scale, "'%s': scale %g", rows[_i].steps, (double)s.scale);
+	ROW_EQ_INT(rows[_i].steps, s.good_steps, rows[_i].good_steps);
+	ROW_EQ_INT(rows[_i].steps, s.skipped, rows[_i].skipped);
+}
+END_TEST
+
+START_TEST(defaults_as_pytorch)
+{
+	struct scaler s = scaler_default();
+
+	for (int i = 0; i < 1999; i++)
+		scaler_update(&s, true);
+	ck_assert_float_eq(s.scale, 65536);
+	ck_assert_float_eq(scaler_inverse(&s), 0x1p-16f);
+	scaler_update(&s, true);
+	ck_assert_float_eq(s.scale, 131072);
+	s.scale = 0;
+	ck_assert(isinf(scaler_inverse(&s)));
+}
+END_TEST
+
+/* Each place of each length around a vector. */
+START_TEST(finds_what_is_not_finite)
+{
+	static const float bad[] = {INFINITY, -INFINITY, NAN, -NAN};
+	float x[40];
+
+	for (int i = 0; i < 40; i++)
+		x[i] = i % 2 ? FLT_MAX : -FLT_TRUE_MIN;
+	for (int n = 0; n <= 40; n++) {
+		ck_assert(scaler_finite(x, n));
+		for (int i = 0; i < n; i++) {
+			float kept = x[i];
+
+			x[i] = bad[i % 4];
+			ck_assert_msg(!scaler_finite(x, n), "%d of %d", i, n);
+			x[i] = kept;
+		}
+	}
+}
+END_TEST
+
+static const struct {
+	struct scaler scaler;
+	const char *text; /* NULL: it is good */
+} checks[] = {
+	{{65536, 2, 0.5f, 2000, 0, 0}, NULL},
+	{{0, 2, 0.5f, 2000, 0, 0}, "loss scaling: the scale must be above 0 and finite"},
+	{{NAN, 2, 0.5f, 2000, 0, 0}, "loss scaling: the scale must be above 0 and finite"},
+	{{INFINITY, 2, 0.5f, 2000, 0, 0}, "loss scaling: the scale must be above 0 and finite"},
+	{{1, 1, 0.5f, 2000, 0, 0}, "loss scaling: the growth factor must be above 1"},
+	{{1, 2, 1, 2000, 0, 0}, "loss scaling: the backoff factor must be between 0 and 1"},
+	{{1, 2, 0.5f, 0, 0, 0}, "loss scaling: the growth interval must be at least 1 step"},
+	{{1, 2, 0.5f, 1, -1, 0}, "loss scaling: counts of steps must not be negative"},
+};
+
+START_TEST(settings_are_checked)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	ck_assert_int_eq(scaler_check(&checks[_i].scaler, &error), !checks[_i].text);
+	ck_assert_str_eq(error.text, checks[_i].text ? checks[_i].text : "");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("scaler");
+	TCase *tests = tcase_create("scaler");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, scales_as_pytorch, 0, sizeof(rows) / sizeof(*rows));
+	tcase_add_test(tests, defaults_as_pytorch);
+	tcase_add_test(tests, finds_what_is_not_finite);
+	tcase_add_loop_test(tests, settings_are_checked, 0, sizeof(checks) / sizeof(*checks));
+	return unit_run(suite);
+}
