@@ -26,8 +26,10 @@ libtrainer_la_SOURCES = \
 	trainer/bf16.h \
 	trainer/error.c trainer/error.h \
 	$(trainer_checkpoint) \
+	trainer/optim/clip.c trainer/optim/clip.h \
 	trainer/optim/scaler.c trainer/optim/scaler.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
+	trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 # Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.

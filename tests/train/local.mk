@@ -21,6 +21,7 @@ train_programs = \
 	tests/train/t-safetensors \
 	tests/train/t-safetensors-bad
 	tests/train/t-bf16 \
+	tests/train/t-clip \
 	tests/train/t-error \
 	tests/train/t-scaler \
 	tests/train/t-schedule
@@ -63,6 +64,10 @@ tests_train_t_bf16_SOURCES = tests/train/t-bf16.c tests/unit/unit.h
 tests_train_t_bf16_CPPFLAGS = $(train_cppflags)
 tests_train_t_bf16_CFLAGS = $(train_cflags)
 tests_train_t_bf16_LDADD = $(train_ldadd)
+tests_train_t_clip_SOURCES = tests/train/t-clip.c tests/unit/unit.h
+tests_train_t_clip_CPPFLAGS = $(train_cppflags)
+tests_train_t_clip_CFLAGS = $(train_cflags)
+tests_train_t_clip_LDADD = $(train_ldadd)
 tests_train_t_error_SOURCES = tests/train/t-error.c tests/unit/unit.h
 tests_train_t_error_CPPFLAGS = $(train_cppflags)
 tests_train_t_error_CFLAGS = $(train_cflags)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "clip.h"
+
+#include <math.h>
+
+#include "simd.h"
+
+SIMD_BODY float norm_body(const float *x, int64_t n, float scale)
+{
+	enum { LANES = 8 };
+	float sums[LANES] = {0};
+	int64_t whole = n - n % LANES;
+	float sum;
+
+	for (int64_t i = 0; i < whole; i += LANES)
+#pragma omp simd
+		for (int lane = 0; lane < LANES; lane++) {
+			float scaled = x[i + lane] * scale;
+
+			sums[lane] = fmaf(scaled, scaled, sums[lane]);
+		}
+	sum = sums[0];
+	for (int lane = 1; lane < LANES; lane++)
+		sum += sums[lane];
+	for (int64_t i = whole; i < n; i++)
+		sum = fmaf(x[i] * scale, x[i] * scale, sum);
+	return sqrtf(sum);
+}
+
+static float norm_plain(const float *x, int64_t n, float scale)
+{
+	return norm_body(x, n, scale);
+}
+
+SIMD_FMA static float norm_fma(const float *x, int64_t n, float scale)
+{
+	return norm_body(x, n, scale);
+}
+
+float clip_norm(const float *x, int64_t n, float scale)
+{
+	return simd_has_fma() ? norm_fma(x, n, scale) : norm_plain(x, n, scale);
+}
+
+float clip_coefficient(float norm, double most)
+{
+	float coefficient = (float)most * (1 / (norm + 1e-6f));
+
+	/* Written so that a NaN stays. */
+	return coefficient > 1 ? 1 : coefficient;
+}
