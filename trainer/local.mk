@@ -27,6 +27,7 @@ libtrainer_la_SOURCES = \
 	trainer/error.c trainer/error.h \
 	$(trainer_checkpoint) \
 	trainer/optim/clip.c trainer/optim/clip.h \
+	trainer/optim/loss.c trainer/optim/loss.h \
 	trainer/optim/scaler.c trainer/optim/scaler.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
 	trainer/simd.h \

@@ -23,6 +23,7 @@ train_programs = \
 	tests/train/t-bf16 \
 	tests/train/t-clip \
 	tests/train/t-error \
+	tests/train/t-loss \
 	tests/train/t-scaler \
 	tests/train/t-schedule
 check_PROGRAMS += $(train_programs)
@@ -128,6 +129,10 @@ tests_train_checkpoint_main_LDADD = libtrainer.la $(JANSSON_LIBS)
 TESTS += tests/train/checkpoint.test
 EXTRA_DIST += tests/train/checkpoint.py tests/train/checkpoint.test \
 	tests/train/read_safetensors.py
+tests_train_t_loss_SOURCES = tests/train/t-loss.c tests/unit/unit.h
+tests_train_t_loss_CPPFLAGS = $(train_cppflags)
+tests_train_t_loss_CFLAGS = $(train_cflags)
+tests_train_t_loss_LDADD = $(train_ldadd)
 tests_train_t_scaler_SOURCES = tests/train/t-scaler.c tests/unit/unit.h
 tests_train_t_scaler_CPPFLAGS = $(train_cppflags)
 tests_train_t_scaler_CFLAGS = $(train_cflags)
