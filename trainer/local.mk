@@ -28,8 +28,10 @@ libtrainer_la_SOURCES = \
 	$(trainer_checkpoint) \
 	trainer/optim/clip.c trainer/optim/clip.h \
 	trainer/optim/loss.c trainer/optim/loss.h \
+	trainer/optim/optimizer.c trainer/optim/optimizer.h \
 	trainer/optim/scaler.c trainer/optim/scaler.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
+	trainer/optim/update.c trainer/optim/update.h \
 	trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer

@@ -24,6 +24,8 @@ train_programs = \
 	tests/train/t-clip \
 	tests/train/t-error \
 	tests/train/t-loss \
+	tests/train/t-optimizer \
+	tests/train/t-optimizer-plain \
 	tests/train/t-scaler \
 	tests/train/t-schedule
 check_PROGRAMS += $(train_programs)
@@ -133,6 +135,16 @@ tests_train_t_loss_SOURCES = tests/train/t-loss.c tests/unit/unit.h
 tests_train_t_loss_CPPFLAGS = $(train_cppflags)
 tests_train_t_loss_CFLAGS = $(train_cflags)
 tests_train_t_loss_LDADD = $(train_ldadd)
+tests_train_t_optimizer_SOURCES = tests/train/t-optimizer.c tests/unit/unit.h $(failing_malloc)
+tests_train_t_optimizer_CPPFLAGS = $(train_cppflags)
+tests_train_t_optimizer_CFLAGS = $(train_cflags)
+tests_train_t_optimizer_LDADD = $(train_ldadd)
+# Its own copies of what libtrainer.la has for processors with FMA.
+tests_train_t_optimizer_plain_SOURCES = tests/train/t-optimizer.c tests/unit/unit.h $(failing_malloc) \
+	trainer/optim/clip.c trainer/optim/update.c
+tests_train_t_optimizer_plain_CPPFLAGS = $(train_cppflags) -DSIMD_PLAIN
+tests_train_t_optimizer_plain_CFLAGS = $(train_cflags) -fno-math-errno -fopenmp-simd -Wno-pass-failed
+tests_train_t_optimizer_plain_LDADD = $(train_ldadd)
 tests_train_t_scaler_SOURCES = tests/train/t-scaler.c tests/unit/unit.h
 tests_train_t_scaler_CPPFLAGS = $(train_cppflags)
 tests_train_t_scaler_CFLAGS = $(train_cflags)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SGD, Adam and AdamW over all parameters of a model. What is computed is in update.h; this keeps
+ * the state, counts steps and finds the factors of each step.
+ */
+#ifndef TRAIN_OPTIMIZER_H
+#define TRAIN_OPTIMIZER_H
+
+#include "error.h"
+#include "optim/schedule.h"
+#include "optim/update.h"
+#include "tensor.h"
+
+enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
+
+struct optimizer_settings {
+	enum optimizer_kind kind;
+	double momentum; /* SGD: at least 0; 0 in every step means no buffer. Adam: beta1, 0 to <1
+			  */
+	double beta2;    /* Adam: 0 to <1 */
+	double eps;      /* Adam: at least 0 */
+	double weight_decay; /* at least 0; L2 for SGD and Adam, decoupled for AdamW */
+	bool nesterov;       /* SGD, with a momentum above 0 */
+};
+
+/* PyTorch's defaults: momentum 0 for SGD; 0.9, 0.999, 1e-8, and 0.01 of decay for AdamW. */
+struct optimizer_settings optimizer_default(enum optimizer_kind kind);
+
+/* A parameter; everything here belongs to the caller and outlives the optimizer. */
+struct optimizer_param {
+	struct tensor weight;
+	const float *gradient; /* as many elements; NULL: unused, the parameter is left alone */
+	uint16_t *low; /* bf16 or fp16 copy of the weight, renewed in the same pass, or NULL */
+	enum low_format low_format;
+};
+
+struct optimizer;
+
+/* State is zero. False with a reason if a setting is out of its range, a name appears twice, or
+ * memory runs out. The parameters' array is copied. */
+bool optimizer_new(struct optimizer **optimizer, const struct optimizer_settings *settings,
+		   const struct optimizer_param *params, int count, struct train_error *error);
+void optimizer_free(struct optimizer *optimizer);
+
+/* The norm of all gradients times `scale`, in the order of the parameters (clip.h). */
+float optimizer_norm(struct optimizer *optimizer, float scale);
+
+/* Is no gradient infinite or NaN? */
+bool optimizer_finite(const struct optimizer *optimizer);
+
+struct optimizer_step {
+	struct rates rates;
+	float inv_scale; /* scaler_inverse(), else 1 */
+	float clip;      /* clip_coefficient(), else 1 */
+};
+
+/*
+ * One step: begin, then every part from 0 to parts - 1 once, in any order, by any threads. The
+ * result does not depend on the number of parts.
+ */
+void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *step);
+void optimizer_part(const struct optimizer *optimizer, int part, int parts);
+
+/*
+ * State, for checkpoints. Names as PyTorch has them: SGD with momentum has "momentum_buffer",
+ * Adam and AdamW "exp_avg" and "exp_avg_sq", index from 0; NULL past the last.
+ */
+const char *optimizer_state_name(const struct optimizer *optimizer, int index);
+
+/* A view of one parameter's state, which has the parameter's name and shape; valid, and free to
+ * be read and written, until optimizer_free(). False if there is no such parameter or state. */
+bool optimizer_state(const struct optimizer *optimizer, const char *param, const char *state,
+		     struct tensor *view);
+
+/* How many steps the parameter has made; -1 if there is none of this name. PyTorch has it as a
+ * float, "step". A parameter without a gradient makes none. */
+int64_t optimizer_steps(const struct optimizer *optimizer, const char *param);
+bool optimizer_set_steps(struct optimizer *optimizer, const char *param, int64_t steps);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "update.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "bf16.h"
+#include "simd.h"
+
+enum { BLOCK = 1024 }; /* elements; copy_low() finds the new weights in the first cache */
+
+/* With a factor of 1 a product is exact, so that nothing depends on there being a scaler. */
+SIMD_BODY float gradient(float g, float w, const struct update *u)
+{
+	float scaled = g * u->inv_scale * u->clip;
+
+	return u->decay == 0 ? scaled : fmaf(w, u->decay, scaled);
+}
+
+SIMD_BODY void sgd(float *restrict w, const float *restrict g, int n, const struct update *u)
+{
+#pragma omp simd
+	for (int i = 0; i < n; i++)
+		w[i] = fmaf(gradient(g[i], w[i], u), u->minus_lr, w[i]);
+}
+
+SIMD_BODY void momentum(float *restrict w, const float *restrict g, float *restrict m, int n,
+			const struct update *u)
+{
+#pragma omp simd
+	for (int i = 0; i < n; i++) {
+		m[i] = m[i] * u->momentum + gradient(g[i], w[i], u);
+		w[i] = fmaf(m[i], u->minus_lr, w[i]);
+	}
+}
+
+SIMD_BODY void nesterov(float *restrict w, const float *restrict g, float *restrict m, int n,
+			const struct update *u)
+{
+#pragma omp simd
+	for (int i = 0; i < n; i++) {
+		float gi = gradient(g[i], w[i], u);
+
+		m[i] = m[i] * u->momentum + gi;
+		w[i] = fmaf(fmaf(m[i], u->momentum, gi), u->minus_lr, w[i]);
+	}
+}
+
+SIMD_BODY void adam(float *restrict w, const float *restrict g, float *restrict m,
+		    float *restrict v, int n, const struct update *u)
+{
+#pragma omp simd
+	for (int i = 0; i < n; i++) {
+		float gi = gradient(g[i], w[i], u);
+
+		m[i] = fmaf(gi, u->gain, m[i] * u->momentum);
+		v[i] = fmaf(u->gain2 * gi, gi, v[i] * u->beta2);
+		w[i] = w[i] * u->keep + u->minus_step * m[i] / (sqrtf(v[i]) / u->root + u->eps);
+	}
+}
+
+SIMD_BODY void copy_low(uint16_t *restrict low, const float *restrict w, int n,
+			enum low_format format)
+{
+	if (format == LOW_BF16) {
+#pragma omp simd
+		for (int i = 0; i < n; i++)
+			low[i] = bf16_from_float(w[i]);
+	} else {
+#pragma omp simd
+		for (int i = 0; i < n; i++)
+			low[i] = fp16_from_float(w[i]);
+	}
+}
+
+SIMD_BODY void run_body(const struct update *update, int64_t begin, int64_t end)
+{
+	const struct update u = *update; /* ours, so that no store can change a factor */
+
+	for (int64_t at = begin; at < end; at += BLOCK) {
+		int n = end - at < BLOCK ? (int)(end - at) : BLOCK;
+		float *w = u.weight + at;
+		const float *g = u.gradient + at;
+
+		if (u.variance)
+			adam(w, g, u.mean + at, u.variance + at, n, &u);
+		else if (!u.mean)
+			sgd(w, g, n, &u);
+		else if (u.nesterov)
+			nesterov(w, g, u.mean + at, n, &u);
+		else
+			momentum(w, g, u.mean + at, n, &u);
+		if (u.low_format != LOW_NONE)
+			copy_low(u.low + at, w, n, u.low_format);
+	}
+}
+
+static void run_plain(const struct update *u, int64_t begin, int64_t end)
+{
+	run_body(u, begin, end);
+}
+
+SIMD_FMA static void run_fma(const struct update *u, int64_t begin, int64_t end)
+{
+	run_body(u, begin, end);
+}
+
+void update_run(const struct update *update, int64_t begin, int64_t end)
+{
+	if (simd_has_fma())
+		run_fma(update, begin, end);
+	else
+		run_plain(update, begin, end);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The arithmetic of one step on one parameter, each element by itself. In fp32, in PyTorch 1.13's
+ * order on the CPU (single-tensor form, and for-each form, which round alike), where fma(a, b, c)
+ * rounds once:
+ *
+ *	g = (gradient inv_scale) clip, each product rounded
+ *	SGD	g = fma(w, decay, g)	(decay 0: left out)
+ *		without momentum: w = fma(g, -lr, w)
+ *		m = m momentum + g	(m begins as 0, so the first is g; dampening is 0)
+ *		g = m, or with Nesterov's momentum fma(m, momentum, g)
+ *		w = fma(g, -lr, w)
+ *	Adam	g = fma(w, decay, g)	(decay 0: left out)
+ *	AdamW	w = w keep		keep = 1 - lr decay, from double
+ *	both	m = fma(g, 1 - beta1, m beta1)
+ *		v = fma((1 - beta2) g, g, v beta2)
+ *		w = w + (-step m) / (sqrt(v) / root + eps)
+ *		step = lr / (1 - beta1^t), root = sqrt(1 - beta2^t), from double; t counts from 1
+ *
+ * PyTorch 2 forms Adam's m as m + (g - m) (1 - beta1) and so differs in the last place.
+ */
+#ifndef TRAIN_UPDATE_H
+#define TRAIN_UPDATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a copy of the weights in half the width holds, if there is one. */
+enum low_format { LOW_NONE, LOW_BF16, LOW_FP16 };
+
+struct update {
+	float *weight;
+	const float *gradient;
+	float *mean; /* m: SGD's momentum buffer, Adam's exp_avg; NULL for SGD without momentum */
+	float *variance; /* v: exp_avg_sq; NULL for SGD */
+	uint16_t *low;   /* rounded from the new weights; not read with LOW_NONE */
+	enum low_format low_format;
+
+	float inv_scale, clip;
+	float decay; /* into the gradient; 0 for AdamW */
+	float keep;  /* 1 but for AdamW */
+
+	float minus_lr, momentum; /* SGD's; momentum is Adam's beta1 */
+	bool nesterov;
+
+	float gain, beta2, gain2; /* gain = 1 - beta1, gain2 = 1 - beta2 */
+	float minus_step, root, eps;
+};
+
+/* Elements from `begin` to before `end`. Every array is read and written once, in blocks that
+ * stay in the first cache. Ranges that do not overlap may be done by several threads. */
+void update_run(const struct update *update, int64_t begin, int64_t end);
+
+#endif
