@@ -62,6 +62,16 @@ tests_train_t_dataset_SOURCES = tests/train/t-dataset.c tests/train/vectors.h te
 tests_train_t_dataset_CPPFLAGS = $(train_cppflags)
 tests_train_t_dataset_CFLAGS = $(train_cflags)
 tests_train_t_dataset_LDADD = $(train_ldadd)
+train_tests = \
+	tests/train/optim.test
+TESTS += $(train_tests)
+EXTRA_DIST += $(train_tests) tests/train/optim.py
+
+check_PROGRAMS += tests/train/optim-driver
+tests_train_optim_driver_SOURCES = tests/train/optim-driver.c
+tests_train_optim_driver_CPPFLAGS = $(train_cppflags)
+tests_train_optim_driver_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+tests_train_optim_driver_LDADD = libtrainer.la -lm
 
 tests_train_t_bf16_SOURCES = tests/train/t-bf16.c tests/unit/unit.h
 tests_train_t_bf16_CPPFLAGS = $(train_cppflags)

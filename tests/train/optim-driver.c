@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * optim-driver: the optimizers, schedules, loss and so on for optim.py, which compares them with
+ * PyTorch's. Arrays are raw float32 on standard input and output.
+ *
+ *	update KIND MOMENTUM BETA2 EPS DECAY NESTEROV SCALE MOST STEPS LR SIZE...
+ *		SCALE of the gradients; MOST, their greatest norm, or 0. Reads weights and STEPS
+ *		times gradients, of parameters of these sizes; writes the weights after each step,
+ *		then each state.
+ *	schedule KIND STEPS LR LR_MIN WARMUP	writes the rates of each step, as text
+ *	scaler INTERVAL				reads 1 for finite, 0, as text; writes scales
+ *	loss CLASSES SAMPLES COUNT SCALE	reads logits and labels, as floats; writes loss,
+ *		correct, gradient
+ *	half FORMAT				reads floats; writes them as bits in FORMAT (1 bf16, 2
+ *fp16) norm SIZE...				reads arrays; writes the norm of each
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bf16.h"
+#include "optim/clip.h"
+#include "optim/loss.h"
+#include "optim/optimizer.h"
+#include "optim/scaler.h"
+
+enum { MOST_PARAMS = 8 };
+
+static _Noreturn void stop(const char *why)
+{
+	fprintf(stderr, "optim-driver: %s\n", why);
+	exit(2);
+}
+
+static float *floats(int64_t n)
+{
+	float *memory = calloc((size_t)n + 1, sizeof(*memory));
+
+	if (!memory)
+		stop("out of memory");
+	return memory;
+}
+
+static void get(float *to, int64_t n)
+{
+	if (fread(to, sizeof(*to), (size_t)n, stdin) != (size_t)n)
+		stop("input ends too early");
+}
+
+static void put(const float *from, int64_t n)
+{
+	if (fwrite(from, sizeof(*from), (size_t)n, stdout) != (size_t)n)
+		stop("cannot write");
+}
+
+static double number(const char *text)
+{
+	return strtod(text, NULL);
+}
+
+static int64_t whole(const char *text)
+{
+	return strtoll(text, NULL, 10);
+}
+
+/* The parameters' weights, one after the other, and as many gradients. */
+struct model {
+	struct optimizer_param params[MOST_PARAMS];
+	char names[MOST_PARAMS][8];
+	int count;
+	int64_t elements;
+	float *weights, *gradients;
+};
+
+static void add_params(struct model *model, int count, char *sizes[])
+{
+	int64_t at = 0;
+
+	if (count > MOST_PARAMS)
+		stop("too many parameters");
+	model->count = count;
+	for (int i = 0; i < count; i++)
+		model->elements += whole(sizes[i]);
+	model->weights = floats(model->elements);
+	model->gradients = floats(model->elements);
+	for (int i = 0; i < count; i++) {
+		struct optimizer_param *param = &model->params[i];
+
+		snprintf(model->names[i], sizeof(model->names[i]), "p%d", i);
+		param->weight = (struct tensor){
+			model->names[i], {1, {whole(sizes[i])}}, model->weights + at};
+		param->gradient = model->gradients + at;
+		at += whole(sizes[i]);
+	}
+}
+
+static void put_states(const struct optimizer *optimizer, const struct model *model)
+{
+	struct tensor view;
+
+	for (int k = 0; optimizer_state_name(optimizer, k); k++)
+		for (int i = 0; i < model->count; i++)
+			if (optimizer_state(optimizer, model->names[i],
+					    optimizer_state_name(optimizer, k), &view))
+				put(view.data, tensor_elements(&view.shape));
+}
+
+static void update(int argc, char *argv[])
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct optimizer_settings settings = {
+		.kind = (enum optimizer_kind)whole(argv[2]),
+		.momentum = number(argv[3]),
+		.beta2 = number(argv[4]),
+		.eps = number(argv[5]),
+		.weight_decay = number(argv[6]),
+		.nesterov = whole(argv[7]),
+	};
+	double most = number(argv[9]), lr = number(argv[11]);
+	float inv_scale = (float)number(argv[8]);
+	struct model model = {.count = 0};
+	struct optimizer *optimizer;
+
+	add_params(&model, argc - 12, argv + 12);
+	if (!optimizer_new(&optimizer, &settings, model.params, model.count, &error))
+		stop(error.text);
+	get(model.weights, model.elements);
+	for (int64_t i = 0; i < whole(argv[10]); i++) {
+		struct optimizer_step step = {{lr, settings.momentum}, inv_scale, 1};
+
+		get(model.gradients, model.elements);
+		if (most > 0)
+			step.clip = clip_coefficient(optimizer_norm(optimizer, inv_scale), most);
+		optimizer_begin(optimizer, &step);
+		for (int part = 2; part >= 0; part--)
+			optimizer_part(optimizer, part, 3);
+		put(model.weights, model.elements);
+	}
+	put_states(optimizer, &model);
+	optimizer_free(optimizer);
+	free(model.weights);
+	free(model.gradients);
+}
+
+static void schedule(char *argv[])
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct schedule s = schedule_default((enum schedule_kind)whole(argv[2]), whole(argv[3]),
+					     (struct rates){number(argv[4]), 0.9});
+
+	s.lr_min = number(argv[5]);
+	s.warmup = number(argv[6]);
+	if (!schedule_check(&s, &error))
+		stop(error.text);
+	for (int64_t i = 0; i < s.steps; i++) {
+		struct rates rates = schedule_at(&s, i);
+
+		printf("%a %a\n", rates.lr, rates.momentum);
+	}
+}
+
+static void scaler(char *argv[])
+{
+	struct scaler s = scaler_default();
+	int finite;
+
+	s.growth_interval = (int32_t)whole(argv[2]);
+	while (scanf("%d", &finite) == 1) {
+		scaler_update(&s, finite);
+		printf("%a %d %" PRId64 " %a\n", (double)s.scale, s.good_steps, s.skipped,
+		       (double)scaler_inverse(&s));
+	}
+}
+
+static void loss(char *argv[])
+{
+	struct loss_batch batch = {.classes = (int)whole(argv[2]),
+				   .samples = whole(argv[3]),
+				   .count = whole(argv[4]),
+				   .scale = (float)number(argv[5])};
+	float *logits = floats(batch.samples * batch.classes), *numbers = floats(batch.samples);
+	uint8_t *labels = calloc((size_t)batch.samples + 1, 1);
+	struct loss_result result;
+	float head[2];
+
+	if (!labels)
+		stop("out of memory");
+	get(logits, batch.samples * batch.classes);
+	get(numbers, batch.samples);
+	for (int64_t i = 0; i < batch.samples; i++)
+		labels[i] = (uint8_t)numbers[i];
+	batch.logits = logits;
+	batch.labels = labels;
+	result = loss_cross_entropy(&batch, logits);
+	head[0] = (float)result.loss;
+	head[1] = (float)result.correct;
+	put(head, 2);
+	put(logits, batch.samples * batch.classes);
+	free(logits);
+	free(numbers);
+	free(labels);
+}
+
+static void half(char *argv[])
+{
+	bool fp16 = whole(argv[2]) == LOW_FP16;
+	float x;
+
+	while (fread(&x, sizeof(x), 1, stdin) == 1) {
+		uint16_t bits = fp16 ? fp16_from_float(x) : bf16_from_float(x);
+
+		fwrite(&bits, sizeof(bits), 1, stdout);
+	}
+}
+
+static void norm(int argc, char *argv[])
+{
+	for (int i = 2; i < argc; i++) {
+		int64_t n = whole(argv[i]);
+		float *x = floats(n), result;
+
+		get(x, n);
+		result = clip_norm(x, n, 1);
+		put(&result, 1);
+		free(x);
+	}
+}
+
+int main(int argc, char *argv[])
+{
+	const char *command = argc > 1 ? argv[1] : "";
+
+	if (strcmp(command, "update") == 0 && argc > 12)
+		update(argc, argv);
+	else if (strcmp(command, "schedule") == 0 && argc == 7)
+		schedule(argv);
+	else if (strcmp(command, "scaler") == 0 && argc == 3)
+		scaler(argv);
+	else if (strcmp(command, "loss") == 0 && argc == 6)
+		loss(argv);
+	else if (strcmp(command, "half") == 0 && argc == 3)
+		half(argv);
+	else if (strcmp(command, "norm") == 0)
+		norm(argc, argv);
+	else
+		stop("usage: see its source");
+	return fflush(stdout) ? 2 : 0;
+}
