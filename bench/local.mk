@@ -3,6 +3,12 @@
 EXTRA_PROGRAMS = bench/arrive bench/plan bench/resolve bench/usage
 CLEANFILES += $(EXTRA_PROGRAMS)
 bench_arrive_SOURCES = bench/arrive.c
+EXTRA_PROGRAMS = bench/optim bench/plan bench/resolve bench/usage
+CLEANFILES += $(EXTRA_PROGRAMS)
+bench_optim_SOURCES = bench/optim.c
+bench_optim_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
+bench_optim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
+bench_optim_LDADD = libtrainer.la -lm
 bench_plan_SOURCES = bench/plan.c
 bench_plan_LDADD = libgpumap-core.la
 bench_resolve_SOURCES = bench/resolve.c
@@ -15,5 +21,6 @@ bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS)
 	bench/resolve$(EXEEXT)
 	bench/plan$(EXEEXT)
 	$(SHELL) '$(srcdir)/bench/start.sh' ./gpumap$(EXEEXT) bench/arrive$(EXEEXT)
+	bench/optim$(EXEEXT)
 
 .PHONY: bench

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * optim: what a step of an optimizer costs on one thread, with the 4,275,594 parameters of the
+ * convnet. The yardstick reads and writes the same arrays and adds once per element; the rest is
+ * arithmetic that memory does not hide. CPU time, medians of alternating runs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "optim/clip.h"
+#include "optim/optimizer.h"
+#include "optim/scaler.h"
+
+enum { PARAMS = 8, RUNS = 41 };
+static const int64_t sizes[PARAMS] = {1728, 64, 73728, 128, 4194304, 512, 5120, 10};
+
+struct model {
+	struct optimizer_param params[PARAMS];
+	char names[PARAMS][4];
+	int64_t elements;
+	float *weights, *gradients, *mean, *variance;
+	uint16_t *low;
+};
+
+struct work {
+	const char *name;
+	int bytes; /* per element, read and written */
+	void (*run)(const struct work *work);
+	struct model *model;
+	struct optimizer *optimizer;
+	double times[RUNS];
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static float *filled(int64_t n, float value)
+{
+	float *x = aligned_alloc(64, (size_t)(n + 15) / 16 * 64);
+
+	for (int64_t i = 0; x && i < n; i++)
+		x[i] = value * (float)(i % 17 - 8);
+	return x;
+}
+
+static bool make_model(struct model *model, enum low_format format)
+{
+	int64_t at = 0;
+
+	for (int i = 0; i < PARAMS; i++)
+		model->elements += sizes[i];
+	model->weights = filled(model->elements, 0.01f);
+	model->gradients = filled(model->elements, 0.001f);
+	model->mean = filled(model->elements, 0.001f);
+	model->variance = filled(model->elements, 0);
+	model->low = calloc((size_t)model->elements, sizeof(*model->low));
+	if (!model->weights || !model->gradients || !model->mean || !model->variance || !model->low)
+		return false;
+	for (int i = 0; i < PARAMS; at += sizes[i++]) {
+		snprintf(model->names[i], sizeof(model->names[i]), "p%d", i);
+		model->params[i] = (struct optimizer_param){
+			.weight = {model->names[i], {1, {sizes[i]}}, model->weights + at},
+			.gradient = model->gradients + at,
+			.low = model->low + at,
+			.low_format = format,
+		};
+	}
+	return true;
+}
+
+static void step(const struct work *work)
+{
+	struct optimizer_step how = {{1e-3, 0.9}, 1, 1};
+
+	optimizer_begin(work->optimizer, &how);
+	optimizer_part(work->optimizer, 0, 1);
+}
+
+static void scaled_step(const struct work *work)
+{
+	struct optimizer_step how = {{1e-3, 0.9}, 1 / 65536.0f, 0.5f};
+
+	optimizer_begin(work->optimizer, &how);
+	optimizer_part(work->optimizer, 0, 1);
+}
+
+static void norm(const struct work *work)
+{
+	volatile float result = optimizer_norm(work->optimizer, 1);
+
+	(void)result;
+}
+
+static void are_finite(const struct work *work)
+{
+	volatile bool result = optimizer_finite(work->optimizer);
+
+	(void)result;
+}
+
+/* Adam's arrays, an addition each. */
+static void memory_of_adam(const struct work *work)
+{
+	float *restrict w = work->model->weights, *restrict m = work->model->mean;
+	float *restrict v = work->model->variance, *restrict g = work->model->gradients;
+
+#pragma omp simd
+	for (int64_t i = 0; i < work->model->elements; i++) {
+		w[i] += g[i];
+		m[i] += g[i];
+		v[i] += g[i];
+	}
+}
+
+static void memory_of_sgd(const struct work *work)
+{
+	float *restrict w = work->model->weights, *restrict g = work->model->gradients;
+
+#pragma omp simd
+	for (int64_t i = 0; i < work->model->elements; i++)
+		w[i] += g[i];
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool prepare(struct work *work, struct model *model, enum optimizer_kind kind,
+		    double momentum)
+{
+	struct optimizer_settings settings = optimizer_default(kind);
+	struct train_error error = {.status = TRAIN_OK};
+
+	settings.momentum = momentum;
+	work->model = model;
+	if (optimizer_new(&work->optimizer, &settings, model->params, PARAMS, &error))
+		return true;
+	fprintf(stderr, "optim: %s\n", error.text);
+	return false;
+}
+
+int main(void)
+{
+	static struct model plain, low;
+	static struct work works[] = {
+		{.name = "Adam's memory", .bytes = 28, .run = memory_of_adam},
+		{.name = "Adam", .bytes = 28, .run = step},
+		{.name = "Adam, unscaled, clipped", .bytes = 28, .run = scaled_step},
+		{.name = "Adam, bf16 copy", .bytes = 30, .run = step},
+		{.name = "SGD's memory", .bytes = 12, .run = memory_of_sgd},
+		{.name = "SGD", .bytes = 12, .run = step},
+		{.name = "SGD with momentum", .bytes = 20, .run = step},
+		{.name = "norm of the gradients", .bytes = 4, .run = norm},
+		{.name = "are they finite", .bytes = 4, .run = are_finite},
+	};
+	enum { WORKS = sizeof(works) / sizeof(*works) };
+
+	if (!make_model(&plain, LOW_NONE) || !make_model(&low, LOW_BF16))
+		return 1;
+	for (int i = 0; i < WORKS; i++)
+		if (!prepare(&works[i], i == 3 ? &low : &plain,
+			     i < 4 ? OPTIMIZER_ADAM : OPTIMIZER_SGD, i < 4 || i == 6 ? 0.9 : 0))
+			return 1;
+	for (int run = 0; run < RUNS; run++)
+		for (int i = 0; i < WORKS; i++) {
+			double start = now();
+
+			works[i].run(&works[i]);
+			works[i].times[run] = now() - start;
+		}
+	for (int i = 0; i < WORKS; i++) {
+		double *times = works[i].times, bytes = works[i].bytes * (double)plain.elements;
+
+		qsort(times, RUNS, sizeof(*times), compare);
+		printf("%-24s %7.2f ms (least %6.2f) %6.1f MB %6.1f GB/s\n", works[i].name,
+		       times[RUNS / 2], times[0], bytes / 1e6, bytes / times[RUNS / 2] / 1e6);
+	}
+	return 0;
+}
