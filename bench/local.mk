@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Built and run by "make bench" only.
-EXTRA_PROGRAMS = bench/arrive bench/plan bench/resolve bench/usage
+EXTRA_PROGRAMS = bench/arrive bench/optim bench/plan bench/resolve bench/usage
 CLEANFILES += $(EXTRA_PROGRAMS)
 bench_arrive_SOURCES = bench/arrive.c
-EXTRA_PROGRAMS = bench/optim bench/plan bench/resolve bench/usage
-CLEANFILES += $(EXTRA_PROGRAMS)
 bench_optim_SOURCES = bench/optim.c
 bench_optim_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 bench_optim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed

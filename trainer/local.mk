@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Checkpoints; the fuzz target of their reader links them too.
-trainer_checkpoint = \
+# The reference trainer. It knows libgpumap by gpumap.h alone, as any other program would.
+# Sums must not depend on what a compiler contracts: fma is written where it is meant.
+noinst_LTLIBRARIES += libtrainer.la
+libtrainer_la_SOURCES = \
+	trainer/bf16.h \
 	trainer/checkpoint/checkpoint.h \
 	trainer/checkpoint/contents.c trainer/checkpoint/contents.h \
 	trainer/checkpoint/crc32.c trainer/checkpoint/crc32.h \
@@ -11,21 +14,13 @@ trainer_checkpoint = \
 	trainer/checkpoint/safetensors_read.c \
 	trainer/checkpoint/safetensors_write.c \
 	trainer/checkpoint/save.c \
-	trainer/error.c trainer/error.h
-
-# The reference trainer. It knows libgpumap by gpumap.h alone, as any other program would.
-# Sums must not depend on what a compiler contracts: fma is written where it is meant.
-noinst_LTLIBRARIES += libtrainer.la
-libtrainer_la_SOURCES = \
 	trainer/data/batch.c trainer/data/batch.h \
 	trainer/data/cifar10.c trainer/data/cifar10.h \
 	trainer/data/dataset.c trainer/data/dataset.h \
 	trainer/data/init.c trainer/data/init.h \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \
-	trainer/bf16.h \
 	trainer/error.c trainer/error.h \
-	$(trainer_checkpoint) \
 	trainer/optim/clip.c trainer/optim/clip.h \
 	trainer/optim/loss.c trainer/optim/loss.h \
 	trainer/optim/optimizer.c trainer/optim/optimizer.h \

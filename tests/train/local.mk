@@ -6,41 +6,46 @@ train_ldadd = libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
 if HAVE_CHECK
 train_programs = \
 	tests/train/t-batch \
-	tests/train/t-cifar10 \
-	tests/train/t-data-nomem \
-	tests/train/t-dataset \
-	tests/train/t-error \
-	tests/train/t-init \
-	tests/train/t-random \
-	tests/train/t-sampler
+	tests/train/t-bf16 \
 	tests/train/t-checkpoint \
 	tests/train/t-checkpoint-faults \
 	tests/train/t-checkpoint-folder \
 	tests/train/t-checkpoint-nomem \
-	tests/train/t-error \
-	tests/train/t-safetensors \
-	tests/train/t-safetensors-bad
-	tests/train/t-bf16 \
+	tests/train/t-cifar10 \
 	tests/train/t-clip \
+	tests/train/t-data-nomem \
+	tests/train/t-dataset \
 	tests/train/t-error \
+	tests/train/t-init \
 	tests/train/t-loss \
 	tests/train/t-optimizer \
 	tests/train/t-optimizer-plain \
+	tests/train/t-random \
+	tests/train/t-safetensors \
+	tests/train/t-safetensors-bad \
+	tests/train/t-sampler \
 	tests/train/t-scaler \
 	tests/train/t-schedule
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
 
+train_tests = \
+	tests/train/checkpoint.test \
+	tests/train/cifar10.test \
+	tests/train/optim.test \
+	tests/train/torch-data.test
+TESTS += $(train_tests)
+EXTRA_DIST += $(train_tests) \
+	tests/train/checkpoint.py \
+	tests/train/optim.py \
+	tests/train/read_safetensors.py \
+	tests/train/torch-data.py
+
 check_PROGRAMS += tests/train/data-main
 tests_train_data_main_SOURCES = tests/train/data-main.c
 tests_train_data_main_CPPFLAGS = $(train_cppflags)
 tests_train_data_main_LDADD = libtrainer.la -lm
-train_tests = \
-	tests/train/cifar10.test \
-	tests/train/torch-data.test
-TESTS += $(train_tests)
-EXTRA_DIST += $(train_tests) tests/train/torch-data.py
 
 tests_train_t_batch_SOURCES = tests/train/t-batch.c tests/train/vectors.h tests/unit/unit.h
 tests_train_t_batch_CPPFLAGS = $(train_cppflags)
@@ -62,10 +67,6 @@ tests_train_t_dataset_SOURCES = tests/train/t-dataset.c tests/train/vectors.h te
 tests_train_t_dataset_CPPFLAGS = $(train_cppflags)
 tests_train_t_dataset_CFLAGS = $(train_cflags)
 tests_train_t_dataset_LDADD = $(train_ldadd)
-train_tests = \
-	tests/train/optim.test
-TESTS += $(train_tests)
-EXTRA_DIST += $(train_tests) tests/train/optim.py
 
 check_PROGRAMS += tests/train/optim-driver
 tests_train_optim_driver_SOURCES = tests/train/optim-driver.c
@@ -138,9 +139,6 @@ check_PROGRAMS += tests/train/checkpoint-main
 tests_train_checkpoint_main_SOURCES = tests/train/checkpoint-main.c
 tests_train_checkpoint_main_CPPFLAGS = $(train_cppflags)
 tests_train_checkpoint_main_LDADD = libtrainer.la $(JANSSON_LIBS)
-TESTS += tests/train/checkpoint.test
-EXTRA_DIST += tests/train/checkpoint.py tests/train/checkpoint.test \
-	tests/train/read_safetensors.py
 tests_train_t_loss_SOURCES = tests/train/t-loss.c tests/unit/unit.h
 tests_train_t_loss_CPPFLAGS = $(train_cppflags)
 tests_train_t_loss_CFLAGS = $(train_cflags)
