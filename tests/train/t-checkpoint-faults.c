@@ -19,11 +19,14 @@ enum call { NO_CALL, WRITE, WRITE_NOTHING, SYNC_FILE, SYNC_FOLDER, RENAME, UNLIN
 
 static enum call failing;
 static int failing_errno;
-static bool short_writes; /* a byte at a time, every other time interrupted */
+static size_t most_write; /* bytes at once, and every other time interrupted; 0: all */
 static unsigned writes;
+static int calls_to_live; /* the process is killed at this call; 0: it lives */
 
 static bool fails(enum call call)
 {
+	if (calls_to_live && --calls_to_live == 0)
+		raise(SIGKILL);
 	if (failing != call)
 		return false;
 	errno = failing_errno;
@@ -32,17 +35,17 @@ static bool fails(enum call call)
 
 VISIBLE ssize_t write(int fd, const void *bytes, size_t size)
 {
-	if (short_writes && writes++ % 2) {
+	/* the disk gets full after the first bytes */
+	bool full = fails(WRITE) && lseek(fd, 0, SEEK_CUR) > 0;
+
+	if (most_write && writes++ % 2) {
 		errno = EINTR;
 		return -1;
 	}
-	if (short_writes && size > 7)
-		size = 7;
-	if (failing == WRITE_NOTHING)
-		return 0;
-	/* the disk gets full after the first bytes */
-	if (failing == WRITE && lseek(fd, 0, SEEK_CUR) > 0)
-		return fails(WRITE) ? -1 : 0;
+	if (full || failing == WRITE_NOTHING)
+		return full ? -1 : 0;
+	if (most_write && size > most_write)
+		size = most_write;
 	return syscall(SYS_write, fd, bytes, failing == WRITE && size > 100 ? 100 : size);
 }
 
@@ -157,9 +160,9 @@ START_TEST(writes_come_short)
 {
 	struct refusals refusals;
 
-	short_writes = true;
+	most_write = 7;
 	model_save("c", 1, 0);
-	short_writes = false;
+	most_write = 0;
 	ck_assert_uint_gt(writes, 100);
 	ck_assert_int_eq(newest_step("c", &refusals), 1);
 }
@@ -237,7 +240,56 @@ static int64_t resumed(float *data)
 	return into.progress.step;
 }
 
-/* Each goes on where the one before was killed. */
+/* At every call of a save that takes as many writes as it has bytes / 50. */
+START_TEST(killed_at_each_call)
+{
+	struct refusals refusals;
+	struct model m;
+	int status = 0, calls = 0;
+
+	model_save("c", 1, 0);
+	model_make(&m, 2);
+	do {
+		pid_t pid = fork();
+		int64_t step;
+
+		ck_assert_int_ge(pid, 0);
+		calls++;
+		if (pid == 0) {
+			struct train_error error = {.status = TRAIN_OK};
+
+			most_write = 50;
+			calls_to_live = calls;
+			_exit(checkpoint_save("c", &m.checkpoint, 1, &error) ? 0 : 1);
+		}
+		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+		step = newest_step("c", &refusals);
+		ck_assert_msg(step == 1 || step == 2, "killed at call %d: step %d", calls,
+			      (int)step);
+		ck_assert_msg(refusals.count == 0, "killed at call %d: %s", calls, refusals.last);
+	} while (WIFSIGNALED(status));
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_gt(calls, 30);
+	ck_assert_int_eq(newest_step("c", &refusals), 2);
+	ck_assert_int_eq(files_in("c"), 1);
+	only_checkpoints("killed at each call");
+}
+END_TEST
+
+/* Until the next step is saved, or even the one after it, for which this one goes. */
+static void wait_for_next(int64_t step)
+{
+	char old[64], next[64];
+
+	snprintf(old, sizeof(old), "c/checkpoint-%012d.safetensors", (int)step);
+	snprintf(next, sizeof(next), "c/checkpoint-%012d.safetensors", (int)step + 1);
+	for (int tries = 0; access(old, F_OK) == 0 && access(next, F_OK) < 0; tries++) {
+		ck_assert_msg(tries < 50000, "%s does not come", next);
+		usleep(1000);
+	}
+}
+
+/* Each goes on where the one before was killed, some after they have saved. */
 START_TEST(killed)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -256,6 +308,8 @@ START_TEST(killed)
 		ck_assert_int_ge(pid, 0);
 		if (pid == 0)
 			save_for_ever(step + 1, data);
+		if (i % 4 == 0)
+			wait_for_next(step);
 		usleep((useconds_t)(2000 + i * 3701 % 30000));
 		kill(pid, SIGKILL);
 		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
@@ -263,7 +317,7 @@ START_TEST(killed)
 		step = resumed(data);
 		ck_assert_int_ge(step, before);
 	}
-	ck_assert_msg(step > 1, "nothing was saved between the kills");
+	ck_assert_int_ge(step, 1 + KILLS / 4);
 	what = large(&parameter, data, step + 1);
 	ck_assert(checkpoint_save("c", &what, 1, &error));
 	snprintf(path, sizeof(path), "c/checkpoint-%012d.safetensors", (int)step + 1);
@@ -305,6 +359,7 @@ int main(void)
 	tcase_add_loop_test(tests, calls_fail, 0, sizeof(fault_rows) / sizeof(*fault_rows));
 	tcase_add_test(tests, writes_come_short);
 	tcase_add_test(tests, files_may_not_grow);
+	tcase_add_test(tests, killed_at_each_call);
 	tcase_add_test(tests, killed);
 	tcase_add_test(tests, left_over);
 	return unit_run(suite);

@@ -54,6 +54,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+	ck_assert_int_eq(seteuid(getuid()), 0);
 	for (int f = 0; f < FILES; f++)
 		remove(path(names[f]));
 	rmdir(folder);
@@ -128,9 +129,13 @@ static void loop_for_third(void)
 	ck_assert_int_eq(symlink(names[2], path(names[2])), 0);
 }
 
+/* Root reads everything, so it becomes somebody else until tear_down. */
 static void closed_third(void)
 {
 	ck_assert_int_eq(chmod(path(names[2]), 0), 0);
+	ck_assert_int_eq(chmod(folder, 0755), 0);
+	if (geteuid() == 0)
+		ck_assert_int_eq(seteuid(65534), 0);
 }
 
 static void wrong_label(void)
@@ -166,8 +171,6 @@ START_TEST(damaged)
 	struct train_error error = {.status = TRAIN_OK};
 	struct dataset d;
 
-	if (damages[_i].damage == closed_third && geteuid() == 0)
-		return; /* root reads everything */
 	damages[_i].damage();
 	ck_assert(!cifar10_read(&d, folder, CIFAR10_TRAIN, damages[_i].records, &error));
 	ROW_EQ_INT(damages[_i].want, error.status, TRAIN_BAD_INPUT);

@@ -89,11 +89,13 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("data-nomem");
-	TCase *tests = tcase_create("data-nomem");
+	Suite *suite;
+	TCase *tests;
 
 	if (!allocations_can_fail())
 		return allocations_skip();
+	suite = suite_create("data-nomem");
+	tests = tcase_create("data-nomem");
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, ROWS(uses));
