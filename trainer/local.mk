@@ -33,3 +33,30 @@ libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 # Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
 # Clang warns where it cannot, such as under a sanitizer.
 libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed
+	trainer/backend/backend.c trainer/backend/backend.h \
+	trainer/backend/cpu.c trainer/backend/cpu.h \
+	trainer/backend/cpu_loss.c \
+	trainer/backend/cpu_pool.c trainer/backend/cpu_pool.h \
+	trainer/backend/cpu_team.c trainer/backend/cpu_team.h \
+	trainer/backend/reference.c trainer/backend/reference.h \
+	trainer/backend/reference_pool.c \
+	trainer/backend/value.c trainer/backend/value.h \
+	trainer/error.c trainer/error.h \
+	trainer/model/model.h \
+	trainer/model/models.c \
+	trainer/model/pass.c \
+	trainer/model/plan.c trainer/model/plan.h \
+	trainer/model/shapes.c \
+	trainer/tensor.h
+libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
+libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+libtrainer_la_LDFLAGS = $(DNNL_LDFLAGS)
+libtrainer_la_LIBADD = $(DNNL_LIBS) -lm
+if HAVE_DNNL
+libtrainer_la_SOURCES += \
+	trainer/backend/onednn.c trainer/backend/onednn.h \
+	trainer/backend/onednn_api.c trainer/backend/onednn_api.h \
+	trainer/backend/onednn_other.c \
+	trainer/backend/onednn_sum.c trainer/backend/onednn_sum.h \
+	trainer/backend/onednn_sum_run.c
+endif

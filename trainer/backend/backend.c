@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "backend/backend.h"
+
+#include <string.h>
+
+static const struct backend *const backends[] = {
+#ifdef HAVE_DNNL
+	&backend_onednn,
+#endif
+	&backend_reference,
+};
+
+const struct backend *backend_find(const char *name, struct train_error *error)
+{
+	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends); i++)
+		if (strcmp(backends[i]->name, name) == 0)
+			return backends[i];
+#ifdef HAVE_DNNL
+	train_fail(error, TRAIN_NO_BACKEND, "backend '%s': there is onednn and reference", name);
+#else
+	train_fail(error, TRAIN_NO_BACKEND,
+		   "backend '%s': this build has reference alone; build with oneDNN (libdnnl-dev)",
+		   name);
+#endif
+	return NULL;
+}
+
+void op_free(struct op *op)
+{
+	if (op)
+		op->calls->free(op);
+}
+
+int64_t layout_values(const struct layout *layout)
+{
+	return layout->batch * layout->channels * layout->height * layout->width;
+}
+
+struct layout layout_host(enum value_type type, int64_t batch, int64_t channels, int64_t height,
+			  int64_t width)
+{
+	struct layout layout = {.type = type,
+				.batch = batch,
+				.channels = channels,
+				.height = height,
+				.width = width};
+
+	layout.bytes = (size_t)layout_values(&layout) * value_bytes(type);
+	return layout;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What computes: a table of operations on the memory of one device. The trainer above it knows
+ * neither processor nor library; a backend is one such table (backend_reference, backend_onednn).
+ *
+ * Device and stream. A device is used by one thread at a time. What is asked of it is put on its
+ * stream and done in that order; only what says "waits" returns after it is done. On the CPU
+ * everything is done when the call returns, by the calling thread and the device's own helpers.
+ *
+ * Operations are planned once per shape. Planning decides algorithms and memory layouts and
+ * allocates; running allocates nothing, decides nothing and waits for nothing, so that a whole
+ * step can be recorded. Data, gradients and scratch are the caller's, given as device addresses.
+ *
+ * A batch size is part of the shape. A smaller batch leaves rows over: the loss gives them no
+ * weight, their gradients are zero, and sums over the batch are those of the rows that count.
+ */
+#ifndef TRAIN_BACKEND_H
+#define TRAIN_BACKEND_H
+
+#include <sched.h>
+
+#include "backend/value.h"
+#include "error.h"
+
+struct backend;
+struct event; /* a place in a stream */
+struct step;  /* a recorded sequence of operations */
+
+/* A real GPU, or one that the CPU simulates: its own memory, threads and stream. Backends extend
+ * it. Bytes count what was allocated through `allocate`, with what planned operations own. */
+struct device {
+	const struct backend *backend;
+	int physical; /* the GPU that it is or stands for, by its physical number */
+	size_t bytes, peak_bytes;
+};
+
+struct device_options {
+	int physical;
+	int threads;           /* on the CPU: how many compute, the calling one included */
+	const cpu_set_t *cpus; /* on the CPU: the cores of these threads; NULL: as they are */
+	bool exact; /* prefer algorithms with the rounding of plain sums to faster ones */
+};
+
+/* How the values of one activation lie in memory: (batch, channels, height, width), features
+ * are channels of 1x1. An order is a backend's own; NULL is host order: row-major, dense. It
+ * lives as long as the operation that it is part of. */
+struct layout {
+	enum value_type type;
+	int64_t batch, channels, height, width;
+	size_t bytes; /* with padding */
+	const void *order;
+};
+
+/*
+ * Addresses of one run. Parameters are floats, doubles where values are VALUE_FLOAT64. Those
+ * that an operation does not name below it ignores, and what it does not own it may not keep.
+ */
+struct op_args {
+	const void *input;         /* layout of info.input */
+	void *output;              /* layout of info.output */
+	void *workspace;           /* info.workspace bytes: forward leaves them for backward */
+	void *scratch;             /* info.scratch bytes, of no meaning between runs */
+	const void *weight, *bias; /* info.weights and info.biases elements */
+	void *output_gradient;     /* layout of info.output */
+	void *input_gradient;      /* layout of info.input */
+	void *weight_gradient, *bias_gradient; /* as weight and bias */
+	const int32_t *labels;                 /* loss: (batch) */
+	const struct loss_control *control;    /* loss */
+	struct loss_result *result;            /* loss */
+};
+
+/* Both lie on the device, so that a recorded step takes new numbers. */
+struct loss_control {
+	int32_t rows; /* the first so many rows of the batch count */
+	float scale;  /* of their gradients: 1 / (samples of the global batch) for its mean */
+};
+
+struct loss_result {
+	double loss;     /* the sum over rows, not scaled */
+	int64_t correct; /* rows whose greatest logit is the label's; the first of equals */
+};
+
+struct op;
+
+/* The runs of a planned operation; NULL where there is nothing to do. They return false with
+ * the reason noted. backward_weights comes before backward_data: a gradient can be sent while
+ * the next is computed. */
+struct op_calls {
+	/* After weight has changed and before forward: copies of it in other types or layouts.
+	 * Needs weight and scratch. */
+	bool (*prepare)(struct op *op, const struct op_args *args, struct train_error *error);
+	bool (*forward)(struct op *op, const struct op_args *args, struct train_error *error);
+	bool (*backward_weights)(struct op *op, const struct op_args *args,
+				 struct train_error *error);
+	bool (*backward_data)(struct op *op, const struct op_args *args, struct train_error *error);
+	/* Between PyTorch's order on the host and the device's. Both wait. NULL: the same order. */
+	bool (*weight_write)(struct op *op, void *to, const void *host, struct train_error *error);
+	bool (*weight_read)(struct op *op, void *host, const void *from, struct train_error *error);
+	void (*free)(struct op *op);
+};
+
+struct op_info {
+	struct layout input, output;
+	int64_t weights, biases;   /* elements, without padding: a permutation of PyTorch's */
+	size_t workspace, scratch; /* bytes */
+	const char *algorithm;     /* for people: what forward uses */
+};
+
+/* A planned operation; backends extend it. */
+struct op {
+	const struct op_calls *calls;
+	struct device *device;
+	struct op_info info;
+};
+
+/*
+ * ReLU is part of the operation before it. With relu, forward writes max(0, y); with
+ * relu_backward, the first backward run sets those output gradients to zero, in place, whose
+ * output is not greater than zero. Behind a max-pooling the same is cheaper: there relu_backward
+ * belongs to the pooling, whose output is smaller.
+ *
+ * Convolution:  output[n][o][y][x] = bias[o] + sum over c, i, j of
+ *               input[n][c][y * stride + i - pad][x * stride + j - pad] * weight[o][c][i][j]
+ *   input (batch, channels, height, width), output (batch, out, H, W), H = (height + 2 pad -
+ *   kernel) / stride + 1, weight (out, channels, kernel, kernel), bias (out).
+ *   forward: input, weight, bias -> output.
+ *   backward_weights: input, output_gradient (output with relu_backward) -> weight_gradient,
+ *   bias_gradient. backward_data: output_gradient, weight -> input_gradient.
+ * Linear: the same with input (batch, channels * height * width), weight (out, those), y = x W^T
+ *   + b; kernel, pad and stride are not used. The input may come from a convolution as it lies.
+ * Max-pooling: kernel x kernel, stride as kernel, no padding, the rest at the end is left out; of
+ *   equal values the first counts, and a NaN before all. forward: input -> output, workspace.
+ * backward_data: output_gradient, workspace (output with relu_backward) -> input_gradient.
+ */
+struct op_shape {
+	struct layout input; /* the operation before; another layout may come back in op->info */
+	int out, kernel, pad, stride;
+	bool relu, relu_backward;
+	bool no_backward_data; /* it will not be run: the input is data */
+};
+
+struct backend {
+	const char *name;
+
+	/* By the thread that will use it: on the CPU its cores and threads are set here, which its
+	 * helpers inherit, so before anything that computes. close waits and frees the device;
+	 * operations, events and memory on it must be gone. */
+	bool (*open)(struct device **device, const struct device_options *options,
+		     struct train_error *error);
+	void (*close)(struct device *device);
+
+	/* Memory: 64-byte aligned, not initialised; bytes > 0. `what` is for the message. */
+	void *(*allocate)(struct device *device, size_t bytes, const char *what,
+			  struct train_error *error);
+	void (*release)(struct device *device, void *memory);
+	/* From the host (left alone until the stream passed it); to the host (waits); from memory
+	 * of another device of this backend; zero bytes. */
+	bool (*write)(struct device *device, void *to, const void *host, size_t bytes,
+		      struct train_error *error);
+	bool (*read)(struct device *device, void *host, const void *from, size_t bytes,
+		     struct train_error *error);
+	bool (*copy)(struct device *device, void *to, const struct device *other, const void *from,
+		     size_t bytes, struct train_error *error);
+	bool (*zero)(struct device *device, void *to, size_t bytes, struct train_error *error);
+	/* sum[i] += more[i], floats: accumulation and dp's sums. */
+	bool (*add)(struct device *device, float *sum, const float *more, int64_t count,
+		    struct train_error *error);
+
+	/* Planning. On failure *op is untouched. */
+	bool (*convolution)(struct op **op, struct device *device, const struct op_shape *shape,
+			    struct train_error *error);
+	bool (*max_pool)(struct op **op, struct device *device, const struct op_shape *shape,
+			 struct train_error *error);
+	bool (*linear)(struct op **op, struct device *device, const struct op_shape *shape,
+		       struct train_error *error);
+	/* The same values in another layout or type; backward_data goes the other way. */
+	bool (*convert)(struct op **op, struct device *device, const struct layout *from,
+			const struct layout *to, struct train_error *error);
+	bool (*same_layout)(const struct layout *a, const struct layout *b);
+	/* Softmax cross-entropy of logits (batch, channels, 1, 1) in host order. forward: input,
+	 * labels, control -> result, and unless it is NULL input_gradient = (softmax - one-hot) *
+	 * scale, zero in rows that do not count. A label outside of 0..channels-1 counts nothing.
+	 */
+	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
+		     struct train_error *error);
+
+	/* Events order streams of several devices. record: its time has come when the device's
+	 * stream gets here. wait: what comes later on this device's stream waits until the event
+	 * was recorded so many times in all; any thread may call it, before the recording as well.
+	 * abort: all waits fail, now and later, for a device that will not get there. */
+	bool (*event_new)(struct event **event, struct device *device, struct train_error *error);
+	bool (*event_record)(struct event *event, struct train_error *error);
+	bool (*event_wait)(struct device *device, struct event *event, uint64_t times,
+			   struct train_error *error);
+	void (*event_abort)(struct event *event);
+	void (*event_free)(struct event *event);
+	/* Waits for all that is on the stream. */
+	bool (*finish)(struct device *device, struct train_error *error);
+
+	/* A step: `issue` runs operations and copies between device addresses that do not change,
+	 * and nothing that waits. A GPU records it once; the CPU calls it in every run. */
+	bool (*step_new)(struct step **step, struct device *device,
+			 bool (*issue)(void *argument, struct train_error *error), void *argument,
+			 struct train_error *error);
+	bool (*step_run)(struct step *step, struct train_error *error);
+	void (*step_free)(struct step *step);
+};
+
+/* Plain loops in C, sums in double: what the others are tested against. VALUE_FLOAT64 makes it
+ * double throughout, for finite differences. */
+extern const struct backend backend_reference;
+/* oneDNN on the CPU; NULL entries nowhere. Only where it was built: HAVE_DNNL. */
+extern const struct backend backend_onednn;
+
+/* The backend called NAME, or NULL with a message that lists those of this build. */
+const struct backend *backend_find(const char *name, struct train_error *error);
+
+/* Frees a planned operation; NULL is nothing. */
+void op_free(struct op *op);
+
+/* Bytes of so many values in host order. */
+struct layout layout_host(enum value_type type, int64_t batch, int64_t channels, int64_t height,
+			  int64_t width);
+int64_t layout_values(const struct layout *layout);
+
+/* The output of a convolution or pooling: (size + 2 pad - kernel) / stride + 1. */
+static inline int64_t op_output_size(int64_t size, const struct op_shape *shape)
+{
+	return (size + 2 * shape->pad - shape->kernel) / shape->stride + 1;
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/cpu.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+enum { ALIGNMENT = 64 };
+
+/* Before each block, in a line of its own so that the block stays aligned. */
+struct block {
+	_Alignas(ALIGNMENT) size_t bytes;
+};
+
+struct event {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	uint64_t times; /* recorded */
+	bool aborted;
+};
+
+struct step {
+	bool (*issue)(void *argument, struct train_error *error);
+	void *argument;
+};
+
+bool cpu_settle(const struct device_options *options, struct train_error *error)
+{
+	int failed = 0;
+
+	if (options->cpus)
+		failed = pthread_setaffinity_np(pthread_self(), sizeof(*options->cpus),
+						options->cpus);
+	if (failed)
+		return train_fail(error, TRAIN_FAILED,
+				  "device %d cannot have its cores (%s); give it cores that this "
+				  "process may use",
+				  options->physical, strerror(failed));
+#ifdef __SSE__
+	_mm_setcsr(_mm_getcsr() | 0x8040); /* flush to zero, denormals are zero */
+#endif
+	return true;
+}
+
+void *cpu_allocate(struct device *device, size_t bytes, const char *what, struct train_error *error)
+{
+	size_t whole = (bytes + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	struct block *block = bytes > SIZE_MAX / 2 ? NULL : aligned_alloc(ALIGNMENT, whole);
+
+	if (!block) {
+		train_fail(error, TRAIN_FAILED,
+			   "device %d: no memory for %zu bytes of %s beside %zu in use; make the "
+			   "batch smaller",
+			   device->physical, bytes, what, device->bytes);
+		return NULL;
+	}
+	block->bytes = bytes;
+	device->bytes += bytes;
+	if (device->bytes > device->peak_bytes)
+		device->peak_bytes = device->bytes;
+	return block + 1;
+}
+
+void cpu_release(struct device *device, void *memory)
+{
+	struct block *block = memory;
+
+	if (!block)
+		return;
+	block--;
+	device->bytes -= block->bytes;
+	free(block);
+}
+
+bool cpu_write(struct device *device, void *to, const void *host, size_t bytes,
+	       struct train_error *error)
+{
+	(void)device;
+	(void)error;
+	memcpy(to, host, bytes);
+	return true;
+}
+
+bool cpu_read(struct device *device, void *host, const void *from, size_t bytes,
+	      struct train_error *error)
+{
+	return cpu_write(device, host, from, bytes, error);
+}
+
+bool cpu_copy(struct device *device, void *to, const struct device *other, const void *from,
+	      size_t bytes, struct train_error *error)
+{
+	(void)other;
+	return cpu_write(device, to, from, bytes, error);
+}
+
+bool cpu_zero(struct device *device, void *to, size_t bytes, struct train_error *error)
+{
+	(void)device;
+	(void)error;
+	memset(to, 0, bytes);
+	return true;
+}
+
+bool cpu_add(struct device *device, float *sum, const float *more, int64_t count,
+	     struct train_error *error)
+{
+	(void)device;
+	(void)error;
+	for (int64_t i = 0; i < count; i++)
+		sum[i] += more[i];
+	return true;
+}
+
+bool cpu_event_new(struct event **event, struct device *device, struct train_error *error)
+{
+	struct event *made = calloc(1, sizeof(*made));
+
+	(void)device;
+	if (!made || pthread_mutex_init(&made->mutex, NULL) != 0) {
+		free(made);
+		return train_nomem(error, "an event");
+	}
+	if (pthread_cond_init(&made->changed, NULL) != 0) {
+		pthread_mutex_destroy(&made->mutex);
+		free(made);
+		return train_nomem(error, "an event");
+	}
+	*event = made;
+	return true;
+}
+
+bool cpu_event_record(struct event *event, struct train_error *error)
+{
+	(void)error;
+	pthread_mutex_lock(&event->mutex);
+	event->times++;
+	pthread_cond_broadcast(&event->changed);
+	pthread_mutex_unlock(&event->mutex);
+	return true;
+}
+
+void cpu_event_abort(struct event *event)
+{
+	pthread_mutex_lock(&event->mutex);
+	event->aborted = true;
+	pthread_cond_broadcast(&event->changed);
+	pthread_mutex_unlock(&event->mutex);
+}
+
+bool cpu_event_wait(struct device *device, struct event *event, uint64_t times,
+		    struct train_error *error)
+{
+	bool aborted;
+
+	pthread_mutex_lock(&event->mutex);
+	while (event->times < times && !event->aborted)
+		pthread_cond_wait(&event->changed, &event->mutex);
+	aborted = event->aborted;
+	pthread_mutex_unlock(&event->mutex);
+	return !aborted || train_fail(error, TRAIN_FAILED,
+				      "device %d: what it waits for will not come; see the message "
+				      "of the device that failed",
+				      device->physical);
+}
+
+void cpu_event_free(struct event *event)
+{
+	if (!event)
+		return;
+	pthread_cond_destroy(&event->changed);
+	pthread_mutex_destroy(&event->mutex);
+	free(event);
+}
+
+bool cpu_finish(struct device *device, struct train_error *error)
+{
+	(void)device;
+	(void)error;
+	return true;
+}
+
+bool cpu_step_new(struct step **step, struct device *device,
+		  bool (*issue)(void *argument, struct train_error *error), void *argument,
+		  struct train_error *error)
+{
+	struct step *made = malloc(sizeof(*made));
+
+	(void)device;
+	if (!made)
+		return train_nomem(error, "a step");
+	made->issue = issue;
+	made->argument = argument;
+	*step = made;
+	return true;
+}
+
+bool cpu_step_run(struct step *step, struct train_error *error)
+{
+	return step->issue(step->argument, error);
+}
+
+void cpu_step_free(struct step *step)
+{
+	free(step);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Simulated devices: what the backends of the CPU have in common. Their streams are empty
+ * whenever a call returns. */
+#ifndef TRAIN_BACKEND_CPU_H
+#define TRAIN_BACKEND_CPU_H
+
+#include "backend/backend.h"
+
+/* Puts the calling thread on the device's cores and makes its arithmetic flush denormals; the
+ * threads that it starts later inherit both. */
+bool cpu_settle(const struct device_options *options, struct train_error *error);
+
+void *cpu_allocate(struct device *device, size_t bytes, const char *what,
+		   struct train_error *error);
+void cpu_release(struct device *device, void *memory);
+bool cpu_write(struct device *device, void *to, const void *host, size_t bytes,
+	       struct train_error *error);
+bool cpu_read(struct device *device, void *host, const void *from, size_t bytes,
+	      struct train_error *error);
+bool cpu_copy(struct device *device, void *to, const struct device *other, const void *from,
+	      size_t bytes, struct train_error *error);
+bool cpu_zero(struct device *device, void *to, size_t bytes, struct train_error *error);
+bool cpu_add(struct device *device, float *sum, const float *more, int64_t count,
+	     struct train_error *error);
+bool cpu_loss(struct op **op, struct device *device, const struct layout *logits,
+	      struct train_error *error);
+
+bool cpu_event_new(struct event **event, struct device *device, struct train_error *error);
+bool cpu_event_record(struct event *event, struct train_error *error);
+void cpu_event_abort(struct event *event);
+bool cpu_event_wait(struct device *device, struct event *event, uint64_t times,
+		    struct train_error *error);
+void cpu_event_free(struct event *event);
+bool cpu_finish(struct device *device, struct train_error *error);
+bool cpu_step_new(struct step **step, struct device *device,
+		  bool (*issue)(void *argument, struct train_error *error), void *argument,
+		  struct train_error *error);
+bool cpu_step_run(struct step *step, struct train_error *error);
+void cpu_step_free(struct step *step);
+
+/* The entries of a table that are these. */
+#define CPU_DEVICE_CALLS \
+	.allocate = cpu_allocate, .release = cpu_release, .write = cpu_write, .read = cpu_read, \
+	.copy = cpu_copy, .zero = cpu_zero, .add = cpu_add, .loss = cpu_loss, \
+	.event_new = cpu_event_new, .event_record = cpu_event_record, \
+	.event_abort = cpu_event_abort, .event_wait = cpu_event_wait, \
+	.event_free = cpu_event_free, .finish = cpu_finish, .step_new = cpu_step_new, \
+	.step_run = cpu_step_run, .step_free = cpu_step_free
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/cpu_pool.h"
+
+#include <string.h>
+
+/* Channels at a time. Loops over them have a constant count, so compilers make vectors of them;
+ * the kernel's size and the type are constants too where these are put inline. */
+enum { LANES = 8 };
+#define INLINE static inline __attribute__((always_inline))
+
+struct pass {
+	const struct cpu_pool *pool;
+	const void *input, *output, *output_gradient;
+	void *write; /* output, or the input's gradient */
+	uint8_t *chosen;
+};
+
+INLINE float get(bool half, const void *from, int64_t index)
+{
+	uint32_t bits;
+	float value;
+
+	if (!half)
+		return ((const float *)from)[index];
+	bits = (uint32_t)((const uint16_t *)from)[index] << 16;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* Only of what get() gave, so nothing is rounded. */
+INLINE void set(bool half, void *to, int64_t index, float value)
+{
+	uint32_t bits;
+
+	if (!half) {
+		((float *)to)[index] = value;
+		return;
+	}
+	memcpy(&bits, &value, sizeof(bits));
+	((uint16_t *)to)[index] = (uint16_t)(bits >> 16);
+}
+
+INLINE void consider(float value, int k, float *most, uint8_t *best)
+{
+	bool more = (value > *most) | (value != value);
+
+	*most = more ? value : *most;
+	*best = more ? (uint8_t)k : *best;
+}
+
+/* The window at input `in` of some channels to output `out`. As in PyTorch the first of equals
+ * counts, and a NaN is greater than all. Bytes may be any object's: kept here, they do not stop
+ * the compiler from making vectors. */
+INLINE void window_forward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
+			   int64_t out)
+{
+	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
+	const void *input = p->input;
+	float most[LANES];
+	uint8_t best[LANES];
+
+	for (int l = 0; l < lanes; l++) {
+		most[l] = get(half, input, in + l);
+		best[l] = 0;
+		if (kernel == 2) {
+			consider(get(half, input, in + l + inner), 1, &most[l], &best[l]);
+			consider(get(half, input, in + l + row), 2, &most[l], &best[l]);
+			consider(get(half, input, in + l + row + inner), 3, &most[l], &best[l]);
+		} else {
+			for (int k = 1; k < kernel * kernel; k++)
+				consider(get(half, input,
+					     in + l + k / kernel * row + k % kernel * inner),
+					 k, &most[l], &best[l]);
+		}
+	}
+	for (int l = 0; l < lanes; l++)
+		set(half, p->write, out + l, most[l]);
+	memcpy(p->chosen + out, best, (size_t)lanes);
+}
+
+INLINE void window_backward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
+			    int64_t out)
+{
+	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
+	bool relu = p->pool->relu_backward;
+	void *write = p->write;
+	float gradient[LANES];
+	uint8_t chosen[LANES];
+
+	memcpy(chosen, p->chosen + out, (size_t)lanes);
+	for (int l = 0; l < lanes; l++)
+		gradient[l] = get(half, p->output_gradient, out + l);
+	for (int l = 0; relu && l < lanes; l++)
+		gradient[l] = get(half, p->output, out + l) > 0.0f ? gradient[l] : 0.0f;
+	for (int i = 0; i < kernel; i++)
+		for (int j = 0; j < kernel; j++)
+			for (int l = 0; l < lanes; l++)
+				set(half, write, in + i * row + j * inner + l,
+				    chosen[l] == i * kernel + j ? gradient[l] : 0.0f);
+}
+
+/* The windows at one place, of all channels. */
+INLINE void place(bool backward, bool half, int kernel, const struct pass *p, int64_t in,
+		  int64_t out)
+{
+	int64_t inner = p->pool->inner, c = 0;
+
+	for (; c + LANES <= inner; c += LANES)
+		if (backward)
+			window_backward(half, kernel, LANES, p, in + c, out + c);
+		else
+			window_forward(half, kernel, LANES, p, in + c, out + c);
+	for (; c < inner; c++)
+		if (backward)
+			window_backward(half, kernel, 1, p, in + c, out + c);
+		else
+			window_forward(half, kernel, 1, p, in + c, out + c);
+}
+
+/* All windows of some planes. */
+INLINE void windows(bool backward, bool half, int kernel, const struct pass *p, int64_t first,
+		    int64_t last)
+{
+	const struct cpu_pool *pool = p->pool;
+
+	for (int64_t row = first * pool->out_height; row < last * pool->out_height; row++) {
+		int64_t y =
+			row / pool->out_height * pool->in_height + row % pool->out_height * kernel;
+
+		for (int64_t x = 0; x < pool->out_width; x++)
+			place(backward, half, kernel, p,
+			      (y * pool->in_width + x * kernel) * pool->inner,
+			      (row * pool->out_width + x) * pool->inner);
+	}
+}
+
+static void forward(void *argument, int64_t first, int64_t last)
+{
+	const struct pass *p = argument;
+
+	if (p->pool->type == VALUE_BFLOAT16)
+		windows(false, true, p->pool->kernel, p, first, last);
+	else if (p->pool->kernel == 2)
+		windows(false, false, 2, p, first, last);
+	else
+		windows(false, false, p->pool->kernel, p, first, last);
+}
+
+/* What is in no window has no gradient. */
+static void clear_rest(const struct pass *p, int64_t first, int64_t last)
+{
+	const struct cpu_pool *pool = p->pool;
+	size_t each = value_bytes(pool->type) * (size_t)pool->inner;
+	size_t row = each * (size_t)pool->in_width,
+	       width = (size_t)(pool->out_width * pool->kernel);
+
+	for (int64_t y = first * pool->in_height; y < last * pool->in_height; y++) {
+		unsigned char *at = (unsigned char *)p->write + (size_t)y * row;
+
+		if (y % pool->in_height >= pool->out_height * pool->kernel)
+			memset(at, 0, row);
+		else
+			memset(at + width * each, 0, row - width * each);
+	}
+}
+
+static void backward(void *argument, int64_t first, int64_t last)
+{
+	const struct pass *p = argument;
+
+	clear_rest(p, first, last);
+	if (p->pool->type == VALUE_BFLOAT16)
+		windows(true, true, p->pool->kernel, p, first, last);
+	else if (p->pool->kernel == 2)
+		windows(true, false, 2, p, first, last);
+	else
+		windows(true, false, p->pool->kernel, p, first, last);
+}
+
+void cpu_pool_forward(const struct cpu_pool *pool, const struct cpu_team *team, const void *input,
+		      void *output, uint8_t *chosen)
+{
+	struct pass pass = {.pool = pool, .input = input, .write = output, .chosen = chosen};
+
+	cpu_team_run(team, pool->planes, forward, &pass);
+}
+
+void cpu_pool_backward(const struct cpu_pool *pool, const struct cpu_team *team,
+		       void *input_gradient, const void *output_gradient, const void *output,
+		       const uint8_t *chosen)
+{
+	struct pass pass = {.pool = pool,
+			    .output = output,
+			    .output_gradient = output_gradient,
+			    .write = input_gradient,
+			    .chosen = (uint8_t *)(uintptr_t)chosen};
+
+	cpu_team_run(team, pool->planes, backward, &pass);
+}

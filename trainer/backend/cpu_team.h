@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The threads of a simulated device, for loops of our own: those of the OpenMP that oneDNN is
+ * linked with, so that one team does all the work. It is reached by its entry points (those that
+ * a compiler's OpenMP calls), because the compiler's own OpenMP may be another.
+ */
+#ifndef TRAIN_BACKEND_CPU_TEAM_H
+#define TRAIN_BACKEND_CPU_TEAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cpu_team {
+	int threads;
+	void (*parallel)(void (*work)(void *), void *argument, unsigned threads, unsigned flags);
+	int (*rank)(void), (*size)(void);
+};
+
+/* Sets how many threads the calling thread's parallel work takes. False: more than one is asked
+ * for and there is no OpenMP. */
+bool cpu_team_open(struct cpu_team *team, int threads);
+
+/* work(argument, first, last) over 0..count in equal parts, one for each thread. */
+void cpu_team_run(const struct cpu_team *team, int64_t count,
+		  void (*work)(void *argument, int64_t first, int64_t last), void *argument);
+
+#endif

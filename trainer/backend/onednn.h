@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of the oneDNN backend: its devices, and primitives with their memory objects. */
+#ifndef TRAIN_BACKEND_ONEDNN_H
+#define TRAIN_BACKEND_ONEDNN_H
+
+#include "backend/backend.h"
+#include "backend/cpu_team.h"
+#include "backend/onednn_api.h"
+
+struct onednn_device {
+	struct device base;
+	dnnl_engine_t engine;
+	dnnl_stream_t stream;
+	struct cpu_team team;
+	bool exact;
+};
+
+enum { ONEDNN_MOST_ARGS = 6 };
+
+/* One primitive, made once: a run sets the addresses that changed. All zero is none. */
+struct onednn_task {
+	dnnl_primitive_desc_t description;
+	dnnl_primitive_t primitive;
+	dnnl_exec_arg_t args[ONEDNN_MOST_ARGS];
+	const void *bound[ONEDNN_MOST_ARGS];
+	int count;
+	size_t scratch; /* bytes */
+};
+
+/* The address of one argument; DNNL_ARG_SCRATCHPAD is one. */
+struct onednn_address {
+	int arg;
+	const void *at;
+};
+
+/* What oneDNN could not do: "WHAT: oneDNN ...". Returns false. */
+bool onednn_failed(const struct device *device, const char *what, dnnl_status_t status,
+		   struct train_error *error);
+
+/* args ends with 0. A failed task is empty. */
+bool onednn_task_make(struct onednn_task *task, struct device *device,
+		      const struct onednn_wish *wish, const int *args, const char *what,
+		      struct train_error *error);
+bool onednn_task_reorder(struct onednn_task *task, struct device *device, const onednn_layout *from,
+			 const onednn_layout *to, struct train_error *error);
+/* Addresses of arguments that the task does not have are left out. */
+bool onednn_task_run(struct onednn_task *task, struct device *device,
+		     const struct onednn_address *addresses, int count, struct train_error *error);
+void onednn_task_free(struct onednn_task *task);
+/* The layout of an argument; it lives as long as the task. */
+const onednn_layout *onednn_task_layout(const struct onednn_task *task, int arg);
+/* Whether oneDNN has no fast code for it. */
+bool onednn_task_slow(const struct onednn_task *task);
+
+dnnl_data_type_t onednn_type(enum value_type type);
+/* Row-major of so many dimensions: 4, or 2 for features; NULL as onednn_layout_new. */
+onednn_layout *onednn_host_layout(const struct layout *layout, int dims);
+/* Sets what the model sees of a layout: order is NULL where it is host order. */
+bool onednn_layout_out(struct layout *layout, const onednn_layout *order,
+		       struct train_error *error);
+bool onednn_same_layout(const struct layout *a, const struct layout *b);
+
+bool onednn_convolution(struct op **op, struct device *device, const struct op_shape *shape,
+			struct train_error *error);
+bool onednn_linear(struct op **op, struct device *device, const struct op_shape *shape,
+		   struct train_error *error);
+bool onednn_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
+		     struct train_error *error);
+bool onednn_convert(struct op **op, struct device *device, const struct layout *from,
+		    const struct layout *to, struct train_error *error);
+
+/* ReLU's derivative, in place, of the values in one layout. */
+bool onednn_relu_make(struct onednn_task *task, struct device *device, const onednn_layout *values,
+		      struct train_error *error);
+bool onednn_relu_run(struct onednn_task *task, struct device *device, const struct op_args *args,
+		     struct train_error *error);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/onednn_api.h"
+
+#include <stdlib.h>
+
+static dnnl_status_t relu_after(dnnl_primitive_attr_t attributes)
+{
+	dnnl_post_ops_t operations;
+	dnnl_status_t status = dnnl_post_ops_create(&operations);
+
+	if (status != dnnl_success)
+		return status;
+#if DNNL_VERSION_MAJOR >= 3
+	status = dnnl_post_ops_append_eltwise(operations, dnnl_eltwise_relu, 0.0f, 0.0f);
+#else
+	status = dnnl_post_ops_append_eltwise(operations, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
+#endif
+	if (status == dnnl_success)
+		status = dnnl_primitive_attr_set_post_ops(attributes, operations);
+	dnnl_post_ops_destroy(operations);
+	return status;
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+
+static const dnnl_dims_t dense = {0};
+
+static dnnl_status_t convolution(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
+				 const_dnnl_primitive_attr_t a)
+{
+	switch (w->pass) {
+	case ONEDNN_FORWARD:
+		return dnnl_convolution_forward_primitive_desc_create(
+			made, w->engine, dnnl_forward_training, w->algorithm, w->source, w->weights,
+			w->bias, w->target, w->strides, dense, w->pad, w->pad, a);
+	case ONEDNN_BACKWARD_DATA:
+		return dnnl_convolution_backward_data_primitive_desc_create(
+			made, w->engine, w->algorithm, w->source, w->weights, w->target, w->strides,
+			dense, w->pad, w->pad, w->hint, a);
+	case ONEDNN_BACKWARD_WEIGHTS:
+		break;
+	}
+	return dnnl_convolution_backward_weights_primitive_desc_create(
+		made, w->engine, w->algorithm, w->source, w->weights, w->bias, w->target,
+		w->strides, dense, w->pad, w->pad, w->hint, a);
+}
+
+static dnnl_status_t linear(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
+			    const_dnnl_primitive_attr_t a)
+{
+	switch (w->pass) {
+	case ONEDNN_FORWARD:
+		return dnnl_inner_product_forward_primitive_desc_create(
+			made, w->engine, dnnl_forward_training, w->source, w->weights, w->bias,
+			w->target, a);
+	case ONEDNN_BACKWARD_DATA:
+		return dnnl_inner_product_backward_data_primitive_desc_create(
+			made, w->engine, w->source, w->weights, w->target, w->hint, a);
+	case ONEDNN_BACKWARD_WEIGHTS:
+		break;
+	}
+	return dnnl_inner_product_backward_weights_primitive_desc_create(
+		made, w->engine, w->source, w->weights, w->bias, w->target, w->hint, a);
+}
+
+static dnnl_status_t relu(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
+			  const_dnnl_primitive_attr_t a)
+{
+	const dnnl_alg_kind_t kind = dnnl_eltwise_relu_use_dst_for_bwd;
+
+	if (w->pass == ONEDNN_FORWARD)
+		return dnnl_eltwise_forward_primitive_desc_create(
+			made, w->engine, dnnl_forward_training, kind, w->source, w->target, 0.0f,
+			0.0f, a);
+	return dnnl_eltwise_backward_primitive_desc_create(
+		made, w->engine, kind, w->target, w->target, w->source, 0.0f, 0.0f, w->hint, a);
+}
+
+onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
+				 dnnl_format_tag_t tag)
+{
+	onednn_layout *layout;
+
+	return dnnl_memory_desc_create_with_tag(&layout, dims, sizes, type, tag) == dnnl_success
+		       ? layout
+		       : NULL;
+}
+
+void onednn_layout_free(onednn_layout *layout)
+{
+	if (layout)
+		dnnl_memory_desc_destroy(layout);
+}
+
+#else /* version 2 */
+
+static dnnl_status_t convolution(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
+				 const_dnnl_primitive_attr_t a)
+{
+	dnnl_convolution_desc_t d;
+	dnnl_status_t status = dnnl_invalid_arguments;
+
+	switch (w->pass) {
+	case ONEDNN_FORWARD:
+		status = dnnl_convolution_forward_desc_init(&d, dnnl_forward_training, w->algorithm,
+							    w->source, w->weights, w->bias,
+							    w->target, w->strides, w->pad, w->pad);
+		break;
+	case ONEDNN_BACKWARD_DATA:
+		status = dnnl_convolution_backward_data_desc_init(&d, w->algorithm, w->source,
+								  w->weights, w->target, w->strides,
+								  w->pad, w->pad);
+		break;
+	case ONEDNN_BACKWARD_WEIGHTS:
+		status = dnnl_convolution_backward_weights_desc_init(&d, w->algorithm, w->source,
+								     w->weights, w->bias, w->target,
+								     w->strides, w->pad, w->pad);
+		break;
+	}
+	return status != dnnl_success ? status
+				      : dnnl_primitive_desc_create(made, &d, a, w->engine, w->hint);
+}
+
+static dnnl_status_t linear(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
+			    const_dnnl_primitive_attr_t a)
+{
+	dnnl_inner_product_desc_t d;
+	dnnl_status_t status = dnnl_invalid_arguments;
+
+	switch (w->pass) {
+	case ONEDNN_FORWARD:
+		status = dnnl_inner_product_forward_desc_init(&d, dnnl_forward_training, w->source,
+							      w->weights, w->bias, w->target);
+		break;
+	case ONEDNN_BACKWARD_DATA:
+		status = dnnl_inner_product_backward_data_desc_init(&d, w->source, w->weights,
+								    w->target);
+		break;
+	case ONEDNN_BACKWARD_WEIGHTS:
+		status = dnnl_inner_product_backward_weights_desc_init(&d, w->source, w->weights,
+								       w->bias, w->target);
+		break;
+	}
+	return status != dnnl_success ? status
+				      : dnnl_primitive_desc_create(made, &d, a, w->engine, w->hint);
+}
+
+static dnnl_status_t relu(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
+			  const_dnnl_primitive_attr_t a)
+{
+	const dnnl_alg_kind_t kind = dnnl_eltwise_relu_use_dst_for_bwd;
+	dnnl_eltwise_desc_t d;
+	dnnl_status_t status = w->pass == ONEDNN_FORWARD
+				       ? dnnl_eltwise_forward_desc_init(&d, dnnl_forward_training,
+									kind, w->source, 0.0f, 0.0f)
+				       : dnnl_eltwise_backward_desc_init(&d, kind, w->target,
+									 w->source, 0.0f, 0.0f);
+
+	return status != dnnl_success ? status
+				      : dnnl_primitive_desc_create(made, &d, a, w->engine, w->hint);
+}
+
+onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
+				 dnnl_format_tag_t tag)
+{
+	onednn_layout *layout = malloc(sizeof(*layout));
+
+	if (layout &&
+	    dnnl_memory_desc_init_by_tag(layout, dims, sizes, type, tag) != dnnl_success) {
+		free(layout);
+		return NULL;
+	}
+	return layout;
+}
+
+void onednn_layout_free(onednn_layout *layout)
+{
+	free(layout);
+}
+
+#endif
+
+dnnl_status_t onednn_describe(dnnl_primitive_desc_t *description, const struct onednn_wish *wish)
+{
+	static dnnl_status_t (*const kinds[])(dnnl_primitive_desc_t *, const struct onednn_wish *,
+					      const_dnnl_primitive_attr_t) = {
+		[ONEDNN_CONVOLUTION] = convolution,
+		[ONEDNN_LINEAR] = linear,
+		[ONEDNN_RELU] = relu,
+	};
+	dnnl_primitive_attr_t attributes;
+	dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
+
+	if (status != dnnl_success)
+		return status;
+	status = dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
+	if (status == dnnl_success && wish->relu)
+		status = relu_after(attributes);
+	if (status == dnnl_success)
+		status = kinds[wish->kind](description, wish, attributes);
+	dnnl_primitive_attr_destroy(attributes);
+	return status;
+}

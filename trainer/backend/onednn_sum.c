@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Convolution and linear: planning. Weights have up to three layouts:
+ *
+ *   stored    floats in the model's buffer, as the weights' gradient comes out: exactly their
+ *             number, or else in PyTorch's order; optimizer and sums never reorder
+ *   forward   what forward wants: the stored ones themselves where it can, or a copy
+ *   data      the same for the data's gradient
+ *
+ * Algorithms are not left to oneDNN, whose choice is bad: direct, and Winograd's for 3x3 kernels
+ * of many channels in float32, where the processor has it and the device need not be exact
+ * (bench/README.md has the figures).
+ */
+#include "backend/onednn_sum.h"
+
+#include <stdlib.h>
+
+#include "backend/cpu.h"
+
+static const int forward_args[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS,    DNNL_ARG_BIAS,
+				   DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD, 0};
+static const int weights_args[] = {DNNL_ARG_SRC,      DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS,
+				   DNNL_ARG_DIFF_DST, DNNL_ARG_SCRATCHPAD,   0};
+static const int data_args[] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST,
+				DNNL_ARG_SCRATCHPAD, 0};
+
+enum { WINOGRAD_LEAST_CHANNELS = 32 };
+
+/* The layouts that planning asks for; all are freed at its end. */
+struct wishes {
+	onednn_layout *source, *weights, *weights_float, *bias, *target;
+};
+
+static void wishes_free(struct wishes *w)
+{
+	onednn_layout_free(w->source);
+	onednn_layout_free(w->weights);
+	onednn_layout_free(w->weights_float);
+	onednn_layout_free(w->bias);
+	onednn_layout_free(w->target);
+}
+
+static bool wishes_make(struct wishes *w, struct sum_op *own, const struct op_shape *shape)
+{
+	const struct layout *in = &shape->input, *out = &own->base.info.output;
+	dnnl_data_type_t type = onednn_type(in->type);
+	bool linear = own->kind == ONEDNN_LINEAR;
+	int dims = linear && in->height * in->width == 1 ? 2 : 4, out_dims = linear ? 2 : 4;
+	dnnl_dims_t target = {out->batch, out->channels, out->height, out->width};
+	dnnl_dims_t weights = {shape->out, in->channels, linear ? in->height : shape->kernel,
+			       linear ? in->width : shape->kernel};
+	dnnl_dims_t bias = {shape->out}, source = {in->batch, in->channels, in->height, in->width};
+
+	/* Data in host order: a convolution says what it wants, and the model converts. */
+	w->source = linear ? onednn_host_layout(in, dims)
+			   : onednn_layout_new(4, source, type, dnnl_format_tag_any);
+	w->weights = onednn_layout_new(dims, weights, type, dnnl_format_tag_any);
+	w->weights_float = onednn_layout_new(dims, weights, dnnl_f32, dnnl_format_tag_any);
+	w->bias = onednn_layout_new(1, bias, dnnl_f32, dnnl_a);
+	w->target = onednn_layout_new(out_dims, target, type, dnnl_format_tag_any);
+	own->plain = onednn_layout_new(dims, weights, dnnl_f32, dims == 2 ? dnnl_ab : dnnl_abcd);
+	return w->source && w->weights && w->weights_float && w->bias && w->target && own->plain;
+}
+
+/* Winograd's algorithm where it is wanted and there is one, else the direct one. */
+static bool best_task(struct onednn_task *task, const struct sum_op *own, struct onednn_wish *wish,
+		      const int *args, const char *what, struct train_error *error)
+{
+	struct train_error none = {.status = TRAIN_OK};
+
+	if (own->winograd) {
+		wish->algorithm = dnnl_convolution_winograd;
+		if (onednn_task_make(task, own->base.device, wish, args, what, &none))
+			return true;
+	}
+	wish->algorithm = dnnl_convolution_direct;
+	return onednn_task_make(task, own->base.device, wish, args, what, error);
+}
+
+/* Likewise a pass that reads weights: the stored ones where that is not slow. */
+static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
+			  struct onednn_wish *wish, const int *args, const char *what,
+			  struct train_error *error)
+{
+	const onednn_layout *any = wish->weights;
+	struct train_error none = {.status = TRAIN_OK};
+
+	if (own->base.info.input.type == VALUE_FLOAT32) {
+		wish->weights = own->stored;
+		if (best_task(task, own, wish, args, what, &none)) {
+			if (!onednn_task_slow(task))
+				return true;
+			onednn_task_free(task);
+		}
+	}
+	wish->weights = any;
+	return best_task(task, own, wish, args, what, error);
+}
+
+/* The weights' gradient, whose layout is how weights are stored. */
+static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const struct wishes *w,
+			 struct train_error *error)
+{
+	static const char what[] = "weights' gradient of this type";
+	struct onednn_task *task = &own->weights;
+	const struct op_info *info = &own->base.info;
+	struct onednn_wish plain = wish;
+
+	wish.pass = plain.pass = ONEDNN_BACKWARD_WEIGHTS;
+	wish.weights = w->weights_float;
+	plain.weights = own->plain;
+	if (!best_task(task, own, &wish, weights_args, what, error))
+		return false;
+	if (dnnl_memory_desc_get_size(onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS)) !=
+	    (size_t)info->weights * sizeof(float)) {
+		onednn_task_free(task);
+		if (!best_task(task, own, &plain, weights_args, what, error))
+			return false;
+	}
+	own->stored = onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS);
+	return true;
+}
+
+/* Memory and reorder for a copy of the weights, unless the pass reads the stored ones. */
+static bool plan_copy(struct weight_copy *copy, struct sum_op *own, const struct onednn_task *task,
+		      struct train_error *error)
+{
+	const onednn_layout *wanted = onednn_task_layout(task, DNNL_ARG_WEIGHTS);
+
+	if (dnnl_memory_desc_equal(wanted, own->stored))
+		return true;
+	copy->memory = cpu_allocate(own->base.device, dnnl_memory_desc_get_size(wanted),
+				    "weights as computed with", error);
+	return copy->memory &&
+	       onednn_task_reorder(&copy->reorder, own->base.device, own->stored, wanted, error);
+}
+
+static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const struct wishes *w,
+			struct train_error *error)
+{
+	struct device *device = own->base.device;
+	struct onednn_wish wish = {.kind = own->kind,
+				   .source = shape->input.order ? shape->input.order : w->source,
+				   .weights = w->weights,
+				   .bias = w->bias,
+				   .target = w->target,
+				   .relu = shape->relu,
+				   .strides = {shape->stride, shape->stride},
+				   .pad = {shape->pad, shape->pad}};
+	struct onednn_wish backward = wish;
+	struct onednn_task first;
+	bool made;
+
+	/* A first look tells the layouts of activations, which the gradients have too. */
+	if (!best_task(&first, own, &wish, forward_args, "convolution or product of this type",
+		       error))
+		return false;
+	backward.relu = false;
+	backward.hint = first.description;
+	backward.source = wish.source = onednn_task_layout(&first, DNNL_ARG_SRC);
+	backward.target = wish.target = onednn_task_layout(&first, DNNL_ARG_DST);
+	made = plan_weights(own, backward, w, error) &&
+	       weighted_task(&own->forward, own, &wish, forward_args, "convolution or product",
+			     error);
+	backward.pass = ONEDNN_BACKWARD_DATA;
+	if (made && !shape->no_backward_data)
+		made = weighted_task(&own->data, own, &backward, data_args, "data's gradient",
+				     error) &&
+		       plan_copy(&own->data_copy, own, &own->data, error);
+	if (made && shape->relu_backward)
+		made = onednn_relu_make(&own->relu, device, backward.target, error);
+	made = made && plan_copy(&own->forward_copy, own, &own->forward, error);
+	onednn_task_free(&first);
+	return made &&
+	       onednn_layout_out(&own->base.info.input,
+				 onednn_task_layout(&own->forward, DNNL_ARG_SRC), error) &&
+	       onednn_layout_out(&own->base.info.output,
+				 onednn_task_layout(&own->forward, DNNL_ARG_DST), error);
+}
+
+static size_t most_scratch(const struct sum_op *own)
+{
+	const struct onednn_task *const tasks[] = {
+		&own->forward,
+		&own->weights,
+		&own->data,
+		&own->relu,
+		&own->forward_copy.reorder,
+		&own->data_copy.reorder,
+	};
+	size_t most = 0;
+
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++)
+		if (tasks[i]->scratch > most)
+			most = tasks[i]->scratch;
+	return most;
+}
+
+static bool sum_plan(struct op **op, struct sum_op *own, const struct op_shape *shape,
+		     struct train_error *error)
+{
+	const struct layout *in = &shape->input;
+	struct wishes wishes = {NULL, NULL, NULL, NULL, NULL};
+	bool linear = own->kind == ONEDNN_LINEAR, made;
+
+	own->base.info.input = *in;
+	own->base.info.output = layout_host(in->type, in->batch, shape->out,
+					    linear ? 1 : op_output_size(in->height, shape),
+					    linear ? 1 : op_output_size(in->width, shape));
+	own->base.info.weights =
+		shape->out * in->channels *
+		(linear ? in->height * in->width : (int64_t)shape->kernel * shape->kernel);
+	own->base.info.biases = shape->out;
+	own->winograd = !linear && !((struct onednn_device *)own->base.device)->exact &&
+			in->type == VALUE_FLOAT32 && shape->kernel == 3 && shape->stride == 1 &&
+			in->channels >= WINOGRAD_LEAST_CHANNELS &&
+			shape->out >= WINOGRAD_LEAST_CHANNELS;
+	made = wishes_make(&wishes, own, shape) ? plan_passes(own, shape, &wishes, error)
+						: train_nomem(error, "an operation");
+	wishes_free(&wishes);
+	if (!made) {
+		op_free(&own->base);
+		return false;
+	}
+	own->base.info.scratch = most_scratch(own);
+	dnnl_primitive_desc_query(own->forward.description, dnnl_query_impl_info_str, 0,
+				  &own->base.info.algorithm);
+	*op = &own->base;
+	return true;
+}
+
+static bool sum_new(struct op **op, struct device *device, const struct op_shape *shape,
+		    enum onednn_kind kind, struct train_error *error)
+{
+	struct sum_op *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return train_nomem(error, "an operation");
+	own->base.calls = &sum_calls;
+	own->base.device = device;
+	own->kind = kind;
+	return sum_plan(op, own, shape, error);
+}
+
+bool onednn_convolution(struct op **op, struct device *device, const struct op_shape *shape,
+			struct train_error *error)
+{
+	return sum_new(op, device, shape, ONEDNN_CONVOLUTION, error);
+}
+
+bool onednn_linear(struct op **op, struct device *device, const struct op_shape *shape,
+		   struct train_error *error)
+{
+	return sum_new(op, device, shape, ONEDNN_LINEAR, error);
+}

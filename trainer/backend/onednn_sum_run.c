@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Convolution and linear: running. */
+#include <stdlib.h>
+
+#include "backend/cpu.h"
+#include "backend/onednn_sum.h"
+
+static bool copy_weights(struct weight_copy *copy, struct device *device,
+			 const struct op_args *args, struct train_error *error)
+{
+	const struct onednn_address addresses[] = {
+		{DNNL_ARG_FROM, args->weight},
+		{DNNL_ARG_TO, copy->memory},
+		{DNNL_ARG_SCRATCHPAD, args->scratch},
+	};
+
+	return !copy->memory || onednn_task_run(&copy->reorder, device, addresses, 3, error);
+}
+
+static bool sum_prepare(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct sum_op *own = (struct sum_op *)op;
+
+	return copy_weights(&own->forward_copy, op->device, args, error) &&
+	       copy_weights(&own->data_copy, op->device, args, error);
+}
+
+static bool sum_forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct sum_op *own = (struct sum_op *)op;
+	const void *copy = own->forward_copy.memory;
+	const struct onednn_address addresses[] = {
+		{DNNL_ARG_SRC, args->input},
+		{DNNL_ARG_WEIGHTS, copy ? copy : args->weight},
+		{DNNL_ARG_BIAS, args->bias},
+		{DNNL_ARG_DST, args->output},
+		{DNNL_ARG_SCRATCHPAD, args->scratch},
+	};
+
+	return onednn_task_run(&own->forward, op->device, addresses, 5, error);
+}
+
+static bool sum_backward_weights(struct op *op, const struct op_args *args,
+				 struct train_error *error)
+{
+	struct sum_op *own = (struct sum_op *)op;
+	const struct onednn_address addresses[] = {
+		{DNNL_ARG_SRC, args->input},
+		{DNNL_ARG_DIFF_WEIGHTS, args->weight_gradient},
+		{DNNL_ARG_DIFF_BIAS, args->bias_gradient},
+		{DNNL_ARG_DIFF_DST, args->output_gradient},
+		{DNNL_ARG_SCRATCHPAD, args->scratch},
+	};
+
+	return onednn_relu_run(&own->relu, op->device, args, error) &&
+	       onednn_task_run(&own->weights, op->device, addresses, 5, error);
+}
+
+static bool sum_backward_data(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct sum_op *own = (struct sum_op *)op;
+	const void *copy = own->data_copy.memory;
+	const struct onednn_address addresses[] = {
+		{DNNL_ARG_DIFF_SRC, args->input_gradient},
+		{DNNL_ARG_WEIGHTS, copy ? copy : args->weight},
+		{DNNL_ARG_DIFF_DST, args->output_gradient},
+		{DNNL_ARG_SCRATCHPAD, args->scratch},
+	};
+
+	return onednn_task_run(&own->data, op->device, addresses, 4, error);
+}
+
+/* Once per checkpoint, so nothing is kept for it. */
+static bool reorder_once(struct op *op, const onednn_layout *from, const void *from_at,
+			 const onednn_layout *to, void *to_at, struct train_error *error)
+{
+	struct onednn_task task;
+	struct onednn_address addresses[] = {
+		{DNNL_ARG_FROM, from_at}, {DNNL_ARG_TO, to_at}, {DNNL_ARG_SCRATCHPAD, NULL}};
+	void *scratch = NULL;
+	bool done = onednn_task_reorder(&task, op->device, from, to, error);
+
+	if (!done)
+		return false;
+	if (task.scratch > 0) {
+		scratch = cpu_allocate(op->device, task.scratch, "a reorder", error);
+		done = scratch != NULL;
+		addresses[2].at = scratch;
+	}
+	done = done && onednn_task_run(&task, op->device, addresses, 3, error);
+	cpu_release(op->device, scratch);
+	onednn_task_free(&task);
+	return done;
+}
+
+static bool weight_write(struct op *op, void *to, const void *host, struct train_error *error)
+{
+	struct sum_op *own = (struct sum_op *)op;
+
+	return reorder_once(op, own->plain, host, own->stored, to, error);
+}
+
+static bool weight_read(struct op *op, void *host, const void *from, struct train_error *error)
+{
+	struct sum_op *own = (struct sum_op *)op;
+
+	return reorder_once(op, own->stored, from, own->plain, host, error);
+}
+
+static void copy_free(struct weight_copy *copy, struct device *device)
+{
+	cpu_release(device, copy->memory);
+	onednn_task_free(&copy->reorder);
+}
+
+static void sum_free(struct op *op)
+{
+	struct sum_op *own = (struct sum_op *)op;
+
+	copy_free(&own->forward_copy, op->device);
+	copy_free(&own->data_copy, op->device);
+	onednn_task_free(&own->relu);
+	onednn_task_free(&own->data);
+	onednn_task_free(&own->weights);
+	onednn_task_free(&own->forward);
+	onednn_layout_free(own->plain);
+	free(own);
+}
+
+const struct op_calls sum_calls = {.prepare = sum_prepare,
+				   .forward = sum_forward,
+				   .backward_weights = sum_backward_weights,
+				   .backward_data = sum_backward_data,
+				   .weight_write = weight_write,
+				   .weight_read = weight_read,
+				   .free = sum_free};

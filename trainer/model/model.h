@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Models: lists of layers (models.c), what follows from a list (shapes.c), and a model or a stage
+ * of one on a device (plan.c), with its forward and backward passes (pass.c).
+ */
+#ifndef TRAIN_MODEL_H
+#define TRAIN_MODEL_H
+
+#include "backend/backend.h"
+#include "tensor.h"
+
+enum { MODEL_MOST_LAYERS = 32 };
+
+enum layer_kind { LAYER_CONVOLUTION, LAYER_MAX_POOL, LAYER_LINEAR };
+
+/* Strides are 1, and the kernel's size for pooling. */
+struct layer {
+	const char *name; /* its parameters are NAME.weight and NAME.bias */
+	enum layer_kind kind;
+	int out, kernel, pad;
+	bool relu;        /* of what it gives */
+	const char *from; /* the layer whose output it takes; NULL: the one before */
+};
+
+struct model_spec {
+	const char *name;
+	int channels, height, width; /* of a sample */
+	int count;
+	const struct layer *layers; /* the last one gives the logits */
+};
+
+/* convnet, net28, subnets; NULL with a message that lists them. */
+const struct model_spec *model_find(const char *name, struct train_error *error);
+
+/* --- shapes -------------------------------------------------------------------------------- */
+
+struct layer_shape {
+	int from;              /* layer before it, -1: the sample */
+	int64_t in[3], out[3]; /* channels, height, width */
+	bool live;             /* reaches the loss; what is not live trains nothing */
+	int parameters;        /* the index of its weight, its bias follows; -1: has none */
+};
+
+struct model_parameter {
+	char name[64]; /* "conv1.weight" */
+	struct tensor_shape shape;
+	int layer;
+	int64_t offset, elements; /* in the flat buffers of the whole model */
+};
+
+struct model_shapes {
+	struct layer_shape layers[MODEL_MOST_LAYERS];
+	int parameters_count;
+	struct model_parameter parameters[2 * MODEL_MOST_LAYERS]; /* in the order of state_dict */
+	int64_t elements;                                         /* of all of them */
+};
+
+/* A kernel greater than its input, an unknown layer and the like are bad input. */
+bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
+		  struct train_error *error);
+
+/* False if a layer with parameters does not reach the loss, with its name. */
+bool model_all_live(const struct model_shapes *shapes, const struct model_spec *spec,
+		    struct train_error *error);
+
+/* --- on a device --------------------------------------------------------------------------- */
+
+struct model_options {
+	int64_t batch; /* rows of a pass; fewer may count (struct loss_control) */
+	int slots;     /* sets of activations: micro-batches in flight, 1 without */
+	enum value_type type;
+	int first, last; /* the layers of this stage, as indices; 0 and count - 1 for all */
+};
+
+struct model;
+
+/* All memory is allocated here, on the device, and nothing later. */
+bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
+		const struct model_options *options, struct train_error *error);
+void model_close(struct model *model);
+
+/* Flat buffers hold the stage's parameters: those from *first on, so many elements. They lie in
+ * the device's order; what treats each element alike (sums, optimizers) need not know it. Two
+ * models of equal options on equal processors have the same. */
+int64_t model_elements(const struct model *model, int64_t *first);
+void *model_values(const struct model *model);    /* device: float, double for float64 */
+void *model_gradients(const struct model *model); /* of the last backward; zero where dead */
+const struct model_shapes *model_shapes_of(const struct model *model);
+struct device *model_device(const struct model *model);
+
+/* One parameter of the stage between the host, in PyTorch's order, and a flat buffer. They wait. */
+bool model_write(struct model *model, void *flat, int parameter, const void *host,
+		 struct train_error *error);
+bool model_read(struct model *model, const void *flat, int parameter, void *host,
+		struct train_error *error);
+
+/* Device addresses, which stay. Activations at a stage's ends are in host order: (batch, channels,
+ * height, width). Samples are floats; between stages it is the model's type. */
+void *model_input(const struct model *model, int slot);
+void *model_output(const struct model *model, int slot); /* logits or the next stage's input */
+void *model_input_gradient(const struct model *model);   /* NULL in the first stage */
+void *model_output_gradient(const struct model *model);
+size_t model_input_bytes(const struct model *model);
+size_t model_output_bytes(const struct model *model);
+/* Of the last stage, NULL in others. */
+int32_t *model_labels(const struct model *model, int slot);
+struct loss_control *model_control(const struct model *model, int slot);
+struct loss_result *model_result(const struct model *model, int slot);
+
+/* After values have changed. */
+bool model_prepare(struct model *model, struct train_error *error);
+bool model_forward(struct model *model, int slot, struct train_error *error);
+/* Last stage: the loss of its output, and its gradient unless only the loss is wanted. */
+bool model_loss(struct model *model, int slot, bool gradient, struct train_error *error);
+/* From the output's gradient. ready, unless NULL, is called when the gradients of a layer's
+ * parameters are on the stream: from the last layer to the first, before the gradient of the
+ * layer's input is. The output's gradient is overwritten. */
+struct model_watch {
+	bool (*ready)(void *argument, int layer, struct train_error *error);
+	void *argument;
+};
+
+bool model_backward(struct model *model, int slot, const struct model_watch *watch,
+		    struct train_error *error);
+
+#endif

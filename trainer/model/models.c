@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The models, each a list of layers. */
+#include <string.h>
+
+#include "model/model.h"
+
+#define CONVOLUTION(NAME, OUT, KERNEL, PAD) \
+	.name = (NAME), .kind = LAYER_CONVOLUTION, .out = (OUT), .kernel = (KERNEL), .pad = (PAD)
+#define MAX_POOL(NAME, KERNEL) .name = (NAME), .kind = LAYER_MAX_POOL, .kernel = (KERNEL)
+#define LINEAR(NAME, OUT) .name = (NAME), .kind = LAYER_LINEAR, .out = (OUT)
+#define COUNT(LAYERS) .count = sizeof(LAYERS) / sizeof(*(LAYERS)), .layers = (LAYERS)
+
+static const struct layer convnet[] = {
+	{CONVOLUTION("conv1", 64, 3, 1), .relu = true},
+	{MAX_POOL("pool1", 2)},
+	{CONVOLUTION("conv2", 128, 3, 1), .relu = true},
+	{MAX_POOL("pool2", 2)},
+	{LINEAR("fc1", 512), .relu = true},
+	{LINEAR("fc2", 10)},
+};
+
+static const struct layer net28[] = {
+	{CONVOLUTION("conv1", 32, 5, 0), .relu = true},
+	{MAX_POOL("pool1", 2)},
+	{LINEAR("fc1", 64), .relu = true},
+	{LINEAR("fc2", 10)},
+};
+
+static const struct layer subnets[] = {
+	{LINEAR("subnets.0.linear", 512)},
+	{LINEAR("subnets.1.linear", 256)},
+	{LINEAR("subnets.2.linear", 100)},
+};
+
+static const struct model_spec models[] = {
+	{"convnet", 3, 32, 32, COUNT(convnet)},
+	{"net28", 3, 28, 28, COUNT(net28)},
+	{"subnets", 1024, 1, 1, COUNT(subnets)},
+};
+
+const struct model_spec *model_find(const char *name, struct train_error *error)
+{
+	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
+		if (strcmp(models[i].name, name) == 0)
+			return &models[i];
+	train_fail(error, TRAIN_BAD_INPUT, "model '%s': there is convnet, net28 and subnets", name);
+	return NULL;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a stage, and gives its addresses. */
+#include "model/plan.h"
+
+static unsigned char *slot_at(const struct model *m, int slot)
+{
+	return m->slots + (size_t)slot * m->slot_bytes;
+}
+
+/* Gradients of a node's output are in this one, those of its input in the other. */
+static void *gradient_of(const struct model *m, int node)
+{
+	return m->gradient[node & 1];
+}
+
+struct op_args node_args(const struct model *m, int index, int slot)
+{
+	const struct node *node = &m->nodes[index];
+	unsigned char *at = slot_at(m, slot);
+
+	return (struct op_args){
+		.input = index > 0 ? at + m->nodes[index - 1].output : at,
+		.output = at + node->output,
+		.workspace = at + node->workspace,
+		.scratch = m->scratch,
+		.weight = m->values + node->weight,
+		.bias = m->values + node->bias,
+		.weight_gradient = m->gradients + node->weight,
+		.bias_gradient = m->gradients + node->bias,
+		.output_gradient = gradient_of(m, index),
+		.input_gradient = gradient_of(m, index + 1),
+	};
+}
+
+bool model_prepare(struct model *m, struct train_error *error)
+{
+	for (int i = 0; i < m->count; i++) {
+		struct op *op = m->nodes[i].op;
+		struct op_args args = node_args(m, i, 0);
+
+		if (op->calls->prepare && !op->calls->prepare(op, &args, error))
+			return false;
+	}
+	return true;
+}
+
+bool model_forward(struct model *m, int slot, struct train_error *error)
+{
+	for (int i = 0; i < m->count; i++) {
+		struct op *op = m->nodes[i].op;
+		struct op_args args = node_args(m, i, slot);
+
+		if (!op->calls->forward(op, &args, error))
+			return false;
+	}
+	return true;
+}
+
+bool model_loss(struct model *m, int slot, bool gradient, struct train_error *error)
+{
+	struct op_args args = {.input = model_output(m, slot),
+			       .input_gradient = gradient ? model_output_gradient(m) : NULL,
+			       .labels = model_labels(m, slot),
+			       .control = model_control(m, slot),
+			       .result = model_result(m, slot)};
+
+	return m->loss->calls->forward(m->loss, &args, error);
+}
+
+bool model_backward(struct model *m, int slot, const struct model_watch *watch,
+		    struct train_error *error)
+{
+	for (int i = m->count - 1; i >= 0; i--) {
+		const struct node *node = &m->nodes[i];
+		const struct op_calls *calls = node->op->calls;
+		struct op_args args = node_args(m, i, slot);
+
+		if (calls->backward_weights && !calls->backward_weights(node->op, &args, error))
+			return false;
+		if (calls->backward_weights && watch &&
+		    !watch->ready(watch->argument, node->layer, error))
+			return false;
+		if (node->backward_data && !calls->backward_data(node->op, &args, error))
+			return false;
+	}
+	return true;
+}
+
+/* The operation whose weight a parameter is, NULL for biases and dead layers: they are as they
+ * are on the host. */
+static struct op *weight_of(const struct model *m, int parameter)
+{
+	for (int i = 0; i < m->count; i++)
+		if (m->nodes[i].layer >= 0 &&
+		    m->shapes.layers[m->nodes[i].layer].parameters == parameter)
+			return m->nodes[i].op;
+	return NULL;
+}
+
+struct place {
+	size_t offset, bytes;
+};
+
+static struct place place_of(const struct model *m, int parameter)
+{
+	const struct model_parameter *p = &m->shapes.parameters[parameter];
+	size_t each = value_bytes(value_of_parameters(m->options.type));
+
+	return (struct place){(size_t)(p->offset - m->first_element) * each,
+			      (size_t)p->elements * each};
+}
+
+bool model_write(struct model *m, void *flat, int parameter, const void *host,
+		 struct train_error *error)
+{
+	struct op *op = weight_of(m, parameter);
+	struct place place = place_of(m, parameter);
+	void *to = (unsigned char *)flat + place.offset;
+
+	if (op && op->calls->weight_write)
+		return op->calls->weight_write(op, to, host, error);
+	return m->device->backend->write(m->device, to, host, place.bytes, error);
+}
+
+bool model_read(struct model *m, const void *flat, int parameter, void *host,
+		struct train_error *error)
+{
+	struct op *op = weight_of(m, parameter);
+	struct place place = place_of(m, parameter);
+	const void *from = (const unsigned char *)flat + place.offset;
+
+	if (op && op->calls->weight_read)
+		return op->calls->weight_read(op, host, from, error);
+	return m->device->backend->read(m->device, host, from, place.bytes, error);
+}
+
+int64_t model_elements(const struct model *m, int64_t *first)
+{
+	*first = m->first_element;
+	return m->elements;
+}
+
+void *model_values(const struct model *m)
+{
+	return m->values;
+}
+
+void *model_gradients(const struct model *m)
+{
+	return m->gradients;
+}
+
+const struct model_shapes *model_shapes_of(const struct model *m)
+{
+	return &m->shapes;
+}
+
+struct device *model_device(const struct model *m)
+{
+	return m->device;
+}
+
+void *model_input(const struct model *m, int slot)
+{
+	return slot_at(m, slot);
+}
+
+void *model_output(const struct model *m, int slot)
+{
+	return slot_at(m, slot) + m->nodes[m->count - 1].output;
+}
+
+void *model_input_gradient(const struct model *m)
+{
+	return m->nodes[0].backward_data ? gradient_of(m, 1) : NULL;
+}
+
+void *model_output_gradient(const struct model *m)
+{
+	return gradient_of(m, m->count - 1);
+}
+
+size_t model_input_bytes(const struct model *m)
+{
+	return m->input_bytes;
+}
+
+size_t model_output_bytes(const struct model *m)
+{
+	return m->nodes[m->count - 1].op->info.output.bytes;
+}
+
+int32_t *model_labels(const struct model *m, int slot)
+{
+	return m->loss ? (int32_t *)(void *)(slot_at(m, slot) + m->labels) : NULL;
+}
+
+struct loss_control *model_control(const struct model *m, int slot)
+{
+	return m->loss ? (struct loss_control *)(void *)(slot_at(m, slot) + m->control) : NULL;
+}
+
+struct loss_result *model_result(const struct model *m, int slot)
+{
+	return m->loss ? (struct loss_result *)(void *)(slot_at(m, slot) + m->result) : NULL;
+}

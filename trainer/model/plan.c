@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans a stage: its operations, a conversion where layouts differ, and where everything lies. */
+#include "model/plan.h"
+
+#include <stdlib.h>
+
+enum { ALIGNMENT = 64 };
+
+/* Takes so many bytes at the end of a slot. */
+static size_t take(struct model *m, size_t bytes)
+{
+	size_t at = m->slot_bytes;
+
+	m->slot_bytes += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	return at;
+}
+
+static const struct layout *last_output(const struct model *m, const struct layout *input)
+{
+	return m->count > 0 ? &m->nodes[m->count - 1].op->info.output : input;
+}
+
+static struct node *add_node(struct model *m, struct op *op, int layer)
+{
+	struct node *node = &m->nodes[m->count++];
+
+	node->op = op;
+	node->layer = layer;
+	node->output = take(m, op->info.output.bytes);
+	node->workspace = take(m, op->info.workspace);
+	return node;
+}
+
+/* A conversion, if one is needed. */
+static bool add_conversion(struct model *m, const struct layout *from, const struct layout *to,
+			   struct train_error *error)
+{
+	const struct backend *backend = m->device->backend;
+	struct op *op;
+
+	if (backend->same_layout(from, to))
+		return true;
+	if (!backend->convert(&op, m->device, from, to, error))
+		return false;
+	add_node(m, op, -1);
+	return true;
+}
+
+static bool in_stage(const struct model *m, int layer)
+{
+	return layer >= m->options.first && layer <= m->options.last &&
+	       m->shapes.layers[layer].live;
+}
+
+/* Whether a layer's only reader is a pooling of this stage, which then does ReLU's derivative. */
+static bool pooled_next(const struct model *m, int layer)
+{
+	for (int i = layer + 1; i < m->spec->count; i++)
+		if (in_stage(m, i) && m->shapes.layers[i].from == layer)
+			return m->spec->layers[i].kind == LAYER_MAX_POOL;
+	return false;
+}
+
+static bool plan_op(struct op **op, struct model *m, int index, const struct op_shape *shape,
+		    struct train_error *error)
+{
+	const struct backend *backend = m->device->backend;
+
+	switch (m->spec->layers[index].kind) {
+	case LAYER_CONVOLUTION:
+		return backend->convolution(op, m->device, shape, error);
+	case LAYER_MAX_POOL:
+		return backend->max_pool(op, m->device, shape, error);
+	case LAYER_LINEAR:
+		break;
+	}
+	return backend->linear(op, m->device, shape, error);
+}
+
+static size_t parameter_offset(const struct model *m, int parameter)
+{
+	return (size_t)(m->shapes.parameters[parameter].offset - m->first_element) *
+	       value_bytes(value_of_parameters(m->options.type));
+}
+
+static bool add_layer(struct model *m, int index, const struct layout *input,
+		      struct train_error *error)
+{
+	const struct layer *layer = &m->spec->layers[index];
+	const struct layer_shape *at = &m->shapes.layers[index];
+	bool pool = layer->kind == LAYER_MAX_POOL;
+	struct op_shape shape = {
+		.input = *last_output(m, input),
+		.out = layer->out,
+		.kernel = layer->kernel,
+		.pad = layer->pad,
+		.stride = pool ? layer->kernel : 1,
+		.relu = layer->relu,
+		.relu_backward = pool ? at->from >= 0 && in_stage(m, at->from) &&
+						 m->spec->layers[at->from].relu
+				      : layer->relu && !pooled_next(m, index),
+		.no_backward_data = at->from < 0,
+	};
+	struct node *node;
+	struct op *op;
+
+	if (shape.input.type != m->options.type)
+		shape.input = layout_host(m->options.type, m->options.batch, at->in[0], at->in[1],
+					  at->in[2]);
+	if (!plan_op(&op, m, index, &shape, error))
+		return false;
+	if (!add_conversion(m, last_output(m, input), &op->info.input, error)) {
+		op_free(op);
+		return false;
+	}
+	node = add_node(m, op, index);
+	if (at->parameters >= 0) {
+		node->weight = parameter_offset(m, at->parameters);
+		node->bias = parameter_offset(m, at->parameters + 1);
+	}
+	return true;
+}
+
+static bool add_loss(struct model *m, struct train_error *error)
+{
+	if (!m->device->backend->loss(&m->loss, m->device, last_output(m, NULL), error))
+		return false;
+	m->labels = take(m, (size_t)m->options.batch * sizeof(int32_t));
+	m->control = take(m, sizeof(struct loss_control));
+	m->result = take(m, sizeof(struct loss_result));
+	return true;
+}
+
+/* Gradients of data go back to the first parameters, or to the stage before. */
+static void mark_backward(struct model *m, bool first_stage)
+{
+	bool needed = !first_stage;
+
+	for (int i = 0; i < m->count; i++) {
+		m->nodes[i].backward_data = needed;
+		needed = needed || m->nodes[i].op->calls->backward_weights;
+	}
+}
+
+static bool plan_nodes(struct model *m, struct train_error *error)
+{
+	enum value_type type = m->options.type;
+	struct layout input = {.batch = 0}, output;
+	bool first_stage = false;
+
+	for (int i = m->options.first; i <= m->options.last; i++) {
+		const struct layer_shape *at = &m->shapes.layers[i];
+
+		if (!in_stage(m, i))
+			continue;
+		if (m->count == 0) {
+			first_stage = at->from < 0;
+			input = layout_host(first_stage ? value_of_parameters(type) : type,
+					    m->options.batch, at->in[0], at->in[1], at->in[2]);
+			m->input_bytes = input.bytes;
+			take(m, input.bytes);
+		}
+		if (!add_layer(m, i, &input, error))
+			return false;
+	}
+	if (m->count == 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layers %s to %s: none of them reaches the loss",
+				  m->spec->layers[m->options.first].name,
+				  m->spec->layers[m->options.last].name);
+	output = *last_output(m, NULL);
+	output.order = NULL;
+	if (!add_conversion(m, last_output(m, NULL), &output, error))
+		return false;
+	mark_backward(m, first_stage);
+	return m->options.last < m->spec->count - 1 || add_loss(m, error);
+}
+
+/* The stage's parameters: those of all its layers, dead ones too. */
+static void find_elements(struct model *m)
+{
+	bool found = false;
+
+	for (int i = 0; i < m->shapes.parameters_count; i++) {
+		const struct model_parameter *p = &m->shapes.parameters[i];
+
+		if (p->layer < m->options.first || p->layer > m->options.last)
+			continue;
+		if (!found)
+			m->first_element = p->offset;
+		found = true;
+		m->elements += p->elements;
+	}
+}
+
+/* Zero, so that rows that do not count hold numbers. */
+static void *zeroed(struct model *m, size_t bytes, const char *what, struct train_error *error)
+{
+	const struct backend *backend = m->device->backend;
+	void *memory = backend->allocate(m->device, bytes ? bytes : 1, what, error);
+
+	if (memory && !backend->zero(m->device, memory, bytes, error)) {
+		backend->release(m->device, memory);
+		return NULL;
+	}
+	return memory;
+}
+
+static void grow(size_t *most, size_t value)
+{
+	if (value > *most)
+		*most = value;
+}
+
+static bool allocate(struct model *m, struct train_error *error)
+{
+	size_t flat = (size_t)m->elements * value_bytes(value_of_parameters(m->options.type));
+	size_t gradient[2] = {0, 0}, scratch = 0;
+
+	for (int i = 0; i < m->count; i++) {
+		const struct op_info *info = &m->nodes[i].op->info;
+
+		grow(&gradient[i & 1], info->output.bytes);
+		grow(&gradient[(i + 1) & 1], m->nodes[i].backward_data ? info->input.bytes : 0);
+		grow(&scratch, info->scratch);
+	}
+	m->values = zeroed(m, flat, "parameters", error);
+	m->gradients = m->values ? zeroed(m, flat, "gradients", error) : NULL;
+	m->slots = m->gradients ? zeroed(m, m->slot_bytes * (size_t)m->options.slots, "activations",
+					 error)
+				: NULL;
+	m->scratch = m->slots ? zeroed(m, scratch, "scratch", error) : NULL;
+	for (int i = 0; i < 2 && m->scratch && (i == 0 || m->gradient[0]); i++)
+		m->gradient[i] = zeroed(m, gradient[i], "gradients of activations", error);
+	return m->gradient[1];
+}
+
+bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
+		const struct model_options *options, struct train_error *error)
+{
+	struct model *m;
+
+	if (options->batch < 1 || options->slots < 1 || options->first < 0 ||
+	    options->first > options->last || options->last >= spec->count)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"model %s: layers %d to %d with batches of %d; it has layers 0 to %d",
+			spec->name, options->first, options->last, (int)options->batch,
+			spec->count - 1);
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return train_nomem(error, "a model");
+	m->spec = spec;
+	m->device = device;
+	m->options = *options;
+	if (!model_shapes(&m->shapes, spec, error)) {
+		free(m);
+		return false;
+	}
+	find_elements(m);
+	if (!plan_nodes(m, error) || !allocate(m, error)) {
+		model_close(m);
+		return false;
+	}
+	*model = m;
+	return true;
+}
+
+void model_close(struct model *m)
+{
+	void *const memory[] = {m->values,  m->gradients,   m->slots,
+				m->scratch, m->gradient[0], m->gradient[1]};
+
+	for (int i = 0; i < m->count; i++)
+		op_free(m->nodes[i].op);
+	op_free(m->loss);
+	for (size_t i = 0; i < sizeof(memory) / sizeof(*memory); i++)
+		if (memory[i])
+			m->device->backend->release(m->device, memory[i]);
+	free(m);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* A model on a device, inside. */
+#ifndef TRAIN_MODEL_PLAN_H
+#define TRAIN_MODEL_PLAN_H
+
+#include "model/model.h"
+
+/* An operation of the stage: a live layer, or a conversion between two. */
+struct node {
+	struct op *op;
+	int layer;                /* -1: a conversion */
+	size_t output, workspace; /* offsets in a slot */
+	size_t weight, bias;      /* offsets in flat buffers, bytes */
+	bool backward_data;       /* something before it needs the gradient */
+};
+
+struct model {
+	const struct model_spec *spec;
+	struct model_shapes shapes;
+	struct device *device;
+	struct model_options options;
+	int count;
+	struct node nodes[2 * MODEL_MOST_LAYERS + 1];
+	struct op *loss;
+	int64_t first_element, elements; /* of the stage's parameters in those of the model */
+	unsigned char *values, *gradients;
+	unsigned char *slots; /* activations: options.slots times slot_bytes */
+	size_t slot_bytes, labels, control, result; /* and offsets in a slot; the input is at 0 */
+	size_t input_bytes;
+	void *gradient[2]; /* of activations: a node reads one and writes the other */
+	void *scratch;
+};
+
+/* The addresses of a node's run. */
+struct op_args node_args(const struct model *model, int node, int slot);
+
+#endif

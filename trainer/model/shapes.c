@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/model.h"
+
+/* The index of the layer whose output a layer takes, -1 for the sample, -2 for none. */
+static int find_from(const struct model_spec *spec, int layer)
+{
+	const char *from = spec->layers[layer].from;
+
+	if (!from)
+		return layer - 1;
+	for (int i = 0; i < layer; i++)
+		if (strcmp(spec->layers[i].name, from) == 0)
+			return i;
+	return -2;
+}
+
+static void add_parameter(struct model_shapes *shapes, int layer, const char *name,
+			  const char *what, const struct tensor_shape *shape)
+{
+	struct model_parameter *next = &shapes->parameters[shapes->parameters_count++];
+
+	snprintf(next->name, sizeof(next->name), "%s.%s", name, what);
+	next->shape = *shape;
+	next->layer = layer;
+	next->offset = shapes->elements;
+	next->elements = tensor_elements(shape);
+	shapes->elements += next->elements;
+}
+
+static void add_parameters(struct model_shapes *shapes, const struct layer *layer, int index)
+{
+	const struct layer_shape *at = &shapes->layers[index];
+	struct tensor_shape bias = {1, {layer->out}};
+	struct tensor_shape weight = {4, {layer->out, at->in[0], layer->kernel, layer->kernel}};
+
+	if (layer->kind == LAYER_LINEAR)
+		weight = (struct tensor_shape){2, {layer->out, at->in[0] * at->in[1] * at->in[2]}};
+	add_parameter(shapes, index, layer->name, "weight", &weight);
+	add_parameter(shapes, index, layer->name, "bias", &bias);
+}
+
+/* The output of a layer whose input is known. */
+static bool layer_output(struct layer_shape *at, const struct layer *layer,
+			 struct train_error *error)
+{
+	int stride = layer->kind == LAYER_MAX_POOL ? layer->kernel : 1;
+
+	at->out[0] = layer->kind == LAYER_MAX_POOL ? at->in[0] : layer->out;
+	at->out[1] = at->out[2] = 1;
+	if (at->out[0] < 1)
+		return train_fail(error, TRAIN_BAD_INPUT, "layer %s: it has no outputs",
+				  layer->name);
+	if (layer->kind == LAYER_LINEAR)
+		return true;
+	if (layer->kind == LAYER_MAX_POOL && layer->relu)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layer %s: ReLU of a pooling; give it to the layer before",
+				  layer->name);
+	if (layer->kernel < 1 || layer->pad < 0 || layer->pad >= layer->kernel)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layer %s: kernel %d with padding %d; a kernel is at least 1 and "
+				  "greater than its padding",
+				  layer->name, layer->kernel, layer->pad);
+	for (int i = 1; i < 3; i++) {
+		if (at->in[i] + 2 * layer->pad < layer->kernel)
+			return train_fail(
+				error, TRAIN_BAD_INPUT,
+				"layer %s: kernel %d is greater than its input of %d x %d",
+				layer->name, layer->kernel, (int)at->in[1], (int)at->in[2]);
+		at->out[i] = (at->in[i] + 2 * layer->pad - layer->kernel) / stride + 1;
+	}
+	return true;
+}
+
+static bool layer_shape(struct model_shapes *shapes, const struct model_spec *spec, int index,
+			struct train_error *error)
+{
+	const struct layer *layer = &spec->layers[index];
+	struct layer_shape *at = &shapes->layers[index];
+
+	at->from = find_from(spec, index);
+	at->parameters = -1;
+	if (at->from == -2)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layer %s: there is no layer '%s' before it", layer->name,
+				  layer->from);
+	for (int i = 0; i < 3; i++)
+		at->in[i] = at->from < 0 ? (int64_t[]){spec->channels, spec->height, spec->width}[i]
+					 : shapes->layers[at->from].out[i];
+	if (!layer_output(at, layer, error))
+		return false;
+	if (layer->kind != LAYER_MAX_POOL) {
+		at->parameters = shapes->parameters_count;
+		add_parameters(shapes, layer, index);
+	}
+	return true;
+}
+
+bool model_all_live(const struct model_shapes *shapes, const struct model_spec *spec,
+		    struct train_error *error)
+{
+	for (int i = 0; i < spec->count; i++)
+		if (!shapes->layers[i].live && shapes->layers[i].parameters >= 0)
+			return train_fail(
+				error, TRAIN_BAD_INPUT,
+				"model %s: layer %s does not reach the loss, so %s.weight "
+				"would never change; take it out or allow it with "
+				"--find-unused-parameters",
+				spec->name, spec->layers[i].name, spec->layers[i].name);
+	return true;
+}
+
+bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
+		  struct train_error *error)
+{
+	*shapes = (struct model_shapes){.elements = 0};
+	if (spec->count < 1 || spec->count > MODEL_MOST_LAYERS)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "model %s: %d layers; it can have 1 to %d", spec->name,
+				  spec->count, (int)MODEL_MOST_LAYERS);
+	for (int i = 0; i < spec->count; i++)
+		if (!layer_shape(shapes, spec, i, error))
+			return false;
+	for (int i = spec->count - 1; i >= 0; i = shapes->layers[i].from)
+		shapes->layers[i].live = true;
+	return true;
+}
