@@ -26,6 +26,10 @@ train_programs = \
 	tests/train/t-sampler \
 	tests/train/t-scaler \
 	tests/train/t-schedule
+	tests/train/t-backend \
+	tests/train/t-error \
+	tests/train/t-model \
+	tests/train/t-ops
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -161,3 +165,32 @@ tests_train_t_schedule_SOURCES = tests/train/t-schedule.c tests/unit/unit.h
 tests_train_t_schedule_CPPFLAGS = $(train_cppflags)
 tests_train_t_schedule_CFLAGS = $(train_cflags)
 tests_train_t_schedule_LDADD = $(train_ldadd)
+tests_train_t_ops_SOURCES = tests/train/t-ops.c tests/train/numbers.c tests/train/stage.c tests/train/stage.h \
+	tests/unit/unit.h
+tests_train_t_ops_CPPFLAGS = $(train_cppflags)
+tests_train_t_ops_CFLAGS = $(train_cflags)
+tests_train_t_ops_LDADD = $(train_ldadd)
+
+tests_train_t_backend_SOURCES = tests/train/t-backend.c tests/train/numbers.c tests/train/stage.c tests/train/stage.h \
+	tests/unit/unit.h
+tests_train_t_backend_CPPFLAGS = $(train_cppflags)
+tests_train_t_backend_CFLAGS = $(train_cflags)
+tests_train_t_backend_LDADD = $(train_ldadd)
+
+tests_train_t_model_SOURCES = tests/train/t-model.c tests/train/numbers.c tests/train/stage.c tests/train/stage.h \
+	tests/unit/unit.h
+tests_train_t_model_CPPFLAGS = $(train_cppflags)
+tests_train_t_model_CFLAGS = $(train_cflags)
+tests_train_t_model_LDADD = $(train_ldadd)
+
+# The trainer against PyTorch, where there is one.
+check_PROGRAMS += tests/train/model-dump
+tests_train_model_dump_SOURCES = tests/train/model-dump.c tests/train/numbers.c \
+	tests/train/stage.h
+tests_train_model_dump_CPPFLAGS = $(train_cppflags)
+tests_train_model_dump_LDADD = libtrainer.la -lm
+
+train_tests = \
+	tests/train/torch-model.test
+TESTS += $(train_tests)
+EXTRA_DIST += $(train_tests) tests/train/torch-model.py

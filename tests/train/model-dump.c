@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model-dump MODEL BACKEND BATCH: one step with numbers from a formula, for torch-model.py to
+ * compare. Writes floats: logits, the mean loss, then every parameter's gradient.
+ *
+ * Number i of parameter p is f(i, p + 1) * 2 / sqrt(inputs of an output), of the samples
+ * f(i, 100) * 2, with f of stage_number(); label i is 3 i modulo the number of classes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/model.h"
+#include "stage.h"
+
+static bool set_parameters(struct model *m, struct train_error *error)
+{
+	const struct model_shapes *shapes = model_shapes_of(m);
+	float *host = malloc((size_t)shapes->elements * sizeof(*host));
+	bool done = host != NULL;
+
+	for (int p = 0; done && p < shapes->parameters_count; p++) {
+		const struct model_parameter *weight = &shapes->parameters[p & ~1];
+		int64_t inputs = weight->elements / weight->shape.size[0];
+		float scale = (float)(2.0 / sqrt((double)inputs));
+
+		for (int64_t i = 0; i < shapes->parameters[p].elements; i++)
+			host[i] = (float)stage_number(i, (uint32_t)p + 1) * scale;
+		done = model_write(m, model_values(m), p, host, error);
+	}
+	free(host);
+	return done && model_prepare(m, error);
+}
+
+static void set_batch(struct model *m, int64_t batch, int64_t classes)
+{
+	float *input = model_input(m, 0);
+
+	for (size_t i = 0; i < model_input_bytes(m) / sizeof(*input); i++)
+		input[i] = (float)stage_number((int64_t)i, 100) * 2.0f;
+	for (int64_t i = 0; i < batch; i++)
+		model_labels(m, 0)[i] = (int32_t)(3 * i % classes);
+	*model_control(m, 0) = (struct loss_control){(int32_t)batch, 1.0f / (float)batch};
+}
+
+static bool dump(struct model *m, int64_t batch, struct train_error *error)
+{
+	const struct model_shapes *shapes = model_shapes_of(m);
+	float *host = malloc((size_t)shapes->elements * sizeof(*host));
+	float loss = (float)(model_result(m, 0)->loss / (double)batch);
+	bool done = host != NULL;
+
+	fwrite(model_output(m, 0), 1, model_output_bytes(m), stdout);
+	fwrite(&loss, sizeof(loss), 1, stdout);
+	for (int p = 0; done && p < shapes->parameters_count; p++) {
+		done = model_read(m, model_gradients(m), p, host, error);
+		fwrite(host, sizeof(*host), (size_t)shapes->parameters[p].elements, stdout);
+	}
+	free(host);
+	return done && fflush(stdout) == 0;
+}
+
+static bool run(char **argv, struct train_error *error)
+{
+	const struct model_spec *spec = model_find(argv[1], error);
+	const struct backend *backend = spec ? backend_find(argv[2], error) : NULL;
+	const struct device_options where = {.threads = 1, .exact = true};
+	struct model_options options = {.slots = 1, .batch = strtol(argv[3], NULL, 10)};
+	struct device *device;
+	struct model *m;
+	bool done = false;
+
+	if (!backend || !backend->open(&device, &where, error))
+		return false;
+	options.last = spec->count - 1;
+	if (model_open(&m, spec, device, &options, error)) {
+		set_batch(m, options.batch, spec->layers[options.last].out);
+		done = set_parameters(m, error) && model_forward(m, 0, error) &&
+		       model_loss(m, 0, true, error) && model_backward(m, 0, NULL, error) &&
+		       dump(m, options.batch, error);
+		model_close(m);
+	}
+	backend->close(device);
+	return done;
+}
+
+int main(int argc, char **argv)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	if (argc != 4) {
+		fputs("usage: model-dump MODEL BACKEND BATCH\n", stderr);
+		return 2;
+	}
+	if (!run(argv, &error)) {
+		fprintf(stderr, "model-dump: %s\n", error.text);
+		return 1;
+	}
+	return 0;
+}

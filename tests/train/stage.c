@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct run {
+	struct model *model;
+	const struct stage_setting *setting;
+	struct stage_result *result;
+	int64_t moved;
+	double by;
+	struct train_error *error;
+};
+
+static double number(const struct run *run, int64_t index, uint32_t seed, int64_t place)
+{
+	return stage_number(index, seed) + (place == run->moved ? run->by : 0.0);
+}
+
+static void set_parameters(const struct run *run)
+{
+	const struct model_shapes *shapes = model_shapes_of(run->model);
+	enum value_type type = value_of_parameters(run->setting->type);
+	int64_t first, count = model_elements(run->model, &first);
+	double *host = malloc((size_t)count * sizeof(*host));
+
+	ck_assert_ptr_nonnull(host);
+	for (int p = 0; p < shapes->parameters_count; p++) {
+		const struct model_parameter *at = &shapes->parameters[p];
+
+		if (at->offset < first || at->offset >= first + count)
+			continue;
+		for (int64_t i = 0; i < at->elements; i++) {
+			int64_t index = at->offset - first + i;
+
+			value_set(type, host, i,
+				  number(run, index, 1, run->result->inputs + index));
+		}
+		ck_assert(model_write(run->model, model_values(run->model), p, host, run->error));
+	}
+	free(host);
+}
+
+static void get_gradients(const struct run *run)
+{
+	const struct model_shapes *shapes = model_shapes_of(run->model);
+	enum value_type type = value_of_parameters(run->setting->type);
+	int64_t first, count = model_elements(run->model, &first);
+	double *host = malloc((size_t)count * sizeof(*host) + 1);
+
+	for (int p = 0; p < shapes->parameters_count; p++) {
+		const struct model_parameter *at = &shapes->parameters[p];
+
+		if (at->offset < first || at->offset >= first + count)
+			continue;
+		ck_assert(model_read(run->model, model_gradients(run->model), p, host, run->error));
+		for (int64_t i = 0; i < at->elements; i++)
+			run->result->gradients[at->offset - first + i] = value_get(type, host, i);
+	}
+	free(host);
+}
+
+static void fill(const struct run *run, void *to, size_t bytes, uint32_t seed)
+{
+	enum value_type type = run->setting->type;
+	int64_t count = (int64_t)(bytes / value_bytes(type));
+	void *host = malloc(bytes);
+
+	ck_assert_ptr_nonnull(host);
+	for (int64_t i = 0; i < count; i++)
+		value_set(type, host, i, number(run, i, seed, seed == 2 ? i : -2));
+	ck_assert(run->setting->backend->write(model_device(run->model), to, host, bytes,
+					       run->error));
+	free(host);
+}
+
+static double *fetch(const struct run *run, const void *from, size_t bytes)
+{
+	enum value_type type = run->setting->type;
+	int64_t count = (int64_t)(bytes / value_bytes(type));
+	double *values = malloc((size_t)count * sizeof(*values));
+	void *host = malloc(bytes);
+
+	ck_assert(host && values);
+	ck_assert(run->setting->backend->read(model_device(run->model), host, from, bytes,
+					      run->error));
+	for (int64_t i = 0; i < count; i++)
+		values[i] = value_get(type, host, i);
+	free(host);
+	return values;
+}
+
+/* NaN wherever something must be written. */
+static void poison(const struct run *run)
+{
+	int64_t first, count = model_elements(run->model, &first);
+	size_t bytes = (size_t)count * value_bytes(value_of_parameters(run->setting->type));
+
+	memset(model_gradients(run->model), 0xff, bytes);
+	memset(model_output(run->model, 0), 0xff, model_output_bytes(run->model));
+}
+
+static void passes(const struct run *run)
+{
+	struct model *m = run->model;
+	struct device *device = model_device(m);
+	size_t bytes, peak;
+
+	set_parameters(run);
+	poison(run);
+	bytes = device->bytes;
+	peak = device->peak_bytes;
+	fill(run, model_input(m, 0), model_input_bytes(m), 2);
+	ck_assert(model_prepare(m, run->error));
+	ck_assert(model_forward(m, 0, run->error));
+	run->result->output = fetch(run, model_output(m, 0), model_output_bytes(m));
+	fill(run, model_output_gradient(m), model_output_bytes(m), 3);
+	ck_assert_msg(model_backward(m, 0, NULL, run->error), "%s", run->error->text);
+	run->result->input_gradient = fetch(run, model_input_gradient(m), model_input_bytes(m));
+	ck_assert_msg(device->bytes == bytes && device->peak_bytes == peak,
+		      "a pass allocates memory");
+	get_gradients(run);
+}
+
+static bool open_and_run(struct run *run, const struct stage_case *c, struct device *device)
+{
+	struct layer layers[4] = {{.name = "before", .kind = LAYER_MAX_POOL, .kernel = 1}};
+	struct model_spec spec = {c->name, c->channels, c->height, c->width, c->count + 2, layers};
+	struct model_options options = {c->batch, 1, run->setting->type, 1, c->count};
+	int64_t first;
+
+	memcpy(layers + 1, c->layers, sizeof(c->layers));
+	layers[c->count + 1] = (struct layer){.name = "after", .kind = LAYER_LINEAR, .out = 1};
+	if (!model_open(&run->model, &spec, device, &options, run->error))
+		return false;
+	*run->result = (struct stage_result){
+		.inputs = (int64_t)(model_input_bytes(run->model) / value_bytes(options.type)),
+		.outputs = (int64_t)(model_output_bytes(run->model) / value_bytes(options.type)),
+		.parameters = model_elements(run->model, &first),
+	};
+	run->result->gradients = malloc((size_t)run->result->parameters * sizeof(double) + 1);
+	ck_assert_ptr_nonnull(run->result->gradients);
+	passes(run);
+	model_close(run->model);
+	return true;
+}
+
+bool stage_run(struct stage_result *result, const struct stage_case *c,
+	       const struct stage_setting *setting, int64_t moved, double by,
+	       struct train_error *error)
+{
+	struct device_options options = {.threads = setting->threads, .exact = setting->exact};
+	struct run run = {NULL, setting, result, moved, by, error};
+	struct device *device;
+	bool done;
+
+	if (!setting->backend->open(&device, &options, error))
+		return false;
+	done = open_and_run(&run, c, device);
+	ck_assert_msg(device->bytes == 0, "%s: %zu bytes are left", c->name, device->bytes);
+	setting->backend->close(device);
+	return done;
+}
+
+void stage_free(struct stage_result *result)
+{
+	free(result->output);
+	free(result->input_gradient);
+	free(result->gradients);
+}

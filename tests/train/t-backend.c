@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices of the CPU: values, memory, threads and cores, events, steps, and the loss. */
+#include <dirent.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "config.h"
+#include "model/model.h"
+#include "stage.h"
+#include "unit.h"
+
+static const struct backend *const backends[] = {
+	&backend_reference,
+#ifdef HAVE_DNNL
+	&backend_onednn,
+#endif
+};
+
+enum { BACKENDS = sizeof(backends) / sizeof(*backends) };
+
+static struct device *opened(const struct backend *backend, const struct device_options *options)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device = NULL;
+
+	ck_assert_msg(backend->open(&device, options, &error), "%s", error.text);
+	return device;
+}
+
+START_TEST(values_round_to_nearest_even)
+{
+	static const struct {
+		enum value_type type;
+		double value;
+		uint16_t bits;
+	} rows[] = {
+		{VALUE_BFLOAT16, 1.0, 0x3f80},
+		{VALUE_BFLOAT16, 1.0 + 1.0 / 256.0, 0x3f80},
+		{VALUE_BFLOAT16, 1.0 + 3.0 / 256.0, 0x3f82},
+		{VALUE_BFLOAT16, -3.4e38, 0xff80},
+		{VALUE_BFLOAT16, 1e-40, 0x0001},
+		{VALUE_BFLOAT16, NAN, 0x7fc0},
+		{VALUE_FLOAT16, 1.0, 0x3c00},
+		{VALUE_FLOAT16, 1.0 + 1.0 / 2048.0, 0x3c00},
+		{VALUE_FLOAT16, 1.0 + 3.0 / 2048.0, 0x3c02},
+		{VALUE_FLOAT16, 2047.5, 0x6800},
+		{VALUE_FLOAT16, -65504.0, 0xfbff},
+		{VALUE_FLOAT16, 65519.9, 0x7bff},
+		{VALUE_FLOAT16, 65520.0, 0x7c00},
+		{VALUE_FLOAT16, 0x1p-24, 0x0001},
+		{VALUE_FLOAT16, 0x1p-25, 0x0000},
+		{VALUE_FLOAT16, 0x1.8p-24, 0x0002},
+		{VALUE_FLOAT16, 0x1.ffcp-15, 0x0400},
+		{VALUE_FLOAT16, NAN, 0x7e00},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint16_t bits = 0xdead, again;
+
+		value_set(rows[i].type, &bits, 0, rows[i].value);
+		ck_assert_msg(bits == rows[i].bits, "%s %g is %04x, not %04x",
+			      value_name(rows[i].type), rows[i].value, bits, rows[i].bits);
+		value_set(rows[i].type, &again, 0, value_get(rows[i].type, &bits, 0));
+		ck_assert_uint_eq(again, bits);
+	}
+}
+END_TEST
+
+START_TEST(memory_is_counted)
+{
+	const struct device_options options = {.physical = 3, .threads = 1};
+	struct device *device = opened(backends[_i], &options);
+	struct train_error error = {.status = TRAIN_OK};
+	void *a = backends[_i]->allocate(device, 100, "a", &error);
+	void *b = backends[_i]->allocate(device, 1, "b", &error);
+
+	ck_assert(a && b && (uintptr_t)a % 64 == 0 && (uintptr_t)b % 64 == 0);
+	ck_assert_uint_eq(device->bytes, 101);
+	backends[_i]->release(device, a);
+	ck_assert_uint_eq(device->bytes, 1);
+	ck_assert_uint_eq(device->peak_bytes, 101);
+	ck_assert_ptr_null(backends[_i]->allocate(device, SIZE_MAX - 5, "everything", &error));
+	ck_assert_msg(strstr(error.text, "device 3: no memory for") != NULL, "%s", error.text);
+	backends[_i]->release(device, b);
+	backends[_i]->close(device);
+}
+END_TEST
+
+static int threads_now(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	int count = -2; /* . and .. */
+
+	ck_assert_ptr_nonnull(tasks);
+	while (readdir(tasks))
+		count++;
+	closedir(tasks);
+	return count;
+}
+
+/* A convolution that is worth both threads. */
+static const struct stage_case wide = {
+	"wide", 4,  16,
+	16,     16, {{.name = "c", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 3, .pad = 1}},
+	1};
+
+START_TEST(threads_are_as_many_as_asked)
+{
+	const struct backend *backend = backends[BACKENDS - 1];
+	const struct stage_setting one = {backend, VALUE_FLOAT32, true, 1};
+	const struct stage_setting two = {backend, VALUE_FLOAT32, true, 2};
+	struct train_error error = {.status = TRAIN_OK};
+	struct stage_result result;
+
+	ck_assert(stage_run(&result, &wide, &one, -1, 0.0, &error));
+	stage_free(&result);
+	ck_assert_int_eq(threads_now(), 1);
+	ck_assert(stage_run(&result, &wide, &two, -1, 0.0, &error));
+	stage_free(&result);
+	ck_assert_int_eq(threads_now(), backend == &backend_reference ? 1 : 2);
+}
+END_TEST
+
+static void *run_on_core(void *argument)
+{
+	const struct backend *backend = argument;
+	struct device_options options = {.physical = 1, .threads = 1};
+	struct device *device;
+	cpu_set_t cpus, now;
+	int core = sched_getcpu();
+	volatile float tiny = 1e-38f;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(core, &cpus);
+	options.cpus = &cpus;
+	device = opened(backend, &options);
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(now), &now), 0);
+	ck_assert(CPU_EQUAL(&now, &cpus));
+#ifdef __SSE__
+	ck_assert_msg(tiny * 1e-5f == 0.0f, "denormals are kept");
+#endif
+	backend->close(device);
+	return NULL;
+}
+
+START_TEST(cores_are_the_devices_own)
+{
+	const struct backend *backend = backends[_i];
+	pthread_t thread;
+	cpu_set_t before, after;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(before), &before), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, run_on_core, (void *)(uintptr_t)backend), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(after), &after), 0);
+	ck_assert(CPU_EQUAL(&before, &after));
+}
+END_TEST
+
+START_TEST(cores_that_are_not_there)
+{
+	struct device_options options = {.physical = 5, .threads = 1};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device = NULL;
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	options.cpus = &cpus;
+	ck_assert(!backends[_i]->open(&device, &options, &error));
+	ck_assert_ptr_null(device);
+	ck_assert_msg(strstr(error.text, "device 5 cannot have its cores") != NULL, "%s",
+		      error.text);
+}
+END_TEST
+
+struct waiter {
+	struct device *device;
+	struct event *event;
+	int *shared;
+	int seen;
+	bool passed;
+	struct train_error error;
+};
+
+static void *wait_twice(void *argument)
+{
+	struct waiter *w = argument;
+	const struct backend *backend = w->device->backend;
+
+	w->passed = backend->event_wait(w->device, w->event, 2, &w->error);
+	w->seen = *w->shared;
+	return NULL;
+}
+
+START_TEST(events_order_devices)
+{
+	const struct backend *backend = backends[_i];
+	const struct device_options options = {.physical = 0, .threads = 1};
+	struct device *a = opened(backend, &options), *b = opened(backend, &options);
+	int shared = 0;
+	struct waiter w = {.device = b, .shared = &shared};
+	pthread_t thread;
+
+	ck_assert(backend->event_new(&w.event, a, &w.error));
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_twice, &w), 0);
+	ck_assert(backend->event_record(w.event, &w.error));
+	shared = 7;
+	ck_assert(backend->event_record(w.event, &w.error));
+	pthread_join(thread, NULL);
+	ck_assert(w.passed);
+	ck_assert_int_eq(w.seen, 7);
+	backend->event_abort(w.event);
+	ck_assert(!backend->event_wait(b, w.event, 3, &w.error));
+	ck_assert_msg(strstr(w.error.text, "will not come") != NULL, "%s", w.error.text);
+	backend->event_free(w.event);
+	backend->close(b);
+	backend->close(a);
+}
+END_TEST
+
+static bool count_up(void *argument, struct train_error *error)
+{
+	int *count = argument;
+
+	return ++*count < 3 || train_fail(error, TRAIN_FAILED, "three");
+}
+
+START_TEST(steps_run_again)
+{
+	const struct backend *backend = backends[_i];
+	const struct device_options options = {.physical = 0, .threads = 1};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device = opened(backend, &options);
+	struct step *step;
+	int count = 0;
+
+	ck_assert(backend->step_new(&step, device, count_up, &count, &error));
+	ck_assert(backend->step_run(step, &error) && backend->step_run(step, &error));
+	ck_assert(!backend->step_run(step, &error));
+	ck_assert_str_eq(error.text, "three");
+	backend->step_free(step);
+	backend->close(device);
+}
+END_TEST
+
+enum { ROWS = 4, CLASSES = 3 };
+
+static struct loss_result loss(struct op *op, const double *logits, double *gradient)
+{
+	static const int32_t labels[ROWS] = {2, 0, 3, 1}; /* the third is no class */
+	const struct loss_control control = {3, 0.5f};
+	struct loss_result result;
+	struct train_error error = {.status = TRAIN_OK};
+	const struct op_args args = {.input = logits,
+				     .input_gradient = gradient,
+				     .labels = labels,
+				     .control = &control,
+				     .result = &result};
+
+	ck_assert(op->calls->forward(op, &args, &error));
+	return result;
+}
+
+START_TEST(loss_is_cross_entropy)
+{
+	const struct device_options options = {.physical = 0, .threads = 1};
+	struct device *device = opened(backends[_i], &options);
+	struct layout layout = layout_host(VALUE_FLOAT64, ROWS, CLASSES, 1, 1);
+	double logits[ROWS * CLASSES] = {1, 2, 3, 5, 5, 1, 0, 0, 0, 1000, -1000, 0}, gradient[12];
+	struct train_error error = {.status = TRAIN_OK};
+	struct loss_result result;
+	struct op *op;
+
+	ck_assert(backends[_i]->loss(&op, device, &layout, &error));
+	result = loss(op, logits, gradient);
+	/* By hand: log(e^-2 + e^-1 + 1) and log(2 + e^-4). */
+	ck_assert(fabs(result.loss - (0.4076059644443804 + 0.7022633214390952)) < 1e-12);
+	ck_assert_int_eq(result.correct, 2); /* of equals the first */
+	for (int i = 0; i < ROWS * CLASSES; i++) {
+		double kept = logits[i], up, down;
+
+		logits[i] = kept + 1e-6;
+		up = loss(op, logits, NULL).loss;
+		logits[i] = kept - 1e-6;
+		down = loss(op, logits, NULL).loss;
+		logits[i] = kept;
+		ck_assert_msg(fabs(gradient[i] - 0.5 * (up - down) / 2e-6) < 1e-9,
+			      "gradient %d is %g", i, gradient[i]);
+		ck_assert(i < 2 * CLASSES || gradient[i] == 0.0);
+	}
+	op_free(op);
+	backends[_i]->close(device);
+}
+END_TEST
+
+START_TEST(backends_by_name)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	ck_assert_ptr_eq(backend_find("reference", &error), &backend_reference);
+	ck_assert_ptr_null(backend_find("abacus", &error));
+	ck_assert_int_eq(error.status, TRAIN_NO_BACKEND);
+	ck_assert_msg(strstr(error.text, "backend 'abacus': ") == error.text, "%s", error.text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("backend");
+	TCase *tests = tcase_create("backend");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_test(tests, values_round_to_nearest_even);
+	tcase_add_loop_test(tests, memory_is_counted, 0, BACKENDS);
+	tcase_add_test(tests, threads_are_as_many_as_asked);
+	tcase_add_loop_test(tests, cores_are_the_devices_own, 0, BACKENDS);
+	tcase_add_loop_test(tests, cores_that_are_not_there, 0, BACKENDS);
+	tcase_add_loop_test(tests, events_order_devices, 0, BACKENDS);
+	tcase_add_loop_test(tests, steps_run_again, 0, BACKENDS);
+	tcase_add_loop_test(tests, loss_is_cross_entropy, 0, BACKENDS);
+	tcase_add_test(tests, backends_by_name);
+	return unit_run(suite);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* Models: shapes and names, dead layers, stages against the whole, slots, what a model takes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "model/plan.h"
+#include "stage.h"
+#include "unit.h"
+
+#ifdef HAVE_DNNL
+static const struct backend *const backend = &backend_onednn;
+#else
+static const struct backend *const backend = &backend_reference;
+#endif
+
+START_TEST(shapes_and_names)
+{
+	static const struct {
+		const char *model, *names;
+		int64_t elements;
+	} rows[] = {
+		{"convnet",
+		 "conv1.weight(64,3,3,3) conv1.bias(64) conv2.weight(128,64,3,3) conv2.bias(128) "
+		 "fc1.weight(512,8192) fc1.bias(512) fc2.weight(10,512) fc2.bias(10) ",
+		 4275594},
+		{"net28",
+		 "conv1.weight(32,3,5,5) conv1.bias(32) fc1.weight(64,4608) fc1.bias(64) "
+		 "fc2.weight(10,64) fc2.bias(10) ",
+		 298058},
+		{"subnets",
+		 "subnets.0.linear.weight(512,1024) subnets.0.linear.bias(512) "
+		 "subnets.1.linear.weight(256,512) subnets.1.linear.bias(256) "
+		 "subnets.2.linear.weight(100,256) subnets.2.linear.bias(100) ",
+		 681828},
+	};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct train_error error = {.status = TRAIN_OK};
+		const struct model_spec *spec = model_find(rows[row].model, &error);
+		struct model_shapes shapes;
+		char text[600] = "";
+		size_t n = 0;
+
+		ck_assert(spec && model_shapes(&shapes, spec, &error));
+		for (int i = 0; i < shapes.parameters_count; i++) {
+			const struct model_parameter *p = &shapes.parameters[i];
+
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s(", p->name);
+			for (int d = 0; d < p->shape.dims; d++)
+				n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%d",
+						      d ? "," : "", (int)p->shape.size[d]);
+			n += (size_t)snprintf(text + n, sizeof(text) - n, ") ");
+		}
+		ROW_EQ_STR(rows[row].model, text, rows[row].names);
+		ROW_EQ_INT(rows[row].model, shapes.elements, rows[row].elements);
+		ck_assert(model_all_live(&shapes, spec, &error));
+	}
+}
+END_TEST
+
+START_TEST(models_that_make_no_sense)
+{
+	static const struct layer big[] = {
+		{.name = "c", .kind = LAYER_CONVOLUTION, .out = 1, .kernel = 5}};
+	static const struct layer unknown[] = {
+		{.name = "a", .kind = LAYER_LINEAR, .out = 1, .from = "z"}};
+	static const struct layer nothing[] = {{.name = "a", .kind = LAYER_LINEAR}};
+	static const struct layer relu[] = {
+		{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2, .relu = true}};
+	static const struct layer kernel[] = {{.name = "p", .kind = LAYER_MAX_POOL}};
+	static const struct {
+		struct model_spec spec;
+		const char *text;
+	} rows[] = {
+		{{"m", 1, 4, 4, 1, big}, "layer c: kernel 5 is greater than its input of 4 x 4"},
+		{{"m", 1, 4, 4, 1, unknown}, "layer a: there is no layer 'z' before it"},
+		{{"m", 1, 4, 4, 1, nothing}, "layer a: it has no outputs"},
+		{{"m", 1, 4, 4, 1, relu}, "layer p: ReLU of a pooling"},
+		{{"m", 1, 4, 4, 1, kernel}, "layer p: kernel 0 with padding 0"},
+		{{"m", 1, 4, 4, 0, kernel}, "model m: 0 layers"},
+		{{"m", 1, 4, 4, 33, kernel}, "model m: 33 layers"},
+	};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct train_error error = {.status = TRAIN_OK};
+		struct model_shapes shapes;
+
+		ck_assert(!model_shapes(&shapes, &rows[row].spec, &error));
+		ROW_EQ_INT(rows[row].text, error.status, TRAIN_BAD_INPUT);
+		ck_assert_msg(strncmp(error.text, rows[row].text, strlen(rows[row].text)) == 0,
+			      "'%s', not '%s'", error.text, rows[row].text);
+	}
+}
+END_TEST
+
+/* One layer's result goes nowhere. */
+static const struct layer forked[] = {
+	{.name = "conv", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 3, .pad = 1, .relu = true},
+	{.name = "aux", .kind = LAYER_LINEAR, .out = 7},
+	{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 2, .from = "conv"},
+	{.name = "mid", .kind = LAYER_LINEAR, .out = 24, .relu = true},
+	{.name = "fc", .kind = LAYER_LINEAR, .out = 5},
+};
+static const struct model_spec fork_spec = {"fork", 3, 8, 8, 5, forked};
+
+enum { BATCH = 6, SAMPLE = 3 * 8 * 8 };
+
+static struct device *opened(void)
+{
+	const struct device_options options = {.physical = 2, .threads = 1, .exact = true};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device;
+
+	ck_assert_msg(backend->open(&device, &options, &error), "%s", error.text);
+	return device;
+}
+
+static struct model *made(struct device *device, int slots, int first, int last)
+{
+	const struct model_options options = {BATCH, slots, VALUE_FLOAT32, first, last};
+	struct train_error error = {.status = TRAIN_OK};
+	const struct model_shapes *shapes;
+	static float values[8000];
+	struct model *m;
+	int64_t begin, count;
+
+	ck_assert_msg(model_open(&m, &fork_spec, device, &options, &error), "%s", error.text);
+	shapes = model_shapes_of(m);
+	count = model_elements(m, &begin);
+	for (int p = 0; p < shapes->parameters_count; p++) {
+		const struct model_parameter *at = &shapes->parameters[p];
+
+		if (at->offset < begin || at->offset >= begin + count)
+			continue;
+		ck_assert_int_le(at->elements, 8000);
+		for (int64_t i = 0; i < at->elements; i++)
+			values[i] = (float)stage_number(i, (uint32_t)p);
+		ck_assert(model_write(m, model_values(m), p, values, &error));
+	}
+	ck_assert(model_prepare(m, &error));
+	return m;
+}
+
+static void set_input(struct model *m, int slot, uint32_t seed, int rows)
+{
+	float *input = model_input(m, slot);
+	int32_t *labels = model_labels(m, slot);
+
+	for (int64_t i = 0; i < (int64_t)rows * SAMPLE; i++)
+		input[i] = (float)stage_number(i, seed);
+	for (int i = 0; labels && i < rows; i++)
+		labels[i] = i % 5;
+	if (labels)
+		*model_control(m, slot) = (struct loss_control){rows, 1.0f / (float)rows};
+}
+
+static void step(struct model *m, int slot, const struct model_watch *watch)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	ck_assert(model_forward(m, slot, &error));
+	ck_assert(model_loss(m, slot, true, &error));
+	ck_assert(model_backward(m, slot, watch, &error));
+}
+
+START_TEST(dead_layers_have_names)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device = opened();
+	struct model *m = made(device, 1, 0, 4);
+	const struct model_parameter *aux = &model_shapes_of(m)->parameters[2];
+	float gradient[7 * 16 * 8 * 8];
+
+	ck_assert(!model_all_live(model_shapes_of(m), &fork_spec, &error));
+	ck_assert_msg(strstr(error.text, "layer aux does not reach the loss") != NULL, "%s",
+		      error.text);
+	ck_assert_str_eq(aux->name, "aux.weight");
+	set_input(m, 0, 5, BATCH);
+	step(m, 0, NULL);
+	error.status = TRAIN_OK;
+	ck_assert(model_read(m, model_gradients(m), 2, gradient, &error));
+	for (size_t i = 0; i < sizeof(gradient) / sizeof(*gradient); i++)
+		ck_assert(gradient[i] == 0.0f);
+	ck_assert(model_read(m, model_gradients(m), 0, gradient, &error));
+	ck_assert(gradient[0] != 0.0f);
+	model_close(m);
+	backend->close(device);
+}
+END_TEST
+
+struct seen {
+	int layers[8], count;
+};
+
+static bool see(void *argument, int layer, struct train_error *error)
+{
+	struct seen *seen = argument;
+
+	seen->layers[seen->count++] = layer;
+	return layer != 3 || seen->count < 8 || train_fail(error, TRAIN_FAILED, "too many");
+}
+
+START_TEST(gradients_come_from_the_end)
+{
+	struct device *device = opened();
+	struct model *m = made(device, 1, 0, 4);
+	struct seen seen = {.count = 0};
+	const struct model_watch watch = {see, &seen};
+
+	set_input(m, 0, 5, BATCH);
+	step(m, 0, &watch);
+	ck_assert_int_eq(seen.count, 3);
+	ck_assert(seen.layers[0] == 4 && seen.layers[1] == 3 && seen.layers[2] == 0);
+	model_close(m);
+	backend->close(device);
+}
+END_TEST
+
+/* In PyTorch's order: where a layer's input lies differently, its weights may as well. */
+static void same_gradient(struct model *want, struct model *got, int parameter)
+{
+	static float a[8000], b[8000];
+	const struct model_parameter *p = &model_shapes_of(want)->parameters[parameter];
+	struct train_error error = {.status = TRAIN_OK};
+
+	ck_assert(model_read(want, model_gradients(want), parameter, a, &error));
+	ck_assert(model_read(got, model_gradients(got), parameter, b, &error));
+	for (int64_t i = 0; i < p->elements; i++)
+		ck_assert_msg(fabsf(a[i] - b[i]) < 1e-6f, "%s, %d: %g, not %g", p->name, (int)i,
+			      (double)b[i], (double)a[i]);
+}
+
+/* Cut before layer `cut`, on two devices, two micro-batches in flight: as in one piece. */
+START_TEST(stages_are_the_whole)
+{
+	struct device *one = opened(), *two = opened();
+	struct model *whole = made(one, 2, 0, 4), *a = made(one, 2, 0, _i - 1);
+	struct model *b = made(two, 2, _i, 4);
+	struct train_error error = {.status = TRAIN_OK};
+	int64_t first_a, first_b, count_a = model_elements(a, &first_a);
+
+	model_elements(b, &first_b);
+	ck_assert_int_eq(first_b, count_a);
+	for (int slot = 0; slot < 2; slot++) {
+		set_input(a, slot, 5 + (uint32_t)slot, BATCH);
+		ck_assert(model_forward(a, slot, &error));
+		ck_assert_uint_eq(model_output_bytes(a), model_input_bytes(b));
+		ck_assert(backend->copy(two, model_input(b, slot), one, model_output(a, slot),
+					model_output_bytes(a), &error));
+	}
+	for (int slot = 0; slot < 2; slot++) {
+		set_input(whole, slot, 5 + (uint32_t)slot, BATCH);
+		for (int i = 0; i < BATCH; i++)
+			model_labels(b, slot)[i] = i % 5;
+		*model_control(b, slot) = (struct loss_control){BATCH, 1.0f / BATCH};
+		step(whole, slot, NULL);
+		step(b, slot, NULL);
+		ck_assert(backend->copy(one, model_output_gradient(a), two, model_input_gradient(b),
+					model_input_bytes(b), &error));
+		ck_assert(model_backward(a, slot, NULL, &error));
+		ck_assert(fabs(model_result(whole, slot)->loss - model_result(b, slot)->loss) <
+			  1e-5);
+		for (int p = 0; p < model_shapes_of(whole)->parameters_count; p++) {
+			bool in_a = model_shapes_of(whole)->parameters[p].offset < count_a;
+
+			same_gradient(whole, in_a ? a : b, p);
+		}
+	}
+	ck_assert_ptr_null(model_input_gradient(whole));
+	model_close(b);
+	model_close(a);
+	model_close(whole);
+	ck_assert_uint_eq(one->bytes + two->bytes, 0);
+	backend->close(two);
+	backend->close(one);
+}
+END_TEST
+
+/* Rows that do not count change nothing, whatever is in them. */
+START_TEST(a_smaller_batch_leaves_rows_over)
+{
+	struct device *device = opened();
+	struct model *m = made(device, 2, 0, 4);
+	int64_t first, count = model_elements(m, &first);
+	static float kept[20000];
+
+	ck_assert_int_le(count, 20000);
+	set_input(m, 0, 5, 4);
+	step(m, 0, NULL);
+	memcpy(kept, model_gradients(m), (size_t)count * sizeof(float));
+	set_input(m, 1, 9, BATCH);
+	set_input(m, 1, 5, 4);
+	step(m, 1, NULL);
+	ck_assert_int_eq(memcmp(kept, model_gradients(m), (size_t)count * sizeof(float)), 0);
+	ck_assert(model_result(m, 0)->loss == model_result(m, 1)->loss);
+	ck_assert(isfinite(model_result(m, 0)->loss));
+	model_close(m);
+	backend->close(device);
+}
+END_TEST
+
+START_TEST(values_come_back_as_they_went)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	const struct model_spec *spec = model_find("net28", &error);
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, spec->count - 1};
+	struct device *device = opened();
+	struct model *m;
+	static float host[64 * 4608], back[64 * 4608];
+
+	ck_assert(model_open(&m, spec, device, &options, &error));
+	for (int p = 0; p < model_shapes_of(m)->parameters_count; p++) {
+		int64_t count = model_shapes_of(m)->parameters[p].elements;
+
+		for (int64_t i = 0; i < count; i++)
+			host[i] = (float)i;
+		ck_assert(model_write(m, model_values(m), p, host, &error));
+		ck_assert(model_read(m, model_values(m), p, back, &error));
+		ck_assert_int_eq(memcmp(host, back, (size_t)count * sizeof(*host)), 0);
+	}
+	model_close(m);
+	backend->close(device);
+}
+END_TEST
+
+/* By hand for 4 inputs, 3 outputs, 2 samples: 15 values and gradients; a slot of lines of 64
+ * bytes (input, output, workspace none, labels, control, result); sums of 8 doubles; one output's
+ * gradient, and a byte for no input's. */
+START_TEST(bytes_are_as_planned)
+{
+	static const struct layer layers[] = {{.name = "l", .kind = LAYER_LINEAR, .out = 3}};
+	static const struct model_spec spec = {"m", 4, 1, 1, 1, layers};
+	const struct model_options options = {2, 3, VALUE_FLOAT32, 0, 0};
+	const struct device_options where = {.physical = 0, .threads = 1};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device, *other;
+	struct model *m;
+
+	ck_assert(backend_reference.open(&device, &where, &error));
+	ck_assert(backend_reference.open(&other, &where, &error));
+	ck_assert(model_open(&m, &spec, device, &options, &error));
+	ck_assert_uint_eq(device->bytes, 2 * 15 * 4 + 3 * (5 * 64) + 8 * 8 + 24 + 1);
+	ck_assert_uint_eq(other->bytes, 0);
+	model_close(m);
+	ck_assert_uint_eq(device->bytes, 0);
+	backend_reference.close(other);
+	backend_reference.close(device);
+}
+END_TEST
+
+START_TEST(stages_that_cannot_be)
+{
+	static const struct model_options rows[] = {
+		{0, 1, VALUE_FLOAT32, 0, 4},  {1, 0, VALUE_FLOAT32, 0, 4},
+		{1, 1, VALUE_FLOAT32, -1, 4}, {1, 1, VALUE_FLOAT32, 3, 2},
+		{1, 1, VALUE_FLOAT32, 0, 5},  {1, 1, VALUE_FLOAT32, 1, 1},
+	};
+	struct device *device = opened();
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct train_error error = {.status = TRAIN_OK};
+		struct model *m = NULL;
+
+		ck_assert(!model_open(&m, &fork_spec, device, &rows[row], &error));
+		ck_assert_ptr_null(m);
+		ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
+	}
+	ck_assert_uint_eq(device->bytes, 0);
+	backend->close(device);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("model");
+	TCase *tests = tcase_create("model");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_test(tests, shapes_and_names);
+	tcase_add_test(tests, models_that_make_no_sense);
+	tcase_add_test(tests, dead_layers_have_names);
+	tcase_add_test(tests, gradients_come_from_the_end);
+	tcase_add_loop_test(tests, stages_are_the_whole, 2, 5);
+	tcase_add_test(tests, a_smaller_batch_leaves_rows_over);
+	tcase_add_test(tests, values_come_back_as_they_went);
+	tcase_add_test(tests, bytes_are_as_planned);
+	tcase_add_test(tests, stages_that_cannot_be);
+	return unit_run(suite);
+}
