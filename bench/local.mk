@@ -11,14 +11,29 @@ bench_plan_SOURCES = bench/plan.c
 bench_plan_LDADD = libgpumap-core.la
 bench_resolve_SOURCES = bench/resolve.c
 bench_resolve_LDADD = libgpumap-core.la
+if HAVE_DNNL
+EXTRA_PROGRAMS += bench/train
+bench_train = bench-train
+endif
+bench_train_SOURCES = bench/train.c
+bench_train_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
+bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
 EXTRA_DIST += bench/README.md bench/cli.sh bench/start.sh
 
-bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS)
+bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_train)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
 	bench/resolve$(EXEEXT)
 	bench/plan$(EXEEXT)
 	$(SHELL) '$(srcdir)/bench/start.sh' ./gpumap$(EXEEXT) bench/arrive$(EXEEXT)
 	bench/optim$(EXEEXT)
 
-.PHONY: bench
+bench-train: bench/train$(EXEEXT)
+	for batch in 32 256; do \
+		for threads in 1 2; do \
+			echo "convnet, batch $$batch, threads $$threads, float32"; \
+			bench/train$(EXEEXT) $$batch $$threads float32 || exit 1; \
+		done; \
+	done
+
+.PHONY: bench bench-train

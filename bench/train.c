@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * train BATCH THREADS float32|bfloat16 [exact]: milliseconds of each operation of convnet on the
+ * CPU, and of a whole step without optimizer: the least and the median of the runs. With one
+ * thread it is that thread's own time, which other programs on the machine disturb less.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend/onednn.h"
+#include "model/plan.h"
+
+enum { RUNS = 31, PASSES = 4 };
+
+static const char *const passes[PASSES] = {"prepare", "forward", "backward weights",
+					   "backward data"};
+
+struct times {
+	double each[RUNS];
+};
+
+static double now(const struct model *m)
+{
+	struct timespec t;
+	int threads = ((const struct onednn_device *)m->device)->team.threads;
+
+	clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double print(const char *name, const char *what, const char *how, struct times *t)
+{
+	qsort(t->each, RUNS, sizeof(*t->each), compare);
+	printf("%-12s %-17s %8.3f %8.3f  %s\n", name, what, t->each[0], t->each[RUNS / 2], how);
+	return t->each[RUNS / 2];
+}
+
+/* Runs one pass of a node, unless it has none; -1 on failure. */
+static int run(struct model *m, int index, int pass, struct train_error *error)
+{
+	struct node *node = &m->nodes[index];
+	const struct op_calls *calls = node->op->calls;
+	struct op_args args = node_args(m, index, 0);
+	bool (*const call[PASSES])(struct op *, const struct op_args *, struct train_error *) = {
+		calls->prepare, calls->forward, calls->backward_weights,
+		node->backward_data ? calls->backward_data : NULL};
+
+	return !call[pass] ? 0 : call[pass](node->op, &args, error) ? 1 : -1;
+}
+
+static bool measure_ops(struct model *m, struct train_error *error)
+{
+	double sum = 0.0;
+
+	for (int i = 0; i < m->count; i++)
+		for (int pass = 0; pass < PASSES; pass++) {
+			struct times times;
+			int done = 0;
+
+			for (int r = 0; r < RUNS; r++) {
+				double start = now(m);
+
+				done = run(m, i, pass, error);
+				times.each[r] = now(m) - start;
+			}
+			if (done < 0)
+				return false;
+			if (done)
+				sum += print(m->nodes[i].layer < 0
+						     ? "conversion"
+						     : m->spec->layers[m->nodes[i].layer].name,
+					     passes[pass], m->nodes[i].op->info.algorithm, &times);
+		}
+	printf("%-12s %-17s %8s %8.3f\n", "operations", "sum", "", sum);
+	return true;
+}
+
+static bool measure_step(struct model *m, struct train_error *error)
+{
+	struct times times;
+
+	for (int r = -3; r < RUNS; r++) {
+		double start = now(m);
+
+		if (!model_prepare(m, error) || !model_forward(m, 0, error) ||
+		    !model_loss(m, 0, true, error) || !model_backward(m, 0, NULL, error))
+			return false;
+		if (r >= 0)
+			times.each[r] = now(m) - start;
+	}
+	print("step", "forward+backward", "", &times);
+	return true;
+}
+
+static void fill(struct model *m)
+{
+	float *input = model_input(m, 0), *values = model_values(m);
+	int64_t first, count = model_elements(m, &first);
+
+	for (size_t i = 0; i < model_input_bytes(m) / sizeof(*input); i++)
+		input[i] = (float)(i * 7919 % 1000) / 500.0f - 1.0f;
+	for (int64_t i = 0; i < count; i++)
+		values[i] = (float)(i * 7919 % 1000) / 10000.0f - 0.05f;
+	*model_control(m, 0) =
+		(struct loss_control){(int32_t)m->options.batch, 1.0f / (float)m->options.batch};
+}
+
+static bool measure(const struct model_options *options, const struct device_options *where,
+		    struct train_error *error)
+{
+	const struct model_spec *spec = model_find("convnet", error);
+	const struct backend *backend = backend_find("onednn", error);
+	struct device *device;
+	struct model *m;
+	bool done = false;
+
+	if (!spec || !backend || !backend->open(&device, where, error))
+		return false;
+	if (model_open(&m, spec, device, options, error)) {
+		fill(m);
+		done = measure_step(m, error) && measure_ops(m, error);
+		printf("%-12s %.1f MB\n", "memory", (double)device->peak_bytes / 1e6);
+		model_close(m);
+	}
+	backend->close(device);
+	return done;
+}
+
+int main(int argc, char **argv)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct model_options options = {.slots = 1, .last = 5};
+	struct device_options where = {.exact = argc > 4};
+
+	if (argc < 4) {
+		fputs("usage: train BATCH THREADS float32|bfloat16 [exact]\n", stderr);
+		return 2;
+	}
+	options.batch = strtol(argv[1], NULL, 10);
+	where.threads = (int)strtol(argv[2], NULL, 10);
+	options.type = strcmp(argv[3], "bfloat16") == 0 ? VALUE_BFLOAT16 : VALUE_FLOAT32;
+	if (!measure(&options, &where, &error)) {
+		fprintf(stderr, "train: %s\n", error.text);
+		return error.status;
+	}
+	return 0;
+}
