@@ -29,6 +29,7 @@ train_programs = \
 	tests/train/t-backend \
 	tests/train/t-error \
 	tests/train/t-model \
+	tests/train/t-model-nomem \
 	tests/train/t-ops
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
@@ -182,6 +183,11 @@ tests_train_t_model_SOURCES = tests/train/t-model.c tests/train/numbers.c tests/
 tests_train_t_model_CPPFLAGS = $(train_cppflags)
 tests_train_t_model_CFLAGS = $(train_cflags)
 tests_train_t_model_LDADD = $(train_ldadd)
+
+tests_train_t_model_nomem_SOURCES = tests/train/t-model-nomem.c tests/unit/unit.h
+tests_train_t_model_nomem_CPPFLAGS = $(train_cppflags)
+tests_train_t_model_nomem_CFLAGS = $(train_cflags)
+tests_train_t_model_nomem_LDADD = $(train_ldadd)
 
 # The trainer against PyTorch, where there is one.
 check_PROGRAMS += tests/train/model-dump
