@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The reference trainer. It knows libgpumap by gpumap.h alone, as any other program would.
 # Sums must not depend on what a compiler contracts: fma is written where it is meant.
-noinst_LTLIBRARIES += libtrainer.la
-libtrainer_la_SOURCES = \
-	trainer/bf16.h \
+# What reads files is fuzzed, and so a list of its own.
+trainer_files = \
 	trainer/checkpoint/checkpoint.h \
 	trainer/checkpoint/contents.c trainer/checkpoint/contents.h \
 	trainer/checkpoint/crc32.c trainer/checkpoint/crc32.h \
@@ -20,19 +19,9 @@ libtrainer_la_SOURCES = \
 	trainer/data/init.c trainer/data/init.h \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \
-	trainer/error.c trainer/error.h \
-	trainer/optim/clip.c trainer/optim/clip.h \
-	trainer/optim/loss.c trainer/optim/loss.h \
-	trainer/optim/optimizer.c trainer/optim/optimizer.h \
-	trainer/optim/scaler.c trainer/optim/scaler.h \
-	trainer/optim/schedule.c trainer/optim/schedule.h \
-	trainer/optim/update.c trainer/optim/update.h \
-	trainer/simd.h \
-	trainer/tensor.h
-libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
-# Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
-# Clang warns where it cannot, such as under a sanitizer.
-libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed
+	trainer/error.c trainer/error.h
+noinst_LTLIBRARIES += libtrainer.la
+libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
 	trainer/backend/cpu.c trainer/backend/cpu.h \
 	trainer/backend/cpu_loss.c \
@@ -41,15 +30,24 @@ libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-s
 	trainer/backend/reference.c trainer/backend/reference.h \
 	trainer/backend/reference_pool.c \
 	trainer/backend/value.c trainer/backend/value.h \
-	trainer/error.c trainer/error.h \
+	trainer/bf16.h \
 	trainer/model/model.h \
 	trainer/model/models.c \
 	trainer/model/pass.c \
 	trainer/model/plan.c trainer/model/plan.h \
 	trainer/model/shapes.c \
+	trainer/optim/clip.c trainer/optim/clip.h \
+	trainer/optim/loss.c trainer/optim/loss.h \
+	trainer/optim/optimizer.c trainer/optim/optimizer.h \
+	trainer/optim/scaler.c trainer/optim/scaler.h \
+	trainer/optim/schedule.c trainer/optim/schedule.h \
+	trainer/optim/update.c trainer/optim/update.h \
+	trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
-libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+# Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
+# Clang warns where it cannot, such as under a sanitizer.
+libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed
 libtrainer_la_LDFLAGS = $(DNNL_LDFLAGS)
 libtrainer_la_LIBADD = $(DNNL_LIBS) -lm
 if HAVE_DNNL

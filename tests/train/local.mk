@@ -5,6 +5,7 @@ train_cflags = $(AM_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
 train_ldadd = libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
 if HAVE_CHECK
 train_programs = \
+	tests/train/t-backend \
 	tests/train/t-batch \
 	tests/train/t-bf16 \
 	tests/train/t-checkpoint \
@@ -18,6 +19,9 @@ train_programs = \
 	tests/train/t-error \
 	tests/train/t-init \
 	tests/train/t-loss \
+	tests/train/t-model \
+	tests/train/t-model-nomem \
+	tests/train/t-ops \
 	tests/train/t-optimizer \
 	tests/train/t-optimizer-plain \
 	tests/train/t-random \
@@ -26,11 +30,6 @@ train_programs = \
 	tests/train/t-sampler \
 	tests/train/t-scaler \
 	tests/train/t-schedule
-	tests/train/t-backend \
-	tests/train/t-error \
-	tests/train/t-model \
-	tests/train/t-model-nomem \
-	tests/train/t-ops
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -39,13 +38,15 @@ train_tests = \
 	tests/train/checkpoint.test \
 	tests/train/cifar10.test \
 	tests/train/optim.test \
-	tests/train/torch-data.test
+	tests/train/torch-data.test \
+	tests/train/torch-model.test
 TESTS += $(train_tests)
 EXTRA_DIST += $(train_tests) \
 	tests/train/checkpoint.py \
 	tests/train/optim.py \
 	tests/train/read_safetensors.py \
-	tests/train/torch-data.py
+	tests/train/torch-data.py \
+	tests/train/torch-model.py
 
 check_PROGRAMS += tests/train/data-main
 tests_train_data_main_SOURCES = tests/train/data-main.c
@@ -166,6 +167,7 @@ tests_train_t_schedule_SOURCES = tests/train/t-schedule.c tests/unit/unit.h
 tests_train_t_schedule_CPPFLAGS = $(train_cppflags)
 tests_train_t_schedule_CFLAGS = $(train_cflags)
 tests_train_t_schedule_LDADD = $(train_ldadd)
+
 tests_train_t_ops_SOURCES = tests/train/t-ops.c tests/train/numbers.c tests/train/stage.c tests/train/stage.h \
 	tests/unit/unit.h
 tests_train_t_ops_CPPFLAGS = $(train_cppflags)
@@ -195,8 +197,3 @@ tests_train_model_dump_SOURCES = tests/train/model-dump.c tests/train/numbers.c 
 	tests/train/stage.h
 tests_train_model_dump_CPPFLAGS = $(train_cppflags)
 tests_train_model_dump_LDADD = libtrainer.la -lm
-
-train_tests = \
-	tests/train/torch-model.test
-TESTS += $(train_tests)
-EXTRA_DIST += $(train_tests) tests/train/torch-model.py
