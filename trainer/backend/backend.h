@@ -20,7 +20,9 @@
 #include <sched.h>
 
 #include "backend/value.h"
+#include "data/batch.h"
 #include "error.h"
+#include "optim/optimizer.h"
 
 struct backend;
 struct event; /* a place in a stream */
@@ -139,6 +141,41 @@ struct op_shape {
 	bool no_backward_data; /* it will not be run: the input is data */
 };
 
+/* A data set where a device reads it: the CPU where it is, a GPU in a copy. */
+struct device_data;
+
+/*
+ * The optimizer over flat buffers of parameters and gradients, with state of its own on the device
+ * that lies as they do. `count` parameters are parts of the buffers, in the order of the model; one
+ * that is not used is left as it is, and so is its state.
+ */
+struct optimize;
+
+struct optimize_parameter {
+	const char *name;
+	int64_t offset, elements; /* in the flat buffers */
+	bool used;
+};
+
+struct optimize_options {
+	struct optimizer_settings settings;
+	float *values;
+	const float *gradients;
+	const struct optimize_parameter *parameters; /* copied, but for the names */
+	int count;
+};
+
+/* Of gradients times inv_scale. */
+struct gradient_measure {
+	bool finite;  /* none is infinite or NaN */
+	float *norms; /* of each parameter, 0 where it is not used; room for `count`, or NULL */
+};
+
+struct optimize_step {
+	struct rates rates;
+	float inv_scale, clip; /* what gradients are multiplied by; 1: as they are */
+};
+
 struct backend {
 	const char *name;
 
@@ -183,6 +220,27 @@ struct backend {
 	 */
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);
+
+	/* data outlives it. fill: as batch_fill(), to addresses on the device. */
+	bool (*data_open)(struct device_data **data, struct device *device,
+			  const struct dataset *dataset, struct train_error *error);
+	bool (*data_fill)(struct device_data *data, const struct batch_options *options,
+			  float *images, int32_t *labels, int64_t epoch, const int64_t *indices,
+			  int64_t count, struct train_error *error);
+	void (*data_close)(struct device_data *data);
+
+	/* State begins as zero, steps as 0. measure waits. */
+	bool (*optimize_new)(struct optimize **optimize, struct device *device,
+			     const struct optimize_options *options, struct train_error *error);
+	bool (*optimize_measure)(struct optimize *optimize, float inv_scale,
+				 struct gradient_measure *measure, struct train_error *error);
+	bool (*optimize_run)(struct optimize *optimize, const struct optimize_step *step,
+			     struct train_error *error);
+	/* The flat buffer of the index-th state, and its name as PyTorch's; NULL past the last. */
+	void *(*optimize_state)(struct optimize *optimize, int index, const char **name);
+	int64_t (*optimize_steps)(struct optimize *optimize); /* that it has made */
+	void (*optimize_set_steps)(struct optimize *optimize, int64_t steps);
+	void (*optimize_free)(struct optimize *optimize);
 
 	/* Events order streams of several devices. record: its time has come when the device's
 	 * stream gets here. wait: what comes later on this device's stream waits until the event

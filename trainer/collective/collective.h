@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What ranks tell each other: a table of operations between the ranks of a run, each with one
+ * device. `self` is a world of one; `shm` the ranks of one machine, as threads of one process or as
+ * processes; `mpi` ranks anywhere, under mpirun or srun.
+ *
+ * Every rank makes the same calls in the same order, on one thread at a time. Values lie on the
+ * rank's device; on the CPU a call returns when it is done (`waits`), and all others put it on the
+ * communicator's stream. Sums are taken in the order of ranks, ((v0 + v1) + v2) + ..., so that a
+ * result depends neither on timing nor on how many threads there are, and is the same on all.
+ * `what` names what is sent, for messages: "gradients, bucket 0". It must outlive the call.
+ *
+ * A rank that fails aborts; then the calls of all others fail with its message, and so they do when
+ * one of their processes is gone or does not come within the time limit.
+ */
+#ifndef TRAIN_COLLECTIVE_H
+#define TRAIN_COLLECTIVE_H
+
+#include "backend/backend.h"
+
+struct communicator;
+struct meeting;
+
+/* Where the ranks of a process find each other, made before its threads: what is behind it is the
+ * collective's own. */
+struct meeting_options {
+	int world;
+	int ranks;        /* of them in this process: 1, or all of them as threads */
+	const char *name; /* shm between processes: one that the ranks of this run have and no
+			   * others, at most 200 bytes; NULL: all are in this process */
+	int timeout_ms;   /* of waiting for others in one call; 0: for ever */
+};
+
+struct collective {
+	const char *name;
+	bool waits; /* calls return when they are done, so overlap needs a thread */
+
+	bool (*meet)(struct meeting **meeting, const struct meeting_options *options,
+		     struct train_error *error);
+	void (*part)(struct meeting *meeting); /* after all communicators are closed */
+
+	/* By the rank's thread; waits until all ranks are there. */
+	bool (*open)(struct communicator **comm, struct meeting *meeting, int rank,
+		     struct device *device, struct train_error *error);
+	void (*close)(struct communicator *comm);
+
+	/* values[i] becomes the sum over ranks. */
+	bool (*all_reduce)(struct communicator *comm, float *values, int64_t count,
+			   const char *what, struct train_error *error);
+	/* Those of rank `root` to all. */
+	bool (*broadcast)(struct communicator *comm, void *values, size_t bytes, int root,
+			  const char *what, struct train_error *error);
+	/* Host memory: rank r's bytes to all[r * bytes]. With 0 bytes a barrier. */
+	bool (*all_gather)(struct communicator *comm, const void *mine, void *all, size_t bytes,
+			   const char *what, struct train_error *error);
+	/* One message from this rank to another, of the size that it receives. One in each
+	 * direction may be under way before the other takes it: send returns when values may
+	 * change. */
+	bool (*send)(struct communicator *comm, int to, const void *values, size_t bytes,
+		     const char *what, struct train_error *error);
+	bool (*receive)(struct communicator *comm, int from, void *values, size_t bytes,
+			const char *what, struct train_error *error);
+
+	/* This rank ends the run, for this reason. Any thread of it may call it. */
+	void (*abort)(struct communicator *comm, const char *reason);
+};
+
+/* What is known of every communicator; collectives extend it. */
+struct communicator {
+	const struct collective *calls;
+	int rank, world;
+	struct device *device;
+	int64_t waited_ns; /* in all: time in which calls waited for other ranks */
+};
+
+extern const struct collective collective_self;
+extern const struct collective collective_shm;
+/* Only where it was built: HAVE_MPI. */
+extern const struct collective collective_mpi;
+
+/* The one called NAME, or NULL with a message that lists those of this build. */
+const struct collective *collective_find(const char *name, struct train_error *error);
+
+#endif

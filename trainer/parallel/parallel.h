@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a step is divided: a table of operations per mode. Each rank of a run has one; in single and
+ * dp there is one rank.
+ *
+ *	single	a replica
+ *	dp	a replica on each device of this process (nn.DataParallel): the batch is scattered
+ *in chunks (rule G6), outputs gathered on the master, the loss taken there, gradients summed there
+ *in the order of the devices, the optimizer run there, and the parameters given to all ddp	a
+ *replica per rank (DistributedDataParallel): parameters from rank 0, gradients summed over ranks in
+ *buckets while backward goes on, every rank steps alike mp	a stage per rank, micro-batches in
+ *flight: one forward, one backward
+ *
+ * The gradient of a step is that of the mean loss over all of its samples, whichever way they are
+ * divided: each sample's is scaled by 1 / of_all, and all are summed.
+ */
+#ifndef TRAIN_PARALLEL_H
+#define TRAIN_PARALLEL_H
+
+#include "collective/collective.h"
+#include "model/model.h"
+#include "optim/scaler.h"
+#include "report/timeline.h"
+#include "run/place.h"
+
+struct parallel_options {
+	const struct settings *settings;
+	const struct place *place;
+	const struct backend *backend;
+	const struct model_spec *spec;
+	const struct dataset *train, *test;
+	int rank;
+	struct meeting *meeting;
+	const struct collective *collective;
+	int64_t batch; /* most samples of a rank in one step; in mp of all ranks together */
+};
+
+/* The samples of a step: those of this rank. In mp every rank has all. */
+struct step_input {
+	int64_t epoch;
+	const int64_t *indices;
+	int64_t count;   /* here; 0 is possible */
+	int64_t of_all;  /* of all ranks */
+	int64_t repeats; /* the last so many of count are padding, which metrics leave out */
+	struct rates rates;
+	float scale; /* of the loss, 1 without a scaler */
+};
+
+struct step_output {
+	double loss; /* the sum over samples without repeats; in mp of the last stage, else 0 */
+	int64_t correct, counted;
+	bool finite;        /* gradients were, and the step was made; on all ranks alike */
+	double norm;        /* of the gradients, NAN unless it was asked for */
+	int64_t own_ns;     /* of the step, without waiting for others */
+	int64_t exposed_ns; /* waiting for gradients after backward */
+};
+
+struct parallel;
+
+struct parallel_calls {
+	const char *name;
+	/* By the rank's thread. Parameters are PyTorch's initial ones for settings.seed. */
+	bool (*open)(struct parallel **parallel, const struct parallel_options *options,
+		     struct train_error *error);
+	void (*close)(struct parallel *parallel);
+	bool (*step)(struct parallel *parallel, const struct step_input *input,
+		     struct step_output *output, struct train_error *error);
+	/* Loss and correct of this rank's samples of the test data; parameters stay. */
+	bool (*evaluate)(struct parallel *parallel, const struct step_input *input,
+			 struct step_output *output, struct train_error *error);
+	/* A parameter (state -1) or its optimizer state, in PyTorch's order, to rank 0's host
+	 * memory or from the host memory of all. All ranks call it; `host` of others is not used by
+	 * read.
+	 */
+	bool (*read)(struct parallel *parallel, int state, int parameter, float *host,
+		     struct train_error *error);
+	bool (*write)(struct parallel *parallel, int state, int parameter, const float *host,
+		      struct train_error *error);
+};
+
+/* What the modes have in common, and what others see of them. */
+struct parallel {
+	const struct parallel_calls *calls;
+	struct parallel_options options;
+	struct communicator *comm; /* self in single and dp */
+	struct model_shapes shapes;
+	struct timeline *timeline[2]; /* by lane; NULL unless settings.profile_steps */
+	int devices;                  /* of this rank, and what they hold */
+	struct device *device[PLACE_MOST_DEVICES];
+};
+
+extern const struct parallel_calls parallel_single, parallel_dp, parallel_ddp, parallel_mp;
+
+/* By settings.mode. */
+const struct parallel_calls *parallel_find(enum train_mode mode);
+
+#endif

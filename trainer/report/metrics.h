@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What a run tells while it goes on: to people, as a bar or as lines, and to programs, one line of
+ * JSON for each step; and the curve of the losses at its end. Rank 0 alone has one. */
+#ifndef TRAIN_REPORT_METRICS_H
+#define TRAIN_REPORT_METRICS_H
+
+#include <stdint.h>
+
+#include "error.h"
+
+enum progress_style { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_LINES, PROGRESS_NONE };
+
+struct metrics_options {
+	enum progress_style progress; /* auto: a bar if stderr is a terminal, else lines */
+	const char *file;             /* JSON lines, or NULL */
+	int64_t keep;      /* bytes of the file that tell of steps before a resume; the rest goes */
+	const char *plot;  /* SVG of losses and accuracies, written by metrics_close, or NULL */
+	const char *title; /* of the plot: "convnet, ddp, 4 ranks" */
+	int64_t epochs;
+	int64_t steps; /* of the whole run */
+	int64_t done;  /* before it went on */
+	int ranks;
+};
+
+struct step_metrics {
+	int64_t step, epoch; /* steps from 1, epochs from 0 */
+	int64_t samples;     /* of all ranks, without repeats of padding */
+	double loss;         /* mean over them */
+	double accuracy;     /* in 0..1, of the training samples */
+	double lr;
+	double seconds;                       /* from the step before to this one */
+	double slowest_seconds, mean_seconds; /* own time of ranks, without waiting for others */
+	int slowest_rank;
+	double exposed_seconds; /* of the slowest rank: waiting for gradients after backward */
+	double gradient_norm;   /* NAN: not computed */
+	double scale;           /* of the loss; 0: not scaled */
+	bool skipped;           /* the gradients were not finite */
+};
+
+struct evaluation_metrics {
+	int64_t step, epoch; /* steps done; of the epoch that ended */
+	int64_t samples;
+	double loss, accuracy;
+	double seconds; /* since the start of training, evaluations included */
+};
+
+struct metrics;
+
+bool metrics_open(struct metrics **metrics, const struct metrics_options *options,
+		  struct train_error *error);
+bool metrics_step(struct metrics *metrics, const struct step_metrics *step,
+		  struct train_error *error);
+bool metrics_evaluation(struct metrics *metrics, const struct evaluation_metrics *evaluation,
+			struct train_error *error);
+/* A line between those of progress: "checkpoint written". */
+void metrics_note(struct metrics *metrics, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Bytes of the file so far, flushed and synced: for a checkpoint's `history`. */
+bool metrics_position(struct metrics *metrics, int64_t *bytes, struct train_error *error);
+/* Writes the plot, also of what there is when a run failed. NULL is nothing. */
+bool metrics_close(struct metrics *metrics, struct train_error *error);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* When each part of a step began and ended, by rank and lane, and as pictures. */
+#ifndef TRAIN_REPORT_TIMELINE_H
+#define TRAIN_REPORT_TIMELINE_H
+
+#include <stdint.h>
+
+#include "error.h"
+
+/* One recorder per thread that does something: a lane of the picture. */
+enum timeline_lane { TIMELINE_COMPUTE, TIMELINE_COMMUNICATION };
+
+enum { TIMELINE_NAME = 40 };
+
+struct timeline_interval {
+	char name[TIMELINE_NAME]; /* "conv2 backward weights", "bucket 0" */
+	int32_t rank, device;     /* physical */
+	int32_t lane, step;
+	int64_t begin_ns, end_ns; /* of CLOCK_MONOTONIC, which the ranks of one machine share */
+};
+
+struct timeline;
+
+/* Room for `most` intervals; what comes after is counted, not kept. */
+bool timeline_open(struct timeline **timeline, int rank, int device, enum timeline_lane lane,
+		   int most, struct train_error *error);
+void timeline_close(struct timeline *timeline);
+
+int64_t timeline_now(void);
+/* While `step` is not below 0 intervals are kept, as parts of that step. */
+void timeline_step(struct timeline *timeline, int step);
+/* NULL is nothing. The end is now. */
+void timeline_add(struct timeline *timeline, const char *name, int64_t begin_ns);
+int timeline_count(const struct timeline *timeline);
+const struct timeline_interval *timeline_intervals(const struct timeline *timeline);
+
+/* All ranks' intervals, in any order, as SVG: a row for each rank and lane, and a table of the sums
+ * by name. FILE appears whole or not at all. */
+bool timeline_svg(const char *file, const struct timeline_interval *intervals, int count,
+		  struct train_error *error);
+/* In the trace-event format ("ph": "X", microseconds) that tracing pages of browsers read: a
+ * process is a rank, a thread a lane. */
+bool timeline_json(const char *file, const struct timeline_interval *intervals, int count,
+		   struct train_error *error);
+
+#endif

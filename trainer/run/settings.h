@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a training is told, from options and the [trainer] section of a profile. settings.def has a
+ * row for each: the option, the key, its default, its values and its help are one.
+ */
+#ifndef TRAIN_RUN_SETTINGS_H
+#define TRAIN_RUN_SETTINGS_H
+
+#include <gpumap.h>
+
+#include "backend/value.h"
+#include "data/sampler.h"
+#include "error.h"
+#include "optim/optimizer.h"
+#include "report/metrics.h"
+
+enum train_mode { MODE_SINGLE, MODE_DP, MODE_DDP, MODE_MP };
+enum { TRAIN_MOST_STAGES = 32 };
+
+struct settings {
+	/* Model and data */
+	const char *model;
+	const char *data;     /* a folder of CIFAR-10, or "synthetic" */
+	int64_t samples;      /* of synthetic data to train with; 0: 10,000 */
+	int64_t test_samples; /* of synthetic data, 0: 2,000 */
+	bool augment;
+	uint64_t seed;
+
+	/* The batch; of the first two one is given, the other 0 */
+	int64_t global_batch, batch_per_device;
+	int64_t accumulate;    /* passes of a step, 1: no accumulation */
+	int64_t micro_batches; /* mp: of a pass */
+	enum sampler_order sampler;
+	enum sampler_tail tail;
+	int64_t epochs;
+	int64_t steps; /* end after so many; 0: after the epochs */
+
+	/* The optimizer */
+	struct optimizer_settings optimizer;
+	enum schedule_kind schedule;
+	double lr, lr_min, warmup;
+	double clip_norm; /* 0: none */
+	enum value_type precision;
+
+	/* Parallel */
+	enum train_mode mode;
+	const char *collective; /* "auto", "self", "shm", "mpi" */
+	const char *stages;     /* mp: the first layer of each but the first, "conv2,fc1"; "" */
+	double bucket_mib, first_bucket_mib;
+	enum overlap { OVERLAP_AUTO, OVERLAP_YES, OVERLAP_NO } overlap;
+	int64_t timeout_ms;
+	bool find_unused_parameters;
+	bool allow_share;
+
+	/* Devices */
+	const char *backend; /* "auto", "onednn", "reference", "cuda" */
+	int threads;         /* of each device; 0: the cores of the process, divided */
+	bool exact;          /* the rounding of plain sums */
+
+	/* Checkpoints */
+	const char *checkpoint;         /* folder, or NULL */
+	int64_t checkpoint_every, keep; /* steps; 0: at the end of each epoch */
+	bool resume;
+	const char *weights; /* a file to begin with, or NULL */
+
+	/* What is told */
+	enum progress_style progress;
+	const char *metrics, *plot;
+	int64_t evaluate_every; /* epochs; 0: never */
+	int64_t profile_steps;  /* 0: none */
+	const char *profile_to; /* NAME.svg and NAME.json */
+};
+
+/* The request collects what the mapping is told: --visible, --device and the other statements of
+ * gpumap-explain(1), and the environment. */
+struct command_line {
+	struct settings settings;
+	gpumap_request *request;
+	const char *inventory; /* as --inventory of gpumap, NULL: not given */
+	bool asked;            /* --help or --version were answered: there is nothing to do */
+	void *memory;          /* of the texts, until settings_free */
+};
+
+/* Options over the [trainer] section over defaults. On failure there is nothing to free. */
+bool settings_read(struct command_line *ret, int argc, char **argv, const char *const *envp,
+		   struct train_error *error);
+void settings_free(struct command_line *command);
+
+#endif
