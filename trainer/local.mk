@@ -42,6 +42,7 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/optim/scaler.c trainer/optim/scaler.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
 	trainer/optim/update.c trainer/optim/update.h \
+	trainer/run/crew.c trainer/run/crew.h \
 	trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
@@ -49,7 +50,7 @@ libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
 # Clang warns where it cannot, such as under a sanitizer.
 libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed
 libtrainer_la_LDFLAGS = $(DNNL_LDFLAGS)
-libtrainer_la_LIBADD = $(DNNL_LIBS) -lm
+libtrainer_la_LIBADD = $(DNNL_LIBS) -lpthread -lm
 if HAVE_DNNL
 libtrainer_la_SOURCES += \
 	trainer/backend/onednn.c trainer/backend/onednn.h \

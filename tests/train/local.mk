@@ -14,6 +14,7 @@ train_programs = \
 	tests/train/t-checkpoint-nomem \
 	tests/train/t-cifar10 \
 	tests/train/t-clip \
+	tests/train/t-crew \
 	tests/train/t-data-nomem \
 	tests/train/t-dataset \
 	tests/train/t-error \
@@ -88,6 +89,10 @@ tests_train_t_clip_SOURCES = tests/train/t-clip.c tests/unit/unit.h
 tests_train_t_clip_CPPFLAGS = $(train_cppflags)
 tests_train_t_clip_CFLAGS = $(train_cflags)
 tests_train_t_clip_LDADD = $(train_ldadd)
+tests_train_t_crew_SOURCES = tests/train/t-crew.c tests/unit/unit.h
+tests_train_t_crew_CPPFLAGS = $(train_cppflags)
+tests_train_t_crew_CFLAGS = $(train_cflags)
+tests_train_t_crew_LDADD = $(train_ldadd) -lpthread
 tests_train_t_error_SOURCES = tests/train/t-error.c tests/unit/unit.h
 tests_train_t_error_CPPFLAGS = $(train_cppflags)
 tests_train_t_error_CFLAGS = $(train_cflags)
