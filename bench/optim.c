@@ -29,6 +29,7 @@ struct work {
 	void (*run)(const struct work *work);
 	struct model *model;
 	struct optimizer *optimizer;
+	float *states[OPTIMIZER_MOST_STATES];
 	double times[RUNS];
 };
 
@@ -92,14 +93,15 @@ static void scaled_step(const struct work *work)
 
 static void norm(const struct work *work)
 {
-	volatile float result = optimizer_norm(work->optimizer, 1);
+	volatile float result = 0;
 
-	(void)result;
+	for (int i = 0; i < PARAMS; i++)
+		result += optimizer_norm(work->optimizer, i, 1);
 }
 
 static void are_finite(const struct work *work)
 {
-	volatile bool result = optimizer_finite(work->optimizer);
+	volatile bool result = optimizer_finite(work->optimizer, 1, 0, 1);
 
 	(void)result;
 }
@@ -139,9 +141,17 @@ static bool prepare(struct work *work, struct model *model, enum optimizer_kind 
 {
 	struct optimizer_settings settings = optimizer_default(kind);
 	struct train_error error = {.status = TRAIN_OK};
+	int64_t at = 0;
 
 	settings.momentum = momentum;
 	work->model = model;
+	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+		work->states[k] = filled(model->elements, 0);
+	if (!work->states[0] || !work->states[1])
+		return false;
+	for (int i = 0; i < PARAMS; at += sizes[i++])
+		for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+			model->params[i].state[k] = work->states[k] + at;
 	if (optimizer_new(&work->optimizer, &settings, model->params, PARAMS, &error))
 		return true;
 	fprintf(stderr, "optim: %s\n", error.text);

@@ -11,8 +11,9 @@
  *	scaler INTERVAL				reads 1 for finite, 0, as text; writes scales
  *	loss CLASSES SAMPLES COUNT SCALE	reads logits and labels, as floats; writes loss,
  *		correct, gradient
- *	half FORMAT				reads floats; writes them as bits in FORMAT (1 bf16, 2
- *fp16) norm SIZE...				reads arrays; writes the norm of each
+ *	half FORMAT				reads floats; writes their bits in FORMAT (1 bf16,
+ *						2 fp16)
+ *	norm SIZE...				reads arrays; writes the norm of each
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,7 +71,7 @@ struct model {
 	char names[MOST_PARAMS][8];
 	int count;
 	int64_t elements;
-	float *weights, *gradients;
+	float *weights, *gradients, *states[OPTIMIZER_MOST_STATES];
 };
 
 static void add_params(struct model *model, int count, char *sizes[])
@@ -84,6 +85,8 @@ static void add_params(struct model *model, int count, char *sizes[])
 		model->elements += whole(sizes[i]);
 	model->weights = floats(model->elements);
 	model->gradients = floats(model->elements);
+	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+		model->states[k] = floats(model->elements);
 	for (int i = 0; i < count; i++) {
 		struct optimizer_param *param = &model->params[i];
 
@@ -91,19 +94,19 @@ static void add_params(struct model *model, int count, char *sizes[])
 		param->weight = (struct tensor){
 			model->names[i], {1, {whole(sizes[i])}}, model->weights + at};
 		param->gradient = model->gradients + at;
+		for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+			param->state[k] = model->states[k] + at;
 		at += whole(sizes[i]);
 	}
 }
 
-static void put_states(const struct optimizer *optimizer, const struct model *model)
+static float whole_norm(const struct optimizer *optimizer, int count, float scale)
 {
-	struct tensor view;
+	float norms[MOST_PARAMS];
 
-	for (int k = 0; optimizer_state_name(optimizer, k); k++)
-		for (int i = 0; i < model->count; i++)
-			if (optimizer_state(optimizer, model->names[i],
-					    optimizer_state_name(optimizer, k), &view))
-				put(view.data, tensor_elements(&view.shape));
+	for (int i = 0; i < count; i++)
+		norms[i] = optimizer_norm(optimizer, i, scale);
+	return clip_norm(norms, count, 1);
 }
 
 static void update(int argc, char *argv[])
@@ -131,16 +134,20 @@ static void update(int argc, char *argv[])
 
 		get(model.gradients, model.elements);
 		if (most > 0)
-			step.clip = clip_coefficient(optimizer_norm(optimizer, inv_scale), most);
+			step.clip = clip_coefficient(whole_norm(optimizer, model.count, inv_scale),
+						     most);
 		optimizer_begin(optimizer, &step);
 		for (int part = 2; part >= 0; part--)
 			optimizer_part(optimizer, part, 3);
 		put(model.weights, model.elements);
 	}
-	put_states(optimizer, &model);
+	for (int k = 0; optimizer_state_name(&settings, k); k++)
+		put(model.states[k], model.elements);
 	optimizer_free(optimizer);
 	free(model.weights);
 	free(model.gradients);
+	free(model.states[0]);
+	free(model.states[1]);
 }
 
 static void schedule(char *argv[])

@@ -70,14 +70,19 @@ START_TEST(finds_what_is_not_finite)
 	for (int i = 0; i < 40; i++)
 		x[i] = i % 2 ? FLT_MAX : -FLT_TRUE_MIN;
 	for (int n = 0; n <= 40; n++) {
-		ck_assert(scaler_finite(x, n));
+		ck_assert(scaler_finite(x, n, 1));
 		for (int i = 0; i < n; i++) {
 			float kept = x[i];
 
 			x[i] = bad[i % 4];
-			ck_assert_msg(!scaler_finite(x, n), "%d of %d", i, n);
+			ck_assert_msg(!scaler_finite(x, n, 1), "%d of %d", i, n);
 			x[i] = kept;
 		}
+		ck_assert_msg(scaler_finite(x, n, 2) == (n < 2), "2 FLT_MAX, %d", n);
+		ck_assert_msg(scaler_finite(x, n, INFINITY) == (n == 0), "no scale, %d", n);
+		x[n % 40] = 0;
+		ck_assert(!scaler_finite(x, n + 1, INFINITY) || n == 40);
+		x[n % 40] = n % 2 ? FLT_MAX : -FLT_TRUE_MIN;
 	}
 }
 END_TEST

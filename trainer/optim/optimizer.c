@@ -8,20 +8,17 @@
 #include "clip.h"
 #include "scaler.h"
 
-enum { MOST_STATES = 2, CACHE_LINE = 64, LINE_FLOATS = CACHE_LINE / sizeof(float) };
+enum { LINE_FLOATS = 64 / sizeof(float) }; /* of the cache */
 
 struct entry {
 	struct optimizer_param param;
 	int64_t elements, steps;
-	float *state[MOST_STATES];
 	struct update update; /* of the step that optimizer_begin() prepared */
 };
 
 struct optimizer {
 	struct optimizer_settings settings;
 	int count;
-	float *memory; /* the norms and all states */
-	float *norms;  /* room for one of each parameter */
 	struct entry entries[];
 };
 
@@ -70,14 +67,14 @@ static int state_count(const struct optimizer_settings *s)
 	return s->momentum > 0 ? 1 : 0;
 }
 
-const char *optimizer_state_name(const struct optimizer *optimizer, int index)
+const char *optimizer_state_name(const struct optimizer_settings *settings, int index)
 {
 	static const char *const sgd[] = {"momentum_buffer"};
 	static const char *const adam[] = {"exp_avg", "exp_avg_sq"};
 
-	if (index < 0 || index >= state_count(&optimizer->settings))
+	if (index < 0 || index >= state_count(settings))
 		return NULL;
-	return optimizer->settings.kind == OPTIMIZER_SGD ? sgd[index] : adam[index];
+	return settings->kind == OPTIMIZER_SGD ? sgd[index] : adam[index];
 }
 
 /* The parameter's place, or -1. */
@@ -87,36 +84,6 @@ static int find(const struct optimizer *optimizer, const char *param)
 		if (strcmp(optimizer->entries[i].param.weight.name, param) == 0)
 			return i;
 	return -1;
-}
-
-/* Every state begins on a cache line of its own. */
-static int64_t padded(int64_t elements)
-{
-	return (elements + LINE_FLOATS - 1) / LINE_FLOATS * LINE_FLOATS;
-}
-
-/* From calloc(), so that each page is first touched, and placed, by the thread that steps there. */
-static bool add_states(struct optimizer *optimizer, struct train_error *error)
-{
-	int states = state_count(&optimizer->settings);
-	int64_t total = padded(optimizer->count) + LINE_FLOATS;
-	float *next;
-
-	for (int i = 0; i < optimizer->count; i++)
-		total += padded(optimizer->entries[i].elements) * states;
-	optimizer->memory = calloc((size_t)total, sizeof(*next));
-	if (!optimizer->memory)
-		return train_nomem(error, "the optimizer's state");
-	next = optimizer->memory + LINE_FLOATS -
-	       (uintptr_t)optimizer->memory % CACHE_LINE / sizeof(*next);
-	optimizer->norms = next;
-	next += padded(optimizer->count);
-	for (int i = 0; i < optimizer->count; i++)
-		for (int k = 0; k < states; k++) {
-			optimizer->entries[i].state[k] = next;
-			next += padded(optimizer->entries[i].elements);
-		}
-	return true;
 }
 
 static bool add_params(struct optimizer *optimizer, const struct optimizer_param *params, int count,
@@ -144,8 +111,8 @@ bool optimizer_new(struct optimizer **optimizer, const struct optimizer_settings
 	if (!made)
 		return train_nomem(error, "the optimizer");
 	made->settings = *settings;
-	if (!add_params(made, params, count, error) || !add_states(made, error)) {
-		optimizer_free(made);
+	if (!add_params(made, params, count, error)) {
+		free(made);
 		return false;
 	}
 	*optimizer = made;
@@ -154,35 +121,14 @@ bool optimizer_new(struct optimizer **optimizer, const struct optimizer_settings
 
 void optimizer_free(struct optimizer *optimizer)
 {
-	if (!optimizer)
-		return;
-	free(optimizer->memory);
 	free(optimizer);
 }
 
-float optimizer_norm(struct optimizer *optimizer, float scale)
+float optimizer_norm(const struct optimizer *optimizer, int index, float scale)
 {
-	int n = 0;
+	const struct entry *entry = &optimizer->entries[index];
 
-	for (int i = 0; i < optimizer->count; i++) {
-		const struct entry *entry = &optimizer->entries[i];
-
-		if (entry->param.gradient)
-			optimizer->norms[n++] =
-				clip_norm(entry->param.gradient, entry->elements, scale);
-	}
-	return clip_norm(optimizer->norms, n, 1);
-}
-
-bool optimizer_finite(const struct optimizer *optimizer)
-{
-	for (int i = 0; i < optimizer->count; i++) {
-		const struct entry *entry = &optimizer->entries[i];
-
-		if (entry->param.gradient && !scaler_finite(entry->param.gradient, entry->elements))
-			return false;
-	}
-	return true;
+	return entry->param.gradient ? clip_norm(entry->param.gradient, entry->elements, scale) : 0;
 }
 
 /* Factors are taken in double and rounded once, as PyTorch's Python does. */
@@ -209,6 +155,8 @@ static void add_factors(struct update *update, const struct optimizer_settings *
 
 void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *step)
 {
+	int states = state_count(&optimizer->settings);
+
 	for (int i = 0; i < optimizer->count; i++) {
 		struct entry *entry = &optimizer->entries[i];
 		const struct optimizer_param *param = &entry->param;
@@ -218,8 +166,8 @@ void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *s
 		entry->update = (struct update){
 			.weight = param->weight.data,
 			.gradient = param->gradient,
-			.mean = entry->state[0],
-			.variance = entry->state[1],
+			.mean = states > 0 ? param->state[0] : NULL,
+			.variance = states > 1 ? param->state[1] : NULL,
 			.low = param->low,
 			.low_format = param->low_format,
 			.inv_scale = step->inv_scale,
@@ -232,9 +180,24 @@ void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *s
 /* Where a part begins: on a cache line, so that no two parts write to one. */
 static int64_t part_begin(int64_t elements, int part, int parts)
 {
-	int64_t lines = padded(elements) / LINE_FLOATS, begin = lines * part / parts * LINE_FLOATS;
+	int64_t lines = (elements + LINE_FLOATS - 1) / LINE_FLOATS;
+	int64_t begin = lines * part / parts * LINE_FLOATS;
 
 	return begin < elements ? begin : elements;
+}
+
+bool optimizer_finite(const struct optimizer *optimizer, float scale, int part, int parts)
+{
+	for (int i = 0; i < optimizer->count; i++) {
+		const struct entry *entry = &optimizer->entries[i];
+		int64_t begin = part_begin(entry->elements, part, parts);
+		int64_t end = part_begin(entry->elements, part + 1, parts);
+
+		if (entry->param.gradient &&
+		    !scaler_finite(entry->param.gradient + begin, end - begin, scale))
+			return false;
+	}
+	return true;
 }
 
 void optimizer_part(const struct optimizer *optimizer, int part, int parts)
@@ -246,21 +209,6 @@ void optimizer_part(const struct optimizer *optimizer, int part, int parts)
 			update_run(&entry->update, part_begin(entry->elements, part, parts),
 				   part_begin(entry->elements, part + 1, parts));
 	}
-}
-
-bool optimizer_state(const struct optimizer *optimizer, const char *param, const char *state,
-		     struct tensor *view)
-{
-	int i = find(optimizer, param), k = 0;
-	const char *name = optimizer_state_name(optimizer, k);
-
-	while (name && strcmp(name, state) != 0)
-		name = optimizer_state_name(optimizer, ++k);
-	if (i < 0 || !name)
-		return false;
-	*view = optimizer->entries[i].param.weight;
-	view->data = optimizer->entries[i].state[k];
-	return true;
 }
 
 int64_t optimizer_steps(const struct optimizer *optimizer, const char *param)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SGD, Adam and AdamW over all parameters of a model. What is computed is in update.h; this keeps
- * the state, counts steps and finds the factors of each step.
+ * SGD, Adam and AdamW over all parameters of a model. What is computed is in update.h; this
+ * counts steps and finds the factors of each. All arrays are the caller's.
  */
 #ifndef TRAIN_OPTIMIZER_H
 #define TRAIN_OPTIMIZER_H
@@ -10,6 +10,8 @@
 #include "optim/schedule.h"
 #include "optim/update.h"
 #include "tensor.h"
+
+enum { OPTIMIZER_MOST_STATES = 2 };
 
 enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
 
@@ -23,12 +25,18 @@ struct optimizer_settings {
 	bool nesterov;       /* SGD, with a momentum above 0 */
 };
 
+/* What an optimizer keeps of each element, as PyTorch names it: SGD with momentum has
+ * "momentum_buffer", Adam and AdamW "exp_avg" and "exp_avg_sq", index from 0; NULL past the last.
+ */
+const char *optimizer_state_name(const struct optimizer_settings *settings, int index);
+
 /* PyTorch's defaults: momentum 0 for SGD; 0.9, 0.999, 1e-8, and 0.01 of decay for AdamW. */
 struct optimizer_settings optimizer_default(enum optimizer_kind kind);
 
 /* A parameter; everything here belongs to the caller and outlives the optimizer. */
 struct optimizer_param {
 	struct tensor weight;
+	float *state[OPTIMIZER_MOST_STATES]; /* those it has (optimizer_state_name), as many */
 	const float *gradient; /* as many elements; NULL: unused, the parameter is left alone */
 	uint16_t *low; /* bf16 or fp16 copy of the weight, renewed in the same pass, or NULL */
 	enum low_format low_format;
@@ -36,17 +44,17 @@ struct optimizer_param {
 
 struct optimizer;
 
-/* State is zero. False with a reason if a setting is out of its range, a name appears twice, or
- * memory runs out. The parameters' array is copied. */
+/* State is zero for a training that begins. False with a reason if a setting is out of its range,
+ * a name appears twice, or memory runs out. The parameters' array is copied. */
 bool optimizer_new(struct optimizer **optimizer, const struct optimizer_settings *settings,
 		   const struct optimizer_param *params, int count, struct train_error *error);
 void optimizer_free(struct optimizer *optimizer);
 
-/* The norm of all gradients times `scale`, in the order of the parameters (clip.h). */
-float optimizer_norm(struct optimizer *optimizer, float scale);
+/* The norm of the index-th parameter's gradients times `scale` (clip.h); 0 where it has none. */
+float optimizer_norm(const struct optimizer *optimizer, int index, float scale);
 
-/* Is no gradient infinite or NaN? */
-bool optimizer_finite(const struct optimizer *optimizer);
+/* Is none of a part of the gradients, times `scale`, infinite or NaN? Parts as below. */
+bool optimizer_finite(const struct optimizer *optimizer, float scale, int part, int parts);
 
 struct optimizer_step {
 	struct rates rates;
@@ -60,17 +68,6 @@ struct optimizer_step {
  */
 void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *step);
 void optimizer_part(const struct optimizer *optimizer, int part, int parts);
-
-/*
- * State, for checkpoints. Names as PyTorch has them: SGD with momentum has "momentum_buffer",
- * Adam and AdamW "exp_avg" and "exp_avg_sq", index from 0; NULL past the last.
- */
-const char *optimizer_state_name(const struct optimizer *optimizer, int index);
-
-/* A view of one parameter's state, which has the parameter's name and shape; valid, and free to
- * be read and written, until optimizer_free(). False if there is no such parameter or state. */
-bool optimizer_state(const struct optimizer *optimizer, const char *param, const char *state,
-		     struct tensor *view);
 
 /* How many steps the parameter has made; -1 if there is none of this name. PyTorch has it as a
  * float, "step". A parameter without a gradient makes none. */

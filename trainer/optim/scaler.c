@@ -33,13 +33,13 @@ float scaler_inverse(const struct scaler *scaler)
 	return (float)(1 / (double)scaler->scale);
 }
 
-bool scaler_finite(const float *values, int64_t n)
+bool scaler_finite(const float *values, int64_t n, float scale)
 {
 	uint32_t infinite = 0;
 
 #pragma omp simd reduction(| : infinite)
 	for (int64_t i = 0; i < n; i++)
-		infinite |= (float_bits(values[i]) & 0x7f800000) == 0x7f800000;
+		infinite |= (float_bits(values[i] * scale) & 0x7f800000) == 0x7f800000;
 	return !infinite;
 }
 

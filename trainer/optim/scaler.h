@@ -34,8 +34,8 @@ bool scaler_check(const struct scaler *scaler, struct train_error *error);
 /* What gradients are multiplied by: 1 / scale, taken in double. */
 float scaler_inverse(const struct scaler *scaler);
 
-/* Is none of n values infinite or NaN? */
-bool scaler_finite(const float *values, int64_t n);
+/* Is none of n values, times `scale`, infinite or NaN? */
+bool scaler_finite(const float *values, int64_t n, float scale);
 
 /* After each step; `finite`: all gradients were, and the step was made. Returns finite. A growth
  * that would make the scale infinite is left out; nothing keeps it from falling to 0, where
