@@ -37,7 +37,6 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/model/plan.c trainer/model/plan.h \
 	trainer/model/shapes.c \
 	trainer/optim/clip.c trainer/optim/clip.h \
-	trainer/optim/loss.c trainer/optim/loss.h \
 	trainer/optim/optimizer.c trainer/optim/optimizer.h \
 	trainer/optim/scaler.c trainer/optim/scaler.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \

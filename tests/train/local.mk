@@ -150,7 +150,7 @@ check_PROGRAMS += tests/train/checkpoint-main
 tests_train_checkpoint_main_SOURCES = tests/train/checkpoint-main.c
 tests_train_checkpoint_main_CPPFLAGS = $(train_cppflags)
 tests_train_checkpoint_main_LDADD = libtrainer.la $(JANSSON_LIBS)
-tests_train_t_loss_SOURCES = tests/train/t-loss.c tests/unit/unit.h
+tests_train_t_loss_SOURCES = tests/train/t-loss.c tests/train/backends.h tests/unit/unit.h
 tests_train_t_loss_CPPFLAGS = $(train_cppflags)
 tests_train_t_loss_CFLAGS = $(train_cflags)
 tests_train_t_loss_LDADD = $(train_ldadd)
@@ -179,8 +179,8 @@ tests_train_t_ops_CPPFLAGS = $(train_cppflags)
 tests_train_t_ops_CFLAGS = $(train_cflags)
 tests_train_t_ops_LDADD = $(train_ldadd)
 
-tests_train_t_backend_SOURCES = tests/train/t-backend.c tests/train/numbers.c tests/train/stage.c tests/train/stage.h \
-	tests/unit/unit.h
+tests_train_t_backend_SOURCES = tests/train/t-backend.c tests/train/backends.h tests/train/numbers.c \
+	tests/train/stage.c tests/train/stage.h tests/unit/unit.h
 tests_train_t_backend_CPPFLAGS = $(train_cppflags)
 tests_train_t_backend_CFLAGS = $(train_cflags)
 tests_train_t_backend_LDADD = $(train_ldadd)

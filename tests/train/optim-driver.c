@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "bf16.h"
 #include "optim/clip.h"
-#include "optim/loss.h"
 #include "optim/optimizer.h"
 #include "optim/scaler.h"
 
@@ -180,30 +180,51 @@ static void scaler(char *argv[])
 	}
 }
 
+/* The backend's loss of all samples; the gradient replaces the logits. */
+static struct loss_result cross_entropy(float *logits, const int32_t *labels,
+					const struct layout *layout, float scale)
+{
+	const struct device_options where = {.threads = 1};
+	const struct loss_control control = {(int32_t)layout->batch, scale};
+	struct loss_result result;
+	const struct op_args args = {.input = logits,
+				     .input_gradient = logits,
+				     .labels = labels,
+				     .control = &control,
+				     .result = &result};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device;
+	struct op *op;
+
+	if (!backend_reference.open(&device, &where, &error) ||
+	    !backend_reference.loss(&op, device, layout, &error) ||
+	    !op->calls->forward(op, &args, &error))
+		stop(error.text);
+	op_free(op);
+	backend_reference.close(device);
+	return result;
+}
+
 static void loss(char *argv[])
 {
-	struct loss_batch batch = {.classes = (int)whole(argv[2]),
-				   .samples = whole(argv[3]),
-				   .count = whole(argv[4]),
-				   .scale = (float)number(argv[5])};
-	float *logits = floats(batch.samples * batch.classes), *numbers = floats(batch.samples);
-	uint8_t *labels = calloc((size_t)batch.samples + 1, 1);
+	int64_t classes = whole(argv[2]), samples = whole(argv[3]);
+	const struct layout layout = layout_host(VALUE_FLOAT32, samples, classes, 1, 1);
+	double count = number(argv[4]), scale = number(argv[5]);
+	float *logits = floats(samples * classes), *numbers = floats(samples), head[2];
+	int32_t *labels = calloc((size_t)samples + 1, sizeof(*labels));
 	struct loss_result result;
-	float head[2];
 
 	if (!labels)
 		stop("out of memory");
-	get(logits, batch.samples * batch.classes);
-	get(numbers, batch.samples);
-	for (int64_t i = 0; i < batch.samples; i++)
-		labels[i] = (uint8_t)numbers[i];
-	batch.logits = logits;
-	batch.labels = labels;
-	result = loss_cross_entropy(&batch, logits);
-	head[0] = (float)result.loss;
+	get(logits, samples * classes);
+	get(numbers, samples);
+	for (int64_t i = 0; i < samples; i++)
+		labels[i] = (int32_t)numbers[i];
+	result = cross_entropy(logits, labels, &layout, (float)(scale / count));
+	head[0] = (float)(result.loss / count);
 	head[1] = (float)result.correct;
 	put(head, 2);
-	put(logits, batch.samples * batch.classes);
+	put(logits, samples * classes);
 	free(logits);
 	free(numbers);
 	free(labels);

@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices of the CPU: values, memory, threads and cores, events, steps, and the loss. */
+/* Devices of the CPU: values, memory, threads and cores, events, and steps. */
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
-#include "config.h"
+#include "backends.h"
 #include "model/model.h"
 #include "stage.h"
-#include "unit.h"
-
-static const struct backend *const backends[] = {
-	&backend_reference,
-#ifdef HAVE_DNNL
-	&backend_onednn,
-#endif
-};
-
-enum { BACKENDS = sizeof(backends) / sizeof(*backends) };
-
-static struct device *opened(const struct backend *backend, const struct device_options *options)
-{
-	struct train_error error = {.status = TRAIN_OK};
-	struct device *device = NULL;
-
-	ck_assert_msg(backend->open(&device, options, &error), "%s", error.text);
-	return device;
-}
 
 START_TEST(values_round_to_nearest_even)
 {
@@ -244,56 +225,6 @@ START_TEST(steps_run_again)
 }
 END_TEST
 
-enum { ROWS = 4, CLASSES = 3 };
-
-static struct loss_result loss(struct op *op, const double *logits, double *gradient)
-{
-	static const int32_t labels[ROWS] = {2, 0, 3, 1}; /* the third is no class */
-	const struct loss_control control = {3, 0.5f};
-	struct loss_result result;
-	struct train_error error = {.status = TRAIN_OK};
-	const struct op_args args = {.input = logits,
-				     .input_gradient = gradient,
-				     .labels = labels,
-				     .control = &control,
-				     .result = &result};
-
-	ck_assert(op->calls->forward(op, &args, &error));
-	return result;
-}
-
-START_TEST(loss_is_cross_entropy)
-{
-	const struct device_options options = {.physical = 0, .threads = 1};
-	struct device *device = opened(backends[_i], &options);
-	struct layout layout = layout_host(VALUE_FLOAT64, ROWS, CLASSES, 1, 1);
-	double logits[ROWS * CLASSES] = {1, 2, 3, 5, 5, 1, 0, 0, 0, 1000, -1000, 0}, gradient[12];
-	struct train_error error = {.status = TRAIN_OK};
-	struct loss_result result;
-	struct op *op;
-
-	ck_assert(backends[_i]->loss(&op, device, &layout, &error));
-	result = loss(op, logits, gradient);
-	/* By hand: log(e^-2 + e^-1 + 1) and log(2 + e^-4). */
-	ck_assert(fabs(result.loss - (0.4076059644443804 + 0.7022633214390952)) < 1e-12);
-	ck_assert_int_eq(result.correct, 2); /* of equals the first */
-	for (int i = 0; i < ROWS * CLASSES; i++) {
-		double kept = logits[i], up, down;
-
-		logits[i] = kept + 1e-6;
-		up = loss(op, logits, NULL).loss;
-		logits[i] = kept - 1e-6;
-		down = loss(op, logits, NULL).loss;
-		logits[i] = kept;
-		ck_assert_msg(fabs(gradient[i] - 0.5 * (up - down) / 2e-6) < 1e-9,
-			      "gradient %d is %g", i, gradient[i]);
-		ck_assert(i < 2 * CLASSES || gradient[i] == 0.0);
-	}
-	op_free(op);
-	backends[_i]->close(device);
-}
-END_TEST
-
 START_TEST(backends_by_name)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -318,7 +249,6 @@ int main(void)
 	tcase_add_loop_test(tests, cores_that_are_not_there, 0, BACKENDS);
 	tcase_add_loop_test(tests, events_order_devices, 0, BACKENDS);
 	tcase_add_loop_test(tests, steps_run_again, 0, BACKENDS);
-	tcase_add_loop_test(tests, loss_is_cross_entropy, 0, BACKENDS);
 	tcase_add_test(tests, backends_by_name);
 	return unit_run(suite);
 }

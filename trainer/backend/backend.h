@@ -165,7 +165,7 @@ struct optimize_options {
 	int count;
 };
 
-/* Of gradients times inv_scale. */
+/* Of gradients times inv_scale. A norm is clip.h's, which does not depend on threads. */
 struct gradient_measure {
 	bool finite;  /* none is infinite or NaN */
 	float *norms; /* of each parameter, 0 where it is not used; room for `count`, or NULL */
@@ -216,7 +216,9 @@ struct backend {
 	bool (*same_layout)(const struct layout *a, const struct layout *b);
 	/* Softmax cross-entropy of logits (batch, channels, 1, 1) in host order. forward: input,
 	 * labels, control -> result, and unless it is NULL input_gradient = (softmax - one-hot) *
-	 * scale, zero in rows that do not count. A label outside of 0..channels-1 counts nothing.
+	 * scale, zero in rows that do not count; it may be the input's memory. A label outside of
+	 * 0..channels-1 counts nothing. A row with a NaN or a positive infinity has a loss and
+	 * gradients of NaN, and is not correct.
 	 */
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);

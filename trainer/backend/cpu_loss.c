@@ -18,7 +18,7 @@ static double row_loss(const struct row *row, bool *correct)
 {
 	int64_t classes = row->layout->channels, best = 0;
 	enum value_type type = row->layout->type;
-	double greatest = value_get(type, row->logits, row->first), sum = 0.0, gradient;
+	double greatest = value_get(type, row->logits, row->first), sum = 0.0, gradient, loss;
 
 	for (int64_t c = 1; c < classes; c++) {
 		double x = value_get(type, row->logits, row->first + c);
@@ -30,13 +30,15 @@ static double row_loss(const struct row *row, bool *correct)
 	}
 	for (int64_t c = 0; c < classes; c++)
 		sum += exp(value_get(type, row->logits, row->first + c) - greatest);
+	/* Before the gradient, which may replace the logits. */
+	loss = log(sum) + greatest - value_get(type, row->logits, row->first + row->label);
 	for (int64_t c = 0; row->gradient && c < classes; c++) {
 		gradient = exp(value_get(type, row->logits, row->first + c) - greatest) / sum;
 		value_set(type, row->gradient, row->first + c,
 			  (gradient - (c == row->label)) * row->scale);
 	}
-	*correct = best == row->label;
-	return log(sum) + greatest - value_get(type, row->logits, row->first + row->label);
+	*correct = best == row->label && !isnan(loss);
+	return loss;
 }
 
 static bool loss_forward(struct op *op, const struct op_args *args, struct train_error *error)
