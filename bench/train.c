@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "backend/onednn.h"
+#include "backend/cpu.h"
 #include "model/plan.h"
 
 enum { RUNS = 31, PASSES = 4 };
@@ -24,7 +24,7 @@ struct times {
 static double now(const struct model *m)
 {
 	struct timespec t;
-	int threads = ((const struct onednn_device *)m->device)->team.threads;
+	int threads = ((const struct cpu_device *)m->device)->team.threads;
 
 	clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;

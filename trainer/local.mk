@@ -24,7 +24,9 @@ noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
 	trainer/backend/cpu.c trainer/backend/cpu.h \
+	trainer/backend/cpu_data.c \
 	trainer/backend/cpu_loss.c \
+	trainer/backend/cpu_optimize.c \
 	trainer/backend/cpu_pool.c trainer/backend/cpu_pool.h \
 	trainer/backend/cpu_team.c trainer/backend/cpu_team.h \
 	trainer/backend/reference.c trainer/backend/reference.h \

@@ -23,6 +23,7 @@ train_programs = \
 	tests/train/t-model \
 	tests/train/t-model-nomem \
 	tests/train/t-ops \
+	tests/train/t-optimize \
 	tests/train/t-optimizer \
 	tests/train/t-optimizer-plain \
 	tests/train/t-random \
@@ -154,6 +155,10 @@ tests_train_t_loss_SOURCES = tests/train/t-loss.c tests/train/backends.h tests/u
 tests_train_t_loss_CPPFLAGS = $(train_cppflags)
 tests_train_t_loss_CFLAGS = $(train_cflags)
 tests_train_t_loss_LDADD = $(train_ldadd)
+tests_train_t_optimize_SOURCES = tests/train/t-optimize.c tests/train/backends.h tests/unit/unit.h
+tests_train_t_optimize_CPPFLAGS = $(train_cppflags)
+tests_train_t_optimize_CFLAGS = $(train_cflags)
+tests_train_t_optimize_LDADD = $(train_ldadd)
 tests_train_t_optimizer_SOURCES = tests/train/t-optimizer.c tests/unit/unit.h $(failing_malloc)
 tests_train_t_optimizer_CPPFLAGS = $(train_cppflags)
 tests_train_t_optimizer_CFLAGS = $(train_cflags)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices of the CPU: values, memory, threads and cores, events, and steps. */
+/* Devices of the CPU: values, memory, threads and cores, events, steps, and data. */
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>
@@ -8,6 +8,8 @@
 #include "backends.h"
 #include "model/model.h"
 #include "stage.h"
+
+enum { FILLED = 7 };
 
 START_TEST(values_round_to_nearest_even)
 {
@@ -225,6 +227,92 @@ START_TEST(steps_run_again)
 }
 END_TEST
 
+/* Sizes around those from which all threads work, at addresses that are not aligned. */
+START_TEST(memory_by_threads)
+{
+	static const int64_t sizes[] = {0, 1, 17, 65535, 65536, 65537, 65552, 300001};
+	const struct device_options options = {.physical = 0, .threads = 3};
+	struct device *device = opened(backends[_i], &options);
+	struct train_error error = {.status = TRAIN_OK};
+	int64_t most = 300001 + 2;
+	float *from = malloc((size_t)most * sizeof(*from)),
+	      *to = malloc((size_t)most * sizeof(*to));
+
+	ck_assert(from && to);
+	for (int64_t i = 0; i < most; i++)
+		from[i] = (float)(i % 1000 - 500);
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+		int64_t n = sizes[s];
+		size_t bytes = (size_t)n * sizeof(*to);
+
+		to[0] = to[n + 1] = 7;
+		ck_assert(backends[_i]->copy(device, to + 1, device, from, bytes, &error));
+		ck_assert_msg(memcmp(to + 1, from, bytes) == 0, "copy of %d", (int)n);
+		ck_assert(backends[_i]->add(device, to + 1, from + 1, n, &error));
+		for (int64_t i = 0; i < n; i++)
+			ck_assert_msg(to[i + 1] == from[i] + from[i + 1], "sum %d of %d", (int)i,
+				      (int)n);
+		ck_assert(backends[_i]->zero(device, to + 1, bytes, &error));
+		for (int64_t i = 0; i < n; i++)
+			ck_assert_msg(to[i + 1] == 0, "zero %d of %d", (int)i, (int)n);
+		ck_assert_msg(to[0] == 7 && to[n + 1] == 7, "ends of %d", (int)n);
+	}
+	free(from);
+	free(to);
+	backends[_i]->close(device);
+}
+END_TEST
+
+static void fill_with(const struct backend *backend, int threads, const struct dataset *dataset,
+		      const struct batch_options *options, float *images, int32_t *labels)
+{
+	static const int64_t indices[] = {3, 0, 11, 7, 7, 2, 5};
+	const struct device_options where = {.physical = 0, .threads = threads};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device_data *data;
+	struct device *device;
+
+	if (threads == 0) {
+		batch_fill(images, labels, dataset, options, 2, indices, FILLED);
+		return;
+	}
+	device = opened(backend, &where);
+	ck_assert(backend->data_open(&data, device, dataset, &error));
+	ck_assert(backend->data_fill(data, options, images, labels, 2, indices, FILLED, &error));
+	ck_assert(backend->data_fill(data, options, images + FILLED, labels + FILLED, 2, indices, 0,
+				     &error));
+	backend->data_close(data);
+	backend->close(device);
+}
+
+/* As batch_fill(), in any number of threads, and nothing behind the last sample. */
+START_TEST(data_is_filled)
+{
+	const struct dataset_synthetic synthetic = {
+		.shape = {3, 9, 8}, .classes = 4, .samples = 12, .seed = 5};
+	const struct batch_options options = {.height = 7, .width = 8, .augment = true, .seed = 9};
+	enum { PIXELS = 3 * 7 * 8 };
+	float want[FILLED * PIXELS + 1], got[FILLED * PIXELS + 1];
+	int32_t want_labels[FILLED + 1], got_labels[FILLED + 1];
+	struct train_error error = {.status = TRAIN_OK};
+	struct dataset dataset;
+
+	ck_assert_msg(dataset_make(&dataset, &synthetic, &error), "%s", error.text);
+	memset(want, 0x55, sizeof(want));
+	memset(want_labels, 0x55, sizeof(want_labels));
+	fill_with(backends[_i], 0, &dataset, &options, want, want_labels);
+	for (int threads = 1; threads <= 9; threads += 2) {
+		memset(got, 0x55, sizeof(got));
+		memset(got_labels, 0x55, sizeof(got_labels));
+		fill_with(backends[_i], threads, &dataset, &options, got, got_labels);
+		ck_assert_msg(memcmp(got, want, sizeof(got)) == 0, "%d threads", threads);
+		ck_assert_msg(memcmp(got_labels, want_labels, sizeof(got_labels)) == 0,
+			      "labels, %d threads", threads);
+	}
+	dataset_free(&dataset);
+}
+END_TEST
+
 START_TEST(backends_by_name)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -249,6 +337,8 @@ int main(void)
 	tcase_add_loop_test(tests, cores_that_are_not_there, 0, BACKENDS);
 	tcase_add_loop_test(tests, events_order_devices, 0, BACKENDS);
 	tcase_add_loop_test(tests, steps_run_again, 0, BACKENDS);
+	tcase_add_loop_test(tests, memory_by_threads, 0, BACKENDS);
+	tcase_add_loop_test(tests, data_is_filled, 0, BACKENDS);
 	tcase_add_test(tests, backends_by_name);
 	return unit_run(suite);
 }

@@ -9,7 +9,7 @@
 #include <xmmintrin.h>
 #endif
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, LINE = 64, SPREAD_LEAST = 1 << 18 };
 
 /* Before each block, in a line of its own so that the block stays aligned. */
 struct block {
@@ -76,12 +76,65 @@ void cpu_release(struct device *device, void *memory)
 	free(block);
 }
 
+/* Bytes that all threads treat, each its lines of the cache. */
+struct stretch {
+	unsigned char *to;
+	const unsigned char *from;
+	size_t bytes;
+};
+
+static void spread(struct device *device, const struct stretch *stretch,
+		   void (*work)(void *argument, int64_t first, int64_t last))
+{
+	struct stretch own = *stretch;
+	int64_t lines = (int64_t)((stretch->bytes + LINE - 1) / LINE);
+
+	if (stretch->bytes < SPREAD_LEAST)
+		work(&own, 0, lines);
+	else
+		cpu_team_run(&((struct cpu_device *)device)->team, lines, work, &own);
+}
+
+/* The bytes of some lines. */
+static struct stretch part_of(const struct stretch *s, int64_t first, int64_t last)
+{
+	size_t begin = (size_t)first * LINE, end = (size_t)last * LINE;
+
+	end = end < s->bytes ? end : s->bytes;
+	return (struct stretch){s->to + begin, s->from + begin, end - begin};
+}
+
+static void copy_part(void *argument, int64_t first, int64_t last)
+{
+	struct stretch part = part_of(argument, first, last);
+
+	memcpy(part.to, part.from, part.bytes);
+}
+
+static void zero_part(void *argument, int64_t first, int64_t last)
+{
+	struct stretch part = part_of(argument, first, last);
+
+	memset(part.to, 0, part.bytes);
+}
+
+static void add_part(void *argument, int64_t first, int64_t last)
+{
+	struct stretch part = part_of(argument, first, last);
+	float *restrict sum = (void *)part.to;
+	const float *restrict more = (const void *)part.from;
+	int64_t count = (int64_t)(part.bytes / sizeof(*sum));
+
+#pragma omp simd
+	for (int64_t i = 0; i < count; i++)
+		sum[i] += more[i];
+}
+
 bool cpu_write(struct device *device, void *to, const void *host, size_t bytes,
 	       struct train_error *error)
 {
-	(void)device;
 	(void)error;
-	memcpy(to, host, bytes);
+	spread(device, &(struct stretch){to, host, bytes}, copy_part);
 	return true;
 }
 
@@ -100,19 +153,18 @@ bool cpu_copy(struct device *device, void *to, const struct device *other, const
 
 bool cpu_zero(struct device *device, void *to, size_t bytes, struct train_error *error)
 {
-	(void)device;
 	(void)error;
-	memset(to, 0, bytes);
+	spread(device, &(struct stretch){to, to, bytes}, zero_part);
 	return true;
 }
 
 bool cpu_add(struct device *device, float *sum, const float *more, int64_t count,
 	     struct train_error *error)
 {
-	(void)device;
 	(void)error;
-	for (int64_t i = 0; i < count; i++)
-		sum[i] += more[i];
+	spread(device,
+	       &(struct stretch){(void *)sum, (const void *)more, (size_t)count * sizeof(*sum)},
+	       add_part);
 	return true;
 }
 

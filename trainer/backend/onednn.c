@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu.h"
-
 bool onednn_failed(const struct device *device, const char *what, dnnl_status_t status,
 		   struct train_error *error)
 {
@@ -227,9 +225,9 @@ static bool onednn_open(struct device **device, const struct device_options *opt
 	own = calloc(1, sizeof(*own));
 	if (!own)
 		return train_nomem(error, "a device");
-	own->base.backend = &backend_onednn;
-	own->base.physical = options->physical;
-	if (!cpu_team_open(&own->team, options->threads)) {
+	own->cpu.base.backend = &backend_onednn;
+	own->cpu.base.physical = options->physical;
+	if (!cpu_team_open(&own->cpu.team, options->threads)) {
 		free(own);
 		return train_fail(error, TRAIN_NO_BACKEND,
 				  "device %d: this oneDNN has no OpenMP, by which it would take %d "
@@ -241,11 +239,11 @@ static bool onednn_open(struct device **device, const struct device_options *opt
 	if (status == dnnl_success)
 		status = dnnl_stream_create(&own->stream, own->engine, dnnl_stream_in_order);
 	if (status != dnnl_success) {
-		onednn_failed(&own->base, "a device", status, error);
-		onednn_close(&own->base);
+		onednn_failed(&own->cpu.base, "a device", status, error);
+		onednn_close(&own->cpu.base);
 		return false;
 	}
-	*device = &own->base;
+	*device = &own->cpu.base;
 	return true;
 }
 

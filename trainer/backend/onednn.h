@@ -3,15 +3,13 @@
 #ifndef TRAIN_BACKEND_ONEDNN_H
 #define TRAIN_BACKEND_ONEDNN_H
 
-#include "backend/backend.h"
-#include "backend/cpu_team.h"
+#include "backend/cpu.h"
 #include "backend/onednn_api.h"
 
 struct onednn_device {
-	struct device base;
+	struct cpu_device cpu;
 	dnnl_engine_t engine;
 	dnnl_stream_t stream;
-	struct cpu_team team;
 	bool exact;
 };
 

@@ -132,7 +132,7 @@ static bool pool_forward(struct op *op, const struct op_args *args, struct train
 	struct pool_op *own = (struct pool_op *)op;
 
 	(void)error;
-	cpu_pool_forward(&own->pool, &((struct onednn_device *)op->device)->team, args->input,
+	cpu_pool_forward(&own->pool, &((struct cpu_device *)op->device)->team, args->input,
 			 args->output, args->workspace);
 	return true;
 }
@@ -142,7 +142,7 @@ static bool pool_backward(struct op *op, const struct op_args *args, struct trai
 	struct pool_op *own = (struct pool_op *)op;
 
 	(void)error;
-	cpu_pool_backward(&own->pool, &((struct onednn_device *)op->device)->team,
+	cpu_pool_backward(&own->pool, &((struct cpu_device *)op->device)->team,
 			  args->input_gradient, args->output_gradient, args->output,
 			  args->workspace);
 	return true;

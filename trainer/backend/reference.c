@@ -273,16 +273,18 @@ static bool reference_same_layout(const struct layout *a, const struct layout *b
 static bool reference_open(struct device **device, const struct device_options *options,
 			   struct train_error *error)
 {
-	struct device *made;
+	struct cpu_device *made;
 
 	if (!cpu_settle(options, error))
 		return false;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return train_nomem(error, "a device");
-	made->backend = &backend_reference;
-	made->physical = options->physical;
-	*device = made;
+	made->base.backend = &backend_reference;
+	made->base.physical = options->physical;
+	/* Without OpenMP one thread does all: what is computed is the same. */
+	cpu_team_open(&made->team, options->threads);
+	*device = &made->base;
 	return true;
 }
 

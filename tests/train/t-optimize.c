@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* A device's optimizer: optimizer.h's bits in any number of threads, its state on the device, and
+ * what is measured of gradients. */
+#include <math.h>
+#include <string.h>
+
+#include "backends.h"
+#include "optim/clip.h"
+
+/* Gaps between them, as of layers that are not live; the last one ends the buffers. */
+static const struct optimize_parameter parameters[] = {
+	{"conv1.weight", 3, 1728, true},    {"conv1.bias", 1731, 64, true},
+	{"dead.weight", 1795, 5000, false}, {"dead.bias", 6795, 10, false},
+	{"fc1.weight", 6810, 40001, true},  {"fc1.bias", 46811, 1, true},
+};
+enum { PARAMETERS = sizeof(parameters) / sizeof(*parameters), ELEMENTS = 46812, STEPS = 5 };
+
+static const struct {
+	const char *name;
+	struct optimizer_settings settings;
+	const char *states[OPTIMIZER_MOST_STATES];
+} kinds[] = {
+	{"SGD", {OPTIMIZER_SGD, 0, 0, 0, 5e-4, false}, {NULL, NULL}},
+	{"SGD with momentum", {OPTIMIZER_SGD, 0.9, 0, 0, 0, true}, {"momentum_buffer", NULL}},
+	{"Adam", {OPTIMIZER_ADAM, 0.9, 0.999, 1e-8, 0.1, false}, {"exp_avg", "exp_avg_sq"}},
+	{"AdamW", {OPTIMIZER_ADAMW, 0.9, 0.999, 1e-8, 0.1, false}, {"exp_avg", "exp_avg_sq"}},
+};
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+/* Buffers of a model: weights, gradients and states. */
+struct buffers {
+	float *values, *gradients, *states[OPTIMIZER_MOST_STATES];
+};
+
+static struct buffers buffers_new(void)
+{
+	struct buffers b = {calloc(ELEMENTS, sizeof(float)),
+			    calloc(ELEMENTS, sizeof(float)),
+			    {calloc(ELEMENTS, sizeof(float)), calloc(ELEMENTS, sizeof(float))}};
+
+	ck_assert(b.values && b.gradients && b.states[0] && b.states[1]);
+	for (int i = 0; i < ELEMENTS; i++)
+		b.values[i] = (float)(i * 37 % 23 - 11) / 8;
+	return b;
+}
+
+static void buffers_free(struct buffers *b)
+{
+	free(b->values);
+	free(b->gradients);
+	free(b->states[0]);
+	free(b->states[1]);
+}
+
+static void new_gradients(struct buffers *b, int step)
+{
+	for (int i = 0; i < ELEMENTS; i++)
+		b->gradients[i] = (float)((i * 53 + step * 19) % 29 - 14) * 4096;
+}
+
+static struct optimize_step step_at(int step)
+{
+	return (struct optimize_step){{0.01 / (step + 1), 0.9}, 1 / 65536.0f, step == 2 ? 0.3f : 1};
+}
+
+/* One step is left out, as after an overflow. */
+static bool skipped(int step)
+{
+	return step == 3;
+}
+
+/* optimizer.h over the same buffers, in one part. */
+static struct buffers expected(const struct optimizer_settings *settings)
+{
+	struct buffers b = buffers_new();
+	struct optimizer_param params[PARAMETERS];
+	struct train_error error = {.status = TRAIN_OK};
+	struct optimizer *optimizer;
+
+	for (int i = 0; i < PARAMETERS; i++) {
+		const struct optimize_parameter *p = &parameters[i];
+
+		params[i] = (struct optimizer_param){
+			.weight = {p->name, {1, {p->elements}}, b.values + p->offset},
+			.state = {b.states[0] + p->offset, b.states[1] + p->offset},
+			.gradient = p->used ? b.gradients + p->offset : NULL,
+		};
+	}
+	ck_assert(optimizer_new(&optimizer, settings, params, PARAMETERS, &error));
+	for (int step = 0; step < STEPS; step++) {
+		struct optimize_step at = step_at(step);
+		struct optimizer_step how = {at.rates, at.inv_scale, at.clip};
+
+		new_gradients(&b, step);
+		if (skipped(step))
+			continue;
+		optimizer_begin(optimizer, &how);
+		optimizer_part(optimizer, 0, 1);
+	}
+	optimizer_free(optimizer);
+	return b;
+}
+
+static struct optimize *optimize_of(struct device *device, struct buffers *b,
+				    const struct optimizer_settings *settings)
+{
+	const struct optimize_options options = {*settings, b->values, b->gradients, parameters,
+						 PARAMETERS};
+	struct train_error error = {.status = TRAIN_OK};
+	struct optimize *optimize = NULL;
+
+	ck_assert_msg(device->backend->optimize_new(&optimize, device, &options, &error), "%s",
+		      error.text);
+	return optimize;
+}
+
+static void run_steps(const struct backend *backend, struct optimize *optimize, struct buffers *b,
+		      int first, int last)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	for (int step = first; step < last; step++) {
+		struct optimize_step how = step_at(step);
+
+		new_gradients(b, step);
+		if (!skipped(step))
+			ck_assert(backend->optimize_run(optimize, &how, &error));
+	}
+}
+
+static void expect_states(struct optimize *optimize, const struct backend *backend, int kind,
+			  const struct buffers *want)
+{
+	const char *name;
+
+	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++) {
+		const float *got = backend->optimize_state(optimize, k, &name);
+
+		ROW_EQ_STR(kinds[kind].name, name, kinds[kind].states[k]);
+		ck_assert(!got == !name);
+		if (got)
+			ck_assert_msg(memcmp(got, want->states[k], ELEMENTS * sizeof(*got)) == 0,
+				      "%s: %s", kinds[kind].name, name);
+	}
+	ck_assert_ptr_null(backend->optimize_state(optimize, OPTIMIZER_MOST_STATES, &name));
+	ck_assert_ptr_null(name);
+}
+
+START_TEST(steps_as_the_optimizers)
+{
+	const struct backend *backend = backends[_i / KINDS];
+	int kind = _i % KINDS;
+	struct buffers want = expected(&kinds[kind].settings);
+
+	for (int threads = 1; threads <= 3; threads++) {
+		struct buffers b = buffers_new();
+		struct device *device = opened_with(backend, threads);
+		struct optimize *optimize = optimize_of(device, &b, &kinds[kind].settings);
+
+		run_steps(backend, optimize, &b, 0, STEPS);
+		ck_assert_msg(memcmp(b.values, want.values, ELEMENTS * sizeof(float)) == 0,
+			      "%s on %s, %d threads", kinds[kind].name, backend->name, threads);
+		expect_states(optimize, backend, kind, &want);
+		ck_assert_int_eq(backend->optimize_steps(optimize), STEPS - 1);
+		backend->optimize_free(optimize);
+		backend->close(device);
+		buffers_free(&b);
+	}
+	buffers_free(&want);
+}
+END_TEST
+
+/* What a checkpoint does: states and the count of steps into a new optimizer. */
+START_TEST(state_resumes)
+{
+	const struct backend *backend = backends[_i / KINDS];
+	const struct optimizer_settings *settings = &kinds[_i % KINDS].settings;
+	struct buffers want = expected(settings), b = buffers_new();
+	struct device *device = opened_with(backend, 1);
+	struct optimize *first = optimize_of(device, &b, settings), *second;
+	const char *name;
+
+	run_steps(backend, first, &b, 0, 2);
+	second = optimize_of(device, &b, settings);
+	ck_assert_int_eq(backend->optimize_steps(second), 0);
+	for (int k = 0; backend->optimize_state(first, k, &name); k++) {
+		float *to = backend->optimize_state(second, k, &name);
+
+		for (int i = 0; i < ELEMENTS; i++)
+			ck_assert_float_eq(to[i], 0);
+		memcpy(to, backend->optimize_state(first, k, &name), ELEMENTS * sizeof(float));
+	}
+	backend->optimize_set_steps(second, backend->optimize_steps(first));
+	backend->optimize_free(first);
+	run_steps(backend, second, &b, 2, STEPS);
+	ck_assert_int_eq(backend->optimize_steps(second), STEPS - 1);
+	ck_assert_msg(memcmp(b.values, want.values, ELEMENTS * sizeof(float)) == 0, "%s",
+		      kinds[_i % KINDS].name);
+	backend->optimize_free(second);
+	backend->close(device);
+	buffers_free(&b);
+	buffers_free(&want);
+}
+END_TEST
+
+START_TEST(state_is_the_devices)
+{
+	const struct backend *backend = backends[_i / KINDS];
+	int kind = _i % KINDS, states = 0;
+	struct buffers b = buffers_new();
+	struct device *device = opened_with(backend, 1);
+	struct optimize *optimize = optimize_of(device, &b, &kinds[kind].settings);
+
+	while (states < OPTIMIZER_MOST_STATES && kinds[kind].states[states])
+		states++;
+	ROW_EQ_INT(kinds[kind].name, device->bytes, (size_t)states * ELEMENTS * sizeof(float));
+	backend->optimize_free(optimize);
+	backend->optimize_free(NULL);
+	ROW_EQ_INT(kinds[kind].name, device->bytes, 0);
+	backend->close(device);
+	buffers_free(&b);
+}
+END_TEST
+
+static bool measured(struct optimize *optimize, const struct backend *backend, float scale,
+		     float *norms)
+{
+	struct gradient_measure measure = {true, norms};
+	struct train_error error = {.status = TRAIN_OK};
+
+	ck_assert(backend->optimize_measure(optimize, scale, &measure, &error));
+	return measure.finite;
+}
+
+START_TEST(norms_are_those_of_each_parameter)
+{
+	const struct backend *backend = backends[_i];
+	struct buffers b = buffers_new();
+
+	new_gradients(&b, 0);
+	for (int threads = 1; threads <= 3; threads++) {
+		struct device *device = opened_with(backend, threads);
+		struct optimize *optimize = optimize_of(device, &b, &kinds[0].settings);
+		float norms[PARAMETERS];
+
+		memset(norms, 0x55, sizeof(norms));
+		ck_assert(measured(optimize, backend, 0.125f, norms));
+		for (int i = 0; i < PARAMETERS; i++) {
+			const struct optimize_parameter *p = &parameters[i];
+			float want = clip_norm(b.gradients + p->offset, p->elements, 0.125f);
+
+			ck_assert_msg(norms[i] == (p->used ? want : 0),
+				      "%s, %d threads: norm %g, not %g", p->name, threads,
+				      (double)norms[i], (double)want);
+		}
+		ck_assert(measured(optimize, backend, 0.125f, NULL));
+		backend->optimize_free(optimize);
+		backend->close(device);
+	}
+	buffers_free(&b);
+}
+END_TEST
+
+/* What one gradient makes of it. */
+static const struct {
+	const char *name;
+	int64_t at;
+	float value, scale;
+	bool finite;
+} infinities[] = {
+	{"plain", 6810, 1, 1, true},
+	{"an overflow", 6810, INFINITY, 0.5f, false},
+	{"a NaN at the first", 3, NAN, 1, false},
+	{"the last of a parameter", 6810 + 40000, -INFINITY, 1, false},
+	{"the last of all", ELEMENTS - 1, NAN, 1, false},
+	{"of a dead layer", 2000, NAN, 1, true},
+	{"between parameters", 6806, INFINITY, 1, true},
+	{"a square that overflows", 6810, 1e38f, 1, true},
+	{"beyond floats when unscaled", 6810, 1e38f, 16, false},
+	{"without a scale that is left", 6810, 0, INFINITY, false},
+};
+enum { INFINITIES = sizeof(infinities) / sizeof(*infinities) };
+
+START_TEST(finds_what_is_not_finite)
+{
+	const struct backend *backend = backends[_i / INFINITIES];
+	int row = _i % INFINITIES;
+	struct buffers b = buffers_new();
+	float norms[PARAMETERS];
+
+	b.gradients[infinities[row].at] = infinities[row].value;
+	for (int threads = 1; threads <= 3; threads += 2) {
+		struct device *device = opened_with(backend, threads);
+		struct optimize *optimize = optimize_of(device, &b, &kinds[0].settings);
+
+		ROW_EQ_INT(infinities[row].name,
+			   measured(optimize, backend, infinities[row].scale, norms),
+			   infinities[row].finite);
+		ROW_EQ_INT(infinities[row].name,
+			   measured(optimize, backend, infinities[row].scale, NULL),
+			   infinities[row].finite);
+		backend->optimize_free(optimize);
+		backend->close(device);
+	}
+	buffers_free(&b);
+}
+END_TEST
+
+/* A stage of a model may have no parameters at all. */
+START_TEST(no_parameters)
+{
+	const struct backend *backend = backends[_i];
+	const struct optimize_options options = {.settings = kinds[2].settings};
+	struct optimize_step how = step_at(0);
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device = opened_with(backend, 2);
+	struct optimize *optimize;
+	const char *name;
+
+	ck_assert(backend->optimize_new(&optimize, device, &options, &error));
+	ck_assert(measured(optimize, backend, 1, NULL));
+	ck_assert(backend->optimize_run(optimize, &how, &error));
+	ck_assert_int_eq(backend->optimize_steps(optimize), 1);
+	ck_assert_ptr_nonnull(backend->optimize_state(optimize, 0, &name));
+	backend->optimize_free(optimize);
+	backend->close(device);
+}
+END_TEST
+
+static int left; /* allocations that still succeed */
+static const struct backend *whole;
+
+static void *allocate(struct device *device, size_t bytes, const char *what,
+		      struct train_error *error)
+{
+	if (left-- > 0)
+		return whole->allocate(device, bytes, what, error);
+	train_nomem(error, what);
+	return NULL;
+}
+
+/* Memory that ends, and settings that are refused, leave nothing on the device. */
+START_TEST(what_fails_leaves_nothing)
+{
+	struct optimizer_settings bad = kinds[2].settings;
+	struct buffers b = buffers_new();
+	struct optimize_options options = {bad, b.values, b.gradients, parameters, PARAMETERS};
+	struct train_error error = {.status = TRAIN_OK};
+	struct optimize *optimize = NULL;
+	struct backend ending = *backends[_i];
+	struct device *device = opened_with(backends[_i], 1);
+
+	whole = backends[_i];
+	ending.allocate = allocate;
+	device->backend = &ending;
+	for (int most = 0; most < 2; most++) {
+		left = most;
+		error.status = TRAIN_OK;
+		ck_assert(!ending.optimize_new(&optimize, device, &options, &error));
+		ck_assert_str_eq(error.text, "out of memory, for the optimizer's state");
+		ck_assert_uint_eq(device->bytes, 0);
+	}
+	left = 2;
+	error.status = TRAIN_OK;
+	options.settings.beta2 = 1;
+	ck_assert(!ending.optimize_new(&optimize, device, &options, &error));
+	ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
+	ck_assert_uint_eq(device->bytes, 0);
+	ck_assert_ptr_null(optimize);
+	whole->close(device);
+	buffers_free(&b);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("optimize");
+	TCase *tests = tcase_create("optimize");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, steps_as_the_optimizers, 0, BACKENDS * KINDS);
+	tcase_add_loop_test(tests, state_resumes, 0, BACKENDS * KINDS);
+	tcase_add_loop_test(tests, state_is_the_devices, 0, BACKENDS * KINDS);
+	tcase_add_loop_test(tests, norms_are_those_of_each_parameter, 0, BACKENDS);
+	tcase_add_loop_test(tests, finds_what_is_not_finite, 0, BACKENDS * INFINITIES);
+	tcase_add_loop_test(tests, no_parameters, 0, BACKENDS);
+	tcase_add_loop_test(tests, what_fails_leaves_nothing, 0, BACKENDS);
+	return unit_run(suite);
+}

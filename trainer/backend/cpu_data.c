@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Batches from a data set in the same memory: each thread fills its samples. */
+#include <stdlib.h>
+
+#include "backend/cpu.h"
+
+struct device_data {
+	struct device *device;
+	const struct dataset *dataset;
+};
+
+struct filling {
+	const struct dataset *dataset;
+	const struct batch_options *options;
+	float *images;
+	int32_t *labels;
+	int64_t epoch;
+	const int64_t *indices;
+};
+
+bool cpu_data_open(struct device_data **data, struct device *device, const struct dataset *dataset,
+		   struct train_error *error)
+{
+	struct device_data *made = malloc(sizeof(*made));
+
+	if (!made)
+		return train_nomem(error, "a data set on a device");
+	*made = (struct device_data){device, dataset};
+	*data = made;
+	return true;
+}
+
+static void fill_samples(void *argument, int64_t first, int64_t last)
+{
+	const struct filling *f = argument;
+	int64_t pixels = (int64_t)f->dataset->shape.channels * f->options->height *
+			 (int64_t)f->options->width;
+
+	batch_fill(f->images + first * pixels, f->labels + first, f->dataset, f->options, f->epoch,
+		   f->indices + first, last - first);
+}
+
+bool cpu_data_fill(struct device_data *data, const struct batch_options *options, float *images,
+		   int32_t *labels, int64_t epoch, const int64_t *indices, int64_t count,
+		   struct train_error *error)
+{
+	struct filling filling = {data->dataset, options, images, labels, epoch, indices};
+
+	(void)error;
+	cpu_team_run(&((struct cpu_device *)data->device)->team, count, fill_samples, &filling);
+	return true;
+}
+
+void cpu_data_close(struct device_data *data)
+{
+	free(data);
+}

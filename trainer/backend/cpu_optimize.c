@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The optimizers of optim/optimizer.h over flat buffers. A step and a look for what is not finite
+ * split each parameter among the threads. A norm is a sum in one order (clip.h), so it is one
+ * thread's; the greatest parameters are begun first.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "backend/cpu.h"
+
+struct optimize {
+	struct device *device;
+	struct optimizer *optimizer;
+	struct optimizer_settings settings;
+	float *state[OPTIMIZER_MOST_STATES];
+	int64_t steps;
+	int count;
+	struct optimizer_param *parameters; /* as optimizer_new() takes them */
+	int *by_size;                       /* indices of all, the greatest first */
+};
+
+struct measuring {
+	const struct optimize *optimize;
+	float scale, *norms;
+	atomic_int next; /* in by_size */
+	atomic_bool finite;
+};
+
+static struct cpu_team *team_of(const struct optimize *o)
+{
+	return &((struct cpu_device *)o->device)->team;
+}
+
+/* Zero elements each, as many as reach to the end of the last parameter. */
+static bool add_states(struct optimize *o, const struct optimize_options *options,
+		       struct train_error *error)
+{
+	const struct backend *backend = o->device->backend;
+	size_t bytes = sizeof(float);
+
+	for (int i = 0; i < o->count; i++) {
+		const struct optimize_parameter *p = &options->parameters[i];
+		size_t end = (size_t)(p->offset + p->elements) * sizeof(float);
+
+		bytes = end > bytes ? end : bytes;
+	}
+	for (int k = 0; optimizer_state_name(&o->settings, k); k++) {
+		o->state[k] = backend->allocate(o->device, bytes, "the optimizer's state", error);
+		if (!o->state[k] || !backend->zero(o->device, o->state[k], bytes, error))
+			return false;
+	}
+	return true;
+}
+
+static void add_parameters(struct optimize *o, const struct optimize_options *options)
+{
+	for (int i = 0; i < o->count; i++) {
+		const struct optimize_parameter *p = &options->parameters[i];
+		struct optimizer_param *to = &o->parameters[i];
+		int at = i;
+
+		to->weight =
+			(struct tensor){p->name, {1, {p->elements}}, options->values + p->offset};
+		to->gradient = p->used ? options->gradients + p->offset : NULL;
+		for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+			to->state[k] = o->state[k] ? o->state[k] + p->offset : NULL;
+		for (; at > 0; at--) {
+			if (options->parameters[o->by_size[at - 1]].elements >= p->elements)
+				break;
+			o->by_size[at] = o->by_size[at - 1];
+		}
+		o->by_size[at] = i;
+	}
+}
+
+bool cpu_optimize_new(struct optimize **optimize, struct device *device,
+		      const struct optimize_options *options, struct train_error *error)
+{
+	struct optimize *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return train_nomem(error, "the optimizer");
+	o->device = device;
+	o->settings = options->settings;
+	o->count = options->count;
+	o->parameters = calloc((size_t)o->count + 1, sizeof(*o->parameters));
+	o->by_size = calloc((size_t)o->count + 1, sizeof(*o->by_size));
+	if (!o->parameters || !o->by_size) {
+		cpu_optimize_free(o);
+		return train_nomem(error, "the optimizer");
+	}
+	if (!add_states(o, options, error)) {
+		cpu_optimize_free(o);
+		return false;
+	}
+	add_parameters(o, options);
+	if (!optimizer_new(&o->optimizer, &o->settings, o->parameters, o->count, error)) {
+		cpu_optimize_free(o);
+		return false;
+	}
+	*optimize = o;
+	return true;
+}
+
+static void find_norms(void *argument, int64_t first, int64_t last)
+{
+	struct measuring *m = argument;
+	int at;
+
+	for (; first < last; first++)
+		while ((at = atomic_fetch_add(&m->next, 1)) < m->optimize->count) {
+			int i = m->optimize->by_size[at];
+
+			m->norms[i] = optimizer_norm(m->optimize->optimizer, i, m->scale);
+		}
+}
+
+static void find_infinite(void *argument, int64_t first, int64_t last)
+{
+	struct measuring *m = argument;
+	int parts = team_of(m->optimize)->threads;
+
+	for (; first < last; first++)
+		if (!optimizer_finite(m->optimize->optimizer, m->scale, (int)first, parts))
+			m->finite = false;
+}
+
+static bool all_finite(const float *norms, int count)
+{
+	bool finite = true;
+
+	for (int i = 0; i < count; i++)
+		finite = finite && isfinite(norms[i]);
+	return finite;
+}
+
+bool cpu_optimize_measure(struct optimize *o, float inv_scale, struct gradient_measure *measure,
+			  struct train_error *error)
+{
+	struct measuring m = {
+		.optimize = o, .scale = inv_scale, .norms = measure->norms, .finite = true};
+
+	(void)error;
+	if (m.norms)
+		cpu_team_run(team_of(o), team_of(o)->threads, find_norms, &m);
+	/* Finite norms are of finite gradients; others may have overflowed themselves. */
+	if (!m.norms || !all_finite(m.norms, o->count))
+		cpu_team_run(team_of(o), team_of(o)->threads, find_infinite, &m);
+	measure->finite = m.finite;
+	return true;
+}
+
+static void step_parts(void *argument, int64_t first, int64_t last)
+{
+	struct optimize *o = argument;
+
+	for (; first < last; first++)
+		optimizer_part(o->optimizer, (int)first, team_of(o)->threads);
+}
+
+bool cpu_optimize_run(struct optimize *o, const struct optimize_step *step,
+		      struct train_error *error)
+{
+	const struct optimizer_step own = {step->rates, step->inv_scale, step->clip};
+
+	(void)error;
+	optimizer_begin(o->optimizer, &own);
+	cpu_team_run(team_of(o), team_of(o)->threads, step_parts, o);
+	o->steps++;
+	return true;
+}
+
+void *cpu_optimize_state(struct optimize *o, int index, const char **name)
+{
+	*name = optimizer_state_name(&o->settings, index);
+	return *name ? o->state[index] : NULL;
+}
+
+int64_t cpu_optimize_steps(struct optimize *o)
+{
+	return o->steps;
+}
+
+void cpu_optimize_set_steps(struct optimize *o, int64_t steps)
+{
+	o->steps = steps;
+	for (int i = 0; i < o->count; i++)
+		optimizer_set_steps(o->optimizer, o->parameters[i].weight.name, steps);
+}
+
+void cpu_optimize_free(struct optimize *o)
+{
+	if (!o)
+		return;
+	optimizer_free(o->optimizer);
+	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+		o->device->backend->release(o->device, o->state[k]);
+	free(o->parameters);
+	free(o->by_size);
+	free(o);
+}
