@@ -31,7 +31,8 @@ train_programs = \
 	tests/train/t-safetensors-bad \
 	tests/train/t-sampler \
 	tests/train/t-scaler \
-	tests/train/t-schedule
+	tests/train/t-schedule \
+	tests/train/t-trace
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -200,6 +201,11 @@ tests_train_t_model_nomem_SOURCES = tests/train/t-model-nomem.c tests/unit/unit.
 tests_train_t_model_nomem_CPPFLAGS = $(train_cppflags)
 tests_train_t_model_nomem_CFLAGS = $(train_cflags)
 tests_train_t_model_nomem_LDADD = $(train_ldadd)
+
+tests_train_t_trace_SOURCES = tests/train/t-trace.c tests/train/backends.h tests/unit/unit.h
+tests_train_t_trace_CPPFLAGS = $(train_cppflags)
+tests_train_t_trace_CFLAGS = $(train_cflags)
+tests_train_t_trace_LDADD = $(train_ldadd)
 
 # The trainer against PyTorch, where there is one.
 check_PROGRAMS += tests/train/model-dump

@@ -123,4 +123,11 @@ struct model_watch {
 bool model_backward(struct model *model, int slot, const struct model_watch *watch,
 		    struct train_error *error);
 
+/* Has `done` called behind each operation that a pass has put on the stream, with the name of its
+ * layer and what it was: "prepare", "forward", "backward weights", "backward data", "loss" (the
+ * last layer's), and for the layer before which values are converted (at the end the last)
+ * "convert" and "convert back". NULL: not any more. */
+void model_trace(struct model *model,
+		 void (*done)(void *argument, const char *layer, const char *what), void *argument);
+
 #endif

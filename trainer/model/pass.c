@@ -32,13 +32,36 @@ struct op_args node_args(const struct model *m, int index, int slot)
 	};
 }
 
+typedef bool (*op_run)(struct op *op, const struct op_args *args, struct train_error *error);
+
+/* The layer that a conversion is made for. */
+static const char *name_of(const struct model *m, int node)
+{
+	if (node == m->count - 1 && m->nodes[node].layer < 0)
+		node--;
+	else if (m->nodes[node].layer < 0)
+		node++;
+	return m->spec->layers[m->nodes[node].layer].name;
+}
+
+static bool run(struct model *m, int node, op_run call, const char *what, int slot,
+		struct train_error *error)
+{
+	struct op_args args = node_args(m, node, slot);
+
+	if (!call(m->nodes[node].op, &args, error))
+		return false;
+	if (m->traced)
+		m->traced(m->traced_argument, name_of(m, node), what);
+	return true;
+}
+
 bool model_prepare(struct model *m, struct train_error *error)
 {
 	for (int i = 0; i < m->count; i++) {
-		struct op *op = m->nodes[i].op;
-		struct op_args args = node_args(m, i, 0);
+		op_run prepare = m->nodes[i].op->calls->prepare;
 
-		if (op->calls->prepare && !op->calls->prepare(op, &args, error))
+		if (prepare && !run(m, i, prepare, "prepare", 0, error))
 			return false;
 	}
 	return true;
@@ -47,10 +70,9 @@ bool model_prepare(struct model *m, struct train_error *error)
 bool model_forward(struct model *m, int slot, struct train_error *error)
 {
 	for (int i = 0; i < m->count; i++) {
-		struct op *op = m->nodes[i].op;
-		struct op_args args = node_args(m, i, slot);
+		const char *what = m->nodes[i].layer < 0 ? "convert" : "forward";
 
-		if (!op->calls->forward(op, &args, error))
+		if (!run(m, i, m->nodes[i].op->calls->forward, what, slot, error))
 			return false;
 	}
 	return true;
@@ -64,7 +86,11 @@ bool model_loss(struct model *m, int slot, bool gradient, struct train_error *er
 			       .control = model_control(m, slot),
 			       .result = model_result(m, slot)};
 
-	return m->loss->calls->forward(m->loss, &args, error);
+	if (!m->loss->calls->forward(m->loss, &args, error))
+		return false;
+	if (m->traced)
+		m->traced(m->traced_argument, name_of(m, m->count - 1), "loss");
+	return true;
 }
 
 bool model_backward(struct model *m, int slot, const struct model_watch *watch,
@@ -73,17 +99,25 @@ bool model_backward(struct model *m, int slot, const struct model_watch *watch,
 	for (int i = m->count - 1; i >= 0; i--) {
 		const struct node *node = &m->nodes[i];
 		const struct op_calls *calls = node->op->calls;
-		struct op_args args = node_args(m, i, slot);
+		const char *what = node->layer < 0 ? "convert back" : "backward data";
 
-		if (calls->backward_weights && !calls->backward_weights(node->op, &args, error))
+		if (calls->backward_weights &&
+		    !run(m, i, calls->backward_weights, "backward weights", slot, error))
 			return false;
 		if (calls->backward_weights && watch &&
 		    !watch->ready(watch->argument, node->layer, error))
 			return false;
-		if (node->backward_data && !calls->backward_data(node->op, &args, error))
+		if (node->backward_data && !run(m, i, calls->backward_data, what, slot, error))
 			return false;
 	}
 	return true;
+}
+
+void model_trace(struct model *m, void (*done)(void *argument, const char *layer, const char *what),
+		 void *argument)
+{
+	m->traced = done;
+	m->traced_argument = argument;
 }
 
 /* The operation whose weight a parameter is, NULL for biases and dead layers: they are as they

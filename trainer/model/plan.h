@@ -29,6 +29,8 @@ struct model {
 	size_t input_bytes;
 	void *gradient[2]; /* of activations: a node reads one and writes the other */
 	void *scratch;
+	void (*traced)(void *argument, const char *layer, const char *what); /* or NULL */
+	void *traced_argument;
 };
 
 /* The addresses of a node's run. */

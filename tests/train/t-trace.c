@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* What a model tells of its passes: every operation, in order, by its layer's name. */
+#include <stdio.h>
+#include <string.h>
+
+#include "backends.h"
+#include "model/model.h"
+
+static const struct layer layers[] = {
+	{.name = "conv", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 3, .pad = 1, .relu = true},
+	{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 2},
+	{.name = "fc", .kind = LAYER_LINEAR, .out = 4},
+};
+static const struct model_spec spec = {"traced", 3, 8, 8, 3, layers};
+
+struct heard {
+	char text[600];
+	int calls;
+};
+
+/* Conversions and prepare are a backend's choice: told, but not put in the text. */
+static void hear(void *argument, const char *layer, const char *what)
+{
+	struct heard *heard = argument;
+	size_t n = strlen(heard->text);
+
+	heard->calls++;
+	ck_assert_ptr_nonnull(layer);
+	if (strncmp(what, "convert", 7) != 0 && strcmp(what, "prepare") != 0)
+		snprintf(heard->text + n, sizeof(heard->text) - n, "%s %s, ", layer, what);
+}
+
+static bool hear_ready(void *argument, int layer, struct train_error *error)
+{
+	struct heard *heard = argument;
+	size_t n = strlen(heard->text);
+
+	(void)error;
+	snprintf(heard->text + n, sizeof(heard->text) - n, "[%s] ", layers[layer].name);
+	return true;
+}
+
+static void pass(struct model *m, struct heard *heard)
+{
+	const struct model_watch watch = {hear_ready, heard};
+	struct train_error error = {.status = TRAIN_OK};
+
+	model_control(m, 0)->rows = 2;
+	ck_assert(model_prepare(m, &error) && model_forward(m, 0, &error) &&
+		  model_loss(m, 0, true, &error) && model_backward(m, 0, &watch, &error));
+}
+
+START_TEST(operations_are_told_in_order)
+{
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 2};
+	struct device *device = opened_with(backends[_i], 1);
+	struct train_error error = {.status = TRAIN_OK};
+	struct heard heard = {"", 0};
+	struct model *m;
+	int before;
+
+	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
+	model_trace(m, hear, &heard);
+	pass(m, &heard);
+	ck_assert_str_eq(heard.text, "conv forward, pool forward, fc forward, fc loss, "
+				     "fc backward weights, [fc] fc backward data, "
+				     "pool backward data, conv backward weights, [conv] ");
+	before = heard.calls;
+	ck_assert_int_ge(before, 8);
+	model_trace(m, NULL, NULL);
+	pass(m, &heard);
+	ck_assert_int_eq(heard.calls, before);
+	model_close(m);
+	backends[_i]->close(device);
+}
+END_TEST
+
+struct names {
+	int converted, back;
+};
+
+static void count_conversions(void *argument, const char *layer, const char *what)
+{
+	struct names *names = argument;
+
+	if (strcmp(what, "convert") == 0) {
+		names->converted++;
+		ck_assert_msg(strcmp(layer, "conv") == 0 || strcmp(layer, "pool") == 0, "%s",
+			      layer);
+	} else if (strcmp(what, "convert back") == 0) {
+		names->back++;
+	}
+}
+
+/* A stage in bfloat16 begins with samples in float32, and one whose last layer is a convolution may
+ * end with a conversion: each is told of with the layer that it is for. */
+START_TEST(conversions_have_the_name_of_their_layer)
+{
+	const struct model_options options = {2, 1, VALUE_BFLOAT16, 0, 0};
+	struct device *device = opened_with(&backend_reference, 1);
+	struct train_error error = {.status = TRAIN_OK};
+	struct names names = {0, 0};
+	struct model *m;
+
+	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
+	model_trace(m, count_conversions, &names);
+	ck_assert(model_prepare(m, &error) && model_forward(m, 0, &error) &&
+		  model_backward(m, 0, NULL, &error));
+	ck_assert_int_eq(names.converted, 1);
+	ck_assert_int_eq(names.back, 0); /* samples have no gradient */
+	model_close(m);
+	device->backend->close(device);
+}
+END_TEST
+
+#ifdef HAVE_DNNL
+/* oneDNN's convolution of 16 channels has an order of its own, which the end of a stage undoes. */
+START_TEST(the_last_conversion_is_of_the_last_layer)
+{
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 1};
+	struct device *device = opened_with(&backend_onednn, 1);
+	struct train_error error = {.status = TRAIN_OK};
+	struct names names = {0, 0};
+	struct model *m;
+
+	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
+	model_trace(m, count_conversions, &names);
+	ck_assert(model_forward(m, 0, &error) && model_backward(m, 0, NULL, &error));
+	ck_assert_int_eq(names.back, 1);
+	model_close(m);
+	device->backend->close(device);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("trace");
+	TCase *tests = tcase_create("trace");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, operations_are_told_in_order, 0, BACKENDS);
+	tcase_add_test(tests, conversions_have_the_name_of_their_layer);
+#ifdef HAVE_DNNL
+	tcase_add_test(tests, the_last_conversion_is_of_the_last_layer);
+#endif
+	return unit_run(suite);
+}
