@@ -14,6 +14,8 @@ static const struct backend *const backends[] = {
 
 const struct backend *backend_find(const char *name, struct train_error *error)
 {
+	if (strcmp(name, "auto") == 0)
+		return backends[0];
 	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends); i++)
 		if (strcmp(backends[i]->name, name) == 0)
 			return backends[i];

@@ -272,7 +272,8 @@ extern const struct backend backend_reference;
 /* oneDNN on the CPU; NULL entries nowhere. Only where it was built: HAVE_DNNL. */
 extern const struct backend backend_onednn;
 
-/* The backend called NAME, or NULL with a message that lists those of this build. */
+/* The backend called NAME, "auto" being the best of this build, or NULL with a message that lists
+ * them. */
 const struct backend *backend_find(const char *name, struct train_error *error);
 
 /* Frees a planned operation; NULL is nothing. */

@@ -29,64 +29,68 @@ struct parallel_options {
 	const struct backend *backend;
 	const struct model_spec *spec;
 	const struct dataset *train, *test;
-	int rank;
+	int rank, world;
 	struct meeting *meeting;
 	const struct collective *collective;
-	int64_t batch; /* most samples of a rank in one step; in mp of all ranks together */
+	int64_t batch; /* most samples of step_input.count */
 };
 
-/* The samples of a step: those of this rank. In mp every rank has all. */
+/* The samples of a step: those of this rank, in mp those of all. */
 struct step_input {
 	int64_t epoch;
 	const int64_t *indices;
-	int64_t count;   /* here; 0 is possible */
-	int64_t of_all;  /* of all ranks */
-	int64_t repeats; /* the last so many of count are padding, which metrics leave out */
+	int64_t count;  /* 0 is possible */
+	int64_t of_all; /* of all ranks */
 	struct rates rates;
 	float scale; /* of the loss, 1 without a scaler */
 };
 
+/* What this rank saw: sums over ranks are those of the whole step. */
 struct step_output {
-	double loss; /* the sum over samples without repeats; in mp of the last stage, else 0 */
-	int64_t correct, counted;
-	bool finite;        /* gradients were, and the step was made; on all ranks alike */
-	double norm;        /* of the gradients, NAN unless it was asked for */
-	int64_t own_ns;     /* of the step, without waiting for others */
+	double loss; /* the sum over its samples; in mp the last stage's */
+	int64_t correct;
+	bool finite;        /* gradients were, and the step was made; the same on all ranks */
+	double norm;        /* of the gradients, the same on all; NAN unless it was asked for */
 	int64_t exposed_ns; /* waiting for gradients after backward */
 };
 
 struct parallel;
 
 struct parallel_calls {
-	const char *name;
-	/* By the rank's thread. Parameters are PyTorch's initial ones for settings.seed. */
+	/* By the rank's thread, as all that follows. Parameters are zero. Unless it is NULL
+	 * afterwards *parallel is to be closed, even on failure. */
 	bool (*open)(struct parallel **parallel, const struct parallel_options *options,
 		     struct train_error *error);
 	void (*close)(struct parallel *parallel);
 	bool (*step)(struct parallel *parallel, const struct step_input *input,
 		     struct step_output *output, struct train_error *error);
-	/* Loss and correct of this rank's samples of the test data; parameters stay. */
+	/* Of test data: loss and correct; parameters stay. */
 	bool (*evaluate)(struct parallel *parallel, const struct step_input *input,
 			 struct step_output *output, struct train_error *error);
-	/* A parameter (state -1) or its optimizer state, in PyTorch's order, to rank 0's host
-	 * memory or from the host memory of all. All ranks call it; `host` of others is not used by
-	 * read.
-	 */
+	/* Parameters (state -1) and the optimizer's states between rank 0's host memory, in
+	 * PyTorch's order, and those that hold them. All ranks make these calls; `host` is NULL
+	 * but on rank 0. After writing, synchronize gives all of it to all. */
 	bool (*read)(struct parallel *parallel, int state, int parameter, float *host,
 		     struct train_error *error);
 	bool (*write)(struct parallel *parallel, int state, int parameter, const float *host,
 		      struct train_error *error);
+	bool (*synchronize)(struct parallel *parallel, int64_t optimizer_steps,
+			    struct train_error *error);
+	/* Another rank or replica of this one will not come: ends what waits for it. Any thread
+	 * may call it. */
+	void (*abort)(struct parallel *parallel, const char *reason);
 };
 
 /* What the modes have in common, and what others see of them. */
 struct parallel {
 	const struct parallel_calls *calls;
 	struct parallel_options options;
-	struct communicator *comm; /* self in single and dp */
+	struct communicator *comm;
 	struct model_shapes shapes;
 	struct timeline *timeline[2]; /* by lane; NULL unless settings.profile_steps */
 	int devices;                  /* of this rank, and what they hold */
 	struct device *device[PLACE_MOST_DEVICES];
+	int first_layer[PLACE_MOST_DEVICES], last_layer[PLACE_MOST_DEVICES];
 };
 
 extern const struct parallel_calls parallel_single, parallel_dp, parallel_ddp, parallel_mp;

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "parallel/rank.h"
+
+enum { MOST_INTERVALS = 4096 }; /* of a step */
+
+const struct parallel_calls *parallel_find(enum train_mode mode)
+{
+	switch (mode) {
+	case MODE_SINGLE:
+		return &parallel_single;
+	case MODE_DP:
+		return &parallel_dp;
+	case MODE_DDP:
+		return &parallel_ddp;
+	case MODE_MP:
+		break;
+	}
+	return &parallel_mp;
+}
+
+const struct place_device *rank_device(const struct parallel_options *options, int *index)
+{
+	*index = options->place->ranks > 1 ? options->rank : 0;
+	return &options->place->devices[*index];
+}
+
+bool rank_open(struct parallel *p, const struct parallel_calls *calls,
+	       const struct parallel_options *options, struct train_error *error)
+{
+	int most = (int)options->settings->profile_steps * MOST_INTERVALS, index;
+
+	p->calls = calls;
+	p->options = *options;
+	if (!model_shapes(&p->shapes, options->spec, error))
+		return false;
+	for (int lane = 0; lane < 2 && most > 0; lane++)
+		if (!timeline_open(&p->timeline[lane], options->rank,
+				   rank_device(options, &index)->physical, lane, most, error))
+			return false;
+	return true;
+}
+
+void rank_close(struct parallel *p)
+{
+	if (p->comm)
+		p->comm->calls->close(p->comm);
+	for (int lane = 0; lane < 2; lane++)
+		timeline_close(p->timeline[lane]);
+}
+
+void rank_has(struct parallel *p, const struct replica *replica, int first, int last)
+{
+	p->first_layer[p->devices] = first;
+	p->last_layer[p->devices] = last;
+	p->device[p->devices++] = replica->device;
+}
+
+bool rank_communicate(struct parallel *p, struct device *device, struct train_error *error)
+{
+	return p->options.collective->open(&p->comm, p->options.meeting, p->options.rank, device,
+					   error);
+}
+
+void rank_abort(struct parallel *p, const char *reason)
+{
+	if (p->comm)
+		p->comm->calls->abort(p->comm, reason);
+}
+
+bool rank_whole_replica(struct parallel *p, struct replica *replica, struct train_error *error)
+{
+	const struct parallel_options *o = &p->options;
+	int64_t passes = o->settings->accumulate;
+	struct replica_options how = {
+		.sharing = o->place->ranks,
+		.last = o->spec->count - 1,
+		.rows = (o->batch + passes - 1) / passes,
+		.slots = 1,
+		.several = passes > 1,
+		.learns = true,
+	};
+
+	how.place = rank_device(o, &how.index);
+	if (!replica_open(replica, o, &how, error))
+		return false;
+	replica_trace(replica, p->timeline[TIMELINE_COMPUTE]);
+	rank_has(p, replica, how.first, how.last);
+	return rank_communicate(p, replica->device, error);
+}

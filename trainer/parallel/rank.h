@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What all modes do for a rank. */
+#ifndef TRAIN_PARALLEL_RANK_H
+#define TRAIN_PARALLEL_RANK_H
+
+#include "parallel/replica.h"
+
+/* The parts of struct parallel but for the communicator, which needs a device. */
+bool rank_open(struct parallel *parallel, const struct parallel_calls *calls,
+	       const struct parallel_options *options, struct train_error *error);
+/* Before the devices are closed. */
+void rank_close(struct parallel *parallel);
+
+/* A replica of the whole model on this rank's device, and the communicator. */
+bool rank_whole_replica(struct parallel *parallel, struct replica *replica,
+			struct train_error *error);
+/* Enters a device of the rank. */
+void rank_has(struct parallel *parallel, const struct replica *replica, int first, int last);
+bool rank_communicate(struct parallel *parallel, struct device *device, struct train_error *error);
+void rank_abort(struct parallel *parallel, const char *reason);
+
+/* The device of this rank in the place, and where it is among those of this process. */
+const struct place_device *rank_device(const struct parallel_options *options, int *index);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A model, or a stage of one, that learns on one device: what every mode is made of. A step is one
+ * or more passes of `rows` samples each, whose gradients are summed, and then an update.
+ */
+#ifndef TRAIN_REPLICA_H
+#define TRAIN_REPLICA_H
+
+#include "parallel/parallel.h"
+
+struct replica_options {
+	const struct place_device *place;
+	int index, sharing; /* the place among the devices that share this process's cores */
+	int first, last;    /* layers */
+	int64_t rows;       /* of a pass */
+	int slots;          /* passes in flight */
+	bool several;       /* a step can have more than one pass */
+	bool learns;        /* has an optimizer */
+};
+
+struct replica {
+	const struct parallel_options *options;
+	struct device *device;
+	struct model *model;
+	struct device_data *train, *test;
+	struct optimize *optimize;
+	struct timeline *timeline;
+	int64_t traced_ns; /* when the operation before the one under way ended */
+	int64_t rows;
+	float *sum;           /* of the gradients of passes, NULL with one pass */
+	int32_t *labels;      /* of a stage that has no loss: where data_fill puts them */
+	int32_t *host_labels; /* of a stage that has no images: on their way */
+	int parameters;       /* of the stage, the first of which is */
+	int first_parameter;
+};
+
+/* Where the rows of a pass come from. */
+struct replica_rows {
+	bool test; /* of the test data, which is not augmented */
+	int64_t epoch;
+	const int64_t *indices;
+	int64_t count;  /* at most `rows` */
+	int64_t of_all; /* of the whole step */
+	float scale;
+};
+
+bool replica_open(struct replica *replica, const struct parallel_options *options,
+		  const struct replica_options *how, struct train_error *error);
+void replica_close(struct replica *replica);
+/* Enters what it does into a time line, from now on. */
+void replica_trace(struct replica *replica, struct timeline *timeline);
+
+/* Puts rows into a slot: images where the first layer is, labels where the last is. */
+bool replica_fill(struct replica *replica, int slot, const struct replica_rows *rows,
+		  struct train_error *error);
+bool replica_forward(struct replica *replica, int slot, struct train_error *error);
+/* Adds the loss of the slot's rows to *output; its gradient too, unless only the loss is asked. */
+bool replica_loss(struct replica *replica, int slot, bool gradient, struct step_output *output,
+		  struct train_error *error);
+/* Of pass `pass` of `passes`: after the last, model_gradients() has the sum of all. `ready` is told
+ * of layers in the last pass, as model_backward() does, once their sum is there. */
+bool replica_backward(struct replica *replica, int slot, int64_t pass, int64_t passes,
+		      const struct model_watch *ready, struct train_error *error);
+
+/* Forward, loss and backward of all passes of a step. */
+bool replica_passes(struct replica *replica, const struct step_input *input,
+		    const struct model_watch *ready, struct step_output *output,
+		    struct train_error *error);
+/* Loss and correct of test rows. */
+bool replica_evaluate(struct replica *replica, const struct step_input *input,
+		      struct step_output *output, struct train_error *error);
+/* The optimizer's step with the gradients that are there: measured, clipped, skipped if they are
+ * not finite. `comm`, unless NULL, has the other stages of the model. */
+bool replica_update(struct replica *replica, const struct step_input *input,
+		    struct communicator *comm, struct step_output *output,
+		    struct train_error *error);
+
+/* The flat buffer of parameters (state -1) or of a state of the optimizer; NULL: no such state. */
+void *replica_flat(const struct replica *replica, int state);
+/* One parameter, or its part of a state, to and from PyTorch's order on the host. */
+bool replica_read(struct replica *replica, int state, int parameter, float *host,
+		  struct train_error *error);
+bool replica_write(struct replica *replica, int state, int parameter, const float *host,
+		   struct train_error *error);
+/* After all of them were written: the optimizer has made so many steps. */
+bool replica_written(struct replica *replica, int64_t optimizer_steps, struct train_error *error);
+
+/* Whether the stage holds it. */
+bool replica_has(const struct replica *replica, int parameter);
+
+/* The passes of a step of `count` samples, at least 1, and the rows of one. */
+int64_t replica_pass_count(const struct replica *replica, int64_t count);
+struct replica_rows replica_pass_rows(const struct replica *replica, const struct step_input *input,
+				      int64_t pass, bool test);
+
+#endif

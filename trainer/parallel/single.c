@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* One device: what the other modes are measured against. */
+#include <stdlib.h>
+
+#include "parallel/rank.h"
+
+struct single {
+	struct parallel base;
+	struct replica replica;
+};
+
+static bool single_open(struct parallel **ret, const struct parallel_options *options,
+			struct train_error *error)
+{
+	struct single *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return train_nomem(error, "a rank");
+	*ret = &s->base;
+	return rank_open(&s->base, &parallel_single, options, error) &&
+	       rank_whole_replica(&s->base, &s->replica, error);
+}
+
+static void single_close(struct parallel *p)
+{
+	struct single *s = (struct single *)p;
+
+	rank_close(p);
+	replica_close(&s->replica);
+	free(s);
+}
+
+static bool single_step(struct parallel *p, const struct step_input *input,
+			struct step_output *output, struct train_error *error)
+{
+	struct single *s = (struct single *)p;
+
+	return replica_passes(&s->replica, input, NULL, output, error) &&
+	       replica_update(&s->replica, input, NULL, output, error);
+}
+
+static bool single_evaluate(struct parallel *p, const struct step_input *input,
+			    struct step_output *output, struct train_error *error)
+{
+	return replica_evaluate(&((struct single *)p)->replica, input, output, error);
+}
+
+static bool single_read(struct parallel *p, int state, int parameter, float *host,
+			struct train_error *error)
+{
+	return replica_read(&((struct single *)p)->replica, state, parameter, host, error);
+}
+
+static bool single_write(struct parallel *p, int state, int parameter, const float *host,
+			 struct train_error *error)
+{
+	return replica_write(&((struct single *)p)->replica, state, parameter, host, error);
+}
+
+static bool single_synchronize(struct parallel *p, int64_t steps, struct train_error *error)
+{
+	return replica_written(&((struct single *)p)->replica, steps, error);
+}
+
+const struct parallel_calls parallel_single = {
+	.open = single_open,
+	.close = single_close,
+	.step = single_step,
+	.evaluate = single_evaluate,
+	.read = single_read,
+	.write = single_write,
+	.synchronize = single_synchronize,
+	.abort = rank_abort,
+};

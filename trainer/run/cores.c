@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/cores.h"
+
+#include <stdlib.h>
+
+/* Those of this thread, which no device has bound yet. */
+static int allowed(cpu_set_t *cpus)
+{
+	CPU_ZERO(cpus);
+	return sched_getaffinity(0, sizeof(*cpus), cpus) == 0 ? CPU_COUNT(cpus) : 0;
+}
+
+static int told(void)
+{
+	const char *text = getenv("OMP_NUM_THREADS");
+	long threads = text ? strtol(text, NULL, 10) : 0;
+
+	return threads > 0 && threads <= CPU_SETSIZE ? (int)threads : 0;
+}
+
+void cores_share(struct cores *cores, int index, int sharing, int processes, int threads)
+{
+	cpu_set_t all;
+	int count = allowed(&all), first = 0, last = 0, seen = 0;
+
+	*cores = (struct cores){.threads = threads > 0 ? threads : told()};
+	CPU_ZERO(&cores->cpus);
+	if (count >= sharing) {
+		first = (int)((long)count * index / sharing);
+		last = (int)((long)count * (index + 1) / sharing);
+	}
+	for (int cpu = 0; cpu < CPU_SETSIZE && seen < last; cpu++)
+		if (CPU_ISSET(cpu, &all) && seen++ >= first)
+			CPU_SET(cpu, &cores->cpus);
+	if (cores->threads == 0)
+		cores->threads = (last - first) / processes;
+	if (cores->threads == 0)
+		cores->threads = 1;
+	cores->own = sharing > 1 && last - first >= cores->threads;
+}

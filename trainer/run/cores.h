@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Which cores of this process a simulated device has. */
+#ifndef TRAIN_RUN_CORES_H
+#define TRAIN_RUN_CORES_H
+
+#include <sched.h>
+#include <stdbool.h>
+
+struct cores {
+	int threads;
+	bool own;       /* cpus are its own; else it runs wherever the process may */
+	cpu_set_t cpus; /* as many as threads, or more */
+};
+
+/* The share of device `index` of `sharing` in the cores that this process may use, which are parted
+ * evenly, in their order. Where they are fewer than devices, each has one thread and no core of its
+ * own. threads: what the user wants; 0: OMP_NUM_THREADS, which launchers set, or a thread for each
+ * of its cores, of which `processes` of this machine take their part. */
+void cores_share(struct cores *cores, int index, int sharing, int processes, int threads);
+
+#endif
