@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which gradients are reduced together, as DistributedDataParallel decides it from the second step
+ * on (torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size): parameters in
+ * the order in which backward makes their gradients ready, from the last layer to the first; a
+ * bucket ends with the parameter that brings it to its limit or over; the first bucket has a limit
+ * of its own, 1 MiB, so that sending begins early, and others 25 MiB. In the flat buffer of
+ * gradients a bucket is one piece: nothing is copied.
+ */
+#ifndef TRAIN_BUCKETS_H
+#define TRAIN_BUCKETS_H
+
+#include "model/model.h"
+
+enum { BUCKETS_MOST = 2 * MODEL_MOST_LAYERS };
+
+struct bucket {
+	int64_t first, elements; /* in the flat buffer of the model */
+	int layer;               /* ready when this layer is: the first of those that it holds */
+};
+
+struct buckets {
+	int count;
+	struct bucket each[BUCKETS_MOST]; /* in the order of reduction */
+};
+
+/* Limits in bytes, above 0. Parameters that reach no loss are part of a bucket between others, with
+ * gradients of zero; a bucket of nothing else is left out. */
+void buckets_make(struct buckets *buckets, const struct model_shapes *shapes, double first_limit,
+		  double limit);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* A replica per rank: each learns from its part of the batch, and the sums of their gradients keep
+ * all of them alike. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "parallel/rank.h"
+#include "parallel/reducer.h"
+
+struct ddp {
+	struct parallel base;
+	struct replica replica;
+	struct reducer *reducer;
+	struct model_watch watch;
+};
+
+/* Where cores are left over a thread that sends costs nothing; else it takes turns with backward
+ * and gains nothing (bench/README.md). */
+static bool overlaps(const struct parallel_options *o)
+{
+	int ranks = o->place->local_world;
+
+	if (o->settings->overlap != OVERLAP_AUTO)
+		return o->settings->overlap == OVERLAP_YES;
+	return !o->collective->waits || sysconf(_SC_NPROCESSORS_ONLN) >= 2L * ranks;
+}
+
+static bool ready(void *argument, int layer, struct train_error *error)
+{
+	(void)error;
+	reducer_ready(argument, layer);
+	return true;
+}
+
+/* What must be the same on all ranks. */
+enum { SAID = 192 };
+
+static bool same_everywhere(struct ddp *d, struct train_error *error)
+{
+	const struct settings *s = d->base.options.settings;
+	struct communicator *comm = d->base.comm;
+	char mine[SAID] = "", *all = malloc((size_t)comm->world * SAID);
+	bool same = all != NULL;
+
+	snprintf(mine, sizeof(mine), "%s, batch %lld, seed %llu, optimizer %d, lr %g, precision %s",
+		 s->model, (long long)d->base.options.batch, (unsigned long long)s->seed,
+		 (int)s->optimizer.kind, s->lr, value_name(s->precision));
+	if (!all)
+		return train_nomem(error, "what ranks were told");
+	same = comm->calls->all_gather(comm, mine, all, SAID, "what ranks were told", error);
+	for (int r = 1; same && r < comm->world; r++)
+		if (strcmp(all, all + (size_t)r * SAID) != 0)
+			same = train_fail(error, TRAIN_BAD_INPUT,
+					  "ranks are told different things: rank 0 %s; rank %d "
+					  "%s; start all with the same options",
+					  all, r, all + (size_t)r * SAID);
+	free(all);
+	return same;
+}
+
+static bool ddp_open(struct parallel **ret, const struct parallel_options *options,
+		     struct train_error *error)
+{
+	const struct settings *settings = options->settings;
+	struct ddp *d = calloc(1, sizeof(*d));
+	struct buckets buckets;
+	struct reducer_options how = {.buckets = &buckets, .overlap = overlaps(options)};
+
+	if (!d)
+		return train_nomem(error, "a rank");
+	*ret = &d->base;
+	if (!rank_open(&d->base, &parallel_ddp, options, error) ||
+	    !rank_whole_replica(&d->base, &d->replica, error) || !same_everywhere(d, error))
+		return false;
+	buckets_make(&buckets, &d->base.shapes, settings->first_bucket_mib * (1 << 20),
+		     settings->bucket_mib * (1 << 20));
+	how.comm = d->base.comm;
+	how.gradients = model_gradients(d->replica.model);
+	how.timeline = d->base.timeline[TIMELINE_COMMUNICATION];
+	if (!reducer_open(&d->reducer, &how, error))
+		return false;
+	d->watch = (struct model_watch){ready, d->reducer};
+	return true;
+}
+
+static void ddp_close(struct parallel *p)
+{
+	struct ddp *d = (struct ddp *)p;
+
+	reducer_close(d->reducer);
+	rank_close(p);
+	replica_close(&d->replica);
+	free(d);
+}
+
+static bool ddp_step(struct parallel *p, const struct step_input *input, struct step_output *output,
+		     struct train_error *error)
+{
+	struct ddp *d = (struct ddp *)p;
+
+	return replica_passes(&d->replica, input, &d->watch, output, error) &&
+	       reducer_wait(d->reducer, &output->exposed_ns, error) &&
+	       replica_update(&d->replica, input, NULL, output, error);
+}
+
+static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
+			 struct step_output *output, struct train_error *error)
+{
+	return replica_evaluate(&((struct ddp *)p)->replica, input, output, error);
+}
+
+static bool ddp_read(struct parallel *p, int state, int parameter, float *host,
+		     struct train_error *error)
+{
+	return !host || replica_read(&((struct ddp *)p)->replica, state, parameter, host, error);
+}
+
+static bool ddp_write(struct parallel *p, int state, int parameter, const float *host,
+		      struct train_error *error)
+{
+	return !host || replica_write(&((struct ddp *)p)->replica, state, parameter, host, error);
+}
+
+/* Rank 0's parameters to all, as DistributedDataParallel's constructor does it, and its state. */
+static bool ddp_synchronize(struct parallel *p, int64_t steps, struct train_error *error)
+{
+	struct replica *r = &((struct ddp *)p)->replica;
+	int64_t first;
+	size_t bytes = (size_t)model_elements(r->model, &first) * sizeof(float);
+
+	for (int state = -1; replica_flat(r, state); state++)
+		if (!p->comm->calls->broadcast(p->comm, replica_flat(r, state), bytes, 0,
+					       state < 0 ? "parameters" : "the optimizer's state",
+					       error))
+			return false;
+	return replica_written(r, steps, error);
+}
+
+const struct parallel_calls parallel_ddp = {
+	.open = ddp_open,
+	.close = ddp_close,
+	.step = ddp_step,
+	.evaluate = ddp_evaluate,
+	.read = ddp_read,
+	.write = ddp_write,
+	.synchronize = ddp_synchronize,
+	.abort = rank_abort,
+};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "parallel/reducer.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct reducer {
+	struct reducer_options options;
+	struct buckets buckets;
+	char names[BUCKETS_MOST][TIMELINE_NAME];
+	int ready, done; /* buckets of this step */
+	bool ended;
+	struct train_error error;
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+};
+
+static bool reduce(struct reducer *r, int index, struct train_error *error)
+{
+	const struct bucket *bucket = &r->buckets.each[index];
+	struct communicator *comm = r->options.comm;
+	int64_t begin = timeline_now();
+
+	if (!comm->calls->all_reduce(comm, r->options.gradients + bucket->first, bucket->elements,
+				     r->names[index], error))
+		return false;
+	timeline_add(r->options.timeline, r->names[index] + sizeof("gradients, ") - 1, begin);
+	return true;
+}
+
+static void *reduce_thread(void *argument)
+{
+	struct reducer *r = argument;
+
+	pthread_mutex_lock(&r->mutex);
+	for (;;) {
+		struct train_error error = {.status = TRAIN_OK};
+		int index = r->done;
+
+		while (!r->ended && r->done >= r->ready)
+			pthread_cond_wait(&r->changed, &r->mutex);
+		if (r->ended)
+			break;
+		index = r->done;
+		pthread_mutex_unlock(&r->mutex);
+		reduce(r, index, &error);
+		pthread_mutex_lock(&r->mutex);
+		if (error.status != TRAIN_OK)
+			r->error = error;
+		r->done++;
+		pthread_cond_broadcast(&r->changed);
+	}
+	pthread_mutex_unlock(&r->mutex);
+	return NULL;
+}
+
+bool reducer_open(struct reducer **ret, const struct reducer_options *options,
+		  struct train_error *error)
+{
+	struct reducer *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return train_nomem(error, "the buckets of gradients");
+	r->options = *options;
+	r->buckets = *options->buckets;
+	for (int i = 0; i < r->buckets.count; i++)
+		snprintf(r->names[i], sizeof(r->names[i]), "gradients, bucket %d", i);
+	pthread_mutex_init(&r->mutex, NULL);
+	pthread_cond_init(&r->changed, NULL);
+	if (options->overlap && pthread_create(&r->thread, NULL, reduce_thread, r) != 0) {
+		r->options.overlap = false;
+		reducer_close(r);
+		return train_fail(error, TRAIN_FAILED,
+				  "no thread can be started to reduce gradients; say --overlap no");
+	}
+	*ret = r;
+	return true;
+}
+
+void reducer_close(struct reducer *r)
+{
+	if (!r)
+		return;
+	if (r->options.overlap) {
+		pthread_mutex_lock(&r->mutex);
+		r->ended = true;
+		pthread_cond_broadcast(&r->changed);
+		pthread_mutex_unlock(&r->mutex);
+		pthread_join(r->thread, NULL);
+	}
+	pthread_cond_destroy(&r->changed);
+	pthread_mutex_destroy(&r->mutex);
+	free(r);
+}
+
+void reducer_ready(struct reducer *r, int layer)
+{
+	int ready = r->ready;
+
+	while (ready < r->buckets.count && r->buckets.each[ready].layer >= layer)
+		ready++;
+	if (!r->options.overlap) {
+		r->ready = ready;
+		return;
+	}
+	pthread_mutex_lock(&r->mutex);
+	r->ready = ready;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->mutex);
+}
+
+static void wait_for_thread(struct reducer *r)
+{
+	pthread_mutex_lock(&r->mutex);
+	while (r->done < r->buckets.count)
+		pthread_cond_wait(&r->changed, &r->mutex);
+	pthread_mutex_unlock(&r->mutex);
+}
+
+bool reducer_wait(struct reducer *r, int64_t *exposed_ns, struct train_error *error)
+{
+	int64_t begin = timeline_now();
+	bool done = true;
+
+	if (r->options.overlap)
+		wait_for_thread(r);
+	for (; done && r->done < r->buckets.count; r->done++)
+		done = reduce(r, r->done, error);
+	*exposed_ns += timeline_now() - begin;
+	if (r->error.status != TRAIN_OK)
+		done = train_fail(error, r->error.status, "%s", r->error.text);
+	r->ready = r->done = 0;
+	return done;
+}
