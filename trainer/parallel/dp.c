@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One process, a replica on each device, each with a thread: what nn.DataParallel does. The order
+ * between devices is kept by events, so that it is the same with real streams.
+ *
+ * nn.DataParallel gives the parameters to all replicas before each forward pass; here it is done
+ * after the optimizer's step, which is the same.
+ */
+#include <stdlib.h>
+
+#include "parallel/dp.h"
+
+/* Rule G6, torch.chunk: chunks of ceil(n / replicas) until none are left. */
+int64_t dp_chunk(int64_t count, int replicas, int index, int64_t *first)
+{
+	int64_t size = (count + replicas - 1) / replicas, left;
+
+	*first = size * index < count ? size * index : count;
+	left = count - *first;
+	return left < size ? left : size;
+}
+
+static bool copy_outputs(struct dp *d, int from, struct train_error *error)
+{
+	const struct backend *backend = d->master->device->backend;
+	struct replica *r = &d->replicas[from];
+	int64_t first, count = dp_chunk(d->pass_count, d->count, from, &first);
+	char *to = (char *)d->outputs + (size_t)first * d->row_bytes;
+
+	return count == 0 ||
+	       backend->copy(d->master->device, to, r->device, model_output(r->model, 0),
+			     (size_t)count * d->row_bytes, error);
+}
+
+/* On the master: outputs of all, their loss and its gradient. */
+static bool gather_and_loss(struct dp *d, bool gradient, struct train_error *error)
+{
+	const struct backend *backend = d->master->device->backend;
+	struct op_args args = {.input = d->outputs,
+			       .input_gradient = gradient ? d->output_gradients : NULL,
+			       .labels = d->labels,
+			       .control = d->control,
+			       .result = d->result};
+	struct loss_result result;
+
+	for (int i = 0; i < d->count; i++)
+		if (!backend->event_wait(d->master->device, d->forward_done[i], d->passes, error) ||
+		    !copy_outputs(d, i, error))
+			return false;
+	if (!d->loss->calls->forward(d->loss, &args, error) ||
+	    !backend->read(d->master->device, &result, d->result, sizeof(result), error))
+		return false;
+	d->output->loss += result.loss;
+	d->output->correct += result.correct;
+	return backend->event_record(d->loss_done, error);
+}
+
+static bool scatter_gradient(struct dp *d, int index, struct train_error *error)
+{
+	struct replica *r = &d->replicas[index];
+	const struct backend *backend = r->device->backend;
+	int64_t first, count = dp_chunk(d->pass_count, d->count, index, &first);
+	const char *from = (const char *)d->output_gradients + (size_t)first * d->row_bytes;
+	size_t bytes = (size_t)count * d->row_bytes;
+	char *to = model_output_gradient(r->model);
+
+	/* Rows that do not count have a gradient of zero. */
+	return backend->event_wait(r->device, d->loss_done, d->passes, error) &&
+	       (bytes == 0 ||
+		backend->copy(r->device, to, d->master->device, from, bytes, error)) &&
+	       (bytes == model_output_bytes(r->model) ||
+		backend->zero(r->device, to + bytes, model_output_bytes(r->model) - bytes, error));
+}
+
+static bool load(struct dp *d, int index, struct train_error *error)
+{
+	int64_t first, count = dp_chunk(d->pass_count, d->count, index, &first);
+	const struct replica_rows rows = {
+		.test = d->test,
+		.epoch = d->input->epoch,
+		.indices = d->input->indices + d->pass_first + first,
+		.count = count,
+		.of_all = d->input->of_all,
+		.scale = d->input->scale,
+	};
+
+	return replica_fill(&d->replicas[index], 0, &rows, error);
+}
+
+/* A pass of one replica; the master's thread computes the loss between. */
+static bool pass_on(void *argument, int index, struct train_error *error)
+{
+	struct dp *d = argument;
+	struct replica *r = &d->replicas[index];
+	const struct backend *backend = r->device->backend;
+
+	if (!load(d, index, error) || !replica_forward(r, 0, error) ||
+	    !backend->event_record(d->forward_done[index], error))
+		return false;
+	if (r == d->master && !gather_and_loss(d, !d->test, error))
+		return false;
+	if (d->test)
+		return true;
+	return scatter_gradient(d, index, error) &&
+	       replica_backward(r, 0, d->pass, d->pass_total, NULL, error);
+}
+
+/* Sums gradients on the master in the order of the devices. */
+static bool sum_gradients(struct dp *d, struct train_error *error)
+{
+	struct device *master = d->master->device;
+	const struct backend *backend = master->backend;
+	float *sum = model_gradients(d->master->model);
+	size_t bytes = (size_t)d->elements * sizeof(*sum);
+	int64_t begin = timeline_now();
+
+	for (int i = 0; i < d->count; i++) {
+		struct replica *r = &d->replicas[i];
+
+		if (r != d->master && (!backend->copy(master, d->received, r->device,
+						      model_gradients(r->model), bytes, error) ||
+				       !backend->add(master, sum, d->received, d->elements, error)))
+			return false;
+	}
+	d->output->exposed_ns += timeline_now() - begin;
+	timeline_add(d->master->timeline, "sum of gradients", begin);
+	return true;
+}
+
+static bool take_parameters(struct dp *d, int index, struct train_error *error)
+{
+	struct replica *r = &d->replicas[index];
+	const struct backend *backend = r->device->backend;
+
+	return backend->event_wait(r->device, d->parameters_ready, d->updates, error) &&
+	       backend->copy(r->device, model_values(r->model), d->master->device,
+			     model_values(d->master->model), (size_t)d->elements * sizeof(float),
+			     error) &&
+	       model_prepare(r->model, error);
+}
+
+static bool update_on(void *argument, int index, struct train_error *error)
+{
+	struct dp *d = argument;
+
+	if (&d->replicas[index] != d->master)
+		return take_parameters(d, index, error);
+	return sum_gradients(d, error) &&
+	       replica_update(d->master, d->input, NULL, d->output, error) &&
+	       d->master->device->backend->event_record(d->parameters_ready, error);
+}
+
+/* On the master: what the loss needs, for the whole pass. */
+static bool prepare_loss(struct dp *d, struct train_error *error)
+{
+	const struct backend *backend = d->master->device->backend;
+	struct device *device = d->master->device;
+	const struct dataset *data = d->test ? d->base.options.test : d->base.options.train;
+	const struct loss_control control = {(int32_t)d->pass_count,
+					     d->input->scale / (float)d->input->of_all};
+
+	for (int64_t i = 0; i < d->pass_count; i++)
+		d->host_labels[i] = data->records[(size_t)d->input->indices[d->pass_first + i] *
+						  dataset_record(&data->shape)];
+	return backend->write(device, d->labels, d->host_labels,
+			      (size_t)d->pass_count * sizeof(*d->labels), error) &&
+	       backend->write(device, d->control, &control, sizeof(control), error);
+}
+
+static bool passes(struct dp *d, const struct step_input *input, struct step_output *output,
+		   bool test, struct train_error *error)
+{
+	d->input = input;
+	d->output = output;
+	d->test = test;
+	d->pass_total = input->count > d->rows ? (input->count + d->rows - 1) / d->rows : 1;
+	for (d->pass = 0; d->pass < d->pass_total; d->pass++) {
+		int64_t left = input->count - d->pass * d->rows;
+
+		d->pass_first = d->pass * d->rows;
+		d->pass_count = left < d->rows ? left : d->rows;
+		d->passes++;
+		if (!prepare_loss(d, error) || !dp_run(d, pass_on, error))
+			return false;
+	}
+	return true;
+}
+
+static bool dp_step(struct parallel *p, const struct step_input *input, struct step_output *output,
+		    struct train_error *error)
+{
+	struct dp *d = (struct dp *)p;
+
+	if (!passes(d, input, output, false, error))
+		return false;
+	d->updates++;
+	return dp_run(d, update_on, error);
+}
+
+static bool dp_evaluate(struct parallel *p, const struct step_input *input,
+			struct step_output *output, struct train_error *error)
+{
+	return passes((struct dp *)p, input, output, true, error);
+}
+
+static bool dp_read(struct parallel *p, int state, int parameter, float *host,
+		    struct train_error *error)
+{
+	return replica_read(((struct dp *)p)->master, state, parameter, host, error);
+}
+
+static bool dp_write(struct parallel *p, int state, int parameter, const float *host,
+		     struct train_error *error)
+{
+	return replica_write(((struct dp *)p)->master, state, parameter, host, error);
+}
+
+static bool given_on(void *argument, int index, struct train_error *error)
+{
+	struct dp *d = argument;
+
+	if (&d->replicas[index] != d->master)
+		return take_parameters(d, index, error);
+	return replica_written(d->master, d->optimizer_steps, error) &&
+	       d->master->device->backend->event_record(d->parameters_ready, error);
+}
+
+static bool dp_synchronize(struct parallel *p, int64_t steps, struct train_error *error)
+{
+	struct dp *d = (struct dp *)p;
+
+	d->optimizer_steps = steps;
+	d->updates++;
+	return dp_run(d, given_on, error);
+}
+
+const struct parallel_calls parallel_dp = {
+	.open = dp_open,
+	.close = dp_close,
+	.step = dp_step,
+	.evaluate = dp_evaluate,
+	.read = dp_read,
+	.write = dp_write,
+	.synchronize = dp_synchronize,
+	.abort = dp_abort,
+};

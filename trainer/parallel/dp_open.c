@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "parallel/dp.h"
+
+static void *on_master(struct dp *d, size_t bytes, const char *what, struct train_error *error)
+{
+	return d->master->device->backend->allocate(d->master->device, bytes, what, error);
+}
+
+static bool open_loss(struct dp *d, struct train_error *error)
+{
+	const struct parallel_options *o = &d->base.options;
+	struct device *device = d->master->device;
+	struct layout logits = layout_host(o->settings->precision, d->rows,
+					   d->base.shapes.layers[o->spec->count - 1].out[0], 1, 1);
+
+	d->row_bytes = logits.bytes / (size_t)d->rows;
+	d->outputs = on_master(d, logits.bytes, "the outputs of all replicas", error);
+	d->output_gradients =
+		d->outputs ? on_master(d, logits.bytes, "gradients of the outputs", error) : NULL;
+	d->labels = d->output_gradients
+			    ? on_master(d, (size_t)d->rows * sizeof(*d->labels), "labels", error)
+			    : NULL;
+	d->control = d->labels ? on_master(d, sizeof(*d->control), "the loss", error) : NULL;
+	d->result = d->control ? on_master(d, sizeof(*d->result), "the loss", error) : NULL;
+	d->received = d->result ? on_master(d, (size_t)d->elements * sizeof(*d->received),
+					    "gradients of a replica", error)
+				: NULL;
+	if (!d->received || !device->backend->zero(device, d->outputs, logits.bytes, error))
+		return false;
+	return device->backend->loss(&d->loss, device, &logits, error);
+}
+
+static bool open_events(struct dp *d, struct train_error *error)
+{
+	struct device *master = d->master->device;
+	const struct backend *backend = master->backend;
+
+	for (int i = 0; i < d->count; i++)
+		if (!backend->event_new(&d->forward_done[i], d->replicas[i].device, error))
+			return false;
+	return backend->event_new(&d->loss_done, master, error) &&
+	       backend->event_new(&d->parameters_ready, master, error);
+}
+
+static bool open_on(void *argument, int index, struct train_error *error)
+{
+	struct dp *d = argument;
+	const struct parallel_options *o = &d->base.options;
+	int64_t first, rows = dp_chunk(d->rows, d->count, 0, &first);
+	const struct replica_options how = {
+		.place = &o->place->devices[index],
+		.index = index,
+		.sharing = d->count,
+		.last = o->spec->count - 1,
+		.rows = rows,
+		.slots = 1,
+		.several = o->settings->accumulate > 1,
+		.learns = index == o->place->master,
+	};
+
+	return replica_open(&d->replicas[index], o, &how, error);
+}
+
+static bool close_on(void *argument, int index, struct train_error *error)
+{
+	(void)error;
+	replica_close(&((struct dp *)argument)->replicas[index]);
+	return true;
+}
+
+bool dp_open(struct parallel **ret, const struct parallel_options *options,
+	     struct train_error *error)
+{
+	struct dp *d = calloc(1, sizeof(*d));
+	int64_t first, passes = options->settings->accumulate;
+
+	if (!d)
+		return train_nomem(error, "the replicas");
+	*ret = &d->base;
+	d->count = options->place->count;
+	d->rows = (options->batch + passes - 1) / passes;
+	d->host_labels = malloc((size_t)d->rows * sizeof(*d->host_labels));
+	if (!d->host_labels)
+		return train_nomem(error, "labels");
+	if (!rank_open(&d->base, &parallel_dp, options, error) ||
+	    !crew_open(&d->crew, d->count, error) || !crew_run(d->crew, open_on, NULL, d, error))
+		return false;
+	d->master = &d->replicas[options->place->master];
+	d->elements = model_elements(d->master->model, &first);
+	replica_trace(d->master, d->base.timeline[TIMELINE_COMPUTE]);
+	for (int i = 0; i < d->count; i++)
+		rank_has(&d->base, &d->replicas[i], 0, options->spec->count - 1);
+	return open_loss(d, error) && open_events(d, error) &&
+	       rank_communicate(&d->base, d->master->device, error);
+}
+
+static void close_master(struct dp *d)
+{
+	struct device *device = d->master->device;
+	const struct backend *backend = device->backend;
+
+	op_free(d->loss);
+	backend->release(device, d->received);
+	backend->release(device, d->result);
+	backend->release(device, d->control);
+	backend->release(device, d->labels);
+	backend->release(device, d->output_gradients);
+	backend->release(device, d->outputs);
+	for (int i = 0; i < d->count; i++)
+		backend->event_free(d->forward_done[i]);
+	backend->event_free(d->loss_done);
+	backend->event_free(d->parameters_ready);
+}
+
+void dp_close(struct parallel *p)
+{
+	struct dp *d = (struct dp *)p;
+	struct train_error error = {.status = TRAIN_OK};
+
+	rank_close(p);
+	if (d->master)
+		close_master(d);
+	if (d->crew)
+		crew_run(d->crew, close_on, NULL, d, &error);
+	crew_close(d->crew);
+	free(d->host_labels);
+	free(d);
+}
+
+static void wake(void *argument, int index)
+{
+	struct dp *d = argument;
+	const struct backend *backend = d->base.options.backend;
+
+	(void)index;
+	for (int i = 0; i < d->count; i++)
+		backend->event_abort(d->forward_done[i]);
+	backend->event_abort(d->loss_done);
+	backend->event_abort(d->parameters_ready);
+}
+
+bool dp_run(struct dp *d, crew_work *work, struct train_error *error)
+{
+	return crew_run(d->crew, work, wake, d, error);
+}
+
+void dp_abort(struct parallel *p, const char *reason)
+{
+	rank_abort(p, reason);
+}
