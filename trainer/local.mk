@@ -43,10 +43,23 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/optim/scaler.c trainer/optim/scaler.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
 	trainer/optim/update.c trainer/optim/update.h \
+	trainer/parallel/buckets.c trainer/parallel/buckets.h \
+	trainer/parallel/ddp.c \
+	trainer/parallel/dp.c trainer/parallel/dp.h \
+	trainer/parallel/dp_open.c \
+	trainer/parallel/mp.c \
+	trainer/parallel/parallel.h \
+	trainer/parallel/rank.c trainer/parallel/rank.h \
+	trainer/parallel/reducer.c trainer/parallel/reducer.h \
+	trainer/parallel/replica.c trainer/parallel/replica.h \
+	trainer/parallel/replica_update.c \
+	trainer/parallel/single.c \
+	trainer/parallel/stages.c trainer/parallel/stages.h \
+	trainer/run/cores.c trainer/run/cores.h \
 	trainer/run/crew.c trainer/run/crew.h \
 	trainer/simd.h \
 	trainer/tensor.h
-libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
+libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
 # Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
 # Clang warns where it cannot, such as under a sanitizer.
 libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed

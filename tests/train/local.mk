@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # libcheck programs of the trainer.
-train_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)/tests/unit
+train_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)/tests/unit
 train_cflags = $(AM_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
 train_ldadd = libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
 if HAVE_CHECK
@@ -32,6 +32,7 @@ train_programs = \
 	tests/train/t-sampler \
 	tests/train/t-scaler \
 	tests/train/t-schedule \
+	tests/train/t-stages \
 	tests/train/t-trace
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
@@ -213,3 +214,8 @@ tests_train_model_dump_SOURCES = tests/train/model-dump.c tests/train/numbers.c 
 	tests/train/stage.h
 tests_train_model_dump_CPPFLAGS = $(train_cppflags)
 tests_train_model_dump_LDADD = libtrainer.la -lm
+
+tests_train_t_stages_SOURCES = tests/train/t-stages.c tests/unit/unit.h
+tests_train_t_stages_CPPFLAGS = $(train_cppflags)
+tests_train_t_stages_CFLAGS = $(train_cflags)
+tests_train_t_stages_LDADD = $(train_ldadd)

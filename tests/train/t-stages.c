@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Where models are cut, how batches are scattered, and which gradients are reduced together. */
+#include <stdio.h>
+#include <string.h>
+
+#include "parallel/buckets.h"
+#include "parallel/dp.h"
+#include "parallel/stages.h"
+#include "unit.h"
+
+static const struct {
+	const char *model;
+	int count;
+	const char *cuts, *stages, *error;
+} cuts[] = {
+	{"subnets", 1, "", "0-2", NULL},
+	{"subnets", 3, "", "0-0 1-1 2-2", NULL},
+	{"subnets", 2, "", "0-0 1-2", NULL},
+	/* 3.5, 37.7 and 8.4 million multiplications in two: a pooling before sends least */
+	{"convnet", 2, "", "0-2 3-5", NULL},
+	{"convnet", 3, "", "0-1 2-3 4-5", NULL},
+	{"convnet", 6, "", "0-0 1-1 2-2 3-3 4-4 5-5", NULL},
+	{"convnet", 3, "conv2,fc1", "0-1 2-3 4-5", NULL},
+	{"convnet", 2, "fc2", "0-4 5-5", NULL},
+	{"convnet", 7, "", NULL, "cannot be cut into 7 stages"},
+	{"subnets", 4, "", NULL, "has 3 layers"},
+	{"convnet", 3, "fc1,conv2", NULL, "cannot be cut before 'conv2'"},
+	{"convnet", 2, "conv1", NULL, "cannot be cut before 'conv1'"},
+	{"convnet", 2, "fc", NULL, "cannot be cut before 'fc'"},
+	{"convnet", 2, "conv2,fc1", NULL, "2 devices are 2 stages"},
+	{"convnet", 3, "conv2", NULL, "3 devices are 3 stages"},
+	{"convnet", 3, "conv2,,", NULL, "cannot be cut before ''"},
+};
+
+START_TEST(where_models_are_cut)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	const struct model_spec *spec = model_find(cuts[_i].model, &error);
+	struct stage stages[8];
+	struct model_shapes shapes;
+	char text[80] = "";
+	bool done;
+
+	ck_assert(spec && model_shapes(&shapes, spec, &error));
+	done = stages_make(stages, cuts[_i].count, spec, &shapes, cuts[_i].cuts, &error);
+	ck_assert_msg(done == !cuts[_i].error, "%s: %s", cuts[_i].model, error.text);
+	if (!done) {
+		ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
+		ck_assert_msg(strstr(error.text, cuts[_i].error) != NULL, "%s", error.text);
+		return;
+	}
+	for (int i = 0; i < cuts[_i].count; i++)
+		sprintf(text + strlen(text), "%s%d-%d", i ? " " : "", stages[i].first,
+			stages[i].last);
+	ck_assert_str_eq(text, cuts[_i].stages);
+}
+END_TEST
+
+static const struct {
+	int64_t count;
+	int replicas;
+	const char *chunks;
+} chunks[] = {
+	{10, 4, "3,3,3,1"},   {5, 4, "2,2,1,0"},         {9, 8, "2,2,2,2,1,0,0,0"},
+	{32, 5, "7,7,7,7,4"}, {3, 8, "1,1,1,0,0,0,0,0"}, {8, 1, "8"},
+	{0, 2, "0,0"},
+};
+
+START_TEST(chunks_are_those_of_torch)
+{
+	char text[80] = "";
+	int64_t next = 0;
+
+	for (int i = 0; i < chunks[_i].replicas; i++) {
+		int64_t first, count = dp_chunk(chunks[_i].count, chunks[_i].replicas, i, &first);
+
+		ck_assert_int_eq(first, next);
+		next += count;
+		sprintf(text + strlen(text), "%s%d", i ? "," : "", (int)count);
+	}
+	ck_assert_int_eq(next, chunks[_i].count);
+	ck_assert_str_eq(text, chunks[_i].chunks);
+}
+END_TEST
+
+static const struct {
+	const char *model;
+	double first, limit; /* MiB */
+	const char *buckets; /* bytes/layer */
+} bucket_rows[] = {
+	/* As DistributedDataParallel of PyTorch 1.13 has them from its second step on. */
+	{"convnet", 1, 25, "16799784/4 302592/0"},
+	{"convnet", 1000, 25, "17102376/0"},
+	{"convnet", 1e-6, 1e-6, "40/5 20480/5 2048/4 16777216/4 512/2 294912/2 256/0 6912/0"},
+	{"convnet", 1, 0.25, "16799784/4 295424/2 7168/0"},
+	{"subnets", 1, 25, "2727312/0"},
+};
+
+START_TEST(gradients_are_reduced_in_buckets)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	const struct model_spec *spec = model_find(bucket_rows[_i].model, &error);
+	struct model_shapes shapes;
+	struct buckets buckets;
+	char text[200] = "";
+	int64_t end;
+
+	ck_assert(spec && model_shapes(&shapes, spec, &error));
+	buckets_make(&buckets, &shapes, bucket_rows[_i].first * (1 << 20),
+		     bucket_rows[_i].limit * (1 << 20));
+	end = shapes.elements;
+	for (int i = 0; i < buckets.count; i++) {
+		const struct bucket *b = &buckets.each[i];
+
+		ck_assert_int_eq(b->first + b->elements, end);
+		end = b->first;
+		sprintf(text + strlen(text), "%s%d/%d", i ? " " : "", (int)b->elements * 4,
+			b->layer);
+	}
+	ck_assert_int_eq(end, 0);
+	ck_assert_str_eq(text, bucket_rows[_i].buckets);
+}
+END_TEST
+
+/* Nobody reads the output of "idle". */
+static const struct layer with_dead[] = {
+	{.name = "first", .kind = LAYER_LINEAR, .out = 5},
+	{.name = "second", .kind = LAYER_LINEAR, .out = 6, .from = "first"},
+	{.name = "idle", .kind = LAYER_LINEAR, .out = 3, .from = "second"},
+	{.name = "fc1", .kind = LAYER_LINEAR, .out = 2, .from = "second"},
+};
+
+START_TEST(what_is_dead_is_not_waited_for)
+{
+	static const struct model_spec spec = {"dead", 4, 1, 1, 4, with_dead};
+	struct train_error error = {.status = TRAIN_OK};
+	struct model_shapes shapes;
+	struct buckets buckets;
+	struct stage stages[2];
+
+	ck_assert(model_shapes(&shapes, &spec, &error));
+	buckets_make(&buckets, &shapes, 1e9, 1e9);
+	ck_assert_int_eq(buckets.count, 1);
+	ck_assert_int_eq(buckets.each[0].layer, 0);
+	ck_assert_int_eq(buckets.each[0].elements, shapes.elements);
+	/* Behind "idle" nothing is read. */
+	ck_assert(!stages_make(stages, 2, &spec, &shapes, "fc1", &error));
+	error.status = TRAIN_OK;
+	ck_assert(stages_make(stages, 2, &spec, &shapes, "idle", &error));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("stages");
+	TCase *tests = tcase_create("stages");
+
+	tcase_add_loop_test(tests, where_models_are_cut, 0, (int)(sizeof(cuts) / sizeof(*cuts)));
+	tcase_add_loop_test(tests, chunks_are_those_of_torch, 0,
+			    (int)(sizeof(chunks) / sizeof(*chunks)));
+	tcase_add_loop_test(tests, gradients_are_reduced_in_buckets, 0,
+			    (int)(sizeof(bucket_rows) / sizeof(*bucket_rows)));
+	tcase_add_test(tests, what_is_dead_is_not_waited_for);
+	suite_add_tcase(suite, tests);
+	return unit_run(suite);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stage of the model per rank. The passes of a step are micro-batches: stage s of S begins with
+ * S - 1 - s forward passes, then does one backward for each forward ("1F1B": Narayanan et al.,
+ * "PipeDream", SOSP'19), so at most S - s of them hold activations at a time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "parallel/rank.h"
+#include "parallel/stages.h"
+
+struct mp {
+	struct parallel base;
+	struct replica replica;
+	struct stage stages[TRAIN_MOST_STAGES];
+	int slots;
+	bool is_first, is_last;
+};
+
+static int64_t most_passes(const struct parallel_options *o)
+{
+	return o->settings->accumulate * o->settings->micro_batches;
+}
+
+static bool cut(struct mp *m, struct train_error *error)
+{
+	const struct parallel_options *o = &m->base.options;
+
+	if (o->world > TRAIN_MOST_STAGES)
+		return train_fail(error, TRAIN_BAD_INPUT, "%d stages; there can be %d", o->world,
+				  (int)TRAIN_MOST_STAGES);
+	m->is_first = o->rank == 0;
+	m->is_last = o->rank == o->world - 1;
+	m->slots = o->world - o->rank;
+	if (m->slots > most_passes(o))
+		m->slots = (int)most_passes(o);
+	return stages_make(m->stages, o->world, o->spec, &m->base.shapes, o->settings->stages,
+			   error);
+}
+
+static bool mp_open(struct parallel **ret, const struct parallel_options *options,
+		    struct train_error *error)
+{
+	struct mp *m = calloc(1, sizeof(*m));
+	struct replica_options how = {.sharing = options->place->ranks, .learns = true};
+	const struct stage *stage;
+
+	if (!m)
+		return train_nomem(error, "a rank");
+	*ret = &m->base;
+	if (!rank_open(&m->base, &parallel_mp, options, error) || !cut(m, error))
+		return false;
+	stage = &m->stages[options->rank];
+	how.place = rank_device(options, &how.index);
+	how.first = stage->first;
+	how.last = stage->last;
+	how.rows = (options->batch + most_passes(options) - 1) / most_passes(options);
+	how.slots = m->slots;
+	how.several = most_passes(options) > 1;
+	if (!replica_open(&m->replica, options, &how, error))
+		return false;
+	replica_trace(&m->replica, m->base.timeline[TIMELINE_COMPUTE]);
+	rank_has(&m->base, &m->replica, stage->first, stage->last);
+	return rank_communicate(&m->base, m->replica.device, error);
+}
+
+static void mp_close(struct parallel *p)
+{
+	struct mp *m = (struct mp *)p;
+
+	rank_close(p);
+	replica_close(&m->replica);
+	free(m);
+}
+
+/* A step, or an evaluation, on its way through the stage. */
+struct flow {
+	struct mp *mp;
+	const struct step_input *input;
+	struct step_output *output;
+	bool test;
+	int64_t passes;
+};
+
+static bool take(struct mp *m, int from, void *values, size_t bytes, const char *what,
+		 struct train_error *error)
+{
+	struct communicator *comm = m->base.comm;
+	int64_t begin = timeline_now();
+
+	if (!comm->calls->receive(comm, from, values, bytes, what, error))
+		return false;
+	timeline_add(m->base.timeline[TIMELINE_COMMUNICATION], "receive", begin);
+	return true;
+}
+
+static bool give(struct mp *m, int to, const void *values, size_t bytes, const char *what,
+		 struct train_error *error)
+{
+	struct communicator *comm = m->base.comm;
+	int64_t begin = timeline_now();
+
+	if (!comm->calls->send(comm, to, values, bytes, what, error))
+		return false;
+	timeline_add(m->base.timeline[TIMELINE_COMMUNICATION], "send", begin);
+	return true;
+}
+
+static bool forward(const struct flow *f, int64_t pass, struct train_error *error)
+{
+	struct mp *m = f->mp;
+	struct replica *r = &m->replica;
+	int rank = m->base.options.rank, slot = (int)(pass % m->slots);
+	struct replica_rows rows = replica_pass_rows(r, f->input, pass, f->test);
+
+	if (!m->is_first && !take(m, rank - 1, model_input(r->model, slot),
+				  model_input_bytes(r->model), "activations", error))
+		return false;
+	if (!replica_fill(r, slot, &rows, error) || !replica_forward(r, slot, error))
+		return false;
+	if (m->is_last)
+		return replica_loss(r, slot, !f->test, f->output, error);
+	return give(m, rank + 1, model_output(r->model, slot), model_output_bytes(r->model),
+		    "activations", error);
+}
+
+static bool backward(const struct flow *f, int64_t pass, struct train_error *error)
+{
+	struct mp *m = f->mp;
+	struct replica *r = &m->replica;
+	int rank = m->base.options.rank, slot = (int)(pass % m->slots);
+
+	if (!m->is_last && !take(m, rank + 1, model_output_gradient(r->model),
+				 model_output_bytes(r->model), "gradients of activations", error))
+		return false;
+	if (!replica_backward(r, slot, pass, f->passes, NULL, error))
+		return false;
+	return m->is_first || give(m, rank - 1, model_input_gradient(r->model),
+				   model_input_bytes(r->model), "gradients of activations", error);
+}
+
+static bool mp_step(struct parallel *p, const struct step_input *input, struct step_output *output,
+		    struct train_error *error)
+{
+	struct mp *m = (struct mp *)p;
+	struct flow f = {m, input, output, false, replica_pass_count(&m->replica, input->count)};
+	int64_t ahead = p->options.world - 1 - p->options.rank;
+
+	if (ahead > f.passes)
+		ahead = f.passes;
+	for (int64_t pass = 0; pass < ahead; pass++)
+		if (!forward(&f, pass, error))
+			return false;
+	for (int64_t pass = 0; pass < f.passes; pass++) {
+		if (pass + ahead < f.passes && !forward(&f, pass + ahead, error))
+			return false;
+		if (!backward(&f, pass, error))
+			return false;
+	}
+	return replica_update(&m->replica, input, p->comm, output, error);
+}
+
+static bool mp_evaluate(struct parallel *p, const struct step_input *input,
+			struct step_output *output, struct train_error *error)
+{
+	struct mp *m = (struct mp *)p;
+	struct flow f = {m, input, output, true, replica_pass_count(&m->replica, input->count)};
+
+	for (int64_t pass = 0; pass < f.passes; pass++)
+		if (!forward(&f, pass, error))
+			return false;
+	return true;
+}
+
+static int owner(const struct mp *m, int parameter)
+{
+	int layer = m->base.shapes.parameters[parameter].layer, stage = 0;
+
+	while (m->stages[stage].last < layer)
+		stage++;
+	return stage;
+}
+
+/* A parameter in host memory from one rank to another, through the memory of their devices, which
+ * is what ranks send. */
+static bool carry(struct mp *m, int from, int to, int parameter, float *host,
+		  struct train_error *error)
+{
+	struct communicator *comm = m->base.comm;
+	struct device *device = m->replica.device;
+	const struct backend *backend = device->backend;
+	size_t bytes = (size_t)m->base.shapes.parameters[parameter].elements * sizeof(*host);
+	void *memory = backend->allocate(device, bytes, "a parameter on its way", error);
+	bool done = false;
+
+	if (memory && comm->rank == from)
+		done = backend->write(device, memory, host, bytes, error) &&
+		       comm->calls->send(comm, to, memory, bytes, "a parameter", error);
+	else if (memory)
+		done = comm->calls->receive(comm, from, memory, bytes, "a parameter", error) &&
+		       backend->read(device, host, memory, bytes, error);
+	backend->release(device, memory);
+	return done;
+}
+
+static bool mp_read(struct parallel *p, int state, int parameter, float *host,
+		    struct train_error *error)
+{
+	struct mp *m = (struct mp *)p;
+	int rank = p->options.rank, from = owner(m, parameter);
+	float *mine = host;
+	bool done = true;
+
+	if (rank != from && rank != 0)
+		return true;
+	if (rank == from && rank != 0) {
+		mine = malloc((size_t)p->shapes.parameters[parameter].elements * sizeof(*mine));
+		if (!mine)
+			return train_nomem(error, "a parameter");
+	}
+	if (rank == from)
+		done = replica_read(&m->replica, state, parameter, mine, error);
+	if (done && from != 0)
+		done = carry(m, from, 0, parameter, mine, error);
+	if (mine != host)
+		free(mine);
+	return done;
+}
+
+static bool mp_write(struct parallel *p, int state, int parameter, const float *host,
+		     struct train_error *error)
+{
+	struct mp *m = (struct mp *)p;
+	int rank = p->options.rank, to = owner(m, parameter);
+	size_t bytes = (size_t)p->shapes.parameters[parameter].elements * sizeof(*host);
+	float *mine;
+	bool done;
+
+	if (rank == to && rank == 0)
+		return replica_write(&m->replica, state, parameter, host, error);
+	if (rank != to && rank != 0)
+		return true;
+	mine = malloc(bytes);
+	if (!mine)
+		return train_nomem(error, "a parameter");
+	if (host)
+		memcpy(mine, host, bytes);
+	done = carry(m, 0, to, parameter, mine, error) &&
+	       (rank == 0 || replica_write(&m->replica, state, parameter, mine, error));
+	free(mine);
+	return done;
+}
+
+static bool mp_synchronize(struct parallel *p, int64_t steps, struct train_error *error)
+{
+	return replica_written(&((struct mp *)p)->replica, steps, error);
+}
+
+const struct parallel_calls parallel_mp = {
+	.open = mp_open,
+	.close = mp_close,
+	.step = mp_step,
+	.evaluate = mp_evaluate,
+	.read = mp_read,
+	.write = mp_write,
+	.synchronize = mp_synchronize,
+	.abort = rank_abort,
+};

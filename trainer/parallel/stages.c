@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "parallel/stages.h"
+
+#include <string.h>
+
+/* Multiplications of a sample in a layer: each output sums the inputs of its weight. */
+static int64_t work_of(const struct model_shapes *shapes, int layer)
+{
+	const struct layer_shape *at = &shapes->layers[layer];
+	const struct model_parameter *weight;
+
+	if (at->parameters < 0 || !at->live)
+		return 0;
+	weight = &shapes->parameters[at->parameters];
+	return weight->elements * at->out[1] * at->out[2];
+}
+
+static int64_t sends(const struct model_shapes *shapes, int layer)
+{
+	const int64_t *out = shapes->layers[layer].out;
+
+	return out[0] * out[1] * out[2];
+}
+
+/* Whether a cut behind this layer leaves one stream of values: what is behind it reads no layer
+ * before it, and it is live. */
+static bool can_cut(const struct model_spec *spec, const struct model_shapes *shapes, int behind)
+{
+	if (!shapes->layers[behind].live)
+		return false;
+	for (int i = behind + 1; i < spec->count; i++)
+		if (shapes->layers[i].live && shapes->layers[i].from < behind)
+			return false;
+	return true;
+}
+
+struct cost {
+	int64_t greatest, sent; /* of the stages so far */
+	int cut;                /* the stage before ends here */
+};
+
+static bool cheaper(const struct cost *a, const struct cost *b)
+{
+	return a->greatest < b->greatest || (a->greatest == b->greatest && a->sent < b->sent);
+}
+
+/* best[k][i]: k + 1 stages over the layers 0 to i. */
+static bool cut_by_work(struct stage *stages, int count, const struct model_spec *spec,
+			const struct model_shapes *shapes)
+{
+	static const struct cost none = {INT64_MAX, INT64_MAX, -1};
+	struct cost best[MODEL_MOST_LAYERS][MODEL_MOST_LAYERS];
+
+	for (int k = 0; k < count; k++)
+		for (int i = 0; i < spec->count; i++) {
+			int64_t work = 0;
+
+			best[k][i] = none;
+			for (int j = i; j >= 0; j--) {
+				struct cost c = {0, 0, j - 1};
+
+				work += work_of(shapes, j);
+				if ((k == 0) != (j == 0) ||
+				    (k > 0 && (!can_cut(spec, shapes, j - 1) ||
+					       best[k - 1][j - 1].greatest == INT64_MAX)))
+					continue;
+				if (k > 0) {
+					c.greatest = best[k - 1][j - 1].greatest;
+					c.sent = best[k - 1][j - 1].sent + sends(shapes, j - 1);
+				}
+				if (work > c.greatest)
+					c.greatest = work;
+				if (cheaper(&c, &best[k][i]))
+					best[k][i] = c;
+			}
+		}
+	for (int k = count - 1, last = spec->count - 1; k >= 0; k--) {
+		if (best[k][last].greatest == INT64_MAX)
+			return false;
+		stages[k] = (struct stage){best[k][last].cut + 1, last};
+		last = best[k][last].cut;
+	}
+	return true;
+}
+
+static int find_layer(const struct model_spec *spec, const char *name, size_t length)
+{
+	for (int i = 0; i < spec->count; i++)
+		if (strncmp(spec->layers[i].name, name, length) == 0 &&
+		    !spec->layers[i].name[length])
+			return i;
+	return -1;
+}
+
+static bool cut_as_told(struct stage *stages, int count, const struct model_spec *spec,
+			const struct model_shapes *shapes, const char *cuts,
+			struct train_error *error)
+{
+	int k = 0;
+
+	stages[0].first = 0;
+	for (const char *at = cuts; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+		int length = (int)strcspn(at, ","), layer = find_layer(spec, at, (size_t)length);
+
+		if (++k >= count)
+			break;
+		if (layer <= stages[k - 1].first || !can_cut(spec, shapes, layer - 1))
+			return train_fail(error, TRAIN_BAD_INPUT,
+					  "--stages %s: model %s cannot be cut before '%.*s'; name "
+					  "layers behind the first, in their order",
+					  cuts, spec->name, length, at);
+		stages[k].first = layer;
+		stages[k - 1].last = layer - 1;
+	}
+	if (k != count - 1)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--stages %s: %d devices are %d stages; name the first layer of "
+				  "each but the first",
+				  cuts, count, count);
+	stages[k].last = spec->count - 1;
+	return true;
+}
+
+bool stages_make(struct stage *stages, int count, const struct model_spec *spec,
+		 const struct model_shapes *shapes, const char *cuts, struct train_error *error)
+{
+	if (*cuts)
+		return cut_as_told(stages, count, spec, shapes, cuts, error);
+	if (count > spec->count || !cut_by_work(stages, count, spec, shapes))
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "model %s has %d layers and cannot be cut into %d stages; use "
+				  "fewer devices",
+				  spec->name, spec->count, count);
+	return true;
+}
