@@ -166,15 +166,11 @@ static json_t *files_json(const struct emitter *e, bool *failed)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < e->file_count && !e->refused; i++) {
-		json_t *file = json_object();
-
-		if (json_object_set_new(file, "name", json_text(e->files[i].name)) ||
-		    json_object_set_new(file, "text", json_text(e->files[i].text)) ||
-		    json_array_append(array, file))
-			*failed = true;
-		json_decref(file);
-	}
+	for (size_t i = 0; i < e->file_count && !e->refused; i++)
+		json_push(array,
+			  JSON_OBJECT(failed, {"name", json_text(e->files[i].name)},
+				      {"text", json_text(e->files[i].text)}),
+			  failed);
 	return array;
 }
 
@@ -182,14 +178,11 @@ static char *json_of(const struct emitter *e, const char *text, const char *targ
 		     const gpumap_report *report)
 {
 	struct strbuf buf = {0};
-	json_t *o = json_object();
 	bool failed = false;
+	json_t *o = JSON_OBJECT(&failed, {"schema", json_integer(1)}, {"target", json_text(target)},
+				{"text", json_text(text)}, {"files", files_json(e, &failed)},
+				{"findings", json_findings(report, &failed)});
 
-	failed = json_object_set_new(o, "schema", json_integer(1)) ||
-		 json_object_set_new(o, "target", json_text(target)) ||
-		 json_object_set_new(o, "text", json_text(text));
-	failed = json_object_set_new(o, "files", files_json(e, &failed)) || failed;
-	failed = json_object_set_new(o, "findings", json_findings(report, &failed)) || failed;
 	json_dump(&buf, o, failed);
 	return strbuf_take(&buf);
 }

@@ -8,6 +8,24 @@
 #include "report.h"
 #include "strbuf.h"
 
+/* A member of an object; a list of them ends with a key that is NULL. */
+struct json_member {
+	const char *key;
+	json_t *value;
+};
+
+/* Adds `value`, which is taken over; *failed is set when memory runs out. */
+void json_put(json_t *object, const char *key, json_t *value, bool *failed);
+void json_push(json_t *array, json_t *value, bool *failed);
+
+/* A new object of members, whose values are taken over. */
+json_t *json_make(bool *failed, const struct json_member *members);
+#define JSON_OBJECT(failed, ...) \
+	json_make(failed, (const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
+
+/* A negative number is not known: null. */
+json_t *json_number(int64_t n);
+
 /* Text that is not UTF-8 (an environment may hold anything) is written escaped; NULL is null. */
 json_t *json_text(const char *s);
 

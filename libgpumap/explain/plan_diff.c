@@ -103,63 +103,38 @@ static void diff_text(struct strbuf *buf, const struct plan_diff *diff)
 
 /* --- JSON ------------------------------------------------------------------------------- */
 
-struct writer {
-	bool failed;
-};
-
-static void put(struct writer *w, json_t *object, const char *key, json_t *value)
-{
-	if (json_object_set_new(object, key, value) != 0)
-		w->failed = true;
-}
-
-static void push(struct writer *w, json_t *array, json_t *value)
-{
-	if (json_array_append_new(array, value) != 0)
-		w->failed = true;
-}
-
-static json_t *ranges_json(struct writer *w, const struct difference *d)
+static json_t *ranges_json(const struct difference *d, bool *failed)
 {
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < d->range_count; i++) {
 		json_t *range = json_array();
 
-		push(w, range, json_integer((json_int_t)d->ranges[i].first));
-		push(w, range, json_integer((json_int_t)d->ranges[i].last));
-		push(w, array, range);
+		json_push(range, json_integer((json_int_t)d->ranges[i].first), failed);
+		json_push(range, json_integer((json_int_t)d->ranges[i].last), failed);
+		json_push(array, range, failed);
 	}
 	return array;
 }
 
-static json_t *difference_json(struct writer *w, const struct difference *d)
+static json_t *difference_json(const struct difference *d, bool *failed)
 {
-	json_t *o = json_object();
-
-	put(w, o, "of", json_text(words[d->of]));
-	put(w, o, "key", json_text(d->key));
-	put(w, o, "from", json_text(d->from));
-	put(w, o, "to", json_text(d->to));
-	put(w, o, "ranges", d->range_count ? ranges_json(w, d) : json_null());
-	return o;
+	return JSON_OBJECT(failed, {"of", json_text(words[d->of])}, {"key", json_text(d->key)},
+			   {"from", json_text(d->from)}, {"to", json_text(d->to)},
+			   {"ranges", d->range_count ? ranges_json(d, failed) : json_null()});
 }
 
 /* `diff` NULL: the report alone. */
-static json_t *diff_json(struct writer *w, const struct plan_diff *diff,
-			 const gpumap_report *report)
+static json_t *diff_json(const struct plan_diff *diff, const gpumap_report *report, bool *failed)
 {
-	json_t *o = json_object(), *list = json_array();
+	json_t *list = json_array();
 
-	put(w, o, "schema", json_integer(1));
-	put(w, o, "kind", json_text("plan-diff"));
-	put(w, o, "version", json_text(gpumap_version()));
-	put(w, o, "same", diff ? json_boolean(!diff->count) : json_null());
 	for (size_t i = 0; diff && i < diff->count; i++)
-		push(w, list, difference_json(w, diff->list[i]));
-	put(w, o, "differences", list);
-	put(w, o, "findings", json_findings(report, &w->failed));
-	return o;
+		json_push(list, difference_json(diff->list[i], failed), failed);
+	return JSON_OBJECT(failed, {"schema", json_integer(1)}, {"kind", json_text("plan-diff")},
+			   {"version", json_text(gpumap_version())},
+			   {"same", diff ? json_boolean(!diff->count) : json_null()},
+			   {"differences", list}, {"findings", json_findings(report, failed)});
 }
 
 EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
@@ -167,20 +142,20 @@ EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, cons
 {
 	struct plan_diff diff = {.a = NULL};
 	bool there = a && b;
-	struct writer w = {.failed = there && !plan_diff_make(&diff, a, b)};
+	bool failed = there && !plan_diff_make(&diff, a, b);
 	struct strbuf buf = {0};
 	int count = diff.count > 0;
 	char *text;
 
 	if (format == GPUMAP_JSON) {
-		json_t *o = diff_json(&w, there ? &diff : NULL, report);
+		json_t *o = diff_json(there ? &diff : NULL, report, &failed);
 
-		json_dump(&buf, o, w.failed);
+		json_dump(&buf, o, failed);
 	} else if (there) {
 		diff_text(&buf, &diff);
 	}
 	plan_diff_free(&diff);
-	buf.failed = buf.failed || w.failed;
+	buf.failed = buf.failed || failed;
 	text = strbuf_take(&buf);
 	if (!text)
 		return GPUMAP_ENOMEM;

@@ -8,89 +8,64 @@ struct writer {
 	bool failed;
 };
 
-static void put(struct writer *w, json_t *object, const char *key, json_t *value)
-{
-	if (json_object_set_new(object, key, value) != 0)
-		w->failed = true;
-}
-
-static void push(struct writer *w, json_t *array, json_t *value)
-{
-	if (json_array_append_new(array, value) != 0)
-		w->failed = true;
-}
-
-static json_t *number(int64_t n)
-{
-	return n < 0 ? json_null() : json_integer(n);
-}
-
 static json_t *device_json(struct writer *w, const struct plan_device *device)
 {
-	json_t *o;
-
 	if (!device)
 		return json_null();
-	o = json_object();
-	put(w, o, "physical", number(device->physical));
-	put(w, o, "mig", number(device->mig));
-	put(w, o, "uuid", json_text(device->uuid));
-	put(w, o, "pci", json_text(device->pci));
-	put(w, o, "name", json_text(device->name));
-	return o;
+	return JSON_OBJECT(&w->failed, {"physical", json_number(device->physical)},
+			   {"mig", json_number(device->mig)}, {"uuid", json_text(device->uuid)},
+			   {"pci", json_text(device->pci)}, {"name", json_text(device->name)});
 }
 
 static json_t *slot_json(struct writer *w, const struct plan_host *host, size_t l)
 {
 	const struct plan_slot *slot = &host->layout->slots[l];
-	json_t *o = json_object(), *gpus = json_array();
+	json_t *gpus = json_array();
 
-	put(w, o, "rank", json_integer((json_int_t)(host->first_rank + l)));
-	put(w, o, "local_rank", json_integer((json_int_t)l));
 	for (size_t i = 0; i < slot->device_count; i++)
-		push(w, gpus, device_json(w, &slot->devices[i]));
-	put(w, o, "gpus", gpus);
-	put(w, o, "lands", device_json(w, slot->lands));
-	put(w, o, "logical", number(slot->logical));
-	put(w, o, "visible", json_text(slot->visible));
-	put(w, o, "cpus", json_text(slot->cpus));
-	put(w, o, "cpus_shared", json_boolean(slot->cpus_shared));
-	put(w, o, "memory_nodes", json_text(slot->nodes));
-	put(w, o, "threads", slot->threads ? json_integer(slot->threads) : json_null());
-	return o;
+		json_push(gpus, device_json(w, &slot->devices[i]), &w->failed);
+	return JSON_OBJECT(&w->failed, {"rank", json_integer((json_int_t)(host->first_rank + l))},
+			   {"local_rank", json_integer((json_int_t)l)}, {"gpus", gpus},
+			   {"lands", device_json(w, slot->lands)},
+			   {"logical", json_number(slot->logical)},
+			   {"visible", json_text(slot->visible)}, {"cpus", json_text(slot->cpus)},
+			   {"cpus_shared", json_boolean(slot->cpus_shared)},
+			   {"memory_nodes", json_text(slot->nodes)},
+			   {"threads", slot->threads ? json_integer(slot->threads) : json_null()});
+}
+
+/* The first host with this layout; NULL: it is this one, which is kept in `same`. */
+static json_t *same_as(struct writer *w, size_t node, json_t *same)
+{
+	char key[24];
+
+	snprintf(key, sizeof(key), "%p", (const void *)w->plan->core->hosts[node].layout);
+	if (json_object_get(same, key))
+		return json_incref(json_object_get(same, key));
+	json_put(same, key, json_integer((json_int_t)node), &w->failed);
+	return NULL;
 }
 
 /* A host like an earlier one says so, which keeps a plan for thousands short. */
 static json_t *host_json(struct writer *w, size_t node, json_t *same)
 {
 	const struct plan_host *host = &w->plan->core->hosts[node];
-	json_t *o = json_object(), *ranks = json_array(), *gpus = json_array();
-	char key[24];
+	const struct plan_layout *layout = host->layout;
+	json_t *earlier = same_as(w, node, same);
+	json_t *gpus = earlier ? json_null() : json_array();
+	json_t *ranks = earlier ? json_null() : json_array();
 
-	put(w, o, "name", json_text(host->name));
-	put(w, o, "node", json_integer((json_int_t)node));
-	put(w, o, "first_rank", json_integer((json_int_t)host->first_rank));
-	put(w, o, "local_size", json_integer((json_int_t)host->layout->count));
-	snprintf(key, sizeof(key), "%p", (const void *)host->layout);
-	if (json_object_get(same, key)) {
-		put(w, o, "same_as", json_incref(json_object_get(same, key)));
-		put(w, o, "device_order", json_null());
-		put(w, o, "gpus", json_null());
-		json_decref(ranks);
-		json_decref(gpus);
-		put(w, o, "ranks", json_null());
-		return o;
-	}
-	put(w, same, key, json_integer((json_int_t)node));
-	put(w, o, "same_as", json_null());
-	put(w, o, "device_order", json_text(host->layout->device_order));
-	for (size_t i = 0; i < host->layout->gpu_count; i++)
-		push(w, gpus, device_json(w, &host->layout->gpus[i]));
-	put(w, o, "gpus", gpus);
-	for (size_t l = 0; l < host->layout->count; l++)
-		push(w, ranks, slot_json(w, host, l));
-	put(w, o, "ranks", ranks);
-	return o;
+	for (size_t i = 0; !earlier && i < layout->gpu_count; i++)
+		json_push(gpus, device_json(w, &layout->gpus[i]), &w->failed);
+	for (size_t l = 0; !earlier && l < layout->count; l++)
+		json_push(ranks, slot_json(w, host, l), &w->failed);
+	return JSON_OBJECT(&w->failed, {"name", json_text(host->name)},
+			   {"node", json_integer((json_int_t)node)},
+			   {"first_rank", json_integer((json_int_t)host->first_rank)},
+			   {"local_size", json_integer((json_int_t)layout->count)},
+			   {"same_as", earlier ? earlier : json_null()},
+			   {"device_order", json_text(earlier ? NULL : layout->device_order)},
+			   {"gpus", gpus}, {"ranks", ranks});
 }
 
 static json_t *hosts_json(struct writer *w)
@@ -98,7 +73,7 @@ static json_t *hosts_json(struct writer *w)
 	json_t *array = json_array(), *same = json_object();
 
 	for (size_t i = 0; i < w->plan->core->host_count; i++)
-		push(w, array, host_json(w, i, same));
+		json_push(array, host_json(w, i, same), &w->failed);
 	json_decref(same);
 	return array;
 }
@@ -109,70 +84,51 @@ static json_t *settings_json(struct writer *w)
 
 	for (size_t i = 0; i < w->plan->setting_count; i++) {
 		const struct job_setting *s = &w->plan->settings[i];
-		json_t *o = json_object();
 
-		put(w, o, "value", json_text(s->value));
-		put(w, o, "origin", json_text(s->origin));
-		put(w, object, s->key, o);
+		json_put(object, s->key,
+			 JSON_OBJECT(&w->failed, {"value", json_text(s->value)},
+				     {"origin", json_text(s->origin)}),
+			 &w->failed);
 	}
 	return object;
 }
 
-static json_t *exceptions_json(struct writer *w)
+static json_t *exception_json(struct writer *w, size_t i)
 {
-	json_t *array = json_array();
+	const struct job_exception *e = &w->plan->exceptions[i];
 
-	for (size_t i = 0; i < w->plan->exception_count; i++) {
-		const struct job_exception *e = &w->plan->exceptions[i];
-		json_t *o = json_object();
-
-		put(w, o, "rank", json_integer((json_int_t)e->rank));
-		put(w, o, "key", json_text(w->plan->settings[e->setting].key));
-		put(w, o, "value", json_text(e->value));
-		put(w, o, "origin", json_text(e->origin));
-		push(w, array, o);
-	}
-	return array;
+	return JSON_OBJECT(&w->failed, {"rank", json_integer((json_int_t)e->rank)},
+			   {"key", json_text(w->plan->settings[e->setting].key)},
+			   {"value", json_text(e->value)}, {"origin", json_text(e->origin)});
 }
 
-static json_t *variables_json(struct writer *w)
+static json_t *variable_json(struct writer *w, size_t i)
 {
-	json_t *array = json_array();
+	const struct job_variable *v = &w->plan->variables[i];
 
-	for (size_t i = 0; i < w->plan->variable_count; i++) {
-		const struct job_variable *v = &w->plan->variables[i];
-		json_t *o = json_object();
-
-		put(w, o, "name", json_text(v->name));
-		put(w, o, "value", json_text(v->value));
-		put(w, o, "origin", json_text(v->origin));
-		push(w, array, o);
-	}
-	return array;
+	return JSON_OBJECT(&w->failed, {"name", json_text(v->name)}, {"value", json_text(v->value)},
+			   {"origin", json_text(v->origin)});
 }
 
-static json_t *steps_json(struct writer *w)
+static json_t *step_json(struct writer *w, size_t i)
 {
-	json_t *array = json_array();
+	const struct plan_step *s = &w->plan->core->steps[i];
 
-	for (size_t i = 0; i < w->plan->core->step_count; i++) {
-		const struct plan_step *s = &w->plan->core->steps[i];
-		json_t *o = json_object();
-
-		put(w, o, "rule", json_text(s->rule));
-		put(w, o, "text", json_text(s->text));
-		put(w, o, "origin", json_text(s->origin));
-		push(w, array, o);
-	}
-	return array;
+	return JSON_OBJECT(&w->failed, {"rule", json_text(s->rule)}, {"text", json_text(s->text)},
+			   {"origin", json_text(s->origin)});
 }
 
-static json_t *arguments_json(struct writer *w)
+static json_t *argument_json(struct writer *w, size_t i)
+{
+	return json_text(w->plan->arguments[i]);
+}
+
+static json_t *list_json(struct writer *w, size_t count, json_t *one(struct writer *w, size_t i))
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < w->plan->argument_count; i++)
-		push(w, array, json_text(w->plan->arguments[i]));
+	for (size_t i = 0; i < count; i++)
+		json_push(array, one(w, i), &w->failed);
 	return array;
 }
 
@@ -180,19 +136,20 @@ static void put_plan(struct writer *w, json_t *o)
 {
 	const gpumap_plan *plan = w->plan;
 
-	put(w, o, "answered", json_boolean(plan->core->answered));
-	put(w, o, "profile", json_text(plan->profile));
-	put(w, o, "mode", json_text(job_setting(plan, "mode")));
-	put(w, o, "world_size", json_integer((json_int_t)plan->core->world_size));
-	put(w, o, "master_addr", json_text(plan->master_addr));
-	put(w, o, "master_port", plan->master_port ? json_integer(plan->master_port) : json_null());
-	put(w, o, "run", json_text(plan->run));
-	put(w, o, "hosts", hosts_json(w));
-	put(w, o, "arguments", arguments_json(w));
-	put(w, o, "environment", variables_json(w));
-	put(w, o, "settings", settings_json(w));
-	put(w, o, "exceptions", exceptions_json(w));
-	put(w, o, "steps", steps_json(w));
+	json_put(o, "answered", json_boolean(plan->core->answered), &w->failed);
+	json_put(o, "profile", json_text(plan->profile), &w->failed);
+	json_put(o, "mode", json_text(job_setting(plan, "mode")), &w->failed);
+	json_put(o, "world_size", json_integer((json_int_t)plan->core->world_size), &w->failed);
+	json_put(o, "master_addr", json_text(plan->master_addr), &w->failed);
+	json_put(o, "master_port",
+		 plan->master_port ? json_integer(plan->master_port) : json_null(), &w->failed);
+	json_put(o, "run", json_text(plan->run), &w->failed);
+	json_put(o, "hosts", hosts_json(w), &w->failed);
+	json_put(o, "arguments", list_json(w, plan->argument_count, argument_json), &w->failed);
+	json_put(o, "environment", list_json(w, plan->variable_count, variable_json), &w->failed);
+	json_put(o, "settings", settings_json(w), &w->failed);
+	json_put(o, "exceptions", list_json(w, plan->exception_count, exception_json), &w->failed);
+	json_put(o, "steps", list_json(w, plan->core->step_count, step_json), &w->failed);
 }
 
 /* What there is of a plan that could not be made. */
@@ -202,11 +159,11 @@ static void put_nothing(struct writer *w, json_t *o)
 					    "master_port", "run",       "arguments",  "environment",
 					    "settings",    "exceptions"};
 
-	put(w, o, "answered", json_false());
+	json_put(o, "answered", json_false(), &w->failed);
 	for (size_t i = 0; i < ARRAY_SIZE(empty); i++)
-		put(w, o, empty[i], json_null());
-	put(w, o, "hosts", json_array());
-	put(w, o, "steps", json_array());
+		json_put(o, empty[i], json_null(), &w->failed);
+	json_put(o, "hosts", json_array(), &w->failed);
+	json_put(o, "steps", json_array(), &w->failed);
 }
 
 static bool is_utf8(const char *text)
@@ -242,14 +199,14 @@ json_t *plan_json(const gpumap_plan *plan, const gpumap_report *report, bool *fa
 	struct writer w = {.plan = plan};
 	json_t *o = json_object();
 
-	put(&w, o, "schema", json_integer(1));
-	put(&w, o, "kind", json_text("plan"));
-	put(&w, o, "version", json_text(gpumap_version()));
+	json_put(o, "schema", json_integer(1), &w.failed);
+	json_put(o, "kind", json_text("plan"), &w.failed);
+	json_put(o, "version", json_text(gpumap_version()), &w.failed);
 	if (plan)
 		put_plan(&w, o);
 	else
 		put_nothing(&w, o);
-	put(&w, o, "findings", json_findings(report, &w.failed));
+	json_put(o, "findings", json_findings(report, &w.failed), &w.failed);
 	*failed = *failed || w.failed;
 	return o;
 }

@@ -2,12 +2,6 @@
 /* A profile as JSON: its members are always present, null when there is none. */
 #include "explain/json.h"
 
-static void put(json_t *object, const char *key, json_t *value, bool *failed)
-{
-	if (json_object_set_new(object, key, value) != 0)
-		*failed = true;
-}
-
 struct settings {
 	const gpumap_profile *profile;
 	const char *const *wanted;
@@ -28,18 +22,17 @@ static int add_setting(const gpumap_key *key, void *data)
 	struct settings *s = data;
 	const char *name = gpumap_key_str(key, GPUMAP_KEY_NAME);
 	const char *section = gpumap_key_str(key, GPUMAP_KEY_SECTION);
-	json_t *o;
+	const char *value, *origin;
 
 	if ((!streq(section, "profile") && !streq(section, "program")) || streq(name, "inherit") ||
 	    (s->wanted && !wanted(s->wanted, name)))
 		return 0;
-	o = json_object();
-	put(o, "value", json_text(gpumap_profile_str(s->profile, name, GPUMAP_SETTING_VALUE)),
-	    &s->failed);
-	put(o, "origin", json_text(gpumap_profile_str(s->profile, name, GPUMAP_SETTING_ORIGIN)),
-	    &s->failed);
-	put(o, "section", json_text(section), &s->failed);
-	put(s->object, name, o, &s->failed);
+	value = gpumap_profile_str(s->profile, name, GPUMAP_SETTING_VALUE);
+	origin = gpumap_profile_str(s->profile, name, GPUMAP_SETTING_ORIGIN);
+	json_put(s->object, name,
+		 JSON_OBJECT(&s->failed, {"value", json_text(value)}, {"origin", json_text(origin)},
+			     {"section", json_text(section)}),
+		 &s->failed);
 	return 0;
 }
 
@@ -48,27 +41,24 @@ static json_t *arguments_json(const gpumap_profile *profile, bool *failed)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < gpumap_profile_argument_count(profile); i++)
-		if (json_array_append_new(array, json_text(gpumap_profile_argument(profile, i))))
-			*failed = true;
+		json_push(array, json_text(gpumap_profile_argument(profile, i)), failed);
 	return array;
+}
+
+static json_t *variable_json(const gpumap_profile *profile, size_t i, bool *failed)
+{
+	return JSON_OBJECT(
+		failed, {"name", json_text(gpumap_profile_env(profile, i, GPUMAP_SETTING_NAME))},
+		{"value", json_text(gpumap_profile_env(profile, i, GPUMAP_SETTING_VALUE))},
+		{"origin", json_text(gpumap_profile_env(profile, i, GPUMAP_SETTING_ORIGIN))});
 }
 
 static json_t *environment_json(const gpumap_profile *profile, bool *failed)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < gpumap_profile_env_count(profile); i++) {
-		json_t *o = json_object();
-
-		put(o, "name", json_text(gpumap_profile_env(profile, i, GPUMAP_SETTING_NAME)),
-		    failed);
-		put(o, "value", json_text(gpumap_profile_env(profile, i, GPUMAP_SETTING_VALUE)),
-		    failed);
-		put(o, "origin", json_text(gpumap_profile_env(profile, i, GPUMAP_SETTING_ORIGIN)),
-		    failed);
-		if (json_array_append_new(array, o))
-			*failed = true;
-	}
+	for (size_t i = 0; i < gpumap_profile_env_count(profile); i++)
+		json_push(array, variable_json(profile, i, failed), failed);
 	return array;
 }
 
@@ -80,15 +70,15 @@ EXPORT int gpumap_profile_json(char **ret, const gpumap_profile *profile, const 
 	struct strbuf buf = {0};
 	char *text;
 
-	put(o, "schema", json_integer(1), &s.failed);
-	put(o, "profile", json_text(gpumap_profile_name(profile)), &s.failed);
-	put(o, "file", json_text(gpumap_profile_file(profile)), &s.failed);
+	json_put(o, "schema", json_integer(1), &s.failed);
+	json_put(o, "profile", json_text(gpumap_profile_name(profile)), &s.failed);
+	json_put(o, "file", json_text(gpumap_profile_file(profile)), &s.failed);
 	if (profile)
 		gpumap_profile_key_each(add_setting, &s);
-	put(o, "settings", s.object, &s.failed);
-	put(o, "arguments", arguments_json(profile, &s.failed), &s.failed);
-	put(o, "environment", environment_json(profile, &s.failed), &s.failed);
-	put(o, "findings", json_findings(report, &s.failed), &s.failed);
+	json_put(o, "settings", s.object, &s.failed);
+	json_put(o, "arguments", arguments_json(profile, &s.failed), &s.failed);
+	json_put(o, "environment", environment_json(profile, &s.failed), &s.failed);
+	json_put(o, "findings", json_findings(report, &s.failed), &s.failed);
 	json_dump(&buf, o, s.failed);
 	text = strbuf_take(&buf);
 	if (!text)

@@ -70,12 +70,6 @@ static void put_text(struct strbuf *buf, const struct exec *exec)
 
 /* --- JSON --------------------------------------------------------------------------------- */
 
-static void put(json_t *object, const char *key, json_t *value, bool *failed)
-{
-	if (json_object_set_new(object, key, value) != 0)
-		*failed = true;
-}
-
 static json_t *number(const struct exec *exec, int64_t n)
 {
 	return exec && n >= 0 ? json_integer(n) : json_null();
@@ -83,15 +77,13 @@ static json_t *number(const struct exec *exec, int64_t n)
 
 static json_t *variables(const struct exec *exec, bool *failed)
 {
-	json_t *array = json_array(), *o;
+	json_t *array = json_array();
 
-	for (size_t i = 0; exec && i < exec->change_count; i++) {
-		o = json_object();
-		put(o, "name", json_text(exec->changes[i].name), failed);
-		put(o, "value", json_text(exec->changes[i].value), failed);
-		if (json_array_append_new(array, o))
-			*failed = true;
-	}
+	for (size_t i = 0; exec && i < exec->change_count; i++)
+		json_push(array,
+			  JSON_OBJECT(failed, {"name", json_text(exec->changes[i].name)},
+				      {"value", json_text(exec->changes[i].value)}),
+			  failed);
 	return array;
 }
 
@@ -100,8 +92,7 @@ static json_t *arguments(const struct exec *exec, bool *failed)
 	json_t *array = json_array();
 
 	for (size_t i = 0; exec && exec->arguments[i]; i++)
-		if (json_array_append_new(array, json_text(exec->arguments[i])))
-			*failed = true;
+		json_push(array, json_text(exec->arguments[i]), failed);
 	return array;
 }
 
@@ -112,22 +103,22 @@ static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_r
 	bool failed = false;
 	json_t *o = json_object();
 
-	put(o, "schema", json_integer(1), &failed);
-	put(o, "kind", json_text("exec"), &failed);
-	put(o, "launcher", json_text(exec ? exec->row : NULL), &failed);
-	put(o, "rank", number(exec, rank->rank), &failed);
-	put(o, "world_size", number(exec, rank->world_size), &failed);
-	put(o, "local_rank", number(exec, rank->local_rank), &failed);
-	put(o, "local_size", number(exec, rank->local_size), &failed);
-	put(o, "node", number(exec, rank->node), &failed);
-	put(o, "nodes", number(exec, rank->nodes), &failed);
-	put(o, "environment", variables(exec, &failed), &failed);
-	put(o, "cpus", json_text(exec ? exec->slot.cpus : NULL), &failed);
-	put(o, "memory_nodes", json_text(exec && exec->launch.mem_nodes ? exec->slot.nodes : NULL),
-	    &failed);
-	put(o, "workdir", json_text(exec ? exec->launch.folder : NULL), &failed);
-	put(o, "arguments", arguments(exec, &failed), &failed);
-	put(o, "findings", json_findings(report, &failed), &failed);
+	json_put(o, "schema", json_integer(1), &failed);
+	json_put(o, "kind", json_text("exec"), &failed);
+	json_put(o, "launcher", json_text(exec ? exec->row : NULL), &failed);
+	json_put(o, "rank", number(exec, rank->rank), &failed);
+	json_put(o, "world_size", number(exec, rank->world_size), &failed);
+	json_put(o, "local_rank", number(exec, rank->local_rank), &failed);
+	json_put(o, "local_size", number(exec, rank->local_size), &failed);
+	json_put(o, "node", number(exec, rank->node), &failed);
+	json_put(o, "nodes", number(exec, rank->nodes), &failed);
+	json_put(o, "environment", variables(exec, &failed), &failed);
+	json_put(o, "cpus", json_text(exec ? exec->slot.cpus : NULL), &failed);
+	json_put(o, "memory_nodes",
+		 json_text(exec && exec->launch.mem_nodes ? exec->slot.nodes : NULL), &failed);
+	json_put(o, "workdir", json_text(exec ? exec->launch.folder : NULL), &failed);
+	json_put(o, "arguments", arguments(exec, &failed), &failed);
+	json_put(o, "findings", json_findings(report, &failed), &failed);
 	json_dump(buf, o, failed);
 }
 
