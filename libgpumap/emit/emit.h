@@ -60,6 +60,7 @@ void emit_printf(struct emitter *e, const char *format, ...) PRINTF(2, 3);
 /* Appends a word, quoted; a long command goes on in the next line. */
 void emit_word(struct emitter *e, const char *word);
 void emit_pair(struct emitter *e, const char *option, const char *word); /* in one line */
+void emit_pairf(struct emitter *e, const char *option, const char *format, ...) PRINTF(3, 4);
 void emit_wordf(struct emitter *e, const char *format, ...) PRINTF(2, 3);
 /* A NAME=VALUE that a shell takes as an assignment. */
 void emit_assignment(struct emitter *e, const char *name, const char *value);

@@ -46,7 +46,7 @@ static void put_map(struct emitter *e)
 	for (size_t i = 1; i < e->node_count; i++)
 		equal = equal && e->nodes[i].ranks == e->nodes[0].ranks;
 	if (equal)
-		emit_printf(e, " --map-by ppr:%zu:node", e->nodes[0].ranks);
+		emit_pairf(e, "--map-by", "ppr:%zu:node", e->nodes[0].ranks);
 	else
 		emit_pair(e, "--map-by", "slot");
 	emit_pair(e, "--bind-to", "none");
@@ -71,17 +71,13 @@ static void put_command(struct emitter *e)
 		emit_prefix(e, &variables);
 	}
 	emit_word(e, "mpirun");
-	emit_puts(e, " -np");
-	emit_wordf(e, "%zu", e->ranks);
+	emit_pairf(e, "-np", "%zu", e->ranks);
 	put_hosts(e);
 	put_map(e);
-	if (!e->inside && !streq(workdir, ".")) {
+	if (!e->inside && !streq(workdir, "."))
 		emit_pair(e, "--wdir", workdir);
-	}
-	if (timeout) {
-		emit_puts(e, " --timeout");
-		emit_wordf(e, "%lld", timeout);
-	}
+	if (timeout)
+		emit_pairf(e, "--timeout", "%lld", timeout);
 	put_variables(e, &variables);
 	emit_exec(e, e->inside ? 0 : emit_port(e));
 	emit_end(e);

@@ -60,6 +60,19 @@ void emit_pair(struct emitter *e, const char *option, const char *word)
 	put_quoted(e, &both);
 }
 
+void emit_pairf(struct emitter *e, const char *option, const char *format, ...)
+{
+	struct strbuf word = {0};
+	va_list args;
+
+	va_start(args, format);
+	strbuf_vprintf(&word, format, args);
+	va_end(args);
+	e->out.failed = e->out.failed || word.failed;
+	emit_pair(e, option, word.text ? word.text : "");
+	strbuf_free(&word);
+}
+
 void emit_wordf(struct emitter *e, const char *format, ...)
 {
 	struct strbuf word = {0};
