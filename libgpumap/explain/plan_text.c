@@ -61,6 +61,12 @@ bool plan_may_land(const gpumap_plan *plan)
 	return plan->core->answered || !said;
 }
 
+/* Whether it is not known that the rank uses the GPU that it is given. */
+static bool is_open(const struct plan_slot *slot, bool may_land)
+{
+	return slot->device_count && !slot->lands && may_land;
+}
+
 static void device_label(const struct plan_slot *slot, bool may_land, char text[32])
 {
 	const struct plan_device *d = slot->lands ? slot->lands : slot->devices;
@@ -76,7 +82,7 @@ static void device_label(const struct plan_slot *slot, bool may_land, char text[
 	if (slot->device_count > 1)
 		length +=
 			snprintf(text + length, 32 - (size_t)length, " of %zu", slot->device_count);
-	if (!slot->lands)
+	if (is_open(slot, may_land))
 		snprintf(text + length, 32 - (size_t)length, "?");
 }
 
@@ -138,6 +144,27 @@ static void long_lists(struct strbuf *buf, const struct plan_host *host, size_t 
 	}
 }
 
+/* What question marks in the column of GPUs stand for. */
+static void legend(struct strbuf *buf, const struct plan_layout *layout, size_t shown,
+		   const struct look *look)
+{
+	bool open = false, unnumbered = false;
+
+	for (size_t l = 0; l < shown; l++) {
+		const struct plan_slot *slot = &layout->slots[l];
+		const struct plan_device *d = slot->lands ? slot->lands : slot->devices;
+		bool is = is_open(slot, look->may_land);
+
+		open = open || is;
+		unnumbered = unnumbered || ((is || slot->lands) && d->physical < 0);
+	}
+	if (open)
+		strbuf_puts(buf,
+			    "  N? is given to the rank; that its program uses it is not known\n");
+	if (unnumbered)
+		strbuf_puts(buf, "  ? stands for the number of a GPU that is not known\n");
+}
+
 static void host_table(struct strbuf *buf, const gpumap_plan *plan, const struct plan_host *host)
 {
 	const struct plan_layout *layout = host->layout;
@@ -161,6 +188,7 @@ static void host_table(struct strbuf *buf, const gpumap_plan *plan, const struct
 		rank_row(buf, host, l, &look);
 	if (shown < layout->count)
 		strbuf_printf(buf, "  ... %zu more ranks\n", layout->count - shown);
+	legend(buf, layout, shown, &look);
 	if (!look.lists)
 		long_lists(buf, host, shown);
 	if (layout->device_order)
