@@ -28,7 +28,8 @@ int gpumap_hosts_add(gpumap_hosts *hosts, const char *list, const char *origin,
 		     gpumap_report *report);
 
 /* Adds the hosts of a hostfile, lines of "NAME", "NAME slots=N" or "NAME:N"; slots are
- * the ranks of that host, unless the profile counts them. Codes as gpumap_hosts_add. */
+ * the ranks of that host, unless the profile counts them; one with slots=0 is left out.
+ * Codes as gpumap_hosts_add. */
 int gpumap_hosts_add_file(gpumap_hosts *hosts, const char *text, size_t size, const char *origin,
 			  gpumap_report *report);
 

@@ -9,6 +9,9 @@ struct line {
 	int number;
 	const char *origin;
 	gpumap_report *report;
+	struct span idle; /* the first host with slots=0 */
+	int idle_line;
+	size_t idle_count;
 };
 
 static int malformed(const struct line *line, struct span bad, const char *what, const char *fix)
@@ -54,7 +57,19 @@ static int read_word(const struct line *line, struct span word, int64_t *slots)
 			 "write lines such as: node1 slots=8");
 }
 
-static int read_line(const struct line *line, struct span text)
+/* As mpirun takes it: slots=0 means that nothing is to run on the host. */
+static int keep(struct line *line, struct span name, int64_t slots)
+{
+	if (slots)
+		return host_add(line->list, name, slots, line->origin, line->report);
+	if (!line->idle_count++) {
+		line->idle = name;
+		line->idle_line = line->number;
+	}
+	return GPUMAP_OK;
+}
+
+static int read_line(struct line *line, struct span text)
 {
 	const char *comment = text.length ? memchr(text.text, '#', text.length) : NULL;
 	struct span word, name;
@@ -82,7 +97,26 @@ static int read_line(const struct line *line, struct span text)
 	}
 	while (r == GPUMAP_OK && (word = next_word(&text)).length)
 		r = read_word(line, word, &slots);
-	return r == GPUMAP_OK ? host_add(line->list, name, slots, line->origin, line->report) : r;
+	return r == GPUMAP_OK ? keep(line, name, slots) : r;
+}
+
+static int conclude(const struct line *line)
+{
+	if (!line->list->count)
+		return report_fail(line->report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
+				   ABOUT(.origin = line->origin, .line = line->idle_line,
+					 .fix = "write lines such as: node1 slots=8"),
+				   line->idle_count ? "no host of the hostfile has slots"
+						    : "the hostfile names no host");
+	if (line->idle_count)
+		report_add(line->report, FINDING_NO_SLOTS,
+			   ABOUT(.origin = line->origin, .line = line->idle_line,
+				 .fix = "give it slots=N for ranks there"),
+			   "%zu host%s no slots and %s left out: '%s'%s", line->idle_count,
+			   line->idle_count == 1 ? " has" : "s have",
+			   line->idle_count == 1 ? "is" : "are", QUOTE(line->idle),
+			   line->idle_count == 1 ? "" : ", ...");
+	return GPUMAP_OK;
 }
 
 int hostfile_parse(struct hostlist *ret, struct span text, const char *origin,
@@ -97,11 +131,8 @@ int hostfile_parse(struct hostlist *ret, struct span text, const char *origin,
 		line.number++;
 		r = read_line(&line, piece);
 	}
-	if (r == GPUMAP_OK && !list.count)
-		r = report_fail(
-			report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
-			ABOUT(.origin = origin, .fix = "write lines such as: node1 slots=8"),
-			"the hostfile names no host");
+	if (r == GPUMAP_OK)
+		r = conclude(&line);
 	if (r == GPUMAP_OK)
 		*ret = list;
 	else

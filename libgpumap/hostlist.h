@@ -19,7 +19,7 @@ enum {
 
 struct host {
 	const char *name;
-	int64_t slots; /* -1: not said */
+	int64_t slots; /* from 1; -1: not said */
 };
 
 struct hostlist {
@@ -41,7 +41,8 @@ int hostlist_parse_patterns(struct hostlist *ret, struct span text);
  * long names with brackets get, is not checked. False: *wrong is the malformed name. */
 bool hostlist_check(struct span text, bool patterns, struct span *wrong);
 
-/* A hostfile: lines of "name", "name slots=N" or "name:N"; # begins a comment. */
+/* A hostfile: lines of "name", "name slots=N" or "name:N"; # begins a comment. Hosts with
+ * no slots are left out, with a remark. */
 int hostfile_parse(struct hostlist *ret, struct span text, const char *origin,
 		   gpumap_report *report);
 

@@ -6,7 +6,7 @@
 
 struct known_host {
 	const char *name;
-	int64_t slots; /* of a hostfile; -1: not said */
+	int64_t slots; /* of a hostfile, from 1; -1: not said */
 	const gpumap_inventory *inventory;
 	gpumap_mapping *mapping; /* of what it inherits; NULL: nothing is known, or no list */
 	struct plan_inherited inherited;

@@ -127,14 +127,17 @@ END_TEST
 
 static const struct {
 	const char *text, *hosts;
-	int code, line;
+	int code, line; /* without an error: that of the remark, 0: there is none */
 } files[] = {
 	{"n1 slots=4\nn2 slots=8\n", "n1:4 n2:8", 0, 0},
 	{"n1\nn2", "n1 n2", 0, 0},
 	{"n1:4\nn2:8\n", "n1:4 n2:8", 0, 0},
 	{"# all\n\n  n1\tslots=4 # two cards broken\r\n#n3\nn2 slots=2 max_slots=4\n", "n1:4 n2:2",
 	 0, 0},
-	{"n1 slots=0\n", "n1:0", 0, 0},
+	{"n1 slots=0\n", "no host of the hostfile has slots", BAD, 1},
+	{"n0\nn1 slots=0\nn2:0\nn3 slots=1\n", "n0 n3:1", 0, 2},
+	{"n1:0\nn1:2\n", "n1:2", 0, 1},
+	{"n1:0 slots=2\n", "given twice", BAD, 1},
 	{"n1 slots=2\nn1 slots=2\n", "n1:2 n1:2", 0, 0},
 	{"worker-0.site_a slots=8", "worker-0.site_a:8", 0, 0},
 	{"", "names no host", BAD, -1},
@@ -170,6 +173,12 @@ START_TEST(host_files)
 	} else {
 		text = hosts_text(&list);
 		ROW_EQ_STR(name, text, files[_i].hosts);
+		ROW_EQ_INT(name, gpumap_report_count(report), files[_i].line > 0);
+		if (files[_i].line)
+			ROW_EQ_INT(name,
+				   gpumap_finding_int(gpumap_report_get(report, 0),
+						      GPUMAP_FINDING_LINE),
+				   files[_i].line);
 		free(text);
 		hostlist_free(&list);
 	}
