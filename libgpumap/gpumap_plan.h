@@ -54,7 +54,9 @@ int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 int gpumap_hosts_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
 		      const int *node, size_t count);
 
-/* From now on the i-th host is taken to have what the other has: GPUs, inherited list, cores. */
+/* From now on the i-th host is taken to have what the other has: GPUs, inherited list, cores,
+ * also where the other is itself like a third. Where it comes back to the i-th host, or
+ * `other` is that host, it has its own again. */
 void gpumap_hosts_like(gpumap_hosts *hosts, size_t i, size_t other);
 
 /* --- plan: which rank runs where, on what, and what it is told ------------------ */

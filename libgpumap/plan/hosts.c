@@ -126,10 +126,19 @@ EXPORT void gpumap_hosts_inventory(gpumap_hosts *hosts, size_t i, const gpumap_i
 		hosts->hosts[i].inventory = inventory;
 }
 
+size_t host_source(const gpumap_hosts *hosts, size_t i)
+{
+	while (hosts->hosts[i].like != i)
+		i = hosts->hosts[i].like;
+	return i;
+}
+
+/* The other's source, so that chains stay short; where that is the host itself, it keeps
+ * its own, and there is no circle. */
 EXPORT void gpumap_hosts_like(gpumap_hosts *hosts, size_t i, size_t other)
 {
 	if (i < hosts->count && other < hosts->count)
-		hosts->hosts[i].like = other;
+		hosts->hosts[i].like = i == other ? i : host_source(hosts, other);
 }
 
 EXPORT int gpumap_hosts_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,

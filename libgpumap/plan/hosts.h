@@ -14,7 +14,7 @@ struct known_host {
 	struct cpu_topology topology;
 	bool has_cpus;
 	const char *job; /* the scheduler's id, or NULL */
-	size_t like;     /* the host whose GPUs, list and cores this one has; often itself */
+	size_t like;     /* the host that this one is like; often itself */
 };
 
 struct gpumap_hosts {
@@ -22,6 +22,9 @@ struct gpumap_hosts {
 	struct known_host *hosts;
 	size_t count, room;
 };
+
+/* The host whose GPUs, list and cores the i-th one has. */
+size_t host_source(const gpumap_hosts *hosts, size_t i);
 
 /* The id of the scheduler's job that an environment is part of, NULL: of none. */
 const char *job_of_environ(const char *const *envp);

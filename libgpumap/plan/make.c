@@ -5,7 +5,7 @@
 static void describe(struct plan_host_input *ret, const gpumap_hosts *hosts, size_t i,
 		     const struct plan_settings *settings)
 {
-	const struct known_host *host = &hosts->hosts[hosts->hosts[i].like];
+	const struct known_host *host = &hosts->hosts[host_source(hosts, i)];
 
 	*ret = (struct plan_host_input){
 		.name = hosts->hosts[i].name,

@@ -268,6 +268,47 @@ START_TEST(hosts)
 }
 END_TEST
 
+/* Hosts a to d have 1 to 4 GPUs of their own; what each has when some are like others. */
+static const struct {
+	const char *name;
+	size_t pairs[4][2]; /* host, other */
+	size_t count;
+	const char *holds;
+} like_rows[] = {
+	{"none", {{0}}, 0, "world=10|0.size=1|1.size=2|3.size=3|6.size=4"},
+	{"one", {{1, 0}}, 1, "world=9|1.host=b|1.size=1|2.size=3"},
+	{"like one that is like a third",
+	 {{1, 0}, {2, 1}},
+	 2,
+	 "world=7|1.size=1|2.host=c|2.size=1"},
+	{"like one that then is like a third", {{2, 1}, {1, 0}}, 2, "world=7|1.size=1|2.size=1"},
+	{"four in a row", {{3, 2}, {2, 1}, {1, 0}}, 3, "world=4|3.host=d|3.size=1"},
+	{"in a circle", {{0, 1}, {1, 0}}, 2, "world=11|0.size=2|2.host=b|2.size=2"},
+	{"in a circle of three",
+	 {{0, 1}, {1, 2}, {2, 0}},
+	 3,
+	 "world=13|0.size=3|3.size=3|6.size=3"},
+	{"itself", {{2, 2}}, 1, "world=10|3.size=3"},
+	{"itself again", {{2, 0}, {2, 2}}, 2, "world=10|3.host=c|3.size=3"},
+	{"a host that is not there", {{2, 4}, {4, 2}}, 2, "world=10|3.size=3"},
+};
+
+START_TEST(like)
+{
+	const char *name = like_rows[_i].name;
+	struct job_scene scene;
+
+	job_set(&scene, DDP, "a=1 + b=2 + c=3 + d=4", "SLURM_JOB_ID=1");
+	for (size_t i = 0; i < like_rows[_i].count; i++)
+		gpumap_hosts_like(scene.hosts, like_rows[_i].pairs[i][0],
+				  like_rows[_i].pairs[i][1]);
+	job_plan(&scene);
+	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
+	job_holds(name, scene.plan, scene.environ, like_rows[_i].holds);
+	job_free(&scene);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("plan-job");
@@ -276,6 +317,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, ranks, 0, (int)ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, no_plan, 0, (int)ARRAY_SIZE(bad_rows));
+	tcase_add_loop_test(tests, like, 0, (int)ARRAY_SIZE(like_rows));
 	tcase_add_test(tests, start);
 	tcase_add_test(tests, hosts);
 	return unit_run(suite);
