@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/job.h"
 #include "plan_hosts.h"
 #include "report.h"
 #include "words.h"
@@ -159,6 +160,19 @@ int plan_check_alone(const struct plan_options *options, const char *option, con
 			   QUOTE(span_of(other)));
 }
 
+/* `first` NULL: there is no host. */
+static int check_standalone(const struct plan_options *options, size_t count, int64_t node,
+			    const char *first, gpumap_report *report)
+{
+	if (!options->standalone || (count < 2 && node >= 0) || !first)
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+			   ABOUT(.origin = "--standalone", .fix = "leave it out, or name no hosts"),
+			   count > 1 ? "this node alone, and %zu hosts, of which the first is '%s'"
+				     : "this node alone, and %zu host, '%s', which is another one",
+			   count, QUOTE(span_of(first)));
+}
+
 static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
 		     gpumap_report *report)
 {
@@ -168,6 +182,9 @@ static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options
 		r = gpumap_plan_read(ret, options->file, report);
 	if (r == GPUMAP_OK)
 		r = plan_node(node, *ret, options->node_rank, report);
+	if (r == GPUMAP_OK && (*ret)->core->host_count)
+		r = check_standalone(options, (*ret)->core->host_count, *node,
+				     (*ret)->core->hosts[0].name, report);
 	return r;
 }
 
@@ -201,6 +218,9 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 				QUOTE(span_of(options->nnodes)));
 	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, report);
+	if (r == GPUMAP_OK)
+		r = check_standalone(options, gpumap_hosts_count(hosts.hosts), hosts.node,
+				     gpumap_hosts_name(hosts.hosts, 0), report);
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(ret, profile, hosts.hosts, report);
 	if (r == GPUMAP_OK)

@@ -10,7 +10,7 @@ Columns and the way of running are those of explain.py; the arguments follow "pl
   setting=KEY:VALUE rule= finding=                   one of several
   out~WORDS err~WORDS                                as in explain.py
 Files that rows name: box (two unlike GPUs), mig, hosts.txt, idle.txt, p.ini, old.json, plan.json (a plan of
-two ranks), bad.json (cut short)."""
+two ranks), hosts.json (one for two hosts), bad.json (cut short)."""
 import os
 import subprocess
 import sys
@@ -94,6 +94,9 @@ def main():
         subprocess.run([sys.argv[1], "plan", "--inventory", "2", "--device", "cuda:%l", "-o",
                         "plan.json", "t"], check=True, env=explain.ENVIRONMENT,
                        stdout=subprocess.DEVNULL)
+        subprocess.run([sys.argv[1], "plan", "--inventory", "2", "--device", "cuda:%l", "--hosts",
+                        "a,b", "-o", "hosts.json", "t"], check=True, env=explain.ENVIRONMENT,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         status = explain.main()
         os.chdir("/")
     return status
