@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_plan.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -158,6 +159,53 @@ static int prepare(struct running *r)
 	return code;
 }
 
+/* FILE.py of "python3 -u FILE.py"; NULL: the command is another. */
+static const char *script_of(char *const *argv)
+{
+	const char *slash = strrchr(argv[0], '/');
+	size_t length;
+
+	if (!starts_with(slash ? slash + 1 : argv[0], "python"))
+		return NULL;
+	/* Those options of python that are letters without a value. */
+	for (argv++; *argv && **argv == '-'; argv++)
+		if (!(*argv)[1] || (*argv)[1 + strspn(*argv + 1, "bBdEiIOPqsSuvx")])
+			return NULL;
+	length = *argv ? strlen(*argv) : 0;
+	return length > 3 && streq(*argv + length - 3, ".py") ? *argv : NULL;
+}
+
+/* Otherwise each rank's python says so, and ends with a status that says nothing. */
+static bool has_script(struct running *r, const struct launch_rank *rank)
+{
+	const char *script = script_of(rank->argv);
+	char *path;
+	int error;
+
+	if (!script || (rank->folder && access(rank->folder, X_OK)))
+		return true;
+	path = arena_printf(&r->ranks.arena, "%s%s%s",
+			    *script != '/' && rank->folder ? rank->folder : "",
+			    *script != '/' && rank->folder ? "/" : "", script);
+	if (!path || access(path, R_OK) == 0)
+		return true;
+	error = errno;
+	report_add(r->report, FINDING_NOT_STARTED,
+		   ABOUT(.fix = error == ENOENT ? "check its name, and workdir" : NULL),
+		   "rank %d: %s cannot read '%s': %s", rank->rank, rank->argv[0],
+		   QUOTE(span_of(script)), strerror(error));
+	r->result.status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+	return false;
+}
+
+static bool has_scripts(struct running *r)
+{
+	for (size_t l = 0; l < r->ranks.launch.count; l++)
+		if (!has_script(r, &r->ranks.ranks[l]))
+			return false;
+	return true;
+}
+
 /* The ranks' output gives way to the record: it goes to standard error, and standard output
  * is kept for later. -1: no record is wanted there. */
 static int keep_output(const struct running *r)
@@ -213,7 +261,8 @@ int run_plan(const struct run *run, gpumap_report *report)
 	told = print_report(&(struct output){.report = report}, 0);
 	if (code == GPUMAP_OK) {
 		out = keep_output(&r);
-		launch_run(&r.ranks.launch, &r.result, report);
+		if (has_scripts(&r))
+			launch_run(&r.ranks.launch, &r.result, report);
 		give_back_output(out);
 		kept = conclude(&r, told);
 	}
