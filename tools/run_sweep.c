@@ -244,6 +244,10 @@ static void start(struct sweep *s, size_t i)
 	clock_gettime(CLOCK_REALTIME, &c->started);
 	c->pid = fork();
 	if (c->pid == 0) {
+		/* What reaches the sweep's group, from a terminal or timeout(1), is passed on
+		 * once. A terminal with tostop would stop a group that is not its foreground. */
+		setpgid(0, 0);
+		signal(SIGTTOU, SIG_IGN);
 		/* Its guard ends the ranks, as if it had been killed itself. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
@@ -256,6 +260,7 @@ static void start(struct sweep *s, size_t i)
 		c->status = STATUS_OWN_FAILURE;
 		return;
 	}
+	setpgid(c->pid, c->pid); /* whoever of the two comes first */
 	s->running[c->job] = c;
 	s->running_count++;
 	if (s->shares[c->job].gpus)
@@ -299,9 +304,7 @@ static void heard(struct sweep *s, const siginfo_t *info)
 			ended(s, pid, how);
 		return;
 	}
-	/* What a terminal sends reaches all of its foreground by itself. */
-	if (info->si_code != SI_KERNEL)
-		pass_on(s, info->si_signo);
+	pass_on(s, info->si_signo);
 	if (info->si_signo != SIGUSR1 && info->si_signo != SIGUSR2 && !s->stopped) {
 		s->stopped = info->si_signo;
 		fprintf(stderr, "gpumap: stopping the sweep: %zu of %zu were started\n", s->next,
