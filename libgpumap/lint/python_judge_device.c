@@ -61,21 +61,40 @@ static void judge_single(const struct python_judge *judge, const struct sight *s
 		(long long)s->value.number);
 }
 
+/* Whether an earlier device has the same fault: the cause is one, how the rank is chosen. */
+static bool is_told(const struct python_file *f, const struct sight *s)
+{
+	for (const struct sight *o = f->sights; o < s; o++)
+		if ((o->kind == SIGHT_DEVICE || o->kind == SIGHT_SET_DEVICE ||
+		     o->kind == SIGHT_DISTRIBUTED) &&
+		    o->value.meaning == s->value.meaning)
+			return true;
+	return false;
+}
+
+static void judge_rank(const struct python_judge *judge, const struct sight *s)
+{
+	static const char fix[] = "use local_rank = int(os.environ[\"LOCAL_RANK\"])";
+
+	if (is_told(judge->file, s))
+		return;
+	if (s->value.meaning == MEANS_RANK)
+		report_add(judge->report, FINDING_GLOBAL_RANK,
+			   AT(judge, s, .rule = "R4", .fix = fix),
+			   "the global rank chooses the GPU: wrong from the second node on");
+	else
+		report_add(judge->report, FINDING_RANK_MODULO,
+			   AT(judge, s, .rule = "R4", .fix = fix),
+			   "the rank modulo the number of GPUs is right only where every node has "
+			   "as many");
+}
+
 int judge_device(const struct python_judge *judge, const struct sight *s)
 {
 	switch (s->value.meaning) {
 	case MEANS_RANK:
-		report_add(judge->report, FINDING_GLOBAL_RANK,
-			   AT(judge, s, .rule = "R4",
-			      .fix = "use local_rank = int(os.environ[\"LOCAL_RANK\"])"),
-			   "the global rank chooses the GPU: wrong from the second node on");
-		return GPUMAP_OK;
 	case MEANS_MODULO:
-		report_add(judge->report, FINDING_RANK_MODULO,
-			   AT(judge, s, .rule = "R4",
-			      .fix = "use local_rank = int(os.environ[\"LOCAL_RANK\"])"),
-			   "the rank modulo the number of GPUs is right only where every node has "
-			   "as many");
+		judge_rank(judge, s);
 		return GPUMAP_OK;
 	case MEANS_DEVICE:
 		break;
