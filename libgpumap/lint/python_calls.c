@@ -148,6 +148,16 @@ static void see_ids(struct python_file *f, struct sight *s, unsigned open)
 	s->ids = ids && *ids ? ids : NULL;
 }
 
+/* DataParallel(net).to("cuda:1") moves net too. */
+static struct python_value moved_module(const struct python_file *f, unsigned at, unsigned open)
+{
+	unsigned dot = token_at(f, open)->past, past = f->text.count;
+
+	if (!is_at(f, dot, past, ".") || !is_at(f, dot + 2, past, "("))
+		return (struct python_value){.meaning = MEANS_UNKNOWN};
+	return python_value(f, at, token_at(f, dot + 2)->past);
+}
+
 static void call_parallel(struct python_file *f, enum sight_kind kind, unsigned at, unsigned open)
 {
 	struct sight *s = sight_add(f, kind, token_at(f, at));
@@ -155,11 +165,13 @@ static void call_parallel(struct python_file *f, enum sight_kind kind, unsigned 
 
 	if (!s)
 		return;
-	if (python_argument_find(f, open, "device_ids", 1, &a))
-		f->facts.chooses =
-			f->facts.chooses || python_value(f, a.first, a.past).meaning != MEANS_NONE;
+	s->all_ids = !python_argument_find(f, open, "device_ids", 1, &a) ||
+		     python_value(f, a.first, a.past).meaning == MEANS_NONE;
+	f->facts.chooses = f->facts.chooses || !s->all_ids;
 	see_ids(f, s, open);
-	if (python_argument_find(f, open, "module", 0, &a))
+	if (kind == SIGHT_PARALLEL)
+		s->module = moved_module(f, at, open);
+	if (s->module.meaning != MEANS_MODULE && python_argument_find(f, open, "module", 0, &a))
 		s->module = python_value(f, a.first, a.past);
 	f->facts.distributed = f->facts.distributed || kind == SIGHT_DISTRIBUTED;
 }

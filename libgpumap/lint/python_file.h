@@ -43,7 +43,8 @@ struct sight {
 	const char *list; /* the visible list that an earlier line has set; NULL: not known */
 	const char *ids;  /* device_ids, where they are numbers; NULL: not known */
 	size_t id_count;
-	struct python_value module; /* of DataParallel: what it was given */
+	bool all_ids;               /* device_ids is not given: all that are visible */
+	struct python_value module; /* of DataParallel: what it was given, or is moved to */
 };
 
 /* What the file has at some place. */

@@ -130,14 +130,15 @@ static int judge_parallel(const struct python_judge *judge, const struct sight *
 	char device[24];
 	int64_t on = moved ? module->number : -1, first;
 
-	if (!s->ids)
+	/* All that are visible begin with cuda:0. */
+	if (!s->ids && (!s->all_ids || on <= 0))
 		return GPUMAP_OK;
 	if (on < 0 && moved && !judge->file->facts.sets_device)
 		on = 0;
 	/* Where nobody knows, the module is taken to be on the master. */
-	first = span_number((struct span){s->ids, strcspn(s->ids, ",")}, INT32_MAX);
+	first = s->ids ? span_number((struct span){s->ids, strcspn(s->ids, ",")}, INT32_MAX) : 0;
 	snprintf(device, sizeof(device), "%lld", (long long)(on < 0 ? first : on));
-	if (!list && !s->may && !is_identity(s->ids))
+	if (!list && !s->may && s->ids && !is_identity(s->ids))
 		report_add(judge->report, FINDING_RECOMMENDED,
 			   AT(judge, s, .rule = "G4",
 			      .fix = "leave device_ids out, and choose the GPUs before the "
