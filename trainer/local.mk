@@ -33,6 +33,19 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/backend/reference_pool.c \
 	trainer/backend/value.c trainer/backend/value.h \
 	trainer/bf16.h \
+	trainer/collective/collective.c trainer/collective/collective.h \
+	trainer/collective/self.c \
+	trainer/collective/shm.c \
+	trainer/collective/shm_board.c trainer/collective/shm_board.h \
+	trainer/collective/shm_chunks.c \
+	trainer/collective/shm_data.h \
+	trainer/collective/shm_fail.c \
+	trainer/collective/shm_mail.c \
+	trainer/collective/shm_segment.c trainer/collective/shm_segment.h \
+	trainer/collective/shm_small.c \
+	trainer/collective/shm_threads.c \
+	trainer/collective/shm_wait.c \
+	trainer/collective/sum.c trainer/collective/sum.h \
 	trainer/model/model.h \
 	trainer/model/models.c \
 	trainer/model/pass.c \

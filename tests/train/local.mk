@@ -15,6 +15,8 @@ train_programs = \
 	tests/train/t-cifar10 \
 	tests/train/t-clip \
 	tests/train/t-crew \
+	tests/train/t-collective \
+	tests/train/t-collective-faults \
 	tests/train/t-data-nomem \
 	tests/train/t-dataset \
 	tests/train/t-error \
@@ -41,9 +43,11 @@ endif
 train_tests = \
 	tests/train/checkpoint.test \
 	tests/train/cifar10.test \
+	tests/train/collective.test \
 	tests/train/optim.test \
 	tests/train/torch-data.test \
-	tests/train/torch-model.test
+	tests/train/torch-model.test \
+	tests/train/tsan.test
 TESTS += $(train_tests)
 EXTRA_DIST += $(train_tests) \
 	tests/train/checkpoint.py \
@@ -96,6 +100,21 @@ tests_train_t_crew_SOURCES = tests/train/t-crew.c tests/unit/unit.h
 tests_train_t_crew_CPPFLAGS = $(train_cppflags)
 tests_train_t_crew_CFLAGS = $(train_cflags)
 tests_train_t_crew_LDADD = $(train_ldadd) -lpthread
+rank_threads = tests/train/rank-threads.h tests/train/ranks.h tests/unit/unit.h
+tests_train_t_collective_SOURCES = tests/train/t-collective.c $(rank_threads)
+tests_train_t_collective_CPPFLAGS = $(train_cppflags)
+tests_train_t_collective_CFLAGS = $(train_cflags)
+tests_train_t_collective_LDADD = $(train_ldadd)
+tests_train_t_collective_faults_SOURCES = tests/train/t-collective-faults.c $(rank_threads)
+tests_train_t_collective_faults_CPPFLAGS = $(train_cppflags)
+tests_train_t_collective_faults_CFLAGS = $(train_cflags)
+tests_train_t_collective_faults_LDADD = $(train_ldadd)
+# A rank as a process: tests/train/collective.test starts several.
+check_PROGRAMS += tests/train/ranks-main
+tests_train_ranks_main_SOURCES = tests/train/ranks-main.c tests/train/ranks.h
+tests_train_ranks_main_CPPFLAGS = $(train_cppflags)
+tests_train_ranks_main_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+tests_train_ranks_main_LDADD = libtrainer.la -lm
 tests_train_t_error_SOURCES = tests/train/t-error.c tests/unit/unit.h
 tests_train_t_error_CPPFLAGS = $(train_cppflags)
 tests_train_t_error_CFLAGS = $(train_cflags)

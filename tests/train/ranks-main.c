@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ranks-main COLLECTIVE NAME RANK WORLD TIMEOUT_MS WORK: a rank as a process.
+ *
+ *	values	all calls, with every value looked at
+ *	open	opens and closes
+ *	loop	sums for ever; says "ready" once it does
+ *	ring	sends and receives for ever
+ *	other	rank 1 is in another call than the others
+ *	abort	rank 1 aborts after some sums
+ */
+#include <stdio.h>
+
+#include "ranks.h"
+
+struct work {
+	const char *name;
+	bool (*run)(struct communicator *comm, struct train_error *error);
+};
+
+static bool work_values(struct communicator *comm, struct train_error *error)
+{
+	static const int64_t counts[] = {0, 1, 2, 3, 1024, 1025, 65536, 131072, 131073, 1000003};
+	static const size_t sizes[] = {0, 1, 4096, 4097, 262144, 1500000};
+	bool good = true;
+
+	for (size_t i = 0; good && i < sizeof(counts) / sizeof(*counts); i++)
+		good = ranks_sum(comm, counts[i], 3, error);
+	for (size_t i = 0; good && i < sizeof(sizes) / sizeof(*sizes); i++)
+		good = ranks_copy(comm, sizes[i], error) &&
+		       (comm->world == 1 || ranks_exchange(comm, sizes[i], error)) &&
+		       ranks_sum(comm, (int64_t)sizes[i], 1, error);
+	return good;
+}
+
+static bool work_open(struct communicator *comm, struct train_error *error)
+{
+	(void)comm, (void)error;
+	return true;
+}
+
+static void ready(int turn)
+{
+	if (turn == 5) {
+		puts("ready");
+		fflush(stdout);
+	}
+}
+
+static bool work_loop(struct communicator *comm, struct train_error *error)
+{
+	static float values[300000];
+
+	for (int turn = 0;; turn++) {
+		if (!comm->calls->all_reduce(comm, values, turn % 2 ? 100 : 300000,
+					     "gradients, bucket 0", error))
+			return false;
+		ready(turn);
+	}
+}
+
+static bool work_ring(struct communicator *comm, struct train_error *error)
+{
+	for (int turn = 0; ranks_exchange(comm, 100000, error); turn++)
+		ready(turn);
+	return false;
+}
+
+static bool work_other(struct communicator *comm, struct train_error *error)
+{
+	float values[2] = {0};
+
+	return comm->rank == 1 ? comm->calls->broadcast(comm, values, 8, 0, "parameters", error)
+			       : comm->calls->all_reduce(comm, values, 2, "gradients", error);
+}
+
+static bool work_abort(struct communicator *comm, struct train_error *error)
+{
+	static float values[300000];
+
+	for (int turn = 0; turn < 10; turn++)
+		if (!comm->calls->all_reduce(comm, values, 300000, "gradients", error))
+			return false;
+	if (comm->rank != 1)
+		return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
+	fputs("the cat came\n", stderr);
+	comm->calls->abort(comm, "the cat came");
+	return false;
+}
+
+static const struct work works[] = {
+	{"values", work_values}, {"open", work_open},   {"loop", work_loop},
+	{"ring", work_ring},     {"other", work_other}, {"abort", work_abort},
+};
+
+static bool run(const struct collective *calls, char **argv, struct train_error *error)
+{
+	const struct meeting_options options = {
+		.world = atoi(argv[4]), .ranks = 1, .name = argv[2], .timeout_ms = atoi(argv[5])};
+	struct communicator *comm = NULL;
+	struct meeting *meeting = NULL;
+	bool good = false;
+
+	if (!calls->meet(&meeting, &options, error))
+		return false;
+	if (calls->open(&comm, meeting, atoi(argv[3]), NULL, error)) {
+		for (size_t i = 0; i < sizeof(works) / sizeof(*works); i++)
+			if (strcmp(works[i].name, argv[6]) == 0)
+				good = works[i].run(comm, error);
+		calls->close(comm);
+	}
+	calls->part(meeting);
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	const struct collective *calls;
+
+	if (argc != 7)
+		return fputs("ranks-main COLLECTIVE NAME RANK WORLD TIMEOUT_MS WORK\n", stderr), 2;
+	calls = collective_find(argv[1], &error);
+	if (calls && run(calls, argv, &error)) {
+		printf("rank %s: good\n", argv[3]);
+		return 0;
+	}
+	fprintf(stderr, "%s\n", error.text[0] ? error.text : "values are wrong");
+	return error.status == TRAIN_OK ? 1 : (int)error.status;
+}

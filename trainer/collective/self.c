@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* A world of one: a sum over it is what there is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collective/collective.h"
+
+/* There is nothing to share. */
+struct meeting {
+	char none;
+};
+
+static bool self_meet(struct meeting **meeting, const struct meeting_options *options,
+		      struct train_error *error)
+{
+	struct meeting *m;
+
+	if (options->world != 1 || options->ranks != 1)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"collective self: it is for a world of one rank, and this one has "
+			"%d: use shm on one machine, or mpi",
+			options->world);
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return train_nomem(error, "a world of one rank");
+	*meeting = m;
+	return true;
+}
+
+static void self_part(struct meeting *meeting)
+{
+	free(meeting);
+}
+
+static bool self_open(struct communicator **comm, struct meeting *meeting, int rank,
+		      struct device *device, struct train_error *error)
+{
+	struct communicator *c;
+
+	(void)meeting;
+	if (rank != 0)
+		return train_fail(error, TRAIN_BAD_INPUT, "rank %d: the world has rank 0 alone",
+				  rank);
+	c = malloc(sizeof(*c));
+	if (!c)
+		return train_nomem(error, "a world of one rank");
+	*c = (struct communicator){&collective_self, 0, 1, device, 0};
+	*comm = c;
+	return true;
+}
+
+static void self_close(struct communicator *comm)
+{
+	free(comm);
+}
+
+static bool self_all_reduce(struct communicator *comm, float *values, int64_t count,
+			    const char *what, struct train_error *error)
+{
+	(void)comm, (void)values, (void)count, (void)what, (void)error;
+	return true;
+}
+
+static bool self_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
+			   const char *what, struct train_error *error)
+{
+	(void)comm, (void)values, (void)bytes;
+	return root == 0 ||
+	       train_fail(error, TRAIN_FAILED,
+			  "broadcast of %s: there is no rank %d, the world has 1", what, root);
+}
+
+static bool self_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
+			    const char *what, struct train_error *error)
+{
+	(void)comm, (void)what, (void)error;
+	if (bytes > 0 && mine != all)
+		memcpy(all, mine, bytes);
+	return true;
+}
+
+static bool self_send(struct communicator *comm, int to, const void *values, size_t bytes,
+		      const char *what, struct train_error *error)
+{
+	(void)comm, (void)values, (void)bytes;
+	return train_fail(error, TRAIN_FAILED, "send of %s to rank %d: the world has rank 0 alone",
+			  what, to);
+}
+
+static bool self_receive(struct communicator *comm, int from, void *values, size_t bytes,
+			 const char *what, struct train_error *error)
+{
+	(void)comm, (void)values, (void)bytes;
+	return train_fail(error, TRAIN_FAILED,
+			  "receive of %s from rank %d: the world has rank 0 alone", what, from);
+}
+
+static void self_abort(struct communicator *comm, const char *reason)
+{
+	(void)comm, (void)reason; /* nobody waits */
+}
+
+const struct collective collective_self = {
+	.name = "self",
+	.waits = true,
+	.meet = self_meet,
+	.part = self_part,
+	.open = self_open,
+	.close = self_close,
+	.all_reduce = self_all_reduce,
+	.broadcast = self_broadcast,
+	.all_gather = self_all_gather,
+	.send = self_send,
+	.receive = self_receive,
+	.abort = self_abort,
+};

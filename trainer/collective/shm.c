@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranks of one machine: threads of this process, or processes. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collective/shm_data.h"
+#include "collective/shm_segment.h"
+
+static bool shm_acceptable(const struct meeting_options *options, struct train_error *error)
+{
+	if (options->world < 1 || options->world > SHM_MOST_RANKS)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "collective shm: a world of %d ranks: it takes 1 to %d",
+				  options->world, SHM_MOST_RANKS);
+	if (options->ranks == options->world)
+		return true;
+	if (options->ranks != 1 || !options->name)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"collective shm: %d of %d ranks in this process%s: have all in one, "
+			"or each in its own with a name where they meet",
+			options->ranks, options->world, options->name ? "" : ", no name");
+	if (!*options->name || strlen(options->name) > 200 || strchr(options->name, '/'))
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"collective shm: the name '%.210s' of the run has a slash, or not 1 "
+			"to 200 bytes",
+			options->name);
+	return true;
+}
+
+static bool shm_make(struct meeting *meeting, struct train_error *error)
+{
+	void *memory;
+
+	shm_board_plan(meeting);
+	if (!meeting->threads)
+		return shm_segment_open(meeting, error);
+	memory = aligned_alloc(SHM_LINE, meeting->bytes);
+	if (!memory)
+		return train_nomem(error, "what ranks tell each other");
+	memset(memory, 0, meeting->bytes);
+	shm_board_at(meeting, memory);
+	shm_board_begin(meeting);
+	return true;
+}
+
+static bool shm_meet(struct meeting **meeting, const struct meeting_options *options,
+		     struct train_error *error)
+{
+	struct meeting *m;
+
+	if (!shm_acceptable(options, error))
+		return false;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return train_nomem(error, "what ranks tell each other");
+	m->options = *options;
+	m->threads = options->ranks == options->world;
+	m->fd = -1;
+	if (!shm_make(m, error)) {
+		free(m);
+		return false;
+	}
+	m->options.name = NULL;
+	*meeting = m;
+	return true;
+}
+
+static void shm_part(struct meeting *meeting)
+{
+	int world = meeting->options.world;
+
+	if (meeting->threads) {
+		for (int i = 0; i < world * world; i++)
+			free(meeting->boxes[i].memory);
+		free(meeting->board);
+	} else {
+		shm_segment_unlink(meeting);
+		shm_segment_close(meeting);
+	}
+	free(meeting);
+}
+
+static struct shm_comm *comm_of(struct communicator *comm)
+{
+	return (struct shm_comm *)(void *)comm;
+}
+
+static void shm_free(struct shm_comm *comm)
+{
+	for (int r = 0; r < comm->base.world && comm->to && comm->from; r++) {
+		shm_segment_unmap(&comm->to[r]);
+		shm_segment_unmap(&comm->from[r]);
+	}
+	free(comm->to);
+	free(comm->from);
+	free(comm);
+}
+
+static struct shm_comm *shm_new(struct meeting *meeting, int rank, struct device *device)
+{
+	struct shm_comm *comm = calloc(1, sizeof(*comm));
+	int world = meeting->options.world;
+
+	if (!comm)
+		return NULL;
+	comm->base = (struct communicator){&collective_shm, rank, world, device, 0};
+	comm->meeting = meeting;
+	comm->board = meeting->board;
+	comm->slot = &meeting->board->slots[rank];
+	/* With fewer cores than ranks it would keep the one away that it waits for. */
+	comm->spins = world <= sysconf(_SC_NPROCESSORS_ONLN) ? 1000 : 0;
+	comm->to = calloc((size_t)world, sizeof(*comm->to));
+	comm->from = calloc((size_t)world, sizeof(*comm->from));
+	if (comm->to && comm->from)
+		return comm;
+	shm_free(comm);
+	return NULL;
+}
+
+static bool shm_enter(struct meeting *meeting, int rank, struct train_error *error)
+{
+	int32_t none = 0;
+
+	if (!meeting->threads)
+		return shm_segment_enter(meeting, rank, error);
+	if (!atomic_compare_exchange_strong(&meeting->board->slots[rank].process, &none, 1))
+		return shm_fail(meeting, error, "rank %d is there twice", rank);
+	return true;
+}
+
+static void shm_close(struct communicator *comm)
+{
+	struct shm_comm *c = comm_of(comm);
+	struct meeting *meeting = c->meeting;
+
+	atomic_store(&c->slot->closed, 1);
+	for (int r = 0; r < comm->world; r++)
+		if (r != comm->rank)
+			shm_post(meeting, r);
+	if (!meeting->threads)
+		shm_segment_leave(meeting, comm->rank);
+	shm_free(c);
+}
+
+static bool shm_end(struct shm_comm *comm, bool good)
+{
+	atomic_store(&comm->slot->doing, SHM_NOTHING);
+	return good;
+}
+
+/* The others wait for this rank, so they are told when it cannot come. */
+static bool shm_open_rank(struct communicator **comm, struct meeting *meeting, int rank,
+			  struct device *device, struct train_error *error)
+{
+	const struct shm_call call = {.kind = SHM_OPEN};
+	struct shm_comm *c;
+	bool good;
+
+	if (rank < 0 || rank >= meeting->options.world)
+		return shm_fail(meeting, error, "rank %d: the world has ranks 0 to %d", rank,
+				meeting->options.world - 1);
+	if (!shm_enter(meeting, rank, error))
+		return false;
+	c = shm_new(meeting, rank, device);
+	if (!c)
+		return shm_fail(meeting, error, "rank %d: out of memory, for its collectives",
+				rank);
+	good = shm_call(c, &call, "", error) >= 0 && shm_end(c, shm_agree(c, error));
+	if (!meeting->threads)
+		shm_segment_unlink(meeting);
+	if (!good) {
+		shm_close(&c->base);
+		return false;
+	}
+	*comm = &c->base;
+	return true;
+}
+
+static const struct shm_data *data_for(const struct shm_comm *comm, size_t bytes)
+{
+	if (bytes <= SHM_SMALL)
+		return &shm_small;
+	return comm->meeting->threads ? &shm_threads : &shm_chunks;
+}
+
+static bool shm_all_reduce(struct communicator *comm, float *values, int64_t count,
+			   const char *what, struct train_error *error)
+{
+	struct shm_comm *c = comm_of(comm);
+	size_t bytes = (size_t)count * sizeof(*values);
+	const struct shm_call call = {.kind = SHM_SUM, .bytes = bytes, .values = values};
+	int at;
+
+	if (count < 0 || (uint64_t)count > PTRDIFF_MAX / sizeof(*values))
+		return shm_fail(c->meeting, error, "rank %d: all-reduce of %s: %lld values",
+				comm->rank, what, (long long)count);
+	at = shm_call(c, &call, what, error);
+	return at >= 0 && shm_end(c, data_for(c, bytes)->sum(c, at, values, count, error));
+}
+
+static bool shm_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
+			  const char *what, struct train_error *error)
+{
+	struct shm_comm *c = comm_of(comm);
+	const struct shm_call call = {
+		.kind = SHM_BROADCAST, .root = root, .bytes = bytes, .values = values};
+	int at = shm_call(c, &call, what, error);
+
+	return at >= 0 &&
+	       shm_end(c, data_for(c, bytes)->broadcast(c, at, values, bytes, root, error));
+}
+
+static bool shm_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
+			   const char *what, struct train_error *error)
+{
+	struct shm_comm *c = comm_of(comm);
+	struct shm_call call = {.kind = SHM_GATHER, .bytes = bytes};
+	int at;
+
+	memcpy(&call.values, &mine, sizeof(mine));
+	at = shm_call(c, &call, what, error);
+	return at >= 0 && shm_end(c, data_for(c, bytes)->gather(c, at, mine, all, bytes, error));
+}
+
+static bool shm_send(struct communicator *comm, int to, const void *values, size_t bytes,
+		     const char *what, struct train_error *error)
+{
+	struct shm_comm *c = comm_of(comm);
+
+	return shm_start(c, SHM_SEND, to, bytes, what, error) &&
+	       shm_end(c, shm_mail_send(c, to, values, bytes, error));
+}
+
+static bool shm_receive(struct communicator *comm, int from, void *values, size_t bytes,
+			const char *what, struct train_error *error)
+{
+	struct shm_comm *c = comm_of(comm);
+
+	return shm_start(c, SHM_RECEIVE, from, bytes, what, error) &&
+	       shm_end(c, shm_mail_receive(c, from, values, bytes, error));
+}
+
+static void shm_abort(struct communicator *comm, const char *reason)
+{
+	struct train_error ignored = {.status = TRAIN_OK};
+
+	shm_fail(comm_of(comm)->meeting, &ignored, "rank %d: %s", comm->rank, reason);
+}
+
+const struct collective collective_shm = {
+	.name = "shm",
+	.waits = true,
+	.meet = shm_meet,
+	.part = shm_part,
+	.open = shm_open_rank,
+	.close = shm_close,
+	.all_reduce = shm_all_reduce,
+	.broadcast = shm_broadcast,
+	.all_gather = shm_all_gather,
+	.send = shm_send,
+	.receive = shm_receive,
+	.abort = shm_abort,
+};

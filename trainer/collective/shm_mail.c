@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages lie in a box between two ranks, which grows to the largest, so that a sender goes on
+ * before they are taken. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collective/shm_data.h"
+#include "collective/shm_segment.h"
+
+static struct shm_box *box_of(const struct shm_comm *comm, int from, int to)
+{
+	return &comm->meeting->boxes[from * comm->base.world + to];
+}
+
+static bool grow(struct shm_comm *comm, struct shm_box *box, int to, size_t bytes,
+		 struct train_error *error)
+{
+	struct train_error why = {.status = TRAIN_OK};
+	void *memory;
+
+	if (!comm->meeting->threads) {
+		if (!shm_segment_grow(comm->meeting, &comm->to[to], bytes, &why))
+			return shm_fail(comm->meeting, error, "rank %d: %s", comm->base.rank,
+					why.text);
+		box->offset = comm->to[to].offset;
+		box->capacity = comm->to[to].capacity;
+		return true;
+	}
+	memory = malloc(bytes);
+	if (!memory)
+		return shm_fail(comm->meeting, error,
+				"rank %d: out of memory, for a message of %zu bytes",
+				comm->base.rank, bytes);
+	free(box->memory);
+	box->memory = memory;
+	box->capacity = bytes;
+	return true;
+}
+
+bool shm_mail_send(struct shm_comm *comm, int to, const void *values, size_t bytes,
+		   struct train_error *error)
+{
+	struct shm_box *box = box_of(comm, comm->base.rank, to);
+	uint32_t sent = atomic_load(&box->sent);
+
+	if (!shm_wait(comm, &box->taken, sent, to, error))
+		return false;
+	if (bytes > box->capacity && !grow(comm, box, to, bytes, error))
+		return false;
+	if (bytes > 0)
+		memcpy(comm->meeting->threads ? box->memory : comm->to[to].memory, values, bytes);
+	box->bytes = bytes;
+	memcpy(box->what, comm->doing.what, sizeof(box->what));
+	atomic_store(&box->sent, sent + 1);
+	shm_post(comm->meeting, to);
+	return true;
+}
+
+static bool differ(struct shm_comm *comm, const struct shm_box *box, int from,
+		   struct train_error *error)
+{
+	return shm_fail(comm->meeting, error,
+			"rank %d waits for %llu bytes of %s, and rank %d sent %llu bytes of %.*s",
+			comm->base.rank, (unsigned long long)comm->doing.bytes, comm->doing.what,
+			from, (unsigned long long)box->bytes, SHM_TEXT - 1, box->what);
+}
+
+bool shm_mail_receive(struct shm_comm *comm, int from, void *values, size_t bytes,
+		      struct train_error *error)
+{
+	struct shm_box *box = box_of(comm, from, comm->base.rank);
+	struct shm_map *map = comm->meeting->threads ? NULL : &comm->from[from];
+	uint32_t taken = atomic_load(&box->taken);
+
+	if (!shm_wait(comm, &box->sent, taken + 1, from, error))
+		return false;
+	if (box->bytes != bytes || strcmp(box->what, comm->doing.what) != 0)
+		return differ(comm, box, from, error);
+	if (map && bytes > 0 && map->offset != box->offset &&
+	    !shm_segment_map(comm->meeting, map, box->offset, box->capacity, error))
+		return shm_fail(comm->meeting, error, "rank %d: %s", comm->base.rank, error->text);
+	if (bytes > 0)
+		memcpy(values, map ? map->memory : box->memory, bytes);
+	atomic_store(&box->taken, taken + 1);
+	shm_post(comm->meeting, from);
+	return true;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting for other ranks: a little by looking, then asleep, with an eye on who is gone. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collective/shm_board.h"
+#include "collective/shm_segment.h"
+
+enum { SLICE_MS = 100 }; /* how often it looks who is gone */
+
+struct late {
+	char names[200];
+	int count;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb");
+#endif
+}
+
+static bool reached(const _Atomic uint32_t *word, uint32_t value)
+{
+	return (int32_t)(atomic_load(word) - value) >= 0;
+}
+
+static long futex(const struct meeting *meeting, _Atomic uint32_t *word, int call, uint32_t value,
+		  const struct timespec *limit)
+{
+	return syscall(SYS_futex, word, call | (meeting->threads ? FUTEX_PRIVATE_FLAG : 0), value,
+		       limit, NULL, 0);
+}
+
+/* Counted before it looks whether there is a sleeper, who says so before it looks at the count:
+ * one of them sees the other. */
+void shm_post(const struct meeting *meeting, int rank)
+{
+	struct shm_slot *slot = &meeting->board->slots[rank];
+
+	atomic_fetch_add(&slot->event, 1);
+	if (atomic_load(&slot->sleeping))
+		futex(meeting, &slot->event, FUTEX_WAKE, 1, NULL);
+}
+
+/* Whether the time has passed without an event. */
+static bool sleep_on(struct shm_comm *comm, uint32_t event, int64_t ns)
+{
+	const struct timespec limit = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+	bool passed;
+
+	atomic_store(&comm->slot->sleeping, 1);
+	passed = futex(comm->meeting, &comm->slot->event, FUTEX_WAIT, event, &limit) != 0 &&
+		 errno == ETIMEDOUT;
+	atomic_store(&comm->slot->sleeping, 0);
+	return passed;
+}
+
+static bool waits_for(const struct shm_comm *comm, int peer, int rank)
+{
+	const struct shm_slot *slot = &comm->board->slots[rank];
+
+	if (peer >= 0)
+		return rank == peer;
+	return rank != comm->base.rank && !reached(&slot->phase, comm->phase);
+}
+
+static struct shm_words rank_words(const struct shm_comm *comm, int rank)
+{
+	int process = atomic_load(&comm->board->slots[rank].process);
+	struct shm_words words;
+
+	if (comm->meeting->threads || process == 0)
+		snprintf(words.text, sizeof(words.text), "rank %d", rank);
+	else
+		snprintf(words.text, sizeof(words.text), "rank %d (process %d)", rank, process);
+	return words;
+}
+
+static bool gone(struct shm_comm *comm, int rank, int peer, const char *how,
+		 struct train_error *error)
+{
+	return shm_fail(comm->meeting, error, "%s %s while rank %d waits %sin %s",
+			rank_words(comm, rank).text, how, comm->base.rank,
+			waits_for(comm, peer, rank) ? "for it " : "",
+			shm_words(comm->doing.kind, comm->doing.what).text);
+}
+
+/* A rank that this one waits for and that has closed its communicator, or -1. */
+static int ended(const struct shm_comm *comm, int peer)
+{
+	for (int r = 0; r < comm->base.world; r++)
+		if (atomic_load(&comm->board->slots[r].closed) && waits_for(comm, peer, r))
+			return r;
+	return -1;
+}
+
+/* A rank that came and whose process is no more, or -1. */
+static int dead(const struct shm_comm *comm)
+{
+	for (int r = 0; !comm->meeting->threads && r < comm->base.world; r++) {
+		const struct shm_slot *slot = &comm->board->slots[r];
+
+		if (r != comm->base.rank && atomic_load(&slot->process) != 0 &&
+		    !shm_segment_lives(comm->meeting, r) && !atomic_load(&slot->closed))
+			return r;
+	}
+	return -1;
+}
+
+static void late_add(struct late *late, const struct shm_comm *comm, int rank)
+{
+	size_t used = strlen(late->names);
+	uint32_t doing = atomic_load(&comm->board->slots[rank].doing);
+	char where[sizeof(struct shm_words) + 8] = "";
+
+	if (doing != SHM_NOTHING)
+		snprintf(where, sizeof(where), ", in %s", shm_words((int)doing, "").text);
+	if (late->count++ < 4)
+		snprintf(late->names + used, sizeof(late->names) - used, "%s%s%s", used ? "; " : "",
+			 rank_words(comm, rank).text, where);
+}
+
+static bool too_late(struct shm_comm *comm, int peer, struct train_error *error)
+{
+	struct late late = {.count = 0};
+	char more[32] = "";
+
+	for (int r = 0; r < comm->base.world; r++)
+		if (waits_for(comm, peer, r))
+			late_add(&late, comm, r);
+	if (late.count > 4)
+		snprintf(more, sizeof(more), " and %d more", late.count - 4);
+	return shm_fail(comm->meeting, error,
+			"%s%s did not come within %d ms to %s, where rank %d waits: look at what "
+			"holds it up, or give it a longer time limit",
+			late.names, more, comm->meeting->options.timeout_ms,
+			shm_words(comm->doing.kind, comm->doing.what).text, comm->base.rank);
+}
+
+/* Of the time limit; a slice where there is none. */
+static int64_t time_left(const struct shm_comm *comm, int64_t start)
+{
+	int64_t slice = (int64_t)SLICE_MS * 1000000;
+	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000;
+	int64_t used = comm->base.waited_ns - comm->waited_before + now_ns() - start;
+
+	return limit == 0 || limit - used > slice ? slice : limit - used;
+}
+
+static bool wait_asleep(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t value,
+			int peer, struct train_error *error)
+{
+	for (int64_t start = now_ns(), left;;) {
+		uint32_t event = atomic_load(&comm->slot->event);
+		int rank = ended(comm, peer);
+
+		/* What a rank did before it ended counts. */
+		if (reached(word, value))
+			return true;
+		if (!shm_good(comm->meeting, error))
+			return false;
+		if (rank >= 0)
+			return gone(comm, rank, peer, "has ended", error);
+		left = time_left(comm, start);
+		if (left <= 0)
+			return too_late(comm, peer, error);
+		if (!sleep_on(comm, event, left))
+			continue;
+		rank = dead(comm);
+		if (rank >= 0 && !reached(word, value))
+			return gone(comm, rank, peer, "is gone", error);
+	}
+}
+
+bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t value, int peer,
+	      struct train_error *error)
+{
+	int64_t start;
+	bool good = reached(word, value);
+
+	if (good)
+		return true;
+	start = now_ns();
+	for (int i = 0; !good && i < comm->spins; i++) {
+		relax();
+		good = reached(word, value);
+	}
+	if (!good)
+		good = wait_asleep(comm, word, value, peer, error);
+	comm->base.waited_ns += now_ns() - start;
+	return good;
+}
