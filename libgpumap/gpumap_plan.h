@@ -11,6 +11,29 @@ extern "C" {
 
 typedef struct gpumap_profile gpumap_profile; /* of gpumap_profile.h */
 
+/* --- identity: which rank a process is ------------------------------------------ */
+
+/* What its launcher tells a process of its place among others, in the variables that the
+ * request was given (rules R1, R2 and R4). */
+enum gpumap_identity_attr {
+	/* str */
+	GPUMAP_IDENTITY_LAUNCHER, /* whose variables hold: "torch", "Open MPI", "MPICH", "MVAPICH2",
+				   * "PALS", "jsrun", "Flux", "Slurm step"; "Kubernetes": those of a
+				   * pod, where the node alone is known (rule R2) */
+	/* int */
+	GPUMAP_IDENTITY_RANK, /* 0 to the world's size - 1 */
+	GPUMAP_IDENTITY_WORLD_SIZE,
+	GPUMAP_IDENTITY_LOCAL_RANK, /* on its node; the key local_rank comes first */
+	GPUMAP_IDENTITY_LOCAL_SIZE, /* ranks on its node */
+	GPUMAP_IDENTITY_NODE_RANK,
+	GPUMAP_IDENTITY_NODES
+};
+
+/* NULL and -1 where it is not known, all of them without a launcher. Variables with values of no
+ * meaning are left out, which gpumap_resolve reports. The string is static. */
+const char *gpumap_identity_str(const gpumap_request *request, enum gpumap_identity_attr attr);
+int64_t gpumap_identity_int(const gpumap_request *request, enum gpumap_identity_attr attr);
+
 /* --- hosts: where ranks can run ----------------------------------------------- */
 
 /* Hosts by node rank, with what is known of each. Hosts of which the same is known
@@ -155,8 +178,8 @@ int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char *const
 			int (*fn)(const char *name, const char *value, void *data), void *data);
 
 /* The plan as text, JSON (schema 1) or SVG, as gpumap_explain. JSON and SVG hold the
- * report's findings too. `origins`: with each setting's value and where it came from, in the text; the
- * JSON always has them. `plan` NULL: the report alone, in JSON or SVG. */
+ * report's findings too. `origins`: with each setting's value and where it came from, in the text;
+ * the JSON always has them. `plan` NULL: the report alone, in JSON or SVG. */
 int gpumap_plan_text(char **ret, const gpumap_plan *plan, const gpumap_report *report,
 		     enum gpumap_format format, int origins);
 

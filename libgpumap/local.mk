@@ -50,6 +50,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/hostfile.c \
 	libgpumap/hostlist.c libgpumap/hostlist.h \
 	libgpumap/hostlist_add.h \
+	libgpumap/identity.c \
 	libgpumap/inifile.c libgpumap/inifile.h \
 	libgpumap/inivalue.c \
 	libgpumap/inventory/assumed.c \

@@ -18,7 +18,7 @@
 #define NOBODY "", -1, -1, -1, -1, -1, -1, ""
 
 /* The row that holds ("": none), its numbers, and all findings' ids. */
-static const struct {
+static const struct row {
 	const char *name, *environment, *row;
 	int rank, size, local, local_size, node, nodes;
 	const char *findings;
@@ -143,6 +143,21 @@ static void check_findings(const char *name, const gpumap_report *report, const 
 	ROW_EQ_STR(name, got, want);
 }
 
+static void check_identity(const char *name, const gpumap_request *request, const struct row *row)
+{
+	const char *launcher = gpumap_identity_str(request, GPUMAP_IDENTITY_LAUNCHER);
+
+	ROW_EQ_STR(name, launcher ? launcher : "", row->row);
+	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_RANK), row->rank);
+	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_WORLD_SIZE), row->size);
+	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), row->local);
+	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_SIZE), row->local_size);
+	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_NODE_RANK), row->node);
+	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_NODES), row->nodes);
+	ck_assert_ptr_null(gpumap_identity_str(request, GPUMAP_IDENTITY_RANK));
+	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_LAUNCHER), -1);
+}
+
 START_TEST(environments)
 {
 	const char *name = rows[_i].name;
@@ -168,6 +183,7 @@ START_TEST(environments)
 	}
 	/* Without a report the answer is the same. */
 	ROW_EQ_INT(name, rankenv_read(found, request, NULL), count);
+	check_identity(name, request, &rows[_i]);
 	gpumap_request_free(request);
 	gpumap_report_free(report);
 }
@@ -189,6 +205,24 @@ START_TEST(statements_in_time)
 	ck_assert_uint_eq(rankenv_read(found, request, NULL), 0);
 	ck_assert_int_eq(say(request, "after_init=RANK=1", NULL), GPUMAP_OK);
 	ck_assert_uint_eq(rankenv_read(found, request, NULL), 0);
+	gpumap_request_free(request);
+}
+END_TEST
+
+/* --local-rank comes before the launcher's, and a request that is none knows nothing. */
+START_TEST(identity_of_an_option)
+{
+	gpumap_request *request;
+
+	ck_assert_ptr_null(gpumap_identity_str(NULL, GPUMAP_IDENTITY_LAUNCHER));
+	ck_assert_int_eq(gpumap_identity_int(NULL, GPUMAP_IDENTITY_RANK), -1);
+	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
+	ck_assert_int_eq(say(request, "local_rank=3", NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 3);
+	ck_assert_int_eq(gpumap_identity_int(request, GPUMAP_IDENTITY_RANK), -1);
+	ck_assert_int_eq(surround(request, TORCH, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 3);
+	ck_assert_int_eq(gpumap_identity_int(request, GPUMAP_IDENTITY_RANK), 5);
 	gpumap_request_free(request);
 }
 END_TEST
@@ -252,6 +286,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, environments, 0, (int)ARRAY_SIZE(rows));
+	tcase_add_test(tests, identity_of_an_option);
 	tcase_add_test(tests, statements_in_time);
 	tcase_add_test(tests, variables);
 	tcase_add_test(tests, variables_of_rows);
