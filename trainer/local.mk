@@ -19,7 +19,19 @@ trainer_files = \
 	trainer/data/init.c trainer/data/init.h \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \
-	trainer/error.c trainer/error.h
+	trainer/error.c trainer/error.h \
+	trainer/optim/clip.c trainer/optim/clip.h \
+	trainer/optim/optimizer.c trainer/optim/optimizer.h \
+	trainer/optim/schedule.c trainer/optim/schedule.h \
+	trainer/optim/update.c trainer/optim/update.h \
+	trainer/run/arguments.c \
+	trainer/run/findings.c trainer/run/findings.h \
+	trainer/run/help.c \
+	trainer/run/nearest.c trainer/run/nearest.h \
+	trainer/run/rows.c trainer/run/rows.h \
+	trainer/run/section.c \
+	trainer/run/settings.c trainer/run/settings.def trainer/run/settings.h \
+	trainer/run/told.h
 noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
@@ -73,6 +85,12 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
+	trainer/optim/loss.c trainer/optim/loss.h \
+	trainer/optim/scaler.c trainer/optim/scaler.h \
+	trainer/simd.h \
+	trainer/tensor.h
+libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)/libgpumap \
+	$(DNNL_CPPFLAGS)
 # Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
 # Clang warns where it cannot, such as under a sanitizer.
 libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed

@@ -76,12 +76,16 @@ struct settings {
 struct command_line {
 	struct settings settings;
 	gpumap_request *request;
-	const char *inventory; /* as --inventory of gpumap, NULL: not given */
-	bool asked;            /* --help or --version were answered: there is nothing to do */
-	void *memory;          /* of the texts, until settings_free */
+	const char *inventory;  /* as --inventory of gpumap, NULL: not given */
+	const char *device_ids; /* as --device-ids, NULL: not given */
+	bool device;            /* --device or --set-device was given */
+	const char *const *envp;
+	bool asked;   /* --help or --version were answered: there is nothing to do */
+	void *memory; /* of the texts, until settings_free */
 };
 
-/* Options over the [trainer] section over defaults. On failure there is nothing to free. */
+/* Options over GPUMAP_* variables over the [trainer] section over defaults. argv and envp must
+ * outlive it. Remarks go to stderr. On failure there is nothing to free. */
 bool settings_read(struct command_line *ret, int argc, char **argv, const char *const *envp,
 		   struct train_error *error);
 void settings_free(struct command_line *command);

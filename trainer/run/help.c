@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run/told.h"
+
+enum { COLUMN = 32, WIDTH = 88 - COLUMN };
+
+static const char *const titles[ROW_GROUPS] = {
+	[GROUP_MODEL] = "model and data",          [GROUP_BATCH] = "batches",
+	[GROUP_OPTIMIZER] = "optimizer",           [GROUP_PARALLEL] = "several devices",
+	[GROUP_DEVICES] = "how a device computes", [GROUP_CHECKPOINT] = "checkpoints",
+	[GROUP_REPORT] = "what is told",
+};
+
+static const char beginning[] =
+	"usage: gpumap-train [OPTIONS]\n"
+	"\n"
+	"Trains an image model on one or several devices, and says which physical GPU each\n"
+	"of them is. Without a GPU the devices are simulated on the CPU, so everything here\n"
+	"works on any machine.\n"
+	"\n"
+	"  gpumap-train                                 convnet on generated images\n"
+	"  gpumap-train --mode ddp --inventory 4        four ranks on four simulated devices\n"
+	"  gpumap-train --mode dp --visible 2,3,4,5 --data cifar-10-batches-bin\n"
+	"  gpumap run --inventory 4 -- gpumap-train --mode ddp      each rank a process\n"
+	"  gpumap-train --checkpoint saved --resume     goes on where it was stopped\n";
+
+static const char ending[] =
+	"\n"
+	"What may be left out in [=yes|no] is yes; --no-augment is --augment=no. Each option\n"
+	"but the last four is also a key of a [trainer NAME] section of gpumap.ini(5), such as\n"
+	"global_batch = 256. Options come before GPUMAP_MODE, GPUMAP_VISIBLE and their like,\n"
+	"and these before the section.\n"
+	"\n"
+	"Exit status: 0 trained, 1 failed, 2 malformed input, 3 no such backend in this build.\n";
+
+/* The words behind a first column, as many lines as they need. */
+static void print_row(const char *left, const char *help, const char *initial)
+{
+	char whole[400];
+	const char *text = whole;
+
+	snprintf(whole, sizeof(whole), "%s%s%s%s", help, initial ? " (default " : "",
+		 initial ? initial : "", initial ? ")" : "");
+	if (strlen(left) > COLUMN - 4)
+		printf("  %s\n%*s", left, COLUMN, "");
+	else
+		printf("  %-*s", COLUMN - 2, left);
+	while (strlen(text) > WIDTH) {
+		int length = WIDTH;
+
+		while (length > 1 && text[length] != ' ')
+			length--;
+		printf("%.*s\n%*s", length, text, COLUMN, "");
+		text += length + 1;
+	}
+	puts(text);
+}
+
+static void print_group(enum row_group group)
+{
+	char left[96];
+
+	printf("\n%s\n", titles[group]);
+	for (int i = 0; i < ROWS; i++) {
+		const struct row *row = &rows[i];
+		bool flag = row->kind == ROW_FLAG;
+
+		if (row->group != group)
+			continue;
+		snprintf(left, sizeof(left), "%s%s%s", row->option, flag ? "" : " ",
+			 flag ? "[=yes|no]" : row->value);
+		print_row(left, row->help,
+			  !flag && row->initial && *row->initial ? row->initial : NULL);
+		for (const struct row_alias *alias = row_aliases; alias->option; alias++)
+			if (alias->row == (enum row_id)i)
+				print_row(alias->option, alias->help, NULL);
+	}
+}
+
+static void print_keys(const struct told *told)
+{
+	char left[96];
+
+	puts("\nwhich device, as of gpumap explain");
+	for (int i = 0; i < told->keys_count; i++) {
+		const struct told_key *key = &told->keys[i];
+		bool flag = strcmp(key->value, "yes|no") == 0;
+
+		snprintf(left, sizeof(left), "%s%s%s", key->option, flag ? "" : " ",
+			 flag ? "[=yes|no]" : key->value);
+		print_row(left, key->help, NULL);
+	}
+	for (const struct told_option *option = told_options; option->name; option++) {
+		snprintf(left, sizeof(left), "%s%s%s", option->name, option->value ? " " : "",
+			 option->value ? option->value : "");
+		print_row(left, option->help, NULL);
+	}
+}
+
+static bool printed(struct train_error *error)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	return train_fail(error, TRAIN_FAILED, "standard output cannot be written: %s",
+			  strerror(errno));
+}
+
+bool told_help(const struct told *told, struct train_error *error)
+{
+	fputs(beginning, stdout);
+	for (int group = 0; group < ROW_GROUPS; group++)
+		print_group((enum row_group)group);
+	print_keys(told);
+	fputs(ending, stdout);
+	return printed(error);
+}
+
+bool told_version(struct train_error *error)
+{
+	printf("gpumap-train %s\n", gpumap_version());
+	puts("backends:"
+#ifdef HAVE_DNNL
+	     " onednn"
+#endif
+	     " reference");
+	puts("collectives: self shm"
+#ifdef HAVE_MPI
+	     " mpi"
+#endif
+	);
+	return printed(error);
+}

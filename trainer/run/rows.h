@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of settings.def, and their values as text. */
+#ifndef TRAIN_RUN_ROWS_H
+#define TRAIN_RUN_ROWS_H
+
+#include <stddef.h>
+
+#include "run/settings.h"
+
+enum row_id {
+#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help) \
+	ROW_##name,
+#define ALIAS(option, name, text, help)
+#include "run/settings.def"
+#undef SETTING
+#undef ALIAS
+	ROWS
+};
+
+enum row_kind {
+	ROW_WORD,   /* an enum, in the order of the words */
+	ROW_CHOICE, /* one of the words, as text */
+	ROW_TEXT,
+	ROW_COUNT,  /* int64_t */
+	ROW_INT,    /* int */
+	ROW_SEED,   /* uint64_t */
+	ROW_NUMBER, /* double */
+	ROW_FLAG,   /* bool; the option needs no value */
+	ROW_TIME    /* int64_t, of milliseconds */
+};
+
+enum row_group {
+	GROUP_MODEL,
+	GROUP_BATCH,
+	GROUP_OPTIMIZER,
+	GROUP_PARALLEL,
+	GROUP_DEVICES,
+	GROUP_CHECKPOINT,
+	GROUP_REPORT,
+	ROW_GROUPS
+};
+
+struct row {
+	enum row_group group;
+	const char *name, *option;
+	enum row_kind kind;
+	size_t offset;
+	const char *value;
+	double least, most;
+	const char *initial, *only, *help;
+};
+
+struct row_alias {
+	const char *option;
+	enum row_id row;
+	const char *text, *help;
+};
+
+extern const struct row rows[ROWS];
+extern const struct row_alias row_aliases[]; /* the last has no option */
+
+/* Is `word` one of those in "a|b|c"? Its place, or -1. */
+int row_word(const char *words, const char *word);
+
+/* Puts the value that `text` is into settings. Otherwise bad input, with `origin`, the text and
+ * what could be written; settings are as they were. Texts are borrowed. */
+bool row_read(const struct row *row, struct settings *settings, const char *text,
+	      const char *origin, struct train_error *error);
+
+#endif
