@@ -87,6 +87,10 @@ libtrainer_la_SOURCES = $(trainer_files) \
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
 	trainer/optim/loss.c trainer/optim/loss.h \
 	trainer/optim/scaler.c trainer/optim/scaler.h \
+	trainer/run/devices.c \
+	trainer/run/finder.h \
+	trainer/run/meeting.c trainer/run/meeting.h \
+	trainer/run/place.c trainer/run/place.h \
 	trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)/libgpumap \

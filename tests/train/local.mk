@@ -45,6 +45,8 @@ train_tests = \
 	tests/train/cifar10.test \
 	tests/train/collective.test \
 	tests/train/optim.test \
+	tests/train/place.test \
+	tests/train/settings.test \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \
 	tests/train/tsan.test
@@ -52,7 +54,9 @@ TESTS += $(train_tests)
 EXTRA_DIST += $(train_tests) \
 	tests/train/checkpoint.py \
 	tests/train/optim.py \
+	tests/train/place.tsv \
 	tests/train/read_safetensors.py \
+	tests/train/settings.tsv \
 	tests/train/torch-data.py \
 	tests/train/torch-model.py
 
@@ -238,3 +242,8 @@ tests_train_t_stages_SOURCES = tests/train/t-stages.c tests/unit/unit.h
 tests_train_t_stages_CPPFLAGS = $(train_cppflags)
 tests_train_t_stages_CFLAGS = $(train_cflags)
 tests_train_t_stages_LDADD = $(train_ldadd)
+# Needs no libcheck: what gpumap-train is told, without training.
+check_PROGRAMS += tests/train/settings-main
+tests_train_settings_main_SOURCES = tests/train/settings-main.c
+tests_train_settings_main_CPPFLAGS = $(train_cppflags) -I$(top_srcdir)/libgpumap
+tests_train_settings_main_LDADD = libtrainer.la libgpumap/libgpumap.la -lm

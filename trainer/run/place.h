@@ -22,18 +22,19 @@ struct place {
 	 */
 	int count;
 	struct place_device devices[PLACE_MOST_DEVICES];
-	int master;      /* dp: its place in devices (rule G2); else 0 */
-	int rank, world; /* of the whole run; 0 and 1 without a launcher */
-	int local_rank, local_world;
-	int ranks;            /* of this process: 1, or world where they are threads */
-	char launcher[32];    /* who told the rank; "" */
-	char meeting[200];    /* a name for this run on this machine; "": none is needed */
-	char assumption[256]; /* of the mapping, one sentence; "" */
-	char *why;            /* gpumap's explanation as text */
+	int master;                  /* dp: its place in devices (rule G2); else 0 */
+	int rank, world;             /* of the whole run; 0 and 1 without a launcher */
+	int local_rank, local_world; /* of this machine; world 0: not known */
+	int ranks;                   /* of this process: 1, or world where they are threads */
+	char launcher[32];           /* who told the rank; "" */
+	char meeting[200];           /* a name for this run on this machine; "": none is needed */
+	char assumption[256];        /* of the mapping, one sentence; "" */
+	char *why;                   /* gpumap's explanation as text */
 };
 
 /* A mapping that ends in an error or a "no", two replicas on one device without allow_share, and
- * a mode that does not fit the launcher are bad input; remarks go to stderr. */
+ * a mode that does not fit the launcher are bad input; remarks go to stderr. Asking for the devices
+ * of ranks that are threads leaves the last one's statements in command->request. */
 bool place_find(struct place *place, const struct command_line *command, struct train_error *error);
 void place_free(struct place *place);
 
