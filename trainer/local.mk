@@ -45,6 +45,7 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/backend/reference_pool.c \
 	trainer/backend/value.c trainer/backend/value.h \
 	trainer/bf16.h \
+	trainer/collective/call.c trainer/collective/call.h \
 	trainer/collective/collective.c trainer/collective/collective.h \
 	trainer/collective/self.c \
 	trainer/collective/shm.c \
@@ -100,6 +101,26 @@ libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)/l
 libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed
 libtrainer_la_LDFLAGS = $(DNNL_LDFLAGS)
 libtrainer_la_LIBADD = $(DNNL_LIBS) -lpthread -lm
+libtrainer_la_LIBADD = $(DNNL_LIBS) -lm
+# A module, so that what is built with MPI starts where there is none.
+if HAVE_MPI
+libtrainer_la_CPPFLAGS += -DPKGLIBDIR='"$(pkglibdir)"'
+pkglib_LTLIBRARIES += gpumap-mpi.la
+gpumap_mpi_la_SOURCES = \
+	trainer/collective/call.c trainer/collective/call.h \
+	trainer/collective/collective.h \
+	trainer/collective/mpi.c \
+	trainer/collective/mpi_comm.h \
+	trainer/collective/mpi_letters.c \
+	trainer/collective/mpi_module.h \
+	trainer/collective/mpi_sum.c \
+	trainer/collective/sum.c trainer/collective/sum.h \
+	trainer/error.c trainer/error.h
+gpumap_mpi_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(MPI_CPPFLAGS)
+gpumap_mpi_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
+gpumap_mpi_la_LDFLAGS = -module -avoid-version -shared $(MPI_LDFLAGS)
+gpumap_mpi_la_LIBADD = $(MPI_LIBS)
+endif
 if HAVE_DNNL
 libtrainer_la_SOURCES += \
 	trainer/backend/onednn.c trainer/backend/onednn.h \

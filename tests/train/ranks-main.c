@@ -8,8 +8,10 @@
  *	ring	sends and receives for ever
  *	other	rank 1 is in another call than the others
  *	abort	rank 1 aborts after some sums
+ *	late	rank 1 comes two seconds late
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "ranks.h"
 
@@ -88,9 +90,16 @@ static bool work_abort(struct communicator *comm, struct train_error *error)
 	return false;
 }
 
+static bool work_late(struct communicator *comm, struct train_error *error)
+{
+	if (comm->rank == 1)
+		sleep(2);
+	return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
+}
+
 static const struct work works[] = {
-	{"values", work_values}, {"open", work_open},   {"loop", work_loop},
-	{"ring", work_ring},     {"other", work_other}, {"abort", work_abort},
+	{"values", work_values}, {"open", work_open},   {"loop", work_loop}, {"ring", work_ring},
+	{"other", work_other},   {"abort", work_abort}, {"late", work_late},
 };
 
 static bool run(const struct collective *calls, char **argv, struct train_error *error)

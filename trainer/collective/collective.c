@@ -5,16 +5,65 @@
 
 #include <string.h>
 
+#ifdef HAVE_MPI
+#include <dlfcn.h>
+
+#include "collective/mpi_module.h"
+#endif
+
 static const struct collective *const collectives[] = {
 	&collective_self,
 	&collective_shm,
 };
+
+#ifdef HAVE_MPI
+
+#ifndef PKGLIBDIR
+#error "PKGLIBDIR is the folder of the module"
+#endif
+
+/* The path of the loader comes first: LD_LIBRARY_PATH names the build's, for tests. */
+static const struct collective *find_mpi(struct train_error *error)
+{
+	void *module = dlopen(COLLECTIVE_MPI_MODULE, RTLD_NOW | RTLD_LOCAL);
+	const char *version;
+
+	if (!module)
+		module = dlopen(PKGLIBDIR "/" COLLECTIVE_MPI_MODULE, RTLD_NOW | RTLD_LOCAL);
+	if (!module) {
+		train_fail(error, TRAIN_NO_BACKEND,
+			   "collective 'mpi': %s: install Open MPI (openmpi-bin)", dlerror());
+		return NULL;
+	}
+	version = dlsym(module, "collective_mpi_version");
+	if (version && strcmp(version, PACKAGE_VERSION) == 0)
+		return dlsym(module, "collective_mpi");
+	train_fail(error, TRAIN_NO_BACKEND,
+		   "collective 'mpi': %s is of version %s and this is " PACKAGE_VERSION
+		   ": install both again",
+		   COLLECTIVE_MPI_MODULE, version ? version : "?");
+	return NULL;
+}
+
+#else
+
+static const struct collective *find_mpi(struct train_error *error)
+{
+	train_fail(error, TRAIN_NO_BACKEND,
+		   "collective 'mpi': this build has self and shm; build with Open MPI "
+		   "(libopenmpi-dev)");
+	return NULL;
+}
+
+#endif
 
 const struct collective *collective_find(const char *name, struct train_error *error)
 {
 	for (size_t i = 0; i < sizeof(collectives) / sizeof(*collectives); i++)
 		if (strcmp(collectives[i]->name, name) == 0)
 			return collectives[i];
-	train_fail(error, TRAIN_NO_BACKEND, "collective '%s': this build has self and shm", name);
+	if (strcmp(name, "mpi") == 0)
+		return find_mpi(error);
+	train_fail(error, TRAIN_NO_BACKEND, "collective '%s': there is self, shm and mpi", name);
 	return NULL;
 }

@@ -75,10 +75,9 @@ struct communicator {
 
 extern const struct collective collective_self;
 extern const struct collective collective_shm;
-/* Only where it was built: HAVE_MPI. */
-extern const struct collective collective_mpi;
 
-/* The one called NAME, or NULL with a message that lists those of this build. */
+/* The one called NAME, or NULL with a message that says what there is. mpi is a module that is
+ * loaded here and stays, so that a program starts without MPI: see collective/mpi_module.h. */
 const struct collective *collective_find(const char *name, struct train_error *error);
 
 #endif

@@ -147,7 +147,7 @@ static void shm_close(struct communicator *comm)
 
 static bool shm_end(struct shm_comm *comm, bool good)
 {
-	atomic_store(&comm->slot->doing, SHM_NOTHING);
+	atomic_store(&comm->slot->doing, CALL_NONE);
 	return good;
 }
 
@@ -155,7 +155,7 @@ static bool shm_end(struct shm_comm *comm, bool good)
 static bool shm_open_rank(struct communicator **comm, struct meeting *meeting, int rank,
 			  struct device *device, struct train_error *error)
 {
-	const struct shm_call call = {.kind = SHM_OPEN};
+	const struct call call = call_of(CALL_OPEN, 0, 0, "");
 	struct shm_comm *c;
 	bool good;
 
@@ -168,7 +168,7 @@ static bool shm_open_rank(struct communicator **comm, struct meeting *meeting, i
 	if (!c)
 		return shm_fail(meeting, error, "rank %d: out of memory, for its collectives",
 				rank);
-	good = shm_call(c, &call, "", error) >= 0 && shm_end(c, shm_agree(c, error));
+	good = shm_call(c, &call, NULL, error) >= 0 && shm_end(c, shm_agree(c, error));
 	if (!meeting->threads)
 		shm_segment_unlink(meeting);
 	if (!good) {
@@ -191,13 +191,13 @@ static bool shm_all_reduce(struct communicator *comm, float *values, int64_t cou
 {
 	struct shm_comm *c = comm_of(comm);
 	size_t bytes = (size_t)count * sizeof(*values);
-	const struct shm_call call = {.kind = SHM_SUM, .bytes = bytes, .values = values};
+	const struct call call = call_of(CALL_SUM, 0, bytes, what);
 	int at;
 
 	if (count < 0 || (uint64_t)count > PTRDIFF_MAX / sizeof(*values))
 		return shm_fail(c->meeting, error, "rank %d: all-reduce of %s: %lld values",
 				comm->rank, what, (long long)count);
-	at = shm_call(c, &call, what, error);
+	at = shm_call(c, &call, values, error);
 	return at >= 0 && shm_end(c, data_for(c, bytes)->sum(c, at, values, count, error));
 }
 
@@ -205,9 +205,8 @@ static bool shm_broadcast(struct communicator *comm, void *values, size_t bytes,
 			  const char *what, struct train_error *error)
 {
 	struct shm_comm *c = comm_of(comm);
-	const struct shm_call call = {
-		.kind = SHM_BROADCAST, .root = root, .bytes = bytes, .values = values};
-	int at = shm_call(c, &call, what, error);
+	const struct call call = call_of(CALL_BROADCAST, root, bytes, what);
+	int at = shm_call(c, &call, values, error);
 
 	return at >= 0 &&
 	       shm_end(c, data_for(c, bytes)->broadcast(c, at, values, bytes, root, error));
@@ -217,29 +216,31 @@ static bool shm_all_gather(struct communicator *comm, const void *mine, void *al
 			   const char *what, struct train_error *error)
 {
 	struct shm_comm *c = comm_of(comm);
-	struct shm_call call = {.kind = SHM_GATHER, .bytes = bytes};
+	const struct call call = call_of(CALL_GATHER, 0, bytes, what);
+	void *values; /* that others only read */
 	int at;
 
-	memcpy(&call.values, &mine, sizeof(mine));
-	at = shm_call(c, &call, what, error);
+	memcpy(&values, &mine, sizeof(values));
+	at = shm_call(c, &call, values, error);
 	return at >= 0 && shm_end(c, data_for(c, bytes)->gather(c, at, mine, all, bytes, error));
 }
 
 static bool shm_send(struct communicator *comm, int to, const void *values, size_t bytes,
 		     const char *what, struct train_error *error)
 {
+	const struct call call = call_of(CALL_SEND, to, bytes, what);
 	struct shm_comm *c = comm_of(comm);
 
-	return shm_start(c, SHM_SEND, to, bytes, what, error) &&
-	       shm_end(c, shm_mail_send(c, to, values, bytes, error));
+	return shm_start(c, &call, error) && shm_end(c, shm_mail_send(c, to, values, bytes, error));
 }
 
 static bool shm_receive(struct communicator *comm, int from, void *values, size_t bytes,
 			const char *what, struct train_error *error)
 {
+	const struct call call = call_of(CALL_RECEIVE, from, bytes, what);
 	struct shm_comm *c = comm_of(comm);
 
-	return shm_start(c, SHM_RECEIVE, from, bytes, what, error) &&
+	return shm_start(c, &call, error) &&
 	       shm_end(c, shm_mail_receive(c, from, values, bytes, error));
 }
 

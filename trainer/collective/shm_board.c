@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collective/shm_board.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static size_t rounded(size_t bytes, size_t to)
 {
 	return (bytes + to - 1) / to * to;
@@ -67,65 +64,46 @@ void shm_board_begin(struct meeting *meeting)
 	board->layout = layout();
 }
 
-bool shm_start(struct shm_comm *comm, enum shm_kind kind, int root, size_t bytes, const char *what,
-	       struct train_error *error)
+bool shm_start(struct shm_comm *comm, const struct call *call, struct train_error *error)
 {
-	comm->doing = (struct shm_call){.kind = (int32_t)kind, .root = root, .bytes = bytes};
-	snprintf(comm->doing.what, sizeof(comm->doing.what), "%s", what);
+	comm->doing = *call;
 	comm->waited_before = comm->base.waited_ns;
-	if (root < 0 || root >= comm->base.world)
-		return shm_fail(
-			comm->meeting, error, "rank %d: %s: there is no rank %d, the world has %d",
-			comm->base.rank, shm_words(kind, what).text, root, comm->base.world);
-	atomic_store(&comm->slot->doing, (uint32_t)kind);
+	if (call->root < 0 || call->root >= comm->base.world)
+		return shm_fail(comm->meeting, error,
+				"rank %d: %s: there is no rank %d, the world has %d",
+				comm->base.rank, call_words(call->kind, call->what).text,
+				call->root, comm->base.world);
+	atomic_store(&comm->slot->doing, (uint32_t)call->kind);
 	return shm_good(comm->meeting, error);
 }
 
-int shm_call(struct shm_comm *comm, const struct shm_call *call, const char *what,
+int shm_call(struct shm_comm *comm, const struct call *call, void *values,
 	     struct train_error *error)
 {
 	int at = (int)(comm->calls & 1);
 
-	if (!shm_start(comm, (enum shm_kind)call->kind, call->root, call->bytes, what, error))
+	if (!shm_start(comm, call, error))
 		return -1;
-	comm->doing.values = call->values;
-	comm->slot->calls[at] = comm->doing;
+	comm->slot->calls[at] = (struct shm_call){*call, values};
 	comm->calls++;
 	return at;
 }
 
-static bool differ(struct shm_comm *comm, int rank, const struct shm_call *other,
-		   struct train_error *error)
-{
-	const struct shm_call *first = &comm->board->slots[0].calls[(comm->calls - 1) & 1];
-	struct shm_words here = shm_words(first->kind, first->what);
-	struct shm_words there = shm_words(other->kind, other->what);
-
-	if (strcmp(here.text, there.text) != 0)
-		return shm_fail(comm->meeting, error, "rank %d is in %s while rank 0 is in %s",
-				rank, there.text, here.text);
-	if (other->bytes != first->bytes)
-		return shm_fail(comm->meeting, error,
-				"rank %d has %llu bytes in %s and rank 0 has %llu", rank,
-				(unsigned long long)other->bytes, there.text,
-				(unsigned long long)first->bytes);
-	return shm_fail(comm->meeting, error,
-			"rank %d takes rank %d for the root of %s, rank 0 rank %d", rank,
-			other->root, there.text, first->root);
-}
-
 bool shm_agree(struct shm_comm *comm, struct train_error *error)
 {
-	const struct shm_call *first = &comm->board->slots[0].calls[(comm->calls - 1) & 1];
+	const struct shm_slot *slots = comm->board->slots;
+	uint32_t at = (comm->calls - 1) & 1;
+	char text[400];
 
 	if (!shm_phase(comm, error))
 		return false;
 	for (int r = 1; r < comm->base.world; r++) {
-		const struct shm_call *other = &comm->board->slots[r].calls[(comm->calls - 1) & 1];
+		const struct call *call = &slots[r].calls[at].call;
 
-		if (other->kind != first->kind || other->bytes != first->bytes ||
-		    other->root != first->root || strcmp(other->what, first->what) != 0)
-			return differ(comm, r, other, error);
+		if (!call_same(call, &slots[0].calls[at].call)) {
+			call_difference(text, sizeof(text), r, call, &slots[0].calls[at].call);
+			return shm_fail(comm->meeting, error, "%s", text);
+		}
 	}
 	return true;
 }

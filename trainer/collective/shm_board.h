@@ -12,29 +12,25 @@
 
 #include <stdatomic.h>
 
+#include "collective/call.h"
 #include "collective/collective.h"
 
 enum {
 	SHM_LINE = 64,       /* what one writes often has its own cache lines */
 	SHM_SMALL = 4096,    /* bytes that go through the records: one phase, no other memory */
-	SHM_TEXT = 96,       /* of what is sent, cut */
 	SHM_MOST_RANKS = 256 /* a record for each pair must stay small */
 };
 
-enum shm_kind { SHM_NOTHING, SHM_OPEN, SHM_SUM, SHM_BROADCAST, SHM_GATHER, SHM_SEND, SHM_RECEIVE };
-
 struct shm_call {
-	int32_t kind, root;
-	uint64_t bytes;
+	struct call call;
 	void *values; /* of ranks that are threads of one process */
-	char what[SHM_TEXT];
 };
 
 struct shm_slot {
 	_Alignas(SHM_LINE) _Atomic uint32_t event; /* counts what the rank may wait for */
 	_Atomic uint32_t sleeping;                 /* it waits for a change of event */
 	_Alignas(SHM_LINE) _Atomic uint32_t phase; /* that it has come to */
-	_Atomic uint32_t doing;                    /* enum shm_kind */
+	_Atomic uint32_t doing;                    /* enum call_kind */
 	_Atomic int32_t process;                   /* 0: it did not come yet */
 	_Atomic uint32_t closed;
 	_Atomic uint32_t inside; /* it uses memory of the others */
@@ -45,10 +41,9 @@ struct shm_slot {
 /* One message from a rank to another. */
 struct shm_box {
 	_Alignas(SHM_LINE) _Atomic uint32_t sent, taken;
-	uint64_t bytes;
+	struct call call;
 	uint64_t offset, capacity; /* of its memory in the segment */
 	void *memory;              /* of threads */
-	char what[SHM_TEXT];
 };
 
 struct shm_board {
@@ -91,7 +86,7 @@ struct shm_comm {
 	uint32_t calls;        /* collective ones */
 	uint32_t chunks;       /* that were used */
 	int spins;             /* before it sleeps */
-	struct shm_call doing; /* for messages */
+	struct call doing;     /* for messages */
 	int64_t waited_before; /* waited_ns when the call began */
 };
 
@@ -104,10 +99,9 @@ void shm_board_begin(struct meeting *meeting);
 bool shm_board_ours(const struct shm_board *board);
 
 /* Notes what the rank does from here on; fails if the run has failed. */
-bool shm_start(struct shm_comm *comm, enum shm_kind kind, int root, size_t bytes, const char *what,
-	       struct train_error *error);
+bool shm_start(struct shm_comm *comm, const struct call *call, struct train_error *error);
 /* As shm_start, and leaves the record of a collective call; returns its index, 0 or 1, or -1. */
-int shm_call(struct shm_comm *comm, const struct shm_call *call, const char *what,
+int shm_call(struct shm_comm *comm, const struct call *call, void *values,
 	     struct train_error *error);
 /* All ranks have come here. */
 bool shm_phase(struct shm_comm *comm, struct train_error *error);
@@ -125,11 +119,5 @@ bool shm_fail(const struct meeting *meeting, struct train_error *error, const ch
 	__attribute__((format(printf, 3, 4)));
 /* False, with the reason, if the run has failed. */
 bool shm_good(const struct meeting *meeting, struct train_error *error);
-
-/* "all-reduce of gradients, bucket 0" */
-struct shm_words {
-	char text[SHM_TEXT + 32];
-};
-struct shm_words shm_words(int kind, const char *what);
 
 #endif

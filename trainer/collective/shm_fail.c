@@ -6,18 +6,6 @@
 
 #include "collective/shm_board.h"
 
-struct shm_words shm_words(int kind, const char *what)
-{
-	static const char *const names[] = {"nothing",    "start", "all-reduce", "broadcast",
-					    "all-gather", "send",  "receive"};
-	const char *name = kind >= 0 && kind <= SHM_RECEIVE ? names[kind] : "?";
-	struct shm_words words;
-
-	snprintf(words.text, sizeof(words.text), "%s%s%.*s", name, *what ? " of " : "",
-		 SHM_TEXT - 1, what);
-	return words;
-}
-
 /* The process that writes the reason may be killed meanwhile. */
 static bool reason_there(const struct shm_board *board)
 {

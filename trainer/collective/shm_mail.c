@@ -49,8 +49,7 @@ bool shm_mail_send(struct shm_comm *comm, int to, const void *values, size_t byt
 		return false;
 	if (bytes > 0)
 		memcpy(comm->meeting->threads ? box->memory : comm->to[to].memory, values, bytes);
-	box->bytes = bytes;
-	memcpy(box->what, comm->doing.what, sizeof(box->what));
+	box->call = comm->doing;
 	atomic_store(&box->sent, sent + 1);
 	shm_post(comm->meeting, to);
 	return true;
@@ -59,10 +58,11 @@ bool shm_mail_send(struct shm_comm *comm, int to, const void *values, size_t byt
 static bool differ(struct shm_comm *comm, const struct shm_box *box, int from,
 		   struct train_error *error)
 {
-	return shm_fail(comm->meeting, error,
-			"rank %d waits for %llu bytes of %s, and rank %d sent %llu bytes of %.*s",
-			comm->base.rank, (unsigned long long)comm->doing.bytes, comm->doing.what,
-			from, (unsigned long long)box->bytes, SHM_TEXT - 1, box->what);
+	char text[400];
+
+	call_difference_message(text, sizeof(text), comm->base.rank, &comm->doing, from,
+				&box->call);
+	return shm_fail(comm->meeting, error, "%s", text);
 }
 
 bool shm_mail_receive(struct shm_comm *comm, int from, void *values, size_t bytes,
@@ -74,7 +74,7 @@ bool shm_mail_receive(struct shm_comm *comm, int from, void *values, size_t byte
 
 	if (!shm_wait(comm, &box->sent, taken + 1, from, error))
 		return false;
-	if (box->bytes != bytes || strcmp(box->what, comm->doing.what) != 0)
+	if (box->call.bytes != bytes || strcmp(box->call.what, comm->doing.what) != 0)
 		return differ(comm, box, from, error);
 	if (map && bytes > 0 && map->offset != box->offset &&
 	    !shm_segment_map(comm->meeting, map, box->offset, box->capacity, error))

@@ -80,10 +80,10 @@ static bool waits_for(const struct shm_comm *comm, int peer, int rank)
 	return rank != comm->base.rank && !reached(&slot->phase, comm->phase);
 }
 
-static struct shm_words rank_words(const struct shm_comm *comm, int rank)
+static struct call_words rank_words(const struct shm_comm *comm, int rank)
 {
 	int process = atomic_load(&comm->board->slots[rank].process);
-	struct shm_words words;
+	struct call_words words;
 
 	if (comm->meeting->threads || process == 0)
 		snprintf(words.text, sizeof(words.text), "rank %d", rank);
@@ -98,7 +98,7 @@ static bool gone(struct shm_comm *comm, int rank, int peer, const char *how,
 	return shm_fail(comm->meeting, error, "%s %s while rank %d waits %sin %s",
 			rank_words(comm, rank).text, how, comm->base.rank,
 			waits_for(comm, peer, rank) ? "for it " : "",
-			shm_words(comm->doing.kind, comm->doing.what).text);
+			call_words(comm->doing.kind, comm->doing.what).text);
 }
 
 /* A rank that this one waits for and that has closed its communicator, or -1. */
@@ -127,10 +127,10 @@ static void late_add(struct late *late, const struct shm_comm *comm, int rank)
 {
 	size_t used = strlen(late->names);
 	uint32_t doing = atomic_load(&comm->board->slots[rank].doing);
-	char where[sizeof(struct shm_words) + 8] = "";
+	char where[sizeof(struct call_words) + 8] = "";
 
-	if (doing != SHM_NOTHING)
-		snprintf(where, sizeof(where), ", in %s", shm_words((int)doing, "").text);
+	if (doing != CALL_NONE)
+		snprintf(where, sizeof(where), ", in %s", call_words((int)doing, "").text);
 	if (late->count++ < 4)
 		snprintf(late->names + used, sizeof(late->names) - used, "%s%s%s", used ? "; " : "",
 			 rank_words(comm, rank).text, where);
@@ -150,7 +150,7 @@ static bool too_late(struct shm_comm *comm, int peer, struct train_error *error)
 			"%s%s did not come within %d ms to %s, where rank %d waits: look at what "
 			"holds it up, or give it a longer time limit",
 			late.names, more, comm->meeting->options.timeout_ms,
-			shm_words(comm->doing.kind, comm->doing.what).text, comm->base.rank);
+			call_words(comm->doing.kind, comm->doing.what).text, comm->base.rank);
 }
 
 /* Of the time limit; a slice where there is none. */

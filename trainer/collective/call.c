@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "collective/call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct call call_of(enum call_kind kind, int root, size_t bytes, const char *what)
+{
+	struct call call = {.kind = (int32_t)kind, .root = root, .bytes = bytes};
+
+	snprintf(call.what, sizeof(call.what), "%s", what);
+	return call;
+}
+
+struct call_words call_words(int kind, const char *what)
+{
+	static const char *const names[] = {"nothing",    "start", "all-reduce", "broadcast",
+					    "all-gather", "send",  "receive"};
+	const char *name = kind >= 0 && kind <= CALL_RECEIVE ? names[kind] : "?";
+	struct call_words words;
+
+	snprintf(words.text, sizeof(words.text), "%s%s%.*s", name, *what ? " of " : "",
+		 CALL_TEXT - 1, what);
+	return words;
+}
+
+bool call_same(const struct call *a, const struct call *b)
+{
+	return a->kind == b->kind && a->root == b->root && a->bytes == b->bytes &&
+	       strcmp(a->what, b->what) == 0;
+}
+
+void call_difference(char *text, size_t size, int rank, const struct call *call,
+		     const struct call *first)
+{
+	struct call_words here = call_words(first->kind, first->what);
+	struct call_words there = call_words(call->kind, call->what);
+
+	if (strcmp(here.text, there.text) != 0)
+		snprintf(text, size, "rank %d is in %s while rank 0 is in %s", rank, there.text,
+			 here.text);
+	else if (call->bytes != first->bytes)
+		snprintf(text, size, "rank %d has %llu bytes in %s and rank 0 has %llu", rank,
+			 (unsigned long long)call->bytes, there.text,
+			 (unsigned long long)first->bytes);
+	else
+		snprintf(text, size, "rank %d takes rank %d for the root of %s, rank 0 rank %d",
+			 rank, call->root, there.text, first->root);
+}
+
+void call_difference_message(char *text, size_t size, int to, const struct call *wanted, int from,
+			     const struct call *sent)
+{
+	snprintf(text, size,
+		 "rank %d waits for %llu bytes of %s, and rank %d sent %llu bytes of %.*s", to,
+		 (unsigned long long)wanted->bytes, wanted->what, from,
+		 (unsigned long long)sent->bytes, CALL_TEXT - 1, sent->what);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "collective/mpi_module.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collective/mpi_comm.h"
+
+const char collective_mpi_version[] = PACKAGE_VERSION;
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct train_error *error)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int length;
+
+	if (code == MPI_SUCCESS)
+		return true;
+	comm->meeting->failed = true;
+	MPI_Error_string(code, text, &length);
+	return train_fail(error, TRAIN_FAILED, "rank %d: %s: %s", comm->base.rank,
+			  call_words(call->kind, call->what).text, text);
+}
+
+bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, const struct call *call,
+	      struct train_error *error)
+{
+	const struct timespec pause = {.tv_nsec = 50000};
+	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000;
+	int64_t start = now_ns(), waited = 0;
+	int there = 0;
+
+	for (;;) {
+		if (!mpi_good(comm, MPI_Test(request, &there, MPI_STATUS_IGNORE), call, error))
+			return false;
+		waited = now_ns() - start;
+		if (there || (limit > 0 && waited > limit))
+			break;
+		if (waited > 1000000)
+			nanosleep(&pause, NULL);
+	}
+	comm->base.waited_ns += waited;
+	if (there)
+		return true;
+	comm->meeting->failed = true;
+	return train_fail(
+		error, TRAIN_FAILED,
+		"not all ranks came within %d ms to %s, where rank %d waits: look at what "
+		"holds them up, or give them a longer time limit",
+		comm->meeting->options.timeout_ms, call_words(call->kind, call->what).text,
+		comm->base.rank);
+}
+
+bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_error *error)
+{
+	MPI_Request request = MPI_REQUEST_NULL;
+	int bytes = sizeof(*call);
+	char text[400];
+
+	if (!mpi_good(comm,
+		      MPI_Iallgather(call, bytes, MPI_BYTE, comm->calls, bytes, MPI_BYTE,
+				     comm->comm, &request),
+		      call, error) ||
+	    !mpi_wait(comm, &request, call, error))
+		return false;
+	for (int r = 1; r < comm->base.world; r++) {
+		if (call_same(&comm->calls[r], &comm->calls[0]))
+			continue;
+		call_difference(text, sizeof(text), r, &comm->calls[r], &comm->calls[0]);
+		comm->meeting->failed = true;
+		return train_fail(error, TRAIN_FAILED, "%s", text);
+	}
+	return true;
+}
+
+static bool mpi_begin(struct train_error *error)
+{
+	int there = 0, ended = 0, level = MPI_THREAD_SINGLE;
+
+	MPI_Finalized(&ended);
+	if (ended)
+		return train_fail(error, TRAIN_FAILED, "collective mpi: MPI has ended here before");
+	MPI_Initialized(&there);
+	if (there)
+		MPI_Query_thread(&level);
+	else if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
+		return train_fail(error, TRAIN_FAILED, "collective mpi: MPI does not start");
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	if (level >= MPI_THREAD_SERIALIZED)
+		return true;
+	return train_fail(error, TRAIN_FAILED,
+			  "collective mpi: this MPI was built without threads: take one that has "
+			  "MPI_THREAD_SERIALIZED");
+}
+
+static bool mpi_meet(struct meeting **meeting, const struct meeting_options *options,
+		     struct train_error *error)
+{
+	struct meeting *m;
+	int world = 0;
+
+	if (options->ranks != 1)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "collective mpi: %d ranks in one process: use shm for threads",
+				  options->ranks);
+	if (!mpi_begin(error))
+		return false;
+	MPI_Comm_size(MPI_COMM_WORLD, &world);
+	if (world != options->world)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "collective mpi: the world has %d ranks and MPI's has %d: start "
+				  "it with mpirun -np %d, or srun --mpi=pmix -n %d",
+				  options->world, world, options->world, options->world);
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return train_nomem(error, "what ranks tell each other");
+	m->options = *options;
+	m->options.name = NULL;
+	*meeting = m;
+	return true;
+}
+
+static void mpi_part(struct meeting *meeting)
+{
+	if (!meeting->failed)
+		MPI_Finalize();
+	free(meeting);
+}
+
+static void mpi_free(struct mpi_comm *comm)
+{
+	mpi_letters_end(comm);
+	free(comm->calls);
+	free(comm->counts);
+	free(comm->from);
+	free(comm->parts);
+	free(comm);
+}
+
+static struct mpi_comm *mpi_new(struct meeting *meeting, int rank, struct device *device)
+{
+	struct mpi_comm *comm = calloc(1, sizeof(*comm));
+	int world = meeting->options.world;
+
+	if (!comm)
+		return NULL;
+	comm->base = (struct communicator){&collective_mpi, rank, world, device, 0};
+	comm->meeting = meeting;
+	comm->comm = MPI_COMM_NULL;
+	comm->calls = calloc((size_t)world, sizeof(*comm->calls));
+	comm->counts = calloc(4 * (size_t)world, sizeof(*comm->counts));
+	comm->from = calloc((size_t)world, sizeof(*comm->from));
+	comm->letters = calloc((size_t)world, sizeof(*comm->letters));
+	for (int r = 0; r < world && comm->letters; r++)
+		comm->letters[r].requests[0] = comm->letters[r].requests[1] = MPI_REQUEST_NULL;
+	if (!comm->calls || !comm->counts || !comm->from || !comm->letters) {
+		mpi_free(comm);
+		return NULL;
+	}
+	comm->offsets = comm->counts + world;
+	comm->own_counts = comm->offsets + world;
+	comm->own_offsets = comm->own_counts + world;
+	return comm;
+}
+
+static void mpi_close(struct communicator *comm)
+{
+	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
+	bool failed = c->meeting->failed;
+	MPI_Comm own = c->comm;
+
+	mpi_free(c);
+	if (!failed && own != MPI_COMM_NULL)
+		MPI_Comm_free(&own);
+}
+
+static bool mpi_open(struct communicator **comm, struct meeting *meeting, int rank,
+		     struct device *device, struct train_error *error)
+{
+	const struct call call = call_of(CALL_OPEN, 0, 0, "");
+	struct mpi_comm *c;
+	int own = -1;
+
+	MPI_Comm_rank(MPI_COMM_WORLD, &own);
+	if (rank != own) {
+		meeting->failed = true;
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "rank %d is rank %d for MPI: take the rank from its launcher",
+				  rank, own);
+	}
+	c = mpi_new(meeting, rank, device);
+	if (!c)
+		return train_nomem(error, "collectives");
+	if (!mpi_good(c, MPI_Comm_dup(MPI_COMM_WORLD, &c->comm), &call, error) ||
+	    !mpi_agree(c, &call, error)) {
+		mpi_close(&c->base);
+		return false;
+	}
+	*comm = &c->base;
+	return true;
+}
+
+static bool mpi_all_reduce(struct communicator *comm, float *values, int64_t count,
+			   const char *what, struct train_error *error)
+{
+	const struct call call = call_of(CALL_SUM, 0, (size_t)count * sizeof(*values), what);
+	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
+
+	return mpi_agree(c, &call, error) && mpi_sum(c, values, count, &call, error);
+}
+
+/* MPI counts in int. */
+static bool broadcast(struct mpi_comm *comm, unsigned char *values, size_t bytes, int root,
+		      const struct call *call, struct train_error *error)
+{
+	for (size_t at = 0; at < bytes; at += 1 << 30) {
+		size_t n = bytes - at < 1 << 30 ? bytes - at : 1 << 30;
+
+		if (!mpi_good(comm, MPI_Bcast(values + at, (int)n, MPI_BYTE, root, comm->comm),
+			      call, error))
+			return false;
+	}
+	return true;
+}
+
+static bool mpi_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
+			  const char *what, struct train_error *error)
+{
+	const struct call call = call_of(CALL_BROADCAST, root, bytes, what);
+	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
+
+	return mpi_agree(c, &call, error) && broadcast(c, values, bytes, root, &call, error);
+}
+
+static bool mpi_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
+			   const char *what, struct train_error *error)
+{
+	const struct call call = call_of(CALL_GATHER, 0, bytes, what);
+	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
+	unsigned char *to = all, *own = bytes > 0 ? to + (size_t)comm->rank * bytes : NULL;
+
+	if (!mpi_agree(c, &call, error) || bytes == 0)
+		return bytes == 0 && error->status == TRAIN_OK;
+	if (mine != own)
+		memcpy(own, mine, bytes);
+	if (bytes <= INT_MAX)
+		return mpi_good(c,
+				MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, (int)bytes,
+					      MPI_BYTE, c->comm),
+				&call, error);
+	for (int r = 0; r < comm->world; r++)
+		if (!broadcast(c, to + (size_t)r * bytes, bytes, r, &call, error))
+			return false;
+	return true;
+}
+
+static void mpi_abort(struct communicator *comm, const char *reason)
+{
+	(void)comm, (void)reason; /* printed by the caller: MPI takes a number alone */
+	MPI_Abort(MPI_COMM_WORLD, TRAIN_FAILED);
+}
+
+const struct collective collective_mpi = {
+	.name = "mpi",
+	.waits = true,
+	.meet = mpi_meet,
+	.part = mpi_part,
+	.open = mpi_open,
+	.close = mpi_close,
+	.all_reduce = mpi_all_reduce,
+	.broadcast = mpi_broadcast,
+	.all_gather = mpi_all_gather,
+	.send = mpi_send,
+	.receive = mpi_receive,
+	.abort = mpi_abort,
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the MPI module share. */
+#ifndef TRAIN_COLLECTIVE_MPI_COMM_H
+#define TRAIN_COLLECTIVE_MPI_COMM_H
+
+#include <mpi.h>
+
+#include "collective/call.h"
+#include "collective/mpi_module.h"
+
+/* A message that MPI may not have sent yet, in memory of our own. */
+struct mpi_letter {
+	MPI_Request requests[2]; /* of what it is, and of its values */
+	struct call call;
+	void *values;
+	size_t capacity;
+};
+
+struct meeting {
+	struct meeting_options options;
+	bool failed; /* MPI's end would wait for ranks that do not come */
+};
+
+struct mpi_comm {
+	struct communicator base;
+	struct meeting *meeting;
+	MPI_Comm comm;
+	struct call *calls; /* of all ranks, in the last call */
+	int *counts, *offsets, *own_counts, *own_offsets;
+	const float **from;
+	float *parts; /* of all ranks, to be summed */
+	size_t parts_bytes;
+	struct mpi_letter *letters; /* to each rank */
+};
+
+/* Notes what MPI says unless that is success. */
+bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct train_error *error);
+/* Waits for it as time that is spent on others, without keeping a core busy for long. */
+bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, const struct call *call,
+	      struct train_error *error);
+/* All ranks are in this call. */
+bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_error *error);
+
+bool mpi_sum(struct mpi_comm *comm, float *values, int64_t count, const struct call *call,
+	     struct train_error *error);
+
+bool mpi_send(struct communicator *comm, int to, const void *values, size_t bytes, const char *what,
+	      struct train_error *error);
+bool mpi_receive(struct communicator *comm, int from, void *values, size_t bytes, const char *what,
+		 struct train_error *error);
+/* Waits until all letters are sent, unless the run has failed; frees them. */
+void mpi_letters_end(struct mpi_comm *comm);
+
+#endif
