@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 # Built and run by "make bench" only.
-EXTRA_PROGRAMS = bench/arrive bench/optim bench/plan bench/resolve bench/usage
+EXTRA_PROGRAMS = bench/arrive bench/collective bench/optim bench/plan bench/resolve bench/usage
 CLEANFILES += $(EXTRA_PROGRAMS)
 bench_arrive_SOURCES = bench/arrive.c
+bench_collective_SOURCES = bench/collective.c
+bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
+bench_collective_CFLAGS = $(AM_CFLAGS) -fopenmp-simd -Wno-pass-failed
+bench_collective_LDADD = libtrainer.la -lm
 bench_optim_SOURCES = bench/optim.c
 bench_optim_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 bench_optim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
@@ -27,6 +31,7 @@ bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_train)
 	bench/plan$(EXEEXT)
 	$(SHELL) '$(srcdir)/bench/start.sh' ./gpumap$(EXEEXT) bench/arrive$(EXEEXT)
 	bench/optim$(EXEEXT)
+	bench/collective$(EXEEXT)
 
 bench-train: bench/train$(EXEEXT)
 	for batch in 32 256; do \
