@@ -36,6 +36,9 @@ train_programs = \
 	tests/train/t-schedule \
 	tests/train/t-stages \
 	tests/train/t-trace
+if HAVE_DNNL
+train_programs += tests/train/t-winograd
+endif
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -230,6 +233,11 @@ tests_train_t_trace_SOURCES = tests/train/t-trace.c tests/train/backends.h tests
 tests_train_t_trace_CPPFLAGS = $(train_cppflags)
 tests_train_t_trace_CFLAGS = $(train_cflags)
 tests_train_t_trace_LDADD = $(train_ldadd)
+
+tests_train_t_winograd_SOURCES = tests/train/t-winograd.c tests/unit/unit.h
+tests_train_t_winograd_CPPFLAGS = $(train_cppflags)
+tests_train_t_winograd_CFLAGS = $(train_cflags)
+tests_train_t_winograd_LDADD = $(train_ldadd)
 
 # The trainer against PyTorch, where there is one.
 check_PROGRAMS += tests/train/model-dump

@@ -67,6 +67,12 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 bool onednn_convert(struct op **op, struct device *device, const struct layout *from,
 		    const struct layout *to, struct train_error *error);
 
+/* Our own Winograd's algorithm: whether it does this 3x3 convolution of stride 1, in float32, on
+ * this processor, which then is one where oneDNN has none. */
+bool onednn_winograd_fits(const struct op_shape *shape);
+bool onednn_winograd(struct op **op, struct device *device, const struct op_shape *shape,
+		     struct train_error *error);
+
 /* ReLU's derivative, in place, of the values in one layout. */
 bool onednn_relu_make(struct onednn_task *task, struct device *device, const onednn_layout *values,
 		      struct train_error *error);

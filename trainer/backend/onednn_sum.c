@@ -8,8 +8,8 @@
  *   data      the same for the data's gradient
  *
  * Algorithms are not left to oneDNN, whose choice is bad: direct, and Winograd's for 3x3 kernels
- * of many channels in float32, where the processor has it and the device need not be exact
- * (bench/README.md has the figures).
+ * of many channels in float32, where the device need not be exact (bench/README.md has the
+ * figures): oneDNN's with AVX-512, our own with AVX2 (onednn_winograd.c).
  */
 #include "backend/onednn_sum.h"
 
@@ -60,6 +60,14 @@ static bool wishes_make(struct wishes *w, struct sum_op *own, const struct op_sh
 	w->target = onednn_layout_new(out_dims, target, type, dnnl_format_tag_any);
 	own->plain = onednn_layout_new(dims, weights, dnnl_f32, dims == 2 ? dnnl_ab : dnnl_abcd);
 	return w->source && w->weights && w->weights_float && w->bias && w->target && own->plain;
+}
+
+static bool wants_winograd(const struct device *device, const struct op_shape *shape)
+{
+	return !((const struct onednn_device *)device)->exact &&
+	       shape->input.type == VALUE_FLOAT32 && shape->kernel == 3 && shape->stride == 1 &&
+	       shape->input.channels >= WINOGRAD_LEAST_CHANNELS &&
+	       shape->out >= WINOGRAD_LEAST_CHANNELS;
 }
 
 /* Winograd's algorithm where it is wanted and there is one, else the direct one. */
@@ -211,10 +219,7 @@ static bool sum_plan(struct op **op, struct sum_op *own, const struct op_shape *
 		shape->out * in->channels *
 		(linear ? in->height * in->width : (int64_t)shape->kernel * shape->kernel);
 	own->base.info.biases = shape->out;
-	own->winograd = !linear && !((struct onednn_device *)own->base.device)->exact &&
-			in->type == VALUE_FLOAT32 && shape->kernel == 3 && shape->stride == 1 &&
-			in->channels >= WINOGRAD_LEAST_CHANNELS &&
-			shape->out >= WINOGRAD_LEAST_CHANNELS;
+	own->winograd = !linear && wants_winograd(own->base.device, shape);
 	made = wishes_make(&wishes, own, shape) ? plan_passes(own, shape, &wishes, error)
 						: train_nomem(error, "an operation");
 	wishes_free(&wishes);
@@ -245,6 +250,8 @@ static bool sum_new(struct op **op, struct device *device, const struct op_shape
 bool onednn_convolution(struct op **op, struct device *device, const struct op_shape *shape,
 			struct train_error *error)
 {
+	if (wants_winograd(device, shape) && onednn_winograd_fits(shape))
+		return onednn_winograd(op, device, shape, error);
 	return sum_new(op, device, shape, ONEDNN_CONVOLUTION, error);
 }
 
