@@ -7,10 +7,11 @@ static unsigned char *slot_at(const struct model *m, int slot)
 	return m->slots + (size_t)slot * m->slot_bytes;
 }
 
-/* Gradients of a node's output are in this one, those of its input in the other. */
-static void *gradient_of(const struct model *m, int node)
+/* The gradient of a node's output: in the one buffer that its input's is not in, or in place. */
+static void *gradient_of(const struct model *m, int node, int slot)
 {
-	return m->gradient[node & 1];
+	return node >= 0 && m->nodes[node].in_place ? slot_at(m, slot) + m->nodes[node].output
+						    : m->gradient[node & 1];
 }
 
 struct op_args node_args(const struct model *m, int index, int slot)
@@ -27,8 +28,8 @@ struct op_args node_args(const struct model *m, int index, int slot)
 		.bias = m->values + node->bias,
 		.weight_gradient = m->gradients + node->weight,
 		.bias_gradient = m->gradients + node->bias,
-		.output_gradient = gradient_of(m, index),
-		.input_gradient = gradient_of(m, index + 1),
+		.output_gradient = gradient_of(m, index, slot),
+		.input_gradient = gradient_of(m, index - 1, slot),
 	};
 }
 
@@ -206,12 +207,12 @@ void *model_output(const struct model *m, int slot)
 
 void *model_input_gradient(const struct model *m)
 {
-	return m->nodes[0].backward_data ? gradient_of(m, 1) : NULL;
+	return m->nodes[0].backward_data ? gradient_of(m, -1, 0) : NULL;
 }
 
 void *model_output_gradient(const struct model *m)
 {
-	return gradient_of(m, m->count - 1);
+	return gradient_of(m, m->count - 1, 0);
 }
 
 size_t model_input_bytes(const struct model *m)

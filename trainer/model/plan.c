@@ -142,6 +142,19 @@ static void mark_backward(struct model *m, bool first_stage)
 	}
 }
 
+/* Behind a pooling that does ReLU's derivative nobody reads an activation again: there its gradient
+ * can lie. */
+static void mark_in_place(struct model *m)
+{
+	for (int i = 0; i + 1 < m->count; i++) {
+		const struct node *node = &m->nodes[i], *next = &m->nodes[i + 1];
+
+		m->nodes[i].in_place = node->layer >= 0 && next->layer >= 0 &&
+				       pooled_next(m, node->layer) &&
+				       m->spec->layers[node->layer].kind != LAYER_MAX_POOL;
+	}
+}
+
 static bool plan_nodes(struct model *m, struct train_error *error)
 {
 	enum value_type type = m->options.type;
@@ -173,6 +186,7 @@ static bool plan_nodes(struct model *m, struct train_error *error)
 	if (!add_conversion(m, last_output(m, NULL), &output, error))
 		return false;
 	mark_backward(m, first_stage);
+	mark_in_place(m);
 	return m->options.last < m->spec->count - 1 || add_loss(m, error);
 }
 
@@ -220,8 +234,9 @@ static bool allocate(struct model *m, struct train_error *error)
 	for (int i = 0; i < m->count; i++) {
 		const struct op_info *info = &m->nodes[i].op->info;
 
-		grow(&gradient[i & 1], info->output.bytes);
-		grow(&gradient[(i + 1) & 1], m->nodes[i].backward_data ? info->input.bytes : 0);
+		grow(&gradient[i & 1], m->nodes[i].in_place ? 0 : info->output.bytes);
+		if (m->nodes[i].backward_data && (i == 0 || !m->nodes[i - 1].in_place))
+			grow(&gradient[(i + 1) & 1], info->input.bytes);
 		grow(&scratch, info->scratch);
 	}
 	m->values = zeroed(m, flat, "parameters", error);

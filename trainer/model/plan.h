@@ -12,6 +12,7 @@ struct node {
 	size_t output, workspace; /* offsets in a slot */
 	size_t weight, bias;      /* offsets in flat buffers, bytes */
 	bool backward_data;       /* something before it needs the gradient */
+	bool in_place;            /* its output's gradient takes the output's memory */
 };
 
 struct model {
