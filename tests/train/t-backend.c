@@ -313,6 +313,35 @@ START_TEST(data_is_filled)
 }
 END_TEST
 
+/* What has_type() says is what planning does, and otherwise it is float32 with a remark. */
+START_TEST(types_that_are_not_there)
+{
+	static const enum value_type types[] = {VALUE_FLOAT32, VALUE_BFLOAT16, VALUE_FLOAT16};
+	struct device *device = opened_with(backends[_i], 1);
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		const struct stage_setting setting = {backends[_i], types[i], false, 1};
+		struct train_error error = {.status = TRAIN_OK};
+		enum value_type type;
+		struct stage_result result;
+		char text[200];
+		bool runs = stage_run(&result, &wide, &setting, -1, 0.0, &error);
+
+		if (runs)
+			stage_free(&result);
+		type = backend_type(device, types[i], text, sizeof(text));
+		ROW_EQ_INT(value_name(types[i]), type, runs ? types[i] : VALUE_FLOAT32);
+		ck_assert_msg(runs ? !*text
+				   : strstr(text, value_name(types[i])) &&
+					      strstr(text, "computes in float32"),
+			      "%s: %s", value_name(types[i]), text);
+	}
+	ck_assert_int_eq(device->bytes, 0);
+	ck_assert_int_eq(device->peak_bytes, 0);
+	backends[_i]->close(device);
+}
+END_TEST
+
 START_TEST(backends_by_name)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -339,6 +368,7 @@ int main(void)
 	tcase_add_loop_test(tests, steps_run_again, 0, BACKENDS);
 	tcase_add_loop_test(tests, memory_by_threads, 0, BACKENDS);
 	tcase_add_loop_test(tests, data_is_filled, 0, BACKENDS);
+	tcase_add_loop_test(tests, types_that_are_not_there, 0, BACKENDS);
 	tcase_add_test(tests, backends_by_name);
 	return unit_run(suite);
 }

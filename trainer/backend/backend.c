@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct backend *const backends[] = {
@@ -27,6 +28,18 @@ const struct backend *backend_find(const char *name, struct train_error *error)
 		   name);
 #endif
 	return NULL;
+}
+
+enum value_type backend_type(struct device *device, enum value_type wanted, char *text, size_t size)
+{
+	*text = '\0';
+	if (device->backend->has_type(device, wanted))
+		return wanted;
+	snprintf(text, size,
+		 "device %d: %s has no fast %s on this processor (bfloat16 needs AVX-512): it "
+		 "computes in float32, slower and no less precise",
+		 device->physical, device->backend->name, value_name(wanted));
+	return VALUE_FLOAT32;
 }
 
 void op_free(struct op *op)

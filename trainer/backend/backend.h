@@ -185,6 +185,9 @@ struct backend {
 	bool (*open)(struct device **device, const struct device_options *options,
 		     struct train_error *error);
 	void (*close)(struct device *device);
+	/* Whether operations compute with activations of this type here; else planning them fails.
+	 */
+	bool (*has_type)(struct device *device, enum value_type type);
 
 	/* Memory: 64-byte aligned, not initialised; bytes > 0. `what` is for the message. */
 	void *(*allocate)(struct device *device, size_t bytes, const char *what,
@@ -275,6 +278,12 @@ extern const struct backend backend_onednn;
 /* The backend called NAME, "auto" being the best of this build, or NULL with a message that lists
  * them. */
 const struct backend *backend_find(const char *name, struct train_error *error);
+
+/* What to compute in where `wanted` is asked for: that, or where the device has it not
+ * VALUE_FLOAT32, which is slower and no less precise, with a remark for who asked in text[size];
+ * else that is empty. */
+enum value_type backend_type(struct device *device, enum value_type wanted, char *text,
+			     size_t size);
 
 /* Frees a planned operation; NULL is nothing. */
 void op_free(struct op *op);

@@ -214,6 +214,26 @@ static void onednn_close(struct device *device)
 	free(own);
 }
 
+/* A small operation tells, in whatever version of oneDNN. */
+static bool onednn_has_type(struct device *device, enum value_type type)
+{
+	const struct op_shape shape = {.input = layout_host(type, 1, 16, 4, 4),
+				       .out = 16,
+				       .kernel = 3,
+				       .pad = 1,
+				       .stride = 1};
+	struct train_error none = {.status = TRAIN_OK};
+	size_t peak = device->peak_bytes;
+	struct op *op;
+	bool has = onednn_type(type) != dnnl_data_type_undef &&
+		   onednn_convolution(&op, device, &shape, &none);
+
+	if (has)
+		op_free(op);
+	device->peak_bytes = peak;
+	return has;
+}
+
 static bool onednn_open(struct device **device, const struct device_options *options,
 			struct train_error *error)
 {
@@ -251,6 +271,7 @@ const struct backend backend_onednn = {
 	.name = "onednn",
 	.open = onednn_open,
 	.close = onednn_close,
+	.has_type = onednn_has_type,
 	CPU_DEVICE_CALLS,
 	.convolution = onednn_convolution,
 	.max_pool = onednn_max_pool,

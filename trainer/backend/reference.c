@@ -288,6 +288,13 @@ static bool reference_open(struct device **device, const struct device_options *
 	return true;
 }
 
+static bool reference_has_type(struct device *device, enum value_type type)
+{
+	(void)device;
+	(void)type;
+	return true;
+}
+
 static void reference_close(struct device *device)
 {
 	free(device);
@@ -297,6 +304,7 @@ const struct backend backend_reference = {
 	.name = "reference",
 	.open = reference_open,
 	.close = reference_close,
+	.has_type = reference_has_type,
 	CPU_DEVICE_CALLS,
 	.convolution = reference_convolution,
 	.max_pool = reference_max_pool,
