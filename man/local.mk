@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 # gpumap-rules(7) and the tables in the others are made from the library's own tables:
 # "make update-manual" after a change of those, and commit the result.
-dist_man_MANS += man/gpumap.1 man/gpumap-run.1 man/gpumap-rules.7 man/gpumap.ini.5 man/libgpumap.3
+dist_man_MANS += man/gpumap.1 man/gpumap-run.1 man/gpumap-train.1 \
+	man/gpumap-rules.7 man/gpumap.ini.5 man/libgpumap.3
 EXTRA_DIST += man/update
 
 check_PROGRAMS += man/tables
 man_tables_SOURCES = man/tables.c
+man_tables_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/trainer
 
 update-manual: man/tables$(EXEEXT)
 	$(SHELL) '$(srcdir)/man/update' ./man/tables$(EXEEXT) '$(srcdir)/man' '$(srcdir)/man'

@@ -5,6 +5,7 @@
  *	tables findings	the list of findings in gpumap(1)
  *	tables codes	the list of codes in libgpumap(3)
  *	tables options	the options of gpumap config in gpumap(1)
+ *	tables settings	the options of gpumap-train(1)
  *	tables SECTION	the keys of a section in gpumap.ini(5)
  * "make update-manual" puts them into place; tests/sync/manual.test compares.
  */
@@ -55,6 +56,22 @@ static const struct key keys[] = {
 	{#section, #name, option, value, initial, help},
 #include "profile_keys.def"
 #undef PROFILE_KEY
+};
+
+/* A group's title, or an option of gpumap-train. */
+struct setting {
+	const char *title, *option, *kind, *value, *initial, *help;
+};
+
+static const struct setting settings[] = {
+#define GROUP(group, text) {.title = text},
+#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help) \
+	{NULL, option, #kind, value, initial, help},
+#define ALIAS(option, name, text, help) {NULL, option, "ALIAS", NULL, NULL, help},
+#include "run/settings.def"
+#undef GROUP
+#undef SETTING
+#undef ALIAS
 };
 
 struct group {
@@ -285,6 +302,41 @@ static void put_options(void)
 	puts(".El");
 }
 
+static void put_setting(const struct setting *setting)
+{
+	bool flag = strcmp(setting->kind, "FLAG") == 0;
+
+	printf(".It Fl -%s", setting->option + 2);
+	if (setting->value) {
+		fputs(flag ? " Ns Op Ns = Ns Ar " : " Ar ", stdout);
+		put(setting->value);
+	}
+	putchar('\n');
+	put_lines(setting->help);
+	if (!flag && setting->initial && *setting->initial) {
+		fputs(".br\nDefault: ", stdout);
+		put(setting->initial);
+		putchar('\n');
+	}
+}
+
+static void put_settings(void)
+{
+	const size_t count = sizeof(settings) / sizeof(*settings);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!settings[i].title) {
+			put_setting(&settings[i]);
+		} else {
+			if (i)
+				puts(".El");
+			printf(".Ss %c%s\n.Bl -tag -width Ds\n", settings[i].title[0] - 'a' + 'A',
+			       settings[i].title + 1);
+		}
+	}
+	puts(".El");
+}
+
 /* "profile" is the section PROFILE. */
 static bool is_section(const char *section, const char *what)
 {
@@ -331,6 +383,8 @@ int main(int argc, char **argv)
 		put_codes();
 	else if (strcmp(what, "options") == 0)
 		put_options();
+	else if (strcmp(what, "settings") == 0)
+		put_settings();
 	else if (!put_keys(what))
 		return 2;
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

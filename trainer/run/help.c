@@ -9,13 +9,6 @@
 
 enum { COLUMN = 32, WIDTH = 88 - COLUMN };
 
-static const char *const titles[ROW_GROUPS] = {
-	[GROUP_MODEL] = "model and data",          [GROUP_BATCH] = "batches",
-	[GROUP_OPTIMIZER] = "optimizer",           [GROUP_PARALLEL] = "several devices",
-	[GROUP_DEVICES] = "how a device computes", [GROUP_CHECKPOINT] = "checkpoints",
-	[GROUP_REPORT] = "what is told",
-};
-
 static const char beginning[] =
 	"usage: gpumap-train [OPTIONS]\n"
 	"\n"
@@ -65,7 +58,7 @@ static void print_group(enum row_group group)
 {
 	char left[96];
 
-	printf("\n%s\n", titles[group]);
+	printf("\n%s\n", row_titles[group]);
 	for (int i = 0; i < ROWS; i++) {
 		const struct row *row = &rows[i];
 		bool flag = row->kind == ROW_FLAG;

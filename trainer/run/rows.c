@@ -16,18 +16,32 @@ const struct row rows[ROWS] = {
 	 value,         least, most,   initial,    only, \
 	 help},
 #define ALIAS(option, name, text, help)
+#define GROUP(group, title)
 #include "run/settings.def"
 #undef SETTING
 #undef ALIAS
+#undef GROUP
 };
 
 const struct row_alias row_aliases[] = {
 #define SETTING(group, name, option, kind, member, value, least, most, initial, only, help)
 #define ALIAS(option, name, text, help) {option, ROW_##name, text, help},
+#define GROUP(group, title)
 #include "run/settings.def"
 #undef SETTING
 #undef ALIAS
+#undef GROUP
 	{.option = NULL},
+};
+
+const char *const row_titles[ROW_GROUPS] = {
+#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help)
+#define ALIAS(option, name, text, help)
+#define GROUP(group, title) [GROUP_##group] = title,
+#include "run/settings.def"
+#undef SETTING
+#undef ALIAS
+#undef GROUP
 };
 
 /* Words are written through an int. */

@@ -11,9 +11,11 @@ enum row_id {
 #define SETTING(group, name, option, kind, member, value, least, most, initial, only, help) \
 	ROW_##name,
 #define ALIAS(option, name, text, help)
+#define GROUP(group, title)
 #include "run/settings.def"
 #undef SETTING
 #undef ALIAS
+#undef GROUP
 	ROWS
 };
 
@@ -30,13 +32,13 @@ enum row_kind {
 };
 
 enum row_group {
-	GROUP_MODEL,
-	GROUP_BATCH,
-	GROUP_OPTIMIZER,
-	GROUP_PARALLEL,
-	GROUP_DEVICES,
-	GROUP_CHECKPOINT,
-	GROUP_REPORT,
+#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help)
+#define ALIAS(option, name, text, help)
+#define GROUP(group, title) GROUP_##group,
+#include "run/settings.def"
+#undef SETTING
+#undef ALIAS
+#undef GROUP
 	ROW_GROUPS
 };
 
@@ -57,6 +59,7 @@ struct row_alias {
 };
 
 extern const struct row rows[ROWS];
+extern const char *const row_titles[ROW_GROUPS];
 extern const struct row_alias row_aliases[]; /* the last has no option */
 
 /* Is `word` one of those in "a|b|c"? Its place, or -1. */
