@@ -82,6 +82,12 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/parallel/single.c \
 	trainer/parallel/stages.c trainer/parallel/stages.h \
 	trainer/run/cores.c trainer/run/cores.h \
+	trainer/report/curve.c trainer/report/curve.h \
+	trainer/report/plot.c trainer/report/plot.h \
+	trainer/report/svg.c trainer/report/svg.h \
+	trainer/report/text.c trainer/report/text.h \
+	trainer/report/ticks.c trainer/report/ticks.h \
+	trainer/report/whole.c trainer/report/whole.h \
 	trainer/run/crew.c trainer/run/crew.h \
 	trainer/simd.h \
 	trainer/tensor.h

@@ -28,6 +28,7 @@ train_programs = \
 	tests/train/t-optimize \
 	tests/train/t-optimizer \
 	tests/train/t-optimizer-plain \
+	tests/train/t-plot \
 	tests/train/t-random \
 	tests/train/t-safetensors \
 	tests/train/t-safetensors-bad \
@@ -255,3 +256,7 @@ check_PROGRAMS += tests/train/settings-main
 tests_train_settings_main_SOURCES = tests/train/settings-main.c
 tests_train_settings_main_CPPFLAGS = $(train_cppflags) -I$(top_srcdir)/libgpumap
 tests_train_settings_main_LDADD = libtrainer.la libgpumap/libgpumap.la -lm
+tests_train_t_plot_SOURCES = tests/train/t-plot.c tests/train/folders.h tests/unit/unit.h
+tests_train_t_plot_CPPFLAGS = $(train_cppflags)
+tests_train_t_plot_CFLAGS = $(train_cflags)
+tests_train_t_plot_LDADD = $(train_ldadd)

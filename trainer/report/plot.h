@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The curves of a run as a picture: losses above, accuracies below, over steps. */
+#ifndef TRAIN_REPORT_PLOT_H
+#define TRAIN_REPORT_PLOT_H
+
+#include "error.h"
+#include "report/curve.h"
+
+struct plot {
+	struct curve loss, accuracy; /* of training, each step */
+	struct curve test_loss, test_accuracy;
+};
+
+/* A value that is no number leaves a gap and a mark. The axis of losses is logarithmic where they
+ * differ by a factor of 100 or more. FILE appears whole or not at all. */
+bool plot_svg(const struct plot *plot, const char *file, const char *title,
+	      struct train_error *error);
+
+#endif
