@@ -87,6 +87,10 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/report/svg.c trainer/report/svg.h \
 	trainer/report/text.c trainer/report/text.h \
 	trainer/report/ticks.c trainer/report/ticks.h \
+	trainer/report/timeline.c trainer/report/timeline.h \
+	trainer/report/timeline_json.c \
+	trainer/report/timeline_rows.c trainer/report/timeline_rows.h \
+	trainer/report/timeline_svg.c \
 	trainer/report/whole.c trainer/report/whole.h \
 	trainer/run/crew.c trainer/run/crew.h \
 	trainer/simd.h \

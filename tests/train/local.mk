@@ -40,6 +40,7 @@ train_programs = \
 if HAVE_DNNL
 train_programs += tests/train/t-winograd
 endif
+	tests/train/t-timeline
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -260,3 +261,8 @@ tests_train_t_plot_SOURCES = tests/train/t-plot.c tests/train/folders.h tests/un
 tests_train_t_plot_CPPFLAGS = $(train_cppflags)
 tests_train_t_plot_CFLAGS = $(train_cflags)
 tests_train_t_plot_LDADD = $(train_ldadd)
+
+tests_train_t_timeline_SOURCES = tests/train/t-timeline.c tests/train/folders.h tests/unit/unit.h
+tests_train_t_timeline_CPPFLAGS = $(train_cppflags)
+tests_train_t_timeline_CFLAGS = $(train_cflags)
+tests_train_t_timeline_LDADD = $(train_ldadd)

@@ -32,10 +32,12 @@ void timeline_step(struct timeline *timeline, int step);
 /* NULL is nothing. The end is now. */
 void timeline_add(struct timeline *timeline, const char *name, int64_t begin_ns);
 int timeline_count(const struct timeline *timeline);
+int64_t timeline_lost(const struct timeline *timeline); /* what had no room */
 const struct timeline_interval *timeline_intervals(const struct timeline *timeline);
 
 /* All ranks' intervals, in any order, as SVG: a row for each rank and lane, and a table of the sums
- * by name. FILE appears whole or not at all. */
+ * by name. Of intervals shorter than a pixel the longest in it is drawn. FILE appears whole or not
+ * at all. */
 bool timeline_svg(const char *file, const struct timeline_interval *intervals, int count,
 		  struct train_error *error);
 /* In the trace-event format ("ph": "X", microseconds) that tracing pages of browsers read: a

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct timeline {
+	int rank, device, step;
+	enum timeline_lane lane;
+	int count, most;
+	int64_t lost;
+	struct timeline_interval intervals[];
+};
+
+int64_t timeline_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+bool timeline_open(struct timeline **ret, int rank, int device, enum timeline_lane lane, int most,
+		   struct train_error *error)
+{
+	size_t room = most > 0 ? (size_t)most : 0;
+	struct timeline *timeline;
+
+	timeline = malloc(sizeof(*timeline) + room * sizeof(timeline->intervals[0]));
+	if (!timeline)
+		return train_nomem(error, "the time line");
+	*timeline = (struct timeline){
+		.rank = rank, .device = device, .step = -1, .lane = lane, .most = (int)room};
+	/* So that no page is brought in while something is timed. */
+	memset(timeline->intervals, 0, room * sizeof(timeline->intervals[0]));
+	*ret = timeline;
+	return true;
+}
+
+void timeline_close(struct timeline *timeline)
+{
+	free(timeline);
+}
+
+void timeline_step(struct timeline *timeline, int step)
+{
+	if (timeline)
+		timeline->step = step;
+}
+
+void timeline_add(struct timeline *timeline, const char *name, int64_t begin_ns)
+{
+	struct timeline_interval *interval;
+
+	if (!timeline || timeline->step < 0)
+		return;
+	if (timeline->count == timeline->most) {
+		timeline->lost++;
+		return;
+	}
+	interval = &timeline->intervals[timeline->count++];
+	interval->end_ns = timeline_now();
+	interval->begin_ns = begin_ns;
+	interval->rank = timeline->rank;
+	interval->device = timeline->device;
+	interval->lane = (int32_t)timeline->lane;
+	interval->step = timeline->step;
+	snprintf(interval->name, sizeof(interval->name), "%s", name);
+}
+
+int timeline_count(const struct timeline *timeline)
+{
+	return timeline ? timeline->count : 0;
+}
+
+int64_t timeline_lost(const struct timeline *timeline)
+{
+	return timeline ? timeline->lost : 0;
+}
+
+const struct timeline_interval *timeline_intervals(const struct timeline *timeline)
+{
+	return timeline ? timeline->intervals : NULL;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* "Trace Event Format", its JSON object form, by its public description: complete events ("X") and
+ * metadata ("M"). */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "report/text.h"
+#include "report/timeline_rows.h"
+#include "report/whole.h"
+
+static void put_string(FILE *out, const char name[TIMELINE_NAME])
+{
+	char text[TIMELINE_NAME + 1];
+
+	snprintf(text, sizeof(text), "%.*s", TIMELINE_NAME, name);
+	fputc('"', out);
+	for (const char *at = text; *at;) {
+		size_t n = text_character(at);
+
+		if (n == 0 || (unsigned char)*at < ' ') {
+			fputc('?', out);
+			n = 1;
+		} else {
+			if (*at == '"' || *at == '\\')
+				fputc('\\', out);
+			fwrite(at, 1, n, out);
+		}
+		at += n;
+	}
+	fputc('"', out);
+}
+
+/* Microseconds with all digits of the nanoseconds. */
+static void put_time(FILE *out, const char *key, int64_t ns)
+{
+	fprintf(out, "%s%" PRId64 ".%03d", key, ns / 1000, (int)(ns % 1000));
+}
+
+static void put_name(FILE *out, const struct timeline_row *row, bool process)
+{
+	fprintf(out, "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"",
+		process ? "process_name" : "thread_name", row->rank, row->lane);
+	if (process)
+		fprintf(out, "rank %d, GPU %d\"}}", row->rank, row->device);
+	else
+		fprintf(out, "%s\"}}", timeline_lane_name(row->lane));
+}
+
+static void put_all(FILE *out, const struct timeline_rows *rows)
+{
+	const char *before = "\n";
+
+	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", out);
+	for (int i = 0; i < rows->rows_count; i++) {
+		const struct timeline_row *row = &rows->rows[i];
+
+		for (int process = 0; process < 2; process++) {
+			if (process && i && row->rank == row[-1].rank)
+				continue;
+			fputs(before, out);
+			put_name(out, row, process);
+			before = ",\n";
+		}
+	}
+	for (int i = 0; i < rows->count; i++) {
+		const struct timeline_interval *at = rows->order[i];
+
+		fprintf(out, "%s{\"name\":", before);
+		before = ",\n";
+		put_string(out, at->name);
+		fprintf(out, ",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d",
+			timeline_lane_name(at->lane), at->rank, at->lane);
+		put_time(out, ",\"ts\":", at->begin_ns - rows->begin_ns);
+		put_time(out, ",\"dur\":", timeline_duration(at));
+		fprintf(out, ",\"args\":{\"step\":%d}}", at->step);
+	}
+	fputs("\n]}\n", out);
+}
+
+bool timeline_json(const char *file, const struct timeline_interval *intervals, int count,
+		   struct train_error *error)
+{
+	struct timeline_rows rows;
+	struct whole whole;
+	bool good;
+
+	if (!timeline_rows_make(&rows, intervals, count, error))
+		return false;
+	good = whole_open(&whole, file, error);
+	if (good) {
+		put_all(whole.stream, &rows);
+		good = whole_close(&whole, error);
+	}
+	timeline_rows_free(&rows);
+	return good;
+}
