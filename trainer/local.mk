@@ -83,8 +83,14 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/parallel/stages.c trainer/parallel/stages.h \
 	trainer/run/cores.c trainer/run/cores.h \
 	trainer/report/curve.c trainer/report/curve.h \
+	trainer/report/lines.c trainer/report/lines.h \
+	trainer/report/lines_read.c \
+	trainer/report/metrics.c trainer/report/metrics.h \
 	trainer/report/plot.c trainer/report/plot.h \
+	trainer/report/progress.c trainer/report/progress.h \
+	trainer/report/progress_line.c \
 	trainer/report/svg.c trainer/report/svg.h \
+	trainer/report/tally.c trainer/report/tally.h \
 	trainer/report/text.c trainer/report/text.h \
 	trainer/report/ticks.c trainer/report/ticks.h \
 	trainer/report/timeline.c trainer/report/timeline.h \

@@ -22,6 +22,7 @@ train_programs = \
 	tests/train/t-error \
 	tests/train/t-init \
 	tests/train/t-loss \
+	tests/train/t-metrics \
 	tests/train/t-model \
 	tests/train/t-model-nomem \
 	tests/train/t-ops \
@@ -29,6 +30,7 @@ train_programs = \
 	tests/train/t-optimizer \
 	tests/train/t-optimizer-plain \
 	tests/train/t-plot \
+	tests/train/t-progress \
 	tests/train/t-random \
 	tests/train/t-safetensors \
 	tests/train/t-safetensors-bad \
@@ -257,6 +259,16 @@ check_PROGRAMS += tests/train/settings-main
 tests_train_settings_main_SOURCES = tests/train/settings-main.c
 tests_train_settings_main_CPPFLAGS = $(train_cppflags) -I$(top_srcdir)/libgpumap
 tests_train_settings_main_LDADD = libtrainer.la libgpumap/libgpumap.la -lm
+tests_train_t_metrics_SOURCES = tests/train/t-metrics.c tests/train/folders.h tests/unit/unit.h
+tests_train_t_metrics_CPPFLAGS = $(train_cppflags)
+tests_train_t_metrics_CFLAGS = $(train_cflags)
+tests_train_t_metrics_LDADD = $(train_ldadd)
+
+tests_train_t_progress_SOURCES = tests/train/t-progress.c tests/train/folders.h tests/unit/unit.h
+tests_train_t_progress_CPPFLAGS = $(train_cppflags)
+tests_train_t_progress_CFLAGS = $(train_cflags)
+tests_train_t_progress_LDADD = $(train_ldadd)
+
 tests_train_t_plot_SOURCES = tests/train/t-plot.c tests/train/folders.h tests/unit/unit.h
 tests_train_t_plot_CPPFLAGS = $(train_cppflags)
 tests_train_t_plot_CFLAGS = $(train_cflags)

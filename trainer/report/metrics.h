@@ -17,8 +17,9 @@ struct metrics_options {
 	const char *plot;  /* SVG of losses and accuracies, written by metrics_close, or NULL */
 	const char *title; /* of the plot: "convnet, ddp, 4 ranks" */
 	int64_t epochs;
-	int64_t steps; /* of the whole run */
-	int64_t done;  /* before it went on */
+	int64_t epoch_steps; /* of a whole epoch; 0: not known, steps / epochs is taken */
+	int64_t steps;       /* of the whole run */
+	int64_t done;        /* before it went on */
 	int ranks;
 };
 
@@ -46,6 +47,22 @@ struct evaluation_metrics {
 
 struct metrics;
 
+/*
+ * On a terminal progress is a line that fits its width. It is written anew at most ten times a
+ * second and when an epoch is done, and then becomes a line that is kept:
+ *
+ *	epoch 2/10  [=======>      ]  120/390  loss 1.2345  61.2 %  812 img/s  0:12 left ...
+ *	epoch 2/10  loss 1.2201  61.5 %  812 img/s  test loss 1.2816  60.3 %  61.5 s ...
+ *
+ * Loss and accuracy are means over the epoch so far, images per second those of the last
+ * seconds, what is left is of the epoch; "slowest rank 2 (+12 %)" is the one whose own time was
+ * most above the mean, in percent of the mean. Elsewhere a line like the first appears every two
+ * seconds at most, and one for each epoch. PROGRESS_NONE writes nothing, notes neither.
+ *
+ * The lines of the file are in report/lines.h. keep > 0 needs the file of the run that is resumed,
+ * as metrics_position found it: if it is not there or shorter, that is bad input. Otherwise it is
+ * begun anew. The plot then has the steps before, too.
+ */
 bool metrics_open(struct metrics **metrics, const struct metrics_options *options,
 		  struct train_error *error);
 bool metrics_step(struct metrics *metrics, const struct step_metrics *step,
@@ -55,9 +72,11 @@ bool metrics_evaluation(struct metrics *metrics, const struct evaluation_metrics
 /* A line between those of progress: "checkpoint written". */
 void metrics_note(struct metrics *metrics, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Bytes of the file so far, flushed and synced: for a checkpoint's `history`. */
+/* Bytes of the file so far, flushed and synced: for a checkpoint's `history`. 0 without a file, and
+ * where it is no regular one. */
 bool metrics_position(struct metrics *metrics, int64_t *bytes, struct train_error *error);
-/* Writes the plot, also of what there is when a run failed. NULL is nothing. */
+/* Writes the plot, also of what there is when a run failed. NULL is nothing. Frees it in any case.
+ */
 bool metrics_close(struct metrics *metrics, struct train_error *error);
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of JSON in a file, one object each:
+ *
+ *	{"type": "step", "step": 1, "epoch": 0, "samples": 128, "loss": 2.3, "accuracy": 0.1,
+ *	 "lr": 0.001, "seconds": 0.01, "slowest_rank": 2, "slowest_seconds": 0.01,
+ *	 "mean_seconds": 0.01, "exposed_seconds": 0, "gradient_norm": null, "scale": 0,
+ *	 "skipped": false}
+ *	{"type": "evaluation", "step": 390, "epoch": 0, "samples": 10000, "loss": 1.2,
+ *	 "accuracy": 0.6, "seconds": 12.5}
+ *
+ * with the meaning of struct step_metrics and struct evaluation_metrics. A number is read back as
+ * the same double; null is NaN or infinity. */
+#ifndef TRAIN_REPORT_LINES_H
+#define TRAIN_REPORT_LINES_H
+
+#include "report/metrics.h"
+
+struct lines;
+
+/* Who is told of the lines that are kept, in their order. */
+struct lines_reader {
+	void (*step)(void *data, const struct step_metrics *step); /* step, loss and accuracy */
+	void (*evaluation)(void *data, const struct evaluation_metrics *evaluation);
+	void *data;
+};
+
+/* keep > 0: the file must be there and have so many bytes, whole lines; what follows goes, when
+ * all was read. The reader may be NULL. */
+bool lines_open(struct lines **lines, const char *name, int64_t keep,
+		const struct lines_reader *reader, struct train_error *error);
+/* Flushes. NULL is nothing. */
+bool lines_close(struct lines *lines, struct train_error *error);
+
+/* Lines go out when 64 KiB are full, when the last went 0.1 s before, and with an evaluation. */
+bool lines_step(struct lines *lines, const struct step_metrics *step, struct train_error *error);
+bool lines_evaluation(struct lines *lines, const struct evaluation_metrics *evaluation,
+		      struct train_error *error);
+/* The bytes so far, flushed and synced; 0 where it is no regular file, as those cannot be cut. */
+bool lines_position(struct lines *lines, int64_t *bytes, struct train_error *error);
+
+/* Of lines_open: the first `keep` bytes of a file; a line that is none of these is bad input. */
+bool lines_read(int fd, const char *name, int64_t keep, const struct lines_reader *reader,
+		struct train_error *error);
+
+#endif

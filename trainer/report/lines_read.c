@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of an earlier run, for the picture of all of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/lines.h"
+
+static double number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static bool tell(const json_t *object, const struct lines_reader *reader)
+{
+	const char *type = json_string_value(json_object_get(object, "type"));
+	const json_t *step = json_object_get(object, "step");
+	const json_t *epoch = json_object_get(object, "epoch");
+	double loss = number(object, "loss"), accuracy = number(object, "accuracy");
+
+	if (!type || !json_is_integer(step) || json_integer_value(step) < 0 ||
+	    !json_is_integer(epoch))
+		return false;
+	if (strcmp(type, "step") == 0)
+		reader->step(reader->data,
+			     &(struct step_metrics){.step = json_integer_value(step),
+						    .epoch = json_integer_value(epoch),
+						    .loss = loss,
+						    .accuracy = accuracy});
+	else if (strcmp(type, "evaluation") == 0)
+		reader->evaluation(reader->data,
+				   &(struct evaluation_metrics){.step = json_integer_value(step),
+								.epoch = json_integer_value(epoch),
+								.loss = loss,
+								.accuracy = accuracy});
+	return true; /* a kind of a later version is passed over */
+}
+
+static bool read_all(FILE *file, const char *name, int64_t keep, const struct lines_reader *reader,
+		     struct train_error *error)
+{
+	char *line = NULL;
+	size_t room = 0;
+	int64_t at = 0, count = 0;
+	bool good = true;
+	ssize_t length;
+
+	while (good && at < keep && (length = getline(&line, &room, file)) > 0) {
+		json_error_t why;
+		json_t *object = json_loadb(line, (size_t)length, 0, &why);
+
+		at += length;
+		count++;
+		if (!object && json_error_code(&why) == json_error_out_of_memory)
+			good = train_nomem(error, name);
+		else if (!tell(object, reader))
+			good = train_fail(error, TRAIN_BAD_INPUT,
+					  "%s:%" PRId64 ": no line of metrics, so it cannot be "
+					  "continued; name the file of the run that is resumed, "
+					  "or none",
+					  name, count);
+		json_decref(object);
+	}
+	free(line);
+	if (good && at < keep)
+		good = train_fail(error, TRAIN_FAILED, "%s: cannot read: %s; name another file",
+				  name, ferror(file) ? strerror(errno) : "it ends too early");
+	return good;
+}
+
+bool lines_read(int fd, const char *name, int64_t keep, const struct lines_reader *reader,
+		struct train_error *error)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	FILE *file = copy >= 0 ? fdopen(copy, "r") : NULL;
+	bool good;
+
+	if (!file) {
+		train_fail(error, TRAIN_FAILED, "%s: cannot read: %s; name another file", name,
+			   strerror(errno));
+		if (copy >= 0)
+			close(copy);
+		return false;
+	}
+	good = read_all(file, name, keep, reader, error);
+	fclose(file);
+	return good;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/metrics.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/lines.h"
+#include "report/plot.h"
+#include "report/progress.h"
+#include "report/whole.h"
+
+enum { NOTE = 512 };
+
+struct metrics {
+	struct progress progress;
+	struct lines *lines; /* NULL without a file */
+	struct plot *plot;   /* NULL without a picture */
+	char *picture, *title;
+};
+
+static void plot_step(void *data, const struct step_metrics *step)
+{
+	struct metrics *metrics = data;
+
+	curve_add(&metrics->plot->loss, step->step, step->loss);
+	if (!step->skipped || step->accuracy == step->accuracy)
+		curve_add(&metrics->plot->accuracy, step->step, step->accuracy);
+}
+
+static void plot_evaluation(void *data, const struct evaluation_metrics *evaluation)
+{
+	struct metrics *metrics = data;
+
+	curve_add(&metrics->plot->test_loss, evaluation->step, evaluation->loss);
+	curve_add(&metrics->plot->test_accuracy, evaluation->step, evaluation->accuracy);
+}
+
+/* Better now than after hours that the picture cannot be written. */
+static bool open_plot(struct metrics *metrics, const struct metrics_options *options,
+		      struct train_error *error)
+{
+	struct whole attempt;
+
+	metrics->plot = calloc(1, sizeof(*metrics->plot));
+	metrics->picture = strdup(options->plot);
+	metrics->title = strdup(options->title ? options->title : "");
+	if (!metrics->plot || !metrics->picture || !metrics->title)
+		return train_nomem(error, "the curve of losses");
+	if (!whole_open(&attempt, metrics->picture, error))
+		return false;
+	whole_drop(&attempt);
+	return true;
+}
+
+static void release(struct metrics *metrics)
+{
+	free(metrics->plot);
+	free(metrics->picture);
+	free(metrics->title);
+	free(metrics);
+}
+
+bool metrics_open(struct metrics **ret, const struct metrics_options *options,
+		  struct train_error *error)
+{
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
+	int64_t keep = options->keep > 0 ? options->keep : 0;
+	struct lines_reader reader = {plot_step, plot_evaluation, metrics};
+	bool good;
+
+	if (!metrics)
+		return train_nomem(error, "metrics");
+	if (!progress_open(&metrics->progress, options, error)) {
+		release(metrics);
+		return false;
+	}
+	good = !options->plot || open_plot(metrics, options, error);
+	if (good && options->file)
+		good = lines_open(&metrics->lines, options->file, keep,
+				  metrics->plot ? &reader : NULL, error);
+	if (good) {
+		*ret = metrics;
+		return true;
+	}
+	progress_close(&metrics->progress);
+	release(metrics);
+	return false;
+}
+
+bool metrics_step(struct metrics *metrics, const struct step_metrics *step,
+		  struct train_error *error)
+{
+	if (metrics->plot)
+		plot_step(metrics, step);
+	progress_step(&metrics->progress, step);
+	return !metrics->lines || lines_step(metrics->lines, step, error);
+}
+
+bool metrics_evaluation(struct metrics *metrics, const struct evaluation_metrics *evaluation,
+			struct train_error *error)
+{
+	if (metrics->plot)
+		plot_evaluation(metrics, evaluation);
+	progress_evaluation(&metrics->progress, evaluation);
+	return !metrics->lines || lines_evaluation(metrics->lines, evaluation, error);
+}
+
+void metrics_note(struct metrics *metrics, const char *format, ...)
+{
+	char text[NOTE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	progress_note(&metrics->progress, text);
+}
+
+bool metrics_position(struct metrics *metrics, int64_t *bytes, struct train_error *error)
+{
+	*bytes = 0;
+	return !metrics->lines || lines_position(metrics->lines, bytes, error);
+}
+
+bool metrics_close(struct metrics *metrics, struct train_error *error)
+{
+	bool good;
+
+	if (!metrics)
+		return true;
+	progress_close(&metrics->progress);
+	good = lines_close(metrics->lines, error);
+	if (metrics->plot && !plot_svg(metrics->plot, metrics->picture, metrics->title, error))
+		good = false;
+	release(metrics);
+	return good;
+}

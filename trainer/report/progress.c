@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/progress.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "report/text.h"
+#include "report/timeline.h"
+
+enum { SLOWEST = 64, LINE = 1024, COLUMNS = 80 };
+static const int64_t bar_ns = 100000000, line_ns = 2000000000;
+
+bool progress_open(struct progress *progress, const struct metrics_options *options,
+		   struct train_error *error)
+{
+	*progress = (struct progress){.style = options->progress,
+				      .epochs = options->epochs,
+				      .epoch_steps = options->epoch_steps,
+				      .steps = options->steps,
+				      .shown = timeline_now()};
+	if (progress->style == PROGRESS_AUTO)
+		progress->style = isatty(STDERR_FILENO) ? PROGRESS_BAR : PROGRESS_LINES;
+	if (progress->epoch_steps <= 0 && options->epochs > 0)
+		progress->epoch_steps = (options->steps + options->epochs - 1) / options->epochs;
+	return tally_open(&progress->tally, options->ranks, error);
+}
+
+/* --- writing ---------------------------------------------------------------------- */
+
+/* In one piece, so that lines of other processes do not come in between. A terminal that is gone
+ * does not end a training. */
+static void put(const char *text, size_t length)
+{
+	while (length) {
+		ssize_t n = write(STDERR_FILENO, text, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		text += n;
+		length -= (size_t)n;
+	}
+}
+
+/* The last column stays empty: some terminals go on to the next line there. */
+static int columns(void)
+{
+	struct winsize size;
+	int width = COLUMNS;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		width = size.ws_col;
+	return (width < PROGRESS_WIDEST ? width : PROGRESS_WIDEST) - 1;
+}
+
+/* In place of the bar that is there; spaces cover what was longer. */
+static void put_bar(struct progress *progress, const char *text, int length)
+{
+	char line[2 * PROGRESS_WIDEST + 4];
+	int most = columns(), before = progress->width < most ? progress->width : most;
+	int n = snprintf(line, sizeof(line), "\r%s%*s", text, before > length ? before - length : 0,
+			 "");
+
+	if (length == 0)
+		line[n++] = '\r';
+	put(line, (size_t)n);
+	progress->width = length;
+}
+
+/* A line of its own, the bar's place is empty then. */
+static void put_line(struct progress *progress, const char *text)
+{
+	char line[LINE];
+	int n;
+
+	if (progress->width)
+		put_bar(progress, "", 0);
+	n = snprintf(line, sizeof(line) - 1, "%s", text);
+	if (n > (int)sizeof(line) - 2)
+		n = (int)sizeof(line) - 2;
+	line[n] = '\n';
+	put(line, (size_t)n + 1);
+}
+
+/* --- steps ------------------------------------------------------------------------ */
+
+static void slowest_text(char text[SLOWEST], const struct tally *tally)
+{
+	double part;
+	int rank;
+
+	text[0] = '\0';
+	if (tally_slowest(tally, &rank, &part))
+		snprintf(text, SLOWEST, "slowest rank %d (+%.0f %%)", rank, 100 * fmin(part, 1000));
+}
+
+/* Steps of the epoch that is shown, which may be the last and cut short. */
+static int64_t places(const struct progress *progress)
+{
+	int64_t before = progress->epoch * progress->epoch_steps;
+
+	if (progress->epoch_steps <= 0)
+		return 0;
+	if (progress->steps > before && progress->steps - before < progress->epoch_steps)
+		return progress->steps - before;
+	return progress->epoch_steps;
+}
+
+static int print_state(const struct progress *progress, char line[PROGRESS_WIDEST + 1], int most)
+{
+	const struct tally *tally = &progress->tally;
+	char slowest[SLOWEST];
+	struct progress_state state = {.epoch = progress->epoch,
+				       .epochs = progress->epochs,
+				       .place = progress->place,
+				       .places = places(progress),
+				       .loss = tally_loss(tally),
+				       .accuracy = tally_accuracy(tally),
+				       .rate = tally_recent_rate(tally),
+				       .left = NAN};
+
+	slowest_text(slowest, tally);
+	state.slowest = slowest[0] ? slowest : NULL;
+	if (state.places >= state.place)
+		state.left = (double)(state.places - state.place) * tally_recent_step(tally);
+	return progress_line(line, most, progress->style == PROGRESS_BAR, &state);
+}
+
+static void show(struct progress *progress, bool last)
+{
+	int64_t now = timeline_now(), since = now - progress->shown;
+	int length;
+
+	if (progress->style == PROGRESS_BAR && (since >= bar_ns || last)) {
+		length = print_state(progress, progress->bar, columns());
+		put_bar(progress, progress->bar, length);
+		progress->shown = now;
+	} else if (progress->style == PROGRESS_LINES && since >= line_ns && !last) {
+		print_state(progress, progress->bar, PROGRESS_WIDEST);
+		put_line(progress, progress->bar);
+		progress->shown = now;
+	}
+}
+
+__attribute__((format(printf, 3, 4))) static int add(char *line, int used, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(line + used, (size_t)(LINE - used), format, args);
+	va_end(args);
+	return used + n < LINE ? used + n : LINE - 1;
+}
+
+/* The line that is kept of an epoch. */
+static void finish_epoch(struct progress *progress, const struct evaluation_metrics *evaluation)
+{
+	const struct tally *tally = &progress->tally;
+	struct progress_state state = {.epoch = progress->epoch,
+				       .epochs = progress->epochs,
+				       .place = progress->place,
+				       .places = places(progress),
+				       .loss = tally_loss(tally),
+				       .accuracy = tally_accuracy(tally),
+				       .rate = (double)tally->samples / tally->seconds,
+				       .left = NAN};
+	char line[LINE], slowest[SLOWEST];
+	int used;
+
+	progress->pending = false;
+	if (state.place == state.places) {
+		state.place = -1;
+		state.places = 0;
+	}
+	used = progress_line(line, PROGRESS_WIDEST, false, &state);
+	if (evaluation)
+		used = add(line, used, "  test loss %.4f  %.1f %%", evaluation->loss,
+			   100 * evaluation->accuracy);
+	used = add(line, used, "  %.1f s", tally->seconds);
+	if (tally->skipped)
+		used = add(line, used, "  %" PRId64 " steps skipped", tally->skipped);
+	slowest_text(slowest, tally);
+	if (slowest[0])
+		add(line, used, "  %s", slowest);
+	put_line(progress, line);
+}
+
+void progress_step(struct progress *progress, const struct step_metrics *step)
+{
+	if (progress->style == PROGRESS_NONE)
+		return;
+	if (progress->pending && progress->epoch != step->epoch)
+		finish_epoch(progress, NULL);
+	if (!progress->pending) {
+		tally_begin(&progress->tally);
+		progress->epoch = step->epoch;
+		progress->pending = true;
+	}
+	tally_step(&progress->tally, step);
+	progress->place = step->step - step->epoch * progress->epoch_steps;
+	if (progress->epoch_steps <= 0 || progress->place < 1 ||
+	    progress->place > progress->epoch_steps)
+		progress->place = progress->tally.steps;
+	show(progress, progress->place == places(progress));
+}
+
+void progress_evaluation(struct progress *progress, const struct evaluation_metrics *evaluation)
+{
+	char line[LINE];
+
+	if (progress->style == PROGRESS_NONE)
+		return;
+	if (progress->pending && progress->epoch == evaluation->epoch) {
+		finish_epoch(progress, evaluation);
+		return;
+	}
+	snprintf(line, sizeof(line), "test loss %.4f  %.1f %%", evaluation->loss,
+		 100 * evaluation->accuracy);
+	progress_note(progress, line);
+}
+
+void progress_note(struct progress *progress, const char *text)
+{
+	struct train_error escaped = {.status = TRAIN_OK};
+	bool bar = progress->width > 0;
+
+	if (progress->style == PROGRESS_NONE)
+		return;
+	train_fail(&escaped, TRAIN_FAILED, "%s", text);
+	put_line(progress, escaped.text);
+	if (bar)
+		put_bar(progress, progress->bar, print_state(progress, progress->bar, columns()));
+}
+
+void progress_close(struct progress *progress)
+{
+	if (progress->pending && progress->style != PROGRESS_NONE)
+		finish_epoch(progress, NULL);
+	else if (progress->width)
+		put_bar(progress, "", 0);
+	tally_close(&progress->tally);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What people see of a run on stderr: a bar, or lines. */
+#ifndef TRAIN_REPORT_PROGRESS_H
+#define TRAIN_REPORT_PROGRESS_H
+
+#include "report/tally.h"
+
+enum { PROGRESS_WIDEST = 512 };
+
+struct progress {
+	enum progress_style style; /* never auto */
+	int64_t epochs, epoch_steps, steps;
+	struct tally tally;
+	int64_t epoch; /* of the steps in tally, while pending */
+	int64_t place; /* steps of that epoch, those before a resume too */
+	bool pending;  /* steps of an epoch without its line */
+	int64_t shown; /* when the bar, or a line, was written last; ns */
+	int width;     /* columns that the bar takes on the terminal now */
+	char bar[PROGRESS_WIDEST + 1];
+};
+
+/* Of options: progress, epochs, epoch_steps, steps, ranks. */
+bool progress_open(struct progress *progress, const struct metrics_options *options,
+		   struct train_error *error);
+/* The line of an epoch that did not come to its end tells so. */
+void progress_close(struct progress *progress);
+
+void progress_step(struct progress *progress, const struct step_metrics *step);
+void progress_evaluation(struct progress *progress, const struct evaluation_metrics *evaluation);
+/* Control characters are escaped. */
+void progress_note(struct progress *progress, const char *text);
+
+/* What a bar shows. NAN, negative and NULL are not shown; nor is what has no room. */
+struct progress_state {
+	int64_t epoch, epochs; /* from 0; of how many, 0: not known */
+	int64_t place, places; /* steps, -1: not shown; of how many, 0: not known */
+	double loss, accuracy, rate, left;
+	const char *slowest; /* "slowest rank 2 (+12 %)" */
+};
+
+/* A line of at most `columns` characters, with a bar if `bar`. Returns its length. */
+int progress_line(char line[PROGRESS_WIDEST + 1], int columns, bool bar,
+		  const struct progress_state *state);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* A line of progress that fits. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/progress.h"
+#include "report/text.h"
+
+enum { PART = 64, BAR_LEAST = 10, BAR_MOST = 34, GAP = 2 };
+
+/* As they stand in a line. */
+enum part { EPOCH, BAR, PLACE, LOSS, ACCURACY, RATE, LEFT, SLOWEST, PARTS };
+
+/* And from the one that is needed most. */
+static const enum part order[] = {EPOCH, PLACE, LOSS, LEFT, ACCURACY, BAR, RATE, SLOWEST};
+
+struct parts {
+	char text[PARTS][PART];
+	bool taken[PARTS];
+};
+
+__attribute__((format(printf, 2, 3))) static void set(char part[PART], const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(part, PART, format, args);
+	va_end(args);
+}
+
+static void fill(struct parts *parts, const struct progress_state *state)
+{
+	char number[NUMBER_TEXT];
+
+	if (state->epochs > 0)
+		set(parts->text[EPOCH], "epoch %" PRId64 "/%" PRId64, state->epoch + 1,
+		    state->epochs);
+	else
+		set(parts->text[EPOCH], "epoch %" PRId64, state->epoch + 1);
+	if (state->places > 0)
+		set(parts->text[PLACE], "%" PRId64 "/%" PRId64, state->place, state->places);
+	else if (state->place >= 0)
+		set(parts->text[PLACE], "step %" PRId64, state->place);
+	set(parts->text[LOSS], fabs(state->loss) < 1e4 ? "loss %.4f" : "loss %.3e", state->loss);
+	if (isfinite(state->accuracy))
+		set(parts->text[ACCURACY], "%.1f %%", 100 * state->accuracy);
+	if (isfinite(state->rate))
+		set(parts->text[RATE], state->rate < 10 ? "%.2f img/s" : "%.0f img/s", state->rate);
+	if (isfinite(state->left) && state->left >= 0)
+		set(parts->text[LEFT], "%s left", number_time(number, state->left));
+	if (state->slowest)
+		set(parts->text[SLOWEST], "%s", state->slowest);
+}
+
+static void draw_bar(char *bar, int columns, const struct progress_state *state)
+{
+	int inside = columns - 2, done;
+
+	done = (int)((double)inside * (double)state->place / (double)state->places);
+	if (done > inside)
+		done = inside;
+	bar[0] = '[';
+	for (int i = 0; i < inside; i++)
+		bar[1 + i] = i < done ? '=' : ' ';
+	if (done < inside)
+		bar[1 + done] = '>';
+	bar[columns - 1] = ']';
+	bar[columns] = '\0';
+}
+
+int progress_line(char line[PROGRESS_WIDEST + 1], int columns, bool bar,
+		  const struct progress_state *state)
+{
+	struct parts parts = {.taken = {false}};
+	int room, used = 0;
+
+	if (columns > PROGRESS_WIDEST)
+		columns = PROGRESS_WIDEST;
+	room = columns + GAP;
+	fill(&parts, state);
+	bar = bar && state->places > 0;
+	for (int i = 0; i < PARTS; i++) {
+		enum part part = order[i];
+		int length = part == BAR && bar ? BAR_LEAST : (int)strlen(parts.text[part]);
+
+		parts.taken[part] = length > 0 && length + GAP <= room;
+		if (parts.taken[part])
+			room -= length + GAP;
+	}
+	if (parts.taken[BAR])
+		draw_bar(parts.text[BAR], BAR_LEAST + room < BAR_MOST ? BAR_LEAST + room : BAR_MOST,
+			 state);
+	line[0] = '\0';
+	for (int part = 0; part < PARTS; part++)
+		if (parts.taken[part])
+			used += snprintf(line + used, (size_t)(PROGRESS_WIDEST + 1 - used), "%s%s",
+					 used ? "  " : "", parts.text[part]);
+	return used;
+}
