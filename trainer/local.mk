@@ -89,7 +89,9 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/report/plot.c trainer/report/plot.h \
 	trainer/report/progress.c trainer/report/progress.h \
 	trainer/report/progress_line.c \
+	trainer/report/summary.c trainer/report/summary.h \
 	trainer/report/svg.c trainer/report/svg.h \
+	trainer/report/table.c trainer/report/table.h \
 	trainer/report/tally.c trainer/report/tally.h \
 	trainer/report/text.c trainer/report/text.h \
 	trainer/report/ticks.c trainer/report/ticks.h \

@@ -32,6 +32,7 @@ train_programs = \
 	tests/train/t-plot \
 	tests/train/t-progress \
 	tests/train/t-random \
+	tests/train/t-report-nomem \
 	tests/train/t-safetensors \
 	tests/train/t-safetensors-bad \
 	tests/train/t-sampler \
@@ -54,6 +55,7 @@ train_tests = \
 	tests/train/optim.test \
 	tests/train/place.test \
 	tests/train/settings.test \
+	tests/train/report.test \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \
 	tests/train/tsan.test
@@ -64,6 +66,7 @@ EXTRA_DIST += $(train_tests) \
 	tests/train/place.tsv \
 	tests/train/read_safetensors.py \
 	tests/train/settings.tsv \
+	tests/train/report.py \
 	tests/train/torch-data.py \
 	tests/train/torch-model.py
 
@@ -259,6 +262,12 @@ check_PROGRAMS += tests/train/settings-main
 tests_train_settings_main_SOURCES = tests/train/settings-main.c
 tests_train_settings_main_CPPFLAGS = $(train_cppflags) -I$(top_srcdir)/libgpumap
 tests_train_settings_main_LDADD = libtrainer.la libgpumap/libgpumap.la -lm
+# What people see of a training: tests/train/report.test looks at it.
+check_PROGRAMS += tests/train/report-main
+tests_train_report_main_SOURCES = tests/train/report-main.c
+tests_train_report_main_CPPFLAGS = $(train_cppflags)
+tests_train_report_main_LDADD = libtrainer.la $(JANSSON_LIBS) -lm
+
 tests_train_t_metrics_SOURCES = tests/train/t-metrics.c tests/train/folders.h tests/unit/unit.h
 tests_train_t_metrics_CPPFLAGS = $(train_cppflags)
 tests_train_t_metrics_CFLAGS = $(train_cflags)
@@ -273,6 +282,11 @@ tests_train_t_plot_SOURCES = tests/train/t-plot.c tests/train/folders.h tests/un
 tests_train_t_plot_CPPFLAGS = $(train_cppflags)
 tests_train_t_plot_CFLAGS = $(train_cflags)
 tests_train_t_plot_LDADD = $(train_ldadd)
+
+tests_train_t_report_nomem_SOURCES = tests/train/t-report-nomem.c tests/train/folders.h tests/unit/unit.h $(failing_malloc)
+tests_train_t_report_nomem_CPPFLAGS = $(train_cppflags)
+tests_train_t_report_nomem_CFLAGS = $(train_cflags)
+tests_train_t_report_nomem_LDADD = $(train_ldadd)
 
 tests_train_t_timeline_SOURCES = tests/train/t-timeline.c tests/train/folders.h tests/unit/unit.h
 tests_train_t_timeline_CPPFLAGS = $(train_cppflags)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables that a run begins and ends with: where it computes, what its devices hold, and how
+ * long its ranks take. Columns of text; one that says nothing is left out. */
+#ifndef TRAIN_REPORT_SUMMARY_H
+#define TRAIN_REPORT_SUMMARY_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum summary_role { SUMMARY_SINGLE, SUMMARY_MASTER, SUMMARY_REPLICA, SUMMARY_STAGE };
+
+/* A device of the run. Plain bytes, so that ranks can send it to each other. */
+struct summary_device {
+	int32_t rank, local_rank;
+	int32_t logical; /* N of cuda:N */
+	int32_t physical;
+	int32_t role;    /* enum summary_role; SUMMARY_MASTER is dp's replica that leads */
+	int32_t index;   /* of the replica or stage */
+	char host[64];   /* "": this one */
+	char uuid[64];   /* "": not known */
+	char name[96];   /* "": not known */
+	char layers[96]; /* of a stage: "conv1 to fc1" */
+	int64_t bytes, peak_bytes; /* at the end */
+};
+
+/* rank, local rank, logical and physical device, host, role, name and UUID. */
+void summary_places(FILE *out, const struct summary_device *devices, int count);
+
+/* Bytes of each physical device, now and at most, and how much more dp's master took at most than
+ * the mean of the others. Where ranks share a device theirs are added. */
+void summary_memory(FILE *out, const struct summary_device *devices, int count);
+
+struct summary_rank {
+	int32_t rank, physical;
+	char host[64];
+	int64_t steps;
+	double own_seconds, waited_seconds; /* of all steps */
+};
+
+/* Milliseconds of a step, own and waiting for other ranks, and which rank is the slowest. */
+void summary_times(FILE *out, const struct summary_rank *ranks, int count);
+
+#endif
