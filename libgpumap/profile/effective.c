@@ -46,38 +46,29 @@ bool override_applies(const gpumap_profile *profile, const gpumap_section *secti
 	return false;
 }
 
-/* Whether the condition `key` holds, as does one that was not made. */
-static bool holds(const gpumap_section *section, enum profile_key_id key, int64_t n)
+static bool holds(const struct number_set *numbers, int64_t n)
 {
-	const struct setting *setting = section_setting(section, key);
-	const char *list = setting ? profile_value(section->profile, setting) : "";
-
-	return !*list || numbers_have(span_of(list), n);
+	return !numbers || number_set_has(numbers, n);
 }
 
-static bool holds_at(const gpumap_section *section, const struct place *place)
+/* Of thousands of overrides for thousands of ranks: the cheapest first. */
+static bool holds_at(const struct conditions *c, const struct place *place)
 {
-	const gpumap_profile *p = section->profile;
-	const struct host_set *hosts =
-		p->settled.hosts ? p->settled.hosts[section - p->sections] : NULL;
-
-	return (!hosts || host_set_has(hosts, place->host)) &&
-	       holds(section, PKEY_OVERRIDE_when_node, place->node) &&
-	       holds(section, PKEY_OVERRIDE_when_rank, place->rank) &&
-	       holds(section, PKEY_OVERRIDE_when_local_rank, place->local_rank);
+	return c->applies && holds(c->ranks, place->rank) && holds(c->nodes, place->node) &&
+	       holds(c->local_ranks, place->local_rank) &&
+	       (!c->hosts || host_set_has(c->hosts, place->host));
 }
 
 static const struct setting *in_overrides(const gpumap_profile *profile, enum profile_key_id key,
 					  const struct place *place)
 {
-	for (size_t i = profile->section_count; i-- > 0;) {
-		const gpumap_section *section = &profile->sections[i];
-		const struct setting *setting;
+	for (size_t i = profile->settled.conditions ? profile->section_count : 0; i-- > 0;) {
+		const struct setting *setting =
+			holds_at(&profile->settled.conditions[i], place)
+				? section_setting(&profile->sections[i], key)
+				: NULL;
 
-		if (section->kind != SECTION_OVERRIDE)
-			continue;
-		setting = section_setting(section, key);
-		if (setting && override_applies(profile, section) && holds_at(section, place))
+		if (setting)
 			return setting;
 	}
 	return NULL;

@@ -78,9 +78,19 @@ const struct form *form_find(struct span name);
 /* "30s", "1500ms", "2m", "1h", "5" in milliseconds; -1: anything else. */
 int64_t duration_parse(struct span s);
 
-/* Whether `n` is in a list such as "0,2-5"; -1 never is. */
 bool numbers_check(struct span list, struct span *wrong);
-bool numbers_have(struct span list, int64_t n);
+
+/* Numbers of a list such as "0,2-5", of which -1 never is one. What is malformed is left out. */
+struct number_set {
+	struct number_range {
+		int64_t low, high;
+	} * ranges;
+	size_t count;
+};
+
+/* In the arena; NULL: no memory. */
+struct number_set *number_set_parse(struct arena *arena, struct span list);
+bool number_set_has(const struct number_set *set, int64_t n);
 
 /* Hosts by their full or short names, from a list such as "tux[00-03,7],gpu*". */
 struct host_set {

@@ -55,7 +55,14 @@ struct settled {
 	size_t argument_count;
 	size_t *entries; /* settings of [env] and [unset] that hold for the chosen profile */
 	size_t entry_count;
-	const struct host_set **hosts; /* by section: where its when_host holds; NULL: anywhere */
+	struct conditions *conditions; /* by section, of overrides */
+};
+
+/* Where an override holds; NULL: anywhere. */
+struct conditions {
+	bool applies; /* to the chosen profile */
+	const struct host_set *hosts;
+	const struct number_set *nodes, *ranks, *local_ranks;
 };
 
 /* The first 2 * SETTING_COUNT settings are those of options and of the environment. */

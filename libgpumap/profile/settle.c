@@ -152,29 +152,59 @@ static int refuse_hosts(const struct setting *setting, int code, gpumap_report *
 			   setting->name, QUOTE(span_of(setting->text)));
 }
 
-/* A plan asks about each host for each key: lists are expanded once. */
-static int settle_hosts(const gpumap_profile *p, struct settled *s, gpumap_report *report)
+static const char *condition(const gpumap_section *section, enum profile_key_id key)
+{
+	const struct setting *when = section_setting(section, key);
+
+	return when ? profile_value(section->profile, when) : "";
+}
+
+static const struct number_set *numbers(const gpumap_section *section, enum profile_key_id key,
+					struct arena *arena)
+{
+	const char *text = condition(section, key);
+
+	return *text ? number_set_parse(arena, span_of(text)) : NULL;
+}
+
+static int settle_hosts(const gpumap_section *section, struct settled *s, struct conditions *c,
+			size_t *total, gpumap_report *report)
+{
+	const char *text = condition(section, PKEY_OVERRIDE_when_host);
+	struct host_set *set;
+	int r;
+
+	if (!*text)
+		return GPUMAP_OK;
+	set = arena_alloc(&s->arena, 1, sizeof(*set));
+	r = set ? host_set_parse(set, &s->arena, span_of(text)) : GPUMAP_ENOMEM;
+	c->hosts = set;
+	*total += set ? set->count + set->pattern_count : 0;
+	if (r == GPUMAP_OK && *total > HOSTLIST_MAX)
+		r = GPUMAP_ELIMIT;
+	return r == GPUMAP_OK
+		       ? r
+		       : refuse_hosts(section_setting(section, PKEY_OVERRIDE_when_host), r, report);
+}
+
+/* A plan asks about each host and rank for each key: lists are read once. */
+static int settle_conditions(const gpumap_profile *p, struct settled *s, gpumap_report *report)
 {
 	size_t total = 0;
 	int r = GPUMAP_OK;
 
-	s->hosts = arena_alloc(&s->arena, p->section_count, sizeof(struct host_set *));
-	for (size_t i = 0; s->hosts && r == GPUMAP_OK && i < p->section_count; i++) {
-		const struct setting *when =
-			section_setting(&p->sections[i], PKEY_OVERRIDE_when_host);
-		const char *text = when ? profile_value(p, when) : "";
-		struct host_set *set;
+	s->conditions = arena_alloc(&s->arena, p->section_count, sizeof(*s->conditions));
+	for (size_t i = 0; s->conditions && r == GPUMAP_OK && i < p->section_count; i++) {
+		const gpumap_section *section = &p->sections[i];
+		struct conditions *c = &s->conditions[i];
 
-		if (!*text)
+		c->applies = override_applies(p, section);
+		if (section->kind != SECTION_OVERRIDE)
 			continue;
-		set = arena_alloc(&s->arena, 1, sizeof(*set));
-		s->hosts[i] = set;
-		r = set ? host_set_parse(set, &s->arena, span_of(text)) : GPUMAP_ENOMEM;
-		total += set ? set->count + set->pattern_count : 0;
-		if (r == GPUMAP_OK && total > HOSTLIST_MAX)
-			r = GPUMAP_ELIMIT;
-		if (r != GPUMAP_OK)
-			r = refuse_hosts(when, r, report);
+		c->nodes = numbers(section, PKEY_OVERRIDE_when_node, &s->arena);
+		c->ranks = numbers(section, PKEY_OVERRIDE_when_rank, &s->arena);
+		c->local_ranks = numbers(section, PKEY_OVERRIDE_when_local_rank, &s->arena);
+		r = settle_hosts(section, s, c, &total, report);
 	}
 	return r;
 }
@@ -188,7 +218,7 @@ int profile_settle(gpumap_profile *profile, gpumap_report *report)
 	/* The command is that of a program whose name may hold a variable. */
 	profile->settled = now;
 	if (!now.arena.failed)
-		r = settle_hosts(profile, &profile->settled, report);
+		r = settle_conditions(profile, &profile->settled, report);
 	if (r == GPUMAP_OK && !profile->settled.arena.failed)
 		settle_arguments(profile, &profile->settled);
 	if (r == GPUMAP_OK && !profile->settled.arena.failed)

@@ -34,13 +34,29 @@ bool numbers_check(struct span list, struct span *wrong)
 	return true;
 }
 
-bool numbers_have(struct span list, int64_t n)
+struct number_set *number_set_parse(struct arena *arena, struct span list)
 {
-	struct span item, low, high;
+	struct number_set *set = arena_alloc(arena, 1, sizeof(*set));
+	struct span rest = list, item, low, high;
+	size_t count = 0;
 
-	while (n >= 0 && span_split(&list, ',', &item))
-		if (range(span_trim(item), &low, &high) && number_of(low) <= n &&
-		    n <= number_of(high))
+	while (span_split(&rest, ',', &item))
+		count++;
+	if (set)
+		set->ranges = arena_alloc(arena, count + 1, sizeof(*set->ranges));
+	if (!set || !set->ranges)
+		return NULL;
+	while (span_split(&list, ',', &item))
+		if (range(span_trim(item), &low, &high))
+			set->ranges[set->count++] =
+				(struct number_range){number_of(low), number_of(high)};
+	return set;
+}
+
+bool number_set_has(const struct number_set *set, int64_t n)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->ranges[i].low <= n && n <= set->ranges[i].high)
 			return true;
 	return false;
 }

@@ -248,10 +248,24 @@ END_TEST
 
 START_TEST(numbers)
 {
-	ck_assert(numbers_have(span_of("0,2-5"), 0));
-	ck_assert(numbers_have(span_of("0, 2-5"), 5));
-	ck_assert(!numbers_have(span_of("0,2-5"), 1));
-	ck_assert(!numbers_have(span_of("0,2-5"), -1));
+	static const struct {
+		const char *list;
+		int64_t n;
+		bool has;
+	} rows[] = {
+		{"0,2-5", 0, true},  {"0, 2-5", 5, true},  {"0,2-5", 1, false},
+		{"0,2-5", 6, false}, {"0,2-5", -1, false}, {"${X},3", 3, true},
+		{"5-2", 3, false},   {"-1", -1, false},    {"999999999", 999999999, true},
+		{",", 0, false},     {"", 0, false},
+	};
+	struct arena arena = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		ROW_EQ_INT(
+			rows[i].list,
+			number_set_has(number_set_parse(&arena, span_of(rows[i].list)), rows[i].n),
+			rows[i].has);
+	arena_free(&arena);
 }
 END_TEST
 
