@@ -4,8 +4,8 @@
 #include "strbuf.h"
 
 static const struct format *const all_formats[] = {
-	&nccl_xml_format, &smi_list_format,  &nvlink_format,	&smi_table_format,
-	&topo_format,	  &proc_info_format, &query_csv_format, &complaint_format,
+	&nccl_xml_format, &smi_list_format,  &nvlink_format,    &smi_table_format,
+	&topo_format,     &proc_info_format, &query_csv_format, &complaint_format,
 };
 
 /* --- pieces of text ------------------------------------------------------------ */
@@ -112,34 +112,38 @@ void recorded_foreign(struct recorded *r, const char *fix, const char *format, .
 	va_end(args);
 }
 
+static PRINTF(5, 0) int fail(struct recorded *r, int code, enum finding_id id, const char *fix,
+			     const char *format, va_list args)
+{
+	const char *text = arena_vprintf(&r->arena, format, args);
+
+	if (!text)
+		return recorded_nomem(r);
+	return report_fail(r->report, code, id,
+			   ABOUT(.origin = r->origin, .line = r->line, .fix = fix), "%s", text);
+}
+
 int recorded_contradiction(struct recorded *r, const char *format, ...)
 {
-	struct reason reason;
 	va_list args;
+	int code;
 
 	va_start(args, format);
-	set_reason(r, &reason, NULL, format, args);
+	code = fail(r, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY, "record one machine at a time",
+		    format, args);
 	va_end(args);
-	if (!reason.text)
-		return recorded_nomem(r);
-	return report_fail(
-		r->report, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY,
-		ABOUT(.origin = r->origin, .line = r->line, .fix = "record one machine at a time"),
-		"%s", reason.text);
+	return code;
 }
 
 int recorded_limit(struct recorded *r, const char *format, ...)
 {
-	struct reason reason;
 	va_list args;
+	int code;
 
 	va_start(args, format);
-	set_reason(r, &reason, NULL, format, args);
+	code = fail(r, GPUMAP_ELIMIT, FINDING_LIMIT, NULL, format, args);
 	va_end(args);
-	if (!reason.text)
-		return recorded_nomem(r);
-	return report_fail(r->report, GPUMAP_ELIMIT, FINDING_LIMIT,
-			   ABOUT(.origin = r->origin, .line = r->line), "%s", reason.text);
+	return code;
 }
 
 int recorded_nomem(struct recorded *r)
