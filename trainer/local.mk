@@ -22,12 +22,17 @@ trainer_files = \
 	trainer/error.c trainer/error.h \
 	trainer/optim/clip.c trainer/optim/clip.h \
 	trainer/optim/optimizer.c trainer/optim/optimizer.h \
+	trainer/optim/scaler.c trainer/optim/scaler.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
 	trainer/optim/update.c trainer/optim/update.h \
 	trainer/run/arguments.c \
+	trainer/run/devices.c \
+	trainer/run/finder.h \
 	trainer/run/findings.c trainer/run/findings.h \
 	trainer/run/help.c \
+	trainer/run/meeting.c trainer/run/meeting.h \
 	trainer/run/nearest.c trainer/run/nearest.h \
+	trainer/run/place.c trainer/run/place.h \
 	trainer/run/rows.c trainer/run/rows.h \
 	trainer/run/section.c \
 	trainer/run/settings.c trainer/run/settings.def trainer/run/settings.h \
@@ -105,11 +110,6 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
 	trainer/optim/loss.c trainer/optim/loss.h \
-	trainer/optim/scaler.c trainer/optim/scaler.h \
-	trainer/run/devices.c \
-	trainer/run/finder.h \
-	trainer/run/meeting.c trainer/run/meeting.h \
-	trainer/run/place.c trainer/run/place.h \
 	trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)/libgpumap \

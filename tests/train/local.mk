@@ -44,6 +44,8 @@ if HAVE_DNNL
 train_programs += tests/train/t-winograd
 endif
 	tests/train/t-timeline
+	tests/train/t-settings \
+	tests/train/t-settings-nomem
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -260,7 +262,7 @@ tests_train_t_stages_LDADD = $(train_ldadd)
 # Needs no libcheck: what gpumap-train is told, without training.
 check_PROGRAMS += tests/train/settings-main
 tests_train_settings_main_SOURCES = tests/train/settings-main.c
-tests_train_settings_main_CPPFLAGS = $(train_cppflags) -I$(top_srcdir)/libgpumap
+tests_train_settings_main_CPPFLAGS = $(train_settings_cppflags)
 tests_train_settings_main_LDADD = libtrainer.la libgpumap/libgpumap.la -lm
 # What people see of a training: tests/train/report.test looks at it.
 check_PROGRAMS += tests/train/report-main
@@ -292,3 +294,16 @@ tests_train_t_timeline_SOURCES = tests/train/t-timeline.c tests/train/folders.h 
 tests_train_t_timeline_CPPFLAGS = $(train_cppflags)
 tests_train_t_timeline_CFLAGS = $(train_cflags)
 tests_train_t_timeline_LDADD = $(train_ldadd)
+
+train_settings_cppflags = $(train_cppflags) -I$(top_srcdir)/libgpumap
+train_settings_ldadd = libtrainer.la libgpumap/libgpumap.la $(CHECK_LIBS) -lm
+tests_train_t_settings_SOURCES = tests/train/t-settings.c tests/unit/unit.h
+tests_train_t_settings_CPPFLAGS = $(train_settings_cppflags)
+tests_train_t_settings_CFLAGS = $(train_cflags)
+tests_train_t_settings_LDADD = $(train_settings_ldadd)
+
+tests_train_t_settings_nomem_SOURCES = tests/train/t-settings-nomem.c tests/unit/unit.h \
+	$(failing_malloc)
+tests_train_t_settings_nomem_CPPFLAGS = $(train_settings_cppflags)
+tests_train_t_settings_nomem_CFLAGS = $(train_cflags)
+tests_train_t_settings_nomem_LDADD = $(train_settings_ldadd)

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* That the rows of settings.def agree with the rest of the trainer, and with each other. */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "optim/schedule.h"
+#include "run/meeting.h"
+#include "run/nearest.h"
+#include "run/rows.h"
+#include "run/told.h"
+#include "unit.h"
+
+/* "--global-batch" is the key global_batch, and no two are the same. */
+START_TEST(names)
+{
+	for (int i = 0; i < ROWS; i++) {
+		char option[64];
+
+		snprintf(option, sizeof(option), "--%s", rows[i].name);
+		for (char *c = option; *c; c++)
+			*c = *c == '_' ? '-' : *c;
+		ROW_EQ_STR(rows[i].name, rows[i].option, option);
+		for (int j = 0; j < i; j++)
+			ck_assert_msg(strcmp(rows[i].name, rows[j].name), "%s twice", option);
+	}
+}
+END_TEST
+
+/* A statement of gpumap explain would hide a setting of its name, or be hidden. */
+START_TEST(statements)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	static struct told told;
+
+	ck_assert(told_begin(&told, NULL, NULL, &error));
+	ck_assert_int_gt(told.keys_count, 10);
+	for (int i = 0; i < told.keys_count; i++)
+		for (int j = 0; j < ROWS; j++)
+			ck_assert_msg(strcmp(told.keys[i].name, rows[j].name), "%s twice",
+				      rows[j].name);
+}
+END_TEST
+
+/* What `only` names is a row, and one of its words. */
+START_TEST(conditions)
+{
+	for (int i = 0; i < ROWS; i++) {
+		char name[64], *value;
+		int j = 0;
+
+		if (!rows[i].only)
+			continue;
+		snprintf(name, sizeof(name), "%s", rows[i].only);
+		value = strchr(name, '=');
+		if (value)
+			*value++ = '\0';
+		while (j < ROWS && strcmp(rows[j].name, name) != 0)
+			j++;
+		ck_assert_msg(j < ROWS, "%s: %s", rows[i].name, rows[i].only);
+		for (char *rest, *word = value ? strtok_r(value, "|", &rest) : NULL; word;
+		     word = strtok_r(NULL, "|", &rest))
+			ck_assert_msg(row_word(rows[j].value, word) >= 0, "%s: %s", rows[i].name,
+				      rows[i].only);
+	}
+}
+END_TEST
+
+START_TEST(defaults)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct schedule cycle = schedule_default(SCHEDULE_ONE_CYCLE, 10, (struct rates){0.1, 0.9});
+	static struct settings settings;
+
+	for (int i = 0; i < ROWS; i++)
+		ck_assert_msg(!rows[i].initial || row_read(&rows[i], &settings, rows[i].initial,
+							   rows[i].name, &error),
+			      "%s", error.text);
+	ck_assert_double_eq(settings.warmup, cycle.warmup);
+}
+END_TEST
+
+/* The order of the words is that of the enum. */
+START_TEST(words)
+{
+	static const struct {
+		enum row_id row;
+		const char *word;
+		int value;
+	} wanted[] = {
+		{ROW_mode, "single", MODE_SINGLE},
+		{ROW_mode, "dp", MODE_DP},
+		{ROW_mode, "ddp", MODE_DDP},
+		{ROW_mode, "mp", MODE_MP},
+		{ROW_sampler, "shuffled", SAMPLER_SHUFFLED},
+		{ROW_sampler, "in-order", SAMPLER_IN_ORDER},
+		{ROW_sampler, "random", SAMPLER_RANDOM},
+		{ROW_tail, "pad", SAMPLER_PAD},
+		{ROW_tail, "drop", SAMPLER_DROP},
+		{ROW_tail, "short", SAMPLER_SHORT},
+		{ROW_optimizer, "sgd", OPTIMIZER_SGD},
+		{ROW_optimizer, "adam", OPTIMIZER_ADAM},
+		{ROW_optimizer, "adamw", OPTIMIZER_ADAMW},
+		{ROW_schedule, "constant", SCHEDULE_CONSTANT},
+		{ROW_schedule, "cosine", SCHEDULE_COSINE},
+		{ROW_schedule, "one-cycle", SCHEDULE_ONE_CYCLE},
+		{ROW_precision, "fp32", VALUE_FLOAT32},
+		{ROW_precision, "bf16", VALUE_BFLOAT16},
+		{ROW_precision, "fp16", VALUE_FLOAT16},
+		{ROW_overlap, "auto", OVERLAP_AUTO},
+		{ROW_overlap, "yes", OVERLAP_YES},
+		{ROW_overlap, "no", OVERLAP_NO},
+		{ROW_progress, "auto", PROGRESS_AUTO},
+		{ROW_progress, "bar", PROGRESS_BAR},
+		{ROW_progress, "lines", PROGRESS_LINES},
+		{ROW_progress, "none", PROGRESS_NONE},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		ROW_EQ_INT(wanted[i].word, row_word(rows[wanted[i].row].value, wanted[i].word),
+			   wanted[i].value);
+	ck_assert_int_eq(row_word("a|bc", ""), -1);
+	ck_assert_int_eq(row_word("a|bc", "b"), -1);
+	ck_assert_int_eq(row_word("a|bc", "a|bc"), -1);
+}
+END_TEST
+
+START_TEST(models)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	char all[64], *rest;
+
+	snprintf(all, sizeof(all), "%s", rows[ROW_model].value);
+	for (char *name = strtok_r(all, "|", &rest); name; name = strtok_r(NULL, "|", &rest))
+		ck_assert_msg(model_find(name, &error), "%s: %s", name, error.text);
+}
+END_TEST
+
+START_TEST(nearest)
+{
+	static const struct {
+		const char *word, *name, *near;
+	} wanted[] = {
+		{"--epoch", "--epochs", "--epochs"},
+		{"--lr", "--eps", ""},
+		{"--MODE", "--mode", "--mode"},
+		{"--deivce", "--device", "--device"},
+		{"xyz", "lr", ""},
+		{"", "lr", ""},
+		{"mdoel", "model", "model"},
+		{"ddp", "dp", "dp"},
+		{"--visible-devices-of-this-and-that-program", "--visible", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		struct nearest n;
+
+		nearest_begin(&n, wanted[i].word);
+		nearest_try(&n, wanted[i].name);
+		ROW_EQ_STR(wanted[i].word, n.name, wanted[i].near);
+	}
+}
+END_TEST
+
+START_TEST(meeting_is_a_file_name)
+{
+	static const char *const envp[] = {"MASTER_PORT=../../x y", "MASTER_ADDR=\xff", NULL};
+	struct train_error error = {.status = TRAIN_OK};
+	char name[64];
+
+	ck_assert(meeting_name(name, sizeof(name), "torch", envp, &error));
+	ck_assert_uint_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-"), strlen(name));
+	ck_assert(!meeting_name(name, sizeof(name), "MPICH", envp + 1, &error));
+	ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("settings");
+	TCase *tests = tcase_create("settings");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_test(tests, names);
+	tcase_add_test(tests, statements);
+	tcase_add_test(tests, conditions);
+	tcase_add_test(tests, defaults);
+	tcase_add_test(tests, words);
+	tcase_add_test(tests, models);
+	tcase_add_test(tests, nearest);
+	tcase_add_test(tests, meeting_is_a_file_name);
+	return unit_run(suite);
+}
