@@ -129,6 +129,10 @@ static bool find_threads(struct finder *f, struct train_error *error)
 	const char *ids = f->command->device_ids;
 	int count = 1;
 
+	if (gpumap_identity_int(f->command->request, GPUMAP_IDENTITY_LOCAL_RANK) >= 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--local-rank: no launcher started this process, and it has all "
+				  "ranks; leave it out, or choose devices with --device-ids");
 	if (ids && strchr(ids, '%'))
 		ids = NULL;
 	for (int rank = 0; rank < count; rank++) {
@@ -149,6 +153,23 @@ static bool find_threads(struct finder *f, struct train_error *error)
 	return true;
 }
 
+/* A list that was cut for this rank (gpumap run --share isolate, srun --gpus-per-task) has one
+ * device, and the trainer uses it. Whether ranks were all given the same one, they cannot see. */
+static bool resolve_rank(struct finder *f, struct train_error *error)
+{
+	const char *machine = f->command->inventory;
+
+	if (!place_resolve(f, error))
+		return false;
+	if (f->place->local_rank == 0 || f->command->device || f->command->device_ids ||
+	    gpumap_mapping_visible_count(f->mapping) != 1)
+		return true;
+	/* A machine with one device has none for the next rank; "host" shows what was granted. */
+	if (machine && strcmp(machine, "host") != 0 && gpumap_inventory_count(f->inventory) == 1)
+		return true;
+	return place_state(f, "device", "0", error) && place_resolve(f, error);
+}
+
 /* One rank of a launcher. Stages are ranks as those of ddp, one device for each, unless
  * --device-ids lists the stages' devices. */
 static bool find_process(struct finder *f, struct train_error *error)
@@ -158,7 +179,7 @@ static bool find_process(struct finder *f, struct train_error *error)
 
 	if (mp && !check_stages(f, (size_t)place->world, error))
 		return false;
-	if ((mp && !listed && !place_state(f, "mode", "ddp", error)) || !place_resolve(f, error) ||
+	if ((mp && !listed && !place_state(f, "mode", "ddp", error)) || !resolve_rank(f, error) ||
 	    !place_answered(f, error))
 		return false;
 	if (listed && !gpumap_mapping_replica(f->mapping, (size_t)place->local_rank))
