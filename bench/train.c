@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * train BATCH THREADS float32|bfloat16 [exact]: milliseconds of each operation of convnet on the
- * CPU, and of a whole step without optimizer: the least and the median of the runs. With one
- * thread it is that thread's own time, which other programs on the machine disturb less.
+ * CPU, and of a whole step with a batch of synthetic images and Adam: the least and the median of
+ * the runs. With one thread it is that thread's own time, which other programs on the machine
+ * disturb less. Memory: of the device, and the process at its peak.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "backend/cpu.h"
@@ -84,21 +86,85 @@ static bool measure_ops(struct model *m, struct train_error *error)
 	return true;
 }
 
-static bool measure_step(struct model *m, struct train_error *error)
+/* What a step takes beside the model. */
+struct training {
+	struct model *m;
+	struct dataset dataset;
+	struct device_data *data;
+	struct optimize *optimize;
+	int64_t *indices;
+};
+
+enum { FILL, PASSES_ALL, UPDATE, STEP, PARTS };
+
+static bool measure_step(struct training *t, struct train_error *error)
 {
-	struct times times;
+	static const char *const parts[PARTS] = {"batch", "forward+backward", "optimizer", "all"};
+	const struct batch_options options = {.height = 32, .width = 32, .augment = true};
+	const struct optimize_step step = {{1e-3, 0.9}, 1, 1};
+	const struct backend *backend = t->m->device->backend;
+	struct model *m = t->m;
+	struct times times[PARTS];
 
 	for (int r = -3; r < RUNS; r++) {
-		double start = now(m);
+		double at[PARTS] = {now(m)};
 
+		if (!backend->data_fill(t->data, &options, model_input(m, 0), model_labels(m, 0), 0,
+					t->indices, m->options.batch, error))
+			return false;
+		at[1] = now(m);
 		if (!model_prepare(m, error) || !model_forward(m, 0, error) ||
 		    !model_loss(m, 0, true, error) || !model_backward(m, 0, NULL, error))
 			return false;
+		at[2] = now(m);
+		if (!backend->optimize_run(t->optimize, &step, error))
+			return false;
+		at[3] = now(m);
+		for (int part = 0; r >= 0 && part < STEP; part++)
+			times[part].each[r] = at[part + 1] - at[part];
 		if (r >= 0)
-			times.each[r] = now(m) - start;
+			times[STEP].each[r] = at[3] - at[0];
 	}
-	print("step", "forward+backward", "", &times);
+	for (int part = 0; part < PARTS; part++)
+		print("step", parts[part], "", &times[part]);
 	return true;
+}
+
+static bool training_open(struct training *t, struct train_error *error)
+{
+	const struct dataset_synthetic synthetic = {
+		.shape = {3, 32, 32}, .classes = 10, .samples = t->m->options.batch, .seed = 1};
+	const struct backend *backend = t->m->device->backend;
+	const struct model_shapes *shapes = model_shapes_of(t->m);
+	struct optimize_parameter parameters[2 * MODEL_MOST_LAYERS];
+	const struct optimize_options options = {optimizer_default(OPTIMIZER_ADAM),
+						 model_values(t->m), model_gradients(t->m),
+						 parameters, shapes->parameters_count};
+
+	for (int i = 0; i < options.count; i++) {
+		const struct model_parameter *p = &shapes->parameters[i];
+
+		parameters[i] = (struct optimize_parameter){p->name, p->offset, p->elements, true};
+	}
+	t->indices = calloc((size_t)synthetic.samples, sizeof(*t->indices));
+	for (int64_t i = 0; t->indices && i < synthetic.samples; i++)
+		t->indices[i] = i;
+	return t->indices && dataset_make(&t->dataset, &synthetic, error) &&
+	       backend->data_open(&t->data, t->m->device, &t->dataset, error) &&
+	       backend->optimize_new(&t->optimize, t->m->device, &options, error);
+}
+
+static bool measure_training(struct model *m, struct train_error *error)
+{
+	struct training t = {.m = m};
+	const struct backend *backend = m->device->backend;
+	bool done = training_open(&t, error) && measure_step(&t, error);
+
+	backend->optimize_free(t.optimize);
+	backend->data_close(t.data);
+	dataset_free(&t.dataset);
+	free(t.indices);
+	return done;
 }
 
 static void fill(struct model *m)
@@ -120,6 +186,7 @@ static bool measure(const struct model_options *options, const struct device_opt
 	const struct model_spec *spec = model_find("convnet", error);
 	const struct backend *backend = backend_find("onednn", error);
 	struct device *device;
+	struct rusage usage;
 	struct model *m;
 	bool done = false;
 
@@ -127,8 +194,10 @@ static bool measure(const struct model_options *options, const struct device_opt
 		return false;
 	if (model_open(&m, spec, device, options, error)) {
 		fill(m);
-		done = measure_step(m, error) && measure_ops(m, error);
-		printf("%-12s %.1f MB\n", "memory", (double)device->peak_bytes / 1e6);
+		done = measure_training(m, error) && measure_ops(m, error);
+		getrusage(RUSAGE_SELF, &usage);
+		printf("%-12s %.1f MB, process %.1f MB\n", "memory",
+		       (double)device->peak_bytes / 1e6, (double)usage.ru_maxrss * 1024 / 1e6);
 		model_close(m);
 	}
 	backend->close(device);
