@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "simd.h"
+
 /* Channels at a time. Loops over them have a constant count, so compilers make vectors of them;
  * the kernel's size and the type are constants too where these are put inline. */
 enum { LANES = 8 };
-#define INLINE static inline __attribute__((always_inline))
 
 struct pass {
 	const struct cpu_pool *pool;
@@ -15,7 +16,7 @@ struct pass {
 	uint8_t *chosen;
 };
 
-INLINE float get(bool half, const void *from, int64_t index)
+SIMD_BODY float get(bool half, const void *from, int64_t index)
 {
 	uint32_t bits;
 	float value;
@@ -28,7 +29,7 @@ INLINE float get(bool half, const void *from, int64_t index)
 }
 
 /* Only of what get() gave, so nothing is rounded. */
-INLINE void set(bool half, void *to, int64_t index, float value)
+SIMD_BODY void set(bool half, void *to, int64_t index, float value)
 {
 	uint32_t bits;
 
@@ -40,7 +41,7 @@ INLINE void set(bool half, void *to, int64_t index, float value)
 	((uint16_t *)to)[index] = (uint16_t)(bits >> 16);
 }
 
-INLINE void consider(float value, int k, float *most, uint8_t *best)
+SIMD_BODY void consider(float value, int k, float *most, uint8_t *best)
 {
 	bool more = (value > *most) | (value != value);
 
@@ -51,8 +52,8 @@ INLINE void consider(float value, int k, float *most, uint8_t *best)
 /* The window at input `in` of some channels to output `out`. As in PyTorch the first of equals
  * counts, and a NaN is greater than all. Bytes may be any object's: kept here, they do not stop
  * the compiler from making vectors. */
-INLINE void window_forward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
-			   int64_t out)
+SIMD_BODY void window_forward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
+			      int64_t out)
 {
 	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
 	const void *input = p->input;
@@ -78,8 +79,8 @@ INLINE void window_forward(bool half, int kernel, int lanes, const struct pass *
 	memcpy(p->chosen + out, best, (size_t)lanes);
 }
 
-INLINE void window_backward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
-			    int64_t out)
+SIMD_BODY void window_backward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
+			       int64_t out)
 {
 	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
 	bool relu = p->pool->relu_backward;
@@ -100,8 +101,8 @@ INLINE void window_backward(bool half, int kernel, int lanes, const struct pass 
 }
 
 /* The windows at one place, of all channels. */
-INLINE void place(bool backward, bool half, int kernel, const struct pass *p, int64_t in,
-		  int64_t out)
+SIMD_BODY void place(bool backward, bool half, int kernel, const struct pass *p, int64_t in,
+		     int64_t out)
 {
 	int64_t inner = p->pool->inner, c = 0;
 
@@ -118,8 +119,8 @@ INLINE void place(bool backward, bool half, int kernel, const struct pass *p, in
 }
 
 /* All windows of some planes. */
-INLINE void windows(bool backward, bool half, int kernel, const struct pass *p, int64_t first,
-		    int64_t last)
+SIMD_BODY void windows(bool backward, bool half, int kernel, const struct pass *p, int64_t first,
+		       int64_t last)
 {
 	const struct cpu_pool *pool = p->pool;
 
@@ -134,7 +135,7 @@ INLINE void windows(bool backward, bool half, int kernel, const struct pass *p, 
 	}
 }
 
-static void forward(void *argument, int64_t first, int64_t last)
+SIMD_BODY void forward(void *argument, int64_t first, int64_t last)
 {
 	const struct pass *p = argument;
 
@@ -177,12 +178,23 @@ static void backward(void *argument, int64_t first, int64_t last)
 		windows(true, false, p->pool->kernel, p, first, last);
 }
 
+/* AVX2 makes forward a quarter faster, and backward, which compares bytes, slower. */
+static void forward_plain(void *argument, int64_t first, int64_t last)
+{
+	forward(argument, first, last);
+}
+
+SIMD_FMA static void forward_fma(void *argument, int64_t first, int64_t last)
+{
+	forward(argument, first, last);
+}
+
 void cpu_pool_forward(const struct cpu_pool *pool, const struct cpu_team *team, const void *input,
 		      void *output, uint8_t *chosen)
 {
 	struct pass pass = {.pool = pool, .input = input, .write = output, .chosen = chosen};
 
-	cpu_team_run(team, pool->planes, forward, &pass);
+	cpu_team_run(team, pool->planes, simd_has_fma() ? forward_fma : forward_plain, &pass);
 }
 
 void cpu_pool_backward(const struct cpu_pool *pool, const struct cpu_team *team,
