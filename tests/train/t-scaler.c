@@ -64,7 +64,7 @@ END_TEST
 /* Each place of each length around a vector. */
 START_TEST(finds_what_is_not_finite)
 {
-	static const float bad[] = {INFINITY, -INFINITY, NAN, -NAN};
+	static const float bad[] = {INFINITY, -INFINITY, NAN, -NAN}, zeros[40];
 	float x[40];
 
 	for (int i = 0; i < 40; i++)
@@ -80,9 +80,7 @@ START_TEST(finds_what_is_not_finite)
 		}
 		ck_assert_msg(scaler_finite(x, n, 2) == (n < 2), "2 FLT_MAX, %d", n);
 		ck_assert_msg(scaler_finite(x, n, INFINITY) == (n == 0), "no scale, %d", n);
-		x[n % 40] = 0;
-		ck_assert(!scaler_finite(x, n + 1, INFINITY) || n == 40);
-		x[n % 40] = n % 2 ? FLT_MAX : -FLT_TRUE_MIN;
+		ck_assert_msg(scaler_finite(zeros, n, INFINITY) == (n == 0), "zeros, %d", n);
 	}
 }
 END_TEST
