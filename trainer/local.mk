@@ -45,7 +45,10 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/backend/cpu_loss.c \
 	trainer/backend/cpu_optimize.c \
 	trainer/backend/cpu_pool.c trainer/backend/cpu_pool.h \
+	trainer/backend/cpu_product.c trainer/backend/cpu_product.h \
 	trainer/backend/cpu_team.c trainer/backend/cpu_team.h \
+	trainer/backend/cpu_winograd.c trainer/backend/cpu_winograd.h \
+	trainer/backend/cpu_winograd_transform.h \
 	trainer/backend/reference.c trainer/backend/reference.h \
 	trainer/backend/reference_pool.c \
 	trainer/backend/value.c trainer/backend/value.h \
@@ -69,11 +72,6 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/model/pass.c \
 	trainer/model/plan.c trainer/model/plan.h \
 	trainer/model/shapes.c \
-	trainer/optim/clip.c trainer/optim/clip.h \
-	trainer/optim/optimizer.c trainer/optim/optimizer.h \
-	trainer/optim/scaler.c trainer/optim/scaler.h \
-	trainer/optim/schedule.c trainer/optim/schedule.h \
-	trainer/optim/update.c trainer/optim/update.h \
 	trainer/parallel/buckets.c trainer/parallel/buckets.h \
 	trainer/parallel/ddp.c \
 	trainer/parallel/dp.c trainer/parallel/dp.h \
@@ -86,7 +84,6 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/parallel/replica_update.c \
 	trainer/parallel/single.c \
 	trainer/parallel/stages.c trainer/parallel/stages.h \
-	trainer/run/cores.c trainer/run/cores.h \
 	trainer/report/curve.c trainer/report/curve.h \
 	trainer/report/lines.c trainer/report/lines.h \
 	trainer/report/lines_read.c \
@@ -105,21 +102,24 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/report/timeline_rows.c trainer/report/timeline_rows.h \
 	trainer/report/timeline_svg.c \
 	trainer/report/whole.c trainer/report/whole.h \
+	trainer/run/cores.c trainer/run/cores.h \
 	trainer/run/crew.c trainer/run/crew.h \
+	trainer/run/finish.c \
+	trainer/run/rank.c \
+	trainer/run/restore.c \
+	trainer/run/run.h \
+	trainer/run/step.c \
+	trainer/run/store.c trainer/run/store.h \
+	trainer/run/training.c trainer/run/training.h \
 	trainer/simd.h \
 	trainer/tensor.h
-libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
-	trainer/optim/loss.c trainer/optim/loss.h \
-	trainer/simd.h \
-	trainer/tensor.h
-libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)/libgpumap \
+libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
 	$(DNNL_CPPFLAGS)
 # Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
 # Clang warns where it cannot, such as under a sanitizer.
 libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed
 libtrainer_la_LDFLAGS = $(DNNL_LDFLAGS)
 libtrainer_la_LIBADD = $(DNNL_LIBS) -lpthread -lm
-libtrainer_la_LIBADD = $(DNNL_LIBS) -lm
 # A module, so that what is built with MPI starts where there is none.
 if HAVE_MPI
 libtrainer_la_CPPFLAGS += -DPKGLIBDIR='"$(pkglibdir)"'
@@ -151,3 +151,9 @@ libtrainer_la_SOURCES += \
 	trainer/backend/onednn_sum_run.c \
 	trainer/backend/onednn_winograd.c
 endif
+
+# The command, installed where it was built with what computes; --without-trainer leaves it out.
+bin_PROGRAMS += gpumap-train
+gpumap_train_SOURCES = trainer/main.c
+gpumap_train_CPPFLAGS = $(libtrainer_la_CPPFLAGS)
+gpumap_train_LDADD = libtrainer.la libgpumap/libgpumap.la $(JANSSON_LIBS) -lm

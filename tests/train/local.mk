@@ -14,9 +14,9 @@ train_programs = \
 	tests/train/t-checkpoint-nomem \
 	tests/train/t-cifar10 \
 	tests/train/t-clip \
-	tests/train/t-crew \
 	tests/train/t-collective \
 	tests/train/t-collective-faults \
+	tests/train/t-crew \
 	tests/train/t-data-nomem \
 	tests/train/t-dataset \
 	tests/train/t-error \
@@ -38,14 +38,14 @@ train_programs = \
 	tests/train/t-sampler \
 	tests/train/t-scaler \
 	tests/train/t-schedule \
+	tests/train/t-settings \
+	tests/train/t-settings-nomem \
 	tests/train/t-stages \
+	tests/train/t-timeline \
 	tests/train/t-trace
 if HAVE_DNNL
 train_programs += tests/train/t-winograd
 endif
-	tests/train/t-timeline
-	tests/train/t-settings \
-	tests/train/t-settings-nomem
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -56,8 +56,8 @@ train_tests = \
 	tests/train/collective.test \
 	tests/train/optim.test \
 	tests/train/place.test \
-	tests/train/settings.test \
 	tests/train/report.test \
+	tests/train/settings.test \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \
 	tests/train/tsan.test

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap-train: a training whose devices are those that gpumap's mapping names. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "run/crew.h"
+#include "run/training.h"
+
+extern char **environ;
+
+struct ranks {
+	struct training training;
+	bool stopped;
+};
+
+/* The first ends the run after the step under way and a checkpoint, the second at once. */
+static void stop(int number)
+{
+	training_stop(number);
+}
+
+/* A file that reaches its limit is an error of writing, and so is a closed pipe. */
+static void set_signals(void)
+{
+	struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | SA_RESETHAND};
+
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static bool rank_work(void *argument, int index, struct train_error *error)
+{
+	struct ranks *ranks = argument;
+	const struct place *place = &ranks->training.place;
+	bool stopped = false;
+	bool done = training_rank(&ranks->training, place->ranks > 1 ? index : place->rank,
+				  &stopped, error);
+
+	if (index == 0)
+		ranks->stopped = stopped;
+	return done;
+}
+
+static bool train(struct ranks *ranks, const struct command_line *command,
+		  struct train_error *error)
+{
+	struct crew *crew;
+	bool done;
+
+	if (!training_open(&ranks->training, command, error))
+		return false;
+	done = crew_open(&crew, ranks->training.place.ranks, error);
+	if (done) {
+		done = crew_run(crew, rank_work, NULL, ranks, error);
+		crew_close(crew);
+	}
+	training_close(&ranks->training);
+	return done;
+}
+
+int main(int argc, char **argv)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct command_line command;
+	struct ranks ranks = {.stopped = false};
+
+	if (!settings_read(&command, argc, argv, (const char *const *)environ, &error)) {
+		fprintf(stderr, "gpumap-train: %s\n", error.text);
+		return error.status;
+	}
+	if (command.asked) {
+		settings_free(&command);
+		return TRAIN_OK;
+	}
+	set_signals();
+	if (!train(&ranks, &command, &error) && *error.text)
+		fprintf(stderr, "gpumap-train: %s\n", error.text);
+	settings_free(&command);
+	if (error.status == TRAIN_OK && ranks.stopped) {
+		signal(training_stopped(), SIG_DFL);
+		raise(training_stopped());
+	}
+	return error.status;
+}

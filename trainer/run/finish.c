@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of a run beside its losses: where it was, what it held, how long ranks took. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/summary.h"
+#include "run/run.h"
+
+/* As many places of `size` bytes of all ranks in rank 0's `all`, in the order of ranks. */
+static bool collect(struct run *r, const void *mine, int count, size_t size, void **all, int *total,
+		    const char *what, struct train_error *error)
+{
+	struct communicator *comm = r->comm;
+	int32_t *counts = malloc((size_t)comm->world * sizeof(*counts)), most = 0;
+	char *padded = NULL, *each = NULL, *to;
+	int32_t own = count;
+	bool done = counts && comm->calls->all_gather(comm, &own, counts, sizeof(own), what, error);
+
+	*total = 0;
+	for (int i = 0; done && i < comm->world; i++) {
+		most = counts[i] > most ? counts[i] : most;
+		*total += counts[i];
+	}
+	if (done) {
+		padded = calloc((size_t)most + 1, size);
+		each = calloc((size_t)most * (size_t)comm->world + 1, size);
+		*all = calloc((size_t)*total + 1, size);
+		done = padded && each && *all;
+	}
+	if (!done && error->status == TRAIN_OK)
+		train_nomem(error, what);
+	if (done && count > 0)
+		memcpy(padded, mine, (size_t)count * size);
+	done = done &&
+	       comm->calls->all_gather(comm, padded, each, (size_t)most * size, what, error);
+	to = done ? *all : NULL;
+	for (int i = 0; done && i < comm->world; i++) {
+		memcpy(to, each + (size_t)i * (size_t)most * size, (size_t)counts[i] * size);
+		to += (size_t)counts[i] * size;
+	}
+	free(counts);
+	free(padded);
+	free(each);
+	return done;
+}
+
+static void name_layers(struct summary_device *d, const struct model_spec *spec, int first,
+			int last)
+{
+	if (first == last)
+		snprintf(d->layers, sizeof(d->layers), "%s", spec->layers[first].name);
+	else
+		snprintf(d->layers, sizeof(d->layers), "%s to %s", spec->layers[first].name,
+			 spec->layers[last].name);
+}
+
+static void describe(const struct run *r, int i, struct summary_device *d)
+{
+	const struct place *place = &r->training->place;
+	const struct parallel *p = r->parallel;
+	const struct place_device *device = &place->devices[r->settings->mode == MODE_DP ? i
+							    : place->ranks > 1           ? r->rank
+											 : 0];
+
+	*d = (struct summary_device){
+		.rank = r->rank,
+		.local_rank = place->ranks > 1 ? r->rank : place->local_rank,
+		.logical = device->logical,
+		.physical = device->physical,
+		.index = i,
+		.bytes = (int64_t)p->device[i]->bytes,
+		.peak_bytes = (int64_t)p->device[i]->peak_bytes,
+	};
+	if (place->world > place->local_world)
+		gethostname(d->host, sizeof(d->host) - 1);
+	memcpy(d->uuid, device->uuid, sizeof(d->uuid) - 1);
+	snprintf(d->name, sizeof(d->name), "%s", device->name);
+	switch (r->settings->mode) {
+	case MODE_SINGLE:
+		break;
+	case MODE_DP:
+		d->role = i == place->master ? SUMMARY_MASTER : SUMMARY_REPLICA;
+		break;
+	case MODE_DDP:
+		d->role = SUMMARY_REPLICA;
+		d->index = r->rank;
+		break;
+	case MODE_MP:
+		d->role = SUMMARY_STAGE;
+		d->index = r->rank;
+		name_layers(d, r->training->spec, p->first_layer[i], p->last_layer[i]);
+		break;
+	}
+}
+
+static bool collect_devices(struct run *r, struct summary_device **all, int *count,
+			    struct train_error *error)
+{
+	struct summary_device mine[PLACE_MOST_DEVICES];
+	void *collected = NULL;
+	bool done;
+
+	for (int i = 0; i < r->parallel->devices; i++)
+		describe(r, i, &mine[i]);
+	done = collect(r, mine, r->parallel->devices, sizeof(*mine), &collected, count, "devices",
+		       error);
+	*all = collected;
+	return done;
+}
+
+bool run_tell_places(struct run *r, struct train_error *error)
+{
+	struct summary_device *all;
+	int count;
+	bool done = collect_devices(r, &all, &count, error);
+
+	if (done && r->rank == 0) {
+		summary_places(stdout, all, count);
+		fflush(stdout);
+	}
+	free(all);
+	return done;
+}
+
+static bool tell_memory_and_times(struct run *r, struct train_error *error)
+{
+	struct summary_device *devices = NULL;
+	struct summary_rank mine = {.rank = r->rank,
+				    .physical = r->parallel->device[0]->physical,
+				    .steps = r->counted,
+				    .own_seconds = (double)r->own_ns * 1e-9,
+				    .waited_seconds = (double)r->waited_ns * 1e-9};
+	void *ranks = NULL;
+	int device_count, rank_count;
+	bool done;
+
+	if (r->training->place.world > r->training->place.local_world)
+		gethostname(mine.host, sizeof(mine.host) - 1);
+	done = collect_devices(r, &devices, &device_count, error) &&
+	       collect(r, &mine, 1, sizeof(mine), &ranks, &rank_count, "times of ranks", error);
+	if (done && r->rank == 0) {
+		summary_memory(stdout, devices, device_count);
+		if (rank_count > 1)
+			summary_times(stdout, ranks, rank_count);
+		fflush(stdout);
+	}
+	free(devices);
+	free(ranks);
+	return done;
+}
+
+static bool write_profile(struct run *r, const struct timeline_interval *all, int count,
+			  struct train_error *error)
+{
+	char svg[4096], json[4096];
+
+	snprintf(svg, sizeof(svg), "%s.svg", r->settings->profile_to);
+	snprintf(json, sizeof(json), "%s.json", r->settings->profile_to);
+	if (!timeline_svg(svg, all, count, error) || !timeline_json(json, all, count, error))
+		return false;
+	metrics_note(r->metrics, "time line of %d steps: %s and %s",
+		     (int)r->settings->profile_steps, svg, json);
+	return true;
+}
+
+static bool tell_profile(struct run *r, struct train_error *error)
+{
+	struct timeline *const *lanes = r->parallel->timeline;
+	struct timeline_interval *mine;
+	void *all = NULL;
+	int compute = timeline_count(lanes[0]), count = compute + timeline_count(lanes[1]), total;
+	bool done;
+
+	mine = malloc(((size_t)count + 1) * sizeof(*mine));
+	if (!mine)
+		return train_nomem(error, "the time line");
+	memcpy(mine, timeline_intervals(lanes[0]), (size_t)compute * sizeof(*mine));
+	memcpy(mine + compute, timeline_intervals(lanes[1]),
+	       (size_t)(count - compute) * sizeof(*mine));
+	done = collect(r, mine, count, sizeof(*mine), &all, &total, "the time line", error) &&
+	       (r->rank != 0 || write_profile(r, all, total, error));
+	free(mine);
+	free(all);
+	return done;
+}
+
+bool run_finish(struct run *r, struct train_error *error)
+{
+	if (r->settings->profile_steps > 0 && !tell_profile(r, error))
+		return false;
+	return tell_memory_and_times(r, error);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/run.h"
+
+static bool open_sampler(struct run *r, struct train_error *error)
+{
+	const struct training *t = r->training;
+	struct sampler_options options = {
+		.order = r->settings->sampler,
+		.tail = r->settings->tail,
+		.whole_batches = r->settings->tail == SAMPLER_DROP,
+		.samples = t->train.samples,
+		.ranks = t->sampler_ranks,
+		.batch = t->rank_batch,
+		.seed = r->settings->seed,
+	};
+
+	random_seed(&options.generator, r->settings->seed);
+	if (options.order == SAMPLER_RANDOM)
+		for (int64_t i = 0; i < r->parallel->shapes.elements; i++)
+			random_u32(&options.generator);
+	return sampler_init(&r->sampler, &options, error);
+}
+
+static bool open_schedule(struct run *r, struct train_error *error)
+{
+	const struct settings *s = r->settings;
+	struct rates rates = {s->lr, s->optimizer.momentum};
+
+	r->steps = s->steps ? s->steps : s->epochs * r->sampler.steps;
+	r->schedule = schedule_default(s->schedule, r->steps, rates);
+	r->schedule.lr_min = s->lr_min;
+	r->schedule.warmup = s->warmup;
+	return schedule_check(&r->schedule, error);
+}
+
+static bool open_metrics(struct run *r, struct train_error *error)
+{
+	const struct settings *s = r->settings;
+	char title[160];
+	struct metrics_options options = {
+		.progress = s->progress,
+		.file = s->metrics,
+		.keep = r->history,
+		.plot = s->plot,
+		.title = title,
+		.epochs = (r->steps + r->sampler.steps - 1) / r->sampler.steps,
+		.epoch_steps = r->sampler.steps,
+		.steps = r->steps,
+		.done = r->step,
+		.ranks = r->training->place.world,
+	};
+	static const char *const modes[] = {"single", "dp", "ddp", "mp"};
+
+	snprintf(title, sizeof(title), "%s, %s, global batch %lld, %s", s->model, modes[s->mode],
+		 (long long)r->training->global_batch, value_name(s->precision));
+	return r->rank != 0 || metrics_open(&r->metrics, &options, error);
+}
+
+static bool open_all(struct run *r, struct train_error *error)
+{
+	struct training *t = r->training;
+	const struct parallel_options options = {
+		.settings = r->settings,
+		.place = &t->place,
+		.backend = t->backend,
+		.spec = t->spec,
+		.train = &t->train,
+		.test = &t->test,
+		.rank = r->rank,
+		.world = t->place.world,
+		.meeting = t->meeting,
+		.collective = t->collective,
+		.batch = t->rank_batch,
+	};
+
+	if (!parallel_find(r->settings->mode)->open(&r->parallel, &options, error))
+		return false;
+	r->comm = r->parallel->comm;
+	r->scaler = scaler_default();
+	r->scaled = r->settings->precision == VALUE_FLOAT16;
+	r->indices = malloc((size_t)t->rank_batch * sizeof(*r->indices));
+	if (!r->indices)
+		return train_nomem(error, "the samples of a step");
+	return open_sampler(r, error) && open_schedule(r, error) && run_begin(r, error) &&
+	       run_tell_places(r, error) && open_metrics(r, error);
+}
+
+static bool epoch_end(struct run *r, struct train_error *error)
+{
+	int64_t every = r->settings->evaluate_every;
+
+	r->epoch++;
+	r->epoch_step = 0;
+	if (every > 0 && (r->epoch % every == 0 || r->step == r->steps) && !run_evaluate(r, error))
+		return false;
+	sampler_set_epoch(&r->sampler, r->epoch);
+	return true;
+}
+
+static bool is_time_to_save(const struct run *r, bool stop)
+{
+	int64_t every = r->settings->checkpoint_every;
+
+	if (!r->settings->checkpoint)
+		return false;
+	return stop || r->step == r->steps ||
+	       (every > 0 ? r->step % every == 0 : r->epoch_step == 0);
+}
+
+static bool train(struct run *r, struct train_error *error)
+{
+	bool stop = false;
+
+	sampler_set_epoch(&r->sampler, r->epoch);
+	r->last_ns = timeline_now();
+	while (r->step < r->steps && !stop) {
+		if (!run_step(r, &stop, error))
+			return false;
+		if (r->epoch_step == r->sampler.steps && !epoch_end(r, error))
+			return false;
+		if (is_time_to_save(r, stop) && !run_save(r, error))
+			return false;
+	}
+	r->stopped = stop && r->step < r->steps;
+	return true;
+}
+
+static void close_all(struct run *r)
+{
+	free(r->indices);
+	sampler_free(&r->sampler);
+	if (r->parallel)
+		r->parallel->calls->close(r->parallel);
+}
+
+/* A rank that is a process of its own says why before, since MPI ends it here. */
+static void end_others(struct run *r, struct train_error *error)
+{
+	const struct training *t = r->training;
+	char reason[sizeof(error->text)];
+
+	memcpy(reason, error->text, sizeof(reason));
+	if (t->place.ranks < t->place.world) {
+		fprintf(stderr, "gpumap-train: %s\n", error->text);
+		*error->text = '\0';
+	}
+	if (r->parallel && r->parallel->comm)
+		r->parallel->calls->abort(r->parallel, reason);
+	else
+		t->collective->cancel(t->meeting, r->rank, reason);
+}
+
+bool training_rank(struct training *training, int rank, bool *stopped, struct train_error *error)
+{
+	struct run r = {.training = training, .settings = training->settings, .rank = rank};
+	bool done = open_all(&r, error) && train(&r, error) && run_finish(&r, error);
+
+	if (!done)
+		end_others(&r, error);
+	if (!metrics_close(r.metrics, error))
+		done = false;
+	*stopped = r.stopped;
+	close_all(&r);
+	return done;
+}

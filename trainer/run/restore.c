@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/init.h"
+#include "run/store.h"
+
+/* --- what a run begins with --------------------------------------------------------------------
+ */
+
+static void initialise(struct store *s, const struct run *r)
+{
+	struct random_generator generator;
+
+	random_seed(&generator, r->settings->seed);
+	for (int i = 0; i < s->parameters; i += 2)
+		init_layer(&generator, &s->tensors[i], &s->tensors[i + 1], RANDOM_FUSED);
+}
+
+static bool load_weights(struct store *s, const struct run *r, struct train_error *error)
+{
+	struct safetensors *file;
+	bool done;
+
+	if (!safetensors_open(&file, r->settings->weights, error))
+		return false;
+	done = checkpoint_load_parameters(s->tensors, (size_t)s->parameters, file, error);
+	safetensors_free(file);
+	return done;
+}
+
+static void tell_refused(void *data, const char *why)
+{
+	(void)data;
+	fprintf(stderr, "gpumap-train: warning: %s; the checkpoint before it is used\n", why);
+}
+
+/* What only this run knows of a checkpoint's place: whether it can go on from there. */
+static bool check_place(const struct run *r, const struct checkpoint_progress *p,
+			struct train_error *error)
+{
+	const char *folder = r->settings->checkpoint;
+
+	if (p->seed != r->settings->seed)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: it was trained with --seed %llu, this run has %llu, and the "
+				  "order of samples follows from it; give the same",
+				  folder, (unsigned long long)p->seed,
+				  (unsigned long long)r->settings->seed);
+	if (p->position % r->training->global_batch != 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: %lld samples into an epoch are no whole number of steps of "
+				  "%lld; use the global batch that it was trained with",
+				  folder, (long long)p->position,
+				  (long long)r->training->global_batch);
+	return true;
+}
+
+static bool load_newest(struct store *s, const struct run *r, bool *found,
+			struct train_error *error)
+{
+	struct safetensors *file;
+	bool done;
+
+	if (!checkpoint_newest(&file, r->settings->checkpoint, tell_refused, NULL, error))
+		return false;
+	*found = file != NULL;
+	if (!file) {
+		fprintf(stderr, "gpumap-train: remark: %s has no checkpoint; beginning at step 0\n",
+			r->settings->checkpoint);
+		return true;
+	}
+	done = checkpoint_load(&s->checkpoint, file, error) &&
+	       check_place(r, &s->checkpoint.progress, error);
+	safetensors_free(file);
+	return done;
+}
+
+/* What rank 0 found is everybody's beginning. */
+struct beginning {
+	struct checkpoint_progress progress;
+	bool good, resumed;
+};
+
+static void go_on(struct run *r, const struct checkpoint_progress *p)
+{
+	int64_t steps = r->sampler.steps;
+
+	r->step = p->step;
+	r->optimizer_step = p->optimizer_step;
+	r->epoch = p->epoch;
+	r->epoch_step = p->position / r->training->global_batch;
+	if (r->epoch_step >= steps) {
+		r->epoch++;
+		r->epoch_step = 0;
+	}
+	r->history = p->history;
+	if (r->scaled && p->scaler_scale > 0) {
+		r->scaler.scale = p->scaler_scale;
+		r->scaler.good_steps = (int32_t)p->scaler_growth;
+	}
+}
+
+static bool agree(struct run *r, struct beginning *b, struct train_error *error)
+{
+	struct beginning *all = malloc((size_t)r->comm->world * sizeof(*all));
+	bool done = all && r->comm->calls->all_gather(r->comm, b, all, sizeof(*b),
+						      "where training begins", error);
+
+	if (!all)
+		train_nomem(error, "where training begins");
+	if (done)
+		*b = all[0];
+	free(all);
+	return done;
+}
+
+bool run_begin(struct run *r, struct train_error *error)
+{
+	const struct settings *settings = r->settings;
+	struct beginning b = {.good = true};
+	struct store s;
+	bool done;
+
+	if (!store_open(&s, r, error))
+		return false;
+	if (r->rank == 0 && settings->resume)
+		b.good = load_newest(&s, r, &b.resumed, error);
+	b.progress = s.checkpoint.progress;
+	if (r->rank == 0 && b.good && !b.resumed) {
+		if (settings->weights)
+			b.good = load_weights(&s, r, error);
+		else
+			initialise(&s, r);
+	}
+	/* All ranks learn of it, so that none waits for what does not come. */
+	done = agree(r, &b, error) &&
+	       (b.good || train_fail(error, TRAIN_BAD_INPUT, "rank 0 cannot begin")) &&
+	       store_give(&s, r, b.resumed, b.progress.optimizer_step, error);
+	if (done && b.resumed)
+		go_on(r, &b.progress);
+	store_close(&s);
+	return done;
+}
+
+/* --- what it leaves ----------------------------------------------------------------------------
+ */
+
+static bool write_checkpoint(struct run *r, struct store *s, struct train_error *error)
+{
+	const struct safetensors_text texts[] = {{"model", r->settings->model},
+						 {"data", r->settings->data}};
+	int64_t history = 0;
+
+	if (r->settings->metrics && !metrics_position(r->metrics, &history, error))
+		return false;
+	s->checkpoint.texts = texts;
+	s->checkpoint.text_count = sizeof(texts) / sizeof(*texts);
+	s->checkpoint.progress = (struct checkpoint_progress){
+		.step = r->step,
+		.optimizer_step = r->optimizer_step,
+		.epoch = r->epoch,
+		.position = r->epoch_step * r->training->global_batch,
+		.history = history,
+		.scaler_growth = r->scaled ? r->scaler.good_steps : 0,
+		.scaler_scale = r->scaled ? r->scaler.scale : 0,
+		.seed = r->settings->seed,
+	};
+	return checkpoint_save(r->settings->checkpoint, &s->checkpoint, (int)r->settings->keep,
+			       error);
+}
+
+bool run_save(struct run *r, struct train_error *error)
+{
+	struct store s;
+	bool done;
+
+	if (!store_open(&s, r, error))
+		return false;
+	done = store_collect(&s, r, error) && (r->rank != 0 || write_checkpoint(r, &s, error));
+	store_close(&s);
+	r->last_ns = timeline_now();
+	return done;
+}

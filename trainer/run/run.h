@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* A rank on its way through a training. */
+#ifndef TRAIN_RUN_RUN_H
+#define TRAIN_RUN_RUN_H
+
+#include "checkpoint/checkpoint.h"
+#include "run/training.h"
+
+struct run {
+	struct training *training;
+	const struct settings *settings;
+	int rank;
+	struct parallel *parallel;
+	struct communicator *comm;
+	struct sampler sampler;
+	struct schedule schedule;
+	struct scaler scaler;
+	bool scaled; /* float16 */
+	int64_t *indices;
+	struct metrics *metrics; /* rank 0's */
+	int64_t steps;           /* of the whole training */
+
+	/* Where it is */
+	int64_t step, optimizer_step; /* done; the second without those that the scaler skipped */
+	int64_t epoch, epoch_step;
+	int64_t history;                    /* bytes of the file of metrics that tell of these */
+	int64_t last_ns;                    /* when the step before ended */
+	int64_t counted, own_ns, waited_ns; /* steps of this process, and what they took in all */
+	bool stopped;
+};
+
+/* --- restore.c: what a run begins with, and what it leaves */
+
+/* PyTorch's initial parameters, a file of weights, or the newest checkpoint; the sampler too. */
+bool run_begin(struct run *run, struct train_error *error);
+bool run_save(struct run *run, struct train_error *error);
+
+/* --- step.c */
+
+/* One step of all ranks; rank 0 tells of it. *stop: a rank was asked to. */
+bool run_step(struct run *run, bool *stop, struct train_error *error);
+/* The test data, at the end of an epoch. */
+bool run_evaluate(struct run *run, struct train_error *error);
+
+/* --- finish.c: what is told on standard output */
+
+bool run_tell_places(struct run *run, struct train_error *error);
+/* At the end: memory, times, the time line. */
+bool run_finish(struct run *run, struct train_error *error);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "run/run.h"
+
+/* The signal, and the one thing that it changes. */
+static volatile sig_atomic_t asked_to_stop;
+
+void training_stop(int number)
+{
+	asked_to_stop = number;
+}
+
+int training_stopped(void)
+{
+	return asked_to_stop;
+}
+
+/* What each rank tells all others of a step. */
+struct told {
+	double loss;
+	int64_t correct, own_ns, exposed_ns;
+	int64_t stop;
+};
+
+static bool tell(struct run *r, const struct told *mine, struct told **all,
+		 struct train_error *error)
+{
+	*all = malloc((size_t)r->comm->world * sizeof(**all));
+	if (!*all)
+		return train_nomem(error, "what ranks tell");
+	if (r->comm->calls->all_gather(r->comm, mine, *all, sizeof(*mine), "metrics", error))
+		return true;
+	free(*all);
+	return false;
+}
+
+static void add_up(const struct run *r, const struct told *all, struct step_metrics *m, bool *stop)
+{
+	int64_t slowest = -1, sum = 0, correct = 0;
+
+	for (int i = 0; i < r->comm->world; i++) {
+		m->loss += all[i].loss;
+		correct += all[i].correct;
+		sum += all[i].own_ns;
+		*stop = *stop || all[i].stop;
+		if (all[i].own_ns > slowest) {
+			slowest = all[i].own_ns;
+			m->slowest_rank = i;
+			m->exposed_seconds = (double)all[i].exposed_ns * 1e-9;
+		}
+	}
+	m->loss /= (double)m->samples;
+	m->accuracy = (double)correct / (double)m->samples;
+	m->slowest_seconds = (double)slowest * 1e-9;
+	m->mean_seconds = (double)sum * 1e-9 / r->comm->world;
+}
+
+static void scale_after(struct run *r, const struct step_output *output, struct step_metrics *m)
+{
+	if (r->scaled) {
+		m->scale = (double)r->scaler.scale;
+		scaler_update(&r->scaler, output->finite);
+	}
+	m->skipped = !output->finite;
+	r->optimizer_step += output->finite;
+}
+
+/* Not the first steps of this process: memory is not touched yet, caches are cold. */
+enum { NOT_PROFILED = 2 };
+
+static void record(struct run *r, bool begin)
+{
+	bool now = begin && r->counted >= NOT_PROFILED &&
+		   r->counted < NOT_PROFILED + r->settings->profile_steps;
+
+	for (int lane = 0; lane < 2; lane++)
+		if (r->parallel->timeline[lane])
+			timeline_step(r->parallel->timeline[lane], now ? (int)r->step + 1 : -1);
+}
+
+bool run_step(struct run *r, bool *stop, struct train_error *error)
+{
+	bool parted = r->settings->mode == MODE_DDP;
+	struct sampler_batch batch =
+		sampler_batch(&r->sampler, parted ? r->rank : 0, r->epoch_step, r->indices);
+	const struct step_input input = {
+		.epoch = r->epoch,
+		.indices = r->indices,
+		.count = batch.count,
+		.of_all = batch.of_all,
+		.rates = schedule_at(&r->schedule, r->step),
+		.scale = r->scaled ? r->scaler.scale : 1,
+	};
+	struct step_output output = {.finite = true, .norm = NAN};
+	struct step_metrics m = {.epoch = r->epoch, .samples = batch.of_all, .lr = input.rates.lr};
+	int64_t begin = timeline_now(), waited = r->comm->waited_ns;
+	struct told mine, *all;
+
+	record(r, true);
+	if (!r->parallel->calls->step(r->parallel, &input, &output, error))
+		return false;
+	waited = r->comm->waited_ns - waited;
+	mine = (struct told){output.loss, output.correct, timeline_now() - begin - waited,
+			     output.exposed_ns, asked_to_stop};
+	r->counted++;
+	r->own_ns += mine.own_ns;
+	r->waited_ns += waited;
+	record(r, false);
+	if (!tell(r, &mine, &all, error))
+		return false;
+	add_up(r, all, &m, stop);
+	free(all);
+	scale_after(r, &output, &m);
+	r->epoch_step++;
+	m.step = ++r->step;
+	m.gradient_norm = output.norm;
+	m.seconds = (double)(timeline_now() - r->last_ns) * 1e-9;
+	r->last_ns = timeline_now();
+	return !r->metrics || metrics_step(r->metrics, &m, error);
+}
+
+/* This rank's part of the test data: in ddp every world-th sample. */
+static bool evaluate_part(struct run *r, struct step_output *output, struct train_error *error)
+{
+	int64_t stride = r->training->sampler_ranks, samples = r->training->test.samples;
+	int64_t next = r->settings->mode == MODE_DDP ? r->rank : 0;
+	struct step_input input = {.indices = r->indices, .of_all = 1, .scale = 1};
+
+	while (next < samples) {
+		input.count = 0;
+		for (; next < samples && input.count < r->training->rank_batch; next += stride)
+			r->indices[input.count++] = next;
+		if (!r->parallel->calls->evaluate(r->parallel, &input, output, error))
+			return false;
+	}
+	return true;
+}
+
+bool run_evaluate(struct run *r, struct train_error *error)
+{
+	struct step_output output = {.finite = true};
+	struct evaluation_metrics m = {
+		.step = r->step, .epoch = r->epoch - 1, .samples = r->training->test.samples};
+	struct told mine = {.loss = 0}, *all;
+	int64_t correct = 0;
+
+	if (!evaluate_part(r, &output, error))
+		return false;
+	mine.loss = output.loss;
+	mine.correct = output.correct;
+	if (!tell(r, &mine, &all, error))
+		return false;
+	for (int i = 0; i < r->comm->world; i++) {
+		m.loss += all[i].loss;
+		correct += all[i].correct;
+	}
+	free(all);
+	m.loss /= (double)m.samples;
+	m.accuracy = (double)correct / (double)m.samples;
+	r->last_ns = timeline_now();
+	m.seconds = (double)(r->last_ns - r->training->started_ns) * 1e-9;
+	return !r->metrics || metrics_evaluation(r->metrics, &m, error);
+}

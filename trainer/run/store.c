@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/store.h"
+
+#include <stdlib.h>
+
+static void point(struct store *s, const struct model_shapes *shapes)
+{
+	float *next = s->memory;
+
+	for (int slot = -1; slot < s->slots; slot++)
+		for (int i = 0; i < s->parameters; i++) {
+			float **data = slot < 0 ? &s->tensors[i].data : &s->slot_data[slot][i];
+
+			*data = next;
+			next += shapes->parameters[i].elements;
+		}
+}
+
+bool store_open(struct store *s, const struct run *r, struct train_error *error)
+{
+	const struct model_shapes *shapes = &r->parallel->shapes;
+
+	*s = (struct store){.parameters = shapes->parameters_count};
+	for (const char *name;
+	     (name = optimizer_state_name(&r->settings->optimizer, s->slots)) != NULL; s->slots++)
+		s->slot[s->slots] = (struct checkpoint_slot){name, s->slot_data[s->slots]};
+	for (int i = 0; i < s->parameters; i++)
+		s->tensors[i] = (struct tensor){.name = shapes->parameters[i].name,
+						.shape = shapes->parameters[i].shape};
+	s->checkpoint = (struct checkpoint){.parameters = s->tensors,
+					    .count = (size_t)s->parameters,
+					    .slots = s->slot,
+					    .slot_count = (size_t)s->slots};
+	if (r->rank != 0)
+		return true;
+	s->memory = calloc((size_t)shapes->elements * (size_t)(1 + s->slots), sizeof(*s->memory));
+	if (!s->memory)
+		return train_nomem(error, "the parameters on the host");
+	point(s, shapes);
+	return true;
+}
+
+void store_close(struct store *s)
+{
+	free(s->memory);
+}
+
+bool store_collect(struct store *s, struct run *r, struct train_error *error)
+{
+	struct parallel *p = r->parallel;
+
+	for (int slot = -1; slot < s->slots; slot++)
+		for (int i = 0; i < s->parameters; i++)
+			if (!p->calls->read(p, slot, i,
+					    slot < 0 ? s->tensors[i].data : s->slot_data[slot][i],
+					    error))
+				return false;
+	return true;
+}
+
+bool store_give(const struct store *s, struct run *r, bool slots, int64_t optimizer_steps,
+		struct train_error *error)
+{
+	struct parallel *p = r->parallel;
+
+	for (int slot = -1; slot < (slots ? s->slots : 0); slot++)
+		for (int i = 0; i < s->parameters; i++)
+			if (!p->calls->write(p, slot, i,
+					     slot < 0 ? s->tensors[i].data : s->slot_data[slot][i],
+					     error))
+				return false;
+	return p->calls->synchronize(p, optimizer_steps, error);
+}

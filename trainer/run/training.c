@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/training.h"
+
+#include <string.h>
+
+#include "data/cifar10.h"
+
+static bool open_synthetic(struct training *t, struct train_error *error)
+{
+	const struct settings *s = t->settings;
+	struct dataset_synthetic of = {
+		.shape = {t->spec->channels, t->spec->height, t->spec->width},
+		.classes = t->spec->layers[t->spec->count - 1].out,
+		.samples = s->samples ? s->samples : 10000,
+		.seed = s->seed,
+	};
+
+	if (!dataset_make(&t->train, &of, error))
+		return false;
+	of.first = of.samples;
+	of.samples = s->test_samples ? s->test_samples : 2000;
+	return dataset_make(&t->test, &of, error);
+}
+
+/* Images that are greater than the model's are cut; other differences are mistakes. */
+static bool check_shape(const struct training *t, struct train_error *error)
+{
+	const struct dataset_shape *shape = &t->train.shape;
+	const struct model_spec *spec = t->spec;
+
+	if (shape->channels == spec->channels && shape->height >= spec->height &&
+	    shape->width >= spec->width && t->train.classes == spec->layers[spec->count - 1].out)
+		return true;
+	return train_fail(
+		error, TRAIN_BAD_INPUT,
+		"model %s takes %d x %d x %d and has %d classes, but %s has samples of %d "
+		"x %d x %d in %d classes; use --data synthetic or another model",
+		spec->name, spec->channels, spec->height, spec->width,
+		spec->layers[spec->count - 1].out, t->settings->data, shape->channels,
+		shape->height, shape->width, t->train.classes);
+}
+
+static bool open_data(struct training *t, struct train_error *error)
+{
+	const char *data = t->settings->data;
+
+	if (strcmp(data, "synthetic") == 0)
+		return open_synthetic(t, error);
+	return cifar10_read(&t->train, data, CIFAR10_TRAIN, 0, error) &&
+	       cifar10_read(&t->test, data, CIFAR10_TEST, 0, error) && check_shape(t, error);
+}
+
+static bool divide_batch(struct training *t, struct train_error *error)
+{
+	const struct settings *s = t->settings;
+	int64_t devices = s->mode == MODE_DDP  ? t->place.world
+			  : s->mode == MODE_DP ? t->place.count
+					       : 1;
+	int64_t ranks = s->mode == MODE_DDP ? t->place.world : 1;
+
+	t->global_batch =
+		s->global_batch ? s->global_batch : s->batch_per_device * devices * s->accumulate;
+	if (t->global_batch % ranks != 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--global-batch %lld is not a multiple of %lld ranks; give %lld",
+				  (long long)t->global_batch, (long long)ranks,
+				  (long long)((t->global_batch / ranks + 1) * ranks));
+	t->sampler_ranks = (int)ranks;
+	t->rank_batch = t->global_batch / ranks;
+	if (t->rank_batch < s->accumulate)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--accumulate %lld: a rank has %lld samples in a step; give at "
+				  "most so many",
+				  (long long)s->accumulate, (long long)t->rank_batch);
+	return true;
+}
+
+static bool find_all(struct training *t, struct train_error *error)
+{
+	const struct settings *s = t->settings;
+	const char *collective = s->collective;
+	const struct meeting_options meeting = {
+		.world = t->place.world,
+		.ranks = t->place.ranks,
+		.name = *t->place.meeting ? t->place.meeting : NULL,
+		.timeout_ms = (int)s->timeout_ms,
+	};
+	struct model_shapes shapes;
+
+	if (strcmp(collective, "auto") == 0)
+		collective = t->place.world == 1                      ? "self"
+			     : t->place.world == t->place.local_world ? "shm"
+								      : "mpi";
+	t->backend = backend_find(s->backend, error);
+	t->collective = t->backend ? collective_find(collective, error) : NULL;
+	t->spec = t->collective ? model_find(s->model, error) : NULL;
+	return t->spec && model_shapes(&shapes, t->spec, error) &&
+	       (s->find_unused_parameters || model_all_live(&shapes, t->spec, error)) &&
+	       divide_batch(t, error) && open_data(t, error) &&
+	       t->collective->meet(&t->meeting, &meeting, error);
+}
+
+bool training_open(struct training *t, const struct command_line *command,
+		   struct train_error *error)
+{
+	*t = (struct training){.settings = &command->settings, .started_ns = timeline_now()};
+	if (!place_find(&t->place, command, error))
+		return false;
+	if (!find_all(t, error)) {
+		training_close(t);
+		return false;
+	}
+	return true;
+}
+
+void training_close(struct training *t)
+{
+	if (t->meeting)
+		t->collective->part(t->meeting);
+	dataset_free(&t->train);
+	dataset_free(&t->test);
+	place_free(&t->place);
+}

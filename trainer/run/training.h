@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* A training as this process was told it, made before its ranks begin. */
+#ifndef TRAIN_RUN_TRAINING_H
+#define TRAIN_RUN_TRAINING_H
+
+#include "parallel/parallel.h"
+
+struct training {
+	const struct settings *settings;
+	struct place place;
+	const struct backend *backend;
+	const struct collective *collective;
+	struct meeting *meeting;
+	const struct model_spec *spec;
+	struct dataset train, test;
+
+	/* A step: samples of all ranks, of one rank, and how many ranks the sampler parts them to
+	 * (those of ddp; in other modes a rank takes all). */
+	int64_t global_batch, rank_batch;
+	int sampler_ranks;
+	int64_t started_ns; /* CLOCK_MONOTONIC */
+};
+
+/* Finds what there is to compute with and reads the data. On failure there is nothing to close. */
+bool training_open(struct training *training, const struct command_line *command,
+		   struct train_error *error);
+void training_close(struct training *training);
+
+/* All of one rank, on its thread: from its device to the last checkpoint. A rank that fails ends
+ * the others. *stopped: by training_stop(), before its last step. */
+bool training_rank(struct training *training, int rank, bool *stopped, struct train_error *error);
+
+/* Asks all ranks to end after the step under way, with a checkpoint, because of this signal, whose
+ * handler may call it; training_stopped() is that signal, or 0. */
+void training_stop(int signal);
+int training_stopped(void);
+
+#endif
