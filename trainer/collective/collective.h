@@ -38,6 +38,9 @@ struct collective {
 	bool (*meet)(struct meeting **meeting, const struct meeting_options *options,
 		     struct train_error *error);
 	void (*part)(struct meeting *meeting); /* after all communicators are closed */
+	/* A rank of this process fails before it has a communicator: ends the waiting of others,
+	 * as abort does. */
+	void (*cancel)(struct meeting *meeting, int rank, const char *reason);
 
 	/* By the rank's thread; waits until all ranks are there. */
 	bool (*open)(struct communicator **comm, struct meeting *meeting, int rank,

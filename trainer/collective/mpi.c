@@ -265,10 +265,15 @@ static bool mpi_all_gather(struct communicator *comm, const void *mine, void *al
 	return true;
 }
 
+static void mpi_cancel(struct meeting *meeting, int rank, const char *reason)
+{
+	(void)meeting, (void)rank, (void)reason; /* printed by the caller: MPI takes a number */
+	MPI_Abort(MPI_COMM_WORLD, TRAIN_FAILED);
+}
+
 static void mpi_abort(struct communicator *comm, const char *reason)
 {
-	(void)comm, (void)reason; /* printed by the caller: MPI takes a number alone */
-	MPI_Abort(MPI_COMM_WORLD, TRAIN_FAILED);
+	mpi_cancel(NULL, comm->rank, reason);
 }
 
 const struct collective collective_mpi = {
@@ -276,6 +281,7 @@ const struct collective collective_mpi = {
 	.waits = true,
 	.meet = mpi_meet,
 	.part = mpi_part,
+	.cancel = mpi_cancel,
 	.open = mpi_open,
 	.close = mpi_close,
 	.all_reduce = mpi_all_reduce,

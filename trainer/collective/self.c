@@ -101,11 +101,17 @@ static void self_abort(struct communicator *comm, const char *reason)
 	(void)comm, (void)reason; /* nobody waits */
 }
 
+static void self_cancel(struct meeting *meeting, int rank, const char *reason)
+{
+	(void)meeting, (void)rank, (void)reason;
+}
+
 const struct collective collective_self = {
 	.name = "self",
 	.waits = true,
 	.meet = self_meet,
 	.part = self_part,
+	.cancel = self_cancel,
 	.open = self_open,
 	.close = self_close,
 	.all_reduce = self_all_reduce,

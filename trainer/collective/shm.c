@@ -244,11 +244,16 @@ static bool shm_receive(struct communicator *comm, int from, void *values, size_
 	       shm_end(c, shm_mail_receive(c, from, values, bytes, error));
 }
 
-static void shm_abort(struct communicator *comm, const char *reason)
+static void shm_cancel(struct meeting *meeting, int rank, const char *reason)
 {
 	struct train_error ignored = {.status = TRAIN_OK};
 
-	shm_fail(comm_of(comm)->meeting, &ignored, "rank %d: %s", comm->rank, reason);
+	shm_fail(meeting, &ignored, "rank %d: %s", rank, reason);
+}
+
+static void shm_abort(struct communicator *comm, const char *reason)
+{
+	shm_cancel(comm_of(comm)->meeting, comm->rank, reason);
 }
 
 const struct collective collective_shm = {
@@ -256,6 +261,7 @@ const struct collective collective_shm = {
 	.waits = true,
 	.meet = shm_meet,
 	.part = shm_part,
+	.cancel = shm_cancel,
 	.open = shm_open_rank,
 	.close = shm_close,
 	.all_reduce = shm_all_reduce,

@@ -29,7 +29,8 @@ struct model_spec {
 	const struct layer *layers; /* the last one gives the logits */
 };
 
-/* convnet, net28, subnets; NULL with a message that lists them. */
+/* convnet, net28, net28-aux (whose layer aux nothing reads), subnets; NULL with a message that
+ * lists them. */
 const struct model_spec *model_find(const char *name, struct train_error *error);
 
 /* --- shapes -------------------------------------------------------------------------------- */

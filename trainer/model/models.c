@@ -26,6 +26,15 @@ static const struct layer net28[] = {
 	{LINEAR("fc2", 10)},
 };
 
+/* Nothing reads aux: what DistributedDataParallel stops at, to be tried out. */
+static const struct layer net28_aux[] = {
+	{CONVOLUTION("conv1", 32, 5, 0), .relu = true},
+	{MAX_POOL("pool1", 2)},
+	{LINEAR("aux", 10)},
+	{LINEAR("fc1", 64), .relu = true, .from = "pool1"},
+	{LINEAR("fc2", 10)},
+};
+
 static const struct layer subnets[] = {
 	{LINEAR("subnets.0.linear", 512)},
 	{LINEAR("subnets.1.linear", 256)},
@@ -35,6 +44,7 @@ static const struct layer subnets[] = {
 static const struct model_spec models[] = {
 	{"convnet", 3, 32, 32, COUNT(convnet)},
 	{"net28", 3, 28, 28, COUNT(net28)},
+	{"net28-aux", 3, 28, 28, COUNT(net28_aux)},
 	{"subnets", 1024, 1, 1, COUNT(subnets)},
 };
 
@@ -43,6 +53,7 @@ const struct model_spec *model_find(const char *name, struct train_error *error)
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
 		if (strcmp(models[i].name, name) == 0)
 			return &models[i];
-	train_fail(error, TRAIN_BAD_INPUT, "model '%s': there is convnet, net28 and subnets", name);
+	train_fail(error, TRAIN_BAD_INPUT, "model '%s': there is convnet, net28, net28-aux and subnets",
+		   name);
 	return NULL;
 }
