@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""torch-train.py DATA [options]: the same training by PyTorch, a line of JSON for each step.
+
+The same seed, the order of DistributedSampler, the same model, losses and optimizer as gpumap-train.
+--ranks N takes the samples of all ranks of a padded DistributedDataParallel in one batch, whose
+gradient is the mean of the ranks' means where their batches are equal.
+"""
+import argparse
+import json
+import time
+
+import torch
+from torch import nn
+from torch.utils.data.distributed import DistributedSampler
+
+MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+MODELS = {
+    "convnet": lambda: nn.Sequential(
+        nn.Conv2d(3, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(64, 128, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(8192, 512), nn.ReLU(), nn.Linear(512, 10)),
+    "net28": lambda: nn.Sequential(
+        nn.Conv2d(3, 32, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(4608, 64), nn.ReLU(), nn.Linear(64, 10)),
+}
+NAMES = {"convnet": ("conv1", "conv2", "fc1", "fc2"), "net28": ("conv1", "fc1", "fc2")}
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", help="a folder with the binary files of CIFAR-10")
+    parser.add_argument("--model", default="convnet", choices=sorted(MODELS))
+    parser.add_argument("--global-batch", type=int, default=64)
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--optimizer", default="sgd", choices=("sgd", "adam", "adamw"))
+    parser.add_argument("--lr", type=float, default=0.01)
+    parser.add_argument("--momentum", type=float, default=0.0)
+    parser.add_argument("--weight-decay", type=float, default=0.0)
+    parser.add_argument("--clip-norm", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--evaluate", action="store_true")
+    parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--save", help="writes parameters as NAME.bin: floats, in order")
+    parser.add_argument("--logits", help="a safetensors file: prints the logits of the first test samples")
+    return parser.parse_args()
+
+
+def read(folder, names, side):
+    """Images as normalised floats, their middle of side x side, and labels."""
+    parts = []
+    for name in names:
+        with open(f"{folder}/{name}", "rb") as file:
+            parts.append(torch.frombuffer(bytearray(file.read()), dtype=torch.uint8).view(-1, 3073))
+    records = torch.cat(parts)
+    images = records[:, 1:].reshape(-1, 3, 32, 32)
+    cut = (32 - side) // 2
+    return images[:, :, cut:cut + side, cut:cut + side].contiguous(), records[:, 0].long()
+
+
+def normalised(images):
+    mean = torch.tensor(MEAN).view(1, 3, 1, 1)
+    std = torch.tensor(STD).view(1, 3, 1, 1)
+    return (images.float().div(255) - mean) / std
+
+
+def steps_of(samples, o, epoch):
+    """The samples of each step: those of all ranks, a rank's one after the other."""
+    orders = []
+    for rank in range(o.ranks):
+        sampler = DistributedSampler(range(samples), o.ranks, rank, seed=o.seed)
+        sampler.set_epoch(epoch)
+        orders.append(list(sampler))
+    batch = o.global_batch // o.ranks
+    for first in range(0, len(orders[0]), batch):
+        yield [i for order in orders for i in order[first:first + batch]]
+
+
+def optimizer_of(model, o):
+    if o.optimizer == "sgd":
+        return torch.optim.SGD(model.parameters(), o.lr, o.momentum, weight_decay=o.weight_decay)
+    kind = torch.optim.Adam if o.optimizer == "adam" else torch.optim.AdamW
+    return kind(model.parameters(), o.lr, weight_decay=o.weight_decay)
+
+
+def evaluate(model, images, labels, o):
+    correct, loss = 0, 0.0
+    with torch.no_grad():
+        for first in range(0, len(labels), 500):
+            with torch.autocast("cpu", torch.bfloat16, enabled=o.bf16):
+                logits = model(normalised(images[first:first + 500]))
+            part = labels[first:first + 500]
+            correct += int((logits.argmax(1) == part).sum())
+            loss += float(nn.functional.cross_entropy(logits.float(), part, reduction="sum"))
+    return {"loss": loss / len(labels), "accuracy": correct / len(labels)}
+
+
+def train(model, o):
+    side = 28 if o.model == "net28" else 32
+    images, labels = read(o.data, [f"data_batch_{i}.bin" for i in range(1, 6)], side)
+    optimizer = optimizer_of(model, o)
+    begin, step = time.time(), 0
+    for epoch in range(o.epochs):
+        for chosen in steps_of(len(labels), o, epoch):
+            x, y = normalised(images[chosen]), labels[chosen]
+            if o.channels_last:
+                x = x.to(memory_format=torch.channels_last)
+            optimizer.zero_grad()
+            with torch.autocast("cpu", torch.bfloat16, enabled=o.bf16):
+                loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            norm = None
+            if o.clip_norm > 0:
+                norm = float(nn.utils.clip_grad_norm_(model.parameters(), o.clip_norm))
+            optimizer.step()
+            step += 1
+            print(json.dumps({"type": "step", "step": step, "epoch": epoch, "loss": loss.item(),
+                              "gradient_norm": norm}), flush=True)
+            if step == o.steps:
+                break
+        if o.evaluate:
+            test = evaluate(model, *read(o.data, ["test_batch.bin"], side), o)
+            print(json.dumps({"type": "evaluation", "epoch": epoch, **test,
+                              "seconds": time.time() - begin}), flush=True)
+        if step == o.steps:
+            break
+
+
+def parameters(model, o):
+    """(name, tensor) as gpumap-train names them."""
+    layers = [m for m in model if isinstance(m, (nn.Conv2d, nn.Linear))]
+    for name, layer in zip(NAMES[o.model], layers):
+        yield name + ".weight", layer.weight
+        yield name + ".bias", layer.bias
+
+
+def logits(model, o):
+    import read_safetensors
+    tensors, _ = read_safetensors.read(o.logits)
+    with torch.no_grad():
+        for name, parameter in parameters(model, o):
+            parameter.copy_(torch.frombuffer(bytearray(tensors[name][2]), dtype=torch.float32)
+                            .view_as(parameter))
+        images, _ = read(o.data, ["test_batch.bin"], 28 if o.model == "net28" else 32)
+        print(json.dumps({"logits": model(normalised(images[:100])).tolist()}))
+
+
+def main():
+    o = options()
+    torch.set_num_threads(o.threads)
+    torch.manual_seed(o.seed)
+    model = MODELS[o.model]()
+    if o.channels_last:
+        model = model.to(memory_format=torch.channels_last)
+    if o.logits:
+        return logits(model, o)
+    train(model, o)
+    if o.save:
+        with open(o.save, "wb") as file:
+            for _, parameter in parameters(model, o):
+                file.write(parameter.detach().contiguous().numpy().tobytes())
+
+
+main()
