@@ -181,6 +181,8 @@ static bool shm_open_rank(struct communicator **comm, struct meeting *meeting, i
 
 static const struct shm_data *data_for(const struct shm_comm *comm, size_t bytes)
 {
+	if (comm->base.world == 1)
+		return &shm_alone;
 	if (bytes <= SHM_SMALL)
 		return &shm_small;
 	return comm->meeting->threads ? &shm_threads : &shm_chunks;

@@ -9,8 +9,8 @@ static size_t rounded(size_t bytes, size_t to)
 /* Chunks of all ranks together stay in the last cache. */
 static size_t chunk_of(int world)
 {
-	size_t most = (size_t)1 << 18, least = (size_t)1 << 14;
-	size_t fair = ((size_t)1 << 22) / (size_t)world / least * least;
+	size_t most = (size_t)1 << 19, least = (size_t)1 << 14;
+	size_t fair = ((size_t)1 << 23) / (size_t)world / least * least;
 
 	return fair > most ? most : fair < least ? least : fair;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collective/shm_segment.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -222,17 +223,54 @@ static enum attempt attempt(struct meeting *meeting, struct train_error *error)
 	return got;
 }
 
+/* Whoever comes to a segment that was removed under its hands begins again. */
+static void remove_leftover(const char *name)
+{
+	struct meeting other = {.fd = shm_open(name, O_RDWR, 0)};
+	struct stat st;
+
+	if (other.fd < 0)
+		return;
+	if (fstat(other.fd, &st) == 0 && st.st_uid == geteuid() && st.st_nlink > 0 &&
+	    try_lock(other.fd, F_WRLCK, LOCK_DOOR) && !locked(other.fd, LOCK_MEMBERS) &&
+	    fstat(other.fd, &st) == 0 && st.st_nlink > 0)
+		shm_unlink(name);
+	close(other.fd);
+}
+
+/* What runs under other names left behind that were killed before all ranks were there. */
+static void sweep(const struct meeting *meeting)
+{
+	DIR *folder = opendir("/dev/shm");
+	char name[sizeof(meeting->name) + 1];
+	int prefix = snprintf(name, sizeof(name), "gpumap-train-%u-", (unsigned)geteuid());
+
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		if (strncmp(entry->d_name, name, (size_t)prefix) != 0 ||
+		    strcmp(entry->d_name, meeting->name + 1) == 0)
+			continue;
+		snprintf(name + prefix, sizeof(name) - (size_t)prefix, "%s",
+			 entry->d_name + prefix);
+		remove_leftover(name);
+	}
+	if (folder)
+		closedir(folder);
+}
+
 bool shm_segment_open(struct meeting *meeting, struct train_error *error)
 {
 	enum attempt got;
 
-	snprintf(meeting->name, sizeof(meeting->name), "/gpumap-%u-%s", (unsigned)geteuid(),
+	snprintf(meeting->name, sizeof(meeting->name), "/gpumap-train-%u-%s", (unsigned)geteuid(),
 		 meeting->options.name);
 	meeting->mapped = 0;
 	do
 		got = attempt(meeting, error);
 	while (got == ATTEMPT_AGAIN);
-	return got == ATTEMPT_GOOD;
+	if (got != ATTEMPT_GOOD)
+		return false;
+	sweep(meeting);
+	return true;
 }
 
 void shm_segment_close(struct meeting *meeting)

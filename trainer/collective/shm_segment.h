@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The segment of shared memory in which processes meet, /dev/shm/gpumap-UID-NAME until all ranks
+ * The segment of shared memory in which processes meet, /dev/shm/gpumap-train-UID-NAME until all
  * are there. Locks on its bytes tell who lives, since the kernel releases them however a process
  * ends: one of all members, without which the segment is what a killed run left behind, and one of
- * each rank.
+ * each rank. Who opens a segment removes those that this user's other killed runs left.
  */
 #ifndef TRAIN_COLLECTIVE_SHM_SEGMENT_H
 #define TRAIN_COLLECTIVE_SHM_SEGMENT_H
