@@ -7,7 +7,6 @@
  *	weights		dU[c][k] = sum over t of V[t][c] dM[t][k]
  */
 #include "backend/cpu_winograd.h"
-
 #include "simd.h"
 
 #ifdef SIMD_X86
@@ -45,9 +44,10 @@ SIMD_FMA static inline __attribute__((always_inline)) void
 load_tile(__m256 *to, const int size, const struct plane *plane, int64_t y, int64_t x)
 {
 	bool inside = y >= 0 && x >= 0 && y + size <= plane->height && x + size <= plane->width;
-	const float *from = plane->at + (y * plane->width + x) * LANES;
 
 	if (inside) {
+		const float *from = plane->at + (y * plane->width + x) * LANES;
+
 		UNROLL
 		for (int i = 0; i < size; i++)
 			UNROLL
