@@ -45,10 +45,7 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/backend/cpu_loss.c \
 	trainer/backend/cpu_optimize.c \
 	trainer/backend/cpu_pool.c trainer/backend/cpu_pool.h \
-	trainer/backend/cpu_product.c trainer/backend/cpu_product.h \
 	trainer/backend/cpu_team.c trainer/backend/cpu_team.h \
-	trainer/backend/cpu_winograd.c trainer/backend/cpu_winograd.h \
-	trainer/backend/cpu_winograd_transform.h \
 	trainer/backend/reference.c trainer/backend/reference.h \
 	trainer/backend/reference_pool.c \
 	trainer/backend/value.c trainer/backend/value.h \

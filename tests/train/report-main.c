@@ -254,8 +254,8 @@ static int draw_timeline(char **argv)
 
 	if (good) {
 		count = fill(all, ranks, count);
-		good = timeline_svg(argv[2], all, count, &error) &&
-		       timeline_json(argv[3], all, count, &error);
+		good = timeline_svg(argv[2], all, count, "rank", &error) &&
+		       timeline_json(argv[3], all, count, "rank", &error);
 	}
 	free(all);
 	return finish(good, &error);

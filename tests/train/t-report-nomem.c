@@ -51,8 +51,8 @@ static bool run_timeline(struct train_error *error)
 	timeline_step(timeline, 1);
 	timeline_add(timeline, "a", timeline_now());
 	timeline_add(timeline, "b", timeline_now());
-	good = good && timeline_svg("t.svg", timeline_intervals(timeline), 2, error) &&
-	       timeline_json("t.json", timeline_intervals(timeline), 2, error);
+	good = good && timeline_svg("t.svg", timeline_intervals(timeline), 2, "rank", error) &&
+	       timeline_json("t.json", timeline_intervals(timeline), 2, "rank", error);
 	timeline_close(timeline);
 	return good;
 }

@@ -76,7 +76,7 @@ static char *svg_of(const struct timeline_interval *all, int count)
 	size_t size;
 	char *svg;
 
-	ck_assert_msg(timeline_svg("t.svg", all, count, &error), "%s", error.text);
+	ck_assert_msg(timeline_svg("t.svg", all, count, "rank", &error), "%s", error.text);
 	svg = slurp("t.svg", &size);
 	svg[size] = '\0';
 	return svg;
@@ -88,7 +88,7 @@ static json_t *json_of(const struct timeline_interval *all, int count)
 	json_error_t why;
 	json_t *json;
 
-	ck_assert_msg(timeline_json("t.json", all, count, &error), "%s", error.text);
+	ck_assert_msg(timeline_json("t.json", all, count, "rank", &error), "%s", error.text);
 	json = json_load_file("t.json", JSON_REJECT_DUPLICATES, &why);
 	ck_assert_msg(json, "t.json:%d: %s", why.line, why.text);
 	return json;
@@ -331,9 +331,9 @@ START_TEST(a_full_disk)
 	int count = example(all);
 
 	if (_i)
-		ck_assert(!timeline_svg("/dev/full", all, count, &error));
+		ck_assert(!timeline_svg("/dev/full", all, count, "rank", &error));
 	else
-		ck_assert(!timeline_json("/dev/full", all, count, &error));
+		ck_assert(!timeline_json("/dev/full", all, count, "rank", &error));
 	ck_assert_str_eq(error.text, "/dev/full: cannot write: No space left on device; free some "
 				     "space, or name another file");
 }

@@ -4,27 +4,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "parallel/rank.h"
 #include "parallel/reducer.h"
+#include "run/cores.h"
 
 struct ddp {
 	struct parallel base;
 	struct replica replica;
 	struct reducer *reducer;
 	struct model_watch watch;
+	bool overlap;
 };
 
 /* Where cores are left over a thread that sends costs nothing; else it takes turns with backward
  * and gains nothing (bench/README.md). */
 static bool overlaps(const struct parallel_options *o)
 {
-	int ranks = o->place->local_world;
-
 	if (o->settings->overlap != OVERLAP_AUTO)
 		return o->settings->overlap == OVERLAP_YES;
-	return !o->collective->waits || sysconf(_SC_NPROCESSORS_ONLN) >= 2L * ranks;
+	return !o->collective->waits ||
+	       cores_spare(&o->cpus, o->place->ranks, rank_processes(o), o->settings->threads);
 }
 
 static bool ready(void *argument, int layer, struct train_error *error)
@@ -46,7 +46,7 @@ static bool same_everywhere(struct ddp *d, struct train_error *error)
 
 	snprintf(mine, sizeof(mine), "%s, batch %lld, seed %llu, optimizer %d, lr %g, precision %s",
 		 s->model, (long long)d->base.options.batch, (unsigned long long)s->seed,
-		 (int)s->optimizer.kind, s->lr, value_name(s->precision));
+		 (int)s->optimizer.kind, s->lr, value_name(d->base.options.precision));
 	if (!all)
 		return train_nomem(error, "what ranks were told");
 	same = comm->calls->all_gather(comm, mine, all, SAID, "what ranks were told", error);
@@ -71,6 +71,7 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	if (!d)
 		return train_nomem(error, "a rank");
 	*ret = &d->base;
+	d->overlap = how.overlap;
 	if (!rank_open(&d->base, &parallel_ddp, options, error) ||
 	    !rank_whole_replica(&d->base, &d->replica, error) || !same_everywhere(d, error))
 		return false;
@@ -78,7 +79,8 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 		     settings->bucket_mib * (1 << 20));
 	how.comm = d->base.comm;
 	how.gradients = model_gradients(d->replica.model);
-	how.timeline = d->base.timeline[TIMELINE_COMMUNICATION];
+	how.cpus = &d->base.options.cpus;
+	how.timeline = d->base.timeline[1];
 	if (!reducer_open(&d->reducer, &how, error))
 		return false;
 	d->watch = (struct model_watch){ready, d->reducer};
@@ -99,10 +101,14 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 		     struct train_error *error)
 {
 	struct ddp *d = (struct ddp *)p;
+	int64_t waited = p->comm->waited_ns;
 
-	return replica_passes(&d->replica, input, &d->watch, output, error) &&
-	       reducer_wait(d->reducer, &output->exposed_ns, error) &&
-	       replica_update(&d->replica, input, NULL, output, error);
+	if (!replica_passes(&d->replica, input, &d->watch, output, error) ||
+	    !reducer_wait(d->reducer, &output->exposed_ns, error))
+		return false;
+	/* Another thread's waiting is not this one's. */
+	output->waited_ns = d->overlap ? output->exposed_ns : p->comm->waited_ns - waited;
+	return replica_update(&d->replica, input, NULL, output, error);
 }
 
 static bool ddp_evaluate(struct parallel *p, const struct step_input *input,

@@ -12,7 +12,7 @@ static bool open_loss(struct dp *d, struct train_error *error)
 {
 	const struct parallel_options *o = &d->base.options;
 	struct device *device = d->master->device;
-	struct layout logits = layout_host(o->settings->precision, d->rows,
+	struct layout logits = layout_host(o->precision, d->rows,
 					   d->base.shapes.layers[o->spec->count - 1].out[0], 1, 1);
 
 	d->row_bytes = logits.bytes / (size_t)d->rows;
@@ -89,9 +89,10 @@ bool dp_open(struct parallel **ret, const struct parallel_options *options,
 		return false;
 	d->master = &d->replicas[options->place->master];
 	d->elements = model_elements(d->master->model, &first);
-	replica_trace(d->master, d->base.timeline[TIMELINE_COMPUTE]);
 	for (int i = 0; i < d->count; i++)
 		rank_has(&d->base, &d->replicas[i], 0, options->spec->count - 1);
+	for (int i = 0; i < d->count; i++)
+		replica_trace(&d->replicas[i], d->base.timeline[i]);
 	return open_loss(d, error) && open_events(d, error) &&
 	       rank_communicate(&d->base, d->master->device, error);
 }

@@ -60,7 +60,7 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 	how.several = most_passes(options) > 1;
 	if (!replica_open(&m->replica, options, &how, error))
 		return false;
-	replica_trace(&m->replica, m->base.timeline[TIMELINE_COMPUTE]);
+	replica_trace(&m->replica, m->base.timeline[0]);
 	rank_has(&m->base, &m->replica, stage->first, stage->last);
 	return rank_communicate(&m->base, m->replica.device, error);
 }
@@ -91,7 +91,7 @@ static bool take(struct mp *m, int from, void *values, size_t bytes, const char 
 
 	if (!comm->calls->receive(comm, from, values, bytes, what, error))
 		return false;
-	timeline_add(m->base.timeline[TIMELINE_COMMUNICATION], "receive", begin);
+	timeline_add(m->base.timeline[1], "receive", begin);
 	return true;
 }
 
@@ -103,7 +103,7 @@ static bool give(struct mp *m, int to, const void *values, size_t bytes, const c
 
 	if (!comm->calls->send(comm, to, values, bytes, what, error))
 		return false;
-	timeline_add(m->base.timeline[TIMELINE_COMMUNICATION], "send", begin);
+	timeline_add(m->base.timeline[1], "send", begin);
 	return true;
 }
 
@@ -147,6 +147,8 @@ static bool mp_step(struct parallel *p, const struct step_input *input, struct s
 	struct flow f = {m, input, output, false, replica_pass_count(&m->replica, input->count)};
 	int64_t ahead = p->options.world - 1 - p->options.rank;
 
+	int64_t waited = p->comm->waited_ns;
+
 	if (ahead > f.passes)
 		ahead = f.passes;
 	for (int64_t pass = 0; pass < ahead; pass++)
@@ -158,7 +160,10 @@ static bool mp_step(struct parallel *p, const struct step_input *input, struct s
 		if (!backward(&f, pass, error))
 			return false;
 	}
-	return replica_update(&m->replica, input, p->comm, output, error);
+	if (!replica_update(&m->replica, input, p->comm, output, error))
+		return false;
+	output->waited_ns = p->comm->waited_ns - waited;
+	return true;
 }
 
 static bool mp_evaluate(struct parallel *p, const struct step_input *input,

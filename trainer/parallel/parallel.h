@@ -32,7 +32,9 @@ struct parallel_options {
 	int rank, world;
 	struct meeting *meeting;
 	const struct collective *collective;
-	int64_t batch; /* most samples of step_input.count */
+	int64_t batch;             /* most samples of step_input.count */
+	enum value_type precision; /* what layers compute in */
+	cpu_set_t cpus;            /* the cores that this process may use */
 };
 
 /* The samples of a step: those of this rank, in mp those of all. */
@@ -52,6 +54,7 @@ struct step_output {
 	bool finite;        /* gradients were, and the step was made; the same on all ranks */
 	double norm;        /* of the gradients, the same on all; NAN unless it was asked for */
 	int64_t exposed_ns; /* waiting for gradients after backward */
+	int64_t waited_ns;  /* for other ranks, of the step's time */
 };
 
 struct parallel;
@@ -87,8 +90,11 @@ struct parallel {
 	struct parallel_options options;
 	struct communicator *comm;
 	struct model_shapes shapes;
-	struct timeline *timeline[2]; /* by lane; NULL unless settings.profile_steps */
-	int devices;                  /* of this rank, and what they hold */
+	/* Of each device what it computes, then what this rank sends; none unless
+	 * settings.profile_steps. */
+	struct timeline *timeline[PLACE_MOST_DEVICES + 1];
+	int timelines;
+	int devices; /* of this rank, and what they hold */
 	struct device *device[PLACE_MOST_DEVICES];
 	int first_layer[PLACE_MOST_DEVICES], last_layer[PLACE_MOST_DEVICES];
 };

@@ -24,18 +24,30 @@ const struct place_device *rank_device(const struct parallel_options *options, i
 	return &options->place->devices[*index];
 }
 
+int rank_processes(const struct parallel_options *options)
+{
+	const struct place *place = options->place;
+
+	return place->local_world > place->ranks ? place->local_world / place->ranks : 1;
+}
+
 bool rank_open(struct parallel *p, const struct parallel_calls *calls,
 	       const struct parallel_options *options, struct train_error *error)
 {
 	int most = (int)options->settings->profile_steps * MOST_INTERVALS, index;
+	const struct place_device *device = rank_device(options, &index);
+	bool replicas = options->settings->mode == MODE_DP;
+	int computing = replicas ? options->place->count : 1;
 
 	p->calls = calls;
 	p->options = *options;
 	if (!model_shapes(&p->shapes, options->spec, error))
 		return false;
-	for (int lane = 0; lane < 2 && most > 0; lane++)
-		if (!timeline_open(&p->timeline[lane], options->rank,
-				   rank_device(options, &index)->physical, lane, most, error))
+	for (int i = 0; i <= computing && most > 0; i++, p->timelines++)
+		if (!timeline_open(&p->timeline[i], replicas ? i % computing : options->rank,
+				   device[replicas ? i % computing : 0].physical,
+				   i < computing ? TIMELINE_COMPUTE : TIMELINE_COMMUNICATION, most,
+				   error))
 			return false;
 	return true;
 }
@@ -44,8 +56,8 @@ void rank_close(struct parallel *p)
 {
 	if (p->comm)
 		p->comm->calls->close(p->comm);
-	for (int lane = 0; lane < 2; lane++)
-		timeline_close(p->timeline[lane]);
+	for (int i = 0; i < p->timelines; i++)
+		timeline_close(p->timeline[i]);
 }
 
 void rank_has(struct parallel *p, const struct replica *replica, int first, int last)
@@ -83,7 +95,7 @@ bool rank_whole_replica(struct parallel *p, struct replica *replica, struct trai
 	how.place = rank_device(o, &how.index);
 	if (!replica_open(replica, o, &how, error))
 		return false;
-	replica_trace(replica, p->timeline[TIMELINE_COMPUTE]);
+	replica_trace(replica, p->timeline[0]);
 	rank_has(p, replica, how.first, how.last);
 	return rank_communicate(p, replica->device, error);
 }

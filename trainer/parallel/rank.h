@@ -19,6 +19,9 @@ void rank_has(struct parallel *parallel, const struct replica *replica, int firs
 bool rank_communicate(struct parallel *parallel, struct device *device, struct train_error *error);
 void rank_abort(struct parallel *parallel, const char *reason);
 
+/* Processes of this run on this machine. */
+int rank_processes(const struct parallel_options *options);
+
 /* The device of this rank in the place, and where it is among those of this process. */
 const struct place_device *rank_device(const struct parallel_options *options, int *index);
 

@@ -34,6 +34,9 @@ static void *reduce_thread(void *argument)
 {
 	struct reducer *r = argument;
 
+	/* Where it may not, it runs where it was started. */
+	if (r->options.cpus)
+		pthread_setaffinity_np(pthread_self(), sizeof(*r->options.cpus), r->options.cpus);
 	pthread_mutex_lock(&r->mutex);
 	for (;;) {
 		struct train_error error = {.status = TRAIN_OK};

@@ -18,6 +18,8 @@ struct reducer_options {
 	float *gradients; /* the flat buffer */
 	const struct buckets *buckets;
 	bool overlap;
+	const cpu_set_t
+		*cpus; /* of the thread, not those that backward has alone; NULL: the same */
 	struct timeline *timeline; /* of communication, or NULL */
 };
 

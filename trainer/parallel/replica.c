@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "parallel/replica.h"
+#include "parallel/rank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@ static bool open_device(struct replica *r, const struct replica_options *how,
 					 .exact = settings->exact};
 	struct cores cores;
 
-	cores_share(&cores, how->index, how->sharing,
-		    r->options->place->local_world / r->options->place->ranks, settings->threads);
+	cores_share(&cores, &r->options->cpus, how->index, how->sharing, rank_processes(r->options),
+		    settings->threads);
 	options.threads = cores.threads;
 	options.cpus = cores.own ? &cores.cpus : NULL;
 	return r->options->backend->open(&r->device, &options, error);
@@ -89,7 +89,7 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 {
 	struct model_options model = {.batch = how->rows,
 				      .slots = how->slots,
-				      .type = options->settings->precision,
+				      .type = options->precision,
 				      .first = how->first,
 				      .last = how->last};
 

@@ -36,13 +36,13 @@ int64_t timeline_lost(const struct timeline *timeline); /* what had no room */
 const struct timeline_interval *timeline_intervals(const struct timeline *timeline);
 
 /* All ranks' intervals, in any order, as SVG: a row for each rank and lane, and a table of the sums
- * by name. Of intervals shorter than a pixel the longest in it is drawn. FILE appears whole or not
- * at all. */
+ * by name. Of intervals shorter than a pixel the longest in it is drawn. `who` is what a rank is
+ * called: "rank", or in one of several replicas "replica". FILE appears whole or not at all. */
 bool timeline_svg(const char *file, const struct timeline_interval *intervals, int count,
-		  struct train_error *error);
+		  const char *who, struct train_error *error);
 /* In the trace-event format ("ph": "X", microseconds) that tracing pages of browsers read: a
  * process is a rank, a thread a lane. */
 bool timeline_json(const char *file, const struct timeline_interval *intervals, int count,
-		   struct train_error *error);
+		   const char *who, struct train_error *error);
 
 #endif

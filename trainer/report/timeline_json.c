@@ -36,17 +36,17 @@ static void put_time(FILE *out, const char *key, int64_t ns)
 	fprintf(out, "%s%" PRId64 ".%03d", key, ns / 1000, (int)(ns % 1000));
 }
 
-static void put_name(FILE *out, const struct timeline_row *row, bool process)
+static void put_name(FILE *out, const struct timeline_row *row, const char *who, bool process)
 {
 	fprintf(out, "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"",
 		process ? "process_name" : "thread_name", row->rank, row->lane);
 	if (process)
-		fprintf(out, "rank %d, GPU %d\"}}", row->rank, row->device);
+		fprintf(out, "%s %d, GPU %d\"}}", who, row->rank, row->device);
 	else
 		fprintf(out, "%s\"}}", timeline_lane_name(row->lane));
 }
 
-static void put_all(FILE *out, const struct timeline_rows *rows)
+static void put_all(FILE *out, const struct timeline_rows *rows, const char *who)
 {
 	const char *before = "\n";
 
@@ -58,7 +58,7 @@ static void put_all(FILE *out, const struct timeline_rows *rows)
 			if (process && i && row->rank == row[-1].rank)
 				continue;
 			fputs(before, out);
-			put_name(out, row, process);
+			put_name(out, row, who, process);
 			before = ",\n";
 		}
 	}
@@ -78,7 +78,7 @@ static void put_all(FILE *out, const struct timeline_rows *rows)
 }
 
 bool timeline_json(const char *file, const struct timeline_interval *intervals, int count,
-		   struct train_error *error)
+		   const char *who, struct train_error *error)
 {
 	struct timeline_rows rows;
 	struct whole whole;
@@ -88,7 +88,7 @@ bool timeline_json(const char *file, const struct timeline_interval *intervals, 
 		return false;
 	good = whole_open(&whole, file, error);
 	if (good) {
-		put_all(whole.stream, &rows);
+		put_all(whole.stream, &rows, who);
 		good = whole_close(&whole, error);
 	}
 	timeline_rows_free(&rows);

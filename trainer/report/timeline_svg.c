@@ -27,6 +27,7 @@ static const char *const colors[COLORS] = {"#5aa0e0", "#f0963c", "#52b788", "#e0
 struct picture {
 	struct svg svg;
 	const struct timeline_rows *rows;
+	const char *who;
 	double row_height, gap; /* gap: between ranks */
 	double bottom;          /* of the rows */
 	double scale;           /* pixels per nanosecond */
@@ -154,7 +155,8 @@ static void draw_rows(struct picture *p)
 			middle += p->gap;
 		}
 		if (first) {
-			snprintf(text, sizeof(text), "rank %d, GPU %d", row->rank, row->device);
+			snprintf(text, sizeof(text), "%s %d, GPU %d", p->who, row->rank,
+				 row->device);
 			svg_text(&p->svg, 8, middle, "small", text);
 		}
 		svg_text(&p->svg, LEFT - 6, middle, "small end", timeline_lane_name(row->lane));
@@ -187,14 +189,15 @@ static void draw_table(struct picture *p)
 	const struct timeline_rows *rows = p->rows;
 	struct timeline_kind rest = {.count = 0};
 	double y = p->bottom + 70, all_ns = 0;
-	char class[16], name[TIMELINE_NAME + 1];
+	char class[16], name[TIMELINE_NAME + 1], heading[48];
 
 	for (int i = 0; i < rows->kinds_count; i++)
 		all_ns += (double)rows->kinds[i].ns;
 	svg_text(&p->svg, LEFT + 22, y, "small", "sum of");
 	svg_text(&p->svg, LEFT + 430, y, "small end", "times");
 	svg_text(&p->svg, LEFT + 540, y, "small end", "ms");
-	svg_text(&p->svg, LEFT + 690, y, "small end", "ms per rank, step");
+	snprintf(heading, sizeof(heading), "ms per %s, step", p->who);
+	svg_text(&p->svg, LEFT + 690, y, "small end", heading);
 	svg_text(&p->svg, LEFT + 780, y, "small end", "part");
 	svg_line(&p->svg, LEFT, y + 6, LEFT + 780, y + 6, "faint");
 	for (int i = 0; i < rows->kinds_count; i++) {
@@ -219,7 +222,7 @@ static void draw(struct picture *p)
 {
 	char title[96];
 
-	snprintf(title, sizeof(title), "%d rank%s, %d step%s", p->rows->ranks,
+	snprintf(title, sizeof(title), "%d %s%s, %d step%s", p->rows->ranks, p->who,
 		 p->rows->ranks == 1 ? "" : "s", p->rows->starts_count,
 		 p->rows->starts_count == 1 ? "" : "s");
 	if (!p->rows->count) {
@@ -234,9 +237,9 @@ static void draw(struct picture *p)
 }
 
 bool timeline_svg(const char *file, const struct timeline_interval *intervals, int count,
-		  struct train_error *error)
+		  const char *who, struct train_error *error)
 {
-	struct picture p = {.row_height = 22, .gap = 8};
+	struct picture p = {.who = who, .row_height = 22, .gap = 8};
 	struct timeline_rows rows;
 	char style[STYLE];
 	double span;

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-/* Those of this thread, which no device has bound yet. */
-static int allowed(cpu_set_t *cpus)
+void cores_allowed(cpu_set_t *cpus)
 {
 	CPU_ZERO(cpus);
-	return sched_getaffinity(0, sizeof(*cpus), cpus) == 0 ? CPU_COUNT(cpus) : 0;
+	if (sched_getaffinity(0, sizeof(*cpus), cpus) != 0)
+		CPU_ZERO(cpus);
 }
 
 static int told(void)
@@ -18,10 +18,10 @@ static int told(void)
 	return threads > 0 && threads <= CPU_SETSIZE ? (int)threads : 0;
 }
 
-void cores_share(struct cores *cores, int index, int sharing, int processes, int threads)
+void cores_share(struct cores *cores, const cpu_set_t *allowed, int index, int sharing,
+		 int processes, int threads)
 {
-	cpu_set_t all;
-	int count = allowed(&all), first = 0, last = 0, seen = 0;
+	int count = CPU_COUNT(allowed), first = 0, last = 0, seen = 0;
 
 	*cores = (struct cores){.threads = threads > 0 ? threads : told()};
 	CPU_ZERO(&cores->cpus);
@@ -30,11 +30,23 @@ void cores_share(struct cores *cores, int index, int sharing, int processes, int
 		last = (int)((long)count * (index + 1) / sharing);
 	}
 	for (int cpu = 0; cpu < CPU_SETSIZE && seen < last; cpu++)
-		if (CPU_ISSET(cpu, &all) && seen++ >= first)
+		if (CPU_ISSET(cpu, allowed) && seen++ >= first)
 			CPU_SET(cpu, &cores->cpus);
 	if (cores->threads == 0)
 		cores->threads = (last - first) / processes;
 	if (cores->threads == 0)
 		cores->threads = 1;
 	cores->own = sharing > 1 && last - first >= cores->threads;
+}
+
+bool cores_spare(const cpu_set_t *allowed, int sharing, int processes, int threads)
+{
+	struct cores cores;
+	int used = 0;
+
+	for (int i = 0; i < sharing; i++) {
+		cores_share(&cores, allowed, i, sharing, processes, threads);
+		used += cores.threads;
+	}
+	return CPU_COUNT(allowed) > used * processes;
 }

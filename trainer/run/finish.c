@@ -154,11 +154,13 @@ static bool tell_memory_and_times(struct run *r, struct train_error *error)
 static bool write_profile(struct run *r, const struct timeline_interval *all, int count,
 			  struct train_error *error)
 {
+	const char *who = r->settings->mode == MODE_DP ? "replica" : "rank";
 	char svg[4096], json[4096];
 
 	snprintf(svg, sizeof(svg), "%s.svg", r->settings->profile_to);
 	snprintf(json, sizeof(json), "%s.json", r->settings->profile_to);
-	if (!timeline_svg(svg, all, count, error) || !timeline_json(json, all, count, error))
+	if (!timeline_svg(svg, all, count, who, error) ||
+	    !timeline_json(json, all, count, who, error))
 		return false;
 	metrics_note(r->metrics, "time line of %d steps: %s and %s",
 		     (int)r->settings->profile_steps, svg, json);
@@ -167,18 +169,20 @@ static bool write_profile(struct run *r, const struct timeline_interval *all, in
 
 static bool tell_profile(struct run *r, struct train_error *error)
 {
-	struct timeline *const *lanes = r->parallel->timeline;
+	const struct parallel *p = r->parallel;
 	struct timeline_interval *mine;
 	void *all = NULL;
-	int compute = timeline_count(lanes[0]), count = compute + timeline_count(lanes[1]), total;
+	int count = 0, next = 0, total;
 	bool done;
 
+	for (int i = 0; i < p->timelines; i++)
+		count += timeline_count(p->timeline[i]);
 	mine = malloc(((size_t)count + 1) * sizeof(*mine));
 	if (!mine)
 		return train_nomem(error, "the time line");
-	memcpy(mine, timeline_intervals(lanes[0]), (size_t)compute * sizeof(*mine));
-	memcpy(mine + compute, timeline_intervals(lanes[1]),
-	       (size_t)(count - compute) * sizeof(*mine));
+	for (int i = 0; i < p->timelines; next += timeline_count(p->timeline[i++]))
+		memcpy(mine + next, timeline_intervals(p->timeline[i]),
+		       (size_t)timeline_count(p->timeline[i]) * sizeof(*mine));
 	done = collect(r, mine, count, sizeof(*mine), &all, &total, "the time line", error) &&
 	       (r->rank != 0 || write_profile(r, all, total, error));
 	free(mine);

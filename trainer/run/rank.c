@@ -56,7 +56,7 @@ static bool open_metrics(struct run *r, struct train_error *error)
 	static const char *const modes[] = {"single", "dp", "ddp", "mp"};
 
 	snprintf(title, sizeof(title), "%s, %s, global batch %lld, %s", s->model, modes[s->mode],
-		 (long long)r->training->global_batch, value_name(s->precision));
+		 (long long)r->training->global_batch, value_name(r->training->precision));
 	return r->rank != 0 || metrics_open(&r->metrics, &options, error);
 }
 
@@ -75,6 +75,8 @@ static bool open_all(struct run *r, struct train_error *error)
 		.meeting = t->meeting,
 		.collective = t->collective,
 		.batch = t->rank_batch,
+		.precision = t->precision,
+		.cpus = t->cpus,
 	};
 
 	if (!parallel_find(r->settings->mode)->open(&r->parallel, &options, error))

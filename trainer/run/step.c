@@ -76,9 +76,8 @@ static void record(struct run *r, bool begin)
 	bool now = begin && r->counted >= NOT_PROFILED &&
 		   r->counted < NOT_PROFILED + r->settings->profile_steps;
 
-	for (int lane = 0; lane < 2; lane++)
-		if (r->parallel->timeline[lane])
-			timeline_step(r->parallel->timeline[lane], now ? (int)r->step + 1 : -1);
+	for (int i = 0; i < r->parallel->timelines; i++)
+		timeline_step(r->parallel->timeline[i], now ? (int)r->step + 1 : -1);
 }
 
 bool run_step(struct run *r, bool *stop, struct train_error *error)
@@ -96,18 +95,17 @@ bool run_step(struct run *r, bool *stop, struct train_error *error)
 	};
 	struct step_output output = {.finite = true, .norm = NAN};
 	struct step_metrics m = {.epoch = r->epoch, .samples = batch.of_all, .lr = input.rates.lr};
-	int64_t begin = timeline_now(), waited = r->comm->waited_ns;
+	int64_t begin = timeline_now();
 	struct told mine, *all;
 
 	record(r, true);
 	if (!r->parallel->calls->step(r->parallel, &input, &output, error))
 		return false;
-	waited = r->comm->waited_ns - waited;
-	mine = (struct told){output.loss, output.correct, timeline_now() - begin - waited,
+	mine = (struct told){output.loss, output.correct, timeline_now() - begin - output.waited_ns,
 			     output.exposed_ns, asked_to_stop};
 	r->counted++;
 	r->own_ns += mine.own_ns;
-	r->waited_ns += waited;
+	r->waited_ns += output.waited_ns;
 	record(r, false);
 	if (!tell(r, &mine, &all, error))
 		return false;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/training.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "data/cifar10.h"
+#include "run/cores.h"
 
 static bool open_synthetic(struct training *t, struct train_error *error)
 {
@@ -75,6 +77,24 @@ static bool divide_batch(struct training *t, struct train_error *error)
 	return true;
 }
 
+static bool find_precision(struct training *t, struct train_error *error)
+{
+	struct device_options options = {.physical = t->place.devices[0].physical, .threads = 1};
+	struct device *device;
+	char remark[256];
+
+	t->precision = t->settings->precision;
+	if (t->precision == VALUE_FLOAT32)
+		return true;
+	if (!t->backend->open(&device, &options, error))
+		return false;
+	t->precision = backend_type(device, t->precision, remark, sizeof(remark));
+	t->backend->close(device);
+	if (*remark && t->place.rank == 0)
+		fprintf(stderr, "gpumap-train: remark: %s\n", remark);
+	return true;
+}
+
 static bool find_all(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
@@ -96,7 +116,7 @@ static bool find_all(struct training *t, struct train_error *error)
 	t->spec = t->collective ? model_find(s->model, error) : NULL;
 	return t->spec && model_shapes(&shapes, t->spec, error) &&
 	       (s->find_unused_parameters || model_all_live(&shapes, t->spec, error)) &&
-	       divide_batch(t, error) && open_data(t, error) &&
+	       divide_batch(t, error) && find_precision(t, error) && open_data(t, error) &&
 	       t->collective->meet(&t->meeting, &meeting, error);
 }
 
@@ -104,6 +124,7 @@ bool training_open(struct training *t, const struct command_line *command,
 		   struct train_error *error)
 {
 	*t = (struct training){.settings = &command->settings, .started_ns = timeline_now()};
+	cores_allowed(&t->cpus);
 	if (!place_find(&t->place, command, error))
 		return false;
 	if (!find_all(t, error)) {

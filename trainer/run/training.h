@@ -13,6 +13,8 @@ struct training {
 	struct meeting *meeting;
 	const struct model_spec *spec;
 	struct dataset train, test;
+	enum value_type precision; /* what this processor has for that of the settings */
+	cpu_set_t cpus;            /* those of the process */
 
 	/* A step: samples of all ranks, of one rank, and how many ranks the sampler parts them to
 	 * (those of ddp; in other modes a rank takes all). */
