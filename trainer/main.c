@@ -11,7 +11,7 @@ extern char **environ;
 
 struct ranks {
 	struct training training;
-	bool stopped;
+	int stopped; /* by this signal, or 0 */
 };
 
 /* The first ends the run after the step under way and a checkpoint, the second at once. */
@@ -20,13 +20,17 @@ static void stop(int number)
 	training_stop(number);
 }
 
-/* A file that reaches its limit is an error of writing, and so is a closed pipe. */
+/* What nohup and shells without job control ignore stays so. A file that reaches its limit is an
+ * error of writing, and so is a closed pipe. */
 static void set_signals(void)
 {
-	struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | SA_RESETHAND};
+	static const int stops[] = {SIGTERM, SIGINT, SIGHUP};
+	const struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | SA_RESETHAND};
+	struct sigaction before;
 
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(stops[i], &action, NULL);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -35,7 +39,7 @@ static bool rank_work(void *argument, int index, struct train_error *error)
 {
 	struct ranks *ranks = argument;
 	const struct place *place = &ranks->training.place;
-	bool stopped = false;
+	int stopped = 0;
 	bool done = training_rank(&ranks->training, place->ranks > 1 ? index : place->rank,
 				  &stopped, error);
 
@@ -65,7 +69,7 @@ int main(int argc, char **argv)
 {
 	struct train_error error = {.status = TRAIN_OK};
 	struct command_line command;
-	struct ranks ranks = {.stopped = false};
+	struct ranks ranks = {.stopped = 0};
 
 	if (!settings_read(&command, argc, argv, (const char *const *)environ, &error)) {
 		fprintf(stderr, "gpumap-train: %s\n", error.text);
@@ -80,8 +84,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "gpumap-train: %s\n", error.text);
 	settings_free(&command);
 	if (error.status == TRAIN_OK && ranks.stopped) {
-		signal(training_stopped(), SIG_DFL);
-		raise(training_stopped());
+		signal(ranks.stopped, SIG_DFL);
+		raise(ranks.stopped);
 	}
 	return error.status;
 }

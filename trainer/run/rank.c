@@ -103,7 +103,7 @@ static bool epoch_end(struct run *r, struct train_error *error)
 	return true;
 }
 
-static bool is_time_to_save(const struct run *r, bool stop)
+static bool is_time_to_save(const struct run *r, int stop)
 {
 	int64_t every = r->settings->checkpoint_every;
 
@@ -115,7 +115,7 @@ static bool is_time_to_save(const struct run *r, bool stop)
 
 static bool train(struct run *r, struct train_error *error)
 {
-	bool stop = false;
+	int stop = 0;
 
 	sampler_set_epoch(&r->sampler, r->epoch);
 	r->last_ns = timeline_now();
@@ -127,7 +127,7 @@ static bool train(struct run *r, struct train_error *error)
 		if (is_time_to_save(r, stop) && !run_save(r, error))
 			return false;
 	}
-	r->stopped = stop && r->step < r->steps;
+	r->stopped = r->step < r->steps ? stop : 0;
 	return true;
 }
 
@@ -156,7 +156,7 @@ static void end_others(struct run *r, struct train_error *error)
 		t->collective->cancel(t->meeting, r->rank, reason);
 }
 
-bool training_rank(struct training *training, int rank, bool *stopped, struct train_error *error)
+bool training_rank(struct training *training, int rank, int *stopped, struct train_error *error)
 {
 	struct run r = {.training = training, .settings = training->settings, .rank = rank};
 	bool done = open_all(&r, error) && train(&r, error) && run_finish(&r, error);

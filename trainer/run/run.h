@@ -26,7 +26,7 @@ struct run {
 	int64_t history;                    /* bytes of the file of metrics that tell of these */
 	int64_t last_ns;                    /* when the step before ended */
 	int64_t counted, own_ns, waited_ns; /* steps of this process, and what they took in all */
-	bool stopped;
+	int stopped;                        /* by this signal, before the last step; or 0 */
 };
 
 /* --- restore.c: what a run begins with, and what it leaves */
@@ -37,8 +37,9 @@ bool run_save(struct run *run, struct train_error *error);
 
 /* --- step.c */
 
-/* One step of all ranks; rank 0 tells of it. *stop: a rank was asked to. */
-bool run_step(struct run *run, bool *stop, struct train_error *error);
+/* One step of all ranks; rank 0 tells of it. *stop: the signal by which a rank was asked to, or 0.
+ */
+bool run_step(struct run *run, int *stop, struct train_error *error);
 /* The test data, at the end of an epoch. */
 bool run_evaluate(struct run *run, struct train_error *error);
 

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "run/run.h"
 
 /* The signal, and the one thing that it changes. */
-static volatile sig_atomic_t asked_to_stop;
+static atomic_int asked_to_stop;
 
 void training_stop(int number)
 {
-	asked_to_stop = number;
-}
-
-int training_stopped(void)
-{
-	return asked_to_stop;
+	atomic_store(&asked_to_stop, number);
 }
 
 /* What each rank tells all others of a step. */
 struct told {
 	double loss;
 	int64_t correct, own_ns, exposed_ns;
-	int64_t stop;
+	int64_t stop; /* signal, or 0 */
 };
 
 static bool tell(struct run *r, const struct told *mine, struct told **all,
@@ -37,7 +32,7 @@ static bool tell(struct run *r, const struct told *mine, struct told **all,
 	return false;
 }
 
-static void add_up(const struct run *r, const struct told *all, struct step_metrics *m, bool *stop)
+static void add_up(const struct run *r, const struct told *all, struct step_metrics *m, int *stop)
 {
 	int64_t slowest = -1, sum = 0, correct = 0;
 
@@ -45,7 +40,8 @@ static void add_up(const struct run *r, const struct told *all, struct step_metr
 		m->loss += all[i].loss;
 		correct += all[i].correct;
 		sum += all[i].own_ns;
-		*stop = *stop || all[i].stop;
+		if (*stop == 0)
+			*stop = (int)all[i].stop;
 		if (all[i].own_ns > slowest) {
 			slowest = all[i].own_ns;
 			m->slowest_rank = i;
@@ -80,7 +76,7 @@ static void record(struct run *r, bool begin)
 		timeline_step(r->parallel->timeline[i], now ? (int)r->step + 1 : -1);
 }
 
-bool run_step(struct run *r, bool *stop, struct train_error *error)
+bool run_step(struct run *r, int *stop, struct train_error *error)
 {
 	bool parted = r->settings->mode == MODE_DDP;
 	struct sampler_batch batch =
@@ -102,7 +98,7 @@ bool run_step(struct run *r, bool *stop, struct train_error *error)
 	if (!r->parallel->calls->step(r->parallel, &input, &output, error))
 		return false;
 	mine = (struct told){output.loss, output.correct, timeline_now() - begin - output.waited_ns,
-			     output.exposed_ns, asked_to_stop};
+			     output.exposed_ns, atomic_load(&asked_to_stop)};
 	r->counted++;
 	r->own_ns += mine.own_ns;
 	r->waited_ns += output.waited_ns;

@@ -29,12 +29,12 @@ bool training_open(struct training *training, const struct command_line *command
 void training_close(struct training *training);
 
 /* All of one rank, on its thread: from its device to the last checkpoint. A rank that fails ends
- * the others. *stopped: by training_stop(), before its last step. */
-bool training_rank(struct training *training, int rank, bool *stopped, struct train_error *error);
+ * the others. *stopped: the signal by which a rank, this or another, was asked to end before the
+ * last step, or 0. */
+bool training_rank(struct training *training, int rank, int *stopped, struct train_error *error);
 
 /* Asks all ranks to end after the step under way, with a checkpoint, because of this signal, whose
- * handler may call it; training_stopped() is that signal, or 0. */
+ * handler may call it. */
 void training_stop(int signal);
-int training_stopped(void);
 
 #endif
