@@ -102,6 +102,7 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/run/cores.c trainer/run/cores.h \
 	trainer/run/crew.c trainer/run/crew.h \
 	trainer/run/finish.c \
+	trainer/run/origin.c trainer/run/origin.h \
 	trainer/run/rank.c \
 	trainer/run/restore.c \
 	trainer/run/run.h \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "data/init.h"
+#include "run/origin.h"
 #include "run/store.h"
 
 /* --- what a run begins with --------------------------------------------------------------------
@@ -35,30 +36,10 @@ static void tell_refused(void *data, const char *why)
 	fprintf(stderr, "gpumap-train: warning: %s; the checkpoint before it is used\n", why);
 }
 
-/* What only this run knows of a checkpoint's place: whether it can go on from there. */
-static bool check_place(const struct run *r, const struct checkpoint_progress *p,
-			struct train_error *error)
-{
-	const char *folder = r->settings->checkpoint;
-
-	if (p->seed != r->settings->seed)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: it was trained with --seed %llu, this run has %llu, and the "
-				  "order of samples follows from it; give the same",
-				  folder, (unsigned long long)p->seed,
-				  (unsigned long long)r->settings->seed);
-	if (p->position % r->training->global_batch != 0)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: %lld samples into an epoch are no whole number of steps of "
-				  "%lld; use the global batch that it was trained with",
-				  folder, (long long)p->position,
-				  (long long)r->training->global_batch);
-	return true;
-}
-
 static bool load_newest(struct store *s, const struct run *r, bool *found,
 			struct train_error *error)
 {
+	struct checkpoint_progress progress;
 	struct safetensors *file;
 	bool done;
 
@@ -70,8 +51,9 @@ static bool load_newest(struct store *s, const struct run *r, bool *found,
 			r->settings->checkpoint);
 		return true;
 	}
-	done = checkpoint_load(&s->checkpoint, file, error) &&
-	       check_place(r, &s->checkpoint.progress, error);
+	done = checkpoint_progress(&progress, file, error) &&
+	       origin_check(r->training, file, &progress, error) &&
+	       checkpoint_load(&s->checkpoint, file, error);
 	safetensors_free(file);
 	return done;
 }
@@ -148,14 +130,15 @@ bool run_begin(struct run *r, struct train_error *error)
 
 static bool write_checkpoint(struct run *r, struct store *s, struct train_error *error)
 {
-	const struct safetensors_text texts[] = {{"model", r->settings->model},
-						 {"data", r->settings->data}};
-	int64_t history = 0;
+	int64_t history = r->history;
+	struct origin origin;
 
+	/* Without a file the one before stays as it was, for a run that names it again. */
 	if (r->settings->metrics && !metrics_position(r->metrics, &history, error))
 		return false;
-	s->checkpoint.texts = texts;
-	s->checkpoint.text_count = sizeof(texts) / sizeof(*texts);
+	origin_of(&origin, r->training);
+	s->checkpoint.texts = origin.texts;
+	s->checkpoint.text_count = ORIGIN_TEXTS;
 	s->checkpoint.progress = (struct checkpoint_progress){
 		.step = r->step,
 		.optimizer_step = r->optimizer_step,
