@@ -60,6 +60,10 @@ struct checkpoint {
 bool checkpoint_save(const char *folder, const struct checkpoint *what, int keep,
 		     struct train_error *error);
 
+/* Whether checkpoints can be written there, so that it is known before hours of training; if not,
+ * bad input. Leaves nothing behind, not even a folder that it made. */
+bool checkpoint_try(const char *folder, struct train_error *error);
+
 /* Opens the checkpoint of the latest step that is whole. Each later one is refused: `refused` is
  * told why, in one line with its name. *ret is NULL where there is no checkpoint or no folder; it
  * is an error when all are refused (TRAIN_BAD_INPUT), and when one cannot be opened or memory runs

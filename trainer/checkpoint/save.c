@@ -197,3 +197,26 @@ bool checkpoint_save(const char *folder, const struct checkpoint *what, int keep
 	close(s.folder.fd);
 	return good;
 }
+
+bool checkpoint_try(const char *folder, struct train_error *error)
+{
+	struct saving s = {.folder = {folder, -1}, .error = error};
+	bool made = mkdir(folder, 0777) == 0;
+	int fd = -1, why;
+
+	if ((made || errno == EEXIST) && folder_open(&s.folder, folder))
+		fd = open_temporary(&s);
+	why = errno;
+	if (fd >= 0) {
+		unlinkat(s.folder.fd, s.temporary, 0);
+		close(fd);
+	}
+	if (s.folder.fd >= 0)
+		close(s.folder.fd);
+	if (made)
+		rmdir(folder);
+	return fd >= 0 ||
+	       train_fail(error, TRAIN_BAD_INPUT, "--checkpoint %s: cannot write there: %s; %s",
+			  folder, strerror(why),
+			  why == ENOENT ? "make the folder above it first" : "name another folder");
+}

@@ -57,7 +57,7 @@ static bool open_metrics(struct run *r, struct train_error *error)
 
 	snprintf(title, sizeof(title), "%s, %s, global batch %lld, %s", s->model, modes[s->mode],
 		 (long long)r->training->global_batch, value_name(r->training->precision));
-	return r->rank != 0 || metrics_open(&r->metrics, &options, error);
+	return metrics_open(&r->metrics, &options, error);
 }
 
 static bool open_all(struct run *r, struct train_error *error)
@@ -87,8 +87,16 @@ static bool open_all(struct run *r, struct train_error *error)
 	r->indices = malloc((size_t)t->rank_batch * sizeof(*r->indices));
 	if (!r->indices)
 		return train_nomem(error, "the samples of a step");
-	return open_sampler(r, error) && open_schedule(r, error) && run_begin(r, error) &&
-	       run_tell_places(r, error) && open_metrics(r, error);
+	return open_sampler(r, error) && open_schedule(r, error) && run_begin(r, error);
+}
+
+/* Rank 0's files: those that cannot be written are found before the first step. */
+static bool open_files(struct run *r, struct train_error *error)
+{
+	const char *folder = r->settings->checkpoint;
+
+	return r->rank != 0 ||
+	       ((!folder || checkpoint_try(folder, error)) && open_metrics(r, error));
 }
 
 static bool epoch_end(struct run *r, struct train_error *error)
@@ -131,6 +139,20 @@ static bool train(struct run *r, struct train_error *error)
 	return true;
 }
 
+/* Of what was opened. A run that was done before it was resumed leaves all as it is. */
+static bool go(struct run *r, struct train_error *error)
+{
+	if (r->step < r->steps)
+		return open_files(r, error) && run_tell_places(r, error) && train(r, error) &&
+		       run_finish(r, error);
+	if (r->rank == 0)
+		fprintf(stderr,
+			"gpumap-train: remark: %s: all %lld steps are done; to go on give more "
+			"--epochs or --steps\n",
+			r->settings->checkpoint, (long long)r->steps);
+	return true;
+}
+
 static void close_all(struct run *r)
 {
 	free(r->indices);
@@ -159,7 +181,7 @@ static void end_others(struct run *r, struct train_error *error)
 bool training_rank(struct training *training, int rank, int *stopped, struct train_error *error)
 {
 	struct run r = {.training = training, .settings = training->settings, .rank = rank};
-	bool done = open_all(&r, error) && train(&r, error) && run_finish(&r, error);
+	bool done = open_all(&r, error) && go(&r, error);
 
 	if (!done)
 		end_others(&r, error);
