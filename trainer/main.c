@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* gpumap-train: a training whose devices are those that gpumap's mapping names. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "run/crew.h"
 #include "run/training.h"
@@ -33,6 +37,20 @@ static void set_signals(void)
 			sigaction(stops[i], &action, NULL);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+/* A file must not get the number of a stream that was closed, and its text. */
+static bool open_streams(struct train_error *error)
+{
+	for (;;) {
+		int fd = open("/dev/null", O_RDWR);
+
+		if (fd < 0)
+			return train_fail(error, TRAIN_FAILED, "/dev/null: cannot open: %s",
+					  strerror(errno));
+		if (fd > STDERR_FILENO)
+			return close(fd) == 0;
+	}
 }
 
 static bool rank_work(void *argument, int index, struct train_error *error)
@@ -71,7 +89,8 @@ int main(int argc, char **argv)
 	struct command_line command;
 	struct ranks ranks = {.stopped = 0};
 
-	if (!settings_read(&command, argc, argv, (const char *const *)environ, &error)) {
+	if (!open_streams(&error) ||
+	    !settings_read(&command, argc, argv, (const char *const *)environ, &error)) {
 		fprintf(stderr, "gpumap-train: %s\n", error.text);
 		return error.status;
 	}

@@ -194,5 +194,10 @@ bool run_finish(struct run *r, struct train_error *error)
 {
 	if (r->settings->profile_steps > 0 && !tell_profile(r, error))
 		return false;
-	return tell_memory_and_times(r, error);
+	if (!tell_memory_and_times(r, error))
+		return false;
+	return r->rank != 0 || !ferror(stdout) ||
+	       train_fail(error, TRAIN_FAILED,
+			  "standard output cannot be written; the training is done, and its tables "
+			  "are lost");
 }
