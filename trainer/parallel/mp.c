@@ -58,7 +58,7 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 	how.rows = (options->batch + most_passes(options) - 1) / most_passes(options);
 	how.slots = m->slots;
 	how.several = most_passes(options) > 1;
-	if (!replica_open(&m->replica, options, &how, error))
+	if (!replica_open(&m->replica, &m->base.options, &how, error))
 		return false;
 	replica_trace(&m->replica, m->base.timeline[0]);
 	rank_has(&m->base, &m->replica, stage->first, stage->last);

@@ -44,6 +44,7 @@ struct replica_rows {
 	float scale;
 };
 
+/* The options are borrowed until it is closed. */
 bool replica_open(struct replica *replica, const struct parallel_options *options,
 		  const struct replica_options *how, struct train_error *error);
 void replica_close(struct replica *replica);
