@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 # Built and run by "make bench" only.
-EXTRA_PROGRAMS = bench/arrive bench/collective bench/optim bench/plan bench/resolve bench/usage
+EXTRA_PROGRAMS = bench/arrive bench/collective bench/ddp bench/optim bench/plan bench/resolve bench/usage
 CLEANFILES += $(EXTRA_PROGRAMS)
 bench_arrive_SOURCES = bench/arrive.c
 bench_collective_SOURCES = bench/collective.c
 bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 bench_collective_CFLAGS = $(AM_CFLAGS) -fopenmp-simd -Wno-pass-failed
 bench_collective_LDADD = libtrainer.la -lm
+bench_ddp_SOURCES = bench/ddp.c
+bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer
+bench_ddp_LDADD = libtrainer.la -lm
 bench_optim_SOURCES = bench/optim.c
 bench_optim_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 bench_optim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
@@ -23,7 +26,7 @@ bench_train_SOURCES = bench/train.c
 bench_train_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
 bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
-EXTRA_DIST += bench/README.md bench/cli.sh bench/start.sh
+EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/peer.py bench/start.sh bench/vs-pytorch.py
 
 bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_train)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
@@ -33,12 +36,14 @@ bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_train)
 	bench/optim$(EXEEXT)
 	bench/collective$(EXEEXT)
 
-bench-train: bench/train$(EXEEXT)
+bench-train: bench/train$(EXEEXT) bench/ddp$(EXEEXT) gpumap-train$(EXEEXT)
 	for batch in 32 256; do \
 		for threads in 1 2; do \
 			echo "convnet, batch $$batch, threads $$threads, float32"; \
 			bench/train$(EXEEXT) $$batch $$threads float32 || exit 1; \
 		done; \
 	done
+	bench/ddp$(EXEEXT) 2 128
+	python3 '$(srcdir)/bench/vs-pytorch.py' ./gpumap-train$(EXEEXT)
 
 .PHONY: bench bench-train
