@@ -57,6 +57,7 @@ train_tests = \
 	tests/train/optim.test \
 	tests/train/place.test \
 	tests/train/report.test \
+	tests/train/resume.test \
 	tests/train/settings.test \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \
@@ -70,7 +71,8 @@ EXTRA_DIST += $(train_tests) \
 	tests/train/settings.tsv \
 	tests/train/report.py \
 	tests/train/torch-data.py \
-	tests/train/torch-model.py
+	tests/train/torch-model.py \
+	tests/train/train.sh
 
 check_PROGRAMS += tests/train/data-main
 tests_train_data_main_SOURCES = tests/train/data-main.c
