@@ -43,12 +43,10 @@ near() {
 		}'
 }
 
-# random FROM TO: a number of seconds between them, from a generator that RANDOM_SEED begins
-random_seed=${RANDOM_SEED:-$$}
+# random FROM TO: a number of seconds between them, another each time
 random() {
-	random_seed=$(((random_seed * 1103515245 + 12345) % 2147483648))
-	awk -v n="$random_seed" -v a="$1" -v b="$2" \
-		'BEGIN { printf "%.4f", a + (b - a) * n / 2147483648 }'
+	od -An -N4 -tu4 /dev/urandom |
+		awk -v a="$1" -v b="$2" '{ printf "%.4f", a + (b - a) * $1 / 4294967296 }'
 }
 
 now() {
