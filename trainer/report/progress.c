@@ -173,7 +173,7 @@ static void finish_epoch(struct progress *progress, const struct evaluation_metr
 				       .rate = (double)tally->samples / tally->seconds,
 				       .left = NAN};
 	char line[LINE], slowest[SLOWEST];
-	int used;
+	int room = progress->style == PROGRESS_BAR ? columns() : LINE, used;
 
 	progress->pending = false;
 	if (state.place == state.places) {
@@ -188,7 +188,7 @@ static void finish_epoch(struct progress *progress, const struct evaluation_metr
 	if (tally->skipped)
 		used = add(line, used, "  %" PRId64 " steps skipped", tally->skipped);
 	slowest_text(slowest, tally);
-	if (slowest[0])
+	if (slowest[0] && used + 2 + (int)strlen(slowest) <= room)
 		add(line, used, "  %s", slowest);
 	put_line(progress, line);
 }
