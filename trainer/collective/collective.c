@@ -7,6 +7,9 @@
 
 #ifdef HAVE_MPI
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "collective/mpi_module.h"
 #endif
@@ -22,12 +25,34 @@ static const struct collective *const collectives[] = {
 #error "PKGLIBDIR is the folder of the module"
 #endif
 
+/* A program that was built but not installed lies above libtool's folder, where the module is, or
+ * in it. Nobody installs a folder of this name. */
+static void *open_built(void)
+{
+	static const char folder[] = "/.libs";
+	const size_t end = sizeof(folder) - 1;
+	char path[PATH_MAX], *slash;
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return NULL;
+	if ((size_t)(slash - path) >= end && memcmp(slash - end, folder, end) == 0)
+		slash -= end;
+	snprintf(slash, sizeof(path) - (size_t)(slash - path), "%s/%s", folder,
+		 COLLECTIVE_MPI_MODULE);
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 /* The path of the loader comes first: LD_LIBRARY_PATH names the build's, for tests. */
 static const struct collective *find_mpi(struct train_error *error)
 {
 	void *module = dlopen(COLLECTIVE_MPI_MODULE, RTLD_NOW | RTLD_LOCAL);
 	const char *version;
 
+	if (!module)
+		module = open_built();
 	if (!module)
 		module = dlopen(PKGLIBDIR "/" COLLECTIVE_MPI_MODULE, RTLD_NOW | RTLD_LOCAL);
 	if (!module) {
