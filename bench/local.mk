@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 # Built and run by "make bench" only.
 EXTRA_PROGRAMS = bench/arrive bench/collective bench/ddp bench/optim bench/plan bench/resolve bench/usage
+EXTRA_PROGRAMS = bench/arrive bench/plan bench/resolve bench/usage
 CLEANFILES += $(EXTRA_PROGRAMS)
 bench_arrive_SOURCES = bench/arrive.c
+if HAVE_TRAINER
+EXTRA_PROGRAMS += bench/collective bench/optim
+bench_trainer = bench-trainer
 bench_collective_SOURCES = bench/collective.c
 bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 bench_collective_CFLAGS = $(AM_CFLAGS) -fopenmp-simd -Wno-pass-failed
@@ -14,6 +18,7 @@ bench_optim_SOURCES = bench/optim.c
 bench_optim_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 bench_optim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
 bench_optim_LDADD = libtrainer.la -lm
+endif
 bench_plan_SOURCES = bench/plan.c
 bench_plan_LDADD = libgpumap-core.la
 bench_resolve_SOURCES = bench/resolve.c
@@ -28,11 +33,13 @@ bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
 EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/peer.py bench/start.sh bench/vs-pytorch.py
 
-bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_train)
+bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_trainer) $(bench_train)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
 	bench/resolve$(EXEEXT)
 	bench/plan$(EXEEXT)
 	$(SHELL) '$(srcdir)/bench/start.sh' ./gpumap$(EXEEXT) bench/arrive$(EXEEXT)
+
+bench-trainer: bench/optim$(EXEEXT) bench/collective$(EXEEXT)
 	bench/optim$(EXEEXT)
 	bench/collective$(EXEEXT)
 
@@ -46,4 +53,4 @@ bench-train: bench/train$(EXEEXT) bench/ddp$(EXEEXT) gpumap-train$(EXEEXT)
 	bench/ddp$(EXEEXT) 2 128
 	python3 '$(srcdir)/bench/vs-pytorch.py' ./gpumap-train$(EXEEXT)
 
-.PHONY: bench bench-train
+.PHONY: bench bench-train bench-trainer

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-# GPUMAP_DNNL: oneDNN 2 or 3, for the trainer on the CPU, --with-dnnl=auto|yes|no|DIR, as
-# GPUMAP_CUDA. It has no pkg-config file everywhere. Without it the trainer computes with plain
+# GPUMAP_DNNL: oneDNN 2 or 3, for the trainer on the CPU, --with-dnnl=yes|no|DIR. It has no
+# pkg-config file everywhere. Without it, which must be asked for, the trainer computes with plain
 # loops, which are for tests.
 #
 # Sets have_dnnl (yes|no), dnnl_why_not, and for make: DNNL_CPPFLAGS, DNNL_LDFLAGS, DNNL_LIBS,
 # HAVE_DNNL.
 AC_DEFUN([GPUMAP_DNNL], [
-  AC_ARG_WITH([dnnl], [AS_HELP_STRING([--with-dnnl=auto|yes|no|DIR], [oneDNN @<:@auto@:>@])],
-    [], [with_dnnl=auto])
+  AC_ARG_WITH([dnnl], [AS_HELP_STRING([--with-dnnl=yes|no|DIR], [oneDNN @<:@yes@:>@])],
+    [], [with_dnnl=yes])
   DNNL_CPPFLAGS= DNNL_LDFLAGS= DNNL_LIBS= dnnl_why_not=
   AS_CASE([$with_dnnl],
     [no], [dnnl_why_not='switched off'],
-    [auto|yes], [],
+    [yes], [],
     [# Or else a wrong DIR would silently find a copy elsewhere.
      AS_IF([test ! -d "$with_dnnl/include"], [dnnl_why_not="$with_dnnl has no folder include"],
        [test ! -f "$with_dnnl/include/oneapi/dnnl/dnnl.h"],
@@ -30,7 +30,9 @@ AC_DEFUN([GPUMAP_DNNL], [
     [have_dnnl=yes
      AC_DEFINE([HAVE_DNNL], [1], [Define to 1 if oneDNN is used.])],
     [have_dnnl=no DNNL_CPPFLAGS= DNNL_LDFLAGS= DNNL_LIBS=
-     AS_CASE([$with_dnnl], [auto|no], [],
+     AS_CASE([$with_dnnl], [no], [],
+       [yes],
+       [AC_MSG_ERROR([oneDNN is missing: install libdnnl-dev (Fedora: onednn-devel), or leave out gpumap-train with --without-trainer ($dnnl_why_not)])],
        [AC_MSG_ERROR([--with-dnnl=$with_dnnl: $dnnl_why_not])])])
   AC_SUBST([DNNL_CPPFLAGS])
   AC_SUBST([DNNL_LDFLAGS])

@@ -37,6 +37,7 @@ trainer_files = \
 	trainer/run/section.c \
 	trainer/run/settings.c trainer/run/settings.def trainer/run/settings.h \
 	trainer/run/told.h
+if HAVE_TRAINER
 noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
@@ -139,9 +140,6 @@ gpumap_mpi_la_LIBADD = $(MPI_LIBS)
 endif
 if HAVE_DNNL
 libtrainer_la_SOURCES += \
-	trainer/backend/cpu_product.c trainer/backend/cpu_product.h \
-	trainer/backend/cpu_winograd.c trainer/backend/cpu_winograd.h \
-	trainer/backend/cpu_winograd_transform.h \
 	trainer/backend/onednn.c trainer/backend/onednn.h \
 	trainer/backend/onednn_api.c trainer/backend/onednn_api.h \
 	trainer/backend/onednn_other.c \
@@ -150,8 +148,9 @@ libtrainer_la_SOURCES += \
 	trainer/backend/onednn_winograd.c
 endif
 
-# The command, installed where it was built with what computes; --without-trainer leaves it out.
+# The command.
 bin_PROGRAMS += gpumap-train
 gpumap_train_SOURCES = trainer/main.c
 gpumap_train_CPPFLAGS = $(libtrainer_la_CPPFLAGS)
 gpumap_train_LDADD = libtrainer.la libgpumap/libgpumap.la $(JANSSON_LIBS) -lm
+endif

@@ -3,6 +3,7 @@
 train_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)/tests/unit
 train_cflags = $(AM_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
 train_ldadd = libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
+if HAVE_TRAINER
 if HAVE_CHECK
 train_programs = \
 	tests/train/t-backend \
@@ -49,6 +50,7 @@ endif
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
+endif
 
 train_tests = \
 	tests/train/checkpoint.test \
@@ -62,7 +64,6 @@ train_tests = \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \
 	tests/train/tsan.test
-TESTS += $(train_tests)
 EXTRA_DIST += $(train_tests) \
 	tests/train/checkpoint.py \
 	tests/train/optim.py \
@@ -74,6 +75,8 @@ EXTRA_DIST += $(train_tests) \
 	tests/train/torch-model.py \
 	tests/train/train.sh
 
+if HAVE_TRAINER
+TESTS += $(train_tests)
 check_PROGRAMS += tests/train/data-main
 tests_train_data_main_SOURCES = tests/train/data-main.c
 tests_train_data_main_CPPFLAGS = $(train_cppflags)
@@ -309,3 +312,4 @@ tests_train_t_settings_nomem_SOURCES = tests/train/t-settings-nomem.c tests/unit
 tests_train_t_settings_nomem_CPPFLAGS = $(train_settings_cppflags)
 tests_train_t_settings_nomem_CFLAGS = $(train_cflags)
 tests_train_t_settings_nomem_LDADD = $(train_settings_ldadd)
+endif
