@@ -55,6 +55,7 @@ endif
 train_tests = \
 	tests/train/checkpoint.test \
 	tests/train/cifar10.test \
+	tests/train/example.test \
 	tests/train/collective.test \
 	tests/train/optim.test \
 	tests/train/place.test \

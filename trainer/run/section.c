@@ -104,7 +104,8 @@ static bool no_section(const struct told *told, const gpumap_profile *profile,
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
 			"--trainer: no such section: [trainer %.64s]: there is no profile "
-			"file; name one with --config",
+			"file; name one with --config, or for gpumap run and what it starts with "
+			"GPUMAP_CONFIG",
 			told->trainer);
 	nearest_begin(&nearest, told->trainer);
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "trainer", i)); i++)
