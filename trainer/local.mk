@@ -80,6 +80,7 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/parallel/reducer.c trainer/parallel/reducer.h \
 	trainer/parallel/replica.c trainer/parallel/replica.h \
 	trainer/parallel/replica_update.c \
+	trainer/parallel/same.c trainer/parallel/same.h \
 	trainer/parallel/single.c \
 	trainer/parallel/stages.c trainer/parallel/stages.h \
 	trainer/report/curve.c trainer/report/curve.h \

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A replica per rank: each learns from its part of the batch, and the sums of their gradients keep
  * all of them alike. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "parallel/rank.h"
 #include "parallel/reducer.h"
@@ -34,32 +32,6 @@ static bool ready(void *argument, int layer, struct train_error *error)
 	return true;
 }
 
-/* What must be the same on all ranks. */
-enum { SAID = 192 };
-
-static bool same_everywhere(struct ddp *d, struct train_error *error)
-{
-	const struct settings *s = d->base.options.settings;
-	struct communicator *comm = d->base.comm;
-	char mine[SAID] = "", *all = malloc((size_t)comm->world * SAID);
-	bool same = all != NULL;
-
-	snprintf(mine, sizeof(mine), "%s, batch %lld, seed %llu, optimizer %d, lr %g, precision %s",
-		 s->model, (long long)d->base.options.batch, (unsigned long long)s->seed,
-		 (int)s->optimizer.kind, s->lr, value_name(d->base.options.precision));
-	if (!all)
-		return train_nomem(error, "what ranks were told");
-	same = comm->calls->all_gather(comm, mine, all, SAID, "what ranks were told", error);
-	for (int r = 1; same && r < comm->world; r++)
-		if (strcmp(all, all + (size_t)r * SAID) != 0)
-			same = train_fail(error, TRAIN_BAD_INPUT,
-					  "ranks are told different things: rank 0 %s; rank %d "
-					  "%s; start all with the same options",
-					  all, r, all + (size_t)r * SAID);
-	free(all);
-	return same;
-}
-
 static bool ddp_open(struct parallel **ret, const struct parallel_options *options,
 		     struct train_error *error)
 {
@@ -73,7 +45,7 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	*ret = &d->base;
 	d->overlap = how.overlap;
 	if (!rank_open(&d->base, &parallel_ddp, options, error) ||
-	    !rank_whole_replica(&d->base, &d->replica, error) || !same_everywhere(d, error))
+	    !rank_whole_replica(&d->base, &d->replica, error))
 		return false;
 	buckets_make(&buckets, &d->base.shapes, settings->first_bucket_mib * (1 << 20),
 		     settings->bucket_mib * (1 << 20));

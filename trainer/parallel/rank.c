@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "parallel/rank.h"
 
+#include "parallel/same.h"
+
 enum { MOST_INTERVALS = 4096 }; /* of a step */
 
 const struct parallel_calls *parallel_find(enum train_mode mode)
@@ -70,7 +72,8 @@ void rank_has(struct parallel *p, const struct replica *replica, int first, int 
 bool rank_communicate(struct parallel *p, struct device *device, struct train_error *error)
 {
 	return p->options.collective->open(&p->comm, p->options.meeting, p->options.rank, device,
-					   error);
+					   error) &&
+	       same_everywhere(p, error);
 }
 
 void rank_abort(struct parallel *p, const char *reason)

@@ -16,6 +16,7 @@ bool rank_whole_replica(struct parallel *parallel, struct replica *replica,
 			struct train_error *error);
 /* Enters a device of the rank. */
 void rank_has(struct parallel *parallel, const struct replica *replica, int first, int last);
+/* Opens the communicator; all ranks must have been told the same. */
 bool rank_communicate(struct parallel *parallel, struct device *device, struct train_error *error);
 void rank_abort(struct parallel *parallel, const char *reason);
 
