@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Built and run by "make bench" only.
-EXTRA_PROGRAMS = bench/arrive bench/collective bench/ddp bench/optim bench/plan bench/resolve bench/usage
 EXTRA_PROGRAMS = bench/arrive bench/plan bench/resolve bench/usage
 CLEANFILES += $(EXTRA_PROGRAMS)
 bench_arrive_SOURCES = bench/arrive.c
 if HAVE_TRAINER
-EXTRA_PROGRAMS += bench/collective bench/optim
+EXTRA_PROGRAMS += bench/collective bench/ddp bench/optim
 bench_trainer = bench-trainer
 bench_collective_SOURCES = bench/collective.c
 bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer

@@ -141,6 +141,9 @@ gpumap_mpi_la_LIBADD = $(MPI_LIBS)
 endif
 if HAVE_DNNL
 libtrainer_la_SOURCES += \
+	trainer/backend/cpu_product.c trainer/backend/cpu_product.h \
+	trainer/backend/cpu_winograd.c trainer/backend/cpu_winograd.h \
+	trainer/backend/cpu_winograd_transform.h \
 	trainer/backend/onednn.c trainer/backend/onednn.h \
 	trainer/backend/onednn_api.c trainer/backend/onednn_api.h \
 	trainer/backend/onednn_other.c \

@@ -55,8 +55,8 @@ endif
 train_tests = \
 	tests/train/checkpoint.test \
 	tests/train/cifar10.test \
-	tests/train/example.test \
 	tests/train/collective.test \
+	tests/train/example.test \
 	tests/train/optim.test \
 	tests/train/place.test \
 	tests/train/report.test \
