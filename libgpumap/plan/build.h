@@ -184,7 +184,11 @@ int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layou
 	       size_t local_rank, gpumap_report *report);
 /* Whether nothing tells which of several devices the program takes. */
 bool layout_use_unknown(const struct builder *b, const struct host_class *class);
-bool plan_one_each(const struct builder *b);
+/* A rank of mode mp that picks its device by its rank is one stage: it uses that device alone, as
+ * in mode single. With device_ids, or none of both, it uses all that it sees. */
+enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings);
+/* Whether such a rank uses one device. */
+bool plan_one_each(const struct builder *b, const struct plan_settings *settings);
 int layout_fill(struct builder *b, struct layout *layout);
 /* The position in class->devices of what a local rank's mapping has; NOWHERE: of none. */
 size_t layout_position(const struct layout *layout, size_t local_rank, const gpumap_entry *entry);

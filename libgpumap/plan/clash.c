@@ -33,9 +33,11 @@ static bool picks(const struct plan_settings *settings, enum use_kind kind)
 /* Which other cell of the row or column works. */
 static const char *remedy(const struct builder *b, const struct plan_settings *settings)
 {
-	if (b->input->settings->mode == PLAN_DP || b->input->settings->mode == PLAN_MP)
-		return "say share = isolate and name devices from cuda:0 on, or start one rank for "
-		       "each host";
+	if (!plan_one_each(b, settings))
+		return b->input->settings->mode == PLAN_MP
+			       ? "say device = cuda:%l for a stage on each, or share = isolate"
+			       : "say share = isolate and name devices from cuda:0 on, or start "
+				 "one rank for each host";
 	if (picks(settings, USE_LOCAL_RANK))
 		return "say share = list, or let the program use cuda:0";
 	if (picks(settings, USE_RANK))
@@ -115,15 +117,13 @@ static void land(struct layout *layout, size_t l, size_t position)
 void layout_land(const struct builder *b, struct layout *layout, size_t l,
 		 const gpumap_mapping *mapping)
 {
-	enum plan_mode mode = b->input->settings->mode;
-
 	if (layout->unknown_use) {
 		layout->crowd.count[layout->spots[l].own]++;
 		return;
 	}
 	if (!mapping->answered)
 		return;
-	if (mode != PLAN_DP && mode != PLAN_MP) {
+	if (plan_one_each(b, layout->class->settings)) {
 		land(layout, l, layout->spots[l].lands);
 		return;
 	}

@@ -16,7 +16,7 @@ static struct spot find_spot(const struct builder *b, const struct layout *layou
 
 	if (!n)
 		return spot;
-	if (plan_one_each(b) || ranks > n) {
+	if (plan_one_each(b, layout->class->settings) || ranks > n) {
 		spot.own = l % n;
 		spot.own_count = 1;
 	} else {

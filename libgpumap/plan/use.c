@@ -6,11 +6,6 @@
 
 #include "strbuf.h"
 
-bool plan_one_each(const struct builder *b)
-{
-	return b->input->settings->mode == PLAN_DDP || b->input->settings->mode == PLAN_SINGLE;
-}
-
 static enum use_kind use_kind(const char *text, bool device)
 {
 	if (!text)
@@ -30,6 +25,22 @@ static bool uses(const struct plan_settings *settings, enum use_kind kind)
 		if (use_index(span_trim(part)).kind == kind)
 			return true;
 	return false;
+}
+
+enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings)
+{
+	enum use_kind device = use_kind(settings->device, true);
+	bool by_rank = device == USE_LOCAL_RANK || device == USE_RANK || device == USE_MODULO;
+	bool stages = settings->device_ids && *settings->device_ids;
+
+	return mode == PLAN_MP && by_rank && !stages ? PLAN_SINGLE : mode;
+}
+
+bool plan_one_each(const struct builder *b, const struct plan_settings *settings)
+{
+	enum plan_mode mode = plan_mode_of_rank(b->input->settings->mode, settings);
+
+	return mode == PLAN_DDP || mode == PLAN_SINGLE;
 }
 
 /* What else decides the list, as settings and as what a request calls it. */
@@ -66,6 +77,7 @@ size_t layout_phase(const struct builder *b, const struct host_class *class, siz
 		    size_t first_rank)
 {
 	bool rank = uses(class->settings, USE_RANK), modulo = uses(class->settings, USE_MODULO);
+	bool one_each = plan_one_each(b, class->settings);
 	size_t base = class->count, block;
 
 	if (states_by_rank(class->settings))
@@ -74,11 +86,9 @@ size_t layout_phase(const struct builder *b, const struct host_class *class, siz
 		return 0;
 	if (class->settings->share == PLAN_SHARE_ISOLATE) {
 		/* Blocks are of two sizes. */
-		block = plan_one_each(b) || local_size > class->count ? 1
-								      : class->count / local_size;
-		base = block == 1 && (plan_one_each(b) || local_size >= class->count)
-			       ? 1
-			       : block * (block + 1);
+		block = one_each || local_size > class->count ? 1 : class->count / local_size;
+		base = block == 1 && (one_each || local_size >= class->count) ? 1
+									      : block * (block + 1);
 	}
 	if (!rank)
 		return first_rank % base;
@@ -246,12 +256,13 @@ static int resolve(gpumap_mapping **ret, struct asking *a, const gpumap_inventor
 int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layout *layout,
 	       size_t local_rank, gpumap_report *report)
 {
-	struct asking a = {.plan = b->plan,
-			   .host = layout->host,
-			   .settings = layout->class->settings,
-			   .mode = b->input->settings->mode,
-			   .local_rank = local_rank,
-			   .report = report};
+	struct asking a = {
+		.plan = b->plan,
+		.host = layout->host,
+		.settings = layout->class->settings,
+		.mode = plan_mode_of_rank(b->input->settings->mode, layout->class->settings),
+		.local_rank = local_rank,
+		.report = report};
 
 	return resolve(ret, &a, layout->class->host->inventory);
 }
@@ -271,14 +282,14 @@ int plan_ask(gpumap_mapping **ret, const struct plan *plan, const struct plan_in
 	a = (struct asking){.plan = plan,
 			    .host = at.host,
 			    .settings = host->settings ? host->settings : input->settings,
-			    .mode = input->settings->mode,
 			    .local_rank = at.local_rank,
 			    .report = report};
+	a.mode = plan_mode_of_rank(input->settings->mode, a.settings);
 	return resolve(ret, &a, host->inventory);
 }
 
 bool layout_use_unknown(const struct builder *b, const struct host_class *class)
 {
-	return plan_one_each(b) && !class->settings->device &&
+	return plan_one_each(b, class->settings) && !class->settings->device &&
 	       use_kind(class->settings->set_device, false) == USE_NOTHING;
 }
