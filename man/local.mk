@@ -5,7 +5,7 @@ dist_man_MANS += man/gpumap.1 man/gpumap-run.1 man/gpumap-rules.7 man/gpumap.ini
 if HAVE_TRAINER
 dist_man_MANS += man/gpumap-train.1
 endif
-EXTRA_DIST += man/update
+EXTRA_DIST += man/gpumap-train.1 man/update
 
 check_PROGRAMS += man/tables
 man_tables_SOURCES = man/tables.c
