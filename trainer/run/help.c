@@ -19,7 +19,7 @@ static const char beginning[] =
 	"  gpumap-train                                 convnet on generated images\n"
 	"  gpumap-train --mode ddp --inventory 4        four ranks on four simulated devices\n"
 	"  gpumap-train --mode dp --visible 2,3,4,5 --data cifar-10-batches-bin\n"
-	"  gpumap run --inventory 4 -- gpumap-train --mode ddp      each rank a process\n"
+	"  gpumap run --inventory 4 --device cuda:%l -- gpumap-train --mode ddp     as processes\n"
 	"  gpumap-train --checkpoint saved --resume     goes on where it was stopped\n";
 
 static const char ending[] =
