@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "run/crew.h"
@@ -25,18 +26,30 @@ static void stop(int number)
 }
 
 /* What nohup and shells without job control ignore stays so. A file that reaches its limit is an
- * error of writing, and so is a closed pipe. */
-static void set_signals(void)
+ * error of writing, and so is a closed pipe.
+ *
+ * The handler has its own stack: on that of a thread in the midst of oneDNN's generated code, one
+ * signal of twenty spoiled what oneDNN freed next, and the process was aborted. */
+enum { SIGNAL_STACK = 1 << 16 };
+
+static bool set_signals(struct train_error *error)
 {
 	static const int stops[] = {SIGTERM, SIGINT, SIGHUP};
-	const struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | SA_RESETHAND};
+	const struct sigaction action = {.sa_handler = stop,
+					 .sa_flags = SA_RESTART | SA_RESETHAND | SA_ONSTACK};
+	stack_t stack = {.ss_size = SIGNAL_STACK};
 	struct sigaction before;
 
+	stack.ss_sp = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL) != 0)
+		return train_nomem(error, "a stack for signals");
 	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
 		if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			sigaction(stops[i], &action, NULL);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	return true;
 }
 
 /* A file must not get the number of a stream that was closed, and its text. */
@@ -98,8 +111,7 @@ int main(int argc, char **argv)
 		settings_free(&command);
 		return TRAIN_OK;
 	}
-	set_signals();
-	if (!train(&ranks, &command, &error) && *error.text)
+	if (!(set_signals(&error) && train(&ranks, &command, &error)) && *error.text)
 		fprintf(stderr, "gpumap-train: %s\n", error.text);
 	settings_free(&command);
 	if (error.status == TRAIN_OK && ranks.stopped) {
