@@ -193,7 +193,7 @@ struct backend {
 	void *(*allocate)(struct device *device, size_t bytes, const char *what,
 			  struct train_error *error);
 	void (*release)(struct device *device, void *memory);
-	/* From the host (left alone until the stream passed it); to the host (waits); from memory
+	/* From the host, whose bytes are taken before it returns; to the host (waits); from memory
 	 * of another device of this backend; zero bytes. */
 	bool (*write)(struct device *device, void *to, const void *host, size_t bytes,
 		      struct train_error *error);

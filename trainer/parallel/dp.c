@@ -117,9 +117,11 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 	for (int i = 0; i < d->count; i++) {
 		struct replica *r = &d->replicas[i];
 
-		if (r != d->master && (!backend->copy(master, d->received, r->device,
-						      model_gradients(r->model), bytes, error) ||
-				       !backend->add(master, sum, d->received, d->elements, error)))
+		if (r != d->master &&
+		    (!backend->event_wait(master, d->gradients_done[i], d->steps, error) ||
+		     !backend->copy(master, d->received, r->device, model_gradients(r->model),
+				    bytes, error) ||
+		     !backend->add(master, sum, d->received, d->elements, error)))
 			return false;
 	}
 	d->output->exposed_ns += timeline_now() - begin;
@@ -143,8 +145,11 @@ static bool update_on(void *argument, int index, struct train_error *error)
 {
 	struct dp *d = argument;
 
-	if (&d->replicas[index] != d->master)
-		return take_parameters(d, index, error);
+	struct replica *r = &d->replicas[index];
+
+	if (r != d->master)
+		return r->device->backend->event_record(d->gradients_done[index], error) &&
+		       take_parameters(d, index, error);
 	return sum_gradients(d, error) &&
 	       replica_update(d->master, d->input, NULL, d->output, error) &&
 	       d->master->device->backend->event_record(d->parameters_ready, error);
@@ -193,6 +198,7 @@ static bool dp_step(struct parallel *p, const struct step_input *input, struct s
 
 	if (!passes(d, input, output, false, error))
 		return false;
+	d->steps++;
 	d->updates++;
 	return dp_run(d, update_on, error);
 }

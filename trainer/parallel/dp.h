@@ -24,9 +24,10 @@ struct dp {
 	struct loss_result *result;
 	float *received; /* a replica's gradients */
 
-	/* This many times: passes for the first two, updates for the last */
-	struct event *forward_done[PLACE_MOST_DEVICES], *loss_done, *parameters_ready;
-	uint64_t passes, updates;
+	/* This many times: passes for the first two, steps, updates */
+	struct event *forward_done[PLACE_MOST_DEVICES], *loss_done;
+	struct event *gradients_done[PLACE_MOST_DEVICES], *parameters_ready;
+	uint64_t passes, steps, updates;
 
 	/* Of the call under way */
 	const struct step_input *input;

@@ -38,7 +38,8 @@ static bool open_events(struct dp *d, struct train_error *error)
 	const struct backend *backend = master->backend;
 
 	for (int i = 0; i < d->count; i++)
-		if (!backend->event_new(&d->forward_done[i], d->replicas[i].device, error))
+		if (!backend->event_new(&d->forward_done[i], d->replicas[i].device, error) ||
+		    !backend->event_new(&d->gradients_done[i], d->replicas[i].device, error))
 			return false;
 	return backend->event_new(&d->loss_done, master, error) &&
 	       backend->event_new(&d->parameters_ready, master, error);
@@ -109,8 +110,10 @@ static void close_master(struct dp *d)
 	backend->release(device, d->labels);
 	backend->release(device, d->output_gradients);
 	backend->release(device, d->outputs);
-	for (int i = 0; i < d->count; i++)
+	for (int i = 0; i < d->count; i++) {
 		backend->event_free(d->forward_done[i]);
+		backend->event_free(d->gradients_done[i]);
+	}
 	backend->event_free(d->loss_done);
 	backend->event_free(d->parameters_ready);
 }
@@ -136,8 +139,10 @@ static void wake(void *argument, int index)
 	const struct backend *backend = d->base.options.backend;
 
 	(void)index;
-	for (int i = 0; i < d->count; i++)
+	for (int i = 0; i < d->count; i++) {
 		backend->event_abort(d->forward_done[i]);
+		backend->event_abort(d->gradients_done[i]);
+	}
 	backend->event_abort(d->loss_done);
 	backend->event_abort(d->parameters_ready);
 }

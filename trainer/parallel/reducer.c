@@ -134,6 +134,8 @@ bool reducer_wait(struct reducer *r, int64_t *exposed_ns, struct train_error *er
 	*exposed_ns += timeline_now() - begin;
 	if (r->error.status != TRAIN_OK)
 		done = train_fail(error, r->error.status, "%s", r->error.text);
+	pthread_mutex_lock(&r->mutex);
 	r->ready = r->done = 0;
+	pthread_mutex_unlock(&r->mutex);
 	return done;
 }
