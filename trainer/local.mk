@@ -109,6 +109,7 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/run/restore.c \
 	trainer/run/run.h \
 	trainer/run/step.c \
+	trainer/run/stop.c trainer/run/stop.h \
 	trainer/run/store.c trainer/run/store.h \
 	trainer/run/training.c trainer/run/training.h \
 	trainer/simd.h \

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "run/crew.h"
+#include "run/stop.h"
 #include "run/training.h"
 
 extern char **environ;
@@ -18,39 +18,6 @@ struct ranks {
 	struct training training;
 	int stopped; /* by this signal, or 0 */
 };
-
-/* The first ends the run after the step under way and a checkpoint, the second at once. */
-static void stop(int number)
-{
-	training_stop(number);
-}
-
-/* What nohup and shells without job control ignore stays so. A file that reaches its limit is an
- * error of writing, and so is a closed pipe.
- *
- * The handler has its own stack: on that of a thread in the midst of oneDNN's generated code, one
- * signal of twenty spoiled what oneDNN freed next, and the process was aborted. */
-enum { SIGNAL_STACK = 1 << 16 };
-
-static bool set_signals(struct train_error *error)
-{
-	static const int stops[] = {SIGTERM, SIGINT, SIGHUP};
-	const struct sigaction action = {.sa_handler = stop,
-					 .sa_flags = SA_RESTART | SA_RESETHAND | SA_ONSTACK};
-	stack_t stack = {.ss_size = SIGNAL_STACK};
-	struct sigaction before;
-
-	stack.ss_sp = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
-	if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL) != 0)
-		return train_nomem(error, "a stack for signals");
-	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
-		if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			sigaction(stops[i], &action, NULL);
-	signal(SIGXFSZ, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	return true;
-}
 
 /* A file must not get the number of a stream that was closed, and its text. */
 static bool open_streams(struct train_error *error)
@@ -92,6 +59,8 @@ static bool train(struct ranks *ranks, const struct command_line *command,
 		done = crew_run(crew, rank_work, NULL, ranks, error);
 		crew_close(crew);
 	}
+	if (ranks->training.first.status != TRAIN_OK)
+		*error = ranks->training.first;
 	training_close(&ranks->training);
 	return done;
 }
@@ -111,12 +80,13 @@ int main(int argc, char **argv)
 		settings_free(&command);
 		return TRAIN_OK;
 	}
-	if (!(set_signals(&error) && train(&ranks, &command, &error)) && *error.text)
+	/* A file that reaches its limit is an error of writing, and so is a closed pipe. */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	if (!(stop_open(&error) && train(&ranks, &command, &error)) && *error.text)
 		fprintf(stderr, "gpumap-train: %s\n", error.text);
 	settings_free(&command);
-	if (error.status == TRAIN_OK && ranks.stopped) {
-		signal(ranks.stopped, SIG_DFL);
-		raise(ranks.stopped);
-	}
+	if (error.status == TRAIN_OK && ranks.stopped)
+		stop_now(ranks.stopped);
 	return error.status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "run/run.h"
+#include "run/stop.h"
 
 static bool open_sampler(struct run *r, struct train_error *error)
 {
@@ -127,6 +128,7 @@ static bool train(struct run *r, struct train_error *error)
 
 	sampler_set_epoch(&r->sampler, r->epoch);
 	r->last_ns = timeline_now();
+	stop_later();
 	while (r->step < r->steps && !stop) {
 		if (!run_step(r, &stop, error))
 			return false;
@@ -161,21 +163,23 @@ static void close_all(struct run *r)
 		r->parallel->calls->close(r->parallel);
 }
 
-/* A rank that is a process of its own says why before, since MPI ends it here. */
-static void end_others(struct run *r, struct train_error *error)
+/* MPI ends the process here, so what a rank of its own process has to say is said before. */
+static void end_others(struct run *r, const struct train_error *error)
 {
-	const struct training *t = r->training;
-	char reason[sizeof(error->text)];
+	struct training *t = r->training;
 
-	memcpy(reason, error->text, sizeof(reason));
+	pthread_mutex_lock(&t->mutex);
+	if (t->first.status == TRAIN_OK)
+		t->first = *error;
+	pthread_mutex_unlock(&t->mutex);
 	if (t->place.ranks < t->place.world) {
 		fprintf(stderr, "gpumap-train: %s\n", error->text);
-		*error->text = '\0';
+		*t->first.text = '\0';
 	}
 	if (r->parallel && r->parallel->comm)
-		r->parallel->calls->abort(r->parallel, reason);
+		r->parallel->calls->abort(r->parallel, error->text);
 	else
-		t->collective->cancel(t->meeting, r->rank, reason);
+		t->collective->cancel(t->meeting, r->rank, error->text);
 }
 
 bool training_rank(struct training *training, int rank, int *stopped, struct train_error *error)

@@ -61,7 +61,7 @@ static bool load_newest(struct store *s, const struct run *r, bool *found,
 /* What rank 0 found is everybody's beginning. */
 struct beginning {
 	struct checkpoint_progress progress;
-	bool good, resumed;
+	bool resumed;
 };
 
 static void go_on(struct run *r, const struct checkpoint_progress *p)
@@ -97,27 +97,29 @@ static bool agree(struct run *r, struct beginning *b, struct train_error *error)
 	return done;
 }
 
+static bool find_beginning(struct store *s, struct run *r, struct beginning *b,
+			   struct train_error *error)
+{
+	if (r->settings->resume && !load_newest(s, r, &b->resumed, error))
+		return false;
+	b->progress = s->checkpoint.progress;
+	if (b->resumed)
+		return true;
+	if (r->settings->weights)
+		return load_weights(s, r, error);
+	initialise(s, r);
+	return true;
+}
+
 bool run_begin(struct run *r, struct train_error *error)
 {
-	const struct settings *settings = r->settings;
-	struct beginning b = {.good = true};
+	struct beginning b = {.resumed = false};
 	struct store s;
 	bool done;
 
 	if (!store_open(&s, r, error))
 		return false;
-	if (r->rank == 0 && settings->resume)
-		b.good = load_newest(&s, r, &b.resumed, error);
-	b.progress = s.checkpoint.progress;
-	if (r->rank == 0 && b.good && !b.resumed) {
-		if (settings->weights)
-			b.good = load_weights(&s, r, error);
-		else
-			initialise(&s, r);
-	}
-	/* All ranks learn of it, so that none waits for what does not come. */
-	done = agree(r, &b, error) &&
-	       (b.good || train_fail(error, TRAIN_BAD_INPUT, "rank 0 cannot begin")) &&
+	done = (r->rank != 0 || find_beginning(&s, r, &b, error)) && agree(r, &b, error) &&
 	       store_give(&s, r, b.resumed, b.progress.optimizer_step, error);
 	if (done && b.resumed)
 		go_on(r, &b.progress);

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "run/run.h"
-
-/* The signal, and the one thing that it changes. */
-static atomic_int asked_to_stop;
-
-void training_stop(int number)
-{
-	atomic_store(&asked_to_stop, number);
-}
+#include "run/stop.h"
 
 /* What each rank tells all others of a step. */
 struct told {
@@ -98,7 +90,7 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 	if (!r->parallel->calls->step(r->parallel, &input, &output, error))
 		return false;
 	mine = (struct told){output.loss, output.correct, timeline_now() - begin - output.waited_ns,
-			     output.exposed_ns, atomic_load(&asked_to_stop)};
+			     output.exposed_ns, stop_asked()};
 	r->counted++;
 	r->own_ns += mine.own_ns;
 	r->waited_ns += output.waited_ns;

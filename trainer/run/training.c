@@ -124,6 +124,7 @@ bool training_open(struct training *t, const struct command_line *command,
 		   struct train_error *error)
 {
 	*t = (struct training){.settings = &command->settings, .started_ns = timeline_now()};
+	pthread_mutex_init(&t->mutex, NULL);
 	cores_allowed(&t->cpus);
 	if (!place_find(&t->place, command, error))
 		return false;

@@ -3,6 +3,8 @@
 #ifndef TRAIN_RUN_TRAINING_H
 #define TRAIN_RUN_TRAINING_H
 
+#include <pthread.h>
+
 #include "parallel/parallel.h"
 
 struct training {
@@ -21,6 +23,11 @@ struct training {
 	int64_t global_batch, rank_batch;
 	int sampler_ranks;
 	int64_t started_ns; /* CLOCK_MONOTONIC */
+
+	/* Why the first of this process's ranks failed: others fail after it, and may return
+	 * before it does. */
+	pthread_mutex_t mutex;
+	struct train_error first;
 };
 
 /* Finds what there is to compute with and reads the data. On failure there is nothing to close. */
@@ -29,12 +36,8 @@ bool training_open(struct training *training, const struct command_line *command
 void training_close(struct training *training);
 
 /* All of one rank, on its thread: from its device to the last checkpoint. A rank that fails ends
- * the others. *stopped: the signal by which a rank, this or another, was asked to end before the
- * last step, or 0. */
+ * the others, after it noted why. *stopped: the signal by which a rank, this or another, was asked
+ * to end before the last step, or 0. */
 bool training_rank(struct training *training, int rank, int *stopped, struct train_error *error);
-
-/* Asks all ranks to end after the step under way, with a checkpoint, because of this signal, whose
- * handler may call it. */
-void training_stop(int signal);
 
 #endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SIGTERM, SIGINT and SIGHUP. Until training begins they end the process as ever; from then on the
+ * first asks for an end after the step under way, with a checkpoint, and a second ends it at once.
+ *
+ * A thread waits for them, and all others have them blocked: on the stack of one in the midst of
+ * oneDNN's generated code a handler spoils what that code keeps below its stack.
+ */
+#ifndef TRAIN_RUN_STOP_H
+#define TRAIN_RUN_STOP_H
+
+#include "error.h"
+
+/* Before any other thread is started. What nohup and shells without job control ignore stays so. */
+bool stop_open(struct train_error *error);
+
+/* Training begins. */
+void stop_later(void);
+
+/* The signal that asked for an end, or 0. */
+int stop_asked(void);
+
+/* Ends the process by a signal, as one that nobody caught. */
+_Noreturn void stop_now(int number);
+
+#endif
