@@ -75,6 +75,7 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/parallel/dp.c trainer/parallel/dp.h \
 	trainer/parallel/dp_open.c \
 	trainer/parallel/mp.c \
+	trainer/parallel/order.c trainer/parallel/order.h \
 	trainer/parallel/parallel.h \
 	trainer/parallel/rank.c trainer/parallel/rank.h \
 	trainer/parallel/reducer.c trainer/parallel/reducer.h \

@@ -59,6 +59,7 @@ train_tests = \
 	tests/train/example.test \
 	tests/train/optim.test \
 	tests/train/place.test \
+	tests/train/refused.test \
 	tests/train/report.test \
 	tests/train/resume.test \
 	tests/train/settings.test \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "parallel/rank.h"
 
+#include "parallel/order.h"
 #include "parallel/same.h"
 
 enum { MOST_INTERVALS = 4096 }; /* of a step */
@@ -100,5 +101,5 @@ bool rank_whole_replica(struct parallel *p, struct replica *replica, struct trai
 		return false;
 	replica_trace(replica, p->timeline[0]);
 	rank_has(p, replica, how.first, how.last);
-	return rank_communicate(p, replica->device, error);
+	return rank_communicate(p, replica->device, error) && order_same(p, replica, error);
 }

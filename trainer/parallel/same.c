@@ -8,8 +8,9 @@
 
 #include "run/rows.h"
 
-/* The rows of settings.def, and two more. */
-enum { TRAIN_SAMPLES = ROWS, TEST_SAMPLES, THINGS };
+/* The rows of settings.def; what came of them; and what machines have of it, which can differ where
+ * the same was said: "auto", and types that a processor does not compute in. */
+enum { TRAIN_SAMPLES = ROWS, TEST_SAMPLES, BACKEND, PRECISION, THINGS };
 enum { TEXT = 1024, SHOWN = 48 };
 
 /* What may differ: what a process keeps for itself. */
@@ -88,6 +89,10 @@ static void write_thing(char text[TEXT], const struct parallel_options *o, int t
 		snprintf(text, TEXT, "%" PRId64, o->train->samples);
 	else if (thing == TEST_SAMPLES)
 		snprintf(text, TEXT, "%" PRId64, o->test->samples);
+	else if (thing == BACKEND)
+		snprintf(text, TEXT, "%s", o->backend->name);
+	else if (thing == PRECISION)
+		snprintf(text, TEXT, "%s", value_name(o->precision));
 	else if (!is_own((enum row_id)thing) && thing != (sgd ? ROW_beta1 : ROW_momentum))
 		write_row(text, o->settings, (enum row_id)thing);
 }
@@ -96,7 +101,16 @@ static const char *thing_name(int thing)
 {
 	return thing == TRAIN_SAMPLES  ? "training samples"
 	       : thing == TEST_SAMPLES ? "test samples"
+	       : thing == BACKEND      ? "what computes"
+	       : thing == PRECISION    ? "what layers compute in"
 				       : rows[thing].option;
+}
+
+static const char *remedy(int thing)
+{
+	return thing == BACKEND     ? "give all the --backend that each has"
+	       : thing == PRECISION ? "give all the --precision that each has, fp32"
+				    : "start all with the same options";
 }
 
 /* FNV-1a of 64 bits. */
@@ -131,9 +145,10 @@ static bool refuse(const struct parallel *p, int thing, int rank, struct train_e
 		train_nomem(error, "what ranks were told");
 	else if (comm->calls->all_gather(comm, text, all, TEXT, "what ranks were told", error))
 		train_fail(error, TRAIN_BAD_INPUT,
-			   "ranks are told different things: %s is %.*s for rank 0 and %.*s for "
-			   "rank %d; start all with the same options",
-			   thing_name(thing), SHOWN, all, SHOWN, all + (size_t)rank * TEXT, rank);
+			   "ranks %s different things: %s is %.*s for rank 0 and %.*s for "
+			   "rank %d; %s",
+			   thing < BACKEND ? "are told" : "have", thing_name(thing), SHOWN, all,
+			   SHOWN, all + (size_t)rank * TEXT, rank, remedy(thing));
 	free(all);
 	return false;
 }
