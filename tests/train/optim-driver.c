@@ -186,7 +186,7 @@ static struct loss_result cross_entropy(float *logits, const int32_t *labels,
 {
 	const struct device_options where = {.threads = 1};
 	const struct loss_control control = {(int32_t)layout->batch, scale};
-	struct loss_result result;
+	struct loss_result result = {0, 0};
 	const struct op_args args = {.input = logits,
 				     .input_gradient = logits,
 				     .labels = labels,
@@ -212,7 +212,7 @@ static void loss(char *argv[])
 	double count = number(argv[4]), scale = number(argv[5]);
 	float *logits = floats(samples * classes), *numbers = floats(samples), head[2];
 	int32_t *labels = calloc((size_t)samples + 1, sizeof(*labels));
-	struct loss_result result;
+	struct loss_result result = {0, 0};
 
 	if (!labels)
 		stop("out of memory");

@@ -30,18 +30,25 @@ static void losing_free(struct losing *l)
 	l->device->backend->close(l->device);
 }
 
-static struct loss_result loss_of(const struct losing *l, const void *logits, const int32_t *labels,
-				  const struct loss_control *control, void *gradient)
+static void add_loss(const struct losing *l, const void *logits, const int32_t *labels,
+		     const struct loss_control *control, void *gradient, struct loss_result *result)
 {
 	struct train_error error = {.status = TRAIN_OK};
-	struct loss_result result = {-1, -1};
 	const struct op_args args = {.input = logits,
 				     .input_gradient = gradient,
 				     .labels = labels,
 				     .control = control,
-				     .result = &result};
+				     .result = result};
 
 	ck_assert(l->op->calls->forward(l->op, &args, &error));
+}
+
+static struct loss_result loss_of(const struct losing *l, const void *logits, const int32_t *labels,
+				  const struct loss_control *control, void *gradient)
+{
+	struct loss_result result = {0, 0};
+
+	add_loss(l, logits, labels, control, gradient, &result);
 	return result;
 }
 
@@ -243,6 +250,25 @@ START_TEST(rows_and_labels_that_do_not_count)
 }
 END_TEST
 
+/* The passes of a step have one result. */
+START_TEST(adds_to_the_result)
+{
+	float logits[SAMPLES * CLASSES];
+	const struct loss_control control = {SAMPLES, 1};
+	int32_t labels[SAMPLES];
+	struct losing l = losing_new(backends[_i], VALUE_FLOAT32, SAMPLES, CLASSES);
+	struct loss_result once, result = {0.5, 100};
+
+	fill(logits, labels);
+	once = loss_of(&l, logits, labels, &control, NULL);
+	add_loss(&l, logits, labels, &control, NULL, &result);
+	add_loss(&l, logits, labels, &control, NULL, &result);
+	ck_assert_double_eq_tol(result.loss, 0.5 + 2 * once.loss, 1e-12);
+	ck_assert_int_eq(result.correct, 100 + 2 * once.correct);
+	losing_free(&l);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("loss");
@@ -253,6 +279,7 @@ int main(void)
 	tcase_add_loop_test(tests, what_is_not_finite_spreads, 0, BACKENDS);
 	tcase_add_loop_test(tests, gradient_is_the_derivative, 0, BACKENDS);
 	tcase_add_loop_test(tests, shares_add_up, 0, BACKENDS);
+	tcase_add_loop_test(tests, adds_to_the_result, 0, BACKENDS);
 	tcase_add_loop_test(tests, gradient_may_replace_logits, 0, BACKENDS);
 	tcase_add_loop_test(tests, rows_and_labels_that_do_not_count, 0, BACKENDS);
 	return unit_run(suite);

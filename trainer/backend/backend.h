@@ -77,6 +77,7 @@ struct loss_control {
 	float scale;  /* of their gradients: 1 / (samples of the global batch) for its mean */
 };
 
+/* What a run adds to it, so that nobody has to read it before the end of a step. */
 struct loss_result {
 	double loss;     /* the sum over rows, not scaled */
 	int64_t correct; /* rows whose greatest logit is the label's; the first of equals */
@@ -218,10 +219,10 @@ struct backend {
 			const struct layout *to, struct train_error *error);
 	bool (*same_layout)(const struct layout *a, const struct layout *b);
 	/* Softmax cross-entropy of logits (batch, channels, 1, 1) in host order. forward: input,
-	 * labels, control -> result, and unless it is NULL input_gradient = (softmax - one-hot) *
-	 * scale, zero in rows that do not count; it may be the input's memory. A label outside of
-	 * 0..channels-1 counts nothing. A row with a NaN or a positive infinity has a loss and
-	 * gradients of NaN, and is not correct.
+	 * labels, control -> what is added to result, and unless it is NULL input_gradient =
+	 * (softmax - one-hot) * scale, zero in rows that do not count; it may be the input's
+	 * memory. A label outside of 0..channels-1 counts nothing. A row with a NaN or a positive
+	 * infinity has a loss and gradients of NaN, and is not correct.
 	 */
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);

@@ -44,7 +44,7 @@ static double row_loss(const struct row *row, bool *correct)
 static bool loss_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	const struct layout *layout = &op->info.input;
-	struct loss_result result = {0.0, 0};
+	struct loss_result result = *args->result;
 	struct row row = {layout, args->input, args->input_gradient,
 			  0,      0,           (double)args->control->scale};
 	bool correct;

@@ -75,12 +75,13 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 	struct ddp *d = (struct ddp *)p;
 	int64_t waited = p->comm->waited_ns;
 
-	if (!replica_passes(&d->replica, input, &d->watch, output, error) ||
+	if (!replica_passes(&d->replica, input, &d->watch, error) ||
 	    !reducer_wait(d->reducer, &output->exposed_ns, error))
 		return false;
 	/* Another thread's waiting is not this one's. */
 	output->waited_ns = d->overlap ? output->exposed_ns : p->comm->waited_ns - waited;
-	return replica_update(&d->replica, input, NULL, output, error);
+	return replica_update(&d->replica, input, NULL, output, error) &&
+	       replica_result(&d->replica, output, error);
 }
 
 static bool ddp_evaluate(struct parallel *p, const struct step_input *input,

@@ -41,18 +41,13 @@ static bool gather_and_loss(struct dp *d, bool gradient, struct train_error *err
 			       .labels = d->labels,
 			       .control = d->control,
 			       .result = d->result};
-	struct loss_result result;
 
 	for (int i = 0; i < d->count; i++)
 		if (!backend->event_wait(d->master->device, d->forward_done[i], d->passes, error) ||
 		    !copy_outputs(d, i, error))
 			return false;
-	if (!d->loss->calls->forward(d->loss, &args, error) ||
-	    !backend->read(d->master->device, &result, d->result, sizeof(result), error))
-		return false;
-	d->output->loss += result.loss;
-	d->output->correct += result.correct;
-	return backend->event_record(d->loss_done, error);
+	return d->loss->calls->forward(d->loss, &args, error) &&
+	       backend->event_record(d->loss_done, error);
 }
 
 static bool scatter_gradient(struct dp *d, int index, struct train_error *error)
@@ -175,10 +170,14 @@ static bool prepare_loss(struct dp *d, struct train_error *error)
 static bool passes(struct dp *d, const struct step_input *input, struct step_output *output,
 		   bool test, struct train_error *error)
 {
+	struct device *master = d->master->device;
+
 	d->input = input;
 	d->output = output;
 	d->test = test;
 	d->pass_total = input->count > d->rows ? (input->count + d->rows - 1) / d->rows : 1;
+	if (!master->backend->zero(master, d->result, sizeof(*d->result), error))
+		return false;
 	for (d->pass = 0; d->pass < d->pass_total; d->pass++) {
 		int64_t left = input->count - d->pass * d->rows;
 
@@ -191,6 +190,18 @@ static bool passes(struct dp *d, const struct step_input *input, struct step_out
 	return true;
 }
 
+static bool read_loss(struct dp *d, struct train_error *error)
+{
+	struct device *master = d->master->device;
+	struct loss_result result;
+
+	if (!master->backend->read(master, &result, d->result, sizeof(result), error))
+		return false;
+	d->output->loss += result.loss;
+	d->output->correct += result.correct;
+	return true;
+}
+
 static bool dp_step(struct parallel *p, const struct step_input *input, struct step_output *output,
 		    struct train_error *error)
 {
@@ -200,13 +211,15 @@ static bool dp_step(struct parallel *p, const struct step_input *input, struct s
 		return false;
 	d->steps++;
 	d->updates++;
-	return dp_run(d, update_on, error);
+	return dp_run(d, update_on, error) && read_loss(d, error);
 }
 
 static bool dp_evaluate(struct parallel *p, const struct step_input *input,
 			struct step_output *output, struct train_error *error)
 {
-	return passes((struct dp *)p, input, output, true, error);
+	struct dp *d = (struct dp *)p;
+
+	return passes(d, input, output, true, error) && read_loss(d, error);
 }
 
 static bool dp_read(struct parallel *p, int state, int parameter, float *host,

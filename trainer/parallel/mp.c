@@ -78,7 +78,6 @@ static void mp_close(struct parallel *p)
 struct flow {
 	struct mp *mp;
 	const struct step_input *input;
-	struct step_output *output;
 	bool test;
 	int64_t passes;
 };
@@ -120,7 +119,7 @@ static bool forward(const struct flow *f, int64_t pass, struct train_error *erro
 	if (!replica_fill(r, slot, &rows, error) || !replica_forward(r, slot, error))
 		return false;
 	if (m->is_last)
-		return replica_loss(r, slot, !f->test, f->output, error);
+		return replica_loss(r, slot, !f->test, error);
 	return give(m, rank + 1, model_output(r->model, slot), model_output_bytes(r->model),
 		    "activations", error);
 }
@@ -144,13 +143,15 @@ static bool mp_step(struct parallel *p, const struct step_input *input, struct s
 		    struct train_error *error)
 {
 	struct mp *m = (struct mp *)p;
-	struct flow f = {m, input, output, false, replica_pass_count(&m->replica, input->count)};
+	struct flow f = {m, input, false, replica_pass_count(&m->replica, input->count)};
 	int64_t ahead = p->options.world - 1 - p->options.rank;
 
 	int64_t waited = p->comm->waited_ns;
 
 	if (ahead > f.passes)
 		ahead = f.passes;
+	if (!replica_begin(&m->replica, error))
+		return false;
 	for (int64_t pass = 0; pass < ahead; pass++)
 		if (!forward(&f, pass, error))
 			return false;
@@ -160,7 +161,8 @@ static bool mp_step(struct parallel *p, const struct step_input *input, struct s
 		if (!backward(&f, pass, error))
 			return false;
 	}
-	if (!replica_update(&m->replica, input, p->comm, output, error))
+	if (!replica_update(&m->replica, input, p->comm, output, error) ||
+	    !replica_result(&m->replica, output, error))
 		return false;
 	output->waited_ns = p->comm->waited_ns - waited;
 	return true;
@@ -170,12 +172,14 @@ static bool mp_evaluate(struct parallel *p, const struct step_input *input,
 			struct step_output *output, struct train_error *error)
 {
 	struct mp *m = (struct mp *)p;
-	struct flow f = {m, input, output, true, replica_pass_count(&m->replica, input->count)};
+	struct flow f = {m, input, true, replica_pass_count(&m->replica, input->count)};
 
+	if (!replica_begin(&m->replica, error))
+		return false;
 	for (int64_t pass = 0; pass < f.passes; pass++)
 		if (!forward(&f, pass, error))
 			return false;
-	return true;
+	return replica_result(&m->replica, output, error);
 }
 
 static int owner(const struct mp *m, int parameter)

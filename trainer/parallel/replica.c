@@ -93,7 +93,7 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 				      .first = how->first,
 				      .last = how->last};
 
-	*r = (struct replica){.options = options, .rows = how->rows};
+	*r = (struct replica){.options = options, .rows = how->rows, .slots = how->slots};
 	if (!open_device(r, how, error))
 		return false;
 	if (!model_open(&r->model, options->spec, r->device, &model, error))
@@ -197,18 +197,32 @@ bool replica_forward(struct replica *r, int slot, struct train_error *error)
 	return model_forward(r->model, slot, error);
 }
 
-bool replica_loss(struct replica *r, int slot, bool gradient, struct step_output *output,
-		  struct train_error *error)
+bool replica_loss(struct replica *r, int slot, bool gradient, struct train_error *error)
 {
-	struct loss_result result;
-
 	r->traced_ns = timeline_now();
-	if (!model_loss(r->model, slot, gradient, error) ||
-	    !r->device->backend->read(r->device, &result, model_result(r->model, slot),
-				      sizeof(result), error))
-		return false;
-	output->loss += result.loss;
-	output->correct += result.correct;
+	return model_loss(r->model, slot, gradient, error);
+}
+
+bool replica_begin(struct replica *r, struct train_error *error)
+{
+	for (int slot = 0; slot < r->slots && model_result(r->model, slot); slot++)
+		if (!r->device->backend->zero(r->device, model_result(r->model, slot),
+					      sizeof(struct loss_result), error))
+			return false;
+	return true;
+}
+
+bool replica_result(struct replica *r, struct step_output *output, struct train_error *error)
+{
+	for (int slot = 0; slot < r->slots && model_result(r->model, slot); slot++) {
+		struct loss_result result;
+
+		if (!r->device->backend->read(r->device, &result, model_result(r->model, slot),
+					      sizeof(result), error))
+			return false;
+		output->loss += result.loss;
+		output->correct += result.correct;
+	}
 	return true;
 }
 
@@ -281,16 +295,17 @@ struct replica_rows replica_pass_rows(const struct replica *r, const struct step
 }
 
 bool replica_passes(struct replica *r, const struct step_input *input,
-		    const struct model_watch *ready, struct step_output *output,
-		    struct train_error *error)
+		    const struct model_watch *ready, struct train_error *error)
 {
 	int64_t passes = replica_pass_count(r, input->count);
 
+	if (!replica_begin(r, error))
+		return false;
 	for (int64_t pass = 0; pass < passes; pass++) {
 		struct replica_rows rows = replica_pass_rows(r, input, pass, false);
 
 		if (!replica_fill(r, 0, &rows, error) || !replica_forward(r, 0, error) ||
-		    !replica_loss(r, 0, true, output, error) ||
+		    !replica_loss(r, 0, true, error) ||
 		    !replica_backward(r, 0, pass, passes, ready, error))
 			return false;
 	}
@@ -302,12 +317,14 @@ bool replica_evaluate(struct replica *r, const struct step_input *input, struct 
 {
 	int64_t passes = replica_pass_count(r, input->count);
 
+	if (!replica_begin(r, error))
+		return false;
 	for (int64_t pass = 0; pass < passes; pass++) {
 		struct replica_rows rows = replica_pass_rows(r, input, pass, true);
 
 		if (!replica_fill(r, 0, &rows, error) || !replica_forward(r, 0, error) ||
-		    !replica_loss(r, 0, false, output, error))
+		    !replica_loss(r, 0, false, error))
 			return false;
 	}
-	return true;
+	return replica_result(r, output, error);
 }

@@ -27,6 +27,7 @@ struct replica {
 	struct timeline *timeline;
 	int64_t traced_ns; /* when the operation before the one under way ended */
 	int64_t rows;
+	int slots;
 	float *sum;           /* of the gradients of passes, NULL with one pass */
 	int32_t *labels;      /* of a stage that has no loss: where data_fill puts them */
 	int32_t *host_labels; /* of a stage that has no images: on their way */
@@ -55,18 +56,20 @@ void replica_trace(struct replica *replica, struct timeline *timeline);
 bool replica_fill(struct replica *replica, int slot, const struct replica_rows *rows,
 		  struct train_error *error);
 bool replica_forward(struct replica *replica, int slot, struct train_error *error);
-/* Adds the loss of the slot's rows to *output; its gradient too, unless only the loss is asked. */
-bool replica_loss(struct replica *replica, int slot, bool gradient, struct step_output *output,
-		  struct train_error *error);
+/* The loss of the slot's rows, and its gradient unless only the loss is asked. */
+bool replica_loss(struct replica *replica, int slot, bool gradient, struct train_error *error);
+/* Losses begin at zero, and at the end of a step are read, which waits. In stages without a loss
+ * they do nothing. */
+bool replica_begin(struct replica *replica, struct train_error *error);
+bool replica_result(struct replica *replica, struct step_output *output, struct train_error *error);
 /* Of pass `pass` of `passes`: after the last, model_gradients() has the sum of all. `ready` is told
  * of layers in the last pass, as model_backward() does, once their sum is there. */
 bool replica_backward(struct replica *replica, int slot, int64_t pass, int64_t passes,
 		      const struct model_watch *ready, struct train_error *error);
 
-/* Forward, loss and backward of all passes of a step. */
+/* Forward, loss and backward of all passes of a step, from replica_begin() on. */
 bool replica_passes(struct replica *replica, const struct step_input *input,
-		    const struct model_watch *ready, struct step_output *output,
-		    struct train_error *error);
+		    const struct model_watch *ready, struct train_error *error);
 /* Loss and correct of test rows. */
 bool replica_evaluate(struct replica *replica, const struct step_input *input,
 		      struct step_output *output, struct train_error *error);

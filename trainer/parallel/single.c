@@ -35,8 +35,9 @@ static bool single_step(struct parallel *p, const struct step_input *input,
 {
 	struct single *s = (struct single *)p;
 
-	return replica_passes(&s->replica, input, NULL, output, error) &&
-	       replica_update(&s->replica, input, NULL, output, error);
+	return replica_passes(&s->replica, input, NULL, error) &&
+	       replica_update(&s->replica, input, NULL, output, error) &&
+	       replica_result(&s->replica, output, error);
 }
 
 static bool single_evaluate(struct parallel *p, const struct step_input *input,
