@@ -57,14 +57,18 @@ train_tests = \
 	tests/train/cifar10.test \
 	tests/train/collective.test \
 	tests/train/example.test \
+	tests/train/damage.test \
+	tests/train/hang.test \
 	tests/train/optim.test \
 	tests/train/place.test \
 	tests/train/refused.test \
 	tests/train/report.test \
 	tests/train/resume.test \
 	tests/train/settings.test \
+	tests/train/stop.test \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \
+	tests/train/wrong-data.test \
 	tests/train/tsan.test
 EXTRA_DIST += $(train_tests) \
 	tests/train/checkpoint.py \

@@ -11,10 +11,15 @@ small='--model net28 --samples 320 --test-samples 40 --global-batch 32 --progres
 
 # run N COMMAND...: N ranks as processes, whose ids are in the files pid.RANK. RUN: more options
 run() {
+	(launch "$@")
+}
+
+# launch N COMMAND...: the same in place of this shell, so that after `launch ... &` $! is gpumap
+launch() {
 	run_ranks=$1
 	shift
 	# shellcheck disable=SC2016,SC2086 # for the rank's shell; words
-	"$gpumap" run ${RUN:-} --mode ddp --ranks "$run_ranks" --inventory "$run_ranks" \
+	exec "$gpumap" run ${RUN:-} --mode ddp --ranks "$run_ranks" --inventory "$run_ranks" \
 		--device cuda:%l -- sh -c 'echo $$ >new.$RANK; mv new.$RANK pid.$RANK; exec "$@"' sh "$@"
 }
 
