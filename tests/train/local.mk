@@ -59,6 +59,7 @@ train_tests = \
 	tests/train/example.test \
 	tests/train/damage.test \
 	tests/train/hang.test \
+	tests/train/modes.test \
 	tests/train/optim.test \
 	tests/train/place.test \
 	tests/train/refused.test \
@@ -72,6 +73,9 @@ train_tests = \
 	tests/train/tsan.test
 EXTRA_DIST += $(train_tests) \
 	tests/train/checkpoint.py \
+	tests/train/compare-losses.py \
+	tests/train/compare-parameters.py \
+	tests/train/make-data.py \
 	tests/train/optim.py \
 	tests/train/place.tsv \
 	tests/train/read_safetensors.py \
@@ -79,6 +83,7 @@ EXTRA_DIST += $(train_tests) \
 	tests/train/report.py \
 	tests/train/torch-data.py \
 	tests/train/torch-model.py \
+	tests/train/torch-train.py \
 	tests/train/train.sh
 
 if HAVE_TRAINER
