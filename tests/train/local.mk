@@ -71,6 +71,9 @@ train_tests = \
 	tests/train/torch-model.test \
 	tests/train/wrong-data.test \
 	tests/train/tsan.test
+	tests/train/tsan.test \
+	tests/train/where.test
+TESTS += $(train_tests)
 EXTRA_DIST += $(train_tests) \
 	tests/train/checkpoint.py \
 	tests/train/compare-losses.py \
@@ -84,7 +87,8 @@ EXTRA_DIST += $(train_tests) \
 	tests/train/torch-data.py \
 	tests/train/torch-model.py \
 	tests/train/torch-train.py \
-	tests/train/train.sh
+	tests/train/train.sh \
+	tests/train/where.py
 
 if HAVE_TRAINER
 TESTS += $(train_tests)
