@@ -71,17 +71,21 @@ train_tests = \
 	tests/train/torch-model.test \
 	tests/train/wrong-data.test \
 	tests/train/tsan.test
+	tests/train/torch-train.test \
 	tests/train/tsan.test \
 	tests/train/where.test
 TESTS += $(train_tests)
 EXTRA_DIST += $(train_tests) \
 	tests/train/checkpoint.py \
+	tests/train/compare-logits.py \
 	tests/train/compare-losses.py \
 	tests/train/compare-parameters.py \
+	tests/train/edit-safetensors.py \
 	tests/train/make-data.py \
 	tests/train/optim.py \
 	tests/train/place.tsv \
 	tests/train/read_safetensors.py \
+	tests/train/scales.py \
 	tests/train/settings.tsv \
 	tests/train/report.py \
 	tests/train/torch-data.py \
@@ -274,6 +278,11 @@ tests_train_model_dump_SOURCES = tests/train/model-dump.c tests/train/numbers.c 
 	tests/train/stage.h
 tests_train_model_dump_CPPFLAGS = $(train_cppflags)
 tests_train_model_dump_LDADD = libtrainer.la -lm
+
+check_PROGRAMS += tests/train/logits-main
+tests_train_logits_main_SOURCES = tests/train/logits-main.c
+tests_train_logits_main_CPPFLAGS = $(train_cppflags)
+tests_train_logits_main_LDADD = libtrainer.la $(JANSSON_LIBS) -lm
 
 tests_train_t_stages_SOURCES = tests/train/t-stages.c tests/unit/unit.h
 tests_train_t_stages_CPPFLAGS = $(train_cppflags)

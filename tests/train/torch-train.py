@@ -4,9 +4,14 @@
 The same seed, the order of DistributedSampler, the same model, losses and optimizer as gpumap-train.
 --ranks N takes the samples of all ranks of a padded DistributedDataParallel in one batch, whose
 gradient is the mean of the ranks' means where their batches are equal.
+
+torch-train.py - does what each line of standard input says, FILE and then DATA [options], one after
+the other, and writes to FILE: PyTorch takes seconds to start.
 """
 import argparse
 import json
+import struct
+import sys
 import time
 
 import torch
@@ -26,17 +31,18 @@ MODELS = {
 NAMES = {"convnet": ("conv1", "conv2", "fc1", "fc2"), "net28": ("conv1", "fc1", "fc2")}
 
 
-def options():
+def options(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("data", help="a folder with the binary files of CIFAR-10")
     parser.add_argument("--model", default="convnet", choices=sorted(MODELS))
     parser.add_argument("--global-batch", type=int, default=64)
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=0, help="0: those of the epochs")
     parser.add_argument("--optimizer", default="sgd", choices=("sgd", "adam", "adamw"))
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--momentum", type=float, default=0.0)
+    parser.add_argument("--nesterov", action="store_true")
     parser.add_argument("--weight-decay", type=float, default=0.0)
     parser.add_argument("--clip-norm", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
@@ -44,13 +50,14 @@ def options():
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--evaluate", action="store_true")
     parser.add_argument("--channels-last", action="store_true")
-    parser.add_argument("--save", help="writes parameters as NAME.bin: floats, in order")
-    parser.add_argument("--logits", help="a safetensors file: prints the logits of the first test samples")
-    return parser.parse_args()
+    parser.add_argument("--load", help="begins with the parameters of this safetensors file")
+    parser.add_argument("--save", help="writes a safetensors file, names as DataParallel has them")
+    parser.add_argument("--logits", type=int, default=0, help="and no training: of so many test samples, as floats")
+    return parser.parse_args(arguments)
 
 
 def read(folder, names, side):
-    """Images as normalised floats, their middle of side x side, and labels."""
+    """Images, their middle of side x side, and labels."""
     parts = []
     for name in names:
         with open(f"{folder}/{name}", "rb") as file:
@@ -81,7 +88,8 @@ def steps_of(samples, o, epoch):
 
 def optimizer_of(model, o):
     if o.optimizer == "sgd":
-        return torch.optim.SGD(model.parameters(), o.lr, o.momentum, weight_decay=o.weight_decay)
+        return torch.optim.SGD(model.parameters(), o.lr, o.momentum, weight_decay=o.weight_decay,
+                               nesterov=o.nesterov)
     kind = torch.optim.Adam if o.optimizer == "adam" else torch.optim.AdamW
     return kind(model.parameters(), o.lr, weight_decay=o.weight_decay)
 
@@ -98,7 +106,11 @@ def evaluate(model, images, labels, o):
     return {"loss": loss / len(labels), "accuracy": correct / len(labels)}
 
 
-def train(model, o):
+def tell(out, **line):
+    print(json.dumps(line), file=out, flush=True)
+
+
+def train(model, o, out):
     side = 28 if o.model == "net28" else 32
     images, labels = read(o.data, [f"data_batch_{i}.bin" for i in range(1, 6)], side)
     optimizer = optimizer_of(model, o)
@@ -117,14 +129,12 @@ def train(model, o):
                 norm = float(nn.utils.clip_grad_norm_(model.parameters(), o.clip_norm))
             optimizer.step()
             step += 1
-            print(json.dumps({"type": "step", "step": step, "epoch": epoch, "loss": loss.item(),
-                              "gradient_norm": norm}), flush=True)
+            tell(out, type="step", step=step, epoch=epoch, loss=loss.item(), gradient_norm=norm)
             if step == o.steps:
                 break
         if o.evaluate:
             test = evaluate(model, *read(o.data, ["test_batch.bin"], side), o)
-            print(json.dumps({"type": "evaluation", "epoch": epoch, **test,
-                              "seconds": time.time() - begin}), flush=True)
+            tell(out, type="evaluation", step=step, epoch=epoch, **test, seconds=time.time() - begin)
         if step == o.steps:
             break
 
@@ -137,31 +147,53 @@ def parameters(model, o):
         yield name + ".bias", layer.bias
 
 
-def logits(model, o):
+def load(model, o):
     import read_safetensors
-    tensors, _ = read_safetensors.read(o.logits)
+    tensors, _ = read_safetensors.read(o.load)
     with torch.no_grad():
         for name, parameter in parameters(model, o):
-            parameter.copy_(torch.frombuffer(bytearray(tensors[name][2]), dtype=torch.float32)
-                            .view_as(parameter))
-        images, _ = read(o.data, ["test_batch.bin"], 28 if o.model == "net28" else 32)
-        print(json.dumps({"logits": model(normalised(images[:100])).tolist()}))
+            _, shape, data = tensors[name]
+            parameter.copy_(torch.frombuffer(bytearray(data), dtype=torch.float32).view(shape))
 
 
-def main():
-    o = options()
+def save(model, o):
+    header, data = {}, b""
+    for name, parameter in parameters(model, o):
+        part = parameter.detach().contiguous().numpy().tobytes()
+        header["module." + name] = {"dtype": "F32", "shape": list(parameter.shape),
+                                    "data_offsets": [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(header).encode()
+    with open(o.save, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def run(o, out):
     torch.set_num_threads(o.threads)
     torch.manual_seed(o.seed)
     model = MODELS[o.model]()
+    if o.load:
+        load(model, o)
     if o.channels_last:
         model = model.to(memory_format=torch.channels_last)
     if o.logits:
-        return logits(model, o)
-    train(model, o)
+        images, _ = read(o.data, ["test_batch.bin"], 28 if o.model == "net28" else 32)
+        with torch.no_grad():
+            out.buffer.write(model(normalised(images[:o.logits])).numpy().tobytes())
+    else:
+        train(model, o, out)
     if o.save:
-        with open(o.save, "wb") as file:
-            for _, parameter in parameters(model, o):
-                file.write(parameter.detach().contiguous().numpy().tobytes())
+        save(model, o)
+
+
+def main():
+    if sys.argv[1:] != ["-"]:
+        run(options(sys.argv[1:]), sys.stdout)
+        return
+    for line in sys.stdin:
+        path, *arguments = line.split()
+        with open(path, "w") as out:
+            run(options(arguments), out)
 
 
 main()

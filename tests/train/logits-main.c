@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * logits-main MODEL BACKEND FILE DATA COUNT: the logits of the first test images of a folder of
+ * CIFAR-10, as floats, with the parameters of a safetensors file. For torch-train.py to compare.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "checkpoint/checkpoint.h"
+#include "data/cifar10.h"
+#include "model/model.h"
+
+static bool load(struct model *m, const char *name, struct train_error *error)
+{
+	const struct model_shapes *shapes = model_shapes_of(m);
+	struct tensor tensors[2 * MODEL_MOST_LAYERS];
+	float *host = calloc((size_t)shapes->elements, sizeof(*host));
+	struct safetensors *file;
+	bool done;
+
+	for (int i = 0; i < shapes->parameters_count; i++)
+		tensors[i] =
+			(struct tensor){shapes->parameters[i].name, shapes->parameters[i].shape,
+					host + shapes->parameters[i].offset};
+	if (!host || !safetensors_open(&file, name, error)) {
+		free(host);
+		return false;
+	}
+	done = checkpoint_load_parameters(tensors, (size_t)shapes->parameters_count, file, error);
+	for (int i = 0; done && i < shapes->parameters_count; i++)
+		done = model_write(m, model_values(m), i, tensors[i].data, error);
+	safetensors_free(file);
+	free(host);
+	return done && model_prepare(m, error);
+}
+
+static bool compute(struct model *m, const struct model_spec *spec, const char *folder,
+		    int64_t count, struct train_error *error)
+{
+	const struct batch_options options = {.height = spec->height, .width = spec->width};
+	int64_t *indices = calloc((size_t)count, sizeof(*indices));
+	struct dataset test;
+	bool done;
+
+	if (!indices || !cifar10_read(&test, folder, CIFAR10_TEST, 0, error)) {
+		free(indices);
+		return false;
+	}
+	for (int64_t i = 0; i < count; i++)
+		indices[i] = i % test.samples;
+	batch_fill(model_input(m, 0), model_labels(m, 0), &test, &options, 0, indices, count);
+	done = model_forward(m, 0, error);
+	dataset_free(&test);
+	free(indices);
+	if (done)
+		fwrite(model_output(m, 0), 1, model_output_bytes(m), stdout);
+	return done && fflush(stdout) == 0;
+}
+
+static bool run(char **argv, struct train_error *error)
+{
+	const struct model_spec *spec = model_find(argv[1], error);
+	const struct backend *backend = spec ? backend_find(argv[2], error) : NULL;
+	const struct device_options where = {.threads = 1};
+	struct model_options options = {.slots = 1, .batch = strtol(argv[5], NULL, 10)};
+	struct device *device;
+	struct model *m;
+	bool done = false;
+
+	if (!backend || !backend->open(&device, &where, error))
+		return false;
+	options.last = spec->count - 1;
+	if (model_open(&m, spec, device, &options, error)) {
+		done = load(m, argv[3], error) && compute(m, spec, argv[4], options.batch, error);
+		model_close(m);
+	}
+	backend->close(device);
+	return done;
+}
+
+int main(int argc, char **argv)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	if (argc != 6) {
+		fputs("usage: logits-main MODEL BACKEND FILE DATA COUNT\n", stderr);
+		return 2;
+	}
+	if (!run(argv, &error)) {
+		fprintf(stderr, "logits-main: %s\n", error.text);
+		return 1;
+	}
+	return 0;
+}
