@@ -56,8 +56,8 @@ train_tests = \
 	tests/train/checkpoint.test \
 	tests/train/cifar10.test \
 	tests/train/collective.test \
-	tests/train/example.test \
 	tests/train/damage.test \
+	tests/train/example.test \
 	tests/train/hang.test \
 	tests/train/modes.test \
 	tests/train/optim.test \
@@ -69,25 +69,24 @@ train_tests = \
 	tests/train/stop.test \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \
-	tests/train/wrong-data.test \
-	tests/train/tsan.test
 	tests/train/torch-train.test \
 	tests/train/tsan.test \
-	tests/train/where.test
-TESTS += $(train_tests)
+	tests/train/where.test \
+	tests/train/wrong-data.test
 EXTRA_DIST += $(train_tests) \
 	tests/train/checkpoint.py \
 	tests/train/compare-logits.py \
 	tests/train/compare-losses.py \
 	tests/train/compare-parameters.py \
+	tests/train/compare.sh \
 	tests/train/edit-safetensors.py \
 	tests/train/make-data.py \
 	tests/train/optim.py \
 	tests/train/place.tsv \
 	tests/train/read_safetensors.py \
+	tests/train/report.py \
 	tests/train/scales.py \
 	tests/train/settings.tsv \
-	tests/train/report.py \
 	tests/train/torch-data.py \
 	tests/train/torch-model.py \
 	tests/train/torch-train.py \
