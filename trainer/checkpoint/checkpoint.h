@@ -64,6 +64,10 @@ bool checkpoint_save(const char *folder, const struct checkpoint *what, int keep
  * bad input. Leaves nothing behind, not even a folder that it made. */
 bool checkpoint_try(const char *folder, struct train_error *error);
 
+/* Whether no checkpoint is in the folder, nor damaged ones, for a run that begins anew: a later one
+ * of another run would be what is gone on from. If not, bad input; no folder is good. */
+bool checkpoint_none(const char *folder, struct train_error *error);
+
 /* Opens the checkpoint of the latest step that is whole. Each later one is refused: `refused` is
  * told why, in one line with its name. *ret is NULL where there is no checkpoint or no folder; it
  * is an error when all are refused (TRAIN_BAD_INPUT), and when one cannot be opened or memory runs

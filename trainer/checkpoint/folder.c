@@ -123,29 +123,59 @@ static bool try(struct safetensors **ret, const struct checkpoint_folder *folder
 	return error->status != TRAIN_FAILED;
 }
 
+/* The steps in a folder, none where it does not exist. Close in->fd unless it is -1. */
+static bool list(struct checkpoint_folder *in, int64_t **steps, size_t *count, const char *folder,
+		 struct train_error *error)
+{
+	*steps = NULL;
+	*count = 0;
+	if (!folder_open(in, folder))
+		return errno == ENOENT || train_fail(error, TRAIN_BAD_INPUT,
+						     "%s: cannot open: %s; name another folder",
+						     folder, strerror(errno));
+	return folder_steps(steps, count, in) ||
+	       train_fail(error, TRAIN_FAILED, "%s: cannot list: %s; name another folder", folder,
+			  strerror(errno));
+}
+
+static void list_close(struct checkpoint_folder *in, int64_t *steps)
+{
+	free(steps);
+	if (in->fd >= 0)
+		close(in->fd);
+}
+
+bool checkpoint_none(const char *folder, struct train_error *error)
+{
+	struct checkpoint_folder in;
+	char name[CHECKPOINT_NAME];
+	int64_t *steps;
+	size_t count;
+	bool good = list(&in, &steps, &count, folder, error);
+
+	if (good && count > 0) {
+		folder_name(name, steps[0]);
+		good = train_fail(
+			error, TRAIN_BAD_INPUT,
+			"%s has checkpoints, %s the latest; say --resume to go on from it, "
+			"or name another folder",
+			folder, name);
+	}
+	list_close(&in, steps);
+	return good;
+}
+
 bool checkpoint_newest(struct safetensors **ret, const char *folder,
 		       void (*refused)(void *data, const char *why), void *data,
 		       struct train_error *error)
 {
 	struct checkpoint_folder in;
 	struct safetensors *file = NULL;
-	size_t count = 0, i = 0;
-	int64_t *steps = NULL;
-	bool good = true;
+	int64_t *steps;
+	size_t count;
+	bool good = list(&in, &steps, &count, folder, error);
 
-	if (!folder_open(&in, folder)) {
-		if (errno == ENOENT) {
-			*ret = NULL;
-			return true;
-		}
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: cannot open: %s; name another folder", folder,
-				  strerror(errno));
-	}
-	if (!folder_steps(&steps, &count, &in))
-		good = train_fail(error, TRAIN_FAILED, "%s: cannot list: %s; name another folder",
-				  folder, strerror(errno));
-	for (i = 0; good && !file && i < count; i++) {
+	for (size_t i = 0; good && !file && i < count; i++) {
 		struct train_error why = {.status = TRAIN_OK};
 
 		good = try(&file, &in, steps[i], &why);
@@ -158,8 +188,7 @@ bool checkpoint_newest(struct safetensors **ret, const char *folder,
 		good = train_fail(error, TRAIN_BAD_INPUT,
 				  "%s: all %zu checkpoints are damaged; name another folder",
 				  folder, count);
-	free(steps);
-	close(in.fd);
+	list_close(&in, steps);
 	if (good)
 		*ret = file;
 	return good;

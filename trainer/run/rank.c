@@ -96,8 +96,11 @@ static bool open_files(struct run *r, struct train_error *error)
 {
 	const char *folder = r->settings->checkpoint;
 
-	return r->rank != 0 ||
-	       ((!folder || checkpoint_try(folder, error)) && open_metrics(r, error));
+	if (r->rank != 0)
+		return true;
+	if (folder && !r->settings->resume && !checkpoint_none(folder, error))
+		return false;
+	return (!folder || checkpoint_try(folder, error)) && open_metrics(r, error);
 }
 
 static bool epoch_end(struct run *r, struct train_error *error)
