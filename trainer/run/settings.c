@@ -77,7 +77,6 @@ static bool settle_batch(const struct told *told, struct settings *s, struct tra
 {
 	bool whole = told->rows[ROW_global_batch].option;
 	bool each = told->rows[ROW_batch_per_device].option;
-	int64_t least;
 
 	if (s->global_batch && s->batch_per_device && whole == each)
 		return train_fail(error, TRAIN_BAD_INPUT,
@@ -90,13 +89,12 @@ static bool settle_batch(const struct told *told, struct settings *s, struct tra
 		s->global_batch = 0;
 	if (!s->global_batch && !s->batch_per_device)
 		s->global_batch = 128;
-	least = s->global_batch ? s->global_batch : s->batch_per_device;
-	if (s->accumulate > least)
+	if (s->global_batch && s->accumulate > s->global_batch)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%.200s: %lld samples cannot be divided into %lld passes; write "
 				  "at most %lld",
-				  origin_of(told, ROW_accumulate), (long long)least,
-				  (long long)s->accumulate, (long long)least);
+				  origin_of(told, ROW_accumulate), (long long)s->global_batch,
+				  (long long)s->accumulate, (long long)s->global_batch);
 	return true;
 }
 

@@ -52,6 +52,8 @@ static bool open_data(struct training *t, struct train_error *error)
 	       cifar10_read(&t->test, data, CIFAR10_TEST, 0, error) && check_shape(t, error);
 }
 
+enum { MOST_BATCH = 100000000 }; /* as --global-batch */
+
 static bool divide_batch(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
@@ -60,6 +62,13 @@ static bool divide_batch(struct training *t, struct train_error *error)
 					       : 1;
 	int64_t ranks = s->mode == MODE_DDP ? t->place.world : 1;
 
+	if (s->batch_per_device > MOST_BATCH / devices / s->accumulate)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"--batch-per-device %lld: on %lld devices, in %lld passes, a step "
+			"has more than %d samples; give less",
+			(long long)s->batch_per_device, (long long)devices,
+			(long long)s->accumulate, MOST_BATCH);
 	t->global_batch =
 		s->global_batch ? s->global_batch : s->batch_per_device * devices * s->accumulate;
 	if (t->global_batch % ranks != 0)
