@@ -72,6 +72,8 @@ static const char *origin_of(const struct told *told, enum row_id row)
 	return told->rows[row].origin ? told->rows[row].origin : rows[row].option;
 }
 
+enum { DEFAULT_BATCH = 128 };
+
 /* An option wins over the section's other key; two of one place exclude each other. */
 static bool settle_batch(const struct told *told, struct settings *s, struct train_error *error)
 {
@@ -87,8 +89,9 @@ static bool settle_batch(const struct told *told, struct settings *s, struct tra
 		s->batch_per_device = 0;
 	if (s->global_batch && each)
 		s->global_batch = 0;
-	if (!s->global_batch && !s->batch_per_device)
-		s->global_batch = 128;
+	s->batch_default = !s->global_batch && !s->batch_per_device;
+	if (s->batch_default)
+		s->global_batch = s->accumulate > DEFAULT_BATCH ? s->accumulate : DEFAULT_BATCH;
 	if (s->global_batch && s->accumulate > s->global_batch)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%.200s: %lld samples cannot be divided into %lld passes; write "

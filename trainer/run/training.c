@@ -54,6 +54,21 @@ static bool open_data(struct training *t, struct train_error *error)
 
 enum { MOST_BATCH = 100000000 }; /* as --global-batch */
 
+/* The next one that all ranks have as much of, a sample or more in each pass. */
+static void round_batch(struct training *t, int64_t ranks)
+{
+	int64_t wanted = t->global_batch, each = (wanted + ranks - 1) / ranks;
+
+	if (each < t->settings->accumulate)
+		each = t->settings->accumulate;
+	t->global_batch = each * ranks;
+	if (t->global_batch != wanted && t->place.rank == 0)
+		fprintf(stderr,
+			"gpumap-train: remark: the default batch of %lld is rounded up for %lld "
+			"ranks: --global-batch %lld\n",
+			(long long)wanted, (long long)ranks, (long long)t->global_batch);
+}
+
 static bool divide_batch(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
@@ -71,6 +86,8 @@ static bool divide_batch(struct training *t, struct train_error *error)
 			(long long)s->accumulate, MOST_BATCH);
 	t->global_batch =
 		s->global_batch ? s->global_batch : s->batch_per_device * devices * s->accumulate;
+	if (s->batch_default)
+		round_batch(t, ranks);
 	if (t->global_batch % ranks != 0)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "--global-batch %lld is not a multiple of %lld ranks; give %lld",
