@@ -65,12 +65,24 @@ static bool train(struct ranks *ranks, const struct command_line *command,
 	return done;
 }
 
+/* OpenMP's threads would spin between operations, and take turns with what else runs: on a busy
+ * machine a step of two threads took three to six times as long. Its library reads the variable
+ * while it is loaded, so this program begins again. Where it cannot, it goes on as it is. */
+static void let_threads_sleep(char **argv)
+{
+	if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") ||
+	    setenv("OMP_WAIT_POLICY", "passive", 0) != 0)
+		return;
+	execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char **argv)
 {
 	struct train_error error = {.status = TRAIN_OK};
 	struct command_line command;
 	struct ranks ranks = {.stopped = 0};
 
+	let_threads_sleep(argv);
 	if (!open_streams(&error) ||
 	    !settings_read(&command, argc, argv, (const char *const *)environ, &error)) {
 		fprintf(stderr, "gpumap-train: %s\n", error.text);
