@@ -74,13 +74,11 @@ static void look(struct command_line *command, size_t size)
 		failed(&error);
 		return;
 	}
-	if (place.count < 1 || place.master >= place.count || place.rank >= place.world ||
-	    !place.why)
+	if (place.count < 1 || place.master >= place.count || place.rank >= place.world)
 		abort();
 	for (int i = 0; i < place.count; i++)
 		if (place.devices[i].physical < 0)
 			abort();
-	place_free(&place);
 }
 
 /* The arguments behind the profile, without those that name files. */

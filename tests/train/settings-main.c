@@ -3,7 +3,7 @@
  * What gpumap-train understood, for tests/train/settings.test and place.test:
  *	settings-main settings OPTIONS	each setting
  *	settings-main place OPTIONS	devices and ranks
- *	settings-main explain OPTIONS	why they are these
+ *	settings-main explain OPTIONS	what was assumed of them
  *	settings-main OPTIONS		no more than the options themselves do: --help
  */
 #include <stdio.h>
@@ -81,10 +81,9 @@ int main(int argc, char **argv)
 			return fail(&error);
 		}
 		if (*what == 'e')
-			printf("%sassumption: %s\n", place.why, place.assumption);
+			printf("assumption: %s\n", place.assumption);
 		else
 			print_place(&place);
-		place_free(&place);
 	}
 	settings_free(&command);
 	return 0;

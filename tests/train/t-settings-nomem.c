@@ -47,8 +47,6 @@ static bool use(int i, struct train_error *error)
 	good = place_find(&place, &command, error);
 	if (good && place.count != rows[i].devices)
 		good = train_fail(error, TRAIN_BAD_INPUT, "%d devices", place.count);
-	if (good)
-		place_free(&place);
 	settings_free(&command);
 	return good;
 }

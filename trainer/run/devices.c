@@ -44,20 +44,19 @@ bool place_answered(const struct finder *f, struct train_error *error)
 static const char *const of_contexts[] = {"GM012", "GM050", NULL};
 
 /* The mappings of ranks that are threads say much the same. */
-bool place_keep(struct finder *f, struct train_error *error)
+void place_keep(struct finder *f)
 {
 	const char *assumption = gpumap_mapping_str(f->mapping, GPUMAP_MAPPING_ASSUMPTION);
 	struct place *place = f->place;
 
-	if (place->why)
-		return true;
+	if (f->kept)
+		return;
+	f->kept = true;
 	if (place->rank == 0 && !f->as_stages)
 		findings_print(f->report,
 			       strcmp(f->settings->backend, "cuda") == 0 ? NULL : of_contexts);
 	if (assumption)
 		snprintf(place->assumption, sizeof(place->assumption), "%s", assumption);
-	return gpumap_explain(&place->why, f->mapping, f->report, GPUMAP_TEXT) == GPUMAP_OK ||
-	       train_nomem(error, "the mapping");
 }
 
 /* --- devices -----------------------------------------------------------------------------------
@@ -95,7 +94,6 @@ bool place_add(struct finder *f, const gpumap_entry *entry, struct train_error *
 	struct place *place = f->place;
 	int mig = (int)gpumap_entry_int(entry, GPUMAP_ENTRY_MIG);
 	const char *uuid = gpumap_entry_str(entry, GPUMAP_ENTRY_UUID);
-	const char *pci = gpumap_entry_str(entry, GPUMAP_ENTRY_PCI);
 	const char *name = gpumap_entry_str(entry, GPUMAP_ENTRY_NAME);
 	struct place_device device = {
 		.logical = (int)gpumap_entry_int(entry, GPUMAP_ENTRY_LOGICAL),
@@ -110,7 +108,6 @@ bool place_add(struct finder *f, const gpumap_entry *entry, struct train_error *
 			"more than %d devices; choose some with --device-ids or --visible",
 			PLACE_MOST_DEVICES);
 	snprintf(device.uuid, sizeof(device.uuid), "%s", uuid ? uuid : "");
-	snprintf(device.pci, sizeof(device.pci), "%s", pci ? pci : "");
 	snprintf(device.name, sizeof(device.name), "%s", name ? name : "");
 	for (int i = 0; i < place->count && !f->settings->allow_share; i++)
 		if (is_shared(f, i, &device, mig))

@@ -15,6 +15,7 @@ struct finder {
 	int mig[PLACE_MOST_DEVICES]; /* which instance of its GPU a device is, -1: all of it */
 	const char *launcher;        /* NULL: none */
 	int64_t nodes;
+	bool kept;      /* place_keep was called */
 	bool as_stages; /* dp was asked for as mp, whose remarks say nothing */
 };
 
@@ -27,7 +28,7 @@ void place_drop(struct finder *f);
 /* Bad input if it ends in an error. */
 bool place_answered(const struct finder *f, struct train_error *error);
 /* What the run's first mapping says is kept and told. */
-bool place_keep(struct finder *f, struct train_error *error);
+void place_keep(struct finder *f);
 
 /* One more device of the place: it must be known which one it is, and be free or shared. */
 bool place_add(struct finder *f, const gpumap_entry *entry, struct train_error *error);

@@ -110,6 +110,51 @@ static bool collect_devices(struct run *r, struct summary_device **all, int *cou
 	return done;
 }
 
+static int64_t divided(int64_t count, int64_t parts)
+{
+	return (count + parts - 1) / parts;
+}
+
+/* Rule G6: dp's replicas have chunks of a pass, the last ones maybe less. */
+static void tell_batch(const struct run *r)
+{
+	const struct training *t = r->training;
+	bool stages = r->settings->mode == MODE_MP, replicas = r->settings->mode == MODE_DP;
+	int64_t passes = r->settings->accumulate, pass = divided(t->rank_batch, passes);
+	int64_t parts = stages     ? r->settings->micro_batches
+			: replicas ? t->place.count
+				   : t->sampler_ranks;
+	int64_t each = stages || replicas ? divided(pass, parts) : pass;
+	const char *part = stages ? "micro-batch" : "device";
+
+	printf("Global batch %lld: %s%lld samples a %s x %lld %s%s x %lld pass%s\n",
+	       (long long)t->global_batch,
+	       each * parts * passes == t->global_batch ? "" : "at most ", (long long)each, part,
+	       (long long)parts, part,
+	       parts == 1 ? ""
+	       : stages   ? "es"
+			  : "s",
+	       (long long)passes, passes == 1 ? "" : "es");
+}
+
+/* What --tail pad adds, so that all ranks have as many. */
+static void tell_repeated(const struct run *r)
+{
+	enum { NAMED = 8 };
+	int64_t repeats = sampler_repeats(&r->sampler);
+
+	if (repeats == 0)
+		return;
+	printf("%lld sample%s at the end of each epoch (--tail pad), in epoch %lld:",
+	       (long long)repeats, repeats == 1 ? " comes again" : "s come again",
+	       (long long)r->epoch + 1);
+	for (int64_t i = 0; i < repeats && i < NAMED; i++)
+		printf("%s %lld", i ? "," : "", (long long)sampler_repeated(&r->sampler, i));
+	if (repeats > NAMED)
+		printf(" and %lld more", (long long)(repeats - NAMED));
+	putchar('\n');
+}
+
 bool run_tell_places(struct run *r, struct train_error *error)
 {
 	struct summary_device *all;
@@ -118,6 +163,10 @@ bool run_tell_places(struct run *r, struct train_error *error)
 
 	if (done && r->rank == 0) {
 		summary_places(stdout, all, count);
+		if (*r->training->place.assumption)
+			printf("Assumed: %s\n", r->training->place.assumption);
+		tell_batch(r);
+		tell_repeated(r);
 		fflush(stdout);
 	}
 	free(all);

@@ -14,8 +14,10 @@
 
 static bool find_single(struct finder *f, struct train_error *error)
 {
-	return place_resolve(f, error) && place_answered(f, error) && place_add_chosen(f, error) &&
-	       place_keep(f, error);
+	if (!place_resolve(f, error) || !place_answered(f, error) || !place_add_chosen(f, error))
+		return false;
+	place_keep(f);
+	return true;
 }
 
 /* DataParallel refuses one device twice (GM032), which --allow-share asks for. */
@@ -47,7 +49,8 @@ static bool find_dp(struct finder *f, struct train_error *error)
 	       f->place->devices[f->place->master].logical !=
 		       gpumap_entry_int(master, GPUMAP_ENTRY_LOGICAL))
 		f->place->master++;
-	return place_keep(f, error);
+	place_keep(f);
+	return true;
 }
 
 /* How many stages --stages makes; 0: it was not given. */
@@ -88,7 +91,8 @@ static bool find_stages(struct finder *f, struct train_error *error)
 	if (!check_stages(f, count, error) || !place_add_replicas(f, count, error))
 		return false;
 	f->place->world = f->place->ranks = f->place->local_world = f->place->count;
-	return place_keep(f, error);
+	place_keep(f);
+	return true;
 }
 
 /* The i-th of "2,1,3". */
@@ -137,9 +141,9 @@ static bool find_threads(struct finder *f, struct train_error *error)
 		ids = NULL;
 	for (int rank = 0; rank < count; rank++) {
 		if (!state_rank(f, rank, ids, error) || !place_resolve(f, error) ||
-		    !place_answered(f, error) || !place_add_chosen(f, error) ||
-		    !place_keep(f, error))
+		    !place_answered(f, error) || !place_add_chosen(f, error))
 			return false;
+		place_keep(f);
 		if (rank == 0 && ids)
 			count = count_ids(ids);
 		else if (rank == 0)
@@ -186,10 +190,12 @@ static bool find_process(struct finder *f, struct train_error *error)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "--device-ids: '%.64s' has no device for local rank %d",
 				  f->command->device_ids, place->local_rank);
-	return (listed ? place_add(f, gpumap_mapping_replica(f->mapping, (size_t)place->local_rank),
-				   error)
-		       : place_add_chosen(f, error)) &&
-	       place_keep(f, error);
+	if (!(listed ? place_add(f, gpumap_mapping_replica(f->mapping, (size_t)place->local_rank),
+				 error)
+		     : place_add_chosen(f, error)))
+		return false;
+	place_keep(f);
+	return true;
 }
 
 /* --- the launcher ------------------------------------------------------------------------------
@@ -292,13 +298,5 @@ bool place_find(struct place *place, const struct command_line *command, struct 
 	       find_meeting(&f, error);
 	place_drop(&f);
 	gpumap_inventory_free(f.inventory);
-	if (!good)
-		place_free(place);
 	return good;
-}
-
-void place_free(struct place *place)
-{
-	free(place->why);
-	place->why = NULL;
 }

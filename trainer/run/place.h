@@ -11,9 +11,9 @@
 enum { PLACE_MOST_DEVICES = 64 };
 
 struct place_device {
-	int logical;  /* N of cuda:N */
-	int physical; /* nvidia-smi's number: what a simulated device is named after */
-	char uuid[64], pci[32], name[96]; /* "" where not known */
+	int logical;             /* N of cuda:N */
+	int physical;            /* nvidia-smi's number: what a simulated device is named after */
+	char uuid[64], name[96]; /* "" where not known */
 };
 
 struct place {
@@ -29,13 +29,11 @@ struct place {
 	char launcher[32];           /* who told the rank; "" */
 	char meeting[200];           /* a name for this run on this machine; "": none is needed */
 	char assumption[256];        /* of the mapping, one sentence; "" */
-	char *why;                   /* gpumap's explanation as text */
 };
 
 /* A mapping that ends in an error or a "no", two replicas on one device without allow_share, and
  * a mode that does not fit the launcher are bad input; remarks go to stderr. Asking for the devices
  * of ranks that are threads leaves the last one's statements in command->request. */
 bool place_find(struct place *place, const struct command_line *command, struct train_error *error);
-void place_free(struct place *place);
 
 #endif

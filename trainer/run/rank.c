@@ -129,7 +129,6 @@ static bool train(struct run *r, struct train_error *error)
 {
 	int stop = 0;
 
-	sampler_set_epoch(&r->sampler, r->epoch);
 	r->last_ns = timeline_now();
 	stop_later();
 	while (r->step < r->steps && !stop) {
@@ -147,6 +146,7 @@ static bool train(struct run *r, struct train_error *error)
 /* Of what was opened. A run that was done before it was resumed leaves all as it is. */
 static bool go(struct run *r, struct train_error *error)
 {
+	sampler_set_epoch(&r->sampler, r->epoch);
 	if (r->step < r->steps)
 		return open_files(r, error) && run_tell_places(r, error) && train(r, error) &&
 		       run_finish(r, error);

@@ -45,6 +45,7 @@ bool run_evaluate(struct run *run, struct train_error *error);
 
 /* --- finish.c: what is told on standard output */
 
+/* Devices, what was assumed of them, the batch and its padding. */
 bool run_tell_places(struct run *run, struct train_error *error);
 /* At the end: memory, times, the time line. */
 bool run_finish(struct run *run, struct train_error *error);

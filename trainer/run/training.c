@@ -167,5 +167,4 @@ void training_close(struct training *t)
 		t->collective->part(t->meeting);
 	dataset_free(&t->train);
 	dataset_free(&t->test);
-	place_free(&t->place);
 }
