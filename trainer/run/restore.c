@@ -62,6 +62,7 @@ static bool load_newest(struct store *s, const struct run *r, bool *found,
 struct beginning {
 	struct checkpoint_progress progress;
 	bool resumed;
+	struct train_error error; /* why it cannot begin, for all to say */
 };
 
 static void go_on(struct run *r, const struct checkpoint_progress *p)
@@ -119,7 +120,11 @@ bool run_begin(struct run *r, struct train_error *error)
 
 	if (!store_open(&s, r, error))
 		return false;
-	done = (r->rank != 0 || find_beginning(&s, r, &b, error)) && agree(r, &b, error) &&
+	if (r->rank == 0)
+		find_beginning(&s, r, &b, &b.error);
+	done = agree(r, &b, error) &&
+	       (b.error.status == TRAIN_OK ||
+		train_fail(error, b.error.status, "%s", b.error.text)) &&
 	       store_give(&s, r, b.resumed, b.progress.optimizer_step, error);
 	if (done && b.resumed)
 		go_on(r, &b.progress);
