@@ -13,20 +13,40 @@ static const struct backend *const backends[] = {
 	&backend_reference,
 };
 
+enum { LIST = 64 };
+
+static const char *listed(char text[LIST])
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends) && used < LIST; i++)
+		used += (size_t)snprintf(text + used, LIST - used, "%s%s", i ? " or " : "",
+					 backends[i]->name);
+	return text;
+}
+
+static const char *how_to_get(const char *name)
+{
+	if (strcmp(name, "cuda") == 0)
+		return "build with CUDA and cuDNN";
+	if (strcmp(name, "onednn") == 0)
+		return "build with oneDNN (libdnnl-dev)";
+	return "leave it out";
+}
+
 const struct backend *backend_find(const char *name, struct train_error *error)
 {
+	char text[LIST];
+
 	if (strcmp(name, "auto") == 0)
 		return backends[0];
 	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends); i++)
 		if (strcmp(backends[i]->name, name) == 0)
 			return backends[i];
-#ifdef HAVE_DNNL
-	train_fail(error, TRAIN_NO_BACKEND, "backend '%s': there is onednn and reference", name);
-#else
 	train_fail(error, TRAIN_NO_BACKEND,
-		   "backend '%s': this build has reference alone; build with oneDNN (libdnnl-dev)",
-		   name);
-#endif
+		   "--backend %.40s: this build has no such backend; choose %s, or %s", name,
+		   listed(text), how_to_get(name));
 	return NULL;
 }
 

@@ -57,7 +57,7 @@ bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, const struct call *ca
 	return train_fail(
 		error, TRAIN_FAILED,
 		"not all ranks came within %d ms to %s, where rank %d waits: look at what "
-		"holds them up, or give them a longer time limit",
+		"holds them up, or give a longer --timeout",
 		comm->meeting->options.timeout_ms, call_words(call->kind, call->what).text,
 		comm->base.rank);
 }

@@ -148,7 +148,7 @@ static bool too_late(struct shm_comm *comm, int peer, struct train_error *error)
 		snprintf(more, sizeof(more), " and %d more", late.count - 4);
 	return shm_fail(comm->meeting, error,
 			"%s%s did not come within %d ms to %s, where rank %d waits: look at what "
-			"holds it up, or give it a longer time limit",
+			"holds it up, or give a longer --timeout",
 			late.names, more, comm->meeting->options.timeout_ms,
 			call_words(comm->doing.kind, comm->doing.what).text, comm->base.rank);
 }

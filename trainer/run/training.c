@@ -137,8 +137,7 @@ static bool find_all(struct training *t, struct train_error *error)
 		collective = t->place.world == 1                      ? "self"
 			     : t->place.world == t->place.local_world ? "shm"
 								      : "mpi";
-	t->backend = backend_find(s->backend, error);
-	t->collective = t->backend ? collective_find(collective, error) : NULL;
+	t->collective = collective_find(collective, error);
 	t->spec = t->collective ? model_find(s->model, error) : NULL;
 	return t->spec && model_shapes(&shapes, t->spec, error) &&
 	       (s->find_unused_parameters || model_all_live(&shapes, t->spec, error)) &&
@@ -152,7 +151,9 @@ bool training_open(struct training *t, const struct command_line *command,
 	*t = (struct training){.settings = &command->settings, .started_ns = timeline_now()};
 	pthread_mutex_init(&t->mutex, NULL);
 	cores_allowed(&t->cpus);
-	if (!place_find(&t->place, command, error))
+	/* Without it the machine need not be looked at. */
+	t->backend = backend_find(t->settings->backend, error);
+	if (!t->backend || !place_find(&t->place, command, error))
 		return false;
 	if (!find_all(t, error)) {
 		training_close(t);
