@@ -33,6 +33,7 @@ struct parallel_options {
 	struct meeting *meeting;
 	const struct collective *collective;
 	int64_t batch;             /* most samples of step_input.count */
+	int64_t profiled;          /* most steps that go into time lines */
 	enum value_type precision; /* what layers compute in */
 	cpu_set_t cpus;            /* the cores that this process may use */
 };
@@ -91,7 +92,7 @@ struct parallel {
 	struct communicator *comm;
 	struct model_shapes shapes;
 	/* Of each device what it computes, then what this rank sends; none unless
-	 * settings.profile_steps. */
+	 * options.profiled. */
 	struct timeline *timeline[PLACE_MOST_DEVICES + 1];
 	int timelines;
 	int devices; /* of this rank, and what they hold */

@@ -4,7 +4,19 @@
 #include "parallel/order.h"
 #include "parallel/same.h"
 
-enum { MOST_INTERVALS = 4096 }; /* of a step */
+enum { MOST_INTERVALS = 1 << 20 }; /* of a time line, 100 MB: those after are counted as lost */
+
+/* Room for all that a rank does in the steps that are measured: each layer and the conversion
+ * before it in each pass, and their buckets. */
+static int interval_room(const struct parallel_options *o)
+{
+	const struct settings *settings = o->settings;
+	int64_t passes =
+		settings->accumulate * (settings->mode == MODE_MP ? settings->micro_batches : 1);
+	int64_t each = passes * (8 * o->spec->count + 8) + 4 * o->spec->count + 8;
+
+	return each * o->profiled < MOST_INTERVALS ? (int)(each * o->profiled) : MOST_INTERVALS;
+}
 
 const struct parallel_calls *parallel_find(enum train_mode mode)
 {
@@ -37,7 +49,7 @@ int rank_processes(const struct parallel_options *options)
 bool rank_open(struct parallel *p, const struct parallel_calls *calls,
 	       const struct parallel_options *options, struct train_error *error)
 {
-	int most = (int)options->settings->profile_steps * MOST_INTERVALS, index;
+	int most = interval_room(options), index;
 	const struct place_device *device = rank_device(options, &index);
 	bool replicas = options->settings->mode == MODE_DP;
 	int computing = replicas ? options->place->count : 1;

@@ -211,8 +211,38 @@ static bool write_profile(struct run *r, const struct timeline_interval *all, in
 	if (!timeline_svg(svg, all, count, who, error) ||
 	    !timeline_json(json, all, count, who, error))
 		return false;
-	metrics_note(r->metrics, "time line of %d steps: %s and %s",
-		     (int)r->settings->profile_steps, svg, json);
+	metrics_note(r->metrics, "time line of %lld steps: %s and %s", (long long)r->profiled, svg,
+		     json);
+	return true;
+}
+
+static bool tell_lost(struct run *r, int64_t mine, struct train_error *error)
+{
+	int64_t lost = 0;
+	void *all = NULL;
+	int ranks;
+	bool done = collect(r, &mine, 1, sizeof(mine), &all, &ranks, "the time line", error);
+
+	for (int i = 0; done && i < ranks; i++)
+		lost += ((const int64_t *)all)[i];
+	free(all);
+	if (done && r->rank == 0 && lost > 0)
+		fprintf(stderr,
+			"gpumap-train: warning: the time line lacks %lld parts, for which there "
+			"was "
+			"no room; give fewer --profile-steps\n",
+			(long long)lost);
+	return done;
+}
+
+static bool tell_not_profiled(const struct run *r)
+{
+	if (r->rank == 0)
+		fprintf(stderr,
+			"gpumap-train: remark: no time line: of %lld steps none was measured, "
+			"since "
+			"that begins behind the first %d; give more --steps or --epochs\n",
+			(long long)r->counted, RUN_NOT_PROFILED);
 	return true;
 }
 
@@ -220,12 +250,15 @@ static bool tell_profile(struct run *r, struct train_error *error)
 {
 	const struct parallel *p = r->parallel;
 	struct timeline_interval *mine;
+	int64_t lost = 0;
 	void *all = NULL;
 	int count = 0, next = 0, total;
 	bool done;
 
-	for (int i = 0; i < p->timelines; i++)
+	for (int i = 0; i < p->timelines; i++) {
 		count += timeline_count(p->timeline[i]);
+		lost += timeline_lost(p->timeline[i]);
+	}
 	mine = malloc(((size_t)count + 1) * sizeof(*mine));
 	if (!mine)
 		return train_nomem(error, "the time line");
@@ -233,7 +266,7 @@ static bool tell_profile(struct run *r, struct train_error *error)
 		memcpy(mine + next, timeline_intervals(p->timeline[i]),
 		       (size_t)timeline_count(p->timeline[i]) * sizeof(*mine));
 	done = collect(r, mine, count, sizeof(*mine), &all, &total, "the time line", error) &&
-	       (r->rank != 0 || write_profile(r, all, total, error));
+	       tell_lost(r, lost, error) && (r->rank != 0 || write_profile(r, all, total, error));
 	free(mine);
 	free(all);
 	return done;
@@ -241,7 +274,8 @@ static bool tell_profile(struct run *r, struct train_error *error)
 
 bool run_finish(struct run *r, struct train_error *error)
 {
-	if (r->settings->profile_steps > 0 && !tell_profile(r, error))
+	if (r->settings->profile_steps > 0 &&
+	    !(r->profiled > 0 ? tell_profile(r, error) : tell_not_profiled(r)))
 		return false;
 	if (!tell_memory_and_times(r, error))
 		return false;

@@ -61,6 +61,16 @@ static bool open_metrics(struct run *r, struct train_error *error)
 	return metrics_open(&r->metrics, &options, error);
 }
 
+/* Samples that come twice can make one step of an epoch more. */
+static int64_t most_profiled(const struct training *t)
+{
+	const struct settings *s = t->settings;
+	int64_t epoch = (t->train.samples + t->sampler_ranks) / t->global_batch + 1;
+	int64_t steps = (s->steps ? s->steps : s->epochs * epoch) - RUN_NOT_PROFILED;
+
+	return steps < s->profile_steps ? (steps > 0 ? steps : 0) : s->profile_steps;
+}
+
 static bool open_all(struct run *r, struct train_error *error)
 {
 	struct training *t = r->training;
@@ -76,6 +86,7 @@ static bool open_all(struct run *r, struct train_error *error)
 		.meeting = t->meeting,
 		.collective = t->collective,
 		.batch = t->rank_batch,
+		.profiled = most_profiled(t),
 		.precision = t->precision,
 		.cpus = t->cpus,
 	};

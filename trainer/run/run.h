@@ -26,6 +26,7 @@ struct run {
 	int64_t history;                    /* bytes of the file of metrics that tell of these */
 	int64_t last_ns;                    /* when the step before ended */
 	int64_t counted, own_ns, waited_ns; /* steps of this process, and what they took in all */
+	int64_t profiled;                   /* of them, in time lines */
 	int stopped;                        /* by this signal, before the last step; or 0 */
 };
 
@@ -36,6 +37,9 @@ bool run_begin(struct run *run, struct train_error *error);
 bool run_save(struct run *run, struct train_error *error);
 
 /* --- step.c */
+
+/* The first steps of a process are not measured: memory is not touched yet, caches are cold. */
+enum { RUN_NOT_PROFILED = 2 };
 
 /* One step of all ranks; rank 0 tells of it. *stop: the signal by which a rank was asked to, or 0.
  */

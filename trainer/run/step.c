@@ -56,14 +56,12 @@ static void scale_after(struct run *r, const struct step_output *output, struct 
 	r->optimizer_step += output->finite;
 }
 
-/* Not the first steps of this process: memory is not touched yet, caches are cold. */
-enum { NOT_PROFILED = 2 };
-
 static void record(struct run *r, bool begin)
 {
-	bool now = begin && r->counted >= NOT_PROFILED &&
-		   r->counted < NOT_PROFILED + r->settings->profile_steps;
+	bool now =
+		begin && r->counted >= RUN_NOT_PROFILED && r->profiled < r->settings->profile_steps;
 
+	r->profiled += now;
 	for (int i = 0; i < r->parallel->timelines; i++)
 		timeline_step(r->parallel->timeline[i], now ? (int)r->step + 1 : -1);
 }
