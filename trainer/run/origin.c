@@ -5,35 +5,89 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Each text, and the option that it comes from; NULL: it may differ. */
+enum may { SAME, SAME_SCHEDULE, DIFFER, DIFFER_SILENTLY };
+
+/* Each text, the option that it comes from, and whether it may differ. */
 static const struct {
 	const char *key, *option;
+	enum may may;
 } table[ORIGIN_TEXTS] = {
-	{"model", "--model"},        {"optimizer", "--optimizer"},
-	{"sampler", "--sampler"},    {"tail", "--tail"},
-	{"augment", "--augment"},    {"global_batch", "--global-batch"},
-	{"samples", "data of size"}, {"data", NULL},
+	{"model", "--model", SAME},
+	{"optimizer", "--optimizer", SAME},
+	{"sampler", "--sampler", SAME},
+	{"tail", "--tail", SAME},
+	{"augment", "--augment", SAME},
+	{"global_batch", "--global-batch", SAME},
+	{"samples", "data of size", SAME},
+	{"data", "--data", DIFFER_SILENTLY},
+	{"schedule", "--schedule", DIFFER},
+	{"schedule_steps", "steps in all (--epochs, --steps)", SAME_SCHEDULE},
+	{"lr", "--lr", DIFFER},
+	{"lr_min", "--lr-min", DIFFER},
+	{"warmup", "--warmup", DIFFER},
+	{"momentum", "--momentum or --beta1", DIFFER},
+	{"beta2", "--beta2", DIFFER},
+	{"eps", "--eps", DIFFER},
+	{"weight_decay", "--weight-decay", DIFFER},
+	{"clip_norm", "--clip-norm", DIFFER},
+	{"nesterov", "--nesterov", DIFFER},
+	{"precision", "--precision", DIFFER},
 };
 
-void origin_of(struct origin *origin, const struct training *t)
+static void write_numbers(struct origin *o, const struct training *t, int64_t steps)
+{
+	const struct settings *s = t->settings;
+	const int64_t whole[] = {t->global_batch, t->train.samples, steps};
+	const double real[] = {s->lr,
+			       s->lr_min,
+			       s->warmup,
+			       s->optimizer.momentum,
+			       s->optimizer.beta2,
+			       s->optimizer.eps,
+			       s->optimizer.weight_decay,
+			       s->clip_norm};
+	enum { WHOLE = sizeof(whole) / sizeof(*whole) };
+
+	for (int i = 0; i < ORIGIN_NUMBERS; i++)
+		if (i < WHOLE)
+			snprintf(o->numbers[i], sizeof(o->numbers[i]), "%" PRId64, whole[i]);
+		else
+			snprintf(o->numbers[i], sizeof(o->numbers[i]), "%.15g", real[i - WHOLE]);
+}
+
+void origin_of(struct origin *origin, const struct training *t, int64_t steps)
 {
 	static const char *const optimizers[] = {"sgd", "adam", "adamw"};
 	static const char *const samplers[] = {"shuffled", "in-order", "random"};
 	static const char *const tails[] = {"pad", "drop", "short"};
+	static const char *const schedules[] = {"constant", "cosine", "one-cycle"};
+	static const char *const precisions[] = {"fp32", "bf16", "fp16"};
 	const struct settings *s = t->settings;
+	char(*n)[32] = origin->numbers;
 	const char *values[ORIGIN_TEXTS] = {
 		s->model,
 		optimizers[s->optimizer.kind],
 		samplers[s->sampler],
 		tails[s->tail],
 		s->augment ? "yes" : "no",
-		origin->numbers[0],
-		origin->numbers[1],
+		n[0],
+		n[1],
 		s->data,
+		schedules[s->schedule],
+		n[2],
+		n[3],
+		n[4],
+		n[5],
+		n[6],
+		n[7],
+		n[8],
+		n[9],
+		n[10],
+		s->optimizer.nesterov ? "yes" : "no",
+		precisions[s->precision],
 	};
 
-	snprintf(origin->numbers[0], sizeof(origin->numbers[0]), "%" PRId64, t->global_batch);
-	snprintf(origin->numbers[1], sizeof(origin->numbers[1]), "%" PRId64, t->train.samples);
+	write_numbers(origin, t, steps);
 	for (int i = 0; i < ORIGIN_TEXTS; i++)
 		origin->texts[i] = (struct safetensors_text){table[i].key, values[i]};
 }
@@ -47,7 +101,41 @@ static bool differs(const struct safetensors *file, const char *option, const ch
 			  file->path, option, was, is);
 }
 
-bool origin_check(const struct training *t, const struct safetensors *file,
+/* Another schedule is remarked on by itself. */
+static bool has_length(const struct training *t, const struct origin *here,
+		       const struct safetensors *file)
+{
+	const char *schedule = safetensors_text(file, "schedule");
+
+	for (int i = 0; i < ORIGIN_TEXTS; i++)
+		if (strcmp(table[i].key, "schedule") == 0)
+			return t->settings->schedule != SCHEDULE_CONSTANT && schedule &&
+			       strcmp(schedule, here->texts[i].value) == 0;
+	return false;
+}
+
+static bool compare(const struct training *t, const struct origin *here,
+		    const struct safetensors *file, struct train_error *error)
+{
+	for (int i = 0; i < ORIGIN_TEXTS; i++) {
+		const char *there = safetensors_text(file, table[i].key);
+		const char *value = here->texts[i].value, *option = table[i].option;
+
+		if (!there || strcmp(there, value) == 0)
+			continue;
+		if (table[i].may == SAME ||
+		    (table[i].may == SAME_SCHEDULE && has_length(t, here, file)))
+			return differs(file, option, there, value, error);
+		if (table[i].may == DIFFER)
+			fprintf(stderr,
+				"gpumap-train: remark: %s: it was trained with %s %.40s, and goes "
+				"on with %s\n",
+				file->path, option, there, value);
+	}
+	return true;
+}
+
+bool origin_check(const struct training *t, int64_t steps, const struct safetensors *file,
 		  const struct checkpoint_progress *progress, struct train_error *error)
 {
 	struct origin here;
@@ -57,13 +145,9 @@ bool origin_check(const struct training *t, const struct safetensors *file,
 	snprintf(is, sizeof(is), "%" PRIu64, t->settings->seed);
 	if (strcmp(was, is) != 0)
 		return differs(file, "--seed", was, is, error);
-	origin_of(&here, t);
-	for (int i = 0; i < ORIGIN_TEXTS; i++) {
-		const char *there = safetensors_text(file, table[i].key);
-
-		if (table[i].option && there && strcmp(there, here.texts[i].value) != 0)
-			return differs(file, table[i].option, there, here.texts[i].value, error);
-	}
+	origin_of(&here, t, steps);
+	if (!compare(t, &here, file, error))
+		return false;
 	if (progress->position % t->global_batch == 0)
 		return true;
 	return train_fail(error, TRAIN_BAD_INPUT,

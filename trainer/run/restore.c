@@ -52,7 +52,7 @@ static bool load_newest(struct store *s, const struct run *r, bool *found,
 		return true;
 	}
 	done = checkpoint_progress(&progress, file, error) &&
-	       origin_check(r->training, file, &progress, error) &&
+	       origin_check(r->training, r->steps, file, &progress, error) &&
 	       checkpoint_load(&s->checkpoint, file, error);
 	safetensors_free(file);
 	return done;
@@ -143,7 +143,7 @@ static bool write_checkpoint(struct run *r, struct store *s, struct train_error 
 	/* Without a file the one before stays as it was, for a run that names it again. */
 	if (r->settings->metrics && !metrics_position(r->metrics, &history, error))
 		return false;
-	origin_of(&origin, r->training);
+	origin_of(&origin, r->training, r->steps);
 	s->checkpoint.texts = origin.texts;
 	s->checkpoint.text_count = ORIGIN_TEXTS;
 	s->checkpoint.progress = (struct checkpoint_progress){
