@@ -26,12 +26,19 @@ static bool open_sampler(struct run *r, struct train_error *error)
 	return sampler_init(&r->sampler, &options, error);
 }
 
+static int64_t steps_in_all(const struct settings *s, int64_t epoch_steps)
+{
+	int64_t steps = s->epochs * epoch_steps;
+
+	return s->steps && (s->epochs == 0 || s->steps < steps) ? s->steps : steps;
+}
+
 static bool open_schedule(struct run *r, struct train_error *error)
 {
 	const struct settings *s = r->settings;
 	struct rates rates = {s->lr, s->optimizer.momentum};
 
-	r->steps = s->steps ? s->steps : s->epochs * r->sampler.steps;
+	r->steps = steps_in_all(s, r->sampler.steps);
 	r->schedule = schedule_default(s->schedule, r->steps, rates);
 	r->schedule.lr_min = s->lr_min;
 	r->schedule.warmup = s->warmup;
@@ -66,7 +73,7 @@ static int64_t most_profiled(const struct training *t)
 {
 	const struct settings *s = t->settings;
 	int64_t epoch = (t->train.samples + t->sampler_ranks) / t->global_batch + 1;
-	int64_t steps = (s->steps ? s->steps : s->epochs * epoch) - RUN_NOT_PROFILED;
+	int64_t steps = steps_in_all(s, epoch) - RUN_NOT_PROFILED;
 
 	return steps < s->profile_steps ? (steps > 0 ? steps : 0) : s->profile_steps;
 }
@@ -120,7 +127,8 @@ static bool epoch_end(struct run *r, struct train_error *error)
 
 	r->epoch++;
 	r->epoch_step = 0;
-	if (every > 0 && (r->epoch % every == 0 || r->step == r->steps) && !run_evaluate(r, error))
+	if (every > 0 && (r->epoch % every == 0 || r->step == r->steps) &&
+	    !run_evaluate(r, r->epoch - 1, error))
 		return false;
 	sampler_set_epoch(&r->sampler, r->epoch);
 	return true;
@@ -150,6 +158,11 @@ static bool train(struct run *r, struct train_error *error)
 		if (is_time_to_save(r, stop) && !run_save(r, error))
 			return false;
 	}
+	/* --steps can end a run within an epoch. The checkpoint knows nothing of the test, so that
+	 * a run that goes on is as one that did not end. */
+	if (r->step == r->steps && r->epoch_step > 0 && r->settings->evaluate_every > 0 &&
+	    !run_evaluate(r, r->epoch, error))
+		return false;
 	r->stopped = r->step < r->steps ? stop : 0;
 	return true;
 }

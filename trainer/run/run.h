@@ -44,8 +44,8 @@ enum { RUN_NOT_PROFILED = 2 };
 /* One step of all ranks; rank 0 tells of it. *stop: the signal by which a rank was asked to, or 0.
  */
 bool run_step(struct run *run, int *stop, struct train_error *error);
-/* The test data, at the end of an epoch. */
-bool run_evaluate(struct run *run, struct train_error *error);
+/* The test data, at the end of this epoch or of the run. */
+bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
 
 /* --- finish.c: what is told on standard output */
 

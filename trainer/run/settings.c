@@ -124,8 +124,11 @@ static bool settle(const struct told *told, struct settings *s, struct train_err
 		return false;
 	s->optimizer = optimizer_default(s->optimizer.kind);
 	s->lr = s->optimizer.kind == OPTIMIZER_SGD ? 0.01 : 0.001;
-	return read_rows(told, s, error) && settle_batch(told, s, error) &&
-	       settle_optimizer(told, s, error);
+	if (!read_rows(told, s, error))
+		return false;
+	if (s->steps && !told->rows[ROW_epochs].text)
+		s->epochs = 0;
+	return settle_batch(told, s, error) && settle_optimizer(told, s, error);
 }
 
 static const char *said(const struct told *told, const char *key, const char *const *envp)

@@ -33,8 +33,8 @@ struct settings {
 	int64_t micro_batches; /* mp: of a pass */
 	enum sampler_order sampler;
 	enum sampler_tail tail;
-	int64_t epochs;
-	int64_t steps; /* end after so many; 0: after the epochs */
+	int64_t epochs; /* 0: as many as the steps take */
+	int64_t steps;  /* end after so many; 0: after the epochs */
 
 	/* The optimizer */
 	struct optimizer_settings optimizer;

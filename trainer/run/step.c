@@ -123,11 +123,11 @@ static bool evaluate_part(struct run *r, struct step_output *output, struct trai
 	return true;
 }
 
-bool run_evaluate(struct run *r, struct train_error *error)
+bool run_evaluate(struct run *r, int64_t epoch, struct train_error *error)
 {
 	struct step_output output = {.finite = true};
 	struct evaluation_metrics m = {
-		.step = r->step, .epoch = r->epoch - 1, .samples = r->training->test.samples};
+		.step = r->step, .epoch = epoch, .samples = r->training->test.samples};
 	struct told mine = {.loss = 0}, *all;
 	int64_t correct = 0;
 
