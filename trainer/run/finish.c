@@ -127,10 +127,10 @@ static void tell_batch(const struct run *r)
 	int64_t each = stages || replicas ? divided(pass, parts) : pass;
 	const char *part = stages ? "micro-batch" : "device";
 
-	printf("Global batch %lld: %s%lld samples a %s x %lld %s%s x %lld pass%s\n",
+	printf("Global batch %lld: %s%lld sample%s a %s x %lld %s%s x %lld pass%s\n",
 	       (long long)t->global_batch,
-	       each * parts * passes == t->global_batch ? "" : "at most ", (long long)each, part,
-	       (long long)parts, part,
+	       each * parts * passes == t->global_batch ? "" : "at most ", (long long)each,
+	       each == 1 ? "" : "s", part, (long long)parts, part,
 	       parts == 1 ? ""
 	       : stages   ? "es"
 			  : "s",

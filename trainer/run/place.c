@@ -238,6 +238,21 @@ static bool find_rank(struct finder *f, struct train_error *error)
 	return true;
 }
 
+/* Ranks of other machines would never come to the memory of this one. */
+static bool check_collective(const struct finder *f, struct train_error *error)
+{
+	const struct place *place = f->place;
+
+	if (strcmp(f->settings->collective, "shm") != 0 || place->local_world == 0 ||
+	    place->local_world == place->world)
+		return true;
+	return train_fail(
+		error, TRAIN_BAD_INPUT,
+		"--collective shm: %d of %d ranks are on this machine (%s); use --collective "
+		"mpi for several machines",
+		place->local_world, place->world, f->launcher);
+}
+
 /* Ranks of other machines, and those that MPI connects, need no name. */
 static bool find_meeting(struct finder *f, struct train_error *error)
 {
@@ -294,8 +309,8 @@ bool place_find(struct place *place, const struct command_line *command, struct 
 	bool good;
 
 	*place = (struct place){.count = 0};
-	good = find_rank(&f, error) && open_inventory(&f, error) && find_devices(&f, error) &&
-	       find_meeting(&f, error);
+	good = find_rank(&f, error) && check_collective(&f, error) && open_inventory(&f, error) &&
+	       find_devices(&f, error) && find_meeting(&f, error);
 	place_drop(&f);
 	gpumap_inventory_free(f.inventory);
 	return good;
