@@ -52,8 +52,11 @@ static bool train(struct ranks *ranks, const struct command_line *command,
 	struct crew *crew;
 	bool done;
 
-	if (!training_open(&ranks->training, command, error))
+	if (!training_open(&ranks->training, command, error)) {
+		if (ranks->training.first.status != TRAIN_OK)
+			*error = ranks->training.first;
 		return false;
+	}
 	done = crew_open(&crew, ranks->training.place.ranks, error);
 	if (done) {
 		done = crew_run(crew, rank_work, NULL, ranks, error);

@@ -190,32 +190,13 @@ static void close_all(struct run *r)
 		r->parallel->calls->close(r->parallel);
 }
 
-/* MPI ends the process here, so what a rank of its own process has to say is said before. */
-static void end_others(struct run *r, const struct train_error *error)
-{
-	struct training *t = r->training;
-
-	pthread_mutex_lock(&t->mutex);
-	if (t->first.status == TRAIN_OK)
-		t->first = *error;
-	pthread_mutex_unlock(&t->mutex);
-	if (t->place.ranks < t->place.world) {
-		fprintf(stderr, "gpumap-train: %s\n", error->text);
-		*t->first.text = '\0';
-	}
-	if (r->parallel && r->parallel->comm)
-		r->parallel->calls->abort(r->parallel, error->text);
-	else
-		t->collective->cancel(t->meeting, r->rank, error->text);
-}
-
 bool training_rank(struct training *training, int rank, int *stopped, struct train_error *error)
 {
 	struct run r = {.training = training, .settings = training->settings, .rank = rank};
 	bool done = open_all(&r, error) && go(&r, error);
 
 	if (!done)
-		end_others(&r, error);
+		training_failed(training, r.parallel, rank, error);
 	if (!metrics_close(r.metrics, error))
 		done = false;
 	*stopped = r.stopped;

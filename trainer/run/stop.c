@@ -7,16 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { STACK = 1 << 16 };
+
 /* Of the process, as signals are. */
 static atomic_int asked;
 static atomic_bool later;
 
+/* A signal that is blocked is kept for the one who waits, even if it is ignored: such ones are left
+ * out. */
 static void stop_set(sigset_t *set)
 {
+	static const int stops[] = {SIGTERM, SIGINT, SIGHUP};
+	struct sigaction now;
+
 	sigemptyset(set);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGHUP);
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		if (sigaction(stops[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(set, stops[i]);
 }
 
 _Noreturn void stop_now(int number)
@@ -47,13 +54,19 @@ static void *wait_for_signals(void *argument)
 
 bool stop_open(struct train_error *error)
 {
+	pthread_attr_t small;
 	pthread_t thread;
 	sigset_t set;
 	int failed;
 
 	stop_set(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	failed = pthread_create(&thread, NULL, wait_for_signals, NULL);
+	failed = pthread_attr_init(&small);
+	if (!failed) {
+		pthread_attr_setstacksize(&small, STACK);
+		failed = pthread_create(&thread, &small, wait_for_signals, NULL);
+		pthread_attr_destroy(&small);
+	}
 	if (failed)
 		return train_fail(
 			error, TRAIN_FAILED,

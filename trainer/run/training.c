@@ -138,11 +138,31 @@ static bool find_all(struct training *t, struct train_error *error)
 			     : t->place.world == t->place.local_world ? "shm"
 								      : "mpi";
 	t->collective = collective_find(collective, error);
-	t->spec = t->collective ? model_find(s->model, error) : NULL;
+	/* Before all that can fail, so that others learn of it. */
+	if (!t->collective || !t->collective->meet(&t->meeting, &meeting, error))
+		return false;
+	t->spec = model_find(s->model, error);
 	return t->spec && model_shapes(&shapes, t->spec, error) &&
 	       (s->find_unused_parameters || model_all_live(&shapes, t->spec, error)) &&
-	       divide_batch(t, error) && find_precision(t, error) && open_data(t, error) &&
-	       t->collective->meet(&t->meeting, &meeting, error);
+	       divide_batch(t, error) && find_precision(t, error) && open_data(t, error);
+}
+
+/* MPI ends the process here, so what a rank of its own process has to say is said before. */
+void training_failed(struct training *t, struct parallel *parallel, int rank,
+		     const struct train_error *error)
+{
+	pthread_mutex_lock(&t->mutex);
+	if (t->first.status == TRAIN_OK)
+		t->first = *error;
+	pthread_mutex_unlock(&t->mutex);
+	if (t->place.ranks < t->place.world) {
+		fprintf(stderr, "gpumap-train: %s\n", error->text);
+		*t->first.text = '\0';
+	}
+	if (parallel && parallel->comm)
+		parallel->calls->abort(parallel, error->text);
+	else
+		t->collective->cancel(t->meeting, rank, error->text);
 }
 
 bool training_open(struct training *t, const struct command_line *command,
@@ -156,6 +176,8 @@ bool training_open(struct training *t, const struct command_line *command,
 	if (!t->backend || !place_find(&t->place, command, error))
 		return false;
 	if (!find_all(t, error)) {
+		if (t->meeting)
+			training_failed(t, NULL, t->place.rank, error);
 		training_close(t);
 		return false;
 	}

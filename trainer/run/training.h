@@ -35,6 +35,11 @@ bool training_open(struct training *training, const struct command_line *command
 		   struct train_error *error);
 void training_close(struct training *training);
 
+/* Notes why a rank of this process fails and ends the others, of other processes too, by what it
+ * has of `parallel`, or NULL. */
+void training_failed(struct training *training, struct parallel *parallel, int rank,
+		     const struct train_error *error);
+
 /* All of one rank, on its thread: from its device to the last checkpoint. A rank that fails ends
  * the others, after it noted why. *stopped: the signal by which a rank, this or another, was asked
  * to end before the last step, or 0. */
