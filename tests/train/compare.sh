@@ -25,9 +25,9 @@ export OMP_NUM_THREADS OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM LD_
 limit=120
 
 if ! [ -e "$builddir/.libs/gpumap-mpi.so" ]; then
-	mpirun= no_mpi='NOTHING IS TRAINED WITH MPI: built without it; install libopenmpi-dev'
+	mpirun='' no_mpi='NOTHING IS TRAINED WITH MPI: built without it; install libopenmpi-dev'
 elif ! have mpirun; then
-	mpirun= no_mpi='NOTHING IS TRAINED WITH MPI: mpirun is missing; install openmpi-bin'
+	mpirun='' no_mpi='NOTHING IS TRAINED WITH MPI: mpirun is missing; install openmpi-bin'
 else
 	mpirun='mpirun --oversubscribe --bind-to none' no_mpi=
 fi
