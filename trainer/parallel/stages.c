@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "parallel/stages.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Multiplications of a sample in a layer: each output sums the inputs of its weight. */
@@ -92,6 +93,20 @@ static int find_layer(const struct model_spec *spec, const char *name, size_t le
 	return -1;
 }
 
+static bool no_layer(const struct model_spec *spec, const char *name, int length,
+		     struct train_error *error)
+{
+	char names[256] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < spec->count && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 spec->layers[i].name);
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "--stages: model %s has no layer '%.*s'; name some of %s", spec->name,
+			  length < 64 ? length : 64, name, names);
+}
+
 static bool cut_as_told(struct stage *stages, int count, const struct model_spec *spec,
 			const struct model_shapes *shapes, const char *cuts,
 			struct train_error *error)
@@ -104,6 +119,8 @@ static bool cut_as_told(struct stage *stages, int count, const struct model_spec
 
 		if (++k >= count)
 			break;
+		if (layer < 0)
+			return no_layer(spec, at, length, error);
 		if (layer <= stages[k - 1].first || !can_cut(spec, shapes, layer - 1))
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "--stages %s: model %s cannot be cut before '%.*s'; name "
