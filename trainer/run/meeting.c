@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "run/told.h"
 
@@ -65,6 +64,6 @@ bool meeting_name(char *name, size_t size, const char *launcher, const char *con
 
 		hash = mix(mix(hash, table[row].variables[i]), value ? value : "");
 	}
-	snprintf(name, size, "gpumap-train-%ld-%016" PRIx64, (long)geteuid(), hash);
+	snprintf(name, size, "%016" PRIx64, hash);
 	return true;
 }

@@ -8,7 +8,7 @@
 #include "error.h"
 
 /*
- * A name of [a-z0-9-], "gpumap-train-1000-0f3c...", made from the user and the variables by which
+ * A name of 16 digits [0-9a-f], made from the variables by which
  * LAUNCHER (GPUMAP_IDENTITY_LAUNCHER) tells runs apart, or any other launcher that there is:
  *
  *	torch		MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT
