@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What ranks hear when one of them fails, is late, or does something else. */
+#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 
+#include "collective/shm_board.h"
 #include "rank-threads.h"
 
 static double seconds(void)
@@ -227,6 +229,37 @@ START_TEST(time_is_counted)
 }
 END_TEST
 
+static int spins_of(int world)
+{
+	const struct meeting_options options = {.world = world, .ranks = world};
+	struct train_error error = {.status = TRAIN_OK};
+	struct meeting *meeting;
+	int spins;
+
+	ck_assert_msg(shm->meet(&meeting, &options, &error), "%s", error.text);
+	spins = meeting->spins;
+	shm->part(meeting);
+	return spins;
+}
+
+START_TEST(cores_of_the_process_count)
+{
+	cpu_set_t all, one;
+	int first = 0;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(first, &all))
+		first++;
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	ck_assert_int_eq(spins_of(2), 0);
+	ck_assert_int_gt(spins_of(1), 0);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
+	ck_assert_int_eq(spins_of(2) > 0, CPU_COUNT(&all) >= 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("collective-faults");
@@ -239,6 +272,7 @@ int main(void)
 	tcase_add_test(faults, ends_and_ranks_that_are_not);
 	tcase_add_test(faults, time_limit_names_who_is_late);
 	tcase_add_test(faults, time_is_counted);
+	tcase_add_test(faults, cores_of_the_process_count);
 	suite_add_tcase(suite, faults);
 	return unit_run(suite);
 }

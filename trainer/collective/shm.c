@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks of one machine: threads of this process, or processes. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,6 +47,18 @@ static bool shm_make(struct meeting *meeting, struct train_error *error)
 	return true;
 }
 
+/* With fewer cores than ranks it would keep the one away that it waits for. Those of the process:
+ * a rank's thread may have had its own chosen already. */
+static int spins(int world)
+{
+	cpu_set_t cpus;
+	int cores = sched_getaffinity(0, sizeof(cpus), &cpus) == 0
+			    ? CPU_COUNT(&cpus)
+			    : (int)sysconf(_SC_NPROCESSORS_ONLN);
+
+	return world <= cores ? 1000 : 0;
+}
+
 static bool shm_meet(struct meeting **meeting, const struct meeting_options *options,
 		     struct train_error *error)
 {
@@ -58,6 +71,7 @@ static bool shm_meet(struct meeting **meeting, const struct meeting_options *opt
 		return train_nomem(error, "what ranks tell each other");
 	m->options = *options;
 	m->threads = options->ranks == options->world;
+	m->spins = spins(options->world);
 	m->fd = -1;
 	if (!shm_make(m, error)) {
 		free(m);
@@ -110,8 +124,7 @@ static struct shm_comm *shm_new(struct meeting *meeting, int rank, struct device
 	comm->meeting = meeting;
 	comm->board = meeting->board;
 	comm->slot = &meeting->board->slots[rank];
-	/* With fewer cores than ranks it would keep the one away that it waits for. */
-	comm->spins = world <= sysconf(_SC_NPROCESSORS_ONLN) ? 1000 : 0;
+	comm->spins = meeting->spins;
 	comm->to = calloc((size_t)world, sizeof(*comm->to));
 	comm->from = calloc((size_t)world, sizeof(*comm->from));
 	if (comm->to && comm->from)

@@ -60,6 +60,7 @@ struct shm_board {
 struct meeting {
 	struct meeting_options options;
 	bool threads; /* or else processes */
+	int spins;    /* how often who waits looks before it sleeps */
 	struct shm_board *board;
 	struct shm_box *boxes;
 	unsigned char *chunks; /* two of each rank, of processes */
