@@ -54,24 +54,24 @@ static void draw_axes(const struct panel *p, const char *label, bool steps_below
 	for (int i = 0; i < ticks.count; i++) {
 		double y = y_of(p, ticks.values[i]);
 
-		svg_line(p->svg, LEFT, y, RIGHT, y, "faint");
-		svg_text(p->svg, LEFT - 6, y + 4, "small end", tick_text(text, &ticks, i));
+		drawing_line(p->svg, LEFT, y, RIGHT, y, "faint");
+		drawing_text(p->svg, LEFT - 6, y + 4, "small end", tick_text(text, &ticks, i));
 	}
 	ticks_linear(&ticks, p->x_lo, p->x_hi, 9, 1);
 	for (int i = 0; i < ticks.count; i++) {
 		double x = x_of(p, ticks.values[i]);
 
-		svg_line(p->svg, x, p->top, x, p->bottom, "faint");
-		svg_line(p->svg, x, p->bottom, x, p->bottom + 4, "axis");
+		drawing_line(p->svg, x, p->top, x, p->bottom, "faint");
+		drawing_line(p->svg, x, p->bottom, x, p->bottom + 4, "axis");
 		if (steps_below)
-			svg_text(p->svg, x, p->bottom + 18, "small middle",
-				 tick_text(text, &ticks, i));
+			drawing_text(p->svg, x, p->bottom + 18, "small middle",
+				     tick_text(text, &ticks, i));
 	}
-	svg_line(p->svg, LEFT, p->top, LEFT, p->bottom, "axis");
-	svg_line(p->svg, LEFT, p->bottom, RIGHT, p->bottom, "axis");
-	svg_text_upwards(p->svg, 18, (p->top + p->bottom) / 2, label);
+	drawing_line(p->svg, LEFT, p->top, LEFT, p->bottom, "axis");
+	drawing_line(p->svg, LEFT, p->bottom, RIGHT, p->bottom, "axis");
+	drawing_text_upwards(p->svg, 18, (p->top + p->bottom) / 2, label);
 	if (steps_below)
-		svg_text(p->svg, (LEFT + RIGHT) / 2.0, p->bottom + 38, "middle", "step");
+		drawing_text(p->svg, (LEFT + RIGHT) / 2.0, p->bottom + 38, "middle", "step");
 }
 
 static void set_range(struct panel *p, const struct curve *a, const struct curve *b)
@@ -111,10 +111,10 @@ static void draw_extremes(const struct panel *p, const struct curve_bucket *b)
 	int64_t first = b->at_min < b->at_max ? b->at_min : b->at_max;
 	double at_first = first == b->at_min ? b->min : b->max;
 
-	svg_path_point(p->svg, x_of(p, (double)first), y_of(p, at_first));
+	drawing_path_point(p->svg, x_of(p, (double)first), y_of(p, at_first));
 	if (b->at_min != b->at_max)
-		svg_path_point(p->svg, x_of(p, (double)(b->at_min + b->at_max - first)),
-			       y_of(p, b->min + b->max - at_first));
+		drawing_path_point(p->svg, x_of(p, (double)(b->at_min + b->at_max - first)),
+				   y_of(p, b->min + b->max - at_first));
 }
 
 static bool is_gap(const struct curve_bucket *b)
@@ -124,14 +124,14 @@ static bool is_gap(const struct curve_bucket *b)
 
 static void draw_line(const struct panel *p, const struct curve *curve, const char *class)
 {
-	svg_path_begin(p->svg, class);
+	drawing_path_begin(p->svg, class);
 	for (int i = 0; i < curve->used; i++) {
 		if (is_gap(&curve->buckets[i]))
-			svg_path_gap(p->svg);
+			drawing_path_gap(p->svg);
 		else if (curve->buckets[i].count)
 			draw_extremes(p, &curve->buckets[i]);
 	}
-	svg_path_end(p->svg);
+	drawing_path_end(p->svg);
 }
 
 /* Few values are dots, and so are those between gaps, of which a line shows nothing. */
@@ -150,8 +150,8 @@ static void draw_dots(const struct panel *p, const struct curve *curve, const ch
 			after++;
 		if (b[i].count && (all || ((before < 0 || is_gap(&b[before])) &&
 					   (after >= curve->used || is_gap(&b[after])))))
-			svg_dot(p->svg, x_of(p, (double)b[i].at_max), y_of(p, b[i].max), 2.5,
-				class);
+			drawing_dot(p->svg, x_of(p, (double)b[i].at_max), y_of(p, b[i].max), 2.5,
+				    class);
 		before = i;
 	}
 }
@@ -161,18 +161,18 @@ static void draw_smooth(const struct panel *p, const struct curve *curve, const 
 	double deviation = curve->used / 80.0;
 	int every = curve->used / 250 + 1;
 
-	svg_path_begin(p->svg, class);
+	drawing_path_begin(p->svg, class);
 	for (int i = 0; i < curve->used; i++) {
 		const struct curve_bucket *b = &curve->buckets[i];
 		bool last = i == curve->used - 1;
 
 		if (is_gap(b))
-			svg_path_gap(p->svg);
+			drawing_path_gap(p->svg);
 		else if (b->count && (i % every == 0 || last))
-			svg_path_point(p->svg, x_of(p, (double)(b->at_min + b->at_max) / 2),
-				       y_of(p, curve_smooth(curve, i, deviation)));
+			drawing_path_point(p->svg, x_of(p, (double)(b->at_min + b->at_max) / 2),
+					   y_of(p, curve_smooth(curve, i, deviation)));
 	}
-	svg_path_end(p->svg);
+	drawing_path_end(p->svg);
 }
 
 static void draw_bad(const struct panel *p, const struct curve *curve)
@@ -184,7 +184,7 @@ static void draw_bad(const struct panel *p, const struct curve *curve)
 
 		if (!curve->buckets[i].bad || x < before + 10)
 			continue;
-		svg_cross(p->svg, x, p->top + 6, 3, "bad");
+		drawing_cross(p->svg, x, p->top + 6, 3, "bad");
 		before = x;
 	}
 }
@@ -210,15 +210,15 @@ static void draw_panel(const struct panel *p, const struct curve *train, const s
 static double draw_key(struct svg *svg, double x, const char *class, const char *text)
 {
 	if (strcmp(class, "bad") == 0) {
-		svg_cross(svg, x + 10, 46, 3, class);
+		drawing_cross(svg, x + 10, 46, 3, class);
 	} else {
-		svg_path_begin(svg, class);
-		svg_path_point(svg, x, 46);
-		svg_path_point(svg, x + 20, 46);
-		svg_path_end(svg);
+		drawing_path_begin(svg, class);
+		drawing_path_point(svg, x, 46);
+		drawing_path_point(svg, x + 20, 46);
+		drawing_path_end(svg);
 	}
-	svg_text(svg, x + 26, 50, "", text);
-	return x + 26 + svg_width(strlen(text), SVG_FONT) + 18;
+	drawing_text(svg, x + 26, 50, "", text);
+	return x + 26 + drawing_width(strlen(text), SVG_FONT) + 18;
 }
 
 static void draw_legend(struct svg *svg, const struct plot *plot)
@@ -270,8 +270,8 @@ static void draw(struct svg *svg, const struct plot *plot, const char *title)
 	bool empty = !plot->loss.width && !plot->test_loss.width;
 	char cut[512];
 
-	text_cut(cut, sizeof(cut), title, (size_t)((RIGHT - LEFT) / svg_width(1, 16)));
-	svg_text(svg, LEFT, 26, "title", cut);
+	text_cut(cut, sizeof(cut), title, (size_t)((RIGHT - LEFT) / drawing_width(1, 16)));
+	drawing_text(svg, LEFT, 26, "title", cut);
 	draw_legend(svg, plot);
 	if (two)
 		p.bottom = 350;
@@ -286,8 +286,8 @@ static void draw(struct svg *svg, const struct plot *plot, const char *title)
 		draw_panel(&below, &plot->accuracy, &plot->test_accuracy);
 	}
 	if (empty)
-		svg_text(svg, (LEFT + RIGHT) / 2.0, (p.top + p.bottom) / 2, "middle",
-			 "no step was done");
+		drawing_text(svg, (LEFT + RIGHT) / 2.0, (p.top + p.bottom) / 2, "middle",
+			     "no step was done");
 }
 
 bool plot_svg(const struct plot *plot, const char *file, const char *title,
@@ -295,8 +295,8 @@ bool plot_svg(const struct plot *plot, const char *file, const char *title,
 {
 	struct svg svg;
 
-	if (!svg_open(&svg, file, WIDTH, HEIGHT, style, error))
+	if (!drawing_open(&svg, file, WIDTH, HEIGHT, style, error))
 		return false;
 	draw(&svg, plot, title);
-	return svg_close(&svg, error);
+	return drawing_close(&svg, error);
 }

@@ -12,8 +12,8 @@ static const char common[] = "text{font:12px sans-serif;fill:#777}.title{font-si
 			     ".faint{stroke:#888;stroke-width:1;stroke-opacity:.25}"
 			     "path{fill:none;stroke-linejoin:round;stroke-linecap:round}";
 
-bool svg_open(struct svg *svg, const char *name, int width, int height, const char *style,
-	      struct train_error *error)
+bool drawing_open(struct svg *svg, const char *name, int width, int height, const char *style,
+		  struct train_error *error)
 {
 	*svg = (struct svg){.began = false};
 	if (!whole_open(&svg->file, name, error))
@@ -26,7 +26,7 @@ bool svg_open(struct svg *svg, const char *name, int width, int height, const ch
 	return true;
 }
 
-bool svg_close(struct svg *svg, struct train_error *error)
+bool drawing_close(struct svg *svg, struct train_error *error)
 {
 	fputs("</svg>\n", svg->file.stream);
 	return whole_close(&svg->file, error);
@@ -68,7 +68,7 @@ static void put_class(struct svg *svg, const char *class)
 		fprintf(svg->file.stream, "\" class=\"%s", class);
 }
 
-void svg_text(struct svg *svg, double x, double y, const char *class, const char *text)
+void drawing_text(struct svg *svg, double x, double y, const char *class, const char *text)
 {
 	put_number(svg, "<text x=\"", x);
 	put_number(svg, "\" y=\"", y);
@@ -78,7 +78,7 @@ void svg_text(struct svg *svg, double x, double y, const char *class, const char
 	put(svg, "</text>\n");
 }
 
-void svg_text_upwards(struct svg *svg, double x, double y, const char *text)
+void drawing_text_upwards(struct svg *svg, double x, double y, const char *text)
 {
 	put_number(svg, "<text class=\"middle\" transform=\"translate(", x);
 	put_number(svg, " ", y);
@@ -87,8 +87,8 @@ void svg_text_upwards(struct svg *svg, double x, double y, const char *text)
 	put(svg, "</text>\n");
 }
 
-void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *class,
-	      const char *hint)
+void drawing_rect(struct svg *svg, double x, double y, double width, double height,
+		  const char *class, const char *hint)
 {
 	put_number(svg, "<rect x=\"", x);
 	put_number(svg, "\" y=\"", y);
@@ -104,7 +104,7 @@ void svg_rect(struct svg *svg, double x, double y, double width, double height, 
 	put(svg, "</title></rect>\n");
 }
 
-void svg_line(struct svg *svg, double x, double y, double to_x, double to_y, const char *class)
+void drawing_line(struct svg *svg, double x, double y, double to_x, double to_y, const char *class)
 {
 	put_number(svg, "<line x1=\"", x);
 	put_number(svg, "\" y1=\"", y);
@@ -114,7 +114,7 @@ void svg_line(struct svg *svg, double x, double y, double to_x, double to_y, con
 	put(svg, "\"/>\n");
 }
 
-void svg_dot(struct svg *svg, double x, double y, double radius, const char *class)
+void drawing_dot(struct svg *svg, double x, double y, double radius, const char *class)
 {
 	put_number(svg, "<circle cx=\"", x);
 	put_number(svg, "\" cy=\"", y);
@@ -123,41 +123,41 @@ void svg_dot(struct svg *svg, double x, double y, double radius, const char *cla
 	put(svg, "\"/>\n");
 }
 
-void svg_cross(struct svg *svg, double x, double y, double radius, const char *class)
+void drawing_cross(struct svg *svg, double x, double y, double radius, const char *class)
 {
-	svg_path_begin(svg, class);
-	svg_path_point(svg, x - radius, y - radius);
-	svg_path_point(svg, x + radius, y + radius);
-	svg_path_gap(svg);
-	svg_path_point(svg, x - radius, y + radius);
-	svg_path_point(svg, x + radius, y - radius);
-	svg_path_end(svg);
+	drawing_path_begin(svg, class);
+	drawing_path_point(svg, x - radius, y - radius);
+	drawing_path_point(svg, x + radius, y + radius);
+	drawing_path_gap(svg);
+	drawing_path_point(svg, x - radius, y + radius);
+	drawing_path_point(svg, x + radius, y - radius);
+	drawing_path_end(svg);
 }
 
-void svg_path_begin(struct svg *svg, const char *class)
+void drawing_path_begin(struct svg *svg, const char *class)
 {
 	fprintf(svg->file.stream, "<path class=\"%s\" d=\"", class);
 	svg->began = false;
 }
 
-void svg_path_point(struct svg *svg, double x, double y)
+void drawing_path_point(struct svg *svg, double x, double y)
 {
 	put_number(svg, svg->began ? "L" : "M", x);
 	put_number(svg, " ", y);
 	svg->began = true;
 }
 
-void svg_path_gap(struct svg *svg)
+void drawing_path_gap(struct svg *svg)
 {
 	svg->began = false;
 }
 
-void svg_path_end(struct svg *svg)
+void drawing_path_end(struct svg *svg)
 {
 	put(svg, "\"/>\n");
 }
 
-double svg_width(size_t characters, int size)
+double drawing_width(size_t characters, int size)
 {
 	return 0.62 * size * (double)characters;
 }

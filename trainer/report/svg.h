@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures as SVG 1.1. Coordinates are pixels from the top left corner; a class is one of the
- * style sheet. Errors of writing wait for svg_close. */
+ * style sheet. Errors of writing wait for drawing_close. */
 #ifndef TRAIN_REPORT_SVG_H
 #define TRAIN_REPORT_SVG_H
 
@@ -16,27 +16,27 @@ struct svg {
 /* `style` are rules of CSS besides the common ones: text, title, small, faint (lines of a grid),
  * axis, end and middle (where a text is at its coordinates). Nothing paints the background: these
  * colours are for light and dark ones. */
-bool svg_open(struct svg *svg, const char *name, int width, int height, const char *style,
-	      struct train_error *error);
-bool svg_close(struct svg *svg, struct train_error *error);
+bool drawing_open(struct svg *svg, const char *name, int width, int height, const char *style,
+		  struct train_error *error);
+bool drawing_close(struct svg *svg, struct train_error *error);
 
 /* Characters that XML cannot have become '?'. `hint`, unless NULL, is shown by browsers. */
-void svg_text(struct svg *svg, double x, double y, const char *class, const char *text);
+void drawing_text(struct svg *svg, double x, double y, const char *class, const char *text);
 /* Upwards along the left side, its middle at y. */
-void svg_text_upwards(struct svg *svg, double x, double y, const char *text);
-void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *class,
-	      const char *hint);
-void svg_line(struct svg *svg, double x, double y, double to_x, double to_y, const char *class);
-void svg_dot(struct svg *svg, double x, double y, double radius, const char *class);
-void svg_cross(struct svg *svg, double x, double y, double radius, const char *class);
+void drawing_text_upwards(struct svg *svg, double x, double y, const char *text);
+void drawing_rect(struct svg *svg, double x, double y, double width, double height,
+		  const char *class, const char *hint);
+void drawing_line(struct svg *svg, double x, double y, double to_x, double to_y, const char *class);
+void drawing_dot(struct svg *svg, double x, double y, double radius, const char *class);
+void drawing_cross(struct svg *svg, double x, double y, double radius, const char *class);
 
-/* Points between begin and end are joined; svg_path_gap begins another line. */
-void svg_path_begin(struct svg *svg, const char *class);
-void svg_path_point(struct svg *svg, double x, double y);
-void svg_path_gap(struct svg *svg);
-void svg_path_end(struct svg *svg);
+/* Points between begin and end are joined; drawing_path_gap begins another line. */
+void drawing_path_begin(struct svg *svg, const char *class);
+void drawing_path_point(struct svg *svg, double x, double y);
+void drawing_path_gap(struct svg *svg);
+void drawing_path_end(struct svg *svg);
 
 /* About as wide as a text of so many characters is in a common font of this size. */
-double svg_width(size_t characters, int size);
+double drawing_width(size_t characters, int size);
 
 #endif

@@ -67,12 +67,13 @@ static void draw_axis(struct picture *p)
 	for (int i = 0; i < ticks.count; i++) {
 		double x = LEFT + ticks.values[i] * 1e6 * p->scale;
 
-		svg_line(&p->svg, x, TOP, x, p->bottom, "faint");
-		svg_line(&p->svg, x, p->bottom, x, p->bottom + 4, "axis");
-		svg_text(&p->svg, x, p->bottom + 18, "small middle", tick_text(text, &ticks, i));
+		drawing_line(&p->svg, x, TOP, x, p->bottom, "faint");
+		drawing_line(&p->svg, x, p->bottom, x, p->bottom + 4, "axis");
+		drawing_text(&p->svg, x, p->bottom + 18, "small middle",
+			     tick_text(text, &ticks, i));
 	}
-	svg_line(&p->svg, LEFT, p->bottom, RIGHT, p->bottom, "axis");
-	svg_text(&p->svg, (LEFT + RIGHT) / 2.0, p->bottom + 36, "middle", "ms");
+	drawing_line(&p->svg, LEFT, p->bottom, RIGHT, p->bottom, "axis");
+	drawing_text(&p->svg, (LEFT + RIGHT) / 2.0, p->bottom + 36, "middle", "ms");
 }
 
 static void draw_steps(struct picture *p)
@@ -85,12 +86,12 @@ static void draw_steps(struct picture *p)
 		double x = x_of(p, start->ns), width;
 
 		snprintf(text, sizeof(text), "step %d", start->step);
-		width = svg_width(strlen(text), 11);
+		width = drawing_width(strlen(text), 11);
 		if (x < free_from)
 			continue;
-		svg_line(&p->svg, x, TOP - 16, x, p->bottom, "step");
+		drawing_line(&p->svg, x, TOP - 16, x, p->bottom, "step");
 		if (x + 4 + width < RIGHT)
-			svg_text(&p->svg, x + 4, TOP - 8, "small", text);
+			drawing_text(&p->svg, x + 4, TOP - 8, "small", text);
 		free_from = x + width + 10;
 	}
 }
@@ -107,10 +108,10 @@ static void draw_box(struct picture *p, int place, double y, double width)
 	snprintf(hint, sizeof(hint), "%s: %s ms, step %d", name,
 		 number_fixed(ms, (double)timeline_duration(at) / 1e6, 3), at->step);
 	class_of(class, p->rows->kind[place]);
-	svg_rect(&p->svg, x, y, width, p->row_height - 1, class, width > 1 ? hint : NULL);
-	fit = svg_width(strlen(name), 11) + 6;
+	drawing_rect(&p->svg, x, y, width, p->row_height - 1, class, width > 1 ? hint : NULL);
+	fit = drawing_width(strlen(name), 11) + 6;
 	if (name[0] && fit <= width && p->row_height >= 13)
-		svg_text(&p->svg, x + 3, y + p->row_height / 2 + 3.5, "in", name);
+		drawing_text(&p->svg, x + 3, y + p->row_height / 2 + 3.5, "in", name);
 }
 
 /* Boxes below a pixel that begin in the same one: the longest is drawn. */
@@ -119,7 +120,7 @@ static void draw_row(struct picture *p, const struct timeline_row *row, double y
 	const struct timeline_interval *const *order = p->rows->order;
 	int best = -1, best_column = -1;
 
-	svg_rect(&p->svg, LEFT, y, RIGHT - LEFT, p->row_height - 1, "row", NULL);
+	drawing_rect(&p->svg, LEFT, y, RIGHT - LEFT, p->row_height - 1, "row", NULL);
 	for (int i = row->first; i < row->first + row->count; i++) {
 		double width = (double)timeline_duration(order[i]) * p->scale;
 		int column = (int)x_of(p, order[i]->begin_ns);
@@ -157,9 +158,9 @@ static void draw_rows(struct picture *p)
 		if (first) {
 			snprintf(text, sizeof(text), "%s %d, GPU %d", p->who, row->rank,
 				 row->device);
-			svg_text(&p->svg, 8, middle, "small", text);
+			drawing_text(&p->svg, 8, middle, "small", text);
 		}
-		svg_text(&p->svg, LEFT - 6, middle, "small end", timeline_lane_name(row->lane));
+		drawing_text(&p->svg, LEFT - 6, middle, "small end", timeline_lane_name(row->lane));
 		draw_row(p, row, y);
 		y += p->row_height;
 	}
@@ -173,15 +174,16 @@ static void put_columns(struct picture *p, double y, const char *name,
 	double parts = (double)p->rows->ranks * p->rows->starts_count;
 	char text[64], number[NUMBER_TEXT];
 
-	svg_text(&p->svg, LEFT + 22, y, "", name);
+	drawing_text(&p->svg, LEFT + 22, y, "", name);
 	snprintf(text, sizeof(text), "%" PRId64, kind->count);
-	svg_text(&p->svg, LEFT + 430, y, "end", text);
-	svg_text(&p->svg, LEFT + 540, y, "end", number_decimals(number, (double)kind->ns / 1e6, 3));
-	svg_text(&p->svg, LEFT + 690, y, "end",
-		 number_decimals(number, (double)kind->ns / 1e6 / parts, 3));
+	drawing_text(&p->svg, LEFT + 430, y, "end", text);
+	drawing_text(&p->svg, LEFT + 540, y, "end",
+		     number_decimals(number, (double)kind->ns / 1e6, 3));
+	drawing_text(&p->svg, LEFT + 690, y, "end",
+		     number_decimals(number, (double)kind->ns / 1e6 / parts, 3));
 	snprintf(text, sizeof(text), "%s %%",
 		 number_decimals(number, all_ns > 0 ? 100 * (double)kind->ns / all_ns : 0, 1));
-	svg_text(&p->svg, LEFT + 780, y, "end", text);
+	drawing_text(&p->svg, LEFT + 780, y, "end", text);
 }
 
 static void draw_table(struct picture *p)
@@ -193,13 +195,13 @@ static void draw_table(struct picture *p)
 
 	for (int i = 0; i < rows->kinds_count; i++)
 		all_ns += (double)rows->kinds[i].ns;
-	svg_text(&p->svg, LEFT + 22, y, "small", "sum of");
-	svg_text(&p->svg, LEFT + 430, y, "small end", "times");
-	svg_text(&p->svg, LEFT + 540, y, "small end", "ms");
+	drawing_text(&p->svg, LEFT + 22, y, "small", "sum of");
+	drawing_text(&p->svg, LEFT + 430, y, "small end", "times");
+	drawing_text(&p->svg, LEFT + 540, y, "small end", "ms");
 	snprintf(heading, sizeof(heading), "ms per %s, step", p->who);
-	svg_text(&p->svg, LEFT + 690, y, "small end", heading);
-	svg_text(&p->svg, LEFT + 780, y, "small end", "part");
-	svg_line(&p->svg, LEFT, y + 6, LEFT + 780, y + 6, "faint");
+	drawing_text(&p->svg, LEFT + 690, y, "small end", heading);
+	drawing_text(&p->svg, LEFT + 780, y, "small end", "part");
+	drawing_line(&p->svg, LEFT, y + 6, LEFT + 780, y + 6, "faint");
 	for (int i = 0; i < rows->kinds_count; i++) {
 		if (i >= TABLE_MOST) {
 			rest.count += rows->kinds[i].count;
@@ -208,7 +210,7 @@ static void draw_table(struct picture *p)
 		}
 		y += TABLE_ROW;
 		class_of(class, i);
-		svg_rect(&p->svg, LEFT, y - 10, 14, 12, class, NULL);
+		drawing_rect(&p->svg, LEFT, y - 10, 14, 12, class, NULL);
 		snprintf(name, sizeof(name), "%.*s", TIMELINE_NAME, rows->kinds[i].name);
 		put_columns(p, y, name, &rows->kinds[i], all_ns);
 	}
@@ -226,10 +228,10 @@ static void draw(struct picture *p)
 		 p->rows->ranks == 1 ? "" : "s", p->rows->starts_count,
 		 p->rows->starts_count == 1 ? "" : "s");
 	if (!p->rows->count) {
-		svg_text(&p->svg, 20, 30, "title", "nothing was recorded");
+		drawing_text(&p->svg, 20, 30, "title", "nothing was recorded");
 		return;
 	}
-	svg_text(&p->svg, 8, 26, "title", title);
+	drawing_text(&p->svg, 8, 26, "title", title);
 	draw_axis(p);
 	draw_rows(p);
 	draw_steps(p);
@@ -258,11 +260,11 @@ bool timeline_svg(const char *file, const struct timeline_interval *intervals, i
 	p.bottom = TOP + rows.rows_count * p.row_height + (rows.ranks - 1) * p.gap + 4;
 	table = rows.kinds_count > TABLE_MOST ? TABLE_MOST + 1 : rows.kinds_count;
 	make_style(style);
-	good = svg_open(&p.svg, file, WIDTH,
-			count ? (int)p.bottom + 70 + table * TABLE_ROW + 20 : 60, style, error);
+	good = drawing_open(&p.svg, file, WIDTH,
+			    count ? (int)p.bottom + 70 + table * TABLE_ROW + 20 : 60, style, error);
 	if (good) {
 		draw(&p);
-		good = svg_close(&p.svg, error);
+		good = drawing_close(&p.svg, error);
 	}
 	timeline_rows_free(&rows);
 	return good;
