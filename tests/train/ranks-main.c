@@ -86,7 +86,7 @@ static bool work_abort(struct communicator *comm, struct train_error *error)
 	if (comm->rank != 1)
 		return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
 	fputs("the cat came\n", stderr);
-	comm->calls->abort(comm, "the cat came");
+	comm->calls->abort(comm, &(struct train_error){TRAIN_BAD_INPUT, "the cat came"});
 	return false;
 }
 

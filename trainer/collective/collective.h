@@ -40,7 +40,7 @@ struct collective {
 	void (*part)(struct meeting *meeting); /* after all communicators are closed */
 	/* A rank of this process fails before it has a communicator: ends the waiting of others,
 	 * as abort does. */
-	void (*cancel)(struct meeting *meeting, int rank, const char *reason);
+	void (*cancel)(struct meeting *meeting, int rank, const struct train_error *why);
 
 	/* By the rank's thread; waits until all ranks are there. */
 	bool (*open)(struct communicator **comm, struct meeting *meeting, int rank,
@@ -64,8 +64,9 @@ struct collective {
 	bool (*receive)(struct communicator *comm, int from, void *values, size_t bytes,
 			const char *what, struct train_error *error);
 
-	/* This rank ends the run, for this reason. Any thread of it may call it. */
-	void (*abort)(struct communicator *comm, const char *reason);
+	/* This rank ends the run, for this reason; where that ends the processes of others too, by
+	 * its status. Any thread of it may call it. */
+	void (*abort)(struct communicator *comm, const struct train_error *why);
 };
 
 /* What is known of every communicator; collectives extend it. */

@@ -265,15 +265,15 @@ static bool mpi_all_gather(struct communicator *comm, const void *mine, void *al
 	return true;
 }
 
-static void mpi_cancel(struct meeting *meeting, int rank, const char *reason)
+static void mpi_cancel(struct meeting *meeting, int rank, const struct train_error *why)
 {
-	(void)meeting, (void)rank, (void)reason; /* printed by the caller: MPI takes a number */
-	MPI_Abort(MPI_COMM_WORLD, TRAIN_FAILED);
+	(void)meeting, (void)rank; /* its text was printed by the caller: MPI takes a number */
+	MPI_Abort(MPI_COMM_WORLD, (int)why->status);
 }
 
-static void mpi_abort(struct communicator *comm, const char *reason)
+static void mpi_abort(struct communicator *comm, const struct train_error *why)
 {
-	mpi_cancel(NULL, comm->rank, reason);
+	mpi_cancel(NULL, comm->rank, why);
 }
 
 const struct collective collective_mpi = {

@@ -96,14 +96,14 @@ static bool self_receive(struct communicator *comm, int from, void *values, size
 			  "receive of %s from rank %d: the world has rank 0 alone", what, from);
 }
 
-static void self_abort(struct communicator *comm, const char *reason)
+static void self_abort(struct communicator *comm, const struct train_error *why)
 {
-	(void)comm, (void)reason; /* nobody waits */
+	(void)comm, (void)why; /* nobody waits */
 }
 
-static void self_cancel(struct meeting *meeting, int rank, const char *reason)
+static void self_cancel(struct meeting *meeting, int rank, const struct train_error *why)
 {
-	(void)meeting, (void)rank, (void)reason;
+	(void)meeting, (void)rank, (void)why;
 }
 
 const struct collective collective_self = {

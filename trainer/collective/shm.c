@@ -259,16 +259,16 @@ static bool shm_receive(struct communicator *comm, int from, void *values, size_
 	       shm_end(c, shm_mail_receive(c, from, values, bytes, error));
 }
 
-static void shm_cancel(struct meeting *meeting, int rank, const char *reason)
+static void shm_cancel(struct meeting *meeting, int rank, const struct train_error *why)
 {
 	struct train_error ignored = {.status = TRAIN_OK};
 
-	shm_fail(meeting, &ignored, "rank %d: %s", rank, reason);
+	shm_fail(meeting, &ignored, "rank %d: %s", rank, why->text);
 }
 
-static void shm_abort(struct communicator *comm, const char *reason)
+static void shm_abort(struct communicator *comm, const struct train_error *why)
 {
-	shm_cancel(comm_of(comm)->meeting, comm->rank, reason);
+	shm_cancel(comm_of(comm)->meeting, comm->rank, why);
 }
 
 const struct collective collective_shm = {

@@ -41,7 +41,7 @@ struct dp {
 bool dp_open(struct parallel **parallel, const struct parallel_options *options,
 	     struct train_error *error);
 void dp_close(struct parallel *parallel);
-void dp_abort(struct parallel *parallel, const char *reason);
+void dp_abort(struct parallel *parallel, const struct train_error *why);
 
 /* All replicas do it, each in its thread; one that fails ends the waiting of others. */
 bool dp_run(struct dp *dp, crew_work *work, struct train_error *error);

@@ -152,7 +152,7 @@ bool dp_run(struct dp *d, crew_work *work, struct train_error *error)
 	return crew_run(d->crew, work, wake, d, error);
 }
 
-void dp_abort(struct parallel *p, const char *reason)
+void dp_abort(struct parallel *p, const struct train_error *why)
 {
-	rank_abort(p, reason);
+	rank_abort(p, why);
 }

@@ -82,7 +82,7 @@ struct parallel_calls {
 			    struct train_error *error);
 	/* Another rank or replica of this one will not come: ends what waits for it. Any thread
 	 * may call it. */
-	void (*abort)(struct parallel *parallel, const char *reason);
+	void (*abort)(struct parallel *parallel, const struct train_error *why);
 };
 
 /* What the modes have in common, and what others see of them. */

@@ -89,10 +89,10 @@ bool rank_communicate(struct parallel *p, struct device *device, struct train_er
 	       same_everywhere(p, error);
 }
 
-void rank_abort(struct parallel *p, const char *reason)
+void rank_abort(struct parallel *p, const struct train_error *why)
 {
 	if (p->comm)
-		p->comm->calls->abort(p->comm, reason);
+		p->comm->calls->abort(p->comm, why);
 }
 
 bool rank_whole_replica(struct parallel *p, struct replica *replica, struct train_error *error)

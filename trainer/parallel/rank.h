@@ -18,7 +18,7 @@ bool rank_whole_replica(struct parallel *parallel, struct replica *replica,
 void rank_has(struct parallel *parallel, const struct replica *replica, int first, int last);
 /* Opens the communicator; all ranks must have been told the same. */
 bool rank_communicate(struct parallel *parallel, struct device *device, struct train_error *error);
-void rank_abort(struct parallel *parallel, const char *reason);
+void rank_abort(struct parallel *parallel, const struct train_error *why);
 
 /* Processes of this run on this machine. */
 int rank_processes(const struct parallel_options *options);

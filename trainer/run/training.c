@@ -160,9 +160,9 @@ void training_failed(struct training *t, struct parallel *parallel, int rank,
 		*t->first.text = '\0';
 	}
 	if (parallel && parallel->comm)
-		parallel->calls->abort(parallel, error->text);
+		parallel->calls->abort(parallel, error);
 	else
-		t->collective->cancel(t->meeting, rank, error->text);
+		t->collective->cancel(t->meeting, rank, error);
 }
 
 bool training_open(struct training *t, const struct command_line *command,
