@@ -8,8 +8,10 @@
  *	ring	sends and receives for ever
  *	other	rank 1 is in another call than the others
  *	abort	rank 1 aborts after some sums
+ *	beside	rank 1 aborts while another thread of it waits for rank 0
  *	late	rank 1 comes two seconds late
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -90,6 +92,30 @@ static bool work_abort(struct communicator *comm, struct train_error *error)
 	return false;
 }
 
+static void *wait_for_all(void *argument)
+{
+	struct communicator *comm = argument;
+	struct train_error error = {.status = TRAIN_OK};
+
+	comm->calls->all_gather(comm, NULL, NULL, 0, "the end", &error);
+	return NULL;
+}
+
+static bool work_beside(struct communicator *comm, struct train_error *error)
+{
+	pthread_t thread;
+
+	if (comm->rank == 1 && pthread_create(&thread, NULL, wait_for_all, comm) == 0) {
+		usleep(200000);
+		fputs("the dog came\n", stderr);
+		comm->calls->abort(comm, &(struct train_error){TRAIN_BAD_INPUT, "the dog came"});
+		pthread_join(thread, NULL);
+		return false;
+	}
+	sleep(10);
+	return train_fail(error, TRAIN_FAILED, "nobody ended the run");
+}
+
 static bool work_late(struct communicator *comm, struct train_error *error)
 {
 	if (comm->rank == 1)
@@ -98,8 +124,9 @@ static bool work_late(struct communicator *comm, struct train_error *error)
 }
 
 static const struct work works[] = {
-	{"values", work_values}, {"open", work_open},   {"loop", work_loop}, {"ring", work_ring},
-	{"other", work_other},   {"abort", work_abort}, {"late", work_late},
+	{"values", work_values}, {"open", work_open},     {"loop", work_loop},
+	{"ring", work_ring},     {"other", work_other},   {"abort", work_abort},
+	{"late", work_late},     {"beside", work_beside},
 };
 
 static bool run(const struct collective *calls, char **argv, struct train_error *error)

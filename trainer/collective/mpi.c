@@ -20,6 +20,24 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static bool aborted(const struct mpi_comm *comm, const struct call *call, struct train_error *error)
+{
+	return train_fail(error, TRAIN_FAILED, "rank %d: %s: this rank has failed and ends the run",
+			  comm->base.rank, call_words(call->kind, call->what).text);
+}
+
+bool mpi_enter(struct mpi_comm *comm, const struct call *call, struct train_error *error)
+{
+	atomic_fetch_add(&comm->meeting->calls, 1);
+	return !atomic_load(&comm->meeting->aborted) || mpi_leave(comm, aborted(comm, call, error));
+}
+
+bool mpi_leave(struct mpi_comm *comm, bool done)
+{
+	atomic_fetch_sub(&comm->meeting->calls, 1);
+	return done;
+}
+
 bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct train_error *error)
 {
 	char text[MPI_MAX_ERROR_STRING] = "";
@@ -42,6 +60,8 @@ bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, const struct call *ca
 	int there = 0;
 
 	for (;;) {
+		if (atomic_load(&comm->meeting->aborted))
+			return aborted(comm, call, error);
 		if (!mpi_good(comm, MPI_Test(request, &there, MPI_STATUS_IGNORE), call, error))
 			return false;
 		waited = now_ns() - start;
@@ -217,7 +237,8 @@ static bool mpi_all_reduce(struct communicator *comm, float *values, int64_t cou
 	const struct call call = call_of(CALL_SUM, 0, (size_t)count * sizeof(*values), what);
 	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
 
-	return mpi_agree(c, &call, error) && mpi_sum(c, values, count, &call, error);
+	return mpi_enter(c, &call, error) &&
+	       mpi_leave(c, mpi_agree(c, &call, error) && mpi_sum(c, values, count, &call, error));
 }
 
 /* MPI counts in int. */
@@ -240,7 +261,23 @@ static bool mpi_broadcast(struct communicator *comm, void *values, size_t bytes,
 	const struct call call = call_of(CALL_BROADCAST, root, bytes, what);
 	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
 
-	return mpi_agree(c, &call, error) && broadcast(c, values, bytes, root, &call, error);
+	return mpi_enter(c, &call, error) &&
+	       mpi_leave(c, mpi_agree(c, &call, error) &&
+				    broadcast(c, values, bytes, root, &call, error));
+}
+
+static bool gather(struct mpi_comm *c, unsigned char *all, size_t bytes, const struct call *call,
+		   struct train_error *error)
+{
+	if (bytes <= INT_MAX)
+		return mpi_good(c,
+				MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, (int)bytes,
+					      MPI_BYTE, c->comm),
+				call, error);
+	for (int r = 0; r < c->base.world; r++)
+		if (!broadcast(c, all + (size_t)r * bytes, bytes, r, call, error))
+			return false;
+	return true;
 }
 
 static bool mpi_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
@@ -248,32 +285,32 @@ static bool mpi_all_gather(struct communicator *comm, const void *mine, void *al
 {
 	const struct call call = call_of(CALL_GATHER, 0, bytes, what);
 	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
-	unsigned char *to = all, *own = bytes > 0 ? to + (size_t)comm->rank * bytes : NULL;
+	unsigned char *own = bytes > 0 ? (unsigned char *)all + (size_t)comm->rank * bytes : NULL;
 
+	if (!mpi_enter(c, &call, error))
+		return false;
 	if (!mpi_agree(c, &call, error) || bytes == 0)
-		return bytes == 0 && error->status == TRAIN_OK;
+		return mpi_leave(c, bytes == 0 && error->status == TRAIN_OK);
 	if (mine != own)
 		memcpy(own, mine, bytes);
-	if (bytes <= INT_MAX)
-		return mpi_good(c,
-				MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, (int)bytes,
-					      MPI_BYTE, c->comm),
-				&call, error);
-	for (int r = 0; r < comm->world; r++)
-		if (!broadcast(c, to + (size_t)r * bytes, bytes, r, &call, error))
-			return false;
-	return true;
+	return mpi_leave(c, gather(c, all, bytes, &call, error));
 }
 
+/* Another thread leaves its call soon, unless MPI waits in it for a process that is gone. */
 static void mpi_cancel(struct meeting *meeting, int rank, const struct train_error *why)
 {
-	(void)meeting, (void)rank; /* its text was printed by the caller: MPI takes a number */
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	(void)rank; /* its text was printed by the caller: MPI takes a number */
+	atomic_store(&meeting->aborted, true);
+	for (int ms = 0; ms < 1000 && atomic_load(&meeting->calls) > 0; ms++)
+		nanosleep(&pause, NULL);
 	MPI_Abort(MPI_COMM_WORLD, (int)why->status);
 }
 
 static void mpi_abort(struct communicator *comm, const struct train_error *why)
 {
-	mpi_cancel(NULL, comm->rank, why);
+	mpi_cancel(((struct mpi_comm *)(void *)comm)->meeting, comm->rank, why);
 }
 
 const struct collective collective_mpi = {

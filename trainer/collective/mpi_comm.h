@@ -4,6 +4,7 @@
 #define TRAIN_COLLECTIVE_MPI_COMM_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 
 #include "collective/call.h"
 #include "collective/mpi_module.h"
@@ -19,6 +20,9 @@ struct mpi_letter {
 struct meeting {
 	struct meeting_options options;
 	bool failed; /* MPI's end would wait for ranks that do not come */
+	/* MPI is called by one thread at a time: who aborts waits for the calls of others. */
+	atomic_int calls;
+	atomic_bool aborted;
 };
 
 struct mpi_comm {
@@ -32,6 +36,10 @@ struct mpi_comm {
 	size_t parts_bytes;
 	struct mpi_letter *letters; /* to each rank */
 };
+
+/* Around all that calls MPI, until the run is aborted; mpi_leave gives `done` back. */
+bool mpi_enter(struct mpi_comm *comm, const struct call *call, struct train_error *error);
+bool mpi_leave(struct mpi_comm *comm, bool done);
 
 /* Notes what MPI says unless that is success. */
 bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct train_error *error);

@@ -43,29 +43,34 @@ static bool write_letter(struct mpi_letter *letter, const struct call *call, con
 	return true;
 }
 
+static bool send(struct mpi_comm *c, int to, const void *values, const struct call *call,
+		 struct train_error *error)
+{
+	struct mpi_letter *letter = &c->letters[to];
+
+	for (int i = 0; i < 2; i++)
+		if (!mpi_wait(c, &letter->requests[i], call, error))
+			return false;
+	if (!write_letter(letter, call, values, error))
+		return false;
+	return mpi_good(c,
+			MPI_Isend(&letter->call, sizeof(letter->call), MPI_BYTE, to, TAG_CALL,
+				  c->comm, &letter->requests[0]),
+			call, error) &&
+	       mpi_good(c,
+			MPI_Isend(letter->values, (int)call->bytes, MPI_BYTE, to, TAG_VALUES,
+				  c->comm, &letter->requests[1]),
+			call, error);
+}
+
 bool mpi_send(struct communicator *comm, int to, const void *values, size_t bytes, const char *what,
 	      struct train_error *error)
 {
 	const struct call call = call_of(CALL_SEND, to, bytes, what);
 	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
-	struct mpi_letter *letter;
 
-	if (!peer_good(c, to, &call, error))
-		return false;
-	letter = &c->letters[to];
-	for (int i = 0; i < 2; i++)
-		if (!mpi_wait(c, &letter->requests[i], &call, error))
-			return false;
-	if (!write_letter(letter, &call, values, error))
-		return false;
-	return mpi_good(c,
-			MPI_Isend(&letter->call, sizeof(letter->call), MPI_BYTE, to, TAG_CALL,
-				  c->comm, &letter->requests[0]),
-			&call, error) &&
-	       mpi_good(c,
-			MPI_Isend(letter->values, (int)bytes, MPI_BYTE, to, TAG_VALUES, c->comm,
-				  &letter->requests[1]),
-			&call, error);
+	return peer_good(c, to, &call, error) && mpi_enter(c, &call, error) &&
+	       mpi_leave(c, send(c, to, values, &call, error));
 }
 
 static bool get(struct mpi_comm *comm, int from, int tag, void *values, size_t bytes,
@@ -79,22 +84,29 @@ static bool get(struct mpi_comm *comm, int from, int tag, void *values, size_t b
 	       mpi_wait(comm, &request, call, error);
 }
 
+static bool receive(struct mpi_comm *c, int from, void *values, const struct call *call,
+		    struct train_error *error)
+{
+	struct call sent = *call;
+	char text[400];
+
+	if (!get(c, from, TAG_CALL, &sent, sizeof(sent), call, error))
+		return false;
+	if (sent.bytes == call->bytes && strcmp(sent.what, call->what) == 0)
+		return get(c, from, TAG_VALUES, values, call->bytes, call, error);
+	call_difference_message(text, sizeof(text), c->base.rank, call, from, &sent);
+	c->meeting->failed = true;
+	return train_fail(error, TRAIN_FAILED, "%s", text);
+}
+
 bool mpi_receive(struct communicator *comm, int from, void *values, size_t bytes, const char *what,
 		 struct train_error *error)
 {
 	const struct call call = call_of(CALL_RECEIVE, from, bytes, what);
 	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
-	struct call sent = call;
-	char text[400];
 
-	if (!peer_good(c, from, &call, error) ||
-	    !get(c, from, TAG_CALL, &sent, sizeof(sent), &call, error))
-		return false;
-	if (sent.bytes == bytes && strcmp(sent.what, call.what) == 0)
-		return get(c, from, TAG_VALUES, values, bytes, &call, error);
-	call_difference_message(text, sizeof(text), comm->rank, &call, from, &sent);
-	c->meeting->failed = true;
-	return train_fail(error, TRAIN_FAILED, "%s", text);
+	return peer_good(c, from, &call, error) && mpi_enter(c, &call, error) &&
+	       mpi_leave(c, receive(c, from, values, &call, error));
 }
 
 void mpi_letters_end(struct mpi_comm *comm)
