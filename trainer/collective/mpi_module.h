@@ -9,7 +9,8 @@
  * A process has one rank; it calls MPI from one thread at a time (MPI_THREAD_SERIALIZED). The time
  * limit is kept while ranks come to a call and wait for messages; a process that is gone is
  * mpirun's to notice, which ends the others. abort ends the processes of all ranks, this one
- * included, and tells nobody why: the caller has printed the reason before.
+ * included, by the status of its error, and tells nobody why: the caller has printed the reason
+ * before. It waits a second at most for calls of other threads.
  */
 #ifndef TRAIN_COLLECTIVE_MPI_MODULE_H
 #define TRAIN_COLLECTIVE_MPI_MODULE_H
