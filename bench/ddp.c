@@ -138,7 +138,7 @@ static bool run(struct bench *b, enum variant variant, struct train_error *error
 	b->variant = variant;
 	b->settings.mode = variant == SINGLE ? MODE_SINGLE : MODE_DDP;
 	b->settings.overlap = variant == BESIDE ? OVERLAP_YES : OVERLAP_NO;
-	b->settings.profile_steps = variant == AT_END ? PROFILED : 0;
+	b->options.profiled = variant == AT_END ? PROFILED : 0;
 	*table = single ? collective_self : collective_shm;
 	if (variant == NOT_AT_ALL)
 		table->all_reduce = no_sum;

@@ -3,8 +3,8 @@
                  [--precisions fp32,bf16]
 
 convnet with Adam on the CPU: gpumap-train and PyTorch by turns, each in a process of its own. Of each
-the median of the steps after the first ones of all rounds, the greatest memory, and the time from
-Enter to the end of a run of one step. PyTorch as it is, and at its best settings: channels_last,
+the median of the steps after the first ones of all rounds, the greatest memory, and the least time of
+a run of one step without that step: from Enter to the first step. PyTorch as it is, and at its best settings: channels_last,
 memory that is kept (MALLOC_*), and whatever BLAS is installed (libopenblas0-openmp is the fast one).
 """
 import argparse
@@ -48,7 +48,7 @@ def start(command, environment, output):
 def step_times(path):
     with open(path) as file:
         lines = [json.loads(line) for line in file if line.startswith("{")]
-    return [line["seconds"] for line in lines if line["type"] == "step"][WARM:]
+    return [line["seconds"] for line in lines if line["type"] == "step"]
 
 
 class Side:
@@ -71,10 +71,11 @@ class Side:
                        self.name]
             environment.update(KEEP if self.name == "best" else {})
         seconds, memory = start(command, environment, output)
+        times = step_times(metrics if self.name == "gpumap" else output)
         if steps == 1:
-            self.first.append(seconds)
+            self.first.append(seconds - times[0])
             return
-        self.steps += step_times(metrics if self.name == "gpumap" else output)
+        self.steps += times[WARM:]
         self.memory = max(self.memory, memory)
 
     def step(self):
