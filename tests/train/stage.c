@@ -127,7 +127,7 @@ static void passes(const struct run *run)
 
 static bool open_and_run(struct run *run, const struct stage_case *c, struct device *device)
 {
-	struct layer layers[4] = {{.name = "before", .kind = LAYER_MAX_POOL, .kernel = 1}};
+	struct layer layers[5] = {{.name = "before", .kind = LAYER_MAX_POOL, .kernel = 1}};
 	struct model_spec spec = {c->name, c->channels, c->height, c->width, c->count + 2, layers};
 	struct model_options options = {c->batch, 1, run->setting->type, 1, c->count};
 	int64_t first;

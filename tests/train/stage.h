@@ -9,7 +9,7 @@
 struct stage_case {
 	const char *name;
 	int batch, channels, height, width;
-	struct layer layers[2];
+	struct layer layers[3];
 	int count;
 };
 

@@ -45,13 +45,15 @@ static bool wishes_make(struct wishes *w, struct sum_op *own, const struct op_sh
 	const struct layout *in = &shape->input, *out = &own->base.info.output;
 	dnnl_data_type_t type = onednn_type(in->type);
 	bool linear = own->kind == ONEDNN_LINEAR;
-	int dims = linear && in->height * in->width == 1 ? 2 : 4, out_dims = linear ? 2 : 4;
+	bool flat = linear && in->height * in->width == 1 && !in->order;
+	int dims = flat ? 2 : 4, out_dims = linear ? 2 : 4;
 	dnnl_dims_t target = {out->batch, out->channels, out->height, out->width};
 	dnnl_dims_t weights = {shape->out, in->channels, linear ? in->height : shape->kernel,
 			       linear ? in->width : shape->kernel};
 	dnnl_dims_t bias = {shape->out}, source = {in->batch, in->channels, in->height, in->width};
 
-	/* Data in host order: a convolution says what it wants, and the model converts. */
+	/* Data in host order: a convolution says what it wants, and the model converts. In an order
+	 * of oneDNN's own they have 4 dimensions even where a plane is one value. */
 	w->source = linear ? onednn_host_layout(in, dims)
 			   : onednn_layout_new(4, source, type, dnnl_format_tag_any);
 	w->weights = onednn_layout_new(dims, weights, type, dnnl_format_tag_any);
