@@ -41,6 +41,7 @@ train_programs = \
 	tests/train/t-schedule \
 	tests/train/t-settings \
 	tests/train/t-settings-nomem \
+	tests/train/t-shapes \
 	tests/train/t-stages \
 	tests/train/t-timeline \
 	tests/train/t-trace
@@ -229,6 +230,11 @@ tests_train_t_optimizer_plain_SOURCES = tests/train/t-optimizer.c tests/unit/uni
 tests_train_t_optimizer_plain_CPPFLAGS = $(train_cppflags) -DSIMD_PLAIN
 tests_train_t_optimizer_plain_CFLAGS = $(train_cflags) -fno-math-errno -fopenmp-simd -Wno-pass-failed
 tests_train_t_optimizer_plain_LDADD = $(train_ldadd)
+tests_train_t_shapes_SOURCES = tests/train/t-shapes.c tests/unit/unit.h
+tests_train_t_shapes_CPPFLAGS = $(train_cppflags)
+tests_train_t_shapes_CFLAGS = $(train_cflags)
+tests_train_t_shapes_LDADD = $(train_ldadd)
+
 tests_train_t_scaler_SOURCES = tests/train/t-scaler.c tests/unit/unit.h
 tests_train_t_scaler_CPPFLAGS = $(train_cppflags)
 tests_train_t_scaler_CFLAGS = $(train_cflags)

@@ -56,7 +56,8 @@ struct model_shapes {
 	int64_t elements;                                         /* of all of them */
 };
 
-/* A kernel greater than its input, an unknown layer and the like are bad input. */
+/* A kernel greater than its input, an unknown layer, a last one whose output is a plane of more
+ * than one value and the like are bad input. */
 bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 		  struct train_error *error);
 

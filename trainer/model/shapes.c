@@ -113,6 +113,20 @@ bool model_all_live(const struct model_shapes *shapes, const struct model_spec *
 	return true;
 }
 
+/* The loss reads channels as classes. */
+static bool gives_logits(const struct model_shapes *shapes, const struct model_spec *spec,
+			 struct train_error *error)
+{
+	const int64_t *out = shapes->layers[spec->count - 1].out;
+
+	return out[1] * out[2] == 1 ||
+	       train_fail(error, TRAIN_BAD_INPUT,
+			  "layer %s gives %d x %d x %d; the last gives logits, C x 1 x 1: put a "
+			  "linear layer behind it",
+			  spec->layers[spec->count - 1].name, (int)out[0], (int)out[1],
+			  (int)out[2]);
+}
+
 bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 		  struct train_error *error)
 {
@@ -124,6 +138,8 @@ bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 	for (int i = 0; i < spec->count; i++)
 		if (!layer_shape(shapes, spec, i, error))
 			return false;
+	if (!gives_logits(shapes, spec, error))
+		return false;
 	for (int i = spec->count - 1; i >= 0; i = shapes->layers[i].from)
 		shapes->layers[i].live = true;
 	return true;

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Models as lists of layers: what follows from a list, and lists that make no sense. */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "unit.h"
+
+START_TEST(shapes_and_names)
+{
+	static const struct {
+		const char *model, *names;
+		int64_t elements;
+	} rows[] = {
+		{"convnet",
+		 "conv1.weight(64,3,3,3) conv1.bias(64) conv2.weight(128,64,3,3) conv2.bias(128) "
+		 "fc1.weight(512,8192) fc1.bias(512) fc2.weight(10,512) fc2.bias(10) ",
+		 4275594},
+		{"net28",
+		 "conv1.weight(32,3,5,5) conv1.bias(32) fc1.weight(64,4608) fc1.bias(64) "
+		 "fc2.weight(10,64) fc2.bias(10) ",
+		 298058},
+		{"subnets",
+		 "subnets.0.linear.weight(512,1024) subnets.0.linear.bias(512) "
+		 "subnets.1.linear.weight(256,512) subnets.1.linear.bias(256) "
+		 "subnets.2.linear.weight(100,256) subnets.2.linear.bias(100) ",
+		 681828},
+	};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct train_error error = {.status = TRAIN_OK};
+		const struct model_spec *spec = model_find(rows[row].model, &error);
+		struct model_shapes shapes;
+		char text[600] = "";
+		size_t n = 0;
+
+		ck_assert(spec && model_shapes(&shapes, spec, &error));
+		for (int i = 0; i < shapes.parameters_count; i++) {
+			const struct model_parameter *p = &shapes.parameters[i];
+
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s(", p->name);
+			for (int d = 0; d < p->shape.dims; d++)
+				n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%d",
+						      d ? "," : "", (int)p->shape.size[d]);
+			n += (size_t)snprintf(text + n, sizeof(text) - n, ") ");
+		}
+		ROW_EQ_STR(rows[row].model, text, rows[row].names);
+		ROW_EQ_INT(rows[row].model, shapes.elements, rows[row].elements);
+		ck_assert(model_all_live(&shapes, spec, &error));
+	}
+}
+END_TEST
+
+START_TEST(models_that_make_no_sense)
+{
+	static const struct layer big[] = {
+		{.name = "c", .kind = LAYER_CONVOLUTION, .out = 1, .kernel = 5}};
+	static const struct layer unknown[] = {
+		{.name = "a", .kind = LAYER_LINEAR, .out = 1, .from = "z"}};
+	static const struct layer nothing[] = {{.name = "a", .kind = LAYER_LINEAR}};
+	static const struct layer relu[] = {
+		{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2, .relu = true}};
+	static const struct layer kernel[] = {{.name = "p", .kind = LAYER_MAX_POOL}};
+	static const struct layer plane[] = {
+		{.name = "c", .kind = LAYER_CONVOLUTION, .out = 10, .kernel = 2}};
+	static const struct layer pooled[] = {{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2}};
+	static const struct {
+		struct model_spec spec;
+		const char *text;
+	} rows[] = {
+		{{"m", 1, 4, 3, 1, plane},
+		 "layer c gives 10 x 3 x 2; the last gives logits, C x 1 x 1"},
+		{{"m", 1, 3, 4, 1, pooled}, "layer p gives 1 x 1 x 2; the last gives logits"},
+		{{"m", 1, 4, 4, 1, big}, "layer c: kernel 5 is greater than its input of 4 x 4"},
+		{{"m", 1, 4, 4, 1, unknown}, "layer a: there is no layer 'z' before it"},
+		{{"m", 1, 4, 4, 1, nothing}, "layer a: it has no outputs"},
+		{{"m", 1, 4, 4, 1, relu}, "layer p: ReLU of a pooling"},
+		{{"m", 1, 4, 4, 1, kernel}, "layer p: kernel 0 with padding 0"},
+		{{"m", 1, 4, 4, 0, kernel}, "model m: 0 layers"},
+		{{"m", 1, 4, 4, 33, kernel}, "model m: 33 layers"},
+	};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct train_error error = {.status = TRAIN_OK};
+		struct model_shapes shapes;
+
+		ck_assert(!model_shapes(&shapes, &rows[row].spec, &error));
+		ROW_EQ_INT(rows[row].text, error.status, TRAIN_BAD_INPUT);
+		ck_assert_msg(strncmp(error.text, rows[row].text, strlen(rows[row].text)) == 0,
+			      "'%s', not '%s'", error.text, rows[row].text);
+	}
+}
+END_TEST
+
+START_TEST(planes_of_one_value_are_logits)
+{
+	static const struct layer plane[] = {
+		{.name = "c", .kind = LAYER_CONVOLUTION, .out = 10, .kernel = 4}};
+	static const struct model_spec spec = {"m", 1, 4, 4, 1, plane};
+	struct train_error error = {.status = TRAIN_OK};
+	struct model_shapes shapes;
+
+	ck_assert_msg(model_shapes(&shapes, &spec, &error), "%s", error.text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shapes");
+	TCase *tests = tcase_create("shapes");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_test(tests, shapes_and_names);
+	tcase_add_test(tests, models_that_make_no_sense);
+	tcase_add_test(tests, planes_of_one_value_are_logits);
+	return unit_run(suite);
+}
