@@ -291,6 +291,39 @@ START_TEST(stages_that_cannot_be)
 }
 END_TEST
 
+#ifdef HAVE_DNNL
+/* What oneDNN's backend does not plan names the layer, and its remedy is one. */
+START_TEST(layers_that_cannot_be_planned)
+{
+	static const struct layer layers[] = {
+		{.name = "conv", .kind = LAYER_CONVOLUTION, .out = 2, .kernel = 3, .pad = 1},
+		{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 16},
+		{.name = "fc", .kind = LAYER_LINEAR, .out = 2},
+	};
+	static const struct model_spec spec = {"m", 1, 16, 16, 3, layers};
+	static const char want[] = "model m, layer pool: device 2: no max-pooling of 16 x 16";
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 2};
+	const struct device_options where = {.physical = 0, .threads = 1};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device = opened();
+	struct model *m = NULL;
+
+	ck_assert(!model_open(&m, &spec, device, &options, &error));
+	ck_assert_int_eq(error.status, TRAIN_NO_BACKEND);
+	ck_assert_msg(strncmp(error.text, want, strlen(want)) == 0 &&
+			      strstr(error.text, "use --backend reference") != NULL,
+		      "%s", error.text);
+	ck_assert_uint_eq(device->bytes, 0);
+	backend->close(device);
+	error.status = TRAIN_OK;
+	ck_assert(backend_reference.open(&device, &where, &error));
+	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
+	model_close(m);
+	backend_reference.close(device);
+}
+END_TEST
+#endif
+
 int main(void)
 {
 	Suite *suite = suite_create("model");
@@ -304,5 +337,8 @@ int main(void)
 	tcase_add_test(tests, values_come_back_as_they_went);
 	tcase_add_test(tests, bytes_are_as_planned);
 	tcase_add_test(tests, stages_that_cannot_be);
+#ifdef HAVE_DNNL
+	tcase_add_test(tests, layers_that_cannot_be_planned);
+#endif
 	return unit_run(suite);
 }

@@ -23,7 +23,8 @@ bool onednn_failed(const struct device *device, const char *what, dnnl_status_t 
 				  "device %d: oneDNN has no %s on this processor; bfloat16 needs "
 				  "AVX-512, float32 runs everywhere",
 				  device->physical, what);
-	return train_fail(error, TRAIN_FAILED, "device %d: oneDNN fails at %s (status %d)",
+	return train_fail(error, TRAIN_FAILED,
+			  "device %d: oneDNN fails at %s (status %d); use --backend reference",
 			  device->physical, what, (int)status);
 }
 

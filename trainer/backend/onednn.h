@@ -31,7 +31,7 @@ struct onednn_address {
 	const void *at;
 };
 
-/* What oneDNN could not do: "WHAT: oneDNN ...". Returns false. */
+/* Notes that oneDNN could not do `what`, "device 3: oneDNN fails at WHAT ...". Returns false. */
 bool onednn_failed(const struct device *device, const char *what, dnnl_status_t status,
 		   struct train_error *error);
 

@@ -77,6 +77,16 @@ static bool plan_op(struct op **op, struct model *m, int index, const struct op_
 	return backend->linear(op, m->device, shape, error);
 }
 
+/* What stands in the way of planning a layer gets the layer's name. */
+static bool name_layer(const struct model *m, int index, struct train_error *error)
+{
+	struct train_error why = *error;
+
+	error->status = TRAIN_OK;
+	return train_fail(error, why.status, "model %s, layer %s: %s", m->spec->name,
+			  m->spec->layers[index].name, why.text);
+}
+
 static size_t parameter_offset(const struct model *m, int parameter)
 {
 	return (size_t)(m->shapes.parameters[parameter].offset - m->first_element) *
@@ -174,7 +184,7 @@ static bool plan_nodes(struct model *m, struct train_error *error)
 			take(m, input.bytes);
 		}
 		if (!add_layer(m, i, &input, error))
-			return false;
+			return name_layer(m, i, error);
 	}
 	if (m->count == 0)
 		return train_fail(error, TRAIN_BAD_INPUT,
