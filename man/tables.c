@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "gpumap.h"
+#include "model/models.h"
 
 struct rule {
 	const char *id, *line, *text, *example, *source, *evidence;

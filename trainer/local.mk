@@ -66,7 +66,7 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/collective/shm_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h \
 	trainer/model/model.h \
-	trainer/model/models.c \
+	trainer/model/models.c trainer/model/models.h \
 	trainer/model/pass.c \
 	trainer/model/plan.c trainer/model/plan.h \
 	trainer/model/shapes.c \

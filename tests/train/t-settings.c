@@ -128,7 +128,7 @@ END_TEST
 START_TEST(models)
 {
 	struct train_error error = {.status = TRAIN_OK};
-	char all[64], *rest;
+	char all[256], *rest;
 
 	snprintf(all, sizeof(all), "%s", rows[ROW_model].value);
 	for (char *name = strtok_r(all, "|", &rest); name; name = strtok_r(NULL, "|", &rest))

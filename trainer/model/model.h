@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models: lists of layers (models.c), what follows from a list (shapes.c), and a model or a stage
- * of one on a device (plan.c), with its forward and backward passes (pass.c).
+ * Models: lists of layers (models.h, models.c), what follows from a list (shapes.c), and a model
+ * or a stage of one on a device (plan.c), with its forward and backward passes (pass.c).
  */
 #ifndef TRAIN_MODEL_H
 #define TRAIN_MODEL_H
@@ -29,8 +29,7 @@ struct model_spec {
 	const struct layer *layers; /* the last one gives the logits */
 };
 
-/* convnet, net28, net28-aux (whose layer aux nothing reads), subnets; NULL with a message that
- * lists them. */
+/* One of models.h; NULL with a message that lists them. */
 const struct model_spec *model_find(const char *name, struct train_error *error);
 
 /* --- shapes -------------------------------------------------------------------------------- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The models, each a list of layers. */
+/* The models, each a list of layers; their names are in models.h. */
 #include <string.h>
 
 #include "model/model.h"
+#include "model/models.h"
 
 #define CONVOLUTION(NAME, OUT, KERNEL, PAD) \
 	.name = (NAME), .kind = LAYER_CONVOLUTION, .out = (OUT), .kernel = (KERNEL), .pad = (PAD)
@@ -41,19 +42,16 @@ static const struct layer subnets[] = {
 	{LINEAR("subnets.2.linear", 100)},
 };
 
-static const struct model_spec models[] = {
-	{"convnet", 3, 32, 32, COUNT(convnet)},
-	{"net28", 3, 28, 28, COUNT(net28)},
-	{"net28-aux", 3, 28, 28, COUNT(net28_aux)},
-	{"subnets", 1024, 1, 1, COUNT(subnets)},
-};
+#define SPEC(LAYERS, NAME, CHANNELS, HEIGHT, WIDTH, HELP) \
+	{NAME, CHANNELS, HEIGHT, WIDTH, COUNT(LAYERS)},
+
+static const struct model_spec models[] = {MODELS(SPEC, SPEC)};
 
 const struct model_spec *model_find(const char *name, struct train_error *error)
 {
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
 		if (strcmp(models[i].name, name) == 0)
 			return &models[i];
-	train_fail(error, TRAIN_BAD_INPUT, "model '%s': there is convnet, net28, net28-aux and subnets",
-		   name);
+	train_fail(error, TRAIN_BAD_INPUT, "model '%s': choose one of " MODELS_LIST, name);
 	return NULL;
 }

@@ -56,7 +56,7 @@ static void print_row(const char *left, const char *help, const char *initial)
 
 static void print_group(enum row_group group)
 {
-	char left[96];
+	char left[256];
 
 	printf("\n%s\n", row_titles[group]);
 	for (int i = 0; i < ROWS; i++) {

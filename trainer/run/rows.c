@@ -90,7 +90,7 @@ static bool not_a_word(const struct row *row, const char *text, const char *orig
 		       struct train_error *error)
 {
 	struct nearest nearest;
-	char words[128], all[160], *rest = NULL;
+	char words[256], all[320], *rest = NULL;
 
 	nearest_begin(&nearest, text);
 

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "model/models.h"
 #include "run/settings.h"
 
 enum row_id {
