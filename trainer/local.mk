@@ -36,6 +36,7 @@ trainer_files = \
 	trainer/run/rows.c trainer/run/rows.h \
 	trainer/run/section.c \
 	trainer/run/settings.c trainer/run/settings.def trainer/run/settings.h \
+	trainer/run/targets.c trainer/run/targets.h \
 	trainer/run/told.h
 if HAVE_TRAINER
 noinst_LTLIBRARIES += libtrainer.la

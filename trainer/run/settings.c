@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run/findings.h"
+#include "run/targets.h"
 #include "run/told.h"
 
 /* What a row comes to: what was said of it, or its default; NULL: nothing. */
@@ -67,7 +68,7 @@ static bool read_defaults(struct settings *settings, struct train_error *error)
 	return true;
 }
 
-static const char *origin_of(const struct told *told, enum row_id row)
+const char *told_origin(const struct told *told, enum row_id row)
 {
 	return told->rows[row].origin ? told->rows[row].origin : rows[row].option;
 }
@@ -83,8 +84,8 @@ static bool settle_batch(const struct told *told, struct settings *s, struct tra
 	if (s->global_batch && s->batch_per_device && whole == each)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%.200s and %.200s exclude each other; leave one of them out",
-				  origin_of(told, ROW_global_batch),
-				  origin_of(told, ROW_batch_per_device));
+				  told_origin(told, ROW_global_batch),
+				  told_origin(told, ROW_batch_per_device));
 	if (s->batch_per_device && whole)
 		s->batch_per_device = 0;
 	if (s->global_batch && each)
@@ -96,7 +97,7 @@ static bool settle_batch(const struct told *told, struct settings *s, struct tra
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%.200s: %lld samples cannot be divided into %lld passes; write "
 				  "at most %lld",
-				  origin_of(told, ROW_accumulate), (long long)s->global_batch,
+				  told_origin(told, ROW_accumulate), (long long)s->global_batch,
 				  (long long)s->accumulate, (long long)s->global_batch);
 	return true;
 }
@@ -106,11 +107,11 @@ static bool settle_optimizer(const struct told *told, struct settings *s, struct
 	if (s->optimizer.nesterov && !(s->optimizer.momentum > 0))
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%.200s needs a momentum above 0; write --momentum 0.9",
-				  origin_of(told, ROW_nesterov));
+				  told_origin(told, ROW_nesterov));
 	if (s->schedule == SCHEDULE_COSINE && s->lr_min > s->lr)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%.200s: %g is above the learning rate %g; write at most that",
-				  origin_of(told, ROW_lr_min), s->lr_min, s->lr);
+				  told_origin(told, ROW_lr_min), s->lr_min, s->lr);
 	return true;
 }
 
@@ -120,7 +121,7 @@ static bool settle(const struct told *told, struct settings *s, struct train_err
 
 	memset(s, 0, sizeof(*s));
 	if (!read_defaults(s, error) ||
-	    !row_read(&rows[ROW_optimizer], s, kind, origin_of(told, ROW_optimizer), error))
+	    !row_read(&rows[ROW_optimizer], s, kind, told_origin(told, ROW_optimizer), error))
 		return false;
 	s->optimizer = optimizer_default(s->optimizer.kind);
 	s->lr = s->optimizer.kind == OPTIMIZER_SGD ? 0.01 : 0.001;
@@ -128,7 +129,8 @@ static bool settle(const struct told *told, struct settings *s, struct train_err
 		return false;
 	if (s->steps && !told->rows[ROW_epochs].text)
 		s->epochs = 0;
-	return settle_batch(told, s, error) && settle_optimizer(told, s, error);
+	return settle_batch(told, s, error) && settle_optimizer(told, s, error) &&
+	       targets_differ(told, s, error);
 }
 
 static const char *said(const struct told *told, const char *key, const char *const *envp)
@@ -150,12 +152,12 @@ static int state_own(const struct told *told, const struct command_line *command
 	const char *ids = said(told, "device_ids", envp);
 	char text[64];
 	int code = gpumap_request_set(told->request, "mode", modes[s->mode],
-				      origin_of(told, ROW_mode), told->report);
+				      told_origin(told, ROW_mode), told->report);
 
 	if (code == GPUMAP_OK && s->mode == MODE_DP && s->global_batch) {
 		snprintf(text, sizeof(text), "%lld", (long long)(s->global_batch / s->accumulate));
 		code = gpumap_request_set(told->request, "batch", text,
-					  origin_of(told, ROW_global_batch), told->report);
+					  told_origin(told, ROW_global_batch), told->report);
 	}
 	if (code == GPUMAP_OK && s->mode == MODE_DP && ids && !said(told, "device", envp) &&
 	    !said(told, "set_device", envp)) {

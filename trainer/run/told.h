@@ -45,6 +45,9 @@ bool told_arguments(struct told *told, int argc, char **argv, struct train_error
 bool told_section(struct told *told, gpumap_profile **ret, const char *const *envp,
 		  struct train_error *error);
 
+/* Where a row was said last, or its option. */
+const char *told_origin(const struct told *told, enum row_id row);
+
 /* The value of a variable that is set and not empty, else NULL. */
 const char *told_variable(const char *const *envp, const char *name);
 
