@@ -10,12 +10,25 @@ void cores_allowed(cpu_set_t *cpus)
 		CPU_ZERO(cpus);
 }
 
-static int told(void)
+int cores_most_threads(const cpu_set_t *allowed)
+{
+	enum { OF_CORE = 4, LEAST = 16 };
+	int cores = CPU_COUNT(allowed);
+
+	if (cores == 0)
+		return 0;
+	return OF_CORE * cores > LEAST ? OF_CORE * cores : LEAST;
+}
+
+static int told(const cpu_set_t *allowed)
 {
 	const char *text = getenv("OMP_NUM_THREADS");
 	long threads = text ? strtol(text, NULL, 10) : 0;
+	int most = cores_most_threads(allowed);
 
-	return threads > 0 && threads <= CPU_SETSIZE ? (int)threads : 0;
+	if (threads <= 0 || threads > CPU_SETSIZE)
+		return 0;
+	return most && threads > most ? most : (int)threads;
 }
 
 void cores_share(struct cores *cores, const cpu_set_t *allowed, int index, int sharing,
@@ -23,7 +36,7 @@ void cores_share(struct cores *cores, const cpu_set_t *allowed, int index, int s
 {
 	int count = CPU_COUNT(allowed), first = 0, last = 0, seen = 0;
 
-	*cores = (struct cores){.threads = threads > 0 ? threads : told()};
+	*cores = (struct cores){.threads = threads > 0 ? threads : told(allowed)};
 	CPU_ZERO(&cores->cpus);
 	if (count >= sharing) {
 		first = (int)((long)count * index / sharing);

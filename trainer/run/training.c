@@ -121,6 +121,19 @@ static bool find_precision(struct training *t, struct train_error *error)
 	return true;
 }
 
+static bool check_threads(const struct training *t, struct train_error *error)
+{
+	int threads = t->settings->threads, cores = CPU_COUNT(&t->cpus);
+	int most = cores_most_threads(&t->cpus);
+
+	if (most == 0 || threads <= most)
+		return true;
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "--threads %d: this process may use %d %s; give at most %d, or leave it "
+			  "out for a thread on each",
+			  threads, cores, cores == 1 ? "core" : "cores", most);
+}
+
 static bool find_all(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
@@ -141,7 +154,7 @@ static bool find_all(struct training *t, struct train_error *error)
 	/* Before all that can fail, so that others learn of it. */
 	if (!t->collective || !t->collective->meet(&t->meeting, &meeting, error))
 		return false;
-	t->spec = model_find(s->model, error);
+	t->spec = check_threads(t, error) ? model_find(s->model, error) : NULL;
 	return t->spec && model_shapes(&shapes, t->spec, error) &&
 	       (s->find_unused_parameters || model_all_live(&shapes, t->spec, error)) &&
 	       divide_batch(t, error) && find_precision(t, error) && open_data(t, error);
