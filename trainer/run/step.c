@@ -6,14 +6,14 @@
 #include "run/stop.h"
 
 /* What each rank tells all others of a step. */
-struct told {
+struct step_share {
 	double loss;
 	int64_t correct, own_ns, exposed_ns;
 	int64_t stop; /* signal, or 0 */
 };
 
-static bool tell(struct run *r, const struct told *mine, struct told **all,
-		 struct train_error *error)
+static bool share_step(struct run *r, const struct step_share *mine, struct step_share **all,
+		       struct train_error *error)
 {
 	*all = malloc((size_t)r->comm->world * sizeof(**all));
 	if (!*all)
@@ -24,7 +24,8 @@ static bool tell(struct run *r, const struct told *mine, struct told **all,
 	return false;
 }
 
-static void add_up(const struct run *r, const struct told *all, struct step_metrics *m, int *stop)
+static void add_up(const struct run *r, const struct step_share *all, struct step_metrics *m,
+		   int *stop)
 {
 	int64_t slowest = -1, sum = 0, correct = 0;
 
@@ -82,18 +83,19 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 	struct step_output output = {.finite = true, .norm = NAN};
 	struct step_metrics m = {.epoch = r->epoch, .samples = batch.of_all, .lr = input.rates.lr};
 	int64_t begin = timeline_now();
-	struct told mine, *all;
+	struct step_share mine, *all;
 
 	record(r, true);
 	if (!r->parallel->calls->step(r->parallel, &input, &output, error))
 		return false;
-	mine = (struct told){output.loss, output.correct, timeline_now() - begin - output.waited_ns,
-			     output.exposed_ns, stop_asked()};
+	mine = (struct step_share){output.loss, output.correct,
+				   timeline_now() - begin - output.waited_ns, output.exposed_ns,
+				   stop_asked()};
 	r->counted++;
 	r->own_ns += mine.own_ns;
 	r->waited_ns += output.waited_ns;
 	record(r, false);
-	if (!tell(r, &mine, &all, error))
+	if (!share_step(r, &mine, &all, error))
 		return false;
 	add_up(r, all, &m, stop);
 	free(all);
@@ -128,14 +130,14 @@ bool run_evaluate(struct run *r, int64_t epoch, struct train_error *error)
 	struct step_output output = {.finite = true};
 	struct evaluation_metrics m = {
 		.step = r->step, .epoch = epoch, .samples = r->training->test.samples};
-	struct told mine = {.loss = 0}, *all;
+	struct step_share mine = {.loss = 0}, *all;
 	int64_t correct = 0;
 
 	if (!evaluate_part(r, &output, error))
 		return false;
 	mine.loss = output.loss;
 	mine.correct = output.correct;
-	if (!tell(r, &mine, &all, error))
+	if (!share_step(r, &mine, &all, error))
 		return false;
 	for (int i = 0; i < r->comm->world; i++) {
 		m.loss += all[i].loss;
