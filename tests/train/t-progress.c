@@ -6,6 +6,7 @@
 
 #include "folders.h"
 #include "report/progress.h"
+#include "report/text.h"
 
 /* --- a line ----------------------------------------------------------------------- */
 
@@ -77,6 +78,20 @@ START_TEST(a_line_always_fits)
 					      (length <= columns || length == 0),
 				      "state %d, %d columns: %d, %s", _i, columns, length, line);
 		}
+}
+END_TEST
+
+static const struct {
+	double loss;
+	const char *text;
+} losses[] = {{0.25, "0.2500"},    {9999.5, "9999.5000"}, {123456, "1.235e+05"}, {INFINITY, "inf"},
+	      {-INFINITY, "-inf"}, {NAN, "nan"},          {-NAN, "nan"}};
+
+START_TEST(a_loss_for_people)
+{
+	char text[NUMBER_TEXT];
+
+	ROW_EQ_STR(losses[_i].text, number_loss(text, losses[_i].loss), losses[_i].text);
 }
 END_TEST
 
@@ -309,6 +324,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_loop_test(tests, a_line_of_a_width, 0, sizeof(widths) / sizeof(*widths));
 	tcase_add_loop_test(tests, a_line_always_fits, 0, sizeof(states) / sizeof(*states));
+	tcase_add_loop_test(tests, a_loss_for_people, 0, (int)(sizeof(losses) / sizeof(*losses)));
 	tcase_add_test(tests, means_are_of_samples);
 	tcase_add_test(tests, rates_are_recent);
 	tcase_add_test(tests, the_slowest_is_named);

@@ -172,7 +172,7 @@ static void finish_epoch(struct progress *progress, const struct evaluation_metr
 				       .accuracy = tally_accuracy(tally),
 				       .rate = (double)tally->samples / tally->seconds,
 				       .left = NAN};
-	char line[LINE], slowest[SLOWEST];
+	char line[LINE], slowest[SLOWEST], loss[NUMBER_TEXT];
 	int room = progress->style == PROGRESS_BAR ? columns() : LINE, used;
 
 	progress->pending = false;
@@ -182,8 +182,8 @@ static void finish_epoch(struct progress *progress, const struct evaluation_metr
 	}
 	used = progress_line(line, PROGRESS_WIDEST, false, &state);
 	if (evaluation)
-		used = add(line, used, "  test loss %.4f  %.1f %%", evaluation->loss,
-			   100 * evaluation->accuracy);
+		used = add(line, used, "  test loss %s  %.1f %%",
+			   number_loss(loss, evaluation->loss), 100 * evaluation->accuracy);
 	used = add(line, used, "  %.1f s", tally->seconds);
 	if (tally->skipped)
 		used = add(line, used, "  %" PRId64 " steps skipped", tally->skipped);
@@ -214,7 +214,7 @@ void progress_step(struct progress *progress, const struct step_metrics *step)
 
 void progress_evaluation(struct progress *progress, const struct evaluation_metrics *evaluation)
 {
-	char line[LINE];
+	char line[LINE], loss[NUMBER_TEXT];
 
 	if (progress->style == PROGRESS_NONE)
 		return;
@@ -222,7 +222,7 @@ void progress_evaluation(struct progress *progress, const struct evaluation_metr
 		finish_epoch(progress, evaluation);
 		return;
 	}
-	snprintf(line, sizeof(line), "test loss %.4f  %.1f %%", evaluation->loss,
+	snprintf(line, sizeof(line), "test loss %s  %.1f %%", number_loss(loss, evaluation->loss),
 		 100 * evaluation->accuracy);
 	progress_note(progress, line);
 }

@@ -44,7 +44,7 @@ static void fill(struct parts *parts, const struct progress_state *state)
 		set(parts->text[PLACE], "%" PRId64 "/%" PRId64, state->place, state->places);
 	else if (state->place >= 0)
 		set(parts->text[PLACE], "step %" PRId64, state->place);
-	set(parts->text[LOSS], fabs(state->loss) < 1e4 ? "loss %.4f" : "loss %.3e", state->loss);
+	set(parts->text[LOSS], "loss %s", number_loss(number, state->loss));
 	if (isfinite(state->accuracy))
 		set(parts->text[ACCURACY], "%.1f %%", 100 * state->accuracy);
 	if (isfinite(state->rate))

@@ -45,6 +45,15 @@ const char *number_fixed(char text[NUMBER_TEXT], double value, int decimals)
 	return text;
 }
 
+const char *number_loss(char text[NUMBER_TEXT], double value)
+{
+	snprintf(text, NUMBER_TEXT, fabs(value) < 1e4 ? "%.4f" : "%.3e",
+		 isnan(value) ? fabs(value) : value);
+	if (isfinite(value))
+		set_point(text);
+	return text;
+}
+
 const char *number_exact(char text[NUMBER_TEXT], double value)
 {
 	if (!isfinite(value)) {

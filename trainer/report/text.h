@@ -13,6 +13,9 @@ enum { NUMBER_TEXT = 32 };
 const char *number_fixed(char text[NUMBER_TEXT], double value, int decimals);
 /* The same with those zeros, for a column. */
 const char *number_decimals(char text[NUMBER_TEXT], double value, int decimals);
+/* A loss for people: "1.2345", "1.234e+05", "inf", and "nan" for each NaN, whatever its sign.
+ * Returns text. */
+const char *number_loss(char text[NUMBER_TEXT], double value);
 /* So that the same double is read back; "null" where JSON has no number. Returns text. */
 const char *number_exact(char text[NUMBER_TEXT], double value);
 /* "12 B", "302.6 KiB", "71.3 MiB": powers of 1024. Returns text. */
