@@ -61,7 +61,7 @@ struct sampler {
 /* What one rank takes in one step. */
 struct sampler_batch {
 	int64_t count;   /* n_r, its samples: 0 is possible with SAMPLER_SHORT */
-	int64_t repeats; /* the last so many of them are padding: metrics leave them out */
+	int64_t repeats; /* the last so many of them are padding, which loss and metrics count */
 	int64_t of_all;  /* n, the samples of all ranks together, repeats too */
 };
 

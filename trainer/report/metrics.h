@@ -25,7 +25,7 @@ struct metrics_options {
 
 struct step_metrics {
 	int64_t step, epoch; /* steps from 1, epochs from 0 */
-	int64_t samples;     /* of all ranks, without repeats of padding */
+	int64_t samples;     /* of all ranks; padding counts, as in PyTorch's loss */
 	double loss;         /* mean over them */
 	double accuracy;     /* in 0..1, of the training samples */
 	double lr;
