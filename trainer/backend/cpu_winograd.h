@@ -25,15 +25,16 @@ struct cpu_winograd {
 };
 
 struct cpu_winograd_run {
-	const float *input, *transformed, *bias; /* bias: of `out`, or NULL */
-	float *output;
-	void *scratch; /* 64-byte aligned, as all but bias */
+	/* Input and transformed weights are 32-byte aligned; bias: of `out`, or NULL. */
+	const float *input, *transformed, *bias;
+	float *output; /* 32-byte aligned */
+	void *scratch; /* 64-byte aligned */
 };
 
 struct cpu_winograd_gradient {
-	const float *input, *output_gradient;
-	float *weight_gradient, *bias_gradient;
-	void *scratch;
+	const float *input, *output_gradient;   /* 32-byte aligned */
+	float *weight_gradient, *bias_gradient; /* parts of flat buffers: as any float */
+	void *scratch;                          /* 64-byte aligned */
 };
 
 /* Whether this processor is one that it is for. */

@@ -4,7 +4,7 @@
  * so that small gradients do not vanish; a step whose gradients overflow is skipped and the scale
  * halved; after 2000 good steps in a row it is doubled. bf16 needs none of this.
  *
- * One step: backward with the loss times scaler_scale(); all-reduce, so that an overflow reaches
+ * One step: backward with the loss times scale; all-reduce, so that an overflow reaches
  * every rank; scaler_finite() over all gradients; unless one failed, step with
  * scaler_inverse(); scaler_update().
  */

@@ -21,8 +21,8 @@ struct settings {
 	/* Model and data */
 	const char *model;
 	const char *data;     /* a folder of CIFAR-10, or "synthetic" */
-	int64_t samples;      /* of synthetic data to train with; 0: 10,000 */
-	int64_t test_samples; /* of synthetic data, 0: 2,000 */
+	int64_t samples;      /* of synthetic data to train with, 1 or more */
+	int64_t test_samples; /* of synthetic data, 1 or more */
 	bool augment;
 	uint64_t seed;
 
