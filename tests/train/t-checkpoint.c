@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <inttypes.h>
+#include <math.h>
 
 #include "folders.h"
 #include "models.h"
@@ -120,6 +121,51 @@ static const char *reason(const struct train_error *error)
 
 	return text ? text + strlen("safetensors: ") : error->text;
 }
+
+/* Of parameters alone: what an optimizer keeps may overflow. */
+START_TEST(values_are_finite)
+{
+	static const struct {
+		const char *name;
+		int array, parameter, element;
+		float value;
+		const char *want;
+	} values[] = {
+		{"NaN", 0, 0, 23, NAN,
+		 "conv1.weight has a value that is not finite (nan, element 23); use weights from "
+		 "before that"},
+		{"infinite", 0, 1, 0, -INFINITY,
+		 "fc1.bias has a value that is not finite (-inf, element 0); use weights from "
+		 "before that"},
+		{"the greatest", 0, 0, 3, FLT_MAX, ""},
+		{"of the optimizer", 1, 0, 3, INFINITY, ""},
+		{"behind the last", 0, 1, 3, NAN, ""},
+	};
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		struct train_error error = {.status = TRAIN_OK}, of_weights = {.status = TRAIN_OK};
+		bool good = !*values[i].want;
+		struct safetensors *file;
+		struct refusals refusals;
+		struct model m, untouched;
+
+		model_make(&m, (int)i + 1);
+		m.values[values[i].array][values[i].parameter][values[i].element] = values[i].value;
+		ck_assert_msg(checkpoint_save("c", &m.checkpoint, 1, &error), "%s", error.text);
+		file = newest("c", &refusals);
+		model_make(&m, 0);
+		model_make(&untouched, 0);
+		ROW_EQ_INT(values[i].name, checkpoint_load(&m.checkpoint, file, &error), good);
+		ROW_EQ_STR(values[i].name, reason(&error), values[i].want);
+		ck_assert(good || model_same(&m, &untouched));
+		ROW_EQ_INT(values[i].name,
+			   checkpoint_load_parameters(m.parameters, PARAMETERS, file, &of_weights),
+			   good);
+		ROW_EQ_STR(values[i].name, reason(&of_weights), values[i].want);
+		safetensors_free(file);
+	}
+}
+END_TEST
 
 START_TEST(unlike)
 {
@@ -275,6 +321,7 @@ int main(void)
 	tcase_add_loop_test(tests, round_trip, 0, sizeof(progress_rows) / sizeof(*progress_rows));
 	tcase_add_test(tests, parts);
 	tcase_add_loop_test(tests, unlike, 0, sizeof(unlike_rows) / sizeof(*unlike_rows));
+	tcase_add_test(tests, values_are_finite);
 	tcase_add_loop_test(tests, foreign, 0, sizeof(foreign_rows) / sizeof(*foreign_rows));
 	tcase_add_test(tests, foreign_texts);
 	tcase_add_test(tests, reserved_names);

@@ -117,10 +117,12 @@ struct op {
 };
 
 /*
- * ReLU is part of the operation before it. With relu, forward writes max(0, y); with
- * relu_backward, the first backward run sets those output gradients to zero, in place, whose
- * output is not greater than zero. Behind a max-pooling the same is cheaper: there relu_backward
- * belongs to the pooling, whose output is smaller.
+ * ReLU is part of the operation before it. With relu, forward writes max(0, y), and of a NaN in y
+ * either NaN (the reference) or a number (oneDNN): a NaN may go unnoticed there, so weights that
+ * are not finite are refused where they are read (checkpoint.h). With relu_backward, the first
+ * backward run sets those output gradients to zero, in place, whose output is not greater than
+ * zero. Behind a max-pooling the same is cheaper: there relu_backward belongs to the pooling,
+ * whose output is smaller.
  *
  * Convolution:  output[n][o][y][x] = bias[o] + sum over c, i, j of
  *               input[n][c][y * stride + i - pad][x * stride + j - pad] * weight[o][c][i][j]

@@ -78,7 +78,8 @@ bool checkpoint_newest(struct safetensors **ret, const char *folder,
 
 /* Copies a checkpoint into what the run has: parameters, slots and progress. The names must be the
  * same, none missing and none besides, and so the shapes. A data pointer that is NULL is of a
- * tensor that another rank holds: it is compared and not copied. Nothing is changed on failure. */
+ * tensor that another rank holds: it is compared and not copied. A parameter with a value that is
+ * infinite or NaN is bad input. Nothing is changed on failure. */
 bool checkpoint_load(struct checkpoint *into, const struct safetensors *file,
 		     struct train_error *error);
 

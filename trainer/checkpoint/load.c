@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A checkpoint into what a run has: everything is compared before anything is copied. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,33 @@ static bool names_differ(const struct loading *l, const char *missing, size_t mi
 		missing ? missing_count : extra_count);
 }
 
+/* Weights that are not numbers give no run that is worth its time. What an optimizer keeps may
+ * have overflowed in a run that goes on well. */
+static bool is_finite(const struct loading *l, const struct safetensors_tensor *found)
+{
+	int64_t elements = tensor_elements(&found->shape);
+	const unsigned char *data = found->data;
+	float value;
+
+	for (int64_t i = 0; i < elements; i++) {
+		memcpy(&value, data + (size_t)i * sizeof(value), sizeof(value));
+		if (!isfinite(value))
+			return train_fail(l->error, TRAIN_BAD_INPUT,
+					  "%s: %s has a value that is not finite (%g, element "
+					  "%lld); use weights from before that",
+					  l->file->path, found->name, (double)value, (long long)i);
+	}
+	return true;
+}
+
+static bool are_finite(const struct loading *l)
+{
+	for (size_t i = 0; i < l->wanted->count; i++)
+		if (!is_optimizer(&l->wanted->tensors[i]) && !is_finite(l, l->found[i]))
+			return false;
+	return true;
+}
+
 static bool find_all(struct loading *l)
 {
 	const char *missing = NULL;
@@ -141,7 +169,7 @@ static bool find_all(struct loading *l)
 		missing = missing ? missing : wanted->name;
 		missing_count++;
 	}
-	return names_differ(l, missing, missing_count);
+	return names_differ(l, missing, missing_count) && are_finite(l);
 }
 
 static void copy_all(const struct loading *l)
