@@ -61,14 +61,14 @@ static const struct key keys[] = {
 
 /* A group's title, or an option of gpumap-train. */
 struct setting {
-	const char *title, *option, *kind, *value, *initial, *help;
+	const char *title, *option, *kind, *value, *initial, *only, *help;
 };
 
 static const struct setting settings[] = {
 #define GROUP(group, text) {.title = text},
 #define SETTING(group, name, option, kind, member, value, least, most, initial, only, help) \
-	{NULL, option, #kind, value, initial, help},
-#define ALIAS(option, name, text, help) {NULL, option, "ALIAS", NULL, NULL, help},
+	{NULL, option, #kind, value, initial, only, help},
+#define ALIAS(option, name, text, help) {NULL, option, "ALIAS", NULL, NULL, NULL, help},
 #include "run/settings.def"
 #undef GROUP
 #undef SETTING
@@ -303,6 +303,15 @@ static void put_options(void)
 	puts(".El");
 }
 
+/* "mode=mp" as a line "Only with --mode mp". */
+static void put_only(const char *only)
+{
+	fputs(".br\nOnly with\n.Fl -", stdout);
+	for (; *only; only++)
+		*only == '=' ? put(" Ar ") : put_escaped(*only == '_' ? "-" : only, 1);
+	putchar('\n');
+}
+
 static void put_setting(const struct setting *setting)
 {
 	bool flag = strcmp(setting->kind, "FLAG") == 0;
@@ -314,6 +323,8 @@ static void put_setting(const struct setting *setting)
 	}
 	putchar('\n');
 	put_lines(setting->help);
+	if (setting->only)
+		put_only(setting->only);
 	if (!flag && setting->initial && *setting->initial) {
 		fputs(".br\nDefault: ", stdout);
 		put(setting->initial);
@@ -323,9 +334,7 @@ static void put_setting(const struct setting *setting)
 
 static void put_settings(void)
 {
-	const size_t count = sizeof(settings) / sizeof(*settings);
-
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
 		if (!settings[i].title) {
 			put_setting(&settings[i]);
 		} else {

@@ -32,13 +32,8 @@ static const char ending[] =
 	"Exit status: 0 trained, 1 failed, 2 malformed input, 3 no such backend in this build.\n";
 
 /* The words behind a first column, as many lines as they need. */
-static void print_row(const char *left, const char *help, const char *initial)
+static void print_row(const char *left, const char *text)
 {
-	char whole[400];
-	const char *text = whole;
-
-	snprintf(whole, sizeof(whole), "%s%s%s%s", help, initial ? " (default " : "",
-		 initial ? initial : "", initial ? ")" : "");
 	if (strlen(left) > COLUMN - 4)
 		printf("  %s\n%*s", left, COLUMN, "");
 	else
@@ -54,24 +49,32 @@ static void print_row(const char *left, const char *help, const char *initial)
 	puts(text);
 }
 
+/* Behind it, what it is of use with, and its default. */
+static void print_setting(const struct row *row)
+{
+	bool flag = row->kind == ROW_FLAG;
+	bool initial = !flag && row->initial && *row->initial;
+	char left[256], help[400], only[ROW_ONLY_TEXT];
+
+	snprintf(left, sizeof(left), "%s%s%s", row->option, flag ? "" : " ",
+		 flag ? "[=yes|no]" : row->value);
+	row_only(only, row);
+	snprintf(help, sizeof(help), "%s%s%s%s%s%s%s", row->help, *only || initial ? " (" : "",
+		 *only ? "with " : "", only, initial ? *only ? "; default " : "default " : "",
+		 initial ? row->initial : "", *only || initial ? ")" : "");
+	print_row(left, help);
+}
+
 static void print_group(enum row_group group)
 {
-	char left[256];
-
 	printf("\n%s\n", row_titles[group]);
 	for (int i = 0; i < ROWS; i++) {
-		const struct row *row = &rows[i];
-		bool flag = row->kind == ROW_FLAG;
-
-		if (row->group != group)
+		if (rows[i].group != group)
 			continue;
-		snprintf(left, sizeof(left), "%s%s%s", row->option, flag ? "" : " ",
-			 flag ? "[=yes|no]" : row->value);
-		print_row(left, row->help,
-			  !flag && row->initial && *row->initial ? row->initial : NULL);
+		print_setting(&rows[i]);
 		for (const struct row_alias *alias = row_aliases; alias->option; alias++)
 			if (alias->row == (enum row_id)i)
-				print_row(alias->option, alias->help, NULL);
+				print_row(alias->option, alias->help);
 	}
 }
 
@@ -86,12 +89,12 @@ static void print_keys(const struct told *told)
 
 		snprintf(left, sizeof(left), "%s%s%s", key->option, flag ? "" : " ",
 			 flag ? "[=yes|no]" : key->value);
-		print_row(left, key->help, NULL);
+		print_row(left, key->help);
 	}
 	for (const struct told_option *option = told_options; option->name; option++) {
 		snprintf(left, sizeof(left), "%s%s%s", option->name, option->value ? " " : "",
 			 option->value ? option->value : "");
-		print_row(left, option->help, NULL);
+		print_row(left, option->help);
 	}
 }
 

@@ -70,6 +70,14 @@ int row_word(const char *words, const char *word)
 	}
 }
 
+const char *row_only(char text[ROW_ONLY_TEXT], const struct row *row)
+{
+	snprintf(text, ROW_ONLY_TEXT, "%s%s", row->only ? "--" : "", row->only ? row->only : "");
+	for (char *c = text; *c; c++)
+		*c = *c == '_' ? '-' : *c == '=' ? ' ' : *c;
+	return text;
+}
+
 /* "a|b|c" as "a, b or c". */
 static void list_words(char *text, size_t size, const char *words)
 {

@@ -66,6 +66,12 @@ extern const struct row_alias row_aliases[]; /* the last has no option */
 /* Is `word` one of those in "a|b|c"? Its place, or -1. */
 int row_word(const char *words, const char *word);
 
+enum { ROW_ONLY_TEXT = 64 };
+
+/* The option that `row->only` names, "mode=mp" as "--mode mp"; "" where it is NULL. Returns text.
+ */
+const char *row_only(char text[ROW_ONLY_TEXT], const struct row *row);
+
 /* Puts the value that `text` is into settings. Otherwise bad input, with `origin`, the text and
  * what could be written; settings are as they were. Texts are borrowed. */
 bool row_read(const struct row *row, struct settings *settings, const char *text,

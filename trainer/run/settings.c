@@ -29,17 +29,12 @@ static bool meant(const struct told *told, const struct row *row)
 	return true;
 }
 
-/* "mode=mp" as "--mode mp". */
 static bool not_meant(const struct told *told, const struct row *row, struct train_error *error)
 {
-	char option[64];
-	size_t n = 2 + strlen(row->only);
+	char option[ROW_ONLY_TEXT];
 
-	snprintf(option, sizeof(option), "--%s", row->only);
-	for (size_t i = 0; i < n; i++)
-		option[i] = option[i] == '_' ? '-' : option[i] == '=' ? ' ' : option[i];
 	return train_fail(error, TRAIN_BAD_INPUT, "%s has no meaning without %s",
-			  told->rows[row - rows].origin, option);
+			  told->rows[row - rows].origin, row_only(option, row));
 }
 
 static bool read_rows(const struct told *told, struct settings *settings, struct train_error *error)
