@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model.h"
 #include "run/finder.h"
 #include "run/findings.h"
 #include "run/meeting.h"
@@ -63,9 +64,24 @@ static int stages_wanted(const struct settings *settings)
 	return count ? count + 1 : 0;
 }
 
+/* The model's first layer where --stages begins with it, which is no place to cut. */
+static const char *first_named(const struct settings *settings)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	const struct model_spec *spec = model_find(settings->model, &error);
+	const char *first = spec ? spec->layers[0].name : "";
+	size_t length = strlen(first);
+
+	return length && strcspn(settings->stages, ",") == length &&
+			       strncmp(settings->stages, first, length) == 0
+		       ? first
+		       : NULL;
+}
+
 static bool check_stages(const struct finder *f, size_t stages, struct train_error *error)
 {
 	int wanted = stages_wanted(f->settings);
+	const char *first = wanted ? first_named(f->settings) : NULL;
 
 	if (stages > TRAIN_MOST_STAGES)
 		return train_fail(error, TRAIN_BAD_INPUT,
@@ -73,9 +89,10 @@ static bool check_stages(const struct finder *f, size_t stages, struct train_err
 				  stages, TRAIN_MOST_STAGES);
 	if (wanted && (size_t)wanted != stages)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "--stages: '%.64s' makes %d stages, but there are %zu %s",
+				  "--stages: '%.64s' makes %d stages, but there are %zu %s%s%s",
 				  f->settings->stages, wanted, stages,
-				  f->place->world > 1 ? "ranks" : "devices for them");
+				  f->place->world > 1 ? "ranks" : "devices for them",
+				  first ? "; leave out the first layer, " : "", first ? first : "");
 	return true;
 }
 
