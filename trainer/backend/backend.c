@@ -13,14 +13,19 @@ static const struct backend *const backends[] = {
 	&backend_reference,
 };
 
-enum { LIST = 64 };
+enum { LIST = 64, BACKENDS = sizeof(backends) / sizeof(*backends) };
+
+const char *backend_name(size_t i)
+{
+	return i < BACKENDS ? backends[i]->name : NULL;
+}
 
 static const char *listed(char text[LIST])
 {
 	size_t used = 0;
 
 	*text = '\0';
-	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends) && used < LIST; i++)
+	for (size_t i = 0; i < BACKENDS && used < LIST; i++)
 		used += (size_t)snprintf(text + used, LIST - used, "%s%s", i ? " or " : "",
 					 backends[i]->name);
 	return text;
@@ -41,7 +46,7 @@ const struct backend *backend_find(const char *name, struct train_error *error)
 
 	if (strcmp(name, "auto") == 0)
 		return backends[0];
-	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends); i++)
+	for (size_t i = 0; i < BACKENDS; i++)
 		if (strcmp(backends[i]->name, name) == 0)
 			return backends[i];
 	train_fail(error, TRAIN_NO_BACKEND,

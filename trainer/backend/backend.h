@@ -282,6 +282,9 @@ extern const struct backend backend_onednn;
  * them. */
 const struct backend *backend_find(const char *name, struct train_error *error);
 
+/* Those of this build, the best first: the name of the i-th, or NULL behind the last. */
+const char *backend_name(size_t i);
+
 /* What to compute in where `wanted` is asked for: that, or where the device has it not
  * VALUE_FLOAT32, which is slower and no less precise, with a remark for who asked in text[size];
  * else that is empty. */

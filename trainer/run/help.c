@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "run/told.h"
 
 enum { COLUMN = 32, WIDTH = 88 - COLUMN };
@@ -119,12 +120,11 @@ bool told_help(const struct told *told, struct train_error *error)
 bool told_version(struct train_error *error)
 {
 	printf("gpumap-train %s\n", gpumap_version());
-	puts("backends:"
-#ifdef HAVE_DNNL
-	     " onednn"
-#endif
-	     " reference");
-	puts("collectives: self shm"
+	fputs("backends:", stdout);
+	for (size_t i = 0; backend_name(i); i++)
+		printf(" %s", backend_name(i));
+	puts("\n"
+	     "collectives: self shm"
 #ifdef HAVE_MPI
 	     " mpi"
 #endif
