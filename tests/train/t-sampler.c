@@ -114,13 +114,12 @@ END_TEST
 
 /*
  * For any shape: a step takes the same samples at any number of ranks with the same global
- * batch; counts add up to of_all, weights to 1; each sample once, and repeats are as announced.
+ * batch; counts add up to of_all; each sample once, and repeats are as announced.
  */
 static void check_step(const struct sampler *s, int64_t step, int64_t *seen)
 {
 	int64_t ranks = s->options.ranks, count = 0, repeats = 0, of_all = 0;
 	int64_t global = ranks * s->options.batch;
-	double weights = 0, scales = 0;
 
 	for (int64_t rank = 0; rank < ranks; rank++) {
 		int64_t taken[ROOM];
@@ -138,12 +137,8 @@ static void check_step(const struct sampler *s, int64_t step, int64_t *seen)
 		count += batch.count;
 		repeats += batch.repeats;
 		of_all = batch.of_all;
-		weights += sampler_weight(&batch);
-		scales += sampler_scale(&batch, ranks);
 	}
 	ck_assert_int_eq(count, of_all);
-	ck_assert(weights > 1 - 1e-12 && weights < 1 + 1e-12);
-	ck_assert(scales > (double)ranks - 1e-9 && scales < (double)ranks + 1e-9);
 	ck_assert(repeats == 0 || step == s->steps - 1);
 }
 
@@ -181,16 +176,6 @@ START_TEST(every_sample_once)
 					if (tail != SAMPLER_DROP || n >= ranks)
 						check_epoch(&options);
 				}
-}
-END_TEST
-
-START_TEST(even_batches_scale_by_one)
-{
-	for (int64_t n = 1; n < 500; n++) {
-		struct sampler_batch batch = {.count = n, .of_all = 7 * n};
-
-		ck_assert(sampler_scale(&batch, 7) == 1);
-	}
 }
 END_TEST
 
@@ -247,7 +232,6 @@ int main(void)
 	tcase_add_test(tests, order_of_a_loader);
 	tcase_add_test(tests, epochs_differ_and_come_again);
 	tcase_add_test(tests, every_sample_once);
-	tcase_add_test(tests, even_batches_scale_by_one);
 	tcase_add_loop_test(tests, refused, 0, ROWS(bad));
 	tcase_add_test(tests, place_of_a_step);
 	return unit_run(suite);

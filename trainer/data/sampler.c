@@ -129,16 +129,6 @@ struct sampler_batch sampler_batch(const struct sampler *sampler, int64_t rank, 
 	return batch;
 }
 
-double sampler_weight(const struct sampler_batch *batch)
-{
-	return (double)batch->count / (double)batch->of_all;
-}
-
-double sampler_scale(const struct sampler_batch *batch, int64_t ranks)
-{
-	return (double)(batch->count * ranks) / (double)batch->of_all;
-}
-
 int64_t sampler_repeats(const struct sampler *sampler)
 {
 	int64_t more = sampler->total - sampler->options.samples;

@@ -84,14 +84,6 @@ void sampler_set_epoch(struct sampler *sampler, int64_t epoch);
 struct sampler_batch sampler_batch(const struct sampler *sampler, int64_t rank, int64_t step,
 				   int64_t *indices);
 
-/*
- * The weight of a rank's mean loss (or gradient) in the sum over ranks, such that the sum is
- * the mean over all n samples: n_r / n. What divides the sum by the number of ranks, as
- * DistributedDataParallel, scales by n_r * ranks / n instead: exactly 1 if the batch is even.
- */
-double sampler_weight(const struct sampler_batch *batch);
-double sampler_scale(const struct sampler_batch *batch, int64_t ranks);
-
 /* How many positions of an epoch are padding; the i-th of them is sample sampler_repeated(i). */
 int64_t sampler_repeats(const struct sampler *sampler);
 int64_t sampler_repeated(const struct sampler *sampler, int64_t i);
