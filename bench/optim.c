@@ -20,7 +20,6 @@ struct model {
 	char names[PARAMS][4];
 	int64_t elements;
 	float *weights, *gradients, *mean, *variance;
-	uint16_t *low;
 };
 
 struct work {
@@ -50,7 +49,7 @@ static float *filled(int64_t n, float value)
 	return x;
 }
 
-static bool make_model(struct model *model, enum low_format format)
+static bool make_model(struct model *model)
 {
 	int64_t at = 0;
 
@@ -60,16 +59,13 @@ static bool make_model(struct model *model, enum low_format format)
 	model->gradients = filled(model->elements, 0.001f);
 	model->mean = filled(model->elements, 0.001f);
 	model->variance = filled(model->elements, 0);
-	model->low = calloc((size_t)model->elements, sizeof(*model->low));
-	if (!model->weights || !model->gradients || !model->mean || !model->variance || !model->low)
+	if (!model->weights || !model->gradients || !model->mean || !model->variance)
 		return false;
 	for (int i = 0; i < PARAMS; at += sizes[i++]) {
 		snprintf(model->names[i], sizeof(model->names[i]), "p%d", i);
 		model->params[i] = (struct optimizer_param){
 			.weight = {model->names[i], {1, {sizes[i]}}, model->weights + at},
 			.gradient = model->gradients + at,
-			.low = model->low + at,
-			.low_format = format,
 		};
 	}
 	return true;
@@ -163,12 +159,11 @@ static bool prepare(struct work *work, struct model *model, enum optimizer_kind 
 
 int main(void)
 {
-	static struct model plain, low;
+	static struct model model;
 	static struct work works[] = {
 		{.name = "Adam's memory", .bytes = 28, .run = memory_of_adam},
 		{.name = "Adam", .bytes = 28, .run = step},
 		{.name = "Adam, unscaled, clipped", .bytes = 28, .run = scaled_step},
-		{.name = "Adam, bf16 copy", .bytes = 30, .run = step},
 		{.name = "SGD's memory", .bytes = 12, .run = memory_of_sgd},
 		{.name = "SGD", .bytes = 12, .run = step},
 		{.name = "SGD with momentum", .bytes = 20, .run = step},
@@ -177,11 +172,11 @@ int main(void)
 	};
 	enum { WORKS = sizeof(works) / sizeof(*works) };
 
-	if (!make_model(&plain, LOW_NONE) || !make_model(&low, LOW_BF16))
+	if (!make_model(&model))
 		return 1;
 	for (int i = 0; i < WORKS; i++)
-		if (!prepare(&works[i], i == 3 ? &low : &plain,
-			     i < 4 ? OPTIMIZER_ADAM : OPTIMIZER_SGD, i < 4 || i == 6 ? 0.9 : 0))
+		if (!prepare(&works[i], &model, i < 3 ? OPTIMIZER_ADAM : OPTIMIZER_SGD,
+			     i < 3 || i == 5 ? 0.9 : 0))
 			return 1;
 	for (int run = 0; run < RUNS; run++)
 		for (int i = 0; i < WORKS; i++) {
@@ -191,7 +186,7 @@ int main(void)
 			works[i].times[run] = now() - start;
 		}
 	for (int i = 0; i < WORKS; i++) {
-		double *times = works[i].times, bytes = works[i].bytes * (double)plain.elements;
+		double *times = works[i].times, bytes = works[i].bytes * (double)model.elements;
 
 		qsort(times, RUNS, sizeof(*times), compare);
 		printf("%-24s %7.2f ms (least %6.2f) %6.1f MB %6.1f GB/s\n", works[i].name,

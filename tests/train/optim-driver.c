@@ -232,7 +232,7 @@ static void loss(char *argv[])
 
 static void half(char *argv[])
 {
-	bool fp16 = whole(argv[2]) == LOW_FP16;
+	bool fp16 = whole(argv[2]) == 2;
 	float x;
 
 	while (fread(&x, sizeof(x), 1, stdin) == 1) {

@@ -29,24 +29,22 @@ static struct optimizer_step plain_step(double lr, double momentum)
 
 struct problem {
 	float *weights, *gradients, *states[OPTIMIZER_MOST_STATES];
-	uint16_t *low;
 	struct optimizer_param param;
 };
 
-static struct problem problem_of(int64_t n, enum low_format format)
+static struct problem problem_of(int64_t n)
 {
 	struct problem p = {
 		malloc(((size_t)n + 1) * sizeof(float)),
 		malloc(((size_t)n + 1) * sizeof(float)),
 		{calloc((size_t)n + 1, sizeof(float)), calloc((size_t)n + 1, sizeof(float))},
-		calloc((size_t)n + 1, sizeof(uint16_t)),
 		{.weight = {.name = "w"}}};
 
-	ck_assert(p.weights && p.gradients && p.states[0] && p.states[1] && p.low);
+	ck_assert(p.weights && p.gradients && p.states[0] && p.states[1]);
 	for (int64_t i = 0; i < n; i++)
 		p.weights[i] = weight_at(i);
 	p.param = (struct optimizer_param){
-		{"w", {1, {n}}, p.weights}, {p.states[0], p.states[1]}, p.gradients, p.low, format};
+		{"w", {1, {n}}, p.weights}, {p.states[0], p.states[1]}, p.gradients};
 	return p;
 }
 
@@ -56,7 +54,6 @@ static void problem_free(struct problem *p)
 	free(p->gradients);
 	free(p->states[0]);
 	free(p->states[1]);
-	free(p->low);
 }
 
 static struct optimizer *optimizer_of(const struct optimizer_settings *settings, struct problem *p)
@@ -120,7 +117,7 @@ enum { TORCH_STEPS = sizeof(torch_steps) / sizeof(*torch_steps) };
 
 static void expect_weights(int row, float inv_scale, const char *what)
 {
-	struct problem p = problem_of(SMALL, LOW_NONE);
+	struct problem p = problem_of(SMALL);
 	struct optimizer *optimizer = optimizer_of(&torch_steps[row].settings, &p);
 	struct optimizer_step how =
 		plain_step(torch_steps[row].lr, torch_steps[row].settings.momentum);
@@ -144,7 +141,7 @@ START_TEST(steps_as_pytorch)
 }
 END_TEST
 
-/* Every size around a vector and a block, in any number of parts, with a copy in half width. */
+/* Every size around a vector and a block, in any number of parts. */
 START_TEST(parts_do_not_matter)
 {
 	static const int64_t sizes[] = {0, 1, 7, 8, 9, 16, 17, 63, 64, 65, 1023, 1024, 1025, 5000};
@@ -153,7 +150,7 @@ START_TEST(parts_do_not_matter)
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
 		for (int parts = 2; parts <= 7; parts++) {
 			int64_t n = sizes[s];
-			struct problem a = problem_of(n, LOW_BF16), b = problem_of(n, LOW_FP16);
+			struct problem a = problem_of(n), b = problem_of(n);
 			struct optimizer *one = optimizer_of(&torch_steps[_i].settings, &a);
 			struct optimizer *many = optimizer_of(&torch_steps[_i].settings, &b);
 
@@ -161,12 +158,9 @@ START_TEST(parts_do_not_matter)
 				make_step(one, &a, step, 1, &how);
 				make_step(many, &b, step, parts, &how);
 			}
-			for (int64_t i = 0; i < n; i++) {
+			for (int64_t i = 0; i < n; i++)
 				ck_assert_uint_eq(float_bits(a.weights[i]),
 						  float_bits(b.weights[i]));
-				ck_assert_uint_eq(a.low[i], bf16_from_float(a.weights[i]));
-				ck_assert_uint_eq(b.low[i], fp16_from_float(b.weights[i]));
-			}
 			optimizer_free(one);
 			optimizer_free(many);
 			problem_free(&a);
@@ -179,7 +173,7 @@ END_TEST
 START_TEST(clipping_is_folded_in)
 {
 	struct optimizer_settings sgd = optimizer_default(OPTIMIZER_SGD);
-	struct problem p = problem_of(SMALL, LOW_NONE);
+	struct problem p = problem_of(SMALL);
 	struct optimizer *optimizer = optimizer_of(&sgd, &p);
 	struct optimizer_step how = {{0.1, 0}, 1 / 3.0f, 0.7f};
 
@@ -197,7 +191,7 @@ START_TEST(state_resumes)
 {
 	const struct optimizer_settings *settings = &torch_steps[_i].settings;
 	struct optimizer_step how = plain_step(0.01, settings->momentum);
-	struct problem a = problem_of(100, LOW_NONE), b = problem_of(100, LOW_NONE);
+	struct problem a = problem_of(100), b = problem_of(100);
 	struct optimizer *first = optimizer_of(settings, &a), *second = optimizer_of(settings, &b);
 
 	for (int step = 0; step < 5; step++)
@@ -242,7 +236,7 @@ END_TEST
 START_TEST(steps_by_name)
 {
 	struct optimizer_settings adam = optimizer_default(OPTIMIZER_ADAM);
-	struct problem p = problem_of(SMALL, LOW_NONE);
+	struct problem p = problem_of(SMALL);
 	struct optimizer *optimizer = optimizer_of(&adam, &p);
 
 	ck_assert_int_eq(optimizer_steps(optimizer, "v"), -1);
@@ -257,7 +251,7 @@ END_TEST
 START_TEST(unused_parameters_stay)
 {
 	struct optimizer_settings settings = optimizer_default(OPTIMIZER_ADAMW);
-	struct problem a = problem_of(20, LOW_NONE), b = problem_of(20, LOW_NONE);
+	struct problem a = problem_of(20), b = problem_of(20);
 	struct optimizer_param params[] = {a.param, b.param};
 	struct optimizer_step how = plain_step(0.1, 0.9);
 	struct train_error error = {.status = TRAIN_OK};
@@ -328,7 +322,7 @@ static const struct {
 
 START_TEST(bad_settings_are_refused)
 {
-	struct problem p = problem_of(SMALL, LOW_NONE);
+	struct problem p = problem_of(SMALL);
 	struct train_error error = {.status = TRAIN_OK};
 	struct optimizer *optimizer = NULL;
 
@@ -342,7 +336,7 @@ END_TEST
 
 START_TEST(names_are_unique)
 {
-	struct problem p = problem_of(SMALL, LOW_NONE);
+	struct problem p = problem_of(SMALL);
 	struct optimizer_settings settings = optimizer_default(OPTIMIZER_SGD);
 	struct optimizer_param twice[] = {p.param, p.param};
 	struct train_error error = {.status = TRAIN_OK};
@@ -357,7 +351,7 @@ END_TEST
 START_TEST(memory_runs_out)
 {
 	struct optimizer_settings settings = optimizer_default(OPTIMIZER_ADAM);
-	struct problem p = problem_of(SMALL, LOW_NONE);
+	struct problem p = problem_of(SMALL);
 	size_t n = 1;
 
 	for (bool made = false; !made && allocations_can_fail(); n++) {

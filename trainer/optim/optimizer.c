@@ -168,8 +168,6 @@ void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *s
 			.gradient = param->gradient,
 			.mean = states > 0 ? param->state[0] : NULL,
 			.variance = states > 1 ? param->state[1] : NULL,
-			.low = param->low,
-			.low_format = param->low_format,
 			.inv_scale = step->inv_scale,
 			.clip = step->clip,
 		};

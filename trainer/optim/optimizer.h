@@ -38,8 +38,6 @@ struct optimizer_param {
 	struct tensor weight;
 	float *state[OPTIMIZER_MOST_STATES]; /* those it has (optimizer_state_name), as many */
 	const float *gradient; /* as many elements; NULL: unused, the parameter is left alone */
-	uint16_t *low; /* bf16 or fp16 copy of the weight, renewed in the same pass, or NULL */
-	enum low_format low_format;
 };
 
 struct optimizer;

@@ -4,10 +4,9 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "bf16.h"
 #include "simd.h"
 
-enum { BLOCK = 1024 }; /* elements; copy_low() finds the new weights in the first cache */
+enum { BLOCK = 1024 }; /* elements at a time, so that the loops count in int */
 
 /* With a factor of 1 a product is exact, so that nothing depends on there being a scaler. */
 SIMD_BODY float gradient(float g, float w, const struct update *u)
@@ -59,20 +58,6 @@ SIMD_BODY void adam(float *restrict w, const float *restrict g, float *restrict 
 	}
 }
 
-SIMD_BODY void copy_low(uint16_t *restrict low, const float *restrict w, int n,
-			enum low_format format)
-{
-	if (format == LOW_BF16) {
-#pragma omp simd
-		for (int i = 0; i < n; i++)
-			low[i] = bf16_from_float(w[i]);
-	} else {
-#pragma omp simd
-		for (int i = 0; i < n; i++)
-			low[i] = fp16_from_float(w[i]);
-	}
-}
-
 SIMD_BODY void run_body(const struct update *update, int64_t begin, int64_t end)
 {
 	const struct update u = *update; /* ours, so that no store can change a factor */
@@ -90,8 +75,6 @@ SIMD_BODY void run_body(const struct update *update, int64_t begin, int64_t end)
 			nesterov(w, g, u.mean + at, n, &u);
 		else
 			momentum(w, g, u.mean + at, n, &u);
-		if (u.low_format != LOW_NONE)
-			copy_low(u.low + at, w, n, u.low_format);
 	}
 }
 

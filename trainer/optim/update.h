@@ -25,16 +25,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a copy of the weights in half the width holds, if there is one. */
-enum low_format { LOW_NONE, LOW_BF16, LOW_FP16 };
-
 struct update {
 	float *weight;
 	const float *gradient;
 	float *mean; /* m: SGD's momentum buffer, Adam's exp_avg; NULL for SGD without momentum */
 	float *variance; /* v: exp_avg_sq; NULL for SGD */
-	uint16_t *low;   /* rounded from the new weights; not read with LOW_NONE */
-	enum low_format low_format;
 
 	float inv_scale, clip;
 	float decay; /* into the gradient; 0 for AdamW */
@@ -47,8 +42,8 @@ struct update {
 	float minus_step, root, eps;
 };
 
-/* Elements from `begin` to before `end`. Every array is read and written once, in blocks that
- * stay in the first cache. Ranges that do not overlap may be done by several threads. */
+/* Elements from `begin` to before `end`. Every array is read and written once.
+ * Ranges that do not overlap may be done by several threads. */
 void update_run(const struct update *update, int64_t begin, int64_t end);
 
 #endif
