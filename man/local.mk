@@ -8,8 +8,8 @@ endif
 EXTRA_DIST += man/gpumap-train.1 man/update
 
 check_PROGRAMS += man/tables
-man_tables_SOURCES = man/tables.c
-man_tables_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/trainer
+man_tables_SOURCES = man/roff.c man/roff.h man/tables.c
+man_tables_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/man -I$(top_srcdir)/trainer
 
 update-manual: man/tables$(EXEEXT)
 	$(SHELL) '$(srcdir)/man/update' ./man/tables$(EXEEXT) '$(srcdir)/man' '$(srcdir)/man'

@@ -16,6 +16,7 @@
 
 #include "gpumap.h"
 #include "model/models.h"
+#include "roff.h"
 
 struct rule {
 	const char *id, *line, *text, *example, *source, *evidence;
@@ -93,69 +94,7 @@ static const struct group groups[] = {
 	{'R', "RANKS (R): which process of several this is"},
 };
 
-enum { WIDTH = 76, COUNT_RULES = sizeof(rules) / sizeof(*rules) };
-
-/* Text as roff shows it letter by letter, minus signs that can be copied included. */
-static void put_escaped(const char *text, size_t length)
-{
-	for (size_t i = 0; i < length; i++) {
-		switch (text[i]) {
-		case '-':
-			fputs("\\-", stdout);
-			break;
-		case '\\':
-			fputs("\\e", stdout);
-			break;
-		case '"':
-			fputs("\\(dq", stdout);
-			break;
-		case '~':
-			fputs("\\(ti", stdout);
-			break;
-		case '^':
-			fputs("\\(ha", stdout);
-			break;
-		default:
-			putchar(text[i]);
-		}
-	}
-}
-
-static void put(const char *text)
-{
-	put_escaped(text, strlen(text));
-}
-
-static bool ends_sentence(const char *word, size_t length)
-{
-	return length > 1 && strchr(".!?", word[length - 1]);
-}
-
-/* Lines of at most WIDTH columns; roff wants each sentence to begin a line. */
-static void put_lines(const char *text)
-{
-	size_t column = 0;
-
-	while (*text) {
-		size_t length = strcspn(text, " ");
-		bool end = ends_sentence(text, length);
-
-		if (column && column + 1 + length > WIDTH) {
-			putchar('\n');
-			column = 0;
-		}
-		if (column)
-			putchar(' ');
-		else if (*text == '.' || *text == '\'')
-			fputs("\\&", stdout);
-		put_escaped(text, length);
-		column = end ? 0 : column + 1 + length;
-		text += length;
-		text += strspn(text, " ");
-		if (end || !*text)
-			putchar('\n');
-	}
-}
+enum { COUNT_RULES = sizeof(rules) / sizeof(*rules) };
 
 static void put_labelled(const char *label, const char *text)
 {
@@ -266,8 +205,7 @@ static void put_findings(void)
 		for (const char *c = findings[i].kind; *c; c++)
 			putchar(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
 		putchar('\n');
-		put(findings[i].meaning);
-		putchar('\n');
+		put_line(findings[i].meaning);
 	}
 	puts(".El");
 }
@@ -277,8 +215,7 @@ static void put_codes(void)
 	puts(".Bl -tag -width GPUMAP_ENODRIVER -compact");
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
 		printf(".It Dv %s Pq %d\n", codes[i].name, codes[i].value);
-		put(codes[i].meaning);
-		putchar('\n');
+		put_line(codes[i].meaning);
 	}
 	puts(".El");
 }
@@ -296,11 +233,18 @@ static void put_options(void)
 			continue;
 		printf(".It Fl -%s %s ", keys[i].option + 2,
 		       is_optional(&keys[i]) ? "Ns Op Ns = Ns Ar" : "Ar");
-		put(keys[i].value);
-		putchar('\n');
+		put_line(keys[i].value);
 		put_lines(keys[i].help);
 	}
 	puts(".El");
+}
+
+static void put_default(const char *initial)
+{
+	if (!*initial)
+		return;
+	fputs(".br\nDefault: ", stdout);
+	put_line(initial);
 }
 
 /* "mode=mp" as a line "Only with --mode mp". */
@@ -325,11 +269,8 @@ static void put_setting(const struct setting *setting)
 	put_lines(setting->help);
 	if (setting->only)
 		put_only(setting->only);
-	if (!flag && setting->initial && *setting->initial) {
-		fputs(".br\nDefault: ", stdout);
-		put(setting->initial);
-		putchar('\n');
-	}
+	if (!flag && setting->initial)
+		put_default(setting->initial);
 }
 
 static void put_settings(void)
@@ -367,14 +308,9 @@ static bool put_keys(const char *what)
 			puts(".Bl -tag -width Ds");
 		any = true;
 		printf(".It Ic %s No = Ar ", keys[i].name);
-		put(keys[i].value);
-		putchar('\n');
+		put_line(keys[i].value);
 		put_lines(keys[i].help);
-		if (*keys[i].initial) {
-			fputs(".br\nDefault: ", stdout);
-			put(keys[i].initial);
-			putchar('\n');
-		}
+		put_default(keys[i].initial);
 	}
 	if (any)
 		puts(".El");
