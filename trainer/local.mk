@@ -3,6 +3,7 @@
 # Sums must not depend on what a compiler contracts: fma is written where it is meant.
 # What reads files is fuzzed, and so a list of its own.
 trainer_files = \
+	trainer/backend/names.c \
 	trainer/checkpoint/checkpoint.h \
 	trainer/checkpoint/contents.c trainer/checkpoint/contents.h \
 	trainer/checkpoint/crc32.c trainer/checkpoint/crc32.h \
@@ -20,6 +21,7 @@ trainer_files = \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \
 	trainer/error.c trainer/error.h \
+	trainer/model/models.c trainer/model/models.h \
 	trainer/optim/clip.c trainer/optim/clip.h \
 	trainer/optim/optimizer.c trainer/optim/optimizer.h \
 	trainer/optim/scaler.c trainer/optim/scaler.h \
@@ -67,7 +69,6 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/collective/shm_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h \
 	trainer/model/model.h \
-	trainer/model/models.c trainer/model/models.h \
 	trainer/model/pass.c \
 	trainer/model/plan.c trainer/model/plan.h \
 	trainer/model/shapes.c \

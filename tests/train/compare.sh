@@ -29,7 +29,8 @@ if ! [ -e "$builddir/.libs/gpumap-mpi.so" ]; then
 elif ! have mpirun; then
 	mpirun='' no_mpi='NOTHING IS TRAINED WITH MPI: mpirun is missing; install openmpi-bin'
 else
-	mpirun='mpirun --oversubscribe --bind-to none' no_mpi=
+	# Open MPI leaks.
+	mpirun='env ASAN_OPTIONS=detect_leaks=0 mpirun --oversubscribe --bind-to none' no_mpi=
 fi
 
 make_data() {

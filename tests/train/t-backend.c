@@ -250,11 +250,12 @@ START_TEST(memory_by_threads)
 		ck_assert_msg(memcmp(to + 1, from, bytes) == 0, "copy of %d", (int)n);
 		ck_assert(backends[_i]->add(device, to + 1, from + 1, n, &error));
 		for (int64_t i = 0; i < n; i++)
-			ck_assert_msg(to[i + 1] == from[i] + from[i + 1], "sum %d of %d", (int)i,
-				      (int)n);
+			if (to[i + 1] != from[i] + from[i + 1])
+				ck_abort_msg("sum %d of %d", (int)i, (int)n);
 		ck_assert(backends[_i]->zero(device, to + 1, bytes, &error));
 		for (int64_t i = 0; i < n; i++)
-			ck_assert_msg(to[i + 1] == 0, "zero %d of %d", (int)i, (int)n);
+			if (to[i + 1] != 0)
+				ck_abort_msg("zero %d of %d", (int)i, (int)n);
 		ck_assert_msg(to[0] == 7 && to[n + 1] == 7, "ends of %d", (int)n);
 	}
 	free(from);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* In the order of names.c. */
 static const struct backend *const backends[] = {
 #ifdef HAVE_DNNL
 	&backend_onednn,
@@ -14,11 +15,6 @@ static const struct backend *const backends[] = {
 };
 
 enum { LIST = 64, BACKENDS = sizeof(backends) / sizeof(*backends) };
-
-const char *backend_name(size_t i)
-{
-	return i < BACKENDS ? backends[i]->name : NULL;
-}
 
 static const char *listed(char text[LIST])
 {

@@ -144,6 +144,14 @@ static bool is_time_to_save(const struct run *r, int stop)
 	       (every > 0 ? r->step % every == 0 : r->epoch_step == 0);
 }
 
+/* --steps can end a run within an epoch. The checkpoint knows nothing of the test, so that a run
+ * that goes on is as one that did not end. */
+static bool test_at_end(struct run *r, struct train_error *error)
+{
+	return r->epoch_step == 0 || r->settings->evaluate_every == 0 ||
+	       run_evaluate(r, r->epoch, error);
+}
+
 static bool train(struct run *r, struct train_error *error)
 {
 	int stop = 0;
@@ -158,16 +166,12 @@ static bool train(struct run *r, struct train_error *error)
 		if (is_time_to_save(r, stop) && !run_save(r, error))
 			return false;
 	}
-	/* --steps can end a run within an epoch. The checkpoint knows nothing of the test, so that
-	 * a run that goes on is as one that did not end. */
-	if (r->step == r->steps && r->epoch_step > 0 && r->settings->evaluate_every > 0 &&
-	    !run_evaluate(r, r->epoch, error))
-		return false;
 	r->stopped = r->step < r->steps ? stop : 0;
-	return true;
+	return r->step < r->steps || test_at_end(r, error);
 }
 
-/* Of what was opened. A run that was done before it was resumed leaves all as it is. */
+/* Of what was opened. A run that was done before it was resumed leaves all as it is, but for the
+ * test that no checkpoint tells of: it may have been killed before that. */
 static bool go(struct run *r, struct train_error *error)
 {
 	sampler_set_epoch(&r->sampler, r->epoch);
@@ -179,7 +183,7 @@ static bool go(struct run *r, struct train_error *error)
 			"gpumap-train: remark: %s: all %lld steps are done; to go on give more "
 			"--epochs or --steps\n",
 			r->settings->checkpoint, (long long)r->steps);
-	return true;
+	return r->epoch_step == 0 || (open_files(r, error) && test_at_end(r, error));
 }
 
 static void close_all(struct run *r)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The backends of this build by name, for who only tells of them: the best one first. */
+#include "config.h"
+
+#include "backend/backend.h"
+
+static const char *const names[] = {
+#ifdef HAVE_DNNL
+	"onednn",
+#endif
+	"reference",
+};
+
+const char *backend_name(size_t i)
+{
+	return i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
+}
