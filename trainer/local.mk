@@ -44,6 +44,7 @@ if HAVE_TRAINER
 noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
+	trainer/backend/control.h \
 	trainer/backend/cpu.c trainer/backend/cpu.h \
 	trainer/backend/cpu_data.c \
 	trainer/backend/cpu_loss.c \

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What changes from step to step, and what a step finds. All of it lies on the device, so that a
+ * recorded step takes new numbers and nobody waits for a result before it is needed.
+ */
+#ifndef TRAIN_CONTROL_H
+#define TRAIN_CONTROL_H
+
+#include <stdint.h>
+
+/* Of one pass. */
+struct pass_control {
+	int64_t epoch; /* decides how samples are augmented */
+	int32_t rows;  /* the first so many rows of the batch count */
+	float scale;   /* of their gradients: 1 / (samples of the global batch) for its mean */
+};
+
+/* What passes add to it. */
+struct loss_result {
+	double loss;     /* the sum over rows, not scaled */
+	int64_t correct; /* rows whose greatest logit is the label's; the first of equals */
+};
+
+/* Of the optimizer's step. */
+struct update_control {
+	double lr, momentum; /* struct rates */
+	double clip_norm;    /* gradients are clipped to this norm (clip.h); 0: not */
+	float inv_scale;     /* what gradients are multiplied by: scaler_inverse(), else 1 */
+	int32_t skips;       /* not 0: no step is made with gradients that are not finite */
+};
+
+enum { GRADIENT_MOST_PARAMETERS = 64 };
+
+/* Of gradients times inv_scale, in the order of the parameters (clip.h). */
+struct gradient_measure {
+	float norm;                            /* of all of them */
+	int32_t finite;                        /* none is infinite or NaN */
+	float norms[GRADIENT_MOST_PARAMETERS]; /* of each parameter; 0 where it is not used */
+};
+
+#endif
