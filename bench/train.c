@@ -93,6 +93,8 @@ struct training {
 	struct device_data *data;
 	struct optimize *optimize;
 	int64_t *indices;
+	int32_t *labels;
+	struct loss_result result;
 };
 
 enum { FILL, PASSES_ALL, UPDATE, STEP, PARTS };
@@ -101,23 +103,27 @@ static bool measure_step(struct training *t, struct train_error *error)
 {
 	static const char *const parts[PARTS] = {"batch", "forward+backward", "optimizer", "all"};
 	const struct batch_options options = {.height = 32, .width = 32, .augment = true};
-	const struct optimize_step step = {{1e-3, 0.9}, 1, 1};
+	const struct update_control update = {.lr = 1e-3, .momentum = 0.9, .inv_scale = 1};
 	const struct backend *backend = t->m->device->backend;
 	struct model *m = t->m;
+	const struct pass_control control = {0, (int32_t)m->options.batch,
+					     1.0f / (float)m->options.batch};
+	const struct data_batch batch = {&options,   m->options.batch,  &control,
+					 t->indices, model_input(m, 0), t->labels};
+	const struct model_loss loss = {t->labels, &control, &t->result, true};
 	struct times times[PARTS];
 
 	for (int r = -3; r < RUNS; r++) {
 		double at[PARTS] = {now(m)};
 
-		if (!backend->data_fill(t->data, &options, model_input(m, 0), model_labels(m, 0), 0,
-					t->indices, m->options.batch, error))
+		if (!backend->data_fill(t->data, &batch, error))
 			return false;
 		at[1] = now(m);
 		if (!model_prepare(m, error) || !model_forward(m, 0, error) ||
-		    !model_loss(m, 0, true, error) || !model_backward(m, 0, NULL, error))
+		    !model_loss(m, 0, &loss, error) || !model_backward(m, 0, NULL, error))
 			return false;
 		at[2] = now(m);
-		if (!backend->optimize_run(t->optimize, &step, error))
+		if (!backend->optimize_run(t->optimize, &update, NULL, error))
 			return false;
 		at[3] = now(m);
 		for (int part = 0; r >= 0 && part < STEP; part++)
@@ -147,9 +153,10 @@ static bool training_open(struct training *t, struct train_error *error)
 		parameters[i] = (struct optimize_parameter){p->name, p->offset, p->elements, true};
 	}
 	t->indices = calloc((size_t)synthetic.samples, sizeof(*t->indices));
+	t->labels = calloc((size_t)synthetic.samples, sizeof(*t->labels));
 	for (int64_t i = 0; t->indices && i < synthetic.samples; i++)
 		t->indices[i] = i;
-	return t->indices && dataset_make(&t->dataset, &synthetic, error) &&
+	return t->indices && t->labels && dataset_make(&t->dataset, &synthetic, error) &&
 	       backend->data_open(&t->data, t->m->device, &t->dataset, error) &&
 	       backend->optimize_new(&t->optimize, t->m->device, &options, error);
 }
@@ -163,6 +170,7 @@ static bool measure_training(struct model *m, struct train_error *error)
 	backend->optimize_free(t.optimize);
 	backend->data_close(t.data);
 	dataset_free(&t.dataset);
+	free(t.labels);
 	free(t.indices);
 	return done;
 }
@@ -176,8 +184,6 @@ static void fill(struct model *m)
 		input[i] = (float)(i * 7919 % 1000) / 500.0f - 1.0f;
 	for (int64_t i = 0; i < count; i++)
 		values[i] = (float)(i * 7919 % 1000) / 10000.0f - 0.05f;
-	*model_control(m, 0) =
-		(struct loss_control){(int32_t)m->options.batch, 1.0f / (float)m->options.batch};
 }
 
 static bool measure(const struct model_options *options, const struct device_options *where,

@@ -77,10 +77,12 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/parallel/ddp.c \
 	trainer/parallel/dp.c trainer/parallel/dp.h \
 	trainer/parallel/dp_open.c \
+	trainer/parallel/inputs.c trainer/parallel/inputs.h \
 	trainer/parallel/mp.c \
 	trainer/parallel/order.c trainer/parallel/order.h \
 	trainer/parallel/parallel.h \
 	trainer/parallel/rank.c trainer/parallel/rank.h \
+	trainer/parallel/recorder.c trainer/parallel/recorder.h \
 	trainer/parallel/reducer.c trainer/parallel/reducer.h \
 	trainer/parallel/replica.c trainer/parallel/replica.h \
 	trainer/parallel/replica_update.c \

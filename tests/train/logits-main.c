@@ -39,18 +39,21 @@ static bool compute(struct model *m, const struct model_spec *spec, const char *
 {
 	const struct batch_options options = {.height = spec->height, .width = spec->width};
 	int64_t *indices = calloc((size_t)count, sizeof(*indices));
+	int32_t *labels = calloc((size_t)count, sizeof(*labels));
 	struct dataset test;
 	bool done;
 
-	if (!indices || !cifar10_read(&test, folder, CIFAR10_TEST, 0, error)) {
+	if (!indices || !labels || !cifar10_read(&test, folder, CIFAR10_TEST, 0, error)) {
+		free(labels);
 		free(indices);
 		return false;
 	}
 	for (int64_t i = 0; i < count; i++)
 		indices[i] = i % test.samples;
-	batch_fill(model_input(m, 0), model_labels(m, 0), &test, &options, 0, indices, count);
+	batch_fill(model_input(m, 0), labels, &test, &options, 0, indices, count);
 	done = model_forward(m, 0, error);
 	dataset_free(&test);
+	free(labels);
 	free(indices);
 	if (done)
 		fwrite(model_output(m, 0), 1, model_output_bytes(m), stdout);

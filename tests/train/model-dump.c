@@ -32,22 +32,30 @@ static bool set_parameters(struct model *m, struct train_error *error)
 	return done && model_prepare(m, error);
 }
 
-static void set_batch(struct model *m, int64_t batch, int64_t classes)
+/* Forward and backward. */
+static bool pass(struct model *m, int64_t batch, int64_t classes, struct loss_result *result,
+		 struct train_error *error)
 {
+	const struct pass_control control = {0, (int32_t)batch, 1.0f / (float)batch};
+	int32_t *labels = malloc((size_t)batch * sizeof(*labels));
+	const struct model_loss loss = {labels, &control, result, true};
+	bool done;
 	float *input = model_input(m, 0);
 
 	for (size_t i = 0; i < model_input_bytes(m) / sizeof(*input); i++)
 		input[i] = (float)stage_number((int64_t)i, 100) * 2.0f;
-	for (int64_t i = 0; i < batch; i++)
-		model_labels(m, 0)[i] = (int32_t)(3 * i % classes);
-	*model_control(m, 0) = (struct loss_control){(int32_t)batch, 1.0f / (float)batch};
+	for (int64_t i = 0; labels && i < batch; i++)
+		labels[i] = (int32_t)(3 * i % classes);
+	done = labels && model_forward(m, 0, error) && model_loss(m, 0, &loss, error) &&
+	       model_backward(m, 0, NULL, error);
+	free(labels);
+	return done;
 }
 
-static bool dump(struct model *m, int64_t batch, struct train_error *error)
+static bool dump(struct model *m, float loss, struct train_error *error)
 {
 	const struct model_shapes *shapes = model_shapes_of(m);
 	float *host = malloc((size_t)shapes->elements * sizeof(*host));
-	float loss = (float)(model_result(m, 0)->loss / (double)batch);
 	bool done = host != NULL;
 
 	fwrite(model_output(m, 0), 1, model_output_bytes(m), stdout);
@@ -67,6 +75,7 @@ static bool run(char **argv, struct train_error *error)
 	const struct device_options where = {.threads = 1, .exact = true};
 	struct model_options options = {.slots = 1, .batch = strtol(argv[3], NULL, 10)};
 	struct device *device;
+	struct loss_result result = {0, 0};
 	struct model *m;
 	bool done = false;
 
@@ -74,10 +83,9 @@ static bool run(char **argv, struct train_error *error)
 		return false;
 	options.last = spec->count - 1;
 	if (model_open(&m, spec, device, &options, error)) {
-		set_batch(m, options.batch, spec->layers[options.last].out);
-		done = set_parameters(m, error) && model_forward(m, 0, error) &&
-		       model_loss(m, 0, true, error) && model_backward(m, 0, NULL, error) &&
-		       dump(m, options.batch, error);
+		done = set_parameters(m, error) &&
+		       pass(m, options.batch, spec->layers[options.last].out, &result, error) &&
+		       dump(m, (float)(result.loss / (double)options.batch), error);
 		model_close(m);
 	}
 	backend->close(device);

@@ -185,7 +185,7 @@ static struct loss_result cross_entropy(float *logits, const int32_t *labels,
 					const struct layout *layout, float scale)
 {
 	const struct device_options where = {.threads = 1};
-	const struct loss_control control = {(int32_t)layout->batch, scale};
+	const struct pass_control control = {0, (int32_t)layout->batch, scale};
 	struct loss_result result = {0, 0};
 	const struct op_args args = {.input = logits,
 				     .input_gradient = logits,

@@ -269,6 +269,8 @@ static void fill_with(const struct backend *backend, int threads, const struct d
 {
 	static const int64_t indices[] = {3, 0, 11, 7, 7, 2, 5};
 	const struct device_options where = {.physical = 0, .threads = threads};
+	struct pass_control control = {.epoch = 2, .rows = FILLED};
+	struct data_batch batch = {options, FILLED, &control, indices, images, labels};
 	struct train_error error = {.status = TRAIN_OK};
 	struct device_data *data;
 	struct device *device;
@@ -279,9 +281,11 @@ static void fill_with(const struct backend *backend, int threads, const struct d
 	}
 	device = opened(backend, &where);
 	ck_assert(backend->data_open(&data, device, dataset, &error));
-	ck_assert(backend->data_fill(data, options, images, labels, 2, indices, FILLED, &error));
-	ck_assert(backend->data_fill(data, options, images + FILLED, labels + FILLED, 2, indices, 0,
-				     &error));
+	ck_assert(backend->data_fill(data, &batch, &error));
+	control.rows = 0;
+	batch.images += FILLED;
+	batch.labels += FILLED;
+	ck_assert(backend->data_fill(data, &batch, &error));
 	backend->data_close(data);
 	backend->close(device);
 }

@@ -31,7 +31,7 @@ static void losing_free(struct losing *l)
 }
 
 static void add_loss(const struct losing *l, const void *logits, const int32_t *labels,
-		     const struct loss_control *control, void *gradient, struct loss_result *result)
+		     const struct pass_control *control, void *gradient, struct loss_result *result)
 {
 	struct train_error error = {.status = TRAIN_OK};
 	const struct op_args args = {.input = logits,
@@ -44,7 +44,7 @@ static void add_loss(const struct losing *l, const void *logits, const int32_t *
 }
 
 static struct loss_result loss_of(const struct losing *l, const void *logits, const int32_t *labels,
-				  const struct loss_control *control, void *gradient)
+				  const struct pass_control *control, void *gradient)
 {
 	struct loss_result result = {0, 0};
 
@@ -73,7 +73,7 @@ enum { TORCH_ROWS = sizeof(rows) / sizeof(*rows) };
 
 START_TEST(losses_as_pytorch)
 {
-	const struct loss_control control = {1, 1};
+	const struct pass_control control = {0, 1, 1};
 	struct losing l = losing_new(backends[_i / TORCH_ROWS], VALUE_FLOAT32, 1, 3);
 	int row = _i % TORCH_ROWS;
 	struct loss_result got = loss_of(&l, rows[row].logits, &rows[row].label, &control, NULL);
@@ -88,7 +88,7 @@ END_TEST
 START_TEST(what_is_not_finite_spreads)
 {
 	static const float bad[] = {NAN, INFINITY};
-	const struct loss_control control = {1, 1};
+	const struct pass_control control = {0, 1, 1};
 	struct losing l = losing_new(backends[_i], VALUE_FLOAT32, 1, 3);
 
 	for (int b = 0; b < 2; b++)
@@ -137,7 +137,7 @@ START_TEST(gradient_is_the_derivative)
 	float logits[SAMPLES * CLASSES], gradient[SAMPLES * CLASSES];
 	double x[SAMPLES * CLASSES];
 	const double h = 1e-5, scale = 8.0 / 17;
-	const struct loss_control control = {SAMPLES, (float)scale};
+	const struct pass_control control = {0, SAMPLES, (float)scale};
 	int32_t labels[SAMPLES];
 	struct losing l = losing_new(backends[_i], VALUE_FLOAT32, SAMPLES, CLASSES);
 	struct loss_result got;
@@ -168,7 +168,7 @@ START_TEST(shares_add_up)
 {
 	static const int32_t shares[] = {3, 3, 0, 3, 1};
 	float logits[SAMPLES * CLASSES], whole[SAMPLES * CLASSES], part[SAMPLES * CLASSES];
-	struct loss_control control = {SAMPLES, 1.0f / SAMPLES};
+	struct pass_control control = {0, SAMPLES, 1.0f / SAMPLES};
 	int32_t labels[SAMPLES];
 	struct losing l = losing_new(backends[_i], VALUE_FLOAT32, SAMPLES, CLASSES);
 	struct losing share = losing_new(backends[_i], VALUE_FLOAT32, 3, CLASSES);
@@ -209,7 +209,7 @@ END_TEST
 START_TEST(gradient_may_replace_logits)
 {
 	float logits[SAMPLES * CLASSES], gradient[SAMPLES * CLASSES];
-	const struct loss_control control = {SAMPLES, 0.1f};
+	const struct pass_control control = {0, SAMPLES, 0.1f};
 	int32_t labels[SAMPLES];
 	struct losing l = losing_new(backends[_i], VALUE_FLOAT32, SAMPLES, CLASSES);
 	struct loss_result apart, within;
@@ -226,7 +226,7 @@ END_TEST
 START_TEST(rows_and_labels_that_do_not_count)
 {
 	static const int32_t labels[ROWS] = {2, 0, 3, 1}; /* the third is no class */
-	const struct loss_control control = {3, 0.5f};
+	const struct pass_control control = {0, 3, 0.5f};
 	double logits[ROWS * 3] = {1, 2, 3, 5, 5, 1, 0, 0, 0, 1000, -1000, 0}, gradient[ROWS * 3];
 	struct losing l = losing_new(backends[_i], VALUE_FLOAT64, ROWS, 3);
 	struct loss_result result = loss_of(&l, logits, labels, &control, gradient);
@@ -254,7 +254,7 @@ END_TEST
 START_TEST(adds_to_the_result)
 {
 	float logits[SAMPLES * CLASSES];
-	const struct loss_control control = {SAMPLES, 1};
+	const struct pass_control control = {0, SAMPLES, 1};
 	int32_t labels[SAMPLES];
 	struct losing l = losing_new(backends[_i], VALUE_FLOAT32, SAMPLES, CLASSES);
 	struct loss_result once, result = {0.5, 100};

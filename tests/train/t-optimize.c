@@ -58,15 +58,19 @@ static void new_gradients(struct buffers *b, int step)
 		b->gradients[i] = (float)((i * 53 + step * 19) % 29 - 14) * 4096;
 }
 
-static struct optimize_step step_at(int step)
+/* One step is clipped, and one left out, as after an overflow. */
+static struct update_control control_at(int step)
 {
-	return (struct optimize_step){{0.01 / (step + 1), 0.9}, 1 / 65536.0f, step == 2 ? 0.3f : 1};
+	return (struct update_control){.lr = 0.01 / (step + 1),
+				       .momentum = 0.9,
+				       .clip_norm = step == 2 ? 3 : 0,
+				       .inv_scale = 1 / 65536.0f,
+				       .skips = step >= 3};
 }
 
-/* One step is left out, as after an overflow. */
-static bool skipped(int step)
+static struct gradient_measure measure_at(int step)
 {
-	return step == 3;
+	return (struct gradient_measure){.norm = 10, .finite = step != 3};
 }
 
 /* optimizer.h over the same buffers, in one part. */
@@ -88,11 +92,13 @@ static struct buffers expected(const struct optimizer_settings *settings)
 	}
 	ck_assert(optimizer_new(&optimizer, settings, params, PARAMETERS, &error));
 	for (int step = 0; step < STEPS; step++) {
-		struct optimize_step at = step_at(step);
-		struct optimizer_step how = {at.rates, at.inv_scale, at.clip};
+		struct update_control at = control_at(step);
+		struct optimizer_step how = {{at.lr, at.momentum},
+					     at.inv_scale,
+					     step == 2 ? clip_coefficient(10, 3) : 1};
 
 		new_gradients(&b, step);
-		if (skipped(step))
+		if (step == 3)
 			continue;
 		optimizer_begin(optimizer, &how);
 		optimizer_part(optimizer, 0, 1);
@@ -114,17 +120,28 @@ static struct optimize *optimize_of(struct device *device, struct buffers *b,
 	return optimize;
 }
 
+static int64_t steps_of(struct optimize *optimize, const struct backend *backend)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	int64_t steps;
+
+	ck_assert(backend->optimize_steps(optimize, &steps, &error));
+	return steps;
+}
+
 static void run_steps(const struct backend *backend, struct optimize *optimize, struct buffers *b,
 		      int first, int last)
 {
 	struct train_error error = {.status = TRAIN_OK};
 
 	for (int step = first; step < last; step++) {
-		struct optimize_step how = step_at(step);
+		struct update_control control = control_at(step);
+		struct gradient_measure measure = measure_at(step);
+		bool needed = control.clip_norm > 0 || control.skips;
 
 		new_gradients(b, step);
-		if (!skipped(step))
-			ck_assert(backend->optimize_run(optimize, &how, &error));
+		ck_assert(backend->optimize_run(optimize, &control, needed ? &measure : NULL,
+						&error));
 	}
 }
 
@@ -161,7 +178,7 @@ START_TEST(steps_as_the_optimizers)
 		ck_assert_msg(memcmp(b.values, want.values, ELEMENTS * sizeof(float)) == 0,
 			      "%s on %s, %d threads", kinds[kind].name, backend->name, threads);
 		expect_states(optimize, backend, kind, &want);
-		ck_assert_int_eq(backend->optimize_steps(optimize), STEPS - 1);
+		ck_assert_int_eq(steps_of(optimize, backend), STEPS - 1);
 		backend->optimize_free(optimize);
 		backend->close(device);
 		buffers_free(&b);
@@ -178,11 +195,12 @@ START_TEST(state_resumes)
 	struct buffers want = expected(settings), b = buffers_new();
 	struct device *device = opened_with(backend, 1);
 	struct optimize *first = optimize_of(device, &b, settings), *second;
+	struct train_error error = {.status = TRAIN_OK};
 	const char *name;
 
 	run_steps(backend, first, &b, 0, 2);
 	second = optimize_of(device, &b, settings);
-	ck_assert_int_eq(backend->optimize_steps(second), 0);
+	ck_assert_int_eq(steps_of(second, backend), 0);
 	for (int k = 0; backend->optimize_state(first, k, &name); k++) {
 		float *to = backend->optimize_state(second, k, &name);
 
@@ -190,10 +208,10 @@ START_TEST(state_resumes)
 			ck_assert_float_eq(to[i], 0);
 		memcpy(to, backend->optimize_state(first, k, &name), ELEMENTS * sizeof(float));
 	}
-	backend->optimize_set_steps(second, backend->optimize_steps(first));
+	ck_assert(backend->optimize_set_steps(second, steps_of(first, backend), &error));
 	backend->optimize_free(first);
 	run_steps(backend, second, &b, 2, STEPS);
-	ck_assert_int_eq(backend->optimize_steps(second), STEPS - 1);
+	ck_assert_int_eq(steps_of(second, backend), STEPS - 1);
 	ck_assert_msg(memcmp(b.values, want.values, ELEMENTS * sizeof(float)) == 0, "%s",
 		      kinds[_i % KINDS].name);
 	backend->optimize_free(second);
@@ -222,14 +240,16 @@ START_TEST(state_is_the_devices)
 }
 END_TEST
 
-static bool measured(struct optimize *optimize, const struct backend *backend, float scale,
-		     float *norms)
+static struct gradient_measure measured(struct optimize *optimize, const struct backend *backend,
+					float scale)
 {
-	struct gradient_measure measure = {true, norms};
+	const struct update_control control = {.inv_scale = scale};
 	struct train_error error = {.status = TRAIN_OK};
+	struct gradient_measure measure;
 
-	ck_assert(backend->optimize_measure(optimize, scale, &measure, &error));
-	return measure.finite;
+	memset(&measure, 0x55, sizeof(measure));
+	ck_assert(backend->optimize_measure(optimize, &control, &measure, &error));
+	return measure;
 }
 
 START_TEST(norms_are_those_of_each_parameter)
@@ -241,19 +261,18 @@ START_TEST(norms_are_those_of_each_parameter)
 	for (int threads = 1; threads <= 3; threads++) {
 		struct device *device = opened_with(backend, threads);
 		struct optimize *optimize = optimize_of(device, &b, &kinds[0].settings);
-		float norms[PARAMETERS];
+		struct gradient_measure m = measured(optimize, backend, 0.125f);
 
-		memset(norms, 0x55, sizeof(norms));
-		ck_assert(measured(optimize, backend, 0.125f, norms));
+		ck_assert_int_eq(m.finite, 1);
+		ck_assert_float_eq(m.norm, clip_norm(m.norms, PARAMETERS, 1));
 		for (int i = 0; i < PARAMETERS; i++) {
 			const struct optimize_parameter *p = &parameters[i];
 			float want = clip_norm(b.gradients + p->offset, p->elements, 0.125f);
 
-			ck_assert_msg(norms[i] == (p->used ? want : 0),
+			ck_assert_msg(m.norms[i] == (p->used ? want : 0),
 				      "%s, %d threads: norm %g, not %g", p->name, threads,
-				      (double)norms[i], (double)want);
+				      (double)m.norms[i], (double)want);
 		}
-		ck_assert(measured(optimize, backend, 0.125f, NULL));
 		backend->optimize_free(optimize);
 		backend->close(device);
 	}
@@ -286,7 +305,6 @@ START_TEST(finds_what_is_not_finite)
 	const struct backend *backend = backends[_i / INFINITIES];
 	int row = _i % INFINITIES;
 	struct buffers b = buffers_new();
-	float norms[PARAMETERS];
 
 	b.gradients[infinities[row].at] = infinities[row].value;
 	for (int threads = 1; threads <= 3; threads += 2) {
@@ -294,10 +312,7 @@ START_TEST(finds_what_is_not_finite)
 		struct optimize *optimize = optimize_of(device, &b, &kinds[0].settings);
 
 		ROW_EQ_INT(infinities[row].name,
-			   measured(optimize, backend, infinities[row].scale, norms),
-			   infinities[row].finite);
-		ROW_EQ_INT(infinities[row].name,
-			   measured(optimize, backend, infinities[row].scale, NULL),
+			   measured(optimize, backend, infinities[row].scale).finite,
 			   infinities[row].finite);
 		backend->optimize_free(optimize);
 		backend->close(device);
@@ -311,16 +326,16 @@ START_TEST(no_parameters)
 {
 	const struct backend *backend = backends[_i];
 	const struct optimize_options options = {.settings = kinds[2].settings};
-	struct optimize_step how = step_at(0);
+	struct update_control control = control_at(0);
 	struct train_error error = {.status = TRAIN_OK};
 	struct device *device = opened_with(backend, 2);
 	struct optimize *optimize;
 	const char *name;
 
 	ck_assert(backend->optimize_new(&optimize, device, &options, &error));
-	ck_assert(measured(optimize, backend, 1, NULL));
-	ck_assert(backend->optimize_run(optimize, &how, &error));
-	ck_assert_int_eq(backend->optimize_steps(optimize), 1);
+	ck_assert_int_eq(measured(optimize, backend, 1).finite, 1);
+	ck_assert(backend->optimize_run(optimize, &control, NULL, &error));
+	ck_assert_int_eq(steps_of(optimize, backend), 1);
 	ck_assert_ptr_nonnull(backend->optimize_state(optimize, 0, &name));
 	backend->optimize_free(optimize);
 	backend->close(device);

@@ -43,11 +43,14 @@ static bool hear_ready(void *argument, int layer, struct train_error *error)
 static void pass(struct model *m, struct heard *heard)
 {
 	const struct model_watch watch = {hear_ready, heard};
+	static const int32_t labels[2] = {0, 1};
+	static const struct pass_control control = {.rows = 2, .scale = 0.5f};
+	struct loss_result result = {0, 0};
+	const struct model_loss loss = {labels, &control, &result, true};
 	struct train_error error = {.status = TRAIN_OK};
 
-	model_control(m, 0)->rows = 2;
 	ck_assert(model_prepare(m, &error) && model_forward(m, 0, &error) &&
-		  model_loss(m, 0, true, &error) && model_backward(m, 0, &watch, &error));
+		  model_loss(m, 0, &loss, &error) && model_backward(m, 0, &watch, &error));
 }
 
 START_TEST(operations_are_told_in_order)

@@ -19,6 +19,7 @@
 
 #include <sched.h>
 
+#include "backend/control.h"
 #include "backend/value.h"
 #include "data/batch.h"
 #include "error.h"
@@ -67,20 +68,8 @@ struct op_args {
 	void *input_gradient;      /* layout of info.input */
 	void *weight_gradient, *bias_gradient; /* as weight and bias */
 	const int32_t *labels;                 /* loss: (batch) */
-	const struct loss_control *control;    /* loss */
-	struct loss_result *result;            /* loss */
-};
-
-/* Both lie on the device, so that a recorded step takes new numbers. */
-struct loss_control {
-	int32_t rows; /* the first so many rows of the batch count */
-	float scale;  /* of their gradients: 1 / (samples of the global batch) for its mean */
-};
-
-/* What a run adds to it, so that nobody has to read it before the end of a step. */
-struct loss_result {
-	double loss;     /* the sum over rows, not scaled */
-	int64_t correct; /* rows whose greatest logit is the label's; the first of equals */
+	const struct pass_control *control;    /* loss: rows and scale */
+	struct loss_result *result;            /* loss: added to */
 };
 
 struct op;
@@ -168,16 +157,19 @@ struct optimize_options {
 	int count;
 };
 
-/* Of gradients times inv_scale. A norm is clip.h's, which does not depend on threads. */
-struct gradient_measure {
-	bool finite;  /* none is infinite or NaN */
-	float *norms; /* of each parameter, 0 where it is not used; room for `count`, or NULL */
+/* Which samples a pass takes. */
+struct data_batch {
+	const struct batch_options *options;
+	int64_t rows; /* at most so many; control->rows of them are filled */
+	/* On the device */
+	const struct pass_control *control; /* epoch and rows */
+	const int64_t *indices;
+	float *images;
+	int32_t *labels;
 };
 
-struct optimize_step {
-	struct rates rates;
-	float inv_scale, clip; /* what gradients are multiplied by; 1: as they are */
-};
+/* Copies to the host that are on their way at a time, and the bytes of one. */
+enum { FETCH_MOST = 4, FETCH_BYTES = 512 };
 
 struct backend {
 	const char *name;
@@ -205,6 +197,11 @@ struct backend {
 	bool (*copy)(struct device *device, void *to, const struct device *other, const void *from,
 		     size_t bytes, struct train_error *error);
 	bool (*zero)(struct device *device, void *to, size_t bytes, struct train_error *error);
+	/* Results without waiting: fetch puts a copy to the host on the stream, at most FETCH_BYTES
+	 * and FETCH_MOST on their way; take waits for the oldest of them, and gets it. */
+	bool (*fetch)(struct device *device, const void *from, size_t bytes,
+		      struct train_error *error);
+	bool (*take)(struct device *device, void *host, size_t bytes, struct train_error *error);
 	/* sum[i] += more[i], floats: accumulation and dp's sums. */
 	bool (*add)(struct device *device, float *sum, const float *more, int64_t count,
 		    struct train_error *error);
@@ -229,25 +226,29 @@ struct backend {
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);
 
-	/* data outlives it. fill: as batch_fill(), to addresses on the device. */
+	/* data outlives it. fill: as batch_fill(). */
 	bool (*data_open)(struct device_data **data, struct device *device,
 			  const struct dataset *dataset, struct train_error *error);
-	bool (*data_fill)(struct device_data *data, const struct batch_options *options,
-			  float *images, int32_t *labels, int64_t epoch, const int64_t *indices,
-			  int64_t count, struct train_error *error);
+	bool (*data_fill)(struct device_data *data, const struct data_batch *batch,
+			  struct train_error *error);
 	void (*data_close)(struct device_data *data);
 
-	/* State begins as zero, steps as 0. measure waits. */
+	/* State begins as zero, steps as 0. control and measure lie on the device. measure finds
+	 * all of *measure. run makes a step: clipped and, if that is asked for, skipped by
+	 * measure, which is NULL where control asks for neither. */
 	bool (*optimize_new)(struct optimize **optimize, struct device *device,
 			     const struct optimize_options *options, struct train_error *error);
-	bool (*optimize_measure)(struct optimize *optimize, float inv_scale,
+	bool (*optimize_measure)(struct optimize *optimize, const struct update_control *control,
 				 struct gradient_measure *measure, struct train_error *error);
-	bool (*optimize_run)(struct optimize *optimize, const struct optimize_step *step,
-			     struct train_error *error);
+	bool (*optimize_run)(struct optimize *optimize, const struct update_control *control,
+			     const struct gradient_measure *measure, struct train_error *error);
 	/* The flat buffer of the index-th state, and its name as PyTorch's; NULL past the last. */
 	void *(*optimize_state)(struct optimize *optimize, int index, const char **name);
-	int64_t (*optimize_steps)(struct optimize *optimize); /* that it has made */
-	void (*optimize_set_steps)(struct optimize *optimize, int64_t steps);
+	/* Those it has made. Both wait. */
+	bool (*optimize_steps)(struct optimize *optimize, int64_t *steps,
+			       struct train_error *error);
+	bool (*optimize_set_steps)(struct optimize *optimize, int64_t steps,
+				   struct train_error *error);
 	void (*optimize_free)(struct optimize *optimize);
 
 	/* Events order streams of several devices. record: its time has come when the device's

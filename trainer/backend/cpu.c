@@ -158,6 +158,24 @@ bool cpu_zero(struct device *device, void *to, size_t bytes, struct train_error 
 	return true;
 }
 
+bool cpu_fetch(struct device *device, const void *from, size_t bytes, struct train_error *error)
+{
+	struct cpu_device *own = (struct cpu_device *)device;
+
+	(void)error;
+	memcpy(own->results[own->fetched++ % FETCH_MOST], from, bytes);
+	return true;
+}
+
+bool cpu_take(struct device *device, void *host, size_t bytes, struct train_error *error)
+{
+	struct cpu_device *own = (struct cpu_device *)device;
+
+	(void)error;
+	memcpy(host, own->results[own->taken++ % FETCH_MOST], bytes);
+	return true;
+}
+
 bool cpu_add(struct device *device, float *sum, const float *more, int64_t count,
 	     struct train_error *error)
 {

@@ -11,6 +11,8 @@
 struct cpu_device {
 	struct device base;
 	struct cpu_team team;
+	int fetched, taken; /* in all */
+	unsigned char results[FETCH_MOST][FETCH_BYTES];
 };
 
 /* Puts the calling thread on the device's cores and makes its arithmetic flush denormals; the
@@ -27,6 +29,8 @@ bool cpu_read(struct device *device, void *host, const void *from, size_t bytes,
 bool cpu_copy(struct device *device, void *to, const struct device *other, const void *from,
 	      size_t bytes, struct train_error *error);
 bool cpu_zero(struct device *device, void *to, size_t bytes, struct train_error *error);
+bool cpu_fetch(struct device *device, const void *from, size_t bytes, struct train_error *error);
+bool cpu_take(struct device *device, void *host, size_t bytes, struct train_error *error);
 bool cpu_add(struct device *device, float *sum, const float *more, int64_t count,
 	     struct train_error *error);
 bool cpu_loss(struct op **op, struct device *device, const struct layout *logits,
@@ -34,20 +38,19 @@ bool cpu_loss(struct op **op, struct device *device, const struct layout *logits
 
 bool cpu_data_open(struct device_data **data, struct device *device, const struct dataset *dataset,
 		   struct train_error *error);
-bool cpu_data_fill(struct device_data *data, const struct batch_options *options, float *images,
-		   int32_t *labels, int64_t epoch, const int64_t *indices, int64_t count,
+bool cpu_data_fill(struct device_data *data, const struct data_batch *batch,
 		   struct train_error *error);
 void cpu_data_close(struct device_data *data);
 
 bool cpu_optimize_new(struct optimize **optimize, struct device *device,
 		      const struct optimize_options *options, struct train_error *error);
-bool cpu_optimize_measure(struct optimize *optimize, float inv_scale,
+bool cpu_optimize_measure(struct optimize *optimize, const struct update_control *control,
 			  struct gradient_measure *measure, struct train_error *error);
-bool cpu_optimize_run(struct optimize *optimize, const struct optimize_step *step,
-		      struct train_error *error);
+bool cpu_optimize_run(struct optimize *optimize, const struct update_control *control,
+		      const struct gradient_measure *measure, struct train_error *error);
 void *cpu_optimize_state(struct optimize *optimize, int index, const char **name);
-int64_t cpu_optimize_steps(struct optimize *optimize);
-void cpu_optimize_set_steps(struct optimize *optimize, int64_t steps);
+bool cpu_optimize_steps(struct optimize *optimize, int64_t *steps, struct train_error *error);
+bool cpu_optimize_set_steps(struct optimize *optimize, int64_t steps, struct train_error *error);
 void cpu_optimize_free(struct optimize *optimize);
 
 bool cpu_event_new(struct event **event, struct device *device, struct train_error *error);
@@ -66,14 +69,15 @@ void cpu_step_free(struct step *step);
 /* The entries of a table that are these. */
 #define CPU_DEVICE_CALLS \
 	.allocate = cpu_allocate, .release = cpu_release, .write = cpu_write, .read = cpu_read, \
-	.copy = cpu_copy, .zero = cpu_zero, .add = cpu_add, .loss = cpu_loss, \
-	.data_open = cpu_data_open, .data_fill = cpu_data_fill, .data_close = cpu_data_close, \
-	.optimize_new = cpu_optimize_new, .optimize_measure = cpu_optimize_measure, \
-	.optimize_run = cpu_optimize_run, .optimize_state = cpu_optimize_state, \
-	.optimize_steps = cpu_optimize_steps, .optimize_set_steps = cpu_optimize_set_steps, \
-	.optimize_free = cpu_optimize_free, .event_new = cpu_event_new, \
-	.event_record = cpu_event_record, .event_abort = cpu_event_abort, \
-	.event_wait = cpu_event_wait, .event_free = cpu_event_free, .finish = cpu_finish, \
-	.step_new = cpu_step_new, .step_run = cpu_step_run, .step_free = cpu_step_free
+	.copy = cpu_copy, .zero = cpu_zero, .fetch = cpu_fetch, .take = cpu_take, .add = cpu_add, \
+	.loss = cpu_loss, .data_open = cpu_data_open, .data_fill = cpu_data_fill, \
+	.data_close = cpu_data_close, .optimize_new = cpu_optimize_new, \
+	.optimize_measure = cpu_optimize_measure, .optimize_run = cpu_optimize_run, \
+	.optimize_state = cpu_optimize_state, .optimize_steps = cpu_optimize_steps, \
+	.optimize_set_steps = cpu_optimize_set_steps, .optimize_free = cpu_optimize_free, \
+	.event_new = cpu_event_new, .event_record = cpu_event_record, \
+	.event_abort = cpu_event_abort, .event_wait = cpu_event_wait, \
+	.event_free = cpu_event_free, .finish = cpu_finish, .step_new = cpu_step_new, \
+	.step_run = cpu_step_run, .step_free = cpu_step_free
 
 #endif

@@ -11,11 +11,7 @@ struct device_data {
 
 struct filling {
 	const struct dataset *dataset;
-	const struct batch_options *options;
-	float *images;
-	int32_t *labels;
-	int64_t epoch;
-	const int64_t *indices;
+	const struct data_batch *batch;
 };
 
 bool cpu_data_open(struct device_data **data, struct device *device, const struct dataset *dataset,
@@ -33,21 +29,22 @@ bool cpu_data_open(struct device_data **data, struct device *device, const struc
 static void fill_samples(void *argument, int64_t first, int64_t last)
 {
 	const struct filling *f = argument;
-	int64_t pixels = (int64_t)f->dataset->shape.channels * f->options->height *
-			 (int64_t)f->options->width;
+	const struct data_batch *b = f->batch;
+	int64_t pixels = (int64_t)f->dataset->shape.channels * b->options->height *
+			 (int64_t)b->options->width;
 
-	batch_fill(f->images + first * pixels, f->labels + first, f->dataset, f->options, f->epoch,
-		   f->indices + first, last - first);
+	batch_fill(b->images + first * pixels, b->labels + first, f->dataset, b->options,
+		   b->control->epoch, b->indices + first, last - first);
 }
 
-bool cpu_data_fill(struct device_data *data, const struct batch_options *options, float *images,
-		   int32_t *labels, int64_t epoch, const int64_t *indices, int64_t count,
+bool cpu_data_fill(struct device_data *data, const struct data_batch *batch,
 		   struct train_error *error)
 {
-	struct filling filling = {data->dataset, options, images, labels, epoch, indices};
+	struct filling filling = {data->dataset, batch};
 
 	(void)error;
-	cpu_team_run(&((struct cpu_device *)data->device)->team, count, fill_samples, &filling);
+	cpu_team_run(&((struct cpu_device *)data->device)->team, batch->control->rows, fill_samples,
+		     &filling);
 	return true;
 }
 

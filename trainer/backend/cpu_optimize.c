@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "backend/cpu.h"
+#include "optim/clip.h"
 
 struct optimize {
 	struct device *device;
@@ -136,19 +137,21 @@ static bool all_finite(const float *norms, int count)
 	return finite;
 }
 
-bool cpu_optimize_measure(struct optimize *o, float inv_scale, struct gradient_measure *measure,
-			  struct train_error *error)
+bool cpu_optimize_measure(struct optimize *o, const struct update_control *control,
+			  struct gradient_measure *measure, struct train_error *error)
 {
-	struct measuring m = {
-		.optimize = o, .scale = inv_scale, .norms = measure->norms, .finite = true};
+	struct measuring m = {.optimize = o,
+			      .scale = control->inv_scale,
+			      .norms = measure->norms,
+			      .finite = true};
 
 	(void)error;
-	if (m.norms)
-		cpu_team_run(team_of(o), team_of(o)->threads, find_norms, &m);
+	cpu_team_run(team_of(o), team_of(o)->threads, find_norms, &m);
 	/* Finite norms are of finite gradients; others may have overflowed themselves. */
-	if (!m.norms || !all_finite(m.norms, o->count))
+	if (!all_finite(m.norms, o->count))
 		cpu_team_run(team_of(o), team_of(o)->threads, find_infinite, &m);
 	measure->finite = m.finite;
+	measure->norm = clip_norm(m.norms, o->count, 1);
 	return true;
 }
 
@@ -160,13 +163,20 @@ static void step_parts(void *argument, int64_t first, int64_t last)
 		optimizer_part(o->optimizer, (int)first, team_of(o)->threads);
 }
 
-bool cpu_optimize_run(struct optimize *o, const struct optimize_step *step,
-		      struct train_error *error)
+bool cpu_optimize_run(struct optimize *o, const struct update_control *control,
+		      const struct gradient_measure *measure, struct train_error *error)
 {
-	const struct optimizer_step own = {step->rates, step->inv_scale, step->clip};
+	const bool clips = control->clip_norm > 0;
+	const struct optimizer_step step = {
+		.rates = {control->lr, control->momentum},
+		.inv_scale = control->inv_scale,
+		.clip = clips ? clip_coefficient(measure->norm, control->clip_norm) : 1,
+	};
 
 	(void)error;
-	optimizer_begin(o->optimizer, &own);
+	if (control->skips && !measure->finite)
+		return true;
+	optimizer_begin(o->optimizer, &step);
 	cpu_team_run(team_of(o), team_of(o)->threads, step_parts, o);
 	o->steps++;
 	return true;
@@ -178,16 +188,20 @@ void *cpu_optimize_state(struct optimize *o, int index, const char **name)
 	return *name ? o->state[index] : NULL;
 }
 
-int64_t cpu_optimize_steps(struct optimize *o)
+bool cpu_optimize_steps(struct optimize *o, int64_t *steps, struct train_error *error)
 {
-	return o->steps;
+	(void)error;
+	*steps = o->steps;
+	return true;
 }
 
-void cpu_optimize_set_steps(struct optimize *o, int64_t steps)
+bool cpu_optimize_set_steps(struct optimize *o, int64_t steps, struct train_error *error)
 {
+	(void)error;
 	o->steps = steps;
 	for (int i = 0; i < o->count; i++)
 		optimizer_set_steps(o->optimizer, o->parameters[i].weight.name, steps);
+	return true;
 }
 
 void cpu_optimize_free(struct optimize *o)

@@ -103,16 +103,21 @@ void *model_input_gradient(const struct model *model);   /* NULL in the first st
 void *model_output_gradient(const struct model *model);
 size_t model_input_bytes(const struct model *model);
 size_t model_output_bytes(const struct model *model);
-/* Of the last stage, NULL in others. */
-int32_t *model_labels(const struct model *model, int slot);
-struct loss_control *model_control(const struct model *model, int slot);
-struct loss_result *model_result(const struct model *model, int slot);
 
 /* After values have changed. */
 bool model_prepare(struct model *model, struct train_error *error);
 bool model_forward(struct model *model, int slot, struct train_error *error);
-/* Last stage: the loss of its output, and its gradient unless only the loss is wanted. */
-bool model_loss(struct model *model, int slot, bool gradient, struct train_error *error);
+/* Last stage: the loss of its output is added to *result, and its gradient goes to
+ * model_output_gradient() if that is wanted. All lie on the device. */
+struct model_loss {
+	const int32_t *labels;
+	const struct pass_control *control;
+	struct loss_result *result;
+	bool gradient;
+};
+
+bool model_loss(struct model *model, int slot, const struct model_loss *loss,
+		struct train_error *error);
 /* From the output's gradient. ready, unless NULL, is called when the gradients of a layer's
  * parameters are on the stream: from the last layer to the first, before the gradient of the
  * layer's input is. The output's gradient is overwritten. */

@@ -79,13 +79,13 @@ bool model_forward(struct model *m, int slot, struct train_error *error)
 	return true;
 }
 
-bool model_loss(struct model *m, int slot, bool gradient, struct train_error *error)
+bool model_loss(struct model *m, int slot, const struct model_loss *loss, struct train_error *error)
 {
 	struct op_args args = {.input = model_output(m, slot),
-			       .input_gradient = gradient ? model_output_gradient(m) : NULL,
-			       .labels = model_labels(m, slot),
-			       .control = model_control(m, slot),
-			       .result = model_result(m, slot)};
+			       .input_gradient = loss->gradient ? model_output_gradient(m) : NULL,
+			       .labels = loss->labels,
+			       .control = loss->control,
+			       .result = loss->result};
 
 	if (!m->loss->calls->forward(m->loss, &args, error))
 		return false;
@@ -223,19 +223,4 @@ size_t model_input_bytes(const struct model *m)
 size_t model_output_bytes(const struct model *m)
 {
 	return m->nodes[m->count - 1].op->info.output.bytes;
-}
-
-int32_t *model_labels(const struct model *m, int slot)
-{
-	return m->loss ? (int32_t *)(void *)(slot_at(m, slot) + m->labels) : NULL;
-}
-
-struct loss_control *model_control(const struct model *m, int slot)
-{
-	return m->loss ? (struct loss_control *)(void *)(slot_at(m, slot) + m->control) : NULL;
-}
-
-struct loss_result *model_result(const struct model *m, int slot)
-{
-	return m->loss ? (struct loss_result *)(void *)(slot_at(m, slot) + m->result) : NULL;
 }

@@ -131,16 +131,6 @@ static bool add_layer(struct model *m, int index, const struct layout *input,
 	return true;
 }
 
-static bool add_loss(struct model *m, struct train_error *error)
-{
-	if (!m->device->backend->loss(&m->loss, m->device, last_output(m, NULL), error))
-		return false;
-	m->labels = take(m, (size_t)m->options.batch * sizeof(int32_t));
-	m->control = take(m, sizeof(struct loss_control));
-	m->result = take(m, sizeof(struct loss_result));
-	return true;
-}
-
 /* Gradients of data go back to the first parameters, or to the stage before. */
 static void mark_backward(struct model *m, bool first_stage)
 {
@@ -197,7 +187,8 @@ static bool plan_nodes(struct model *m, struct train_error *error)
 		return false;
 	mark_backward(m, first_stage);
 	mark_in_place(m);
-	return m->options.last < m->spec->count - 1 || add_loss(m, error);
+	return m->options.last < m->spec->count - 1 ||
+	       m->device->backend->loss(&m->loss, m->device, last_output(m, NULL), error);
 }
 
 /* The stage's parameters: those of all its layers, dead ones too. */

@@ -25,10 +25,9 @@ struct model {
 	struct op *loss;
 	int64_t first_element, elements; /* of the stage's parameters in those of the model */
 	unsigned char *values, *gradients;
-	unsigned char *slots; /* activations: options.slots times slot_bytes */
-	size_t slot_bytes, labels, control, result; /* and offsets in a slot; the input is at 0 */
-	size_t input_bytes;
-	void *gradient[2]; /* of activations: a node reads one and writes the other */
+	unsigned char *slots;           /* activations: options.slots times slot_bytes */
+	size_t slot_bytes, input_bytes; /* the input is at 0 */
+	void *gradient[2];              /* of activations: a node reads one and writes the other */
 	void *scratch;
 	void (*traced)(void *argument, const char *layer, const char *what); /* or NULL */
 	void *traced_argument;

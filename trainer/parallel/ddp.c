@@ -13,6 +13,8 @@ struct ddp {
 	struct reducer *reducer;
 	struct model_watch watch;
 	bool overlap;
+	struct recorder *steps, *evaluations;
+	struct step_output *issued; /* of the step that is being put on its way */
 };
 
 /* Where cores are left over a thread that sends costs nothing; else it takes turns with backward
@@ -30,6 +32,22 @@ static bool ready(void *argument, int layer, struct train_error *error)
 	(void)error;
 	reducer_ready(argument, layer);
 	return true;
+}
+
+static bool issue_step(void *argument, int64_t passes, struct train_error *error)
+{
+	struct ddp *d = argument;
+
+	return replica_passes(&d->replica, passes, &d->watch, error) &&
+	       reducer_wait(d->reducer, &d->issued->exposed_ns, error) &&
+	       replica_update(&d->replica, NULL, error);
+}
+
+static bool issue_evaluation(void *argument, int64_t passes, struct train_error *error)
+{
+	struct ddp *d = argument;
+
+	return replica_evaluate(&d->replica, passes, error);
 }
 
 static bool ddp_open(struct parallel **ret, const struct parallel_options *options,
@@ -56,38 +74,53 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	if (!reducer_open(&d->reducer, &how, error))
 		return false;
 	d->watch = (struct model_watch){ready, d->reducer};
-	return true;
+	return replica_recorder(&d->replica, &d->steps, issue_step, d, error) &&
+	       replica_recorder(&d->replica, &d->evaluations, issue_evaluation, d, error);
 }
 
 static void ddp_close(struct parallel *p)
 {
 	struct ddp *d = (struct ddp *)p;
 
+	recorder_close(d->steps);
+	recorder_close(d->evaluations);
 	reducer_close(d->reducer);
 	rank_close(p);
 	replica_close(&d->replica);
 	free(d);
 }
 
-static bool ddp_step(struct parallel *p, const struct step_input *input, struct step_output *output,
-		     struct train_error *error)
+static bool ddp_step(struct parallel *p, const struct step_input *input, struct train_error *error)
 {
 	struct ddp *d = (struct ddp *)p;
 	int64_t waited = p->comm->waited_ns;
 
-	if (!replica_passes(&d->replica, input, &d->watch, error) ||
-	    !reducer_wait(d->reducer, &output->exposed_ns, error))
+	d->issued = rank_issue(p);
+	if (!replica_begin_all(&d->replica, input, false, error) ||
+	    !recorder_run(d->steps, replica_pass_count(&d->replica, input->count),
+			  timeline_on(p->timeline[0]), error) ||
+	    !replica_fetch(&d->replica, error))
 		return false;
 	/* Another thread's waiting is not this one's. */
-	output->waited_ns = d->overlap ? output->exposed_ns : p->comm->waited_ns - waited;
-	return replica_update(&d->replica, input, NULL, output, error) &&
-	       replica_result(&d->replica, output, error);
+	d->issued->waited_ns = d->overlap ? d->issued->exposed_ns : p->comm->waited_ns - waited;
+	return true;
 }
 
 static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
-			 struct step_output *output, struct train_error *error)
+			 struct train_error *error)
 {
-	return replica_evaluate(&((struct ddp *)p)->replica, input, output, error);
+	struct ddp *d = (struct ddp *)p;
+
+	rank_issue(p);
+	return replica_begin_all(&d->replica, input, true, error) &&
+	       recorder_run(d->evaluations, replica_pass_count(&d->replica, input->count), false,
+			    error) &&
+	       replica_fetch(&d->replica, error);
+}
+
+static bool ddp_result(struct parallel *p, struct step_output *output, struct train_error *error)
+{
+	return rank_result(p, &((struct ddp *)p)->replica, output, error);
 }
 
 static bool ddp_read(struct parallel *p, int state, int parameter, float *host,
@@ -122,6 +155,7 @@ const struct parallel_calls parallel_ddp = {
 	.close = ddp_close,
 	.step = ddp_step,
 	.evaluate = ddp_evaluate,
+	.result = ddp_result,
 	.read = ddp_read,
 	.write = ddp_write,
 	.synchronize = ddp_synchronize,

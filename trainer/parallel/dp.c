@@ -36,11 +36,12 @@ static bool copy_outputs(struct dp *d, int from, struct train_error *error)
 static bool gather_and_loss(struct dp *d, bool gradient, struct train_error *error)
 {
 	const struct backend *backend = d->master->device->backend;
+	const struct inputs_pass pass = inputs_device(&d->inputs, d->pass);
 	struct op_args args = {.input = d->outputs,
 			       .input_gradient = gradient ? d->output_gradients : NULL,
-			       .labels = d->labels,
-			       .control = d->control,
-			       .result = d->result};
+			       .labels = pass.labels,
+			       .control = pass.control,
+			       .result = &d->master->results->loss};
 
 	for (int i = 0; i < d->count; i++)
 		if (!backend->event_wait(d->master->device, d->forward_done[i], d->passes, error) ||
@@ -67,19 +68,32 @@ static bool scatter_gradient(struct dp *d, int index, struct train_error *error)
 		backend->zero(r->device, to + bytes, model_output_bytes(r->model) - bytes, error));
 }
 
-static bool load(struct dp *d, int index, struct train_error *error)
+static int64_t pass_size(const struct dp *d, int64_t pass)
 {
-	int64_t first, count = dp_chunk(d->pass_count, d->count, index, &first);
-	const struct replica_rows rows = {
-		.test = d->test,
-		.epoch = d->input->epoch,
-		.indices = d->input->indices + d->pass_first + first,
-		.count = count,
-		.of_all = d->input->of_all,
-		.scale = d->input->scale,
-	};
+	int64_t left = d->input->count - pass * d->rows;
 
-	return replica_fill(&d->replicas[index], 0, &rows, error);
+	return left < d->rows ? left : d->rows;
+}
+
+/* A replica's rows of all passes. */
+static bool begin_on(struct dp *d, int index, struct train_error *error)
+{
+	struct replica *r = &d->replicas[index];
+
+	for (int64_t pass = 0; pass < d->pass_total; pass++) {
+		int64_t first, count = dp_chunk(pass_size(d, pass), d->count, index, &first);
+		const struct replica_rows rows = {
+			.epoch = d->input->epoch,
+			.indices = d->input->indices + pass * d->rows + first,
+			.count = count,
+			.of_all = d->input->of_all,
+			.scale = d->input->scale,
+			.test = d->test,
+		};
+
+		replica_tell(r, pass, &rows);
+	}
+	return replica_begin(r, d->input, error) && replica_clear(r, error);
 }
 
 /* A pass of one replica; the master's thread computes the loss between. */
@@ -89,7 +103,8 @@ static bool pass_on(void *argument, int index, struct train_error *error)
 	struct replica *r = &d->replicas[index];
 	const struct backend *backend = r->device->backend;
 
-	if (!load(d, index, error) || !replica_forward(r, 0, error) ||
+	if ((d->pass == 0 && !begin_on(d, index, error)) ||
+	    !replica_fill(r, 0, d->pass, d->test, error) || !replica_forward(r, 0, error) ||
 	    !backend->event_record(d->forward_done[index], error))
 		return false;
 	if (r == d->master && !gather_and_loss(d, !d->test, error))
@@ -119,7 +134,7 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 		     !backend->add(master, sum, d->received, d->elements, error)))
 			return false;
 	}
-	d->output->exposed_ns += timeline_now() - begin;
+	d->issued->exposed_ns += timeline_now() - begin;
 	timeline_add(d->master->timeline, "sum of gradients", begin);
 	return true;
 }
@@ -145,81 +160,70 @@ static bool update_on(void *argument, int index, struct train_error *error)
 	if (r != d->master)
 		return r->device->backend->event_record(d->gradients_done[index], error) &&
 		       take_parameters(d, index, error);
-	return sum_gradients(d, error) &&
-	       replica_update(d->master, d->input, NULL, d->output, error) &&
+	return sum_gradients(d, error) && replica_update(d->master, NULL, error) &&
+	       replica_fetch(d->master, error) &&
 	       d->master->device->backend->event_record(d->parameters_ready, error);
 }
 
-/* On the master: what the loss needs, for the whole pass. */
-static bool prepare_loss(struct dp *d, struct train_error *error)
+/* On the master: what the loss needs of all passes. */
+static bool begin_loss(struct dp *d, struct train_error *error)
 {
-	const struct backend *backend = d->master->device->backend;
-	struct device *device = d->master->device;
 	const struct dataset *data = d->test ? d->base.options.test : d->base.options.train;
-	const struct loss_control control = {(int32_t)d->pass_count,
-					     d->input->scale / (float)d->input->of_all};
+	size_t record = dataset_record(&data->shape);
 
-	for (int64_t i = 0; i < d->pass_count; i++)
-		d->host_labels[i] = data->records[(size_t)d->input->indices[d->pass_first + i] *
-						  dataset_record(&data->shape)];
-	return backend->write(device, d->labels, d->host_labels,
-			      (size_t)d->pass_count * sizeof(*d->labels), error) &&
-	       backend->write(device, d->control, &control, sizeof(control), error);
+	for (int64_t pass = 0; pass < d->pass_total; pass++) {
+		const int64_t *indices = d->input->indices + pass * d->rows;
+		struct inputs_pass to = inputs_host(&d->inputs, pass);
+		int64_t count = pass_size(d, pass);
+
+		*to.control = (struct pass_control){d->input->epoch, (int32_t)count,
+						    d->input->scale / (float)d->input->of_all};
+		for (int64_t i = 0; i < count; i++)
+			to.labels[i] = data->records[(size_t)indices[i] * record];
+	}
+	return inputs_send(&d->inputs, error);
 }
 
-static bool passes(struct dp *d, const struct step_input *input, struct step_output *output,
-		   bool test, struct train_error *error)
+static bool passes(struct dp *d, const struct step_input *input, bool test,
+		   struct train_error *error)
 {
-	struct device *master = d->master->device;
-
 	d->input = input;
-	d->output = output;
+	d->issued = rank_issue(&d->base);
 	d->test = test;
 	d->pass_total = input->count > d->rows ? (input->count + d->rows - 1) / d->rows : 1;
-	if (!master->backend->zero(master, d->result, sizeof(*d->result), error))
+	if (!begin_loss(d, error))
 		return false;
 	for (d->pass = 0; d->pass < d->pass_total; d->pass++) {
-		int64_t left = input->count - d->pass * d->rows;
-
-		d->pass_first = d->pass * d->rows;
-		d->pass_count = left < d->rows ? left : d->rows;
+		d->pass_count = pass_size(d, d->pass);
 		d->passes++;
-		if (!prepare_loss(d, error) || !dp_run(d, pass_on, error))
+		if (!dp_run(d, pass_on, error))
 			return false;
 	}
 	return true;
 }
 
-static bool read_loss(struct dp *d, struct train_error *error)
-{
-	struct device *master = d->master->device;
-	struct loss_result result;
-
-	if (!master->backend->read(master, &result, d->result, sizeof(result), error))
-		return false;
-	d->output->loss += result.loss;
-	d->output->correct += result.correct;
-	return true;
-}
-
-static bool dp_step(struct parallel *p, const struct step_input *input, struct step_output *output,
-		    struct train_error *error)
+static bool dp_step(struct parallel *p, const struct step_input *input, struct train_error *error)
 {
 	struct dp *d = (struct dp *)p;
 
-	if (!passes(d, input, output, false, error))
+	if (!passes(d, input, false, error))
 		return false;
 	d->steps++;
 	d->updates++;
-	return dp_run(d, update_on, error) && read_loss(d, error);
+	return dp_run(d, update_on, error);
 }
 
 static bool dp_evaluate(struct parallel *p, const struct step_input *input,
-			struct step_output *output, struct train_error *error)
+			struct train_error *error)
 {
 	struct dp *d = (struct dp *)p;
 
-	return passes(d, input, output, true, error) && read_loss(d, error);
+	return passes(d, input, true, error) && replica_fetch(d->master, error);
+}
+
+static bool dp_result(struct parallel *p, struct step_output *output, struct train_error *error)
+{
+	return rank_result(p, ((struct dp *)p)->master, output, error);
 }
 
 static bool dp_read(struct parallel *p, int state, int parameter, float *host,
@@ -258,6 +262,7 @@ const struct parallel_calls parallel_dp = {
 	.close = dp_close,
 	.step = dp_step,
 	.evaluate = dp_evaluate,
+	.result = dp_result,
 	.read = dp_read,
 	.write = dp_write,
 	.synchronize = dp_synchronize,

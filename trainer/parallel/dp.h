@@ -19,10 +19,8 @@ struct dp {
 	struct op *loss;
 	void *outputs, *output_gradients; /* of a pass: rows of row_bytes */
 	size_t row_bytes;
-	int32_t *labels;
-	struct loss_control *control;
-	struct loss_result *result;
-	float *received; /* a replica's gradients */
+	struct inputs inputs; /* of whole passes, for the loss */
+	float *received;      /* a replica's gradients */
 
 	/* This many times: passes for the first two, steps, updates */
 	struct event *forward_done[PLACE_MOST_DEVICES], *loss_done;
@@ -31,11 +29,10 @@ struct dp {
 
 	/* Of the call under way */
 	const struct step_input *input;
-	struct step_output *output;
+	struct step_output *issued;
 	bool test;
-	int64_t pass, pass_total, pass_first, pass_count;
+	int64_t pass, pass_total, pass_count;
 	int64_t optimizer_steps;
-	int32_t *host_labels;
 };
 
 bool dp_open(struct parallel **parallel, const struct parallel_options *options,

@@ -14,22 +14,22 @@ static bool open_loss(struct dp *d, struct train_error *error)
 	struct device *device = d->master->device;
 	struct layout logits = layout_host(o->precision, d->rows,
 					   d->base.shapes.layers[o->spec->count - 1].out[0], 1, 1);
+	const struct inputs inputs = {.device = device,
+				      .passes = o->settings->accumulate,
+				      .rows = d->rows,
+				      .labels = true};
 
 	d->row_bytes = logits.bytes / (size_t)d->rows;
 	d->outputs = on_master(d, logits.bytes, "the outputs of all replicas", error);
 	d->output_gradients =
 		d->outputs ? on_master(d, logits.bytes, "gradients of the outputs", error) : NULL;
-	d->labels = d->output_gradients
-			    ? on_master(d, (size_t)d->rows * sizeof(*d->labels), "labels", error)
-			    : NULL;
-	d->control = d->labels ? on_master(d, sizeof(*d->control), "the loss", error) : NULL;
-	d->result = d->control ? on_master(d, sizeof(*d->result), "the loss", error) : NULL;
-	d->received = d->result ? on_master(d, (size_t)d->elements * sizeof(*d->received),
-					    "gradients of a replica", error)
-				: NULL;
+	d->received = d->output_gradients ? on_master(d, (size_t)d->elements * sizeof(float),
+						      "gradients of a replica", error)
+					  : NULL;
 	if (!d->received || !device->backend->zero(device, d->outputs, logits.bytes, error))
 		return false;
-	return device->backend->loss(&d->loss, device, &logits, error);
+	return inputs_open(&d->inputs, &inputs, error) &&
+	       device->backend->loss(&d->loss, device, &logits, error);
 }
 
 static bool open_events(struct dp *d, struct train_error *error)
@@ -57,7 +57,7 @@ static bool open_on(void *argument, int index, struct train_error *error)
 		.last = o->spec->count - 1,
 		.rows = rows,
 		.slots = 1,
-		.several = o->settings->accumulate > 1,
+		.passes = o->settings->accumulate,
 		.learns = index == o->place->master,
 	};
 
@@ -82,9 +82,6 @@ bool dp_open(struct parallel **ret, const struct parallel_options *options,
 	*ret = &d->base;
 	d->count = options->place->count;
 	d->rows = (options->batch + passes - 1) / passes;
-	d->host_labels = malloc((size_t)d->rows * sizeof(*d->host_labels));
-	if (!d->host_labels)
-		return train_nomem(error, "labels");
 	if (!rank_open(&d->base, &parallel_dp, options, error) ||
 	    !crew_open(&d->crew, d->count, error) || !crew_run(d->crew, open_on, NULL, d, error))
 		return false;
@@ -105,9 +102,7 @@ static void close_master(struct dp *d)
 
 	op_free(d->loss);
 	backend->release(device, d->received);
-	backend->release(device, d->result);
-	backend->release(device, d->control);
-	backend->release(device, d->labels);
+	inputs_close(&d->inputs);
 	backend->release(device, d->output_gradients);
 	backend->release(device, d->outputs);
 	for (int i = 0; i < d->count; i++) {
@@ -129,7 +124,6 @@ void dp_close(struct parallel *p)
 	if (d->crew)
 		crew_run(d->crew, close_on, NULL, d, &error);
 	crew_close(d->crew);
-	free(d->host_labels);
 	free(d);
 }
 

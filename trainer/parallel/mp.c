@@ -57,7 +57,7 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 	how.last = stage->last;
 	how.rows = (options->batch + most_passes(options) - 1) / most_passes(options);
 	how.slots = m->slots;
-	how.several = most_passes(options) > 1;
+	how.passes = most_passes(options);
 	if (!replica_open(&m->replica, &m->base.options, &how, error))
 		return false;
 	replica_trace(&m->replica, m->base.timeline[0]);
@@ -77,7 +77,6 @@ static void mp_close(struct parallel *p)
 /* A step, or an evaluation, on its way through the stage. */
 struct flow {
 	struct mp *mp;
-	const struct step_input *input;
 	bool test;
 	int64_t passes;
 };
@@ -111,15 +110,14 @@ static bool forward(const struct flow *f, int64_t pass, struct train_error *erro
 	struct mp *m = f->mp;
 	struct replica *r = &m->replica;
 	int rank = m->base.options.rank, slot = (int)(pass % m->slots);
-	struct replica_rows rows = replica_pass_rows(r, f->input, pass, f->test);
 
 	if (!m->is_first && !take(m, rank - 1, model_input(r->model, slot),
 				  model_input_bytes(r->model), "activations", error))
 		return false;
-	if (!replica_fill(r, slot, &rows, error) || !replica_forward(r, slot, error))
+	if (!replica_fill(r, slot, pass, f->test, error) || !replica_forward(r, slot, error))
 		return false;
 	if (m->is_last)
-		return replica_loss(r, slot, !f->test, error);
+		return replica_loss(r, slot, pass, !f->test, error);
 	return give(m, rank + 1, model_output(r->model, slot), model_output_bytes(r->model),
 		    "activations", error);
 }
@@ -139,18 +137,22 @@ static bool backward(const struct flow *f, int64_t pass, struct train_error *err
 				   model_input_bytes(r->model), "gradients of activations", error);
 }
 
-static bool mp_step(struct parallel *p, const struct step_input *input, struct step_output *output,
-		    struct train_error *error)
+static bool begin(const struct flow *f, const struct step_input *input, struct train_error *error)
+{
+	return replica_begin_all(&f->mp->replica, input, f->test, error) &&
+	       replica_clear(&f->mp->replica, error);
+}
+
+static bool mp_step(struct parallel *p, const struct step_input *input, struct train_error *error)
 {
 	struct mp *m = (struct mp *)p;
-	struct flow f = {m, input, false, replica_pass_count(&m->replica, input->count)};
-	int64_t ahead = p->options.world - 1 - p->options.rank;
-
-	int64_t waited = p->comm->waited_ns;
+	struct flow f = {m, false, replica_pass_count(&m->replica, input->count)};
+	int64_t ahead = p->options.world - 1 - p->options.rank, waited = p->comm->waited_ns;
+	struct step_output *issued = rank_issue(p);
 
 	if (ahead > f.passes)
 		ahead = f.passes;
-	if (!replica_begin(&m->replica, error))
+	if (!begin(&f, input, error))
 		return false;
 	for (int64_t pass = 0; pass < ahead; pass++)
 		if (!forward(&f, pass, error))
@@ -161,25 +163,30 @@ static bool mp_step(struct parallel *p, const struct step_input *input, struct s
 		if (!backward(&f, pass, error))
 			return false;
 	}
-	if (!replica_update(&m->replica, input, p->comm, output, error) ||
-	    !replica_result(&m->replica, output, error))
+	if (!replica_update(&m->replica, p->comm, error) || !replica_fetch(&m->replica, error))
 		return false;
-	output->waited_ns = p->comm->waited_ns - waited;
+	issued->waited_ns = p->comm->waited_ns - waited;
 	return true;
 }
 
 static bool mp_evaluate(struct parallel *p, const struct step_input *input,
-			struct step_output *output, struct train_error *error)
+			struct train_error *error)
 {
 	struct mp *m = (struct mp *)p;
-	struct flow f = {m, input, true, replica_pass_count(&m->replica, input->count)};
+	struct flow f = {m, true, replica_pass_count(&m->replica, input->count)};
 
-	if (!replica_begin(&m->replica, error))
+	rank_issue(p);
+	if (!begin(&f, input, error))
 		return false;
 	for (int64_t pass = 0; pass < f.passes; pass++)
 		if (!forward(&f, pass, error))
 			return false;
-	return replica_result(&m->replica, output, error);
+	return replica_fetch(&m->replica, error);
+}
+
+static bool mp_result(struct parallel *p, struct step_output *output, struct train_error *error)
+{
+	return rank_result(p, &((struct mp *)p)->replica, output, error);
 }
 
 static int owner(const struct mp *m, int parameter)
@@ -271,6 +278,7 @@ const struct parallel_calls parallel_mp = {
 	.close = mp_close,
 	.step = mp_step,
 	.evaluate = mp_evaluate,
+	.result = mp_result,
 	.read = mp_read,
 	.write = mp_write,
 	.synchronize = mp_synchronize,

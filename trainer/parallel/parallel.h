@@ -66,11 +66,15 @@ struct parallel_calls {
 	bool (*open)(struct parallel **parallel, const struct parallel_options *options,
 		     struct train_error *error);
 	void (*close)(struct parallel *parallel);
+	/* A step, or an evaluation of test data, which leaves parameters as they are. They return
+	 * when it is on its way, at most FETCH_MOST before result, which waits for the oldest and
+	 * adds what it left to *output. */
 	bool (*step)(struct parallel *parallel, const struct step_input *input,
-		     struct step_output *output, struct train_error *error);
-	/* Of test data: loss and correct; parameters stay. */
+		     struct train_error *error);
 	bool (*evaluate)(struct parallel *parallel, const struct step_input *input,
-			 struct step_output *output, struct train_error *error);
+			 struct train_error *error);
+	bool (*result)(struct parallel *parallel, struct step_output *output,
+		       struct train_error *error);
 	/* Parameters (state -1) and the optimizer's states between rank 0's host memory, in
 	 * PyTorch's order, and those that hold them. All ranks make these calls; `host` is NULL
 	 * but on rank 0. After writing, synchronize gives all of it to all. */
@@ -95,7 +99,10 @@ struct parallel {
 	 * options.profiled. */
 	struct timeline *timeline[PLACE_MOST_DEVICES + 1];
 	int timelines;
-	int devices; /* of this rank, and what they hold */
+	/* What the host knows of those on their way. */
+	struct step_output issued[FETCH_MOST];
+	int issues, results; /* in all */
+	int devices;         /* of this rank, and what they hold */
 	struct device *device[PLACE_MOST_DEVICES];
 	int first_layer[PLACE_MOST_DEVICES], last_layer[PLACE_MOST_DEVICES];
 };

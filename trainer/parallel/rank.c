@@ -75,6 +75,24 @@ void rank_close(struct parallel *p)
 		timeline_close(p->timeline[i]);
 }
 
+struct step_output *rank_issue(struct parallel *p)
+{
+	struct step_output *issued = &p->issued[p->issues++ % FETCH_MOST];
+
+	*issued = (struct step_output){.finite = true};
+	return issued;
+}
+
+bool rank_result(struct parallel *p, struct replica *replica, struct step_output *output,
+		 struct train_error *error)
+{
+	const struct step_output *issued = &p->issued[p->results++ % FETCH_MOST];
+
+	output->exposed_ns += issued->exposed_ns;
+	output->waited_ns += issued->waited_ns;
+	return replica_take(replica, output, error);
+}
+
 void rank_has(struct parallel *p, const struct replica *replica, int first, int last)
 {
 	p->first_layer[p->devices] = first;
@@ -104,7 +122,7 @@ bool rank_whole_replica(struct parallel *p, struct replica *replica, struct trai
 		.last = o->spec->count - 1,
 		.rows = (o->batch + passes - 1) / passes,
 		.slots = 1,
-		.several = passes > 1,
+		.passes = passes,
 		.learns = true,
 	};
 

@@ -20,6 +20,12 @@ void rank_has(struct parallel *parallel, const struct replica *replica, int firs
 bool rank_communicate(struct parallel *parallel, struct device *device, struct train_error *error);
 void rank_abort(struct parallel *parallel, const struct train_error *why);
 
+/* What the host knows of a step that begins: nothing yet. */
+struct step_output *rank_issue(struct parallel *parallel);
+/* Adds the oldest step's to *output: what the host knew, and what this replica fetched. */
+bool rank_result(struct parallel *parallel, struct replica *replica, struct step_output *output,
+		 struct train_error *error);
+
 /* Processes of this run on this machine. */
 int rank_processes(const struct parallel_options *options);
 

@@ -2,7 +2,7 @@
 #include "parallel/rank.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "run/cores.h"
 
@@ -63,23 +63,23 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 {
 	const struct backend *backend = r->device->backend;
 	int64_t first, elements = model_elements(r->model, &first);
+	const struct inputs inputs = {.device = r->device,
+				      .passes = how->passes,
+				      .rows = how->rows,
+				      .labels = how->first > 0 && r->has_loss};
 
-	if (how->several) {
+	r->results = backend->allocate(r->device, sizeof(*r->results), "results", error);
+	if (!r->results || !backend->zero(r->device, r->results, sizeof(*r->results), error) ||
+	    !inputs_open(&r->inputs, &inputs, error))
+		return false;
+	if (how->passes > 1) {
 		r->sum = backend->allocate(r->device, (size_t)elements * sizeof(*r->sum) + 1,
 					   "the sum of gradients", error);
 		if (!r->sum)
 			return false;
 	}
-	if (!model_labels(r->model, 0)) {
-		r->labels = backend->allocate(r->device, (size_t)r->rows * sizeof(*r->labels),
-					      "labels", error);
-		if (!r->labels)
-			return false;
-	}
-	if (how->first > 0) {
-		r->host_labels = malloc((size_t)r->rows * sizeof(*r->host_labels));
-		return r->host_labels || train_nomem(error, "labels");
-	}
+	if (how->first > 0)
+		return true;
 	return backend->data_open(&r->train, r->device, r->options->train, error) &&
 	       backend->data_open(&r->test, r->device, r->options->test, error);
 }
@@ -93,7 +93,9 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 				      .first = how->first,
 				      .last = how->last};
 
-	*r = (struct replica){.options = options, .rows = how->rows, .slots = how->slots};
+	*r = (struct replica){.options = options,
+			      .rows = how->rows,
+			      .has_loss = how->last == options->spec->count - 1};
 	if (!open_device(r, how, error))
 		return false;
 	if (!model_open(&r->model, options->spec, r->device, &model, error))
@@ -119,8 +121,8 @@ void replica_close(struct replica *r)
 		backend->data_close(r->train);
 	if (r->test)
 		backend->data_close(r->test);
-	free(r->host_labels);
-	backend->release(r->device, r->labels);
+	inputs_close(&r->inputs);
+	backend->release(r->device, r->results);
 	backend->release(r->device, r->sum);
 	if (r->model)
 		model_close(r->model);
@@ -128,48 +130,68 @@ void replica_close(struct replica *r)
 	*r = (struct replica){.rows = 0};
 }
 
-static bool fill_images(struct replica *r, int slot, const struct replica_rows *rows,
-			struct train_error *error)
-{
-	int32_t *labels = model_labels(r->model, slot);
-	struct batch_options options = {
-		.height = r->options->spec->height,
-		.width = r->options->spec->width,
-		.augment = r->options->settings->augment && !rows->test,
-		.seed = r->options->settings->seed,
-	};
-
-	return r->device->backend->data_fill(
-		rows->test ? r->test : r->train, &options, model_input(r->model, slot),
-		labels ? labels : r->labels, rows->epoch, rows->indices, rows->count, error);
-}
-
-static bool fill_labels(struct replica *r, int slot, const struct replica_rows *rows,
-			struct train_error *error)
+void replica_tell(struct replica *r, int64_t pass, const struct replica_rows *rows)
 {
 	const struct dataset *data = rows->test ? r->options->test : r->options->train;
-	size_t record = dataset_record(&data->shape);
+	struct inputs_pass to = inputs_host(&r->inputs, pass);
 
-	for (int64_t i = 0; i < rows->count; i++)
-		r->host_labels[i] = data->records[(size_t)rows->indices[i] * record];
-	return r->device->backend->write(r->device, model_labels(r->model, slot), r->host_labels,
-					 (size_t)rows->count * sizeof(*r->host_labels), error);
+	*to.control = (struct pass_control){rows->epoch, (int32_t)rows->count,
+					    rows->scale / (float)rows->of_all};
+	memcpy(to.indices, rows->indices, (size_t)rows->count * sizeof(*to.indices));
+	for (int64_t i = 0; r->inputs.labels && i < rows->count; i++)
+		to.labels[i] =
+			data->records[(size_t)rows->indices[i] * dataset_record(&data->shape)];
 }
 
-bool replica_fill(struct replica *r, int slot, const struct replica_rows *rows,
-		  struct train_error *error)
+bool replica_begin(struct replica *r, const struct step_input *input, struct train_error *error)
 {
-	const struct loss_control control = {(int32_t)rows->count,
-					     rows->scale / (float)rows->of_all};
+	const struct settings *settings = r->options->settings;
+
+	*inputs_update_host(&r->inputs) = (struct update_control){
+		.lr = input->rates.lr,
+		.momentum = input->rates.momentum,
+		.clip_norm = settings->clip_norm,
+		.inv_scale = 1 / input->scale,
+		.skips = settings->precision == VALUE_FLOAT16,
+	};
+	return inputs_send(&r->inputs, error);
+}
+
+bool replica_begin_all(struct replica *r, const struct step_input *input, bool test,
+		       struct train_error *error)
+{
+	int64_t passes = replica_pass_count(r, input->count);
+
+	for (int64_t pass = 0; pass < passes; pass++) {
+		struct replica_rows rows = replica_pass_rows(r, input, pass, test);
+
+		replica_tell(r, pass, &rows);
+	}
+	return replica_begin(r, input, error);
+}
+
+bool replica_fill(struct replica *r, int slot, int64_t pass, bool test, struct train_error *error)
+{
+	const struct inputs_pass from = inputs_device(&r->inputs, pass);
+	const struct batch_options options = {
+		.height = r->options->spec->height,
+		.width = r->options->spec->width,
+		.augment = r->options->settings->augment && !test,
+		.seed = r->options->settings->seed,
+	};
+	const struct data_batch batch = {
+		.options = &options,
+		.rows = r->rows,
+		.control = from.control,
+		.indices = from.indices,
+		.images = model_input(r->model, slot),
+		.labels = from.labels,
+	};
 	int64_t begin = timeline_now();
 
-	if (r->train && !fill_images(r, slot, rows, error))
-		return false;
-	if (r->host_labels && model_labels(r->model, slot) && !fill_labels(r, slot, rows, error))
-		return false;
-	if (model_control(r->model, slot) &&
-	    !r->device->backend->write(r->device, model_control(r->model, slot), &control,
-				       sizeof(control), error))
+	if (!r->train)
+		return true;
+	if (!r->device->backend->data_fill(test ? r->test : r->train, &batch, error))
 		return false;
 	timeline_add(r->timeline, "load", begin);
 	return true;
@@ -197,33 +219,14 @@ bool replica_forward(struct replica *r, int slot, struct train_error *error)
 	return model_forward(r->model, slot, error);
 }
 
-bool replica_loss(struct replica *r, int slot, bool gradient, struct train_error *error)
+bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,
+		  struct train_error *error)
 {
+	const struct inputs_pass from = inputs_device(&r->inputs, pass);
+	const struct model_loss loss = {from.labels, from.control, &r->results->loss, gradient};
+
 	r->traced_ns = timeline_now();
-	return model_loss(r->model, slot, gradient, error);
-}
-
-bool replica_begin(struct replica *r, struct train_error *error)
-{
-	for (int slot = 0; slot < r->slots && model_result(r->model, slot); slot++)
-		if (!r->device->backend->zero(r->device, model_result(r->model, slot),
-					      sizeof(struct loss_result), error))
-			return false;
-	return true;
-}
-
-bool replica_result(struct replica *r, struct step_output *output, struct train_error *error)
-{
-	for (int slot = 0; slot < r->slots && model_result(r->model, slot); slot++) {
-		struct loss_result result;
-
-		if (!r->device->backend->read(r->device, &result, model_result(r->model, slot),
-					      sizeof(result), error))
-			return false;
-		output->loss += result.loss;
-		output->correct += result.correct;
-	}
-	return true;
+	return model_loss(r->model, slot, &loss, error);
 }
 
 /* The elements of a layer's parameters in the flat buffers. */
@@ -294,37 +297,41 @@ struct replica_rows replica_pass_rows(const struct replica *r, const struct step
 	};
 }
 
-bool replica_passes(struct replica *r, const struct step_input *input,
-		    const struct model_watch *ready, struct train_error *error)
+bool replica_clear(struct replica *r, struct train_error *error)
 {
-	int64_t passes = replica_pass_count(r, input->count);
+	return r->device->backend->zero(r->device, &r->results->loss, sizeof(r->results->loss),
+					error);
+}
 
-	if (!replica_begin(r, error))
+bool replica_passes(struct replica *r, int64_t passes, const struct model_watch *ready,
+		    struct train_error *error)
+{
+	if (!replica_clear(r, error))
 		return false;
-	for (int64_t pass = 0; pass < passes; pass++) {
-		struct replica_rows rows = replica_pass_rows(r, input, pass, false);
-
-		if (!replica_fill(r, 0, &rows, error) || !replica_forward(r, 0, error) ||
-		    !replica_loss(r, 0, true, error) ||
+	for (int64_t pass = 0; pass < passes; pass++)
+		if (!replica_fill(r, 0, pass, false, error) || !replica_forward(r, 0, error) ||
+		    !replica_loss(r, 0, pass, true, error) ||
 		    !replica_backward(r, 0, pass, passes, ready, error))
 			return false;
-	}
 	return true;
 }
 
-bool replica_evaluate(struct replica *r, const struct step_input *input, struct step_output *output,
-		      struct train_error *error)
+bool replica_evaluate(struct replica *r, int64_t passes, struct train_error *error)
 {
-	int64_t passes = replica_pass_count(r, input->count);
-
-	if (!replica_begin(r, error))
+	if (!replica_clear(r, error))
 		return false;
-	for (int64_t pass = 0; pass < passes; pass++) {
-		struct replica_rows rows = replica_pass_rows(r, input, pass, true);
-
-		if (!replica_fill(r, 0, &rows, error) || !replica_forward(r, 0, error) ||
-		    !replica_loss(r, 0, false, error))
+	for (int64_t pass = 0; pass < passes; pass++)
+		if (!replica_fill(r, 0, pass, true, error) || !replica_forward(r, 0, error) ||
+		    !replica_loss(r, 0, pass, false, error))
 			return false;
-	}
-	return replica_result(r, output, error);
+	return true;
+}
+
+bool replica_recorder(const struct replica *r, struct recorder **recorder,
+		      bool (*issue)(void *argument, int64_t passes, struct train_error *error),
+		      void *argument, struct train_error *error)
+{
+	const struct recorder_options options = {r->device, r->inputs.passes, issue, argument};
+
+	return recorder_open(recorder, &options, error);
 }

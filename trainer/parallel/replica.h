@@ -6,7 +6,8 @@
 #ifndef TRAIN_REPLICA_H
 #define TRAIN_REPLICA_H
 
-#include "parallel/parallel.h"
+#include "parallel/inputs.h"
+#include "parallel/recorder.h"
 
 struct replica_options {
 	const struct place_device *place;
@@ -14,8 +15,14 @@ struct replica_options {
 	int first, last;    /* layers */
 	int64_t rows;       /* of a pass */
 	int slots;          /* passes in flight */
-	bool several;       /* a step can have more than one pass */
+	int64_t passes;     /* the most of a step */
 	bool learns;        /* has an optimizer */
+};
+
+/* What a step leaves on the device. */
+struct step_results {
+	struct loss_result loss;
+	struct gradient_measure measure; /* if gradients are measured */
 };
 
 struct replica {
@@ -27,22 +34,22 @@ struct replica {
 	struct timeline *timeline;
 	int64_t traced_ns; /* when the operation before the one under way ended */
 	int64_t rows;
-	int slots;
-	float *sum;           /* of the gradients of passes, NULL with one pass */
-	int32_t *labels;      /* of a stage that has no loss: where data_fill puts them */
-	int32_t *host_labels; /* of a stage that has no images: on their way */
-	int parameters;       /* of the stage, the first of which is */
+	bool has_loss;
+	float *sum;                   /* of the gradients of passes, NULL with one pass */
+	struct inputs inputs;         /* of a step */
+	struct step_results *results; /* on the device */
+	int parameters;               /* of the stage, the first of which is */
 	int first_parameter;
 };
 
 /* Where the rows of a pass come from. */
 struct replica_rows {
-	bool test; /* of the test data, which is not augmented */
 	int64_t epoch;
 	const int64_t *indices;
 	int64_t count;  /* at most `rows` */
 	int64_t of_all; /* of the whole step */
 	float scale;
+	bool test; /* labels are the test data's */
 };
 
 /* The options are borrowed until it is closed. */
@@ -52,32 +59,45 @@ void replica_close(struct replica *replica);
 /* Enters what it does into a time line, from now on. */
 void replica_trace(struct replica *replica, struct timeline *timeline);
 
-/* Puts rows into a slot: images where the first layer is, labels where the last is. */
-bool replica_fill(struct replica *replica, int slot, const struct replica_rows *rows,
+/* Before a step or an evaluation the host tells the rows of each pass, and then begin sends them.
+ */
+void replica_tell(struct replica *replica, int64_t pass, const struct replica_rows *rows);
+bool replica_begin(struct replica *replica, const struct step_input *input,
+		   struct train_error *error);
+/* tell and begin, for a step whose passes take the input's samples one after the other. */
+bool replica_begin_all(struct replica *replica, const struct step_input *input, bool test,
+		       struct train_error *error);
+
+/* The loss begins at zero. */
+bool replica_clear(struct replica *replica, struct train_error *error);
+/* A pass in a slot. fill: images where the first layer is, labels where the last is; test data are
+ * not augmented. loss: of the rows, and its gradient unless only the loss is asked. */
+bool replica_fill(struct replica *replica, int slot, int64_t pass, bool test,
 		  struct train_error *error);
 bool replica_forward(struct replica *replica, int slot, struct train_error *error);
-/* The loss of the slot's rows, and its gradient unless only the loss is asked. */
-bool replica_loss(struct replica *replica, int slot, bool gradient, struct train_error *error);
-/* Losses begin at zero, and at the end of a step are read, which waits. In stages without a loss
- * they do nothing. */
-bool replica_begin(struct replica *replica, struct train_error *error);
-bool replica_result(struct replica *replica, struct step_output *output, struct train_error *error);
+bool replica_loss(struct replica *replica, int slot, int64_t pass, bool gradient,
+		  struct train_error *error);
 /* Of pass `pass` of `passes`: after the last, model_gradients() has the sum of all. `ready` is told
  * of layers in the last pass, as model_backward() does, once their sum is there. */
 bool replica_backward(struct replica *replica, int slot, int64_t pass, int64_t passes,
 		      const struct model_watch *ready, struct train_error *error);
 
-/* Forward, loss and backward of all passes of a step, from replica_begin() on. */
-bool replica_passes(struct replica *replica, const struct step_input *input,
-		    const struct model_watch *ready, struct train_error *error);
-/* Loss and correct of test rows. */
-bool replica_evaluate(struct replica *replica, const struct step_input *input,
-		      struct step_output *output, struct train_error *error);
-/* The optimizer's step with the gradients that are there: measured, clipped, skipped if they are
- * not finite. `comm`, unless NULL, has the other stages of the model. */
-bool replica_update(struct replica *replica, const struct step_input *input,
-		    struct communicator *comm, struct step_output *output,
+/* Forward, loss and backward of all passes of a step that has begun. */
+bool replica_passes(struct replica *replica, int64_t passes, const struct model_watch *ready,
 		    struct train_error *error);
+/* Loss and correct of test rows, after replica_begin_all(). */
+bool replica_evaluate(struct replica *replica, int64_t passes, struct train_error *error);
+/* The optimizer's step with the gradients that are there: measured, clipped, skipped if they are
+ * not finite. `comm`, unless NULL, has the other stages of the model, and then it waits for them.
+ */
+bool replica_update(struct replica *replica, struct communicator *comm, struct train_error *error);
+/* A recorder of steps of this replica. */
+bool replica_recorder(const struct replica *replica, struct recorder **recorder,
+		      bool (*issue)(void *argument, int64_t passes, struct train_error *error),
+		      void *argument, struct train_error *error);
+/* What a step or an evaluation left, which is added to output: put on its way, and got. */
+bool replica_fetch(struct replica *replica, struct train_error *error);
+bool replica_take(struct replica *replica, struct step_output *output, struct train_error *error);
 
 /* The flat buffer of parameters (state -1) or of a state of the optimizer; NULL: no such state. */
 void *replica_flat(const struct replica *replica, int state);

@@ -1,75 +1,105 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of a step, and what a replica holds. */
-#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "optim/clip.h"
 #include "parallel/replica.h"
 
-/* Of one stage, to be gathered. */
-struct stage_measure {
-	float norms[2 * MODEL_MOST_LAYERS];
-	bool finite;
-};
-
-/* The norms of all parameters of the model in their order, whoever holds them. */
-static bool measure(struct replica *r, float inv_scale, struct communicator *comm,
-		    struct stage_measure *all, struct train_error *error)
-{
-	struct stage_measure mine = {.finite = true};
-	struct gradient_measure of_stage = {.norms = mine.norms + r->first_parameter};
-
-	if (r->parameters > 0 &&
-	    !r->device->backend->optimize_measure(r->optimize, inv_scale, &of_stage, error))
-		return false;
-	mine.finite = r->parameters == 0 || of_stage.finite;
-	*all = mine;
-	if (comm && comm->world > 1) {
-		struct stage_measure *each = malloc((size_t)comm->world * sizeof(*each));
-		bool done = each && comm->calls->all_gather(comm, &mine, each, sizeof(mine),
-							    "the norms of gradients", error);
-
-		for (int i = 0; done && i < comm->world; i++) {
-			all->finite = all->finite && each[i].finite;
-			for (int p = 0; p < 2 * MODEL_MOST_LAYERS; p++)
-				all->norms[p] += i == comm->rank ? 0 : each[i].norms[p];
-		}
-		if (!each)
-			train_nomem(error, "the norms of gradients");
-		free(each);
-		return done;
-	}
-	return true;
-}
-
-bool replica_update(struct replica *r, const struct step_input *input, struct communicator *comm,
-		    struct step_output *output, struct train_error *error)
+static bool is_measured(const struct replica *r)
 {
 	const struct settings *settings = r->options->settings;
+
+	return settings->clip_norm > 0 || settings->precision == VALUE_FLOAT16;
+}
+
+/* Of one stage, to be gathered. */
+struct stage_measure {
+	struct gradient_measure measure;
+	int parameters;
+};
+
+/* The norms of all parameters in their order, stage after stage. */
+static void join(struct gradient_measure *all, const struct stage_measure *each, int stages)
+{
+	int at = 0;
+
+	*all = (struct gradient_measure){.finite = 1};
+	for (int i = 0; i < stages; i++) {
+		all->finite = all->finite && (each[i].parameters == 0 || each[i].measure.finite);
+		for (int p = 0; p < each[i].parameters; p++)
+			all->norms[at++] = each[i].measure.norms[p];
+	}
+	all->norm = clip_norm(all->norms, at, 1);
+}
+
+static bool measure_stages(struct replica *r, struct communicator *comm, struct train_error *error)
+{
 	const struct backend *backend = r->device->backend;
-	struct optimize_step step = {input->rates, 1 / input->scale, 1};
+	struct gradient_measure *measure = &r->results->measure, all = {.finite = 1};
+	struct stage_measure mine = {.parameters = r->parameters}, *each;
+	bool done;
+
+	if (!backend->read(r->device, &mine.measure, measure, sizeof(*measure), error))
+		return false;
+	each = malloc((size_t)comm->world * sizeof(*each));
+	if (!each)
+		return train_nomem(error, "the norms of gradients");
+	done = comm->calls->all_gather(comm, &mine, each, sizeof(mine), "the norms of gradients",
+				       error);
+	if (done)
+		join(&all, each, comm->world);
+	free(each);
+	return done && backend->write(r->device, measure, &all, sizeof(all), error);
+}
+
+/* Without parameters a stage has measured nothing: all is zero, and finite. */
+static bool measure(struct replica *r, struct communicator *comm, struct train_error *error)
+{
+	if (r->parameters > 0 &&
+	    !r->device->backend->optimize_measure(r->optimize, inputs_update(&r->inputs),
+						  &r->results->measure, error))
+		return false;
+	return !comm || comm->world == 1 || measure_stages(r, comm, error);
+}
+
+bool replica_update(struct replica *r, struct communicator *comm, struct train_error *error)
+{
+	bool measured = is_measured(r);
 	int64_t begin = timeline_now();
 
-	output->finite = true;
-	output->norm = NAN;
-	if (settings->clip_norm > 0 || settings->precision == VALUE_FLOAT16) {
-		struct stage_measure all;
-
-		if (!measure(r, step.inv_scale, comm, &all, error))
-			return false;
-		output->finite = all.finite || settings->precision != VALUE_FLOAT16;
-		output->norm = (double)clip_norm(all.norms,
-						 model_shapes_of(r->model)->parameters_count, 1);
-		if (settings->clip_norm > 0)
-			step.clip = clip_coefficient((float)output->norm, settings->clip_norm);
-	}
-	if (!output->finite || r->parameters == 0)
+	if (measured && !measure(r, comm, error))
+		return false;
+	if (r->parameters == 0)
 		return true;
-	if (!backend->optimize_run(r->optimize, &step, error))
+	if (!r->device->backend->optimize_run(r->optimize, inputs_update(&r->inputs),
+					      measured ? &r->results->measure : NULL, error))
 		return false;
 	timeline_add(r->timeline, "optimizer", begin);
 	r->traced_ns = timeline_now();
 	return model_prepare(r->model, error);
+}
+
+/* The norms of single parameters stay. */
+enum { RESULT_BYTES = offsetof(struct step_results, measure.norms) };
+
+bool replica_fetch(struct replica *r, struct train_error *error)
+{
+	return r->device->backend->fetch(r->device, r->results, RESULT_BYTES, error);
+}
+
+bool replica_take(struct replica *r, struct step_output *output, struct train_error *error)
+{
+	struct step_results results;
+
+	if (!r->device->backend->take(r->device, &results, RESULT_BYTES, error))
+		return false;
+	output->loss += results.loss.loss;
+	output->correct += results.loss.correct;
+	if (is_measured(r))
+		output->norm = (double)results.measure.norm;
+	output->finite = r->options->settings->precision != VALUE_FLOAT16 || results.measure.finite;
+	return true;
 }
 
 void *replica_flat(const struct replica *r, int state)
@@ -100,7 +130,7 @@ bool replica_write(struct replica *r, int state, int parameter, const float *hos
 
 bool replica_written(struct replica *r, int64_t steps, struct train_error *error)
 {
-	if (r->optimize)
-		r->device->backend->optimize_set_steps(r->optimize, steps);
+	if (r->optimize && !r->device->backend->optimize_set_steps(r->optimize, steps, error))
+		return false;
 	return model_prepare(r->model, error);
 }

@@ -7,7 +7,23 @@
 struct single {
 	struct parallel base;
 	struct replica replica;
+	struct recorder *steps, *evaluations;
 };
+
+static bool issue_step(void *argument, int64_t passes, struct train_error *error)
+{
+	struct single *s = argument;
+
+	return replica_passes(&s->replica, passes, NULL, error) &&
+	       replica_update(&s->replica, NULL, error);
+}
+
+static bool issue_evaluation(void *argument, int64_t passes, struct train_error *error)
+{
+	struct single *s = argument;
+
+	return replica_evaluate(&s->replica, passes, error);
+}
 
 static bool single_open(struct parallel **ret, const struct parallel_options *options,
 			struct train_error *error)
@@ -18,32 +34,49 @@ static bool single_open(struct parallel **ret, const struct parallel_options *op
 		return train_nomem(error, "a rank");
 	*ret = &s->base;
 	return rank_open(&s->base, &parallel_single, options, error) &&
-	       rank_whole_replica(&s->base, &s->replica, error);
+	       rank_whole_replica(&s->base, &s->replica, error) &&
+	       replica_recorder(&s->replica, &s->steps, issue_step, s, error) &&
+	       replica_recorder(&s->replica, &s->evaluations, issue_evaluation, s, error);
 }
 
 static void single_close(struct parallel *p)
 {
 	struct single *s = (struct single *)p;
 
+	recorder_close(s->steps);
+	recorder_close(s->evaluations);
 	rank_close(p);
 	replica_close(&s->replica);
 	free(s);
 }
 
 static bool single_step(struct parallel *p, const struct step_input *input,
-			struct step_output *output, struct train_error *error)
+			struct train_error *error)
 {
 	struct single *s = (struct single *)p;
 
-	return replica_passes(&s->replica, input, NULL, error) &&
-	       replica_update(&s->replica, input, NULL, output, error) &&
-	       replica_result(&s->replica, output, error);
+	rank_issue(p);
+	return replica_begin_all(&s->replica, input, false, error) &&
+	       recorder_run(s->steps, replica_pass_count(&s->replica, input->count),
+			    timeline_on(p->timeline[0]), error) &&
+	       replica_fetch(&s->replica, error);
 }
 
 static bool single_evaluate(struct parallel *p, const struct step_input *input,
-			    struct step_output *output, struct train_error *error)
+			    struct train_error *error)
 {
-	return replica_evaluate(&((struct single *)p)->replica, input, output, error);
+	struct single *s = (struct single *)p;
+
+	rank_issue(p);
+	return replica_begin_all(&s->replica, input, true, error) &&
+	       recorder_run(s->evaluations, replica_pass_count(&s->replica, input->count), false,
+			    error) &&
+	       replica_fetch(&s->replica, error);
+}
+
+static bool single_result(struct parallel *p, struct step_output *output, struct train_error *error)
+{
+	return rank_result(p, &((struct single *)p)->replica, output, error);
 }
 
 static bool single_read(struct parallel *p, int state, int parameter, float *host,
@@ -68,6 +101,7 @@ const struct parallel_calls parallel_single = {
 	.close = single_close,
 	.step = single_step,
 	.evaluate = single_evaluate,
+	.result = single_result,
 	.read = single_read,
 	.write = single_write,
 	.synchronize = single_synchronize,

@@ -50,6 +50,11 @@ void timeline_step(struct timeline *timeline, int step)
 		timeline->step = step;
 }
 
+bool timeline_on(const struct timeline *t)
+{
+	return t && t->step >= 0;
+}
+
 void timeline_add(struct timeline *timeline, const char *name, int64_t begin_ns)
 {
 	struct timeline_interval *interval;

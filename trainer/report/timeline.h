@@ -29,6 +29,7 @@ void timeline_close(struct timeline *timeline);
 int64_t timeline_now(void);
 /* While `step` is not below 0 intervals are kept, as parts of that step. */
 void timeline_step(struct timeline *timeline, int step);
+bool timeline_on(const struct timeline *timeline); /* whether they are; NULL: no */
 /* NULL is nothing. The end is now. */
 void timeline_add(struct timeline *timeline, const char *name, int64_t begin_ns);
 int timeline_count(const struct timeline *timeline);

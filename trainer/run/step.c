@@ -86,7 +86,8 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 	struct step_share mine, *all;
 
 	record(r, true);
-	if (!r->parallel->calls->step(r->parallel, &input, &output, error))
+	if (!r->parallel->calls->step(r->parallel, &input, error) ||
+	    !r->parallel->calls->result(r->parallel, &output, error))
 		return false;
 	mine = (struct step_share){output.loss, output.correct,
 				   timeline_now() - begin - output.waited_ns, output.exposed_ns,
@@ -119,7 +120,8 @@ static bool evaluate_part(struct run *r, struct step_output *output, struct trai
 		input.count = 0;
 		for (; next < samples && input.count < r->training->rank_batch; next += stride)
 			r->indices[input.count++] = next;
-		if (!r->parallel->calls->evaluate(r->parallel, &input, output, error))
+		if (!r->parallel->calls->evaluate(r->parallel, &input, error) ||
+		    !r->parallel->calls->result(r->parallel, output, error))
 			return false;
 	}
 	return true;

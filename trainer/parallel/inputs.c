@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "parallel/inputs.h"
+
+#include <stdlib.h>
+
+/* In this order: the optimizer's, all controls, all indices, all labels. */
+static size_t controls_at(void)
+{
+	return sizeof(struct update_control);
+}
+
+static size_t indices_at(const struct inputs *i)
+{
+	return controls_at() + (size_t)i->passes * sizeof(struct pass_control);
+}
+
+static size_t labels_at(const struct inputs *i)
+{
+	return indices_at(i) + (size_t)(i->passes * i->rows) * sizeof(int64_t);
+}
+
+static size_t all_bytes(const struct inputs *i)
+{
+	return labels_at(i) + (size_t)(i->passes * i->rows) * sizeof(int32_t);
+}
+
+bool inputs_open(struct inputs *i, const struct inputs *how, struct train_error *error)
+{
+	const struct backend *backend = how->device->backend;
+
+	*i = *how;
+	i->host = calloc(1, all_bytes(i));
+	if (!i->host)
+		return train_nomem(error, "what a step takes");
+	i->sent = backend->allocate(i->device, all_bytes(i), "what a step takes", error);
+	if (i->sent && backend->zero(i->device, i->sent, all_bytes(i), error))
+		return true;
+	inputs_close(i);
+	return false;
+}
+
+void inputs_close(struct inputs *i)
+{
+	if (i->sent)
+		i->device->backend->release(i->device, i->sent);
+	free(i->host);
+	i->host = i->sent = NULL;
+}
+
+static struct inputs_pass pass_of(const struct inputs *i, unsigned char *in, int64_t pass)
+{
+	return (struct inputs_pass){
+		(struct pass_control *)(void *)(in + controls_at()) + pass,
+		(int64_t *)(void *)(in + indices_at(i)) + pass * i->rows,
+		(int32_t *)(void *)(in + labels_at(i)) + pass * i->rows,
+	};
+}
+
+struct inputs_pass inputs_host(const struct inputs *i, int64_t pass)
+{
+	return pass_of(i, i->host, pass);
+}
+
+struct inputs_pass inputs_device(const struct inputs *i, int64_t pass)
+{
+	return pass_of(i, i->sent, pass);
+}
+
+struct update_control *inputs_update_host(const struct inputs *i)
+{
+	return (struct update_control *)(void *)i->host;
+}
+
+struct update_control *inputs_update(const struct inputs *i)
+{
+	return (struct update_control *)(void *)i->sent;
+}
+
+bool inputs_send(struct inputs *i, struct train_error *error)
+{
+	return i->device->backend->write(i->device, i->sent, i->host,
+					 i->labels ? all_bytes(i) : labels_at(i), error);
+}

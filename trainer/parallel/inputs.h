@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a step takes from the host: of each of its passes which rows, and the optimizer's rates.
+ * It is written down here and sent in one piece, before the step begins, to memory on the device
+ * that stays, so that a recorded step takes new ones.
+ */
+#ifndef TRAIN_PARALLEL_INPUTS_H
+#define TRAIN_PARALLEL_INPUTS_H
+
+#include "parallel/parallel.h"
+
+struct inputs {
+	struct device *device;
+	int64_t passes, rows;       /* the most of a step, and of a pass */
+	bool labels;                /* the host tells them; else the device finds them */
+	unsigned char *host, *sent; /* sent: on the device, the same */
+};
+
+/* On failure there is nothing to close. */
+bool inputs_open(struct inputs *inputs, const struct inputs *how, struct train_error *error);
+void inputs_close(struct inputs *inputs);
+
+/* Where a pass is written down, and where it is on the device. Indices and labels: `rows`. */
+struct inputs_pass {
+	struct pass_control *control;
+	int64_t *indices;
+	int32_t *labels;
+};
+
+struct inputs_pass inputs_host(const struct inputs *inputs, int64_t pass);
+struct inputs_pass inputs_device(const struct inputs *inputs, int64_t pass);
+struct update_control *inputs_update_host(const struct inputs *inputs);
+struct update_control *inputs_update(const struct inputs *inputs); /* on the device */
+
+bool inputs_send(struct inputs *inputs, struct train_error *error);
+
+#endif
