@@ -173,6 +173,7 @@ enum { FETCH_MOST = 4, FETCH_BYTES = 512 };
 
 struct backend {
 	const char *name;
+	int ahead; /* so many steps are put on their way before the result of one is asked for */
 
 	/* By the thread that will use it: on the CPU its cores and threads are set here, which its
 	 * helpers inherit, so before anything that computes. close waits and frees the device;

@@ -103,6 +103,9 @@ static bool open_all(struct run *r, struct train_error *error)
 	r->comm = r->parallel->comm;
 	r->scaler = scaler_default();
 	r->scaled = r->settings->precision == VALUE_FLOAT16;
+	/* The scale of a step is known when the result of the one before is; what is timed must
+	 * not mix with the next step. */
+	r->ahead = r->scaled || r->settings->profile_steps ? 0 : t->backend->ahead;
 	r->indices = malloc((size_t)t->rank_batch * sizeof(*r->indices));
 	if (!r->indices)
 		return train_nomem(error, "the samples of a step");
@@ -134,6 +137,15 @@ static bool epoch_end(struct run *r, struct train_error *error)
 	return true;
 }
 
+/* Of a stretch of steps: what comes next needs their results. */
+static bool is_end(const struct run *r)
+{
+	int64_t every = r->settings->checkpoint_every;
+
+	return r->step == r->steps || r->epoch_step == r->sampler.steps ||
+	       (every > 0 && r->step % every == 0);
+}
+
 static bool is_time_to_save(const struct run *r, int stop)
 {
 	int64_t every = r->settings->checkpoint_every;
@@ -159,7 +171,8 @@ static bool train(struct run *r, struct train_error *error)
 	r->last_ns = timeline_now();
 	stop_later();
 	while (r->step < r->steps && !stop) {
-		if (!run_step(r, &stop, error))
+		if (!run_step(r, &stop, error) ||
+		    ((stop || is_end(r)) && !run_settle(r, &stop, error)))
 			return false;
 		if (r->epoch_step == r->sampler.steps && !epoch_end(r, error))
 			return false;

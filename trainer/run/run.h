@@ -6,6 +6,12 @@
 #include "checkpoint/checkpoint.h"
 #include "run/training.h"
 
+/* A step on its way. */
+struct run_pending {
+	struct step_metrics metrics; /* what is known when it begins */
+	int64_t begin_ns;
+};
+
 struct run {
 	struct training *training;
 	const struct settings *settings;
@@ -20,11 +26,17 @@ struct run {
 	struct metrics *metrics; /* rank 0's */
 	int64_t steps;           /* of the whole training */
 
+	/* Steps on their way, whose results are not known yet. */
+	struct run_pending pending[FETCH_MOST];
+	int ahead;        /* at most */
+	int issued, told; /* in all */
+
 	/* Where it is */
 	int64_t step, optimizer_step; /* done; the second without those that the scaler skipped */
 	int64_t epoch, epoch_step;
 	int64_t history;                    /* bytes of the file of metrics that tell of these */
-	int64_t last_ns;                    /* when the step before ended */
+	int64_t last_ns;                    /* when the step before was told of */
+	int64_t result_ns;                  /* when its result was there */
 	int64_t counted, own_ns, waited_ns; /* steps of this process, and what they took in all */
 	int64_t profiled;                   /* of them, in time lines */
 	int stopped;                        /* by this signal, before the last step; or 0 */
@@ -41,9 +53,11 @@ bool run_save(struct run *run, struct train_error *error);
 /* The first steps of a process are not measured: memory is not touched yet, caches are cold. */
 enum { RUN_NOT_PROFILED = 2 };
 
-/* One step of all ranks; rank 0 tells of it. *stop: the signal by which a rank was asked to, or 0.
- */
+/* One step of all ranks; rank 0 tells of it when its result is there, which may be in a later call.
+ * *stop: the signal by which a rank was asked to, or as it was. */
 bool run_step(struct run *run, int *stop, struct train_error *error);
+/* Waits for the results of all steps. */
+bool run_settle(struct run *run, int *stop, struct train_error *error);
 /* The test data, at the end of this epoch or of the run. */
 bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
 

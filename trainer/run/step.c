@@ -60,11 +60,48 @@ static void scale_after(struct run *r, const struct step_output *output, struct 
 static void record(struct run *r, bool begin)
 {
 	bool now =
-		begin && r->counted >= RUN_NOT_PROFILED && r->profiled < r->settings->profile_steps;
+		begin && r->issued > RUN_NOT_PROFILED && r->profiled < r->settings->profile_steps;
 
 	r->profiled += now;
 	for (int i = 0; i < r->parallel->timelines; i++)
 		timeline_step(r->parallel->timeline[i], now ? (int)r->step + 1 : -1);
+}
+
+/* The oldest step's result. */
+static bool tell(struct run *r, int *stop, struct train_error *error)
+{
+	struct run_pending *pending = &r->pending[r->told++ % FETCH_MOST];
+	struct step_metrics *m = &pending->metrics;
+	struct step_output output = {.finite = true, .norm = NAN};
+	int64_t begin = pending->begin_ns > r->result_ns ? pending->begin_ns : r->result_ns;
+	struct step_share mine, *all;
+
+	if (!r->parallel->calls->result(r->parallel, &output, error))
+		return false;
+	r->result_ns = timeline_now();
+	mine = (struct step_share){output.loss, output.correct,
+				   r->result_ns - begin - output.waited_ns, output.exposed_ns,
+				   stop_asked()};
+	r->counted++;
+	r->own_ns += mine.own_ns;
+	r->waited_ns += output.waited_ns;
+	if (!share_step(r, &mine, &all, error))
+		return false;
+	add_up(r, all, m, stop);
+	free(all);
+	scale_after(r, &output, m);
+	m->gradient_norm = output.norm;
+	m->seconds = (double)(timeline_now() - r->last_ns) * 1e-9;
+	r->last_ns = timeline_now();
+	return !r->metrics || metrics_step(r->metrics, m, error);
+}
+
+bool run_settle(struct run *r, int *stop, struct train_error *error)
+{
+	while (r->told < r->issued)
+		if (!tell(r, stop, error))
+			return false;
+	return true;
 }
 
 bool run_step(struct run *r, int *stop, struct train_error *error)
@@ -80,33 +117,22 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 		.rates = schedule_at(&r->schedule, r->step),
 		.scale = r->scaled ? r->scaler.scale : 1,
 	};
-	struct step_output output = {.finite = true, .norm = NAN};
-	struct step_metrics m = {.epoch = r->epoch, .samples = batch.of_all, .lr = input.rates.lr};
-	int64_t begin = timeline_now();
-	struct step_share mine, *all;
+	struct run_pending *pending = &r->pending[r->issued++ % FETCH_MOST];
+	bool done;
 
+	pending->begin_ns = timeline_now();
+	pending->metrics = (struct step_metrics){.step = r->step + 1,
+						 .epoch = r->epoch,
+						 .samples = batch.of_all,
+						 .lr = input.rates.lr};
 	record(r, true);
-	if (!r->parallel->calls->step(r->parallel, &input, error) ||
-	    !r->parallel->calls->result(r->parallel, &output, error))
-		return false;
-	mine = (struct step_share){output.loss, output.correct,
-				   timeline_now() - begin - output.waited_ns, output.exposed_ns,
-				   stop_asked()};
-	r->counted++;
-	r->own_ns += mine.own_ns;
-	r->waited_ns += output.waited_ns;
+	done = r->parallel->calls->step(r->parallel, &input, error);
 	record(r, false);
-	if (!share_step(r, &mine, &all, error))
-		return false;
-	add_up(r, all, &m, stop);
-	free(all);
-	scale_after(r, &output, &m);
 	r->epoch_step++;
-	m.step = ++r->step;
-	m.gradient_norm = output.norm;
-	m.seconds = (double)(timeline_now() - r->last_ns) * 1e-9;
-	r->last_ns = timeline_now();
-	return !r->metrics || metrics_step(r->metrics, &m, error);
+	r->step++;
+	while (done && r->issued - r->told > r->ahead)
+		done = tell(r, stop, error);
+	return done;
 }
 
 /* This rank's part of the test data: in ddp every world-th sample. */
