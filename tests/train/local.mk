@@ -33,6 +33,7 @@ train_programs = \
 	tests/train/t-plot \
 	tests/train/t-progress \
 	tests/train/t-random \
+	tests/train/t-reducer \
 	tests/train/t-report-nomem \
 	tests/train/t-safetensors \
 	tests/train/t-safetensors-bad \
@@ -169,6 +170,10 @@ tests_train_t_random_SOURCES = tests/train/t-random.c tests/train/vectors.h test
 tests_train_t_random_CPPFLAGS = $(train_cppflags)
 tests_train_t_random_CFLAGS = $(train_cflags)
 tests_train_t_random_LDADD = $(train_ldadd)
+tests_train_t_reducer_SOURCES = tests/train/t-reducer.c tests/unit/unit.h
+tests_train_t_reducer_CPPFLAGS = $(train_cppflags)
+tests_train_t_reducer_CFLAGS = $(train_cflags)
+tests_train_t_reducer_LDADD = $(train_ldadd)
 
 tests_train_t_sampler_SOURCES = tests/train/t-sampler.c tests/train/vectors.h tests/unit/unit.h
 tests_train_t_sampler_CPPFLAGS = $(train_cppflags)

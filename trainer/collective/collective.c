@@ -92,3 +92,13 @@ const struct collective *collective_find(const char *name, struct train_error *e
 	train_fail(error, TRAIN_NO_BACKEND, "collective '%s': there is self, shm and mpi", name);
 	return NULL;
 }
+
+bool collective_fork(struct communicator *comm, struct train_error *error)
+{
+	return !comm->calls->fork || comm->calls->fork(comm, error);
+}
+
+bool collective_join(struct communicator *comm, struct train_error *error)
+{
+	return !comm->calls->join || comm->calls->join(comm, error);
+}

@@ -47,6 +47,13 @@ struct collective {
 		     struct device *device, struct train_error *error);
 	void (*close)(struct communicator *comm);
 
+	/* Between the streams of device and communicator, of collectives that do not wait; NULL of
+	 * others. fork: what is asked of the communicator from now on begins when the device has
+	 * done what it was asked so far; join: the other way round. collective_fork() and
+	 * collective_join() call them where there are any. */
+	bool (*fork)(struct communicator *comm, struct train_error *error);
+	bool (*join)(struct communicator *comm, struct train_error *error);
+
 	/* values[i] becomes the sum over ranks. */
 	bool (*all_reduce)(struct communicator *comm, float *values, int64_t count,
 			   const char *what, struct train_error *error);
@@ -79,6 +86,9 @@ struct communicator {
 
 extern const struct collective collective_self;
 extern const struct collective collective_shm;
+
+bool collective_fork(struct communicator *comm, struct train_error *error);
+bool collective_join(struct communicator *comm, struct train_error *error);
 
 /* The one called NAME, or NULL with a message that says what there is. mpi is a module that is
  * loaded here and stays, so that a program starts without MPI: see collective/mpi_module.h. */

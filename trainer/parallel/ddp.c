@@ -29,9 +29,7 @@ static bool overlaps(const struct parallel_options *o)
 
 static bool ready(void *argument, int layer, struct train_error *error)
 {
-	(void)error;
-	reducer_ready(argument, layer);
-	return true;
+	return reducer_ready(argument, layer, error);
 }
 
 static bool issue_step(void *argument, int64_t passes, struct train_error *error)
@@ -142,12 +140,14 @@ static bool ddp_synchronize(struct parallel *p, int64_t steps, struct train_erro
 	int64_t first;
 	size_t bytes = (size_t)model_elements(r->model, &first) * sizeof(float);
 
+	if (!collective_fork(p->comm, error))
+		return false;
 	for (int state = -1; replica_flat(r, state); state++)
 		if (!p->comm->calls->broadcast(p->comm, replica_flat(r, state), bytes, 0,
 					       state < 0 ? "parameters" : "the optimizer's state",
 					       error))
 			return false;
-	return replica_written(r, steps, error);
+	return collective_join(p->comm, error) && replica_written(r, steps, error);
 }
 
 const struct parallel_calls parallel_ddp = {

@@ -87,7 +87,9 @@ static bool take(struct mp *m, int from, void *values, size_t bytes, const char 
 	struct communicator *comm = m->base.comm;
 	int64_t begin = timeline_now();
 
-	if (!comm->calls->receive(comm, from, values, bytes, what, error))
+	if (!collective_fork(comm, error) ||
+	    !comm->calls->receive(comm, from, values, bytes, what, error) ||
+	    !collective_join(comm, error))
 		return false;
 	timeline_add(m->base.timeline[1], "receive", begin);
 	return true;
@@ -99,7 +101,9 @@ static bool give(struct mp *m, int to, const void *values, size_t bytes, const c
 	struct communicator *comm = m->base.comm;
 	int64_t begin = timeline_now();
 
-	if (!comm->calls->send(comm, to, values, bytes, what, error))
+	if (!collective_fork(comm, error) ||
+	    !comm->calls->send(comm, to, values, bytes, what, error) ||
+	    !collective_join(comm, error))
 		return false;
 	timeline_add(m->base.timeline[1], "send", begin);
 	return true;
@@ -212,9 +216,13 @@ static bool carry(struct mp *m, int from, int to, int parameter, float *host,
 
 	if (memory && comm->rank == from)
 		done = backend->write(device, memory, host, bytes, error) &&
-		       comm->calls->send(comm, to, memory, bytes, "a parameter", error);
+		       collective_fork(comm, error) &&
+		       comm->calls->send(comm, to, memory, bytes, "a parameter", error) &&
+		       collective_join(comm, error) && backend->finish(device, error);
 	else if (memory)
-		done = comm->calls->receive(comm, from, memory, bytes, "a parameter", error) &&
+		done = collective_fork(comm, error) &&
+		       comm->calls->receive(comm, from, memory, bytes, "a parameter", error) &&
+		       collective_join(comm, error) &&
 		       backend->read(device, host, memory, bytes, error);
 	backend->release(device, memory);
 	return done;

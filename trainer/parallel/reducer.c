@@ -10,6 +10,7 @@ struct reducer {
 	struct buckets buckets;
 	char names[BUCKETS_MOST][TIMELINE_NAME];
 	int ready, done; /* buckets of this step */
+	bool threaded;   /* overlap is a thread's work, not a stream's */
 	bool ended;
 	struct train_error error;
 	pthread_t thread;
@@ -72,8 +73,9 @@ bool reducer_open(struct reducer **ret, const struct reducer_options *options,
 		snprintf(r->names[i], sizeof(r->names[i]), "gradients, bucket %d", i);
 	pthread_mutex_init(&r->mutex, NULL);
 	pthread_cond_init(&r->changed, NULL);
-	if (options->overlap && pthread_create(&r->thread, NULL, reduce_thread, r) != 0) {
-		r->options.overlap = false;
+	r->threaded = options->overlap && options->comm->calls->waits;
+	if (r->threaded && pthread_create(&r->thread, NULL, reduce_thread, r) != 0) {
+		r->threaded = false;
 		reducer_close(r);
 		return train_fail(error, TRAIN_FAILED,
 				  "no thread can be started to reduce gradients; say --overlap no");
@@ -86,7 +88,7 @@ void reducer_close(struct reducer *r)
 {
 	if (!r)
 		return;
-	if (r->options.overlap) {
+	if (r->threaded) {
 		pthread_mutex_lock(&r->mutex);
 		r->ended = true;
 		pthread_cond_broadcast(&r->changed);
@@ -98,20 +100,31 @@ void reducer_close(struct reducer *r)
 	free(r);
 }
 
-void reducer_ready(struct reducer *r, int layer)
+/* Those that are ready, in order, by this thread. */
+static bool reduce_ready(struct reducer *r, struct train_error *error)
+{
+	bool done = r->done == r->ready || collective_fork(r->options.comm, error);
+
+	while (done && r->done < r->ready)
+		done = reduce(r, r->done++, error);
+	return done;
+}
+
+bool reducer_ready(struct reducer *r, int layer, struct train_error *error)
 {
 	int ready = r->ready;
 
 	while (ready < r->buckets.count && r->buckets.each[ready].layer >= layer)
 		ready++;
-	if (!r->options.overlap) {
+	if (!r->threaded) {
 		r->ready = ready;
-		return;
+		return !r->options.overlap || reduce_ready(r, error);
 	}
 	pthread_mutex_lock(&r->mutex);
 	r->ready = ready;
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->mutex);
+	return true;
 }
 
 static void wait_for_thread(struct reducer *r)
@@ -125,12 +138,12 @@ static void wait_for_thread(struct reducer *r)
 bool reducer_wait(struct reducer *r, int64_t *exposed_ns, struct train_error *error)
 {
 	int64_t begin = timeline_now();
-	bool done = true;
+	bool done;
 
-	if (r->options.overlap)
+	if (r->threaded)
 		wait_for_thread(r);
-	for (; done && r->done < r->buckets.count; r->done++)
-		done = reduce(r, r->done, error);
+	r->ready = r->buckets.count;
+	done = reduce_ready(r, error) && collective_join(r->options.comm, error);
 	*exposed_ns += timeline_now() - begin;
 	if (r->error.status != TRAIN_OK)
 		done = train_fail(error, r->error.status, "%s", r->error.text);

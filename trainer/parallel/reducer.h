@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sums the gradients of all ranks, bucket by bucket in their order. With overlap a thread reduces a
- * bucket while the rank's own goes on with backward; without, all are reduced at the end. Sums are
- * those of ranks in their order either way.
+ * bucket while the rank's own goes on with backward, or the communicator's stream does where the
+ * collective does not wait; without, all are reduced at the end. Sums are those of ranks in their
+ * order either way.
  */
 #ifndef TRAIN_REDUCER_H
 #define TRAIN_REDUCER_H
@@ -29,7 +30,7 @@ bool reducer_open(struct reducer **reducer, const struct reducer_options *option
 void reducer_close(struct reducer *reducer);
 
 /* The gradients of this layer are there: its buckets are complete. */
-void reducer_ready(struct reducer *reducer, int layer);
+bool reducer_ready(struct reducer *reducer, int layer, struct train_error *error);
 /* Until all buckets are reduced. Adds the time that this took to *exposed_ns. */
 bool reducer_wait(struct reducer *reducer, int64_t *exposed_ns, struct train_error *error);
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* In which order the reducer asks a collective that does not wait: its calls are told as text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "parallel/reducer.h"
+#include "unit.h"
+
+struct heard {
+	struct communicator comm;
+	char text[400];
+	int fails; /* the call with this number, from 1 */
+	int calls;
+};
+
+static bool hear(struct communicator *comm, const char *what, struct train_error *error)
+{
+	struct heard *h = (struct heard *)comm;
+	size_t n = strlen(h->text);
+
+	snprintf(h->text + n, sizeof(h->text) - n, "%s; ", what);
+	return ++h->calls != h->fails || train_fail(error, TRAIN_FAILED, "call %d", h->calls);
+}
+
+static bool hear_fork(struct communicator *comm, struct train_error *error)
+{
+	return hear(comm, "fork", error);
+}
+
+static bool hear_join(struct communicator *comm, struct train_error *error)
+{
+	return hear(comm, "join", error);
+}
+
+static bool hear_all_reduce(struct communicator *comm, float *values, int64_t count,
+			    const char *what, struct train_error *error)
+{
+	char text[80];
+
+	(void)values;
+	snprintf(text, sizeof(text), "%s (%d)", what, (int)count);
+	return hear(comm, text, error);
+}
+
+static const struct collective streams = {
+	.name = "streams", .fork = hear_fork, .join = hear_join, .all_reduce = hear_all_reduce};
+
+/* Layers 3 and 2 in the first bucket, 0 in the second. */
+static const struct buckets buckets = {
+	.count = 2, .each = {{.layer = 2, .first = 10, .elements = 7}, {.elements = 10}}};
+
+static const struct {
+	const char *name;
+	bool overlap;
+	int fails;
+	const char *text;
+} rows[] = {
+	{"beside backward", true, 0,
+	 "[3] [2] fork; gradients, bucket 0 (7); [0] fork; gradients, bucket 1 (10); join; "},
+	{"at the end", false, 0,
+	 "[3] [2] [0] fork; gradients, bucket 0 (7); gradients, bucket 1 (10); join; "},
+	{"the fork fails", true, 1, "[3] [2] fork; "},
+	{"the first bucket fails", true, 2, "[3] [2] fork; gradients, bucket 0 (7); "},
+	{"the second bucket fails", false, 3,
+	 "[3] [2] [0] fork; gradients, bucket 0 (7); gradients, bucket 1 (10); "},
+	{"the join fails", false, 4,
+	 "[3] [2] [0] fork; gradients, bucket 0 (7); gradients, bucket 1 (10); join; "},
+};
+
+static bool go(struct heard *h, struct reducer *reducer, struct train_error *error)
+{
+	static const int layers[] = {3, 2, 0};
+	int64_t exposed = 0;
+
+	for (int i = 0; i < 3; i++) {
+		size_t n = strlen(h->text);
+
+		snprintf(h->text + n, sizeof(h->text) - n, "[%d] ", layers[i]);
+		if (!reducer_ready(reducer, layers[i], error))
+			return false;
+	}
+	return reducer_wait(reducer, &exposed, error);
+}
+
+START_TEST(asks_in_order)
+{
+	struct heard h = {.comm = {.calls = &streams, .world = 2}, .fails = rows[_i].fails};
+	float gradients[17] = {0};
+	const struct reducer_options options = {.comm = &h.comm,
+						.gradients = gradients,
+						.buckets = &buckets,
+						.overlap = rows[_i].overlap};
+	struct train_error error = {.status = TRAIN_OK};
+	struct reducer *reducer;
+
+	ck_assert(reducer_open(&reducer, &options, &error));
+	for (int step = 0; step < 2 && error.status == TRAIN_OK; step++) {
+		bool done;
+
+		h.text[0] = '\0';
+		done = go(&h, reducer, &error);
+		ck_assert_msg(done == (rows[_i].fails == 0), "%s: %s", rows[_i].name, error.text);
+		ck_assert_msg(strcmp(h.text, rows[_i].text) == 0, "%s: %s", rows[_i].name, h.text);
+	}
+	reducer_close(reducer);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("reducer");
+	TCase *tests = tcase_create("reducer");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, asks_in_order, 0, sizeof(rows) / sizeof(*rows));
+	return unit_run(suite);
+}
