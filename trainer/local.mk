@@ -158,6 +158,15 @@ libtrainer_la_SOURCES += \
 	trainer/backend/onednn_sum_run.c \
 	trainer/backend/onednn_winograd.c
 endif
+# The libraries are opened when they are used, but for the runtime, which is linked statically.
+if HAVE_CUDA_BACKEND
+libtrainer_la_SOURCES += \
+	trainer/backend/cuda_calls.c trainer/backend/cuda_calls.def trainer/backend/cuda_calls.h \
+	trainer/backend/cuda_calls_load.c
+libtrainer_la_CPPFLAGS += $(CUDA_BACKEND_CPPFLAGS)
+libtrainer_la_LDFLAGS += $(CUDA_LDFLAGS)
+libtrainer_la_LIBADD += $(CUDA_LIBS)
+endif
 
 # The command.
 bin_PROGRAMS += gpumap-train

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The way to CUDA's runtime, cuDNN, cuBLASLt, NCCL and the kernels of kernels/: a table with a
+ * pointer for every function of cuda_calls.def, by its own name. Nothing in the trainer calls one
+ * of them but through a table, so that tests can put another behind the backend: one that computes
+ * on the CPU, or one whose n-th call fails.
+ *
+ *     struct cuda_calls calls;
+ *
+ *     if (!cuda_calls_load(&calls, CUDA_LIBRARY_RUNTIME, error))
+ *             return false;
+ *     status = calls.cudaMalloc(&memory, bytes);
+ *     if (status != cudaSuccess)
+ *             return cuda_calls_fail(&calls, CUDA_LIBRARY_RUNTIME, status, "cudaMalloc", where,
+ * error);
+ *
+ * The runtime and the kernels are linked. The others are opened when they are asked for: cuDNN is
+ * half a gigabyte, and a machine without it or without a driver runs the program all the same.
+ */
+#ifndef TRAIN_CUDA_CALLS_H
+#define TRAIN_CUDA_CALLS_H
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef HAVE_NCCL
+#include <nccl.h>
+#endif
+
+#include "error.h"
+
+enum cuda_library {
+	CUDA_LIBRARY_RUNTIME,
+	CUDA_LIBRARY_KERNELS,
+	CUDA_LIBRARY_CUDNN,
+	CUDA_LIBRARY_CUBLASLT,
+	CUDA_LIBRARY_NCCL,
+	CUDA_LIBRARIES
+};
+
+struct cuda_calls {
+#define CALL(library, type, name, parameters, arguments) type(*name) parameters;
+#define TELL CALL
+#include "backend/cuda_calls.def"
+#undef TELL
+#undef CALL
+};
+
+/* The calls that return a status, in the order of the table: CUDA_CALL_cudaMalloc and so on. */
+enum cuda_call {
+#define CALL(library, type, name, parameters, arguments) CUDA_CALL_##name,
+#define TELL(library, type, name, parameters, arguments)
+#include "backend/cuda_calls.def"
+#undef TELL
+#undef CALL
+	CUDA_CALLS
+};
+
+/*
+ * Fills the rows of one library; those of the others stay as they are, and on failure all do. What
+ * is missing is named with the remedy, status TRAIN_NO_BACKEND: the library, one of its functions,
+ * or with NCCL that the build has none. A library stays open until the process ends.
+ */
+bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library,
+		     struct train_error *error);
+
+/* How many GPUs CUDA sees: *count > 0. Otherwise false, TRAIN_NO_BACKEND, and a message that says
+ * which of these it is: no driver, one that is too old, or no GPU visible. Needs the runtime. */
+bool cuda_calls_devices(const struct cuda_calls *calls, int *count, struct train_error *error);
+
+/* "cuDNN": for people. */
+const char *cuda_library_name(enum cuda_library library);
+
+/* The name of a call, "cudaMalloc", and its library. A kernel's status is one of the runtime. */
+const char *cuda_call_name(enum cuda_call call);
+enum cuda_library cuda_call_library(enum cuda_call call);
+
+/*
+ * Notes that `call` returned `status`, which is not the library's success: "WHERE: CALL: NAME
+ * (NUMBER): what the library says of it". `where` names the device and what was being done. Of the
+ * runtime and the kernels the thread's last error is forgotten, so that a later call does not
+ * return it. Returns false.
+ */
+bool cuda_calls_fail(const struct cuda_calls *calls, enum cuda_library library, int status,
+		     const char *call, const char *where, struct train_error *error);
+
+#endif
