@@ -42,7 +42,7 @@ trainer_files = \
 	trainer/run/told.h
 if HAVE_TRAINER
 noinst_LTLIBRARIES += libtrainer.la
-libtrainer_la_SOURCES = $(trainer_files) \
+libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
 	trainer/backend/control.h \
 	trainer/backend/cpu.c trainer/backend/cpu.h \
@@ -121,7 +121,7 @@ libtrainer_la_SOURCES = $(trainer_files) \
 	trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
-	$(DNNL_CPPFLAGS)
+	-I$(top_srcdir) $(DNNL_CPPFLAGS)
 # Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
 # Clang warns where it cannot, such as under a sanitizer.
 libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed

@@ -2,7 +2,7 @@
 # What must agree: the source with the house's limits, the symbols with the header, the
 # options and rules with the manual.
 AM_TESTS_ENVIRONMENT += GPUMAP_TEST_CC='$(CC)'; GPUMAP_TEST_CXX='$(CXX)'; \
-	GPUMAP_TEST_CPPFLAGS='-D_GNU_SOURCE $(INIH_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(DNNL_CPPFLAGS)'; \
+	GPUMAP_TEST_CPPFLAGS='-D_GNU_SOURCE $(INIH_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(DNNL_CPPFLAGS) $(CUDA_CPPFLAGS)'; \
 	export GPUMAP_TEST_CC GPUMAP_TEST_CXX GPUMAP_TEST_CPPFLAGS;
 
 sync_tests = \

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pieces of the flat buffers of an optimizer: what one block of a kernel takes at a time. A device
+ * table of them leaves out what lies between parameters and those that are not used.
+ */
+#ifndef KERNELS_CHUNK_H
+#define KERNELS_CHUNK_H
+
+#include "backend/value.h"
+
+enum { CHUNK_ELEMENTS = 4096 };
+
+struct chunk {
+	int64_t first; /* in the flat buffers */
+	void *copy;    /* (count) of these in copy_type, any alignment of it; NULL: no copy */
+	int32_t count; /* 1 to CHUNK_ELEMENTS */
+	enum value_type copy_type;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Cuts elements first .. first + elements - 1, all of one parameter, at multiples of CHUNK_ELEMENTS
+ * of the flat buffer, so that each but the first begins aligned. copy: the device address of the
+ * parameter's copy, or NULL. Writes them to chunks unless that is NULL; returns how many they are.
+ */
+int64_t chunk_cut(struct chunk *chunks, int64_t first, int64_t elements, void *copy,
+		  enum value_type copy_type);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Softmax cross-entropy by the rules of `loss` in backend.h, in double:
+ *
+ *	loss = log(sum over c of exp(x[c] - max)) + max - x[label]
+ *	gradient[c] = (exp(x[c] - max) / sum - (c == label)) scale
+ *
+ * Rows from control->rows on, and those whose label is none of 0..classes-1, count nothing and
+ * have gradients of zero.
+ */
+#ifndef KERNELS_CROSS_ENTROPY_H
+#define KERNELS_CROSS_ENTROPY_H
+
+#include "backend/control.h"
+#include "backend/value.h"
+#include "kernels/launch.h"
+
+struct cross_entropy_args {
+	const void *logits;                 /* (batch, pitch): (batch, classes), each row padded */
+	const int32_t *labels;              /* (batch) */
+	const struct pass_control *control; /* rows and scale */
+	struct loss_result *result;         /* added to */
+	void *gradient; /* as logits, and may be the same memory; padding becomes 0. NULL: not */
+	void *scratch;  /* cross_entropy_scratch() bytes, as kernels.h says */
+	int64_t batch;
+	int32_t classes, pitch; /* classes >= 1, pitch >= classes: values from row to row */
+	enum value_type type;   /* of logits and gradient */
+};
+
+static inline size_t cross_entropy_scratch(int64_t batch, int32_t classes)
+{
+	return KERNEL_TICKET_BYTES +
+	       launch_rows(batch, classes).blocks * sizeof(struct loss_result);
+}
+
+#endif

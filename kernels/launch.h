@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Grid, block and order of sums of each kind of kernel: pure functions of shapes, so that they do
+ * not depend on a device and are tested without one. Blocks 0 means that there is nothing to do.
+ */
+#ifndef KERNELS_LAUNCH_H
+#define KERNELS_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/value.h"
+
+enum {
+	LAUNCH_THREADS = 256,
+	/* Eight blocks of each of an H200's 132 multiprocessors: all are resident at once, and loop
+	 * over what there is. */
+	LAUNCH_MOST_BLOCKS = 8 * 132,
+	LAUNCH_MOST_SUMMED = 4 * 132, /* of blocks whose sums the last one adds */
+	LAUNCH_ROWS_OF_THREAD = 8,
+	LAUNCH_VECTOR_BYTES = 16, /* what a thread loads at a time */
+	KERNEL_TICKET_BYTES = 16, /* at the beginning of scratch: which block is the last */
+};
+
+struct launch {
+	unsigned blocks, threads;
+};
+
+static inline int64_t launch_min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* For a >= 0, b > 0. */
+static inline int64_t launch_divide_up(int64_t a, int64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+/* A thread per unit of work, but no more blocks than are resident. */
+static inline struct launch launch_elements(int64_t units)
+{
+	struct launch launch = {0, LAUNCH_THREADS};
+
+	if (units > 0)
+		launch.blocks = (unsigned)launch_min(launch_divide_up(units, LAUNCH_THREADS),
+						     LAUNCH_MOST_BLOCKS);
+	return launch;
+}
+
+/* A block per piece, but no more blocks than are resident. */
+static inline struct launch launch_pieces(int64_t pieces)
+{
+	struct launch launch = {0, LAUNCH_THREADS};
+
+	if (pieces > 0)
+		launch.blocks = (unsigned)launch_min(pieces, LAUNCH_MOST_BLOCKS);
+	return launch;
+}
+
+/* Neighbouring threads that share a row of cross_entropy: a power of two, 1 to 32, that
+ * holds the classes at once if 32 do. */
+static inline int launch_row_lanes(int32_t classes)
+{
+	int lanes = 1;
+
+	while (lanes < 32 && lanes < classes)
+		lanes *= 2;
+	return lanes;
+}
+
+/* Rows of `classes` values, each by launch_row_lanes() threads. */
+static inline struct launch launch_rows(int64_t rows, int32_t classes)
+{
+	int64_t at_once = LAUNCH_THREADS / launch_row_lanes(classes);
+
+	return launch_pieces(launch_divide_up(rows > 0 ? rows : 0, at_once));
+}
+
+/*
+ * Sums over the rows of (rows, columns). A thread has `width` neighbouring columns; `across`
+ * threads of a block lie side by side, `down` = threads / across of them under each other. Block
+ * (x, y) of blocks_x times blocks_y has columns from x * across * width on, and thread row t of it
+ * the rows y * down + t, and every (blocks_y * down)-th after it. What the blocks found is added by
+ * the last of them: so there are few enough for it, and each thread has rows enough.
+ */
+struct launch_columns {
+	unsigned blocks_x, blocks_y, threads;
+	int width, across, down;
+};
+
+static inline struct launch_columns launch_columns(int64_t rows, int64_t columns,
+						   enum value_type type)
+{
+	struct launch_columns l = {0, 0, LAUNCH_THREADS, 1, 1, 1};
+	int most = (int)(LAUNCH_VECTOR_BYTES / value_bytes(type));
+	int64_t blocks_y;
+
+	/* Vectors want each row to begin aligned. */
+	l.width = columns % most == 0 ? most : 1;
+	while (l.across < 32 && (int64_t)l.across * l.width < columns)
+		l.across *= 2;
+	l.down = LAUNCH_THREADS / l.across;
+	if (columns <= 0)
+		return l;
+	l.blocks_x = (unsigned)launch_divide_up(columns, (int64_t)l.across * l.width);
+	blocks_y = launch_min(
+		launch_divide_up(rows > 0 ? rows : 1, (int64_t)l.down * LAUNCH_ROWS_OF_THREAD),
+		launch_divide_up(LAUNCH_MOST_SUMMED, l.blocks_x));
+	l.blocks_y = (unsigned)blocks_y;
+	return l;
+}
+
+/* The ticket and a float for each column and block y. */
+static inline size_t launch_columns_scratch(int64_t rows, int64_t columns, enum value_type type)
+{
+	struct launch_columns l = launch_columns(rows, columns, type);
+
+	return KERNEL_TICKET_BYTES + l.blocks_y * (size_t)columns * sizeof(float);
+}
+
+#endif

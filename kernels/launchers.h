@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cudaError_t kernel_NAME(const struct NAME_args *args, cudaStream_t stream) of each kernel of
+ * kernels.def: puts the work on the stream and returns cudaGetLastError(). It allocates
+ * nothing and waits for nothing. Where there is nothing to do it launches nothing and returns
+ * cudaSuccess; a type that no kernel has is cudaErrorInvalidValue.
+ */
+#ifndef KERNELS_LAUNCHERS_H
+#define KERNELS_LAUNCHERS_H
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KERNEL(name, args_struct) \
+	cudaError_t kernel_##name(const struct args_struct *args, cudaStream_t stream);
+#include "kernels/kernels.def"
+#undef KERNEL
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Max-pooling in NHWC by the rules of backend.h: windows of kernel x kernel side by side, the rest
+ * at the end left out; of equal values the first counts, and the last NaN before all. Both
+ * work on rows of every kind: a batch is not looked at for what counts.
+ */
+#ifndef KERNELS_MAX_POOL_H
+#define KERNELS_MAX_POOL_H
+
+#include "backend/value.h"
+#include "kernels/launch.h"
+
+enum { MAX_POOL_MOST_KERNEL = 16 }; /* places are bytes */
+
+struct max_pool_args {
+	const void *input; /* (batch, height, width, channels) */
+	void *output;      /* (batch, height / kernel, width / kernel, channels) */
+	uint8_t *places;   /* as output: dy * kernel + dx of the value; NULL: not left */
+	int64_t batch;
+	int32_t height, width, channels;
+	int32_t kernel;       /* 1 to MAX_POOL_MOST_KERNEL, height and width */
+	enum value_type type; /* of input and output */
+};
+
+/*
+ * The gradient of the output goes to the places, zero elsewhere; with `output` (relu_backward) only
+ * where that is above 0. output_gradient itself stays as it is. With `sums`, also the sums of
+ * what was written over all but channels: the gradient of the bias of a convolution that the
+ * pooling stands behind, without another look at its greatest tensor. Sums are taken in fp32, in
+ * an order that follows from the output's shape (launch_columns()).
+ */
+struct max_pool_backward_args {
+	const void *output_gradient; /* (batch, height / kernel, width / kernel, channels) */
+	const void *output;          /* the same; NULL: without relu_backward */
+	const uint8_t *places;       /* the same */
+	void *input_gradient;        /* (batch, height, width, channels) */
+	float *sums;                 /* (channels); NULL: not wanted */
+	void *scratch;               /* for sums: max_pool_backward_scratch(), as kernels.h says */
+	int64_t batch;
+	int32_t height, width, channels; /* of input_gradient */
+	int32_t kernel;                  /* as above */
+	enum value_type type;            /* of both gradients and output */
+};
+
+static inline size_t max_pool_backward_scratch(const struct max_pool_backward_args *args)
+{
+	int64_t places = (int64_t)(args->height / args->kernel) * (args->width / args->kernel);
+
+	return launch_columns_scratch(args->batch * places, args->channels, args->type);
+}
+
+#endif

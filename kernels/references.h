@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * void reference_NAME(const struct NAME_args *args) of each kernel of kernels.def: the same on
+ * memory of the host, by plain loops, with sums in double. What the kernels are tested against.
+ */
+#ifndef KERNELS_REFERENCES_H
+#define KERNELS_REFERENCES_H
+
+#include "kernels/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KERNEL(name, args_struct) void reference_##name(const struct args_struct *args);
+#include "kernels/kernels.def"
+#undef KERNEL
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* gradient[i] = 0 where output[i] is not above 0 (a NaN is not); bias_gradient.h does it beside. */
+#ifndef KERNELS_RELU_BACKWARD_H
+#define KERNELS_RELU_BACKWARD_H
+
+#include "backend/value.h"
+
+struct relu_backward_args {
+	void *gradient;     /* (count) */
+	const void *output; /* (count) */
+	int64_t count;
+	enum value_type type; /* of both */
+};
+
+#endif

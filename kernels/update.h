@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A step of the optimizer: the arithmetic of optim/update.h, operation by operation, so that the
+ * bits are those of the CPU. update_begin makes the factors of a step, update takes it.
+ */
+#ifndef KERNELS_UPDATE_H
+#define KERNELS_UPDATE_H
+
+#include "backend/control.h"
+#include "kernels/chunk.h"
+#include "optim/optimizer.h"
+
+/* What struct update (optim/update.h) has besides pointers, on the device. */
+struct update_factors {
+	float inv_scale, clip;
+	float decay, keep;
+	float minus_lr, momentum;
+	float gain, beta2, gain2;
+	float minus_step, root, eps;
+	int32_t skip; /* not 0: no step is made */
+};
+
+/*
+ * By one thread: factors from what is asked for and what was measured, each taken in double and
+ * rounded once, as optimizer_begin() does. clip is clip_coefficient() (optim/clip.h) of
+ * measure->norm where control->clip_norm is above 0, else 1. Skips where control->skips and not
+ * measure->finite; else counts the step first.
+ */
+struct update_begin_args {
+	struct optimizer_settings settings; /* momentum is not read: control has it */
+	const struct update_control *control;
+	const struct gradient_measure *measure; /* NULL: no clipping and no skipping */
+	int64_t *steps;                         /* that were made */
+	struct update_factors *factors;         /* all of it is written */
+};
+
+/*
+ * Each element of each chunk by itself. What is NULL decides what is computed, as in update_run():
+ * with variance Adam or AdamW, else with mean SGD with momentum, else SGD. A chunk's
+ * copy gets its new values. With factors->skip everything is left as it is.
+ */
+struct update_args {
+	float *values;              /* flat */
+	const float *gradients;     /* flat */
+	float *mean, *variance;     /* flat */
+	const struct chunk *chunks; /* (chunk_count) */
+	const struct update_factors *factors;
+	int32_t chunk_count;
+	int32_t nesterov; /* SGD with momentum */
+};
+
+#endif
