@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include <time.h>
+
+#include "kernels/references.h"
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* Blocks are busy side by side, so however many they are the time is that of one. */
+void reference_busy(const struct busy_args *args)
+{
+	int64_t begin = args->blocks > 0 && args->nanoseconds > 0 ? now() : 0;
+
+	while (begin && now() - begin < args->nanoseconds)
+		;
+}
