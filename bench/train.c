@@ -108,8 +108,9 @@ static bool measure_step(struct training *t, struct train_error *error)
 	struct model *m = t->m;
 	const struct pass_control control = {0, (int32_t)m->options.batch,
 					     1.0f / (float)m->options.batch};
-	const struct data_batch batch = {&options,   m->options.batch,  &control,
-					 t->indices, model_input(m, 0), t->labels};
+	const struct data_batch batch = {&options,   m->options.batch,      &control,
+					 t->indices, model_input_layout(m), model_input(m, 0),
+					 t->labels};
 	const struct model_loss loss = {t->labels, &control, &t->result, true};
 	struct times times[PARTS];
 
@@ -119,7 +120,7 @@ static bool measure_step(struct training *t, struct train_error *error)
 		if (!backend->data_fill(t->data, &batch, error))
 			return false;
 		at[1] = now(m);
-		if (!model_prepare(m, error) || !model_forward(m, 0, error) ||
+		if (!model_prepare(m, false, error) || !model_forward(m, 0, error) ||
 		    !model_loss(m, 0, &loss, error) || !model_backward(m, 0, NULL, error))
 			return false;
 		at[2] = now(m);
@@ -150,7 +151,10 @@ static bool training_open(struct training *t, struct train_error *error)
 	for (int i = 0; i < options.count; i++) {
 		const struct model_parameter *p = &shapes->parameters[i];
 
-		parameters[i] = (struct optimize_parameter){p->name, p->offset, p->elements, true};
+		parameters[i] = (struct optimize_parameter){.name = p->name,
+							    .offset = p->offset,
+							    .elements = p->elements,
+							    .used = true};
 	}
 	t->indices = calloc((size_t)synthetic.samples, sizeof(*t->indices));
 	t->labels = calloc((size_t)synthetic.samples, sizeof(*t->labels));

@@ -31,7 +31,7 @@ static bool load(struct model *m, const char *name, struct train_error *error)
 		done = model_write(m, model_values(m), i, tensors[i].data, error);
 	safetensors_free(file);
 	free(host);
-	return done && model_prepare(m, error);
+	return done && model_prepare(m, false, error);
 }
 
 static bool compute(struct model *m, const struct model_spec *spec, const char *folder,

@@ -29,7 +29,7 @@ static bool set_parameters(struct model *m, struct train_error *error)
 		done = model_write(m, model_values(m), p, host, error);
 	}
 	free(host);
-	return done && model_prepare(m, error);
+	return done && model_prepare(m, false, error);
 }
 
 /* Forward and backward. */

@@ -114,7 +114,7 @@ static void passes(const struct run *run)
 	bytes = device->bytes;
 	peak = device->peak_bytes;
 	fill(run, model_input(m, 0), model_input_bytes(m), 2);
-	ck_assert(model_prepare(m, run->error));
+	ck_assert(model_prepare(m, false, run->error));
 	ck_assert(model_forward(m, 0, run->error));
 	run->result->output = fetch(run, model_output(m, 0), model_output_bytes(m));
 	fill(run, model_output_gradient(m), model_output_bytes(m), 3);

@@ -270,7 +270,9 @@ static void fill_with(const struct backend *backend, int threads, const struct d
 	static const int64_t indices[] = {3, 0, 11, 7, 7, 2, 5};
 	const struct device_options where = {.physical = 0, .threads = threads};
 	struct pass_control control = {.epoch = 2, .rows = FILLED};
-	struct data_batch batch = {options, FILLED, &control, indices, images, labels};
+	const struct layout layout = layout_host(VALUE_FLOAT32, FILLED, dataset->shape.channels,
+						 options->height, options->width);
+	struct data_batch batch = {options, FILLED, &control, indices, &layout, images, labels};
 	struct train_error error = {.status = TRAIN_OK};
 	struct device_data *data;
 	struct device *device;
@@ -283,7 +285,7 @@ static void fill_with(const struct backend *backend, int threads, const struct d
 	ck_assert(backend->data_open(&data, device, dataset, &error));
 	ck_assert(backend->data_fill(data, &batch, &error));
 	control.rows = 0;
-	batch.images += FILLED;
+	batch.images = images + FILLED;
 	batch.labels += FILLED;
 	ck_assert(backend->data_fill(data, &batch, &error));
 	backend->data_close(data);

@@ -58,7 +58,7 @@ static struct model *made(struct device *device, int slots, int first, int last)
 			values[i] = (float)stage_number(i, (uint32_t)p);
 		ck_assert(model_write(m, model_values(m), p, values, &error));
 	}
-	ck_assert(model_prepare(m, &error));
+	ck_assert(model_prepare(m, false, &error));
 	return m;
 }
 

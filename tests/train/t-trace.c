@@ -49,7 +49,7 @@ static void pass(struct model *m, struct heard *heard)
 	const struct model_loss loss = {labels, &control, &result, true};
 	struct train_error error = {.status = TRAIN_OK};
 
-	ck_assert(model_prepare(m, &error) && model_forward(m, 0, &error) &&
+	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, &error) &&
 		  model_loss(m, 0, &loss, &error) && model_backward(m, 0, &watch, &error));
 }
 
@@ -107,7 +107,7 @@ START_TEST(conversions_have_the_name_of_their_layer)
 
 	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
 	model_trace(m, count_conversions, &names);
-	ck_assert(model_prepare(m, &error) && model_forward(m, 0, &error) &&
+	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, &error) &&
 		  model_backward(m, 0, NULL, &error));
 	ck_assert_int_eq(names.converted, 1);
 	ck_assert_int_eq(names.back, 0); /* samples have no gradient */

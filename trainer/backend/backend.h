@@ -38,10 +38,12 @@ struct device {
 };
 
 struct device_options {
-	int physical;
+	int physical, logical; /* the second among those that this process sees */
+	const char *uuid;      /* of a GPU, which finds it; NULL or "": by its logical number */
 	int threads;           /* on the CPU: how many compute, the calling one included */
 	const cpu_set_t *cpus; /* on the CPU: the cores of these threads; NULL: as they are */
-	bool exact; /* prefer algorithms with the rounding of plain sums to faster ones */
+	bool exact;         /* prefer algorithms with the rounding of plain sums to faster ones */
+	bool deterministic; /* the same bits in every run: algorithms are not chosen by time */
 };
 
 /* How the values of one activation lie in memory: (batch, channels, height, width), features
@@ -96,6 +98,10 @@ struct op_info {
 	int64_t weights, biases;   /* elements, without padding: a permutation of PyTorch's */
 	size_t workspace, scratch; /* bytes */
 	const char *algorithm;     /* for people: what forward uses */
+	/* Copies of weight and bias in another type that lie as they do. prepare makes them, and
+	 * after it whoever changes the parameters may, and spare it: optimize_run. NULL: none. */
+	void *weight_copy, *bias_copy;
+	enum value_type copy_type;
 };
 
 /* A planned operation; backends extend it. */
@@ -131,6 +137,7 @@ struct op_shape {
 	int out, kernel, pad, stride;
 	bool relu, relu_backward;
 	bool no_backward_data; /* it will not be run: the input is data */
+	bool no_bias_gradient; /* the pooling behind it leaves it (backend.pool_sums) */
 };
 
 /* A data set where a device reads it: the CPU where it is, a GPU in a copy. */
@@ -147,6 +154,8 @@ struct optimize_parameter {
 	const char *name;
 	int64_t offset, elements; /* in the flat buffers */
 	bool used;
+	void *copy; /* of op_info, which gets the new values too; or NULL */
+	enum value_type copy_type;
 };
 
 struct optimize_options {
@@ -164,7 +173,8 @@ struct data_batch {
 	/* On the device */
 	const struct pass_control *control; /* epoch and rows */
 	const int64_t *indices;
-	float *images;
+	const struct layout *layout; /* of images: (rows, channels, options' height and width) */
+	void *images;
 	int32_t *labels;
 };
 
@@ -210,6 +220,8 @@ struct backend {
 	/* Planning. On failure *op is untouched. */
 	bool (*convolution)(struct op **op, struct device *device, const struct op_shape *shape,
 			    struct train_error *error);
+	bool pool_sums; /* backward_data of a pooling with relu_backward leaves in bias_gradient the
+			 * sums of what it writes, by channel, where that is not NULL */
 	bool (*max_pool)(struct op **op, struct device *device, const struct op_shape *shape,
 			 struct train_error *error);
 	bool (*linear)(struct op **op, struct device *device, const struct op_shape *shape,
@@ -227,7 +239,9 @@ struct backend {
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);
 
-	/* data outlives it. fill: as batch_fill(). */
+	/* data outlives it. fill: as batch_fill(), to a layout that data_fills() allows: floats in
+	 * host order always. */
+	bool (*data_fills)(const struct layout *images);
 	bool (*data_open)(struct device_data **data, struct device *device,
 			  const struct dataset *dataset, struct train_error *error);
 	bool (*data_fill)(struct device_data *data, const struct data_batch *batch,

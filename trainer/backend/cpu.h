@@ -38,6 +38,7 @@ bool cpu_loss(struct op **op, struct device *device, const struct layout *logits
 
 bool cpu_data_open(struct device_data **data, struct device *device, const struct dataset *dataset,
 		   struct train_error *error);
+bool cpu_data_fills(const struct layout *images);
 bool cpu_data_fill(struct device_data *data, const struct data_batch *batch,
 		   struct train_error *error);
 void cpu_data_close(struct device_data *data);
@@ -70,14 +71,14 @@ void cpu_step_free(struct step *step);
 #define CPU_DEVICE_CALLS \
 	.allocate = cpu_allocate, .release = cpu_release, .write = cpu_write, .read = cpu_read, \
 	.copy = cpu_copy, .zero = cpu_zero, .fetch = cpu_fetch, .take = cpu_take, .add = cpu_add, \
-	.loss = cpu_loss, .data_open = cpu_data_open, .data_fill = cpu_data_fill, \
-	.data_close = cpu_data_close, .optimize_new = cpu_optimize_new, \
-	.optimize_measure = cpu_optimize_measure, .optimize_run = cpu_optimize_run, \
-	.optimize_state = cpu_optimize_state, .optimize_steps = cpu_optimize_steps, \
-	.optimize_set_steps = cpu_optimize_set_steps, .optimize_free = cpu_optimize_free, \
-	.event_new = cpu_event_new, .event_record = cpu_event_record, \
-	.event_abort = cpu_event_abort, .event_wait = cpu_event_wait, \
-	.event_free = cpu_event_free, .finish = cpu_finish, .step_new = cpu_step_new, \
-	.step_run = cpu_step_run, .step_free = cpu_step_free
+	.loss = cpu_loss, .data_open = cpu_data_open, .data_fills = cpu_data_fills, \
+	.data_fill = cpu_data_fill, .data_close = cpu_data_close, \
+	.optimize_new = cpu_optimize_new, .optimize_measure = cpu_optimize_measure, \
+	.optimize_run = cpu_optimize_run, .optimize_state = cpu_optimize_state, \
+	.optimize_steps = cpu_optimize_steps, .optimize_set_steps = cpu_optimize_set_steps, \
+	.optimize_free = cpu_optimize_free, .event_new = cpu_event_new, \
+	.event_record = cpu_event_record, .event_abort = cpu_event_abort, \
+	.event_wait = cpu_event_wait, .event_free = cpu_event_free, .finish = cpu_finish, \
+	.step_new = cpu_step_new, .step_run = cpu_step_run, .step_free = cpu_step_free
 
 #endif

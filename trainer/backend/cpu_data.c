@@ -33,8 +33,13 @@ static void fill_samples(void *argument, int64_t first, int64_t last)
 	int64_t pixels = (int64_t)f->dataset->shape.channels * b->options->height *
 			 (int64_t)b->options->width;
 
-	batch_fill(b->images + first * pixels, b->labels + first, f->dataset, b->options,
+	batch_fill((float *)b->images + first * pixels, b->labels + first, f->dataset, b->options,
 		   b->control->epoch, b->indices + first, last - first);
+}
+
+bool cpu_data_fills(const struct layout *images)
+{
+	return images->type == VALUE_FLOAT32 && !images->order;
 }
 
 bool cpu_data_fill(struct device_data *data, const struct data_batch *batch,

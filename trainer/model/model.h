@@ -96,7 +96,9 @@ bool model_read(struct model *model, const void *flat, int parameter, void *host
 		struct train_error *error);
 
 /* Device addresses, which stay. Activations at a stage's ends are in host order: (batch, channels,
- * height, width). Samples are floats; between stages it is the model's type. */
+ * height, width), of the model's type; samples lie as model_input_layout() says, which the
+ * backend's data_fills(). */
+const struct layout *model_input_layout(const struct model *model);
 void *model_input(const struct model *model, int slot);
 void *model_output(const struct model *model, int slot); /* logits or the next stage's input */
 void *model_input_gradient(const struct model *model);   /* NULL in the first stage */
@@ -104,8 +106,10 @@ void *model_output_gradient(const struct model *model);
 size_t model_input_bytes(const struct model *model);
 size_t model_output_bytes(const struct model *model);
 
-/* After values have changed. */
-bool model_prepare(struct model *model, struct train_error *error);
+/* After values have changed. updated: optimize_run() changed them, and the copies that it knows. */
+bool model_prepare(struct model *model, bool updated, struct train_error *error);
+/* The copy of a parameter of the stage that optimize_run() should write, or NULL. */
+void *model_copy(const struct model *model, int parameter, enum value_type *type);
 bool model_forward(struct model *model, int slot, struct train_error *error);
 /* Last stage: the loss of its output is added to *result, and its gradient goes to
  * model_output_gradient() if that is wanted. All lie on the device. */

@@ -14,6 +14,14 @@ static void *gradient_of(const struct model *m, int node, int slot)
 						    : m->gradient[node & 1];
 }
 
+/* Of a pooling only where it is asked for. */
+static bool gives_bias(const struct model *m, int index)
+{
+	const struct node *node = &m->nodes[index];
+
+	return node->sums || node->op->calls->backward_weights;
+}
+
 struct op_args node_args(const struct model *m, int index, int slot)
 {
 	const struct node *node = &m->nodes[index];
@@ -27,7 +35,7 @@ struct op_args node_args(const struct model *m, int index, int slot)
 		.weight = m->values + node->weight,
 		.bias = m->values + node->bias,
 		.weight_gradient = m->gradients + node->weight,
-		.bias_gradient = m->gradients + node->bias,
+		.bias_gradient = gives_bias(m, index) ? m->gradients + node->bias : NULL,
 		.output_gradient = gradient_of(m, index, slot),
 		.input_gradient = gradient_of(m, index - 1, slot),
 	};
@@ -57,12 +65,13 @@ static bool run(struct model *m, int node, op_run call, const char *what, int sl
 	return true;
 }
 
-bool model_prepare(struct model *m, struct train_error *error)
+bool model_prepare(struct model *m, bool updated, struct train_error *error)
 {
 	for (int i = 0; i < m->count; i++) {
-		op_run prepare = m->nodes[i].op->calls->prepare;
+		const struct op *op = m->nodes[i].op;
 
-		if (prepare && !run(m, i, prepare, "prepare", 0, error))
+		if (op->calls->prepare && !(updated && op->info.weight_copy) &&
+		    !run(m, i, op->calls->prepare, "prepare", 0, error))
 			return false;
 	}
 	return true;
@@ -130,6 +139,18 @@ static struct op *weight_of(const struct model *m, int parameter)
 		    m->shapes.layers[m->nodes[i].layer].parameters == parameter)
 			return m->nodes[i].op;
 	return NULL;
+}
+
+void *model_copy(const struct model *m, int parameter, enum value_type *type)
+{
+	const struct model_parameter *p = &m->shapes.parameters[parameter];
+	int weight = m->shapes.layers[p->layer].parameters;
+	const struct op *op = weight_of(m, weight);
+
+	if (!op)
+		return NULL;
+	*type = op->info.copy_type;
+	return parameter == weight ? op->info.weight_copy : op->info.bias_copy;
 }
 
 struct place {
@@ -215,9 +236,14 @@ void *model_output_gradient(const struct model *m)
 	return gradient_of(m, m->count - 1, 0);
 }
 
+const struct layout *model_input_layout(const struct model *m)
+{
+	return &m->input;
+}
+
 size_t model_input_bytes(const struct model *m)
 {
-	return m->input_bytes;
+	return m->input.bytes;
 }
 
 size_t model_output_bytes(const struct model *m)

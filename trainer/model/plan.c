@@ -15,9 +15,9 @@ static size_t take(struct model *m, size_t bytes)
 	return at;
 }
 
-static const struct layout *last_output(const struct model *m, const struct layout *input)
+static const struct layout *last_output(const struct model *m)
 {
-	return m->count > 0 ? &m->nodes[m->count - 1].op->info.output : input;
+	return m->count > 0 ? &m->nodes[m->count - 1].op->info.output : &m->input;
 }
 
 static struct node *add_node(struct model *m, struct op *op, int layer)
@@ -93,14 +93,29 @@ static size_t parameter_offset(const struct model *m, int parameter)
 	       value_bytes(value_of_parameters(m->options.type));
 }
 
-static bool add_layer(struct model *m, int index, const struct layout *input,
-		      struct train_error *error)
+/* Whether the pooling behind a convolution leaves its bias gradient. */
+static bool pool_leaves_bias(const struct model *m, int layer)
+{
+	return m->device->backend->pool_sums && m->spec->layers[layer].relu &&
+	       m->spec->layers[layer].kind == LAYER_CONVOLUTION && pooled_next(m, layer);
+}
+
+/* Samples are filled in where the first operation wants them, if the backend can. */
+static void place_samples(struct model *m, const struct layout *wanted)
+{
+	if (m->count == 0 && m->samples && m->device->backend->data_fills(wanted))
+		m->input = *wanted;
+	if (m->count == 0)
+		take(m, m->input.bytes);
+}
+
+static bool add_layer(struct model *m, int index, struct train_error *error)
 {
 	const struct layer *layer = &m->spec->layers[index];
 	const struct layer_shape *at = &m->shapes.layers[index];
 	bool pool = layer->kind == LAYER_MAX_POOL;
 	struct op_shape shape = {
-		.input = *last_output(m, input),
+		.input = *last_output(m),
 		.out = layer->out,
 		.kernel = layer->kernel,
 		.pad = layer->pad,
@@ -110,6 +125,7 @@ static bool add_layer(struct model *m, int index, const struct layout *input,
 						 m->spec->layers[at->from].relu
 				      : layer->relu && !pooled_next(m, index),
 		.no_backward_data = at->from < 0,
+		.no_bias_gradient = pool_leaves_bias(m, index),
 	};
 	struct node *node;
 	struct op *op;
@@ -119,11 +135,16 @@ static bool add_layer(struct model *m, int index, const struct layout *input,
 					  at->in[2]);
 	if (!plan_op(&op, m, index, &shape, error))
 		return false;
-	if (!add_conversion(m, last_output(m, input), &op->info.input, error)) {
+	place_samples(m, &op->info.input);
+	if (!add_conversion(m, last_output(m), &op->info.input, error)) {
 		op_free(op);
 		return false;
 	}
 	node = add_node(m, op, index);
+	node->sums =
+		pool && at->from >= 0 && in_stage(m, at->from) && pool_leaves_bias(m, at->from);
+	if (node->sums)
+		node->bias = m->nodes[m->count - 2].bias;
 	if (at->parameters >= 0) {
 		node->weight = parameter_offset(m, at->parameters);
 		node->bias = parameter_offset(m, at->parameters + 1);
@@ -158,8 +179,7 @@ static void mark_in_place(struct model *m)
 static bool plan_nodes(struct model *m, struct train_error *error)
 {
 	enum value_type type = m->options.type;
-	struct layout input = {.batch = 0}, output;
-	bool first_stage = false;
+	struct layout output;
 
 	for (int i = m->options.first; i <= m->options.last; i++) {
 		const struct layer_shape *at = &m->shapes.layers[i];
@@ -167,13 +187,11 @@ static bool plan_nodes(struct model *m, struct train_error *error)
 		if (!in_stage(m, i))
 			continue;
 		if (m->count == 0) {
-			first_stage = at->from < 0;
-			input = layout_host(first_stage ? value_of_parameters(type) : type,
-					    m->options.batch, at->in[0], at->in[1], at->in[2]);
-			m->input_bytes = input.bytes;
-			take(m, input.bytes);
+			m->samples = at->from < 0;
+			m->input = layout_host(m->samples ? value_of_parameters(type) : type,
+					       m->options.batch, at->in[0], at->in[1], at->in[2]);
 		}
-		if (!add_layer(m, i, &input, error))
+		if (!add_layer(m, i, error))
 			return name_layer(m, i, error);
 	}
 	if (m->count == 0)
@@ -181,14 +199,14 @@ static bool plan_nodes(struct model *m, struct train_error *error)
 				  "layers %s to %s: none of them reaches the loss",
 				  m->spec->layers[m->options.first].name,
 				  m->spec->layers[m->options.last].name);
-	output = *last_output(m, NULL);
+	output = *last_output(m);
 	output.order = NULL;
-	if (!add_conversion(m, last_output(m, NULL), &output, error))
+	if (!add_conversion(m, last_output(m), &output, error))
 		return false;
-	mark_backward(m, first_stage);
+	mark_backward(m, m->samples);
 	mark_in_place(m);
 	return m->options.last < m->spec->count - 1 ||
-	       m->device->backend->loss(&m->loss, m->device, last_output(m, NULL), error);
+	       m->device->backend->loss(&m->loss, m->device, last_output(m), error);
 }
 
 /* The stage's parameters: those of all its layers, dead ones too. */

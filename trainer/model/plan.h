@@ -12,6 +12,7 @@ struct node {
 	size_t output, workspace; /* offsets in a slot */
 	size_t weight, bias;      /* offsets in flat buffers, bytes */
 	bool backward_data;       /* something before it needs the gradient */
+	bool sums;                /* a pooling that leaves the bias gradient of the one before */
 	bool in_place;            /* its output's gradient takes the output's memory */
 };
 
@@ -25,9 +26,11 @@ struct model {
 	struct op *loss;
 	int64_t first_element, elements; /* of the stage's parameters in those of the model */
 	unsigned char *values, *gradients;
-	unsigned char *slots;           /* activations: options.slots times slot_bytes */
-	size_t slot_bytes, input_bytes; /* the input is at 0 */
-	void *gradient[2];              /* of activations: a node reads one and writes the other */
+	unsigned char *slots; /* activations: options.slots times slot_bytes */
+	size_t slot_bytes;
+	struct layout input; /* at 0 of a slot */
+	bool samples;        /* it is data: the first stage's */
+	void *gradient[2];   /* of activations: a node reads one and writes the other */
 	void *scratch;
 	void (*traced)(void *argument, const char *layer, const char *what); /* or NULL */
 	void *traced_argument;

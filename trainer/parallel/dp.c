@@ -148,7 +148,7 @@ static bool take_parameters(struct dp *d, int index, struct train_error *error)
 	       backend->copy(r->device, model_values(r->model), d->master->device,
 			     model_values(d->master->model), (size_t)d->elements * sizeof(float),
 			     error) &&
-	       model_prepare(r->model, error);
+	       model_prepare(r->model, false, error);
 }
 
 static bool update_on(void *argument, int index, struct train_error *error)

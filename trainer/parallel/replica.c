@@ -11,6 +11,8 @@ static bool open_device(struct replica *r, const struct replica_options *how,
 {
 	const struct settings *settings = r->options->settings;
 	struct device_options options = {.physical = how->place->physical,
+					 .logical = how->place->logical,
+					 .uuid = how->place->uuid,
 					 .exact = settings->exact};
 	struct cores cores;
 
@@ -38,8 +40,14 @@ static bool open_optimizer(struct replica *r, struct train_error *error)
 	for (int i = 0; i < r->parameters; i++) {
 		const struct model_parameter *p = &shapes->parameters[r->first_parameter + i];
 
-		parameters[i] = (struct optimize_parameter){p->name, p->offset - first, p->elements,
-							    shapes->layers[p->layer].live};
+		parameters[i] = (struct optimize_parameter){
+			.name = p->name,
+			.offset = p->offset - first,
+			.elements = p->elements,
+			.used = shapes->layers[p->layer].live,
+		};
+		parameters[i].copy =
+			model_copy(r->model, r->first_parameter + i, &parameters[i].copy_type);
 	}
 	return r->device->backend->optimize_new(&r->optimize, r->device, &options, error);
 }
@@ -184,6 +192,7 @@ bool replica_fill(struct replica *r, int slot, int64_t pass, bool test, struct t
 		.rows = r->rows,
 		.control = from.control,
 		.indices = from.indices,
+		.layout = model_input_layout(r->model),
 		.images = model_input(r->model, slot),
 		.labels = from.labels,
 	};

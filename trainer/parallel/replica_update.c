@@ -77,7 +77,7 @@ bool replica_update(struct replica *r, struct communicator *comm, struct train_e
 		return false;
 	timeline_add(r->timeline, "optimizer", begin);
 	r->traced_ns = timeline_now();
-	return model_prepare(r->model, error);
+	return model_prepare(r->model, true, error);
 }
 
 /* The norms of single parameters stay. */
@@ -132,5 +132,5 @@ bool replica_written(struct replica *r, int64_t steps, struct train_error *error
 {
 	if (r->optimize && !r->device->backend->optimize_set_steps(r->optimize, steps, error))
 		return false;
-	return model_prepare(r->model, error);
+	return model_prepare(r->model, false, error);
 }
