@@ -82,7 +82,7 @@ static bool sum_forward(struct op *op, const struct op_args *args, struct train_
 	return true;
 }
 
-void reference_relu_backward(const struct reference_op *r, const struct op_args *args)
+void reference_op_relu_backward(const struct reference_op *r, const struct op_args *args)
 {
 	const struct layout *out = &r->base.info.output;
 
@@ -119,7 +119,7 @@ static bool sum_backward_weights(struct op *op, const struct op_args *args,
 	struct at at = {0};
 
 	(void)error;
-	reference_relu_backward(r, args);
+	reference_op_relu_backward(r, args);
 	for (at.o = 0; at.o < op->info.output.channels; at.o++) {
 		double sum = 0.0;
 
@@ -307,7 +307,7 @@ const struct backend backend_reference = {
 	.has_type = reference_has_type,
 	CPU_DEVICE_CALLS,
 	.convolution = reference_convolution,
-	.max_pool = reference_max_pool,
+	.max_pool = reference_op_max_pool,
 	.linear = reference_linear,
 	.convert = reference_convert,
 	.same_layout = reference_same_layout,

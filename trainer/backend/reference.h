@@ -16,9 +16,9 @@ struct reference_op *reference_new(struct op **op, struct device *device,
 				   const struct layout *input, const struct op_calls *calls,
 				   struct train_error *error);
 /* With relu_backward, output gradients behind an output <= 0 become zero. */
-void reference_relu_backward(const struct reference_op *r, const struct op_args *args);
+void reference_op_relu_backward(const struct reference_op *r, const struct op_args *args);
 
-bool reference_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
-			struct train_error *error);
+bool reference_op_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
+			   struct train_error *error);
 
 #endif

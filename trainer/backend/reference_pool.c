@@ -55,7 +55,7 @@ static bool pool_backward(struct op *op, const struct op_args *args, struct trai
 	int64_t count = layout_values(in);
 
 	(void)error;
-	reference_relu_backward(r, args);
+	reference_op_relu_backward(r, args);
 	for (int64_t i = 0; i < count; i++)
 		sums[i] = 0.0;
 	for (int64_t i = 0; i < layout_values(&op->info.output); i++)
@@ -70,8 +70,8 @@ static void pool_free(struct op *op)
 	free(op);
 }
 
-bool reference_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
-			struct train_error *error)
+bool reference_op_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
+			   struct train_error *error)
 {
 	static const struct op_calls calls = {
 		.forward = pool_forward, .backward_data = pool_backward, .free = pool_free};
