@@ -22,6 +22,11 @@ train_programs = \
 	tests/train/t-dataset \
 	tests/train/t-error \
 	tests/train/t-init \
+	tests/train/t-kernels \
+	tests/train/t-kernels-pass \
+	tests/train/t-kernels-pool \
+	tests/train/t-kernels-update \
+	tests/train/t-launch \
 	tests/train/t-loss \
 	tests/train/t-metrics \
 	tests/train/t-model \
@@ -165,6 +170,31 @@ tests_train_t_init_SOURCES = tests/train/t-init.c tests/train/vectors.h tests/un
 tests_train_t_init_CPPFLAGS = $(train_cppflags)
 tests_train_t_init_CFLAGS = $(train_cflags)
 tests_train_t_init_LDADD = $(train_ldadd)
+
+tests_train_t_kernels_SOURCES = tests/train/t-kernels.c tests/train/kernels.h tests/unit/unit.h
+tests_train_t_kernels_CPPFLAGS = $(train_cppflags)
+tests_train_t_kernels_CFLAGS = $(train_cflags)
+tests_train_t_kernels_LDADD = $(train_ldadd)
+
+tests_train_t_kernels_pass_SOURCES = tests/train/t-kernels-pass.c tests/train/kernels.h tests/unit/unit.h
+tests_train_t_kernels_pass_CPPFLAGS = $(train_cppflags)
+tests_train_t_kernels_pass_CFLAGS = $(train_cflags)
+tests_train_t_kernels_pass_LDADD = $(train_ldadd)
+
+tests_train_t_kernels_pool_SOURCES = tests/train/t-kernels-pool.c tests/train/kernels.h tests/unit/unit.h
+tests_train_t_kernels_pool_CPPFLAGS = $(train_cppflags)
+tests_train_t_kernels_pool_CFLAGS = $(train_cflags)
+tests_train_t_kernels_pool_LDADD = $(train_ldadd)
+
+tests_train_t_kernels_update_SOURCES = tests/train/t-kernels-update.c tests/train/kernels.h tests/unit/unit.h
+tests_train_t_kernels_update_CPPFLAGS = $(train_cppflags)
+tests_train_t_kernels_update_CFLAGS = $(train_cflags)
+tests_train_t_kernels_update_LDADD = $(train_ldadd)
+
+tests_train_t_launch_SOURCES = tests/train/t-launch.c tests/unit/unit.h
+tests_train_t_launch_CPPFLAGS = $(train_cppflags)
+tests_train_t_launch_CFLAGS = $(train_cflags)
+tests_train_t_launch_LDADD = $(train_ldadd)
 
 tests_train_t_random_SOURCES = tests/train/t-random.c tests/train/vectors.h tests/unit/unit.h
 tests_train_t_random_CPPFLAGS = $(train_cppflags)

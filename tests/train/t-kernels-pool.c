@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* The references of pooling against the pooling of the reference backend, whose order is NCHW. */
+#include "backend/backend.h"
+#include "kernels.h"
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
+
+static const struct {
+	const char *name;
+	int64_t batch;
+	int32_t channels, height, width, kernel;
+} pools[] = {
+	{"halves", 2, 8, 6, 4, 2},     {"a rest at the end", 3, 5, 7, 9, 2},
+	{"thirds", 1, 3, 9, 11, 3},    {"all of it", 2, 16, 4, 4, 4},
+	{"one by one", 2, 4, 3, 3, 1}, {"the greatest window", 1, 2, 17, 16, 16},
+};
+
+/* Between the backend's order, NCHW, and NHWC. */
+static void reorder(const struct array *to, const struct array *from, int row, bool output,
+		    bool to_nhwc)
+{
+	int32_t kernel = output ? pools[row].kernel : 1;
+	const struct reorder_args args = {.from = from->values,
+					  .to = to->values,
+					  .from_type = from->type,
+					  .to_type = to->type,
+					  .batch = pools[row].batch,
+					  .channels = pools[row].channels,
+					  .height = pools[row].height / kernel,
+					  .width = pools[row].width / kernel,
+					  .padded = pools[row].channels,
+					  .to_nhwc = to_nhwc};
+
+	reference_reorder(&args);
+}
+
+struct pooling {
+	struct device *device;
+	struct op *op;
+	struct array input, output, gradient, input_gradient; /* NCHW */
+	void *workspace, *scratch;
+};
+
+/* Values with ties, zeros and, with `bad`, NaN and infinities. */
+static struct pooling pooling_new(int row, enum value_type type, bool relu, bool bad)
+{
+	const struct device_options options = {.threads = 1};
+	const struct op_shape shape = {.input = layout_host(type, pools[row].batch,
+							    pools[row].channels, pools[row].height,
+							    pools[row].width),
+				       .kernel = pools[row].kernel,
+				       .stride = pools[row].kernel,
+				       .relu_backward = relu};
+	struct train_error error = {.status = TRAIN_OK};
+	struct random_generator random;
+	struct pooling p;
+
+	ck_assert(backend_reference.open(&p.device, &options, &error));
+	ck_assert(backend_reference.max_pool(&p.op, p.device, &shape, &error));
+	random_seed(&random, 21);
+	p.input = array_random(type, layout_values(&shape.input), &random);
+	for (int64_t i = 0; bad && i < p.input.count; i += 3)
+		value_set(type, p.input.values, i, (double)(i % 2 ? NAN : -INFINITY));
+	p.output = array_new(type, layout_values(&p.op->info.output));
+	p.gradient = array_random(type, p.output.count, &random);
+	p.input_gradient = array_new(type, p.input.count);
+	p.workspace = malloc(p.op->info.workspace);
+	p.scratch = malloc(p.op->info.scratch);
+	ck_assert(p.workspace && p.scratch);
+	return p;
+}
+
+static void pooling_run(struct pooling *p)
+{
+	const struct op_args args = {.input = p->input.values,
+				     .output = p->output.values,
+				     .workspace = p->workspace,
+				     .scratch = p->scratch,
+				     .output_gradient = p->gradient.values,
+				     .input_gradient = p->input_gradient.values};
+	struct train_error error = {.status = TRAIN_OK};
+
+	ck_assert(p->op->calls->forward(p->op, &args, &error));
+	ck_assert(p->op->calls->backward_data(p->op, &args, &error));
+}
+
+static void pooling_free(struct pooling *p, const char *name)
+{
+	op_free(p->op);
+	backend_reference.close(p->device);
+	array_free(&p->input, name);
+	array_free(&p->output, name);
+	array_free(&p->gradient, name);
+	array_free(&p->input_gradient, name);
+	free(p->workspace);
+	free(p->scratch);
+}
+
+static void expect_same(const char *name, const char *what, const struct array *got,
+			const struct array *want)
+{
+	ROW_EQ_INT(name, got->count, want->count);
+	for (int64_t i = 0; i < got->count; i++)
+		if (!same_value(array_get(got, i), array_get(want, i)))
+			ck_abort_msg("%s: %s %lld is %g, not %g", name, what, (long long)i,
+				     array_get(got, i), array_get(want, i));
+}
+
+/* As the kernels have them. */
+struct pooled {
+	struct array input, output, gradient, input_gradient, sums; /* NHWC */
+	uint8_t *places;
+};
+
+static struct pooled pooled_run(const struct pooling *p, int row, bool relu)
+{
+	int32_t c = pools[row].channels, h = pools[row].height, w = pools[row].width;
+	enum value_type type = p->input.type;
+	struct pooled r = {array_new(type, p->input.count),  array_new(type, p->output.count),
+			   array_new(type, p->output.count), array_new(type, p->input.count),
+			   array_new(VALUE_FLOAT32, c),      malloc((size_t)p->output.count)};
+	const struct max_pool_args forward = {r.input.values,
+					      r.output.values,
+					      r.places,
+					      pools[row].batch,
+					      h,
+					      w,
+					      c,
+					      pools[row].kernel,
+					      type};
+	const struct max_pool_backward_args backward = {.output_gradient = r.gradient.values,
+							.output = relu ? r.output.values : NULL,
+							.places = r.places,
+							.input_gradient = r.input_gradient.values,
+							.sums = r.sums.values,
+							.batch = pools[row].batch,
+							.height = h,
+							.width = w,
+							.channels = c,
+							.kernel = pools[row].kernel,
+							.type = type};
+
+	ck_assert_ptr_nonnull(r.places);
+	reorder(&r.input, &p->input, row, false, true);
+	reorder(&r.gradient, &p->gradient, row, true, true);
+	reference_max_pool(&forward);
+	reference_max_pool_backward(&backward);
+	return r;
+}
+
+static void pooled_free(struct pooled *r, const char *name)
+{
+	array_free(&r->input, name);
+	array_free(&r->output, name);
+	array_free(&r->gradient, name);
+	array_free(&r->input_gradient, name);
+	array_free(&r->sums, name);
+	free(r->places);
+}
+
+static void expect_sums(int row, const struct array *sums, const struct array *nhwc)
+{
+	for (int64_t c = 0; c < sums->count; c++) {
+		double sum = 0;
+
+		for (int64_t i = c; i < nhwc->count; i += sums->count)
+			sum += array_get(nhwc, i);
+		ck_assert_msg(array_get(sums, c) == (double)(float)sum,
+			      "%s: the sum of channel %lld", pools[row].name, (long long)c);
+	}
+}
+
+START_TEST(pools_as_the_backend)
+{
+	int row = _i / TYPES / 4;
+	bool relu = _i % 2, bad = _i / 2 % 2;
+	const char *name = pools[row].name;
+	struct pooling p = pooling_new(row, value_types[_i / 4 % TYPES], relu, bad);
+	struct array back = array_new(p.input.type, p.output.count);
+	struct array back_input = array_new(p.input.type, p.input.count);
+	struct pooled r = pooled_run(&p, row, relu);
+
+	pooling_run(&p);
+	reorder(&back, &r.output, row, true, false);
+	expect_same(name, "output", &back, &p.output);
+	reorder(&back_input, &r.input_gradient, row, false, false);
+	expect_same(name, "gradient", &back_input, &p.input_gradient);
+	expect_sums(row, &r.sums, &r.input_gradient);
+	array_free(&back, name);
+	array_free(&back_input, name);
+	pooled_free(&r, name);
+	pooling_free(&p, name);
+}
+END_TEST
+
+/* Places and sums are left out where nobody wants them. */
+START_TEST(pools_without_places)
+{
+	float input[] = {1, 2, 4, 3}, output = 0;
+	const struct max_pool_args args = {input, &output, NULL, 1, 2, 2, 1, 2, VALUE_FLOAT32};
+	const uint8_t place = 2;
+	struct max_pool_backward_args back = {.output_gradient = &output,
+					      .places = &place,
+					      .input_gradient = input,
+					      .batch = 1,
+					      .height = 2,
+					      .width = 2,
+					      .channels = 1,
+					      .kernel = 2};
+
+	reference_max_pool(&args);
+	ck_assert_float_eq(output, 4);
+	reference_max_pool_backward(&back);
+	ck_assert(input[0] == 0 && input[1] == 0 && input[2] == 4 && input[3] == 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("kernels of pooling");
+	TCase *tests = tcase_create("kernels of pooling");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, pools_as_the_backend, 0, ROWS(pools) * TYPES * 4);
+	tcase_add_test(tests, pools_without_places);
+	return unit_run(suite);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* The grids of kernels, without a GPU: each piece of work is somebody's, none is somebody else's.
+ */
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "unit.h"
+
+static const struct {
+	const char *name;
+	int64_t units;
+	unsigned elements, pieces; /* blocks */
+} counts[] = {
+	{"nothing", 0, 0, 0},
+	{"less than nothing", -5, 0, 0},
+	{"one", 1, 1, 1},
+	{"a block", LAUNCH_THREADS, 1, LAUNCH_THREADS},
+	{"a block and one", LAUNCH_THREADS + 1, 2, LAUNCH_THREADS + 1},
+	{"all that are resident", (int64_t)LAUNCH_THREADS *LAUNCH_MOST_BLOCKS, LAUNCH_MOST_BLOCKS,
+	 LAUNCH_MOST_BLOCKS},
+	{"more than int holds", INT64_C(1) << 40, LAUNCH_MOST_BLOCKS, LAUNCH_MOST_BLOCKS},
+	{"as many as there can be", INT64_MAX, LAUNCH_MOST_BLOCKS, LAUNCH_MOST_BLOCKS},
+};
+
+START_TEST(blocks_of_a_count)
+{
+	struct launch elements = launch_elements(counts[_i].units);
+	struct launch pieces = launch_pieces(counts[_i].units);
+
+	ROW_EQ_INT(counts[_i].name, elements.blocks, counts[_i].elements);
+	ROW_EQ_INT(counts[_i].name, pieces.blocks, counts[_i].pieces);
+	ROW_EQ_INT(counts[_i].name, elements.threads, LAUNCH_THREADS);
+	ROW_EQ_INT(counts[_i].name, pieces.threads, LAUNCH_THREADS);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	int64_t rows;
+	int32_t classes;
+	int lanes;
+	unsigned blocks;
+} row_cases[] = {
+	{"none", 0, 10, 16, 0},     {"one class", 1000, 1, 1, 4},
+	{"two", 128, 2, 2, 1},      {"CIFAR-10", 32, 10, 16, 2},
+	{"100", 512, 100, 32, 64},  {"a lane each", 8, 32, 32, 1},
+	{"two each", 9, 33, 32, 2}, {"many", 1 << 20, 1000, 32, LAUNCH_MOST_BLOCKS},
+};
+
+START_TEST(lanes_of_rows)
+{
+	ROW_EQ_INT(row_cases[_i].name, launch_row_lanes(row_cases[_i].classes),
+		   row_cases[_i].lanes);
+	ROW_EQ_INT(row_cases[_i].name,
+		   launch_rows(row_cases[_i].rows, row_cases[_i].classes).blocks,
+		   row_cases[_i].blocks);
+	ROW_EQ_INT(row_cases[_i].name,
+		   cross_entropy_scratch(row_cases[_i].rows, row_cases[_i].classes),
+		   KERNEL_TICKET_BYTES + row_cases[_i].blocks * sizeof(struct loss_result));
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	int64_t rows, columns;
+	enum value_type type;
+	int width, across;
+	unsigned blocks_x, blocks_y;
+} column_cases[] = {
+	{"conv1 of 4096", 4096 * 1024, 64, VALUE_BFLOAT16, 8, 8, 1, LAUNCH_MOST_SUMMED},
+	{"conv1 of 32", 32 * 1024, 64, VALUE_FLOAT16, 8, 8, 1, 128},
+	{"conv1 in float", 4096 * 1024, 64, VALUE_FLOAT32, 4, 16, 1, LAUNCH_MOST_SUMMED},
+	{"fc1 of 512", 512, 512, VALUE_BFLOAT16, 8, 32, 2, 8},
+	{"fc2 of 512", 512, 10, VALUE_BFLOAT16, 1, 16, 1, 4},
+	{"a wide one", 1 << 20, 4096, VALUE_FLOAT32, 4, 32, 32, 17},
+	{"one by one", 1, 1, VALUE_FLOAT32, 1, 1, 1, 1},
+	{"odd", 7, 33, VALUE_BFLOAT16, 1, 32, 2, 1},
+	{"no rows", 0, 64, VALUE_FLOAT32, 4, 16, 1, 1},
+	{"no columns", 100, 0, VALUE_FLOAT32, 4, 1, 0, 0},
+};
+
+START_TEST(columns_and_rows)
+{
+	const char *name = column_cases[_i].name;
+	struct launch_columns l = launch_columns(column_cases[_i].rows, column_cases[_i].columns,
+						 column_cases[_i].type);
+
+	ROW_EQ_INT(name, l.width, column_cases[_i].width);
+	ROW_EQ_INT(name, l.across, column_cases[_i].across);
+	ROW_EQ_INT(name, l.blocks_x, column_cases[_i].blocks_x);
+	ROW_EQ_INT(name, l.blocks_y, column_cases[_i].blocks_y);
+	ROW_EQ_INT(name, l.across * l.down, LAUNCH_THREADS);
+	ck_assert_int_ge((int64_t)l.blocks_x * l.across * l.width, column_cases[_i].columns);
+	ROW_EQ_INT(name,
+		   bias_gradient_scratch(column_cases[_i].rows, column_cases[_i].columns,
+					 column_cases[_i].type),
+		   KERNEL_TICKET_BYTES + (size_t)l.blocks_y * (size_t)column_cases[_i].columns * 4);
+}
+END_TEST
+
+/* Every shape there is has a grid that a GPU takes, and vectors that divide its rows. */
+START_TEST(any_shape_fits)
+{
+	for (int64_t rows = 0; rows < INT64_C(1) << 36; rows = rows * 3 + 1)
+		for (int64_t columns = 1; columns < 20000; columns += 1 + columns / 3)
+			for (int type = VALUE_FLOAT32; type <= VALUE_FLOAT16; type++) {
+				struct launch_columns l =
+					launch_columns(rows, columns, (enum value_type)type);
+
+				if (l.blocks_y < 1 || l.blocks_y > LAUNCH_MOST_SUMMED ||
+				    l.blocks_x < 1 || l.down < 8 || columns % l.width ||
+				    (int64_t)(l.blocks_x - 1) * l.across * l.width >= columns)
+					ck_abort_msg("%lld x %lld", (long long)rows,
+						     (long long)columns);
+			}
+}
+END_TEST
+
+START_TEST(pooling_sums_its_output)
+{
+	struct max_pool_backward_args args = {.batch = 10,
+					      .height = 33,
+					      .width = 9,
+					      .channels = 24,
+					      .kernel = 4,
+					      .type = VALUE_BFLOAT16};
+
+	ck_assert_uint_eq(max_pool_backward_scratch(&args),
+			  launch_columns_scratch((int64_t)10 * 8 * 2, 24, VALUE_BFLOAT16));
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	int64_t first, elements;
+	int64_t chunks, begins[4];
+} cuts[] = {
+	{"nothing", 5, 0, 0, {0}},
+	{"one element", 0, 1, 1, {0}},
+	{"a whole chunk", 0, CHUNK_ELEMENTS, 1, {0}},
+	{"one more", 0, CHUNK_ELEMENTS + 1, 2, {0, CHUNK_ELEMENTS}},
+	{"over an edge", CHUNK_ELEMENTS - 1, 2, 2, {CHUNK_ELEMENTS - 1, CHUNK_ELEMENTS}},
+	{"between edges", 3, 1728, 1, {3}},
+	{"up to an edge", 7, CHUNK_ELEMENTS - 7, 1, {7}},
+	{"three", 10, 3 * CHUNK_ELEMENTS - 10, 3, {10, CHUNK_ELEMENTS, 2 * CHUNK_ELEMENTS}},
+};
+
+START_TEST(chunks_of_a_parameter)
+{
+	const char *name = cuts[_i].name;
+	int64_t first = cuts[_i].first, at = first;
+	uint16_t copy[4 * CHUNK_ELEMENTS];
+	struct chunk chunks[4];
+
+	memset(chunks, 0, sizeof(chunks));
+	ROW_EQ_INT(name, chunk_cut(NULL, first, cuts[_i].elements, NULL, VALUE_FLOAT32),
+		   cuts[_i].chunks);
+	ROW_EQ_INT(name, chunk_cut(chunks, first, cuts[_i].elements, copy, VALUE_BFLOAT16),
+		   cuts[_i].chunks);
+	for (int i = 0; i < cuts[_i].chunks; i++) {
+		ROW_EQ_INT(name, chunks[i].first, cuts[_i].begins[i]);
+		ROW_EQ_INT(name, chunks[i].first, at);
+		ROW_EQ_INT(name, (uint16_t *)chunks[i].copy - copy, at - first);
+		ROW_EQ_INT(name, chunks[i].copy_type, VALUE_BFLOAT16);
+		ck_assert(chunks[i].count > 0 && chunks[i].count <= CHUNK_ELEMENTS);
+		at += chunks[i].count;
+	}
+	ROW_EQ_INT(name, at, first + cuts[_i].elements);
+	chunk_cut(chunks, first, cuts[_i].elements, NULL, VALUE_BFLOAT16);
+	ck_assert_ptr_null(chunks[0].copy);
+}
+END_TEST
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
+
+int main(void)
+{
+	Suite *suite = suite_create("launch");
+	TCase *tests = tcase_create("launch");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, blocks_of_a_count, 0, ROWS(counts));
+	tcase_add_loop_test(tests, lanes_of_rows, 0, ROWS(row_cases));
+	tcase_add_loop_test(tests, columns_and_rows, 0, ROWS(column_cases));
+	tcase_add_test(tests, any_shape_fits);
+	tcase_add_test(tests, pooling_sums_its_output);
+	tcase_add_loop_test(tests, chunks_of_a_parameter, 0, ROWS(cuts));
+	return unit_run(suite);
+}
