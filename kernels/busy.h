@@ -5,9 +5,11 @@
 
 #include <stdint.h>
 
+enum { BUSY_THREADS = 512 }; /* as NCCL's */
+
 struct busy_args {
 	int64_t nanoseconds; /* each block ends so long after it began; 0 or less: at once */
-	int32_t blocks;      /* of 512 threads and one multiprocessor each; 0: none */
+	int32_t blocks;      /* of BUSY_THREADS each; 0: none */
 };
 
 #endif

@@ -17,7 +17,7 @@ enum {
 	 * over what there is. */
 	LAUNCH_MOST_BLOCKS = 8 * 132,
 	LAUNCH_MOST_SUMMED = 4 * 132, /* of blocks whose sums the last one adds */
-	LAUNCH_ROWS_OF_THREAD = 8,
+	LAUNCH_ROWS_OF_THREAD = 2,
 	LAUNCH_VECTOR_BYTES = 16, /* what a thread loads at a time */
 	KERNEL_TICKET_BYTES = 16, /* at the beginning of scratch: which block is the last */
 };
@@ -56,6 +56,46 @@ static inline struct launch launch_pieces(int64_t pieces)
 	if (pieces > 0)
 		launch.blocks = (unsigned)launch_min(pieces, LAUNCH_MOST_BLOCKS);
 	return launch;
+}
+
+/*
+ * `count` elements of one or two arrays, for loads of 16 bytes: `head` single ones until both
+ * arrays are aligned, then `vectors` of `per` elements, then single ones again. Where the arrays
+ * are never aligned together all are single.
+ */
+struct launch_split {
+	int64_t head, vectors;
+	int per;
+};
+
+static inline int launch_aligned(const void *array, size_t bytes)
+{
+	return ((uintptr_t)array + bytes) % LAUNCH_VECTOR_BYTES == 0;
+}
+
+/* Of arrays a and b with elements of so many bytes. */
+static inline struct launch_split launch_split(int64_t count, const void *a, size_t a_bytes,
+					       const void *b, size_t b_bytes)
+{
+	struct launch_split split = {
+		count, 0, (int)(LAUNCH_VECTOR_BYTES / (a_bytes < b_bytes ? a_bytes : b_bytes))};
+
+	for (int head = 0; head < split.per && head < count; head++)
+		if (launch_aligned(a, (size_t)head * a_bytes) &&
+		    launch_aligned(b, (size_t)head * b_bytes)) {
+			split.head = head;
+			split.vectors = (count - head) / split.per;
+			break;
+		}
+	return split;
+}
+
+/* A thread per vector and per single element, as above. */
+static inline struct launch launch_of_split(const struct launch_split *split, int64_t count)
+{
+	int64_t single = count - split->vectors * split->per;
+
+	return launch_elements(split->vectors > single ? split->vectors : single);
 }
 
 /* Neighbouring threads that share a row of cross_entropy: a power of two, 1 to 32, that

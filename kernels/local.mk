@@ -18,3 +18,33 @@ kernels_files = \
 	kernels/relu_backward.c kernels/relu_backward.h \
 	kernels/reorder.c kernels/reorder.h \
 	kernels/update.c kernels/update.h
+kernels_cuda = \
+	kernels/columns.cuh \
+	kernels/device.cuh \
+	kernels/add.cu \
+	kernels/bias_gradient.cu \
+	kernels/busy.cu \
+	kernels/convert.cu \
+	kernels/cross_entropy.cu \
+	kernels/gradient_measure.cu \
+	kernels/input_fill.cu \
+	kernels/max_pool.cu \
+	kernels/relu_backward.cu \
+	kernels/reorder.cu \
+	kernels/update.cu
+
+# libtool keeps nvcc's options in order with --tag=CC; what is no option of nvcc goes to the host's
+# compiler. -MD tells make of the headers.
+SUFFIXES = .cu
+AM_V_NVCC = $(am__v_NVCC_@AM_V@)
+am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)
+am__v_NVCC_0 = @echo "  NVCC    " $@;
+am__v_NVCC_1 =
+NVCOMPILE = $(NVCC) -forward-unknown-to-host-compiler -arch=$(CUDA_ARCH) $(DEFS) \
+	$(DEFAULT_INCLUDES) -D_GNU_SOURCE -I$(top_srcdir) -I$(top_srcdir)/trainer \
+	$(NVCC_WARN_FLAGS) -fvisibility=hidden $(NVCCFLAGS)
+.cu.lo:
+	$(AM_V_NVCC)$(LIBTOOL) $(AM_V_lt) --tag=CC $(AM_LIBTOOLFLAGS) $(LIBTOOLFLAGS) \
+		--mode=compile $(NVCOMPILE) -MD -MT $@ -MF $@.d -c -o $@ $<
+-include kernels/*.lo.d
+MOSTLYCLEANFILES += kernels/*.lo.d

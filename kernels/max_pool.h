@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Max-pooling in NHWC by the rules of backend.h: windows of kernel x kernel side by side, the rest
- * at the end left out; of equal values the first counts, and the last NaN before all. Both
- * work on rows of every kind: a batch is not looked at for what counts.
+ * at the end left out; of equal values the first counts, and the last NaN before all. Rows
+ * of every kind are pooled: a batch is not looked at for what counts.
  */
 #ifndef KERNELS_MAX_POOL_H
 #define KERNELS_MAX_POOL_H

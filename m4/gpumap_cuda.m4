@@ -12,7 +12,8 @@ AC_DEFUN([GPUMAP_CUDA], [
     [], [with_cuda=auto])
   AC_ARG_VAR([NVCC], [CUDA compiler command])
   AC_ARG_VAR([CUDA_ARCH], [GPU architectures, as nvcc -arch takes them @<:@all-major@:>@])
-  : "${CUDA_ARCH=all-major}"
+  AC_ARG_VAR([NVCCFLAGS], [CUDA compiler flags @<:@-O2@:>@])
+  : "${CUDA_ARCH=all-major}" "${NVCCFLAGS=-O2}"
   CUDA_ROOT= CUDA_CPPFLAGS= CUDA_LDFLAGS= CUDA_LIBS= cuda_why_not=
   AS_CASE([$with_cuda],
     [no], [cuda_why_not='switched off'],

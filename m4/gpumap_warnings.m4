@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# GPUMAP_WARNINGS: sets WARN_CFLAGS to the warnings that this compiler knows; with
-# --enable-werror they are errors.
+# GPUMAP_WARNINGS: sets WARN_CFLAGS to the warnings that this compiler knows, and NVCC_WARN_FLAGS to
+# nvcc's; with --enable-werror they are errors.
 AC_DEFUN([GPUMAP_WARNINGS], [
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [make warnings errors])],
     [], [enable_werror=no])
@@ -18,6 +18,11 @@ AC_DEFUN([GPUMAP_WARNINGS], [
     CFLAGS=$gpumap_saved_CFLAGS
   done
   AC_LANG_POP([C])
-  AS_IF([test "x$enable_werror" != xno], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
+  # Not -Xcompiler, which libtool takes for itself.
+  NVCC_WARN_FLAGS=--compiler-options=-Wall,-Wextra
+  AS_IF([test "x$enable_werror" != xno],
+    [WARN_CFLAGS="$WARN_CFLAGS -Werror"
+     NVCC_WARN_FLAGS="$NVCC_WARN_FLAGS,-Werror -Werror all-warnings"])
   AC_SUBST([WARN_CFLAGS])
+  AC_SUBST([NVCC_WARN_FLAGS])
 ])

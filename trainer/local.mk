@@ -160,7 +160,7 @@ libtrainer_la_SOURCES += \
 endif
 # The libraries are opened when they are used, but for the runtime, which is linked statically.
 if HAVE_CUDA_BACKEND
-libtrainer_la_SOURCES += \
+libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda_calls.c trainer/backend/cuda_calls.def trainer/backend/cuda_calls.h \
 	trainer/backend/cuda_calls_load.c
 libtrainer_la_CPPFLAGS += $(CUDA_BACKEND_CPPFLAGS)

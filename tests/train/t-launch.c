@@ -68,10 +68,10 @@ static const struct {
 	unsigned blocks_x, blocks_y;
 } column_cases[] = {
 	{"conv1 of 4096", 4096 * 1024, 64, VALUE_BFLOAT16, 8, 8, 1, LAUNCH_MOST_SUMMED},
-	{"conv1 of 32", 32 * 1024, 64, VALUE_FLOAT16, 8, 8, 1, 128},
+	{"conv1 of 32", 32 * 1024, 64, VALUE_FLOAT16, 8, 8, 1, 512},
 	{"conv1 in float", 4096 * 1024, 64, VALUE_FLOAT32, 4, 16, 1, LAUNCH_MOST_SUMMED},
-	{"fc1 of 512", 512, 512, VALUE_BFLOAT16, 8, 32, 2, 8},
-	{"fc2 of 512", 512, 10, VALUE_BFLOAT16, 1, 16, 1, 4},
+	{"fc1 of 512", 512, 512, VALUE_BFLOAT16, 8, 32, 2, 32},
+	{"fc2 of 512", 512, 10, VALUE_BFLOAT16, 1, 16, 1, 16},
 	{"a wide one", 1 << 20, 4096, VALUE_FLOAT32, 4, 32, 32, 17},
 	{"one by one", 1, 1, VALUE_FLOAT32, 1, 1, 1, 1},
 	{"odd", 7, 33, VALUE_BFLOAT16, 1, 32, 2, 1},
@@ -113,6 +113,44 @@ START_TEST(any_shape_fits)
 					ck_abort_msg("%lld x %lld", (long long)rows,
 						     (long long)columns);
 			}
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	int64_t count;
+	unsigned a, b; /* bytes behind a multiple of 16 */
+	unsigned a_bytes, b_bytes;
+	int64_t head, vectors;
+	int per;
+} splits[] = {
+	{"aligned", 64, 0, 0, 4, 4, 0, 16, 4},
+	{"some left", 67, 0, 0, 4, 4, 0, 16, 4},
+	{"a head", 67, 4, 4, 4, 4, 3, 16, 4},
+	{"never together", 64, 4, 8, 4, 4, 64, 0, 4},
+	{"halves", 65, 6, 6, 2, 2, 5, 7, 8},
+	{"half to float", 64, 0, 0, 2, 4, 0, 8, 8},
+	{"a head of both", 64, 12, 8, 2, 4, 2, 7, 8},
+	{"half to float, never", 64, 14, 0, 2, 4, 64, 0, 8},
+	{"too few", 3, 0, 0, 4, 4, 0, 0, 4},
+	{"one before", 1, 4, 4, 4, 4, 1, 0, 4},
+	{"none", 0, 0, 0, 2, 2, 0, 0, 8},
+};
+
+START_TEST(splits_at_what_is_aligned)
+{
+	static const _Alignas(16) char memory[32];
+	const char *name = splits[_i].name;
+	struct launch_split s =
+		launch_split(splits[_i].count, memory + splits[_i].a, splits[_i].a_bytes,
+			     memory + splits[_i].b, splits[_i].b_bytes);
+	int64_t single = splits[_i].count - s.vectors * s.per;
+
+	ROW_EQ_INT(name, s.head, splits[_i].head);
+	ROW_EQ_INT(name, s.vectors, splits[_i].vectors);
+	ROW_EQ_INT(name, s.per, splits[_i].per);
+	ck_assert(s.head <= single);
+	ROW_EQ_INT(name, launch_of_split(&s, splits[_i].count).blocks, splits[_i].count ? 1 : 0);
 }
 END_TEST
 
@@ -183,6 +221,7 @@ int main(void)
 	tcase_add_loop_test(tests, lanes_of_rows, 0, ROWS(row_cases));
 	tcase_add_loop_test(tests, columns_and_rows, 0, ROWS(column_cases));
 	tcase_add_test(tests, any_shape_fits);
+	tcase_add_loop_test(tests, splits_at_what_is_aligned, 0, ROWS(splits));
 	tcase_add_test(tests, pooling_sums_its_output);
 	tcase_add_loop_test(tests, chunks_of_a_parameter, 0, ROWS(cuts));
 	return unit_run(suite);

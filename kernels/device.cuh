@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* For .cu files: values of each type, 16 bytes of them at a time, and who comes last. */
+#ifndef KERNELS_DEVICE_CUH
+#define KERNELS_DEVICE_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <string.h>
+
+#include "kernels/launchers.h"
+
+/* return CALL<value type>(args, stream), of the type that `type` names. */
+#define WITH_TYPE(type, CALL, args, stream) \
+	switch (type) { \
+	case VALUE_FLOAT32: \
+		return CALL<float>(args, stream); \
+	case VALUE_BFLOAT16: \
+		return CALL<__nv_bfloat16>(args, stream); \
+	case VALUE_FLOAT16: \
+		return CALL<__half>(args, stream); \
+	case VALUE_FLOAT64: \
+		break; \
+	} \
+	return cudaErrorInvalidValue
+
+static __device__ inline float to_float(float x)
+{
+	return x;
+}
+
+static __device__ inline float to_float(__nv_bfloat16 x)
+{
+	return __bfloat162float(x);
+}
+
+static __device__ inline float to_float(__half x)
+{
+	return __half2float(x);
+}
+
+/* Rounds to the nearest, ties to even. */
+static __device__ inline void set_float(float *to, float x)
+{
+	*to = x;
+}
+
+static __device__ inline void set_float(__nv_bfloat16 *to, float x)
+{
+	*to = __float2bfloat16_rn(x);
+}
+
+static __device__ inline void set_float(__half *to, float x)
+{
+	*to = __float2half_rn(x);
+}
+
+/* WIDTH values that are loaded and stored at once; their address is a multiple of their bytes. */
+template <typename T, int WIDTH> struct alignas(WIDTH * sizeof(T)) vector {
+	T values[WIDTH];
+};
+
+template <typename T, int WIDTH> static __device__ inline vector<T, WIDTH> load(const T *from)
+{
+	vector<T, WIDTH> v;
+
+	/* In one word, which a copy of the structure is not sure to be. */
+	if constexpr (sizeof(v) == 16) {
+		uint4 bits = *(const uint4 *)from;
+
+		memcpy(&v, &bits, sizeof(v));
+	} else if constexpr (sizeof(v) == 8) {
+		uint2 bits = *(const uint2 *)from;
+
+		memcpy(&v, &bits, sizeof(v));
+	} else {
+		v = *(const vector<T, WIDTH> *)from;
+	}
+	return v;
+}
+
+template <typename T, int WIDTH>
+static __device__ inline void store(T *to, const vector<T, WIDTH> &v)
+{
+	if constexpr (sizeof(v) == 16) {
+		uint4 bits;
+
+		memcpy(&bits, &v, sizeof(v));
+		*(uint4 *)to = bits;
+	} else if constexpr (sizeof(v) == 8) {
+		uint2 bits;
+
+		memcpy(&bits, &v, sizeof(v));
+		*(uint2 *)to = bits;
+	} else {
+		*(vector<T, WIDTH> *)to = v;
+	}
+}
+
+/* 16 bytes of T. */
+template <typename T> static constexpr int wide = LAUNCH_VECTOR_BYTES / (int)sizeof(T);
+
+/* relu_backward: gradients of outputs that are not above 0 become zero. */
+template <typename T, int WIDTH>
+static __device__ inline void zero_unpassed(vector<T, WIDTH> *gradient,
+					    const vector<T, WIDTH> &output)
+{
+#pragma unroll
+	for (int k = 0; k < WIDTH; k++)
+		if (!(to_float(output.values[k]) > 0))
+			set_float(&gradient->values[k], 0);
+}
+
+/*
+ * Whether this block is the last of `blocks` to come here; then what the others wrote before is
+ * seen, and the ticket is zero again. All threads of all blocks call it, once.
+ */
+static __device__ inline bool comes_last(unsigned *ticket, unsigned blocks)
+{
+	__shared__ bool last;
+
+	__threadfence();
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		last = atomicAdd(ticket, 1) == blocks - 1;
+		if (last)
+			*ticket = 0;
+	}
+	__syncthreads();
+	__threadfence();
+	return last;
+}
+
+/* The sum of x of all LAUNCH_THREADS threads, in one order; in thread 0. */
+template <typename T> static __device__ inline T block_sum(T x)
+{
+	__shared__ T parts[LAUNCH_THREADS / 32];
+	int lane = (int)threadIdx.x % 32;
+
+	for (int n = 16; n > 0; n /= 2)
+		x += __shfl_down_sync(0xffffffff, x, n);
+	__syncthreads(); /* parts may still be read, of a sum before */
+	if (lane == 0)
+		parts[threadIdx.x / 32] = x;
+	__syncthreads();
+	if (threadIdx.x == 0)
+		for (int i = 1; i < LAUNCH_THREADS / 32; i++)
+			x += parts[i];
+	return x;
+}
+
+#endif

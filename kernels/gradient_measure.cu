@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/device.cuh"
+
+/* Squares of floats are far below the greatest double, so their sum tells what is infinite. */
+static __device__ inline double square(float gradient, float scale)
+{
+	float scaled = __fmul_rn(gradient, scale);
+
+	return (double)scaled * (double)scaled;
+}
+
+static __device__ inline double sum_chunk(const float *g, int count, float scale)
+{
+	int head = (int)min((int64_t)count, (int64_t)(-(intptr_t)g / 4 & 3));
+	int vectors = (count - head) / wide<float>, single = count - vectors * wide<float>;
+	double sum = 0;
+
+#pragma unroll 4
+	for (int i = (int)threadIdx.x; i < vectors; i += LAUNCH_THREADS) {
+		vector<float, wide<float>> v = load<float, wide<float>>(g + head + i * wide<float>);
+
+#pragma unroll
+		for (int k = 0; k < wide<float>; k++)
+			sum += square(v.values[k], scale);
+	}
+	for (int i = (int)threadIdx.x; i < single; i += LAUNCH_THREADS)
+		sum += square(g[i < head ? i : i + vectors * wide<float>], scale);
+	return sum;
+}
+
+/* The norm of parameter p, by one warp; in its first lane. */
+static __device__ inline double norm_of(const struct gradient_measure_args &a, int p,
+					const double *sums)
+{
+	int end = p < a.parameters ? a.starts[p + 1] : 0;
+	double sum = 0;
+
+#pragma unroll 8
+	for (int i = p < a.parameters ? a.starts[p] + (int)threadIdx.x % 32 : 0; i < end; i += 32)
+		sum += sums[i];
+	for (int n = 16; n > 0; n /= 2)
+		sum += __shfl_down_sync(0xffffffff, sum, n);
+	return sum;
+}
+
+static __device__ inline void finish_measure(const struct gradient_measure_args &a,
+					     const double *sums)
+{
+	__shared__ float norms[GRADIENT_MOST_PARAMETERS];
+	__shared__ bool infinite[GRADIENT_MOST_PARAMETERS];
+	double all = 0;
+	bool finite = true;
+
+	for (int p = (int)threadIdx.x / 32; p < GRADIENT_MOST_PARAMETERS;
+	     p += LAUNCH_THREADS / 32) {
+		double sum = norm_of(a, p, sums);
+
+		if (threadIdx.x % 32 == 0) {
+			norms[p] = (float)sqrt(sum);
+			infinite[p] = !isfinite(sum);
+			a.measure->norms[p] = norms[p];
+		}
+	}
+	__syncthreads();
+	if (threadIdx.x != 0)
+		return;
+	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++) {
+		all += (double)norms[p] * (double)norms[p];
+		finite = finite && !infinite[p];
+	}
+	a.measure->norm = (float)sqrt(all);
+	a.measure->finite = finite;
+}
+
+static __global__ void __launch_bounds__(LAUNCH_THREADS, 8)
+	measure_chunks(const struct gradient_measure_args a)
+{
+	double *sums = (double *)((char *)a.scratch + KERNEL_TICKET_BYTES);
+	float scale = a.control->inv_scale;
+
+	for (int i = (int)blockIdx.x; i < a.chunk_count; i += (int)gridDim.x) {
+		const struct chunk chunk = a.chunks[i];
+		double sum = block_sum(sum_chunk(a.gradients + chunk.first, chunk.count, scale));
+
+		if (threadIdx.x == 0)
+			sums[i] = sum;
+	}
+	if (comes_last((unsigned *)a.scratch, gridDim.x))
+		finish_measure(a, sums);
+}
+
+/* Without chunks there is still a norm, of 0. */
+extern "C" cudaError_t kernel_gradient_measure(const struct gradient_measure_args *args,
+					       cudaStream_t stream)
+{
+	struct launch l = launch_pieces(args->chunk_count > 0 ? args->chunk_count : 1);
+
+	measure_chunks<<<l.blocks, l.threads, 0, stream>>>(*args);
+	return cudaGetLastError();
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* KERNEL is the window's side, or 0: any. WIDTH neighbouring channels are a thread's. */
+#include "kernels/columns.cuh"
+
+/* Where the window of output place `row` of (batch, height / kernel, width / kernel) begins. */
+struct window {
+	int64_t image;
+	int32_t y, x;
+};
+
+static __device__ inline struct window window_of(int64_t row, int32_t height, int32_t width,
+						 int kernel)
+{
+	int32_t rows = height / kernel, columns = width / kernel;
+	int64_t line = row / columns;
+	struct window w = {line / rows, (int32_t)(line % rows) * kernel,
+			   (int32_t)(row % columns) * kernel};
+
+	return w;
+}
+
+/* What is greatest so far, and its place. */
+template <typename T, int WIDTH> struct greatest {
+	vector<T, WIDTH> most;
+	vector<uint8_t, WIDTH> places;
+};
+
+template <typename T, int WIDTH>
+static __device__ inline void take_greater(struct greatest<T, WIDTH> *g,
+					   const vector<T, WIDTH> &values, int place)
+{
+#pragma unroll
+	for (int k = 0; k < WIDTH; k++) {
+		float value = to_float(values.values[k]);
+
+		if (value > to_float(g->most.values[k]) || value != value) {
+			g->most.values[k] = values.values[k];
+			g->places.values[k] = (uint8_t)place;
+		}
+	}
+}
+
+template <typename T, int WIDTH, int KERNEL>
+static __device__ inline struct greatest<T, WIDTH> pool_window(const T *input, int64_t line,
+							       int32_t channels, int kernel) {
+	struct greatest<T, WIDTH> g;
+	const int side = KERNEL ? KERNEL : kernel;
+
+	g.most = load<T, WIDTH>(input);
+#pragma unroll
+	for (int k = 0; k < WIDTH; k++)
+		g.places.values[k] = 0;
+#pragma unroll KERNEL ? KERNEL : 1
+	for (int i = 0; i < side; i++)
+#pragma unroll KERNEL ? KERNEL : 1
+		for (int j = 0; j < side; j++)
+			take_greater(&g, load<T, WIDTH>(input + i * line + (int64_t)j * channels),
+				     i *side + j);
+	return g;
+}
+
+template <typename T, int WIDTH, int KERNEL>
+static __global__ void __launch_bounds__(LAUNCH_THREADS, 6)
+	pool_windows(const struct max_pool_args a, int64_t units)
+{
+	int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	int64_t step = (int64_t)gridDim.x * blockDim.x, line = (int64_t)a.width * a.channels;
+	int32_t groups = a.channels / WIDTH;
+	const T *input = (const T *)a.input;
+
+	for (int64_t i = first; i < units; i += step) {
+		int32_t channel = (int32_t)(i % groups) * WIDTH;
+		struct window w =
+			window_of(i / groups, a.height, a.width, KERNEL ? KERNEL : a.kernel);
+		int64_t at = (w.image * a.height + w.y) * line + (int64_t)w.x * a.channels;
+		struct greatest<T, WIDTH> g = pool_window<T, WIDTH, KERNEL>(
+			input + at + channel, line, a.channels, a.kernel);
+
+		store((T *)a.output + i * WIDTH, g.most);
+		if (a.places)
+			store(a.places + i * WIDTH, g.places);
+	}
+}
+
+template <typename T, int WIDTH>
+static cudaError_t launch_pool_width(const struct max_pool_args *args, cudaStream_t stream)
+{
+	int64_t places = (int64_t)(args->height / args->kernel) * (args->width / args->kernel);
+	int64_t units = args->batch * places * (args->channels / WIDTH);
+	struct launch l = launch_elements(units);
+
+	if (!l.blocks)
+		return cudaSuccess;
+	if (args->kernel == 2)
+		pool_windows<T, WIDTH, 2><<<l.blocks, l.threads, 0, stream>>>(*args, units);
+	else
+		pool_windows<T, WIDTH, 0><<<l.blocks, l.threads, 0, stream>>>(*args, units);
+	return cudaGetLastError();
+}
+
+template <typename T>
+static cudaError_t launch_pool(const struct max_pool_args *args, cudaStream_t stream)
+{
+	if (args->channels % wide<T> == 0)
+		return launch_pool_width<T, wide<T>>(args, stream);
+	return launch_pool_width<T, 1>(args, stream);
+}
+
+extern "C" cudaError_t kernel_max_pool(const struct max_pool_args *args, cudaStream_t stream)
+{
+	WITH_TYPE(args->type, launch_pool, args, stream);
+}
+
+/*
+ * Writes what the window's output gives to its inputs. The last window of a line or an image writes
+ * the zeros of what is left over there.
+ */
+template <typename T, int WIDTH, int KERNEL>
+static __device__ inline void
+give_window(const struct max_pool_backward_args &a, const struct window &w, int32_t channel,
+	    const vector<T, WIDTH> &gradient, const vector<uint8_t, WIDTH> &places)
+{
+	const int side = KERNEL ? KERNEL : a.kernel;
+	int32_t high = w.y + 2 * side > a.height ? a.height - w.y : side;
+	int32_t broad = w.x + 2 * side > a.width ? a.width - w.x : side;
+	int64_t at = (w.image * a.height + w.y) * a.width + w.x;
+	T *to = (T *)a.input_gradient + at * a.channels + channel;
+
+	for (int32_t i = 0; i < high; i++)
+		for (int32_t j = 0; j < broad; j++) {
+			int place = i < side && j < side ? i * side + j : -1;
+			vector<T, WIDTH> v;
+
+#pragma unroll
+			for (int k = 0; k < WIDTH; k++) {
+				v.values[k] = gradient.values[k];
+				if (places.values[k] != place)
+					set_float(&v.values[k], 0);
+			}
+			store(to + ((int64_t)i * a.width + j) * a.channels, v);
+		}
+}
+
+template <typename T, int WIDTH, int KERNEL>
+static __global__ void __launch_bounds__(LAUNCH_THREADS, 4)
+	unpool_windows(const struct max_pool_backward_args a, const struct launch_columns l,
+		       int64_t rows)
+{
+	const struct column_place place = column_place(l);
+	const T *output = (const T *)a.output, *gradient = (const T *)a.output_gradient;
+	float mine[WIDTH] = {0};
+
+	for (int64_t row = place.row; place.column < a.channels && row < rows; row += place.step) {
+		int64_t at = row * a.channels + place.column;
+		struct window w = window_of(row, a.height, a.width, KERNEL ? KERNEL : a.kernel);
+		vector<uint8_t, WIDTH> places = load<uint8_t, WIDTH>(a.places + at);
+		vector<T, WIDTH> g = load<T, WIDTH>(gradient + at);
+
+		if (output)
+			zero_unpassed(&g, load<T, WIDTH>(output + at));
+		give_window<T, WIDTH, KERNEL>(a, w, (int32_t)place.column, g, places);
+#pragma unroll
+		for (int k = 0; k < WIDTH; k++)
+			mine[k] += to_float(g.values[k]);
+	}
+	if (a.sums)
+		finish_columns<WIDTH>(mine, l, a.channels, a.sums, a.scratch);
+}
+
+template <typename T, int WIDTH>
+static cudaError_t launch_unpool_width(const struct max_pool_backward_args *args,
+				       const struct launch_columns *l, int64_t rows,
+				       cudaStream_t stream)
+{
+	dim3 grid(l->blocks_x, l->blocks_y);
+
+	if (args->kernel == 2)
+		unpool_windows<T, WIDTH, 2><<<grid, l->threads, 0, stream>>>(*args, *l, rows);
+	else
+		unpool_windows<T, WIDTH, 0><<<grid, l->threads, 0, stream>>>(*args, *l, rows);
+	return cudaGetLastError();
+}
+
+template <typename T>
+static cudaError_t launch_unpool(const struct max_pool_backward_args *args, cudaStream_t stream)
+{
+	int64_t places = (int64_t)(args->height / args->kernel) * (args->width / args->kernel);
+	int64_t rows = args->batch * places;
+	struct launch_columns l = launch_columns(rows, args->channels, args->type);
+
+	if (!l.blocks_x || (rows <= 0 && !args->sums))
+		return cudaSuccess;
+	if (l.width > 1)
+		return launch_unpool_width<T, wide<T>>(args, &l, rows, stream);
+	return launch_unpool_width<T, 1>(args, &l, rows, stream);
+}
+
+extern "C" cudaError_t kernel_max_pool_backward(const struct max_pool_backward_args *args,
+						cudaStream_t stream)
+{
+	WITH_TYPE(args->type, launch_unpool, args, stream);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* Products and sums by intrinsics, which round each of them: the compiler may contract others. */
+#include "kernels/device.cuh"
+
+static __device__ inline void adam_factors(struct update_factors *f,
+					   const struct optimizer_settings &s, double lr,
+					   double beta1, double t)
+{
+	f->keep = s.kind == OPTIMIZER_ADAMW ? (float)(1 - __dmul_rn(lr, s.weight_decay)) : 1;
+	f->gain = (float)(1 - beta1);
+	f->beta2 = (float)s.beta2;
+	f->gain2 = (float)(1 - s.beta2);
+	f->minus_step = (float)-(lr / (1 - pow(beta1, t)));
+	f->root = (float)sqrt(1 - pow(s.beta2, t));
+	f->eps = (float)s.eps;
+}
+
+/* clip_coefficient() of optim/clip.h. */
+static __device__ inline float clip_of(float norm, double most)
+{
+	float coefficient = __fmul_rn((float)most, __fdiv_rn(1, __fadd_rn(norm, 1e-6f)));
+
+	return coefficient > 1 ? 1 : coefficient;
+}
+
+static __global__ void make_factors(const struct update_begin_args a)
+{
+	const struct update_control control = *a.control;
+	struct update_factors f = {};
+
+	f.clip = f.keep = 1;
+	f.skip = a.measure && control.skips && !a.measure->finite;
+	*a.steps += !f.skip;
+	f.inv_scale = control.inv_scale;
+	if (a.measure && control.clip_norm > 0)
+		f.clip = clip_of(a.measure->norm, control.clip_norm);
+	f.decay = a.settings.kind == OPTIMIZER_ADAMW ? 0 : (float)a.settings.weight_decay;
+	f.minus_lr = (float)-control.lr;
+	f.momentum = (float)control.momentum;
+	if (a.settings.kind != OPTIMIZER_SGD)
+		adam_factors(&f, a.settings, control.lr, control.momentum, (double)*a.steps);
+	*a.factors = f;
+}
+
+extern "C" cudaError_t kernel_update_begin(const struct update_begin_args *args,
+					   cudaStream_t stream)
+{
+	make_factors<<<1, 1, 0, stream>>>(*args);
+	return cudaGetLastError();
+}
+
+enum update_kind { UPDATE_SGD, UPDATE_MOMENTUM, UPDATE_NESTEROV, UPDATE_ADAM };
+
+/* One element. */
+struct element {
+	float w, g, m, v;
+};
+
+static __device__ inline float gradient_of(const struct element &e, const struct update_factors &f)
+{
+	float scaled = __fmul_rn(__fmul_rn(e.g, f.inv_scale), f.clip);
+
+	return f.decay == 0 ? scaled : __fmaf_rn(e.w, f.decay, scaled);
+}
+
+template <enum update_kind KIND>
+static __device__ inline void step(struct element *e, const struct update_factors &f)
+{
+	float g = gradient_of(*e, f);
+
+	if (KIND == UPDATE_ADAM) {
+		e->m = __fmaf_rn(g, f.gain, __fmul_rn(e->m, f.momentum));
+		e->v = __fmaf_rn(__fmul_rn(f.gain2, g), g, __fmul_rn(e->v, f.beta2));
+		g = __fadd_rn(__fdiv_rn(__fsqrt_rn(e->v), f.root), f.eps);
+		g = __fdiv_rn(__fmul_rn(f.minus_step, e->m), g);
+		e->w = __fadd_rn(__fmul_rn(e->w, f.keep), g);
+		return;
+	}
+	if (KIND != UPDATE_SGD) {
+		e->m = __fadd_rn(__fmul_rn(e->m, f.momentum), g);
+		g = KIND == UPDATE_NESTEROV ? __fmaf_rn(e->m, f.momentum, g) : e->m;
+	}
+	e->w = __fmaf_rn(g, f.minus_lr, e->w);
+}
+
+/* WIDTH elements of the flat buffers, from `at` on; in *values what they become. */
+template <enum update_kind KIND, int WIDTH>
+static __device__ inline void step_wide(const struct update_args &a, const struct update_factors &f,
+					int64_t at, vector<float, WIDTH> *values)
+{
+	constexpr bool has_mean = KIND != UPDATE_SGD, has_variance = KIND == UPDATE_ADAM;
+	vector<float, WIDTH> w = load<float, WIDTH>(a.values + at);
+	vector<float, WIDTH> g = load<float, WIDTH>(a.gradients + at), m = {}, v = {};
+
+	if (has_mean)
+		m = load<float, WIDTH>(a.mean + at);
+	if (has_variance)
+		v = load<float, WIDTH>(a.variance + at);
+#pragma unroll
+	for (int k = 0; k < WIDTH; k++) {
+		struct element e = {w.values[k], g.values[k], m.values[k], v.values[k]};
+
+		step<KIND>(&e, f);
+		w.values[k] = e.w;
+		m.values[k] = e.m;
+		v.values[k] = e.v;
+	}
+	store(a.values + at, w);
+	if (has_mean)
+		store(a.mean + at, m);
+	if (has_variance)
+		store(a.variance + at, v);
+	*values = w;
+}
+
+template <typename T, int WIDTH>
+static __device__ inline void copy_as(T *to, const vector<float, WIDTH> &values)
+{
+	vector<T, WIDTH> v;
+
+#pragma unroll
+	for (int k = 0; k < WIDTH; k++)
+		set_float(&v.values[k], values.values[k]);
+	if ((uintptr_t)to % sizeof(v) == 0)
+		store(to, v);
+	else
+#pragma unroll
+		for (int k = 0; k < WIDTH; k++)
+			to[k] = v.values[k];
+}
+
+/* To the chunk's copy, from its i-th element on. */
+template <int WIDTH>
+static __device__ inline void copy_wide(const struct chunk &chunk, int i,
+					const vector<float, WIDTH> &values)
+{
+	if (!chunk.copy)
+		return;
+	if (chunk.copy_type == VALUE_BFLOAT16)
+		copy_as((__nv_bfloat16 *)chunk.copy + i, values);
+	else if (chunk.copy_type == VALUE_FLOAT16)
+		copy_as((__half *)chunk.copy + i, values);
+	else
+		copy_as((float *)chunk.copy + i, values);
+}
+
+/* `head`: elements before the first that is aligned in every buffer; all, if none is. */
+template <enum update_kind KIND>
+static __device__ inline void update_chunk(const struct update_args &a,
+					   const struct update_factors &f,
+					   const struct chunk &chunk, int head)
+{
+	int vectors = (chunk.count - head) / wide<float>;
+	int single = chunk.count - vectors * wide<float>;
+
+	for (int i = (int)threadIdx.x; i < vectors; i += LAUNCH_THREADS) {
+		int at = head + i * wide<float>;
+		vector<float, wide<float>> values;
+
+		step_wide<KIND, wide<float>>(a, f, chunk.first + at, &values);
+		copy_wide<wide<float>>(chunk, at, values);
+	}
+	for (int i = (int)threadIdx.x; i < single; i += LAUNCH_THREADS) {
+		int at = i < head ? i : i + vectors * wide<float>;
+		vector<float, 1> value;
+
+		step_wide<KIND, 1>(a, f, chunk.first + at, &value);
+		copy_wide<1>(chunk, at, value);
+	}
+}
+
+template <enum update_kind KIND>
+static __global__ void __launch_bounds__(LAUNCH_THREADS, 8)
+	update_chunks(const struct update_args a, bool aligned)
+{
+	const struct update_factors f = *a.factors;
+
+	if (f.skip)
+		return;
+	for (int i = (int)blockIdx.x; i < a.chunk_count; i += (int)gridDim.x) {
+		const struct chunk chunk = a.chunks[i];
+		int to_aligned = (int)(-chunk.first & (wide<float> - 1));
+		int head = aligned && to_aligned < chunk.count ? to_aligned : chunk.count;
+
+		update_chunk<KIND>(a, f, chunk, head);
+	}
+}
+
+template <enum update_kind KIND>
+static cudaError_t launch_update(const struct update_args *args, cudaStream_t stream)
+{
+	struct launch l = launch_pieces(args->chunk_count);
+	bool aligned = launch_aligned(args->values, 0) && launch_aligned(args->gradients, 0) &&
+		       launch_aligned(args->mean, 0) && launch_aligned(args->variance, 0);
+
+	if (!l.blocks)
+		return cudaSuccess;
+	update_chunks<KIND><<<l.blocks, l.threads, 0, stream>>>(*args, aligned);
+	return cudaGetLastError();
+}
+
+extern "C" cudaError_t kernel_update(const struct update_args *args, cudaStream_t stream)
+{
+	if (args->variance)
+		return launch_update<UPDATE_ADAM>(args, stream);
+	if (!args->mean)
+		return launch_update<UPDATE_SGD>(args, stream);
+	if (args->nesterov)
+		return launch_update<UPDATE_NESTEROV>(args, stream);
+	return launch_update<UPDATE_MOMENTUM>(args, stream);
+}
