@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bf16.h"
 #include "simd.h"
 
 /* Channels at a time. Loops over them have a constant count, so compilers make vectors of them;
@@ -18,27 +19,16 @@ struct pass {
 
 SIMD_BODY float get(bool half, const void *from, int64_t index)
 {
-	uint32_t bits;
-	float value;
-
-	if (!half)
-		return ((const float *)from)[index];
-	bits = (uint32_t)((const uint16_t *)from)[index] << 16;
-	memcpy(&value, &bits, sizeof(value));
-	return value;
+	return half ? bf16_to_float(((const uint16_t *)from)[index]) : ((const float *)from)[index];
 }
 
 /* Only of what get() gave, so nothing is rounded. */
 SIMD_BODY void set(bool half, void *to, int64_t index, float value)
 {
-	uint32_t bits;
-
-	if (!half) {
+	if (half)
+		((uint16_t *)to)[index] = (uint16_t)(float_bits(value) >> 16);
+	else
 		((float *)to)[index] = value;
-		return;
-	}
-	memcpy(&bits, &value, sizeof(bits));
-	((uint16_t *)to)[index] = (uint16_t)(bits >> 16);
 }
 
 SIMD_BODY void consider(float value, int k, float *most, uint8_t *best)
