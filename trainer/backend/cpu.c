@@ -28,7 +28,7 @@ struct step {
 	void *argument;
 };
 
-bool cpu_settle(const struct device_options *options, struct train_error *error)
+static bool settle(const struct device_options *options, struct train_error *error)
 {
 	int failed = 0;
 
@@ -44,6 +44,23 @@ bool cpu_settle(const struct device_options *options, struct train_error *error)
 	_mm_setcsr(_mm_getcsr() | 0x8040); /* flush to zero, denormals are zero */
 #endif
 	return true;
+}
+
+void *cpu_device_new(size_t size, const struct backend *backend,
+		     const struct device_options *options, struct train_error *error)
+{
+	struct cpu_device *made;
+
+	if (!settle(options, error))
+		return NULL;
+	made = calloc(1, size);
+	if (!made) {
+		train_nomem(error, "a device");
+		return NULL;
+	}
+	made->base.backend = backend;
+	made->base.physical = options->physical;
+	return made;
 }
 
 void *cpu_allocate(struct device *device, size_t bytes, const char *what, struct train_error *error)

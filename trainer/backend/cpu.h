@@ -15,9 +15,11 @@ struct cpu_device {
 	unsigned char results[FETCH_MOST][FETCH_BYTES];
 };
 
-/* Puts the calling thread on the device's cores and makes its arithmetic flush denormals; the
- * threads that it starts later inherit both. */
-bool cpu_settle(const struct device_options *options, struct train_error *error);
+/* A device of `size` bytes that begins with struct cpu_device; the team is left to be opened. The
+ * calling thread goes to the device's cores and its arithmetic flushes denormals; the threads that
+ * it starts later inherit both. Closed by free(); NULL with error noted. */
+void *cpu_device_new(size_t size, const struct backend *backend,
+		     const struct device_options *options, struct train_error *error);
 
 void *cpu_allocate(struct device *device, size_t bytes, const char *what,
 		   struct train_error *error);

@@ -238,16 +238,11 @@ static bool onednn_has_type(struct device *device, enum value_type type)
 static bool onednn_open(struct device **device, const struct device_options *options,
 			struct train_error *error)
 {
-	struct onednn_device *own;
+	struct onednn_device *own = cpu_device_new(sizeof(*own), &backend_onednn, options, error);
 	dnnl_status_t status;
 
-	if (!cpu_settle(options, error))
-		return false;
-	own = calloc(1, sizeof(*own));
 	if (!own)
-		return train_nomem(error, "a device");
-	own->cpu.base.backend = &backend_onednn;
-	own->cpu.base.physical = options->physical;
+		return false;
 	if (!cpu_team_open(&own->cpu.team, options->threads)) {
 		free(own);
 		return train_fail(error, TRAIN_NO_BACKEND,

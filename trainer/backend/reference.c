@@ -273,15 +273,10 @@ static bool reference_same_layout(const struct layout *a, const struct layout *b
 static bool reference_open(struct device **device, const struct device_options *options,
 			   struct train_error *error)
 {
-	struct cpu_device *made;
+	struct cpu_device *made = cpu_device_new(sizeof(*made), &backend_reference, options, error);
 
-	if (!cpu_settle(options, error))
-		return false;
-	made = calloc(1, sizeof(*made));
 	if (!made)
-		return train_nomem(error, "a device");
-	made->base.backend = &backend_reference;
-	made->base.physical = options->physical;
+		return false;
 	/* Without OpenMP one thread does all: what is computed is the same. */
 	cpu_team_open(&made->team, options->threads);
 	*device = &made->base;
