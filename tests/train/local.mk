@@ -315,12 +315,13 @@ tests_train_t_winograd_LDADD = $(train_ldadd)
 # The trainer against PyTorch, where there is one.
 check_PROGRAMS += tests/train/model-dump
 tests_train_model_dump_SOURCES = tests/train/model-dump.c tests/train/numbers.c \
-	tests/train/stage.h
+	tests/train/one-model.c tests/train/one-model.h tests/train/stage.h
 tests_train_model_dump_CPPFLAGS = $(train_cppflags)
 tests_train_model_dump_LDADD = libtrainer.la -lm
 
 check_PROGRAMS += tests/train/logits-main
-tests_train_logits_main_SOURCES = tests/train/logits-main.c
+tests_train_logits_main_SOURCES = tests/train/logits-main.c tests/train/one-model.c \
+	tests/train/one-model.h
 tests_train_logits_main_CPPFLAGS = $(train_cppflags)
 tests_train_logits_main_LDADD = libtrainer.la $(JANSSON_LIBS) -lm
 

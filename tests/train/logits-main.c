@@ -8,7 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "data/cifar10.h"
-#include "model/model.h"
+#include "one-model.h"
 
 static bool load(struct model *m, const char *name, struct train_error *error)
 {
@@ -57,41 +57,23 @@ static bool compute(struct model *m, const struct model_spec *spec, const char *
 	free(indices);
 	if (done)
 		fwrite(model_output(m, 0), 1, model_output_bytes(m), stdout);
-	return done && fflush(stdout) == 0;
+	return done;
 }
 
-static bool run(char **argv, struct train_error *error)
+static bool use(struct model *m, const struct model_spec *spec, int64_t batch, char **argv,
+		struct train_error *error)
 {
-	const struct model_spec *spec = model_find(argv[1], error);
-	const struct backend *backend = spec ? backend_find(argv[2], error) : NULL;
-	const struct device_options where = {.threads = 1};
-	struct model_options options = {.slots = 1, .batch = strtol(argv[5], NULL, 10)};
-	struct device *device;
-	struct model *m;
-	bool done = false;
-
-	if (!backend || !backend->open(&device, &where, error))
-		return false;
-	options.last = spec->count - 1;
-	if (model_open(&m, spec, device, &options, error)) {
-		done = load(m, argv[3], error) && compute(m, spec, argv[4], options.batch, error);
-		model_close(m);
-	}
-	backend->close(device);
-	return done;
+	return load(m, argv[3], error) && compute(m, spec, argv[4], batch, error);
 }
 
 int main(int argc, char **argv)
 {
-	struct train_error error = {.status = TRAIN_OK};
+	static const struct one_model program = {
+		.usage = "logits-main MODEL BACKEND FILE DATA COUNT",
+		.arguments = 5,
+		.batch = 5,
+		.use = use,
+	};
 
-	if (argc != 6) {
-		fputs("usage: logits-main MODEL BACKEND FILE DATA COUNT\n", stderr);
-		return 2;
-	}
-	if (!run(argv, &error)) {
-		fprintf(stderr, "logits-main: %s\n", error.text);
-		return 1;
-	}
-	return 0;
+	return one_model_main(&program, argc, argv);
 }

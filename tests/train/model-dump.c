@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/model.h"
+#include "one-model.h"
 #include "stage.h"
 
 static bool set_parameters(struct model *m, struct train_error *error)
@@ -65,44 +65,29 @@ static bool dump(struct model *m, float loss, struct train_error *error)
 		fwrite(host, sizeof(*host), (size_t)shapes->parameters[p].elements, stdout);
 	}
 	free(host);
-	return done && fflush(stdout) == 0;
+	return done;
 }
 
-static bool run(char **argv, struct train_error *error)
+static bool use(struct model *m, const struct model_spec *spec, int64_t batch, char **argv,
+		struct train_error *error)
 {
-	const struct model_spec *spec = model_find(argv[1], error);
-	const struct backend *backend = spec ? backend_find(argv[2], error) : NULL;
-	const struct device_options where = {.threads = 1, .exact = true};
-	struct model_options options = {.slots = 1, .batch = strtol(argv[3], NULL, 10)};
-	struct device *device;
 	struct loss_result result = {0, 0};
-	struct model *m;
-	bool done = false;
 
-	if (!backend || !backend->open(&device, &where, error))
-		return false;
-	options.last = spec->count - 1;
-	if (model_open(&m, spec, device, &options, error)) {
-		done = set_parameters(m, error) &&
-		       pass(m, options.batch, spec->layers[options.last].out, &result, error) &&
-		       dump(m, (float)(result.loss / (double)options.batch), error);
-		model_close(m);
-	}
-	backend->close(device);
-	return done;
+	(void)argv;
+	return set_parameters(m, error) &&
+	       pass(m, batch, spec->layers[spec->count - 1].out, &result, error) &&
+	       dump(m, (float)(result.loss / (double)batch), error);
 }
 
 int main(int argc, char **argv)
 {
-	struct train_error error = {.status = TRAIN_OK};
+	static const struct one_model program = {
+		.usage = "model-dump MODEL BACKEND BATCH",
+		.arguments = 3,
+		.batch = 3,
+		.exact = true,
+		.use = use,
+	};
 
-	if (argc != 4) {
-		fputs("usage: model-dump MODEL BACKEND BATCH\n", stderr);
-		return 2;
-	}
-	if (!run(argv, &error)) {
-		fprintf(stderr, "model-dump: %s\n", error.text);
-		return 1;
-	}
-	return 0;
+	return one_model_main(&program, argc, argv);
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "one-model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool run(const struct one_model *program, char **argv, struct train_error *error)
+{
+	const struct model_spec *spec = model_find(argv[1], error);
+	const struct backend *backend = spec ? backend_find(argv[2], error) : NULL;
+	const struct device_options where = {.threads = 1, .exact = program->exact};
+	struct model_options options = {.slots = 1,
+					.batch = strtol(argv[program->batch], NULL, 10)};
+	struct device *device;
+	struct model *m;
+	bool done = false;
+
+	if (!backend || !backend->open(&device, &where, error))
+		return false;
+	options.last = spec->count - 1;
+	if (model_open(&m, spec, device, &options, error)) {
+		done = program->use(m, spec, options.batch, argv, error) && fflush(stdout) == 0;
+		model_close(m);
+	}
+	backend->close(device);
+	return done;
+}
+
+int one_model_main(const struct one_model *program, int argc, char **argv)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	if (argc != 1 + program->arguments) {
+		fprintf(stderr, "usage: %s\n", program->usage);
+		return 2;
+	}
+	if (!run(program, argv, &error)) {
+		fprintf(stderr, "%s: %s\n", argv[0], error.text);
+		return 1;
+	}
+	return 0;
+}
