@@ -1,49 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The models, each a list of layers; their names are in models.h. */
+/* The tables of models.h. */
 #include <string.h>
 
 #include "model/model.h"
 #include "model/models.h"
 
-#define CONVOLUTION(NAME, OUT, KERNEL, PAD) \
-	.name = (NAME), .kind = LAYER_CONVOLUTION, .out = (OUT), .kernel = (KERNEL), .pad = (PAD)
-#define MAX_POOL(NAME, KERNEL) .name = (NAME), .kind = LAYER_MAX_POOL, .kernel = (KERNEL)
-#define LINEAR(NAME, OUT) .name = (NAME), .kind = LAYER_LINEAR, .out = (OUT)
-#define COUNT(LAYERS) .count = sizeof(LAYERS) / sizeof(*(LAYERS)), .layers = (LAYERS)
+#define CONVOLUTION(OUT, KERNEL, PAD) \
+	.kind = LAYER_CONVOLUTION, .out = (OUT), .kernel = (KERNEL), .pad = (PAD)
+#define MAX_POOL(KERNEL) .kind = LAYER_MAX_POOL, .kernel = (KERNEL)
+#define LINEAR(OUT) .kind = LAYER_LINEAR, .out = (OUT)
+#define RELU .relu = true
+#define FROM(LAYER) .from = (LAYER)
 
-static const struct layer convnet[] = {
-	{CONVOLUTION("conv1", 64, 3, 1), .relu = true},
-	{MAX_POOL("pool1", 2)},
-	{CONVOLUTION("conv2", 128, 3, 1), .relu = true},
-	{MAX_POOL("pool2", 2)},
-	{LINEAR("fc1", 512), .relu = true},
-	{LINEAR("fc2", 10)},
-};
+#define LAYER(NAME, ...) {.name = (NAME), __VA_ARGS__},
+#define LAYERS(LIST, NAME, CHANNELS, HEIGHT, WIDTH, HELP) \
+	static const struct layer LIST[] = {LAYERS_##LIST(LAYER, LAYER)};
 
-static const struct layer net28[] = {
-	{CONVOLUTION("conv1", 32, 5, 0), .relu = true},
-	{MAX_POOL("pool1", 2)},
-	{LINEAR("fc1", 64), .relu = true},
-	{LINEAR("fc2", 10)},
-};
+MODELS(LAYERS, LAYERS)
 
-/* Nothing reads aux: what DistributedDataParallel stops at, to be tried out. */
-static const struct layer net28_aux[] = {
-	{CONVOLUTION("conv1", 32, 5, 0), .relu = true},
-	{MAX_POOL("pool1", 2)},
-	{LINEAR("aux", 10)},
-	{LINEAR("fc1", 64), .relu = true, .from = "pool1"},
-	{LINEAR("fc2", 10)},
-};
-
-static const struct layer subnets[] = {
-	{LINEAR("subnets.0.linear", 512)},
-	{LINEAR("subnets.1.linear", 256)},
-	{LINEAR("subnets.2.linear", 100)},
-};
-
-#define SPEC(LAYERS, NAME, CHANNELS, HEIGHT, WIDTH, HELP) \
-	{NAME, CHANNELS, HEIGHT, WIDTH, COUNT(LAYERS)},
+#define COUNT(LIST) .count = sizeof(LIST) / sizeof(*(LIST)), .layers = (LIST)
+#define SPEC(LIST, NAME, CHANNELS, HEIGHT, WIDTH, HELP) \
+	{NAME, CHANNELS, HEIGHT, WIDTH, COUNT(LIST)},
 
 static const struct model_spec models[] = {MODELS(SPEC, SPEC)};
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The models by name: models.c has their layers, --model and its help are made from this list.
+ * The models: models.c makes tables of them, and of these lists are also --model, --stages and what
+ * their help says.
  *
- * MODELS(FIRST, NEXT): FIRST or NEXT(layers, name, channels, height, width, help), the last three
- * numbers of a sample.
+ * MODELS(FIRST, NEXT): FIRST or NEXT(layers, name, channels, height, width, help), the three
+ * numbers of a sample. LAYERS_layers(FIRST, NEXT): FIRST or NEXT(name, members of struct layer), by
+ * macros of models.c: CONVOLUTION(outputs, kernel, pad), MAX_POOL(kernel), LINEAR(outputs), RELU,
+ * FROM(layer whose output it takes, where that is not the one before).
  */
 #ifndef TRAIN_MODELS_H
 #define TRAIN_MODELS_H
@@ -14,15 +17,50 @@
 	NEXT(net28_aux, "net28-aux", 3, 28, 28, "that with a layer that nothing reads") \
 	NEXT(subnets, "subnets", 1024, 1, 1, "linear layers alone")
 
+#define LAYERS_convnet(FIRST, NEXT) \
+	FIRST("conv1", CONVOLUTION(64, 3, 1), RELU) \
+	NEXT("pool1", MAX_POOL(2)) \
+	NEXT("conv2", CONVOLUTION(128, 3, 1), RELU) \
+	NEXT("pool2", MAX_POOL(2)) \
+	NEXT("fc1", LINEAR(512), RELU) \
+	NEXT("fc2", LINEAR(10))
+
+#define LAYERS_net28(FIRST, NEXT) \
+	FIRST("conv1", CONVOLUTION(32, 5, 0), RELU) \
+	NEXT("pool1", MAX_POOL(2)) \
+	NEXT("fc1", LINEAR(64), RELU) \
+	NEXT("fc2", LINEAR(10))
+
+/* Nothing reads aux: what DistributedDataParallel stops at, to be tried out. */
+#define LAYERS_net28_aux(FIRST, NEXT) \
+	FIRST("conv1", CONVOLUTION(32, 5, 0), RELU) \
+	NEXT("pool1", MAX_POOL(2)) \
+	NEXT("aux", LINEAR(10)) \
+	NEXT("fc1", LINEAR(64), RELU, FROM("pool1")) \
+	NEXT("fc2", LINEAR(10))
+
+#define LAYERS_subnets(FIRST, NEXT) \
+	FIRST("subnets.0.linear", LINEAR(512)) \
+	NEXT("subnets.1.linear", LINEAR(256)) \
+	NEXT("subnets.2.linear", LINEAR(100))
+
 #define MODELS_NAME(layers, name, channels, height, width, help) name
 #define MODELS_OR_NAME(layers, name, channels, height, width, help) "|" name
 #define MODELS_AND_NAME(layers, name, channels, height, width, help) ", " name
 #define MODELS_HELP(layers, name, channels, height, width, help) help
 #define MODELS_AND_HELP(layers, name, channels, height, width, help) "; " help
+#define MODELS_LAYER(name, ...) name
+#define MODELS_AND_LAYER(name, ...) " " name
+#define MODELS_NAMES(layers, name, channels, height, width, help) \
+	name ": " LAYERS_##layers(MODELS_LAYER, MODELS_AND_LAYER)
+#define MODELS_AND_NAMES(layers, name, channels, height, width, help) \
+	"; " name ": " LAYERS_##layers(MODELS_LAYER, MODELS_AND_LAYER)
 
-/* Literals: "convnet|net28|...", "convnet, net28, ..." and what each is. */
+/* Literals: "convnet|net28|...", "convnet, net28, ...", what each is, and "convnet: conv1 pool1
+ * ...; net28: ...". */
 #define MODELS_CHOICE MODELS(MODELS_NAME, MODELS_OR_NAME)
 #define MODELS_LIST MODELS(MODELS_NAME, MODELS_AND_NAME)
 #define MODELS_TOLD MODELS(MODELS_HELP, MODELS_AND_HELP)
+#define MODELS_LAYERS MODELS(MODELS_NAMES, MODELS_AND_NAMES)
 
 #endif
