@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Damaged checkpoints, and which one of a folder is used, kept or removed. */
+#include <math.h>
+
 #include "folders.h"
 #include "models.h"
 
@@ -117,12 +119,40 @@ START_TEST(damaged_ones_are_passed_over)
 	flip(9, 40); /* in the checksum itself */
 	flip(8, 26); /* its name */
 	ck_assert(!checkpoint_newest(&file, "c", model_refused, &refusals, &error));
-	ck_assert_str_eq(error.text, "c: all 5 checkpoints are damaged; name another folder");
+	ck_assert_str_eq(
+		error.text,
+		"c: all 5 checkpoints are damaged, or of a run that diverged; name another folder");
 	ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
 	ck_assert_str_eq(refusals.last,
 			 "c/checkpoint-000000000008.safetensors: damaged, it has lost "
 			 "its CRC-32; use another checkpoint");
 	ck_assert_ptr_null(file);
+}
+END_TEST
+
+/* What the optimizer keeps may be infinite. */
+START_TEST(diverged_ones_are_passed_over)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct refusals refusals;
+	struct model m;
+
+	model_save("c", 1, 0);
+	for (int step = 2; step <= 3; step++) {
+		model_make(&m, step);
+		m.values[0][1][step - 2] = step == 2 ? NAN : -INFINITY;
+		ck_assert(checkpoint_save("c", &m.checkpoint, 0, &error));
+	}
+	ck_assert_int_eq(newest_step("c", &refusals), 1);
+	ck_assert_int_eq(refusals.count, 2);
+	ck_assert_str_eq(refusals.last,
+			 "c/checkpoint-000000000002.safetensors: fc1.bias has a value that is not "
+			 "finite (nan, element 0): its run diverged; use weights from before that");
+	model_make(&m, 4);
+	m.values[1][1][0] = NAN;
+	ck_assert(checkpoint_save("c", &m.checkpoint, 0, &error));
+	ck_assert_int_eq(newest_step("c", &refusals), 4);
+	ck_assert_int_eq(refusals.count, 0);
 }
 END_TEST
 
@@ -248,6 +278,7 @@ int main(void)
 	tcase_add_test(tests, every_bit);
 	tcase_add_test(tests, every_cut);
 	tcase_add_test(tests, damaged_ones_are_passed_over);
+	tcase_add_test(tests, diverged_ones_are_passed_over);
 	tcase_add_test(tests, the_newest_are_kept);
 	tcase_add_test(tests, other_files_stay);
 	tcase_add_test(tests, bad_folders);

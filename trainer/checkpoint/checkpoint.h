@@ -68,10 +68,11 @@ bool checkpoint_try(const char *folder, struct train_error *error);
  * of another run would be what is gone on from. If not, bad input; no folder is good. */
 bool checkpoint_none(const char *folder, struct train_error *error);
 
-/* Opens the checkpoint of the latest step that is whole. Each later one is refused: `refused` is
- * told why, in one line with its name. *ret is NULL where there is no checkpoint or no folder; it
- * is an error when all are refused (TRAIN_BAD_INPUT), and when one cannot be opened or memory runs
- * out, which says nothing against the file. */
+/* Opens the checkpoint of the latest step that is whole and whose parameters are finite, which
+ * those of a run that diverged are not. Each later one is refused: `refused` is told why, in one
+ * line with its name. *ret is NULL where there is no checkpoint or no folder; it is an error when
+ * all are refused (TRAIN_BAD_INPUT), and when one cannot be opened or memory runs out, which says
+ * nothing against the file. */
 bool checkpoint_newest(struct safetensors **ret, const char *folder,
 		       void (*refused)(void *data, const char *why), void *data,
 		       struct train_error *error);
@@ -90,5 +91,9 @@ bool checkpoint_load_parameters(const struct tensor *parameters, size_t count,
 /* Whether the file is a whole checkpoint; its progress. */
 bool checkpoint_progress(struct checkpoint_progress *progress, const struct safetensors *file,
 			 struct train_error *error);
+
+/* Whether every parameter of the file is finite; otherwise bad input, with the first that is not.
+ */
+bool checkpoint_finite(const struct safetensors *file, struct train_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "checkpoint/contents.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,4 +79,23 @@ void contents_free(struct contents *contents)
 		free((char *)(uintptr_t)contents->tensors[i].name);
 	free(contents->tensors);
 	free(contents->data);
+}
+
+bool contents_finite(const struct safetensors *file, const struct safetensors_tensor *tensor,
+		     struct train_error *error)
+{
+	int64_t elements = tensor_elements(&tensor->shape);
+	const unsigned char *data = tensor->data;
+	float value;
+
+	for (int64_t i = 0; i < elements; i++) {
+		memcpy(&value, data + (size_t)i * sizeof(value), sizeof(value));
+		if (!isfinite(value))
+			return train_fail(error, TRAIN_BAD_INPUT,
+					  "%s: %s has a value that is not finite (%g, element "
+					  "%lld): its run diverged; use weights from before that",
+					  file->path, tensor->name,
+					  isnan(value) ? (double)NAN : (double)value, (long long)i);
+	}
+	return true;
 }

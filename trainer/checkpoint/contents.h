@@ -22,6 +22,12 @@ struct contents {
 bool contents_make(struct contents *ret, const struct checkpoint *what, struct train_error *error);
 void contents_free(struct contents *contents);
 
+/* Whether all values of an F32 tensor of the file are numbers. Parameters that are none give no run
+ * that is worth its time; what an optimizer keeps may have overflowed in a run that goes on well.
+ */
+bool contents_finite(const struct safetensors *file, const struct safetensors_tensor *tensor,
+		     struct train_error *error);
+
 /* Progress as texts; they point into numbers. */
 enum { PROGRESS_TEXTS = 8, PROGRESS_NUMBER = 32 };
 struct progress_texts {

@@ -93,9 +93,9 @@ bool folder_steps(int64_t **steps, size_t *count, const struct checkpoint_folder
 	return good;
 }
 
-/* --- the newest that is whole ----------------------------------------------------- */
+/* --- the newest that is good ----------------------------------------------------- */
 
-/* *ret stays NULL, with true, where the file is damaged; error tells why then. */
+/* *ret stays NULL, with true, where the file is damaged or not finite; error tells why then. */
 static bool try(struct safetensors **ret, const struct checkpoint_folder *folder, int64_t step,
 		struct train_error *error)
 {
@@ -112,7 +112,8 @@ static bool try(struct safetensors **ret, const struct checkpoint_folder *folder
 			   "%s: cannot open: %s; make it readable, or remove it", path,
 			   strerror(errno));
 	} else if (safetensors_read(ret, fd, path, error)) {
-		if (!checkpoint_progress(&progress, *ret, error)) {
+		if (!checkpoint_progress(&progress, *ret, error) ||
+		    !checkpoint_finite(*ret, error)) {
 			safetensors_free(*ret);
 			*ret = NULL;
 		}
@@ -186,7 +187,8 @@ bool checkpoint_newest(struct safetensors **ret, const char *folder,
 	}
 	if (good && count && !file)
 		good = train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: all %zu checkpoints are damaged; name another folder",
+				  "%s: all %zu checkpoints are damaged, or of a run that diverged; "
+				  "name another folder",
 				  folder, count);
 	list_close(&in, steps);
 	if (good)

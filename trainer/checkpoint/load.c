@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A checkpoint into what a run has: everything is compared before anything is copied. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,29 +121,11 @@ static bool names_differ(const struct loading *l, const char *missing, size_t mi
 		missing ? missing_count : extra_count);
 }
 
-/* Weights that are not numbers give no run that is worth its time. What an optimizer keeps may
- * have overflowed in a run that goes on well. */
-static bool is_finite(const struct loading *l, const struct safetensors_tensor *found)
-{
-	int64_t elements = tensor_elements(&found->shape);
-	const unsigned char *data = found->data;
-	float value;
-
-	for (int64_t i = 0; i < elements; i++) {
-		memcpy(&value, data + (size_t)i * sizeof(value), sizeof(value));
-		if (!isfinite(value))
-			return train_fail(l->error, TRAIN_BAD_INPUT,
-					  "%s: %s has a value that is not finite (%g, element "
-					  "%lld); use weights from before that",
-					  l->file->path, found->name, (double)value, (long long)i);
-	}
-	return true;
-}
-
 static bool are_finite(const struct loading *l)
 {
 	for (size_t i = 0; i < l->wanted->count; i++)
-		if (!is_optimizer(&l->wanted->tensors[i]) && !is_finite(l, l->found[i]))
+		if (!is_optimizer(&l->wanted->tensors[i]) &&
+		    !contents_finite(l->file, l->found[i], l->error))
 			return false;
 	return true;
 }
@@ -246,5 +227,17 @@ bool checkpoint_progress(struct checkpoint_progress *progress, const struct safe
 				  "checkpoint",
 				  file->path, key);
 	*progress = read;
+	return true;
+}
+
+bool checkpoint_finite(const struct safetensors *file, struct train_error *error)
+{
+	for (size_t i = 0; i < file->count; i++) {
+		const struct safetensors_tensor *t = &file->tensors[i];
+
+		if (!is_optimizer(t) && t->dtype == SAFETENSORS_F32 &&
+		    !contents_finite(file, t, error))
+			return false;
+	}
 	return true;
 }
