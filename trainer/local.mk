@@ -139,6 +139,7 @@ gpumap_mpi_la_SOURCES = \
 	trainer/collective/mpi_letters.c \
 	trainer/collective/mpi_module.h \
 	trainer/collective/mpi_sum.c \
+	trainer/collective/mpi_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h \
 	trainer/error.c trainer/error.h
 gpumap_mpi_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(MPI_CPPFLAGS)

@@ -10,6 +10,7 @@
  *	abort	rank 1 aborts after some sums
  *	beside	rank 1 aborts while another thread of it waits for rank 0
  *	late	rank 1 comes two seconds late
+ *	stuck	rank 1 comes two seconds late to its receiver, for whom another one waits
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -123,10 +124,23 @@ static bool work_late(struct communicator *comm, struct train_error *error)
 	return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
 }
 
+/* Rank 0 asks last, when 1 does not answer and 2 waits for it. */
+static bool work_stuck(struct communicator *comm, struct train_error *error)
+{
+	char mark = 0;
+
+	if (comm->rank == 1)
+		sleep(2);
+	if (comm->rank == 2)
+		return comm->calls->receive(comm, 1, &mark, 1, "marks", error);
+	return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
+}
+
 static const struct work works[] = {
 	{"values", work_values}, {"open", work_open},     {"loop", work_loop},
 	{"ring", work_ring},     {"other", work_other},   {"abort", work_abort},
-	{"late", work_late},     {"beside", work_beside},
+	{"late", work_late},     {"beside", work_beside}, {"stuck", work_stuck},
+
 };
 
 static bool run(const struct collective *calls, char **argv, struct train_error *error)

@@ -56,3 +56,28 @@ void call_difference_message(char *text, size_t size, int to, const struct call 
 		 (unsigned long long)wanted->bytes, wanted->what, from,
 		 (unsigned long long)sent->bytes, CALL_TEXT - 1, sent->what);
 }
+
+void call_late_add(struct call_late *late, const char *who, int doing)
+{
+	size_t used = strlen(late->names);
+	char where[sizeof(struct call_words) + 8] = "";
+
+	if (doing != CALL_NONE)
+		snprintf(where, sizeof(where), ", in %s", call_words(doing, "").text);
+	if (late->count++ < 4)
+		snprintf(late->names + used, sizeof(late->names) - used, "%s%s%s", used ? "; " : "",
+			 who, where);
+}
+
+void call_late_text(char *text, size_t size, const struct call_late *late, int timeout_ms,
+		    const struct call *doing, int rank)
+{
+	char more[32] = "";
+
+	if (late->count > 4)
+		snprintf(more, sizeof(more), " and %d more", late->count - 4);
+	snprintf(text, size,
+		 "%s%s did not come within %d ms to %s, where rank %d waits: look at what holds it "
+		 "up, or give a longer --timeout",
+		 late->names, more, timeout_ms, call_words(doing->kind, doing->what).text, rank);
+}

@@ -41,4 +41,17 @@ void call_difference(char *text, size_t size, int rank, const struct call *call,
 void call_difference_message(char *text, size_t size, int to, const struct call *wanted, int from,
 			     const struct call *sent);
 
+/* Ranks that are late, as messages name them. Begin with {.count = 0}. */
+struct call_late {
+	char names[200]; /* of the first four */
+	int count;
+};
+
+/* `who` is "rank 3"; what it is doing instead, a call_kind, or CALL_NONE where that is not known.
+ */
+void call_late_add(struct call_late *late, const char *who, int doing);
+/* One sentence to text: who did not come in time to what `rank` is doing. */
+void call_late_text(char *text, size_t size, const struct call_late *late, int timeout_ms,
+		    const struct call *doing, int rank);
+
 #endif

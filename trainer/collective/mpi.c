@@ -12,76 +12,6 @@
 
 const char collective_mpi_version[] = PACKAGE_VERSION;
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static bool aborted(const struct mpi_comm *comm, const struct call *call, struct train_error *error)
-{
-	return train_fail(error, TRAIN_FAILED, "rank %d: %s: this rank has failed and ends the run",
-			  comm->base.rank, call_words(call->kind, call->what).text);
-}
-
-bool mpi_enter(struct mpi_comm *comm, const struct call *call, struct train_error *error)
-{
-	atomic_fetch_add(&comm->meeting->calls, 1);
-	return !atomic_load(&comm->meeting->aborted) || mpi_leave(comm, aborted(comm, call, error));
-}
-
-bool mpi_leave(struct mpi_comm *comm, bool done)
-{
-	atomic_fetch_sub(&comm->meeting->calls, 1);
-	return done;
-}
-
-bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct train_error *error)
-{
-	char text[MPI_MAX_ERROR_STRING] = "";
-	int length;
-
-	if (code == MPI_SUCCESS)
-		return true;
-	comm->meeting->failed = true;
-	MPI_Error_string(code, text, &length);
-	return train_fail(error, TRAIN_FAILED, "rank %d: %s: %s", comm->base.rank,
-			  call_words(call->kind, call->what).text, text);
-}
-
-bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, const struct call *call,
-	      struct train_error *error)
-{
-	const struct timespec pause = {.tv_nsec = 50000};
-	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000;
-	int64_t start = now_ns(), waited = 0;
-	int there = 0;
-
-	for (;;) {
-		if (atomic_load(&comm->meeting->aborted))
-			return aborted(comm, call, error);
-		if (!mpi_good(comm, MPI_Test(request, &there, MPI_STATUS_IGNORE), call, error))
-			return false;
-		waited = now_ns() - start;
-		if (there || (limit > 0 && waited > limit))
-			break;
-		if (waited > 1000000)
-			nanosleep(&pause, NULL);
-	}
-	comm->base.waited_ns += waited;
-	if (there)
-		return true;
-	comm->meeting->failed = true;
-	return train_fail(
-		error, TRAIN_FAILED,
-		"not all ranks came within %d ms to %s, where rank %d waits: look at what "
-		"holds them up, or give a longer --timeout",
-		comm->meeting->options.timeout_ms, call_words(call->kind, call->what).text,
-		comm->base.rank);
-}
-
 bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_error *error)
 {
 	MPI_Request request = MPI_REQUEST_NULL;
@@ -92,7 +22,7 @@ bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_erro
 		      MPI_Iallgather(call, bytes, MPI_BYTE, comm->calls, bytes, MPI_BYTE,
 				     comm->comm, &request),
 		      call, error) ||
-	    !mpi_wait(comm, &request, call, error))
+	    !mpi_wait(comm, &request, -1, call, error))
 		return false;
 	for (int r = 1; r < comm->base.world; r++) {
 		if (call_same(&comm->calls[r], &comm->calls[0]))
@@ -179,7 +109,7 @@ static struct mpi_comm *mpi_new(struct meeting *meeting, int rank, struct device
 	comm->meeting = meeting;
 	comm->comm = MPI_COMM_NULL;
 	comm->calls = calloc((size_t)world, sizeof(*comm->calls));
-	comm->counts = calloc(4 * (size_t)world, sizeof(*comm->counts));
+	comm->counts = calloc(5 * (size_t)world, sizeof(*comm->counts));
 	comm->from = calloc((size_t)world, sizeof(*comm->from));
 	comm->letters = calloc((size_t)world, sizeof(*comm->letters));
 	for (int r = 0; r < world && comm->letters; r++)
@@ -191,6 +121,7 @@ static struct mpi_comm *mpi_new(struct meeting *meeting, int rank, struct device
 	comm->offsets = comm->counts + world;
 	comm->own_counts = comm->offsets + world;
 	comm->own_offsets = comm->own_counts + world;
+	comm->doing = comm->own_offsets + world;
 	return comm;
 }
 

@@ -31,6 +31,7 @@ struct mpi_comm {
 	MPI_Comm comm;
 	struct call *calls; /* of all ranks, in the last call */
 	int *counts, *offsets, *own_counts, *own_offsets;
+	int *doing; /* kinds of calls, of ranks that were asked */
 	const float **from;
 	float *parts; /* of all ranks, to be summed */
 	size_t parts_bytes;
@@ -43,8 +44,9 @@ bool mpi_leave(struct mpi_comm *comm, bool done);
 
 /* Notes what MPI says unless that is success. */
 bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct train_error *error);
-/* Waits for it as time that is spent on others, without keeping a core busy for long. */
-bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, const struct call *call,
+/* Waits for it as time that is spent on others, without keeping a core busy for long. `peer` is the
+ * rank that it is waited for, -1: all of them; the message names who is late. */
+bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struct call *call,
 	      struct train_error *error);
 /* All ranks are in this call. */
 bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_error *error);

@@ -49,7 +49,7 @@ static bool send(struct mpi_comm *c, int to, const void *values, const struct ca
 	struct mpi_letter *letter = &c->letters[to];
 
 	for (int i = 0; i < 2; i++)
-		if (!mpi_wait(c, &letter->requests[i], call, error))
+		if (!mpi_wait(c, &letter->requests[i], to, call, error))
 			return false;
 	if (!write_letter(letter, call, values, error))
 		return false;
@@ -81,7 +81,7 @@ static bool get(struct mpi_comm *comm, int from, int tag, void *values, size_t b
 	return mpi_good(comm,
 			MPI_Irecv(values, (int)bytes, MPI_BYTE, from, tag, comm->comm, &request),
 			call, error) &&
-	       mpi_wait(comm, &request, call, error);
+	       mpi_wait(comm, &request, from, call, error);
 }
 
 static bool receive(struct mpi_comm *c, int from, void *values, const struct call *call,

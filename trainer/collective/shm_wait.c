@@ -13,11 +13,6 @@
 
 enum { SLICE_MS = 100 }; /* how often it looks who is gone */
 
-struct late {
-	char names[200];
-	int count;
-};
-
 static int64_t now_ns(void)
 {
 	struct timespec t;
@@ -123,34 +118,18 @@ static int dead(const struct shm_comm *comm)
 	return -1;
 }
 
-static void late_add(struct late *late, const struct shm_comm *comm, int rank)
-{
-	size_t used = strlen(late->names);
-	uint32_t doing = atomic_load(&comm->board->slots[rank].doing);
-	char where[sizeof(struct call_words) + 8] = "";
-
-	if (doing != CALL_NONE)
-		snprintf(where, sizeof(where), ", in %s", call_words((int)doing, "").text);
-	if (late->count++ < 4)
-		snprintf(late->names + used, sizeof(late->names) - used, "%s%s%s", used ? "; " : "",
-			 rank_words(comm, rank).text, where);
-}
-
 static bool too_late(struct shm_comm *comm, int peer, struct train_error *error)
 {
-	struct late late = {.count = 0};
-	char more[32] = "";
+	struct call_late late = {.count = 0};
+	char text[sizeof(error->text)];
 
 	for (int r = 0; r < comm->base.world; r++)
 		if (waits_for(comm, peer, r))
-			late_add(&late, comm, r);
-	if (late.count > 4)
-		snprintf(more, sizeof(more), " and %d more", late.count - 4);
-	return shm_fail(comm->meeting, error,
-			"%s%s did not come within %d ms to %s, where rank %d waits: look at what "
-			"holds it up, or give a longer --timeout",
-			late.names, more, comm->meeting->options.timeout_ms,
-			call_words(comm->doing.kind, comm->doing.what).text, comm->base.rank);
+			call_late_add(&late, rank_words(comm, r).text,
+				      (int)atomic_load(&comm->board->slots[r].doing));
+	call_late_text(text, sizeof(text), &late, comm->meeting->options.timeout_ms, &comm->doing,
+		       comm->base.rank);
+	return shm_fail(comm->meeting, error, "%s", text);
 }
 
 /* Of the time limit; a slice where there is none. */

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting for other ranks. Who has waited for as long as it may asks those it waits for what they
+ * are doing: who waits as well answers, and who does not answer is late.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "collective/mpi_comm.h"
+
+enum { TAG_ASK = 3, TAG_ANSWER = 4, ANSWER_MS = 500, PAUSE_NS = 50000, AWAKE_NS = 1000000 };
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool aborted(const struct mpi_comm *comm, const struct call *call, struct train_error *error)
+{
+	return train_fail(error, TRAIN_FAILED, "rank %d: %s: this rank has failed and ends the run",
+			  comm->base.rank, call_words(call->kind, call->what).text);
+}
+
+bool mpi_enter(struct mpi_comm *comm, const struct call *call, struct train_error *error)
+{
+	atomic_fetch_add(&comm->meeting->calls, 1);
+	return !atomic_load(&comm->meeting->aborted) || mpi_leave(comm, aborted(comm, call, error));
+}
+
+bool mpi_leave(struct mpi_comm *comm, bool done)
+{
+	atomic_fetch_sub(&comm->meeting->calls, 1);
+	return done;
+}
+
+bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct train_error *error)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int length;
+
+	if (code == MPI_SUCCESS)
+		return true;
+	comm->meeting->failed = true;
+	MPI_Error_string(code, text, &length);
+	return train_fail(error, TRAIN_FAILED, "rank %d: %s: %s", comm->base.rank,
+			  call_words(call->kind, call->what).text, text);
+}
+
+static void pause_a_little(void)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	nanosleep(&pause, NULL);
+}
+
+/* Whether there is such a message, and who sent it. */
+static bool arrived(struct mpi_comm *comm, int tag, int *from)
+{
+	MPI_Status status;
+	int there = 0;
+
+	if (MPI_Iprobe(MPI_ANY_SOURCE, tag, comm->comm, &there, &status) != MPI_SUCCESS || !there)
+		return false;
+	*from = status.MPI_SOURCE;
+	return true;
+}
+
+/* To those who ask what this rank is doing. So small a message is sent whoever receives it. */
+static void answer(struct mpi_comm *comm, const struct call *call)
+{
+	int from;
+
+	while (arrived(comm, TAG_ASK, &from))
+		if (MPI_Recv(NULL, 0, MPI_BYTE, from, TAG_ASK, comm->comm, MPI_STATUS_IGNORE) !=
+			    MPI_SUCCESS ||
+		    MPI_Send(&call->kind, 1, MPI_INT32_T, from, TAG_ANSWER, comm->comm) !=
+			    MPI_SUCCESS)
+			return;
+}
+
+/* comm->doing of those it waits for becomes what they say, or stays CALL_NONE. */
+static void ask(struct mpi_comm *comm, int peer, const struct call *call)
+{
+	int64_t start = now_ns();
+	MPI_Request request;
+	int32_t doing;
+	int from;
+
+	for (int r = 0; r < comm->base.world; r++) {
+		comm->doing[r] = CALL_NONE;
+		if (r == comm->base.rank || (peer >= 0 && r != peer))
+			continue;
+		if (MPI_Isend(NULL, 0, MPI_BYTE, r, TAG_ASK, comm->comm, &request) == MPI_SUCCESS)
+			MPI_Request_free(&request);
+	}
+	while (now_ns() - start < (int64_t)ANSWER_MS * 1000000) {
+		answer(comm, call);
+		while (arrived(comm, TAG_ANSWER, &from)) {
+			if (MPI_Recv(&doing, 1, MPI_INT32_T, from, TAG_ANSWER, comm->comm,
+				     MPI_STATUS_IGNORE) != MPI_SUCCESS)
+				return;
+			comm->doing[from] = doing;
+		}
+		pause_a_little();
+	}
+}
+
+/* Who waits in the same call is not late. */
+static bool is_late(const struct mpi_comm *comm, int peer, int rank, const struct call *call)
+{
+	return peer >= 0 ? rank == peer
+			 : rank != comm->base.rank && comm->doing[rank] != call->kind;
+}
+
+static bool too_late(struct mpi_comm *comm, int peer, const struct call *call,
+		     struct train_error *error)
+{
+	int timeout_ms = comm->meeting->options.timeout_ms;
+	struct call_late late = {.count = 0};
+	char text[sizeof(error->text)], who[32];
+
+	comm->meeting->failed = true;
+	ask(comm, peer, call);
+	for (int r = 0; r < comm->base.world; r++) {
+		if (!is_late(comm, peer, r, call))
+			continue;
+		snprintf(who, sizeof(who), "rank %d", r);
+		call_late_add(&late, who, comm->doing[r]);
+	}
+	if (late.count == 0)
+		call_late_add(&late, "a rank that has come since", CALL_NONE);
+	call_late_text(text, sizeof(text), &late, timeout_ms, call, comm->base.rank);
+	return train_fail(error, TRAIN_FAILED, "%s", text);
+}
+
+bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struct call *call,
+	      struct train_error *error)
+{
+	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000;
+	int64_t start = now_ns(), waited = 0;
+	int there = 0;
+
+	for (;;) {
+		if (atomic_load(&comm->meeting->aborted))
+			return aborted(comm, call, error);
+		if (!mpi_good(comm, MPI_Test(request, &there, MPI_STATUS_IGNORE), call, error))
+			return false;
+		waited = now_ns() - start;
+		if (there || (limit > 0 && waited > limit))
+			break;
+		if (waited < AWAKE_NS)
+			continue;
+		answer(comm, call);
+		pause_a_little();
+	}
+	comm->base.waited_ns += waited;
+	return there || too_late(comm, peer, call, error);
+}
