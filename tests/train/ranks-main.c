@@ -11,6 +11,7 @@
  *	beside	rank 1 aborts while another thread of it waits for rank 0
  *	late	rank 1 comes two seconds late
  *	stuck	rank 1 comes two seconds late to its receiver, for whom another one waits
+ *	large	messages of more than MPI counts: two ranks, 7 GiB of memory each
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -22,6 +23,25 @@ struct work {
 	const char *name;
 	bool (*run)(struct communicator *comm, struct train_error *error);
 };
+
+/* From rank 0 to rank 1 and another one back. */
+static bool one_message(struct communicator *comm, size_t bytes, struct train_error *error)
+{
+	unsigned char *values = malloc(bytes);
+	int other = 1 - comm->rank;
+	bool good = values != NULL;
+
+	for (int turn = 0; good && turn < 2; turn++) {
+		if (turn == comm->rank) {
+			ranks_bytes_set(values, bytes, comm->rank, turn);
+			good = comm->calls->send(comm, other, values, bytes, "forward", error);
+		} else {
+			good = ranks_get(comm, other, values, bytes, "forward", turn, error);
+		}
+	}
+	free(values);
+	return good;
+}
 
 static bool work_values(struct communicator *comm, struct train_error *error)
 {
@@ -35,6 +55,8 @@ static bool work_values(struct communicator *comm, struct train_error *error)
 		good = ranks_copy(comm, sizes[i], error) &&
 		       (comm->world == 1 || ranks_exchange(comm, sizes[i], error)) &&
 		       ranks_sum(comm, (int64_t)sizes[i], 1, error);
+	if (good && comm->world == 2) /* of several parts */
+		good = one_message(comm, 33554437, error);
 	return good;
 }
 
@@ -136,11 +158,16 @@ static bool work_stuck(struct communicator *comm, struct train_error *error)
 	return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
 }
 
+static bool work_large(struct communicator *comm, struct train_error *error)
+{
+	return one_message(comm, ((size_t)1 << 31) + 5, error);
+}
+
 static const struct work works[] = {
 	{"values", work_values}, {"open", work_open},     {"loop", work_loop},
 	{"ring", work_ring},     {"other", work_other},   {"abort", work_abort},
 	{"late", work_late},     {"beside", work_beside}, {"stuck", work_stuck},
-
+	{"large", work_large},
 };
 
 static bool run(const struct collective *calls, char **argv, struct train_error *error)

@@ -112,8 +112,6 @@ static struct mpi_comm *mpi_new(struct meeting *meeting, int rank, struct device
 	comm->counts = calloc(5 * (size_t)world, sizeof(*comm->counts));
 	comm->from = calloc((size_t)world, sizeof(*comm->from));
 	comm->letters = calloc((size_t)world, sizeof(*comm->letters));
-	for (int r = 0; r < world && comm->letters; r++)
-		comm->letters[r].requests[0] = comm->letters[r].requests[1] = MPI_REQUEST_NULL;
 	if (!comm->calls || !comm->counts || !comm->from || !comm->letters) {
 		mpi_free(comm);
 		return NULL;

@@ -11,9 +11,10 @@
 
 /* A message that MPI may not have sent yet, in memory of our own. */
 struct mpi_letter {
-	MPI_Request requests[2]; /* of what it is, and of its values */
+	MPI_Request *requests; /* of what it is, and of the parts of its values */
+	int count, room;       /* of requests */
 	struct call call;
-	void *values;
+	unsigned char *values;
 	size_t capacity;
 };
 

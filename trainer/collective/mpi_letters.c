@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages: what it is, then its values, from memory of our own so that a sender goes on. */
-#include <limits.h>
+/* Messages: what it is, then its values, from memory of our own so that a sender goes on. MPI
+ * counts in int, so values go in parts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "collective/mpi_comm.h"
 
-enum { TAG_CALL = 1, TAG_VALUES = 2 };
+enum { TAG_CALL = 1, TAG_VALUES = 2, PART = 1 << 24 };
 
 static bool peer_good(const struct mpi_comm *comm, int peer, const struct call *call,
 		      struct train_error *error)
@@ -16,31 +16,45 @@ static bool peer_good(const struct mpi_comm *comm, int peer, const struct call *
 				  "rank %d: %s: there is no rank %d, the world has %d",
 				  comm->base.rank, call_words(call->kind, call->what).text, peer,
 				  comm->base.world);
-	if (call->bytes > INT_MAX)
-		return train_fail(error, TRAIN_FAILED,
-				  "rank %d: %s: %llu bytes, and MPI takes 2 GiB at once: use "
-				  "smaller micro-batches",
-				  comm->base.rank, call_words(call->kind, call->what).text,
-				  (unsigned long long)call->bytes);
 	return true;
 }
 
-static bool write_letter(struct mpi_letter *letter, const struct call *call, const void *values,
-			 struct train_error *error)
+static int part_bytes(size_t left)
 {
+	return left < PART ? (int)left : PART;
+}
+
+static bool make_room(struct mpi_letter *letter, size_t bytes, struct train_error *error)
+{
+	size_t requests = 1 + (bytes + PART - 1) / PART;
 	void *memory;
 
-	if (call->bytes > letter->capacity) {
-		memory = realloc(letter->values, call->bytes);
+	if (requests > (size_t)letter->room) {
+		memory = realloc(letter->requests, requests * sizeof(*letter->requests));
 		if (!memory)
-			return train_nomem(error, call->what);
-		letter->values = memory;
-		letter->capacity = call->bytes;
+			return train_nomem(error, "a message");
+		letter->requests = memory;
+		letter->room = (int)requests;
 	}
-	letter->call = *call;
-	if (call->bytes > 0)
-		memcpy(letter->values, values, call->bytes);
+	if (bytes > letter->capacity) {
+		memory = realloc(letter->values, bytes);
+		if (!memory)
+			return train_nomem(error, "a message");
+		letter->values = memory;
+		letter->capacity = bytes;
+	}
 	return true;
+}
+
+static bool put(struct mpi_comm *c, int to, int tag, const void *values, int bytes,
+		struct train_error *error)
+{
+	struct mpi_letter *letter = &c->letters[to];
+
+	return mpi_good(c,
+			MPI_Isend(values, bytes, MPI_BYTE, to, tag, c->comm,
+				  &letter->requests[letter->count++]),
+			&letter->call, error);
 }
 
 static bool send(struct mpi_comm *c, int to, const void *values, const struct call *call,
@@ -48,19 +62,22 @@ static bool send(struct mpi_comm *c, int to, const void *values, const struct ca
 {
 	struct mpi_letter *letter = &c->letters[to];
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < letter->count; i++)
 		if (!mpi_wait(c, &letter->requests[i], to, call, error))
 			return false;
-	if (!write_letter(letter, call, values, error))
+	letter->count = 0;
+	if (!make_room(letter, call->bytes, error))
 		return false;
-	return mpi_good(c,
-			MPI_Isend(&letter->call, sizeof(letter->call), MPI_BYTE, to, TAG_CALL,
-				  c->comm, &letter->requests[0]),
-			call, error) &&
-	       mpi_good(c,
-			MPI_Isend(letter->values, (int)call->bytes, MPI_BYTE, to, TAG_VALUES,
-				  c->comm, &letter->requests[1]),
-			call, error);
+	letter->call = *call;
+	if (call->bytes > 0)
+		memcpy(letter->values, values, call->bytes);
+	if (!put(c, to, TAG_CALL, &letter->call, sizeof(letter->call), error))
+		return false;
+	for (size_t at = 0; at < call->bytes; at += PART)
+		if (!put(c, to, TAG_VALUES, letter->values + at, part_bytes(call->bytes - at),
+			 error))
+			return false;
+	return true;
 }
 
 bool mpi_send(struct communicator *comm, int to, const void *values, size_t bytes, const char *what,
@@ -73,15 +90,24 @@ bool mpi_send(struct communicator *comm, int to, const void *values, size_t byte
 	       mpi_leave(c, send(c, to, values, &call, error));
 }
 
-static bool get(struct mpi_comm *comm, int from, int tag, void *values, size_t bytes,
+static bool get(struct mpi_comm *comm, int from, int tag, void *values, int bytes,
 		const struct call *call, struct train_error *error)
 {
 	MPI_Request request = MPI_REQUEST_NULL;
 
-	return mpi_good(comm,
-			MPI_Irecv(values, (int)bytes, MPI_BYTE, from, tag, comm->comm, &request),
+	return mpi_good(comm, MPI_Irecv(values, bytes, MPI_BYTE, from, tag, comm->comm, &request),
 			call, error) &&
 	       mpi_wait(comm, &request, from, call, error);
+}
+
+static bool get_values(struct mpi_comm *comm, int from, unsigned char *values,
+		       const struct call *call, struct train_error *error)
+{
+	for (size_t at = 0; at < call->bytes; at += PART)
+		if (!get(comm, from, TAG_VALUES, values + at, part_bytes(call->bytes - at), call,
+			 error))
+			return false;
+	return true;
 }
 
 static bool receive(struct mpi_comm *c, int from, void *values, const struct call *call,
@@ -93,7 +119,7 @@ static bool receive(struct mpi_comm *c, int from, void *values, const struct cal
 	if (!get(c, from, TAG_CALL, &sent, sizeof(sent), call, error))
 		return false;
 	if (sent.bytes == call->bytes && strcmp(sent.what, call->what) == 0)
-		return get(c, from, TAG_VALUES, values, call->bytes, call, error);
+		return get_values(c, from, values, call, error);
 	call_difference_message(text, sizeof(text), c->base.rank, call, from, &sent);
 	c->meeting->failed = true;
 	return train_fail(error, TRAIN_FAILED, "%s", text);
@@ -117,7 +143,8 @@ void mpi_letters_end(struct mpi_comm *comm)
 		/* What is not sent yet MPI may still read. */
 		if (comm->meeting->failed)
 			continue;
-		MPI_Waitall(2, letter->requests, MPI_STATUSES_IGNORE);
+		MPI_Waitall(letter->count, letter->requests, MPI_STATUSES_IGNORE);
+		free(letter->requests);
 		free(letter->values);
 	}
 	if (!comm->meeting->failed)
