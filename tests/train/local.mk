@@ -85,6 +85,7 @@ EXTRA_DIST += $(train_tests) \
 	tests/train/compare-logits.py \
 	tests/train/compare-losses.py \
 	tests/train/compare-parameters.py \
+	tests/train/compare-spread.py \
 	tests/train/compare.sh \
 	tests/train/edit-safetensors.py \
 	tests/train/make-data.py \

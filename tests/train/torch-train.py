@@ -50,6 +50,8 @@ def options(arguments):
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--evaluate", action="store_true")
     parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--plain", action="store_true", help="PyTorch's own convolutions, not oneDNN's")
+    parser.add_argument("--double", action="store_true", help="the same numbers to begin with, no rounding to speak of")
     parser.add_argument("--load", help="begins with the parameters of this safetensors file")
     parser.add_argument("--save", help="writes a safetensors file, names as DataParallel has them")
     parser.add_argument("--logits", type=int, default=0, help="and no training: of so many test samples, as floats")
@@ -72,6 +74,12 @@ def normalised(images):
     mean = torch.tensor(MEAN).view(1, 3, 1, 1)
     std = torch.tensor(STD).view(1, 3, 1, 1)
     return (images.float().div(255) - mean) / std
+
+
+def placed(x, o):
+    """As the model is."""
+    x = x.double() if o.double else x
+    return x.to(memory_format=torch.channels_last) if o.channels_last else x
 
 
 def steps_of(samples, o, epoch):
@@ -99,7 +107,7 @@ def evaluate(model, images, labels, o):
     with torch.no_grad():
         for first in range(0, len(labels), 500):
             with torch.autocast("cpu", torch.bfloat16, enabled=o.bf16):
-                logits = model(normalised(images[first:first + 500]))
+                logits = model(placed(normalised(images[first:first + 500]), o))
             part = labels[first:first + 500]
             correct += int((logits.argmax(1) == part).sum())
             loss += float(nn.functional.cross_entropy(logits.float(), part, reduction="sum"))
@@ -117,9 +125,7 @@ def train(model, o, out):
     begin, step = time.time(), 0
     for epoch in range(o.epochs):
         for chosen in steps_of(len(labels), o, epoch):
-            x, y = normalised(images[chosen]), labels[chosen]
-            if o.channels_last:
-                x = x.to(memory_format=torch.channels_last)
+            x, y = placed(normalised(images[chosen]), o), labels[chosen]
             optimizer.zero_grad()
             with torch.autocast("cpu", torch.bfloat16, enabled=o.bf16):
                 loss = nn.functional.cross_entropy(model(x), y)
@@ -174,6 +180,8 @@ def run(o, out):
     model = MODELS[o.model]()
     if o.load:
         load(model, o)
+    if o.double:
+        model = model.double()
     if o.channels_last:
         model = model.to(memory_format=torch.channels_last)
     if o.logits:
@@ -181,7 +189,8 @@ def run(o, out):
         with torch.no_grad():
             out.buffer.write(model(normalised(images[:o.logits])).numpy().tobytes())
     else:
-        train(model, o, out)
+        with torch.backends.mkldnn.flags(enabled=not o.plain):
+            train(model, o, out)
     if o.save:
         save(model, o)
 
