@@ -3,7 +3,7 @@
 # Sums must not depend on what a compiler contracts: fma is written where it is meant.
 # What reads files is fuzzed, and so a list of its own.
 trainer_files = \
-	trainer/backend/names.c \
+	trainer/backend/names.c trainer/backend/names.h \
 	trainer/checkpoint/checkpoint.h \
 	trainer/checkpoint/contents.c trainer/checkpoint/contents.h \
 	trainer/checkpoint/crc32.c trainer/checkpoint/crc32.h \

@@ -2,6 +2,10 @@
 /* The backends of this build by name, for who only tells of them: the best one first. */
 #include "config.h"
 
+#include "backend/names.h"
+
+#include <string.h>
+
 #include "backend/backend.h"
 
 static const char *const names[] = {
@@ -14,4 +18,9 @@ static const char *const names[] = {
 const char *backend_name(size_t i)
 {
 	return i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
+}
+
+bool backend_simulates(const char *name)
+{
+	return strcmp(name, "cuda") != 0;
 }

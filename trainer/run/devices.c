@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/names.h"
 #include "run/findings.h"
 #include "run/finder.h"
 
@@ -54,7 +55,7 @@ void place_keep(struct finder *f)
 	f->kept = true;
 	if (place->rank == 0 && !f->as_stages)
 		findings_print(f->report,
-			       strcmp(f->settings->backend, "cuda") == 0 ? NULL : of_contexts);
+			       backend_simulates(f->settings->backend) ? of_contexts : NULL);
 	if (assumption)
 		snprintf(place->assumption, sizeof(place->assumption), "%s", assumption);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/names.h"
 #include "model/model.h"
 #include "run/finder.h"
 #include "run/findings.h"
@@ -305,7 +306,7 @@ static bool open_inventory(struct finder *f, struct train_error *error)
 	gpumap_report *report;
 	int code;
 
-	if (!what && strcmp(f->settings->backend, "cuda") == 0)
+	if (!what && !backend_simulates(f->settings->backend))
 		what = "host";
 	if (!what)
 		return true;
