@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/device.cuh"
 
-static __global__ void __launch_bounds__(LAUNCH_THREADS, 8)
+static __global__ void RESIDENT(8)
 	add_floats(const struct add_args a, const struct launch_split split)
 {
 	int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

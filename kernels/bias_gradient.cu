@@ -5,7 +5,7 @@
 enum { AT_ONCE = 2 };
 
 template <typename T, int WIDTH, bool RELU>
-static __global__ void __launch_bounds__(LAUNCH_THREADS, 4)
+static __global__ void RESIDENT(4)
 	sum_rows(const struct bias_gradient_args a, const struct launch_columns l)
 {
 	const struct column_place place = column_place(l);

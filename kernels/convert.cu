@@ -33,7 +33,7 @@ static __device__ inline void convert_wide(To *to, const From *from)
 }
 
 template <typename From, typename To>
-static __global__ void __launch_bounds__(LAUNCH_THREADS, 8)
+static __global__ void RESIDENT(8)
 	convert_values(const struct convert_args a, const struct launch_split split)
 {
 	constexpr int per = wide < From >> wide<To> ? wide<From> : wide<To>;

@@ -72,7 +72,7 @@ static __device__ inline void finish_measure(const struct gradient_measure_args 
 	a.measure->finite = finite;
 }
 
-static __global__ void __launch_bounds__(LAUNCH_THREADS, 8)
+static __global__ void RESIDENT(8)
 	measure_chunks(const struct gradient_measure_args a)
 {
 	double *sums = (double *)((char *)a.scratch + KERNEL_TICKET_BYTES);

@@ -60,7 +60,7 @@ static __device__ inline struct greatest<T, WIDTH> pool_window(const T *input, i
 }
 
 template <typename T, int WIDTH, int KERNEL>
-static __global__ void __launch_bounds__(LAUNCH_THREADS, 6)
+static __global__ void RESIDENT(6)
 	pool_windows(const struct max_pool_args a, int64_t units)
 {
 	int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -142,7 +142,7 @@ give_window(const struct max_pool_backward_args &a, const struct window &w, int3
 }
 
 template <typename T, int WIDTH, int KERNEL>
-static __global__ void __launch_bounds__(LAUNCH_THREADS, 4)
+static __global__ void RESIDENT(4)
 	unpool_windows(const struct max_pool_backward_args a, const struct launch_columns l,
 		       int64_t rows)
 {

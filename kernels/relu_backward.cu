@@ -2,7 +2,7 @@
 #include "kernels/device.cuh"
 
 template <typename T>
-static __global__ void __launch_bounds__(LAUNCH_THREADS, 8)
+static __global__ void RESIDENT(8)
 	relu_values(const struct relu_backward_args a, const struct launch_split split)
 {
 	int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

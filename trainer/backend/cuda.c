@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices of CUDA: which one it is, its stream and its libraries. */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda.h"
+
+static struct cuda_device *own(struct device *device)
+{
+	return (struct cuda_device *)device;
+}
+
+/* --- the libraries -----------------------------------------------------------------------------
+ */
+
+static struct {
+	pthread_mutex_t mutex;
+	bool loaded;
+	struct cuda_calls calls;
+} libraries = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static bool load(struct cuda_calls *calls, struct train_error *error)
+{
+	static const enum cuda_library needed[] = {CUDA_LIBRARY_RUNTIME, CUDA_LIBRARY_KERNELS,
+						   CUDA_LIBRARY_CUBLASLT, CUDA_LIBRARY_CUDNN};
+	int count;
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
+		/* Half a gigabyte is not read where there is no GPU. */
+		if (!cuda_calls_load(calls, needed[i], error) ||
+		    (i == 0 && !cuda_calls_devices(calls, &count, error)))
+			return false;
+	return true;
+}
+
+const struct cuda_calls *cuda_calls_get(struct train_error *error)
+{
+	pthread_mutex_lock(&libraries.mutex);
+	if (!libraries.loaded)
+		libraries.loaded = load(&libraries.calls, error);
+	pthread_mutex_unlock(&libraries.mutex);
+	return libraries.loaded ? &libraries.calls : NULL;
+}
+
+bool cuda_use(struct cuda_device *d, struct train_error *error)
+{
+	return CUDA_DO(d, RUNTIME, cudaSetDevice, (d->ordinal), error);
+}
+
+bool cuda_done(const struct cuda_device *d, enum cuda_library library, int status, const char *call,
+	       struct train_error *error)
+{
+	return status == 0 || cuda_calls_fail(d->calls, library, status, call, d->where, error);
+}
+
+/* --- which GPU ---------------------------------------------------------------------------------
+ */
+
+enum { UUID_TEXT = 48 };
+
+static void uuid_text(char text[UUID_TEXT], const cudaUUID_t *uuid)
+{
+	const unsigned char *b = (const unsigned char *)uuid->bytes;
+
+	snprintf(text, UUID_TEXT,
+		 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+		 b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+		 b[14], b[15]);
+}
+
+/* By UUID where it is known: a list of this process may have other numbers than the one that the
+ * mapping was made from. A part of a GPU (MIG) has the whole one's in CUDA. */
+static bool find(struct cuda_device *d, const struct device_options *options,
+		 struct train_error *error)
+{
+	bool by_uuid = options->uuid && strncmp(options->uuid, "GPU-", 4) == 0;
+	struct cudaDeviceProp properties;
+	char uuid[UUID_TEXT];
+	int count;
+
+	if (!cuda_calls_devices(d->calls, &count, error))
+		return false;
+	d->ordinal = options->logical;
+	for (int i = 0; by_uuid && i < count; i++) {
+		if (!CUDA_DO(d, RUNTIME, cudaGetDeviceProperties, (&properties, i), error))
+			return false;
+		uuid_text(uuid, &properties.uuid);
+		if (strcasecmp(uuid, options->uuid) != 0)
+			continue;
+		d->ordinal = i;
+		return true;
+	}
+	if (!by_uuid && d->ordinal >= 0 && d->ordinal < count)
+		return true;
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "%s, %s: CUDA shows this process %d GPU%s, and not this one; look at "
+			  "CUDA_VISIBLE_DEVICES",
+			  d->where, by_uuid ? options->uuid : "without a UUID", count,
+			  count == 1 ? "" : "s");
+}
+
+static bool describe(struct cuda_device *d, struct train_error *error)
+{
+	struct cudaDeviceProp properties;
+	char uuid[UUID_TEXT], bus[16] = "";
+
+	if (!CUDA_DO(d, RUNTIME, cudaGetDeviceProperties, (&properties, d->ordinal), error) ||
+	    !CUDA_DO(d, RUNTIME, cudaDeviceGetPCIBusId, (bus, (int)sizeof(bus), d->ordinal), error))
+		return false;
+	uuid_text(uuid, &properties.uuid);
+	snprintf(d->where, sizeof(d->where), "GPU %d (%s, %s)", d->base.physical, bus, uuid);
+	d->has_bfloat16 = properties.major >= 8;
+	return true;
+}
+
+/* --- opening -----------------------------------------------------------------------------------
+ */
+
+static bool open_stream(struct cuda_device *d, struct train_error *error)
+{
+	if (!CUDA_DO(d, RUNTIME, cudaStreamCreateWithPriority,
+		     (&d->stream, cudaStreamNonBlocking, 0), error) ||
+	    !CUDA_DO(d, RUNTIME, cudaMallocHost,
+		     ((void **)&d->results, (size_t)FETCH_MOST * FETCH_BYTES), error))
+		return false;
+	for (int i = 0; i < FETCH_MOST; i++)
+		if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
+			     (&d->fetched[i], cudaEventDisableTiming), error))
+			return false;
+	return true;
+}
+
+static bool open_libraries(struct cuda_device *d, struct train_error *error)
+{
+	return CUDA_DO(d, CUDNN, cudnnCreate, (&d->cudnn), error) &&
+	       CUDA_DO(d, CUDNN, cudnnSetStream, (d->cudnn, d->stream), error) &&
+	       CUDA_DO(d, CUBLASLT, cublasLtCreate, (&d->cublaslt), error);
+}
+
+/* What fails now is of a device that has failed before, or of one that goes anyway. */
+static void cuda_close(struct device *device)
+{
+	struct cuda_device *d = own(device);
+	struct train_error error = {.status = TRAIN_OK};
+
+	if (cuda_use(d, &error)) {
+		if (d->stream)
+			CUDA_DO(d, RUNTIME, cudaStreamSynchronize, (d->stream), &error);
+		if (d->cublaslt)
+			CUDA_DO(d, CUBLASLT, cublasLtDestroy, (d->cublaslt), &error);
+		if (d->cudnn)
+			CUDA_DO(d, CUDNN, cudnnDestroy, (d->cudnn), &error);
+		cuda_marks_free(d);
+		cuda_release(device, d->workspace);
+		cuda_release(device, d->scratch);
+		for (int i = 0; i < FETCH_MOST; i++)
+			if (d->fetched[i])
+				CUDA_DO(d, RUNTIME, cudaEventDestroy, (d->fetched[i]), &error);
+		if (d->results)
+			CUDA_DO(d, RUNTIME, cudaFreeHost, (d->results), &error);
+		if (d->stream)
+			CUDA_DO(d, RUNTIME, cudaStreamDestroy, (d->stream), &error);
+	}
+	free(d);
+}
+
+static bool cuda_open(struct device **device, const struct device_options *options,
+		      struct train_error *error)
+{
+	const struct cuda_calls *calls = cuda_calls_get(error);
+	struct cuda_device *d;
+
+	if (!calls)
+		return false;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return train_nomem(error, "a device");
+	d->base.backend = &backend_cuda;
+	d->base.physical = options->physical;
+	d->calls = calls;
+	d->exact = options->exact;
+	snprintf(d->where, sizeof(d->where), "GPU %d", options->physical);
+	if (!find(d, options, error)) {
+		free(d);
+		return false;
+	}
+	if (!describe(d, error) || !cuda_use(d, error) || !open_stream(d, error) ||
+	    !open_libraries(d, error)) {
+		cuda_close(&d->base);
+		return false;
+	}
+	*device = &d->base;
+	return true;
+}
+
+static bool cuda_has_type(struct device *device, enum value_type type)
+{
+	return type == VALUE_FLOAT32 || type == VALUE_FLOAT16 ||
+	       (type == VALUE_BFLOAT16 && own(device)->has_bfloat16);
+}
+
+/* Before operations run: nothing uses the one that was there. */
+static bool grow(struct cuda_device *d, void **memory, size_t *has, size_t bytes, const char *what,
+		 struct train_error *error)
+{
+	void *grown;
+
+	if (bytes <= *has)
+		return true;
+	grown = cuda_allocate(&d->base, bytes, what, error);
+	if (!grown || !cuda_zero(&d->base, grown, bytes, error) || !cuda_finish(&d->base, error)) {
+		cuda_release(&d->base, grown);
+		return false;
+	}
+	cuda_release(&d->base, *memory);
+	d->base.shared_bytes += bytes - *has;
+	*memory = grown;
+	*has = bytes;
+	return true;
+}
+
+bool cuda_want_workspace(struct cuda_device *d, size_t bytes, struct train_error *error)
+{
+	return grow(d, &d->workspace, &d->workspace_bytes, bytes, "the workspace of libraries",
+		    error);
+}
+
+bool cuda_want_scratch(struct cuda_device *d, size_t bytes, struct train_error *error)
+{
+	return grow(d, &d->scratch, &d->scratch_bytes, bytes, "the scratch of kernels", error);
+}
+
+const struct backend backend_cuda = {
+	.name = "cuda",
+	.ahead = 1,
+	.pool_sums = true,
+	.open = cuda_open,
+	.close = cuda_close,
+	.has_type = cuda_has_type,
+	.allocate = cuda_allocate,
+	.release = cuda_release,
+	.write = cuda_write,
+	.read = cuda_read,
+	.copy = cuda_copy,
+	.zero = cuda_zero,
+	.fetch = cuda_fetch,
+	.take = cuda_take,
+	.add = cuda_add,
+	.convolution = cuda_convolution,
+	.max_pool = cuda_max_pool,
+	.linear = cuda_linear,
+	.convert = cuda_convert,
+	.same_layout = cuda_same_layout,
+	.loss = cuda_loss,
+	.data_open = cuda_data_open,
+	.data_fills = cuda_data_fills,
+	.data_fill = cuda_data_fill,
+	.data_close = cuda_data_close,
+	.optimize_new = cuda_optimize_new,
+	.optimize_measure = cuda_optimize_measure,
+	.optimize_run = cuda_optimize_run,
+	.optimize_state = cuda_optimize_state,
+	.optimize_steps = cuda_optimize_steps,
+	.optimize_set_steps = cuda_optimize_set_steps,
+	.optimize_free = cuda_optimize_free,
+	.event_new = cuda_event_new,
+	.event_record = cuda_event_record,
+	.event_wait = cuda_event_wait,
+	.event_abort = cuda_event_abort,
+	.event_free = cuda_event_free,
+	.mark = cuda_mark,
+	.mark_ns = cuda_mark_ns,
+	.finish = cuda_finish,
+	.step_new = cuda_step_new,
+	.step_run = cuda_step_run,
+	.step_free = cuda_step_free,
+};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The backend of GPUs, inside. Activations lie in NHWC, filters in KRSC (out, kernel, kernel, in);
+ * channels are padded to what cuDNN's tensor cores want. Everything is put on the device's one
+ * stream, so all operations share its scratch.
+ */
+#ifndef TRAIN_BACKEND_CUDA_H
+#define TRAIN_BACKEND_CUDA_H
+
+#include "backend/backend.h"
+#include "backend/cuda_calls.h"
+#include "kernels/kernels.h"
+
+enum { CUDA_WHERE = 96 };
+
+struct cuda_block; /* memory that was allocated (cuda_memory.c) */
+
+struct cuda_device {
+	struct device base;
+	const struct cuda_calls *calls;
+	int ordinal;            /* CUDA's number of it in this process */
+	char where[CUDA_WHERE]; /* for messages: "GPU 3 (0000:5e:00.0, GPU-...)" */
+	bool exact;
+	struct cuda_block *blocks;
+	bool has_bfloat16;
+	cudaStream_t stream;
+	cudnnHandle_t cudnn;
+	cublasLtHandle_t cublaslt;
+
+	/* Of all operations: what libraries work in, and what kernels do (kernels.h). It grows
+	 * when operations are planned, so it is asked for when they run. */
+	void *workspace, *scratch;
+	size_t workspace_bytes, scratch_bytes;
+
+	/* Results on their way to the host: pinned memory, and an event behind each. */
+	unsigned char *results;
+	cudaEvent_t fetched[FETCH_MOST];
+	int fetches, takes; /* in all */
+
+	struct cuda_marks *marks; /* of time lines, or NULL (cuda_stream.c) */
+};
+
+/* An operation. */
+struct cuda_order {
+	int padded; /* channels as they lie */
+};
+
+struct cuda_op {
+	struct op base;
+	struct cuda_order input_order, output_order; /* of NHWC layouts */
+};
+
+static inline struct cuda_device *cuda_device_of(const struct op *op)
+{
+	return (struct cuda_device *)op->device;
+}
+
+/* The table that devices are opened with: the real libraries', or what tests put in its place. It
+ * is loaded once, and stays. */
+const struct cuda_calls *cuda_calls_get(struct train_error *error);
+
+/* Makes the device the calling thread's. */
+bool cuda_use(struct cuda_device *device, struct train_error *error);
+
+/* One call of a library; false with a message that names it if it failed. */
+#define CUDA_DO(device, library, name, arguments, error) \
+	cuda_done(device, CUDA_LIBRARY_##library, (int)(device)->calls->name arguments, #name, \
+		  error)
+bool cuda_done(const struct cuda_device *device, enum cuda_library library, int status,
+	       const char *call, struct train_error *error);
+#define CUDA_KERNEL(device, name, args, error) \
+	CUDA_DO(device, KERNELS, kernel_##name, (args, (device)->stream), error)
+
+/* Room in what operations share. */
+bool cuda_want_workspace(struct cuda_device *device, size_t bytes, struct train_error *error);
+bool cuda_want_scratch(struct cuda_device *device, size_t bytes, struct train_error *error);
+
+/* --- cuda_layout.c */
+
+cudnnDataType_t cuda_cudnn_type(enum value_type type);
+cudaDataType_t cuda_type(enum value_type type);
+/* Channels are padded to a multiple of this. */
+int cuda_channel_multiple(enum value_type type);
+int cuda_padded(enum value_type type, int64_t channels);
+/* An NHWC layout whose padding is noted in *order. */
+struct layout cuda_nhwc(const struct layout *shape, int64_t channels, int64_t height, int64_t width,
+			struct cuda_order *order);
+bool cuda_is_nhwc(const struct layout *layout);
+/* Channels as they lie; for host order the channels. */
+int cuda_channels(const struct layout *layout);
+bool cuda_same_layout(const struct layout *a, const struct layout *b);
+bool cuda_convert(struct op **op, struct device *device, const struct layout *from,
+		  const struct layout *to, struct train_error *error);
+
+/* --- cuda_memory.c */
+
+void *cuda_allocate(struct device *device, size_t bytes, const char *what,
+		    struct train_error *error);
+void cuda_release(struct device *device, void *memory);
+bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
+		struct train_error *error);
+bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,
+	       struct train_error *error);
+bool cuda_copy(struct device *device, void *to, const struct device *other, const void *from,
+	       size_t bytes, struct train_error *error);
+bool cuda_zero(struct device *device, void *to, size_t bytes, struct train_error *error);
+bool cuda_fetch(struct device *device, const void *from, size_t bytes, struct train_error *error);
+bool cuda_take(struct device *device, void *host, size_t bytes, struct train_error *error);
+bool cuda_add(struct device *device, float *sum, const float *more, int64_t count,
+	      struct train_error *error);
+
+/* --- cuda_stream.c */
+
+bool cuda_event_new(struct event **event, struct device *device, struct train_error *error);
+bool cuda_event_record(struct event *event, struct train_error *error);
+bool cuda_event_wait(struct device *device, struct event *event, uint64_t times,
+		     struct train_error *error);
+void cuda_event_abort(struct event *event);
+void cuda_event_free(struct event *event);
+int64_t cuda_mark(struct device *device);
+int64_t cuda_mark_ns(struct device *device, int64_t mark);
+void cuda_marks_free(struct cuda_device *device);
+bool cuda_finish(struct device *device, struct train_error *error);
+bool cuda_step_new(struct step **step, struct device *device,
+		   bool (*issue)(void *argument, struct train_error *error), void *argument,
+		   struct train_error *error);
+bool cuda_step_run(struct step *step, struct train_error *error);
+void cuda_step_free(struct step *step);
+
+/* --- operations */
+
+bool cuda_convolution(struct op **op, struct device *device, const struct op_shape *shape,
+		      struct train_error *error);
+bool cuda_linear(struct op **op, struct device *device, const struct op_shape *shape,
+		 struct train_error *error);
+bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
+		   struct train_error *error);
+bool cuda_loss(struct op **op, struct device *device, const struct layout *logits,
+	       struct train_error *error);
+
+/* --- cuda_weights.c: between PyTorch's order on the host and the device's */
+
+/* (out, in, height, width) of the host and (out, height, width, in) of the device. */
+struct cuda_filter {
+	int out, in, height, width;
+};
+
+bool cuda_filter_write(struct cuda_device *device, const struct cuda_filter *filter, void *to,
+		       const void *host, struct train_error *error);
+bool cuda_filter_read(struct cuda_device *device, const struct cuda_filter *filter, void *host,
+		      const void *from, struct train_error *error);
+
+/* Values of another type. */
+bool cuda_cast(struct cuda_device *device, void *to, enum value_type to_type, const void *from,
+	       enum value_type from_type, int64_t count, struct train_error *error);
+/* The gradient of a bias; relu: the output, or NULL. */
+bool cuda_bias_gradient(const struct op *op, const struct op_args *args, bool relu, float *sums,
+			struct train_error *error);
+
+/* --- cuda_data.c, cuda_optimize.c */
+
+bool cuda_data_open(struct device_data **data, struct device *device, const struct dataset *dataset,
+		    struct train_error *error);
+bool cuda_data_fills(const struct layout *images);
+bool cuda_data_fill(struct device_data *data, const struct data_batch *batch,
+		    struct train_error *error);
+void cuda_data_close(struct device_data *data);
+
+bool cuda_optimize_new(struct optimize **optimize, struct device *device,
+		       const struct optimize_options *options, struct train_error *error);
+bool cuda_optimize_measure(struct optimize *optimize, const struct update_control *control,
+			   struct gradient_measure *measure, struct train_error *error);
+bool cuda_optimize_run(struct optimize *optimize, const struct update_control *control,
+		       const struct gradient_measure *measure, struct train_error *error);
+void *cuda_optimize_state(struct optimize *optimize, int index, const char **name);
+bool cuda_optimize_steps(struct optimize *optimize, int64_t *steps, struct train_error *error);
+bool cuda_optimize_set_steps(struct optimize *optimize, int64_t steps, struct train_error *error);
+void cuda_optimize_free(struct optimize *optimize);
+
+#endif

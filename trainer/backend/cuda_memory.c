@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda.h"
+
+struct cuda_block {
+	struct cuda_block *next;
+	void *memory;
+	size_t bytes;
+};
+
+static struct cuda_device *own(struct device *device)
+{
+	return (struct cuda_device *)device;
+}
+
+/* CUDA's reasons are many; that memory is short is the one with a remedy. */
+static bool no_memory(struct cuda_device *d, size_t bytes, const char *what,
+		      struct train_error *error)
+{
+	size_t available = 0, all = 0;
+
+	d->calls->cudaGetLastError();
+	if (d->calls->cudaMemGetInfo(&available, &all) != cudaSuccess)
+		available = all = 0;
+	return train_fail(error, TRAIN_FAILED,
+			  "%s: no memory for %zu bytes of %s beside %zu in use here: %zu of %zu "
+			  "are free; make the batch smaller, or see with nvidia-smi who has it",
+			  d->where, bytes, what, d->base.bytes, available, all);
+}
+
+void *cuda_allocate(struct device *device, size_t bytes, const char *what,
+		    struct train_error *error)
+{
+	struct cuda_device *d = own(device);
+	struct cuda_block *block = malloc(sizeof(*block));
+	cudaError_t status;
+
+	if (!block) {
+		train_nomem(error, what);
+		return NULL;
+	}
+	if (!cuda_use(d, error)) {
+		free(block);
+		return NULL;
+	}
+	status = d->calls->cudaMalloc(&block->memory, bytes);
+	if (status != cudaSuccess) {
+		free(block);
+		if (status == cudaErrorMemoryAllocation)
+			no_memory(d, bytes, what, error);
+		else
+			cuda_done(d, CUDA_LIBRARY_RUNTIME, status, "cudaMalloc", error);
+		return NULL;
+	}
+	block->bytes = bytes;
+	block->next = d->blocks;
+	d->blocks = block;
+	device->bytes += bytes;
+	if (device->bytes > device->peak_bytes)
+		device->peak_bytes = device->bytes;
+	return block->memory;
+}
+
+void cuda_release(struct device *device, void *memory)
+{
+	struct cuda_device *d = own(device);
+	struct cuda_block **at = &d->blocks, *block;
+	struct train_error error = {.status = TRAIN_OK};
+
+	while (*at && (*at)->memory != memory)
+		at = &(*at)->next;
+	block = *at;
+	if (!memory || !block)
+		return;
+	*at = block->next;
+	device->bytes -= block->bytes;
+	/* After a failure of the device there is nothing to tell any more. */
+	if (cuda_use(d, &error))
+		CUDA_DO(d, RUNTIME, cudaFree, (memory), &error);
+	free(block);
+}
+
+static bool transfer(struct device *device, void *to, const void *from, size_t bytes,
+		     enum cudaMemcpyKind kind, struct train_error *error)
+{
+	struct cuda_device *d = own(device);
+
+	return bytes == 0 ||
+	       (cuda_use(d, error) &&
+		CUDA_DO(d, RUNTIME, cudaMemcpyAsync, (to, from, bytes, kind, d->stream), error));
+}
+
+/* From pageable memory CUDA returns when the bytes are taken. */
+bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
+		struct train_error *error)
+{
+	return transfer(device, to, host, bytes, cudaMemcpyHostToDevice, error);
+}
+
+bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,
+	       struct train_error *error)
+{
+	return transfer(device, host, from, bytes, cudaMemcpyDeviceToHost, error) &&
+	       cuda_finish(device, error);
+}
+
+bool cuda_copy(struct device *device, void *to, const struct device *other, const void *from,
+	       size_t bytes, struct train_error *error)
+{
+	struct cuda_device *d = own(device);
+	int source = ((const struct cuda_device *)other)->ordinal;
+
+	if (source == d->ordinal)
+		return transfer(device, to, from, bytes, cudaMemcpyDeviceToDevice, error);
+	return bytes == 0 || (cuda_use(d, error) &&
+			      CUDA_DO(d, RUNTIME, cudaMemcpyPeerAsync,
+				      (to, d->ordinal, from, source, bytes, d->stream), error));
+}
+
+bool cuda_zero(struct device *device, void *to, size_t bytes, struct train_error *error)
+{
+	struct cuda_device *d = own(device);
+
+	return bytes == 0 || (cuda_use(d, error) && CUDA_DO(d, RUNTIME, cudaMemsetAsync,
+							    (to, 0, bytes, d->stream), error));
+}
+
+bool cuda_fetch(struct device *device, const void *from, size_t bytes, struct train_error *error)
+{
+	struct cuda_device *d = own(device);
+	int slot = d->fetches % FETCH_MOST;
+
+	if (!transfer(device, d->results + (size_t)slot * FETCH_BYTES, from, bytes,
+		      cudaMemcpyDeviceToHost, error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (d->fetched[slot], d->stream), error))
+		return false;
+	d->fetches++;
+	return true;
+}
+
+bool cuda_take(struct device *device, void *host, size_t bytes, struct train_error *error)
+{
+	struct cuda_device *d = own(device);
+	int slot = d->takes % FETCH_MOST;
+
+	if (!cuda_use(d, error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventSynchronize, (d->fetched[slot]), error))
+		return false;
+	memcpy(host, d->results + (size_t)slot * FETCH_BYTES, bytes);
+	d->takes++;
+	return true;
+}
+
+bool cuda_add(struct device *device, float *sum, const float *more, int64_t count,
+	      struct train_error *error)
+{
+	struct cuda_device *d = own(device);
+	const struct add_args args = {sum, more, count};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, add, &args, error);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* The optimizers on the GPU: it counts steps, clips and skips by itself. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "backend/cuda.h"
+
+struct optimize {
+	struct cuda_device *device;
+	struct optimizer_settings settings;
+	float *values;
+	const float *gradients;
+	int count; /* parameters */
+	float *state[OPTIMIZER_MOST_STATES];
+	int32_t chunk_count;
+
+	/* On the device */
+	struct chunk *chunks;
+	int32_t *starts; /* of each parameter in chunks, and the end of the last */
+	int64_t *steps;
+	struct update_factors *factors;
+};
+
+static int64_t cut(struct chunk *chunks, const struct optimize_parameter *p)
+{
+	return p->used && p->elements > 0
+		       ? chunk_cut(chunks, p->offset, p->elements, p->copy, p->copy_type)
+		       : 0;
+}
+
+/* Of all parameters that are used; starts: (count + 1). */
+static struct chunk *make_chunks(const struct optimize_options *options, int32_t *starts)
+{
+	struct chunk *chunks;
+	int64_t all = 0;
+
+	for (int i = 0; i < options->count; i++)
+		all += cut(NULL, &options->parameters[i]);
+	chunks = malloc((size_t)(all + 1) * sizeof(*chunks));
+	all = 0;
+	for (int i = 0; chunks && i < options->count; i++) {
+		starts[i] = (int32_t)all;
+		all += cut(chunks + all, &options->parameters[i]);
+	}
+	starts[options->count] = (int32_t)all;
+	return chunks;
+}
+
+static void *copied(struct device *device, const void *host, size_t bytes,
+		    struct train_error *error)
+{
+	void *memory = cuda_allocate(device, bytes + 1, "the optimizer's tables", error);
+
+	if (memory &&
+	    !(cuda_write(device, memory, host, bytes, error) && cuda_finish(device, error))) {
+		cuda_release(device, memory);
+		return NULL;
+	}
+	return memory;
+}
+
+static bool add_tables(struct optimize *o, const struct optimize_options *options,
+		       struct train_error *error)
+{
+	int32_t starts[GRADIENT_MOST_PARAMETERS + 1];
+	struct device *device = &o->device->base;
+	struct chunk *chunks = make_chunks(options, starts);
+
+	if (!chunks)
+		return train_nomem(error, "the optimizer");
+	o->chunk_count = starts[o->count];
+	o->chunks = copied(device, chunks, (size_t)o->chunk_count * sizeof(*chunks), error);
+	o->starts =
+		o->chunks ? copied(device, starts, (size_t)(o->count + 1) * sizeof(*starts), error)
+			  : NULL;
+	free(chunks);
+	return o->starts;
+}
+
+static void *zeroed(struct device *device, size_t bytes, struct train_error *error)
+{
+	void *memory = cuda_allocate(device, bytes, "the optimizer's state", error);
+
+	if (memory && !cuda_zero(device, memory, bytes, error)) {
+		cuda_release(device, memory);
+		return NULL;
+	}
+	return memory;
+}
+
+/* As many elements as reach to the end of the last parameter. */
+static bool add_states(struct optimize *o, const struct optimize_options *options,
+		       struct train_error *error)
+{
+	struct device *device = &o->device->base;
+	size_t bytes = sizeof(float);
+
+	for (int i = 0; i < o->count; i++) {
+		const struct optimize_parameter *p = &options->parameters[i];
+		size_t end = (size_t)(p->offset + p->elements) * sizeof(float);
+
+		bytes = end > bytes ? end : bytes;
+	}
+	for (int k = 0; optimizer_state_name(&o->settings, k); k++) {
+		o->state[k] = zeroed(device, bytes, error);
+		if (!o->state[k])
+			return false;
+	}
+	o->steps = zeroed(device, sizeof(*o->steps), error);
+	o->factors = o->steps ? zeroed(device, sizeof(*o->factors), error) : NULL;
+	return o->factors &&
+	       cuda_want_scratch(o->device, gradient_measure_scratch(o->chunk_count), error);
+}
+
+bool cuda_optimize_new(struct optimize **ret, struct device *device,
+		       const struct optimize_options *options, struct train_error *error)
+{
+	struct optimize *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return train_nomem(error, "the optimizer");
+	o->device = (struct cuda_device *)device;
+	o->settings = options->settings;
+	o->values = options->values;
+	o->gradients = options->gradients;
+	o->count = options->count;
+	if (!add_tables(o, options, error) || !add_states(o, options, error)) {
+		cuda_optimize_free(o);
+		return false;
+	}
+	*ret = o;
+	return true;
+}
+
+bool cuda_optimize_measure(struct optimize *o, const struct update_control *control,
+			   struct gradient_measure *measure, struct train_error *error)
+{
+	struct cuda_device *d = o->device;
+	const struct gradient_measure_args args = {
+		.gradients = o->gradients,
+		.chunks = o->chunks,
+		.starts = o->starts,
+		.control = control,
+		.measure = measure,
+		.scratch = d->scratch,
+		.chunk_count = o->chunk_count,
+		.parameters = o->count,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, gradient_measure, &args, error);
+}
+
+bool cuda_optimize_run(struct optimize *o, const struct update_control *control,
+		       const struct gradient_measure *measure, struct train_error *error)
+{
+	struct cuda_device *d = o->device;
+	const struct update_begin_args begin = {
+		.settings = o->settings,
+		.control = control,
+		.measure = measure,
+		.steps = o->steps,
+		.factors = o->factors,
+	};
+	const struct update_args args = {
+		.values = o->values,
+		.gradients = o->gradients,
+		.mean = o->state[0],
+		.variance = o->state[1],
+		.chunks = o->chunks,
+		.factors = o->factors,
+		.chunk_count = o->chunk_count,
+		.nesterov = o->settings.nesterov,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, update_begin, &begin, error) &&
+	       CUDA_KERNEL(d, update, &args, error);
+}
+
+void *cuda_optimize_state(struct optimize *o, int index, const char **name)
+{
+	*name = optimizer_state_name(&o->settings, index);
+	return *name ? o->state[index] : NULL;
+}
+
+bool cuda_optimize_steps(struct optimize *o, int64_t *steps, struct train_error *error)
+{
+	return cuda_read(&o->device->base, steps, o->steps, sizeof(*steps), error);
+}
+
+bool cuda_optimize_set_steps(struct optimize *o, int64_t steps, struct train_error *error)
+{
+	return cuda_write(&o->device->base, o->steps, &steps, sizeof(steps), error) &&
+	       cuda_finish(&o->device->base, error);
+}
+
+void cuda_optimize_free(struct optimize *o)
+{
+	struct device *device;
+
+	if (!o)
+		return;
+	device = &o->device->base;
+	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+		cuda_release(device, o->state[k]);
+	cuda_release(device, o->factors);
+	cuda_release(device, o->steps);
+	cuda_release(device, o->starts);
+	cuda_release(device, o->chunks);
+	free(o);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Order between streams, and steps as graphs. */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "backend/cuda.h"
+
+/* CUDA takes an event that was never recorded for one that has come, so the host counts. */
+struct event {
+	struct cuda_device *device;
+	cudaEvent_t event;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	uint64_t times; /* recorded */
+	bool aborted;
+};
+
+struct step {
+	struct cuda_device *device;
+	cudaGraphExec_t graph;
+};
+
+bool cuda_event_new(struct event **event, struct device *device, struct train_error *error)
+{
+	struct cuda_device *d = (struct cuda_device *)device;
+	struct event *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return train_nomem(error, "an event");
+	made->device = d;
+	if (!cuda_use(d, error) || !CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
+					    (&made->event, cudaEventDisableTiming), error)) {
+		free(made);
+		return false;
+	}
+	pthread_mutex_init(&made->mutex, NULL);
+	pthread_cond_init(&made->changed, NULL);
+	*event = made;
+	return true;
+}
+
+bool cuda_event_record(struct event *event, struct train_error *error)
+{
+	struct cuda_device *d = event->device;
+
+	if (!cuda_use(d, error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (event->event, d->stream), error))
+		return false;
+	pthread_mutex_lock(&event->mutex);
+	event->times++;
+	pthread_cond_broadcast(&event->changed);
+	pthread_mutex_unlock(&event->mutex);
+	return true;
+}
+
+void cuda_event_abort(struct event *event)
+{
+	pthread_mutex_lock(&event->mutex);
+	event->aborted = true;
+	pthread_cond_broadcast(&event->changed);
+	pthread_mutex_unlock(&event->mutex);
+}
+
+/* A later recording than the one that is waited for comes behind it on the same stream. */
+bool cuda_event_wait(struct device *device, struct event *event, uint64_t times,
+		     struct train_error *error)
+{
+	struct cuda_device *d = (struct cuda_device *)device;
+	bool aborted;
+
+	pthread_mutex_lock(&event->mutex);
+	while (event->times < times && !event->aborted)
+		pthread_cond_wait(&event->changed, &event->mutex);
+	aborted = event->aborted;
+	pthread_mutex_unlock(&event->mutex);
+	if (aborted)
+		return train_fail(error, TRAIN_FAILED,
+				  "%s: what it waits for will not come; see the message of the "
+				  "device that failed",
+				  d->where);
+	return cuda_use(d, error) &&
+	       CUDA_DO(d, RUNTIME, cudaStreamWaitEvent, (d->stream, event->event, 0), error);
+}
+
+void cuda_event_free(struct event *event)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	if (!event)
+		return;
+	if (cuda_use(event->device, &error))
+		CUDA_DO(event->device, RUNTIME, cudaEventDestroy, (event->event), &error);
+	pthread_cond_destroy(&event->changed);
+	pthread_mutex_destroy(&event->mutex);
+	free(event);
+}
+
+bool cuda_finish(struct device *device, struct train_error *error)
+{
+	struct cuda_device *d = (struct cuda_device *)device;
+
+	return cuda_use(d, error) && CUDA_DO(d, RUNTIME, cudaStreamSynchronize, (d->stream), error);
+}
+
+/* Whatever issue said of its failure is the reason; a capture that was broken off says its own. */
+static bool capture(struct cuda_device *d, cudaGraph_t *graph,
+		    bool (*issue)(void *argument, struct train_error *error), void *argument,
+		    struct train_error *error)
+{
+	struct train_error ignored = {.status = TRAIN_OK};
+	bool issued;
+
+	if (!CUDA_DO(d, RUNTIME, cudaStreamBeginCapture,
+		     (d->stream, cudaStreamCaptureModeThreadLocal), error))
+		return false;
+	issued = issue(argument, error);
+	return CUDA_DO(d, RUNTIME, cudaStreamEndCapture, (d->stream, graph),
+		       issued ? error : &ignored) &&
+	       issued;
+}
+
+bool cuda_step_new(struct step **step, struct device *device,
+		   bool (*issue)(void *argument, struct train_error *error), void *argument,
+		   struct train_error *error)
+{
+	struct cuda_device *d = (struct cuda_device *)device;
+	struct train_error ignored = {.status = TRAIN_OK};
+	struct step *made = calloc(1, sizeof(*made));
+	cudaGraph_t graph = NULL;
+	bool done;
+
+	if (!made)
+		return train_nomem(error, "a step");
+	made->device = d;
+	done = cuda_use(d, error) && capture(d, &graph, issue, argument, error) &&
+	       CUDA_DO(d, RUNTIME, cudaGraphInstantiate, (&made->graph, graph, 0), error) &&
+	       CUDA_DO(d, RUNTIME, cudaGraphUpload, (made->graph, d->stream), error);
+	if (graph)
+		CUDA_DO(d, RUNTIME, cudaGraphDestroy, (graph), &ignored);
+	if (!done) {
+		cuda_step_free(made);
+		return false;
+	}
+	*step = made;
+	return true;
+}
+
+bool cuda_step_run(struct step *step, struct train_error *error)
+{
+	struct cuda_device *d = step->device;
+
+	return cuda_use(d, error) &&
+	       CUDA_DO(d, RUNTIME, cudaGraphLaunch, (step->graph, d->stream), error);
+}
+
+void cuda_step_free(struct step *step)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	if (step->graph && cuda_use(step->device, &error))
+		CUDA_DO(step->device, RUNTIME, cudaGraphExecDestroy, (step->graph), &error);
+	free(step);
+}
+
+/* --- marks of time -----------------------------------------------------------------------------
+ */
+
+enum { MARKS_MOST = 1 << 16 };
+
+/* Times are those since the first event, which the host saw come. */
+struct cuda_marks {
+	int made, used; /* events */
+	int64_t begin_ns;
+	cudaEvent_t begin, events[MARKS_MOST];
+};
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+static bool begin_marks(struct cuda_device *d, struct train_error *error)
+{
+	struct cuda_marks *marks = calloc(1, sizeof(*marks));
+
+	d->marks = marks;
+	if (!marks)
+		return train_nomem(error, "marks of time");
+	if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags, (&marks->begin, cudaEventDefault),
+		     error) ||
+	    !CUDA_DO(d, RUNTIME, cudaStreamSynchronize, (d->stream), error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->begin, d->stream), error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventSynchronize, (marks->begin), error))
+		return false;
+	marks->begin_ns = now();
+	return true;
+}
+
+/* A time line that misses a time is no reason to end a training: 0 is no mark. */
+int64_t cuda_mark(struct device *device)
+{
+	struct cuda_device *d = (struct cuda_device *)device;
+	struct train_error error = {.status = TRAIN_OK};
+	struct cuda_marks *marks;
+
+	if (!cuda_use(d, &error) || (!d->marks && !begin_marks(d, &error)))
+		return 0;
+	marks = d->marks;
+	if (marks->used == MARKS_MOST)
+		return 0;
+	if (marks->used == marks->made) {
+		if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
+			     (&marks->events[marks->made], cudaEventDefault), &error))
+			return 0;
+		marks->made++;
+	}
+	if (!CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->events[marks->used], d->stream), &error))
+		return 0;
+	return ++marks->used;
+}
+
+int64_t cuda_mark_ns(struct device *device, int64_t mark)
+{
+	struct cuda_device *d = (struct cuda_device *)device;
+	struct train_error error = {.status = TRAIN_OK};
+	struct cuda_marks *marks = d->marks;
+	float ms = 0;
+
+	if (marks && mark == 0)
+		marks->used = 0;
+	if (!marks || mark < 1 || mark > marks->made || !cuda_use(d, &error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, marks->begin, marks->events[mark - 1]),
+		     &error))
+		return 0;
+	return marks->begin_ns + (int64_t)((double)ms * 1e6);
+}
+
+void cuda_marks_free(struct cuda_device *d)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct cuda_marks *marks = d->marks;
+
+	if (!marks)
+		return;
+	for (int i = 0; i < marks->made; i++)
+		CUDA_DO(d, RUNTIME, cudaEventDestroy, (marks->events[i]), &error);
+	if (marks->begin)
+		CUDA_DO(d, RUNTIME, cudaEventDestroy, (marks->begin), &error);
+	free(marks);
+	d->marks = NULL;
+}
