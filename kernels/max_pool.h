@@ -34,7 +34,7 @@ struct max_pool_backward_args {
 	const void *output;          /* the same; NULL: without relu_backward */
 	const uint8_t *places;       /* the same */
 	void *input_gradient;        /* (batch, height, width, channels) */
-	float *sums;                 /* (channels); NULL: not wanted */
+	float *sums;                 /* (channels), any alignment of a float; NULL: not wanted */
 	void *scratch;               /* for sums: max_pool_backward_scratch(), as kernels.h says */
 	int64_t batch;
 	int32_t height, width, channels; /* of input_gradient */

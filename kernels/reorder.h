@@ -10,6 +10,7 @@
 #include "backend/value.h"
 
 struct reorder_args {
+	/* Any alignment of their types. */
 	const void *from; /* (batch, channels, height, width), or with !to_nhwc as `to` */
 	void *to;         /* (batch, height, width, padded), or with !to_nhwc as `from` */
 	enum value_type from_type, to_type;

@@ -162,6 +162,17 @@ endif
 # The libraries are opened when they are used, but for the runtime, which is linked statically.
 if HAVE_CUDA_BACKEND
 libtrainer_la_SOURCES += $(kernels_cuda) \
+libtrainer_la_SOURCES += \
+	trainer/backend/cuda.c trainer/backend/cuda.h \
+	trainer/backend/cuda_convolution.c \
+	trainer/backend/cuda_data.c \
+	trainer/backend/cuda_layout.c \
+	trainer/backend/cuda_linear.c \
+	trainer/backend/cuda_memory.c \
+	trainer/backend/cuda_optimize.c \
+	trainer/backend/cuda_other.c \
+	trainer/backend/cuda_stream.c \
+	trainer/backend/cuda_weights.c \
 	trainer/backend/cuda_calls.c trainer/backend/cuda_calls.def trainer/backend/cuda_calls.h \
 	trainer/backend/cuda_calls_load.c
 libtrainer_la_CPPFLAGS += $(CUDA_BACKEND_CPPFLAGS)

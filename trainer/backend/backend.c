@@ -12,6 +12,9 @@ static const struct backend *const backends[] = {
 	&backend_onednn,
 #endif
 	&backend_reference,
+#ifdef HAVE_CUDA_BACKEND
+	&backend_cuda,
+#endif
 };
 
 enum { LIST = 64, BACKENDS = sizeof(backends) / sizeof(*backends) };

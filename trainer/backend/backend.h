@@ -35,6 +35,7 @@ struct device {
 	const struct backend *backend;
 	int physical; /* the GPU that it is or stands for, by its physical number */
 	size_t bytes, peak_bytes;
+	size_t shared_bytes; /* of bytes, what operations share until the device is closed */
 };
 
 struct device_options {
@@ -42,8 +43,7 @@ struct device_options {
 	const char *uuid;      /* of a GPU, which finds it; NULL or "": by its logical number */
 	int threads;           /* on the CPU: how many compute, the calling one included */
 	const cpu_set_t *cpus; /* on the CPU: the cores of these threads; NULL: as they are */
-	bool exact;         /* prefer algorithms with the rounding of plain sums to faster ones */
-	bool deterministic; /* the same bits in every run: algorithms are not chosen by time */
+	bool exact; /* prefer algorithms with the rounding of plain sums to faster ones */
 };
 
 /* How the values of one activation lie in memory: (batch, channels, height, width), features
@@ -276,6 +276,11 @@ struct backend {
 			   struct train_error *error);
 	void (*event_abort)(struct event *event);
 	void (*event_free)(struct event *event);
+	/* For time lines: a mark of where the stream is now, and when it got there, of
+	 * CLOCK_MONOTONIC, to be asked after all was waited for; 0 is no mark, and asking for it
+	 * forgets all. NULL where everything is done when a call returns. */
+	int64_t (*mark)(struct device *device);
+	int64_t (*mark_ns)(struct device *device, int64_t mark);
 	/* Waits for all that is on the stream. */
 	bool (*finish)(struct device *device, struct train_error *error);
 
@@ -293,6 +298,8 @@ struct backend {
 extern const struct backend backend_reference;
 /* oneDNN on the CPU; NULL entries nowhere. Only where it was built: HAVE_DNNL. */
 extern const struct backend backend_onednn;
+/* GPUs, by cuDNN, cuBLASLt and kernels/. Only where it was built: HAVE_CUDA_BACKEND. */
+extern const struct backend backend_cuda;
 
 /* The backend called NAME, "auto" being the best of this build, or NULL with a message that lists
  * them. */

@@ -30,6 +30,7 @@
 #endif
 
 #include "error.h"
+#include "kernels/launchers.h"
 
 enum cuda_library {
 	CUDA_LIBRARY_RUNTIME,

@@ -13,6 +13,9 @@ static const char *const names[] = {
 	"onednn",
 #endif
 	"reference",
+#ifdef HAVE_CUDA_BACKEND
+	"cuda",
+#endif
 };
 
 const char *backend_name(size_t i)

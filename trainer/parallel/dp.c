@@ -122,7 +122,7 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 	const struct backend *backend = master->backend;
 	float *sum = model_gradients(d->master->model);
 	size_t bytes = (size_t)d->elements * sizeof(*sum);
-	int64_t begin = timeline_now();
+	int64_t begin = timeline_now(), at = timeline_begin(d->master->timeline);
 
 	for (int i = 0; i < d->count; i++) {
 		struct replica *r = &d->replicas[i];
@@ -135,7 +135,7 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 			return false;
 	}
 	d->issued->exposed_ns += timeline_now() - begin;
-	timeline_add(d->master->timeline, "sum of gradients", begin);
+	timeline_add(d->master->timeline, "sum of gradients", at);
 	return true;
 }
 

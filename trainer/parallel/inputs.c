@@ -3,7 +3,18 @@
 
 #include <stdlib.h>
 
-/* In this order: the optimizer's, all controls, all indices, all labels. */
+/* In this order: the optimizer's, all controls, all indices, all labels. Those of a pass begin
+ * aligned to what kernels load at a time. */
+enum { ALIGNMENT = 16 };
+
+_Static_assert(sizeof(struct update_control) % ALIGNMENT == 0, "controls are aligned");
+_Static_assert(sizeof(struct pass_control) % ALIGNMENT == 0, "indices are aligned");
+
+static int64_t room(const struct inputs *i)
+{
+	return (i->rows + 3) / 4 * 4;
+}
+
 static size_t controls_at(void)
 {
 	return sizeof(struct update_control);
@@ -16,12 +27,12 @@ static size_t indices_at(const struct inputs *i)
 
 static size_t labels_at(const struct inputs *i)
 {
-	return indices_at(i) + (size_t)(i->passes * i->rows) * sizeof(int64_t);
+	return indices_at(i) + (size_t)(i->passes * room(i)) * sizeof(int64_t);
 }
 
 static size_t all_bytes(const struct inputs *i)
 {
-	return labels_at(i) + (size_t)(i->passes * i->rows) * sizeof(int32_t);
+	return labels_at(i) + (size_t)(i->passes * room(i)) * sizeof(int32_t);
 }
 
 bool inputs_open(struct inputs *i, const struct inputs *how, struct train_error *error)
@@ -51,8 +62,8 @@ static struct inputs_pass pass_of(const struct inputs *i, unsigned char *in, int
 {
 	return (struct inputs_pass){
 		(struct pass_control *)(void *)(in + controls_at()) + pass,
-		(int64_t *)(void *)(in + indices_at(i)) + pass * i->rows,
-		(int32_t *)(void *)(in + labels_at(i)) + pass * i->rows,
+		(int64_t *)(void *)(in + indices_at(i)) + pass * room(i),
+		(int32_t *)(void *)(in + labels_at(i)) + pass * room(i),
 	};
 }
 

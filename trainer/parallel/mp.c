@@ -85,7 +85,7 @@ static bool take(struct mp *m, int from, void *values, size_t bytes, const char 
 		 struct train_error *error)
 {
 	struct communicator *comm = m->base.comm;
-	int64_t begin = timeline_now();
+	int64_t begin = timeline_begin(m->base.timeline[1]);
 
 	if (!collective_fork(comm, error) ||
 	    !comm->calls->receive(comm, from, values, bytes, what, error) ||
@@ -99,7 +99,7 @@ static bool give(struct mp *m, int to, const void *values, size_t bytes, const c
 		 struct train_error *error)
 {
 	struct communicator *comm = m->base.comm;
-	int64_t begin = timeline_now();
+	int64_t begin = timeline_begin(m->base.timeline[1]);
 
 	if (!collective_fork(comm, error) ||
 	    !comm->calls->send(comm, to, values, bytes, what, error) ||

@@ -22,7 +22,7 @@ static bool reduce(struct reducer *r, int index, struct train_error *error)
 {
 	const struct bucket *bucket = &r->buckets.each[index];
 	struct communicator *comm = r->options.comm;
-	int64_t begin = timeline_now();
+	int64_t begin = timeline_begin(r->options.timeline);
 
 	if (!comm->calls->all_reduce(comm, r->options.gradients + bucket->first, bucket->elements,
 				     r->names[index], error))

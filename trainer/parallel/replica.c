@@ -196,7 +196,7 @@ bool replica_fill(struct replica *r, int slot, int64_t pass, bool test, struct t
 		.images = model_input(r->model, slot),
 		.labels = from.labels,
 	};
-	int64_t begin = timeline_now();
+	int64_t begin = timeline_begin(r->timeline);
 
 	if (!r->train)
 		return true;
@@ -206,25 +206,43 @@ bool replica_fill(struct replica *r, int slot, int64_t pass, bool test, struct t
 	return true;
 }
 
+static int64_t mark(void *argument)
+{
+	struct device *device = argument;
+
+	return device->backend->mark(device);
+}
+
+static int64_t mark_ns(void *argument, int64_t at)
+{
+	struct device *device = argument;
+
+	return device->backend->mark_ns(device, at);
+}
+
 static void traced(void *argument, const char *layer, const char *what)
 {
 	struct replica *r = argument;
 	char name[TIMELINE_NAME];
 
 	snprintf(name, sizeof(name), "%s %s", layer, what);
-	timeline_add(r->timeline, name, r->traced_ns);
-	r->traced_ns = timeline_now();
+	timeline_add(r->timeline, name, r->traced_at);
+	r->traced_at = timeline_begin(r->timeline);
 }
 
 void replica_trace(struct replica *r, struct timeline *timeline)
 {
+	const struct backend *backend = r->device->backend;
+
 	r->timeline = timeline;
+	if (backend->mark)
+		timeline_clock(timeline, &(struct timeline_clock){mark, mark_ns, r->device});
 	model_trace(r->model, timeline ? traced : NULL, r);
 }
 
 bool replica_forward(struct replica *r, int slot, struct train_error *error)
 {
-	r->traced_ns = timeline_now();
+	r->traced_at = timeline_begin(r->timeline);
 	return model_forward(r->model, slot, error);
 }
 
@@ -234,7 +252,7 @@ bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,
 	const struct inputs_pass from = inputs_device(&r->inputs, pass);
 	const struct model_loss loss = {from.labels, from.control, &r->results->loss, gradient};
 
-	r->traced_ns = timeline_now();
+	r->traced_at = timeline_begin(r->timeline);
 	return model_loss(r->model, slot, &loss, error);
 }
 
@@ -282,7 +300,7 @@ bool replica_backward(struct replica *r, int slot, int64_t pass, int64_t passes,
 	struct summing summing = {r, pass, passes, ready};
 	const struct model_watch watch = {sum_layer, &summing};
 
-	r->traced_ns = timeline_now();
+	r->traced_at = timeline_begin(r->timeline);
 	return model_backward(r->model, slot, passes > 1 ? &watch : ready, error);
 }
 

@@ -32,7 +32,7 @@ struct replica {
 	struct device_data *train, *test;
 	struct optimize *optimize;
 	struct timeline *timeline;
-	int64_t traced_ns; /* when the operation before the one under way ended */
+	int64_t traced_at; /* a mark: the operation before the one under way ended */
 	int64_t rows;
 	bool has_loss;
 	float *sum;                   /* of the gradients of passes, NULL with one pass */

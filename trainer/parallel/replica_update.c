@@ -66,7 +66,7 @@ static bool measure(struct replica *r, struct communicator *comm, struct train_e
 bool replica_update(struct replica *r, struct communicator *comm, struct train_error *error)
 {
 	bool measured = is_measured(r);
-	int64_t begin = timeline_now();
+	int64_t begin = timeline_begin(r->timeline);
 
 	if (measured && !measure(r, comm, error))
 		return false;
@@ -76,7 +76,7 @@ bool replica_update(struct replica *r, struct communicator *comm, struct train_e
 					      measured ? &r->results->measure : NULL, error))
 		return false;
 	timeline_add(r->timeline, "optimizer", begin);
-	r->traced_ns = timeline_now();
+	r->traced_at = timeline_begin(r->timeline);
 	return model_prepare(r->model, true, error);
 }
 

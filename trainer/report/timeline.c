@@ -9,8 +9,9 @@
 struct timeline {
 	int rank, device, step;
 	enum timeline_lane lane;
-	int count, most;
+	int count, most, settled;
 	int64_t lost;
+	struct timeline_clock clock; /* none: the thread's that adds */
 	struct timeline_interval intervals[];
 };
 
@@ -55,7 +56,36 @@ bool timeline_on(const struct timeline *t)
 	return t && t->step >= 0;
 }
 
-void timeline_add(struct timeline *timeline, const char *name, int64_t begin_ns)
+void timeline_clock(struct timeline *t, const struct timeline_clock *clock)
+{
+	if (t)
+		t->clock = *clock;
+}
+
+static int64_t mark(const struct timeline *t)
+{
+	return t->clock.mark ? t->clock.mark(t->clock.argument) : timeline_now();
+}
+
+int64_t timeline_begin(const struct timeline *t)
+{
+	return timeline_on(t) ? mark(t) : 0;
+}
+
+void timeline_settle(struct timeline *t)
+{
+	if (!t || !t->clock.ns)
+		return;
+	for (; t->settled < t->count; t->settled++) {
+		struct timeline_interval *interval = &t->intervals[t->settled];
+
+		interval->begin_ns = t->clock.ns(t->clock.argument, interval->begin_ns);
+		interval->end_ns = t->clock.ns(t->clock.argument, interval->end_ns);
+	}
+	t->clock.ns(t->clock.argument, 0);
+}
+
+void timeline_add(struct timeline *timeline, const char *name, int64_t begin)
 {
 	struct timeline_interval *interval;
 
@@ -66,8 +96,8 @@ void timeline_add(struct timeline *timeline, const char *name, int64_t begin_ns)
 		return;
 	}
 	interval = &timeline->intervals[timeline->count++];
-	interval->end_ns = timeline_now();
-	interval->begin_ns = begin_ns;
+	interval->end_ns = mark(timeline);
+	interval->begin_ns = begin;
 	interval->rank = timeline->rank;
 	interval->device = timeline->device;
 	interval->lane = (int32_t)timeline->lane;

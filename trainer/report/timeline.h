@@ -30,8 +30,18 @@ int64_t timeline_now(void);
 /* While `step` is not below 0 intervals are kept, as parts of that step. */
 void timeline_step(struct timeline *timeline, int step);
 bool timeline_on(const struct timeline *timeline); /* whether they are; NULL: no */
-/* NULL is nothing. The end is now. */
-void timeline_add(struct timeline *timeline, const char *name, int64_t begin_ns);
+/* Whose time it is: of a stream it is known when all on it was waited for. */
+struct timeline_clock {
+	int64_t (*mark)(void *argument);             /* now, or what it can be asked for by */
+	int64_t (*ns)(void *argument, int64_t mark); /* of CLOCK_MONOTONIC; 0: forget all marks */
+	void *argument;
+};
+void timeline_clock(struct timeline *timeline, const struct timeline_clock *clock);
+/* A mark of now; 0 where intervals are not kept. timeline NULL is nothing in these. The end of what
+ * is added is now. settle, of those with a clock, after the stream was waited for. */
+int64_t timeline_begin(const struct timeline *timeline);
+void timeline_add(struct timeline *timeline, const char *name, int64_t begin);
+void timeline_settle(struct timeline *timeline);
 int timeline_count(const struct timeline *timeline);
 int64_t timeline_lost(const struct timeline *timeline); /* what had no room */
 const struct timeline_interval *timeline_intervals(const struct timeline *timeline);

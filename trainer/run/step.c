@@ -79,6 +79,8 @@ static bool tell(struct run *r, int *stop, struct train_error *error)
 	if (!r->parallel->calls->result(r->parallel, &output, error))
 		return false;
 	r->result_ns = timeline_now();
+	for (int i = 0; i < r->parallel->timelines; i++)
+		timeline_settle(r->parallel->timeline[i]);
 	mine = (struct step_share){output.loss, output.correct,
 				   r->result_ns - begin - output.waited_ns, output.exposed_ns,
 				   stop_asked()};
