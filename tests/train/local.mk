@@ -54,6 +54,18 @@ train_programs = \
 if HAVE_DNNL
 train_programs += tests/train/t-winograd
 endif
+if HAVE_CUDA_BACKEND
+train_programs += \
+	tests/train/t-cuda-calls \
+	tests/train/t-fake-capture \
+	tests/train/t-fake-cublaslt \
+	tests/train/t-fake-cuda \
+	tests/train/t-fake-cudnn \
+	tests/train/t-fake-faults
+if HAVE_NCCL
+train_programs += tests/train/t-fake-nccl
+endif
+endif
 check_PROGRAMS += $(train_programs)
 TESTS += $(train_programs)
 endif
@@ -378,4 +390,65 @@ tests_train_t_settings_nomem_SOURCES = tests/train/t-settings-nomem.c tests/unit
 tests_train_t_settings_nomem_CPPFLAGS = $(train_settings_cppflags)
 tests_train_t_settings_nomem_CFLAGS = $(train_cflags)
 tests_train_t_settings_nomem_LDADD = $(train_settings_ldadd)
+endif
+
+# CUDA and its libraries on the CPU, for what is behind trainer/backend/cuda_calls.h. A program
+# takes one of the files with a cuda_calls_load() of its own besides.
+if HAVE_TRAINER
+if HAVE_CUDA_BACKEND
+check_LTLIBRARIES = tests/train/libfake-cuda.la
+tests_train_libfake_cuda_la_SOURCES = \
+	tests/train/fake_cublaslt.c tests/train/fake_cublaslt.h \
+	tests/train/fake_cublaslt_run.c \
+	tests/train/fake_cuda.c tests/train/fake_cuda.h \
+	tests/train/fake_cuda_copy.c \
+	tests/train/fake_cuda_device.c \
+	tests/train/fake_cuda_event.c \
+	tests/train/fake_cuda_graph.c \
+	tests/train/fake_cuda_memory.c \
+	tests/train/fake_cuda_private.h \
+	tests/train/fake_cuda_stream.c \
+	tests/train/fake_cuda_table.c \
+	tests/train/fake_cudnn.c tests/train/fake_cudnn.h \
+	tests/train/fake_cudnn_calls.c \
+	tests/train/fake_cudnn_run.c \
+	tests/train/fake_kernels.c \
+	tests/train/fake_nccl.c tests/train/fake_nccl.h \
+	tests/train/fake_nccl_run.c \
+	tests/train/fake_values.h
+tests_train_libfake_cuda_la_CPPFLAGS = $(fake_cppflags)
+tests_train_libfake_cuda_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
+fake_cppflags = $(train_cppflags) $(CUDA_BACKEND_CPPFLAGS) -I$(top_srcdir)
+fake_ldadd = tests/train/libfake-cuda.la $(train_ldadd) -lpthread
+fake_headers = tests/train/fake_cuda.h tests/train/fake_test.h tests/unit/unit.h
+
+tests_train_t_cuda_calls_SOURCES = tests/train/t-cuda-calls.c tests/train/fake_cuda_load.c $(fake_headers)
+tests_train_t_cuda_calls_CPPFLAGS = $(fake_cppflags)
+tests_train_t_cuda_calls_CFLAGS = $(train_cflags)
+tests_train_t_cuda_calls_LDADD = $(fake_ldadd)
+tests_train_t_fake_capture_SOURCES = tests/train/t-fake-capture.c $(fake_headers)
+tests_train_t_fake_capture_CPPFLAGS = $(fake_cppflags)
+tests_train_t_fake_capture_CFLAGS = $(train_cflags)
+tests_train_t_fake_capture_LDADD = $(fake_ldadd)
+tests_train_t_fake_cublaslt_SOURCES = tests/train/t-fake-cublaslt.c $(fake_headers)
+tests_train_t_fake_cublaslt_CPPFLAGS = $(fake_cppflags)
+tests_train_t_fake_cublaslt_CFLAGS = $(train_cflags)
+tests_train_t_fake_cublaslt_LDADD = $(fake_ldadd)
+tests_train_t_fake_cuda_SOURCES = tests/train/t-fake-cuda.c tests/train/fake_bench.h $(fake_headers)
+tests_train_t_fake_cuda_CPPFLAGS = $(fake_cppflags)
+tests_train_t_fake_cuda_CFLAGS = $(train_cflags)
+tests_train_t_fake_cuda_LDADD = $(fake_ldadd)
+tests_train_t_fake_cudnn_SOURCES = tests/train/t-fake-cudnn.c tests/train/fake_tensors.h $(fake_headers)
+tests_train_t_fake_cudnn_CPPFLAGS = $(fake_cppflags)
+tests_train_t_fake_cudnn_CFLAGS = $(train_cflags)
+tests_train_t_fake_cudnn_LDADD = $(fake_ldadd)
+tests_train_t_fake_faults_SOURCES = tests/train/t-fake-faults.c tests/train/fake_bench.h $(fake_headers)
+tests_train_t_fake_faults_CPPFLAGS = $(fake_cppflags)
+tests_train_t_fake_faults_CFLAGS = $(train_cflags)
+tests_train_t_fake_faults_LDADD = $(fake_ldadd)
+tests_train_t_fake_nccl_SOURCES = tests/train/t-fake-nccl.c $(fake_headers)
+tests_train_t_fake_nccl_CPPFLAGS = $(fake_cppflags)
+tests_train_t_fake_nccl_CFLAGS = $(train_cflags)
+tests_train_t_fake_nccl_LDADD = $(fake_ldadd)
+endif
 endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CUDA, cuDNN, cuBLASLt, NCCL and the project's kernels on the CPU: the table of
+ * backend/cuda_calls.h for programs that test what is behind it without a GPU. A program that links
+ * fake_cuda_load.c gets it from cuda_calls_load().
+ *
+ * GPUs are pretended. Each has memory of its own, found again by its address, which the host may
+ * read but should not. Streams keep their order and nothing else; work is done when it is put on
+ * one, or as late as possible (`late`), which finds hosts that do not wait. Ranks of NCCL are
+ * threads of this process. Values are rounded where they are stored, sums are floats.
+ *
+ * What a library would refuse is refused with its status. What it would not notice, or would crash
+ * of, is a fault: memory of another device, freed, too small or misaligned; memory that two streams
+ * use with nothing between them; a call on the wrong device; what is left over in the end. The
+ * first is kept, and a test asks for it.
+ */
+#ifndef TEST_FAKE_CUDA_H
+#define TEST_FAKE_CUDA_H
+
+#include "backend/cuda_calls.h"
+
+enum { FAKE_CUDA_DEVICES = 8, FAKE_CUDA_TEXT = 400 };
+
+struct fake_cuda_options {
+	int devices;        /* 0 to FAKE_CUDA_DEVICES */
+	size_t bytes;       /* of each device's memory; 0: 1 GiB */
+	bool late;          /* work waits until somebody waits for it */
+	bool no_peers;      /* devices do not reach each other's memory */
+	bool remote_errors; /* ranks hear of a communicator's abort, as over a network */
+	cudaError_t count;  /* what cudaGetDeviceCount returns, if not cudaSuccess */
+	int driver;         /* its version where that fails; 0: none */
+};
+
+/* Begins, by the only thread. Without it the first call begins with $FAKE_CUDA_DEVICES devices, or
+ * two, and what is found is told when the program ends, which then fails. */
+void fake_cuda_open(const struct fake_cuda_options *options);
+
+/* Ends it: false with the first fault, or what was not freed, in text[FAKE_CUDA_TEXT]. */
+bool fake_cuda_close(char *text);
+
+/* The first fault, "" where there is none; and to forget it. */
+const char *fake_cuda_fault(void);
+void fake_cuda_forgive(void);
+
+/* How often a call was made since the beginning, by all threads. */
+uint64_t fake_cuda_made(enum cuda_call call);
+
+/* Whether something took a context, and so memory, on a device; bytes allocated on it now. */
+bool fake_cuda_has_context(int device);
+size_t fake_cuda_used(int device);
+
+/* All work on this device fails from now on with this status, as after a fatal error. */
+void fake_cuda_break(int device, cudaError_t status);
+
+/* The rows of one library, as cuda_calls_load() does it. */
+void fake_cuda_fill(struct cuda_calls *calls, enum cuda_library library);
+
+#endif

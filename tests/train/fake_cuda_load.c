@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Stands in place of backend/cuda_calls_load.c. Libraries named in $FAKE_CUDA_MISSING are. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_cuda.h"
+
+bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct train_error *error)
+{
+	const char *missing = getenv("FAKE_CUDA_MISSING");
+
+	if (missing && strstr(missing, cuda_library_name(library)))
+		return train_fail(error, TRAIN_NO_BACKEND, "%s is missing: install it",
+				  cuda_library_name(library));
+	fake_cuda_fill(calls, library);
+	return true;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* cuDNN's convolutions: the choice of an algorithm, and the runs. */
+#include "config.h"
+
+#include <string.h>
+
+#include "fake_cudnn.h"
+
+enum { ALIGNED = 16 };
+
+int algorithms_of(const struct convolution *v, enum direction direction,
+		  struct algorithm *algorithms)
+{
+	/* Those that are fastest are not deterministic: who takes the first must notice. */
+	static const struct algorithm known[DIRECTIONS][MOST_ALGORITHMS] = {
+		[FORWARD] = {{CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, true, 0.5f, 8192},
+			     {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, true, 1, 1000},
+			     {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, true, 2, 0}},
+		[BACKWARD_DATA] = {{CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, false, 0.5f, 0},
+				   {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, true, 1, 2000},
+				   {CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, true, 2,
+				    8192}},
+		[BACKWARD_FILTER] = {{CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, false, 0.5f, 0},
+				     {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3, false, 0.7f, 512},
+				     {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, true, 1, 3000},
+				     {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, true, 2,
+				      8192}},
+	};
+	static const int counts[DIRECTIONS] = {3, 3, 4}, winograd[DIRECTIONS] = {0, 2, 3};
+	bool tiles = v->w.h == 3 && v->w.w == 3 && v->stride_h == 1 && v->stride_w == 1;
+	int count = 0;
+
+	for (int i = 0; i < counts[direction]; i++)
+		if (tiles || i != winograd[direction])
+			algorithms[count++] = known[direction][i];
+	return count;
+}
+
+cudnnStatus_t algorithm_find(const struct convolution *v, enum direction direction, int number,
+			     struct algorithm *algorithm)
+{
+	struct algorithm algorithms[MOST_ALGORITHMS];
+	int count = algorithms_of(v, direction, algorithms);
+
+	for (int i = 0; i < count; i++)
+		if (algorithms[i].number == number) {
+			*algorithm = algorithms[i];
+			return CUDNN_STATUS_SUCCESS;
+		}
+	return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+/* The arrays of results differ in the type of the algorithm only. */
+#define FILL(found, wanted, count, algorithms, convolution) \
+	do { \
+		for (*(count) = 0; *(count) < (wanted) && *(count) < known; ++*(count)) { \
+			memset(&(found)[*(count)], 0, sizeof((found)[0])); \
+			(found)[*(count)].algo = (algorithms)[*(count)].number; \
+			(found)[*(count)].time = (algorithms)[*(count)].ms; \
+			(found)[*(count)].memory = (algorithms)[*(count)].workspace; \
+			(found)[*(count)].determinism = (algorithms)[*(count)].deterministic \
+								? CUDNN_DETERMINISTIC \
+								: CUDNN_NON_DETERMINISTIC; \
+			(found)[*(count)].mathType = (convolution).math; \
+		} \
+	} while (0)
+
+#define SIZE(convolution, direction, algorithm, bytes) \
+	do { \
+		struct algorithm is; \
+\
+		if (status == CUDNN_STATUS_SUCCESS) \
+			status = algorithm_find(&(convolution), direction, (int)(algorithm), &is); \
+		if (status == CUDNN_STATUS_SUCCESS) \
+			*(bytes) = is.workspace; \
+	} while (0)
+
+/* Checks and puts a run. */
+static cudnnStatus_t put(cudnnHandle_t handle, struct convolution_run *run, int number,
+			 const char *call)
+{
+	struct algorithm algorithm;
+	cudnnStatus_t status;
+
+	status = algorithm_find(&run->convolution, run->direction, number, &algorithm);
+	if (status != CUDNN_STATUS_SUCCESS)
+		return status;
+	if (run->workspace_bytes < algorithm.workspace || (algorithm.workspace && !run->workspace))
+		return CUDNN_STATUS_BAD_PARAM;
+	if ((uintptr_t)run->x % ALIGNED || (uintptr_t)run->w % ALIGNED ||
+	    (uintptr_t)run->y % ALIGNED || (uintptr_t)run->workspace % ALIGNED)
+		return (cudnnStatus_t)fault(CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER,
+					    "%s: %p, %p, %p or %p is not a multiple of %d", call,
+					    run->x, run->w, run->y, run->workspace, ALIGNED);
+	run->workspace_bytes = algorithm.workspace;
+	/* The order of its sums is anyone's guess. */
+	run->backwards = !algorithm.deterministic && fake.runs++ % 2;
+	if (!handle->stream)
+		return (cudnnStatus_t)fault(CUDNN_STATUS_BAD_PARAM,
+					    "%s: cudnnSetStream was not called", call);
+	return stream_put(handle->stream, work_new(&convolution_kind, call, run, sizeof(*run)),
+			  true) == cudaSuccess
+		       ? CUDNN_STATUS_SUCCESS
+		       : CUDNN_STATUS_EXECUTION_FAILED;
+}
+
+static float factor(const void *number)
+{
+	float x;
+
+	memcpy(&x, number, sizeof(x));
+	return x;
+}
+
+/* Find: measures, so it waits, and leaves anything in what is written. */
+static cudnnStatus_t measure(cudnnHandle_t handle, const struct convolution_run *run, void *written,
+			     const struct shape *shape, const char *call)
+{
+	struct touch uses[] = {
+		{run->x, shape_bytes(&run->convolution.x), ALIGNED, handle->object.device, false},
+		{run->w, shape_bytes(&run->convolution.w), ALIGNED, handle->object.device, false},
+		{run->y, shape_bytes(&run->convolution.y), ALIGNED, handle->object.device, false},
+		{run->workspace, run->workspace_bytes, ALIGNED, handle->object.device, true},
+	};
+
+	if (capture_refuses() != cudaSuccess)
+		return CUDNN_STATUS_EXECUTION_FAILED;
+	if (!handle->stream)
+		return (cudnnStatus_t)fault(CUDNN_STATUS_BAD_PARAM,
+					    "%s: cudnnSetStream was not called", call);
+	for (int i = 0; i < 4; i++)
+		if ((uses[i].memory || uses[i].bytes) && !memory_check(&uses[i], call))
+			return CUDNN_STATUS_BAD_PARAM;
+	if (stream_wait(handle->stream) != cudaSuccess)
+		return CUDNN_STATUS_EXECUTION_FAILED;
+	memset(written, 0xff, shape_bytes(shape));
+	return CUDNN_STATUS_SUCCESS;
+}
+
+/* Those whose workspace is there. */
+static int that_fit(struct algorithm *algorithms, int count, size_t bytes)
+{
+	int kept = 0;
+
+	for (int i = 0; i < count; i++)
+		if (algorithms[i].workspace <= bytes)
+			algorithms[kept++] = algorithms[i];
+	return kept;
+}
+
+/* The parts of the three directions that differ in types only. */
+#define GET(direction, x, w, y, name) \
+	struct convolution v; \
+	struct algorithm algorithms[MOST_ALGORITHMS]; \
+	cudnnStatus_t status = convolution_of(&v, handle, x, w, convolution, y, name); \
+	int known; \
+\
+	if (status != CUDNN_STATUS_SUCCESS) \
+		return status; \
+	if (wanted < 1 || !count || !found) \
+		return CUDNN_STATUS_BAD_PARAM; \
+	known = algorithms_of(&v, direction, algorithms); \
+	FILL(found, wanted, count, algorithms, v); \
+	return CUDNN_STATUS_SUCCESS
+
+#define FIND(direction_, x_desc_, x_, w_desc_, w_, y_desc_, y_, written, shape, name) \
+	struct convolution_run run = {.direction = direction_, \
+				      .x = x_, \
+				      .w = w_, \
+				      .y = y_, \
+				      .workspace = workspace, \
+				      .workspace_bytes = workspace_bytes}; \
+	struct algorithm algorithms[MOST_ALGORITHMS]; \
+	cudnnStatus_t status = convolution_of(&run.convolution, handle, x_desc_, w_desc_, \
+					      convolution, y_desc_, name); \
+	int known; \
+\
+	if (status == CUDNN_STATUS_SUCCESS && (wanted < 1 || !count || !found)) \
+		status = CUDNN_STATUS_BAD_PARAM; \
+	if (status == CUDNN_STATUS_SUCCESS) \
+		status = measure(handle, &run, written, &run.convolution.shape, name); \
+	if (status != CUDNN_STATUS_SUCCESS) \
+		return status; \
+	known = that_fit(algorithms, algorithms_of(&run.convolution, direction_, algorithms), \
+			 workspace_bytes); \
+	FILL(found, wanted, count, algorithms, run.convolution); \
+	return CUDNN_STATUS_SUCCESS
+
+#define SIZED(direction, x, w, y, name) \
+	struct convolution v; \
+	cudnnStatus_t status = convolution_of(&v, handle, x, w, convolution, y, name); \
+\
+	SIZE(v, direction, algorithm, bytes); \
+	return status
+
+#define RUN(direction_, x_desc_, x_, w_desc_, w_, y_desc_, y_, name) \
+	struct convolution_run run = {.direction = direction_, \
+				      .x = x_, \
+				      .w = w_, \
+				      .y = y_, \
+				      .workspace = workspace, \
+				      .workspace_bytes = workspace_bytes, \
+				      .alpha = factor(alpha), \
+				      .beta = factor(beta)}; \
+	cudnnStatus_t status = convolution_of(&run.convolution, handle, x_desc_, w_desc_, \
+					      convolution, y_desc_, name); \
+\
+	return status == CUDNN_STATUS_SUCCESS ? put(handle, &run, (int)algorithm, name) : status
+
+cudnnStatus_t fake_cudnnGetConvolutionForwardAlgorithm_v7(
+	cudnnHandle_t handle, cudnnTensorDescriptor_t x_desc, cudnnFilterDescriptor_t w_desc,
+	cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t y_desc, int wanted,
+	int *count, cudnnConvolutionFwdAlgoPerf_t *found)
+{
+	GET(FORWARD, x_desc, w_desc, y_desc, "cudnnGetConvolutionForwardAlgorithm_v7");
+}
+
+cudnnStatus_t fake_cudnnGetConvolutionBackwardDataAlgorithm_v7(
+	cudnnHandle_t handle, cudnnFilterDescriptor_t w_desc, cudnnTensorDescriptor_t dy_desc,
+	cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t dx_desc, int wanted,
+	int *count, cudnnConvolutionBwdDataAlgoPerf_t *found)
+{
+	GET(BACKWARD_DATA, dx_desc, w_desc, dy_desc, "cudnnGetConvolutionBackwardDataAlgorithm_v7");
+}
+
+cudnnStatus_t fake_cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+	cudnnHandle_t handle, cudnnTensorDescriptor_t x_desc, cudnnTensorDescriptor_t dy_desc,
+	cudnnConvolutionDescriptor_t convolution, cudnnFilterDescriptor_t dw_desc, int wanted,
+	int *count, cudnnConvolutionBwdFilterAlgoPerf_t *found)
+{
+	GET(BACKWARD_FILTER, x_desc, dw_desc, dy_desc,
+	    "cudnnGetConvolutionBackwardFilterAlgorithm_v7");
+}
+
+cudnnStatus_t fake_cudnnFindConvolutionForwardAlgorithmEx(
+	cudnnHandle_t handle, cudnnTensorDescriptor_t x_desc, const void *x,
+	cudnnFilterDescriptor_t w_desc, const void *w, cudnnConvolutionDescriptor_t convolution,
+	cudnnTensorDescriptor_t y_desc, void *y, int wanted, int *count,
+	cudnnConvolutionFwdAlgoPerf_t *found, void *workspace, size_t workspace_bytes)
+{
+	FIND(FORWARD, x_desc, x, w_desc, w, y_desc, y, y, y,
+	     "cudnnFindConvolutionForwardAlgorithmEx");
+}
+
+cudnnStatus_t fake_cudnnFindConvolutionBackwardDataAlgorithmEx(
+	cudnnHandle_t handle, cudnnFilterDescriptor_t w_desc, const void *w,
+	cudnnTensorDescriptor_t dy_desc, const void *dy, cudnnConvolutionDescriptor_t convolution,
+	cudnnTensorDescriptor_t dx_desc, void *dx, int wanted, int *count,
+	cudnnConvolutionBwdDataAlgoPerf_t *found, void *workspace, size_t workspace_bytes)
+{
+	FIND(BACKWARD_DATA, dx_desc, dx, w_desc, w, dy_desc, dy, dx, x,
+	     "cudnnFindConvolutionBackwardDataAlgorithmEx");
+}
+
+cudnnStatus_t fake_cudnnFindConvolutionBackwardFilterAlgorithmEx(
+	cudnnHandle_t handle, cudnnTensorDescriptor_t x_desc, const void *x,
+	cudnnTensorDescriptor_t dy_desc, const void *dy, cudnnConvolutionDescriptor_t convolution,
+	cudnnFilterDescriptor_t dw_desc, void *dw, int wanted, int *count,
+	cudnnConvolutionBwdFilterAlgoPerf_t *found, void *workspace, size_t workspace_bytes)
+{
+	FIND(BACKWARD_FILTER, x_desc, x, dw_desc, dw, dy_desc, dy, dw, w,
+	     "cudnnFindConvolutionBackwardFilterAlgorithmEx");
+}
+
+cudnnStatus_t fake_cudnnGetConvolutionForwardWorkspaceSize(
+	cudnnHandle_t handle, cudnnTensorDescriptor_t x_desc, cudnnFilterDescriptor_t w_desc,
+	cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t y_desc,
+	cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes)
+{
+	SIZED(FORWARD, x_desc, w_desc, y_desc, "cudnnGetConvolutionForwardWorkspaceSize");
+}
+
+cudnnStatus_t fake_cudnnGetConvolutionBackwardDataWorkspaceSize(
+	cudnnHandle_t handle, cudnnFilterDescriptor_t w_desc, cudnnTensorDescriptor_t dy_desc,
+	cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t dx_desc,
+	cudnnConvolutionBwdDataAlgo_t algorithm, size_t *bytes)
+{
+	SIZED(BACKWARD_DATA, dx_desc, w_desc, dy_desc,
+	      "cudnnGetConvolutionBackwardDataWorkspaceSize");
+}
+
+cudnnStatus_t fake_cudnnGetConvolutionBackwardFilterWorkspaceSize(
+	cudnnHandle_t handle, cudnnTensorDescriptor_t x_desc, cudnnTensorDescriptor_t dy_desc,
+	cudnnConvolutionDescriptor_t convolution, cudnnFilterDescriptor_t dw_desc,
+	cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes)
+{
+	SIZED(BACKWARD_FILTER, x_desc, dw_desc, dy_desc,
+	      "cudnnGetConvolutionBackwardFilterWorkspaceSize");
+}
+
+cudnnStatus_t fake_cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
+					   cudnnTensorDescriptor_t x_desc, const void *x,
+					   cudnnFilterDescriptor_t w_desc, const void *w,
+					   cudnnConvolutionDescriptor_t convolution,
+					   cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
+					   size_t workspace_bytes, const void *beta,
+					   cudnnTensorDescriptor_t y_desc, void *y)
+{
+	RUN(FORWARD, x_desc, x, w_desc, w, y_desc, y, "cudnnConvolutionForward");
+}
+
+cudnnStatus_t fake_cudnnConvolutionBackwardData(
+	cudnnHandle_t handle, const void *alpha, cudnnFilterDescriptor_t w_desc, const void *w,
+	cudnnTensorDescriptor_t dy_desc, const void *dy, cudnnConvolutionDescriptor_t convolution,
+	cudnnConvolutionBwdDataAlgo_t algorithm, void *workspace, size_t workspace_bytes,
+	const void *beta, cudnnTensorDescriptor_t dx_desc, void *dx)
+{
+	RUN(BACKWARD_DATA, dx_desc, dx, w_desc, w, dy_desc, dy, "cudnnConvolutionBackwardData");
+}
+
+cudnnStatus_t fake_cudnnConvolutionBackwardFilter(
+	cudnnHandle_t handle, const void *alpha, cudnnTensorDescriptor_t x_desc, const void *x,
+	cudnnTensorDescriptor_t dy_desc, const void *dy, cudnnConvolutionDescriptor_t convolution,
+	cudnnConvolutionBwdFilterAlgo_t algorithm, void *workspace, size_t workspace_bytes,
+	const void *beta, cudnnFilterDescriptor_t dw_desc, void *dw)
+{
+	RUN(BACKWARD_FILTER, x_desc, x, dw_desc, dw, dy_desc, dy, "cudnnConvolutionBackwardFilter");
+}
+
+/* What the manual asks of the fused call besides. */
+static cudnnStatus_t fused_agree(const struct convolution_run *run, cudnnTensorDescriptor_t z_desc,
+				 cudnnTensorDescriptor_t bias_desc,
+				 cudnnActivationDescriptor_t activation, int number)
+{
+	const struct shape *y = &run->convolution.y, *bias, *z;
+
+	bias_desc = object_get(OBJECT_TENSOR, bias_desc, "cudnnConvolutionBiasActivationForward");
+	z_desc = object_get(OBJECT_TENSOR, z_desc, "cudnnConvolutionBiasActivationForward");
+	activation =
+		object_get(OBJECT_ACTIVATION, activation, "cudnnConvolutionBiasActivationForward");
+	if (!bias_desc || !z_desc || !activation || !activation->set || !run->z || !run->bias)
+		return CUDNN_STATUS_BAD_PARAM;
+	bias = &bias_desc->shape;
+	z = &z_desc->shape;
+	if (bias->n != 1 || bias->c != y->c || bias->h != 1 || bias->w != 1 || z->n != y->n ||
+	    z->c != y->c || z->h != y->h || z->w != y->w || z->type != y->type ||
+	    z->format != y->format)
+		return CUDNN_STATUS_BAD_PARAM;
+	if (bias->type != y->type)
+		return CUDNN_STATUS_NOT_SUPPORTED;
+	if (activation->mode == CUDNN_ACTIVATION_IDENTITY)
+		return number == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM
+			       ? CUDNN_STATUS_SUCCESS
+			       : CUDNN_STATUS_NOT_SUPPORTED;
+	return activation->mode == CUDNN_ACTIVATION_RELU ? CUDNN_STATUS_SUCCESS
+							 : CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+cudnnStatus_t fake_cudnnConvolutionBiasActivationForward(
+	cudnnHandle_t handle, const void *alpha1, cudnnTensorDescriptor_t x_desc, const void *x,
+	cudnnFilterDescriptor_t w_desc, const void *w, cudnnConvolutionDescriptor_t convolution,
+	cudnnConvolutionFwdAlgo_t algorithm, void *workspace, size_t workspace_bytes,
+	const void *alpha2, cudnnTensorDescriptor_t z_desc, const void *z,
+	cudnnTensorDescriptor_t bias_desc, const void *bias, cudnnActivationDescriptor_t activation,
+	cudnnTensorDescriptor_t y_desc, void *y)
+{
+	struct convolution_run run = {.direction = FORWARD,
+				      .x = x,
+				      .w = w,
+				      .y = y,
+				      .z = z,
+				      .bias = bias,
+				      .workspace = workspace,
+				      .workspace_bytes = workspace_bytes,
+				      .alpha = factor(alpha1),
+				      .beta = factor(alpha2)};
+	const char *call = "cudnnConvolutionBiasActivationForward";
+	cudnnStatus_t status;
+
+	status =
+		convolution_of(&run.convolution, handle, x_desc, w_desc, convolution, y_desc, call);
+	if (status == CUDNN_STATUS_SUCCESS)
+		status = fused_agree(&run, z_desc, bias_desc, activation, (int)algorithm);
+	if (status != CUDNN_STATUS_SUCCESS)
+		return status;
+	run.relu = activation->mode == CUDNN_ACTIVATION_RELU;
+	run.keep_nan = activation->nan == CUDNN_PROPAGATE_NAN;
+	return put(handle, &run, (int)algorithm, call);
+}

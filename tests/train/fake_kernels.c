@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* The project's kernels by their references, with what each may touch. */
+#include "config.h"
+
+#include <string.h>
+
+#include "fake_cuda_private.h"
+#include "kernels/references.h"
+
+enum { ALIGNED = 16 };
+
+/* Where a kernel's uses of memory go. */
+struct lister {
+	struct touches *touches;
+	int device;
+	const char *what;
+};
+
+static void list(const struct lister *l, const void *memory, int64_t bytes, size_t align,
+		 bool write)
+{
+	struct touch use = {memory, bytes > 0 ? (size_t)bytes : 0, align, l->device, write};
+
+	touch(l->touches, &use);
+}
+
+static void reads(const struct lister *l, const void *memory, int64_t bytes)
+{
+	list(l, memory, bytes, ALIGNED, false);
+}
+
+static void writes(const struct lister *l, const void *memory, int64_t bytes)
+{
+	list(l, memory, bytes, ALIGNED, true);
+}
+
+static int64_t bytes_of(enum value_type type, int64_t count)
+{
+	return count * (int64_t)value_bytes(type);
+}
+
+static bool has(const struct lister *l, const void *memory, int64_t bytes)
+{
+	struct touch use = {memory, (size_t)bytes, 1, l->device, false};
+
+	return bytes > 0 && memory_check(&use, l->what);
+}
+
+/* Its ticket is zero, and what is behind means nothing. */
+static void scratches(const struct lister *l, void *scratch, size_t bytes)
+{
+	unsigned char *ticket = scratch;
+
+	writes(l, scratch, (int64_t)bytes);
+	if (!l->touches->running || !has(l, scratch, (int64_t)bytes))
+		return;
+	for (int i = 0; i < KERNEL_TICKET_BYTES; i++)
+		if (ticket[i] != 0) {
+			fault(0, "%s: the first %d bytes of its scratch are not zero", l->what,
+			      KERNEL_TICKET_BYTES);
+			return;
+		}
+	memset(ticket + KERNEL_TICKET_BYTES, 0xff, bytes - KERNEL_TICKET_BYTES);
+}
+
+static void list_add(const struct lister *l, const struct add_args *a)
+{
+	list(l, a->sum, 4 * a->count, 4, true);
+	list(l, a->more, 4 * a->count, 4, false);
+}
+
+static void list_bias_gradient(const struct lister *l, const struct bias_gradient_args *a)
+{
+	int64_t bytes = bytes_of(a->type, a->rows * a->columns);
+
+	list(l, a->gradient, bytes, ALIGNED, a->output != NULL);
+	if (a->output)
+		reads(l, a->output, bytes);
+	writes(l, a->sums, 4 * a->columns);
+	scratches(l, a->scratch, bias_gradient_scratch(a->rows, a->columns, a->type));
+}
+
+static void list_busy(const struct lister *l, const struct busy_args *a)
+{
+	(void)l;
+	(void)a;
+}
+
+static void list_convert(const struct lister *l, const struct convert_args *a)
+{
+	list(l, a->from, bytes_of(a->from_type, a->count), value_bytes(a->from_type), false);
+	list(l, a->to, bytes_of(a->to_type, a->count), value_bytes(a->to_type), true);
+}
+
+static void list_cross_entropy(const struct lister *l, const struct cross_entropy_args *a)
+{
+	int64_t bytes = bytes_of(a->type, a->batch * a->pitch);
+
+	reads(l, a->logits, bytes);
+	reads(l, a->labels, 4 * a->batch);
+	list(l, a->control, sizeof(*a->control), _Alignof(struct pass_control), false);
+	list(l, a->result, sizeof(*a->result), _Alignof(struct loss_result), true);
+	if (a->gradient)
+		writes(l, a->gradient, bytes);
+	scratches(l, a->scratch, cross_entropy_scratch(a->batch, a->classes));
+}
+
+/* Chunks that follow each other, as one. false: the table is not filled yet. */
+static bool next_span(const struct chunk *chunks, int32_t count, int32_t *at, struct chunk *span,
+		      int64_t *elements)
+{
+	if (*at == count)
+		return false;
+	*span = chunks[*at];
+	*elements = 0;
+	for (; *at < count; ++*at) {
+		const struct chunk *c = &chunks[*at];
+		const char *copy = span->copy;
+		int64_t done = copy ? bytes_of(span->copy_type, *elements) : 0;
+
+		if (c->count < 1 || c->count > CHUNK_ELEMENTS ||
+		    c->first != span->first + *elements || (copy != NULL) != (c->copy != NULL) ||
+		    (copy && (copy + done != c->copy || c->copy_type != span->copy_type)))
+			break;
+		*elements += c->count;
+	}
+	return *elements > 0;
+}
+
+static void list_gradient_measure(const struct lister *l, const struct gradient_measure_args *a)
+{
+	int64_t table = (int64_t)sizeof(*a->chunks) * a->chunk_count, elements;
+	struct chunk span;
+	int32_t at = 0;
+
+	reads(l, a->chunks, table);
+	reads(l, a->starts, 4 * ((int64_t)a->parameters + 1));
+	list(l, a->control, sizeof(*a->control), _Alignof(struct update_control), false);
+	list(l, a->measure, sizeof(*a->measure), _Alignof(struct gradient_measure), true);
+	scratches(l, a->scratch, gradient_measure_scratch(a->chunk_count));
+	if (!has(l, a->chunks, table))
+		return;
+	while (next_span(a->chunks, a->chunk_count, &at, &span, &elements))
+		list(l, a->gradients + span.first, 4 * elements, 4, false);
+	if (l->touches->running && at < a->chunk_count)
+		fault(0, "%s: chunk %d is none", l->what, (int)at);
+}
+
+static void list_input_fill(const struct lister *l, const struct input_fill_args *a)
+{
+	int64_t record = 1 + (int64_t)a->channels * a->from_height * a->from_width, most = -1;
+	int64_t image = (int64_t)a->height * a->width * a->padded;
+
+	reads(l, a->values, 4 * 256 * (int64_t)a->channels);
+	reads(l, a->indices, 8 * a->batch);
+	list(l, a->control, sizeof(*a->control), _Alignof(struct pass_control), false);
+	writes(l, a->images, bytes_of(a->type, a->batch * image));
+	writes(l, a->labels, 4 * a->batch);
+	if (!l->touches->running || !has(l, a->indices, 8 * a->batch) ||
+	    !has(l, a->control, sizeof(*a->control)))
+		return;
+	for (int64_t i = 0; i < a->batch && i < a->control->rows; i++) {
+		if (a->indices[i] < 0) {
+			fault(0, "%s: row %lld is of sample %lld", l->what, (long long)i,
+			      (long long)a->indices[i]);
+			return;
+		}
+		most = a->indices[i] > most ? a->indices[i] : most;
+	}
+	list(l, a->records, (most + 1) * record, 1, false);
+}
+
+static void list_max_pool(const struct lister *l, const struct max_pool_args *a)
+{
+	int64_t inputs = a->batch * a->height * a->width * a->channels;
+	int64_t outputs = a->batch * (a->height / a->kernel) * (a->width / a->kernel) * a->channels;
+
+	reads(l, a->input, bytes_of(a->type, inputs));
+	writes(l, a->output, bytes_of(a->type, outputs));
+	if (a->places)
+		writes(l, a->places, outputs);
+}
+
+static void list_max_pool_backward(const struct lister *l, const struct max_pool_backward_args *a)
+{
+	int64_t inputs = a->batch * a->height * a->width * a->channels;
+	int64_t outputs = a->batch * (a->height / a->kernel) * (a->width / a->kernel) * a->channels;
+
+	reads(l, a->output_gradient, bytes_of(a->type, outputs));
+	if (a->output)
+		reads(l, a->output, bytes_of(a->type, outputs));
+	reads(l, a->places, outputs);
+	writes(l, a->input_gradient, bytes_of(a->type, inputs));
+	if (!a->sums)
+		return;
+	writes(l, a->sums, 4 * (int64_t)a->channels);
+	scratches(l, a->scratch, max_pool_backward_scratch(a));
+}
+
+static void list_relu_backward(const struct lister *l, const struct relu_backward_args *a)
+{
+	writes(l, a->gradient, bytes_of(a->type, a->count));
+	reads(l, a->output, bytes_of(a->type, a->count));
+}
+
+static void list_reorder(const struct lister *l, const struct reorder_args *a)
+{
+	int64_t places = a->batch * a->height * a->width;
+	int64_t from = places * (a->to_nhwc ? a->channels : a->padded);
+	int64_t to = places * (a->to_nhwc ? a->padded : a->channels);
+
+	reads(l, a->from, bytes_of(a->from_type, from));
+	writes(l, a->to, bytes_of(a->to_type, to));
+}
+
+static void list_update(const struct lister *l, const struct update_args *a)
+{
+	int64_t table = (int64_t)sizeof(*a->chunks) * a->chunk_count, elements;
+	struct chunk span;
+	int32_t at = 0;
+
+	reads(l, a->chunks, table);
+	list(l, a->factors, sizeof(*a->factors), _Alignof(struct update_factors), false);
+	if (!has(l, a->chunks, table))
+		return;
+	while (next_span(a->chunks, a->chunk_count, &at, &span, &elements)) {
+		list(l, a->values + span.first, 4 * elements, 4, true);
+		list(l, a->gradients + span.first, 4 * elements, 4, false);
+		if (a->mean)
+			list(l, a->mean + span.first, 4 * elements, 4, true);
+		if (a->variance)
+			list(l, a->variance + span.first, 4 * elements, 4, true);
+		if (span.copy)
+			list(l, span.copy, bytes_of(span.copy_type, elements),
+			     value_bytes(span.copy_type), true);
+	}
+	if (l->touches->running && at < a->chunk_count)
+		fault(0, "%s: chunk %d is none", l->what, (int)at);
+}
+
+static void list_update_begin(const struct lister *l, const struct update_begin_args *a)
+{
+	list(l, a->control, sizeof(*a->control), _Alignof(struct update_control), false);
+	if (a->measure)
+		list(l, a->measure, sizeof(*a->measure), _Alignof(struct gradient_measure), false);
+	list(l, a->steps, sizeof(*a->steps), _Alignof(int64_t), true);
+	list(l, a->factors, sizeof(*a->factors), _Alignof(struct update_factors), true);
+}
+
+#define KERNEL(kernel, args_struct) \
+	static void touches_##kernel(const struct work *work, struct touches *touches) \
+	{ \
+		struct lister l = {touches, work->device, work->what}; \
+\
+		list_##kernel(&l, (const void *)work->data); \
+	} \
+\
+	static void run_##kernel(struct work *work) \
+	{ \
+		reference_##kernel((const void *)work->data); \
+	} \
+\
+	static const struct work_kind kind_##kernel = { \
+		.name = #kernel, .list = touches_##kernel, .run = run_##kernel}; \
+\
+	cudaError_t fake_kernel_##kernel(const struct args_struct *args, cudaStream_t stream) \
+	{ \
+		stream = stream_get(stream, "kernel_" #kernel); \
+		if (!stream) \
+			return cudaErrorInvalidResourceHandle; \
+		return stream_put( \
+			stream, work_new(&kind_##kernel, "kernel_" #kernel, args, sizeof(*args)), \
+			true); \
+	}
+#include "kernels/kernels.def"
+#undef KERNEL

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* NCCL among the threads of a process: who has joined, and what they have put on their streams. */
+#ifndef TEST_FAKE_NCCL_H
+#define TEST_FAKE_NCCL_H
+
+#include "fake_cuda_private.h"
+
+enum { NCCL_MOST_RANKS = 16 };
+
+enum nccl_kind { NCCL_ALL_REDUCE, NCCL_BROADCAST, NCCL_ALL_GATHER, NCCL_SEND, NCCL_RECEIVE };
+
+struct nccl_op {
+	enum nccl_kind kind;
+	const void *from;
+	void *to;
+	size_t count;
+	ncclDataType_t type;
+	ncclRedOp_t operation;
+	int peer; /* or root */
+};
+
+/* The data of a piece of work: one call, or those of a group on one communicator. */
+struct nccl_item {
+	struct ncclComm *comm;
+	bool done;
+	int count;
+	struct nccl_op ops[];
+};
+
+struct nccl_world {
+	struct nccl_world *next;
+	ncclUniqueId id;
+	int ranks, joined;
+	bool refused; /* two ranks on one GPU */
+	bool aborted;
+	struct ncclComm *members[NCCL_MOST_RANKS];
+};
+
+struct ncclComm {
+	struct object object;
+	struct nccl_world *world;
+	int rank;
+	bool blocking, asked_once, aborted;
+	ncclResult_t async;
+	struct work *first; /* that its streams have come to */
+};
+
+size_t nccl_bytes(ncclDataType_t type); /* 0: none that is pretended */
+
+/* Puts them on the stream as one. The name is that of the first call. */
+ncclResult_t nccl_put(struct ncclComm *comm, const struct nccl_op *ops, int count,
+		      cudaStream_t stream, const char *call);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* What CUDA refuses while a stream is captured, and what ends a capture without a graph. */
+#include "config.h"
+
+#include <pthread.h>
+
+#include "fake_test.h"
+
+enum { BYTES = 64, COUNT = 16 };
+
+static struct bench {
+	cudaStream_t a, b;
+	cudaEvent_t event, joined;
+	float *x, *y, *pinned;
+	float host[COUNT];
+	cudaGraph_t graph;
+} bench;
+
+static void bench_open(void)
+{
+	machine_open(1, false);
+	bench = (struct bench){.a = stream_new(0), .b = stream_new(0)};
+	bench.x = device_new(BYTES);
+	bench.y = device_new(BYTES);
+	OK(cu.cudaMallocHost((void **)&bench.pinned, BYTES));
+	OK(cu.cudaMemsetAsync(bench.x, 0, BYTES, bench.a));
+	OK(cu.cudaMemsetAsync(bench.y, 0, BYTES, bench.a));
+	OK(cu.cudaStreamSynchronize(bench.a));
+	OK(cu.cudaEventCreateWithFlags(&bench.event, cudaEventDisableTiming));
+	OK(cu.cudaEventCreateWithFlags(&bench.joined, cudaEventDisableTiming));
+}
+
+static void bench_close(void)
+{
+	OK(cu.cudaEventDestroy(bench.event));
+	OK(cu.cudaEventDestroy(bench.joined));
+	OK(cu.cudaFreeHost(bench.pinned));
+	OK(cu.cudaFree(bench.x));
+	OK(cu.cudaFree(bench.y));
+	OK(cu.cudaStreamDestroy(bench.a));
+	OK(cu.cudaStreamDestroy(bench.b));
+	machine_close();
+}
+
+static void begin(void)
+{
+	OK(cu.cudaStreamBeginCapture(bench.a, cudaStreamCaptureModeThreadLocal));
+}
+
+static cudaError_t add(cudaStream_t stream)
+{
+	struct add_args args = {bench.x, bench.y, COUNT};
+
+	return cu.kernel_add(&args, stream);
+}
+
+static cudaError_t allocates(void)
+{
+	void *memory;
+
+	return cu.cudaMalloc(&memory, 8);
+}
+
+static cudaError_t frees(void)
+{
+	return cu.cudaFree(bench.x);
+}
+
+static cudaError_t pins(void)
+{
+	void *memory;
+
+	return cu.cudaMallocHost(&memory, 8);
+}
+
+static cudaError_t synchronizes(void)
+{
+	return cu.cudaStreamSynchronize(bench.a);
+}
+
+static cudaError_t synchronizes_other(void)
+{
+	return cu.cudaStreamSynchronize(bench.b);
+}
+
+static cudaError_t queries(void)
+{
+	return cu.cudaStreamQuery(bench.a);
+}
+
+static cudaError_t queries_event(void)
+{
+	return cu.cudaEventQuery(bench.event);
+}
+
+static cudaError_t synchronizes_event(void)
+{
+	OK(cu.cudaEventRecord(bench.event, bench.a));
+	return cu.cudaEventSynchronize(bench.event);
+}
+
+static cudaError_t copies_pageable(void)
+{
+	return cu.cudaMemcpyAsync(bench.x, bench.host, BYTES, cudaMemcpyHostToDevice, bench.a);
+}
+
+static cudaError_t copies_to_pageable(void)
+{
+	return cu.cudaMemcpyAsync(bench.host, bench.x, BYTES, cudaMemcpyDeviceToHost, bench.a);
+}
+
+static cudaError_t waits_for_what_is_not_captured(void)
+{
+	OK(cu.cudaEventRecord(bench.event, bench.b));
+	return cu.cudaStreamWaitEvent(bench.a, bench.event, 0);
+}
+
+static cudaError_t merges(void)
+{
+	OK(cu.cudaStreamBeginCapture(bench.b, cudaStreamCaptureModeThreadLocal));
+	OK(cu.cudaEventRecord(bench.event, bench.b));
+	return cu.cudaStreamWaitEvent(bench.a, bench.event, 0);
+}
+
+static cudaError_t destroys(void)
+{
+	return cu.cudaStreamDestroy(bench.a);
+}
+
+static const struct refusal {
+	const char *name;
+	cudaError_t (*run)(void);
+	cudaError_t status;
+} refusals[] = {
+	{"cudaMalloc", allocates, cudaErrorStreamCaptureUnsupported},
+	{"cudaFree", frees, cudaErrorStreamCaptureUnsupported},
+	{"cudaMallocHost", pins, cudaErrorStreamCaptureUnsupported},
+	{"cudaStreamSynchronize", synchronizes, cudaErrorStreamCaptureUnsupported},
+	{"cudaStreamSynchronize of another", synchronizes_other, cudaErrorStreamCaptureUnsupported},
+	{"cudaStreamQuery", queries, cudaErrorStreamCaptureUnsupported},
+	{"cudaEventQuery", queries_event, cudaErrorStreamCaptureUnsupported},
+	{"cudaEventSynchronize", synchronizes_event, cudaErrorStreamCaptureUnsupported},
+	{"from pageable memory", copies_pageable, cudaErrorStreamCaptureUnsupported},
+	{"to pageable memory", copies_to_pageable, cudaErrorStreamCaptureUnsupported},
+	{"isolation", waits_for_what_is_not_captured, cudaErrorStreamCaptureIsolation},
+	{"a merge", merges, cudaErrorStreamCaptureMerge},
+	{"cudaStreamDestroy", destroys, cudaErrorStreamCaptureUnsupported},
+};
+
+START_TEST(a_capture_refuses_and_is_spoiled)
+{
+	const struct refusal *row = &refusals[_i];
+	enum cudaStreamCaptureStatus status;
+
+	bench_open();
+	begin();
+	OK(add(bench.a));
+	ROW_EQ_INT(row->name, row->run(), row->status);
+	OK(cu.cudaStreamIsCapturing(bench.a, &status));
+	ROW_EQ_INT(row->name, status, cudaStreamCaptureStatusInvalidated);
+	cu.cudaGetLastError();
+	ROW_EQ_INT(row->name, add(bench.a), cudaErrorStreamCaptureInvalidated);
+	ROW_EQ_INT(row->name, cu.cudaStreamEndCapture(bench.a, &bench.graph),
+		   cudaErrorStreamCaptureInvalidated);
+	ck_assert_ptr_null(bench.graph);
+	cu.cudaStreamEndCapture(bench.b, &bench.graph);
+	cu.cudaGetLastError();
+	OK(add(bench.a));
+	bench_close();
+}
+END_TEST
+
+static void *end_there(void *status)
+{
+	*(cudaError_t *)status = cu.cudaStreamEndCapture(bench.a, &bench.graph);
+	return NULL;
+}
+
+/* How captures end, all but the first without a graph. */
+static cudaError_t joined(void)
+{
+	OK(cu.cudaEventRecord(bench.event, bench.a));
+	OK(cu.cudaStreamWaitEvent(bench.b, bench.event, 0));
+	OK(cu.cudaMemsetAsync(bench.y, 0, BYTES, bench.b));
+	OK(cu.cudaEventRecord(bench.joined, bench.b));
+	OK(cu.cudaStreamWaitEvent(bench.a, bench.joined, 0));
+	return cu.cudaStreamEndCapture(bench.a, &bench.graph);
+}
+
+static cudaError_t not_joined(void)
+{
+	OK(cu.cudaEventRecord(bench.event, bench.a));
+	OK(cu.cudaStreamWaitEvent(bench.b, bench.event, 0));
+	OK(cu.cudaMemsetAsync(bench.y, 0, BYTES, bench.b));
+	return cu.cudaStreamEndCapture(bench.a, &bench.graph);
+}
+
+static cudaError_t joined_too_early(void)
+{
+	OK(cu.cudaEventRecord(bench.event, bench.a));
+	OK(cu.cudaStreamWaitEvent(bench.b, bench.event, 0));
+	OK(cu.cudaEventRecord(bench.joined, bench.b));
+	OK(cu.cudaMemsetAsync(bench.y, 0, BYTES, bench.b));
+	OK(cu.cudaStreamWaitEvent(bench.a, bench.joined, 0));
+	return cu.cudaStreamEndCapture(bench.a, &bench.graph);
+}
+
+static cudaError_t by_another_thread(void)
+{
+	cudaError_t status = cudaSuccess;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, end_there, &status);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(cu.cudaStreamEndCapture(bench.a, &bench.graph),
+			 cudaErrorStreamCaptureInvalidated);
+	return status;
+}
+
+static cudaError_t on_another_stream(void)
+{
+	cudaError_t status;
+
+	OK(cu.cudaEventRecord(bench.event, bench.a));
+	OK(cu.cudaStreamWaitEvent(bench.b, bench.event, 0));
+	status = cu.cudaStreamEndCapture(bench.b, &bench.graph);
+	ck_assert_int_eq(cu.cudaStreamEndCapture(bench.a, &bench.graph),
+			 cudaErrorStreamCaptureInvalidated);
+	return status;
+}
+
+static const struct ending {
+	const char *name;
+	cudaError_t (*run)(void);
+	cudaError_t status;
+} endings[] = {
+	{"joined", joined, cudaSuccess},
+	{"not joined", not_joined, cudaErrorStreamCaptureUnjoined},
+	{"joined too early", joined_too_early, cudaErrorStreamCaptureUnjoined},
+	{"by another thread", by_another_thread, cudaErrorStreamCaptureWrongThread},
+	{"on another stream", on_another_stream, cudaErrorStreamCaptureUnmatched},
+};
+
+START_TEST(captures_end)
+{
+	const struct ending *row = &endings[_i];
+
+	bench_open();
+	begin();
+	OK(add(bench.a));
+	ROW_EQ_INT(row->name, row->run(), row->status);
+	ROW_EQ_INT(row->name, bench.graph != NULL, row->status == cudaSuccess);
+	if (bench.graph)
+		OK(cu.cudaGraphDestroy(bench.graph));
+	cu.cudaGetLastError();
+	bench_close();
+}
+END_TEST
+
+START_TEST(captured_streams_must_be_ordered)
+{
+	bench_open();
+	begin();
+	OK(cu.cudaEventRecord(bench.event, bench.a));
+	OK(cu.cudaStreamWaitEvent(bench.b, bench.event, 0));
+	OK(add(bench.a));
+	OK(cu.cudaMemcpyAsync(bench.pinned, bench.x, BYTES, cudaMemcpyDeviceToHost, bench.b));
+	OK(cu.cudaEventRecord(bench.joined, bench.b));
+	OK(cu.cudaStreamWaitEvent(bench.a, bench.joined, 0));
+	OK(cu.cudaStreamEndCapture(bench.a, &bench.graph));
+	ck_assert_msg(strstr(fake_cuda_fault(), "in a capture, cudaMemcpyAsync reads memory that "
+						"kernel_add writes"),
+		      "'%s'", fake_cuda_fault());
+	fake_cuda_forgive();
+	OK(cu.cudaGraphDestroy(bench.graph));
+	bench_close();
+}
+END_TEST
+
+START_TEST(what_a_graph_uses_must_be_there)
+{
+	cudaGraphExec_t executable;
+	void *other = NULL;
+	struct add_args args = {.count = COUNT};
+
+	bench_open();
+	other = device_new(BYTES);
+	args.sum = bench.x;
+	args.more = other;
+	begin();
+	OK(cu.kernel_add(&args, bench.a));
+	OK(cu.cudaStreamEndCapture(bench.a, &bench.graph));
+	OK(cu.cudaGraphInstantiate(&executable, bench.graph, 0));
+	OK(cu.cudaGraphLaunch(executable, bench.a));
+	OK(cu.cudaFree(other));
+	ck_assert_int_eq(cu.cudaGraphLaunch(executable, bench.a), cudaErrorIllegalAddress);
+	ck_assert(strstr(fake_cuda_fault(), "was freed"));
+	fake_cuda_forgive();
+	cu.cudaGetLastError();
+	OK(cu.cudaGraphExecDestroy(executable));
+	OK(cu.cudaGraphDestroy(bench.graph));
+	bench_close();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("fake_capture");
+	TCase *tcase = tcase_create("capture");
+
+	tcase_add_loop_test(tcase, a_capture_refuses_and_is_spoiled, 0,
+			    sizeof(refusals) / sizeof(*refusals));
+	tcase_add_loop_test(tcase, captures_end, 0, sizeof(endings) / sizeof(*endings));
+	tcase_add_test(tcase, captured_streams_must_be_ordered);
+	tcase_add_test(tcase, what_a_graph_uses_must_be_there);
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}
