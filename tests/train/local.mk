@@ -61,7 +61,8 @@ train_programs += \
 	tests/train/t-fake-cublaslt \
 	tests/train/t-fake-cuda \
 	tests/train/t-fake-cudnn \
-	tests/train/t-fake-faults
+	tests/train/t-fake-faults \
+	tests/train/t-inject
 if HAVE_NCCL
 train_programs += tests/train/t-fake-nccl
 endif
@@ -415,7 +416,8 @@ tests_train_libfake_cuda_la_SOURCES = \
 	tests/train/fake_kernels.c \
 	tests/train/fake_nccl.c tests/train/fake_nccl.h \
 	tests/train/fake_nccl_run.c \
-	tests/train/fake_values.h
+	tests/train/fake_values.h \
+	tests/train/inject.c tests/train/inject.h
 tests_train_libfake_cuda_la_CPPFLAGS = $(fake_cppflags)
 tests_train_libfake_cuda_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
 fake_cppflags = $(train_cppflags) $(CUDA_BACKEND_CPPFLAGS) -I$(top_srcdir)
@@ -450,5 +452,9 @@ tests_train_t_fake_nccl_SOURCES = tests/train/t-fake-nccl.c $(fake_headers)
 tests_train_t_fake_nccl_CPPFLAGS = $(fake_cppflags)
 tests_train_t_fake_nccl_CFLAGS = $(train_cflags)
 tests_train_t_fake_nccl_LDADD = $(fake_ldadd)
+tests_train_t_inject_SOURCES = tests/train/t-inject.c $(fake_headers) tests/train/inject_load.c
+tests_train_t_inject_CPPFLAGS = $(fake_cppflags)
+tests_train_t_inject_CFLAGS = $(train_cflags)
+tests_train_t_inject_LDADD = $(fake_ldadd)
 endif
 endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A table of CUDA calls around another one, whose n-th call fails: of all those that return a
+ * status, by all threads. A call that fails is not made, but for those that free or end something:
+ * they are made and report a failure, as real ones report what went wrong before them.
+ */
+#ifndef TEST_INJECT_H
+#define TEST_INJECT_H
+
+#include "backend/cuda_calls.h"
+
+/* Puts wrappers in place of the calls of this library in the table. One table behind them for all
+ * threads: the last that was wrapped. */
+void inject_wrap(struct cuda_calls *calls, enum cuda_library library);
+
+/* The n-th call from now on fails, 1 being the next; 0: none. Calls are counted anew. With
+ * `lasting` all after it fail too, as after an error that a device does not recover from. */
+void inject_at(uint64_t n, bool lasting);
+
+/* Calls since then; and the one that failed first, or CUDA_CALLS. */
+uint64_t inject_count(void);
+enum cuda_call inject_failed(void);
+
+/* What a failing call of this library returns. */
+int inject_status(enum cuda_library library);
+
+#endif
