@@ -21,6 +21,7 @@ static inline void machine_open(int devices, bool late)
 	fake_cuda_open(&(struct fake_cuda_options){.devices = devices, .late = late});
 	for (int library = 0; library < CUDA_LIBRARIES; library++)
 		fake_cuda_fill(&cu, library);
+	cu.cudaGetLastError(); /* of a test before */
 }
 
 static inline void machine_close(void)
