@@ -62,6 +62,7 @@ train_programs += \
 	tests/train/t-fake-cuda \
 	tests/train/t-fake-cudnn \
 	tests/train/t-fake-faults \
+	tests/train/t-fake-kernels \
 	tests/train/t-inject
 if HAVE_NCCL
 train_programs += tests/train/t-fake-nccl
@@ -448,6 +449,10 @@ tests_train_t_fake_faults_SOURCES = tests/train/t-fake-faults.c tests/train/fake
 tests_train_t_fake_faults_CPPFLAGS = $(fake_cppflags)
 tests_train_t_fake_faults_CFLAGS = $(train_cflags)
 tests_train_t_fake_faults_LDADD = $(fake_ldadd)
+tests_train_t_fake_kernels_SOURCES = tests/train/t-fake-kernels.c $(fake_headers)
+tests_train_t_fake_kernels_CPPFLAGS = $(fake_cppflags)
+tests_train_t_fake_kernels_CFLAGS = $(train_cflags)
+tests_train_t_fake_kernels_LDADD = $(fake_ldadd)
 tests_train_t_fake_nccl_SOURCES = tests/train/t-fake-nccl.c $(fake_headers)
 tests_train_t_fake_nccl_CPPFLAGS = $(fake_cppflags)
 tests_train_t_fake_nccl_CFLAGS = $(train_cflags)

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* That the pretended kernels take memory that is just large enough, and find each piece that is a
+ * little too small. */
+#include "config.h"
+
+#include "fake_test.h"
+
+enum { MOST = 8, ROWS = 4, COLUMNS = 8, CHANNELS = 2, PADDED = 8, SIDE = 4 };
+enum { SAMPLES = 3, RECORD = 1 + CHANNELS * SIDE * SIDE, PIXELS = ROWS * SIDE * SIDE };
+enum { ELEMENTS = 5000, CHUNKS = 2 };
+
+/* A kernel's arguments: pieces of memory by their sizes, some of which begin with what they hold.
+ */
+struct piece {
+	size_t bytes;
+	const void *holds; /* NULL: zeros */
+	size_t held;
+};
+
+struct kernel {
+	const char *name;
+	int pieces;
+	struct piece of[MOST];
+	cudaError_t (*run)(void *const *memory, cudaStream_t stream);
+};
+
+static const struct pass_control pass = {.epoch = 1, .rows = 3, .scale = 0.5f};
+static const struct update_control control = {.lr = 0.1, .inv_scale = 1};
+static const int64_t indices[ROWS] = {2, 0, 1, 2};
+static const int32_t labels[ROWS] = {0, 1, 2, 3}, starts[2] = {0, CHUNKS};
+static struct chunk chunks[CHUNKS];
+
+static cudaError_t run_add(void *const *m, cudaStream_t stream)
+{
+	struct add_args args = {m[0], m[1], ELEMENTS};
+
+	return cu.kernel_add(&args, stream);
+}
+
+static cudaError_t run_bias_gradient(void *const *m, cudaStream_t stream)
+{
+	struct bias_gradient_args args = {m[0], m[1], m[2], m[3], ROWS, COLUMNS, VALUE_BFLOAT16};
+
+	return cu.kernel_bias_gradient(&args, stream);
+}
+
+static cudaError_t run_convert(void *const *m, cudaStream_t stream)
+{
+	struct convert_args args = {m[0], m[1], ELEMENTS, VALUE_FLOAT32, VALUE_FLOAT16};
+
+	return cu.kernel_convert(&args, stream);
+}
+
+static cudaError_t run_cross_entropy(void *const *m, cudaStream_t stream)
+{
+	struct cross_entropy_args args = {.logits = m[0],
+					  .labels = m[1],
+					  .control = m[2],
+					  .result = m[3],
+					  .gradient = m[4],
+					  .scratch = m[5],
+					  .batch = ROWS,
+					  .classes = 5,
+					  .pitch = COLUMNS,
+					  .type = VALUE_FLOAT16};
+
+	return cu.kernel_cross_entropy(&args, stream);
+}
+
+static cudaError_t run_gradient_measure(void *const *m, cudaStream_t stream)
+{
+	struct gradient_measure_args args = {.gradients = m[0],
+					     .chunks = m[1],
+					     .starts = m[2],
+					     .control = m[3],
+					     .measure = m[4],
+					     .scratch = m[5],
+					     .chunk_count = CHUNKS,
+					     .parameters = 1};
+
+	return cu.kernel_gradient_measure(&args, stream);
+}
+
+static cudaError_t run_input_fill(void *const *m, cudaStream_t stream)
+{
+	struct input_fill_args args = {.records = m[0],
+				       .values = m[1],
+				       .indices = m[2],
+				       .control = m[3],
+				       .images = m[4],
+				       .labels = m[5],
+				       .batch = ROWS,
+				       .type = VALUE_BFLOAT16,
+				       .channels = CHANNELS,
+				       .padded = PADDED,
+				       .from_height = SIDE,
+				       .from_width = SIDE,
+				       .height = SIDE,
+				       .width = SIDE};
+
+	return cu.kernel_input_fill(&args, stream);
+}
+
+static cudaError_t run_max_pool(void *const *m, cudaStream_t stream)
+{
+	struct max_pool_args args = {m[0], m[1], m[2], ROWS, SIDE, SIDE, PADDED, 2, VALUE_BFLOAT16};
+
+	return cu.kernel_max_pool(&args, stream);
+}
+
+/* PyTorch's arguments of max_pool_backward: what it takes, then what it makes. */
+static struct max_pool_backward_args pool_backward(void *const *m)
+{
+	return (struct max_pool_backward_args){.output_gradient = m[0],
+					       .output = m[1],
+					       .places = m[2],
+					       .input_gradient = m[3],
+					       .sums = m[4],
+					       .scratch = m[5],
+					       .batch = ROWS,
+					       .height = SIDE,
+					       .width = SIDE,
+					       .channels = PADDED,
+					       .kernel = 2,
+					       .type = VALUE_BFLOAT16};
+}
+
+static cudaError_t run_max_pool_backward(void *const *m, cudaStream_t stream)
+{
+	struct max_pool_backward_args args = pool_backward(m);
+
+	return cu.kernel_max_pool_backward(&args, stream);
+}
+
+static cudaError_t run_relu_backward(void *const *m, cudaStream_t stream)
+{
+	struct relu_backward_args args = {m[0], m[1], ELEMENTS, VALUE_FLOAT16};
+
+	return cu.kernel_relu_backward(&args, stream);
+}
+
+static cudaError_t run_reorder(void *const *m, cudaStream_t stream)
+{
+	struct reorder_args args = {.from = m[0],
+				    .to = m[1],
+				    .from_type = VALUE_FLOAT32,
+				    .to_type = VALUE_BFLOAT16,
+				    .batch = ROWS,
+				    .channels = CHANNELS,
+				    .height = SIDE,
+				    .width = SIDE,
+				    .padded = PADDED,
+				    .to_nhwc = 1};
+
+	return cu.kernel_reorder(&args, stream);
+}
+
+static cudaError_t run_update(void *const *m, cudaStream_t stream)
+{
+	struct update_args args = {m[0], m[1], m[2], m[3], m[4], m[5], CHUNKS, 0};
+
+	return cu.kernel_update(&args, stream);
+}
+
+static cudaError_t run_update_begin(void *const *m, cudaStream_t stream)
+{
+	struct update_begin_args args = {
+		.control = m[0], .measure = m[1], .steps = m[2], .factors = m[3]};
+
+	return cu.kernel_update_begin(&args, stream);
+}
+
+#define HOLDS(what) \
+	{ \
+		sizeof(what), &(what), sizeof(what) \
+	}
+#define ZEROS(size) \
+	{ \
+		(size), NULL, 0 \
+	}
+
+/* The scratch of cross_entropy and max_pool_backward is known when the program runs. */
+static struct kernel kernels[] = {
+	{"add", 2, {ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS)}, run_add},
+	{"bias_gradient",
+	 4,
+	 {ZEROS(2 * ROWS * COLUMNS), ZEROS(2 * ROWS * COLUMNS), ZEROS(4 * COLUMNS), ZEROS(0)},
+	 run_bias_gradient},
+	{"convert", 2, {ZEROS(4 * ELEMENTS), ZEROS(2 * ELEMENTS)}, run_convert},
+	{"cross_entropy",
+	 6,
+	 {ZEROS(2 * ROWS * COLUMNS), HOLDS(labels), HOLDS(pass), ZEROS(sizeof(struct loss_result)),
+	  ZEROS(2 * ROWS * COLUMNS), ZEROS(0)},
+	 run_cross_entropy},
+	{"gradient_measure",
+	 6,
+	 {ZEROS(4 * ELEMENTS), HOLDS(chunks), HOLDS(starts), HOLDS(control),
+	  ZEROS(sizeof(struct gradient_measure)), ZEROS(0)},
+	 run_gradient_measure},
+	{"input_fill",
+	 6,
+	 {ZEROS(SAMPLES * RECORD), ZEROS(4 * 256 * CHANNELS), HOLDS(indices), HOLDS(pass),
+	  ZEROS(2 * PIXELS * PADDED), ZEROS(4 * ROWS)},
+	 run_input_fill},
+	{"max_pool",
+	 3,
+	 {ZEROS(2 * PIXELS * PADDED), ZEROS(2 * PIXELS / 4 * PADDED), ZEROS(PIXELS / 4 * PADDED)},
+	 run_max_pool},
+	{"max_pool_backward",
+	 6,
+	 {ZEROS(2 * PIXELS / 4 * PADDED), ZEROS(2 * PIXELS / 4 * PADDED),
+	  ZEROS(PIXELS / 4 * PADDED), ZEROS(2 * PIXELS * PADDED), ZEROS(4 * PADDED), ZEROS(0)},
+	 run_max_pool_backward},
+	{"relu_backward", 2, {ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS)}, run_relu_backward},
+	{"reorder", 2, {ZEROS(4 * PIXELS * CHANNELS), ZEROS(2 * PIXELS * PADDED)}, run_reorder},
+	{"update",
+	 6,
+	 {ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS),
+	  HOLDS(chunks), ZEROS(sizeof(struct update_factors))},
+	 run_update},
+	{"update_begin",
+	 4,
+	 {HOLDS(control), ZEROS(sizeof(struct gradient_measure)), ZEROS(8),
+	  ZEROS(sizeof(struct update_factors))},
+	 run_update_begin},
+};
+
+enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
+
+/* The sizes that functions of the headers say. */
+static void complete(struct kernel *kernel)
+{
+	static void *const none[MOST];
+	struct max_pool_backward_args pool = pool_backward(none);
+	struct piece *last = &kernel->of[kernel->pieces - 1];
+
+	chunks[0] = (struct chunk){.first = 0, .count = CHUNK_ELEMENTS};
+	chunks[1] = (struct chunk){.first = CHUNK_ELEMENTS, .count = ELEMENTS - CHUNK_ELEMENTS};
+	if (last->bytes > 0)
+		return;
+	if (kernel->run == run_bias_gradient)
+		last->bytes = bias_gradient_scratch(ROWS, COLUMNS, VALUE_BFLOAT16);
+	else if (kernel->run == run_cross_entropy)
+		last->bytes = cross_entropy_scratch(ROWS, 5);
+	else if (kernel->run == run_gradient_measure)
+		last->bytes = gradient_measure_scratch(CHUNKS);
+	else
+		last->bytes = max_pool_backward_scratch(&pool);
+}
+
+/* Runs it with one byte less of the piece `small`, or of none. */
+static cudaError_t run_with(const struct kernel *kernel, int small)
+{
+	cudaStream_t stream = stream_new(0);
+	void *memory[MOST] = {NULL};
+	cudaError_t status;
+
+	for (int i = 0; i < kernel->pieces; i++) {
+		const struct piece *piece = &kernel->of[i];
+		size_t bytes = piece->bytes - (i == small);
+
+		memory[i] = device_new(bytes);
+		OK(cu.cudaMemsetAsync(memory[i], 0, bytes, stream));
+		if (piece->holds)
+			OK(cu.cudaMemcpyAsync(memory[i], piece->holds, piece->held - (i == small),
+					      cudaMemcpyHostToDevice, stream));
+	}
+	status = kernel->run(memory, stream);
+	if (status == cudaSuccess)
+		status = cu.cudaStreamSynchronize(stream);
+	fake_cuda_break(0, cudaSuccess);
+	for (int i = 0; i < kernel->pieces; i++)
+		OK(cu.cudaFree(memory[i]));
+	OK(cu.cudaStreamDestroy(stream));
+	return status;
+}
+
+START_TEST(memory_is_just_large_enough)
+{
+	struct kernel *kernel = &kernels[_i / 2];
+
+	complete(kernel);
+	machine_open(1, _i % 2);
+	ck_assert_msg(run_with(kernel, -1) == cudaSuccess, "%s: %s", kernel->name,
+		      fake_cuda_fault());
+	machine_close();
+	for (int i = 0; i < kernel->pieces; i++) {
+		machine_open(1, _i % 2);
+		ck_assert_msg(run_with(kernel, i) == cudaErrorIllegalAddress,
+			      "%s: a byte less of %d", kernel->name, i);
+		ck_assert_msg(strstr(fake_cuda_fault(), kernel->name) &&
+				      strstr(fake_cuda_fault(), "of an allocation of"),
+			      "%s, %d: %s", kernel->name, i, fake_cuda_fault());
+		fake_cuda_forgive();
+		machine_close();
+	}
+}
+END_TEST
+
+START_TEST(all_kernels_are_tried)
+{
+	int count = 1; /* busy has no memory */
+
+	for (int call = 0; call < CUDA_CALLS; call++)
+		count -= cuda_call_library(call) == CUDA_LIBRARY_KERNELS;
+	ck_assert_int_eq(count, -KERNELS);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("fake_kernels");
+	TCase *tcase = tcase_create("memory");
+
+	tcase_add_loop_test(tcase, memory_is_just_large_enough, 0, 2 * KERNELS);
+	tcase_add_test(tcase, all_kernels_are_tried);
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}
