@@ -57,6 +57,7 @@ endif
 if HAVE_CUDA_BACKEND
 train_programs += \
 	tests/train/t-cuda-calls \
+	tests/train/t-cuda-load \
 	tests/train/t-fake-capture \
 	tests/train/t-fake-cublaslt \
 	tests/train/t-fake-cuda \
@@ -429,6 +430,10 @@ tests_train_t_cuda_calls_SOURCES = tests/train/t-cuda-calls.c tests/train/fake_c
 tests_train_t_cuda_calls_CPPFLAGS = $(fake_cppflags)
 tests_train_t_cuda_calls_CFLAGS = $(train_cflags)
 tests_train_t_cuda_calls_LDADD = $(fake_ldadd)
+tests_train_t_cuda_load_SOURCES = tests/train/t-cuda-load.c tests/unit/unit.h
+tests_train_t_cuda_load_CPPFLAGS = $(fake_cppflags)
+tests_train_t_cuda_load_CFLAGS = $(train_cflags)
+tests_train_t_cuda_load_LDADD = $(train_ldadd)
 tests_train_t_fake_capture_SOURCES = tests/train/t-fake-capture.c $(fake_headers)
 tests_train_t_fake_capture_CPPFLAGS = $(fake_cppflags)
 tests_train_t_fake_capture_CFLAGS = $(train_cflags)
