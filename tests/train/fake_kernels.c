@@ -76,7 +76,7 @@ static void list_bias_gradient(const struct lister *l, const struct bias_gradien
 	list(l, a->gradient, bytes, ALIGNED, a->output != NULL);
 	if (a->output)
 		reads(l, a->output, bytes);
-	writes(l, a->sums, 4 * a->columns);
+	list(l, a->sums, 4 * a->columns, 4, true);
 	scratches(l, a->scratch, bias_gradient_scratch(a->rows, a->columns, a->type));
 }
 
@@ -193,7 +193,7 @@ static void list_max_pool_backward(const struct lister *l, const struct max_pool
 	writes(l, a->input_gradient, bytes_of(a->type, inputs));
 	if (!a->sums)
 		return;
-	writes(l, a->sums, 4 * (int64_t)a->channels);
+	list(l, a->sums, 4 * (int64_t)a->channels, 4, true);
 	scratches(l, a->scratch, max_pool_backward_scratch(a));
 }
 
@@ -209,8 +209,8 @@ static void list_reorder(const struct lister *l, const struct reorder_args *a)
 	int64_t from = places * (a->to_nhwc ? a->channels : a->padded);
 	int64_t to = places * (a->to_nhwc ? a->padded : a->channels);
 
-	reads(l, a->from, bytes_of(a->from_type, from));
-	writes(l, a->to, bytes_of(a->to_type, to));
+	list(l, a->from, bytes_of(a->from_type, from), value_bytes(a->from_type), false);
+	list(l, a->to, bytes_of(a->to_type, to), value_bytes(a->to_type), true);
 }
 
 static void list_update(const struct lister *l, const struct update_args *a)

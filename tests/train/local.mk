@@ -35,6 +35,7 @@ train_programs = \
 	tests/train/t-optimize \
 	tests/train/t-optimizer \
 	tests/train/t-optimizer-plain \
+	tests/train/t-peer \
 	tests/train/t-plot \
 	tests/train/t-progress \
 	tests/train/t-random \
@@ -58,6 +59,7 @@ if HAVE_CUDA_BACKEND
 train_programs += \
 	tests/train/t-cuda-calls \
 	tests/train/t-cuda-load \
+	tests/train/t-cuda-ops \
 	tests/train/t-fake-capture \
 	tests/train/t-fake-cublaslt \
 	tests/train/t-fake-cuda \
@@ -295,7 +297,11 @@ tests_train_t_schedule_CPPFLAGS = $(train_cppflags)
 tests_train_t_schedule_CFLAGS = $(train_cflags)
 tests_train_t_schedule_LDADD = $(train_ldadd)
 
-tests_train_t_ops_SOURCES = tests/train/t-ops.c tests/train/numbers.c tests/train/stage.c tests/train/stage.h \
+tests_train_t_peer_SOURCES = tests/train/t-peer.c tests/train/ranks.h tests/unit/unit.h
+tests_train_t_peer_CPPFLAGS = $(train_cppflags)
+tests_train_t_peer_CFLAGS = $(train_cflags)
+tests_train_t_peer_LDADD = $(train_ldadd) -lpthread
+tests_train_t_ops_SOURCES = tests/train/t-ops.c tests/train/ops.h tests/train/numbers.c tests/train/stage.c tests/train/stage.h \
 	tests/unit/unit.h
 tests_train_t_ops_CPPFLAGS = $(train_cppflags)
 tests_train_t_ops_CFLAGS = $(train_cflags)
@@ -434,6 +440,19 @@ tests_train_t_cuda_load_SOURCES = tests/train/t-cuda-load.c tests/unit/unit.h
 tests_train_t_cuda_load_CPPFLAGS = $(fake_cppflags)
 tests_train_t_cuda_load_CFLAGS = $(train_cflags)
 tests_train_t_cuda_load_LDADD = $(train_ldadd)
+tests_train_t_cuda_ops_SOURCES = tests/train/t-cuda-ops.c tests/train/cuda-test.h tests/train/ops.h \
+	tests/train/numbers.c tests/train/stage.c tests/train/stage.h tests/train/fake_cuda_load.c \
+	$(fake_headers)
+tests_train_t_cuda_ops_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
+tests_train_t_cuda_ops_CFLAGS = $(train_cflags)
+tests_train_t_cuda_ops_LDADD = $(fake_ldadd)
+# The command with GPUs that are pretended.
+check_PROGRAMS += tests/train/train-fake
+tests_train_train_fake_SOURCES = trainer/main.c tests/train/train_fake_load.c \
+	tests/train/fake_cuda.h tests/train/inject.h
+tests_train_train_fake_CPPFLAGS = $(gpumap_train_CPPFLAGS) $(CUDA_BACKEND_CPPFLAGS) \
+	-I$(top_srcdir)/tests/train
+tests_train_train_fake_LDADD = tests/train/libfake-cuda.la $(gpumap_train_LDADD) -lpthread
 tests_train_t_fake_capture_SOURCES = tests/train/t-fake-capture.c $(fake_headers)
 tests_train_t_fake_capture_CPPFLAGS = $(fake_cppflags)
 tests_train_t_fake_capture_CFLAGS = $(train_cflags)

@@ -185,6 +185,8 @@ struct backend {
 	const char *name;
 	int ahead; /* so many steps are put on their way before the result of one is asked for */
 
+	/* Whether the machine has what it needs; NULL: it needs nothing. */
+	bool (*ready)(struct train_error *error);
 	/* By the thread that will use it: on the CPU its cores and threads are set here, which its
 	 * helpers inherit, so before anything that computes. close waits and frees the device;
 	 * operations, events and memory on it must be gone. */

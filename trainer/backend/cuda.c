@@ -197,6 +197,11 @@ static bool cuda_open(struct device **device, const struct device_options *optio
 	return true;
 }
 
+static bool cuda_ready(struct train_error *error)
+{
+	return cuda_calls_get(error);
+}
+
 static bool cuda_has_type(struct device *device, enum value_type type)
 {
 	return type == VALUE_FLOAT32 || type == VALUE_FLOAT16 ||
@@ -238,6 +243,7 @@ const struct backend backend_cuda = {
 	.name = "cuda",
 	.ahead = 1,
 	.pool_sums = true,
+	.ready = cuda_ready,
 	.open = cuda_open,
 	.close = cuda_close,
 	.has_type = cuda_has_type,

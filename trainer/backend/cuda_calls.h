@@ -20,6 +20,9 @@
 #ifndef TRAIN_CUDA_CALLS_H
 #define TRAIN_CUDA_CALLS_H
 
+/* The table has NCCL's rows in all files, or in none. */
+#include "config.h"
+
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>

@@ -17,6 +17,7 @@
 static const struct collective *const collectives[] = {
 	&collective_self,
 	&collective_shm,
+	&collective_peer,
 };
 
 #ifdef HAVE_MPI
@@ -75,7 +76,7 @@ static const struct collective *find_mpi(struct train_error *error)
 static const struct collective *find_mpi(struct train_error *error)
 {
 	train_fail(error, TRAIN_NO_BACKEND,
-		   "collective 'mpi': this build has self and shm; build with Open MPI "
+		   "collective 'mpi': this build has self, shm and peer; build with Open MPI "
 		   "(libopenmpi-dev)");
 	return NULL;
 }
@@ -89,7 +90,7 @@ const struct collective *collective_find(const char *name, struct train_error *e
 			return collectives[i];
 	if (strcmp(name, "mpi") == 0)
 		return find_mpi(error);
-	train_fail(error, TRAIN_NO_BACKEND, "collective '%s': there is self, shm and mpi", name);
+	train_fail(error, TRAIN_NO_BACKEND, "collective '%s': there is self, shm, peer and mpi", name);
 	return NULL;
 }
 

@@ -34,6 +34,8 @@ struct meeting_options {
 struct collective {
 	const char *name;
 	bool waits; /* calls return when they are done, so overlap needs a thread */
+	bool on_devices; /* values may lie where the host cannot read them: on GPUs */
+	bool records;    /* calls between fork and join can be part of a recorded step */
 
 	bool (*meet)(struct meeting **meeting, const struct meeting_options *options,
 		     struct train_error *error);
@@ -86,6 +88,7 @@ struct communicator {
 
 extern const struct collective collective_self;
 extern const struct collective collective_shm;
+extern const struct collective collective_peer;
 
 bool collective_fork(struct communicator *comm, struct train_error *error);
 bool collective_join(struct communicator *comm, struct train_error *error);

@@ -109,6 +109,8 @@ static void self_cancel(struct meeting *meeting, int rank, const struct train_er
 const struct collective collective_self = {
 	.name = "self",
 	.waits = true,
+	.on_devices = true,
+	.records = true,
 	.meet = self_meet,
 	.part = self_part,
 	.cancel = self_cancel,

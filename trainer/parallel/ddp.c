@@ -96,7 +96,7 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 	d->issued = rank_issue(p);
 	if (!replica_begin_all(&d->replica, input, false, error) ||
 	    !recorder_run(d->steps, replica_pass_count(&d->replica, input->count),
-			  timeline_on(p->timeline[0]), error) ||
+			  timeline_on(p->timeline[0]) || !p->comm->calls->records, error) ||
 	    !replica_fetch(&d->replica, error))
 		return false;
 	/* Another thread's waiting is not this one's. */

@@ -124,7 +124,7 @@ bool told_version(struct train_error *error)
 	for (size_t i = 0; backend_name(i); i++)
 		printf(" %s", backend_name(i));
 	puts("\n"
-	     "collectives: self shm"
+	     "collectives: self shm peer"
 #ifdef HAVE_MPI
 	     " mpi"
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/names.h"
 #include "data/cifar10.h"
 #include "run/cores.h"
 
@@ -134,6 +135,26 @@ static bool check_threads(const struct training *t, struct train_error *error)
 			  threads, cores, cores == 1 ? "core" : "cores", most);
 }
 
+static const char *best_collective(const struct training *t)
+{
+	const struct place *place = &t->place;
+
+	if (place->world == 1)
+		return "self";
+	if (!backend_simulates(t->backend->name))
+		return place->ranks == place->world ? "peer" : "nccl";
+	return place->world == place->local_world ? "shm" : "mpi";
+}
+
+static bool reaches_devices(const struct training *t, struct train_error *error)
+{
+	return t->collective->on_devices || backend_simulates(t->backend->name) ||
+	       train_fail(error, TRAIN_BAD_INPUT,
+			  "--collective %s: it reads memory of the host, and GPUs have their own; "
+			  "leave it out, or say --collective nccl",
+			  t->collective->name);
+}
+
 static bool find_all(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
@@ -147,12 +168,11 @@ static bool find_all(struct training *t, struct train_error *error)
 	struct model_shapes shapes;
 
 	if (strcmp(collective, "auto") == 0)
-		collective = t->place.world == 1                      ? "self"
-			     : t->place.world == t->place.local_world ? "shm"
-								      : "mpi";
+		collective = best_collective(t);
 	t->collective = collective_find(collective, error);
 	/* Before all that can fail, so that others learn of it. */
-	if (!t->collective || !t->collective->meet(&t->meeting, &meeting, error))
+	if (!t->collective || !reaches_devices(t, error) ||
+	    !t->collective->meet(&t->meeting, &meeting, error))
 		return false;
 	t->spec = check_threads(t, error) ? model_find(s->model, error) : NULL;
 	return t->spec && model_shapes(&shapes, t->spec, error) &&
@@ -186,7 +206,8 @@ bool training_open(struct training *t, const struct command_line *command,
 	cores_allowed(&t->cpus);
 	/* Without it the machine need not be looked at. */
 	t->backend = backend_find(t->settings->backend, error);
-	if (!t->backend || !place_find(&t->place, command, error))
+	if (!t->backend || (t->backend->ready && !t->backend->ready(error)) ||
+	    !place_find(&t->place, command, error))
 		return false;
 	if (!find_all(t, error)) {
 		if (t->meeting)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended.
+ * $FAKE_CUDA_MISSING names libraries that are; the $FAKE_CUDA_FAIL-th call and all after it fail;
+ * with $FAKE_CUDA_COUNT the number of calls is told at the end.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_cuda.h"
+#include "inject.h"
+
+static void tell_count(void)
+{
+	fprintf(stderr, "calls: %" PRIu64 "\n", inject_count());
+}
+
+bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct train_error *error)
+{
+	const char *missing = getenv("FAKE_CUDA_MISSING"), *fail = getenv("FAKE_CUDA_FAIL");
+
+	if (missing && strstr(missing, cuda_library_name(library)))
+		return train_fail(error, TRAIN_NO_BACKEND, "%s is missing: install it",
+				  cuda_library_name(library));
+	fake_cuda_fill(calls, library);
+	inject_wrap(calls, library);
+	if (library != CUDA_LIBRARY_RUNTIME)
+		return true;
+	inject_at(fail ? strtoull(fail, NULL, 10) : 0, true);
+	if (getenv("FAKE_CUDA_COUNT"))
+		atexit(tell_count);
+	return true;
+}

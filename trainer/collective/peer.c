@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ranks that are threads of one process, by copies between their devices: what they send stays on
+ * the devices, in the order of their streams, and the host only tells where it lies. Several ranks
+ * may have one device. Sums are those of ranks in their order: each rank sums a part of all
+ * values, and all take it.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "collective/collective.h"
+
+enum { MOST_RANKS = 64 };
+
+/* To one rank: a copy of what is sent, which the sender may change then. */
+struct mail {
+	void *copy;
+	size_t room;
+	struct event *sent; /* this many times */
+	uint64_t times;
+};
+
+struct peer {
+	struct communicator base;
+	struct communicator *host; /* by which ranks tell each other where values lie */
+	struct meeting *meeting;
+	struct peer *all[MOST_RANKS];
+	struct event *ready, *done; /* once in each round: values may be read; were read or made */
+	uint64_t rounds;
+	float *part, *received; /* of a sum */
+	int64_t room;           /* elements of both */
+	struct mail mail[MOST_RANKS];
+	struct event *taken[MOST_RANKS]; /* mail from that rank was */
+};
+
+struct meeting {
+	struct meeting *host;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	int opened, closing;
+};
+
+static struct peer *own(struct communicator *comm)
+{
+	return (struct peer *)comm;
+}
+
+static const struct backend *backend_of(const struct peer *p)
+{
+	return p->base.device->backend;
+}
+
+/* --- meeting -----------------------------------------------------------------------------------
+ */
+
+static bool peer_meet(struct meeting **meeting, const struct meeting_options *options,
+		      struct train_error *error)
+{
+	struct meeting *m;
+
+	if (options->ranks != options->world || options->world > MOST_RANKS)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "collective peer: %d of %d ranks are in this process: it is for "
+				  "up to %d, all in one; use nccl",
+				  options->ranks, options->world, (int)MOST_RANKS);
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return train_nomem(error, "what ranks tell each other");
+	if (!collective_shm.meet(&m->host, options, error)) {
+		free(m);
+		return false;
+	}
+	pthread_mutex_init(&m->mutex, NULL);
+	pthread_cond_init(&m->changed, NULL);
+	*meeting = m;
+	return true;
+}
+
+static void peer_part(struct meeting *m)
+{
+	collective_shm.part(m->host);
+	pthread_cond_destroy(&m->changed);
+	pthread_mutex_destroy(&m->mutex);
+	free(m);
+}
+
+static void peer_cancel(struct meeting *m, int rank, const struct train_error *why)
+{
+	collective_shm.cancel(m->host, rank, why);
+}
+
+static bool open_events(struct peer *p, struct train_error *error)
+{
+	const struct backend *backend = backend_of(p);
+	struct device *device = p->base.device;
+
+	if (!backend->event_new(&p->ready, device, error) ||
+	    !backend->event_new(&p->done, device, error))
+		return false;
+	for (int i = 0; i < p->base.world; i++)
+		if (!backend->event_new(&p->mail[i].sent, device, error) ||
+		    !backend->event_new(&p->taken[i], device, error))
+			return false;
+	return true;
+}
+
+static void free_peer(struct peer *p)
+{
+	const struct backend *backend = backend_of(p);
+	struct device *device = p->base.device;
+
+	for (int i = 0; i < p->base.world; i++) {
+		backend->event_free(p->mail[i].sent);
+		backend->event_free(p->taken[i]);
+		backend->release(device, p->mail[i].copy);
+	}
+	backend->event_free(p->ready);
+	backend->event_free(p->done);
+	backend->release(device, p->part);
+	backend->release(device, p->received);
+	free(p);
+}
+
+static bool peer_open(struct communicator **comm, struct meeting *meeting, int rank,
+		      struct device *device, struct train_error *error)
+{
+	struct communicator *host;
+	struct peer *p;
+
+	if (!collective_shm.open(&host, meeting->host, rank, device, error))
+		return false;
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		collective_shm.close(host);
+		return train_nomem(error, "a communicator");
+	}
+	p->base = (struct communicator){&collective_peer, rank, host->world, device, 0};
+	p->host = host;
+	p->meeting = meeting;
+	pthread_mutex_lock(&meeting->mutex);
+	meeting->opened++;
+	pthread_mutex_unlock(&meeting->mutex);
+	*comm = &p->base;
+	if (open_events(p, error) && collective_shm.all_gather(host, &p, p->all, sizeof(p),
+							       "the ranks of this process", error))
+		return true;
+	collective_shm.abort(host, error);
+	p->base.calls->close(&p->base);
+	*comm = NULL;
+	return false;
+}
+
+/* Others may still wait for its events: it goes when all do. */
+static void peer_close(struct communicator *comm)
+{
+	struct peer *p = own(comm);
+	struct meeting *m = p->meeting;
+	struct train_error error = {.status = TRAIN_OK};
+
+	comm->device->backend->finish(comm->device, &error);
+	pthread_mutex_lock(&m->mutex);
+	m->closing++;
+	pthread_cond_broadcast(&m->changed);
+	while (m->closing < m->opened)
+		pthread_cond_wait(&m->changed, &m->mutex);
+	pthread_mutex_unlock(&m->mutex);
+	collective_shm.close(p->host);
+	free_peer(p);
+}
+
+static void peer_abort(struct communicator *comm, const struct train_error *why)
+{
+	struct peer *p = own(comm);
+	const struct backend *backend = backend_of(p);
+
+	collective_shm.abort(p->host, why);
+	for (int i = 0; i < comm->world; i++) {
+		backend->event_abort(p->all[i]->ready);
+		backend->event_abort(p->all[i]->done);
+		for (int k = 0; k < comm->world; k++) {
+			backend->event_abort(p->all[i]->mail[k].sent);
+			backend->event_abort(p->all[i]->taken[k]);
+		}
+	}
+}
+
+/* --- all ranks ---------------------------------------------------------------------------------
+ */
+
+/* What ranks tell each other of a round. */
+struct told {
+	void *values;
+};
+
+/* From here on values are read by others as this rank's stream has left them. */
+static bool begin(struct peer *p, void *values, struct told *all, const char *what,
+		  struct train_error *error)
+{
+	const struct told mine = {values};
+	int64_t waited = p->host->waited_ns;
+	bool done;
+
+	p->rounds++;
+	done = backend_of(p)->event_record(p->ready, error) &&
+	       collective_shm.all_gather(p->host, &mine, all, sizeof(mine), what, error);
+	p->base.waited_ns += p->host->waited_ns - waited;
+	return done;
+}
+
+static bool copy_from(struct peer *p, int rank, struct event *event, void *to, const void *from,
+		      size_t bytes, struct train_error *error)
+{
+	const struct backend *backend = backend_of(p);
+
+	return backend->event_wait(p->base.device, event, p->rounds, error) &&
+	       backend->copy(p->base.device, to, p->all[rank]->base.device, from, bytes, error);
+}
+
+static int64_t part_first(const struct peer *p, int64_t count, int rank)
+{
+	int64_t each = (count + p->base.world - 1) / p->base.world, first = each * rank;
+
+	return first < count ? first : count;
+}
+
+/* All ranks grow in the same call, when no stream uses what was there. */
+static bool want_room(struct peer *p, int64_t count, struct train_error *error)
+{
+	const struct backend *backend = backend_of(p);
+	struct device *device = p->base.device;
+	int64_t each = (count + p->base.world - 1) / p->base.world;
+
+	if (each <= p->room)
+		return true;
+	if (!backend->finish(device, error) ||
+	    !collective_shm.all_gather(p->host, NULL, NULL, 0, "room for sums", error))
+		return false;
+	backend->release(device, p->part);
+	backend->release(device, p->received);
+	p->room = 0;
+	p->part = backend->allocate(device, (size_t)each * sizeof(float), "a sum", error);
+	p->received =
+		p->part ? backend->allocate(device, (size_t)each * sizeof(float), "a sum", error)
+			: NULL;
+	if (p->received)
+		p->room = each;
+	return p->received;
+}
+
+/* Until all have come here: in the round before they read the part that is written now. */
+static bool wait_ready(struct peer *p, struct train_error *error)
+{
+	for (int i = 0; i < p->base.world; i++)
+		if (!backend_of(p)->event_wait(p->base.device, p->all[i]->ready, p->rounds, error))
+			return false;
+	return true;
+}
+
+/* This rank's part, in the order of ranks. */
+static bool sum_part(struct peer *p, const struct told *all, int64_t count,
+		     struct train_error *error)
+{
+	const struct backend *backend = backend_of(p);
+	struct device *device = p->base.device;
+	int64_t first = part_first(p, count, p->base.rank);
+	int64_t elements = part_first(p, count, p->base.rank + 1) - first;
+	size_t bytes = (size_t)elements * sizeof(float);
+
+	if (!wait_ready(p, error))
+		return false;
+	for (int i = 0; i < p->base.world && elements > 0; i++) {
+		const float *from = (const float *)all[i].values + first;
+
+		if (!backend->copy(device, i > 0 ? p->received : p->part, p->all[i]->base.device,
+				   from, bytes, error) ||
+		    (i > 0 && !backend->add(device, p->part, p->received, elements, error)))
+			return false;
+	}
+	return backend->event_record(p->done, error);
+}
+
+static bool peer_all_reduce(struct communicator *comm, float *values, int64_t count,
+			    const char *what, struct train_error *error)
+{
+	struct peer *p = own(comm);
+	struct told all[MOST_RANKS];
+
+	if (!want_room(p, count, error) || !begin(p, values, all, what, error) ||
+	    !sum_part(p, all, count, error))
+		return false;
+	for (int i = 0; i < comm->world; i++) {
+		int64_t first = part_first(p, count, i), end = part_first(p, count, i + 1);
+
+		if (!copy_from(p, i, p->all[i]->done, values + first, p->all[i]->part,
+			       (size_t)(end - first) * sizeof(*values), error))
+			return false;
+	}
+	return true;
+}
+
+static bool peer_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
+			   const char *what, struct train_error *error)
+{
+	struct peer *p = own(comm);
+	const struct backend *backend = backend_of(p);
+	struct told all[MOST_RANKS];
+
+	if (root < 0 || root >= comm->world)
+		return train_fail(error, TRAIN_FAILED,
+				  "broadcast of %s: there is no rank %d, the world has %d", what,
+				  root, comm->world);
+	if (!begin(p, values, all, what, error))
+		return false;
+	if (comm->rank != root)
+		return copy_from(p, root, p->all[root]->ready, values, all[root].values, bytes,
+				 error) &&
+		       backend->event_record(p->done, error);
+	for (int i = 0; i < comm->world; i++)
+		if (i != root &&
+		    !backend->event_wait(comm->device, p->all[i]->done, p->rounds, error))
+			return false;
+	return backend->event_record(p->done, error);
+}
+
+static bool peer_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
+			    const char *what, struct train_error *error)
+{
+	struct peer *p = own(comm);
+	int64_t waited = p->host->waited_ns;
+	bool done = collective_shm.all_gather(p->host, mine, all, bytes, what, error);
+
+	comm->waited_ns += p->host->waited_ns - waited;
+	return done;
+}
+
+/* --- messages ----------------------------------------------------------------------------------
+ */
+
+/* What a sender tells the receiver. */
+struct letter {
+	const void *copy;
+	uint64_t bytes, times;
+};
+
+/* The copy before must have been taken. */
+static bool put(struct peer *p, int to, const void *values, size_t bytes, struct train_error *error)
+{
+	const struct backend *backend = backend_of(p);
+	struct device *device = p->base.device;
+	struct mail *mail = &p->mail[to];
+
+	if (mail->times > 0 &&
+	    !backend->event_wait(device, p->all[to]->taken[p->base.rank], mail->times, error))
+		return false;
+	if (mail->room < bytes) {
+		if (!backend->finish(device, error))
+			return false;
+		backend->release(device, mail->copy);
+		mail->room = 0;
+		mail->copy = backend->allocate(device, bytes, "what is sent", error);
+		if (!mail->copy)
+			return false;
+		mail->room = bytes;
+	}
+	if (!backend->copy(device, mail->copy, device, values, bytes, error) ||
+	    !backend->event_record(mail->sent, error))
+		return false;
+	mail->times++;
+	return true;
+}
+
+static bool is_other(const struct communicator *comm, int rank, const char *what,
+		     struct train_error *error)
+{
+	return (rank >= 0 && rank < comm->world) ||
+	       train_fail(error, TRAIN_FAILED, "%s: rank %d has no rank %d to talk to, of %d", what,
+			  comm->rank, rank, comm->world);
+}
+
+static bool peer_send(struct communicator *comm, int to, const void *values, size_t bytes,
+		      const char *what, struct train_error *error)
+{
+	struct peer *p = own(comm);
+	struct letter letter = {.bytes = bytes};
+	int64_t waited = p->host->waited_ns;
+	bool done;
+
+	if (!is_other(comm, to, what, error) || !put(p, to, values, bytes, error))
+		return false;
+	letter.copy = p->mail[to].copy;
+	letter.times = p->mail[to].times;
+	done = collective_shm.send(p->host, to, &letter, sizeof(letter), what, error);
+	comm->waited_ns += p->host->waited_ns - waited;
+	return done;
+}
+
+static bool peer_receive(struct communicator *comm, int from, void *values, size_t bytes,
+			 const char *what, struct train_error *error)
+{
+	struct peer *p = own(comm);
+	const struct backend *backend = backend_of(p);
+	int64_t waited = p->host->waited_ns;
+	struct letter letter;
+	bool done;
+
+	if (!is_other(comm, from, what, error))
+		return false;
+	done = collective_shm.receive(p->host, from, &letter, sizeof(letter), what, error);
+	comm->waited_ns += p->host->waited_ns - waited;
+	if (!done)
+		return false;
+	if (letter.bytes != bytes)
+		return train_fail(error, TRAIN_FAILED,
+				  "%s: rank %d sent %llu bytes, and rank %d wants %zu", what, from,
+				  (unsigned long long)letter.bytes, comm->rank, bytes);
+	return backend->event_wait(comm->device, p->all[from]->mail[comm->rank].sent, letter.times,
+				   error) &&
+	       backend->copy(comm->device, values, p->all[from]->base.device, letter.copy, bytes,
+			     error) &&
+	       backend->event_record(p->taken[from], error);
+}
+
+const struct collective collective_peer = {
+	.name = "peer",
+	.on_devices = true,
+	.meet = peer_meet,
+	.part = peer_part,
+	.cancel = peer_cancel,
+	.open = peer_open,
+	.close = peer_close,
+	.all_reduce = peer_all_reduce,
+	.broadcast = peer_broadcast,
+	.all_gather = peer_all_gather,
+	.send = peer_send,
+	.receive = peer_receive,
+	.abort = peer_abort,
+};
