@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels-trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What a kernel's numbers may differ by from the reference's, which takes sums in double: `value`
+ * relative to the value, one rounding of the type; `sum` per root of the number of values that fp32
+ * sums have, of values of at most 4.
+ */
+static const struct {
+	double value, sum;
+} tolerances[] = {
+	[VALUE_FLOAT32] = {0x1p-22, 2e-6},
+	[VALUE_BFLOAT16] = {0x1p-8, 2e-6},
+	[VALUE_FLOAT16] = {0x1p-10, 2e-6},
+	[VALUE_FLOAT64] = {1e-12, 1e-12},
+};
+
+void must(cudaError_t code, const char *call)
+{
+	if (code == cudaSuccess)
+		return;
+	printf("Bail out! %s: %s\n", call, cudaGetErrorString(code));
+	exit(99);
+}
+
+static void *must_allocate(size_t bytes)
+{
+	void *memory = malloc(bytes);
+
+	if (!memory) {
+		printf("Bail out! %zu bytes of memory are not there\n", bytes);
+		exit(99);
+	}
+	return memory;
+}
+
+struct buffer *add_buffer(struct trial *t, const char *name, size_t bytes)
+{
+	struct buffer *b = &t->buffers[t->count++];
+
+	b->name = name;
+	b->bytes = bytes;
+	b->at[HOST] = must_allocate(bytes + GUARD_BYTES);
+	b->before = must_allocate(bytes + GUARD_BYTES);
+	b->first = must_allocate(bytes + GUARD_BYTES);
+	memset(b->at[HOST], POISON, bytes + GUARD_BYTES);
+	MUST(cudaMalloc(&b->at[DEVICE], bytes + GUARD_BYTES));
+	return b;
+}
+
+struct buffer *add_scratch(struct trial *t, size_t bytes)
+{
+	struct buffer *b = add_buffer(t, "scratch", bytes);
+
+	b->scratch = true;
+	memset(b->at[HOST], 0, KERNEL_TICKET_BYTES);
+	return b;
+}
+
+struct buffer *add_values(struct trial *t, const char *name, enum value_type type, int64_t count,
+			  bool bad)
+{
+	struct buffer *b = add_buffer(t, name, (size_t)count * value_bytes(type));
+
+	for (int64_t i = 0; i < count; i++) {
+		uint32_t bits = random_u32(&t->random);
+		double value = ((int)(bits % 129) - 64) / 16.0;
+
+		if (bad && bits >> 24 == 0)
+			value = bits >> 23 & 1   ? (double)NAN
+				: bits >> 22 & 1 ? INFINITY
+						 : -INFINITY;
+		value_set(type, b->at[HOST], i, value);
+	}
+	return b;
+}
+
+struct buffer *add_output(struct trial *t, const char *name, enum value_type type, int64_t count,
+			  enum closeness closeness)
+{
+	struct buffer *b = add_buffer(t, name, (size_t)count * value_bytes(type));
+
+	add_view(b, (struct view){.count = count, .type = type, .closeness = closeness});
+	return b;
+}
+
+void add_view(struct buffer *b, struct view view)
+{
+	b->written = true;
+	b->views[b->view_count++] = view;
+}
+
+void *at(const struct trial *t, int buffer, enum place place)
+{
+	const struct buffer *b = &t->buffers[buffer];
+
+	return b->bytes ? b->at[place] : NULL;
+}
+
+/* Of scratch nothing but the ticket need be there, so that initcheck finds who reads it. */
+static void to_device(const struct trial *t, const struct buffer *b)
+{
+	size_t bytes = b->bytes + GUARD_BYTES;
+
+	if (b->scratch && !t->poisons)
+		bytes = KERNEL_TICKET_BYTES;
+	MUST(cudaMemcpy(b->at[DEVICE], b->before, bytes, cudaMemcpyHostToDevice));
+}
+
+static void run_on_device(struct trial *t, const struct kernel_test *test, bool first)
+{
+	for (int i = 0; i < t->count; i++)
+		if (first || !t->buffers[i].scratch) /* which each run leaves for the next */
+			to_device(t, &t->buffers[i]);
+	must(test->run(t, DEVICE), test->name);
+	MUST(cudaStreamSynchronize(t->stream));
+	for (int i = 0; i < t->count; i++) {
+		struct buffer *b = &t->buffers[i];
+
+		if (b->scratch)
+			continue;
+		if (first)
+			MUST(cudaMemcpy(b->first, b->at[DEVICE], b->bytes + GUARD_BYTES,
+					cudaMemcpyDeviceToHost));
+	}
+}
+
+static double allowed(const struct view *view, double want)
+{
+	double value = fabs(want) * tolerances[view->type].value;
+
+	if (view->closeness == EXACT)
+		return 0;
+	if (view->closeness == SUMMED)
+		return value + tolerances[view->type].sum * sqrt(view->summed);
+	return value;
+}
+
+static bool same_views(const struct buffer *b, const struct view *view, char *why, size_t size,
+		       double *greatest)
+{
+	const char *got = (const char *)b->first + view->offset;
+	const char *want = (const char *)b->at[HOST] + view->offset;
+
+	for (int64_t i = 0; i < view->count; i++) {
+		double x =
+			view->integers ? ((const int32_t *)got)[i] : value_get(view->type, got, i);
+		double y = view->integers ? ((const int32_t *)want)[i]
+					  : value_get(view->type, want, i);
+		double most = view->integers ? 0 : allowed(view, y), off = fabs(x - y);
+
+		if (x == y || (isnan(x) && isnan(y)))
+			continue;
+		if (!(off <= most)) {
+			snprintf(why, size, "%s[%lld] is %.9g, not %.9g (allowed: %.3g)", b->name,
+				 (long long)i, x, y, most);
+			return false;
+		}
+		*greatest = fmax(*greatest, off / most);
+	}
+	return true;
+}
+
+/* Inputs as they were, outputs close to the reference's, nothing behind the end. */
+static bool same_buffer(const struct buffer *b, char *why, size_t size, double *greatest)
+{
+	const unsigned char *behind = (const unsigned char *)b->first + b->bytes;
+
+	if (b->scratch)
+		return true;
+	for (int i = 0; i < GUARD_BYTES; i++)
+		if (behind[i] != POISON) {
+			snprintf(why, size, "%s is written %d bytes behind its end", b->name, i);
+			return false;
+		}
+	if (!b->written && memcmp(b->first, b->before, b->bytes) != 0) {
+		snprintf(why, size, "%s is written to", b->name);
+		return false;
+	}
+	for (int i = 0; i < b->view_count; i++)
+		if (!same_views(b, &b->views[i], why, size, greatest))
+			return false;
+	return true;
+}
+
+static bool same_again(struct trial *t, const struct kernel_test *test, char *why, size_t size)
+{
+	run_on_device(t, test, false);
+	for (int i = 0; i < t->count; i++) {
+		const struct buffer *b = &t->buffers[i];
+		void *again = must_allocate(b->bytes + GUARD_BYTES);
+		bool same;
+
+		if (!b->scratch)
+			MUST(cudaMemcpy(again, b->at[DEVICE], b->bytes + GUARD_BYTES,
+					cudaMemcpyDeviceToHost));
+		same = b->scratch || memcmp(again, b->first, b->bytes + GUARD_BYTES) == 0;
+		free(again);
+		if (!same) {
+			snprintf(why, size, "%s differs from run to run", b->name);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool trial_check(struct trial *t, const struct kernel_test *test, char *why, size_t size,
+		 double *greatest)
+{
+	*greatest = 0;
+	for (int i = 0; i < t->count; i++)
+		memcpy(t->buffers[i].before, t->buffers[i].at[HOST],
+		       t->buffers[i].bytes + GUARD_BYTES);
+	run_on_device(t, test, true);
+	test->run(t, HOST);
+	for (int i = 0; i < t->count; i++)
+		if (!same_buffer(&t->buffers[i], why, size, greatest))
+			return false;
+	return same_again(t, test, why, size);
+}
+
+enum { RUNS = 20 };
+
+/* Of RUNS calls after one that is not counted. */
+static double time_of(cudaStream_t stream, cudaError_t (*call)(const void *argument),
+		      const void *argument)
+{
+	cudaEvent_t begin, end;
+	float milliseconds;
+
+	MUST(cudaEventCreate(&begin));
+	MUST(cudaEventCreate(&end));
+	MUST(call(argument));
+	MUST(cudaEventRecord(begin, stream));
+	for (int i = 0; i < RUNS; i++)
+		MUST(call(argument));
+	MUST(cudaEventRecord(end, stream));
+	MUST(cudaEventSynchronize(end));
+	MUST(cudaEventElapsedTime(&milliseconds, begin, end));
+	cudaEventDestroy(begin);
+	cudaEventDestroy(end);
+	return (double)milliseconds * 1000 / RUNS;
+}
+
+struct timed {
+	struct trial *trial;
+	const struct kernel_test *test;
+};
+
+static cudaError_t run_timed(const void *argument)
+{
+	const struct timed *timed = argument;
+
+	return timed->test->run(timed->trial, DEVICE);
+}
+
+double trial_time(struct trial *t, const struct kernel_test *test)
+{
+	const struct timed timed = {t, test};
+
+	return time_of(t->stream, run_timed, &timed);
+}
+
+struct copy {
+	void *memory;
+	size_t bytes;
+	cudaStream_t stream;
+};
+
+static cudaError_t run_copy(const void *argument)
+{
+	const struct copy *copy = argument;
+
+	return cudaMemcpyAsync((char *)copy->memory + copy->bytes, copy->memory, copy->bytes,
+			       cudaMemcpyDeviceToDevice, copy->stream);
+}
+
+double trial_copy_time(const struct trial *t)
+{
+	struct copy copy = {NULL, (size_t)(t->moved / 2 / 256 + 1) * 256, t->stream};
+	double time;
+
+	MUST(cudaMalloc(&copy.memory, 2 * copy.bytes));
+	time = time_of(t->stream, run_copy, &copy);
+	MUST(cudaFree(copy.memory));
+	return time;
+}
+
+void trial_free(struct trial *t)
+{
+	for (int i = 0; i < t->count; i++) {
+		free(t->buffers[i].at[HOST]);
+		free(t->buffers[i].before);
+		free(t->buffers[i].first);
+		MUST(cudaFree(t->buffers[i].at[DEVICE]));
+	}
+	t->count = 0;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Trials of the optimizer's kernels, over the parameters of a model. */
+#include "kernels-trial.h"
+
+#include <math.h>
+
+#define F32 VALUE_FLOAT32
+#define BF16 VALUE_BFLOAT16
+#define F16 VALUE_FLOAT16
+
+/* What begins at any element, has gaps, is dead; convnet's, aligned; none. */
+static const struct parameter {
+	int64_t offset, elements;
+	bool used;
+	enum value_type copy; /* float: none */
+} odd[] = {{3, 1728, true, BF16},     {1731, 64, true, F32},   {1795, 5000, false, BF16},
+	   {6810, 140001, true, F16}, {146811, 1, true, BF16}, {146813, 9000, true, F32}},
+  convnet[] = {{0, 1728, true, F32},        {1728, 64, true, F32},        {1792, 73728, true, BF16},
+	       {75520, 128, true, F32},     {75648, 4194304, true, BF16}, {4269952, 512, true, F32},
+	       {4270464, 5120, true, BF16}, {4275584, 10, true, F32}};
+
+static const struct model {
+	const struct parameter *parameters;
+	int count;
+	int64_t elements;
+} models[] = {{odd, 6, 155813}, {convnet, 8, 4275594}, {NULL, 0, 0}};
+
+enum { ODD, CONVNET, EMPTY };
+
+static int32_t add_chunks(struct trial *t, const char *name, const struct model *m, char *copies)
+{
+	int64_t most = m->elements / CHUNK_ELEMENTS + 2 * m->count;
+	struct buffer *b = add_buffer(t, name, (size_t)most * sizeof(struct chunk));
+	struct chunk *chunks = b->at[HOST];
+	int32_t n = 0;
+
+	for (int p = 0; p < m->count; p++) {
+		const struct parameter *of = &m->parameters[p];
+		char *copy = copies && of->copy != F32 ? copies + 2 * of->offset : NULL;
+
+		if (of->used)
+			n += (int32_t)chunk_cut(chunks + n, of->offset, of->elements, copy,
+						of->copy);
+	}
+	return n;
+}
+
+static int32_t *add_starts(struct trial *t, const struct model *m)
+{
+	struct buffer *b = add_buffer(t, "starts", (size_t)(m->count + 1) * sizeof(int32_t));
+	int32_t *starts = b->at[HOST];
+
+	starts[0] = 0;
+	for (int p = 0; p < m->count; p++) {
+		const struct parameter *of = &m->parameters[p];
+
+		starts[p + 1] = starts[p];
+		if (of->used)
+			starts[p + 1] +=
+				(int32_t)chunk_cut(NULL, of->offset, of->elements, NULL, of->copy);
+	}
+	return starts;
+}
+
+static struct update_control *add_control(struct trial *t, const struct update_control *control)
+{
+	struct update_control *at = add_buffer(t, "control", sizeof(*control))->at[HOST];
+
+	*at = *control;
+	return at;
+}
+
+enum { INFINITE = 1, NAN_IN_DEAD = 2, OVERFLOWS = 4 };
+
+/* n: the model. */
+static const struct shape measures[] = {
+	{.name = "no parameters", .n = EMPTY},
+	{.name = "odd", .n = ODD},
+	{.name = "an infinity", .n = ODD, .flags = INFINITE},
+	{.name = "NaN in a dead layer", .n = ODD, .flags = NAN_IN_DEAD},
+	{.name = "great squares", .n = ODD, .flags = OVERFLOWS},
+	{.name = "convnet", .n = CONVNET, .large = true},
+};
+
+static void prepare_measure(struct trial *t)
+{
+	const struct model *m = &models[t->shape->n];
+	const struct update_control control = {.inv_scale = 0.125f};
+	float *g = add_values(t, "gradients", F32, m->elements, false)->at[HOST];
+	int32_t count;
+	struct buffer *b;
+
+	if (t->shape->flags & INFINITE)
+		g[6811] = -INFINITY;
+	if (t->shape->flags & NAN_IN_DEAD)
+		g[2000] = NAN;
+	if (t->shape->flags & OVERFLOWS)
+		g[6810] = g[6811] = 1e38f;
+	count = add_chunks(t, "chunks", m, NULL);
+	add_starts(t, m);
+	add_control(t, &control);
+	b = add_buffer(t, "measure", sizeof(struct gradient_measure));
+	add_view(b, (struct view){.count = 1, .closeness = ROUNDED});
+	add_view(b, (struct view){.offset = offsetof(struct gradient_measure, norms),
+				  .count = GRADIENT_MOST_PARAMETERS,
+				  .closeness = ROUNDED});
+	add_scratch(t, gradient_measure_scratch(count));
+	t->moved = 4.0 * (double)m->elements;
+}
+
+static cudaError_t run_measure(struct trial *t, enum place place)
+{
+	const struct model *m = &models[t->shape->n];
+	const int32_t *starts = at(t, 2, HOST);
+	const struct gradient_measure_args args = {
+		at(t, 0, place), at(t, 1, place), at(t, 2, place),  at(t, 3, place),
+		at(t, 4, place), at(t, 5, place), starts[m->count], m->count};
+
+	return RUN(gradient_measure, t, place, &args);
+}
+
+const struct kernel_test test_gradient_measure = {"gradient_measure", SHAPES(measures),
+						  prepare_measure, run_measure};
+
+enum { CLIPS = 1, SKIPS = 2, NOT_FINITE = 4, UNMEASURED = 8, NO_NUMBER = 16 };
+
+/* a: enum optimizer_kind, n: steps made. */
+static const struct shape begins[] = {
+	{.name = "SGD", .a = OPTIMIZER_SGD, .n = 0},
+	{.name = "Adam, first", .a = OPTIMIZER_ADAM, .n = 0},
+	{.name = "Adam, late", .a = OPTIMIZER_ADAM, .n = 123456},
+	{.name = "AdamW, clipped", .a = OPTIMIZER_ADAMW, .n = 7, .flags = CLIPS},
+	{.name = "skipped", .a = OPTIMIZER_ADAMW, .n = 7, .flags = SKIPS | NOT_FINITE},
+	{.name = "not to be skipped", .a = OPTIMIZER_ADAM, .n = 7, .flags = NOT_FINITE},
+	{.name = "finite", .a = OPTIMIZER_ADAM, .n = 7, .flags = SKIPS},
+	{.name = "not measured", .a = OPTIMIZER_ADAM, .n = 7, .flags = SKIPS | CLIPS | UNMEASURED},
+	{.name = "clipped by no number", .a = OPTIMIZER_SGD, .flags = CLIPS | NO_NUMBER},
+};
+
+static void prepare_begin(struct trial *t)
+{
+	const struct shape *s = t->shape;
+	const struct update_control control = {0.003, 0.9, s->flags & CLIPS ? 0.7 : 0, 0x1p-16f,
+					       s->flags & SKIPS};
+	struct gradient_measure *measure;
+	struct buffer *b;
+
+	add_control(t, &control);
+	measure = add_buffer(t, "measure", sizeof(*measure))->at[HOST];
+	measure->norm = s->flags & NO_NUMBER ? NAN : 3.3f;
+	measure->finite = !(s->flags & NOT_FINITE);
+	b = add_buffer(t, "steps", sizeof(int64_t));
+	*(int64_t *)b->at[HOST] = s->n;
+	add_view(b, (struct view){.count = 2, .integers = true});
+	b = add_buffer(t, "factors", sizeof(struct update_factors));
+	add_view(b, (struct view){.count = offsetof(struct update_factors, skip) / sizeof(float),
+				  .closeness = ROUNDED});
+	add_view(b, (struct view){.offset = offsetof(struct update_factors, skip),
+				  .count = 1,
+				  .integers = true});
+}
+
+static cudaError_t run_begin(struct trial *t, enum place place)
+{
+	const struct shape *s = t->shape;
+	const struct update_begin_args args = {
+		{(enum optimizer_kind)s->a, 0, 0.999, 1e-8, 0.01, false},
+		at(t, 0, place),
+		s->flags & UNMEASURED ? NULL : at(t, 1, place),
+		at(t, 2, place),
+		at(t, 3, place)};
+
+	return RUN(update_begin, t, place, &args);
+}
+
+const struct kernel_test test_update_begin = {"update_begin", SHAPES(begins), prepare_begin,
+					      run_begin};
+
+enum { NO_COPIES = 2, NESTEROV = 4, DECAYS = 8, MEASURED_OUT = 16 };
+enum { PLAIN, MOMENTUM, ADAM };
+
+/* n: the model; a: how many states; flags as above, and MEASURED_OUT: skipped. */
+static const struct shape updates[] = {
+	{.name = "no parameters", .n = EMPTY, .a = ADAM},
+	{.name = "SGD", .n = ODD, .a = PLAIN},
+	{.name = "SGD with decay", .n = ODD, .a = PLAIN, .flags = DECAYS},
+	{.name = "momentum", .n = ODD, .a = MOMENTUM, .flags = DECAYS},
+	{.name = "Nesterov", .n = ODD, .a = MOMENTUM, .flags = NESTEROV},
+	{.name = "Adam", .n = ODD, .a = ADAM, .flags = DECAYS},
+	{.name = "AdamW", .n = ODD, .a = ADAM},
+	{.name = "without copies", .n = ODD, .a = ADAM, .flags = NO_COPIES},
+	{.name = "skipped", .n = ODD, .a = ADAM, .flags = MEASURED_OUT},
+	{.name = "convnet, SGD", .n = CONVNET, .a = PLAIN, .large = true},
+	{.name = "convnet, momentum", .n = CONVNET, .a = MOMENTUM, .large = true},
+	{.name = "convnet, Adam", .n = CONVNET, .a = ADAM, .large = true},
+	{.name = "convnet, Adam without copies",
+	 .n = CONVNET,
+	 .a = ADAM,
+	 .flags = NO_COPIES,
+	 .large = true},
+};
+
+static void add_state(struct trial *t, const char *name, int64_t count, bool positive)
+{
+	struct buffer *b = add_values(t, name, F32, count, false);
+	float *values = b->at[HOST];
+
+	for (int64_t i = 0; positive && i < count; i++)
+		values[i] = fabsf(values[i]);
+	add_view(b, (struct view){.count = count});
+}
+
+static void add_factors(struct trial *t)
+{
+	unsigned flags = t->shape->flags;
+	struct update_factors *f = add_buffer(t, "factors", sizeof(*f))->at[HOST];
+
+	*f = (struct update_factors){.inv_scale = 0.37f,
+				     .clip = 0.71f,
+				     .decay = flags & DECAYS ? 5e-4f : 0,
+				     .keep = flags & DECAYS ? 1 : 0.9999f,
+				     .minus_lr = -0.01f,
+				     .momentum = 0.9f,
+				     .gain = 0.1f,
+				     .beta2 = 0.999f,
+				     .gain2 = 0.001f,
+				     .minus_step = -0.003f,
+				     .root = 0.3f,
+				     .eps = 1e-8f,
+				     .skip = (flags & MEASURED_OUT) != 0};
+}
+
+static void prepare_update(struct trial *t)
+{
+	const struct shape *s = t->shape;
+	const struct model *m = &models[s->n];
+	struct buffer *copies;
+	bool copied = !(s->flags & NO_COPIES);
+
+	add_state(t, "values", m->elements, false);
+	add_values(t, "gradients", F32, m->elements, false);
+	add_state(t, "mean", s->a >= MOMENTUM ? m->elements : 0, false);
+	add_state(t, "variance", s->a >= ADAM ? m->elements : 0, true);
+	copies = add_output(t, "copies", BF16, m->elements, EXACT);
+	add_chunks(t, "chunks of the host", m, copied ? copies->at[HOST] : NULL);
+	add_chunks(t, "chunks of the device", m, copied ? copies->at[DEVICE] : NULL);
+	add_factors(t);
+	add_starts(t, m);
+	t->moved = (double)m->elements * (12 + 8 * s->a + (copied ? 2 : 0));
+}
+
+static cudaError_t run_update(struct trial *t, enum place place)
+{
+	const struct shape *s = t->shape;
+	const struct model *m = &models[s->n];
+	const int32_t *starts = at(t, 8, HOST);
+	const struct update_args args = {.values = at(t, 0, place),
+					 .gradients = at(t, 1, place),
+					 .mean = at(t, 2, place),
+					 .variance = at(t, 3, place),
+					 .chunks = at(t, place == HOST ? 5 : 6, place),
+					 .factors = at(t, 7, place),
+					 .chunk_count = starts[m->count],
+					 .nesterov = (s->flags & NESTEROV) != 0};
+
+	return RUN(update, t, place, &args);
+}
+
+const struct kernel_test test_update = {"update", SHAPES(updates), prepare_update, run_update};
