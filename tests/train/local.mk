@@ -17,6 +17,7 @@ train_programs = \
 	tests/train/t-clip \
 	tests/train/t-collective \
 	tests/train/t-collective-faults \
+	tests/train/t-cores \
 	tests/train/t-crew \
 	tests/train/t-data-nomem \
 	tests/train/t-dataset \
@@ -160,6 +161,10 @@ tests_train_t_clip_SOURCES = tests/train/t-clip.c tests/unit/unit.h
 tests_train_t_clip_CPPFLAGS = $(train_cppflags)
 tests_train_t_clip_CFLAGS = $(train_cflags)
 tests_train_t_clip_LDADD = $(train_ldadd)
+tests_train_t_cores_SOURCES = tests/train/t-cores.c tests/unit/unit.h
+tests_train_t_cores_CPPFLAGS = $(train_cppflags)
+tests_train_t_cores_CFLAGS = $(train_cflags)
+tests_train_t_cores_LDADD = $(train_ldadd)
 tests_train_t_crew_SOURCES = tests/train/t-crew.c tests/unit/unit.h
 tests_train_t_crew_CPPFLAGS = $(train_cppflags)
 tests_train_t_crew_CFLAGS = $(train_cflags)

@@ -1,13 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/cores.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
-void cores_allowed(cpu_set_t *cpus)
+/* Of as many numbers. errno is EINVAL where the machine has more of them. */
+static bool allowed_of(int numbers, cpu_set_t *cpus, int *more)
 {
+	size_t bytes = CPU_ALLOC_SIZE(numbers);
+	cpu_set_t *all = CPU_ALLOC(numbers);
+	bool good = all && sched_getaffinity(0, bytes, all) == 0;
+	int error = errno;
+
 	CPU_ZERO(cpus);
-	if (sched_getaffinity(0, sizeof(*cpus), cpus) != 0)
-		CPU_ZERO(cpus);
+	for (int cpu = 0; good && cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET_S(cpu, bytes, all))
+			CPU_SET(cpu, cpus);
+	*more = good ? CPU_COUNT_S(bytes, all) - CPU_COUNT(cpus) : 0;
+	CPU_FREE(all);
+	errno = error;
+	return good;
+}
+
+int cores_allowed(cpu_set_t *cpus)
+{
+	enum { MOST = 1 << 20 };
+	int more = 0;
+
+	for (int numbers = CPU_SETSIZE; numbers <= MOST; numbers *= 2)
+		if (allowed_of(numbers, cpus, &more) || errno != EINVAL)
+			break;
+	return more;
 }
 
 int cores_most_threads(const cpu_set_t *allowed)

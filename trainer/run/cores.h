@@ -12,8 +12,9 @@ struct cores {
 	cpu_set_t cpus; /* as many as threads, or more */
 };
 
-/* Those that the calling thread may use. */
-void cores_allowed(cpu_set_t *cpus);
+/* Those that the calling thread may use, none where they cannot be told. A set holds those with
+ * numbers below CPU_SETSIZE; returns how many more the thread may use, however large the machine. */
+int cores_allowed(cpu_set_t *cpus);
 
 /* The share of device `index` of `sharing` in the cores that this process may use, which are parted
  * evenly, in their order. Where they are fewer than devices, each has one thread and no core of its

@@ -198,17 +198,31 @@ void training_failed(struct training *t, struct parallel *parallel, int rank,
 		t->collective->cancel(t->meeting, rank, error);
 }
 
+static void tell_more_cores(const struct training *t, int more)
+{
+	if (more > 0 && t->place.rank == 0)
+		fprintf(stderr,
+			"gpumap-train: remark: this process may use %d more %s, with numbers from "
+			"%d "
+			"on, that no device is put on; choose lower ones with taskset, or say "
+			"--threads\n",
+			more, more == 1 ? "core" : "cores", CPU_SETSIZE);
+}
+
 bool training_open(struct training *t, const struct command_line *command,
 		   struct train_error *error)
 {
+	int more;
+
 	*t = (struct training){.settings = &command->settings, .started_ns = timeline_now()};
 	pthread_mutex_init(&t->mutex, NULL);
-	cores_allowed(&t->cpus);
+	more = cores_allowed(&t->cpus);
 	/* Without it the machine need not be looked at. */
 	t->backend = backend_find(t->settings->backend, error);
 	if (!t->backend || (t->backend->ready && !t->backend->ready(error)) ||
 	    !place_find(&t->place, command, error))
 		return false;
+	tell_more_cores(t, more);
 	if (!find_all(t, error)) {
 		if (t->meeting)
 			training_failed(t, NULL, t->place.rank, error);
