@@ -18,7 +18,7 @@ def formula(path):
             assert values(tensor) == [k + p / 4 + e / 64 for e in range(len(tensor[2]) // 4)], slot + name
     assert not tensors, list(tensors)
     want = {"format": "pt", "checkpoint": "1", "step": "120", "optimizer_step": "118", "epoch": "2",
-            "position": "640", "history": "0", "scaler_growth": "0", "scaler_scale": "65536",
+            "position": "640", "history": "0", "elapsed_ms": "0", "scaler_growth": "0", "scaler_scale": "65536",
             "seed": str(2**64 - 1), "model": 'small "ä"'}
     texts.pop("crc32")
     assert texts == want, texts

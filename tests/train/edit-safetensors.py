@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""edit-safetensors.py FROM TO [TENSOR*FACTOR | KEY=TEXT]...: with other values, and its checksum right."""
+"""edit-safetensors.py FROM TO [TENSOR*FACTOR | KEY=TEXT | -KEY]...: with other values or without a
+text, and its checksum right."""
 import array
 import json
 import struct
@@ -12,6 +13,9 @@ import read_safetensors
 def main():
     tensors, texts = read_safetensors.read(sys.argv[1])
     for change in sys.argv[3:]:
+        if change.startswith("-"):
+            del texts[change[1:]]
+            continue
         name, times, factor = change.partition("*")
         if times:
             dtype, shape, data = tensors[name]

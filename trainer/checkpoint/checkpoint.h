@@ -28,6 +28,7 @@ struct checkpoint_progress {
 	int64_t epoch;          /* from 0, what set_epoch is told */
 	int64_t position;       /* samples of the epoch's order that all ranks together have used */
 	int64_t history;        /* bytes of the file of losses that tell of these steps */
+	int64_t elapsed_ms;     /* of training, by all runs up to here; 0 in files without it */
 	int64_t scaler_growth;  /* steps since the scale changed: GradScaler's _growth_tracker */
 	float scaler_scale;     /* GradScaler's scale; 0 without one */
 	uint64_t seed;

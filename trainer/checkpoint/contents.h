@@ -29,7 +29,7 @@ bool contents_finite(const struct safetensors *file, const struct safetensors_te
 		     struct train_error *error);
 
 /* Progress as texts; they point into numbers. */
-enum { PROGRESS_TEXTS = 8, PROGRESS_NUMBER = 32 };
+enum { PROGRESS_TEXTS = 9, PROGRESS_NUMBER = 32 };
 struct progress_texts {
 	struct safetensors_text texts[PROGRESS_TEXTS];
 	char numbers[PROGRESS_TEXTS][PROGRESS_NUMBER];

@@ -13,13 +13,15 @@
 static const struct {
 	const char *key;
 	size_t offset;
+	bool later; /* checkpoints were written without it before */
 } integers[] = {
-	{"step", offsetof(struct checkpoint_progress, step)},
-	{"optimizer_step", offsetof(struct checkpoint_progress, optimizer_step)},
-	{"epoch", offsetof(struct checkpoint_progress, epoch)},
-	{"position", offsetof(struct checkpoint_progress, position)},
-	{"history", offsetof(struct checkpoint_progress, history)},
-	{"scaler_growth", offsetof(struct checkpoint_progress, scaler_growth)},
+	{"step", offsetof(struct checkpoint_progress, step), false},
+	{"optimizer_step", offsetof(struct checkpoint_progress, optimizer_step), false},
+	{"epoch", offsetof(struct checkpoint_progress, epoch), false},
+	{"position", offsetof(struct checkpoint_progress, position), false},
+	{"history", offsetof(struct checkpoint_progress, history), false},
+	{"elapsed_ms", offsetof(struct checkpoint_progress, elapsed_ms), true},
+	{"scaler_growth", offsetof(struct checkpoint_progress, scaler_growth), false},
 };
 enum { INTEGERS = sizeof(integers) / sizeof(*integers), SCALE = INTEGERS, SEED };
 _Static_assert(SEED + 1 == PROGRESS_TEXTS, "each number has its text");
@@ -67,10 +69,12 @@ bool progress_scan(struct checkpoint_progress *progress, const struct safetensor
 		   const char **key)
 {
 	for (int i = 0; i < INTEGERS; i++) {
-		uint64_t value;
+		const char *text = safetensors_text(file, integers[i].key);
+		uint64_t value = 0;
 
 		*key = integers[i].key;
-		if (!scan_unsigned(&value, safetensors_text(file, *key)) || value > INT64_MAX)
+		if (!(integers[i].later && !text) &&
+		    (!scan_unsigned(&value, text) || value > INT64_MAX))
 			return false;
 		memcpy((char *)progress + integers[i].offset, &value, sizeof(value));
 	}

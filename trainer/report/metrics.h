@@ -42,7 +42,7 @@ struct evaluation_metrics {
 	int64_t step, epoch; /* steps done; of the epoch that ended */
 	int64_t samples;
 	double loss, accuracy;
-	double seconds; /* since the start of training, evaluations included */
+	double seconds; /* of training up to here, evaluations and runs before included */
 };
 
 struct metrics;

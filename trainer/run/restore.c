@@ -78,6 +78,9 @@ static void go_on(struct run *r, const struct checkpoint_progress *p)
 		r->epoch_step = 0;
 	}
 	r->history = p->history;
+	/* Once for all ranks of the process, and by the one that tells the time. */
+	if (r->rank == 0)
+		r->training->started_ns -= p->elapsed_ms * 1000000;
 	if (r->scaled && p->scaler_scale > 0) {
 		r->scaler.scale = p->scaler_scale;
 		r->scaler.good_steps = (int32_t)p->scaler_growth;
@@ -152,6 +155,7 @@ static bool write_checkpoint(struct run *r, struct store *s, struct train_error 
 		.epoch = r->epoch,
 		.position = r->epoch_step * r->training->global_batch,
 		.history = history,
+		.elapsed_ms = (timeline_now() - r->training->started_ns) / 1000000,
 		.scaler_growth = r->scaled ? r->scaler.good_steps : 0,
 		.scaler_scale = r->scaled ? r->scaler.scale : 0,
 		.seed = r->settings->seed,

@@ -22,7 +22,7 @@ struct training {
 	 * (those of ddp; in other modes a rank takes all). */
 	int64_t global_batch, rank_batch;
 	int sampler_ranks;
-	int64_t started_ns; /* CLOCK_MONOTONIC */
+	int64_t started_ns; /* CLOCK_MONOTONIC, less what the runs before it took */
 
 	/* Why the first of this process's ranks failed: others fail after it, and may return
 	 * before it does. */
