@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fake_cublaslt.h"
+#include "fake_rows.h"
 #include "fake_values.h"
 
 enum { WORKSPACE = 4096, WORKSPACE_ALIGNED = 256, BIAS_ALIGNED = 16, MARK = 0x5eed };
@@ -199,17 +200,20 @@ static float *load(const struct matrix *m, const void *values, bool turn)
 	return floats;
 }
 
-static void multiply(const struct problem *p, const float *a, const float *b, float *d)
+SIMD_BODY void multiply(const struct problem *p, const float *a, const float *b, float *d)
 {
 	for (int64_t j = 0; j < p->n; j++)
-		for (int64_t l = 0; l < p->k; l++) {
-			const float *from = a + l * p->m;
-			float factor = b[j * p->k + l], *to = d + j * p->m;
+		add_rows(d + j * p->m, a, (size_t)p->m, b + j * p->k, (int)p->k, (int)p->m);
+}
 
-#pragma omp simd
-			for (int64_t i = 0; i < p->m; i++)
-				to[i] += factor * from[i];
-		}
+static void multiply_plain(const struct problem *p, const float *a, const float *b, float *d)
+{
+	multiply(p, a, b, d);
+}
+
+static SIMD_FMA void multiply_fma(const struct problem *p, const float *a, const float *b, float *d)
+{
+	multiply(p, a, b, d);
 }
 
 /* The sums of op(A) or op(B) over k. */
@@ -256,7 +260,7 @@ static void matmul_run(struct work *work)
 	float *sums = stored_floats((size_t)(p->m * p->n));
 	bool gradient;
 
-	multiply(p, a, b, sums);
+	(simd_has_fma() ? multiply_fma : multiply_plain)(p, a, b, sums);
 	if (bias_count(p, &gradient) > 0 && gradient)
 		store_bias_gradient(run, a, b);
 	store(run, sums);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fake_cudnn.h"
+#include "fake_rows.h"
 #include "fake_values.h"
 
 enum { ALIGNED = 16 };
@@ -57,14 +58,6 @@ static float *zeros(const struct shape *s)
 	return stored_floats(count_of(s));
 }
 
-/* to[i] += factor * from[i] */
-static void add_row(float *to, const float *from, float factor, int count)
-{
-#pragma omp simd
-	for (int i = 0; i < count; i++)
-		to[i] += factor * from[i];
-}
-
 /* One output place and one place of the filter: what they do to each other. */
 struct meeting_place {
 	float *x, *y; /* rows of channels */
@@ -73,21 +66,15 @@ struct meeting_place {
 	int c, k;
 };
 
-static void meet(const struct meeting_place *m, enum direction direction)
+SIMD_BODY void meet(const struct meeting_place *m, enum direction direction)
 {
-	if (direction == FORWARD) {
-		for (int c = 0; c < m->c; c++)
-			add_row(m->y, m->w + (size_t)c * (size_t)m->k, m->x[c], m->k);
-		return;
-	}
-	for (int k = 0; k < m->k; k++) {
-		float *w = m->w + (size_t)k * m->k_stride;
-
-		if (direction == BACKWARD_DATA)
-			add_row(m->x, w, m->y[k], m->c);
-		else
-			add_row(w, m->x, m->y[k], m->c);
-	}
+	if (direction == FORWARD)
+		add_rows(m->y, m->w, (size_t)m->k, m->x, m->c, m->k);
+	else if (direction == BACKWARD_DATA)
+		add_rows(m->x, m->w, m->k_stride, m->y, m->k, m->c);
+	else
+		for (int k = 0; k < m->k; k++)
+			add_row(m->w + (size_t)k * m->k_stride, m->x, m->y[k], m->c);
 }
 
 /* Forward takes filters as (h, w, c, k). */
@@ -103,7 +90,7 @@ static float *transpose(const struct shape *w, const float *from)
 }
 
 /* All meetings of one image. */
-static void image(const struct convolution_run *run, int n, float *x, float *w, float *y)
+SIMD_BODY void image(const struct convolution_run *run, int n, float *x, float *w, float *y)
 {
 	const struct convolution *v = &run->convolution;
 	struct meeting_place m = {.c = v->w.c, .k = v->w.n};
@@ -124,6 +111,17 @@ static void image(const struct convolution_run *run, int n, float *x, float *w, 
 		m.w = w + (run->direction == FORWARD ? filter * c * k : filter * c);
 		meet(&m, run->direction);
 	}
+}
+
+static void image_plain(const struct convolution_run *run, int n, float *x, float *w, float *y)
+{
+	image(run, n, x, w, y);
+}
+
+static SIMD_FMA void image_fma(const struct convolution_run *run, int n, float *x, float *w,
+			       float *y)
+{
+	image(run, n, x, w, y);
 }
 
 static float relu(const struct convolution_run *run, float x)
@@ -162,7 +160,8 @@ static void convolution_compute(struct work *work)
 	float *turned = run->direction == FORWARD ? transpose(&v->w, w) : NULL;
 
 	for (int n = 0; n < v->x.n; n++)
-		image(run, run->backwards ? v->x.n - 1 - n : n, x, turned ? turned : w, y);
+		(simd_has_fma() ? image_fma : image_plain)(run, run->backwards ? v->x.n - 1 - n : n,
+							   x, turned ? turned : w, y);
 	if (run->workspace)
 		memset(run->workspace, 0xff, run->workspace_bytes);
 	if (run->direction == FORWARD)
