@@ -13,7 +13,8 @@ struct cores {
 };
 
 /* Those that the calling thread may use, none where they cannot be told. A set holds those with
- * numbers below CPU_SETSIZE; returns how many more the thread may use, however large the machine. */
+ * numbers below CPU_SETSIZE; returns how many more the thread may use, however large the machine.
+ */
 int cores_allowed(cpu_set_t *cpus);
 
 /* The share of device `index` of `sharing` in the cores that this process may use, which are parted
