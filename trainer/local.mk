@@ -57,7 +57,8 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/bf16.h \
 	trainer/collective/call.c trainer/collective/call.h \
 	trainer/collective/collective.c trainer/collective/collective.h \
-	trainer/collective/peer.c \
+	trainer/collective/peer.c trainer/collective/peer.h \
+	trainer/collective/peer_mail.c \
 	trainer/collective/self.c \
 	trainer/collective/shm.c \
 	trainer/collective/shm_board.c trainer/collective/shm_board.h \

@@ -81,6 +81,7 @@ train_tests = \
 	tests/train/checkpoint.test \
 	tests/train/cifar10.test \
 	tests/train/collective.test \
+	tests/train/cuda.test \
 	tests/train/damage.test \
 	tests/train/example.test \
 	tests/train/hang.test \

@@ -52,11 +52,14 @@ START_TEST(forward_is_the_definition)
 	setup(row, false);
 	want = doubles(&s.y);
 	define(row, NULL, NULL, want);
+	OK(cu.cudaMemsetAsync(s.workspace, 0, WORKSPACE, s.stream));
 	OK(cu.cudnnConvolutionForward(s.handle, &one, s.x_desc, s.x.memory, s.w_desc, s.w.memory,
 				      s.convolution,
 				      CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, s.workspace,
 				      WORKSPACE, &zero, s.y_desc, s.y.memory));
 	data_check(row, &s.y, want, "y");
+	/* What was in the workspace means nothing. */
+	ck_assert_msg(isnan(*(const float *)s.workspace), "%s: the workspace is kept", row->name);
 	OK(cu.cudnnConvolutionBiasActivationForward(
 		s.handle, &one, s.x_desc, s.x.memory, s.w_desc, s.w.memory, s.convolution,
 		CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, NULL, 0, &zero, s.y_desc, s.y.memory,

@@ -51,6 +51,11 @@ bool cuda_use(struct cuda_device *d, struct train_error *error)
 	return CUDA_DO(d, RUNTIME, cudaSetDevice, (d->ordinal), error);
 }
 
+void cuda_use_last(struct cuda_device *d)
+{
+	CUDA_END(d, RUNTIME, cudaSetDevice, (d->ordinal));
+}
+
 bool cuda_done(const struct cuda_device *d, enum cuda_library library, int status, const char *call,
 	       struct train_error *error)
 {
@@ -141,30 +146,27 @@ static bool open_libraries(struct cuda_device *d, struct train_error *error)
 	       CUDA_DO(d, CUBLASLT, cublasLtCreate, (&d->cublaslt), error);
 }
 
-/* What fails now is of a device that has failed before, or of one that goes anyway. */
 static void cuda_close(struct device *device)
 {
 	struct cuda_device *d = own(device);
-	struct train_error error = {.status = TRAIN_OK};
 
-	if (cuda_use(d, &error)) {
-		if (d->stream)
-			CUDA_DO(d, RUNTIME, cudaStreamSynchronize, (d->stream), &error);
-		if (d->cublaslt)
-			CUDA_DO(d, CUBLASLT, cublasLtDestroy, (d->cublaslt), &error);
-		if (d->cudnn)
-			CUDA_DO(d, CUDNN, cudnnDestroy, (d->cudnn), &error);
-		cuda_marks_free(d);
-		cuda_release(device, d->workspace);
-		cuda_release(device, d->scratch);
-		for (int i = 0; i < FETCH_MOST; i++)
-			if (d->fetched[i])
-				CUDA_DO(d, RUNTIME, cudaEventDestroy, (d->fetched[i]), &error);
-		if (d->results)
-			CUDA_DO(d, RUNTIME, cudaFreeHost, (d->results), &error);
-		if (d->stream)
-			CUDA_DO(d, RUNTIME, cudaStreamDestroy, (d->stream), &error);
-	}
+	cuda_use_last(d);
+	if (d->stream)
+		CUDA_END(d, RUNTIME, cudaStreamSynchronize, (d->stream));
+	if (d->cublaslt)
+		CUDA_END(d, CUBLASLT, cublasLtDestroy, (d->cublaslt));
+	if (d->cudnn)
+		CUDA_END(d, CUDNN, cudnnDestroy, (d->cudnn));
+	cuda_marks_free(d);
+	cuda_release(device, d->workspace);
+	cuda_release(device, d->scratch);
+	for (int i = 0; i < FETCH_MOST; i++)
+		if (d->fetched[i])
+			CUDA_END(d, RUNTIME, cudaEventDestroy, (d->fetched[i]));
+	if (d->results)
+		CUDA_END(d, RUNTIME, cudaFreeHost, (d->results));
+	if (d->stream)
+		CUDA_END(d, RUNTIME, cudaStreamDestroy, (d->stream));
 	free(d);
 }
 

@@ -62,6 +62,10 @@ const struct cuda_calls *cuda_calls_get(struct train_error *error);
 /* Makes the device the calling thread's. */
 bool cuda_use(struct cuda_device *device, struct train_error *error);
 
+/* The same where something is given back: after a failure of the device there is nothing to tell,
+ * but all is given back that can be. */
+void cuda_use_last(struct cuda_device *device);
+
 /* One call of a library; false with a message that names it if it failed. */
 #define CUDA_DO(device, library, name, arguments, error) \
 	cuda_done(device, CUDA_LIBRARY_##library, (int)(device)->calls->name arguments, #name, \
@@ -70,6 +74,11 @@ bool cuda_done(const struct cuda_device *device, enum cuda_library library, int 
 	       const char *call, struct train_error *error);
 #define CUDA_KERNEL(device, name, args, error) \
 	CUDA_DO(device, KERNELS, kernel_##name, (args, (device)->stream), error)
+
+/* A call that gives something back. */
+#define CUDA_END(device, library, name, arguments) \
+	cuda_done(device, CUDA_LIBRARY_##library, (int)(device)->calls->name arguments, #name, \
+		  &(struct train_error){.status = TRAIN_OK})
 
 /* Room in what operations share. */
 bool cuda_want_workspace(struct cuda_device *device, size_t bytes, struct train_error *error);

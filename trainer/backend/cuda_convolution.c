@@ -151,20 +151,19 @@ static void convolution_free(struct op *op)
 {
 	struct convolution *c = own(op);
 	struct cuda_device *d = cuda_device_of(op);
-	struct train_error error = {.status = TRAIN_OK};
 
 	if (c->activation)
-		CUDA_DO(d, CUDNN, cudnnDestroyActivationDescriptor, (c->activation), &error);
+		CUDA_END(d, CUDNN, cudnnDestroyActivationDescriptor, (c->activation));
 	if (c->convolution)
-		CUDA_DO(d, CUDNN, cudnnDestroyConvolutionDescriptor, (c->convolution), &error);
+		CUDA_END(d, CUDNN, cudnnDestroyConvolutionDescriptor, (c->convolution));
 	if (c->filter_shape)
-		CUDA_DO(d, CUDNN, cudnnDestroyFilterDescriptor, (c->filter_shape), &error);
+		CUDA_END(d, CUDNN, cudnnDestroyFilterDescriptor, (c->filter_shape));
 	if (c->bias_shape)
-		CUDA_DO(d, CUDNN, cudnnDestroyTensorDescriptor, (c->bias_shape), &error);
+		CUDA_END(d, CUDNN, cudnnDestroyTensorDescriptor, (c->bias_shape));
 	if (c->output)
-		CUDA_DO(d, CUDNN, cudnnDestroyTensorDescriptor, (c->output), &error);
+		CUDA_END(d, CUDNN, cudnnDestroyTensorDescriptor, (c->output));
 	if (c->input)
-		CUDA_DO(d, CUDNN, cudnnDestroyTensorDescriptor, (c->input), &error);
+		CUDA_END(d, CUDNN, cudnnDestroyTensorDescriptor, (c->input));
 	cuda_release(op->device, c->filter);
 	cuda_release(op->device, c->bias);
 	cuda_release(op->device, c->filter_gradient);

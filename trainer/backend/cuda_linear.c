@@ -103,14 +103,13 @@ static bool plan_product(struct cuda_device *d, struct product *p, const struct 
 
 static void free_product(struct cuda_device *d, struct product *p)
 {
-	struct train_error error = {.status = TRAIN_OK};
 	cublasLtMatrixLayout_t layouts[] = {p->a, p->b, p->d};
 
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
 		if (layouts[i])
-			CUDA_DO(d, CUBLASLT, cublasLtMatrixLayoutDestroy, (layouts[i]), &error);
+			CUDA_END(d, CUBLASLT, cublasLtMatrixLayoutDestroy, (layouts[i]));
 	if (p->how)
-		CUDA_DO(d, CUBLASLT, cublasLtMatmulDescDestroy, (p->how), &error);
+		CUDA_END(d, CUBLASLT, cublasLtMatmulDescDestroy, (p->how));
 }
 
 /* The greatest power of two, to 256, that an address is a multiple of. */
@@ -156,7 +155,6 @@ static bool set_preferences(struct cuda_device *d, cublasLtMatmulPreference_t pr
 static bool choose(struct cuda_device *d, struct product *p, const void *a, const void *b,
 		   const void *to, struct train_error *error)
 {
-	struct train_error ignored = {.status = TRAIN_OK};
 	cublasLtMatmulPreference_t preference;
 	cublasLtMatmulHeuristicResult_t found;
 	int count = 0;
@@ -171,7 +169,7 @@ static bool choose(struct cuda_device *d, struct product *p, const void *a, cons
 	if (done && count == 0)
 		done = train_fail(error, TRAIN_FAILED, "%s: cuBLASLt has no way to this product",
 				  d->where);
-	CUDA_DO(d, CUBLASLT, cublasLtMatmulPreferenceDestroy, (preference), &ignored);
+	CUDA_END(d, CUBLASLT, cublasLtMatmulPreferenceDestroy, (preference));
 	if (!done)
 		return false;
 	p->algorithm = found.algo;

@@ -69,7 +69,6 @@ void cuda_release(struct device *device, void *memory)
 {
 	struct cuda_device *d = own(device);
 	struct cuda_block **at = &d->blocks, *block;
-	struct train_error error = {.status = TRAIN_OK};
 
 	while (*at && (*at)->memory != memory)
 		at = &(*at)->next;
@@ -78,9 +77,8 @@ void cuda_release(struct device *device, void *memory)
 		return;
 	*at = block->next;
 	device->bytes -= block->bytes;
-	/* After a failure of the device there is nothing to tell any more. */
-	if (cuda_use(d, &error))
-		CUDA_DO(d, RUNTIME, cudaFree, (memory), &error);
+	cuda_use_last(d);
+	CUDA_END(d, RUNTIME, cudaFree, (memory));
 	free(block);
 }
 

@@ -87,12 +87,10 @@ bool cuda_event_wait(struct device *device, struct event *event, uint64_t times,
 
 void cuda_event_free(struct event *event)
 {
-	struct train_error error = {.status = TRAIN_OK};
-
 	if (!event)
 		return;
-	if (cuda_use(event->device, &error))
-		CUDA_DO(event->device, RUNTIME, cudaEventDestroy, (event->event), &error);
+	cuda_use_last(event->device);
+	CUDA_END(event->device, RUNTIME, cudaEventDestroy, (event->event));
 	pthread_cond_destroy(&event->changed);
 	pthread_mutex_destroy(&event->mutex);
 	free(event);
@@ -127,7 +125,6 @@ bool cuda_step_new(struct step **step, struct device *device,
 		   struct train_error *error)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
-	struct train_error ignored = {.status = TRAIN_OK};
 	struct step *made = calloc(1, sizeof(*made));
 	cudaGraph_t graph = NULL;
 	bool done;
@@ -139,7 +136,7 @@ bool cuda_step_new(struct step **step, struct device *device,
 	       CUDA_DO(d, RUNTIME, cudaGraphInstantiate, (&made->graph, graph, 0), error) &&
 	       CUDA_DO(d, RUNTIME, cudaGraphUpload, (made->graph, d->stream), error);
 	if (graph)
-		CUDA_DO(d, RUNTIME, cudaGraphDestroy, (graph), &ignored);
+		CUDA_END(d, RUNTIME, cudaGraphDestroy, (graph));
 	if (!done) {
 		cuda_step_free(made);
 		return false;
@@ -158,10 +155,9 @@ bool cuda_step_run(struct step *step, struct train_error *error)
 
 void cuda_step_free(struct step *step)
 {
-	struct train_error error = {.status = TRAIN_OK};
-
-	if (step->graph && cuda_use(step->device, &error))
-		CUDA_DO(step->device, RUNTIME, cudaGraphExecDestroy, (step->graph), &error);
+	cuda_use_last(step->device);
+	if (step->graph)
+		CUDA_END(step->device, RUNTIME, cudaGraphExecDestroy, (step->graph));
 	free(step);
 }
 
@@ -243,15 +239,14 @@ int64_t cuda_mark_ns(struct device *device, int64_t mark)
 
 void cuda_marks_free(struct cuda_device *d)
 {
-	struct train_error error = {.status = TRAIN_OK};
 	struct cuda_marks *marks = d->marks;
 
 	if (!marks)
 		return;
 	for (int i = 0; i < marks->made; i++)
-		CUDA_DO(d, RUNTIME, cudaEventDestroy, (marks->events[i]), &error);
+		CUDA_END(d, RUNTIME, cudaEventDestroy, (marks->events[i]));
 	if (marks->begin)
-		CUDA_DO(d, RUNTIME, cudaEventDestroy, (marks->begin), &error);
+		CUDA_END(d, RUNTIME, cudaEventDestroy, (marks->begin));
 	free(marks);
 	d->marks = NULL;
 }

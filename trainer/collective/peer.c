@@ -8,36 +8,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "collective/collective.h"
-
-enum { MOST_RANKS = 64 };
-
-/* To one rank: a copy of what is sent, which the sender may change then. */
-struct mail {
-	void *copy;
-	size_t room;
-	struct event *sent; /* this many times */
-	uint64_t times;
-};
-
-struct peer {
-	struct communicator base;
-	struct communicator *host; /* by which ranks tell each other where values lie */
-	struct meeting *meeting;
-	struct peer *all[MOST_RANKS];
-	struct event *ready, *done; /* once in each round: values may be read; were read or made */
-	uint64_t rounds;
-	float *part, *received; /* of a sum */
-	int64_t room;           /* elements of both */
-	struct mail mail[MOST_RANKS];
-	struct event *taken[MOST_RANKS]; /* mail from that rank was */
-};
+#include "collective/peer.h"
 
 struct meeting {
 	struct meeting *host;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	int opened, closing;
+	bool aborted;
 };
 
 static struct peer *own(struct communicator *comm)
@@ -58,11 +36,11 @@ static bool peer_meet(struct meeting **meeting, const struct meeting_options *op
 {
 	struct meeting *m;
 
-	if (options->ranks != options->world || options->world > MOST_RANKS)
+	if (options->ranks != options->world || options->world > PEER_MOST_RANKS)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "collective peer: %d of %d ranks are in this process: it is for "
 				  "up to %d, all in one; use nccl",
-				  options->ranks, options->world, (int)MOST_RANKS);
+				  options->ranks, options->world, (int)PEER_MOST_RANKS);
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return train_nomem(error, "what ranks tell each other");
@@ -174,6 +152,9 @@ static void peer_abort(struct communicator *comm, const struct train_error *why)
 	const struct backend *backend = backend_of(p);
 
 	collective_shm.abort(p->host, why);
+	pthread_mutex_lock(&p->meeting->mutex);
+	p->meeting->aborted = true;
+	pthread_mutex_unlock(&p->meeting->mutex);
 	for (int i = 0; i < comm->world; i++) {
 		backend->event_abort(p->all[i]->ready);
 		backend->event_abort(p->all[i]->done);
@@ -182,6 +163,21 @@ static void peer_abort(struct communicator *comm, const struct train_error *why)
 			backend->event_abort(p->all[i]->taken[k]);
 		}
 	}
+}
+
+bool peer_wait(struct peer *p, struct event *event, uint64_t times, struct train_error *error)
+{
+	struct train_error ended = {.status = TRAIN_OK};
+	bool aborted;
+
+	if (backend_of(p)->event_wait(p->base.device, event, times, error))
+		return true;
+	pthread_mutex_lock(&p->meeting->mutex);
+	aborted = p->meeting->aborted;
+	pthread_mutex_unlock(&p->meeting->mutex);
+	if (aborted && !collective_shm.all_gather(p->host, NULL, NULL, 0, "a barrier", &ended))
+		*error = ended;
+	return false;
 }
 
 /* --- all ranks ---------------------------------------------------------------------------------
@@ -212,7 +208,7 @@ static bool copy_from(struct peer *p, int rank, struct event *event, void *to, c
 {
 	const struct backend *backend = backend_of(p);
 
-	return backend->event_wait(p->base.device, event, p->rounds, error) &&
+	return peer_wait(p, event, p->rounds, error) &&
 	       backend->copy(p->base.device, to, p->all[rank]->base.device, from, bytes, error);
 }
 
@@ -251,7 +247,7 @@ static bool want_room(struct peer *p, int64_t count, struct train_error *error)
 static bool wait_ready(struct peer *p, struct train_error *error)
 {
 	for (int i = 0; i < p->base.world; i++)
-		if (!backend_of(p)->event_wait(p->base.device, p->all[i]->ready, p->rounds, error))
+		if (!peer_wait(p, p->all[i]->ready, p->rounds, error))
 			return false;
 	return true;
 }
@@ -283,7 +279,7 @@ static bool peer_all_reduce(struct communicator *comm, float *values, int64_t co
 			    const char *what, struct train_error *error)
 {
 	struct peer *p = own(comm);
-	struct told all[MOST_RANKS];
+	struct told all[PEER_MOST_RANKS];
 
 	if (!want_room(p, count, error) || !begin(p, values, all, what, error) ||
 	    !sum_part(p, all, count, error))
@@ -303,7 +299,7 @@ static bool peer_broadcast(struct communicator *comm, void *values, size_t bytes
 {
 	struct peer *p = own(comm);
 	const struct backend *backend = backend_of(p);
-	struct told all[MOST_RANKS];
+	struct told all[PEER_MOST_RANKS];
 
 	if (root < 0 || root >= comm->world)
 		return train_fail(error, TRAIN_FAILED,
@@ -316,8 +312,7 @@ static bool peer_broadcast(struct communicator *comm, void *values, size_t bytes
 				 error) &&
 		       backend->event_record(p->done, error);
 	for (int i = 0; i < comm->world; i++)
-		if (i != root &&
-		    !backend->event_wait(comm->device, p->all[i]->done, p->rounds, error))
+		if (i != root && !peer_wait(p, p->all[i]->done, p->rounds, error))
 			return false;
 	return backend->event_record(p->done, error);
 }
@@ -331,93 +326,6 @@ static bool peer_all_gather(struct communicator *comm, const void *mine, void *a
 
 	comm->waited_ns += p->host->waited_ns - waited;
 	return done;
-}
-
-/* --- messages ----------------------------------------------------------------------------------
- */
-
-/* What a sender tells the receiver. */
-struct letter {
-	const void *copy;
-	uint64_t bytes, times;
-};
-
-/* The copy before must have been taken. */
-static bool put(struct peer *p, int to, const void *values, size_t bytes, struct train_error *error)
-{
-	const struct backend *backend = backend_of(p);
-	struct device *device = p->base.device;
-	struct mail *mail = &p->mail[to];
-
-	if (mail->times > 0 &&
-	    !backend->event_wait(device, p->all[to]->taken[p->base.rank], mail->times, error))
-		return false;
-	if (mail->room < bytes) {
-		if (!backend->finish(device, error))
-			return false;
-		backend->release(device, mail->copy);
-		mail->room = 0;
-		mail->copy = backend->allocate(device, bytes, "what is sent", error);
-		if (!mail->copy)
-			return false;
-		mail->room = bytes;
-	}
-	if (!backend->copy(device, mail->copy, device, values, bytes, error) ||
-	    !backend->event_record(mail->sent, error))
-		return false;
-	mail->times++;
-	return true;
-}
-
-static bool is_other(const struct communicator *comm, int rank, const char *what,
-		     struct train_error *error)
-{
-	return (rank >= 0 && rank < comm->world) ||
-	       train_fail(error, TRAIN_FAILED, "%s: rank %d has no rank %d to talk to, of %d", what,
-			  comm->rank, rank, comm->world);
-}
-
-static bool peer_send(struct communicator *comm, int to, const void *values, size_t bytes,
-		      const char *what, struct train_error *error)
-{
-	struct peer *p = own(comm);
-	struct letter letter = {.bytes = bytes};
-	int64_t waited = p->host->waited_ns;
-	bool done;
-
-	if (!is_other(comm, to, what, error) || !put(p, to, values, bytes, error))
-		return false;
-	letter.copy = p->mail[to].copy;
-	letter.times = p->mail[to].times;
-	done = collective_shm.send(p->host, to, &letter, sizeof(letter), what, error);
-	comm->waited_ns += p->host->waited_ns - waited;
-	return done;
-}
-
-static bool peer_receive(struct communicator *comm, int from, void *values, size_t bytes,
-			 const char *what, struct train_error *error)
-{
-	struct peer *p = own(comm);
-	const struct backend *backend = backend_of(p);
-	int64_t waited = p->host->waited_ns;
-	struct letter letter;
-	bool done;
-
-	if (!is_other(comm, from, what, error))
-		return false;
-	done = collective_shm.receive(p->host, from, &letter, sizeof(letter), what, error);
-	comm->waited_ns += p->host->waited_ns - waited;
-	if (!done)
-		return false;
-	if (letter.bytes != bytes)
-		return train_fail(error, TRAIN_FAILED,
-				  "%s: rank %d sent %llu bytes, and rank %d wants %zu", what, from,
-				  (unsigned long long)letter.bytes, comm->rank, bytes);
-	return backend->event_wait(comm->device, p->all[from]->mail[comm->rank].sent, letter.times,
-				   error) &&
-	       backend->copy(comm->device, values, p->all[from]->base.device, letter.copy, bytes,
-			     error) &&
-	       backend->event_record(p->taken[from], error);
 }
 
 const struct collective collective_peer = {

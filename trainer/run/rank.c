@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/names.h"
 #include "run/run.h"
 #include "run/stop.h"
 
@@ -164,6 +165,17 @@ static bool test_at_end(struct run *r, struct train_error *error)
 	       run_evaluate(r, r->epoch, error);
 }
 
+/* What fails on a GPU may be of any step since the last whose result is known. */
+static bool after_step(const struct run *r, struct train_error *error)
+{
+	size_t n = strlen(error->text);
+
+	if (error->status == TRAIN_FAILED && !backend_simulates(r->training->backend->name))
+		snprintf(error->text + n, sizeof(error->text) - n, "; after step %lld",
+			 (long long)r->told_step);
+	return false;
+}
+
 static bool train(struct run *r, struct train_error *error)
 {
 	int stop = 0;
@@ -173,11 +185,10 @@ static bool train(struct run *r, struct train_error *error)
 	while (r->step < r->steps && !stop) {
 		if (!run_step(r, &stop, error) ||
 		    ((stop || is_end(r)) && !run_settle(r, &stop, error)))
-			return false;
-		if (r->epoch_step == r->sampler.steps && !epoch_end(r, error))
-			return false;
-		if (is_time_to_save(r, stop) && !run_save(r, error))
-			return false;
+			return after_step(r, error);
+		if ((r->epoch_step == r->sampler.steps && !epoch_end(r, error)) ||
+		    (is_time_to_save(r, stop) && !run_save(r, error)))
+			return after_step(r, error);
 	}
 	r->stopped = r->step < r->steps ? stop : 0;
 	return r->step < r->steps || test_at_end(r, error);

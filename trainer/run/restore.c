@@ -69,7 +69,7 @@ static void go_on(struct run *r, const struct checkpoint_progress *p)
 {
 	int64_t steps = r->sampler.steps;
 
-	r->step = p->step;
+	r->step = r->told_step = p->step;
 	r->optimizer_step = p->optimizer_step;
 	r->epoch = p->epoch;
 	r->epoch_step = p->position / r->training->global_batch;

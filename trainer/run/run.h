@@ -28,8 +28,9 @@ struct run {
 
 	/* Steps on their way, whose results are not known yet. */
 	struct run_pending pending[FETCH_MOST];
-	int ahead;        /* at most */
-	int issued, told; /* in all */
+	int ahead;         /* at most */
+	int issued, told;  /* in all */
+	int64_t told_step; /* the last whose result is known */
 
 	/* Where it is */
 	int64_t step, optimizer_step; /* done; the second without those that the scaler skipped */

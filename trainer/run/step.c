@@ -92,6 +92,7 @@ static bool tell(struct run *r, int *stop, struct train_error *error)
 	add_up(r, all, m, stop);
 	free(all);
 	scale_after(r, &output, m);
+	r->told_step = m->step;
 	m->gradient_norm = output.norm;
 	m->seconds = (double)(timeline_now() - r->last_ns) * 1e-9;
 	r->last_ns = timeline_now();
