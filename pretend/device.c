@@ -4,6 +4,17 @@
 
 #include <stdio.h>
 
+static enum nvml_return unit_state(const struct unit *unit)
+{
+	struct use use;
+	enum nvml_return r;
+
+	if (!unit->device)
+		return NVML_ERROR_GPU_IS_LOST;
+	r = use_read(&use, unit->gpu);
+	return r == NVML_SUCCESS ? use.state : r;
+}
+
 /* A handle is the address of a unit; anything else was never given out. */
 enum nvml_return unit_get(const struct unit **ret, const struct nvml_handle *handle)
 {
@@ -16,15 +27,16 @@ enum nvml_return unit_get(const struct unit **ret, const struct nvml_handle *han
 	if (!handle || offset % sizeof(**ret) || offset / sizeof(**ret) >= machine->count)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	*ret = &machine->units[offset / sizeof(**ret)];
-	return (*ret)->device ? NVML_SUCCESS : NVML_ERROR_GPU_IS_LOST;
+	return unit_state(*ret);
 }
 
 enum nvml_return give_handle(struct nvml_handle **ret, const struct unit *unit)
 {
-	if (!unit->device)
-		return NVML_ERROR_GPU_IS_LOST;
-	*ret = (struct nvml_handle *)(uintptr_t)unit;
-	return NVML_SUCCESS;
+	enum nvml_return r = unit_state(unit);
+
+	if (r == NVML_SUCCESS)
+		*ret = (struct nvml_handle *)(uintptr_t)unit;
+	return r;
 }
 
 static enum nvml_return give_number(unsigned int *ret, int64_t number)
@@ -200,25 +212,30 @@ SERVE(nvmlDeviceGetPciInfo_v3, struct nvml_handle *device, struct nvml_pci *pci)
 }
 
 /* Unknown memory is "no data": nvitop shows the host's memory for "not supported". */
-static enum nvml_return known_memory(struct nvml_handle *device, unsigned long long *total)
+static enum nvml_return known_memory(struct nvml_handle *device, struct nvml_memory *ret)
 {
+	struct use use;
+	enum nvml_return r;
 	UNIT_OR_RETURN(u, device);
 
-	if (u->device->memory < 0)
+	if (unit_memory(u) < 0)
 		return NVML_ERROR_NO_DATA;
-	*total = (unsigned long long)u->device->memory;
-	return NVML_SUCCESS;
+	r = use_read(&use, u);
+	ret->total = (unsigned long long)unit_memory(u);
+	ret->used = use.used < ret->total ? use.used : ret->total;
+	ret->free = ret->total - ret->used;
+	return r;
 }
 
 SERVE(nvmlDeviceGetMemoryInfo, struct nvml_handle *device, struct nvml_memory *memory)
 {
-	unsigned long long total;
-	enum nvml_return r = known_memory(device, &total);
+	struct nvml_memory known;
+	enum nvml_return r = known_memory(device, &known);
 
 	if (r == NVML_SUCCESS && !memory)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	if (r == NVML_SUCCESS)
-		*memory = (struct nvml_memory){.total = total, .free = total};
+		*memory = known;
 	return r;
 }
 
@@ -230,15 +247,16 @@ struct memory_v2 {
 SERVE(nvmlDeviceGetMemoryInfo_v2, struct nvml_handle *device, struct memory_v2 *memory)
 {
 	const unsigned int version = sizeof(*memory) | 2u << 24;
-	unsigned long long total;
-	enum nvml_return r = known_memory(device, &total);
+	struct nvml_memory known;
+	enum nvml_return r = known_memory(device, &known);
 
 	if (r == NVML_SUCCESS && !memory)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	if (r == NVML_SUCCESS && memory->version != version)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 	if (r == NVML_SUCCESS)
-		*memory = (struct memory_v2){version, .total = total, .free = total};
+		*memory = (struct memory_v2){version, .total = known.total, .free = known.free,
+					     .used = known.used};
 	return r;
 }
 

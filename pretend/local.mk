@@ -11,7 +11,8 @@ pretend_libnvidia_ml_la_SOURCES = \
 	pretend/mig.c \
 	pretend/nothing.c \
 	pretend/pretend.h \
-	pretend/system.c
+	pretend/system.c \
+	pretend/use.c
 pretend_libnvidia_ml_la_LIBADD = libgpumap-core.la
 pretend_libnvidia_ml_la_LDFLAGS = -version-info 1:0:0 -no-undefined \
 	-Wl,--version-script=$(top_srcdir)/pretend/libnvidia-ml.map

@@ -102,6 +102,17 @@ static bool read_profile(const char *profile, struct nvml_attributes *ret)
 	return true;
 }
 
+int64_t unit_memory(const struct unit *unit)
+{
+	struct nvml_attributes shares;
+
+	if (unit->device->memory >= 0)
+		return unit->device->memory;
+	if (unit == unit->gpu || !read_profile(unit->device->profile, &shares))
+		return -1;
+	return (int64_t)shares.memory_mib << 20;
+}
+
 static enum nvml_return give_attributes(struct nvml_handle *mig, struct nvml_attributes *ret)
 {
 	struct nvml_attributes shares = {0};
@@ -111,8 +122,7 @@ static enum nvml_return give_attributes(struct nvml_handle *mig, struct nvml_att
 		return NVML_ERROR_INVALID_ARGUMENT;
 	if (u == u->gpu || !read_profile(u->device->profile, &shares))
 		return NVML_ERROR_NOT_SUPPORTED;
-	if (u->device->memory >= 0)
-		shares.memory_mib = (unsigned long long)u->device->memory >> 20;
+	shares.memory_mib = (unsigned long long)unit_memory(u) >> 20;
 	*ret = shares;
 	return NVML_SUCCESS;
 }

@@ -12,7 +12,7 @@ static enum nvml_return none(struct nvml_handle *device, unsigned int *count)
 	return NVML_SUCCESS;
 }
 
-/* No process runs here. */
+/* No process draws here, and none is MPS's. */
 #define NO_PROCESSES(name) \
 	SERVE(name, struct nvml_handle *device, unsigned int *count, void *processes) \
 	{ \
@@ -30,7 +30,6 @@ static enum nvml_return none(struct nvml_handle *device, unsigned int *count)
 		return none(device, count); \
 	}
 
-NO_PROCESSES(nvmlDeviceGetComputeRunningProcesses)
 NO_PROCESSES(nvmlDeviceGetGraphicsRunningProcesses)
 NO_PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses)
 

@@ -6,8 +6,8 @@
  *	GPUMAP_PRETEND_INVENTORY  a file's path, or a machine such as 8xH100
  *
  * What the inventory does not know is answered "not supported", which tools show
- * as N/A; nothing runs on the machine, so its memory is free and it has no
- * processes. Only what tools cannot do without is made up, always in the same way:
+ * as N/A; nothing runs on the machine unless a file says so, so its memory is free and
+ * it has no processes. Only what tools cannot do without is made up, always in the same way:
  *
  *	UUID    GPU-70726574-656e-6400-8000-<index, 12 hexadecimal digits>
  *	        MIG-70726574-656e-6400-8001-<index, 8 digits><position, 4 digits>
@@ -20,6 +20,20 @@
  *
  * Indices are those of the inventory. One that it lacks (a listing without its
  * head) is counted, and answers "GPU is lost".
+ *
+ * GPUMAP_PRETEND_USE names a file with what is in use. It is read anew whenever that is
+ * asked, so that tests can change it meanwhile. Its lines, of a GPU "0" or of an instance
+ * "0:1", with # for comments:
+ *
+ *	0 4242 500	process 4242 holds 500 MiB
+ *	0 self 500	the process that asks does
+ *	0 4242 500?	it is in the list, but how much it holds is not told
+ *	0 hidden 500	in use, by a process that no list has
+ *	0 unlisted	who asks may not see the list: no permission
+ *	0 wide		entries of the list have 32 bytes (drivers 535.43 to 535.86)
+ *	0 lost		the GPU is lost
+ *
+ * A GPU's memory must be known to be told of. One with instances has what they have too.
  */
 #ifndef GM_PRETEND_H
 #define GM_PRETEND_H
@@ -44,6 +58,25 @@ struct unit {
 	unsigned int domain, bus, slot; /* of a GPU */
 };
 
+/* An entry of a list of processes: nvmlProcessInfo_v2_t. */
+struct process {
+	unsigned int pid;
+	unsigned long long bytes; /* NVML_NOT_AVAILABLE: not told */
+	unsigned int gi, ci;      /* UINT32_MAX: not of an instance */
+};
+
+#define NVML_NOT_AVAILABLE (~0ull) /* NVML_VALUE_NOT_AVAILABLE */
+
+enum { USE_MOST = 128 };
+
+struct use {
+	enum nvml_return state, list; /* of the GPU, and of its list of processes */
+	unsigned long long used;      /* bytes */
+	unsigned int count;
+	struct process processes[USE_MOST];
+	size_t entry; /* bytes of one in the list */
+};
+
 struct machine {
 	gpumap_inventory *inventory;
 	struct unit *units; /* the GPUs by index, then the instances */
@@ -59,6 +92,13 @@ const struct machine *machine_get(void);
 
 /* What a handle stands for, or the code that NVML gives instead. */
 enum nvml_return unit_get(const struct unit **ret, const struct nvml_handle *handle);
+
+/* Bytes in all, of an instance those that its profile names; -1: not known. */
+int64_t unit_memory(const struct unit *unit);
+
+/* What is in use of a GPU with its instances, or of an instance. NVML_ERROR_UNKNOWN: the file
+ * cannot be read, or a line of it has no meaning. */
+enum nvml_return use_read(struct use *ret, const struct unit *unit);
 
 /* Declares `var` as what a handle stands for; returns from the caller if that fails. */
 #define UNIT_OR_RETURN(var, handle) \

@@ -37,6 +37,7 @@ unit_programs = \
 	tests/unit/t-plan-select \
 	tests/unit/t-plan-svg \
 	tests/unit/t-pretend \
+	tests/unit/t-pretend-use \
 	tests/unit/t-proc \
 	tests/unit/t-profile \
 	tests/unit/t-profile-bad \
@@ -83,11 +84,17 @@ tests_unit_t_open_SOURCES = tests/unit/t-open.c tests/unit/unit.h
 tests_unit_t_open_CFLAGS = $(unit_cflags)
 tests_unit_t_open_LDADD = $(unit_ldadd)
 
-tests_unit_t_pretend_SOURCES = tests/unit/t-pretend.c tests/unit/unit.h
-tests_unit_t_pretend_CPPFLAGS = $(AM_CPPFLAGS) \
+pretend_cppflags = $(AM_CPPFLAGS) \
 	-DPRETENDED='"$(abs_builddir)/pretend/.libs/libnvidia-ml.so.1"'
+tests_unit_t_pretend_SOURCES = tests/unit/t-pretend.c tests/unit/pretended.h tests/unit/unit.h
+tests_unit_t_pretend_CPPFLAGS = $(pretend_cppflags)
 tests_unit_t_pretend_CFLAGS = $(unit_cflags)
 tests_unit_t_pretend_LDADD = $(unit_ldadd)
+tests_unit_t_pretend_use_SOURCES = tests/unit/t-pretend-use.c tests/unit/pretended.h \
+	tests/unit/unit.h
+tests_unit_t_pretend_use_CPPFLAGS = $(pretend_cppflags)
+tests_unit_t_pretend_use_CFLAGS = $(unit_cflags)
+tests_unit_t_pretend_use_LDADD = $(unit_ldadd)
 
 # A made-up /proc and /sys.
 unit_tree = tests/unit/tree.c tests/unit/tree.h tests/unit/unit.h

@@ -4,60 +4,12 @@
  * NVML reader: what goes in must come out. It is loaded by its path, after which
  * the reader's dlopen of libnvidia-ml.so.1 finds it by its name.
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "inventory/nvml.h"
+#include "pretended.h"
 #include "strbuf.h"
-#include "unit.h"
-
-static void *library;
-
-static void load(void)
-{
-	library = dlopen(PRETENDED, RTLD_NOW | RTLD_LOCAL);
-	ck_assert_msg(library, "%s", dlerror());
-	unsetenv("GPUMAP_PRETEND_TEXT");
-	unsetenv("GPUMAP_PRETEND_INVENTORY");
-}
-
-static void unload(void)
-{
-	dlclose(library);
-}
-
-/* Calls a function of the library by its name. */
-#define CALL(name, types, ...) (((enum nvml_return(*) types)function(#name))(__VA_ARGS__))
-
-static void (*function(const char *name))(void)
-{
-	void *p = dlsym(library, name);
-	void (*f)(void);
-
-	ck_assert_msg(p, "%s is missing", name);
-	memcpy(&f, &p, sizeof(f));
-	return f;
-}
-
-#define DEVICE struct nvml_handle *
-
-static DEVICE gpu(unsigned int index)
-{
-	DEVICE device = NULL;
-
-	ck_assert_int_eq(
-		CALL(nvmlDeviceGetHandleByIndex_v2, (unsigned int, DEVICE *), index, &device),
-		NVML_SUCCESS);
-	return device;
-}
-
-static void start(const char *variable, const char *value)
-{
-	setenv(variable, value, 1);
-	ck_assert_int_eq(CALL(nvmlInit_v2, (void)), NVML_SUCCESS);
-}
 
 #define UUID_A "GPU-5eed0000-0000-4000-8000-00000000000a"
 #define UUID_B "GPU-5eed0000-0000-4000-8000-00000000000b"
