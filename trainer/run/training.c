@@ -106,7 +106,11 @@ static bool divide_batch(struct training *t, struct train_error *error)
 
 static bool find_precision(struct training *t, struct train_error *error)
 {
-	struct device_options options = {.physical = t->place.devices[0].physical, .threads = 1};
+	const struct place_device *first = &t->place.devices[0];
+	const struct device_options options = {.physical = first->physical,
+					       .logical = first->logical,
+					       .uuid = first->uuid,
+					       .threads = 1};
 	struct device *device;
 	char remark[256];
 
