@@ -284,6 +284,7 @@ static int summary(void)
 		 .role = SUMMARY_REPLICA,
 		 .index = 2,
 		 .name = "simulated",
+		 .pci = "0000:5e:00.0",
 		 .uuid = "GPU-5",
 		 .bytes = 36804997,
 		 .peak_bytes = 36804997},

@@ -34,6 +34,8 @@ struct step;  /* a recorded sequence of operations */
 struct device {
 	const struct backend *backend;
 	int physical; /* the GPU that it is or stands for, by its physical number */
+	/* Of a real GPU as the driver tells them, "0000:5e:00.0" and "GPU-..."; else NULL. */
+	const char *pci, *uuid;
 	size_t bytes, peak_bytes;
 	size_t shared_bytes; /* of bytes, what operations share until the device is closed */
 };

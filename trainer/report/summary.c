@@ -38,8 +38,8 @@ static void role_text(char text[ROLE], const struct summary_device *device)
 
 void summary_places(FILE *out, const struct summary_device *devices, int count)
 {
-	static const char *const heads[] = {"rank", "local", "device", "GPU", "host",
-					    "role", "name",  "UUID",   NULL};
+	static const char *const heads[] = {"rank", "local", "device", "GPU",  "host",
+					    "role", "name",  "PCI",    "UUID", NULL};
 	bool hosts = count > 0 && several_hosts(devices->host, sizeof(*devices), count);
 	struct table table;
 	char role[ROLE];
@@ -58,7 +58,8 @@ void summary_places(FILE *out, const struct summary_device *devices, int count)
 		role_text(role, device);
 		table_set(&table, 5, "%s", role);
 		table_set(&table, 6, "%.96s", device->name);
-		table_set(&table, 7, "%.64s", device->uuid);
+		table_set(&table, 7, "%.24s", device->pci);
+		table_set(&table, 8, "%.64s", device->uuid);
 	}
 	table_print(&table, out);
 }

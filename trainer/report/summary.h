@@ -18,12 +18,13 @@ struct summary_device {
 	int32_t index;   /* of the replica or stage */
 	char host[64];   /* "": this one */
 	char uuid[64];   /* "": not known */
+	char pci[24];    /* of a real GPU; "" */
 	char name[96];   /* "": not known */
 	char layers[96]; /* of a stage: "conv1 to fc1" */
 	int64_t bytes, peak_bytes; /* at the end */
 };
 
-/* rank, local rank, logical and physical device, host, role, name and UUID. */
+/* rank, local rank, logical and physical device, host, role, name, PCI address and UUID. */
 void summary_places(FILE *out, const struct summary_device *devices, int count);
 
 /* Bytes of each physical device, now and at most, and how much more dp's master took at most than

@@ -60,6 +60,7 @@ static void describe(const struct run *r, int i, struct summary_device *d)
 {
 	const struct place *place = &r->training->place;
 	const struct parallel *p = r->parallel;
+	const struct device *real = p->device[i];
 	const struct place_device *device = &place->devices[r->settings->mode == MODE_DP ? i
 							    : place->ranks > 1           ? r->rank
 											 : 0];
@@ -75,7 +76,10 @@ static void describe(const struct run *r, int i, struct summary_device *d)
 	};
 	if (place->world > place->local_world)
 		gethostname(d->host, sizeof(d->host) - 1);
-	memcpy(d->uuid, device->uuid, sizeof(d->uuid) - 1);
+	/* The driver's own word, but of an instance (MIG) it names the GPU. */
+	snprintf(d->uuid, sizeof(d->uuid), "%s",
+		 real->uuid && strncmp(device->uuid, "MIG-", 4) != 0 ? real->uuid : device->uuid);
+	snprintf(d->pci, sizeof(d->pci), "%s", real->pci ? real->pci : "");
 	snprintf(d->name, sizeof(d->name), "%s", device->name);
 	switch (r->settings->mode) {
 	case MODE_SINGLE:
