@@ -30,7 +30,8 @@ bench_train_SOURCES = bench/train.c
 bench_train_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
 bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
-EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/peer.py bench/start.sh bench/vs-pytorch.py
+EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/gpu-peer.py bench/peer.py bench/results \
+	bench/start.sh bench/vs-pytorch.py
 
 bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_trainer) $(bench_train)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
