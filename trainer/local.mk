@@ -112,6 +112,8 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/run/cores.c trainer/run/cores.h \
 	trainer/run/crew.c trainer/run/crew.h \
 	trainer/run/finish.c \
+	trainer/run/gpu_memory.c trainer/run/gpu_memory.h \
+	trainer/run/mapping.c \
 	trainer/run/origin.c trainer/run/origin.h \
 	trainer/run/rank.c \
 	trainer/run/restore.c \
@@ -120,6 +122,8 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/run/stop.c trainer/run/stop.h \
 	trainer/run/store.c trainer/run/store.h \
 	trainer/run/training.c trainer/run/training.h \
+	trainer/run/verify.c trainer/run/verify.h \
+	trainer/run/verify_judge.c \
 	trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \

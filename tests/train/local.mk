@@ -52,7 +52,9 @@ train_programs = \
 	tests/train/t-shapes \
 	tests/train/t-stages \
 	tests/train/t-timeline \
-	tests/train/t-trace
+	tests/train/t-trace \
+	tests/train/t-verify \
+	tests/train/t-verify-ranks
 if HAVE_DNNL
 train_programs += tests/train/t-winograd
 endif
@@ -334,6 +336,17 @@ tests_train_t_trace_SOURCES = tests/train/t-trace.c tests/train/backends.h tests
 tests_train_t_trace_CPPFLAGS = $(train_cppflags)
 tests_train_t_trace_CFLAGS = $(train_cflags)
 tests_train_t_trace_LDADD = $(train_ldadd)
+
+verify_cppflags = $(train_cppflags) -DPRETENDED='"$(abs_builddir)/pretend/.libs/libnvidia-ml.so.1"'
+tests_train_t_verify_SOURCES = tests/train/t-verify.c tests/train/verify.h $(rank_threads)
+tests_train_t_verify_CPPFLAGS = $(verify_cppflags)
+tests_train_t_verify_CFLAGS = $(train_cflags)
+tests_train_t_verify_LDADD = $(train_ldadd) -lpthread
+tests_train_t_verify_ranks_SOURCES = tests/train/t-verify-ranks.c tests/train/verify.h \
+	$(rank_threads)
+tests_train_t_verify_ranks_CPPFLAGS = $(verify_cppflags)
+tests_train_t_verify_ranks_CFLAGS = $(train_cflags)
+tests_train_t_verify_ranks_LDADD = $(train_ldadd) -lpthread
 
 tests_train_t_winograd_SOURCES = tests/train/t-winograd.c tests/unit/unit.h
 tests_train_t_winograd_CPPFLAGS = $(train_cppflags)

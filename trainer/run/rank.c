@@ -176,6 +176,12 @@ static bool after_step(const struct run *r, struct train_error *error)
 	return false;
 }
 
+/* When all that a step needs has been used once. */
+static bool is_time_to_verify(const struct run *r)
+{
+	return r->settings->verify_mapping && r->issued == 1;
+}
+
 static bool train(struct run *r, struct train_error *error)
 {
 	int stop = 0;
@@ -184,9 +190,9 @@ static bool train(struct run *r, struct train_error *error)
 	stop_later();
 	while (r->step < r->steps && !stop) {
 		if (!run_step(r, &stop, error) ||
-		    ((stop || is_end(r)) && !run_settle(r, &stop, error)))
-			return after_step(r, error);
-		if ((r->epoch_step == r->sampler.steps && !epoch_end(r, error)) ||
+		    ((stop || is_end(r) || is_time_to_verify(r)) && !run_settle(r, &stop, error)) ||
+		    (is_time_to_verify(r) && !run_verify(r, false, error)) ||
+		    (r->epoch_step == r->sampler.steps && !epoch_end(r, error)) ||
 		    (is_time_to_save(r, stop) && !run_save(r, error)))
 			return after_step(r, error);
 	}
@@ -201,7 +207,7 @@ static bool go(struct run *r, struct train_error *error)
 	sampler_set_epoch(&r->sampler, r->epoch);
 	if (r->step < r->steps)
 		return open_files(r, error) && run_tell_places(r, error) && train(r, error) &&
-		       run_finish(r, error);
+		       run_verify(r, true, error) && run_finish(r, error);
 	if (r->rank == 0)
 		fprintf(stderr,
 			"gpumap-train: remark: %s: all %lld steps are done; to go on give more "

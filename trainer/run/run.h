@@ -62,6 +62,12 @@ bool run_settle(struct run *run, int *stop, struct train_error *error);
 /* The test data, at the end of this epoch or of the run. */
 bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
 
+/* --- mapping.c */
+
+/* --verify-mapping: all ranks look where memory is, and fail if it is not where it should be; rank
+ * 0 tells of it, at the end in a line of its own. */
+bool run_verify(struct run *run, bool end, struct train_error *error);
+
 /* --- finish.c: what is told on standard output */
 
 /* Devices, what was assumed of them, the batch and its padding. */

@@ -57,6 +57,7 @@ struct settings {
 	const char *backend; /* "auto", "onednn", "reference", "cuda" */
 	int threads;         /* of each device; 0: the cores of the process, divided */
 	bool exact;          /* the rounding of plain sums */
+	bool verify_mapping; /* of real GPUs */
 
 	/* Checkpoints */
 	const char *checkpoint;         /* folder, or NULL */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/names.h"
 #include "data/cifar10.h"
@@ -178,6 +179,9 @@ static bool find_all(struct training *t, struct train_error *error)
 	if (!t->collective || !reaches_devices(t, error) ||
 	    !t->collective->meet(&t->meeting, &meeting, error))
 		return false;
+	/* Before a device is opened. */
+	if (s->verify_mapping && !verify_open(&t->verify, getpid(), error))
+		return false;
 	t->spec = check_threads(t, error) ? model_find(s->model, error) : NULL;
 	return t->spec && model_shapes(&shapes, t->spec, error) &&
 	       (s->find_unused_parameters || model_all_live(&shapes, t->spec, error)) &&
@@ -240,6 +244,7 @@ void training_close(struct training *t)
 {
 	if (t->meeting)
 		t->collective->part(t->meeting);
+	verify_close(t->verify);
 	dataset_free(&t->train);
 	dataset_free(&t->test);
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "parallel/parallel.h"
+#include "run/verify.h"
 
 struct training {
 	const struct settings *settings;
@@ -17,6 +18,7 @@ struct training {
 	struct dataset train, test;
 	enum value_type precision; /* what this processor has for that of the settings */
 	cpu_set_t cpus;            /* those of the process */
+	struct verify *verify;     /* of this process; NULL: not asked for */
 
 	/* A step: samples of all ranks, of one rank, and how many ranks the sampler parts them to
 	 * (those of ddp; in other modes a rank takes all). */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* --verify-mapping, of a rank on its way. */
+#include <stdio.h>
+#include <string.h>
+
+#include "run/run.h"
+#include "run/verify.h"
+
+static struct verify_gpu named(const struct place_device *device)
+{
+	struct verify_gpu gpu = {.physical = device->physical};
+
+	memcpy(gpu.uuid, device->uuid, sizeof(gpu.uuid));
+	return gpu;
+}
+
+bool run_verify(struct run *r, bool end, struct train_error *error)
+{
+	const struct place *place = &r->training->place;
+	struct verify_gpu own[PLACE_MOST_DEVICES];
+	bool threads = place->ranks > 1;
+	struct verify_options options = {
+		.verify = threads && r->rank > 0 ? NULL : r->training->verify,
+		.own = own,
+		.own_count = place->count,
+		.mine = named(&place->devices[threads ? r->rank : 0]),
+		.when = end ? "after the last step" : "after the first step",
+	};
+	char text[VERIFY_TEXT];
+
+	if (!r->settings->verify_mapping)
+		return true;
+	for (int i = 0; i < place->count; i++)
+		own[i] = named(&place->devices[i]);
+	if (!verify_look(&options, r->comm, text, error))
+		return false;
+	if (r->rank == 0 && end) {
+		printf("Mapping %s\n", text);
+		fflush(stdout);
+	} else if (r->rank == 0) {
+		metrics_note(r->metrics, "mapping %s", text);
+	}
+	return true;
+}
