@@ -99,6 +99,7 @@ train_tests = \
 	tests/train/torch-model.test \
 	tests/train/torch-train.test \
 	tests/train/tsan.test \
+	tests/train/verify.test \
 	tests/train/where.test \
 	tests/train/wrong-data.test
 EXTRA_DIST += $(train_tests) \
@@ -376,6 +377,11 @@ tests_train_settings_main_SOURCES = tests/train/settings-main.c
 tests_train_settings_main_CPPFLAGS = $(train_settings_cppflags)
 tests_train_settings_main_LDADD = libtrainer.la libgpumap/libgpumap.la -lm
 # What people see of a training: tests/train/report.test looks at it.
+check_PROGRAMS += tests/train/verify-main
+tests_train_verify_main_SOURCES = tests/train/verify-main.c
+tests_train_verify_main_CPPFLAGS = $(train_cppflags)
+tests_train_verify_main_LDADD = libtrainer.la libgpumap/libgpumap.la $(JANSSON_LIBS) -lm
+
 check_PROGRAMS += tests/train/report-main
 tests_train_report_main_SOURCES = tests/train/report-main.c
 tests_train_report_main_CPPFLAGS = $(train_cppflags)
