@@ -93,6 +93,20 @@ static const struct {
 	 {GPU(3)},
 	 NULL,
 	 AT(0) ": 512.0 MiB of pid 4242 (rank 0 on GPU 3) after the first step" STRAY_REMEDY},
+	{"told of one entry alone",
+	 whole,
+	 "",
+	 "0 4242 100\n0 4242 412?\n3 4242 900\n",
+	 {GPU(3)},
+	 NULL,
+	 AT(0) ": 512.0 MiB of pid 4242 (rank 0 on GPU 3) after the first step" STRAY_REMEDY},
+	{"in two entries",
+	 whole,
+	 "",
+	 "0 4242 100\n0 hidden 7\n0 4242 412\n3 4242 900\n",
+	 {GPU(3)},
+	 NULL,
+	 AT(0) ": 512.0 MiB of pid 4242 (rank 0 on GPU 3) after the first step" STRAY_REMEDY},
 	{"neither amounts nor memory told",
 	 unmeasured,
 	 "",
@@ -179,6 +193,15 @@ static const struct {
 	 "GPU 1 (0000:02:00.0, " UUID "1): the mapping names it for pid 4242 (rank 0 on GPU 1), "
 	 "and NVML cannot read it after the first step: its memory "
 	 "is not told; " UNREAD_REMEDY},
+
+	{"neither list nor memory told",
+	 unmeasured,
+	 "",
+	 "1 unlisted\n1 4242 900\n",
+	 {GPU(1)},
+	 NULL,
+	 "GPU 1 (0000:02:00.0, " UUID "1): the mapping names it for pid 4242 (rank 0 on GPU 1), "
+	 "and NVML cannot read it after the first step: no data; " UNREAD_REMEDY},
 
 	{"another GPU is lost",
 	 whole,
