@@ -263,6 +263,12 @@ static int draw_timeline(char **argv)
 
 /* --- tables ----------------------------------------------------------------------- */
 
+static struct summary_rank ranks[3] = {
+	{.rank = 0, .physical = 2, .steps = 100, .own_seconds = 1, .waited_seconds = 0.2},
+	{.rank = 1, .physical = 3, .steps = 100, .own_seconds = 1.2},
+	{.rank = 2, .physical = 5, .steps = 100, .own_seconds = 1.1, .waited_seconds = 0.1},
+};
+
 static int summary(void)
 {
 	struct summary_device devices[3] = {
@@ -307,11 +313,6 @@ static int summary(void)
 	struct summary_device shared[2] = {
 		{.rank = 0, .role = SUMMARY_REPLICA, .bytes = 1024, .peak_bytes = 4096},
 		{.rank = 1, .role = SUMMARY_REPLICA, .index = 1, .bytes = 1024, .peak_bytes = 4096},
-	};
-	struct summary_rank ranks[3] = {
-		{.rank = 0, .physical = 2, .steps = 100, .own_seconds = 1, .waited_seconds = 0.2},
-		{.rank = 1, .physical = 3, .steps = 100, .own_seconds = 1.2},
-		{.rank = 2, .physical = 5, .steps = 100, .own_seconds = 1.1, .waited_seconds = 0.1},
 	};
 
 	summary_places(stdout, devices, 3);

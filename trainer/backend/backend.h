@@ -309,7 +309,7 @@ extern const struct backend backend_cuda;
  * them. */
 const struct backend *backend_find(const char *name, struct train_error *error);
 
-/* Those of this build, the best first: the name of the i-th, or NULL behind the last. */
+/* Those of this build, the one of "auto" first: the name of the i-th, or NULL behind the last. */
 const char *backend_name(size_t i);
 
 /* What to compute in where `wanted` is asked for: that, or where the device has it not

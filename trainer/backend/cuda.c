@@ -65,13 +65,11 @@ bool cuda_done(const struct cuda_device *d, enum cuda_library library, int statu
 /* --- which GPU ---------------------------------------------------------------------------------
  */
 
-enum { UUID_TEXT = 48 };
-
-static void uuid_text(char text[UUID_TEXT], const cudaUUID_t *uuid)
+static void uuid_text(char text[CUDA_UUID], const cudaUUID_t *uuid)
 {
 	const unsigned char *b = (const unsigned char *)uuid->bytes;
 
-	snprintf(text, UUID_TEXT,
+	snprintf(text, CUDA_UUID,
 		 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
 		 b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
 		 b[14], b[15]);
@@ -84,7 +82,7 @@ static bool find(struct cuda_device *d, const struct device_options *options,
 {
 	bool by_uuid = options->uuid && strncmp(options->uuid, "GPU-", 4) == 0;
 	struct cudaDeviceProp properties;
-	char uuid[UUID_TEXT];
+	char uuid[CUDA_UUID];
 	int count;
 
 	if (!cuda_calls_devices(d->calls, &count, error))
@@ -111,13 +109,15 @@ static bool find(struct cuda_device *d, const struct device_options *options,
 static bool describe(struct cuda_device *d, struct train_error *error)
 {
 	struct cudaDeviceProp properties;
-	char uuid[UUID_TEXT], bus[16] = "";
 
 	if (!CUDA_DO(d, RUNTIME, cudaGetDeviceProperties, (&properties, d->ordinal), error) ||
-	    !CUDA_DO(d, RUNTIME, cudaDeviceGetPCIBusId, (bus, (int)sizeof(bus), d->ordinal), error))
+	    !CUDA_DO(d, RUNTIME, cudaDeviceGetPCIBusId, (d->pci, (int)sizeof(d->pci), d->ordinal),
+		     error))
 		return false;
-	uuid_text(uuid, &properties.uuid);
-	snprintf(d->where, sizeof(d->where), "GPU %d (%s, %s)", d->base.physical, bus, uuid);
+	uuid_text(d->uuid, &properties.uuid);
+	snprintf(d->where, sizeof(d->where), "GPU %d (%s, %s)", d->base.physical, d->pci, d->uuid);
+	d->base.pci = d->pci;
+	d->base.uuid = d->uuid;
 	d->has_bfloat16 = properties.major >= 8;
 	return true;
 }

@@ -11,14 +11,15 @@
 #include "backend/cuda_calls.h"
 #include "kernels/kernels.h"
 
-enum { CUDA_WHERE = 96 };
+enum { CUDA_WHERE = 96, CUDA_UUID = 48 };
 
 struct cuda_block; /* memory that was allocated (cuda_memory.c) */
 
 struct cuda_device {
 	struct device base;
 	const struct cuda_calls *calls;
-	int ordinal;            /* CUDA's number of it in this process */
+	int ordinal; /* CUDA's number of it in this process */
+	char pci[16], uuid[CUDA_UUID];
 	char where[CUDA_WHERE]; /* for messages: "GPU 3 (0000:5e:00.0, GPU-...)" */
 	bool exact;
 	struct cuda_block *blocks;
