@@ -11,6 +11,8 @@
  *	beside	rank 1 aborts while another thread of it waits for rank 0
  *	late	rank 1 comes two seconds late
  *	stuck	rank 1 comes two seconds late to its receiver, for whom another one waits
+ *	device	waits for its device for ever
+ *	away	waits for its device, but for rank 1, which does something else
  *	large	messages of more than MPI counts: two ranks, 7 GiB of memory each
  */
 #include <pthread.h>
@@ -163,11 +165,30 @@ static bool work_large(struct communicator *comm, struct train_error *error)
 	return one_message(comm, ((size_t)1 << 31) + 5, error);
 }
 
+static bool work_device(struct communicator *comm, struct train_error *error)
+{
+	int64_t waited = 0;
+
+	for (int turn = 0; comm->calls->check(comm, "its device", waited, error); turn++) {
+		usleep(1000);
+		waited += 1000000;
+		ready(turn);
+	}
+	return false;
+}
+
+static bool work_away(struct communicator *comm, struct train_error *error)
+{
+	if (comm->rank == 1)
+		sleep(2);
+	return work_device(comm, error);
+}
+
 static const struct work works[] = {
 	{"values", work_values}, {"open", work_open},     {"loop", work_loop},
 	{"ring", work_ring},     {"other", work_other},   {"abort", work_abort},
 	{"late", work_late},     {"beside", work_beside}, {"stuck", work_stuck},
-	{"large", work_large},
+	{"device", work_device}, {"away", work_away},     {"large", work_large},
 };
 
 static bool run(const struct collective *calls, char **argv, struct train_error *error)

@@ -214,6 +214,74 @@ START_TEST(time_limit_names_who_is_late)
 }
 END_TEST
 
+/* As if its device were busy for ever. */
+static void wait_for_device(struct member *m)
+{
+	double start = seconds();
+
+	while (shm->check(m->comm, "a kernel", (int64_t)((seconds() - start) * 1e9), &m->error))
+		nap(1);
+}
+
+static void device_abort(struct member *m)
+{
+	if (m->rank != 1)
+		wait_for_device(m);
+	else
+		shm->abort(m->comm, &(struct train_error){TRAIN_FAILED, "tired"});
+	shm->check(m->comm, "a kernel", 0, &m->error);
+}
+
+static void device_idle(struct member *m)
+{
+	if (m->rank != 2)
+		wait_for_device(m);
+	else
+		nap(600);
+	shm->check(m->comm, "a kernel", 0, &m->error);
+}
+
+/* What waits for a device says that it took long, before the limit of the call is over. */
+static void device_call(struct member *m)
+{
+	if (m->rank == 2) {
+		other_sum(m);
+		return;
+	}
+	for (int turn = 0; turn < 200 && shm->check(m->comm, "a kernel", 0, &m->error); turn++)
+		nap(1);
+	shm->check(m->comm, "a kernel", (int64_t)60e9, &m->error);
+}
+
+START_TEST(who_waits_for_its_device_hears)
+{
+	static const struct {
+		const char *name;
+		int timeout_ms;
+		void (*work)(struct member *);
+		const char *want;
+	} rows[] = {
+		{"abort", 0, device_abort, "rank 1: tired"},
+		{"idle", 200, device_idle,
+		 "rank 2 did not come within 200 ms to a kernel, where rank "},
+		{"call", 5000, device_call,
+		 "rank 2, in all-reduce did not come within 5000 ms to a kernel, where rank "},
+		{"all wait", 200, wait_for_device,
+		 "a kernel was not done within 200 ms, and all ranks wait for their devices: "
+		 "look "},
+	};
+	struct member members[3];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		ranks_run(members, 3, rows[i].timeout_ms, rows[i].work, NULL);
+		for (int r = 0; r < 3; r++)
+			ck_assert_msg(strncmp(members[r].error.text, rows[i].want,
+					      strlen(rows[i].want)) == 0,
+				      "%s, rank %d: %s", rows[i].name, r, members[r].error.text);
+	}
+}
+END_TEST
+
 static void work_wait(struct member *m)
 {
 	work_late(m);
@@ -271,6 +339,7 @@ int main(void)
 	tcase_add_test(faults, who_does_something_else_is_named);
 	tcase_add_test(faults, ends_and_ranks_that_are_not);
 	tcase_add_test(faults, time_limit_names_who_is_late);
+	tcase_add_test(faults, who_waits_for_its_device_hears);
 	tcase_add_test(faults, time_is_counted);
 	tcase_add_test(faults, cores_of_the_process_count);
 	suite_add_tcase(suite, faults);

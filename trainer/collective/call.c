@@ -14,12 +14,15 @@ struct call call_of(enum call_kind kind, int root, size_t bytes, const char *wha
 
 struct call_words call_words(int kind, const char *what)
 {
-	static const char *const names[] = {"nothing",    "start", "all-reduce", "broadcast",
-					    "all-gather", "send",  "receive"};
-	const char *name = kind >= 0 && kind <= CALL_RECEIVE ? names[kind] : "?";
+	static const char *const names[] = {
+		"nothing",    "start", "all-reduce", "broadcast",
+		"all-gather", "send",  "receive",    "wait for its device"};
+	const char *name = kind >= 0 && kind <= CALL_DEVICE ? names[kind] : "?";
 	struct call_words words;
 
-	snprintf(words.text, sizeof(words.text), "%s%s%.*s", name, *what ? " of " : "",
+	if (kind == CALL_DEVICE && *what)
+		name = "";
+	snprintf(words.text, sizeof(words.text), "%s%s%.*s", name, *name && *what ? " of " : "",
 		 CALL_TEXT - 1, what);
 	return words;
 }
@@ -80,4 +83,12 @@ void call_late_text(char *text, size_t size, const struct call_late *late, int t
 		 "%s%s did not come within %d ms to %s, where rank %d waits: look at what holds it "
 		 "up, or give a longer --timeout",
 		 late->names, more, timeout_ms, call_words(doing->kind, doing->what).text, rank);
+}
+
+void call_stuck_text(char *text, size_t size, int timeout_ms, const struct call *doing)
+{
+	snprintf(text, size,
+		 "%s was not done within %d ms, and all ranks wait for their devices: look at the "
+		 "devices and what connects them, or give a longer --timeout",
+		 call_words(doing->kind, doing->what).text, timeout_ms);
 }

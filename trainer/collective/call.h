@@ -16,7 +16,8 @@ enum call_kind {
 	CALL_BROADCAST,
 	CALL_GATHER,
 	CALL_SEND,
-	CALL_RECEIVE
+	CALL_RECEIVE,
+	CALL_DEVICE /* waits for its device; `what` is all that is said of it */
 };
 
 struct call {
@@ -53,5 +54,7 @@ void call_late_add(struct call_late *late, const char *who, int doing);
 /* One sentence to text: who did not come in time to what `rank` is doing. */
 void call_late_text(char *text, size_t size, const struct call_late *late, int timeout_ms,
 		    const struct call *doing, int rank);
+/* The same where nobody is late: all wait for their devices. */
+void call_stuck_text(char *text, size_t size, int timeout_ms, const struct call *doing);
 
 #endif

@@ -2,12 +2,15 @@
 /*
  * What ranks tell each other: a table of operations between the ranks of a run, each with one
  * device. `self` is a world of one; `shm` the ranks of one machine, as threads of one process or as
- * processes; `mpi` ranks anywhere, under mpirun or srun.
+ * processes; `mpi` ranks anywhere, under mpirun or srun; `nccl` GPUs anywhere (collective/nccl.h).
  *
  * Every rank makes the same calls in the same order, on one thread at a time. Values lie on the
  * rank's device; on the CPU a call returns when it is done (`waits`), and all others put it on the
  * communicator's stream. Sums are taken in the order of ranks, ((v0 + v1) + v2) + ..., so that a
- * result depends neither on timing nor on how many threads there are, and is the same on all.
+ * result depends neither on timing nor on how many threads there are, and is the same on all. NCCL
+ * adds in the order of its algorithm (a ring or a tree, by size and machine): the result is the
+ * same on all ranks, and in every run on the same GPUs with the same library, but it is not that
+ * of the order of ranks.
  * `what` names what is sent, for messages: "gradients, bucket 0". It must outlive the call.
  *
  * A rank that fails aborts; then the calls of all others fail with its message, and so they do when
@@ -29,13 +32,18 @@ struct meeting_options {
 	const char *name; /* shm between processes: one that the ranks of this run have and no
 			   * others, at most 200 bytes; NULL: all are in this process */
 	int timeout_ms;   /* of waiting for others in one call; 0: for ever */
+	int local;        /* of them on this machine; 0: not known */
+	/* What all_reduce sends values as, where the collective `rounds`: VALUE_BFLOAT16 halves
+	 * what is sent and rounds what is added. */
+	enum value_type sums;
 };
 
 struct collective {
 	const char *name;
-	bool waits; /* calls return when they are done, so overlap needs a thread */
+	bool waits;      /* calls return when they are done, so overlap needs a thread */
 	bool on_devices; /* values may lie where the host cannot read them: on GPUs */
 	bool records;    /* calls between fork and join can be part of a recorded step */
+	bool rounds;     /* meeting_options.sums may be VALUE_BFLOAT16; all others ignore it */
 
 	bool (*meet)(struct meeting **meeting, const struct meeting_options *options,
 		     struct train_error *error);
@@ -73,6 +81,12 @@ struct collective {
 	bool (*receive)(struct communicator *comm, int from, void *values, size_t bytes,
 			const char *what, struct train_error *error);
 
+	/* Asked now and then by a rank that waits for something else, such as its device, for so
+	 * long and in `where`: false, with the reason, when the run has failed, a rank is gone, or
+	 * the time limit is over; then who does not wait likewise is named. NULL: there are no
+	 * others. */
+	bool (*check)(struct communicator *comm, const char *where, int64_t waited_ns,
+		      struct train_error *error);
 	/* This rank ends the run, for this reason; where that ends the processes of others too, by
 	 * its status. Any thread of it may call it. */
 	void (*abort)(struct communicator *comm, const struct train_error *why);
@@ -89,6 +103,8 @@ struct communicator {
 extern const struct collective collective_self;
 extern const struct collective collective_shm;
 extern const struct collective collective_peer;
+/* Only where it was built: HAVE_CUDA_BACKEND and HAVE_NCCL. */
+extern const struct collective collective_nccl;
 
 bool collective_fork(struct communicator *comm, struct train_error *error);
 bool collective_join(struct communicator *comm, struct train_error *error);

@@ -255,5 +255,6 @@ const struct collective collective_mpi = {
 	.all_gather = mpi_all_gather,
 	.send = mpi_send,
 	.receive = mpi_receive,
+	.check = mpi_check,
 	.abort = mpi_abort,
 };

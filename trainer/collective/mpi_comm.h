@@ -49,6 +49,9 @@ bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct t
  * rank that it is waited for, -1: all of them; the message names who is late. */
 bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struct call *call,
 	      struct train_error *error);
+/* As collective.h's check. */
+bool mpi_check(struct communicator *comm, const char *where, int64_t waited_ns,
+	       struct train_error *error);
 /* All ranks are in this call. */
 bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_error *error);
 

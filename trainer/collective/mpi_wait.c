@@ -131,9 +131,12 @@ static bool too_late(struct mpi_comm *comm, int peer, const struct call *call,
 		snprintf(who, sizeof(who), "rank %d", r);
 		call_late_add(&late, who, comm->doing[r]);
 	}
-	if (late.count == 0)
+	if (late.count == 0 && call->kind != CALL_DEVICE)
 		call_late_add(&late, "a rank that has come since", CALL_NONE);
-	call_late_text(text, sizeof(text), &late, timeout_ms, call, comm->base.rank);
+	if (late.count == 0)
+		call_stuck_text(text, sizeof(text), timeout_ms, call);
+	else
+		call_late_text(text, sizeof(text), &late, timeout_ms, call, comm->base.rank);
 	return train_fail(error, TRAIN_FAILED, "%s", text);
 }
 
@@ -159,4 +162,23 @@ bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struc
 	}
 	comm->base.waited_ns += waited;
 	return there || too_late(comm, peer, call, error);
+}
+
+/* Who waits for its device answers, so that it is not late. */
+static bool check(struct mpi_comm *comm, const struct call *call, int64_t waited_ns,
+		  struct train_error *error)
+{
+	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000;
+
+	answer(comm, call);
+	return limit == 0 || waited_ns <= limit || too_late(comm, -1, call, error);
+}
+
+bool mpi_check(struct communicator *comm, const char *where, int64_t waited_ns,
+	       struct train_error *error)
+{
+	const struct call call = call_of(CALL_DEVICE, 0, 0, where);
+	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
+
+	return mpi_enter(c, &call, error) && mpi_leave(c, check(c, &call, waited_ns, error));
 }

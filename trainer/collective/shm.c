@@ -284,5 +284,6 @@ const struct collective collective_shm = {
 	.all_gather = shm_all_gather,
 	.send = shm_send,
 	.receive = shm_receive,
+	.check = shm_check,
 	.abort = shm_abort,
 };

@@ -34,6 +34,7 @@ struct shm_slot {
 	_Atomic int32_t process;                   /* 0: it did not come yet */
 	_Atomic uint32_t closed;
 	_Atomic uint32_t inside; /* it uses memory of the others */
+	_Atomic int64_t checked; /* when it last waited for its device (CLOCK_MONOTONIC, ns) */
 	_Alignas(SHM_LINE) struct shm_call calls[2];
 	_Alignas(SHM_LINE) unsigned char small[2][SHM_SMALL];
 };
@@ -89,6 +90,7 @@ struct shm_comm {
 	int spins;             /* before it sleeps */
 	struct call doing;     /* for messages */
 	int64_t waited_before; /* waited_ns when the call began */
+	int64_t looked;        /* when shm_check() looked who is gone */
 };
 
 /* Where the parts of a meeting lie; sets bytes. */
@@ -112,6 +114,9 @@ bool shm_agree(struct shm_comm *comm, struct train_error *error);
 /* Until *word has come to value, which may wrap. `peer` is who makes it, or -1 for all. */
 bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t value, int peer,
 	      struct train_error *error);
+/* As collective.h's check. */
+bool shm_check(struct communicator *comm, const char *where, int64_t waited_ns,
+	       struct train_error *error);
 /* What the rank may wait for has changed. */
 void shm_post(const struct meeting *meeting, int rank);
 

@@ -185,3 +185,48 @@ bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t valu
 	comm->base.waited_ns += now_ns() - start;
 	return good;
 }
+
+/* Those who wait for their devices have checked meanwhile, often. */
+static bool device_too_late(struct shm_comm *comm, const struct call *call, int64_t waited_ns,
+			    struct train_error *error)
+{
+	int timeout_ms = comm->meeting->options.timeout_ms;
+	int64_t since = now_ns() - waited_ns / 2;
+	struct call_late late = {.count = 0};
+	char text[sizeof(error->text)];
+
+	for (int r = 0; r < comm->base.world; r++) {
+		const struct shm_slot *slot = &comm->board->slots[r];
+
+		if (r != comm->base.rank && atomic_load(&slot->checked) < since)
+			call_late_add(&late, rank_words(comm, r).text,
+				      (int)atomic_load(&slot->doing));
+	}
+	if (late.count > 0)
+		call_late_text(text, sizeof(text), &late, timeout_ms, call, comm->base.rank);
+	else
+		call_stuck_text(text, sizeof(text), timeout_ms, call);
+	return shm_fail(comm->meeting, error, "%s", text);
+}
+
+bool shm_check(struct communicator *base, const char *where, int64_t waited_ns,
+	       struct train_error *error)
+{
+	const struct call call = call_of(CALL_DEVICE, 0, 0, where);
+	struct shm_comm *comm = (struct shm_comm *)(void *)base;
+	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000, now = now_ns();
+	int rank;
+
+	atomic_store(&comm->slot->checked, now);
+	if (!shm_good(comm->meeting, error))
+		return false;
+	if (now - comm->looked >= (int64_t)SLICE_MS * 1000000) {
+		comm->looked = now;
+		rank = dead(comm);
+		if (rank >= 0)
+			return shm_fail(comm->meeting, error,
+					"%s is gone while rank %d waits in %s",
+					rank_words(comm, rank).text, base->rank, where);
+	}
+	return limit == 0 || waited_ns <= limit || device_too_late(comm, &call, waited_ns, error);
+}
