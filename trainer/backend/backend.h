@@ -29,6 +29,14 @@ struct backend;
 struct event; /* a place in a stream */
 struct step;  /* a recorded sequence of operations */
 
+/* Who knows why work on a stream may never be done: a communicator, whose other ranks may not come.
+ * What waits for the device asks this now and then, from the waiting thread, and how long it has
+ * waited: false, with the reason, ends the wait. */
+struct device_watch {
+	bool (*good)(void *argument, int64_t waited_ns, struct train_error *error);
+	void *argument;
+};
+
 /* A real GPU, or one that the CPU simulates: its own memory, threads and stream. Backends extend
  * it. Bytes count what was allocated through `allocate`, with what planned operations own. */
 struct device {
@@ -38,6 +46,7 @@ struct device {
 	const char *pci, *uuid;
 	size_t bytes, peak_bytes;
 	size_t shared_bytes; /* of bytes, what operations share until the device is closed */
+	struct device_watch watch; /* good: NULL where nobody watches */
 };
 
 struct device_options {

@@ -137,6 +137,14 @@ bool cuda_step_new(struct step **step, struct device *device,
 bool cuda_step_run(struct step *step, struct train_error *error);
 void cuda_step_free(struct step *step);
 
+/* --- cuda_wait.c: waiting with an eye on who watches the device, for which CUDA's own waits would
+ * never end once another rank is gone. Not during a capture. */
+
+/* Until all that was put on the device's stream is done. */
+bool cuda_wait_stream(struct cuda_device *device, struct train_error *error);
+/* Until an event, recorded on any stream of the device, has come. */
+bool cuda_wait_event(struct cuda_device *device, cudaEvent_t event, struct train_error *error);
+
 /* --- operations */
 
 bool cuda_convolution(struct op **op, struct device *device, const struct op_shape *shape,

@@ -102,7 +102,9 @@ bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
 bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,
 	       struct train_error *error)
 {
-	return transfer(device, host, from, bytes, cudaMemcpyDeviceToHost, error) &&
+	/* The copy to pageable memory waits as well, and nobody watches it. */
+	return (!device->watch.good || cuda_finish(device, error)) &&
+	       transfer(device, host, from, bytes, cudaMemcpyDeviceToHost, error) &&
 	       cuda_finish(device, error);
 }
 
@@ -145,8 +147,7 @@ bool cuda_take(struct device *device, void *host, size_t bytes, struct train_err
 	struct cuda_device *d = own(device);
 	int slot = d->takes % FETCH_MOST;
 
-	if (!cuda_use(d, error) ||
-	    !CUDA_DO(d, RUNTIME, cudaEventSynchronize, (d->fetched[slot]), error))
+	if (!cuda_wait_event(d, d->fetched[slot], error))
 		return false;
 	memcpy(host, d->results + (size_t)slot * FETCH_BYTES, bytes);
 	d->takes++;

@@ -98,9 +98,7 @@ void cuda_event_free(struct event *event)
 
 bool cuda_finish(struct device *device, struct train_error *error)
 {
-	struct cuda_device *d = (struct cuda_device *)device;
-
-	return cuda_use(d, error) && CUDA_DO(d, RUNTIME, cudaStreamSynchronize, (d->stream), error);
+	return cuda_wait_stream((struct cuda_device *)device, error);
 }
 
 /* Whatever issue said of its failure is the reason; a capture that was broken off says its own. */
