@@ -180,7 +180,17 @@ libtrainer_la_SOURCES += \
 	trainer/backend/cuda_stream.c \
 	trainer/backend/cuda_weights.c \
 	trainer/backend/cuda_calls.c trainer/backend/cuda_calls.def trainer/backend/cuda_calls.h \
-	trainer/backend/cuda_calls_load.c
+	trainer/backend/cuda_calls_load.c \
+	trainer/backend/cuda_wait.c
+if HAVE_NCCL
+libtrainer_la_SOURCES += \
+	trainer/collective/nccl.c trainer/collective/nccl.h \
+	trainer/collective/nccl_comm.h \
+	trainer/collective/nccl_data.c \
+	trainer/collective/nccl_mail.c \
+	trainer/collective/nccl_place.c \
+	trainer/collective/nccl_wait.c
+endif
 libtrainer_la_CPPFLAGS += $(CUDA_BACKEND_CPPFLAGS)
 libtrainer_la_LDFLAGS += $(CUDA_LDFLAGS)
 libtrainer_la_LIBADD += $(CUDA_LIBS)

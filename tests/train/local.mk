@@ -71,7 +71,12 @@ train_programs += \
 	tests/train/t-fake-kernels \
 	tests/train/t-inject
 if HAVE_NCCL
-train_programs += tests/train/t-fake-nccl
+train_programs += \
+	tests/train/t-fake-nccl \
+	tests/train/t-nccl \
+	tests/train/t-nccl-faults \
+	tests/train/t-nccl-inject \
+	tests/train/t-nccl-place
 endif
 endif
 check_PROGRAMS += $(train_programs)
@@ -511,5 +516,24 @@ tests_train_t_inject_SOURCES = tests/train/t-inject.c $(fake_headers) tests/trai
 tests_train_t_inject_CPPFLAGS = $(fake_cppflags)
 tests_train_t_inject_CFLAGS = $(train_cflags)
 tests_train_t_inject_LDADD = $(fake_ldadd)
+nccl_ranks = tests/train/nccl-ranks.h tests/unit/unit.h tests/train/fake_cuda.h
+tests_train_t_nccl_SOURCES = tests/train/t-nccl.c tests/train/fake_cuda_load.c $(nccl_ranks)
+tests_train_t_nccl_CPPFLAGS = $(fake_cppflags)
+tests_train_t_nccl_CFLAGS = $(train_cflags)
+tests_train_t_nccl_LDADD = $(fake_ldadd)
+tests_train_t_nccl_faults_SOURCES = tests/train/t-nccl-faults.c tests/train/fake_cuda_load.c \
+	$(nccl_ranks)
+tests_train_t_nccl_faults_CPPFLAGS = $(fake_cppflags)
+tests_train_t_nccl_faults_CFLAGS = $(train_cflags)
+tests_train_t_nccl_faults_LDADD = $(fake_ldadd)
+tests_train_t_nccl_inject_SOURCES = tests/train/t-nccl-inject.c tests/train/inject_load.c \
+	$(nccl_ranks)
+tests_train_t_nccl_inject_CPPFLAGS = $(fake_cppflags)
+tests_train_t_nccl_inject_CFLAGS = $(train_cflags)
+tests_train_t_nccl_inject_LDADD = $(fake_ldadd)
+tests_train_t_nccl_place_SOURCES = tests/train/t-nccl-place.c tests/unit/unit.h
+tests_train_t_nccl_place_CPPFLAGS = $(train_cppflags)
+tests_train_t_nccl_place_CFLAGS = $(train_cflags)
+tests_train_t_nccl_place_LDADD = $(train_ldadd)
 endif
 endif

@@ -33,6 +33,7 @@ struct meeting_options {
 			   * others, at most 200 bytes; NULL: all are in this process */
 	int timeout_ms;   /* of waiting for others in one call; 0: for ever */
 	int local;        /* of them on this machine; 0: not known */
+	bool messages;    /* send and receive will be called */
 	/* What all_reduce sends values as, where the collective `rounds`: VALUE_BFLOAT16 halves
 	 * what is sent and rounds what is added. */
 	enum value_type sums;

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranks of collective nccl as threads, each with a pretended GPU. */
+#ifndef TRAIN_TEST_NCCL_RANKS_H
+#define TRAIN_TEST_NCCL_RANKS_H
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend/cuda.h"
+#include "collective/collective.h"
+#include "fake_cuda.h"
+#include "unit.h"
+
+enum { NCCL_MOST = 4 };
+
+/* How they meet: as threads of a process, or as if each were alone on its machine. */
+struct ranks_how {
+	int world;
+	bool apart, late;
+	bool remote_errors; /* NCCL tells ranks of an abort */
+	int timeout_ms;
+	bool messages;
+	enum value_type sums;
+	int devices; /* 0: one for each */
+};
+
+struct member {
+	pthread_t thread;
+	const struct ranks_how *how;
+	struct meeting *meeting;
+	int rank, world;
+	struct device *device;
+	struct communicator *comm;
+	struct train_error error;
+	void (*work)(struct member *member);
+	const void *argument;
+	bool good;
+};
+
+static const struct collective *const nccl = &collective_nccl;
+
+static inline void nap(int ms)
+{
+	const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
+
+	nanosleep(&time, NULL);
+}
+
+static inline struct meeting_options ranks_options(const struct ranks_how *how)
+{
+	return (struct meeting_options){.world = how->world,
+					.ranks = how->apart ? 1 : how->world,
+					.local = how->apart ? 1 : how->world,
+					.timeout_ms = how->timeout_ms,
+					.messages = how->messages,
+					.sums = how->sums};
+}
+
+/* As a rank of a training that fails. */
+static inline void member_fails(struct member *m)
+{
+	if (m->comm)
+		nccl->abort(m->comm, &m->error);
+	else
+		nccl->cancel(m->meeting, m->rank, &m->error);
+}
+
+static inline void *member_run(void *argument)
+{
+	struct member *m = argument;
+
+	if (nccl->open(&m->comm, m->meeting, m->rank, m->device, &m->error))
+		m->work(m);
+	if (m->error.status != TRAIN_OK)
+		member_fails(m);
+	if (m->comm)
+		nccl->close(m->comm);
+	return NULL;
+}
+
+static inline void member_begin(struct member *m, struct meeting *shared)
+{
+	const struct meeting_options options = ranks_options(m->how);
+	int devices = m->how->devices ? m->how->devices : m->world;
+	const struct device_options device = {.physical = m->rank, .logical = m->rank % devices};
+
+	ck_assert_msg(backend_cuda.open(&m->device, &device, &m->error), "%s", m->error.text);
+	m->meeting = shared;
+	if (!shared)
+		ck_assert_msg(nccl->meet(&m->meeting, &options, &m->error), "%s", m->error.text);
+}
+
+static inline void ranks_machine(const struct ranks_how *how)
+{
+	fake_cuda_open(&(struct fake_cuda_options){
+		.devices = NCCL_MOST, .late = how->late, .remote_errors = how->remote_errors});
+	if (how->apart)
+		setenv("NCCL_COMM_ID", "127.0.0.1:4711", 1);
+	else
+		unsetenv("NCCL_COMM_ID");
+}
+
+/* Ranks first to last - 1 do the work; others never come. `begun`, if it is there, is called before
+ * they begin. */
+static inline void ranks_some(struct member *members, const struct ranks_how *how, int first,
+			      int last, void (*work)(struct member *member), const void *argument,
+			      void (*begun)(void))
+{
+	const struct meeting_options options = ranks_options(how);
+	struct train_error error = {.status = TRAIN_OK};
+	struct meeting *shared = NULL;
+
+	if (!how->apart)
+		ck_assert_msg(nccl->meet(&shared, &options, &error), "%s", error.text);
+	for (int r = first; r < last; r++) {
+		members[r] = (struct member){.how = how,
+					     .rank = r,
+					     .world = how->world,
+					     .work = work,
+					     .argument = argument};
+		member_begin(&members[r], shared);
+	}
+	if (begun)
+		begun();
+	for (int r = first; r < last; r++)
+		ck_assert(pthread_create(&members[r].thread, NULL, member_run, &members[r]) == 0);
+	for (int r = first; r < last; r++)
+		pthread_join(members[r].thread, NULL);
+	for (int r = first; r < last; r++) {
+		if (how->apart)
+			nccl->part(members[r].meeting);
+		backend_cuda.close(members[r].device);
+	}
+	if (shared)
+		nccl->part(shared);
+}
+
+/* All of them, on a machine of their own. */
+static inline void ranks_run(struct member *members, const struct ranks_how *how,
+			     void (*work)(struct member *member), const void *argument)
+{
+	char text[FAKE_CUDA_TEXT];
+
+	ranks_machine(how);
+	ranks_some(members, how, 0, how->world, work, argument, NULL);
+	ck_assert_msg(fake_cuda_close(text), "%d ranks%s%s: %s", how->world,
+		      how->apart ? ", apart" : "", how->late ? ", late" : "", text);
+}
+
+/* Memory of the rank's device; ends the test where there is none. */
+static inline void *device_memory(struct member *m, size_t bytes)
+{
+	void *memory = backend_cuda.allocate(m->device, bytes, "a test", &m->error);
+
+	ck_assert_msg(memory, "%s", m->error.text);
+	return memory;
+}
+
+/* fork, what is asked, join. */
+#define BETWEEN(m, call) \
+	(nccl->fork((m)->comm, &(m)->error) && (call) && nccl->join((m)->comm, &(m)->error))
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* What ranks of collective nccl hear when one of them fails, does not come, or asks what cannot be.
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "nccl-ranks.h"
+
+static void say(const struct member *m, const char *name, const char *want)
+{
+	ck_assert_msg(strncmp(m->error.text, want, strlen(want)) == 0,
+		      "%s, rank %d: '%s', not '%s'", name, m->rank, m->error.text, want);
+	ROW_EQ_INT(name, m->error.status, TRAIN_FAILED);
+}
+
+static void nothing(struct member *m)
+{
+	(void)m;
+}
+
+/* A sum that is asked of the stream, which the rank then waits for. */
+static void sum_and_wait(struct member *m)
+{
+	float *memory = device_memory(m, 4000);
+
+	m->good = backend_cuda.zero(m->device, memory, 4000, &m->error) &&
+		  BETWEEN(m, nccl->all_reduce(m->comm, memory, 1000, "gradients", &m->error)) &&
+		  backend_cuda.finish(m->device, &m->error);
+	backend_cuda.release(m->device, memory);
+}
+
+/* --- who does not come -------------------------------------------------------------------- */
+
+START_TEST(a_rank_that_never_begins)
+{
+	static const struct {
+		bool apart;
+		const char *want;
+	} rows[] = {
+		{false, "rank 1 did not come within 200 ms to start, where rank 0 waits"},
+		{true, "not all ranks came within 200 ms to start, where rank 0 waits"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct ranks_how how = {
+			.world = 2, .apart = rows[i].apart, .timeout_ms = 200};
+		struct member members[NCCL_MOST];
+		char text[FAKE_CUDA_TEXT];
+
+		ranks_machine(&how);
+		ranks_some(members, &how, 0, 1, nothing, NULL, NULL);
+		ck_assert_msg(fake_cuda_close(text), "%s", text);
+		say(&members[0], "never begins", rows[i].want);
+	}
+}
+END_TEST
+
+/* Rank 1 is somewhere else, until it hears what became of the run. */
+static void work_stays_away(struct member *m)
+{
+	if (m->rank == 1) {
+		nap(600);
+		nccl->all_gather(m->comm, NULL, NULL, 0, "the end", &m->error);
+		return;
+	}
+	sum_and_wait(m);
+}
+
+START_TEST(a_rank_that_stays_away)
+{
+	struct ranks_how how = {.world = 3, .timeout_ms = 200, .late = _i};
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, work_stays_away, NULL);
+	for (int r = 0; r < 3; r++)
+		say(&members[r], "stays away",
+		    "rank 1 did not come within 200 ms to all-reduce of gradients, where rank ");
+	how.apart = true;
+	ranks_run(members, &how, work_stays_away, NULL);
+	for (int r = 0; r < 3; r += 2)
+		say(&members[r], "stays away, apart",
+		    "not all ranks came within 200 ms to all-reduce of gradients, where rank ");
+}
+END_TEST
+
+/* --- who fails ---------------------------------------------------------------------------- */
+
+static void work_fails(struct member *m)
+{
+	if (m->rank != 1) {
+		sum_and_wait(m);
+		return;
+	}
+	nap(50);
+	train_fail(&m->error, TRAIN_FAILED, "no more memory");
+}
+
+START_TEST(a_rank_that_fails)
+{
+	const struct ranks_how how = {.world = 4, .timeout_ms = 20000, .late = _i};
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, work_fails, NULL);
+	for (int r = 0; r < 4; r++)
+		say(&members[r], "fails", r == 1 ? "no more memory" : "rank 1: no more memory");
+}
+END_TEST
+
+/* Without a common place NCCL tells it, where it can. */
+START_TEST(a_rank_that_fails_far_away)
+{
+	const struct ranks_how how = {
+		.world = 2, .apart = true, .remote_errors = true, .timeout_ms = 20000};
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, work_fails, NULL);
+	say(&members[0], "fails far away", "all-reduce of gradients: GPU 0 (");
+	ck_assert_msg(strstr(members[0].error.text, "remote process exited or there was a network "
+						    "error (6)"),
+		      "%s", members[0].error.text);
+}
+END_TEST
+
+static void *abort_later(void *argument)
+{
+	struct member *m = argument;
+
+	nap(100);
+	nccl->abort(m->comm, &(struct train_error){TRAIN_FAILED, "a signal came"});
+	return NULL;
+}
+
+/* Apart, so that it is not the common place that tells it. */
+static void work_beside(struct member *m)
+{
+	pthread_t thread;
+
+	if (m->rank == 1) {
+		nap(1000);
+		train_fail(&m->error, TRAIN_FAILED, "never mind");
+		return;
+	}
+	ck_assert(pthread_create(&thread, NULL, abort_later, m) == 0);
+	sum_and_wait(m);
+	pthread_join(thread, NULL);
+}
+
+START_TEST(an_abort_by_another_thread)
+{
+	const struct ranks_how how = {.world = 2, .apart = true, .timeout_ms = 20000};
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, work_beside, NULL);
+	say(&members[0], "beside", "rank 0: a signal came");
+}
+END_TEST
+
+static void work_breaks(struct member *m)
+{
+	if (m->rank != 1) {
+		sum_and_wait(m);
+		return;
+	}
+	fake_cuda_break(1, cudaErrorECCUncorrectable);
+	m->good = BETWEEN(m, nccl->all_reduce(m->comm, NULL, 1000, "gradients", &m->error));
+}
+
+START_TEST(a_device_that_fails)
+{
+	const struct ranks_how how = {.world = 2, .timeout_ms = 20000};
+	struct member members[NCCL_MOST];
+	char text[FAKE_CUDA_TEXT];
+
+	ranks_machine(&how);
+	ranks_some(members, &how, 0, 2, work_breaks, NULL, NULL);
+	fake_cuda_close(text); /* what a broken device keeps is not told */
+	ck_assert_msg(strstr(members[1].error.text, "GPU 1 (") &&
+			      strstr(members[1].error.text, "cudaErrorECCUncorrectable (214)"),
+		      "%s", members[1].error.text);
+	say(&members[0], "breaks", "rank 1: ");
+	ck_assert_msg(strstr(members[0].error.text, "cudaErrorECCUncorrectable (214)"), "%s",
+		      members[0].error.text);
+}
+END_TEST
+
+/* Rank 1 ends before it has a communicator. */
+START_TEST(a_rank_that_cancels)
+{
+	const struct ranks_how how = {.world = 2, .timeout_ms = 20000, .devices = 1};
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, nothing, NULL);
+	for (int r = 0; r < 2; r++)
+		ck_assert_msg(strstr(members[r].error.text, "invalid usage (5)"), "%s",
+			      members[r].error.text);
+}
+END_TEST
+
+/* --- what cannot be ----------------------------------------------------------------------- */
+
+static void ask_root(struct member *m)
+{
+	float x;
+
+	nccl->broadcast(m->comm, &x, 4, 2, "parameters", &m->error);
+}
+
+static void ask_self(struct member *m)
+{
+	nccl->send(m->comm, m->rank, NULL, 4, "a letter", &m->error);
+}
+
+static void ask_nobody(struct member *m)
+{
+	nccl->receive(m->comm, -1, NULL, 4, "a letter", &m->error);
+}
+
+START_TEST(calls_that_cannot_be)
+{
+	static const struct {
+		const char *name;
+		bool messages;
+		void (*work)(struct member *);
+		const char *want;
+	} rows[] = {
+		{"root", true, ask_root,
+		 "broadcast of parameters: there is no rank 2, the world has 2"},
+		{"self", true, ask_self, "send of a letter: a rank sends nothing to itself"},
+		{"nobody", true, ask_nobody,
+		 "receive of a letter: there is no rank -1, the world has 2"},
+		{"messages", false, ask_self, "send of a letter: "},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct ranks_how how = {
+			.world = 2, .timeout_ms = 20000, .messages = rows[i].messages};
+		struct member members[NCCL_MOST];
+
+		ranks_run(members, &how, rows[i].work, NULL);
+		for (int r = 0; r < 2; r++)
+			ck_assert_msg(strstr(members[r].error.text, rows[i].want), "%s: %s",
+				      rows[i].name, members[r].error.text);
+	}
+}
+END_TEST
+
+static void work_unknown(struct member *m)
+{
+	if (m->rank == 0)
+		nccl->send(m->comm, 1, NULL, 4, "a letter", &m->error);
+}
+
+START_TEST(messages_that_nobody_announced)
+{
+	const struct ranks_how how = {.world = 2, .timeout_ms = 20000};
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, work_unknown, NULL);
+	say(&members[0], "no messages", "send of a letter: its meeting has no messages");
+}
+END_TEST
+
+START_TEST(meetings_that_cannot_be)
+{
+	static const struct {
+		struct meeting_options options;
+		const char *address, *missing;
+		enum train_status status;
+		const char *want;
+	} rows[] = {
+		{{.world = 3, .ranks = 2}, NULL, NULL, TRAIN_BAD_INPUT, "2 of 3 ranks in this"},
+		{{.world = 0, .ranks = 0}, NULL, NULL, TRAIN_BAD_INPUT, "0 of 0 ranks in this"},
+		{{.world = 4, .ranks = 1, .local = 2, .name = "x"},
+		 NULL,
+		 NULL,
+		 TRAIN_BAD_INPUT,
+		 "nothing tells the ranks of several machines where to meet: set MASTER_ADDR"},
+		{{.world = 4, .ranks = 1},
+		 "node0",
+		 NULL,
+		 TRAIN_BAD_INPUT,
+		 "MASTER_ADDR is set and MASTER_PORT is not"},
+		{{.world = 1, .ranks = 1}, NULL, "NCCL", TRAIN_NO_BACKEND, "NCCL is missing"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct train_error error = {.status = TRAIN_OK};
+		struct meeting *meeting = NULL;
+
+		unsetenv("MASTER_ADDR");
+		unsetenv("FAKE_CUDA_MISSING");
+		if (rows[i].address)
+			setenv("MASTER_ADDR", rows[i].address, 1);
+		if (rows[i].missing)
+			setenv("FAKE_CUDA_MISSING", rows[i].missing, 1);
+		ck_assert(!nccl->meet(&meeting, &rows[i].options, &error) && !meeting);
+		ROW_EQ_INT(rows[i].want, error.status, rows[i].status);
+		ck_assert_msg(strstr(error.text, rows[i].want), "%s: %s", rows[i].want, error.text);
+	}
+}
+END_TEST
+
+/* What it made of MASTER_ADDR and MASTER_PORT it takes back; what a user says it leaves. */
+START_TEST(the_place_is_taken_back)
+{
+	const struct meeting_options options = {.world = 2, .ranks = 1, .local = 1};
+	struct train_error error = {.status = TRAIN_OK};
+	struct meeting *meeting;
+
+	setenv("MASTER_ADDR", "::1", 1);
+	setenv("MASTER_PORT", "29500", 1);
+	ck_assert_msg(nccl->meet(&meeting, &options, &error), "%s", error.text);
+	ck_assert_str_eq(getenv("NCCL_COMM_ID"), "[::1]:29500");
+	nccl->part(meeting);
+	ck_assert_ptr_null(getenv("NCCL_COMM_ID"));
+	setenv("NCCL_COMM_ID", "here:1", 1);
+	ck_assert_msg(nccl->meet(&meeting, &options, &error), "%s", error.text);
+	nccl->part(meeting);
+	ck_assert_str_eq(getenv("NCCL_COMM_ID"), "here:1");
+}
+END_TEST
+
+START_TEST(devices_that_are_none)
+{
+	const struct meeting_options options = {.world = 1, .ranks = 1};
+	struct device device = {.backend = &backend_reference, .physical = 3};
+	struct train_error error = {.status = TRAIN_OK};
+	struct communicator *comm;
+	struct meeting *meeting;
+
+	ck_assert_msg(nccl->meet(&meeting, &options, &error), "%s", error.text);
+	ck_assert(!nccl->open(&comm, meeting, 0, &device, &error));
+	ROW_EQ_STR("reference", error.text,
+		   "collective nccl: device 3 is of backend reference, and it is for GPUs: use "
+		   "--backend cuda, or --collective shm");
+	nccl->part(meeting);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("nccl-faults");
+	TCase *faults = tcase_create("faults");
+
+	tcase_set_timeout(faults, 60);
+	tcase_add_test(faults, a_rank_that_never_begins);
+	tcase_add_loop_test(faults, a_rank_that_stays_away, 0, 2);
+	tcase_add_loop_test(faults, a_rank_that_fails, 0, 2);
+	tcase_add_test(faults, a_rank_that_fails_far_away);
+	tcase_add_test(faults, an_abort_by_another_thread);
+	tcase_add_test(faults, a_device_that_fails);
+	tcase_add_test(faults, a_rank_that_cancels);
+	tcase_add_test(faults, calls_that_cannot_be);
+	tcase_add_test(faults, messages_that_nobody_announced);
+	tcase_add_test(faults, meetings_that_cannot_be);
+	tcase_add_test(faults, the_place_is_taken_back);
+	tcase_add_test(faults, devices_that_are_none);
+	suite_add_tcase(suite, faults);
+	return unit_run(suite);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* Every call that collective nccl makes fails once: all ranks end, with its name, and soon. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "inject.h"
+#include "nccl-ranks.h"
+
+enum { COUNT = 500 };
+
+struct places {
+	struct member *member;
+	float *values;
+};
+
+static bool issue(void *argument, struct train_error *error)
+{
+	const struct places *p = argument;
+	struct communicator *comm = p->member->comm;
+
+	return nccl->fork(comm, error) &&
+	       nccl->all_reduce(comm, p->values, COUNT, "gradients", error) &&
+	       nccl->join(comm, error);
+}
+
+static bool replay(struct member *m, struct places *p)
+{
+	struct step *step = NULL;
+	bool good = backend_cuda.step_new(&step, m->device, issue, p, &m->error) &&
+		    backend_cuda.step_run(step, &m->error);
+
+	good = backend_cuda.finish(m->device, &m->error) && good;
+	if (step)
+		backend_cuda.step_free(step);
+	return good;
+}
+
+static bool letters(struct member *m, struct places *p)
+{
+	int other = 1 - m->rank;
+
+	return BETWEEN(m, nccl->send(m->comm, other, p->values, 100, "a letter", &m->error)) &&
+	       BETWEEN(m, nccl->receive(m->comm, other, p->values, 100, "a letter", &m->error));
+}
+
+static void work_all(struct member *m)
+{
+	struct places p = {
+		m, backend_cuda.allocate(m->device, COUNT * sizeof(float), "a test", &m->error)};
+	int mine = m->rank, all[2];
+
+	m->good = p.values &&
+		  backend_cuda.zero(m->device, p.values, COUNT * sizeof(float), &m->error) &&
+		  issue(&p, &m->error) &&
+		  BETWEEN(m, nccl->broadcast(m->comm, p.values, 400, 1, "values", &m->error)) &&
+		  nccl->all_gather(m->comm, &mine, all, sizeof(mine), "marks", &m->error) &&
+		  letters(m, &p) && replay(m, &p) && all[0] == 0 && all[1] == 1;
+	if (p.values)
+		backend_cuda.release(m->device, p.values);
+}
+
+static uint64_t at;
+
+static void begin(void)
+{
+	inject_at(at, false);
+}
+
+/* What ends something may fail without a word: there is nothing left to fail for. */
+static bool may_be_silent(enum cuda_call call)
+{
+	const char *name = cuda_call_name(call);
+
+	return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "Finalize") ||
+	       call == CUDA_CALL_cudaSetDevice || call == CUDA_CALL_ncclCommGetAsyncError;
+}
+
+/* Each rank has ended well, or says which call it was, or that another one failed; or that NCCL or
+ * a wait noticed the end. */
+static void expect(const struct member *members, bool apart, enum cuda_call call)
+{
+	char name[80];
+	bool told = false;
+
+	snprintf(name, sizeof(name), "call %d, %s%s", (int)at, cuda_call_name(call),
+		 apart ? ", apart" : "");
+	for (int r = 0; r < 2; r++) {
+		const char *text = members[r].error.text;
+
+		ck_assert_msg(members[r].good || *text, "%s: rank %d says nothing", name, r);
+		told = told || strstr(text, cuda_call_name(call)) || strstr(text, "no memory for");
+	}
+	ck_assert_msg(told || may_be_silent(call), "%s: '%s' and '%s'", name, members[0].error.text,
+		      members[1].error.text);
+}
+
+static bool run(struct ranks_how how)
+{
+	struct member members[NCCL_MOST];
+	char text[FAKE_CUDA_TEXT];
+	enum cuda_call call;
+	bool more;
+
+	inject_at(0, false);
+	ranks_machine(&how);
+	ranks_some(members, &how, 0, 2, work_all, NULL, begin);
+	call = inject_failed();
+	more = call != CUDA_CALLS;
+	inject_at(0, false);
+	if (more)
+		expect(members, how.apart, call);
+	else
+		ck_assert_msg(members[0].good && members[1].good, "%s %s", members[0].error.text,
+			      members[1].error.text);
+	/* A device that cannot be chosen keeps what it has. */
+	ck_assert_msg(fake_cuda_close(text) ||
+			      (call == CUDA_CALL_cudaSetDevice && strstr(text, "not freed")),
+		      "call %d, %s: %s", (int)at, more ? cuda_call_name(call) : "none", text);
+	return more;
+}
+
+START_TEST(every_call)
+{
+	const struct ranks_how how = {.world = 2,
+				      .apart = _i & 1,
+				      .timeout_ms = _i & 1 ? 300 : 20000,
+				      .remote_errors = _i & 1,
+				      .messages = true,
+				      .sums = _i & 2 ? VALUE_BFLOAT16 : VALUE_FLOAT32};
+
+	/* Those that wait ask often. */
+	for (at = 1; run(how); at += 1 + at / 200)
+		;
+	ck_assert_msg(at > 100, "only %d calls", (int)at);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("nccl-inject");
+	TCase *tests = tcase_create("inject");
+
+	tcase_set_timeout(tests, 120);
+	tcase_add_loop_test(tests, every_call, 0, 4);
+	suite_add_tcase(suite, tests);
+	return unit_run(suite);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/* Collective nccl on pretended GPUs: what its calls do, as they are and in a recorded step. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "kernels/add.h"
+#include "nccl-ranks.h"
+
+/* Worlds of 1, 2 and 4; threads or apart; work that is done at once or late. */
+enum { HOWS = 12 };
+
+static struct ranks_how how_of(int i)
+{
+	return (struct ranks_how){.world = 1 << i % 3,
+				  .apart = i / 3 % 2,
+				  .late = i / 6,
+				  .timeout_ms = 20000,
+				  .messages = true};
+}
+
+static void all_good(const struct member *members, const char *name)
+{
+	for (int r = 0; r < members->world; r++)
+		ck_assert_msg(members[r].good, "%s, rank %d of %d%s%s: %s", name, r, members->world,
+			      members->how->apart ? ", apart" : "",
+			      members->how->late ? ", late" : "",
+			      members[r].error.text[0] ? members[r].error.text : "wrong values");
+}
+
+/* --- values ------------------------------------------------------------------------------ */
+
+static float value_of(int rank, int64_t i)
+{
+	return (float)((rank + 1) * (i % 1000 + 1));
+}
+
+static bool sums_to(struct member *m, int64_t count)
+{
+	size_t bytes = (size_t)count * sizeof(float);
+	float *host = malloc(bytes + 1), *memory = device_memory(m, bytes + 4);
+	bool good;
+
+	for (int64_t i = 0; i < count; i++)
+		host[i] = value_of(m->rank, i);
+	good = backend_cuda.write(m->device, memory, host, bytes, &m->error) &&
+	       BETWEEN(m, nccl->all_reduce(m->comm, memory, count, "values", &m->error)) &&
+	       backend_cuda.read(m->device, host, memory, bytes, &m->error);
+	for (int64_t i = 0; good && i < count; i++)
+		good = host[i] == (float)(m->world * (m->world + 1) / 2) * value_of(0, i);
+	backend_cuda.release(m->device, memory);
+	free(host);
+	return good;
+}
+
+static void work_sums(struct member *m)
+{
+	static const int64_t counts[] = {0, 1, 3, 1000, 70001};
+
+	m->good = true;
+	for (size_t i = 0; m->good && i < sizeof(counts) / sizeof(*counts); i++)
+		m->good = sums_to(m, counts[i]);
+}
+
+START_TEST(sums)
+{
+	const struct ranks_how how = how_of(_i);
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, work_sums, NULL);
+	all_good(members, "sums");
+}
+END_TEST
+
+static unsigned char byte_of(int rank, size_t i)
+{
+	return (unsigned char)((size_t)rank * 31 + i * 7 + (i >> 8));
+}
+
+static bool bytes_are(const unsigned char *bytes, size_t n, int rank)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i] != byte_of(rank, i))
+			return false;
+	return true;
+}
+
+static bool bytes_write(struct member *m, void *to, size_t n)
+{
+	unsigned char *host = malloc(n + 1);
+	bool good;
+
+	for (size_t i = 0; i < n; i++)
+		host[i] = byte_of(m->rank, i);
+	good = backend_cuda.write(m->device, to, host, n, &m->error);
+	free(host);
+	return good;
+}
+
+static bool bytes_read(struct member *m, const void *from, size_t n, int rank)
+{
+	unsigned char *host = calloc(1, n + 1);
+	bool good =
+		backend_cuda.read(m->device, host, from, n, &m->error) && bytes_are(host, n, rank);
+
+	free(host);
+	return good;
+}
+
+static bool broadcasts(struct member *m, size_t bytes, int root)
+{
+	void *memory = device_memory(m, bytes + 1);
+	bool good = bytes_write(m, memory, bytes) &&
+		    BETWEEN(m, nccl->broadcast(m->comm, memory, bytes, root, "bytes", &m->error)) &&
+		    bytes_read(m, memory, bytes, root);
+
+	backend_cuda.release(m->device, memory);
+	return good;
+}
+
+/* From other memory, and in place. */
+static bool gathers(struct member *m, size_t bytes)
+{
+	unsigned char *mine = malloc(bytes + 1), *all = calloc((size_t)m->world, bytes + 1);
+	bool good = true;
+
+	for (int place = 0; good && place < 2; place++) {
+		unsigned char *from = place ? all + (size_t)m->rank * bytes : mine;
+
+		for (size_t i = 0; i < bytes; i++)
+			from[i] = byte_of(m->rank, i);
+		good = nccl->all_gather(m->comm, from, all, bytes, "marks", &m->error);
+		for (int r = 0; good && r < m->world; r++)
+			good = bytes_are(all + (size_t)r * bytes, bytes, r);
+	}
+	free(mine);
+	free(all);
+	return good;
+}
+
+static void work_copies(struct member *m)
+{
+	static const size_t sizes[] = {0, 1, 4097, 16384, 16385, 100000};
+
+	m->good = true;
+	for (size_t i = 0; m->good && i < sizeof(sizes) / sizeof(*sizes); i++) {
+		for (int root = 0; m->good && root < m->world; root++)
+			m->good = broadcasts(m, sizes[i], root);
+		m->good = m->good && gathers(m, sizes[i]);
+	}
+}
+
+START_TEST(copies)
+{
+	const struct ranks_how how = how_of(_i);
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, work_copies, NULL);
+	all_good(members, "copies");
+}
+END_TEST
+
+/* --- messages ---------------------------------------------------------------------------- */
+
+static bool gives(struct member *m, int to, void *memory, size_t bytes)
+{
+	bool good = BETWEEN(m, nccl->send(m->comm, to, memory, bytes, "a letter", &m->error));
+
+	/* It may change now. */
+	return good && backend_cuda.zero(m->device, memory, bytes, &m->error);
+}
+
+static bool takes(struct member *m, int from, void *memory, size_t bytes)
+{
+	return BETWEEN(m, nccl->receive(m->comm, from, memory, bytes, "a letter", &m->error)) &&
+	       bytes_read(m, memory, bytes, from);
+}
+
+/* All send first, to both neighbours, and then receive from both. */
+static bool exchanges(struct member *m, size_t bytes)
+{
+	bool first = m->rank == 0, last = m->rank == m->world - 1;
+	void *up = device_memory(m, bytes + 1), *down = device_memory(m, bytes + 1);
+	bool good = bytes_write(m, up, bytes) && bytes_write(m, down, bytes) &&
+		    (last || gives(m, m->rank + 1, up, bytes)) &&
+		    (first || gives(m, m->rank - 1, down, bytes)) &&
+		    (last || takes(m, m->rank + 1, down, bytes)) &&
+		    (first || takes(m, m->rank - 1, up, bytes));
+
+	backend_cuda.release(m->device, up);
+	backend_cuda.release(m->device, down);
+	return good;
+}
+
+/* As mp does: stage s begins with a few of its own, then takes turns with the next. */
+static bool pipeline(struct member *m, int passes)
+{
+	const size_t bytes = 1000;
+	void *forward = device_memory(m, bytes), *back = device_memory(m, bytes);
+	bool first = m->rank == 0, last = m->rank == m->world - 1, good = true;
+	int ahead = m->world - 1 - m->rank < passes ? m->world - 1 - m->rank : passes;
+
+	for (int turn = 0; good && turn < passes + ahead; turn++) {
+		if (turn < passes)
+			good = (first || takes(m, m->rank - 1, forward, bytes)) &&
+			       (last || (bytes_write(m, forward, bytes) &&
+					 gives(m, m->rank + 1, forward, bytes)));
+		if (turn >= ahead)
+			good = good && (last || takes(m, m->rank + 1, back, bytes)) &&
+			       (first || (bytes_write(m, back, bytes) &&
+					  gives(m, m->rank - 1, back, bytes)));
+	}
+	good = good && backend_cuda.finish(m->device, &m->error);
+	backend_cuda.release(m->device, forward);
+	backend_cuda.release(m->device, back);
+	return good;
+}
+
+static void work_messages(struct member *m)
+{
+	static const size_t sizes[] = {0, 1, 4096, 100, 70001};
+
+	m->good = true;
+	for (size_t i = 0; m->good && i < sizeof(sizes) / sizeof(*sizes); i++)
+		m->good = exchanges(m, sizes[i]) && sums_to(m, 10);
+	for (int passes = 1; m->good && passes <= 5; passes++)
+		m->good = pipeline(m, passes) && gathers(m, 8);
+}
+
+START_TEST(messages)
+{
+	const struct ranks_how how = how_of(_i);
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, work_messages, NULL);
+	all_good(members, "messages");
+}
+END_TEST
+
+/* --- bfloat16 ---------------------------------------------------------------------------- */
+
+/* 1 + 1/256 is between two of bfloat16, and goes to the even one. */
+static void work_rounded(struct member *m)
+{
+	float host[3] = {1.00390625f, -3, 0.5f}, *memory = device_memory(m, sizeof(host));
+
+	for (int turn = 0; turn < 2; turn++) {
+		m->good =
+			backend_cuda.write(m->device, memory, host, sizeof(host), &m->error) &&
+			BETWEEN(m, nccl->all_reduce(m->comm, memory, 3, "gradients", &m->error)) &&
+			backend_cuda.read(m->device, host, memory, sizeof(host), &m->error) &&
+			host[0] == (float)m->world && host[1] == (float)(-3 * m->world) &&
+			host[2] == 0.5f * (float)m->world;
+		if (!m->good)
+			break;
+		memcpy(host, (float[]){1.00390625f, -3, 0.5f}, sizeof(host));
+	}
+	backend_cuda.release(m->device, memory);
+}
+
+START_TEST(rounded_sums)
+{
+	struct ranks_how how = how_of(_i);
+	struct member members[NCCL_MOST];
+
+	how.sums = VALUE_BFLOAT16;
+	how.messages = false;
+	ranks_run(members, &how, work_rounded, NULL);
+	all_good(members, "in bfloat16");
+}
+END_TEST
+
+/* --- recorded steps ---------------------------------------------------------------------- */
+
+enum { COUNT = 1000 };
+
+struct recorded {
+	struct member *member;
+	float *sum, *more;
+	int asks; /* which call it makes */
+};
+
+enum { ASK_SUM, ASK_GATHER };
+
+/* sum = all ranks' (sum + more), beside which nothing else happens, then + more. */
+static bool issue(void *argument, struct train_error *error)
+{
+	struct recorded *r = argument;
+	struct communicator *comm = r->member->comm;
+	struct device *device = r->member->device;
+
+	if (r->asks == ASK_GATHER)
+		return nccl->all_gather(comm, NULL, NULL, 0, "the end", error);
+	return backend_cuda.add(device, r->sum, r->more, COUNT, error) && nccl->fork(comm, error) &&
+	       nccl->all_reduce(comm, r->sum, COUNT / 2, "bucket 0", error) &&
+	       nccl->fork(comm, error) &&
+	       nccl->all_reduce(comm, r->sum + COUNT / 2, COUNT / 2, "bucket 1", error) &&
+	       nccl->join(comm, error) && backend_cuda.add(device, r->sum, r->more, COUNT, error);
+}
+
+static bool replays(struct member *m, struct recorded *r, int times)
+{
+	struct step *step = NULL;
+	bool good = backend_cuda.step_new(&step, m->device, issue, r, &m->error);
+
+	for (int i = 0; good && i < times; i++)
+		good = backend_cuda.step_run(step, &m->error);
+	if (step && good)
+		good = backend_cuda.finish(m->device, &m->error);
+	if (step)
+		backend_cuda.step_free(step);
+	return good;
+}
+
+static void work_recorded(struct member *m)
+{
+	float host[COUNT], want = 0;
+	struct recorded r = {m, device_memory(m, sizeof(host)), device_memory(m, sizeof(host)), 0};
+
+	for (int i = 0; i < COUNT; i++)
+		host[i] = 1;
+	m->good = backend_cuda.zero(m->device, r.sum, sizeof(host), &m->error) &&
+		  backend_cuda.write(m->device, r.more, host, sizeof(host), &m->error) &&
+		  issue(&r, &m->error) && replays(m, &r, 3) &&
+		  backend_cuda.read(m->device, host, r.sum, sizeof(host), &m->error);
+	for (int step = 0; step < 4; step++)
+		want = (want + 1) * (float)m->world + 1;
+	for (int i = 0; m->good && i < COUNT; i++)
+		m->good = host[i] == want;
+	backend_cuda.release(m->device, r.sum);
+	backend_cuda.release(m->device, r.more);
+}
+
+START_TEST(recorded_steps)
+{
+	struct ranks_how how = how_of(_i);
+	struct member members[NCCL_MOST];
+
+	for (int rounds = 0; rounds < 2; rounds++) {
+		how.sums = rounds ? VALUE_BFLOAT16 : VALUE_FLOAT32;
+		ranks_run(members, &how, work_recorded, NULL);
+		all_good(members, rounds ? "recorded, in bfloat16" : "recorded");
+	}
+}
+END_TEST
+
+static void work_cannot(struct member *m)
+{
+	float *memory = device_memory(m, COUNT * sizeof(float));
+	struct recorded r = {m, memory, memory, *(const int *)m->argument};
+
+	m->good = !replays(m, &r, 1);
+	backend_cuda.release(m->device, memory);
+}
+
+/* A gather waits; a sum in bfloat16 that comes first takes memory. */
+START_TEST(what_cannot_be_recorded)
+{
+	static const struct {
+		int asks;
+		const char *want;
+	} rows[] = {
+		{ASK_GATHER,
+		 "all-gather of the end: it waits, which a step that is recorded cannot"},
+		{ASK_SUM,
+		 "all-reduce of bucket 0: it takes memory, which a step that is recorded cannot"},
+	};
+	const struct ranks_how how = {
+		.world = 1, .apart = _i, .timeout_ms = 20000, .sums = VALUE_BFLOAT16};
+	struct member members[NCCL_MOST];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		ranks_run(members, &how, work_cannot, &rows[i].asks);
+		all_good(members, rows[i].want);
+		ROW_EQ_STR(rows[i].want, members[0].error.text, rows[i].want);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("nccl");
+	TCase *values = tcase_create("values"), *recorded = tcase_create("recorded");
+
+	tcase_set_timeout(values, 60);
+	tcase_add_loop_test(values, sums, 0, HOWS);
+	tcase_add_loop_test(values, copies, 0, HOWS);
+	tcase_add_loop_test(values, messages, 0, HOWS);
+	tcase_add_loop_test(values, rounded_sums, 0, HOWS);
+	suite_add_tcase(suite, values);
+	tcase_set_timeout(recorded, 60);
+	tcase_add_loop_test(recorded, recorded_steps, 0, HOWS);
+	tcase_add_loop_test(recorded, what_cannot_be_recorded, 0, 2);
+	suite_add_tcase(suite, recorded);
+	return unit_run(suite);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* How ranks that are GPUs meet and part. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collective/nccl_comm.h"
+
+/* --- the meeting -------------------------------------------------------------------------------
+ */
+
+static bool load(struct cuda_calls *calls, struct train_error *error)
+{
+	return cuda_calls_load(calls, CUDA_LIBRARY_RUNTIME, error) &&
+	       cuda_calls_load(calls, CUDA_LIBRARY_KERNELS, error) &&
+	       cuda_calls_load(calls, CUDA_LIBRARY_NCCL, error);
+}
+
+static bool one_machine(const struct meeting_options *options)
+{
+	return options->ranks == options->world ||
+	       (options->name && options->local == options->world);
+}
+
+/* NCCL reads the environment of the process, before which no thread has begun. */
+static bool set_place(struct meeting *m, const char *place, struct train_error *error)
+{
+	if (getenv("NCCL_COMM_ID") && *getenv("NCCL_COMM_ID"))
+		return true;
+	m->placed = setenv("NCCL_COMM_ID", place, 1) == 0;
+	return m->placed || train_nomem(error, "NCCL_COMM_ID");
+}
+
+/* Through what the ranks meet. */
+static bool choose(struct meeting *m, struct train_error *error)
+{
+	const char *const *envp = (const char *const *)environ;
+	char place[NCCL_PLACE_TEXT];
+	bool found;
+
+	if (one_machine(&m->options)) {
+		m->control = &collective_shm;
+		return true;
+	}
+	if (!nccl_place(place, sizeof(place), &found, envp, error))
+		return false;
+	if (found)
+		return set_place(m, place, error);
+	if (nccl_has_mpi(envp)) {
+		m->control = collective_find("mpi", error);
+		return m->control != NULL;
+	}
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "collective nccl: nothing tells the ranks of several machines where to "
+			  "meet: set MASTER_ADDR and MASTER_PORT for all of them, or start them "
+			  "with mpirun");
+}
+
+static void nccl_part(struct meeting *m)
+{
+	if (m->control_meeting)
+		m->control->part(m->control_meeting);
+	if (m->placed)
+		unsetenv("NCCL_COMM_ID");
+	free(m);
+}
+
+static bool nccl_meet(struct meeting **meeting, const struct meeting_options *options,
+		      struct train_error *error)
+{
+	struct meeting *m;
+
+	if (options->world < 1 || (options->ranks != 1 && options->ranks != options->world))
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "collective nccl: %d of %d ranks in this process: have all in "
+				  "one, or each in its own",
+				  options->ranks, options->world);
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return train_nomem(error, "what ranks tell each other");
+	m->options = *options;
+	if (!load(&m->calls, error) || !choose(m, error) ||
+	    (m->control && !m->control->meet(&m->control_meeting, options, error))) {
+		nccl_part(m);
+		return false;
+	}
+	m->options.name = NULL;
+	*meeting = m;
+	return true;
+}
+
+static void nccl_cancel(struct meeting *m, int rank, const struct train_error *why)
+{
+	if (m->control)
+		m->control->cancel(m->control_meeting, rank, why);
+}
+
+/* --- a communicator ----------------------------------------------------------------------------
+ */
+
+static struct nccl_comm *new_comm(struct meeting *m, int rank, struct device *device)
+{
+	struct nccl_comm *c = calloc(1, sizeof(*c));
+	int world = m->options.world;
+
+	if (!c)
+		return NULL;
+	c->base = (struct communicator){&collective_nccl, rank, world, device, 0};
+	c->meeting = m;
+	c->calls = &m->calls;
+	c->device = (struct cuda_device *)device;
+	c->lane_count = m->options.messages ? NCCL_LANES : 1;
+	c->doing = call_of(CALL_OPEN, 0, 0, "");
+	if (!m->options.messages)
+		return c;
+	c->boxes = calloc((size_t)world, sizeof(*c->boxes));
+	if (c->boxes)
+		return c;
+	free(c);
+	return NULL;
+}
+
+/* What the device computes gives way to what others wait for. */
+static bool open_streams(struct nccl_comm *c, struct train_error *error)
+{
+	int least, greatest;
+
+	if (!NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), error) ||
+	    !NCCL_DO(c, RUNTIME, cudaDeviceGetStreamPriorityRange, (&least, &greatest), error) ||
+	    !NCCL_DO(c, RUNTIME, cudaEventCreateWithFlags, (&c->forked, cudaEventDisableTiming),
+		     error))
+		return false;
+	for (int i = 0; i < c->lane_count; i++) {
+		struct nccl_lane *lane = &c->lanes[i];
+
+		if (!NCCL_DO(c, RUNTIME, cudaStreamCreateWithPriority,
+			     (&lane->stream, cudaStreamNonBlocking, greatest), error) ||
+		    !NCCL_DO(c, RUNTIME, cudaEventCreateWithFlags,
+			     (&lane->done, cudaEventDisableTiming), error))
+			return false;
+	}
+	return true;
+}
+
+/* By NCCL_COMM_ID all get the same. */
+static bool find_id(struct nccl_comm *c, ncclUniqueId *id, struct train_error *error)
+{
+	struct communicator *control = c->control;
+
+	memset(id, 0, sizeof(*id));
+	if ((!control || c->base.rank == 0) && !NCCL_DO(c, NCCL, ncclGetUniqueId, (id), error))
+		return false;
+	return !control ||
+	       control->calls->broadcast(control, id, sizeof(*id), 0, "NCCL's id", error) ||
+	       nccl_failed(c, error);
+}
+
+/* Rank 0 listens at one address for each, so the next begins when all have the one before. */
+static bool open_lane(struct nccl_comm *c, int index, struct train_error *error)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	struct nccl_lane *lane = &c->lanes[index];
+	ncclUniqueId id;
+
+	config.blocking = 0;
+	if (index > 0 && !nccl_all_gather(&c->base, NULL, NULL, 0, "the start", error))
+		return false;
+	c->doing = call_of(CALL_OPEN, 0, 0, "");
+	return find_id(c, &id, error) &&
+	       NCCL_ASK(c, lane, ncclCommInitRankConfig,
+			(&lane->comm, c->base.world, id, c->base.rank, &config), error) &&
+	       nccl_settle(c, lane, error);
+}
+
+static bool open_all(struct nccl_comm *c, struct train_error *error)
+{
+	struct meeting *m = c->meeting;
+
+	if (m->control &&
+	    !m->control->open(&c->control, m->control_meeting, c->base.rank, c->base.device, error))
+		return false;
+	if (!open_streams(c, error))
+		return false;
+	c->base.device->watch = (struct device_watch){nccl_watch, c};
+	for (int i = 0; i < c->lane_count; i++)
+		if (!open_lane(c, i, error))
+			return false;
+	return true;
+}
+
+/* Waits for the other ranks, within the time limit; if that is not to be, it stops them. */
+static void end_lane(struct nccl_comm *c, struct nccl_lane *lane)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	if (!nccl_settle(c, lane, &error) ||
+	    !NCCL_ASK(c, lane, ncclCommFinalize, (lane->comm), &error) ||
+	    !nccl_settle(c, lane, &error))
+		return;
+	c->calls->ncclCommDestroy(lane->comm);
+	lane->comm = NULL;
+}
+
+static void free_lanes(struct nccl_comm *c)
+{
+	const struct cuda_calls *calls = c->calls;
+
+	for (int i = 0; i < c->lane_count; i++) {
+		if (c->lanes[i].done)
+			calls->cudaEventDestroy(c->lanes[i].done);
+		if (c->lanes[i].stream)
+			calls->cudaStreamDestroy(c->lanes[i].stream);
+	}
+	if (c->forked)
+		calls->cudaEventDestroy(c->forked);
+	if (c->host)
+		calls->cudaFreeHost(c->host);
+}
+
+static void free_memory(struct nccl_comm *c)
+{
+	struct device *device = c->base.device;
+
+	for (int r = 0; r < c->base.world && c->boxes; r++)
+		nccl_room_free(c, &c->boxes[r]);
+	nccl_room_free(c, &c->rounded);
+	device->backend->release(device, c->staging);
+	free(c->boxes);
+}
+
+static void nccl_close(struct communicator *comm)
+{
+	struct nccl_comm *c = nccl_comm_of(comm);
+
+	c->calls->cudaSetDevice(c->device->ordinal);
+	c->doing = call_of(CALL_OPEN, 0, 0, "");
+	for (int i = 0; i < c->lane_count; i++)
+		if (c->lanes[i].comm && c->why.status == TRAIN_OK && atomic_load(&c->aborted) == 0)
+			end_lane(c, &c->lanes[i]);
+	nccl_stop(c);
+	c->base.device->watch = (struct device_watch){NULL, NULL};
+	free_lanes(c);
+	free_memory(c);
+	if (c->control)
+		c->control->calls->close(c->control);
+	/* What the last calls left is no news for whoever uses the device next. */
+	c->calls->cudaGetLastError();
+	free(c);
+}
+
+static bool nccl_open(struct communicator **comm, struct meeting *meeting, int rank,
+		      struct device *device, struct train_error *error)
+{
+	struct nccl_comm *c;
+
+	if (strcmp(device->backend->name, "cuda") != 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "collective nccl: device %d is of backend %s, and it is for "
+				  "GPUs: use --backend cuda, or --collective shm",
+				  device->physical, device->backend->name);
+	if (rank < 0 || rank >= meeting->options.world)
+		return train_fail(error, TRAIN_BAD_INPUT, "rank %d: the world has ranks 0 to %d",
+				  rank, meeting->options.world - 1);
+	c = new_comm(meeting, rank, device);
+	if (!c)
+		return train_nomem(error, "collectives");
+	if (!open_all(c, error)) {
+		nccl_close(&c->base);
+		return false;
+	}
+	*comm = &c->base;
+	return true;
+}
+
+/* The rank's own thread stops NCCL, which is asked by one thread at a time: where it waits it sees
+ * this, and else it closes the communicator. */
+static void nccl_abort(struct communicator *comm, const struct train_error *why)
+{
+	struct nccl_comm *c = nccl_comm_of(comm);
+	int none = 0;
+
+	if (atomic_compare_exchange_strong(&c->aborted, &none, 1)) {
+		c->reason = *why;
+		atomic_store(&c->aborted, 2);
+	}
+	if (c->control)
+		c->control->calls->abort(c->control, why);
+}
+
+const struct collective collective_nccl = {
+	.name = "nccl",
+	.rounds = true,
+	.meet = nccl_meet,
+	.part = nccl_part,
+	.cancel = nccl_cancel,
+	.open = nccl_open,
+	.close = nccl_close,
+	.fork = nccl_fork,
+	.join = nccl_join,
+	.all_reduce = nccl_all_reduce,
+	.broadcast = nccl_broadcast,
+	.all_gather = nccl_all_gather,
+	.send = nccl_send,
+	.receive = nccl_receive,
+	.abort = nccl_abort,
+};

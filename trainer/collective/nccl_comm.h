@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of collective nccl share. */
+#ifndef TRAIN_COLLECTIVE_NCCL_COMM_H
+#define TRAIN_COLLECTIVE_NCCL_COMM_H
+
+#include <stdatomic.h>
+
+#include "backend/cuda.h"
+#include "collective/call.h"
+#include "collective/nccl.h"
+
+struct meeting {
+	struct meeting_options options;
+	struct cuda_calls calls;
+	/* Through which ranks met; NULL: by NCCL_COMM_ID. */
+	const struct collective *control;
+	struct meeting *control_meeting;
+	bool placed; /* NCCL_COMM_ID is of our making */
+};
+
+/* Messages to higher ranks and to lower ones must not wait for each other; what all ranks do is
+ * with the first. */
+enum { NCCL_UP, NCCL_DOWN, NCCL_LANES };
+
+/* A communicator of NCCL and its stream. */
+struct nccl_lane {
+	ncclComm_t comm;
+	cudaStream_t stream;
+	cudaEvent_t done; /* of what join waits for */
+	bool behind;      /* the stream has still to wait for the last fork */
+	bool fresh;       /* join has still to wait for `done` */
+	bool busy;        /* NCCL has not yet put its last call on the stream */
+};
+
+/* Memory on the device that grows, at least twofold. What it had before stays until the end: work
+ * that is on its way uses it, and to free it would wait for that. */
+enum { NCCL_OLD = 64 };
+
+struct nccl_room {
+	void *memory;
+	size_t bytes;
+	void *old[NCCL_OLD];
+	int olds;
+};
+
+struct nccl_comm {
+	struct communicator base;
+	struct meeting *meeting;
+	const struct cuda_calls *calls;
+	struct cuda_device *device;
+	struct communicator *control; /* NULL where the meeting has none */
+	struct nccl_lane lanes[NCCL_LANES];
+	int lane_count;
+	cudaEvent_t forked;
+	struct nccl_room *boxes;  /* with messages: that to each rank, while it is on its way */
+	struct nccl_room rounded; /* values of a sum in bfloat16 */
+	unsigned char *host, *staging; /* of all_gather: pinned, and on the device */
+	struct call doing;             /* the last call */
+	struct train_error why;        /* of the first failure */
+	/* By any thread: 1 while the reason is written, 2 when it is there. */
+	atomic_int aborted;
+	struct train_error reason;
+};
+
+static inline struct nccl_comm *nccl_comm_of(struct communicator *comm)
+{
+	return (struct nccl_comm *)(void *)comm;
+}
+
+/* --- nccl_wait.c */
+
+int64_t nccl_now(void);
+
+/* Whether a call succeeded; else false, and the communicator has failed. */
+#define NCCL_DO(c, library, name, arguments, error) \
+	nccl_done(c, CUDA_LIBRARY_##library, (int)(c)->calls->name arguments, #name, error)
+bool nccl_done(struct nccl_comm *comm, enum cuda_library library, int status, const char *call,
+	       struct train_error *error);
+/* The same of a call of NCCL on a lane, which may go on by itself: the lane is busy then. */
+#define NCCL_ASK(c, lane, name, arguments, error) \
+	nccl_asked(c, lane, (c)->calls->name arguments, #name, error)
+bool nccl_asked(struct nccl_comm *comm, struct nccl_lane *lane, ncclResult_t status,
+		const char *call, struct train_error *error);
+
+/* Fails for what *error says, so that all later calls do. Returns false. */
+bool nccl_failed(struct nccl_comm *comm, const struct train_error *error);
+/* The same for a call that cannot be: "all-reduce of ...: why". */
+bool nccl_refuse(struct nccl_comm *comm, struct train_error *error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* False if the communicator has failed. */
+bool nccl_good(struct nccl_comm *comm, struct train_error *error);
+/* As struct device_watch: asks NCCL, what ranks met through, and the time limit. */
+bool nccl_watch(void *comm, int64_t waited_ns, struct train_error *error);
+/* Until NCCL has put all on the lane's stream. */
+bool nccl_settle(struct nccl_comm *comm, struct nccl_lane *lane, struct train_error *error);
+/* Ends what NCCL does on the device. */
+void nccl_stop(struct nccl_comm *comm);
+
+/* --- nccl_data.c */
+
+/* Begins a call: the lane whose stream is behind what was forked, or NULL. */
+struct nccl_lane *nccl_begin(struct nccl_comm *comm, int lane, const struct call *call,
+			     struct train_error *error);
+/* What is on the stream so far is what join waits for. */
+bool nccl_end(struct nccl_comm *comm, struct nccl_lane *lane, struct train_error *error);
+/* Room for so many bytes; it does not grow while a step is recorded. */
+bool nccl_room(struct nccl_comm *comm, struct nccl_room *room, size_t bytes, const char *what,
+	       struct train_error *error);
+void nccl_room_free(struct nccl_comm *comm, struct nccl_room *room);
+
+bool nccl_fork(struct communicator *comm, struct train_error *error);
+bool nccl_join(struct communicator *comm, struct train_error *error);
+bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, const char *what,
+		     struct train_error *error);
+bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
+		    const char *what, struct train_error *error);
+bool nccl_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
+		     const char *what, struct train_error *error);
+
+/* --- nccl_mail.c */
+
+bool nccl_send(struct communicator *comm, int to, const void *values, size_t bytes,
+	       const char *what, struct train_error *error);
+bool nccl_receive(struct communicator *comm, int from, void *values, size_t bytes, const char *what,
+		  struct train_error *error);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* What all ranks do together, on the first lane's stream. */
+#include "config.h"
+
+#include <string.h>
+
+#include "collective/nccl_comm.h"
+
+struct nccl_lane *nccl_begin(struct nccl_comm *c, int index, const struct call *call,
+			     struct train_error *error)
+{
+	struct nccl_lane *lane = &c->lanes[index];
+
+	c->doing = *call;
+	if (!nccl_good(c, error))
+		return NULL;
+	if (call->root < 0 || call->root >= c->base.world) {
+		nccl_refuse(c, error, "there is no rank %d, the world has %d", call->root,
+			    c->base.world);
+		return NULL;
+	}
+	if (!NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), error) ||
+	    !nccl_settle(c, lane, error))
+		return NULL;
+	if (lane->behind &&
+	    !NCCL_DO(c, RUNTIME, cudaStreamWaitEvent, (lane->stream, c->forked, 0), error))
+		return NULL;
+	lane->behind = false;
+	return lane;
+}
+
+bool nccl_end(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)
+{
+	if (!NCCL_DO(c, RUNTIME, cudaEventRecord, (lane->done, lane->stream), error))
+		return false;
+	lane->fresh = true;
+	return true;
+}
+
+/* A stream that nothing is asked of stays out of a capture. */
+bool nccl_fork(struct communicator *comm, struct train_error *error)
+{
+	struct nccl_comm *c = nccl_comm_of(comm);
+
+	if (!nccl_good(c, error) ||
+	    !NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), error) ||
+	    !NCCL_DO(c, RUNTIME, cudaEventRecord, (c->forked, c->device->stream), error))
+		return false;
+	for (int i = 0; i < c->lane_count; i++)
+		c->lanes[i].behind = true;
+	return true;
+}
+
+bool nccl_join(struct communicator *comm, struct train_error *error)
+{
+	struct nccl_comm *c = nccl_comm_of(comm);
+
+	if (!nccl_good(c, error))
+		return false;
+	for (int i = 0; i < c->lane_count; i++) {
+		struct nccl_lane *lane = &c->lanes[i];
+
+		if (lane->fresh && !NCCL_DO(c, RUNTIME, cudaStreamWaitEvent,
+					    (c->device->stream, lane->done, 0), error))
+			return false;
+		lane->fresh = false;
+	}
+	return true;
+}
+
+static bool capturing(struct nccl_comm *c, bool *is, struct train_error *error)
+{
+	enum cudaStreamCaptureStatus status;
+
+	if (!NCCL_DO(c, RUNTIME, cudaStreamIsCapturing, (c->device->stream, &status), error))
+		return false;
+	*is = status != cudaStreamCaptureStatusNone;
+	return true;
+}
+
+static bool not_recorded(struct nccl_comm *c, const char *why, struct train_error *error)
+{
+	bool is;
+
+	if (!capturing(c, &is, error))
+		return false;
+	return !is || nccl_refuse(c, error, "it %s, which a step that is recorded cannot", why);
+}
+
+bool nccl_room(struct nccl_comm *c, struct nccl_room *room, size_t bytes, const char *what,
+	       struct train_error *error)
+{
+	struct device *device = &c->device->base;
+	size_t least = 2 * room->bytes;
+	void *more;
+
+	if (bytes <= room->bytes)
+		return true;
+	if (!not_recorded(c, "takes memory", error))
+		return false;
+	bytes = bytes > least ? bytes : least;
+	more = device->backend->allocate(device, bytes, what, error);
+	if (!more)
+		return nccl_failed(c, error);
+	if (room->memory)
+		room->old[room->olds++] = room->memory;
+	room->memory = more;
+	room->bytes = bytes;
+	return true;
+}
+
+void nccl_room_free(struct nccl_comm *c, struct nccl_room *room)
+{
+	struct device *device = &c->device->base;
+
+	while (room->olds > 0)
+		device->backend->release(device, room->old[--room->olds]);
+	device->backend->release(device, room->memory);
+}
+
+static bool sum(struct nccl_comm *c, struct nccl_lane *lane, void *values, int64_t count,
+		ncclDataType_t type, struct train_error *error)
+{
+	return NCCL_ASK(c, lane, ncclAllReduce,
+			(values, values, (size_t)count, type, ncclSum, lane->comm, lane->stream),
+			error) &&
+	       nccl_settle(c, lane, error);
+}
+
+static bool sum_rounded(struct nccl_comm *c, struct nccl_lane *lane, float *values, int64_t count,
+			struct train_error *error)
+{
+	struct convert_args to = {.from = values,
+				  .count = count,
+				  .from_type = VALUE_FLOAT32,
+				  .to_type = VALUE_BFLOAT16};
+	struct convert_args back = {.to = values,
+				    .count = count,
+				    .from_type = VALUE_BFLOAT16,
+				    .to_type = VALUE_FLOAT32};
+
+	if (!nccl_room(c, &c->rounded, (size_t)count * 2, "gradients in bfloat16", error))
+		return false;
+	to.to = c->rounded.memory;
+	back.from = c->rounded.memory;
+	return NCCL_DO(c, KERNELS, kernel_convert, (&to, lane->stream), error) &&
+	       sum(c, lane, c->rounded.memory, count, ncclBfloat16, error) &&
+	       NCCL_DO(c, KERNELS, kernel_convert, (&back, lane->stream), error);
+}
+
+bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, const char *what,
+		     struct train_error *error)
+{
+	const struct call call = call_of(CALL_SUM, 0, (size_t)count * sizeof(*values), what);
+	struct nccl_comm *c = nccl_comm_of(comm);
+	struct nccl_lane *lane = nccl_begin(c, NCCL_UP, &call, error);
+	bool rounded = c->meeting->options.sums == VALUE_BFLOAT16;
+
+	if (!lane)
+		return false;
+	return count == 0 || ((rounded ? sum_rounded(c, lane, values, count, error)
+				       : sum(c, lane, values, count, ncclFloat32, error)) &&
+			      nccl_end(c, lane, error));
+}
+
+bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
+		    const char *what, struct train_error *error)
+{
+	const struct call call = call_of(CALL_BROADCAST, root, bytes, what);
+	struct nccl_comm *c = nccl_comm_of(comm);
+	struct nccl_lane *lane = nccl_begin(c, NCCL_UP, &call, error);
+
+	if (!lane)
+		return false;
+	return bytes == 0 ||
+	       (NCCL_ASK(c, lane, ncclBroadcast,
+			 (values, values, bytes, ncclChar, root, lane->comm, lane->stream),
+			 error) &&
+		nccl_settle(c, lane, error) && nccl_end(c, lane, error));
+}
+
+/* --- host memory -------------------------------------------------------------------------------
+ */
+
+enum { PIECE = 16384 }; /* bytes of each rank at a time */
+
+static bool make_staging(struct nccl_comm *c, struct train_error *error)
+{
+	struct device *device = &c->device->base;
+	size_t bytes = (size_t)c->base.world * PIECE;
+
+	if (!c->host && !NCCL_DO(c, RUNTIME, cudaMallocHost, ((void **)&c->host, bytes), error))
+		return false;
+	if (!c->staging)
+		c->staging = device->backend->allocate(device, bytes, "what ranks tell each other",
+						       error);
+	return c->staging || nccl_failed(c, error);
+}
+
+/* A piece of n bytes, from this rank's place in the pinned memory to those of all. */
+static bool gather_piece(struct nccl_comm *c, struct nccl_lane *lane, size_t n,
+			 struct train_error *error)
+{
+	size_t own = (size_t)c->base.rank * n;
+
+	if (!NCCL_DO(c, RUNTIME, cudaMemcpyAsync,
+		     (c->staging + own, c->host + own, n, cudaMemcpyHostToDevice, lane->stream),
+		     error) ||
+	    !NCCL_ASK(c, lane, ncclAllGather,
+		      (c->staging + own, c->staging, n, ncclChar, lane->comm, lane->stream),
+		      error) ||
+	    !nccl_settle(c, lane, error) ||
+	    !NCCL_DO(c, RUNTIME, cudaMemcpyAsync,
+		     (c->host, c->staging, n * (size_t)c->base.world, cudaMemcpyDeviceToHost,
+		      lane->stream),
+		     error) ||
+	    !nccl_end(c, lane, error))
+		return false;
+	return cuda_wait_event(c->device, lane->done, error) || nccl_failed(c, error);
+}
+
+/* A barrier is a byte of each. */
+static bool gather_on_device(struct nccl_comm *c, struct nccl_lane *lane, const void *mine,
+			     void *all, size_t bytes, struct train_error *error)
+{
+	unsigned char *to = all;
+	int64_t begin = nccl_now(), waited = c->base.waited_ns;
+
+	if (!make_staging(c, error))
+		return false;
+	c->host[c->base.rank] = 0;
+	for (size_t at = 0; at == 0 || at < bytes; at += PIECE) {
+		size_t left = bytes - at, n = left < PIECE ? left : PIECE;
+		size_t sent = n ? n : 1;
+
+		if (n > 0)
+			memcpy(c->host + (size_t)c->base.rank * n, (const unsigned char *)mine + at,
+			       n);
+		if (!gather_piece(c, lane, sent, error))
+			return false;
+		for (size_t r = 0; n > 0 && r < (size_t)c->base.world; r++)
+			memcpy(to + r * bytes + at, c->host + r * n, n);
+	}
+	c->base.waited_ns = waited + nccl_now() - begin;
+	return true;
+}
+
+static bool gather_by_control(struct nccl_comm *c, const void *mine, void *all, size_t bytes,
+			      const char *what, struct train_error *error)
+{
+	struct communicator *control = c->control;
+	int64_t waited = control->waited_ns;
+	bool done = control->calls->all_gather(control, mine, all, bytes, what, error);
+
+	c->base.waited_ns += control->waited_ns - waited;
+	return done || nccl_failed(c, error);
+}
+
+bool nccl_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
+		     const char *what, struct train_error *error)
+{
+	const struct call call = call_of(CALL_GATHER, 0, bytes, what);
+	struct nccl_comm *c = nccl_comm_of(comm);
+	struct nccl_lane *lane;
+
+	c->doing = call;
+	if (!nccl_good(c, error) || !not_recorded(c, "waits", error))
+		return false;
+	if (c->control)
+		return gather_by_control(c, mine, all, bytes, what, error);
+	lane = nccl_fork(comm, error) ? nccl_begin(c, NCCL_UP, &call, error) : NULL;
+	return lane && gather_on_device(c, lane, mine, all, bytes, error);
+}

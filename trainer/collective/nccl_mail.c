@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages. A message waits for its receiver on the lane's stream, in memory of our own, and join
+ * waits for its copy alone. Each lane knows one direction, so along the ranks nobody waits in a
+ * circle.
+ */
+#include "config.h"
+
+#include "collective/nccl_comm.h"
+
+/* The lane of a message from one rank to another. */
+static struct nccl_lane *begin(struct nccl_comm *c, int from, int to, const struct call *call,
+			       struct train_error *error)
+{
+	struct nccl_lane *lane = nccl_begin(c, from < to ? NCCL_UP : NCCL_DOWN, call, error);
+
+	if (!lane || (c->boxes && from != to))
+		return lane;
+	nccl_refuse(c, error,
+		    from == to ? "a rank sends nothing to itself" : "its meeting has no messages");
+	return NULL;
+}
+
+bool nccl_send(struct communicator *comm, int to, const void *values, size_t bytes,
+	       const char *what, struct train_error *error)
+{
+	const struct call call = call_of(CALL_SEND, to, bytes, what);
+	struct nccl_comm *c = nccl_comm_of(comm);
+	struct nccl_lane *lane = begin(c, comm->rank, to, &call, error);
+	struct nccl_room *box;
+
+	if (!lane)
+		return false;
+	if (bytes == 0)
+		return true;
+	box = &c->boxes[to];
+	return nccl_room(c, box, bytes, "messages", error) &&
+	       NCCL_DO(c, RUNTIME, cudaMemcpyAsync,
+		       (box->memory, values, bytes, cudaMemcpyDeviceToDevice, lane->stream),
+		       error) &&
+	       nccl_end(c, lane, error) &&
+	       NCCL_ASK(c, lane, ncclSend,
+			(box->memory, bytes, ncclChar, to, lane->comm, lane->stream), error);
+}
+
+bool nccl_receive(struct communicator *comm, int from, void *values, size_t bytes, const char *what,
+		  struct train_error *error)
+{
+	const struct call call = call_of(CALL_RECEIVE, from, bytes, what);
+	struct nccl_comm *c = nccl_comm_of(comm);
+	struct nccl_lane *lane = begin(c, from, comm->rank, &call, error);
+
+	if (!lane)
+		return false;
+	return bytes == 0 ||
+	       (NCCL_ASK(c, lane, ncclRecv,
+			 (values, bytes, ncclChar, from, lane->comm, lane->stream), error) &&
+		nccl_settle(c, lane, error) && nccl_end(c, lane, error));
+}
