@@ -11,6 +11,8 @@ cli_tests = \
 	tests/cli/emit.test \
 	tests/cli/exec.test \
 	tests/cli/explain.test \
+	tests/cli/gpu-bundle.test \
+	tests/cli/gpu-stages.test \
 	tests/cli/gpu.test \
 	tests/cli/habits.test \
 	tests/cli/hostlist.test \

@@ -1,3 +1,27 @@
 # SPDX-License-Identifier: MIT
-# Built and run by tests/gpu/run-all with make and a C compiler alone, not from here.
+# Run by tests/gpu/run-all with make and a C compiler alone, not from here.
 EXTRA_DIST += tests/gpu
+if HAVE_TRAINER
+gpu_programs = gpumap$(EXEEXT) gpumap-train$(EXEEXT) $(gpu_tests)
+gpu_bundle = gpumap-gpu
+
+# Programs with the libraries that they load, in DIR.
+gpu-programs: $(gpu_programs)
+	test -n '$(DIR)' && $(SHELL) '$(srcdir)/tests/gpu/pack.sh' programs '$(srcdir)' \
+		'$(LIBTOOL)' '$(DIR)' $(gpu_programs)
+
+# All that tests/gpu/run-all needs on another machine.
+gpu-bundle: $(gpu_programs)
+	rm -rf $(gpu_bundle)
+	$(MAKE) $(AM_MAKEFLAGS) gpu-programs DIR='$(abs_builddir)/$(gpu_bundle)'
+	$(SHELL) '$(srcdir)/tests/gpu/pack.sh' bundle '$(srcdir)' '$(abs_builddir)/$(gpu_bundle)' \
+		$(gpu_bundle).tar.xz
+	rm -rf $(gpu_bundle)
+
+CLEANFILES += gpumap-gpu.tar.xz
+else
+gpu-bundle gpu-programs:
+	@echo '$@: configured without the trainer, of which it is made' >&2; exit 1
+endif
+
+.PHONY: gpu-bundle gpu-programs

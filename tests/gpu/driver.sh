@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154 # variables of run-all
+# Stage driver: a program of its own, which is quick and always does everything.
+
+driver_stage() {
+	driver_record=$build/driver-visible.tsv
+	build_tools
+	"$build/driver-visible" --record "$driver_record" "$@" >"$build/driver.tap"
+	driver_status=$?
+	cat "$build/driver.tap"
+	# A skip and a wrong option leave no result.
+	if grep -q '^1\.\.3$' "$build/driver.tap" && look_at_gpu; then
+		mkdir -p "$build/results"
+		{
+			record_head driver-visible "run-all driver $*"
+			record_end "$driver_status" 0
+			grep -v 'the record is' "$build/driver.tap"
+			sed -n 's/^# //p' "$driver_record"
+		} >"$build/results/driver.txt"
+	fi
+	exit "$driver_status"
+}

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154 # variables of run-all and of the stages
+# Steps, their records, and what is on this machine. A stage's file has
+#
+#	stage_steps	prints a line "NAME SECONDS TITLE" for each step
+#	stage_ready	finds what all steps need, by skip_stage or bail_out where it is not there; sets
+#			stage_made_by, words that change when records of before are no longer true
+#	stage_step NAME	does it: figures on standard output; status 0, 1, or by skip_step REASON
+#
+# Each step is a process of its own, so that it has a time limit.
+
+bail_out() {
+	echo "Bail out! $1"
+	echo "run-all: $stage: $1" >&2
+	exit 99
+}
+
+skip_stage() {
+	echo "1..0 # SKIP $1"
+	echo "SKIP: $stage: $1; NOTHING WAS RUN" >&2
+	exit 0
+}
+
+skip_step() {
+	echo "skipped	$1"
+	exit 77
+}
+
+fail_step() {
+	echo "failed	$1"
+	exit 1
+}
+
+# --- this machine -----------------------------------------------------------------------
+
+build_tools() {
+	tools_cc=${CC:-cc}
+	command -v "$tools_cc" >/dev/null 2>&1 || tools_cc=gcc
+	if ! make -C "$here" CC="$tools_cc" out="$build" >"$build/make.log" 2>&1; then
+		cat "$build/make.log" >&2
+		bail_out 'the programs of tests/gpu cannot be built (make and a C compiler are needed)'
+	fi
+}
+
+# The facts of this machine; false with why_no_gpu. Without an order of their own GPUs that are not
+# alike have none that gpumap could tell.
+look_at_gpu() {
+	CUDA_DEVICE_ORDER=${CUDA_DEVICE_ORDER:-PCI_BUS_ID}
+	export CUDA_DEVICE_ORDER
+	if ! timeout 60 "$build/facts" >"$build/facts.txt" 2>&1; then
+		why_no_gpu=$(head -n 1 "$build/facts.txt")
+		[ "$why_no_gpu" ] || why_no_gpu='the driver does not answer'
+		return 1
+	fi
+	gpu_name=$(awk -F '\t' '$1 == "gpu" { print $3; exit }' "$build/facts.txt")
+	gpu_uuid=$(awk -F '\t' '$1 == "gpu" { print $4; exit }' "$build/facts.txt")
+	export gpu_name gpu_uuid
+}
+
+# Folders in which libraries of NVIDIA may be, a line each: those of the environment, the toolkit,
+# the system, and the packages of a Python.
+library_folders() {
+	printf '%s\n' "${LD_LIBRARY_PATH:-}" | tr ':' '\n'
+	ldconfig -p 2>/dev/null | sed -n 's#.*=> \(.*\)/lib\(cudnn\|cublasLt\|nccl\)\.so.*#\1#p'
+	for folder in "${CUDA_HOME:-/usr/local/cuda}" /usr/local/cuda /usr/local/cuda-*; do
+		printf '%s\n' "$folder/lib64" "$folder/targets/x86_64-linux/lib"
+	done
+	printf '%s\n' /usr/lib/x86_64-linux-gnu /usr/lib64
+	pythons | while read -r python; do
+		"$python" -c 'import sys; print("\n".join(p for p in sys.path if p))' 2>/dev/null
+	done | while read -r folder; do
+		printf '%s\n' "$folder"/nvidia/*/lib
+	done
+}
+
+# Every Python there may be, a line each, the one that is named first.
+pythons() {
+	for python in "${GPUMAP_TEST_TORCH:-}" python3 /usr/bin/python3 /opt/*/bin/python3 \
+		/opt/*/.venv/bin/python3 /opt/conda/bin/python3; do
+		[ -z "$python" ] || command -v "$python" 2>/dev/null
+	done | awk '!seen[$0]++'
+}
+
+# need_libraries PROGRAM: sets library_path to the folders of what it opens, and lacking to the names
+# of what is not there. Which versions it opens stands in it.
+need_libraries() {
+	library_path='' lacking=''
+	library_folders | awk 'NF && !seen[$0]++' >"$build/folders.txt"
+	opened=$(grep -ao 'lib\(cudnn\|cublasLt\|nccl\)\.so\.[0-9][0-9]*' "$1" | sort -u)
+	for name in $opened; do
+		found=''
+		while read -r folder; do
+			[ ! -e "$folder/$name" ] || { found=$folder && break; }
+		done <"$build/folders.txt"
+		if [ -z "$found" ]; then
+			lacking="$lacking $name"
+		else
+			case :$library_path: in
+			*":$found:"*) ;;
+			*) library_path=$library_path${library_path:+:}$found ;;
+			esac
+		fi
+	done
+	export library_path lacking
+}
+
+# --- records ------------------------------------------------------------------------------
+
+# record_head STEP COMMAND
+record_head() {
+	printf 'stage\t%s\nstep\t%s\ncommand\t%s\ndate\t%s\n' "$stage" "$1" "$2" \
+		"$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+	[ ! -e "$top/VERSION" ] || printf 'bundle\t%s\n' "$(head -n 1 "$top/VERSION")"
+	cat "$build/facts.txt"
+	printf 'nvcc\t%s\n' "$( (nvcc --version || /usr/local/cuda/bin/nvcc --version) 2>/dev/null |
+		sed -n 's/.*release.*, V//p' | head -n 1)"
+	printf 'cpu\t%s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
+	printf 'system\t%s\n' "$(uname -sr)"
+	printf 'made by\t%s\n' "${stage_made_by:-}"
+}
+
+# record_end STATUS SECONDS
+record_end() {
+	case $1 in
+	0) result=ok ;;
+	77) result=skipped ;;
+	124 | 137) result='FAILED (time limit)' ;;
+	*) result="FAILED (status $1)" ;;
+	esac
+	printf 'seconds\t%s\nresult\t%s\n\n' "$2" "$result"
+}
+
+# was_done FILE: with these programs, on this kind of GPU
+was_done() {
+	[ -e "$1" ] && grep -qx 'result	ok' "$1" && grep -qxF "made by	$stage_made_by" "$1"
+}
+
+# words_of FILE...: a number that changes with them
+words_of() {
+	cat "$@" 2>/dev/null | cksum | tr ' ' -
+}
+
+# --- a stage --------------------------------------------------------------------------------
+
+stage_usage() {
+	echo "run-all: $stage: $1; see $0 --help" >&2
+	exit 2
+}
+
+read_options() {
+	only='' fresh=no seconds=460 one='' seed=${seed:-}
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--fresh) fresh=yes ;;
+		--list) stage_steps && exit 0 ;;
+		--only | --seconds | --seed | --step)
+			[ $# -gt 1 ] || stage_usage "$1 needs a value"
+			case $1 in
+			--only) only=$2 ;;
+			--seconds) seconds=$2 ;;
+			--seed) seed=$2 ;;
+			--step) one=$2 ;;
+			esac
+			shift
+			;;
+		*) stage_usage "there is no option '$1'" ;;
+		esac
+		shift
+	done
+	case $seconds in
+	'' | *[!0-9]*) stage_usage "--seconds '$seconds' is no number" ;;
+	esac
+	case $seed in
+	*[!0-9]*) stage_usage "--seed '$seed' is no number" ;;
+	esac
+	export seed
+}
+
+# The steps that were asked for.
+chosen_steps() {
+	if [ -z "$only" ]; then
+		stage_steps
+		return
+	fi
+	for name in $(printf '%s' "$only" | tr ',' ' '); do
+		stage_steps | grep "^$name " || stage_usage "there is no step '$name' (--list names them)"
+	done
+}
+
+# do_step NAME LIMIT FILE: runs it and writes its record; its status. Without its whole limit it may
+# not have had the time that it needs: that is no result, and status 75.
+do_step() {
+	begin=$(date +%s)
+	rm -f "$3"
+	left=$((start + seconds - begin))
+	[ "$left" -lt "$2" ] || left=$2
+	timeout -k 5 "$left" sh "$here/run-all" "$stage" --step "$1" </dev/null >"$3.out" 2>"$3.err"
+	step_status=$?
+	if [ "$left" -lt "$2" ]; then
+		case $step_status in
+		124 | 137) return 75 ;;
+		esac
+	fi
+	{
+		record_head "$1" "run-all $stage --only $1"
+		record_end "$step_status" $(($(date +%s) - begin))
+		cat "$3.out"
+		[ "$step_status" -eq 0 ] || tail -n 20 "$3.err" | sed 's/^/stderr	/'
+	} >"$3.new"
+	mv "$3.new" "$3" && rm -f "$3.out" "$3.err"
+	return "$step_status"
+}
+
+# say_step NUMBER NAME TITLE STATUS FILE
+say_step() {
+	case $4 in
+	0) echo "ok $1 - $stage: $3 ($2)" ;;
+	77)
+		echo "ok $1 - $stage: $3 ($2) # SKIP $(sed -n 's/^skipped	//p' "$5")"
+		echo "SKIP: $stage: $2: $(sed -n 's/^skipped	//p' "$5")" >&2
+		;;
+	75)
+		echo "ok $1 - $stage: $3 ($2) # SKIP no time left: the same command does it"
+		return
+		;;
+	*) echo "not ok $1 - $stage: $3 ($2): $(sed -n 's/^result	//p' "$5")" ;;
+	esac
+	sed '1,/^$/d; s/^/#   /' "$5"
+}
+
+# Everything the stage has found, in the order of its steps.
+gather_results() {
+	mkdir -p "$build/results"
+	stage_steps | while read -r name _; do
+		[ ! -e "$records/$name.txt" ] || { cat "$records/$name.txt" && echo; }
+	done >"$build/results/$stage.txt"
+	echo "# the record of the stage is $build/results/$stage.txt"
+}
+
+run_steps() {
+	number=0 failed=0 waiting=0
+	while read -r name limit title; do
+		number=$((number + 1)) file=$records/$name.txt
+		if was_done "$file"; then
+			echo "ok $number - $stage: $title ($name), done before"
+			continue
+		fi
+		status=75
+		if [ $((start + seconds - $(date +%s))) -ge $((limit / 2)) ]; then
+			do_step "$name" "$limit" "$file"
+			status=$?
+		fi
+		say_step "$number" "$name" "$title" "$status" "$file"
+		case $status in
+		0 | 77) ;;
+		75) waiting=$((waiting + 1)) ;;
+		*) failed=$((failed + 1)) ;;
+		esac
+	done <"$build/steps.txt"
+	gather_results
+	[ "$failed" -eq 0 ] || exit 1
+	[ "$waiting" -eq 0 ] || exit 75
+}
+
+run_stage() {
+	read_options "$@"
+	if [ "$one" ]; then
+		work=$build/work/$stage/$one
+		rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 99
+		stage_step "$one"
+		exit
+	fi
+	start=$(date +%s)
+	chosen_steps >"$build/steps.txt" || exit 2
+	build_tools
+	look_at_gpu || skip_stage "$why_no_gpu"
+	records=$build/records/$stage
+	[ "$fresh" = no ] || rm -rf "$records" "$build/work/$stage"
+	mkdir -p "$records" || exit 99
+	stage_ready
+	echo "1..$(wc -l <"$build/steps.txt")"
+	sed 's/^/# /' "$build/facts.txt"
+	run_steps
+	exit 0
+}

@@ -1,0 +1,160 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# pack.sh programs SOURCE LIBTOOL DIR PROGRAM...: what `make gpu-programs` does, in the build folder:
+#	programs to DIR/bin, stripped, and the libraries that they load to DIR/lib. The system's own
+#	(libc, the compiler's) and NVIDIA's are looked for where they run.
+# pack.sh bundle SOURCE DIR FILE: what `make gpu-bundle` does: DIR, which has the programs, gets sources,
+#	data and run-all, and FILE, a tar.xz, all of it. GPU_DATA is a folder with CIFAR-10's binary files
+#	(data_batch_N.bin, or train_10000.bin and test_2000.bin; packed with xz or not), of which 10,000
+#	images are taken; without it 2,000 are made.
+set -u
+
+limit=60000000 # bytes of the bundle
+
+die() {
+	echo "gpu-bundle: $*" >&2
+	exit 1
+}
+
+# --- programs -----------------------------------------------------------------------------
+
+# Libraries that this program loads, but for those of any system.
+libraries_of() {
+	ldd "$1" | awk '
+		/=> not found/ { print "not-found " $1; next }
+		$2 == "=>" && $3 ~ /^\// {
+			name = $1; sub(/.*\//, "", name)
+			if (name !~ /^(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux.*)\.so/ &&
+			    name !~ /^lib(cud|cublas|nccl|nv)/)
+				print name, $3
+		}'
+}
+
+pack_programs() {
+	libtool=$1 dir=$2
+	shift 2
+	rm -rf "${dir:?}/bin" "${dir:?}/lib"
+	mkdir -p "$dir/bin" "$dir/lib" || exit 1
+	for program in "$@"; do
+		# libtool tells that its library is not installed, which it need not be.
+		# shellcheck disable=SC2086 # libtool is a command with arguments
+		$libtool --mode=install install -c "$program" "$dir/bin/${program##*/}" >"$dir/install.log" 2>&1 ||
+			die "$program cannot be copied: $(tail -n 1 "$dir/install.log")"
+		strip "$dir/bin/${program##*/}" || exit 1
+		LD_LIBRARY_PATH=$PWD/libgpumap/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+			libraries_of "$dir/bin/${program##*/}"
+	done | sort -u >"$dir/libraries.txt" || exit 1
+	while read -r name file; do
+		[ "$name" != not-found ] || die "$file, which a program loads, is not found"
+		cp -L "$file" "$dir/lib/$name" && chmod u+w "$dir/lib/$name" && strip "$dir/lib/$name" || exit 1
+	done <"$dir/libraries.txt"
+	rm -f "$dir/libraries.txt" "$dir/install.log"
+	for program in "$@"; do
+		[ -x "$dir/bin/${program##*/}" ] || die "$program was not copied"
+	done
+}
+
+# --- data -----------------------------------------------------------------------------------
+
+record=3073
+
+# images NAME: the file NAME or NAME.xz of GPU_DATA to standard output
+images() {
+	if [ -e "$GPU_DATA/$1" ]; then
+		cat "$GPU_DATA/$1"
+	elif [ -e "$GPU_DATA/$1.xz" ]; then
+		xz -dc "$GPU_DATA/$1.xz"
+	else
+		die "GPU_DATA=$GPU_DATA has no $1 and no $1.xz"
+	fi
+}
+
+# part FIRST COUNT: so many images of standard input
+part() {
+	tail -c +$(($1 * record + 1)) | head -c $(($2 * record))
+}
+
+pack_data() {
+	rm -rf "$1" && mkdir -p "$1" || exit 1
+	if [ -z "${GPU_DATA:-}" ]; then
+		python3 "$source/tests/train/make-data.py" "$1" 2000 500 || die 'python3 makes no data'
+		return
+	fi
+	for i in 1 2 3 4 5; do
+		if [ -e "$GPU_DATA/train_10000.bin" ] || [ -e "$GPU_DATA/train_10000.bin.xz" ]; then
+			images train_10000.bin | part $(((i - 1) * 2000)) 2000
+		else
+			images data_batch_$i.bin | part 0 2000
+		fi >"$1/data_batch_$i.bin"
+	done
+	if [ -e "$GPU_DATA/test_2000.bin" ] || [ -e "$GPU_DATA/test_2000.bin.xz" ]; then
+		images test_2000.bin
+	else
+		images test_batch.bin | part 0 2000
+	fi >"$1/test_batch.bin"
+	for file in "$1"/*.bin; do
+		size=$(wc -c <"$file")
+		if [ "$size" -eq 0 ] || [ $((size % record)) -ne 0 ]; then
+			die "${file##*/} made of $GPU_DATA is not of CIFAR-10's form ($size bytes)"
+		fi
+	done
+}
+
+# --- the bundle -----------------------------------------------------------------------------
+
+# Sources that the stages build: small, so folders as they are.
+pack_sources() {
+	(cd "$source" && find kernels libgpumap tests/gpu tests/train tools trainer -type f \
+		\( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.awk' \
+		-o -name '*.sh' -o -name '*.py' -o -name Makefile -o -name run-all \) -print &&
+		printf '%s\n' LICENSE bench/gpu-peer.py bench/peer.py) >"$dir/.files" || exit 1
+	(cd "$source" && tar -cf - -T "$dir/.files") | (cd "$dir" && tar -xf -) || exit 1
+	rm -f "$dir/.files"
+	cat >"$dir/run-all" <<'RUN'
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+exec "$(dirname "$0")/tests/gpu/run-all" "$@"
+RUN
+	chmod +x "$dir/run-all"
+}
+
+write_version() {
+	commit=$(git -C "$source" describe --always --dirty 2>/dev/null)
+	"$dir/bin/gpumap" --version 2>/dev/null | head -n 1 |
+		sed "s/\$/, commit ${commit:-unknown}, packed $(date -u +%Y-%m-%dT%H:%MZ)/"
+	LD_LIBRARY_PATH=$dir/lib "$dir/bin/gpumap-train" --version
+}
+
+# Nothing of where it was packed: no path in texts, no folder of libraries in programs.
+check_paths() {
+	for path in "$source" "$PWD"; do
+		found=$(grep -rlIF -e "$path/" "$dir" | head -n 3)
+		[ -z "$found" ] || die "$path stands in $found"
+	done
+	for file in "$dir"/bin/* "$dir"/lib/*; do
+		! readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH' | grep -qF -e "$source" -e "$PWD" ||
+			die "${file##*/} looks for libraries in this build"
+	done
+}
+
+pack_bundle() {
+	dir=$1 packed=$2
+	pack_sources
+	pack_data "$dir/data"
+	write_version >"$dir/VERSION" || exit 1
+	check_paths
+	XZ_OPT=-6 tar -C "$(dirname "$dir")" --owner=0 --group=0 -cJf "$packed" "$(basename "$dir")" || exit 1
+	size=$(wc -c <"$packed")
+	[ "$size" -le "$limit" ] || die "$packed has $size bytes, more than $limit: $(du -a "$dir" |
+		sort -rn | sed -n '2,6p' | tr '\t\n' '  ')"
+	echo "$packed: $size bytes; unpack it, and say ./run-all --help there"
+}
+
+[ $# -ge 4 ] || die 'see the head of pack.sh'
+what=$1 source=$(cd "$2" && pwd) || exit 1
+shift 2
+case $what in
+programs) pack_programs "$@" ;;
+bundle) pack_bundle "$@" ;;
+*) die "there is no '$what'" ;;
+esac

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154 # variables of run-all and lib.sh
+# Stage train: gpumap-train on a GPU.
+. "$here/programs.sh"
+
+stage_steps() {
+	for program in $(test_programs); do
+		echo "test-${program##*/} 240 the tests of ${program##*/}"
+	done
+	echo 'losses-fp32 60 100 steps of SGD, the losses of the CPU'
+	for type in bf16 fp16; do
+		echo "losses-$type 60 50 steps of SGD, the losses of the CPU"
+	done
+	for type in fp32 tf32 bf16 fp16; do
+		echo "bits-$type 30 twice the same bits"
+	done
+	for mode in dp ddp mp; do
+		echo "mode-$mode 60 $mode on one card, the losses of single"
+	done
+	echo 'resume 60 a checkpoint, and the losses after it'
+	echo 'one-rank 90 ddp of one rank takes what single takes'
+	for type in bf16 fp16 tf32 fp32; do
+		for batch in 32 512 4096; do
+			echo "speed-$type-$batch 60 images per second"
+		done
+	done
+	echo 'start 60 from the start to the first step, and memory'
+	echo 'accuracy 240 test accuracy is that of the CPU'
+}
+
+# Those that were built with the real libraries.
+test_programs() {
+	for program in "$top"/bin/t-cuda-* "$build"/programs/bin/t-cuda-*; do
+		[ ! -x "$program" ] || echo "$program"
+	done
+}
+
+stage_ready() {
+	need_trainer
+	# Now the test programs are built.
+	chosen_steps >"$build/steps.txt" || exit 2
+}
+
+stage_step() {
+	type=${1#*-}
+	case $1 in
+	test-*) step_test "${1#test-}" ;;
+	losses-fp32) step_losses fp32 1e-5 100 ;;
+	losses-*) step_losses "$type" 1e-2 50 ;;
+	bits-*) step_bits "$type" ;;
+	mode-*) step_mode "$type" ;;
+	one-rank) step_one_rank ;;
+	speed-*) step_speed "${type%-*}" "${type##*-}" ;;
+	resume | start | accuracy) "step_$1" ;;
+	*) fail_step "there is no step '$1'" ;;
+	esac
+}
+
+# --- running --------------------------------------------------------------------------------
+
+# How a type is said: fp32 is exact, TF32 what is taken otherwise.
+precision_of() {
+	case $1 in
+	fp32) echo '--precision fp32 --exact' ;;
+	tf32) echo '--precision fp32' ;;
+	*) echo "--precision $1" ;;
+	esac
+}
+
+# tell_run OPTIONS...: each command once, without where things are on this machine
+tell_run() {
+	told=$(printf 'ran\tgpumap-train %s\n' "$*" | sed "s#$data#DATA#g")
+	grep -qxF -e "$told" ran.txt 2>/dev/null || echo "$told"
+	echo "$told" >>ran.txt
+}
+
+# train METRICS OPTIONS...: a run must end well
+train() {
+	metrics=$1
+	shift
+	tell_run "$@"
+	ours --progress none --evaluate-every 0 --metrics "$metrics" "$@" >"$metrics.out" 2>"$metrics.err" && return
+	fail_step "gpumap-train: $(tail -n 1 "$metrics.err")"
+}
+
+# on_gpu METRICS OPTIONS...
+on_gpu() {
+	gpu_metrics=$1
+	shift
+	train "$gpu_metrics" --backend cuda --device-ids 0 "$@"
+}
+
+# agree NAME STEPS TOLERANCE WANTED GOT
+agree() {
+	awk -v name="$1" -v steps="$2" -v tolerance="$3" -f "$here/losses.awk" "$4" "$5"
+}
+
+sgd='--model convnet --global-batch 64 --optimizer sgd --lr 0.01'
+
+# --- steps ------------------------------------------------------------------------------------
+
+# Programs of the tests of gpumap-train, which use libcheck. They compute on this GPU, and make 20 errors
+# where they make any. A process for each test would open the libraries each time.
+step_test() {
+	for program in $(test_programs); do
+		[ "${program##*/}" = "$1" ] || continue
+		LD_LIBRARY_PATH=$(ours_path) GPUMAP_TEST_ERRORS=20 CK_FORK=no CK_VERBOSITY=silent \
+			CK_TAP_LOG_FILE_NAME=- "$program" >tap.txt
+		program_status=$?
+		grep '^not ok' tap.txt
+		printf 'tests\t%s ok\t%s not ok\n' "$(grep -c '^ok' tap.txt)" "$(grep -c '^not ok' tap.txt)"
+		[ "$program_status" -eq 0 ] && grep -q '^ok' tap.txt
+		return
+	done
+	fail_step "there is no program $1"
+}
+
+# step_losses TYPE TOLERANCE STEPS. The CPU computes exactly: half types are compared with what they
+# stand for.
+step_losses() {
+	# shellcheck disable=SC2046,SC2086 # words
+	{
+		train cpu.json $sgd --data "$data" --steps "$3" --exact
+		on_gpu gpu.json $sgd --data "$data" --steps "$3" $(precision_of "$1")
+	}
+	agree "losses $1" "$3" "$2" cpu.json gpu.json
+}
+
+step_bits() {
+	for run in 1 2; do
+		# shellcheck disable=SC2046 # words
+		on_gpu "$run.json" --model convnet --data "$data" --global-batch 128 --steps 100 --augment \
+			$(precision_of "$1") $(deterministic)
+	done
+	agree "bits $1" 100 0 1.json 2.json
+}
+
+# Where gpumap-train has the option.
+deterministic() {
+	ours --help | grep -o -e '--deterministic' | head -n 1
+}
+
+step_mode() {
+	case $1 in
+	mp) devices=0,0,0 ;;
+	*) devices=0,0,0,0 ;;
+	esac
+	# shellcheck disable=SC2086 # words
+	{
+		on_gpu single.json $sgd --data "$data" --steps 50 --exact
+		train "$1.json" --backend cuda --mode "$1" --device-ids "$devices" --allow-share $sgd \
+			--data "$data" --steps 50 --exact
+	}
+	agree "$1" 50 1e-5 single.json "$1.json"
+}
+
+step_resume() {
+	learn="--model convnet --data $data --global-batch 64 --augment"
+	# shellcheck disable=SC2086 # words
+	{
+		on_gpu whole.json $learn --steps 40
+		on_gpu part.json $learn --steps 23 --checkpoint saved --checkpoint-every 10
+		on_gpu part.json $learn --steps 40 --checkpoint saved --resume
+	}
+	agree resume 40 0 whole.json part.json
+}
+
+# fast METRICS TYPE BATCH STEPS OPTIONS...: images are made, enough for 12 steps of 4096
+fast() {
+	fast_metrics=$1 fast_type=$2 fast_batch=$3 fast_steps=$4
+	shift 4
+	# shellcheck disable=SC2046 # words
+	on_gpu "$fast_metrics" --model convnet --samples 49152 --test-samples 1 --global-batch "$fast_batch" \
+		--steps "$fast_steps" $(precision_of "$fast_type") "$@"
+}
+
+steps_of() {
+	case $1 in
+	32) echo 8050 ;;
+	512) echo 2050 ;;
+	*) echo 410 ;;
+	esac
+}
+
+# speed_of METRICS TYPE BATCH: microseconds, images per second, the floor, times the floor
+speed_of() {
+	awk -v precision="$2" -v batch="$3" -f "$here/speed.awk" "$1"
+}
+
+median() {
+	sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+step_speed() {
+	for run in 1 2 3; do
+		fast "$run.json" "$1" "$2" "$(steps_of "$2")"
+		speed_of "$run.json" "$1" "$2" >>speeds.txt || fail_step "$(cat speeds.txt)"
+	done
+	middle=$(cut -d ' ' -f 1 speeds.txt | median)
+	grep "^$middle " speeds.txt | head -n 1 | awk -v type="$1" -v batch="$2" '{
+		printf "speed\t%s\tbatch %s\t%s us a step\t%s images/s\tfloor %s us\ttimes floor %s\n",
+			type, batch, $1, $2, $3, $4
+	}'
+	echo "runs	$(cut -d ' ' -f 1 speeds.txt | tr '\n' ' ')us"
+	sed -n '/peak/,$p' 1.json.out | sed 's/^/memory	/'
+	case $gpu_name in
+	*H200*) goal=$(awk -v b="$2" 'BEGIN { print b <= 32 ? 2.0 : b <= 512 ? 1.7 : 1.6 }') ;;
+	*) return 0 ;;
+	esac
+	[ "$1" = bf16 ] || return 0
+	awk -v middle="$middle" -v goal="$goal" '$1 == middle {
+		printf "goal\tat most %s times the floor\t%s\n", goal, $4 <= goal ? "met" : "MISSED"; exit
+	}' speeds.txt
+}
+
+# By turns, so that what the card does meanwhile meets both.
+step_one_rank() {
+	collective=$(sed -n 's/^collectives: //p' "$build/version.txt")
+	case " $collective " in
+	*' nccl '*) ;;
+	*) skip_step "this gpumap-train has no NCCL (collectives: $collective)" ;;
+	esac
+	case " $lacking " in
+	*libnccl*) skip_step "${lacking# } was found nowhere: name its folder in LD_LIBRARY_PATH" ;;
+	esac
+	for batch in 32 512; do
+		rm -f single.txt ddp.txt
+		for run in 1 2 3 4 5; do
+			fast single.json bf16 $batch 4050
+			fast ddp.json bf16 $batch 4050 --mode ddp --collective nccl
+			for mode in single ddp; do
+				speed_of $mode.json bf16 $batch >>$mode.txt || fail_step "$(tail -n 1 $mode.txt)"
+			done
+		done
+		printf '%d %s %s\n' $batch "$(cut -d ' ' -f 1 single.txt | median)" \
+			"$(cut -d ' ' -f 1 ddp.txt | median)" >>both.txt
+	done
+	awk '{
+		more = 100 * ($3 / $2 - 1)
+		printf "one rank\tbatch %d\tsingle %s us\tddp %s us\t%+.1f %%\n", $1, $2, $3, more
+		if (more > 2)
+			bad = 1
+	} END { exit bad }' both.txt
+}
+
+# A run of one step, from its start to its end, and what the card holds meanwhile.
+step_start() {
+	for batch in 32 512 4096; do
+		rm -f seconds.txt memory.txt
+		for run in 1 2 3; do
+			# Beside a watcher, so not by train().
+			LD_LIBRARY_PATH=$(ours_path) "$build/facts" watch "$gpu_uuid" watched.txt \
+				"$programs/gpumap-train" --backend cuda --device-ids 0 --model convnet --samples $((2 * batch)) \
+				--test-samples 1 --global-batch "$batch" --steps 1 --precision bf16 --progress none \
+				--evaluate-every 0 >out.txt 2>err.txt || fail_step "gpumap-train: $(tail -n 1 err.txt)"
+			awk '$1 == "seconds" { print $2 }' watched.txt >>seconds.txt
+			awk '$1 == "memory" { print $2 }' watched.txt >>memory.txt
+		done
+		printf 'start\tbatch %d\t%s s\tmemory %s bytes of the device\n' "$batch" "$(median <seconds.txt)" \
+			"$(sort -n memory.txt | tail -n 1)"
+		sed -n '/peak/,$p' out.txt | sed 's/^/memory	/'
+	done
+}
+
+# With three seeds on as many images as there are: within two points.
+step_accuracy() {
+	[ "$data" != synthetic ] || skip_step 'there are no images (GPU_DATA=FOLDER names some)'
+	tell_run --model convnet --data "$data" --global-batch 128 --epochs 5
+	for seed in 0 1 2; do
+		for type in cpu fp32 bf16; do
+			backend='--backend cuda --device-ids 0'
+			[ $type != cpu ] || backend=
+			precision=$type
+			[ $type != cpu ] || precision=fp32
+			# shellcheck disable=SC2086 # words
+			ours $backend --model convnet --data "$data" --global-batch 128 --epochs 5 --seed $seed \
+				--precision $precision --progress none --metrics run.json >out.txt 2>err.txt ||
+				fail_step "gpumap-train, $type: $(tail -n 1 err.txt)"
+			printf '%s %s\n' $type "$(sed -n 's/.*"evaluation".*"accuracy":\([^,}]*\).*/\1/p' run.json |
+				tail -n 1)" >>accuracies.txt
+		done
+	done
+	awk '{ sum[$1] += 100 * $2; all[$1] = all[$1] sprintf(" %.2f", 100 * $2) } END {
+		for (type in sum) {
+			d = (sum[type] - sum["cpu"]) / 3
+			printf "accuracy\t%s\tmean %.2f %%\tof the CPU %+.2f\tby seed%s\n", type, sum[type] / 3, d, all[type]
+			if (d < -2 || d > 2)
+				bad = 1
+		}
+		exit bad
+	}' accuracies.txt
+}
