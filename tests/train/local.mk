@@ -477,6 +477,14 @@ tests_train_t_cuda_ops_SOURCES = tests/train/t-cuda-ops.c tests/train/cuda-test.
 tests_train_t_cuda_ops_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_train_t_cuda_ops_CFLAGS = $(train_cflags)
 tests_train_t_cuda_ops_LDADD = $(fake_ldadd)
+# The same on a GPU, by tests/gpu/run-all train.
+EXTRA_PROGRAMS += tests/train/t-cuda-gpu
+gpu_tests += tests/train/t-cuda-gpu
+tests_train_t_cuda_gpu_SOURCES = tests/train/t-cuda-ops.c tests/train/cuda-test.h tests/train/ops.h \
+	tests/train/numbers.c tests/train/stage.c tests/train/stage.h tests/unit/unit.h
+tests_train_t_cuda_gpu_CPPFLAGS = $(fake_cppflags)
+tests_train_t_cuda_gpu_CFLAGS = $(train_cflags)
+tests_train_t_cuda_gpu_LDADD = $(train_ldadd)
 # The command with GPUs that are pretended.
 check_PROGRAMS += tests/train/train-fake
 tests_train_train_fake_SOURCES = trainer/main.c tests/train/train_fake_load.c \
