@@ -125,18 +125,34 @@ static bool describe(struct cuda_device *d, struct train_error *error)
 /* --- opening -----------------------------------------------------------------------------------
  */
 
+static bool open_events(struct cuda_device *d, cudaEvent_t *events, int count,
+			struct train_error *error)
+{
+	for (int i = 0; i < count; i++)
+		if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
+			     (&events[i], cudaEventDisableTiming), error))
+			return false;
+	return true;
+}
+
+static void close_events(struct cuda_device *d, const cudaEvent_t *events, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (events[i])
+			CUDA_END(d, RUNTIME, cudaEventDestroy, (events[i]));
+}
+
 static bool open_stream(struct cuda_device *d, struct train_error *error)
 {
 	if (!CUDA_DO(d, RUNTIME, cudaStreamCreateWithPriority,
 		     (&d->stream, cudaStreamNonBlocking, 0), error) ||
 	    !CUDA_DO(d, RUNTIME, cudaMallocHost,
-		     ((void **)&d->results, (size_t)FETCH_MOST * FETCH_BYTES), error))
+		     ((void **)&d->results, (size_t)FETCH_MOST * FETCH_BYTES), error) ||
+	    !CUDA_DO(d, RUNTIME, cudaMallocHost,
+		     ((void **)&d->writing, (size_t)CUDA_WRITES * CUDA_WRITE_BYTES), error))
 		return false;
-	for (int i = 0; i < FETCH_MOST; i++)
-		if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
-			     (&d->fetched[i], cudaEventDisableTiming), error))
-			return false;
-	return true;
+	return open_events(d, d->fetched, FETCH_MOST, error) &&
+	       open_events(d, d->written, CUDA_WRITES, error);
 }
 
 static bool open_libraries(struct cuda_device *d, struct train_error *error)
@@ -160,9 +176,10 @@ static void cuda_close(struct device *device)
 	cuda_marks_free(d);
 	cuda_release(device, d->workspace);
 	cuda_release(device, d->scratch);
-	for (int i = 0; i < FETCH_MOST; i++)
-		if (d->fetched[i])
-			CUDA_END(d, RUNTIME, cudaEventDestroy, (d->fetched[i]));
+	close_events(d, d->fetched, FETCH_MOST);
+	close_events(d, d->written, CUDA_WRITES);
+	if (d->writing)
+		CUDA_END(d, RUNTIME, cudaFreeHost, (d->writing));
 	if (d->results)
 		CUDA_END(d, RUNTIME, cudaFreeHost, (d->results));
 	if (d->stream)

@@ -11,7 +11,7 @@
 #include "backend/cuda_calls.h"
 #include "kernels/kernels.h"
 
-enum { CUDA_WHERE = 96, CUDA_UUID = 48 };
+enum { CUDA_WHERE = 96, CUDA_UUID = 48, CUDA_WRITES = 8, CUDA_WRITE_BYTES = 1 << 16 };
 
 struct cuda_block; /* memory that was allocated (cuda_memory.c) */
 
@@ -37,6 +37,12 @@ struct cuda_device {
 	unsigned char *results;
 	cudaEvent_t fetched[FETCH_MOST];
 	int fetches, takes; /* in all */
+
+	/* Small writes on their way from the host: the same. CUDA would stop the stream to take
+	 * them from memory that is not pinned. */
+	unsigned char *writing;
+	cudaEvent_t written[CUDA_WRITES];
+	unsigned writes; /* in all */
 
 	struct cuda_marks *marks; /* of time lines, or NULL (cuda_stream.c) */
 };

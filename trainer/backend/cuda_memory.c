@@ -96,7 +96,20 @@ static bool transfer(struct device *device, void *to, const void *from, size_t b
 bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
 		struct train_error *error)
 {
-	return transfer(device, to, host, bytes, cudaMemcpyHostToDevice, error);
+	struct cuda_device *d = own(device);
+	unsigned slot = d->writes % CUDA_WRITES;
+	unsigned char *pinned = d->writing + (size_t)slot * CUDA_WRITE_BYTES;
+
+	if (bytes == 0 || bytes > CUDA_WRITE_BYTES)
+		return transfer(device, to, host, bytes, cudaMemcpyHostToDevice, error);
+	if (!cuda_use(d, error) ||
+	    (d->writes >= CUDA_WRITES &&
+	     !CUDA_DO(d, RUNTIME, cudaEventSynchronize, (d->written[slot]), error)))
+		return false;
+	d->writes++;
+	memcpy(pinned, host, bytes);
+	return transfer(device, to, pinned, bytes, cudaMemcpyHostToDevice, error) &&
+	       CUDA_DO(d, RUNTIME, cudaEventRecord, (d->written[slot], d->stream), error);
 }
 
 bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,

@@ -113,11 +113,21 @@ static void close_master(struct dp *d)
 	backend->event_free(d->parameters_ready);
 }
 
+/* Others' streams may still read its memory. */
+static bool finish_on(void *argument, int index, struct train_error *error)
+{
+	struct device *device = ((struct dp *)argument)->replicas[index].device;
+
+	return !device || device->backend->finish(device, error);
+}
+
 void dp_close(struct parallel *p)
 {
 	struct dp *d = (struct dp *)p;
 	struct train_error error = {.status = TRAIN_OK};
 
+	if (d->crew)
+		crew_run(d->crew, finish_on, NULL, d, &error);
 	rank_close(p);
 	if (d->master)
 		close_master(d);
