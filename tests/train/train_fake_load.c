@@ -7,12 +7,16 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fake_cuda.h"
 #include "inject.h"
+
+/* The backend has a table, and so has NCCL's collective. */
+static atomic_flag begun = ATOMIC_FLAG_INIT;
 
 static void tell_count(void)
 {
@@ -28,7 +32,7 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 				  cuda_library_name(library));
 	fake_cuda_fill(calls, library);
 	inject_wrap(calls, library);
-	if (library != CUDA_LIBRARY_RUNTIME)
+	if (library != CUDA_LIBRARY_RUNTIME || atomic_flag_test_and_set(&begun))
 		return true;
 	inject_at(fail ? strtoull(fail, NULL, 10) : 0, true);
 	if (getenv("FAKE_CUDA_COUNT"))

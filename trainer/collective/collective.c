@@ -18,6 +18,9 @@ static const struct collective *const collectives[] = {
 	&collective_self,
 	&collective_shm,
 	&collective_peer,
+#if defined(HAVE_CUDA_BACKEND) && defined(HAVE_NCCL)
+	&collective_nccl,
+#endif
 };
 
 #ifdef HAVE_MPI
@@ -90,7 +93,13 @@ const struct collective *collective_find(const char *name, struct train_error *e
 			return collectives[i];
 	if (strcmp(name, "mpi") == 0)
 		return find_mpi(error);
-	train_fail(error, TRAIN_NO_BACKEND, "collective '%s': there is self, shm, peer and mpi", name);
+	if (strcmp(name, "nccl") == 0)
+		train_fail(error, TRAIN_NO_BACKEND,
+			   "collective 'nccl': this build has self, shm and peer; build with CUDA "
+			   "and NCCL (see configure --help)");
+	else
+		train_fail(error, TRAIN_NO_BACKEND,
+			   "collective '%s': there is self, shm, peer, mpi and nccl", name);
 	return NULL;
 }
 

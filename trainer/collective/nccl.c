@@ -100,6 +100,9 @@ static void nccl_cancel(struct meeting *m, int rank, const struct train_error *w
 /* --- a communicator ----------------------------------------------------------------------------
  */
 
+/* Of ranks that share a process: their launches of recorded steps may wait for each other. */
+static const struct collective nccl_threads;
+
 static struct nccl_comm *new_comm(struct meeting *m, int rank, struct device *device)
 {
 	struct nccl_comm *c = calloc(1, sizeof(*c));
@@ -107,7 +110,8 @@ static struct nccl_comm *new_comm(struct meeting *m, int rank, struct device *de
 
 	if (!c)
 		return NULL;
-	c->base = (struct communicator){&collective_nccl, rank, world, device, 0};
+	c->base = (struct communicator){m->options.ranks > 1 ? &nccl_threads : &collective_nccl,
+					rank, world, device, 0};
 	c->meeting = m;
 	c->calls = &m->calls;
 	c->device = (struct cuda_device *)device;
@@ -289,20 +293,12 @@ static void nccl_abort(struct communicator *comm, const struct train_error *why)
 		c->control->calls->abort(c->control, why);
 }
 
-const struct collective collective_nccl = {
-	.name = "nccl",
-	.rounds = true,
-	.meet = nccl_meet,
-	.part = nccl_part,
-	.cancel = nccl_cancel,
-	.open = nccl_open,
-	.close = nccl_close,
-	.fork = nccl_fork,
-	.join = nccl_join,
-	.all_reduce = nccl_all_reduce,
-	.broadcast = nccl_broadcast,
-	.all_gather = nccl_all_gather,
-	.send = nccl_send,
-	.receive = nccl_receive,
-	.abort = nccl_abort,
-};
+#define NCCL_CALLS \
+	.name = "nccl", .on_devices = true, .rounds = true, .meet = nccl_meet, .part = nccl_part, \
+	.cancel = nccl_cancel, .open = nccl_open, .close = nccl_close, .fork = nccl_fork, \
+	.join = nccl_join, .all_reduce = nccl_all_reduce, .broadcast = nccl_broadcast, \
+	.all_gather = nccl_all_gather, .send = nccl_send, .receive = nccl_receive, \
+	.abort = nccl_abort
+
+const struct collective collective_nccl = {NCCL_CALLS, .records = true};
+static const struct collective nccl_threads = {NCCL_CALLS};

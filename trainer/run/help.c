@@ -128,6 +128,9 @@ bool told_version(struct train_error *error)
 #ifdef HAVE_MPI
 	     " mpi"
 #endif
+#if defined(HAVE_CUDA_BACKEND) && defined(HAVE_NCCL)
+	     " nccl"
+#endif
 	);
 	return printed(error);
 }

@@ -151,13 +151,30 @@ static const char *best_collective(const struct training *t)
 	return place->world == place->local_world ? "shm" : "mpi";
 }
 
-static bool reaches_devices(const struct training *t, struct train_error *error)
+/* Whether the collective can do what it will be asked. */
+static bool collective_fits(const struct training *t, struct train_error *error)
 {
-	return t->collective->on_devices || backend_simulates(t->backend->name) ||
-	       train_fail(error, TRAIN_BAD_INPUT,
-			  "--collective %s: it reads memory of the host, and GPUs have their own; "
-			  "leave it out, or say --collective nccl",
-			  t->collective->name);
+	const struct collective *collective = t->collective;
+	bool simulated = backend_simulates(t->backend->name);
+
+	if (!collective->on_devices && !simulated)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"--collective %s: it reads memory of the host, and GPUs have their "
+			"own; leave it out, or say --collective nccl",
+			collective->name);
+	if (simulated && strcmp(collective->name, "nccl") == 0)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"--collective nccl: it is for GPUs, and backend %s simulates them; "
+			"leave it out, or say --backend cuda",
+			t->backend->name);
+	return collective->rounds || t->settings->gradient_type == VALUE_FLOAT32 ||
+	       train_fail(
+		       error, TRAIN_BAD_INPUT,
+		       "--gradient-type bf16: collective %s sends gradients as they are; leave it "
+		       "out, or say --collective nccl",
+		       collective->name);
 }
 
 static bool find_all(struct training *t, struct train_error *error)
@@ -169,6 +186,9 @@ static bool find_all(struct training *t, struct train_error *error)
 		.ranks = t->place.ranks,
 		.name = *t->place.meeting ? t->place.meeting : NULL,
 		.timeout_ms = (int)s->timeout_ms,
+		.local = t->place.local_world,
+		.messages = s->mode == MODE_MP,
+		.sums = s->gradient_type,
 	};
 	struct model_shapes shapes;
 
@@ -176,7 +196,7 @@ static bool find_all(struct training *t, struct train_error *error)
 		collective = best_collective(t);
 	t->collective = collective_find(collective, error);
 	/* Before all that can fail, so that others learn of it. */
-	if (!t->collective || !reaches_devices(t, error) ||
+	if (!t->collective || !collective_fits(t, error) ||
 	    !t->collective->meet(&t->meeting, &meeting, error))
 		return false;
 	/* Before a device is opened. */
