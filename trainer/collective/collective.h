@@ -2,7 +2,8 @@
 /*
  * What ranks tell each other: a table of operations between the ranks of a run, each with one
  * device. `self` is a world of one; `shm` the ranks of one machine, as threads of one process or as
- * processes; `mpi` ranks anywhere, under mpirun or srun; `nccl` GPUs anywhere (collective/nccl.h).
+ * processes; `mpi` ranks anywhere, under mpirun or srun; `peer` the GPUs of one process, by copies
+ * between them; `nccl` GPUs anywhere (collective/nccl.h).
  *
  * Every rank makes the same calls in the same order, on one thread at a time. Values lie on the
  * rank's device; on the CPU a call returns when it is done (`waits`), and all others put it on the
