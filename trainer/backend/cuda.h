@@ -24,6 +24,7 @@ struct cuda_device {
 	bool exact;
 	struct cuda_block *blocks;
 	bool has_bfloat16;
+	uint64_t reached; /* GPUs whose memory it reads, by ordinal */
 	cudaStream_t stream;
 	cudnnHandle_t cudnn;
 	cublasLtHandle_t cublaslt;

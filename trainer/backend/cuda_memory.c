@@ -121,6 +121,27 @@ bool cuda_read(struct device *device, void *host, const void *from, size_t bytes
 	       cuda_finish(device, error);
 }
 
+/* Straight from GPU to GPU where they can, else CUDA goes by the host. Only between those that are
+ * open: it would make a context on another. */
+static bool reach(struct cuda_device *d, int source, struct train_error *error)
+{
+	uint64_t bit = UINT64_C(1) << (source % 64);
+	cudaError_t status;
+	int can = 0;
+
+	if (d->reached & bit)
+		return true;
+	if (!CUDA_DO(d, RUNTIME, cudaDeviceCanAccessPeer, (&can, d->ordinal, source), error))
+		return false;
+	status = can ? d->calls->cudaDeviceEnablePeerAccess(source, 0) : cudaSuccess;
+	if (status == cudaErrorPeerAccessAlreadyEnabled) {
+		d->calls->cudaGetLastError();
+		status = cudaSuccess;
+	}
+	d->reached |= bit;
+	return cuda_done(d, CUDA_LIBRARY_RUNTIME, status, "cudaDeviceEnablePeerAccess", error);
+}
+
 bool cuda_copy(struct device *device, void *to, const struct device *other, const void *from,
 	       size_t bytes, struct train_error *error)
 {
@@ -129,7 +150,7 @@ bool cuda_copy(struct device *device, void *to, const struct device *other, cons
 
 	if (source == d->ordinal)
 		return transfer(device, to, from, bytes, cudaMemcpyDeviceToDevice, error);
-	return bytes == 0 || (cuda_use(d, error) &&
+	return bytes == 0 || (cuda_use(d, error) && reach(d, source, error) &&
 			      CUDA_DO(d, RUNTIME, cudaMemcpyPeerAsync,
 				      (to, d->ordinal, from, source, bytes, d->stream), error));
 }
