@@ -492,6 +492,13 @@ tests_train_train_fake_SOURCES = trainer/main.c tests/train/train_fake_load.c \
 tests_train_train_fake_CPPFLAGS = $(gpumap_train_CPPFLAGS) $(CUDA_BACKEND_CPPFLAGS) \
 	-I$(top_srcdir)/tests/train
 tests_train_train_fake_LDADD = tests/train/libfake-cuda.la $(gpumap_train_LDADD) -lpthread
+# The same with the real libraries, whose calls fail, by tests/gpu/run-all train.
+EXTRA_PROGRAMS += tests/train/train-inject
+gpu_tests += tests/train/train-inject
+tests_train_train_inject_SOURCES = trainer/main.c tests/train/train_fake_load.c \
+	tests/train/inject.c tests/train/inject.h
+tests_train_train_inject_CPPFLAGS = $(tests_train_train_fake_CPPFLAGS) -DREAL_CUDA
+tests_train_train_inject_LDADD = $(gpumap_train_LDADD)
 tests_train_t_fake_capture_SOURCES = tests/train/t-fake-capture.c $(fake_headers)
 tests_train_t_fake_capture_CPPFLAGS = $(fake_cppflags)
 tests_train_t_fake_capture_CFLAGS = $(train_cflags)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended.
- * $FAKE_CUDA_MISSING names libraries that are; the $FAKE_CUDA_FAIL-th call and all after it fail;
- * with $FAKE_CUDA_COUNT the number of calls is told at the end.
+ * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended, or with
+ * REAL_CUDA around it. $FAKE_CUDA_MISSING names libraries that are missing; the $FAKE_CUDA_FAIL-th
+ * call and all after it fail; with $FAKE_CUDA_COUNT the number of calls is told at the end.
  */
 #include "config.h"
 
@@ -12,11 +12,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_cuda.h"
 #include "inject.h"
 
 /* The backend has a table, and so has NCCL's collective. */
 static atomic_flag begun = ATOMIC_FLAG_INIT;
+
+static bool load_filled(struct cuda_calls *calls, enum cuda_library library,
+			struct train_error *error);
+
+#ifdef REAL_CUDA
+#define cuda_calls_load load_filled
+#include "backend/cuda_calls_load.c"
+#undef cuda_calls_load
+#else
+#include "fake_cuda.h"
+
+static bool load_filled(struct cuda_calls *calls, enum cuda_library library,
+			struct train_error *error)
+{
+	(void)error;
+	fake_cuda_fill(calls, library);
+	return true;
+}
+#endif
 
 static void tell_count(void)
 {
@@ -30,7 +48,8 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 	if (missing && strstr(missing, cuda_library_name(library)))
 		return train_fail(error, TRAIN_NO_BACKEND, "%s is missing: install it",
 				  cuda_library_name(library));
-	fake_cuda_fill(calls, library);
+	if (!load_filled(calls, library, error))
+		return false;
 	inject_wrap(calls, library);
 	if (library != CUDA_LIBRARY_RUNTIME || atomic_flag_test_and_set(&begun))
 		return true;
