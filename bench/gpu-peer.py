@@ -195,7 +195,7 @@ class Trainer:
     def command(self, steps):
         o = self.o
         exact = ["--exact"] if o.precision == "fp32" else []
-        backend = ["--backend", "cuda", "--device-ids", "0"] if o.device == "cuda" else ["--backend", "onednn"]
+        backend = ["--backend", "cuda"] if o.device == "cuda" else ["--backend", "onednn"]
         precision = "fp32" if o.precision in ("fp32", "tf32") else o.precision
         return [o.trainer, "--model", "convnet", "--global-batch", str(o.batch), "--steps", str(steps),
                 "--samples", str(max(2, 49152 // o.batch) * o.batch), "--test-samples", "1",

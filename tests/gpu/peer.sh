@@ -24,6 +24,7 @@ stage_ready() {
 
 # Sets python, one whose PyTorch sees the GPU.
 find_python() {
+	torch=''
 	for python in $(pythons); do
 		torch=$(timeout 120 "$python" -c \
 			'import torch; assert torch.cuda.is_available(); print("PyTorch", torch.__version__)' 2>/dev/null)
@@ -81,7 +82,7 @@ watched() {
 # watch_ours BATCH STEPS, watch_peer FORM BATCH STEPS
 watch_ours() {
 	watched gpumap-train env LD_LIBRARY_PATH="$(ours_path)" "$programs/gpumap-train" --backend cuda \
-		--device-ids 0 --model convnet --samples $((2 * $1)) --test-samples 1 --evaluate-every 0 \
+		--model convnet --samples $((2 * $1)) --test-samples 1 --evaluate-every 0 \
 		--progress none --precision bf16 --global-batch "$1" --steps "$2"
 }
 

@@ -18,6 +18,7 @@ stage_steps() {
 		echo "mode-$mode 60 $mode on one card, the losses of single"
 	done
 	echo 'resume 60 a checkpoint, and the losses after it'
+	echo 'errors 150 20 calls that fail, and the checkpoint after them'
 	echo 'one-rank 90 ddp of one rank takes what single takes'
 	for type in bf16 fp16 tf32 fp32; do
 		for batch in 32 512 4096; do
@@ -51,7 +52,7 @@ stage_step() {
 	mode-*) step_mode "$type" ;;
 	one-rank) step_one_rank ;;
 	speed-*) step_speed "${type%-*}" "${type##*-}" ;;
-	resume | start | accuracy) "step_$1" ;;
+	errors | resume | start | accuracy) "step_$1" ;;
 	*) fail_step "there is no step '$1'" ;;
 	esac
 }
@@ -87,7 +88,15 @@ train() {
 on_gpu() {
 	gpu_metrics=$1
 	shift
-	train "$gpu_metrics" --backend cuda --device-ids 0 "$@"
+	train "$gpu_metrics" --backend cuda "$@"
+}
+
+# What computes on the CPU, whatever else there is.
+cpu() {
+	case " $(sed -n 's/^backends: //p' "$build/version.txt") " in
+	*' onednn '*) echo '--backend onednn' ;;
+	*) echo '--backend reference' ;;
+	esac
 }
 
 # agree NAME STEPS TOLERANCE WANTED GOT
@@ -120,7 +129,7 @@ step_test() {
 step_losses() {
 	# shellcheck disable=SC2046,SC2086 # words
 	{
-		train cpu.json $sgd --data "$data" --steps "$3" --exact
+		train cpu.json $(cpu) $sgd --data "$data" --steps "$3" --exact
 		on_gpu gpu.json $sgd --data "$data" --steps "$3" $(precision_of "$1")
 	}
 	agree "losses $1" "$3" "$2" cpu.json gpu.json
@@ -163,6 +172,44 @@ step_resume() {
 		on_gpu part.json $learn --steps 40 --checkpoint saved --resume
 	}
 	agree resume 40 0 whole.json part.json
+}
+
+# One call of all that a run makes fails, and those after it: the run ends by one line that names what
+# failed, and its last checkpoint goes on to the same losses.
+step_errors() {
+	[ -x "$programs/train-inject" ] || skip_step 'there is no train-inject beside gpumap-train'
+	learn="--backend cuda --model net28 --data $data --global-batch 64 --steps 24
+		--progress none --evaluate-every 0 --checkpoint saved --checkpoint-every 5"
+	# shellcheck disable=SC2086 # words
+	tell_run $learn
+	injected 0 whole.json || fail_step "train-inject: $(tail -n 1 err.txt)"
+	calls=$(sed -n 's/^calls: //p' err.txt)
+	awk -v n="$calls" 'BEGIN { srand(); for (i = 0; i < 20; i++) print 1 + int(n * rand()) }' >places.txt
+	while read -r place; do
+		rm -rf saved part.json
+		if ! injected "$place" part.json >/dev/null; then
+			if [ "$(wc -l <err.txt)" -ne 1 ] ||
+				! grep -Eq '^gpumap-train: .*(GPU [0-9]+|no GPU|cu[A-Za-z]+|kernel_)' err.txt; then
+				fail_step "call $place of $calls: $(head -n 3 err.txt | tr '\n' ';')"
+			fi
+			printf 'call\t%s\t%s\n' "$place" "$(cat err.txt)"
+			# shellcheck disable=SC2086 # words
+			[ ! -d saved ] || ours $learn --resume --metrics part.json >out.txt 2>err.txt ||
+				fail_step "call $place of $calls, resumed: $(tail -n 1 err.txt)"
+			[ -d saved ] || continue
+		fi
+		agree "after call $place" 24 0 whole.json part.json || exit 1
+	done <places.txt
+	echo "calls	$calls in all, 20 of them failed"
+}
+
+# injected PLACE METRICS: the run, whose call of that number fails; 0: none, and tells how many it makes
+injected() {
+	inject=FAKE_CUDA_FAIL=$1
+	[ "$1" -gt 0 ] || inject=FAKE_CUDA_COUNT=1
+	# shellcheck disable=SC2086 # words
+	env "$inject" LD_LIBRARY_PATH="$(ours_path)" timeout 60 "$programs/train-inject" $learn \
+		--metrics "$2" >out.txt 2>err.txt
 }
 
 # fast METRICS TYPE BATCH STEPS OPTIONS...: images are made, enough for 12 steps of 4096
@@ -227,7 +274,7 @@ step_one_rank() {
 		rm -f single.txt ddp.txt
 		for run in 1 2 3 4 5; do
 			fast single.json bf16 $batch 4050
-			fast ddp.json bf16 $batch 4050 --mode ddp --collective nccl
+			fast ddp.json bf16 $batch 4050 --mode ddp --device-ids 0 --collective nccl
 			for mode in single ddp; do
 				speed_of $mode.json bf16 $batch >>$mode.txt || fail_step "$(tail -n 1 $mode.txt)"
 			done
@@ -250,7 +297,7 @@ step_start() {
 		for run in 1 2 3; do
 			# Beside a watcher, so not by train().
 			LD_LIBRARY_PATH=$(ours_path) "$build/facts" watch "$gpu_uuid" watched.txt \
-				"$programs/gpumap-train" --backend cuda --device-ids 0 --model convnet --samples $((2 * batch)) \
+				"$programs/gpumap-train" --backend cuda --model convnet --samples $((2 * batch)) \
 				--test-samples 1 --global-batch "$batch" --steps 1 --precision bf16 --progress none \
 				--evaluate-every 0 >out.txt 2>err.txt || fail_step "gpumap-train: $(tail -n 1 err.txt)"
 			awk '$1 == "seconds" { print $2 }' watched.txt >>seconds.txt
@@ -268,8 +315,8 @@ step_accuracy() {
 	tell_run --model convnet --data "$data" --global-batch 128 --epochs 5
 	for seed in 0 1 2; do
 		for type in cpu fp32 bf16; do
-			backend='--backend cuda --device-ids 0'
-			[ $type != cpu ] || backend=
+			backend='--backend cuda'
+			[ $type != cpu ] || backend=$(cpu)
 			precision=$type
 			[ $type != cpu ] || precision=fp32
 			# shellcheck disable=SC2086 # words
