@@ -13,6 +13,14 @@ bench_collective_LDADD = libtrainer.la -lm
 bench_ddp_SOURCES = bench/ddp.c
 bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer
 bench_ddp_LDADD = libtrainer.la -lm
+if HAVE_CUDA_BACKEND
+if HAVE_NCCL
+EXTRA_PROGRAMS += bench/nccl
+bench_nccl_SOURCES = bench/nccl.c
+bench_nccl_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir) $(CUDA_BACKEND_CPPFLAGS)
+bench_nccl_LDADD = libtrainer.la -lm
+endif
+endif
 bench_optim_SOURCES = bench/optim.c
 bench_optim_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 bench_optim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
