@@ -168,7 +168,6 @@ endif
 # The libraries are opened when they are used, but for the runtime, which is linked statically.
 if HAVE_CUDA_BACKEND
 libtrainer_la_SOURCES += $(kernels_cuda) \
-libtrainer_la_SOURCES += \
 	trainer/backend/cuda.c trainer/backend/cuda.h \
 	trainer/backend/cuda_convolution.c \
 	trainer/backend/cuda_data.c \
