@@ -227,7 +227,8 @@ cudaError_t fake_cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t g
 	cudaError_t status = capture_refuses();
 
 	graph = object_get(OBJECT_GRAPH, graph, "cudaGraphInstantiate");
-	if (!graph || graph->open || flags != 0)
+	if (!graph || graph->open ||
+	    (flags & ~(unsigned long long)cudaGraphInstantiateFlagUseNodePriority))
 		return cudaErrorInvalidValue;
 	if (status == cudaSuccess)
 		status = device_state(device_current());

@@ -134,7 +134,9 @@ static bool reach(struct cuda_device *d, int source, struct train_error *error)
 	if (!CUDA_DO(d, RUNTIME, cudaDeviceCanAccessPeer, (&can, d->ordinal, source), error))
 		return false;
 	status = can ? d->calls->cudaDeviceEnablePeerAccess(source, 0) : cudaSuccess;
-	if (status == cudaErrorPeerAccessAlreadyEnabled) {
+	/* It was enabled before, or there are too many. */
+	if (status == cudaErrorPeerAccessAlreadyEnabled || status == cudaErrorTooManyPeers ||
+	    status == cudaErrorPeerAccessUnsupported) {
 		d->calls->cudaGetLastError();
 		status = cudaSuccess;
 	}

@@ -118,6 +118,7 @@ static bool capture(struct cuda_device *d, cudaGraph_t *graph,
 	       issued;
 }
 
+/* Each operation keeps the priority of its stream: sums between GPUs come before what computes. */
 bool cuda_step_new(struct step **step, struct device *device,
 		   bool (*issue)(void *argument, struct train_error *error), void *argument,
 		   struct train_error *error)
@@ -131,7 +132,8 @@ bool cuda_step_new(struct step **step, struct device *device,
 		return train_nomem(error, "a step");
 	made->device = d;
 	done = cuda_use(d, error) && capture(d, &graph, issue, argument, error) &&
-	       CUDA_DO(d, RUNTIME, cudaGraphInstantiate, (&made->graph, graph, 0), error) &&
+	       CUDA_DO(d, RUNTIME, cudaGraphInstantiate,
+		       (&made->graph, graph, cudaGraphInstantiateFlagUseNodePriority), error) &&
 	       CUDA_DO(d, RUNTIME, cudaGraphUpload, (made->graph, d->stream), error);
 	if (graph)
 		CUDA_END(d, RUNTIME, cudaGraphDestroy, (graph));
@@ -229,6 +231,7 @@ int64_t cuda_mark_ns(struct device *device, int64_t mark)
 	if (marks && mark == 0)
 		marks->used = 0;
 	if (!marks || mark < 1 || mark > marks->made || !cuda_use(d, &error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventSynchronize, (marks->events[mark - 1]), &error) ||
 	    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, marks->begin, marks->events[mark - 1]),
 		     &error))
 		return 0;

@@ -103,6 +103,11 @@ static bool pass_on(void *argument, int index, struct train_error *error)
 	struct replica *r = &d->replicas[index];
 	const struct backend *backend = r->device->backend;
 
+	/* In training the gradient is waited for; here the master may still copy what was put out.
+	 */
+	if (d->test && d->pass > 0 && r != d->master &&
+	    !backend->event_wait(r->device, d->loss_done, d->passes - 1, error))
+		return false;
 	if ((d->pass == 0 && !begin_on(d, index, error)) ||
 	    !replica_fill(r, 0, d->pass, d->test, error) || !replica_forward(r, 0, error) ||
 	    !backend->event_record(d->forward_done[index], error))
