@@ -106,6 +106,8 @@ static void spread(struct device *device, const struct stretch *stretch,
 	struct stretch own = *stretch;
 	int64_t lines = (int64_t)((stretch->bytes + LINE - 1) / LINE);
 
+	if (stretch->bytes == 0)
+		return; /* there may be no address either */
 	if (stretch->bytes < SPREAD_LEAST)
 		work(&own, 0, lines);
 	else
