@@ -3,6 +3,7 @@
 #ifndef TRAIN_COLLECTIVE_NCCL_COMM_H
 #define TRAIN_COLLECTIVE_NCCL_COMM_H
 
+#include <nccl.h>
 #include <stdatomic.h>
 
 #include "backend/cuda.h"
