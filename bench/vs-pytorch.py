@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """vs-pytorch.py GPUMAP-TRAIN [--python PYTHON] [--rounds N] [--batches 32,256] [--threads 1,2]
-                 [--precisions fp32,bf16]
+                 [--precisions fp32,bf16] [--best best|compiled]
 
 convnet with Adam on the CPU: gpumap-train and PyTorch by turns, each in a process of its own. Of each
 the median of the steps after the first ones of all rounds, the greatest memory, and the least time of
-a run of one step without that step: from Enter to the first step. PyTorch as it is, and at its best settings: channels_last,
-memory that is kept (MALLOC_*), and whatever BLAS is installed (libopenblas0-openmp is the fast one).
+a run of one step without that step: from Enter to the first step. PyTorch as it is, and at its best
+settings: channels_last, fused Adam where there is one, memory that is kept (MALLOC_*), and whatever
+BLAS is installed (libopenblas0-openmp is the fast one); with --best compiled by torch.compile too.
 """
 import argparse
 import json
@@ -29,6 +30,7 @@ def options():
     parser.add_argument("--rounds", type=int, default=3)
     for name, values in (("batches", "32,256"), ("threads", "1,2"), ("precisions", "fp32,bf16")):
         parser.add_argument("--" + name, default=values)
+    parser.add_argument("--best", choices=("best", "compiled"), default="best")
     return parser.parse_args()
 
 
@@ -69,7 +71,7 @@ class Side:
         else:
             command = [o.python, HERE + "/peer.py", str(batch), str(threads), precision, str(steps),
                        self.name]
-            environment.update(KEEP if self.name == "best" else {})
+            environment.update({} if self.name == "plain" else KEEP)
         seconds, memory = start(command, environment, output)
         times = step_times(metrics if self.name == "gpumap" else output)
         if steps == 1:
@@ -83,7 +85,7 @@ class Side:
 
 
 def compare(o, case, folder):
-    sides = [Side("gpumap"), Side("plain"), Side("best")]
+    sides = [Side("gpumap"), Side("plain"), Side(o.best)]
     steps = WARM + (12 if case[0] <= 64 else 5)
     for _ in range(o.rounds):
         for side in sides:
