@@ -9,9 +9,11 @@ AC_DEFUN([GPUMAP_MPI], [
     [], [with_mpi=auto])
   AC_ARG_VAR([MPICC], [Open MPI's compiler wrapper, asked for its flags])
   MPI_CPPFLAGS= MPI_LDFLAGS= MPI_LIBS= mpi_why_not=
-  AS_CASE([$with_mpi],
-    [no], [mpi_why_not='switched off'],
-    [auto|yes],
+  # It is a module that is loaded where it is used.
+  AS_CASE([$with_mpi:$enable_shared],
+    [no:*], [mpi_why_not='switched off'],
+    [*:no], [mpi_why_not='it needs --enable-shared'],
+    [auto:*|yes:*],
     [AS_IF([test -z "$MPICC" && $PKG_CONFIG --exists ompi-c 2>&AS_MESSAGE_LOG_FD],
        [MPI_CPPFLAGS=`$PKG_CONFIG --cflags ompi-c`
         MPI_LDFLAGS=`$PKG_CONFIG --libs-only-L --libs-only-other ompi-c`
