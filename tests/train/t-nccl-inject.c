@@ -73,7 +73,8 @@ static bool may_be_silent(enum cuda_call call)
 	const char *name = cuda_call_name(call);
 
 	return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "Finalize") ||
-	       call == CUDA_CALL_cudaSetDevice || call == CUDA_CALL_ncclCommGetAsyncError;
+	       call == CUDA_CALL_cudaSetDevice || call == CUDA_CALL_ncclCommGetAsyncError ||
+	       call == CUDA_CALL_cudaStreamSynchronize; /* with a watch, waits poll */
 }
 
 /* Each rank has ended well, or says which call it was, or that another one failed; or that NCCL or
