@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/least.h"
 #include "parallel/rank.h"
 #include "run/cores.h"
 #include "run/crew.h"
@@ -64,7 +65,7 @@ static void find_least(struct bench *b, const struct parallel *p)
 {
 	const struct timeline_interval *compute = timeline_intervals(p->timeline[0]);
 	const struct timeline_interval *send = timeline_intervals(p->timeline[1]);
-	double ready[2] = {0, 0}, took[2] = {0, 0}, late;
+	double ready[2] = {0, 0}, took[2] = {0, 0};
 
 	for (int i = 0; i < timeline_count(p->timeline[0]); i++)
 		for (int k = 0; k < 2; k++)
@@ -74,8 +75,7 @@ static void find_least(struct bench *b, const struct parallel *p)
 	for (int i = 0; i < timeline_count(p->timeline[1]); i++)
 		took[send[i].name[sizeof("bucket ") - 1] - '0'] +=
 			(double)(send[i].end_ns - send[i].begin_ns);
-	late = ready[0] + took[0] - ready[1];
-	b->least_ns = ((late > 0 ? late : 0) + took[1]) / PROFILED;
+	b->least_ns = least_exposed(ready, took, 2, ready[1]) / PROFILED;
 }
 
 static bool steps(struct bench *b, struct parallel *p, int64_t *indices, struct train_error *error)

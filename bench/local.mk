@@ -10,8 +10,8 @@ bench_collective_SOURCES = bench/collective.c
 bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
 bench_collective_CFLAGS = $(AM_CFLAGS) -fopenmp-simd -Wno-pass-failed
 bench_collective_LDADD = libtrainer.la -lm
-bench_ddp_SOURCES = bench/ddp.c
-bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer
+bench_ddp_SOURCES = bench/ddp.c bench/least.h
+bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)
 bench_ddp_LDADD = libtrainer.la -lm
 if HAVE_CUDA_BACKEND
 if HAVE_NCCL

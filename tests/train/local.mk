@@ -28,6 +28,7 @@ train_programs = \
 	tests/train/t-kernels-pool \
 	tests/train/t-kernels-update \
 	tests/train/t-launch \
+	tests/train/t-least \
 	tests/train/t-loss \
 	tests/train/t-metrics \
 	tests/train/t-model \
@@ -227,6 +228,11 @@ tests_train_t_launch_SOURCES = tests/train/t-launch.c tests/unit/unit.h
 tests_train_t_launch_CPPFLAGS = $(train_cppflags)
 tests_train_t_launch_CFLAGS = $(train_cflags)
 tests_train_t_launch_LDADD = $(train_ldadd)
+
+tests_train_t_least_SOURCES = tests/train/t-least.c bench/least.h tests/unit/unit.h
+tests_train_t_least_CPPFLAGS = $(train_cppflags) -I$(top_srcdir)
+tests_train_t_least_CFLAGS = $(train_cflags)
+tests_train_t_least_LDADD = $(train_ldadd)
 
 tests_train_t_random_SOURCES = tests/train/t-random.c tests/train/vectors.h tests/unit/unit.h
 tests_train_t_random_CPPFLAGS = $(train_cppflags)
