@@ -33,6 +33,17 @@ static void wait_run(struct work *work)
 	(void)work;
 }
 
+/* A node of a graph, which records anew in each run. */
+static void record_again(struct work *work)
+{
+	struct mark *mark = (void *)work->data;
+
+	mark->count = ++mark->event->recorded;
+	mark->event->clock = work->clock;
+	record_run(work);
+}
+
+static const struct work_kind record_again_kind = {.name = "record", .run = record_again};
 static const struct work_kind record_kind = {.name = "record", .run = record_run};
 static const struct work_kind wait_kind = {.name = "wait", .run = wait_run, .ready = wait_ready};
 
@@ -65,20 +76,27 @@ cudaError_t fake_cudaEventDestroy(cudaEvent_t event)
 	return cudaSuccess;
 }
 
+/* Whether both are there, and of one device. */
+static bool of_one_device(cudaEvent_t *event, cudaStream_t *stream, const char *call)
+{
+	*event = get(*event, call);
+	*stream = stream_get(*stream, call);
+	if (!*event || !*stream)
+		return false;
+	if ((*event)->object.device == (*stream)->object.device)
+		return true;
+	fault(0, "%s: the event is of device %d and the stream of device %d", call,
+	      (*event)->object.device, (*stream)->object.device);
+	return false;
+}
+
 cudaError_t fake_cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
 	struct mark mark;
 	cudaError_t status;
 
-	event = get(event, "cudaEventRecord");
-	stream = stream_get(stream, "cudaEventRecord");
-	if (!event || !stream)
+	if (!of_one_device(&event, &stream, "cudaEventRecord"))
 		return cudaErrorInvalidResourceHandle;
-	if (event->object.device != stream->object.device)
-		return (cudaError_t)fault(cudaErrorInvalidResourceHandle,
-					  "cudaEventRecord: the event is of device %d and the "
-					  "stream of device %d",
-					  event->object.device, stream->object.device);
 	if (capture_record(event, stream, &status))
 		return status;
 	mark = (struct mark){event, event->recorded + 1};
@@ -88,6 +106,26 @@ cudaError_t fake_cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 			    false);
 	event->clock = stream->clock;
 	return status;
+}
+
+/* An external event is not of the capture: nothing in it waits for it, and the host may ask. */
+cudaError_t fake_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
+					  unsigned int flags)
+{
+	static const char name[] = "cudaEventRecordWithFlags";
+	struct mark mark;
+
+	if (flags == cudaEventRecordDefault)
+		return fake_cudaEventRecord(event, stream);
+	if (!of_one_device(&event, &stream, name))
+		return cudaErrorInvalidResourceHandle;
+	if (flags != cudaEventRecordExternal)
+		return cudaErrorInvalidValue;
+	if (!stream->graph)
+		return (cudaError_t)fault(cudaErrorIllegalState,
+					  "%s: an external event outside of a capture", name);
+	mark = (struct mark){.event = event};
+	return stream_put(stream, work_new(&record_again_kind, name, &mark, sizeof(mark)), false);
 }
 
 cudaError_t fake_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)

@@ -303,6 +303,53 @@ START_TEST(what_a_graph_uses_must_be_there)
 }
 END_TEST
 
+/* Two external events around what takes so long: each launch measures anew. */
+START_TEST(external_events_are_nodes)
+{
+	static const int64_t busy_ns[] = {3000000, 1000000};
+	struct busy_args args = {.blocks = 1};
+	cudaEvent_t from, to;
+	float ms;
+
+	bench_open();
+	OK(cu.cudaEventCreateWithFlags(&from, cudaEventDefault));
+	OK(cu.cudaEventCreateWithFlags(&to, cudaEventDefault));
+	ck_assert_int_eq(cu.cudaEventRecordWithFlags(from, bench.a, cudaEventRecordExternal),
+			 cudaErrorIllegalState);
+	ck_assert(strstr(fake_cuda_fault(), "outside of a capture"));
+	fake_cuda_forgive();
+	ck_assert_int_eq(cu.cudaEventRecordWithFlags(from, bench.a, 7), cudaErrorInvalidValue);
+	cu.cudaGetLastError();
+	for (int i = 0; i < 2; i++) {
+		cudaGraphExec_t executable;
+
+		args.nanoseconds = busy_ns[i];
+		begin();
+		OK(cu.cudaEventRecordWithFlags(from, bench.a, cudaEventRecordExternal));
+		OK(cu.kernel_busy(&args, bench.a));
+		OK(cu.cudaEventRecordWithFlags(to, bench.a, cudaEventRecordExternal));
+		OK(cu.cudaStreamEndCapture(bench.a, &bench.graph));
+		if (i == 0)
+			ck_assert_int_eq(cu.cudaEventElapsedTime(&ms, from, to),
+					 cudaErrorInvalidResourceHandle);
+		cu.cudaGetLastError();
+		OK(cu.cudaGraphInstantiate(&executable, bench.graph, 0));
+		for (int launch = 0; launch < 2; launch++) {
+			OK(cu.cudaGraphLaunch(executable, bench.a));
+			OK(cu.cudaStreamSynchronize(bench.a));
+			OK(cu.cudaEventElapsedTime(&ms, from, to));
+			ck_assert_msg((double)ms * 1e6 >= (double)busy_ns[i], "launch %d: %g ms",
+				      launch, (double)ms);
+		}
+		OK(cu.cudaGraphExecDestroy(executable));
+		OK(cu.cudaGraphDestroy(bench.graph));
+	}
+	OK(cu.cudaEventDestroy(from));
+	OK(cu.cudaEventDestroy(to));
+	bench_close();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fake_capture");
@@ -312,6 +359,7 @@ int main(void)
 			    sizeof(refusals) / sizeof(*refusals));
 	tcase_add_loop_test(tcase, captures_end, 0, sizeof(endings) / sizeof(*endings));
 	tcase_add_test(tcase, captured_streams_must_be_ordered);
+	tcase_add_test(tcase, external_events_are_nodes);
 	tcase_add_test(tcase, what_a_graph_uses_must_be_there);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
