@@ -14,6 +14,13 @@ bench_ddp_SOURCES = bench/ddp.c bench/least.h
 bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)
 bench_ddp_LDADD = libtrainer.la -lm
 if HAVE_CUDA_BACKEND
+EXTRA_PROGRAMS += bench/exposed
+gpu_tests += bench/exposed
+bench_exposed_SOURCES = bench/exposed.c bench/busy.c bench/busy.h bench/least.h
+bench_exposed_CPPFLAGS = $(bench_cuda_cppflags)
+bench_exposed_LDADD = libtrainer.la -lm
+bench_cuda_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
+	-I$(top_srcdir) $(CUDA_BACKEND_CPPFLAGS)
 if HAVE_NCCL
 EXTRA_PROGRAMS += bench/nccl
 bench_nccl_SOURCES = bench/nccl.c

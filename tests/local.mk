@@ -4,9 +4,6 @@ TEST_EXTENSIONS = .test
 TEST_LOG_DRIVER = $(LOG_DRIVER)
 TEST_LOG_COMPILER = /bin/sh
 
-# Tests that a GPU runs too, by tests/gpu/run-all train: programs that link the real libraries.
-gpu_tests =
-
 include tests/unit/local.mk
 include tests/cli/local.mk
 include tests/launch/local.mk

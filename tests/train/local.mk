@@ -92,6 +92,7 @@ train_tests = \
 	tests/train/cuda.test \
 	tests/train/damage.test \
 	tests/train/example.test \
+	tests/train/exposed.test \
 	tests/train/hang.test \
 	tests/train/modes.test \
 	tests/train/optim.test \
@@ -498,6 +499,11 @@ tests_train_train_fake_SOURCES = trainer/main.c tests/train/train_fake_load.c \
 tests_train_train_fake_CPPFLAGS = $(gpumap_train_CPPFLAGS) $(CUDA_BACKEND_CPPFLAGS) \
 	-I$(top_srcdir)/tests/train
 tests_train_train_fake_LDADD = tests/train/libfake-cuda.la $(gpumap_train_LDADD) -lpthread
+# What measures on a GPU, where GPUs are pretended.
+check_PROGRAMS += tests/train/exposed-fake
+tests_train_exposed_fake_SOURCES = $(bench_exposed_SOURCES) tests/train/fake_cuda_load.c
+tests_train_exposed_fake_CPPFLAGS = $(fake_cppflags)
+tests_train_exposed_fake_LDADD = tests/train/libfake-cuda.la libtrainer.la -lpthread -lm
 # The same with the real libraries, whose calls fail, by tests/gpu/run-all train.
 EXTRA_PROGRAMS += tests/train/train-inject
 gpu_tests += tests/train/train-inject
