@@ -1,214 +1,194 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collective: what a sum over 1, 2 and 4 ranks costs, as threads and as processes: the convnet's
- * gradients, 1 MiB, and 64 bytes. Each rank must read its values once and write them once; the
- * yardstick is as many ranks that do just that at once, each with its own memory, which is what
- * memory allows. It ends when the last rank has it. Medians, and the least of all runs.
+ * collective [-r RUNS] [-s BYTES] NAME [RANKS [processes]]: what a sum of gradients costs between
+ * RANKS ranks, for 1 KiB to BYTES (64 MiB). NAME is shm (2 ranks, as threads or as processes), mpi
+ * (the ranks that mpirun started), nccl or peer (GPUs 0, 1, ..., a thread each; 1 rank).
+ *
+ * Microseconds of one of several calls in a row, of the rank that takes longest; the same with
+ * values sent as bfloat16, where the collective can; and "memory", what memory allows: a copy by
+ * all ranks at once, which reads each value once and writes it once. "bus" is what a ring sends
+ * over each link, 2 (RANKS - 1) / RANKS of the values, in GB/s. Medians of RUNS (15). The first sum
+ * of each size is checked.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "collective/collective.h"
+#include "bench/sums.h"
 
-enum { MOST = 4, RUNS = 61 };
+enum { LIMIT_MS = 60000 };
 
-/* In memory that ranks share however they run. */
-struct record {
-	double begin[MOST][RUNS], end[MOST][RUNS];
-	bool good[MOST];
-};
-
-struct rank {
-	int rank, world;
-	bool sums; /* or else the yardstick */
-	int64_t count;
-	struct meeting *meeting;
-	struct record *record;
-};
-
-static double now_us(void)
+static bool meet(struct sums *b, int ranks, struct train_error *error)
 {
-	struct timespec t;
+	for (int i = 0; i <= b->rounding; i++) {
+		const struct meeting_options options = {.world = b->world,
+							.ranks = ranks,
+							.local = b->world,
+							.name = ranks == b->world ? NULL : b->name,
+							.timeout_ms = LIMIT_MS,
+							.sums = i ? VALUE_BFLOAT16 : VALUE_FLOAT32};
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-/* Reads each value and writes it. */
-static void touch(float *values, int64_t count)
-{
-#pragma omp simd
-	for (int64_t i = 0; i < count; i++)
-		values[i] += 1.0f;
-}
-
-static bool rank_runs(const struct rank *r, struct communicator *comm, float *values,
-		      struct train_error *error)
-{
-	for (int run = 0; run < RUNS; run++) {
-		for (int64_t i = 0; i < r->count; i++)
-			values[i] = 1;
-		if (!comm->calls->all_gather(comm, NULL, NULL, 0, "begin", error))
-			return false;
-		r->record->begin[r->rank][run] = now_us();
-		if (!r->sums)
-			touch(values, r->count);
-		else if (!comm->calls->all_reduce(comm, values, r->count, "values", error))
-			return false;
-		r->record->end[r->rank][run] = now_us();
-		if (r->count > 0 && r->sums && values[r->count / 2] != (float)r->world)
+		if (!b->calls->meet(&b->meeting[i], &options, error))
 			return false;
 	}
 	return true;
 }
 
-static void *rank_main(void *argument)
+static bool say(const struct sums_rank *r)
 {
-	const struct rank *r = argument;
-	struct train_error error = {.status = TRAIN_OK};
-	struct communicator *comm;
-	float *values = aligned_alloc(64, (size_t)(r->count + 15) / 16 * 64);
+	if (!r->good)
+		fprintf(stderr, "collective: rank %d: %s\n", r->rank, r->error.text);
+	return r->good;
+}
 
-	if (values && collective_shm.open(&comm, r->meeting, r->rank, NULL, &error)) {
-		r->record->good[r->rank] = rank_runs(r, comm, values, &error);
-		collective_shm.close(comm);
-	}
-	if (error.text[0])
-		fprintf(stderr, "rank %d: %s\n", r->rank, error.text);
-	free(values);
+static void part(struct sums *b)
+{
+	for (int i = 0; i <= b->rounding; i++)
+		if (b->meeting[i])
+			b->calls->part(b->meeting[i]);
+}
+
+static void *rank_main(void *rank)
+{
+	sums_measure(rank);
 	return NULL;
 }
 
-static bool meet(struct meeting **meeting, int world, int ranks, const char *name)
+/* All as threads of this process. */
+static bool run_threads(struct sums *b, struct train_error *error)
 {
-	const struct meeting_options options = {.world = world, .ranks = ranks, .name = name};
-	struct train_error error = {.status = TRAIN_OK};
+	static struct sums_rank ranks[SUMS_MOST_RANKS];
+	pthread_t threads[SUMS_MOST_RANKS];
+	bool good = true;
 
-	if (collective_shm.meet(meeting, &options, &error))
-		return true;
-	fprintf(stderr, "%s\n", error.text);
-	return false;
-}
-
-static bool run_threads(struct rank *ranks, int world)
-{
-	pthread_t threads[MOST];
-	struct meeting *meeting;
-
-	if (!meet(&meeting, world, world, NULL))
+	if (!meet(b, b->world, error))
 		return false;
-	for (int r = 0; r < world; r++) {
-		ranks[r].meeting = meeting;
-		if (pthread_create(&threads[r], NULL, rank_main, &ranks[r]) != 0)
-			return false;
+	for (int i = 0; i < b->world; i++) {
+		ranks[i] = (struct sums_rank){.bench = b, .rank = i};
+		if (pthread_create(&threads[i], NULL, rank_main, &ranks[i]) != 0)
+			return train_fail(error, TRAIN_FAILED, "no thread can be started");
 	}
-	for (int r = 0; r < world; r++)
-		pthread_join(threads[r], NULL);
-	collective_shm.part(meeting);
-	return true;
+	for (int i = 0; i < b->world; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < b->world; i++)
+		good = say(&ranks[i]) && good;
+	part(b);
+	if (good)
+		sums_print(&ranks[0]);
+	return good || train_fail(error, TRAIN_FAILED, "a rank failed");
 }
 
-static bool run_processes(struct rank *ranks, int world)
+/* This process is one of them. */
+static bool run_rank(struct sums *b, int rank, struct train_error *error)
 {
-	char name[40];
+	static struct sums_rank self;
 
-	snprintf(name, sizeof(name), "bench-%d", (int)getpid());
-	for (int r = 0; r < world; r++) {
+	self = (struct sums_rank){.bench = b, .rank = rank};
+	if (!meet(b, 1, error))
+		return false;
+	sums_measure(&self);
+	part(b);
+	if (say(&self) && rank == 0)
+		sums_print(&self);
+	return self.good || train_fail(error, TRAIN_FAILED, "a rank failed");
+}
+
+/* Children are the others. */
+static bool run_processes(struct sums *b, struct train_error *error)
+{
+	bool good;
+	int status;
+
+	for (int rank = 1; rank < b->world; rank++) {
 		pid_t child = fork();
 
 		if (child < 0)
-			return false;
-		if (child > 0)
-			continue;
-		if (meet(&ranks[r].meeting, world, 1, name)) {
-			rank_main(&ranks[r]);
-			collective_shm.part(ranks[r].meeting);
-		}
-		_exit(0);
+			return train_fail(error, TRAIN_FAILED, "no process can be started");
+		if (child == 0)
+			_exit(run_rank(b, rank, error) ? 0 : 1);
 	}
-	for (int r = 0; r < world; r++)
-		wait(NULL);
-	return true;
+	good = run_rank(b, 0, error);
+	while (wait(&status) > 0)
+		good = good && status == 0;
+	return good || train_fail(error, TRAIN_FAILED, "a rank failed");
 }
 
-static int by_value(const void *a, const void *b)
+/* 0: it says nothing. */
+static int of_environment(const char *name)
 {
-	const double *x = a, *y = b;
+	const char *value = getenv(name);
 
-	return (*x > *y) - (*x < *y);
+	return value ? atoi(value) : 0;
 }
 
-struct times {
-	double median, least; /* microseconds; below 0: failed */
-};
-
-/* From when the first rank begins to when the last one is done. */
-static struct times times_of(const struct record *record, int world)
+static bool run(struct sums *b, struct train_error *error)
 {
-	double times[RUNS];
-
-	for (int run = 0; run < RUNS; run++) {
-		double begin = record->begin[0][run], end = 0;
-
-		for (int r = 0; r < world; r++) {
-			if (!record->good[r])
-				return (struct times){-1, -1};
-			begin = record->begin[r][run] < begin ? record->begin[r][run] : begin;
-			end = record->end[r][run] > end ? record->end[r][run] : end;
-		}
-		times[run] = end - begin;
-	}
-	qsort(times, RUNS, sizeof(*times), by_value);
-	return (struct times){times[RUNS / 2], times[0]};
+	if (b->world < 1 || b->world > SUMS_MOST_RANKS)
+		return train_fail(error, TRAIN_BAD_INPUT, "%s: 1 to %d ranks%s", b->calls->name,
+				  SUMS_MOST_RANKS,
+				  b->calls->name[0] == 'm' ? ", by mpirun -n" : "");
+	if (strcmp(b->calls->name, "mpi") == 0)
+		return run_rank(b, of_environment("OMPI_COMM_WORLD_RANK"), error);
+	return b->processes ? run_processes(b, error) : run_threads(b, error);
 }
 
-static struct times measure(struct record *record, int world, int64_t count, bool sums,
-			    bool (*run)(struct rank *ranks, int world))
+static bool find(struct sums *b, const char *name, struct train_error *error)
 {
-	struct rank ranks[MOST];
-
-	memset(record, 0, sizeof(*record));
-	for (int r = 0; r < world; r++)
-		ranks[r] = (struct rank){
-			.rank = r, .world = world, .sums = sums, .count = count, .record = record};
-	return run(ranks, world) ? times_of(record, world) : (struct times){-1, -1};
-}
-
-static bool print_row(struct record *record, int world, int64_t count)
-{
-	struct times floor = measure(record, world, count, false, run_threads);
-	struct times threads = measure(record, world, count, true, run_threads);
-	struct times processes = measure(record, world, count, true, run_processes);
-
-	if (floor.least < 0 || threads.least < 0 || processes.least < 0)
+	b->calls = collective_find(name, error);
+	if (!b->calls)
 		return false;
-	printf("%9lld %5d %9.1f %9.1f %9.1f %9.1f %6.2f %9.1f %9.1f %6.2f\n", (long long)count * 4,
-	       world, floor.median, floor.least, threads.median, threads.least,
-	       threads.median / floor.median, processes.median, processes.least,
-	       processes.median / floor.median);
-	return true;
+	b->rounding = b->calls->rounds;
+	if (strcmp(name, "shm") == 0 || strcmp(name, "mpi") == 0)
+		return true;
+	b->backend = backend_find("cuda", error);
+	return b->backend && (!b->backend->ready || b->backend->ready(error));
 }
 
-int main(void)
+/* The name, or NULL if options are not as they must be. */
+static const char *read_options(struct sums *b, int argc, char **argv)
 {
-	static const int64_t counts[] = {4275594, 262144, 16};
-	struct record *record = mmap(NULL, sizeof(*record), PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const char *name;
+	int option, left;
 
-	if (record == MAP_FAILED)
-		return perror("mmap"), 1;
-	printf("%s\n%9s %5s %9s %9s %9s %9s %6s %9s %9s %6s\n",
-	       "microseconds, ratios of medians to the yardstick's", "bytes", "ranks", "yardstick",
-	       "least", "threads", "least", "ratio", "processes", "least", "ratio");
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		for (int world = 1; world <= MOST; world *= 2)
-			if (!print_row(record, world, counts[i]))
-				return fputs("collective: a rank failed\n", stderr), 1;
-	return 0;
+	while ((option = getopt(argc, argv, "r:s:")) != -1) {
+		if (option == 'r')
+			b->runs = atoi(optarg);
+		else if (option == 's')
+			b->most = (size_t)atol(optarg);
+		else
+			return NULL;
+	}
+	left = argc - optind;
+	if (left < 1 || left > 3 || b->runs < 1 || b->runs > SUMS_MOST_RUNS || b->most < SUMS_FIRST)
+		return NULL;
+	name = argv[optind];
+	b->world = strcmp(name, "shm") == 0 ? 2 : 1;
+	if (left > 1)
+		b->world = atoi(argv[optind + 1]);
+	if (strcmp(name, "mpi") == 0)
+		b->world = of_environment("OMPI_COMM_WORLD_SIZE");
+	b->processes = left == 3 && strcmp(argv[optind + 2], "processes") == 0;
+	return left < 3 || (b->processes && strcmp(name, "shm") == 0) ? name : NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct sums bench = {.runs = 15, .most = (size_t)SUMS_FIRST << 2 * (SUMS_SIZES - 1)};
+	struct train_error error = {.status = TRAIN_OK};
+	const char *name = read_options(&bench, argc, argv);
+
+	if (!name) {
+		fputs("usage: collective [-r RUNS] [-s BYTES] shm|mpi|nccl|peer [RANKS "
+		      "[processes]]\n",
+		      stderr);
+		return TRAIN_BAD_INPUT;
+	}
+	snprintf(bench.name, sizeof(bench.name), "bench-%d", (int)getpid());
+	if (find(&bench, name, &error) && run(&bench, &error))
+		return 0;
+	fprintf(stderr, "collective: %s\n", error.text);
+	return (int)error.status;
 }

@@ -6,27 +6,20 @@ bench_arrive_SOURCES = bench/arrive.c
 if HAVE_TRAINER
 EXTRA_PROGRAMS += bench/collective bench/ddp bench/optim
 bench_trainer = bench-trainer
-bench_collective_SOURCES = bench/collective.c
-bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
-bench_collective_CFLAGS = $(AM_CFLAGS) -fopenmp-simd -Wno-pass-failed
+bench_collective_SOURCES = bench/collective.c bench/sums.c bench/sums.h
+bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)
 bench_collective_LDADD = libtrainer.la -lm
 bench_ddp_SOURCES = bench/ddp.c bench/least.h
 bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)
 bench_ddp_LDADD = libtrainer.la -lm
 if HAVE_CUDA_BACKEND
 EXTRA_PROGRAMS += bench/exposed
-gpu_tests += bench/exposed
+gpu_tests += bench/collective bench/exposed
 bench_exposed_SOURCES = bench/exposed.c bench/busy.c bench/busy.h bench/least.h
 bench_exposed_CPPFLAGS = $(bench_cuda_cppflags)
 bench_exposed_LDADD = libtrainer.la -lm
 bench_cuda_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
 	-I$(top_srcdir) $(CUDA_BACKEND_CPPFLAGS)
-if HAVE_NCCL
-EXTRA_PROGRAMS += bench/nccl
-bench_nccl_SOURCES = bench/nccl.c
-bench_nccl_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir) $(CUDA_BACKEND_CPPFLAGS)
-bench_nccl_LDADD = libtrainer.la -lm
-endif
 endif
 bench_optim_SOURCES = bench/optim.c
 bench_optim_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
@@ -46,7 +39,7 @@ bench_train_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
 bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
 EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/gpu-peer.py bench/peer.py bench/results \
-	bench/start.sh bench/vs-pytorch.py
+	bench/start.sh bench/sums.sh bench/vs-pytorch.py
 
 bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_trainer) $(bench_train)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
@@ -54,9 +47,9 @@ bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_trainer) $(bench_train)
 	bench/plan$(EXEEXT)
 	$(SHELL) '$(srcdir)/bench/start.sh' ./gpumap$(EXEEXT) bench/arrive$(EXEEXT)
 
-bench-trainer: bench/optim$(EXEEXT) bench/collective$(EXEEXT)
+bench-trainer: bench/optim$(EXEEXT) bench/collective$(EXEEXT) $(pkglib_LTLIBRARIES)
 	bench/optim$(EXEEXT)
-	bench/collective$(EXEEXT)
+	$(SHELL) '$(srcdir)/bench/sums.sh' bench/collective$(EXEEXT) .libs
 
 bench-train: bench/train$(EXEEXT) bench/ddp$(EXEEXT) gpumap-train$(EXEEXT)
 	for batch in 32 256; do \

@@ -102,6 +102,7 @@ train_tests = \
 	tests/train/resume.test \
 	tests/train/settings.test \
 	tests/train/stop.test \
+	tests/train/sums.test \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \
 	tests/train/torch-train.test \
@@ -500,7 +501,10 @@ tests_train_train_fake_CPPFLAGS = $(gpumap_train_CPPFLAGS) $(CUDA_BACKEND_CPPFLA
 	-I$(top_srcdir)/tests/train
 tests_train_train_fake_LDADD = tests/train/libfake-cuda.la $(gpumap_train_LDADD) -lpthread
 # What measures on a GPU, where GPUs are pretended.
-check_PROGRAMS += tests/train/exposed-fake
+check_PROGRAMS += tests/train/collective-fake tests/train/exposed-fake
+tests_train_collective_fake_SOURCES = $(bench_collective_SOURCES) tests/train/fake_cuda_load.c
+tests_train_collective_fake_CPPFLAGS = $(fake_cppflags)
+tests_train_collective_fake_LDADD = tests/train/libfake-cuda.la libtrainer.la -lpthread -lm
 tests_train_exposed_fake_SOURCES = $(bench_exposed_SOURCES) tests/train/fake_cuda_load.c
 tests_train_exposed_fake_CPPFLAGS = $(fake_cppflags)
 tests_train_exposed_fake_LDADD = tests/train/libfake-cuda.la libtrainer.la -lpthread -lm

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What bench/collective measures: one rank's part in sums of growing sizes, on the CPU or a GPU. */
+#ifndef BENCH_SUMS_H
+#define BENCH_SUMS_H
+
+#include "collective/collective.h"
+
+enum {
+	SUMS_MOST_RANKS = 16,
+	SUMS_MOST_RUNS = 100,
+	SUMS_SIZES = 9, /* each four times the one before */
+	SUMS_FIRST = 1024
+};
+
+/* As they are, in bfloat16, and what memory allows. */
+enum sums_way { SUMS_EXACT, SUMS_BFLOAT16, SUMS_MEMORY, SUMS_WAYS };
+
+/* Of a process. */
+struct sums {
+	const struct collective *calls;
+	const struct backend *backend; /* of GPUs, or NULL */
+	int world, runs, rounding;     /* rounding: 1 with bfloat16, else 0 */
+	bool processes;
+	char name[40]; /* what processes have in common */
+	size_t most;
+	struct meeting *meeting[2]; /* as they are, and in bfloat16 */
+};
+
+struct sums_rank {
+	const struct sums *bench;
+	int rank;
+	struct device *device; /* NULL: the CPU */
+	struct communicator *comm;
+	float *values, *other, *host; /* host: of GPUs, or the values */
+	size_t bytes;                 /* of the sum */
+	double us[SUMS_SIZES][SUMS_WAYS];
+	struct train_error error;
+	bool good;
+};
+
+/* Opens the device of `rank`, where there are any, and its communicators, and measures all ways and
+ * sizes; `bench` and `rank` are given. All ranks call it, each in its own thread or process. Leaves
+ * nothing open; on failure the reason is in `error`, and the others end too. */
+bool sums_measure(struct sums_rank *rank);
+
+/* A table of what a rank measured. */
+void sums_print(const struct sums_rank *rank);
+
+#endif
