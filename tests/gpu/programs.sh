@@ -49,7 +49,8 @@ need_trainer() {
 	done
 	find_data
 	# shellcheck disable=SC2034 # of lib.sh
-	stage_made_by="$gpu_name $(words_of "$programs"/gpumap-train "$programs"/t-cuda-* "$here/$stage.sh" "$here"/*.awk)"
+	stage_made_by="$gpu_name $(words_of "$programs"/gpumap-train "$programs"/t-cuda-* "$programs/collective" \
+		"$programs/exposed" "$here/$stage.sh" "$here"/*.awk)"
 }
 
 # Sets data: images to train with, or "synthetic".

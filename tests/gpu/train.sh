@@ -20,6 +20,11 @@ stage_steps() {
 	echo 'resume 60 a checkpoint, and the losses after it'
 	echo 'errors 150 20 calls that fail, and the checkpoint after them'
 	echo 'one-rank 90 ddp of one rank takes what single takes'
+	for batch in 32 512 4096; do
+		echo "exposed-$batch 150 communication beside backward and behind it"
+	done
+	echo 'sums-nccl 60 all-reduce by NCCL, time by size'
+	echo 'sums-cpu 150 all-reduce on the CPU, time by size'
 	for type in bf16 fp16 tf32 fp32; do
 		for batch in 32 512 4096; do
 			echo "speed-$type-$batch 60 images per second"
@@ -51,6 +56,8 @@ stage_step() {
 	bits-*) step_bits "$type" ;;
 	mode-*) step_mode "$type" ;;
 	one-rank) step_one_rank ;;
+	exposed-*) step_exposed "$type" ;;
+	sums-*) "step_sums_$type" ;;
 	speed-*) step_speed "${type%-*}" "${type##*-}" ;;
 	errors | resume | start | accuracy) "step_$1" ;;
 	*) fail_step "there is no step '$1'" ;;
@@ -260,8 +267,7 @@ step_speed() {
 	}' speeds.txt
 }
 
-# By turns, so that what the card does meanwhile meets both.
-step_one_rank() {
+need_nccl() {
 	collective=$(sed -n 's/^collectives: //p' "$build/version.txt")
 	case " $collective " in
 	*' nccl '*) ;;
@@ -270,6 +276,11 @@ step_one_rank() {
 	case " $lacking " in
 	*libnccl*) skip_step "${lacking# } was found nowhere: name its folder in LD_LIBRARY_PATH" ;;
 	esac
+}
+
+# By turns, so that what the card does meanwhile meets both.
+step_one_rank() {
+	need_nccl
 	for batch in 32 512; do
 		rm -f single.txt ddp.txt
 		for run in 1 2 3 4 5; do
@@ -288,6 +299,34 @@ step_one_rank() {
 		if (more > 2)
 			bad = 1
 	} END { exit bad }' both.txt
+}
+
+# tells NAME OPTIONS...: what a program beside gpumap-train tells of this machine
+tells() {
+	[ -x "$programs/$1" ] || skip_step "there is no program $1 beside gpumap-train"
+	printf 'ran\t%s\n' "$*"
+	program=$1
+	shift
+	LD_LIBRARY_PATH=$(ours_path) "$programs/$program" "$@" 2>err.txt || fail_step "$(tail -n 1 err.txt)"
+}
+
+step_exposed() {
+	tells exposed -b "$1"
+}
+
+# One rank, and as many as there are GPUs.
+step_sums_nccl() {
+	need_nccl
+	tells collective nccl 1
+	gpus=$(grep -c '^gpu	' "$build/facts.txt")
+	[ "$gpus" -eq 1 ] || tells collective nccl "$gpus"
+}
+
+step_sums_cpu() {
+	[ -x "$programs/collective" ] || skip_step 'there is no program collective beside gpumap-train'
+	printf 'ran\tsums.sh collective\n'
+	LD_LIBRARY_PATH=$(ours_path) sh "$top/bench/sums.sh" "$programs/collective" "$programs_lib" \
+		2>err.txt || fail_step "$(tail -n 1 err.txt)"
 }
 
 # A run of one step, from its start to its end, and what the card holds meanwhile.
