@@ -8,8 +8,8 @@ stage_steps() {
 		echo "test-${program##*/} 240 the tests of ${program##*/}"
 	done
 	echo 'losses-fp32 60 100 steps of SGD, the losses of the CPU'
-	for type in bf16 fp16; do
-		echo "losses-$type 60 50 steps of SGD, the losses of the CPU"
+	for type in tf32 bf16 fp16; do
+		echo "losses-$type 60 100 steps of SGD, the losses of the CPU"
 	done
 	for type in fp32 tf32 bf16 fp16; do
 		echo "bits-$type 30 twice the same bits"
@@ -52,7 +52,7 @@ stage_step() {
 	case $1 in
 	test-*) step_test "${1#test-}" ;;
 	losses-fp32) step_losses fp32 1e-5 100 ;;
-	losses-*) step_losses "$type" 1e-2 50 ;;
+	losses-*) step_losses "$type" 1e-2 100 ;;
 	bits-*) step_bits "$type" ;;
 	mode-*) step_mode "$type" ;;
 	one-rank) step_one_rank ;;
