@@ -11,7 +11,7 @@
 #include "backend/cuda_calls.h"
 #include "kernels/kernels.h"
 
-enum { CUDA_WHERE = 96, CUDA_UUID = 48, CUDA_WRITES = 8, CUDA_WRITE_BYTES = 1 << 16 };
+enum { CUDA_WHERE = 96, CUDA_UUID = 48, CUDA_WRITES = 8, CUDA_WRITE_BYTES = 1 << 18 };
 
 struct cuda_block; /* memory that was allocated (cuda_memory.c) */
 
@@ -39,11 +39,11 @@ struct cuda_device {
 	cudaEvent_t fetched[FETCH_MOST];
 	int fetches, takes; /* in all */
 
-	/* Small writes on their way from the host: the same. CUDA would stop the stream to take
-	 * them from memory that is not pinned. */
+	/* Writes on their way from the host: the same, a piece in each. CUDA would stop the stream
+	 * to take them from memory that is not pinned. */
 	unsigned char *writing;
 	cudaEvent_t written[CUDA_WRITES];
-	unsigned writes; /* in all */
+	unsigned writes; /* pieces in all */
 
 	struct cuda_marks *marks; /* of time lines, or NULL (cuda_stream.c) */
 };

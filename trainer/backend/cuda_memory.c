@@ -92,24 +92,35 @@ static bool transfer(struct device *device, void *to, const void *from, size_t b
 		CUDA_DO(d, RUNTIME, cudaMemcpyAsync, (to, from, bytes, kind, d->stream), error));
 }
 
-/* From pageable memory CUDA returns when the bytes are taken. */
+/* Through the next slot of pinned memory, when it is free: who watches the device is asked. */
+static bool write_piece(struct cuda_device *d, void *to, const void *host, size_t bytes,
+			struct train_error *error)
+{
+	unsigned slot = d->writes % CUDA_WRITES;
+	unsigned char *pinned = d->writing + (size_t)slot * CUDA_WRITE_BYTES;
+
+	if (d->writes >= CUDA_WRITES && !cuda_wait_event(d, d->written[slot], error))
+		return false;
+	d->writes++;
+	memcpy(pinned, host, bytes);
+	return transfer(&d->base, to, pinned, bytes, cudaMemcpyHostToDevice, error) &&
+	       CUDA_DO(d, RUNTIME, cudaEventRecord, (d->written[slot], d->stream), error);
+}
+
 bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
 		struct train_error *error)
 {
 	struct cuda_device *d = own(device);
-	unsigned slot = d->writes % CUDA_WRITES;
-	unsigned char *pinned = d->writing + (size_t)slot * CUDA_WRITE_BYTES;
 
-	if (bytes == 0 || bytes > CUDA_WRITE_BYTES)
-		return transfer(device, to, host, bytes, cudaMemcpyHostToDevice, error);
-	if (!cuda_use(d, error) ||
-	    (d->writes >= CUDA_WRITES &&
-	     !CUDA_DO(d, RUNTIME, cudaEventSynchronize, (d->written[slot]), error)))
+	if (bytes > 0 && !cuda_use(d, error))
 		return false;
-	d->writes++;
-	memcpy(pinned, host, bytes);
-	return transfer(device, to, pinned, bytes, cudaMemcpyHostToDevice, error) &&
-	       CUDA_DO(d, RUNTIME, cudaEventRecord, (d->written[slot], d->stream), error);
+	for (size_t at = 0; at < bytes; at += CUDA_WRITE_BYTES) {
+		size_t piece = bytes - at < CUDA_WRITE_BYTES ? bytes - at : CUDA_WRITE_BYTES;
+
+		if (!write_piece(d, (char *)to + at, (const char *)host + at, piece, error))
+			return false;
+	}
+	return true;
 }
 
 bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,
