@@ -171,7 +171,7 @@ step_mode() {
 }
 
 step_resume() {
-	learn="--model convnet --data $data --global-batch 64 --augment"
+	learn="--model convnet --data $data --global-batch 64 --augment $(deterministic)"
 	# shellcheck disable=SC2086 # words
 	{
 		on_gpu whole.json $learn --steps 40

@@ -55,6 +55,9 @@ struct device_options {
 	int threads;           /* on the CPU: how many compute, the calling one included */
 	const cpu_set_t *cpus; /* on the CPU: the cores of these threads; NULL: as they are */
 	bool exact; /* prefer algorithms with the rounding of plain sums to faster ones */
+	/* On a GPU: algorithms that give the same bits in every run, and not by measurement, which
+	 * chooses another now and then. The CPU's do so always. */
+	bool deterministic;
 };
 
 /* How the values of one activation lie in memory: (batch, channels, height, width), features

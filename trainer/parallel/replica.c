@@ -13,7 +13,8 @@ static bool open_device(struct replica *r, const struct replica_options *how,
 	struct device_options options = {.physical = how->place->physical,
 					 .logical = how->place->logical,
 					 .uuid = how->place->uuid,
-					 .exact = settings->exact};
+					 .exact = settings->exact,
+					 .deterministic = settings->deterministic};
 	struct cores cores;
 
 	cores_share(&cores, &r->options->cpus, how->index, how->sharing, rank_processes(r->options),

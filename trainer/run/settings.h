@@ -58,6 +58,7 @@ struct settings {
 	const char *backend; /* "auto", "onednn", "reference", "cuda" */
 	int threads;         /* of each device; 0: the cores of the process, divided */
 	bool exact;          /* the rounding of plain sums */
+	bool deterministic;  /* the same bits in every run, on GPUs too */
 	bool verify_mapping; /* of real GPUs */
 
 	/* Checkpoints */
