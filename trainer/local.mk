@@ -169,13 +169,16 @@ endif
 if HAVE_CUDA_BACKEND
 libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda.c trainer/backend/cuda.h \
-	trainer/backend/cuda_convolution.c \
+	trainer/backend/cuda_algorithm.c \
+	trainer/backend/cuda_choose.c \
+	trainer/backend/cuda_convolution.c trainer/backend/cuda_convolution.h \
 	trainer/backend/cuda_data.c \
 	trainer/backend/cuda_layout.c \
 	trainer/backend/cuda_linear.c \
 	trainer/backend/cuda_memory.c \
 	trainer/backend/cuda_optimize.c \
 	trainer/backend/cuda_other.c \
+	trainer/backend/cuda_product.c trainer/backend/cuda_product.h \
 	trainer/backend/cuda_stream.c \
 	trainer/backend/cuda_weights.c \
 	trainer/backend/cuda_calls.c trainer/backend/cuda_calls.def trainer/backend/cuda_calls.h \

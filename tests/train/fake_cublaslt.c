@@ -149,6 +149,7 @@ cublasStatus_t fake_cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *p
 {
 	struct preference *made = object_new(OBJECT_PREFERENCE, sizeof(*made));
 
+	made->schemes = CUBLASLT_REDUCTION_SCHEME_MASK;
 	for (int i = 0; i < 4; i++)
 		made->align[i] = 256;
 	*preference = (void *)made;
@@ -174,8 +175,9 @@ fake_cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
 	} else if (attribute >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
 		   attribute <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES) {
 		to = &p->align[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES];
-	} else if (attribute != CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK &&
-		   attribute != CUBLASLT_MATMUL_PREF_SEARCH_MODE) {
+	} else if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) {
+		to = &p->schemes;
+	} else if (attribute != CUBLASLT_MATMUL_PREF_SEARCH_MODE) {
 		return CUBLAS_STATUS_INVALID_VALUE;
 	}
 	if (bytes != size)

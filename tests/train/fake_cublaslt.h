@@ -28,6 +28,7 @@ struct matrix {
 struct preference {
 	struct object object;
 	uint64_t workspace;
+	uint32_t schemes;
 	uint32_t align[4]; /* A, B, C, D */
 };
 

@@ -9,7 +9,20 @@
 #include "fake_rows.h"
 #include "fake_values.h"
 
-enum { WORKSPACE = 4096, WORKSPACE_ALIGNED = 256, BIAS_ALIGNED = 16, MARK = 0x5eed };
+enum { WORKSPACE_ALIGNED = 256, BIAS_ALIGNED = 16, MARK = 0x5eed };
+
+/* In the order of its heuristics, not of time. The sums of one come in any order. */
+static const struct known {
+	uint32_t workspace;
+	uint16_t scheme;
+	float ms; /* of a run, beside the time of pretending it */
+} known[] = {
+	{4096, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 16},
+	{256, CUBLASLT_REDUCTION_SCHEME_INPLACE, 4},
+	{0, CUBLASLT_REDUCTION_SCHEME_NONE, 8},
+};
+
+enum { KNOWN = sizeof(known) / sizeof(*known) };
 
 /* What a product is, with all that an algorithm is chosen by. */
 struct problem {
@@ -17,11 +30,13 @@ struct problem {
 	bool turn_a, turn_b;
 	int64_t m, n, k;
 	int32_t epilogue;
+	uint16_t bias_align; /* a power of two, to BIAS_ALIGNED */
 };
 
 /* In cublasLtMatmulAlgo_t. */
 struct chosen {
-	uint32_t mark, workspace, align[4];
+	uint32_t mark, align[4];
+	uint16_t number, bias_align;
 	int64_t m, n, k;
 	uint32_t rest; /* types, transposition, epilogue */
 };
@@ -34,6 +49,8 @@ struct matmul {
 	void *d, *bias, *workspace;
 	float alpha, beta;
 	uint32_t workspace_bytes, align[4];
+	bool backwards; /* sums in another order */
+	float ms;
 };
 
 static enum stored stored(cudaDataType_t type)
@@ -48,12 +65,12 @@ static size_t value_size(cudaDataType_t type)
 
 static bool epilogue_known(int32_t epilogue)
 {
-	static const int32_t known[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU,
-					CUBLASLT_EPILOGUE_BIAS,    CUBLASLT_EPILOGUE_RELU_BIAS,
-					CUBLASLT_EPILOGUE_BGRADA,  CUBLASLT_EPILOGUE_BGRADB};
+	static const int32_t all[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU,
+				      CUBLASLT_EPILOGUE_BIAS,    CUBLASLT_EPILOGUE_RELU_BIAS,
+				      CUBLASLT_EPILOGUE_BGRADA,  CUBLASLT_EPILOGUE_BGRADB};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (known[i] == epilogue)
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i] == epilogue)
 			return true;
 	return false;
 }
@@ -72,6 +89,14 @@ static bool types_known(const struct product *p, const struct matrix *a, const s
 		return false;
 	return (d->type == a->type || d->type == CUDA_R_32F) &&
 	       (p->bias_type == -1 || p->bias_type == (int32_t)d->type);
+}
+
+/* Of the pointer when it is asked for; none is aligned to anything. */
+static uint16_t bias_alignment(const void *bias)
+{
+	uintptr_t bits = (uintptr_t)bias | BIAS_ALIGNED;
+
+	return (uint16_t)(bits & -bits);
 }
 
 static cublasStatus_t problem_of(struct problem *problem, cublasLtHandle_t handle,
@@ -99,7 +124,8 @@ static cublasStatus_t problem_of(struct problem *problem, cublasLtHandle_t handl
 				    .turn_b = p->transpose[1] != CUBLAS_OP_N,
 				    .m = d->rows,
 				    .n = d->columns,
-				    .epilogue = p->epilogue};
+				    .epilogue = p->epilogue,
+				    .bias_align = bias_alignment(p->bias)};
 	problem->k = problem->turn_a ? a->rows : a->columns;
 	if ((problem->turn_a ? a->columns : a->rows) != problem->m ||
 	    (problem->turn_b ? b->columns : b->rows) != problem->k ||
@@ -112,7 +138,8 @@ static cublasStatus_t problem_of(struct problem *problem, cublasLtHandle_t handl
 
 static struct chosen chosen_for(const struct problem *p)
 {
-	struct chosen chosen = {.mark = MARK, .m = p->m, .n = p->n, .k = p->k};
+	struct chosen chosen = {
+		.mark = MARK, .bias_align = p->bias_align, .m = p->m, .n = p->n, .k = p->k};
 
 	chosen.rest = (uint32_t)p->a.type << 24 | (uint32_t)p->d.type << 16 |
 		      (uint32_t)p->turn_a << 15 | (uint32_t)p->turn_b << 14 | (uint32_t)p->epilogue;
@@ -137,20 +164,25 @@ cublasStatus_t fake_cublasLtMatmulAlgoGetHeuristic(
 	*count = 0;
 	if (status != CUBLAS_STATUS_SUCCESS)
 		return status;
-	/* The faster one wants a workspace. */
-	for (uint32_t bytes = WORKSPACE;; bytes = 0) {
-		if (bytes <= p->workspace && *count < wanted) {
-			memset(&found[*count], 0, sizeof(*found));
+	for (int i = 0; i < KNOWN && *count < wanted; i++) {
+		/* Also where it has none: then the state says so, and the rest means nothing. */
+		bool good = known[i].workspace <= p->workspace &&
+			    (known[i].scheme & p->schemes) == known[i].scheme;
+
+		memset(&found[*count], 0xff, sizeof(*found));
+		found[*count].state = CUBLAS_STATUS_NOT_SUPPORTED;
+		if (good) {
 			chosen = chosen_for(&problem);
-			chosen.workspace = bytes;
+			chosen.number = (uint16_t)i;
 			memcpy(chosen.align, p->align, sizeof(chosen.align));
+			memset(&found[*count], 0, sizeof(*found));
 			memcpy(&found[*count].algo, &chosen, sizeof(chosen));
-			found[*count].workspaceSize = bytes;
-			found[(*count)++].wavesCount = 1;
+			found[*count].workspaceSize = known[i].workspace;
+			found[*count].wavesCount = 1;
 		}
-		if (bytes == 0)
-			return CUBLAS_STATUS_SUCCESS;
+		++*count;
 	}
+	return CUBLAS_STATUS_SUCCESS;
 }
 
 static size_t matrix_bytes(const struct matrix *m)
@@ -180,7 +212,7 @@ static void matmul_list(const struct work *work, struct touches *touches)
 		{run->c, run->beta != 0 ? matrix_bytes(&p->d) : 0, run->align[2], work->device,
 		 false},
 		{run->d, matrix_bytes(&p->d), run->align[3], work->device, true},
-		{run->bias, bias, BIAS_ALIGNED, work->device, written},
+		{run->bias, bias, p->bias_align, work->device, written},
 		{run->workspace, run->workspace_bytes, WORKSPACE_ALIGNED, work->device, true},
 	};
 
@@ -200,10 +232,31 @@ static float *load(const struct matrix *m, const void *values, bool turn)
 	return floats;
 }
 
+static void swap(float *x, float *y)
+{
+	float kept = *x;
+
+	*x = *y;
+	*y = kept;
+}
+
 SIMD_BODY void multiply(const struct problem *p, const float *a, const float *b, float *d)
 {
 	for (int64_t j = 0; j < p->n; j++)
 		add_rows(d + j * p->m, a, (size_t)p->m, b + j * p->k, (int)p->k, (int)p->m);
+}
+
+/* The order of k. */
+static void turn_around(const struct problem *p, float *a, float *b)
+{
+	for (int64_t l = 0; l < p->k / 2; l++) {
+		int64_t other = p->k - 1 - l;
+
+		for (int64_t i = 0; i < p->m; i++)
+			swap(&a[l * p->m + i], &a[other * p->m + i]);
+		for (int64_t j = 0; j < p->n; j++)
+			swap(&b[j * p->k + l], &b[j * p->k + other]);
+	}
 }
 
 static void multiply_plain(const struct problem *p, const float *a, const float *b, float *d)
@@ -260,12 +313,15 @@ static void matmul_run(struct work *work)
 	float *sums = stored_floats((size_t)(p->m * p->n));
 	bool gradient;
 
+	if (run->backwards)
+		turn_around(p, a, b);
 	(simd_has_fma() ? multiply_fma : multiply_plain)(p, a, b, sums);
 	if (bias_count(p, &gradient) > 0 && gradient)
 		store_bias_gradient(run, a, b);
 	store(run, sums);
 	if (run->workspace_bytes > 0)
 		memset(run->workspace, 0xff, run->workspace_bytes);
+	fake.devices[work->device].ms += (double)run->ms;
 	free(a);
 	free(b);
 	free(sums);
@@ -293,14 +349,19 @@ static cublasStatus_t take_algorithm(struct matmul *run, const cublasLtMatmulAlg
 					     "cublasLtMatmul: without an algorithm it chooses one "
 					     "in every call");
 	memcpy(&chosen, algorithm, sizeof(chosen));
-	if (chosen.mark != MARK || chosen.m != wanted.m || chosen.n != wanted.n ||
-	    chosen.k != wanted.k || chosen.rest != wanted.rest)
+	if (chosen.mark != MARK || chosen.number >= KNOWN || chosen.m != wanted.m ||
+	    chosen.n != wanted.n || chosen.k != wanted.k || chosen.rest != wanted.rest ||
+	    chosen.bias_align > wanted.bias_align)
 		return (cublasStatus_t)fault(CUBLAS_STATUS_NOT_SUPPORTED,
 					     "cublasLtMatmul: the algorithm is that of another "
 					     "product");
-	if (chosen.workspace > workspace_bytes)
+	if (known[chosen.number].workspace > workspace_bytes)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	run->workspace_bytes = chosen.workspace;
+	run->workspace_bytes = known[chosen.number].workspace;
+	run->ms = known[chosen.number].ms;
+	/* Counters give a turn to who comes. */
+	run->backwards =
+		known[chosen.number].scheme == CUBLASLT_REDUCTION_SCHEME_INPLACE && fake.runs++ % 2;
 	memcpy(run->align, chosen.align, sizeof(run->align));
 	return CUBLAS_STATUS_SUCCESS;
 }

@@ -18,7 +18,8 @@ static void record_run(struct work *work)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	mark->event->done = mark->count;
-	mark->event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+	mark->event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6 +
+			  fake.devices[work->device].ms;
 }
 
 static bool wait_ready(struct work *work)

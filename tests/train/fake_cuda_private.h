@@ -148,6 +148,7 @@ struct device {
 	bool context;
 	cudaError_t broken;
 	size_t used;
+	double ms; /* what its work is pretended to have taken, beside the time it took */
 	bool peers[FAKE_CUDA_DEVICES];
 };
 

@@ -60,19 +60,22 @@ cudnnStatus_t convolution_of(struct convolution *convolution, cudnnHandle_t hand
 			     cudnnConvolutionDescriptor_t descriptor, cudnnTensorDescriptor_t y,
 			     const char *call);
 
-/* The algorithms of a direction that can compute it, the fastest first; at most 4. */
+/* The algorithms of a direction that can compute it, in the order of cuDNN's heuristics; at most
+ * MOST_ALGORITHMS. Numbers come twice, in two kinds of arithmetic. */
 struct algorithm {
 	int number;
 	bool deterministic;
-	float ms;
+	bool allocates; /* memory when it runs, which cannot be recorded */
+	float ms;       /* what a run takes, beside the time of pretending it */
 	size_t workspace;
+	cudnnMathType_t math;
 };
 
-enum { MOST_ALGORITHMS = 4 };
+enum { MOST_ALGORITHMS = 10 };
 
 int algorithms_of(const struct convolution *convolution, enum direction direction,
 		  struct algorithm *algorithms);
-/* CUDNN_STATUS_NOT_SUPPORTED if there is none of that number. */
+/* With the convolution's arithmetic; CUDNN_STATUS_NOT_SUPPORTED if there is none of that number. */
 cudnnStatus_t algorithm_find(const struct convolution *convolution, enum direction direction,
 			     int number, struct algorithm *algorithm);
 
@@ -84,8 +87,9 @@ struct convolution_run {
 	const void *z, *bias; /* NULL: neither */
 	void *workspace;
 	size_t workspace_bytes;
-	float alpha, beta;              /* beta: of what is written, or of z */
-	bool relu, keep_nan, backwards; /* backwards: sums in another order */
+	float ms;
+	float alpha, beta;    /* beta: of what is written, or of z */
+	bool relu, backwards; /* backwards: sums in another order */
 };
 
 extern const struct work_kind convolution_kind;

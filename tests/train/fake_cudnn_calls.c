@@ -8,60 +8,24 @@
 
 enum { ALIGNED = 16 };
 
-int algorithms_of(const struct convolution *v, enum direction direction,
-		  struct algorithm *algorithms)
-{
-	/* Those that are fastest are not deterministic: who takes the first must notice. */
-	static const struct algorithm known[DIRECTIONS][MOST_ALGORITHMS] = {
-		[FORWARD] = {{CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, true, 0.5f, 8192},
-			     {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, true, 1, 1000},
-			     {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, true, 2, 0}},
-		[BACKWARD_DATA] = {{CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, false, 0.5f, 0},
-				   {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, true, 1, 2000},
-				   {CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, true, 2,
-				    8192}},
-		[BACKWARD_FILTER] = {{CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, false, 0.5f, 0},
-				     {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3, false, 0.7f, 512},
-				     {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, true, 1, 3000},
-				     {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, true, 2,
-				      8192}},
-	};
-	static const int counts[DIRECTIONS] = {3, 3, 4}, winograd[DIRECTIONS] = {0, 2, 3};
-	bool tiles = v->w.h == 3 && v->w.w == 3 && v->stride_h == 1 && v->stride_w == 1;
-	int count = 0;
-
-	for (int i = 0; i < counts[direction]; i++)
-		if (tiles || i != winograd[direction])
-			algorithms[count++] = known[direction][i];
-	return count;
-}
-
-cudnnStatus_t algorithm_find(const struct convolution *v, enum direction direction, int number,
-			     struct algorithm *algorithm)
-{
-	struct algorithm algorithms[MOST_ALGORITHMS];
-	int count = algorithms_of(v, direction, algorithms);
-
-	for (int i = 0; i < count; i++)
-		if (algorithms[i].number == number) {
-			*algorithm = algorithms[i];
-			return CUDNN_STATUS_SUCCESS;
-		}
-	return CUDNN_STATUS_NOT_SUPPORTED;
-}
-
-/* The arrays of results differ in the type of the algorithm only. */
-#define FILL(found, wanted, count, algorithms, convolution) \
+/* The arrays of results differ in the type of the algorithm only. Heuristics know no times, and
+ * tell of what cannot be done too. */
+#define FILL(found, wanted, count, algorithms, measured) \
 	do { \
 		for (*(count) = 0; *(count) < (wanted) && *(count) < known; ++*(count)) { \
 			memset(&(found)[*(count)], 0, sizeof((found)[0])); \
 			(found)[*(count)].algo = (algorithms)[*(count)].number; \
-			(found)[*(count)].time = (algorithms)[*(count)].ms; \
+			(found)[*(count)].time = (measured) ? (algorithms)[*(count)].ms : -1; \
 			(found)[*(count)].memory = (algorithms)[*(count)].workspace; \
 			(found)[*(count)].determinism = (algorithms)[*(count)].deterministic \
 								? CUDNN_DETERMINISTIC \
 								: CUDNN_NON_DETERMINISTIC; \
-			(found)[*(count)].mathType = (convolution).math; \
+			(found)[*(count)].mathType = (algorithms)[*(count)].math; \
+		} \
+		if (!(measured) && *(count) < (wanted)) { \
+			memset(&(found)[*(count)], 0, sizeof((found)[0])); \
+			(found)[*(count)].status = CUDNN_STATUS_NOT_SUPPORTED; \
+			(found)[(*(count))++].time = -1; \
 		} \
 	} while (0)
 
@@ -92,12 +56,20 @@ static cudnnStatus_t put(cudnnHandle_t handle, struct convolution_run *run, int 
 		return (cudnnStatus_t)fault(CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER,
 					    "%s: %p, %p, %p or %p is not a multiple of %d", call,
 					    run->x, run->w, run->y, run->workspace, ALIGNED);
+	if (algorithm.math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION &&
+	    run->convolution.x.type == CUDNN_DATA_FLOAT)
+		fault(0, "%s: it may round floats to halves", call);
 	run->workspace_bytes = algorithm.workspace;
+	run->ms = algorithm.ms;
 	/* The order of its sums is anyone's guess. */
 	run->backwards = !algorithm.deterministic && fake.runs++ % 2;
 	if (!handle->stream)
 		return (cudnnStatus_t)fault(CUDNN_STATUS_BAD_PARAM,
 					    "%s: cudnnSetStream was not called", call);
+	if (algorithm.allocates && handle->stream->graph) {
+		capture_spoil(handle->stream->graph);
+		return CUDNN_STATUS_EXECUTION_FAILED_CUDART;
+	}
 	return stream_put(handle->stream, work_new(&convolution_kind, call, run, sizeof(*run)),
 			  true) == cudaSuccess
 		       ? CUDNN_STATUS_SUCCESS
@@ -160,7 +132,7 @@ static int that_fit(struct algorithm *algorithms, int count, size_t bytes)
 	if (wanted < 1 || !count || !found) \
 		return CUDNN_STATUS_BAD_PARAM; \
 	known = algorithms_of(&v, direction, algorithms); \
-	FILL(found, wanted, count, algorithms, v); \
+	FILL(found, wanted, count, algorithms, false); \
 	return CUDNN_STATUS_SUCCESS
 
 #define FIND(direction_, x_desc_, x_, w_desc_, w_, y_desc_, y_, written, shape, name) \
@@ -183,7 +155,7 @@ static int that_fit(struct algorithm *algorithms, int count, size_t bytes)
 		return status; \
 	known = that_fit(algorithms, algorithms_of(&run.convolution, direction_, algorithms), \
 			 workspace_bytes); \
-	FILL(found, wanted, count, algorithms, run.convolution); \
+	FILL(found, wanted, count, algorithms, true); \
 	return CUDNN_STATUS_SUCCESS
 
 #define SIZED(direction, x, w, y, name) \
@@ -336,7 +308,10 @@ static cudnnStatus_t fused_agree(const struct convolution_run *run, cudnnTensorD
 	    z->c != y->c || z->h != y->h || z->w != y->w || z->type != y->type ||
 	    z->format != y->format)
 		return CUDNN_STATUS_BAD_PARAM;
-	if (bias->type != y->type)
+	/* z may be y, and x neither of them. */
+	if (run->x == run->y || run->x == run->z)
+		return CUDNN_STATUS_BAD_PARAM;
+	if (bias->type != y->type || activation->nan != CUDNN_NOT_PROPAGATE_NAN)
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	if (activation->mode == CUDNN_ACTIVATION_IDENTITY)
 		return number == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM
@@ -374,6 +349,5 @@ cudnnStatus_t fake_cudnnConvolutionBiasActivationForward(
 	if (status != CUDNN_STATUS_SUCCESS)
 		return status;
 	run.relu = activation->mode == CUDNN_ACTIVATION_RELU;
-	run.keep_nan = activation->nan == CUDNN_PROPAGATE_NAN;
 	return put(handle, &run, (int)algorithm, call);
 }

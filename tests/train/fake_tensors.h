@@ -130,9 +130,11 @@ static inline void setup(const struct row *row, bool late)
 	OK(cu.cudnnSetConvolution2dDescriptor(s.convolution, row->pad, row->pad, row->stride,
 					      row->stride, 1, 1, CUDNN_CROSS_CORRELATION,
 					      CUDNN_DATA_FLOAT));
-	OK(cu.cudnnSetConvolutionMathType(s.convolution, CUDNN_TENSOR_OP_MATH));
-	OK(cu.cudnnSetActivationDescriptor(s.activation, CUDNN_ACTIVATION_RELU, CUDNN_PROPAGATE_NAN,
-					   0));
+	OK(cu.cudnnSetConvolutionMathType(s.convolution, row->type == CUDNN_DATA_FLOAT
+								 ? CUDNN_DEFAULT_MATH
+								 : CUDNN_TENSOR_OP_MATH));
+	OK(cu.cudnnSetActivationDescriptor(s.activation, CUDNN_ACTIVATION_RELU,
+					   CUDNN_NOT_PROPAGATE_NAN, 0));
 	s.x = data_new(row, row->n, row->c, row->h, row->w, 1);
 	s.w = data_new(row, row->k, row->c, row->kernel, row->kernel, 2);
 	s.y = data_new(row, row->n, row->k, h, w, 3);

@@ -62,6 +62,7 @@ endif
 if HAVE_CUDA_BACKEND
 train_programs += \
 	tests/train/t-cuda-calls \
+	tests/train/t-cuda-choose \
 	tests/train/t-cuda-load \
 	tests/train/t-cuda-ops \
 	tests/train/t-fake-capture \
@@ -457,6 +458,7 @@ tests_train_libfake_cuda_la_SOURCES = \
 	tests/train/fake_cuda_stream.c \
 	tests/train/fake_cuda_table.c \
 	tests/train/fake_cudnn.c tests/train/fake_cudnn.h \
+	tests/train/fake_cudnn_algorithms.c \
 	tests/train/fake_cudnn_calls.c \
 	tests/train/fake_cudnn_run.c \
 	tests/train/fake_kernels.c \
@@ -475,6 +477,11 @@ tests_train_t_cuda_calls_SOURCES = tests/train/t-cuda-calls.c tests/train/fake_c
 tests_train_t_cuda_calls_CPPFLAGS = $(fake_cppflags)
 tests_train_t_cuda_calls_CFLAGS = $(train_cflags)
 tests_train_t_cuda_calls_LDADD = $(fake_ldadd)
+tests_train_t_cuda_choose_SOURCES = tests/train/t-cuda-choose.c tests/train/cuda-test.h \
+	tests/train/fake_cuda_load.c $(fake_headers)
+tests_train_t_cuda_choose_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
+tests_train_t_cuda_choose_CFLAGS = $(train_cflags)
+tests_train_t_cuda_choose_LDADD = $(fake_ldadd)
 tests_train_t_cuda_load_SOURCES = tests/train/t-cuda-load.c tests/unit/unit.h
 tests_train_t_cuda_load_CPPFLAGS = $(fake_cppflags)
 tests_train_t_cuda_load_CFLAGS = $(train_cflags)

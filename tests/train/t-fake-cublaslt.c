@@ -180,8 +180,8 @@ START_TEST(products_are_their_definition)
 
 	setup(row);
 	OK(choose(found, 4, &count));
-	ROW_EQ_INT(row->name, count, 2);
-	OK(multiply(s.a, &found[_i % 2].algo, found[_i % 2].workspaceSize, row->beta));
+	ROW_EQ_INT(row->name, count, 3);
+	OK(multiply(s.a, &found[_i % 3].algo, found[_i % 3].workspaceSize, row->beta));
 	OK(cu.cudaMemcpyAsync(got, s.d, M * N * stored_bytes(stored(row->to)),
 			      cudaMemcpyDeviceToHost, s.stream));
 	for (int i = 0; i < M; i++)
@@ -270,6 +270,33 @@ START_TEST(what_is_illegal_is_refused)
 }
 END_TEST
 
+/* Results that are none have a state that says so. */
+START_TEST(preferences_are_kept)
+{
+	cublasLtMatmulHeuristicResult_t found[4];
+	uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+	uint64_t bytes = 1000;
+	int count;
+
+	setup(&rows[2]);
+	OK(cu.cublasLtMatmulPreferenceSetAttribute(
+		s.preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof(bytes)));
+	OK(choose(found, 4, &count));
+	ck_assert_int_eq(count, 3);
+	ck_assert_int_eq(found[0].state, CUBLAS_STATUS_NOT_SUPPORTED);
+	ck_assert_int_eq(found[1].state, CUBLAS_STATUS_SUCCESS);
+	OK(cu.cublasLtMatmulPreferenceSetAttribute(s.preference,
+						   CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+						   &schemes, sizeof(schemes)));
+	OK(choose(found, 4, &count));
+	ck_assert_int_eq(found[1].state, CUBLAS_STATUS_NOT_SUPPORTED);
+	ck_assert_int_eq(found[2].state, CUBLAS_STATUS_SUCCESS);
+	ck_assert_int_eq(multiply(s.a, &found[1].algo, WORKSPACE, 0), CUBLAS_STATUS_NOT_SUPPORTED);
+	fake_cuda_forgive();
+	teardown();
+}
+END_TEST
+
 START_TEST(algorithms_belong_to_their_product)
 {
 	cublasLtMatmulHeuristicResult_t found;
@@ -299,6 +326,7 @@ int main(void)
 	tcase_add_loop_test(tcase, products_are_their_definition, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_loop_test(tcase, what_is_illegal_is_refused, 0,
 			    sizeof(refusals) / sizeof(*refusals));
+	tcase_add_test(tcase, preferences_are_kept);
 	tcase_add_test(tcase, algorithms_belong_to_their_product);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);

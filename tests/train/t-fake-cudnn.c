@@ -107,17 +107,22 @@ END_TEST
 
 START_TEST(algorithms_say_what_they_need)
 {
-	cudnnConvolutionBwdFilterAlgoPerf_t found[8];
+	cudnnConvolutionBwdFilterAlgoPerf_t found[16];
 	const float one = 1, zero = 0;
 	size_t bytes;
 	int count = 0;
 
 	setup(&rows[0], false);
 	OK(cu.cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-		s.handle, s.x_desc, s.y_desc, s.convolution, s.w_desc, 8, &count, found));
-	ck_assert_int_eq(count, 4);
-	ck_assert_int_eq(found[0].determinism, CUDNN_NON_DETERMINISTIC);
-	for (int i = 0; i < count; i++) {
+		s.handle, s.x_desc, s.y_desc, s.convolution, s.w_desc, 16, &count, found));
+	ck_assert_int_eq(count, 5);
+	ck_assert_int_eq(found[0].determinism, CUDNN_DETERMINISTIC);
+	ck_assert_int_eq(found[1].determinism, CUDNN_NON_DETERMINISTIC);
+	ck_assert_int_eq(found[2].mathType, CUDNN_DEFAULT_MATH);
+	ck_assert_int_eq(found[4].status, CUDNN_STATUS_NOT_SUPPORTED);
+	for (int i = 0; i < count - 1; i++) {
+		ck_assert(found[i].status == CUDNN_STATUS_SUCCESS && found[i].time < 0);
+		OK(cu.cudnnSetConvolutionMathType(s.convolution, found[i].mathType));
 		OK(cu.cudnnGetConvolutionBackwardFilterWorkspaceSize(s.handle, s.x_desc, s.y_desc,
 								     s.convolution, s.w_desc,
 								     found[i].algo, &bytes));
@@ -130,10 +135,11 @@ START_TEST(algorithms_say_what_they_need)
 						 s.w.memory),
 					 CUDNN_STATUS_BAD_PARAM);
 	}
+	OK(cu.cudnnSetConvolutionMathType(s.convolution, CUDNN_TENSOR_OP_MATH));
 	/* Only those that fit, and what was there is gone. */
 	OK(cu.cudnnFindConvolutionBackwardFilterAlgorithmEx(
 		s.handle, s.x_desc, s.x.memory, s.y_desc, s.y.memory, s.convolution, s.w_desc,
-		s.w.memory, 8, &count, found, s.workspace, 3000));
+		s.w.memory, 16, &count, found, s.workspace, 3000));
 	ck_assert_int_eq(count, 3);
 	ck_assert(isnan(stored_get(STORED_BF16, s.w.memory, 0)));
 	teardown();
@@ -170,7 +176,18 @@ static void short_bias(void)
 static void identity(void)
 {
 	OK(cu.cudnnSetActivationDescriptor(s.activation, CUDNN_ACTIVATION_IDENTITY,
-					   CUDNN_PROPAGATE_NAN, 0));
+					   CUDNN_NOT_PROPAGATE_NAN, 0));
+}
+
+static void kept_nan(void)
+{
+	OK(cu.cudnnSetActivationDescriptor(s.activation, CUDNN_ACTIVATION_RELU, CUDNN_PROPAGATE_NAN,
+					   0));
+}
+
+static void halved_floats(void)
+{
+	OK(cu.cudnnSetConvolutionMathType(s.convolution, CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION));
 }
 
 static void wrong_height(void)
@@ -212,6 +229,8 @@ static const struct refusal {
 	 CUDNN_STATUS_NOT_SUPPORTED, ""},
 	{"identity by its algorithm", identity, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, 0,
 	 CUDNN_STATUS_SUCCESS, ""},
+	{"NaN that is kept", kept_nan, 1, 0, CUDNN_STATUS_NOT_SUPPORTED, ""},
+	{"halves that stay halves", halved_floats, 1, 0, CUDNN_STATUS_SUCCESS, ""},
 	{"height", wrong_height, 1, 0, CUDNN_STATUS_BAD_PARAM, ""},
 	{"types", mixed_types, 1, 0, CUDNN_STATUS_NOT_SUPPORTED, ""},
 	{"formats", mixed_formats, 1, 0, CUDNN_STATUS_NOT_SUPPORTED, ""},
@@ -240,6 +259,32 @@ START_TEST(what_is_illegal_is_refused)
 }
 END_TEST
 
+/* Where floats are rounded to halves, where x is y, and what cannot be recorded. */
+START_TEST(traps_are_found)
+{
+	const float one = 1, zero = 0;
+	cudaGraph_t graph = NULL;
+
+	setup(&rows[2], false);
+	OK(cu.cudnnSetConvolutionMathType(s.convolution, CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION));
+	OK(fused(s.x.memory, s.bias.memory, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM));
+	ck_assert_msg(strstr(fake_cuda_fault(), "floats to halves"), "%s", fake_cuda_fault());
+	fake_cuda_forgive();
+	OK(cu.cudnnSetConvolutionMathType(s.convolution, CUDNN_DEFAULT_MATH));
+	ck_assert_int_eq(fused(s.y.memory, s.bias.memory, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM),
+			 CUDNN_STATUS_BAD_PARAM);
+	OK(cu.cudaStreamBeginCapture(s.stream, cudaStreamCaptureModeThreadLocal));
+	ck_assert_int_eq(cu.cudnnConvolutionBackwardData(
+				 s.handle, &one, s.w_desc, s.w.memory, s.y_desc, s.y.memory,
+				 s.convolution, CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED,
+				 s.workspace, WORKSPACE, &zero, s.x_desc, s.x.memory),
+			 CUDNN_STATUS_EXECUTION_FAILED_CUDART);
+	ck_assert_int_eq(cu.cudaStreamEndCapture(s.stream, &graph),
+			 cudaErrorStreamCaptureInvalidated);
+	teardown();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fake_cudnn");
@@ -248,6 +293,7 @@ int main(void)
 	tcase_add_loop_test(tcase, forward_is_the_definition, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_loop_test(tcase, backward_is_the_definition, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_test(tcase, algorithms_say_what_they_need);
+	tcase_add_test(tcase, traps_are_found);
 	tcase_add_loop_test(tcase, what_is_illegal_is_refused, 0,
 			    sizeof(refusals) / sizeof(*refusals));
 	suite_add_tcase(suite, tcase);

@@ -45,7 +45,7 @@ struct device {
 	/* Of a real GPU as the driver tells them, "0000:5e:00.0" and "GPU-..."; else NULL. */
 	const char *pci, *uuid;
 	size_t bytes, peak_bytes;
-	size_t shared_bytes; /* of bytes, what operations share until the device is closed */
+	size_t shared_bytes;       /* of bytes, what operations share until the device is closed */
 	struct device_watch watch; /* good: NULL where nobody watches */
 };
 
@@ -111,7 +111,7 @@ struct op_info {
 	struct layout input, output;
 	int64_t weights, biases;   /* elements, without padding: a permutation of PyTorch's */
 	size_t workspace, scratch; /* bytes */
-	const char *algorithm;     /* for people: what forward uses */
+	const char *algorithm;     /* for people: what its runs use; lives as long as it */
 	/* Copies of weight and bias in another type that lie as they do. prepare makes them, and
 	 * after it whoever changes the parameters may, and spare it: optimize_run. NULL: none. */
 	void *weight_copy, *bias_copy;
@@ -152,6 +152,8 @@ struct op_shape {
 	bool relu, relu_backward;
 	bool no_backward_data; /* it will not be run: the input is data */
 	bool no_bias_gradient; /* the pooling behind it leaves it (backend.pool_sums) */
+	/* Bytes from an aligned address to weight and weight_gradient. */
+	size_t weight_offset;
 };
 
 /* A data set where a device reads it: the CPU where it is, a GPU in a copy. */

@@ -106,6 +106,19 @@ static bool find(struct cuda_device *d, const struct device_options *options,
 			  count == 1 ? "" : "s");
 }
 
+/* Of what algorithms depend on. */
+static uint64_t kind_of(const struct cudaDeviceProp *p)
+{
+	const int numbers[] = {p->major, p->minor, p->multiProcessorCount};
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (const char *c = p->name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		hash = (hash ^ (uint64_t)numbers[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
 static bool describe(struct cuda_device *d, struct train_error *error)
 {
 	struct cudaDeviceProp properties;
@@ -119,6 +132,7 @@ static bool describe(struct cuda_device *d, struct train_error *error)
 	d->base.pci = d->pci;
 	d->base.uuid = d->uuid;
 	d->has_bfloat16 = properties.major >= 8;
+	d->kind = kind_of(&properties);
 	return true;
 }
 
@@ -202,6 +216,7 @@ static bool cuda_open(struct device **device, const struct device_options *optio
 	d->base.physical = options->physical;
 	d->calls = calls;
 	d->exact = options->exact;
+	d->deterministic = options->deterministic;
 	snprintf(d->where, sizeof(d->where), "GPU %d", options->physical);
 	if (!find(d, options, error)) {
 		free(d);

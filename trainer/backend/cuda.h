@@ -21,7 +21,8 @@ struct cuda_device {
 	int ordinal; /* CUDA's number of it in this process */
 	char pci[16], uuid[CUDA_UUID];
 	char where[CUDA_WHERE]; /* for messages: "GPU 3 (0000:5e:00.0, GPU-...)" */
-	bool exact;
+	bool exact, deterministic;
+	uint64_t kind; /* the same for GPUs of a kind */
 	struct cuda_block *blocks;
 	bool has_bfloat16;
 	uint64_t reached; /* GPUs whose memory it reads, by ordinal */
@@ -151,6 +152,41 @@ void cuda_step_free(struct step *step);
 bool cuda_wait_stream(struct cuda_device *device, struct train_error *error);
 /* Until an event, recorded on any stream of the device, has come. */
 bool cuda_wait_event(struct cuda_device *device, cudaEvent_t event, struct train_error *error);
+
+/* --- cuda_choose.c: which of several ways to the same values */
+
+enum { CUDA_WAYS = 16, CUDA_WAY_WORDS = 8, CUDA_KEY_WORDS = 12 };
+
+/* A way: what its library knows it by, and the bytes of workspace that it wants. */
+struct cuda_way {
+	uint64_t words[CUDA_WAY_WORDS];
+	size_t workspace;
+};
+
+struct cuda_ways {
+	const char *what;                /* for messages: "cuDNN", "cuBLASLt" */
+	struct cuda_way list[CUDA_WAYS]; /* the one that the library likes best first */
+	int count;
+	uint64_t key[CUDA_KEY_WORDS]; /* what is computed; kind is the device's */
+	/* Puts one on the device's stream, with memory of its own; NULL: there is none. */
+	bool (*run)(void *argument, const struct cuda_way *way, void *workspace,
+		    struct train_error *error);
+	void *argument;
+};
+
+/*
+ * Takes one of the ways, when an operation is planned, and never during a capture: one that runs
+ * and can be recorded. Of a deterministic device that is the first, else the fastest: the few
+ * first ones are timed on it, once for all GPUs of a kind and each key in this process, so that
+ * replicas compute alike. Those with too large a workspace are taken only where there is no other.
+ * Waits. False where none does, with the reason of the first, or where the device fails.
+ */
+bool cuda_choose(struct cuda_device *device, struct cuda_ways *ways, struct cuda_way *chosen,
+		 struct train_error *error);
+
+/* Memory to try ways in: bytes of numbers that are neither zero nor large, aligned to 256; NULL
+ * where there is too little of it, which is no error. cuda_release() frees it. */
+void *cuda_trial_memory(struct cuda_device *device, size_t bytes);
 
 /* --- operations */
 

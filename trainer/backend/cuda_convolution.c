@@ -1,47 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Convolutions by cuDNN. Algorithms are those that its header names deterministic and that use
- * tensor cores: implicit precomputed products forward, algorithm 1 backward. Filter and bias are
- * copies of the masters, in the type and padding that cuDNN wants.
- */
+/* Convolutions by cuDNN, with the algorithms that cuda_algorithm.c chooses. Filter and bias are
+ * copies of the masters, in the type and padding that cuDNN wants. */
 #include "config.h"
 
 #include <stdlib.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda_convolution.h"
 
-static const cudnnConvolutionFwdAlgo_t forward_algorithm =
-	CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-static const cudnnConvolutionBwdDataAlgo_t data_algorithm = CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
-static const cudnnConvolutionBwdFilterAlgo_t weights_algorithm =
-	CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
 static const float one = 1, zero = 0;
 
-struct convolution {
-	struct cuda_op base;
-	bool relu_backward, no_bias_gradient;
-	struct cuda_filter host; /* without padding */
-	int out_padded, in_padded;
-	cudnnTensorDescriptor_t input, output, bias_shape;
-	cudnnFilterDescriptor_t filter_shape;
-	cudnnConvolutionDescriptor_t convolution;
-	cudnnActivationDescriptor_t activation;
-	size_t forward_bytes, data_bytes, weights_bytes; /* of workspace */
-	void *filter, *bias, *filter_gradient;           /* (out, kernel, kernel, in), padded */
-	float *bias_gradient;                            /* (out), padded */
-};
-
-static struct convolution *own(struct op *op)
+static struct cuda_convolution *own(struct op *op)
 {
-	return (struct convolution *)op;
+	return (struct cuda_convolution *)op;
 }
 
-static bool is_padded(const struct convolution *c)
+static bool is_padded(const struct cuda_convolution *c)
 {
 	return c->out_padded != c->host.out || c->in_padded != c->host.in;
 }
 
-static int64_t filter_rows(const struct convolution *c)
+static int64_t filter_rows(const struct cuda_convolution *c)
 {
 	return (int64_t)c->host.out * c->host.height * c->host.width;
 }
@@ -50,7 +28,7 @@ static int64_t filter_rows(const struct convolution *c)
  */
 
 /* Rows of the filter: channels of one place. */
-static struct reorder_args rows_of(const struct convolution *c)
+static struct reorder_args rows_of(const struct cuda_convolution *c)
 {
 	return (struct reorder_args){
 		.batch = filter_rows(c),
@@ -63,7 +41,7 @@ static struct reorder_args rows_of(const struct convolution *c)
 
 static bool prepare(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct convolution *c = own(op);
+	struct cuda_convolution *c = own(op);
 	struct cuda_device *d = cuda_device_of(op);
 	struct reorder_args filter = rows_of(c);
 
@@ -76,21 +54,44 @@ static bool prepare(struct op *op, const struct op_args *args, struct train_erro
 	       cuda_cast(d, c->bias, filter.to_type, args->bias, VALUE_FLOAT32, c->host.out, error);
 }
 
-static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
+bool cuda_convolution_run(struct cuda_convolution *c, enum cuda_direction direction,
+			  const struct cuda_operands *o, struct train_error *error)
 {
-	struct convolution *c = own(op);
-	struct cuda_device *d = cuda_device_of(op);
+	struct cuda_device *d = cuda_device_of(&c->base.base);
+	const struct cuda_algorithm *a = &c->algorithms[direction];
 
-	return cuda_use(d, error) &&
-	       CUDA_DO(d, CUDNN, cudnnConvolutionBiasActivationForward,
-		       (d->cudnn, &one, c->input, args->input, c->filter_shape, c->filter,
-			c->convolution, forward_algorithm, d->workspace, c->forward_bytes, &zero,
-			c->output, args->output, c->bias_shape, c->bias, c->activation, c->output,
-			args->output),
+	if (direction == CUDA_FORWARD)
+		return CUDA_DO(d, CUDNN, cudnnConvolutionBiasActivationForward,
+			       (d->cudnn, &one, c->input, o->input, c->filter_shape, o->filter,
+				a->convolution, (cudnnConvolutionFwdAlgo_t)a->number, o->workspace,
+				a->workspace, &zero, c->output, o->to, c->bias_shape, c->bias,
+				c->activation, c->output, o->to),
+			       error);
+	if (direction == CUDA_DATA)
+		return CUDA_DO(d, CUDNN, cudnnConvolutionBackwardData,
+			       (d->cudnn, &one, c->filter_shape, o->filter, c->output, o->output,
+				a->convolution, (cudnnConvolutionBwdDataAlgo_t)a->number,
+				o->workspace, a->workspace, &zero, c->input, o->to),
+			       error);
+	return CUDA_DO(d, CUDNN, cudnnConvolutionBackwardFilter,
+		       (d->cudnn, &one, c->input, o->input, c->output, o->output, a->convolution,
+			(cudnnConvolutionBwdFilterAlgo_t)a->number, o->workspace, a->workspace,
+			&zero, c->filter_shape, o->to),
 		       error);
 }
 
-static bool bias_backward(struct convolution *c, const struct op_args *args,
+static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_convolution *c = own(op);
+	struct cuda_device *d = cuda_device_of(op);
+	const struct cuda_operands operands = {
+		args->input, c->filter, NULL, args->output, d->workspace,
+	};
+
+	return cuda_use(d, error) && cuda_convolution_run(c, CUDA_FORWARD, &operands, error);
+}
+
+static bool bias_backward(struct cuda_convolution *c, const struct op_args *args,
 			  struct train_error *error)
 {
 	struct op *op = &c->base.base;
@@ -107,34 +108,31 @@ static bool bias_backward(struct convolution *c, const struct op_args *args,
 
 static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct convolution *c = own(op);
+	struct cuda_convolution *c = own(op);
 	struct cuda_device *d = cuda_device_of(op);
 	struct reorder_args filter = rows_of(c);
+	const struct cuda_operands operands = {
+		args->input, NULL, args->output_gradient, c->filter_gradient, d->workspace,
+	};
 
 	filter.from = c->filter_gradient;
 	filter.from_type = op->info.input.type;
 	filter.to = args->weight_gradient;
 	filter.to_type = VALUE_FLOAT32;
 	return cuda_use(d, error) && bias_backward(c, args, error) &&
-	       CUDA_DO(d, CUDNN, cudnnConvolutionBackwardFilter,
-		       (d->cudnn, &one, c->input, args->input, c->output, args->output_gradient,
-			c->convolution, weights_algorithm, d->workspace, c->weights_bytes, &zero,
-			c->filter_shape, c->filter_gradient),
-		       error) &&
+	       cuda_convolution_run(c, CUDA_WEIGHTS, &operands, error) &&
 	       CUDA_KERNEL(d, reorder, &filter, error);
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct convolution *c = own(op);
+	struct cuda_convolution *c = own(op);
 	struct cuda_device *d = cuda_device_of(op);
+	const struct cuda_operands operands = {
+		NULL, c->filter, args->output_gradient, args->input_gradient, d->workspace,
+	};
 
-	return cuda_use(d, error) &&
-	       CUDA_DO(d, CUDNN, cudnnConvolutionBackwardData,
-		       (d->cudnn, &one, c->filter_shape, c->filter, c->output,
-			args->output_gradient, c->convolution, data_algorithm, d->workspace,
-			c->data_bytes, &zero, c->input, args->input_gradient),
-		       error);
+	return cuda_use(d, error) && cuda_convolution_run(c, CUDA_DATA, &operands, error);
 }
 
 static bool weight_write(struct op *op, void *to, const void *host, struct train_error *error)
@@ -149,13 +147,15 @@ static bool weight_read(struct op *op, void *host, const void *from, struct trai
 
 static void convolution_free(struct op *op)
 {
-	struct convolution *c = own(op);
+	struct cuda_convolution *c = own(op);
 	struct cuda_device *d = cuda_device_of(op);
 
 	if (c->activation)
 		CUDA_END(d, CUDNN, cudnnDestroyActivationDescriptor, (c->activation));
-	if (c->convolution)
-		CUDA_END(d, CUDNN, cudnnDestroyConvolutionDescriptor, (c->convolution));
+	for (int i = 0; i < CUDA_DIRECTIONS; i++)
+		if (c->algorithms[i].convolution)
+			CUDA_END(d, CUDNN, cudnnDestroyConvolutionDescriptor,
+				 (c->algorithms[i].convolution));
 	if (c->filter_shape)
 		CUDA_END(d, CUDNN, cudnnDestroyFilterDescriptor, (c->filter_shape));
 	if (c->bias_shape)
@@ -187,14 +187,28 @@ static bool describe_tensor(struct cuda_device *d, cudnnTensorDescriptor_t *tens
 
 /* Half types always go by tensor cores; float32 by TF32, as PyTorch's convolutions do, unless it is
  * to be exact. */
-static cudnnMathType_t math_type(const struct cuda_device *d, enum value_type type)
+cudnnMathType_t cuda_math(const struct cuda_convolution *c)
 {
-	if (type != VALUE_FLOAT32)
+	if (c->base.base.info.input.type != VALUE_FLOAT32)
 		return CUDNN_TENSOR_OP_MATH;
-	return d->exact ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
+	return cuda_device_of(&c->base.base)->exact ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
 
-static bool describe(struct convolution *c, const struct op_shape *shape, struct train_error *error)
+/* The algorithms' own: each may want another arithmetic. */
+static bool describe_convolution(struct cuda_convolution *c, cudnnConvolutionDescriptor_t *ret,
+				 struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(&c->base.base);
+
+	return CUDA_DO(d, CUDNN, cudnnCreateConvolutionDescriptor, (ret), error) &&
+	       CUDA_DO(d, CUDNN, cudnnSetConvolution2dDescriptor,
+		       (*ret, c->pad, c->pad, c->stride, c->stride, 1, 1, CUDNN_CROSS_CORRELATION,
+			CUDNN_DATA_FLOAT),
+		       error) &&
+	       CUDA_DO(d, CUDNN, cudnnSetConvolutionMathType, (*ret, cuda_math(c)), error);
+}
+
+static bool describe(struct cuda_convolution *c, struct train_error *error)
 {
 	struct cuda_device *d = cuda_device_of(&c->base.base);
 	const struct op_info *info = &c->base.base.info;
@@ -210,47 +224,21 @@ static bool describe(struct convolution *c, const struct op_shape *shape, struct
 		       (c->filter_shape, type, CUDNN_TENSOR_NHWC, c->out_padded, c->in_padded,
 			c->host.height, c->host.width),
 		       error) &&
-	       CUDA_DO(d, CUDNN, cudnnCreateConvolutionDescriptor, (&c->convolution), error) &&
-	       CUDA_DO(d, CUDNN, cudnnSetConvolution2dDescriptor,
-		       (c->convolution, shape->pad, shape->pad, shape->stride, shape->stride, 1, 1,
-			CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-		       error) &&
-	       CUDA_DO(d, CUDNN, cudnnSetConvolutionMathType,
-		       (c->convolution, math_type(d, info->input.type)), error) &&
 	       CUDA_DO(d, CUDNN, cudnnCreateActivationDescriptor, (&c->activation), error) &&
 	       CUDA_DO(d, CUDNN, cudnnSetActivationDescriptor,
-		       (c->activation,
-			shape->relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
-			CUDNN_PROPAGATE_NAN, 0),
-		       error);
+		       (c->activation, c->relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
+			CUDNN_NOT_PROPAGATE_NAN, 0),
+		       error) &&
+	       describe_convolution(c, &c->algorithms[CUDA_FORWARD].convolution, error) &&
+	       describe_convolution(c, &c->algorithms[CUDA_DATA].convolution, error) &&
+	       describe_convolution(c, &c->algorithms[CUDA_WEIGHTS].convolution, error);
 }
 
-static bool find_workspace(struct convolution *c, const struct op_shape *shape,
-			   struct train_error *error)
+static bool want_scratch(struct cuda_convolution *c, struct train_error *error)
 {
-	struct cuda_device *d = cuda_device_of(&c->base.base);
 	const struct layout *out = &c->base.base.info.output;
-	size_t most;
 
-	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionForwardWorkspaceSize,
-		     (d->cudnn, c->input, c->filter_shape, c->convolution, c->output,
-		      forward_algorithm, &c->forward_bytes),
-		     error) ||
-	    !CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardFilterWorkspaceSize,
-		     (d->cudnn, c->input, c->output, c->convolution, c->filter_shape,
-		      weights_algorithm, &c->weights_bytes),
-		     error))
-		return false;
-	if (!shape->no_backward_data &&
-	    !CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardDataWorkspaceSize,
-		     (d->cudnn, c->filter_shape, c->output, c->convolution, c->input,
-		      data_algorithm, &c->data_bytes),
-		     error))
-		return false;
-	most = c->forward_bytes > c->weights_bytes ? c->forward_bytes : c->weights_bytes;
-	most = most > c->data_bytes ? most : c->data_bytes;
-	return cuda_want_workspace(d, most, error) &&
-	       cuda_want_scratch(d,
+	return cuda_want_scratch(cuda_device_of(&c->base.base),
 				 bias_gradient_scratch(out->batch * out->height * out->width,
 						       c->out_padded, out->type),
 				 error);
@@ -269,12 +257,17 @@ static void *zeroed(struct device *device, size_t bytes, const char *what,
 	return memory;
 }
 
-static bool allocate(struct convolution *c, struct train_error *error)
+size_t cuda_filter_bytes(const struct cuda_convolution *c)
+{
+	return (size_t)c->out_padded * (size_t)c->host.height * (size_t)c->host.width *
+	       (size_t)c->in_padded * value_bytes(c->base.base.info.input.type);
+}
+
+static bool allocate(struct cuda_convolution *c, struct train_error *error)
 {
 	struct op *op = &c->base.base;
 	size_t each = value_bytes(op->info.input.type);
-	size_t filter = (size_t)c->out_padded * (size_t)c->host.height * (size_t)c->host.width *
-			(size_t)c->in_padded * each;
+	size_t filter = cuda_filter_bytes(c);
 
 	c->filter = zeroed(op->device, filter, "filters", error);
 	c->filter_gradient =
@@ -288,7 +281,7 @@ static bool allocate(struct convolution *c, struct train_error *error)
 	return c->bias_gradient;
 }
 
-static void set_info(struct convolution *c, const struct op_shape *shape)
+static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
 {
 	struct op_info *info = &c->base.base.info;
 	const struct layout *in = &shape->input;
@@ -299,11 +292,14 @@ static void set_info(struct convolution *c, const struct op_shape *shape)
 	c->host = (struct cuda_filter){shape->out, (int)in->channels, shape->kernel, shape->kernel};
 	c->in_padded = c->base.input_order.padded;
 	c->out_padded = c->base.output_order.padded;
+	c->relu = shape->relu;
 	c->relu_backward = shape->relu_backward;
+	c->no_backward_data = shape->no_backward_data;
+	c->pad = shape->pad;
+	c->stride = shape->stride;
 	c->no_bias_gradient = shape->no_bias_gradient;
 	info->weights = filter_rows(c) * c->host.in;
 	info->biases = shape->out;
-	info->algorithm = "cuDNN, implicit products";
 }
 
 bool cuda_convolution(struct op **op, struct device *device, const struct op_shape *shape,
@@ -318,15 +314,15 @@ bool cuda_convolution(struct op **op, struct device *device, const struct op_sha
 		.weight_read = weight_read,
 		.free = convolution_free,
 	};
-	struct convolution *c = calloc(1, sizeof(*c));
+	struct cuda_convolution *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return train_nomem(error, "a convolution");
 	c->base.base.calls = &calls;
 	c->base.base.device = device;
 	set_info(c, shape);
-	if (!cuda_use((struct cuda_device *)device, error) || !describe(c, shape, error) ||
-	    !find_workspace(c, shape, error) || !allocate(c, error)) {
+	if (!cuda_use((struct cuda_device *)device, error) || !describe(c, error) ||
+	    !want_scratch(c, error) || !allocate(c, error) || !cuda_convolution_choose(c, error)) {
 		convolution_free(&c->base.base);
 		return false;
 	}

@@ -6,190 +6,26 @@
  *	forward		y' (out, batch) = W' x'		W' transposed
  *	weights		dW' (in, out) = x' dy'		dy' transposed
  *	data		dx' (in, batch) = W' dy'
- *
- * Algorithms are those that its heuristics prefer, of those without sums in any order.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
-#include "backend/cuda.h"
-
-enum { WORKSPACE_BYTES = 32 << 20 }; /* what NVIDIA advises for Hopper */
-
-static const float one = 1, zero = 0;
+#include "backend/cuda_product.h"
 
 enum { FORWARD, WEIGHTS, DATA, PRODUCTS };
-
-/* d (m, n) = a b, with k between. */
-struct product {
-	cublasLtMatmulDesc_t how;
-	cublasLtMatrixLayout_t a, b, d;
-	cublasLtMatmulAlgo_t algorithm;
-	size_t workspace_bytes;
-	bool chosen;
-};
 
 struct linear {
 	struct cuda_op base;
 	bool relu_backward;
 	struct cuda_filter host;
-	struct product products[PRODUCTS];
+	struct cuda_product products[PRODUCTS];
 	void *weight, *bias; /* copies in the type of activations; weight NULL: the masters are */
 };
 
 static struct linear *own(struct op *op)
 {
 	return (struct linear *)op;
-}
-
-/* --- products ----------------------------------------------------------------------------------
- */
-
-/* One of its matrices: rows one after the other in memory. */
-struct matrix {
-	enum value_type type;
-	int64_t rows, columns;
-	bool transposed;
-};
-
-struct product_plan {
-	struct matrix a, b, d;
-	cublasLtEpilogue_t epilogue;
-};
-
-static bool set(struct cuda_device *d, cublasLtMatmulDesc_t how,
-		cublasLtMatmulDescAttributes_t attribute, const void *value, size_t bytes,
-		struct train_error *error)
-{
-	return CUDA_DO(d, CUBLASLT, cublasLtMatmulDescSetAttribute, (how, attribute, value, bytes),
-		       error);
-}
-
-static bool describe(struct cuda_device *d, cublasLtMatrixLayout_t *layout, const struct matrix *m,
-		     struct train_error *error)
-{
-	return CUDA_DO(
-		d, CUBLASLT, cublasLtMatrixLayoutCreate,
-		(layout, cuda_type(m->type), (uint64_t)m->rows, (uint64_t)m->columns, m->rows),
-		error);
-}
-
-static bool set_operation(struct cuda_device *d, struct product *p,
-			  cublasLtMatmulDescAttributes_t attribute, bool transposed,
-			  struct train_error *error)
-{
-	cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-
-	return set(d, p->how, attribute, &operation, sizeof(operation), error);
-}
-
-static bool plan_product(struct cuda_device *d, struct product *p, const struct product_plan *plan,
-			 struct train_error *error)
-{
-	cublasComputeType_t compute = plan->a.type != VALUE_FLOAT32 || d->exact
-					      ? CUBLAS_COMPUTE_32F
-					      : CUBLAS_COMPUTE_32F_FAST_TF32;
-
-	return CUDA_DO(d, CUBLASLT, cublasLtMatmulDescCreate, (&p->how, compute, CUDA_R_32F),
-		       error) &&
-	       set_operation(d, p, CUBLASLT_MATMUL_DESC_TRANSA, plan->a.transposed, error) &&
-	       set_operation(d, p, CUBLASLT_MATMUL_DESC_TRANSB, plan->b.transposed, error) &&
-	       set(d, p->how, CUBLASLT_MATMUL_DESC_EPILOGUE, &plan->epilogue,
-		   sizeof(plan->epilogue), error) &&
-	       describe(d, &p->a, &plan->a, error) && describe(d, &p->b, &plan->b, error) &&
-	       describe(d, &p->d, &plan->d, error);
-}
-
-static void free_product(struct cuda_device *d, struct product *p)
-{
-	cublasLtMatrixLayout_t layouts[] = {p->a, p->b, p->d};
-
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-		if (layouts[i])
-			CUDA_END(d, CUBLASLT, cublasLtMatrixLayoutDestroy, (layouts[i]));
-	if (p->how)
-		CUDA_END(d, CUBLASLT, cublasLtMatmulDescDestroy, (p->how));
-}
-
-/* The greatest power of two, to 256, that an address is a multiple of. */
-static uint32_t alignment_of(const void *address)
-{
-	uintptr_t bits = (uintptr_t)address | 256;
-
-	return (uint32_t)(bits & -bits);
-}
-
-static bool prefer(struct cuda_device *d, cublasLtMatmulPreference_t preference,
-		   cublasLtMatmulPreferenceAttributes_t attribute, const void *value, size_t bytes,
-		   struct train_error *error)
-{
-	return CUDA_DO(d, CUBLASLT, cublasLtMatmulPreferenceSetAttribute,
-		       (preference, attribute, value, bytes), error);
-}
-
-static bool set_preferences(struct cuda_device *d, cublasLtMatmulPreference_t preference,
-			    const void *a, const void *b, const void *to, struct train_error *error)
-{
-	const uint64_t workspace = d->workspace_bytes;
-	const uint32_t schemes =
-		CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-	const uint32_t of_a = alignment_of(a), of_b = alignment_of(b), of_d = alignment_of(to);
-
-	return prefer(d, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-		      sizeof(workspace), error) &&
-	       prefer(d, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes,
-		      sizeof(schemes), error) &&
-	       prefer(d, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &of_a,
-		      sizeof(of_a), error) &&
-	       prefer(d, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &of_b,
-		      sizeof(of_b), error) &&
-	       prefer(d, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &of_d,
-		      sizeof(of_d), error) &&
-	       prefer(d, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &of_d,
-		      sizeof(of_d), error);
-}
-
-/* When addresses are known, whose alignment decides; they stay. A step is recorded after its first
- * run. */
-static bool choose(struct cuda_device *d, struct product *p, const void *a, const void *b,
-		   const void *to, struct train_error *error)
-{
-	cublasLtMatmulPreference_t preference;
-	cublasLtMatmulHeuristicResult_t found;
-	int count = 0;
-	bool done;
-
-	if (!CUDA_DO(d, CUBLASLT, cublasLtMatmulPreferenceCreate, (&preference), error))
-		return false;
-	done = set_preferences(d, preference, a, b, to, error) &&
-	       CUDA_DO(d, CUBLASLT, cublasLtMatmulAlgoGetHeuristic,
-		       (d->cublaslt, p->how, p->a, p->b, p->d, p->d, preference, 1, &found, &count),
-		       error);
-	if (done && count == 0)
-		done = train_fail(error, TRAIN_FAILED, "%s: cuBLASLt has no way to this product",
-				  d->where);
-	CUDA_END(d, CUBLASLT, cublasLtMatmulPreferenceDestroy, (preference));
-	if (!done)
-		return false;
-	p->algorithm = found.algo;
-	p->workspace_bytes = found.workspaceSize;
-	p->chosen = true;
-	return true;
-}
-
-static bool multiply(struct linear *l, int product, const void *a, const void *b, void *to,
-		     struct train_error *error)
-{
-	struct cuda_device *d = cuda_device_of(&l->base.base);
-	struct product *p = &l->products[product];
-
-	if (!cuda_use(d, error) || (!p->chosen && !choose(d, p, a, b, to, error)))
-		return false;
-	return CUDA_DO(d, CUBLASLT, cublasLtMatmul,
-		       (d->cublaslt, p->how, &one, a, p->a, b, p->b, &zero, to, p->d, to, p->d,
-			&p->algorithm, d->workspace, p->workspace_bytes, d->stream),
-		       error);
 }
 
 /* --- runs --------------------------------------------------------------------------------------
@@ -209,6 +45,13 @@ static bool prepare(struct op *op, const struct op_args *args, struct train_erro
 	return (!l->weight || cuda_cast(d, l->weight, type, args->weight, VALUE_FLOAT32,
 					op->info.weights, error)) &&
 	       cuda_cast(d, l->bias, type, args->bias, VALUE_FLOAT32, op->info.biases, error);
+}
+
+static bool multiply(struct linear *l, int product, const void *a, const void *b, void *to,
+		     struct train_error *error)
+{
+	return cuda_product_run(cuda_device_of(&l->base.base), &l->products[product], a, b, to,
+				error);
 }
 
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
@@ -250,7 +93,7 @@ static void linear_free(struct op *op)
 	struct linear *l = own(op);
 
 	for (int i = 0; i < PRODUCTS; i++)
-		free_product(cuda_device_of(op), &l->products[i]);
+		cuda_product_free(cuda_device_of(op), &l->products[i]);
 	cuda_release(op->device, l->weight);
 	cuda_release(op->device, l->bias);
 	free(l);
@@ -281,29 +124,32 @@ static void set_info(struct linear *l, const struct op_shape *shape)
 	l->relu_backward = shape->relu_backward;
 }
 
+/* The masters are multiplied themselves, where they are of the type. */
 static bool plan_products(struct linear *l, const struct op_shape *shape, struct train_error *error)
 {
-	struct cuda_device *d = cuda_device_of(&l->base.base);
 	const struct op_info *info = &l->base.base.info;
 	enum value_type type = info->input.type;
-	int64_t in = layout_values(&info->input) / info->input.batch, out = info->biases;
-	const struct matrix w = {type, in, out, true}, x = {type, in, info->input.batch, false};
-	const struct matrix y = {type, out, info->input.batch, false};
-	const struct matrix y_transposed = {type, out, info->input.batch, true};
-	const struct matrix w_plain = {type, in, out, false};
-	const struct matrix w_gradient = {VALUE_FLOAT32, in, out, false};
-	const struct product_plan plans[PRODUCTS] = {
-		[FORWARD] = {w, x, y,
-			     shape->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS},
-		[WEIGHTS] = {x, y_transposed, w_gradient, CUBLASLT_EPILOGUE_DEFAULT},
-		[DATA] = {w_plain, y, x, CUBLASLT_EPILOGUE_DEFAULT},
+	int64_t batch = info->input.batch, out = info->biases;
+	int64_t in = layout_values(&info->input) / batch;
+	size_t copied = l->weight ? 0 : shape->weight_offset;
+	const struct cuda_matrix w = {type, in, out, false, copied};
+	const struct cuda_matrix w_transposed = {type, in, out, true, copied};
+	const struct cuda_matrix w_gradient = {VALUE_FLOAT32, in, out, false, shape->weight_offset};
+	const struct cuda_matrix x = {type, in, batch, false, 0}, y = {type, out, batch, false, 0};
+	const struct cuda_matrix y_transposed = {type, out, batch, true, 0};
+	const struct cuda_product_plan plans[PRODUCTS] = {
+		{FORWARD, w_transposed, x, y,
+		 shape->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS, l->bias},
+		{WEIGHTS, x, y_transposed, w_gradient, CUBLASLT_EPILOGUE_DEFAULT, NULL},
+		{DATA, w, y, x, CUBLASLT_EPILOGUE_DEFAULT, NULL},
 	};
 
 	for (int i = 0; i < PRODUCTS; i++)
-		if (!plan_product(d, &l->products[i], &plans[i], error))
+		if ((i != DATA || !shape->no_backward_data) &&
+		    !cuda_product_plan(cuda_device_of(&l->base.base), &l->products[i], &plans[i],
+				       error))
 			return false;
-	return set(d, l->products[FORWARD].how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &l->bias,
-		   sizeof(l->bias), error);
+	return true;
 }
 
 static bool allocate(struct linear *l, struct train_error *error)
@@ -319,7 +165,6 @@ static bool allocate(struct linear *l, struct train_error *error)
 		l->weight =
 			cuda_allocate(op->device, (size_t)info->weights * each, "weights", error);
 	return l->bias && (l->weight || type == VALUE_FLOAT32) &&
-	       cuda_want_workspace(d, WORKSPACE_BYTES, error) &&
 	       cuda_want_scratch(d, bias_gradient_scratch(info->output.batch, info->biases, type),
 				 error);
 }

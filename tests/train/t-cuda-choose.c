@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* Which algorithms a pretended GPU takes (fake_cudnn_algorithms.c says what there is), and writes
+ * through pinned memory. */
+#include "config.h"
+
+#include "backend/backend.h"
+#include "cuda-test.h"
+
+enum { OUT = 16, SIDE = 6, BATCH = 2 };
+
+static struct device *opened(int gpu, bool exact, bool deterministic)
+{
+	const struct device_options options = {
+		.logical = gpu, .physical = gpu, .exact = exact, .deterministic = deterministic};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device;
+
+	ck_assert_msg(backend_cuda.open(&device, &options, &error), "%s", error.text);
+	return device;
+}
+
+/* --- convolutions */
+
+struct row {
+	const char *name;
+	enum value_type type;
+	bool exact, deterministic, no_relu, no_backward_data;
+	int kernel;
+	const char *algorithm;
+};
+
+static const struct row rows[] = {
+	{"the fastest", VALUE_BFLOAT16, false, false, false, false, 3,
+	 "cuDNN: implicit product, weights 0, data 0"},
+	{"those that repeat themselves", VALUE_BFLOAT16, false, true, false, false, 3,
+	 "cuDNN: implicit precomputed product, weights 1, data 1"},
+	{"of 5x5", VALUE_FLOAT16, false, true, false, false, 5,
+	 "cuDNN: implicit precomputed product, weights 1, data 1"},
+	{"no ReLU", VALUE_BFLOAT16, false, false, true, false, 3,
+	 "cuDNN: implicit precomputed product, weights 0, data 0"},
+	{"no gradient of data", VALUE_BFLOAT16, false, false, false, true, 3,
+	 "cuDNN: implicit product, weights 0"},
+	{"TF32, not halves", VALUE_FLOAT32, false, false, false, false, 3,
+	 "cuDNN: implicit product, weights 0, data 0"},
+	{"plain floats", VALUE_FLOAT32, true, false, false, false, 3,
+	 "cuDNN: implicit product, weights 0, data 0"},
+	{"plain floats that repeat", VALUE_FLOAT32, true, true, false, false, 3,
+	 "cuDNN: implicit precomputed product, weights 1, data 1"},
+};
+
+static struct op *convolution(struct device *device, const struct row *row)
+{
+	const struct op_shape shape = {
+		.input = layout_host(row->type, BATCH, 8, SIDE, SIDE),
+		.out = OUT,
+		.kernel = row->kernel,
+		.pad = row->kernel / 2,
+		.stride = 1,
+		.relu = !row->no_relu,
+		.no_backward_data = row->no_backward_data,
+	};
+	struct train_error error = {.status = TRAIN_OK};
+	struct op *op = NULL;
+
+	ck_assert_msg(backend_cuda.convolution(&op, device, &shape, &error), "%s: %s", row->name,
+		      error.text);
+	return op;
+}
+
+START_TEST(algorithms_are_chosen)
+{
+	const struct row *row = &rows[_i];
+	struct device *device;
+	struct op *op;
+	size_t bytes;
+
+	cuda_test_begin();
+	device = opened(0, row->exact, row->deterministic);
+	op = convolution(device, row);
+	ROW_EQ_STR(row->name, op->info.algorithm, row->algorithm);
+	bytes = device->bytes;
+	op_free(op);
+	/* Nothing of the trials is left: neither their operands nor the largest workspace. */
+	ck_assert_msg(device->bytes == device->shared_bytes && bytes < 64 << 10,
+		      "%s: %zu of %zu bytes are left", row->name, device->bytes, bytes);
+	backend_cuda.close(device);
+	cuda_test_end(row->name);
+}
+END_TEST
+
+/* Replicas take what the first of them took; who repeats itself measures nothing. */
+START_TEST(shapes_are_measured_once)
+{
+	struct row row = rows[0];
+	struct device *devices[3];
+	struct op *ops[3];
+	uint64_t measured[4] = {0};
+
+	cuda_test_begin();
+	for (int i = 0; i < 3; i++) {
+		devices[i] = opened(i, false, i == 2);
+		ops[i] = convolution(devices[i], &row);
+		measured[i + 1] = fake_cuda_made(CUDA_CALL_cudaEventElapsedTime);
+	}
+	ck_assert_uint_gt(measured[1], 0);
+	ck_assert_uint_eq(measured[2], measured[1]);
+	ck_assert_uint_eq(measured[3], measured[1]);
+	ck_assert_str_eq(ops[0]->info.algorithm, ops[1]->info.algorithm);
+	op_free(ops[1]);
+	row.kernel = 1;
+	ops[1] = convolution(devices[1], &row);
+	ck_assert_uint_gt(fake_cuda_made(CUDA_CALL_cudaEventElapsedTime), measured[1]);
+	for (int i = 0; i < 3; i++) {
+		op_free(ops[i]);
+		backend_cuda.close(devices[i]);
+	}
+	cuda_test_end("shapes");
+}
+END_TEST
+
+/* Where there is no memory to try them in, the first is taken. */
+START_TEST(short_memory_is_no_error)
+{
+	struct device *device;
+	struct op *op;
+
+	fake_cuda_open(&(struct fake_cuda_options){.devices = 1, .bytes = 10 << 10});
+	device = opened(0, false, false);
+	op = convolution(device, &rows[0]);
+	ck_assert_str_eq(op->info.algorithm,
+			 "cuDNN: implicit precomputed product, weights 1, data 0");
+	op_free(op);
+	backend_cuda.close(device);
+	cuda_test_end("memory");
+}
+END_TEST
+
+/* --- products */
+
+enum { IN = 1000, ROWS = 4 };
+
+static void run_linear(struct op *op, const float *weight, float *output)
+{
+	const struct backend *b = &backend_cuda;
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device = op->device;
+	struct op_args args = {.scratch = NULL};
+	size_t bytes = sizeof(*weight) * IN * OUT;
+	void *w = b->allocate(device, bytes, "w", &error);
+	void *x = b->allocate(device, sizeof(float) * IN * ROWS, "x", &error);
+	void *y = b->allocate(device, sizeof(float) * OUT * ROWS, "y", &error);
+
+	args = (struct op_args){.weight = w, .bias = w, .input = x, .output = y};
+	ck_assert_msg(b->write(device, w, weight, bytes, &error) &&
+			      b->write(device, x, weight, sizeof(float) * IN * ROWS, &error) &&
+			      op->calls->prepare(op, &args, &error) &&
+			      op->calls->forward(op, &args, &error) &&
+			      b->read(device, output, y, sizeof(float) * OUT * ROWS, &error),
+		      "%s", error.text);
+	b->release(device, w);
+	b->release(device, x);
+	b->release(device, y);
+}
+
+/* The fastest sums in any order; --deterministic does without. */
+START_TEST(products_repeat_themselves)
+{
+	const struct op_shape shape = {.input = layout_host(VALUE_FLOAT32, ROWS, IN, 1, 1),
+				       .out = OUT};
+	static float weight[IN * OUT], first[OUT * ROWS], second[OUT * ROWS];
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device;
+	struct op *op;
+
+	for (int i = 0; i < IN * OUT; i++)
+		weight[i] = 1 / (float)(i * 7 % 1013 + 1);
+	cuda_test_begin();
+	device = opened(0, false, _i);
+	ck_assert_msg(backend_cuda.linear(&op, device, &shape, &error), "%s", error.text);
+	run_linear(op, weight, first);
+	run_linear(op, weight, second);
+	ck_assert_msg((memcmp(first, second, sizeof(first)) == 0) == _i,
+		      "deterministic %d: the same bits are %s", _i, _i ? "not there" : "there");
+	op_free(op);
+	backend_cuda.close(device);
+	cuda_test_end("products");
+}
+END_TEST
+
+/* --- writes */
+
+static bool at_once(void *argument, int64_t waited_ns, struct train_error *error)
+{
+	(void)waited_ns;
+	(void)error;
+	++*(int *)argument;
+	return true;
+}
+
+/* Bytes are taken before it returns, and go through the slots, however many; nothing waits but by
+ * asking, so that who watches is asked too. */
+START_TEST(writes_go_in_pieces)
+{
+	static const size_t sizes[] = {1, 1 << 18, (1 << 18) + 1, 5 << 20};
+	size_t bytes = sizes[_i];
+	unsigned char *host = malloc(bytes), *got = malloc(bytes);
+	struct train_error error = {.status = TRAIN_OK};
+	uint64_t copies, waits;
+	struct device *device;
+	int asked = 0;
+	void *memory;
+
+	fake_cuda_open(&(struct fake_cuda_options){.devices = 1, .late = true});
+	device = opened(0, false, false);
+	device->watch = (struct device_watch){at_once, &asked};
+	memory = backend_cuda.allocate(device, bytes, "bytes", &error);
+	for (size_t i = 0; i < bytes; i++)
+		host[i] = (unsigned char)(i % 251);
+	copies = fake_cuda_made(CUDA_CALL_cudaMemcpyAsync);
+	waits = fake_cuda_made(CUDA_CALL_cudaEventSynchronize);
+	ck_assert_msg(backend_cuda.write(device, memory, host, bytes, &error), "%s", error.text);
+	ck_assert_uint_eq(fake_cuda_made(CUDA_CALL_cudaMemcpyAsync) - copies,
+			  (bytes + (1 << 18) - 1) >> 18);
+	ck_assert_uint_eq(fake_cuda_made(CUDA_CALL_cudaEventSynchronize), waits);
+	memset(host, 0, bytes);
+	ck_assert_msg(backend_cuda.read(device, got, memory, bytes, &error), "%s", error.text);
+	for (size_t i = 0; i < bytes; i++)
+		ck_assert_msg(got[i] == i % 251, "%zu bytes: byte %zu is %d", bytes, i, got[i]);
+	backend_cuda.release(device, memory);
+	backend_cuda.close(device);
+	free(host);
+	free(got);
+	cuda_test_end("writes");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cuda-choose");
+	TCase *tests = tcase_create("choose");
+
+	suite_add_tcase(suite, tests);
+	tcase_set_timeout(tests, 60);
+	tcase_add_loop_test(tests, algorithms_are_chosen, 0, sizeof(rows) / sizeof(*rows));
+	tcase_add_test(tests, shapes_are_measured_once);
+	tcase_add_test(tests, short_memory_is_no_error);
+	tcase_add_loop_test(tests, products_repeat_themselves, 0, 2);
+	tcase_add_loop_test(tests, writes_go_in_pieces, 0, 4);
+	return unit_run(suite);
+}

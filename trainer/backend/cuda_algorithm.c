@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Algorithms of convolutions: which of them cuDNN has, in its own order, and which are taken. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "backend/cuda_convolution.h"
+
+static const int known[CUDA_DIRECTIONS] = {
+	[CUDA_FORWARD] = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+	[CUDA_DATA] = CUDNN_CONVOLUTION_BWD_DATA_ALGO_1,
+	[CUDA_WEIGHTS] = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
+};
+
+/* What cuDNN says of one: its three kinds differ in the type of the number only. */
+struct found {
+	cudnnStatus_t status;
+	int number;
+	cudnnDeterminism_t determinism;
+	cudnnMathType_t math;
+};
+
+struct operation {
+	struct cuda_convolution *c;
+	enum cuda_direction direction;
+	const void *input, *filter, *output; /* to try it with */
+	void *to;
+};
+
+/* --- what there is -----------------------------------------------------------------------------
+ */
+
+#define FOUND(perf) \
+	(struct found) \
+	{ \
+		(perf).status, (int)(perf).algo, (perf).determinism, (perf).mathType \
+	}
+
+/* Each asks with its own descriptor, which has the arithmetic that is wanted. */
+static bool get_forward(const struct cuda_convolution *c, struct found *found, int *count,
+			struct train_error *error)
+{
+	cudnnConvolutionFwdAlgoPerf_t list[CUDA_WAYS];
+	struct cuda_device *d = cuda_device_of(&c->base.base);
+
+	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionForwardAlgorithm_v7,
+		     (d->cudnn, c->input, c->filter_shape, c->algorithms[CUDA_FORWARD].convolution,
+		      c->output, CUDA_WAYS, count, list),
+		     error))
+		return false;
+	for (int i = 0; i < *count; i++)
+		found[i] = FOUND(list[i]);
+	return true;
+}
+
+static bool get_data(const struct cuda_convolution *c, struct found *found, int *count,
+		     struct train_error *error)
+{
+	cudnnConvolutionBwdDataAlgoPerf_t list[CUDA_WAYS];
+	struct cuda_device *d = cuda_device_of(&c->base.base);
+
+	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardDataAlgorithm_v7,
+		     (d->cudnn, c->filter_shape, c->output, c->algorithms[CUDA_DATA].convolution,
+		      c->input, CUDA_WAYS, count, list),
+		     error))
+		return false;
+	for (int i = 0; i < *count; i++)
+		found[i] = FOUND(list[i]);
+	return true;
+}
+
+static bool get_weights(const struct cuda_convolution *c, struct found *found, int *count,
+			struct train_error *error)
+{
+	cudnnConvolutionBwdFilterAlgoPerf_t list[CUDA_WAYS];
+	struct cuda_device *d = cuda_device_of(&c->base.base);
+
+	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardFilterAlgorithm_v7,
+		     (d->cudnn, c->input, c->output, c->algorithms[CUDA_WEIGHTS].convolution,
+		      c->filter_shape, CUDA_WAYS, count, list),
+		     error))
+		return false;
+	for (int i = 0; i < *count; i++)
+		found[i] = FOUND(list[i]);
+	return true;
+}
+
+/* Whether cuDNN has it after all, and what workspace it wants. */
+static bool workspace_of(const struct operation *o, int number, size_t *bytes)
+{
+	const struct cuda_convolution *c = o->c;
+	const struct cuda_algorithm *a = &c->algorithms[o->direction];
+	struct cuda_device *d = cuda_device_of(&c->base.base);
+	struct train_error ignored = {.status = TRAIN_OK};
+
+	if (o->direction == CUDA_FORWARD)
+		return CUDA_DO(d, CUDNN, cudnnGetConvolutionForwardWorkspaceSize,
+			       (d->cudnn, c->input, c->filter_shape, a->convolution, c->output,
+				(cudnnConvolutionFwdAlgo_t)number, bytes),
+			       &ignored);
+	if (o->direction == CUDA_DATA)
+		return CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardDataWorkspaceSize,
+			       (d->cudnn, c->filter_shape, c->output, a->convolution, c->input,
+				(cudnnConvolutionBwdDataAlgo_t)number, bytes),
+			       &ignored);
+	return CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardFilterWorkspaceSize,
+		       (d->cudnn, c->input, c->output, a->convolution, c->filter_shape,
+			(cudnnConvolutionBwdFilterAlgo_t)number, bytes),
+		       &ignored);
+}
+
+static bool set_math(const struct operation *o, cudnnMathType_t math, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(&o->c->base.base);
+
+	return CUDA_DO(d, CUDNN, cudnnSetConvolutionMathType,
+		       (o->c->algorithms[o->direction].convolution, math), error);
+}
+
+/* Whether its values are those that are asked for. A fused identity has one algorithm only. */
+static bool is_wanted(const struct operation *o, const struct found *f)
+{
+	const struct cuda_device *d = cuda_device_of(&o->c->base.base);
+
+	if (f->status != CUDNN_STATUS_SUCCESS || f->math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION)
+		return false;
+	if (d->deterministic && f->determinism != CUDNN_DETERMINISTIC)
+		return false;
+	if (cuda_math(o->c) == CUDNN_FMA_MATH && f->math == CUDNN_TENSOR_OP_MATH)
+		return false;
+	return o->direction != CUDA_FORWARD || o->c->relu || f->number == known[CUDA_FORWARD];
+}
+
+static bool add_way(struct cuda_ways *ways, const struct operation *o, const struct found *f,
+		    struct train_error *error)
+{
+	bool exact = cuda_math(o->c) == CUDNN_FMA_MATH;
+	cudnnMathType_t math = exact ? CUDNN_FMA_MATH : f->math;
+	struct cuda_way way = {.words = {(uint64_t)f->number, (uint64_t)math}};
+
+	if (!is_wanted(o, f) || ways->count == CUDA_WAYS)
+		return true;
+	for (int i = 0; i < ways->count; i++)
+		if (ways->list[i].words[0] == way.words[0] &&
+		    ways->list[i].words[1] == way.words[1])
+			return true;
+	if (!set_math(o, math, error))
+		return false;
+	if (workspace_of(o, f->number, &way.workspace))
+		ways->list[ways->count++] = way;
+	return true;
+}
+
+/* Last of all the one that is always there. */
+static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct train_error *error)
+{
+	static bool (*const get[CUDA_DIRECTIONS])(const struct cuda_convolution *, struct found *,
+						  int *, struct train_error *) = {
+		[CUDA_FORWARD] = get_forward,
+		[CUDA_DATA] = get_data,
+		[CUDA_WEIGHTS] = get_weights,
+	};
+	const struct found last = {CUDNN_STATUS_SUCCESS, known[o->direction], CUDNN_DETERMINISTIC,
+				   cuda_math(o->c)};
+	struct found found[CUDA_WAYS];
+	int count = 0;
+
+	if (!get[o->direction](o->c, found, &count, error))
+		return false;
+	for (int i = 0; i < count; i++)
+		if (!add_way(ways, o, &found[i], error))
+			return false;
+	return add_way(ways, o, &last, error);
+}
+
+/* --- which is taken ----------------------------------------------------------------------------
+ */
+
+static bool run(void *argument, const struct cuda_way *way, void *workspace,
+		struct train_error *error)
+{
+	const struct operation *o = argument;
+	const struct cuda_operands operands = {o->input, o->filter, o->output, o->to, workspace};
+	struct cuda_algorithm *a = &o->c->algorithms[o->direction];
+
+	a->number = (int)way->words[0];
+	a->workspace = way->workspace;
+	return set_math(o, (cudnnMathType_t)way->words[1], error) &&
+	       cuda_use(cuda_device_of(&o->c->base.base), error) &&
+	       cuda_convolution_run(o->c, o->direction, &operands, error);
+}
+
+static struct cuda_ways new_ways(const struct cuda_convolution *c, enum cuda_direction direction)
+{
+	const struct op_info *info = &c->base.base.info;
+
+	return (struct cuda_ways){
+		.what = "cuDNN",
+		.key = {(uint64_t)direction, (uint64_t)info->input.type,
+			(uint64_t)cuda_device_of(&c->base.base)->exact << 1 | c->relu,
+			(uint64_t)info->input.batch, (uint64_t)info->input.height,
+			(uint64_t)info->input.width, (uint64_t)c->in_padded,
+			(uint64_t)c->out_padded, (uint64_t)c->host.height, (uint64_t)c->pad,
+			(uint64_t)c->stride},
+	};
+}
+
+static bool choose(struct operation *o, struct train_error *error)
+{
+	struct cuda_algorithm *a = &o->c->algorithms[o->direction];
+	struct cuda_ways ways = new_ways(o->c, o->direction);
+	struct cuda_way way;
+
+	ways.run = o->to ? run : NULL;
+	ways.argument = o;
+	if (!list_ways(&ways, o, error) ||
+	    !cuda_choose(cuda_device_of(&o->c->base.base), &ways, &way, error))
+		return false;
+	a->number = (int)way.words[0];
+	a->workspace = way.workspace;
+	return set_math(o, (cudnnMathType_t)way.words[1], error);
+}
+
+static void tell(struct cuda_convolution *c)
+{
+	static const char *const names[CUDA_DIRECTIONS][CUDNN_CONVOLUTION_FWD_ALGO_COUNT] = {
+		[CUDA_FORWARD] = {"implicit product", "implicit precomputed product", "product",
+				  "direct", "FFT", "tiled FFT", "Winograd", "unfused Winograd"},
+		[CUDA_DATA] = {"0", "1", "FFT", "tiled FFT", "Winograd", "unfused Winograd"},
+		[CUDA_WEIGHTS] = {"0", "1", "FFT", "3", "Winograd", "unfused Winograd",
+				  "tiled FFT"},
+	};
+	int data = c->algorithms[CUDA_DATA].number, weights = c->algorithms[CUDA_WEIGHTS].number;
+
+	snprintf(c->text, sizeof(c->text), "cuDNN: %s, weights %s%s%s",
+		 names[CUDA_FORWARD][c->algorithms[CUDA_FORWARD].number],
+		 names[CUDA_WEIGHTS][weights], c->no_backward_data ? "" : ", data ",
+		 c->no_backward_data ? "" : names[CUDA_DATA][data]);
+	c->base.base.info.algorithm = c->text;
+}
+
+/* Each direction reads two of the three, and writes the third. */
+static bool choose_all(struct cuda_convolution *c, unsigned char *memory, struct train_error *error)
+{
+	const struct op_info *info = &c->base.base.info;
+	size_t filter = (cuda_filter_bytes(c) + 255) / 256 * 256;
+	size_t input = (info->input.bytes + 255) / 256 * 256;
+	unsigned char *w = memory, *x = memory ? w + filter : NULL, *y = memory ? x + input : NULL;
+	struct operation all[CUDA_DIRECTIONS] = {
+		{c, CUDA_FORWARD, x, w, NULL, y},
+		{c, CUDA_DATA, NULL, w, y, x},
+		{c, CUDA_WEIGHTS, x, NULL, y, w},
+	};
+
+	for (int i = 0; i < CUDA_DIRECTIONS; i++)
+		if ((i != CUDA_DATA || !c->no_backward_data) && !choose(&all[i], error))
+			return false;
+	tell(c);
+	return true;
+}
+
+bool cuda_convolution_choose(struct cuda_convolution *c, struct train_error *error)
+{
+	const struct op_info *info = &c->base.base.info;
+	struct cuda_device *d = cuda_device_of(&c->base.base);
+	unsigned char *memory = cuda_trial_memory(d, cuda_filter_bytes(c) + info->input.bytes +
+							     info->output.bytes + 512);
+	bool done = choose_all(c, memory, error);
+
+	cuda_release(&d->base, memory);
+	for (int i = 0; i < CUDA_DIRECTIONS; i++)
+		done = done && cuda_want_workspace(d, c->algorithms[i].workspace, error);
+	return done;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* The choice among algorithms. A way that its library does not support after all, or that cannot be
+ * recorded, is passed over; a failure of the device is none of the way's. */
+#include "config.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend/cuda.h"
+
+/* A model has about ten choices: together they take less than a second, from where the first way
+ * has run. Before, libraries load what they need. */
+enum { TRIED = 5, ROUNDS = 3, RUNS = 3, REMEMBERED = 256, MOST_NS = 60000000 };
+
+/* Of a GPU of 80 GB it is nothing; what needs more turns whole tensors over. */
+static const size_t workspace_most = (size_t)512 << 20;
+
+/* What was chosen in this process. Replicas are opened by threads that share nothing else. */
+static struct {
+	pthread_mutex_t mutex;
+	int count;
+	struct choice {
+		uint64_t kind, key[CUDA_KEY_WORDS];
+		struct cuda_way way;
+	} list[REMEMBERED];
+} choices = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+struct trial {
+	struct cuda_device *device;
+	const struct cuda_ways *ways;
+	void *workspace;
+	struct train_error why; /* the first did not run */
+	int64_t end_ns;
+	cudaEvent_t start, stop;
+};
+
+struct candidate {
+	const struct cuda_way *way;
+	struct step *step;
+	float ms;
+};
+
+struct issue {
+	struct trial *trial;
+	const struct cuda_way *way;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void *cuda_trial_memory(struct cuda_device *d, size_t bytes)
+{
+	struct train_error ignored = {.status = TRAIN_OK};
+	void *memory = cuda_allocate(&d->base, bytes, "trials", &ignored);
+
+	/* 0x3c3c is 1.06 in float16 and 0.01 in bfloat16, 0x3c3c3c3c 0.01. */
+	if (memory &&
+	    !CUDA_DO(d, RUNTIME, cudaMemsetAsync, (memory, 0x3c, bytes, d->stream), &ignored)) {
+		cuda_release(&d->base, memory);
+		return NULL;
+	}
+	return memory;
+}
+
+/* Those with a small enough workspace, or the one with the smallest. */
+static void drop_large(struct cuda_ways *ways)
+{
+	struct cuda_way least = ways->list[0];
+	int kept = 0;
+
+	for (int i = 0; i < ways->count; i++) {
+		if (ways->list[i].workspace < least.workspace)
+			least = ways->list[i];
+		if (ways->list[i].workspace <= workspace_most)
+			ways->list[kept++] = ways->list[i];
+	}
+	if (kept == 0 && ways->count > 0)
+		ways->list[kept++] = least;
+	ways->count = kept;
+}
+
+static bool issue(void *argument, struct train_error *error)
+{
+	const struct issue *what = argument;
+	const struct cuda_ways *ways = what->trial->ways;
+
+	return ways->run(ways->argument, what->way, what->trial->workspace, error);
+}
+
+/* *step: of one run, or NULL where it does not run. False where the device fails. */
+static bool try_way(struct trial *t, const struct cuda_way *way, struct step **step,
+		    struct train_error *error)
+{
+	struct train_error why = {.status = TRAIN_OK};
+	struct issue what = {t, way};
+	struct device *device = &t->device->base;
+	bool runs = issue(&what, &why);
+
+	*step = NULL;
+	if (!cuda_finish(device, error))
+		return false;
+	if (runs && cuda_step_new(step, device, issue, &what, &why))
+		return true;
+	*step = NULL;
+	if (t->why.status == TRAIN_OK)
+		t->why = why;
+	/* What a library leaves would be the next call's. */
+	t->device->calls->cudaGetLastError();
+	return cuda_finish(device, error);
+}
+
+/* The least time of some runs; one that is far beyond `best` gets no more. */
+static bool time_step(struct trial *t, struct candidate *c, float best, struct train_error *error)
+{
+	struct cuda_device *d = t->device;
+	float ms;
+
+	for (int run = 0; run < RUNS && (c->ms < 0 || c->ms <= 2 * best); run++) {
+		if (!CUDA_DO(d, RUNTIME, cudaEventRecord, (t->start, d->stream), error) ||
+		    !cuda_step_run(c->step, error) ||
+		    !CUDA_DO(d, RUNTIME, cudaEventRecord, (t->stop, d->stream), error) ||
+		    !cuda_wait_event(d, t->stop, error) ||
+		    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, t->start, t->stop), error))
+			return false;
+		c->ms = c->ms < 0 || ms < c->ms ? ms : c->ms;
+	}
+	return true;
+}
+
+/* In turns, so that a GPU that is still slow at first is slow for all. */
+static bool time_all(struct trial *t, struct candidate *list, int count, int *best,
+		     struct train_error *error)
+{
+	*best = 0;
+	for (int i = 0; i < count * ROUNDS && count > 1; i++) {
+		struct candidate *c = &list[i % count];
+
+		if (i >= count && now_ns() > t->end_ns)
+			break;
+		if (!time_step(t, c, i == 0 ? 1e30F : list[*best].ms, error))
+			return false;
+		if (c->ms < list[*best].ms)
+			*best = i % count;
+	}
+	return true;
+}
+
+/* The first that runs, or the fastest. *chosen: NULL if none runs. */
+static bool try_all(struct trial *t, const struct cuda_way **chosen, struct train_error *error)
+{
+	int tried = t->device->deterministic ? 1 : TRIED, count = 0, best = 0;
+	struct candidate list[TRIED];
+	bool done = true;
+
+	for (int i = 0; done && i < t->ways->count && count < tried; i++) {
+		if (count > 0 && now_ns() > t->end_ns)
+			break;
+		list[count] = (struct candidate){.way = &t->ways->list[i], .ms = -1};
+		done = try_way(t, list[count].way, &list[count].step, error);
+		if (list[count].step && count++ == 0)
+			t->end_ns = now_ns() + MOST_NS;
+	}
+	done = done && time_all(t, list, count, &best, error);
+	*chosen = count > 0 ? list[best].way : NULL;
+	for (int i = 0; i < count; i++)
+		cuda_step_free(list[i].step);
+	return done;
+}
+
+static bool measure(struct trial *t, struct cuda_way *chosen, struct train_error *error)
+{
+	struct cuda_device *d = t->device;
+	const struct cuda_way *way = NULL;
+	bool done = CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags, (&t->start, cudaEventDefault),
+			    error) &&
+		    CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags, (&t->stop, cudaEventDefault),
+			    error) &&
+		    try_all(t, &way, error);
+
+	if (t->start)
+		CUDA_END(d, RUNTIME, cudaEventDestroy, (t->start));
+	if (t->stop)
+		CUDA_END(d, RUNTIME, cudaEventDestroy, (t->stop));
+	if (done && !way)
+		return train_fail(error, TRAIN_FAILED, "none of %s's algorithms for this runs: %s",
+				  t->ways->what, t->why.text);
+	if (done)
+		*chosen = *way;
+	return done;
+}
+
+/* That of a device of the same kind, if it is among these. */
+static bool recall(const struct cuda_device *d, const struct cuda_ways *ways,
+		   struct cuda_way *chosen)
+{
+	for (int i = 0; i < choices.count; i++) {
+		const struct choice *c = &choices.list[i];
+
+		if (c->kind != d->kind || memcmp(c->key, ways->key, sizeof(c->key)) != 0)
+			continue;
+		for (int k = 0; k < ways->count; k++)
+			if (memcmp(c->way.words, ways->list[k].words, sizeof(c->way.words)) == 0) {
+				*chosen = ways->list[k];
+				return true;
+			}
+	}
+	return false;
+}
+
+static void remember(const struct cuda_device *d, const struct cuda_ways *ways,
+		     const struct cuda_way *chosen)
+{
+	struct choice *c = &choices.list[choices.count];
+
+	if (choices.count == REMEMBERED)
+		return;
+	c->kind = d->kind;
+	memcpy(c->key, ways->key, sizeof(c->key));
+	c->way = *chosen;
+	choices.count++;
+}
+
+/* One device at a time: the same GPU may be another replica's. */
+static bool recall_or_measure(struct trial *t, struct cuda_way *chosen, struct train_error *error)
+{
+	bool done;
+
+	pthread_mutex_lock(&choices.mutex);
+	done = recall(t->device, t->ways, chosen);
+	if (!done) {
+		done = measure(t, chosen, error);
+		if (done)
+			remember(t->device, t->ways, chosen);
+	}
+	pthread_mutex_unlock(&choices.mutex);
+	return done;
+}
+
+bool cuda_choose(struct cuda_device *d, struct cuda_ways *ways, struct cuda_way *chosen,
+		 struct train_error *error)
+{
+	struct trial t = {.device = d, .ways = ways, .why = {.status = TRAIN_OK}};
+	size_t most = 0;
+	bool done;
+
+	drop_large(ways);
+	if (ways->count == 0)
+		return train_fail(error, TRAIN_FAILED, "%s: %s has no algorithm for this", d->where,
+				  ways->what);
+	for (int i = 0; i < ways->count; i++)
+		most = ways->list[i].workspace > most ? ways->list[i].workspace : most;
+	t.workspace = ways->run && most > 0 ? cuda_trial_memory(d, most) : NULL;
+	if (!ways->run || (most > 0 && !t.workspace)) {
+		*chosen = ways->list[0];
+		return true;
+	}
+	done = d->deterministic ? measure(&t, chosen, error) : recall_or_measure(&t, chosen, error);
+	cuda_release(&d->base, t.workspace);
+	return done;
+}

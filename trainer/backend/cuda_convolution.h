@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* A convolution by cuDNN: what its runs (cuda_convolution.c) and the choice of its algorithms
+ * (cuda_algorithm.c) share. */
+#ifndef TRAIN_BACKEND_CUDA_CONVOLUTION_H
+#define TRAIN_BACKEND_CUDA_CONVOLUTION_H
+
+#include "backend/cuda.h"
+
+enum cuda_direction { CUDA_FORWARD, CUDA_DATA, CUDA_WEIGHTS, CUDA_DIRECTIONS };
+
+enum { CUDA_ALGORITHM_TEXT = 96 };
+
+struct cuda_algorithm {
+	cudnnConvolutionDescriptor_t convolution; /* with its kind of arithmetic */
+	int number;                               /* cuDNN's, of the direction */
+	size_t workspace;
+};
+
+struct cuda_convolution {
+	struct cuda_op base;
+	bool relu, relu_backward, no_bias_gradient, no_backward_data;
+	int pad, stride;
+	struct cuda_filter host; /* without padding */
+	int out_padded, in_padded;
+	cudnnTensorDescriptor_t input, output, bias_shape;
+	cudnnFilterDescriptor_t filter_shape;
+	cudnnActivationDescriptor_t activation;
+	struct cuda_algorithm algorithms[CUDA_DIRECTIONS];
+	char text[CUDA_ALGORITHM_TEXT];        /* info.algorithm */
+	void *filter, *bias, *filter_gradient; /* (out, kernel, kernel, in), padded */
+	float *bias_gradient;                  /* (out), padded */
+};
+
+/* Addresses of one run: the input, filter and output or their gradients, of which the direction
+ * writes one. */
+struct cuda_operands {
+	const void *input, *filter, *output;
+	void *to, *workspace;
+};
+
+/* Puts it on the device's stream, which is the calling thread's. */
+bool cuda_convolution_run(struct cuda_convolution *convolution, enum cuda_direction direction,
+			  const struct cuda_operands *operands, struct train_error *error);
+
+/* Chooses the algorithms of all directions that will be run. Everything else is there. */
+bool cuda_convolution_choose(struct cuda_convolution *convolution, struct train_error *error);
+
+/* The arithmetic that its type and device want. */
+cudnnMathType_t cuda_math(const struct cuda_convolution *convolution);
+
+/* Bytes of the padded filter. */
+size_t cuda_filter_bytes(const struct cuda_convolution *convolution);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Products of matrices by cuBLASLt, whose matrices are in column order: D (m, n) = op(A) op(B). */
+#ifndef TRAIN_BACKEND_CUDA_PRODUCT_H
+#define TRAIN_BACKEND_CUDA_PRODUCT_H
+
+#include "backend/cuda.h"
+
+/* One of its matrices, whose columns lie one after the other without gaps. */
+struct cuda_matrix {
+	enum value_type type;
+	int64_t rows, columns;
+	bool transposed;
+	size_t offset; /* bytes from an aligned address to where it will lie */
+};
+
+struct cuda_product_plan {
+	int number; /* tells it from others of the same matrices */
+	struct cuda_matrix a, b, d;
+	cublasLtEpilogue_t epilogue;
+	const void *bias; /* of D's type, for an epilogue that has one; it stays there */
+};
+
+struct cuda_product {
+	cublasLtMatmulDesc_t how;
+	cublasLtMatrixLayout_t a, b, d;
+	cublasLtMatmulAlgo_t algorithm;
+	size_t workspace; /* bytes */
+};
+
+/* Chooses its algorithm (cuda_choose.c), with room in the device's workspace. What was made is
+ * cuda_product_free()'s, after a failure too. The device is the calling thread's. */
+bool cuda_product_plan(struct cuda_device *device, struct cuda_product *product,
+		       const struct cuda_product_plan *plan, struct train_error *error);
+
+/* Puts it on the stream; a, b and d are aligned as was planned. */
+bool cuda_product_run(struct cuda_device *device, const struct cuda_product *product, const void *a,
+		      const void *b, void *d, struct train_error *error);
+
+void cuda_product_free(struct cuda_device *device, struct cuda_product *product);
+
+#endif
