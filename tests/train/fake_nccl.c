@@ -169,11 +169,37 @@ ncclResult_t fake_ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 	return ncclSuccess;
 }
 
+static bool graph_has(const struct CUgraph_st *graph, const struct ncclComm *comm)
+{
+	for (int i = 0; i < graph->count; i++)
+		if (nccl_is_of(graph->nodes[i], comm))
+			return true;
+	return false;
+}
+
+/* The real one waits in these calls until all graphs with calls of the communicator are destroyed,
+ * aborted or not: for ever, where the caller would do that afterwards. */
+static void check_graphs(const struct ncclComm *comm, const char *call)
+{
+	for (struct object *object = fake.objects; object; object = object->next) {
+		const struct CUgraph_st *graph = NULL;
+
+		if (object->alive && object->kind == OBJECT_GRAPH)
+			graph = (const void *)object;
+		else if (object->alive && object->kind == OBJECT_EXECUTABLE)
+			graph = ((const struct CUgraphExec_st *)(const void *)object)->graph;
+		if (graph && graph_has(graph, comm))
+			fault(0, "%s: it waits for a graph that captured calls of the communicator",
+			      call);
+	}
+}
+
 ncclResult_t fake_ncclCommFinalize(ncclComm_t comm)
 {
 	comm = get(comm, "ncclCommFinalize");
 	if (!comm)
 		return ncclInvalidArgument;
+	check_graphs(comm, "ncclCommFinalize");
 	comm->async = comm->blocking ? ncclSuccess : ncclInProgress;
 	return comm->async;
 }
@@ -185,6 +211,7 @@ ncclResult_t fake_ncclCommDestroy(ncclComm_t comm)
 		return ncclInvalidArgument;
 	if (comm->async == ncclInProgress)
 		fault(0, "ncclCommDestroy: the communicator is in progress, and was not asked");
+	check_graphs(comm, "ncclCommDestroy");
 	object_end(comm);
 	return ncclSuccess;
 }
@@ -194,6 +221,7 @@ ncclResult_t fake_ncclCommAbort(ncclComm_t comm)
 	comm = get(comm, "ncclCommAbort");
 	if (!comm)
 		return ncclInvalidArgument;
+	check_graphs(comm, "ncclCommAbort");
 	comm->aborted = comm->world->aborted = true;
 	comm->first = NULL;
 	object_end(comm);

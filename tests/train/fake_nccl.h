@@ -47,6 +47,9 @@ struct ncclComm {
 
 size_t nccl_bytes(ncclDataType_t type); /* 0: none that is pretended */
 
+/* Whether it is a call of this communicator. */
+bool nccl_is_of(const struct work *work, const struct ncclComm *comm);
+
 /* Puts them on the stream as one. The name is that of the first call. */
 ncclResult_t nccl_put(struct ncclComm *comm, const struct nccl_op *ops, int count,
 		      cudaStream_t stream, const char *call);

@@ -310,6 +310,12 @@ static void item_list(const struct work *work, struct touches *touches)
 static const struct work_kind item_kind = {
 	.name = "NCCL", .list = item_list, .run = item_run, .ready = item_ready};
 
+bool nccl_is_of(const struct work *work, const struct ncclComm *comm)
+{
+	return work->kind == &item_kind &&
+	       ((const struct nccl_item *)(const void *)work->data)->comm == comm;
+}
+
 ncclResult_t nccl_put(struct ncclComm *comm, const struct nccl_op *ops, int count,
 		      cudaStream_t stream, const char *call)
 {

@@ -76,6 +76,7 @@ if HAVE_NCCL
 train_programs += \
 	tests/train/t-fake-nccl \
 	tests/train/t-nccl \
+	tests/train/t-nccl-close \
 	tests/train/t-nccl-faults \
 	tests/train/t-nccl-inject \
 	tests/train/t-nccl-place
@@ -559,6 +560,11 @@ tests_train_t_nccl_SOURCES = tests/train/t-nccl.c tests/train/fake_cuda_load.c $
 tests_train_t_nccl_CPPFLAGS = $(fake_cppflags)
 tests_train_t_nccl_CFLAGS = $(train_cflags)
 tests_train_t_nccl_LDADD = $(fake_ldadd)
+tests_train_t_nccl_close_SOURCES = tests/train/t-nccl-close.c tests/train/fake_cuda_load.c \
+	$(nccl_ranks)
+tests_train_t_nccl_close_CPPFLAGS = $(fake_cppflags)
+tests_train_t_nccl_close_CFLAGS = $(train_cflags)
+tests_train_t_nccl_close_LDADD = $(fake_ldadd)
 tests_train_t_nccl_faults_SOURCES = tests/train/t-nccl-faults.c tests/train/fake_cuda_load.c \
 	$(nccl_ranks)
 tests_train_t_nccl_faults_CPPFLAGS = $(fake_cppflags)

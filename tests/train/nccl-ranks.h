@@ -37,6 +37,7 @@ struct member {
 	void (*work)(struct member *member);
 	const void *argument;
 	bool good;
+	void *kept; /* on the device: what a rank that fails may leave in use */
 };
 
 static const struct collective *const nccl = &collective_nccl;
@@ -131,6 +132,7 @@ static inline void ranks_some(struct member *members, const struct ranks_how *ho
 	for (int r = first; r < last; r++) {
 		if (how->apart)
 			nccl->part(members[r].meeting);
+		backend_cuda.release(members[r].device, members[r].kept);
 		backend_cuda.close(members[r].device);
 	}
 	if (shared)

@@ -198,6 +198,41 @@ static void on_another_device(struct rank *r)
 	OK(cu.cudaStreamDestroy(other));
 }
 
+/* A graph of a sum, once all are connected. */
+static cudaGraphExec_t recorded(struct rank *r)
+{
+	cudaGraphExec_t executable;
+	cudaGraph_t graph;
+
+	DONE(r,
+	     cu.ncclAllReduce(r->values, r->values, COUNT, ncclFloat, ncclMax, r->comm, r->stream));
+	OK(cu.cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
+	OK(cu.ncclAllReduce(r->values, r->values, COUNT, ncclFloat, ncclSum, r->comm, r->stream));
+	OK(cu.cudaStreamEndCapture(r->stream, &graph));
+	OK(cu.cudaGraphInstantiate(&executable, graph, 0));
+	OK(cu.cudaGraphDestroy(graph));
+	return executable;
+}
+
+static void graph_at_abort(struct rank *r)
+{
+	cudaGraphExec_t executable = recorded(r);
+
+	OK(cu.cudaStreamSynchronize(r->stream));
+	OK(cu.ncclCommAbort(r->comm));
+	r->comm = NULL;
+	OK(cu.cudaGraphExecDestroy(executable));
+}
+
+static void graph_at_finalize(struct rank *r)
+{
+	cudaGraphExec_t executable = recorded(r);
+
+	OK(cu.cudaStreamSynchronize(r->stream));
+	DONE(r, cu.ncclCommFinalize(r->comm));
+	OK(cu.cudaGraphExecDestroy(executable));
+}
+
 static const struct wrong {
 	const char *name;
 	void (*run)(struct rank *rank);
@@ -206,6 +241,8 @@ static const struct wrong {
 	{"different counts", differ, "does not make rank 0's call"},
 	{"not asked", not_asked, "ncclCommGetAsyncError first"},
 	{"another device's stream", on_another_device, "for a communicator of device"},
+	{"a graph when it is aborted", graph_at_abort, "ncclCommAbort: it waits for a graph"},
+	{"a graph when it is finalized", graph_at_finalize, "ncclCommFinalize: it waits for a"},
 };
 
 START_TEST(wrong_calls_are_found)

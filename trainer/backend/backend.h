@@ -308,6 +308,7 @@ struct backend {
 			 bool (*issue)(void *argument, struct train_error *error), void *argument,
 			 struct train_error *error);
 	bool (*step_run)(struct step *step, struct train_error *error);
+	/* A run that is under way goes on, and is not waited for. */
 	void (*step_free)(struct step *step);
 };
 

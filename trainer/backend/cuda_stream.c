@@ -153,6 +153,7 @@ bool cuda_step_run(struct step *step, struct train_error *error)
 	       CUDA_DO(d, RUNTIME, cudaGraphLaunch, (step->graph, d->stream), error);
 }
 
+/* An executable graph that runs is freed when it ends. */
 void cuda_step_free(struct step *step)
 {
 	cuda_use_last(step->device);

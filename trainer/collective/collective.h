@@ -57,6 +57,8 @@ struct collective {
 	/* By the rank's thread; waits until all ranks are there. */
 	bool (*open)(struct communicator **comm, struct meeting *meeting, int rank,
 		     struct device *device, struct train_error *error);
+	/* After all recorded steps that have its calls are freed, and before memory that those use.
+	 */
 	void (*close)(struct communicator *comm);
 
 	/* Between the streams of device and communicator, of collectives that do not wait; NULL of

@@ -56,6 +56,7 @@ struct nccl_comm {
 	struct nccl_room *boxes;  /* with messages: that to each rank, while it is on its way */
 	struct nccl_room rounded; /* values of a sum in bfloat16 */
 	unsigned char *host, *staging; /* of all_gather: pinned, and on the device */
+	bool recorded;                 /* graphs may have what it was asked */
 	struct call doing;             /* the last call */
 	struct train_error why;        /* of the first failure */
 	/* By any thread: 1 while the reason is written, 2 when it is there. */
@@ -83,7 +84,10 @@ bool nccl_done(struct nccl_comm *comm, enum cuda_library library, int status, co
 bool nccl_asked(struct nccl_comm *comm, struct nccl_lane *lane, ncclResult_t status,
 		const char *call, struct train_error *error);
 
-/* Fails for what *error says, so that all later calls do. Returns false. */
+/* Fails for what *error says, so that all later calls do. Returns false. NCCL is stopped here,
+ * unless graphs have its operations: it would wait until they are destroyed, so close stops it,
+ * before which their owner destroys them. Until then its kernels may be on the device for ever, and
+ * nothing may wait for that but cuda_wait.c. */
 bool nccl_failed(struct nccl_comm *comm, const struct train_error *error);
 /* The same for a call that cannot be: "all-reduce of ...: why". */
 bool nccl_refuse(struct nccl_comm *comm, struct train_error *error, const char *format, ...)
@@ -94,7 +98,7 @@ bool nccl_good(struct nccl_comm *comm, struct train_error *error);
 bool nccl_watch(void *comm, int64_t waited_ns, struct train_error *error);
 /* Until NCCL has put all on the lane's stream. */
 bool nccl_settle(struct nccl_comm *comm, struct nccl_lane *lane, struct train_error *error);
-/* Ends what NCCL does on the device. */
+/* Ends what NCCL does on the device; no graph has its operations. */
 void nccl_stop(struct nccl_comm *comm);
 
 /* --- nccl_data.c */

@@ -6,6 +6,16 @@
 
 #include "collective/nccl_comm.h"
 
+static bool capturing(struct nccl_comm *c, bool *is, struct train_error *error)
+{
+	enum cudaStreamCaptureStatus status;
+
+	if (!NCCL_DO(c, RUNTIME, cudaStreamIsCapturing, (c->device->stream, &status), error))
+		return false;
+	*is = status != cudaStreamCaptureStatusNone;
+	return true;
+}
+
 struct nccl_lane *nccl_begin(struct nccl_comm *c, int index, const struct call *call,
 			     struct train_error *error)
 {
@@ -20,7 +30,7 @@ struct nccl_lane *nccl_begin(struct nccl_comm *c, int index, const struct call *
 		return NULL;
 	}
 	if (!NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), error) ||
-	    !nccl_settle(c, lane, error))
+	    !nccl_settle(c, lane, error) || (!c->recorded && !capturing(c, &c->recorded, error)))
 		return NULL;
 	if (lane->behind &&
 	    !NCCL_DO(c, RUNTIME, cudaStreamWaitEvent, (lane->stream, c->forked, 0), error))
@@ -65,16 +75,6 @@ bool nccl_join(struct communicator *comm, struct train_error *error)
 			return false;
 		lane->fresh = false;
 	}
-	return true;
-}
-
-static bool capturing(struct nccl_comm *c, bool *is, struct train_error *error)
-{
-	enum cudaStreamCaptureStatus status;
-
-	if (!NCCL_DO(c, RUNTIME, cudaStreamIsCapturing, (c->device->stream, &status), error))
-		return false;
-	*is = status != cudaStreamCaptureStatusNone;
 	return true;
 }
 

@@ -40,12 +40,12 @@ void nccl_stop(struct nccl_comm *c)
 	}
 }
 
-/* NCCL frees memory, which a capture forbids: there it is left to close. */
+/* NCCL frees memory, which a capture forbids. */
 bool nccl_failed(struct nccl_comm *c, const struct train_error *error)
 {
 	if (c->why.status == TRAIN_OK)
 		c->why = *error;
-	if (!capturing(c))
+	if (!c->recorded && !capturing(c))
 		nccl_stop(c);
 	return false;
 }

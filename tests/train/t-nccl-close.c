@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* How ranks of collective nccl part when what they asked is still on their devices. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "nccl-ranks.h"
+
+static void say(const struct member *m, const char *name, const char *want)
+{
+	ck_assert_msg(strncmp(m->error.text, want, strlen(want)) == 0,
+		      "%s, rank %d: '%s', not '%s'", name, m->rank, m->error.text, want);
+	ROW_EQ_INT(name, m->error.status, TRAIN_FAILED);
+}
+
+/* --- a recorded step ---------------------------------------------------------------------- */
+
+static bool issue_sum(void *argument, struct train_error *error)
+{
+	struct member *m = argument;
+
+	return nccl->fork(m->comm, error) &&
+	       nccl->all_reduce(m->comm, m->kept, 1000, "gradients", error) &&
+	       nccl->join(m->comm, error);
+}
+
+/* The second time rank 1 is not there: what the recorded step put on the device waits for it. */
+static void work_recorded(struct member *m)
+{
+	struct step *step = NULL;
+
+	m->kept = device_memory(m, 4000);
+	m->good =
+		backend_cuda.zero(m->device, m->kept, 4000, &m->error) && issue_sum(m, &m->error) &&
+		backend_cuda.step_new(&step, m->device, issue_sum, m, &m->error) &&
+		backend_cuda.step_run(step, &m->error) && backend_cuda.finish(m->device, &m->error);
+	if (m->good && m->rank == 1 && m->argument)
+		train_fail(&m->error, TRAIN_FAILED, "no more memory");
+	else if (m->good && m->rank == 1)
+		nap(600);
+	else if (m->good)
+		m->good = backend_cuda.step_run(step, &m->error) &&
+			  backend_cuda.finish(m->device, &m->error);
+	if (step)
+		backend_cuda.step_free(step);
+}
+
+START_TEST(a_recorded_step_that_waits_for_ever)
+{
+	static const struct {
+		const char *name;
+		bool fails;
+		const char *want;
+	} rows[] = {
+		{"fails", true, "rank 1: no more memory"},
+		{"stays away", false, "rank 1 did not come within 300 ms to all-reduce of"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct ranks_how how = {
+			.world = 2, .timeout_ms = rows[i].fails ? 20000 : 300, .late = _i};
+		struct member members[NCCL_MOST];
+
+		ranks_run(members, &how, work_recorded, rows[i].fails ? rows[i].name : NULL);
+		say(&members[0], rows[i].name, rows[i].want);
+		how.apart = how.remote_errors = true;
+		ranks_run(members, &how, work_recorded, rows[i].fails ? rows[i].name : NULL);
+		ck_assert_msg(!members[0].good && *members[0].error.text, "%s, apart: no error",
+			      rows[i].name);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("nccl-close");
+	TCase *tests = tcase_create("close");
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_loop_test(tests, a_recorded_step_that_waits_for_ever, 0, 2);
+	suite_add_tcase(suite, tests);
+	return unit_run(suite);
+}
