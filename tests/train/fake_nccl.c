@@ -18,9 +18,9 @@ static unsigned ids;
 
 /* What a thread gathers between ncclGroupStart and ncclGroupEnd. */
 static _Thread_local struct group {
-	int depth, count, joins;
+	int depth, count, joins, aborts;
 	struct nccl_op ops[MOST_OPS];
-	struct ncclComm *comms[MOST_OPS], *joined[NCCL_MOST_RANKS];
+	struct ncclComm *comms[MOST_OPS], *joined[NCCL_MOST_RANKS], *aborted[NCCL_MOST_RANKS];
 	cudaStream_t streams[MOST_OPS];
 	const char *calls[MOST_OPS];
 } group;
@@ -64,7 +64,7 @@ const char *fake_ncclGetLastError(ncclComm_t comm)
 
 ncclResult_t fake_ncclGetVersion(int *version)
 {
-	*version = NCCL_VERSION_CODE;
+	*version = fake.options.nccl ? fake.options.nccl : NCCL_VERSION_CODE;
 	return ncclSuccess;
 }
 
@@ -159,6 +159,10 @@ ncclResult_t fake_ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 	if (!comm || !error)
 		return ncclInvalidArgument;
 	*error = joined(comm);
+	if (*error == ncclSuccess && comm->finalized && (stream_step(), nccl_pending(comm)))
+		*error = ncclInProgress;
+	if (comm->world->aborted && fake.options.remote_errors && comm->finalized)
+		*error = ncclRemoteError;
 	if (*error != ncclSuccess)
 		return ncclSuccess;
 	if (comm->world->aborted && fake.options.remote_errors)
@@ -169,38 +173,17 @@ ncclResult_t fake_ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 	return ncclSuccess;
 }
 
-static bool graph_has(const struct CUgraph_st *graph, const struct ncclComm *comm)
-{
-	for (int i = 0; i < graph->count; i++)
-		if (nccl_is_of(graph->nodes[i], comm))
-			return true;
-	return false;
-}
-
-/* The real one waits in these calls until all graphs with calls of the communicator are destroyed,
- * aborted or not: for ever, where the caller would do that afterwards. */
-static void check_graphs(const struct ncclComm *comm, const char *call)
-{
-	for (struct object *object = fake.objects; object; object = object->next) {
-		const struct CUgraph_st *graph = NULL;
-
-		if (object->alive && object->kind == OBJECT_GRAPH)
-			graph = (const void *)object;
-		else if (object->alive && object->kind == OBJECT_EXECUTABLE)
-			graph = ((const struct CUgraphExec_st *)(const void *)object)->graph;
-		if (graph && graph_has(graph, comm))
-			fault(0, "%s: it waits for a graph that captured calls of the communicator",
-			      call);
-	}
-}
-
 ncclResult_t fake_ncclCommFinalize(ncclComm_t comm)
 {
 	comm = get(comm, "ncclCommFinalize");
 	if (!comm)
 		return ncclInvalidArgument;
-	check_graphs(comm, "ncclCommFinalize");
+	nccl_check_graphs(comm, "ncclCommFinalize");
+	comm->finalized = true;
 	comm->async = comm->blocking ? ncclSuccess : ncclInProgress;
+	while (comm->blocking && nccl_pending(comm))
+		if (!stream_step())
+			fake_wait();
 	return comm->async;
 }
 
@@ -211,9 +194,15 @@ ncclResult_t fake_ncclCommDestroy(ncclComm_t comm)
 		return ncclInvalidArgument;
 	if (comm->async == ncclInProgress)
 		fault(0, "ncclCommDestroy: the communicator is in progress, and was not asked");
-	check_graphs(comm, "ncclCommDestroy");
+	nccl_check_end(comm, "ncclCommDestroy");
 	object_end(comm);
 	return ncclSuccess;
+}
+
+static void end_aborted(struct ncclComm *comm)
+{
+	nccl_check_end(comm, "ncclCommAbort");
+	object_end(comm);
 }
 
 ncclResult_t fake_ncclCommAbort(ncclComm_t comm)
@@ -221,11 +210,13 @@ ncclResult_t fake_ncclCommAbort(ncclComm_t comm)
 	comm = get(comm, "ncclCommAbort");
 	if (!comm)
 		return ncclInvalidArgument;
-	check_graphs(comm, "ncclCommAbort");
 	comm->aborted = comm->world->aborted = true;
 	comm->first = NULL;
-	object_end(comm);
 	pthread_cond_broadcast(&fake.changed);
+	if (group.depth == 0)
+		end_aborted(comm);
+	else
+		group.aborted[group.aborts++] = comm;
 	return ncclSuccess;
 }
 
@@ -342,7 +333,9 @@ ncclResult_t fake_ncclGroupEnd(void)
 		of = group.comms[i] ? put_group(i) : ncclSuccess;
 		result = result == ncclSuccess ? of : result;
 	}
-	group.count = group.joins = 0;
+	for (int i = 0; i < group.aborts; i++)
+		end_aborted(group.aborted[i]);
+	group.count = group.joins = group.aborts = 0;
 	return result;
 }
 

@@ -40,15 +40,21 @@ struct ncclComm {
 	struct object object;
 	struct nccl_world *world;
 	int rank;
-	bool blocking, asked_once, aborted;
+	bool blocking, asked_once, aborted, finalized;
 	ncclResult_t async;
 	struct work *first; /* that its streams have come to */
 };
 
 size_t nccl_bytes(ncclDataType_t type); /* 0: none that is pretended */
 
-/* Whether it is a call of this communicator. */
-bool nccl_is_of(const struct work *work, const struct ncclComm *comm);
+/* Whose call it is; NULL: not one of NCCL. */
+struct ncclComm *nccl_whose(const struct work *work);
+
+/* Whether streams have work of it. */
+bool nccl_pending(const struct ncclComm *comm);
+/* What a call that ends a communicator would wait for. */
+void nccl_check_graphs(const struct ncclComm *comm, const char *call);
+void nccl_check_end(const struct ncclComm *comm, const char *call);
 
 /* Puts them on the stream as one. The name is that of the first call. */
 ncclResult_t nccl_put(struct ncclComm *comm, const struct nccl_op *ops, int count,

@@ -310,10 +310,11 @@ static void item_list(const struct work *work, struct touches *touches)
 static const struct work_kind item_kind = {
 	.name = "NCCL", .list = item_list, .run = item_run, .ready = item_ready};
 
-bool nccl_is_of(const struct work *work, const struct ncclComm *comm)
+struct ncclComm *nccl_whose(const struct work *work)
 {
-	return work->kind == &item_kind &&
-	       ((const struct nccl_item *)(const void *)work->data)->comm == comm;
+	const struct nccl_item *item = (const void *)work->data;
+
+	return work->kind == &item_kind ? item->comm : NULL;
 }
 
 ncclResult_t nccl_put(struct ncclComm *comm, const struct nccl_op *ops, int count,

@@ -40,11 +40,11 @@ static bool fails_now(enum cuda_call call)
 	return true;
 }
 
-/* They are made all the same: what they end is gone. */
+/* They are made all the same: what they end is gone. A group begins whatever there was. */
 static bool ends_something(const char *name)
 {
 	return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "Abort") ||
-	       strstr(name, "GroupEnd");
+	       strstr(name, "Group");
 }
 
 /* A capture ends, without a graph. */

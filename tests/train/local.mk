@@ -464,6 +464,7 @@ tests_train_libfake_cuda_la_SOURCES = \
 	tests/train/fake_cudnn_run.c \
 	tests/train/fake_kernels.c \
 	tests/train/fake_nccl.c tests/train/fake_nccl.h \
+	tests/train/fake_nccl_end.c \
 	tests/train/fake_nccl_run.c \
 	tests/train/fake_rows.h \
 	tests/train/fake_values.h \

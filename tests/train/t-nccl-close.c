@@ -71,6 +71,73 @@ START_TEST(a_recorded_step_that_waits_for_ever)
 }
 END_TEST
 
+/* --- messages that nobody takes ----------------------------------------------------------- */
+
+static bool gives(struct member *m, int to)
+{
+	return BETWEEN(m, nccl->send(m->comm, to, m->kept, 4000, "a letter", &m->error));
+}
+
+/* Rank 1 sends in both directions, and neither rank 0 nor rank 2 takes it. */
+static void work_letters(struct member *m)
+{
+	m->kept = device_memory(m, 4000);
+	m->good = backend_cuda.zero(m->device, m->kept, 4000, &m->error);
+	if (m->rank == 1)
+		m->good = m->good && gives(m, 0) && gives(m, 2);
+	if (m->rank == 1 && !m->argument)
+		train_fail(&m->error, TRAIN_FAILED, "no more memory");
+}
+
+static void letters(bool apart, bool late, bool closes)
+{
+	const struct ranks_how how = {
+		.world = 3, .timeout_ms = 200, .messages = true, .apart = apart, .late = late};
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, work_letters, closes ? "it closes" : NULL);
+	ck_assert_msg(members[1].good, "apart %d, late %d: %s", apart, late, members[1].error.text);
+}
+
+START_TEST(messages_that_are_not_taken)
+{
+	letters(_i & 1, _i & 2, _i & 4);
+}
+END_TEST
+
+START_TEST(an_old_library)
+{
+	static const struct {
+		int version;
+		bool messages;
+		const char *want;
+	} rows[] = {
+		{22105, false, ""},
+		{22105, true, "collective nccl: NCCL 2.21.5 cannot stop two communicators at once"},
+		{22203, true, ""},
+	};
+	struct train_error error = {.status = TRAIN_OK};
+	char text[FAKE_CUDA_TEXT];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct meeting_options options = {
+			.world = 1, .ranks = 1, .messages = rows[i].messages};
+		struct meeting *meeting = NULL;
+		bool met;
+
+		fake_cuda_open(&(struct fake_cuda_options){.devices = 1, .nccl = rows[i].version});
+		met = nccl->meet(&meeting, &options, &error);
+		ck_assert_msg(met == !*rows[i].want &&
+				      strncmp(error.text, rows[i].want, strlen(rows[i].want)) == 0,
+			      "version %d: '%s'", rows[i].version, error.text);
+		if (met)
+			nccl->part(meeting);
+		error = (struct train_error){.status = TRAIN_OK};
+		ck_assert_msg(fake_cuda_close(text), "version %d: %s", rows[i].version, text);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("nccl-close");
@@ -78,6 +145,8 @@ int main(void)
 
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, a_recorded_step_that_waits_for_ever, 0, 2);
+	tcase_add_loop_test(tests, messages_that_are_not_taken, 0, 8);
+	tcase_add_test(tests, an_old_library);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }

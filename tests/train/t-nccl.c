@@ -28,6 +28,16 @@ static void all_good(const struct member *members, const char *name)
 			      members[r].error.text[0] ? members[r].error.text : "wrong values");
 }
 
+/* Memory for one of several values, which is there until the rank parts. */
+static void *place(struct member *m, int index)
+{
+	enum { BYTES = 1 << 19, PLACES = 2 };
+
+	if (!m->kept)
+		m->kept = device_memory(m, (size_t)BYTES * PLACES);
+	return (char *)m->kept + (size_t)index * BYTES;
+}
+
 /* --- values ------------------------------------------------------------------------------ */
 
 static float value_of(int rank, int64_t i)
@@ -38,7 +48,7 @@ static float value_of(int rank, int64_t i)
 static bool sums_to(struct member *m, int64_t count)
 {
 	size_t bytes = (size_t)count * sizeof(float);
-	float *host = malloc(bytes + 1), *memory = device_memory(m, bytes + 4);
+	float *host = malloc(bytes + 1), *memory = place(m, 0);
 	bool good;
 
 	for (int64_t i = 0; i < count; i++)
@@ -48,7 +58,6 @@ static bool sums_to(struct member *m, int64_t count)
 	       backend_cuda.read(m->device, host, memory, bytes, &m->error);
 	for (int64_t i = 0; good && i < count; i++)
 		good = host[i] == (float)(m->world * (m->world + 1) / 2) * value_of(0, i);
-	backend_cuda.release(m->device, memory);
 	free(host);
 	return good;
 }
@@ -109,13 +118,11 @@ static bool bytes_read(struct member *m, const void *from, size_t n, int rank)
 
 static bool broadcasts(struct member *m, size_t bytes, int root)
 {
-	void *memory = device_memory(m, bytes + 1);
-	bool good = bytes_write(m, memory, bytes) &&
-		    BETWEEN(m, nccl->broadcast(m->comm, memory, bytes, root, "bytes", &m->error)) &&
-		    bytes_read(m, memory, bytes, root);
+	void *memory = place(m, 0);
 
-	backend_cuda.release(m->device, memory);
-	return good;
+	return bytes_write(m, memory, bytes) &&
+	       BETWEEN(m, nccl->broadcast(m->comm, memory, bytes, root, "bytes", &m->error)) &&
+	       bytes_read(m, memory, bytes, root);
 }
 
 /* From other memory, and in place. */
@@ -180,23 +187,20 @@ static bool takes(struct member *m, int from, void *memory, size_t bytes)
 static bool exchanges(struct member *m, size_t bytes)
 {
 	bool first = m->rank == 0, last = m->rank == m->world - 1;
-	void *up = device_memory(m, bytes + 1), *down = device_memory(m, bytes + 1);
-	bool good = bytes_write(m, up, bytes) && bytes_write(m, down, bytes) &&
-		    (last || gives(m, m->rank + 1, up, bytes)) &&
-		    (first || gives(m, m->rank - 1, down, bytes)) &&
-		    (last || takes(m, m->rank + 1, down, bytes)) &&
-		    (first || takes(m, m->rank - 1, up, bytes));
+	void *up = place(m, 0), *down = place(m, 1);
 
-	backend_cuda.release(m->device, up);
-	backend_cuda.release(m->device, down);
-	return good;
+	return bytes_write(m, up, bytes) && bytes_write(m, down, bytes) &&
+	       (last || gives(m, m->rank + 1, up, bytes)) &&
+	       (first || gives(m, m->rank - 1, down, bytes)) &&
+	       (last || takes(m, m->rank + 1, down, bytes)) &&
+	       (first || takes(m, m->rank - 1, up, bytes));
 }
 
 /* As mp does: stage s begins with a few of its own, then takes turns with the next. */
 static bool pipeline(struct member *m, int passes)
 {
 	const size_t bytes = 1000;
-	void *forward = device_memory(m, bytes), *back = device_memory(m, bytes);
+	void *forward = place(m, 0), *back = place(m, 1);
 	bool first = m->rank == 0, last = m->rank == m->world - 1, good = true;
 	int ahead = m->world - 1 - m->rank < passes ? m->world - 1 - m->rank : passes;
 
@@ -210,10 +214,7 @@ static bool pipeline(struct member *m, int passes)
 			       (first || (bytes_write(m, back, bytes) &&
 					  gives(m, m->rank - 1, back, bytes)));
 	}
-	good = good && backend_cuda.finish(m->device, &m->error);
-	backend_cuda.release(m->device, forward);
-	backend_cuda.release(m->device, back);
-	return good;
+	return good && backend_cuda.finish(m->device, &m->error);
 }
 
 static void work_messages(struct member *m)

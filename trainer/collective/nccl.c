@@ -18,6 +18,25 @@ static bool load(struct cuda_calls *calls, struct train_error *error)
 	       cuda_calls_load(calls, CUDA_LIBRARY_NCCL, error);
 }
 
+/* Messages have two communicators, which must be stopped together. */
+static bool is_new_enough(const struct meeting *m, struct train_error *error)
+{
+	int version = 0;
+	ncclResult_t status;
+
+	if (!m->options.messages)
+		return true;
+	status = m->calls.ncclGetVersion(&version);
+	if (status != ncclSuccess)
+		return cuda_calls_fail(&m->calls, CUDA_LIBRARY_NCCL, (int)status, "ncclGetVersion",
+				       "collective nccl", error);
+	return version >= NCCL_GROUP_ABORT ||
+	       train_fail(error, TRAIN_NO_BACKEND,
+			  "collective nccl: NCCL %d.%d.%d cannot stop two communicators at once, "
+			  "which --mode mp needs: install 2.22 or later",
+			  version / 10000, version / 100 % 100, version % 100);
+}
+
 static bool one_machine(const struct meeting_options *options)
 {
 	return options->ranks == options->world ||
@@ -81,7 +100,7 @@ static bool nccl_meet(struct meeting **meeting, const struct meeting_options *op
 	if (!m)
 		return train_nomem(error, "what ranks tell each other");
 	m->options = *options;
-	if (!load(&m->calls, error) || !choose(m, error) ||
+	if (!load(&m->calls, error) || !is_new_enough(m, error) || !choose(m, error) ||
 	    (m->control && !m->control->meet(&m->control_meeting, options, error))) {
 		nccl_part(m);
 		return false;
@@ -194,17 +213,29 @@ static bool open_all(struct nccl_comm *c, struct train_error *error)
 	return true;
 }
 
-/* Waits for the other ranks, within the time limit; if that is not to be, it stops them. */
-static void end_lane(struct nccl_comm *c, struct nccl_lane *lane)
+/* Until all that was asked of a lane is done. */
+static bool flush(struct nccl_comm *c, struct nccl_lane *lane)
 {
 	struct train_error error = {.status = TRAIN_OK};
 
-	if (!nccl_settle(c, lane, &error) ||
-	    !NCCL_ASK(c, lane, ncclCommFinalize, (lane->comm), &error) ||
-	    !nccl_settle(c, lane, &error))
-		return;
-	c->calls->ncclCommDestroy(lane->comm);
-	lane->comm = NULL;
+	return nccl_settle(c, lane, &error) &&
+	       NCCL_ASK(c, lane, ncclCommFinalize, (lane->comm), &error) &&
+	       nccl_settle(c, lane, &error);
+}
+
+/* Waits for the other ranks, within the time limit; if that is not to be, they are stopped. To
+ * destroy one waits for the device, so nothing is left there then. */
+static void end_lanes(struct nccl_comm *c)
+{
+	bool done = c->why.status == TRAIN_OK && atomic_load(&c->aborted) == 0;
+
+	for (int i = 0; done && i < c->lane_count; i++)
+		done = c->lanes[i].comm && flush(c, &c->lanes[i]);
+	for (int i = 0; done && i < c->lane_count; i++) {
+		c->calls->ncclCommDestroy(c->lanes[i].comm);
+		c->lanes[i].comm = NULL;
+	}
+	nccl_stop(c);
 }
 
 static void free_lanes(struct nccl_comm *c)
@@ -240,10 +271,7 @@ static void nccl_close(struct communicator *comm)
 
 	c->calls->cudaSetDevice(c->device->ordinal);
 	c->doing = call_of(CALL_OPEN, 0, 0, "");
-	for (int i = 0; i < c->lane_count; i++)
-		if (c->lanes[i].comm && c->why.status == TRAIN_OK && atomic_load(&c->aborted) == 0)
-			end_lane(c, &c->lanes[i]);
-	nccl_stop(c);
+	end_lanes(c);
 	c->base.device->watch = (struct device_watch){NULL, NULL};
 	free_lanes(c);
 	free_memory(c);

@@ -23,6 +23,9 @@ struct meeting {
  * with the first. */
 enum { NCCL_UP, NCCL_DOWN, NCCL_LANES };
 
+/* The version from which a group can abort several communicators, 2.22.0. */
+enum { NCCL_GROUP_ABORT = 22200 };
+
 /* A communicator of NCCL and its stream. */
 struct nccl_lane {
 	ncclComm_t comm;

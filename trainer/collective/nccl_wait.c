@@ -31,13 +31,21 @@ static bool capturing(const struct nccl_comm *c)
 	       status != cudaStreamCaptureStatusNone;
 }
 
+/* To abort one waits for the device, where the other's kernels may wait for ranks that are gone: a
+ * group tells both before it frees one (since NCCL_GROUP_ABORT). */
 void nccl_stop(struct nccl_comm *c)
 {
+	bool group = c->lanes[NCCL_UP].comm && c->lanes[NCCL_DOWN].comm;
+
+	if (group)
+		c->calls->ncclGroupStart();
 	for (int i = 0; i < c->lane_count; i++) {
 		if (c->lanes[i].comm)
 			c->calls->ncclCommAbort(c->lanes[i].comm);
 		c->lanes[i].comm = NULL;
 	}
+	if (group)
+		c->calls->ncclGroupEnd();
 }
 
 /* NCCL frees memory, which a capture forbids. */

@@ -16,7 +16,13 @@ struct mp {
 	struct stage stages[TRAIN_MOST_STAGES];
 	int slots;
 	bool is_first, is_last;
+	/* Of parameters between host and ranks, a piece at a time. It stays until the communicator
+	 * is closed: to free memory would wait for messages that nobody may take. */
+	void *carried;
+	size_t carried_bytes;
 };
+
+enum { CARRIED_MOST = 1 << 22 };
 
 static int64_t most_passes(const struct parallel_options *o)
 {
@@ -37,6 +43,25 @@ static bool cut(struct mp *m, struct train_error *error)
 		m->slots = (int)most_passes(o);
 	return stages_make(m->stages, o->world, o->spec, &m->base.shapes, o->settings->stages,
 			   error);
+}
+
+/* Room for a parameter, or a piece of one. */
+static bool open_carried(struct mp *m, struct train_error *error)
+{
+	const struct model_shapes *shapes = &m->base.shapes;
+	struct device *device = m->replica.device;
+
+	for (int i = 0; i < shapes->parameters_count; i++) {
+		size_t bytes = (size_t)shapes->parameters[i].elements * sizeof(float);
+
+		if (m->carried_bytes < bytes)
+			m->carried_bytes = bytes;
+	}
+	if (m->carried_bytes > CARRIED_MOST)
+		m->carried_bytes = CARRIED_MOST;
+	m->carried = device->backend->allocate(device, m->carried_bytes, "parameters on their way",
+					       error);
+	return m->carried;
 }
 
 static bool mp_open(struct parallel **ret, const struct parallel_options *options,
@@ -62,7 +87,7 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 		return false;
 	replica_trace(&m->replica, m->base.timeline[0]);
 	rank_has(&m->base, &m->replica, stage->first, stage->last);
-	return rank_communicate(&m->base, m->replica.device, error);
+	return open_carried(m, error) && rank_communicate(&m->base, m->replica.device, error);
 }
 
 static void mp_close(struct parallel *p)
@@ -70,6 +95,8 @@ static void mp_close(struct parallel *p)
 	struct mp *m = (struct mp *)p;
 
 	rank_close(p);
+	if (m->carried)
+		m->replica.device->backend->release(m->replica.device, m->carried);
 	replica_close(&m->replica);
 	free(m);
 }
@@ -202,30 +229,38 @@ static int owner(const struct mp *m, int parameter)
 	return stage;
 }
 
-/* A parameter in host memory from one rank to another, through the memory of their devices, which
- * is what ranks send. */
-static bool carry(struct mp *m, int from, int to, int parameter, float *host,
-		  struct train_error *error)
+/* What lies in host memory from one rank to another, through the memory of their devices, which is
+ * what ranks send. */
+static bool carry_piece(struct mp *m, int from, int to, void *host, size_t bytes,
+			struct train_error *error)
 {
 	struct communicator *comm = m->base.comm;
 	struct device *device = m->replica.device;
 	const struct backend *backend = device->backend;
-	size_t bytes = (size_t)m->base.shapes.parameters[parameter].elements * sizeof(*host);
-	void *memory = backend->allocate(device, bytes, "a parameter on its way", error);
-	bool done = false;
 
-	if (memory && comm->rank == from)
-		done = backend->write(device, memory, host, bytes, error) &&
+	if (comm->rank == from)
+		return backend->write(device, m->carried, host, bytes, error) &&
 		       collective_fork(comm, error) &&
-		       comm->calls->send(comm, to, memory, bytes, "a parameter", error) &&
-		       collective_join(comm, error) && backend->finish(device, error);
-	else if (memory)
-		done = collective_fork(comm, error) &&
-		       comm->calls->receive(comm, from, memory, bytes, "a parameter", error) &&
-		       collective_join(comm, error) &&
-		       backend->read(device, host, memory, bytes, error);
-	backend->release(device, memory);
-	return done;
+		       comm->calls->send(comm, to, m->carried, bytes, "a parameter", error) &&
+		       collective_join(comm, error);
+	return collective_fork(comm, error) &&
+	       comm->calls->receive(comm, from, m->carried, bytes, "a parameter", error) &&
+	       collective_join(comm, error) &&
+	       backend->read(device, host, m->carried, bytes, error);
+}
+
+static bool carry(struct mp *m, int from, int to, int parameter, float *host,
+		  struct train_error *error)
+{
+	size_t bytes = (size_t)m->base.shapes.parameters[parameter].elements * sizeof(*host);
+
+	for (size_t at = 0; at < bytes; at += m->carried_bytes) {
+		size_t left = bytes - at, n = left < m->carried_bytes ? left : m->carried_bytes;
+
+		if (!carry_piece(m, from, to, (char *)host + at, n, error))
+			return false;
+	}
+	return true;
 }
 
 static bool mp_read(struct parallel *p, int state, int parameter, float *host,
