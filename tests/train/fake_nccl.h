@@ -23,6 +23,7 @@ struct nccl_op {
 struct nccl_item {
 	struct ncclComm *comm;
 	bool done;
+	int captured; /* the number of its capture among those of the communicator; 0: none */
 	int count;
 	struct nccl_op ops[];
 };
@@ -42,6 +43,7 @@ struct ncclComm {
 	int rank;
 	bool blocking, asked_once, aborted, finalized;
 	ncclResult_t async;
+	int captures;       /* calls that graphs took */
 	struct work *first; /* that its streams have come to */
 };
 

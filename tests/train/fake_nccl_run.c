@@ -230,6 +230,26 @@ static void deliver(struct nccl_world *world, int rank)
 	}
 }
 
+/* What graphs launch is done with what the graphs of others launch, that were captured together. */
+static void check_captured(struct nccl_world *world, const bool *here)
+{
+	const struct nccl_item *first = NULL;
+
+	for (int i = 0; i < world->ranks; i++) {
+		const struct nccl_item *item = here[i] ? item_of(world->members[i]) : NULL;
+
+		if (item && !first)
+			first = item;
+		/* Messages are captured by two ranks, of which others do not know. */
+		if (item && (collectives(item) > 0 ? item->captured != first->captured
+						   : !item->captured != !first->captured))
+			fault(0,
+			      "NCCL: rank %d's call is of capture %d, and rank %d's is of %d (0: "
+			      "none)",
+			      i, item->captured, first->comm->rank, first->captured);
+	}
+}
+
 /* Does what can be done with what is there. */
 static void match(struct nccl_world *world)
 {
@@ -251,6 +271,7 @@ static void match(struct nccl_world *world)
 		first = here[i] ? i : first;
 	if (first < 0)
 		return;
+	check_captured(world, here);
 	for (int i = 0; i < collectives(item_of(world->members[first])); i++)
 		together(world, i);
 	for (int i = 0; i < world->ranks; i++)
@@ -328,6 +349,7 @@ ncclResult_t nccl_put(struct ncclComm *comm, const struct nccl_op *ops, int coun
 		abort();
 	item->comm = comm;
 	item->count = count;
+	item->captured = stream->graph ? ++comm->captures : 0;
 	memcpy(item->ops, ops, (size_t)count * sizeof(*ops));
 	status = stream_put(stream, work_new(&item_kind, call, item, bytes), false);
 	free(item);

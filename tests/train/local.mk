@@ -79,7 +79,8 @@ train_programs += \
 	tests/train/t-nccl-close \
 	tests/train/t-nccl-faults \
 	tests/train/t-nccl-inject \
-	tests/train/t-nccl-place
+	tests/train/t-nccl-place \
+	tests/train/t-nccl-steps
 endif
 endif
 check_PROGRAMS += $(train_programs)
@@ -580,5 +581,10 @@ tests_train_t_nccl_place_SOURCES = tests/train/t-nccl-place.c tests/unit/unit.h
 tests_train_t_nccl_place_CPPFLAGS = $(train_cppflags)
 tests_train_t_nccl_place_CFLAGS = $(train_cflags)
 tests_train_t_nccl_place_LDADD = $(train_ldadd)
+tests_train_t_nccl_steps_SOURCES = tests/train/t-nccl-steps.c tests/train/fake_cuda_load.c \
+	$(nccl_ranks)
+tests_train_t_nccl_steps_CPPFLAGS = $(fake_cppflags)
+tests_train_t_nccl_steps_CFLAGS = $(train_cflags)
+tests_train_t_nccl_steps_LDADD = tests/train/libfake-cuda.la $(train_settings_ldadd) -lpthread
 endif
 endif

@@ -233,6 +233,31 @@ static void graph_at_finalize(struct rank *r)
 	OK(cu.cudaGraphExecDestroy(executable));
 }
 
+/* Rank 1 replays what the others ask anew. */
+static void one_replays(struct rank *r)
+{
+	cudaGraphExec_t executable = recorded(r);
+
+	if (r->rank == 1)
+		OK(cu.cudaGraphLaunch(executable, r->stream));
+	else
+		DONE(r, cu.ncclAllReduce(r->values, r->values, COUNT, ncclFloat, ncclSum, r->comm,
+					 r->stream));
+	OK(cu.cudaStreamSynchronize(r->stream));
+	OK(cu.cudaGraphExecDestroy(executable));
+}
+
+/* Rank 2 launches the second of its graphs, and others their first. */
+static void another_graph(struct rank *r)
+{
+	cudaGraphExec_t one = recorded(r), two = recorded(r);
+
+	OK(cu.cudaGraphLaunch(r->rank == 2 ? two : one, r->stream));
+	OK(cu.cudaStreamSynchronize(r->stream));
+	OK(cu.cudaGraphExecDestroy(one));
+	OK(cu.cudaGraphExecDestroy(two));
+}
+
 static const struct wrong {
 	const char *name;
 	void (*run)(struct rank *rank);
@@ -241,6 +266,8 @@ static const struct wrong {
 	{"different counts", differ, "does not make rank 0's call"},
 	{"not asked", not_asked, "ncclCommGetAsyncError first"},
 	{"another device's stream", on_another_device, "for a communicator of device"},
+	{"one replays", one_replays, "rank 1's call is of capture 1, and rank 0's is of 0"},
+	{"another graph", another_graph, "rank 2's call is of capture 2, and rank 0's is of 1"},
 	{"a graph when it is aborted", graph_at_abort, "ncclCommAbort: it waits for a graph"},
 	{"a graph when it is finalized", graph_at_finalize, "ncclCommFinalize: it waits for a"},
 };

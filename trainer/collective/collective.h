@@ -44,8 +44,10 @@ struct collective {
 	const char *name;
 	bool waits;      /* calls return when they are done, so overlap needs a thread */
 	bool on_devices; /* values may lie where the host cannot read them: on GPUs */
-	bool records;    /* calls between fork and join can be part of a recorded step */
-	bool rounds;     /* meeting_options.sums may be VALUE_BFLOAT16; all others ignore it */
+	/* Calls between fork and join can be part of a recorded step, if the same calls are so on
+	 * all ranks; then all run what they recorded together in the same turn. */
+	bool records;
+	bool rounds; /* meeting_options.sums may be VALUE_BFLOAT16; all others ignore it */
 
 	bool (*meet)(struct meeting **meeting, const struct meeting_options *options,
 		     struct train_error *error);

@@ -11,12 +11,14 @@
  *
  * Streams. A communicator has a stream of high priority of its own; fork and join order it and the
  * device's by events, so that what lies between them can be captured in a graph (in all ranks, and
- * by one process per GPU: NCCL warns of deadlocks where one process captures for several).
- * all_gather is of host memory: it waits, and cannot be captured. With `messages` there are two
- * communicators of NCCL, one for messages to higher ranks and one for those to lower: a message is
- * copied before join's time comes, and waits for its receiver beside what the device does next. In
- * each direction a rank's messages, sent and received, go in the order of its calls; so neighbours
- * in a line, as stages are, may all send first, but ranks in a ring may not.
+ * by one process per GPU: NCCL warns of deadlocks where one process captures for several). Captured
+ * calls and others take turns, which NCCL allows unless NCCL_GRAPH_MIXING_SUPPORT is 0; buffers
+ * that it registers for a graph are released with that (NCCL_GRAPH_REGISTER). all_gather is of host
+ * memory: it waits, and cannot be captured. With `messages` there are two communicators of NCCL,
+ * one for messages to higher ranks and one for those to lower: a message is copied before join's
+ * time comes, and waits for its receiver beside what the device does next. In each direction a
+ * rank's messages, sent and received, go in the order of its calls; so neighbours in a line, as
+ * stages are, may all send first, but ranks in a ring may not.
  *
  * Time. Calls return when the work is on the stream. NCCL is asked in its non-blocking mode, so
  * that connecting to a rank that does not come ends by the time limit; waiting for the device is

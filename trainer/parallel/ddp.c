@@ -92,12 +92,15 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 {
 	struct ddp *d = (struct ddp *)p;
 	int64_t waited = p->comm->waited_ns;
+	const struct recorder_step step = {
+		.passes = replica_pass_count(&d->replica, input->count),
+		.of_all = input->of_all,
+		.as_is = timeline_on(p->timeline[0]) || !p->comm->calls->records,
+	};
 
 	d->issued = rank_issue(p);
 	if (!replica_begin_all(&d->replica, input, false, error) ||
-	    !recorder_run(d->steps, replica_pass_count(&d->replica, input->count),
-			  timeline_on(p->timeline[0]) || !p->comm->calls->records, error) ||
-	    !replica_fetch(&d->replica, error))
+	    !recorder_run(d->steps, &step, error) || !replica_fetch(&d->replica, error))
 		return false;
 	/* Another thread's waiting is not this one's. */
 	d->issued->waited_ns = d->overlap ? d->issued->exposed_ns : p->comm->waited_ns - waited;
@@ -108,12 +111,11 @@ static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 			 struct train_error *error)
 {
 	struct ddp *d = (struct ddp *)p;
+	const struct recorder_step step = {.passes = replica_pass_count(&d->replica, input->count)};
 
 	rank_issue(p);
 	return replica_begin_all(&d->replica, input, true, error) &&
-	       recorder_run(d->evaluations, replica_pass_count(&d->replica, input->count), false,
-			    error) &&
-	       replica_fetch(&d->replica, error);
+	       recorder_run(d->evaluations, &step, error) && replica_fetch(&d->replica, error);
 }
 
 static bool ddp_result(struct parallel *p, struct step_output *output, struct train_error *error)

@@ -3,30 +3,26 @@
 
 #include <stdlib.h>
 
-/* Of one number of passes. */
 struct recording {
+	struct recording *next;
 	struct recorder *recorder;
-	int64_t passes;
-	bool warm;
-	struct step *step;
+	int64_t passes, of_all;
+	struct step *step; /* NULL: it was run as it is */
 };
 
 struct recorder {
 	struct recorder_options options;
-	struct recording each[]; /* of passes 1, 2, ... */
+	struct recording *first;
 };
 
 bool recorder_open(struct recorder **ret, const struct recorder_options *options,
 		   struct train_error *error)
 {
-	size_t each = (size_t)options->passes * sizeof(struct recording);
-	struct recorder *r = calloc(1, sizeof(*r) + each);
+	struct recorder *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return train_nomem(error, "recorded steps");
 	r->options = *options;
-	for (int64_t i = 0; i < options->passes; i++)
-		r->each[i] = (struct recording){r, i + 1, false, NULL};
 	*ret = r;
 	return true;
 }
@@ -35,9 +31,12 @@ void recorder_close(struct recorder *r)
 {
 	if (!r)
 		return;
-	for (int64_t i = 0; i < r->options.passes; i++)
-		if (r->each[i].step)
-			r->options.device->backend->step_free(r->each[i].step);
+	for (struct recording *next, *recording = r->first; recording; recording = next) {
+		next = recording->next;
+		if (recording->step)
+			r->options.device->backend->step_free(recording->step);
+		free(recording);
+	}
 	free(r);
 }
 
@@ -49,14 +48,38 @@ static bool issue(void *argument, struct train_error *error)
 	return options->issue(options->argument, recording->passes, error);
 }
 
-bool recorder_run(struct recorder *r, int64_t passes, bool as_is, struct train_error *error)
+/* That of such steps; NULL: this is the first. */
+static struct recording *find(const struct recorder *r, const struct recorder_step *step)
 {
-	struct recording *recording = &r->each[passes - 1];
-	struct device *device = r->options.device;
-	bool warm = recording->warm;
+	struct recording *recording = r->first;
 
-	recording->warm = true;
-	if (as_is || !warm)
+	while (recording &&
+	       (recording->passes != step->passes || recording->of_all != step->of_all))
+		recording = recording->next;
+	return recording;
+}
+
+/* A training has few kinds of steps: whole ones, and the last of an epoch. */
+static bool run_first(struct recorder *r, const struct recorder_step *step,
+		      struct train_error *error)
+{
+	struct recording *recording = malloc(sizeof(*recording));
+
+	if (!recording)
+		return train_nomem(error, "a recorded step");
+	*recording = (struct recording){r->first, r, step->passes, step->of_all, NULL};
+	r->first = recording;
+	return issue(recording, error);
+}
+
+bool recorder_run(struct recorder *r, const struct recorder_step *step, struct train_error *error)
+{
+	struct recording *recording = find(r, step);
+	struct device *device = r->options.device;
+
+	if (!recording)
+		return run_first(r, step, error);
+	if (step->as_is)
 		return issue(recording, error);
 	if (!recording->step &&
 	    !device->backend->step_new(&recording->step, device, issue, recording, error))

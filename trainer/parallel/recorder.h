@@ -3,6 +3,11 @@
  * Runs a step that differs from others in its number of passes alone, and has the device record
  * it: one recording for each number. The first of each is run as it is, since libraries prepare
  * themselves then in ways that cannot be recorded.
+ *
+ * NCCL wants a call to be recorded by all ranks or by none, and a recording that has it to be run
+ * by all together (its user guide, "Using NCCL with CUDA Graphs"). A rank does not know others'
+ * passes, which can be other than its own, but the samples of all ranks, of which all have their
+ * parts: recordings are told apart by these, so that all ranks do the same in each step.
  */
 #ifndef TRAIN_PARALLEL_RECORDER_H
 #define TRAIN_PARALLEL_RECORDER_H
@@ -13,7 +18,6 @@ struct recorder;
 
 struct recorder_options {
 	struct device *device;
-	int64_t passes; /* at most */
 	bool (*issue)(void *argument, int64_t passes, struct train_error *error);
 	void *argument;
 };
@@ -22,7 +26,15 @@ bool recorder_open(struct recorder **recorder, const struct recorder_options *op
 		   struct train_error *error);
 void recorder_close(struct recorder *recorder);
 
-/* as_is: nothing is recorded or repeated, so that what it does can be timed. */
-bool recorder_run(struct recorder *recorder, int64_t passes, bool as_is, struct train_error *error);
+/* A step of so many passes. of_all: the samples of all ranks in it; 0 where no rank waits for
+ * others in it. as_is, on all ranks: nothing is recorded or repeated, so that what it does can be
+ * timed. */
+struct recorder_step {
+	int64_t passes, of_all;
+	bool as_is;
+};
+
+bool recorder_run(struct recorder *recorder, const struct recorder_step *step,
+		  struct train_error *error);
 
 #endif

@@ -359,7 +359,7 @@ bool replica_recorder(const struct replica *r, struct recorder **recorder,
 		      bool (*issue)(void *argument, int64_t passes, struct train_error *error),
 		      void *argument, struct train_error *error)
 {
-	const struct recorder_options options = {r->device, r->inputs.passes, issue, argument};
+	const struct recorder_options options = {r->device, issue, argument};
 
 	return recorder_open(recorder, &options, error);
 }

@@ -54,24 +54,25 @@ static bool single_step(struct parallel *p, const struct step_input *input,
 			struct train_error *error)
 {
 	struct single *s = (struct single *)p;
+	const struct recorder_step step = {
+		.passes = replica_pass_count(&s->replica, input->count),
+		.as_is = timeline_on(p->timeline[0]),
+	};
 
 	rank_issue(p);
 	return replica_begin_all(&s->replica, input, false, error) &&
-	       recorder_run(s->steps, replica_pass_count(&s->replica, input->count),
-			    timeline_on(p->timeline[0]), error) &&
-	       replica_fetch(&s->replica, error);
+	       recorder_run(s->steps, &step, error) && replica_fetch(&s->replica, error);
 }
 
 static bool single_evaluate(struct parallel *p, const struct step_input *input,
 			    struct train_error *error)
 {
 	struct single *s = (struct single *)p;
+	const struct recorder_step step = {.passes = replica_pass_count(&s->replica, input->count)};
 
 	rank_issue(p);
 	return replica_begin_all(&s->replica, input, true, error) &&
-	       recorder_run(s->evaluations, replica_pass_count(&s->replica, input->count), false,
-			    error) &&
-	       replica_fetch(&s->replica, error);
+	       recorder_run(s->evaluations, &step, error) && replica_fetch(&s->replica, error);
 }
 
 static bool single_result(struct parallel *p, struct step_output *output, struct train_error *error)
