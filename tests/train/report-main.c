@@ -264,9 +264,19 @@ static int draw_timeline(char **argv)
 /* --- tables ----------------------------------------------------------------------- */
 
 static struct summary_rank ranks[3] = {
-	{.rank = 0, .physical = 2, .steps = 100, .own_seconds = 1, .waited_seconds = 0.2},
-	{.rank = 1, .physical = 3, .steps = 100, .own_seconds = 1.2},
-	{.rank = 2, .physical = 5, .steps = 100, .own_seconds = 1.1, .waited_seconds = 0.1},
+	{.rank = 0,
+	 .physical = 2,
+	 .steps = 200,
+	 .timed = 100,
+	 .own_seconds = 1,
+	 .waited_seconds = 0.2},
+	{.rank = 1, .physical = 3, .steps = 200, .timed = 100, .own_seconds = 1.2},
+	{.rank = 2,
+	 .physical = 5,
+	 .steps = 200,
+	 .timed = 100,
+	 .own_seconds = 1.1,
+	 .waited_seconds = 0.1},
 };
 
 static int summary(void)
@@ -322,6 +332,9 @@ static int summary(void)
 	summary_memory(stdout, stages, 2);
 	summary_memory(stdout, shared, 2);
 	summary_times(stdout, ranks, 1);
+	ranks[0].timed = ranks[1].timed = 0;
+	ranks[0].own_seconds = ranks[1].own_seconds = ranks[0].waited_seconds = 0;
+	summary_times(stdout, ranks, 2);
 	summary_places(stdout, devices, 0);
 	return 0;
 }

@@ -15,6 +15,9 @@ struct trainee {
 	struct parallel_options options;
 	const int *counts; /* of all ranks' samples in each step */
 	int64_t profile;   /* the step whose time is measured, or -1 */
+	int late_ms;       /* rank 1 comes so much later to that step */
+	/* Of that step: parts of what is sent, and those that have no length */
+	int sent, empty;
 	double losses[STEPS];
 	struct step_output outputs[STEPS];
 	struct train_error error;
@@ -64,6 +67,8 @@ static bool step(struct trainee *t, struct parallel *p, int at)
 
 	for (int i = 0; i < p->timelines; i++)
 		timeline_step(p->timeline[i], t->profile == at ? at : -1);
+	if (t->profile == at && t->options.rank == 1)
+		nap(t->late_ms);
 	t->outputs[at] = (struct step_output){.norm = NAN};
 	if (!p->calls->step(p, &input, &t->error) ||
 	    !p->calls->result(p, &t->outputs[at], &t->error))
@@ -84,6 +89,12 @@ static void *train(void *argument)
 		t->good = step(t, p, i);
 	if (p && !t->good)
 		calls->abort(p, &t->error);
+	for (int i = 0; t->good && i < timeline_count(p->timeline[1]); i++) {
+		const struct timeline_interval *part = &timeline_intervals(p->timeline[1])[i];
+
+		t->sent += strncmp(part->name, "bucket ", 7) == 0;
+		t->empty += part->begin_ns <= 0 || part->end_ns <= part->begin_ns;
+	}
 	if (p)
 		calls->close(p);
 	return NULL;
@@ -164,22 +175,28 @@ static const struct {
 	{"one rank has none", {32, 32, 1, 32, 1, 1, 32}, {"--accumulate", "2", NULL}},
 };
 
+static void open_data(struct trainee *how, const struct settings *settings, struct dataset *data)
+{
+	struct dataset_synthetic synthetic = {.samples = SAMPLES, .classes = 10};
+	const struct model_spec *spec = model_find(settings->model, &how->error);
+
+	synthetic.shape = (struct dataset_shape){spec->channels, spec->height, spec->width};
+	ck_assert_msg(dataset_make(data, &synthetic, &how->error), "%s", how->error.text);
+	how->options.spec = spec;
+	how->options.train = how->options.test = data;
+}
+
 START_TEST(steps_are_recorded_alike)
 {
 	int row = _i / 2;
 	struct command_line command;
 	struct settings settings = settings_of(rows[row].options, &command);
 	struct dataset data = {.samples = 0};
-	struct dataset_synthetic synthetic = {.samples = SAMPLES, .classes = 10};
 	struct trainee how = {.counts = rows[row].counts, .profile = -1}, trainees[RANKS];
 	double alone[STEPS], together[STEPS];
 	uint64_t launches;
 
-	how.options.spec = model_find(settings.model, &how.error);
-	synthetic.shape = (struct dataset_shape){how.options.spec->channels,
-						 how.options.spec->height, how.options.spec->width};
-	ck_assert_msg(dataset_make(&data, &synthetic, &how.error), "%s", how.error.text);
-	how.options.train = how.options.test = &data;
+	open_data(&how, &settings, &data);
 	settings.mode = MODE_SINGLE;
 	machine(false);
 	run(trainees, 1, &settings, &how, alone);
@@ -196,6 +213,45 @@ START_TEST(steps_are_recorded_alike)
 }
 END_TEST
 
+/* The wait of rank 0 is on its device: its host has long put all of the step on its way. */
+START_TEST(a_profiled_step_is_measured)
+{
+	static const int counts[STEPS] = {32, 32, 32, 32, 32};
+	static const char *const options[] = {NULL};
+	struct command_line command;
+	struct settings settings = settings_of(options, &command);
+	struct dataset data = {.samples = 0};
+	struct trainee how = {.counts = counts, .profile = 3, .late_ms = 100}, trainees[RANKS];
+	double together[STEPS];
+
+	open_data(&how, &settings, &data);
+	how.options.profiled = 1;
+	settings.bucket_mib = settings.first_bucket_mib = 0.001;
+	settings.mode = MODE_DDP;
+	settings.overlap = _i ? OVERLAP_YES : OVERLAP_NO;
+	machine(false);
+	run(trainees, RANKS, &settings, &how, together);
+	for (int r = 0; r < RANKS; r++) {
+		const struct trainee *t = &trainees[r];
+
+		for (int i = 0; i < 5; i++)
+			ck_assert_msg((t->outputs[i].exposed_ns >= 0) == (i == 3) &&
+					      (t->outputs[i].waited_ns >= 0) == (i == 3),
+				      "rank %d, step %d: exposed %lld, waited %lld", r, i,
+				      (long long)t->outputs[i].exposed_ns,
+				      (long long)t->outputs[i].waited_ns);
+		ck_assert_msg(t->sent > 1 && t->empty == 0, "rank %d: %d buckets, %d empty", r,
+			      t->sent, t->empty);
+	}
+	ck_assert_msg(trainees[0].outputs[3].exposed_ns >
+			      trainees[1].outputs[3].exposed_ns + 50000000,
+		      "exposed: %lld and %lld ns", (long long)trainees[0].outputs[3].exposed_ns,
+		      (long long)trainees[1].outputs[3].exposed_ns);
+	dataset_free(&data);
+	settings_free(&command);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("nccl-steps");
@@ -203,6 +259,7 @@ int main(void)
 
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, steps_are_recorded_alike, 0, 2 * sizeof(rows) / sizeof(*rows));
+	tcase_add_loop_test(tests, a_profiled_step_is_measured, 0, 2);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }

@@ -42,6 +42,33 @@ START_TEST(steps_are_recorded)
 }
 END_TEST
 
+START_TEST(times_of_a_step)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct timeline *timeline;
+	int64_t now = timeline_now();
+
+	ck_assert(timeline_open(&timeline, 0, 0, TIMELINE_COMPUTE, 4, &error));
+	ck_assert_int_eq(timeline_at(timeline), -1);
+	for (int step = 3; step < 5; step++) {
+		timeline_step(timeline, step);
+		ck_assert_int_eq(timeline_at(timeline), step);
+		timeline_add(timeline, "wait", now - 1000000000);
+		timeline_add(timeline, "compute", now - 2000000000);
+	}
+	ck_assert(timeline_took(timeline, 3, "wait") >= 1000000000);
+	ck_assert(timeline_took(timeline, 3, "wait") < 2000000000);
+	ck_assert(timeline_took(timeline, 4, NULL) >= 3000000000);
+	ck_assert(timeline_took(timeline, 4, "receive") == -1);
+	ck_assert(timeline_took(timeline, 5, NULL) == -1);
+	ck_assert(timeline_took(NULL, 3, NULL) == -1);
+	/* What had no room may have been of any step. */
+	timeline_add(timeline, "wait", now);
+	ck_assert(timeline_took(timeline, 3, "wait") == -1);
+	timeline_close(timeline);
+}
+END_TEST
+
 START_TEST(nothing_is_a_recorder_too)
 {
 	timeline_step(NULL, 1);
@@ -348,6 +375,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_test(tests, steps_are_recorded);
+	tcase_add_test(tests, times_of_a_step);
 	tcase_add_test(tests, nothing_is_a_recorder_too);
 	tcase_add_test(tests, a_row_for_each_rank_and_lane);
 	tcase_add_test(tests, any_order_is_good);

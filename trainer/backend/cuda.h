@@ -136,6 +136,8 @@ bool cuda_event_wait(struct device *device, struct event *event, uint64_t times,
 void cuda_event_abort(struct event *event);
 void cuda_event_free(struct event *event);
 int64_t cuda_mark(struct device *device);
+/* The same of another stream of the device. */
+int64_t cuda_mark_on(struct cuda_device *device, cudaStream_t stream);
 int64_t cuda_mark_ns(struct device *device, int64_t mark);
 void cuda_marks_free(struct cuda_device *device);
 bool cuda_finish(struct device *device, struct train_error *error);

@@ -191,18 +191,17 @@ static bool begin_marks(struct cuda_device *d, struct train_error *error)
 		return train_nomem(error, "marks of time");
 	if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags, (&marks->begin, cudaEventDefault),
 		     error) ||
-	    !CUDA_DO(d, RUNTIME, cudaStreamSynchronize, (d->stream), error) ||
+	    !cuda_wait_stream(d, error) ||
 	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->begin, d->stream), error) ||
-	    !CUDA_DO(d, RUNTIME, cudaEventSynchronize, (marks->begin), error))
+	    !cuda_wait_event(d, marks->begin, error))
 		return false;
 	marks->begin_ns = now();
 	return true;
 }
 
 /* A time line that misses a time is no reason to end a training: 0 is no mark. */
-int64_t cuda_mark(struct device *device)
+int64_t cuda_mark_on(struct cuda_device *d, cudaStream_t stream)
 {
-	struct cuda_device *d = (struct cuda_device *)device;
 	struct train_error error = {.status = TRAIN_OK};
 	struct cuda_marks *marks;
 
@@ -217,9 +216,16 @@ int64_t cuda_mark(struct device *device)
 			return 0;
 		marks->made++;
 	}
-	if (!CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->events[marks->used], d->stream), &error))
+	if (!CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->events[marks->used], stream), &error))
 		return 0;
 	return ++marks->used;
+}
+
+int64_t cuda_mark(struct device *device)
+{
+	struct cuda_device *d = (struct cuda_device *)device;
+
+	return cuda_mark_on(d, d->stream);
 }
 
 int64_t cuda_mark_ns(struct device *device, int64_t mark)
@@ -232,7 +238,7 @@ int64_t cuda_mark_ns(struct device *device, int64_t mark)
 	if (marks && mark == 0)
 		marks->used = 0;
 	if (!marks || mark < 1 || mark > marks->made || !cuda_use(d, &error) ||
-	    !CUDA_DO(d, RUNTIME, cudaEventSynchronize, (marks->events[mark - 1]), &error) ||
+	    !cuda_wait_event(d, marks->events[mark - 1], &error) ||
 	    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, marks->begin, marks->events[mark - 1]),
 		     &error))
 		return 0;

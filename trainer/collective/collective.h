@@ -69,6 +69,9 @@ struct collective {
 	 * collective_join() call them where there are any. */
 	bool (*fork)(struct communicator *comm, struct train_error *error);
 	bool (*join)(struct communicator *comm, struct train_error *error);
+	/* A mark as the device's (backend.h), of where the stream is now that sums are on, behind
+	 * what was forked; the device's mark_ns knows it. NULL where there is no such stream. */
+	int64_t (*mark)(struct communicator *comm);
 
 	/* values[i] becomes the sum over ranks. */
 	bool (*all_reduce)(struct communicator *comm, float *values, int64_t count,

@@ -324,9 +324,9 @@ static void nccl_abort(struct communicator *comm, const struct train_error *why)
 #define NCCL_CALLS \
 	.name = "nccl", .on_devices = true, .rounds = true, .meet = nccl_meet, .part = nccl_part, \
 	.cancel = nccl_cancel, .open = nccl_open, .close = nccl_close, .fork = nccl_fork, \
-	.join = nccl_join, .all_reduce = nccl_all_reduce, .broadcast = nccl_broadcast, \
-	.all_gather = nccl_all_gather, .send = nccl_send, .receive = nccl_receive, \
-	.abort = nccl_abort
+	.join = nccl_join, .mark = nccl_mark, .all_reduce = nccl_all_reduce, \
+	.broadcast = nccl_broadcast, .all_gather = nccl_all_gather, .send = nccl_send, \
+	.receive = nccl_receive, .abort = nccl_abort
 
 const struct collective collective_nccl = {NCCL_CALLS, .records = true};
 static const struct collective nccl_threads = {NCCL_CALLS};

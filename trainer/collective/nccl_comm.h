@@ -118,6 +118,7 @@ void nccl_room_free(struct nccl_comm *comm, struct nccl_room *room);
 
 bool nccl_fork(struct communicator *comm, struct train_error *error);
 bool nccl_join(struct communicator *comm, struct train_error *error);
+int64_t nccl_mark(struct communicator *comm);
 bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, const char *what,
 		     struct train_error *error);
 bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int root,

@@ -16,6 +16,15 @@ static bool capturing(struct nccl_comm *c, bool *is, struct train_error *error)
 	return true;
 }
 
+static bool follow(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)
+{
+	if (lane->behind &&
+	    !NCCL_DO(c, RUNTIME, cudaStreamWaitEvent, (lane->stream, c->forked, 0), error))
+		return false;
+	lane->behind = false;
+	return true;
+}
+
 struct nccl_lane *nccl_begin(struct nccl_comm *c, int index, const struct call *call,
 			     struct train_error *error)
 {
@@ -32,11 +41,7 @@ struct nccl_lane *nccl_begin(struct nccl_comm *c, int index, const struct call *
 	if (!NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), error) ||
 	    !nccl_settle(c, lane, error) || (!c->recorded && !capturing(c, &c->recorded, error)))
 		return NULL;
-	if (lane->behind &&
-	    !NCCL_DO(c, RUNTIME, cudaStreamWaitEvent, (lane->stream, c->forked, 0), error))
-		return NULL;
-	lane->behind = false;
-	return lane;
+	return follow(c, lane, error) ? lane : NULL;
 }
 
 bool nccl_end(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)
@@ -45,6 +50,20 @@ bool nccl_end(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *e
 		return false;
 	lane->fresh = true;
 	return true;
+}
+
+/* What fails here is told by the next call. */
+int64_t nccl_mark(struct communicator *comm)
+{
+	struct nccl_comm *c = nccl_comm_of(comm);
+	struct nccl_lane *lane = &c->lanes[NCCL_UP];
+	struct train_error error = {.status = TRAIN_OK};
+
+	if (!nccl_good(c, &error) ||
+	    !NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), &error) ||
+	    !nccl_settle(c, lane, &error) || !follow(c, lane, &error))
+		return 0;
+	return cuda_mark_on(c->device, lane->stream);
 }
 
 /* A stream that nothing is asked of stays out of a capture. */

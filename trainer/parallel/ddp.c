@@ -69,6 +69,9 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	how.gradients = model_gradients(d->replica.model);
 	how.cpus = &d->base.options.cpus;
 	how.timeline = d->base.timeline[1];
+	rank_clock(&d->base, how.timeline, true);
+	if (rank_has_streams(&d->base) && d->base.comm->calls->mark)
+		how.device = d->base.timeline[0];
 	if (!reducer_open(&d->reducer, &how, error))
 		return false;
 	d->watch = (struct model_watch){ready, d->reducer};
@@ -104,6 +107,8 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 		return false;
 	/* Another thread's waiting is not this one's. */
 	d->issued->waited_ns = d->overlap ? d->issued->exposed_ns : p->comm->waited_ns - waited;
+	if (rank_has_streams(p))
+		d->issued->exposed_ns = d->issued->waited_ns = 0;
 	return true;
 }
 
@@ -118,9 +123,25 @@ static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 	       recorder_run(d->evaluations, &step, error) && replica_fetch(&d->replica, error);
 }
 
+/* Where the communicator's stream is the device's, all that it does is waited for. */
+static int64_t exposed(const struct ddp *d, int step)
+{
+	const struct parallel *p = &d->base;
+
+	return p->comm->calls->mark ? timeline_took(p->timeline[0], step, REDUCER_WAIT)
+				    : timeline_took(p->timeline[1], step, NULL);
+}
+
 static bool ddp_result(struct parallel *p, struct step_output *output, struct train_error *error)
 {
-	return rank_result(p, &((struct ddp *)p)->replica, output, error);
+	struct ddp *d = (struct ddp *)p;
+	int step;
+
+	if (!rank_result_of(p, &d->replica, output, &step, error))
+		return false;
+	if (rank_has_streams(p))
+		output->exposed_ns = output->waited_ns = step < 0 ? -1 : exposed(d, step);
+	return true;
 }
 
 static bool ddp_read(struct parallel *p, int state, int parameter, float *host,

@@ -120,6 +120,8 @@ static bool pass_on(void *argument, int index, struct train_error *error)
 	       replica_backward(r, 0, d->pass, d->pass_total, NULL, error);
 }
 
+#define SUM "sum of gradients"
+
 /* Sums gradients on the master in the order of the devices. */
 static bool sum_gradients(struct dp *d, struct train_error *error)
 {
@@ -140,7 +142,7 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 			return false;
 	}
 	d->issued->exposed_ns += timeline_now() - begin;
-	timeline_add(d->master->timeline, "sum of gradients", at);
+	timeline_add(d->master->timeline, SUM, at);
 	return true;
 }
 
@@ -228,7 +230,14 @@ static bool dp_evaluate(struct parallel *p, const struct step_input *input,
 
 static bool dp_result(struct parallel *p, struct step_output *output, struct train_error *error)
 {
-	return rank_result(p, ((struct dp *)p)->master, output, error);
+	struct dp *d = (struct dp *)p;
+	int step;
+
+	if (!rank_result_of(p, d->master, output, &step, error))
+		return false;
+	if (rank_has_streams(p))
+		output->exposed_ns = step < 0 ? -1 : timeline_took(d->master->timeline, step, SUM);
+	return true;
 }
 
 static bool dp_read(struct parallel *p, int state, int parameter, float *host,

@@ -87,6 +87,7 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 		return false;
 	replica_trace(&m->replica, m->base.timeline[0]);
 	rank_has(&m->base, &m->replica, stage->first, stage->last);
+	rank_clock(&m->base, m->base.timeline[1], false);
 	return open_carried(m, error) && rank_communicate(&m->base, m->replica.device, error);
 }
 
@@ -108,6 +109,8 @@ struct flow {
 	int64_t passes;
 };
 
+#define RECEIVE "receive"
+
 static bool take(struct mp *m, int from, void *values, size_t bytes, const char *what,
 		 struct train_error *error)
 {
@@ -118,7 +121,7 @@ static bool take(struct mp *m, int from, void *values, size_t bytes, const char 
 	    !comm->calls->receive(comm, from, values, bytes, what, error) ||
 	    !collective_join(comm, error))
 		return false;
-	timeline_add(m->base.timeline[1], "receive", begin);
+	timeline_add(m->base.timeline[1], RECEIVE, begin);
 	return true;
 }
 
@@ -217,7 +220,14 @@ static bool mp_evaluate(struct parallel *p, const struct step_input *input,
 
 static bool mp_result(struct parallel *p, struct step_output *output, struct train_error *error)
 {
-	return rank_result(p, &((struct mp *)p)->replica, output, error);
+	struct mp *m = (struct mp *)p;
+	int step;
+
+	if (!rank_result_of(p, &m->replica, output, &step, error))
+		return false;
+	if (rank_has_streams(p))
+		output->waited_ns = step < 0 ? -1 : timeline_took(p->timeline[1], step, RECEIVE);
+	return true;
 }
 
 static int owner(const struct mp *m, int parameter)

@@ -52,10 +52,11 @@ struct step_input {
 struct step_output {
 	double loss; /* the sum over its samples; in mp the last stage's */
 	int64_t correct;
-	bool finite;        /* gradients were, and the step was made; the same on all ranks */
-	double norm;        /* of the gradients, the same on all; NAN unless it was asked for */
-	int64_t exposed_ns; /* waiting for gradients after backward */
-	int64_t waited_ns;  /* for other ranks, of the step's time */
+	bool finite; /* gradients were, and the step was made; the same on all ranks */
+	double norm; /* of the gradients, the same on all; NAN unless it was asked for */
+	/* Waiting for gradients after backward; for other ranks, of the step's time. -1: not
+	 * measured, as on GPUs in steps that are not in the time line: the host does not wait. */
+	int64_t exposed_ns, waited_ns;
 };
 
 struct parallel;
@@ -101,8 +102,9 @@ struct parallel {
 	int timelines;
 	/* What the host knows of those on their way. */
 	struct step_output issued[FETCH_MOST];
-	int issues, results; /* in all */
-	int devices;         /* of this rank, and what they hold */
+	int profiled[FETCH_MOST]; /* the number of the step in time lines, or -1 */
+	int issues, results;      /* in all */
+	int devices;              /* of this rank, and what they hold */
 	struct device *device[PLACE_MOST_DEVICES];
 	int first_layer[PLACE_MOST_DEVICES], last_layer[PLACE_MOST_DEVICES];
 };

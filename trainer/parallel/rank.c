@@ -77,20 +77,81 @@ void rank_close(struct parallel *p)
 
 struct step_output *rank_issue(struct parallel *p)
 {
-	struct step_output *issued = &p->issued[p->issues++ % FETCH_MOST];
+	int index = p->issues++ % FETCH_MOST;
 
-	*issued = (struct step_output){.finite = true};
-	return issued;
+	p->issued[index] = (struct step_output){.finite = true};
+	p->profiled[index] = timeline_at(p->timeline[0]);
+	return &p->issued[index];
+}
+
+bool rank_has_streams(const struct parallel *p)
+{
+	return p->device[0]->backend->mark;
+}
+
+static int64_t device_mark(void *argument)
+{
+	struct device *device = argument;
+
+	return device->backend->mark(device);
+}
+
+static int64_t sums_mark(void *argument)
+{
+	struct communicator *comm = argument;
+
+	return comm->calls->mark(comm);
+}
+
+/* Marks are forgotten with the replica's own time line, which is settled last. */
+static int64_t device_ns(void *argument, int64_t mark)
+{
+	struct device *device = argument;
+
+	return mark ? device->backend->mark_ns(device, mark) : 0;
+}
+
+static int64_t sums_ns(void *argument, int64_t mark)
+{
+	return device_ns(((struct communicator *)argument)->device, mark);
+}
+
+void rank_clock(struct parallel *p, struct timeline *timeline, bool sums)
+{
+	if (!rank_has_streams(p))
+		return;
+	timeline_clock(timeline,
+		       sums && p->comm->calls->mark
+			       ? &(struct timeline_clock){sums_mark, sums_ns, p->comm}
+			       : &(struct timeline_clock){device_mark, device_ns, p->device[0]});
+}
+
+static int64_t add_times(int64_t a, int64_t b)
+{
+	return a < 0 || b < 0 ? -1 : a + b;
+}
+
+bool rank_result_of(struct parallel *p, struct replica *replica, struct step_output *output,
+		    int *step, struct train_error *error)
+{
+	int index = p->results++ % FETCH_MOST;
+
+	*step = p->profiled[index];
+	output->exposed_ns = add_times(output->exposed_ns, p->issued[index].exposed_ns);
+	output->waited_ns = add_times(output->waited_ns, p->issued[index].waited_ns);
+	if (!replica_take(replica, output, error))
+		return false;
+	for (int i = p->timelines - 1; i >= 0; i--)
+		timeline_settle(p->timeline[i]);
+	return true;
 }
 
 bool rank_result(struct parallel *p, struct replica *replica, struct step_output *output,
 		 struct train_error *error)
 {
-	const struct step_output *issued = &p->issued[p->results++ % FETCH_MOST];
+	int step;
 
-	output->exposed_ns += issued->exposed_ns;
-	output->waited_ns += issued->waited_ns;
-	return replica_take(replica, output, error);
+	return rank_result_of(p, replica, output, &step, error);
 }
 
 void rank_has(struct parallel *p, const struct replica *replica, int first, int last)

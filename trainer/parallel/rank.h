@@ -22,7 +22,15 @@ void rank_abort(struct parallel *parallel, const struct train_error *why);
 
 /* What the host knows of a step that begins: nothing yet. */
 struct step_output *rank_issue(struct parallel *parallel);
-/* Adds the oldest step's to *output: what the host knew, and what this replica fetched. */
+/* Whether times are those of streams, which the host does not see. */
+bool rank_has_streams(const struct parallel *parallel);
+/* Has a time line show when a stream does what it is asked: the device's, or where `sums` the
+ * communicator's. */
+void rank_clock(struct parallel *parallel, struct timeline *timeline, bool sums);
+/* Adds the oldest step's to *output: what the host knew, and what this replica fetched. Time lines
+ * are settled. *step: its number in them, or -1. */
+bool rank_result_of(struct parallel *parallel, struct replica *replica, struct step_output *output,
+		    int *step, struct train_error *error);
 bool rank_result(struct parallel *parallel, struct replica *replica, struct step_output *output,
 		 struct train_error *error);
 

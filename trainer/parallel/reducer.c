@@ -137,7 +137,7 @@ static void wait_for_thread(struct reducer *r)
 
 bool reducer_wait(struct reducer *r, int64_t *exposed_ns, struct train_error *error)
 {
-	int64_t begin = timeline_now();
+	int64_t begin = timeline_now(), at = timeline_begin(r->options.device);
 	bool done;
 
 	if (r->threaded)
@@ -145,6 +145,7 @@ bool reducer_wait(struct reducer *r, int64_t *exposed_ns, struct train_error *er
 	r->ready = r->buckets.count;
 	done = reduce_ready(r, error) && collective_join(r->options.comm, error);
 	*exposed_ns += timeline_now() - begin;
+	timeline_add(r->options.device, REDUCER_WAIT, at);
 	if (r->error.status != TRAIN_OK)
 		done = train_fail(error, r->error.status, "%s", r->error.text);
 	pthread_mutex_lock(&r->mutex);

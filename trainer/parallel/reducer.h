@@ -22,7 +22,11 @@ struct reducer_options {
 	const cpu_set_t
 		*cpus; /* of the thread, not those that backward has alone; NULL: the same */
 	struct timeline *timeline; /* of communication, or NULL */
+	/* Of the device, or NULL: gets REDUCER_WAIT, where the communicator has its own stream. */
+	struct timeline *device;
 };
+
+#define REDUCER_WAIT "wait for gradients"
 
 /* The communicator is the reducer's from reducer_ready() of the first bucket to reducer_wait(). */
 bool reducer_open(struct reducer **reducer, const struct reducer_options *options,
@@ -31,7 +35,7 @@ void reducer_close(struct reducer *reducer);
 
 /* The gradients of this layer are there: its buckets are complete. */
 bool reducer_ready(struct reducer *reducer, int layer, struct train_error *error);
-/* Until all buckets are reduced. Adds the time that this took to *exposed_ns. */
+/* Until all buckets are reduced. Adds the time that this took the host to *exposed_ns. */
 bool reducer_wait(struct reducer *reducer, int64_t *exposed_ns, struct train_error *error);
 
 #endif

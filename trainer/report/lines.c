@@ -207,7 +207,10 @@ bool lines_step(struct lines *lines, const struct step_metrics *step, struct tra
 	put_double(lines, ",\"accuracy\":", step->accuracy);
 	put_double(lines, ",\"lr\":", step->lr);
 	put_double(lines, ",\"seconds\":", step->seconds);
-	put_integer(lines, ",\"slowest_rank\":", step->slowest_rank);
+	if (step->slowest_rank < 0)
+		put(lines, ",\"slowest_rank\":null");
+	else
+		put_integer(lines, ",\"slowest_rank\":", step->slowest_rank);
 	put_double(lines, ",\"slowest_seconds\":", step->slowest_seconds);
 	put_double(lines, ",\"mean_seconds\":", step->mean_seconds);
 	put_double(lines, ",\"exposed_seconds\":", step->exposed_seconds);

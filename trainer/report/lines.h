@@ -9,7 +9,7 @@
  *	 "accuracy": 0.6, "seconds": 12.5}
  *
  * with the meaning of struct step_metrics and struct evaluation_metrics. A number is read back as
- * the same double; null is NaN or infinity. */
+ * the same double; null is NaN or infinity, and a slowest rank that is not known. */
 #ifndef TRAIN_REPORT_LINES_H
 #define TRAIN_REPORT_LINES_H
 

@@ -29,13 +29,16 @@ struct step_metrics {
 	double loss;         /* mean over them */
 	double accuracy;     /* in 0..1, of the training samples */
 	double lr;
-	double seconds;                       /* from the step before to this one */
-	double slowest_seconds, mean_seconds; /* own time of ranks, without waiting for others */
+	double seconds; /* from the step before to this one */
+	/* Own time of ranks, without waiting for others. On GPUs it is measured in profiled steps
+	 * alone; else NAN, and slowest_rank is -1. */
+	double slowest_seconds, mean_seconds;
 	int slowest_rank;
-	double exposed_seconds; /* of the slowest rank: waiting for gradients after backward */
-	double gradient_norm;   /* NAN: not computed */
-	double scale;           /* of the loss; 0: not scaled */
-	bool skipped;           /* the gradients were not finite */
+	/* Of the slowest rank: waiting for gradients after backward; NAN: not measured. */
+	double exposed_seconds;
+	double gradient_norm; /* NAN: not computed */
+	double scale;         /* of the loss; 0: not scaled */
+	bool skipped;         /* the gradients were not finite */
 };
 
 struct evaluation_metrics {

@@ -154,13 +154,21 @@ static double per_step(double seconds, int64_t steps)
 	return steps > 0 ? 1e3 * seconds / (double)steps : 0;
 }
 
+static void set_per_step(struct table *table, int column, double seconds, int64_t steps)
+{
+	if (steps > 0)
+		table_set(table, column, "%.2f", per_step(seconds, steps));
+	else
+		table_set(table, column, "-");
+}
+
 static void tell_slowest(FILE *out, const struct summary_rank *ranks, int count)
 {
 	double mean = 0, most = -1;
 	int slowest = 0;
 
 	for (int i = 0; i < count; i++) {
-		double own = per_step(ranks[i].own_seconds, ranks[i].steps);
+		double own = per_step(ranks[i].own_seconds, ranks[i].timed);
 
 		mean += own / count;
 		if (own > most) {
@@ -193,8 +201,8 @@ void summary_times(FILE *out, const struct summary_rank *ranks, int count)
 		if (hosts)
 			table_set(&table, 2, "%.64s", rank->host);
 		table_set(&table, 3, "%lld", (long long)rank->steps);
-		table_set(&table, 4, "%.2f", per_step(rank->own_seconds, rank->steps));
-		table_set(&table, 5, "%.2f", per_step(rank->waited_seconds, rank->steps));
+		set_per_step(&table, 4, rank->own_seconds, rank->timed);
+		set_per_step(&table, 5, rank->waited_seconds, rank->timed);
 	}
 	table_print(&table, out);
 	tell_slowest(out, ranks, count);

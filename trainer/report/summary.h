@@ -34,11 +34,12 @@ void summary_memory(FILE *out, const struct summary_device *devices, int count);
 struct summary_rank {
 	int32_t rank, physical;
 	char host[64];
-	int64_t steps;
-	double own_seconds, waited_seconds; /* of all steps */
+	int64_t steps, timed;               /* timed: those whose times are known */
+	double own_seconds, waited_seconds; /* of these */
 };
 
-/* Milliseconds of a step, own and waiting for other ranks, and which rank is the slowest. */
+/* Milliseconds of a step, own and waiting for other ranks, and which rank is the slowest; "-" where
+ * no step was timed. */
 void summary_times(FILE *out, const struct summary_rank *ranks, int count);
 
 #endif

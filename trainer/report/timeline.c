@@ -105,6 +105,30 @@ void timeline_add(struct timeline *timeline, const char *name, int64_t begin)
 	snprintf(interval->name, sizeof(interval->name), "%s", name);
 }
 
+int timeline_at(const struct timeline *t)
+{
+	return t ? t->step : -1;
+}
+
+/* Steps come one after the other. */
+int64_t timeline_took(const struct timeline *t, int step, const char *name)
+{
+	int64_t sum = 0;
+	bool found = false;
+
+	for (int i = t ? t->count : 0; i > 0 && t->intervals[i - 1].step >= step; i--) {
+		const struct timeline_interval *interval = &t->intervals[i - 1];
+
+		if (interval->step != step || (name && strcmp(interval->name, name) != 0))
+			continue;
+		if (interval->begin_ns <= 0 || interval->end_ns < interval->begin_ns)
+			return -1;
+		sum += interval->end_ns - interval->begin_ns;
+		found = true;
+	}
+	return found && t->lost == 0 ? sum : -1;
+}
+
 int timeline_count(const struct timeline *timeline)
 {
 	return timeline ? timeline->count : 0;

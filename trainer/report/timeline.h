@@ -42,6 +42,11 @@ void timeline_clock(struct timeline *timeline, const struct timeline_clock *cloc
 int64_t timeline_begin(const struct timeline *timeline);
 void timeline_add(struct timeline *timeline, const char *name, int64_t begin);
 void timeline_settle(struct timeline *timeline);
+/* The step that intervals are kept of, or -1. */
+int timeline_at(const struct timeline *timeline);
+/* Of a step: how long its intervals called NAME took, all of them if that is NULL, in ns; -1 where
+ * they are not known. */
+int64_t timeline_took(const struct timeline *timeline, int step, const char *name);
 int timeline_count(const struct timeline *timeline);
 int64_t timeline_lost(const struct timeline *timeline); /* what had no room */
 const struct timeline_interval *timeline_intervals(const struct timeline *timeline);

@@ -183,6 +183,7 @@ static bool tell_memory_and_times(struct run *r, struct train_error *error)
 	struct summary_rank mine = {.rank = r->rank,
 				    .physical = r->parallel->device[0]->physical,
 				    .steps = r->counted,
+				    .timed = r->timed,
 				    .own_seconds = (double)r->own_ns * 1e-9,
 				    .waited_seconds = (double)r->waited_ns * 1e-9};
 	void *ranks = NULL;

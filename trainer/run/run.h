@@ -35,12 +35,13 @@ struct run {
 	/* Where it is */
 	int64_t step, optimizer_step; /* done; the second without those that the scaler skipped */
 	int64_t epoch, epoch_step;
-	int64_t history;                    /* bytes of the file of metrics that tell of these */
-	int64_t last_ns;                    /* when the step before was told of */
-	int64_t result_ns;                  /* when its result was there */
-	int64_t counted, own_ns, waited_ns; /* steps of this process, and what they took in all */
-	int64_t profiled;                   /* of them, in time lines */
-	int stopped;                        /* by this signal, before the last step; or 0 */
+	int64_t history;                  /* bytes of the file of metrics that tell of these */
+	int64_t last_ns;                  /* when the step before was told of */
+	int64_t result_ns;                /* when its result was there */
+	int64_t counted;                  /* steps of this process */
+	int64_t timed, own_ns, waited_ns; /* those whose times are known, and these in all */
+	int64_t profiled;                 /* of them, in time lines */
+	int stopped;                      /* by this signal, before the last step; or 0 */
 };
 
 /* --- restore.c: what a run begins with, and what it leaves */

@@ -8,8 +8,8 @@
 /* What each rank tells all others of a step. */
 struct step_share {
 	double loss;
-	int64_t correct, own_ns, exposed_ns;
-	int64_t stop; /* signal, or 0 */
+	int64_t correct, own_ns, exposed_ns; /* -1: not measured */
+	int64_t stop;                        /* signal, or 0 */
 };
 
 static bool share_step(struct run *r, const struct step_share *mine, struct step_share **all,
@@ -24,27 +24,48 @@ static bool share_step(struct run *r, const struct step_share *mine, struct step
 	return false;
 }
 
+static double seconds_of(int64_t ns)
+{
+	return ns < 0 ? NAN : (double)ns * 1e-9;
+}
+
+/* Where one rank's own time is not known, the slowest is not. */
+static void compare_times(const struct step_share *all, int world, struct step_metrics *m)
+{
+	int64_t slowest = -1, sum = 0;
+	bool known = true;
+
+	for (int i = 0; i < world; i++) {
+		known = known && all[i].own_ns >= 0;
+		sum += all[i].own_ns;
+		if (all[i].own_ns > slowest) {
+			slowest = all[i].own_ns;
+			m->slowest_rank = i;
+			m->exposed_seconds = seconds_of(all[i].exposed_ns);
+		}
+	}
+	m->slowest_seconds = (double)slowest * 1e-9;
+	m->mean_seconds = (double)sum * 1e-9 / world;
+	if (known)
+		return;
+	m->slowest_rank = -1;
+	m->slowest_seconds = m->mean_seconds = m->exposed_seconds = NAN;
+}
+
 static void add_up(const struct run *r, const struct step_share *all, struct step_metrics *m,
 		   int *stop)
 {
-	int64_t slowest = -1, sum = 0, correct = 0;
+	int64_t correct = 0;
 
 	for (int i = 0; i < r->comm->world; i++) {
 		m->loss += all[i].loss;
 		correct += all[i].correct;
-		sum += all[i].own_ns;
 		if (*stop == 0)
 			*stop = (int)all[i].stop;
-		if (all[i].own_ns > slowest) {
-			slowest = all[i].own_ns;
-			m->slowest_rank = i;
-			m->exposed_seconds = (double)all[i].exposed_ns * 1e-9;
-		}
 	}
 	m->loss /= (double)m->samples;
 	m->accuracy = (double)correct / (double)m->samples;
-	m->slowest_seconds = (double)slowest * 1e-9;
-	m->mean_seconds = (double)sum * 1e-9 / r->comm->world;
+	compare_times(all, r->comm->world, m);
 }
 
 static void scale_after(struct run *r, const struct step_output *output, struct step_metrics *m)
@@ -79,14 +100,15 @@ static bool tell(struct run *r, int *stop, struct train_error *error)
 	if (!r->parallel->calls->result(r->parallel, &output, error))
 		return false;
 	r->result_ns = timeline_now();
-	for (int i = 0; i < r->parallel->timelines; i++)
-		timeline_settle(r->parallel->timeline[i]);
-	mine = (struct step_share){output.loss, output.correct,
-				   r->result_ns - begin - output.waited_ns, output.exposed_ns,
+	mine = (struct step_share){output.loss, output.correct, -1, output.exposed_ns,
 				   stop_asked()};
 	r->counted++;
-	r->own_ns += mine.own_ns;
-	r->waited_ns += output.waited_ns;
+	if (output.waited_ns >= 0) {
+		mine.own_ns = r->result_ns - begin - output.waited_ns;
+		r->timed++;
+		r->own_ns += mine.own_ns;
+		r->waited_ns += output.waited_ns;
+	}
 	if (!share_step(r, &mine, &all, error))
 		return false;
 	add_up(r, all, m, stop);
