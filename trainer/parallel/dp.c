@@ -150,12 +150,16 @@ static bool take_parameters(struct dp *d, int index, struct train_error *error)
 {
 	struct replica *r = &d->replicas[index];
 	const struct backend *backend = r->device->backend;
+	int64_t begin = timeline_begin(r->timeline);
 
-	return backend->event_wait(r->device, d->parameters_ready, d->updates, error) &&
-	       backend->copy(r->device, model_values(r->model), d->master->device,
-			     model_values(d->master->model), (size_t)d->elements * sizeof(float),
-			     error) &&
-	       model_prepare(r->model, false, error);
+	if (!backend->event_wait(r->device, d->parameters_ready, d->updates, error) ||
+	    !backend->copy(r->device, model_values(r->model), d->master->device,
+			   model_values(d->master->model), (size_t)d->elements * sizeof(float),
+			   error))
+		return false;
+	timeline_add(r->timeline, "parameters", begin);
+	r->traced_at = timeline_begin(r->timeline);
+	return model_prepare(r->model, false, error);
 }
 
 static bool update_on(void *argument, int index, struct train_error *error)
