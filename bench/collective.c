@@ -4,11 +4,11 @@
  * RANKS ranks, for 1 KiB to BYTES (64 MiB). NAME is shm (2 ranks, as threads or as processes), mpi
  * (the ranks that mpirun started), nccl or peer (GPUs 0, 1, ..., a thread each; 1 rank).
  *
- * Microseconds of one of several calls in a row, of the rank that takes longest; the same with
- * values sent as bfloat16, where the collective can; and "memory", what memory allows: a copy by
- * all ranks at once, which reads each value once and writes it once. "bus" is what a ring sends
- * over each link, 2 (RANKS - 1) / RANKS of the values, in GB/s. Medians of RUNS (15). The first sum
- * of each size is checked.
+ * Microseconds of one of several calls in a row, from the first rank's begin to the last one's end,
+ * all on one machine; the same with values sent as bfloat16, where the collective can; and
+ * "memory", what memory allows: a copy by all ranks at once, which reads each value once and writes
+ * it once. "bus" is what a ring sends over each link, 2 (RANKS - 1) / RANKS of the values, in GB/s.
+ * Medians of RUNS (15). The first sum of each size is checked.
  */
 #include <pthread.h>
 #include <stdio.h>
