@@ -160,6 +160,8 @@ static __device__ inline void update_chunk(const struct update_args &a,
 		step_wide<KIND, wide<float>>(a, f, chunk.first + at, &values);
 		copy_wide<wide<float>>(chunk, at, values);
 	}
+	/* Few: by more at a time the loop above would lack registers. */
+#pragma unroll(KIND == UPDATE_ADAM ? 2 : 1)
 	for (int i = (int)threadIdx.x; i < single; i += LAUNCH_THREADS) {
 		int at = i < head ? i : i + vectors * wide<float>;
 		vector<float, 1> value;
