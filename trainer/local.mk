@@ -189,6 +189,7 @@ libtrainer_la_SOURCES += \
 	trainer/collective/nccl.c trainer/collective/nccl.h \
 	trainer/collective/nccl_comm.h \
 	trainer/collective/nccl_data.c \
+	trainer/collective/nccl_gather.c \
 	trainer/collective/nccl_mail.c \
 	trainer/collective/nccl_place.c \
 	trainer/collective/nccl_wait.c

@@ -96,6 +96,8 @@ struct work_kind {
 	void (*list)(const struct work *work, struct touches *touches);
 	void (*run)(struct work *work);
 	bool (*ready)(struct work *work); /* NULL: always */
+	/* It is put on a stream, by itself or by a graph; NULL: nothing is noted. */
+	void (*put)(struct work *work);
 };
 
 /* What is put on a stream: plain bytes, which a graph copies. */

@@ -123,6 +123,8 @@ cudaError_t stream_put(cudaStream_t stream, struct work *work, bool current)
 	work->line = stream->line;
 	work->tick = stream->tick;
 	work->clock = stream->clock;
+	if (work->kind->put)
+		work->kind->put(work);
 	*stream->last = work;
 	stream->last = &work->next;
 	stream_work();

@@ -23,7 +23,8 @@ struct nccl_op {
 struct nccl_item {
 	struct ncclComm *comm;
 	bool done;
-	int captured; /* the number of its capture among those of the communicator; 0: none */
+	uint64_t turn; /* among the communicator's */
+	int captured;  /* the number of its capture among those of the communicator; 0: none */
 	int count;
 	struct nccl_op ops[];
 };
@@ -44,6 +45,7 @@ struct ncclComm {
 	bool blocking, asked_once, aborted, finalized;
 	ncclResult_t async;
 	int captures;       /* calls that graphs took */
+	uint64_t put, run;  /* calls that were put on streams, and of them those that were done */
 	struct work *first; /* that its streams have come to */
 };
 

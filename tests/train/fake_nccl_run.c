@@ -293,10 +293,10 @@ static bool item_ready(struct work *work)
 		fault(0, "%s: its communicator was destroyed before it was done", work->what);
 		return true;
 	}
-	if (!comm->first)
-		comm->first = work;
-	if (comm->first != work)
+	/* On whatever streams, they take turns in the order of their calls. */
+	if (item->turn != comm->run + 1)
 		return false;
+	comm->first = work;
 	if (!item->done)
 		match(comm->world);
 	return item->done;
@@ -308,6 +308,14 @@ static void item_run(struct work *work)
 
 	if (item->comm->first == work)
 		item->comm->first = NULL;
+	item->comm->run++;
+}
+
+static void item_put(struct work *work)
+{
+	struct nccl_item *item = (void *)work->data;
+
+	item->turn = ++item->comm->put;
 }
 
 static void item_list(const struct work *work, struct touches *touches)
@@ -329,7 +337,7 @@ static void item_list(const struct work *work, struct touches *touches)
 }
 
 static const struct work_kind item_kind = {
-	.name = "NCCL", .list = item_list, .run = item_run, .ready = item_ready};
+	.name = "NCCL", .list = item_list, .run = item_run, .ready = item_ready, .put = item_put};
 
 struct ncclComm *nccl_whose(const struct work *work)
 {

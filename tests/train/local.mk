@@ -78,6 +78,7 @@ train_programs += \
 	tests/train/t-nccl \
 	tests/train/t-nccl-close \
 	tests/train/t-nccl-faults \
+	tests/train/t-nccl-gather \
 	tests/train/t-nccl-inject \
 	tests/train/t-nccl-place \
 	tests/train/t-nccl-steps
@@ -572,6 +573,11 @@ tests_train_t_nccl_faults_SOURCES = tests/train/t-nccl-faults.c tests/train/fake
 tests_train_t_nccl_faults_CPPFLAGS = $(fake_cppflags)
 tests_train_t_nccl_faults_CFLAGS = $(train_cflags)
 tests_train_t_nccl_faults_LDADD = $(fake_ldadd)
+tests_train_t_nccl_gather_SOURCES = tests/train/t-nccl-gather.c tests/train/fake_cuda_load.c \
+	$(nccl_ranks)
+tests_train_t_nccl_gather_CPPFLAGS = $(fake_cppflags)
+tests_train_t_nccl_gather_CFLAGS = $(train_cflags)
+tests_train_t_nccl_gather_LDADD = $(fake_ldadd)
 tests_train_t_nccl_inject_SOURCES = tests/train/t-nccl-inject.c tests/train/inject_load.c \
 	$(nccl_ranks)
 tests_train_t_nccl_inject_CPPFLAGS = $(fake_cppflags)

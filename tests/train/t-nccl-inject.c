@@ -56,7 +56,10 @@ static void work_all(struct member *m)
 		  issue(&p, &m->error) &&
 		  BETWEEN(m, nccl->broadcast(m->comm, p.values, 400, 1, "values", &m->error)) &&
 		  nccl->all_gather(m->comm, &mine, all, sizeof(mine), "marks", &m->error) &&
-		  letters(m, &p) && replay(m, &p) && all[0] == 0 && all[1] == 1;
+		  letters(m, &p) &&
+		  nccl->gather_begin(m->comm, &mine, sizeof(mine), "marks", &m->error) &&
+		  replay(m, &p) && nccl->gather_end(m->comm, all, &m->error) && all[0] == 0 &&
+		  all[1] == 1;
 }
 
 static uint64_t at;

@@ -25,6 +25,8 @@
 struct communicator;
 struct meeting;
 
+enum { GATHER_MOST = 512 };
+
 /* Where the ranks of a process find each other, made before its threads: what is behind it is the
  * collective's own. */
 struct meeting_options {
@@ -82,6 +84,12 @@ struct collective {
 	/* Host memory: rank r's bytes to all[r * bytes]. With 0 bytes a barrier. */
 	bool (*all_gather)(struct communicator *comm, const void *mine, void *all, size_t bytes,
 			   const char *what, struct train_error *error);
+	/* The same in two parts, for what no step should wait for: begin takes mine, at most
+	 * GATHER_MOST bytes, and what is asked of the device later does not wait; end waits. One at
+	 * a time; other calls may come between. NULL: all_gather waits for no device. */
+	bool (*gather_begin)(struct communicator *comm, const void *mine, size_t bytes,
+			     const char *what, struct train_error *error);
+	bool (*gather_end)(struct communicator *comm, void *all, struct train_error *error);
 	/* One message from this rank to another, of the size that it receives. One in each
 	 * direction may be under way before the other takes it: send returns when values may
 	 * change. */

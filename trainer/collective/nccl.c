@@ -153,7 +153,11 @@ static bool open_streams(struct nccl_comm *c, struct train_error *error)
 	if (!NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), error) ||
 	    !NCCL_DO(c, RUNTIME, cudaDeviceGetStreamPriorityRange, (&least, &greatest), error) ||
 	    !NCCL_DO(c, RUNTIME, cudaEventCreateWithFlags, (&c->forked, cudaEventDisableTiming),
-		     error))
+		     error) ||
+	    !NCCL_DO(c, RUNTIME, cudaEventCreateWithFlags, (&c->gathered, cudaEventDisableTiming),
+		     error) ||
+	    !NCCL_DO(c, RUNTIME, cudaEventCreateWithFlags,
+		     (&c->later.event, cudaEventDisableTiming), error))
 		return false;
 	for (int i = 0; i < c->lane_count; i++) {
 		struct nccl_lane *lane = &c->lanes[i];
@@ -250,6 +254,12 @@ static void free_lanes(struct nccl_comm *c)
 	}
 	if (c->forked)
 		calls->cudaEventDestroy(c->forked);
+	if (c->gathered)
+		calls->cudaEventDestroy(c->gathered);
+	if (c->later.event)
+		calls->cudaEventDestroy(c->later.event);
+	if (c->later.host)
+		calls->cudaFreeHost(c->later.host);
 	if (c->host)
 		calls->cudaFreeHost(c->host);
 }
@@ -261,6 +271,7 @@ static void free_memory(struct nccl_comm *c)
 	for (int r = 0; r < c->base.world && c->boxes; r++)
 		nccl_room_free(c, &c->boxes[r]);
 	nccl_room_free(c, &c->rounded);
+	device->backend->release(device, c->later.staging);
 	device->backend->release(device, c->staging);
 	free(c->boxes);
 }
@@ -325,7 +336,8 @@ static void nccl_abort(struct communicator *comm, const struct train_error *why)
 	.name = "nccl", .on_devices = true, .rounds = true, .meet = nccl_meet, .part = nccl_part, \
 	.cancel = nccl_cancel, .open = nccl_open, .close = nccl_close, .fork = nccl_fork, \
 	.join = nccl_join, .mark = nccl_mark, .all_reduce = nccl_all_reduce, \
-	.broadcast = nccl_broadcast, .all_gather = nccl_all_gather, .send = nccl_send, \
+	.broadcast = nccl_broadcast, .all_gather = nccl_all_gather, \
+	.gather_begin = nccl_gather_begin, .gather_end = nccl_gather_end, .send = nccl_send, \
 	.receive = nccl_receive, .abort = nccl_abort
 
 const struct collective collective_nccl = {NCCL_CALLS, .records = true};

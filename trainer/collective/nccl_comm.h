@@ -47,6 +47,17 @@ struct nccl_room {
 	int olds;
 };
 
+/* A gather that has begun: of all ranks, pinned and on the device. With a control it is made when
+ * it ends. */
+struct nccl_later {
+	bool begun;
+	size_t bytes;
+	const char *what;
+	unsigned char *host, *staging;
+	cudaEvent_t event;
+	unsigned char mine[GATHER_MOST];
+};
+
 struct nccl_comm {
 	struct communicator base;
 	struct meeting *meeting;
@@ -55,13 +66,14 @@ struct nccl_comm {
 	struct communicator *control; /* NULL where the meeting has none */
 	struct nccl_lane lanes[NCCL_LANES];
 	int lane_count;
-	cudaEvent_t forked;
+	cudaEvent_t forked, gathered;
 	struct nccl_room *boxes;  /* with messages: that to each rank, while it is on its way */
 	struct nccl_room rounded; /* values of a sum in bfloat16 */
 	unsigned char *host, *staging; /* of all_gather: pinned, and on the device */
-	bool recorded;                 /* graphs may have what it was asked */
-	struct call doing;             /* the last call */
-	struct train_error why;        /* of the first failure */
+	struct nccl_later later;
+	bool recorded;          /* graphs may have what it was asked */
+	struct call doing;      /* the last call */
+	struct train_error why; /* of the first failure */
 	/* By any thread: 1 while the reason is written, 2 when it is there. */
 	atomic_int aborted;
 	struct train_error reason;
@@ -111,6 +123,8 @@ struct nccl_lane *nccl_begin(struct nccl_comm *comm, int lane, const struct call
 			     struct train_error *error);
 /* What is on the stream so far is what join waits for. */
 bool nccl_end(struct nccl_comm *comm, struct nccl_lane *lane, struct train_error *error);
+/* Fails where a step is recorded: a call that does this cannot be. */
+bool nccl_not_recorded(struct nccl_comm *comm, const char *why, struct train_error *error);
 /* Room for so many bytes; it does not grow while a step is recorded. */
 bool nccl_room(struct nccl_comm *comm, struct nccl_room *room, size_t bytes, const char *what,
 	       struct train_error *error);
@@ -123,8 +137,14 @@ bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, co
 		     struct train_error *error);
 bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
 		    const char *what, struct train_error *error);
+
+/* --- nccl_gather.c */
+
 bool nccl_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
 		     const char *what, struct train_error *error);
+bool nccl_gather_begin(struct communicator *comm, const void *mine, size_t bytes, const char *what,
+		       struct train_error *error);
+bool nccl_gather_end(struct communicator *comm, void *all, struct train_error *error);
 
 /* --- nccl_mail.c */
 

@@ -97,7 +97,7 @@ bool nccl_join(struct communicator *comm, struct train_error *error)
 	return true;
 }
 
-static bool not_recorded(struct nccl_comm *c, const char *why, struct train_error *error)
+bool nccl_not_recorded(struct nccl_comm *c, const char *why, struct train_error *error)
 {
 	bool is;
 
@@ -115,7 +115,7 @@ bool nccl_room(struct nccl_comm *c, struct nccl_room *room, size_t bytes, const 
 
 	if (bytes <= room->bytes)
 		return true;
-	if (!not_recorded(c, "takes memory", error))
+	if (!nccl_not_recorded(c, "takes memory", error))
 		return false;
 	bytes = bytes > least ? bytes : least;
 	more = device->backend->allocate(device, bytes, what, error);
@@ -196,97 +196,4 @@ bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int r
 			 (values, values, bytes, ncclChar, root, lane->comm, lane->stream),
 			 error) &&
 		nccl_settle(c, lane, error) && nccl_end(c, lane, error));
-}
-
-/* --- host memory -------------------------------------------------------------------------------
- */
-
-enum { PIECE = 16384 }; /* bytes of each rank at a time */
-
-static bool make_staging(struct nccl_comm *c, struct train_error *error)
-{
-	struct device *device = &c->device->base;
-	size_t bytes = (size_t)c->base.world * PIECE;
-
-	if (!c->host && !NCCL_DO(c, RUNTIME, cudaMallocHost, ((void **)&c->host, bytes), error))
-		return false;
-	if (!c->staging)
-		c->staging = device->backend->allocate(device, bytes, "what ranks tell each other",
-						       error);
-	return c->staging || nccl_failed(c, error);
-}
-
-/* A piece of n bytes, from this rank's place in the pinned memory to those of all. */
-static bool gather_piece(struct nccl_comm *c, struct nccl_lane *lane, size_t n,
-			 struct train_error *error)
-{
-	size_t own = (size_t)c->base.rank * n;
-
-	if (!NCCL_DO(c, RUNTIME, cudaMemcpyAsync,
-		     (c->staging + own, c->host + own, n, cudaMemcpyHostToDevice, lane->stream),
-		     error) ||
-	    !NCCL_ASK(c, lane, ncclAllGather,
-		      (c->staging + own, c->staging, n, ncclChar, lane->comm, lane->stream),
-		      error) ||
-	    !nccl_settle(c, lane, error) ||
-	    !NCCL_DO(c, RUNTIME, cudaMemcpyAsync,
-		     (c->host, c->staging, n * (size_t)c->base.world, cudaMemcpyDeviceToHost,
-		      lane->stream),
-		     error) ||
-	    !nccl_end(c, lane, error))
-		return false;
-	return cuda_wait_event(c->device, lane->done, error) || nccl_failed(c, error);
-}
-
-/* A barrier is a byte of each. */
-static bool gather_on_device(struct nccl_comm *c, struct nccl_lane *lane, const void *mine,
-			     void *all, size_t bytes, struct train_error *error)
-{
-	unsigned char *to = all;
-	int64_t begin = nccl_now(), waited = c->base.waited_ns;
-
-	if (!make_staging(c, error))
-		return false;
-	c->host[c->base.rank] = 0;
-	for (size_t at = 0; at == 0 || at < bytes; at += PIECE) {
-		size_t left = bytes - at, n = left < PIECE ? left : PIECE;
-		size_t sent = n ? n : 1;
-
-		if (n > 0)
-			memcpy(c->host + (size_t)c->base.rank * n, (const unsigned char *)mine + at,
-			       n);
-		if (!gather_piece(c, lane, sent, error))
-			return false;
-		for (size_t r = 0; n > 0 && r < (size_t)c->base.world; r++)
-			memcpy(to + r * bytes + at, c->host + r * n, n);
-	}
-	c->base.waited_ns = waited + nccl_now() - begin;
-	return true;
-}
-
-static bool gather_by_control(struct nccl_comm *c, const void *mine, void *all, size_t bytes,
-			      const char *what, struct train_error *error)
-{
-	struct communicator *control = c->control;
-	int64_t waited = control->waited_ns;
-	bool done = control->calls->all_gather(control, mine, all, bytes, what, error);
-
-	c->base.waited_ns += control->waited_ns - waited;
-	return done || nccl_failed(c, error);
-}
-
-bool nccl_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
-		     const char *what, struct train_error *error)
-{
-	const struct call call = call_of(CALL_GATHER, 0, bytes, what);
-	struct nccl_comm *c = nccl_comm_of(comm);
-	struct nccl_lane *lane;
-
-	c->doing = call;
-	if (!nccl_good(c, error) || !not_recorded(c, "waits", error))
-		return false;
-	if (c->control)
-		return gather_by_control(c, mine, all, bytes, what, error);
-	lane = nccl_fork(comm, error) ? nccl_begin(c, NCCL_UP, &call, error) : NULL;
-	return lane && gather_on_device(c, lane, mine, all, bytes, error);
 }

@@ -8,7 +8,7 @@
 
 /* A step on its way. */
 struct run_pending {
-	struct step_metrics metrics; /* what is known when it begins */
+	struct step_metrics metrics; /* what is known */
 	int64_t begin_ns;
 };
 
@@ -28,8 +28,10 @@ struct run {
 
 	/* Steps on their way, whose results are not known yet. */
 	struct run_pending pending[FETCH_MOST];
-	int ahead;         /* at most */
-	int issued, told;  /* in all */
+	int ahead; /* at most */
+	/* In all: whose result this rank knows, and those of all ranks. Where these are gathered on
+	 * the device they come when the result of the next is known, so that no step waits. */
+	int issued, told, heard;
 	int64_t told_step; /* the last whose result is known */
 
 	/* Where it is */

@@ -12,12 +12,23 @@ struct step_share {
 	int64_t stop;                        /* signal, or 0 */
 };
 
+_Static_assert(sizeof(struct step_share) <= GATHER_MOST, "it is gathered in two parts");
+
+static struct step_share *share_room(const struct run *r, struct train_error *error)
+{
+	struct step_share *all = malloc((size_t)r->comm->world * sizeof(*all));
+
+	if (!all)
+		train_nomem(error, "what ranks tell");
+	return all;
+}
+
 static bool share_step(struct run *r, const struct step_share *mine, struct step_share **all,
 		       struct train_error *error)
 {
-	*all = malloc((size_t)r->comm->world * sizeof(**all));
+	*all = share_room(r, error);
 	if (!*all)
-		return train_nomem(error, "what ranks tell");
+		return false;
 	if (r->comm->calls->all_gather(r->comm, mine, *all, sizeof(*mine), "metrics", error))
 		return true;
 	free(*all);
@@ -88,18 +99,60 @@ static void record(struct run *r, bool begin)
 		timeline_step(r->parallel->timeline[i], now ? (int)r->step + 1 : -1);
 }
 
+/* What all ranks said of the oldest step that was told. */
+static bool hear(struct run *r, const struct step_share *all, int *stop, struct train_error *error)
+{
+	struct step_metrics *m = &r->pending[r->heard++ % FETCH_MOST].metrics;
+
+	add_up(r, all, m, stop);
+	return !r->metrics || metrics_step(r->metrics, m, error);
+}
+
+static bool hear_begun(struct run *r, int *stop, struct train_error *error)
+{
+	struct step_share *all;
+	bool done;
+
+	if (r->heard == r->told)
+		return true;
+	all = share_room(r, error);
+	done = all && r->comm->calls->gather_end(r->comm, all, error) && hear(r, all, stop, error);
+	free(all);
+	return done;
+}
+
+/* Tells others of the step that was just told, and hears of it or of the one before. */
+static bool share(struct run *r, const struct step_share *mine, int *stop,
+		  struct train_error *error)
+{
+	const struct collective *calls = r->comm->calls;
+	struct step_share *all;
+	bool done;
+
+	if (calls->gather_begin)
+		return calls->gather_begin(r->comm, mine, sizeof(*mine), "metrics", error);
+	if (!share_step(r, mine, &all, error))
+		return false;
+	done = hear(r, all, stop, error);
+	free(all);
+	return done;
+}
+
 /* The oldest step's result. */
 static bool tell(struct run *r, int *stop, struct train_error *error)
 {
-	struct run_pending *pending = &r->pending[r->told++ % FETCH_MOST];
+	struct run_pending *pending = &r->pending[r->told % FETCH_MOST];
 	struct step_metrics *m = &pending->metrics;
 	struct step_output output = {.finite = true, .norm = NAN};
 	int64_t begin = pending->begin_ns > r->result_ns ? pending->begin_ns : r->result_ns;
-	struct step_share mine, *all;
+	struct step_share mine;
 
 	if (!r->parallel->calls->result(r->parallel, &output, error))
 		return false;
 	r->result_ns = timeline_now();
+	if (!hear_begun(r, stop, error))
+		return false;
+	r->told++;
 	mine = (struct step_share){output.loss, output.correct, -1, output.exposed_ns,
 				   stop_asked()};
 	r->counted++;
@@ -109,16 +162,12 @@ static bool tell(struct run *r, int *stop, struct train_error *error)
 		r->own_ns += mine.own_ns;
 		r->waited_ns += output.waited_ns;
 	}
-	if (!share_step(r, &mine, &all, error))
-		return false;
-	add_up(r, all, m, stop);
-	free(all);
 	scale_after(r, &output, m);
 	r->told_step = m->step;
 	m->gradient_norm = output.norm;
-	m->seconds = (double)(timeline_now() - r->last_ns) * 1e-9;
-	r->last_ns = timeline_now();
-	return !r->metrics || metrics_step(r->metrics, m, error);
+	m->seconds = (double)(r->result_ns - r->last_ns) * 1e-9;
+	r->last_ns = r->result_ns;
+	return share(r, &mine, stop, error);
 }
 
 bool run_settle(struct run *r, int *stop, struct train_error *error)
@@ -126,7 +175,7 @@ bool run_settle(struct run *r, int *stop, struct train_error *error)
 	while (r->told < r->issued)
 		if (!tell(r, stop, error))
 			return false;
-	return true;
+	return hear_begun(r, stop, error);
 }
 
 bool run_step(struct run *r, int *stop, struct train_error *error)

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Gathers of collective nccl that steps do not wait for, and that do not wait for steps. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "nccl-ranks.h"
+
+enum { LATE_MS = 400, SOON_MS = 200 };
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static bool begins(struct member *m, int turn)
+{
+	int64_t mine[3] = {m->rank, turn, m->rank * turn};
+
+	return nccl->gather_begin(m->comm, mine, sizeof(mine), "metrics", &m->error);
+}
+
+static bool ends(struct member *m, int turn)
+{
+	int64_t all[NCCL_MOST][3];
+	bool good = nccl->gather_end(m->comm, all, &m->error);
+
+	for (int r = 0; good && r < m->world; r++)
+		good = all[r][0] == r && all[r][1] == turn && all[r][2] == r * turn;
+	return good;
+}
+
+static bool sums(struct member *m)
+{
+	return BETWEEN(m, nccl->all_reduce(m->comm, m->kept, 1000, "gradients", &m->error));
+}
+
+static bool gathers(struct member *m)
+{
+	int mine = m->rank, all[NCCL_MOST];
+	bool good = nccl->all_gather(m->comm, &mine, all, sizeof(mine), "marks", &m->error);
+
+	for (int r = 0; good && r < m->world; r++)
+		good = all[r] == r;
+	return good;
+}
+
+/* With other calls between its beginning and its end. */
+static void work_turns(struct member *m)
+{
+	m->kept = device_memory(m, 4000);
+	m->good = backend_cuda.zero(m->device, m->kept, 4000, &m->error);
+	for (int turn = 0; m->good && turn < 5; turn++)
+		m->good = sums(m) && (turn == 0 || ends(m, turn - 1)) && begins(m, turn) &&
+			  gathers(m);
+	m->good = m->good && ends(m, 4) && backend_cuda.finish(m->device, &m->error);
+}
+
+/* Rank 1 comes late: the others go on, and so do their devices, until they want to hear of it. */
+static void work_late(struct member *m)
+{
+	int64_t begin;
+
+	m->kept = device_memory(m, 4000);
+	m->good = gathers(m);
+	if (m->rank == 1)
+		nap(LATE_MS);
+	begin = now_ms();
+	m->good = m->good && begins(m, 7) && nccl->fork(m->comm, &m->error) &&
+		  nccl->join(m->comm, &m->error) &&
+		  backend_cuda.zero(m->device, m->kept, 4000, &m->error) &&
+		  backend_cuda.finish(m->device, &m->error);
+	if (m->good && now_ms() - begin >= SOON_MS)
+		m->good = train_fail(&m->error, TRAIN_FAILED, "it waited for rank 1");
+	m->good = m->good && ends(m, 7);
+}
+
+/* What a gather of the host waits for on the device: nothing. Ranks count together. */
+static void work_counted(struct member *m)
+{
+	uint64_t waits;
+
+	m->kept = device_memory(m, 4000);
+	m->good = backend_cuda.zero(m->device, m->kept, 4000, &m->error) && sums(m) && gathers(m);
+	waits = fake_cuda_made(CUDA_CALL_cudaStreamWaitEvent);
+	m->good = m->good && gathers(m) && begins(m, 1) && ends(m, 1) && gathers(m);
+	if (m->good && fake_cuda_made(CUDA_CALL_cudaStreamWaitEvent) != waits)
+		m->good = train_fail(&m->error, TRAIN_FAILED, "its stream waits for another");
+}
+
+static void work_twice(struct member *m)
+{
+	m->good = begins(m, 0) && !begins(m, 1) &&
+		  strcmp(m->error.text, "all-gather of metrics: another has not ended") == 0;
+}
+
+static void work_nothing(struct member *m)
+{
+	int64_t all[NCCL_MOST];
+
+	m->good = !nccl->gather_end(m->comm, all, &m->error) &&
+		  strcmp(m->error.text, "all-gather of nothing: it has not begun") == 0;
+}
+
+static void work_large(struct member *m)
+{
+	char mine[GATHER_MOST + 1] = "";
+
+	m->good = !nccl->gather_begin(m->comm, mine, sizeof(mine), "much", &m->error) &&
+		  strcmp(m->error.text, "all-gather of much: its size cannot be") == 0;
+}
+
+static const struct {
+	const char *name;
+	void (*work)(struct member *m);
+	int world;
+} rows[] = {
+	{"turns", work_turns, 3},
+	{"rank 1 is late", work_late, 3},
+	{"waits are counted", work_counted, 2},
+	{"twice", work_twice, 1},
+	{"nothing", work_nothing, 1},
+	{"large", work_large, 1},
+};
+
+START_TEST(a_gather_in_two_parts)
+{
+	int row = _i / 4;
+	const struct ranks_how how = {
+		.world = rows[row].world, .apart = _i & 1, .late = _i & 2, .timeout_ms = 20000};
+	struct member members[NCCL_MOST];
+
+	ranks_run(members, &how, rows[row].work, NULL);
+	for (int r = 0; r < how.world; r++)
+		ck_assert_msg(members[r].good, "%s, rank %d, apart %d, late %d: %s", rows[row].name,
+			      r, how.apart, how.late,
+			      members[r].error.text[0] ? members[r].error.text : "wrong values");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("nccl-gather");
+	TCase *tests = tcase_create("gather");
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_loop_test(tests, a_gather_in_two_parts, 0,
+			    4 * (int)(sizeof(rows) / sizeof(*rows)));
+	suite_add_tcase(suite, tests);
+	return unit_run(suite);
+}
