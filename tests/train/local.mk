@@ -99,6 +99,7 @@ train_tests = \
 	tests/train/exposed.test \
 	tests/train/hang.test \
 	tests/train/modes.test \
+	tests/train/nccl-mpi.test \
 	tests/train/optim.test \
 	tests/train/place.test \
 	tests/train/refused.test \
@@ -587,6 +588,14 @@ tests_train_t_nccl_place_SOURCES = tests/train/t-nccl-place.c tests/unit/unit.h
 tests_train_t_nccl_place_CPPFLAGS = $(train_cppflags)
 tests_train_t_nccl_place_CFLAGS = $(train_cflags)
 tests_train_t_nccl_place_LDADD = $(train_ldadd)
+if HAVE_NCCL
+check_PROGRAMS += tests/train/nccl-mpi-main
+tests_train_nccl_mpi_main_SOURCES = tests/train/nccl-mpi-main.c tests/train/fake_cuda_load.c \
+	tests/train/fake_cuda.h
+tests_train_nccl_mpi_main_CPPFLAGS = $(fake_cppflags)
+tests_train_nccl_mpi_main_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+tests_train_nccl_mpi_main_LDADD = $(fake_ldadd)
+endif
 tests_train_t_nccl_steps_SOURCES = tests/train/t-nccl-steps.c tests/train/fake_cuda_load.c \
 	$(nccl_ranks)
 tests_train_t_nccl_steps_CPPFLAGS = $(fake_cppflags)
