@@ -168,11 +168,12 @@ step_mode() {
 	mp) devices=0,0,0 ;;
 	*) devices=0,0,0,0 ;;
 	esac
+	learn="$sgd --steps 50 --exact $(deterministic)"
 	# shellcheck disable=SC2086 # words
 	{
-		on_gpu single.json $sgd --data "$data" --steps 50 --exact
-		train "$1.json" --backend cuda --mode "$1" --device-ids "$devices" --allow-share $sgd \
-			--data "$data" --steps 50 --exact
+		on_gpu single.json $learn --data "$data"
+		train "$1.json" --backend cuda --mode "$1" --device-ids "$devices" --allow-share $learn \
+			--data "$data"
 	}
 	agree "$1" 50 1e-5 single.json "$1.json"
 }
@@ -193,7 +194,7 @@ step_resume() {
 step_errors() {
 	[ -x "$programs/train-inject" ] || skip_step 'there is no train-inject beside gpumap-train'
 	learn="--backend cuda --model net28 --data $data --global-batch 64 --steps 24
-		--progress none --evaluate-every 0 --checkpoint saved --checkpoint-every 5"
+		--progress none --evaluate-every 0 --checkpoint saved --checkpoint-every 5 $(deterministic)"
 	# shellcheck disable=SC2086 # words
 	tell_run $learn
 	injected 0 whole.json || fail_step "train-inject: $(tail -n 1 err.txt)"
@@ -204,7 +205,8 @@ step_errors() {
 		if ! injected "$place" part.json >/dev/null; then
 			if [ "$(wc -l <err.txt)" -ne 1 ] || ! grep -Eq -e '^gpumap-train: no GPU: ' -e \
 				'GPU [0-9]+( \([0-9a-f:.]+, GPU-[0-9a-f-]+\))?: (cu|kernel_)[A-Za-z0-9_]+: .*\([0-9]+\)' \
-				err.txt || { [ -d saved ] && ! grep -q '; after step [0-9]*$' err.txt; }; then
+				err.txt || { grep -q '"type":"step"' part.json 2>/dev/null &&
+				! grep -q '; after step [0-9]*$' err.txt; }; then
 				fail_step "call $place of $calls: $(head -n 3 err.txt | tr '\n' ';')"
 			fi
 			printf 'call\t%s\t%s\n' "$place" "$(cat err.txt)"
