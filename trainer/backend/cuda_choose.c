@@ -13,8 +13,8 @@
  * has run. Before, libraries load what they need. */
 enum { TRIED = 5, ROUNDS = 3, RUNS = 3, REMEMBERED = 256, MOST_NS = 60000000 };
 
-/* Of a GPU of 80 GB it is nothing; what needs more turns whole tensors over. */
-static const size_t workspace_most = (size_t)512 << 20;
+/* What needs more turns whole tensors over, and would be the peak of a training's memory. */
+static const size_t workspace_most = (size_t)256 << 20;
 
 /* What was chosen in this process. Replicas are opened by threads that share nothing else. */
 static struct {
