@@ -324,7 +324,8 @@ step_exposed() {
 	tells exposed -b "$1"
 }
 
-# One rank, and as many as there are GPUs.
+# One rank, whose sum in place moves nothing, so that it tells what a call costs; and as many as there
+# are GPUs.
 step_sums_nccl() {
 	need_nccl
 	tells collective nccl 1
