@@ -144,7 +144,7 @@ step_losses() {
 	# shellcheck disable=SC2046,SC2086 # words
 	{
 		train cpu.json $(cpu) $sgd --data "$data" --steps "$2" --exact
-		on_gpu gpu.json $sgd --data "$data" --steps "$2" $(precision_of "$1")
+		on_gpu gpu.json $sgd --data "$data" --steps "$2" $(precision_of "$1") $(deterministic)
 	}
 	agree "losses $1" "$2" "$(tolerance_of "$1")" cpu.json gpu.json
 }

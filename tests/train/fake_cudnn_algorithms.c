@@ -18,7 +18,7 @@ enum { KNOWN = 5 };
 
 /* In the order of its heuristics, which is none of: the fastest first, those that are deterministic
  * or that can be recorded first, those with a small workspace first. Who takes the first must
- * notice, who takes the fastest too. */
+ * notice, who takes the fastest too. The fastest that run round more than others. */
 static const struct known known[DIRECTIONS][KNOWN] = {
 	[FORWARD] =
 		{
@@ -26,8 +26,7 @@ static const struct known known[DIRECTIONS][KNOWN] = {
 			 1000},
 			{CUDNN_CONVOLUTION_FWD_ALGO_GEMM, ANY, true, false, 1, (size_t)1 << 40},
 			{CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, ANY, true, false, 8, 0},
-			{CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, TILES, true, false, 32,
-			 8192},
+			{CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, TILES, true, false, 2, 8192},
 		},
 	[BACKWARD_DATA] =
 		{
@@ -35,6 +34,7 @@ static const struct known known[DIRECTIONS][KNOWN] = {
 			{CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, TILES, true, true, 4,
 			 8192},
 			{CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, ANY, true, false, 32, 2000},
+			{CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD, TILES, true, false, 8, 4096},
 		},
 	[BACKWARD_FILTER] =
 		{
@@ -43,6 +43,7 @@ static const struct known known[DIRECTIONS][KNOWN] = {
 			{CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3, NCHW_ONLY, false, false, 12, 512},
 			{CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, TILES | NCHW_ONLY,
 			 true, false, 48, 8192},
+			{CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING, TILES, true, false, 8, 4096},
 		},
 };
 

@@ -117,6 +117,27 @@ static bool set_math(const struct operation *o, cudnnMathType_t math, struct tra
 		       (o->c->algorithms[o->direction].convolution, math), error);
 }
 
+/* Whether it multiplies transformed values, which rounds far more than sums of products do. */
+static bool is_transformed(enum cuda_direction direction, int number)
+{
+	static const uint32_t transformed[CUDA_DIRECTIONS] = {
+		[CUDA_FORWARD] = 1U << CUDNN_CONVOLUTION_FWD_ALGO_FFT |
+				 1U << CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING |
+				 1U << CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD |
+				 1U << CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED,
+		[CUDA_DATA] = 1U << CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT |
+			      1U << CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING |
+			      1U << CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD |
+			      1U << CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED,
+		[CUDA_WEIGHTS] = 1U << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT |
+				 1U << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING |
+				 1U << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD |
+				 1U << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED,
+	};
+
+	return transformed[direction] >> number & 1;
+}
+
 /* Whether its values are those that are asked for. A fused identity has one algorithm only. */
 static bool is_wanted(const struct operation *o, const struct found *f)
 {
@@ -126,7 +147,8 @@ static bool is_wanted(const struct operation *o, const struct found *f)
 		return false;
 	if (d->deterministic && f->determinism != CUDNN_DETERMINISTIC)
 		return false;
-	if (cuda_math(o->c) == CUDNN_FMA_MATH && f->math == CUDNN_TENSOR_OP_MATH)
+	if (cuda_math(o->c) == CUDNN_FMA_MATH &&
+	    (f->math == CUDNN_TENSOR_OP_MATH || is_transformed(o->direction, f->number)))
 		return false;
 	return o->direction != CUDA_FORWARD || o->c->relu || f->number == known[CUDA_FORWARD];
 }
