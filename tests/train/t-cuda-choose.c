@@ -3,7 +3,7 @@
  * through pinned memory. */
 #include "config.h"
 
-#include "backend/backend.h"
+#include "backend/cuda.h"
 #include "cuda-test.h"
 
 enum { OUT = 16, SIDE = 6, BATCH = 2 };
@@ -108,6 +108,9 @@ START_TEST(shapes_are_measured_once)
 	ck_assert_uint_eq(measured[2], measured[1]);
 	ck_assert_uint_eq(measured[3], measured[1]);
 	ck_assert_str_eq(ops[0]->info.algorithm, ops[1]->info.algorithm);
+	/* Who measures nothing takes no memory for it. */
+	ck_assert_uint_gt(devices[0]->peak_bytes, devices[0]->bytes);
+	ck_assert_uint_eq(devices[1]->peak_bytes, devices[1]->bytes);
 	op_free(ops[1]);
 	row.kernel = 1;
 	ops[1] = convolution(devices[1], &row);
@@ -120,20 +123,96 @@ START_TEST(shapes_are_measured_once)
 }
 END_TEST
 
-/* Where there is no memory to try them in, the first is taken. */
+/* Where memory is short, those are tried that fit; where none can be, what is always there. */
+static const struct memory {
+	size_t bytes;
+	const char *algorithm;
+} memories[] = {
+	{32 << 10, "cuDNN: unfused Winograd, weights tiled FFT, data Winograd"},
+	{17 << 10, "cuDNN: implicit product, weights tiled FFT, data Winograd"},
+	{13 << 10, "cuDNN: implicit product, weights 0, data 0"},
+	{10 << 10, "cuDNN: implicit precomputed product, weights 1, data 1"},
+};
+
 START_TEST(short_memory_is_no_error)
 {
+	const struct memory *row = &memories[_i];
 	struct device *device;
 	struct op *op;
 
-	fake_cuda_open(&(struct fake_cuda_options){.devices = 1, .bytes = 10 << 10});
+	fake_cuda_open(&(struct fake_cuda_options){.devices = 1, .bytes = row->bytes});
 	device = opened(0, false, false);
 	op = convolution(device, &rows[0]);
-	ck_assert_str_eq(op->info.algorithm,
-			 "cuDNN: implicit precomputed product, weights 1, data 0");
+	ck_assert_msg(strcmp(op->info.algorithm, row->algorithm) == 0, "%zu bytes: '%s', not '%s'",
+		      row->bytes, op->info.algorithm, row->algorithm);
 	op_free(op);
 	backend_cuda.close(device);
 	cuda_test_end("memory");
+}
+END_TEST
+
+/* --- what a library answers */
+
+static cudnnStatus_t no_workspace(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
+				  cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t how,
+				  cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algorithm,
+				  size_t *bytes)
+{
+	(void)handle, (void)x, (void)w, (void)how, (void)y, (void)algorithm, (void)bytes;
+	return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
+}
+
+static cudnnStatus_t broken_workspace(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
+				      cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t how,
+				      cudnnTensorDescriptor_t y,
+				      cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes)
+{
+	(void)handle, (void)x, (void)w, (void)how, (void)y, (void)algorithm, (void)bytes;
+	return CUDNN_STATUS_INTERNAL_ERROR;
+}
+
+/* The workspace of the trials has this size. */
+static cudaError_t broken_memory(void **memory, size_t bytes)
+{
+	struct train_error error = {.status = TRAIN_OK};
+
+	return bytes == 8192 ? cudaErrorECCUncorrectable
+			     : cuda_calls_get(&error)->cudaMalloc(memory, bytes);
+}
+
+/* What it lacks is passed over, and told where nothing is left; whatever else fails is told. */
+START_TEST(errors_are_told)
+{
+	static const char *const told[] = {
+		"cuDNN has no algorithm for this: GPU 0 ",
+		": cudnnGetConvolutionForwardWorkspaceSize: CUDNN_STATUS_INTERNAL_ERROR (4000)",
+		": cudaMalloc: cudaErrorECCUncorrectable (214)",
+	};
+	const struct op_shape shape = {.input = layout_host(VALUE_BFLOAT16, BATCH, 8, SIDE, SIDE),
+				       .out = OUT,
+				       .kernel = 3,
+				       .pad = 1,
+				       .stride = 1,
+				       .relu = true};
+	struct train_error error = {.status = TRAIN_OK};
+	struct cuda_calls calls;
+	struct device *device;
+	struct op *op;
+
+	cuda_test_begin();
+	device = opened(0, false, false);
+	calls = *((struct cuda_device *)device)->calls;
+	if (_i < 2)
+		calls.cudnnGetConvolutionForwardWorkspaceSize =
+			_i ? broken_workspace : no_workspace;
+	else
+		calls.cudaMalloc = broken_memory;
+	((struct cuda_device *)device)->calls = &calls;
+	ck_assert_msg(!backend_cuda.convolution(&op, device, &shape, &error), "%s", told[_i]);
+	ck_assert_msg(strstr(error.text, told[_i]), "'%s', not '%s'", error.text, told[_i]);
+	ck_assert_uint_eq(device->bytes, device->shared_bytes);
+	backend_cuda.close(device);
+	cuda_test_end(told[_i]);
 }
 END_TEST
 
@@ -245,7 +324,9 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, algorithms_are_chosen, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_test(tests, shapes_are_measured_once);
-	tcase_add_test(tests, short_memory_is_no_error);
+	tcase_add_loop_test(tests, short_memory_is_no_error, 0,
+			    sizeof(memories) / sizeof(*memories));
+	tcase_add_loop_test(tests, errors_are_told, 0, 3);
 	tcase_add_loop_test(tests, products_repeat_themselves, 0, 2);
 	tcase_add_loop_test(tests, writes_go_in_pieces, 0, 4);
 	return unit_run(suite);

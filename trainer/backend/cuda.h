@@ -114,6 +114,9 @@ bool cuda_convert(struct op **op, struct device *device, const struct layout *fr
 
 void *cuda_allocate(struct device *device, size_t bytes, const char *what,
 		    struct train_error *error);
+/* Where too little is free *memory is NULL, which is no error. */
+bool cuda_try_allocate(struct cuda_device *device, size_t bytes, const char *what, void **memory,
+		       struct train_error *error);
 void cuda_release(struct device *device, void *memory);
 bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
 		struct train_error *error);
@@ -169,9 +172,12 @@ struct cuda_ways {
 	const char *what;                /* for messages: "cuDNN", "cuBLASLt" */
 	struct cuda_way list[CUDA_WAYS]; /* the one that the library likes best first */
 	int count;
+	struct cuda_way known;        /* one of them: what is taken where none can be tried */
+	struct train_error why;       /* where there are none: why not the first */
 	uint64_t key[CUDA_KEY_WORDS]; /* what is computed; kind is the device's */
-	/* Puts one on the device's stream, with memory of its own; NULL: there is none. */
-	bool (*run)(void *argument, const struct cuda_way *way, void *workspace,
+	size_t operands;              /* bytes that it reads and writes */
+	/* Puts one on the device's stream, with operands and workspace that are aligned to 256. */
+	bool (*run)(void *argument, const struct cuda_way *way, void *operands, void *workspace,
 		    struct train_error *error);
 	void *argument;
 };
@@ -181,14 +187,12 @@ struct cuda_ways {
  * and can be recorded. Of a deterministic device that is the first, else the fastest: the few
  * first ones are timed on it, once for all GPUs of a kind and each key in this process, so that
  * replicas compute alike. Those with too large a workspace are taken only where there is no other.
+ * Memory to try them in is the device's, one choice of this process at a time; where it is short,
+ * those with a large workspace are left out, and where nothing can be tried, `known` is taken.
  * Waits. False where none does, with the reason of the first, or where the device fails.
  */
 bool cuda_choose(struct cuda_device *device, struct cuda_ways *ways, struct cuda_way *chosen,
 		 struct train_error *error);
-
-/* Memory to try ways in: bytes of numbers that are neither zero nor large, aligned to 256; NULL
- * where there is too little of it, which is no error. cuda_release() frees it. */
-void *cuda_trial_memory(struct cuda_device *device, size_t bytes);
 
 /* --- operations */
 

@@ -23,8 +23,6 @@ struct found {
 struct operation {
 	struct cuda_convolution *c;
 	enum cuda_direction direction;
-	const void *input, *filter, *output; /* to try it with */
-	void *to;
 };
 
 /* --- what there is -----------------------------------------------------------------------------
@@ -85,28 +83,44 @@ static bool get_weights(const struct cuda_convolution *c, struct found *found, i
 	return true;
 }
 
-/* Whether cuDNN has it after all, and what workspace it wants. */
-static bool workspace_of(const struct operation *o, int number, size_t *bytes)
+static cudnnStatus_t ask_workspace(const struct operation *o, int number, size_t *bytes)
 {
 	const struct cuda_convolution *c = o->c;
 	const struct cuda_algorithm *a = &c->algorithms[o->direction];
-	struct cuda_device *d = cuda_device_of(&c->base.base);
-	struct train_error ignored = {.status = TRAIN_OK};
+	const struct cuda_device *d = cuda_device_of(&c->base.base);
 
 	if (o->direction == CUDA_FORWARD)
-		return CUDA_DO(d, CUDNN, cudnnGetConvolutionForwardWorkspaceSize,
-			       (d->cudnn, c->input, c->filter_shape, a->convolution, c->output,
-				(cudnnConvolutionFwdAlgo_t)number, bytes),
-			       &ignored);
+		return d->calls->cudnnGetConvolutionForwardWorkspaceSize(
+			d->cudnn, c->input, c->filter_shape, a->convolution, c->output,
+			(cudnnConvolutionFwdAlgo_t)number, bytes);
 	if (o->direction == CUDA_DATA)
-		return CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardDataWorkspaceSize,
-			       (d->cudnn, c->filter_shape, c->output, a->convolution, c->input,
-				(cudnnConvolutionBwdDataAlgo_t)number, bytes),
-			       &ignored);
-	return CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardFilterWorkspaceSize,
-		       (d->cudnn, c->input, c->output, a->convolution, c->filter_shape,
-			(cudnnConvolutionBwdFilterAlgo_t)number, bytes),
-		       &ignored);
+		return d->calls->cudnnGetConvolutionBackwardDataWorkspaceSize(
+			d->cudnn, c->filter_shape, c->output, a->convolution, c->input,
+			(cudnnConvolutionBwdDataAlgo_t)number, bytes);
+	return d->calls->cudnnGetConvolutionBackwardFilterWorkspaceSize(
+		d->cudnn, c->input, c->output, a->convolution, c->filter_shape,
+		(cudnnConvolutionBwdFilterAlgo_t)number, bytes);
+}
+
+/* What workspace it wants, and whether cuDNN has it after all: *why says why not. */
+static bool workspace_of(const struct operation *o, int number, size_t *bytes, bool *has,
+			 struct train_error *why, struct train_error *error)
+{
+	static const char *const calls[CUDA_DIRECTIONS] = {
+		[CUDA_FORWARD] = "cudnnGetConvolutionForwardWorkspaceSize",
+		[CUDA_DATA] = "cudnnGetConvolutionBackwardDataWorkspaceSize",
+		[CUDA_WEIGHTS] = "cudnnGetConvolutionBackwardFilterWorkspaceSize",
+	};
+	const struct cuda_device *d = cuda_device_of(&o->c->base.base);
+	cudnnStatus_t status = ask_workspace(o, number, bytes);
+	int category = CUDNN_STATUS_CATEGORY((int)status);
+
+	*has = status == CUDNN_STATUS_SUCCESS;
+	if (category != CUDNN_STATUS_NOT_SUPPORTED && category != CUDNN_STATUS_BAD_PARAM)
+		return cuda_done(d, CUDA_LIBRARY_CUDNN, (int)status, calls[o->direction], error);
+	if (why->status == TRAIN_OK)
+		cuda_done(d, CUDA_LIBRARY_CUDNN, (int)status, calls[o->direction], why);
+	return true;
 }
 
 static bool set_math(const struct operation *o, cudnnMathType_t math, struct train_error *error)
@@ -159,6 +173,7 @@ static bool add_way(struct cuda_ways *ways, const struct operation *o, const str
 	bool exact = cuda_math(o->c) == CUDNN_FMA_MATH;
 	cudnnMathType_t math = exact ? CUDNN_FMA_MATH : f->math;
 	struct cuda_way way = {.words = {(uint64_t)f->number, (uint64_t)math}};
+	bool has;
 
 	if (!is_wanted(o, f) || ways->count == CUDA_WAYS)
 		return true;
@@ -166,9 +181,10 @@ static bool add_way(struct cuda_ways *ways, const struct operation *o, const str
 		if (ways->list[i].words[0] == way.words[0] &&
 		    ways->list[i].words[1] == way.words[1])
 			return true;
-	if (!set_math(o, math, error))
+	if (!set_math(o, math, error) ||
+	    !workspace_of(o, f->number, &way.workspace, &has, &ways->why, error))
 		return false;
-	if (workspace_of(o, f->number, &way.workspace))
+	if (has)
 		ways->list[ways->count++] = way;
 	return true;
 }
@@ -192,19 +208,43 @@ static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct 
 	for (int i = 0; i < count; i++)
 		if (!add_way(ways, o, &found[i], error))
 			return false;
-	return add_way(ways, o, &last, error);
+	if (!add_way(ways, o, &last, error))
+		return false;
+	ways->known = ways->list[0];
+	for (int i = 0; i < ways->count; i++)
+		if (ways->list[i].words[0] == (uint64_t)last.number &&
+		    ways->list[i].words[1] == (uint64_t)last.math)
+			ways->known = ways->list[i];
+	return true;
 }
 
 /* --- which is taken ----------------------------------------------------------------------------
  */
 
-static bool run(void *argument, const struct cuda_way *way, void *workspace,
+/* Where they lie to try it: each aligned to 256. */
+static size_t place_operands(const struct cuda_convolution *c, size_t *input, size_t *output)
+{
+	const struct op_info *info = &c->base.base.info;
+
+	*input = (cuda_filter_bytes(c) + 255) / 256 * 256;
+	*output = *input + (info->input.bytes + 255) / 256 * 256;
+	return *output + info->output.bytes;
+}
+
+static bool run(void *argument, const struct cuda_way *way, void *memory, void *workspace,
 		struct train_error *error)
 {
 	const struct operation *o = argument;
-	const struct cuda_operands operands = {o->input, o->filter, o->output, o->to, workspace};
 	struct cuda_algorithm *a = &o->c->algorithms[o->direction];
+	unsigned char *w = memory, *x, *y;
+	struct cuda_operands operands;
+	size_t input, output;
 
+	place_operands(o->c, &input, &output);
+	x = w + input;
+	y = w + output;
+	operands = (struct cuda_operands){x, w, y, NULL, workspace};
+	operands.to = o->direction == CUDA_FORWARD ? y : o->direction == CUDA_DATA ? x : w;
 	a->number = (int)way->words[0];
 	a->workspace = way->workspace;
 	return set_math(o, (cudnnMathType_t)way->words[1], error) &&
@@ -227,20 +267,24 @@ static struct cuda_ways new_ways(const struct cuda_convolution *c, enum cuda_dir
 	};
 }
 
-static bool choose(struct operation *o, struct train_error *error)
+static bool choose(struct cuda_convolution *c, enum cuda_direction direction,
+		   struct train_error *error)
 {
-	struct cuda_algorithm *a = &o->c->algorithms[o->direction];
-	struct cuda_ways ways = new_ways(o->c, o->direction);
+	struct operation o = {c, direction};
+	struct cuda_algorithm *a = &c->algorithms[direction];
+	struct cuda_ways ways = new_ways(c, direction);
 	struct cuda_way way;
+	size_t input, output;
 
-	ways.run = o->to ? run : NULL;
-	ways.argument = o;
-	if (!list_ways(&ways, o, error) ||
-	    !cuda_choose(cuda_device_of(&o->c->base.base), &ways, &way, error))
+	ways.operands = place_operands(c, &input, &output);
+	ways.run = run;
+	ways.argument = &o;
+	if (!list_ways(&ways, &o, error) ||
+	    !cuda_choose(cuda_device_of(&c->base.base), &ways, &way, error))
 		return false;
 	a->number = (int)way.words[0];
 	a->workspace = way.workspace;
-	return set_math(o, (cudnnMathType_t)way.words[1], error);
+	return set_math(&o, (cudnnMathType_t)way.words[1], error);
 }
 
 static void tell(struct cuda_convolution *c)
@@ -261,36 +305,16 @@ static void tell(struct cuda_convolution *c)
 	c->base.base.info.algorithm = c->text;
 }
 
-/* Each direction reads two of the three, and writes the third. */
-static bool choose_all(struct cuda_convolution *c, unsigned char *memory, struct train_error *error)
-{
-	const struct op_info *info = &c->base.base.info;
-	size_t filter = (cuda_filter_bytes(c) + 255) / 256 * 256;
-	size_t input = (info->input.bytes + 255) / 256 * 256;
-	unsigned char *w = memory, *x = memory ? w + filter : NULL, *y = memory ? x + input : NULL;
-	struct operation all[CUDA_DIRECTIONS] = {
-		{c, CUDA_FORWARD, x, w, NULL, y},
-		{c, CUDA_DATA, NULL, w, y, x},
-		{c, CUDA_WEIGHTS, x, NULL, y, w},
-	};
-
-	for (int i = 0; i < CUDA_DIRECTIONS; i++)
-		if ((i != CUDA_DATA || !c->no_backward_data) && !choose(&all[i], error))
-			return false;
-	tell(c);
-	return true;
-}
-
 bool cuda_convolution_choose(struct cuda_convolution *c, struct train_error *error)
 {
-	const struct op_info *info = &c->base.base.info;
 	struct cuda_device *d = cuda_device_of(&c->base.base);
-	unsigned char *memory = cuda_trial_memory(d, cuda_filter_bytes(c) + info->input.bytes +
-							     info->output.bytes + 512);
-	bool done = choose_all(c, memory, error);
 
-	cuda_release(&d->base, memory);
 	for (int i = 0; i < CUDA_DIRECTIONS; i++)
-		done = done && cuda_want_workspace(d, c->algorithms[i].workspace, error);
-	return done;
+		if ((i != CUDA_DATA || !c->no_backward_data) && !choose(c, i, error))
+			return false;
+	tell(c);
+	for (int i = 0; i < CUDA_DIRECTIONS; i++)
+		if (!cuda_want_workspace(d, c->algorithms[i].workspace, error))
+			return false;
+	return true;
 }

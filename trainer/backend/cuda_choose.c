@@ -28,8 +28,9 @@ static struct {
 
 struct trial {
 	struct cuda_device *device;
-	const struct cuda_ways *ways;
-	void *workspace;
+	struct cuda_ways *ways;
+	void *operands, *workspace;
+	bool is_short;          /* of memory: not all ways can be tried */
 	struct train_error why; /* the first did not run */
 	int64_t end_ns;
 	cudaEvent_t start, stop;
@@ -54,35 +55,66 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-void *cuda_trial_memory(struct cuda_device *d, size_t bytes)
+/* Numbers that are neither zero nor large: 0x3c3c is 1.06 in float16 and 0.01 in bfloat16,
+ * 0x3c3c3c3c 0.01. *memory: NULL where there is too little. */
+static bool trial_memory(struct cuda_device *d, size_t bytes, void **memory,
+			 struct train_error *error)
 {
-	struct train_error ignored = {.status = TRAIN_OK};
-	void *memory = cuda_allocate(&d->base, bytes, "trials", &ignored);
+	return cuda_try_allocate(d, bytes, "trials", memory, error) &&
+	       (!*memory ||
+		CUDA_DO(d, RUNTIME, cudaMemsetAsync, (*memory, 0x3c, bytes, d->stream), error));
+}
 
-	/* 0x3c3c is 1.06 in float16 and 0.01 in bfloat16, 0x3c3c3c3c 0.01. */
-	if (memory &&
-	    !CUDA_DO(d, RUNTIME, cudaMemsetAsync, (memory, 0x3c, bytes, d->stream), &ignored)) {
-		cuda_release(&d->base, memory);
-		return NULL;
-	}
-	return memory;
+static void keep_within(struct cuda_ways *ways, size_t most)
+{
+	int kept = 0;
+
+	for (int i = 0; i < ways->count; i++)
+		if (ways->list[i].workspace <= most)
+			ways->list[kept++] = ways->list[i];
+	ways->count = kept;
 }
 
 /* Those with a small enough workspace, or the one with the smallest. */
 static void drop_large(struct cuda_ways *ways)
 {
 	struct cuda_way least = ways->list[0];
-	int kept = 0;
 
-	for (int i = 0; i < ways->count; i++) {
+	for (int i = 0; i < ways->count; i++)
 		if (ways->list[i].workspace < least.workspace)
 			least = ways->list[i];
-		if (ways->list[i].workspace <= workspace_most)
-			ways->list[kept++] = ways->list[i];
+	keep_within(ways, workspace_most);
+	if (ways->count == 0)
+		ways->list[ways->count++] = least;
+}
+
+/* For as many of the ways as there is memory for: those that want the most are left out until the
+ * others fit. */
+static bool find_memory(struct trial *t, struct train_error *error)
+{
+	struct cuda_ways *ways = t->ways;
+	size_t most;
+
+	if (!trial_memory(t->device, ways->operands, &t->operands, error))
+		return false;
+	if (!t->operands) {
+		t->is_short = true;
+		ways->count = 0;
 	}
-	if (kept == 0 && ways->count > 0)
-		ways->list[kept++] = least;
-	ways->count = kept;
+	while (ways->count > 0) {
+		most = 0;
+		for (int i = 0; i < ways->count; i++)
+			most = ways->list[i].workspace > most ? ways->list[i].workspace : most;
+		if (most == 0)
+			return true;
+		if (!trial_memory(t->device, most, &t->workspace, error))
+			return false;
+		if (t->workspace)
+			return true;
+		t->is_short = true;
+		keep_within(ways, most - 1);
+	}
+	return true;
 }
 
 static bool issue(void *argument, struct train_error *error)
@@ -90,7 +122,8 @@ static bool issue(void *argument, struct train_error *error)
 	const struct issue *what = argument;
 	const struct cuda_ways *ways = what->trial->ways;
 
-	return ways->run(ways->argument, what->way, what->trial->workspace, error);
+	return ways->run(ways->argument, what->way, what->trial->operands, what->trial->workspace,
+			 error);
 }
 
 /* *step: of one run, or NULL where it does not run. False where the device fails. */
@@ -173,26 +206,34 @@ static bool try_all(struct trial *t, const struct cuda_way **chosen, struct trai
 	return done;
 }
 
-static bool measure(struct trial *t, struct cuda_way *chosen, struct train_error *error)
+/* *way: NULL if none runs. */
+static bool measure(struct trial *t, const struct cuda_way **way, struct train_error *error)
 {
 	struct cuda_device *d = t->device;
-	const struct cuda_way *way = NULL;
 	bool done = CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags, (&t->start, cudaEventDefault),
 			    error) &&
 		    CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags, (&t->stop, cudaEventDefault),
 			    error) &&
-		    try_all(t, &way, error);
+		    try_all(t, way, error);
 
 	if (t->start)
 		CUDA_END(d, RUNTIME, cudaEventDestroy, (t->start));
 	if (t->stop)
 		CUDA_END(d, RUNTIME, cudaEventDestroy, (t->stop));
-	if (done && !way)
+	return done;
+}
+
+static bool try_in_memory(struct trial *t, struct cuda_way *chosen, struct train_error *error)
+{
+	const struct cuda_way *way = NULL;
+
+	if (!find_memory(t, error) || (t->ways->count > 0 && !measure(t, &way, error)))
+		return false;
+	if (!way && !t->is_short)
 		return train_fail(error, TRAIN_FAILED, "none of %s's algorithms for this runs: %s",
 				  t->ways->what, t->why.text);
-	if (done)
-		*chosen = *way;
-	return done;
+	*chosen = way ? *way : t->ways->known;
+	return true;
 }
 
 /* That of a device of the same kind, if it is among these. */
@@ -227,18 +268,18 @@ static void remember(const struct cuda_device *d, const struct cuda_ways *ways,
 }
 
 /* One device at a time: the same GPU may be another replica's. */
-static bool recall_or_measure(struct trial *t, struct cuda_way *chosen, struct train_error *error)
+static bool recall_or_try(struct trial *t, struct cuda_way *chosen, struct train_error *error)
 {
+	struct cuda_device *d = t->device;
 	bool done;
 
-	pthread_mutex_lock(&choices.mutex);
-	done = recall(t->device, t->ways, chosen);
-	if (!done) {
-		done = measure(t, chosen, error);
-		if (done)
-			remember(t->device, t->ways, chosen);
-	}
-	pthread_mutex_unlock(&choices.mutex);
+	if (!d->deterministic && recall(d, t->ways, chosen))
+		return true;
+	done = try_in_memory(t, chosen, error);
+	cuda_release(&d->base, t->workspace);
+	cuda_release(&d->base, t->operands);
+	if (done && !d->deterministic)
+		remember(d, t->ways, chosen);
 	return done;
 }
 
@@ -246,21 +287,15 @@ bool cuda_choose(struct cuda_device *d, struct cuda_ways *ways, struct cuda_way 
 		 struct train_error *error)
 {
 	struct trial t = {.device = d, .ways = ways, .why = {.status = TRAIN_OK}};
-	size_t most = 0;
 	bool done;
 
-	drop_large(ways);
 	if (ways->count == 0)
-		return train_fail(error, TRAIN_FAILED, "%s: %s has no algorithm for this", d->where,
-				  ways->what);
-	for (int i = 0; i < ways->count; i++)
-		most = ways->list[i].workspace > most ? ways->list[i].workspace : most;
-	t.workspace = ways->run && most > 0 ? cuda_trial_memory(d, most) : NULL;
-	if (!ways->run || (most > 0 && !t.workspace)) {
-		*chosen = ways->list[0];
-		return true;
-	}
-	done = d->deterministic ? measure(&t, chosen, error) : recall_or_measure(&t, chosen, error);
-	cuda_release(&d->base, t.workspace);
+		return train_fail(error, TRAIN_FAILED, "%s: %s has no algorithm for this%s%s",
+				  d->where, ways->what, *ways->why.text ? ": " : "",
+				  ways->why.text);
+	drop_large(ways);
+	pthread_mutex_lock(&choices.mutex);
+	done = recall_or_try(&t, chosen, error);
+	pthread_mutex_unlock(&choices.mutex);
 	return done;
 }

@@ -23,7 +23,6 @@ static bool no_memory(struct cuda_device *d, size_t bytes, const char *what,
 {
 	size_t available = 0, all = 0;
 
-	d->calls->cudaGetLastError();
 	if (d->calls->cudaMemGetInfo(&available, &all) != cudaSuccess)
 		available = all = 0;
 	return train_fail(error, TRAIN_FAILED,
@@ -32,37 +31,44 @@ static bool no_memory(struct cuda_device *d, size_t bytes, const char *what,
 			  d->where, bytes, what, d->base.bytes, available, all);
 }
 
-void *cuda_allocate(struct device *device, size_t bytes, const char *what,
-		    struct train_error *error)
+bool cuda_try_allocate(struct cuda_device *d, size_t bytes, const char *what, void **memory,
+		       struct train_error *error)
 {
-	struct cuda_device *d = own(device);
-	struct cuda_block *block = malloc(sizeof(*block));
+	struct cuda_block *block;
 	cudaError_t status;
 
-	if (!block) {
-		train_nomem(error, what);
-		return NULL;
-	}
-	if (!cuda_use(d, error)) {
-		free(block);
-		return NULL;
-	}
+	*memory = NULL;
+	if (!cuda_use(d, error))
+		return false;
+	block = malloc(sizeof(*block));
+	if (!block)
+		return train_nomem(error, what);
 	status = d->calls->cudaMalloc(&block->memory, bytes);
 	if (status != cudaSuccess) {
 		free(block);
-		if (status == cudaErrorMemoryAllocation)
-			no_memory(d, bytes, what, error);
-		else
-			cuda_done(d, CUDA_LIBRARY_RUNTIME, status, "cudaMalloc", error);
-		return NULL;
+		if (status != cudaErrorMemoryAllocation)
+			return cuda_done(d, CUDA_LIBRARY_RUNTIME, status, "cudaMalloc", error);
+		d->calls->cudaGetLastError();
+		return true;
 	}
 	block->bytes = bytes;
 	block->next = d->blocks;
 	d->blocks = block;
-	device->bytes += bytes;
-	if (device->bytes > device->peak_bytes)
-		device->peak_bytes = device->bytes;
-	return block->memory;
+	d->base.bytes += bytes;
+	if (d->base.bytes > d->base.peak_bytes)
+		d->base.peak_bytes = d->base.bytes;
+	*memory = block->memory;
+	return true;
+}
+
+void *cuda_allocate(struct device *device, size_t bytes, const char *what,
+		    struct train_error *error)
+{
+	void *memory;
+
+	if (cuda_try_allocate(own(device), bytes, what, &memory, error) && !memory)
+		no_memory(own(device), bytes, what, error);
+	return memory;
 }
 
 void cuda_release(struct device *device, void *memory)

@@ -132,7 +132,8 @@ static bool set_preferences(struct cuda_device *d, cublasLtMatmulPreference_t pr
 _Static_assert(sizeof(cublasLtMatmulAlgo_t) <= CUDA_WAY_WORDS * sizeof(uint64_t),
 	       "an algorithm is told by its bytes");
 
-/* Of a result nothing means anything but where its state says so. */
+/* Of a result nothing means anything but where its state says so. What wants the least workspace
+ * is known to fit. */
 static void add_ways(struct cuda_ways *ways, const cublasLtMatmulHeuristicResult_t *found,
 		     int count)
 {
@@ -143,7 +144,8 @@ static void add_ways(struct cuda_ways *ways, const cublasLtMatmulHeuristicResult
 			continue;
 		*way = (struct cuda_way){.workspace = found[i].workspaceSize};
 		memcpy(way->words, &found[i].algo, sizeof(found[i].algo));
-		ways->count++;
+		if (ways->count++ == 0 || way->workspace < ways->known.workspace)
+			ways->known = *way;
 	}
 }
 
@@ -167,12 +169,11 @@ static bool list_ways(struct cuda_device *d, struct cuda_ways *ways, const struc
 	return done;
 }
 
-/* What it is tried with. */
+/* What it is tried with: where its matrices lie. */
 struct trial {
 	struct cuda_device *device;
 	struct cuda_product *product;
-	const unsigned char *a, *b;
-	unsigned char *d;
+	size_t a, b, d;
 };
 
 static void take(struct cuda_product *p, const struct cuda_way *way)
@@ -181,13 +182,15 @@ static void take(struct cuda_product *p, const struct cuda_way *way)
 	p->workspace = way->workspace;
 }
 
-static bool run(void *argument, const struct cuda_way *way, void *workspace,
+static bool run(void *argument, const struct cuda_way *way, void *operands, void *workspace,
 		struct train_error *error)
 {
 	const struct trial *t = argument;
+	unsigned char *memory = operands;
 
 	take(t->product, way);
-	return multiply(t->device, t->product, t->a, t->b, t->d, workspace, error);
+	return multiply(t->device, t->product, memory + t->a, memory + t->b, memory + t->d,
+			workspace, error);
 }
 
 /* Where a matrix lies behind another, aligned as it will be. */
@@ -221,24 +224,14 @@ bool cuda_product_plan(struct cuda_device *d, struct cuda_product *p,
 	struct cuda_ways ways = new_ways(d, plan);
 	struct trial t = {.device = d, .product = p};
 	struct cuda_way way;
-	size_t end = 0, at_a = place(&plan->a, &end), at_b = place(&plan->b, &end);
-	size_t at_d = place(&plan->d, &end);
-	unsigned char *memory;
-	bool done;
 
-	if (!describe(d, p, plan, error) || !list_ways(d, &ways, p, plan, error))
-		return false;
-	memory = cuda_trial_memory(d, end);
-	if (memory) {
-		t.a = memory + at_a;
-		t.b = memory + at_b;
-		t.d = memory + at_d;
-		ways.run = run;
-		ways.argument = &t;
-	}
-	done = cuda_choose(d, &ways, &way, error);
-	cuda_release(&d->base, memory);
-	if (!done)
+	t.a = place(&plan->a, &ways.operands);
+	t.b = place(&plan->b, &ways.operands);
+	t.d = place(&plan->d, &ways.operands);
+	ways.run = run;
+	ways.argument = &t;
+	if (!describe(d, p, plan, error) || !list_ways(d, &ways, p, plan, error) ||
+	    !cuda_choose(d, &ways, &way, error))
 		return false;
 	take(p, &way);
 	return cuda_want_workspace(d, way.workspace, error);
