@@ -9,9 +9,10 @@
 
 #include "backend/cuda.h"
 
-/* A model has about ten choices: together they take less than a second, from where the first way
- * has run. Before, libraries load what they need. */
-enum { TRIED = 5, ROUNDS = 3, RUNS = 3, REMEMBERED = 256, MOST_NS = 60000000 };
+/* A model has about ten choices: together they take less than a second, from where all ways have
+ * run once. Before, libraries load what they need. A launch takes as long as a small operation:
+ * so many RUNS go by one. */
+enum { TRIED = 5, ROUNDS = 3, RUNS = 10, REMEMBERED = 256, MOST_NS = 60000000 };
 
 /* What needs more turns whole tensors over, and would be the peak of a training's memory. */
 static const size_t workspace_most = (size_t)256 << 20;
@@ -126,7 +127,15 @@ static bool issue(void *argument, struct train_error *error)
 			 error);
 }
 
-/* *step: of one run, or NULL where it does not run. False where the device fails. */
+static bool issue_all(void *argument, struct train_error *error)
+{
+	for (int run = 0; run < RUNS; run++)
+		if (!issue(argument, error))
+			return false;
+	return true;
+}
+
+/* *step: of RUNS runs, or NULL where it does not run. False where the device fails. */
 static bool try_way(struct trial *t, const struct cuda_way *way, struct step **step,
 		    struct train_error *error)
 {
@@ -138,7 +147,7 @@ static bool try_way(struct trial *t, const struct cuda_way *way, struct step **s
 	*step = NULL;
 	if (!cuda_finish(device, error))
 		return false;
-	if (runs && cuda_step_new(step, device, issue, &what, &why))
+	if (runs && cuda_step_new(step, device, issue_all, &what, &why))
 		return true;
 	*step = NULL;
 	if (t->why.status == TRAIN_OK)
@@ -148,25 +157,25 @@ static bool try_way(struct trial *t, const struct cuda_way *way, struct step **s
 	return cuda_finish(device, error);
 }
 
-/* The least time of some runs; one that is far beyond `best` gets no more. */
-static bool time_step(struct trial *t, struct candidate *c, float best, struct train_error *error)
+/* The least time of a run, of all launches. */
+static bool time_step(struct trial *t, struct candidate *c, struct train_error *error)
 {
 	struct cuda_device *d = t->device;
 	float ms;
 
-	for (int run = 0; run < RUNS && (c->ms < 0 || c->ms <= 2 * best); run++) {
-		if (!CUDA_DO(d, RUNTIME, cudaEventRecord, (t->start, d->stream), error) ||
-		    !cuda_step_run(c->step, error) ||
-		    !CUDA_DO(d, RUNTIME, cudaEventRecord, (t->stop, d->stream), error) ||
-		    !cuda_wait_event(d, t->stop, error) ||
-		    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, t->start, t->stop), error))
-			return false;
-		c->ms = c->ms < 0 || ms < c->ms ? ms : c->ms;
-	}
+	if (!CUDA_DO(d, RUNTIME, cudaEventRecord, (t->start, d->stream), error) ||
+	    !cuda_step_run(c->step, error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (t->stop, d->stream), error) ||
+	    !cuda_wait_event(d, t->stop, error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, t->start, t->stop), error))
+		return false;
+	ms /= RUNS;
+	c->ms = c->ms < 0 || ms < c->ms ? ms : c->ms;
 	return true;
 }
 
-/* In turns, so that a GPU that is still slow at first is slow for all. */
+/* In turns, so that a GPU that is still slow at first is slow for all. One that is far beyond the
+ * best gets no more. */
 static bool time_all(struct trial *t, struct candidate *list, int count, int *best,
 		     struct train_error *error)
 {
@@ -176,7 +185,9 @@ static bool time_all(struct trial *t, struct candidate *list, int count, int *be
 
 		if (i >= count && now_ns() > t->end_ns)
 			break;
-		if (!time_step(t, c, i == 0 ? 1e30F : list[*best].ms, error))
+		if (c->ms >= 0 && c->ms > 2 * list[*best].ms)
+			continue;
+		if (!time_step(t, c, error))
 			return false;
 		if (c->ms < list[*best].ms)
 			*best = i % count;
@@ -192,13 +203,12 @@ static bool try_all(struct trial *t, const struct cuda_way **chosen, struct trai
 	bool done = true;
 
 	for (int i = 0; done && i < t->ways->count && count < tried; i++) {
-		if (count > 0 && now_ns() > t->end_ns)
-			break;
 		list[count] = (struct candidate){.way = &t->ways->list[i], .ms = -1};
 		done = try_way(t, list[count].way, &list[count].step, error);
-		if (list[count].step && count++ == 0)
-			t->end_ns = now_ns() + MOST_NS;
+		if (list[count].step)
+			count++;
 	}
+	t->end_ns = now_ns() + MOST_NS;
 	done = done && time_all(t, list, count, &best, error);
 	*chosen = count > 0 ? list[best].way : NULL;
 	for (int i = 0; i < count; i++)
