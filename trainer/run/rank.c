@@ -107,6 +107,11 @@ static bool open_all(struct run *r, struct train_error *error)
 	/* The scale of a step is known when the result of the one before is; what is timed must
 	 * not mix with the next step. */
 	r->ahead = r->scaled || r->settings->profile_steps ? 0 : t->backend->ahead;
+	if (r->ahead > RUN_AHEAD_MOST)
+		return train_fail(error, TRAIN_FAILED,
+				  "backend %s: it has %d steps ahead, and there is room for %d: "
+				  "have fewer in its table",
+				  t->backend->name, r->ahead, RUN_AHEAD_MOST);
 	r->indices = malloc((size_t)t->rank_batch * sizeof(*r->indices));
 	if (!r->indices)
 		return train_nomem(error, "the samples of a step");
@@ -165,7 +170,7 @@ static bool test_at_end(struct run *r, struct train_error *error)
 	       run_evaluate(r, r->epoch, error);
 }
 
-/* What fails on a GPU may be of any step since the last whose result is known. */
+/* What fails on a GPU may be of any step since the last that was told of. */
 static bool after_step(const struct run *r, struct train_error *error)
 {
 	size_t n = strlen(error->text);

@@ -12,6 +12,10 @@ struct run_pending {
 	int64_t begin_ns;
 };
 
+/* Beside steps that are ahead there is the next one, and one that was told and is not yet heard of.
+ */
+enum { RUN_AHEAD_MOST = FETCH_MOST - 2 };
+
 struct run {
 	struct training *training;
 	const struct settings *settings;
@@ -28,11 +32,11 @@ struct run {
 
 	/* Steps on their way, whose results are not known yet. */
 	struct run_pending pending[FETCH_MOST];
-	int ahead; /* at most */
+	int ahead; /* of the last that was told, at most RUN_AHEAD_MOST */
 	/* In all: whose result this rank knows, and those of all ranks. Where these are gathered on
 	 * the device they come when the result of the next is known, so that no step waits. */
 	int issued, told, heard;
-	int64_t told_step; /* the last whose result is known */
+	int64_t told_step; /* the last whose result of all ranks is known and was written */
 
 	/* Where it is */
 	int64_t step, optimizer_step; /* done; the second without those that the scaler skipped */

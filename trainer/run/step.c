@@ -105,7 +105,10 @@ static bool hear(struct run *r, const struct step_share *all, int *stop, struct 
 	struct step_metrics *m = &r->pending[r->heard++ % FETCH_MOST].metrics;
 
 	add_up(r, all, m, stop);
-	return !r->metrics || metrics_step(r->metrics, m, error);
+	if (r->metrics && !metrics_step(r->metrics, m, error))
+		return false;
+	r->told_step = m->step;
+	return true;
 }
 
 static bool hear_begun(struct run *r, int *stop, struct train_error *error)
@@ -163,7 +166,6 @@ static bool tell(struct run *r, int *stop, struct train_error *error)
 		r->waited_ns += output.waited_ns;
 	}
 	scale_after(r, &output, m);
-	r->told_step = m->step;
 	m->gradient_norm = output.norm;
 	m->seconds = (double)(r->result_ns - r->last_ns) * 1e-9;
 	r->last_ns = r->result_ns;
