@@ -165,11 +165,14 @@ void cuda_step_free(struct step *step)
 /* --- marks of time -----------------------------------------------------------------------------
  */
 
-enum { MARKS_MOST = 1 << 16 };
+/* Events, and how many of them are there before the first is marked. */
+enum { MARKS_MOST = 1 << 16, MARKS_READY = 1 << 10 };
 
-/* Times are those since the first event, which the host saw come. */
+/* Times are those since an event that the host saw come, in ms, as float: it is recorded anew
+ * whenever marks are forgotten, so that they stay near it. */
 struct cuda_marks {
 	int made, used; /* events */
+	bool begun;
 	int64_t begin_ns;
 	cudaEvent_t begin, events[MARKS_MOST];
 };
@@ -182,21 +185,42 @@ static int64_t now(void)
 	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
+/* So many events are there, with the first. */
+static bool make_events(struct cuda_device *d, int count, struct train_error *error)
+{
+	struct cuda_marks *marks = d->marks;
+
+	if (!marks->begin && !CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
+				      (&marks->begin, cudaEventDefault), error))
+		return false;
+	for (; marks->made < count; marks->made++)
+		if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
+			     (&marks->events[marks->made], cudaEventDefault), error))
+			return false;
+	return true;
+}
+
 static bool begin_marks(struct cuda_device *d, struct train_error *error)
 {
-	struct cuda_marks *marks = calloc(1, sizeof(*marks));
+	struct cuda_marks *marks = d->marks ? d->marks : calloc(1, sizeof(*marks));
 
 	d->marks = marks;
 	if (!marks)
 		return train_nomem(error, "marks of time");
-	if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags, (&marks->begin, cudaEventDefault),
-		     error) ||
-	    !cuda_wait_stream(d, error) ||
+	marks->used = 0;
+	marks->begun = false;
+	if (!make_events(d, MARKS_READY, error) || !cuda_wait_stream(d, error) ||
 	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->begin, d->stream), error) ||
 	    !cuda_wait_event(d, marks->begin, error))
 		return false;
 	marks->begin_ns = now();
+	marks->begun = true;
 	return true;
+}
+
+static bool begun(const struct cuda_device *d)
+{
+	return d->marks && d->marks->begun;
 }
 
 /* A time line that misses a time is no reason to end a training: 0 is no mark. */
@@ -205,17 +229,11 @@ int64_t cuda_mark_on(struct cuda_device *d, cudaStream_t stream)
 	struct train_error error = {.status = TRAIN_OK};
 	struct cuda_marks *marks;
 
-	if (!cuda_use(d, &error) || (!d->marks && !begin_marks(d, &error)))
+	if (!cuda_use(d, &error) || (!begun(d) && !begin_marks(d, &error)))
 		return 0;
 	marks = d->marks;
-	if (marks->used == MARKS_MOST)
+	if (marks->used == MARKS_MOST || !make_events(d, marks->used + 1, &error))
 		return 0;
-	if (marks->used == marks->made) {
-		if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
-			     (&marks->events[marks->made], cudaEventDefault), &error))
-			return 0;
-		marks->made++;
-	}
 	if (!CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->events[marks->used], stream), &error))
 		return 0;
 	return ++marks->used;
@@ -235,8 +253,9 @@ int64_t cuda_mark_ns(struct device *device, int64_t mark)
 	struct cuda_marks *marks = d->marks;
 	float ms = 0;
 
-	if (marks && mark == 0)
-		marks->used = 0;
+	/* Here, so that no step that is measured waits for it. */
+	if (mark == 0 && (!begun(d) || marks->used > 0) && cuda_use(d, &error))
+		begin_marks(d, &error);
 	if (!marks || mark < 1 || mark > marks->made || !cuda_use(d, &error) ||
 	    !cuda_wait_event(d, marks->events[mark - 1], &error) ||
 	    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, marks->begin, marks->events[mark - 1]),
