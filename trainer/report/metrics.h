@@ -30,11 +30,13 @@ struct step_metrics {
 	double accuracy;     /* in 0..1, of the training samples */
 	double lr;
 	double seconds; /* from the step before to this one */
-	/* Own time of ranks, without waiting for others. On GPUs it is measured in profiled steps
-	 * alone; else NAN, and slowest_rank is -1. */
+	/* Own time of ranks, without waiting for others. On GPUs, in modes ddp and mp, it is
+	 * measured in profiled steps alone; else NAN, and slowest_rank is -1. */
 	double slowest_seconds, mean_seconds;
 	int slowest_rank;
-	/* Of the slowest rank: waiting for gradients after backward; NAN: not measured. */
+	/* Of the slowest rank: waiting for gradients after backward; NAN: not measured, which is
+	 * so where the three above are not, and on GPUs in mode dp in steps that are not profiled.
+	 */
 	double exposed_seconds;
 	double gradient_norm; /* NAN: not computed */
 	double scale;         /* of the loss; 0: not scaled */
