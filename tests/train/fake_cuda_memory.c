@@ -143,6 +143,7 @@ cudaError_t fake_cudaMalloc(void **memory, size_t bytes)
 	*memory = NULL;
 	if (bytes == 0)
 		return cudaSuccess;
+	nccl_check_sums(device, "cudaMalloc");
 	if (bytes > fake.options.bytes - fake.devices[device].used)
 		return cudaErrorMemoryAllocation;
 	*memory = allocate(device, bytes)->memory;
@@ -195,6 +196,7 @@ cudaError_t fake_cudaMallocHost(void **memory, size_t bytes)
 		return status;
 	if (!memory || bytes == 0)
 		return cudaErrorInvalidValue;
+	nccl_check_sums(device_current(), "cudaMallocHost");
 	*memory = allocate(FAKE_HOST, bytes)->memory;
 	return cudaSuccess;
 }

@@ -7,10 +7,17 @@
 #ifdef HAVE_NCCL
 #include "fake_nccl.h"
 
+static bool is_message(const struct work *work)
+{
+	const struct nccl_item *item = (const void *)work->data;
+
+	return item->ops[0].kind >= NCCL_SEND;
+}
+
 /* The first work on the device of the communicator, or, if that is NULL, of one that is not
- * aborted, but for `but`. */
+ * aborted, but for `but`; with `sums`, that is no message. */
 static const struct work *pending(int device, const struct ncclComm *comm,
-				  const struct ncclComm *but)
+				  const struct ncclComm *but, bool sums)
 {
 	for (struct object *object = fake.objects; object; object = object->next) {
 		const struct CUstream_st *stream = (const void *)object;
@@ -20,7 +27,8 @@ static const struct work *pending(int device, const struct ncclComm *comm,
 		for (const struct work *work = stream->first; work; work = work->next) {
 			const struct ncclComm *of = nccl_whose(work);
 
-			if (of && of != but && (comm ? of == comm : !of->aborted))
+			if (of && of != but && (comm ? of == comm : !of->aborted) &&
+			    !(sums && is_message(work)))
 				return work;
 		}
 	}
@@ -31,16 +39,16 @@ bool nccl_pending(const struct ncclComm *comm)
 {
 	int device = comm->object.device;
 
-	return fake.devices[device].broken == cudaSuccess && pending(device, comm, NULL);
+	return fake.devices[device].broken == cudaSuccess && pending(device, comm, NULL, false);
 }
 
-static void check_others(int device, const struct ncclComm *but, const char *call)
+static void check_others(int device, const struct ncclComm *but, bool sums, const char *call)
 {
 	const struct work *work;
 
 	while (stream_step())
 		;
-	work = fake.devices[device].broken == cudaSuccess ? pending(device, NULL, but) : NULL;
+	work = fake.devices[device].broken == cudaSuccess ? pending(device, NULL, but, sums) : NULL;
 	if (work)
 		fault(0, "%s: it waits for device %d, where %s waits for other ranks", call, device,
 		      work->what);
@@ -48,7 +56,12 @@ static void check_others(int device, const struct ncclComm *but, const char *cal
 
 void nccl_check_device(int device, const char *call)
 {
-	check_others(device, NULL, call);
+	check_others(device, NULL, false, call);
+}
+
+void nccl_check_sums(int device, const char *call)
+{
+	check_others(device, NULL, true, call);
 }
 
 static bool graph_has(const struct CUgraph_st *graph, const struct ncclComm *comm)
@@ -79,12 +92,18 @@ void nccl_check_graphs(const struct ncclComm *comm, const char *call)
 void nccl_check_end(const struct ncclComm *comm, const char *call)
 {
 	nccl_check_graphs(comm, call);
-	check_others(comm->object.device, comm, call);
+	check_others(comm->object.device, comm, false, call);
 }
 
 #else
 
 void nccl_check_device(int device, const char *call)
+{
+	(void)device;
+	(void)call;
+}
+
+void nccl_check_sums(int device, const char *call)
 {
 	(void)device;
 	(void)call;

@@ -81,6 +81,7 @@ train_programs += \
 	tests/train/t-nccl-gather \
 	tests/train/t-nccl-inject \
 	tests/train/t-nccl-place \
+	tests/train/t-nccl-rounded \
 	tests/train/t-nccl-steps
 endif
 endif
@@ -588,6 +589,11 @@ tests_train_t_nccl_place_SOURCES = tests/train/t-nccl-place.c tests/unit/unit.h
 tests_train_t_nccl_place_CPPFLAGS = $(train_cppflags)
 tests_train_t_nccl_place_CFLAGS = $(train_cflags)
 tests_train_t_nccl_place_LDADD = $(train_ldadd)
+tests_train_t_nccl_rounded_SOURCES = tests/train/t-nccl-rounded.c tests/train/fake_cuda_load.c \
+	$(nccl_ranks)
+tests_train_t_nccl_rounded_CPPFLAGS = $(fake_cppflags)
+tests_train_t_nccl_rounded_CFLAGS = $(train_cflags)
+tests_train_t_nccl_rounded_LDADD = $(fake_ldadd)
 if HAVE_NCCL
 check_PROGRAMS += tests/train/nccl-mpi-main
 tests_train_nccl_mpi_main_SOURCES = tests/train/nccl-mpi-main.c tests/train/fake_cuda_load.c \

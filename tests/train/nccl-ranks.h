@@ -160,6 +160,27 @@ static inline void *device_memory(struct member *m, size_t bytes)
 	return memory;
 }
 
+/* Worlds of 1, 2 and 4; threads or apart; work that is done at once or late. */
+enum { HOWS = 12 };
+
+static inline struct ranks_how how_of(int i)
+{
+	return (struct ranks_how){.world = 1 << i % 3,
+				  .apart = i / 3 % 2,
+				  .late = i / 6,
+				  .timeout_ms = 20000,
+				  .messages = true};
+}
+
+static inline void all_good(const struct member *members, const char *name)
+{
+	for (int r = 0; r < members->world; r++)
+		ck_assert_msg(members[r].good, "%s, rank %d of %d%s%s: %s", name, r, members->world,
+			      members->how->apart ? ", apart" : "",
+			      members->how->late ? ", late" : "",
+			      members[r].error.text[0] ? members[r].error.text : "wrong values");
+}
+
 /* fork, what is asked, join. */
 #define BETWEEN(m, call) \
 	(nccl->fork((m)->comm, &(m)->error) && (call) && nccl->join((m)->comm, &(m)->error))

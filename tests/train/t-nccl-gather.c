@@ -78,6 +78,25 @@ static void work_late(struct member *m)
 	m->good = m->good && ends(m, 7);
 }
 
+static uint64_t allocations(void)
+{
+	return fake_cuda_made(CUDA_CALL_cudaMalloc) + fake_cuda_made(CUDA_CALL_cudaMallocHost);
+}
+
+/* The memory of gathers is there before the first sum is on its way: to allocate waits for that. */
+static void work_allocated(struct member *m)
+{
+	uint64_t before;
+
+	m->kept = device_memory(m, 4000);
+	m->good = gathers(m);
+	before = allocations();
+	m->good = m->good && backend_cuda.zero(m->device, m->kept, 4000, &m->error) && sums(m) &&
+		  begins(m, 1) && ends(m, 1) && gathers(m);
+	if (m->good && allocations() != before)
+		m->good = train_fail(&m->error, TRAIN_FAILED, "it allocates");
+}
+
 /* What a gather of the host waits for on the device: nothing. Ranks count together. */
 static void work_counted(struct member *m)
 {
@@ -86,7 +105,8 @@ static void work_counted(struct member *m)
 	m->kept = device_memory(m, 4000);
 	m->good = backend_cuda.zero(m->device, m->kept, 4000, &m->error) && sums(m) && gathers(m);
 	waits = fake_cuda_made(CUDA_CALL_cudaStreamWaitEvent);
-	m->good = m->good && gathers(m) && begins(m, 1) && ends(m, 1) && gathers(m);
+	m->good = m->good && gathers(m) && begins(m, 1) &&
+		  ends(m, 1) && gathers(m);
 	if (m->good && fake_cuda_made(CUDA_CALL_cudaStreamWaitEvent) != waits)
 		m->good = train_fail(&m->error, TRAIN_FAILED, "its stream waits for another");
 }
@@ -120,6 +140,7 @@ static const struct {
 } rows[] = {
 	{"turns", work_turns, 3},
 	{"rank 1 is late", work_late, 3},
+	{"allocations are counted", work_allocated, 2},
 	{"waits are counted", work_counted, 2},
 	{"twice", work_twice, 1},
 	{"nothing", work_nothing, 1},

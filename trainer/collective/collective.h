@@ -40,6 +40,7 @@ struct meeting_options {
 	/* What all_reduce sends values as, where the collective `rounds`: VALUE_BFLOAT16 halves
 	 * what is sent and rounds what is added. */
 	enum value_type sums;
+	int64_t sum_values; /* that most of them have, at most: more may go in pieces; 0: few */
 };
 
 struct collective {

@@ -100,7 +100,8 @@ static bool nccl_meet(struct meeting **meeting, const struct meeting_options *op
 	if (!m)
 		return train_nomem(error, "what ranks tell each other");
 	m->options = *options;
-	if (!load(&m->calls, error) || !is_new_enough(m, error) || !choose(m, error) ||
+	if (!load(&m->calls, error) || !is_new_enough(m, error) ||
+	    !choose(m, error) ||
 	    (m->control && !m->control->meet(&m->control_meeting, options, error))) {
 		nccl_part(m);
 		return false;
@@ -201,6 +202,24 @@ static bool open_lane(struct nccl_comm *c, int index, struct train_error *error)
 	       nccl_settle(c, lane, error);
 }
 
+/* All that the ranks' gathers and sums need: to allocate while they are on their way would wait for
+ * them, and nobody would watch that. */
+static bool open_memory(struct nccl_comm *c, struct train_error *error)
+{
+	struct device *device = c->base.device;
+
+	if (!nccl_gather_open(c, error))
+		return false;
+	if (c->meeting->options.sums != VALUE_BFLOAT16)
+		return true;
+	c->piece = NCCL_LEAST_ROUNDED;
+	while (c->piece < c->meeting->options.sum_values && c->piece < NCCL_MOST_ROUNDED)
+		c->piece *= 2;
+	c->rounded = device->backend->allocate(device, (size_t)c->piece * 2,
+					       "gradients in bfloat16", error);
+	return c->rounded || nccl_failed(c, error);
+}
+
 static bool open_all(struct nccl_comm *c, struct train_error *error)
 {
 	struct meeting *m = c->meeting;
@@ -208,7 +227,7 @@ static bool open_all(struct nccl_comm *c, struct train_error *error)
 	if (m->control &&
 	    !m->control->open(&c->control, m->control_meeting, c->base.rank, c->base.device, error))
 		return false;
-	if (!open_streams(c, error))
+	if (!open_streams(c, error) || !open_memory(c, error))
 		return false;
 	c->base.device->watch = (struct device_watch){nccl_watch, c};
 	for (int i = 0; i < c->lane_count; i++)
@@ -270,7 +289,7 @@ static void free_memory(struct nccl_comm *c)
 
 	for (int r = 0; r < c->base.world && c->boxes; r++)
 		nccl_room_free(c, &c->boxes[r]);
-	nccl_room_free(c, &c->rounded);
+	device->backend->release(device, c->rounded);
 	device->backend->release(device, c->later.staging);
 	device->backend->release(device, c->staging);
 	free(c->boxes);

@@ -40,6 +40,10 @@ struct nccl_lane {
  * that is on its way uses it, and to free it would wait for that. */
 enum { NCCL_OLD = 64 };
 
+/* Values that are summed in bfloat16 at a time: the power of two that holds the meeting's
+ * sum_values, between these. */
+enum { NCCL_LEAST_ROUNDED = 1 << 16, NCCL_MOST_ROUNDED = 1 << 23 };
+
 struct nccl_room {
 	void *memory;
 	size_t bytes;
@@ -67,8 +71,9 @@ struct nccl_comm {
 	struct nccl_lane lanes[NCCL_LANES];
 	int lane_count;
 	cudaEvent_t forked, gathered;
-	struct nccl_room *boxes;  /* with messages: that to each rank, while it is on its way */
-	struct nccl_room rounded; /* values of a sum in bfloat16 */
+	struct nccl_room *boxes; /* with messages: that to each rank, while it is on its way */
+	void *rounded;           /* a piece of a sum in bfloat16; NULL: sums are in float */
+	int64_t piece;           /* values of it */
 	unsigned char *host, *staging; /* of all_gather: pinned, and on the device */
 	struct nccl_later later;
 	bool recorded;          /* graphs may have what it was asked */
@@ -140,6 +145,8 @@ bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int r
 
 /* --- nccl_gather.c */
 
+/* The memory of gathers. */
+bool nccl_gather_open(struct nccl_comm *comm, struct train_error *error);
 bool nccl_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
 		     const char *what, struct train_error *error);
 bool nccl_gather_begin(struct communicator *comm, const void *mine, size_t bytes, const char *what,

@@ -146,25 +146,37 @@ static bool sum(struct nccl_comm *c, struct nccl_lane *lane, void *values, int64
 	       nccl_settle(c, lane, error);
 }
 
-static bool sum_rounded(struct nccl_comm *c, struct nccl_lane *lane, float *values, int64_t count,
-			struct train_error *error)
+static bool sum_piece(struct nccl_comm *c, struct nccl_lane *lane, float *values, int64_t count,
+		      struct train_error *error)
 {
 	struct convert_args to = {.from = values,
+				  .to = c->rounded,
 				  .count = count,
 				  .from_type = VALUE_FLOAT32,
 				  .to_type = VALUE_BFLOAT16};
-	struct convert_args back = {.to = values,
+	struct convert_args back = {.from = c->rounded,
+				    .to = values,
 				    .count = count,
 				    .from_type = VALUE_BFLOAT16,
 				    .to_type = VALUE_FLOAT32};
 
-	if (!nccl_room(c, &c->rounded, (size_t)count * 2, "gradients in bfloat16", error))
-		return false;
-	to.to = c->rounded.memory;
-	back.from = c->rounded.memory;
 	return NCCL_DO(c, KERNELS, kernel_convert, (&to, lane->stream), error) &&
-	       sum(c, lane, c->rounded.memory, count, ncclBfloat16, error) &&
+	       sum(c, lane, c->rounded, count, ncclBfloat16, error) &&
 	       NCCL_DO(c, KERNELS, kernel_convert, (&back, lane->stream), error);
+}
+
+/* In pieces, so that the memory for them need not grow: to allocate would wait for sums on their
+ * way. */
+static bool sum_rounded(struct nccl_comm *c, struct nccl_lane *lane, float *values, int64_t count,
+			struct train_error *error)
+{
+	for (int64_t at = 0; at < count; at += c->piece) {
+		int64_t left = count - at, n = left < c->piece ? left : c->piece;
+
+		if (!sum_piece(c, lane, values + at, n, error))
+			return false;
+	}
+	return true;
 }
 
 bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, const char *what,
@@ -173,12 +185,11 @@ bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, co
 	const struct call call = call_of(CALL_SUM, 0, (size_t)count * sizeof(*values), what);
 	struct nccl_comm *c = nccl_comm_of(comm);
 	struct nccl_lane *lane = nccl_begin(c, NCCL_UP, &call, error);
-	bool rounded = c->meeting->options.sums == VALUE_BFLOAT16;
 
 	if (!lane)
 		return false;
-	return count == 0 || ((rounded ? sum_rounded(c, lane, values, count, error)
-				       : sum(c, lane, values, count, ncclFloat32, error)) &&
+	return count == 0 || ((c->rounded ? sum_rounded(c, lane, values, count, error)
+					  : sum(c, lane, values, count, ncclFloat32, error)) &&
 			      nccl_end(c, lane, error));
 }
 

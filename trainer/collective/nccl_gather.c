@@ -15,12 +15,16 @@ static bool make_room(struct nccl_comm *c, unsigned char **host, unsigned char *
 	struct device *device = &c->device->base;
 	size_t bytes = (size_t)c->base.world * each;
 
-	if (!*host && !NCCL_DO(c, RUNTIME, cudaMallocHost, ((void **)host, bytes), error))
+	if (!NCCL_DO(c, RUNTIME, cudaMallocHost, ((void **)host, bytes), error))
 		return false;
-	if (!*staging)
-		*staging = device->backend->allocate(device, bytes, "what ranks tell each other",
-						     error);
+	*staging = device->backend->allocate(device, bytes, "what ranks tell each other", error);
 	return *staging || nccl_failed(c, error);
+}
+
+bool nccl_gather_open(struct nccl_comm *c, struct train_error *error)
+{
+	return c->control || (make_room(c, &c->host, &c->staging, PIECE, error) &&
+			      make_room(c, &c->later.host, &c->later.staging, GATHER_MOST, error));
 }
 
 /* A piece of n bytes, from this rank's place in the pinned memory to those of all, by the time of
@@ -56,8 +60,6 @@ static bool gather_on_device(struct nccl_comm *c, struct nccl_lane *lane, const 
 	unsigned char *to = all;
 	int64_t begin = nccl_now(), waited = c->base.waited_ns;
 
-	if (!make_room(c, &c->host, &c->staging, PIECE, error))
-		return false;
 	c->host[c->base.rank] = 0;
 	for (size_t at = 0; at == 0 || at < bytes; at += PIECE) {
 		size_t left = bytes - at, n = left < PIECE ? left : PIECE;
@@ -125,7 +127,7 @@ bool nccl_gather_begin(struct communicator *comm, const void *mine, size_t bytes
 		return true;
 	}
 	lane = nccl_begin(c, NCCL_UP, &call, error);
-	if (!lane || !make_room(c, &later->host, &later->staging, GATHER_MOST, error))
+	if (!lane)
 		return false;
 	memcpy(later->host + (size_t)comm->rank * bytes, mine, bytes);
 	return put_piece(c, lane, later->host, later->staging, bytes, later->event, error);

@@ -189,6 +189,7 @@ static bool find_all(struct training *t, struct train_error *error)
 		.local = t->place.local_world,
 		.messages = s->mode == MODE_MP,
 		.sums = s->gradient_type,
+		.sum_values = (int64_t)(s->bucket_mib * (1 << 20) / sizeof(float)),
 	};
 	struct model_shapes shapes;
 
