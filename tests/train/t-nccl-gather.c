@@ -105,7 +105,7 @@ static void work_counted(struct member *m)
 	m->kept = device_memory(m, 4000);
 	m->good = backend_cuda.zero(m->device, m->kept, 4000, &m->error) && sums(m) && gathers(m);
 	waits = fake_cuda_made(CUDA_CALL_cudaStreamWaitEvent);
-	m->good = m->good && gathers(m) && begins(m, 1) &&
+	m->good = m->good && nccl->fork(m->comm, &m->error) && gathers(m) && begins(m, 1) &&
 		  ends(m, 1) && gathers(m);
 	if (m->good && fake_cuda_made(CUDA_CALL_cudaStreamWaitEvent) != waits)
 		m->good = train_fail(&m->error, TRAIN_FAILED, "its stream waits for another");

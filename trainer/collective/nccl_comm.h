@@ -126,6 +126,9 @@ void nccl_stop(struct nccl_comm *comm);
 /* Begins a call: the lane whose stream is behind what was forked, or NULL. */
 struct nccl_lane *nccl_begin(struct nccl_comm *comm, int lane, const struct call *call,
 			     struct train_error *error);
+/* The same for host memory, which need not wait for what was forked. */
+struct nccl_lane *nccl_begin_beside(struct nccl_comm *comm, int lane, const struct call *call,
+				    struct train_error *error);
 /* What is on the stream so far is what join waits for. */
 bool nccl_end(struct nccl_comm *comm, struct nccl_lane *lane, struct train_error *error);
 /* Fails where a step is recorded: a call that does this cannot be. */

@@ -25,8 +25,8 @@ static bool follow(struct nccl_comm *c, struct nccl_lane *lane, struct train_err
 	return true;
 }
 
-struct nccl_lane *nccl_begin(struct nccl_comm *c, int index, const struct call *call,
-			     struct train_error *error)
+struct nccl_lane *nccl_begin_beside(struct nccl_comm *c, int index, const struct call *call,
+				    struct train_error *error)
 {
 	struct nccl_lane *lane = &c->lanes[index];
 
@@ -41,7 +41,15 @@ struct nccl_lane *nccl_begin(struct nccl_comm *c, int index, const struct call *
 	if (!NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), error) ||
 	    !nccl_settle(c, lane, error) || (!c->recorded && !capturing(c, &c->recorded, error)))
 		return NULL;
-	return follow(c, lane, error) ? lane : NULL;
+	return lane;
+}
+
+struct nccl_lane *nccl_begin(struct nccl_comm *c, int index, const struct call *call,
+			     struct train_error *error)
+{
+	struct nccl_lane *lane = nccl_begin_beside(c, index, call, error);
+
+	return lane && follow(c, lane, error) ? lane : NULL;
 }
 
 bool nccl_end(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)

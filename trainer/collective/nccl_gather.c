@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What hosts tell each other: through what they met, or by NCCL, which waits for no work of the
- * device but sums. */
+ * device but what was asked of the same stream: sums, broadcasts, and messages to higher ranks. */
 #include "config.h"
 
 #include <string.h>
@@ -101,7 +101,7 @@ bool nccl_all_gather(struct communicator *comm, const void *mine, void *all, siz
 		return false;
 	if (c->control)
 		return gather_by_control(c, mine, all, bytes, what, error);
-	lane = nccl_begin(c, NCCL_UP, &call, error);
+	lane = nccl_begin_beside(c, NCCL_UP, &call, error);
 	return lane && gather_on_device(c, lane, mine, all, bytes, error);
 }
 
@@ -126,7 +126,7 @@ bool nccl_gather_begin(struct communicator *comm, const void *mine, size_t bytes
 		memcpy(later->mine, mine, bytes);
 		return true;
 	}
-	lane = nccl_begin(c, NCCL_UP, &call, error);
+	lane = nccl_begin_beside(c, NCCL_UP, &call, error);
 	if (!lane)
 		return false;
 	memcpy(later->host + (size_t)comm->rank * bytes, mine, bytes);
