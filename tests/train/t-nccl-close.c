@@ -138,6 +138,39 @@ START_TEST(an_old_library)
 }
 END_TEST
 
+/* Where ranks have processes of their own, steps are recorded. */
+START_TEST(graphs_that_may_not_mix)
+{
+	static const char want[] = "NCCL_GRAPH_MIXING_SUPPORT is 0, and steps that are recorded "
+				   "need it: unset it";
+	static const struct {
+		const char *value;
+		int ranks;
+		bool met;
+	} rows[] = {{"0", 1, false}, {"0", 2, true}, {"1", 1, true}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct meeting_options options = {.world = rows[i].ranks,
+							.ranks = rows[i].ranks};
+		struct train_error error = {.status = TRAIN_OK};
+		struct meeting *meeting = NULL;
+		char text[FAKE_CUDA_TEXT];
+		bool met;
+
+		setenv("NCCL_GRAPH_MIXING_SUPPORT", rows[i].value, 1);
+		fake_cuda_open(&(struct fake_cuda_options){.devices = 2});
+		met = nccl->meet(&meeting, &options, &error);
+		unsetenv("NCCL_GRAPH_MIXING_SUPPORT");
+		ck_assert_msg(met == rows[i].met &&
+				      strcmp(error.text, rows[i].met ? "" : want) == 0,
+			      "%s, %d ranks: '%s'", rows[i].value, rows[i].ranks, error.text);
+		if (met)
+			nccl->part(meeting);
+		ck_assert_msg(fake_cuda_close(text), "%s", text);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("nccl-close");
@@ -147,6 +180,7 @@ int main(void)
 	tcase_add_loop_test(tests, a_recorded_step_that_waits_for_ever, 0, 2);
 	tcase_add_loop_test(tests, messages_that_are_not_taken, 0, 8);
 	tcase_add_test(tests, an_old_library);
+	tcase_add_test(tests, graphs_that_may_not_mix);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }

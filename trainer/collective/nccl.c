@@ -37,6 +37,17 @@ static bool is_new_enough(const struct meeting *m, struct train_error *error)
 			  version / 10000, version / 100 % 100, version % 100);
 }
 
+/* Captured calls and others take turns. Ranks that share a process record no steps. */
+static bool may_mix(const struct meeting_options *options, struct train_error *error)
+{
+	const char *mixing = getenv("NCCL_GRAPH_MIXING_SUPPORT");
+
+	return options->ranks > 1 || !mixing || strcmp(mixing, "0") != 0 ||
+	       train_fail(error, TRAIN_BAD_INPUT,
+			  "NCCL_GRAPH_MIXING_SUPPORT is 0, and steps that are recorded need it: "
+			  "unset it");
+}
+
 static bool one_machine(const struct meeting_options *options)
 {
 	return options->ranks == options->world ||
@@ -100,7 +111,7 @@ static bool nccl_meet(struct meeting **meeting, const struct meeting_options *op
 	if (!m)
 		return train_nomem(error, "what ranks tell each other");
 	m->options = *options;
-	if (!load(&m->calls, error) || !is_new_enough(m, error) ||
+	if (!may_mix(options, error) || !load(&m->calls, error) || !is_new_enough(m, error) ||
 	    !choose(m, error) ||
 	    (m->control && !m->control->meet(&m->control_meeting, options, error))) {
 		nccl_part(m);
@@ -247,7 +258,9 @@ static bool flush(struct nccl_comm *c, struct nccl_lane *lane)
 }
 
 /* Waits for the other ranks, within the time limit; if that is not to be, they are stopped. To
- * destroy one waits for the device, so nothing is left there then. */
+ * destroy one waits for the device, so nothing is left there then, unless ranks are threads of one
+ * process: there the last one's call waits for the devices of all and frees what NCCL has there.
+ * What is freed here before that is waited for by cudaFree itself. */
 static void end_lanes(struct nccl_comm *c)
 {
 	bool done = c->why.status == TRAIN_OK && atomic_load(&c->aborted) == 0;

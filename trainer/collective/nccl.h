@@ -12,7 +12,7 @@
  * Streams. A communicator has a stream of high priority of its own; fork and join order it and the
  * device's by events, so that what lies between them can be captured in a graph (in all ranks, and
  * by one process per GPU: NCCL warns of deadlocks where one process captures for several). Captured
- * calls and others take turns, which NCCL allows unless NCCL_GRAPH_MIXING_SUPPORT is 0; buffers
+ * calls and others take turns, so NCCL_GRAPH_MIXING_SUPPORT=0 is refused there; buffers
  * that it registers for a graph are released with that (NCCL_GRAPH_REGISTER). all_gather is of host
  * memory: it waits, and cannot be captured. With `messages` there are two communicators of NCCL,
  * one for messages to higher ranks and one for those to lower: a message is copied before join's
