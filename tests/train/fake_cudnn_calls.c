@@ -10,19 +10,19 @@ enum { ALIGNED = 16 };
 
 /* The arrays of results differ in the type of the algorithm only. Heuristics know no times, and
  * tell of what cannot be done too. */
-#define FILL(found, wanted, count, algorithms, measured) \
+#define FILL(found, wanted, count, algorithms) \
 	do { \
 		for (*(count) = 0; *(count) < (wanted) && *(count) < known; ++*(count)) { \
 			memset(&(found)[*(count)], 0, sizeof((found)[0])); \
 			(found)[*(count)].algo = (algorithms)[*(count)].number; \
-			(found)[*(count)].time = (measured) ? (algorithms)[*(count)].ms : -1; \
+			(found)[*(count)].time = -1; \
 			(found)[*(count)].memory = (algorithms)[*(count)].workspace; \
 			(found)[*(count)].determinism = (algorithms)[*(count)].deterministic \
 								? CUDNN_DETERMINISTIC \
 								: CUDNN_NON_DETERMINISTIC; \
 			(found)[*(count)].mathType = (algorithms)[*(count)].math; \
 		} \
-		if (!(measured) && *(count) < (wanted)) { \
+		if (*(count) < (wanted)) { \
 			memset(&(found)[*(count)], 0, sizeof((found)[0])); \
 			(found)[*(count)].status = CUDNN_STATUS_NOT_SUPPORTED; \
 			(found)[(*(count))++].time = -1; \
@@ -84,42 +84,6 @@ static float factor(const void *number)
 	return x;
 }
 
-/* Find: measures, so it waits, and leaves anything in what is written. */
-static cudnnStatus_t measure(cudnnHandle_t handle, const struct convolution_run *run, void *written,
-			     const struct shape *shape, const char *call)
-{
-	struct touch uses[] = {
-		{run->x, shape_bytes(&run->convolution.x), ALIGNED, handle->object.device, false},
-		{run->w, shape_bytes(&run->convolution.w), ALIGNED, handle->object.device, false},
-		{run->y, shape_bytes(&run->convolution.y), ALIGNED, handle->object.device, false},
-		{run->workspace, run->workspace_bytes, ALIGNED, handle->object.device, true},
-	};
-
-	if (capture_refuses() != cudaSuccess)
-		return CUDNN_STATUS_EXECUTION_FAILED;
-	if (!handle->stream)
-		return (cudnnStatus_t)fault(CUDNN_STATUS_BAD_PARAM,
-					    "%s: cudnnSetStream was not called", call);
-	for (int i = 0; i < 4; i++)
-		if ((uses[i].memory || uses[i].bytes) && !memory_check(&uses[i], call))
-			return CUDNN_STATUS_BAD_PARAM;
-	if (stream_wait(handle->stream) != cudaSuccess)
-		return CUDNN_STATUS_EXECUTION_FAILED;
-	memset(written, 0xff, shape_bytes(shape));
-	return CUDNN_STATUS_SUCCESS;
-}
-
-/* Those whose workspace is there. */
-static int that_fit(struct algorithm *algorithms, int count, size_t bytes)
-{
-	int kept = 0;
-
-	for (int i = 0; i < count; i++)
-		if (algorithms[i].workspace <= bytes)
-			algorithms[kept++] = algorithms[i];
-	return kept;
-}
-
 /* The parts of the three directions that differ in types only. */
 #define GET(direction, x, w, y, name) \
 	struct convolution v; \
@@ -132,30 +96,7 @@ static int that_fit(struct algorithm *algorithms, int count, size_t bytes)
 	if (wanted < 1 || !count || !found) \
 		return CUDNN_STATUS_BAD_PARAM; \
 	known = algorithms_of(&v, direction, algorithms); \
-	FILL(found, wanted, count, algorithms, false); \
-	return CUDNN_STATUS_SUCCESS
-
-#define FIND(direction_, x_desc_, x_, w_desc_, w_, y_desc_, y_, written, shape, name) \
-	struct convolution_run run = {.direction = direction_, \
-				      .x = x_, \
-				      .w = w_, \
-				      .y = y_, \
-				      .workspace = workspace, \
-				      .workspace_bytes = workspace_bytes}; \
-	struct algorithm algorithms[MOST_ALGORITHMS]; \
-	cudnnStatus_t status = convolution_of(&run.convolution, handle, x_desc_, w_desc_, \
-					      convolution, y_desc_, name); \
-	int known; \
-\
-	if (status == CUDNN_STATUS_SUCCESS && (wanted < 1 || !count || !found)) \
-		status = CUDNN_STATUS_BAD_PARAM; \
-	if (status == CUDNN_STATUS_SUCCESS) \
-		status = measure(handle, &run, written, &run.convolution.shape, name); \
-	if (status != CUDNN_STATUS_SUCCESS) \
-		return status; \
-	known = that_fit(algorithms, algorithms_of(&run.convolution, direction_, algorithms), \
-			 workspace_bytes); \
-	FILL(found, wanted, count, algorithms, true); \
+	FILL(found, wanted, count, algorithms); \
 	return CUDNN_STATUS_SUCCESS
 
 #define SIZED(direction, x, w, y, name) \
@@ -204,36 +145,6 @@ cudnnStatus_t fake_cudnnGetConvolutionBackwardFilterAlgorithm_v7(
 	    "cudnnGetConvolutionBackwardFilterAlgorithm_v7");
 }
 
-cudnnStatus_t fake_cudnnFindConvolutionForwardAlgorithmEx(
-	cudnnHandle_t handle, cudnnTensorDescriptor_t x_desc, const void *x,
-	cudnnFilterDescriptor_t w_desc, const void *w, cudnnConvolutionDescriptor_t convolution,
-	cudnnTensorDescriptor_t y_desc, void *y, int wanted, int *count,
-	cudnnConvolutionFwdAlgoPerf_t *found, void *workspace, size_t workspace_bytes)
-{
-	FIND(FORWARD, x_desc, x, w_desc, w, y_desc, y, y, y,
-	     "cudnnFindConvolutionForwardAlgorithmEx");
-}
-
-cudnnStatus_t fake_cudnnFindConvolutionBackwardDataAlgorithmEx(
-	cudnnHandle_t handle, cudnnFilterDescriptor_t w_desc, const void *w,
-	cudnnTensorDescriptor_t dy_desc, const void *dy, cudnnConvolutionDescriptor_t convolution,
-	cudnnTensorDescriptor_t dx_desc, void *dx, int wanted, int *count,
-	cudnnConvolutionBwdDataAlgoPerf_t *found, void *workspace, size_t workspace_bytes)
-{
-	FIND(BACKWARD_DATA, dx_desc, dx, w_desc, w, dy_desc, dy, dx, x,
-	     "cudnnFindConvolutionBackwardDataAlgorithmEx");
-}
-
-cudnnStatus_t fake_cudnnFindConvolutionBackwardFilterAlgorithmEx(
-	cudnnHandle_t handle, cudnnTensorDescriptor_t x_desc, const void *x,
-	cudnnTensorDescriptor_t dy_desc, const void *dy, cudnnConvolutionDescriptor_t convolution,
-	cudnnFilterDescriptor_t dw_desc, void *dw, int wanted, int *count,
-	cudnnConvolutionBwdFilterAlgoPerf_t *found, void *workspace, size_t workspace_bytes)
-{
-	FIND(BACKWARD_FILTER, x_desc, x, dw_desc, dw, dy_desc, dy, dw, w,
-	     "cudnnFindConvolutionBackwardFilterAlgorithmEx");
-}
-
 cudnnStatus_t fake_cudnnGetConvolutionForwardWorkspaceSize(
 	cudnnHandle_t handle, cudnnTensorDescriptor_t x_desc, cudnnFilterDescriptor_t w_desc,
 	cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t y_desc,
@@ -258,17 +169,6 @@ cudnnStatus_t fake_cudnnGetConvolutionBackwardFilterWorkspaceSize(
 {
 	SIZED(BACKWARD_FILTER, x_desc, dw_desc, dy_desc,
 	      "cudnnGetConvolutionBackwardFilterWorkspaceSize");
-}
-
-cudnnStatus_t fake_cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
-					   cudnnTensorDescriptor_t x_desc, const void *x,
-					   cudnnFilterDescriptor_t w_desc, const void *w,
-					   cudnnConvolutionDescriptor_t convolution,
-					   cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
-					   size_t workspace_bytes, const void *beta,
-					   cudnnTensorDescriptor_t y_desc, void *y)
-{
-	RUN(FORWARD, x_desc, x, w_desc, w, y_desc, y, "cudnnConvolutionForward");
 }
 
 cudnnStatus_t fake_cudnnConvolutionBackwardData(

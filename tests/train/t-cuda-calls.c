@@ -12,7 +12,8 @@ START_TEST(calls_have_names_and_libraries)
 	} rows[] = {
 		{CUDA_CALL_cudaGetDeviceCount, "cudaGetDeviceCount", CUDA_LIBRARY_RUNTIME},
 		{CUDA_CALL_cudaGraphLaunch, "cudaGraphLaunch", CUDA_LIBRARY_RUNTIME},
-		{CUDA_CALL_cudnnConvolutionForward, "cudnnConvolutionForward", CUDA_LIBRARY_CUDNN},
+		{CUDA_CALL_cudnnConvolutionBackwardData, "cudnnConvolutionBackwardData",
+		 CUDA_LIBRARY_CUDNN},
 		{CUDA_CALL_cublasLtMatmul, "cublasLtMatmul", CUDA_LIBRARY_CUBLASLT},
 		{CUDA_CALL_kernel_add, "kernel_add", CUDA_LIBRARY_KERNELS},
 #ifdef HAVE_NCCL
@@ -99,8 +100,8 @@ static const struct failure {
 	{CUDA_LIBRARY_KERNELS, cudaErrorIllegalAddress, "kernel_add",
 	 "GPU 3: kernel_add: cudaErrorIllegalAddress (700): an illegal memory access was "
 	 "encountered"},
-	{CUDA_LIBRARY_CUDNN, CUDNN_STATUS_NOT_SUPPORTED, "cudnnConvolutionForward",
-	 "GPU 3: cudnnConvolutionForward: CUDNN_STATUS_NOT_SUPPORTED (3000)"},
+	{CUDA_LIBRARY_CUDNN, CUDNN_STATUS_NOT_SUPPORTED, "cudnnConvolutionBackwardData",
+	 "GPU 3: cudnnConvolutionBackwardData: CUDNN_STATUS_NOT_SUPPORTED (3000)"},
 	{CUDA_LIBRARY_CUBLASLT, CUBLAS_STATUS_INVALID_VALUE, "cublasLtMatmul",
 	 "GPU 3: cublasLtMatmul: CUBLAS_STATUS_INVALID_VALUE (7): the requested operation "
 	 "failed"},
