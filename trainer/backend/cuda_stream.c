@@ -168,13 +168,14 @@ void cuda_step_free(struct step *step)
 /* Events, and how many of them are there before the first is marked. */
 enum { MARKS_MOST = 1 << 16, MARKS_READY = 1 << 10 };
 
-/* Times are those since an event that the host saw come, in ms, as float: it is recorded anew
- * whenever marks are forgotten, so that they stay near it. */
+/* Times are those since an event, in ms, as float: it is recorded anew whenever marks are
+ * forgotten, so that they stay near it. The host saw the first one come; later ones are that much
+ * later. */
 struct cuda_marks {
 	int made, used; /* events */
 	bool begun;
 	int64_t begin_ns;
-	cudaEvent_t begin, events[MARKS_MOST];
+	cudaEvent_t begin, next, events[MARKS_MOST];
 };
 
 static int64_t now(void)
@@ -193,6 +194,9 @@ static bool make_events(struct cuda_device *d, int count, struct train_error *er
 	if (!marks->begin && !CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
 				      (&marks->begin, cudaEventDefault), error))
 		return false;
+	if (!marks->next &&
+	    !CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags, (&marks->next, cudaEventDefault), error))
+		return false;
 	for (; marks->made < count; marks->made++)
 		if (!CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
 			     (&marks->events[marks->made], cudaEventDefault), error))
@@ -203,18 +207,25 @@ static bool make_events(struct cuda_device *d, int count, struct train_error *er
 static bool begin_marks(struct cuda_device *d, struct train_error *error)
 {
 	struct cuda_marks *marks = d->marks ? d->marks : calloc(1, sizeof(*marks));
+	cudaEvent_t before;
+	float ms = 0;
 
 	d->marks = marks;
 	if (!marks)
 		return train_nomem(error, "marks of time");
 	marks->used = 0;
-	marks->begun = false;
 	if (!make_events(d, MARKS_READY, error) || !cuda_wait_stream(d, error) ||
-	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->begin, d->stream), error) ||
-	    !cuda_wait_event(d, marks->begin, error))
+	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->next, d->stream), error) ||
+	    !cuda_wait_event(d, marks->next, error))
 		return false;
-	marks->begin_ns = now();
+	if (marks->begun &&
+	    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, marks->begin, marks->next), error))
+		return false;
+	marks->begin_ns = marks->begun ? marks->begin_ns + (int64_t)((double)ms * 1e6) : now();
 	marks->begun = true;
+	before = marks->begin;
+	marks->begin = marks->next;
+	marks->next = before;
 	return true;
 }
 
@@ -274,6 +285,8 @@ void cuda_marks_free(struct cuda_device *d)
 		CUDA_END(d, RUNTIME, cudaEventDestroy, (marks->events[i]));
 	if (marks->begin)
 		CUDA_END(d, RUNTIME, cudaEventDestroy, (marks->begin));
+	if (marks->next)
+		CUDA_END(d, RUNTIME, cudaEventDestroy, (marks->next));
 	free(marks);
 	d->marks = NULL;
 }
