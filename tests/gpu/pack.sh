@@ -129,14 +129,15 @@ write_version() {
 	LD_LIBRARY_PATH=$dir/lib "$dir/bin/gpumap-train" --version
 }
 
-# Nothing of where it was packed: no path in texts, no folder of libraries in programs.
+# Nothing of where it was packed: no path in texts, no folder of the build's libraries in programs.
+# That of an installation may be there, wherever it is.
 check_paths() {
 	for path in "$source" "$PWD"; do
 		found=$(grep -rlIF -e "$path/" "$dir" | head -n 3)
 		[ -z "$found" ] || die "$path stands in $found"
 	done
 	for file in "$dir"/bin/* "$dir"/lib/*; do
-		! readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH' | grep -qF -e "$source" -e "$PWD" ||
+		! readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH' | grep -qF '/.libs' ||
 			die "${file##*/} looks for libraries in this build"
 	done
 }
