@@ -9,8 +9,8 @@ static __global__ void RESIDENT(4)
 	sum_rows(const struct bias_gradient_args a, const struct launch_columns l)
 {
 	const struct column_place place = column_place(l);
-	T *gradient = (T *)a.gradient + place.column;
-	const T *output = (const T *)a.output + (RELU ? place.column : 0);
+	T *gradient = (T *)a.gradient;
+	const T *output = (const T *)a.output;
 	int64_t rows = place.column < a.columns ? a.rows : 0;
 	float mine[WIDTH] = {0};
 
@@ -19,7 +19,7 @@ static __global__ void RESIDENT(4)
 
 #pragma unroll
 		for (int i = 0; i < AT_ONCE; i++) {
-			int64_t at = (row + i * place.step) * a.columns;
+			int64_t at = (row + i * place.step) * a.columns + place.column;
 
 			if (row + i * place.step >= rows)
 				continue;
@@ -33,7 +33,8 @@ static __global__ void RESIDENT(4)
 				continue;
 			if (RELU) {
 				zero_unpassed(&g[i], o[i]);
-				store(gradient + (row + i * place.step) * a.columns, g[i]);
+				store(gradient + (row + i * place.step) * a.columns + place.column,
+				      g[i]);
 			}
 #pragma unroll
 			for (int k = 0; k < WIDTH; k++)

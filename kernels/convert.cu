@@ -36,7 +36,7 @@ template <typename From, typename To>
 static __global__ void RESIDENT(8)
 	convert_values(const struct convert_args a, const struct launch_split split)
 {
-	constexpr int per = wide < From >> wide<To> ? wide<From> : wide<To>;
+	constexpr int per = sizeof(From) < sizeof(To) ? wide<From> : wide<To>;
 	int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	int64_t step = (int64_t)gridDim.x * blockDim.x, wides = split.vectors * per;
 	const From *from = (const From *)a.from;

@@ -101,6 +101,13 @@ void *at(const struct trial *t, int buffer, enum place place)
 	return b->bytes ? b->at[place] : NULL;
 }
 
+void *at_value(const struct trial *t, int buffer, enum place place, enum value_type type, int64_t n)
+{
+	char *first = at(t, buffer, place);
+
+	return n ? first + n * (int64_t)value_bytes(type) : first;
+}
+
 /* Of scratch nothing but the ticket need be there, so that initcheck finds who reads it. */
 static void to_device(const struct trial *t, const struct buffer *b)
 {

@@ -99,6 +99,9 @@ struct buffer *add_output(struct trial *t, const char *name, enum value_type typ
 void add_view(struct buffer *b, struct view view);
 /* An address of a place, NULL for a buffer of no bytes. */
 void *at(const struct trial *t, int buffer, enum place place);
+/* That of its n-th value; n is 0 where there are none. */
+void *at_value(const struct trial *t, int buffer, enum place place, enum value_type type,
+	       int64_t n);
 
 /* Runs both, twice the device, and says in `why` what differs; greatest: the greatest part of its
  * tolerance that a difference had. A failing call of CUDA ends the program. */

@@ -36,8 +36,8 @@ static void prepare_add(struct trial *t)
 
 static cudaError_t run_add(struct trial *t, enum place place)
 {
-	const struct add_args args = {(float *)at(t, 0, place) + t->shape->a,
-				      (float *)at(t, 1, place) + t->shape->b, t->shape->n};
+	const struct add_args args = {at_value(t, 0, place, F32, t->shape->a),
+				      at_value(t, 1, place, F32, t->shape->b), t->shape->n};
 
 	return RUN(add, t, place, &args);
 }
@@ -73,9 +73,8 @@ static void prepare_convert(struct trial *t)
 static cudaError_t run_convert(struct trial *t, enum place place)
 {
 	const struct shape *s = t->shape;
-	const struct convert_args args = {
-		(char *)at(t, 0, place) + (size_t)s->a * value_bytes(s->type),
-		(char *)at(t, 1, place) + (size_t)s->b * value_bytes(s->to), s->n, s->type, s->to};
+	const struct convert_args args = {at_value(t, 0, place, s->type, s->a),
+					  at_value(t, 1, place, s->to, s->b), s->n, s->type, s->to};
 
 	return RUN(convert, t, place, &args);
 }
