@@ -96,6 +96,7 @@ train_tests = \
 	tests/train/collective.test \
 	tests/train/cuda.test \
 	tests/train/damage.test \
+	tests/train/emulated.test \
 	tests/train/example.test \
 	tests/train/exposed.test \
 	tests/train/hang.test \

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* What of the CUDA runtime the trials of kernels call, on the host: all is done at once. */
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* cudaGetDeviceProperties is a macro of some versions. */
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
+{
+	(void)device;
+	memset(properties, 0, sizeof(*properties));
+	strcpy(properties->name, "emulated");
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+	*count = 1;
+	return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+	*version = CUDART_VERSION;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+	*version = 0;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+	return cudaSuccess;
+}
+
+const char *cudaGetErrorString(cudaError_t code)
+{
+	return code == cudaErrorInvalidValue ? "invalid argument" : "emulated error";
+}
+
+/* Aligned as the device's. */
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+	return posix_memalign(memory, 256, bytes) == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+	free(memory);
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+	(void)kind;
+	memcpy(to, from, bytes);
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+			    cudaStream_t stream)
+{
+	(void)stream;
+	return cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+	*stream = NULL;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+	(void)stream;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+	(void)stream;
+	return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+	*event = malloc(sizeof(double));
+	return *event ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+	free(event);
+	return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+	struct timespec now;
+
+	(void)stream;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	*(double *)(void *)event = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+	return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+	(void)event;
+	return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end)
+{
+	*milliseconds = (float)(*(double *)(void *)end - *(double *)(void *)begin);
+	return cudaSuccess;
+}

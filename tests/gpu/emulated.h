@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What nvcc knows by itself, for a C++ compiler: the kernels' sources run on the host's processor,
+ * each thread of a block on a stack of its own, so that sanitizers watch them. Blocks of a launch
+ * are dealt to a few threads of the host; within a block threads go on in a random order from one
+ * barrier to the next. Included before each .cu, whose launches emulated.sed has rewritten.
+ */
+#ifndef EMULATED_H
+#define EMULATED_H
+
+#include <climits>
+#include <cmath>
+#include <cstring>
+#include <cuda_runtime_api.h>
+#include <functional>
+
+#undef __device__
+#undef __global__
+#undef __launch_bounds__
+#undef __shared__
+#define __device__
+#define __global__
+#define __launch_bounds__(...)
+
+extern thread_local uint3 threadIdx, blockIdx;
+extern thread_local dim3 blockDim, gridDim;
+
+/* A missing or unequal partner of a barrier ends the program. */
+void __syncthreads(void);
+void __syncwarp(void);
+void __threadfence(void);
+unsigned atomicAdd(unsigned *to, unsigned more);
+
+/* Returns the memory, which loses its values from block to block. */
+void *emulated_shared(void *memory, size_t bytes);
+
+template <typename T> static inline T *emulated_share(T *memory)
+{
+	return (T *)emulated_shared(memory, sizeof(*memory));
+}
+
+/* Lane `from` of the warp's bits; its own if there is no such lane. Orders nothing else, as a GPU's
+ * shuffle orders nothing else. */
+unsigned long long emulated_shuffle(unsigned mask, unsigned long long bits, int from);
+
+template <typename T> static inline T emulated_shuffle_of(unsigned mask, T x, int from)
+{
+	unsigned long long bits = 0;
+
+	static_assert(sizeof(x) <= sizeof(bits), "no kernel here shuffles more");
+	memcpy(&bits, &x, sizeof(x));
+	bits = emulated_shuffle(mask, bits, from);
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
+
+template <typename T> static inline T __shfl_down_sync(unsigned mask, T x, int down)
+{
+	return emulated_shuffle_of(mask, x, (int)threadIdx.x % 32 + down);
+}
+
+template <typename T> static inline T __shfl_xor_sync(unsigned mask, T x, int bits)
+{
+	return emulated_shuffle_of(mask, x, (int)threadIdx.x % 32 ^ bits);
+}
+
+static inline unsigned __umulhi(unsigned a, unsigned b)
+{
+	return (unsigned)((unsigned long long)a * b >> 32);
+}
+
+/* Built with -ffp-contract=off, so each rounds once. */
+static inline float __fadd_rn(float a, float b)
+{
+	return a + b;
+}
+
+static inline float __fmul_rn(float a, float b)
+{
+	return a * b;
+}
+
+static inline float __fdiv_rn(float a, float b)
+{
+	return a / b;
+}
+
+static inline float __fmaf_rn(float a, float b, float c)
+{
+	return fmaf(a, b, c);
+}
+
+static inline float __fsqrt_rn(float x)
+{
+	return sqrtf(x);
+}
+
+static inline double __dmul_rn(double a, double b)
+{
+	return a * b;
+}
+
+template <typename T> static inline T min(T a, T b)
+{
+	return b < a ? b : a;
+}
+
+using std::isfinite;
+using std::isnan;
+
+long long emulated_nanoseconds(void);
+
+/* Runs every thread of every block; ends when all have ended. */
+void emulated_run(dim3 grid, unsigned threads, const std::function<void()> &body);
+
+struct emulated_grid {
+	dim3 grid;
+	unsigned threads;
+
+	emulated_grid(dim3 blocks, unsigned threads_of_each, size_t shared, cudaStream_t)
+	    : grid(blocks), threads(threads_of_each)
+	{
+		if (shared != 0)
+			__builtin_trap(); /* no kernel here asks for it */
+	}
+
+	/* Arguments are copied, as a launch copies them. */
+	template <typename... Args> auto operator()(const Args &...args) const
+	{
+		const struct emulated_grid here = *this;
+
+		return [=](auto *kernel) {
+			emulated_run(here.grid, here.threads, [&] { kernel(args...); });
+		};
+	}
+};
+
+/* kernel<<<grid>>>(args) becomes kernel % emulated_grid(grid)(args). */
+template <typename... Args, typename Launch>
+static inline void operator%(void (*kernel)(Args...), const Launch &launch)
+{
+	launch(kernel);
+}
+
+#endif
