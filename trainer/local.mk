@@ -51,6 +51,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/cpu_optimize.c \
 	trainer/backend/cpu_pool.c trainer/backend/cpu_pool.h \
 	trainer/backend/cpu_team.c trainer/backend/cpu_team.h \
+	trainer/backend/eventcount.c trainer/backend/eventcount.h \
 	trainer/backend/reference.c trainer/backend/reference.h \
 	trainer/backend/reference_pool.c \
 	trainer/backend/value.c trainer/backend/value.h \

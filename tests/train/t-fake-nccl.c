@@ -124,23 +124,30 @@ static void sends(struct rank *r)
 	}
 }
 
-static void replays(struct rank *r)
+/* A graph of a sum, once all are connected. */
+static cudaGraphExec_t recorded(struct rank *r)
 {
-	cudaGraph_t graph;
 	cudaGraphExec_t executable;
+	cudaGraph_t graph;
 
-	/* Connects before the capture. */
 	DONE(r,
 	     cu.ncclAllReduce(r->values, r->values, COUNT, ncclFloat, ncclMax, r->comm, r->stream));
 	OK(cu.cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
 	OK(cu.ncclAllReduce(r->values, r->values, COUNT, ncclFloat, ncclSum, r->comm, r->stream));
 	OK(cu.cudaStreamEndCapture(r->stream, &graph));
 	OK(cu.cudaGraphInstantiate(&executable, graph, 0));
+	OK(cu.cudaGraphDestroy(graph));
+	return executable;
+}
+
+static void replays(struct rank *r)
+{
+	cudaGraphExec_t executable = recorded(r);
+
 	OK(cu.cudaGraphLaunch(executable, r->stream));
 	OK(cu.cudaGraphLaunch(executable, r->stream));
 	expect(r, r->values, 0, 27, "two sums of three");
 	OK(cu.cudaGraphExecDestroy(executable));
-	OK(cu.cudaGraphDestroy(graph));
 }
 
 static const struct exchange {
@@ -196,22 +203,6 @@ static void on_another_device(struct rank *r)
 		cu.ncclAllReduce(r->values, r->values, COUNT, ncclFloat, ncclSum, r->comm, other),
 		ncclInvalidArgument);
 	OK(cu.cudaStreamDestroy(other));
-}
-
-/* A graph of a sum, once all are connected. */
-static cudaGraphExec_t recorded(struct rank *r)
-{
-	cudaGraphExec_t executable;
-	cudaGraph_t graph;
-
-	DONE(r,
-	     cu.ncclAllReduce(r->values, r->values, COUNT, ncclFloat, ncclMax, r->comm, r->stream));
-	OK(cu.cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
-	OK(cu.ncclAllReduce(r->values, r->values, COUNT, ncclFloat, ncclSum, r->comm, r->stream));
-	OK(cu.cudaStreamEndCapture(r->stream, &graph));
-	OK(cu.cudaGraphInstantiate(&executable, graph, 0));
-	OK(cu.cudaGraphDestroy(graph));
-	return executable;
 }
 
 static void graph_at_abort(struct rank *r)

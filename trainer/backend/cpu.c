@@ -9,6 +9,8 @@
 #include <xmmintrin.h>
 #endif
 
+#include "backend/eventcount.h"
+
 enum { ALIGNMENT = 64, LINE = 64, SPREAD_LEAST = 1 << 18 };
 
 /* Before each block, in a line of its own so that the block stays aligned. */
@@ -17,10 +19,7 @@ struct block {
 };
 
 struct event {
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	uint64_t times; /* recorded */
-	bool aborted;
+	struct eventcount recorded;
 };
 
 struct step {
@@ -207,15 +206,10 @@ bool cpu_add(struct device *device, float *sum, const float *more, int64_t count
 
 bool cpu_event_new(struct event **event, struct device *device, struct train_error *error)
 {
-	struct event *made = calloc(1, sizeof(*made));
+	struct event *made = malloc(sizeof(*made));
 
 	(void)device;
-	if (!made || pthread_mutex_init(&made->mutex, NULL) != 0) {
-		free(made);
-		return train_nomem(error, "an event");
-	}
-	if (pthread_cond_init(&made->changed, NULL) != 0) {
-		pthread_mutex_destroy(&made->mutex);
+	if (!made || !eventcount_init(&made->recorded)) {
 		free(made);
 		return train_nomem(error, "an event");
 	}
@@ -226,43 +220,29 @@ bool cpu_event_new(struct event **event, struct device *device, struct train_err
 bool cpu_event_record(struct event *event, struct train_error *error)
 {
 	(void)error;
-	pthread_mutex_lock(&event->mutex);
-	event->times++;
-	pthread_cond_broadcast(&event->changed);
-	pthread_mutex_unlock(&event->mutex);
+	eventcount_advance(&event->recorded);
 	return true;
 }
 
 void cpu_event_abort(struct event *event)
 {
-	pthread_mutex_lock(&event->mutex);
-	event->aborted = true;
-	pthread_cond_broadcast(&event->changed);
-	pthread_mutex_unlock(&event->mutex);
+	eventcount_abort(&event->recorded);
 }
 
 bool cpu_event_wait(struct device *device, struct event *event, uint64_t times,
 		    struct train_error *error)
 {
-	bool aborted;
-
-	pthread_mutex_lock(&event->mutex);
-	while (event->times < times && !event->aborted)
-		pthread_cond_wait(&event->changed, &event->mutex);
-	aborted = event->aborted;
-	pthread_mutex_unlock(&event->mutex);
-	return !aborted || train_fail(error, TRAIN_FAILED,
-				      "device %d: what it waits for will not come; see the message "
-				      "of the device that failed",
-				      device->physical);
+	return eventcount_await(&event->recorded, times) ||
+	       train_fail(error, TRAIN_FAILED,
+			  "device %d: what it waits for will not come; see the message of the "
+			  "device that failed",
+			  device->physical);
 }
 
 void cpu_event_free(struct event *event)
 {
-	if (!event)
-		return;
-	pthread_cond_destroy(&event->changed);
-	pthread_mutex_destroy(&event->mutex);
+	if (event)
+		eventcount_destroy(&event->recorded);
 	free(event);
 }
 

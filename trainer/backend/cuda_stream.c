@@ -2,20 +2,17 @@
 /* Order between streams, and steps as graphs. */
 #include "config.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "backend/cuda.h"
+#include "backend/eventcount.h"
 
 /* CUDA takes an event that was never recorded for one that has come, so the host counts. */
 struct event {
 	struct cuda_device *device;
 	cudaEvent_t event;
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	uint64_t times; /* recorded */
-	bool aborted;
+	struct eventcount recorded;
 };
 
 struct step {
@@ -28,16 +25,17 @@ bool cuda_event_new(struct event **event, struct device *device, struct train_er
 	struct cuda_device *d = (struct cuda_device *)device;
 	struct event *made = calloc(1, sizeof(*made));
 
-	if (!made)
+	if (!made || !eventcount_init(&made->recorded)) {
+		free(made);
 		return train_nomem(error, "an event");
+	}
 	made->device = d;
 	if (!cuda_use(d, error) || !CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
 					    (&made->event, cudaEventDisableTiming), error)) {
+		eventcount_destroy(&made->recorded);
 		free(made);
 		return false;
 	}
-	pthread_mutex_init(&made->mutex, NULL);
-	pthread_cond_init(&made->changed, NULL);
 	*event = made;
 	return true;
 }
@@ -49,19 +47,13 @@ bool cuda_event_record(struct event *event, struct train_error *error)
 	if (!cuda_use(d, error) ||
 	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (event->event, d->stream), error))
 		return false;
-	pthread_mutex_lock(&event->mutex);
-	event->times++;
-	pthread_cond_broadcast(&event->changed);
-	pthread_mutex_unlock(&event->mutex);
+	eventcount_advance(&event->recorded);
 	return true;
 }
 
 void cuda_event_abort(struct event *event)
 {
-	pthread_mutex_lock(&event->mutex);
-	event->aborted = true;
-	pthread_cond_broadcast(&event->changed);
-	pthread_mutex_unlock(&event->mutex);
+	eventcount_abort(&event->recorded);
 }
 
 /* A later recording than the one that is waited for comes behind it on the same stream. */
@@ -69,14 +61,8 @@ bool cuda_event_wait(struct device *device, struct event *event, uint64_t times,
 		     struct train_error *error)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
-	bool aborted;
 
-	pthread_mutex_lock(&event->mutex);
-	while (event->times < times && !event->aborted)
-		pthread_cond_wait(&event->changed, &event->mutex);
-	aborted = event->aborted;
-	pthread_mutex_unlock(&event->mutex);
-	if (aborted)
+	if (!eventcount_await(&event->recorded, times))
 		return train_fail(error, TRAIN_FAILED,
 				  "%s: what it waits for will not come; see the message of the "
 				  "device that failed",
@@ -91,8 +77,7 @@ void cuda_event_free(struct event *event)
 		return;
 	cuda_use_last(event->device);
 	CUDA_END(event->device, RUNTIME, cudaEventDestroy, (event->event));
-	pthread_cond_destroy(&event->changed);
-	pthread_mutex_destroy(&event->mutex);
+	eventcount_destroy(&event->recorded);
 	free(event);
 }
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An eventcount (D. P. Reed, R. K. Kanodia: Synchronization with eventcounts and sequencers, 1979):
+ * a number that only grows, and threads that wait until it is great enough.
+ */
+#ifndef TRAINER_BACKEND_EVENTCOUNT_H
+#define TRAINER_BACKEND_EVENTCOUNT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct eventcount {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	uint64_t count;
+	bool aborted;
+};
+
+/* At 0. false: the system has no memory for it, and there is nothing to destroy. */
+bool eventcount_init(struct eventcount *e);
+/* Adds 1. */
+void eventcount_advance(struct eventcount *e);
+/* Waits until it is `count` or more; false: it was aborted, now or before. */
+bool eventcount_await(struct eventcount *e, uint64_t count);
+/* All waits fail, now and later. */
+void eventcount_abort(struct eventcount *e);
+/* Nobody waits any more. */
+void eventcount_destroy(struct eventcount *e);
+
+#endif
