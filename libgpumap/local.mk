@@ -118,6 +118,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lint/shell_set.c \
 	libgpumap/lint/shell_simple.c \
 	libgpumap/lint/shell_slurm.c \
+	libgpumap/lint/shell_string.c \
 	libgpumap/lint/shell_token.c \
 	libgpumap/lint/shell_vars.c \
 	libgpumap/lint/shell_walk.c \

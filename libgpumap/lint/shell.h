@@ -3,7 +3,8 @@
  * The lint of shell scripts, one walk over the tokens: shell_walk knows the grammar and keeps
  * frames, shell_vars what each variable is at this point, shell_word expands words as far as
  * the script itself tells, shell_set has the builtins that set variables, shell_command takes
- * away what stands before a program (env, sudo, nohup), shell_launch reads launchers.
+ * away what stands before a program (env, sudo, nohup), shell_string finds the commands of
+ * bash -c, shell_launch reads launchers.
  *
  * What happens in a branch or a loop is unknown behind it, and what is unknown is no finding.
  */
@@ -85,8 +86,9 @@ struct prefix {
 struct word {
 	size_t start, length; /* in the command's buffer */
 	struct place at;
-	bool loose;   /* may be any number of words */
-	bool derived; /* from a variable */
+	bool loose;         /* may be any number of words */
+	bool derived;       /* from a variable */
+	struct span quoted; /* shell_quoted() of it, in the script's text */
 };
 
 struct command {
@@ -279,6 +281,16 @@ bool is_gpu_program(const struct command *c, size_t first);
 
 /* shell_wrapper.c: what stands before a program. Moves run->first behind it. */
 void shell_unwrap(struct shell *sh, struct run *run);
+
+/* shell_string.c */
+/* What stands between the quotes of a word; .text is NULL: it may be something else when the
+ * command runs. */
+struct span shell_quoted(struct span word);
+/* `first` is a shell that is given commands by -c: the word that they are; else the command's
+ * count. */
+size_t shell_string(const struct command *c, size_t first);
+/* Walks them, if they are known. */
+void shell_walk_string(struct shell *sh, const struct run *run, size_t word);
 
 /* shell_launch.c */
 void shell_program(struct shell *sh, struct run *run);

@@ -57,8 +57,8 @@ static void end_word(struct expansion *x)
 		return;
 	}
 	c->words = words;
-	words[c->count++] =
-		(struct word){x->start, c->text.length - x->start, x->at, x->loose, x->derived};
+	words[c->count++] = (struct word){
+		x->start, c->text.length - x->start, x->at, x->loose, x->derived, {0}};
 	x->start = c->text.length;
 	x->begun = x->loose = false;
 	/* The next word may come from the same variable. */
@@ -304,9 +304,12 @@ void shell_expand(struct shell *sh, struct command *c, struct token token, bool 
 {
 	struct expansion x = {
 		sh, c, on_token(sh, token), split, false, c->text.length, false, false, token.at};
+	size_t words = c->count;
 
 	expand(&x);
 	end_word(&x);
+	if (c->count > words)
+		c->words[c->count - 1].quoted = shell_quoted(token.text);
 	sh->failed |= c->text.failed;
 }
 
