@@ -93,14 +93,26 @@ static double *fetch(const struct run *run, const void *from, size_t bytes)
 	return values;
 }
 
+static void poison_bytes(const struct run *run, void *to, size_t bytes)
+{
+	void *host = malloc(bytes);
+
+	ck_assert_ptr_nonnull(host);
+	memset(host, 0xff, bytes);
+	ck_assert(run->setting->backend->write(model_device(run->model), to, host, bytes,
+					       run->error));
+	free(host);
+}
+
 /* NaN wherever something must be written. */
 static void poison(const struct run *run)
 {
 	int64_t first, count = model_elements(run->model, &first);
-	size_t bytes = (size_t)count * value_bytes(value_of_parameters(run->setting->type));
 
-	memset(model_gradients(run->model), 0xff, bytes);
-	memset(model_output(run->model, 0), 0xff, model_output_bytes(run->model));
+	if (count > 0)
+		poison_bytes(run, model_gradients(run->model),
+			     (size_t)count * value_bytes(value_of_parameters(run->setting->type)));
+	poison_bytes(run, model_output(run->model, 0), model_output_bytes(run->model));
 }
 
 static void passes(const struct run *run)
