@@ -5,8 +5,10 @@ if HAVE_TRAINER
 gpu_programs = gpumap$(EXEEXT) gpumap-train$(EXEEXT) $(gpu_tests)
 gpu_bundle = gpumap-gpu
 
-# Programs with the libraries that they load, in DIR.
+# Programs with the libraries that they load, in DIR. What a driver compiles is not what is measured.
 gpu-programs: $(gpu_programs) $(pkglib_LTLIBRARIES)
+	@case '$(CUDA_ARCH)' in compute_*) echo '$@: kernels are for the driver to compile: configure' \
+		'without CUDA_ARCH, or with that of the GPU, as sm_90' >&2; exit 1 ;; esac
 	test -n '$(DIR)' && $(SHELL) '$(srcdir)/tests/gpu/pack.sh' programs '$(srcdir)' \
 		'$(LIBTOOL)' '$(DIR)' $(gpu_programs)
 

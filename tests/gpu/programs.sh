@@ -47,10 +47,19 @@ need_trainer() {
 		*) skip_stage "$name was found nowhere: name its folder in LD_LIBRARY_PATH" ;;
 		esac
 	done
+	need_driver
 	find_data
 	# shellcheck disable=SC2034 # of lib.sh
 	stage_made_by="$gpu_name $(words_of "$programs"/gpumap-train "$programs"/t-cuda-* "$programs/collective" \
 		"$programs/exposed" "$here/$stage.sh" "$here"/*.awk)"
+}
+
+# A runtime of CUDA wants a driver for its major version.
+need_driver() {
+	wants=$(printf '%s\n' "$opened" | sed -n 's/^libcublasLt\.so\.//p')
+	has=$(awk -F '\t' '$1 == "cuda" { print int($2); exit }' "$build/facts.txt")
+	[ "${has:-0}" -ge "${wants:-0}" ] || skip_stage \
+		"the driver is for CUDA $has, and this gpumap-train was built with CUDA $wants: build it with CUDA $has"
 }
 
 # Sets data: images to train with, or "synthetic".

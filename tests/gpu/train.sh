@@ -18,8 +18,8 @@ stage_steps() {
 		echo "mode-$mode 60 $mode on one card, the losses of single"
 	done
 	echo 'resume 60 a checkpoint, and the losses after it'
-	echo 'errors 150 20 calls that fail, and the checkpoint after them'
-	echo 'one-rank 90 ddp of one rank takes what single takes'
+	echo 'errors 300 20 calls that fail, and the checkpoint after them'
+	echo 'one-rank 240 ddp of one rank takes what single takes'
 	for batch in 32 512 4096; do
 		echo "exposed-$batch 150 communication beside backward and behind it"
 	done
@@ -27,10 +27,10 @@ stage_steps() {
 	echo 'sums-cpu 150 all-reduce on the CPU, time by size'
 	for type in bf16 fp16 tf32 fp32; do
 		for batch in 32 512 4096; do
-			echo "speed-$type-$batch 60 images per second"
+			echo "speed-$type-$batch 150 images per second"
 		done
 	done
-	echo 'start 60 from the start to the first step, and memory'
+	echo 'start 120 from the start to the first step, and memory'
 	echo 'accuracy 240 test accuracy is that of the CPU'
 }
 
