@@ -169,11 +169,39 @@ static bool open_stream(struct cuda_device *d, struct train_error *error)
 	       open_events(d, d->written, CUDA_WRITES, error);
 }
 
-static bool open_libraries(struct cuda_device *d, struct train_error *error)
+bool cuda_want_cudnn(struct cuda_device *d, struct train_error *error)
 {
-	return CUDA_DO(d, CUDNN, cudnnCreate, (&d->cudnn), error) &&
-	       CUDA_DO(d, CUDNN, cudnnSetStream, (d->cudnn, d->stream), error) &&
-	       CUDA_DO(d, CUBLASLT, cublasLtCreate, (&d->cublaslt), error);
+	bool done;
+
+	if (d->cudnn)
+		return true;
+	cuda_captures_lock();
+	done = CUDA_DO(d, CUDNN, cudnnCreate, (&d->cudnn), error) &&
+	       CUDA_DO(d, CUDNN, cudnnSetStream, (d->cudnn, d->stream), error);
+	cuda_captures_unlock();
+	return done;
+}
+
+bool cuda_want_cublaslt(struct cuda_device *d, struct train_error *error)
+{
+	bool done;
+
+	if (d->cublaslt)
+		return true;
+	cuda_captures_lock();
+	done = CUDA_DO(d, CUBLASLT, cublasLtCreate, (&d->cublaslt), error);
+	cuda_captures_unlock();
+	return done;
+}
+
+static void close_libraries(struct cuda_device *d)
+{
+	cuda_captures_lock();
+	if (d->cublaslt)
+		CUDA_END(d, CUBLASLT, cublasLtDestroy, (d->cublaslt));
+	if (d->cudnn)
+		CUDA_END(d, CUDNN, cudnnDestroy, (d->cudnn));
+	cuda_captures_unlock();
 }
 
 static void cuda_close(struct device *device)
@@ -183,10 +211,7 @@ static void cuda_close(struct device *device)
 	cuda_use_last(d);
 	if (d->stream)
 		CUDA_END(d, RUNTIME, cudaStreamSynchronize, (d->stream));
-	if (d->cublaslt)
-		CUDA_END(d, CUBLASLT, cublasLtDestroy, (d->cublaslt));
-	if (d->cudnn)
-		CUDA_END(d, CUDNN, cudnnDestroy, (d->cudnn));
+	close_libraries(d);
 	cuda_marks_free(d);
 	cuda_release(device, d->workspace);
 	cuda_release(device, d->scratch);
@@ -222,8 +247,7 @@ static bool cuda_open(struct device **device, const struct device_options *optio
 		free(d);
 		return false;
 	}
-	if (!describe(d, error) || !cuda_use(d, error) || !open_stream(d, error) ||
-	    !open_libraries(d, error)) {
+	if (!describe(d, error) || !cuda_use(d, error) || !open_stream(d, error)) {
 		cuda_close(&d->base);
 		return false;
 	}

@@ -90,6 +90,10 @@ bool cuda_done(const struct cuda_device *device, enum cuda_library library, int 
 		  &(struct train_error){.status = TRAIN_OK})
 
 /* Room in what operations share. */
+/* Opens the library for this device, unless it was: by what is planned first of those that need
+ * it. */
+bool cuda_want_cudnn(struct cuda_device *device, struct train_error *error);
+bool cuda_want_cublaslt(struct cuda_device *device, struct train_error *error);
 bool cuda_want_workspace(struct cuda_device *device, size_t bytes, struct train_error *error);
 bool cuda_want_scratch(struct cuda_device *device, size_t bytes, struct train_error *error);
 
@@ -193,6 +197,11 @@ struct cuda_ways {
  */
 bool cuda_choose(struct cuda_device *device, struct cuda_ways *ways, struct cuda_way *chosen,
 		 struct train_error *error);
+
+/* Between these no way is recorded by any thread of this process: to make or free a handle of a
+ * library may wait for the GPU, which breaks off a capture there. */
+void cuda_captures_lock(void);
+void cuda_captures_unlock(void);
 
 /* --- operations */
 

@@ -83,6 +83,16 @@ static bool get_weights(const struct cuda_convolution *c, struct found *found, i
 	return true;
 }
 
+/* Says that this algorithm is none, and nothing of the device. */
+static bool is_lack(cudnnStatus_t status)
+{
+	int category = CUDNN_STATUS_CATEGORY((int)status);
+
+	return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM ||
+	       status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED ||
+	       status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED;
+}
+
 static cudnnStatus_t ask_workspace(const struct operation *o, int number, size_t *bytes)
 {
 	const struct cuda_convolution *c = o->c;
@@ -113,10 +123,9 @@ static bool workspace_of(const struct operation *o, int number, size_t *bytes, b
 	};
 	const struct cuda_device *d = cuda_device_of(&o->c->base.base);
 	cudnnStatus_t status = ask_workspace(o, number, bytes);
-	int category = CUDNN_STATUS_CATEGORY((int)status);
 
 	*has = status == CUDNN_STATUS_SUCCESS;
-	if (category != CUDNN_STATUS_NOT_SUPPORTED && category != CUDNN_STATUS_BAD_PARAM)
+	if (!is_lack(status))
 		return cuda_done(d, CUDA_LIBRARY_CUDNN, (int)status, calls[o->direction], error);
 	if (why->status == TRAIN_OK)
 		cuda_done(d, CUDA_LIBRARY_CUDNN, (int)status, calls[o->direction], why);

@@ -12,7 +12,7 @@
 /* A model has about ten choices: together they take less than a second, from where all ways have
  * run once. Before, libraries load what they need. A launch takes as long as a small operation:
  * so many RUNS go by one. */
-enum { TRIED = 5, ROUNDS = 3, RUNS = 10, REMEMBERED = 256, MOST_NS = 60000000 };
+enum { TRIED = 4, ROUNDS = 3, RUNS = 5, REMEMBERED = 256, MOST_NS = 60000000 };
 
 /* What needs more turns whole tensors over, and would be the peak of a training's memory. */
 static const size_t workspace_most = (size_t)256 << 20;
@@ -26,6 +26,16 @@ static struct {
 		struct cuda_way way;
 	} list[REMEMBERED];
 } choices = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+void cuda_captures_lock(void)
+{
+	pthread_mutex_lock(&choices.mutex);
+}
+
+void cuda_captures_unlock(void)
+{
+	pthread_mutex_unlock(&choices.mutex);
+}
 
 struct trial {
 	struct cuda_device *device;
@@ -304,8 +314,8 @@ bool cuda_choose(struct cuda_device *d, struct cuda_ways *ways, struct cuda_way 
 				  d->where, ways->what, *ways->why.text ? ": " : "",
 				  ways->why.text);
 	drop_large(ways);
-	pthread_mutex_lock(&choices.mutex);
+	cuda_captures_lock();
 	done = recall_or_try(&t, chosen, error);
-	pthread_mutex_unlock(&choices.mutex);
+	cuda_captures_unlock();
 	return done;
 }

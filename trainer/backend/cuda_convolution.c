@@ -321,7 +321,8 @@ bool cuda_convolution(struct op **op, struct device *device, const struct op_sha
 	c->base.base.calls = &calls;
 	c->base.base.device = device;
 	set_info(c, shape);
-	if (!cuda_use((struct cuda_device *)device, error) || !describe(c, error) ||
+	if (!cuda_use(cuda_device_of(&c->base.base), error) ||
+	    !cuda_want_cudnn(cuda_device_of(&c->base.base), error) || !describe(c, error) ||
 	    !want_scratch(c, error) || !allocate(c, error) || !cuda_convolution_choose(c, error)) {
 		convolution_free(&c->base.base);
 		return false;

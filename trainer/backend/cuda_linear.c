@@ -188,7 +188,8 @@ bool cuda_linear(struct op **op, struct device *device, const struct op_shape *s
 	l->base.base.calls = &calls;
 	l->base.base.device = device;
 	set_info(l, shape);
-	if (!cuda_use((struct cuda_device *)device, error) || !allocate(l, error) ||
+	if (!cuda_use(cuda_device_of(&l->base.base), error) ||
+	    !cuda_want_cublaslt(cuda_device_of(&l->base.base), error) || !allocate(l, error) ||
 	    !plan_products(l, shape, error)) {
 		linear_free(&l->base.base);
 		return false;
