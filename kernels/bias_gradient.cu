@@ -16,10 +16,11 @@ static __global__ void RESIDENT(4)
 
 	for (int64_t row = place.row; row < rows; row += AT_ONCE * place.step) {
 		vector<T, WIDTH> g[AT_ONCE], o[AT_ONCE];
+		int64_t first = row * a.columns + place.column;
 
 #pragma unroll
 		for (int i = 0; i < AT_ONCE; i++) {
-			int64_t at = (row + i * place.step) * a.columns + place.column;
+			int64_t at = first + i * place.step * a.columns;
 
 			if (row + i * place.step >= rows)
 				continue;
@@ -33,8 +34,7 @@ static __global__ void RESIDENT(4)
 				continue;
 			if (RELU) {
 				zero_unpassed(&g[i], o[i]);
-				store(gradient + (row + i * place.step) * a.columns + place.column,
-				      g[i]);
+				store(gradient + first + i * place.step * a.columns, g[i]);
 			}
 #pragma unroll
 			for (int k = 0; k < WIDTH; k++)

@@ -14,6 +14,8 @@ gpu-programs: $(gpu_programs) $(pkglib_LTLIBRARIES)
 
 # All that tests/gpu/run-all needs on another machine.
 gpu-bundle: $(gpu_programs) $(pkglib_LTLIBRARIES)
+	@case '$(CUDA_ARCH)' in native) echo '$@: kernels are for the GPUs of this machine alone: configure' \
+		'without CUDA_ARCH, or with that of the other one, as sm_90' >&2; exit 1 ;; esac
 	rm -rf $(gpu_bundle)
 	$(MAKE) $(AM_MAKEFLAGS) gpu-programs DIR='$(abs_builddir)/$(gpu_bundle)'
 	$(SHELL) '$(srcdir)/tests/gpu/pack.sh' bundle '$(srcdir)' '$(abs_builddir)/$(gpu_bundle)' \

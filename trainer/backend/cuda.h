@@ -89,11 +89,11 @@ bool cuda_done(const struct cuda_device *device, enum cuda_library library, int 
 	cuda_done(device, CUDA_LIBRARY_##library, (int)(device)->calls->name arguments, #name, \
 		  &(struct train_error){.status = TRAIN_OK})
 
-/* Room in what operations share. */
 /* Opens the library for this device, unless it was: by what is planned first of those that need
  * it. */
 bool cuda_want_cudnn(struct cuda_device *device, struct train_error *error);
 bool cuda_want_cublaslt(struct cuda_device *device, struct train_error *error);
+/* Room in what operations share. */
 bool cuda_want_workspace(struct cuda_device *device, size_t bytes, struct train_error *error);
 bool cuda_want_scratch(struct cuda_device *device, size_t bytes, struct train_error *error);
 
