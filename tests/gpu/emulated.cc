@@ -13,19 +13,11 @@
 #include <ucontext.h>
 #include <vector>
 
-#ifdef WATCH_STACKS
-#include <sanitizer/common_interface_defs.h>
-#endif
-#ifdef WATCH_RACES
-#include <sanitizer/tsan_interface.h>
-#endif
-#ifdef WATCH_VALUES
-#include <sanitizer/msan_interface.h>
-#endif
+#include "emulated-watch.h"
 
 enum { WORKERS = 3, WARP = 32, MOST_THREADS = 1024, STACK_BYTES = 128 * 1024 };
 
-enum state { RUNS, AT_BLOCK, AT_WARP, ENDED };
+enum state { RUNS, AT_BLOCK, AT_WARP, AT_SHUFFLE, AT_SHUFFLED, ENDED };
 
 /* What one thread of a block runs on. */
 struct fiber {
@@ -51,8 +43,10 @@ struct worker {
 	ucontext_t scheduler;
 	const void *stack; /* the scheduler's */
 	size_t stack_bytes;
-	void *watched;             /* the race detector's name for the scheduler */
-	std::vector<void *> names; /* and for threads of a block */
+	/* The race detector's names: of the scheduler, of who carries order from fences to atomic
+	 * operations and back, and of threads of a block. */
+	void *watched, *carrier;
+	std::vector<void *> names;
 	std::vector<struct fiber> fibers;
 	std::vector<unsigned> order;
 	unsigned current;
@@ -61,14 +55,18 @@ struct worker {
 	std::mt19937 random;
 	std::vector<struct shared> shared;
 	struct barrier block, warps[MOST_THREADS / WARP];
-	/* What one block did is seen by the next of this worker, but not from thread to thread. */
+	/* Blocks of one worker are ordered: races are seen between those of different workers. */
 	char begin, end;
+	char in, out; /* of fences: what others did before, and what was done here */
 	unsigned long long slots[MOST_THREADS];
 };
 
 struct launched {
 	dim3 grid;
 	unsigned threads, workers;
+	/* Threads of a block have names of their own, for races among them; else one name for all
+	 * of a worker: detectors have too few to know the threads of several blocks apart. */
+	bool apart;
 	const std::function<void()> *body;
 	std::vector<unsigned> blocks; /* in a random order */
 };
@@ -76,25 +74,6 @@ struct launched {
 thread_local uint3 threadIdx, blockIdx;
 thread_local dim3 blockDim, gridDim;
 static thread_local struct worker *here;
-
-/* Of memory that stands for something: what was done before release() is seen after acquire(). */
-static void release(void *x)
-{
-#ifdef WATCH_RACES
-	__tsan_release(x);
-#else
-	(void)x;
-#endif
-}
-
-static void acquire(void *x)
-{
-#ifdef WATCH_RACES
-	__tsan_acquire(x);
-#else
-	(void)x;
-#endif
-}
 
 static void fail(const char *what)
 {
@@ -106,47 +85,35 @@ static void fail(const char *what)
 static void to_thread(struct worker *w, unsigned i)
 {
 	struct fiber *f = &w->fibers[i];
-#ifdef WATCH_STACKS
 	void *kept = NULL;
 
-	__sanitizer_start_switch_fiber(&kept, f->stack.get(), STACK_BYTES);
-#endif
+	watch_leave(&kept, f->stack.get(), STACK_BYTES);
 	w->current = i;
 	threadIdx = {i, 0, 0};
-#ifdef WATCH_RACES
-	__tsan_switch_to_fiber(w->names[(i + 37 * (size_t)blockIdx.x) % w->launch->threads],
-			       __tsan_switch_to_fiber_no_sync);
-#endif
+	if (w->launch->apart)
+		watch_as(w->names[i]);
 	swapcontext(&w->scheduler, &f->context);
-#ifdef WATCH_STACKS
-	__sanitizer_finish_switch_fiber(kept, NULL, NULL);
-#endif
+	watch_arrive(kept, NULL, NULL);
 }
 
 static void to_scheduler(struct worker *w, enum state state)
 {
 	struct fiber *f = &w->fibers[w->current];
-#ifdef WATCH_STACKS
 	void *kept = NULL;
 
-	__sanitizer_start_switch_fiber(state == ENDED ? NULL : &kept, w->stack, w->stack_bytes);
-#endif
+	watch_leave(state == ENDED ? NULL : &kept, w->stack, w->stack_bytes);
 	f->state = state;
-#ifdef WATCH_RACES
-	__tsan_switch_to_fiber(w->watched, __tsan_switch_to_fiber_no_sync);
-#endif
+	if (w->launch->apart)
+		watch_as(w->watched);
 	swapcontext(&f->context, &w->scheduler);
-#ifdef WATCH_STACKS
-	__sanitizer_finish_switch_fiber(kept, NULL, NULL);
-#endif
+	watch_arrive(kept, NULL, NULL);
 }
 
 static void thread_main(void)
 {
 	struct worker *w = here;
-#ifdef WATCH_STACKS
-	__sanitizer_finish_switch_fiber(NULL, &w->stack, &w->stack_bytes);
-#endif
+
+	watch_arrive(NULL, &w->stack, &w->stack_bytes);
 	acquire(&w->begin);
 	(*w->launch->body)();
 	release(&w->end);
@@ -179,16 +146,25 @@ void __syncwarp(void)
 unsigned long long emulated_shuffle(unsigned mask, unsigned long long bits, int from)
 {
 	struct worker *w = here;
-	unsigned long long *slots = &w->slots[w->current / WARP * WARP];
+	unsigned warp = w->current / WARP * WARP;
+	unsigned long long *slots = &w->slots[warp];
 
-	if (mask != 0xffffffff)
+	if (mask != 0xffffffff || warp + WARP > w->launch->threads)
 		fail("a shuffle among fewer than a warp is not emulated");
 	slots[w->current % WARP] = bits;
-	to_scheduler(w, AT_WARP);
+	to_scheduler(w, AT_SHUFFLE);
 	if (from < WARP)
 		bits = slots[from];
-	to_scheduler(w, AT_WARP);
+	to_scheduler(w, AT_SHUFFLED);
 	return bits;
+}
+
+/* Not by memset, which detectors take for the thread's own. */
+static void forget(const struct shared &shared)
+{
+	for (size_t i = 0; i < shared.bytes; i++)
+		((volatile unsigned char *)shared.memory)[i] = 0xa5;
+	watch_unwritten(shared.memory, shared.bytes);
 }
 
 void *emulated_shared(void *memory, size_t bytes)
@@ -197,21 +173,32 @@ void *emulated_shared(void *memory, size_t bytes)
 		if (known.memory == memory)
 			return memory;
 	here->shared.push_back({memory, bytes});
+	forget(here->shared.back());
 	return memory;
 }
 
-/* All that order themselves by fences do it by one: more than a GPU promises. */
+/* What was done here before it is seen by who acts on what an atomic operation gave later, behind
+ * a fence of its own. */
 void __threadfence(void)
 {
-	static char fences;
-
-	acquire(&fences);
-	release(&fences);
+	acquire(&here->in);
+	release(&here->out);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 unsigned atomicAdd(unsigned *to, unsigned more)
 {
-	return __atomic_fetch_add(to, more, __ATOMIC_RELAXED);
+	void *own = watch_self();
+	unsigned before;
+
+	watch_as(here->carrier);
+	acquire(&here->out);
+	release(to);
+	before = __atomic_fetch_add(to, more, __ATOMIC_RELAXED);
+	acquire(to);
+	release(&here->in);
+	watch_as(own);
+	return before;
 }
 
 /* Who waits for a time lets the others wait for it too. */
@@ -244,18 +231,11 @@ static void start_threads(struct worker *w, unsigned threads)
 		f->context.uc_stack.ss_sp = f->stack.get();
 		f->context.uc_stack.ss_size = STACK_BYTES;
 		makecontext(&f->context, thread_main, 0);
+		/* Else a detector takes all of it for unused whenever the thread goes on. */
+		f->context.uc_stack.ss_sp = NULL;
+		f->context.uc_stack.ss_size = 0;
 		f->state = RUNS;
 		f->block_barriers = f->warp_barriers = 0;
-	}
-}
-
-static void forget_shared(const struct worker *w)
-{
-	for (const struct shared &known : w->shared) {
-		memset(known.memory, 0xa5, known.bytes);
-#ifdef WATCH_VALUES
-		__msan_poison(known.memory, known.bytes);
-#endif
 	}
 }
 
@@ -266,8 +246,9 @@ static bool open_barriers(struct worker *w)
 	bool go_on = let_go(w, 0, threads, AT_BLOCK);
 
 	for (unsigned i = 0; i < threads; i += WARP)
-		if (let_go(w, i, std::min(i + WARP, threads), AT_WARP))
-			go_on = true;
+		for (enum state state : {AT_WARP, AT_SHUFFLE, AT_SHUFFLED})
+			if (let_go(w, i, std::min(i + WARP, threads), state))
+				go_on = true;
 	for (unsigned i = 0; i < threads; i++)
 		go_on = go_on || w->fibers[i].state == RUNS;
 	return go_on;
@@ -277,7 +258,8 @@ static bool open_barriers(struct worker *w)
 static void run_block(struct worker *w)
 {
 	start_threads(w, w->launch->threads);
-	forget_shared(w);
+	for (const struct shared &known : w->shared)
+		forget(known);
 	release(&w->begin);
 	while (open_barriers(w)) {
 		std::shuffle(w->order.begin(), w->order.end(), w->random);
@@ -295,10 +277,8 @@ static void run_blocks(struct worker *w)
 {
 	const struct launched *launch = w->launch;
 
-#ifdef WATCH_RACES
 	while (w->names.size() < launch->threads)
-		w->names.push_back(__tsan_create_fiber(0));
-#endif
+		w->names.push_back(watch_new());
 	blockDim = dim3(launch->threads);
 	gridDim = launch->grid;
 	for (size_t i = w->index; i < launch->blocks.size(); i += launch->workers) {
@@ -314,9 +294,8 @@ static void *work(void *argument)
 	struct worker *w = (struct worker *)argument;
 
 	here = w;
-#ifdef WATCH_RACES
-	w->watched = __tsan_get_current_fiber();
-#endif
+	w->watched = watch_self();
+	w->carrier = watch_new();
 	for (;;) {
 		sem_wait(&w->go);
 		run_blocks(w);
@@ -355,9 +334,10 @@ void emulated_run(dim3 grid, unsigned threads, const std::function<void()> &body
 {
 	static struct worker workers[WORKERS];
 	static std::mt19937 random(1);
-	static bool started;
+	static bool started, apart;
 	unsigned blocks = grid.x * grid.y;
-	struct launched launch = {grid, threads, std::min(blocks, (unsigned)WORKERS), &body, {}};
+	struct launched launch = {grid,           threads, std::min(blocks, (unsigned)WORKERS),
+				  apart = !apart, &body,   {}};
 
 	if (blocks == 0 || grid.z != 1 || threads == 0 || threads > MOST_THREADS)
 		fail("no such launch");

@@ -13,6 +13,9 @@
 #include <cstring>
 #include <cuda_runtime_api.h>
 #include <functional>
+#ifdef WATCH_VALUES
+#include <sanitizer/msan_interface.h>
+#endif
 
 #undef __device__
 #undef __global__
@@ -48,6 +51,9 @@ template <typename T> static inline T emulated_shuffle_of(unsigned mask, T x, in
 	unsigned long long bits = 0;
 
 	static_assert(sizeof(x) <= sizeof(bits), "no kernel here shuffles more");
+#ifdef WATCH_VALUES
+	__msan_check_mem_is_initialized(&x, sizeof(x));
+#endif
 	memcpy(&bits, &x, sizeof(x));
 	bits = emulated_shuffle(mask, bits, from);
 	memcpy(&x, &bits, sizeof(x));

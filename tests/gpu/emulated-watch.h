@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* What emulated.cc tells the sanitizers, if it is built for one. */
+#ifndef EMULATED_WATCH_H
+#define EMULATED_WATCH_H
+
+#include <stddef.h>
+
+#ifdef WATCH_STACKS
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef WATCH_RACES
+#include <sanitizer/tsan_interface.h>
+#endif
+#ifdef WATCH_VALUES
+#include <sanitizer/msan_interface.h>
+#endif
+
+/* --- stacks: *kept is what the one that is left goes on with; NULL: it does not */
+
+static inline void watch_leave(void **kept, const void *stack, size_t bytes)
+{
+#ifdef WATCH_STACKS
+	__sanitizer_start_switch_fiber(kept, stack, bytes);
+#else
+	(void)kept, (void)stack, (void)bytes;
+#endif
+}
+
+static inline void watch_arrive(void *kept, const void **left, size_t *bytes)
+{
+#ifdef WATCH_STACKS
+	__sanitizer_finish_switch_fiber(kept, left, bytes);
+#else
+	(void)kept, (void)left, (void)bytes;
+#endif
+}
+
+/* --- races: who it is that reads and writes, and in which order */
+
+static inline void *watch_new(void)
+{
+#ifdef WATCH_RACES
+	return __tsan_create_fiber(0);
+#else
+	return NULL;
+#endif
+}
+
+static inline void *watch_self(void)
+{
+#ifdef WATCH_RACES
+	return __tsan_get_current_fiber();
+#else
+	return NULL;
+#endif
+}
+
+static inline void watch_as(void *name)
+{
+#ifdef WATCH_RACES
+	__tsan_switch_to_fiber(name, __tsan_switch_to_fiber_no_sync);
+#else
+	(void)name;
+#endif
+}
+
+/* Of memory that stands for something: what was done before release() is seen after acquire(). */
+static inline void release(void *x)
+{
+#ifdef WATCH_RACES
+	__tsan_release(x);
+#else
+	(void)x;
+#endif
+}
+
+static inline void acquire(void *x)
+{
+#ifdef WATCH_RACES
+	__tsan_acquire(x);
+#else
+	(void)x;
+#endif
+}
+
+/* --- values */
+
+static inline void watch_unwritten(void *memory, size_t bytes)
+{
+#ifdef WATCH_VALUES
+	__msan_poison(memory, bytes);
+#else
+	(void)memory, (void)bytes;
+#endif
+}
+
+#endif
