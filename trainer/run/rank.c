@@ -199,7 +199,7 @@ static bool train(struct run *r, struct train_error *error)
 		    (is_time_to_verify(r) && !run_verify(r, false, error)) ||
 		    (r->epoch_step == r->sampler.steps && !epoch_end(r, error)) ||
 		    (is_time_to_save(r, stop) && !run_save(r, error)))
-			return after_step(r, error);
+			return false;
 	}
 	r->stopped = r->step < r->steps ? stop : 0;
 	return r->step < r->steps || test_at_end(r, error);
@@ -211,8 +211,9 @@ static bool go(struct run *r, struct train_error *error)
 {
 	sampler_set_epoch(&r->sampler, r->epoch);
 	if (r->step < r->steps)
-		return open_files(r, error) && run_tell_places(r, error) && train(r, error) &&
-		       run_verify(r, true, error) && run_finish(r, error);
+		return open_files(r, error) && run_tell_places(r, error) &&
+		       ((train(r, error) && run_verify(r, true, error) && run_finish(r, error)) ||
+			after_step(r, error));
 	if (r->rank == 0)
 		fprintf(stderr,
 			"gpumap-train: remark: %s: all %lld steps are done; to go on give more "
