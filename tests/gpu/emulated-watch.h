@@ -4,6 +4,7 @@
 #define EMULATED_WATCH_H
 
 #include <stddef.h>
+#include <ucontext.h>
 
 #ifdef WATCH_STACKS
 #include <sanitizer/common_interface_defs.h>
@@ -23,6 +24,18 @@ static inline void watch_leave(void **kept, const void *stack, size_t bytes)
 	__sanitizer_start_switch_fiber(kept, stack, bytes);
 #else
 	(void)kept, (void)stack, (void)bytes;
+#endif
+}
+
+/* Of a stack that it knows the detector of addresses takes all for unused whenever its thread goes
+ * on; that of values must know it, for what is put there is new. */
+static inline void watch_begin(ucontext_t *context)
+{
+#ifdef WATCH_STACKS
+	context->uc_stack.ss_sp = NULL;
+	context->uc_stack.ss_size = 0;
+#else
+	(void)context;
 #endif
 }
 

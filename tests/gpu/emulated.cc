@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Built without sanitizers, which are told here what switches stacks and who waits for whom. */
+/* Built without the sanitizers of addresses and threads, which are told what switches stacks and
+ * who waits for whom; with that of values, which would take what it does not see for unwritten. */
 #include "emulated.h"
 
 #include <algorithm>
@@ -231,9 +232,7 @@ static void start_threads(struct worker *w, unsigned threads)
 		f->context.uc_stack.ss_sp = f->stack.get();
 		f->context.uc_stack.ss_size = STACK_BYTES;
 		makecontext(&f->context, thread_main, 0);
-		/* Else a detector takes all of it for unused whenever the thread goes on. */
-		f->context.uc_stack.ss_sp = NULL;
-		f->context.uc_stack.ss_size = 0;
+		watch_begin(&f->context);
 		f->state = RUNS;
 		f->block_barriers = f->warp_barriers = 0;
 	}
