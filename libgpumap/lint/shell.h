@@ -286,11 +286,10 @@ void shell_unwrap(struct shell *sh, struct run *run);
 /* What stands between the quotes of a word; .text is NULL: it may be something else when the
  * command runs. */
 struct span shell_quoted(struct span word);
-/* `first` is a shell that is given commands by -c: the word that they are; else the command's
- * count. */
-size_t shell_string(const struct command *c, size_t first);
-/* Walks them, if they are known. */
-void shell_walk_string(struct shell *sh, const struct run *run, size_t word);
+/* Whether word `first` is a shell that is given commands by -c. */
+bool shell_has_string(const struct command *c, size_t first);
+/* Walks them, if they are there and known. */
+void shell_string(struct shell *sh, const struct run *run, size_t first);
 
 /* shell_launch.c */
 void shell_program(struct shell *sh, struct run *run);

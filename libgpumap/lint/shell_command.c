@@ -194,7 +194,6 @@ static bool calls_function(struct shell *sh, struct span name)
 void shell_run(struct shell *sh, struct command *c, bool background)
 {
 	struct run run = {.c = c, .background = background};
-	size_t string;
 
 	if (calls_function(sh, word_text(c, 0)))
 		return;
@@ -208,11 +207,9 @@ void shell_run(struct shell *sh, struct command *c, bool background)
 		sh->watched |= is_program(word_text(c, run.first), "tail");
 		return;
 	}
-	string = shell_string(c, run.first);
 	if (!is_gpu_program(c, run.first) || run.foreign) {
 		use(sh, c);
-		if (string < c->count)
-			shell_walk_string(sh, &run, string);
+		shell_string(sh, &run, run.first);
 		return;
 	}
 	sh->program = ++sh->serial;

@@ -340,7 +340,7 @@ void shell_program(struct shell *sh, struct run *run)
 	struct command *c = run->c;
 	enum lint_launcher launcher;
 	struct launch launch, inner;
-	size_t first, string, outer = run->first;
+	size_t first, outer = run->first;
 
 	begin(&launch, c, run->first, LINT_DIRECT);
 	if (is_program(word_text(c, run->first), "srun")) {
@@ -367,7 +367,5 @@ void shell_program(struct shell *sh, struct run *run)
 		slurm_check(sh, run, outer, launch.launcher);
 	add_start(sh, run, &launch, launch.program);
 	jobs_start(sh, run, &launch);
-	string = shell_string(c, launch.program);
-	if (string < c->count)
-		shell_walk_string(sh, run, string);
+	shell_string(sh, run, launch.program);
 }

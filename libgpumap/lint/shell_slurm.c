@@ -139,7 +139,7 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 			i++;
 			break;
 		}
-		if ((is_gpu_program(c, i + 1) || shell_string(c, i + 1) < c->count) &&
+		if ((is_gpu_program(c, i + 1) || shell_has_string(c, i + 1)) &&
 		    !memchr(word_text(c, i).text, '=', word_text(c, i).length))
 			after = (struct span){"-", 1};
 		i += (size_t)read_option(&run->slurm, word_text(c, i), after);

@@ -45,7 +45,8 @@ static size_t behind_options(const struct command *c, size_t first, bool *comman
 	return i < c->count ? i : c->count;
 }
 
-size_t shell_string(const struct command *c, size_t first)
+/* The word that a shell is given by -c; the command's count: there is none. */
+static size_t find_string(const struct command *c, size_t first)
 {
 	static const char *const shells[] = {"sh", "bash", "dash", "ash", "ksh", "zsh", NULL};
 	bool commands = false;
@@ -55,6 +56,11 @@ size_t shell_string(const struct command *c, size_t first)
 		return c->count;
 	word = behind_options(c, first, &commands);
 	return commands ? word : c->count;
+}
+
+bool shell_has_string(const struct command *c, size_t first)
+{
+	return find_string(c, first) < c->count;
 }
 
 /* What the program that runs the shell gives it. */
@@ -79,9 +85,8 @@ static void hand_over(struct shell *sh, const struct run *run)
 		shell_forget(sh, span_of(tracked_name(TRACKED_LIST)));
 }
 
-void shell_walk_string(struct shell *sh, const struct run *run, size_t word)
+static void walk_word(struct shell *sh, const struct run *run, struct word w)
 {
-	struct word w = run->c->words[word];
 	size_t at = w.quoted.text ? (size_t)(w.quoted.text - sh->text.text) : 0;
 	struct lexer lx = {
 		.text = sh->text.text,
@@ -104,4 +109,12 @@ void shell_walk_string(struct shell *sh, const struct run *run, size_t word)
 	if (sh->job_count > shell_frame(sh)->jobs)
 		sh->job_count = shell_frame(sh)->jobs;
 	shell_pop(sh);
+}
+
+void shell_string(struct shell *sh, const struct run *run, size_t first)
+{
+	size_t word = find_string(run->c, first);
+
+	if (word < run->c->count)
+		walk_word(sh, run, run->c->words[word]);
 }
