@@ -85,7 +85,6 @@ static bool steps(struct bench *b, struct parallel *p, int64_t *indices, struct 
 		.count = b->batch,
 		.of_all = b->batch * b->options.world,
 		.rates = {1e-3, 0.9},
-		.scale = 1,
 	};
 
 	for (int step = 0; step < STEPS; step++) {
@@ -112,13 +111,14 @@ static bool work(void *argument, int rank, struct train_error *error)
 	struct parallel_options options = b->options;
 	struct parallel *p = NULL;
 	int64_t *indices = calloc((size_t)b->batch, sizeof(*indices));
+	const struct optimizer_progress begin = {.steps = 0};
 	bool done = indices != NULL;
 
 	options.rank = rank;
 	for (int64_t i = 0; done && i < b->batch; i++)
 		indices[i] = (i + rank * b->batch) % b->data.samples;
 	done = done && parallel_find(b->settings.mode)->open(&p, &options, error) &&
-	       p->calls->synchronize(p, 0, error) && steps(b, p, indices, error);
+	       p->calls->synchronize(p, &begin, error) && steps(b, p, indices, error);
 	if (done && rank == 0 && b->variant == AT_END)
 		find_least(b, p);
 	if (p)

@@ -88,8 +88,7 @@ static bool steps(struct runner *r, int count, struct train_error *error)
 	const struct step_input input = {.indices = b->indices,
 					 .count = b->options.batch,
 					 .of_all = b->options.batch,
-					 .rates = {1e-3, 0.9},
-					 .scale = 1};
+					 .rates = {1e-3, 0.9}};
 
 	for (int i = 0; i < count; i++) {
 		if (!r->parallel->calls->step(r->parallel, &input, error))
@@ -119,6 +118,7 @@ static void runner_close(struct runner *r)
 static bool runner_open(struct runner *r, struct bench *b, enum overlap overlap,
 			struct train_error *error)
 {
+	const struct optimizer_progress begin = {.steps = 0};
 	struct parallel_options options = b->options;
 
 	b->settings.overlap = overlap;
@@ -126,8 +126,8 @@ static bool runner_open(struct runner *r, struct bench *b, enum overlap overlap,
 	options.collective = &r->busy.calls;
 	options.meeting = busy_meeting(&r->busy);
 	return parallel_ddp.open(&r->parallel, &options, error) &&
-	       r->parallel->calls->synchronize(r->parallel, 0, error) && steps(r, WARM, error) &&
-	       finish(r, error);
+	       r->parallel->calls->synchronize(r->parallel, &begin, error) &&
+	       steps(r, WARM, error) && finish(r, error);
 }
 
 /* Microseconds on the device from before to behind what `work` puts on its stream. */

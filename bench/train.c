@@ -103,7 +103,7 @@ static bool measure_step(struct training *t, struct train_error *error)
 {
 	static const char *const parts[PARTS] = {"batch", "forward+backward", "optimizer", "all"};
 	const struct batch_options options = {.height = 32, .width = 32, .augment = true};
-	const struct update_control update = {.lr = 1e-3, .momentum = 0.9, .inv_scale = 1};
+	const struct update_control update = {.lr = 1e-3, .momentum = 0.9};
 	const struct backend *backend = t->m->device->backend;
 	struct model *m = t->m;
 	const struct pass_control control = {0, (int32_t)m->options.batch,
@@ -111,7 +111,7 @@ static bool measure_step(struct training *t, struct train_error *error)
 	const struct data_batch batch = {&options,   m->options.batch,      &control,
 					 t->indices, model_input_layout(m), model_input(m, 0),
 					 t->labels};
-	const struct model_loss loss = {t->labels, &control, &t->result, true};
+	const struct model_loss loss = {t->labels, &control, &t->result, true, NULL};
 	struct times times[PARTS];
 
 	for (int r = -3; r < RUNS; r++) {

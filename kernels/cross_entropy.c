@@ -30,7 +30,8 @@ static struct softmax softmax_of(const struct cross_entropy_args *args, int64_t 
 static void write_gradient(const struct cross_entropy_args *args, int64_t first, int32_t label,
 			   const struct softmax *s)
 {
-	double scale = (double)args->control->scale;
+	double scale =
+		(double)args->control->scale * (args->scaler ? (double)args->scaler->scale : 1);
 
 	for (int32_t c = 0; c < args->classes; c++) {
 		double x = value_get(args->type, args->logits, first + c);

@@ -61,7 +61,7 @@ static __device__ inline void write_gradient(const struct cross_entropy_args &a,
 {
 	const T *row = (const T *)a.logits + first;
 	T *to = (T *)a.gradient + first;
-	double scale = (double)a.control->scale;
+	double scale = (double)a.control->scale * (a.scaler ? (double)a.scaler->scale : 1);
 
 	for (int c = (int)threadIdx.x % lanes; c < a.pitch; c += lanes) {
 		double share = c < s.classes ? exp(value_of(row, c) - s.greatest) / s.sum : 0;

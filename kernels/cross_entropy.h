@@ -3,7 +3,7 @@
  * Softmax cross-entropy by the rules of `loss` in backend.h, in double:
  *
  *	loss = log(sum over c of exp(x[c] - max)) + max - x[label]
- *	gradient[c] = (exp(x[c] - max) / sum - (c == label)) scale
+ *	gradient[c] = (exp(x[c] - max) / sum - (c == label)) control->scale scaler->scale
  *
  * Rows from control->rows on, and those whose label is none of 0..classes-1, count nothing and
  * have gradients of zero.
@@ -14,11 +14,13 @@
 #include "backend/control.h"
 #include "backend/value.h"
 #include "kernels/launch.h"
+#include "optim/scaler.h"
 
 struct cross_entropy_args {
 	const void *logits;                 /* (batch, pitch): (batch, classes), each row padded */
 	const int32_t *labels;              /* (batch) */
 	const struct pass_control *control; /* rows and scale */
+	const struct scaler *scaler;        /* NULL: none */
 	struct loss_result *result;         /* added to */
 	void *gradient; /* as logits, and may be the same memory; padding becomes 0. NULL: not */
 	void *scratch;  /* cross_entropy_scratch() bytes, as kernels.h says */

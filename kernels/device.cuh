@@ -158,4 +158,10 @@ template <typename T> static __device__ inline T block_sum(T x)
 	return x;
 }
 
+/* scaler_inverse(). */
+static __device__ inline float inverse_scale(const struct scaler *scaler)
+{
+	return scaler ? (float)(1 / (double)scaler->scale) : 1;
+}
+
 #endif

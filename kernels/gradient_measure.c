@@ -6,7 +6,7 @@
 static double sum_chunk(const struct gradient_measure_args *args, const struct chunk *chunk)
 {
 	const float *g = args->gradients + chunk->first;
-	float scale = args->control->inv_scale;
+	float scale = args->scaler ? scaler_inverse(args->scaler) : 1;
 	double sum = 0;
 
 	for (int32_t i = 0; i < chunk->count; i++) {

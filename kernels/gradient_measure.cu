@@ -76,7 +76,7 @@ static __global__ void RESIDENT(8)
 	measure_chunks(const struct gradient_measure_args a)
 {
 	double *sums = (double *)((char *)a.scratch + KERNEL_TICKET_BYTES);
-	float scale = a.control->inv_scale;
+	float scale = inverse_scale(a.scaler);
 
 	for (int i = (int)blockIdx.x; i < a.chunk_count; i += (int)gridDim.x) {
 		const struct chunk chunk = a.chunks[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is measured of gradients (control.h), where g = gradient * inv_scale, rounded to a float:
+ * What is measured of gradients (control.h), where g = gradient * scaler_inverse(), rounded to a
+ * float, or without a scaler g = gradient:
  *
  *	norms[p] = sqrt(sum of g^2), norm = sqrt(sum of norms[p]^2), both from sums in double
  *	finite: no g is infinite or NaN
@@ -14,6 +15,7 @@
 #include "backend/control.h"
 #include "kernels/chunk.h"
 #include "kernels/launch.h"
+#include "optim/scaler.h"
 
 struct gradient_measure_args {
 	const float *gradients;     /* flat */
@@ -21,7 +23,7 @@ struct gradient_measure_args {
 	/* (parameters + 1): the chunks of parameter p are starts[p] .. starts[p + 1] - 1; none: it
 	 * is not used, and its norm is 0. */
 	const int32_t *starts;
-	const struct update_control *control; /* inv_scale */
+	const struct scaler *scaler; /* NULL: none */
 	struct gradient_measure *measure;
 	void *scratch; /* gradient_measure_scratch() bytes, as kernels.h says */
 	int32_t chunk_count;

@@ -21,11 +21,13 @@ void reference_update_begin(const struct update_begin_args *args)
 	const struct update_control *control = args->control;
 	const struct gradient_measure *measure = args->measure;
 	const struct optimizer_settings *s = &args->settings;
-	struct update_factors f = {.clip = 1, .keep = 1};
+	struct update_factors f = {.inv_scale = 1, .clip = 1, .keep = 1};
 
-	f.skip = measure && control->skips && !measure->finite;
+	if (args->scaler) {
+		f.inv_scale = scaler_inverse(args->scaler);
+		f.skip = !scaler_update(args->scaler, measure->finite);
+	}
 	*args->steps += !f.skip;
-	f.inv_scale = control->inv_scale;
 	if (measure && control->clip_norm > 0)
 		f.clip = clip_coefficient(measure->norm, control->clip_norm);
 	f.decay = s->kind == OPTIMIZER_ADAMW ? 0 : (float)s->weight_decay;

@@ -23,15 +23,35 @@ static __device__ inline float clip_of(float norm, double most)
 	return coefficient > 1 ? 1 : coefficient;
 }
 
+/* scaler_update(). */
+static __device__ inline void update_scaler(struct scaler *scaler, bool finite)
+{
+	struct scaler s = *scaler;
+	float greater = __fmul_rn(s.scale, s.growth);
+
+	if (!finite) {
+		s.scale = __fmul_rn(s.scale, s.backoff);
+		s.good_steps = 0;
+		s.skipped++;
+	} else if (++s.good_steps >= s.growth_interval) {
+		s.scale = isfinite(greater) ? greater : s.scale;
+		s.good_steps = 0;
+	}
+	*scaler = s;
+}
+
 static __global__ void make_factors(const struct update_begin_args a)
 {
 	const struct update_control control = *a.control;
 	struct update_factors f = {};
 
+	f.inv_scale = inverse_scale(a.scaler);
 	f.clip = f.keep = 1;
-	f.skip = a.measure && control.skips && !a.measure->finite;
+	if (a.scaler) {
+		f.skip = !a.measure->finite;
+		update_scaler(a.scaler, a.measure->finite);
+	}
 	*a.steps += !f.skip;
-	f.inv_scale = control.inv_scale;
 	if (a.measure && control.clip_norm > 0)
 		f.clip = clip_of(a.measure->norm, control.clip_norm);
 	f.decay = a.settings.kind == OPTIMIZER_ADAMW ? 0 : (float)a.settings.weight_decay;

@@ -9,6 +9,7 @@
 #include "backend/control.h"
 #include "kernels/chunk.h"
 #include "optim/optimizer.h"
+#include "optim/scaler.h"
 
 /* What struct update (optim/update.h) has besides pointers, on the device. */
 struct update_factors {
@@ -23,15 +24,17 @@ struct update_factors {
 /*
  * By one thread: factors from what is asked for and what was measured, each taken in double and
  * rounded once, as optimizer_begin() does. clip is clip_coefficient() (optim/clip.h) of
- * measure->norm where control->clip_norm is above 0, else 1. Skips where control->skips and not
- * measure->finite; else counts the step first.
+ * measure->norm where control->clip_norm is above 0, else 1. With a scaler inv_scale is its
+ * scaler_inverse(), else 1; it skips where not measure->finite, and then makes scaler_update(). A
+ * step that is not skipped is counted first.
  */
 struct update_begin_args {
 	struct optimizer_settings settings; /* momentum is not read: control has it */
 	const struct update_control *control;
-	const struct gradient_measure *measure; /* NULL: no clipping and no skipping */
+	const struct gradient_measure *measure; /* NULL: no clipping, and no scaler */
 	int64_t *steps;                         /* that were made */
 	struct update_factors *factors;         /* all of it is written */
+	struct scaler *scaler;                  /* NULL: none */
 };
 
 /*

@@ -291,7 +291,7 @@ static cudaError_t run_unpool(struct trial *t, enum place place)
 const struct kernel_test test_max_pool_backward = {"max_pool_backward", SHAPES(pools),
 						   prepare_unpool, run_unpool};
 
-enum { NO_GRADIENT = 1, IN_PLACE = 2 };
+enum { NO_GRADIENT = 1, IN_PLACE = 2, SCALED = 4 };
 
 /* n: batch, a: classes, b: pitch, c: rows that count. */
 static const struct shape losses[] = {
@@ -305,7 +305,7 @@ static const struct shape losses[] = {
 	 .b = 16,
 	 .c = 30,
 	 .type = F16,
-	 .flags = IN_PLACE},
+	 .flags = IN_PLACE | SCALED},
 	{.name = "float, in place", .n = 700, .a = 10, .b = 12, .c = 900, .flags = IN_PLACE},
 	{.name = "without a gradient",
 	 .n = 100,
@@ -363,6 +363,7 @@ static void prepare_loss(struct trial *t)
 	add_output(t, "gradient", s->type, s->flags & (NO_GRADIENT | IN_PLACE) ? 0 : count,
 		   ROUNDED);
 	add_scratch(t, cross_entropy_scratch(s->n, s->a));
+	add_scaler(t, 1024);
 	t->moved =
 		(s->flags & NO_GRADIENT ? 1.0 : 2.0) * (double)count * (double)value_bytes(s->type);
 }
@@ -376,6 +377,7 @@ static cudaError_t run_loss(struct trial *t, enum place place)
 					  .result = at(t, 3, place),
 					  .gradient = at(t, 4, place),
 					  .scratch = at(t, 5, place),
+					  .scaler = s->flags & SCALED ? at(t, 6, place) : NULL,
 					  .batch = s->n,
 					  .classes = s->a,
 					  .pitch = s->b,

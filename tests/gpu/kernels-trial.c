@@ -61,6 +61,16 @@ struct buffer *add_scratch(struct trial *t, size_t bytes)
 	return b;
 }
 
+struct buffer *add_scaler(struct trial *t, float scale)
+{
+	struct buffer *b = add_buffer(t, "scaler", sizeof(struct scaler));
+	struct scaler *scaler = b->at[HOST];
+
+	*scaler = scaler_default();
+	scaler->scale = scale;
+	return b;
+}
+
 struct buffer *add_values(struct trial *t, const char *name, enum value_type type, int64_t count,
 			  bool bad)
 {

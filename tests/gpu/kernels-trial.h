@@ -13,6 +13,7 @@
 #include "data/random.h"
 #include "kernels/launchers.h"
 #include "kernels/references.h"
+#include "optim/scaler.h"
 
 enum { MOST_BUFFERS = 12, MOST_VIEWS = 2, GUARD_BYTES = 256, POISON = 0xa5 };
 
@@ -90,6 +91,7 @@ struct kernel_test {
 /* Of trials: buffers in the order in which a test asks for their addresses. */
 struct buffer *add_buffer(struct trial *t, const char *name, size_t bytes);
 struct buffer *add_scratch(struct trial *t, size_t bytes);
+struct buffer *add_scaler(struct trial *t, float scale);
 /* An input of random values: multiples of 1/16 from -4 to 4, or rarely NaN and infinities. */
 struct buffer *add_values(struct trial *t, const char *name, enum value_type type, int64_t count,
 			  bool bad);

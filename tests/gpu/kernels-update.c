@@ -70,7 +70,7 @@ static struct update_control *add_control(struct trial *t, const struct update_c
 	return at;
 }
 
-enum { INFINITE = 1, NAN_IN_DEAD = 2, OVERFLOWS = 4 };
+enum { INFINITE = 1, NAN_IN_DEAD = 2, OVERFLOWS = 4, UNSCALED = 8 };
 
 /* n: the model. */
 static const struct shape measures[] = {
@@ -79,13 +79,13 @@ static const struct shape measures[] = {
 	{.name = "an infinity", .n = ODD, .flags = INFINITE},
 	{.name = "NaN in a dead layer", .n = ODD, .flags = NAN_IN_DEAD},
 	{.name = "great squares", .n = ODD, .flags = OVERFLOWS},
+	{.name = "without a scaler", .n = ODD, .flags = UNSCALED},
 	{.name = "convnet", .n = CONVNET, .large = true},
 };
 
 static void prepare_measure(struct trial *t)
 {
 	const struct model *m = &models[t->shape->n];
-	const struct update_control control = {.inv_scale = 0.125f};
 	float *g = add_values(t, "gradients", F32, m->elements, false)->at[HOST];
 	int32_t count;
 	struct buffer *b;
@@ -98,7 +98,7 @@ static void prepare_measure(struct trial *t)
 		g[6810] = g[6811] = 1e38f;
 	count = add_chunks(t, "chunks", m, NULL);
 	add_starts(t, m);
-	add_control(t, &control);
+	add_scaler(t, 8);
 	b = add_buffer(t, "measure", sizeof(struct gradient_measure));
 	add_view(b, (struct view){.count = 1, .closeness = ROUNDED});
 	add_view(b, (struct view){.offset = offsetof(struct gradient_measure, norms),
@@ -112,8 +112,9 @@ static cudaError_t run_measure(struct trial *t, enum place place)
 {
 	const struct model *m = &models[t->shape->n];
 	const int32_t *starts = at(t, 2, HOST);
+	const void *scaler = t->shape->flags & UNSCALED ? NULL : at(t, 3, place);
 	const struct gradient_measure_args args = {
-		at(t, 0, place), at(t, 1, place), at(t, 2, place),  at(t, 3, place),
+		at(t, 0, place), at(t, 1, place), at(t, 2, place),  scaler,
 		at(t, 4, place), at(t, 5, place), starts[m->count], m->count};
 
 	return RUN(gradient_measure, t, place, &args);
@@ -122,7 +123,7 @@ static cudaError_t run_measure(struct trial *t, enum place place)
 const struct kernel_test test_gradient_measure = {"gradient_measure", SHAPES(measures),
 						  prepare_measure, run_measure};
 
-enum { CLIPS = 1, SKIPS = 2, NOT_FINITE = 4, UNMEASURED = 8, NO_NUMBER = 16 };
+enum { CLIPS = 1, SCALES = 2, NOT_FINITE = 4, UNMEASURED = 8, NO_NUMBER = 16, GROWS = 32 };
 
 /* a: enum optimizer_kind, n: steps made. */
 static const struct shape begins[] = {
@@ -130,19 +131,21 @@ static const struct shape begins[] = {
 	{.name = "Adam, first", .a = OPTIMIZER_ADAM, .n = 0},
 	{.name = "Adam, late", .a = OPTIMIZER_ADAM, .n = 123456},
 	{.name = "AdamW, clipped", .a = OPTIMIZER_ADAMW, .n = 7, .flags = CLIPS},
-	{.name = "skipped", .a = OPTIMIZER_ADAMW, .n = 7, .flags = SKIPS | NOT_FINITE},
+	{.name = "skipped", .a = OPTIMIZER_ADAMW, .n = 7, .flags = SCALES | NOT_FINITE},
 	{.name = "not to be skipped", .a = OPTIMIZER_ADAM, .n = 7, .flags = NOT_FINITE},
-	{.name = "finite", .a = OPTIMIZER_ADAM, .n = 7, .flags = SKIPS},
-	{.name = "not measured", .a = OPTIMIZER_ADAM, .n = 7, .flags = SKIPS | CLIPS | UNMEASURED},
+	{.name = "finite", .a = OPTIMIZER_ADAM, .n = 7, .flags = SCALES},
+	{.name = "scaled and clipped", .a = OPTIMIZER_ADAM, .n = 7, .flags = SCALES | CLIPS},
+	{.name = "the scale grows", .a = OPTIMIZER_ADAM, .n = 7, .flags = SCALES | GROWS},
+	{.name = "not measured", .a = OPTIMIZER_ADAM, .n = 7, .flags = CLIPS | UNMEASURED},
 	{.name = "clipped by no number", .a = OPTIMIZER_SGD, .flags = CLIPS | NO_NUMBER},
 };
 
 static void prepare_begin(struct trial *t)
 {
 	const struct shape *s = t->shape;
-	const struct update_control control = {0.003, 0.9, s->flags & CLIPS ? 0.7 : 0, 0x1p-16f,
-					       s->flags & SKIPS};
+	const struct update_control control = {0.003, 0.9, s->flags & CLIPS ? 0.7 : 0};
 	struct gradient_measure *measure;
+	struct scaler *scaler;
 	struct buffer *b;
 
 	add_control(t, &control);
@@ -158,6 +161,14 @@ static void prepare_begin(struct trial *t)
 	add_view(b, (struct view){.offset = offsetof(struct update_factors, skip),
 				  .count = 1,
 				  .integers = true});
+	b = add_scaler(t, 65536);
+	scaler = b->at[HOST];
+	scaler->good_steps = s->flags & GROWS ? scaler->growth_interval - 1 : 5;
+	add_view(b, (struct view){.count = offsetof(struct scaler, good_steps) / 4 + 1,
+				  .integers = true});
+	add_view(b, (struct view){.offset = offsetof(struct scaler, skipped),
+				  .count = 2,
+				  .integers = true});
 }
 
 static cudaError_t run_begin(struct trial *t, enum place place)
@@ -168,7 +179,8 @@ static cudaError_t run_begin(struct trial *t, enum place place)
 		at(t, 0, place),
 		s->flags & UNMEASURED ? NULL : at(t, 1, place),
 		at(t, 2, place),
-		at(t, 3, place)};
+		at(t, 3, place),
+		s->flags & SCALES ? at(t, 4, place) : NULL};
 
 	return RUN(update_begin, t, place, &args);
 }

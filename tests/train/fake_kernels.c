@@ -92,6 +92,12 @@ static void list_convert(const struct lister *l, const struct convert_args *a)
 	list(l, a->to, bytes_of(a->to_type, a->count), value_bytes(a->to_type), true);
 }
 
+static void list_scaler(const struct lister *l, const struct scaler *scaler, bool writes)
+{
+	if (scaler)
+		list(l, scaler, sizeof(*scaler), _Alignof(struct scaler), writes);
+}
+
 static void list_cross_entropy(const struct lister *l, const struct cross_entropy_args *a)
 {
 	int64_t bytes = bytes_of(a->type, a->batch * a->pitch);
@@ -99,6 +105,7 @@ static void list_cross_entropy(const struct lister *l, const struct cross_entrop
 	reads(l, a->logits, bytes);
 	reads(l, a->labels, 4 * a->batch);
 	list(l, a->control, sizeof(*a->control), _Alignof(struct pass_control), false);
+	list_scaler(l, a->scaler, false);
 	list(l, a->result, sizeof(*a->result), _Alignof(struct loss_result), true);
 	if (a->gradient)
 		writes(l, a->gradient, bytes);
@@ -135,7 +142,7 @@ static void list_gradient_measure(const struct lister *l, const struct gradient_
 
 	reads(l, a->chunks, table);
 	reads(l, a->starts, 4 * ((int64_t)a->parameters + 1));
-	list(l, a->control, sizeof(*a->control), _Alignof(struct update_control), false);
+	list_scaler(l, a->scaler, false);
 	list(l, a->measure, sizeof(*a->measure), _Alignof(struct gradient_measure), true);
 	scratches(l, a->scratch, gradient_measure_scratch(a->chunk_count));
 	if (!has(l, a->chunks, table))
@@ -245,6 +252,7 @@ static void list_update_begin(const struct lister *l, const struct update_begin_
 		list(l, a->measure, sizeof(*a->measure), _Alignof(struct gradient_measure), false);
 	list(l, a->steps, sizeof(*a->steps), _Alignof(int64_t), true);
 	list(l, a->factors, sizeof(*a->factors), _Alignof(struct update_factors), true);
+	list_scaler(l, a->scaler, true);
 }
 
 #define KERNEL(kernel, args_struct) \

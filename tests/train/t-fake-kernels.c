@@ -25,7 +25,8 @@ struct kernel {
 };
 
 static const struct pass_control pass = {.epoch = 1, .rows = 3, .scale = 0.5f};
-static const struct update_control control = {.lr = 0.1, .inv_scale = 1};
+static const struct update_control control = {.lr = 0.1};
+static const struct scaler scaler = {.scale = 1};
 static const int64_t indices[ROWS] = {2, 0, 1, 2};
 static const int32_t labels[ROWS] = {0, 1, 2, 3}, starts[2] = {0, CHUNKS};
 static struct chunk chunks[CHUNKS];
@@ -58,7 +59,8 @@ static cudaError_t run_cross_entropy(void *const *m, cudaStream_t stream)
 					  .control = m[2],
 					  .result = m[3],
 					  .gradient = m[4],
-					  .scratch = m[5],
+					  .scaler = m[5],
+					  .scratch = m[6],
 					  .batch = ROWS,
 					  .classes = 5,
 					  .pitch = COLUMNS,
@@ -72,7 +74,7 @@ static cudaError_t run_gradient_measure(void *const *m, cudaStream_t stream)
 	struct gradient_measure_args args = {.gradients = m[0],
 					     .chunks = m[1],
 					     .starts = m[2],
-					     .control = m[3],
+					     .scaler = m[3],
 					     .measure = m[4],
 					     .scratch = m[5],
 					     .chunk_count = CHUNKS,
@@ -165,7 +167,7 @@ static cudaError_t run_update(void *const *m, cudaStream_t stream)
 static cudaError_t run_update_begin(void *const *m, cudaStream_t stream)
 {
 	struct update_begin_args args = {
-		.control = m[0], .measure = m[1], .steps = m[2], .factors = m[3]};
+		.control = m[0], .measure = m[1], .steps = m[2], .factors = m[3], .scaler = m[4]};
 
 	return cu.kernel_update_begin(&args, stream);
 }
@@ -188,13 +190,13 @@ static struct kernel kernels[] = {
 	 run_bias_gradient},
 	{"convert", 2, {ZEROS(4 * ELEMENTS), ZEROS(2 * ELEMENTS)}, run_convert},
 	{"cross_entropy",
-	 6,
+	 7,
 	 {ZEROS(2 * ROWS * COLUMNS), HOLDS(labels), HOLDS(pass), ZEROS(sizeof(struct loss_result)),
-	  ZEROS(2 * ROWS * COLUMNS), ZEROS(0)},
+	  ZEROS(2 * ROWS * COLUMNS), HOLDS(scaler), ZEROS(0)},
 	 run_cross_entropy},
 	{"gradient_measure",
 	 6,
-	 {ZEROS(4 * ELEMENTS), HOLDS(chunks), HOLDS(starts), HOLDS(control),
+	 {ZEROS(4 * ELEMENTS), HOLDS(chunks), HOLDS(starts), HOLDS(scaler),
 	  ZEROS(sizeof(struct gradient_measure)), ZEROS(0)},
 	 run_gradient_measure},
 	{"input_fill",
@@ -219,9 +221,9 @@ static struct kernel kernels[] = {
 	  HOLDS(chunks), ZEROS(sizeof(struct update_factors))},
 	 run_update},
 	{"update_begin",
-	 4,
+	 5,
 	 {HOLDS(control), ZEROS(sizeof(struct gradient_measure)), ZEROS(8),
-	  ZEROS(sizeof(struct update_factors))},
+	  ZEROS(sizeof(struct update_factors)), HOLDS(scaler)},
 	 run_update_begin},
 };
 

@@ -25,6 +25,7 @@ enum { PARAMETERS = ROWS(parameters), ELEMENTS = 20812, MOST_CHUNKS = 16, STEPS 
 struct state {
 	float values[ELEMENTS], gradients[ELEMENTS], mean[ELEMENTS], variance[ELEMENTS];
 	uint16_t copy[ELEMENTS]; /* of any type of two bytes */
+	struct scaler scaler;
 };
 
 struct table {
@@ -57,6 +58,7 @@ static struct state *state_new(void)
 	ck_assert_ptr_nonnull(s);
 	for (int i = 0; i < ELEMENTS; i++)
 		s->values[i] = (float)(i * 37 % 23 - 11) / 8;
+	s->scaler = scaler_default();
 	memset(s->copy, POISON, sizeof(s->copy));
 	return s;
 }
@@ -73,7 +75,7 @@ static void new_gradients(struct state *s, int step)
 static const struct {
 	const char *name;
 	struct optimizer_settings settings;
-	bool measures; /* clips and skips */
+	bool measures; /* clips, and has a scaler */
 } kinds[] = {
 	{"SGD", {OPTIMIZER_SGD, 0, 0, 0, 5e-4, false}, true},
 	{"momentum", {OPTIMIZER_SGD, 0.9, 0, 0, 0, false}, true},
@@ -85,11 +87,8 @@ static const struct {
 
 static struct update_control control_at(int step)
 {
-	return (struct update_control){.lr = 0.01 / (step + 1),
-				       .momentum = 0.9,
-				       .clip_norm = step == 2 ? 0.3 : 0,
-				       .inv_scale = 1 / 65536.0f,
-				       .skips = 1};
+	return (struct update_control){
+		.lr = 0.01 / (step + 1), .momentum = 0.9, .clip_norm = step == 2 ? 0.3 : 0};
 }
 
 /* A step by the references; in `measure` what was measured. */
@@ -98,12 +97,14 @@ static void step_by_kernels(struct state *s, const struct table *t, int kind, in
 {
 	const struct optimizer_settings *settings = &kinds[kind].settings;
 	const struct update_control control = control_at(step);
+	const bool measures = kinds[kind].measures;
+	struct scaler *scaler = measures ? &s->scaler : NULL;
 	struct gradient_measure measure;
 	struct update_factors factors;
 	const struct gradient_measure_args measure_args = {
-		s->gradients, t->chunks, t->starts, &control, &measure, NULL, t->count, PARAMETERS};
+		s->gradients, t->chunks, t->starts, scaler, &measure, NULL, t->count, PARAMETERS};
 	const struct update_begin_args begin_args = {
-		*settings, &control, kinds[kind].measures ? &measure : NULL, steps, &factors};
+		*settings, &control, measures ? &measure : NULL, steps, &factors, scaler};
 	const bool adam = settings->kind != OPTIMIZER_SGD;
 	const struct update_args args = {.values = s->values,
 					 .gradients = s->gradients,
@@ -125,16 +126,17 @@ static void step_by_kernels(struct state *s, const struct table *t, int kind, in
 static void step_by_optimizer(struct state *s, struct optimizer *optimizer, int kind, int step)
 {
 	const struct update_control control = control_at(step);
-	struct optimizer_step how = {{control.lr, control.momentum}, control.inv_scale, 1};
+	float inverse = kinds[kind].measures ? scaler_inverse(&s->scaler) : 1;
+	struct optimizer_step how = {{control.lr, control.momentum}, inverse, 1};
 	double sum = 0;
 
-	if (kinds[kind].measures && step == 3)
+	if (kinds[kind].measures && !scaler_update(&s->scaler, step != 3))
 		return;
 	for (int p = 0; p < PARAMETERS; p++) {
 		double of_parameter = 0;
 
 		for (int64_t i = 0; parameters[p].used && i < parameters[p].elements; i++) {
-			float g = s->gradients[parameters[p].offset + i] * control.inv_scale;
+			float g = s->gradients[parameters[p].offset + i] * inverse;
 
 			of_parameter += (double)g * (double)g;
 		}
@@ -205,6 +207,10 @@ START_TEST(updates_as_the_optimizer)
 		ck_assert_msg(memcmp(got->variance, want->variance, sizeof(got->mean)) == 0,
 			      "%s: variances of step %d", name, step);
 		expect_copies(got, name);
+		ck_assert_msg(got->scaler.scale == want->scaler.scale &&
+				      got->scaler.good_steps == want->scaler.good_steps &&
+				      got->scaler.skipped == want->scaler.skipped,
+			      "%s: scale of step %d", name, step);
 	}
 	ROW_EQ_INT(name, steps, optimizer_steps(optimizer, "fc1.weight"));
 	ROW_EQ_INT(name, steps, kinds[_i].measures ? STEPS - 1 : STEPS);
@@ -216,11 +222,11 @@ END_TEST
 
 START_TEST(norms_as_clip)
 {
-	const struct update_control control = {.inv_scale = 0.125f};
+	const struct scaler scaler = {.scale = 8};
 	struct state *s = state_new();
 	struct table t = table_of(s);
 	struct gradient_measure measure;
-	const struct gradient_measure_args args = {s->gradients, t.chunks, t.starts, &control,
+	const struct gradient_measure_args args = {s->gradients, t.chunks, t.starts, &scaler,
 						   &measure,     NULL,     t.count,  PARAMETERS};
 	float norm;
 
@@ -230,7 +236,7 @@ START_TEST(norms_as_clip)
 	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++) {
 		bool used = p < PARAMETERS && parameters[p].used;
 		float want = used ? clip_norm(s->gradients + parameters[p].offset,
-					      parameters[p].elements, control.inv_scale)
+					      parameters[p].elements, 0.125f)
 				  : 0;
 
 		ck_assert_msg(fabsf(measure.norms[p] - want) <= want * 1e-6f, "norm %d: %g, not %g",
@@ -251,24 +257,24 @@ static const struct {
 	int finite;
 } infinities[] = {
 	{"plain", 6810, 1, 1, 1},
-	{"an overflow", 6810, INFINITY, 0.5f, 0},
+	{"an overflow", 6810, INFINITY, 2, 0},
 	{"a NaN at the first", 3, NAN, 1, 0},
 	{"the last of a parameter", 6810 + 14000, -INFINITY, 1, 0},
 	{"the last of all", ELEMENTS - 1, NAN, 1, 0},
 	{"of a dead layer", 2000, NAN, 1, 1},
 	{"between parameters", 6806, INFINITY, 1, 1},
 	{"a square that overflows", 6810, 1e38f, 1, 1},
-	{"beyond floats when unscaled", 6810, 1e38f, 16, 0},
-	{"without a scale that is left", 6810, 0, INFINITY, 0},
+	{"beyond floats when unscaled", 6810, 1e38f, 0.0625f, 0},
+	{"without a scale that is left", 6810, 0, 0, 0},
 };
 
 START_TEST(finds_what_is_not_finite)
 {
-	const struct update_control control = {.inv_scale = infinities[_i].scale};
+	const struct scaler scaler = {.scale = infinities[_i].scale};
 	struct state *s = state_new();
 	struct table t = table_of(s);
 	struct gradient_measure measure;
-	const struct gradient_measure_args args = {s->gradients, t.chunks, t.starts, &control,
+	const struct gradient_measure_args args = {s->gradients, t.chunks, t.starts, &scaler,
 						   &measure,     NULL,     t.count,  PARAMETERS};
 
 	s->gradients[infinities[_i].at] = infinities[_i].value;
@@ -282,15 +288,16 @@ END_TEST
 /* A stage of a model may have no parameters at all: a step is made all the same. */
 START_TEST(no_parameters)
 {
-	const struct update_control control = {.lr = 1, .clip_norm = 1, .inv_scale = 1, .skips = 1};
+	const struct update_control control = {.lr = 1, .clip_norm = 1};
+	struct scaler scaler = scaler_default();
 	const int32_t start = 0;
 	struct gradient_measure measure;
 	struct update_factors factors;
 	int64_t steps = 41;
 	const struct gradient_measure_args measure_args = {
-		.starts = &start, .control = &control, .measure = &measure};
+		.starts = &start, .scaler = &scaler, .measure = &measure};
 	const struct update_begin_args begin_args = {kinds[3].settings, &control, &measure, &steps,
-						     &factors};
+						     &factors,          &scaler};
 	const struct update_args args = {.factors = &factors};
 
 	reference_gradient_measure(&measure_args);
@@ -306,43 +313,49 @@ END_TEST
 static const struct {
 	const char *name;
 	double clip_norm;
-	int32_t skips;
+	float scale; /* 0: there is no scaler */
 	struct gradient_measure measure;
 	bool measured;
 	int skip;
-	float clip;
+	float clip, next; /* scale */
 } begins[] = {
-	{"nothing measured", 1, 1, {0, 0, {0}}, false, 0, 1},
-	{"finite", 0, 1, {5, 1, {0}}, true, 0, 1},
-	{"clipped", 1, 1, {4, 1, {0}}, true, 0, 0.25f},
-	{"below the clip", 8, 1, {4, 1, {0}}, true, 0, 1},
-	{"skipped", 0, 1, {INFINITY, 0, {0}}, true, 1, 1},
-	{"not to be skipped", 0, 0, {NAN, 0, {0}}, true, 0, 1},
-	{"clipped to nothing", 1, 0, {INFINITY, 0, {0}}, true, 0, 0},
-	{"clipped by no number", 1, 0, {NAN, 0, {0}}, true, 0, NAN},
+	{"nothing measured", 1, 0, {0, 0, {0}}, false, 0, 1, 0},
+	{"finite", 0, 2, {5, 1, {0}}, true, 0, 1, 2},
+	{"clipped", 1, 2, {4, 1, {0}}, true, 0, 0.25f, 2},
+	{"below the clip", 8, 2, {4, 1, {0}}, true, 0, 1, 2},
+	{"clipped without a scaler", 1, 0, {4, 1, {0}}, true, 0, 0.25f, 0},
+	{"skipped", 0, 2, {INFINITY, 0, {0}}, true, 1, 1, 1},
+	{"not to be skipped", 0, 0, {NAN, 0, {0}}, true, 0, 1, 0},
+	{"clipped to nothing", 1, 0, {INFINITY, 0, {0}}, true, 0, 0, 0},
+	{"clipped by no number", 1, 0, {NAN, 0, {0}}, true, 0, NAN, 0},
 };
 
 START_TEST(begins_a_step)
 {
 	const char *name = begins[_i].name;
-	const struct update_control control = {0.1, 0.9, begins[_i].clip_norm, 0.5f,
-					       begins[_i].skips};
+	const struct update_control control = {0.1, 0.9, begins[_i].clip_norm};
+	const float scale = begins[_i].scale;
+	struct scaler scaler = scaler_default();
 	struct update_factors factors;
 	int64_t steps = 1;
 	const struct update_begin_args args = {{OPTIMIZER_ADAMW, 0.5, 0.99, 1e-8, 0.2, false},
 					       &control,
 					       begins[_i].measured ? &begins[_i].measure : NULL,
 					       &steps,
-					       &factors};
+					       &factors,
+					       scale > 0 ? &scaler : NULL};
 
+	scaler.scale = scale;
 	memset(&factors, POISON, sizeof(factors));
 	reference_update_begin(&args);
+	ck_assert_msg(scaler.scale == begins[_i].next, "%s: scale %g", name, (double)scaler.scale);
 	ROW_EQ_INT(name, factors.skip, begins[_i].skip);
 	ROW_EQ_INT(name, steps, 2 - begins[_i].skip);
 	ck_assert_msg(fabsf(factors.clip - begins[_i].clip) < 1e-6f ||
 			      same_value((double)factors.clip, (double)begins[_i].clip),
 		      "%s: clip %g", name, (double)factors.clip);
-	ck_assert(factors.inv_scale == 0.5f && factors.momentum == 0.9f && factors.decay == 0);
+	ck_assert(factors.inv_scale == (scale > 0 ? 0.5f : 1) && factors.momentum == 0.9f &&
+		  factors.decay == 0);
 	ck_assert(factors.keep == (float)(1 - 0.1 * 0.2) && factors.minus_lr == -0.1f);
 	if (!factors.skip)
 		ck_assert(factors.minus_step == (float)-(0.1 / (1 - pow(0.9, 2))) &&

@@ -76,7 +76,7 @@ static double step(struct model *m, int slot, int rows, const struct model_watch
 	static const int32_t labels[BATCH] = {0, 1, 2, 3, 4, 0};
 	const struct pass_control control = {0, rows, 1.0f / (float)rows};
 	struct loss_result result = {0, 0};
-	const struct model_loss loss = {labels, &control, &result, true};
+	const struct model_loss loss = {labels, &control, &result, true, NULL};
 	struct train_error error = {.status = TRAIN_OK};
 
 	ck_assert(model_forward(m, slot, &error));

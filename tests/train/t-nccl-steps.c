@@ -62,7 +62,6 @@ static bool step(struct trainee *t, struct parallel *p, int at)
 		.count = share(t->counts[at], t->options.rank, t->options.world, indices),
 		.of_all = t->counts[at],
 		.rates = {0.05, 0},
-		.scale = 1,
 	};
 
 	for (int i = 0; i < p->timelines; i++)
@@ -82,9 +81,11 @@ static void *train(void *argument)
 	struct trainee *t = argument;
 	struct parallel *p = NULL;
 	bool single = t->options.world == 1;
+	const struct optimizer_progress begin = {.steps = 0};
 	const struct parallel_calls *calls = single ? &parallel_single : &parallel_ddp;
 
-	t->good = calls->open(&p, &t->options, &t->error) && calls->synchronize(p, 0, &t->error);
+	t->good =
+		calls->open(&p, &t->options, &t->error) && calls->synchronize(p, &begin, &t->error);
 	for (int i = 0; t->good && i < STEPS && t->counts[i] > 0; i++)
 		t->good = step(t, p, i);
 	if (p && !t->good)

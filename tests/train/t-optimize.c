@@ -32,13 +32,15 @@ enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 /* Buffers of a model: weights, gradients and states. */
 struct buffers {
 	float *values, *gradients, *states[OPTIMIZER_MOST_STATES];
+	struct scaler scaler;
 };
 
 static struct buffers buffers_new(void)
 {
 	struct buffers b = {calloc(ELEMENTS, sizeof(float)),
 			    calloc(ELEMENTS, sizeof(float)),
-			    {calloc(ELEMENTS, sizeof(float)), calloc(ELEMENTS, sizeof(float))}};
+			    {calloc(ELEMENTS, sizeof(float)), calloc(ELEMENTS, sizeof(float))},
+			    scaler_default()};
 
 	ck_assert(b.values && b.gradients && b.states[0] && b.states[1]);
 	for (int i = 0; i < ELEMENTS; i++)
@@ -60,14 +62,11 @@ static void new_gradients(struct buffers *b, int step)
 		b->gradients[i] = (float)((i * 53 + step * 19) % 29 - 14) * 4096;
 }
 
-/* One step is clipped, and one left out, as after an overflow. */
+/* One step is clipped, and one left out, as after an overflow: the next has a lower scale. */
 static struct update_control control_at(int step)
 {
-	return (struct update_control){.lr = 0.01 / (step + 1),
-				       .momentum = 0.9,
-				       .clip_norm = step == 2 ? 3 : 0,
-				       .inv_scale = 1 / 65536.0f,
-				       .skips = step >= 3};
+	return (struct update_control){
+		.lr = 0.01 / (step + 1), .momentum = 0.9, .clip_norm = step == 2 ? 3 : 0};
 }
 
 /* optimizer.h over the same buffers, in one part. */
@@ -91,11 +90,11 @@ static struct buffers expected(const struct optimizer_settings *settings)
 	for (int step = 0; step < STEPS; step++) {
 		struct update_control at = control_at(step);
 		struct optimizer_step how = {{at.lr, at.momentum},
-					     at.inv_scale,
+					     scaler_inverse(&b.scaler),
 					     step == 2 ? clip_coefficient(10, 3) : 1};
 
 		new_gradients(&b, step);
-		if (step == 3)
+		if (!scaler_update(&b.scaler, step != 3))
 			continue;
 		optimizer_begin(optimizer, &how);
 		optimizer_part(optimizer, 0, 1);
@@ -107,8 +106,8 @@ static struct buffers expected(const struct optimizer_settings *settings)
 static struct optimize *optimize_of(struct device *device, struct buffers *b,
 				    const struct optimizer_settings *settings)
 {
-	const struct optimize_options options = {*settings, b->values, b->gradients, parameters,
-						 PARAMETERS};
+	const struct optimize_options options = {*settings,  b->values,  b->gradients,
+						 parameters, PARAMETERS, &b->scaler};
 	struct train_error error = {.status = TRAIN_OK};
 	struct optimize *optimize = NULL;
 
@@ -136,8 +135,7 @@ static void run_steps(const struct backend *backend, struct optimize *optimize, 
 		struct gradient_measure measure = {.norm = 10, .finite = step != 3};
 
 		new_gradients(b, step);
-		ck_assert(backend->optimize_run(optimize, &control, step < 2 ? NULL : &measure,
-						&error));
+		ck_assert(backend->optimize_run(optimize, &control, &measure, &error));
 	}
 }
 
@@ -174,6 +172,8 @@ START_TEST(steps_as_the_optimizers)
 		ck_assert_msg(memcmp(b.values, want.values, ELEMENTS * sizeof(float)) == 0,
 			      "%s on %s, %d threads", kinds[kind].name, backend->name, threads);
 		expect_states(optimize, backend, kind, &want);
+		ck_assert_float_eq(b.scaler.scale, 32768);
+		ck_assert_int_eq(b.scaler.good_steps, 1);
 		ck_assert_int_eq(steps_of(optimize, backend), STEPS - 1);
 		backend->optimize_free(optimize);
 		backend->close(device);
@@ -236,15 +236,13 @@ START_TEST(state_is_the_devices)
 }
 END_TEST
 
-static struct gradient_measure measured(struct optimize *optimize, const struct backend *backend,
-					float scale)
+static struct gradient_measure measured(struct optimize *optimize, const struct backend *backend)
 {
-	const struct update_control control = {.inv_scale = scale};
 	struct train_error error = {.status = TRAIN_OK};
 	struct gradient_measure measure;
 
 	memset(&measure, 0x55, sizeof(measure));
-	ck_assert(backend->optimize_measure(optimize, &control, &measure, &error));
+	ck_assert(backend->optimize_measure(optimize, &measure, &error));
 	return measure;
 }
 
@@ -254,10 +252,11 @@ START_TEST(norms_are_those_of_each_parameter)
 	struct buffers b = buffers_new();
 
 	new_gradients(&b, 0);
+	b.scaler.scale = 8;
 	for (int threads = 1; threads <= 3; threads++) {
 		struct device *device = opened_with(backend, threads);
 		struct optimize *optimize = optimize_of(device, &b, &kinds[0].settings);
-		struct gradient_measure m = measured(optimize, backend, 0.125f);
+		struct gradient_measure m = measured(optimize, backend);
 
 		ck_assert_int_eq(m.finite, 1);
 		ck_assert_float_eq(m.norm, clip_norm(m.norms, PARAMETERS, 1));
@@ -284,15 +283,15 @@ static const struct {
 	bool finite;
 } infinities[] = {
 	{"plain", 6810, 1, 1, true},
-	{"an overflow", 6810, INFINITY, 0.5f, false},
+	{"an overflow", 6810, INFINITY, 2, false},
 	{"a NaN at the first", 3, NAN, 1, false},
 	{"the last of a parameter", 6810 + 40000, -INFINITY, 1, false},
 	{"the last of all", ELEMENTS - 1, NAN, 1, false},
 	{"of a dead layer", 2000, NAN, 1, true},
 	{"between parameters", 6806, INFINITY, 1, true},
 	{"a square that overflows", 6810, 1e38f, 1, true},
-	{"beyond floats when unscaled", 6810, 1e38f, 16, false},
-	{"without a scale that is left", 6810, 0, INFINITY, false},
+	{"beyond floats when unscaled", 6810, 1e38f, 0.0625f, false},
+	{"without a scale that is left", 6810, 0, 0, false},
 };
 enum { INFINITIES = sizeof(infinities) / sizeof(*infinities) };
 
@@ -303,12 +302,12 @@ START_TEST(finds_what_is_not_finite)
 	struct buffers b = buffers_new();
 
 	b.gradients[infinities[row].at] = infinities[row].value;
+	b.scaler.scale = infinities[row].scale;
 	for (int threads = 1; threads <= 3; threads += 2) {
 		struct device *device = opened_with(backend, threads);
 		struct optimize *optimize = optimize_of(device, &b, &kinds[0].settings);
 
-		ROW_EQ_INT(infinities[row].name,
-			   measured(optimize, backend, infinities[row].scale).finite,
+		ROW_EQ_INT(infinities[row].name, measured(optimize, backend).finite,
 			   infinities[row].finite);
 		backend->optimize_free(optimize);
 		backend->close(device);
@@ -329,7 +328,7 @@ START_TEST(no_parameters)
 	const char *name;
 
 	ck_assert(backend->optimize_new(&optimize, device, &options, &error));
-	ck_assert_int_eq(measured(optimize, backend, 1).finite, 1);
+	ck_assert_int_eq(measured(optimize, backend).finite, 1);
 	ck_assert(backend->optimize_run(optimize, &control, NULL, &error));
 	ck_assert_int_eq(steps_of(optimize, backend), 1);
 	ck_assert_ptr_nonnull(backend->optimize_state(optimize, 0, &name));
@@ -355,7 +354,8 @@ START_TEST(what_fails_leaves_nothing)
 {
 	struct optimizer_settings bad = kinds[2].settings;
 	struct buffers b = buffers_new();
-	struct optimize_options options = {bad, b.values, b.gradients, parameters, PARAMETERS};
+	struct optimize_options options = {bad,        b.values,   b.gradients,
+					   parameters, PARAMETERS, NULL};
 	struct train_error error = {.status = TRAIN_OK};
 	struct optimize *optimize = NULL;
 	struct backend ending = *backends[_i];

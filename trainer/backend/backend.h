@@ -24,6 +24,7 @@
 #include "data/batch.h"
 #include "error.h"
 #include "optim/optimizer.h"
+#include "optim/scaler.h"
 
 struct backend;
 struct event; /* a place in a stream */
@@ -85,6 +86,7 @@ struct op_args {
 	void *weight_gradient, *bias_gradient; /* as weight and bias */
 	const int32_t *labels;                 /* loss: (batch) */
 	const struct pass_control *control;    /* loss: rows and scale */
+	const struct scaler *scaler;           /* loss: scales gradients too; NULL: none */
 	struct loss_result *result;            /* loss: added to */
 };
 
@@ -180,6 +182,7 @@ struct optimize_options {
 	const float *gradients;
 	const struct optimize_parameter *parameters; /* copied, but for the names */
 	int count;
+	struct scaler *scaler; /* on the device, which outlives it; NULL: none */
 };
 
 /* Which samples a pass takes. */
@@ -250,9 +253,9 @@ struct backend {
 	bool (*same_layout)(const struct layout *a, const struct layout *b);
 	/* Softmax cross-entropy of logits (batch, channels, 1, 1) in host order. forward: input,
 	 * labels, control -> what is added to result, and unless it is NULL input_gradient =
-	 * (softmax - one-hot) * scale, zero in rows that do not count; it may be the input's
-	 * memory. A label outside of 0..channels-1 counts nothing. A row with a NaN or a positive
-	 * infinity has a loss and gradients of NaN, and is not correct.
+	 * (softmax - one-hot) * control's scale * scaler's, zero in rows that do not count; it may
+	 * be the input's memory. A label outside of 0..channels-1 counts nothing. A row with a NaN
+	 * or a positive infinity has a loss and gradients of NaN, and is not correct.
 	 */
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);
@@ -267,12 +270,13 @@ struct backend {
 	void (*data_close)(struct device_data *data);
 
 	/* State begins as zero, steps as 0. control and measure lie on the device. measure finds
-	 * all of *measure. run makes a step: clipped and, if that is asked for, skipped by
-	 * measure, which is NULL where control asks for neither. */
+	 * all of *measure. run makes a step: clipped by measure, and with a scaler unscaled, left
+	 * out if measure is not finite, and followed by scaler_update(). measure is NULL where
+	 * there is no scaler and control does not clip. */
 	bool (*optimize_new)(struct optimize **optimize, struct device *device,
 			     const struct optimize_options *options, struct train_error *error);
-	bool (*optimize_measure)(struct optimize *optimize, const struct update_control *control,
-				 struct gradient_measure *measure, struct train_error *error);
+	bool (*optimize_measure)(struct optimize *optimize, struct gradient_measure *measure,
+				 struct train_error *error);
 	bool (*optimize_run)(struct optimize *optimize, const struct update_control *control,
 			     const struct gradient_measure *measure, struct train_error *error);
 	/* The flat buffer of the index-th state, and its name as PyTorch's; NULL past the last. */

@@ -12,7 +12,8 @@
 struct pass_control {
 	int64_t epoch; /* decides how samples are augmented */
 	int32_t rows;  /* the first so many rows of the batch count */
-	float scale;   /* of their gradients: 1 / (samples of the global batch) for its mean */
+	float scale; /* of their gradients, besides struct scaler's: for the mean of a global batch
+		      * 1 / (its samples) */
 };
 
 /* What passes add to it. */
@@ -25,13 +26,12 @@ struct loss_result {
 struct update_control {
 	double lr, momentum; /* struct rates */
 	double clip_norm;    /* gradients are clipped to this norm (clip.h); 0: not */
-	float inv_scale;     /* what gradients are multiplied by: scaler_inverse(), else 1 */
-	int32_t skips;       /* not 0: no step is made with gradients that are not finite */
 };
 
 enum { GRADIENT_MOST_PARAMETERS = 64 };
 
-/* Of gradients times inv_scale, in the order of the parameters (clip.h). */
+/* Of gradients times scaler_inverse(), where there is a scaler, in the order of the parameters
+ * (clip.h). */
 struct gradient_measure {
 	float norm;                            /* of all of them */
 	int32_t finite;                        /* none is infinite or NaN */

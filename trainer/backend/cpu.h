@@ -47,8 +47,8 @@ void cpu_data_close(struct device_data *data);
 
 bool cpu_optimize_new(struct optimize **optimize, struct device *device,
 		      const struct optimize_options *options, struct train_error *error);
-bool cpu_optimize_measure(struct optimize *optimize, const struct update_control *control,
-			  struct gradient_measure *measure, struct train_error *error);
+bool cpu_optimize_measure(struct optimize *optimize, struct gradient_measure *measure,
+			  struct train_error *error);
 bool cpu_optimize_run(struct optimize *optimize, const struct update_control *control,
 		      const struct gradient_measure *measure, struct train_error *error);
 void *cpu_optimize_state(struct optimize *optimize, int index, const char **name);

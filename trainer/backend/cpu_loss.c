@@ -45,8 +45,9 @@ static bool loss_forward(struct op *op, const struct op_args *args, struct train
 {
 	const struct layout *layout = &op->info.input;
 	struct loss_result result = *args->result;
-	struct row row = {layout, args->input, args->input_gradient,
-			  0,      0,           (double)args->control->scale};
+	double scale =
+		(double)args->control->scale * (args->scaler ? (double)args->scaler->scale : 1);
+	struct row row = {layout, args->input, args->input_gradient, 0, 0, scale};
 	bool correct;
 
 	(void)error;

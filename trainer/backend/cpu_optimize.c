@@ -14,6 +14,7 @@
 struct optimize {
 	struct device *device;
 	struct optimizer *optimizer;
+	struct scaler *scaler;
 	struct optimizer_settings settings;
 	float *state[OPTIMIZER_MOST_STATES];
 	int64_t steps;
@@ -85,6 +86,7 @@ bool cpu_optimize_new(struct optimize **optimize, struct device *device,
 		return train_nomem(error, "the optimizer");
 	o->device = device;
 	o->settings = options->settings;
+	o->scaler = options->scaler;
 	o->count = options->count;
 	o->parameters = calloc((size_t)o->count + 1, sizeof(*o->parameters));
 	o->by_size = calloc((size_t)o->count + 1, sizeof(*o->by_size));
@@ -137,13 +139,16 @@ static bool all_finite(const float *norms, int count)
 	return finite;
 }
 
-bool cpu_optimize_measure(struct optimize *o, const struct update_control *control,
-			  struct gradient_measure *measure, struct train_error *error)
+static float unscaled(const struct optimize *o)
 {
-	struct measuring m = {.optimize = o,
-			      .scale = control->inv_scale,
-			      .norms = measure->norms,
-			      .finite = true};
+	return o->scaler ? scaler_inverse(o->scaler) : 1;
+}
+
+bool cpu_optimize_measure(struct optimize *o, struct gradient_measure *measure,
+			  struct train_error *error)
+{
+	struct measuring m = {
+		.optimize = o, .scale = unscaled(o), .norms = measure->norms, .finite = true};
 
 	(void)error;
 	cpu_team_run(team_of(o), team_of(o)->threads, find_norms, &m);
@@ -169,12 +174,12 @@ bool cpu_optimize_run(struct optimize *o, const struct update_control *control,
 	const bool clips = control->clip_norm > 0;
 	const struct optimizer_step step = {
 		.rates = {control->lr, control->momentum},
-		.inv_scale = control->inv_scale,
+		.inv_scale = unscaled(o),
 		.clip = clips ? clip_coefficient(measure->norm, control->clip_norm) : 1,
 	};
 
 	(void)error;
-	if (control->skips && !measure->finite)
+	if (o->scaler && !scaler_update(o->scaler, measure->finite))
 		return true;
 	optimizer_begin(o->optimizer, &step);
 	cpu_team_run(team_of(o), team_of(o)->threads, step_parts, o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The optimizers on the GPU: it counts steps, clips and skips by itself. */
+/* The optimizers on the GPU: it counts steps, clips, scales and skips by itself. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@ struct optimize {
 	struct optimizer_settings settings;
 	float *values;
 	const float *gradients;
+	struct scaler *scaler;
 	int count; /* parameters */
 	float *state[OPTIMIZER_MOST_STATES];
 	int32_t chunk_count;
@@ -124,6 +125,7 @@ bool cuda_optimize_new(struct optimize **ret, struct device *device,
 	o->settings = options->settings;
 	o->values = options->values;
 	o->gradients = options->gradients;
+	o->scaler = options->scaler;
 	o->count = options->count;
 	if (!add_tables(o, options, error) || !add_states(o, options, error)) {
 		cuda_optimize_free(o);
@@ -133,15 +135,15 @@ bool cuda_optimize_new(struct optimize **ret, struct device *device,
 	return true;
 }
 
-bool cuda_optimize_measure(struct optimize *o, const struct update_control *control,
-			   struct gradient_measure *measure, struct train_error *error)
+bool cuda_optimize_measure(struct optimize *o, struct gradient_measure *measure,
+			   struct train_error *error)
 {
 	struct cuda_device *d = o->device;
 	const struct gradient_measure_args args = {
 		.gradients = o->gradients,
 		.chunks = o->chunks,
 		.starts = o->starts,
-		.control = control,
+		.scaler = o->scaler,
 		.measure = measure,
 		.scratch = d->scratch,
 		.chunk_count = o->chunk_count,
@@ -161,6 +163,7 @@ bool cuda_optimize_run(struct optimize *o, const struct update_control *control,
 		.measure = measure,
 		.steps = o->steps,
 		.factors = o->factors,
+		.scaler = o->scaler,
 	};
 	const struct update_args args = {
 		.values = o->values,

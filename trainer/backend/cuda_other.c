@@ -135,6 +135,7 @@ static bool loss_forward(struct op *op, const struct op_args *args, struct train
 		.logits = args->input,
 		.labels = args->labels,
 		.control = args->control,
+		.scaler = args->scaler,
 		.result = args->result,
 		.gradient = args->input_gradient,
 		.scratch = d->scratch,

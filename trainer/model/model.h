@@ -118,6 +118,7 @@ struct model_loss {
 	const struct pass_control *control;
 	struct loss_result *result;
 	bool gradient;
+	const struct scaler *scaler; /* NULL: none */
 };
 
 bool model_loss(struct model *model, int slot, const struct model_loss *loss,

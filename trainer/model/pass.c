@@ -94,6 +94,7 @@ bool model_loss(struct model *m, int slot, const struct model_loss *loss, struct
 			       .input_gradient = loss->gradient ? model_output_gradient(m) : NULL,
 			       .labels = loss->labels,
 			       .control = loss->control,
+			       .scaler = loss->scaler,
 			       .result = loss->result};
 
 	if (!m->loss->calls->forward(m->loss, &args, error))

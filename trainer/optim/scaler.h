@@ -15,7 +15,8 @@
 
 #include "error.h"
 
-/* For a checkpoint save scale, good_steps and skipped; the rest are settings. */
+/* It may lie on a device (backend.h). For a checkpoint save scale, good_steps and skipped; the rest
+ * are settings. */
 struct scaler {
 	float scale;             /* 65536 */
 	float growth, backoff;   /* 2 and 0.5 */

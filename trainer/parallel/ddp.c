@@ -157,7 +157,8 @@ static bool ddp_write(struct parallel *p, int state, int parameter, const float 
 }
 
 /* Rank 0's parameters to all, as DistributedDataParallel's constructor does it, and its state. */
-static bool ddp_synchronize(struct parallel *p, int64_t steps, struct train_error *error)
+static bool ddp_synchronize(struct parallel *p, const struct optimizer_progress *progress,
+			    struct train_error *error)
 {
 	struct replica *r = &((struct ddp *)p)->replica;
 	int64_t first;
@@ -170,7 +171,7 @@ static bool ddp_synchronize(struct parallel *p, int64_t steps, struct train_erro
 					       state < 0 ? "parameters" : "the optimizer's state",
 					       error))
 			return false;
-	return collective_join(p->comm, error) && replica_written(r, steps, error);
+	return collective_join(p->comm, error) && replica_written(r, progress, error);
 }
 
 const struct parallel_calls parallel_ddp = {

@@ -41,6 +41,7 @@ static bool gather_and_loss(struct dp *d, bool gradient, struct train_error *err
 			       .input_gradient = gradient ? d->output_gradients : NULL,
 			       .labels = pass.labels,
 			       .control = pass.control,
+			       .scaler = d->master->scaler,
 			       .result = &d->master->results->loss};
 
 	for (int i = 0; i < d->count; i++)
@@ -87,7 +88,6 @@ static bool begin_on(struct dp *d, int index, struct train_error *error)
 			.indices = d->input->indices + pass * d->rows + first,
 			.count = count,
 			.of_all = d->input->of_all,
-			.scale = d->input->scale,
 			.test = d->test,
 		};
 
@@ -188,7 +188,7 @@ static bool begin_loss(struct dp *d, struct train_error *error)
 		int64_t count = pass_size(d, pass);
 
 		*to.control = (struct pass_control){d->input->epoch, (int32_t)count,
-						    d->input->scale / (float)d->input->of_all};
+						    1 / (float)d->input->of_all};
 		for (int64_t i = 0; i < count; i++)
 			to.labels[i] = data->records[(size_t)indices[i] * record];
 	}
@@ -262,15 +262,16 @@ static bool given_on(void *argument, int index, struct train_error *error)
 
 	if (&d->replicas[index] != d->master)
 		return take_parameters(d, index, error);
-	return replica_written(d->master, d->optimizer_steps, error) &&
+	return replica_written(d->master, d->progress, error) &&
 	       d->master->device->backend->event_record(d->parameters_ready, error);
 }
 
-static bool dp_synchronize(struct parallel *p, int64_t steps, struct train_error *error)
+static bool dp_synchronize(struct parallel *p, const struct optimizer_progress *progress,
+			   struct train_error *error)
 {
 	struct dp *d = (struct dp *)p;
 
-	d->optimizer_steps = steps;
+	d->progress = progress;
 	d->updates++;
 	return dp_run(d, given_on, error);
 }

@@ -32,7 +32,7 @@ struct dp {
 	struct step_output *issued;
 	bool test;
 	int64_t pass, pass_total, pass_count;
-	int64_t optimizer_steps;
+	const struct optimizer_progress *progress;
 };
 
 bool dp_open(struct parallel **parallel, const struct parallel_options *options,

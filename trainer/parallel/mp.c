@@ -321,9 +321,10 @@ static bool mp_write(struct parallel *p, int state, int parameter, const float *
 	return done;
 }
 
-static bool mp_synchronize(struct parallel *p, int64_t steps, struct train_error *error)
+static bool mp_synchronize(struct parallel *p, const struct optimizer_progress *progress,
+			   struct train_error *error)
 {
-	return replica_written(&((struct mp *)p)->replica, steps, error);
+	return replica_written(&((struct mp *)p)->replica, progress, error);
 }
 
 const struct parallel_calls parallel_mp = {

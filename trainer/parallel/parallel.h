@@ -45,7 +45,12 @@ struct step_input {
 	int64_t count;  /* 0 is possible */
 	int64_t of_all; /* of all ranks */
 	struct rates rates;
-	float scale; /* of the loss, 1 without a scaler */
+};
+
+/* What a step leaves besides parameters and states. */
+struct optimizer_progress {
+	int64_t steps;        /* that were made */
+	struct scaler scaler; /* of float16; the device goes on with it */
 };
 
 /* What this rank saw: sums over ranks are those of the whole step. */
@@ -83,7 +88,7 @@ struct parallel_calls {
 		     struct train_error *error);
 	bool (*write)(struct parallel *parallel, int state, int parameter, const float *host,
 		      struct train_error *error);
-	bool (*synchronize)(struct parallel *parallel, int64_t optimizer_steps,
+	bool (*synchronize)(struct parallel *parallel, const struct optimizer_progress *progress,
 			    struct train_error *error);
 	/* Another rank or replica of this one will not come: ends what waits for it. Any thread
 	 * may call it. */

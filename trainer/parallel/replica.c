@@ -34,6 +34,7 @@ static bool open_optimizer(struct replica *r, struct train_error *error)
 		.gradients = model_gradients(r->model),
 		.parameters = parameters,
 		.count = r->parameters,
+		.scaler = r->scaler,
 	};
 	int64_t first;
 
@@ -81,6 +82,12 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 	if (!r->results || !backend->zero(r->device, r->results, sizeof(*r->results), error) ||
 	    !inputs_open(&r->inputs, &inputs, error))
 		return false;
+	if (how->learns && r->options->settings->precision == VALUE_FLOAT16) {
+		r->scaler =
+			backend->allocate(r->device, sizeof(*r->scaler), "the loss scale", error);
+		if (!r->scaler)
+			return false;
+	}
 	if (how->passes > 1) {
 		r->sum = backend->allocate(r->device, (size_t)elements * sizeof(*r->sum) + 1,
 					   "the sum of gradients", error);
@@ -133,6 +140,7 @@ void replica_close(struct replica *r)
 	inputs_close(&r->inputs);
 	backend->release(r->device, r->results);
 	backend->release(r->device, r->sum);
+	backend->release(r->device, r->scaler);
 	if (r->model)
 		model_close(r->model);
 	backend->close(r->device);
@@ -144,8 +152,8 @@ void replica_tell(struct replica *r, int64_t pass, const struct replica_rows *ro
 	const struct dataset *data = rows->test ? r->options->test : r->options->train;
 	struct inputs_pass to = inputs_host(&r->inputs, pass);
 
-	*to.control = (struct pass_control){rows->epoch, (int32_t)rows->count,
-					    rows->scale / (float)rows->of_all};
+	*to.control =
+		(struct pass_control){rows->epoch, (int32_t)rows->count, 1 / (float)rows->of_all};
 	memcpy(to.indices, rows->indices, (size_t)rows->count * sizeof(*to.indices));
 	for (int64_t i = 0; r->inputs.labels && i < rows->count; i++)
 		to.labels[i] =
@@ -160,8 +168,6 @@ bool replica_begin(struct replica *r, const struct step_input *input, struct tra
 		.lr = input->rates.lr,
 		.momentum = input->rates.momentum,
 		.clip_norm = settings->clip_norm,
-		.inv_scale = 1 / input->scale,
-		.skips = settings->precision == VALUE_FLOAT16,
 	};
 	return inputs_send(&r->inputs, error);
 }
@@ -251,7 +257,8 @@ bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,
 		  struct train_error *error)
 {
 	const struct inputs_pass from = inputs_device(&r->inputs, pass);
-	const struct model_loss loss = {from.labels, from.control, &r->results->loss, gradient};
+	const struct model_loss loss = {from.labels, from.control, &r->results->loss, gradient,
+					r->scaler};
 
 	r->traced_at = timeline_begin(r->timeline);
 	return model_loss(r->model, slot, &loss, error);
@@ -321,7 +328,6 @@ struct replica_rows replica_pass_rows(const struct replica *r, const struct step
 		.indices = input->indices + first,
 		.count = left < r->rows ? left : r->rows,
 		.of_all = input->of_all,
-		.scale = input->scale,
 	};
 }
 

@@ -38,6 +38,7 @@ struct replica {
 	float *sum;                   /* of the gradients of passes, NULL with one pass */
 	struct inputs inputs;         /* of a step */
 	struct step_results *results; /* on the device */
+	struct scaler *scaler;        /* on the device, where it learns in float16; else NULL */
 	int parameters;               /* of the stage, the first of which is */
 	int first_parameter;
 };
@@ -48,8 +49,7 @@ struct replica_rows {
 	const int64_t *indices;
 	int64_t count;  /* at most `rows` */
 	int64_t of_all; /* of the whole step */
-	float scale;
-	bool test; /* labels are the test data's */
+	bool test;      /* labels are the test data's */
 };
 
 /* The options are borrowed until it is closed. */
@@ -106,8 +106,9 @@ bool replica_read(struct replica *replica, int state, int parameter, float *host
 		  struct train_error *error);
 bool replica_write(struct replica *replica, int state, int parameter, const float *host,
 		   struct train_error *error);
-/* After all of them were written: the optimizer has made so many steps. */
-bool replica_written(struct replica *replica, int64_t optimizer_steps, struct train_error *error);
+/* After all of them were written: what the optimizer has come to. */
+bool replica_written(struct replica *replica, const struct optimizer_progress *progress,
+		     struct train_error *error);
 
 /* Whether the stage holds it. */
 bool replica_has(const struct replica *replica, int parameter);

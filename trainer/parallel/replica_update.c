@@ -10,7 +10,7 @@ static bool is_measured(const struct replica *r)
 {
 	const struct settings *settings = r->options->settings;
 
-	return settings->clip_norm > 0 || settings->precision == VALUE_FLOAT16;
+	return settings->clip_norm > 0 || r->scaler;
 }
 
 /* Of one stage, to be gathered. */
@@ -57,8 +57,7 @@ static bool measure_stages(struct replica *r, struct communicator *comm, struct 
 static bool measure(struct replica *r, struct communicator *comm, struct train_error *error)
 {
 	if (r->parameters > 0 &&
-	    !r->device->backend->optimize_measure(r->optimize, inputs_update(&r->inputs),
-						  &r->results->measure, error))
+	    !r->device->backend->optimize_measure(r->optimize, &r->results->measure, error))
 		return false;
 	return !comm || comm->world == 1 || measure_stages(r, comm, error);
 }
@@ -98,7 +97,7 @@ bool replica_take(struct replica *r, struct step_output *output, struct train_er
 	output->correct += results.loss.correct;
 	if (is_measured(r))
 		output->norm = (double)results.measure.norm;
-	output->finite = r->options->settings->precision != VALUE_FLOAT16 || results.measure.finite;
+	output->finite = !r->scaler || results.measure.finite;
 	return true;
 }
 
@@ -128,9 +127,15 @@ bool replica_write(struct replica *r, int state, int parameter, const float *hos
 	return model_write(r->model, replica_flat(r, state), parameter, host, error);
 }
 
-bool replica_written(struct replica *r, int64_t steps, struct train_error *error)
+bool replica_written(struct replica *r, const struct optimizer_progress *progress,
+		     struct train_error *error)
 {
-	if (r->optimize && !r->device->backend->optimize_set_steps(r->optimize, steps, error))
+	const struct backend *backend = r->device->backend;
+
+	if (r->optimize && !backend->optimize_set_steps(r->optimize, progress->steps, error))
+		return false;
+	if (r->scaler && !backend->write(r->device, r->scaler, &progress->scaler,
+					 sizeof(progress->scaler), error))
 		return false;
 	return model_prepare(r->model, false, error);
 }

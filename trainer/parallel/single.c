@@ -92,9 +92,10 @@ static bool single_write(struct parallel *p, int state, int parameter, const flo
 	return replica_write(&((struct single *)p)->replica, state, parameter, host, error);
 }
 
-static bool single_synchronize(struct parallel *p, int64_t steps, struct train_error *error)
+static bool single_synchronize(struct parallel *p, const struct optimizer_progress *progress,
+			       struct train_error *error)
 {
-	return replica_written(&((struct single *)p)->replica, steps, error);
+	return replica_written(&((struct single *)p)->replica, progress, error);
 }
 
 const struct parallel_calls parallel_single = {

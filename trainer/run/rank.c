@@ -104,9 +104,8 @@ static bool open_all(struct run *r, struct train_error *error)
 	r->comm = r->parallel->comm;
 	r->scaler = scaler_default();
 	r->scaled = r->settings->precision == VALUE_FLOAT16;
-	/* The scale of a step is known when the result of the one before is; what is timed must
-	 * not mix with the next step. */
-	r->ahead = r->scaled || r->settings->profile_steps ? 0 : t->backend->ahead;
+	/* What is timed must not mix with the next step. */
+	r->ahead = r->settings->profile_steps ? 0 : t->backend->ahead;
 	if (r->ahead > RUN_AHEAD_MOST)
 		return train_fail(error, TRAIN_FAILED,
 				  "backend %s: it has %d steps ahead, and there is room for %d: "

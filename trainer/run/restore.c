@@ -125,12 +125,11 @@ bool run_begin(struct run *r, struct train_error *error)
 		return false;
 	if (r->rank == 0)
 		find_beginning(&s, r, &b, &b.error);
-	done = agree(r, &b, error) &&
-	       (b.error.status == TRAIN_OK ||
-		train_fail(error, b.error.status, "%s", b.error.text)) &&
-	       store_give(&s, r, b.resumed, b.progress.optimizer_step, error);
+	done = agree(r, &b, error) && (b.error.status == TRAIN_OK ||
+				       train_fail(error, b.error.status, "%s", b.error.text));
 	if (done && b.resumed)
 		go_on(r, &b.progress);
+	done = done && store_give(&s, r, b.resumed, error);
 	store_close(&s);
 	return done;
 }

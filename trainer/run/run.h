@@ -24,8 +24,8 @@ struct run {
 	struct communicator *comm;
 	struct sampler sampler;
 	struct schedule schedule;
-	struct scaler scaler;
-	bool scaled; /* float16 */
+	struct scaler scaler; /* as devices had it after the last step that was told */
+	bool scaled;          /* float16 */
 	int64_t *indices;
 	struct metrics *metrics; /* rank 0's */
 	int64_t steps;           /* of the whole training */

@@ -191,7 +191,6 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 		.count = batch.count,
 		.of_all = batch.of_all,
 		.rates = schedule_at(&r->schedule, r->step),
-		.scale = r->scaled ? r->scaler.scale : 1,
 	};
 	struct run_pending *pending = &r->pending[r->issued++ % FETCH_MOST];
 	bool done;
@@ -216,7 +215,7 @@ static bool evaluate_part(struct run *r, struct step_output *output, struct trai
 {
 	int64_t stride = r->training->sampler_ranks, samples = r->training->test.samples;
 	int64_t next = r->settings->mode == MODE_DDP ? r->rank : 0;
-	struct step_input input = {.indices = r->indices, .of_all = 1, .scale = 1};
+	struct step_input input = {.indices = r->indices, .of_all = 1};
 
 	while (next < samples) {
 		input.count = 0;

@@ -58,9 +58,9 @@ bool store_collect(struct store *s, struct run *r, struct train_error *error)
 	return true;
 }
 
-bool store_give(const struct store *s, struct run *r, bool slots, int64_t optimizer_steps,
-		struct train_error *error)
+bool store_give(const struct store *s, struct run *r, bool slots, struct train_error *error)
 {
+	const struct optimizer_progress progress = {r->optimizer_step, r->scaler};
 	struct parallel *p = r->parallel;
 
 	for (int slot = -1; slot < (slots ? s->slots : 0); slot++)
@@ -69,5 +69,5 @@ bool store_give(const struct store *s, struct run *r, bool slots, int64_t optimi
 					     slot < 0 ? s->tensors[i].data : s->slot_data[slot][i],
 					     error))
 				return false;
-	return p->calls->synchronize(p, optimizer_steps, error);
+	return p->calls->synchronize(p, &progress, error);
 }

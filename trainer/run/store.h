@@ -22,7 +22,6 @@ void store_close(struct store *store);
 
 /* Between the store of rank 0 and the ranks that hold them. All ranks call it. */
 bool store_collect(struct store *store, struct run *run, struct train_error *error);
-bool store_give(const struct store *store, struct run *run, bool slots, int64_t optimizer_steps,
-		struct train_error *error);
+bool store_give(const struct store *store, struct run *run, bool slots, struct train_error *error);
 
 #endif
