@@ -6,6 +6,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP_TEST_CC='$(CC)'; GPUMAP_TEST_CXX='$(CXX)'; \
 	export GPUMAP_TEST_CC GPUMAP_TEST_CXX GPUMAP_TEST_CPPFLAGS;
 
 sync_tests = \
+	tests/sync/dist.test \
 	tests/sync/findings.test \
 	tests/sync/globals.test \
 	tests/sync/headers.test \
