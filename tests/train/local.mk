@@ -30,6 +30,7 @@ train_programs = \
 	tests/train/t-launch \
 	tests/train/t-least \
 	tests/train/t-loss \
+	tests/train/t-memory \
 	tests/train/t-metrics \
 	tests/train/t-model \
 	tests/train/t-model-nomem \
@@ -348,6 +349,10 @@ tests_train_t_model_CPPFLAGS = $(train_cppflags)
 tests_train_t_model_CFLAGS = $(train_cflags)
 tests_train_t_model_LDADD = $(train_ldadd)
 
+tests_train_t_memory_SOURCES = tests/train/t-memory.c tests/train/backends.h tests/unit/unit.h
+tests_train_t_memory_CPPFLAGS = $(train_cppflags)
+tests_train_t_memory_CFLAGS = $(train_cflags)
+tests_train_t_memory_LDADD = $(train_ldadd)
 tests_train_t_model_nomem_SOURCES = tests/train/t-model-nomem.c tests/unit/unit.h
 tests_train_t_model_nomem_CPPFLAGS = $(train_cppflags)
 tests_train_t_model_nomem_CFLAGS = $(train_cflags)

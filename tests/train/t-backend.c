@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices of the CPU: values, memory, threads and cores, events, steps, and data. */
+/* Devices of the CPU: values, threads and cores, events, steps, and data. */
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>
@@ -47,26 +47,6 @@ START_TEST(values_round_to_nearest_even)
 		value_set(rows[i].type, &again, 0, value_get(rows[i].type, &bits, 0));
 		ck_assert_uint_eq(again, bits);
 	}
-}
-END_TEST
-
-START_TEST(memory_is_counted)
-{
-	const struct device_options options = {.physical = 3, .threads = 1};
-	struct device *device = opened(backends[_i], &options);
-	struct train_error error = {.status = TRAIN_OK};
-	void *a = backends[_i]->allocate(device, 100, "a", &error);
-	void *b = backends[_i]->allocate(device, 1, "b", &error);
-
-	ck_assert(a && b && (uintptr_t)a % 64 == 0 && (uintptr_t)b % 64 == 0);
-	ck_assert_uint_eq(device->bytes, 101);
-	backends[_i]->release(device, a);
-	ck_assert_uint_eq(device->bytes, 1);
-	ck_assert_uint_eq(device->peak_bytes, 101);
-	ck_assert_ptr_null(backends[_i]->allocate(device, SIZE_MAX - 5, "everything", &error));
-	ck_assert_msg(strstr(error.text, "device 3: no memory for") != NULL, "%s", error.text);
-	backends[_i]->release(device, b);
-	backends[_i]->close(device);
 }
 END_TEST
 
@@ -369,7 +349,6 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_test(tests, values_round_to_nearest_even);
-	tcase_add_loop_test(tests, memory_is_counted, 0, BACKENDS);
 	tcase_add_test(tests, threads_are_as_many_as_asked);
 	tcase_add_loop_test(tests, cores_are_the_devices_own, 0, BACKENDS);
 	tcase_add_loop_test(tests, cores_that_are_not_there, 0, BACKENDS);

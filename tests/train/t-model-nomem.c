@@ -14,7 +14,7 @@ static void *allocate(struct device *device, size_t bytes, const char *what,
 		      struct train_error *error)
 {
 	if (left-- > 0)
-		return backend->allocate(device, bytes, what, error);
+		return backend->allocate_zeros(device, bytes, what, error);
 	train_nomem(error, what);
 	return NULL;
 }
@@ -32,7 +32,7 @@ static void try_all(const char *name)
 	backend = backend_find(name, &error);
 	ck_assert(backend && backend->open(&device, &where, &error));
 	ending = *backend;
-	ending.allocate = allocate;
+	ending.allocate_zeros = allocate;
 	device->backend = &ending;
 	for (; !model; most++) {
 		error.status = TRAIN_OK;

@@ -344,7 +344,7 @@ static void *allocate(struct device *device, size_t bytes, const char *what,
 		      struct train_error *error)
 {
 	if (left-- > 0)
-		return whole->allocate(device, bytes, what, error);
+		return whole->allocate_zeros(device, bytes, what, error);
 	train_nomem(error, what);
 	return NULL;
 }
@@ -362,7 +362,7 @@ START_TEST(what_fails_leaves_nothing)
 	struct device *device = opened_with(backends[_i], 1);
 
 	whole = backends[_i];
-	ending.allocate = allocate;
+	ending.allocate_zeros = allocate;
 	device->backend = &ending;
 	for (int most = 0; most < 2; most++) {
 		left = most;

@@ -216,9 +216,11 @@ struct backend {
 	 */
 	bool (*has_type)(struct device *device, enum value_type type);
 
-	/* Memory: 64-byte aligned, not initialised; bytes > 0. `what` is for the message. */
+	/* Memory: 64-byte aligned; bytes > 0. `what` is for the message. Not initialised; zero. */
 	void *(*allocate)(struct device *device, size_t bytes, const char *what,
 			  struct train_error *error);
+	void *(*allocate_zeros)(struct device *device, size_t bytes, const char *what,
+				struct train_error *error);
 	void (*release)(struct device *device, void *memory);
 	/* From the host, whose bytes are taken before it returns; to the host (waits); from memory
 	 * of another device of this backend; zero bytes. */

@@ -14,9 +14,12 @@
 
 enum { ALIGNMENT = 64, LINE = 64, SPREAD_LEAST = 1 << 18, HUGE_PAGE = 1 << 21 };
 
+#define MOST (SIZE_MAX / 2) /* bytes */
+
 /* Before each block, in a line of its own so that the block stays aligned. */
 struct block {
 	_Alignas(ALIGNMENT) size_t bytes;
+	void *taken; /* to be freed */
 };
 
 struct event {
@@ -63,27 +66,59 @@ void *cpu_device_new(size_t size, const struct backend *backend,
 	return made;
 }
 
-/* To be given memory page by page takes longer than to fill it. Where the kernel has no huge pages
- * to give, or is told not to, all is as it was. */
-static void *allocate_aligned(size_t bytes)
+static bool is_large(size_t bytes)
 {
-	bool large = bytes >= 2 * HUGE_PAGE;
-	void *memory;
-
-	if (posix_memalign(&memory, large ? HUGE_PAGE : ALIGNMENT, bytes) != 0)
-		return NULL;
-#ifdef MADV_HUGEPAGE
-	if (large)
-		madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-#endif
-	return memory;
+	return bytes >= 2 * HUGE_PAGE;
 }
 
-void *cpu_allocate(struct device *device, size_t bytes, const char *what, struct train_error *error)
+/* To be given memory page by page takes longer than to fill it. Where the kernel has no huge pages
+ * to give, or is told not to, all is as it was. */
+static void want_huge_pages(void *memory, size_t bytes)
 {
-	struct block *block =
-		bytes > SIZE_MAX / 2 ? NULL : allocate_aligned(sizeof(*block) + bytes);
+#ifdef MADV_HUGEPAGE
+	madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+#endif
+}
 
+static struct block *take(size_t bytes)
+{
+	void *taken;
+	struct block *block;
+
+	if (posix_memalign(&taken, is_large(bytes) ? HUGE_PAGE : ALIGNMENT, bytes) != 0)
+		return NULL;
+	block = taken;
+	block->taken = taken;
+	if (is_large(bytes))
+		want_huge_pages(taken, bytes);
+	return block;
+}
+
+/* Pages that the kernel has just made are zero, which calloc knows: nothing writes them before they
+ * are used. */
+static struct block *take_zeros(size_t bytes)
+{
+	struct block *block;
+	char *taken;
+
+	if (!is_large(bytes)) {
+		block = take(bytes);
+		if (block)
+			memset(block + 1, 0, bytes - sizeof(*block));
+		return block;
+	}
+	taken = calloc(1, bytes + HUGE_PAGE);
+	if (!taken)
+		return NULL;
+	block = (void *)(taken + (-(uintptr_t)taken & (HUGE_PAGE - 1)));
+	block->taken = taken;
+	want_huge_pages(block, bytes);
+	return block;
+}
+
+static void *counted(struct device *device, struct block *block, size_t bytes, const char *what,
+		     struct train_error *error)
+{
 	if (!block) {
 		train_fail(error, TRAIN_FAILED,
 			   "device %d: no memory for %zu bytes of %s beside %zu in use; make the "
@@ -98,6 +133,19 @@ void *cpu_allocate(struct device *device, size_t bytes, const char *what, struct
 	return block + 1;
 }
 
+void *cpu_allocate(struct device *device, size_t bytes, const char *what, struct train_error *error)
+{
+	return counted(device, bytes > MOST ? NULL : take(sizeof(struct block) + bytes), bytes,
+		       what, error);
+}
+
+void *cpu_allocate_zeros(struct device *device, size_t bytes, const char *what,
+			 struct train_error *error)
+{
+	return counted(device, bytes > MOST ? NULL : take_zeros(sizeof(struct block) + bytes),
+		       bytes, what, error);
+}
+
 void cpu_release(struct device *device, void *memory)
 {
 	struct block *block = memory;
@@ -106,7 +154,7 @@ void cpu_release(struct device *device, void *memory)
 		return;
 	block--;
 	device->bytes -= block->bytes;
-	free(block);
+	free(block->taken);
 }
 
 /* Bytes that all threads treat, each its lines of the cache. */

@@ -23,6 +23,8 @@ void *cpu_device_new(size_t size, const struct backend *backend,
 
 void *cpu_allocate(struct device *device, size_t bytes, const char *what,
 		   struct train_error *error);
+void *cpu_allocate_zeros(struct device *device, size_t bytes, const char *what,
+			 struct train_error *error);
 void cpu_release(struct device *device, void *memory);
 bool cpu_write(struct device *device, void *to, const void *host, size_t bytes,
 	       struct train_error *error);
@@ -71,16 +73,17 @@ void cpu_step_free(struct step *step);
 
 /* The entries of a table that are these. */
 #define CPU_DEVICE_CALLS \
-	.allocate = cpu_allocate, .release = cpu_release, .write = cpu_write, .read = cpu_read, \
-	.copy = cpu_copy, .zero = cpu_zero, .fetch = cpu_fetch, .take = cpu_take, .add = cpu_add, \
-	.loss = cpu_loss, .data_open = cpu_data_open, .data_fills = cpu_data_fills, \
-	.data_fill = cpu_data_fill, .data_close = cpu_data_close, \
-	.optimize_new = cpu_optimize_new, .optimize_measure = cpu_optimize_measure, \
-	.optimize_run = cpu_optimize_run, .optimize_state = cpu_optimize_state, \
-	.optimize_steps = cpu_optimize_steps, .optimize_set_steps = cpu_optimize_set_steps, \
-	.optimize_free = cpu_optimize_free, .event_new = cpu_event_new, \
-	.event_record = cpu_event_record, .event_abort = cpu_event_abort, \
-	.event_wait = cpu_event_wait, .event_free = cpu_event_free, .finish = cpu_finish, \
-	.step_new = cpu_step_new, .step_run = cpu_step_run, .step_free = cpu_step_free
+	.allocate = cpu_allocate, .allocate_zeros = cpu_allocate_zeros, .release = cpu_release, \
+	.write = cpu_write, .read = cpu_read, .copy = cpu_copy, .zero = cpu_zero, \
+	.fetch = cpu_fetch, .take = cpu_take, .add = cpu_add, .loss = cpu_loss, \
+	.data_open = cpu_data_open, .data_fills = cpu_data_fills, .data_fill = cpu_data_fill, \
+	.data_close = cpu_data_close, .optimize_new = cpu_optimize_new, \
+	.optimize_measure = cpu_optimize_measure, .optimize_run = cpu_optimize_run, \
+	.optimize_state = cpu_optimize_state, .optimize_steps = cpu_optimize_steps, \
+	.optimize_set_steps = cpu_optimize_set_steps, .optimize_free = cpu_optimize_free, \
+	.event_new = cpu_event_new, .event_record = cpu_event_record, \
+	.event_abort = cpu_event_abort, .event_wait = cpu_event_wait, \
+	.event_free = cpu_event_free, .finish = cpu_finish, .step_new = cpu_step_new, \
+	.step_run = cpu_step_run, .step_free = cpu_step_free
 
 #endif

@@ -49,8 +49,9 @@ static bool add_states(struct optimize *o, const struct optimize_options *option
 		bytes = end > bytes ? end : bytes;
 	}
 	for (int k = 0; optimizer_state_name(&o->settings, k); k++) {
-		o->state[k] = backend->allocate(o->device, bytes, "the optimizer's state", error);
-		if (!o->state[k] || !backend->zero(o->device, o->state[k], bytes, error))
+		o->state[k] =
+			backend->allocate_zeros(o->device, bytes, "the optimizer's state", error);
+		if (!o->state[k])
 			return false;
 	}
 	return true;

@@ -274,8 +274,8 @@ static bool grow(struct cuda_device *d, void **memory, size_t *has, size_t bytes
 
 	if (bytes <= *has)
 		return true;
-	grown = cuda_allocate(&d->base, bytes, what, error);
-	if (!grown || !cuda_zero(&d->base, grown, bytes, error) || !cuda_finish(&d->base, error)) {
+	grown = cuda_allocate_zeros(&d->base, bytes, what, error);
+	if (!grown || !cuda_finish(&d->base, error)) {
 		cuda_release(&d->base, grown);
 		return false;
 	}
@@ -306,6 +306,7 @@ const struct backend backend_cuda = {
 	.close = cuda_close,
 	.has_type = cuda_has_type,
 	.allocate = cuda_allocate,
+	.allocate_zeros = cuda_allocate_zeros,
 	.release = cuda_release,
 	.write = cuda_write,
 	.read = cuda_read,

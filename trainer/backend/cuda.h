@@ -118,6 +118,8 @@ bool cuda_convert(struct op **op, struct device *device, const struct layout *fr
 
 void *cuda_allocate(struct device *device, size_t bytes, const char *what,
 		    struct train_error *error);
+void *cuda_allocate_zeros(struct device *device, size_t bytes, const char *what,
+			  struct train_error *error);
 /* Where too little is free *memory is NULL, which is no error. */
 bool cuda_try_allocate(struct cuda_device *device, size_t bytes, const char *what, void **memory,
 		       struct train_error *error);

@@ -244,19 +244,6 @@ static bool want_scratch(struct cuda_convolution *c, struct train_error *error)
 				 error);
 }
 
-/* Zero, so that padding is. */
-static void *zeroed(struct device *device, size_t bytes, const char *what,
-		    struct train_error *error)
-{
-	void *memory = cuda_allocate(device, bytes, what, error);
-
-	if (memory && !cuda_zero(device, memory, bytes, error)) {
-		cuda_release(device, memory);
-		return NULL;
-	}
-	return memory;
-}
-
 size_t cuda_filter_bytes(const struct cuda_convolution *c)
 {
 	return (size_t)c->out_padded * (size_t)c->host.height * (size_t)c->host.width *
@@ -269,15 +256,18 @@ static bool allocate(struct cuda_convolution *c, struct train_error *error)
 	size_t each = value_bytes(op->info.input.type);
 	size_t filter = cuda_filter_bytes(c);
 
-	c->filter = zeroed(op->device, filter, "filters", error);
+	/* Zero, so that padding is. */
+	c->filter = cuda_allocate_zeros(op->device, filter, "filters", error);
 	c->filter_gradient =
-		c->filter ? zeroed(op->device, filter, "gradients of filters", error) : NULL;
-	c->bias = c->filter_gradient
-			  ? zeroed(op->device, (size_t)c->out_padded * each, "a bias", error)
+		c->filter ? cuda_allocate_zeros(op->device, filter, "gradients of filters", error)
 			  : NULL;
-	c->bias_gradient = c->bias ? zeroed(op->device, (size_t)c->out_padded * sizeof(float),
-					    "the gradient of a bias", error)
-				   : NULL;
+	c->bias = c->filter_gradient ? cuda_allocate_zeros(op->device, (size_t)c->out_padded * each,
+							   "a bias", error)
+				     : NULL;
+	c->bias_gradient =
+		c->bias ? cuda_allocate_zeros(op->device, (size_t)c->out_padded * sizeof(float),
+					      "the gradient of a bias", error)
+			: NULL;
 	return c->bias_gradient;
 }
 

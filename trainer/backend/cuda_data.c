@@ -89,11 +89,9 @@ static bool want_staging(struct data_staging *staging, struct device *device, si
 
 	if (bytes <= staging->bytes)
 		return true;
-	memory = cuda_allocate(device, bytes, "a batch", error);
-	if (!memory || !cuda_zero(device, memory, bytes, error)) {
-		cuda_release(device, memory);
+	memory = cuda_allocate_zeros(device, bytes, "a batch", error);
+	if (!memory)
 		return false;
-	}
 	cuda_release(device, staging->memory);
 	*staging = (struct data_staging){memory, bytes};
 	return true;

@@ -182,6 +182,18 @@ bool cuda_zero(struct device *device, void *to, size_t bytes, struct train_error
 							    (to, 0, bytes, d->stream), error));
 }
 
+void *cuda_allocate_zeros(struct device *device, size_t bytes, const char *what,
+			  struct train_error *error)
+{
+	void *memory = cuda_allocate(device, bytes, what, error);
+
+	if (memory && !cuda_zero(device, memory, bytes, error)) {
+		cuda_release(device, memory);
+		return NULL;
+	}
+	return memory;
+}
+
 bool cuda_fetch(struct device *device, const void *from, size_t bytes, struct train_error *error)
 {
 	struct cuda_device *d = own(device);

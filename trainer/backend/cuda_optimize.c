@@ -81,13 +81,7 @@ static bool add_tables(struct optimize *o, const struct optimize_options *option
 
 static void *zeroed(struct device *device, size_t bytes, struct train_error *error)
 {
-	void *memory = cuda_allocate(device, bytes, "the optimizer's state", error);
-
-	if (memory && !cuda_zero(device, memory, bytes, error)) {
-		cuda_release(device, memory);
-		return NULL;
-	}
-	return memory;
+	return cuda_allocate_zeros(device, bytes, "the optimizer's state", error);
 }
 
 /* As many elements as reach to the end of the last parameter. */

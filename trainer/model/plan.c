@@ -231,14 +231,7 @@ static void find_elements(struct model *m)
 /* Zero, so that rows that do not count hold numbers. */
 static void *zeroed(struct model *m, size_t bytes, const char *what, struct train_error *error)
 {
-	const struct backend *backend = m->device->backend;
-	void *memory = backend->allocate(m->device, bytes ? bytes : 1, what, error);
-
-	if (memory && !backend->zero(m->device, memory, bytes, error)) {
-		backend->release(m->device, memory);
-		return NULL;
-	}
-	return memory;
+	return m->device->backend->allocate_zeros(m->device, bytes ? bytes : 1, what, error);
 }
 
 static void grow(size_t *most, size_t value)

@@ -5,7 +5,7 @@
 
 static void *on_master(struct dp *d, size_t bytes, const char *what, struct train_error *error)
 {
-	return d->master->device->backend->allocate(d->master->device, bytes, what, error);
+	return d->master->device->backend->allocate_zeros(d->master->device, bytes, what, error);
 }
 
 static bool open_loss(struct dp *d, struct train_error *error)
@@ -26,9 +26,7 @@ static bool open_loss(struct dp *d, struct train_error *error)
 	d->received = d->output_gradients ? on_master(d, (size_t)d->elements * sizeof(float),
 						      "gradients of a replica", error)
 					  : NULL;
-	if (!d->received || !device->backend->zero(device, d->outputs, logits.bytes, error))
-		return false;
-	return inputs_open(&d->inputs, &inputs, error) &&
+	return d->received && inputs_open(&d->inputs, &inputs, error) &&
 	       device->backend->loss(&d->loss, device, &logits, error);
 }
 

@@ -42,8 +42,8 @@ bool inputs_open(struct inputs *i, const struct inputs *how, struct train_error 
 	i->host = calloc(1, all_bytes(i));
 	if (!i->host)
 		return train_nomem(error, "what a step takes");
-	i->sent = backend->allocate(i->device, all_bytes(i), "what a step takes", error);
-	if (i->sent && backend->zero(i->device, i->sent, all_bytes(i), error))
+	i->sent = backend->allocate_zeros(i->device, all_bytes(i), "what a step takes", error);
+	if (i->sent)
 		return true;
 	inputs_close(i);
 	return false;

@@ -78,9 +78,8 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 				      .rows = how->rows,
 				      .labels = how->first > 0 && r->has_loss};
 
-	r->results = backend->allocate(r->device, sizeof(*r->results), "results", error);
-	if (!r->results || !backend->zero(r->device, r->results, sizeof(*r->results), error) ||
-	    !inputs_open(&r->inputs, &inputs, error))
+	r->results = backend->allocate_zeros(r->device, sizeof(*r->results), "results", error);
+	if (!r->results || !inputs_open(&r->inputs, &inputs, error))
 		return false;
 	if (how->learns && r->options->settings->precision == VALUE_FLOAT16) {
 		r->scaler =
