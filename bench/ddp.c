@@ -111,7 +111,7 @@ static bool work(void *argument, int rank, struct train_error *error)
 	struct parallel_options options = b->options;
 	struct parallel *p = NULL;
 	int64_t *indices = calloc((size_t)b->batch, sizeof(*indices));
-	const struct optimizer_progress begin = {.steps = 0};
+	const struct optimizer_progress begin = {.scaler = scaler_default()};
 	bool done = indices != NULL;
 
 	options.rank = rank;

@@ -118,7 +118,7 @@ static void runner_close(struct runner *r)
 static bool runner_open(struct runner *r, struct bench *b, enum overlap overlap,
 			struct train_error *error)
 {
-	const struct optimizer_progress begin = {.steps = 0};
+	const struct optimizer_progress begin = {.scaler = scaler_default()};
 	struct parallel_options options = b->options;
 
 	b->settings.overlap = overlap;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For .cu files: values of each type, 16 bytes of them at a time, and who comes last. */
+/* For .cu files: values of each type, 16 bytes of them at a time, who comes last, and the loss scale. */
 #ifndef KERNELS_DEVICE_CUH
 #define KERNELS_DEVICE_CUH
 

@@ -32,7 +32,6 @@ static __device__ inline void update_scaler(struct scaler *scaler, bool finite)
 	if (!finite) {
 		s.scale = __fmul_rn(s.scale, s.backoff);
 		s.good_steps = 0;
-		s.skipped++;
 	} else if (++s.good_steps >= s.growth_interval) {
 		s.scale = isfinite(greater) ? greater : s.scale;
 		s.good_steps = 0;

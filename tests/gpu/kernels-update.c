@@ -123,7 +123,15 @@ static cudaError_t run_measure(struct trial *t, enum place place)
 const struct kernel_test test_gradient_measure = {"gradient_measure", SHAPES(measures),
 						  prepare_measure, run_measure};
 
-enum { CLIPS = 1, SCALES = 2, NOT_FINITE = 4, UNMEASURED = 8, NO_NUMBER = 16, GROWS = 32 };
+enum {
+	CLIPS = 1,
+	SCALES = 2,
+	NOT_FINITE = 4,
+	UNMEASURED = 8,
+	NO_NUMBER = 16,
+	GROWS = 32,
+	GREATEST = 64
+};
 
 /* a: enum optimizer_kind, n: steps made. */
 static const struct shape begins[] = {
@@ -136,6 +144,8 @@ static const struct shape begins[] = {
 	{.name = "finite", .a = OPTIMIZER_ADAM, .n = 7, .flags = SCALES},
 	{.name = "scaled and clipped", .a = OPTIMIZER_ADAM, .n = 7, .flags = SCALES | CLIPS},
 	{.name = "the scale grows", .a = OPTIMIZER_ADAM, .n = 7, .flags = SCALES | GROWS},
+	{.name = "the scale is the greatest", .a = OPTIMIZER_ADAM, .flags = SCALES | GREATEST},
+	{.name = "skipped and clipped", .a = OPTIMIZER_SGD, .flags = SCALES | CLIPS | NOT_FINITE},
 	{.name = "not measured", .a = OPTIMIZER_ADAM, .n = 7, .flags = CLIPS | UNMEASURED},
 	{.name = "clipped by no number", .a = OPTIMIZER_SGD, .flags = CLIPS | NO_NUMBER},
 };
@@ -161,14 +171,10 @@ static void prepare_begin(struct trial *t)
 	add_view(b, (struct view){.offset = offsetof(struct update_factors, skip),
 				  .count = 1,
 				  .integers = true});
-	b = add_scaler(t, 65536);
+	b = add_scaler(t, s->flags & GREATEST ? 0x1p127f : 65536);
 	scaler = b->at[HOST];
-	scaler->good_steps = s->flags & GROWS ? scaler->growth_interval - 1 : 5;
-	add_view(b, (struct view){.count = offsetof(struct scaler, good_steps) / 4 + 1,
-				  .integers = true});
-	add_view(b, (struct view){.offset = offsetof(struct scaler, skipped),
-				  .count = 2,
-				  .integers = true});
+	scaler->good_steps = s->flags & (GROWS | GREATEST) ? scaler->growth_interval - 1 : 5;
+	add_view(b, (struct view){.count = sizeof(*scaler) / 4, .integers = true});
 }
 
 static cudaError_t run_begin(struct trial *t, enum place place)

@@ -175,8 +175,7 @@ static void scaler(char *argv[])
 	s.growth_interval = (int32_t)whole(argv[2]);
 	while (scanf("%d", &finite) == 1) {
 		scaler_update(&s, finite);
-		printf("%a %d %" PRId64 " %a\n", (double)s.scale, s.good_steps, s.skipped,
-		       (double)scaler_inverse(&s));
+		printf("%a %d %a\n", (double)s.scale, s.good_steps, (double)scaler_inverse(&s));
 	}
 }
 

@@ -19,7 +19,7 @@ static const struct checkpoint_progress progress_rows[] = {
 	 .scaler_growth = 19,
 	 .scaler_scale = 65536.0f,
 	 .seed = 42},
-	{INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, FLT_MAX,
+	{INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT32_MAX - 1, FLT_MAX,
 	 UINT64_MAX},
 	{.step = 1, .scaler_scale = FLT_TRUE_MIN, .seed = 1},
 	{.step = 1, .scaler_scale = 16777217.0f / 3.0f},
@@ -54,6 +54,22 @@ START_TEST(round_trip)
 	ck_assert_ptr_nonnull(safetensors_find(file, "optimizer.exp_avg_sq.fc1.bias"));
 	ck_assert_int_eq(refusals.count, 0);
 	safetensors_free(file);
+}
+END_TEST
+
+/* struct scaler counts in 32 bits. */
+START_TEST(too_many_steps_since_the_scale_changed)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct refusals refusals = {.count = 0};
+	struct safetensors *file;
+	struct model model;
+
+	model_make(&model, 5);
+	model.checkpoint.progress = (struct checkpoint_progress){.scaler_growth = INT32_MAX};
+	ck_assert_msg(checkpoint_save("c", &model.checkpoint, 1, &error), "%s", error.text);
+	ck_assert(!checkpoint_newest(&file, "c", model_refused, &refusals, &error));
+	ck_assert_msg(strstr(refusals.last, "scaler_growth in __metadata__"), "%s", refusals.last);
 }
 END_TEST
 
@@ -329,6 +345,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_loop_test(tests, round_trip, 0, sizeof(progress_rows) / sizeof(*progress_rows));
+	tcase_add_test(tests, too_many_steps_since_the_scale_changed);
 	tcase_add_test(tests, parts);
 	tcase_add_loop_test(tests, unlike, 0, sizeof(unlike_rows) / sizeof(*unlike_rows));
 	tcase_add_test(tests, values_are_finite);

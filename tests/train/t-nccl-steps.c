@@ -81,7 +81,7 @@ static void *train(void *argument)
 	struct trainee *t = argument;
 	struct parallel *p = NULL;
 	bool single = t->options.world == 1;
-	const struct optimizer_progress begin = {.steps = 0};
+	const struct optimizer_progress begin = {.scaler = scaler_default()};
 	const struct parallel_calls *calls = single ? &parallel_single : &parallel_ddp;
 
 	t->good =

@@ -78,6 +78,9 @@ bool progress_scan(struct checkpoint_progress *progress, const struct safetensor
 			return false;
 		memcpy((char *)progress + integers[i].offset, &value, sizeof(value));
 	}
+	*key = "scaler_growth";
+	if (progress->scaler_growth >= INT32_MAX)
+		return false;
 	*key = "scaler_scale";
 	if (!scan_scale(&progress->scaler_scale, safetensors_text(file, *key)))
 		return false;

@@ -67,7 +67,7 @@ bool model_all_live(const struct model_shapes *shapes, const struct model_spec *
 /* --- on a device --------------------------------------------------------------------------- */
 
 struct model_options {
-	int64_t batch; /* rows of a pass; fewer may count (struct loss_control) */
+	int64_t batch; /* rows of a pass; fewer may count (struct pass_control) */
 	int slots;     /* sets of activations: micro-batches in flight, 1 without */
 	enum value_type type;
 	int first, last; /* the layers of this stage, as indices; 0 and count - 1 for all */

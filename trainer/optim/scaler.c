@@ -11,23 +11,6 @@ struct scaler scaler_default(void)
 		.scale = 65536, .growth = 2, .backoff = 0.5f, .growth_interval = 2000};
 }
 
-bool scaler_check(const struct scaler *scaler, struct train_error *error)
-{
-	const char *why = NULL;
-
-	if (!(scaler->scale > 0 && isfinite(scaler->scale)))
-		why = "the scale must be above 0 and finite";
-	else if (!(scaler->growth > 1 && isfinite(scaler->growth)))
-		why = "the growth factor must be above 1";
-	else if (!(scaler->backoff > 0 && scaler->backoff < 1))
-		why = "the backoff factor must be between 0 and 1";
-	else if (scaler->growth_interval < 1)
-		why = "the growth interval must be at least 1 step";
-	else if (scaler->good_steps < 0 || scaler->skipped < 0)
-		why = "counts of steps must not be negative";
-	return !why || train_fail(error, TRAIN_BAD_INPUT, "loss scaling: %s", why);
-}
-
 float scaler_inverse(const struct scaler *scaler)
 {
 	return (float)(1 / (double)scaler->scale);
@@ -50,7 +33,6 @@ bool scaler_update(struct scaler *scaler, bool finite)
 	if (!finite) {
 		scaler->scale *= scaler->backoff;
 		scaler->good_steps = 0;
-		scaler->skipped++;
 	} else if (++scaler->good_steps >= scaler->growth_interval) {
 		if (isfinite(greater))
 			scaler->scale = greater;

@@ -11,26 +11,20 @@
 #ifndef TRAIN_SCALER_H
 #define TRAIN_SCALER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
-
-/* It may lie on a device (backend.h). For a checkpoint save scale, good_steps and skipped; the rest
- * are settings. */
+/* It may lie on a device (backend.h). A checkpoint has scale and good_steps; the rest are settings.
+ */
 struct scaler {
 	float scale;             /* 65536 */
 	float growth, backoff;   /* 2 and 0.5 */
 	int32_t growth_interval; /* 2000 */
 	int32_t good_steps;      /* since the last skip or growth; PyTorch's _growth_tracker */
-	int64_t skipped;         /* in all, to be reported; PyTorch has no such number */
 };
 
 /* PyTorch's defaults. */
 struct scaler scaler_default(void);
-
-/* As for a scaler read from a file: scale and backoff above 0, backoff below 1, growth above 1,
- * the interval at least 1. */
-bool scaler_check(const struct scaler *scaler, struct train_error *error);
 
 /* What gradients are multiplied by: 1 / scale, taken in double. */
 float scaler_inverse(const struct scaler *scaler);

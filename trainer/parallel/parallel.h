@@ -47,7 +47,7 @@ struct step_input {
 	struct rates rates;
 };
 
-/* What a step leaves besides parameters and states. */
+/* What a step leaves besides parameters and states; the same on all ranks. */
 struct optimizer_progress {
 	int64_t steps;        /* that were made */
 	struct scaler scaler; /* of float16; the device goes on with it */

@@ -69,7 +69,7 @@ bool replica_update(struct replica *r, struct communicator *comm, struct train_e
 
 	if (measured && !measure(r, comm, error))
 		return false;
-	if (r->parameters == 0)
+	if (r->parameters == 0 && !r->scaler)
 		return true;
 	if (!r->device->backend->optimize_run(r->optimize, inputs_update(&r->inputs),
 					      measured ? &r->results->measure : NULL, error))
