@@ -59,6 +59,6 @@ bench-train: bench/train$(EXEEXT) bench/ddp$(EXEEXT) gpumap-train$(EXEEXT)
 		done; \
 	done
 	bench/ddp$(EXEEXT) 2 128
-	python3 '$(srcdir)/bench/vs-pytorch.py' ./gpumap-train$(EXEEXT)
+	$(LIBTOOL) --mode=execute python3 '$(srcdir)/bench/vs-pytorch.py' ./gpumap-train$(EXEEXT)
 
 .PHONY: bench bench-train bench-trainer

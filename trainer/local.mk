@@ -125,7 +125,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/run/training.c trainer/run/training.h \
 	trainer/run/verify.c trainer/run/verify.h \
 	trainer/run/verify_judge.c \
-	trainer/simd.h \
+	trainer/pages.h trainer/simd.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
 	-I$(top_srcdir) $(DNNL_CPPFLAGS)

@@ -5,14 +5,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
 
 #include "backend/eventcount.h"
+#include "pages.h"
 
-enum { ALIGNMENT = 64, LINE = 64, SPREAD_LEAST = 1 << 18, HUGE_PAGE = 1 << 21 };
+enum { ALIGNMENT = 64, LINE = 64, SPREAD_LEAST = 1 << 18 };
 
 #define MOST (SIZE_MAX / 2) /* bytes */
 
@@ -69,15 +69,6 @@ void *cpu_device_new(size_t size, const struct backend *backend,
 static bool is_large(size_t bytes)
 {
 	return bytes >= 2 * HUGE_PAGE;
-}
-
-/* To be given memory page by page takes longer than to fill it. Where the kernel has no huge pages
- * to give, or is told not to, all is as it was. */
-static void want_huge_pages(void *memory, size_t bytes)
-{
-#ifdef MADV_HUGEPAGE
-	madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-#endif
 }
 
 static struct block *take(size_t bytes)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "pages.h"
+
 static void point(struct store *s, const struct model_shapes *shapes)
 {
 	float *next = s->memory;
@@ -19,6 +21,7 @@ static void point(struct store *s, const struct model_shapes *shapes)
 bool store_open(struct store *s, const struct run *r, struct train_error *error)
 {
 	const struct model_shapes *shapes = &r->parallel->shapes;
+	size_t elements;
 
 	*s = (struct store){.parameters = shapes->parameters_count};
 	for (const char *name;
@@ -33,9 +36,11 @@ bool store_open(struct store *s, const struct run *r, struct train_error *error)
 					    .slot_count = (size_t)s->slots};
 	if (r->rank != 0)
 		return true;
-	s->memory = calloc((size_t)shapes->elements * (size_t)(1 + s->slots), sizeof(*s->memory));
+	elements = (size_t)shapes->elements * (size_t)(1 + s->slots);
+	s->memory = calloc(elements, sizeof(*s->memory));
 	if (!s->memory)
 		return train_nomem(error, "the parameters on the host");
+	want_huge_pages(s->memory, elements * sizeof(*s->memory));
 	point(s, shapes);
 	return true;
 }
