@@ -4,9 +4,11 @@
 
 convnet with Adam on the CPU: gpumap-train and PyTorch by turns, each in a process of its own. Of each
 the median of the steps after the first ones of all rounds, the greatest memory, and the least time of
-a run of one step without that step: from Enter to the first step. PyTorch as it is, and at its best
-settings: channels_last, fused Adam where there is one, memory that is kept (MALLOC_*), and whatever
-BLAS is installed (libopenblas0-openmp is the fast one); with --best compiled by torch.compile too.
+a run of one step: without that step, which is from Enter to the first step, and without one of the
+later steps, so that what the first one does for all is counted too. PyTorch as it is, and at its best
+settings: channels_last, fused Adam where there is one, memory that is kept (MALLOC_*), and whatever BLAS
+is installed (libopenblas0-openmp is the fast one); with --best compiled by torch.compile too.
+In a build folder start it by `libtool --mode=execute`: gpumap-train is a script there.
 """
 import argparse
 import json
@@ -57,7 +59,8 @@ class Side:
     """One of those that are compared."""
 
     def __init__(self, name):
-        self.name, self.steps, self.memory, self.first = name, [], 0, []
+        self.name, self.steps, self.memory = name, [], 0
+        self.before_first, self.whole = [], []
 
     def run(self, o, case, steps, folder):
         output, metrics = folder + "/out", folder + "/metrics"
@@ -75,13 +78,20 @@ class Side:
         seconds, memory = start(command, environment, output)
         times = step_times(metrics if self.name == "gpumap" else output)
         if steps == 1:
-            self.first.append(seconds - times[0])
+            self.before_first.append(seconds - times[0])
+            self.whole.append(seconds)
             return
         self.steps += times[WARM:]
         self.memory = max(self.memory, memory)
 
     def step(self):
         return statistics.median(self.steps)
+
+    def first(self):
+        return min(self.before_first)
+
+    def once(self):
+        return min(self.whole) - self.step()
 
 
 def compare(o, case, folder):
@@ -92,19 +102,20 @@ def compare(o, case, folder):
             side.run(o, case, steps, folder)
             side.run(o, case, 1, folder)
     ours, plain, best = sides
-    print("%5d %7d %5s %10.1f %10.1f %10.1f %8.2f %8.2f %8.0f %8.0f %8.2f %8.0f %8.0f %8.1f" % (
+    print("%5d %7d %5s %10.1f %10.1f %10.1f %8.2f %8.2f %8.0f %8.0f %8.2f %8.0f %8.0f %8.1f %8.0f %8.0f %8.1f" % (
         *case, 1e3 * ours.step(), 1e3 * plain.step(), 1e3 * best.step(),
         plain.step() / ours.step(), best.step() / ours.step(),
         ours.memory / 2**20, best.memory / 2**20, ours.memory / best.memory,
-        1e3 * min(ours.first), 1e3 * min(best.first), min(best.first) / min(ours.first)), flush=True)
+        1e3 * ours.first(), 1e3 * best.first(), best.first() / ours.first(),
+        1e3 * ours.once(), 1e3 * best.once(), best.once() / ours.once()), flush=True)
 
 
 def main():
     o = options()
     print("                   step, ms                          times          memory, MiB"
-          "                to the 1st step, ms")
+          "                to the 1st step, ms     and what it does for all")
     print("batch threads        gpumap    PyTorch       best    plain     best   gpumap     best"
-          "    ratio   gpumap  PyTorch    times", flush=True)
+          "    ratio   gpumap  PyTorch    times   gpumap  PyTorch    times", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for batch in o.batches.split(","):
             for threads in o.threads.split(","):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For .cu files: values of each type, 16 bytes of them at a time, who comes last, and the loss scale. */
+/* For .cu files: values of each type, 16 bytes of them at a time, who comes last, and the scale of
+ * the loss. */
 #ifndef KERNELS_DEVICE_CUH
 #define KERNELS_DEVICE_CUH
 

@@ -353,6 +353,7 @@ tests_train_t_memory_SOURCES = tests/train/t-memory.c tests/train/backends.h tes
 tests_train_t_memory_CPPFLAGS = $(train_cppflags)
 tests_train_t_memory_CFLAGS = $(train_cflags)
 tests_train_t_memory_LDADD = $(train_ldadd)
+
 tests_train_t_model_nomem_SOURCES = tests/train/t-model-nomem.c tests/unit/unit.h
 tests_train_t_model_nomem_CPPFLAGS = $(train_cppflags)
 tests_train_t_model_nomem_CFLAGS = $(train_cflags)

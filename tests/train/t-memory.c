@@ -19,9 +19,11 @@ START_TEST(memory_is_counted)
 	ck_assert_uint_eq(device->peak_bytes, 101);
 	ck_assert_ptr_null(backends[_i]->allocate(device, SIZE_MAX - 5, "everything", &error));
 	ck_assert_msg(strstr(error.text, "device 3: no memory for") != NULL, "%s", error.text);
-	error.status = TRAIN_OK;
+	error = (struct train_error){.status = TRAIN_OK};
 	ck_assert_ptr_null(
 		backends[_i]->allocate_zeros(device, SIZE_MAX - 5, "everything", &error));
+	ck_assert_msg(strstr(error.text, "device 3: no memory for") != NULL, "%s", error.text);
+	ck_assert_uint_eq(device->bytes, 1);
 	backends[_i]->release(device, b);
 	backends[_i]->close(device);
 }
@@ -30,8 +32,8 @@ END_TEST
 /* Large ones are taken in another way; what was freed and is taken again is zero too. */
 START_TEST(memory_is_zero)
 {
-	static const size_t sizes[] = {1,      63, 100000, (4 << 20) - 1, 4 << 20, (4 << 20) + 4097,
-				       9000001};
+	static const size_t sizes[] = {
+		1, 63, 100000, (4 << 20) - 65, (4 << 20) - 64, 4 << 20, (4 << 20) + 4097, 9000001};
 	struct train_error error = {.status = TRAIN_OK};
 	struct device *device = opened_with(backends[_i], 2);
 

@@ -216,7 +216,8 @@ struct backend {
 	 */
 	bool (*has_type)(struct device *device, enum value_type type);
 
-	/* Memory: 64-byte aligned; bytes > 0. `what` is for the message. Not initialised; zero. */
+	/* Memory: 64-byte aligned; bytes > 0; of allocate not initialised, of allocate_zeros zero.
+	 * `what` is for the message. */
 	void *(*allocate)(struct device *device, size_t bytes, const char *what,
 			  struct train_error *error);
 	void *(*allocate_zeros)(struct device *device, size_t bytes, const char *what,

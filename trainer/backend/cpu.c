@@ -16,6 +16,16 @@ enum { ALIGNMENT = 64, LINE = 64, SPREAD_LEAST = 1 << 18 };
 
 #define MOST (SIZE_MAX / 2) /* bytes */
 
+/* Then a block ends where its memory ends. */
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+enum { ADDRESSES_ARE_WATCHED = true };
+#else
+enum { ADDRESSES_ARE_WATCHED = false };
+#endif
+
 /* Before each block, in a line of its own so that the block stays aligned. */
 struct block {
 	_Alignas(ALIGNMENT) size_t bytes;
@@ -81,7 +91,7 @@ static struct block *take(size_t bytes)
 	block = taken;
 	block->taken = taken;
 	if (is_large(bytes))
-		want_huge_pages(taken, bytes);
+		pages_want_huge(taken, bytes);
 	return block;
 }
 
@@ -92,7 +102,7 @@ static struct block *take_zeros(size_t bytes)
 	struct block *block;
 	char *taken;
 
-	if (!is_large(bytes)) {
+	if (!is_large(bytes) || ADDRESSES_ARE_WATCHED) {
 		block = take(bytes);
 		if (block)
 			memset(block + 1, 0, bytes - sizeof(*block));
@@ -101,9 +111,9 @@ static struct block *take_zeros(size_t bytes)
 	taken = calloc(1, bytes + HUGE_PAGE);
 	if (!taken)
 		return NULL;
-	block = (void *)(taken + (-(uintptr_t)taken & (HUGE_PAGE - 1)));
+	block = (void *)(taken + pages_before(taken));
 	block->taken = taken;
-	want_huge_pages(block, bytes);
+	pages_want_huge(block, bytes);
 	return block;
 }
 

@@ -10,6 +10,7 @@
 
 #include "backend/cpu.h"
 #include "optim/clip.h"
+#include "pages.h"
 
 struct optimize {
 	struct device *device;
@@ -53,6 +54,7 @@ static bool add_states(struct optimize *o, const struct optimize_options *option
 			backend->allocate_zeros(o->device, bytes, "the optimizer's state", error);
 		if (!o->state[k])
 			return false;
+		pages_take(o->state[k], bytes);
 	}
 	return true;
 }

@@ -14,14 +14,16 @@ static const struct {
 	const char *key;
 	size_t offset;
 	bool later; /* checkpoints were written without it before */
+	int64_t most;
 } integers[] = {
-	{"step", offsetof(struct checkpoint_progress, step), false},
-	{"optimizer_step", offsetof(struct checkpoint_progress, optimizer_step), false},
-	{"epoch", offsetof(struct checkpoint_progress, epoch), false},
-	{"position", offsetof(struct checkpoint_progress, position), false},
-	{"history", offsetof(struct checkpoint_progress, history), false},
-	{"elapsed_ms", offsetof(struct checkpoint_progress, elapsed_ms), true},
-	{"scaler_growth", offsetof(struct checkpoint_progress, scaler_growth), false},
+	{"step", offsetof(struct checkpoint_progress, step), false, INT64_MAX},
+	{"optimizer_step", offsetof(struct checkpoint_progress, optimizer_step), false, INT64_MAX},
+	{"epoch", offsetof(struct checkpoint_progress, epoch), false, INT64_MAX},
+	{"position", offsetof(struct checkpoint_progress, position), false, INT64_MAX},
+	{"history", offsetof(struct checkpoint_progress, history), false, INT64_MAX},
+	{"elapsed_ms", offsetof(struct checkpoint_progress, elapsed_ms), true, INT64_MAX},
+	{"scaler_growth", offsetof(struct checkpoint_progress, scaler_growth), false,
+	 INT32_MAX - 1},
 };
 enum { INTEGERS = sizeof(integers) / sizeof(*integers), SCALE = INTEGERS, SEED };
 _Static_assert(SEED + 1 == PROGRESS_TEXTS, "each number has its text");
@@ -74,13 +76,10 @@ bool progress_scan(struct checkpoint_progress *progress, const struct safetensor
 
 		*key = integers[i].key;
 		if (!(integers[i].later && !text) &&
-		    (!scan_unsigned(&value, text) || value > INT64_MAX))
+		    (!scan_unsigned(&value, text) || value > (uint64_t)integers[i].most))
 			return false;
 		memcpy((char *)progress + integers[i].offset, &value, sizeof(value));
 	}
-	*key = "scaler_growth";
-	if (progress->scaler_growth >= INT32_MAX)
-		return false;
 	*key = "scaler_scale";
 	if (!scan_scale(&progress->scaler_scale, safetensors_text(file, *key)))
 		return false;

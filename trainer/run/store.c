@@ -40,7 +40,7 @@ bool store_open(struct store *s, const struct run *r, struct train_error *error)
 	s->memory = calloc(elements, sizeof(*s->memory));
 	if (!s->memory)
 		return train_nomem(error, "the parameters on the host");
-	want_huge_pages(s->memory, elements * sizeof(*s->memory));
+	pages_want_huge(s->memory, elements * sizeof(*s->memory));
 	point(s, shapes);
 	return true;
 }
