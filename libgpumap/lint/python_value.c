@@ -252,6 +252,8 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 		return method_value(f, first, past, depth);
 	if (end == past)
 		return name_value(f, chain);
+	if (end > past)
+		return unknown;
 	if (token_at(f, end)->past != past)
 		return method_value(f, first, past, depth);
 	python_path(f, chain, path);

@@ -116,6 +116,22 @@ START_TEST(words)
 }
 END_TEST
 
+/* Statements of as many tokens as there is room for, or a few less: nothing behind them is read. */
+START_TEST(full)
+{
+	char text[1024] = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = a";
+
+	for (int i = 0; i < 100; i++) {
+		size_t n = strlen(text);
+
+		strcpy(text + n, ".b");
+		ck_assert_int_eq(lint_python((struct span){text, n + 2}, "a.py", NULL, NULL),
+				 GPUMAP_OK);
+		strcpy(text + n, " + a");
+	}
+}
+END_TEST
+
 /* Deep, long and many: each in time that grows with the text. */
 START_TEST(large)
 {
@@ -195,6 +211,7 @@ int main(void)
 	tcase_add_loop_test(tests, vectors, 0, (int)table.count);
 	tcase_add_test(tests, prefixes);
 	tcase_add_test(tests, words);
+	tcase_add_test(tests, full);
 	tcase_add_loop_test(tests, large, 0, 17);
 	failed = unit_run(suite);
 	tsv_free(&table);
