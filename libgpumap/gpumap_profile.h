@@ -50,7 +50,8 @@ int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *val
 
 /* The launching environment: GPUMAP_KEY=value gives keys values, and the others are what
  * ${VAR} stands for. It replaces that of an earlier call. On failure the profile is
- * unchanged. GPUMAP_EINPUT, GPUMAP_ENOMEM. */
+ * unchanged. GPUMAP_EINPUT; GPUMAP_ELIMIT, a variable makes the conditions of overrides name
+ * too many hosts; GPUMAP_ENOMEM. */
 int gpumap_profile_environ(gpumap_profile *profile, const char *const *envp, gpumap_report *report);
 
 /* Whether it can be launched as it is: every ${VAR} in what holds is set, the values that

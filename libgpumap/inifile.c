@@ -70,24 +70,18 @@ static int column_of(const struct reader *r, const char *at)
 static bool check_bytes(struct reader *r)
 {
 	struct span s = r->line;
+	size_t i = inifile_text_length(s);
+	unsigned c;
 
-	for (size_t i = 0; i < s.length;) {
-		size_t n = utf8_length(s.text + i, s.length - i);
-		unsigned c = (unsigned char)s.text[i];
-
-		if (n && (c >= 0x20 || c == '\t') && c != 0x7f) {
-			i += n;
-			continue;
-		}
-		if (n)
-			SYNTAX(r, s.text + i, "remove it, or write it as \\xNN inside \"...\"",
-			       "%s (\\x%02x)", c ? "a control character" : "a NUL byte", c);
-		else
-			SYNTAX(r, s.text + i, "save the file as UTF-8",
-			       "not UTF-8: the byte \\x%02x", c);
-		return false;
-	}
-	return true;
+	if (i == s.length)
+		return true;
+	c = (unsigned char)s.text[i];
+	if (utf8_length(s.text + i, s.length - i))
+		SYNTAX(r, s.text + i, "remove it, or write it as \\xNN inside \"...\"",
+		       "%s (\\x%02x)", c ? "a control character" : "a NUL byte", c);
+	else
+		SYNTAX(r, s.text + i, "save the file as UTF-8", "not UTF-8: the byte \\x%02x", c);
+	return false;
 }
 
 static const char *end_of(struct span s)
@@ -171,12 +165,8 @@ static bool read_value(struct reader *r, struct span s)
 	struct span value = span_trim((struct span){s.text, length});
 
 	if (wrong) {
-		bool open = *wrong != '\\';
-
-		SYNTAX(r, wrong,
-		       open ? "close it; \\\" is a quote inside \"...\""
-			    : "known are \\\" \\\\ \\n \\t \\r \\xNN; '...' keeps backslashes",
-		       "%s: '%s'", why, QUOTE(((struct span){wrong, (size_t)(end_of(s) - wrong)})));
+		SYNTAX(r, wrong, inifile_value_fix(wrong), "%s: '%s'", why,
+		       QUOTE(((struct span){wrong, (size_t)(end_of(s) - wrong)})));
 		return false;
 	}
 	if (value.length > INIFILE_MAX_VALUE) {

@@ -63,6 +63,13 @@ int inifile_key(const struct inifile_entry *entry, const char *const *names, int
  * *why says what it is; otherwise *wrong is NULL. */
 size_t inifile_value_length(struct span s, char before, const char **wrong, const char **why);
 
+/* What to write instead of that error. */
+const char *inifile_value_fix(const char *wrong);
+
+/* The length of s as far as a file can hold it: up to a control character other than a tab,
+ * or a byte that is no UTF-8. */
+size_t inifile_text_length(struct span s);
+
 /* The length of the escape at s, whose first byte is a backslash, and its meaning; 0 if
  * there is no such escape. */
 size_t inifile_escape(struct span s, char *meaning);
@@ -73,7 +80,8 @@ bool inifile_item(struct span *rest, struct span *item);
 /* Appends the value, or an item of it, without its quotes and escapes. */
 void inifile_decode(struct strbuf *buf, struct span value);
 
-/* Appends the text as a value that is read back to it. */
+/* Appends the text as a value that is read back to it; inifile_quote always within "...". */
 void inifile_encode(struct strbuf *buf, struct span text);
+void inifile_quote(struct strbuf *buf, struct span text);
 
 #endif

@@ -85,6 +85,27 @@ size_t inifile_value_length(struct span s, char before, const char **wrong, cons
 	return i;
 }
 
+const char *inifile_value_fix(const char *wrong)
+{
+	return *wrong == '\\' ? "known are \\\" \\\\ \\n \\t \\r \\xNN; '...' keeps backslashes"
+			      : "close it; \\\" is a quote inside \"...\"";
+}
+
+size_t inifile_text_length(struct span s)
+{
+	size_t i = 0;
+
+	while (i < s.length) {
+		size_t n = utf8_length(s.text + i, s.length - i);
+		unsigned c = (unsigned char)s.text[i];
+
+		if (!n || (c < 0x20 && c != '\t') || c == 0x7f)
+			break;
+		i += n;
+	}
+	return i;
+}
+
 bool inifile_item(struct span *rest, struct span *item)
 {
 	const char *wrong, *why;
@@ -153,10 +174,14 @@ static bool is_plain(struct span text)
 
 void inifile_encode(struct strbuf *buf, struct span text)
 {
-	if (is_plain(text)) {
+	if (is_plain(text))
 		strbuf_add(buf, text.text, text.length);
-		return;
-	}
+	else
+		inifile_quote(buf, text);
+}
+
+void inifile_quote(struct strbuf *buf, struct span text)
+{
 	strbuf_puts(buf, "\"");
 	for (size_t i = 0; i < text.length;) {
 		size_t n = utf8_length(text.text + i, text.length - i);

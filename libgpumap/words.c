@@ -115,18 +115,28 @@ bool words_next(struct span *rest, struct strbuf *word, struct words_error *erro
 	return !word->failed;
 }
 
-static bool is_plain(const char *word)
+static bool is_plain(struct span word, const char *signs)
 {
-	for (const char *c = word; *c; c++)
-		if (!is_digit(*c) && ((*c | 32) < 'a' || (*c | 32) > 'z') &&
-		    !strchr("_-./:=@,+", *c))
+	for (size_t i = 0; i < word.length; i++) {
+		char c = word.text[i];
+
+		if (!is_digit(c) && ((c | 32) < 'a' || (c | 32) > 'z') && !(c && strchr(signs, c)))
 			return false;
-	return *word;
+	}
+	return word.length;
+}
+
+void words_encode(struct strbuf *buf, struct span word)
+{
+	if (is_plain(word, "_-./:=@,+%${}"))
+		strbuf_add(buf, word.text, word.length);
+	else
+		inifile_quote(buf, word);
 }
 
 void words_quote(struct strbuf *buf, const char *word)
 {
-	if (is_plain(word)) {
+	if (is_plain(span_of(word), "_-./:=@,+")) {
 		strbuf_puts(buf, word);
 		return;
 	}

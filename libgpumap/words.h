@@ -21,6 +21,9 @@ struct words_error {
  * False at the end, or with error->at set. Without memory word->failed is set. */
 bool words_next(struct span *rest, struct strbuf *word, struct words_error *error);
 
+/* Appends a word of words_next so that it is read again as it is, from a file too. */
+void words_encode(struct strbuf *buf, struct span word);
+
 /* Appends a word so that words_next and every shell take it as it is: in '...' unless it is
  * of plain characters alone. */
 void words_quote(struct strbuf *buf, const char *word);

@@ -101,12 +101,13 @@ static const char *setting_str(const gpumap_profile *profile, const struct profi
 			       const struct setting *setting, enum gpumap_setting_attr attr)
 {
 	const char *text = setting ? setting->text : "";
+	const char *value = setting ? profile_value(profile, setting) : "";
 
 	switch (attr) {
 	case GPUMAP_SETTING_NAME:
 		return key->key.name;
 	case GPUMAP_SETTING_VALUE:
-		return *text ? profile_value(profile, setting) : key->key.initial;
+		return *value ? value : key->key.initial;
 	case GPUMAP_SETTING_TEXT:
 		return *text ? text : key->key.initial;
 	case GPUMAP_SETTING_ORIGIN:

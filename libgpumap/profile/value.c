@@ -151,6 +151,26 @@ static int check_command(const struct profile_key *key, struct span value,
 	return GPUMAP_OK;
 }
 
+/* A list keeps its quotes and is never put into others: what options and variables bring must
+ * be what a file could hold. */
+static int check_list(const struct profile_key *key, struct span value, const struct about *about,
+		      gpumap_report *report)
+{
+	const char *wrong, *why, *text = value.text;
+	size_t length = inifile_value_length(value, '=', &wrong, &why);
+
+	if (wrong)
+		return bad_piece(key, value, wrong, why, inifile_value_fix(wrong), about, report);
+	if (length < value.length)
+		return bad_piece(key, value, text + length, "a comment begins here",
+				 "put \"...\" around what it is part of", about, report);
+	length = inifile_text_length(value);
+	if (length < value.length)
+		return bad_piece(key, value, text + length, "no text for a file",
+				 "remove it, or write it as \\xNN inside \"...\"", about, report);
+	return GPUMAP_OK;
+}
+
 /* A GPU that is named twice would get two ranks, which is what ranks_per_gpu is for. */
 static int check_repeated(const struct profile_key *key, struct span value,
 			  const struct about *about, gpumap_report *report)
@@ -186,6 +206,12 @@ int profile_value_check(const struct profile_key *key, struct span value, const 
 		return GPUMAP_OK;
 	if (key->kind == VALUE_COMMAND)
 		return check_command(key, value, about, report);
+	if (value_is_raw(key->kind)) {
+		int r = check_list(key, value, about, report);
+
+		if (r != GPUMAP_OK)
+			return r;
+	}
 	if (value_has_macros(key->kind) &&
 	    !expand_check_macros(value, key->kind == VALUE_STREAM, &error))
 		return bad_piece(key, value, error.at, error.text, error.fix, about, report);

@@ -3,12 +3,41 @@
 #include "profile/profile.h"
 
 #include "inifile.h"
+#include "words.h"
+
+/* As it was written where a file can hold that, else each word anew. */
+static void add_command(struct strbuf *buf, struct span text)
+{
+	const char *wrong, *why;
+	struct words_error error;
+	struct strbuf word = {0};
+	size_t begin = buf->length;
+
+	if (inifile_text_length(text) == text.length &&
+	    inifile_value_length(text, ' ', &wrong, &why) == text.length) {
+		strbuf_add(buf, text.text, text.length);
+		return;
+	}
+	while (words_next(&text, &word, &error)) {
+		if (buf->length > begin)
+			strbuf_puts(buf, " ");
+		words_encode(buf, (struct span){word.text, word.length});
+		strbuf_free(&word);
+	}
+	buf->failed = buf->failed || word.failed;
+	strbuf_free(&word);
+}
 
 /* What reads back to the value: variables that were expanded are not expanded again. */
-static void add_value(struct strbuf *buf, const char *value, const char *text, bool raw)
+static void add_value(struct strbuf *buf, const char *value, const char *text,
+		      const struct profile_key *key)
 {
 	struct strbuf guarded = {0};
 
+	if (key && key->kind == VALUE_COMMAND) {
+		add_command(buf, span_of(value));
+		return;
+	}
 	for (const char *c = value; *c; c++) {
 		if (c[0] == '$' && c[1] == '{' && !streq(value, text))
 			strbuf_puts(&guarded, "$");
@@ -16,7 +45,7 @@ static void add_value(struct strbuf *buf, const char *value, const char *text, b
 	}
 	if (guarded.failed)
 		buf->failed = true;
-	else if (raw)
+	else if (key && value_is_raw(key->kind))
 		strbuf_add(buf, guarded.text ? guarded.text : "", guarded.length);
 	else if (*value)
 		inifile_encode(buf, (struct span){guarded.text, guarded.length});
@@ -24,13 +53,13 @@ static void add_value(struct strbuf *buf, const char *value, const char *text, b
 }
 
 static void add_line(struct strbuf *buf, const char *name, const char *value, const char *text,
-		     bool raw, const char *origin)
+		     const struct profile_key *key, const char *origin)
 {
 	struct strbuf line = {0};
 
 	strbuf_printf(&line, "%-16s =%s", name, value && *value ? " " : "");
 	if (value)
-		add_value(&line, value, text, raw);
+		add_value(&line, value, text, key);
 	if (line.failed)
 		buf->failed = true;
 	else if (origin)
@@ -53,7 +82,7 @@ static void add_settings(struct strbuf *buf, const gpumap_profile *profile,
 			continue;
 		if (i == PKEY_PROFILE_program)
 			text = value = program;
-		add_line(buf, name, value, text, value_is_raw(key->kind),
+		add_line(buf, name, value, text, key,
 			 origins ? gpumap_profile_str(profile, name, GPUMAP_SETTING_ORIGIN) : NULL);
 	}
 }
@@ -85,7 +114,7 @@ static void add_environment(struct strbuf *buf, const gpumap_profile *profile, c
 			strbuf_printf(buf, "\n[%s %s]\n", kind, name);
 		any = true;
 		add_line(buf, gpumap_profile_env(profile, i, GPUMAP_SETTING_NAME), value,
-			 gpumap_profile_env(profile, i, GPUMAP_SETTING_TEXT), false,
+			 gpumap_profile_env(profile, i, GPUMAP_SETTING_TEXT), NULL,
 			 origins ? gpumap_profile_env(profile, i, GPUMAP_SETTING_ORIGIN) : NULL);
 	}
 }

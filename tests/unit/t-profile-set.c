@@ -141,6 +141,96 @@ START_TEST(host_variable)
 }
 END_TEST
 
+/* A list keeps its quotes: from a variable too it must be what a file could hold. */
+START_TEST(list_variable)
+{
+	static const struct {
+		const char *variable, *findings;
+	} rows[] = {
+		{"X=a b", ""},
+		{"X=\"a ; b\"", ""},
+		{"X=Bob's", ""},
+		{"X=a#b;c", ""},
+		{"X='a",
+		 "t.ini:2 gpus: a quote is not closed: ''a'; close it; \\\" is a quote inside "
+		 "\"...\" [GM002]\n"},
+		{"X=a \"b", "t.ini:2 gpus: a quote is not closed: '\"b'; close it; \\\" is a quote "
+			    "inside \"...\" [GM002]\n"},
+		{"X=\"\\q\"", "t.ini:2 gpus: no such escape: '\\q\"'; known are \\\" \\\\ \\n \\t "
+			      "\\r \\xNN; '...' keeps backslashes [GM002]\n"},
+		{"X=a ; b",
+		 "t.ini:2 gpus: a comment begins here: '; b'; put \"...\" around what it "
+		 "is part of [GM002]\n"},
+		{"X=a\nb", "t.ini:2 gpus: no text for a file: '\\x0ab'; remove it, or write it as "
+			   "\\xNN inside \"...\" [GM002]\n"},
+		{"X=\xff", "t.ini:2 gpus: no text for a file: '\\xff'; remove it, or write it as "
+			   "\\xNN inside \"...\" [GM002]\n"},
+	};
+	gpumap_profile *p = NULL;
+
+	ck_assert_int_eq(load_files(&p, "[profile a]\ngpus=name:${X}\n", "a", NULL), GPUMAP_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *envp[] = {rows[i].variable, NULL}, *name = rows[i].variable;
+		gpumap_report *report;
+		char *got;
+
+		ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+		ROW_EQ_INT(name, gpumap_profile_environ(p, envp, report), GPUMAP_OK);
+		gpumap_profile_check(p, report);
+		got = findings_text(report);
+		ROW_EQ_STR(name, got, rows[i].findings);
+		free(got);
+		gpumap_report_free(report);
+	}
+	gpumap_profile_free(p);
+}
+END_TEST
+
+/* As one flat file and back: each value is what it was. */
+START_TEST(flat_values)
+{
+	static const struct {
+		const char *key, *value, *line;
+	} rows[] = {
+		{"command", "a 'b c' ${X:-d e} %r", "= a 'b c' ${X:-d e} %r\n"},
+		{"command", "sh -c 'a\nb'", "= sh -c \"a\\x0ab\"\n"},
+		{"command", "a ; b", "= a \";\" b\n"},
+		{"command", "a # b", "= a \"#\" b\n"},
+		{"command", "a '${X}\n%r' '' \"\n\\\"\"",
+		 "= a \"$${X}\\x0a%%r\" \"\" \"\\x0a\\\"\"\n"},
+		{"command", "a it\\'s ${X:-b\nc}", "= a \"it's\" \"${X:-b\\x0ac}\"\n"},
+		{"workdir", "a\nb ; c", "= \"a\\x0ab ; c\"\n"},
+		{"gpus", "name:\"a ; b\", 3", "= name:\"a ; b\", 3\n"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *key = rows[i].key, *value = rows[i].value;
+		gpumap_profile *p = NULL, *again = NULL;
+		char *first = NULL, *second = NULL;
+
+		ck_assert_int_eq(load_files(&p, "[profile a]\nprogram=p\n[program p]\n", "a", NULL),
+				 GPUMAP_OK);
+		ROW_EQ_INT(value, gpumap_profile_set(p, key, value, "--x", NULL), GPUMAP_OK);
+		ROW_EQ_INT(value, gpumap_profile_text(&first, p, 0), GPUMAP_OK);
+		ck_assert_msg(strstr(first, rows[i].line), "%s: %s", value, first);
+		ROW_EQ_INT(value,
+			   gpumap_profile_parse(&again, first, strlen(first), "again", NULL, NULL),
+			   GPUMAP_OK);
+		ROW_EQ_INT(value, gpumap_profile_text(&second, again, 0), GPUMAP_OK);
+		ROW_EQ_STR(value, second, first);
+		ROW_EQ_INT(value, (int)gpumap_profile_argument_count(again),
+			   (int)gpumap_profile_argument_count(p));
+		for (size_t k = 0; k < gpumap_profile_argument_count(p); k++)
+			ROW_EQ_STR(value, gpumap_profile_argument(again, k),
+				   gpumap_profile_argument(p, k));
+		free(first);
+		free(second);
+		gpumap_profile_free(p);
+		gpumap_profile_free(again);
+	}
+}
+END_TEST
+
 START_TEST(sweep)
 {
 	const char text[] =
@@ -205,6 +295,8 @@ int main(void)
 	tcase_add_test(tests, bad_environment);
 	tcase_add_test(tests, unset_variables);
 	tcase_add_test(tests, host_variable);
+	tcase_add_test(tests, list_variable);
+	tcase_add_test(tests, flat_values);
 	tcase_add_test(tests, sweep);
 	tcase_add_test(tests, unused_sweep);
 	return unit_run(suite);

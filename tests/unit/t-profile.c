@@ -36,6 +36,9 @@ static const struct {
 	{"empty values reset", "[profile a]\ngpus=2\nids=index\nshare=rotate\n", NULL,
 	 "GPUMAP_IDS=\n",
 	 "gpus=", "gpus=inherit <- --gpus\nids=uuid <- GPUMAP_IDS\nshare=rotate <- t.ini:4\n"},
+	{"values that variables make empty reset too",
+	 "[profile a]\ngpus=2\nids=${N:-}\nshare=${E}\n[profile b]\ninherit=a\ngpus=${E:-}\n", "b",
+	 "E=\n", "", "gpus=inherit <- t.ini:7\nids=uuid <- t.ini:3\nshare=list <- t.ini:4\n"},
 	{"overrides: the later one, where its conditions hold",
 	 "[profile a]\ngpus=0\n[override x]\nprofile=a\nwhen_host=tux[00-03]\ngpus=1\n"
 	 "[override y]\nprofile=b, a\nwhen_host=tux*\nwhen_node=1,4-5\ngpus=2\n"
@@ -61,8 +64,8 @@ static const struct {
 	 "device=cuda:%l <- t.ini:6\nset_device=%l <- t.ini:7\ndevice_ids= <- default\n"
 	 "argv=run|a b|c \"d\"|e f|1 2 %%|${X}|g h|%l%%|%%l|\n"},
 	{"quotes protect what no variable could be",
-	 "[profile a]\nprogram=p\n[program p]\ncommand = sh -c 'echo ${X-none} ${#X}' $${Y\n", NULL, "",
-	 "", "argv=sh|-c|echo ${X-none} ${#X}|${Y|\n"},
+	 "[profile a]\nprogram=p\n[program p]\ncommand = sh -c 'echo ${X-none} ${#X}' $${Y\n", NULL,
+	 "", "", "argv=sh|-c|echo ${X-none} ${#X}|${Y|\n"},
 	{"another program",
 	 "[profile a]\nprogram=p\n[program p]\ndevice=0\n[program q]\ndevice=1\n", NULL, "",
 	 "program=q", "program=q <- --program\ndevice=1 <- t.ini:6\n"},
