@@ -64,6 +64,7 @@ if HAVE_CUDA_BACKEND
 train_programs += \
 	tests/train/t-cuda-calls \
 	tests/train/t-cuda-choose \
+	tests/train/t-cuda-linear \
 	tests/train/t-cuda-load \
 	tests/train/t-cuda-ops \
 	tests/train/t-fake-capture \
@@ -495,6 +496,11 @@ tests_train_t_cuda_choose_SOURCES = tests/train/t-cuda-choose.c tests/train/cuda
 tests_train_t_cuda_choose_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_train_t_cuda_choose_CFLAGS = $(train_cflags)
 tests_train_t_cuda_choose_LDADD = $(fake_ldadd)
+tests_train_t_cuda_linear_SOURCES = tests/train/t-cuda-linear.c tests/train/cuda-test.h \
+	tests/train/fake_cuda_load.c $(fake_headers)
+tests_train_t_cuda_linear_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
+tests_train_t_cuda_linear_CFLAGS = $(train_cflags)
+tests_train_t_cuda_linear_LDADD = $(fake_ldadd)
 tests_train_t_cuda_load_SOURCES = tests/train/t-cuda-load.c tests/unit/unit.h
 tests_train_t_cuda_load_CPPFLAGS = $(fake_cppflags)
 tests_train_t_cuda_load_CFLAGS = $(train_cflags)

@@ -216,58 +216,6 @@ START_TEST(errors_are_told)
 }
 END_TEST
 
-/* --- products */
-
-enum { IN = 1000, ROWS = 4 };
-
-static void run_linear(struct op *op, const float *weight, float *output)
-{
-	const struct backend *b = &backend_cuda;
-	struct train_error error = {.status = TRAIN_OK};
-	struct device *device = op->device;
-	struct op_args args = {.scratch = NULL};
-	size_t bytes = sizeof(*weight) * IN * OUT;
-	void *w = b->allocate(device, bytes, "w", &error);
-	void *x = b->allocate(device, sizeof(float) * IN * ROWS, "x", &error);
-	void *y = b->allocate(device, sizeof(float) * OUT * ROWS, "y", &error);
-
-	args = (struct op_args){.weight = w, .bias = w, .input = x, .output = y};
-	ck_assert_msg(b->write(device, w, weight, bytes, &error) &&
-			      b->write(device, x, weight, sizeof(float) * IN * ROWS, &error) &&
-			      op->calls->prepare(op, &args, &error) &&
-			      op->calls->forward(op, &args, &error) &&
-			      b->read(device, output, y, sizeof(float) * OUT * ROWS, &error),
-		      "%s", error.text);
-	b->release(device, w);
-	b->release(device, x);
-	b->release(device, y);
-}
-
-/* The fastest sums in any order; --deterministic does without. */
-START_TEST(products_repeat_themselves)
-{
-	const struct op_shape shape = {.input = layout_host(VALUE_FLOAT32, ROWS, IN, 1, 1),
-				       .out = OUT};
-	static float weight[IN * OUT], first[OUT * ROWS], second[OUT * ROWS];
-	struct train_error error = {.status = TRAIN_OK};
-	struct device *device;
-	struct op *op;
-
-	for (int i = 0; i < IN * OUT; i++)
-		weight[i] = 1 / (float)(i * 7 % 1013 + 1);
-	cuda_test_begin();
-	device = opened(0, false, _i);
-	ck_assert_msg(backend_cuda.linear(&op, device, &shape, &error), "%s", error.text);
-	run_linear(op, weight, first);
-	run_linear(op, weight, second);
-	ck_assert_msg((memcmp(first, second, sizeof(first)) == 0) == _i,
-		      "deterministic %d: the same bits are %s", _i, _i ? "not there" : "there");
-	op_free(op);
-	backend_cuda.close(device);
-	cuda_test_end("products");
-}
-END_TEST
-
 /* --- writes */
 
 static bool at_once(void *argument, int64_t waited_ns, struct train_error *error)
@@ -327,7 +275,6 @@ int main(void)
 	tcase_add_loop_test(tests, short_memory_is_no_error, 0,
 			    sizeof(memories) / sizeof(*memories));
 	tcase_add_loop_test(tests, errors_are_told, 0, 3);
-	tcase_add_loop_test(tests, products_repeat_themselves, 0, 2);
 	tcase_add_loop_test(tests, writes_go_in_pieces, 0, 4);
 	return unit_run(suite);
 }

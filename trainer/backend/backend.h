@@ -154,8 +154,8 @@ struct op_shape {
 	bool relu, relu_backward;
 	bool no_backward_data; /* it will not be run: the input is data */
 	bool no_bias_gradient; /* the pooling behind it leaves it (backend.pool_sums) */
-	/* Bytes from an aligned address to weight and weight_gradient. */
-	size_t weight_offset;
+	/* Bytes from an aligned address to weight and weight_gradient, and to those of the bias. */
+	size_t weight_offset, bias_offset;
 };
 
 /* A data set where a device reads it: the CPU where it is, a GPU in a copy. */

@@ -166,7 +166,7 @@ bool cuda_wait_event(struct cuda_device *device, cudaEvent_t event, struct train
 
 /* --- cuda_choose.c: which of several ways to the same values */
 
-enum { CUDA_WAYS = 16, CUDA_WAY_WORDS = 8, CUDA_KEY_WORDS = 12 };
+enum { CUDA_WAYS = 16, CUDA_WAY_WORDS = 9, CUDA_KEY_WORDS = 12 };
 
 /* A way: what its library knows it by, and the bytes of workspace that it wants. */
 struct cuda_way {

@@ -48,26 +48,28 @@ static bool prepare(struct op *op, const struct op_args *args, struct train_erro
 }
 
 static bool multiply(struct linear *l, int product, const void *a, const void *b, void *to,
-		     struct train_error *error)
+		     float *sums, struct train_error *error)
 {
 	return cuda_product_run(cuda_device_of(&l->base.base), &l->products[product], a, b, to,
-				error);
+				sums, error);
 }
 
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct linear *l = own(op);
 
-	return multiply(l, FORWARD, weight_of(l, args), args->input, args->output, error);
+	return multiply(l, FORWARD, weight_of(l, args), args->input, args->output, NULL, error);
 }
 
 static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct linear *l = own(op);
 
-	return cuda_bias_gradient(op, args, l->relu_backward, args->bias_gradient, error) &&
+	/* ReLU's derivative comes before the product, and the kernel sums beside it. */
+	return (!l->relu_backward ||
+		cuda_bias_gradient(op, args, true, args->bias_gradient, error)) &&
 	       multiply(l, WEIGHTS, args->input, args->output_gradient, args->weight_gradient,
-			error);
+			l->relu_backward ? NULL : args->bias_gradient, error);
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -75,7 +77,7 @@ static bool backward_data(struct op *op, const struct op_args *args, struct trai
 	struct linear *l = own(op);
 
 	return multiply(l, DATA, weight_of(l, args), args->output_gradient, args->input_gradient,
-			error);
+			NULL, error);
 }
 
 static bool weight_write(struct op *op, void *to, const void *host, struct train_error *error)
@@ -139,9 +141,11 @@ static bool plan_products(struct linear *l, const struct op_shape *shape, struct
 	const struct cuda_matrix y_transposed = {type, out, batch, true, 0};
 	const struct cuda_product_plan plans[PRODUCTS] = {
 		{FORWARD, w_transposed, x, y,
-		 shape->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS, l->bias},
-		{WEIGHTS, x, y_transposed, w_gradient, CUBLASLT_EPILOGUE_DEFAULT, NULL},
-		{DATA, w, y, x, CUBLASLT_EPILOGUE_DEFAULT, NULL},
+		 shape->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS, l->bias, false,
+		 0},
+		{WEIGHTS, x, y_transposed, w_gradient, CUBLASLT_EPILOGUE_DEFAULT, NULL,
+		 !shape->relu_backward, shape->bias_offset},
+		{DATA, w, y, x, CUBLASLT_EPILOGUE_DEFAULT, NULL, false, 0},
 	};
 
 	for (int i = 0; i < PRODUCTS; i++)
@@ -194,6 +198,8 @@ bool cuda_linear(struct op **op, struct device *device, const struct op_shape *s
 		linear_free(&l->base.base);
 		return false;
 	}
+	if (l->products[WEIGHTS].leaves_sums)
+		l->base.base.info.algorithm = "cuBLASLt with the bias gradient";
 	l->base.base.info.weight_copy = l->weight;
 	l->base.base.info.bias_copy = l->bias;
 	l->base.base.info.copy_type = shape->input.type;

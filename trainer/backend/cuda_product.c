@@ -21,13 +21,19 @@ static bool set(struct cuda_device *d, cublasLtMatmulDesc_t how,
 		       error);
 }
 
-static bool set_operation(struct cuda_device *d, struct cuda_product *p,
+static bool set_operation(struct cuda_device *d, cublasLtMatmulDesc_t how,
 			  cublasLtMatmulDescAttributes_t attribute, bool transposed,
 			  struct train_error *error)
 {
 	cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
 
-	return set(d, p->how, attribute, &operation, sizeof(operation), error);
+	return set(d, how, attribute, &operation, sizeof(operation), error);
+}
+
+static bool set_bias(struct cuda_device *d, cublasLtMatmulDesc_t how, const void *bias,
+		     struct train_error *error)
+{
+	return set(d, how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias), error);
 }
 
 static bool describe_matrix(struct cuda_device *d, cublasLtMatrixLayout_t *layout,
@@ -39,22 +45,39 @@ static bool describe_matrix(struct cuda_device *d, cublasLtMatrixLayout_t *layou
 		error);
 }
 
+/* The greatest power of two, to ALIGNMENT, that an address with this offset is a multiple of. */
+static uint32_t alignment_of(size_t offset)
+{
+	size_t bits = offset | ALIGNMENT;
+
+	return (uint32_t)(bits & -bits);
+}
+
 /* The bias before the choice, which depends on its alignment. */
-static bool describe(struct cuda_device *d, struct cuda_product *p,
-		     const struct cuda_product_plan *plan, struct train_error *error)
+static bool describe_how(struct cuda_device *d, cublasLtMatmulDesc_t *how,
+			 const struct cuda_product_plan *plan, cublasLtEpilogue_t epilogue,
+			 const void *bias, struct train_error *error)
 {
 	cublasComputeType_t compute = plan->a.type != VALUE_FLOAT32 || d->exact
 					      ? CUBLAS_COMPUTE_32F
 					      : CUBLAS_COMPUTE_32F_FAST_TF32;
 
-	return CUDA_DO(d, CUBLASLT, cublasLtMatmulDescCreate, (&p->how, compute, CUDA_R_32F),
-		       error) &&
-	       set_operation(d, p, CUBLASLT_MATMUL_DESC_TRANSA, plan->a.transposed, error) &&
-	       set_operation(d, p, CUBLASLT_MATMUL_DESC_TRANSB, plan->b.transposed, error) &&
-	       set(d, p->how, CUBLASLT_MATMUL_DESC_EPILOGUE, &plan->epilogue,
-		   sizeof(plan->epilogue), error) &&
-	       (!plan->bias || set(d, p->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &plan->bias,
-				   sizeof(plan->bias), error)) &&
+	return CUDA_DO(d, CUBLASLT, cublasLtMatmulDescCreate, (how, compute, CUDA_R_32F), error) &&
+	       set_operation(d, *how, CUBLASLT_MATMUL_DESC_TRANSA, plan->a.transposed, error) &&
+	       set_operation(d, *how, CUBLASLT_MATMUL_DESC_TRANSB, plan->b.transposed, error) &&
+	       set(d, *how, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue), error) &&
+	       (!bias || set_bias(d, *how, bias, error));
+}
+
+static bool describe(struct cuda_device *d, struct cuda_product *p,
+		     const struct cuda_product_plan *plan, struct train_error *error)
+{
+	/* Where the sums will lie is not known yet: only how it is aligned. */
+	const void *aligned = (const void *)(uintptr_t)alignment_of(plan->sums_offset);
+
+	return describe_how(d, &p->how, plan, plan->epilogue, plan->bias, error) &&
+	       (!plan->sums || d->deterministic ||
+		describe_how(d, &p->with_sums, plan, CUBLASLT_EPILOGUE_BGRADB, aligned, error)) &&
 	       describe_matrix(d, &p->a, &plan->a, error) &&
 	       describe_matrix(d, &p->b, &plan->b, error) &&
 	       describe_matrix(d, &p->d, &plan->d, error);
@@ -67,23 +90,48 @@ void cuda_product_free(struct cuda_device *d, struct cuda_product *p)
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
 		if (layouts[i])
 			CUDA_END(d, CUBLASLT, cublasLtMatrixLayoutDestroy, (layouts[i]));
+	if (p->with_sums)
+		CUDA_END(d, CUBLASLT, cublasLtMatmulDescDestroy, (p->with_sums));
 	if (p->how)
 		CUDA_END(d, CUBLASLT, cublasLtMatmulDescDestroy, (p->how));
 }
 
-static bool multiply(struct cuda_device *d, const struct cuda_product *p, const void *a,
-		     const void *b, void *to, void *workspace, struct train_error *error)
+/* Of B as it lies: a row of it is a column of what is in row order. */
+static bool sum_rows(struct cuda_device *d, const struct cuda_product *p, const void *b,
+		     float *sums, struct train_error *error)
 {
+	const struct bias_gradient_args args = {
+		.gradient = (void *)(uintptr_t)b, /* which is only read */
+		.sums = sums,
+		.scratch = d->scratch,
+		.rows = p->summed.columns,
+		.columns = p->summed.rows,
+		.type = p->summed.type,
+	};
+
+	return CUDA_KERNEL(d, bias_gradient, &args, error);
+}
+
+static bool multiply(struct cuda_device *d, const struct cuda_product *p, const void *a,
+		     const void *b, void *to, float *sums, void *workspace,
+		     struct train_error *error)
+{
+	cublasLtMatmulDesc_t how = p->leaves_sums ? p->with_sums : p->how;
+
+	if (p->leaves_sums && !set_bias(d, how, sums, error))
+		return false;
+	if (sums && !p->leaves_sums && !sum_rows(d, p, b, sums, error))
+		return false;
 	return CUDA_DO(d, CUBLASLT, cublasLtMatmul,
-		       (d->cublaslt, p->how, &one, a, p->a, b, p->b, &zero, to, p->d, to, p->d,
+		       (d->cublaslt, how, &one, a, p->a, b, p->b, &zero, to, p->d, to, p->d,
 			&p->algorithm, workspace, p->workspace, d->stream),
 		       error);
 }
 
 bool cuda_product_run(struct cuda_device *d, const struct cuda_product *p, const void *a,
-		      const void *b, void *to, struct train_error *error)
+		      const void *b, void *to, float *sums, struct train_error *error)
 {
-	return cuda_use(d, error) && multiply(d, p, a, b, to, d->workspace, error);
+	return cuda_use(d, error) && multiply(d, p, a, b, to, sums, d->workspace, error);
 }
 
 /* --- the choice --------------------------------------------------------------------------------
@@ -95,14 +143,6 @@ static bool prefer(struct cuda_device *d, cublasLtMatmulPreference_t preference,
 {
 	return CUDA_DO(d, CUBLASLT, cublasLtMatmulPreferenceSetAttribute,
 		       (preference, attribute, &value, sizeof(value)), error);
-}
-
-/* The greatest power of two, to ALIGNMENT, that the matrix's address is a multiple of. */
-static uint32_t alignment_of(const struct cuda_matrix *m)
-{
-	size_t bits = m->offset | ALIGNMENT;
-
-	return (uint32_t)(bits & -bits);
 }
 
 static bool set_preferences(struct cuda_device *d, cublasLtMatmulPreference_t preference,
@@ -120,52 +160,74 @@ static bool set_preferences(struct cuda_device *d, cublasLtMatmulPreference_t pr
 		       error) &&
 	       prefer(d, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes, error) &&
 	       prefer(d, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-		      alignment_of(&plan->a), error) &&
+		      alignment_of(plan->a.offset), error) &&
 	       prefer(d, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-		      alignment_of(&plan->b), error) &&
+		      alignment_of(plan->b.offset), error) &&
 	       prefer(d, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-		      alignment_of(&plan->d), error) &&
+		      alignment_of(plan->d.offset), error) &&
 	       prefer(d, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
-		      alignment_of(&plan->d), error);
+		      alignment_of(plan->d.offset), error);
 }
 
-_Static_assert(sizeof(cublasLtMatmulAlgo_t) <= CUDA_WAY_WORDS * sizeof(uint64_t),
-	       "an algorithm is told by its bytes");
+enum { ALGORITHM_WORDS = CUDA_WAY_WORDS - 1 };
 
-/* Of a result nothing means anything but where its state says so. What wants the least workspace
- * is known to fit. */
-static void add_ways(struct cuda_ways *ways, const cublasLtMatmulHeuristicResult_t *found,
-		     int count)
+_Static_assert(sizeof(cublasLtMatmulAlgo_t) <= ALGORITHM_WORDS * sizeof(uint64_t),
+	       "an algorithm is told by its bytes, and by whether it leaves sums");
+
+struct found {
+	cublasLtMatmulHeuristicResult_t list[CUDA_WAYS];
+	int count;
+};
+
+static bool ask(struct cuda_device *d, struct found *found, const struct cuda_product *p,
+		cublasLtMatmulDesc_t how, cublasLtMatmulPreference_t preference,
+		struct train_error *error)
 {
-	for (int i = 0; i < count && ways->count < CUDA_WAYS; i++) {
-		struct cuda_way *way = &ways->list[ways->count];
+	int status = (int)d->calls->cublasLtMatmulAlgoGetHeuristic(
+		d->cublaslt, how, p->a, p->b, p->d, p->d, preference, CUDA_WAYS, found->list,
+		&found->count);
 
-		if (found[i].state != CUBLAS_STATUS_SUCCESS)
-			continue;
-		*way = (struct cuda_way){.workspace = found[i].workspaceSize};
-		memcpy(way->words, &found[i].algo, sizeof(found[i].algo));
-		if (ways->count++ == 0 || way->workspace < ways->known.workspace)
-			ways->known = *way;
+	if (how == p->with_sums && status == CUBLAS_STATUS_NOT_SUPPORTED) {
+		found->count = 0;
+		return true;
 	}
+	return cuda_done(d, CUDA_LIBRARY_CUBLASLT, status, "cublasLtMatmulAlgoGetHeuristic", error);
 }
 
+/* Of a result nothing means anything but where its state says so. */
+static void add_way(struct cuda_ways *ways, const struct found *found, int i, bool sums)
+{
+	struct cuda_way *way = &ways->list[ways->count];
+
+	if (i >= found->count || found->list[i].state != CUBLAS_STATUS_SUCCESS ||
+	    ways->count == CUDA_WAYS)
+		return;
+	*way = (struct cuda_way){.workspace = found->list[i].workspaceSize};
+	memcpy(way->words, &found->list[i].algo, sizeof(found->list[i].algo));
+	way->words[ALGORITHM_WORDS] = sums;
+	/* What wants the least workspace is known to fit. */
+	if (ways->count++ == 0 || (!sums && way->workspace < ways->known.workspace))
+		ways->known = *way;
+}
+
+/* By turns, as only the first few are tried. */
 static bool list_ways(struct cuda_device *d, struct cuda_ways *ways, const struct cuda_product *p,
 		      const struct cuda_product_plan *plan, struct train_error *error)
 {
-	cublasLtMatmulHeuristicResult_t found[CUDA_WAYS];
+	struct found plain = {.count = 0}, with_sums = {.count = 0};
 	cublasLtMatmulPreference_t preference;
-	int count = 0;
 	bool done;
 
 	if (!CUDA_DO(d, CUBLASLT, cublasLtMatmulPreferenceCreate, (&preference), error))
 		return false;
 	done = set_preferences(d, preference, plan, error) &&
-	       CUDA_DO(d, CUBLASLT, cublasLtMatmulAlgoGetHeuristic,
-		       (d->cublaslt, p->how, p->a, p->b, p->d, p->d, preference, CUDA_WAYS, found,
-			&count),
-		       error);
+	       ask(d, &plain, p, p->how, preference, error) &&
+	       (!p->with_sums || ask(d, &with_sums, p, p->with_sums, preference, error));
 	CUDA_END(d, CUBLASLT, cublasLtMatmulPreferenceDestroy, (preference));
-	add_ways(ways, found, done ? count : 0);
+	for (int i = 0; done && i < CUDA_WAYS; i++) {
+		add_way(ways, &plain, i, false);
+		add_way(ways, &with_sums, i, true);
+	}
 	return done;
 }
 
@@ -173,13 +235,15 @@ static bool list_ways(struct cuda_device *d, struct cuda_ways *ways, const struc
 struct trial {
 	struct cuda_device *device;
 	struct cuda_product *product;
-	size_t a, b, d;
+	size_t a, b, d, sums;
+	bool has_sums;
 };
 
 static void take(struct cuda_product *p, const struct cuda_way *way)
 {
 	memcpy(&p->algorithm, way->words, sizeof(p->algorithm));
 	p->workspace = way->workspace;
+	p->leaves_sums = way->words[ALGORITHM_WORDS];
 }
 
 static bool run(void *argument, const struct cuda_way *way, void *operands, void *workspace,
@@ -190,31 +254,37 @@ static bool run(void *argument, const struct cuda_way *way, void *operands, void
 
 	take(t->product, way);
 	return multiply(t->device, t->product, memory + t->a, memory + t->b, memory + t->d,
-			workspace, error);
+			t->has_sums ? (float *)(void *)(memory + t->sums) : NULL, workspace, error);
 }
 
-/* Where a matrix lies behind another, aligned as it will be. */
-static size_t place(const struct cuda_matrix *m, size_t *end)
+/* Where something lies behind another, aligned as it will be. */
+static size_t place(size_t *end, size_t offset, size_t bytes)
 {
 	size_t at = (*end + TRIAL_ALIGNMENT - 1) / TRIAL_ALIGNMENT * TRIAL_ALIGNMENT +
-		    alignment_of(m) % ALIGNMENT;
+		    alignment_of(offset) % ALIGNMENT;
 
-	*end = at + (size_t)(m->rows * m->columns) * value_bytes(m->type);
+	*end = at + bytes;
 	return at;
+}
+
+static size_t place_matrix(size_t *end, const struct cuda_matrix *m)
+{
+	return place(end, m->offset, (size_t)(m->rows * m->columns) * value_bytes(m->type));
 }
 
 static struct cuda_ways new_ways(const struct cuda_device *d, const struct cuda_product_plan *plan)
 {
 	/* Behind the directions of convolutions, so that no two keys meet. */
 	enum { PRODUCTS = 16 };
+	uint64_t sums = plan->sums ? alignment_of(plan->sums_offset) : 0;
 
 	return (struct cuda_ways){
 		.what = "cuBLASLt",
 		.key = {PRODUCTS + (uint64_t)plan->number, (uint64_t)plan->a.type,
-			(uint64_t)plan->d.type, d->exact, (uint64_t)plan->epilogue,
+			(uint64_t)plan->d.type, d->exact, (uint64_t)plan->epilogue | sums << 32,
 			(uint64_t)plan->a.rows, (uint64_t)plan->a.columns, (uint64_t)plan->b.rows,
-			(uint64_t)plan->b.columns, alignment_of(&plan->a), alignment_of(&plan->b),
-			alignment_of(&plan->d)},
+			(uint64_t)plan->b.columns, alignment_of(plan->a.offset),
+			alignment_of(plan->b.offset), alignment_of(plan->d.offset)},
 	};
 }
 
@@ -222,12 +292,16 @@ bool cuda_product_plan(struct cuda_device *d, struct cuda_product *p,
 		       const struct cuda_product_plan *plan, struct train_error *error)
 {
 	struct cuda_ways ways = new_ways(d, plan);
-	struct trial t = {.device = d, .product = p};
+	struct trial t = {.device = d, .product = p, .has_sums = plan->sums};
 	struct cuda_way way;
 
-	t.a = place(&plan->a, &ways.operands);
-	t.b = place(&plan->b, &ways.operands);
-	t.d = place(&plan->d, &ways.operands);
+	t.a = place_matrix(&ways.operands, &plan->a);
+	t.b = place_matrix(&ways.operands, &plan->b);
+	t.d = place_matrix(&ways.operands, &plan->d);
+	if (plan->sums)
+		t.sums = place(&ways.operands, plan->sums_offset,
+			       (size_t)plan->b.rows * sizeof(float));
+	p->summed = plan->b;
 	ways.run = run;
 	ways.argument = &t;
 	if (!describe(d, p, plan, error) || !list_ways(d, &ways, p, plan, error) ||

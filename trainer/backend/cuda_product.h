@@ -18,23 +18,30 @@ struct cuda_product_plan {
 	struct cuda_matrix a, b, d;
 	cublasLtEpilogue_t epilogue;
 	const void *bias; /* of D's type, for an epilogue that has one; it stays there */
+	/* The sums of B's rows are wanted beside D, of DEFAULT; D is of floats. cuBLASLt leaves
+	 * them too (BGRADB), or kernel_bias_gradient, whose scratch the caller sees to. */
+	bool sums;
+	size_t sums_offset; /* as a matrix's */
 };
 
 struct cuda_product {
-	cublasLtMatmulDesc_t how;
+	cublasLtMatmulDesc_t how, with_sums; /* NULL: cuBLASLt has none with sums */
 	cublasLtMatrixLayout_t a, b, d;
 	cublasLtMatmulAlgo_t algorithm;
 	size_t workspace; /* bytes */
+	struct cuda_matrix summed;
+	bool leaves_sums; /* itself */
 };
 
-/* Chooses its algorithm (cuda_choose.c), with room in the device's workspace. What was made is
+/* Chooses its algorithm (cuda_choose.c), with room in the device's workspace; and whether
+ * it leaves the sums, which a deterministic device's never does. What was made is
  * cuda_product_free()'s, after a failure too. The device is the calling thread's. */
 bool cuda_product_plan(struct cuda_device *device, struct cuda_product *product,
 		       const struct cuda_product_plan *plan, struct train_error *error);
 
-/* Puts it on the stream; a, b and d are aligned as was planned. */
+/* Puts it on the stream; a, b, d and sums are aligned as was planned. sums: NULL unless planned. */
 bool cuda_product_run(struct cuda_device *device, const struct cuda_product *product, const void *a,
-		      const void *b, void *d, struct train_error *error);
+		      const void *b, void *d, float *sums, struct train_error *error);
 
 void cuda_product_free(struct cuda_device *device, struct cuda_product *product);
 

@@ -130,8 +130,10 @@ static bool add_layer(struct model *m, int index, struct train_error *error)
 	struct node *node;
 	struct op *op;
 
-	if (at->parameters >= 0)
+	if (at->parameters >= 0) {
 		shape.weight_offset = parameter_offset(m, at->parameters);
+		shape.bias_offset = parameter_offset(m, at->parameters + 1);
+	}
 	if (shape.input.type != m->options.type)
 		shape.input = layout_host(m->options.type, m->options.batch, at->in[0], at->in[1],
 					  at->in[2]);
@@ -149,7 +151,7 @@ static bool add_layer(struct model *m, int index, struct train_error *error)
 		node->bias = m->nodes[m->count - 2].bias;
 	if (at->parameters >= 0) {
 		node->weight = shape.weight_offset;
-		node->bias = parameter_offset(m, at->parameters + 1);
+		node->bias = shape.bias_offset;
 	}
 	return true;
 }
