@@ -9,10 +9,8 @@
 #include "fake_rows.h"
 #include "fake_values.h"
 
-enum { WORKSPACE_ALIGNED = 256, BIAS_ALIGNED = 16, MARK = 0x5eed };
-
-/* With the sums of B a product is the faster way up to so many of them. */
-enum { FEW_SUMS = 16 };
+/* A product is the faster for leaving few sums of B too. */
+enum { WORKSPACE_ALIGNED = 256, BIAS_ALIGNED = 16, MARK = 0x5eed, FEW_SUMS = 16 };
 
 /* In the order of its heuristics, not of time. The sums of one come in any order. */
 static const struct known {
@@ -363,7 +361,7 @@ static cublasStatus_t take_algorithm(struct matmul *run, const cublasLtMatmulAlg
 	run->workspace_bytes = known[chosen.number].workspace;
 	run->ms = known[chosen.number].ms;
 	if (run->problem.epilogue == CUBLASLT_EPILOGUE_BGRADB)
-		run->ms *= run->problem.n > FEW_SUMS ? 3.0F : 0.5F;
+		run->ms *= run->problem.n > FEW_SUMS ? 4.0F : 0.25F;
 	/* Counters give a turn to who comes. */
 	run->backwards =
 		known[chosen.number].scheme == CUBLASLT_REDUCTION_SCHEME_INPLACE && fake.runs++ % 2;

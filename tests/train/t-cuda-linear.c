@@ -7,9 +7,10 @@
 
 enum { OUT = 16, IN = 1000, ROWS = 4 };
 
-static struct device *opened(bool deterministic)
+static struct device *opened(int gpu, bool deterministic)
 {
-	const struct device_options options = {.deterministic = deterministic};
+	const struct device_options options = {
+		.logical = gpu, .physical = gpu, .deterministic = deterministic};
 	struct train_error error = {.status = TRAIN_OK};
 	struct device *device;
 
@@ -53,7 +54,7 @@ START_TEST(products_repeat_themselves)
 	for (int i = 0; i < IN * OUT; i++)
 		weight[i] = 1 / (float)(i * 7 % 1013 + 1);
 	cuda_test_begin();
-	device = opened(_i);
+	device = opened(0, _i);
 	ck_assert_msg(backend_cuda.linear(&op, device, &shape, &error), "%s", error.text);
 	run_linear(op, weight, first);
 	run_linear(op, weight, second);
@@ -67,68 +68,89 @@ END_TEST
 
 /* --- products that leave sums */
 
-static cublasStatus_t (*real_ask)(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
-				  cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-				  cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int,
-				  cublasLtMatmulHeuristicResult_t *, int *);
-static int asked;
+/* As a library that has no product with sums. */
+static struct cuda_calls real;
+static cublasLtMatmulDesc_t with_sums;
+static cublasStatus_t refusal;
 
-/* As a library that has no product with sums: a layer asks for its own second, or third. */
-static cublasStatus_t ask_but_sums(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,
+static cublasStatus_t set_and_note(cublasLtMatmulDesc_t how,
+				   cublasLtMatmulDescAttributes_t attribute, const void *value,
+				   size_t bytes)
+{
+	cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+
+	if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE)
+		memcpy(&epilogue, value, sizeof(epilogue));
+	if (epilogue == CUBLASLT_EPILOGUE_BGRADB)
+		with_sums = how;
+	return real.cublasLtMatmulDescSetAttribute(how, attribute, value, bytes);
+}
+
+static cublasStatus_t ask_but_sums(cublasLtHandle_t handle, cublasLtMatmulDesc_t how,
 				   cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
 				   cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
 				   cublasLtMatmulPreference_t preference, int wanted,
 				   cublasLtMatmulHeuristicResult_t *found, int *count)
 {
-	return ++asked == 3
-		       ? CUBLAS_STATUS_NOT_SUPPORTED
-		       : real_ask(handle, product, a, b, c, d, preference, wanted, found, count);
+	return how == with_sums
+		       ? refusal
+		       : real.cublasLtMatmulAlgoGetHeuristic(handle, how, a, b, c, d, preference,
+							     wanted, found, count);
 }
 
 static const struct sums_row {
 	const char *name;
 	enum value_type type;
-	int out;
+	int batch, out;
 	size_t offset;
-	bool deterministic, relu_backward, no_sums;
-	const char *algorithm;
+	bool deterministic, relu_backward;
+	cublasStatus_t refusal; /* of sums; 0: none */
+	bool fused;
 } sums_rows[] = {
-	{"few", VALUE_BFLOAT16, 16, 0, false, false, false, "cuBLASLt with the bias gradient"},
-	{"floats", VALUE_FLOAT32, 10, 0, false, false, false, "cuBLASLt with the bias gradient"},
-	{"hardly aligned", VALUE_FLOAT16, 10, 4, false, false, false,
-	 "cuBLASLt with the bias gradient"},
-	{"many, which a kernel sums faster", VALUE_BFLOAT16, 24, 0, false, false, false,
-	 "cuBLASLt"},
-	{"in one order", VALUE_BFLOAT16, 16, 0, true, false, false, "cuBLASLt"},
-	{"behind ReLU", VALUE_FLOAT16, 16, 0, false, true, false, "cuBLASLt"},
-	{"none to be had", VALUE_FLOAT16, 16, 0, false, false, true, "cuBLASLt"},
+	{"few", VALUE_BFLOAT16, 6, 16, 0, false, false, 0, true},
+	{"floats", VALUE_FLOAT32, 5, 10, 0, false, false, 0, true},
+	{"two rows", VALUE_FLOAT32, 2, 1, 0, false, false, 0, true},
+	{"a whole buffer's", VALUE_FLOAT16, 6, 10, 16, false, false, 0, true},
+	{"hardly aligned", VALUE_FLOAT16, 6, 10, 4, false, false, 0, false},
+	{"one row", VALUE_FLOAT16, 1, 10, 0, false, false, 0, false},
+	{"many, which a kernel sums faster", VALUE_BFLOAT16, 6, 24, 0, false, false, 0, false},
+	{"in one order", VALUE_BFLOAT16, 6, 16, 0, true, false, 0, false},
+	{"behind ReLU", VALUE_FLOAT16, 6, 16, 0, false, true, 0, false},
+	{"not supported", VALUE_FLOAT16, 6, 16, 0, false, false, CUBLAS_STATUS_NOT_SUPPORTED,
+	 false},
+	{"not known", VALUE_FLOAT16, 6, 16, 0, false, false, CUBLAS_STATUS_INVALID_VALUE, false},
 };
 
 enum { SUMS_IN = 24, SUMS_BATCH = 6, SUMS_MOST = 24 };
 
-/* Both gradients of a layer where the input, the output and its gradient are 1 everywhere. */
+/* Both gradients of a layer whose input is 1, 2, ... in each row, and the gradient of its output 1,
+ * 2,
+ * ... times the row's number. */
 static void run_gradients(struct op *op, const struct sums_row *row, float *weight, float *bias)
 {
 	const struct backend *b = &backend_cuda;
 	struct train_error error = {.status = TRAIN_OK};
 	size_t weights = sizeof(float) * SUMS_IN * (size_t)row->out;
-	float ones[SUMS_BATCH * SUMS_IN];
+	float input[SUMS_BATCH * SUMS_IN] = {0}, output[SUMS_BATCH * SUMS_MOST] = {0};
 	struct device *device = op->device;
-	char *gradients =
-		b->allocate(device, weights + 256 + sizeof(float) * SUMS_MOST, "g", &error);
+	char *gradients = b->allocate(device, weights + 512, "g", &error);
 	char *sums = gradients + (weights + 255) / 256 * 256 + row->offset;
-	void *x = b->allocate(device, sizeof(ones), "x", &error);
-	void *y = b->allocate(device, sizeof(ones), "y", &error);
+	void *x = b->allocate(device, sizeof(input), "x", &error);
+	void *y = b->allocate(device, sizeof(output), "y", &error);
 	struct op_args args = {.input = x,
 			       .output = y,
 			       .output_gradient = y,
 			       .weight_gradient = gradients,
 			       .bias_gradient = sums};
 
-	for (size_t i = 0; i < SUMS_BATCH * SUMS_IN; i++)
-		value_set(row->type, ones, i, 1);
-	ck_assert_msg(b->write(device, x, ones, sizeof(ones), &error) &&
-			      b->write(device, y, ones, sizeof(ones), &error) &&
+	for (int r = 0; r < row->batch; r++) {
+		for (int i = 0; i < SUMS_IN; i++)
+			value_set(row->type, input, r * SUMS_IN + i, i + 1);
+		for (int o = 0; o < row->out; o++)
+			value_set(row->type, output, r * row->out + o, (o + 1) * (r + 1));
+	}
+	ck_assert_msg(b->write(device, x, input, sizeof(input), &error) &&
+			      b->write(device, y, output, sizeof(output), &error) &&
 			      op->calls->backward_weights(op, &args, &error) &&
 			      b->read(device, weight, gradients, weights, &error) &&
 			      b->read(device, bias, sums, sizeof(float) * (size_t)row->out, &error),
@@ -138,44 +160,61 @@ static void run_gradients(struct op *op, const struct sums_row *row, float *weig
 	b->release(device, y);
 }
 
-/* cuBLASLt's or the kernel's, whichever is faster; both are the sums of the batch. */
-START_TEST(sums_are_left_by_the_faster)
+static void check_layer(struct device *device, const struct sums_row *row)
 {
-	const struct sums_row *row = &sums_rows[_i];
-	const struct op_shape shape = {.input = layout_host(row->type, SUMS_BATCH, SUMS_IN, 1, 1),
+	const struct op_shape shape = {.input = layout_host(row->type, row->batch, SUMS_IN, 1, 1),
 				       .out = row->out,
-				       .relu = row->relu_backward,
+				       .relu = true, /* of the pooling, unless relu_backward */
 				       .relu_backward = row->relu_backward,
 				       .bias_offset = row->offset};
 	struct train_error error = {.status = TRAIN_OK};
 	float weight[SUMS_IN * SUMS_MOST], bias[SUMS_MOST];
-	struct cuda_calls calls;
-	struct device *device;
+	int rows = row->batch * (row->batch + 1) / 2;
 	uint64_t kernels;
 	struct op *op;
 
-	cuda_test_begin();
-	device = opened(row->deterministic);
-	calls = *((struct cuda_device *)device)->calls;
-	real_ask = calls.cublasLtMatmulAlgoGetHeuristic;
-	asked = 0;
-	if (row->no_sums)
-		calls.cublasLtMatmulAlgoGetHeuristic = ask_but_sums;
-	((struct cuda_device *)device)->calls = &calls;
 	ck_assert_msg(backend_cuda.linear(&op, device, &shape, &error), "%s: %s", row->name,
 		      error.text);
-	ROW_EQ_STR(row->name, op->info.algorithm, row->algorithm);
-	kernels = fake_cuda_made(CUDA_CALL_kernel_bias_gradient);
-	run_gradients(op, row, weight, bias);
-	ROW_EQ_INT(row->name, fake_cuda_made(CUDA_CALL_kernel_bias_gradient) - kernels,
-		   strcmp(row->algorithm, "cuBLASLt") == 0);
-	for (int i = 0; i < row->out; i++)
-		ck_assert_msg(bias[i] == SUMS_BATCH, "%s: bias %d: %g", row->name, i, bias[i]);
-	for (int i = 0; i < row->out * SUMS_IN; i++)
-		ck_assert_msg(weight[i] == SUMS_BATCH, "%s: weight %d: %g", row->name, i,
-			      weight[i]);
+	ROW_EQ_STR(row->name, op->info.algorithm,
+		   row->fused ? "cuBLASLt with the bias gradient" : "cuBLASLt");
+	for (int again = 0; again < 2; again++) {
+		kernels = fake_cuda_made(CUDA_CALL_kernel_bias_gradient);
+		run_gradients(op, row, weight, bias);
+		kernels = fake_cuda_made(CUDA_CALL_kernel_bias_gradient) - kernels;
+		ROW_EQ_INT(row->name, kernels, !row->fused);
+		for (int o = 0; o < row->out; o++) {
+			ROW_EQ_INT(row->name, bias[o], rows * (o + 1));
+			for (int i = 0; i < SUMS_IN; i++)
+				ROW_EQ_INT(row->name, weight[o * SUMS_IN + i],
+					   rows * (o + 1) * (i + 1));
+		}
+	}
 	op_free(op);
-	backend_cuda.close(device);
+}
+
+/* cuBLASLt's or the kernel's, whichever is faster; another GPU takes what the first one took. */
+START_TEST(sums_are_left_by_the_faster)
+{
+	const struct sums_row *row = &sums_rows[_i];
+	struct cuda_calls calls;
+
+	cuda_test_begin();
+	for (int gpu = 0; gpu < 2; gpu++) {
+		struct device *device = opened(gpu, row->deterministic);
+		uint64_t measured = fake_cuda_made(CUDA_CALL_cudaEventElapsedTime);
+
+		real = calls = *((struct cuda_device *)device)->calls;
+		refusal = row->refusal;
+		if (refusal) {
+			calls.cublasLtMatmulDescSetAttribute = set_and_note;
+			calls.cublasLtMatmulAlgoGetHeuristic = ask_but_sums;
+		}
+		((struct cuda_device *)device)->calls = &calls;
+		check_layer(device, row);
+		ROW_EQ_INT(row->name, fake_cuda_made(CUDA_CALL_cudaEventElapsedTime) == measured,
+			   gpu == 1 || row->deterministic);
+		backend_cuda.close(device);
+	}
 	cuda_test_end(row->name);
 }
 END_TEST

@@ -178,6 +178,7 @@ struct cuda_ways {
 	const char *what;                /* for messages: "cuDNN", "cuBLASLt" */
 	struct cuda_way list[CUDA_WAYS]; /* the one that the library likes best first */
 	int count;
+	bool mixed;                   /* of two kinds by turns: twice as many are tried */
 	struct cuda_way known;        /* one of them: what is taken where none can be tried */
 	struct train_error why;       /* where there are none: why not the first */
 	uint64_t key[CUDA_KEY_WORDS]; /* what is computed; kind is the device's */

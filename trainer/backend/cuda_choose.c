@@ -208,8 +208,8 @@ static bool time_all(struct trial *t, struct candidate *list, int count, int *be
 /* The first that runs, or the fastest. *chosen: NULL if none runs. */
 static bool try_all(struct trial *t, const struct cuda_way **chosen, struct train_error *error)
 {
-	int tried = t->device->deterministic ? 1 : TRIED, count = 0, best = 0;
-	struct candidate list[TRIED];
+	int tried = t->device->deterministic ? 1 : TRIED << t->ways->mixed, count = 0, best = 0;
+	struct candidate list[2 * TRIED];
 	bool done = true;
 
 	for (int i = 0; done && i < t->ways->count && count < tried; i++) {

@@ -9,7 +9,7 @@
 
 /* What NVIDIA advises for Hopper, and what cudaMalloc() and the trainer's flat buffers and
  * activations are aligned to. */
-enum { WORKSPACE_BYTES = 32 << 20, ALIGNMENT = 64, TRIAL_ALIGNMENT = 256 };
+enum { WORKSPACE_BYTES = 32 << 20, ALIGNMENT = 64, SUMS_ALIGNMENT = 16, TRIAL_ALIGNMENT = 256 };
 
 static const float one = 1, zero = 0;
 
@@ -69,14 +69,23 @@ static bool describe_how(struct cuda_device *d, cublasLtMatmulDesc_t *how,
 	       (!bias || set_bias(d, *how, bias, error));
 }
 
+/* Whether cuBLASLt is asked for the sums too: not for those of one row, which it has not
+ * before 12.3, only where they are aligned as other programs align them, and not where nothing is
+ * timed. */
+static bool may_leave_sums(const struct cuda_device *d, const struct cuda_product_plan *plan)
+{
+	return plan->sums && !d->deterministic && plan->b.columns > 1 &&
+	       plan->sums_offset % SUMS_ALIGNMENT == 0;
+}
+
 static bool describe(struct cuda_device *d, struct cuda_product *p,
 		     const struct cuda_product_plan *plan, struct train_error *error)
 {
-	/* Where the sums will lie is not known yet: only how it is aligned. */
+	/* Where the sums will lie is not known yet: only how that is aligned. */
 	const void *aligned = (const void *)(uintptr_t)alignment_of(plan->sums_offset);
 
 	return describe_how(d, &p->how, plan, plan->epilogue, plan->bias, error) &&
-	       (!plan->sums || d->deterministic ||
+	       (!may_leave_sums(d, plan) ||
 		describe_how(d, &p->with_sums, plan, CUBLASLT_EPILOGUE_BGRADB, aligned, error)) &&
 	       describe_matrix(d, &p->a, &plan->a, error) &&
 	       describe_matrix(d, &p->b, &plan->b, error) &&
@@ -187,7 +196,9 @@ static bool ask(struct cuda_device *d, struct found *found, const struct cuda_pr
 		d->cublaslt, how, p->a, p->b, p->d, p->d, preference, CUDA_WAYS, found->list,
 		&found->count);
 
-	if (how == p->with_sums && status == CUBLAS_STATUS_NOT_SUPPORTED) {
+	if (how == p->with_sums &&
+	    (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+	     status == CUBLAS_STATUS_ARCH_MISMATCH)) {
 		found->count = 0;
 		return true;
 	}
@@ -205,8 +216,9 @@ static void add_way(struct cuda_ways *ways, const struct found *found, int i, bo
 	*way = (struct cuda_way){.workspace = found->list[i].workspaceSize};
 	memcpy(way->words, &found->list[i].algo, sizeof(found->list[i].algo));
 	way->words[ALGORITHM_WORDS] = sums;
-	/* What wants the least workspace is known to fit. */
-	if (ways->count++ == 0 || (!sums && way->workspace < ways->known.workspace))
+	/* What wants the least workspace is known to fit, and a product alone to run. */
+	if (ways->count++ == 0 || (!sums && (ways->known.words[ALGORITHM_WORDS] ||
+					     way->workspace < ways->known.workspace)))
 		ways->known = *way;
 }
 
@@ -224,6 +236,7 @@ static bool list_ways(struct cuda_device *d, struct cuda_ways *ways, const struc
 	       ask(d, &plain, p, p->how, preference, error) &&
 	       (!p->with_sums || ask(d, &with_sums, p, p->with_sums, preference, error));
 	CUDA_END(d, CUBLASLT, cublasLtMatmulPreferenceDestroy, (preference));
+	ways->mixed = with_sums.count > 0;
 	for (int i = 0; done && i < CUDA_WAYS; i++) {
 		add_way(ways, &plain, i, false);
 		add_way(ways, &with_sums, i, true);

@@ -18,8 +18,9 @@ struct cuda_product_plan {
 	struct cuda_matrix a, b, d;
 	cublasLtEpilogue_t epilogue;
 	const void *bias; /* of D's type, for an epilogue that has one; it stays there */
-	/* The sums of B's rows are wanted beside D, of DEFAULT; D is of floats. cuBLASLt leaves
-	 * them too (BGRADB), or kernel_bias_gradient, whose scratch the caller sees to. */
+	/* The sums over k are wanted too, of a B that is transposed; D is of floats, by DEFAULT.
+	 * cuBLASLt leaves them (BGRADB), or kernel_bias_gradient, whose scratch the caller sees
+	 * to. */
 	bool sums;
 	size_t sums_offset; /* as a matrix's */
 };
