@@ -8,8 +8,7 @@ static bool PRINTF(4, 5)
 {
 	va_list args;
 
-	error->at = at;
-	error->fix = fix;
+	*error = (struct expand_error){.at = at, .fix = fix};
 	va_start(args, format);
 	vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
@@ -70,11 +69,15 @@ static void add_value(struct strbuf *buf, struct span value, bool macros)
 bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_lookup *lookup,
 		      const void *data, struct expand_error *error)
 {
+	size_t begin = buf->length;
+
 	for (size_t i = 0; i < text.length;) {
 		struct span rest = from(text, i);
 		struct reference r;
 		const char *value;
 
+		if (lookup && buf->length - begin > EXPAND_MOST)
+			break;
 		if (span_starts(rest, "$${")) {
 			strbuf_puts(buf, "${");
 			i += 3;
@@ -100,7 +103,12 @@ bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_
 				     "the variable %.*s is not set",
 				     (int)(r.name.length < 64 ? r.name.length : 64), r.name.text);
 	}
-	return true;
+	if (!lookup || buf->length - begin <= EXPAND_MOST)
+		return true;
+	wrong(error, text.text, "say less", "with its variables it has more than %d bytes",
+	      EXPAND_MOST);
+	error->is_long = true;
+	return false;
 }
 
 bool expand_has_variable(struct span text)

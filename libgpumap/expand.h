@@ -19,14 +19,17 @@ struct expand_error {
 	const char *at; /* in the text */
 	const char *fix;
 	char text[160];
+	bool is_long; /* all variables are known, but there would be more than EXPAND_MOST bytes */
 };
+
+enum { EXPAND_MOST = 65536 };
 
 /* The value of a variable, NULL when it is not set. */
 typedef const char *expand_lookup(const void *data, struct span name);
 
 /* Appends the text with its variables. `macros`: the text goes through expand_macros
  * later, so a % of a variable's value is doubled. False with *error filled: malformed,
- * or a variable that is not set. `lookup` NULL: only looks whether it is well-formed. */
+ * a variable that is not set, or too long. `lookup` NULL: only looks whether it is well-formed. */
 bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_lookup *lookup,
 		      const void *data, struct expand_error *error);
 

@@ -44,7 +44,8 @@ int gpumap_profile_parse(gpumap_profile **ret, const char *text, size_t size, co
 void gpumap_profile_free(gpumap_profile *profile);
 
 /* Gives a key a value, as an option does; `origin` is its name, "--gpus". GPUMAP_EKEY,
- * GPUMAP_EINPUT, GPUMAP_ENOMEM; on failure the profile is unchanged. */
+ * GPUMAP_EINPUT; GPUMAP_ELIMIT, it names too many GPUs or hosts; GPUMAP_ENOMEM. On failure the
+ * profile is unchanged. Lists may be of several lines, as commands print them. */
 int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
@@ -56,7 +57,7 @@ int gpumap_profile_environ(gpumap_profile *profile, const char *const *envp, gpu
 
 /* Whether it can be launched as it is: every ${VAR} in what holds is set, the values that
  * they make are good, the program exists. Reports all that is wrong. GPUMAP_EINPUT,
- * GPUMAP_ENOMEM. */
+ * GPUMAP_ELIMIT, GPUMAP_ENOMEM: of what is wrong first. */
 int gpumap_profile_check(const gpumap_profile *profile, gpumap_report *report);
 
 /* The name of the chosen profile, and the file that was read; NULL: none. */
@@ -118,7 +119,8 @@ const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i);
 const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, size_t i);
 
 /* From now on ${name} stands for the values of a sweep's combination, before the
- * environment's; `sweep` NULL: no sweep's. GPUMAP_EINPUT, GPUMAP_ENOMEM. */
+ * environment's; `sweep` NULL: no sweep's. GPUMAP_EINPUT, GPUMAP_ELIMIT as of
+ * gpumap_profile_environ, GPUMAP_ENOMEM. */
 int gpumap_profile_sweep(gpumap_profile *profile, const char *sweep, size_t combination,
 			 gpumap_report *report);
 

@@ -169,9 +169,9 @@ static bool read_value(struct reader *r, struct span s)
 		       QUOTE(((struct span){wrong, (size_t)(end_of(s) - wrong)})));
 		return false;
 	}
-	if (value.length > INIFILE_MAX_VALUE) {
+	if (value.length > INIFILE_MAX_WRITTEN) {
 		SYNTAX(r, value.text, NULL, "a value of %zu bytes, more than %d", value.length,
-		       INIFILE_MAX_VALUE);
+		       INIFILE_MAX_WRITTEN);
 		return false;
 	}
 	r->entry.value = value;

@@ -21,7 +21,8 @@
 struct strbuf;
 
 enum {
-	INIFILE_MAX_VALUE = 65536, /* bytes of a value */
+	INIFILE_MAX_VALUE = 65536, /* bytes of a value, without quotes and escapes */
+	INIFILE_MAX_WRITTEN = 4 * INIFILE_MAX_VALUE + 2, /* with them, in a file */
 	INIFILE_MAX_ERRORS = 100   /* of one file; after these the reading ends */
 };
 
@@ -69,6 +70,10 @@ const char *inifile_value_fix(const char *wrong);
 /* The length of s as far as a file can hold it: up to a control character other than a tab,
  * or a byte that is no UTF-8. */
 size_t inifile_text_length(struct span s);
+
+/* Appends a list as one line: a blank for each line end and the like outside quotes, and none
+ * around it. */
+void inifile_fold(struct strbuf *buf, struct span list);
 
 /* The length of the escape at s, whose first byte is a backslash, and its meaning; 0 if
  * there is no such escape. */

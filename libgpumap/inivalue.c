@@ -106,6 +106,25 @@ size_t inifile_text_length(struct span s)
 	return i;
 }
 
+void inifile_fold(struct strbuf *buf, struct span list)
+{
+	const char *wrong, *why;
+	char before = ' ';
+
+	list = span_trim(list);
+	for (size_t i = 0; i < list.length;) {
+		char c = list.text[i];
+		size_t n = opens(c, before) ? quoted_length(from(list, i), &wrong, &why) : 0;
+
+		if (n)
+			strbuf_add(buf, list.text + i, n);
+		else
+			strbuf_add(buf, is_blank(c) && c != '\t' ? " " : &c, n = 1);
+		i += n;
+		before = list.text[i - 1];
+	}
+}
+
 bool inifile_item(struct span *rest, struct span *item)
 {
 	const char *wrong, *why;
@@ -187,12 +206,10 @@ void inifile_quote(struct strbuf *buf, struct span text)
 		size_t n = utf8_length(text.text + i, text.length - i);
 		char c = text.text[i];
 
-		if (!n)
-			strbuf_puts(buf, "\xef\xbf\xbd"); /* U+FFFD, for a byte that is no text */
-		else if (c == '"' || c == '\\')
+		if (c == '"' || c == '\\')
 			strbuf_printf(buf, "\\%c", c);
-		else if ((unsigned char)c < 0x20 || c == 0x7f)
-			strbuf_printf(buf, "\\x%02x", (unsigned)c);
+		else if (!n || (unsigned char)c < 0x20 || c == 0x7f)
+			strbuf_printf(buf, "\\x%02x", (unsigned)(unsigned char)c);
 		else
 			strbuf_add(buf, text.text + i, n);
 		i += n ? n : 1;

@@ -177,7 +177,9 @@ static int set_logs(struct sweep *s)
 
 	if (strstr(said, "%j"))
 		return GPUMAP_OK;
-	strbuf_puts(&buf, said);
+	/* Its variables have been expanded. */
+	for (const char *c = said; *c; c++)
+		strbuf_printf(&buf, c[0] == '$' && c[1] == '{' ? "$%c" : "%c", *c);
 	for (const char *c = s->stem; !*said && *c; c++)
 		strbuf_printf(&buf, *c == '%' ? "%%%%" : "%c", *c);
 	strbuf_puts(&buf, *said ? "/%j" : "-logs/%j");

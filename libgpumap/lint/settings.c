@@ -16,11 +16,15 @@ static bool is(const gpumap_profile *p, enum profile_key_id key, const char *wor
 	return streq(says(p, key), word);
 }
 
+/* An empty value is the default. */
+static bool says_something(const gpumap_profile *p, const struct setting *s)
+{
+	return s && *profile_value(p, s);
+}
+
 static bool given(const gpumap_profile *p, enum profile_key_id key)
 {
-	const struct setting *s = profile_decides(p, key, &nowhere);
-
-	return s && *s->text;
+	return says_something(p, profile_decides(p, key, &nowhere));
 }
 
 /* The device that a value of device or set_device means; "" where it means none. */
@@ -240,7 +244,7 @@ static void tell(const gpumap_profile *p, const struct fault *fault, gpumap_repo
 
 	/* A default has no place: its opposite has. */
 	if (at || also)
-		about = setting_about(at && *at->text ? at : also ? also : at);
+		about = setting_about(says_something(p, at) ? at : also ? also : at);
 	about.rule = fault->rule;
 	about.fix = fault->fix;
 	report_add(report, fault->id, &about, "%s = %s with %s = %s: %s",

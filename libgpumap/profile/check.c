@@ -43,24 +43,38 @@ static void unset(struct check *c, const struct setting *setting, const struct e
 			      setting->name, error->text));
 }
 
+static void unexpanded(struct check *c, const struct setting *setting,
+		       const struct expand_error *error)
+{
+	struct about about = setting_about(setting);
+
+	about.fix = error->fix;
+	if (error->is_long)
+		failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &about, "%s: %s",
+				      setting->name, error->text));
+	else
+		unset(c, setting, error);
+}
+
 /* A command's words: quotes may protect what looks like a variable. */
 static bool words_expand(struct check *c, const struct setting *setting, struct expand_error *error)
 {
 	struct span rest = span_of(setting->text);
 	struct words_error wrong;
 	struct strbuf word = {0}, nothing = {0};
-	bool good = true, nomem;
+	bool good = true, nomem = false;
 
 	while (good && words_next(&rest, &word, &wrong)) {
 		good = expand_variables(&nothing, (struct span){word.text, word.length}, true,
 					profile_variable, c->profile, error);
 		if (!good)
-			unset(c, setting, error);
+			unexpanded(c, setting, error);
+		nomem = nomem || nothing.failed;
+		strbuf_free(&nothing);
 		strbuf_free(&word);
 	}
-	nomem = word.failed || nothing.failed;
+	nomem = nomem || word.failed;
 	strbuf_free(&word);
-	strbuf_free(&nothing);
 	if (nomem)
 		failed(c, report_nomem(c->report));
 	return good;
@@ -80,7 +94,7 @@ static void check_setting(struct check *c, const struct setting *setting)
 	}
 	if (!expand_variables(&buf, span_of(setting->text), false, profile_variable, c->profile,
 			      &error)) {
-		unset(c, setting, &error);
+		unexpanded(c, setting, &error);
 	} else if (buf.failed) {
 		failed(c, report_nomem(c->report));
 	} else if (setting->key) {
@@ -121,7 +135,8 @@ static void check_program(struct check *c)
 	struct about about;
 	char fix[160];
 
-	if (!*name || expand_has_variable(span_of(name)) ||
+	/* As written: a variable of it is not known. */
+	if (!*name || (name == program->text && expand_has_variable(span_of(name))) ||
 	    profile_find(c->profile, SECTION_PROGRAM, span_of(name)) != NONE)
 		return;
 	about = setting_about(program);

@@ -30,6 +30,14 @@ static int add_setting(struct file *f, const struct profile_key *key,
 		strbuf_add(&decoded, entry->value.text, entry->value.length);
 	else
 		inifile_decode(&decoded, entry->value);
+	if (decoded.length > GPUMAP_MAX_VALUE && !(key && value_is_raw(key->kind))) {
+		int r = FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, "say less",
+			     "a value of %zu bytes, more than %u", decoded.length,
+			     GPUMAP_MAX_VALUE);
+
+		strbuf_free(&decoded);
+		return r;
+	}
 	setting = &p->settings[p->setting_count];
 	*setting = (struct setting){
 		.key = key,
@@ -100,6 +108,18 @@ static int find_key(struct file *f, enum profile_section kind, const struct inif
 	return n == INIFILE_BAD_KEY ? GPUMAP_EINPUT : GPUMAP_OK;
 }
 
+/* What files are linked by, before any variable is known. */
+static bool is_read_at_once(const struct profile_key *key)
+{
+	static const enum profile_key_id ids[] = {PKEY_PROFILE_inherit, PKEY_OVERRIDE_profile,
+						  PKEY_SWEEP_profile, PKEY_SWEEP_jobs};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		if (key == profile_key(ids[i]))
+			return true;
+	return false;
+}
+
 /* A value is checked here unless a variable is part of it; then when that is known. */
 static int check_value(struct file *f, const struct profile_key *key,
 		       const struct inifile_entry *entry, const char *text)
@@ -126,6 +146,10 @@ static int check_value(struct file *f, const struct profile_key *key,
 			    "%s: %s: '%s'", QUOTE(entry->key), error.text,
 			    QUOTE(span_of(error.at)));
 	}
+	if (expand_has_variable(value) && is_read_at_once(key))
+		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column,
+			    "write the value itself", "${ has no meaning in %s: '%s'",
+			    key->key.name, QUOTE(value));
 	if (expand_has_variable(value) && key->kind != VALUE_COMMAND)
 		return GPUMAP_OK;
 	if (!value_is_raw(key->kind) && entry->value.length != value.length)

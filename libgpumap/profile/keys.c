@@ -49,9 +49,14 @@ enum profile_key_id setting_key(struct span name)
 	return PKEY_COUNT;
 }
 
+bool value_is_list(enum value_kind kind)
+{
+	return kind == VALUE_LIST || kind == VALUE_MACRO_LIST;
+}
+
 bool value_is_raw(enum value_kind kind)
 {
-	return kind == VALUE_LIST || kind == VALUE_MACRO_LIST || kind == VALUE_COMMAND;
+	return value_is_list(kind) || kind == VALUE_COMMAND;
 }
 
 bool value_has_macros(enum value_kind kind)

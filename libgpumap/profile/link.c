@@ -61,7 +61,8 @@ static void missing(struct link *l, enum profile_section kind, struct span name,
 	struct span wrong;
 	char fix[160];
 
-	if (!l->complete || !form_find(span_of("NAME"))->check(name, &wrong))
+	if (!l->complete || expand_has_variable(name) ||
+	    !form_find(span_of("NAME"))->check(name, &wrong))
 		return;
 	about.fix = profile_suggest(l->profile, kind, name, fix);
 	failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,

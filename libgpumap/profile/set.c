@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "inifile.h"
 #include "suggest.h"
 
 static int unknown_key(struct span name, const char *origin, gpumap_report *report)
@@ -18,6 +19,21 @@ static int unknown_key(struct span name, const char *origin, gpumap_report *repo
 		ABOUT(.origin = origin, .fix = DID_YOU_MEAN(suggest(name, names),
 							    "gpumap config help lists the keys")),
 		"no such key: '%s'", QUOTE(name));
+}
+
+/* As a file would hold it: commands' outputs name hosts line by line. NULL: no memory. */
+static const char *one_line(gpumap_profile *profile, const struct profile_key *key,
+			    const char *value)
+{
+	struct strbuf buf = {0};
+
+	if (!value_is_list(key->kind))
+		return value;
+	inifile_fold(&buf, span_of(value));
+	value = buf.failed ? NULL : arena_strdup(&profile->arena, buf.text ? buf.text : "");
+	strbuf_free(&buf);
+	profile->arena.failed = false;
+	return value;
 }
 
 /* The value as it is said, or with its variables later (gpumap_profile_check). */
@@ -72,7 +88,8 @@ EXPORT int gpumap_profile_set(gpumap_profile *profile, const char *name, const c
 		return unknown_key(span_of(name), origin, report);
 	key = profile_key(id);
 	before = *setting;
-	r = check(key, value, origin, report);
+	value = one_line(profile, key, value);
+	r = value ? check(key, value, origin, report) : report_nomem(report);
 	if (r == GPUMAP_OK)
 		r = fill(profile, setting, key, value, origin, report);
 	if (r == GPUMAP_OK)
@@ -108,6 +125,9 @@ static int set_variable(gpumap_profile *profile, const char *entry, size_t lengt
 			continue;
 		if (setting->text)
 			return GPUMAP_OK; /* getenv(3) finds the first */
+		value = one_line(profile, key, value);
+		if (!value)
+			return report_nomem(report);
 		if (check(key, value, key->key.environment, NULL) != GPUMAP_OK &&
 		    is_statement(key, value)) {
 			report_add(report, FINDING_IGNORED_KEY,

@@ -4,6 +4,7 @@
 #include "profile/profile.h"
 
 #include "hostlist.h"
+#include "inifile.h"
 #include "words.h"
 
 static const char *in_environment(const gpumap_profile *p, struct span name)
@@ -27,19 +28,25 @@ const char *profile_variable(const void *data, struct span name)
 
 /* The text with its variables in the arena; as it is when one is not set. */
 static const char *expanded(const gpumap_profile *p, struct arena *arena, const char *text,
-			    bool macros)
+			    bool macros, bool list)
 {
-	struct strbuf buf = {0};
+	struct strbuf buf = {0}, folded = {0};
 	struct expand_error error;
 	const char *value = text;
 
 	if (!expand_has_variable(span_of(text)))
 		return text;
-	if (expand_variables(&buf, span_of(text), macros, profile_variable, p, &error))
-		value = arena_strndup(arena, buf.text ? buf.text : "", buf.length);
-	if (buf.failed)
+	if (expand_variables(&buf, span_of(text), macros, profile_variable, p, &error)) {
+		struct strbuf *made = list ? &folded : &buf;
+
+		if (list)
+			inifile_fold(&folded, (struct span){buf.text ? buf.text : "", buf.length});
+		value = arena_strndup(arena, made->text ? made->text : "", made->length);
+	}
+	if (buf.failed || folded.failed)
 		arena->failed = true;
 	strbuf_free(&buf);
+	strbuf_free(&folded);
 	return value;
 }
 
@@ -48,7 +55,8 @@ static void settle_one(const gpumap_profile *p, struct settled *s, size_t i, boo
 	const struct setting *setting = &p->settings[i];
 
 	if (setting->text && (!setting->key || setting->key->kind != VALUE_COMMAND))
-		s->values[i] = expanded(p, &s->arena, setting->text, macros);
+		s->values[i] = expanded(p, &s->arena, setting->text, macros,
+					setting->key && value_is_list(setting->key->kind));
 }
 
 static void settle_values(const gpumap_profile *p, struct settled *s)
@@ -89,7 +97,7 @@ static void settle_arguments(const gpumap_profile *p, struct settled *s)
 		strbuf_free(&word);
 		if (!text)
 			break;
-		s->arguments[s->argument_count++] = expanded(p, &s->arena, text, true);
+		s->arguments[s->argument_count++] = expanded(p, &s->arena, text, true, false);
 	}
 	if (word.failed)
 		s->arena.failed = true;
@@ -170,21 +178,25 @@ static const struct number_set *numbers(const gpumap_section *section, enum prof
 static int settle_hosts(const gpumap_section *section, struct settled *s, struct conditions *c,
 			size_t *total, gpumap_report *report)
 {
+	const struct setting *when = section_setting(section, PKEY_OVERRIDE_when_host);
 	const char *text = condition(section, PKEY_OVERRIDE_when_host);
+	struct span wrong;
 	struct host_set *set;
 	int r;
 
 	if (!*text)
 		return GPUMAP_OK;
 	set = arena_alloc(&s->arena, 1, sizeof(*set));
-	r = set ? host_set_parse(set, &s->arena, span_of(text)) : GPUMAP_ENOMEM;
 	c->hosts = set;
+	/* Hundreds of them, each expanded up to what is malformed, would take minutes. */
+	if (set && expand_has_variable(span_of(when->text)) &&
+	    !hostlist_check(span_of(text), true, &wrong))
+		return GPUMAP_OK;
+	r = set ? host_set_parse(set, &s->arena, span_of(text)) : GPUMAP_ENOMEM;
 	*total += set ? set->count + set->pattern_count : 0;
 	if (r == GPUMAP_OK && *total > HOSTLIST_MAX)
 		r = GPUMAP_ELIMIT;
-	return r == GPUMAP_OK
-		       ? r
-		       : refuse_hosts(section_setting(section, PKEY_OVERRIDE_when_host), r, report);
+	return r == GPUMAP_OK ? r : refuse_hosts(when, r, report);
 }
 
 /* A plan asks about each host and rank for each key: lists are read once. */

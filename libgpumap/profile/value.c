@@ -206,7 +206,7 @@ int profile_value_check(const struct profile_key *key, struct span value, const 
 		return GPUMAP_OK;
 	if (key->kind == VALUE_COMMAND)
 		return check_command(key, value, about, report);
-	if (value_is_raw(key->kind)) {
+	if (value_is_list(key->kind)) {
 		int r = check_list(key, value, about, report);
 
 		if (r != GPUMAP_OK)

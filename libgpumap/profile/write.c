@@ -13,7 +13,7 @@ static void add_command(struct strbuf *buf, struct span text)
 	struct strbuf word = {0};
 	size_t begin = buf->length;
 
-	if (inifile_text_length(text) == text.length &&
+	if (inifile_text_length(text) == text.length && span_trim(text).length == text.length &&
 	    inifile_value_length(text, ' ', &wrong, &why) == text.length) {
 		strbuf_add(buf, text.text, text.length);
 		return;
@@ -62,10 +62,11 @@ static void add_line(struct strbuf *buf, const char *name, const char *value, co
 		add_value(&line, value, text, key);
 	if (line.failed)
 		buf->failed = true;
-	else if (origin)
-		strbuf_printf(buf, "%-48s ; %s\n", line.text, origin);
 	else
-		strbuf_printf(buf, "%s\n", line.text);
+		strbuf_printf(buf, origin ? "%-48s ; " : "%s", line.text);
+	if (origin)
+		escape_all(buf, origin);
+	strbuf_puts(buf, "\n");
 	strbuf_free(&line);
 }
 
@@ -81,7 +82,7 @@ static void add_settings(struct strbuf *buf, const gpumap_profile *profile,
 		if (key->in != section || i == PKEY_PROFILE_inherit)
 			continue;
 		if (i == PKEY_PROFILE_program)
-			text = value = program;
+			value = program;
 		add_line(buf, name, value, text, key,
 			 origins ? gpumap_profile_str(profile, name, GPUMAP_SETTING_ORIGIN) : NULL);
 	}

@@ -21,7 +21,29 @@ static int same_text(void *data, const char *path, bool optional, char **text, s
 	return GPUMAP_OK;
 }
 
-static void check_again(const char *first, const char *const *envp)
+/* The name of the program may be made up. */
+static void check_values(const gpumap_profile *a, const gpumap_profile *b)
+{
+	size_t count = gpumap_profile_argument_count(a);
+
+	for (int i = SETTING_FIRST; i < SETTING_END; i++) {
+		const char *name = profile_key((enum profile_key_id)i)->key.name;
+		bool free_form = i == PKEY_PROFILE_program || i == PKEY_PROFILE_inherit ||
+				 i == PKEY_PROGRAM_command;
+
+		if (!free_form && strcmp(gpumap_profile_str(a, name, GPUMAP_SETTING_VALUE),
+					 gpumap_profile_str(b, name, GPUMAP_SETTING_VALUE)) != 0)
+			abort();
+	}
+	if (gpumap_profile_argument_count(b) != count ||
+	    gpumap_profile_env_count(b) != gpumap_profile_env_count(a))
+		abort();
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(gpumap_profile_argument(a, i), gpumap_profile_argument(b, i)) != 0)
+			abort();
+}
+
+static void check_again(const gpumap_profile *profile, const char *first, const char *const *envp)
 {
 	gpumap_profile *again = NULL;
 	char *second = NULL;
@@ -33,6 +55,7 @@ static void check_again(const char *first, const char *const *envp)
 	if (r != GPUMAP_OK || gpumap_profile_environ(again, envp, NULL) != GPUMAP_OK ||
 	    gpumap_profile_text(&second, again, 0) != GPUMAP_OK || strcmp(first, second) != 0)
 		abort();
+	check_values(profile, again);
 	free(second);
 	gpumap_profile_free(again);
 }
@@ -45,7 +68,7 @@ static void check_round_trip(gpumap_profile *profile, const char *const *envp)
 		abort();
 	/* A value may be valid only while its variable is not known. */
 	if (gpumap_profile_check(profile, NULL) == GPUMAP_OK)
-		check_again(text, envp);
+		check_again(profile, text, envp);
 	free(text);
 }
 

@@ -208,16 +208,16 @@ static char *repeat(const char *before, char c, size_t n, const char *after)
 
 START_TEST(long_values)
 {
-	char *text = repeat("[a]\nk = ", 'v', INIFILE_MAX_VALUE, "\nl = w\n"), *got;
+	char *text = repeat("[a]\nk = ", 'v', INIFILE_MAX_WRITTEN, "\nl = w\n"), *got;
 
 	choose(_i);
 	ck_assert_int_eq(read_recorded(&got, span_of(text), 0), GPUMAP_OK);
-	ck_assert_uint_eq(strlen(got), INIFILE_MAX_VALUE + strlen("[a]1 k=<>2:5 l=<w>3:5 "));
+	ck_assert_uint_eq(strlen(got), INIFILE_MAX_WRITTEN + strlen("[a]1 k=<>2:5 l=<w>3:5 "));
 	free(text);
 	free(got);
-	text = repeat("[a]\nk = ", 'v', INIFILE_MAX_VALUE + 1, " ; c\nl = w\n");
+	text = repeat("[a]\nk = ", 'v', INIFILE_MAX_WRITTEN + 1, " ; c\nl = w\n");
 	ck_assert_int_eq(read_recorded(&got, span_of(text), 0), GPUMAP_EINPUT);
-	ck_assert_str_eq(got, "[a]1 l=<w>3:5 !2:5 a value of 65537 bytes, more than 65536 ");
+	ck_assert_str_eq(got, "[a]1 l=<w>3:5 !2:5 a value of 262147 bytes, more than 262146 ");
 	free(text);
 	free(got);
 }

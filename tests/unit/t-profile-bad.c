@@ -63,6 +63,15 @@ static const struct {
 	 "30s [GM002]\n"
 	 "t.ini:3:9 timeout cannot be '1d'; write a number with a unit: ms, s, m or h, as in 30s "
 	 "[GM002]\n"},
+	{"variables where none is known yet",
+	 "[profile a]\ninherit=${B:-b}\n[override o]\nprofile=${A}\n[sweep "
+	 "s]\nprofile=${A}\njobs=${J}\n"
+	 "x=1\n",
+	 NULL,
+	 "t.ini:2:9 ${ has no meaning in inherit: '${B:-b}'; write the value itself [GM002]\n"
+	 "t.ini:4:9 ${ has no meaning in profile: '${A}'; write the value itself [GM002]\n"
+	 "t.ini:6:9 ${ has no meaning in profile: '${A}'; write the value itself [GM002]\n"
+	 "t.ini:7:6 ${ has no meaning in jobs: '${J}'; write the value itself [GM002]\n"},
 	{"gpus",
 	 "[profile a]\ngpus = 2, 3 ,0-3\n[profile b]\ngpus=inherit,2\n[profile "
 	 "c]\ngpus=pci:zz\n[profile d]\ngpus=1,,2\n[profile e]\ngpus=2,3,2\n[profile "

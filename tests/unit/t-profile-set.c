@@ -161,8 +161,10 @@ START_TEST(list_variable)
 		{"X=a ; b",
 		 "t.ini:2 gpus: a comment begins here: '; b'; put \"...\" around what it "
 		 "is part of [GM002]\n"},
-		{"X=a\nb", "t.ini:2 gpus: no text for a file: '\\x0ab'; remove it, or write it as "
-			   "\\xNN inside \"...\" [GM002]\n"},
+		{"X=a\nb", ""},
+		{"X= a ", ""},
+		{"X=a\x01", "t.ini:2 gpus: no text for a file: '\\x01'; remove it, or write it as "
+			    "\\xNN inside \"...\" [GM002]\n"},
 		{"X=\xff", "t.ini:2 gpus: no text for a file: '\\xff'; remove it, or write it as "
 			   "\\xNN inside \"...\" [GM002]\n"},
 	};
@@ -199,6 +201,13 @@ START_TEST(flat_values)
 		{"command", "a '${X}\n%r' '' \"\n\\\"\"",
 		 "= a \"$${X}\\x0a%%r\" \"\" \"\\x0a\\\"\"\n"},
 		{"command", "a it\\'s ${X:-b\nc}", "= a \"it's\" \"${X:-b\\x0ac}\"\n"},
+		{"command", "a\\ ", "= \"a \"\n"},
+		{"command", " a\tb ", "= a b\n"},
+		{"command", "a \xff", "= a \"\\xff\"\n"},
+		{"workdir", "\xff", "= \"\\xff\"\n"},
+		{"hosts", "n1\nn2\r\n", "= n1 n2\n"},
+		{"gpus", " 3 ", "= 3\n"},
+		{"program", "$${A}", "\n[program ${A}]\n"},
 		{"workdir", "a\nb ; c", "= \"a\\x0ab ; c\"\n"},
 		{"gpus", "name:\"a ; b\", 3", "= name:\"a ; b\", 3\n"},
 	};
@@ -208,7 +217,9 @@ START_TEST(flat_values)
 		gpumap_profile *p = NULL, *again = NULL;
 		char *first = NULL, *second = NULL;
 
-		ck_assert_int_eq(load_files(&p, "[profile a]\nprogram=p\n[program p]\n", "a", NULL),
+		ck_assert_int_eq(load_files(&p,
+					    "[profile a]\nprogram=p\n[program p]\n[program ${A}]\n",
+					    "a", NULL),
 				 GPUMAP_OK);
 		ROW_EQ_INT(value, gpumap_profile_set(p, key, value, "--x", NULL), GPUMAP_OK);
 		ROW_EQ_INT(value, gpumap_profile_text(&first, p, 0), GPUMAP_OK);
