@@ -141,6 +141,27 @@ START_TEST(host_variable)
 }
 END_TEST
 
+START_TEST(too_many_hosts)
+{
+	static const char *const envp[] = {"N=99999", NULL};
+	const char text[] = "[profile a]\n[override o]\nprofile=a\nwhen_host=n[0-${N}],m[0-9]\n";
+	gpumap_report *report;
+	gpumap_profile *p = NULL;
+	char *got;
+
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(load_files(&p, text, "a", NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_environ(p, envp, report), GPUMAP_ELIMIT);
+	got = findings_text(report);
+	ck_assert_str_eq(got, "t.ini:4:11 more than 100000 hosts in the conditions of overrides; "
+			      "name fewer, or by a pattern as in tux* [GM005]\n");
+	free(got);
+	ck_assert_int_eq(gpumap_profile_check(p, NULL), GPUMAP_EINPUT);
+	gpumap_profile_free(p);
+	gpumap_report_free(report);
+}
+END_TEST
+
 /* A list keeps its quotes: from a variable too it must be what a file could hold. */
 START_TEST(list_variable)
 {
@@ -306,6 +327,7 @@ int main(void)
 	tcase_add_test(tests, bad_environment);
 	tcase_add_test(tests, unset_variables);
 	tcase_add_test(tests, host_variable);
+	tcase_add_test(tests, too_many_hosts);
 	tcase_add_test(tests, list_variable);
 	tcase_add_test(tests, flat_values);
 	tcase_add_test(tests, sweep);
