@@ -172,14 +172,15 @@ static int prepare(struct sweep *s, const char *name)
 static int set_logs(struct sweep *s)
 {
 	const char *said = gpumap_profile_str(s->profile, "log_dir", GPUMAP_SETTING_VALUE);
+	const char *text = gpumap_profile_str(s->profile, "log_dir", GPUMAP_SETTING_TEXT);
+	bool expanded = strcmp(said, text) != 0; /* and not a second time */
 	struct strbuf buf = {0};
 	int r;
 
 	if (strstr(said, "%j"))
 		return GPUMAP_OK;
-	/* Its variables have been expanded. */
 	for (const char *c = said; *c; c++)
-		strbuf_printf(&buf, c[0] == '$' && c[1] == '{' ? "$%c" : "%c", *c);
+		strbuf_printf(&buf, expanded && c[0] == '$' && c[1] == '{' ? "$%c" : "%c", *c);
 	for (const char *c = s->stem; !*said && *c; c++)
 		strbuf_printf(&buf, *c == '%' ? "%%%%" : "%c", *c);
 	strbuf_puts(&buf, *said ? "/%j" : "-logs/%j");

@@ -217,6 +217,10 @@ const char *snapshot_set(const struct snapshot_member *member, void *object, str
 	inifile_decode(&decoded, value);
 	strbuf_add(&decoded, "", 0);
 	*nomem = decoded.failed;
+	if (decoded.length > INIFILE_MAX_VALUE) {
+		strbuf_free(&decoded);
+		return "at most 65536 bytes";
+	}
 	good = decoded.failed ||
 	       set(member, object, value, (struct span){decoded.text, decoded.length}, nomem);
 	strbuf_free(&decoded);

@@ -118,7 +118,7 @@ static void write_members(struct writer *w, const struct snapshot_table *table, 
 		write_value(w, member, object);
 		if (w->text.failed)
 			return;
-		if (w->text.length - start > INIFILE_MAX_VALUE && !w->too_long)
+		if (w->text.length - start > INIFILE_MAX_WRITTEN && !w->too_long)
 			w->too_long = member->name;
 		if (w->text.length == start)
 			w->text.length = before;
@@ -181,7 +181,7 @@ EXPORT int gpumap_inventory_save(const gpumap_inventory *inventory, const char *
 		r = report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
 				"cannot save the inventory: '%s' is longer than %d bytes",
 				w.too_long ? w.too_long : "the snapshot",
-				w.too_long ? INIFILE_MAX_VALUE : (int)GPUMAP_MAX_FILE);
+				w.too_long ? INIFILE_MAX_WRITTEN : (int)GPUMAP_MAX_FILE);
 	else
 		r = write_file(path, (struct span){w.text.text, w.text.length}, "the inventory",
 			       report);

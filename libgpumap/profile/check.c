@@ -92,8 +92,10 @@ static void check_setting(struct check *c, const struct setting *setting)
 		words_expand(c, setting, &error);
 		return;
 	}
-	if (!expand_variables(&buf, span_of(setting->text), false, profile_variable, c->profile,
-			      &error)) {
+	/* As they are settled: what is no key is a variable of [env]. */
+	if (!expand_variables(&buf, span_of(setting->text),
+			      !setting->key || value_has_macros(setting->key->kind),
+			      profile_variable, c->profile, &error)) {
 		unexpanded(c, setting, &error);
 	} else if (buf.failed) {
 		failed(c, report_nomem(c->report));

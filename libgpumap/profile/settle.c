@@ -194,7 +194,9 @@ static int settle_hosts(const gpumap_section *section, struct settled *s, struct
 		return GPUMAP_OK;
 	r = set ? host_set_parse(set, &s->arena, span_of(text)) : GPUMAP_ENOMEM;
 	*total += set ? set->count + set->pattern_count : 0;
-	if (r == GPUMAP_OK && *total > HOSTLIST_MAX)
+	if (r == GPUMAP_EINPUT) /* after up to so many */
+		*total += HOSTLIST_MAX / 8;
+	if (r != GPUMAP_ENOMEM && *total > HOSTLIST_MAX)
 		r = GPUMAP_ELIMIT;
 	return r == GPUMAP_OK ? r : refuse_hosts(when, r, report);
 }

@@ -141,6 +141,56 @@ START_TEST(host_variable)
 }
 END_TEST
 
+/* A macro's sign counts twice; what is printed quotes up to four bytes for one. */
+START_TEST(long_values)
+{
+	static const struct {
+		const char *text;
+		char fill;
+		size_t length;
+		const char *findings;
+	} rows[] = {
+		{"[profile a]\nworkdir=${V}\n", '\\', 65536, ""},
+		{"[profile a]\nworkdir=${V}\n", '%', 32768, ""},
+		{"[profile a]\n[env a]\nA=${V}\n", '\x01', 65536, ""},
+		{"[profile a]\nworkdir=${V}\n", 'a', 65537,
+		 "t.ini:2:9 workdir: with its variables it has more than 65536 bytes; say less "
+		 "[GM002]\n"},
+		{"[profile a]\n[env a]\nA=${V}\n", '%', 32769,
+		 "t.ini:3:3 A: with its variables it has more than 65536 bytes; say less "
+		 "[GM002]\n"},
+	};
+	const char *envp[] = {NULL, NULL};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		gpumap_profile *p = NULL, *again = NULL;
+		char *variable = malloc(rows[i].length + 3), *got, *text = NULL;
+		gpumap_report *report;
+
+		memcpy(variable, "V=", 2);
+		memset(variable + 2, rows[i].fill, rows[i].length);
+		variable[rows[i].length + 2] = '\0';
+		envp[0] = variable;
+		ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+		ck_assert_int_eq(load_files(&p, rows[i].text, "a", NULL), GPUMAP_OK);
+		ROW_EQ_INT(rows[i].text, gpumap_profile_environ(p, envp, NULL), GPUMAP_OK);
+		gpumap_profile_check(p, report);
+		got = findings_text(report);
+		ROW_EQ_STR(rows[i].text, got, rows[i].findings);
+		ROW_EQ_INT(rows[i].text, gpumap_profile_text(&text, p, 0), GPUMAP_OK);
+		ROW_EQ_INT(rows[i].text,
+			   gpumap_profile_parse(&again, text, strlen(text), "again", NULL, NULL),
+			   GPUMAP_OK);
+		free(variable);
+		free(got);
+		free(text);
+		gpumap_profile_free(p);
+		gpumap_profile_free(again);
+		gpumap_report_free(report);
+	}
+}
+END_TEST
+
 START_TEST(too_many_hosts)
 {
 	static const char *const envp[] = {"N=99999", NULL};
@@ -327,6 +377,7 @@ int main(void)
 	tcase_add_test(tests, bad_environment);
 	tcase_add_test(tests, unset_variables);
 	tcase_add_test(tests, host_variable);
+	tcase_add_test(tests, long_values);
 	tcase_add_test(tests, too_many_hosts);
 	tcase_add_test(tests, list_variable);
 	tcase_add_test(tests, flat_values);
