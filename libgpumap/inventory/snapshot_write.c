@@ -107,6 +107,23 @@ static void write_value(struct writer *w, const struct snapshot_member *member, 
 	}
 }
 
+/* Whether what is written would not be read. */
+static bool is_too_long(struct writer *w, size_t start)
+{
+	struct span written = {w->text.text + start, w->text.length - start};
+	struct strbuf value = {0};
+	bool is_long;
+
+	if (written.length <= INIFILE_MAX_VALUE)
+		return false;
+	inifile_decode(&value, written);
+	is_long = value.length > INIFILE_MAX_VALUE;
+	if (value.failed)
+		w->text.failed = true;
+	strbuf_free(&value);
+	return is_long;
+}
+
 static void write_members(struct writer *w, const struct snapshot_table *table, const void *object)
 {
 	for (size_t i = 0; i < table->count; i++) {
@@ -118,7 +135,7 @@ static void write_members(struct writer *w, const struct snapshot_table *table, 
 		write_value(w, member, object);
 		if (w->text.failed)
 			return;
-		if (w->text.length - start > INIFILE_MAX_WRITTEN && !w->too_long)
+		if (!w->too_long && is_too_long(w, start))
 			w->too_long = member->name;
 		if (w->text.length == start)
 			w->text.length = before;
@@ -181,7 +198,7 @@ EXPORT int gpumap_inventory_save(const gpumap_inventory *inventory, const char *
 		r = report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
 				"cannot save the inventory: '%s' is longer than %d bytes",
 				w.too_long ? w.too_long : "the snapshot",
-				w.too_long ? INIFILE_MAX_WRITTEN : (int)GPUMAP_MAX_FILE);
+				w.too_long ? INIFILE_MAX_VALUE : (int)GPUMAP_MAX_FILE);
 	else
 		r = write_file(path, (struct span){w.text.text, w.text.length}, "the inventory",
 			       report);

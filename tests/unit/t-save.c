@@ -122,17 +122,24 @@ START_TEST(full_disk)
 }
 END_TEST
 
+static char *long_name(gpumap_inventory *inventory, size_t length)
+{
+	char *name = malloc(length + 1);
+
+	ck_assert_ptr_nonnull(name);
+	memset(name, '"', length); /* which is two bytes in the file */
+	name[length] = '\0';
+	inventory->gpus[0].name = name;
+	return name;
+}
+
 START_TEST(too_long_name)
 {
 	gpumap_inventory *inventory = make(1);
-	char *name = malloc(INIFILE_MAX_VALUE + 1);
 	gpumap_report *report;
 	char *got;
 
-	ck_assert_ptr_nonnull(name);
-	memset(name, ';', INIFILE_MAX_VALUE); /* needs quotes, which makes it longer */
-	name[INIFILE_MAX_VALUE] = '\0';
-	inventory->gpus[0].name = name;
+	long_name(inventory, INIFILE_MAX_VALUE + 1);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_inventory_save(inventory, "m.ini", report), GPUMAP_ELIMIT);
 	got = messages(report);
@@ -141,6 +148,20 @@ START_TEST(too_long_name)
 	ck_assert_int_eq(empty_folder(), 0);
 	free(got);
 	gpumap_report_free(report);
+	gpumap_inventory_free(inventory);
+}
+END_TEST
+
+START_TEST(longest_name)
+{
+	gpumap_inventory *inventory = make(1), *again = NULL;
+	const char *name = long_name(inventory, INIFILE_MAX_VALUE);
+
+	save(inventory, "m.ini");
+	ck_assert_int_eq(gpumap_inventory_open(&again, "m.ini", NULL), GPUMAP_OK);
+	ck_assert_str_eq(again->gpus[0].name, name);
+	ck_assert_int_eq(empty_folder(), 1);
+	gpumap_inventory_free(again);
 	gpumap_inventory_free(inventory);
 }
 END_TEST
@@ -248,6 +269,7 @@ int main(void)
 	tcase_add_test(tests, unwritable_folder);
 	tcase_add_test(tests, full_disk);
 	tcase_add_test(tests, too_long_name);
+	tcase_add_test(tests, longest_name);
 	tcase_add_test(tests, stale_temporary);
 	tcase_add_test(tests, interrupted);
 	tcase_add_test(tests, standard_output);
