@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "inifile.h"
+
 static bool PRINTF(4, 5)
 	wrong(struct expand_error *error, const char *at, const char *fix, const char *format, ...)
 {
@@ -76,7 +78,7 @@ bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_
 		struct reference r;
 		const char *value;
 
-		if (lookup && buf->length - begin > EXPAND_MOST)
+		if (lookup && buf->length - begin > INIFILE_MAX_VALUE)
 			break;
 		if (span_starts(rest, "$${")) {
 			strbuf_puts(buf, "${");
@@ -103,10 +105,10 @@ bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_
 				     "the variable %.*s is not set",
 				     (int)(r.name.length < 64 ? r.name.length : 64), r.name.text);
 	}
-	if (!lookup || buf->length - begin <= EXPAND_MOST)
+	if (!lookup || buf->length - begin <= INIFILE_MAX_VALUE)
 		return true;
 	wrong(error, text.text, "say less", "with its variables it has more than %d bytes",
-	      EXPAND_MOST);
+	      INIFILE_MAX_VALUE);
 	error->is_long = true;
 	return false;
 }

@@ -19,10 +19,9 @@ struct expand_error {
 	const char *at; /* in the text */
 	const char *fix;
 	char text[160];
-	bool is_long; /* all variables are known, but there would be more than EXPAND_MOST bytes */
+	bool is_long; /* all variables are known, but it would have more than INIFILE_MAX_VALUE
+			 bytes */
 };
-
-enum { EXPAND_MOST = 65536 };
 
 /* The value of a variable, NULL when it is not set. */
 typedef const char *expand_lookup(const void *data, struct span name);

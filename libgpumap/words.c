@@ -47,9 +47,8 @@ static bool double_quoted(struct span *rest, struct strbuf *word, struct words_e
 		size_t n = c == '\\' ? inifile_escape(*rest, &c) : 1;
 
 		if (!n)
-			return wrong(
-				error, rest->text, "no such escape",
-				"known are \\\" \\\\ \\n \\t \\r \\xNN; '...' keeps backslashes");
+			return wrong(error, rest->text, "no such escape",
+				     inifile_value_fix(rest->text));
 		strbuf_add(word, &c, 1);
 		take(rest, n);
 	}

@@ -21,18 +21,18 @@ static int same_text(void *data, const char *path, bool optional, char **text, s
 	return GPUMAP_OK;
 }
 
-/* The name of the program may be made up. */
+/* The name of a program may be made up, and a command written anew: its arguments count. */
 static void check_values(const gpumap_profile *a, const gpumap_profile *b)
 {
 	size_t count = gpumap_profile_argument_count(a);
 
 	for (int i = SETTING_FIRST; i < SETTING_END; i++) {
 		const char *name = profile_key((enum profile_key_id)i)->key.name;
-		bool free_form = i == PKEY_PROFILE_program || i == PKEY_PROFILE_inherit ||
-				 i == PKEY_PROGRAM_command;
+		bool may_differ = i == PKEY_PROFILE_program || i == PKEY_PROFILE_inherit ||
+				  i == PKEY_PROGRAM_command;
 
-		if (!free_form && strcmp(gpumap_profile_str(a, name, GPUMAP_SETTING_VALUE),
-					 gpumap_profile_str(b, name, GPUMAP_SETTING_VALUE)) != 0)
+		if (!may_differ && strcmp(gpumap_profile_str(a, name, GPUMAP_SETTING_VALUE),
+					  gpumap_profile_str(b, name, GPUMAP_SETTING_VALUE)) != 0)
 			abort();
 	}
 	if (gpumap_profile_argument_count(b) != count ||

@@ -101,6 +101,23 @@ START_TEST(unset_variables)
 }
 END_TEST
 
+/* What the check says once the variable is set. */
+static void check_variable(gpumap_profile *p, const char *name, const char *variable,
+			   const char *findings)
+{
+	const char *envp[] = {variable, NULL};
+	gpumap_report *report;
+	char *got;
+
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_profile_environ(p, envp, report), GPUMAP_OK);
+	gpumap_profile_check(p, report);
+	got = findings_text(report);
+	ROW_EQ_STR(name, got, findings);
+	free(got);
+	gpumap_report_free(report);
+}
+
 /* A condition that cannot be read holds nowhere, until it can. */
 START_TEST(host_variable)
 {
@@ -122,20 +139,10 @@ START_TEST(host_variable)
 
 	ck_assert_int_eq(load_files(&p, text, "a", NULL), GPUMAP_OK);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *envp[] = {rows[i].variable, NULL}, *name = rows[i].variable;
-		gpumap_report *report;
-		char *got;
-
-		ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-		ROW_EQ_INT(name, gpumap_profile_environ(p, envp, report), GPUMAP_OK);
-		ROW_EQ_STR(name,
+		check_variable(p, rows[i].variable, rows[i].variable, rows[i].findings);
+		ROW_EQ_STR(rows[i].variable,
 			   gpumap_profile_at(p, "gpus", GPUMAP_SETTING_VALUE, "n2", 0, -1, -1),
 			   rows[i].gpus);
-		gpumap_profile_check(p, report);
-		got = findings_text(report);
-		ROW_EQ_STR(name, got, rows[i].findings);
-		free(got);
-		gpumap_report_free(report);
 	}
 	gpumap_profile_free(p);
 }
@@ -160,33 +167,23 @@ START_TEST(long_values)
 		 "t.ini:3:3 A: with its variables it has more than 65536 bytes; say less "
 		 "[GM002]\n"},
 	};
-	const char *envp[] = {NULL, NULL};
-
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		gpumap_profile *p = NULL, *again = NULL;
-		char *variable = malloc(rows[i].length + 3), *got, *text = NULL;
-		gpumap_report *report;
+		char *variable = malloc(rows[i].length + 3), *text = NULL;
 
 		memcpy(variable, "V=", 2);
 		memset(variable + 2, rows[i].fill, rows[i].length);
 		variable[rows[i].length + 2] = '\0';
-		envp[0] = variable;
-		ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 		ck_assert_int_eq(load_files(&p, rows[i].text, "a", NULL), GPUMAP_OK);
-		ROW_EQ_INT(rows[i].text, gpumap_profile_environ(p, envp, NULL), GPUMAP_OK);
-		gpumap_profile_check(p, report);
-		got = findings_text(report);
-		ROW_EQ_STR(rows[i].text, got, rows[i].findings);
+		check_variable(p, rows[i].text, variable, rows[i].findings);
 		ROW_EQ_INT(rows[i].text, gpumap_profile_text(&text, p, 0), GPUMAP_OK);
 		ROW_EQ_INT(rows[i].text,
 			   gpumap_profile_parse(&again, text, strlen(text), "again", NULL, NULL),
 			   GPUMAP_OK);
 		free(variable);
-		free(got);
 		free(text);
 		gpumap_profile_free(p);
 		gpumap_profile_free(again);
-		gpumap_report_free(report);
 	}
 }
 END_TEST
@@ -243,17 +240,7 @@ START_TEST(list_variable)
 
 	ck_assert_int_eq(load_files(&p, "[profile a]\ngpus=name:${X}\n", "a", NULL), GPUMAP_OK);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *envp[] = {rows[i].variable, NULL}, *name = rows[i].variable;
-		gpumap_report *report;
-		char *got;
-
-		ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-		ROW_EQ_INT(name, gpumap_profile_environ(p, envp, report), GPUMAP_OK);
-		gpumap_profile_check(p, report);
-		got = findings_text(report);
-		ROW_EQ_STR(name, got, rows[i].findings);
-		free(got);
-		gpumap_report_free(report);
+		check_variable(p, rows[i].variable, rows[i].variable, rows[i].findings);
 	}
 	gpumap_profile_free(p);
 }

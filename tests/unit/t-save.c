@@ -166,6 +166,27 @@ START_TEST(longest_name)
 }
 END_TEST
 
+/* As long as the one that is not saved. */
+START_TEST(too_long_to_read)
+{
+	FILE *file = fopen("m.ini", "w");
+	gpumap_inventory *inventory = NULL;
+	gpumap_report *report;
+	char *got;
+
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, "[snapshot]\nschema = 1\n[gpu 0]\nname = %0*d\n", INIFILE_MAX_VALUE + 1, 7);
+	ck_assert_int_eq(fclose(file), 0);
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_inventory_open(&inventory, "m.ini", report), GPUMAP_EINPUT);
+	got = messages(report);
+	ck_assert_ptr_nonnull(strstr(got, "'name' is not at most 65536 bytes: '000"));
+	ck_assert_int_eq(empty_folder(), 1);
+	free(got);
+	gpumap_report_free(report);
+}
+END_TEST
+
 /* A file left by a process that was killed, with our number, is in nobody's way. */
 START_TEST(stale_temporary)
 {
@@ -270,6 +291,7 @@ int main(void)
 	tcase_add_test(tests, full_disk);
 	tcase_add_test(tests, too_long_name);
 	tcase_add_test(tests, longest_name);
+	tcase_add_test(tests, too_long_to_read);
 	tcase_add_test(tests, stale_temporary);
 	tcase_add_test(tests, interrupted);
 	tcase_add_test(tests, standard_output);

@@ -26,7 +26,7 @@ struct cuda_product_plan {
 };
 
 struct cuda_product {
-	cublasLtMatmulDesc_t how, with_sums; /* NULL: cuBLASLt has none with sums */
+	cublasLtMatmulDesc_t how, with_sums; /* NULL: cuBLASLt is not asked for sums */
 	cublasLtMatrixLayout_t a, b, d;
 	cublasLtMatmulAlgo_t algorithm;
 	size_t workspace; /* bytes */
