@@ -144,9 +144,11 @@ static bool training_open(struct training *t, struct train_error *error)
 	const struct backend *backend = t->m->device->backend;
 	const struct model_shapes *shapes = model_shapes_of(t->m);
 	struct optimize_parameter parameters[2 * MODEL_MOST_LAYERS];
-	const struct optimize_options options = {optimizer_default(OPTIMIZER_ADAM),
-						 model_values(t->m), model_gradients(t->m),
-						 parameters, shapes->parameters_count};
+	const struct optimize_options options = {.settings = optimizer_default(OPTIMIZER_ADAM),
+						 .values = model_values(t->m),
+						 .gradients = model_gradients(t->m),
+						 .parameters = parameters,
+						 .count = shapes->parameters_count};
 
 	for (int i = 0; i < options.count; i++) {
 		const struct model_parameter *p = &shapes->parameters[i];

@@ -21,19 +21,29 @@ static double sum_chunk(const struct gradient_measure_args *args, const struct c
 void reference_gradient_measure(const struct gradient_measure_args *args)
 {
 	struct gradient_measure *m = args->measure;
-	double all = 0;
+	const struct gradient_norm_args all = {m};
 
-	m->finite = 1;
-	for (int32_t p = 0; p < GRADIENT_MOST_PARAMETERS; p++) {
+	m->found_inf = 0;
+	for (int32_t at = 0; at < GRADIENT_MOST_PARAMETERS; at++) {
+		int32_t p = at - args->before;
 		double sum = 0;
 
-		if (p < args->parameters)
+		if (p >= 0 && p < args->parameters)
 			for (int32_t i = args->starts[p]; i < args->starts[p + 1]; i++)
 				sum += sum_chunk(args, &args->chunks[i]);
 		if (!isfinite(sum))
-			m->finite = 0;
-		m->norms[p] = (float)sqrt(sum);
-		all += (double)m->norms[p] * (double)m->norms[p];
+			m->found_inf = 1;
+		m->norms[at] = (float)sqrt(sum);
 	}
-	m->norm = (float)sqrt(all);
+	reference_gradient_norm(&all);
+}
+
+void reference_gradient_norm(const struct gradient_norm_args *args)
+{
+	const float *norms = args->measure->norms;
+	double sum = 0;
+
+	for (int32_t p = 0; p < GRADIENT_MOST_PARAMETERS; p++)
+		sum += (double)norms[p] * (double)norms[p];
+	args->measure->norm = (float)sqrt(sum);
 }

@@ -28,19 +28,29 @@ static __device__ inline double sum_chunk(const float *g, int count, float scale
 	return sum;
 }
 
-/* The norm of parameter p, by one warp; in its first lane. */
-static __device__ inline double norm_of(const struct gradient_measure_args &a, int p,
-					const double *sums)
+/* The squares of parameter p, if it is one of these, by one warp; in its first lane. */
+static __device__ inline double squares_of(const struct gradient_measure_args &a, int p,
+					   const double *sums)
 {
-	int end = p < a.parameters ? a.starts[p + 1] : 0;
+	bool is = p >= 0 && p < a.parameters;
+	int end = is ? a.starts[p + 1] : 0;
 	double sum = 0;
 
 #pragma unroll 8
-	for (int i = p < a.parameters ? a.starts[p] + (int)threadIdx.x % 32 : 0; i < end; i += 32)
+	for (int i = is ? a.starts[p] + (int)threadIdx.x % 32 : 0; i < end; i += 32)
 		sum += sums[i];
 	for (int n = 16; n > 0; n /= 2)
 		sum += __shfl_down_sync(0xffffffff, sum, n);
 	return sum;
+}
+
+static __device__ inline float norm_of_all(const float *norms)
+{
+	double sum = 0;
+
+	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++)
+		sum += (double)norms[p] * (double)norms[p];
+	return (float)sqrt(sum);
 }
 
 static __device__ inline void finish_measure(const struct gradient_measure_args &a,
@@ -48,12 +58,11 @@ static __device__ inline void finish_measure(const struct gradient_measure_args 
 {
 	__shared__ float norms[GRADIENT_MOST_PARAMETERS];
 	__shared__ bool infinite[GRADIENT_MOST_PARAMETERS];
-	double all = 0;
-	bool finite = true;
+	bool found = false;
 
 	for (int p = (int)threadIdx.x / 32; p < GRADIENT_MOST_PARAMETERS;
 	     p += LAUNCH_THREADS / 32) {
-		double sum = norm_of(a, p, sums);
+		double sum = squares_of(a, p - a.before, sums);
 
 		if (threadIdx.x % 32 == 0) {
 			norms[p] = (float)sqrt(sum);
@@ -64,12 +73,10 @@ static __device__ inline void finish_measure(const struct gradient_measure_args 
 	__syncthreads();
 	if (threadIdx.x != 0)
 		return;
-	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++) {
-		all += (double)norms[p] * (double)norms[p];
-		finite = finite && !infinite[p];
-	}
-	a.measure->norm = (float)sqrt(all);
-	a.measure->finite = finite;
+	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++)
+		found = found || infinite[p];
+	a.measure->norm = norm_of_all(norms);
+	a.measure->found_inf = found ? 1 : 0;
 }
 
 static __global__ void RESIDENT(8)
@@ -96,5 +103,17 @@ extern "C" cudaError_t kernel_gradient_measure(const struct gradient_measure_arg
 	struct launch l = launch_pieces(args->chunk_count > 0 ? args->chunk_count : 1);
 
 	measure_chunks<<<l.blocks, l.threads, 0, stream>>>(*args);
+	return cudaGetLastError();
+}
+
+static __global__ void measure_all(struct gradient_measure *measure)
+{
+	measure->norm = norm_of_all(measure->norms);
+}
+
+extern "C" cudaError_t kernel_gradient_norm(const struct gradient_norm_args *args,
+					    cudaStream_t stream)
+{
+	measure_all<<<1, 1, 0, stream>>>(args->measure);
 	return cudaGetLastError();
 }

@@ -4,10 +4,10 @@
  * float, or without a scaler g = gradient:
  *
  *	norms[p] = sqrt(sum of g^2), norm = sqrt(sum of norms[p]^2), both from sums in double
- *	finite: no g is infinite or NaN
+ *	found_inf: 1 if a g is infinite or NaN, else 0
  *
  * So a norm is infinite only where a gradient is, or where it is no float. All of measure->norms
- * is written: zeros past the last parameter.
+ * is written: zeros where the model's parameters are not these.
  */
 #ifndef KERNELS_GRADIENT_MEASURE_H
 #define KERNELS_GRADIENT_MEASURE_H
@@ -27,12 +27,19 @@ struct gradient_measure_args {
 	struct gradient_measure *measure;
 	void *scratch; /* gradient_measure_scratch() bytes, as kernels.h says */
 	int32_t chunk_count;
-	int32_t parameters; /* at most GRADIENT_MOST_PARAMETERS */
+	int32_t parameters;
+	int32_t before; /* parameters of the model that come before: norms[before] is the first's.
+			 * With them at most GRADIENT_MOST_PARAMETERS */
 };
 
 static inline size_t gradient_measure_scratch(int32_t chunk_count)
 {
 	return KERNEL_TICKET_BYTES + (size_t)chunk_count * sizeof(double);
 }
+
+/* By one thread: norm, of all norms that are there. */
+struct gradient_norm_args {
+	struct gradient_measure *measure;
+};
 
 #endif

@@ -25,7 +25,7 @@ void reference_update_begin(const struct update_begin_args *args)
 
 	if (args->scaler) {
 		f.inv_scale = scaler_inverse(args->scaler);
-		f.skip = !scaler_update(args->scaler, measure->finite);
+		f.skip = !scaler_update(args->scaler, measure->found_inf == 0);
 	}
 	*args->steps += !f.skip;
 	if (measure && control->clip_norm > 0)

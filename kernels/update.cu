@@ -47,8 +47,8 @@ static __global__ void make_factors(const struct update_begin_args a)
 	f.inv_scale = inverse_scale(a.scaler);
 	f.clip = f.keep = 1;
 	if (a.scaler) {
-		f.skip = !a.measure->finite;
-		update_scaler(a.scaler, a.measure->finite);
+		f.skip = a.measure->found_inf != 0;
+		update_scaler(a.scaler, !f.skip);
 	}
 	*a.steps += !f.skip;
 	if (a.measure && control.clip_norm > 0)

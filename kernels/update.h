@@ -25,7 +25,7 @@ struct update_factors {
  * By one thread: factors from what is asked for and what was measured, each taken in double and
  * rounded once, as optimizer_begin() does. clip is clip_coefficient() (optim/clip.h) of
  * measure->norm where control->clip_norm is above 0, else 1. With a scaler inv_scale is its
- * scaler_inverse(), else 1; it skips where not measure->finite, and whether it skips or not makes
+ * scaler_inverse(), else 1; it skips where measure->found_inf, and whether it skips or not makes
  * scaler_update(). A step that is not skipped is counted first.
  */
 struct update_begin_args {

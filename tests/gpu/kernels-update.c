@@ -72,7 +72,7 @@ static struct update_control *add_control(struct trial *t, const struct update_c
 
 enum { INFINITE = 1, NAN_IN_DEAD = 2, OVERFLOWS = 4, UNSCALED = 8 };
 
-/* n: the model. */
+/* n: the model; b: parameters of stages before it. */
 static const struct shape measures[] = {
 	{.name = "no parameters", .n = EMPTY},
 	{.name = "odd", .n = ODD},
@@ -80,6 +80,9 @@ static const struct shape measures[] = {
 	{.name = "NaN in a dead layer", .n = ODD, .flags = NAN_IN_DEAD},
 	{.name = "great squares", .n = ODD, .flags = OVERFLOWS},
 	{.name = "without a scaler", .n = ODD, .flags = UNSCALED},
+	{.name = "a stage", .n = ODD, .b = 11},
+	{.name = "the last there can be", .n = ODD, .b = GRADIENT_MOST_PARAMETERS - 6},
+	{.name = "a stage without parameters", .n = EMPTY, .b = 3},
 	{.name = "convnet", .n = CONVNET, .large = true},
 };
 
@@ -101,8 +104,8 @@ static void prepare_measure(struct trial *t)
 	add_scaler(t, 8);
 	b = add_buffer(t, "measure", sizeof(struct gradient_measure));
 	add_view(b, (struct view){.count = 1, .closeness = ROUNDED});
-	add_view(b, (struct view){.offset = offsetof(struct gradient_measure, norms),
-				  .count = GRADIENT_MOST_PARAMETERS,
+	add_view(b, (struct view){.offset = offsetof(struct gradient_measure, found_inf),
+				  .count = GRADIENT_SUMS,
 				  .closeness = ROUNDED});
 	add_scratch(t, gradient_measure_scratch(count));
 	t->moved = 4.0 * (double)m->elements;
@@ -114,14 +117,48 @@ static cudaError_t run_measure(struct trial *t, enum place place)
 	const int32_t *starts = at(t, 2, HOST);
 	const void *scaler = t->shape->flags & UNSCALED ? NULL : at(t, 3, place);
 	const struct gradient_measure_args args = {
-		at(t, 0, place), at(t, 1, place), at(t, 2, place),  scaler,
-		at(t, 4, place), at(t, 5, place), starts[m->count], m->count};
+		at(t, 0, place), at(t, 1, place),  at(t, 2, place), scaler,     at(t, 4, place),
+		at(t, 5, place), starts[m->count], m->count,        t->shape->b};
 
 	return RUN(gradient_measure, t, place, &args);
 }
 
 const struct kernel_test test_gradient_measure = {"gradient_measure", SHAPES(measures),
 						  prepare_measure, run_measure};
+
+enum { ONE_INFINITE = 1, ONE_NAN = 2 };
+
+static const struct shape norms[] = {
+	{.name = "numbers"},
+	{.name = "an infinity", .flags = ONE_INFINITE},
+	{.name = "a NaN", .flags = ONE_NAN},
+};
+
+static void prepare_norm(struct trial *t)
+{
+	struct buffer *b = add_buffer(t, "measure", sizeof(struct gradient_measure));
+	struct gradient_measure *measure = b->at[HOST];
+
+	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++)
+		measure->norms[p] = (float)(p * 37 % 23) / 8;
+	if (t->shape->flags & ONE_INFINITE)
+		measure->norms[GRADIENT_MOST_PARAMETERS - 1] = INFINITY;
+	if (t->shape->flags & ONE_NAN)
+		measure->norms[0] = NAN;
+	add_view(b, (struct view){.count = 1, .closeness = ROUNDED});
+	add_view(b, (struct view){.offset = offsetof(struct gradient_measure, found_inf),
+				  .count = GRADIENT_SUMS});
+}
+
+static cudaError_t run_norm(struct trial *t, enum place place)
+{
+	const struct gradient_norm_args args = {at(t, 0, place)};
+
+	return RUN(gradient_norm, t, place, &args);
+}
+
+const struct kernel_test test_gradient_norm = {"gradient_norm", SHAPES(norms), prepare_norm,
+					       run_norm};
 
 enum {
 	CLIPS = 1,
@@ -161,7 +198,7 @@ static void prepare_begin(struct trial *t)
 	add_control(t, &control);
 	measure = add_buffer(t, "measure", sizeof(*measure))->at[HOST];
 	measure->norm = s->flags & NO_NUMBER ? NAN : 3.3f;
-	measure->finite = !(s->flags & NOT_FINITE);
+	measure->found_inf = s->flags & NOT_FINITE ? 1 : 0;
 	b = add_buffer(t, "steps", sizeof(int64_t));
 	*(int64_t *)b->at[HOST] = s->n;
 	add_view(b, (struct view){.count = 2, .integers = true});

@@ -153,6 +153,11 @@ static void list_gradient_measure(const struct lister *l, const struct gradient_
 		fault(0, "%s: chunk %d is none", l->what, (int)at);
 }
 
+static void list_gradient_norm(const struct lister *l, const struct gradient_norm_args *a)
+{
+	list(l, a->measure, sizeof(*a->measure), _Alignof(struct gradient_measure), true);
+}
+
 static void list_input_fill(const struct lister *l, const struct input_fill_args *a)
 {
 	int64_t record = 1 + (int64_t)a->channels * a->from_height * a->from_width, most = -1;

@@ -30,6 +30,7 @@ train_programs = \
 	tests/train/t-launch \
 	tests/train/t-least \
 	tests/train/t-loss \
+	tests/train/t-measure \
 	tests/train/t-memory \
 	tests/train/t-metrics \
 	tests/train/t-model \
@@ -300,7 +301,13 @@ tests_train_t_loss_SOURCES = tests/train/t-loss.c tests/train/backends.h tests/u
 tests_train_t_loss_CPPFLAGS = $(train_cppflags)
 tests_train_t_loss_CFLAGS = $(train_cflags)
 tests_train_t_loss_LDADD = $(train_ldadd)
-tests_train_t_optimize_SOURCES = tests/train/t-optimize.c tests/train/backends.h tests/unit/unit.h
+tests_train_t_measure_SOURCES = tests/train/t-measure.c tests/train/backends.h tests/train/optimize.h \
+	tests/unit/unit.h
+tests_train_t_measure_CPPFLAGS = $(train_cppflags)
+tests_train_t_measure_CFLAGS = $(train_cflags)
+tests_train_t_measure_LDADD = $(train_ldadd)
+tests_train_t_optimize_SOURCES = tests/train/t-optimize.c tests/train/backends.h tests/train/optimize.h \
+	tests/unit/unit.h
 tests_train_t_optimize_CPPFLAGS = $(train_cppflags)
 tests_train_t_optimize_CFLAGS = $(train_cflags)
 tests_train_t_optimize_LDADD = $(train_ldadd)

@@ -83,6 +83,13 @@ static cudaError_t run_gradient_measure(void *const *m, cudaStream_t stream)
 	return cu.kernel_gradient_measure(&args, stream);
 }
 
+static cudaError_t run_gradient_norm(void *const *m, cudaStream_t stream)
+{
+	const struct gradient_norm_args args = {m[0]};
+
+	return cu.kernel_gradient_norm(&args, stream);
+}
+
 static cudaError_t run_input_fill(void *const *m, cudaStream_t stream)
 {
 	struct input_fill_args args = {.records = m[0],
@@ -199,6 +206,7 @@ static struct kernel kernels[] = {
 	 {ZEROS(4 * ELEMENTS), HOLDS(chunks), HOLDS(starts), HOLDS(scaler),
 	  ZEROS(sizeof(struct gradient_measure)), ZEROS(0)},
 	 run_gradient_measure},
+	{"gradient_norm", 1, {ZEROS(sizeof(struct gradient_measure))}, run_gradient_norm},
 	{"input_fill",
 	 6,
 	 {ZEROS(SAMPLES * RECORD), ZEROS(4 * 256 * CHANNELS), HOLDS(indices), HOLDS(pass),

@@ -2,7 +2,8 @@
 /*
  * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended, or with
  * REAL_CUDA around it. $FAKE_CUDA_MISSING names libraries that are missing; the $FAKE_CUDA_FAIL-th
- * call and all after it fail; with $FAKE_CUDA_COUNT the number of calls is told at the end.
+ * call and all after it fail; with $FAKE_CUDA_COUNT the number of calls is told at the end, and
+ * how often a stream was waited for.
  */
 #include "config.h"
 
@@ -36,9 +37,35 @@ static bool load_filled(struct cuda_calls *calls, enum cuda_library library,
 }
 #endif
 
+static atomic_ulong waits;
+static cudaError_t (*query)(cudaStream_t stream);
+static cudaError_t (*synchronize)(cudaStream_t stream);
+
+static cudaError_t counted_query(cudaStream_t stream)
+{
+	cudaError_t status = query(stream);
+
+	atomic_fetch_add(&waits, status == cudaSuccess);
+	return status;
+}
+
+static cudaError_t counted_synchronize(cudaStream_t stream)
+{
+	atomic_fetch_add(&waits, 1);
+	return synchronize(stream);
+}
+
+static void count_waits(struct cuda_calls *calls)
+{
+	query = calls->cudaStreamQuery;
+	synchronize = calls->cudaStreamSynchronize;
+	calls->cudaStreamQuery = counted_query;
+	calls->cudaStreamSynchronize = counted_synchronize;
+}
+
 static void tell_count(void)
 {
-	fprintf(stderr, "calls: %" PRIu64 "\n", inject_count());
+	fprintf(stderr, "calls: %" PRIu64 "\nwaits: %lu\n", inject_count(), atomic_load(&waits));
 }
 
 bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct train_error *error)
@@ -50,6 +77,8 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 				  cuda_library_name(library));
 	if (!load_filled(calls, library, error))
 		return false;
+	if (library == CUDA_LIBRARY_RUNTIME)
+		count_waits(calls);
 	inject_wrap(calls, library);
 	if (library != CUDA_LIBRARY_RUNTIME || atomic_flag_test_and_set(&begun))
 		return true;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/cpu.h"
 #include "optim/clip.h"
@@ -19,7 +20,7 @@ struct optimize {
 	struct optimizer_settings settings;
 	float *state[OPTIMIZER_MOST_STATES];
 	int64_t steps;
-	int count;
+	int count, before, all;             /* parameters: of the stage, and of the model */
 	struct optimizer_param *parameters; /* as optimizer_new() takes them */
 	int *by_size;                       /* indices of all, the greatest first */
 };
@@ -91,6 +92,8 @@ bool cpu_optimize_new(struct optimize **optimize, struct device *device,
 	o->settings = options->settings;
 	o->scaler = options->scaler;
 	o->count = options->count;
+	o->before = options->before;
+	o->all = options->before + options->count + options->behind;
 	o->parameters = calloc((size_t)o->count + 1, sizeof(*o->parameters));
 	o->by_size = calloc((size_t)o->count + 1, sizeof(*o->by_size));
 	if (!o->parameters || !o->by_size) {
@@ -150,16 +153,25 @@ static float unscaled(const struct optimize *o)
 bool cpu_optimize_measure(struct optimize *o, struct gradient_measure *measure,
 			  struct train_error *error)
 {
-	struct measuring m = {
-		.optimize = o, .scale = unscaled(o), .norms = measure->norms, .finite = true};
+	struct measuring m = {.optimize = o,
+			      .scale = unscaled(o),
+			      .norms = measure->norms + o->before,
+			      .finite = true};
 
-	(void)error;
+	memset(measure, 0, sizeof(*measure));
 	cpu_team_run(team_of(o), team_of(o)->threads, find_norms, &m);
 	/* Finite norms are of finite gradients; others may have overflowed themselves. */
 	if (!all_finite(m.norms, o->count))
 		cpu_team_run(team_of(o), team_of(o)->threads, find_infinite, &m);
-	measure->finite = m.finite;
-	measure->norm = clip_norm(m.norms, o->count, 1);
+	measure->found_inf = m.finite ? 0 : 1;
+	return cpu_optimize_join(o, measure, error);
+}
+
+bool cpu_optimize_join(struct optimize *o, struct gradient_measure *measure,
+		       struct train_error *error)
+{
+	(void)error;
+	measure->norm = clip_norm(measure->norms, o->all, 1);
 	return true;
 }
 
@@ -182,7 +194,7 @@ bool cpu_optimize_run(struct optimize *o, const struct update_control *control,
 	};
 
 	(void)error;
-	if (o->scaler && !scaler_update(o->scaler, measure->finite))
+	if (o->scaler && !scaler_update(o->scaler, measure->found_inf == 0))
 		return true;
 	optimizer_begin(o->optimizer, &step);
 	cpu_team_run(team_of(o), team_of(o)->threads, step_parts, o);

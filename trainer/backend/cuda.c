@@ -327,6 +327,7 @@ const struct backend backend_cuda = {
 	.data_close = cuda_data_close,
 	.optimize_new = cuda_optimize_new,
 	.optimize_measure = cuda_optimize_measure,
+	.optimize_join = cuda_optimize_join,
 	.optimize_run = cuda_optimize_run,
 	.optimize_state = cuda_optimize_state,
 	.optimize_steps = cuda_optimize_steps,

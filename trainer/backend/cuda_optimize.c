@@ -12,7 +12,7 @@ struct optimize {
 	float *values;
 	const float *gradients;
 	struct scaler *scaler;
-	int count; /* parameters */
+	int count, before; /* parameters */
 	float *state[OPTIMIZER_MOST_STATES];
 	int32_t chunk_count;
 
@@ -121,6 +121,7 @@ bool cuda_optimize_new(struct optimize **ret, struct device *device,
 	o->gradients = options->gradients;
 	o->scaler = options->scaler;
 	o->count = options->count;
+	o->before = options->before;
 	if (!add_tables(o, options, error) || !add_states(o, options, error)) {
 		cuda_optimize_free(o);
 		return false;
@@ -142,9 +143,18 @@ bool cuda_optimize_measure(struct optimize *o, struct gradient_measure *measure,
 		.scratch = d->scratch,
 		.chunk_count = o->chunk_count,
 		.parameters = o->count,
+		.before = o->before,
 	};
 
 	return cuda_use(d, error) && CUDA_KERNEL(d, gradient_measure, &args, error);
+}
+
+bool cuda_optimize_join(struct optimize *o, struct gradient_measure *measure,
+			struct train_error *error)
+{
+	const struct gradient_norm_args args = {measure};
+
+	return cuda_use(o->device, error) && CUDA_KERNEL(o->device, gradient_norm, &args, error);
 }
 
 bool cuda_optimize_run(struct optimize *o, const struct update_control *control,

@@ -88,8 +88,7 @@ bool replica_passes(struct replica *replica, int64_t passes, const struct model_
 /* Loss and correct of test rows, after replica_begin_all(). */
 bool replica_evaluate(struct replica *replica, int64_t passes, struct train_error *error);
 /* The optimizer's step with the gradients that are there: measured, clipped, skipped if they are
- * not finite. `comm`, unless NULL, has the other stages of the model, and then it waits for them.
- */
+ * not finite. `comm`, unless NULL, has the other stages of the model, which measure with it. */
 bool replica_update(struct replica *replica, struct communicator *comm, struct train_error *error);
 /* A recorder of steps of this replica. */
 bool replica_recorder(const struct replica *replica, struct recorder **recorder,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of a step, and what a replica holds. */
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "optim/clip.h"
 #include "parallel/replica.h"
@@ -13,53 +12,20 @@ static bool is_measured(const struct replica *r)
 	return settings->clip_norm > 0 || r->scaler;
 }
 
-/* Of one stage, to be gathered. */
-struct stage_measure {
-	struct gradient_measure measure;
-	int parameters;
-};
-
-/* The norms of all parameters in their order, stage after stage. */
-static void join(struct gradient_measure *all, const struct stage_measure *each, int stages)
-{
-	int at = 0;
-
-	*all = (struct gradient_measure){.finite = 1};
-	for (int i = 0; i < stages; i++) {
-		all->finite = all->finite && (each[i].parameters == 0 || each[i].measure.finite);
-		for (int p = 0; p < each[i].parameters; p++)
-			all->norms[at++] = each[i].measure.norms[p];
-	}
-	all->norm = clip_norm(all->norms, at, 1);
-}
-
-static bool measure_stages(struct replica *r, struct communicator *comm, struct train_error *error)
-{
-	const struct backend *backend = r->device->backend;
-	struct gradient_measure *measure = &r->results->measure, all = {.finite = 1};
-	struct stage_measure mine = {.parameters = r->parameters}, *each;
-	bool done;
-
-	if (!backend->read(r->device, &mine.measure, measure, sizeof(*measure), error))
-		return false;
-	each = malloc((size_t)comm->world * sizeof(*each));
-	if (!each)
-		return train_nomem(error, "the norms of gradients");
-	done = comm->calls->all_gather(comm, &mine, each, sizeof(mine), "the norms of gradients",
-				       error);
-	if (done)
-		join(&all, each, comm->world);
-	free(each);
-	return done && backend->write(r->device, measure, &all, sizeof(all), error);
-}
-
-/* Without parameters a stage has measured nothing: all is zero, and finite. */
+/* Of one stage, then of all. */
 static bool measure(struct replica *r, struct communicator *comm, struct train_error *error)
 {
-	if (r->parameters > 0 &&
-	    !r->device->backend->optimize_measure(r->optimize, &r->results->measure, error))
+	const struct backend *backend = r->device->backend;
+	struct gradient_measure *measure = &r->results->measure;
+
+	if (!backend->optimize_measure(r->optimize, measure, error))
 		return false;
-	return !comm || comm->world == 1 || measure_stages(r, comm, error);
+	return !comm || comm->world == 1 ||
+	       (collective_fork(comm, error) &&
+		comm->calls->all_reduce(comm, &measure->found_inf, GRADIENT_SUMS,
+					"the norms of gradients", error) &&
+		collective_join(comm, error) &&
+		backend->optimize_join(r->optimize, measure, error));
 }
 
 bool replica_update(struct replica *r, struct communicator *comm, struct train_error *error)
@@ -97,7 +63,7 @@ bool replica_take(struct replica *r, struct step_output *output, struct train_er
 	output->correct += results.loss.correct;
 	if (is_measured(r))
 		output->norm = (double)results.measure.norm;
-	output->finite = !r->scaler || results.measure.finite;
+	output->finite = !r->scaler || results.measure.found_inf == 0;
 	return true;
 }
 
