@@ -183,10 +183,10 @@ static void check_layer(struct device *device, const struct sums_row *row)
 		kernels = fake_cuda_made(CUDA_CALL_kernel_bias_gradient) - kernels;
 		ROW_EQ_INT(row->name, kernels, !row->fused);
 		for (int o = 0; o < row->out; o++) {
-			ROW_EQ_INT(row->name, bias[o], rows * (o + 1));
+			ROW_EQ_INT(row->name, bias[o], (float)(rows * (o + 1)));
 			for (int i = 0; i < SUMS_IN; i++)
 				ROW_EQ_INT(row->name, weight[o * SUMS_IN + i],
-					   rows * (o + 1) * (i + 1));
+					   (float)(rows * (o + 1) * (i + 1)));
 		}
 	}
 	op_free(op);
