@@ -92,6 +92,7 @@ static void expect(const struct member *members, bool apart, enum cuda_call call
 		const char *text = members[r].error.text;
 
 		ck_assert_msg(members[r].good || *text, "%s: rank %d says nothing", name, r);
+		ck_assert_msg(!strstr(text, "has ended while"), "%s: rank %d: %s", name, r, text);
 		told = told || strstr(text, cuda_call_name(call)) || strstr(text, "no memory for");
 	}
 	ck_assert_msg(told || may_be_silent(call), "%s: '%s' and '%s'", name, members[0].error.text,

@@ -59,7 +59,9 @@ struct collective {
 	 * as abort does. */
 	void (*cancel)(struct meeting *meeting, int rank, const struct train_error *why);
 
-	/* By the rank's thread; waits until all ranks are there. */
+	/* By the rank's thread; waits until all ranks are there. *comm is NULL before; unless it
+	 * is so afterwards it is to be closed, also on failure, which abort tells the others
+	 * first: one that is closed has ended, and nobody would know why. */
 	bool (*open)(struct communicator **comm, struct meeting *meeting, int rank,
 		     struct device *device, struct train_error *error);
 	/* After all recorded steps that have its calls are freed, and before memory that those use.

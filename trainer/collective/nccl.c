@@ -341,12 +341,8 @@ static bool nccl_open(struct communicator **comm, struct meeting *meeting, int r
 	c = new_comm(meeting, rank, device);
 	if (!c)
 		return train_nomem(error, "collectives");
-	if (!open_all(c, error)) {
-		nccl_close(&c->base);
-		return false;
-	}
 	*comm = &c->base;
-	return true;
+	return open_all(c, error);
 }
 
 /* The rank's own thread stops NCCL, which is asked by one thread at a time: where it waits it sees
