@@ -3,7 +3,7 @@
  * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended, or with
  * REAL_CUDA around it. $FAKE_CUDA_MISSING names libraries that are missing; the $FAKE_CUDA_FAIL-th
  * call and all after it fail; with $FAKE_CUDA_COUNT the number of calls is told at the end, and
- * how often a stream was waited for.
+ * how often a stream was waited for and something recorded was run.
  */
 #include "config.h"
 
@@ -37,9 +37,10 @@ static bool load_filled(struct cuda_calls *calls, enum cuda_library library,
 }
 #endif
 
-static atomic_ulong waits;
+static atomic_ulong waits, launches;
 static cudaError_t (*query)(cudaStream_t stream);
 static cudaError_t (*synchronize)(cudaStream_t stream);
+static cudaError_t (*launch)(cudaGraphExec_t graph, cudaStream_t stream);
 
 static cudaError_t counted_query(cudaStream_t stream)
 {
@@ -55,17 +56,26 @@ static cudaError_t counted_synchronize(cudaStream_t stream)
 	return synchronize(stream);
 }
 
-static void count_waits(struct cuda_calls *calls)
+static cudaError_t counted_launch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+	atomic_fetch_add(&launches, 1);
+	return launch(graph, stream);
+}
+
+static void count_some(struct cuda_calls *calls)
 {
 	query = calls->cudaStreamQuery;
 	synchronize = calls->cudaStreamSynchronize;
+	launch = calls->cudaGraphLaunch;
 	calls->cudaStreamQuery = counted_query;
 	calls->cudaStreamSynchronize = counted_synchronize;
+	calls->cudaGraphLaunch = counted_launch;
 }
 
 static void tell_count(void)
 {
-	fprintf(stderr, "calls: %" PRIu64 "\nwaits: %lu\n", inject_count(), atomic_load(&waits));
+	fprintf(stderr, "calls: %" PRIu64 "\nwaits: %lu\nlaunches: %lu\n", inject_count(),
+		atomic_load(&waits), atomic_load(&launches));
 }
 
 bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct train_error *error)
@@ -78,7 +88,7 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 	if (!load_filled(calls, library, error))
 		return false;
 	if (library == CUDA_LIBRARY_RUNTIME)
-		count_waits(calls);
+		count_some(calls);
 	inject_wrap(calls, library);
 	if (library != CUDA_LIBRARY_RUNTIME || atomic_flag_test_and_set(&begun))
 		return true;

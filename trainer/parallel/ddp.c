@@ -3,6 +3,7 @@
  * all of them alike. */
 #include <stdlib.h>
 
+#include "parallel/pieces.h"
 #include "parallel/rank.h"
 #include "parallel/reducer.h"
 #include "run/cores.h"
@@ -14,6 +15,7 @@ struct ddp {
 	struct model_watch watch;
 	bool overlap;
 	struct recorder *steps, *evaluations;
+	struct pieces pieces;       /* where the communicator cannot be recorded */
 	struct step_output *issued; /* of the step that is being put on its way */
 };
 
@@ -32,20 +34,21 @@ static bool ready(void *argument, int layer, struct train_error *error)
 	return reducer_ready(argument, layer, error);
 }
 
-static bool issue_step(void *argument, int64_t passes, struct train_error *error)
+static bool issue_step(void *argument, const struct recorder_step *step, struct train_error *error)
 {
 	struct ddp *d = argument;
 
-	return replica_passes(&d->replica, passes, &d->watch, error) &&
+	return replica_passes(&d->replica, step->passes, &d->watch, error) &&
 	       reducer_wait(d->reducer, &d->issued->exposed_ns, error) &&
 	       replica_update(&d->replica, NULL, error);
 }
 
-static bool issue_evaluation(void *argument, int64_t passes, struct train_error *error)
+static bool issue_evaluation(void *argument, const struct recorder_step *step,
+			     struct train_error *error)
 {
 	struct ddp *d = argument;
 
-	return replica_evaluate(&d->replica, passes, error);
+	return replica_evaluate(&d->replica, step->passes, error);
 }
 
 static bool ddp_open(struct parallel **ret, const struct parallel_options *options,
@@ -75,7 +78,8 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	if (!reducer_open(&d->reducer, &how, error))
 		return false;
 	d->watch = (struct model_watch){ready, d->reducer};
-	return replica_recorder(&d->replica, &d->steps, issue_step, d, error) &&
+	return pieces_open(&d->pieces, &d->replica, 1, true, error) &&
+	       replica_recorder(&d->replica, &d->steps, issue_step, d, error) &&
 	       replica_recorder(&d->replica, &d->evaluations, issue_evaluation, d, error);
 }
 
@@ -83,6 +87,7 @@ static void ddp_close(struct parallel *p)
 {
 	struct ddp *d = (struct ddp *)p;
 
+	pieces_close(&d->pieces);
 	recorder_close(d->steps);
 	recorder_close(d->evaluations);
 	reducer_close(d->reducer);
@@ -91,19 +96,43 @@ static void ddp_close(struct parallel *p)
 	free(d);
 }
 
+static bool run_pieces(struct ddp *d, int64_t passes, struct train_error *error)
+{
+	struct replica *r = &d->replica;
+	int64_t last = passes - 1;
+
+	if (!replica_clear(r, error))
+		return false;
+	for (int64_t pass = 0; pass < last; pass++)
+		if (!pieces_forward(&d->pieces, pass, false, error) ||
+		    !pieces_backward(&d->pieces, pass, passes, error))
+			return false;
+	return pieces_forward(&d->pieces, last, false, error) &&
+	       replica_backward(r, 0, last, passes, &d->watch, error) &&
+	       reducer_wait(d->reducer, &d->issued->exposed_ns, error) &&
+	       pieces_update(&d->pieces, error);
+}
+
+static bool run_step(struct ddp *d, const struct step_input *input, struct train_error *error)
+{
+	const struct recorder_step step = {
+		.passes = replica_pass_count(&d->replica, input->count),
+		.of_all = input->of_all,
+		.as_is = timeline_on(d->base.timeline[0]),
+	};
+
+	return d->base.comm->calls->records ? recorder_run(d->steps, &step, error)
+					    : run_pieces(d, step.passes, error);
+}
+
 static bool ddp_step(struct parallel *p, const struct step_input *input, struct train_error *error)
 {
 	struct ddp *d = (struct ddp *)p;
 	int64_t waited = p->comm->waited_ns;
-	const struct recorder_step step = {
-		.passes = replica_pass_count(&d->replica, input->count),
-		.of_all = input->of_all,
-		.as_is = timeline_on(p->timeline[0]) || !p->comm->calls->records,
-	};
 
 	d->issued = rank_issue(p);
-	if (!replica_begin_all(&d->replica, input, false, error) ||
-	    !recorder_run(d->steps, &step, error) || !replica_fetch(&d->replica, error))
+	if (!replica_begin_all(&d->replica, input, false, error) || !run_step(d, input, error) ||
+	    !replica_fetch(&d->replica, error))
 		return false;
 	/* Another thread's waiting is not this one's. */
 	d->issued->waited_ns = d->overlap ? d->issued->exposed_ns : p->comm->waited_ns - waited;

@@ -109,7 +109,7 @@ static bool pass_on(void *argument, int index, struct train_error *error)
 	    !backend->event_wait(r->device, d->loss_done, d->passes - 1, error))
 		return false;
 	if ((d->pass == 0 && !begin_on(d, index, error)) ||
-	    !replica_fill(r, 0, d->pass, d->test, error) || !replica_forward(r, 0, error) ||
+	    !pieces_forward(&d->pieces[index], d->pass, d->test, error) ||
 	    !backend->event_record(d->forward_done[index], error))
 		return false;
 	if (r == d->master && !gather_and_loss(d, !d->test, error))
@@ -117,7 +117,7 @@ static bool pass_on(void *argument, int index, struct train_error *error)
 	if (d->test)
 		return true;
 	return scatter_gradient(d, index, error) &&
-	       replica_backward(r, 0, d->pass, d->pass_total, NULL, error);
+	       pieces_backward(&d->pieces[index], d->pass, d->pass_total, error);
 }
 
 #define SUM "sum of gradients"
@@ -171,7 +171,7 @@ static bool update_on(void *argument, int index, struct train_error *error)
 	if (r != d->master)
 		return r->device->backend->event_record(d->gradients_done[index], error) &&
 		       take_parameters(d, index, error);
-	return sum_gradients(d, error) && replica_update(d->master, NULL, error) &&
+	return sum_gradients(d, error) && pieces_update(&d->pieces[index], error) &&
 	       replica_fetch(d->master, error) &&
 	       d->master->device->backend->event_record(d->parameters_ready, error);
 }

@@ -3,6 +3,7 @@
 #ifndef TRAIN_DP_H
 #define TRAIN_DP_H
 
+#include "parallel/pieces.h"
 #include "parallel/rank.h"
 #include "run/crew.h"
 
@@ -11,6 +12,7 @@ struct dp {
 	struct crew *crew; /* a thread for each replica; this one for the first */
 	int count;
 	struct replica replicas[PLACE_MOST_DEVICES];
+	struct pieces pieces[PLACE_MOST_DEVICES];
 	struct replica *master;
 	int64_t elements; /* of the parameters */
 	int64_t rows;     /* of a pass, over all replicas */

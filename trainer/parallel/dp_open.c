@@ -59,13 +59,17 @@ static bool open_on(void *argument, int index, struct train_error *error)
 		.learns = index == o->place->master,
 	};
 
-	return replica_open(&d->replicas[index], o, &how, error);
+	return replica_open(&d->replicas[index], o, &how, error) &&
+	       pieces_open(&d->pieces[index], &d->replicas[index], 1, false, error);
 }
 
 static bool close_on(void *argument, int index, struct train_error *error)
 {
+	struct dp *d = argument;
+
 	(void)error;
-	replica_close(&((struct dp *)argument)->replicas[index]);
+	pieces_close(&d->pieces[index]);
+	replica_close(&d->replicas[index]);
 	return true;
 }
 

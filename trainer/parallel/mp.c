@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parallel/pieces.h"
 #include "parallel/rank.h"
 #include "parallel/stages.h"
 
 struct mp {
 	struct parallel base;
 	struct replica replica;
+	struct pieces pieces;
 	struct stage stages[TRAIN_MOST_STAGES];
 	int slots;
 	bool is_first, is_last;
@@ -86,6 +88,8 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 	if (!replica_open(&m->replica, &m->base.options, &how, error))
 		return false;
 	replica_trace(&m->replica, m->base.timeline[0]);
+	if (!pieces_open(&m->pieces, &m->replica, m->slots, m->is_last, error))
+		return false;
 	rank_has(&m->base, &m->replica, stage->first, stage->last);
 	rank_clock(&m->base, m->base.timeline[1], false);
 	return open_carried(m, error) && rank_communicate(&m->base, m->replica.device, error);
@@ -95,6 +99,7 @@ static void mp_close(struct parallel *p)
 {
 	struct mp *m = (struct mp *)p;
 
+	pieces_close(&m->pieces);
 	rank_close(p);
 	if (m->carried)
 		m->replica.device->backend->release(m->replica.device, m->carried);
@@ -148,24 +153,22 @@ static bool forward(const struct flow *f, int64_t pass, struct train_error *erro
 	if (!m->is_first && !take(m, rank - 1, model_input(r->model, slot),
 				  model_input_bytes(r->model), "activations", error))
 		return false;
-	if (!replica_fill(r, slot, pass, f->test, error) || !replica_forward(r, slot, error))
+	if (!pieces_forward(&m->pieces, pass, f->test, error))
 		return false;
-	if (m->is_last)
-		return replica_loss(r, slot, pass, !f->test, error);
-	return give(m, rank + 1, model_output(r->model, slot), model_output_bytes(r->model),
-		    "activations", error);
+	return m->is_last || give(m, rank + 1, model_output(r->model, slot),
+				  model_output_bytes(r->model), "activations", error);
 }
 
 static bool backward(const struct flow *f, int64_t pass, struct train_error *error)
 {
 	struct mp *m = f->mp;
 	struct replica *r = &m->replica;
-	int rank = m->base.options.rank, slot = (int)(pass % m->slots);
+	int rank = m->base.options.rank;
 
 	if (!m->is_last && !take(m, rank + 1, model_output_gradient(r->model),
 				 model_output_bytes(r->model), "gradients of activations", error))
 		return false;
-	if (!replica_backward(r, slot, pass, f->passes, NULL, error))
+	if (!pieces_backward(&m->pieces, pass, f->passes, error))
 		return false;
 	return m->is_first || give(m, rank - 1, model_input_gradient(r->model),
 				   model_input_bytes(r->model), "gradients of activations", error);
@@ -175,6 +178,14 @@ static bool begin(const struct flow *f, const struct step_input *input, struct t
 {
 	return replica_begin_all(&f->mp->replica, input, f->test, error) &&
 	       replica_clear(&f->mp->replica, error);
+}
+
+/* Stages that measure need each other for it. */
+static bool update(struct mp *m, struct train_error *error)
+{
+	if (replica_measures(&m->replica) && m->base.options.world > 1)
+		return replica_update(&m->replica, m->base.comm, error);
+	return pieces_update(&m->pieces, error);
 }
 
 static bool mp_step(struct parallel *p, const struct step_input *input, struct train_error *error)
@@ -197,7 +208,7 @@ static bool mp_step(struct parallel *p, const struct step_input *input, struct t
 		if (!backward(&f, pass, error))
 			return false;
 	}
-	if (!replica_update(&m->replica, p->comm, error) || !replica_fetch(&m->replica, error))
+	if (!update(m, error) || !replica_fetch(&m->replica, error))
 		return false;
 	issued->waited_ns = p->comm->waited_ns - waited;
 	return true;

@@ -6,7 +6,7 @@
 struct recording {
 	struct recording *next;
 	struct recorder *recorder;
-	int64_t passes, of_all;
+	struct recorder_step of;
 	struct step *step; /* NULL: it was run as it is */
 };
 
@@ -45,7 +45,12 @@ static bool issue(void *argument, struct train_error *error)
 	const struct recording *recording = argument;
 	const struct recorder_options *options = &recording->recorder->options;
 
-	return options->issue(options->argument, recording->passes, error);
+	return options->issue(options->argument, &recording->of, error);
+}
+
+static bool alike(const struct recorder_step *a, const struct recorder_step *b)
+{
+	return a->pass == b->pass && a->passes == b->passes && a->of_all == b->of_all;
 }
 
 /* That of such steps; NULL: this is the first. */
@@ -53,8 +58,7 @@ static struct recording *find(const struct recorder *r, const struct recorder_st
 {
 	struct recording *recording = r->first;
 
-	while (recording &&
-	       (recording->passes != step->passes || recording->of_all != step->of_all))
+	while (recording && !alike(&recording->of, step))
 		recording = recording->next;
 	return recording;
 }
@@ -67,7 +71,7 @@ static bool run_first(struct recorder *r, const struct recorder_step *step,
 
 	if (!recording)
 		return train_nomem(error, "a recorded step");
-	*recording = (struct recording){r->first, r, step->passes, step->of_all, NULL};
+	*recording = (struct recording){r->first, r, *step, NULL};
 	r->first = recording;
 	return issue(recording, error);
 }

@@ -362,8 +362,7 @@ bool replica_evaluate(struct replica *r, int64_t passes, struct train_error *err
 	return true;
 }
 
-bool replica_recorder(const struct replica *r, struct recorder **recorder,
-		      bool (*issue)(void *argument, int64_t passes, struct train_error *error),
+bool replica_recorder(const struct replica *r, struct recorder **recorder, recorder_issue *issue,
 		      void *argument, struct train_error *error)
 {
 	const struct recorder_options options = {r->device, issue, argument};

@@ -87,13 +87,14 @@ bool replica_passes(struct replica *replica, int64_t passes, const struct model_
 		    struct train_error *error);
 /* Loss and correct of test rows, after replica_begin_all(). */
 bool replica_evaluate(struct replica *replica, int64_t passes, struct train_error *error);
+/* Whether its gradients are measured before an update: they are clipped, or in float16. */
+bool replica_measures(const struct replica *replica);
 /* The optimizer's step with the gradients that are there: measured, clipped, skipped if they are
  * not finite. `comm`, unless NULL, has the other stages of the model, which measure with it. */
 bool replica_update(struct replica *replica, struct communicator *comm, struct train_error *error);
 /* A recorder of steps of this replica. */
 bool replica_recorder(const struct replica *replica, struct recorder **recorder,
-		      bool (*issue)(void *argument, int64_t passes, struct train_error *error),
-		      void *argument, struct train_error *error);
+		      recorder_issue *issue, void *argument, struct train_error *error);
 /* What a step or an evaluation left, which is added to output: put on its way, and got. */
 bool replica_fetch(struct replica *replica, struct train_error *error);
 bool replica_take(struct replica *replica, struct step_output *output, struct train_error *error);

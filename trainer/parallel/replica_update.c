@@ -5,7 +5,7 @@
 #include "optim/clip.h"
 #include "parallel/replica.h"
 
-static bool is_measured(const struct replica *r)
+bool replica_measures(const struct replica *r)
 {
 	const struct settings *settings = r->options->settings;
 
@@ -30,7 +30,7 @@ static bool measure(struct replica *r, struct communicator *comm, struct train_e
 
 bool replica_update(struct replica *r, struct communicator *comm, struct train_error *error)
 {
-	bool measured = is_measured(r);
+	bool measured = replica_measures(r);
 	int64_t begin = timeline_begin(r->timeline);
 
 	if (measured && !measure(r, comm, error))
@@ -61,7 +61,7 @@ bool replica_take(struct replica *r, struct step_output *output, struct train_er
 		return false;
 	output->loss += results.loss.loss;
 	output->correct += results.loss.correct;
-	if (is_measured(r))
+	if (replica_measures(r))
 		output->norm = (double)results.measure.norm;
 	output->finite = !r->scaler || results.measure.found_inf == 0;
 	return true;

@@ -10,19 +10,20 @@ struct single {
 	struct recorder *steps, *evaluations;
 };
 
-static bool issue_step(void *argument, int64_t passes, struct train_error *error)
+static bool issue_step(void *argument, const struct recorder_step *step, struct train_error *error)
 {
 	struct single *s = argument;
 
-	return replica_passes(&s->replica, passes, NULL, error) &&
+	return replica_passes(&s->replica, step->passes, NULL, error) &&
 	       replica_update(&s->replica, NULL, error);
 }
 
-static bool issue_evaluation(void *argument, int64_t passes, struct train_error *error)
+static bool issue_evaluation(void *argument, const struct recorder_step *step,
+			     struct train_error *error)
 {
 	struct single *s = argument;
 
-	return replica_evaluate(&s->replica, passes, error);
+	return replica_evaluate(&s->replica, step->passes, error);
 }
 
 static bool single_open(struct parallel **ret, const struct parallel_options *options,
