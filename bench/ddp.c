@@ -121,6 +121,10 @@ static bool work(void *argument, int rank, struct train_error *error)
 	       p->calls->synchronize(p, &begin, error) && steps(b, p, indices, error);
 	if (done && rank == 0 && b->variant == AT_END)
 		find_least(b, p);
+	if (!done && p && p->comm)
+		p->calls->abort(p, error);
+	else if (!done)
+		options.collective->cancel(options.meeting, rank, error);
 	if (p)
 		p->calls->close(p);
 	free(indices);

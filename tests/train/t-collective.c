@@ -159,7 +159,7 @@ START_TEST(world_of_one)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct train_error error = {.status = TRAIN_OK};
 		const struct collective *calls = collective_find(names[i], &error);
-		struct communicator *comm;
+		struct communicator *comm = NULL;
 		struct meeting *meeting;
 		float x = 3, all = 0;
 

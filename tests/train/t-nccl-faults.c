@@ -326,7 +326,7 @@ START_TEST(devices_that_are_none)
 	const struct meeting_options options = {.world = 1, .ranks = 1};
 	struct device device = {.backend = &backend_reference, .physical = 3};
 	struct train_error error = {.status = TRAIN_OK};
-	struct communicator *comm;
+	struct communicator *comm = NULL;
 	struct meeting *meeting;
 
 	ck_assert_msg(nccl->meet(&meeting, &options, &error), "%s", error.text);

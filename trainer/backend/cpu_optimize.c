@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,10 @@ struct optimize {
 	struct optimizer_param *parameters; /* as optimizer_new() takes them */
 	int *by_size;                       /* indices of all, the greatest first */
 };
+
+_Static_assert(offsetof(struct gradient_measure, norms) ==
+		       offsetof(struct gradient_measure, found_inf) + sizeof(float),
+	       "found_inf and norms are GRADIENT_SUMS floats in a row");
 
 struct measuring {
 	const struct optimize *optimize;

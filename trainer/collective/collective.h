@@ -59,9 +59,9 @@ struct collective {
 	 * as abort does. */
 	void (*cancel)(struct meeting *meeting, int rank, const struct train_error *why);
 
-	/* By the rank's thread; waits until all ranks are there. *comm is NULL before; unless it
-	 * is so afterwards it is to be closed, also on failure, which abort tells the others
-	 * first: one that is closed has ended, and nobody would know why. */
+	/* By the rank's thread; waits until all ranks are there. *comm is NULL before. After a
+	 * failure it may be one that is not whole: to be aborted, which tells the others why, and
+	 * then closed. If it is NULL, cancel tells them. */
 	bool (*open)(struct communicator **comm, struct meeting *meeting, int rank,
 		     struct device *device, struct train_error *error);
 	/* After all recorded steps that have its calls are freed, and before memory that those use.

@@ -358,6 +358,8 @@ static void nccl_abort(struct communicator *comm, const struct train_error *why)
 	}
 	if (c->control)
 		c->control->calls->abort(c->control, why);
+	else if (c->meeting->control)
+		c->meeting->control->cancel(c->meeting->control_meeting, comm->rank, why);
 }
 
 #define NCCL_CALLS \

@@ -109,8 +109,10 @@ static bool peer_open(struct communicator **comm, struct meeting *meeting, int r
 		return false;
 	p = calloc(1, sizeof(*p));
 	if (!p) {
+		train_nomem(error, "a communicator");
+		collective_shm.abort(host, error);
 		collective_shm.close(host);
-		return train_nomem(error, "a communicator");
+		return false;
 	}
 	p->base = (struct communicator){&collective_peer, rank, host->world, device, 0};
 	p->host = host;

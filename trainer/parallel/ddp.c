@@ -40,7 +40,7 @@ static bool issue_step(void *argument, const struct recorder_step *step, struct 
 
 	return replica_passes(&d->replica, step->passes, &d->watch, error) &&
 	       reducer_wait(d->reducer, &d->issued->exposed_ns, error) &&
-	       replica_update(&d->replica, NULL, error);
+	       replica_update(&d->replica, error);
 }
 
 static bool issue_evaluation(void *argument, const struct recorder_step *step,

@@ -180,12 +180,31 @@ static bool begin(const struct flow *f, const struct step_input *input, struct t
 	       replica_clear(&f->mp->replica, error);
 }
 
+#define NORMS "norms"
+
+static bool sum_measures(struct mp *m, struct train_error *error)
+{
+	struct communicator *comm = m->base.comm;
+	float *sums = &m->replica.results->measure.found_inf;
+	int64_t begin = timeline_begin(m->base.timeline[1]);
+
+	if (!collective_fork(comm, error) ||
+	    !comm->calls->all_reduce(comm, sums, GRADIENT_SUMS, "the norms of gradients", error) ||
+	    !collective_join(comm, error))
+		return false;
+	timeline_add(m->base.timeline[1], NORMS, begin);
+	return true;
+}
+
 /* Stages that measure need each other for it. */
 static bool update(struct mp *m, struct train_error *error)
 {
-	if (replica_measures(&m->replica) && m->base.options.world > 1)
-		return replica_update(&m->replica, m->base.comm, error);
-	return pieces_update(&m->pieces, error);
+	struct replica *r = &m->replica;
+
+	if (!replica_measures(r) || m->base.options.world == 1)
+		return pieces_update(&m->pieces, error);
+	return replica_measure(r, error) && sum_measures(m, error) &&
+	       replica_join_measures(r, error) && replica_learn(r, error);
 }
 
 static bool mp_step(struct parallel *p, const struct step_input *input, struct train_error *error)
@@ -229,6 +248,16 @@ static bool mp_evaluate(struct parallel *p, const struct step_input *input,
 	return replica_fetch(&m->replica, error);
 }
 
+static int64_t waited_in(const struct mp *m, int step)
+{
+	const struct timeline *t = m->base.timeline[1];
+	int64_t received = timeline_took(t, step, RECEIVE), norms = timeline_took(t, step, NORMS);
+
+	if (!replica_measures(&m->replica) || m->base.options.world == 1)
+		return received;
+	return received < 0 || norms < 0 ? -1 : received + norms;
+}
+
 static bool mp_result(struct parallel *p, struct step_output *output, struct train_error *error)
 {
 	struct mp *m = (struct mp *)p;
@@ -237,7 +266,7 @@ static bool mp_result(struct parallel *p, struct step_output *output, struct tra
 	if (!rank_result_of(p, &m->replica, output, &step, error))
 		return false;
 	if (rank_has_streams(p))
-		output->waited_ns = step < 0 ? -1 : timeline_took(p->timeline[1], step, RECEIVE);
+		output->waited_ns = step < 0 ? -1 : waited_in(m, step);
 	return true;
 }
 

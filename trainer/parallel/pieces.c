@@ -35,7 +35,7 @@ static bool issue_update(void *argument, const struct recorder_step *step,
 			 struct train_error *error)
 {
 	(void)step;
-	return replica_update(((struct pieces *)argument)->replica, NULL, error);
+	return replica_update(((struct pieces *)argument)->replica, error);
 }
 
 bool pieces_open(struct pieces *p, struct replica *replica, int slots, bool has_loss,

@@ -28,7 +28,7 @@ void pieces_close(struct pieces *pieces);
 bool pieces_forward(struct pieces *pieces, int64_t pass, bool test, struct train_error *error);
 bool pieces_backward(struct pieces *pieces, int64_t pass, int64_t passes,
 		     struct train_error *error);
-/* replica_update() without others. */
+/* replica_update(). */
 bool pieces_update(struct pieces *pieces, struct train_error *error);
 
 #endif

@@ -89,9 +89,14 @@ bool replica_passes(struct replica *replica, int64_t passes, const struct model_
 bool replica_evaluate(struct replica *replica, int64_t passes, struct train_error *error);
 /* Whether its gradients are measured before an update: they are clipped, or in float16. */
 bool replica_measures(const struct replica *replica);
-/* The optimizer's step with the gradients that are there: measured, clipped, skipped if they are
- * not finite. `comm`, unless NULL, has the other stages of the model, which measure with it. */
-bool replica_update(struct replica *replica, struct communicator *comm, struct train_error *error);
+bool replica_measure(struct replica *replica, struct train_error *error);
+/* What stages measured was summed over them: the norm of all. */
+bool replica_join_measures(struct replica *replica, struct train_error *error);
+/* The optimizer's step with the gradients that are there: clipped, skipped if they are not finite.
+ */
+bool replica_learn(struct replica *replica, struct train_error *error);
+/* Measures if it has to, and learns. */
+bool replica_update(struct replica *replica, struct train_error *error);
 /* A recorder of steps of this replica. */
 bool replica_recorder(const struct replica *replica, struct recorder **recorder,
 		      recorder_issue *issue, void *argument, struct train_error *error);

@@ -2,7 +2,6 @@
 /* The end of a step, and what a replica holds. */
 #include <stddef.h>
 
-#include "optim/clip.h"
 #include "parallel/replica.h"
 
 bool replica_measures(const struct replica *r)
@@ -12,37 +11,34 @@ bool replica_measures(const struct replica *r)
 	return settings->clip_norm > 0 || r->scaler;
 }
 
-/* Of one stage, then of all. */
-static bool measure(struct replica *r, struct communicator *comm, struct train_error *error)
+bool replica_measure(struct replica *r, struct train_error *error)
 {
-	const struct backend *backend = r->device->backend;
-	struct gradient_measure *measure = &r->results->measure;
-
-	if (!backend->optimize_measure(r->optimize, measure, error))
-		return false;
-	return !comm || comm->world == 1 ||
-	       (collective_fork(comm, error) &&
-		comm->calls->all_reduce(comm, &measure->found_inf, GRADIENT_SUMS,
-					"the norms of gradients", error) &&
-		collective_join(comm, error) &&
-		backend->optimize_join(r->optimize, measure, error));
+	return r->device->backend->optimize_measure(r->optimize, &r->results->measure, error);
 }
 
-bool replica_update(struct replica *r, struct communicator *comm, struct train_error *error)
+bool replica_join_measures(struct replica *r, struct train_error *error)
 {
-	bool measured = replica_measures(r);
+	return r->device->backend->optimize_join(r->optimize, &r->results->measure, error);
+}
+
+bool replica_learn(struct replica *r, struct train_error *error)
+{
 	int64_t begin = timeline_begin(r->timeline);
 
-	if (measured && !measure(r, comm, error))
-		return false;
 	if (r->parameters == 0 && !r->scaler)
 		return true;
 	if (!r->device->backend->optimize_run(r->optimize, inputs_update(&r->inputs),
-					      measured ? &r->results->measure : NULL, error))
+					      replica_measures(r) ? &r->results->measure : NULL,
+					      error))
 		return false;
 	timeline_add(r->timeline, "optimizer", begin);
 	r->traced_at = timeline_begin(r->timeline);
 	return model_prepare(r->model, true, error);
+}
+
+bool replica_update(struct replica *r, struct train_error *error)
+{
+	return (!replica_measures(r) || replica_measure(r, error)) && replica_learn(r, error);
 }
 
 /* The norms of single parameters stay. */

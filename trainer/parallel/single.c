@@ -15,7 +15,7 @@ static bool issue_step(void *argument, const struct recorder_step *step, struct 
 	struct single *s = argument;
 
 	return replica_passes(&s->replica, step->passes, NULL, error) &&
-	       replica_update(&s->replica, NULL, error);
+	       replica_update(&s->replica, error);
 }
 
 static bool issue_evaluation(void *argument, const struct recorder_step *step,
