@@ -60,7 +60,9 @@ step_sanitize() {
 		--small "$@"; then
 		printf 'clean\t%s\n' "$(grep -a '^========= .*SUMMARY' tap.txt | tail -n 1)"
 	elif grep -aq '^1\.\.' tap.txt; then
-		fail_step "$(grep -a '^=========' tap.txt | head -n 1)"
+		grep -a -e '^not ok' -e '^=========' tap.txt | grep -av -e 'COMPUTE-SANITIZER$' >found.txt
+		head -n 40 found.txt | sed 's/^/found	/'
+		fail_step "$(head -n 1 found.txt)"
 	else
 		skip_step "compute-sanitizer does not run: $(cat tap.txt err.txt | grep -a . | tail -n 1)"
 	fi

@@ -5,7 +5,7 @@
 
 stage_steps() {
 	for program in $(test_programs); do
-		echo "test-${program##*/} 240 the tests of ${program##*/}"
+		echo "test-${program##*/} 400 the tests of ${program##*/}"
 	done
 	echo 'losses-fp32 60 100 steps of SGD, the losses of the CPU'
 	for type in tf32 bf16 fp16; do
@@ -133,7 +133,7 @@ step_test() {
 # How far losses may be from the CPU's, relative: what a type rounds, grown over 100 steps.
 tolerance_of() {
 	case $1 in
-	fp32) echo 1e-5 ;;
+	fp32) echo 1e-3 ;;
 	bf16) echo 5e-2 ;;
 	*) echo 1e-2 ;;
 	esac
@@ -146,7 +146,15 @@ step_losses() {
 		train cpu.json $(cpu) $sgd --data "$data" --steps "$2" --exact
 		on_gpu gpu.json $sgd --data "$data" --steps "$2" $(precision_of "$1") $(deterministic)
 	}
+	[ "$1" != fp32 ] || agree_early "losses $1" cpu.json gpu.json || return
 	agree "losses $1" "$2" "$(tolerance_of "$1")" cpu.json gpu.json
+}
+
+# agree_early NAME WANTED GOT: 10 losses are within 1e-5. Later a ReLU or a maximum whose inputs are equal
+# but for rounding chooses another side, and losses of any two programs part: after 20 to 60 steps of
+# convnet by more than 1e-5, the CPU and itself with another order of sums as well.
+agree_early() {
+	agree "$1, 10 steps" 10 1e-5 "$2" "$3"
 }
 
 step_bits() {
@@ -175,7 +183,7 @@ step_mode() {
 		train "$1.json" --backend cuda --mode "$1" --device-ids "$devices" --allow-share $learn \
 			--data "$data"
 	}
-	agree "$1" 50 1e-5 single.json "$1.json"
+	agree_early "$1" single.json "$1.json" && agree "$1" 50 1e-3 single.json "$1.json"
 }
 
 step_resume() {
@@ -204,7 +212,7 @@ step_errors() {
 		rm -rf saved part.json
 		if ! injected "$place" part.json >/dev/null; then
 			if [ "$(wc -l <err.txt)" -ne 1 ] || ! grep -Eq -e '^gpumap-train: no GPU: ' -e \
-				'GPU [0-9]+( \([0-9a-f:.]+, GPU-[0-9a-f-]+\))?: (cu|kernel_)[A-Za-z0-9_]+: .*\([0-9]+\)' \
+				'GPU [0-9]+( \([0-9A-Fa-f:.]+, GPU-[0-9a-f-]+\))?: (cu|kernel_)[A-Za-z0-9_]+: .*\([0-9]+\)' \
 				err.txt || { grep -q '"type":"step"' part.json 2>/dev/null &&
 				! grep -q '; after step [0-9]*$' err.txt; }; then
 				fail_step "call $place of $calls: $(head -n 3 err.txt | tr '\n' ';')"

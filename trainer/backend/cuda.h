@@ -19,7 +19,7 @@ struct cuda_device {
 	struct device base;
 	const struct cuda_calls *calls;
 	int ordinal; /* CUDA's number of it in this process */
-	char pci[16], uuid[CUDA_UUID];
+	char pci[32], uuid[CUDA_UUID];
 	char where[CUDA_WHERE]; /* for messages: "GPU 3 (0000:5e:00.0, GPU-...)" */
 	bool exact, deterministic;
 	uint64_t kind; /* the same for GPUs of a kind */
