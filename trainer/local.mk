@@ -84,8 +84,8 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/parallel/mp.c \
 	trainer/parallel/order.c trainer/parallel/order.h \
 	trainer/parallel/parallel.h \
-	trainer/parallel/rank.c trainer/parallel/rank.h \
 	trainer/parallel/pieces.c trainer/parallel/pieces.h \
+	trainer/parallel/rank.c trainer/parallel/rank.h \
 	trainer/parallel/recorder.c trainer/parallel/recorder.h \
 	trainer/parallel/reducer.c trainer/parallel/reducer.h \
 	trainer/parallel/replica.c trainer/parallel/replica.h \

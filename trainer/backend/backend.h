@@ -183,7 +183,7 @@ struct optimize_options {
 	const struct optimize_parameter *parameters; /* copied, but for the names */
 	int count;
 	struct scaler *scaler; /* on the device, which outlives it; NULL: none */
-	/* Of a stage: the model's parameters in stages before it and behind it. */
+	/* Of a stage: how many of the model's parameters come before these, and behind them. */
 	int before, behind;
 };
 
@@ -275,15 +275,15 @@ struct backend {
 	void (*data_close)(struct device_data *data);
 
 	/* State begins as zero, steps as 0. control and measure lie on the device. measure finds
-	 * all of *measure; of a stage, once what is to be summed over the stages is, join finds
-	 * the norm. run makes a step: clipped by measure, and with a scaler unscaled, left out if
-	 * measure is not finite, and followed by scaler_update(). measure is NULL where there is
+	 * all of *measure; of a stage, once what is to be summed over the stages is, norm finds
+	 * that of all. run makes a step: clipped by measure, and with a scaler unscaled, left out
+	 * if measure is not finite, and followed by scaler_update(). measure is NULL where there is
 	 * no scaler and control does not clip. */
 	bool (*optimize_new)(struct optimize **optimize, struct device *device,
 			     const struct optimize_options *options, struct train_error *error);
 	bool (*optimize_measure)(struct optimize *optimize, struct gradient_measure *measure,
 				 struct train_error *error);
-	bool (*optimize_join)(struct optimize *optimize, struct gradient_measure *measure,
+	bool (*optimize_norm)(struct optimize *optimize, struct gradient_measure *measure,
 			      struct train_error *error);
 	bool (*optimize_run)(struct optimize *optimize, const struct update_control *control,
 			     const struct gradient_measure *measure, struct train_error *error);

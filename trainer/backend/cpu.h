@@ -51,7 +51,7 @@ bool cpu_optimize_new(struct optimize **optimize, struct device *device,
 		      const struct optimize_options *options, struct train_error *error);
 bool cpu_optimize_measure(struct optimize *optimize, struct gradient_measure *measure,
 			  struct train_error *error);
-bool cpu_optimize_join(struct optimize *optimize, struct gradient_measure *measure,
+bool cpu_optimize_norm(struct optimize *optimize, struct gradient_measure *measure,
 		       struct train_error *error);
 bool cpu_optimize_run(struct optimize *optimize, const struct update_control *control,
 		      const struct gradient_measure *measure, struct train_error *error);
@@ -80,7 +80,7 @@ void cpu_step_free(struct step *step);
 	.fetch = cpu_fetch, .take = cpu_take, .add = cpu_add, .loss = cpu_loss, \
 	.data_open = cpu_data_open, .data_fills = cpu_data_fills, .data_fill = cpu_data_fill, \
 	.data_close = cpu_data_close, .optimize_new = cpu_optimize_new, \
-	.optimize_measure = cpu_optimize_measure, .optimize_join = cpu_optimize_join, \
+	.optimize_measure = cpu_optimize_measure, .optimize_norm = cpu_optimize_norm, \
 	.optimize_run = cpu_optimize_run, .optimize_state = cpu_optimize_state, \
 	.optimize_steps = cpu_optimize_steps, .optimize_set_steps = cpu_optimize_set_steps, \
 	.optimize_free = cpu_optimize_free, .event_new = cpu_event_new, \

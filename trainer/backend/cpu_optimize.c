@@ -6,7 +6,6 @@
  */
 #include <math.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,10 +24,6 @@ struct optimize {
 	struct optimizer_param *parameters; /* as optimizer_new() takes them */
 	int *by_size;                       /* indices of all, the greatest first */
 };
-
-_Static_assert(offsetof(struct gradient_measure, norms) ==
-		       offsetof(struct gradient_measure, found_inf) + sizeof(float),
-	       "found_inf and norms are GRADIENT_SUMS floats in a row");
 
 struct measuring {
 	const struct optimize *optimize;
@@ -169,10 +164,10 @@ bool cpu_optimize_measure(struct optimize *o, struct gradient_measure *measure,
 	if (!all_finite(m.norms, o->count))
 		cpu_team_run(team_of(o), team_of(o)->threads, find_infinite, &m);
 	measure->found_inf = m.finite ? 0 : 1;
-	return cpu_optimize_join(o, measure, error);
+	return cpu_optimize_norm(o, measure, error);
 }
 
-bool cpu_optimize_join(struct optimize *o, struct gradient_measure *measure,
+bool cpu_optimize_norm(struct optimize *o, struct gradient_measure *measure,
 		       struct train_error *error)
 {
 	(void)error;

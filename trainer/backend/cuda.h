@@ -249,7 +249,7 @@ bool cuda_optimize_new(struct optimize **optimize, struct device *device,
 		       const struct optimize_options *options, struct train_error *error);
 bool cuda_optimize_measure(struct optimize *optimize, struct gradient_measure *measure,
 			   struct train_error *error);
-bool cuda_optimize_join(struct optimize *optimize, struct gradient_measure *measure,
+bool cuda_optimize_norm(struct optimize *optimize, struct gradient_measure *measure,
 			struct train_error *error);
 bool cuda_optimize_run(struct optimize *optimize, const struct update_control *control,
 		       const struct gradient_measure *measure, struct train_error *error);

@@ -149,7 +149,7 @@ bool cuda_optimize_measure(struct optimize *o, struct gradient_measure *measure,
 	return cuda_use(d, error) && CUDA_KERNEL(d, gradient_measure, &args, error);
 }
 
-bool cuda_optimize_join(struct optimize *o, struct gradient_measure *measure,
+bool cuda_optimize_norm(struct optimize *o, struct gradient_measure *measure,
 			struct train_error *error)
 {
 	const struct gradient_norm_args args = {measure};

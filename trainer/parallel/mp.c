@@ -4,6 +4,7 @@
  * S - 1 - s forward passes, then does one backward for each forward ("1F1B": Narayanan et al.,
  * "PipeDream", SOSP'19), so at most S - s of them hold activations at a time.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,7 +183,17 @@ static bool begin(const struct flow *f, const struct step_input *input, struct t
 
 #define NORMS "norms"
 
-static bool sum_measures(struct mp *m, struct train_error *error)
+_Static_assert(offsetof(struct gradient_measure, norms) ==
+		       offsetof(struct gradient_measure, found_inf) + sizeof(float),
+	       "found_inf and norms are GRADIENT_SUMS floats in a row");
+
+/* Stages that measure need each other for it. */
+static bool sums_norms(const struct mp *m)
+{
+	return replica_measures(&m->replica) && m->base.options.world > 1;
+}
+
+static bool sum_norms(struct mp *m, struct train_error *error)
 {
 	struct communicator *comm = m->base.comm;
 	float *sums = &m->replica.results->measure.found_inf;
@@ -196,15 +207,14 @@ static bool sum_measures(struct mp *m, struct train_error *error)
 	return true;
 }
 
-/* Stages that measure need each other for it. */
 static bool update(struct mp *m, struct train_error *error)
 {
 	struct replica *r = &m->replica;
 
-	if (!replica_measures(r) || m->base.options.world == 1)
+	if (!sums_norms(m))
 		return pieces_update(&m->pieces, error);
-	return replica_measure(r, error) && sum_measures(m, error) &&
-	       replica_join_measures(r, error) && replica_learn(r, error);
+	return replica_measure(r, error) && sum_norms(m, error) && replica_norm(r, error) &&
+	       replica_learn(r, error);
 }
 
 static bool mp_step(struct parallel *p, const struct step_input *input, struct train_error *error)
@@ -253,7 +263,7 @@ static int64_t waited_in(const struct mp *m, int step)
 	const struct timeline *t = m->base.timeline[1];
 	int64_t received = timeline_took(t, step, RECEIVE), norms = timeline_took(t, step, NORMS);
 
-	if (!replica_measures(&m->replica) || m->base.options.world == 1)
+	if (!sums_norms(m))
 		return received;
 	return received < 0 || norms < 0 ? -1 : received + norms;
 }

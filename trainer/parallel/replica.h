@@ -91,7 +91,7 @@ bool replica_evaluate(struct replica *replica, int64_t passes, struct train_erro
 bool replica_measures(const struct replica *replica);
 bool replica_measure(struct replica *replica, struct train_error *error);
 /* What stages measured was summed over them: the norm of all. */
-bool replica_join_measures(struct replica *replica, struct train_error *error);
+bool replica_norm(struct replica *replica, struct train_error *error);
 /* The optimizer's step with the gradients that are there: clipped, skipped if they are not finite.
  */
 bool replica_learn(struct replica *replica, struct train_error *error);

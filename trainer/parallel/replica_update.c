@@ -13,12 +13,17 @@ bool replica_measures(const struct replica *r)
 
 bool replica_measure(struct replica *r, struct train_error *error)
 {
-	return r->device->backend->optimize_measure(r->optimize, &r->results->measure, error);
+	int64_t begin = timeline_begin(r->timeline);
+
+	if (!r->device->backend->optimize_measure(r->optimize, &r->results->measure, error))
+		return false;
+	timeline_add(r->timeline, "norms", begin);
+	return true;
 }
 
-bool replica_join_measures(struct replica *r, struct train_error *error)
+bool replica_norm(struct replica *r, struct train_error *error)
 {
-	return r->device->backend->optimize_join(r->optimize, &r->results->measure, error);
+	return r->device->backend->optimize_norm(r->optimize, &r->results->measure, error);
 }
 
 bool replica_learn(struct replica *r, struct train_error *error)
