@@ -22,12 +22,10 @@ static void nothing(struct member *m)
 /* A sum that is asked of the stream, which the rank then waits for. */
 static void sum_and_wait(struct member *m)
 {
-	float *memory = device_memory(m, 4000);
-
-	m->good = backend_cuda.zero(m->device, memory, 4000, &m->error) &&
-		  BETWEEN(m, nccl->all_reduce(m->comm, memory, 1000, "gradients", &m->error)) &&
+	m->kept = device_memory(m, 4000);
+	m->good = backend_cuda.zero(m->device, m->kept, 4000, &m->error) &&
+		  BETWEEN(m, nccl->all_reduce(m->comm, m->kept, 1000, "gradients", &m->error)) &&
 		  backend_cuda.finish(m->device, &m->error);
-	backend_cuda.release(m->device, memory);
 }
 
 /* --- who does not come -------------------------------------------------------------------- */

@@ -345,8 +345,7 @@ static bool nccl_open(struct communicator **comm, struct meeting *meeting, int r
 	return open_all(c, error);
 }
 
-/* The rank's own thread stops NCCL, which is asked by one thread at a time: where it waits it sees
- * this, and else it closes the communicator. */
+/* NCCL is asked by one thread at a time, the rank's own: where it waits it sees this. */
 static void nccl_abort(struct communicator *comm, const struct train_error *why)
 {
 	struct nccl_comm *c = nccl_comm_of(comm);

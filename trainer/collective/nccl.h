@@ -22,10 +22,10 @@
  *
  * Time. Calls return when the work is on the stream. NCCL is asked in its non-blocking mode, so
  * that connecting to a rank that does not come ends by the time limit; waiting for the device is
- * watched (struct device_watch). After a failure the communicators of NCCL are aborted, which ends
- * their kernels, and all later calls fail with the same reason. Where a step was recorded that is
- * done by close, since NCCL waits there for graphs that have its operations: steps are freed before
- * the communicator is closed.
+ * watched (struct device_watch). After a failure all later calls fail with the same reason; close
+ * then aborts the communicators of NCCL, which ends their kernels. Others see that as a failure of
+ * theirs, so they are told the reason before; and NCCL would wait for graphs that have its
+ * operations, so steps are freed before.
  */
 #ifndef TRAIN_COLLECTIVE_NCCL_H
 #define TRAIN_COLLECTIVE_NCCL_H

@@ -76,7 +76,6 @@ struct nccl_comm {
 	int64_t piece;           /* values of it */
 	unsigned char *host, *staging; /* of all_gather: pinned, and on the device */
 	struct nccl_later later;
-	bool recorded;          /* graphs may have what it was asked */
 	struct call doing;      /* the last call */
 	struct train_error why; /* of the first failure */
 	/* By any thread: 1 while the reason is written, 2 when it is there. */
@@ -104,10 +103,10 @@ bool nccl_done(struct nccl_comm *comm, enum cuda_library library, int status, co
 bool nccl_asked(struct nccl_comm *comm, struct nccl_lane *lane, ncclResult_t status,
 		const char *call, struct train_error *error);
 
-/* Fails for what *error says, so that all later calls do. Returns false. NCCL is stopped here,
- * unless graphs have its operations: it would wait until they are destroyed, so close stops it,
- * before which their owner destroys them. Until then its kernels may be on the device for ever, and
- * nothing may wait for that but cuda_wait.c. */
+/* Fails for what *error says, so that all later calls do. Returns false. close stops NCCL: by then
+ * the others were told why, and graphs that have its operations are gone, for which it would wait.
+ * Until then its kernels may be on the device for ever, and nothing may wait for that but
+ * cuda_wait.c. */
 bool nccl_failed(struct nccl_comm *comm, const struct train_error *error);
 /* The same for a call that cannot be: "all-reduce of ...: why". */
 bool nccl_refuse(struct nccl_comm *comm, struct train_error *error, const char *format, ...)

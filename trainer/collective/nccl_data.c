@@ -39,7 +39,7 @@ struct nccl_lane *nccl_begin_beside(struct nccl_comm *c, int index, const struct
 		return NULL;
 	}
 	if (!NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), error) ||
-	    !nccl_settle(c, lane, error) || (!c->recorded && !capturing(c, &c->recorded, error)))
+	    !nccl_settle(c, lane, error))
 		return NULL;
 	return lane;
 }

@@ -23,14 +23,6 @@ static struct call_words doing(const struct nccl_comm *c)
 	return call_words(c->doing.kind, c->doing.what);
 }
 
-static bool capturing(const struct nccl_comm *c)
-{
-	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-
-	return c->calls->cudaStreamIsCapturing(c->device->stream, &status) == cudaSuccess &&
-	       status != cudaStreamCaptureStatusNone;
-}
-
 /* To abort one waits for the device, where the other's kernels may wait for ranks that are gone: a
  * group tells both before it frees one (since NCCL_GROUP_ABORT). */
 void nccl_stop(struct nccl_comm *c)
@@ -48,13 +40,10 @@ void nccl_stop(struct nccl_comm *c)
 		c->calls->ncclGroupEnd();
 }
 
-/* NCCL frees memory, which a capture forbids. */
 bool nccl_failed(struct nccl_comm *c, const struct train_error *error)
 {
 	if (c->why.status == TRAIN_OK)
 		c->why = *error;
-	if (!c->recorded && !capturing(c))
-		nccl_stop(c);
 	return false;
 }
 
