@@ -4,13 +4,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "inject.h"
 
 static struct cuda_calls inner;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint_least64_t calls_made, fail_at;
-static atomic_bool lasting;
+static atomic_bool lasting, hanging;
 static atomic_int first = CUDA_CALLS;
 
 int inject_status(enum cuda_library library)
@@ -36,6 +37,8 @@ static bool fails_now(enum cuda_call call)
 
 	if (at == 0 || now < at || (now > at && !atomic_load(&lasting)))
 		return false;
+	while (now > at && atomic_load(&hanging))
+		pause();
 	atomic_compare_exchange_strong(&first, &none, (int)call);
 	return true;
 }
@@ -104,6 +107,11 @@ void inject_at(uint64_t n, bool lasts)
 	atomic_store(&lasting, lasts);
 	atomic_store(&first, CUDA_CALLS);
 	atomic_store(&fail_at, n);
+}
+
+void inject_hang(void)
+{
+	atomic_store(&hanging, true);
 }
 
 uint64_t inject_count(void)

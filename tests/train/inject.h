@@ -17,6 +17,9 @@ void inject_wrap(struct cuda_calls *calls, enum cuda_library library);
  * `lasting` all after it fail too, as after an error that a device does not recover from. */
 void inject_at(uint64_t n, bool lasting);
 
+/* What fails after the first call that does never returns instead. */
+void inject_hang(void);
+
 /* Calls since then; and the one that failed first, or CUDA_CALLS. */
 uint64_t inject_count(void);
 enum cuda_call inject_failed(void);

@@ -86,10 +86,11 @@ static bool fail_or_wait(void *argument, int index, struct train_error *error)
 	return train_fail(error, TRAIN_FAILED, "member %d was woken", index);
 }
 
-static void wake(void *argument, int index)
+static void wake(void *argument, int index, const struct train_error *error)
 {
 	struct wait *wait = argument;
 
+	ck_assert_int_ne(error->status, TRAIN_OK);
 	pthread_mutex_lock(&wait->mutex);
 	wait->woken = true;
 	wait->told = wait->told == -1 ? index : -2;

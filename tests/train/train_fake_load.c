@@ -2,8 +2,9 @@
 /*
  * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended, or with
  * REAL_CUDA around it. $FAKE_CUDA_MISSING names libraries that are missing; the $FAKE_CUDA_FAIL-th
- * call and all after it fail; with $FAKE_CUDA_COUNT the number of calls is told at the end, and
- * how often a stream was waited for and something recorded was run.
+ * call and all after it fail, or with $FAKE_CUDA_HANG those after it never return; with
+ * $FAKE_CUDA_COUNT the number of calls is told at the end, and how often a stream was waited for
+ * and something recorded was run.
  */
 #include "config.h"
 
@@ -92,6 +93,8 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 	inject_wrap(calls, library);
 	if (library != CUDA_LIBRARY_RUNTIME || atomic_flag_test_and_set(&begun))
 		return true;
+	if (getenv("FAKE_CUDA_HANG"))
+		inject_hang();
 	inject_at(fail ? strtoull(fail, NULL, 10) : 0, true);
 	if (getenv("FAKE_CUDA_COUNT"))
 		atexit(tell_count);

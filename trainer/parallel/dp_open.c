@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "parallel/dp.h"
+#include "run/stop.h"
 
 static void *on_master(struct dp *d, size_t bytes, const char *what, struct train_error *error)
 {
@@ -73,6 +74,13 @@ static bool close_on(void *argument, int index, struct train_error *error)
 	return true;
 }
 
+static void tell(void *argument, int index, const struct train_error *error)
+{
+	(void)argument;
+	(void)index;
+	stop_failed(error);
+}
+
 bool dp_open(struct parallel **ret, const struct parallel_options *options,
 	     struct train_error *error)
 {
@@ -85,7 +93,7 @@ bool dp_open(struct parallel **ret, const struct parallel_options *options,
 	d->count = options->place->count;
 	d->rows = (options->batch + passes - 1) / passes;
 	if (!rank_open(&d->base, &parallel_dp, options, error) ||
-	    !crew_open(&d->crew, d->count, error) || !crew_run(d->crew, open_on, NULL, d, error))
+	    !crew_open(&d->crew, d->count, error) || !crew_run(d->crew, open_on, tell, d, error))
 		return false;
 	d->master = &d->replicas[options->place->master];
 	d->elements = model_elements(d->master->model, &first);
@@ -139,12 +147,12 @@ void dp_close(struct parallel *p)
 	free(d);
 }
 
-static void wake(void *argument, int index)
+static void wake(void *argument, int index, const struct train_error *error)
 {
 	struct dp *d = argument;
 	const struct backend *backend = d->base.options.backend;
 
-	(void)index;
+	tell(argument, index, error);
 	for (int i = 0; i < d->count; i++) {
 		backend->event_abort(d->forward_done[i]);
 		backend->event_abort(d->gradients_done[i]);

@@ -25,7 +25,7 @@ struct crew {
 
 	/* Set between runs */
 	crew_work *work;
-	void (*failed)(void *argument, int index);
+	crew_failed *failed;
 	void *argument;
 	struct member member[];
 };
@@ -45,7 +45,7 @@ static void take_part(struct crew *crew, int index)
 	crew->bad = true;
 	pthread_mutex_unlock(&crew->mutex);
 	if (first && crew->failed)
-		crew->failed(crew->argument, index);
+		crew->failed(crew->argument, index, &error);
 }
 
 /* False: leave. */
@@ -152,8 +152,8 @@ void crew_close(struct crew *crew)
 	free(crew);
 }
 
-bool crew_run(struct crew *crew, crew_work *work, void (*failed)(void *argument, int index),
-	      void *argument, struct train_error *error)
+bool crew_run(struct crew *crew, crew_work *work, crew_failed *failed, void *argument,
+	      struct train_error *error)
 {
 	bool bad;
 

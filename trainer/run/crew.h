@@ -17,7 +17,8 @@ void crew_close(struct crew *crew);
 /* All members do it, and the call returns when all have. False if one failed: the error is that
  * of the first one to fail. `failed`, unless NULL, is called by it at once, so that it can wake
  * members that wait for it. */
-bool crew_run(struct crew *crew, crew_work *work, void (*failed)(void *argument, int index),
-	      void *argument, struct train_error *error);
+typedef void crew_failed(void *argument, int index, const struct train_error *error);
+bool crew_run(struct crew *crew, crew_work *work, crew_failed *failed, void *argument,
+	      struct train_error *error);
 
 #endif

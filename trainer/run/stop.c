@@ -4,17 +4,23 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { STACK = 1 << 16 };
 
+enum { RUNS, FAILING, FAILED };
+
 /* Of the process, as signals are. */
 static atomic_int asked;
-static atomic_bool later;
+static atomic_bool later, opened;
+static atomic_int state;
+static struct train_error reason; /* once state is FAILED */
 
 /* A signal that is blocked is kept for the one who waits, even if it is ignored: such ones are left
- * out. */
+ * out. SIGALRM is this process's own. */
 static void stop_set(sigset_t *set)
 {
 	static const int stops[] = {SIGTERM, SIGINT, SIGHUP};
@@ -24,6 +30,7 @@ static void stop_set(sigset_t *set)
 	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
 		if (sigaction(stops[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 			sigaddset(set, stops[i]);
+	sigaddset(set, SIGALRM);
 }
 
 _Noreturn void stop_now(int number)
@@ -38,6 +45,18 @@ _Noreturn void stop_now(int number)
 	_exit(128 + number);
 }
 
+/* Whoever does not end may have a stream's lock. */
+static _Noreturn void end_failed(void)
+{
+	if (*reason.text)
+		dprintf(STDERR_FILENO, "gpumap-train: %s\n", reason.text);
+	dprintf(STDERR_FILENO,
+		"gpumap-train: warning: after that not all threads ended within %d s, so the "
+		"process is ended\n",
+		STOP_FAILED_S);
+	_exit((int)reason.status);
+}
+
 static void *wait_for_signals(void *argument)
 {
 	int number;
@@ -45,7 +64,9 @@ static void *wait_for_signals(void *argument)
 
 	stop_set(&set);
 	while (sigwait(&set, &number) == 0) {
-		if (!atomic_load(&later) || atomic_load(&asked))
+		if (number == SIGALRM && atomic_load(&state) == FAILED)
+			end_failed();
+		if (number == SIGALRM || !atomic_load(&later) || atomic_load(&asked))
 			stop_now(number);
 		atomic_store(&asked, number);
 	}
@@ -59,6 +80,7 @@ bool stop_open(struct train_error *error)
 	sigset_t set;
 	int failed;
 
+	signal(SIGALRM, SIG_DFL);
 	stop_set(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	failed = pthread_attr_init(&small);
@@ -73,6 +95,7 @@ bool stop_open(struct train_error *error)
 			"no thread can be started to wait for signals: %s; raise ulimit -u",
 			strerror(failed));
 	pthread_detach(thread);
+	atomic_store(&opened, true);
 	return true;
 }
 
@@ -84,4 +107,16 @@ void stop_later(void)
 int stop_asked(void)
 {
 	return atomic_load(&asked);
+}
+
+void stop_failed(const struct train_error *why)
+{
+	const struct itimerval limit = {.it_value = {.tv_sec = STOP_FAILED_S}};
+	int runs = RUNS;
+
+	if (!atomic_load(&opened) || !atomic_compare_exchange_strong(&state, &runs, FAILING))
+		return;
+	reason = *why;
+	atomic_store(&state, FAILED);
+	setitimer(ITIMER_REAL, &limit, NULL);
 }

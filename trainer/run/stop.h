@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGTERM, SIGINT and SIGHUP. Until training begins they end the process as ever; from then on the
+ * How a process ends before its training does.
+ *
+ * SIGTERM, SIGINT and SIGHUP: until training begins they end the process as ever; from then on the
  * first asks for an end after the step under way, with a checkpoint, and a second ends it at once.
  *
  * A thread waits for them, and all others have them blocked: on the stack of one in the midst of
@@ -11,6 +13,8 @@
 
 #include "error.h"
 
+enum { STOP_FAILED_S = 10 };
+
 /* Before any other thread is started. What nohup and shells without job control ignore stays so. */
 bool stop_open(struct train_error *error);
 
@@ -19,6 +23,11 @@ void stop_later(void);
 
 /* The signal that asked for an end, or 0. */
 int stop_asked(void);
+
+/* This process has failed, and its threads end. A call of a driver may never return: after
+ * STOP_FAILED_S the process is ended with the status of the first reason, which is told then unless
+ * its text is empty. Nothing without stop_open. */
+void stop_failed(const struct train_error *why);
 
 /* Ends the process by a signal, as one that nobody caught. */
 _Noreturn void stop_now(int number);

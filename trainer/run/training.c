@@ -8,6 +8,7 @@
 #include "backend/names.h"
 #include "data/cifar10.h"
 #include "run/cores.h"
+#include "run/stop.h"
 
 static bool open_synthetic(struct training *t, struct train_error *error)
 {
@@ -214,13 +215,15 @@ void training_failed(struct training *t, struct parallel *parallel, int rank,
 		     const struct train_error *error)
 {
 	pthread_mutex_lock(&t->mutex);
-	if (t->first.status == TRAIN_OK)
+	if (t->first.status == TRAIN_OK) {
 		t->first = *error;
-	pthread_mutex_unlock(&t->mutex);
-	if (t->place.ranks < t->place.world) {
-		fprintf(stderr, "gpumap-train: %s\n", error->text);
-		*t->first.text = '\0';
+		if (t->place.ranks < t->place.world) {
+			fprintf(stderr, "gpumap-train: %s\n", error->text);
+			*t->first.text = '\0';
+		}
+		stop_failed(&t->first);
 	}
+	pthread_mutex_unlock(&t->mutex);
 	if (parallel && parallel->comm)
 		parallel->calls->abort(parallel, error);
 	else
