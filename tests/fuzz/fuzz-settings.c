@@ -70,7 +70,7 @@ static void look(struct command_line *command, size_t size)
 	if ((s->global_batch > 0) == (s->batch_per_device > 0))
 		abort();
 	command->inventory = size % 2 ? "3" : NULL; /* files are not looked for */
-	if (!place_find(&place, command, &error)) {
+	if (!place_rank(&place, command, &error) || !place_devices(&place, command, &error)) {
 		failed(&error);
 		return;
 	}

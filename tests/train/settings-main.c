@@ -76,7 +76,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < ROWS && strcmp(what, "settings") == 0 && !command.asked; i++)
 		print_row(&rows[i], &command.settings);
 	if ((strcmp(what, "place") == 0 || strcmp(what, "explain") == 0) && !command.asked) {
-		if (!place_find(&place, &command, &error)) {
+		if (!place_rank(&place, &command, &error) ||
+		    !place_devices(&place, &command, &error)) {
 			settings_free(&command);
 			return fail(&error);
 		}

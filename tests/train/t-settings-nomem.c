@@ -44,7 +44,7 @@ static bool use(int i, struct train_error *error)
 	}
 	if (!settings_read(&command, argc, argv, rows[i].envp, error))
 		return false;
-	good = place_find(&place, &command, error);
+	good = place_rank(&place, &command, error) && place_devices(&place, &command, error);
 	if (good && place.count != rows[i].devices)
 		good = train_fail(error, TRAIN_BAD_INPUT, "%d devices", place.count);
 	settings_free(&command);

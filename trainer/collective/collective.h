@@ -56,7 +56,8 @@ struct collective {
 		     struct train_error *error);
 	void (*part)(struct meeting *meeting); /* after all communicators are closed */
 	/* A rank of this process fails before it has a communicator: ends the waiting of others,
-	 * as abort does. */
+	 * as abort does. In shared memory part then waits some seconds for those that have not come
+	 * yet, so that they learn it too. */
 	void (*cancel)(struct meeting *meeting, int rank, const struct train_error *why);
 
 	/* By the rank's thread; waits until all ranks are there. *comm is NULL before. After a

@@ -91,8 +91,9 @@ static void shm_part(struct meeting *meeting)
 			free(meeting->boxes[i].memory);
 		free(meeting->board);
 	} else {
-		shm_segment_unlink(meeting);
-		shm_segment_close(meeting);
+		if (meeting->ended)
+			shm_segment_linger(meeting);
+		shm_segment_part(meeting);
 	}
 	free(meeting);
 }
@@ -183,7 +184,7 @@ static bool shm_open_rank(struct communicator **comm, struct meeting *meeting, i
 				rank);
 	good = shm_call(c, &call, NULL, error) >= 0 && shm_end(c, shm_agree(c, error));
 	if (!meeting->threads)
-		shm_segment_unlink(meeting);
+		shm_segment_joined(meeting);
 	if (!good) {
 		shm_close(&c->base);
 		return false;
@@ -259,16 +260,21 @@ static bool shm_receive(struct communicator *comm, int from, void *values, size_
 	       shm_end(c, shm_mail_receive(c, from, values, bytes, error));
 }
 
+static void end_run(const struct meeting *meeting, int rank, const struct train_error *why)
+{
+	shm_fail_as(meeting, why->status, "rank %d: %s", rank, why->text);
+}
+
 static void shm_cancel(struct meeting *meeting, int rank, const struct train_error *why)
 {
-	struct train_error ignored = {.status = TRAIN_OK};
-
-	shm_fail(meeting, &ignored, "rank %d: %s", rank, why->text);
+	if (!meeting->threads)
+		meeting->ended = atomic_load(&meeting->board->failed) == 0;
+	end_run(meeting, rank, why);
 }
 
 static void shm_abort(struct communicator *comm, const struct train_error *why)
 {
-	shm_cancel(comm_of(comm)->meeting, comm->rank, why);
+	end_run(comm_of(comm)->meeting, comm->rank, why);
 }
 
 const struct collective collective_shm = {

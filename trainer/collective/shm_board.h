@@ -50,11 +50,12 @@ struct shm_box {
 struct shm_board {
 	uint64_t layout; /* other builds of this program may have another one */
 	int32_t world;
+	_Atomic int32_t joined; /* processes */
 	_Alignas(SHM_LINE) _Atomic uint32_t arrived;
 	_Alignas(SHM_LINE) _Atomic uint32_t complete;   /* the last phase with all ranks */
 	_Alignas(SHM_LINE) _Atomic uint32_t failed;     /* 1: being written; 2: there is a reason */
 	_Alignas(SHM_LINE) _Atomic uint64_t memory_end; /* of the segment */
-	char reason[400];
+	struct train_error why;
 	_Alignas(SHM_LINE) struct shm_slot slots[]; /* then a box for each pair, then chunks */
 };
 
@@ -69,6 +70,7 @@ struct meeting {
 	size_t bytes;          /* of all that */
 	size_t mapped;         /* of the segment */
 	int fd;                /* of the segment, or -1 */
+	bool ended;            /* by a rank of this process, before it had a communicator */
 	char name[256];
 };
 
@@ -122,6 +124,9 @@ void shm_post(const struct meeting *meeting, int rank);
 
 /* The run fails for this reason, unless it has failed before; error has the first reason. */
 bool shm_fail(const struct meeting *meeting, struct train_error *error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same with another status than TRAIN_FAILED. */
+void shm_fail_as(const struct meeting *meeting, enum train_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* False, with the reason, if the run has failed. */
 bool shm_good(const struct meeting *meeting, struct train_error *error);

@@ -26,24 +26,41 @@ bool shm_good(const struct meeting *meeting, struct train_error *error)
 	if (atomic_load(&board->failed) == 0)
 		return true;
 	if (reason_there(board))
-		return train_fail(error, TRAIN_FAILED, "%.*s", (int)sizeof(board->reason) - 1,
-				  board->reason);
+		return train_fail(error, board->why.status, "%.*s",
+				  (int)sizeof(board->why.text) - 1, board->why.text);
 	return train_fail(error, TRAIN_FAILED, "another rank failed and ended before it said why");
+}
+
+static void note(const struct meeting *meeting, enum train_status status, const char *format,
+		 va_list args)
+{
+	struct shm_board *board = meeting->board;
+	uint32_t none = 0;
+
+	if (!atomic_compare_exchange_strong(&board->failed, &none, 1))
+		return;
+	board->why.status = status;
+	vsnprintf(board->why.text, sizeof(board->why.text), format, args);
+	atomic_store(&board->failed, 2);
+	for (int r = 0; r < board->world; r++)
+		shm_post(meeting, r);
 }
 
 bool shm_fail(const struct meeting *meeting, struct train_error *error, const char *format, ...)
 {
-	struct shm_board *board = meeting->board;
-	uint32_t none = 0;
 	va_list args;
 
-	if (atomic_compare_exchange_strong(&board->failed, &none, 1)) {
-		va_start(args, format);
-		vsnprintf(board->reason, sizeof(board->reason), format, args);
-		va_end(args);
-		atomic_store(&board->failed, 2);
-		for (int r = 0; r < board->world; r++)
-			shm_post(meeting, r);
-	}
+	va_start(args, format);
+	note(meeting, TRAIN_FAILED, format, args);
+	va_end(args);
 	return shm_good(meeting, error);
+}
+
+void shm_fail_as(const struct meeting *meeting, enum train_status status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	note(meeting, status, format, args);
+	va_end(args);
 }

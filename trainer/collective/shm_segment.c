@@ -14,6 +14,8 @@
 /* Bytes that are locked: by who looks whether a segment is in use, by all that use it, by ranks. */
 enum { LOCK_DOOR, LOCK_MEMBERS, LOCK_RANKS };
 
+enum { LINGER_MS = 5000 };
+
 enum attempt { ATTEMPT_GOOD, ATTEMPT_AGAIN, ATTEMPT_FAILED };
 
 static bool lock(int fd, int call, short type, int at, struct flock *found)
@@ -60,16 +62,18 @@ static void close_door(const struct meeting *meeting)
 	try_lock(meeting->fd, F_UNLCK, LOCK_DOOR);
 }
 
-void shm_segment_unlink(struct meeting *meeting)
+static bool all_joined(const struct meeting *meeting)
+{
+	return atomic_load(&meeting->board->joined) >= meeting->board->world;
+}
+
+/* With the door open. It has one name: another segment that has it now is not ours to remove. */
+static void take_name(const struct meeting *meeting)
 {
 	struct stat st;
 
-	if (meeting->fd < 0 || !open_door(meeting))
-		return;
-	/* It has one name. Another segment that has it now is not ours to remove. */
 	if (fstat(meeting->fd, &st) == 0 && st.st_nlink > 0)
 		shm_unlink(meeting->name);
-	close_door(meeting);
 }
 
 static bool no_room(const struct meeting *meeting, size_t bytes, int why, struct train_error *error)
@@ -148,7 +152,8 @@ static enum attempt join(struct meeting *meeting, size_t size, struct train_erro
 	shm_board_at(meeting, memory);
 	if (!shm_board_ours(meeting->board))
 		goto foreign;
-	if (atomic_load(&meeting->board->failed) != 0) {
+	/* Of a run that is over; one that not all have joined is this one. */
+	if (atomic_load(&meeting->board->failed) != 0 && all_joined(meeting)) {
 		shm_unlink(meeting->name);
 		return ATTEMPT_AGAIN;
 	}
@@ -184,6 +189,8 @@ static enum attempt join_or_begin(struct meeting *meeting, struct train_error *e
 			   strerror(errno));
 		got = ATTEMPT_FAILED;
 	}
+	if (got == ATTEMPT_GOOD)
+		atomic_fetch_add(&meeting->board->joined, 1);
 	return got;
 }
 
@@ -203,6 +210,16 @@ static bool open_file(struct meeting *meeting, struct train_error *error)
 			  meeting->name, (unsigned)st.st_uid);
 }
 
+static void close_segment(struct meeting *meeting)
+{
+	if (meeting->mapped > 0)
+		munmap(meeting->board, meeting->mapped);
+	if (meeting->fd >= 0)
+		close(meeting->fd);
+	meeting->mapped = 0;
+	meeting->fd = -1;
+}
+
 static enum attempt attempt(struct meeting *meeting, struct train_error *error)
 {
 	enum attempt got = ATTEMPT_FAILED;
@@ -219,7 +236,7 @@ static enum attempt attempt(struct meeting *meeting, struct train_error *error)
 		}
 	}
 	if (got != ATTEMPT_GOOD)
-		shm_segment_close(meeting);
+		close_segment(meeting);
 	return got;
 }
 
@@ -273,14 +290,34 @@ bool shm_segment_open(struct meeting *meeting, struct train_error *error)
 	return true;
 }
 
-void shm_segment_close(struct meeting *meeting)
+void shm_segment_joined(struct meeting *meeting)
 {
-	if (meeting->mapped > 0)
-		munmap(meeting->board, meeting->mapped);
-	if (meeting->fd >= 0)
-		close(meeting->fd);
-	meeting->mapped = 0;
-	meeting->fd = -1;
+	if (!all_joined(meeting) || !open_door(meeting))
+		return;
+	take_name(meeting);
+	close_door(meeting);
+}
+
+void shm_segment_linger(const struct meeting *meeting)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+	int limit_ms = meeting->options.timeout_ms;
+
+	if (limit_ms == 0 || limit_ms > LINGER_MS)
+		limit_ms = LINGER_MS;
+	for (int ms = 0; ms < limit_ms && !all_joined(meeting); ms += 10)
+		nanosleep(&pause, NULL);
+}
+
+void shm_segment_part(struct meeting *meeting)
+{
+	if (open_door(meeting)) {
+		try_lock(meeting->fd, F_UNLCK, LOCK_MEMBERS);
+		if (all_joined(meeting) || !locked(meeting->fd, LOCK_MEMBERS))
+			take_name(meeting);
+		close_door(meeting);
+	}
+	close_segment(meeting);
 }
 
 bool shm_segment_enter(struct meeting *meeting, int rank, struct train_error *error)

@@ -12,7 +12,6 @@
 
 /* Creates it, or joins what another rank created; planned before. */
 bool shm_segment_open(struct meeting *meeting, struct train_error *error);
-void shm_segment_close(struct meeting *meeting);
 
 /* This process is the rank from here on. */
 bool shm_segment_enter(struct meeting *meeting, int rank, struct train_error *error);
@@ -20,8 +19,12 @@ void shm_segment_leave(struct meeting *meeting, int rank);
 /* Whether the process that entered as RANK is still there. */
 bool shm_segment_lives(const struct meeting *meeting, int rank);
 
-/* Takes its name away, if it has one still. */
-void shm_segment_unlink(struct meeting *meeting);
+/* Takes its name away if all have joined, unless another did. */
+void shm_segment_joined(struct meeting *meeting);
+/* The run has failed: those that join in the next seconds learn why. Waits for them. */
+void shm_segment_linger(const struct meeting *meeting);
+/* Closes it; the last one takes its name away. */
+void shm_segment_part(struct meeting *meeting);
 
 /* Makes room in the segment and maps it; the room that the map had before is given back. */
 bool shm_segment_grow(struct meeting *meeting, struct shm_map *map, size_t bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What place_find gathers, and its questions to libgpumap. */
+/* What place_devices gathers, and its questions to libgpumap. */
 #ifndef TRAIN_RUN_FINDER_H
 #define TRAIN_RUN_FINDER_H
 
@@ -13,10 +13,8 @@ struct finder {
 	gpumap_report *report;       /* of the last mapping */
 	gpumap_mapping *mapping;     /* the last one */
 	int mig[PLACE_MOST_DEVICES]; /* which instance of its GPU a device is, -1: all of it */
-	const char *launcher;        /* NULL: none */
-	int64_t nodes;
-	bool kept;      /* place_keep was called */
-	bool as_stages; /* dp was asked for as mp, whose remarks say nothing */
+	bool kept;                   /* place_keep was called */
+	bool as_stages;              /* dp was asked for as mp, whose remarks say nothing */
 };
 
 /* One more statement of the trainer's own. */

@@ -224,64 +224,74 @@ static int known(int64_t number, int otherwise)
 	return number >= 0 ? (int)number : otherwise;
 }
 
-static bool find_rank(struct finder *f, struct train_error *error)
+static bool find_rank(struct place *place, const struct command_line *command,
+		      struct train_error *error)
 {
-	const gpumap_request *request = f->command->request;
+	const gpumap_request *request = command->request;
+	const struct settings *settings = &command->settings;
 	int64_t rank = gpumap_identity_int(request, GPUMAP_IDENTITY_RANK);
-	struct place *place = f->place;
+	int64_t nodes = gpumap_identity_int(request, GPUMAP_IDENTITY_NODES);
+	const char *launcher = gpumap_identity_str(request, GPUMAP_IDENTITY_LAUNCHER);
 
 	place->world = place->local_world = place->ranks = 1;
-	f->nodes = gpumap_identity_int(request, GPUMAP_IDENTITY_NODES);
-	f->launcher = gpumap_identity_str(request, GPUMAP_IDENTITY_LAUNCHER);
-	if (rank < 0 && f->nodes > 1 && f->settings->mode >= MODE_DDP)
+	if (rank < 0 && nodes > 1 && settings->mode >= MODE_DDP)
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
 			"RANK and WORLD_SIZE number %lld nodes, not ranks; start the ranks "
 			"of each node by torchrun or gpumap exec (rule R2)",
-			(long long)f->nodes);
+			(long long)nodes);
 	if (rank < 0)
 		return true;
-	snprintf(place->launcher, sizeof(place->launcher), "%s", f->launcher);
+	snprintf(place->launcher, sizeof(place->launcher), "%s", launcher);
 	place->rank = (int)rank;
 	place->world = known(gpumap_identity_int(request, GPUMAP_IDENTITY_WORLD_SIZE), 1);
 	place->local_rank = known(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 0);
 	place->local_world = known(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_SIZE),
-				   f->nodes == 1 || place->world == 1 ? place->world : 0);
-	if (place->world > 1 && f->settings->mode < MODE_DDP)
+				   nodes == 1 || place->world == 1 ? place->world : 0);
+	if (place->world > 1 && settings->mode < MODE_DDP)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "mode %s is one process, but this is rank %d of %d (%s); write "
 				  "--mode ddp or --mode mp, or start it without a launcher",
-				  f->settings->mode == MODE_DP ? "dp" : "single", place->rank,
-				  place->world, f->launcher);
+				  settings->mode == MODE_DP ? "dp" : "single", place->rank,
+				  place->world, launcher);
 	return true;
 }
 
 /* Ranks of other machines would never come to the memory of this one. */
-static bool check_collective(const struct finder *f, struct train_error *error)
+static bool check_collective(const struct place *place, const struct settings *settings,
+			     struct train_error *error)
 {
-	const struct place *place = f->place;
-
-	if (strcmp(f->settings->collective, "shm") != 0 || place->local_world == 0 ||
+	if (strcmp(settings->collective, "shm") != 0 || place->local_world == 0 ||
 	    place->local_world == place->world)
 		return true;
 	return train_fail(
 		error, TRAIN_BAD_INPUT,
 		"--collective shm: %d of %d ranks are on this machine (%s); use --collective "
 		"mpi for several machines",
-		place->local_world, place->world, f->launcher);
+		place->local_world, place->world, place->launcher);
 }
 
 /* Ranks of other machines, and those that MPI connects, need no name. */
-static bool find_meeting(struct finder *f, struct train_error *error)
+static bool find_meeting(struct place *place, const struct command_line *command,
+			 struct train_error *error)
 {
-	struct place *place = f->place;
-
-	if (place->world == 1 || place->ranks > 1 || place->local_world == 1 ||
-	    strcmp(f->settings->collective, "mpi") == 0)
+	if (place->world == 1 || place->local_world == 1 ||
+	    strcmp(command->settings.collective, "mpi") == 0)
 		return true;
-	return meeting_name(place->meeting, sizeof(place->meeting), f->launcher, f->command->envp,
+	return meeting_name(place->meeting, sizeof(place->meeting), place->launcher, command->envp,
 			    error);
 }
+
+bool place_rank(struct place *place, const struct command_line *command, struct train_error *error)
+{
+	*place = (struct place){.count = 0};
+	return find_rank(place, command, error) &&
+	       check_collective(place, &command->settings, error) &&
+	       find_meeting(place, command, error);
+}
+
+/* --- the machine -------------------------------------------------------------------------------
+ */
 
 static bool find_devices(struct finder *f, struct train_error *error)
 {
@@ -321,14 +331,12 @@ static bool open_inventory(struct finder *f, struct train_error *error)
 	return code == GPUMAP_OK;
 }
 
-bool place_find(struct place *place, const struct command_line *command, struct train_error *error)
+bool place_devices(struct place *place, const struct command_line *command,
+		   struct train_error *error)
 {
 	struct finder f = {.place = place, .command = command, .settings = &command->settings};
-	bool good;
+	bool good = open_inventory(&f, error) && find_devices(&f, error);
 
-	*place = (struct place){.count = 0};
-	good = find_rank(&f, error) && check_collective(&f, error) && open_inventory(&f, error) &&
-	       find_devices(&f, error) && find_meeting(&f, error);
 	place_drop(&f);
 	gpumap_inventory_free(f.inventory);
 	return good;

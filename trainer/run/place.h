@@ -31,9 +31,14 @@ struct place {
 	char assumption[256];        /* of the mapping, one sentence; "" */
 };
 
-/* A mapping that ends in an error or a "no", two replicas on one device without allow_share, and
- * a mode that does not fit the launcher are bad input; remarks go to stderr. Asking for the devices
- * of ranks that are threads leaves the last one's statements in command->request. */
-bool place_find(struct place *place, const struct command_line *command, struct train_error *error);
+/* Who this process is: rank and world, as the launcher says, and the meeting. Bad input: a mode or
+ * a collective that does not fit the launcher. */
+bool place_rank(struct place *place, const struct command_line *command, struct train_error *error);
+/* Then the devices, and how many ranks are threads of this process. A mapping that ends in an error
+ * or a "no" and two replicas on one device without allow_share are bad input; remarks go to stderr.
+ * Asking for the devices of ranks that are threads leaves the last one's statements in
+ * command->request. */
+bool place_devices(struct place *place, const struct command_line *command,
+		   struct train_error *error);
 
 #endif

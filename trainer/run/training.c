@@ -178,7 +178,8 @@ static bool collective_fits(const struct training *t, struct train_error *error)
 		       collective->name);
 }
 
-static bool find_all(struct training *t, struct train_error *error)
+/* All that fails from here on, others learn of. */
+static bool meet(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
 	const char *collective = s->collective;
@@ -192,15 +193,29 @@ static bool find_all(struct training *t, struct train_error *error)
 		.sums = s->gradient_type,
 		.sum_values = (int64_t)(s->bucket_mib * (1 << 20) / sizeof(float)),
 	};
-	struct model_shapes shapes;
 
 	if (strcmp(collective, "auto") == 0)
 		collective = best_collective(t);
 	t->collective = collective_find(collective, error);
-	/* Before all that can fail, so that others learn of it. */
-	if (!t->collective || !collective_fits(t, error) ||
-	    !t->collective->meet(&t->meeting, &meeting, error))
-		return false;
+	return t->collective && collective_fits(t, error) &&
+	       t->collective->meet(&t->meeting, &meeting, error);
+}
+
+/* Ranks that are threads are as many as there are devices, so they meet when those are known. */
+static bool find_devices(struct training *t, const struct command_line *command,
+			 struct train_error *error)
+{
+	bool processes = t->place.world > 1;
+
+	return (!processes || meet(t, error)) && (!t->backend->ready || t->backend->ready(error)) &&
+	       place_devices(&t->place, command, error) && (processes || meet(t, error));
+}
+
+static bool find_all(struct training *t, struct train_error *error)
+{
+	const struct settings *s = t->settings;
+	struct model_shapes shapes;
+
 	/* Before a device is opened. */
 	if (s->verify_mapping && !verify_open(&t->verify, getpid(), error))
 		return false;
@@ -249,13 +264,11 @@ bool training_open(struct training *t, const struct command_line *command,
 	*t = (struct training){.settings = &command->settings, .started_ns = timeline_now()};
 	pthread_mutex_init(&t->mutex, NULL);
 	more = cores_allowed(&t->cpus);
-	/* Without it the machine need not be looked at. */
 	t->backend = backend_find(t->settings->backend, error);
-	if (!t->backend || (t->backend->ready && !t->backend->ready(error)) ||
-	    !place_find(&t->place, command, error))
+	if (!t->backend || !place_rank(&t->place, command, error))
 		return false;
 	tell_more_cores(t, more);
-	if (!find_all(t, error)) {
+	if (!find_devices(t, command, error) || !find_all(t, error)) {
 		if (t->meeting)
 			training_failed(t, NULL, t->place.rank, error);
 		training_close(t);
