@@ -9,6 +9,7 @@
  *	other	rank 1 is in another call than the others
  *	abort	rank 1 aborts after some sums
  *	beside	rank 1 aborts while another thread of it waits for rank 0
+ *	absent	rank 1 opens two seconds late
  *	late	rank 1 comes two seconds late
  *	stuck	rank 1 comes two seconds late to its receiver, for whom another one waits
  *	device	waits for its device for ever
@@ -189,6 +190,7 @@ static const struct work works[] = {
 	{"ring", work_ring},     {"other", work_other},   {"abort", work_abort},
 	{"late", work_late},     {"beside", work_beside}, {"stuck", work_stuck},
 	{"device", work_device}, {"away", work_away},     {"large", work_large},
+	{"absent", work_open},
 };
 
 static bool run(const struct collective *calls, char **argv, struct train_error *error)
@@ -201,6 +203,8 @@ static bool run(const struct collective *calls, char **argv, struct train_error 
 
 	if (!calls->meet(&meeting, &options, error))
 		return false;
+	if (strcmp(argv[6], "absent") == 0 && atoi(argv[3]) == 1)
+		sleep(2);
 	if (calls->open(&comm, meeting, atoi(argv[3]), NULL, error)) {
 		for (size_t i = 0; i < sizeof(works) / sizeof(*works); i++)
 			if (strcmp(works[i].name, argv[6]) == 0)

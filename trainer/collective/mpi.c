@@ -107,7 +107,7 @@ static struct mpi_comm *mpi_new(struct meeting *meeting, int rank, struct device
 		return NULL;
 	comm->base = (struct communicator){&collective_mpi, rank, world, device, 0};
 	comm->meeting = meeting;
-	comm->comm = MPI_COMM_NULL;
+	comm->comm = MPI_COMM_WORLD;
 	comm->calls = calloc((size_t)world, sizeof(*comm->calls));
 	comm->counts = calloc(5 * (size_t)world, sizeof(*comm->counts));
 	comm->from = calloc((size_t)world, sizeof(*comm->from));
@@ -130,8 +130,21 @@ static void mpi_close(struct communicator *comm)
 	MPI_Comm own = c->comm;
 
 	mpi_free(c);
-	if (!failed && own != MPI_COMM_NULL)
+	if (!failed && own != MPI_COMM_WORLD)
 		MPI_Comm_free(&own);
+}
+
+/* MPI_Comm_dup would wait without a limit for ranks that do not come. */
+static bool open_own(struct mpi_comm *c, const struct call *call, struct train_error *error)
+{
+	MPI_Request request = MPI_REQUEST_NULL;
+	MPI_Comm own = MPI_COMM_NULL;
+
+	if (!mpi_good(c, MPI_Comm_idup(MPI_COMM_WORLD, &own, &request), call, error) ||
+	    !mpi_wait(c, &request, -1, call, error))
+		return false;
+	c->comm = own;
+	return true;
 }
 
 static bool mpi_open(struct communicator **comm, struct meeting *meeting, int rank,
@@ -151,8 +164,7 @@ static bool mpi_open(struct communicator **comm, struct meeting *meeting, int ra
 	c = mpi_new(meeting, rank, device);
 	if (!c)
 		return train_nomem(error, "collectives");
-	if (!mpi_good(c, MPI_Comm_dup(MPI_COMM_WORLD, &c->comm), &call, error) ||
-	    !mpi_agree(c, &call, error)) {
+	if (!open_own(c, &call, error) || !mpi_agree(c, &call, error)) {
 		mpi_close(&c->base);
 		return false;
 	}

@@ -29,7 +29,7 @@ struct meeting {
 struct mpi_comm {
 	struct communicator base;
 	struct meeting *meeting;
-	MPI_Comm comm;
+	MPI_Comm comm;      /* until it is open the world */
 	struct call *calls; /* of all ranks, in the last call */
 	int *counts, *offsets, *own_counts, *own_offsets;
 	int *doing; /* kinds of calls, of ranks that were asked */
