@@ -33,6 +33,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FORMS = ("eager", "best", "compiled", "graph")
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32, "fp32": torch.float32}
 BLOCK = 0.3  # seconds that a block takes about
+LEAST_ROUNDS = 3
 
 
 def options():
@@ -46,6 +47,7 @@ def options():
     parser.add_argument("--precision", choices=TYPES, default="bf16")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=int, default=330, help="after which no more than three rounds begin")
     parser.add_argument("--steps", type=int, default=0, help="of a run of gpumap-train, of `one`; 0: enough")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     return parser.parse_args()
@@ -157,8 +159,11 @@ class Form:
         self.step = replay
 
     def block(self, steps):
-        """Seconds of a step, the mean of so many; the last loss has to be a number."""
+        """Seconds of a step, the mean of so many after some that do not count, since the GPU may have
+        slept; the last loss has to be a number."""
         self.choose()
+        for _ in range(steps // 5):
+            self.step()
         synchronize(self.o)
         begin = time.perf_counter()
         for _ in range(steps):
@@ -248,13 +253,17 @@ def goal(o, name):
 
 
 def compare(o):
+    begin = time.perf_counter()
     sides = list(ready(o))
     with tempfile.TemporaryDirectory() as folder:
         ours = Trainer(o, folder)
         ours.warm()
         sides.append(ours)
-        for _ in range(o.rounds):
-            for side in sides:
+        for turn in range(o.rounds):
+            if turn >= LEAST_ROUNDS and time.perf_counter() - begin > o.seconds:
+                break
+            first = turn % len(sides)  # what comes behind what differs from round to round
+            for side in sides[first:] + sides[:first]:
                 side.times.append(side.block(side.steps))
     mine = statistics.median(ours.times)
     for side in sides:

@@ -299,7 +299,8 @@ int read_options(struct options *options, int argc, char **argv)
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned long long n;
 
-	*options = (struct options){.values = 5000, .seed = 1, .record = "driver-visible.tsv"};
+	*options = (struct options){
+		.values = 5000, .seed = 1, .seconds = 420, .record = "driver-visible.tsv"};
 	options->jobs = processors < 1 ? 1 : processors > 16 ? 16 : (int)processors;
 	for (int i = 1; i < argc; i += 2) {
 		const char *value = argv[i + 1];
@@ -313,6 +314,9 @@ int read_options(struct options *options, int argc, char **argv)
 		} else if (good && strcmp(argv[i], "--jobs") == 0) {
 			good = number(value, 1, 64, &n);
 			options->jobs = (int)n;
+		} else if (good && strcmp(argv[i], "--seconds") == 0) {
+			good = number(value, 1, 1000000, &n);
+			options->seconds = (int)n;
 		} else if (good && strcmp(argv[i], "--record") == 0) {
 			options->record = value;
 		} else {
@@ -321,7 +325,7 @@ int read_options(struct options *options, int argc, char **argv)
 		if (!good) {
 			fprintf(stderr,
 				"driver-visible: '%s' is wrong; usage: driver-visible [--values N] "
-				"[--seed S] [--jobs 1-64] [--record FILE]\n",
+				"[--seed S] [--jobs 1-64] [--seconds N] [--record FILE]\n",
 				argv[i]);
 			return 0;
 		}

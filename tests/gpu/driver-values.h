@@ -8,7 +8,7 @@
 struct options {
 	size_t values;
 	unsigned long long seed;
-	int jobs;
+	int jobs, seconds; /* no more values are asked after so many */
 	const char *record;
 };
 

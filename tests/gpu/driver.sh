@@ -3,7 +3,7 @@
 # Stage driver: a program of its own, which is quick and always does everything.
 
 driver_stage() {
-	driver_record=$build/driver-visible.tsv
+	driver_record=$build/driver-visible.tsv driver_begin=$(date +%s)
 	build_tools
 	"$build/driver-visible" --record "$driver_record" "$@" >"$build/driver.tap"
 	driver_status=$?
@@ -13,7 +13,7 @@ driver_stage() {
 		mkdir -p "$build/results"
 		{
 			record_head driver-visible "run-all driver $*"
-			record_end "$driver_status" 0
+			record_end "$driver_status" $(($(date +%s) - driver_begin))
 			grep -v 'the record is' "$build/driver.tap"
 			sed -n 's/^# //p' "$driver_record"
 		} >"$build/results/driver.txt"

@@ -56,9 +56,8 @@ step_speed() {
 		printf 'ran\tgpu-peer.py %s --forms %s\n' "$compare" "$forms"
 		# shellcheck disable=SC2086 # words
 		peer $compare --forms $forms --trainer "$programs/gpumap-train" --library-path \
-			"$programs_lib:$library_path" >peer.txt 2>peer.err && cat peer.txt && return
+			"$programs_lib:$library_path" 2>peer.err && return
 		# A form may leave the GPU unusable for this process: then without the last.
-		cat peer.txt
 		printf 'failed with %s\t%s\n' "$forms" "$(tail -n 1 peer.err)"
 		! grep -q '^gpumap-train: status' peer.err || exit 1
 	done
