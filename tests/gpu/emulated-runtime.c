@@ -119,3 +119,45 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
 	*milliseconds = (float)(*(double *)(void *)end - *(double *)(void *)begin);
 	return cudaSuccess;
 }
+
+/* Nothing is recorded. */
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+	(void)stream;
+	(void)mode;
+	return cudaErrorNotSupported;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+	(void)stream;
+	*graph = NULL;
+	return cudaErrorNotSupported;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
+{
+	(void)graph;
+	(void)flags;
+	*exec = NULL;
+	return cudaErrorNotSupported;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+	(void)exec;
+	(void)stream;
+	return cudaErrorNotSupported;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+	(void)exec;
+	return cudaErrorNotSupported;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+	(void)graph;
+	return cudaErrorNotSupported;
+}

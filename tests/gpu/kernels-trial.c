@@ -242,24 +242,64 @@ bool trial_check(struct trial *t, const struct kernel_test *test, char *why, siz
 
 enum { RUNS = 20 };
 
-/* Of RUNS calls after one that is not counted. */
-static double time_of(cudaStream_t stream, cudaError_t (*call)(const void *argument),
-		      const void *argument)
+struct call {
+	cudaError_t (*make)(const void *argument);
+	const void *argument;
+	cudaStream_t stream;
+	cudaGraphExec_t graph; /* of RUNS calls; NULL: they cannot be recorded */
+};
+
+static cudaError_t make_calls(const struct call *call)
+{
+	cudaError_t status = cudaSuccess;
+
+	for (int i = 0; i < RUNS && status == cudaSuccess; i++)
+		status = call->make(call->argument);
+	return status;
+}
+
+/* As steps run them: to launch each by itself takes longer than a small kernel. */
+static void record_calls(struct call *call)
+{
+	cudaGraph_t graph = NULL;
+	bool good;
+
+	if (cudaStreamBeginCapture(call->stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess) {
+		good = make_calls(call) == cudaSuccess;
+		good = cudaStreamEndCapture(call->stream, &graph) == cudaSuccess && good;
+		if (!good || cudaGraphInstantiate(&call->graph, graph, 0) != cudaSuccess)
+			call->graph = NULL;
+		if (graph)
+			cudaGraphDestroy(graph);
+	}
+	cudaGetLastError();
+}
+
+static cudaError_t run_calls(const struct call *call)
+{
+	return call->graph ? cudaGraphLaunch(call->graph, call->stream) : make_calls(call);
+}
+
+/* Of RUNS calls, after some that are not counted. */
+static double time_of(struct call *call)
 {
 	cudaEvent_t begin, end;
 	float milliseconds;
 
 	MUST(cudaEventCreate(&begin));
 	MUST(cudaEventCreate(&end));
-	MUST(call(argument));
-	MUST(cudaEventRecord(begin, stream));
-	for (int i = 0; i < RUNS; i++)
-		MUST(call(argument));
-	MUST(cudaEventRecord(end, stream));
+	MUST(call->make(call->argument));
+	record_calls(call);
+	MUST(run_calls(call));
+	MUST(cudaEventRecord(begin, call->stream));
+	MUST(run_calls(call));
+	MUST(cudaEventRecord(end, call->stream));
 	MUST(cudaEventSynchronize(end));
 	MUST(cudaEventElapsedTime(&milliseconds, begin, end));
 	cudaEventDestroy(begin);
 	cudaEventDestroy(end);
+	if (call->graph)
+		cudaGraphExecDestroy(call->graph);
 	return (double)milliseconds * 1000 / RUNS;
 }
 
@@ -278,8 +318,9 @@ static cudaError_t run_timed(const void *argument)
 double trial_time(struct trial *t, const struct kernel_test *test)
 {
 	const struct timed timed = {t, test};
+	struct call call = {run_timed, &timed, t->stream, NULL};
 
-	return time_of(t->stream, run_timed, &timed);
+	return time_of(&call);
 }
 
 struct copy {
@@ -299,10 +340,11 @@ static cudaError_t run_copy(const void *argument)
 double trial_copy_time(const struct trial *t)
 {
 	struct copy copy = {NULL, (size_t)(t->moved / 2 / 256 + 1) * 256, t->stream};
+	struct call call = {run_copy, &copy, t->stream, NULL};
 	double time;
 
 	MUST(cudaMalloc(&copy.memory, 2 * copy.bytes));
-	time = time_of(t->stream, run_copy, &copy);
+	time = time_of(&call);
 	MUST(cudaFree(copy.memory));
 	return time;
 }
