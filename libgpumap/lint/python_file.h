@@ -115,7 +115,8 @@ static inline bool is_at(const struct python_file *f, unsigned i, unsigned past,
 /* a.b.c from `at` on; returns what is behind. 0 when no name is there. */
 unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret);
 
-/* The chain with its first name replaced by what it was imported as. */
+/* The chain with its first name replaced by what it was imported as; empty if it is too long for
+ * any name that has a meaning. Returns ret. */
 const char *python_path(const struct python_file *f, struct span chain, char ret[MOST_PATH]);
 
 struct python_value python_value(const struct python_file *f, unsigned first, unsigned past);

@@ -37,8 +37,9 @@ const char *python_path(const struct python_file *f, struct span chain, char ret
 		chain.text += head.length;
 		chain.length -= head.length;
 	}
+	ret[0] = '\0';
 	if (length + chain.length >= MOST_PATH)
-		return "";
+		return ret;
 	if (length)
 		memcpy(ret, import->text.text, length);
 	memcpy(ret + length, chain.text, chain.length);
