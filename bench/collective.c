@@ -21,11 +21,12 @@
 
 enum { LIMIT_MS = 60000 };
 
-static bool meet(struct sums *b, int ranks, struct train_error *error)
+static bool meet(struct sums *b, int ranks, int rank, struct train_error *error)
 {
 	for (int i = 0; i <= b->rounding; i++) {
 		const struct meeting_options options = {.world = b->world,
 							.ranks = ranks,
+							.rank = rank,
 							.local = b->world,
 							.name = ranks == b->world ? NULL : b->name,
 							.timeout_ms = LIMIT_MS,
@@ -64,7 +65,7 @@ static bool run_threads(struct sums *b, struct train_error *error)
 	pthread_t threads[SUMS_MOST_RANKS];
 	bool good = true;
 
-	if (!meet(b, b->world, error))
+	if (!meet(b, b->world, 0, error))
 		return false;
 	for (int i = 0; i < b->world; i++) {
 		ranks[i] = (struct sums_rank){.bench = b, .rank = i};
@@ -87,7 +88,7 @@ static bool run_rank(struct sums *b, int rank, struct train_error *error)
 	static struct sums_rank self;
 
 	self = (struct sums_rank){.bench = b, .rank = rank};
-	if (!meet(b, 1, error))
+	if (!meet(b, 1, rank, error))
 		return false;
 	sums_measure(&self);
 	part(b);

@@ -47,7 +47,7 @@ def options():
     parser.add_argument("--precision", choices=TYPES, default="bf16")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=int, default=330, help="after which no more than three rounds begin")
+    parser.add_argument("--seconds", type=int, default=330, help="after which no round begins beyond the third")
     parser.add_argument("--steps", type=int, default=0, help="of a run of gpumap-train, of `one`; 0: enough")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     return parser.parse_args()

@@ -100,6 +100,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (!(stop_open(&error) && train(&ranks, &command, &error)) && *error.text)
 		fprintf(stderr, "gpumap-train: %s\n", error.text);
+	stop_told();
 	settings_free(&command);
 	if (error.status == TRAIN_OK && ranks.stopped)
 		stop_now(ranks.stopped);

@@ -69,7 +69,7 @@ static int rank_for(int rank, const char *what)
 static bool run(int rank, int world, const char *what, struct train_error *error)
 {
 	const struct meeting_options options = {
-		.world = world, .ranks = 1, .timeout_ms = 60000, .messages = true};
+		.world = world, .ranks = 1, .rank = rank, .timeout_ms = 60000, .messages = true};
 	const struct device_options where = {.physical = rank};
 	struct meeting *meeting;
 	struct communicator *comm = NULL;

@@ -195,8 +195,11 @@ static const struct work works[] = {
 
 static bool run(const struct collective *calls, char **argv, struct train_error *error)
 {
-	const struct meeting_options options = {
-		.world = atoi(argv[4]), .ranks = 1, .name = argv[2], .timeout_ms = atoi(argv[5])};
+	const struct meeting_options options = {.world = atoi(argv[4]),
+						.ranks = 1,
+						.rank = atoi(argv[3]),
+						.name = argv[2],
+						.timeout_ms = atoi(argv[5])};
 	struct communicator *comm = NULL;
 	struct meeting *meeting = NULL;
 	bool good = false;

@@ -32,6 +32,7 @@ enum { GATHER_MOST = 512 };
 struct meeting_options {
 	int world;
 	int ranks;        /* of them in this process: 1, or all of them as threads */
+	int rank;         /* the one that is this process */
 	const char *name; /* shm between processes: one that the ranks of this run have and no
 			   * others, at most 200 bytes; NULL: all are in this process */
 	int timeout_ms;   /* of waiting for others in one call; 0: for ever */
@@ -52,6 +53,8 @@ struct collective {
 	bool records;
 	bool rounds; /* meeting_options.sums may be VALUE_BFLOAT16; all others ignore it */
 
+	/* *meeting is NULL before. After a failure it may be one that is not whole, since others
+	 * wait there: cancel tells them, then part. */
 	bool (*meet)(struct meeting **meeting, const struct meeting_options *options,
 		     struct train_error *error);
 	void (*part)(struct meeting *meeting); /* after all communicators are closed */

@@ -134,11 +134,12 @@ static void mpi_close(struct communicator *comm)
 		MPI_Comm_free(&own);
 }
 
-/* MPI_Comm_dup would wait without a limit for ranks that do not come. */
+/* MPI_Comm_dup would wait without a limit for ranks that do not come. Where they came too late MPI
+ * may still write to `own`. */
 static bool open_own(struct mpi_comm *c, const struct call *call, struct train_error *error)
 {
+	static MPI_Comm own;
 	MPI_Request request = MPI_REQUEST_NULL;
-	MPI_Comm own = MPI_COMM_NULL;
 
 	if (!mpi_good(c, MPI_Comm_idup(MPI_COMM_WORLD, &own, &request), call, error) ||
 	    !mpi_wait(c, &request, -1, call, error))

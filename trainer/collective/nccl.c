@@ -111,15 +111,14 @@ static bool nccl_meet(struct meeting **meeting, const struct meeting_options *op
 	if (!m)
 		return train_nomem(error, "what ranks tell each other");
 	m->options = *options;
-	if (!may_mix(options, error) || !load(&m->calls, error) || !is_new_enough(m, error) ||
-	    !choose(m, error) ||
+	if (!choose(m, error) ||
 	    (m->control && !m->control->meet(&m->control_meeting, options, error))) {
 		nccl_part(m);
 		return false;
 	}
 	m->options.name = NULL;
 	*meeting = m;
-	return true;
+	return may_mix(options, error) && load(&m->calls, error) && is_new_enough(m, error);
 }
 
 static void nccl_cancel(struct meeting *m, int rank, const struct train_error *why)

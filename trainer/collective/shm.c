@@ -16,6 +16,9 @@ static bool shm_acceptable(const struct meeting_options *options, struct train_e
 				  options->world, SHM_MOST_RANKS);
 	if (options->ranks == options->world)
 		return true;
+	if (options->rank < 0 || options->rank >= options->world)
+		return train_fail(error, TRAIN_BAD_INPUT, "rank %d: the world has ranks 0 to %d",
+				  options->rank, options->world - 1);
 	if (options->ranks != 1 || !options->name)
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
@@ -91,8 +94,6 @@ static void shm_part(struct meeting *meeting)
 			free(meeting->boxes[i].memory);
 		free(meeting->board);
 	} else {
-		if (meeting->ended)
-			shm_segment_linger(meeting);
 		shm_segment_part(meeting);
 	}
 	free(meeting);
@@ -183,8 +184,6 @@ static bool shm_open_rank(struct communicator **comm, struct meeting *meeting, i
 		return shm_fail(meeting, error, "rank %d: out of memory, for its collectives",
 				rank);
 	good = shm_call(c, &call, NULL, error) >= 0 && shm_end(c, shm_agree(c, error));
-	if (!meeting->threads)
-		shm_segment_joined(meeting);
 	if (!good) {
 		shm_close(&c->base);
 		return false;
@@ -268,7 +267,7 @@ static void end_run(const struct meeting *meeting, int rank, const struct train_
 static void shm_cancel(struct meeting *meeting, int rank, const struct train_error *why)
 {
 	if (!meeting->threads)
-		meeting->ended = atomic_load(&meeting->board->failed) == 0;
+		shm_segment_linger(meeting);
 	end_run(meeting, rank, why);
 }
 

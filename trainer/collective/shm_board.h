@@ -31,7 +31,8 @@ struct shm_slot {
 	_Atomic uint32_t sleeping;                 /* it waits for a change of event */
 	_Alignas(SHM_LINE) _Atomic uint32_t phase; /* that it has come to */
 	_Atomic uint32_t doing;                    /* enum call_kind */
-	_Atomic int32_t process;                   /* 0: it did not come yet */
+	_Atomic int32_t process;                   /* 0: it did not open yet */
+	_Atomic uint32_t joined;                   /* a process said that it is this rank */
 	_Atomic uint32_t closed;
 	_Atomic uint32_t inside; /* it uses memory of the others */
 	_Atomic int64_t checked; /* when it last waited for its device (CLOCK_MONOTONIC, ns) */
@@ -50,7 +51,8 @@ struct shm_box {
 struct shm_board {
 	uint64_t layout; /* other builds of this program may have another one */
 	int32_t world;
-	_Atomic int32_t joined; /* processes */
+	_Atomic int32_t joined;    /* ranks that did, be they still there or not */
+	_Atomic int32_t lingering; /* processes, for ranks that did not */
 	_Alignas(SHM_LINE) _Atomic uint32_t arrived;
 	_Alignas(SHM_LINE) _Atomic uint32_t complete;   /* the last phase with all ranks */
 	_Alignas(SHM_LINE) _Atomic uint32_t failed;     /* 1: being written; 2: there is a reason */
@@ -70,7 +72,7 @@ struct meeting {
 	size_t bytes;          /* of all that */
 	size_t mapped;         /* of the segment */
 	int fd;                /* of the segment, or -1 */
-	bool ended;            /* by a rank of this process, before it had a communicator */
+	int64_t lingers_ns;    /* until then (CLOCK_MONOTONIC); 0: it does not */
 	char name[256];
 };
 
@@ -113,6 +115,8 @@ bool shm_phase(struct shm_comm *comm, struct train_error *error);
 /* The first phase of a call: all ranks are in the same one. */
 bool shm_agree(struct shm_comm *comm, struct train_error *error);
 
+/* CLOCK_MONOTONIC. */
+int64_t shm_now_ns(void);
 /* Until *word has come to value, which may wrap. `peer` is who makes it, or -1 for all. */
 bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t value, int peer,
 	      struct train_error *error);

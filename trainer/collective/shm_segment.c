@@ -14,7 +14,7 @@
 /* Bytes that are locked: by who looks whether a segment is in use, by all that use it, by ranks. */
 enum { LOCK_DOOR, LOCK_MEMBERS, LOCK_RANKS };
 
-enum { LINGER_MS = 5000 };
+enum { LINGER_MS = 2000 };
 
 enum attempt { ATTEMPT_GOOD, ATTEMPT_AGAIN, ATTEMPT_FAILED };
 
@@ -45,7 +45,7 @@ bool shm_segment_lives(const struct meeting *meeting, int rank)
 }
 
 /* Held for microseconds, unless its holder is stopped. */
-static bool open_door(const struct meeting *meeting)
+static bool enter_door(const struct meeting *meeting)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
@@ -57,7 +57,7 @@ static bool open_door(const struct meeting *meeting)
 	return false;
 }
 
-static void close_door(const struct meeting *meeting)
+static void leave_door(const struct meeting *meeting)
 {
 	try_lock(meeting->fd, F_UNLCK, LOCK_DOOR);
 }
@@ -67,7 +67,7 @@ static bool all_joined(const struct meeting *meeting)
 	return atomic_load(&meeting->board->joined) >= meeting->board->world;
 }
 
-/* With the door open. It has one name: another segment that has it now is not ours to remove. */
+/* Behind the door. It has one name: another segment that has it now is not ours to remove. */
 static void take_name(const struct meeting *meeting)
 {
 	struct stat st;
@@ -137,6 +137,16 @@ static enum attempt wrong_world(const struct meeting *meeting, int world, struct
 	return ATTEMPT_FAILED;
 }
 
+/* Whether one that failed still waits for this rank, to tell it why. Else that was another run. */
+static bool awaited(const struct meeting *meeting)
+{
+	const struct shm_board *board = meeting->board;
+	int rank = meeting->options.rank;
+
+	return atomic_load(&board->lingering) > 0 &&
+	       (rank >= board->world || !atomic_load(&board->slots[rank].joined));
+}
+
 /* What other ranks of this run created, or of another one that has the same name. */
 static enum attempt join(struct meeting *meeting, size_t size, struct train_error *error)
 {
@@ -152,12 +162,11 @@ static enum attempt join(struct meeting *meeting, size_t size, struct train_erro
 	shm_board_at(meeting, memory);
 	if (!shm_board_ours(meeting->board))
 		goto foreign;
-	/* Of a run that is over; one that not all have joined is this one. */
-	if (atomic_load(&meeting->board->failed) != 0 && all_joined(meeting)) {
+	world = meeting->board->world;
+	if (atomic_load(&meeting->board->failed) != 0 && !awaited(meeting)) {
 		shm_unlink(meeting->name);
 		return ATTEMPT_AGAIN;
 	}
-	world = meeting->board->world;
 	return world == meeting->options.world ? ATTEMPT_GOOD : wrong_world(meeting, world, error);
 foreign:
 	train_fail(error, TRAIN_FAILED,
@@ -166,7 +175,7 @@ foreign:
 	return ATTEMPT_FAILED;
 }
 
-/* With the door open. */
+/* Behind the door. */
 static enum attempt join_or_begin(struct meeting *meeting, struct train_error *error)
 {
 	enum attempt got = ATTEMPT_FAILED;
@@ -189,8 +198,11 @@ static enum attempt join_or_begin(struct meeting *meeting, struct train_error *e
 			   strerror(errno));
 		got = ATTEMPT_FAILED;
 	}
-	if (got == ATTEMPT_GOOD)
+	if (got == ATTEMPT_GOOD &&
+	    atomic_exchange(&meeting->board->slots[meeting->options.rank].joined, 1) == 0)
 		atomic_fetch_add(&meeting->board->joined, 1);
+	if (got == ATTEMPT_GOOD && all_joined(meeting))
+		take_name(meeting);
 	return got;
 }
 
@@ -225,9 +237,9 @@ static enum attempt attempt(struct meeting *meeting, struct train_error *error)
 	enum attempt got = ATTEMPT_FAILED;
 
 	if (open_file(meeting, error)) {
-		if (open_door(meeting)) {
+		if (enter_door(meeting)) {
 			got = join_or_begin(meeting, error);
-			close_door(meeting);
+			leave_door(meeting);
 		} else {
 			train_fail(error, TRAIN_FAILED,
 				   "/dev/shm%s: a process holds its lock for seconds: end what is "
@@ -287,35 +299,43 @@ bool shm_segment_open(struct meeting *meeting, struct train_error *error)
 	if (got != ATTEMPT_GOOD)
 		return false;
 	sweep(meeting);
-	return true;
+	if (shm_good(meeting, error))
+		return true;
+	shm_segment_part(meeting);
+	return false;
 }
 
-void shm_segment_joined(struct meeting *meeting)
+void shm_segment_linger(struct meeting *meeting)
 {
-	if (!all_joined(meeting) || !open_door(meeting))
-		return;
-	take_name(meeting);
-	close_door(meeting);
-}
-
-void shm_segment_linger(const struct meeting *meeting)
-{
-	const struct timespec pause = {.tv_nsec = 10000000};
 	int limit_ms = meeting->options.timeout_ms;
 
+	if (meeting->lingers_ns || all_joined(meeting))
+		return;
 	if (limit_ms == 0 || limit_ms > LINGER_MS)
 		limit_ms = LINGER_MS;
-	for (int ms = 0; ms < limit_ms && !all_joined(meeting); ms += 10)
+	meeting->lingers_ns = shm_now_ns() + (int64_t)limit_ms * 1000000;
+	atomic_fetch_add(&meeting->board->lingering, 1);
+}
+
+static void end_linger(struct meeting *meeting)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+
+	if (!meeting->lingers_ns)
+		return;
+	while (shm_now_ns() < meeting->lingers_ns && !all_joined(meeting))
 		nanosleep(&pause, NULL);
+	atomic_fetch_sub(&meeting->board->lingering, 1);
 }
 
 void shm_segment_part(struct meeting *meeting)
 {
-	if (open_door(meeting)) {
+	end_linger(meeting);
+	if (enter_door(meeting)) {
 		try_lock(meeting->fd, F_UNLCK, LOCK_MEMBERS);
 		if (all_joined(meeting) || !locked(meeting->fd, LOCK_MEMBERS))
 			take_name(meeting);
-		close_door(meeting);
+		leave_door(meeting);
 	}
 	close_segment(meeting);
 }

@@ -234,8 +234,10 @@ bool training_rank(struct training *training, int rank, int *stopped, struct tra
 	struct run r = {.training = training, .settings = training->settings, .rank = rank};
 	bool done = open_all(&r, error) && go(&r, error);
 
-	if (!done)
+	if (!done) {
+		train_fail(error, TRAIN_FAILED, "rank %d failed without a reason", rank);
 		training_failed(training, r.parallel, rank, error);
+	}
 	if (!metrics_close(r.metrics, error))
 		done = false;
 	*stopped = r.stopped;

@@ -15,20 +15,26 @@ enum { RUNS, FAILING, FAILED };
 
 /* Of the process, as signals are. */
 static atomic_int asked;
-static atomic_bool later, opened;
+static atomic_bool later, opened, told;
 static atomic_int state;
 static struct train_error reason; /* once state is FAILED */
+
+static bool is_ignored(int number)
+{
+	struct sigaction now;
+
+	return sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_IGN;
+}
 
 /* A signal that is blocked is kept for the one who waits, even if it is ignored: such ones are left
  * out. SIGALRM is this process's own. */
 static void stop_set(sigset_t *set)
 {
 	static const int stops[] = {SIGTERM, SIGINT, SIGHUP};
-	struct sigaction now;
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
-		if (sigaction(stops[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+		if (!is_ignored(stops[i]))
 			sigaddset(set, stops[i]);
 	sigaddset(set, SIGALRM);
 }
@@ -48,11 +54,11 @@ _Noreturn void stop_now(int number)
 /* Whoever does not end may have a stream's lock. */
 static _Noreturn void end_failed(void)
 {
-	if (*reason.text)
+	if (!atomic_load(&told))
 		dprintf(STDERR_FILENO, "gpumap-train: %s\n", reason.text);
 	dprintf(STDERR_FILENO,
-		"gpumap-train: warning: after that not all threads ended within %d s, so the "
-		"process is ended\n",
+		"gpumap-train: warning: after that the process did not end within %d s: a call in "
+		"it does not return, so it is ended\n",
 		STOP_FAILED_S);
 	_exit((int)reason.status);
 }
@@ -66,6 +72,8 @@ static void *wait_for_signals(void *argument)
 	while (sigwait(&set, &number) == 0) {
 		if (number == SIGALRM && atomic_load(&state) == FAILED)
 			end_failed();
+		if (number == SIGALRM && is_ignored(SIGALRM))
+			continue;
 		if (number == SIGALRM || !atomic_load(&later) || atomic_load(&asked))
 			stop_now(number);
 		atomic_store(&asked, number);
@@ -80,7 +88,6 @@ bool stop_open(struct train_error *error)
 	sigset_t set;
 	int failed;
 
-	signal(SIGALRM, SIG_DFL);
 	stop_set(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	failed = pthread_attr_init(&small);
@@ -119,4 +126,9 @@ void stop_failed(const struct train_error *why)
 	reason = *why;
 	atomic_store(&state, FAILED);
 	setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+void stop_told(void)
+{
+	atomic_store(&told, true);
 }

@@ -24,10 +24,11 @@ void stop_later(void);
 /* The signal that asked for an end, or 0. */
 int stop_asked(void);
 
-/* This process has failed, and its threads end. A call of a driver may never return: after
- * STOP_FAILED_S the process is ended with the status of the first reason, which is told then unless
- * its text is empty. Nothing without stop_open. */
+/* This process has failed and ends. A call of a driver may never return: after STOP_FAILED_S the
+ * process is ended with the status of the first reason, which is told then unless stop_told said
+ * that it was. Nothing without stop_open. */
 void stop_failed(const struct train_error *why);
+void stop_told(void);
 
 /* Ends the process by a signal, as one that nobody caught. */
 _Noreturn void stop_now(int number);

@@ -178,7 +178,7 @@ static bool collective_fits(const struct training *t, struct train_error *error)
 		       collective->name);
 }
 
-/* All that fails from here on, others learn of. */
+/* What fails once ranks have met, the others learn of. */
 static bool meet(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
@@ -186,6 +186,7 @@ static bool meet(struct training *t, struct train_error *error)
 	const struct meeting_options meeting = {
 		.world = t->place.world,
 		.ranks = t->place.ranks,
+		.rank = t->place.rank,
 		.name = *t->place.meeting ? t->place.meeting : NULL,
 		.timeout_ms = (int)s->timeout_ms,
 		.local = t->place.local_world,
@@ -229,16 +230,16 @@ static bool find_all(struct training *t, struct train_error *error)
 void training_failed(struct training *t, struct parallel *parallel, int rank,
 		     const struct train_error *error)
 {
+	stop_failed(error);
 	pthread_mutex_lock(&t->mutex);
-	if (t->first.status == TRAIN_OK) {
+	if (t->first.status == TRAIN_OK)
 		t->first = *error;
-		if (t->place.ranks < t->place.world) {
-			fprintf(stderr, "gpumap-train: %s\n", error->text);
-			*t->first.text = '\0';
-		}
-		stop_failed(&t->first);
-	}
 	pthread_mutex_unlock(&t->mutex);
+	if (t->place.ranks < t->place.world) {
+		fprintf(stderr, "gpumap-train: %s\n", error->text);
+		*t->first.text = '\0';
+		stop_told();
+	}
 	if (parallel && parallel->comm)
 		parallel->calls->abort(parallel, error);
 	else
