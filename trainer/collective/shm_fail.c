@@ -31,8 +31,8 @@ bool shm_good(const struct meeting *meeting, struct train_error *error)
 	return train_fail(error, TRAIN_FAILED, "another rank failed and ended before it said why");
 }
 
-static void note(const struct meeting *meeting, enum train_status status, const char *format,
-		 va_list args)
+__attribute__((format(printf, 3, 0))) static void
+note(const struct meeting *meeting, enum train_status status, const char *format, va_list args)
 {
 	struct shm_board *board = meeting->board;
 	uint32_t none = 0;
