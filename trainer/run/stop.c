@@ -58,9 +58,18 @@ static _Noreturn void end_failed(void)
 		dprintf(STDERR_FILENO, "gpumap-train: %s\n", reason.text);
 	dprintf(STDERR_FILENO,
 		"gpumap-train: warning: after that the process did not end within %d s: a call in "
-		"it does not return, so it is ended\n",
+		"it does not return, so it is ended; dmesg and nvidia-smi may tell what hangs\n",
 		STOP_FAILED_S);
 	_exit((int)reason.status);
+}
+
+/* One that is not ours does what it would without us. */
+static void alarm_came(void)
+{
+	if (atomic_load(&state) == FAILED)
+		end_failed();
+	if (!is_ignored(SIGALRM))
+		stop_now(SIGALRM);
 }
 
 static void *wait_for_signals(void *argument)
@@ -70,13 +79,12 @@ static void *wait_for_signals(void *argument)
 
 	stop_set(&set);
 	while (sigwait(&set, &number) == 0) {
-		if (number == SIGALRM && atomic_load(&state) == FAILED)
-			end_failed();
-		if (number == SIGALRM && is_ignored(SIGALRM))
-			continue;
-		if (number == SIGALRM || !atomic_load(&later) || atomic_load(&asked))
+		if (number == SIGALRM)
+			alarm_came();
+		else if (!atomic_load(&later) || atomic_load(&asked))
 			stop_now(number);
-		atomic_store(&asked, number);
+		else
+			atomic_store(&asked, number);
 	}
 	return argument;
 }
