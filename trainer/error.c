@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+static void (*listener)(const struct train_error *error);
+
 static void escape(char *text, size_t size, const char *from)
 {
 	size_t n = 0;
@@ -38,4 +40,15 @@ bool train_fail(struct train_error *error, enum train_status status, const char 
 bool train_nomem(struct train_error *error, const char *what)
 {
 	return train_fail(error, TRAIN_FAILED, "out of memory, for %s", what);
+}
+
+void train_device_failed(const struct train_error *error)
+{
+	if (listener && !error->tolerated)
+		listener(error);
+}
+
+void train_device_listener(void (*hear)(const struct train_error *error))
+{
+	listener = hear;
 }

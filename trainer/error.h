@@ -10,8 +10,15 @@ enum train_status { TRAIN_OK = 0, TRAIN_FAILED = 1, TRAIN_BAD_INPUT = 2, TRAIN_N
 
 struct train_error {
 	enum train_status status; /* TRAIN_OK: nothing is wrong */
+	bool tolerated;           /* whoever has it goes on without what fails */
 	char text[512];           /* control characters are escaped; what is longer is cut */
 };
+
+#define TRAIN_TOLERATED \
+	(struct train_error) \
+	{ \
+		.status = TRAIN_OK, .tolerated = true \
+	}
 
 /* Notes it unless something was noted before. Returns false, for `return train_fail(...)`. */
 bool train_fail(struct train_error *error, enum train_status status, const char *format, ...)
@@ -19,5 +26,13 @@ bool train_fail(struct train_error *error, enum train_status status, const char 
 
 /* "out of memory, for WHAT". Returns false. */
 bool train_nomem(struct train_error *error, const char *what);
+
+/*
+ * A call of a device that failed, which was noted: the next one, be it to free something, may never
+ * return. So the listener hears of it before anything else is done, from whichever thread, unless
+ * it is tolerated. The listener is set before other threads are started; NULL: none.
+ */
+void train_device_failed(const struct train_error *error);
+void train_device_listener(void (*hear)(const struct train_error *error));
 
 #endif

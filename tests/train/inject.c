@@ -11,7 +11,8 @@
 static struct cuda_calls inner;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint_least64_t calls_made, fail_at;
-static atomic_bool lasting, hanging;
+static atomic_bool lasting, hangs;
+static const char *hang_name;
 static atomic_int first = CUDA_CALLS;
 
 int inject_status(enum cuda_library library)
@@ -30,15 +31,28 @@ int inject_status(enum cuda_library library)
 	}
 }
 
+/* Here, those of that name are counted. */
+static bool hangs_now(enum cuda_call call)
+{
+	while (atomic_load(&hangs))
+		pause();
+	if (strcmp(cuda_call_name(call), hang_name) != 0 ||
+	    atomic_fetch_add(&calls_made, 1) + 1 != atomic_load(&fail_at))
+		return false;
+	atomic_store(&hangs, true);
+	return true;
+}
+
 static bool fails_now(enum cuda_call call)
 {
-	uint64_t now = atomic_fetch_add(&calls_made, 1) + 1, at = atomic_load(&fail_at);
+	uint64_t now, at = atomic_load(&fail_at);
 	int none = CUDA_CALLS;
 
+	if (hang_name)
+		return hangs_now(call);
+	now = atomic_fetch_add(&calls_made, 1) + 1;
 	if (at == 0 || now < at || (now > at && !atomic_load(&lasting)))
 		return false;
-	while (now > at && atomic_load(&hanging))
-		pause();
 	atomic_compare_exchange_strong(&first, &none, (int)call);
 	return true;
 }
@@ -109,9 +123,9 @@ void inject_at(uint64_t n, bool lasts)
 	atomic_store(&fail_at, n);
 }
 
-void inject_hang(void)
+void inject_hang(const char *name)
 {
-	atomic_store(&hanging, true);
+	hang_name = name;
 }
 
 uint64_t inject_count(void)

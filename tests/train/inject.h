@@ -17,8 +17,9 @@ void inject_wrap(struct cuda_calls *calls, enum cuda_library library);
  * `lasting` all after it fail too, as after an error that a device does not recover from. */
 void inject_at(uint64_t n, bool lasting);
 
-/* What fails after the first call that does never returns instead. */
-void inject_hang(void);
+/* From now on calls of this name alone are counted, the n-th of them fails, and none that begins
+ * after it returns. */
+void inject_hang(const char *name);
 
 /* Calls since then; and the one that failed first, or CUDA_CALLS. */
 uint64_t inject_count(void);

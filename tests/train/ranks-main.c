@@ -114,7 +114,8 @@ static bool work_abort(struct communicator *comm, struct train_error *error)
 	if (comm->rank != 1)
 		return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
 	fputs("the cat came\n", stderr);
-	comm->calls->abort(comm, &(struct train_error){TRAIN_BAD_INPUT, "the cat came"});
+	comm->calls->abort(
+		comm, &(struct train_error){.status = TRAIN_BAD_INPUT, .text = "the cat came"});
 	return false;
 }
 
@@ -134,7 +135,8 @@ static bool work_beside(struct communicator *comm, struct train_error *error)
 	if (comm->rank == 1 && pthread_create(&thread, NULL, wait_for_all, comm) == 0) {
 		usleep(200000);
 		fputs("the dog came\n", stderr);
-		comm->calls->abort(comm, &(struct train_error){TRAIN_BAD_INPUT, "the dog came"});
+		comm->calls->abort(comm, &(struct train_error){.status = TRAIN_BAD_INPUT,
+							       .text = "the dog came"});
 		pthread_join(thread, NULL);
 		return false;
 	}

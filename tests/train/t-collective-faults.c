@@ -28,7 +28,8 @@ static void work_abort(struct member *m)
 
 	for (int turn = 0; shm->all_reduce(m->comm, values, 50000, "gradients", &m->error);)
 		if (m->rank == 1 && ++turn == 10)
-			shm->abort(m->comm, &(struct train_error){TRAIN_FAILED, "no more\nmemory"});
+			shm->abort(m->comm, &(struct train_error){.status = TRAIN_FAILED,
+								  .text = "no more\nmemory"});
 	free(values);
 }
 
@@ -46,7 +47,7 @@ END_TEST
 static void work_abort_receiver(struct member *m)
 {
 	if (m->rank == 2)
-		shm->abort(m->comm, &(struct train_error){TRAIN_FAILED, "tired"});
+		shm->abort(m->comm, &(struct train_error){.status = TRAIN_FAILED, .text = "tired"});
 	else
 		shm->receive(m->comm, 2, NULL, 0, "nothing", &m->error);
 	shm->all_gather(m->comm, NULL, NULL, 0, "barrier", &m->error);
@@ -228,7 +229,7 @@ static void device_abort(struct member *m)
 	if (m->rank != 1)
 		wait_for_device(m);
 	else
-		shm->abort(m->comm, &(struct train_error){TRAIN_FAILED, "tired"});
+		shm->abort(m->comm, &(struct train_error){.status = TRAIN_FAILED, .text = "tired"});
 	shm->check(m->comm, "a kernel", 0, &m->error);
 }
 

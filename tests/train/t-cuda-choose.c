@@ -153,6 +153,14 @@ END_TEST
 
 /* --- what a library answers */
 
+static int heard, heard_before_end;
+
+static void hear(const struct train_error *error)
+{
+	(void)error;
+	heard++;
+}
+
 static cudnnStatus_t no_workspace(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
 				  cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t how,
 				  cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algorithm,
@@ -208,11 +216,50 @@ START_TEST(errors_are_told)
 	else
 		calls.cudaMalloc = broken_memory;
 	((struct cuda_device *)device)->calls = &calls;
+	train_device_listener(hear);
 	ck_assert_msg(!backend_cuda.convolution(&op, device, &shape, &error), "%s", told[_i]);
+	/* What one algorithm lacks is no failure of the device. */
+	ROW_EQ_INT(told[_i], heard, _i > 0);
 	ck_assert_msg(strstr(error.text, told[_i]), "'%s', not '%s'", error.text, told[_i]);
 	ck_assert_uint_eq(device->bytes, device->shared_bytes);
 	backend_cuda.close(device);
 	cuda_test_end(told[_i]);
+}
+END_TEST
+
+static bool fail_in_capture(void *argument, struct train_error *error)
+{
+	return cuda_done(argument, CUDA_LIBRARY_RUNTIME, cudaErrorECCUncorrectable,
+			 "cudaMemsetAsync", error);
+}
+
+static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph)
+{
+	struct train_error error;
+
+	heard_before_end = heard;
+	return cuda_calls_get(&error)->cudaStreamEndCapture(stream, graph);
+}
+
+/* To end the recording may be a call that never returns. */
+START_TEST(a_failure_is_heard_of_before_the_next_call)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct cuda_calls calls;
+	struct device *device;
+	struct step *step;
+
+	cuda_test_begin();
+	device = opened(0, false, false);
+	calls = *((struct cuda_device *)device)->calls;
+	calls.cudaStreamEndCapture = end_capture;
+	((struct cuda_device *)device)->calls = &calls;
+	train_device_listener(hear);
+	ck_assert(!backend_cuda.step_new(&step, device, fail_in_capture, device, &error));
+	ck_assert_int_eq(heard_before_end, 1);
+	ck_assert_int_eq(heard, 1);
+	backend_cuda.close(device);
+	cuda_test_end("heard");
 }
 END_TEST
 
@@ -275,6 +322,7 @@ int main(void)
 	tcase_add_loop_test(tests, short_memory_is_no_error, 0,
 			    sizeof(memories) / sizeof(*memories));
 	tcase_add_loop_test(tests, errors_are_told, 0, 3);
+	tcase_add_test(tests, a_failure_is_heard_of_before_the_next_call);
 	tcase_add_loop_test(tests, writes_go_in_pieces, 0, 4);
 	return unit_run(suite);
 }

@@ -125,7 +125,8 @@ static void *abort_later(void *argument)
 	struct member *m = argument;
 
 	nap(100);
-	nccl->abort(m->comm, &(struct train_error){TRAIN_FAILED, "a signal came"});
+	nccl->abort(m->comm,
+		    &(struct train_error){.status = TRAIN_FAILED, .text = "a signal came"});
 	return NULL;
 }
 

@@ -2,9 +2,9 @@
 /*
  * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended, or with
  * REAL_CUDA around it. $FAKE_CUDA_MISSING names libraries that are missing; the $FAKE_CUDA_FAIL-th
- * call and all after it fail, or with $FAKE_CUDA_HANG those after it never return; with
- * $FAKE_CUDA_COUNT the number of calls is told at the end, and how often a stream was waited for
- * and something recorded was run.
+ * call and all after it fail. With $FAKE_CUDA_HANG=NAME the $FAKE_CUDA_FAIL-th call of that name
+ * fails, and none after it returns. With $FAKE_CUDA_COUNT the number of calls is told at the end,
+ * and how often a stream was waited for and something recorded was run.
  */
 #include "config.h"
 
@@ -82,6 +82,7 @@ static void tell_count(void)
 bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct train_error *error)
 {
 	const char *missing = getenv("FAKE_CUDA_MISSING"), *fail = getenv("FAKE_CUDA_FAIL");
+	const char *hang = getenv("FAKE_CUDA_HANG");
 
 	if (missing && strstr(missing, cuda_library_name(library)))
 		return train_fail(error, TRAIN_NO_BACKEND, "%s is missing: install it",
@@ -93,8 +94,8 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 	inject_wrap(calls, library);
 	if (library != CUDA_LIBRARY_RUNTIME || atomic_flag_test_and_set(&begun))
 		return true;
-	if (getenv("FAKE_CUDA_HANG"))
-		inject_hang();
+	if (hang)
+		inject_hang(hang);
 	inject_at(fail ? strtoull(fail, NULL, 10) : 0, true);
 	if (getenv("FAKE_CUDA_COUNT"))
 		atexit(tell_count);

@@ -266,6 +266,7 @@ static struct cuda_ways new_ways(const struct cuda_convolution *c, enum cuda_dir
 	const struct op_info *info = &c->base.base.info;
 
 	return (struct cuda_ways){
+		.why = TRAIN_TOLERATED,
 		.what = "cuDNN",
 		.key = {(uint64_t)direction, (uint64_t)info->input.type,
 			(uint64_t)cuda_device_of(&c->base.base)->exact << 1 | c->relu,

@@ -138,6 +138,8 @@ bool cuda_calls_fail(const struct cuda_calls *calls, enum cuda_library library, 
 	struct status_text of = status_text(calls, library, status);
 	const char *text = of.text ? of.text : "";
 
-	return train_fail(error, TRAIN_FAILED, "%s: %s: %s (%d)%s%s%s", where, call, of.name,
-			  status, *text ? ": " : "", text, of.note);
+	train_fail(error, TRAIN_FAILED, "%s: %s: %s (%d)%s%s%s", where, call, of.name, status,
+		   *text ? ": " : "", text, of.note);
+	train_device_failed(error);
+	return false;
 }

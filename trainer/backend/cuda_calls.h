@@ -85,7 +85,7 @@ enum cuda_library cuda_call_library(enum cuda_call call);
  * Notes that `call` returned `status`, which is not the library's success: "WHERE: CALL: NAME
  * (NUMBER): what the library says of it". `where` names the device and what was being done. Of the
  * runtime and the kernels the thread's last error is forgotten, so that a later call does not
- * return it. Returns false.
+ * return it. Then train_device_failed. Returns false.
  */
 bool cuda_calls_fail(const struct cuda_calls *calls, enum cuda_library library, int status,
 		     const char *call, const char *where, struct train_error *error);

@@ -149,7 +149,7 @@ static bool issue_all(void *argument, struct train_error *error)
 static bool try_way(struct trial *t, const struct cuda_way *way, struct step **step,
 		    struct train_error *error)
 {
-	struct train_error why = {.status = TRAIN_OK};
+	struct train_error why = TRAIN_TOLERATED;
 	struct issue what = {t, way};
 	struct device *device = &t->device->base;
 	bool runs = issue(&what, &why);
@@ -306,7 +306,7 @@ static bool recall_or_try(struct trial *t, struct cuda_way *chosen, struct train
 bool cuda_choose(struct cuda_device *d, struct cuda_ways *ways, struct cuda_way *chosen,
 		 struct train_error *error)
 {
-	struct trial t = {.device = d, .ways = ways, .why = {.status = TRAIN_OK}};
+	struct trial t = {.device = d, .ways = ways, .why = TRAIN_TOLERATED};
 	bool done;
 
 	if (ways->count == 0)

@@ -292,6 +292,7 @@ static struct cuda_ways new_ways(const struct cuda_device *d, const struct cuda_
 	uint64_t sums = plan->sums ? alignment_of(plan->sums_offset) : 0;
 
 	return (struct cuda_ways){
+		.why = TRAIN_TOLERATED,
 		.what = "cuBLASLt",
 		.key = {PRODUCTS + (uint64_t)plan->number, (uint64_t)plan->a.type,
 			(uint64_t)plan->d.type, d->exact, (uint64_t)plan->epilogue | sums << 32,

@@ -135,7 +135,7 @@ static void peer_close(struct communicator *comm)
 {
 	struct peer *p = own(comm);
 	struct meeting *m = p->meeting;
-	struct train_error error = {.status = TRAIN_OK};
+	struct train_error error = TRAIN_TOLERATED;
 
 	comm->device->backend->finish(comm->device, &error);
 	pthread_mutex_lock(&m->mutex);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/stop.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,13 +12,16 @@
 
 enum { STACK = 1 << 16 };
 
-enum { RUNS, FAILING, FAILED };
-
 /* Of the process, as signals are. */
 static atomic_int asked;
-static atomic_bool later, opened, told;
-static atomic_int state;
-static struct train_error reason; /* once state is FAILED */
+static atomic_bool later, opened;
+
+/* Why the process ends. */
+static struct {
+	pthread_mutex_t mutex;
+	struct train_error reason; /* of a device's call until a run says it in full */
+	bool is_run, told;
+} failure = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_ignored(int number)
 {
@@ -51,23 +55,49 @@ _Noreturn void stop_now(int number)
 	_exit(128 + number);
 }
 
-/* Whoever does not end may have a stream's lock. */
+static void note(const struct train_error *why, bool is_run)
+{
+	const struct itimerval limit = {.it_value = {.tv_sec = STOP_FAILED_S}};
+	bool first;
+
+	pthread_mutex_lock(&failure.mutex);
+	first = failure.reason.status == TRAIN_OK;
+	if (first || (is_run && !failure.is_run))
+		failure.reason = *why;
+	failure.is_run |= is_run;
+	pthread_mutex_unlock(&failure.mutex);
+	if (first)
+		setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+static void hear_device(const struct train_error *why)
+{
+	note(why, false);
+}
+
+/* Whoever does not end may have a stream's lock, and nobody may read a pipe. */
 static _Noreturn void end_failed(void)
 {
-	if (!atomic_load(&told))
-		dprintf(STDERR_FILENO, "gpumap-train: %s\n", reason.text);
+	struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	if (poll(&err, 1, 1000) != 1)
+		_exit((int)failure.reason.status);
+	if (!failure.told)
+		dprintf(STDERR_FILENO, "gpumap-train: %s\n", failure.reason.text);
 	dprintf(STDERR_FILENO,
 		"gpumap-train: warning: after that the process did not end within %d s: a call in "
 		"it does not return, so it is ended; dmesg and nvidia-smi may tell what hangs\n",
 		STOP_FAILED_S);
-	_exit((int)reason.status);
+	_exit((int)failure.reason.status);
 }
 
 /* One that is not ours does what it would without us. */
 static void alarm_came(void)
 {
-	if (atomic_load(&state) == FAILED)
+	pthread_mutex_lock(&failure.mutex);
+	if (failure.reason.status != TRAIN_OK)
 		end_failed();
+	pthread_mutex_unlock(&failure.mutex);
 	if (!is_ignored(SIGALRM))
 		stop_now(SIGALRM);
 }
@@ -110,6 +140,7 @@ bool stop_open(struct train_error *error)
 			"no thread can be started to wait for signals: %s; raise ulimit -u",
 			strerror(failed));
 	pthread_detach(thread);
+	train_device_listener(hear_device);
 	atomic_store(&opened, true);
 	return true;
 }
@@ -126,17 +157,13 @@ int stop_asked(void)
 
 void stop_failed(const struct train_error *why)
 {
-	const struct itimerval limit = {.it_value = {.tv_sec = STOP_FAILED_S}};
-	int runs = RUNS;
-
-	if (!atomic_load(&opened) || !atomic_compare_exchange_strong(&state, &runs, FAILING))
-		return;
-	reason = *why;
-	atomic_store(&state, FAILED);
-	setitimer(ITIMER_REAL, &limit, NULL);
+	if (atomic_load(&opened))
+		note(why, true);
 }
 
 void stop_told(void)
 {
-	atomic_store(&told, true);
+	pthread_mutex_lock(&failure.mutex);
+	failure.told = true;
+	pthread_mutex_unlock(&failure.mutex);
 }
