@@ -97,6 +97,7 @@ train_tests = \
 	tests/train/checkpoint.test \
 	tests/train/cifar10.test \
 	tests/train/collective.test \
+	tests/train/cuda-faults.test \
 	tests/train/cuda.test \
 	tests/train/damage.test \
 	tests/train/emulated.test \
@@ -127,6 +128,7 @@ EXTRA_DIST += $(train_tests) \
 	tests/train/compare-parameters.py \
 	tests/train/compare-spread.py \
 	tests/train/compare.sh \
+	tests/train/cuda.sh \
 	tests/train/edit-safetensors.py \
 	tests/train/make-data.py \
 	tests/train/optim.py \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/stop.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,8 +18,8 @@ static atomic_bool later, opened;
 /* Why the process ends. */
 static struct {
 	pthread_mutex_t mutex;
-	struct train_error reason; /* of a device's call until a run says it in full */
-	bool is_run, told;
+	struct train_error reason;
+	bool told;
 } failure = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_ignored(int number)
@@ -55,40 +54,49 @@ _Noreturn void stop_now(int number)
 	_exit(128 + number);
 }
 
-static void note(const struct train_error *why, bool is_run)
+/* A run says in more words what a device's call said, or tells of what came of it. */
+static bool says_more(const struct train_error *why)
+{
+	return strstr(why->text, failure.reason.text) != NULL;
+}
+
+static void note(const struct train_error *why)
 {
 	const struct itimerval limit = {.it_value = {.tv_sec = STOP_FAILED_S}};
 	bool first;
 
 	pthread_mutex_lock(&failure.mutex);
 	first = failure.reason.status == TRAIN_OK;
-	if (first || (is_run && !failure.is_run))
+	if (first || says_more(why))
 		failure.reason = *why;
-	failure.is_run |= is_run;
 	pthread_mutex_unlock(&failure.mutex);
 	if (first)
 		setitimer(ITIMER_REAL, &limit, NULL);
 }
 
-static void hear_device(const struct train_error *why)
+static _Noreturn void leave(int number)
 {
-	note(why, false);
+	(void)number;
+	_exit((int)failure.reason.status);
 }
 
-/* Whoever does not end may have a stream's lock, and nobody may read a pipe. */
+/* Whoever does not end may have a stream's lock, and whoever should read a pipe may not. */
 static _Noreturn void end_failed(void)
 {
-	struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
+	sigset_t set;
 
-	if (poll(&err, 1, 1000) != 1)
-		_exit((int)failure.reason.status);
+	signal(SIGALRM, leave);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	alarm(1);
 	if (!failure.told)
 		dprintf(STDERR_FILENO, "gpumap-train: %s\n", failure.reason.text);
 	dprintf(STDERR_FILENO,
 		"gpumap-train: warning: after that the process did not end within %d s: a call in "
 		"it does not return, so it is ended; dmesg and nvidia-smi may tell what hangs\n",
 		STOP_FAILED_S);
-	_exit((int)failure.reason.status);
+	leave(0);
 }
 
 /* One that is not ours does what it would without us. */
@@ -140,7 +148,7 @@ bool stop_open(struct train_error *error)
 			"no thread can be started to wait for signals: %s; raise ulimit -u",
 			strerror(failed));
 	pthread_detach(thread);
-	train_device_listener(hear_device);
+	train_device_listener(note);
 	atomic_store(&opened, true);
 	return true;
 }
@@ -158,7 +166,7 @@ int stop_asked(void)
 void stop_failed(const struct train_error *why)
 {
 	if (atomic_load(&opened))
-		note(why, true);
+		note(why);
 }
 
 void stop_told(void)

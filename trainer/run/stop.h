@@ -26,8 +26,8 @@ int stop_asked(void);
 
 /* This process has failed and ends. A call of a driver may never return: STOP_FAILED_S after that,
  * or after a call of a device failed before (train_device_failed), the process is ended with the
- * status of the first reason given here, or else of that call. The reason is told then unless
- * stop_told said that it was. Nothing without stop_open. */
+ * status of the first reason, which is told then unless stop_told said that it was, as it was said
+ * last in more words. Nothing without stop_open. */
 void stop_failed(const struct train_error *why);
 void stop_told(void);
 
