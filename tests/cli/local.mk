@@ -11,8 +11,6 @@ cli_tests = \
 	tests/cli/emit.test \
 	tests/cli/exec.test \
 	tests/cli/explain.test \
-	tests/cli/gpu-bundle.test \
-	tests/cli/gpu-stages.test \
 	tests/cli/gpu.test \
 	tests/cli/habits.test \
 	tests/cli/hostlist.test \
@@ -30,10 +28,11 @@ cli_tests = \
 	tests/cli/run-faults.test \
 	tests/cli/run.test \
 	tests/cli/snapshot.test
-TESTS += $(cli_tests)
-EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh \
-	tests/cli/lint.tsv
-EXTRA_DIST += $(cli_tests) tests/cli/explain.py tests/cli/explain.tsv \
-	tests/cli/lib.sh tests/cli/plan.py tests/cli/plan.tsv
-EXTRA_DIST += $(cli_tests) tests/cli/exec.tsv tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh
-EXTRA_DIST += $(cli_tests) tests/cli/emit.py tests/cli/emit.tsv tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh
+# What a machine with a GPU is sent, and what it runs: of the programs as they are built.
+bundle_tests = \
+	tests/cli/gpu-bundle.test \
+	tests/cli/gpu-stages.test
+TESTS += $(cli_tests) $(bundle_tests)
+EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
+	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/lint.tsv \
+	tests/cli/plan.py tests/cli/plan.tsv
