@@ -2,9 +2,10 @@
 /*
  * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended, or with
  * REAL_CUDA around it. $FAKE_CUDA_MISSING names libraries that are missing; the $FAKE_CUDA_FAIL-th
- * call and all after it fail. With $FAKE_CUDA_HANG=NAME the $FAKE_CUDA_FAIL-th call of that name
- * fails, and none after it returns. With $FAKE_CUDA_COUNT the number of calls is told at the end,
- * and how often a stream was waited for and something recorded was run.
+ * call and all after it fail, or with $FAKE_CUDA_ONCE it alone. With $FAKE_CUDA_HANG=NAME the
+ * $FAKE_CUDA_FAIL-th call of that name fails, and none after it returns. With $FAKE_CUDA_COUNT the
+ * number of calls is told at the end, and how often a stream was waited for and something recorded
+ * was run.
  */
 #include "config.h"
 
@@ -112,7 +113,7 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 		return true;
 	if (hang)
 		inject_hang(hang);
-	inject_at(fail ? strtoull(fail, NULL, 10) : 0, true);
+	inject_at(fail ? strtoull(fail, NULL, 10) : 0, !getenv("FAKE_CUDA_ONCE"));
 	if (getenv("FAKE_CUDA_COUNT"))
 		atexit(tell_count);
 	on_exit(no_alarm_behind, NULL);
