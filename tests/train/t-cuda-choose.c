@@ -161,6 +161,18 @@ static void hear(const struct train_error *error)
 	heard++;
 }
 
+/* What the device calls from now on, for a test to change; what fails is heard. */
+static struct cuda_calls *own_calls(struct device *device)
+{
+	static struct cuda_calls calls;
+	struct cuda_device *d = (struct cuda_device *)device;
+
+	calls = *d->calls;
+	d->calls = &calls;
+	train_device_listener(hear);
+	return &calls;
+}
+
 static cudnnStatus_t no_workspace(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
 				  cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t how,
 				  cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algorithm,
@@ -203,20 +215,18 @@ START_TEST(errors_are_told)
 				       .stride = 1,
 				       .relu = true};
 	struct train_error error = {.status = TRAIN_OK};
-	struct cuda_calls calls;
+	struct cuda_calls *calls;
 	struct device *device;
 	struct op *op;
 
 	cuda_test_begin();
 	device = opened(0, false, false);
-	calls = *((struct cuda_device *)device)->calls;
+	calls = own_calls(device);
 	if (_i < 2)
-		calls.cudnnGetConvolutionForwardWorkspaceSize =
+		calls->cudnnGetConvolutionForwardWorkspaceSize =
 			_i ? broken_workspace : no_workspace;
 	else
-		calls.cudaMalloc = broken_memory;
-	((struct cuda_device *)device)->calls = &calls;
-	train_device_listener(hear);
+		calls->cudaMalloc = broken_memory;
 	ck_assert_msg(!backend_cuda.convolution(&op, device, &shape, &error), "%s", told[_i]);
 	/* What one algorithm lacks is no failure of the device. */
 	ROW_EQ_INT(told[_i], heard, _i > 0);
@@ -245,16 +255,12 @@ static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph)
 START_TEST(a_failure_is_heard_of_before_the_next_call)
 {
 	struct train_error error = {.status = TRAIN_OK};
-	struct cuda_calls calls;
 	struct device *device;
 	struct step *step;
 
 	cuda_test_begin();
 	device = opened(0, false, false);
-	calls = *((struct cuda_device *)device)->calls;
-	calls.cudaStreamEndCapture = end_capture;
-	((struct cuda_device *)device)->calls = &calls;
-	train_device_listener(hear);
+	own_calls(device)->cudaStreamEndCapture = end_capture;
 	ck_assert(!backend_cuda.step_new(&step, device, fail_in_capture, device, &error));
 	ck_assert_int_eq(heard_before_end, 1);
 	ck_assert_int_eq(heard, 1);

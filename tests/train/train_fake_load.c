@@ -82,8 +82,8 @@ static void tell_count(void)
 		atomic_load(&waits), atomic_load(&launches));
 }
 
-/* Who hears of a failure has the process ended by an alarm. A run that goes on all the same would
- * be: what it goes on without is tolerated. */
+/* A failure that is heard of sets the alarm that ends the process, however well the run goes on:
+ * what a run can go on without has to be tolerated. */
 static void no_alarm_behind(int status, void *argument)
 {
 	struct itimerval left;

@@ -54,7 +54,7 @@ _Noreturn void stop_now(int number)
 	_exit(128 + number);
 }
 
-/* A run says in more words what a device's call said, or tells of what came of it. */
+/* What a device's call said, with a step or a rank. Any other reason is what came of it. */
 static bool says_more(const struct train_error *why)
 {
 	return strstr(why->text, failure.reason.text) != NULL;
@@ -80,7 +80,7 @@ static _Noreturn void leave(int number)
 	_exit((int)failure.reason.status);
 }
 
-/* Whoever does not end may have a stream's lock, and whoever should read a pipe may not. */
+/* Whoever does not end may have a stream's lock, and a pipe may have no reader. */
 static _Noreturn void end_failed(void)
 {
 	sigset_t set;
