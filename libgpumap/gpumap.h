@@ -23,7 +23,8 @@
  *  - The library keeps no state, reads no environment variable, prints nothing
  *    and never exits. Different threads may use different objects freely, and
  *    may read one inventory or mapping at the same time.
- *  - Rules named here (S1, V2, ...) are documented in gpumap-rules(7).
+ *  - Rules named here (S1, V2, ...) are documented in gpumap-rules(7), findings (GM019, ...) in
+ *    gpumap-findings(7).
  */
 #ifndef GPUMAP_H
 #define GPUMAP_H
@@ -86,7 +87,12 @@ enum gpumap_finding_attr {
 	/* int */
 	GPUMAP_FINDING_SEVERITY, /* enum gpumap_severity */
 	GPUMAP_FINDING_LINE,     /* 1-based; -1: does not apply */
-	GPUMAP_FINDING_COLUMN    /* 1-based; -1: does not apply */
+	GPUMAP_FINDING_COLUMN,   /* 1-based; -1: does not apply */
+	/* str: the same for all findings of one id */
+	GPUMAP_FINDING_MEANING, /* what the id stands for, one line */
+	GPUMAP_FINDING_CAUSE,   /* why it comes up */
+	GPUMAP_FINDING_EXAMPLE, /* a shell command that shows it, or NULL */
+	GPUMAP_FINDING_REMEDY   /* what to do about it */
 };
 
 /* An empty report. GPUMAP_ENOMEM. */
@@ -369,30 +375,12 @@ int gpumap_explain(char **ret, const gpumap_mapping *mapping, const gpumap_repor
 int gpumap_inventory_json(char **ret, const gpumap_inventory *inventory,
 			  const gpumap_report *report);
 
-/* --- rules ------------------------------------------------------------------ */
-
-typedef struct gpumap_rule gpumap_rule;
-
-enum gpumap_rule_attr {
-	GPUMAP_RULE_ID,      /* "V5", permanent */
-	GPUMAP_RULE_LINE,    /* the rule in one line */
-	GPUMAP_RULE_TEXT,    /* the rule in full */
-	GPUMAP_RULE_EXAMPLE, /* or NULL */
-	GPUMAP_RULE_SOURCE,  /* where it is documented or was seen */
-	GPUMAP_RULE_EVIDENCE /* "documented", "observed", "implemented", "verified", "assumed" */
-};
-
-/* The rule `id` (letter case ignored), NULL if there is none. Static. */
-const gpumap_rule *gpumap_rule_find(const char *id);
-/* The i-th rule in the order of the manual; NULL past the end. */
-const gpumap_rule *gpumap_rule_get(size_t i);
-const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_attr attr);
-
 #ifdef __cplusplus
 }
 #endif
 
-/* Launch profiles and plans; headers of their own for their length only. */
+/* Launch profiles, plans and rules; headers of their own for their length only. */
 #include "gpumap_plan.h"
 #include "gpumap_profile.h"
+#include "gpumap_rules.h"
 #endif

@@ -43,6 +43,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/gpumap.h \
 	libgpumap/gpumap_plan.h \
 	libgpumap/gpumap_profile.h \
+	libgpumap/gpumap_rules.h \
 	libgpumap/grants.c \
 	libgpumap/groups.c \
 	libgpumap/hints.c \
@@ -210,5 +211,6 @@ libgpumap_libgpumap_la_LDFLAGS = -version-info 0:0:0 -no-undefined \
 EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
 EXTRA_DIST += libgpumap/libgpumap.map
 
-include_HEADERS = libgpumap/gpumap.h libgpumap/gpumap_plan.h libgpumap/gpumap_profile.h
+include_HEADERS = libgpumap/gpumap.h libgpumap/gpumap_plan.h libgpumap/gpumap_profile.h \
+	libgpumap/gpumap_rules.h
 pkgconfig_DATA = libgpumap/libgpumap.pc

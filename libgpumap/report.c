@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report.h"
 
+#include <strings.h>
+
 #include "strbuf.h"
 
 struct gpumap_finding {
@@ -18,8 +20,17 @@ struct gpumap_report {
 static const struct {
 	const char *id, *meaning;
 	enum gpumap_severity severity;
+	const char *cause, *rule, *example, *remedy;
 } findings[] = {
-#define FINDING(id, name, severity, meaning) {id, meaning, GPUMAP_##severity},
+#define FINDING(number, name, weight, text, ...) \
+	{.id = number, .severity = GPUMAP_##weight, .meaning = text, __VA_ARGS__},
+#include "findings.def"
+#undef FINDING
+};
+
+/* One of each, without a text of its own. */
+static const gpumap_finding unreported[] = {
+#define FINDING(number, name, ...) {.id = FINDING_##name},
 #include "findings.def"
 #undef FINDING
 };
@@ -62,11 +73,9 @@ EXPORT size_t gpumap_report_count(const gpumap_report *report)
 
 EXPORT const gpumap_finding *gpumap_report_get(const gpumap_report *report, size_t i)
 {
-	static const gpumap_finding nomem = {.id = FINDING_NOMEM};
-
 	if (!report || i >= gpumap_report_count(report))
 		return NULL;
-	return i < report->count ? report->findings[i] : &nomem;
+	return i < report->count ? report->findings[i] : &unreported[FINDING_NOMEM];
 }
 
 EXPORT int gpumap_report_worst(const gpumap_report *report)
@@ -90,13 +99,21 @@ EXPORT const char *gpumap_finding_str(const gpumap_finding *finding, enum gpumap
 	case GPUMAP_FINDING_ID:
 		return findings[finding->id].id;
 	case GPUMAP_FINDING_RULE:
-		return finding->rule;
+		return finding->text ? finding->rule : findings[finding->id].rule;
 	case GPUMAP_FINDING_TEXT:
 		return finding->text ? finding->text : findings[finding->id].meaning;
 	case GPUMAP_FINDING_FIX:
 		return finding->fix;
 	case GPUMAP_FINDING_ORIGIN:
 		return finding->origin;
+	case GPUMAP_FINDING_MEANING:
+		return findings[finding->id].meaning;
+	case GPUMAP_FINDING_CAUSE:
+		return findings[finding->id].cause;
+	case GPUMAP_FINDING_EXAMPLE:
+		return findings[finding->id].example;
+	case GPUMAP_FINDING_REMEDY:
+		return findings[finding->id].remedy;
 	default:
 		return NULL;
 	}
@@ -116,6 +133,19 @@ EXPORT int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_fin
 	default:
 		return -1;
 	}
+}
+
+EXPORT const gpumap_finding *gpumap_finding_find(const char *id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(findings); i++)
+		if (strcasecmp(findings[i].id, id) == 0)
+			return &unreported[i];
+	return NULL;
+}
+
+EXPORT const gpumap_finding *gpumap_finding_get(size_t i)
+{
+	return i < ARRAY_SIZE(unreported) ? &unreported[i] : NULL;
 }
 
 /* A copy with control characters escaped; NULL stays NULL. */

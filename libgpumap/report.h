@@ -8,7 +8,7 @@
 #include "text.h"
 
 enum finding_id {
-#define FINDING(id, name, severity, meaning) FINDING_##name,
+#define FINDING(id, name, ...) FINDING_##name,
 #include "findings.def"
 #undef FINDING
 	FINDING_COUNT

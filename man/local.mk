@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# gpumap-rules(7) and the tables in the others are made from the library's own tables:
+# gpumap-rules(7), gpumap-findings(7) and the tables in the others are made from the library's own tables:
 # "make update-manual" after a change of those, and commit the result.
-dist_man_MANS += man/gpumap.1 man/gpumap-run.1 man/gpumap-rules.7 man/gpumap.ini.5 man/libgpumap.3
+dist_man_MANS += man/gpumap.1 man/gpumap-run.1 man/gpumap-findings.7 man/gpumap-rules.7 \
+	man/gpumap.ini.5 man/libgpumap.3
 if HAVE_TRAINER
 dist_man_MANS += man/gpumap-train.1
 endif

@@ -2,7 +2,7 @@
 /*
  * Writes the parts of the manual that are made from tables of the library:
  *	tables rules	the whole of gpumap-rules(7)
- *	tables findings	the list of findings in gpumap(1)
+ *	tables findings	the whole of gpumap-findings(7)
  *	tables codes	the list of codes in libgpumap(3)
  *	tables options	the options of gpumap config in gpumap(1)
  *	tables settings	the options of gpumap-train(1)
@@ -28,12 +28,13 @@ static const struct rule rules[] = {
 #undef RULE
 };
 
-struct row {
-	const char *name, *kind, *meaning;
+struct finding {
+	const char *id, *severity, *meaning, *cause, *rule, *example, *remedy;
 };
 
-static const struct row findings[] = {
-#define FINDING(id, name, severity, meaning) {id, #severity, meaning},
+static const struct finding findings[] = {
+#define FINDING(number, name, weight, text, ...) \
+	{.id = number, .severity = #weight, .meaning = text, __VA_ARGS__},
 #include "findings.def"
 #undef FINDING
 };
@@ -197,17 +198,76 @@ static bool grouped(void)
 	return true;
 }
 
+static const char findings_head[] =
+	".\\\" SPDX-License-Identifier: MIT\n"
+	".\\\" Made from libgpumap/findings.def by man/tables.c: change it there.\n"
+	".TH GPUMAP\\-FINDINGS 7 2026-11-23 gpumap\n"
+	".nh\n"
+	".ad l\n"
+	".SH NAME\n"
+	"gpumap\\-findings \\- what the messages of gpumap mean, and what to do about them\n"
+	".SH DESCRIPTION\n"
+	"Errors, warnings and remarks of\n"
+	".BR gpumap (1)\n"
+	"and\n"
+	".BR libgpumap (3)\n"
+	"end with an id, such as [GM019].\n"
+	"This page says for each id why the message comes up, and what to do about it;\n"
+	".B gpumap rules GM019\n"
+	"says the same for one.\n"
+	"The message itself names the option, variable or line of a file that it is\n"
+	"about, and often has a more precise remedy.\n"
+	"Ids are permanent: one never changes its meaning, and a retired id is never used\n"
+	"again.\n"
+	".PP\n"
+	"An\n"
+	".B error\n"
+	"means that there is no answer, or that the answer is \\(lqno\\(rq.\n"
+	"After a\n"
+	".B warning\n"
+	"the answer stands, but is probably not what was meant.\n"
+	"A\n"
+	".B remark\n"
+	"is worth knowing.\n"
+	".PP\n"
+	"An example is a command line that gives the message.\n"
+	"Rules are in\n"
+	".BR gpumap\\-rules (7).\n"
+	".SH FINDINGS\n";
+
+static const char findings_tail[] = ".SH SEE ALSO\n"
+				    ".BR gpumap (1),\n"
+				    ".BR libgpumap (3),\n"
+				    ".BR gpumap\\-rules (7)\n";
+
+static void put_finding(const struct finding *finding)
+{
+	printf(".SS \"%s  ", finding->id);
+	for (const char *c = finding->severity; *c; c++)
+		putchar(*c - 'A' + 'a');
+	fputs(": ", stdout);
+	put(finding->meaning);
+	puts("\"");
+	if (finding->cause)
+		put_lines(finding->cause);
+	puts(".PD 0");
+	if (finding->rule)
+		put_labelled("Rule", finding->rule);
+	if (finding->example) {
+		puts(".TP 11\nExample:");
+		put_line(finding->example);
+	}
+	if (finding->remedy)
+		put_labelled("Remedy", finding->remedy);
+	puts(".PD");
+}
+
 static void put_findings(void)
 {
-	puts(".Bl -tag -width \"GM000 warning\" -compact");
-	for (size_t i = 0; i < sizeof(findings) / sizeof(*findings); i++) {
-		printf(".It %s ", findings[i].name);
-		for (const char *c = findings[i].kind; *c; c++)
-			putchar(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
-		putchar('\n');
-		put_line(findings[i].meaning);
-	}
-	puts(".El");
+	fputs(findings_head, stdout);
+	for (size_t i = 0; i < sizeof(findings) / sizeof(*findings); i++)
+		put_finding(&findings[i]);
+	fputs(findings_tail, stdout);
 }
 
 static void put_codes(void)

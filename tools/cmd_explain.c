@@ -96,7 +96,8 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 			continue;
 		if (!*name)
 			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					ABOUT(.fix = stray_remedy(options.operand)),
+					ABOUT(.fix = ID_REMEDY(options.operand,
+							       stray_remedy(options.operand))),
 					"unexpected argument: '%s'",
 					QUOTE(span_of(options.operand)));
 		else if (streq(name, "--inventory"))

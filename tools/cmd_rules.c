@@ -20,9 +20,13 @@ static void help(const struct options *options)
 	fputs("usage: gpumap rules [ID...]\n"
 	      "\n"
 	      "The rules by which statements about GPUs become a physical GPU: all of them, a\n"
-	      "line each, or those named, in full.\n"
+	      "line each, or those named, in full. The id at the end of a message, as in\n"
+	      "[GM019], is explained too: why the message comes up, and what to do about it.\n"
+	      "The first letters of ids, V or GM, list the ids that begin with them.\n"
 	      "\n"
 	      "  gpumap rules V5\n"
+	      "  gpumap rules GM019\n"
+	      "  gpumap rules GM\n"
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
@@ -77,66 +81,205 @@ static json_t *rule_json(const gpumap_rule *rule)
 			 gpumap_rule_str(rule, GPUMAP_RULE_EVIDENCE));
 }
 
+static const char *severity_name(const gpumap_finding *finding)
+{
+	switch (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY)) {
+	case GPUMAP_ERROR:
+		return "error";
+	case GPUMAP_WARNING:
+		return "warning";
+	default:
+		return "remark";
+	}
+}
+
+static void print_finding(struct strbuf *buf, const gpumap_finding *finding, bool full)
+{
+	const char *rule = gpumap_finding_str(finding, GPUMAP_FINDING_RULE);
+	const char *example = gpumap_finding_str(finding, GPUMAP_FINDING_EXAMPLE);
+
+	strbuf_printf(buf, "%s  %s: %s\n", gpumap_finding_str(finding, GPUMAP_FINDING_ID),
+		      severity_name(finding), gpumap_finding_str(finding, GPUMAP_FINDING_MEANING));
+	if (!full)
+		return;
+	wrap(buf, "cause", gpumap_finding_str(finding, GPUMAP_FINDING_CAUSE));
+	if (rule)
+		strbuf_printf(buf, "  %-9s%s  %s\n", "rule", rule,
+			      gpumap_rule_str(gpumap_rule_find(rule), GPUMAP_RULE_LINE));
+	/* In one piece, to be copied. */
+	if (example)
+		strbuf_printf(buf, "  %-9s%s\n", "example", example);
+	wrap(buf, "remedy", gpumap_finding_str(finding, GPUMAP_FINDING_REMEDY));
+}
+
+static json_t *finding_json(const gpumap_finding *finding)
+{
+	return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?}", "id",
+			 gpumap_finding_str(finding, GPUMAP_FINDING_ID), "severity",
+			 severity_name(finding), "meaning",
+			 gpumap_finding_str(finding, GPUMAP_FINDING_MEANING), "cause",
+			 gpumap_finding_str(finding, GPUMAP_FINDING_CAUSE), "rule",
+			 gpumap_finding_str(finding, GPUMAP_FINDING_RULE), "example",
+			 gpumap_finding_str(finding, GPUMAP_FINDING_EXAMPLE), "remedy",
+			 gpumap_finding_str(finding, GPUMAP_FINDING_REMEDY));
+}
+
+const char *id_remedy(struct remedy *ret, const char *word, const char *otherwise)
+{
+	const char *id = gpumap_finding_str(gpumap_finding_find(word), GPUMAP_FINDING_ID);
+
+	if (!id)
+		id = gpumap_rule_str(gpumap_rule_find(word), GPUMAP_RULE_ID);
+	if (!id)
+		return otherwise;
+	snprintf(ret->text, sizeof(ret->text), "gpumap rules %s explains it", id);
+	return ret->text;
+}
+
 static int no_such_rule(const char *id, gpumap_report *report)
 {
 	const char *ids[128] = {0};
-	const char *near;
-	char fix[64];
+	const char *near = NULL, *all = "gpumap rules lists all";
+	bool message = strncasecmp(id, "GM", 2) == 0;
+	struct strbuf fix = {0};
+	int r;
 
-	for (size_t i = 0; i + 1 < ARRAY_SIZE(ids) && gpumap_rule_get(i); i++)
-		ids[i] = gpumap_rule_str(gpumap_rule_get(i), GPUMAP_RULE_ID);
-	near = suggest(span_of(id), ids);
-	if (strncasecmp(id, "GM", 2) == 0)
-		snprintf(fix, sizeof(fix), "that is a message: gpumap(1) lists them");
-	else if (near && strlen(id) < 8)
-		snprintf(fix, sizeof(fix), "did you mean %s? gpumap rules lists all", near);
-	else
-		snprintf(fix, sizeof(fix), "gpumap rules lists all");
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix),
-			   "no such rule: '%s'", QUOTE(span_of(id)));
+	if (message) {
+		all = "gpumap rules GM lists all";
+	} else {
+		for (size_t i = 0; i + 1 < ARRAY_SIZE(ids) && gpumap_rule_get(i); i++)
+			ids[i] = gpumap_rule_str(gpumap_rule_get(i), GPUMAP_RULE_ID);
+		if (strlen(id) < 8)
+			near = suggest(span_of(id), ids);
+	}
+	if (near)
+		strbuf_printf(&fix, "did you mean %s? ", near);
+	strbuf_puts(&fix, all);
+	r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			ABOUT(.fix = fix.text ? fix.text : all), "no such %s: '%s'",
+			message ? "message" : "rule", QUOTE(span_of(id)));
+	strbuf_free(&fix);
+	return r;
 }
 
 struct rules_output {
 	struct strbuf text;
-	json_t *json;
+	json_t *rules, *explanations;
 };
 
 static void add_rule(struct rules_output *to, const gpumap_rule *rule, bool full)
 {
 	print_rule(&to->text, rule, full);
-	if (json_array_append_new(to->json, rule_json(rule)) != 0)
+	if (json_array_append_new(to->rules, rule_json(rule)) != 0)
 		to->text.failed = true;
+}
+
+static void add_finding(struct rules_output *to, const gpumap_finding *finding, bool full)
+{
+	print_finding(&to->text, finding, full);
+	if (json_array_append_new(to->explanations, finding_json(finding)) != 0)
+		to->text.failed = true;
+}
+
+/* What begins with these letters, a line each. False: nothing does. */
+static bool add_group(struct rules_output *to, const char *letters)
+{
+	size_t length = strspn(letters, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+	const gpumap_rule *rule;
+	bool any = false;
+
+	if (!length || letters[length])
+		return false;
+	if (strcasecmp(letters, "GM") == 0)
+		for (size_t i = 0; gpumap_finding_get(i); i++, any = true)
+			add_finding(to, gpumap_finding_get(i), false);
+	for (size_t i = 0; (rule = gpumap_rule_get(i)); i++) {
+		if (strncasecmp(gpumap_rule_str(rule, GPUMAP_RULE_ID), letters, length) != 0)
+			continue;
+		add_rule(to, rule, false);
+		any = true;
+	}
+	return any;
+}
+
+/* The id in "[GM019]", as messages have it. */
+static const gpumap_finding *find_bracketed(const char *name)
+{
+	char id[8];
+	size_t length = strlen(name);
+
+	if (length < 3 || length - 2 >= sizeof(id) || *name != '[' || name[length - 1] != ']')
+		return NULL;
+	memcpy(id, name + 1, length - 2);
+	id[length - 2] = '\0';
+	return gpumap_finding_find(id);
+}
+
+static int add_named(struct rules_output *to, const char *name, gpumap_report *report)
+{
+	const gpumap_finding *finding = gpumap_finding_find(name);
+	const gpumap_rule *rule = gpumap_rule_find(name);
+
+	if (!finding)
+		finding = find_bracketed(name);
+	if (finding)
+		add_finding(to, finding, true);
+	else if (rule)
+		add_rule(to, rule, true);
+	else if (!add_group(to, name))
+		return no_such_rule(name, report);
+	return GPUMAP_OK;
+}
+
+/* A line each in text; JSON has everything. */
+static void add_all(struct rules_output *to, enum gpumap_format format)
+{
+	for (size_t i = 0; gpumap_rule_get(i); i++)
+		add_rule(to, gpumap_rule_get(i), false);
+	for (size_t i = 0; format == GPUMAP_JSON && gpumap_finding_get(i); i++)
+		add_finding(to, gpumap_finding_get(i), false);
+	strbuf_puts(&to->text, "\nThe id at the end of a message is explained the same way: "
+			       "gpumap rules GM019\n");
+}
+
+static void rules_output_free(struct rules_output *to)
+{
+	strbuf_free(&to->text);
+	json_decref(to->rules);
+	json_decref(to->explanations);
 }
 
 static int print_all(struct rules_output *to, const struct output *output)
 {
-	char *text = NULL;
-	int r = GPUMAP_ENOMEM;
+	char *text;
+	int r;
 
 	if (to->text.failed)
-		goto out;
+		return GPUMAP_ENOMEM;
 	if (output->format == GPUMAP_JSON) {
-		text = json_dumps(to->json, JSON_COMPACT);
+		json_t *json = json_pack("{s:i, s:O, s:O}", "schema", 1, "rules", to->rules,
+					 "explanations", to->explanations);
+
+		text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+		json_decref(json);
 		strbuf_free(&to->text);
 		if (!text)
-			goto out;
-		strbuf_printf(&to->text, "{\"schema\":1,\"rules\":%s}\n", text);
+			return GPUMAP_ENOMEM;
+		strbuf_printf(&to->text, "%s\n", text);
 		free(text);
 	}
 	text = strbuf_take(&to->text);
-	if (text)
-		r = print_text(text, output->report) ? GPUMAP_OK : GPUMAP_EFILE;
-out:
+	if (!text)
+		return GPUMAP_ENOMEM;
+	r = print_text(text, output->report) ? GPUMAP_OK : GPUMAP_EFILE;
 	free(text);
-	strbuf_free(&to->text);
-	json_decref(to->json);
 	return r;
 }
 
 int cmd_rules(int argc, char **argv)
 {
 	struct output output = {.format = wanted_format(argc, argv)};
-	struct rules_output to = {.json = json_array()};
+	struct rules_output to = {.rules = json_array(), .explanations = json_array()};
 	struct options options;
 	const char *name;
 	bool failed = false, named = false;
@@ -146,28 +289,22 @@ int cmd_rules(int argc, char **argv)
 		return STATUS_MALFORMED;
 	options_init(&options, "rules", rows, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK && (name = options_next(&options, output.report, &failed))) {
-		const gpumap_rule *rule;
-
 		if (streq(name, "--help")) {
 			help(&options);
-			json_decref(to.json);
+			rules_output_free(&to);
 			return finish(&output, GPUMAP_OK, true);
 		}
 		if (output_option(&output, name, options.value, &failed))
 			continue;
-		rule = gpumap_rule_find(options.operand);
 		named = true;
-		if (rule)
-			add_rule(&to, rule, true);
-		else
-			r = no_such_rule(options.operand, output.report);
+		r = add_named(&to, options.operand, output.report);
 	}
-	for (size_t i = 0; !named && gpumap_rule_get(i); i++)
-		add_rule(&to, gpumap_rule_get(i), false);
-	if (r != GPUMAP_OK || failed) {
-		strbuf_free(&to.text);
-		json_decref(to.json);
-		return finish(&output, r == GPUMAP_OK ? GPUMAP_EINPUT : r, false);
-	}
-	return finish(&output, print_all(&to, &output), true);
+	if (!named)
+		add_all(&to, output.format);
+	if (failed && r == GPUMAP_OK)
+		r = GPUMAP_EINPUT;
+	if (r == GPUMAP_OK)
+		r = print_all(&to, &output);
+	rules_output_free(&to);
+	return finish(&output, r, r == GPUMAP_OK);
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "suggest.h"
+
 /* Exit statuses, as gpumap(1) documents them. */
 enum {
 	STATUS_ANSWERED = 0,
@@ -35,6 +37,11 @@ int cmd_plan(int argc, char **argv);
 int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+
+/* "gpumap rules GM009 explains it", kept in `ret`, where `word` is the id of a finding or a rule;
+ * else `otherwise`. */
+const char *id_remedy(struct remedy *ret, const char *word, const char *otherwise);
+#define ID_REMEDY(word, otherwise) id_remedy(&(struct remedy){{0}}, word, otherwise)
 
 /* --- what an answer is printed as ------------------------------------------ */
 

@@ -17,7 +17,7 @@ static const struct command commands[] = {
 	{"lint", "what is wrong in profiles, scripts and programs, and here", cmd_lint},
 	{"plan", "which rank runs where, and what it is told, before anything starts", cmd_plan},
 	{"pretend", "run a program on a recorded machine", cmd_pretend},
-	{"rules", "the documented rules, one or all", cmd_rules},
+	{"rules", "the documented rules, and what the ids of messages mean", cmd_rules},
 	{"run", "start and supervise this machine's ranks of a plan", cmd_run},
 };
 
@@ -54,7 +54,8 @@ static int unknown_command(int argc, char **argv)
 {
 	const char *names[ARRAY_SIZE(commands) + 1] = {0};
 	struct output output = {.format = wanted_format(argc, argv)};
-	const char *near;
+	const char *near, *otherwise = "gpumap run PROGRAM starts a program, "
+				       "gpumap --help lists the commands";
 	int code;
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
@@ -63,8 +64,7 @@ static int unknown_command(int argc, char **argv)
 	if (gpumap_report_new(&output.report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = DID_YOU_MEAN(near, "gpumap run PROGRAM starts a program, "
-							   "gpumap --help lists the commands")),
+			   ABOUT(.fix = ID_REMEDY(argv[1], DID_YOU_MEAN(near, otherwise))),
 			   "no such command: '%s'", QUOTE(span_of(argv[1])));
 	return finish(&output, code, false);
 }
@@ -82,6 +82,8 @@ int main(int argc, char **argv)
 		char *arguments[] = {argv[2], (char[]){"--help"}, NULL};
 
 		command = find(argv[2]);
+		if (!command && ID_REMEDY(argv[2], NULL))
+			return cmd_rules(argc - 1, argv + 1);
 		return command ? command->run(2, arguments) : unknown_command(argc - 1, argv + 1);
 	}
 	if (streq(first, "help") || streq(first, "--help") || streq(first, "-h")) {
