@@ -115,7 +115,11 @@ static int answer(struct command_emit *c, bool *answered)
 {
 	gpumap_plan *plan = NULL;
 	int64_t node;
-	int r = plan_open(&plan, &node, &c->options, c->output.report);
+	int r;
+
+	/* Its tasks tell the port from their job. */
+	c->options.scheduled = streq(c->target, "srun") || streq(c->target, "sbatch");
+	r = plan_open(&plan, &node, &c->options, c->output.report);
 
 	if (r == GPUMAP_OK)
 		r = emit(c, plan, answered);

@@ -221,6 +221,8 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	if (r == GPUMAP_OK)
 		r = check_standalone(options, gpumap_hosts_count(hosts.hosts), hosts.node,
 				     gpumap_hosts_name(hosts.hosts, 0), report);
+	if (hosts.hosts)
+		hosts.hosts->scheduled = options->scheduled;
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(ret, profile, hosts.hosts, report);
 	if (r == GPUMAP_OK)

@@ -13,6 +13,7 @@ struct plan_options {
 	const char *module;    /* -m or --module, as it was written; NULL: neither */
 	bool no_python;        /* --no-python */
 	bool standalone;       /* --standalone */
+	bool scheduled;        /* a scheduler's job that is not there yet starts the ranks */
 	char on_fail[32];      /* of --max-restarts */
 	char **program;        /* its words as given, ended by NULL; NULL: the profile's */
 };

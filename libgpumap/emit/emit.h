@@ -124,7 +124,8 @@ bool emit_is_plain(const struct emitter *e);
 /* The plan as a file, where gpumap exec has it inside. */
 void emit_plan_file(struct emitter *e);
 /* gpumap exec for what the launcher does not do, and the program. `port`: where ranks meet;
- * 0: the launcher tells them, or gpumap exec finds out. */
+ * 0: the launcher tells them; EMIT_MEET: gpumap exec finds out, where the profile does not say. */
+enum { EMIT_MEET = -1 };
 void emit_exec(struct emitter *e, int port);
 /* The program for a launcher that starts FILE.py by python3 -u itself, and takes any other
  * behind --no_python. */

@@ -87,6 +87,20 @@ static void put_options(struct emitter *e)
 		emit_word(e, "--gpus=none");
 }
 
+/* Where nothing else tells them, what the profile says of where ranks meet. */
+static void put_meeting(struct emitter *e)
+{
+	static const char *const keys[] = {"master_addr", "master_port"};
+	char option[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (streq(emit_setting(e, keys[i]), "auto"))
+			continue;
+		option_of(option, keys[i]);
+		emit_wordf(e, "--%s=%s", option, emit_setting(e, keys[i]));
+	}
+}
+
 static bool is_python_file(const char *path)
 {
 	size_t length = strlen(path);
@@ -106,7 +120,9 @@ void emit_exec(struct emitter *e, int port)
 		return;
 	}
 	put_options(e);
-	if (port) {
+	if (port < 0)
+		put_meeting(e);
+	if (port > 0) {
 		emit_wordf(e, "--master-addr=%s", e->plan->master_addr);
 		emit_wordf(e, "--master-port=%d", port);
 	}

@@ -123,6 +123,18 @@ static void put_line(struct emitter *e, const char *command, const char *word)
 	emit_end(e);
 }
 
+/* Jobs that share a host get ports of their own. Outside of a job, as when the script is tried by
+ * sh, the shell's number serves. */
+static void put_port(struct emitter *e)
+{
+	if (!job_tells_ranks(e->plan, (int64_t)e->ranks) ||
+	    !streq(emit_setting(e, "master_port"), "auto"))
+		return;
+	emit_printf(e, "export MASTER_PORT=$((%d + ${SLURM_JOB_ID:-$$} %% %d))", FIRST_JOB_PORT,
+		    JOB_PORTS);
+	emit_end(e);
+}
+
 static void put_body(struct emitter *e, const struct slurm_shape *shape, bool folder)
 {
 	struct emit_variables variables;
@@ -140,6 +152,7 @@ static void put_body(struct emitter *e, const struct slurm_shape *shape, bool fo
 			emit_word(e, variables.all[i].name);
 		emit_end(e);
 	}
+	put_port(e);
 	if (*emit_setting(e, "log_dir") && !strchr(emit_setting(e, "log_dir"), '%'))
 		put_line(e, "mkdir -p --", emit_setting(e, "log_dir"));
 	emit_plan_file(e);

@@ -193,7 +193,7 @@ static void put_component(struct emitter *e, const struct slurm_shape *shape, si
 	if (!script)
 		put_limit(e);
 	put_logs(e);
-	emit_exec(e, 0);
+	emit_exec(e, EMIT_MEET);
 }
 
 void slurm_put_srun(struct emitter *e, const struct slurm_shape *shape, bool script)

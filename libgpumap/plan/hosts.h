@@ -21,6 +21,7 @@ struct gpumap_hosts {
 	struct arena arena;
 	struct known_host *hosts;
 	size_t count, room;
+	bool scheduled; /* a scheduler's job, of which nothing is known yet, will start the ranks */
 };
 
 /* The host whose GPUs, list and cores the i-th one has. */

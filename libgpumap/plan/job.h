@@ -59,7 +59,9 @@ int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *repo
 /* torchrun's default, which programs expect where nobody said a port. */
 enum { COMMON_PORT = 29500 };
 /* The port of a scheduler's job, and of a part of it ("": the whole): the same on every
- * node without asking anybody. */
+ * node without asking anybody, and below those that systems hand out by themselves (32768 on
+ * Linux). */
+enum { FIRST_JOB_PORT = 12000, JOB_PORTS = 16000 };
 int job_port(const char *job, const char *part);
 
 /* A profile's settings without hosts and ranks: its core is NULL. */

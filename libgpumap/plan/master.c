@@ -2,10 +2,6 @@
 /* Where ranks meet: the master's address and port. */
 #include "plan/job.h"
 
-/* Below the ports that systems hand out by themselves (32768 on Linux), and the same on
- * every node of a job without asking anybody. */
-enum { FIRST_JOB_PORT = 12000, JOB_PORTS = 16000 };
-
 int job_port(const char *job, const char *part)
 {
 	uint64_t n = 0;
@@ -18,7 +14,8 @@ int job_port(const char *job, const char *part)
 	return FIRST_JOB_PORT + (int)(n % JOB_PORTS);
 }
 
-static int choose_port(gpumap_plan *plan, const char *job, gpumap_report *report)
+/* `later`: the job that will be there tells them the port. */
+static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
 {
 	const char *said = job_setting(plan, "master_port");
 	bool automatic = streq(said, "auto");
@@ -27,7 +24,7 @@ static int choose_port(gpumap_plan *plan, const char *job, gpumap_report *report
 		plan->master_port = (int)span_number(span_of(said), 65535);
 		return GPUMAP_OK;
 	}
-	if (automatic && plan->core->host_count == 1)
+	if (later || (automatic && plan->core->host_count == 1))
 		return GPUMAP_OK;
 	if (job) {
 		plan->master_port = job_port(job, "");
@@ -65,5 +62,5 @@ int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *repo
 	plan->run = arena_strdup(&plan->arena, job);
 	if (plan->arena.failed)
 		return report_nomem(report);
-	return choose_port(plan, job, report);
+	return choose_port(plan, job, hosts->scheduled, report);
 }
