@@ -196,7 +196,7 @@ static int make_rank(struct maker *m, size_t l)
 	if (m->name)
 		rank->tag = arena_printf(&m->ret->arena, "[%s:%zu] ", m->name, at.rank);
 	if (!rank_bind(rank, &m->ret->arena, at.slot->cpus, at.slot->nodes,
-		       job_setting(m->plan, "mem_bind")))
+		       gpumap_plan_setting(m->plan, "mem_bind", rank->rank)))
 		return m->ret->arena.failed
 			       ? report_nomem(m->report)
 			       : report_fail(

@@ -125,7 +125,7 @@ static void say_ranks(struct teller *t)
 static void say_devices(struct teller *t)
 {
 	const struct plan_slot *slot = t->at->slot;
-	bool automatic = streq(job_setting(t->plan, "threads"), "auto");
+	bool automatic = streq(gpumap_plan_setting(t->plan, "threads", t->at->row), "auto");
 
 	if (slot->visible)
 		say(t, "CUDA_VISIBLE_DEVICES", slot->visible);

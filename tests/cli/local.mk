@@ -20,6 +20,7 @@ cli_tests = \
 	tests/cli/lint.test \
 	tests/cli/manners.test \
 	tests/cli/mistakes.test \
+	tests/cli/override.test \
 	tests/cli/plan-files.test \
 	tests/cli/plan.test \
 	tests/cli/pretend.test \
