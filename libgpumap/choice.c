@@ -176,6 +176,27 @@ static void choose_current(struct resolver *resolver, const struct device_choice
 	resolver->mapping->chosen = logical_device(resolver, current->index, "set_device", origin);
 }
 
+int current_resolve(struct resolver *resolver, struct device_choice *current, bool *works)
+{
+	int r = stated_choice(resolver, KEY_set_device, current);
+
+	*works = false;
+	if (r != GPUMAP_OK)
+		return r;
+	if (current->negative) {
+		report_add(
+			resolver->report, FINDING_IGNORED_KEY,
+			ABOUT(.rule = "D2", .origin = resolver->request->origins[KEY_set_device]),
+			"set_device with a negative number does nothing");
+		current->kind = CHOICE_BAD;
+	}
+	*works = current->kind != CHOICE_INDEX ||
+		 current->index < (int64_t)resolver->mapping->visible_count;
+	if (!*works)
+		choose_current(resolver, current);
+	return GPUMAP_OK;
+}
+
 /* One process per device: the local rank is the device (rule G7). */
 static bool choose_local_rank(struct resolver *resolver, const struct device_choice *current)
 {
@@ -255,19 +276,13 @@ static void report_undecidable(struct resolver *resolver)
 int choice_resolve(struct resolver *resolver)
 {
 	struct device_choice device, current;
+	bool works = false;
 	int r = stated_choice(resolver, KEY_device, &device);
 
 	if (r == GPUMAP_OK)
-		r = stated_choice(resolver, KEY_set_device, &current);
-	if (r != GPUMAP_OK)
+		r = current_resolve(resolver, &current, &works);
+	if (r != GPUMAP_OK || !works)
 		return r;
-	if (current.negative) {
-		report_add(
-			resolver->report, FINDING_IGNORED_KEY,
-			ABOUT(.rule = "D2", .origin = resolver->request->origins[KEY_set_device]),
-			"set_device with a negative number does nothing");
-		current.kind = CHOICE_BAD;
-	}
 	if (device.kind == CHOICE_CPU) {
 		report_add(resolver->report, FINDING_CPU,
 			   ABOUT(.rule = "D1", .origin = resolver->request->origins[KEY_device]),

@@ -300,9 +300,13 @@ static int resolve_ddp(struct resolver *resolver)
 static int resolve_mp(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
+	struct device_choice current;
 	struct neighbours near;
-	int r;
+	bool works;
+	int r = current_resolve(resolver, &current, &works);
 
+	if (r != GPUMAP_OK || !works)
+		return r;
 	if (!mapping->visible_count && !logical_device(resolver, 0, NULL, NULL))
 		return GPUMAP_OK;
 	r = fill_replicas(resolver);

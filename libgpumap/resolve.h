@@ -97,6 +97,9 @@ int grant_apply(struct resolver *resolver, enum key_id key);
 struct span granted_name(struct span token);
 bool grants_all(const char *value);
 
+/* What set_device made the current device. *works false: it failed, and the program with it;
+ * what it does afterwards is never reached. */
+int current_resolve(struct resolver *resolver, struct device_choice *current, bool *works);
 int choice_resolve(struct resolver *resolver);
 int groups_resolve(struct resolver *resolver);
 void hints_report(struct resolver *resolver);
