@@ -2,6 +2,8 @@
 /* The outermost view: a copy of the inventory, or the devices that the request names. */
 #include "resolve.h"
 
+#include "visible_python.h"
+
 static gpumap_device *copy_device(struct arena *arena, gpumap_device *to, const gpumap_device *from)
 {
 	*to = *from;
@@ -164,9 +166,16 @@ static struct span upper_case(struct resolver *resolver, struct span s)
 	return copy ? (struct span){copy, s.length} : s;
 }
 
+static struct span as_python(struct resolver *resolver, struct span value)
+{
+	char *copy = arena_alloc(resolver->arena, value.length + 1, 1);
+
+	return (struct span){copy, copy ? python_plain(copy, value) : 0};
+}
+
 static int mention_list(struct resolver *resolver, struct mentions *m, const char *value, bool rocr)
 {
-	struct span rest = span_of(value), token;
+	struct span rest = span_of(value), plain = rest, token, number;
 	size_t room = 1;
 
 	for (const char *c = value; *c; c++)
@@ -176,9 +185,11 @@ static int mention_list(struct resolver *resolver, struct mentions *m, const cha
 				   "a visible list of more than %d entries", GPUMAP_MAX_DEVICES);
 	m->ids = arena_alloc(resolver->arena, room, sizeof(*m->ids));
 	m->uuids = arena_alloc(resolver->arena, room, sizeof(*m->uuids));
-	if (!m->ids || !m->uuids)
+	if (resolver->dialect == DIALECT_TORCH)
+		plain = as_python(resolver, plain);
+	if (!m->ids || !m->uuids || !plain.text)
 		return report_nomem(resolver->report);
-	while (span_split(&rest, ',', &token)) {
+	while (span_split(&rest, ',', &token) && span_split(&plain, ',', &number)) {
 		struct span s = granted_name(token);
 		int64_t n;
 
@@ -186,7 +197,8 @@ static int mention_list(struct resolver *resolver, struct mentions *m, const cha
 			s = upper_case(resolver, s);
 		if ((span_starts(s, "GPU-") || span_starts(s, "MIG-")) && s.length > 4)
 			m->uuids[m->uuid_count++] = s;
-		else if ((n = visible_index(rocr ? DIALECT_ROCR : DIALECT_DRIVER, s)) >= 0 &&
+		else if ((n = visible_index(rocr ? DIALECT_ROCR : DIALECT_DRIVER,
+					    rocr ? s : granted_name(number))) >= 0 &&
 			 n <= INT32_MAX)
 			m->ids[m->id_count++] = (int)n;
 	}

@@ -47,7 +47,12 @@ static void tell_steps(const struct telling *t)
 		     arena_printf(arena,
 				  "the list's order is the logical order: %zu device%s visible",
 				  list->count, last));
-	if (list->end == END_DUPLICATE && !list->count)
+	if (list->end == END_RAISES)
+		step(t, visible_end_rule(list->end),
+		     arena_printf(arena, "entry %zu ('%s') is no number for Python: %s",
+				  list->end_entry, QUOTE(list->end_text),
+				  visible_end_reason(list->end)));
+	else if (list->end == END_DUPLICATE && !list->count)
 		step(t, "V5",
 		     arena_printf(arena,
 				  "entry %zu names the device of entry %zu again: the whole list "
@@ -107,7 +112,7 @@ static void warn_garbage(const struct telling *t, size_t entry)
 	report_add(t->resolver->report, FINDING_NOT_A_RANGE,
 		   ABOUT(.rule = "V3", .origin = t->holding->origin, .fix = fix),
 		   "'%s' is read as %s alone%s", QUOTE(token),
-		   n.value > INT32_MAX || other_base
+		   n.value > INT32_MAX || other_base || !n.digits
 			   ? "its leading number"
 			   : arena_printf(t->resolver->arena, "%s%lld", n.negative ? "-" : "",
 					  (long long)n.value),
@@ -217,7 +222,14 @@ static void warn_end(const struct telling *t)
 	struct resolver *resolver = t->resolver;
 	const char *rule = visible_end_rule(list->end);
 
-	if (list->end == END_DUPLICATE) {
+	if (list->end == END_RAISES) {
+		answer_no(resolver, FINDING_TORCH_RAISES,
+			  ABOUT(.rule = rule, .origin = t->holding->origin,
+				.fix = "write plain numbers, with commas alone between them"),
+			  "PyTorch raises ValueError at entry %zu ('%s'), so it counts no device at "
+			  "all",
+			  list->end_entry, QUOTE(list->end_text));
+	} else if (list->end == END_DUPLICATE) {
 		report_add(resolver->report, FINDING_DUPLICATE_DEVICE,
 			   ABOUT(.rule = "V5", .origin = t->holding->origin,
 				 .fix = "name each device once"),

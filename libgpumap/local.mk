@@ -195,6 +195,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/visible.c libgpumap/visible.h \
 	libgpumap/visible_match.c libgpumap/visible_match.h \
 	libgpumap/visible_names.c \
+	libgpumap/visible_python.c libgpumap/visible_python.h \
 	libgpumap/visible_seen.c libgpumap/visible_seen.h \
 	libgpumap/words.c libgpumap/words.h \
 	libgpumap/writefile.c libgpumap/writefile.h

@@ -3,6 +3,7 @@
 
 #include "gpumap.h"
 #include "visible_match.h"
+#include "visible_python.h"
 
 static const char *const dialect_names[] = {"driver", "torch", "nvitop", "rocr", "hip"};
 
@@ -24,6 +25,7 @@ static const struct {
 	[END_OTHER_KIND] = {"index and UUID mixed", "V7"},
 	[END_DUPLICATE] = {"named twice", "V5"},
 	[END_GARBAGE] = {"not a plain number", "H1"},
+	[END_RAISES] = {"PyTorch raises ValueError", "V3"},
 };
 
 const char *visible_end_reason(enum visible_end end)
@@ -143,12 +145,14 @@ static int add_entry(struct visible_list *list, size_t *room, struct visible_ent
 /* One token after the other, until one is no device or repeats an earlier one. */
 static int walk(struct visible_list *list, const struct matcher *matcher, struct span value)
 {
-	struct span rest = value, token;
+	struct span rest = value, plain = matcher->ascii, said, token;
 	size_t room = 0;
 	int r = GPUMAP_OK;
 
-	for (size_t number = 0; r == GPUMAP_OK && span_split(&rest, ',', &token); number++) {
-		struct visible_entry entry = {-1, -1, -1, token};
+	for (size_t number = 0; r == GPUMAP_OK && span_split(&rest, ',', &said) &&
+				span_split(&plain, ',', &token);
+	     number++) {
+		struct visible_entry entry = {-1, -1, -1, said};
 		size_t earlier = 0;
 		enum visible_end end;
 
@@ -165,7 +169,7 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
 		if (end != END_NOT) {
 			list->end = end;
 			list->end_entry = number;
-			list->end_text = token;
+			list->end_text = said;
 			list->end_earlier = earlier;
 			return GPUMAP_OK;
 		}
@@ -180,22 +184,24 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
 
 /* Looks for repeats in the text, as PyTorch does before it asks which devices exist:
  * past an index that is too large or a UUID that fits nothing, up to an entry that is
- * neither. Fills in the end members of *late. */
-static void find_late_repeat(struct visible_list *late, struct matcher *matcher, struct span value)
+ * neither; and for what PyTorch raises an exception on. Fills in the end members of *late. */
+static void find_late_end(struct visible_list *late, struct matcher *matcher, struct span value)
 {
-	struct span rest = value, token;
+	struct span rest = value, plain = matcher->ascii, said, token;
 	bool uuids = span_starts(value, "GPU-") || span_starts(value, "MIG-");
 	const char *prefix = span_starts(value, "GPU-") ? "GPU-" : "MIG-";
 
 	matcher_forget(matcher);
-	for (size_t number = 0; span_split(&rest, ',', &token); number++) {
+	for (size_t number = 0; span_split(&rest, ',', &said) && span_split(&plain, ',', &token);
+	     number++) {
 		struct visible_number n = visible_number(token);
+		bool raises = matcher->dialect == DIALECT_TORCH && !uuids && python_raises(token);
 		size_t earlier = 0;
 
-		if (matcher_repeats_text(matcher, number, token, uuids, &earlier)) {
-			late->end = END_DUPLICATE;
+		if (raises || matcher_repeats_text(matcher, number, token, uuids, &earlier)) {
+			late->end = raises ? END_RAISES : END_DUPLICATE;
 			late->end_entry = number;
-			late->end_text = token;
+			late->end_text = said;
 			late->end_earlier = earlier;
 			return;
 		}
@@ -218,7 +224,7 @@ static void note_unsure_repeat(struct visible_list *list, struct matcher *matche
 		    (span_trim(earlier->text).length != span_trim(list->end_text).length))
 			note(&list->notes.unsure, list->end_entry);
 	} else if (list->end != END_NOT) {
-		find_late_repeat(&late, matcher, value);
+		find_late_end(&late, matcher, value);
 		if (late.end == END_DUPLICATE)
 			note(&list->notes.unsure, late.end_entry);
 	}
@@ -238,9 +244,10 @@ int visible_parse(struct visible_list *ret, enum dialect dialect, struct span va
 		r = walk(&list, &matcher, value);
 	if (r == GPUMAP_OK && dialect == DIALECT_DRIVER)
 		note_unsure_repeat(&list, &matcher, value);
-	if (r == GPUMAP_OK && dialect == DIALECT_TORCH && list.end != END_DUPLICATE)
-		find_late_repeat(&list, &matcher, value);
-	if (list.end == END_DUPLICATE && dialect != DIALECT_ROCR)
+	if (r == GPUMAP_OK && dialect == DIALECT_TORCH && list.end != END_DUPLICATE &&
+	    list.end != END_RAISES)
+		find_late_end(&list, &matcher, value);
+	if ((list.end == END_DUPLICATE && dialect != DIALECT_ROCR) || list.end == END_RAISES)
 		list.count = 0;
 	matcher_free(&matcher);
 	if (r != GPUMAP_OK) {

@@ -53,7 +53,8 @@ enum visible_end {
 	END_AMBIGUOUS,  /* fits several */
 	END_OTHER_KIND, /* V7 */
 	END_DUPLICATE,  /* V5: the whole list is empty (rocr: ends, keeps) */
-	END_GARBAGE     /* rocr, hip: text after the digits */
+	END_GARBAGE,    /* rocr, hip: text after the digits */
+	END_RAISES      /* torch: PyTorch has no list at all, but an exception */
 };
 
 /* Spots worth a remark: number + 1 of the first entry that shows it, 0: none does. */
@@ -98,7 +99,8 @@ struct visible_number {
 };
 struct visible_number visible_number(struct span token);
 
-/* The index that a token means in this dialect; -1: none. INT64_MAX when larger. */
+/* The index that a token means in this dialect (torch: of what python_plain wrote); -1: none.
+ * INT64_MAX when larger. */
 int64_t visible_index(enum dialect dialect, struct span token);
 
 #endif

@@ -4,7 +4,17 @@
 #include <strings.h>
 
 #include "gpumap.h"
+#include "visible_python.h"
 #include "visible_seen.h"
+
+static int read_as_python(struct matcher *matcher, struct span value)
+{
+	matcher->copy = malloc(value.length + 1);
+	if (!matcher->copy)
+		return GPUMAP_ENOMEM;
+	matcher->ascii = (struct span){matcher->copy, python_plain(matcher->copy, value)};
+	return GPUMAP_OK;
+}
 
 int matcher_init(struct matcher *matcher, enum dialect dialect, const struct visible_view *view,
 		 struct span value)
@@ -27,7 +37,10 @@ int matcher_init(struct matcher *matcher, enum dialect dialect, const struct vis
 	matcher->seen = calloc(matcher->slots, sizeof(*matcher->seen));
 	if (!matcher->seen)
 		return GPUMAP_ENOMEM;
-	if (uuids)
+	matcher->ascii = value;
+	if (dialect == DIALECT_TORCH && !matcher->torch_uuids)
+		r = read_as_python(matcher, value);
+	if (r == GPUMAP_OK && uuids)
 		r = names_sort(matcher);
 	if (r != GPUMAP_OK)
 		matcher_free(matcher);
@@ -38,6 +51,7 @@ void matcher_free(struct matcher *matcher)
 {
 	free(matcher->by_uuid);
 	free(matcher->by_mig);
+	free(matcher->copy);
 	free(matcher->seen);
 }
 
@@ -141,6 +155,8 @@ static enum visible_end match_hip_index(const struct matcher *matcher, struct sp
 static enum visible_end match_torch(const struct matcher *matcher, struct span token,
 				    const struct visible_entry *first, struct visible_entry *entry)
 {
+	if (!matcher->torch_uuids && python_raises(token))
+		return END_RAISES;
 	if (!matcher->torch_uuids)
 		return match_index(matcher, token, first, entry);
 	if (!span_starts(token, matcher->torch_migs ? "MIG-" : "GPU-"))

@@ -15,6 +15,8 @@ struct matcher {
 	size_t slots;
 	bool torch_uuids; /* torch decides by the first entry's prefix */
 	bool torch_migs;
+	struct span ascii; /* the list as its numbers are read, perhaps the value itself */
+	char *copy;        /* what ascii points into, or NULL */
 };
 
 /* Sorts the view's names for those below. GPUMAP_ENOMEM. */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* How Python reads the numbers of a list, for PyTorch's dialect. */
+#ifndef GM_VISIBLE_PYTHON_H
+#define GM_VISIBLE_PYTHON_H
+
+#include "text.h"
+
+/* Writes the list as plain ASCII: Unicode's decimal digits as 0-9, its blanks as ' ', its
+ * other digits (superscripts), which int() refuses, as PYTHON_NO_NUMBER, anything else as '?'.
+ * Commas stay where they are. `ret` needs text.length bytes; returns how many were written. */
+enum { PYTHON_NO_NUMBER = '\x01' };
+size_t python_plain(char *ret, struct span text);
+
+/* Whether int() raises ValueError on the number that an entry of such a list begins with. */
+bool python_raises(struct span entry);
+
+#endif
