@@ -253,10 +253,8 @@ static void put_finding(const struct finding *finding)
 	puts(".PD 0");
 	if (finding->rule)
 		put_labelled("Rule", finding->rule);
-	if (finding->example) {
-		puts(".TP 11\nExample:");
-		put_line(finding->example);
-	}
+	if (finding->example)
+		put_labelled("Example", finding->example);
 	if (finding->remedy)
 		put_labelled("Remedy", finding->remedy);
 	puts(".PD");

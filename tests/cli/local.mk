@@ -11,6 +11,7 @@ cli_tests = \
 	tests/cli/emit.test \
 	tests/cli/exec.test \
 	tests/cli/explain.test \
+	tests/cli/findings.test \
 	tests/cli/gpu.test \
 	tests/cli/habits.test \
 	tests/cli/hostlist.test \
