@@ -168,7 +168,8 @@ static const char rules_head[] =
 
 static const char rules_tail[] = ".SH SEE ALSO\n"
 				 ".BR gpumap (1),\n"
-				 ".BR libgpumap (3)\n";
+				 ".BR libgpumap (3),\n"
+				 ".BR gpumap\\-findings (7)\n";
 
 static void put_rules(void)
 {
@@ -211,7 +212,9 @@ static const char findings_head[] =
 	".BR gpumap (1)\n"
 	"and\n"
 	".BR libgpumap (3)\n"
-	"end with an id, such as [GM019].\n"
+	"end with an id, such as [GM019]; those of\n"
+	".BR gpumap\\-train (1)\n"
+	"do where they are about devices and ranks.\n"
 	"This page says for each id why the message comes up, and what to do about it;\n"
 	".B gpumap rules GM019\n"
 	"says the same for one.\n"
@@ -237,6 +240,8 @@ static const char findings_head[] =
 
 static const char findings_tail[] = ".SH SEE ALSO\n"
 				    ".BR gpumap (1),\n"
+				    ".BR gpumap\\-run (1),\n"
+				    ".BR gpumap\\-train (1),\n"
 				    ".BR libgpumap (3),\n"
 				    ".BR gpumap\\-rules (7)\n";
 
