@@ -122,7 +122,7 @@ static void sampler(const struct numbers *in)
 					  .samples = (int64_t)in->of[2],
 					  .ranks = (int64_t)in->of[3],
 					  .batch = (int64_t)in->of[4],
-					  .whole_batches = in->of[5] != 0,
+					  .drop_last = in->of[5] != 0,
 					  .seed = (uint64_t)(int64_t)in->of[6]};
 	struct sampler s;
 	int64_t *out, n = 1;

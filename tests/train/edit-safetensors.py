@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""edit-safetensors.py FROM TO [TENSOR*FACTOR | KEY=TEXT | -KEY]...: with other values or without a
-text, and its checksum right."""
+"""edit-safetensors.py FROM TO [TENSOR*FACTOR | KEY=TEXT | -KEY | @FILE]...: with other values, without
+a text, or with the texts of a JSON object in FILE alone, and its checksum right."""
 import array
 import json
 import struct
@@ -15,6 +15,10 @@ def main():
     for change in sys.argv[3:]:
         if change.startswith("-"):
             del texts[change[1:]]
+            continue
+        if change.startswith("@"):
+            with open(change[1:], encoding="utf-8") as file:
+                texts = json.load(file)
             continue
         name, times, factor = change.partition("*")
         if times:

@@ -113,6 +113,7 @@ train_tests = \
 	tests/train/resume.test \
 	tests/train/settings.test \
 	tests/train/stop.test \
+	tests/train/tail.test \
 	tests/train/sums.test \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \

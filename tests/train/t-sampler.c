@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
 
 #include "data/sampler.h"
@@ -44,9 +45,26 @@ static const struct {
 	 2,
 	 {{0, 4, -1}, {1, -1}, {2, -1}, {3, -1}}},
 	{"whole batches",
-	 {.order = SAMPLER_IN_ORDER, .whole_batches = true, .samples = 10, .ranks = 2, .batch = 2},
+	 {.order = SAMPLER_IN_ORDER, .drop_last = true, .samples = 10, .ranks = 2, .batch = 2},
 	 2,
 	 {{0, 2, 4, 6, -1}, {1, 3, 5, 7, -1}}},
+	{"padded, in whole batches",
+	 {.order = SAMPLER_IN_ORDER, .drop_last = true, .samples = 7, .ranks = 2, .batch = 2},
+	 2,
+	 {{0, 2, 4, 6, -1}, {1, 3, 5, 0, -1}}},
+	{"dropped, the last batch kept",
+	 {.order = SAMPLER_IN_ORDER, .tail = SAMPLER_DROP, .samples = 7, .ranks = 2, .batch = 2},
+	 2,
+	 {{0, 2, 4, -1}, {1, 3, 5, -1}}},
+	{"dropped, in whole batches",
+	 {.order = SAMPLER_IN_ORDER,
+	  .tail = SAMPLER_DROP,
+	  .drop_last = true,
+	  .samples = 7,
+	  .ranks = 2,
+	  .batch = 2},
+	 1,
+	 {{0, 2, -1}, {1, 3, -1}}},
 	{"one of each", {.samples = 1, .ranks = 1, .batch = 100}, 1, {{0, -1}}},
 };
 
@@ -66,6 +84,76 @@ START_TEST(order)
 			ROW_EQ_INT(name, taken[i], orders[_i].taken[rank][i]);
 	}
 	sampler_free(&s);
+}
+END_TEST
+
+/*
+ * As PyTorch documents it, step by step. DistributedSampler's drop_last=True: "the sampler will
+ * drop the tail of the data to make it evenly divisible across the number of replicas", else it
+ * adds samples from the front; a rank takes every ranks-th from its own on. DataLoader's: "drop the
+ * last incomplete batch, if the dataset size is not divisible by the batch size", here of what the
+ * rank takes. Returns how many samples the rank's batches have, and *steps batches.
+ */
+static int64_t of_pytorch(const struct sampler_options *o, const int64_t *row, int64_t rank,
+			  int64_t *taken, int64_t *steps)
+{
+	int64_t total, mine = 0;
+
+	if (o->tail == SAMPLER_DROP)
+		total = o->samples / o->ranks * o->ranks;
+	else
+		total = (o->samples + o->ranks - 1) / o->ranks * o->ranks;
+	for (int64_t position = rank; position < total; position += o->ranks)
+		taken[mine++] = row[position % o->samples];
+	*steps = mine / o->batch;
+	if (o->drop_last)
+		return *steps * o->batch;
+	*steps += mine % o->batch > 0;
+	return mine;
+}
+
+static void check_rank(const struct sampler *s, int64_t rank)
+{
+	const struct sampler_options *o = &s->options;
+	int64_t wanted[ROOM], taken[ROOM], steps, n = 0;
+	int64_t count = of_pytorch(o, s->order, rank, wanted, &steps);
+	char name[120];
+
+	snprintf(name, sizeof(name), "%lld samples, %lld ranks, batch %lld, tail %d%s, rank %lld",
+		 (long long)o->samples, (long long)o->ranks, (long long)o->batch, (int)o->tail,
+		 o->drop_last ? ", drop_last" : "", (long long)rank);
+	ROW_EQ_INT(name, s->steps, steps);
+	for (int64_t step = 0; step < s->steps; step++)
+		n += sampler_batch(s, rank, step, taken + n).count;
+	ROW_EQ_INT(name, n, count);
+	for (int64_t i = 0; i < n; i++)
+		ROW_EQ_INT(name, taken[i], wanted[i]);
+}
+
+/* Both of PyTorch's drop_last, each by itself: all four combinations. */
+START_TEST(two_drop_lasts)
+{
+	for (int64_t n = 1; n <= 24; n++)
+		for (int64_t ranks = 1; ranks <= 5; ranks++)
+			for (int64_t batch = 1; batch <= 5; batch++) {
+				struct train_error error = {.status = TRAIN_OK};
+				struct sampler_options options = {.tail = _i & 1 ? SAMPLER_DROP
+										 : SAMPLER_PAD,
+								  .drop_last = _i & 2,
+								  .samples = n,
+								  .ranks = ranks,
+								  .batch = batch};
+				struct sampler s;
+				int64_t taken[ROOM], row[ROOM] = {0}, steps;
+
+				of_pytorch(&options, row, 0, taken, &steps);
+				ck_assert_int_eq(sampler_init(&s, &options, &error), steps > 0);
+				if (steps == 0)
+					continue;
+				for (int64_t rank = 0; rank < ranks; rank++)
+					check_rank(&s, rank);
+				sampler_free(&s);
+			}
 }
 END_TEST
 
@@ -158,6 +246,7 @@ static void check_epoch(const struct sampler_options *options)
 	if (most > s.total)
 		most = s.total;
 	ck_assert_int_eq(taken, most - sampler_repeats(&s));
+	ck_assert_int_eq(taken, options->samples - sampler_left_out(&s));
 	sampler_free(&s);
 }
 
@@ -171,9 +260,11 @@ START_TEST(every_sample_once)
 						.tail = (enum sampler_tail)tail,
 						.samples = n,
 						.ranks = ranks,
-						.batch = batch};
+						.batch = batch,
+						.drop_last = _i};
 
-					if (tail != SAMPLER_DROP || n >= ranks)
+					if (n >= ranks * (_i ? batch : 1) ||
+					    (tail != SAMPLER_DROP && !_i))
 						check_epoch(&options);
 				}
 }
@@ -187,11 +278,11 @@ static const struct {
 	{"no ranks", "0 ranks", {.samples = 1, .ranks = 0, .batch = 1}},
 	{"no batch", "batch of -1", {.samples = 1, .ranks = 1, .batch = -1}},
 	{"too few for ranks",
-	 "3 samples are too few for 8 ranks",
+	 "3 samples are fewer than 8 ranks, and --tail drop ",
 	 {.tail = SAMPLER_DROP, .samples = 3, .ranks = 8, .batch = 1}},
 	{"too few for a batch",
-	 "7 samples are too few for 2 ranks with a batch of 4",
-	 {.whole_batches = true, .tail = SAMPLER_SHORT, .samples = 7, .ranks = 2, .batch = 4}},
+	 "7 samples are less than a batch of 4 on each of 2 ranks, and --drop-last ",
+	 {.drop_last = true, .tail = SAMPLER_SHORT, .samples = 7, .ranks = 2, .batch = 4}},
 	{"a global batch that overflows",
 	 "too many",
 	 {.samples = 1, .ranks = INT64_MAX, .batch = 3}},
@@ -231,7 +322,8 @@ int main(void)
 	tcase_add_loop_test(tests, order, 0, ROWS(orders));
 	tcase_add_test(tests, order_of_a_loader);
 	tcase_add_test(tests, epochs_differ_and_come_again);
-	tcase_add_test(tests, every_sample_once);
+	tcase_add_loop_test(tests, two_drop_lasts, 0, 4);
+	tcase_add_loop_test(tests, every_sample_once, 0, 2);
 	tcase_add_loop_test(tests, refused, 0, ROWS(bad));
 	tcase_add_test(tests, place_of_a_step);
 	return unit_run(suite);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """torch-data.py DATA-MAIN: orders, random numbers and initial weights against PyTorch's. TAP."""
+import itertools
 import subprocess
 import sys
 
@@ -101,14 +102,13 @@ def distributed_cases():
     for samples in (1, 2, 3, 7, 10, 31, 64, 100):
         for ranks in (1, 2, 3, 4, 8, 13):
             for epoch, order, seed in ((0, SHUFFLED, 0), (5, SHUFFLED, 77), (1, IN_ORDER, 0)):
-                for tail in (PAD, DROP):
-                    for batch, whole in ((1, False), (4, False), (3, True)):
-                        mine = -(-samples // ranks) if tail == PAD else samples // ranks
-                        if mine < (batch if whole else 1):
-                            continue
-                        shape = (samples, ranks, batch)
-                        yield (("sampler", order, tail, *shape, int(whole), seed, epoch),
-                               distributed(*shape, epoch, tail, whole, order, seed))
+                for tail, batch, whole in itertools.product((PAD, DROP), (1, 3, 4), (False, True)):
+                    mine = -(-samples // ranks) if tail == PAD else samples // ranks
+                    if mine < (batch if whole else 1):
+                        continue
+                    shape = (samples, ranks, batch)
+                    yield (("sampler", order, tail, *shape, int(whole), seed, epoch),
+                           distributed(*shape, epoch, tail, whole, order, seed))
 
 
 def large_distributed():
@@ -119,12 +119,12 @@ def large_distributed():
 
 
 def loaders():
-    for seed in SEEDS:
+    for seed, whole in itertools.product(SEEDS, (False, True)):
         torch.manual_seed(seed)
-        loader = DataLoader(range(50), 8, shuffle=True)
+        loader = DataLoader(range(50), 8, shuffle=True, drop_last=whole)
         for epoch in range(4):
             want = answer_of([loader], 8)
-            yield ("sampler", RANDOM, PAD, 50, 1, 8, 0, seed, epoch), want
+            yield ("sampler", RANDOM, PAD, 50, 1, 8, int(whole), seed, epoch), want
 
 
 def wide():

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sampler.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Sums of three numbers up to this stay within 64 bits, and so do bytes of an order. */
@@ -43,6 +44,24 @@ static int64_t positions(const struct sampler_options *o)
 	return o->samples;
 }
 
+static bool too_few(const struct sampler_options *o, struct train_error *error)
+{
+	const char *s = o->samples == 1 ? "" : "s", *are = o->samples == 1 ? "is" : "are";
+	char each[48] = "";
+
+	if (o->tail == SAMPLER_DROP && o->samples < o->ranks)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%lld sample%s %s fewer than %lld ranks, and --tail drop leaves "
+				  "them out; use fewer ranks, or --tail pad",
+				  (long long)o->samples, s, are, (long long)o->ranks);
+	if (o->ranks > 1)
+		snprintf(each, sizeof(each), " on each of %lld ranks", (long long)o->ranks);
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "%lld sample%s %s less than a batch of %lld%s, and --drop-last leaves "
+			  "that out; use a smaller batch, or leave out --drop-last",
+			  (long long)o->samples, s, are, (long long)o->batch, each);
+}
+
 bool sampler_init(struct sampler *sampler, const struct sampler_options *options,
 		  struct train_error *error)
 {
@@ -53,14 +72,9 @@ bool sampler_init(struct sampler *sampler, const struct sampler_options *options
 		return false;
 	all = options->ranks * options->batch;
 	s.total = positions(options);
-	s.steps = options->whole_batches ? s.total / all : round_up(s.total, all) / all;
+	s.steps = options->drop_last ? s.total / all : round_up(s.total, all) / all;
 	if (!s.steps)
-		return train_fail(
-			error, TRAIN_BAD_INPUT,
-			"%lld samples are too few for %lld ranks with a batch of %lld when what is "
-			"left over is dropped; use fewer ranks, a smaller batch, or drop nothing",
-			(long long)options->samples, (long long)options->ranks,
-			(long long)options->batch);
+		return too_few(options, error);
 	s.order = calloc((size_t)options->samples, sizeof(*s.order));
 	if (!s.order)
 		return train_nomem(error, "the order of the samples");
@@ -129,11 +143,27 @@ struct sampler_batch sampler_batch(const struct sampler *sampler, int64_t rank, 
 	return batch;
 }
 
+/* Positions of an epoch that a step takes. */
+static int64_t used(const struct sampler *sampler)
+{
+	const struct sampler_options *o = &sampler->options;
+	int64_t room = sampler->steps * o->ranks * o->batch;
+
+	return room < sampler->total ? room : sampler->total;
+}
+
 int64_t sampler_repeats(const struct sampler *sampler)
 {
-	int64_t more = sampler->total - sampler->options.samples;
+	int64_t more = used(sampler) - sampler->options.samples;
 
 	return more > 0 ? more : 0;
+}
+
+int64_t sampler_left_out(const struct sampler *sampler)
+{
+	int64_t less = sampler->options.samples - used(sampler);
+
+	return less > 0 ? less : 0;
 }
 
 int64_t sampler_repeated(const struct sampler *sampler, int64_t i)

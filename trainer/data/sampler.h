@@ -27,21 +27,22 @@ enum sampler_order {
 	SAMPLER_RANDOM,   /* RandomSampler's, as DataLoader(shuffle=True) uses it */
 };
 
-/* What is done when the ranks do not divide the samples. */
+/* What is done when the ranks do not divide the samples: DistributedSampler's drop_last, which has
+ * nothing to do with DataLoader's. */
 enum sampler_tail {
-	SAMPLER_PAD,   /* samples from the front of the order come again: drop_last=False */
-	SAMPLER_DROP,  /* the last samples % ranks are left out: drop_last=True */
+	SAMPLER_PAD,   /* samples from the front of the order come again: its drop_last=False */
+	SAMPLER_DROP,  /* the last samples % ranks are left out: its drop_last=True */
 	SAMPLER_SHORT, /* each sample once: some ranks have fewer in the last step, or none */
 };
 
 struct sampler_options {
 	enum sampler_order order;
 	enum sampler_tail tail;
-	bool whole_batches; /* leave out a last step that is not full: DataLoader's drop_last */
-	int64_t samples;    /* in the dataset, at least 1 */
-	int64_t ranks;      /* world size, at least 1 */
-	int64_t batch;      /* samples of one rank in one step, at least 1 */
-	uint64_t seed;      /* of SAMPLER_SHUFFLED; PyTorch's default is 0 */
+	bool drop_last;  /* DataLoader's: a last step that is not full is left out */
+	int64_t samples; /* in the dataset, at least 1 */
+	int64_t ranks;   /* world size, at least 1 */
+	int64_t batch;   /* samples of one rank in one step, at least 1 */
+	uint64_t seed;   /* of SAMPLER_SHUFFLED; PyTorch's default is 0 */
 
 	/*
 	 * SAMPLER_RANDOM: PyTorch's global generator before the first epoch, that is after the
@@ -84,9 +85,12 @@ void sampler_set_epoch(struct sampler *sampler, int64_t epoch);
 struct sampler_batch sampler_batch(const struct sampler *sampler, int64_t rank, int64_t step,
 				   int64_t *indices);
 
-/* How many positions of an epoch are padding; the i-th of them is sample sampler_repeated(i). */
+/* How many positions that an epoch's steps take are padding; the i-th of them is sample
+ * sampler_repeated(i). */
 int64_t sampler_repeats(const struct sampler *sampler);
 int64_t sampler_repeated(const struct sampler *sampler, int64_t i);
+/* How many samples no step of an epoch takes. */
+int64_t sampler_left_out(const struct sampler *sampler);
 
 /* Where training goes on after `done` steps since epoch 0. */
 struct sampler_place {

@@ -159,6 +159,20 @@ static void tell_repeated(const struct run *r)
 	putchar('\n');
 }
 
+/* What --tail drop and --drop-last leave out. */
+static void tell_left_out(const struct run *r)
+{
+	const struct sampler *sampler = &r->sampler;
+	int64_t less = sampler_left_out(sampler);
+	bool by_tail = sampler->total < sampler->options.samples;
+	bool by_batch = sampler->options.samples - less < sampler->total;
+
+	if (less > 0)
+		printf("%lld sample%s left out of each epoch (%s%s%s)\n", (long long)less,
+		       less == 1 ? " is" : "s are", by_tail ? "--tail drop" : "",
+		       by_tail && by_batch ? ", " : "", by_batch ? "--drop-last" : "");
+}
+
 bool run_tell_places(struct run *r, struct train_error *error)
 {
 	struct summary_device *all;
@@ -171,6 +185,7 @@ bool run_tell_places(struct run *r, struct train_error *error)
 			printf("Assumed: %s\n", r->training->place.assumption);
 		tell_batch(r);
 		tell_repeated(r);
+		tell_left_out(r);
 		fflush(stdout);
 	}
 	free(all);

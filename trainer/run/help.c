@@ -26,8 +26,8 @@ static const char beginning[] =
 static const char ending[] =
 	"\n"
 	"What may be left out in [=yes|no] is yes; --no-augment is --augment=no. Each option\n"
-	"but --no-pad, --drop-last and the last four is also a key of a [trainer NAME] section\n"
-	"of gpumap.ini(5), such as global_batch = 256. Options come before GPUMAP_MODE,\n"
+	"but --no-pad and the last four is also a key of a [trainer NAME] section of\n"
+	"gpumap.ini(5), such as global_batch = 256. Options come before GPUMAP_MODE,\n"
 	"GPUMAP_VISIBLE and their like, and these before the section.\n"
 	"\n"
 	"Exit status: 0 trained, 1 failed, 2 malformed input, 3 no such backend in this build.\n";

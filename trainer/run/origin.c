@@ -16,6 +16,7 @@ static const struct {
 	{"optimizer", "--optimizer", SAME},
 	{"sampler", "--sampler", SAME},
 	{"tail", "--tail", SAME},
+	{"drop_last", "--drop-last", SAME},
 	{"augment", "--augment", SAME},
 	{"global_batch", "--global-batch", SAME},
 	{"samples", "data of size", SAME},
@@ -69,6 +70,7 @@ void origin_of(struct origin *origin, const struct training *t, int64_t steps)
 		optimizers[s->optimizer.kind],
 		samplers[s->sampler],
 		tails[s->tail],
+		s->drop_last ? "yes" : "no",
 		s->augment ? "yes" : "no",
 		n[0],
 		n[1],
@@ -101,6 +103,23 @@ static bool differs(const struct safetensors *file, const char *option, const ch
 			  file->path, option, was, is);
 }
 
+/* Before --drop-last was an option of its own, --tail drop did what both do now. */
+static bool dropped_both(const struct safetensors *file)
+{
+	const char *tail = safetensors_text(file, "tail");
+
+	return tail && strcmp(tail, "drop") == 0 && !safetensors_text(file, "drop_last");
+}
+
+static const char *text_of(const struct safetensors *file, const char *key)
+{
+	const char *text = safetensors_text(file, key);
+
+	if (text || strcmp(key, "drop_last") != 0 || !safetensors_text(file, "tail"))
+		return text;
+	return dropped_both(file) ? "yes" : "no";
+}
+
 /* Another schedule is remarked on by itself. */
 static bool has_length(const struct training *t, const struct origin *here,
 		       const struct safetensors *file)
@@ -118,7 +137,7 @@ static bool compare(const struct training *t, const struct origin *here,
 		    const struct safetensors *file, struct train_error *error)
 {
 	for (int i = 0; i < ORIGIN_TEXTS; i++) {
-		const char *there = safetensors_text(file, table[i].key);
+		const char *there = text_of(file, table[i].key);
 		const char *value = here->texts[i].value, *option = table[i].option;
 
 		if (!there || strcmp(there, value) == 0)
@@ -145,6 +164,12 @@ bool origin_check(const struct training *t, int64_t steps, const struct safetens
 	snprintf(is, sizeof(is), "%" PRIu64, t->settings->seed);
 	if (strcmp(was, is) != 0)
 		return differs(file, "--seed", was, is, error);
+	if (dropped_both(file) && (t->settings->tail != SAMPLER_DROP || !t->settings->drop_last))
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: it was written when --tail drop left out a last batch that "
+				  "is not full, too, which --drop-last does now; give --tail drop "
+				  "--drop-last",
+				  file->path);
 	origin_of(&here, t, steps);
 	if (!compare(t, &here, file, error))
 		return false;

@@ -6,7 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "run/training.h"
 
-enum { ORIGIN_TEXTS = 20, ORIGIN_NUMBERS = 11 };
+enum { ORIGIN_TEXTS = 21, ORIGIN_NUMBERS = 11 };
 
 struct origin {
 	char numbers[ORIGIN_NUMBERS][32];

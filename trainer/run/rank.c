@@ -13,7 +13,7 @@ static bool open_sampler(struct run *r, struct train_error *error)
 	struct sampler_options options = {
 		.order = r->settings->sampler,
 		.tail = r->settings->tail,
-		.whole_batches = r->settings->tail == SAMPLER_DROP,
+		.drop_last = r->settings->drop_last,
 		.samples = t->train.samples,
 		.ranks = t->sampler_ranks,
 		.batch = t->rank_batch,

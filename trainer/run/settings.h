@@ -33,6 +33,7 @@ struct settings {
 	int64_t micro_batches; /* mp: of a pass */
 	enum sampler_order sampler;
 	enum sampler_tail tail;
+	bool drop_last; /* a last batch that is not full */
 	int64_t epochs; /* 0: as many as the steps take */
 	int64_t steps;  /* end after so many; 0: after the epochs */
 
