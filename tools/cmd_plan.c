@@ -6,6 +6,7 @@
 
 #include "explain/plan.h"
 #include "plan_open.h"
+#include "plan_show.h"
 #include "report.h"
 #include "writefile.h"
 
@@ -180,7 +181,6 @@ static int check_file(const struct command_plan *c)
 static int answer(struct command_plan *c, bool *answered)
 {
 	gpumap_plan *plan = NULL;
-	char *text = NULL;
 	int64_t node;
 	int r = check_file(c);
 
@@ -189,11 +189,7 @@ static int answer(struct command_plan *c, bool *answered)
 	if (r == GPUMAP_OK && c->file)
 		r = write_plan(c, plan);
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_text(&text, plan, c->output.report, c->output.format, c->origin);
-	if (r == GPUMAP_OK && !print_text(text, c->output.report))
-		r = GPUMAP_EFILE;
-	*answered = gpumap_plan_int(plan, GPUMAP_PLAN_ANSWERED) == 1;
-	free(text);
+		r = plan_show(plan, &c->output, c->origin, answered);
 	gpumap_plan_free(plan);
 	return r;
 }
@@ -202,7 +198,6 @@ int cmd_plan(int argc, char **argv)
 {
 	struct command_plan c = {.output.format = GPUMAP_TEXT};
 	bool done = false, answered = true;
-	char *text = NULL;
 	int r;
 
 	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
@@ -213,12 +208,5 @@ int cmd_plan(int argc, char **argv)
 		c.output.format = wanted_format(argc, argv);
 	if (r == GPUMAP_OK && !done)
 		r = c.diff ? compare(&c, &answered) : answer(&c, &answered);
-	/* JSON is owed after a failure too, with the members of this command. */
-	if (r != GPUMAP_OK && !ferror(stdout) && c.output.format == GPUMAP_JSON) {
-		if (gpumap_plan_text(&text, NULL, c.output.report, GPUMAP_JSON, 0) == GPUMAP_OK)
-			print_text(text, c.output.report);
-		free(text);
-		c.output.format = GPUMAP_TEXT;
-	}
-	return finish(&c.output, r, answered);
+	return plan_finish(&c.output, r, answered);
 }

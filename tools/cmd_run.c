@@ -9,16 +9,21 @@
 
 #include "plan_hosts.h"
 #include "plan_open.h"
+#include "plan_show.h"
 #include "report.h"
 #include "run_record.h"
+#include "run_plan.h"
 #include "run_sweep.h"
 
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
 	{"--sweep", "NAME", "run every combination of a [sweep]"},
 	{"--again", "FILE", "the run of a record, once more"},
+	{"--dry-run", NULL, "print the plan, and start nothing"},
 	{"--manifest", "FILE", "write the record of the run there, not in the log folder"},
-	{"--json", NULL, "the record on standard output at the end; ranks write to standard error"},
+	{"--json", NULL,
+	 "the record on standard output at the end; ranks write to standard error; "
+	 "with --dry-run the plan"},
 	{NULL, NULL, NULL},
 };
 
@@ -56,6 +61,8 @@ static bool own_option(struct command_run *c, const char *name, const char *valu
 {
 	if (streq(name, "--json"))
 		c->run.json = true;
+	else if (streq(name, "--dry-run"))
+		c->run.dry = true;
 	else if (streq(name, "--sweep"))
 		c->sweep = value;
 	else if (streq(name, "--again"))
@@ -96,6 +103,11 @@ static int read_options(struct command_run *c, int argc, char **argv, bool *done
 
 static int exclusive(const struct command_run *c)
 {
+	if (c->run.dry && c->run.manifest)
+		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				   ABOUT(.origin = "--manifest",
+					 .fix = "leave it out; gpumap plan -o writes the plan"),
+				   "nothing is started by --dry-run, and nothing recorded");
 	if (c->sweep && c->run.manifest)
 		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = "--manifest",
@@ -116,9 +128,41 @@ static int run_again(struct command_run *c)
 {
 	int r = record_read(&c->run.plan, c->again, c->report);
 
+	if (r == GPUMAP_OK)
+		plan_judge(c->run.plan, c->report);
 	return r == GPUMAP_OK
 		       ? plan_node(&c->run.node, c->run.plan, c->options.node_rank, c->report)
 		       : r;
+}
+
+static int open_plan(struct command_run *c)
+{
+	c->options.starts = !c->run.dry;
+	return c->again ? run_again(c)
+			: plan_open(&c->run.plan, &c->run.node, &c->options, c->report);
+}
+
+/* --dry-run: the exit status is that of gpumap plan. */
+static int show(struct command_run *c, int r)
+{
+	struct output output = {.format = c->run.json ? GPUMAP_JSON : GPUMAP_TEXT,
+				.report = c->report};
+	bool answered = true;
+
+	if (r == GPUMAP_OK)
+		r = exclusive(c);
+	if (r == GPUMAP_OK && c->sweep) {
+		int status = run_sweep(&c->options, c->sweep, &c->run, c->report);
+
+		gpumap_report_free(c->report);
+		return status;
+	}
+	if (r == GPUMAP_OK)
+		r = open_plan(c);
+	if (r == GPUMAP_OK)
+		r = run_show(&c->run, &output, &answered);
+	gpumap_plan_free(c->run.plan);
+	return plan_finish(&output, r, answered);
 }
 
 /* With a step's task, or a number of its own, each node has somebody who starts it. */
@@ -164,10 +208,8 @@ static int run(struct command_run *c)
 
 	if (r == GPUMAP_OK && c->sweep)
 		return run_sweep(&c->options, c->sweep, &c->run, c->report);
-	if (r == GPUMAP_OK && c->again)
-		r = run_again(c);
-	else if (r == GPUMAP_OK)
-		r = plan_open(&c->run.plan, &c->run.node, &c->options, c->report);
+	if (r == GPUMAP_OK)
+		r = open_plan(c);
 	if (r == GPUMAP_ENOMEM)
 		report_nomem(c->report);
 	if (r == GPUMAP_OK)
@@ -194,6 +236,9 @@ int cmd_run(int argc, char **argv)
 		gpumap_report_free(c.report);
 		return finish_help();
 	}
+	/* It frees the report. */
+	if (c.run.dry)
+		return show(&c, r);
 	status = r == GPUMAP_OK ? run(&c) : own_failure(&c);
 	gpumap_report_free(c.report);
 	return status;

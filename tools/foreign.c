@@ -59,7 +59,7 @@ const struct foreign foreign_options[] = {
 	{"-e", SET},
 	{"--env", SET},
 	/* what belongs to one command alone */
-	{"--dry-run", "gpumap plan shows what would be started"},
+	{"--dry-run", "gpumap plan starts nothing in any case"},
 	{"--sweep", "it belongs to gpumap run"},
 	{"--version", "gpumap --version shows it"},
 	{NULL, NULL},

@@ -185,6 +185,8 @@ static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options
 	if (r == GPUMAP_OK && (*ret)->core->host_count)
 		r = check_standalone(options, (*ret)->core->host_count, *node,
 				     (*ret)->core->hosts[0].name, report);
+	if (r == GPUMAP_OK)
+		plan_judge(*ret, report);
 	return r;
 }
 
@@ -202,6 +204,34 @@ int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
 	}
 	*ret = profile;
 	return GPUMAP_OK;
+}
+
+/* Whether every rank sees all that the list has. */
+static bool shares_list(const gpumap_plan *plan)
+{
+	bool list = streq(job_setting(plan, "share"), "list");
+
+	for (size_t i = 0; i < plan->exception_count; i++)
+		list = list && (!streq(plan->settings[plan->exceptions[i].setting].key, "share") ||
+				streq(plan->exceptions[i].value, "list"));
+	return list;
+}
+
+int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
+		      gpumap_report *report)
+{
+	gpumap_report *heard = NULL;
+	gpumap_plan *plan = NULL;
+	int r = gpumap_report_new(&heard);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_make(&plan, profile, hosts, heard);
+	report_copy_all(report, heard,
+			plan && shares_list(plan) ? FINDING_UNKNOWN_USE : FINDING_COUNT);
+	gpumap_report_free(heard);
+	if (r == GPUMAP_OK)
+		*ret = plan;
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
 int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
@@ -224,9 +254,12 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	if (hosts.hosts)
 		hosts.hosts->scheduled = options->scheduled;
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_make(ret, profile, hosts.hosts, report);
-	if (r == GPUMAP_OK)
+		r = options->starts ? plan_make_quietly(ret, profile, hosts.hosts, report)
+				    : gpumap_plan_make(ret, profile, hosts.hosts, report);
+	if (r == GPUMAP_OK) {
 		*node = hosts.node;
+		plan_judge(*ret, report);
+	}
 	plan_hosts_free(&hosts);
 	return r;
 }

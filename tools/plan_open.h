@@ -13,6 +13,7 @@ struct plan_options {
 	const char *module;    /* -m or --module, as it was written; NULL: neither */
 	bool no_python;        /* --no-python */
 	bool standalone;       /* --standalone */
+	bool starts;           /* the ranks are started now */
 	bool scheduled;        /* a scheduler's job that is not there yet starts the ranks */
 	char on_fail[32];      /* of --max-restarts */
 	char **program;        /* its words as given, ended by NULL; NULL: the profile's */
@@ -52,12 +53,27 @@ int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
 int plan_set_program(gpumap_profile *profile, const struct plan_options *options,
 		     gpumap_report *report);
 
-/* Reads or makes the plan. *node is which of its nodes this machine is, -1: none of them, or
+/* Reads or makes the plan, and judges it. *node is which of its nodes this machine is, -1: none of them, or
  * not known. */
 int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
 	      gpumap_report *report);
 
-/* Makes the plan of a profile that is open. */
+/* What no machine could start is a plan without an answer, and the report says why. */
+void plan_judge(gpumap_plan *plan, gpumap_report *report);
+/* Whether the program is another launcher: started in each of `ranks`, it would start all of its
+ * own as many times. Then that is an error. */
+bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report);
+/* Whether ranks can write a log file of that name; false after a finding. */
+bool plan_log_name(const gpumap_plan *plan, const char *file, gpumap_report *report);
+/* The file and line, option or variable that a setting comes from. */
+const char *plan_origin(const gpumap_plan *plan, const char *key);
+
+/* gpumap_plan_make for ranks that are started now: how the program picks its device matters to
+ * whoever asked for another share than the list. */
+int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
+		      gpumap_report *report);
+
+/* Makes the plan of a profile that is open, and judges it. */
 int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	      const struct plan_options *options, gpumap_report *report);
 

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "foreign.h"
 #include "launch/port.h"
 #include "plan/job.h"
+#include "plan_show.h"
 #include "run_record.h"
 #include "strbuf.h"
 
@@ -31,49 +31,40 @@ static int refuse(gpumap_report *report, enum finding_id id, const char *fix, co
 	return GPUMAP_EINPUT;
 }
 
-/* Started in each rank, another launcher would start all of its ranks as many times. */
-static int check_nested(const struct running *r)
+int run_check(const struct run *run, gpumap_report *report)
 {
-	const gpumap_plan *plan = r->run->plan;
-	const char *launcher =
-		foreign_launcher((const char *const *)plan->arguments, plan->argument_count);
-	size_t ranks = plan->core->hosts[r->run->node].layout->count;
-
-	if (!launcher || ranks < 2)
-		return GPUMAP_OK;
-	return report_fail(r->report, GPUMAP_EINPUT, FINDING_NOT_HERE,
-			   ABOUT(.fix = "put gpumap run in its place, or start it once: --ranks 1"),
-			   "%s starts ranks itself, and would be started %zu times", launcher,
-			   ranks);
-}
-
-static int check(const struct running *r)
-{
-	const gpumap_plan *plan = r->run->plan;
+	const gpumap_plan *plan = run->plan;
 
 	/* It has said why already, unless it was read. */
 	if (!plan->core->answered)
-		return gpumap_report_worst(r->report) == GPUMAP_ERROR
+		return gpumap_report_worst(report) == GPUMAP_ERROR
 			       ? GPUMAP_EINPUT
-			       : refuse(r->report, FINDING_NOT_A_PLAN,
+			       : refuse(report, FINDING_NOT_A_PLAN,
 					"write it anew with gpumap plan -o",
 					"the plan cannot be started, and does not say why");
 	if (!plan->argument_count)
-		return refuse(r->report, FINDING_NO_PROGRAM,
+		return refuse(report, FINDING_NO_PROGRAM,
 			      "write it behind the options, or command = PROGRAM in [program]",
 			      "there is no program to start");
 	if (!streq(job_setting(plan, "launcher"), "local"))
-		return refuse(r->report, FINDING_NOT_HERE,
+		return refuse(report, FINDING_NOT_HERE,
 			      "gpumap emit writes its command line; --launcher local starts the "
 			      "ranks here",
 			      "another launcher is to start the ranks");
-	if (r->run->node < 0)
-		return refuse(r->report, FINDING_NOT_HERE, "say which: --node-rank N",
+	if (run->node < 0)
+		return refuse(report, FINDING_NOT_HERE, "say which: --node-rank N",
 			      "this machine is none of the plan's hosts");
-	if (!plan->core->hosts[r->run->node].layout->count)
-		return refuse(r->report, FINDING_NOT_HERE, "start the other nodes only",
+	if (!plan->core->hosts[run->node].layout->count)
+		return refuse(report, FINDING_NOT_HERE, "start the other nodes only",
 			      "the plan has no rank for this node");
-	return check_nested(r);
+	return GPUMAP_OK;
+}
+
+int run_show(const struct run *run, const struct output *output, bool *answered)
+{
+	if (run_check(run, output->report) != GPUMAP_OK)
+		run->plan->core->answered = false;
+	return plan_show(run->plan, output, false, answered);
 }
 
 /* "20261121-193000-4711" where no scheduler has given a name. */
@@ -137,7 +128,7 @@ static int place_record(struct running *r)
 
 static int prepare(struct running *r)
 {
-	int code = check(r);
+	int code = run_check(r->run, r->report);
 
 	r->record = (struct record){.run = r->run, .report = r->report};
 	if (code == GPUMAP_OK && !record_plan(&r->record, r->run->plan))

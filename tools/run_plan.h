@@ -3,9 +3,7 @@
 #ifndef GM_RUN_PLAN_H
 #define GM_RUN_PLAN_H
 
-#include "gpumap.h"
-
-#include <stdbool.h>
+#include "command.h"
 
 struct run {
 	gpumap_plan *plan;
@@ -13,8 +11,15 @@ struct run {
 	const char *name;     /* of a sweep's run, for the tags of lines; NULL: it is none */
 	const char *manifest; /* the file of the record; NULL: in the log folder, if there is one */
 	bool json;            /* the record on standard output, at the end */
+	bool dry;             /* the plan is shown, and nothing is started */
 	char *const *words;   /* of the command line, for the record */
 };
+
+/* Whether this machine can start it; otherwise GPUMAP_EINPUT, and the report says why. */
+int run_check(const struct run *run, gpumap_report *report);
+
+/* Shows the plan as gpumap plan does, and whether run_plan would refuse it; *answered tells. */
+int run_show(const struct run *run, const struct output *output, bool *answered);
 
 /* Starts, supervises and records. Returns the exit status of gpumap run; the reason for one of
  * its own is in the report, which is printed but for what the ranks' ends make of it. */

@@ -9,6 +9,7 @@
 
 #include "launch/bind.h"
 #include "plan/job.h"
+#include "plan_open.h"
 #include "profile/keys.h"
 
 #define RESTART_COUNT "TORCHELASTIC_RESTART_COUNT="
@@ -96,19 +97,10 @@ static int make_environment(struct maker *m, size_t l)
 
 /* --- logs ------------------------------------------------------------------------------- */
 
-/* The file and line, option or variable that a setting comes from. */
-static const char *origin(const struct maker *m, const char *key)
-{
-	for (size_t i = 0; i < m->plan->setting_count; i++)
-		if (streq(m->plan->settings[i].key, key))
-			return m->plan->settings[i].origin;
-	return key;
-}
-
 static int bad_folder(const struct maker *m, const char *folder, const char *what)
 {
 	return report_fail(m->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
-			   ABOUT(.origin = origin(m, "log_dir"),
+			   ABOUT(.origin = plan_origin(m->plan, "log_dir"),
 				 .fix = "name a folder that this user may write to"),
 			   "the log folder '%s' cannot be %s: %s", QUOTE(span_of(folder)), what,
 			   strerror(errno));
@@ -137,17 +129,6 @@ static int make_folder(struct maker *m, const char *folder)
 	return GPUMAP_OK;
 }
 
-/* Folders are made of log_dir alone: outside of it logs would be lost, or hit other files. */
-static int check_file(const struct maker *m, const char *file)
-{
-	if (!strchr(file, '/') && !streq(file, ".") && !streq(file, ".."))
-		return GPUMAP_OK;
-	return report_fail(m->report, GPUMAP_EINPUT, FINDING_LOG_OPEN,
-			   ABOUT(.origin = origin(m, "log_file"),
-				 .fix = "write folders into log_dir, where macros hold as well"),
-			   "log_file = '%s' is not the name of a file", QUOTE(span_of(file)));
-}
-
 static int log_path(struct maker *m, size_t l, const char *stream, const char **ret)
 {
 	int64_t rank = (int64_t)(m->ret->first + l);
@@ -156,8 +137,9 @@ static int log_path(struct maker *m, size_t l, const char *stream, const char **
 
 	if (r == GPUMAP_OK && *folder)
 		r = gpumap_plan_expand(&file, m->plan, "log_file", rank, stream, m->report);
-	if (r == GPUMAP_OK && *folder)
-		r = check_file(m, file);
+	/* Outside of log_dir, whose folders are made, logs would be lost or hit other files. */
+	if (r == GPUMAP_OK && *folder && !plan_log_name(m->plan, file, m->report))
+		r = GPUMAP_EINPUT;
 	if (r == GPUMAP_OK && *folder)
 		r = make_folder(m, folder);
 	if (r == GPUMAP_OK && *folder) {

@@ -215,8 +215,8 @@ static int run_one(struct sweep *s, size_t i)
 	s->report = NULL;
 	r = gpumap_report_new(&s->report);
 	run.name = s->runs[i].name;
-	run.json = false;
-	if (s->like->json) /* that of all runs is to stand alone */
+	run.json = run.dry && s->like->json;
+	if (s->like->json && !run.dry) /* that of all runs is to stand alone */
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (r == GPUMAP_OK)
 		r = take_share(s, &s->shares[s->runs[i].job]);
@@ -228,8 +228,10 @@ static int run_one(struct sweep *s, size_t i)
 		r = plan_from(&run.plan, &run.node, s->profile, &s->options, s->report);
 	if (r != GPUMAP_OK) {
 		print_report(&(struct output){.report = s->report}, 0);
-		return STATUS_OWN_FAILURE;
+		return run.dry ? STATUS_MALFORMED : STATUS_OWN_FAILURE;
 	}
+	if (run.dry)
+		return sweep_show(s, i, &run);
 	status = run_plan(&run, s->report);
 	gpumap_plan_free(run.plan);
 	gpumap_report_free(s->report);
@@ -327,6 +329,26 @@ static void run_all(struct sweep *s)
 	}
 }
 
+/* The plan of each, one after the other; the status of the first that cannot be started. */
+static int show_all(struct sweep *s)
+{
+	int status = 0, how = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		pid_t pid;
+
+		s->runs[i].job = i % s->jobs;
+		fflush(stdout);
+		pid = fork();
+		if (pid == 0)
+			exit(run_one(s, i));
+		if (pid < 0 || waitpid(pid, &how, 0) < 0 || !WIFEXITED(how))
+			return STATUS_MALFORMED;
+		status = status ? status : WEXITSTATUS(how);
+	}
+	return status;
+}
+
 /* Those that are ignored stay so, and the runs find them so. */
 static void catch_signals(struct sweep *s)
 {
@@ -349,7 +371,9 @@ int run_sweep(const struct plan_options *options, const char *name, const struct
 	int r = prepare(&s, name), status = STATUS_OWN_FAILURE;
 	size_t told = print_report(&(struct output){.report = report}, 0);
 
-	if (r == GPUMAP_OK) {
+	if (like->dry) {
+		status = r == GPUMAP_OK ? show_all(&s) : STATUS_MALFORMED;
+	} else if (r == GPUMAP_OK) {
 		catch_signals(&s);
 		run_all(&s);
 		sigprocmask(SIG_SETMASK, &s.before, NULL);

@@ -4,8 +4,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "command.h"
 #include "explain/json.h"
+#include "plan_show.h"
 #include "report.h"
 
 /* "seq_length=60 future_length=4" */
@@ -32,6 +32,20 @@ void sweep_tell(const struct sweep *s, size_t i, const char *format, ...)
 	if (line.text)
 		fprintf(stderr, "%s\n", line.text);
 	strbuf_free(&line);
+}
+
+int sweep_show(const struct sweep *s, size_t i, const struct run *run)
+{
+	struct output output = {.format = run->json ? GPUMAP_JSON : GPUMAP_TEXT,
+				.report = s->report};
+	bool answered = true;
+	int r;
+
+	if (!run->json)
+		printf("%s%s: ", i ? "\n" : "", run->name);
+	r = run_show(run, &output, &answered);
+	gpumap_plan_free(run->plan);
+	return plan_finish(&output, r, answered);
 }
 
 int sweep_conclude(const struct sweep *s)

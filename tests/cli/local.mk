@@ -8,6 +8,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 cli_tests = \
 	tests/cli/completion.test \
 	tests/cli/config.test \
+	tests/cli/dry-run.test \
 	tests/cli/emit.test \
 	tests/cli/exec.test \
 	tests/cli/explain.test \

@@ -205,7 +205,7 @@ static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
 	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, NULL, NULL, exec->report);
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_make(&made, profile, hosts.hosts, exec->report);
+		r = plan_make_quietly(&made, profile, hosts.hosts, exec->report);
 	if (r == GPUMAP_OK && !made->core->answered)
 		r = GPUMAP_EINPUT;
 	if (r == GPUMAP_OK) {

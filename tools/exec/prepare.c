@@ -153,6 +153,17 @@ static int prepare_launch(struct exec *exec)
 		       : report_nomem(exec->report);
 }
 
+/* Of a node that nobody counted the job's ranks are taken. */
+static bool nests(const struct exec *exec)
+{
+	int64_t ranks = exec->rank.local_size >= 0 ? exec->rank.local_size : exec->rank.world_size;
+	size_t count = 0;
+
+	while (exec->arguments[count])
+		count++;
+	return plan_nests((const char *const *)exec->arguments, count, (size_t)ranks, exec->report);
+}
+
 int exec_prepare(struct exec *exec)
 {
 	int r = exec_bind(exec);
@@ -167,6 +178,8 @@ int exec_prepare(struct exec *exec)
 		r = report_fail(exec->report, GPUMAP_EINPUT, FINDING_NO_PROGRAM,
 				ABOUT(.fix = "write it behind --"),
 				"which program? neither the command line nor the profile has one");
+	if (r == GPUMAP_OK && nests(exec))
+		r = GPUMAP_EINPUT;
 	return r == GPUMAP_OK ? prepare_launch(exec) : r;
 }
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* What cannot be started wherever it is planned, beside what gpumap_plan_make finds. */
+#include "plan_open.h"
+
+#include "foreign.h"
+#include "plan/job.h"
+#include "report.h"
+
+/* The most ranks that one node starts. */
+static size_t most_ranks(const struct plan *core)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < core->host_count; i++)
+		if (core->hosts[i].layout->count > most)
+			most = core->hosts[i].layout->count;
+	return most;
+}
+
+bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report)
+{
+	const char *launcher = foreign_launcher(arguments, count);
+
+	if (!launcher || ranks < 2)
+		return false;
+	report_add(report, FINDING_NOT_HERE,
+		   ABOUT(.fix = "put gpumap run in its place, or start it once: --ranks 1"),
+		   "%s starts ranks itself, and would be started %zu times", launcher, ranks);
+	return true;
+}
+
+bool plan_log_name(const gpumap_plan *plan, const char *file, gpumap_report *report)
+{
+	if (!strchr(file, '/') && !streq(file, ".") && !streq(file, ".."))
+		return true;
+	report_add(report, FINDING_LOG_OPEN,
+		   ABOUT(.origin = plan_origin(plan, "log_file"),
+			 .fix = "write folders into log_dir, where macros hold as well"),
+		   "log_file = '%s' is not the name of a file", QUOTE(span_of(file)));
+	return false;
+}
+
+/* Whether every rank that has a log folder has a file's name; without exceptions ranks are alike.
+ */
+static bool names_logs(const gpumap_plan *plan, gpumap_report *report)
+{
+	size_t count = plan->exception_count ? plan->core->world_size : 1;
+	bool good = true;
+
+	for (size_t i = 0; i < count && good; i++)
+		good = !*gpumap_plan_setting(plan, "log_dir", (int64_t)i) ||
+		       plan_log_name(plan, gpumap_plan_setting(plan, "log_file", (int64_t)i),
+				     report);
+	return good;
+}
+
+const char *plan_origin(const gpumap_plan *plan, const char *key)
+{
+	for (size_t i = 0; i < plan->setting_count; i++)
+		if (streq(plan->settings[i].key, key))
+			return plan->settings[i].origin;
+	return key;
+}
+
+void plan_judge(gpumap_plan *plan, gpumap_report *report)
+{
+	if (!plan->core->answered)
+		return;
+	plan->core->answered = !plan_nests((const char *const *)plan->arguments,
+					   plan->argument_count, most_ranks(plan->core), report) &&
+			       names_logs(plan, report);
+}

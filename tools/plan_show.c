@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan_show.h"
+
+#include <stdlib.h>
+
+int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered)
+{
+	char *text = NULL;
+	int r = gpumap_plan_text(&text, plan, output->report, output->format, origin);
+
+	if (r == GPUMAP_OK && !print_text(text, output->report))
+		r = GPUMAP_EFILE;
+	*answered = gpumap_plan_int(plan, GPUMAP_PLAN_ANSWERED) == 1;
+	free(text);
+	return r;
+}
+
+int plan_finish(struct output *output, int code, bool answered)
+{
+	char *text = NULL;
+
+	if (code != GPUMAP_OK && !ferror(stdout) && output->format == GPUMAP_JSON) {
+		if (gpumap_plan_text(&text, NULL, output->report, GPUMAP_JSON, 0) == GPUMAP_OK)
+			print_text(text, output->report);
+		free(text);
+		output->format = GPUMAP_TEXT;
+	}
+	return finish(output, code, answered);
+}
