@@ -92,7 +92,7 @@ _gpumap() {
 		mapfile -t COMPREPLY < <(compgen -W "$(_gpumap_options "$command" | sed 's/ .*//')" -- "$cur")
 	else
 		case $command in
-		rules) mapfile -t COMPREPLY < <(compgen -W "$("$gpumap" rules 2>/dev/null | sed 's/ .*//')" -- "${cur^^}") ;;
+		rules) mapfile -t COMPREPLY < <(compgen -W "$({ "$gpumap" rules && "$gpumap" rules GM; } 2>/dev/null | sed -n 's/^\([A-Z]*[0-9][0-9a-z]*\) .*/\1/p')" -- "${cur^^}") ;;
 		help) mapfile -t COMPREPLY < <(compgen -W "$(_gpumap_commands)" -- "$cur") ;;
 		config)
 			words='list help'
