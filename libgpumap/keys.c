@@ -30,6 +30,28 @@ const char *mode_name(size_t i)
 	return i < ARRAY_SIZE(modes) ? modes[i] : NULL;
 }
 
+/* Other names and other ways to divide the work, and which mode places devices as they do. */
+static const struct {
+	const char *words, *fix;
+} other_modes[] = {
+	{"fsdp fsdp1 fsdp2 hsdp zero zero1 zero2 zero3 zero-1 zero-2 zero-3 deepspeed horovod "
+	 "megatron tp tensor tensor-parallel sp cp ep distributed distributed-data-parallel "
+	 "distributeddataparallel",
+	 "write ddp: one process for each GPU"},
+	{"dataparallel data-parallel", "write dp, one process for all GPUs; or ddp, one for each"},
+	{"pp pipe pipeline pipeline-parallel modelparallel model-parallel gpipe",
+	 "write mp where one process has all stages; ddp where each has its own"},
+	{"1 one gpu cuda serial none", "write single"},
+};
+
+const char *mode_direction(struct span word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(other_modes); i++)
+		if (span_among(word, other_modes[i].words))
+			return other_modes[i].fix;
+	return NULL;
+}
+
 EXPORT int gpumap_key_each(int (*fn)(const gpumap_key *key, void *data), void *data)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -78,10 +100,13 @@ static int check_word(const gpumap_key *key, const char *value, const char *cons
 		      const char *origin, gpumap_report *report)
 {
 	const char *near = suggest(span_of(value), names);
+	const char *mode = key->kind == KIND_MODE ? mode_direction(span_of(value)) : NULL;
 	char all[96] = "write ";
 
 	if (near && streq(near, value))
 		return GPUMAP_OK;
+	if (mode)
+		return bad_value(key, value, origin, mode, report);
 	/* A launcher's value may go on behind the word; the words alone are the remedy. */
 	if (key->kind != KIND_LAUNCHER)
 		snprintf(all, sizeof(all), "write %s", key->value);

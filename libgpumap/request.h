@@ -88,6 +88,8 @@ const gpumap_key *key_get(enum key_id id);
 const char *variable_name(enum variable variable);
 const char *source_name(enum source source);
 const char *mode_name(size_t i); /* NULL past the end */
+/* What to write instead of a word that is no mode but often taken for one; NULL: nothing known. */
+const char *mode_direction(struct span word);
 
 /* The variable whose list `dialect` reads first. */
 enum variable dialect_variable(enum dialect dialect);

@@ -15,7 +15,7 @@ const char *suggest(struct span text, const char *const *names);
 
 /* A remedy: "did you mean NEAR?", kept in `ret`; `otherwise` where near is NULL. */
 struct remedy {
-	char text[96];
+	char text[256];
 };
 const char *did_you_mean(struct remedy *ret, const char *near, const char *otherwise);
 #define DID_YOU_MEAN(near, otherwise) did_you_mean(&(struct remedy){{0}}, near, otherwise)

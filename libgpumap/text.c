@@ -73,6 +73,29 @@ bool span_glob(struct span pattern, const char *text)
 	return p == pattern.length;
 }
 
+static bool same_word(struct span s, struct span word)
+{
+	if (s.length != word.length)
+		return false;
+	for (size_t i = 0; i < s.length; i++) {
+		char c = s.text[i] >= 'A' && s.text[i] <= 'Z' ? (char)(s.text[i] + 32) : s.text[i];
+
+		if (c != word.text[i] && !(c == '_' && word.text[i] == '-'))
+			return false;
+	}
+	return true;
+}
+
+bool span_among(struct span s, const char *words)
+{
+	struct span rest = span_of(words), word;
+
+	while (span_split(&rest, ' ', &word))
+		if (s.length && same_word(s, word))
+			return true;
+	return false;
+}
+
 bool span_split(struct span *rest, char separator, struct span *piece)
 {
 	const char *end;

@@ -24,6 +24,9 @@ bool span_starts(struct span s, const char *prefix);
 /* Whether `text` is what the pattern stands for: * is any text, ? any character. */
 bool span_glob(struct span pattern, const char *text);
 
+/* Whether it is one of the words, which blanks part, in any case and with _ for their -. */
+bool span_among(struct span s, const char *words);
+
 /* Takes the piece up to the next `separator` off *rest into *piece. Returns false
  * when *rest was already used up; "a,,b" gives "a", "", "b"; "" gives "" once.
  * Start with rest->text not NULL. */

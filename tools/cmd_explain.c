@@ -5,13 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "directions.h"
 #include "machine.h"
 #include "process.h"
 #include "report.h"
 #include "text.h"
 
 static const struct option_row rows[] = {
-	{"--inventory", "FILE|N|8xH100|host|-",
+	{"--inventory", INVENTORY_VALUE,
 	 "the machine: a recorded or imagined one, or this one"},
 	{"--pid", "N", "explain the running process N from its environment and cgroup"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
@@ -68,14 +69,6 @@ static int set_key(struct explain *explain, const char *option, const char *valu
 				  explain->output.report);
 }
 
-/* What somebody meant who wrote a word that belongs to no option. */
-static const char *stray_remedy(const char *operand)
-{
-	if (is_digit(*operand))
-		return "a list is given as --visible LIST, a device as --device N";
-	return "gpumap explains options; gpumap run starts a program";
-}
-
 /* GPUMAP_OK; *done: help was shown. */
 static int read_options(struct explain *explain, int argc, char **argv, bool *done)
 {
@@ -96,8 +89,9 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 			continue;
 		if (!*name)
 			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					ABOUT(.fix = ID_REMEDY(options.operand,
-							       stray_remedy(options.operand))),
+					ABOUT(.fix = WORD_DIRECTION(options.operand,
+								    "gpumap explains options; "
+								    "gpumap run starts a program")),
 					"unexpected argument: '%s'",
 					QUOTE(span_of(options.operand)));
 		else if (streq(name, "--inventory"))

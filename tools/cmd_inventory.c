@@ -11,7 +11,7 @@
 #include "strbuf.h"
 
 static const struct option_row rows[] = {
-	{"--inventory", "FILE|N|8xH100|host|-", "the machine, host where it is left out"},
+	{"--inventory", INVENTORY_VALUE, "the machine, host where it is left out"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
 	{"--save", "FILE", "write a snapshot that every --inventory reads"},
 	{"--format", "text|json", "how to answer"},

@@ -17,7 +17,7 @@ static const struct option_row rows[] = {
 	{"--launcher", "torchrun|launch|srun|mpirun|gpumap|accelerate|deepspeed",
 	 "who starts the Python files; launch is torch.distributed.launch"},
 	{"--profile", "NAME", "the profile of the file, instead of all"},
-	{"--inventory", "FILE|N|8xH100|host|-", "the machine that it is for"},
+	{"--inventory", INVENTORY_VALUE, "the machine that it is for"},
 	{"--json", NULL, "the same as JSON"},
 	{NULL, NULL, NULL},
 };

@@ -24,7 +24,7 @@
 enum { MOST_TEXT = 32 * 4096 - 64 };
 
 static const struct option_row rows[] = {
-	{"--inventory", "FILE|N|8xH100|host|-", "the machine; must be given"},
+	{"--inventory", INVENTORY_VALUE, "the machine; must be given"},
 	{NULL, NULL, NULL},
 };
 

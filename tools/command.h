@@ -38,6 +38,9 @@ int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 
+/* Whether a command is called so. */
+bool is_command(const char *word);
+
 /* "gpumap rules GM009 explains it", kept in `ret`, where `word` is the id of a finding or a rule;
  * else `otherwise`. */
 const char *id_remedy(struct remedy *ret, const char *word, const char *otherwise);
@@ -78,6 +81,9 @@ struct option_row {
 	const char *value; /* "FILE", "[WHEN]" when it may be left out; NULL: takes none */
 	const char *help;
 };
+
+/* What --inventory takes; a machine of two models shows how they are joined. */
+#define INVENTORY_VALUE "FILE|N|8xH100|2xH100+6xA100|host|-"
 
 enum { MAX_OPTIONS = 96 };
 

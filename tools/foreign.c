@@ -65,6 +65,39 @@ const struct foreign foreign_options[] = {
 	{NULL, NULL},
 };
 
+/* What people look for among the options of explain. */
+static const struct {
+	const char *names; /* between blanks */
+	const char *remedy;
+} explain_options[] = {
+	{"--gpu --gpus --gpu-ids --gpu-id --devices --include -g",
+	 "write --visible 2,3 for the list, or --device 1 for a device in it; gpumap run has "
+	 "--gpus"},
+	{"--cuda-visible-devices --cuda --visible-devices --nvidia-visible-devices",
+	 "write --visible 2,3"},
+	{"--hip-visible-devices --rocr-visible-devices", "write --visible 2,3 --dialect hip"},
+	{"--id --ids --index --idx --ordinal --logical -d", "write --device N"},
+	{"-i", "write --device N for a device, --inventory FILE for a machine"},
+	{"--physical", "write --visible N, the list: which physical GPU is used is the answer"},
+	{"--list -l --list-gpus --gpus-list -q --query-gpu", "write gpumap inventory"},
+	{"--machine --hardware --gpu-model", "write --inventory 8xH100, FILE or host"},
+	{"-p --process", "write --pid N"},
+	{"--local-rank-id --rank -r", "write --local-rank N"},
+	{"--verbose -v --debug --why", "leave it out: every step is shown; --json has more"},
+	{"--quiet -q", "leave it out; --json is for programs"},
+	{"--order --device-order", "write --prefix CUDA_DEVICE_ORDER=PCI_BUS_ID"},
+	{"--output -o", "write > FILE behind the command; --format says in which form"},
+	{"--version", "gpumap --version shows it"},
+};
+
+const char *explain_option(struct span name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(explain_options); i++)
+		if (span_among(name, explain_options[i].names))
+			return explain_options[i].remedy;
+	return NULL;
+}
+
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -25,6 +25,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_run.c \
 	tools/command.h \
 	tools/cpus.c tools/cpus.h \
+	tools/directions.c tools/directions.h \
 	tools/foreign.c tools/foreign.h \
 	tools/helper_path.c tools/helper_path.h \
 	tools/lint.h \

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "directions.h"
 #include "report.h"
 #include "suggest.h"
 
@@ -50,6 +51,11 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
+bool is_command(const char *word)
+{
+	return find(word) != NULL;
+}
+
 static int unknown_command(int argc, char **argv)
 {
 	const char *names[ARRAY_SIZE(commands) + 1] = {0};
@@ -61,17 +67,49 @@ static int unknown_command(int argc, char **argv)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		names[i] = commands[i].name;
 	near = suggest(span_of(argv[1]), names);
+	otherwise = DID_YOU_MEAN(near, otherwise);
 	if (gpumap_report_new(&output.report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = ID_REMEDY(argv[1], DID_YOU_MEAN(near, otherwise))),
+			   ABOUT(.fix = WORD_DIRECTION(argv[1], otherwise)),
 			   "no such command: '%s'", QUOTE(span_of(argv[1])));
 	return finish(&output, code, false);
 }
 
+/* Answers by itself, without a command. */
+static bool is_end(const char *word)
+{
+	return streq(word, "--version") || streq(word, "-V") || streq(word, "--help") ||
+	       streq(word, "-h");
+}
+
+/* `--color always`: explain says how it is written. */
+static bool is_color(const char *word)
+{
+	return streq(word, "auto") || streq(word, "always") || streq(word, "never");
+}
+
+/* Options of every command may stand before its name: they are moved behind it. */
+static const char *take_command(int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc && (streq(argv[i], "--json") || streq(argv[i], "--color") ||
+			    starts_with(argv[i], "--color=")))
+		i++;
+	if (i == 1 || i == argc || (*argv[i] == '-' && !is_end(argv[i])) ||
+	    (streq(argv[i - 1], "--color") && is_color(argv[i])))
+		return argc > 1 ? argv[1] : "help";
+	for (char *first = argv[i]; i > 1; i--) {
+		argv[i] = argv[i - 1];
+		argv[i - 1] = first;
+	}
+	return argv[1];
+}
+
 int main(int argc, char **argv)
 {
-	const char *first = argc > 1 ? argv[1] : "help";
+	const char *first = take_command(argc, argv);
 	const struct command *command = find(first);
 
 	if (streq(first, "--version") || streq(first, "-V")) {

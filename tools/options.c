@@ -107,7 +107,7 @@ static const char *instead(const struct options *options, struct span name)
 	for (const struct foreign *f = foreign_options; launches && f->name; f++)
 		if (same_name(name, f->name))
 			return f->remedy;
-	return NULL;
+	return streq(options->command, "explain") ? explain_option(name) : NULL;
 }
 
 static const char *unknown(struct options *options, struct span name, gpumap_report *report)

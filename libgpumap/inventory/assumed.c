@@ -1,14 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /* Machines that nobody looked at: "8", "8xH100", "2xA100+1xT1000". */
 #include "inventory/inventory.h"
+#include "strbuf.h"
 
 #include <stdio.h>
 
+/* "8" or "8xH100". */
+static bool is_group(struct span s)
+{
+	const char *x = memchr(s.text, 'x', s.length);
+	struct span count = {s.text, x ? (size_t)(x - s.text) : s.length};
+
+	return span_number(count, INT64_MAX) >= 0 && (!x || x + 1 < s.text + s.length);
+}
+
+/* Whether another group is joined here by something else than +. Blanks belong to a model's name
+ * unless COUNTx follows them. */
+static bool is_joint(struct span rest)
+{
+	size_t digits = 1;
+
+	if (!rest.length || !strchr(",;& ", *rest.text))
+		return false;
+	while (digits < rest.length && is_digit(rest.text[digits]))
+		digits++;
+	return *rest.text != ' ' ||
+	       (digits > 1 && digits < rest.length && rest.text[digits] == 'x');
+}
+
+/* "write 2xH100+6xA100", where groups were joined otherwise; NULL: it is something else. */
+static const char *joined(struct span text, char *ret, size_t size)
+{
+	struct strbuf buf = {0};
+	bool good = true;
+
+	strbuf_puts(&buf, "write ");
+	for (size_t i = 0; good && i < text.length; i++) {
+		struct span group = {&text.text[i], 0};
+
+		for (; i < text.length && text.text[i] != '+'; i++, group.length++)
+			if (is_joint((struct span){&text.text[i], text.length - i}))
+				break;
+		group = span_trim(group);
+		if (group.length && buf.length > strlen("write "))
+			strbuf_puts(&buf, "+");
+		strbuf_add(&buf, group.text, group.length);
+		good = !group.length || is_group(group);
+	}
+	good = good && !buf.failed && buf.length < size;
+	if (good)
+		snprintf(ret, size, "%s", buf.text);
+	strbuf_free(&buf);
+	return good ? ret : NULL;
+}
+
 static int bad(struct span text, gpumap_report *report)
 {
+	char fix[200];
+	const char *known = joined(text, fix, sizeof(fix));
+
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 			   ABOUT(.origin = "--inventory",
-				 .fix = "write a number of GPUs, or COUNTxMODEL joined by +"),
+				 .fix = known ? known
+					      : "write a number of GPUs, or COUNTxMODEL joined by "
+						"+, as in 2xH100+6xA100"),
 			   "no such machine: '%s'", QUOTE(text));
 }
 
@@ -16,6 +71,15 @@ static int too_many(gpumap_report *report)
 {
 	return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = "--inventory"),
 			   "more than %d GPUs", GPUMAP_MAX_DEVICES);
+}
+
+/* "H100,6xA100": another group follows. */
+static bool is_joined(struct span model)
+{
+	for (size_t i = 0; i < model.length; i++)
+		if (is_joint((struct span){&model.text[i], model.length - i}))
+			return true;
+	return false;
 }
 
 static int add_group(gpumap_inventory *inventory, int64_t count, struct span model,
@@ -48,7 +112,7 @@ static int parse_groups(gpumap_inventory *inventory, struct span text, gpumap_re
 			number.length = (size_t)(x - group.text);
 			model.text = x + 1;
 			model.length = group.length - number.length - 1;
-			if (!model.length)
+			if (!model.length || is_joined(model))
 				return bad(text, report);
 		}
 		count = span_number(number, INT64_MAX);

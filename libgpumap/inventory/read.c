@@ -18,7 +18,7 @@ static int fail(const char *path, int error, gpumap_report *report)
 		report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 		ABOUT(.origin = path,
 		      .fix = error == ENOENT ? "give a file, a number such as 8, a machine such as "
-					       "8xH100, host, or - for standard input"
+					       "8xH100 or 2xH100+6xA100, host, or - for standard input"
 					     : NULL),
 		"cannot read the inventory: %s", strerror(error));
 }
@@ -50,12 +50,12 @@ EXPORT int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size
 	return recorded_parse(ret, all, origin, report);
 }
 
-/* "8", "8xH100": digits first, so that a file of that name needs a "./". */
+/* "8", "8xH100", "2xH100+6xA100": digits first, so that a file of that name needs a "./". */
 bool synthetic_recognise(const char *what)
 {
 	size_t digits = strspn(what, "0123456789");
 
-	return digits && (what[digits] == '\0' || what[digits] == 'x') && !strchr(what, '/');
+	return digits && (!what[digits] || strchr("x+,;", what[digits])) && !strchr(what, '/');
 }
 
 EXPORT int gpumap_inventory_open(gpumap_inventory **ret, const char *what, gpumap_report *report)

@@ -70,7 +70,9 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 
 	if (!part && m->value.length > 2)
 		near = suggest(m->value, m->words);
-	if (near)
+	if (streq(name, "mode") && mode_direction(m->value))
+		snprintf(fix, sizeof(fix), "%s", mode_direction(m->value));
+	else if (near)
 		snprintf(fix, sizeof(fix), "did you mean %s?", near);
 	else if (m->fix && m->count)
 		snprintf(fix, sizeof(fix), "write %s: %s", m->key->key.value, m->fix);

@@ -8,6 +8,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 cli_tests = \
 	tests/cli/completion.test \
 	tests/cli/config.test \
+	tests/cli/directions.test \
 	tests/cli/dry-run.test \
 	tests/cli/emit.test \
 	tests/cli/exec.test \
@@ -37,6 +38,6 @@ bundle_tests = \
 	tests/cli/gpu-bundle.test \
 	tests/cli/gpu-stages.test
 TESTS += $(cli_tests) $(bundle_tests)
-EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
+EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
 	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/lint.tsv \
 	tests/cli/plan.py tests/cli/plan.tsv

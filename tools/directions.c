@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "directions.h"
+
+#include <stdio.h>
+
+#include "command.h"
+#include "strbuf.h"
+#include "words.h"
+
+/* A longer one is no word that somebody types. */
+enum { MOST_WORD = 64 };
+
+struct direction {
+	const char *words; /* between blanks, in lower case */
+	const char *remedy;
+};
+
+static const struct direction words[] = {
+	{"list ls devices device gpus gpu cards card show info status query smi nvidia-smi count "
+	 "hardware machine host hosts node",
+	 "gpumap inventory lists the GPUs of this machine"},
+	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},
+	{"ps top processes process pid", "gpumap --pid N explains the running process N"},
+	{"launch start spawn submit execute torch",
+	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py on these"},
+	{"torchrun", "gpumap run takes its options: gpumap run --nproc-per-node 2 train.py"},
+	{"accelerate deepspeed mpirun mpiexec",
+	 "gpumap run starts ranks itself; gpumap emit mpirun, deepspeed or accelerate writes a "
+	 "command"},
+	{"srun sbatch slurm", "gpumap emit srun or sbatch writes a command or a script"},
+	{"train", "gpumap run train.py starts a program; gpumap-train is the trainer"},
+	{"use select set choose pick visible",
+	 "gpumap run --gpus 2,3 train.py starts it there; gpumap --visible 2,3 explains the list"},
+	{"doctor check diagnose verify validate debug test troubleshoot fix",
+	 "gpumap lint says what is wrong here, gpumap inventory what this machine has"},
+	{"why which what where who map mapping resolve ask answer trace describe",
+	 "gpumap explain answers that: gpumap --visible 2,3,4,5 --device 1"},
+	{"preview schedule simulate layout dry-run dryrun",
+	 "gpumap plan train.py shows which rank runs where"},
+	{"fake mock emulate imitate", "gpumap pretend --inventory 8xH100 -- PROGRAM"},
+	{"export convert translate write generate",
+	 "gpumap emit LAUNCHER writes a plan as another launcher's command"},
+	{"stop kill cancel end", "end gpumap run itself, by Ctrl-C or kill: it ends its ranks"},
+	{"log logs output", "gpumap run --log-dir DIR writes a file for each rank"},
+	{"profile profiles settings setting options env environment vars",
+	 "gpumap config shows a profile's settings, gpumap explain what this environment means"},
+	{"rule finding findings error errors code codes message messages",
+	 "gpumap rules explains them: gpumap rules GM009"},
+	{"version", "gpumap --version shows it"},
+	{"man manual doc docs usage commands", "gpumap --help lists the commands, man gpumap"},
+	{"single dp ddp mp fsdp dataparallel distributed",
+	 "the mode is an option: gpumap --mode ddp"},
+};
+
+static bool ends_with(const char *word, const char *end)
+{
+	size_t length = strlen(word), n = strlen(end);
+
+	return length > n && streq(word + length - n, end);
+}
+
+static bool is_program(const char *word)
+{
+	return ends_with(word, ".py") || ends_with(word, ".sh") || starts_with(word, "./") ||
+	       starts_with(word, "/");
+}
+
+/* A number, a list, a device, a machine or a variable: what lacks its option. The remedy, with @
+ * for the word; NULL: none of them. */
+static const char *lacks_option(const char *word)
+{
+	size_t digits = strspn(word, "0123456789"), list = strspn(word, "0123456789,- ");
+
+	if (digits && !word[digits])
+		return digits > 3 ? "write gpumap --pid @ for that process"
+				  : "write --device @ for cuda:@, or --visible @ for a list";
+	if (digits && !word[list])
+		return "write --visible @ for the list, --device N for a device in it";
+	if (digits && word[digits] == 'x')
+		return "write --inventory @";
+	if (starts_with(word, "cuda:"))
+		return "write --device @";
+	if (starts_with(word, "GPU-") || starts_with(word, "MIG-"))
+		return "write --visible @";
+	if (strchr(word, '='))
+		return "write it before: @ gpumap ...";
+	return NULL;
+}
+
+static void fill_in(struct remedy *ret, const char *pattern, const char *word)
+{
+	struct strbuf buf = {0};
+
+	for (; *pattern; pattern++)
+		if (*pattern == '@')
+			words_quote(&buf, word);
+		else
+			strbuf_add(&buf, pattern, 1);
+	snprintf(ret->text, sizeof(ret->text), "%s", buf.text && !buf.failed ? buf.text : "");
+	strbuf_free(&buf);
+}
+
+const char *word_direction(struct remedy *ret, const char *word, const char *otherwise)
+{
+	const char *pattern = lacks_option(word);
+	const char *found = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (span_among(span_of(word), words[i].words))
+			found = words[i].remedy;
+
+	if (strlen(word) > MOST_WORD || strlen(QUOTE(span_of(word))) != strlen(word))
+		return otherwise;
+	if (id_remedy(ret, word, NULL))
+		return ret->text;
+	if (is_command(word))
+		pattern = "the command comes first: gpumap @ ...";
+	else if (!pattern && is_program(word))
+		pattern = "gpumap run @ starts it";
+	else if (!pattern && span_among(span_of(word), "python python3 bash sh uv conda"))
+		pattern = "gpumap run @ ... starts it";
+	else if (!pattern && ends_with(word, ".ini"))
+		pattern = "gpumap run --config @ starts it, gpumap lint @ checks it";
+	if (!pattern)
+		return found ? found : otherwise;
+	fill_in(ret, pattern, word);
+	return ret->text;
+}
