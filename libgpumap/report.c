@@ -148,6 +148,23 @@ EXPORT const gpumap_finding *gpumap_finding_get(size_t i)
 	return i < ARRAY_SIZE(unreported) ? &unreported[i] : NULL;
 }
 
+/* A copy with settings in the language of their origin, and control characters escaped. */
+static char *copy_spoken(const char *text, enum speech_part part, const struct about *about,
+			 bool *failed)
+{
+	struct strbuf spoken = {0}, buf = {0};
+	char *copy;
+
+	if (!text)
+		return NULL;
+	speech_put(&spoken, text, part, about->origin, about->speech);
+	escape_all(&buf, spoken.text ? spoken.text : "");
+	copy = strbuf_take(&buf);
+	*failed = *failed || !copy || spoken.failed;
+	strbuf_free(&spoken);
+	return copy;
+}
+
 /* A copy with control characters escaped; NULL stays NULL. */
 static char *copy_escaped(const char *text, bool *failed)
 {
@@ -195,9 +212,9 @@ static void PRINTF(4, 0) add(gpumap_report *report, enum finding_id id, const st
 	finding->line = about->line;
 	finding->column = about->column;
 	finding->rule = copy_escaped(about->rule, &failed);
-	finding->fix = copy_escaped(about->fix, &failed);
+	finding->fix = copy_spoken(about->fix, SPEECH_REMEDY, about, &failed);
 	finding->origin = copy_escaped(about->origin, &failed);
-	finding->text = copy_escaped(text.text ? text.text : "", &failed);
+	finding->text = copy_spoken(text.text ? text.text : "", SPEECH_TEXT, about, &failed);
 	if (failed || !append(report, finding))
 		goto nomem;
 	strbuf_free(&text);

@@ -5,7 +5,7 @@
 #include "gpumap.h"
 
 #include "base.h"
-#include "text.h"
+#include "speech.h"
 
 enum finding_id {
 #define FINDING(id, name, ...) FINDING_##name,
@@ -20,6 +20,7 @@ struct about {
 	const char *origin;
 	const char *fix;
 	int line, column; /* 1-based, 0: does not apply */
+	const struct speech *speech;
 };
 
 #define ABOUT(...) (&(const struct about){__VA_ARGS__})

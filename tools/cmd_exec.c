@@ -126,6 +126,7 @@ static bool change_environment(const struct exec *exec)
 static int become(const struct exec *exec, gpumap_report *report)
 {
 	struct guard_message message = {.stage = STAGE_EXEC};
+	struct speech speech;
 
 	if (!change_environment(exec)) {
 		report_nomem(report);
@@ -136,7 +137,8 @@ static int become(const struct exec *exec, gpumap_report *report)
 		execvp(exec->arguments[0], exec->arguments);
 	}
 	message.error = errno;
-	return refusal(&exec->launch, &message, report);
+	speech = job_speech(exec->plan);
+	return refusal(&exec->launch, &message, &speech, report);
 }
 
 static int start(const struct command_exec *c, const struct exec *exec)

@@ -38,6 +38,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/main.c \
 	tools/options.c \
 	tools/output.c \
+	tools/plan_finder.h tools/plan_nodes.c \
 	tools/plan_hosts.c tools/plan_hosts.h \
 	tools/plan_judge.c tools/plan_open.c tools/plan_open.h tools/plan_show.c tools/plan_show.h \
 	tools/process.c tools/process.h \

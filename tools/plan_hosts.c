@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan_hosts.h"
+#include "plan_finder.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -11,214 +10,9 @@
 #include "expand.h"
 #include "machine.h"
 #include "plan/job.h"
+#include "profile/profile.h"
 #include "readfile.h"
 #include "report.h"
-
-enum { MOST_NODES = 100000, MOST_HOSTFILE = 16 << 20 };
-
-/* What finding hosts works with. */
-struct finder {
-	struct plan_hosts *ret;
-	const gpumap_profile *profile;
-	gpumap_report *report;
-	char here[HOST_NAME_MAX + 1]; /* this machine's name */
-};
-
-static const char *said(const struct finder *f, const char *key)
-{
-	return gpumap_profile_str(f->profile, key, GPUMAP_SETTING_VALUE);
-}
-
-/* NULL: nobody said it. */
-static const char *origin(const struct finder *f, const char *key)
-{
-	const char *text = gpumap_profile_str(f->profile, key, GPUMAP_SETTING_ORIGIN);
-
-	return streq(text, "default") ? NULL : text;
-}
-
-static const char *variable(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
-/* --- names ------------------------------------------------------------------------- */
-
-/* None of those that are known is called so. */
-static const char *unknown_stem(const char *here, const char *master)
-{
-	static const char *const stems[] = {"node", "unknown", "other"};
-	size_t i = 0;
-
-	while (starts_with(here, stems[i]) || starts_with(master, stems[i]))
-		i++;
-	return stems[i];
-}
-
-/* Nodes that are counted only: their names are those that are known. */
-static int add_counted(struct finder *f, int64_t count, int64_t node)
-{
-	const char *master = said(f, "master_addr");
-	const char *stem = unknown_stem(f->here, master);
-	bool known = !streq(master, "auto");
-	struct strbuf names = {0};
-	int r;
-
-	if (node >= count)
-		return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				   ABOUT(.origin = "--node-rank", .fix = "the first node is 0"),
-				   "there is no node %lld of %lld", (long long)node,
-				   (long long)count);
-	if (count > 1 && !known && node > 0)
-		return report_fail(f->report, GPUMAP_EINPUT, FINDING_MASTER,
-				   ABOUT(.origin = "--node-rank",
-					 .fix = "give --master-addr, the name of node 0"),
-				   "node %lld cannot know where node 0 is", (long long)node);
-	for (int64_t i = 0; i < count; i++) {
-		strbuf_puts(&names, i ? "," : "");
-		if (i == node && !(node > 0 && known && streq(master, f->here)))
-			strbuf_puts(&names, f->here);
-		else if (i == 0 && known && !streq(master, f->here))
-			strbuf_puts(&names, master);
-		else
-			strbuf_printf(&names, "%s%lld", stem, (long long)i);
-	}
-	r = names.failed ? report_nomem(f->report)
-			 : gpumap_hosts_add(f->ret->hosts, names.text, "--nnodes", f->report);
-	strbuf_free(&names);
-	f->ret->node = node;
-	return r;
-}
-
-static int add_file(struct finder *f, const char *path)
-{
-	char *text = NULL;
-	size_t size;
-	int error = read_file(path, true, MOST_HOSTFILE, &text, &size), r;
-
-	if (error == ENOMEM)
-		return report_nomem(f->report);
-	if (error)
-		return report_fail(f->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-				   ABOUT(.origin = path), "cannot read the hostfile: %s",
-				   strerror(error));
-	r = gpumap_hosts_add_file(f->ret->hosts, text, size, path, f->report);
-	free(text);
-	return r;
-}
-
-static int add_slurm(struct finder *f)
-{
-	static const char *const names[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST",
-					    "SLURM_NODELIST"};
-	size_t i = variable("SLURM_PROCID") ? 0 : 1;
-
-	for (; i < ARRAY_SIZE(names); i++)
-		if (variable(names[i]))
-			return gpumap_hosts_add(f->ret->hosts, variable(names[i]), names[i],
-						f->report);
-	return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
-			   ABOUT(.origin = origin(f, "hosts"),
-				 .fix = "run it inside a job, or name the hosts"),
-			   "hosts = slurm, but SLURM_JOB_NODELIST is not set");
-}
-
-/* Names are compared up to the first dot, as schedulers leave out the domain. */
-static bool same_host(const char *a, const char *b)
-{
-	size_t n = strcspn(a, ".");
-
-	return n && n == strcspn(b, ".") && strncmp(a, b, n) == 0;
-}
-
-void own_host_name(char *ret, size_t size)
-{
-	if (variable("SLURMD_NODENAME"))
-		snprintf(ret, size, "%s", variable("SLURMD_NODENAME"));
-	else if (gethostname(ret, size - 1) || !*ret)
-		snprintf(ret, size, "localhost");
-}
-
-/* The place of this machine among hosts; -1: it is none of them. */
-static int64_t find_here(const char *(*name)(const void *from, size_t i), const void *from)
-{
-	char here[HOST_NAME_MAX + 1] = "";
-	const char *known;
-
-	own_host_name(here, sizeof(here));
-	for (size_t i = 0; (known = name(from, i)); i++)
-		if (same_host(known, here) || streq(known, "localhost"))
-			return (int64_t)i;
-	return -1;
-}
-
-static const char *listed_name(const void *from, size_t i)
-{
-	return gpumap_hosts_name(from, i);
-}
-
-static const char *planned_name(const void *from, size_t i)
-{
-	const gpumap_plan *plan = from;
-
-	return i < plan->core->host_count ? plan->core->hosts[i].name : NULL;
-}
-
-int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report)
-{
-	if (node_rank)
-		return option_number("--node-rank", node_rank, 0,
-				     (int64_t)plan->core->host_count - 1, ret, report);
-	*ret = find_here(planned_name, plan);
-	return GPUMAP_OK;
-}
-
-static int add_named(struct finder *f, const char *node_rank)
-{
-	const char *hosts = said(f, "hosts");
-	int64_t count;
-	int r;
-
-	if (starts_with(hosts, "file:"))
-		r = add_file(f, hosts + 5);
-	else if (streq(hosts, "slurm"))
-		r = add_slurm(f);
-	else
-		r = gpumap_hosts_add(f->ret->hosts, hosts, origin(f, "hosts"), f->report);
-	if (r != GPUMAP_OK)
-		return r;
-	count = (int64_t)gpumap_hosts_count(f->ret->hosts);
-	if (node_rank)
-		return option_number("--node-rank", node_rank, 0, count - 1, &f->ret->node,
-				     f->report);
-	f->ret->node = find_here(listed_name, f->ret->hosts);
-	return GPUMAP_OK;
-}
-
-static int add_names(struct finder *f, const char *nnodes, const char *node_rank)
-{
-	int64_t count = 1, node = 0;
-	int r = GPUMAP_OK;
-
-	if (*said(f, "hosts") && nnodes)
-		return report_fail(f->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-				   ABOUT(.origin = "--nnodes", .fix = "leave one of them out"),
-				   "hosts names the nodes, and --nnodes counts them");
-	if (*said(f, "hosts"))
-		return add_named(f, node_rank);
-	if (nnodes && strchr(nnodes, ':'))
-		return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				   ABOUT(.origin = "--nnodes",
-					 .fix = "write one number: nodes neither come nor go here"),
-				   "cannot be a range: '%s'", QUOTE(span_of(nnodes)));
-	if (nnodes)
-		r = option_number("--nnodes", nnodes, 1, MOST_NODES, &count, f->report);
-	if (r == GPUMAP_OK && node_rank)
-		r = option_number("--node-rank", node_rank, 0, MOST_NODES, &node, f->report);
-	return r == GPUMAP_OK ? add_counted(f, count, node) : r;
-}
 
 /* --- what is known of them ------------------------------------------------------------ */
 
@@ -275,8 +69,10 @@ static int inventory_of(struct finder *f, size_t i, char **ret)
 	if (!expand_macros(&buf, span_of(value), &macros, &error)) {
 		strbuf_free(&buf);
 		return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-				   ABOUT(.origin = origin(f, "inventory"), .fix = error.fix),
-				   "inventory: %s: '%s'", error.text, QUOTE(span_of(value)));
+				   ABOUT(.origin = finder_origin(f, "inventory"), .fix = error.fix,
+					 .speech = &f->speech),
+				   SETTING("inventory") ": %s: '%s'", error.text,
+				   QUOTE(span_of(value)));
 	}
 	*ret = strbuf_take(&buf);
 	return *ret ? GPUMAP_OK : report_nomem(f->report);
@@ -351,8 +147,9 @@ static int know_all(struct finder *f)
 			r = know_other(f, i, here, &alike);
 	if (r == GPUMAP_OK && alike)
 		report_add(f->report, FINDING_PLAN_UNKNOWN,
-			   ABOUT(.origin = origin(f, "inventory"),
-				 .fix = "say inventory = snap/%h.ini, with a snapshot of each"),
+			   ABOUT(.origin = finder_origin(f, "inventory"), .speech = &f->speech,
+				 .fix = "write " SETTING(
+					 "inventory = snap/%h.ini") ", with a snapshot of each"),
 			   "%zu other host%s taken to be like this one", alike,
 			   alike == 1 ? " is" : "s are");
 	free(here);
@@ -362,11 +159,11 @@ static int know_all(struct finder *f)
 /* Outside of the job's nodes, as in salloc's shell, it is this job all the same. */
 static int know_job(struct finder *f)
 {
-	const char *job = variable("SLURM_JOB_ID");
+	const char *job = finder_variable("SLURM_JOB_ID");
 	char text[128];
 	const char *const envp[] = {text, NULL};
 
-	if (f->ret->node >= 0 || !job || !streq(said(f, "hosts"), "slurm"))
+	if (f->ret->node >= 0 || !job || !streq(finder_said(f, "hosts"), "slurm"))
 		return GPUMAP_OK;
 	snprintf(text, sizeof(text), "SLURM_JOB_ID=%s", job);
 	return gpumap_hosts_environ(f->ret->hosts, 0, envp, f->report);
@@ -379,10 +176,11 @@ int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const
 	int r;
 
 	*ret = (struct plan_hosts){.node = -1};
+	f.speech = profile_speech(profile);
 	own_host_name(f.here, sizeof(f.here));
 	r = gpumap_hosts_new(&ret->hosts);
 	if (r == GPUMAP_OK)
-		r = add_names(&f, nnodes, node_rank);
+		r = finder_add_names(&f, nnodes, node_rank);
 	if (r == GPUMAP_OK)
 		r = know_all(&f);
 	return r == GPUMAP_OK ? know_job(&f) : r;

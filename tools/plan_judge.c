@@ -31,12 +31,15 @@ bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap
 
 bool plan_log_name(const gpumap_plan *plan, const char *file, gpumap_report *report)
 {
+	const struct speech speech = job_speech(plan);
+
 	if (!strchr(file, '/') && !streq(file, ".") && !streq(file, ".."))
 		return true;
 	report_add(report, FINDING_LOG_OPEN,
-		   ABOUT(.origin = plan_origin(plan, "log_file"),
-			 .fix = "write folders into log_dir, where macros hold as well"),
-		   "log_file = '%s' is not the name of a file", QUOTE(span_of(file)));
+		   ABOUT(.origin = job_origin(plan, "log_file"), .speech = &speech,
+			 .fix = "write folders into " SETTING("log_dir")
+				", where macros hold as well"),
+		   SETTING("log_file = '%s'") " is not the name of a file", QUOTE(span_of(file)));
 	return false;
 }
 
@@ -52,14 +55,6 @@ static bool names_logs(const gpumap_plan *plan, gpumap_report *report)
 		       plan_log_name(plan, gpumap_plan_setting(plan, "log_file", (int64_t)i),
 				     report);
 	return good;
-}
-
-const char *plan_origin(const gpumap_plan *plan, const char *key)
-{
-	for (size_t i = 0; i < plan->setting_count; i++)
-		if (streq(plan->settings[i].key, key))
-			return plan->settings[i].origin;
-	return key;
 }
 
 void plan_judge(gpumap_plan *plan, gpumap_report *report)

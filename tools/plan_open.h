@@ -65,8 +65,6 @@ void plan_judge(gpumap_plan *plan, gpumap_report *report);
 bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report);
 /* Whether ranks can write a log file of that name; false after a finding. */
 bool plan_log_name(const gpumap_plan *plan, const char *file, gpumap_report *report);
-/* The file and line, option or variable that a setting comes from. */
-const char *plan_origin(const gpumap_plan *plan, const char *key);
 
 /* gpumap_plan_make for ranks that are started now: how the program picks its device matters to
  * whoever asked for another share than the list. */

@@ -43,8 +43,7 @@ int run_check(const struct run *run, gpumap_report *report)
 					"write it anew with gpumap plan -o",
 					"the plan cannot be started, and does not say why");
 	if (!plan->argument_count)
-		return refuse(report, FINDING_NO_PROGRAM,
-			      "write it behind the options, or command = PROGRAM in [program]",
+		return refuse(report, FINDING_NO_PROGRAM, "write it behind the options",
 			      "there is no program to start");
 	if (!streq(job_setting(plan, "launcher"), "local"))
 		return refuse(report, FINDING_NOT_HERE,
@@ -88,12 +87,16 @@ static int name_run(const struct running *r)
 static int hold_port(struct running *r)
 {
 	int number = (int)gpumap_plan_int(r->run->plan, GPUMAP_PLAN_MASTER_PORT), code;
+	const struct speech speech = job_speech(r->run->plan);
 
 	/* A program alone meets nobody. */
 	if (r->run->node > 0 ||
 	    !job_tells_ranks(r->run->plan, gpumap_plan_int(r->run->plan, GPUMAP_PLAN_WORLD_SIZE)))
 		return GPUMAP_OK;
-	code = port_hold(&r->port, number, r->report);
+	code = port_hold(
+		&r->port, number,
+		ABOUT(.origin = job_origin(r->run->plan, "master_port"), .speech = &speech),
+		r->report);
 	if (code == GPUMAP_OK && gpumap_plan_start(r->run->plan, NULL, r->port.number) != GPUMAP_OK)
 		code = report_nomem(r->report);
 	return code;
@@ -182,7 +185,8 @@ static bool has_script(struct running *r, const struct launch_rank *rank)
 		return true;
 	error = errno;
 	report_add(r->report, FINDING_NOT_STARTED,
-		   ABOUT(.fix = error == ENOENT ? "check its name, and workdir" : NULL),
+		   ABOUT(.fix = error == ENOENT ? "check its name, and " SETTING("workdir") : NULL,
+			 .speech = &r->ranks.speech),
 		   "rank %d: %s cannot read '%s': %s", rank->rank, rank->argv[0],
 		   QUOTE(span_of(script)), strerror(error));
 	r->result.status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;

@@ -100,7 +100,7 @@ static int make_environment(struct maker *m, size_t l)
 static int bad_folder(const struct maker *m, const char *folder, const char *what)
 {
 	return report_fail(m->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
-			   ABOUT(.origin = plan_origin(m->plan, "log_dir"),
+			   ABOUT(.origin = job_origin(m->plan, "log_dir"),
 				 .fix = "name a folder that this user may write to"),
 			   "the log folder '%s' cannot be %s: %s", QUOTE(span_of(folder)), what,
 			   strerror(errno));
@@ -281,7 +281,9 @@ int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node,
 		return report_nomem(report);
 	}
 	ret->launch.ranks = ret->ranks;
+	ret->speech = job_speech(plan);
 	make_launch(&m);
+	ret->launch.speech = &ret->speech;
 	for (size_t l = 0; l < count && r == GPUMAP_OK; l++)
 		r = make_rank(&m, l);
 	return r == GPUMAP_OK && ret->arena.failed ? report_nomem(report) : r;

@@ -5,10 +5,12 @@
 
 #include "arena.h"
 #include "launch/launch.h"
+#include "speech.h"
 
 struct run_ranks {
 	struct arena arena;
 	struct launch launch;
+	struct speech speech; /* of the plan */
 	struct launch_rank *ranks;
 	size_t first;          /* rank */
 	char **restart_counts; /* each rank's TORCHELASTIC_RESTART_COUNT=N */

@@ -102,7 +102,7 @@ static int check_parts(struct sweep *s)
 		if (s->parts)
 			return refuse(
 				s, gpumap_profile_str(s->profile, keys[i], GPUMAP_SETTING_ORIGIN),
-				"say jobs = 1, or the same for all runs",
+				"write jobs = 1, or the same for all runs",
 				"runs at a time share out the GPUs, and each run names its own");
 	}
 	return GPUMAP_OK;
@@ -120,7 +120,8 @@ static int check(struct sweep *s)
 	if (fixed && s->jobs > 1)
 		return refuse(s,
 			      gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_ORIGIN),
-			      "say master_port = auto", "runs at a time need ports of their own");
+			      "write " SETTING("master_port = auto"),
+			      "runs at a time need ports of their own");
 	return s->jobs > 1 ? check_parts(s) : GPUMAP_OK;
 }
 

@@ -6,11 +6,13 @@ static bool can(struct emitter *e)
 {
 	for (size_t i = 0; i < e->node_count; i++) {
 		if (e->nodes[i].ranks != e->nodes[0].ranks) {
-			emit_refuse(e, "use torchrun, or the same ranks = N on every host",
-				    "accelerate starts as many ranks on each host: %s has %zu, "
-				    "%s %zu",
-				    e->nodes[0].host->name, e->nodes[0].ranks,
-				    e->nodes[i].host->name, e->nodes[i].ranks);
+			emit_refuse(
+				e,
+				"use torchrun, or the same " SETTING("ranks = N") " on every host",
+				"accelerate starts as many ranks on each host: %s has %zu, "
+				"%s %zu",
+				e->nodes[0].host->name, e->nodes[0].ranks, e->nodes[i].host->name,
+				e->nodes[i].ranks);
 			return false;
 		}
 		if (!emit_numbers(e, &e->nodes[i])) {

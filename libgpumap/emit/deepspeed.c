@@ -91,7 +91,7 @@ static void warn_ranks(struct emitter *e)
 
 		if (!e->inside && !is_ascending(numbers)) {
 			emit_remark(e, FINDING_LAUNCHER_DEVICES,
-				    "order = pci plans them that way, or use torchrun",
+				    SETTING("order = pci") " plans them that way, or use torchrun",
 				    "deepspeed sorts the GPUs of %s: %s", e->nodes[i].host->name,
 				    numbers);
 			return;
@@ -143,8 +143,8 @@ void emit_deepspeed(struct emitter *e)
 		if (!can_host(e, &e->nodes[i]))
 			return;
 	if (e->node_count > 1 && !emit_named(e)) {
-		emit_refuse(e, "say hosts = NAME,...", "deepspeed needs the names of the %zu hosts",
-			    e->node_count);
+		emit_refuse(e, "write " SETTING("hosts = NAME,..."),
+			    "deepspeed needs the names of the %zu hosts", e->node_count);
 		return;
 	}
 	e->inside = needs_plan(e);

@@ -57,8 +57,7 @@ static bool can_start(struct emitter *e)
 	if (!e->plan->argument_count) {
 		report_add(e->report, FINDING_NO_PROGRAM,
 			   ABOUT(.origin = e->target,
-				 .fix = "write -- PROGRAM ARGUMENT..., or command = in a "
-					"[program]"),
+				 .fix = "write -- PROGRAM ARGUMENT... behind the options"),
 			   "there is no program to start");
 		e->refused = true;
 	}

@@ -89,8 +89,8 @@ void emit_mpirun(struct emitter *e)
 					   "on_fail", NULL};
 
 	if (e->node_count > 1 && !emit_named(e)) {
-		emit_refuse(e, "say hosts = NAME,...", "mpirun needs the names of the %zu hosts",
-			    e->node_count);
+		emit_refuse(e, "write " SETTING("hosts = NAME,..."),
+			    "mpirun needs the names of the %zu hosts", e->node_count);
 		return;
 	}
 	/* A list that is the same everywhere goes along; else each host's is in the plan. */

@@ -198,9 +198,10 @@ int emit_port(struct emitter *e)
 {
 	if (e->plan->master_port)
 		return e->plan->master_port;
-	emit_remark(e, FINDING_LAUNCHER_PORT,
-		    "say master_port = N; gpumap run finds a free one and holds it",
-		    "the ranks meet at port %d, which another job of that host may have",
-		    EMIT_COMMON_PORT);
+	emit_remark(
+		e, FINDING_LAUNCHER_PORT,
+		"write " SETTING("master_port = N") "; gpumap run finds a free one and holds it",
+		"the ranks meet at port %d, which another job of that host may have",
+		EMIT_COMMON_PORT);
 	return EMIT_COMMON_PORT;
 }

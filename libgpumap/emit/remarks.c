@@ -9,11 +9,12 @@ static void remark(struct emitter *e, enum finding_id id, const char *fix, const
 static void remark(struct emitter *e, enum finding_id id, const char *fix, const char *format,
 		   va_list args)
 {
+	const struct speech speech = job_speech(e->plan);
 	struct strbuf text = {0};
 
 	strbuf_vprintf(&text, format, args);
 	e->out.failed = e->out.failed || text.failed;
-	report_add(e->report, id, ABOUT(.origin = e->target, .fix = fix), "%s",
+	report_add(e->report, id, ABOUT(.origin = e->target, .fix = fix, .speech = &speech), "%s",
 		   text.text ? text.text : "");
 	strbuf_free(&text);
 }
@@ -65,8 +66,8 @@ void emit_loses(struct emitter *e, const char *const *keys)
 		bool binds = streq(*keys, "cpu_bind") || streq(*keys, "mem_bind");
 
 		if (binds ? is_bound(e, *keys) : emit_said(e, *keys))
-			strbuf_printf(&lost, "%s%s = %s", lost.length ? ", " : "", *keys,
-				      emit_setting(e, *keys));
+			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "",
+				      *keys, emit_setting(e, *keys));
 	}
 	e->out.failed = e->out.failed || lost.failed;
 	if (lost.text)

@@ -163,7 +163,8 @@ static void put_logs(struct emitter *e)
 		return;
 	if (!put_log(e, "output", "stdout") || !put_log(e, "error", "stderr"))
 		emit_remark(e, FINDING_LAUNCHER_LOSES, "name log files by %r, %n, %h or %j",
-			    "srun has no name for log_file = %s", emit_setting(e, "log_file"));
+			    "srun has no name for " SETTING("log_file = %s"),
+			    emit_setting(e, "log_file"));
 }
 
 /* --- the command --------------------------------------------------------------------------- */
@@ -224,11 +225,12 @@ void slurm_remarks(struct emitter *e)
 	emit_loses(e, lost);
 	if (e->plan->restarts)
 		emit_remark(e, FINDING_LAUNCHER_LOSES, "gpumap run does it",
-			    "this command does not do on_fail = %s", emit_setting(e, "on_fail"));
+			    "this command does not do " SETTING("on_fail = %s"),
+			    emit_setting(e, "on_fail"));
 	if (!streq(gpus, "inherit") && !streq(gpus, "all") && !streq(gpus, "none"))
 		emit_remark(e, FINDING_LAUNCHER_DEVICES,
 			    "ask for whole nodes, and let gpumap exec choose by --gpus",
-			    "Slurm chooses the GPUs, not gpus = %s", gpus);
+			    "Slurm chooses the GPUs, not " SETTING("gpus = %s"), gpus);
 	if (e->inside)
 		emit_remark(e, FINDING_LAUNCHER_DEVICES, "ask for whole nodes: --exclusive",
 			    "the plan names GPUs, which have to be those that Slurm grants");

@@ -194,10 +194,10 @@ static const struct fault {
 } faults[] = {
 	{isolated_device, PKEY_PROGRAM_device, PKEY_PROFILE_share, FINDING_SETTINGS_CLASH, "R3",
 	 "a rank that sees its own GPU alone has cuda:0 and no other",
-	 "say share = list, or let the program use cuda:0"},
+	 "write " SETTING("share = list") ", or let the program use cuda:0"},
 	{isolated_set_device, PKEY_PROGRAM_set_device, PKEY_PROFILE_share, FINDING_SETTINGS_CLASH,
 	 "R3", "a rank that sees its own GPU alone has cuda:0 and no other",
-	 "say share = list, or let the program use cuda:0"},
+	 "write " SETTING("share = list") ", or let the program use cuda:0"},
 	{devices_differ, PKEY_PROGRAM_set_device, PKEY_PROGRAM_device, FINDING_SETTINGS_CLASH, "D4",
 	 "the device named explicitly is used, whatever set_device was given",
 	 "make both the same"},
@@ -205,31 +205,33 @@ static const struct fault {
 	 "DistributedDataParallel needs its module on the one device of device_ids",
 	 "make both the same"},
 	{several_ids, PKEY_PROGRAM_device_ids, PKEY_PROFILE_mode, FINDING_SETTINGS_CLASH, "G7",
-	 "DistributedDataParallel takes one device or none", "say %l, or mode = dp"},
+	 "DistributedDataParallel takes one device or none", "write %l, or " SETTING("mode = dp")},
 	{cuda_without_gpus, PKEY_PROGRAM_device, PKEY_PROFILE_gpus, FINDING_SETTINGS_CLASH, "E1",
-	 "the program uses a GPU, and sees none", "say device = cpu, or name GPUs"},
+	 "the program uses a GPU, and sees none",
+	 "write " SETTING("device = cpu") ", or name GPUs"},
 	{port_of_sweep, PKEY_PROFILE_master_port, PKEY_PROFILE_mode, FINDING_SETTINGS_CLASH, NULL,
 	 "the runs of a sweep that run at a time need ports of their own",
-	 "say master_port = auto, or jobs = 1"},
+	 "write " SETTING("master_port = auto") ", or jobs = 1"},
 	{index_of_mig, PKEY_PROFILE_ids, PKEY_PROFILE_gpus, FINDING_SETTINGS_CLASH, "V9",
-	 "a MIG instance has a UUID and no index", "say ids = uuid"},
+	 "a MIG instance has a UUID and no index", "write " SETTING("ids = uuid")},
 	{code_replaces, PKEY_PROGRAM_in_code, PKEY_PROFILE_gpus, FINDING_SETTINGS_CLASH, "S2",
 	 "the program replaces the list of these GPUs by its own",
-	 "take it out of the program, or say gpus = inherit"},
+	 "take it out of the program, or write " SETTING("gpus = inherit")},
 	{export_replaces, PKEY_PROGRAM_script_export, PKEY_PROFILE_gpus, FINDING_SETTINGS_CLASH,
 	 "S2", "the script replaces the list of these GPUs by its own",
-	 "take it out of the script, or say gpus = inherit"},
+	 "take it out of the script, or write " SETTING("gpus = inherit")},
 	{inline_replaces, PKEY_PROGRAM_script_inline, PKEY_PROFILE_gpus, FINDING_SETTINGS_CLASH,
 	 "S2", "the script replaces the list of these GPUs by its own",
-	 "take it out of the script, or say gpus = inherit"},
+	 "take it out of the script, or write " SETTING("gpus = inherit")},
 	{one_log, PKEY_PROFILE_log_file, PKEY_PROFILE_ranks, FINDING_SETTINGS_CLASH, NULL,
 	 "all ranks write to one file", "put %r into the name"},
 	{short_timeout, PKEY_PROFILE_timeout, PKEY_PROFILE_kill_grace, FINDING_SETTINGS_CLASH, NULL,
 	 "ending takes longer than the ranks may run", "make the timeout longer"},
 	{no_grace, PKEY_PROFILE_kill_grace, PKEY_PROFILE_kill_signal, FINDING_IDLE_SETTING, NULL,
-	 "ranks are killed at once, before the signal can do anything", "say kill_grace = 30s"},
+	 "ranks are killed at once, before the signal can do anything",
+	 "write " SETTING("kill_grace = 30s")},
 	{no_log, PKEY_PROFILE_log_file, PKEY_PROFILE_log_dir, FINDING_IDLE_SETTING, NULL,
-	 "without a folder no log is written", "say log_dir = logs"},
+	 "without a folder no log is written", "write " SETTING("log_dir = logs")},
 	{no_conflict, PKEY_PROFILE_on_conflict, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, "S6a",
 	 "an inherited list cannot conflict with itself", "name the GPUs, or leave it out"},
 	{no_sharing, PKEY_PROFILE_ranks_per_gpu, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, NULL,
@@ -240,6 +242,7 @@ static void tell(const gpumap_profile *p, const struct fault *fault, gpumap_repo
 {
 	const struct setting *at = profile_decides(p, fault->key, &nowhere);
 	const struct setting *also = profile_decides(p, fault->other, &nowhere);
+	const struct speech speech = profile_speech(p);
 	struct about about = {.line = 0};
 
 	/* A default has no place: its opposite has. */
@@ -247,7 +250,8 @@ static void tell(const gpumap_profile *p, const struct fault *fault, gpumap_repo
 		about = setting_about(says_something(p, at) ? at : also ? also : at);
 	about.rule = fault->rule;
 	about.fix = fault->fix;
-	report_add(report, fault->id, &about, "%s = %s with %s = %s: %s",
+	about.speech = &speech;
+	report_add(report, fault->id, &about, SETTING("%s = %s") " with " SETTING("%s = %s") ": %s",
 		   profile_key(fault->key)->key.name, QUOTE(span_of(says(p, fault->key))),
 		   profile_key(fault->other)->key.name, QUOTE(span_of(says(p, fault->other))),
 		   fault->text);

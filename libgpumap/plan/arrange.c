@@ -178,7 +178,8 @@ int arrange_devices(struct builder *b, struct host_class *class, const struct de
 			  ABOUT(.origin = class->settings->places[PLAN_KEY_ORDER].origin,
 				.line = class->settings->places[PLAN_KEY_ORDER].line,
 				.fix = "record the host with gpumap inventory --save"),
-			  "order = %s: the inventory of %s does not tell, so PCI order is used%s",
+			  SETTING("order = %s") ": the inventory of %s does not tell, so PCI order "
+						"is used%s",
 			  plan_word(PLAN_KEY_ORDER, (int)class->settings->order), class->host->name,
 			  MORE_HOSTS(class->host_count));
 	if (class->count < 2 || class->settings->order == PLAN_LISTED)

@@ -2,6 +2,8 @@
 /* Rule S6a: what was inherited bounds a selection, or gives way to it. */
 #include "plan/build.h"
 
+#include <stdio.h>
+
 #include "strbuf.h"
 
 static const char *bound_name(const struct plan_inherited *bound)
@@ -126,9 +128,24 @@ static void label_outside(struct strbuf *buf, const struct host_class *class, co
 		strbuf_printf(buf, " and %zu more", n - MOST);
 }
 
+/* The remedy, behind that for a number that may be meant as a count. */
+static const char *with_count(struct count_remedy *ret, const struct builder *b,
+			      const struct host_class *class, const char *fix)
+{
+	size_t meant = selection_count_meant(b, class);
+	struct count_remedy count;
+
+	if (!meant)
+		return fix;
+	selection_count_remedy(&count, b, meant);
+	snprintf(ret->text, sizeof(ret->text), "%.150s; or %s", count.text, fix);
+	return ret->text;
+}
+
 static void tell_outside(struct builder *b, struct host_class *class,
 			 const struct plan_inherited *bound, const char *labels)
 {
+	struct count_remedy fix;
 	const struct plan_place *place = &class->settings->places[PLAN_KEY_GPUS];
 	const char *more = MORE_HOSTS(class->host_count), *host = class->host->name;
 	struct about about = {.rule = "S6a",
@@ -137,24 +154,30 @@ static void tell_outside(struct builder *b, struct host_class *class,
 			      .column = place->column};
 
 	if (bound->kind != PLAN_BOUND_USER) {
-		about.fix = "write gpus = inherit, or ask for these GPUs";
-		plan_tell(b, FINDING_OUTSIDE_GRANT, &about, "gpus: %s of %s is outside %s (%s)%s",
-			  labels, host, bound_name(bound), bound->origin, more);
+		about.fix =
+			with_count(&fix, b, class,
+				   "write " SETTING("gpus = inherit") ", or ask for these GPUs");
+		plan_tell(b, FINDING_OUTSIDE_GRANT, &about,
+			  SETTING("gpus") ": %s of %s is outside %s (%s)%s", labels, host,
+			  bound_name(bound), bound->origin, more);
 		class->bad = true;
 	} else if (class->settings->on_conflict == PLAN_CONFLICT_ERROR) {
-		about.fix = "write gpus = inherit, unset the list, or say on_conflict = intersect "
-			    "or override";
-		plan_tell(b, FINDING_LIST_CONFLICT, &about, "gpus: %s of %s is not in %s%s", labels,
-			  host, bound_name(bound), more);
+		about.fix = with_count(
+			&fix, b, class,
+			"write " SETTING("gpus = inherit") ", unset the list, or write " SETTING(
+				"on_conflict = intersect") " or override");
+		plan_tell(b, FINDING_LIST_CONFLICT, &about,
+			  SETTING("gpus") ": %s of %s is not in %s%s", labels, host,
+			  bound_name(bound), more);
 		class->bad = true;
 	} else if (class->settings->on_conflict == PLAN_CONFLICT_INTERSECT) {
 		plan_tell(b, FINDING_LIST_OVERRULED, &about,
-			  "gpus: %s of %s is left out, as %s does not have it%s", labels, host,
-			  bound_name(bound), more);
+			  SETTING("gpus") ": %s of %s is left out, as %s does not have it%s",
+			  labels, host, bound_name(bound), more);
 	} else {
 		plan_tell(b, FINDING_LIST_OVERRULED, &about,
-			  "gpus: %s of %s is used although %s does not have it%s", labels, host,
-			  bound_name(bound), more);
+			  SETTING("gpus") ": %s of %s is used although %s does not have it%s",
+			  labels, host, bound_name(bound), more);
 	}
 }
 

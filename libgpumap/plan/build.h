@@ -171,6 +171,13 @@ size_t device_place(const gpumap_inventory *inventory, const gpumap_device *devi
 int selection_parse(struct builder *b, const struct plan_settings *settings,
 		    const struct selection **ret);
 int selection_apply(struct builder *b, struct host_class *class);
+/* N of `--gpus N` alone, which may be meant as a number of GPUs, if there are so many; 0: it is
+ * not that. And how such a number is written, for a remedy. */
+size_t selection_count_meant(const struct builder *b, const struct host_class *class);
+struct count_remedy {
+	char text[320];
+};
+const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count);
 int bounds_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
 int bounds_apply(struct builder *b, struct host_class *class, const struct device_index *index);
 int arrange_devices(struct builder *b, struct host_class *class, const struct device_index *index);

@@ -14,9 +14,15 @@ static const char *cell(const struct plan_settings *settings, char ret[160])
 	const char *device = settings->device ? settings->device : "";
 	const char *current = settings->set_device ? settings->set_device : "";
 
-	snprintf(ret, 160, "share = %s%s%.40s%s%.40s",
-		 plan_word(PLAN_KEY_SHARE, (int)settings->share), *device ? ", device = " : "",
-		 device, *current ? ", set_device = " : "", current);
+	int length = snprintf(ret, 160, SETTING("share = %s"),
+			      plan_word(PLAN_KEY_SHARE, (int)settings->share));
+
+	if (*device)
+		length += snprintf(ret + length, (size_t)(160 - length),
+				   ", " SETTING("device = %.40s"), device);
+	if (*current)
+		snprintf(ret + length, (size_t)(160 - length), ", " SETTING("set_device = %.40s"),
+			 current);
 	return ret;
 }
 
@@ -35,20 +41,26 @@ static const char *remedy(const struct builder *b, const struct plan_settings *s
 {
 	if (!plan_one_each(b, settings))
 		return b->input->settings->mode == PLAN_MP
-			       ? "say device = cuda:%l for a stage on each, or share = isolate"
-			       : "say share = isolate and name devices from cuda:0 on, or start "
-				 "one rank for each host";
+			       ? "write " SETTING("device = cuda:%l") " for a stage on each, "
+								      "or " SETTING(
+									      "share = isolate")
+			       : "write " SETTING(
+					 "share = isolate") " and name devices from cuda:0 on, or "
+							    "start one rank for each host";
 	if (picks(settings, USE_LOCAL_RANK))
-		return "say share = list, or let the program use cuda:0";
+		return "write " SETTING("share = list") ", or let the program use cuda:0";
 	if (picks(settings, USE_RANK))
-		return "let the program use its local rank, not its rank, with share = list";
+		return "let the program use its local rank, not its rank, with " SETTING(
+			"share = list");
 	if (picks(settings, USE_MODULO))
 		return settings->share == PLAN_SHARE_LIST
-			       ? "let the program use its local rank, or say share = isolate"
-			       : "say share = isolate";
+			       ? "let the program use its local rank, or write " SETTING(
+					 "share = isolate")
+			       : "write " SETTING("share = isolate");
 	if (picks(settings, USE_NUMBER) && settings->share != PLAN_SHARE_LIST)
-		return "let the program use cuda:0 with share = isolate";
-	return "say share = isolate with cuda:0, or let the program use its local rank";
+		return "let the program use cuda:0 with " SETTING("share = isolate");
+	return "write " SETTING(
+		"share = isolate") " with cuda:0, or let the program use its local rank";
 }
 
 static void carry_error(struct builder *b, const struct layout *layout, size_t l,
@@ -173,7 +185,8 @@ static void check_address(struct builder *b, const struct layout *layout, const 
 static void tell_unknown(struct builder *b, const struct layout *layout)
 {
 	plan_tell(b, FINDING_UNKNOWN_USE,
-		  ABOUT(.rule = "R3", .fix = "say device = cuda:%l (or what the program does)"),
+		  ABOUT(.rule = "R3",
+			.fix = "write " SETTING("device = cuda:%l") " (or what the program does)"),
 		  "how the program picks its device is not known: where the ranks of %s land is "
 		  "not checked%s",
 		  layout->host->name, MORE_HOSTS(layout->host_count));

@@ -183,7 +183,7 @@ static void tell_cores(struct binding *x)
 			  "%s%s",
 			  host, x->unknown, x->layout->plan->count,
 			  x->known ? "they share all" : "they are not bound", more);
-	about.fix = "ask for cores near the GPUs, or say cpu_bind = none";
+	about.fix = "ask for cores near the GPUs, or write " SETTING("cpu_bind = none");
 	if (x->far)
 		plan_tell(x->b, FINDING_CORES, &about,
 			  "none of the cores near the GPU may be used by %zu of %zu ranks of %s: "
@@ -197,7 +197,8 @@ static void tell_cores(struct binding *x)
 			  more);
 	else if (d->most && d->count && d->fewest < d->most)
 		plan_tell(x->b, FINDING_CORES, &about,
-			  "cpu_bind = cores:%zu, but ranks of %s get %zu: there are no more%s",
+			  SETTING("cpu_bind = cores:%zu") ", but ranks of %s get %zu: there are no "
+							  "more%s",
 			  d->most, host, d->fewest, more);
 }
 
@@ -234,13 +235,13 @@ static int bind_list(struct binding *x)
 	cpu_set_parse(scratch, &list, span_of(x->settings->cpu_list), PLAN_MAX_CPUS - 1);
 	inside = x->known ? cpu_set_and(scratch, list, x->allowed) : list;
 	if (x->known && !cpu_set_size(inside)) {
-		plan_tell(
-			x->b, FINDING_CORES,
-			ABOUT(.origin = at->origin, .line = at->line, .column = at->column,
-			      .fix = "name CPUs that this process may use"),
-			"cpu_bind = list:%s: none of them may be used on %s, so all that may are%s",
-			QUOTE(span_of(x->settings->cpu_list)), x->layout->host->name,
-			MORE_HOSTS(x->layout->host_count));
+		plan_tell(x->b, FINDING_CORES,
+			  ABOUT(.origin = at->origin, .line = at->line, .column = at->column,
+				.fix = "name CPUs that this process may use"),
+			  SETTING("cpu_bind = list:%s") ": none of them may be used on %s, so all "
+							"that may are%s",
+			  QUOTE(span_of(x->settings->cpu_list)), x->layout->host->name,
+			  MORE_HOSTS(x->layout->host_count));
 		inside = x->allowed;
 	}
 	cores = cpu_set_size(cores_of(&x->division, inside));

@@ -26,6 +26,35 @@ const char *job_setting(const gpumap_plan *plan, const char *key)
 	return "";
 }
 
+static const char *origin_of(const void *data, struct span key)
+{
+	const gpumap_plan *plan = data;
+
+	for (size_t i = 0; i < plan->setting_count; i++)
+		if (span_is(key, plan->settings[i].key))
+			return streq(plan->settings[i].origin, "default")
+				       ? NULL
+				       : plan->settings[i].origin;
+	return NULL;
+}
+
+const char *job_origin(const gpumap_plan *plan, const char *key)
+{
+	return origin_of(plan, span_of(key));
+}
+
+struct speech job_speech(const gpumap_plan *plan)
+{
+	bool options = true;
+
+	for (size_t i = 0; i < plan->setting_count; i++) {
+		const char *origin = plan->settings[i].origin;
+
+		options = options && (streq(origin, "default") || speech_of_command(origin));
+	}
+	return (struct speech){origin_of, plan, options};
+}
+
 int job_add_exception(gpumap_plan *plan, struct job_exception exception)
 {
 	struct job_exception *grown =

@@ -43,6 +43,11 @@ struct gpumap_plan {
 /* The setting's value without exceptions; "" when there is no such key. */
 const char *job_setting(const gpumap_plan *plan, const char *key);
 
+/* How findings about the plan name its settings; and where a setting comes from, NULL: it is the
+ * default. */
+struct speech job_speech(const gpumap_plan *plan);
+const char *job_origin(const gpumap_plan *plan, const char *key);
+
 /* How often on_fail = restart:N starts all ranks again. */
 int job_restarts(const char *on_fail);
 

@@ -54,8 +54,8 @@ static void tell_outside(struct builder *b, const struct layout *layout, size_t 
 			 const gpumap_entry *entry)
 {
 	plan_tell(b, FINDING_LANDS_OUTSIDE,
-		  ABOUT(.rule = "R3",
-			.fix = "select that GPU with gpus, or let the program keep the list"),
+		  ABOUT(.rule = "R3", .fix = "select that GPU with " SETTING(
+					      "gpus") ", or let the program keep the list"),
 		  "rank %zu, local rank %zu of %s, lands on %s, which the plan does not have: the "
 		  "program sets its list itself%s",
 		  layout->host->first_rank + l, l, layout->host->name,

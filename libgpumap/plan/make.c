@@ -2,6 +2,8 @@
 /* gpumap_plan_make: a profile and hosts to a plan that can be started. */
 #include "plan/job.h"
 
+#include "profile/profile.h"
+
 static void describe(struct plan_host_input *ret, const gpumap_hosts *hosts, size_t i,
 		     const struct plan_settings *settings)
 {
@@ -21,12 +23,13 @@ static int make_core(gpumap_plan *plan, const gpumap_profile *profile, const gpu
 		     gpumap_report *report)
 {
 	struct node_settings settings = {.of = NULL};
+	const struct speech speech = profile_speech(profile);
 	struct plan_host_input *inputs = calloc(hosts->count ? hosts->count : 1, sizeof(*inputs));
 	int r = inputs ? node_settings_make(&settings, profile, hosts, report)
 		       : report_nomem(report);
 
 	if (r == GPUMAP_OK) {
-		struct plan_input input = {&settings.whole, inputs, hosts->count};
+		struct plan_input input = {&settings.whole, inputs, hosts->count, &speech};
 
 		for (size_t i = 0; i < hosts->count; i++)
 			describe(&inputs[i], hosts, i, settings.of[i]);

@@ -18,6 +18,7 @@ int job_port(const char *job, const char *part)
 static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
 {
 	const char *said = job_setting(plan, "master_port");
+	const struct speech speech = job_speech(plan);
 	bool automatic = streq(said, "auto");
 
 	if (!automatic && !streq(said, "job")) {
@@ -31,12 +32,16 @@ static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_re
 		return GPUMAP_OK;
 	}
 	if (!automatic)
-		return report_fail(report, GPUMAP_EINPUT, FINDING_MASTER,
-				   ABOUT(.fix = "say master_port = auto, or a number"),
-				   "master_port = job, but no scheduler's job is running this");
+		return report_fail(
+			report, GPUMAP_EINPUT, FINDING_MASTER,
+			ABOUT(.origin = job_origin(plan, "master_port"), .speech = &speech,
+			      .fix = "write " SETTING("master_port = auto") ", or a number"),
+			SETTING("master_port = job") ", but no scheduler's job is running this");
 	plan->master_port = COMMON_PORT;
 	report_add(report, FINDING_COMMON_PORT,
-		   ABOUT(.fix = "say master_port = N where several runs share the first host"),
+		   ABOUT(.speech = &speech,
+			 .fix = "write " SETTING(
+				 "master_port = N") " where several runs share the first host"),
 		   "the ranks of %zu hosts meet at port %d: without a scheduler's job they cannot "
 		   "agree on a free one",
 		   plan->core->host_count, COMMON_PORT);

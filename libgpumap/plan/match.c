@@ -2,6 +2,8 @@
 /* A selection becomes devices of a class of hosts. */
 #include "plan/build.h"
 
+#include <stdio.h>
+
 struct picker {
 	struct builder *b;
 	struct host_class *class;
@@ -32,6 +34,48 @@ static size_t take_all(struct picker *k, const gpumap_device *gpu)
 	return n;
 }
 
+/* --- what may be meant as a number of GPUs ------------------------------------------- */
+
+size_t selection_count_meant(const struct builder *b, const struct host_class *class)
+{
+	const struct selection *selection = class->selection;
+	const char *origin = class->settings->places[PLAN_KEY_GPUS].origin;
+	size_t most = class->host->inventory->count;
+
+	if (selection->kind != SELECT_ENTRIES || selection->count != 1 ||
+	    selection->entries->kind != ENTRY_NUMBER || !origin || !streq(origin, "--gpus") ||
+	    class->settings->ranks != PLAN_AUTO || b->input->settings->world_size != PLAN_AUTO)
+		return 0;
+	if (class->host->inherited_count)
+		most = class->host->inherited[class->host->inherited_count - 1]
+			       .mapping->visible_count;
+	/* Without a GPU any number of ranks can start. */
+	if (!class->host->inventory->count)
+		most = PLAN_MAX_RANKS;
+	return (size_t)selection->entries->number <= most ? (size_t)selection->entries->number : 0;
+}
+
+const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count)
+{
+	enum { MOST_LISTED = 16 };
+	char list[64] = "0";
+	int length = 1;
+
+	if (b->input->settings->mode == PLAN_DDP || count > MOST_LISTED) {
+		snprintf(ret->text, sizeof(ret->text),
+			 "for %zu rank%s write " SETTING("ranks = %zu") " instead of --gpus %zu",
+			 count, count == 1 ? "" : "s", count, count);
+		return ret->text;
+	}
+	for (size_t i = 1; i < count; i++)
+		length += snprintf(list + length, sizeof(list) - (size_t)length, ",%zu", i);
+	snprintf(ret->text, sizeof(ret->text), "for %zu GPU%s write " SETTING("gpus = %s"), count,
+		 count == 1 ? "" : "s", list);
+	return ret->text;
+}
+
+/* --- entries --------------------------------------------------------------------------- */
+
 static void tell_bad(struct picker *k, const struct entry *entry, const char *why, const char *fix)
 {
 	const struct plan_place *place = &k->class->settings->places[PLAN_KEY_GPUS];
@@ -40,9 +84,65 @@ static void tell_bad(struct picker *k, const struct entry *entry, const char *wh
 		  ABOUT(.origin = place->origin, .line = place->line,
 			.column = (place->column ? place->column : 1) + (int)entry->column,
 			.fix = fix),
-		  "gpus: '%s' %s on %s%s", QUOTE(entry->text), why, k->class->host->name,
-		  MORE_HOSTS(k->class->host_count));
+		  SETTING("gpus") ": '%s' %s on %s%s", QUOTE(entry->text), why,
+		  k->class->host->name, MORE_HOSTS(k->class->host_count));
 	k->class->bad = true;
+}
+
+/* Which numbers there are is the remedy for one that is not there. */
+static void tell_no_number(struct picker *k, const struct entry *entry)
+{
+	const gpumap_inventory *inventory = k->class->host->inventory;
+	size_t meant = selection_count_meant(k->b, k->class);
+	const gpumap_device *last = device_by_number(&k->index, (int64_t)inventory->count - 1);
+	struct count_remedy remedy = {""};
+	char fix[256], known[64] = "gpumap inventory lists the devices";
+
+	if (last && device_by_number(&k->index, 0) && inventory->count == 1)
+		snprintf(known, sizeof(known), "there is GPU 0 alone");
+	else if (last && device_by_number(&k->index, 0))
+		snprintf(known, sizeof(known), "there are GPUs 0 to %d", last->physical);
+	if (meant)
+		selection_count_remedy(&remedy, k->b, meant);
+	snprintf(fix, sizeof(fix), "%s%s%s", remedy.text, meant ? "; " : "", known);
+	tell_bad(k, entry, "is no GPU", fix);
+}
+
+/* One finding, not one for each entry. */
+static void tell_no_gpu(struct builder *b, struct host_class *class)
+{
+	const struct plan_place *place = &class->settings->places[PLAN_KEY_GPUS];
+	size_t meant = selection_count_meant(b, class);
+	char fix[160];
+
+	if (meant && b->input->settings->mode == PLAN_DDP)
+		snprintf(
+			fix, sizeof(fix),
+			"write " SETTING("ranks = %zu") " for %zu rank%s without GPUs, or " SETTING(
+				"inventory = 8") " to plan for 8 GPUs",
+			meant, meant, meant == 1 ? "" : "s");
+	else
+		snprintf(fix, sizeof(fix),
+			 "write " SETTING("gpus = none") " to start without, or " SETTING(
+				 "inventory = 8") " to plan for 8 GPUs");
+	class->bad = true;
+	plan_tell(b, FINDING_NO_DEVICE,
+		  ABOUT(.rule = "E1", .origin = place->origin, .line = place->line,
+			.column = place->column, .fix = fix),
+		  SETTING("gpus") ": there is no GPU on %s%s", class->host->name,
+		  MORE_HOSTS(class->host_count));
+}
+
+static void tell_lone_number(struct builder *b, const struct host_class *class)
+{
+	size_t meant = class->bad ? 0 : selection_count_meant(b, class);
+
+	if (meant && !b->told[FINDING_LONE_NUMBER])
+		plan_tell(b, FINDING_LONE_NUMBER,
+			  ABOUT(.origin = "--gpus", .fix = selection_count_remedy(
+							    &(struct count_remedy){""}, b, meant)),
+			  "%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
+			  MORE_HOSTS(class->host_count));
 }
 
 static void take_named(struct picker *k, const struct entry *entry)
@@ -80,6 +180,8 @@ static void take_entry(struct picker *k, const struct entry *entry)
 		device = device_by_uuid(&k->index, entry->text, &several);
 	if (several)
 		tell_bad(k, entry, "is the beginning of several UUIDs", "write more of the UUID");
+	else if (!device && entry->kind == ENTRY_NUMBER)
+		tell_no_number(k, entry);
 	else if (!device)
 		tell_bad(k, entry, "is no GPU", "gpumap inventory lists the devices");
 	else if (device->mig_enabled == 1 && device == device->gpu)
@@ -119,10 +221,14 @@ int selection_apply(struct builder *b, struct host_class *class)
 	if (!inventory) {
 		class->bad = true;
 		plan_tell(b, FINDING_NO_INVENTORY,
-			  ABOUT(.fix = "record it there with gpumap inventory --save, or say "
-				       "inventory = 8"),
+			  ABOUT(.fix = "record it there with gpumap inventory --save, or "
+				       "write " SETTING("inventory = 8")),
 			  "nothing is known of the GPUs of %s%s", class->host->name,
 			  MORE_HOSTS(class->host_count));
+		return GPUMAP_OK;
+	}
+	if (!inventory->count && class->selection->kind == SELECT_ENTRIES) {
+		tell_no_gpu(b, class);
 		return GPUMAP_OK;
 	}
 	class->devices =
@@ -137,5 +243,6 @@ int selection_apply(struct builder *b, struct host_class *class)
 		r = bounds_apply(b, class, &k.index);
 	if (r == GPUMAP_OK && !class->bad)
 		r = arrange_devices(b, class, &k.index);
+	tell_lone_number(b, class);
 	return r == GPUMAP_OK && !class->bad ? name_devices(b, class) : r;
 }

@@ -34,7 +34,8 @@ static void check_container(struct builder *b, const struct host_class *class)
 		    bound->mapping->visible_count < class->host->inventory->count)
 			plan_tell(b, FINDING_LEAKED_LIST,
 				  ABOUT(.rule = "L2", .origin = bound->origin,
-					.fix = "use ids = uuid, or plan inside the container"),
+					.fix = "write " SETTING(
+						"ids = uuid") ", or plan inside the container"),
 				  "the list of %s%s holds the host's numbers, but inside the "
 				  "container they count from 0",
 				  class->host->name, MORE_HOSTS(class->host_count));
@@ -60,12 +61,14 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 			  ABOUT(.rule = "V9",
 				.origin = class->settings->places[PLAN_KEY_IDS].origin,
 				.line = class->settings->places[PLAN_KEY_IDS].line,
-				.fix = shared ? "record every host: inventory = snap/%h.ini"
-					      : "use ids = uuid and an inventory with UUIDs"),
+				.fix = shared ? "record every host: " SETTING(
+							"inventory = snap/%h.ini")
+					      : "write " SETTING("ids = uuid") " with an inventory "
+									       "that has UUIDs"),
 			  "a MIG instance of %s has no number, and %s%s", class->host->name,
 			  shared   ? "one snapshot's UUIDs are not those of several hosts"
 			  : !named ? "its UUID is not known"
-				   : "ids = index wants one",
+				   : SETTING("ids = index") " wants one",
 			  MORE_HOSTS(class->host_count));
 		return;
 	}
@@ -76,7 +79,7 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 			     "record the host with gpumap inventory --save");
 	else
 		tell_numbers(b, class, "one snapshot's UUIDs are not those of several hosts",
-			     "record every host: inventory = snap/%h.ini");
+			     "record every host: " SETTING("inventory = snap/%h.ini"));
 	check_container(b, class);
 }
 

@@ -38,6 +38,7 @@ enum { MOST_ALIKE = 8 };
 void plan_tell(struct builder *b, enum finding_id id, const struct about *about, const char *format,
 	       ...)
 {
+	struct about here = *about;
 	struct strbuf text = {0};
 	enum gpumap_severity severity;
 	const char *name;
@@ -47,13 +48,14 @@ void plan_tell(struct builder *b, enum finding_id id, const struct about *about,
 	b->failed = b->failed || severity == GPUMAP_ERROR;
 	if (b->told[id]++ >= MOST_ALIKE || !b->report)
 		return;
+	here.speech = b->input->speech;
 	va_start(args, format);
 	strbuf_vprintf(&text, format, args);
 	va_end(args);
 	if (text.failed)
 		report_nomem(b->report);
 	else
-		report_add(b->report, id, about, "%s", text.text);
+		report_add(b->report, id, &here, "%s", text.text);
 	strbuf_free(&text);
 }
 
@@ -242,30 +244,33 @@ static void add_steps(struct builder *b)
 
 static int check_numbers(struct builder *b, const struct plan_settings *s)
 {
+	const struct speech *speech = b->input->speech;
 	struct cpu_set list;
 
 	if ((s->world_size < 1 && s->world_size != PLAN_AUTO) || s->world_size > PLAN_MAX_RANKS ||
 	    (s->ranks < 1 && s->ranks != PLAN_AUTO) || s->ranks > PLAN_MAX_RANKS ||
 	    s->ranks_per_gpu < 1 || s->ranks_per_gpu > PLAN_MAX_RANKS)
-		return report_fail(b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-				   ABOUT(.origin = s->places[PLAN_KEY_WORLD_SIZE].origin,
-					 .fix = "write auto or a number from 1"),
-				   "world_size = %d, ranks = %d, ranks_per_gpu = %d: there is "
-				   "no such number of ranks",
-				   s->world_size, s->ranks, s->ranks_per_gpu);
-	if (s->world_size != PLAN_AUTO && s->ranks != PLAN_AUTO)
 		return report_fail(
-			b->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-			ABOUT(.origin = s->places[PLAN_KEY_RANKS].origin, .fix = "say one of them"),
-			"world_size = %d and ranks = %d exclude each other", s->world_size,
-			s->ranks);
+			b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+			ABOUT(.origin = s->places[PLAN_KEY_WORLD_SIZE].origin,
+			      .fix = "write auto or a number from 1", .speech = speech),
+			SETTING("world_size = %d") ", " SETTING("ranks = %d") ", " SETTING(
+				"ranks_per_gpu = %d") ": there is no such number of ranks",
+			s->world_size, s->ranks, s->ranks_per_gpu);
+	if (s->world_size != PLAN_AUTO && s->ranks != PLAN_AUTO)
+		return report_fail(b->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				   ABOUT(.origin = s->places[PLAN_KEY_RANKS].origin,
+					 .fix = "write one of them", .speech = speech),
+				   SETTING("ranks = %d") " and " SETTING(
+					   "world_size = %d") " exclude each other",
+				   s->ranks, s->world_size);
 	if (s->cpu_bind == PLAN_CPU_LIST &&
 	    (!s->cpu_list ||
 	     !cpu_set_parse(&b->scratch, &list, span_of(s->cpu_list), PLAN_MAX_CPUS - 1)))
 		return report_fail(b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 				   ABOUT(.origin = s->places[PLAN_KEY_CPU_BIND].origin,
-					 .fix = "write list:0-7"),
-				   "cpu_bind cannot be a list of '%s'",
+					 .fix = "write list:0-7", .speech = speech),
+				   SETTING("cpu_bind") " cannot be a list of '%s'",
 				   QUOTE(span_of(s->cpu_list ? s->cpu_list : "")));
 	return GPUMAP_OK;
 }
@@ -277,7 +282,9 @@ static int check_input(struct builder *b)
 
 	if (r == GPUMAP_OK && !input->host_count)
 		r = report_fail(b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-				ABOUT(.fix = "name a host, or leave hosts empty for this one"),
+				ABOUT(.fix = "name a host, or leave " SETTING(
+					      "hosts") " empty for this one",
+				      .speech = input->speech),
 				"there is no host to plan for");
 	for (size_t i = 0; r == GPUMAP_OK && i < input->host_count; i++)
 		if (input->hosts[i].settings &&

@@ -138,6 +138,7 @@ struct plan_input {
 	const struct plan_settings *settings;
 	const struct plan_host_input *hosts; /* node 0 first */
 	size_t host_count;
+	const struct speech *speech; /* how findings name settings; NULL: by their origin */
 };
 
 /* --- the plan ------------------------------------------------------------------ */

@@ -158,7 +158,8 @@ static void read_findings(struct plan_reader *reader, const json_t *o)
 				      reader_text(reader, f, "origin"),
 				      reader_text(reader, f, "fix"),
 				      (int)reader_integer(reader, f, "line", INT32_MAX, 0),
-				      (int)reader_integer(reader, f, "column", INT32_MAX, 0)};
+				      (int)reader_integer(reader, f, "column", INT32_MAX, 0),
+				      NULL};
 		const char *what = reader_word(reader, f, "text");
 
 		if (id == FINDING_COUNT)

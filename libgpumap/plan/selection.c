@@ -17,8 +17,8 @@ static void bad(struct parser *p, struct span entry, size_t column, const char *
 	report_add(p->b->report, FINDING_BAD_VALUE,
 		   ABOUT(.origin = p->place->origin, .line = p->place->line,
 			 .column = (p->place->column ? p->place->column : 1) + (int)column,
-			 .fix = fix),
-		   "gpus: '%s' %s", QUOTE(entry), why);
+			 .fix = fix, .speech = p->b->input->speech),
+		   SETTING("gpus") ": '%s' %s", QUOTE(entry), why);
 }
 
 /* The next entry: up to a comma outside of quotes. */
@@ -126,7 +126,7 @@ static int parse_entries(struct parser *p, struct selection *selection)
 	if (room > GPUMAP_MAX_DEVICES)
 		return report_fail(p->b->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = p->place->origin, .line = p->place->line),
-				   "gpus: more than %d entries", GPUMAP_MAX_DEVICES);
+				   SETTING("gpus") ": more than %d entries", GPUMAP_MAX_DEVICES);
 	selection->kind = SELECT_ENTRIES;
 	selection->entries = arena_alloc(&p->b->scratch, room, sizeof(*selection->entries));
 	if (!selection->entries)

@@ -147,7 +147,7 @@ static int bad_value(enum plan_key key, const char *value, struct plan_place pla
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 			   ABOUT(.origin = place.origin, .line = place.line, .column = place.column,
 				 .fix = fix),
-			   "%s cannot be '%s'", k->name, QUOTE(span_of(value)));
+			   SETTING("%s") " cannot be '%s'", k->name, QUOTE(span_of(value)));
 }
 
 static bool set_word(struct plan_settings *settings, enum plan_key key, const char *value)

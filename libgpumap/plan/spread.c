@@ -9,12 +9,13 @@ static bool lacks_gpus(const struct host_class *class)
 	return !class->bad && !class->without && !class->count;
 }
 
+/* What follows "no GPU on HOST". */
 static const char *why_none(const struct host_class *class)
 {
 	if (!class->host->inventory->count)
-		return "it has none";
-	return class->host->inherited_count ? "the inherited list leaves none"
-					    : "its MIG instances are not known";
+		return "";
+	return class->host->inherited_count ? ", as the inherited list leaves none"
+					    : ", as its MIG instances are not known";
 }
 
 /* Whether ranks of the host were counted by hand. */
@@ -38,17 +39,27 @@ static void settle_without(struct builder *b)
 		if (counted(b, class) && !any) {
 			class->without = true;
 			plan_tell(b, FINDING_NO_GPU, ABOUT(.rule = "E1"),
-				  "no GPU on %s, %s: its ranks start without%s", class->host->name,
+				  "no GPU on %s%s: its ranks start without%s", class->host->name,
 				  why_none(class), MORE_HOSTS(class->host_count));
 			continue;
 		}
 		class->bad = true;
-		plan_tell(b, FINDING_NO_DEVICE,
-			  ABOUT(.rule = "E1",
-				.fix = any ? "leave the host out, or say gpus = none for it"
-					   : "say ranks = N to start ranks without GPUs"),
-			  "no GPU on %s: %s%s", class->host->name, why_none(class),
-			  MORE_HOSTS(class->host_count));
+		plan_tell(
+			b, FINDING_NO_DEVICE,
+			ABOUT(.rule = "E1",
+			      .fix = any
+					     ? "leave the host out, or write " SETTING(
+						       "gpus = none") " for it"
+					     : "write " SETTING("ranks = N") " to start ranks "
+									     "without GPUs, "
+									     "or " SETTING(
+										     "inventory = "
+										     "8") " to "
+											  "plan "
+											  "for 8 "
+											  "GPUs"),
+			"no GPU on %s%s%s", class->host->name, why_none(class),
+			MORE_HOSTS(class->host_count));
 	}
 }
 
@@ -73,15 +84,16 @@ static void too_many(struct builder *b, const struct plan_settings *settings, en
 		     int64_t ranks, size_t most, const char *where, const char *more)
 {
 	const struct plan_place *place = &settings->places[key];
-	char fix[80];
+	char fix[120];
 
-	snprintf(fix, sizeof(fix), "say %s = %zu, or share GPUs with ranks_per_gpu",
+	snprintf(fix, sizeof(fix),
+		 "write " SETTING("%s = %zu") ", or share GPUs with " SETTING("ranks_per_gpu = N"),
 		 plan_key_name(key), most);
 	plan_tell(b, FINDING_TOO_MANY_RANKS,
 		  ABOUT(.rule = "G10", .origin = place->origin, .line = place->line,
 			.column = place->column, .fix = fix),
-		  "%s = %lld, but the GPUs of %s take %zu%s", plan_key_name(key), (long long)ranks,
-		  where, most, more);
+		  SETTING("%s = %lld") ", but the GPUs of %s take %zu%s", plan_key_name(key),
+		  (long long)ranks, where, most, more);
 }
 
 /* So many as were said for the host, or one rank per GPU. */

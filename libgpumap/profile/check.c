@@ -39,8 +39,8 @@ static void unset(struct check *c, const struct setting *setting, const struct e
 		 sweep ? "gpumap run --sweep %.100s sets it; or export it" : "%.100s",
 		 sweep ? sweep : error->fix);
 	about.fix = fix;
-	failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_UNSET_VARIABLE, &about, "%s: %s",
-			      setting->name, error->text));
+	failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_UNSET_VARIABLE, &about,
+			      SETTING("%s") ": %s", setting->name, error->text));
 }
 
 static void unexpanded(struct check *c, const struct setting *setting,
@@ -50,8 +50,8 @@ static void unexpanded(struct check *c, const struct setting *setting,
 
 	about.fix = error->fix;
 	if (error->is_long)
-		failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &about, "%s: %s",
-				      setting->name, error->text));
+		failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &about,
+				      SETTING("%s") ": %s", setting->name, error->text));
 	else
 		unset(c, setting, error);
 }

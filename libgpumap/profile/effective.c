@@ -97,6 +97,26 @@ const struct setting *profile_decides(const gpumap_profile *profile, enum profil
 	return found;
 }
 
+static const char *origin_of(const void *data, struct span key)
+{
+	static const struct place nowhere = {NULL, -1, -1, -1};
+	enum profile_key_id id = setting_key(key);
+	const struct setting *setting =
+		id == PKEY_COUNT ? NULL : profile_decides(data, id, &nowhere);
+
+	return setting && *setting->text ? setting->origin : NULL;
+}
+
+struct speech profile_speech(const gpumap_profile *profile)
+{
+	bool options = !profile->file;
+
+	for (size_t i = OPTIONS; i < VARIABLES; i++)
+		if (profile->settings[i].text)
+			options = options && speech_of_command(profile->settings[i].origin);
+	return (struct speech){origin_of, profile, options};
+}
+
 static const char *setting_str(const gpumap_profile *profile, const struct profile_key *key,
 			       const struct setting *setting, enum gpumap_setting_attr attr)
 {

@@ -140,6 +140,9 @@ const char *profile_variable(const void *profile, struct span name);
 /* Makes all that follows from settings, environment and sweep. On failure nothing changes. */
 int profile_settle(gpumap_profile *profile, gpumap_report *report);
 
+/* How findings about the profile name its settings. */
+struct speech profile_speech(const gpumap_profile *profile);
+
 /* Where the setting's value stands, for findings. */
 struct about setting_about(const struct setting *setting);
 

@@ -50,12 +50,13 @@ static int check(const struct profile_key *key, const char *value, const char *o
 	strbuf_free(&nothing);
 	if (!good)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-				   ABOUT(.origin = origin, .fix = error.fix), "%s: %s: '%s'",
-				   key->key.name, error.text, QUOTE(span_of(error.at)));
+				   ABOUT(.origin = origin, .fix = error.fix),
+				   SETTING("%s") ": %s: '%s'", key->key.name, error.text,
+				   QUOTE(span_of(error.at)));
 	if (strlen(value) > GPUMAP_MAX_VALUE)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &about,
-				   "%s has a value of %zu bytes, more than %u", key->key.name,
-				   strlen(value), GPUMAP_MAX_VALUE);
+				   SETTING("%s") " has a value of %zu bytes, more than %u",
+				   key->key.name, strlen(value), GPUMAP_MAX_VALUE);
 	if (expand_has_variable(span_of(value)) && key->kind != VALUE_COMMAND)
 		return GPUMAP_OK;
 	return profile_value_check(key, span_of(value), &about, report);

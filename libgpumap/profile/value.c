@@ -61,6 +61,66 @@ static bool suits(struct mismatch *m, struct span alternative)
 	return false;
 }
 
+/* "write every number: 0,1,2", for the text of a range; false: it is none. */
+static bool range_fix(struct span range, char *fix, size_t size)
+{
+	enum { MOST_WRITTEN = 16 };
+	struct span rest = range, first;
+	int64_t low, high;
+	int length;
+
+	span_split(&rest, '-', &first);
+	low = span_number(first, INT32_MAX);
+	high = rest.text ? span_number(rest, INT32_MAX) : -1;
+	if (low < 0 || high < low)
+		return false;
+	if (high - low >= MOST_WRITTEN) {
+		snprintf(fix, size, "write every number, as in 0,1,2");
+		return true;
+	}
+	length = snprintf(fix, size, "write every number: ");
+	for (int64_t i = low; i <= high; i++)
+		length += snprintf(fix + length, size - (size_t)length, "%s%lld",
+				   i > low ? "," : "", (long long)i);
+	return true;
+}
+
+/* What was meant by an entry of gpus; false: nobody knows. */
+static bool gpu_fix(struct span entry, char *fix, size_t size)
+{
+	static const char *const prefixes[] = {"cuda:", "gpu:", "GPU:", "gpu", "GPU"};
+	static const char *const words[] = {"all", "none", "inherit"};
+
+	if (!entry.length) {
+		snprintf(fix, size, "leave the comma out");
+		return true;
+	}
+	if (span_is(entry, "-1")) {
+		snprintf(fix, size, "write none for ranks without GPUs");
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (span_is(entry, words[i])) {
+			snprintf(fix, size, "leave the other entries out");
+			return true;
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		size_t n = strlen(prefixes[i]);
+		int64_t number =
+			span_starts(entry, prefixes[i])
+				? span_number((struct span){entry.text + n, entry.length - n},
+					      INT32_MAX)
+				: -1;
+
+		if (number >= 0) {
+			snprintf(fix, size, "write %lld for GPU %lld of nvidia-smi",
+				 (long long)number, (long long)number);
+			return true;
+		}
+	}
+	return range_fix(entry, fix, size);
+}
+
 static int mismatched(struct mismatch *m, const struct about *about, gpumap_report *report)
 {
 	const char *name = m->key->key.name, *near = NULL;
@@ -72,6 +132,8 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 		near = suggest(m->value, m->words);
 	if (streq(name, "mode") && mode_direction(m->value))
 		snprintf(fix, sizeof(fix), "%s", mode_direction(m->value));
+	else if (m->key == profile_key(PKEY_PROFILE_gpus) && gpu_fix(m->wrong, fix, sizeof(fix)))
+		; /* it is known better than by the grammar */
 	else if (near)
 		snprintf(fix, sizeof(fix), "did you mean %s?", near);
 	else if (m->fix && m->count)
@@ -83,9 +145,9 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 		for (const char *p = m->value.text; p < m->wrong.text; p++)
 			here.column += ((unsigned char)*p & 0xc0) != 0x80;
 	return part ? report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
-				  "%s cannot hold '%s'", name, QUOTE(m->wrong))
+				  SETTING("%s") " cannot hold '%s'", name, QUOTE(m->wrong))
 		    : report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
-				  "%s cannot be '%s'", name, QUOTE(m->value));
+				  SETTING("%s") " cannot be '%s'", name, QUOTE(m->value));
 }
 
 static int bad_piece(const struct profile_key *key, struct span value, const char *at,
@@ -99,8 +161,8 @@ static int bad_piece(const struct profile_key *key, struct span value, const cha
 	if (here.column)
 		for (const char *p = value.text; p < at; p++)
 			here.column += ((unsigned char)*p & 0xc0) != 0x80;
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here, "%s: %s: '%s'",
-			   key->key.name, text, QUOTE(rest));
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
+			   SETTING("%s") ": %s: '%s'", key->key.name, text, QUOTE(rest));
 }
 
 /* Variables and macros of one word, whose quotes have been taken away. */
@@ -183,15 +245,16 @@ static int check_repeated(const struct profile_key *key, struct span value,
 	while (inifile_item(&rest, &item)) {
 		if (++items > MOST_GPUS)
 			return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, about,
-					   "more than %d entries of gpus", MOST_GPUS);
+					   SETTING("gpus") ": more than %d entries", MOST_GPUS);
 		others = (struct span){value.text, (size_t)(item.text - value.text)};
 		while (others.length && inifile_item(&others, &other)) {
 			if (other.length != item.length ||
 			    memcmp(other.text, item.text, item.length) != 0)
 				continue;
-			return bad_piece(key, value, item.text, "a GPU is named twice",
-					 "name it once, and share it with ranks_per_gpu = 2", about,
-					 report);
+			return bad_piece(
+				key, value, item.text, "a GPU is named twice",
+				"name it once, and share it with " SETTING("ranks_per_gpu = 2"),
+				about, report);
 		}
 	}
 	return GPUMAP_OK;

@@ -29,6 +29,7 @@ cli_tests = \
 	tests/cli/pretend.test \
 	tests/cli/ranks.test \
 	tests/cli/readme.test \
+	tests/cli/remedies.test \
 	tests/cli/rules.test \
 	tests/cli/run-faults.test \
 	tests/cli/run.test \

@@ -59,7 +59,7 @@ START_TEST(who_gets_it)
 		struct port port;
 		int fd;
 
-		ck_assert_int_eq(port_hold(&port, 0, NULL), GPUMAP_OK);
+		ck_assert_int_eq(port_hold(&port, 0, NULL, NULL), GPUMAP_OK);
 		ck_assert_int_gt(port.number, 0);
 		fd = take(rows[i].family, port.number, rows[i].reuse, rows[i].listening);
 		if (fd != -EAFNOSUPPORT)
@@ -76,7 +76,7 @@ START_TEST(only_one_listener)
 	struct port port;
 	int first, second;
 
-	ck_assert_int_eq(port_hold(&port, 0, NULL), GPUMAP_OK);
+	ck_assert_int_eq(port_hold(&port, 0, NULL, NULL), GPUMAP_OK);
 	first = take(AF_INET, port.number, true, true);
 	ck_assert_int_ge(first, 0);
 	second = take(AF_INET, port.number, true, true);
@@ -93,7 +93,7 @@ START_TEST(no_number_twice)
 	struct port ports[PORTS];
 
 	for (size_t i = 0; i < PORTS; i++) {
-		ck_assert_int_eq(port_hold(&ports[i], 0, NULL), GPUMAP_OK);
+		ck_assert_int_eq(port_hold(&ports[i], 0, NULL, NULL), GPUMAP_OK);
 		ck_assert_msg(!seen[ports[i].number], "port %d twice", ports[i].number);
 		seen[ports[i].number] = true;
 	}
@@ -124,10 +124,10 @@ START_TEST(a_taken_one)
 		int fd;
 
 		ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-		ck_assert_int_eq(port_hold(&port, 0, NULL), GPUMAP_OK);
+		ck_assert_int_eq(port_hold(&port, 0, NULL, NULL), GPUMAP_OK);
 		fd = listening[i] ? take(AF_INET, port.number, true, true) : -1;
 		/* A listener has it, or another launcher holds it. */
-		ck_assert_int_eq(port_hold(&again, port.number, report), GPUMAP_EFILE);
+		ck_assert_int_eq(port_hold(&again, port.number, NULL, report), GPUMAP_EFILE);
 		ck_assert_int_eq(again.fd, -1);
 		ck_assert_str_eq(finding(report, GPUMAP_FINDING_ID), "GM178");
 		ck_assert_ptr_nonnull(strstr(finding(report, GPUMAP_FINDING_TEXT), "in use"));
@@ -145,7 +145,7 @@ START_TEST(no_port)
 	struct port port = {-1, -1};
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		ck_assert_int_eq(port_hold(&port, numbers[i], NULL), GPUMAP_EINPUT);
+		ck_assert_int_eq(port_hold(&port, numbers[i], NULL, NULL), GPUMAP_EINPUT);
 	ck_assert_int_eq(port.number, -1);
 }
 END_TEST
@@ -159,7 +159,7 @@ START_TEST(a_port_of_a_moment_ago)
 	struct port port;
 	char byte;
 
-	ck_assert_int_eq(port_hold(&port, 0, NULL), GPUMAP_OK);
+	ck_assert_int_eq(port_hold(&port, 0, NULL, NULL), GPUMAP_OK);
 	number = port.number;
 	port_release(&port);
 	listener = take(AF_INET, number, true, true);
@@ -173,7 +173,7 @@ START_TEST(a_port_of_a_moment_ago)
 	close(client);
 	close(listener);
 	ck_assert_int_eq(take(AF_INET, number, false, false), -EADDRINUSE);
-	ck_assert_int_eq(port_hold(&port, number, NULL), GPUMAP_OK);
+	ck_assert_int_eq(port_hold(&port, number, NULL, NULL), GPUMAP_OK);
 	ck_assert_int_eq(port.number, number);
 	port_release(&port);
 }

@@ -55,6 +55,7 @@ unit_programs = \
 	tests/unit/t-snapshot-nomem \
 	tests/unit/t-snapshot-recorded \
 	tests/unit/t-snapshot-trip \
+	tests/unit/t-speech \
 	tests/unit/t-svg \
 	tests/unit/t-vectors \
 	tests/unit/t-visible \
@@ -66,6 +67,10 @@ endif
 tests_unit_t_base_SOURCES = tests/unit/t-base.c tests/unit/unit.h
 tests_unit_t_base_CFLAGS = $(unit_cflags)
 tests_unit_t_base_LDADD = $(unit_ldadd)
+
+tests_unit_t_speech_SOURCES = tests/unit/t-speech.c tests/unit/unit.h
+tests_unit_t_speech_CFLAGS = $(unit_cflags)
+tests_unit_t_speech_LDADD = $(unit_ldadd)
 
 tests_unit_t_hostlist_SOURCES = tests/unit/t-hostlist.c tests/unit/unit.h
 tests_unit_t_hostlist_CFLAGS = $(unit_cflags)
@@ -113,7 +118,8 @@ tests_unit_t_cpus_LDADD = $(unit_ldadd)
 # Of the command as well.
 tests_unit_t_exec_nomem_SOURCES = tests/unit/t-exec-nomem.c tests/unit/unit.h $(failing_malloc) \
 	$(exec_sources) $(launch_sources) tools/cpus.c tools/helper_path.c tools/machine.c \
-	tools/foreign.c tools/options.c tools/plan_hosts.c tools/plan_judge.c tools/plan_open.c tools/profile_open.c
+	tools/foreign.c tools/options.c tools/plan_hosts.c tools/plan_judge.c tools/plan_nodes.c \
+	tools/plan_open.c tools/profile_open.c
 tests_unit_t_exec_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_exec_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_exec_nomem_LDADD = $(unit_ldadd)

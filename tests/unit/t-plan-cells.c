@@ -27,9 +27,9 @@ static const struct row {
 	{"isolate, modulo", "a=" FOUR, "share=isolate|device=cuda:modulo", "0 1 2 3", "", NULL},
 	{"rotate, cuda:0", "a=" FOUR, "share=rotate|device=cuda:0", "0 1 2 3", "", NULL},
 	{"rotate, cuda:local", "a=" FOUR, "share=rotate|device=cuda:%l", "0 2 0 2", "GM186",
-	 "say share = list, or let the program use cuda:0"},
+	 "write share = list, or let the program use cuda:0"},
 	{"rotate, modulo", "a=" FOUR, "share=rotate|device=cuda:modulo", "0 2 0 2", "GM186",
-	 "say share = isolate"},
+	 "write share = isolate"},
 	/* The same through set_device. */
 	{"list, set 0", "a=" FOUR, "share=list|set_device=0|device=cuda", "0 0 0 0", "GM186",
 	 "set_device = 0"},
@@ -83,9 +83,9 @@ static const struct row {
 	{"too many", "a=" FOUR " + b=" TWO, "world_size=7|device=cuda:%l", "0 1 2 3 0 1", "GM185",
 	 "world_size = 7, but the GPUs of all hosts take 6"},
 	{"too many here", "a=" FOUR, "world_size=5|device=cuda:%l", "0 1 2 3", "GM185",
-	 "say world_size = 4, or share GPUs with ranks_per_gpu"},
+	 "write world_size = 4, or share GPUs with ranks_per_gpu = N"},
 	{"a host without GPUs", "a=" FOUR " + b=0", "device=cuda:%l", "0 1 2 3", "GM010",
-	 "no GPU on b: it has none"},
+	 "leave the host out, or write gpus = none for it"},
 	{"a host without snapshot", "a=" FOUR " + b=none", "device=cuda:%l", "0 1 2 3", "GM181",
 	 "nothing is known of the GPUs of b"},
 
@@ -122,7 +122,7 @@ static const struct row {
 	 "mode=mp|world_size=2|share=isolate|device=cuda:%l", "0 -", "GM009",
 	 "let the program use cuda:0"},
 	{"mp, ranks that use all", "a=" FOUR, "mode=mp|world_size=2", "0 0", "GM186",
-	 "say device = cuda:%l for a stage on each, or share = isolate"},
+	 "write device = cuda:%l for a stage on each, or share = isolate"},
 	{"mp, listed stages of two ranks", "a=" FOUR,
 	 "mode=mp|world_size=2|device=cuda:%l|device_ids=0,1", "0 0", "GM186", NULL},
 	{"single", "a=" FOUR, "mode=single|gpus=3|device=cuda:0", "3", "", NULL},
@@ -136,7 +136,7 @@ static const struct row {
 	{"counted, no GPU anywhere", "a=0", "world_size=2", "- -", "", NULL},
 	{"counted per host", "a=0 + b=0", "ranks=2", "- - - -", "", NULL},
 	{"not counted, no GPU", "a=0", "", "", "GM010",
-	 "say ranks = N to start ranks without GPUs"},
+	 "write ranks = N to start ranks without GPUs"},
 };
 
 static bool says(const struct scene *scene, const char *text)

@@ -46,7 +46,7 @@ static const struct row {
 	{"mixed kinds", BOX, "", "gpus=GPU-b0,1,pci:0000:40:00.0", "2 1 0", "", NULL},
 
 	{"no such number", BOX, "", "gpus=0,9", "", "GM180",
-	 "gpus: '9' is no GPU on a: gpumap inventory lists the devices @12"},
+	 "gpus: '9' is no GPU on a: there are GPUs 0 to 4 @12"},
 	{"no such UUID", BOX, "", "gpus=GPU-d", "", "GM180", "gpus: 'GPU-d' is no GPU on a"},
 	{"a UUID of two", BOX, "", "gpus=1, GPU-a", "", "GM180",
 	 "gpus: 'GPU-a' is the beginning of several UUIDs on a: write more of the UUID @13"},

@@ -12,9 +12,9 @@ static const struct {
 	{"a parent", "inherit", "a", GPUMAP_EKEY,
 	 "--x no such key: 'inherit'; gpumap config help lists the keys [GM003]\n"},
 	{"bad", "mode", "x", GPUMAP_EINPUT,
-	 "--x mode cannot be 'x'; write single|dp|ddp|mp [GM002]\n"},
+	 "--x --mode cannot be 'x'; write single|dp|ddp|mp [GM002]\n"},
 	{"bad variable", "gpus", "${", GPUMAP_EINPUT,
-	 "--x gpus: ${ without a }: '${'; write $${ for these two characters [GM002]\n"},
+	 "--x --gpus: ${ without a }: '${'; write $${ for these two characters [GM002]\n"},
 };
 
 START_TEST(bad_options)
@@ -55,8 +55,8 @@ START_TEST(bad_environment)
 	ck_assert_int_eq(gpumap_profile_environ(p, envp, report), GPUMAP_EINPUT);
 	got = findings_text(report);
 	ck_assert_str_eq(got,
-			 "GPUMAP_MODE mode cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
-			 "GPUMAP_RANKS ranks cannot be '0'; write auto|COUNT: a number, 1 or "
+			 "GPUMAP_MODE cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
+			 "GPUMAP_RANKS cannot be '0'; write auto|COUNT: a number, 1 or "
 			 "more [GM002]\n"
 			 "environment GPUMAP_GUPS is read by nobody; did you mean GPUMAP_GPUS? "
 			 "[GM007]\n");

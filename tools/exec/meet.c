@@ -114,20 +114,24 @@ static const char *start_of(const struct exec *exec)
 /* -1 after a finding. */
 static int port_of_job(struct exec *exec, const char *job, bool must)
 {
+	const struct speech speech = job_speech(exec->plan);
 	const char *start = start_of(exec);
 
 	if (job || start)
 		return job_port(job ? job : "", start ? start : "");
 	if (must) {
 		report_add(exec->report, FINDING_MASTER,
-			   ABOUT(.fix = "say master_port = auto, or a number"),
-			   "master_port = job, but nothing tells this run from others");
+			   ABOUT(.origin = job_origin(exec->plan, "master_port"), .speech = &speech,
+				 .fix = "write " SETTING("master_port = auto") ", or a number"),
+			   SETTING("master_port = job") ", but nothing tells this run from others");
 		return -1;
 	}
 	if (exec->plan->master_port)
 		return exec->plan->master_port;
 	report_add(exec->report, FINDING_COMMON_PORT,
-		   ABOUT(.fix = "say master_port = N where several runs share the first host"),
+		   ABOUT(.speech = &speech,
+			 .fix = "write " SETTING(
+				 "master_port = N") " where several runs share the first host"),
 		   "the ranks meet at port %d: nothing tells this run from others", COMMON_PORT);
 	return COMMON_PORT;
 }

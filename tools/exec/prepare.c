@@ -103,6 +103,7 @@ static bool inside(struct cpu_set part, struct cpu_set whole)
 /* Cores outside of what the launcher left are somebody else's. */
 int exec_bind(struct exec *exec)
 {
+	const struct speech speech = job_speech(exec->plan);
 	struct plan_slot *slot = &exec->slot;
 	struct cpu_set wanted, own;
 
@@ -123,13 +124,14 @@ int exec_bind(struct exec *exec)
 		slot->cpus = cpu_set_print(&exec->arena, wanted);
 		return slot->cpus ? GPUMAP_OK : report_nomem(exec->report);
 	}
-	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_CPUS,
-			   ABOUT(.origin = "cpu_bind",
-				 .fix = "say cpu_bind = none, or let the launcher bind to nothing"),
-			   "rank %lld may use none of the cores %s that the plan gives it: the "
-			   "launcher left it %s",
-			   (long long)exec->rank.rank, slot->cpus,
-			   cpu_set_print(&exec->arena, own));
+	return report_fail(
+		exec->report, GPUMAP_EINPUT, FINDING_EXEC_CPUS,
+		ABOUT(.origin = job_origin(exec->plan, "cpu_bind"), .speech = &speech,
+		      .fix = "write " SETTING(
+			      "cpu_bind = none") ", or let the launcher bind to nothing"),
+		"rank %lld may use none of the cores %s that the plan gives it: the "
+		"launcher left it %s",
+		(long long)exec->rank.rank, slot->cpus, cpu_set_print(&exec->arena, own));
 }
 
 /* --- the whole ------------------------------------------------------------------------------ */

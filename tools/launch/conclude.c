@@ -66,7 +66,9 @@ void supervise_conclude(struct supervisor *s)
 	else
 		result->status = first ? exit_status(first) : 0;
 	if (result->cause == LAUNCH_TIMED_OUT)
-		report_add(s->report, FINDING_STOPPED, ABOUT(.fix = "timeout = 0 means no limit"),
+		report_add(s->report, FINDING_STOPPED,
+			   ABOUT(.fix = SETTING("timeout = 0") " means no limit",
+				 .speech = s->launch->speech),
 			   "the time limit of %.10g s was reached",
 			   (double)s->launch->timeout_ms / 1e3);
 	else if (result->cause == LAUNCH_SIGNALLED)

@@ -68,7 +68,7 @@ static void one_refused(struct supervisor *s, const struct guard_message *m)
 
 	if (!s->refused) {
 		s->refused = true;
-		s->refusal = refusal(&s->launch->ranks[m->rank], m, s->report);
+		s->refusal = refusal(&s->launch->ranks[m->rank], m, s->launch->speech, s->report);
 		if (!started)
 			s->result->cause = LAUNCH_REFUSED;
 	}

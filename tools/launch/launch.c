@@ -33,11 +33,11 @@ static const char *stage_fix(const struct guard_message *m)
 {
 	switch (m->stage) {
 	case STAGE_FOLDER:
-		return "workdir names an existing folder";
+		return "name an existing folder by " SETTING("workdir");
 	case STAGE_CPUS:
-		return "choose cores that this process may use, or cpu_bind = none";
+		return SETTING("cpu_bind = none") " leaves the cores as they are";
 	case STAGE_MEMORY:
-		return "choose memory that this process may use, or mem_bind = none";
+		return SETTING("mem_bind = none") " leaves the memory as it is";
 	case STAGE_READY:
 	case STAGE_FORK:
 		return m->error == EAGAIN ? "'ulimit -u' tells how many processes are allowed"
@@ -51,18 +51,21 @@ static const char *stage_fix(const struct guard_message *m)
 	return m->error == EACCES ? "chmod +x makes a file executable" : NULL;
 }
 
-int refusal(const struct launch_rank *rank, const struct guard_message *m, gpumap_report *report)
+int refusal(const struct launch_rank *rank, const struct guard_message *m,
+	    const struct speech *speech, gpumap_report *report)
 {
 	bool program = m->stage == STAGE_FIND || m->stage == STAGE_EXEC;
 	const char *what = program ? rank->argv[0] : m->stage == STAGE_FOLDER ? rank->folder : NULL;
 
 	if (what)
-		report_add(report, FINDING_NOT_STARTED, ABOUT(.fix = stage_fix(m)),
-			   "rank %d %s '%s': %s", rank->rank, stage_text(m->stage),
-			   QUOTE(span_of(what)), strerror(m->error));
+		report_add(report, FINDING_NOT_STARTED,
+			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s '%s': %s",
+			   rank->rank, stage_text(m->stage), QUOTE(span_of(what)),
+			   strerror(m->error));
 	else
-		report_add(report, FINDING_NOT_STARTED, ABOUT(.fix = stage_fix(m)),
-			   "rank %d %s: %s", rank->rank, stage_text(m->stage), strerror(m->error));
+		report_add(report, FINDING_NOT_STARTED,
+			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s: %s",
+			   rank->rank, stage_text(m->stage), strerror(m->error));
 	return !program ? OWN_FAILURE : m->error == ENOENT ? 127 : 126;
 }
 
@@ -112,7 +115,9 @@ static int prepare(struct supervisor *s)
 
 	if (!setting_enter(&s->setting, s->launch, files))
 		return report_fail(s->report, GPUMAP_EFILE, FINDING_LAUNCH,
-				   ABOUT(.fix = "raise 'ulimit -Hn', or console = raw without logs"),
+				   ABOUT(.speech = s->launch->speech,
+					 .fix = SETTING("console = raw")
+						" without logs needs none; or raise 'ulimit -Hn'"),
 				   "%zu ranks need %zu open files: %s", s->launch->count, files,
 				   strerror(errno));
 	r = console_open(&s->console, s->launch, s->report);

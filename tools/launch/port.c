@@ -118,15 +118,28 @@ static int number_of(int fd)
 						       : address.v4.sin_port);
 }
 
-int port_hold(struct port *ret, int number, gpumap_report *report)
+static int refuse(int number, int error, const struct about *about, gpumap_report *report)
+{
+	struct about here = about ? *about : *ABOUT(.origin = "master_port");
+	const char *fresh = here.fix ? here.fix : SETTING("master_port = auto") " takes a free one";
+	char fix[200];
+
+	snprintf(fix, sizeof(fix), "%s%s%s", error == EACCES ? "ports below 1024 are root's; " : "",
+		 fresh, error == EADDRINUSE ? "; 'ss -ltnp' shows who listens" : "");
+	here.fix = fix;
+	return report_fail(report, GPUMAP_EFILE, FINDING_PORT_TAKEN, &here,
+			   "port %d cannot be used: %s", number, strerror(error));
+}
+
+int port_hold(struct port *ret, int number, const struct about *about, gpumap_report *report)
 {
 	const int on = 1;
-	int fd;
+	int fd, error;
 
 	if (number < 0 || number > MAX_PORT)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_PORT_TAKEN,
-				   ABOUT(.origin = "master_port",
-					 .fix = "ports are from 1 to 65535; auto takes a free one"),
+				   ABOUT(.origin = about ? about->origin : "master_port",
+					 .fix = "ports are from 1 to 65535"),
 				   "there is no port %d", number);
 	fd = bound(number, false);
 	if (fd < 0 && number && errno == EADDRINUSE)
@@ -136,16 +149,10 @@ int port_hold(struct port *ret, int number, gpumap_report *report)
 		*ret = (struct port){.fd = fd, .number = number_of(fd)};
 		return GPUMAP_OK;
 	}
-	report_add(report, FINDING_PORT_TAKEN,
-		   ABOUT(.origin = "master_port",
-			 .fix = errno == EACCES
-					? "ports below 1024 are root's: take another, or auto"
-					: "master_port = auto takes a free one; 'ss -ltnp' "
-					  "shows who listens"),
-		   "port %d cannot be used: %s", number, strerror(errno));
+	error = errno;
 	if (fd >= 0)
 		close(fd);
-	return GPUMAP_EFILE;
+	return refuse(number, error, about, report);
 }
 
 void port_release(struct port *port)

@@ -10,16 +10,17 @@
 #ifndef GM_PORT_H
 #define GM_PORT_H
 
-#include "gpumap.h"
+#include "report.h"
 
 struct port {
 	int fd; /* -1: nothing is held */
 	int number;
 };
 
-/* Holds `number` for IPv4 and, where there is IPv6, for that as well; 0: any free one.
+/* Holds `number` for IPv4 and, where there is IPv6, for that as well; 0: any free one. What a
+ * finding is about is `about`, whose remedy says how to get a free one; NULL: master_port.
  * GPUMAP_EINPUT: no such port; GPUMAP_EFILE: somebody has it, or it is not allowed. */
-int port_hold(struct port *ret, int number, gpumap_report *report);
+int port_hold(struct port *ret, int number, const struct about *about, gpumap_report *report);
 void port_release(struct port *port);
 
 #endif

@@ -127,6 +127,6 @@ size_t tree_children(pid_t root, pid_t *ret, size_t room);
 
 /* Adds a finding and returns the exit status that follows. */
 int refusal(const struct launch_rank *rank, const struct guard_message *message,
-	    gpumap_report *report);
+	    const struct speech *speech, gpumap_report *report);
 
 #endif

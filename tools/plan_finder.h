@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What finding a plan's hosts works with: their names (plan_nodes.c) and what is known of them
+ * (plan_hosts.c). */
+#ifndef GM_PLAN_FINDER_H
+#define GM_PLAN_FINDER_H
+
+#include <limits.h>
+
+#include "plan_hosts.h"
+#include "speech.h"
+
+struct finder {
+	struct plan_hosts *ret;
+	const gpumap_profile *profile;
+	gpumap_report *report;
+	struct speech speech;
+	char here[HOST_NAME_MAX + 1]; /* this machine's name */
+};
+
+/* A setting of the profile; and where it comes from, NULL: nothing says it. */
+const char *finder_said(const struct finder *f, const char *key);
+const char *finder_origin(const struct finder *f, const char *key);
+/* A variable that is set and not empty. */
+const char *finder_variable(const char *name);
+
+/* Adds the hosts that are named, or as many as are counted. */
+int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank);
+
+#endif
