@@ -53,7 +53,7 @@ def trial(gpumap, folder, target, shell, rng):
     for name in os.listdir(folder):
         os.unlink(os.path.join(folder, name))
     run = subprocess.run([shell, "-s"] if target != "shell" else [shell, "/dev/stdin"],
-                         input=emitted.stdout, capture_output=True, check=False, timeout=30)
+                         input=emitted.stdout, capture_output=True, check=False, timeout=300)
     said = f"{arguments} {values}\n{emitted.stdout.decode(errors='replace')[-2000:]}"
     if run.returncode or run.stderr:
         return f"status {run.returncode}, {run.stderr} of {said}"

@@ -20,7 +20,7 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
 
 
 def run(gpumap, arguments, environment):
-    return subprocess.run([gpumap, *arguments], capture_output=True, timeout=60,
+    return subprocess.run([gpumap, *arguments], capture_output=True, timeout=300,
                           stdin=subprocess.DEVNULL, env={**ENVIRONMENT, **environment})
 
 

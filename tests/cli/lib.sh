@@ -17,7 +17,7 @@
 #	$full      not empty: what takes minutes is wanted
 #
 #	check NAME STATUS STDOUT STDERR -- COMMAND...
-#		Runs COMMAND, 20 seconds at most, and compares. STDOUT and STDERR are extended
+#		Runs COMMAND, $limit seconds at most, and compares. STDOUT and STDERR are extended
 #		regular expressions that some line matches, '' for no output at all, or '-' for
 #		any. What was written stays in the files $out and $err.
 #	out_has NAME REGEX; out_lacks NAME REGEX; err_has NAME REGEX; err_lacks NAME REGEX
@@ -26,6 +26,9 @@
 #	ok NAME; not_ok NAME [WHY]; holds NAME COMMAND...
 #	skip NAME REASON; skip_all REASON (ends the test)
 #	have COMMAND		is it on this machine?
+#	until_true COMMAND...	tries again until it holds, $limit seconds at most; what a test waits
+#				for is an event like that, never a time
+#	over PID		it has ended, collected or not
 
 set -u
 srcdir=$GPUMAP_TEST_SRCDIR
@@ -35,7 +38,8 @@ servers=${GPUMAP_TEST_SERVERS:-}
 torch=${GPUMAP_TEST_TORCH:-}
 full=${GPUMAP_TEST_FULL:-}
 valgrind=${GPUMAP_TEST_VALGRIND:-}
-limit=${GPUMAP_TEST_LIMIT:-20}
+# It ends what hangs, and is no measure of speed: other work may keep the machine busy.
+limit=${GPUMAP_TEST_LIMIT:-300}
 gpumap_path=${GPUMAP:-}
 shared=$(dirname "$srcdir")/shared
 [ -d "$shared" ] || shared=
@@ -192,6 +196,18 @@ out_is() {
 	else
 		not_ok "$1" "$out_differs"
 	fi
+}
+
+until_true() {
+	until_end=$(($(date +%s) + limit))
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -le "$until_end" ] || return 1
+		sleep 0.02
+	done
+}
+
+over() {
+	! grep -q '^State:.[^Z]' /proc/"$1"/status 2>/dev/null
 }
 
 holds() {

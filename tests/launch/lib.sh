@@ -19,23 +19,8 @@ alive() {
 	echo "$alive_count"
 }
 
-# until_true SECONDS COMMAND...: tries again until it holds
-until_true() {
-	until_end=$(($(date +%s) + $1))
-	shift
-	until "$@"; do
-		[ "$(date +%s)" -le "$until_end" ] || return 1
-		sleep 0.02
-	done
-}
-
 gone() {
 	[ "$(alive "$1")" -eq 0 ]
-}
-
-# over PID: it has ended, collected or not
-over() {
-	! grep -q '^State:.[^Z]' /proc/"$1"/status 2>/dev/null
 }
 
 # guard_of PID: the launcher's only child. Other processes come and go while this looks.
@@ -48,7 +33,12 @@ guard_of() {
 	done 2>/dev/null
 }
 
-# wake_ups PID: how often a launcher and its guard were woken
+# sleeps PID: a launcher and its guard are not woken for a second
+sleeps() {
+	sleeps_before=$(wake_ups "$1")
+	sleep 1
+	[ "$sleeps_before" = "$(wake_ups "$1")" ]
+}
 wake_ups() {
 	cat /proc/"$1"/status /proc/"$(guard_of "$1")"/status | awk '/ctxt/ { n += $2 } END { print n }'
 }
@@ -58,12 +48,17 @@ lines() {
 	[ -e "$1" ] && [ "$(wc -l <"$1")" -eq "$2" ]
 }
 
-# within FROM TO VALUE, in seconds
-within() {
-	awk -v a="$1" -v b="$2" -v x="$3" 'BEGIN { exit !(x >= a && x <= b) }'
+# files PREFIX N: there are N of this name, and more letters
+files() {
+	[ "$(find . -name "$1*" | wc -l)" -eq "$2" ]
 }
 
-# Instrumented builds are slow and large: what is measured there proves nothing.
+# stopped PID: by SIGSTOP
+stopped() {
+	grep -q '^State:.T' /proc/"$1"/status
+}
+
+# Instrumented builds are large: memory that is measured there proves nothing.
 if nm "$driver" 2>/dev/null | grep -qE '__(asan|tsan)_init|__gcov'; then
 	holds_here() {
 		skip "$1" 'this build is instrumented'

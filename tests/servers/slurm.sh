@@ -57,14 +57,12 @@ slurm_stop() {
 	slurm_watchdog=
 }
 
-# slurm_until COMMAND...: tries until it holds, some seconds at most
+# slurm_until COMMAND...: tries until it holds, or a daemon has given up
 slurm_until() {
-	slurm_tries=300
-	until "$@" >/dev/null 2>&1; do
-		slurm_tries=$((slurm_tries - 1))
-		[ "$slurm_tries" -gt 0 ] && ! grep -qs 'fatal:' "$slurm"/*.log || return 1
-		sleep 0.01
-	done
+	until_true slurm_settled "$@" && "$@" >/dev/null 2>&1
+}
+slurm_settled() {
+	"$@" || grep -qs 'fatal:' "$slurm"/*.log
 }
 
 # Below the ports that the kernel gives away by itself; two more are next to it.

@@ -22,7 +22,6 @@ LD_LIBRARY_PATH=$builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 PYTHONDONTWRITEBYTECODE=1
 export OMP_NUM_THREADS OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM LD_LIBRARY_PATH \
 	PYTHONDONTWRITEBYTECODE
-limit=120
 
 if ! [ -e "$builddir/.libs/gpumap-mpi.so" ]; then
 	mpirun='' no_mpi='NOTHING IS TRAINED WITH MPI: built without it; install libopenmpi-dev'

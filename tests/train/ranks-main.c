@@ -9,9 +9,9 @@
  *	other	rank 1 is in another call than the others
  *	abort	rank 1 aborts after some sums
  *	beside	rank 1 aborts while another thread of it waits for rank 0
- *	absent	rank 1 opens two seconds late
- *	late	rank 1 comes two seconds late
- *	stuck	rank 1 comes two seconds late to its receiver, for whom another one waits
+ *	absent	rank 1 never opens
+ *	late	rank 1 never comes
+ *	stuck	rank 1 never comes to its receiver, for whom another one waits
  *	device	waits for its device for ever
  *	away	waits for its device, but for rank 1, which does something else
  *	large	messages of more than MPI counts: two ranks, 7 GiB of memory each
@@ -21,6 +21,9 @@
 #include <unistd.h>
 
 #include "ranks.h"
+
+/* Longer than all limits of time: the others end the run. */
+enum { FOR_EVER = 600 };
 
 struct work {
 	const char *name;
@@ -140,14 +143,14 @@ static bool work_beside(struct communicator *comm, struct train_error *error)
 		pthread_join(thread, NULL);
 		return false;
 	}
-	sleep(10);
+	sleep(FOR_EVER);
 	return train_fail(error, TRAIN_FAILED, "nobody ended the run");
 }
 
 static bool work_late(struct communicator *comm, struct train_error *error)
 {
 	if (comm->rank == 1)
-		sleep(2);
+		sleep(FOR_EVER);
 	return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
 }
 
@@ -157,7 +160,7 @@ static bool work_stuck(struct communicator *comm, struct train_error *error)
 	char mark = 0;
 
 	if (comm->rank == 1)
-		sleep(2);
+		sleep(FOR_EVER);
 	if (comm->rank == 2)
 		return comm->calls->receive(comm, 1, &mark, 1, "marks", error);
 	return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
@@ -183,7 +186,7 @@ static bool work_device(struct communicator *comm, struct train_error *error)
 static bool work_away(struct communicator *comm, struct train_error *error)
 {
 	if (comm->rank == 1)
-		sleep(2);
+		sleep(FOR_EVER);
 	return work_device(comm, error);
 }
 
@@ -209,7 +212,7 @@ static bool run(const struct collective *calls, char **argv, struct train_error 
 	if (!calls->meet(&meeting, &options, error))
 		return false;
 	if (strcmp(argv[6], "absent") == 0 && atoi(argv[3]) == 1)
-		sleep(2);
+		sleep(FOR_EVER);
 	if (calls->open(&comm, meeting, atoi(argv[3]), NULL, error)) {
 		for (size_t i = 0; i < sizeof(works) / sizeof(*works); i++)
 			if (strcmp(works[i].name, argv[6]) == 0)

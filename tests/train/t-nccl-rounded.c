@@ -46,7 +46,7 @@ static void work_pieces(struct member *m)
 
 START_TEST(rounded_pieces)
 {
-	const struct ranks_how how = {.world = 2, .timeout_ms = 20000, .sums = VALUE_BFLOAT16};
+	const struct ranks_how how = {.world = 2, .timeout_ms = 200000, .sums = VALUE_BFLOAT16};
 	struct member members[NCCL_MOST];
 
 	ranks_run(members, &how, work_pieces, NULL);

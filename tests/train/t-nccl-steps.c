@@ -106,7 +106,7 @@ static void begin(struct trainee *t, const struct settings *settings, struct pla
 		  int world)
 {
 	struct meeting_options meeting = {
-		.world = world, .ranks = 1, .rank = rank, .local = 1, .timeout_ms = 20000};
+		.world = world, .ranks = 1, .rank = rank, .local = 1, .timeout_ms = 200000};
 
 	*place = (struct place){
 		.count = 1, .rank = rank, .world = world, .local_world = 1, .ranks = 1};

@@ -315,7 +315,7 @@ START_TEST(what_cannot_be_recorded)
 		 "send of activations: it takes memory, which a step that is recorded cannot"},
 	};
 	const struct ranks_how how = {
-		.world = 2, .apart = _i, .timeout_ms = 20000, .messages = true};
+		.world = 2, .apart = _i, .timeout_ms = 200000, .messages = true};
 	struct member members[NCCL_MOST];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

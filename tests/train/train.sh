@@ -7,7 +7,7 @@ gpumap=$builddir/gpumap
 
 # Ten steps an epoch, of some milliseconds each.
 small='--model net28 --samples 320 --test-samples 40 --global-batch 32 --progress none --threads 1
-	--timeout 20s'
+	--timeout 5m'
 
 # run N COMMAND...: N ranks as processes, whose ids are in the files pid.RANK. RUN: more options
 run() {
@@ -61,16 +61,6 @@ now() {
 # since TIME: seconds
 since() {
 	awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.3f", b - a }'
-}
-
-# until_true SECONDS COMMAND...: tries again until it holds
-until_true() {
-	until_end=$(($(date +%s) + $1))
-	shift
-	until "$@" 2>/dev/null; do
-		[ "$(date +%s)" -le "$until_end" ] || return 1
-		sleep 0.01
-	done
 }
 
 # has_lines FILE N: at least so many
