@@ -6,12 +6,13 @@
 
 #include "collective/shm_board.h"
 
-/* The process that writes the reason may be killed meanwhile. */
+/* The process that writes the reason may be killed meanwhile, or wait for its turn on a busy
+ * machine. */
 static bool reason_there(const struct shm_board *board)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 10000; i++) {
 		if (atomic_load(&board->failed) == 2)
 			return true;
 		nanosleep(&pause, NULL);
