@@ -67,6 +67,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/lookup.c \
 	libgpumap/inventory/members.c \
 	libgpumap/inventory/merge.c libgpumap/inventory/merge.h \
+	libgpumap/inventory/models.c \
 	libgpumap/inventory/nccl_elements.c \
 	libgpumap/inventory/nccl_xml.c libgpumap/inventory/nccl_xml.h \
 	libgpumap/inventory/nvlink.c \

@@ -211,7 +211,6 @@ SERVE(nvmlDeviceGetPciInfo_v3, struct nvml_handle *device, struct nvml_pci *pci)
 	return give_pci(device, pci, sizeof(*pci));
 }
 
-/* Unknown memory is "no data": nvitop shows the host's memory for "not supported". */
 static enum nvml_return known_memory(struct nvml_handle *device, struct nvml_memory *ret)
 {
 	struct use use;
@@ -219,7 +218,7 @@ static enum nvml_return known_memory(struct nvml_handle *device, struct nvml_mem
 	UNIT_OR_RETURN(u, device);
 
 	if (unit_memory(u) < 0)
-		return NVML_ERROR_NO_DATA;
+		return NVML_ERROR_NOT_SUPPORTED;
 	r = use_read(&use, u);
 	ret->total = (unsigned long long)unit_memory(u);
 	ret->used = use.used < ret->total ? use.used : ret->total;

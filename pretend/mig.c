@@ -108,7 +108,9 @@ int64_t unit_memory(const struct unit *unit)
 
 	if (unit->device->memory >= 0)
 		return unit->device->memory;
-	if (unit == unit->gpu || !read_profile(unit->device->profile, &shares))
+	if (unit == unit->gpu)
+		return model_memory(unit->device->name);
+	if (!read_profile(unit->device->profile, &shares))
 		return -1;
 	return (int64_t)shares.memory_mib << 20;
 }

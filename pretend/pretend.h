@@ -13,6 +13,8 @@
  *	        MIG-70726574-656e-6400-8001-<index, 8 digits><position, 4 digits>
  *	PCI     bus index + 1 (from 255 GPUs on the next domain); domain 0, or the
  *	        first after those of the GPUs whose address is known
+ *	driver  580.00.00, whose CUDA is 13.0
+ *	memory  that of the model, where it is a known one
  *	name    "GPU";  GPU instance: position + 1;  compute instance: 0
  *	BAR1    256 MiB
  *	NVLink  one link for each neighbour; a GPU joined to all others, 7 or more,

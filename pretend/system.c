@@ -82,6 +82,11 @@ enum nvml_return give_text(char *ret, unsigned int size, const char *text)
 	return NVML_SUCCESS;
 }
 
+static const char *driver_of(const struct machine *machine)
+{
+	return machine->inventory->driver ? machine->inventory->driver : NVML_MADE_UP_DRIVER;
+}
+
 SERVE(nvmlSystemGetDriverVersion, char *text, unsigned int size)
 {
 	const struct machine *machine = machine_get();
@@ -89,7 +94,7 @@ SERVE(nvmlSystemGetDriverVersion, char *text, unsigned int size)
 	if (!machine)
 		return NVML_ERROR_UNINITIALIZED;
 	return give_text(text, size,
-			 machine->inventory->driver ? machine->inventory->driver : "pretended");
+			 driver_of(machine));
 }
 
 /* The newest CUDA that each branch of drivers runs, as nvidia-smi prints it: the
@@ -122,7 +127,7 @@ static enum nvml_return give_cuda_version(int *version)
 		return NVML_ERROR_UNINITIALIZED;
 	if (!version)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	cuda = cuda_version(machine->inventory->driver);
+	cuda = cuda_version(driver_of(machine));
 	if (!cuda)
 		return NVML_ERROR_NOT_SUPPORTED;
 	*version = cuda;
@@ -147,10 +152,8 @@ SERVE(nvmlSystemGetNVMLVersion, char *text, unsigned int size)
 
 	if (!machine)
 		return NVML_ERROR_UNINITIALIZED;
-	if (!cuda_version(machine->inventory->driver))
-		return give_text(text, size, "pretended");
-	snprintf(version, sizeof(version), "%d.%s", cuda_version(machine->inventory->driver) / 1000,
-		 machine->inventory->driver);
+	snprintf(version, sizeof(version), "%d.%s", cuda_version(driver_of(machine)) / 1000,
+		 driver_of(machine));
 	return give_text(text, size, version);
 }
 

@@ -19,6 +19,9 @@
 #include "helper_path.h"
 #include "inventory/inventory.h"
 #include "report.h"
+#include "strbuf.h"
+#include "suggest.h"
+#include "words.h"
 
 /* Linux takes no longer string in an environment: 32 pages. */
 enum { MOST_TEXT = 32 * 4096 - 64 };
@@ -203,17 +206,36 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 	return STATUS_ANSWERED;
 }
 
+/* nvidia-smi comes with the driver, which a machine without GPUs does not have. */
+static const char *missing_remedy(struct remedy *ret, const char *program)
+{
+	const char *machine = getenv("GPUMAP_PRETEND_INVENTORY");
+	const char *slash = strrchr(program, '/');
+	struct strbuf word = {0};
+
+	if (!streq(slash ? slash + 1 : program, "nvidia-smi"))
+		return "install it, or give its path";
+	words_quote(&word, machine && strlen(machine) < 128 ? machine : "FILE");
+	snprintf(ret->text, sizeof(ret->text),
+		 "it comes with NVIDIA's driver; gpumap inventory --inventory %s lists this machine",
+		 word.text ? word.text : "FILE");
+	strbuf_free(&word);
+	return ret->text;
+}
+
 /* Returns only when the program cannot be started. */
 static int run(char **argv)
 {
 	struct output output = {0};
+	struct remedy remedy;
 	int why;
 
 	execvp(*argv, argv);
 	why = errno;
 	if (gpumap_report_new(&output.report) == GPUMAP_OK)
-		report_add(output.report, FINDING_PRETEND, NULL, "cannot run '%s': %s",
-			   QUOTE(span_of(*argv)), strerror(why));
+		report_add(output.report, FINDING_PRETEND,
+			   ABOUT(.fix = why == ENOENT ? missing_remedy(&remedy, *argv) : NULL),
+			   "cannot run '%s': %s", QUOTE(span_of(*argv)), strerror(why));
 	print_report(&output, 0);
 	gpumap_report_free(output.report);
 	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;

@@ -85,6 +85,8 @@ static bool is_joined(struct span model)
 static int add_group(gpumap_inventory *inventory, int64_t count, struct span model,
 		     gpumap_report *report)
 {
+	int64_t memory = -1;
+
 	for (int64_t i = 0; i < count; i++) {
 		gpumap_device *d = inventory_add(inventory);
 
@@ -94,6 +96,8 @@ static int add_group(gpumap_inventory *inventory, int64_t count, struct span mod
 		d->index = (int)inventory->count - 1;
 		if (model.length && !member_set(&d->name, model))
 			return report_nomem(report);
+		memory = i ? memory : model_memory(d->name);
+		d->memory = memory;
 	}
 	return GPUMAP_OK;
 }

@@ -80,6 +80,8 @@ int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,
 		   gpumap_report *report);
 /* Whether gpumap_inventory_open takes `what` as a machine and not as a path. */
 bool synthetic_recognise(const char *what);
+/* The memory of a GPU of this name, in bytes; -1: the model is not known. */
+int64_t model_memory(const char *name);
 int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *report);
 /* `root` "" is this machine; tests give the folder of a recorded one. */
 int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report);

@@ -207,12 +207,15 @@ static int read_host(const struct nvml *nvml, gpumap_inventory *inventory, enum 
 	if (count > GPUMAP_MAX_DEVICES)
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, NULL,
 				   "NVML counts %u GPUs, more than %d", count, GPUMAP_MAX_DEVICES);
-	if (nvml->driver_version(version, NVML_VERSION_SIZE) == NVML_SUCCESS &&
-	    !member_set_text(&inventory->driver, version))
+	if (nvml->driver_version(version, NVML_VERSION_SIZE) != NVML_SUCCESS ||
+	    streq(version, NVML_MADE_UP_DRIVER))
+		*version = '\0';
+	if (*version && !member_set_text(&inventory->driver, version))
 		return report_nomem(report);
 	if (!count)
 		report_add(report, FINDING_NO_GPU, ABOUT(.rule = "E1"),
-			   "the NVIDIA driver %s is loaded and drives no GPU", version);
+			   "the NVIDIA driver%s%s is loaded and drives no GPU", *version ? " " : "",
+			   version);
 	r = read_devices(nvml, count, inventory, report);
 	return r == GPUMAP_OK ? inventory_finish(inventory, report) : r;
 }

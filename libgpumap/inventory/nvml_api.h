@@ -48,6 +48,10 @@ enum nvml_return {
 #undef NVML_RETURN_ENUM
 };
 
+/* The driver of a pretended machine whose inventory names none. It can be parsed, and no driver is
+ * called so: gpumap itself takes it for not known. */
+#define NVML_MADE_UP_DRIVER "580.00.00"
+
 enum {
 	NVML_NAME_SIZE = 96,
 	NVML_UUID_SIZE = 96,

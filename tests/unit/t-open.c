@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpumap.h"
+#include "inventory/inventory.h"
 #include "unit.h"
 
 static const struct {
@@ -26,7 +26,12 @@ static const struct {
 	{"8x", GPUMAP_EINPUT, 0, NULL},
 	{"8xH100+", GPUMAP_EINPUT, 0, NULL},
 	{"8xH100+x", GPUMAP_EINPUT, 0, NULL},
-	{"8xH100,1", 0, 8, "H100,1"},
+	{"8xH100,1", GPUMAP_EINPUT, 0, NULL},
+	{"8xRTX 3090", 0, 8, "RTX 3090"},
+	{"2xH100 6xA100", GPUMAP_EINPUT, 0, NULL},
+	{"2xH100;6xA100", GPUMAP_EINPUT, 0, NULL},
+	{"2+6xA100", 0, 8, "A100"},
+	{"2,6xA100", GPUMAP_EINPUT, 0, NULL},
 	{"8 xH100", GPUMAP_EFILE, 0, NULL},
 	{"8xH100/", GPUMAP_EFILE, 0, NULL},
 	{"H100", GPUMAP_EFILE, 0, NULL},
@@ -53,6 +58,57 @@ START_TEST(open_what)
 		ROW_EQ_STR(name, gpumap_inventory_str(inventory, GPUMAP_INVENTORY_ORIGIN), name);
 	}
 	gpumap_inventory_free(inventory);
+}
+END_TEST
+
+/* MiB; -1: not known. */
+static const struct {
+	const char *name;
+	int mib;
+} models[] = {
+	{"H100", 81559},
+	{"h100", 81559},
+	{"NVIDIA H100 80GB HBM3", 81559},
+	{"NVIDIA H100 PCIe", 81559},
+	{"NVIDIA H100 NVL", 95830},
+	{"H200", 143771},
+	{"A100", 81920},
+	{"NVIDIA A100-SXM4-40GB", 40960},
+	{"A100-PCIE-40GB", 40960},
+	{"A100 80G", 81920},
+	{"NVIDIA A100-SXM4-60GB", -1},
+	{"A1000", -1},
+	{"NVIDIA A10G", 23028},
+	{"NVIDIA A40", 46068},
+	{"NVIDIA A40-8Q", -1},
+	{"GRID T4-16Q", -1},
+	{"Tesla T4", 15360},
+	{"Tesla V100-SXM2-32GB", 32768},
+	{"Tesla V100-DGXS-32GB", 32768},
+	{"NVIDIA GeForce RTX 3090", 24576},
+	{"RTX3090", 24576},
+	{"RTX-3090", 24576},
+	{"NVIDIA GeForce RTX 4070 Ti SUPER", 16376},
+	{"NVIDIA GeForce RTX 4070 Ti", 12282},
+	{"NVIDIA GeForce RTX 4090 Laptop GPU", -1},
+	{"NVIDIA RTX 6000 Ada Generation", 49140},
+	{"Quadro RTX 6000", 24576},
+	{"NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 97887},
+	{"NVIDIA GH200 480GB", 97871},
+	{"T1000", 4096},
+	{"NVIDIA T1000 8GB", 8192},
+	{"GPU", -1},
+	{"80GB", -1},
+	{"", -1},
+	{NULL, -1},
+};
+
+START_TEST(model_memories)
+{
+	int64_t bytes = model_memory(models[_i].name);
+
+	ROW_EQ_INT(models[_i].name ? models[_i].name : "none",
+		   (int)(bytes < 0 ? bytes : bytes >> 20), models[_i].mib);
 }
 END_TEST
 
@@ -127,6 +183,7 @@ int main(void)
 	tcase_set_timeout(tests, 30);
 	tcase_add_loop_test(tests, open_what, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_loop_test(tests, assume, 0, 5);
+	tcase_add_loop_test(tests, model_memories, 0, (int)ARRAY_SIZE(models));
 	tcase_add_test(tests, unknown_flags);
 	tcase_add_test(tests, host);
 	tcase_add_loop_test(tests, largest_file, 0, 2);

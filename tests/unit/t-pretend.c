@@ -41,29 +41,29 @@ static const struct {
 	const char *name, *variable, *value, *want;
 } rows[] = {
 	{"synthetic", "GPUMAP_PRETEND_INVENTORY", "2xH100+1xT1000",
-	 "driver pretended\n"
-	 "0 GPU-70726574-656e-6400-8000-000000000000 0000:01:00.0 H100\n"
-	 "1 GPU-70726574-656e-6400-8000-000000000001 0000:02:00.0 H100\n"
-	 "2 GPU-70726574-656e-6400-8000-000000000002 0000:03:00.0 T1000\n"},
+	 "driver -\n"
+	 "0 GPU-70726574-656e-6400-8000-000000000000 0000:01:00.0 H100 81559 MiB\n"
+	 "1 GPU-70726574-656e-6400-8000-000000000001 0000:02:00.0 H100 81559 MiB\n"
+	 "2 GPU-70726574-656e-6400-8000-000000000002 0000:03:00.0 T1000 4096 MiB\n"},
 	{"unnamed", "GPUMAP_PRETEND_INVENTORY", "1",
-	 "driver pretended\n"
+	 "driver -\n"
 	 "0 GPU-70726574-656e-6400-8000-000000000000 0000:01:00.0 GPU\n"},
-	{"empty machine", "GPUMAP_PRETEND_INVENTORY", "0", "driver pretended\n"},
+	{"empty machine", "GPUMAP_PRETEND_INVENTORY", "0", "driver -\n"},
 	{"MIG", "GPUMAP_PRETEND_TEXT", mig_text,
-	 "driver pretended\n"
-	 "0 " UUID_A " 0000:01:00.0 NVIDIA A30 [" MIG_A " 2g.12gb 1/0] [" MIG_B " 1c.2g.12gb 2/0]\n"
-	 "1 " UUID_B " 0000:02:00.0 NVIDIA A30\n"},
+	 "driver -\n"
+	 "0 " UUID_A " 0000:01:00.0 NVIDIA A30 24576 MiB [" MIG_A " 2g.12gb 1/0] [" MIG_B " 1c.2g.12gb 2/0]\n"
+	 "1 " UUID_B " 0000:02:00.0 NVIDIA A30 24576 MiB\n"},
 	{"listing with holes", "GPUMAP_PRETEND_TEXT", hole_text,
-	 "driver pretended\n"
-	 "1 " UUID_B " 0000:02:00.0 NVIDIA L4\n"
-	 "3 " UUID_D " 0000:04:00.0 NVIDIA L4\n"
+	 "driver -\n"
+	 "1 " UUID_B " 0000:02:00.0 NVIDIA L4 23034 MiB\n"
+	 "3 " UUID_D " 0000:04:00.0 NVIDIA L4 23034 MiB\n"
 	 "partial\n"},
 	{"addresses and memory", "GPUMAP_PRETEND_TEXT", csv_text,
 	 "driver 550.54.15\n"
 	 "0 " UUID_A " 0000:c1:00.0 NVIDIA L40S 46068 MiB\n"
 	 "1 " UUID_B " 0001:02:00.0 NVIDIA L40S 46068 MiB\n"},
 	{"links and nodes", "GPUMAP_PRETEND_TEXT", topo_text,
-	 "driver pretended\n"
+	 "driver -\n"
 	 "0 GPU-70726574-656e-6400-8000-000000000000 0000:01:00.0 GPU 0-15,64-79 @0 nv 1\n"
 	 "1 GPU-70726574-656e-6400-8000-000000000001 0000:02:00.0 GPU 0-15,64-79 @0 nv 0\n"
 	 "2 GPU-70726574-656e-6400-8000-000000000002 0000:03:00.0 GPU 16-31,80-95 @1 nv 3\n"
