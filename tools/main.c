@@ -39,7 +39,8 @@ static void help(FILE *file)
 		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "Options without a command are those of explain. gpumap COMMAND --help shows a\n"
-	      "command's options, gpumap(1) and gpumap-rules(7) everything.\n",
+	      "command's options, gpumap rules ID what the id at the end of a message means,\n"
+	      "gpumap(1) and gpumap-rules(7) everything.\n",
 	      file);
 }
 
