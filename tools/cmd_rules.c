@@ -97,15 +97,20 @@ static void print_finding(struct strbuf *buf, const gpumap_finding *finding, boo
 {
 	const char *rule = gpumap_finding_str(finding, GPUMAP_FINDING_RULE);
 	const char *example = gpumap_finding_str(finding, GPUMAP_FINDING_EXAMPLE);
+	struct strbuf named = {0};
 
 	strbuf_printf(buf, "%s  %s: %s\n", gpumap_finding_str(finding, GPUMAP_FINDING_ID),
 		      severity_name(finding), gpumap_finding_str(finding, GPUMAP_FINDING_MEANING));
 	if (!full)
 		return;
 	wrap(buf, "cause", gpumap_finding_str(finding, GPUMAP_FINDING_CAUSE));
-	if (rule)
-		strbuf_printf(buf, "  %-9s%s  %s\n", "rule", rule,
+	if (rule) {
+		strbuf_printf(&named, "%s  %s", rule,
 			      gpumap_rule_str(gpumap_rule_find(rule), GPUMAP_RULE_LINE));
+		wrap(buf, "rule", named.text);
+		buf->failed = buf->failed || named.failed;
+		strbuf_free(&named);
+	}
 	/* In one piece, to be copied. */
 	if (example)
 		strbuf_printf(buf, "  %-9s%s\n", "example", example);
