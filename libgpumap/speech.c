@@ -47,32 +47,20 @@ static void put_name(struct strbuf *buf, struct span name, enum language languag
 		strbuf_add(buf, &(char){spelled(name.text[i], language)}, 1);
 }
 
-static bool is_named(struct span name, const char *origin)
+static bool is_named(struct span name, const char *origin, const struct speech *speech)
 {
 	enum language language = origin ? language_of(origin) : KEYS;
+	const char *own = speech ? speech->origin(speech->data, name) : NULL;
 	size_t i = 0;
 
 	if (language == KEYS)
 		return false;
+	if (own && streq(own, origin))
+		return true;
 	origin += strlen(prefixes[language]);
 	while (i < name.length && spelled(name.text[i], language) == origin[i])
 		i++;
 	return i == name.length && !origin[i];
-}
-
-/* The piece between the marks. */
-static void put_key(struct strbuf *buf, struct span key, enum language language)
-{
-	static const char *const between[] = {" = ", " ", "="};
-	struct span name = {key.text, 0};
-
-	while (name.length < key.length && key.text[name.length] != ' ')
-		name.length++;
-	put_name(buf, name, language);
-	if (name.length + 3 > key.length)
-		return;
-	strbuf_puts(buf, between[language]);
-	strbuf_add(buf, key.text + name.length + 3, key.length - name.length - 3);
 }
 
 static struct span name_of(struct span key)
@@ -80,6 +68,24 @@ static struct span name_of(struct span key)
 	const char *blank = memchr(key.text, ' ', key.length);
 
 	return (struct span){key.text, blank ? (size_t)(blank - key.text) : key.length};
+}
+
+/* The piece between the marks. What was said by an option of another name keeps that. */
+static void put_key(struct strbuf *buf, struct span key, enum language language,
+		    const struct speech *speech)
+{
+	static const char *const between[] = {" = ", " ", "="};
+	struct span name = name_of(key);
+	const char *own = speech ? speech->origin(speech->data, name) : NULL;
+
+	if (language == OPTIONS && own && language_of(own) == OPTIONS)
+		strbuf_puts(buf, own);
+	else
+		put_name(buf, name, language);
+	if (name.length + 3 > key.length)
+		return;
+	strbuf_puts(buf, between[language]);
+	strbuf_add(buf, key.text + name.length + 3, key.length - name.length - 3);
 }
 
 /* "ranks = 5, but" behind "--ranks: " is "5, but". */
@@ -104,10 +110,10 @@ void speech_put(struct strbuf *buf, const char *text, enum speech_part part, con
 
 		strbuf_add(buf, text, (size_t)(mark - text));
 		text = end + 1;
-		if (mark == first && part == SPEECH_TEXT && is_named(name_of(key), origin))
+		if (mark == first && part == SPEECH_TEXT && is_named(name_of(key), origin, speech))
 			text = skip_named(buf, key, text);
 		else
-			put_key(buf, key, choose(name_of(key), part, origin, speech));
+			put_key(buf, key, choose(name_of(key), part, origin, speech), speech);
 	}
 	strbuf_puts(buf, text);
 }

@@ -79,7 +79,7 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 				   ABOUT(.fix = "write gpumap emit torchrun, for one; --help lists "
 						"them"),
 				   "no launcher is named");
-	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options, false, report);
 }
 
 static int put_text(const struct command_emit *c, const char *text)

@@ -87,7 +87,7 @@ static int read_options(struct command_exec *c, int argc, char **argv, bool *don
 		    !output_option(&c->output, name, options.value, &failed))
 			plan_option(&c->options.plan, name, options.value, report, &failed);
 	}
-	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options.plan, false, report);
 }
 
 /* Remarks are the same in all ranks: one tells them. */

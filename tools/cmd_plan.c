@@ -83,7 +83,7 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 		else if (!output_option(&c->output, name, options.value, &failed))
 			plan_option(&c->options, name, options.value, report, &failed);
 	}
-	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options, false, report);
 }
 
 static int write_plan(const struct command_plan *c, const gpumap_plan *plan)

@@ -98,7 +98,7 @@ static int read_options(struct command_run *c, int argc, char **argv, bool *done
 		    !output_option(&output, name, options.value, &failed))
 			plan_option(&c->options, name, options.value, c->report, &failed);
 	}
-	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options, true, c->report);
 }
 
 static int exclusive(const struct command_run *c)

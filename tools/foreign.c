@@ -5,7 +5,6 @@
 
 #include "base.h"
 
-#define MEET "leave --rdzv-* out: ranks meet at --master-addr HOST and --master-port PORT"
 #define LOGS "write --log-dir DIR for a file of each rank; --console says what is shown"
 #define ALONE "leave it out: nothing here needs it"
 #define COUNT "write --ranks N: of each node; or --world-size N: of all nodes"
@@ -13,10 +12,7 @@
 
 const struct foreign foreign_options[] = {
 	/* torchrun and torch.distributed.launch */
-	{"--rdzv-backend", MEET},
-	{"--rdzv-endpoint", "write --master-addr HOST --master-port PORT"},
-	{"--rdzv-id", MEET},
-	{"--rdzv-conf", MEET},
+	{"--rdzv-conf", "leave it out: how long ranks wait for each other is theirs to say"},
 	{"--local-addr", "leave it out; --node-rank N says which node this is"},
 	{"-r", LOGS},
 	{"--redirects", LOGS},

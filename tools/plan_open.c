@@ -34,8 +34,8 @@ static bool local_ranks(struct plan_options *options, const char *value, gpumap_
 			bool *failed)
 {
 	if (!streq(value, "cpu") && !streq(value, "xpu"))
-		return profile_option(&options->profile, "--ranks",
-				      streq(value, "gpu") ? "auto" : value);
+		return profile_option_as(&options->profile, "--ranks",
+					 streq(value, "gpu") ? "auto" : value, "--nproc-per-node");
 	report_add(report, FINDING_BAD_OPTION,
 		   ABOUT(.origin = "--nproc-per-node",
 			 .fix = "write a number, with --gpus none for ranks without GPUs"),
@@ -52,6 +52,8 @@ static bool torchrun_option(struct plan_options *options, const char *name, cons
 		return local_ranks(options, value, report, failed);
 	if (streq(name, "--max-restarts"))
 		return restarts(options, value, report, failed);
+	if (rendezvous_option(&options->rendezvous, name, value))
+		return true;
 	if (!streq(name, "--standalone"))
 		return false;
 	options->standalone = true;
@@ -75,6 +77,60 @@ bool plan_option(struct plan_options *options, const char *name, const char *val
 		return torchrun_option(options, name, value, report, failed) ||
 		       profile_option(&options->profile, name, value);
 	return true;
+}
+
+/* MIN:MAX of torchrun is a number where both are the same. */
+static const char *plain_count(const char *nnodes)
+{
+	const char *colon = strchr(nnodes, ':');
+	size_t length = colon ? (size_t)(colon - nnodes) : 0;
+
+	return colon && span_is((struct span){nnodes, length}, colon + 1) ? colon + 1 : nnodes;
+}
+
+/* In a step of Slurm with a task on each node that is what the task knows. */
+static const char *slurm_node(int64_t nodes)
+{
+	static const char *const counts[] = {"SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS"};
+	const char *node = getenv("SLURM_NODEID");
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		const char *count = getenv(counts[i]);
+
+		if (!count || span_number(span_of(count), INT32_MAX) != nodes)
+			return NULL;
+	}
+	return getenv("SLURM_PROCID") ? node : NULL;
+}
+
+/* The nodes of a rendezvous number themselves in torchrun, by who comes first. */
+static int find_node(struct plan_options *options, int64_t nodes, gpumap_report *report)
+{
+	const struct rendezvous *r = &options->rendezvous;
+
+	if (nodes < 2 || options->node_rank || !(r->backend || r->endpoint))
+		return GPUMAP_OK;
+	options->node_rank = slurm_node(nodes);
+	if (options->node_rank)
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.origin = r->backend ? "--rdzv-backend" : "--rdzv-endpoint",
+				 .fix = "write --node-rank N on each, from 0, the endpoint's host"),
+			   "%lld nodes do not number themselves here", (long long)nodes);
+}
+
+int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report)
+{
+	int64_t nodes = 1;
+	int r;
+
+	if (options->nnodes) {
+		options->nnodes = plain_count(options->nnodes);
+		nodes = span_number(span_of(options->nnodes), INT32_MAX);
+	}
+	r = rendezvous_settle(&options->rendezvous, &options->profile, nodes, options->standalone,
+			      report);
+	return r == GPUMAP_OK && here ? find_node(options, nodes, report) : r;
 }
 
 /* --- the program ----------------------------------------------------------------------- */
@@ -143,10 +199,11 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
 		     gpumap_report *report)
 {
-	const char *other = options->profile.count     ? options->profile.settings[0].option
+	const char *other = options->profile.count     ? options->profile.settings[0].origin
 			    : options->profile.config  ? "--config"
 			    : options->profile.profile ? "--profile"
 			    : options->nnodes          ? "--nnodes"
+			    : options->rendezvous.id   ? "--rdzv-id"
 			    : options->module          ? options->module
 			    : options->no_python       ? "--no-python"
 			    : options->program         ? options->program[0]
@@ -256,6 +313,11 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	if (r == GPUMAP_OK)
 		r = options->starts ? plan_make_quietly(ret, profile, hosts.hosts, report)
 				    : gpumap_plan_make(ret, profile, hosts.hosts, report);
+	if (r == GPUMAP_OK && gpumap_plan_start(*ret, options->rendezvous.id, 0) != GPUMAP_OK) {
+		gpumap_plan_free(*ret);
+		*ret = NULL;
+		r = report_nomem(report);
+	}
 	if (r == GPUMAP_OK) {
 		*node = hosts.node;
 		plan_judge(*ret, report);

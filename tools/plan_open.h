@@ -3,7 +3,7 @@
 #ifndef GM_PLAN_OPEN_H
 #define GM_PLAN_OPEN_H
 
-#include "profile_open.h"
+#include "rendezvous.h"
 
 struct plan_options {
 	struct profile_options profile;
@@ -13,6 +13,7 @@ struct plan_options {
 	const char *module;    /* -m or --module, as it was written; NULL: neither */
 	bool no_python;        /* --no-python */
 	bool standalone;       /* --standalone */
+	struct rendezvous rendezvous;
 	bool starts;           /* the ranks are started now */
 	bool scheduled;        /* a scheduler's job that is not there yet starts the ranks */
 	char on_fail[32];      /* of --max-restarts */
@@ -30,7 +31,7 @@ struct plan_options {
 		{"--nnodes", "N", "as torchrun: so many nodes, each like this one"}, \
 		{"--node-rank", "N", "which of the nodes this is"}, \
 		{"--max-restarts", "N", "as torchrun: --on-fail restart:N"}, \
-		{"--standalone", NULL, "as torchrun: this node alone"}, \
+		{"--standalone", NULL, "as torchrun: this node alone"}, RENDEZVOUS_OPTION_ROWS, \
 		{"-m", NULL, "as torchrun: PROGRAM is a module, for python3 -u -m"}, \
 		{"--module", NULL, "the same as -m"}, \
 	{ \
@@ -41,6 +42,10 @@ struct plan_options {
  * finding. */
 bool plan_option(struct plan_options *options, const char *name, const char *value,
 		 gpumap_report *report, bool *failed);
+
+/* After the last of them: what several say together. `here`: one of the nodes is started, by this
+ * command line. GPUMAP_EINPUT. */
+int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report);
 
 /* Fails where an option changes a profile: `option` is about `file`, which settles everything. */
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,

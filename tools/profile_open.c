@@ -33,13 +33,27 @@ static int find_option(const gpumap_key *key, void *data)
 
 bool profile_option(struct profile_options *options, const char *name, const char *value)
 {
-	struct wanted wanted = {.option = name};
-	int i = 0;
-
 	if (streq(name, "--config") || streq(name, "--profile")) {
 		*(streq(name, "--config") ? &options->config : &options->profile) = value;
 		return true;
 	}
+	return profile_option_as(options, name, value, NULL);
+}
+
+const char *profile_option_value(const struct profile_options *options, const char *name)
+{
+	for (int i = 0; i < options->count; i++)
+		if (streq(options->settings[i].option, name))
+			return options->settings[i].value;
+	return NULL;
+}
+
+bool profile_option_as(struct profile_options *options, const char *name, const char *value,
+		       const char *origin)
+{
+	struct wanted wanted = {.option = name};
+	int i = 0;
+
 	gpumap_profile_key_each(find_option, &wanted);
 	if (!wanted.found)
 		return false;
@@ -48,6 +62,7 @@ bool profile_option(struct profile_options *options, const char *name, const cha
 	options->settings[i].option = gpumap_key_str(wanted.found, GPUMAP_KEY_OPTION);
 	options->settings[i].key = gpumap_key_str(wanted.found, GPUMAP_KEY_NAME);
 	options->settings[i].value = value ? value : "yes";
+	options->settings[i].origin = origin ? origin : options->settings[i].option;
 	options->count += i == options->count;
 	return true;
 }
@@ -178,7 +193,7 @@ int profile_open(gpumap_profile **ret, const struct profile_options *options, gp
 	for (int i = 0; i < options->count && r != GPUMAP_ENOMEM; i++) {
 		int one = gpumap_profile_set(profile, options->settings[i].key,
 					     options->settings[i].value,
-					     options->settings[i].option, report);
+					     options->settings[i].origin, report);
 
 		r = one == GPUMAP_OK ? r : one;
 	}

@@ -9,11 +9,16 @@ struct profile_options {
 	const char *config;  /* --config */
 	const char *profile; /* --profile */
 	struct {
-		const char *option, *key, *value;
+		const char *option, *key, *value, *origin;
 	} settings[MAX_OPTIONS];
 	int count;
 };
 
+/* Sets the key of this option, which findings are to call `origin`; false: no key has it. */
+bool profile_option_as(struct profile_options *options, const char *name, const char *value,
+		       const char *origin);
+/* The value that options have given that one; NULL: none. */
+const char *profile_option_value(const struct profile_options *options, const char *name);
 /* Takes --config, --profile and the options of a profile's keys; false: another one. */
 bool profile_option(struct profile_options *options, const char *name, const char *value);
 

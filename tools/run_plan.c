@@ -9,6 +9,7 @@
 #include "launch/port.h"
 #include "plan/job.h"
 #include "plan_show.h"
+#include "rendezvous.h"
 #include "run_record.h"
 #include "strbuf.h"
 
@@ -88,6 +89,7 @@ static int hold_port(struct running *r)
 {
 	int number = (int)gpumap_plan_int(r->run->plan, GPUMAP_PLAN_MASTER_PORT), code;
 	const struct speech speech = job_speech(r->run->plan);
+	const char *origin = job_origin(r->run->plan, "master_port");
 
 	/* A program alone meets nobody. */
 	if (r->run->node > 0 ||
@@ -95,7 +97,7 @@ static int hold_port(struct running *r)
 		return GPUMAP_OK;
 	code = port_hold(
 		&r->port, number,
-		ABOUT(.origin = job_origin(r->run->plan, "master_port"), .speech = &speech),
+		ABOUT(.origin = origin, .fix = rendezvous_free_port(origin), .speech = &speech),
 		r->report);
 	if (code == GPUMAP_OK && gpumap_plan_start(r->run->plan, NULL, r->port.number) != GPUMAP_OK)
 		code = report_nomem(r->report);

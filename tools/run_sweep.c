@@ -111,6 +111,7 @@ static int check_parts(struct sweep *s)
 static int check(struct sweep *s)
 {
 	const char *port = gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_VALUE);
+	const char *origin = gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_ORIGIN);
 	bool fixed = !streq(port, "auto");
 
 	if (*gpumap_profile_str(s->profile, "hosts", GPUMAP_SETTING_VALUE) || s->options.nnodes)
@@ -118,9 +119,9 @@ static int check(struct sweep *s)
 			      "run it on each host, or one combination over all",
 			      "a sweep runs on one host, and hosts are named");
 	if (fixed && s->jobs > 1)
-		return refuse(s,
-			      gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_ORIGIN),
-			      "write " SETTING("master_port = auto"),
+		return refuse(s, origin,
+			      rendezvous_free_port(origin) ? rendezvous_free_port(origin)
+							   : "write " SETTING("master_port = auto"),
 			      "runs at a time need ports of their own");
 	return s->jobs > 1 ? check_parts(s) : GPUMAP_OK;
 }

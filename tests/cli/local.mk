@@ -33,7 +33,8 @@ cli_tests = \
 	tests/cli/rules.test \
 	tests/cli/run-faults.test \
 	tests/cli/run.test \
-	tests/cli/snapshot.test
+	tests/cli/snapshot.test \
+	tests/cli/torchrun.test
 # What a machine with a GPU is sent, and what it runs: of the programs as they are built.
 bundle_tests = \
 	tests/cli/gpu-bundle.test \

@@ -152,12 +152,13 @@ static int find_port(struct exec *exec, const char *job)
 int exec_meet(struct exec *exec)
 {
 	const char *job = job_of_environ((const char *const *)environ), *address = NULL;
+	const char *id = exec->options->plan.rendezvous.id;
 	int r;
 
 	/* Nobody starts this rank again. */
 	exec->plan->restarts = 0;
-	if (job)
-		exec->plan->run = arena_strdup(&exec->plan->arena, job);
+	if (job || id)
+		exec->plan->run = arena_strdup(&exec->plan->arena, id ? id : job);
 	if (!job_tells_ranks(exec->plan, exec->rank.world_size))
 		return GPUMAP_OK;
 	r = find_address(exec, &address);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * torchrun's rendezvous. Its endpoint is where ranks meet here, MASTER_ADDR and MASTER_PORT:
+ * with the backend static as in torchrun, and with c10d its store's host and port.
+ */
+#ifndef GM_RENDEZVOUS_H
+#define GM_RENDEZVOUS_H
+
+#include "profile_open.h"
+
+enum { RENDEZVOUS_HOST = 254 }; /* bytes */
+
+struct rendezvous {
+	const char *backend, *endpoint, *id; /* of --rdzv-*; NULL: not said */
+	char host[RENDEZVOUS_HOST], port[16];
+};
+
+#define RENDEZVOUS_OPTION_ROWS \
+	{"--rdzv-backend", "c10d|static", "as torchrun: how the endpoint is meant"}, \
+		{"--rdzv-endpoint", "HOST[:PORT]", \
+		 "as torchrun: --master-addr and --master-port; c10d: port 29400, 0 is a free " \
+		 "one"}, \
+	{ \
+		"--rdzv-id", "NAME", "as torchrun: the run's name, for %j and TORCHELASTIC_RUN_ID" \
+	}
+
+/* Takes one of these; false: another one. */
+bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const char *value);
+
+/* After the last option: the settings that follow. `nodes`: how many --nnodes says. GPUMAP_EINPUT.
+ */
+int rendezvous_settle(struct rendezvous *rendezvous, struct profile_options *profile, int64_t nodes,
+		      bool standalone, gpumap_report *report);
+
+/* How to get a free port where `origin` said one; NULL: by master_port. */
+const char *rendezvous_free_port(const char *origin);
+
+#endif
