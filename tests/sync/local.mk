@@ -22,4 +22,5 @@ TESTS += $(sync_tests)
 if !HAVE_CHECK
 TESTS += tests/sync/no-libcheck.test
 endif
-EXTRA_DIST += $(sync_tests) tests/sync/no-libcheck.test tests/sync/code.awk
+EXTRA_DIST += $(sync_tests) tests/sync/no-libcheck.test tests/sync/code.awk \
+	tests/sync/lib.sh
