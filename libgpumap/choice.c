@@ -4,40 +4,58 @@
 
 #include "strbuf.h"
 
-/* E1: which of the ways to have no device it is. */
-static void no_device(struct resolver *resolver, const char *what, const char *origin)
+/* The remedy where this host has no GPU to use: that of its cause, and another machine. */
+static const char *other_machine(struct resolver *resolver)
+{
+	const char *fix = resolver->inventory->no_gpu_fix;
+
+	return arena_printf(resolver->arena, "%s%s--inventory 8 asks about a machine of 8 GPUs",
+			    fix ? fix : "", fix ? "; " : "");
+}
+
+/* Why the list gives no device. */
+static const char *why_hidden(struct resolver *resolver, const char **fix)
 {
 	const struct holding *list = resolver->list;
 	const char *rule = resolver->mapping->ended_rule;
-	bool negative = rule && streq(rule, "V4");
-	const char *why, *fix;
+	bool negative = rule && streq(rule, "V4"), empty = list && !*list->value;
 
-	if (resolver->inventory && !resolver->host_count) {
+	if (empty)
+		*fix = "unset the variable, or name devices in it";
+	else
+		*fix = negative                    ? "unset the variable to see every device"
+		       : rule && streq(rule, "V5") ? "name each device once"
+						   : "name a device that exists first in the list";
+	/* A launcher writes such a list for a process that asked for no GPU. */
+	if (list && list->source == SOURCE_LAUNCHER && (empty || negative))
+		*fix = "ask the launcher for GPUs";
+	return empty ? "the visible list is set but empty" : "the visible list hides every device";
+}
+
+/* E1: which of the ways to have no device it is. */
+static void no_device(struct resolver *resolver, const char *what, const char *origin)
+{
+	const gpumap_inventory *inventory = resolver->inventory;
+	const char *why, *fix, *code = " (CUDA error 100)";
+
+	if (inventory && inventory->no_gpu) {
+		why = inventory->no_gpu;
+		fix = other_machine(resolver);
+		code = ""; /* 34, 35, 100, 803: by what is missing */
+	} else if (inventory && !resolver->host_count) {
 		why = "the machine has no GPU";
 		fix = "gpumap inventory says what was looked at";
 	} else if (resolver->hidden_by) {
 		why = resolver->hidden_by;
 		fix = "ask for GPUs there (docker run --gpus, srun --gpus), or look at that list";
-	} else if (list && !*list->value) {
-		why = "the visible list is set but empty";
-		fix = "unset the variable, or name devices in it";
 	} else {
-		why = "the visible list hides every device";
-		fix = negative                    ? "unset the variable to see every device"
-		      : rule && streq(rule, "V5") ? "name each device once"
-						  : "name a device that exists first in the list";
+		why = why_hidden(resolver, &fix);
 	}
-	/* A launcher writes such a list for a process that asked for no GPU. */
-	if (list && list->source == SOURCE_LAUNCHER && (!*list->value || negative))
-		fix = "ask the launcher for GPUs";
-	answer_no(resolver, FINDING_NO_DEVICE,
-		  ABOUT(.rule = "E1",
-			.origin = origin ? origin
-				  : list ? list->origin
-					 : NULL,
-			.fix = fix),
-		  "no device is visible, so %s has none: %s (CUDA error 100)",
-		  what ? what : "the program", why);
+	if (!origin && resolver->list)
+		origin = resolver->list->origin;
+	answer_no(resolver, FINDING_NO_DEVICE, ABOUT(.rule = "E1", .origin = origin, .fix = fix),
+		  "no device is visible, so %s has none: %s%s", what ? what : "the program", why,
+		  code);
 	step_add(resolver, "E1", NULL, arena_printf(resolver->arena, "no device: %s", why));
 }
 

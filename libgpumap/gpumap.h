@@ -124,7 +124,8 @@ enum gpumap_inventory_attr {
 	GPUMAP_INVENTORY_DATE,   /* when it was recorded, "2026-11-21T10:00:00Z" */
 	/* int */
 	GPUMAP_INVENTORY_ASSUMED, /* 1: its devices are taken as existing, nobody saw them */
-	GPUMAP_INVENTORY_PARTIAL  /* 1: the source was cut or a device did not answer */
+	GPUMAP_INVENTORY_PARTIAL, /* 1: the source was cut or a device did not answer */
+	GPUMAP_INVENTORY_NO_GPU   /* str: why no program can use a GPU of this host; NULL: one can */
 };
 
 /* A MIG instance has UUID, memory, profile and numbers of its own, else its GPU's. */
@@ -158,8 +159,8 @@ enum gpumap_order {
  * no driver is loaded. No CUDA context is ever created. A GPU that NVML counts but
  * that this process may not open (rule L6) or that does not answer is left out and
  * reported; the latter makes the inventory partial. A host without GPUs gives an
- * empty inventory. Whenever NVML does not answer, a finding says which of rule E1's
- * cases it is.
+ * empty inventory. Where NVML does not answer or has no GPU, a finding says which of rule
+ * E1's cases it is; while GPUMAP_INVENTORY_NO_GPU is set, gpumap_resolve gives no device.
  * `helper` is the path of gpumap-ask-driver, NULL for the installed one.
  * GPUMAP_ENODRIVER when the order was asked for and not answered; GPUMAP_EINPUT for
  * unknown flags, and when the driver tells two GPUs of one UUID or PCI address;

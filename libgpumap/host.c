@@ -327,7 +327,10 @@ int host_prepare(struct resolver *resolver)
 	int r;
 
 	resolver->driver = driver;
-	r = resolver->inventory ? copy_host(resolver) : assume_host(resolver);
+	if (resolver->inventory && resolver->inventory->no_gpu)
+		r = GPUMAP_OK; /* what the bus has can be listed, not used */
+	else
+		r = resolver->inventory ? copy_host(resolver) : assume_host(resolver);
 	if (r != GPUMAP_OK)
 		return r;
 	if (resolver->inventory && resolver->inventory->partial)

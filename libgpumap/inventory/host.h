@@ -13,16 +13,30 @@ bool host_read(char *ret, size_t size, const char *format, ...) PRINTF(3, 4);
 /* Fills NUMA node and CPUs that are not known yet from root/sys/bus/pci/devices. */
 int host_affinity(gpumap_device *device, const char *root);
 
-/* How a host looks on which NVML gave no answer. */
+/* How a host looks of which NVML gives no GPU. */
 struct silent_host {
-	enum nvml_return nvml;
-	bool loaded;        /* the driver is in the kernel */
-	const char *driver; /* its version, NULL: not known */
-	size_t gpus;        /* found without NVML */
-	int device_error;   /* errno of opening /dev/nvidiactl, 0: it opens */
+	enum nvml_return nvml; /* NVML_SUCCESS: it answers, and has none */
+	bool loaded;           /* the driver is in the kernel */
+	const char *driver;    /* its version, NULL: not known */
+	size_t gpus;           /* found without NVML */
+	size_t left_out;       /* counted by NVML, which opens none of them */
+	int device_error;      /* errno of opening /dev/nvidiactl, 0: it opens */
 };
 
-/* Reports which of rule E1's cases it is. */
-void report_silent_host(const struct silent_host *host, gpumap_report *report);
+/* Which of rule E1's cases it is. */
+struct silence {
+	enum finding_id finding;
+	const char *fix; /* static; NULL: none */
+	char text[256];
+	bool unusable; /* no program can use a GPU there */
+};
+void silence_explain(struct silence *ret, const struct silent_host *host);
+
+/* The host's GPUs where NVML does not answer, and why it does not; `root` "" is this
+ * machine. */
+int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_return why,
+		       gpumap_report *report);
+/* Says why the inventory that NVML gave is empty. */
+int probe_empty(gpumap_inventory *inventory, const char *root, gpumap_report *report);
 
 #endif

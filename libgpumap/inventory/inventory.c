@@ -43,6 +43,7 @@ EXPORT void gpumap_inventory_free(gpumap_inventory *inventory)
 	free(inventory->driver);
 	free(inventory->host);
 	free(inventory->date);
+	free(inventory->no_gpu);
 	free(inventory->order[0]);
 	free(inventory->order[1]);
 	free(inventory);
@@ -216,6 +217,8 @@ EXPORT const char *gpumap_inventory_str(const gpumap_inventory *inventory,
 		return inventory->host;
 	case GPUMAP_INVENTORY_DATE:
 		return inventory->date;
+	case GPUMAP_INVENTORY_NO_GPU:
+		return inventory->no_gpu;
 	default:
 		return NULL;
 	}

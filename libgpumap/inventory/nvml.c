@@ -163,6 +163,7 @@ static int read_device(const struct nvml *nvml, unsigned int index, gpumap_inven
 
 	if (why != NVML_SUCCESS) {
 		report_silent(inventory, index, why, report);
+		inventory->left_out++;
 		return GPUMAP_OK;
 	}
 	d = inventory_add(inventory);
@@ -212,10 +213,6 @@ static int read_host(const struct nvml *nvml, gpumap_inventory *inventory, enum 
 		*version = '\0';
 	if (*version && !member_set_text(&inventory->driver, version))
 		return report_nomem(report);
-	if (!count)
-		report_add(report, FINDING_NO_GPU, ABOUT(.rule = "E1"),
-			   "the NVIDIA driver%s%s is loaded and drives no GPU", *version ? " " : "",
-			   version);
 	r = read_devices(nvml, count, inventory, report);
 	return r == GPUMAP_OK ? inventory_finish(inventory, report) : r;
 }

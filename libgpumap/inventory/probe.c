@@ -4,34 +4,83 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "inventory/nvml.h"
 
-static int device_error(void)
+static int device_error(const char *root)
 {
-	int fd = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
+	char path[4096];
+	int fd;
 
+	if (snprintf(path, sizeof(path), "%s/dev/nvidiactl", root) >= (int)sizeof(path))
+		return ENAMETOOLONG;
+	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return errno;
 	close(fd);
 	return 0;
 }
 
-static int probe_without_nvml(gpumap_inventory **ret, enum nvml_return why, gpumap_report *report)
+/* Says why NVML gives no GPU, and keeps that where no program can use one. */
+static int explain_silence(gpumap_inventory *inventory, const struct silent_host *host,
+			   gpumap_report *report)
+{
+	struct silence silence;
+
+	silence_explain(&silence, host);
+	report_add(report, silence.finding, ABOUT(.rule = "E1", .fix = silence.fix), "%s",
+		   silence.text);
+	if (!silence.unusable)
+		return GPUMAP_OK;
+	inventory->no_gpu_fix = silence.fix;
+	return member_set(&inventory->no_gpu, span_of(silence.text)) ? GPUMAP_OK
+								     : report_nomem(report);
+}
+
+int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_return why,
+		       gpumap_report *report)
 {
 	struct silent_host host = {.nvml = why};
-	int r = proc_probe(ret, "", report);
+	char version[16];
+	int r = proc_probe(ret, root, report);
 
 	if (r != GPUMAP_OK)
 		return r;
-	host.loaded = access("/proc/driver/nvidia/version", F_OK) == 0;
+	host.loaded = host_read(version, sizeof(version), "%s/proc/driver/nvidia/version", root);
 	host.driver = (*ret)->driver;
 	host.gpus = (*ret)->count;
-	host.device_error = device_error();
-	report_silent_host(&host, report);
-	return GPUMAP_OK;
+	host.device_error = device_error(root);
+	return explain_silence(*ret, &host, report);
+}
+
+/* The GPUs that the kernel's files list for the driver that NVML answers for: none where
+ * NVML is that of another machine. */
+static int count_driven(size_t *ret, const char *root, const char *driver, gpumap_report *report)
+{
+	gpumap_inventory *listed = NULL;
+	int r = proc_probe(&listed, root, report);
+
+	*ret = 0;
+	if (r == GPUMAP_OK && driver && listed->driver && streq(driver, listed->driver))
+		*ret = listed->count;
+	gpumap_inventory_free(listed);
+	return r;
+}
+
+int probe_empty(gpumap_inventory *inventory, const char *root, gpumap_report *report)
+{
+	struct silent_host host = {
+		.nvml = NVML_SUCCESS,
+		.loaded = true,
+		.driver = inventory->driver,
+		.left_out = inventory->left_out,
+	};
+	int r = count_driven(&host.gpus, root, inventory->driver, report);
+
+	return r == GPUMAP_OK ? explain_silence(inventory, &host, report) : r;
 }
 
 /* Where and when: an inventory may be looked at elsewhere, later. */
@@ -64,7 +113,9 @@ EXPORT int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const 
 				   "no such flags: 0x%x", flags & ~GPUMAP_PROBE_ASK_DRIVER);
 	r = nvml_probe(&inventory, &why, report);
 	if (r == GPUMAP_ENODRIVER)
-		r = probe_without_nvml(&inventory, why, report);
+		r = probe_without_nvml(&inventory, "", why, report);
+	else if (r == GPUMAP_OK && !inventory->count)
+		r = probe_empty(inventory, "", report);
 	if (r == GPUMAP_OK && !stamp(inventory))
 		r = report_nomem(report);
 	if (r == GPUMAP_OK && flags & GPUMAP_PROBE_ASK_DRIVER)

@@ -1,58 +1,95 @@
 /* SPDX-License-Identifier: MIT */
-/* Why NVML gives no answer on this host. */
+/* Why no GPU of this host answers. */
 #include "inventory/host.h"
+
+#include <stdio.h>
 
 #include "inventory/nvml.h"
 
-#define ON_HOST(remedy) ABOUT(.rule = "E1", .fix = (remedy))
-
-static void report_unloaded(const struct silent_host *host, gpumap_report *report)
+static void PRINTF(4, 5)
+	say(struct silence *silence, enum finding_id id, const char *fix, const char *format, ...)
 {
-	if (host->gpus)
-		report_add(report, FINDING_NO_DRIVER,
-			   ON_HOST("install the driver, or load it: modprobe nvidia"),
-			   "no NVIDIA driver is loaded; the %zu NVIDIA GPU%s on the PCI bus cannot "
-			   "be used",
-			   host->gpus, host->gpus == 1 ? "" : "s");
-	else if (host->nvml == NVML_ERROR_LIBRARY_NOT_FOUND)
-		report_add(report, FINDING_NO_GPU, ON_HOST(NULL),
-			   "this host has no NVIDIA GPU: none on the PCI bus, and no driver");
-	else
-		report_add(report, FINDING_NO_DRIVER, ON_HOST(NULL),
-			   "no NVIDIA driver is loaded and no NVIDIA GPU is on the PCI bus "
-			   "(libnvidia-ml.so.1 says: %s)",
-			   nvml_text(host->nvml));
+	va_list args;
+
+	silence->finding = id;
+	silence->fix = fix;
+	va_start(args, format);
+	vsnprintf(silence->text, sizeof(silence->text), format, args);
+	va_end(args);
 }
 
-void report_silent_host(const struct silent_host *host, gpumap_report *report)
+static void unloaded(struct silence *silence, const struct silent_host *host)
 {
-	const char *driver = host->driver ? host->driver : "(version not known)";
-
-	if (!host->loaded)
-		report_unloaded(host, report);
+	if (host->gpus)
+		say(silence, FINDING_NO_DRIVER, "install the driver, or load it: modprobe nvidia",
+		    "no NVIDIA driver is loaded; the %zu NVIDIA GPU%s on the PCI bus cannot be "
+		    "used",
+		    host->gpus, host->gpus == 1 ? "" : "s");
 	else if (host->nvml == NVML_ERROR_LIBRARY_NOT_FOUND)
-		report_add(report, FINDING_NO_DRIVER,
-			   ON_HOST("install the driver's libraries; in a container ask for the "
-				   "driver capability 'utility'"),
-			   "the NVIDIA driver %s is loaded, but libnvidia-ml.so.1 is missing",
-			   driver);
-	else if (host->nvml == NVML_ERROR_FUNCTION_NOT_FOUND)
-		report_add(report, FINDING_NO_DRIVER,
-			   ON_HOST("install the libraries of the loaded driver"),
-			   "the NVIDIA driver %s is loaded, but libnvidia-ml.so.1 is not of it",
-			   driver);
-	else if (host->nvml == NVML_ERROR_LIB_RM_VERSION_MISMATCH)
-		report_add(
-			report, FINDING_NO_DRIVER, ON_HOST("reboot, or unload and load the driver"),
-			"the loaded NVIDIA driver %s and its libraries differ in version", driver);
-	else if (host->device_error)
-		report_add(report, FINDING_NO_DRIVER,
-			   ON_HOST("ask for GPUs where the container or job is made"),
-			   "the NVIDIA driver %s is loaded, but this process cannot open "
-			   "/dev/nvidiactl: %s",
-			   driver, strerror(host->device_error));
+		say(silence, FINDING_NO_GPU, NULL,
+		    "this host has no NVIDIA GPU (none on the PCI bus, and no driver)");
 	else
-		report_add(report, FINDING_NO_DRIVER, ON_HOST("see dmesg for NVRM"),
-			   "the NVIDIA driver %s is loaded, but NVML says: %s", driver,
-			   nvml_text(host->nvml));
+		say(silence, FINDING_NO_DRIVER, NULL,
+		    "no NVIDIA driver is loaded and no NVIDIA GPU is on the PCI bus "
+		    "(libnvidia-ml.so.1 says: %s)",
+		    nvml_text(host->nvml));
+}
+
+/* NVML answers and gives no GPU. */
+static void empty(struct silence *silence, const struct silent_host *host, const char *driver)
+{
+	static const char grant[] = "ask for GPUs where the container or job is made";
+
+	if (host->left_out)
+		say(silence, FINDING_NO_GPU, NULL,
+		    "this process can use no GPU: NVML counts %zu and opens none", host->left_out);
+	else if (host->gpus)
+		say(silence, FINDING_NO_GPU, grant,
+		    "the NVIDIA driver%s drives %zu GPU%s, but this process was granted no GPU",
+		    driver, host->gpus, host->gpus == 1 ? "" : "s");
+	else
+		say(silence, FINDING_NO_GPU, NULL,
+		    "the NVIDIA driver%s is loaded and drives no GPU", driver);
+}
+
+static void loaded(struct silence *silence, const struct silent_host *host, const char *driver)
+{
+	/* Before the library: a container without a grant lacks both. */
+	if (host->device_error)
+		say(silence, FINDING_NO_DRIVER, "ask for GPUs where the container or job is made",
+		    "the NVIDIA driver%s is loaded, but this process cannot open /dev/nvidiactl: "
+		    "%s",
+		    driver, strerror(host->device_error));
+	else if (host->nvml == NVML_ERROR_LIBRARY_NOT_FOUND)
+		say(silence, FINDING_NO_DRIVER,
+		    "install the driver's libraries; in a container ask for the driver capability "
+		    "'utility'",
+		    "the NVIDIA driver%s is loaded, but libnvidia-ml.so.1 is missing", driver);
+	else if (host->nvml == NVML_ERROR_FUNCTION_NOT_FOUND)
+		say(silence, FINDING_NO_DRIVER, "install the libraries of the loaded driver",
+		    "the NVIDIA driver%s is loaded, but libnvidia-ml.so.1 is not of it", driver);
+	else if (host->nvml == NVML_ERROR_LIB_RM_VERSION_MISMATCH)
+		say(silence, FINDING_NO_DRIVER, "reboot, or unload and load the driver",
+		    "the loaded NVIDIA driver%s and its libraries differ in version", driver);
+	else
+		say(silence, FINDING_NO_DRIVER, "see dmesg for NVRM",
+		    "the NVIDIA driver%s is loaded, but NVML says: %s", driver,
+		    nvml_text(host->nvml));
+}
+
+void silence_explain(struct silence *ret, const struct silent_host *host)
+{
+	char driver[96] = "";
+
+	if (host->driver)
+		snprintf(driver, sizeof(driver), " %s", host->driver);
+	if (host->nvml == NVML_SUCCESS)
+		empty(ret, host, driver);
+	else if (!host->loaded)
+		unloaded(ret, host);
+	else
+		loaded(ret, host, driver);
+	/* CUDA has libraries of its own: without NVML's the GPUs may work all the same. */
+	ret->unusable = host->nvml == NVML_SUCCESS || !host->loaded || host->device_error ||
+			host->nvml == NVML_ERROR_LIB_RM_VERSION_MISMATCH || !host->gpus;
 }

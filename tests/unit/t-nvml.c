@@ -65,8 +65,7 @@ START_TEST(plain)
 	fake.count = 1;
 	expect("links not told", false, GPUMAP_OK, "0 GPU-0 0001:a0:00.0 minor -1 mig 0 links ?\n");
 	fake.count = 0;
-	expect("no GPU", false, GPUMAP_OK,
-	       "GM110 the NVIDIA driver 570.86.15 is loaded and drives no GPU\n");
+	expect("no GPU", false, GPUMAP_OK, "");
 }
 END_TEST
 

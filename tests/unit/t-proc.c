@@ -137,62 +137,198 @@ END_TEST
 static const struct {
 	const char *name;
 	struct silent_host host;
-	const char *id, *text; /* the text's beginning */
+	bool unusable;
+	enum finding_id finding;
+	const char *text; /* its beginning */
 } silent_rows[] = {
-	{"a laptop", {.nvml = NONE}, "GM110", "this host has no NVIDIA GPU"},
+	{"a laptop", {.nvml = NONE}, true, FINDING_NO_GPU, "this host has no NVIDIA GPU (none on"},
 	{"card, no driver",
 	 {.nvml = NONE, .gpus = 1},
-	 "GM040",
+	 true,
+	 FINDING_NO_DRIVER,
 	 "no NVIDIA driver is loaded; the 1 NVIDIA GPU on"},
 	{"cards, module not loaded",
 	 {.nvml = NVML_ERROR_DRIVER_NOT_LOADED, .gpus = 2},
-	 "GM040",
+	 true,
+	 FINDING_NO_DRIVER,
 	 "no NVIDIA driver is loaded; the 2 NVIDIA GPUs on"},
 	{"libraries alone",
 	 {.nvml = NVML_ERROR_DRIVER_NOT_LOADED},
-	 "GM040",
+	 true,
+	 FINDING_NO_DRIVER,
 	 "no NVIDIA driver is loaded and no NVIDIA GPU is on the PCI bus"},
-	{"no library",
+	{"no library of NVML, but CUDA may have its own",
 	 {.nvml = NONE, .loaded = true, .driver = "570.86.15", .gpus = 8},
-	 "GM040",
+	 false,
+	 FINDING_NO_DRIVER,
+	 "the NVIDIA driver 570.86.15 is loaded, but libnvidia-ml.so.1 is missing"},
+	{"no library, no GPU",
+	 {.nvml = NONE, .loaded = true, .driver = "570.86.15"},
+	 true,
+	 FINDING_NO_DRIVER,
 	 "the NVIDIA driver 570.86.15 is loaded, but libnvidia-ml.so.1 is missing"},
 	{"updated without a reboot",
-	 {.nvml = NVML_ERROR_LIB_RM_VERSION_MISMATCH, .loaded = true, .driver = "1.2"},
-	 "GM040",
+	 {.nvml = NVML_ERROR_LIB_RM_VERSION_MISMATCH, .loaded = true, .driver = "1.2", .gpus = 2},
+	 true,
+	 FINDING_NO_DRIVER,
 	 "the loaded NVIDIA driver 1.2 and its libraries differ in version"},
 	{"foreign library",
-	 {.nvml = NVML_ERROR_FUNCTION_NOT_FOUND, .loaded = true},
-	 "GM040",
-	 "the NVIDIA driver (version not known) is loaded, but libnvidia-ml.so.1 is not of it"},
-	{"container without GPUs",
+	 {.nvml = NVML_ERROR_FUNCTION_NOT_FOUND, .loaded = true, .gpus = 1},
+	 false,
+	 FINDING_NO_DRIVER,
+	 "the NVIDIA driver is loaded, but libnvidia-ml.so.1 is not of it"},
+	{"container without a grant, the library mounted",
 	 {.nvml = NVML_ERROR_DRIVER_NOT_LOADED,
 	  .loaded = true,
 	  .driver = "1.2",
+	  .gpus = 8,
 	  .device_error = ENOENT},
-	 "GM040",
+	 true,
+	 FINDING_NO_DRIVER,
+	 "the NVIDIA driver 1.2 is loaded, but this process cannot open /dev/nvidiactl: No such"},
+	{"container without a grant, as most are",
+	 {.nvml = NONE, .loaded = true, .driver = "1.2", .gpus = 8, .device_error = ENOENT},
+	 true,
+	 FINDING_NO_DRIVER,
 	 "the NVIDIA driver 1.2 is loaded, but this process cannot open /dev/nvidiactl: No such"},
 	{"fabric manager",
-	 {.nvml = NVML_ERROR_UNKNOWN, .loaded = true, .driver = "1.2"},
-	 "GM040",
+	 {.nvml = NVML_ERROR_UNKNOWN, .loaded = true, .driver = "1.2", .gpus = 8},
+	 false,
+	 FINDING_NO_DRIVER,
 	 "the NVIDIA driver 1.2 is loaded, but NVML says: unknown error"},
+	{"a driver without GPUs",
+	 {.nvml = NVML_SUCCESS, .loaded = true, .driver = "1.2"},
+	 true,
+	 FINDING_NO_GPU,
+	 "the NVIDIA driver 1.2 is loaded and drives no GPU"},
+	{"a job that asked for no GPU",
+	 {.nvml = NVML_SUCCESS, .loaded = true, .driver = "1.2", .gpus = 4},
+	 true,
+	 FINDING_NO_GPU,
+	 "the NVIDIA driver 1.2 drives 4 GPUs, but this process was granted no GPU"},
+	{"every GPU forbidden, or lost",
+	 {.nvml = NVML_SUCCESS, .loaded = true, .driver = "1.2", .gpus = 4, .left_out = 4},
+	 true,
+	 FINDING_NO_GPU,
+	 "this process can use no GPU: NVML counts 4 and opens none"},
 };
 
 START_TEST(silent_hosts)
 {
 	const char *name = silent_rows[_i].name;
+	struct silence silence = {.fix = "not set"};
+
+	silence_explain(&silence, &silent_rows[_i].host);
+	ROW_EQ_INT(name, silence.finding, silent_rows[_i].finding);
+	ROW_EQ_INT(name, silence.unusable, silent_rows[_i].unusable);
+	ck_assert_msg(starts_with(silence.text, silent_rows[_i].text), "%s: %s", name,
+		      silence.text);
+	ck_assert_msg(!silence.fix || !streq(silence.fix, "not set"), "%s: the remedy", name);
+}
+END_TEST
+
+#define CTL "dev/nvidiactl"
+#define CARD(address) \
+	{PCI(address) "vendor", "0x10de\n"}, \
+	{ \
+		PCI(address) "class", "0x030200\n" \
+	}
+
+/* The same hosts as trees: what is listed, and what a question about them is answered. */
+static const struct {
+	const char *name;
+	struct file files[6];
+	enum nvml_return nvml;
+	size_t listed;
+	const char *cause, *fix; /* of the answer "none"; NULL: a device is found */
+} host_rows[] = {
+	{"a laptop",
+	 {{0}},
+	 NONE,
+	 0,
+	 "no device is visible, so the program has none: this host has no NVIDIA GPU (none on the "
+	 "PCI bus, and no driver)",
+	 "--inventory 8 asks about a machine of 8 GPUs"},
+	{"devices without a driver",
+	 {CARD("0000:01:00.0"), CARD("0000:02:00.0")},
+	 NONE,
+	 2,
+	 "no device is visible, so the program has none: no NVIDIA driver is loaded; the 2 NVIDIA "
+	 "GPUs on the PCI bus cannot be used",
+	 "install the driver, or load it: modprobe nvidia; --inventory 8 asks about a machine of 8 "
+	 "GPUs"},
+	{"a container without a grant",
+	 {{VERSION, OPEN_MODULE}, {GPU("0000:01:00.0"), "Model: \t NVIDIA L4\n"}},
+	 NONE,
+	 1,
+	 "no device is visible, so the program has none: the NVIDIA driver 570.86.15 is loaded, "
+	 "but "
+	 "this process cannot open /dev/nvidiactl: No such file or directory",
+	 "ask for GPUs where the container or job is made; --inventory 8 asks about a machine of 8 "
+	 "GPUs"},
+	{"a grant without the driver's capability 'utility'",
+	 {{VERSION, OPEN_MODULE}, {GPU("0000:01:00.0"), "Model: \t NVIDIA L4\n"}, {CTL, ""}},
+	 NONE,
+	 1,
+	 NULL,
+	 NULL},
+};
+
+START_TEST(hosts)
+{
+	const char *name = host_rows[_i].name;
+	gpumap_inventory *inventory = NULL;
+	gpumap_mapping *mapping = NULL;
+	gpumap_request *request = NULL;
 	gpumap_report *report = NULL;
 	const gpumap_finding *f;
 
+	for (const struct file *file = host_rows[_i].files; file->path; file++)
+		tree_put(file);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	report_silent_host(&silent_rows[_i].host, report);
-	ROW_EQ_INT(name, gpumap_report_count(report), 1);
+	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
+	ROW_EQ_INT(name, probe_without_nvml(&inventory, tree_root(), host_rows[_i].nvml, NULL),
+		   GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_inventory_count(inventory), host_rows[_i].listed);
+	ROW_EQ_INT(name, !gpumap_inventory_str(inventory, GPUMAP_INVENTORY_NO_GPU),
+		   !host_rows[_i].cause);
+	ROW_EQ_INT(name, gpumap_resolve(&mapping, request, inventory, report), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED),
+		   !host_rows[_i].cause);
+	ROW_EQ_INT(name, gpumap_mapping_chosen(mapping) != NULL, !host_rows[_i].cause);
 	f = gpumap_report_get(report, 0);
-	ROW_EQ_STR(name, gpumap_finding_str(f, GPUMAP_FINDING_ID), silent_rows[_i].id);
-	ROW_EQ_STR(name, gpumap_finding_str(f, GPUMAP_FINDING_RULE), "E1");
-	ck_assert_msg(starts_with(gpumap_finding_str(f, GPUMAP_FINDING_TEXT), silent_rows[_i].text),
-		      "%s: %s", name, gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
-	ck_assert_int_lt(gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY), GPUMAP_ERROR);
+	if (host_rows[_i].cause) {
+		ROW_EQ_STR(name, gpumap_finding_str(f, GPUMAP_FINDING_ID), "GM010");
+		ROW_EQ_STR(name, gpumap_finding_str(f, GPUMAP_FINDING_TEXT), host_rows[_i].cause);
+		ROW_EQ_STR(name, gpumap_finding_str(f, GPUMAP_FINDING_FIX), host_rows[_i].fix);
+	}
+	gpumap_mapping_free(mapping);
+	gpumap_inventory_free(inventory);
+	gpumap_request_free(request);
 	gpumap_report_free(report);
+}
+END_TEST
+
+/* NVML counts none: a grant is missing only where it answers for the kernel's own driver. */
+START_TEST(none_counted)
+{
+	static const struct {
+		const char *driver, *text;
+	} drivers[] = {{"570.86.15",
+			"the NVIDIA driver 570.86.15 drives 1 GPU, but this process was "
+			"granted no GPU"},
+		       {"1.0", "the NVIDIA driver 1.0 is loaded and drives no GPU"},
+		       {NULL, "the NVIDIA driver is loaded and drives no GPU"}};
+	const char *driver = drivers[_i].driver;
+	gpumap_inventory *inventory = inventory_new("nvml", NULL);
+
+	tree_put(&(struct file){VERSION, OPEN_MODULE});
+	tree_put(&(struct file){GPU("0000:01:00.0"), "Model: \t NVIDIA L4\n"});
+	ck_assert(!driver || member_set(&inventory->driver, span_of(driver)));
+	ck_assert_int_eq(probe_empty(inventory, tree_root(), NULL), GPUMAP_OK);
+	ROW_EQ_STR(drivers[_i].text, gpumap_inventory_str(inventory, GPUMAP_INVENTORY_NO_GPU),
+		   drivers[_i].text);
+	gpumap_inventory_free(inventory);
 }
 END_TEST
 
@@ -206,5 +342,7 @@ int main(void)
 	tcase_add_loop_test(tests, trees, 0, ARRAY_SIZE(rows));
 	tcase_add_test(tests, long_lines);
 	tcase_add_loop_test(tests, silent_hosts, 0, ARRAY_SIZE(silent_rows));
+	tcase_add_loop_test(tests, hosts, 0, ARRAY_SIZE(host_rows));
+	tcase_add_loop_test(tests, none_counted, 0, 3);
 	return unit_run(suite);
 }
