@@ -2,6 +2,99 @@
 /* Rules L2, L3 and L5: variables that are seen but decide nothing. */
 #include "resolve.h"
 
+#include "rankenv.h"
+
+/* A list of plain numbers; NULL: it is another one, or memory ran out. */
+static int *plain_numbers(struct resolver *resolver, const char *list, size_t *count)
+{
+	struct span rest = span_of(list), token;
+	size_t room = 1;
+	int *numbers;
+
+	for (const char *c = list; *c; c++)
+		room += *c == ',';
+	*count = 0;
+	if (room > GPUMAP_MAX_DEVICES)
+		return NULL;
+	numbers = arena_alloc(resolver->arena, room, sizeof(*numbers));
+	while (numbers && span_split(&rest, ',', &token)) {
+		int64_t n = span_number(token, INT32_MAX);
+
+		if (n < 0)
+			return NULL;
+		numbers[(*count)++] = (int)n;
+	}
+	return numbers;
+}
+
+static int compare_number(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Whether the numbers, in any order, are 0 to count - 1. */
+static bool count_from_0(struct resolver *resolver, const int *numbers, size_t count)
+{
+	bool *seen = arena_alloc(resolver->arena, count, sizeof(*seen));
+
+	for (size_t i = 0; seen && i < count; i++) {
+		if (numbers[i] < 0 || (size_t)numbers[i] >= count || seen[numbers[i]])
+			return false;
+		seen[numbers[i]] = true;
+	}
+	return seen != NULL;
+}
+
+/* The option that makes the job's numbers of the list's; NULL: none. A host whose GPUs are
+ * only those of the job is asked about as a machine that is not seen. */
+static const char *cgroup_option(struct resolver *resolver, const char *job, int last)
+{
+	const gpumap_inventory *inventory = resolver->inventory;
+	struct arena *arena = resolver->arena;
+
+	if (!inventory || (size_t)last < resolver->host_count)
+		return arena_printf(arena, "--cgroup %s", job);
+	if (resolver->list->source != SOURCE_ENVIRONMENT || inventory->assumed)
+		return NULL;
+	return arena_printf(arena, "--visible %s --cgroup %s", resolver->list->value, job);
+}
+
+/* A job's list and one that counts from 0, as inside a device cgroup (rule L3). Of unequal
+ * lengths nothing is said: Slurm 22.05 can name wrong GPUs then. */
+static void inside_cgroup(struct resolver *resolver, const struct statement *job)
+{
+	const struct holding *list = resolver->list;
+	const gpumap_entry *chosen = resolver->mapping->chosen;
+	size_t count, job_count;
+	int *numbers, *gpus;
+	const char *option, *there = "";
+
+	if (!list || resolver->request->values[KEY_cgroup] ||
+	    resolver->request->values[KEY_container])
+		return;
+	numbers = plain_numbers(resolver, list->value, &count);
+	gpus = plain_numbers(resolver, job->value, &job_count);
+	if (!numbers || !gpus || count != job_count || !count_from_0(resolver, numbers, count) ||
+	    count_from_0(resolver, gpus, count))
+		return;
+	qsort(gpus, count, sizeof(*gpus), compare_number);
+	option = cgroup_option(resolver, job->value, gpus[count - 1]);
+	if (!option)
+		return;
+	if (chosen && (size_t)chosen->logical < count)
+		there = arena_printf(resolver->arena, ", where cuda:%d is GPU %d of the node",
+				     chosen->logical, gpus[numbers[chosen->logical]]);
+	report_add(resolver->report, FINDING_INSIDE_CGROUP,
+		   ABOUT(.rule = "L3", .origin = list->origin,
+			 .fix = arena_printf(resolver->arena, "for the node's numbers give %s",
+					     option)),
+		   "%s counts from 0, as inside a device cgroup of the GPUs of %s=%s%s",
+		   QUOTE(span_of(list->value)), variable_name(job->variable),
+		   QUOTE(span_of(job->value)), there);
+}
+
 static void slurm_lists(struct resolver *resolver)
 {
 	static const enum variable lists[] = {VARIABLE_SLURM_STEP_GPUS, VARIABLE_SLURM_JOB_GPUS};
@@ -12,6 +105,8 @@ static void slurm_lists(struct resolver *resolver)
 
 		if (!s)
 			continue;
+		if (!gpus)
+			inside_cgroup(resolver, s);
 		gpus = true;
 		step_add(resolver, "L3", s->origin,
 			 arena_printf(resolver->arena,
@@ -46,12 +141,35 @@ static void leaked_list(struct resolver *resolver)
 		   QUOTE(span_of(list->value)));
 }
 
+/* A rank of a launcher that was asked about as a process like any other. */
+static void rank_unused(struct resolver *resolver)
+{
+	const gpumap_request *request = resolver->request;
+	static const enum key_id keys[] = {KEY_mode, KEY_device, KEY_set_device, KEY_local_rank};
+	struct rank_identity rows[RANKENV_ROWS];
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (request->values[keys[i]])
+			return;
+	if (resolver->mapping->visible_count < 2 || !rankenv_read(rows, request, NULL) ||
+	    rows[0].local_rank <= 0)
+		return;
+	report_add(resolver->report, FINDING_UNKNOWN_USE,
+		   ABOUT(.rule = "R3", .origin = rows[0].origin,
+			 .fix = "if it uses its local rank, as with DistributedDataParallel, give "
+				"--mode ddp"),
+		   "%s=%lld, rank %lld of %lld: this is the answer for a program that uses cuda:0",
+		   variable_name(rows[0].local_variable), (long long)rows[0].local_rank,
+		   (long long)rows[0].rank, (long long)rows[0].size);
+}
+
 void hints_report(struct resolver *resolver)
 {
 	const struct statement *nvidia = request_said(resolver->request, VARIABLE_NVIDIA_VISIBLE);
 
 	slurm_lists(resolver);
 	leaked_list(resolver);
+	rank_unused(resolver);
 	if (nvidia && !resolver->request->values[KEY_container])
 		report_add(
 			resolver->report, FINDING_REQUEST_NOT_PROOF,
