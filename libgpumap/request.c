@@ -2,6 +2,7 @@
 #include "request.h"
 
 #include "profile/keys.h"
+#include "rankenv.h"
 #include "report.h"
 #include "suggest.h"
 
@@ -257,4 +258,32 @@ EXPORT int gpumap_request_environ(gpumap_request *request, const char *const *en
 		}
 	}
 	return r;
+}
+
+static bool states_something(struct span name, const char *value)
+{
+	if (span_is(name, variable_name(VARIABLE_CUDA_VISIBLE)))
+		return true; /* also when it is empty: no device */
+	if (!*value)
+		return false;
+	if (span_is(name, variable_name(VARIABLE_CUDA_ORDER)) ||
+	    span_is(name, "GPUMAP_INVENTORY") || rankenv_tells(name) == RANKENV_RANK ||
+	    rankenv_tells(name) == RANKENV_LOCAL_RANK)
+		return true;
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		if (span_is(name, key_get((enum key_id)i)->environment))
+			return true;
+	return false;
+}
+
+bool environ_states(const char *const *envp)
+{
+	for (; *envp; envp++) {
+		const char *equals = strchr(*envp, '=');
+
+		if (equals &&
+		    states_something((struct span){*envp, (size_t)(equals - *envp)}, equals + 1))
+			return true;
+	}
+	return false;
 }

@@ -80,6 +80,70 @@ const struct statement *request_said(const gpumap_request *request, enum variabl
 	return now;
 }
 
+/* What the launcher makes of who stated the list (rule S10). */
+static enum list_from launched_from(const gpumap_request *request, enum list_from from)
+{
+	const char *launcher = request->values[KEY_launcher];
+	const char *list = launcher ? strchr(launcher, ':') : NULL;
+
+	if (list && !streq(list + 1, "all"))
+		return LIST_FROM_KEYS;
+	if (!launcher || list)
+		return from;
+	if (streq(launcher, "slurm"))
+		return LIST_FROM_NOBODY; /* it unsets the list */
+	return streq(launcher, "ray") || streq(launcher, "flux") ? LIST_FROM_KEYS : from;
+}
+
+/* Who states this variable's value; as sources_resolve, without its explanations. */
+static enum list_from variable_from(const gpumap_request *request, enum variable variable)
+{
+	enum dialect dialect = request_dialect(request);
+	bool hip = dialect == DIALECT_HIP && variable != VARIABLE_ROCR_VISIBLE;
+	enum list_from from = LIST_FROM_NOBODY;
+
+	for (int source = 0; source < SOURCE_AFTER_INIT; source++) {
+		if (source == SOURCE_LAUNCHER && variable == VARIABLE_CUDA_VISIBLE)
+			from = launched_from(request, from);
+		for (size_t i = 0; i < request->count; i++) {
+			const struct statement *s = &request->statements[i];
+			enum variable about = s->variable == VARIABLE_COUNT
+						      ? dialect_variable(dialect)
+						      : s->variable;
+
+			if (about != variable || s->source != (enum source)source ||
+			    (s->verb == VERB_DEFAULT && from != LIST_FROM_NOBODY))
+				continue;
+			/* HIP takes an empty list as none (rule H1). */
+			if (s->verb == VERB_UNSET || (hip && !*s->value))
+				from = LIST_FROM_NOBODY;
+			else
+				from = source == SOURCE_ENVIRONMENT ? LIST_FROM_ENVIRONMENT
+								    : LIST_FROM_KEYS;
+		}
+	}
+	return from;
+}
+
+enum list_from request_list_from(const gpumap_request *request)
+{
+	static const enum key_id views[] = {KEY_container, KEY_cgroup, KEY_mps_server};
+	static const enum variable lists[] = {VARIABLE_ROCR_VISIBLE, VARIABLE_HIP_VISIBLE,
+					      VARIABLE_CUDA_VISIBLE};
+	enum list_from from = LIST_FROM_NOBODY;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (dialect_reads(request_dialect(request), lists[i])) {
+			enum list_from one = variable_from(request, lists[i]);
+
+			from = one > from ? one : from;
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(views) && from == LIST_FROM_NOBODY; i++)
+		if (request->values[views[i]] && !streq(request->values[views[i]], "all"))
+			from = LIST_FROM_KEYS;
+	return from;
+}
+
 static size_t identifier(const char *text)
 {
 	size_t n = 0;

@@ -8,6 +8,7 @@
 #include "directions.h"
 #include "machine.h"
 #include "process.h"
+#include "question.h"
 #include "report.h"
 #include "text.h"
 
@@ -24,11 +25,8 @@ static const struct option_row rows[] = {
 struct explain {
 	struct output output;
 	gpumap_request *request;
-	gpumap_inventory *inventory;
-	const char *what; /* --inventory */
-	const char *pid;  /* --pid */
-	bool ask_driver;
-	bool statements; /* an option states something */
+	struct question question;
+	const char *pid; /* --pid */
 };
 
 static void help(const struct options *options)
@@ -46,6 +44,11 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
+	      "Which machine: the one that --inventory names. Else a list given by an option is\n"
+	      "a what-if: its devices are taken as existing. A list of the environment, or no\n"
+	      "list, is about this host; without a GPU here the first is a what-if, the second\n"
+	      "has no answer.\n"
+	      "\n"
 	      "VAR= before a LIST names the variable (CUDA_VISIBLE_DEVICES where it is\n"
 	      "missing): also CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=LIST sets only what is unset,\n"
 	      "-VAR unsets. These options may be repeated. Every option without \"this machine\"\n"
@@ -64,7 +67,6 @@ static int set_key(struct explain *explain, const char *option, const char *valu
 	for (const char *c = option + 2; *c && n + 1 < sizeof(key); c++)
 		key[n++] = *c == '-' ? '_' : *c;
 	key[n] = '\0';
-	explain->statements = true;
 	return gpumap_request_set(explain->request, key, value ? value : "yes", option,
 				  explain->output.report);
 }
@@ -95,35 +97,39 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 					"unexpected argument: '%s'",
 					QUOTE(span_of(options.operand)));
 		else if (streq(name, "--inventory"))
-			explain->what = options.value;
+			explain->question.what = options.value;
 		else if (streq(name, "--pid"))
 			explain->pid = options.value;
 		else if (streq(name, "--ask-driver"))
-			explain->ask_driver = true;
+			explain->question.ask_driver = true;
 		else
 			r = set_key(explain, name, options.value);
 	}
 	return failed ? GPUMAP_EINPUT : r;
 }
 
-/* Without --inventory this host is looked at only when nothing is stated: what-if
- * questions are not about it. A host without GPUs leaves the answer to the statements. */
-static int find_inventory(struct explain *explain)
+/* What is said outside of options: by this environment, or by that of the process. */
+static int read_environ(struct explain *explain)
 {
-	bool wanted = explain->what || explain->ask_driver;
-	gpumap_inventory *inventory;
+	gpumap_report *report = explain->output.report;
+
+	if (explain->pid)
+		return process_environ(explain->request, explain->pid, report);
+	return gpumap_request_environ(explain->request, (const char *const *)environ, report);
+}
+
+static int find_machine(struct explain *explain)
+{
+	gpumap_report *report = explain->output.report;
+	struct question *question = &explain->question;
 	int r;
 
-	if (!wanted && !explain->pid && explain->statements)
-		return GPUMAP_OK;
-	r = machine_open(&inventory, explain->what, explain->ask_driver, explain->output.report);
-	if (r != GPUMAP_OK)
-		return r;
-	if (wanted || gpumap_inventory_count(inventory))
-		explain->inventory = inventory;
-	else
-		gpumap_inventory_free(inventory);
-	return GPUMAP_OK;
+	question->request = explain->request;
+	question->what = machine_named(question->what, question->ask_driver);
+	r = question_machine(question, report);
+	if (r == GPUMAP_OK && explain->pid)
+		r = process_views(explain->request, explain->pid, question_host(question), report);
+	return r;
 }
 
 static int answer(struct explain *explain, bool *answered)
@@ -131,12 +137,14 @@ static int answer(struct explain *explain, bool *answered)
 	gpumap_report *report = explain->output.report;
 	gpumap_mapping *mapping = NULL;
 	char *text = NULL;
-	int r = gpumap_resolve(&mapping, explain->request, explain->inventory, report);
+	int r = gpumap_resolve(&mapping, explain->request, explain->question.machine, report);
 
 	if (r != GPUMAP_OK)
 		return r;
 	*answered = gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED) == 1;
-	r = gpumap_explain(&text, mapping, report, explain->output.format);
+	r = question_compare(&explain->question, mapping, report);
+	if (r == GPUMAP_OK)
+		r = gpumap_explain(&text, mapping, report, explain->output.format);
 	if (r == GPUMAP_OK && !print_text(text, report)) {
 		explain->output.format = GPUMAP_TEXT; /* nothing more to standard output */
 		r = GPUMAP_EFILE;
@@ -159,15 +167,13 @@ int cmd_explain(int argc, char **argv)
 	r = gpumap_request_new(&explain.request);
 	if (r == GPUMAP_OK)
 		r = read_options(&explain, argc, argv, &done);
-	if (r == GPUMAP_OK && !done && !explain.pid)
-		r = gpumap_request_environ(explain.request, (const char *const *)environ, report);
 	if (r == GPUMAP_OK && !done)
-		r = find_inventory(&explain);
-	if (r == GPUMAP_OK && !done && explain.pid)
-		r = process_request(explain.request, explain.pid, explain.inventory, report);
+		r = read_environ(&explain);
+	if (r == GPUMAP_OK && !done)
+		r = find_machine(&explain);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&explain, &answered);
-	gpumap_inventory_free(explain.inventory);
+	question_free(&explain.question);
 	gpumap_request_free(explain.request);
 	return finish(&explain.output, r, answered || done);
 }

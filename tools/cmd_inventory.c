@@ -299,7 +299,8 @@ int cmd_inventory(int argc, char **argv)
 		return STATUS_MALFORMED;
 	r = read_options(&a, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
-		r = machine_open(&inventory, a.what, a.ask_driver, a.output.report);
+		r = machine_open(&inventory, machine_named(a.what, a.ask_driver), a.ask_driver,
+				 a.output.report);
 	if (r == GPUMAP_OK && a.save)
 		r = gpumap_inventory_save(inventory, a.save, a.output.report);
 	/* A snapshot on standard output is the answer by itself. */

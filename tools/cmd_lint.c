@@ -117,8 +117,9 @@ static int lint_here(struct lint *lint)
 	const gpumap_inventory *inventory = lint->inventory;
 	int r;
 
-	if (!inventory && machine_open(&host, NULL, false, lint->found) == GPUMAP_OK &&
-	    gpumap_inventory_count(host))
+	if (!inventory &&
+	    machine_open(&host, machine_named(NULL, false), false, lint->found) == GPUMAP_OK &&
+	    gpumap_inventory_count(host) && !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU))
 		inventory = host;
 	r = lint_environment((const char *const *)environ, inventory, NULL, lint->found);
 	gpumap_inventory_free(host);

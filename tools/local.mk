@@ -43,6 +43,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/plan_judge.c tools/plan_open.c tools/plan_open.h tools/rendezvous.c tools/rendezvous.h tools/plan_show.c tools/plan_show.h \
 	tools/process.c tools/process.h \
 	tools/profile_open.c tools/profile_open.h \
+	tools/question.c tools/question.h \
 	tools/run_plan.c tools/run_plan.h \
 	tools/run_ranks.c tools/run_ranks.h \
 	tools/run_record.c tools/run_record.h \

@@ -1,8 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include "machine.h"
 
+#include <stdlib.h>
+
 #include "helper_path.h"
 #include "report.h"
+
+#define VARIABLE "GPUMAP_INVENTORY"
+
+const char *machine_named(const char *option, bool ask_driver)
+{
+	const char *value = ask_driver ? NULL : getenv(VARIABLE);
+
+	return option ? option : value && *value ? value : NULL;
+}
+
+/* The library takes every name for an option's value. */
+static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *report)
+{
+	const char *variable = getenv(VARIABLE);
+	gpumap_report *heard = NULL;
+	int r;
+
+	if (what != variable)
+		return gpumap_inventory_open(ret, what, report);
+	r = gpumap_report_new(&heard);
+	if (r == GPUMAP_OK)
+		r = gpumap_inventory_open(ret, what, heard);
+	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
+		const gpumap_finding *f = gpumap_report_get(heard, i);
+		const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
+
+		if (origin && streq(origin, "--inventory"))
+			report_relay(report, f, ABOUT(.origin = VARIABLE));
+		else
+			report_copy(report, f);
+	}
+	gpumap_report_free(heard);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
 
 int machine_open(gpumap_inventory **ret, const char *what, bool ask_driver, gpumap_report *report)
 {
@@ -20,5 +56,5 @@ int machine_open(gpumap_inventory **ret, const char *what, bool ask_driver, gpum
 			ABOUT(.origin = "--ask-driver", .fix = "leave one of the two out"),
 			"only this machine's driver can be asked, not that of '%s'",
 			QUOTE(span_of(what)));
-	return gpumap_inventory_open(ret, what, report);
+	return open_named(ret, what, report);
 }

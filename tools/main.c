@@ -4,9 +4,11 @@
 #include "command.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "directions.h"
 #include "report.h"
+#include "request.h"
 #include "suggest.h"
 
 static const struct command commands[] = {
@@ -38,9 +40,10 @@ static void help(FILE *file)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
-	      "Options without a command are those of explain. gpumap COMMAND --help shows a\n"
-	      "command's options, gpumap rules ID what the id at the end of a message means,\n"
-	      "gpumap(1) and gpumap-rules(7) everything.\n",
+	      "Options without a command are those of explain; gpumap alone explains an\n"
+	      "environment that states a list, a rank or a GPUMAP_ key. gpumap COMMAND --help\n"
+	      "shows a command's options, gpumap rules ID what the id at the end of a message\n"
+	      "means, gpumap(1) and gpumap-rules(7) everything.\n",
 	      file);
 }
 
@@ -100,7 +103,7 @@ static const char *take_command(int argc, char **argv)
 		i++;
 	if (i == 1 || i == argc || (*argv[i] == '-' && !is_end(argv[i])) ||
 	    (streq(argv[i - 1], "--color") && is_color(argv[i])))
-		return argc > 1 ? argv[1] : "help";
+		return argv[1];
 	for (char *first = argv[i]; i > 1; i--) {
 		argv[i] = argv[i - 1];
 		argv[i - 1] = first;
@@ -110,7 +113,8 @@ static const char *take_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const char *first = take_command(argc, argv);
+	const char *alone = environ_states((const char *const *)environ) ? "explain" : "help";
+	const char *first = argc > 1 ? take_command(argc, argv) : alone;
 	const struct command *command = find(first);
 
 	if (streq(first, "--version") || streq(first, "-V")) {
@@ -129,8 +133,10 @@ int main(int argc, char **argv)
 		help(stdout);
 		return finish_help();
 	}
-	if (command)
+	if (command && argc > 1)
 		return command->run(argc - 1, argv + 1);
+	if (command)
+		return command->run(argc, argv);
 	if (*first == '-')
 		return cmd_explain(argc, argv);
 	return unknown_command(argc, argv);

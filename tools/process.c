@@ -32,13 +32,17 @@ static int unreadable(const char *pid, const char *path, gpumap_report *report)
 			   "cannot look at process %s: %s: %s", pid, path, strerror(errno));
 }
 
-static int read_environ(gpumap_request *request, const char *pid, gpumap_report *report)
+int process_environ(gpumap_request *request, const char *pid, gpumap_report *report)
 {
 	const char **envp;
 	char path[64], *text = NULL;
 	size_t size = 0, count = 0, n = 0;
 	int r;
 
+	if (span_number(span_of(pid), INT32_MAX) <= 0)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--pid", .fix = "write the number of a process"),
+				   "no process number: '%s'", QUOTE(span_of(pid)));
 	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
 	if (!file_text(path, &text, &size))
 		return unreadable(pid, path, report);
@@ -196,18 +200,11 @@ static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_in
 	return r;
 }
 
-int process_request(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,
-		    gpumap_report *report)
+int process_views(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,
+		  gpumap_report *report)
 {
-	int r;
+	int r = read_cgroup(request, pid, inventory, report);
 
-	if (span_number(span_of(pid), INT32_MAX) <= 0)
-		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				   ABOUT(.origin = "--pid", .fix = "write the number of a process"),
-				   "no process number: '%s'", QUOTE(span_of(pid)));
-	r = read_environ(request, pid, report);
-	if (r == GPUMAP_OK)
-		r = read_cgroup(request, pid, inventory, report);
 	if (r != GPUMAP_OK)
 		return r;
 	remark_open_files(pid, inventory, report);

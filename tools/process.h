@@ -4,11 +4,14 @@
 
 #include "gpumap.h"
 
-/* States what is known of the running process `pid` (text): its environment at its
- * start, the devices that its cgroup (version 1) lets through, and remarks on a
- * container and on the device files it has open. `inventory` (may be NULL) translates
- * minor numbers. GPUMAP_EINPUT: no number; GPUMAP_EFILE: no such process, or not ours. */
-int process_request(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,
-		    gpumap_report *report);
+/* States what the running process `pid` (text) started with: its environment.
+ * GPUMAP_EINPUT: no number; GPUMAP_EFILE: no such process, or not ours. */
+int process_environ(gpumap_request *request, const char *pid, gpumap_report *report);
+
+/* States what stands outside of it: the devices that its cgroup (version 1) lets through,
+ * and remarks on a container and on the device files it has open. `inventory` (may be NULL)
+ * translates minor numbers. Codes as those of process_environ. */
+int process_views(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,
+		  gpumap_report *report);
 
 #endif

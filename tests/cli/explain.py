@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Runs the rows of a table against gpumap and prints TAP: explain.py GPUMAP TABLE [ID...]
 
-Columns: id, arguments, environment, status, what holds. Terms, with a ! in front for "not":
+Columns: id, arguments, environment, status, what holds; a column "host" before the arguments is the
+machine that this host pretends to be. {pid} in arguments is a process with the column's environment,
+while gpumap itself has none of it. Terms, with a ! in front for "not":
   chosen= master=         a physical number, 0:1 for a MIG instance, ? undecidable, none
   visible= replicas=      the same, between commas
   certainty= mode= batch= ended=ENTRY:TEXT answered=yes|no
@@ -15,13 +17,27 @@ import shlex
 import subprocess
 import sys
 
-FOREIGN = ("CUDA", "GPUMAP", "SLURM", "NVIDIA", "ROCR", "HIP", "NO_COLOR")
+FOREIGN = ("CUDA", "GPUMAP", "SLURM", "NVIDIA", "ROCR", "HIP", "NO_COLOR", "RANK", "WORLD_", "LOCAL_",
+           "GROUP_", "ROLE_", "NODE_", "CROSS_", "OMPI", "PMI", "MPI_", "MV2_", "PALS_", "JSM_", "FLUX_")
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
 
 
-def run(gpumap, arguments, environment):
-    return subprocess.run([gpumap, *arguments], capture_output=True, timeout=300,
-                          stdin=subprocess.DEVNULL, env={**ENVIRONMENT, **environment})
+def run(gpumap, host, arguments, environment):
+    pretend = ["pretend", "--inventory", host, "--", gpumap] if host else []
+    asked = {**ENVIRONMENT, **environment}
+    process = None
+    if any("{pid}" in a for a in arguments):
+        # It is there when its environment is: Popen returns after exec.
+        process = subprocess.Popen(["sleep", "600"], env=asked, stdin=subprocess.DEVNULL)
+        arguments = [a.replace("{pid}", str(process.pid)) for a in arguments]
+        asked = ENVIRONMENT
+    try:
+        return subprocess.run([gpumap, *pretend, *arguments], capture_output=True, timeout=300,
+                              stdin=subprocess.DEVNULL, env=asked)
+    finally:
+        if process:
+            process.kill()
+            process.wait()
 
 
 def device(d):
@@ -76,15 +92,15 @@ def holds(term, text, answer):
 
 
 def check(gpumap, row):
-    _, arguments, environment, status, terms = row
+    _, host, arguments, environment, status, terms = row
     arguments = shlex.split(arguments)
     environment = dict(v.split("=", 1) for v in shlex.split(environment))
-    text = run(gpumap, arguments, environment)
+    text = run(gpumap, host, arguments, environment)
     wrong = []
     if str(text.returncode) != status:
         wrong.append(f"status {text.returncode}, not {status}: {text.stderr.decode()[:300]}")
     at = int(bool(arguments) and not arguments[0].startswith("-"))
-    other = run(gpumap, [*arguments[:at], "--json", *arguments[at:]], environment)
+    other = run(gpumap, host, [*arguments[:at], "--json", *arguments[at:]], environment)
     if "--" not in arguments and not any(a in ("rules", "--help") for a in arguments):
         if other.returncode != text.returncode:
             wrong.append(f"status {other.returncode} with --json")
@@ -104,7 +120,9 @@ def check(gpumap, row):
 def main():
     gpumap, table, ids = os.path.abspath(sys.argv[1]), sys.argv[2], set(sys.argv[3:])
     with open(table, encoding="utf-8") as file:
-        rows = [(line.split("\t") + [""] * 5)[:5] for line in file.read().splitlines()[1:]]
+        header, *lines = (line.split("\t") for line in file.read().splitlines())
+    rows = [c if "host" in header else [c[0], "", *c[1:]] for c in lines]
+    rows = [(c + [""] * 6)[:6] for c in rows]
     rows = [r for r in rows if r[0] and not r[0].startswith("#") and (not ids or r[0] in ids)]
     print(f"1..{len(rows)}")
     failed = 0
@@ -113,7 +131,7 @@ def main():
             wrong = check(gpumap, row)
         except (subprocess.TimeoutExpired, KeyError, TypeError) as error:
             wrong = [f"{type(error).__name__}: {error}"]
-        name = f"{number} - {row[0]}: gpumap {row[1]}  {row[2]}".replace("#", "\\#").rstrip()
+        name = f"{number} - {row[0]}: {row[1]} gpumap {row[2]}  {row[3]}".replace("#", "\\#").rstrip()
         print(("not ok " if wrong else "ok ") + name)
         for line in wrong:
             print("#   " + line.replace("\n", "\n#   "))

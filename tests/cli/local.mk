@@ -21,6 +21,7 @@ cli_tests = \
 	tests/cli/lib.test \
 	tests/cli/lint-shell.test \
 	tests/cli/lint.test \
+	tests/cli/machine.test \
 	tests/cli/manners.test \
 	tests/cli/mistakes.test \
 	tests/cli/override.test \
@@ -41,5 +42,5 @@ bundle_tests = \
 	tests/cli/gpu-stages.test
 TESTS += $(cli_tests) $(bundle_tests)
 EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
-	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/lint.tsv \
+	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/lint.tsv tests/cli/machine.tsv \
 	tests/cli/plan.py tests/cli/plan.tsv

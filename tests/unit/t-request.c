@@ -202,6 +202,119 @@ START_TEST(failure_changes_nothing)
 }
 END_TEST
 
+#define NOBODY LIST_FROM_NOBODY
+#define ENVIRON LIST_FROM_ENVIRONMENT
+#define KEYS LIST_FROM_KEYS
+#define ENV_LIST "CUDA_VISIBLE_DEVICES=2,1"
+
+/* Who states the list that holds. */
+static const struct {
+	const char *said, *environment;
+	enum list_from want;
+} lists[] = {
+	{"", "", NOBODY},
+	{"", ENV_LIST, ENVIRON},
+	{"", "CUDA_VISIBLE_DEVICES=", ENVIRON},
+	{"", "CUDA_DEVICE_ORDER=PCI_BUS_ID", NOBODY},
+	{"device=0|mode=dp", "", NOBODY},
+	{"device=0|mode=dp", ENV_LIST, ENVIRON},
+	{"visible=1", "", KEYS},
+	{"visible=1", ENV_LIST, KEYS},
+	{"visible=CUDA_DEVICE_ORDER=PCI_BUS_ID", ENV_LIST, ENVIRON},
+	{"prefix=1", ENV_LIST, KEYS},
+	{"prefix=-CUDA_VISIBLE_DEVICES", ENV_LIST, NOBODY},
+	{"prefix=1|in_code=-CUDA_VISIBLE_DEVICES", ENV_LIST, NOBODY},
+	{"script_export=CUDA_VISIBLE_DEVICES?=1", ENV_LIST, ENVIRON},
+	{"script_export=CUDA_VISIBLE_DEVICES?=1", "", KEYS},
+	{"script_inline=1", ENV_LIST, KEYS},
+	{"in_code=%l|local_rank=1", ENV_LIST, KEYS},
+	{"after_init=1", "", NOBODY},
+	{"after_init=1", ENV_LIST, ENVIRON},
+	{"", "GPUMAP_VISIBLE=1|" ENV_LIST, KEYS},
+	{"", "GPUMAP_PREFIX=1|" ENV_LIST, KEYS},
+	{"", "GPUMAP_DEVICE=1|" ENV_LIST, ENVIRON},
+	{"launcher=torchrun", ENV_LIST, ENVIRON},
+	{"launcher=deepspeed", ENV_LIST, ENVIRON},
+	{"launcher=deepspeed:1", ENV_LIST, KEYS},
+	{"launcher=accelerate:all", ENV_LIST, ENVIRON},
+	{"launcher=accelerate:1", "", KEYS},
+	{"launcher=accelerate:1|in_code=-CUDA_VISIBLE_DEVICES", "", NOBODY},
+	{"launcher=dask|local_rank=1", "", NOBODY},
+	{"launcher=dask|local_rank=1", ENV_LIST, ENVIRON},
+	{"launcher=slurm", ENV_LIST, NOBODY},
+	{"launcher=slurm:1", ENV_LIST, KEYS},
+	{"launcher=ray", ENV_LIST, KEYS},
+	{"launcher=flux", "", KEYS},
+	{"container=2,3", "", KEYS},
+	{"container=all", "", NOBODY},
+	{"cgroup=2,3", ENV_LIST, ENVIRON},
+	{"mps_server=2", "", KEYS},
+	{"dialect=torch", ENV_LIST, ENVIRON},
+	{"dialect=nvitop|visible=1", ENV_LIST, KEYS},
+	{"", "HIP_VISIBLE_DEVICES=1", NOBODY},
+	{"dialect=hip", "HIP_VISIBLE_DEVICES=1", ENVIRON},
+	{"dialect=hip", "HIP_VISIBLE_DEVICES=", NOBODY},
+	{"dialect=hip", "HIP_VISIBLE_DEVICES=|" ENV_LIST, ENVIRON},
+	{"dialect=hip", "ROCR_VISIBLE_DEVICES=", ENVIRON},
+	{"dialect=hip|visible=1", "ROCR_VISIBLE_DEVICES=4,5", KEYS},
+	{"dialect=rocr", "ROCR_VISIBLE_DEVICES=4,5", ENVIRON},
+	{"dialect=rocr", ENV_LIST, NOBODY},
+};
+
+START_TEST(lists_have_authors)
+{
+	const char *name = lists[_i].said;
+	gpumap_request *request = NULL;
+
+	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
+	ck_assert_int_eq(say(request, lists[_i].said, NULL), GPUMAP_OK);
+	ck_assert_int_eq(surround(request, lists[_i].environment, NULL), GPUMAP_OK);
+	ck_assert_msg(request_list_from(request) == lists[_i].want, "%s with %s: %d, not %d", name,
+		      lists[_i].environment, request_list_from(request), lists[_i].want);
+	gpumap_request_free(request);
+}
+END_TEST
+
+static const struct {
+	const char *variable;
+	bool want;
+} stating[] = {
+	{"PATH=/bin", false},
+	{"CUDA_VISIBLE_DEVICES=0", true},
+	{"CUDA_VISIBLE_DEVICES=", true},
+	{"CUDA_VISIBLE_DEVICES", false},
+	{"CUDA_VISIBLE_DEVICES0=1", false},
+	{"CUDA_DEVICE_ORDER=PCI_BUS_ID", true},
+	{"CUDA_DEVICE_ORDER=", false},
+	{"CUDA_HOME=/usr", false},
+	{"LOCAL_RANK=1", true},
+	{"RANK=0", true},
+	{"RANK=", false},
+	{"WORLD_SIZE=4", false},
+	{"SLURM_PROCID=0", true},
+	{"SLURM_JOB_ID=4", false},
+	{"OMPI_COMM_WORLD_LOCAL_RANK=0", true},
+	{"NVIDIA_VISIBLE_DEVICES=all", false},
+	{"HIP_VISIBLE_DEVICES=1", false},
+	{"GPUMAP_INVENTORY=4", true},
+	{"GPUMAP_INVENTORY=", false},
+	{"GPUMAP_DEVICE=0", true},
+	{"GPUMAP_DIALECT=hip", true},
+	{"GPUMAP_CONFIG=gpumap.ini", false},
+	{"GPUMAP_PRETEND_INVENTORY=8", false},
+	{"GPUMAP_DEVCE=0", false},
+	{"=", false},
+	{"", false},
+};
+
+START_TEST(environments_state)
+{
+	const char *envp[] = {"HOME=/", stating[_i].variable, "TERM=dumb", NULL};
+
+	ROW_EQ_INT(stating[_i].variable, environ_states(envp), stating[_i].want);
+}
+END_TEST
+
 static int check_key(const gpumap_key *key, void *data)
 {
 	const char *name = gpumap_key_str(key, GPUMAP_KEY_NAME);
@@ -237,6 +350,8 @@ int main(void)
 	tcase_add_loop_test(tests, set_values, 0, (int)ARRAY_SIZE(values));
 	tcase_add_loop_test(tests, read_statements, 0, (int)ARRAY_SIZE(statements));
 	tcase_add_loop_test(tests, read_environments, 0, (int)ARRAY_SIZE(environments));
+	tcase_add_loop_test(tests, lists_have_authors, 0, (int)ARRAY_SIZE(lists));
+	tcase_add_loop_test(tests, environments_state, 0, (int)ARRAY_SIZE(stating));
 	tcase_add_test(tests, failure_changes_nothing);
 	tcase_add_test(tests, keys_are_named_alike);
 	return unit_run(suite);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Which machine a question of gpumap explain is about. */
+#ifndef GM_QUESTION_H
+#define GM_QUESTION_H
+
+#include "gpumap.h"
+
+#include <stdbool.h>
+
+struct question {
+	const gpumap_request *request;
+	const char *what; /* --inventory, or GPUMAP_INVENTORY; NULL: not given */
+	bool ask_driver;
+	/* Found by question_machine: */
+	gpumap_inventory *machine; /* NULL: a what-if, which is about no machine */
+	gpumap_inventory *host;    /* this host beside a what-if; NULL: not wanted, or no GPU */
+};
+
+/* Finds the machine. Codes as those of machine_open. */
+int question_machine(struct question *question, gpumap_report *report);
+
+/* The GPUs that a process of this host may have open; NULL: not known. */
+const gpumap_inventory *question_host(const struct question *question);
+
+/* Adds a remark where this host has GPUs that give another answer than the what-if `mapping`. */
+int question_compare(const struct question *question, const gpumap_mapping *mapping,
+		     gpumap_report *report);
+
+void question_free(struct question *question);
+
+#endif
