@@ -362,7 +362,8 @@ const char *gpumap_step_loser_value(const gpumap_step *step, size_t i);
 enum gpumap_format {
 	GPUMAP_TEXT,
 	GPUMAP_JSON, /* schema 1, described in gpumap(1) */
-	GPUMAP_SVG
+	GPUMAP_SVG,
+	GPUMAP_COLORED_TEXT /* GPUMAP_TEXT with the codes of a terminal's colours */
 };
 
 /* The whole answer in *ret (free(3) it), NUL-terminated, ending in a newline.

@@ -189,6 +189,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/sources.c \
 	libgpumap/statement.c \
 	libgpumap/speech.c libgpumap/speech.h \
+	libgpumap/style.c libgpumap/style.h \
 	libgpumap/strbuf.c libgpumap/strbuf.h \
 	libgpumap/suggest.c libgpumap/suggest.h \
 	libgpumap/text.c libgpumap/text.h \

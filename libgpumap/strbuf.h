@@ -10,6 +10,7 @@ struct strbuf {
 	char *text; /* NUL-terminated once anything was added, else NULL */
 	size_t length, room;
 	bool failed;
+	bool styled; /* for a terminal: style.h */
 };
 
 void strbuf_free(struct strbuf *buf);

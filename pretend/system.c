@@ -93,8 +93,7 @@ SERVE(nvmlSystemGetDriverVersion, char *text, unsigned int size)
 
 	if (!machine)
 		return NVML_ERROR_UNINITIALIZED;
-	return give_text(text, size,
-			 driver_of(machine));
+	return give_text(text, size, driver_of(machine));
 }
 
 /* The newest CUDA that each branch of drivers runs, as nvidia-smi prints it: the

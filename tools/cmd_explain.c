@@ -144,7 +144,7 @@ static int answer(struct explain *explain, bool *answered)
 	*answered = gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED) == 1;
 	r = question_compare(&explain->question, mapping, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_explain(&text, mapping, report, explain->output.format);
+		r = gpumap_explain(&text, mapping, report, output_format(&explain->output));
 	if (r == GPUMAP_OK && !print_text(text, report)) {
 		explain->output.format = GPUMAP_TEXT; /* nothing more to standard output */
 		r = GPUMAP_EFILE;

@@ -9,6 +9,7 @@
 #include "machine.h"
 #include "report.h"
 #include "strbuf.h"
+#include "style.h"
 
 static const struct option_row rows[] = {
 	{"--inventory", INVENTORY_VALUE, "the machine, host where it is left out"},
@@ -242,7 +243,7 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 	const char *driver = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_DRIVER);
 	size_t count = gpumap_inventory_count(inventory);
 	gpumap_mapping *mapping;
-	struct strbuf buf = {0};
+	struct strbuf buf = {.styled = output_colored(STDOUT_FILENO)};
 	struct places places = {0};
 	char *text;
 	int r;
@@ -252,16 +253,22 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 		gpumap_mapping_free(mapping);
 		return GPUMAP_ENOMEM;
 	}
+	style_set(&buf, STYLE_ANSWER);
 	strbuf_printf(&buf, "%zu GPU%s, from %s", count, count == 1 ? "" : "s",
 		      QUOTE(span_of(gpumap_inventory_str(inventory, GPUMAP_INVENTORY_SOURCE))));
 	if (origin)
 		strbuf_printf(&buf, " (%s)", QUOTE(span_of(origin)));
 	if (driver)
 		strbuf_printf(&buf, ", driver %s", QUOTE(span_of(driver)));
-	strbuf_puts(&buf, "\n");
-	if (count)
-		strbuf_printf(&buf, "\n  %-9s %-10s %-13s %-11s %-40s %s\n", "physical", "logical",
+	style_set(&buf, STYLE_PLAIN);
+	strbuf_puts(&buf, count ? "\n\n" : "\n");
+	if (count) {
+		style_set(&buf, STYLE_FAINT);
+		strbuf_printf(&buf, "  %-9s %-10s %-13s %-11s %-40s %s", "physical", "logical",
 			      "PCI address", "memory", "UUID", "name");
+		style_set(&buf, STYLE_PLAIN);
+		strbuf_puts(&buf, "\n");
+	}
 	for (size_t i = 0; i < count; i++)
 		print_gpu(&buf, gpumap_inventory_get(inventory, i), &places);
 	free(places.list);

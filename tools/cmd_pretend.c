@@ -216,9 +216,10 @@ static const char *missing_remedy(struct remedy *ret, const char *program)
 	if (!streq(slash ? slash + 1 : program, "nvidia-smi"))
 		return "install it, or give its path";
 	words_quote(&word, machine && strlen(machine) < 128 ? machine : "FILE");
-	snprintf(ret->text, sizeof(ret->text),
-		 "it comes with NVIDIA's driver; gpumap inventory --inventory %s lists this machine",
-		 word.text ? word.text : "FILE");
+	snprintf(
+		ret->text, sizeof(ret->text),
+		"it comes with NVIDIA's driver; gpumap inventory --inventory %s lists this machine",
+		word.text ? word.text : "FILE");
 	strbuf_free(&word);
 	return ret->text;
 }

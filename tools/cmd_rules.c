@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "report.h"
 #include "strbuf.h"
+#include "style.h"
 #include "suggest.h"
 
 static const struct option_row rows[] = {
@@ -32,12 +34,19 @@ static void help(const struct options *options)
 	options_help(options, stdout);
 }
 
+static void put_label(struct strbuf *buf, const char *label)
+{
+	style_set(buf, STYLE_FAINT);
+	strbuf_printf(buf, "  %-9s", label);
+	style_set(buf, STYLE_PLAIN);
+}
+
 /* Text in lines of at most 72 columns behind a margin. */
 static void wrap(struct strbuf *buf, const char *label, const char *text)
 {
 	size_t column = 0;
 
-	strbuf_printf(buf, "  %-9s", label);
+	put_label(buf, label);
 	while (text && *text) {
 		size_t word = strcspn(text, " ");
 
@@ -57,8 +66,10 @@ static void print_rule(struct strbuf *buf, const gpumap_rule *rule, bool full)
 	const char *example = gpumap_rule_str(rule, GPUMAP_RULE_EXAMPLE);
 	const char *text = gpumap_rule_str(rule, GPUMAP_RULE_TEXT);
 
-	strbuf_printf(buf, "%-5s%s\n", gpumap_rule_str(rule, GPUMAP_RULE_ID),
-		      gpumap_rule_str(rule, GPUMAP_RULE_LINE));
+	style_set(buf, STYLE_RULE);
+	strbuf_printf(buf, "%-5s", gpumap_rule_str(rule, GPUMAP_RULE_ID));
+	style_puts(buf, full ? STYLE_ANSWER : STYLE_PLAIN, gpumap_rule_str(rule, GPUMAP_RULE_LINE));
+	strbuf_puts(buf, "\n");
 	if (!full)
 		return;
 	if (*text)
@@ -99,8 +110,12 @@ static void print_finding(struct strbuf *buf, const gpumap_finding *finding, boo
 	const char *example = gpumap_finding_str(finding, GPUMAP_FINDING_EXAMPLE);
 	struct strbuf named = {0};
 
-	strbuf_printf(buf, "%s  %s: %s\n", gpumap_finding_str(finding, GPUMAP_FINDING_ID),
-		      severity_name(finding), gpumap_finding_str(finding, GPUMAP_FINDING_MEANING));
+	style_puts(buf, STYLE_RULE, gpumap_finding_str(finding, GPUMAP_FINDING_ID));
+	strbuf_puts(buf, "  ");
+	style_set(buf, style_of(gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY)));
+	strbuf_printf(buf, "%s:", severity_name(finding));
+	style_set(buf, STYLE_PLAIN);
+	strbuf_printf(buf, " %s\n", gpumap_finding_str(finding, GPUMAP_FINDING_MEANING));
 	if (!full)
 		return;
 	wrap(buf, "cause", gpumap_finding_str(finding, GPUMAP_FINDING_CAUSE));
@@ -112,8 +127,10 @@ static void print_finding(struct strbuf *buf, const gpumap_finding *finding, boo
 		strbuf_free(&named);
 	}
 	/* In one piece, to be copied. */
-	if (example)
-		strbuf_printf(buf, "  %-9s%s\n", "example", example);
+	if (example) {
+		put_label(buf, "example");
+		strbuf_printf(buf, "%s\n", example);
+	}
 	wrap(buf, "remedy", gpumap_finding_str(finding, GPUMAP_FINDING_REMEDY));
 }
 
@@ -286,30 +303,36 @@ int cmd_rules(int argc, char **argv)
 	struct output output = {.format = wanted_format(argc, argv)};
 	struct rules_output to = {.rules = json_array(), .explanations = json_array()};
 	struct options options;
-	const char *name;
-	bool failed = false, named = false;
-	int r = GPUMAP_OK;
+	const char *name, **named = calloc((size_t)argc + 1, sizeof(*named));
+	bool failed = false;
+	int r = GPUMAP_OK, count = 0;
 
-	if (gpumap_report_new(&output.report) != GPUMAP_OK)
+	if (!named || gpumap_report_new(&output.report) != GPUMAP_OK) {
+		rules_output_free(&to);
+		free(named);
 		return STATUS_MALFORMED;
+	}
 	options_init(&options, "rules", rows, NO_KEYS, argc, argv);
-	while (r == GPUMAP_OK && (name = options_next(&options, output.report, &failed))) {
+	while ((name = options_next(&options, output.report, &failed))) {
 		if (streq(name, "--help")) {
 			help(&options);
 			rules_output_free(&to);
+			free(named);
 			return finish(&output, GPUMAP_OK, true);
 		}
-		if (output_option(&output, name, options.value, &failed))
-			continue;
-		named = true;
-		r = add_named(&to, options.operand, output.report);
+		if (!output_option(&output, name, options.value, &failed))
+			named[count++] = options.operand;
 	}
-	if (!named)
-		add_all(&to, output.format);
-	if (failed && r == GPUMAP_OK)
+	if (failed)
 		r = GPUMAP_EINPUT;
+	to.text.styled = output_colored(STDOUT_FILENO);
+	for (int i = 0; r == GPUMAP_OK && i < count; i++)
+		r = add_named(&to, named[i], output.report);
+	if (!count)
+		add_all(&to, output.format);
 	if (r == GPUMAP_OK)
 		r = print_all(&to, &output);
 	rules_output_free(&to);
+	free(named);
 	return finish(&output, r, r == GPUMAP_OK);
 }

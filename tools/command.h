@@ -48,19 +48,18 @@ const char *id_remedy(struct remedy *ret, const char *word, const char *otherwis
 
 /* --- what an answer is printed as ------------------------------------------ */
 
-enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-
 struct output {
 	enum gpumap_format format;
-	enum color color;
 	gpumap_report *report;
 };
 
 /* Prints the report's findings from the i-th on to standard error, a line each; how many
  * there are in all. */
 size_t print_report(const struct output *output, size_t from);
-/* Whether words are coloured on this descriptor. */
-bool output_colored(const struct output *output, int fd);
+/* Whether text is coloured on this descriptor: as --color says, or a terminal is there. */
+bool output_colored(int fd);
+/* The format for the library: text that is coloured where standard output is. */
+enum gpumap_format output_format(const struct output *output);
 
 /* Writes `text` to standard output; false after a finding when that fails. */
 bool print_text(const char *text, gpumap_report *report);

@@ -9,27 +9,35 @@
 
 #include "explain/json.h"
 #include "report.h"
+#include "style.h"
 
 static const char *const words[] = {"remark", "warning", "error"};
 
-static void print_line(struct strbuf *text, const gpumap_finding *f, bool color)
+static void print_line(struct strbuf *text, const gpumap_finding *f)
 {
-	static const char *const colors[] = {"\033[36m", "\033[33m", "\033[31m"};
 	int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
 	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
 
+	style_set(text, STYLE_HEADING);
 	strbuf_printf(text, "%s:", origin ? origin : "gpumap");
 	if (line > 0)
 		strbuf_printf(text, "%lld:", (long long)line);
 	if (line > 0 && column > 0)
 		strbuf_printf(text, "%lld:", (long long)column);
-	strbuf_printf(text, " %s%s:%s %s%s%s [%s]\n", color ? colors[severity] : "",
-		      words[severity], color ? "\033[0m" : "",
-		      gpumap_finding_str(f, GPUMAP_FINDING_TEXT), fix ? "; " : "", fix ? fix : "",
-		      gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	style_set(text, STYLE_PLAIN);
+	strbuf_puts(text, " ");
+	style_set(text, style_of(severity));
+	strbuf_printf(text, "%s:", words[severity]);
+	style_set(text, STYLE_PLAIN);
+	strbuf_printf(text, " %s%s%s ", gpumap_finding_str(f, GPUMAP_FINDING_TEXT), fix ? "; " : "",
+		      fix ? fix : "");
+	style_set(text, STYLE_FAINT);
+	strbuf_printf(text, "[%s]", gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	style_set(text, STYLE_PLAIN);
+	strbuf_puts(text, "\n");
 }
 
 /* "2 warnings, 1 remark" */
@@ -93,7 +101,7 @@ static bool same_file(const gpumap_finding *a, const gpumap_finding *b)
 	return x == y || (x && y && streq(x, y));
 }
 
-static bool print_lines(struct strbuf *text, const gpumap_report *report, bool color)
+static bool print_lines(struct strbuf *text, const gpumap_report *report)
 {
 	size_t count = gpumap_report_count(report);
 	struct place *places = calloc(count + 1, sizeof(*places));
@@ -111,7 +119,7 @@ static bool print_lines(struct strbuf *text, const gpumap_report *report, bool c
 	}
 	qsort(places, count, sizeof(*places), by_place);
 	for (size_t i = 0; i < count; i++)
-		print_line(text, places[i].finding, color);
+		print_line(text, places[i].finding);
 	free(places);
 	return true;
 }
@@ -125,9 +133,8 @@ bool lint_print(const struct lint *lint)
 	if (lint->output.format == GPUMAP_JSON) {
 		print_json(&text, lint);
 	} else {
-		bool color = output_colored(&lint->output, STDOUT_FILENO);
-
-		text.failed = !print_lines(&text, lint->found, color);
+		text.styled = output_colored(STDOUT_FILENO);
+		text.failed = !print_lines(&text, lint->found);
 		print_counts(&text, lint->found);
 	}
 	whole = strbuf_take(&text);

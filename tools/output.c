@@ -8,38 +8,48 @@
 #include <unistd.h>
 
 #include "report.h"
+#include "style.h"
 
-bool output_colored(const struct output *output, int fd)
+/* --color is about all that the process writes. */
+static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
+
+bool output_colored(int fd)
 {
-	const char *no_color = getenv("NO_COLOR");
+	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
-	if (output->color != COLOR_AUTO)
-		return output->color == COLOR_ALWAYS;
-	return !(no_color && *no_color) && isatty(fd);
+	if (color != COLOR_AUTO)
+		return color == COLOR_ALWAYS;
+	return !(no_color && *no_color) && !(terminal && streq(terminal, "dumb")) && isatty(fd);
 }
 
-static void print_finding(const struct output *output, const gpumap_finding *f)
+enum gpumap_format output_format(const struct output *output)
+{
+	return output->format == GPUMAP_TEXT && output_colored(STDOUT_FILENO) ? GPUMAP_COLORED_TEXT
+									      : output->format;
+}
+
+static void print_finding(const gpumap_finding *f)
 {
 	static const char *const words[] = {"remark: ", "warning: ", ""};
-	static const char *const colors[] = {"\033[36m", "\033[33m", "\033[31m"};
 	int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
 	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
-	bool color = output_colored(output, STDERR_FILENO);
+	bool styled = output_colored(STDERR_FILENO);
+	const char *plain = style_code(styled, STYLE_PLAIN);
 
-	fprintf(stderr, "%sgpumap: %s%s", color ? colors[severity] : "", words[severity],
-		color ? "\033[0m" : "");
+	fprintf(stderr, "%sgpumap: %s%s", style_code(styled, style_of(severity)), words[severity],
+		plain);
 	if (origin)
 		fprintf(stderr, "%s:", origin);
 	if (origin && line > 0)
 		fprintf(stderr, "%lld:", (long long)line);
 	if (origin && line > 0 && column > 0)
 		fprintf(stderr, "%lld:", (long long)column);
-	fprintf(stderr, "%s%s%s%s [%s]\n", origin ? " " : "",
+	fprintf(stderr, "%s%s%s%s %s[%s]%s\n", origin ? " " : "",
 		gpumap_finding_str(f, GPUMAP_FINDING_TEXT), fix ? "; " : "", fix ? fix : "",
-		gpumap_finding_str(f, GPUMAP_FINDING_ID));
+		style_code(styled, STYLE_FAINT), gpumap_finding_str(f, GPUMAP_FINDING_ID), plain);
 }
 
 size_t print_report(const struct output *output, size_t from)
@@ -47,7 +57,7 @@ size_t print_report(const struct output *output, size_t from)
 	size_t count = gpumap_report_count(output->report);
 
 	for (size_t i = from; i < count; i++)
-		print_finding(output, gpumap_report_get(output->report, i));
+		print_finding(gpumap_report_get(output->report, i));
 	return count;
 }
 
@@ -115,11 +125,11 @@ bool output_option(struct output *output, const char *name, const char *value, b
 			output->format = (enum gpumap_format)i;
 	} else if (streq(name, "--color")) {
 		if (!value || streq(value, "always"))
-			output->color = COLOR_ALWAYS;
+			color = COLOR_ALWAYS;
 		else if (streq(value, "never"))
-			output->color = COLOR_NEVER;
+			color = COLOR_NEVER;
 		else if (streq(value, "auto"))
-			output->color = COLOR_AUTO;
+			color = COLOR_AUTO;
 		else
 			*failed = bad_word(output, name, value, "write auto, always or never");
 	} else {

@@ -6,7 +6,7 @@
 int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered)
 {
 	char *text = NULL;
-	int r = gpumap_plan_text(&text, plan, output->report, output->format, origin);
+	int r = gpumap_plan_text(&text, plan, output->report, output_format(output), origin);
 
 	if (r == GPUMAP_OK && !print_text(text, output->report))
 		r = GPUMAP_EFILE;

@@ -257,6 +257,7 @@ int run_plan(const struct run *run, gpumap_report *report)
 	/* What is known before the start stands above the output. */
 	told = print_report(&(struct output){.report = report}, 0);
 	if (code == GPUMAP_OK) {
+		r.ranks.launch.styled = output_colored(STDERR_FILENO);
 		out = keep_output(&r);
 		if (has_scripts(&r))
 			launch_run(&r.ranks.launch, &r.result, report);

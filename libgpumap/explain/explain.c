@@ -25,10 +25,11 @@ static int finish(char **ret, struct strbuf *buf)
 EXPORT int gpumap_explain(char **ret, const gpumap_mapping *mapping, const gpumap_report *report,
 			  enum gpumap_format format)
 {
-	struct strbuf buf = {0};
+	struct strbuf buf = {.styled = format == GPUMAP_COLORED_TEXT};
 
 	switch (format) {
 	case GPUMAP_TEXT:
+	case GPUMAP_COLORED_TEXT:
 		explain_text(&buf, mapping, report);
 		break;
 	case GPUMAP_JSON:

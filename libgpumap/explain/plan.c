@@ -6,7 +6,7 @@
 EXPORT int gpumap_plan_text(char **ret, const gpumap_plan *plan, const gpumap_report *report,
 			    enum gpumap_format format, int origins)
 {
-	struct strbuf buf = {0};
+	struct strbuf buf = {.styled = format == GPUMAP_COLORED_TEXT};
 	bool failed = false;
 	char *text;
 

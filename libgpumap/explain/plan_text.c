@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "style.h"
 #include "words.h"
 
 /* So many ranks of a host, and so many hosts, are shown; the JSON has all. */
@@ -23,6 +24,24 @@ static void escaped(struct strbuf *buf, const char *before, const char *text, co
 	strbuf_puts(buf, after);
 }
 
+static void heading(struct strbuf *buf, const char *text)
+{
+	strbuf_puts(buf, "\n");
+	style_puts(buf, STYLE_HEADING, text);
+	strbuf_puts(buf, "\n");
+}
+
+/* Where something was said. */
+static void from(struct strbuf *buf, const char *origin)
+{
+	if (*origin) {
+		style_set(buf, STYLE_FAINT);
+		escape_all(buf, origin);
+		style_set(buf, STYLE_PLAIN);
+	}
+	strbuf_puts(buf, "\n");
+}
+
 /* The same in a column. */
 static void column(struct strbuf *buf, const char *text, int width)
 {
@@ -37,12 +56,15 @@ void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 {
 	const struct plan *core = plan->core;
 
+	style_set(buf, core->answered ? STYLE_ANSWER : STYLE_ERROR);
 	strbuf_printf(buf, "%zu rank%s on %zu host%s, %s", core->world_size,
 		      plural(core->world_size), core->host_count, plural(core->host_count),
 		      job_setting(plan, "mode"));
 	if (plan->profile)
 		escaped(buf, ", profile ", plan->profile, "");
-	strbuf_printf(buf, "%s\n", core->answered ? "" : ": cannot be started");
+	strbuf_puts(buf, core->answered ? "" : ": cannot be started");
+	style_set(buf, STYLE_PLAIN);
+	strbuf_puts(buf, "\n");
 	if (core->world_size < 2)
 		return;
 	escaped(buf, "They meet at ", plan->master_addr, "");
@@ -177,13 +199,19 @@ static void host_table(struct strbuf *buf, const gpumap_plan *plan, const struct
 		look.cores_width = length + 2 > look.cores_width ? length + 2 : look.cores_width;
 	}
 	strbuf_puts(buf, "\n");
+	style_set(buf, STYLE_HEADING);
 	escape_all(buf, host->name);
+	style_set(buf, STYLE_PLAIN);
 	if (!layout->count) {
 		strbuf_puts(buf, ": no rank\n");
 		return;
 	}
-	strbuf_printf(buf, "\n  rank  local  GPU      uses     %-*sthreads%s\n", look.cores_width,
+	strbuf_puts(buf, "\n");
+	style_set(buf, STYLE_FAINT);
+	strbuf_printf(buf, "  rank  local  GPU      uses     %-*sthreads%s", look.cores_width,
 		      "cores", look.lists ? "  CUDA_VISIBLE_DEVICES" : "");
+	style_set(buf, STYLE_PLAIN);
+	strbuf_puts(buf, "\n");
 	for (size_t l = 0; l < shown; l++)
 		rank_row(buf, host, l, &look);
 	if (shown < layout->count)
@@ -277,7 +305,8 @@ static void program(struct strbuf *buf, const gpumap_plan *plan)
 			strbuf_puts(&line, i ? " " : "");
 			put_readable(&line, plan->arguments[i]);
 		}
-		strbuf_puts(buf, "\nProgram\n  ");
+		heading(buf, "Program");
+		strbuf_puts(buf, "  ");
 		escape_all(buf, line.text ? line.text : "");
 		strbuf_puts(buf, "\n");
 	}
@@ -286,44 +315,50 @@ static void program(struct strbuf *buf, const gpumap_plan *plan)
 	for (size_t i = 0; i < plan->variable_count; i++) {
 		const struct job_variable *v = &plan->variables[i];
 
-		escaped(buf, i ? "  " : "\nEnvironment\n  ", v->name, v->value ? "=" : " is unset");
-		escape_all(buf, v->value ? v->value : "");
-		escaped(buf, "  ", v->origin, "\n");
+		if (i == 0)
+			heading(buf, "Environment");
+		escaped(buf, "  ", v->name, v->value ? "=" : " is unset");
+		escaped(buf, "", v->value ? v->value : "", "  ");
+		from(buf, v->origin);
 	}
 }
 
 static void settings(struct strbuf *buf, const gpumap_plan *plan)
 {
-	strbuf_puts(buf, "\nSettings\n");
+	heading(buf, "Settings");
 	for (size_t i = 0; i < plan->setting_count; i++) {
 		const struct job_setting *s = &plan->settings[i];
 
 		strbuf_puts(buf, "  ");
 		column(buf, s->key, KEY_WIDTH);
 		column(buf, s->value, VALUE_WIDTH);
-		escaped(buf, "  ", s->origin, "\n");
+		strbuf_puts(buf, "  ");
+		from(buf, s->origin);
 	}
 	for (size_t i = 0; i < plan->exception_count && i < MOST_RANKS; i++) {
 		const struct job_exception *e = &plan->exceptions[i];
 
 		strbuf_printf(buf, "  rank %zu: ", e->rank);
 		escaped(buf, "", plan->settings[e->setting].key, " = ");
-		escape_all(buf, e->value);
-		escaped(buf, "  ", e->origin, "\n");
+		escaped(buf, "", e->value, "  ");
+		from(buf, e->origin);
 	}
 }
 
 static void steps(struct strbuf *buf, const struct plan *core)
 {
 	if (core->step_count)
-		strbuf_puts(buf, "\nWhy\n");
+		heading(buf, "Why");
 	for (size_t i = 0; i < core->step_count; i++) {
 		const struct plan_step *s = &core->steps[i];
 
 		strbuf_puts(buf, "  ");
+		style_set(buf, STYLE_RULE);
 		column(buf, s->rule, RULE_WIDTH);
+		style_set(buf, STYLE_PLAIN);
 		column(buf, s->text, s->origin ? STEP_WIDTH : 0);
-		escaped(buf, s->origin ? "  " : "", s->origin ? s->origin : "", "\n");
+		strbuf_puts(buf, s->origin ? "  " : "");
+		from(buf, s->origin ? s->origin : "");
 	}
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "explain/explain.h"
+#include "style.h"
 
 /* Between a step's text and its origin; texts without an origin may be longer. */
-enum { TEXT_WIDTH = 48 };
+enum { TEXT_WIDTH = 48, RULE_WIDTH = 4 };
 
 static void physical_of(struct strbuf *buf, const gpumap_entry *entry)
 {
@@ -39,6 +40,7 @@ static void headline(struct strbuf *buf, const gpumap_mapping *mapping)
 	const gpumap_entry *chosen = mapping->chosen;
 	const gpumap_device *d = chosen->candidates[0];
 
+	style_set(buf, chosen->certainty == GPUMAP_UNDECIDABLE ? STYLE_WARNING : STYLE_ANSWER);
 	strbuf_printf(buf, "cuda:%d is ", chosen->logical);
 	if (entry_decided(chosen) && d->physical < 0) {
 		escape_all(buf, d->uuid);
@@ -56,7 +58,9 @@ static void headline(struct strbuf *buf, const gpumap_mapping *mapping)
 		}
 		strbuf_puts(buf, ")");
 	}
-	strbuf_printf(buf, "%s\n", certainty_note(chosen));
+	strbuf_puts(buf, certainty_note(chosen));
+	style_set(buf, STYLE_PLAIN);
+	strbuf_puts(buf, "\n");
 }
 
 static void no_answer(struct strbuf *buf, const gpumap_mapping *mapping,
@@ -64,12 +68,15 @@ static void no_answer(struct strbuf *buf, const gpumap_mapping *mapping,
 {
 	const gpumap_finding *error = first_error(report);
 
-	if (mapping && mapping->answered)
-		strbuf_puts(buf, "No GPU is used: the device is the CPU\n");
-	else
-		strbuf_printf(buf, "No answer: %s\n",
+	if (mapping && mapping->answered) {
+		style_puts(buf, STYLE_ANSWER, "No GPU is used: the device is the CPU");
+	} else {
+		style_puts(buf, STYLE_ERROR, "No answer:");
+		strbuf_printf(buf, " %s",
 			      error ? gpumap_finding_str(error, GPUMAP_FINDING_TEXT)
 				    : "the statements end in an error");
+	}
+	strbuf_puts(buf, "\n");
 }
 
 /* The replicas of each logical device as chains: searching all replicas for every row
@@ -185,7 +192,7 @@ static void row(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_
 	if (used.text && (columns->pci || columns->uuid || columns->name))
 		strbuf_printf(buf, "%*s", SEPARATOR, "");
 	if (used.text)
-		strbuf_puts(buf, used.text);
+		style_puts(buf, STYLE_MARK, used.text);
 	trim_end(buf);
 	strbuf_puts(buf, "\n");
 	buf->failed = buf->failed || physical.failed || used.failed;
@@ -198,7 +205,9 @@ static void table(struct strbuf *buf, const gpumap_mapping *mapping)
 	struct columns columns = known_columns(buf, mapping);
 	struct chains chains = find_chains(buf, mapping);
 
-	strbuf_printf(buf, "\n  logical   %-*s", columns.physical, "physical");
+	strbuf_puts(buf, "\n");
+	style_set(buf, STYLE_FAINT);
+	strbuf_printf(buf, "  logical   %-*s", columns.physical, "physical");
 	if (columns.pci)
 		cell(buf, "PCI address", PCI_WIDTH);
 	if (columns.uuid)
@@ -206,6 +215,7 @@ static void table(struct strbuf *buf, const gpumap_mapping *mapping)
 	if (columns.name)
 		cell(buf, "name", columns.name);
 	trim_end(buf);
+	style_set(buf, STYLE_PLAIN);
 	strbuf_puts(buf, "\n");
 	for (size_t i = 0; !buf->failed && i < mapping->visible_count; i++)
 		row(buf, mapping, &mapping->visible[i], &columns, &chains);
@@ -215,17 +225,29 @@ static void table(struct strbuf *buf, const gpumap_mapping *mapping)
 
 static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
 {
-	strbuf_puts(buf, "\nWhy\n");
+	strbuf_puts(buf, "\n");
+	style_puts(buf, STYLE_HEADING, "Why");
+	strbuf_puts(buf, "\n");
 	for (size_t i = 0; i < mapping->step_count; i++) {
 		const gpumap_step *s = &mapping->steps[i];
 
-		strbuf_printf(buf, s->origin ? "  %-4s %-*s  " : "  %-4s %-*s", s->rule,
-			      s->origin ? TEXT_WIDTH - 2 : 0, s->text);
-		escape_all(buf, s->origin ? s->origin : "");
+		strbuf_puts(buf, "  ");
+		style_puts(buf, STYLE_RULE, s->rule);
+		for (size_t k = strlen(s->rule); k < RULE_WIDTH; k++)
+			strbuf_puts(buf, " ");
+		strbuf_printf(buf, s->origin ? " %-*s  " : " %-*s", s->origin ? TEXT_WIDTH - 2 : 0,
+			      s->text);
+		if (s->origin) {
+			style_set(buf, STYLE_FAINT);
+			escape_all(buf, s->origin);
+			style_set(buf, STYLE_PLAIN);
+		}
 		strbuf_puts(buf, "\n");
 		for (size_t k = 0; k < s->loser_count; k++)
-			strbuf_printf(buf, "       over %s: %s\n", s->losers[k].source,
-				      *s->losers[k].value ? s->losers[k].value : "(empty)");
+			strbuf_printf(buf, "       %sover %s: %s%s\n",
+				      style_code(buf->styled, STYLE_FAINT), s->losers[k].source,
+				      *s->losers[k].value ? s->losers[k].value : "(empty)",
+				      style_code(buf->styled, STYLE_PLAIN));
 	}
 }
 
@@ -233,7 +255,9 @@ static void batch(struct strbuf *buf, const gpumap_mapping *mapping)
 {
 	if (!mapping->batch_count)
 		return;
-	strbuf_puts(buf, "\nBatch  ");
+	strbuf_puts(buf, "\n");
+	style_puts(buf, STYLE_HEADING, "Batch");
+	strbuf_puts(buf, "  ");
 	for (size_t i = 0; i < mapping->batch_count; i++)
 		strbuf_printf(buf, "%s%lld", i ? "," : "", (long long)mapping->batch[i]);
 	strbuf_puts(buf, "\n");
@@ -254,7 +278,8 @@ void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpuma
 	if (mapping->step_count)
 		steps(buf, mapping);
 	if (mapping->assumption) {
-		strbuf_puts(buf, "Assumed: ");
+		style_puts(buf, STYLE_WARNING, "Assumed:");
+		strbuf_puts(buf, " ");
 		escape_all(buf, mapping->assumption);
 		strbuf_puts(buf, "\n");
 	}

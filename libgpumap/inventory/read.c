@@ -17,9 +17,10 @@ static int fail(const char *path, int error, gpumap_report *report)
 	return report_fail(
 		report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 		ABOUT(.origin = path,
-		      .fix = error == ENOENT ? "give a file, a number such as 8, a machine such as "
-					       "8xH100 or 2xH100+6xA100, host, or - for standard input"
-					     : NULL),
+		      .fix = error == ENOENT
+				     ? "give a file, a number such as 8, a machine such as "
+				       "8xH100 or 2xH100+6xA100, host, or - for standard input"
+				     : NULL),
 		"cannot read the inventory: %s", strerror(error));
 }
 

@@ -6,6 +6,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP='$(GPUMAP)'; GPUMAP_TEST_BUILDDIR='$(abs_builddir
 	OMP_WAIT_POLICY=passive; export GPUMAP GPUMAP_TEST_BUILDDIR OMP_WAIT_POLICY;
 
 cli_tests = \
+	tests/cli/color.test \
 	tests/cli/completion.test \
 	tests/cli/config.test \
 	tests/cli/directions.test \

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "strbuf.h"
+#include "style.h"
 
 enum { BATCH = 64, MAX_READS = 64 };
 
@@ -211,7 +212,8 @@ void console_note(struct console *console, const char *format, ...)
 	struct strbuf buf = {0};
 	va_list args;
 
-	strbuf_puts(&buf, "gpumap: ");
+	strbuf_printf(&buf, "%sgpumap: %s", style_code(console->launch->styled, STYLE_WARNING),
+		      style_code(console->launch->styled, STYLE_PLAIN));
 	va_start(args, format);
 	strbuf_vprintf(&buf, format, args);
 	va_end(args);

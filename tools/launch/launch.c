@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "style.h"
 #include "supervise.h"
 
 static const char *stage_text(enum stage stage)
@@ -188,8 +189,10 @@ void launch_summary(const struct launch *launch, const struct launch_result *res
 		if (!result->ranks[i].first || !line || !*line)
 			continue;
 		ranks--;
-		fprintf(file, "gpumap: %sthe last lines of rank %d:\n",
-			launch->ranks[i].tag ? launch->ranks[i].tag : "", launch->ranks[i].rank);
+		fprintf(file, "%sgpumap: %sthe last lines of rank %d:%s\n",
+			style_code(launch->styled, STYLE_HEADING),
+			launch->ranks[i].tag ? launch->ranks[i].tag : "", launch->ranks[i].rank,
+			style_code(launch->styled, STYLE_PLAIN));
 		for (; *line; line += strcspn(line, "\n") + 1)
 			fprintf(file, "    %.*s\n", (int)strcspn(line, "\n"), line);
 	}
