@@ -51,6 +51,8 @@ static void check_list(const struct visible_list *list, enum dialect dialect,
 	require((list->end == END_NOT) == (visible_end_reason(list->end) == NULL));
 	if (list->end == END_DUPLICATE)
 		require(dialect == DIALECT_ROCR ? list->count > 0 : list->count == 0);
+	if (list->end == END_RAISES)
+		require(dialect == DIALECT_TORCH && list->count == 0);
 	if (list->end != END_NOT)
 		require(list->end_text.text >= value.text &&
 			list->end_text.text <= value.text + value.length);
@@ -93,6 +95,8 @@ static void check_agreement(const struct visible_view *view, struct span value)
 {
 	struct visible_list driver, other;
 
+	if (value.length > 4000)
+		return; /* Python's int() does not take any number of digits */
 	for (size_t i = 0; i < value.length; i++)
 		if (!is_digit(value.text[i]) && value.text[i] != ',')
 			return;
