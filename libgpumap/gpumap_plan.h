@@ -65,7 +65,8 @@ const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i);
 void gpumap_hosts_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
 
 /* The environment that the i-th host's ranks are started from, after its inventory: the
- * list that it inherits, who set it (rule S6a), the scheduler's job. GPUMAP_ELIMIT,
+ * list that it inherits, who set it (rule S6a), the scheduler's job, and the GPUs that are its
+ * own if it is a rank of gpumap run (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT,
  * GPUMAP_ENOMEM. */
 int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 			 gpumap_report *report);
@@ -171,6 +172,8 @@ int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
  *    is told of, which are unset (rule R1);
  *  - CUDA_VISIBLE_DEVICES and, where it needs it, CUDA_DEVICE_ORDER (rule N5);
  *  - OMP_NUM_THREADS; threads = auto leaves one of `envp` alone;
+ *  - GPUMAP_RUN_GPUS, GPUMAP_RUN_RANK and GPUMAP_RUN_ID: the GPUs that are the rank's own, as a
+ *    visible list, its number and the run, for a gpumap that it starts;
  *  - those of [env] and [unset]. A variable may come twice: the last call holds.
  * fn returns 0 to go on; another value ends and is returned. GPUMAP_EINPUT: no such rank,
  * GPUMAP_ENOMEM. */

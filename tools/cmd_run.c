@@ -130,9 +130,11 @@ static int run_again(struct command_run *c)
 
 	if (r == GPUMAP_OK)
 		plan_judge(c->run.plan, c->report);
-	return r == GPUMAP_OK
-		       ? plan_node(&c->run.node, c->run.plan, c->options.node_rank, c->report)
-		       : r;
+	if (r == GPUMAP_OK)
+		r = plan_node(&c->run.node, c->run.plan, c->options.node_rank, c->report);
+	if (r == GPUMAP_OK)
+		plan_judge_inside(c->run.plan, c->run.node, -1, c->report);
+	return r;
 }
 
 static int open_plan(struct command_run *c)

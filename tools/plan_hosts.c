@@ -11,6 +11,7 @@
 #include "machine.h"
 #include "plan/job.h"
 #include "profile/profile.h"
+#include "rank_rows.h"
 #include "readfile.h"
 #include "report.h"
 
@@ -170,7 +171,7 @@ static int know_job(struct finder *f)
 }
 
 int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const char *nnodes,
-		    const char *node_rank, gpumap_report *report)
+		    const char *node_rank, bool alone, gpumap_report *report)
 {
 	struct finder f = {.ret = ret, .profile = profile, .report = report};
 	int r;
@@ -183,6 +184,8 @@ int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const
 		r = finder_add_names(&f, nnodes, node_rank);
 	if (r == GPUMAP_OK)
 		r = know_all(&f);
+	if (r == GPUMAP_OK && alone && ret->node >= 0)
+		r = rank_rows_bound(ret->hosts, (size_t)ret->node, report);
 	return r == GPUMAP_OK ? know_job(&f) : r;
 }
 

@@ -6,6 +6,8 @@
 
 #include "gpumap.h"
 
+#include <stdbool.h>
+
 struct plan_hosts {
 	gpumap_hosts *hosts;
 	int64_t node; /* which of them this machine is; -1: none */
@@ -17,9 +19,11 @@ struct plan_hosts {
 	size_t count, room;
 };
 
-/* `nnodes` and `node_rank` are those of options; NULL: not said. Free `ret` in any case. */
+/* `nnodes` and `node_rank` are those of options; NULL: not said. `alone`: the ranks are planned by
+ * this process alone, which may be one of several ranks of another launcher; false: it is one of
+ * those that are planned. Free `ret` in any case. */
 int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const char *nnodes,
-		    const char *node_rank, gpumap_report *report);
+		    const char *node_rank, bool alone, gpumap_report *report);
 /* Which of the plan's nodes this machine is; -1: none. */
 int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report);
 

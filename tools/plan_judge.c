@@ -2,6 +2,8 @@
 /* What cannot be started wherever it is planned, beside what gpumap_plan_make finds. */
 #include "plan_open.h"
 
+#include <stdlib.h>
+
 #include "foreign.h"
 #include "plan/job.h"
 #include "report.h"
@@ -64,4 +66,47 @@ void plan_judge(gpumap_plan *plan, gpumap_report *report)
 	plan->core->answered = !plan_nests((const char *const *)plan->arguments,
 					   plan->argument_count, most_ranks(plan->core), report) &&
 			       names_logs(plan, report);
+}
+
+/* --- inside a rank ---------------------------------------------------------------------- */
+
+static bool has_entry(const char *list, const struct plan_device *device)
+{
+	struct span rest = span_of(list), entry;
+
+	while (span_split(&rest, ',', &entry))
+		if (device->uuid && !is_digit(*entry.text)
+			    ? span_is(entry, device->uuid)
+			    : device->mig < 0 && device->physical >= 0 &&
+				      span_number(entry, INT32_MAX) == device->physical)
+			return true;
+	return false;
+}
+
+void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpumap_report *report)
+{
+	const char *own = getenv(RUN_GPUS), *rank = getenv(RUN_RANK), *run = getenv(RUN_ID);
+	const struct plan_layout *layout = node < 0 ? NULL : plan->core->hosts[node].layout;
+	const struct plan_slot *slot;
+
+	for (size_t l = 0; own && layout && l < layout->count; l++) {
+		slot = &layout->slots[l];
+		if (local_rank >= 0 && l != (size_t)local_rank)
+			continue;
+		for (size_t i = 0; i < slot->device_count; i++) {
+			if (has_entry(own, &slot->devices[i]))
+				continue;
+			report_add(
+				report, FINDING_OTHER_RANKS,
+				ABOUT(.rule = "S6a",
+				      .fix = "start it once, outside of the ranks, or make a plan "
+					     "here"),
+				"the plan has GPUs that would be taken from another rank: this is "
+				"rank %s of gpumap run%s%s, which has %s",
+				rank ? rank : "?", run ? " " : "", run ? run : "",
+				*own ? own : "none");
+			plan->core->answered = false;
+			return;
+		}
+	}
 }

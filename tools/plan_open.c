@@ -242,8 +242,10 @@ static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options
 	if (r == GPUMAP_OK && (*ret)->core->host_count)
 		r = check_standalone(options, (*ret)->core->host_count, *node,
 				     (*ret)->core->hosts[0].name, report);
-	if (r == GPUMAP_OK)
+	if (r == GPUMAP_OK) {
 		plan_judge(*ret, report);
+		plan_judge_inside(*ret, options->one ? -1 : *node, -1, report);
+	}
 	return r;
 }
 
@@ -304,7 +306,8 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 				"this node alone, and --nnodes %s",
 				QUOTE(span_of(options->nnodes)));
 	if (r == GPUMAP_OK)
-		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, report);
+		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, true,
+				    report);
 	if (r == GPUMAP_OK)
 		r = check_standalone(options, gpumap_hosts_count(hosts.hosts), hosts.node,
 				     gpumap_hosts_name(hosts.hosts, 0), report);

@@ -15,6 +15,7 @@ struct plan_options {
 	bool standalone;       /* --standalone */
 	struct rendezvous rendezvous;
 	bool starts;           /* the ranks are started now */
+	bool one;              /* this process is one rank of a plan that is read */
 	bool scheduled;        /* a scheduler's job that is not there yet starts the ranks */
 	char on_fail[32];      /* of --max-restarts */
 	char **program;        /* its words as given, ended by NULL; NULL: the profile's */
@@ -65,6 +66,9 @@ int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *optio
 
 /* What no machine could start is a plan without an answer, and the report says why. */
 void plan_judge(gpumap_plan *plan, gpumap_report *report);
+/* The same for a plan that was read, inside a rank of another run: one that was made has that rank's
+ * GPUs. Of the node all ranks are looked at, or one; -1: all. */
+void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpumap_report *report);
 /* Whether the program is another launcher: started in each of `ranks`, it would start all of its
  * own as many times. Then that is an error. */
 bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report);

@@ -23,7 +23,8 @@ static int keep(const char *name, const char *value, void *data)
 	struct emit_variables *v = data;
 	struct emit_variable *grown;
 
-	if (!v->ranks && is_rank_variable(name))
+	/* gpumap exec tells the rank itself. */
+	if ((!v->ranks && is_rank_variable(name)) || starts_with(name, "GPUMAP_RUN_"))
 		return GPUMAP_OK;
 	grown = arena_room(&v->e->arena, v->all, v->count, &v->room, sizeof(*grown));
 	if (!grown)

@@ -9,7 +9,8 @@
 static const char *bound_name(const struct plan_inherited *bound)
 {
 	static const char *const names[] = {"the shell's list", "the scheduler's grant",
-					    "the container's grant"};
+					    "the container's grant", "the rank's own",
+					    "the rank's own"};
 
 	return names[bound->kind];
 }
@@ -56,10 +57,18 @@ static void tell_undecidable(struct builder *b, struct host_class *class,
 		  bound_name(bound), MORE_HOSTS(class->host_count));
 }
 
+const struct plan_inherited *bounds_list(const struct plan_host_input *host)
+{
+	size_t i = host->inherited_count;
+
+	while (i && host->inherited[i - 1].kind >= PLAN_BOUND_RUN)
+		i--;
+	return i ? &host->inherited[i - 1] : NULL;
+}
+
 int bounds_inherit(struct builder *b, struct host_class *class, const struct device_index *index)
 {
-	const struct plan_inherited *bound =
-		&class->host->inherited[class->host->inherited_count - 1];
+	const struct plan_inherited *bound = bounds_list(class->host);
 	const gpumap_mapping *mapping = bound->mapping;
 	bool any_order = class->settings->order != PLAN_LISTED;
 
@@ -229,13 +238,103 @@ static int apply_bound(struct builder *b, struct host_class *class,
 	return GPUMAP_OK;
 }
 
+/* "GPU 1 alone", "GPU 0, GPU 1", "no GPU" */
+static void label_own(struct strbuf *buf, const struct plan_inherited *bound)
+{
+	size_t count = bound->mapping->visible_count;
+
+	for (size_t i = 0; i < count; i++)
+		strbuf_printf(buf, "%s%s", i ? ", " : "",
+			      DEVICE_LABEL(bound_device(bound->mapping, i)));
+	strbuf_puts(buf, !count ? "no GPU" : "");
+}
+
+static void tell_taken(struct builder *b, struct host_class *class,
+		       const struct plan_inherited *bound, const char *labels, const char *own)
+{
+	static const char take[] =
+		"write " SETTING("gpus = inherit") " to take its own, or start gpumap run once, "
+						   "outside of the ranks";
+	static const char none[] =
+		"write " SETTING("gpus = none") ", or start gpumap run once, outside of the ranks";
+	const struct plan_place *place = &class->settings->places[PLAN_KEY_GPUS];
+
+	class->bad = true;
+	plan_tell(b, FINDING_OTHER_RANKS,
+		  ABOUT(.rule = "S6a", .origin = place->origin, .line = place->line,
+			.column = place->column,
+			.fix = bound->mapping->visible_count ? take : none),
+		  SETTING("gpus") ": %s of %s would be taken from another rank: this is %s, which "
+				  "has %s%s",
+		  labels, class->host->name, bound->origin, own, MORE_HOSTS(class->host_count));
+}
+
+/* What a rank takes of a list that is not its own alone. */
+static void tell_own(struct builder *b, const struct host_class *class,
+		     const struct plan_inherited *bound, const char *own)
+{
+	plan_step(b, "S6a", bound->origin,
+		  "gpus = inherit: of the GPUs that %s sees on %s, its own: %s", bound->origin,
+		  class->host->name, own);
+	if (bound->kind == PLAN_BOUND_RANK)
+		plan_tell(b, FINDING_OWN_GPU,
+			  ABOUT(.rule = "R4", .origin = bound->origin,
+				.fix = "start gpumap run once for each node, or name its "
+				       "GPUs: " SETTING("gpus = 0,1")),
+			  "ranks of this launcher share the GPUs of %s: this one takes %s",
+			  class->host->name, own);
+}
+
+/* The others' GPUs: left out of a list that is inherited, and else an error. Which ranks of another
+ * launcher have those that are named is not known. */
+static int apply_own(struct builder *b, struct host_class *class,
+		     const struct plan_inherited *bound, const struct device_index *index)
+{
+	bool *places, *inside, inherit = class->selection->kind == SELECT_INHERIT;
+	struct strbuf labels = {0}, own = {0};
+	size_t kept = 0;
+
+	if (bound->kind == PLAN_BOUND_RANK && class->selection->kind == SELECT_ENTRIES)
+		return GPUMAP_OK;
+	places = bound_places(b, class, bound->mapping, index);
+	inside = arena_alloc(&b->passing, class->count + 1, sizeof(*inside));
+	if (!places || !inside)
+		return plan_nomem(b);
+	for (size_t i = 0; i < class->count; i++) {
+		const gpumap_device *d = class->devices[i];
+
+		inside[i] = places[device_place(class->host->inventory, d)] ||
+			    places[device_place(class->host->inventory, d->gpu)];
+		kept += inside[i];
+	}
+	label_outside(&labels, class, inside);
+	label_own(&own, bound);
+	if (labels.failed || own.failed) {
+		plan_nomem(b);
+	} else if (kept < class->count && (!inherit || !kept)) {
+		tell_taken(b, class, bound, labels.text, own.text);
+	} else if (kept < class->count) {
+		tell_own(b, class, bound, own.text);
+		keep_inside(class, inside);
+	}
+	strbuf_free(&labels);
+	strbuf_free(&own);
+	return b->arena->failed ? plan_nomem(b) : GPUMAP_OK;
+}
+
 int bounds_apply(struct builder *b, struct host_class *class, const struct device_index *index)
 {
+	const struct plan_inherited *list = bounds_list(class->host);
 	bool inherit = class->selection->kind == SELECT_INHERIT;
-	size_t count = class->host->inherited_count;
 	int r = GPUMAP_OK;
 
-	for (size_t i = 0; r == GPUMAP_OK && i + inherit < count && !class->bad; i++)
-		r = apply_bound(b, class, &class->host->inherited[i], index);
+	for (size_t i = 0; r == GPUMAP_OK && i < class->host->inherited_count && !class->bad; i++) {
+		const struct plan_inherited *bound = &class->host->inherited[i];
+
+		if (bound->kind >= PLAN_BOUND_RUN)
+			r = apply_own(b, class, bound, index);
+		else if (!inherit || bound != list)
+			r = apply_bound(b, class, bound, index);
+	}
 	return r;
 }

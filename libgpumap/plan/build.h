@@ -178,6 +178,8 @@ struct count_remedy {
 	char text[320];
 };
 const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count);
+/* The list that "inherit" stands for; NULL: there is none. */
+const struct plan_inherited *bounds_list(const struct plan_host_input *host);
 int bounds_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
 int bounds_apply(struct builder *b, struct host_class *class, const struct device_index *index);
 int arrange_devices(struct builder *b, struct host_class *class, const struct device_index *index);

@@ -6,6 +6,7 @@
 
 #include "profile/profile.h"
 #include "rankenv.h"
+#include "strbuf.h"
 
 typedef int tell(const char *name, const char *value, void *data);
 
@@ -135,6 +136,61 @@ static void say_devices(struct teller *t)
 		say_number(t, "OMP_NUM_THREADS", slot->threads);
 }
 
+/* Appends a list of these as gpumap writes them; false: one has no name. */
+static bool put_devices(struct strbuf *buf, const struct plan_device *devices, size_t count,
+			bool numbers)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct plan_device *d = &devices[i];
+
+		strbuf_puts(buf, i ? "," : "");
+		if (d->uuid && !numbers)
+			strbuf_puts(buf, d->uuid);
+		else if (d->physical >= 0 && d->mig < 0)
+			strbuf_printf(buf, "%d", d->physical);
+		else
+			return false;
+	}
+	return true;
+}
+
+/* The GPU where its program lands; where that is not known, those that the plan gives it, and all
+ * that it sees for a rank that is alone on its host. */
+static bool put_own(struct strbuf *buf, const struct job_rank *at)
+{
+	const struct plan_slot *slot = at->slot;
+	bool numbers = slot->visible && is_digit(*slot->visible);
+
+	if (slot->device_count == 1 && slot->lands)
+		return put_devices(buf, slot->lands, 1, numbers);
+	if (!slot->visible || (slot->device_count && at->local_size != 1))
+		return put_devices(buf, slot->devices, slot->device_count, numbers);
+	strbuf_puts(buf, slot->visible);
+	return true;
+}
+
+/* Where nobody looked at the list, what was told of it stays true. */
+static void say_run(struct teller *t)
+{
+	const struct plan_slot *slot = t->at->slot;
+	struct strbuf gpus = {0};
+
+	if (!slot->visible && !slot->device_count)
+		return;
+	if (!put_own(&gpus, t->at)) {
+		if (is_set(t->envp, RUN_GPUS))
+			say(t, RUN_GPUS, NULL);
+	} else if (gpus.failed) {
+		t->r = t->r == GPUMAP_OK ? GPUMAP_ENOMEM : t->r;
+	} else {
+		say(t, RUN_GPUS, gpus.text ? gpus.text : "");
+		say_number(t, RUN_RANK, t->at->rank);
+		if (t->plan->run || is_set(t->envp, RUN_ID))
+			say(t, RUN_ID, t->plan->run);
+	}
+	strbuf_free(&gpus);
+}
+
 static struct macros macros_of(const gpumap_plan *plan, const struct job_rank *at,
 			       const char *stream)
 {
@@ -162,6 +218,7 @@ static int tell_rank(struct teller *t)
 	if (job_tells_ranks(t->plan, t->at->world_size))
 		say_ranks(t);
 	say_devices(t);
+	say_run(t);
 	say_profile(t, NULL);
 	return t->r;
 }

@@ -19,7 +19,7 @@ EXPORT void gpumap_hosts_free(gpumap_hosts *hosts)
 	if (!hosts)
 		return;
 	for (size_t i = 0; i < hosts->count; i++)
-		gpumap_mapping_free(hosts->hosts[i].mapping);
+		hosts_unbind(&hosts->hosts[i]);
 	arena_free(&hosts->arena);
 	free(hosts->hosts);
 	free(hosts);

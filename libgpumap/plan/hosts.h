@@ -4,12 +4,15 @@
 
 #include "plan/plan.h"
 
+enum { MOST_BOUNDS = 3 };
+
 struct known_host {
 	const char *name;
 	int64_t slots; /* of a hostfile, from 1; -1: not said */
 	const gpumap_inventory *inventory;
-	gpumap_mapping *mapping; /* of what it inherits; NULL: nothing is known, or no list */
-	struct plan_inherited inherited;
+	struct plan_inherited inherited[MOST_BOUNDS];
+	gpumap_mapping *mappings[MOST_BOUNDS]; /* theirs */
+	size_t inherited_count;
 	struct plan_cpus cpus;
 	struct cpu_topology topology;
 	bool has_cpus;
@@ -24,8 +27,16 @@ struct gpumap_hosts {
 	bool scheduled; /* a scheduler's job, of which nothing is known yet, will start the ranks */
 };
 
+/* Drops what it inherits. */
+void hosts_unbind(struct known_host *host);
+
 /* The host whose GPUs, list and cores the i-th one has. */
 size_t host_source(const gpumap_hosts *hosts, size_t i);
+
+/* This process is a rank of another launcher, one of several of its host: unless they see one GPU
+ * alone, or nothing is known of the host, its local rank counts the one that is its own. */
+int hosts_bound_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
+		     gpumap_report *report);
 
 /* The id of the scheduler's job that an environment is part of, NULL: of none. */
 const char *job_of_environ(const char *const *envp);

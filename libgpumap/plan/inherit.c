@@ -2,6 +2,12 @@
 /* What a host's ranks inherit: a list, and whose it is (rule S6a); the scheduler's job. */
 #include "plan/hosts.h"
 
+#include <stdio.h>
+
+#include "inventory/inventory.h"
+#include "mapping.h"
+#include "plan/job.h"
+
 static const char *variable(const char *const *envp, const char *name)
 {
 	size_t length = strlen(name);
@@ -52,7 +58,8 @@ static void carry_warnings(const gpumap_report *from, gpumap_report *to)
 	}
 }
 
-static int resolve_list(struct known_host *host, const char *const *envp, gpumap_report *report)
+static int resolve_list(gpumap_mapping **ret, const gpumap_inventory *inventory,
+			const char *const *envp, gpumap_report *report)
 {
 	gpumap_report *heard = NULL;
 	gpumap_request *request = NULL;
@@ -63,7 +70,7 @@ static int resolve_list(struct known_host *host, const char *const *envp, gpumap
 	if (r == GPUMAP_OK)
 		r = gpumap_request_environ(request, envp, heard);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&host->mapping, request, host->inventory, heard);
+		r = gpumap_resolve(ret, request, inventory, heard);
 	carry_warnings(heard, report);
 	gpumap_request_free(request);
 	gpumap_report_free(heard);
@@ -84,28 +91,117 @@ static int keep_lists(const char **ret, const char *const *envp)
 	return count;
 }
 
+void hosts_unbind(struct known_host *host)
+{
+	while (host->inherited_count)
+		gpumap_mapping_free(host->mappings[--host->inherited_count]);
+}
+
+/* One more bound, of the list in `envp`. */
+static int bound(gpumap_hosts *hosts, struct known_host *host, enum plan_bound kind,
+		 const char *origin, const char *const *envp, gpumap_report *report)
+{
+	gpumap_mapping *mapping = NULL;
+	int r;
+
+	if (!host->inventory || host->inherited_count == MOST_BOUNDS)
+		return GPUMAP_OK;
+	r = hosts->arena.failed ? GPUMAP_ENOMEM
+				: resolve_list(&mapping, host->inventory, envp, report);
+	if (r != GPUMAP_OK)
+		return r;
+	host->mappings[host->inherited_count] = mapping;
+	host->inherited[host->inherited_count++] = (struct plan_inherited){kind, mapping, origin};
+	return r;
+}
+
+/* As gpumap writes lists (rule N5): UUIDs, or numbers in PCI order. */
+static int bound_to(gpumap_hosts *hosts, struct known_host *host, enum plan_bound kind,
+		    const char *origin, const char *list)
+{
+	const char *envp[] = {
+		arena_printf(&hosts->arena, "CUDA_VISIBLE_DEVICES=%s", list),
+		"CUDA_DEVICE_ORDER=PCI_BUS_ID",
+		NULL,
+	};
+
+	return bound(hosts, host, kind, origin, envp, NULL);
+}
+
+/* "rank 1 of gpumap run 20261121-193000-4711" */
+static const char *outer_rank(gpumap_hosts *hosts, const char *const *envp)
+{
+	const char *rank = variable(envp, RUN_RANK), *run = variable(envp, RUN_ID);
+
+	return arena_printf(&hosts->arena, "rank %s of gpumap run%s%s", rank && *rank ? rank : "?",
+			    run && *run ? " " : "", run ? run : "");
+}
+
 EXPORT int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 				gpumap_report *report)
 {
 	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
-	const char *job = job_of_environ(envp), *lists[3];
+	const char *job = job_of_environ(envp), *lists[3], *own = variable(envp, RUN_GPUS);
 	bool granted = first_of(envp, grants, ARRAY_SIZE(grants));
 	int r = GPUMAP_OK;
 
 	if (!host)
 		return GPUMAP_OK;
 	host->job = arena_strdup(&hosts->arena, job);
-	gpumap_mapping_free(host->mapping);
-	host->mapping = NULL;
-	if (variable(envp, "CUDA_VISIBLE_DEVICES") && host->inventory && keep_lists(lists, envp))
-		r = resolve_list(host, lists, report);
-	if (r != GPUMAP_OK)
-		return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
-	host->inherited = (struct plan_inherited){
-		.kind = granted ? PLAN_BOUND_SCHEDULER : PLAN_BOUND_USER,
-		.mapping = host->mapping,
-		.origin = granted && job ? arena_printf(&hosts->arena, "job %s", job)
+	hosts_unbind(host);
+	if (variable(envp, "CUDA_VISIBLE_DEVICES") && keep_lists(lists, envp))
+		r = bound(hosts, host, granted ? PLAN_BOUND_SCHEDULER : PLAN_BOUND_USER,
+			  granted && job ? arena_printf(&hosts->arena, "job %s", job)
 					 : "CUDA_VISIBLE_DEVICES",
-	};
-	return hosts->arena.failed ? report_nomem(report) : GPUMAP_OK;
+			  lists, report);
+	if (r == GPUMAP_OK && own)
+		r = bound_to(hosts, host, PLAN_BOUND_RUN, outer_rank(hosts, envp), own);
+	if (r == GPUMAP_OK && hosts->arena.failed)
+		r = GPUMAP_ENOMEM;
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+/* The device that a local rank counts of those that the host's processes see; NULL: they see one
+ * alone, or it cannot be told. *none: there is no such device. */
+static const gpumap_device *device_of_rank(const struct known_host *host, size_t local_rank,
+					   bool *none)
+{
+	const gpumap_mapping *mapping =
+		host->inherited_count ? host->inherited[host->inherited_count - 1].mapping : NULL;
+	size_t count = mapping ? mapping->visible_count : host->inventory->count;
+
+	*none = count > 1 && local_rank >= count;
+	if (count < 2 || *none)
+		return NULL;
+	if (!mapping)
+		return host->inventory->gpus[local_rank].mig_enabled == 1
+			       ? NULL
+			       : &host->inventory->gpus[local_rank];
+	return entry_decided(&mapping->visible[local_rank])
+		       ? mapping->visible[local_rank].candidates[0]
+		       : NULL;
+}
+
+int hosts_bound_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
+		     gpumap_report *report)
+{
+	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
+	const gpumap_device *device;
+	char number[24] = "";
+	const char *origin;
+	bool none;
+	int r;
+
+	if (!host || !host->inventory)
+		return GPUMAP_OK;
+	device = device_of_rank(host, (size_t)local_rank, &none);
+	if (!device && !none)
+		return GPUMAP_OK;
+	if (device)
+		snprintf(number, sizeof(number), "%d", device->physical);
+	origin = arena_printf(&hosts->arena, "local rank %lld of %s", (long long)local_rank,
+			      launcher);
+	r = bound_to(hosts, host, PLAN_BOUND_RANK, origin,
+		     device && device->uuid ? device->uuid : number);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }

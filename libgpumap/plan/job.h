@@ -86,6 +86,12 @@ struct job_rank {
 	const char *device_order;
 };
 
+/* What a rank is told beside torchrun's variables, for a gpumap that it starts: the run's id, its
+ * number, and the GPUs that are its own, as a visible list in PCI order. */
+#define RUN_ID "GPUMAP_RUN_ID"
+#define RUN_RANK "GPUMAP_RUN_RANK"
+#define RUN_GPUS "GPUMAP_RUN_GPUS"
+
 /* Whether ranks are told that they are some: a program alone would wait for others. */
 bool job_tells_ranks(const gpumap_plan *plan, int64_t world_size);
 

@@ -12,8 +12,8 @@ static void describe(struct plan_host_input *ret, const gpumap_hosts *hosts, siz
 	*ret = (struct plan_host_input){
 		.name = hosts->hosts[i].name,
 		.inventory = host->inventory,
-		.inherited = host->mapping ? &host->inherited : NULL,
-		.inherited_count = host->mapping ? 1 : 0,
+		.inherited = host->inherited_count ? host->inherited : NULL,
+		.inherited_count = host->inherited_count,
 		.cpus = host->has_cpus ? &host->cpus : NULL,
 		.settings = settings,
 	};

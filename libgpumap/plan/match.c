@@ -196,7 +196,7 @@ static int pick(struct picker *k)
 	const gpumap_inventory *inventory = k->class->host->inventory;
 	const struct selection *selection = k->class->selection;
 
-	if (selection->kind == SELECT_INHERIT && k->class->host->inherited_count)
+	if (selection->kind == SELECT_INHERIT && bounds_list(k->class->host))
 		return bounds_inherit(k->b, k->class, &k->index);
 	if (selection->kind != SELECT_ENTRIES) {
 		for (size_t i = 0; i < inventory->count; i++)

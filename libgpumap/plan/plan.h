@@ -103,13 +103,19 @@ const char *plan_key_name(enum plan_key key);
 /* The word for a value of one of the enums above ("isolate"), NULL past its end. */
 const char *plan_word(enum plan_key key, int value);
 
-/* Who narrowed what this process sees. */
-enum plan_bound { PLAN_BOUND_USER, PLAN_BOUND_SCHEDULER, PLAN_BOUND_CONTAINER };
+/* Who narrowed what this process sees; the last two, what of it is its own. */
+enum plan_bound {
+	PLAN_BOUND_USER,
+	PLAN_BOUND_SCHEDULER,
+	PLAN_BOUND_CONTAINER,
+	PLAN_BOUND_RUN, /* a rank of gpumap run, whose other GPUs belong to other ranks */
+	PLAN_BOUND_RANK /* a rank of another launcher: that its local rank is its GPU is usual */
+};
 
 struct plan_inherited {
 	enum plan_bound kind;
 	const gpumap_mapping *mapping; /* its visible devices are the bound */
-	const char *origin;            /* "CUDA_VISIBLE_DEVICES", "job 4711" */
+	const char *origin; /* "CUDA_VISIBLE_DEVICES", "job 4711", "rank 1 of gpumap run 7" */
 };
 
 /* CPUs by number. */
@@ -128,7 +134,9 @@ struct plan_cpus {
 struct plan_host_input {
 	const char *name;                       /* not NULL */
 	const gpumap_inventory *inventory;      /* NULL: nothing is known of the host */
-	const struct plan_inherited *inherited; /* the outermost first; the last is "inherit" */
+	/* The outermost first, those of ranks at the end. The last list is "inherit", of which a
+	 * rank takes its own. */
+	const struct plan_inherited *inherited;
 	size_t inherited_count;
 	const struct plan_cpus *cpus;         /* NULL: nothing is known */
 	const struct plan_settings *settings; /* NULL: the plan's; mode and world_size always are */

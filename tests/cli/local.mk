@@ -25,6 +25,7 @@ cli_tests = \
 	tests/cli/machine.test \
 	tests/cli/manners.test \
 	tests/cli/mistakes.test \
+	tests/cli/nested.test \
 	tests/cli/override.test \
 	tests/cli/plan-files.test \
 	tests/cli/plan.test \

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "mapping.h"
+#include "rank_rows.h"
 #include "report.h"
 #include "strbuf.h"
 
@@ -124,8 +125,6 @@ static bool is_constant(const char *device)
 
 bool exec_own_list(const struct exec *exec)
 {
-	const char *binding = getenv("SLURMD_TRES_BIND");
-	const char *gpus = binding ? strstr(binding, "gpu:") : NULL;
 	bool task = false;
 
 	if (exec->row && streq(exec->row, "jsrun"))
@@ -134,7 +133,13 @@ bool exec_own_list(const struct exec *exec)
 	for (size_t i = 0; i < exec->row_count; i++)
 		task = task || (streq(exec->rows[i].row, "Slurm step") &&
 				exec_agrees(exec, &exec->rows[i]));
-	return task && gpus && !starts_with(gpus, "gpu:none") && !starts_with(gpus, "gpu:closest");
+	return task && rank_tasks_have_lists();
+}
+
+bool exec_own_gpus(const struct exec *exec)
+{
+	return exec_own_list(exec) || (exec->row_count && rank_row_is_own(&exec->rows[0]) &&
+				       exec_agrees(exec, &exec->rows[0]));
 }
 
 /* Ranks of one list that take the same of its devices. A list of one may be each task's own,

@@ -2,60 +2,10 @@
 /* Which rank this process is: options, then its launcher's variables (rules R1, R2). */
 #include "exec.h"
 
-#include <unistd.h>
-
+#include "rank_rows.h"
 #include "report.h"
-#include "request.h"
 
 enum { MOST_RANKS = 0x7fffffff, MOST_NODES = 100000 };
-
-static bool tells_rank(const char *entry)
-{
-	static const char *const hints[] = {"PET_NNODES", "KUBERNETES_SERVICE_HOST"};
-	size_t length = strcspn(entry, "=");
-	const char *name;
-
-	for (size_t i = 0; (name = rankenv_variable(i)); i++)
-		if (strlen(name) == length && strncmp(name, entry, length) == 0)
-			return true;
-	for (size_t i = 0; i < ARRAY_SIZE(hints); i++)
-		if (strlen(hints[i]) == length && strncmp(hints[i], entry, length) == 0)
-			return true;
-	return false;
-}
-
-/* The rank variables alone: what else the environment says is not looked at. */
-static int state(gpumap_request *request, gpumap_report *report)
-{
-	size_t count = 0, room = 0;
-	const char **envp;
-	int r;
-
-	while (environ[room])
-		room++;
-	envp = calloc(room + 1, sizeof(*envp));
-	if (!envp)
-		return report_nomem(report);
-	for (size_t i = 0; i < room; i++)
-		if (tells_rank(environ[i]))
-			envp[count++] = environ[i];
-	r = gpumap_request_environ(request, envp, report);
-	free((void *)envp);
-	return r;
-}
-
-static int read_rows(struct exec *exec, gpumap_report *heard)
-{
-	gpumap_request *request = NULL;
-	int r = gpumap_request_new(&request);
-
-	if (r == GPUMAP_OK)
-		r = state(request, heard);
-	if (r == GPUMAP_OK)
-		exec->row_count = rankenv_read(exec->rows, request, heard);
-	gpumap_request_free(request);
-	return r;
-}
 
 static bool is_pods(const struct exec *exec)
 {
@@ -155,7 +105,7 @@ int exec_identify(struct exec *exec)
 
 	exec->rank = (struct job_rank){-1, -1, -1, -1, -1, -1, .row = -1};
 	if (r == GPUMAP_OK)
-		r = read_rows(exec, heard);
+		r = rank_rows_read(exec->rows, &exec->row_count, heard);
 	hear(exec, heard);
 	gpumap_report_free(heard);
 	if (r != GPUMAP_OK)

@@ -132,12 +132,12 @@ static bool checks_use(const struct exec *exec, const gpumap_profile *profile)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (by_rank(value(profile, keys[i])))
 			return false;
-	return !exec_own_list(exec);
+	return !exec_own_gpus(exec);
 }
 
 static int set_all(struct exec *exec, gpumap_profile *profile)
 {
-	bool own = exec_own_list(exec), checks = checks_use(exec, profile);
+	bool own = exec_own_gpus(exec), checks = checks_use(exec, profile);
 	char ranks[24];
 	const struct {
 		const char *key, *value;
@@ -178,7 +178,7 @@ static bool bound_already(const gpumap_hosts *hosts)
 static void take_slot(struct exec *exec, const gpumap_profile *profile, const gpumap_hosts *hosts)
 {
 	const struct plan_layout *layout = exec->plan->core->hosts[0].layout;
-	size_t l = exec_own_list(exec) ? 0 : (size_t)exec->rank.local_rank;
+	size_t l = exec_own_gpus(exec) ? 0 : (size_t)exec->rank.local_rank;
 
 	exec->slot = layout->slots[l];
 	exec->rank.device_order = layout->device_order;
@@ -187,7 +187,7 @@ static void take_slot(struct exec *exec, const gpumap_profile *profile, const gp
 		exec->rank.device_order = NULL;
 	}
 	/* Whoever bound this task knew what for; and alone it would take its neighbours' cores. */
-	if ((bound_already(hosts) || exec_own_list(exec)) && !said(profile, "cpu_bind")) {
+	if ((bound_already(hosts) || exec_own_gpus(exec)) && !said(profile, "cpu_bind")) {
 		exec->slot.cpus = NULL;
 		if (streq(value(profile, "threads"), "auto"))
 			exec->slot.threads = 0;
@@ -203,7 +203,7 @@ static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
 	int r = set_all(exec, profile);
 
 	if (r == GPUMAP_OK)
-		r = plan_hosts_open(&hosts, profile, NULL, NULL, exec->report);
+		r = plan_hosts_open(&hosts, profile, NULL, NULL, false, exec->report);
 	if (r == GPUMAP_OK)
 		r = plan_make_quietly(&made, profile, hosts.hosts, exec->report);
 	if (r == GPUMAP_OK && !made->core->answered)
@@ -250,7 +250,7 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 		pass_through(exec, profile);
 		return check_described(exec, profile);
 	}
-	if (exec->rank.local_size < 0 && !exec_own_list(exec))
+	if (exec->rank.local_size < 0 && !exec_own_gpus(exec))
 		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_RANK,
 				   ABOUT(.rule = "R4",
 					 .fix = "give --ranks N, the number of ranks of this node"),

@@ -117,6 +117,7 @@ static int open_plan(struct exec *exec, int64_t *node)
 	options.program = NULL;
 	options.module = options.nnodes = NULL;
 	options.no_python = false;
+	options.one = true;
 	if (r == GPUMAP_OK)
 		r = plan_open(&exec->plan, node, &options, heard);
 	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
@@ -149,5 +150,6 @@ int exec_plan_file(struct exec *exec)
 	if (r != GPUMAP_OK)
 		return r;
 	take_place(exec, node);
-	return exec_check_use(exec, NULL);
+	plan_judge_inside(exec->plan, node, exec->rank.local_rank, exec->report);
+	return exec->plan->core->answered ? exec_check_use(exec, NULL) : GPUMAP_EINPUT;
 }
