@@ -64,15 +64,21 @@ _gpumap_program() {
 
 _gpumap() {
 	local gpumap=$1 cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local command=${COMP_WORDS[1]} option='' words i
+	local command option='' words i first=1
 
 	COMPREPLY=()
-	if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then
+	# --json and --color may stand before the command; "--color=always" comes as three words.
+	while [[ $first -lt $COMP_CWORD && ${COMP_WORDS[first]} == @(--json|--color|=) ]]; do
+		[[ ${COMP_WORDS[first]} != = ]] || first=$((first + 1))
+		first=$((first + 1))
+	done
+	command=${COMP_WORDS[first]:-}
+	if [[ $COMP_CWORD -eq $first && $cur != -* && $cur != = ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_gpumap_commands)" -- "$cur")
 		return
 	fi
-	[[ $command != -* ]] || command=explain
-	for ((i = 2; i < COMP_CWORD; i++)); do
+	[[ $command == [a-z]* ]] || command=explain
+	for ((i = first + 1; i < COMP_CWORD; i++)); do
 		[[ $command != @(pretend|plan|run|exec|emit) || ${COMP_WORDS[i]} != -- ]] || {
 			_gpumap_program $((i + 1))
 			return
@@ -96,10 +102,10 @@ _gpumap() {
 		help) mapfile -t COMPREPLY < <(compgen -W "$(_gpumap_commands)" -- "$cur") ;;
 		config)
 			words='list help'
-			[[ " ${COMP_WORDS[*]:2} " != *' help '* ]] || words=
+			[[ " ${COMP_WORDS[*]:first + 1} " != *' help '* ]] || words=
 			mapfile -t COMPREPLY < <(compgen -W "$words $("$gpumap" config help 2>/dev/null | sed -n 's/^pro[a-z]* *\([a-z_]*\) .*/\1/p')" -- "$cur")
 			;;
-		emit) [[ $COMP_CWORD -gt 2 ]] || mapfile -t COMPREPLY < <(compgen -W "$("$gpumap" emit --help 2>/dev/null | sed -n '/^launchers/,/^$/s/^  \([a-z]*\) .*/\1/p')" -- "$cur") ;;
+		emit) [[ $COMP_CWORD -gt $((first + 1)) ]] || mapfile -t COMPREPLY < <(compgen -W "$("$gpumap" emit --help 2>/dev/null | sed -n '/^launchers/,/^$/s/^  \([a-z]*\) .*/\1/p')" -- "$cur") ;;
 		inventory | lint | plan | run)
 			compopt -o filenames 2>/dev/null
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
