@@ -44,11 +44,12 @@ int machine_open(gpumap_inventory **ret, const char *what, bool ask_driver, gpum
 {
 	char helper[4096];
 
+	if ((!what || streq(what, "host")) && !ask_driver)
+		return gpumap_inventory_probe(ret, 0, NULL, report);
 	if (!what || streq(what, "host")) {
 		helper_path(helper, sizeof(helper), "tools/gpumap-ask-driver",
 			    PKGLIBEXECDIR "/gpumap-ask-driver");
-		return gpumap_inventory_probe(ret, ask_driver ? GPUMAP_PROBE_ASK_DRIVER : 0, helper,
-					      report);
+		return gpumap_inventory_probe(ret, GPUMAP_PROBE_ASK_DRIVER, helper, report);
 	}
 	if (ask_driver)
 		return report_fail(

@@ -52,7 +52,7 @@ int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_retur
 	host.loaded = host_read(version, sizeof(version), "%s/proc/driver/nvidia/version", root);
 	host.driver = (*ret)->driver;
 	host.gpus = (*ret)->count;
-	host.device_error = device_error(root);
+	host.device_error = host.loaded ? device_error(root) : 0;
 	return explain_silence(*ret, &host, report);
 }
 
