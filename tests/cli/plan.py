@@ -75,8 +75,8 @@ def member(answer, name):
     return str(answer[names.get(name, name)])
 
 
-def run(gpumap, arguments, environment):
-    return explain_run(gpumap, ["plan", *arguments], environment)
+def run(gpumap, host, arguments, environment):
+    return explain_run(gpumap, host, ["plan", *arguments], environment)
 
 
 explain_one_of, explain_run = explain.one_of, explain.run
