@@ -17,15 +17,23 @@
 
 /* --- what is known of them ------------------------------------------------------------ */
 
-/* What it means that there is no GPU is the plan's to say. */
+/* Why there is no GPU is the plan's to say. */
 static int open_quietly(struct finder *f, const char *what, gpumap_inventory **ret)
 {
 	gpumap_report *heard = NULL;
 	int r = gpumap_report_new(&heard);
+	bool none;
 
 	if (r == GPUMAP_OK)
 		r = machine_open(ret, what, false, heard);
-	report_copy_all(f->report, heard, FINDING_NO_GPU);
+	none = r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU);
+	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
+		const gpumap_finding *finding = gpumap_report_get(heard, i);
+
+		if (!finding_is(finding, FINDING_NO_GPU) &&
+		    !(none && finding_is(finding, FINDING_NO_DRIVER)))
+			report_copy(f->report, finding);
+	}
 	gpumap_report_free(heard);
 	return r == GPUMAP_ENOMEM ? report_nomem(f->report) : r;
 }

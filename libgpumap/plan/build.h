@@ -158,6 +158,11 @@ const gpumap_device *device_by_number(const struct device_index *index, int64_t 
 const gpumap_device *device_by_uuid(const struct device_index *index, struct span prefix,
 				    bool *several);
 const gpumap_device *device_by_pci(const struct device_index *index, const char *pci);
+/* ", as CAUSE" where it is known why no GPU of the host can be used, else ""; and `fix` behind
+ * the cause's own remedy. */
+const char *plan_no_gpu(struct builder *b, const struct host_class *class);
+const char *plan_no_gpu_fix(struct builder *b, const struct host_class *class, const char *fix);
+
 /* The inventory's device that `device` of a mapping is a copy of; NULL: none. */
 const gpumap_device *device_original(const struct device_index *index, const gpumap_device *device);
 

@@ -3,6 +3,7 @@
 #include "plan/hosts.h"
 
 #include "hostlist.h"
+#include "inventory/inventory.h"
 
 EXPORT int gpumap_hosts_new(gpumap_hosts **ret)
 {
@@ -120,10 +121,26 @@ EXPORT const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i)
 	return hosts && i < hosts->count ? hosts->hosts[i].name : NULL;
 }
 
+/* Of GPUs that no program can use a plan knows why, and nothing else. */
+static const gpumap_inventory *usable(gpumap_hosts *hosts, const gpumap_inventory *inventory)
+{
+	gpumap_inventory *empty;
+
+	if (!inventory || !inventory->no_gpu || !inventory->count)
+		return inventory;
+	empty = arena_alloc(&hosts->arena, 1, sizeof(*empty));
+	if (!empty)
+		return inventory;
+	empty->no_gpu = inventory->no_gpu;
+	empty->no_gpu_fix = inventory->no_gpu_fix;
+	empty->source = inventory->source;
+	return empty;
+}
+
 EXPORT void gpumap_hosts_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory)
 {
 	if (i < hosts->count)
-		hosts->hosts[i].inventory = inventory;
+		hosts->hosts[i].inventory = usable(hosts, inventory);
 }
 
 size_t host_source(const gpumap_hosts *hosts, size_t i)

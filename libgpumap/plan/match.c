@@ -128,9 +128,9 @@ static void tell_no_gpu(struct builder *b, struct host_class *class)
 	class->bad = true;
 	plan_tell(b, FINDING_NO_DEVICE,
 		  ABOUT(.rule = "E1", .origin = place->origin, .line = place->line,
-			.column = place->column, .fix = fix),
-		  SETTING("gpus") ": there is no GPU on %s%s", class->host->name,
-		  MORE_HOSTS(class->host_count));
+			.column = place->column, .fix = plan_no_gpu_fix(b, class, fix)),
+		  SETTING("gpus") ": there is no GPU on %s%s%s", class->host->name,
+		  plan_no_gpu(b, class), MORE_HOSTS(class->host_count));
 }
 
 static void tell_lone_number(struct builder *b, const struct host_class *class)

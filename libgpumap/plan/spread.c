@@ -9,11 +9,25 @@ static bool lacks_gpus(const struct host_class *class)
 	return !class->bad && !class->without && !class->count;
 }
 
+const char *plan_no_gpu(struct builder *b, const struct host_class *class)
+{
+	const char *why = class->host->inventory->no_gpu;
+
+	return why ? arena_printf(b->arena, ", as %s", why) : "";
+}
+
+const char *plan_no_gpu_fix(struct builder *b, const struct host_class *class, const char *fix)
+{
+	const char *first = class->host->inventory->no_gpu_fix;
+
+	return first ? arena_printf(b->arena, "%s; or %s", first, fix) : fix;
+}
+
 /* What follows "no GPU on HOST". */
-static const char *why_none(const struct host_class *class)
+static const char *why_none(struct builder *b, const struct host_class *class)
 {
 	if (!class->host->inventory->count)
-		return "";
+		return plan_no_gpu(b, class);
 	return class->host->inherited_count ? ", as the inherited list leaves none"
 					    : ", as its MIG instances are not known";
 }
@@ -27,6 +41,13 @@ static bool counted(const struct builder *b, const struct host_class *class)
 /* Ranks that were counted by hand start without GPUs where no host has any. */
 static void settle_without(struct builder *b)
 {
+	static const char leave[] =
+		"leave the host out, or write " SETTING("gpus = none") " for it";
+	static const char write[] =
+		"write " SETTING("ranks = N") " to start ranks without GPUs, or " SETTING(
+			"inventory = 8") " to plan "
+					 "for 8 "
+					 "GPUs";
 	bool any = false;
 
 	for (size_t i = 0; i < b->input->host_count; i++)
@@ -40,25 +61,14 @@ static void settle_without(struct builder *b)
 			class->without = true;
 			plan_tell(b, FINDING_NO_GPU, ABOUT(.rule = "E1"),
 				  "no GPU on %s%s: its ranks start without%s", class->host->name,
-				  why_none(class), MORE_HOSTS(class->host_count));
+				  why_none(b, class), MORE_HOSTS(class->host_count));
 			continue;
 		}
 		class->bad = true;
 		plan_tell(
 			b, FINDING_NO_DEVICE,
-			ABOUT(.rule = "E1",
-			      .fix = any
-					     ? "leave the host out, or write " SETTING(
-						       "gpus = none") " for it"
-					     : "write " SETTING("ranks = N") " to start ranks "
-									     "without GPUs, "
-									     "or " SETTING(
-										     "inventory = "
-										     "8") " to "
-											  "plan "
-											  "for 8 "
-											  "GPUs"),
-			"no GPU on %s%s%s", class->host->name, why_none(class),
+			ABOUT(.rule = "E1", .fix = plan_no_gpu_fix(b, class, any ? leave : write)),
+			"no GPU on %s%s%s", class->host->name, why_none(b, class),
 			MORE_HOSTS(class->host_count));
 	}
 }

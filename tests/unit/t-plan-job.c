@@ -2,7 +2,9 @@
 /* What ranks are started with, and that a plan that was written is the plan that is read. */
 #include <stdio.h>
 
+#include "inventory/inventory.h"
 #include "jobs.h"
+#include "plans.h"
 #include "profiles.h"
 #include "unit.h"
 
@@ -322,6 +324,46 @@ START_TEST(like)
 }
 END_TEST
 
+/* GPUs that no program can use are none for a plan, which says why. */
+static const struct {
+	const char *name, *files, *holds, *text, *fix;
+} unusable_rows[] = {
+	{"a rank for each", DDP, "answered=0|world=0", "no GPU on a, as no driver is loaded",
+	 "load it; or write ranks = N"},
+	{"named", DDP "[override x]\nprofile=p\ngpus=0,1\n", "answered=0",
+	 "there is no GPU on a, as no driver is loaded", "load it; or write"},
+	{"counted ranks", DDP "[override x]\nprofile=p\nranks=2\n",
+	 "answered=1|world=2|0.gpu=-1|0$CUDA_VISIBLE_DEVICES=",
+	 "no GPU on a, as no driver is loaded: its ranks start without", NULL},
+};
+
+START_TEST(unusable)
+{
+	const char *name = unusable_rows[_i].name;
+	gpumap_inventory *inventory = plan_machine("2");
+	struct job_scene scene;
+	const gpumap_finding *f;
+
+	ck_assert(member_set(&inventory->no_gpu, span_of("no driver is loaded")));
+	inventory->no_gpu_fix = "load it";
+	job_set(&scene, unusable_rows[_i].files, "a=2", "");
+	gpumap_hosts_inventory(scene.hosts, 0, inventory);
+	job_plan(&scene);
+	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
+	job_holds(name, scene.plan, scene.environ, unusable_rows[_i].holds);
+	f = gpumap_report_get(scene.report, 0);
+	ck_assert_ptr_nonnull(f);
+	ck_assert_msg(strstr(gpumap_finding_str(f, GPUMAP_FINDING_TEXT), unusable_rows[_i].text),
+		      "%s: %s", name, gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	if (unusable_rows[_i].fix)
+		ck_assert_msg(starts_with(gpumap_finding_str(f, GPUMAP_FINDING_FIX),
+					  unusable_rows[_i].fix),
+			      "%s: %s", name, gpumap_finding_str(f, GPUMAP_FINDING_FIX));
+	job_free(&scene);
+	gpumap_inventory_free(inventory);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("plan-job");
@@ -330,6 +372,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, ranks, 0, (int)ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, no_plan, 0, (int)ARRAY_SIZE(bad_rows));
+	tcase_add_loop_test(tests, unusable, 0, (int)ARRAY_SIZE(unusable_rows));
 	tcase_add_loop_test(tests, like, 0, (int)ARRAY_SIZE(like_rows));
 	tcase_add_test(tests, start);
 	tcase_add_test(tests, hosts);
