@@ -17,8 +17,10 @@ struct direction {
 
 static const struct direction words[] = {
 	{"list ls devices device gpus gpu cards card show info status query smi nvidia-smi count "
-	 "hardware machine host hosts node",
+	 "hardware machine host hosts node cuda mig model models",
 	 "gpumap inventory lists the GPUs of this machine"},
+	{"memory free usage util utilization monitor watch nvitop gpustat",
+	 "gpumap inventory lists the GPUs; what is in use is shown by nvidia-smi"},
 	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},
 	{"ps top processes process pid", "gpumap --pid N explains the running process N"},
 	{"launch start spawn submit execute torch",
@@ -35,7 +37,7 @@ static const struct direction words[] = {
 	 "gpumap lint says what is wrong here, gpumap inventory what this machine has"},
 	{"why which what where who map mapping resolve ask answer trace describe",
 	 "gpumap explain answers that: gpumap --visible 2,3,4,5 --device 1"},
-	{"preview schedule simulate layout dry-run dryrun",
+	{"preview schedule simulate layout rank ranks dry-run dryrun",
 	 "gpumap plan train.py shows which rank runs where"},
 	{"fake mock emulate imitate", "gpumap pretend --inventory 8xH100 -- PROGRAM"},
 	{"export convert translate write generate",
@@ -47,6 +49,7 @@ static const struct direction words[] = {
 	{"rule finding findings error errors code codes message messages",
 	 "gpumap rules explains them: gpumap rules GM009"},
 	{"version", "gpumap --version shows it"},
+	{"json svg text color colour", "it is an option: gpumap --json, --format svg, --color"},
 	{"man manual doc docs usage commands", "gpumap --help lists the commands, man gpumap"},
 	{"single dp ddp mp fsdp dataparallel distributed",
 	 "the mode is an option: gpumap --mode ddp"},
