@@ -46,8 +46,21 @@ static int granted_device(const struct view *view, const struct matcher *matcher
 	return view_position(view, index);
 }
 
-static const char *grant_remedy(struct span name)
+/* A container or a job may show its own GPUs alone. */
+static bool past_this_host(const struct resolver *resolver, struct span name)
 {
+	const gpumap_inventory *inventory = resolver->inventory;
+
+	return inventory &&
+	       (streq(inventory->source, "nvml") || streq(inventory->source, "proc")) &&
+	       span_number(name, INT32_MAX) >= (int64_t)resolver->view.count;
+}
+
+static const char *grant_remedy(const struct resolver *resolver, struct span name)
+{
+	if (past_this_host(resolver, name))
+		return "this host shows no more; a machine that has it is asked about with "
+		       "--inventory 8";
 	/* As on the command line of docker run --gpus. */
 	if (name.length && (strchr("\"'", *name.text) || span_starts(name, "device=")))
 		return "write the numbers or UUIDs alone, without device= and quotes";
@@ -67,7 +80,7 @@ static bool mark_grants(struct resolver *resolver, const struct matcher *matcher
 		if (i < 0) {
 			answer_no(resolver, FINDING_NO_SUCH_GRANT,
 				  ABOUT(.rule = "L1", .origin = resolver->request->origins[key],
-					.fix = grant_remedy(granted_name(token))),
+					.fix = grant_remedy(resolver, granted_name(token))),
 				  "%s grants '%s', which is none of the %zu GPUs outside, or "
 				  "several",
 				  key_get(key)->name, QUOTE(token), resolver->view.count);
