@@ -123,6 +123,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/run/step.c \
 	trainer/run/stop.c trainer/run/stop.h \
 	trainer/run/store.c trainer/run/store.h \
+	trainer/run/tell.c \
 	trainer/run/training.c trainer/run/training.h \
 	trainer/run/verify.c trainer/run/verify.h \
 	trainer/run/verify_judge.c \

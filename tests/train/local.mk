@@ -114,6 +114,7 @@ train_tests = \
 	tests/train/settings.test \
 	tests/train/stop.test \
 	tests/train/tail.test \
+	tests/train/terminal.test \
 	tests/train/sums.test \
 	tests/train/torch-data.test \
 	tests/train/torch-model.test \

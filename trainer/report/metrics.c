@@ -118,6 +118,12 @@ void metrics_note(struct metrics *metrics, const char *format, ...)
 	progress_note(&metrics->progress, text);
 }
 
+void metrics_end(struct metrics *metrics)
+{
+	if (metrics)
+		progress_end(&metrics->progress);
+}
+
 bool metrics_position(struct metrics *metrics, int64_t *bytes, struct train_error *error)
 {
 	*bytes = 0;

@@ -77,6 +77,8 @@ bool metrics_evaluation(struct metrics *metrics, const struct evaluation_metrics
 /* A line between those of progress: "checkpoint written". */
 void metrics_note(struct metrics *metrics, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Tables may follow on the terminal: the line of progress has its end. */
+void metrics_end(struct metrics *metrics); /* NULL is nothing */
 /* Bytes of the file so far, flushed and synced: for a checkpoint's `history`. 0 without a file, and
  * where it is no regular one. */
 bool metrics_position(struct metrics *metrics, int64_t *bytes, struct train_error *error);

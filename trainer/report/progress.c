@@ -4,17 +4,25 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "report/text.h"
 #include "report/timeline.h"
 
-enum { SLOWEST = 64, LINE = 1024, COLUMNS = 80 };
-static const int64_t bar_ns = 100000000, line_ns = 2000000000;
+/* A terminal shows "^C" behind the bar, and the next bar covers it. */
+enum { SLOWEST = 64, LINE = 1024, COLUMNS = 80, TYPED = 2 };
+static const int64_t bar_ns = 100000000, line_ns = 2000000000, moment_ns = 100000000;
+
+/* The progress that writes to stderr, of which a process has one at most. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct progress *shown;
 
 bool progress_open(struct progress *progress, const struct metrics_options *options,
 		   struct train_error *error)
@@ -28,7 +36,13 @@ bool progress_open(struct progress *progress, const struct metrics_options *opti
 		progress->style = isatty(STDERR_FILENO) ? PROGRESS_BAR : PROGRESS_LINES;
 	if (progress->epoch_steps <= 0 && options->epochs > 0)
 		progress->epoch_steps = (options->steps + options->epochs - 1) / options->epochs;
-	return tally_open(&progress->tally, options->ranks, error);
+	if (!tally_open(&progress->tally, options->ranks, error))
+		return false;
+	pthread_mutex_lock(&mutex);
+	if (progress->style != PROGRESS_NONE)
+		shown = progress;
+	pthread_mutex_unlock(&mutex);
+	return true;
 }
 
 /* --- writing ---------------------------------------------------------------------- */
@@ -57,19 +71,21 @@ static int columns(void)
 
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		width = size.ws_col;
-	return (width < PROGRESS_WIDEST ? width : PROGRESS_WIDEST) - 1;
+	width = (width < PROGRESS_WIDEST ? width : PROGRESS_WIDEST) - 1 - TYPED;
+	return width > 0 ? width : 0;
 }
 
-/* In place of the bar that is there; spaces cover what was longer. */
+/* In place of the bar that is there: spaces cover what was longer, and what was typed. The cursor
+ * stays at its end. */
 static void put_bar(struct progress *progress, const char *text, int length)
 {
-	char line[2 * PROGRESS_WIDEST + 4];
+	char line[3 * PROGRESS_WIDEST + 16];
 	int most = columns(), before = progress->width < most ? progress->width : most;
-	int n = snprintf(line, sizeof(line), "\r%s%*s", text, before > length ? before - length : 0,
-			 "");
+	int spaces = progress->width ? (before > length ? before - length : 0) + TYPED : 0;
+	int n = snprintf(line, sizeof(line), "\r%s", text);
 
-	if (length == 0)
-		line[n++] = '\r';
+	if (spaces)
+		n += snprintf(line + n, sizeof(line) - (size_t)n, "%*s\r%s", spaces, "", text);
 	put(line, (size_t)n);
 	progress->width = length;
 }
@@ -197,6 +213,7 @@ void progress_step(struct progress *progress, const struct step_metrics *step)
 {
 	if (progress->style == PROGRESS_NONE)
 		return;
+	pthread_mutex_lock(&mutex);
 	if (progress->pending && progress->epoch != step->epoch)
 		finish_epoch(progress, NULL);
 	if (!progress->pending) {
@@ -210,41 +227,107 @@ void progress_step(struct progress *progress, const struct step_metrics *step)
 	    progress->place > progress->epoch_steps)
 		progress->place = progress->tally.steps;
 	show(progress, progress->place == places(progress));
+	pthread_mutex_unlock(&mutex);
 }
 
-void progress_evaluation(struct progress *progress, const struct evaluation_metrics *evaluation)
-{
-	char line[LINE], loss[NUMBER_TEXT];
-
-	if (progress->style == PROGRESS_NONE)
-		return;
-	if (progress->pending && progress->epoch == evaluation->epoch) {
-		finish_epoch(progress, evaluation);
-		return;
-	}
-	snprintf(line, sizeof(line), "test loss %s  %.1f %%", number_loss(loss, evaluation->loss),
-		 100 * evaluation->accuracy);
-	progress_note(progress, line);
-}
-
-void progress_note(struct progress *progress, const char *text)
+static void note(struct progress *progress, const char *text)
 {
 	struct train_error escaped = {.status = TRAIN_OK};
 	bool bar = progress->width > 0;
 
-	if (progress->style == PROGRESS_NONE)
-		return;
 	train_fail(&escaped, TRAIN_FAILED, "%s", text);
 	put_line(progress, escaped.text);
 	if (bar)
 		put_bar(progress, progress->bar, print_state(progress, progress->bar, columns()));
 }
 
-void progress_close(struct progress *progress)
+static void evaluated(struct progress *progress, const struct evaluation_metrics *evaluation)
 {
+	char line[LINE], loss[NUMBER_TEXT];
+
+	if (progress->pending && progress->epoch == evaluation->epoch) {
+		finish_epoch(progress, evaluation);
+		return;
+	}
+	snprintf(line, sizeof(line), "test loss %s  %.1f %%", number_loss(loss, evaluation->loss),
+		 100 * evaluation->accuracy);
+	note(progress, line);
+}
+
+void progress_evaluation(struct progress *progress, const struct evaluation_metrics *evaluation)
+{
+	if (progress->style == PROGRESS_NONE)
+		return;
+	pthread_mutex_lock(&mutex);
+	evaluated(progress, evaluation);
+	pthread_mutex_unlock(&mutex);
+}
+
+void progress_note(struct progress *progress, const char *text)
+{
+	if (progress->style == PROGRESS_NONE)
+		return;
+	pthread_mutex_lock(&mutex);
+	note(progress, text);
+	pthread_mutex_unlock(&mutex);
+}
+
+void progress_end(struct progress *progress)
+{
+	pthread_mutex_lock(&mutex);
 	if (progress->pending && progress->style != PROGRESS_NONE)
 		finish_epoch(progress, NULL);
 	else if (progress->width)
 		put_bar(progress, "", 0);
+	if (shown == progress)
+		shown = NULL;
+	pthread_mutex_unlock(&mutex);
+}
+
+void progress_close(struct progress *progress)
+{
+	progress_end(progress);
 	tally_close(&progress->tally);
+}
+
+/* --- from another thread ------------------------------------------------------------ */
+
+static bool lock_soon(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += moment_ns;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	return pthread_mutex_timedlock(&mutex, &until) == 0;
+}
+
+static bool takes_text(void)
+{
+	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	return poll(&out, 1, 0) == 1 && (out.revents & POLLOUT);
+}
+
+bool progress_say(const char *text)
+{
+	bool said;
+
+	if (!lock_soon())
+		return false;
+	said = shown && takes_text();
+	if (said)
+		note(shown, text);
+	pthread_mutex_unlock(&mutex);
+	return said;
+}
+
+/* The lock is kept. */
+void progress_abandon(void)
+{
+	if (lock_soon() && shown && shown->width && takes_text())
+		put("\n", 1);
 }

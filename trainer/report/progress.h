@@ -22,13 +22,24 @@ struct progress {
 /* Of options: progress, epochs, epoch_steps, steps, ranks. */
 bool progress_open(struct progress *progress, const struct metrics_options *options,
 		   struct train_error *error);
-/* The line of an epoch that did not come to its end tells so. */
+/* Other text may follow on the terminal: no bar is left, and the line of an epoch that did not come
+ * to its end tells so. */
+void progress_end(struct progress *progress);
+/* The same, and frees it. */
 void progress_close(struct progress *progress);
 
 void progress_step(struct progress *progress, const struct step_metrics *step);
 void progress_evaluation(struct progress *progress, const struct evaluation_metrics *evaluation);
 /* Control characters are escaped. */
 void progress_note(struct progress *progress, const char *text);
+
+/* For the thread that waits for signals. Neither waits longer than a moment, for a terminal that is
+ * stopped or for a thread that writes: then nothing is written. */
+
+/* A line between those of the progress that is open and has not ended; false without one. */
+bool progress_say(const char *text);
+/* The process is ended now: so is the line of a bar, and no more is written. */
+void progress_abandon(void);
 
 /* What a bar shows. NAN, negative and NULL are not shown; nor is what has no room. */
 struct progress_state {

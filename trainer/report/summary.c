@@ -127,15 +127,17 @@ static void tell_surplus(FILE *out, const struct summary_device *devices, int co
 		return;
 	others /= count - 1;
 	more = master->peak_bytes - (int64_t)others;
-	fprintf(out, "GPU %d is the master: %s %s than the others' %s%s\n", master->physical,
+	fprintf(out, "The master, GPU %d, used %s %s than the other%s (%s%s)%s\n", master->physical,
 		number_bytes(surplus, more < 0 ? -more : more), more < 0 ? "less" : "more",
+		count == 2 ? "" : "s", count == 2 ? "" : "on average ",
 		number_bytes(mean, (int64_t)others),
-		more > 0 ? ": optimizer state, gathered outputs, the sums of gradients" : "");
+		more > 0 ? ", for optimizer state, gathered outputs and sums of gradients" : "");
 }
 
 void summary_memory(FILE *out, const struct summary_device *devices, int count)
 {
-	static const char *const heads[] = {"host", "GPU", "ranks", "role", "now", "peak", NULL};
+	static const char *const heads[] = {"host",   "GPU",         "ranks", "role",
+					    "memory", "peak memory", NULL};
 	bool hosts = count > 0 && several_hosts(devices->host, sizeof(*devices), count);
 	struct table table;
 
@@ -179,15 +181,15 @@ static void tell_slowest(FILE *out, const struct summary_rank *ranks, int count)
 	if (count < 2 || !(mean > 0))
 		return;
 	fprintf(out,
-		"Rank %d (GPU %d) is the slowest: %.2f ms a step, %.1f %% above the mean of "
+		"Rank %d (GPU %d) is the slowest: %.2f ms per step, %.1f %% above the mean of "
 		"%.2f ms\n",
 		ranks[slowest].rank, ranks[slowest].physical, most, 100 * (most / mean - 1), mean);
 }
 
 void summary_times(FILE *out, const struct summary_rank *ranks, int count)
 {
-	static const char *const heads[] = {"rank",   "GPU",        "host", "steps",
-					    "own ms", "waiting ms", NULL};
+	static const char *const heads[] = {
+		"rank", "GPU", "host", "steps", "own ms/step", "waiting ms/step", NULL};
 	bool hosts = count > 0 && several_hosts(ranks->host, sizeof(*ranks), count);
 	struct table table;
 

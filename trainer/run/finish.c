@@ -114,65 +114,6 @@ static bool collect_devices(struct run *r, struct summary_device **all, int *cou
 	return done;
 }
 
-static int64_t divided(int64_t count, int64_t parts)
-{
-	return (count + parts - 1) / parts;
-}
-
-/* Rule G6: dp's replicas have chunks of a pass, the last ones maybe less. */
-static void tell_batch(const struct run *r)
-{
-	const struct training *t = r->training;
-	bool stages = r->settings->mode == MODE_MP, replicas = r->settings->mode == MODE_DP;
-	int64_t passes = r->settings->accumulate, pass = divided(t->rank_batch, passes);
-	int64_t parts = stages     ? r->settings->micro_batches
-			: replicas ? t->place.count
-				   : t->sampler_ranks;
-	int64_t each = stages || replicas ? divided(pass, parts) : pass;
-	const char *part = stages ? "micro-batch" : "device";
-
-	printf("Global batch %lld: %s%lld sample%s a %s x %lld %s%s x %lld pass%s\n",
-	       (long long)t->global_batch,
-	       each * parts * passes == t->global_batch ? "" : "at most ", (long long)each,
-	       each == 1 ? "" : "s", part, (long long)parts, part,
-	       parts == 1 ? ""
-	       : stages   ? "es"
-			  : "s",
-	       (long long)passes, passes == 1 ? "" : "es");
-}
-
-/* What --tail pad adds, so that all ranks have as many. */
-static void tell_repeated(const struct run *r)
-{
-	enum { NAMED = 8 };
-	int64_t repeats = sampler_repeats(&r->sampler);
-
-	if (repeats == 0)
-		return;
-	printf("%lld sample%s at the end of each epoch (--tail pad), in epoch %lld:",
-	       (long long)repeats, repeats == 1 ? " comes again" : "s come again",
-	       (long long)r->epoch + 1);
-	for (int64_t i = 0; i < repeats && i < NAMED; i++)
-		printf("%s %lld", i ? "," : "", (long long)sampler_repeated(&r->sampler, i));
-	if (repeats > NAMED)
-		printf(" and %lld more", (long long)(repeats - NAMED));
-	putchar('\n');
-}
-
-/* What --tail drop and --drop-last leave out. */
-static void tell_left_out(const struct run *r)
-{
-	const struct sampler *sampler = &r->sampler;
-	int64_t less = sampler_left_out(sampler);
-	bool by_tail = sampler->total < sampler->options.samples;
-	bool by_batch = sampler->options.samples - less < sampler->total;
-
-	if (less > 0)
-		printf("%lld sample%s left out of each epoch (%s%s%s)\n", (long long)less,
-		       less == 1 ? " is" : "s are", by_tail ? "--tail drop" : "",
-		       by_tail && by_batch ? ", " : "", by_batch ? "--drop-last" : "");
-}
-
 bool run_tell_places(struct run *r, struct train_error *error)
 {
 	struct summary_device *all;
@@ -183,9 +124,7 @@ bool run_tell_places(struct run *r, struct train_error *error)
 		summary_places(stdout, all, count);
 		if (*r->training->place.assumption)
 			printf("Assumed: %s\n", r->training->place.assumption);
-		tell_batch(r);
-		tell_repeated(r);
-		tell_left_out(r);
+		run_tell_beginning(r, count);
 		fflush(stdout);
 	}
 	free(all);
@@ -231,8 +170,6 @@ static bool write_profile(struct run *r, const struct timeline_interval *all, in
 	if (!timeline_svg(svg, all, count, who, error) ||
 	    !timeline_json(json, all, count, who, error))
 		return false;
-	metrics_note(r->metrics, "time line of %lld steps: %s and %s", (long long)r->profiled, svg,
-		     json);
 	return true;
 }
 
@@ -297,10 +234,5 @@ bool run_finish(struct run *r, struct train_error *error)
 	if (r->settings->profile_steps > 0 &&
 	    !(r->profiled > 0 ? tell_profile(r, error) : tell_not_profiled(r)))
 		return false;
-	if (!tell_memory_and_times(r, error))
-		return false;
-	return r->rank != 0 || !ferror(stdout) ||
-	       train_fail(error, TRAIN_FAILED,
-			  "standard output cannot be written; the training is done, and its tables "
-			  "are lost");
+	return tell_memory_and_times(r, error);
 }

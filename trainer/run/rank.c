@@ -204,6 +204,13 @@ static bool train(struct run *r, struct train_error *error)
 	return r->step < r->steps || test_at_end(r, error);
 }
 
+/* Tables must not be written into a bar. */
+static bool finish(struct run *r, struct train_error *error)
+{
+	metrics_end(r->metrics);
+	return run_verify(r, true, error) && run_finish(r, error);
+}
+
 /* Of what was opened. A run that was done before it was resumed leaves all as it is, but for the
  * test that no checkpoint tells of: it may have been killed before that. */
 static bool go(struct run *r, struct train_error *error)
@@ -211,8 +218,7 @@ static bool go(struct run *r, struct train_error *error)
 	sampler_set_epoch(&r->sampler, r->epoch);
 	if (r->step < r->steps)
 		return open_files(r, error) && run_tell_places(r, error) &&
-		       ((train(r, error) && run_verify(r, true, error) && run_finish(r, error)) ||
-			after_step(r, error));
+		       ((train(r, error) && finish(r, error)) || after_step(r, error));
 	if (r->rank == 0)
 		fprintf(stderr,
 			"gpumap-train: remark: %s: all %lld steps are done; to go on give more "
@@ -223,6 +229,7 @@ static bool go(struct run *r, struct train_error *error)
 
 static void close_all(struct run *r)
 {
+	free(r->begun_with);
 	free(r->indices);
 	sampler_free(&r->sampler);
 	if (r->parallel)
@@ -233,13 +240,17 @@ bool training_rank(struct training *training, int rank, int *stopped, struct tra
 {
 	struct run r = {.training = training, .settings = training->settings, .rank = rank};
 	bool done = open_all(&r, error) && go(&r, error);
+	bool reported = r.metrics != NULL;
 
+	metrics_end(r.metrics);
 	if (!done) {
 		train_fail(error, TRAIN_FAILED, "rank %d failed without a reason", rank);
 		training_failed(training, r.parallel, rank, error);
 	}
 	if (!metrics_close(r.metrics, error))
 		done = false;
+	if (done && reported)
+		done = run_tell_saved(&r, error);
 	*stopped = r.stopped;
 	close_all(&r);
 	return done;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/init.h"
 #include "run/origin.h"
@@ -36,8 +37,7 @@ static void tell_refused(void *data, const char *why)
 	fprintf(stderr, "gpumap-train: warning: %s; the checkpoint before it is used\n", why);
 }
 
-static bool load_newest(struct store *s, const struct run *r, bool *found,
-			struct train_error *error)
+static bool load_newest(struct store *s, struct run *r, bool *found, struct train_error *error)
 {
 	struct checkpoint_progress progress;
 	struct safetensors *file;
@@ -54,6 +54,10 @@ static bool load_newest(struct store *s, const struct run *r, bool *found,
 	done = checkpoint_progress(&progress, file, error) &&
 	       origin_check(r->training, r->steps, file, &progress, error) &&
 	       checkpoint_load(&s->checkpoint, file, error);
+	if (done) {
+		r->begun_with = strdup(file->path);
+		done = r->begun_with || train_nomem(error, "the name of the checkpoint");
+	}
 	safetensors_free(file);
 	return done;
 }
@@ -172,6 +176,8 @@ bool run_save(struct run *r, struct train_error *error)
 		return false;
 	done = store_collect(&s, r, error) && (r->rank != 0 || write_checkpoint(r, &s, error));
 	store_close(&s);
+	if (done)
+		r->saved = r->step;
 	r->last_ns = timeline_now();
 	return done;
 }

@@ -47,6 +47,8 @@ struct run {
 	int64_t counted;                  /* steps of this process */
 	int64_t timed, own_ns, waited_ns; /* those whose times are known, and these in all */
 	int64_t profiled;                 /* of them, in time lines */
+	char *begun_with;                 /* rank 0: the checkpoint that it resumed, or NULL */
+	int64_t saved;                    /* the step of the newest checkpoint that it wrote, or 0 */
 	int stopped;                      /* by this signal, before the last step; or 0 */
 };
 
@@ -77,9 +79,16 @@ bool run_verify(struct run *run, bool end, struct train_error *error);
 
 /* --- finish.c: what is told on standard output */
 
-/* Devices, what was assumed of them, the batch and its padding. */
+/* Devices, what was assumed of them, and run_tell_beginning. */
 bool run_tell_places(struct run *run, struct train_error *error);
 /* At the end: memory, times, the time line. */
 bool run_finish(struct run *run, struct train_error *error);
+
+/* --- tell.c: lines of rank 0 */
+
+/* What computes, the training, the batch and its padding, and what the run goes on from. */
+void run_tell_beginning(const struct run *run, int devices);
+/* When all files are closed: which there are, and on stderr where a run was stopped. */
+bool run_tell_saved(const struct run *run, struct train_error *error);
 
 #endif

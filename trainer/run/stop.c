@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/stop.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { STACK = 1 << 16 };
+#include "report/progress.h"
+
+enum { STACK = 1 << 16, PATIENCE_S = 1 };
 
 /* Of the process, as signals are. */
 static atomic_int asked;
@@ -46,6 +50,7 @@ _Noreturn void stop_now(int number)
 {
 	sigset_t set;
 
+	progress_abandon();
 	signal(number, SIG_DFL);
 	sigemptyset(&set);
 	sigaddset(&set, number);
@@ -90,6 +95,7 @@ static _Noreturn void end_failed(void)
 	sigaddset(&set, SIGALRM);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	alarm(1);
+	progress_abandon();
 	if (!failure.told)
 		dprintf(STDERR_FILENO, "gpumap-train: %s\n", failure.reason.text);
 	dprintf(STDERR_FILENO,
@@ -110,19 +116,41 @@ static void alarm_came(void)
 		stop_now(SIGALRM);
 }
 
+/* A step or a test may take a while, and whoever sees nothing happen sends the second signal. */
+static void tell_asked(void)
+{
+	int number = atomic_load(&asked);
+	char text[120];
+
+	snprintf(text, sizeof(text),
+		 "gpumap-train: %s: stopping after this step; once more ends it at once",
+		 number == SIGINT   ? "SIGINT"
+		 : number == SIGHUP ? "SIGHUP"
+				    : "SIGTERM");
+	progress_say(text);
+}
+
 static void *wait_for_signals(void *argument)
 {
-	int number;
+	const struct timespec patience = {.tv_sec = PATIENCE_S};
+	bool told = true;
 	sigset_t set;
 
 	stop_set(&set);
-	while (sigwait(&set, &number) == 0) {
-		if (number == SIGALRM)
+	for (;;) {
+		int number = told ? sigwaitinfo(&set, NULL) : sigtimedwait(&set, NULL, &patience);
+
+		if (number == SIGALRM) {
 			alarm_came();
-		else if (!atomic_load(&later) || atomic_load(&asked))
+		} else if (number > 0 && (!atomic_load(&later) || atomic_load(&asked))) {
 			stop_now(number);
-		else
+		} else if (number > 0) {
 			atomic_store(&asked, number);
+			told = false;
+		} else if (errno == EAGAIN && !told) {
+			tell_asked();
+			told = true;
+		}
 	}
 	return argument;
 }

@@ -4,6 +4,7 @@
  *
  * SIGTERM, SIGINT and SIGHUP: until training begins they end the process as ever; from then on the
  * first asks for an end after the step under way, with a checkpoint, and a second ends it at once.
+ * If it takes longer than a moment the progress says so.
  *
  * A thread waits for them, and all others have them blocked: on the stack of one in the midst of
  * oneDNN's generated code a handler spoils what that code keeps below its stack.
