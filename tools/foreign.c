@@ -41,7 +41,6 @@ const struct foreign foreign_options[] = {
 	{"--gpu-ids", "write --gpus 2,3"},
 	{"--include", "write --gpus 2,3"},
 	{"--devices", "write --gpus 2,3; --device is what the program uses"},
-	{"--gpu", "write --gpus 2, or --gpus 2,3"},
 	{"-g", "write --gpus 2,3"},
 	{"--visible", "write --gpus 2,3: ranks are given their lists"},
 	{"--visible-devices", "write --gpus 2,3"},
