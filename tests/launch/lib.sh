@@ -11,12 +11,7 @@ part() {
 
 # alive WORD: how many processes have WORD as one of their arguments, zombies not counted
 alive() {
-	alive_count=0
-	for alive_file in /proc/[0-9]*/cmdline; do
-		tr '\0' '\n' <"$alive_file" 2>/dev/null | grep -qx -- "$1" &&
-			alive_count=$((alive_count + 1))
-	done 2>/dev/null
-	echo "$alive_count"
+	grep -lszxF -e "$1" /proc/[0-9]*/cmdline | wc -l
 }
 
 gone() {
