@@ -98,6 +98,8 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lint/python_ask.c \
 	libgpumap/lint/python_blocks.c \
 	libgpumap/lint/python_calls.c \
+	libgpumap/lint/python_choice.c \
+	libgpumap/lint/python_runs.c \
 	libgpumap/lint/python_environ.c \
 	libgpumap/lint/python_file.h \
 	libgpumap/lint/python_judge_device.c \

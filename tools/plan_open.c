@@ -306,6 +306,8 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 				"this node alone, and --nnodes %s",
 				QUOTE(span_of(options->nnodes)));
 	if (r == GPUMAP_OK)
+		r = plan_read_program(profile, report);
+	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, true,
 				    report);
 	if (r == GPUMAP_OK)

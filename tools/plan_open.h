@@ -59,6 +59,12 @@ int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
 int plan_set_program(gpumap_profile *profile, const struct plan_options *options,
 		     gpumap_report *report);
 
+/* FILE.py of "python3 -u FILE.py"; NULL: the command is another. */
+const char *plan_script(const char *const *arguments, size_t count);
+/* How the program picks its device becomes the profile's `device`, where that says nothing and the
+ * program can be read. */
+int plan_read_program(gpumap_profile *profile, gpumap_report *report);
+
 /* Reads or makes the plan, and judges it. *node is which of its nodes this machine is, -1: none of them, or
  * not known. */
 int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,

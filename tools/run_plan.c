@@ -8,6 +8,7 @@
 #include "command.h"
 #include "launch/port.h"
 #include "plan/job.h"
+#include "plan_open.h"
 #include "plan_show.h"
 #include "rendezvous.h"
 #include "run_record.h"
@@ -155,29 +156,17 @@ static int prepare(struct running *r)
 	return code;
 }
 
-/* FILE.py of "python3 -u FILE.py"; NULL: the command is another. */
-static const char *script_of(char *const *argv)
-{
-	const char *slash = strrchr(argv[0], '/');
-	size_t length;
-
-	if (!starts_with(slash ? slash + 1 : argv[0], "python"))
-		return NULL;
-	/* Those options of python that are letters without a value. */
-	for (argv++; *argv && **argv == '-'; argv++)
-		if (!(*argv)[1] || (*argv)[1 + strspn(*argv + 1, "bBdEiIOPqsSuvx")])
-			return NULL;
-	length = *argv ? strlen(*argv) : 0;
-	return length > 3 && streq(*argv + length - 3, ".py") ? *argv : NULL;
-}
-
 /* Otherwise each rank's python says so, and ends with a status that says nothing. */
 static bool has_script(struct running *r, const struct launch_rank *rank)
 {
-	const char *script = script_of(rank->argv);
+	size_t count = 0;
+	const char *script;
 	char *path;
 	int error;
 
+	while (rank->argv[count])
+		count++;
+	script = plan_script((const char *const *)rank->argv, count);
 	if (!script || (rank->folder && access(rank->folder, X_OK)))
 		return true;
 	path = arena_printf(&r->ranks.arena, "%s%s%s",

@@ -25,4 +25,12 @@ extern const struct python_launcher python_launchers[];
 int lint_python(struct span text, const char *origin, const struct python_start *start,
 		gpumap_report *report);
 
+/* How a program picks its device (rule R3), where all that it does about devices is understood:
+ * as gpumap.ini(5) writes it, "cuda:%l", and the line that says so. An empty text: not known. */
+struct python_device {
+	char text[32];
+	int line;
+};
+int lint_python_device(struct span text, struct python_device *ret);
+
 #endif

@@ -47,6 +47,7 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 		.may = true,
 		.otherwise = around->otherwise || otherwise,
 		.guarded = around->guarded,
+		.repeated = around->repeated || token_is(token_at(f, 0), "while"),
 	};
 
 	for (unsigned i = 1; i < past; i++) {
@@ -61,7 +62,7 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 	push(f, b);
 }
 
-static void push_plain(struct python_file *f, int function, int indent)
+static void push_plain(struct python_file *f, int function, int indent, bool repeated)
 {
 	const struct python_block *around = block_now(f);
 
@@ -71,6 +72,7 @@ static void push_plain(struct python_file *f, int function, int indent)
 			.may = around->may,
 			.otherwise = around->otherwise,
 			.guarded = around->guarded,
+			.repeated = repeated || (around->function == function && around->repeated),
 		});
 }
 
@@ -89,7 +91,7 @@ static void define(struct python_file *f, unsigned open, int indent)
 			names_set(&f->names, token_at(f, first)->text, function,
 				  (struct python_value){.meaning = MEANS_UNKNOWN});
 	}
-	push_plain(f, function, indent);
+	push_plain(f, function, indent, false);
 }
 
 unsigned python_head(const struct python_file *f)
@@ -133,8 +135,10 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 		/* def f[T](...) */
 		if (is_at(f, open, colon, "["))
 			open = token_at(f, open)->past;
+		choice_define(f, token_at(f, first + 1)->text, f->functions + 1);
 		define(f, open, indent);
 	} else {
-		push_plain(f, block_now(f)->function, indent);
+		push_plain(f, block_now(f)->function, indent, is_at(f, first, colon, "for"));
+		block_now(f)->member = is_at(f, first, colon, "class");
 	}
 }

@@ -94,6 +94,7 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 		return;
 	if (cuda && v.meaning == MEANS_NONE)
 		v.meaning = MEANS_CUDA;
+	choice_device(f, named ? a.first : at, named ? a.past : at + 1, v);
 	if (cuda || v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE)
 		initialise(f, at, open);
 	/* A keyword is seen where it stands. */
@@ -108,8 +109,10 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 
 	initialise(f, at, open);
 	f->facts.sets_device = true;
-	if (!python_argument_find(f, open, "device", 0, &a))
+	if (!python_argument_find(f, open, "device", 0, &a)) {
+		choice_set(f, at, (struct python_value){.meaning = MEANS_UNKNOWN});
 		return;
+	}
 	s = sight_add(f, SIGHT_SET_DEVICE, token_at(f, at));
 	if (!s)
 		return;
@@ -119,6 +122,7 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 	if (s->value.meaning == MEANS_DEVICE)
 		see_number(f, s->value.number);
 	f->facts.chooses = f->facts.chooses || s->value.meaning != MEANS_DEVICE;
+	choice_set(f, at, s->value);
 }
 
 /* device_ids=[0, 1] as "0,1"; one that is no number gives its value instead. */
@@ -134,6 +138,7 @@ static void see_ids(struct python_file *f, struct sight *s, unsigned open)
 		return;
 	for (at = a.first + 1; python_argument(f, a.first, &at, &id) && ids; s->id_count++) {
 		v = python_value(f, id.first, id.past);
+		choice_device(f, id.first, id.past, v);
 		if (v.meaning != MEANS_NUMBER && v.meaning != MEANS_DEVICE) {
 			s->value = v;
 			f->facts.chooses = true;
@@ -267,9 +272,11 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		call_method(f, at, open);
 		return;
 	}
+	choice_call(f, path, at, open);
 	if (ONE_OF(starts, path))
 		initialise(f, at, open);
-	if (streq(path, "torch.cuda.set_device"))
+	if (streq(path, "torch.cuda.set_device") ||
+	    streq(path, "torch.accelerator.set_device_index"))
 		call_set_device(f, at, open);
 	else if (streq(path, "torch.device") || streq(path, "torch.cuda.device")) {
 		/* Its whole expression tells which: "cuda", and an index behind it. */

@@ -64,9 +64,35 @@ struct python_facts {
 	bool deepspeed;        /* it is written for that launcher */
 };
 
+/* What picks a device, for python_choice.c. */
+enum python_pick { PICK_SETS, PICK_NAMES, PICK_CURRENT };
+enum { MOST_PICKS = 256, MOST_CALLS = 1024 };
+
+struct python_choice {
+	struct {
+		enum python_pick pick;
+		struct python_value value;
+		int function, line;
+		bool may;
+	} picks[MOST_PICKS];
+	size_t count;
+	struct { /* functions by name: where they are called, or defined */
+		struct span name;
+		int function, number; /* in which; the number of its own, 0: a call */
+		bool may, run;
+	} names[MOST_CALLS];
+	size_t name_count;
+	bool doubtful; /* something may pick another */
+	bool passed;   /* a device that is not known by name is used */
+	bool foreign;  /* something is imported that may pick one */
+	bool numbers;  /* ranks are numbered by the program */
+};
+
 struct python_block {
 	int indent, function;
 	bool may, otherwise, guarded;
+	bool repeated; /* the body of a loop */
+	bool member;   /* the body of a class */
 	struct span tested; /* the variable that its condition looks at */
 	struct span initialised;
 	int initialised_line;
@@ -86,6 +112,7 @@ struct python_file {
 	size_t count, room;
 	size_t firsts[SIGHT_KINDS]; /* of each kind: its place, plus one; 0: there is none */
 	bool full;                  /* there are more than MOST_SIGHTS */
+	struct python_choice *choice; /* NULL: nobody asks */
 };
 
 static inline struct python_block *block_now(struct python_file *f)
@@ -165,6 +192,20 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 			enum sight_verb verb);
 /* The string at a token is the name of a variable: is it misspelt? */
 void python_environ_name(struct python_file *f, unsigned at);
+
+/* --- python_choice.c; all do nothing where nobody asks ------------------------------------ */
+
+void choice_import(struct python_file *f, struct span package);
+void choice_call(struct python_file *f, const char *path, unsigned at, unsigned open);
+void choice_define(struct python_file *f, struct span name, int number);
+void choice_set(struct python_file *f, unsigned at, struct python_value v);
+/* The expression [first, past) is used as a device. */
+void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v);
+/* Notes which functions run whatever happens; whether that of a number does. 0: the file. */
+void choice_find_runs(struct python_choice *c);
+bool choice_runs(const struct python_choice *c, int function);
+void choice_token(struct python_file *f, unsigned at);
+void choice_statement(struct python_file *f);
 
 /* --- the judges ------------------------------------------------------------------------- */
 

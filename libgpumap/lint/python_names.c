@@ -67,11 +67,21 @@ static bool is_constant(const struct python_value *value)
 	       value->meaning == MEANS_NONE || value->meaning == MEANS_CPU;
 }
 
+static bool matters(const struct python_value *value)
+{
+	return value->meaning == MEANS_RANK || value->meaning == MEANS_LOCAL_RANK ||
+	       value->meaning == MEANS_COUNT || value->meaning == MEANS_MODULO ||
+	       value->meaning == MEANS_CUDA || value->meaning == MEANS_DEVICE;
+}
+
 bool names_set(struct python_names *names, struct span name, int scope, struct python_value value)
 {
 	struct python_name *n = find(names, name, scope);
 
 	if (n) {
+		if ((matters(&value) || matters(&n->value)) &&
+		    (value.meaning != n->value.meaning || value.number != n->value.number))
+			names->changed = true;
 		if (!is_constant(&value) || is_constant(&n->value))
 			n->value = value;
 		return true;

@@ -27,6 +27,8 @@ struct python_value {
 	enum python_meaning meaning;
 	int64_t number;
 	struct span text;
+	bool unsure;  /* it may be another: the cases that python_choice.c leaves alone */
+	int function; /* where the name has got it */
 };
 
 struct python_name;
@@ -35,6 +37,7 @@ struct python_names {
 	struct arena *arena;
 	struct python_name **buckets;
 	size_t room, count;
+	bool changed; /* a name of a rank or device has got another value */
 };
 
 /* `scope` is a function's number; 0: the file. */

@@ -57,6 +57,7 @@ static void see_package(struct python_file *f, struct span name)
 		f->facts.reads_arguments = f->facts.reads_arguments || span_is(name, parsing[i]);
 	f->facts.torch = f->facts.torch || span_is(name, "torch");
 	f->facts.deepspeed = f->facts.deepspeed || span_is(name, "deepspeed");
+	choice_import(f, name);
 }
 
 static void name_path(struct python_file *f, struct span name, struct span path)
@@ -89,8 +90,10 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 	struct span path;
 	unsigned end = python_chain(f, at, &path);
 
-	if (!end || !is_at(f, end, past, "import"))
+	if (!end || !is_at(f, end, past, "import")) {
+		choice_import(f, (struct span){".", 1});
 		return;
+	}
 	see_package(f, token_at(f, at)->text);
 	at = end + 1 + is_at(f, end + 1, past, "(");
 	while (at < past && token_at(f, at)->kind == PYTHON_NAME) {
@@ -114,6 +117,8 @@ static void assign(struct python_file *f, unsigned first, unsigned past, struct 
 {
 	struct span chain;
 
+	v.unsure = v.unsure || block_now(f)->may || block_now(f)->repeated;
+	v.function = block_now(f)->function;
 	if (first < past && python_chain(f, first, &chain) == past)
 		names_set(&f->names, chain, past > first + 1 ? 0 : block_now(f)->function, v);
 }
@@ -146,6 +151,18 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 		if (end)
 			assign(f, i, end, (struct python_value){.meaning = MEANS_UNKNOWN});
 	}
+}
+
+/* a += value */
+static void augmented(struct python_file *f, unsigned first)
+{
+	struct span chain;
+	unsigned end = python_chain(f, first, &chain);
+	const struct python_token *t = end && end < f->text.count ? token_at(f, end) : NULL;
+
+	if (t && t->kind == PYTHON_SIGN && t->text.length > 1 && !strchr("=!<>:", *t->text.text) &&
+	    t->text.text[t->text.length - 1] == '=')
+		assign(f, first, end, (struct python_value){.meaning = MEANS_UNKNOWN});
 }
 
 /* a = b = value */
@@ -187,6 +204,8 @@ static void keyword(struct python_file *f, unsigned at, unsigned past)
 	while (end < past && !token_is(token_at(f, end), ",") && !token_is(token_at(f, end), ")"))
 		end = token_at(f, end)->past;
 	v = python_value(f, at + 2, end);
+	if (token_is(token_at(f, at), "device"))
+		choice_device(f, at + 2, end, v);
 	if (token_at(f, at + 2)->kind == PYTHON_STRING ||
 	    token_at(f, at + 2)->kind == PYTHON_FORMAT)
 		python_device(f, at + 2, v, false);
@@ -219,6 +238,7 @@ static void walk(struct python_file *f, unsigned first, unsigned past)
 		if (t->kind == PYTHON_STRING && t->plain &&
 		    python_variable(t->text).meaning == MEANS_LOCAL_RANK)
 			f->facts.reads_local_rank = true;
+		choice_token(f, i);
 		if (t->kind != PYTHON_NAME)
 			continue;
 		if (i > first && is_at(f, i + 1, past, "=") && i + 2 < past)
@@ -255,6 +275,7 @@ static void simple(struct python_file *f, unsigned first, unsigned past)
 		if (token_is(token_at(f, first), "del"))
 			removes(f, first + 1, past);
 		assignments(f, first, past);
+		augmented(f, first);
 		moves(f, first, past);
 	}
 }
@@ -269,6 +290,7 @@ static void statement(struct python_file *f)
 	f->deferred = false;
 	for (unsigned i = 0; i < f->text.count; i++)
 		f->deferred = f->deferred || token_is(token_at(f, i), "lambda");
+	choice_statement(f);
 	colon = python_head(f);
 	if (!colon) {
 		simple(f, 0, f->text.count);

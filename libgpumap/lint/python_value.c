@@ -87,11 +87,12 @@ static struct python_value value(const struct python_file *f, unsigned first, un
 struct python_value python_variable(struct span name)
 {
 	enum rankenv_tells tells = rankenv_tells(name);
+	bool unsure = !span_is(name, "RANK") && !span_is(name, "LOCAL_RANK");
 
 	if (tells == RANKENV_RANK)
-		return (struct python_value){.meaning = MEANS_RANK};
+		return (struct python_value){.meaning = MEANS_RANK, .unsure = unsure};
 	if (tells == RANKENV_LOCAL_RANK)
-		return (struct python_value){.meaning = MEANS_LOCAL_RANK};
+		return (struct python_value){.meaning = MEANS_LOCAL_RANK, .unsure = unsure};
 	return (struct python_value){.meaning = MEANS_DERIVED, .text = name};
 }
 
@@ -131,15 +132,23 @@ static struct python_value text_value(struct span text)
 static struct python_value name_value(const struct python_file *f, struct span name)
 {
 	const struct python_value *v;
-	int before = -1;
+	struct python_value ret;
+	int before = -1, here = f->blocks[f->depth].function;
 
 	for (int i = f->depth; i >= 0; i--) {
 		if (f->blocks[i].function == before)
 			continue;
 		before = f->blocks[i].function;
 		v = names_get(&f->names, name, before);
-		if (v)
-			return v->meaning == MEANS_PATH ? unknown : *v;
+		if (!v)
+			continue;
+		ret = v->meaning == MEANS_PATH ? unknown : *v;
+		/* Somebody else's object, and a number that may change before the function runs or
+		 * from turn to turn. */
+		if ((memchr(name.text, '.', name.length) || ret.meaning == MEANS_NUMBER) &&
+		    (ret.function != here || f->blocks[f->depth].repeated))
+			ret.unsure = true;
+		return ret;
 	}
 	return unknown;
 }
@@ -162,6 +171,27 @@ static struct python_value format_value(const struct python_file *f, struct span
 	return device ? device_of(v) : v;
 }
 
+/* What is there where the variable is not set, as it is for a rank alone: the first rank. */
+static bool is_first(struct python_value v)
+{
+	return v.meaning == MEANS_NONE ||
+	       (v.meaning == MEANS_NUMBER && (v.number == 0 || v.number == -1)) ||
+	       (v.meaning == MEANS_TEXT && (span_is(v.text, "0") || span_is(v.text, "-1")));
+}
+
+static struct python_value getter_value(const struct python_file *f, const char *path,
+					unsigned name, unsigned open, unsigned at, int depth)
+{
+	struct python_value v = python_variable(token_at(f, name)->text);
+	struct python_argument second;
+
+	if (streq(path, "os.environ.pop") ||
+	    (python_argument(f, open, &at, &second) &&
+	     !is_first(value(f, second.first, second.past, depth))))
+		v.unsure = true;
+	return v;
+}
+
 static struct python_value call_value(const struct python_file *f, const char *path, unsigned open,
 				      int depth)
 {
@@ -175,21 +205,31 @@ static struct python_value call_value(const struct python_file *f, const char *p
 	last = last ? last + 1 : path;
 	if (!any && (streq(last, "get_rank") || streq(last, "Get_rank") ||
 		     streq(path, "horovod.torch.rank")))
-		return (struct python_value){.meaning = MEANS_RANK};
+		return (struct python_value){.meaning = MEANS_RANK,
+					     .unsure = !streq(path, "torch.distributed.get_rank")};
 	if (!any && (streq(last, "get_local_rank") || streq(last, "get_node_local_rank") ||
 		     streq(path, "horovod.torch.local_rank")))
-		return (struct python_value){.meaning = MEANS_LOCAL_RANK};
-	if (!any && streq(path, "torch.cuda.device_count"))
+		return (struct python_value){
+			.meaning = MEANS_LOCAL_RANK,
+			.unsure = !streq(path, "torch.distributed.get_node_local_rank")};
+	if (!any && (streq(path, "torch.cuda.device_count") ||
+		     streq(path, "torch.accelerator.device_count")))
 		return (struct python_value){.meaning = MEANS_COUNT};
 	if (!any || a.name.text)
 		return unknown;
 	for (size_t i = 0; i < ARRAY_SIZE(getters); i++)
 		if (streq(path, getters[i]) && a.past == a.first + 1 &&
 		    token_at(f, a.first)->kind == PYTHON_STRING)
-			return python_variable(token_at(f, a.first)->text);
+			return getter_value(f, path, a.first, open, at, depth);
 	if (streq(path, "torch.device")) {
-		if (python_argument(f, open, &at, &second))
-			return device_of(value(f, second.first, second.past, depth));
+		if (python_argument(f, open, &at, &second)) {
+			struct python_value v =
+				device_of(value(f, second.first, second.past, depth));
+
+			v.unsure = v.unsure ||
+				   value(f, a.first, a.past, depth).meaning != MEANS_CUDA;
+			return v;
+		}
 		if (value(f, a.first, a.past, depth).meaning == MEANS_NUMBER)
 			return device_of(value(f, a.first, a.past, depth));
 	}
@@ -236,7 +276,9 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 	unsigned end;
 
 	if (past == first + 1 && t->kind == PYTHON_NUMBER) {
-		struct python_value v = {MEANS_NUMBER, span_number(t->text, INT32_MAX), t->text};
+		struct python_value v = {.meaning = MEANS_NUMBER,
+					 .number = span_number(t->text, INT32_MAX),
+					 .text = t->text};
 
 		return v.number < 0 ? unknown : v;
 	}
@@ -280,12 +322,20 @@ static struct python_value choice_value(const struct python_file *f, unsigned fi
 					unsigned past, int depth)
 {
 	struct python_value a = value(f, first, at, depth), b;
+	char path[MOST_PATH];
+	struct span chain;
+	unsigned end = python_chain(f, at + 1, &chain);
+	bool sure = end && is_at(f, end, past, "(") && is_at(f, end + 2, past, "else") &&
+		    (streq(python_path(f, chain, path), "torch.cuda.is_available") ||
+		     streq(path, "torch.accelerator.is_available"));
 
 	while (at < past && !token_is(token_at(f, at), "else"))
 		at = token_at(f, at)->past;
 	b = at < past ? value(f, at + 1, past, depth) : unknown;
+	a.unsure = a.unsure || !sure;
 	if (is_constant(b))
 		return a;
+	b.unsure = true;
 	return is_constant(a) ? b : unknown;
 }
 
@@ -301,7 +351,8 @@ static struct python_value binary_value(const struct python_file *f, unsigned fi
 		     : span_is(a.text, "cuda:") && token_is(token_at(f, at), "+")))
 		return device_of(b);
 	if (percent && a.meaning == MEANS_RANK && b.meaning == MEANS_COUNT)
-		return (struct python_value){.meaning = MEANS_MODULO};
+		return (struct python_value){.meaning = MEANS_MODULO,
+					     .unsure = a.unsure || b.unsure};
 	return unknown;
 }
 

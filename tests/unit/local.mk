@@ -25,6 +25,7 @@ unit_programs = \
 	tests/unit/t-lint-environment \
 	tests/unit/t-lint-nomem \
 	tests/unit/t-lint-python \
+	tests/unit/t-python-device \
 	tests/unit/t-lint-shell \
 	tests/unit/t-lint-shell-nomem \
 	tests/unit/t-nomem \
@@ -121,7 +122,7 @@ tests_unit_t_cpus_LDADD = $(unit_ldadd)
 tests_unit_t_exec_nomem_SOURCES = tests/unit/t-exec-nomem.c tests/unit/unit.h $(failing_malloc) \
 	$(exec_sources) $(launch_sources) tools/cpus.c tools/helper_path.c tools/machine.c \
 	tools/foreign.c tools/options.c tools/plan_hosts.c tools/plan_judge.c tools/plan_nodes.c \
-	tools/plan_open.c tools/profile_open.c tools/rank_rows.c tools/rendezvous.c
+	tools/plan_open.c tools/plan_program.c tools/profile_open.c tools/rank_rows.c tools/rendezvous.c
 tests_unit_t_exec_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_exec_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_exec_nomem_LDADD = $(unit_ldadd)
@@ -317,3 +318,7 @@ tests_unit_t_lint_python_SOURCES = tests/unit/t-lint-python.c tests/unit/unit.h 
 	tests/unit/tsv.c tests/unit/tsv.h
 tests_unit_t_lint_python_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_python_LDADD = $(unit_ldadd)
+tests_unit_t_python_device_SOURCES = tests/unit/t-python-device.c tests/unit/unit.h \
+	tests/unit/tsv.c tests/unit/tsv.h
+tests_unit_t_python_device_CFLAGS = $(unit_cflags)
+tests_unit_t_python_device_LDADD = $(unit_ldadd)

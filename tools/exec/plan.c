@@ -240,6 +240,8 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 	int r = gpumap_profile_key_each(flatten_key, &f);
 
 	if (r == GPUMAP_OK)
+		r = plan_read_program(profile, exec->report);
+	if (r == GPUMAP_OK)
 		r = check_counts(exec, profile);
 	if (r == GPUMAP_OK)
 		r = job_alone(&exec->plan, profile, exec->report);

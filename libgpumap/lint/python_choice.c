@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a program picks its device, where that is sure: each statement about devices is understood,
+ * all of them agree, and one is run whatever happens. A wrong answer would be worse than none.
+ */
+#include <stdio.h>
+
+#include "lint/python_file.h"
+
+static bool is_one_of(struct span name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_is(name, names[i]))
+			return true;
+	return false;
+}
+#define IS_ONE_OF(name, names) is_one_of(name, names, ARRAY_SIZE(names))
+
+void choice_import(struct python_file *f, struct span package)
+{
+	/* These pick devices, or start processes that do. */
+	static const char *const choosing[] = {
+		"deepspeed", "pytorch_lightning", "lightning", "ray",    "horovod", "ignite", "jax",
+		"cupy",      "tensorflow",        "paddle",    "fastai", "dask"};
+	/* These do not. */
+	static const char *const known[] = {
+		"torch",    "torchvision", "torchaudio",  "numpy",     "os",         "sys",
+		"argparse", "time",        "math",        "json",      "random",     "datetime",
+		"pathlib",  "typing",      "functools",   "itertools", "logging",    "collections",
+		"copy",     "glob",        "re",          "shutil",    "PIL",        "tqdm",
+		"warnings", "contextlib",  "dataclasses", "tempfile",  "__future__", "socket",
+		"string",   "abc",         "enum",        "pickle",    "csv",        "io"};
+
+	if (!f->choice)
+		return;
+	f->choice->doubtful = f->choice->doubtful || IS_ONE_OF(package, choosing);
+	f->choice->foreign = f->choice->foreign || !IS_ONE_OF(package, known);
+}
+
+/* --- picks ------------------------------------------------------------------------------ */
+
+static void pick(struct python_file *f, enum python_pick what, unsigned at, struct python_value v)
+{
+	struct python_choice *c = f->choice;
+	const struct python_block *b = block_now(f);
+
+	if (c->count == MOST_PICKS || v.unsure) {
+		/* The current device may be another's to choose, but is no other. */
+		c->doubtful = c->doubtful || c->count == MOST_PICKS || what != PICK_CURRENT;
+		c->passed = true;
+		return;
+	}
+	c->picks[c->count].pick = what;
+	c->picks[c->count].value = v;
+	c->picks[c->count].function = b->function;
+	c->picks[c->count].line = token_at(f, at)->line;
+	c->picks[c->count++].may = b->may || b->repeated || f->deferred;
+}
+
+static bool has_part(struct span name, const char *part)
+{
+	size_t n = strlen(part);
+
+	for (size_t i = 0; i + n <= name.length; i++)
+		if (strncasecmp(name.text + i, part, n) == 0)
+			return true;
+	return false;
+}
+
+/* A name that stands for a device, a type or a tensor, not for a number: where it comes from, it
+ * is seen. */
+static bool is_passed(const struct python_file *f, unsigned first, unsigned past)
+{
+	static const char *const numbers[] = {"rank", "gpu", "local", "idx", "index", "id", "num"};
+	struct span chain;
+
+	if (python_chain(f, first, &chain) != past)
+		return past > first + 2 && is_at(f, past - 2, past, ".") &&
+		       is_at(f, past - 1, past, "device");
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (has_part(chain, numbers[i]))
+			return false;
+	return true;
+}
+
+void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v)
+{
+	if (!f->choice)
+		return;
+	switch (v.meaning) {
+	case MEANS_NUMBER:
+		v.meaning = MEANS_DEVICE;
+		pick(f, PICK_NAMES, first, v);
+		break;
+	case MEANS_DEVICE:
+	case MEANS_RANK:
+	case MEANS_LOCAL_RANK:
+	case MEANS_MODULO:
+		pick(f, PICK_NAMES, first, v);
+		break;
+	case MEANS_CUDA:
+		pick(f, PICK_CURRENT, first, v);
+		break;
+	case MEANS_CPU:
+	case MEANS_NONE:
+		break;
+	case MEANS_TEXT: /* "mps" */
+		f->choice->doubtful = f->choice->doubtful || has_part(v.text, "cuda");
+		break;
+	default:
+		f->choice->passed = true;
+		f->choice->doubtful = f->choice->doubtful || !is_passed(f, first, past);
+	}
+}
+
+void choice_set(struct python_file *f, unsigned at, struct python_value v)
+{
+	if (!f->choice)
+		return;
+	if (v.meaning == MEANS_DEVICE || v.meaning == MEANS_RANK || v.meaning == MEANS_LOCAL_RANK ||
+	    v.meaning == MEANS_MODULO)
+		pick(f, PICK_SETS, at, v);
+	else
+		f->choice->doubtful = true;
+}
+
+/* Whether the value that begins before a token ends there. */
+static bool ends_value(const struct python_token *t)
+{
+	return (t->kind == PYTHON_SIGN && t->text.length && strchr(",)]}:=", *t->text.text)) ||
+	       token_is(t, "if") || token_is(t, "else");
+}
+
+void choice_token(struct python_file *f, unsigned at)
+{
+	const struct python_token *t = token_at(f, at);
+	unsigned past = at + 1;
+	struct python_value v;
+
+	if (!f->choice)
+		return;
+	/* Names that get a value inside an expression are not followed. */
+	if (t->kind == PYTHON_SIGN && span_starts(t->text, ":") &&
+	    (t->text.length > 1 || is_at(f, at + 1, f->text.count, "=")))
+		f->choice->doubtful = true;
+	if ((t->kind != PYTHON_STRING && t->kind != PYTHON_FORMAT) ||
+	    !span_starts(t->text, "cuda:"))
+		return;
+	while (past < f->text.count && !ends_value(token_at(f, past)))
+		past = token_at(f, past)->past;
+	v = python_value(f, at, past);
+	if (v.meaning == MEANS_UNKNOWN)
+		f->choice->doubtful = true;
+	else
+		choice_device(f, at, past, v);
+}
+
+void choice_statement(struct python_file *f)
+{
+	struct span chain;
+
+	if (!f->choice || !f->text.count)
+		return;
+	/* What is in a case is no branch here. */
+	if (token_is(token_at(f, 0), "case") && token_is(token_at(f, f->text.count - 1), ":"))
+		f->choice->doubtful = true;
+	/* Nor is a name the file's that a function gives a value. */
+	if (token_is(token_at(f, 0), "global") || token_is(token_at(f, 0), "nonlocal"))
+		for (unsigned i = 1; i < f->text.count; i++)
+			if (python_chain(f, i, &chain) &&
+			    (!is_passed(f, i, i + 1) || has_part(chain, "dev")))
+				f->choice->doubtful = true;
+}
+
+/* --- functions and calls --------------------------------------------------------------------- */
+
+static void note(struct python_file *f, struct span name, int number)
+{
+	struct python_choice *c = f->choice;
+	const struct python_block *b = block_now(f);
+
+	if (c->name_count == MOST_CALLS) {
+		c->doubtful = true;
+		return;
+	}
+	c->names[c->name_count].name = name;
+	c->names[c->name_count].function = b->function;
+	c->names[c->name_count].number = number;
+	c->names[c->name_count++].may =
+		b->may || b->repeated || f->deferred || (number && b->member);
+}
+
+void choice_define(struct python_file *f, struct span name, int number)
+{
+	if (f->choice)
+		note(f, name, number);
+}
+
+/* Accelerator() sets the device of its local rank, unless it is told otherwise. */
+static void call_accelerator(struct python_file *f, unsigned at, unsigned open)
+{
+	struct python_argument a;
+	unsigned next = open + 1;
+
+	while (python_argument(f, open, &next, &a))
+		if ((a.name.text && span_is(a.name, "cpu")) ||
+		    token_is(token_at(f, a.first), "*") || token_is(token_at(f, a.first), "**"))
+			f->choice->doubtful = true;
+	choice_set(f, at, (struct python_value){.meaning = MEANS_LOCAL_RANK});
+}
+
+static void call_device(struct python_file *f, unsigned at, unsigned open)
+{
+	struct python_value v = python_value(f, at, token_at(f, open)->past);
+	struct python_argument a, second;
+	unsigned next = open + 1;
+
+	if (python_argument(f, open, &next, &a) && !python_argument(f, open, &next, &second))
+		choice_device(f, a.first, a.past, v);
+	else
+		choice_device(f, at, token_at(f, open)->past, v);
+}
+
+void choice_call(struct python_file *f, const char *path, unsigned at, unsigned open)
+{
+	static const char *const doubts[] = {"torch.cuda.device",
+					     "torch.cuda.device_of",
+					     "torch.set_default_device",
+					     "torch.nn.DataParallel",
+					     "torch.accelerator.device_index",
+					     "torch.nn.parallel.DataParallel",
+					     "torch.cuda._set_device",
+					     "setattr"};
+	static const char *const numbering[] = {"rank", "store", "init_method"};
+	struct python_argument a;
+
+	if (!f->choice)
+		return;
+	if (is_one_of(span_of(path), doubts, ARRAY_SIZE(doubts)))
+		f->choice->doubtful = true;
+	if (streq(path, "torch.device"))
+		call_device(f, at, open);
+	if (streq(path, "accelerate.Accelerator"))
+		call_accelerator(f, at, open);
+	for (size_t i = 0;
+	     streq(path, "torch.distributed.init_process_group") && i < ARRAY_SIZE(numbering); i++)
+		if (python_argument_find(f, open, numbering[i], -1, &a))
+			f->choice->numbers = true;
+	if (python_argument_find(f, open, "device_map", -1, &a))
+		f->choice->doubtful = true;
+	/* The head of a definition is no call. */
+	if (!strchr(path, '.') && !(at && (token_is(token_at(f, at - 1), "def") ||
+					   token_is(token_at(f, at - 1), "class"))))
+		note(f, token_at(f, at)->text, 0);
+}
+
+/* --- the answer ---------------------------------------------------------------------------- */
+
+static bool same_value(struct python_value a, struct python_value b)
+{
+	return a.meaning == b.meaning && (a.meaning != MEANS_DEVICE || a.number == b.number);
+}
+
+/* The place of the pick that decides, plus one; 0: none does. */
+static size_t deciding(const struct python_choice *c)
+{
+	enum python_pick best = PICK_CURRENT;
+	size_t found = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		best = c->picks[i].pick < best ? c->picks[i].pick : best;
+	for (size_t i = 0; i < c->count && !found; i++)
+		if (c->picks[i].pick == best && !c->picks[i].may && choice_runs(c, c->picks[i].function))
+			found = i + 1;
+	/* Without set_device what is not named goes elsewhere than what is. */
+	for (size_t i = 0; found && i < c->count; i++)
+		if (c->picks[i].pick == PICK_CURRENT
+			    ? best == PICK_NAMES
+			    : !same_value(c->picks[i].value, c->picks[found - 1].value))
+			return 0;
+	return found;
+}
+
+static bool is_rank(struct python_value v)
+{
+	return v.meaning == MEANS_RANK || v.meaning == MEANS_MODULO;
+}
+
+static bool is_doubtful(const struct python_file *f)
+{
+	const struct python_choice *c = f->choice;
+
+	/* What says which rank or GPU it is may be another's then. */
+	for (size_t i = 0; i < f->count; i++) {
+		const struct sight *s = &f->sights[i];
+
+		if (s->kind == SIGHT_VARIABLE && s->verb != SIGHT_DEFAULTS &&
+		    (span_is(s->name, "CUDA_VISIBLE_DEVICES") || span_is(s->name, "RANK") ||
+		     span_is(s->name, "LOCAL_RANK")))
+			return true;
+	}
+	return c->doubtful || f->names.changed || f->full || f->text.broken || f->text.cut ||
+	       f->facts.spawns || f->facts.own_list || sight_first(f, SIGHT_PARALLEL);
+}
+
+static bool is_told(const struct python_file *f, size_t found)
+{
+	const struct python_choice *c = f->choice;
+	const struct python_value *v = &c->picks[found - 1].value;
+
+	if (is_rank(*v) && c->numbers)
+		return false;
+	if (v->meaning == MEANS_CUDA && (c->foreign || c->passed || !f->facts.torch))
+		return false;
+	return c->picks[found - 1].pick != PICK_NAMES || !c->passed || !c->foreign;
+}
+
+static void answer(const struct python_file *f, struct python_device *ret)
+{
+	struct python_choice *c = f->choice;
+	const struct python_value *v;
+	size_t found;
+
+	*ret = (struct python_device){.line = 0};
+	choice_find_runs(c);
+	found = is_doubtful(f) ? 0 : deciding(c);
+	if (!found || !is_told(f, found))
+		return;
+	v = &c->picks[found - 1].value;
+	ret->line = c->picks[found - 1].line;
+	snprintf(ret->text, sizeof(ret->text), "%s",
+		 v->meaning == MEANS_LOCAL_RANK ? "cuda:%l"
+		 : v->meaning == MEANS_RANK     ? "cuda:%r"
+		 : v->meaning == MEANS_MODULO   ? "cuda:modulo"
+						: "cuda");
+	if (v->meaning == MEANS_DEVICE)
+		snprintf(ret->text, sizeof(ret->text), "cuda:%lld", (long long)v->number);
+}
+
+int lint_python_device(struct span text, struct python_device *ret)
+{
+	struct python_file *f = calloc(1, sizeof(*f));
+	struct python_choice *choice = calloc(1, sizeof(*choice));
+	int r = GPUMAP_ENOMEM;
+
+	if (f && choice) {
+		python_open(&f->text, text);
+		f->names.arena = &f->arena;
+		f->choice = choice;
+		r = python_scan(f);
+		if (r == GPUMAP_OK)
+			answer(f, ret);
+		python_close(&f->text);
+		names_free(&f->names);
+		arena_free(&f->arena);
+	}
+	free(choice);
+	free(f);
+	return r;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Which functions of a program are known to run, for python_choice.c. */
+#include "lint/python_file.h"
+
+static bool same_name(struct span a, struct span b)
+{
+	return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
+}
+
+/* Whether the function of that number is known to run. */
+bool choice_runs(const struct python_choice *c, int function)
+{
+	if (!function)
+		return true;
+	for (size_t i = 0; i < c->name_count; i++)
+		if (c->names[i].number == function)
+			return c->names[i].run;
+	return false;
+}
+
+/* The function of that name in the file; none where several are called so. */
+static size_t function_of(const struct python_choice *c, struct span name)
+{
+	size_t found = c->name_count, times = 0;
+
+	for (size_t i = 0; i < c->name_count; i++) {
+		if (!c->names[i].number || !same_name(c->names[i].name, name))
+			continue;
+		found = i;
+		times++;
+	}
+	return times == 1 && !c->names[found].function && !c->names[found].may ? found
+									       : c->name_count;
+}
+
+/* A function runs whatever happens that is called in the file, or in one that runs. */
+void choice_find_runs(struct python_choice *c)
+{
+	enum { MOST_DEPTH = 6 };
+
+	for (int depth = 0; depth < MOST_DEPTH; depth++) {
+		for (size_t i = 0; i < c->name_count; i++) {
+			size_t to;
+
+			if (c->names[i].number || c->names[i].may ||
+			    !choice_runs(c, c->names[i].function))
+				continue;
+			to = function_of(c, c->names[i].name);
+			if (to < c->name_count)
+				c->names[to].run = true;
+		}
+	}
+}
