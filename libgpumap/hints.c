@@ -61,6 +61,8 @@ static const char *cgroup_option(struct resolver *resolver, const char *job, int
 	return arena_printf(arena, "--visible %s --cgroup %s", resolver->list->value, job);
 }
 
+enum { MOST_OF_NODE = 64 }; /* GPUs that a remedy names */
+
 /* A job's list and one that counts from 0, as inside a device cgroup (rule L3). Of unequal
  * lengths nothing is said: Slurm 22.05 can name wrong GPUs then. */
 static void inside_cgroup(struct resolver *resolver, const struct statement *job)
@@ -76,10 +78,13 @@ static void inside_cgroup(struct resolver *resolver, const struct statement *job
 		return;
 	numbers = plain_numbers(resolver, list->value, &count);
 	gpus = plain_numbers(resolver, job->value, &job_count);
-	if (!numbers || !gpus || count != job_count || !count_from_0(resolver, numbers, count) ||
-	    count_from_0(resolver, gpus, count))
+	if (!numbers || !gpus || count != job_count || count > MOST_OF_NODE ||
+	    !count_from_0(resolver, numbers, count) || count_from_0(resolver, gpus, count))
 		return;
 	qsort(gpus, count, sizeof(*gpus), compare_number);
+	for (size_t i = 1; i < count; i++)
+		if (gpus[i] == gpus[i - 1])
+			return;
 	option = cgroup_option(resolver, job->value, gpus[count - 1]);
 	if (!option)
 		return;
