@@ -39,7 +39,8 @@ trainer_files = \
 	trainer/run/section.c \
 	trainer/run/settings.c trainer/run/settings.def trainer/run/settings.h \
 	trainer/run/targets.c trainer/run/targets.h \
-	trainer/run/told.h
+	trainer/run/told.h \
+	trainer/simd.c trainer/simd.h
 if HAVE_TRAINER
 noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
@@ -127,7 +128,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/run/training.c trainer/run/training.h \
 	trainer/run/verify.c trainer/run/verify.h \
 	trainer/run/verify_judge.c \
-	trainer/pages.h trainer/simd.h \
+	trainer/pages.h \
 	trainer/tensor.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
 	-I$(top_srcdir) $(DNNL_CPPFLAGS)
@@ -150,7 +151,8 @@ gpumap_mpi_la_SOURCES = \
 	trainer/collective/mpi_sum.c \
 	trainer/collective/mpi_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h \
-	trainer/error.c trainer/error.h
+	trainer/error.c trainer/error.h \
+	trainer/simd.c trainer/simd.h
 gpumap_mpi_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(MPI_CPPFLAGS)
 gpumap_mpi_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
 gpumap_mpi_la_LDFLAGS = -module -avoid-version -shared $(MPI_LDFLAGS)

@@ -9,8 +9,7 @@
 
 #include <stdbool.h>
 
-/* Tests of the plain functions say SIMD_PLAIN. */
-#if defined(__x86_64__) && !defined(SIMD_PLAIN)
+#ifdef __x86_64__
 #define SIMD_X86
 #endif
 
@@ -22,13 +21,20 @@
 #define SIMD_FMA
 #endif
 
+/* With AVX-512 our own Winograd's convolution gives way to oneDNN's. */
+enum simd_isa { SIMD_GENERIC, SIMD_AVX2, SIMD_AVX512 };
+
+/* The user's limit, one of these words in the order above, for tests and to find faults. */
+#define SIMD_VARIABLE "GPUMAP_MAX_CPU_ISA"
+#define SIMD_WORDS "generic|avx2|avx512"
+
+/* What our loops use: the most that the processor has and the variable allows. A word that is none
+ * limits nothing: settings_read() refuses it. The first call reads the environment. */
+enum simd_isa simd_isa(void);
+
 static inline bool simd_has_fma(void)
 {
-#ifdef SIMD_X86
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-	return false; /* the plain function has all there is */
-#endif
+	return simd_isa() >= SIMD_AVX2;
 }
 
 #endif

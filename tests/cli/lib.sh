@@ -16,6 +16,8 @@
 #	$torch     with PyTorch, or empty		$servers   not empty: real launchers must work
 #	$full      not empty: what takes minutes is wanted
 #
+# GPUMAP_MAX_CPU_ISA and GPUMAP_TEST_SEED stay in the environment, for programs.
+#
 #	check NAME STATUS STDOUT STDERR -- COMMAND...
 #		Runs COMMAND, $limit seconds at most, and compares. STDOUT and STDERR are extended
 #		regular expressions that some line matches, '' for no output at all, or '-' for
@@ -41,6 +43,8 @@ valgrind=${GPUMAP_TEST_VALGRIND:-}
 # It ends what hangs, and is no measure of speed: other work may keep the machine busy.
 limit=${GPUMAP_TEST_LIMIT:-300}
 gpumap_path=${GPUMAP:-}
+max_cpu_isa=${GPUMAP_MAX_CPU_ISA:-}
+test_seed=${GPUMAP_TEST_SEED:-}
 shared=$(dirname "$srcdir")/shared
 [ -d "$shared" ] || shared=
 
@@ -55,6 +59,8 @@ for variable in $(awk 'BEGIN {
 	unset "$variable"
 done
 GPUMAP=$gpumap_path
+[ -z "$max_cpu_isa" ] || export GPUMAP_MAX_CPU_ISA="$max_cpu_isa"
+[ -z "$test_seed" ] || export GPUMAP_TEST_SEED="$test_seed"
 LC_ALL=C
 export LC_ALL
 exec </dev/null

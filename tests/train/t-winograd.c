@@ -227,10 +227,13 @@ int main(void)
 {
 	Suite *suite = suite_create("winograd");
 	TCase *tests = tcase_create("winograd");
-	int here = cpu_winograd_here();
+	int here;
 
+	/* Also where a processor with AVX-512 leaves it to oneDNN. */
+	setenv(SIMD_VARIABLE, "avx2", true);
+	here = cpu_winograd_here();
 	if (!here)
-		puts("# this processor has no AVX2, or AVX-512: nothing to test");
+		puts("# this processor has no AVX2: nothing to test");
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, convolution_by_its_definition, 0, here * ROWS);
 	tcase_add_loop_test(tests, threads_do_not_matter, 0, here * ROWS);

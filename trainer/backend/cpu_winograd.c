@@ -395,6 +395,6 @@ size_t cpu_winograd_gradient_scratch(const struct cpu_winograd *w)
 
 bool cpu_winograd_here(void)
 {
-	return simd_has_fma() && !__builtin_cpu_supports("avx512f");
+	return simd_isa() == SIMD_AVX2;
 }
 #endif

@@ -94,21 +94,21 @@ static void list_words(char *text, size_t size, const char *words)
 	text[n] = '\0';
 }
 
-static bool not_a_word(const struct row *row, const char *text, const char *origin,
-		       struct train_error *error)
+bool row_not_a_word(const char *words, const char *text, const char *origin,
+		    struct train_error *error)
 {
 	struct nearest nearest;
-	char words[256], all[320], *rest = NULL;
+	char parts[256], all[320], *rest = NULL;
 
 	nearest_begin(&nearest, text);
 
-	snprintf(words, sizeof(words), "%s", row->value);
-	for (char *word = strtok_r(words, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
+	snprintf(parts, sizeof(parts), "%s", words);
+	for (char *word = strtok_r(parts, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
 		nearest_try(&nearest, word);
 	if (*nearest.name)
 		return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; did you mean %s?",
 				  origin, text, nearest.name);
-	list_words(all, sizeof(all), row->value);
+	list_words(all, sizeof(all), words);
 	return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; write %s", origin, text,
 			  all);
 }
@@ -213,7 +213,7 @@ bool row_read(const struct row *row, struct settings *settings, const char *text
 	case ROW_FLAG:
 		place = row_word(row->value, text);
 		if (place < 0)
-			return not_a_word(row, text, origin, error);
+			return row_not_a_word(row->value, text, origin, error);
 		if (row->kind == ROW_WORD)
 			*(int *)member = place;
 		else if (row->kind == ROW_FLAG)

@@ -66,6 +66,11 @@ extern const struct row_alias row_aliases[]; /* the last has no option */
 /* Is `word` one of those in "a|b|c"? Its place, or -1. */
 int row_word(const char *words, const char *word);
 
+/* Bad input: the text, which is none of the words "a|b|c", and the nearest or all of them. Returns
+ * false. */
+bool row_not_a_word(const char *words, const char *text, const char *origin,
+		    struct train_error *error);
+
 enum { ROW_ONLY_TEXT = 64 };
 
 /* The option that `row->only` names, "mode=mp" as "--mode mp"; "" where it is NULL. Returns text.

@@ -7,6 +7,7 @@
 #include "run/findings.h"
 #include "run/targets.h"
 #include "run/told.h"
+#include "simd.h"
 
 /* What a row comes to: what was said of it, or its default; NULL: nothing. */
 static const char *text_of(const struct told *told, enum row_id row)
@@ -174,6 +175,15 @@ static void take_mode(struct told *told, const char *const *envp)
 	told->rows[ROW_mode].origin = "GPUMAP_MODE";
 }
 
+/* What the loops read for themselves, since they have no settings. */
+static bool check_isa(const char *const *envp, struct train_error *error)
+{
+	const char *isa = told_variable(envp, SIMD_VARIABLE);
+
+	return !isa || row_word(SIMD_WORDS, isa) >= 0 ||
+	       row_not_a_word(SIMD_WORDS, isa, SIMD_VARIABLE, error);
+}
+
 static bool read_all(struct told *told, struct command_line *command, int argc, char **argv,
 		     gpumap_profile **profile, struct train_error *error)
 {
@@ -188,7 +198,7 @@ static bool read_all(struct told *told, struct command_line *command, int argc, 
 	if (!told_section(told, profile, envp, error))
 		return false;
 	take_mode(told, envp);
-	if (!settle(told, &command->settings, error))
+	if (!check_isa(envp, error) || !settle(told, &command->settings, error))
 		return false;
 	code = state_own(told, command, envp);
 	if (code != GPUMAP_OK)
