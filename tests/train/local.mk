@@ -35,10 +35,10 @@ train_programs = \
 	tests/train/t-metrics \
 	tests/train/t-model \
 	tests/train/t-model-nomem \
+	tests/train/t-model-stages \
 	tests/train/t-ops \
 	tests/train/t-optimize \
 	tests/train/t-optimizer \
-	tests/train/t-optimizer-plain \
 	tests/train/t-peer \
 	tests/train/t-plot \
 	tests/train/t-progress \
@@ -319,12 +319,6 @@ tests_train_t_optimizer_SOURCES = tests/train/t-optimizer.c tests/unit/unit.h $(
 tests_train_t_optimizer_CPPFLAGS = $(train_cppflags)
 tests_train_t_optimizer_CFLAGS = $(train_cflags)
 tests_train_t_optimizer_LDADD = $(train_ldadd)
-# Its own copies of what libtrainer.la has for processors with FMA.
-tests_train_t_optimizer_plain_SOURCES = tests/train/t-optimizer.c tests/unit/unit.h $(failing_malloc) \
-	trainer/optim/clip.c trainer/optim/update.c
-tests_train_t_optimizer_plain_CPPFLAGS = $(train_cppflags) -DSIMD_PLAIN
-tests_train_t_optimizer_plain_CFLAGS = $(train_cflags) -fno-math-errno -fopenmp-simd -Wno-pass-failed
-tests_train_t_optimizer_plain_LDADD = $(train_ldadd)
 tests_train_t_shapes_SOURCES = tests/train/t-shapes.c tests/unit/unit.h
 tests_train_t_shapes_CPPFLAGS = $(train_cppflags)
 tests_train_t_shapes_CFLAGS = $(train_cflags)
@@ -355,11 +349,16 @@ tests_train_t_backend_CPPFLAGS = $(train_cppflags)
 tests_train_t_backend_CFLAGS = $(train_cflags)
 tests_train_t_backend_LDADD = $(train_ldadd)
 
-tests_train_t_model_SOURCES = tests/train/t-model.c tests/train/numbers.c tests/train/stage.c tests/train/stage.h \
-	tests/unit/unit.h
+tests_train_t_model_SOURCES = tests/train/t-model.c tests/train/drawn.h tests/train/fork.h tests/train/numbers.c \
+	tests/train/stage.h tests/unit/unit.h
 tests_train_t_model_CPPFLAGS = $(train_cppflags)
 tests_train_t_model_CFLAGS = $(train_cflags)
 tests_train_t_model_LDADD = $(train_ldadd)
+tests_train_t_model_stages_SOURCES = tests/train/t-model-stages.c tests/train/drawn.h tests/train/fork.h \
+	tests/train/numbers.c tests/train/stage.h tests/unit/unit.h
+tests_train_t_model_stages_CPPFLAGS = $(train_cppflags)
+tests_train_t_model_stages_CFLAGS = $(train_cflags)
+tests_train_t_model_stages_LDADD = $(train_ldadd)
 
 tests_train_t_memory_SOURCES = tests/train/t-memory.c tests/train/backends.h tests/unit/unit.h
 tests_train_t_memory_CPPFLAGS = $(train_cppflags)

@@ -28,6 +28,8 @@ struct stage_result {
 
 /* Numbers in [-0.5, 0.5) with 24 bits, so exact as floats. */
 double stage_number(int64_t index, uint32_t seed);
+/* One of -1, -1/2, 0, 1/2 and 1: a float holds sums of their products whole, whatever the order. */
+double stage_half(int64_t index, uint32_t seed);
 
 /* Output and gradients for output gradients of stage_number(i, 3). Parameter or input `moved`
  * (counted through inputs, then parameters; -1 for none) has `by` added. False with error noted
