@@ -104,6 +104,7 @@ train_tests = \
 	tests/train/example.test \
 	tests/train/exposed.test \
 	tests/train/hang.test \
+	tests/train/isa.test \
 	tests/train/modes.test \
 	tests/train/nccl-mpi.test \
 	tests/train/optim.test \

@@ -96,14 +96,19 @@ int main(void)
 {
 	Suite *suite = suite_create("ops");
 	TCase *tests = tcase_create("ops");
+#ifdef HAVE_DNNL
+	TCase *onednn = tcase_create("onednn"); /* what depends on the processor */
+#endif
 
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, gradients_are_differences, 0, CASES);
 	tcase_add_loop_test(tests, types_round, 0, CASES);
 #ifdef HAVE_DNNL
-	tcase_add_loop_test(tests, onednn_is_the_reference, 0, CASES);
-	tcase_add_loop_test(tests, onednn_has_bfloat16_or_says_so, 0, CASES);
+	suite_add_tcase(suite, onednn);
+	tcase_set_timeout(onednn, 60);
+	tcase_add_loop_test(onednn, onednn_is_the_reference, 0, CASES);
+	tcase_add_loop_test(onednn, onednn_has_bfloat16_or_says_so, 0, CASES);
 #endif
 	return unit_run(suite);
 }
