@@ -7,7 +7,7 @@ enum language { KEYS, OPTIONS, VARIABLES };
 
 static enum language language_of(const char *origin)
 {
-	return starts_with(origin, "--")        ? OPTIONS
+	return *origin == '-' && origin[1]      ? OPTIONS
 	       : starts_with(origin, "GPUMAP_") ? VARIABLES
 						: KEYS;
 }

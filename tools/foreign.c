@@ -14,10 +14,6 @@ const struct foreign foreign_options[] = {
 	/* torchrun and torch.distributed.launch */
 	{"--rdzv-conf", "leave it out: how long ranks wait for each other is theirs to say"},
 	{"--local-addr", "leave it out; --node-rank N says which node this is"},
-	{"-r", LOGS},
-	{"--redirects", LOGS},
-	{"-t", LOGS},
-	{"--tee", LOGS},
 	{"--local-ranks-filter", "write --console rank0"},
 	{"--role", "leave it out: ROLE_NAME is default"},
 	{"--start-method", ALONE},

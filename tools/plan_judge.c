@@ -39,9 +39,22 @@ bool plan_log_name(const gpumap_plan *plan, const char *file, gpumap_report *rep
 		return true;
 	report_add(report, FINDING_LOG_OPEN,
 		   ABOUT(.origin = job_origin(plan, "log_file"), .speech = &speech,
-			 .fix = "write folders into " SETTING("log_dir")
-				", where macros hold as well"),
+			 .fix = "write folders into " SETTING(
+				 "log_dir") ", where macros hold as well"),
 		   SETTING("log_file = '%s'") " is not the name of a file", QUOTE(span_of(file)));
+	return false;
+}
+
+static bool has_logs(const gpumap_plan *plan, int64_t rank)
+{
+	static const char *const keys[] = {"log_dir", "redirects", "tee"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *value = gpumap_plan_setting(plan, keys[i], rank);
+
+		if (value && *value)
+			return true;
+	}
 	return false;
 }
 
@@ -53,7 +66,7 @@ static bool names_logs(const gpumap_plan *plan, gpumap_report *report)
 	bool good = true;
 
 	for (size_t i = 0; i < count && good; i++)
-		good = !*gpumap_plan_setting(plan, "log_dir", (int64_t)i) ||
+		good = !has_logs(plan, (int64_t)i) ||
 		       plan_log_name(plan, gpumap_plan_setting(plan, "log_file", (int64_t)i),
 				     report);
 	return good;

@@ -54,6 +54,10 @@ static bool torchrun_option(struct plan_options *options, const char *name, cons
 		return restarts(options, value, report, failed);
 	if (rendezvous_option(&options->rendezvous, name, value))
 		return true;
+	if (streq(name, "-r"))
+		return profile_option_as(&options->profile, "--redirects", value, "-r");
+	if (streq(name, "-t"))
+		return profile_option_as(&options->profile, "--tee", value, "-t");
 	if (!streq(name, "--standalone"))
 		return false;
 	options->standalone = true;

@@ -35,6 +35,7 @@ struct plan_options {
 		{"--standalone", NULL, "as torchrun: this node alone"}, RENDEZVOUS_OPTION_ROWS, \
 		{"-m", NULL, "as torchrun: PROGRAM is a module, for python3 -u -m"}, \
 		{"--module", NULL, "the same as -m"}, \
+		{"-r", "STREAMS", "the same as --redirects"}, {"-t", "STREAMS", "the same as --tee"}, \
 	{ \
 		"--no-python", NULL, "as torchrun: FILE.py is run as it is, not by python3 -u" \
 	}

@@ -129,12 +129,61 @@ static int make_folder(struct maker *m, const char *folder)
 	return GPUMAP_OK;
 }
 
+/* What goes into files without a log_dir goes where torchrun would put it, into a new folder. */
+static int make_logs(struct maker *m)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path;
+
+	if (m->ret->logs)
+		return GPUMAP_OK;
+	path = arena_printf(&m->ret->arena, "%s/gpumap-logs-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!path)
+		return report_nomem(m->report);
+	if (!mkdtemp(path))
+		return bad_folder(m, path, "made");
+	m->ret->logs = path;
+	report_add(m->report, FINDING_LOG_PLACE,
+		   ABOUT(.origin = job_origin(m->plan, "tee") ? job_origin(m->plan, "tee")
+							      : job_origin(m->plan, "redirects"),
+			 .speech = &m->ret->speech,
+			 .fix = "write " SETTING("log_dir = DIR") " for another folder"),
+		   "the log files are in '%s'", QUOTE(span_of(path)));
+	return GPUMAP_OK;
+}
+
+/* Which of the rank's streams go into files, and which of them are shown nowhere else: as
+ * torchrun, unless neither is said. */
+static int find_streams(const struct maker *m, size_t l, int *hidden)
+{
+	int64_t rank = (int64_t)(m->ret->first + l);
+	const char *redirects = gpumap_plan_setting(m->plan, "redirects", rank);
+	const char *tee = gpumap_plan_setting(m->plan, "tee", rank);
+	const char *folder = gpumap_plan_setting(m->plan, "log_dir", rank);
+	int only, shown;
+
+	*hidden = 0;
+	if (!(redirects && *redirects) && !(tee && *tee))
+		return folder && *folder ? STREAM_OUT | STREAM_ERR : 0;
+	only = redirects && *redirects ? streams_parse(span_of(redirects), (int64_t)l) : 0;
+	shown = tee && *tee ? streams_parse(span_of(tee), (int64_t)l) : 0;
+	*hidden = only & ~shown;
+	return only | shown;
+}
+
 static int log_path(struct maker *m, size_t l, const char *stream, const char **ret)
 {
 	int64_t rank = (int64_t)(m->ret->first + l);
 	char *folder = NULL, *file = NULL;
 	int r = gpumap_plan_expand(&folder, m->plan, "log_dir", rank, stream, m->report);
 
+	if (r == GPUMAP_OK && !*folder) {
+		free(folder);
+		r = make_logs(m);
+		folder = r == GPUMAP_OK ? strdup(m->ret->logs) : NULL;
+		if (r == GPUMAP_OK && !folder)
+			r = report_nomem(m->report);
+	}
 	if (r == GPUMAP_OK && *folder)
 		r = gpumap_plan_expand(&file, m->plan, "log_file", rank, stream, m->report);
 	/* Outside of log_dir, whose folders are made, logs would be lost or hit other files. */
@@ -166,6 +215,28 @@ static int make_workdir(struct maker *m, struct launch_rank *rank)
 	return r;
 }
 
+static int make_output(struct maker *m, size_t l)
+{
+	struct launch_rank *rank = &m->ret->ranks[l];
+	int hidden, logged = find_streams(m, l, &hidden), r = GPUMAP_OK;
+	const char *none;
+
+	if (logged < 0 || hidden < 0)
+		return report_fail(m->report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
+				   ABOUT(.fix = "write it anew with gpumap plan -o"),
+				   "rank %d: redirects or tee is malformed", rank->rank);
+	rank->out_hidden = hidden & STREAM_OUT;
+	rank->err_hidden = hidden & STREAM_ERR;
+	/* The record is there without them. */
+	if (!logged && *gpumap_plan_setting(m->plan, "log_dir", rank->rank))
+		r = log_path(m, l, "stdout", &none);
+	if (r == GPUMAP_OK && (logged & STREAM_OUT))
+		r = log_path(m, l, "stdout", &rank->out_path);
+	if (r == GPUMAP_OK && (logged & STREAM_ERR))
+		r = log_path(m, l, "stderr", &rank->err_path);
+	return r;
+}
+
 static int make_rank(struct maker *m, size_t l)
 {
 	struct launch_rank *rank = &m->ret->ranks[l];
@@ -194,9 +265,7 @@ static int make_rank(struct maker *m, size_t l)
 	if (r == GPUMAP_OK)
 		r = make_workdir(m, rank);
 	if (r == GPUMAP_OK)
-		r = log_path(m, l, "stdout", &rank->out_path);
-	if (r == GPUMAP_OK)
-		r = log_path(m, l, "stderr", &rank->err_path);
+		r = make_output(m, l);
 	rank->argv = m->ret->arguments[l];
 	return r;
 }
@@ -291,6 +360,9 @@ int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node,
 
 void run_ranks_free(struct run_ranks *ranks)
 {
+	/* Nothing was written where nothing was started. */
+	if (ranks->logs)
+		rmdir(ranks->logs);
 	for (size_t l = 0; ranks->arguments && l < ranks->launch.count; l++) {
 		for (size_t i = 0; ranks->arguments[l] && ranks->arguments[l][i]; i++)
 			free(ranks->arguments[l][i]);

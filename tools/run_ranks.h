@@ -11,6 +11,7 @@ struct run_ranks {
 	struct arena arena;
 	struct launch launch;
 	struct speech speech; /* of the plan */
+	const char *logs;     /* the folder that was made for them; NULL: none */
 	struct launch_rank *ranks;
 	size_t first;          /* rank */
 	char **restart_counts; /* each rank's TORCHELASTIC_RESTART_COUNT=N */

@@ -62,7 +62,7 @@ static void put_node(struct emitter *e, size_t node)
 static void put_remarks(struct emitter *e)
 {
 	static const char *const lost[] = {"cpu_bind",    "mem_bind", "timeout", "kill_signal",
-					   "kill_grace", "log_dir",  "console", NULL};
+					   "kill_grace", "log_dir",  "redirects", "tee", "console", NULL};
 
 	emit_loses(e, emit_needs_exec(e) ? lost + 2 : lost);
 	if (e->nodes[0].gpus)

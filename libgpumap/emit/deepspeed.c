@@ -111,7 +111,7 @@ static void warn_ranks(struct emitter *e)
 static void put_remarks(struct emitter *e)
 {
 	static const char *const lost[] = {"cpu_bind",	 "mem_bind", "timeout", "kill_signal",
-					   "kill_grace", "log_dir",  "console", "on_fail", NULL};
+					   "kill_grace", "log_dir",  "redirects", "tee", "console", "on_fail", NULL};
 
 	emit_loses(e, emit_needs_exec(e) ? lost + 2 : lost);
 	warn_ranks(e);

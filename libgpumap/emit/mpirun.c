@@ -85,7 +85,7 @@ static void put_command(struct emitter *e)
 
 void emit_mpirun(struct emitter *e)
 {
-	static const char *const lost[] = {"kill_signal", "kill_grace", "log_dir", "console",
+	static const char *const lost[] = {"kill_signal", "kill_grace", "log_dir", "redirects", "tee", "console",
 					   "on_fail", NULL};
 
 	if (e->node_count > 1 && !emit_named(e)) {

@@ -219,7 +219,7 @@ void slurm_variables(struct emit_variables *variables, struct emitter *e)
 
 void slurm_remarks(struct emitter *e)
 {
-	static const char *const lost[] = {"kill_signal", "kill_grace", "console", NULL};
+	static const char *const lost[] = {"kill_signal", "kill_grace", "redirects", "tee", "console", NULL};
 	const char *gpus = emit_setting(e, "gpus");
 
 	emit_loses(e, lost);

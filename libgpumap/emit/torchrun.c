@@ -2,6 +2,15 @@
 /* torchrun: a command for each host. Spelled with _, which every version of it knows. */
 #include "emit/emit.h"
 
+/* Macros are gpumap's. */
+static bool keeps_logs(const struct emitter *e)
+{
+	const char *folder = emit_setting(e, "log_dir");
+
+	return *folder && !strchr(folder, '%') &&
+	       (emit_said(e, "redirects") || emit_said(e, "tee"));
+}
+
 static void put_meeting(struct emitter *e, size_t node)
 {
 	if (e->node_count == 1 && !e->plan->master_port) {
@@ -16,6 +25,22 @@ static void put_meeting(struct emitter *e, size_t node)
 	emit_wordf(e, "--master_port=%d", e->plan->master_port);
 }
 
+/* Its own options; the files have other names, and a folder of torchrun's in log_dir. */
+static void put_streams(struct emitter *e)
+{
+	static const char *const keys[] = {"redirects", "tee"};
+	bool any = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (!emit_said(e, keys[i]))
+			continue;
+		emit_wordf(e, "--%s=%s", keys[i], emit_setting(e, keys[i]));
+		any = true;
+	}
+	if (any && keeps_logs(e))
+		emit_wordf(e, "--log_dir=%s", emit_setting(e, "log_dir"));
+}
+
 static void put_node(struct emitter *e, size_t node)
 {
 	emit_start(e, node);
@@ -24,16 +49,20 @@ static void put_node(struct emitter *e, size_t node)
 	emit_wordf(e, "--nproc_per_node=%zu", e->nodes[node].ranks);
 	if (e->plan->restarts)
 		emit_wordf(e, "--max_restarts=%d", e->plan->restarts);
+	put_streams(e);
 	emit_python(e);
 	emit_end(e);
 }
 
 static void put_remarks(struct emitter *e)
 {
-	static const char *const lost[] = {"cpu_bind", "mem_bind", "timeout", "kill_signal",
-					   "kill_grace", "log_dir", "console", NULL};
+	static const char *const lost[] = {"cpu_bind",   "mem_bind", "timeout", "kill_signal",
+					   "kill_grace", "console",  "log_dir", NULL};
+	static const char *const logged[] = {"cpu_bind",   "mem_bind", "timeout", "kill_signal",
+					     "kill_grace", "console",  NULL};
+	const char *const *all = keeps_logs(e) ? logged : lost;
 	/* gpumap exec binds. */
-	const char *const *keys = emit_needs_exec(e) ? lost + 2 : lost;
+	const char *const *keys = emit_needs_exec(e) ? all + 2 : all;
 
 	emit_loses(e, keys);
 	if (streq(emit_setting(e, "on_fail"), "wait"))

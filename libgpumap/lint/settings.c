@@ -141,7 +141,8 @@ static bool one_log(const gpumap_profile *p)
 
 static bool no_log(const gpumap_profile *p)
 {
-	return given(p, PKEY_PROFILE_log_file) && !*says(p, PKEY_PROFILE_log_dir);
+	return given(p, PKEY_PROFILE_log_file) && !*says(p, PKEY_PROFILE_log_dir) &&
+	       !given(p, PKEY_PROFILE_redirects) && !given(p, PKEY_PROFILE_tee);
 }
 
 static bool index_of_mig(const gpumap_profile *p)

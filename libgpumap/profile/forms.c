@@ -57,6 +57,34 @@ static bool duration(struct span value, struct span *wrong)
 	return duration_parse(value) >= 0;
 }
 
+/* "3" for all, or "0:3,1:2"; of those that name a rank twice the last holds. */
+int streams_parse(struct span s, int64_t local_rank)
+{
+	int64_t found = span_number(s, STREAM_OUT | STREAM_ERR), rank, streams;
+	struct span pair, number;
+
+	if (found >= 0)
+		return (int)found;
+	found = 0;
+	while (span_split(&s, ',', &pair)) {
+		if (!span_split(&pair, ':', &number) || !pair.text)
+			return -1;
+		rank = span_number(number, INT32_MAX);
+		streams = span_number(pair, STREAM_OUT | STREAM_ERR);
+		if (rank < 0 || streams < 0)
+			return -1;
+		if (rank == local_rank)
+			found = streams;
+	}
+	return (int)found;
+}
+
+static bool streams(struct span value, struct span *wrong)
+{
+	*wrong = value;
+	return streams_parse(value, 0) >= 0;
+}
+
 static bool is_signal(struct span name)
 {
 	static const char *const names[] = {"HUP",  "INT",   "QUIT", "KILL", "USR1", "USR2",
@@ -235,6 +263,8 @@ const struct form *form_find(struct span wanted)
 		{"COUNT", count, "a number, 1 or more"},
 		{"PORT", port, "a number from 1 to 65535"},
 		{"DURATION", duration, "a number with a unit: ms, s, m or h, as in 30s"},
+		{"STREAMS", streams,
+		 "0 to 3 (1 output, 2 errors), or that by local rank, as in 0:3,1:2"},
 		{"SIGNAL", signal_name, "a signal's name, as in TERM"},
 		{"SIGNAL,...", signal_names,
 		 "names of signals that can be caught, as in USR1,USR2"},

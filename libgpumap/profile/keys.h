@@ -79,6 +79,10 @@ const struct form *form_find(struct span name);
 /* "30s", "1500ms", "2m", "1h", "5" in milliseconds; -1: anything else. */
 int64_t duration_parse(struct span s);
 
+/* What of a local rank goes into log files, of redirects or tee. -1: malformed. */
+enum { STREAM_OUT = 1, STREAM_ERR = 2 };
+int streams_parse(struct span s, int64_t local_rank);
+
 bool numbers_check(struct span list, struct span *wrong);
 
 /* Numbers of a list such as "0,2-5", of which -1 never is one. What is malformed is left out. */

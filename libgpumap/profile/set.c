@@ -36,11 +36,26 @@ static const char *one_line(gpumap_profile *profile, const struct profile_key *k
 	return value;
 }
 
+/* A value that is being said, for findings about it. */
+struct saying {
+	const struct profile_key *key;
+	const char *origin;
+};
+
+static const char *origin_of(const void *data, struct span key)
+{
+	const struct saying *saying = data;
+
+	return span_is(key, saying->key->key.name) ? saying->origin : NULL;
+}
+
 /* The value as it is said, or with its variables later (gpumap_profile_check). */
 static int check(const struct profile_key *key, const char *value, const char *origin,
 		 gpumap_report *report)
 {
-	struct about about = {.origin = origin};
+	const struct saying saying = {key, origin};
+	const struct speech speech = {origin_of, &saying, false};
+	struct about about = {.origin = origin, .speech = &speech};
 	struct expand_error error;
 	struct strbuf nothing = {0};
 	/* Of a command each word is looked at: its quotes protect. */
@@ -50,7 +65,7 @@ static int check(const struct profile_key *key, const char *value, const char *o
 	strbuf_free(&nothing);
 	if (!good)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-				   ABOUT(.origin = origin, .fix = error.fix),
+				   ABOUT(.origin = origin, .fix = error.fix, .speech = &speech),
 				   SETTING("%s") ": %s: '%s'", key->key.name, error.text,
 				   QUOTE(span_of(error.at)));
 	if (strlen(value) > GPUMAP_MAX_VALUE)

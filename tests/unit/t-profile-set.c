@@ -12,9 +12,9 @@ static const struct {
 	{"a parent", "inherit", "a", GPUMAP_EKEY,
 	 "--x no such key: 'inherit'; gpumap config help lists the keys [GM003]\n"},
 	{"bad", "mode", "x", GPUMAP_EINPUT,
-	 "--x --mode cannot be 'x'; write single|dp|ddp|mp [GM002]\n"},
+	 "--x cannot be 'x'; write single|dp|ddp|mp [GM002]\n"},
 	{"bad variable", "gpus", "${", GPUMAP_EINPUT,
-	 "--x --gpus: ${ without a }: '${'; write $${ for these two characters [GM002]\n"},
+	 "--x ${ without a }: '${'; write $${ for these two characters [GM002]\n"},
 };
 
 START_TEST(bad_options)

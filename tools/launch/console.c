@@ -101,6 +101,7 @@ static void init_streams(struct console *console)
 				     .writer = -1,
 				     .index = i / 2,
 				     .err = i % 2,
+				     .hidden = i % 2 ? rank->err_hidden : rank->out_hidden,
 				     .sink = &console->sinks[(i % 2) % console->sink_count],
 				     .log = &console->logs[i]};
 		snprintf(s->number, sizeof(s->number), "[%d] ", rank->rank);

@@ -43,7 +43,7 @@ struct log {
 struct stream {
 	int fd, writer; /* -1: closed */
 	size_t index;   /* of its rank */
-	bool err, updates;
+	bool err, updates, hidden;
 	struct sink *sink;
 	struct log *log;
 	const char *tag;

@@ -41,10 +41,15 @@ static size_t whole_lines(const char *text, size_t length)
 	return end ? (size_t)(end - text) + 1 : length >= MAX_LINE ? length : 0;
 }
 
+static enum launch_console mode_of(const struct console *console, const struct stream *stream)
+{
+	return stream->hidden ? LAUNCH_NONE : console->launch->console;
+}
+
 /* `text` starts with the stream's unfinished line. */
 static void take(struct console *console, struct stream *stream, const char *text, size_t length)
 {
-	enum launch_console mode = console->launch->console;
+	enum launch_console mode = mode_of(console, stream);
 	size_t old = stream->length, used = length;
 	const char *fresh = text + old;
 	bool shared = stream->log->shared && stream->log->fd >= 0;
@@ -67,7 +72,7 @@ static void take(struct console *console, struct stream *stream, const char *tex
 
 static void end_stream(struct console *console, struct stream *stream)
 {
-	enum launch_console mode = console->launch->console;
+	enum launch_console mode = mode_of(console, stream);
 
 	if (stream->fd < 0)
 		return;

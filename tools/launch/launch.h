@@ -56,6 +56,7 @@ struct launch_rank {
 
 	/* What it appends to; NULL: no file. Both may be one file, and ranks may share it. */
 	const char *out_path, *err_path;
+	bool out_hidden, err_hidden; /* what the file has is not shown */
 
 	/* As sched_setaffinity(2) and set_mempolicy(2) take them; NULL: as the caller's. */
 	const void *cpus;
