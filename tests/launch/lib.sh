@@ -9,9 +9,11 @@ part() {
 	awk -v n="$1" '$1 == "run" { print $n }' result
 }
 
-# alive WORD: how many processes have WORD as one of their arguments, zombies not counted
+# alive WORD: how many processes have WORD as one of their arguments, zombies not counted, and not
+# the one that looks for it
 alive() {
-	grep -lszxF -e "$1" /proc/[0-9]*/cmdline | wc -l
+	echo "$1" >"$trash/.word"
+	grep -lszxF -f "$trash/.word" /proc/[0-9]*/cmdline | wc -l
 }
 
 gone() {
