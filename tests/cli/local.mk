@@ -11,6 +11,7 @@ cli_tests = \
 	tests/cli/config.test \
 	tests/cli/directions.test \
 	tests/cli/dry-run.test \
+	tests/cli/dev.test \
 	tests/cli/emit.test \
 	tests/cli/exec.test \
 	tests/cli/explain.test \
