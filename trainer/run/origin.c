@@ -97,6 +97,13 @@ void origin_of(struct origin *origin, const struct training *t, int64_t steps)
 static bool differs(const struct safetensors *file, const char *option, const char *was,
 		    const char *is, struct train_error *error)
 {
+	/* The weights of another model are of no use. */
+	if (strcmp(option, "--model") == 0)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"%s: it was trained with %s %s, and this run has %s; give --model "
+			"%s, or another folder",
+			file->path, option, was, is, was);
 	return train_fail(error, TRAIN_BAD_INPUT,
 			  "%s: it was trained with %s %s, and this run has %s; give the same, or "
 			  "begin anew with its weights: --weights and the file instead of --resume",
