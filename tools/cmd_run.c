@@ -34,8 +34,14 @@ struct command_run {
 	gpumap_report *report;
 };
 
-static void help(const struct options *options)
+/* What the help begins with. */
+static const char *const most_used[] = {"--gpus",    "--ranks",   "--device",  "--share",
+					"--profile", "--hosts",   "--timeout", "--log-dir",
+					"--console", "--dry-run", NULL};
+
+static void help(struct options *options)
 {
+	options->first = most_used;
 	fputs("usage: gpumap run [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
 	      "Plans as gpumap plan does, starts this machine's ranks with the environment\n"

@@ -97,6 +97,8 @@ struct options {
 	bool ended;          /* private: -- was read */
 	const char *value;   /* of the option that was read last; NULL: none */
 	const char *operand; /* set when an argument is no option */
+	const char *const
+		*first; /* names of those that the help begins with, to NULL; NULL: none */
 };
 
 /* A table of the rows (ended by a name of NULL) and of --help, --color, --json where

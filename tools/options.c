@@ -212,24 +212,44 @@ static void print_help(const char *text, FILE *file)
 	fprintf(file, "%s\n", text);
 }
 
+static void print_row(const struct option_row *row, FILE *file)
+{
+	char left[80];
+
+	if (optional(row))
+		snprintf(left, sizeof(left), "%s[=%s", row->name, row->value + 1);
+	else
+		snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "",
+			 row->value ? row->value : "");
+	if (strlen(left) > HELP_COLUMN - 4)
+		fprintf(file, "  %s\n%*s", left, HELP_COLUMN, "");
+	else
+		fprintf(file, "  %-*s", HELP_COLUMN - 2, left);
+	print_help(row->help, file);
+}
+
+static bool is_first(const struct options *options, const struct option_row *row)
+{
+	for (const char *const *name = options->first; name && *name; name++)
+		if (streq(*name, row->name))
+			return true;
+	return false;
+}
+
 void options_help(const struct options *options, FILE *file)
 {
+	if (options->first)
+		fputs("most used\n", file);
+	for (const char *const *name = options->first; name && *name; name++)
+		print_row(find(options, span_of(*name)), file);
+	if (options->first)
+		fputs("\nothers\n", file);
 	for (int i = 0; i < options->count; i++) {
-		const struct option_row *row = &options->rows[i];
-		char left[80];
-
 		if (i == options->own)
-			fputs("\nsettings, as of a launch profile, gpumap.ini(5)\n", file);
-		if (optional(row))
-			snprintf(left, sizeof(left), "%s[=%s", row->name, row->value + 1);
-		else
-			snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "",
-				 row->value ? row->value : "");
-		if (strlen(left) > HELP_COLUMN - 4)
-			fprintf(file, "  %s\n%*s", left, HELP_COLUMN, "");
-		else
-			fprintf(file, "  %-*s", HELP_COLUMN - 2, left);
-		print_help(row->help, file);
+			fprintf(file, "\n%ssettings, as of a launch profile, gpumap.ini(5)\n",
+				options->first ? "other " : "");
+		if (!is_first(options, &options->rows[i]))
+			print_row(&options->rows[i], file);
 	}
 }
 
