@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct python_start starts[] = {
 		{NULL, -1, NULL}, {"torchrun", 0, NULL}, {"launch", 1, NULL}};
 	const char *text = (const char *)data;
+	struct python_device device;
 	gpumap_report *report;
 
 	if (gpumap_report_new(&report) != GPUMAP_OK)
@@ -33,5 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	}
 	gpumap_report_free(report);
+	if (lint_python_device((struct span){text, size}, &device) != GPUMAP_OK ||
+	    device.line > count_lines(text, size) || !*device.text != !device.line)
+		abort();
 	return 0;
 }
