@@ -14,8 +14,8 @@ static const char parted[] = "[snapshot]\nschema = 1\n"
 			     "memory = 85899345920\n";
 
 /* How much memory there is was not recorded. */
-static const char unmeasured[] = "GPU 0: NVIDIA H100 (UUID: " UUID "0)\n"
-				 "GPU 1: NVIDIA H100 (UUID: " UUID "1)\n";
+static const char unmeasured[] = "GPU 0: NVIDIA Z1 (UUID: " UUID "0)\n"
+				 "GPU 1: NVIDIA Z1 (UUID: " UUID "1)\n";
 
 #define BY_BOTH \
 	"verified after the first step (NVML, by process, and where those are not listed by " \
@@ -201,7 +201,7 @@ static const struct {
 	 {GPU(1)},
 	 NULL,
 	 "GPU 1 (0000:02:00.0, " UUID "1): the mapping names it for pid 4242 (rank 0 on GPU 1), "
-	 "and NVML cannot read it after the first step: no data; " UNREAD_REMEDY},
+	 "and NVML cannot read it after the first step: not supported; " UNREAD_REMEDY},
 
 	{"another GPU is lost",
 	 whole,
