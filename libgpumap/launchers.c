@@ -10,7 +10,8 @@ struct rewrite {
 	const char *argument; /* after the colon; NULL: none */
 };
 
-static int rewritten(struct rewrite *w, const char *value, const char *how)
+/* `stated`: whose list it is; a launcher that only reorders one leaves it another's. */
+static int rewritten(struct rewrite *w, const char *value, enum source stated, const char *how)
 {
 	struct resolver *resolver = w->resolver;
 
@@ -19,6 +20,7 @@ static int rewritten(struct rewrite *w, const char *value, const char *how)
 		.value = value,
 		.origin = resolver->request->origins[KEY_launcher],
 		.source = SOURCE_LAUNCHER,
+		.stated = stated,
 	};
 	if (!step_add(resolver, "S10", w->list->origin, how) || resolver->arena->failed)
 		return report_nomem(resolver->report);
@@ -36,7 +38,8 @@ static int rewrite_accelerate(struct rewrite *w)
 {
 	if (!w->argument || streq(w->argument, "all"))
 		return GPUMAP_OK;
-	return rewritten(w, w->argument, "accelerate --gpu_ids overwrites the list");
+	return rewritten(w, w->argument, SOURCE_LAUNCHER,
+			 "accelerate --gpu_ids overwrites the list");
 }
 
 static int compare_number(const void *a, const void *b)
@@ -93,13 +96,13 @@ static int rewrite_deepspeed(struct rewrite *w)
 	strbuf_free(&buf);
 	if (!text)
 		return report_nomem(resolver->report);
-	return rewritten(w, text,
+	return rewritten(w, text, w->argument ? SOURCE_LAUNCHER : w->list->stated,
 			 "DeepSpeed sorts the list and removes duplicates: its order is lost");
 }
 
 static int rewrite_ray(struct rewrite *w)
 {
-	return rewritten(w, w->argument ? w->argument : "",
+	return rewritten(w, w->argument ? w->argument : "", SOURCE_LAUNCHER,
 			 w->argument ? "Ray gives each worker a part of the node's list"
 				     : "Ray sets an empty list for a worker without GPUs");
 }
@@ -148,22 +151,22 @@ static int rewrite_dask(struct rewrite *w)
 	for (int64_t i = 0; i < worker % count; i++)
 		cut = strchr(cut, ',') + 1;
 	if (cut == value)
-		return rewritten(w, value, how);
+		return rewritten(w, value, w->list->stated, how);
 	return rewritten(
 		w, arena_printf(resolver->arena, "%s,%.*s", cut, (int)(cut - value - 1), value),
-		how);
+		w->list->stated, how);
 }
 
 static int rewrite_flux(struct rewrite *w)
 {
-	return rewritten(w, w->argument ? w->argument : "-1",
+	return rewritten(w, w->argument ? w->argument : "-1", SOURCE_LAUNCHER,
 			 w->argument ? "Flux sets the list to the task's GPUs"
 				     : "Flux writes -1 for a task without GPUs");
 }
 
 static int rewrite_slurm(struct rewrite *w)
 {
-	return rewritten(w, w->argument,
+	return rewritten(w, w->argument, SOURCE_LAUNCHER,
 			 w->argument ? "Slurm sets the list to the step's GPUs"
 				     : "Slurm unsets the list of a job without GPUs");
 }
@@ -184,6 +187,7 @@ int launcher_order(struct resolver *resolver, struct holding *order)
 		.value = "PCI_BUS_ID",
 		.origin = resolver->request->origins[KEY_launcher],
 		.source = SOURCE_LAUNCHER,
+		.stated = SOURCE_LAUNCHER,
 	};
 	if (!step_add(resolver, "S10", order->origin,
 		      "Flux sets CUDA_DEVICE_ORDER=PCI_BUS_ID where it is not set"))

@@ -119,14 +119,6 @@ const char *misspelt_variable(struct span name);
  * an unset. For the hints, which no launcher rewrites. */
 const struct statement *request_said(const gpumap_request *request, enum variable variable);
 
-/* Who states the visible list that holds: which machine a question is about depends on it. */
-enum list_from {
-	LIST_FROM_NOBODY, /* none is set: every device */
-	LIST_FROM_ENVIRONMENT,
-	LIST_FROM_KEYS /* an option, its GPUMAP_ variable, or the list of an outer view */
-};
-enum list_from request_list_from(const gpumap_request *request);
-
 /* Whether an environment says anything that a request takes as a statement: a list, an
  * order, a rank, or a key. */
 bool environ_states(const char *const *envp);

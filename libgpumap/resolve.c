@@ -60,33 +60,93 @@ static int run_stages(struct resolver *resolver)
 	return r;
 }
 
+static bool counts(const struct resolver *resolver, enum variable variable)
+{
+	const struct holding *list = &resolver->holding[variable];
+
+	/* HIP takes an empty list as none (rule H1). */
+	if (resolver->dialect == DIALECT_HIP && variable != VARIABLE_ROCR_VISIBLE)
+		return list->set && *list->value;
+	return list->set;
+}
+
+static enum list_from list_stated(const struct resolver *resolver)
+{
+	static const enum key_id views[] = {KEY_container, KEY_cgroup, KEY_mps_server};
+	static const enum variable lists[] = {VARIABLE_ROCR_VISIBLE, VARIABLE_HIP_VISIBLE,
+					      VARIABLE_CUDA_VISIBLE};
+	enum list_from from = LIST_FROM_NOBODY;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		if (!counts(resolver, lists[i]))
+			continue;
+		if (resolver->holding[lists[i]].stated != SOURCE_ENVIRONMENT)
+			return LIST_FROM_KEYS;
+		from = LIST_FROM_ENVIRONMENT;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(views) && from == LIST_FROM_NOBODY; i++) {
+		const char *view = resolver->request->values[views[i]];
+
+		if (view && !grants_all(view))
+			from = LIST_FROM_KEYS;
+	}
+	return from;
+}
+
+/* A resolver with a mapping that is still empty; false: memory ran out. */
+static bool begin(struct resolver *ret, const gpumap_request *request)
+{
+	const char *mode = request->values[KEY_mode];
+	gpumap_mapping *mapping = calloc(1, sizeof(*mapping));
+
+	if (!mapping)
+		return false;
+	*ret = (struct resolver){
+		.mapping = mapping,
+		.arena = &mapping->arena,
+		.request = request,
+		.dialect = request_dialect(request),
+	};
+	mapping->ended_entry = -1;
+	for (size_t i = 0; mode_name(i); i++)
+		if (i == 0 || (mode && streq(mode, mode_name(i))))
+			mapping->mode = mode_name(i);
+	return true;
+}
+
+int resolve_list_from(enum list_from *ret, const gpumap_request *request)
+{
+	struct resolver resolver;
+	int r;
+
+	if (!begin(&resolver, request))
+		return GPUMAP_ENOMEM;
+	r = ranks_resolve(&resolver);
+	if (r == GPUMAP_OK)
+		r = sources_resolve(&resolver);
+	if (r == GPUMAP_OK && resolver.arena->failed)
+		r = GPUMAP_ENOMEM;
+	*ret = r == GPUMAP_OK ? list_stated(&resolver) : LIST_FROM_KEYS;
+	gpumap_mapping_free(resolver.mapping);
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+}
+
 EXPORT int gpumap_resolve(gpumap_mapping **ret, const gpumap_request *request,
 			  const gpumap_inventory *inventory, gpumap_report *report)
 {
-	gpumap_mapping *mapping = calloc(1, sizeof(*mapping));
-	struct resolver resolver = {
-		.mapping = mapping,
-		.request = request,
-		.inventory = inventory,
-		.report = report,
-		.dialect = request_dialect(request),
-	};
+	struct resolver resolver;
 	int r;
 
-	if (!mapping)
+	if (!begin(&resolver, request))
 		return report_nomem(report);
-	resolver.arena = &mapping->arena;
-	mapping->ended_entry = -1;
-	for (size_t i = 0; mode_name(i); i++)
-		if (i == 0 ||
-		    (request->values[KEY_mode] && streq(request->values[KEY_mode], mode_name(i))))
-			mapping->mode = mode_name(i);
+	resolver.inventory = inventory;
+	resolver.report = report;
 	r = run_stages(&resolver);
-	mapping->answered = r == GPUMAP_OK && !resolver.failed;
+	resolver.mapping->answered = r == GPUMAP_OK && !resolver.failed;
 	if (r != GPUMAP_OK) {
-		gpumap_mapping_free(mapping);
+		gpumap_mapping_free(resolver.mapping);
 		return r;
 	}
-	*ret = mapping;
+	*ret = resolver.mapping;
 	return GPUMAP_OK;
 }

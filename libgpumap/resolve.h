@@ -20,6 +20,7 @@ struct holding {
 	const char *value;  /* when set */
 	const char *origin; /* may be NULL */
 	enum source source;
+	enum source stated; /* the same, but for a list that a launcher only reorders */
 };
 
 /* What an index of a view means. */
@@ -113,6 +114,15 @@ int mig_expand(struct resolver *resolver, const struct slot *slots, size_t count
 
 /* Orders the view's slots as CUDA numbers them (rules N2-N4). */
 int order_slots(struct resolver *resolver);
+
+/* Who states the visible list that wins: which machine a question is about depends on it. */
+enum list_from {
+	LIST_FROM_NOBODY, /* none is set: every device */
+	LIST_FROM_ENVIRONMENT,
+	LIST_FROM_KEYS /* an option, its GPUMAP_ variable, or the list of an outer view */
+};
+/* By the first stages alone. GPUMAP_ENOMEM; statements that gpumap_resolve refuses are keys'. */
+int resolve_list_from(enum list_from *ret, const gpumap_request *request);
 
 /* Adds a step; NULL text is taken as memory having run out. Losers may follow. */
 gpumap_step *step_add(struct resolver *resolver, const char *rule, const char *origin,

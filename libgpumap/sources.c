@@ -95,6 +95,7 @@ static int play(struct resolver *resolver, struct timeline *time, const struct s
 		.value = value,
 		.origin = s->origin,
 		.source = s->source,
+		.stated = s->source,
 	};
 	return r;
 }

@@ -7,7 +7,7 @@
 #include "inventory/inventory.h"
 #include "machine.h"
 #include "report.h"
-#include "request.h"
+#include "resolve.h"
 
 /* The rule, where no machine is named. Named is --inventory, GPUMAP_INVENTORY or
  * --ask-driver; ARCHITECTURE.md and gpumap(1) show the same table. */
@@ -64,8 +64,14 @@ static void tell(const gpumap_report *heard, bool cause, gpumap_report *report)
 static int choose(struct question *q, const gpumap_report *heard, gpumap_inventory *host, int r,
 		  gpumap_report *report)
 {
-	const struct cell *cell = &cells[request_list_from(q->request)][has_gpus(host)];
+	const struct cell *cell;
+	enum list_from from;
 
+	if (resolve_list_from(&from, q->request) != GPUMAP_OK) {
+		gpumap_inventory_free(host);
+		return report_nomem(report);
+	}
+	cell = &cells[from][has_gpus(host)];
 	if (r != GPUMAP_OK && !cell->host && !cell->cause)
 		r = GPUMAP_OK; /* the what-if does without the host */
 	if (cell->host || cell->cause)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "machines.h"
-#include "request.h"
+#include "resolve.h"
 #include "unit.h"
 
 #define BAD "GM002"
@@ -243,6 +243,8 @@ static const struct {
 	{"launcher=dask|local_rank=1", ENV_LIST, ENVIRON},
 	{"launcher=slurm", ENV_LIST, NOBODY},
 	{"launcher=slurm:1", ENV_LIST, KEYS},
+	{"launcher=slurm:all", "", KEYS},
+	{"launcher=ray:all", ENV_LIST, KEYS},
 	{"launcher=ray", ENV_LIST, KEYS},
 	{"launcher=flux", "", KEYS},
 	{"container=2,3", "", KEYS},
@@ -254,6 +256,7 @@ static const struct {
 	{"", "HIP_VISIBLE_DEVICES=1", NOBODY},
 	{"dialect=hip", "HIP_VISIBLE_DEVICES=1", ENVIRON},
 	{"dialect=hip", "HIP_VISIBLE_DEVICES=", NOBODY},
+	{"dialect=hip|prefix=HIP_VISIBLE_DEVICES?=1", "HIP_VISIBLE_DEVICES=", NOBODY},
 	{"dialect=hip", "HIP_VISIBLE_DEVICES=|" ENV_LIST, ENVIRON},
 	{"dialect=hip", "ROCR_VISIBLE_DEVICES=", ENVIRON},
 	{"dialect=hip|visible=1", "ROCR_VISIBLE_DEVICES=4,5", KEYS},
@@ -265,12 +268,14 @@ START_TEST(lists_have_authors)
 {
 	const char *name = lists[_i].said;
 	gpumap_request *request = NULL;
+	enum list_from from;
 
 	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
 	ck_assert_int_eq(say(request, lists[_i].said, NULL), GPUMAP_OK);
 	ck_assert_int_eq(surround(request, lists[_i].environment, NULL), GPUMAP_OK);
-	ck_assert_msg(request_list_from(request) == lists[_i].want, "%s with %s: %d, not %d", name,
-		      lists[_i].environment, request_list_from(request), lists[_i].want);
+	ck_assert_int_eq(resolve_list_from(&from, request), GPUMAP_OK);
+	ck_assert_msg(from == lists[_i].want, "%s with %s: %d, not %d", name, lists[_i].environment,
+		      from, lists[_i].want);
 	gpumap_request_free(request);
 }
 END_TEST
