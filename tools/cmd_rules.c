@@ -224,32 +224,31 @@ static bool add_group(struct rules_output *to, const char *letters)
 	return any;
 }
 
-/* The id in "[GM019]", as messages have it. */
-static const gpumap_finding *find_bracketed(const char *name)
+/* "[GM019]", as messages have it, without its brackets; other words as they are. */
+static const char *without_brackets(const char *name, char *copy, size_t size)
 {
-	char id[8];
 	size_t length = strlen(name);
 
-	if (length < 3 || length - 2 >= sizeof(id) || *name != '[' || name[length - 1] != ']')
-		return NULL;
-	memcpy(id, name + 1, length - 2);
-	id[length - 2] = '\0';
-	return gpumap_finding_find(id);
+	if (length < 3 || length - 2 >= size || *name != '[' || name[length - 1] != ']')
+		return name;
+	memcpy(copy, name + 1, length - 2);
+	copy[length - 2] = '\0';
+	return copy;
 }
 
-static int add_named(struct rules_output *to, const char *name, gpumap_report *report)
+static int add_named(struct rules_output *to, const char *word, gpumap_report *report)
 {
+	char id[8];
+	const char *name = without_brackets(word, id, sizeof(id));
 	const gpumap_finding *finding = gpumap_finding_find(name);
 	const gpumap_rule *rule = gpumap_rule_find(name);
 
-	if (!finding)
-		finding = find_bracketed(name);
 	if (finding)
 		add_finding(to, finding, true);
 	else if (rule)
 		add_rule(to, rule, true);
-	else if (!add_group(to, name))
-		return no_such_rule(name, report);
+	else if (!add_group(to, word))
+		return no_such_rule(word, report);
 	return GPUMAP_OK;
 }
 

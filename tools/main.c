@@ -111,6 +111,22 @@ static const char *take_command(int argc, char **argv)
 	return argv[1];
 }
 
+/* help COMMAND, help ID; options of every command may stand before the word. */
+static int help_about(int argc, char **argv)
+{
+	int i = 2;
+	const struct command *command;
+
+	while (i + 1 < argc && *argv[i] == '-')
+		i++;
+	command = find(argv[i]);
+	if (command)
+		return command->run(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
+	if (ID_REMEDY(argv[i], NULL))
+		return cmd_rules(argc - 1, argv + 1);
+	return unknown_command(argc - i + 1, argv + i - 1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *alone = environ_states((const char *const *)environ) ? "explain" : "help";
@@ -121,14 +137,8 @@ int main(int argc, char **argv)
 		printf("gpumap %s\n", gpumap_version());
 		return finish_help();
 	}
-	if (streq(first, "help") && argc > 2) {
-		char *arguments[] = {argv[2], (char[]){"--help"}, NULL};
-
-		command = find(argv[2]);
-		if (!command && ID_REMEDY(argv[2], NULL))
-			return cmd_rules(argc - 1, argv + 1);
-		return command ? command->run(2, arguments) : unknown_command(argc - 1, argv + 1);
-	}
+	if (streq(first, "help") && argc > 2)
+		return help_about(argc, argv);
 	if (streq(first, "help") || streq(first, "--help") || streq(first, "-h")) {
 		help(stdout);
 		return finish_help();
