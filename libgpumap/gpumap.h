@@ -125,7 +125,9 @@ enum gpumap_inventory_attr {
 	/* int */
 	GPUMAP_INVENTORY_ASSUMED, /* 1: its devices are taken as existing, nobody saw them */
 	GPUMAP_INVENTORY_PARTIAL, /* 1: the source was cut or a device did not answer */
-	GPUMAP_INVENTORY_NO_GPU   /* str: why no program can use a GPU of this host; NULL: one can */
+	/* str: why no program can use a GPU of the host that was probed; NULL: one can, or the
+	 * inventory was not probed. A snapshot does not keep it. */
+	GPUMAP_INVENTORY_NO_GPU
 };
 
 /* A MIG instance has UUID, memory, profile and numbers of its own, else its GPU's. */

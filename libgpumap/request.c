@@ -89,7 +89,7 @@ static int set_statement(gpumap_request *request, enum key_id id, const char *te
 	if (near)
 		report_add(report, FINDING_MISSPELT_VARIABLE,
 			   ABOUT(.rule = "S7", .origin = origin, .fix = DID_YOU_MEAN(near, NULL)),
-			   "'%s' is read by nobody", QUOTE(other));
+			   "no program reads '%s'", QUOTE(other));
 	else
 		report_add(report, FINDING_IGNORED_KEY, ABOUT(.origin = origin),
 			   "%s does not decide which devices are visible", QUOTE(other));
@@ -162,7 +162,16 @@ static void environ_misspelt(struct span name, const char *near, gpumap_report *
 		report_add(report, FINDING_MISSPELT_VARIABLE,
 			   ABOUT(.rule = "S7", .origin = "environment",
 				 .fix = DID_YOU_MEAN(near, NULL)),
-			   "%s is read by nobody", QUOTE(name));
+			   "no program reads %s", QUOTE(name));
+}
+
+void environ_report_misspelt(const char *const *envp, gpumap_report *report)
+{
+	for (; *envp; envp++) {
+		struct span name = {*envp, strcspn(*envp, "=")};
+
+		environ_misspelt(name, misspelt_variable(name), report);
+	}
 }
 
 /* The variables that gpumap reads, for finding the nearest. */
@@ -279,7 +288,7 @@ static bool states_something(struct span name, const char *value)
 	for (size_t i = 0; i < KEY_COUNT; i++)
 		if (span_is(name, key_get((enum key_id)i)->environment))
 			return true;
-	return false;
+	return misspelt_variable(name) != NULL;
 }
 
 bool environ_states(const char *const *envp)

@@ -119,8 +119,11 @@ const char *misspelt_variable(struct span name);
  * an unset. For the hints, which no launcher rewrites. */
 const struct statement *request_said(const gpumap_request *request, enum variable variable);
 
+/* A warning for each variable whose name is nearly that of a list or an order (rule S7). */
+void environ_report_misspelt(const char *const *envp, gpumap_report *report);
+
 /* Whether an environment says anything that a request takes as a statement: a list, an
- * order, a rank, or a key. */
+ * order, a rank, or a key. A misspelt list or order was meant to. */
 bool environ_states(const char *const *envp);
 
 /* Rule R5: what "%l", "%r", "%n" and "modulo" stand for; -1: not known. */

@@ -149,7 +149,7 @@ void judge_misspelt(const struct python_judge *judge, const struct sight *s)
 	report_add(
 		judge->report, FINDING_MISSPELT_VARIABLE,
 		AT(judge, s, .rule = "S7", .fix = DID_YOU_MEAN(misspelt_variable(s->name), NULL)),
-		"'%s' is read by nobody", QUOTE(s->name));
+		"no program reads '%s'", QUOTE(s->name));
 }
 
 void judge_rendezvous(const struct python_judge *judge, const struct sight *s)

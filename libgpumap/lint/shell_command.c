@@ -174,7 +174,7 @@ static void check_prefixes(struct shell *sh, const struct command *c)
 			shell_check_list(sh, p->value, p->at);
 		if (near)
 			shell_tell(sh, FINDING_MISSPELT_VARIABLE, p->at, "S7",
-				   DID_YOU_MEAN(near, NULL), "%s is read by nobody",
+				   DID_YOU_MEAN(near, NULL), "no program reads %s",
 				   QUOTE(p->name));
 	}
 }

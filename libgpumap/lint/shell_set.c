@@ -240,6 +240,6 @@ void shell_unused(struct shell *sh)
 		if (var->misspelt.line && !var->referenced)
 			shell_tell(sh, FINDING_MISSPELT_VARIABLE, var->misspelt, "S7",
 				   DID_YOU_MEAN(misspelt_variable(var->name), NULL),
-				   "%s is read by nobody", QUOTE(var->name));
+				   "no program reads %s", QUOTE(var->name));
 	}
 }

@@ -7,6 +7,7 @@
 #include "inventory/inventory.h"
 #include "mapping.h"
 #include "plan/job.h"
+#include "request.h"
 
 static const char *variable(const char *const *envp, const char *name)
 {
@@ -147,6 +148,7 @@ EXPORT int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const
 
 	if (!host)
 		return GPUMAP_OK;
+	environ_report_misspelt(envp, report);
 	host->job = arena_strdup(&hosts->arena, job);
 	hosts_unbind(host);
 	if (variable(envp, "CUDA_VISIBLE_DEVICES") && keep_lists(lists, envp))

@@ -58,7 +58,7 @@ START_TEST(bad_environment)
 			 "GPUMAP_MODE cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
 			 "GPUMAP_RANKS cannot be '0'; write auto|COUNT: a number, 1 or "
 			 "more [GM002]\n"
-			 "environment GPUMAP_GUPS is read by nobody; did you mean GPUMAP_GPUS? "
+			 "environment no program reads GPUMAP_GUPS; did you mean GPUMAP_GPUS? "
 			 "[GM007]\n");
 	ck_assert_str_eq(gpumap_profile_str(p, "ids", GPUMAP_SETTING_VALUE), "index");
 	free(got);

@@ -65,7 +65,7 @@ static const struct {
 	{"visble", "1", -3, "GM003", "no such key: 'visble'", "did you mean visible?"},
 	{"", "1", -3, "GM003", "no such key: ''", NULL},
 	{"zzzzzzzzzzzz", "1", -3, "GM003", NULL, NULL},
-	{"prefix", "CUDA_VISIBLE_DEVICE=1", 0, "GM007", "'CUDA_VISIBLE_DEVICE' is read by nobody",
+	{"prefix", "CUDA_VISIBLE_DEVICE=1", 0, "GM007", "no program reads 'CUDA_VISIBLE_DEVICE'",
 	 "did you mean CUDA_VISIBLE_DEVICES?"},
 	{"prefix", "PATH=/bin", 0, "GM034", "PATH does not decide which devices are visible", NULL},
 	{"container", "\xff\x01", 0, NULL, NULL, NULL},
