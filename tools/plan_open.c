@@ -132,8 +132,9 @@ int plan_options_settle(struct plan_options *options, bool here, gpumap_report *
 		options->nnodes = plain_count(options->nnodes);
 		nodes = span_number(span_of(options->nnodes), INT32_MAX);
 	}
-	r = rendezvous_settle(&options->rendezvous, &options->profile, nodes, options->standalone,
-			      report);
+	r = rendezvous_settle(&options->rendezvous, &options->profile, options->standalone, report);
+	if (r == GPUMAP_OK)
+		r = rendezvous_check_nodes(&options->rendezvous, nodes, report);
 	return r == GPUMAP_OK && here ? find_node(options, nodes, report) : r;
 }
 
@@ -317,6 +318,9 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	if (r == GPUMAP_OK)
 		r = check_standalone(options, gpumap_hosts_count(hosts.hosts), hosts.node,
 				     gpumap_hosts_name(hosts.hosts, 0), report);
+	if (r == GPUMAP_OK)
+		r = rendezvous_check_nodes(&options->rendezvous,
+					   (int64_t)gpumap_hosts_count(hosts.hosts), report);
 	if (hosts.hosts)
 		hosts.hosts->scheduled = options->scheduled;
 	if (r == GPUMAP_OK)

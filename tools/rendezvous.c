@@ -109,9 +109,8 @@ static int parse(struct rendezvous *r, int64_t *port, gpumap_report *report)
 					 "write HOST:PORT, as in localhost:29400", report);
 }
 
-/* static needs a port, and c10d has one; port 0 is a free one, which one node alone can know. */
-static int choose_port(struct rendezvous *r, int64_t port, bool c10d, int64_t nodes,
-		       gpumap_report *report)
+/* static needs a port, and c10d has one; port 0 is a free one. */
+static int choose_port(struct rendezvous *r, int64_t port, bool c10d, gpumap_report *report)
 {
 	if (port < 0 && !c10d)
 		return refuse(ENDPOINT, r->endpoint, "has no port, which static needs",
@@ -119,10 +118,7 @@ static int choose_port(struct rendezvous *r, int64_t port, bool c10d, int64_t no
 	if (!port && !c10d)
 		return refuse(ENDPOINT, r->endpoint, "has port 0, which static cannot have",
 			      "write a number from 1, or " BACKEND " c10d for a free port", report);
-	if (!port && nodes > 1)
-		return refuse(ENDPOINT, r->endpoint,
-			      "has port 0, on which several nodes cannot agree",
-			      "write a number from 1, the same on every node", report);
+	r->any_port = !port;
 	if (!port)
 		snprintf(r->port, sizeof(r->port), "auto");
 	else
@@ -145,13 +141,13 @@ static void set(struct profile_options *profile, const char *option, const char 
 }
 
 static int set_endpoint(struct rendezvous *r, struct profile_options *profile, bool c10d,
-			int64_t nodes, gpumap_report *report)
+			gpumap_report *report)
 {
 	int64_t port;
 	int code = parse(r, &port, report);
 
 	if (code == GPUMAP_OK)
-		code = choose_port(r, port, c10d, nodes, report);
+		code = choose_port(r, port, c10d, report);
 	if (code != GPUMAP_OK)
 		return code;
 	set(profile, "--master-addr", r->host, report);
@@ -160,25 +156,33 @@ static int set_endpoint(struct rendezvous *r, struct profile_options *profile, b
 }
 
 /* c10d without an endpoint is the store of this node; the master's options say where as well. */
-static int set_own(struct rendezvous *r, struct profile_options *profile, int64_t nodes,
-		   gpumap_report *report)
+static void set_own(struct rendezvous *r, struct profile_options *profile)
 {
 	if (profile_option_value(profile, "--master-addr"))
-		return GPUMAP_OK;
-	if (nodes > 1)
-		return refuse(BACKEND, r->backend,
-			      "meets nobody on several nodes: there is no endpoint",
-			      "write " ENDPOINT " HOST:PORT, HOST being node 0", report);
+		return;
+	r->own_host = true;
 	snprintf(r->host, sizeof(r->host), "localhost");
 	snprintf(r->port, sizeof(r->port), "%d", C10D_PORT);
 	profile_option_as(profile, "--master-addr", r->host, BACKEND);
 	if (!profile_option_value(profile, "--master-port"))
 		profile_option_as(profile, "--master-port", r->port, BACKEND);
+}
+
+int rendezvous_check_nodes(const struct rendezvous *r, int64_t nodes, gpumap_report *report)
+{
+	if (nodes > 1 && r->any_port)
+		return refuse(ENDPOINT, r->endpoint,
+			      "has port 0, on which several nodes cannot agree",
+			      "write a number from 1, the same on every node", report);
+	if (nodes > 1 && r->own_host)
+		return refuse(BACKEND, r->backend,
+			      "meets nobody on several nodes: there is no endpoint",
+			      "write " ENDPOINT " HOST:PORT, HOST being node 0", report);
 	return GPUMAP_OK;
 }
 
-int rendezvous_settle(struct rendezvous *r, struct profile_options *profile, int64_t nodes,
-		      bool standalone, gpumap_report *report)
+int rendezvous_settle(struct rendezvous *r, struct profile_options *profile, bool standalone,
+		      gpumap_report *report)
 {
 	bool c10d = r->backend && streq(r->backend, "c10d");
 	bool endpoint = r->endpoint && span_trim(span_of(r->endpoint)).length;
@@ -197,6 +201,8 @@ int rendezvous_settle(struct rendezvous *r, struct profile_options *profile, int
 	if (standalone)
 		return GPUMAP_OK;
 	if (endpoint)
-		return set_endpoint(r, profile, c10d, nodes, report);
-	return c10d ? set_own(r, profile, nodes, report) : GPUMAP_OK;
+		return set_endpoint(r, profile, c10d, report);
+	if (c10d)
+		set_own(r, profile);
+	return GPUMAP_OK;
 }

@@ -13,6 +13,8 @@ enum { RENDEZVOUS_HOST = 254 }; /* bytes */
 struct rendezvous {
 	const char *backend, *endpoint, *id; /* of --rdzv-*; NULL: not said */
 	char host[RENDEZVOUS_HOST], port[16];
+	/* What one node alone can have: its own store, and a free port. */
+	bool own_host, any_port;
 };
 
 #define RENDEZVOUS_OPTION_ROWS \
@@ -27,10 +29,12 @@ struct rendezvous {
 /* Takes one of these; false: another one. */
 bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const char *value);
 
-/* After the last option: the settings that follow. `nodes`: how many --nnodes says. GPUMAP_EINPUT.
- */
-int rendezvous_settle(struct rendezvous *rendezvous, struct profile_options *profile, int64_t nodes,
+/* After the last option: the settings that follow. GPUMAP_EINPUT. */
+int rendezvous_settle(struct rendezvous *rendezvous, struct profile_options *profile,
 		      bool standalone, gpumap_report *report);
+/* Once the nodes are counted: whether as many can meet there. GPUMAP_EINPUT. */
+int rendezvous_check_nodes(const struct rendezvous *rendezvous, int64_t nodes,
+			   gpumap_report *report);
 
 /* How to get a free port where `origin` said one; NULL: by master_port. */
 const char *rendezvous_free_port(const char *origin);

@@ -149,11 +149,20 @@ static int find_port(struct exec *exec, const char *job)
 	return port_of_job(exec, job, streq(said, "job"));
 }
 
+/* How many nodes the ranks are on, as far as this one is told: several are 2 at least. */
+static int64_t count_nodes(const struct job_rank *rank)
+{
+	if (rank->nodes > 0)
+		return rank->nodes;
+	return rank->local_size > 0 && rank->local_size < rank->world_size ? 2 : 1;
+}
+
 int exec_meet(struct exec *exec)
 {
+	const struct rendezvous *rendezvous = &exec->options->plan.rendezvous;
 	const char *job = job_of_environ((const char *const *)environ), *address = NULL;
-	const char *id = exec->options->plan.rendezvous.id;
-	int r;
+	const char *id = rendezvous->id;
+	int r = GPUMAP_OK;
 
 	/* Nobody starts this rank again. */
 	exec->plan->restarts = 0;
@@ -161,7 +170,11 @@ int exec_meet(struct exec *exec)
 		exec->plan->run = arena_strdup(&exec->plan->arena, id ? id : job);
 	if (!job_tells_ranks(exec->plan, exec->rank.world_size))
 		return GPUMAP_OK;
-	r = find_address(exec, &address);
+	/* Of port 0 the ranks make their job's. */
+	if (rendezvous->own_host)
+		r = rendezvous_check_nodes(rendezvous, count_nodes(&exec->rank), exec->report);
+	if (r == GPUMAP_OK)
+		r = find_address(exec, &address);
 	if (r != GPUMAP_OK)
 		return r;
 	exec->plan->master_addr = arena_strdup(&exec->plan->arena, address);
