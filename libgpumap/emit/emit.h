@@ -43,6 +43,7 @@ struct emitter {
 	bool equal;   /* the nodes have as many ranks each, and as many GPUs */
 	bool inside;  /* gpumap exec has the plan, as ranks differ in what options cannot say */
 	bool refused; /* the launcher cannot start the plan */
+	bool run_told; /* ranks are told the run's name */
 	struct emit_file files[2];
 	size_t file_count;
 	int r; /* the first failure */
@@ -127,6 +128,8 @@ void emit_plan_file(struct emitter *e);
  * 0: the launcher tells them; EMIT_MEET: gpumap exec finds out, where the profile does not say. */
 enum { EMIT_MEET = -1 };
 void emit_exec(struct emitter *e, int port);
+/* The launcher's own option for the run's name, if it was given one. */
+void emit_run(struct emitter *e, const char *option);
 /* The program for a launcher that starts FILE.py by python3 -u itself, and takes any other
  * behind --no_python. */
 void emit_python(struct emitter *e);
@@ -136,7 +139,7 @@ void emit_no_python(struct emitter *e);
 /* --- remarks (remarks.c) ----------------------------------------------------------------- */
 
 /* One finding of all settings in `keys` (ended by NULL) that somebody said, or that follow
- * from the plan as cpu_bind does. */
+ * from the plan as cpu_bind does, and the run's name where nothing tells it. */
 void emit_loses(struct emitter *e, const char *const *keys);
 void emit_refuse(struct emitter *e, const char *fix, const char *format, ...) PRINTF(3, 4);
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)

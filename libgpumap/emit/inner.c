@@ -108,6 +108,13 @@ static bool is_python_file(const char *path)
 	return length > 3 && streq(path + length - 3, ".py");
 }
 
+void emit_run(struct emitter *e, const char *option)
+{
+	if (e->plan->run_named)
+		emit_wordf(e, "%s=%s", option, e->plan->run);
+	e->run_told = true;
+}
+
 void emit_exec(struct emitter *e, int port)
 {
 	size_t count;
@@ -116,9 +123,12 @@ void emit_exec(struct emitter *e, int port)
 	emit_word(e, "gpumap");
 	emit_word(e, "exec");
 	if (e->inside) {
+		/* The number of Slurm's job goes before the plan's name. */
+		e->run_told = e->run_told || port != EMIT_MEET;
 		emit_word(e, "--plan=" EMIT_PLAN_FILE);
 		return;
 	}
+	emit_run(e, "--rdzv-id");
 	put_options(e);
 	if (port < 0)
 		put_meeting(e);

@@ -69,6 +69,8 @@ void emit_loses(struct emitter *e, const char *const *keys)
 			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "",
 				      *keys, emit_setting(e, *keys));
 	}
+	if (e->plan->run_named && !e->run_told)
+		strbuf_printf(&lost, "%s--rdzv-id %s", lost.length ? ", " : "", e->plan->run);
 	e->out.failed = e->out.failed || lost.failed;
 	if (lost.text)
 		emit_remark(e, FINDING_LAUNCHER_LOSES, "gpumap run does all of them",

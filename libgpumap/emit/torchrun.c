@@ -14,7 +14,10 @@ static bool keeps_logs(const struct emitter *e)
 static void put_meeting(struct emitter *e, size_t node)
 {
 	if (e->node_count == 1 && !e->plan->master_port) {
-		emit_word(e, "--standalone");
+		/* --standalone draws a name of its own. */
+		emit_word(e, e->plan->run_named ? "--rdzv_backend=c10d" : "--standalone");
+		if (e->plan->run_named)
+			emit_word(e, "--rdzv_endpoint=localhost:0");
 		return;
 	}
 	if (e->node_count > 1) {
@@ -46,6 +49,7 @@ static void put_node(struct emitter *e, size_t node)
 	emit_start(e, node);
 	emit_word(e, "torchrun");
 	put_meeting(e, node);
+	emit_run(e, "--rdzv_id");
 	emit_wordf(e, "--nproc_per_node=%zu", e->nodes[node].ranks);
 	if (e->plan->restarts)
 		emit_wordf(e, "--max_restarts=%d", e->plan->restarts);

@@ -111,6 +111,7 @@ EXPORT int gpumap_plan_start(gpumap_plan *plan, const char *run, int port)
 	if (run && !copy)
 		return GPUMAP_ENOMEM;
 	plan->run = copy;
+	plan->run_named = plan->run_named || run;
 	if (port)
 		plan->master_port = port;
 	return GPUMAP_OK;
