@@ -82,6 +82,15 @@ static bool own_option(struct command_run *c, const char *name, const char *valu
 	return true;
 }
 
+/* The exit status of a mistake is that of what was wanted, wherever it stands. */
+static bool wants_dry_run(int argc, char **argv)
+{
+	for (int i = 1; i < argc && !streq(argv[i], "--"); i++)
+		if (streq(argv[i], "--dry-run") || streq(argv[i], "--dry_run"))
+			return true;
+	return false;
+}
+
 static int read_options(struct command_run *c, int argc, char **argv, bool *done)
 {
 	struct output output = {.report = c->report};
@@ -104,7 +113,10 @@ static int read_options(struct command_run *c, int argc, char **argv, bool *done
 		    !output_option(&output, name, options.value, &failed))
 			plan_option(&c->options, name, options.value, c->report, &failed);
 	}
-	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options, true, c->report);
+	if (!failed)
+		return plan_options_settle(&c->options, true, c->report);
+	c->run.dry = wants_dry_run(argc, argv);
+	return GPUMAP_EINPUT;
 }
 
 static int exclusive(const struct command_run *c)
