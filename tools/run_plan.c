@@ -259,6 +259,8 @@ int run_plan(const struct run *run, gpumap_report *report)
 	print_report(&(struct output){.report = report}, told);
 	code = kept || r.result.status ? r.result.status : STATUS_OWN_FAILURE;
 	port_release(&r.port);
+	if (r.result.cause == LAUNCH_REFUSED)
+		run_ranks_no_logs(&r.ranks);
 	launch_result_free(&r.result);
 	run_ranks_free(&r.ranks);
 	record_free(&r.record);

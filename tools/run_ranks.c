@@ -358,9 +358,23 @@ int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node,
 	return r == GPUMAP_OK && ret->arena.failed ? report_nomem(report) : r;
 }
 
+void run_ranks_no_logs(const struct run_ranks *ranks)
+{
+	struct stat st;
+
+	for (size_t l = 0; ranks->logs && l < ranks->launch.count; l++) {
+		const char *paths[] = {ranks->ranks[l].out_path, ranks->ranks[l].err_path};
+
+		for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+			if (paths[i] && starts_with(paths[i], ranks->logs) &&
+			    stat(paths[i], &st) == 0 && !st.st_size)
+				unlink(paths[i]);
+	}
+}
+
 void run_ranks_free(struct run_ranks *ranks)
 {
-	/* Nothing was written where nothing was started. */
+	/* Only an empty one goes. */
 	if (ranks->logs)
 		rmdir(ranks->logs);
 	for (size_t l = 0; ranks->arguments && l < ranks->launch.count; l++) {

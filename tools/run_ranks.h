@@ -22,6 +22,8 @@ struct run_ranks {
  * logs. Free `ret` in any case. */
 int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node, const char *name,
 		   gpumap_report *report);
+/* Removes the empty files of a folder that was made for them, as no rank was started. */
+void run_ranks_no_logs(const struct run_ranks *ranks);
 void run_ranks_free(struct run_ranks *ranks);
 
 #endif
