@@ -117,10 +117,11 @@ static int find_node(struct plan_options *options, int64_t nodes, gpumap_report 
 	options->node_rank = slurm_node(nodes);
 	if (options->node_rank)
 		return GPUMAP_OK;
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.origin = r->backend ? "--rdzv-backend" : "--rdzv-endpoint",
-				 .fix = "write --node-rank N on each, from 0, the endpoint's host"),
-			   "%lld nodes do not number themselves here", (long long)nodes);
+	return report_fail(
+		report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+		ABOUT(.origin = r->backend ? "--rdzv-backend" : "--rdzv-endpoint",
+		      .fix = "write --node-rank 0 on the endpoint's host, 1 on the next one"),
+		"gpumap needs --node-rank N on each of the %lld nodes", (long long)nodes);
 }
 
 int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report)
@@ -204,11 +205,12 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
 		     gpumap_report *report)
 {
+	const char *rendezvous = rendezvous_said(&options->rendezvous);
 	const char *other = options->profile.count     ? options->profile.settings[0].origin
 			    : options->profile.config  ? "--config"
 			    : options->profile.profile ? "--profile"
 			    : options->nnodes          ? "--nnodes"
-			    : options->rendezvous.id   ? "--rdzv-id"
+			    : rendezvous               ? rendezvous
 			    : options->module          ? options->module
 			    : options->no_python       ? "--no-python"
 			    : options->program         ? options->program[0]

@@ -27,6 +27,14 @@ bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const ch
 	return true;
 }
 
+const char *rendezvous_said(const struct rendezvous *rendezvous)
+{
+	return rendezvous->backend    ? BACKEND
+	       : rendezvous->endpoint ? ENDPOINT
+	       : rendezvous->id       ? ID
+				      : NULL;
+}
+
 const char *rendezvous_free_port(const char *origin)
 {
 	return origin && starts_with(origin, "--rdzv-") ? "write " BACKEND " c10d " ENDPOINT
