@@ -80,8 +80,17 @@ static bool words_expand(struct check *c, const struct setting *setting, struct 
 	return good;
 }
 
+/* An option of another name is the key's all the same. */
+static const char *origin_of(const void *data, struct span key)
+{
+	const struct setting *setting = data;
+
+	return setting->key && span_is(key, setting->key->key.name) ? setting->origin : NULL;
+}
+
 static void check_setting(struct check *c, const struct setting *setting)
 {
+	const struct speech speech = {origin_of, setting, false};
 	struct about about = setting_about(setting);
 	struct expand_error error;
 	struct strbuf buf = {0};
@@ -101,6 +110,7 @@ static void check_setting(struct check *c, const struct setting *setting)
 		failed(c, report_nomem(c->report));
 	} else if (setting->key) {
 		about.column = 0; /* of the text before */
+		about.speech = &speech;
 		failed(c, profile_value_check(setting->key,
 					      span_of(profile_value(c->profile, setting)), &about,
 					      c->report));
