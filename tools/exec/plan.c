@@ -7,6 +7,7 @@
 #include "plan/cpuset.h"
 #include "plan_hosts.h"
 #include "report.h"
+#include "strbuf.h"
 
 bool exec_said(const gpumap_plan *plan, const char *key)
 {
@@ -261,6 +262,31 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 	return plan_node_alone(exec, profile);
 }
 
+/* What the launcher alone could do: it starts, watches and ends the ranks. */
+static void remark_lost(struct exec *exec)
+{
+	static const char *const keys[] = {"log_dir",     "log_file",  "redirects", "tee",
+					   "console",     "timeout",   "on_fail",   "forward",
+					   "kill_signal", "kill_grace"};
+	const struct speech speech = job_speech(exec->plan);
+	struct strbuf lost = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *origin = job_origin(exec->plan, keys[i]);
+
+		/* A profile may be for gpumap run as well. */
+		if (origin && *origin == '-')
+			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "",
+				      keys[i], job_setting(exec->plan, keys[i]));
+	}
+	if (lost.text)
+		report_add(exec->report, FINDING_LAUNCHER_LOSES,
+			   ABOUT(.origin = "exec", .speech = &speech,
+				 .fix = "gpumap run does all of them"),
+			   "this command does not do %s", lost.text);
+	strbuf_free(&lost);
+}
+
 int exec_plan(struct exec *exec)
 {
 	gpumap_profile *profile = NULL;
@@ -272,6 +298,8 @@ int exec_plan(struct exec *exec)
 	r = plan_profile_open(&profile, &exec->options->plan, exec->report);
 	if (r == GPUMAP_OK)
 		r = plan_profile(exec, profile);
+	if (r == GPUMAP_OK)
+		remark_lost(exec);
 	gpumap_profile_free(profile);
 	return r;
 }
