@@ -130,7 +130,7 @@ static const gpumap_inventory *usable(gpumap_hosts *hosts, const gpumap_inventor
 		return inventory;
 	empty = arena_alloc(&hosts->arena, 1, sizeof(*empty));
 	if (!empty)
-		return inventory;
+		return NULL;
 	empty->no_gpu = inventory->no_gpu;
 	empty->no_gpu_fix = inventory->no_gpu_fix;
 	empty->source = inventory->source;
