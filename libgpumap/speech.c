@@ -17,12 +17,21 @@ bool speech_of_command(const char *origin)
 	return language_of(origin) != KEYS || streq(origin, "command line");
 }
 
+bool speech_of_program(const char *origin)
+{
+	const char *colon = origin ? strrchr(origin, ':') : NULL;
+
+	return colon && colon - origin > 3 && memcmp(colon - 3, ".py", 3) == 0;
+}
+
 /* What an option or a variable says cannot be changed in a file, but the other way round. */
 static enum language choose(struct span name, enum speech_part part, const char *origin,
 			    const struct speech *speech)
 {
 	const char *own = speech ? speech->origin(speech->data, name) : NULL;
 
+	own = speech_of_program(own) ? NULL : own;
+	origin = speech_of_program(origin) ? NULL : origin;
 	if (own && (part == SPEECH_TEXT || language_of(own) != KEYS))
 		return language_of(own);
 	if (origin && (language_of(origin) != KEYS || own))

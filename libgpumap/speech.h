@@ -22,6 +22,8 @@ struct speech {
 
 /* Whether an origin is of the command line or the environment, not of a file. */
 bool speech_of_command(const char *origin);
+/* Whether it is a line of the program, "train.py:4", from which the value was read. */
+bool speech_of_program(const char *origin);
 
 /* A text says what was written; a remedy, what to write: an option wins over a file. */
 enum speech_part { SPEECH_TEXT, SPEECH_REMEDY };

@@ -63,6 +63,47 @@ static const char *remedy(const struct builder *b, const struct plan_settings *s
 		"share = isolate") " with cuda:0, or let the program use its local rank";
 }
 
+static bool device_is_read(const struct plan_settings *settings)
+{
+	return settings->device && speech_of_program(settings->places[PLAN_KEY_DEVICE].origin);
+}
+
+struct doubted {
+	char text[400];
+};
+
+/* What follows only from a device that was read warns, since it may be read wrongly. Returns the
+ * remedy. */
+static const char *doubted(struct doubted *ret, enum finding_id *id, const char *fix)
+{
+	*id = FINDING_READ_DEVICE;
+	snprintf(ret->text, sizeof(ret->text),
+		 "%.250s; if it was read wrongly, write " SETTING(
+			 "device = unknown") ", or what "
+					     "the program does",
+		 fix);
+	return ret->text;
+}
+
+/* Whether there is an answer where the device is not known. */
+static bool answers_without(struct builder *b, const struct layout *layout, size_t l)
+{
+	struct plan_settings settings = *layout->class->settings;
+	struct host_class class = *layout->class;
+	struct layout without = *layout;
+	gpumap_mapping *mapping = NULL;
+	bool answered;
+
+	settings.device = NULL;
+	class.settings = &settings;
+	without.class = &class;
+	if (layout_ask(&mapping, b, &without, l, NULL) == GPUMAP_ENOMEM)
+		b->passing.failed = true;
+	answered = mapping && mapping->answered;
+	gpumap_mapping_free(mapping);
+	return answered;
+}
+
 static void carry_error(struct builder *b, const struct layout *layout, size_t l,
 			const gpumap_finding *finding)
 {
@@ -72,15 +113,19 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	const struct plan_settings *settings = layout->class->settings;
 	const struct plan_place *place =
 		&settings->places[settings->device ? PLAN_KEY_DEVICE : PLAN_KEY_SET_DEVICE];
+	const char *fix =
+		ordinal ? remedy(b, settings) : gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
+	struct doubted buf;
 	char text[160];
 
+	if (device_is_read(settings) && answers_without(b, layout, l))
+		fix = doubted(&buf, &id, fix ? fix : remedy(b, settings));
 	plan_tell(b, id,
 		  ABOUT(.rule = ordinal ? "R3" : rule,
 			.origin = ordinal ? place->origin
 					  : gpumap_finding_str(finding, GPUMAP_FINDING_ORIGIN),
 			.line = ordinal ? place->line : 0, .column = ordinal ? place->column : 0,
-			.fix = ordinal ? remedy(b, settings)
-				       : gpumap_finding_str(finding, GPUMAP_FINDING_FIX)),
+			.fix = fix),
 		  "rank %zu, local rank %zu of %s (%s): %s%s", layout->host->first_rank + l, l,
 		  layout->host->name, cell(settings, text),
 		  gpumap_finding_str(finding, GPUMAP_FINDING_TEXT), MORE_HOSTS(layout->host_count));
@@ -146,14 +191,20 @@ void layout_land(const struct builder *b, struct layout *layout, size_t l,
 static void tell_crowd(struct builder *b, const struct layout *layout, const struct crowd *crowd)
 {
 	const struct plan_settings *settings = layout->class->settings;
+	bool read = device_is_read(settings);
+	const struct plan_place *place = &settings->places[read ? PLAN_KEY_DEVICE : PLAN_KEY_SHARE];
 	size_t first = crowd->first[crowd->device] - 1, more = crowd->surplus - 1;
+	enum finding_id id = FINDING_RANKS_COLLIDE;
+	const char *fix = remedy(b, settings);
+	struct doubted buf;
 	char text[160], rest[64] = "";
 
+	if (read)
+		fix = doubted(&buf, &id, fix);
 	if (more)
 		snprintf(rest, sizeof(rest), ", and %zu more so", more);
-	plan_tell(b, FINDING_RANKS_COLLIDE,
-		  ABOUT(.rule = "R3", .origin = settings->places[PLAN_KEY_SHARE].origin,
-			.line = settings->places[PLAN_KEY_SHARE].line, .fix = remedy(b, settings)),
+	plan_tell(b, id,
+		  ABOUT(.rule = "R3", .origin = place->origin, .line = place->line, .fix = fix),
 		  "local ranks %zu and %zu of %s land on %s (%s)%s%s", first, crowd->other,
 		  layout->host->name, DEVICE_LABEL(layout->class->devices[crowd->device]),
 		  cell(settings, text), rest, MORE_HOSTS(layout->host_count));

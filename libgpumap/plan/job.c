@@ -50,7 +50,8 @@ struct speech job_speech(const gpumap_plan *plan)
 	for (size_t i = 0; i < plan->setting_count; i++) {
 		const char *origin = plan->settings[i].origin;
 
-		options = options && (streq(origin, "default") || speech_of_command(origin));
+		options = options && (streq(origin, "default") || speech_of_command(origin) ||
+				      speech_of_program(origin));
 	}
 	return (struct speech){origin_of, plan, options};
 }
@@ -140,7 +141,7 @@ static const enum profile_key_id by_rank[] = {
 	PKEY_PROFILE_log_dir,         PKEY_PROFILE_log_file,    PKEY_PROFILE_console,
 	PKEY_PROFILE_pass_local_rank, PKEY_PROFILE_share,       PKEY_PROFILE_ids,
 	PKEY_PROFILE_ranks_per_gpu,   PKEY_PROFILE_cpu_bind,    PKEY_PROFILE_mem_bind,
-	PKEY_PROFILE_threads,      PKEY_PROFILE_redirects,   PKEY_PROFILE_tee,
+	PKEY_PROFILE_threads,         PKEY_PROFILE_redirects,   PKEY_PROFILE_tee,
 };
 
 static bool is_overridden(const gpumap_profile *profile, enum profile_key_id key)

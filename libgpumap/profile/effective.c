@@ -113,7 +113,8 @@ struct speech profile_speech(const gpumap_profile *profile)
 
 	for (size_t i = OPTIONS; i < VARIABLES; i++)
 		if (profile->settings[i].text)
-			options = options && speech_of_command(profile->settings[i].origin);
+			options = options && (speech_of_command(profile->settings[i].origin) ||
+					      speech_of_program(profile->settings[i].origin));
 	return (struct speech){origin_of, profile, options};
 }
 

@@ -82,12 +82,39 @@ static int say_all(struct check *c)
 
 /* --- what comes of it ------------------------------------------------------------------ */
 
+/* A device that was read from the program warns, as it may be read wrongly. */
+static int clash(struct check *c, enum finding_id id, const char *fix, const char *format, ...)
+	PRINTF(4, 5);
+static int clash(struct check *c, enum finding_id id, const char *fix, const char *format, ...)
+{
+	const char *origin = job_origin(c->exec->plan, "device");
+	bool read = !streq(c->device, "unknown") && speech_of_program(origin);
+	const struct speech speech = job_speech(c->exec->plan);
+	const char *text;
+	va_list args;
+
+	va_start(args, format);
+	text = arena_vprintf(&c->arena, format, args);
+	va_end(args);
+	if (read)
+		fix = arena_printf(&c->arena,
+				   "%s; if it was read wrongly, write " SETTING(
+					   "device = unknown") ", or what the program does",
+				   fix ? fix : "change what the program does");
+	if (c->arena.failed)
+		return GPUMAP_ENOMEM;
+	report_add(
+		c->exec->report, read ? FINDING_READ_DEVICE : id,
+		ABOUT(.rule = "R3", .origin = read ? origin : NULL, .fix = fix, .speech = &speech),
+		"%s", text);
+	return read ? GPUMAP_OK : GPUMAP_EINPUT;
+}
+
 static int refuse(struct check *c, const gpumap_finding *f)
 {
 	const struct job_rank *rank = &c->exec->rank;
 	enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
-	const struct speech speech = job_speech(c->exec->plan);
 
 	/* The list is sure to be there; which model a number stands for does not matter. */
 	if (id == FINDING_UNDECIDABLE)
@@ -95,13 +122,12 @@ static int refuse(struct check *c, const gpumap_finding *f)
 	if (id == FINDING_INVALID_ORDINAL)
 		fix = "let the program use cuda:0 where each task has a list of its own, or give "
 		      "every task all GPUs (srun --gpus-per-node, not --gpus-per-task)";
-	return report_fail(c->exec->report, GPUMAP_EINPUT, id,
-			   ABOUT(.rule = "R3", .fix = fix, .speech = &speech),
-			   "rank %lld, local rank %lld (" SETTING("device = %s") ", " SETTING(
-				   "set_device = %s") "): %s",
-			   (long long)rank->rank, (long long)rank->local_rank, c->device,
-			   *c->set_device ? c->set_device : "never",
-			   gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	return clash(c, id, fix,
+		     "rank %lld, local rank %lld (" SETTING("device = %s") ", " SETTING(
+			     "set_device = %s") "): %s",
+		     (long long)rank->rank, (long long)rank->local_rank, c->device,
+		     *c->set_device ? c->set_device : "never",
+		     gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
 }
 
 static int first_refusal(struct check *c)
@@ -151,21 +177,17 @@ static int check_others(struct check *c, const gpumap_mapping *mapping)
 		streq(c->device, "unknown") || streq(c->device, "cuda") ? c->set_device : c->device;
 	int64_t shared =
 		span_number(span_of(job_setting(c->exec->plan, "ranks_per_gpu")), INT32_MAX);
-	const struct speech speech = job_speech(c->exec->plan);
 	bool list = rank->slot->visible || getenv("CUDA_VISIBLE_DEVICES");
 
 	if (c->exec->options->plan.file || rank->slot->device_count || !is_constant(device) ||
 	    rank->local_size < 2 || rank->local_size <= shared || exec_own_list(c->exec) ||
 	    (list && mapping->visible_count < 2) || streq(c->mode, "dp") || streq(c->mode, "mp"))
 		return GPUMAP_OK;
-	return report_fail(
-		c->exec->report, GPUMAP_EINPUT, FINDING_RANKS_COLLIDE,
-		ABOUT(.rule = "R3", .speech = &speech,
-		      .fix = "write " SETTING("share = isolate") ", let the program use its local "
-								 "rank, or write " SETTING(
-									 "ranks_per_gpu = N")),
-		"all %lld ranks of this node take %s of the same GPUs", (long long)rank->local_size,
-		device);
+	return clash(c, FINDING_RANKS_COLLIDE,
+		     "write " SETTING("share = isolate") ", let the program use its local rank, or "
+							 "write " SETTING("ranks_per_gpu = N"),
+		     "all %lld ranks of this node take %s of the same GPUs",
+		     (long long)rank->local_size, device);
 }
 
 static int resolve(struct check *c, const gpumap_inventory *inventory)
