@@ -99,6 +99,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lint/python_blocks.c \
 	libgpumap/lint/python_calls.c \
 	libgpumap/lint/python_choice.c \
+	libgpumap/lint/python_doubt.c \
 	libgpumap/lint/python_runs.c \
 	libgpumap/lint/python_environ.c \
 	libgpumap/lint/python_file.h \

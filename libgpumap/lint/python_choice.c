@@ -54,7 +54,7 @@ static void pick(struct python_file *f, enum python_pick what, unsigned at, stru
 	c->picks[c->count].value = v;
 	c->picks[c->count].function = b->function;
 	c->picks[c->count].line = token_at(f, at)->line;
-	c->picks[c->count++].may = b->may || b->repeated || f->deferred;
+	c->picks[c->count++].may = c->ends || b->may || b->repeated || f->deferred;
 }
 
 static bool has_part(struct span name, const char *part)
@@ -143,9 +143,16 @@ void choice_token(struct python_file *f, unsigned at)
 	if (t->kind == PYTHON_SIGN && span_starts(t->text, ":") &&
 	    (t->text.length > 1 || is_at(f, at + 1, f->text.count, "=")))
 		f->choice->doubtful = true;
-	if ((t->kind != PYTHON_STRING && t->kind != PYTHON_FORMAT) ||
-	    !span_starts(t->text, "cuda:"))
+	if (t->kind != PYTHON_STRING && t->kind != PYTHON_FORMAT)
 		return;
+	if (choice_names_list(f, at))
+		f->choice->doubtful = true;
+	if (!span_starts(t->text, "cuda:"))
+		return;
+	if (!choice_is_used(f, at)) {
+		f->choice->doubtful = true;
+		return;
+	}
 	while (past < f->text.count && !ends_value(token_at(f, past)))
 		past = token_at(f, past)->past;
 	v = python_value(f, at, past);
@@ -230,13 +237,20 @@ void choice_call(struct python_file *f, const char *path, unsigned at, unsigned 
 					     "torch.accelerator.device_index",
 					     "torch.nn.parallel.DataParallel",
 					     "torch.cuda._set_device",
-					     "setattr"};
+					     "setattr",
+					     "getattr",
+					     "exec",
+					     "eval",
+					     "__import__",
+					     "functools.partial"};
 	static const char *const numbering[] = {"rank", "store", "init_method"};
 	struct python_argument a;
 
 	if (!f->choice)
 		return;
-	if (is_one_of(span_of(path), doubts, ARRAY_SIZE(doubts)))
+	if (is_one_of(span_of(path), doubts, ARRAY_SIZE(doubts)) || starts_with(path, "os.exec") ||
+	    starts_with(path, "os.spawn") || starts_with(path, "os.posix_spawn") ||
+	    starts_with(path, "importlib.") || starts_with(path, "runpy."))
 		f->choice->doubtful = true;
 	if (streq(path, "torch.device"))
 		call_device(f, at, open);
@@ -270,7 +284,8 @@ static size_t deciding(const struct python_choice *c)
 	for (size_t i = 0; i < c->count; i++)
 		best = c->picks[i].pick < best ? c->picks[i].pick : best;
 	for (size_t i = 0; i < c->count && !found; i++)
-		if (c->picks[i].pick == best && !c->picks[i].may && choice_runs(c, c->picks[i].function))
+		if (c->picks[i].pick == best && !c->picks[i].may &&
+		    choice_runs(c, c->picks[i].function))
 			found = i + 1;
 	/* Without set_device what is not named goes elsewhere than what is. */
 	for (size_t i = 0; found && i < c->count; i++)
@@ -309,6 +324,9 @@ static bool is_told(const struct python_file *f, size_t found)
 	const struct python_value *v = &c->picks[found - 1].value;
 
 	if (is_rank(*v) && c->numbers)
+		return false;
+	/* What is imported may show each rank a GPU of its own. */
+	if (v->meaning == MEANS_DEVICE && c->foreign)
 		return false;
 	if (v->meaning == MEANS_CUDA && (c->foreign || c->passed || !f->facts.torch))
 		return false;

@@ -86,6 +86,7 @@ struct python_choice {
 	bool passed;   /* a device that is not known by name is used */
 	bool foreign;  /* something is imported that may pick one */
 	bool numbers;  /* ranks are numbered by the program */
+	bool ends;     /* it may have ended before */
 };
 
 struct python_block {
@@ -205,6 +206,12 @@ void choice_device(struct python_file *f, unsigned first, unsigned past, struct 
 void choice_find_runs(struct python_choice *c);
 bool choice_runs(const struct python_choice *c, int function);
 void choice_token(struct python_file *f, unsigned at);
+/* Whether a device's text is one that a call picks, or the value of a name, which is followed. */
+bool choice_is_used(const struct python_file *f, unsigned at);
+/* Whether a text may name the visible list where no sight sees what is done to it. */
+bool choice_names_list(const struct python_file *f, unsigned at);
+/* A name with what it stands for, at the tokens [at, past). */
+void choice_path(struct python_file *f, const char *path, unsigned at, unsigned past);
 void choice_statement(struct python_file *f);
 
 /* --- the judges ------------------------------------------------------------------------- */

@@ -96,6 +96,8 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 	}
 	see_package(f, token_at(f, at)->text);
 	at = end + 1 + is_at(f, end + 1, past, "(");
+	if (is_at(f, at, past, "*"))
+		choice_import(f, (struct span){"*", 1});
 	while (at < past && token_at(f, at)->kind == PYTHON_NAME) {
 		struct span name = token_at(f, at)->text, as = name;
 		const char *whole;
@@ -221,6 +223,7 @@ static void walk_path(struct python_file *f, unsigned i, unsigned past)
 	unsigned end = python_chain(f, i, &chain);
 
 	python_path(f, chain, path);
+	choice_path(f, path, i, end);
 	if (streq(path, "sys.argv"))
 		f->facts.reads_arguments = true;
 	if (streq(path, "os.environ") && is_at(f, end, past, "[") && end + 1 < past)

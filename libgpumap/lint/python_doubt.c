@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* What a program may do to devices that is not seen, for python_choice.c. */
+#include <limits.h>
+
+#include "lint/python_file.h"
+
+static bool is_one_of(const char *path, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (streq(path, names[i]))
+			return true;
+	return false;
+}
+#define IS_ONE_OF(path, names) is_one_of(path, names, ARRAY_SIZE(names))
+
+/* The name that is called at the bracket `open`, as a path; and its first token. */
+static const char *called(const struct python_file *f, unsigned open, unsigned *first,
+			  char path[MOST_PATH])
+{
+	struct span chain;
+
+	path[0] = '\0';
+	*first = open;
+	if (!open || token_at(f, open - 1)->kind != PYTHON_NAME)
+		return path;
+	for (*first = open - 1; *first > 1 && is_at(f, *first - 1, open, ".") &&
+				token_at(f, *first - 2)->kind == PYTHON_NAME;)
+		*first -= 2;
+	python_chain(f, *first, &chain);
+	return python_path(f, chain, path);
+}
+
+/* The innermost bracket around a token, near before it; UINT_MAX: there is none. */
+static unsigned bracket(const struct python_file *f, unsigned at)
+{
+	for (unsigned i = at; i > 0 && at - i < MOST_VALUE; i--)
+		if (token_at(f, i - 1)->kind == PYTHON_SIGN && token_at(f, i - 1)->past > at)
+			return i - 1;
+	return UINT_MAX;
+}
+
+/* Whether a device's text is one that a call picks, or the value of a name, which is followed. */
+bool choice_is_used(const struct python_file *f, unsigned at)
+{
+	static const char *const takers[] = {"to", "cuda", "set_device", "set_device_index", "str"};
+	unsigned open = bracket(f, at), first = 0;
+	char path[MOST_PATH];
+	const char *last;
+
+	if (open == UINT_MAX)
+		return !f->blocks[f->depth].member &&
+		       (is_at(f, 1, at, "=") || is_at(f, 1, at, ":") || is_at(f, 3, at, "=") ||
+			is_at(f, 5, at, "="));
+	called(f, open, &first, path);
+	last = strrchr(path, '.');
+	for (size_t i = 0; last && i < ARRAY_SIZE(takers); i++)
+		if (streq(last + 1, takers[i]))
+			return true;
+	return starts_with(path, "torch.");
+}
+
+/* Whether a text may name the visible list where no sight sees what is done to it. */
+bool choice_names_list(const struct python_file *f, unsigned at)
+{
+	struct span text = token_at(f, at)->text;
+	unsigned open = bracket(f, at), first = 0;
+	char path[MOST_PATH];
+	bool named = false;
+
+	for (size_t i = 0; i + 7 <= text.length && !named; i++)
+		named = memcmp(text.text + i, "VISIBLE", 7) == 0;
+	if (!named || f->text.count == 1)
+		return false;
+	called(f, open == UINT_MAX ? 0 : open, &first, path);
+	return !streq(path, "os.environ") && !streq(path, "os.environ.get") &&
+	       !streq(path, "os.getenv") && !streq(path, "os.environ.setdefault");
+}
+
+void choice_path(struct python_file *f, const char *path, unsigned at, unsigned past)
+{
+	static const char *const whole[] = {"torch",
+					    "torch.cuda",
+					    "torch.accelerator",
+					    "os",
+					    "torch.cuda.set_device",
+					    "torch.accelerator.set_device_index",
+					    "os.environb"};
+	static const char *const exits[] = {"SystemExit", "sys.exit", "os._exit", "exit", "quit"};
+	static const char *const changes[] = {"setdefault", "pop", "__setitem__"};
+	const struct python_block *b = block_now(f);
+	unsigned end = f->text.count;
+	bool literal;
+
+	if (!f->choice)
+		return;
+	if (IS_ONE_OF(path, exits) && (b->may || b->repeated || f->deferred))
+		f->choice->ends = true;
+	/* By another name they are not followed. */
+	if (IS_ONE_OF(path, whole) && !is_at(f, past, end, "("))
+		f->choice->doubtful = true;
+	literal = past + 2 < end && token_at(f, past + 1)->kind == PYTHON_STRING;
+	if (streq(path, "os.environ"))
+		f->choice->doubtful =
+			f->choice->doubtful ||
+			(is_at(f, past, end, "[") ? !literal || !is_at(f, past + 2, end, "]")
+						  : !at || !is_at(f, at - 1, end, "in"));
+	if (!starts_with(path, "os.environ."))
+		return;
+	path += strlen("os.environ.");
+	if (streq(path, "update") ||
+	    (IS_ONE_OF(path, changes) && !(literal && token_at(f, past + 1)->past == past + 2)))
+		f->choice->doubtful = true;
+}
