@@ -104,18 +104,30 @@ int bounds_inherit(struct builder *b, struct host_class *class, const struct dev
 	return GPUMAP_OK;
 }
 
-/* The places that the bound leaves. */
-static bool *bound_places(struct builder *b, const struct host_class *class,
-			  const gpumap_mapping *mapping, const struct device_index *index)
+/* Which of the class's devices the bound leaves, and how many; NULL: no memory. */
+static bool *inside_bound(struct builder *b, const struct host_class *class,
+			  const gpumap_mapping *mapping, const struct device_index *index,
+			  size_t *kept)
 {
 	const gpumap_inventory *inventory = class->host->inventory;
-	bool *inside = arena_alloc(&b->passing, device_places(inventory) + 1, sizeof(*inside));
+	bool *places = arena_alloc(&b->passing, device_places(inventory) + 1, sizeof(*places));
+	bool *inside = arena_alloc(&b->passing, class->count + 1, sizeof(*inside));
 
-	for (size_t i = 0; inside && i < mapping->visible_count; i++) {
+	*kept = 0;
+	if (!places || !inside)
+		return NULL;
+	for (size_t i = 0; i < mapping->visible_count; i++) {
 		const gpumap_device *device = device_original(index, bound_device(mapping, i));
 
 		if (device)
-			inside[device_place(inventory, device)] = true;
+			places[device_place(inventory, device)] = true;
+	}
+	for (size_t i = 0; i < class->count; i++) {
+		const gpumap_device *d = class->devices[i];
+
+		inside[i] = places[device_place(inventory, d)] ||
+			    places[device_place(inventory, d->gpu)];
+		*kept += inside[i];
 	}
 	return inside;
 }
@@ -206,25 +218,18 @@ static int apply_bound(struct builder *b, struct host_class *class,
 	bool user = bound->kind == PLAN_BOUND_USER;
 	enum plan_conflict policy = class->settings->on_conflict;
 	struct strbuf labels = {0};
-	bool *places, *inside, all = true;
+	size_t kept;
+	bool *inside;
 
 	if (!set_is_certain(bound->mapping)) {
 		if (!user || policy != PLAN_CONFLICT_OVERRIDE)
 			tell_undecidable(b, class, bound, "which GPUs are");
 		return GPUMAP_OK;
 	}
-	places = bound_places(b, class, bound->mapping, index);
-	inside = arena_alloc(&b->passing, class->count + 1, sizeof(*inside));
-	if (!places || !inside)
+	inside = inside_bound(b, class, bound->mapping, index, &kept);
+	if (!inside)
 		return plan_nomem(b);
-	for (size_t i = 0; i < class->count; i++) {
-		const gpumap_device *d = class->devices[i];
-
-		inside[i] = places[device_place(class->host->inventory, d)] ||
-			    places[device_place(class->host->inventory, d->gpu)];
-		all = all && inside[i];
-	}
-	if (all)
+	if (kept == class->count)
 		return GPUMAP_OK;
 	label_outside(&labels, class, inside);
 	if (labels.failed) {
@@ -290,23 +295,15 @@ static void tell_own(struct builder *b, const struct host_class *class,
 static int apply_own(struct builder *b, struct host_class *class,
 		     const struct plan_inherited *bound, const struct device_index *index)
 {
-	bool *places, *inside, inherit = class->selection->kind == SELECT_INHERIT;
+	bool *inside, inherit = class->selection->kind == SELECT_INHERIT;
 	struct strbuf labels = {0}, own = {0};
-	size_t kept = 0;
+	size_t kept;
 
 	if (bound->kind == PLAN_BOUND_RANK && class->selection->kind == SELECT_ENTRIES)
 		return GPUMAP_OK;
-	places = bound_places(b, class, bound->mapping, index);
-	inside = arena_alloc(&b->passing, class->count + 1, sizeof(*inside));
-	if (!places || !inside)
+	inside = inside_bound(b, class, bound->mapping, index, &kept);
+	if (!inside)
 		return plan_nomem(b);
-	for (size_t i = 0; i < class->count; i++) {
-		const gpumap_device *d = class->devices[i];
-
-		inside[i] = places[device_place(class->host->inventory, d)] ||
-			    places[device_place(class->host->inventory, d->gpu)];
-		kept += inside[i];
-	}
 	label_outside(&labels, class, inside);
 	label_own(&own, bound);
 	if (labels.failed || own.failed) {
