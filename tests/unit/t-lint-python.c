@@ -6,32 +6,6 @@
 #include "tsv.h"
 #include "unit.h"
 
-/* A text of the table: \n, \r, \t, \xNN and \\. */
-static struct span unescape(char *text)
-{
-	struct span s = {text, 0};
-	char *to = text;
-
-	for (; *text; text++) {
-		if (*text != '\\') {
-			*to++ = *text;
-			continue;
-		}
-		text++;
-		if (*text == 'x') {
-			*to++ = (char)strtoul((char[]){text[1], text[2], 0}, NULL, 16);
-			text += 2;
-		} else {
-			*to++ = *text == 'n'   ? '\n'
-				: *text == 'r' ? '\r'
-				: *text == 't' ? '\t'
-					       : *text;
-		}
-	}
-	s.length = (size_t)(to - s.text);
-	return s;
-}
-
 static void check_row(const struct tsv_row *row)
 {
 	const char *want = row->column[0], *launcher = row->column[1], *what = row->column[2];
@@ -49,7 +23,7 @@ static void check_row(const struct tsv_row *row)
 		if (streq(l->name, launcher))
 			start.passes = l->passes;
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	ck_assert_int_eq(lint_python(unescape(copy), "a.py", &start, report), GPUMAP_OK);
+	ck_assert_int_eq(lint_python(tsv_unescape(copy), "a.py", &start, report), GPUMAP_OK);
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);
 

@@ -5,24 +5,6 @@
 #include "tsv.h"
 #include "unit.h"
 
-/* A text of the table: \n and \\. */
-static struct span unescape(char *text)
-{
-	struct span s = {text, 0};
-	char *to = text;
-
-	for (; *text; text++) {
-		if (*text != '\\') {
-			*to++ = *text;
-			continue;
-		}
-		text++;
-		*to++ = *text == 'n' ? '\n' : *text;
-	}
-	s.length = (size_t)(to - s.text);
-	return s;
-}
-
 static struct tsv table;
 
 START_TEST(vectors)
@@ -32,7 +14,7 @@ START_TEST(vectors)
 	struct python_device device;
 
 	ck_assert_ptr_nonnull(copy);
-	ck_assert_int_eq(lint_python_device(unescape(copy), &device), GPUMAP_OK);
+	ck_assert_int_eq(lint_python_device(tsv_unescape(copy), &device), GPUMAP_OK);
 	ROW_EQ_STR(row->column[2], *device.text ? device.text : "-", row->column[0]);
 	ROW_EQ_INT(row->column[2], device.line, atoi(row->column[1]));
 	free(copy);

@@ -59,3 +59,28 @@ void tsv_free(struct tsv *tsv)
 	free(tsv->rows);
 	memset(tsv, 0, sizeof(*tsv));
 }
+
+struct span tsv_unescape(char *text)
+{
+	struct span s = {text, 0};
+	char *to = text;
+
+	for (; *text; text++) {
+		if (*text != '\\') {
+			*to++ = *text;
+			continue;
+		}
+		text++;
+		if (*text == 'x') {
+			*to++ = (char)strtoul((char[]){text[1], text[2], 0}, NULL, 16);
+			text += 2;
+		} else {
+			*to++ = *text == 'n'   ? '\n'
+				: *text == 'r' ? '\r'
+				: *text == 't' ? '\t'
+					       : *text;
+		}
+	}
+	s.length = (size_t)(to - s.text);
+	return s;
+}

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "text.h"
+
 enum { TSV_COLUMNS = 8 };
 
 struct tsv_row {
@@ -21,5 +23,8 @@ struct tsv {
  * cannot be read. */
 struct tsv tsv_read(const char *name);
 void tsv_free(struct tsv *tsv);
+
+/* The text of a column that has \n, \r, \t, \xNN and \\ for what they stand for; in place. */
+struct span tsv_unescape(char *text);
 
 #endif
