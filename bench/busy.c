@@ -22,9 +22,9 @@ static struct busy_comm *of(struct communicator *comm)
 	return (struct busy_comm *)(void *)comm;
 }
 
-struct meeting *busy_meeting(struct busy *busy)
+struct rendezvous *busy_rendezvous(struct busy *busy)
 {
-	return (struct meeting *)(void *)busy;
+	return (struct rendezvous *)(void *)busy;
 }
 
 static bool event_new(struct busy_comm *c, cudaEvent_t *event, unsigned flags,
@@ -76,10 +76,10 @@ static bool open_marks(struct busy_comm *c, struct train_error *error)
 	return done;
 }
 
-static bool busy_open(struct communicator **comm, struct meeting *meeting, int rank,
+static bool busy_open(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		      struct device *device, struct train_error *error)
 {
-	struct busy *busy = (struct busy *)(void *)meeting;
+	struct busy *busy = (struct busy *)(void *)rendezvous;
 	struct busy_comm *c = calloc(1, sizeof(*c));
 
 	if (!c)

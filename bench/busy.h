@@ -26,8 +26,8 @@ struct busy {
 };
 
 void busy_init(struct busy *busy, enum busy_what what, const struct busy_args *args);
-/* What parallel_options.meeting is. Both outlive the communicator; nothing is to be freed. */
-struct meeting *busy_meeting(struct busy *busy);
+/* What parallel_options.rendezvous is. Both outlive the communicator; nothing is to be freed. */
+struct rendezvous *busy_rendezvous(struct busy *busy);
 
 /*
  * Of BUSY_MARKS, after a recorded step was waited for: microseconds from when the gradients of each

@@ -24,15 +24,16 @@ enum { LIMIT_MS = 60000 };
 static bool meet(struct sums *b, int ranks, int rank, struct train_error *error)
 {
 	for (int i = 0; i <= b->rounding; i++) {
-		const struct meeting_options options = {.world = b->world,
-							.ranks = ranks,
-							.rank = rank,
-							.local = b->world,
-							.name = ranks == b->world ? NULL : b->name,
-							.timeout_ms = LIMIT_MS,
-							.sums = i ? VALUE_BFLOAT16 : VALUE_FLOAT32};
+		const struct rendezvous_options options = {
+			.world = b->world,
+			.ranks = ranks,
+			.rank = rank,
+			.local = b->world,
+			.name = ranks == b->world ? NULL : b->name,
+			.timeout_ms = LIMIT_MS,
+			.sums = i ? VALUE_BFLOAT16 : VALUE_FLOAT32};
 
-		if (!b->calls->meet(&b->meeting[i], &options, error))
+		if (!b->calls->meet(&b->rendezvous[i], &options, error))
 			return false;
 	}
 	return true;
@@ -48,8 +49,8 @@ static bool say(const struct sums_rank *r)
 static void part(struct sums *b)
 {
 	for (int i = 0; i <= b->rounding; i++)
-		if (b->meeting[i])
-			b->calls->part(b->meeting[i]);
+		if (b->rendezvous[i])
+			b->calls->leave(b->rendezvous[i]);
 }
 
 static void *rank_main(void *rank)

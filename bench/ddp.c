@@ -13,8 +13,8 @@
 
 #include "bench/least.h"
 #include "parallel/rank.h"
-#include "run/cores.h"
-#include "run/crew.h"
+#include "place/cores.h"
+#include "place/threads.h"
 
 enum { STEPS = 8, WARM = 2, MOST_ROUNDS = 100, PROFILED = STEPS - WARM };
 
@@ -124,7 +124,7 @@ static bool work(void *argument, int rank, struct train_error *error)
 	if (!done && p && p->comm)
 		p->calls->abort(p, error);
 	else if (!done)
-		options.collective->cancel(options.meeting, rank, error);
+		options.collective->cancel(options.rendezvous, rank, error);
 	if (p)
 		p->calls->close(p);
 	free(indices);
@@ -135,8 +135,8 @@ static bool run(struct bench *b, enum variant variant, struct train_error *error
 {
 	bool single = variant <= ONE_RANK;
 	struct collective *table = &b->silent;
-	struct meeting_options meeting = {.world = single ? 1 : b->ranks};
-	struct crew *crew;
+	struct rendezvous_options rendezvous = {.world = single ? 1 : b->ranks};
+	struct threads *threads;
 	bool done;
 
 	b->variant = variant;
@@ -148,15 +148,15 @@ static bool run(struct bench *b, enum variant variant, struct train_error *error
 		table->all_reduce = no_sum;
 	b->options.collective = table;
 	b->options.world = b->place.world = b->place.local_world = b->place.ranks = b->place.count =
-		meeting.ranks = meeting.world;
-	if (!table->meet(&b->options.meeting, &meeting, error))
+		rendezvous.ranks = rendezvous.world;
+	if (!table->meet(&b->options.rendezvous, &rendezvous, error))
 		return false;
-	done = crew_open(&crew, meeting.world, error);
+	done = threads_open(&threads, rendezvous.world, error);
 	if (done) {
-		done = crew_run(crew, work, NULL, b, error);
-		crew_close(crew);
+		done = threads_run(threads, work, NULL, b, error);
+		threads_close(threads);
 	}
-	table->part(b->options.meeting);
+	table->leave(b->options.rendezvous);
 	return done;
 }
 

@@ -8,7 +8,7 @@
  * (off). The least is what the times allow at which buckets are ready, which marks in the recorded
  * step tell.
  *
- * Times are those of CUDA events around blocks of MS (50) milliseconds of recorded steps, by turns,
+ * Times are those of CUDA events around blocks of MS (50) milliseconds of recorded steps, alternating,
  * medians of ROUNDS (9); "took" is the kernel alone. -k: the limit of a bucket, the first's too.
  */
 #include "config.h"
@@ -21,7 +21,7 @@
 #include "bench/busy.h"
 #include "bench/least.h"
 #include "parallel/parallel.h"
-#include "run/cores.h"
+#include "place/cores.h"
 
 enum { MOST_ROUNDS = 100, WARM = 3, ALONE = 50, MOST_STEPS = 5000 };
 
@@ -124,7 +124,7 @@ static bool runner_open(struct runner *r, struct bench *b, enum overlap overlap,
 	b->settings.overlap = overlap;
 	r->bench = b;
 	options.collective = &r->busy.calls;
-	options.meeting = busy_meeting(&r->busy);
+	options.rendezvous = busy_rendezvous(&r->busy);
 	return parallel_ddp.open(&r->parallel, &options, error) &&
 	       r->parallel->calls->synchronize(r->parallel, &begin, error) &&
 	       steps(r, WARM, error) && finish(r, error);
@@ -228,7 +228,7 @@ static void print_row(const struct bench *b, int us, double took, const double s
 	fflush(stdout);
 }
 
-/* Blocks of all three by turns, so that what the card does meanwhile meets all. */
+/* Blocks of all three, alternating, so that what the card does meanwhile meets all. */
 static bool measure(struct bench *b, struct runner runners[VARIANTS], double step[VARIANTS],
 		    struct train_error *error)
 {

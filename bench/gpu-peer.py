@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gpu-peer.py compare --trainer GPUMAP-TRAIN --batch N [options]    by turns with gpumap-train
+"""gpu-peer.py compare --trainer GPUMAP-TRAIN --batch N [options]    alternating with gpumap-train
 gpu-peer.py one FORM --batch N [options]                          a training of --steps N alone
 
 convnet's training step with Adam in PyTorch, beside gpumap-train's. FORM is

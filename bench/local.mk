@@ -10,7 +10,7 @@ bench_collective_SOURCES = bench/collective.c bench/sums.c bench/sums.h
 bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)
 bench_collective_LDADD = libtrainer.la -lm
 bench_ddp_SOURCES = bench/ddp.c bench/least.h
-bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)
+bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)
 bench_ddp_LDADD = libtrainer.la -lm
 if HAVE_CUDA_BACKEND
 EXTRA_PROGRAMS += bench/exposed
@@ -18,11 +18,11 @@ gpu_tests += bench/collective bench/exposed
 bench_exposed_SOURCES = bench/exposed.c bench/busy.c bench/busy.h bench/least.h
 bench_exposed_CPPFLAGS = $(bench_cuda_cppflags)
 bench_exposed_LDADD = libtrainer.la -lm
-bench_cuda_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
+bench_cuda_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
 	-I$(top_srcdir) $(CUDA_BACKEND_CPPFLAGS)
 endif
 bench_optim_SOURCES = bench/optim.c
-bench_optim_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer
+bench_optim_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)
 bench_optim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
 bench_optim_LDADD = libtrainer.la -lm
 endif
@@ -35,11 +35,11 @@ EXTRA_PROGRAMS += bench/train
 bench_train = bench-train
 endif
 bench_train_SOURCES = bench/train.c
-bench_train_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(DNNL_CPPFLAGS)
+bench_train_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir) $(DNNL_CPPFLAGS)
 bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
 EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/gpu-peer.py bench/peer.py bench/results \
-	bench/start.sh bench/sums.sh bench/vs-pytorch.py
+	bench/start.sh bench/sums.sh bench/tests.sh bench/vs-pytorch.py
 
 bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_trainer) $(bench_train)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)

@@ -10,7 +10,7 @@
 
 #include "optim/clip.h"
 #include "optim/optimizer.h"
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
 
 enum { PARAMS = 8, RUNS = 41 };
 static const int64_t sizes[PARAMS] = {1728, 64, 73728, 128, 4194304, 512, 5120, 10};

@@ -140,7 +140,8 @@ static bool measure_ways(struct sums_rank *r)
 	bool good = true;
 
 	for (int way = SUMS_EXACT; good && way <= SUMS_EXACT + b->rounding; way++) {
-		good = b->calls->open(&r->comm, b->meeting[way], r->rank, r->device, &r->error) &&
+		good = b->calls->open(&r->comm, b->rendezvous[way], r->rank, r->device,
+				      &r->error) &&
 		       measure_all(r, way);
 		if (r->comm && !good)
 			r->comm->calls->abort(r->comm, &r->error);
@@ -193,7 +194,7 @@ bool sums_measure(struct sums_rank *r)
 
 	if (!ready)
 		for (int i = 0; i <= b->rounding; i++)
-			b->calls->cancel(b->meeting[i], r->rank, &r->error);
+			b->calls->cancel(b->rendezvous[i], r->rank, &r->error);
 	r->good = ready && measure_ways(r);
 	release(r);
 	return r->good;

@@ -23,7 +23,7 @@ struct sums {
 	bool processes;
 	char name[40]; /* what processes have in common */
 	size_t most;
-	struct meeting *meeting[2]; /* as they are, and in bfloat16 */
+	struct rendezvous *rendezvous[2]; /* as they are, and in bfloat16 */
 };
 
 struct sums_rank {

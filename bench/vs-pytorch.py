@@ -2,7 +2,7 @@
 """vs-pytorch.py GPUMAP-TRAIN [--python PYTHON] [--rounds N] [--batches 32,256] [--threads 1,2]
                  [--precisions fp32,bf16] [--best best|compiled]
 
-convnet with Adam on the CPU: gpumap-train and PyTorch by turns, each in a process of its own. Of each
+convnet with Adam on the CPU: gpumap-train and PyTorch alternating, each in a process of its own. Of each
 the median of the steps after the first ones of all rounds, the greatest memory, and the least time of
 a run of one step: without that step, which is from Enter to the first step, and without one of the
 later steps, so that what the first one does for all is counted too. PyTorch as it is, and at its best

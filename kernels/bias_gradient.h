@@ -8,7 +8,7 @@
 #ifndef KERNELS_BIAS_GRADIENT_H
 #define KERNELS_BIAS_GRADIENT_H
 
-#include "backend/value.h"
+#include "kernels/value.h"
 #include "kernels/launch.h"
 
 struct bias_gradient_args {

@@ -6,7 +6,7 @@
 #ifndef KERNELS_CHUNK_H
 #define KERNELS_CHUNK_H
 
-#include "backend/value.h"
+#include "kernels/value.h"
 
 enum { CHUNK_ELEMENTS = 4096 };
 

@@ -3,7 +3,7 @@
 #ifndef KERNELS_CONVERT_H
 #define KERNELS_CONVERT_H
 
-#include "backend/value.h"
+#include "kernels/value.h"
 
 struct convert_args {
 	const void *from; /* (count), any alignment of its type */

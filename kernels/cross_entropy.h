@@ -11,10 +11,10 @@
 #ifndef KERNELS_CROSS_ENTROPY_H
 #define KERNELS_CROSS_ENTROPY_H
 
-#include "backend/control.h"
-#include "backend/value.h"
+#include "kernels/control.h"
+#include "kernels/value.h"
 #include "kernels/launch.h"
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
 
 struct cross_entropy_args {
 	const void *logits;                 /* (batch, pitch): (batch, classes), each row padded */

@@ -12,10 +12,10 @@
 #ifndef KERNELS_GRADIENT_MEASURE_H
 #define KERNELS_GRADIENT_MEASURE_H
 
-#include "backend/control.h"
+#include "kernels/control.h"
 #include "kernels/chunk.h"
 #include "kernels/launch.h"
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
 
 struct gradient_measure_args {
 	const float *gradients;     /* flat */

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#include "data/batch.h"
+#include "kernels/philox.h"
 #include "kernels/references.h"
+
+struct input_place input_place(const struct input_cut *cut, int64_t epoch, int64_t sample)
+{
+	struct random_key key = {cut->seed, RANDOM_AUGMENT, (uint32_t)epoch, sample};
+	struct input_place place = {(cut->from_height - cut->height) / 2,
+				    (cut->from_width - cut->width) / 2, false};
+	uint32_t bits[4];
+
+	if (!cut->augment)
+		return place;
+	random_keyed(bits, &key, 0);
+	place.mirrored = random_below(bits[0], 2) == 1;
+	place.top += (int)random_below(bits[1], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
+	place.left += (int)random_below(bits[2], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
+	return place;
+}
 
 static double pixel(const struct input_fill_args *args, const uint8_t *plane, int c, int y, int x)
 {
@@ -10,7 +26,7 @@ static double pixel(const struct input_fill_args *args, const uint8_t *plane, in
 }
 
 static void fill_row(const struct input_fill_args *args, int64_t row, const uint8_t *planes,
-		     const struct batch_place *place)
+		     const struct input_place *place)
 {
 	int64_t at = row * args->height * args->width * args->padded;
 	int size = args->from_height * args->from_width;
@@ -31,16 +47,16 @@ static void fill_row(const struct input_fill_args *args, int64_t row, const uint
 
 void reference_input_fill(const struct input_fill_args *args)
 {
-	const struct dataset_shape shape = {args->channels, args->from_height, args->from_width};
-	const struct batch_options options = {args->height, args->width, args->augment != 0,
-					      args->seed};
+	const struct input_cut cut = {args->from_height, args->from_width,   args->height,
+				      args->width,       args->augment != 0, args->seed};
+	size_t bytes =
+		1 + (size_t)args->channels * (size_t)args->from_height * (size_t)args->from_width;
 	int64_t rows = launch_min(args->control->rows, args->batch);
 
 	for (int64_t i = 0; i < rows; i++) {
 		int64_t sample = args->indices[i];
-		const uint8_t *record = args->records + (size_t)sample * dataset_record(&shape);
-		struct batch_place place =
-			batch_place(&options, &shape, args->control->epoch, sample);
+		const uint8_t *record = args->records + (size_t)sample * bytes;
+		struct input_place place = input_place(&cut, args->control->epoch, sample);
 
 		args->labels[i] = record[0];
 		fill_row(args, i, record + 1, &place);

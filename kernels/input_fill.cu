@@ -3,13 +3,12 @@
  * A piece is part of an image: each of its threads finds the image's place anew, which costs less
  * than to wait for one that does. A unit is WIDTH channels of a pixel.
  */
-#include "data/batch.h"
-#include "data/random.h"
 #include "kernels/device.cuh"
+#include "kernels/philox.h"
 
 enum { PIECE_UNITS = 2 * LAUNCH_THREADS };
 
-/* random_philox() of data/random.h. */
+/* random_philox() of philox.h. */
 static __device__ inline void philox(uint32_t out[4], const uint32_t counter[4], uint32_t k0,
 				     uint32_t k1)
 {
@@ -33,11 +32,11 @@ static __device__ inline void philox(uint32_t out[4], const uint32_t counter[4],
 	out[3] = d;
 }
 
-/* batch_place() of data/batch.h. */
-static __device__ inline struct batch_place place_of(const struct input_fill_args &a,
+/* input_place(). */
+static __device__ inline struct input_place place_of(const struct input_fill_args &a,
 						     int64_t sample)
 {
-	struct batch_place place = {(a.from_height - a.height) / 2, (a.from_width - a.width) / 2,
+	struct input_place place = {(a.from_height - a.height) / 2, (a.from_width - a.width) / 2,
 				    false};
 	const uint32_t counter[4] = {(uint32_t)RANDOM_AUGMENT << 24, (uint32_t)a.control->epoch,
 				     (uint32_t)sample, (uint32_t)((uint64_t)sample >> 32)};
@@ -47,15 +46,15 @@ static __device__ inline struct batch_place place_of(const struct input_fill_arg
 		return place;
 	philox(bits, counter, (uint32_t)a.seed, (uint32_t)(a.seed >> 32));
 	place.mirrored = __umulhi(bits[0], 2) == 1;
-	place.top += (int)__umulhi(bits[1], 2 * BATCH_PADDING + 1) - BATCH_PADDING;
-	place.left += (int)__umulhi(bits[2], 2 * BATCH_PADDING + 1) - BATCH_PADDING;
+	place.top += (int)__umulhi(bits[1], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
+	place.left += (int)__umulhi(bits[2], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
 	return place;
 }
 
 /* WIDTH channels from `channel` on of the pixel at (y, x) of what comes out. */
 template <typename T, int WIDTH>
 static __device__ inline vector<T, WIDTH>
-pixel(const struct input_fill_args &a, const uint8_t *planes, const struct batch_place &place,
+pixel(const struct input_fill_args &a, const uint8_t *planes, const struct input_place &place,
       int y, int x, int channel)
 {
 	int from_y = place.top + y, from_x = place.left + (place.mirrored ? a.width - 1 - x : x);
@@ -82,7 +81,7 @@ static __device__ inline void fill_piece(const struct input_fill_args &a, int64_
 	int64_t sample = a.indices[row];
 	int64_t record = 1 + (int64_t)a.channels * a.from_height * a.from_width;
 	const uint8_t *from = a.records + sample * record;
-	struct batch_place place = place_of(a, sample);
+	struct input_place place = place_of(a, sample);
 	int groups = a.padded / WIDTH, units = a.height * a.width * groups;
 	int end = min(units, (part + 1) * PIECE_UNITS);
 	T *to = (T *)a.images + row * a.height * a.width * a.padded;

@@ -7,8 +7,39 @@
 #ifndef KERNELS_INPUT_FILL_H
 #define KERNELS_INPUT_FILL_H
 
-#include "backend/control.h"
-#include "backend/value.h"
+#include <stdbool.h>
+
+#include "kernels/control.h"
+#include "kernels/value.h"
+
+enum { INPUT_PADDING = 4 }; /* pixels on each side of an image */
+
+/* How images are cut out. */
+struct input_cut {
+	int from_height, from_width; /* of an image */
+	int height, width;           /* of what comes out */
+	bool augment;                /* mirrored and moved at random */
+	uint64_t seed;
+};
+
+/* What is cut out of an image: pixel (y, x) is that at (top + y, left + x), or 0 outside. */
+struct input_place {
+	int top;
+	int left;
+	bool mirrored; /* pixel (y, x) is the one at (top + y, left + width - 1 - x) */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* It depends on these arguments alone (philox.h). Without augment it is the middle: top =
+ * (from_height - height) / 2. */
+struct input_place input_place(const struct input_cut *cut, int64_t epoch, int64_t sample);
+
+#ifdef __cplusplus
+}
+#endif
 
 struct input_fill_args {
 	const uint8_t *records; /* (samples, 1 + channels * from_height * from_width): the label,
@@ -23,7 +54,7 @@ struct input_fill_args {
 	int32_t channels, padded;        /* padded >= channels */
 	int32_t from_height, from_width; /* of a record */
 	int32_t height, width;           /* of what comes out */
-	int32_t augment;                 /* struct batch_options */
+	int32_t augment;                 /* struct input_cut */
 	uint64_t seed;
 };
 

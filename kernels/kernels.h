@@ -6,7 +6,7 @@
  * Pointers of arguments are device addresses, 16-byte aligned unless a header says otherwise, and
  * do not overlap unless it says that they may. Arguments are copied when the work is put on a
  * stream, so a recorded launch keeps them; what changes from step to step is read from the device
- * (backend/control.h, optim/scaler.h). Values are VALUE_FLOAT32, VALUE_BFLOAT16 or VALUE_FLOAT16.
+ * (control.h, scaler.h). Values are VALUE_FLOAT32, VALUE_BFLOAT16 or VALUE_FLOAT16.
  * Sums are taken in one order, whatever the device: the same arguments give the same bits.
  *
  * Scratch. Where a kernel has `scratch`, it holds as many bytes as the function of that header

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend/value.h"
+#include "kernels/value.h"
 
 enum {
 	LAUNCH_THREADS = 256,

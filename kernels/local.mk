@@ -2,9 +2,11 @@
 # The kernels of the CUDA backend. Their references are built everywhere.
 kernels_files = \
 	kernels/add.c kernels/add.h \
+	kernels/bf16.h \
 	kernels/bias_gradient.c kernels/bias_gradient.h \
 	kernels/busy.c kernels/busy.h \
 	kernels/chunk.c kernels/chunk.h \
+	kernels/control.h \
 	kernels/convert.c kernels/convert.h \
 	kernels/cross_entropy.c kernels/cross_entropy.h \
 	kernels/gradient_measure.c kernels/gradient_measure.h \
@@ -14,10 +16,13 @@ kernels_files = \
 	kernels/launch.h \
 	kernels/launchers.h \
 	kernels/max_pool.c kernels/max_pool.h \
+	kernels/philox.c kernels/philox.h \
 	kernels/references.h \
 	kernels/relu_backward.c kernels/relu_backward.h \
 	kernels/reorder.c kernels/reorder.h \
-	kernels/update.c kernels/update.h
+	kernels/scaler.c kernels/scaler.h \
+	kernels/update.c kernels/update.h \
+	kernels/value.c kernels/value.h
 kernels_cuda = \
 	kernels/columns.cuh \
 	kernels/device.cuh \
@@ -32,6 +37,7 @@ kernels_cuda = \
 	kernels/relu_backward.cu \
 	kernels/reorder.cu \
 	kernels/update.cu
+EXTRA_DIST += kernels/README.md
 
 # libtool keeps nvcc's options in order with --tag=CC; what is no option of nvcc goes to the host's
 # compiler. -MD tells make of the headers.
@@ -41,7 +47,7 @@ am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)
 am__v_NVCC_0 = @echo "  NVCC    " $@;
 am__v_NVCC_1 =
 NVCOMPILE = $(NVCC) -forward-unknown-to-host-compiler -arch=$(CUDA_ARCH) $(DEFS) \
-	$(DEFAULT_INCLUDES) -D_GNU_SOURCE -I$(top_srcdir) -I$(top_srcdir)/trainer \
+	$(DEFAULT_INCLUDES) -D_GNU_SOURCE -I$(top_srcdir) \
 	$(NVCC_WARN_FLAGS) -fvisibility=hidden $(NVCCFLAGS)
 .cu.lo:
 	$(AM_V_NVCC)$(LIBTOOL) $(AM_V_lt) --tag=CC $(AM_LIBTOOLFLAGS) $(LIBTOOLFLAGS) \

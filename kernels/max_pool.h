@@ -7,7 +7,7 @@
 #ifndef KERNELS_MAX_POOL_H
 #define KERNELS_MAX_POOL_H
 
-#include "backend/value.h"
+#include "kernels/value.h"
 #include "kernels/launch.h"
 
 enum { MAX_POOL_MOST_KERNEL = 16 }; /* places are bytes */

@@ -3,7 +3,7 @@
 #ifndef KERNELS_RELU_BACKWARD_H
 #define KERNELS_RELU_BACKWARD_H
 
-#include "backend/value.h"
+#include "kernels/value.h"
 
 struct relu_backward_args {
 	void *gradient;     /* (count) */

@@ -7,7 +7,7 @@
 #ifndef KERNELS_REORDER_H
 #define KERNELS_REORDER_H
 
-#include "backend/value.h"
+#include "kernels/value.h"
 
 struct reorder_args {
 	/* Any alignment of their types. */

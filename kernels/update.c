@@ -2,7 +2,14 @@
 #include <math.h>
 
 #include "kernels/references.h"
-#include "optim/clip.h"
+
+float clip_coefficient(float norm, double most)
+{
+	float coefficient = (float)most * (1 / (norm + 1e-6f));
+
+	/* Written so that a NaN stays. */
+	return coefficient > 1 ? 1 : coefficient;
+}
 
 static void adam_factors(struct update_factors *f, const struct optimizer_settings *s, double lr,
 			 double beta1, double t)
@@ -38,42 +45,43 @@ void reference_update_begin(const struct update_begin_args *args)
 	*args->factors = f;
 }
 
-static struct update update_of(const struct update_args *args)
+/* The i-th element of the flat buffers, as optim/update.h says. */
+static void update_element(const struct update_args *args, int64_t i)
 {
 	const struct update_factors *f = args->factors;
+	float w = args->values[i], g = args->gradients[i] * f->inv_scale * f->clip, m;
 
-	return (struct update){.weight = args->values,
-			       .gradient = args->gradients,
-			       .mean = args->mean,
-			       .variance = args->variance,
-			       .inv_scale = f->inv_scale,
-			       .clip = f->clip,
-			       .decay = f->decay,
-			       .keep = f->keep,
-			       .minus_lr = f->minus_lr,
-			       .momentum = f->momentum,
-			       .nesterov = args->nesterov != 0,
-			       .gain = f->gain,
-			       .beta2 = f->beta2,
-			       .gain2 = f->gain2,
-			       .minus_step = f->minus_step,
-			       .root = f->root,
-			       .eps = f->eps};
+	if (f->decay != 0)
+		g = fmaf(w, f->decay, g);
+	if (args->variance) {
+		float v = fmaf(f->gain2 * g, g, args->variance[i] * f->beta2);
+
+		m = fmaf(g, f->gain, args->mean[i] * f->momentum);
+		args->variance[i] = v;
+		args->mean[i] = m;
+		args->values[i] = w * f->keep + f->minus_step * m / (sqrtf(v) / f->root + f->eps);
+		return;
+	}
+	if (args->mean) {
+		m = args->mean[i] * f->momentum + g;
+		args->mean[i] = m;
+		g = args->nesterov ? fmaf(m, f->momentum, g) : m;
+	}
+	args->values[i] = fmaf(g, f->minus_lr, w);
 }
 
 void reference_update(const struct update_args *args)
 {
-	struct update update;
-
 	if (args->factors->skip)
 		return;
-	update = update_of(args);
 	for (int32_t i = 0; i < args->chunk_count; i++) {
 		const struct chunk *chunk = &args->chunks[i];
 
-		update_run(&update, chunk->first, chunk->first + chunk->count);
-		for (int32_t k = 0; chunk->copy && k < chunk->count; k++)
-			value_set(chunk->copy_type, chunk->copy, k,
-				  (double)args->values[chunk->first + k]);
+		for (int32_t k = 0; k < chunk->count; k++) {
+			update_element(args, chunk->first + k);
+			if (chunk->copy)
+				value_set(chunk->copy_type, chunk->copy, k,
+					  (double)args->values[chunk->first + k]);
+		}
 	}
 }

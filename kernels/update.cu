@@ -15,7 +15,7 @@ static __device__ inline void adam_factors(struct update_factors *f,
 	f->eps = (float)s.eps;
 }
 
-/* clip_coefficient() of optim/clip.h. */
+/* clip_coefficient(). */
 static __device__ inline float clip_of(float norm, double most)
 {
 	float coefficient = __fmul_rn((float)most, __fdiv_rn(1, __fadd_rn(norm, 1e-6f)));

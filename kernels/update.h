@@ -6,10 +6,34 @@
 #ifndef KERNELS_UPDATE_H
 #define KERNELS_UPDATE_H
 
-#include "backend/control.h"
+#include "kernels/control.h"
 #include "kernels/chunk.h"
-#include "optim/optimizer.h"
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
+
+enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
+
+struct optimizer_settings {
+	enum optimizer_kind kind;
+	double momentum; /* SGD: at least 0; 0 in every step means no buffer. Adam: beta1, 0 to <1
+			  */
+	double beta2;    /* Adam: 0 to <1 */
+	double eps;      /* Adam: at least 0 */
+	double weight_decay; /* at least 0; L2 for SGD and Adam, decoupled for AdamW */
+	bool nesterov;       /* SGD, with a momentum above 0 */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What gradients are multiplied by so that their norm is at most `most`: most / (norm + 1e-6),
+ * but at most 1. The norm of all gradients is clip_norm() of the norms of each parameter's, in
+ * the order of the parameters. 0 for an infinite norm, NaN for a NaN. */
+float clip_coefficient(float norm, double most);
+
+#ifdef __cplusplus
+}
+#endif
 
 /* What struct update (optim/update.h) has besides pointers, on the device. */
 struct update_factors {
@@ -23,7 +47,7 @@ struct update_factors {
 
 /*
  * By one thread: factors from what is asked for and what was measured, each taken in double and
- * rounded once, as optimizer_begin() does. clip is clip_coefficient() (optim/clip.h) of
+ * rounded once, as optimizer_begin() does. clip is clip_coefficient() of
  * measure->norm where control->clip_norm is above 0, else 1. With a scaler inv_scale is its
  * scaler_inverse(), else 1; it skips where measure->found_inf, and whether it skips or not makes
  * scaler_update(). A step that is not skipped is counted first.

@@ -125,8 +125,8 @@ enum gpumap_inventory_attr {
 	/* int */
 	GPUMAP_INVENTORY_ASSUMED, /* 1: its devices are taken as existing, nobody saw them */
 	GPUMAP_INVENTORY_PARTIAL, /* 1: the source was cut or a device did not answer */
-	/* str: why no program can use a GPU of the host that was probed; NULL: one can, or the
-	 * inventory was not probed. A snapshot does not keep it. */
+	/* str: why no program can use a GPU of the host that was probed, or of that of a snapshot,
+	 * which keeps it; NULL: one can, or the inventory is another's */
 	GPUMAP_INVENTORY_NO_GPU
 };
 

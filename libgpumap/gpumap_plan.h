@@ -168,8 +168,8 @@ int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
  *    TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS and TORCHELASTIC_USE_AGENT_STORE,
  *    as torchrun sets them and as far as they are true. Not with a single rank of mode
  *    single, dp or mp: programs take their presence for DistributedDataParallel.
- *  - the variables that other launchers tell a rank by, and those of the above that nothing
- *    is told of, which are unset (rule R1);
+ *  - the variables that other launchers tell a rank by, and those of the above that this
+ *    rank does not get: they are unset (rule R1);
  *  - CUDA_VISIBLE_DEVICES and, where it needs it, CUDA_DEVICE_ORDER (rule N5);
  *  - OMP_NUM_THREADS; threads = auto leaves one of `envp` alone;
  *  - GPUMAP_RUN_GPUS, GPUMAP_RUN_RANK and GPUMAP_RUN_ID: the GPUs that are the rank's own, as a

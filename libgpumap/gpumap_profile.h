@@ -43,6 +43,32 @@ int gpumap_profile_parse(gpumap_profile **ret, const char *text, size_t size, co
 			 const char *name, gpumap_report *report);
 void gpumap_profile_free(gpumap_profile *profile);
 
+/* Finds a profile file and reads it, as gpumap and gpumap-train do. The file is the first of
+ * these:
+ *
+ *	`path`, unless it is NULL
+ *	GPUMAP_CONFIG of `envp`, unless it is empty
+ *	./gpumap.ini, if it exists and is trusted
+ *	gpumap/gpumap.ini in XDG_CONFIG_HOME of `envp`, or where that is no absolute path
+ *	in .config of its HOME, if it exists
+ *	/etc/gpumap/gpumap.ini, if it exists
+ *
+ * A profile holds a command, and the working directory may belong to anybody. So
+ * ./gpumap.ini is trusted only if it is a regular file that belongs to the effective user or to
+ * root and that neither its group nor others may write to, and if it is a symbolic link, that
+ * link belongs to one of these users too. Otherwise it is not read: a warning (GM165) gives the
+ * reason, and the search goes on. A file that is named by `path` or GPUMAP_CONFIG is read
+ * whoever owns it, and so are the files that a profile includes. The user's file and the one in
+ * /etc stand in directories of their owners and are not judged.
+ *
+ * Without any file the profile has the built-in defaults and gpumap_profile_file is NULL; if a
+ * `name` is given, that is GPUMAP_EINPUT. `envp`, which may be NULL, only tells where the file
+ * is: gpumap_profile_environ applies it. `flags`: GPUMAP_OPEN_HERE ends the search with
+ * ./gpumap.ini. All else is as of gpumap_profile_read. */
+#define GPUMAP_OPEN_HERE 1u
+int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
+			const char *const *envp, unsigned flags, gpumap_report *report);
+
 /* Gives a key a value, as an option does; `origin` is its name, "--gpus". GPUMAP_EKEY,
  * GPUMAP_EINPUT; GPUMAP_ELIMIT, it names too many GPUs or hosts; GPUMAP_ENOMEM. On failure the
  * profile is unchanged. Lists may be of several lines, as commands print them. */

@@ -106,7 +106,7 @@ static void warn_garbage(const struct telling *t, size_t entry)
 	} else if (t->list->notes.range) {
 		const char *all = written_out(t->resolver->arena, token);
 
-		why = ": a range is no range here";
+		why = ": ranges are not supported here";
 		fix = all ? all : "write every number, as in 0,1,2";
 	}
 	report_add(t->resolver->report, FINDING_NOT_A_RANGE,

@@ -4,8 +4,6 @@
 AM_CPPFLAGS += -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 noinst_LTLIBRARIES += libgpumap-core.la
 libgpumap_core_la_SOURCES = \
-	libgpumap/arena.c libgpumap/arena.h \
-	libgpumap/base.h \
 	libgpumap/choice.c \
 	libgpumap/emit/accelerate.c \
 	libgpumap/emit/deepspeed.c \
@@ -56,20 +54,15 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inivalue.c \
 	libgpumap/inventory/assumed.c \
 	libgpumap/inventory/complaint.c \
-	libgpumap/inventory/csv.h \
-	libgpumap/inventory/csv_columns.c \
 	libgpumap/inventory/cuda_order.c \
 	libgpumap/inventory/driver.c libgpumap/inventory/driver.h \
 	libgpumap/inventory/finish.c \
 	libgpumap/inventory/host.h \
 	libgpumap/inventory/inventory.c libgpumap/inventory/inventory.h \
 	libgpumap/inventory/lines.c libgpumap/inventory/lines.h \
-	libgpumap/inventory/lookup.c \
-	libgpumap/inventory/members.c \
-	libgpumap/inventory/merge.c libgpumap/inventory/merge.h \
+	libgpumap/inventory/merge.c \
 	libgpumap/inventory/models.c \
-	libgpumap/inventory/nccl_elements.c \
-	libgpumap/inventory/nccl_xml.c libgpumap/inventory/nccl_xml.h \
+	libgpumap/inventory/nccl_xml.c \
 	libgpumap/inventory/nvlink.c \
 	libgpumap/inventory/nvml.c libgpumap/inventory/nvml.h \
 	libgpumap/inventory/nvml_api.h \
@@ -81,6 +74,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/query_csv.c \
 	libgpumap/inventory/read.c \
 	libgpumap/inventory/recorded.c libgpumap/inventory/recorded.h \
+	libgpumap/inventory/recorded_text.c \
 	libgpumap/inventory/run_helper.c \
 	libgpumap/inventory/silent.c \
 	libgpumap/inventory/smi_list.c \
@@ -113,36 +107,34 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lint/settings.c libgpumap/lint/settings.h \
 	libgpumap/lint/shell.c libgpumap/lint/shell.h \
 	libgpumap/lint/shell_command.c \
-	libgpumap/lint/shell_frame.c \
 	libgpumap/lint/shell_jobs.c \
 	libgpumap/lint/shell_launch.c \
 	libgpumap/lint/shell_launcher.c \
 	libgpumap/lint/shell_lex.c libgpumap/lint/shell_lex.h \
 	libgpumap/lint/shell_list.c \
 	libgpumap/lint/shell_mistake.c \
+	libgpumap/lint/shell_program.c \
 	libgpumap/lint/shell_set.c \
-	libgpumap/lint/shell_simple.c \
 	libgpumap/lint/shell_slurm.c \
 	libgpumap/lint/shell_string.c \
-	libgpumap/lint/shell_token.c \
 	libgpumap/lint/shell_vars.c \
 	libgpumap/lint/shell_walk.c \
 	libgpumap/lint/shell_word.c \
-	libgpumap/lint/shell_wrapper.c \
 	libgpumap/list.c \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/mig.c \
 	libgpumap/order.c \
+	libgpumap/pci.c libgpumap/pci.h \
 	libgpumap/plan/arrange.c \
 	libgpumap/plan/attributes.c \
 	libgpumap/plan/bounds.c \
 	libgpumap/plan/build.h \
 	libgpumap/plan/clash.c \
 	libgpumap/plan/cores.c libgpumap/plan/cores.h \
-	libgpumap/plan/cpuset.c libgpumap/plan/cpuset.h \
 	libgpumap/plan/diff.c libgpumap/plan/diff.h \
 	libgpumap/plan/environ.c \
 	libgpumap/plan/find.c \
+	libgpumap/plan/findings.c \
 	libgpumap/plan/hosts.c libgpumap/plan/hosts.h \
 	libgpumap/plan/inherit.c \
 	libgpumap/plan/job.c libgpumap/plan/job.h \
@@ -153,9 +145,8 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/names.c \
 	libgpumap/plan/node_settings.c \
 	libgpumap/plan/plan.c libgpumap/plan/plan.h \
+	libgpumap/plan/rank.c \
 	libgpumap/plan/read.c \
-	libgpumap/plan/read_job.c \
-	libgpumap/plan/reader.h \
 	libgpumap/plan/selection.c \
 	libgpumap/plan/settings.c \
 	libgpumap/plan/shares.c \
@@ -166,24 +157,24 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/effective.c \
 	libgpumap/profile/entry.c \
 	libgpumap/profile/file.c \
-	libgpumap/profile/forms.c \
 	libgpumap/profile/include.c \
-	libgpumap/profile/keys.c libgpumap/profile/keys.h \
 	libgpumap/profile/link.c \
+	libgpumap/profile/open.c \
 	libgpumap/profile/profile.h \
 	libgpumap/profile/read.c libgpumap/profile/read.h \
 	libgpumap/profile/sections.c \
 	libgpumap/profile/set.c \
 	libgpumap/profile/settle.c \
 	libgpumap/profile/sweep.c \
-	libgpumap/profile/value.c \
-	libgpumap/profile/where.c \
 	libgpumap/profile/write.c \
+	libgpumap/profile_forms.c \
+	libgpumap/profile_keys.c libgpumap/profile_keys.h \
 	libgpumap/profile_keys.def \
+	libgpumap/profile_value.c \
+	libgpumap/profile_where.c \
 	libgpumap/rankenv.c libgpumap/rankenv.h \
 	libgpumap/ranks.c \
 	libgpumap/ranks.def \
-	libgpumap/readfile.c libgpumap/readfile.h \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \
@@ -192,11 +183,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/sources.c \
 	libgpumap/statement.c \
 	libgpumap/speech.c libgpumap/speech.h \
-	libgpumap/style.c libgpumap/style.h \
-	libgpumap/strbuf.c libgpumap/strbuf.h \
-	libgpumap/suggest.c libgpumap/suggest.h \
-	libgpumap/text.c libgpumap/text.h \
+	libgpumap/step.c \
 	libgpumap/version.c \
+	libgpumap/view.c \
 	libgpumap/views.c \
 	libgpumap/visible.c libgpumap/visible.h \
 	libgpumap/visible_match.c libgpumap/visible_match.h \
@@ -205,7 +194,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/visible_seen.c libgpumap/visible_seen.h \
 	libgpumap/words.c libgpumap/words.h \
 	libgpumap/writefile.c libgpumap/writefile.h
-libgpumap_core_la_LIBADD = $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)
+libgpumap_core_la_LIBADD = libbase.la $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)
 
 # libtool's three numbers, CURRENT:REVISION:AGE. At a release: code changed, add 1
 # to REVISION; interface changed at all, add 1 to CURRENT and set REVISION to 0;
@@ -216,7 +205,8 @@ libgpumap_libgpumap_la_LIBADD = libgpumap-core.la
 libgpumap_libgpumap_la_LDFLAGS = -version-info 0:0:0 -no-undefined \
 	-Wl,--version-script=$(top_srcdir)/libgpumap/libgpumap.map
 EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
-EXTRA_DIST += libgpumap/libgpumap.map
+EXTRA_DIST += libgpumap/libgpumap.map libgpumap/README.md libgpumap/inventory/README.md \
+	libgpumap/lint/README.md libgpumap/plan/README.md libgpumap/profile/README.md
 
 include_HEADERS = libgpumap/gpumap.h libgpumap/gpumap_plan.h libgpumap/gpumap_profile.h \
 	libgpumap/gpumap_rules.h

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "request.h"
 
-#include "profile/keys.h"
+#include "profile_keys.h"
 #include "rankenv.h"
 #include "report.h"
 #include "suggest.h"

@@ -4,8 +4,37 @@
 #include <strings.h>
 
 #include "gpumap.h"
+
+#include "hash.h"
 #include "visible_python.h"
 #include "visible_seen.h"
+
+struct visible_number visible_number(struct span s)
+{
+	struct visible_number n = {0};
+
+	while (s.length && is_blank(*s.text))
+		s = (struct span){s.text + 1, s.length - 1};
+	if (s.length && (*s.text == '+' || *s.text == '-')) {
+		n.negative = *s.text == '-';
+		s = (struct span){s.text + 1, s.length - 1};
+	}
+	n.number = (struct span){s.text, 0};
+	for (; s.length && is_digit(*s.text); s.text++, s.length--) {
+		n.digits = true;
+		if (n.number.length == 0 && *s.text == '0')
+			n.number.text = s.text + 1; /* a leading zero */
+		else
+			n.number.length++;
+		if (n.value > (INT64_MAX - 9) / 10)
+			n.value = INT64_MAX;
+		else
+			n.value = n.value * 10 + (*s.text - '0');
+	}
+	n.negative = n.negative && n.number.length;
+	n.rest = s;
+	return n;
+}
 
 static int read_as_python(struct matcher *matcher, struct span value)
 {
@@ -221,7 +250,8 @@ bool matcher_repeats(const struct matcher *matcher, size_t number,
 
 		if (kind == 0)
 			s.length -= visible_number(s).rest.length;
-		return seen_before(matcher->seen, matcher->slots, span_hash(s), s, number, earlier);
+		return seen_before(matcher->seen, matcher->slots,
+				   hash_bytes(HASH_START, s.text, s.length), s, number, earlier);
 	}
 	return seen_before(matcher->seen, matcher->slots,
 			   (mixed && kind == 1 ? 0 : kind) << 32 | (uint32_t)value,
@@ -240,5 +270,6 @@ bool matcher_repeats_text(const struct matcher *matcher, size_t number, struct s
 			return false;
 		s = n.number.length ? n.number : (struct span){"0", 1};
 	}
-	return seen_before(matcher->seen, matcher->slots, span_hash(s), s, number, earlier);
+	return seen_before(matcher->seen, matcher->slots, hash_bytes(HASH_START, s.text, s.length),
+			   s, number, earlier);
 }

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "visible_seen.h"
 
-uint64_t span_hash(struct span text)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < text.length; i++)
-		h = (h ^ (unsigned char)text.text[i]) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 bool seen_before(struct seen *seen, size_t slots, uint64_t key, struct span text, size_t number,
 		 size_t *earlier)
 {
@@ -22,8 +13,7 @@ bool seen_before(struct seen *seen, size_t slots, uint64_t key, struct span text
 			*s = (struct seen){key, number + 1, text};
 			return false;
 		}
-		if (s->key == key && s->text.length == text.length &&
-		    (!text.length || memcmp(s->text.text, text.text, text.length) == 0)) {
+		if (s->key == key && span_same(s->text, text)) {
 			*earlier = s->number - 1;
 			return true;
 		}

@@ -11,8 +11,6 @@ struct seen {
 	struct span text;
 };
 
-uint64_t span_hash(struct span text);
-
 /* Remembers entry `number` in the table of `slots` (a power of two, twice the entries);
  * true: *earlier had the same key and text. The text is compared where it is given, so
  * a hash never decides alone. */

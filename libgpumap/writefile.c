@@ -8,15 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ATTEMPTS = 100 };
+#include "atomic_file.h"
 
 struct output {
 	const char *path, *what;
 	gpumap_report *report;
-	mode_t mode;        /* what the umask leaves of it */
-	int folder;         /* open; -1: not yet */
-	const char *name;   /* the last part of the path */
-	char temporary[64]; /* in the folder; "" when there is none */
+	mode_t mode;      /* what the umask leaves of it */
+	int folder;       /* open; -1: not yet */
+	const char *name; /* the last part of the path */
 };
 
 static int fail(const struct output *out, const char *why, const char *fix)
@@ -31,6 +30,8 @@ static int fail_errno(const struct output *out)
 	int error = errno;
 	const char *fix = NULL;
 
+	if (error == ENOMEM)
+		return report_nomem(out->report);
 	if (error == ENOSPC || error == EDQUOT)
 		fix = "free some space, or write to another folder";
 	else if (error == ENOENT || error == ENOTDIR)
@@ -64,16 +65,9 @@ static bool write_all(int fd, struct span text)
 
 static int open_folder(struct output *out)
 {
-	const char *slash = strrchr(out->path, '/');
-	CLEANUP_FREE char *folder = NULL;
-
-	out->name = slash ? slash + 1 : out->path;
+	out->folder = atomic_folder(out->path, &out->name);
 	if (!*out->name)
 		return fail(out, "the path names no file", "write FOLDER/NAME.ini");
-	folder = slash ? strndup(out->path, (size_t)(slash - out->path) + 1) : strdup(".");
-	if (!folder)
-		return report_nomem(out->report);
-	out->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return out->folder < 0 ? fail_errno(out) : GPUMAP_OK;
 }
 
@@ -92,54 +86,16 @@ static int check_target(const struct output *out)
 	return GPUMAP_OK;
 }
 
-static int open_temporary(struct output *out)
+static int write_and_rename(const struct output *out, struct span text)
 {
-	for (int i = 0; i < ATTEMPTS; i++) {
-		int fd;
+	struct atomic_file file;
+	int r = GPUMAP_OK;
 
-		snprintf(out->temporary, sizeof(out->temporary), ".gpumap-%ld-%d.tmp",
-			 (long)getpid(), i);
-		fd = openat(out->folder, out->temporary,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, out->mode);
-		if (fd >= 0)
-			return fd;
-		if (errno != EEXIST)
-			break;
-	}
-	out->temporary[0] = '\0';
-	return -1;
-}
-
-/* The new name must outlive a crash as the content does. Folders that may not be
- * read, and file systems without it, leave that to the kernel. */
-static bool sync_folder(const struct output *out)
-{
-	int fd = openat(out->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool good;
-
-	if (fd < 0)
-		return true;
-	good = fsync(fd) == 0 || errno == EINVAL;
-	close(fd);
-	return good;
-}
-
-static int write_and_rename(struct output *out, struct span text)
-{
-	int fd = open_temporary(out);
-
-	if (fd < 0)
-		return fail_errno(out);
-	if (!write_all(fd, text) || fsync(fd) < 0) {
-		int r = fail_errno(out);
-
-		close(fd);
-		return r;
-	}
-	if (close(fd) < 0 || renameat(out->folder, out->temporary, out->folder, out->name) < 0)
-		return fail_errno(out);
-	out->temporary[0] = '\0';
-	return sync_folder(out) ? GPUMAP_OK : fail_errno(out);
+	if (!atomic_create(&file, out->folder, ".gpumap-", out->mode) ||
+	    !write_all(file.fd, text) || !atomic_publish(&file, out->name))
+		r = fail_errno(out);
+	atomic_close(&file);
+	return r;
 }
 
 static int write_output(struct output out, struct span text)
@@ -155,8 +111,6 @@ static int write_output(struct output out, struct span text)
 		r = check_target(&out);
 	if (r == GPUMAP_OK)
 		r = write_and_rename(&out, text);
-	if (out.temporary[0])
-		unlinkat(out.folder, out.temporary, 0);
 	if (out.folder >= 0)
 		close(out.folder);
 	return r;
@@ -164,14 +118,14 @@ static int write_output(struct output out, struct span text)
 
 int write_file(const char *path, struct span text, const char *what, gpumap_report *report)
 {
-	struct output out = {path, what, report, 0644, -1, NULL, ""};
+	struct output out = {path, what, report, 0644, -1, NULL};
 
 	return write_output(out, text);
 }
 
 int write_script(const char *path, struct span text, const char *what, gpumap_report *report)
 {
-	struct output out = {path, what, report, 0755, -1, NULL, ""};
+	struct output out = {path, what, report, 0755, -1, NULL};
 
 	return write_output(out, text);
 }

@@ -55,7 +55,7 @@ struct key {
 };
 
 static const struct key keys[] = {
-#define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, help) \
+#define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, use, help) \
 	{#section, #name, option, value, initial, help},
 #include "profile_keys.def"
 #undef PROFILE_KEY
@@ -71,7 +71,7 @@ static const struct setting settings[] = {
 #define SETTING(group, name, option, kind, member, value, least, most, initial, only, help) \
 	{NULL, option, #kind, value, initial, only, help},
 #define ALIAS(option, name, text, help) {NULL, option, "ALIAS", NULL, NULL, NULL, help},
-#include "run/settings.def"
+#include "settings/settings.def"
 #undef GROUP
 #undef SETTING
 #undef ALIAS

@@ -4,40 +4,7 @@
 
 #include <stdio.h>
 
-static enum nvml_return unit_state(const struct unit *unit)
-{
-	struct use use;
-	enum nvml_return r;
-
-	if (!unit->device)
-		return NVML_ERROR_GPU_IS_LOST;
-	r = use_read(&use, unit->gpu);
-	return r == NVML_SUCCESS ? use.state : r;
-}
-
-/* A handle is the address of a unit; anything else was never given out. */
-enum nvml_return unit_get(const struct unit **ret, const struct nvml_handle *handle)
-{
-	const struct machine *machine = machine_get();
-	uintptr_t offset;
-
-	if (!machine)
-		return NVML_ERROR_UNINITIALIZED;
-	offset = (uintptr_t)handle - (uintptr_t)machine->units;
-	if (!handle || offset % sizeof(**ret) || offset / sizeof(**ret) >= machine->count)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	*ret = &machine->units[offset / sizeof(**ret)];
-	return unit_state(*ret);
-}
-
-enum nvml_return give_handle(struct nvml_handle **ret, const struct unit *unit)
-{
-	enum nvml_return r = unit_state(unit);
-
-	if (r == NVML_SUCCESS)
-		*ret = (struct nvml_handle *)(uintptr_t)unit;
-	return r;
-}
+#include "pci.h"
 
 static enum nvml_return give_number(unsigned int *ret, int64_t number)
 {
@@ -269,4 +236,58 @@ SERVE(nvmlDeviceGetBAR1MemoryInfo, struct nvml_handle *device, struct nvml_memor
 		return NVML_ERROR_INVALID_ARGUMENT;
 	*memory = (struct nvml_memory){.total = total, .free = total};
 	return NVML_SUCCESS;
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+/* Like the real ones: *count is the room, then how many there are; without enough of it nothing is
+ * written. Version 1 of an entry ends before the instances. */
+static enum nvml_return give_processes(struct nvml_handle *device, unsigned int *count, void *to,
+				       size_t size)
+{
+	struct use use;
+	unsigned int room;
+	enum nvml_return r;
+	UNIT_OR_RETURN(u, device);
+
+	if (!count)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	r = use_read(&use, u);
+	if (r == NVML_SUCCESS)
+		r = use.list;
+	if (r != NVML_SUCCESS)
+		return r;
+	room = *count;
+	*count = use.count;
+	if (use.count > room)
+		return NVML_ERROR_INSUFFICIENT_SIZE;
+	if (use.count && !to)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (size == ENTRY && use.entry != ENTRY)
+		size = use.entry;
+	for (unsigned int i = 0; i < use.count; i++) {
+		char entry[WIDE_ENTRY] = {0};
+
+		memcpy(entry, &use.processes[i], sizeof(use.processes[i]));
+		memcpy((char *)to + i * size, entry, size);
+	}
+	return NVML_SUCCESS;
+}
+
+SERVE(nvmlDeviceGetComputeRunningProcesses, struct nvml_handle *device, unsigned int *count,
+      void *processes)
+{
+	return give_processes(device, count, processes, offsetof(struct process, gi));
+}
+
+SERVE(nvmlDeviceGetComputeRunningProcesses_v2, struct nvml_handle *device, unsigned int *count,
+      void *processes)
+{
+	return give_processes(device, count, processes, ENTRY);
+}
+
+SERVE(nvmlDeviceGetComputeRunningProcesses_v3, struct nvml_handle *device, unsigned int *count,
+      void *processes)
+{
+	return give_processes(device, count, processes, ENTRY);
 }

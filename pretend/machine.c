@@ -93,15 +93,17 @@ static bool place_units(struct machine *machine)
 {
 	const gpumap_inventory *inventory = machine->inventory;
 	size_t instances = 0, next;
+	/* What the bus has can be listed, not used. */
+	size_t count = inventory->no_gpu ? 0 : inventory->count;
 
-	for (size_t i = 0; i < inventory->count; i++)
+	for (size_t i = 0; i < count; i++)
 		instances += inventory->gpus[i].mig_count;
-	machine->gpus = inventory->count ? highest_number(inventory) + 1 : 0;
+	machine->gpus = count ? highest_number(inventory) + 1 : 0;
 	machine->count = machine->gpus + instances;
 	machine->units = calloc(machine->count + 1, sizeof(*machine->units));
 	if (!machine->units)
 		return false;
-	for (size_t i = 0; i < inventory->count; i++)
+	for (size_t i = 0; i < count; i++)
 		machine->units[number_of(inventory, i)].device = &inventory->gpus[i];
 	place_gpus(machine);
 	next = machine->gpus;

@@ -35,7 +35,7 @@
  *	0 wide		entries of the list have 32 bytes (drivers 535.43 to 535.86)
  *	0 lost		the GPU is lost
  *
- * A GPU's memory must be known to be told of. One with instances has what they have too.
+ * A GPU's memory must be known to be reported. One with instances has what they have too.
  */
 #ifndef GM_PRETEND_H
 #define GM_PRETEND_H
@@ -70,6 +70,9 @@ struct process {
 #define NVML_NOT_AVAILABLE (~0ull) /* NVML_VALUE_NOT_AVAILABLE */
 
 enum { USE_MOST = 128 };
+
+/* Bytes of an entry of the list of processes, and of a wider one. */
+enum { ENTRY = sizeof(struct process), WIDE_ENTRY = sizeof(struct process) + 8 };
 
 struct use {
 	enum nvml_return state, list; /* of the GPU, and of its list of processes */

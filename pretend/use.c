@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { ENTRY = sizeof(struct process), WIDE_ENTRY = sizeof(struct process) + 8 };
-
 /* "3" or "3:1": is it this unit, or one of its instances? */
 static bool is_here(struct span where, const struct unit *unit)
 {
@@ -89,56 +87,4 @@ enum nvml_return use_read(struct use *ret, const struct unit *unit)
 			r = NVML_ERROR_UNKNOWN;
 	fclose(file);
 	return r;
-}
-
-/* Like the real ones: *count is the room, then how many there are; without enough of it nothing is
- * written. Version 1 of an entry ends before the instances. */
-static enum nvml_return give_processes(struct nvml_handle *device, unsigned int *count, void *to,
-				       size_t size)
-{
-	struct use use;
-	unsigned int room;
-	enum nvml_return r;
-	UNIT_OR_RETURN(u, device);
-
-	if (!count)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	r = use_read(&use, u);
-	if (r == NVML_SUCCESS)
-		r = use.list;
-	if (r != NVML_SUCCESS)
-		return r;
-	room = *count;
-	*count = use.count;
-	if (use.count > room)
-		return NVML_ERROR_INSUFFICIENT_SIZE;
-	if (use.count && !to)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	if (size == ENTRY && use.entry != ENTRY)
-		size = use.entry;
-	for (unsigned int i = 0; i < use.count; i++) {
-		char entry[WIDE_ENTRY] = {0};
-
-		memcpy(entry, &use.processes[i], sizeof(use.processes[i]));
-		memcpy((char *)to + i * size, entry, size);
-	}
-	return NVML_SUCCESS;
-}
-
-SERVE(nvmlDeviceGetComputeRunningProcesses, struct nvml_handle *device, unsigned int *count,
-      void *processes)
-{
-	return give_processes(device, count, processes, offsetof(struct process, gi));
-}
-
-SERVE(nvmlDeviceGetComputeRunningProcesses_v2, struct nvml_handle *device, unsigned int *count,
-      void *processes)
-{
-	return give_processes(device, count, processes, ENTRY);
-}
-
-SERVE(nvmlDeviceGetComputeRunningProcesses_v3, struct nvml_handle *device, unsigned int *count,
-      void *processes)
-{
-	return give_processes(device, count, processes, ENTRY);
 }

@@ -4,14 +4,35 @@ TEST_EXTENSIONS = .test
 TEST_LOG_DRIVER = $(LOG_DRIVER)
 TEST_LOG_COMPILER = /bin/sh
 
-include tests/unit/local.mk
-include tests/cli/local.mk
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+# libcheck's limits of time end a test that hangs; on a busy machine they are ten times as long.
+AM_TESTS_ENVIRONMENT = CK_TAP_LOG_FILE_NAME=-; CK_VERBOSITY=silent; \
+	CK_TIMEOUT_MULTIPLIER=$${CK_TIMEOUT_MULTIPLIER:-10}; \
+	GPUMAP_TEST_SRCDIR='$(abs_top_srcdir)'; \
+	export CK_TAP_LOG_FILE_NAME CK_VERBOSITY CK_TIMEOUT_MULTIPLIER GPUMAP_TEST_SRCDIR;
+
+# Tests begin in this order: those that take longest first, so that no core waits for one at the end.
+include tests/train/local.mk
 include tests/launch/local.mk
 include tests/servers/local.mk
-include tests/train/local.mk
+include tests/cli/local.mk
 include tests/sync/local.mk
+include tests/unit/local.mk
 include tests/fuzz/local.mk
 include tests/gpu/local.mk
 
+# What ./dev test runs.
+quick_tests = $(cli_tests) $(sync_tests) $(unit_programs) $(launch_programs) $(train_programs)
+# What a build with sanitizers runs in ./dev check. Of the others they see nothing, or nothing more:
+# those read the source, compile or start programs of their own, or are train_alone_tests.
+sanitized_tests = $(train_tests) $(train_programs) $(launch_tests) $(launch_programs) $(cli_tests) \
+	$(unit_programs)
+# What ./dev check runs from the tarball: what reads many files of it, and what is installed. Only
+# packed_programs are built, and cleaned.
+packed_units = tests/unit/t-fixtures tests/unit/t-vectors
+packed_programs = $(packed_units) man/tables tests/train/settings-main
+packed_tests = $(packed_units) tests/cli/explain.test tests/cli/install.test tests/cli/lint.test \
+	tests/cli/readme.test tests/sync/manual.test tests/sync/options.test
+
 # ./dev check --full runs it, where there is a PyTorch.
-EXTRA_DIST += tests/torch
+EXTRA_DIST += tests/torch tests/README.md

@@ -42,6 +42,7 @@ static void help(const struct options *options)
 	      "  gpumap config --profile cifar-ddp --gpus 2,3 --origin\n"
 	      "  gpumap config gpus\n"
 	      "  gpumap config help kill_grace\n"
+	      "  gpumap config --gpus 2,3 >gpumap.ini     (a file to begin with)\n"
 	      "\n",
 	      stdout);
 	options_help(options, stdout);

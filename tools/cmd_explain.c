@@ -8,13 +8,13 @@
 #include "directions.h"
 #include "machine.h"
 #include "process.h"
+#include "process_run.h"
 #include "question.h"
 #include "report.h"
 #include "text.h"
 
 static const struct option_row rows[] = {
-	{"--inventory", INVENTORY_VALUE,
-	 "the machine: a recorded or imagined one, or this one"},
+	{"--inventory", INVENTORY_VALUE, "the machine: a recorded or imagined one, or this one"},
 	{"--pid", "N", "explain the running process N from its environment and cgroup"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
 	{"--format", "text|json|svg", "how to answer"},
@@ -33,8 +33,8 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap [explain] [OPTIONS]\n"
 	      "\n"
-	      "Says which physical GPU a program runs on, and by which rules. What is not\n"
-	      "given as an option is taken from the environment.\n"
+	      "Says which physical GPU a program runs on, and by which rules. What no option\n"
+	      "says is taken from the environment.\n"
 	      "\n"
 	      "  gpumap --visible 2,3,4,5 --device 1\n"
 	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"
@@ -44,15 +44,17 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Which machine: the one that --inventory names. Else a list given by an option is\n"
-	      "a what-if: its devices are taken as existing. A list of the environment, or no\n"
-	      "list, is about this host; without a GPU here the first is a what-if, the second\n"
-	      "has no answer.\n"
+	      "Which machine the answer is about: the one that --inventory or GPUMAP_INVENTORY\n"
+	      "names. Without them, a list given by an option is a what-if: its devices are\n"
+	      "assumed to exist. A list from the environment, or no list, is about this host.\n"
+	      "If this host has no GPU, the list is a what-if too, and without a list there is\n"
+	      "no answer.\n"
 	      "\n"
-	      "VAR= before a LIST names the variable (CUDA_VISIBLE_DEVICES where it is\n"
-	      "missing): also CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=LIST sets only what is unset,\n"
-	      "-VAR unsets. These options may be repeated. Every option without \"this machine\"\n"
-	      "is also read from the environment: GPUMAP_MODE=dp.\n"
+	      "A LIST is the value of CUDA_VISIBLE_DEVICES. VAR=VALUE sets another variable,\n"
+	      "such as CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=VALUE sets it only if it is not set\n"
+	      "yet, and -VAR unsets it. The options that take a LIST may be repeated. The\n"
+	      "options from --visible to --strict are also read from the environment:\n"
+	      "GPUMAP_MODE=dp is --mode dp.\n"
 	      "\n"
 	      "Exit status: 0 answered, 1 the statements end in an error, 2 malformed input.\n",
 	      stdout);
@@ -113,8 +115,11 @@ static int read_environ(struct explain *explain)
 {
 	gpumap_report *report = explain->output.report;
 
-	if (explain->pid)
-		return process_environ(explain->request, explain->pid, report);
+	if (explain->pid) {
+		int r = process_is_run(explain->pid, report);
+
+		return r == GPUMAP_OK ? process_environ(explain->request, explain->pid, report) : r;
+	}
 	return gpumap_request_environ(explain->request, (const char *const *)environ, report);
 }
 
@@ -129,6 +134,8 @@ static int find_machine(struct explain *explain)
 	r = question_machine(question, report);
 	if (r == GPUMAP_OK && explain->pid)
 		r = process_views(explain->request, explain->pid, question_host(question), report);
+	if (r == GPUMAP_OK && explain->pid)
+		r = process_of_run(explain->request, explain->pid, question->machine, report);
 	return r;
 }
 

@@ -186,6 +186,8 @@ static int answer(struct command_plan *c, bool *answered)
 
 	if (r == GPUMAP_OK)
 		r = plan_open(&plan, &node, &c->options, c->output.report);
+	if (r == GPUMAP_OK)
+		r = plan_seek_program(plan, node, c->output.report);
 	if (r == GPUMAP_OK && c->file)
 		r = write_plan(c, plan);
 	if (r == GPUMAP_OK)

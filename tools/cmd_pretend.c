@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -171,6 +172,17 @@ static int prepare_path(gpumap_report *report)
 	return ok ? STATUS_ANSWERED : own_failure(report, NULL, strerror(errno), NULL);
 }
 
+static int without_machine(gpumap_report *report, const char *operand)
+{
+	char fix[128] = "write for example --inventory 8xH100";
+	const char *end = operand ? strrchr(operand, '.') : NULL;
+
+	if (operand && (is_digit(*operand) || (end && (streq(end, ".txt") || streq(end, ".ini")))))
+		snprintf(fix, sizeof(fix), "write gpumap pretend --inventory %.64s -- PROGRAM",
+			 QUOTE(span_of(operand)));
+	return malformed(report, "which machine? --inventory is missing", fix);
+}
+
 /* Reads options up to the program, whose own follow; argv is then at its name. Other
  * than STATUS_ANSWERED, or without a machine after --help, the command ends here. */
 static int read_options(struct output *output, int argc, char ***argv, const char **what)
@@ -197,8 +209,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 	if (failed)
 		return STATUS_MALFORMED;
 	if (!*what)
-		return malformed(output->report, "which machine? --inventory is missing",
-				 "write for example --inventory 8xH100");
+		return without_machine(output->report, name ? options.operand : NULL);
 	if (!name)
 		return malformed(output->report, "which program? none is named",
 				 "write for example -- nvitop -1");

@@ -112,7 +112,7 @@ static void print_finding(struct strbuf *buf, const gpumap_finding *finding, boo
 
 	style_puts(buf, STYLE_RULE, gpumap_finding_str(finding, GPUMAP_FINDING_ID));
 	strbuf_puts(buf, "  ");
-	style_set(buf, style_of(gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY)));
+	style_set(buf, severity_style(gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY)));
 	strbuf_printf(buf, "%s:", severity_name(finding));
 	style_set(buf, STYLE_PLAIN);
 	strbuf_printf(buf, " %s\n", gpumap_finding_str(finding, GPUMAP_FINDING_MEANING));

@@ -57,6 +57,9 @@ static void help(struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
+	      "gpumap config --gpus 2,3 >gpumap.ini writes a profile to begin with; a\n"
+	      "./gpumap.ini is read without being named, and gpumap plan shows what it sets.\n"
+	      "\n"
 	      "Exit status: that of the first rank that failed (128+N for signal N), 124 time\n"
 	      "limit, 125 gpumap refused or failed, 126 the program cannot be executed, 127 it\n"
 	      "was not found.\n",

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "style.h"
 #include "suggest.h"
 
 /* Exit statuses, as gpumap(1) documents them. */
@@ -38,9 +39,6 @@ int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 
-/* Whether a command is called so. */
-bool is_command(const char *word);
-
 /* "gpumap rules GM009 explains it", kept in `ret`, where `word` is the id of a finding or a rule;
  * else `otherwise`. */
 const char *id_remedy(struct remedy *ret, const char *word, const char *otherwise);
@@ -58,6 +56,8 @@ struct output {
 size_t print_report(const struct output *output, size_t from);
 /* Whether text is coloured on this descriptor: as --color says, or a terminal is there. */
 bool output_colored(int fd);
+/* Of a finding, GPUMAP_REMARK to GPUMAP_ERROR. */
+enum style severity_style(int64_t severity);
 /* The format for the library: text that is coloured where standard output is. */
 enum gpumap_format output_format(const struct output *output);
 

@@ -3,13 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 
+#include "cpuset.h"
 #include "inventory/host.h"
-#include "plan/cpuset.h"
 
-enum { LIST_ROOM = 65536, FIRST_MASK = 1024 };
+enum { LIST_ROOM = 65536 };
 
 struct reader {
 	const char *root;
@@ -107,27 +106,15 @@ static bool read_nodes(struct reader *x)
 	return true;
 }
 
-/* The kernel refuses a mask that is shorter than its own. */
+/* NULL where the system does not tell. */
 static bool read_affinity(struct reader *x, const char **ret)
 {
-	for (int end = FIRST_MASK; end <= PLAN_MAX_CPUS; end *= 2) {
-		cpu_set_t *mask = arena_alloc(&x->scratch, 1, CPU_ALLOC_SIZE(end));
-		struct cpu_set set = cpu_set_new(&x->scratch, (size_t)end);
+	struct cpu_set set;
 
-		if (!mask || !set.count)
-			return false;
-		if (sched_getaffinity(0, CPU_ALLOC_SIZE(end), mask) < 0) {
-			if (errno == EINVAL)
-				continue;
-			return true;
-		}
-		for (int i = 0; i < end; i++)
-			if (CPU_ISSET_S(i, CPU_ALLOC_SIZE(end), mask))
-				cpu_set_add(set, (size_t)i);
-		*ret = cpu_set_print(x->arena, set);
-		return *ret;
-	}
-	return true;
+	if (!cpu_set_allowed(&x->scratch, &set, PLAN_MAX_CPUS))
+		return !x->scratch.failed;
+	*ret = cpu_set_print(x->arena, set);
+	return *ret;
 }
 
 int cpus_read(struct cpus *ret, const char *sysroot, gpumap_report *report)

@@ -39,6 +39,8 @@ static const struct direction words[] = {
 	 "gpumap explain answers that: gpumap --visible 2,3,4,5 --device 1"},
 	{"preview schedule simulate layout rank ranks dry-run dryrun",
 	 "gpumap plan train.py shows which rank runs where"},
+	{"sweep sweeps grid search tune hparams",
+	 "gpumap run --sweep NAME runs every combination of a [sweep NAME] of gpumap.ini"},
 	{"fake mock emulate imitate", "gpumap pretend --inventory 8xH100 -- PROGRAM"},
 	{"export convert translate write generate",
 	 "gpumap emit LAUNCHER writes a plan as another launcher's command"},
@@ -101,6 +103,20 @@ static void fill_in(struct remedy *ret, const char *pattern, const char *word)
 			strbuf_add(&buf, pattern, 1);
 	snprintf(ret->text, sizeof(ret->text), "%s", buf.text && !buf.failed ? buf.text : "");
 	strbuf_free(&buf);
+}
+
+static bool is_command(const char *word)
+{
+	static const char *const names[] = {
+#define COMMAND(name, summary) #name,
+#include "commands.def"
+#undef COMMAND
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (streq(names[i], word))
+			return true;
+	return false;
 }
 
 const char *word_direction(struct remedy *ret, const char *word, const char *otherwise)

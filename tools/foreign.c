@@ -7,7 +7,12 @@
 
 #define LOGS "write --log-dir DIR for a file of each rank; --console says what is shown"
 #define ALONE "leave it out: nothing here needs it"
-#define COUNT "write --ranks N: of each node; or --world-size N: of all nodes"
+#define COUNT "write --ranks N for the ranks of each node, or --world-size N for those of all nodes"
+#define LIMIT "write --timeout DURATION, such as --timeout 2h"
+#define OF_SLURM \
+	"it is not an option of gpumap: give it to sbatch or srun, or add it to the script of " \
+	"gpumap emit " \
+	"sbatch"
 #define SET "write it before: NAME=VALUE gpumap ...; or into [env NAME] of a profile"
 
 const struct foreign foreign_options[] = {
@@ -30,6 +35,10 @@ const struct foreign foreign_options[] = {
 	{"--num-machines", "write --nnodes N"},
 	{"--num-nodes", "write --nnodes N"},
 	{"--num-gpus", COUNT},
+	{"--ngpus", COUNT},
+	{"--n-gpus", COUNT},
+	{"--ngpu", COUNT},
+	{"--gpus-per-node", COUNT},
 	{"--machine-rank", "write --node-rank N"},
 	{"--main-process-ip", "write --master-addr HOST"},
 	{"--main-process-port", "write --master-port PORT"},
@@ -48,6 +57,26 @@ const struct foreign foreign_options[] = {
 	{"--nprocs", COUNT},
 	{"--ntasks", "write --world-size N"},
 	{"--ntasks-per-node", "write --ranks N"},
+	{"--nodes", "write --nnodes N"},
+	{"-N", "write --nnodes N"},
+	{"--nodelist", "write --hosts HOST,..."},
+	{"-w", "write --hosts HOST,..."},
+	{"--cpus-per-task", "write --cpu-bind cores:N"},
+	{"-c", "write --cpu-bind cores:N"},
+	{"--time", LIMIT},
+	{"--time-limit", LIMIT},
+	{"--walltime", LIMIT},
+	{"--gres", "write --ranks N: gpumap emit asks Slurm for the GPUs of the ranks"},
+	{"--partition", OF_SLURM},
+	{"-p", OF_SLURM},
+	{"--account", OF_SLURM},
+	{"-A", OF_SLURM},
+	{"--qos", OF_SLURM},
+	{"--job-name", OF_SLURM},
+	{"-J", OF_SLURM},
+	{"--mem", OF_SLURM},
+	{"--constraint", OF_SLURM},
+	{"--exclusive", OF_SLURM},
 	{"-H", "write --hosts HOST,..."},
 	{"--host", "write --hosts HOST,..."},
 	{"--hostfile", "write --hosts file:FILE"},
@@ -57,6 +86,9 @@ const struct foreign foreign_options[] = {
 	/* what belongs to one command alone */
 	{"--dry-run", "gpumap plan starts nothing in any case"},
 	{"--sweep", "it belongs to gpumap run"},
+	{"--output",
+	 "write --log-dir DIR for the output of ranks; gpumap plan and emit write their "
+	 "answer with -o FILE"},
 	{"--version", "gpumap --version shows it"},
 	{NULL, NULL},
 };

@@ -29,7 +29,7 @@ static void print_line(struct strbuf *text, const gpumap_finding *f)
 		strbuf_printf(text, "%lld:", (long long)column);
 	style_set(text, STYLE_PLAIN);
 	strbuf_puts(text, " ");
-	style_set(text, style_of(severity));
+	style_set(text, severity_style(severity));
 	strbuf_printf(text, "%s:", words[severity]);
 	style_set(text, STYLE_PLAIN);
 	strbuf_printf(text, " %s%s%s ", gpumap_finding_str(f, GPUMAP_FINDING_TEXT), fix ? "; " : "",

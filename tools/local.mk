@@ -24,6 +24,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_rules.c \
 	tools/cmd_run.c \
 	tools/command.h \
+	tools/commands.def \
 	tools/cpus.c tools/cpus.h \
 	tools/directions.c tools/directions.h \
 	tools/foreign.c tools/foreign.h \
@@ -42,7 +43,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/plan_hosts.c tools/plan_hosts.h \
 	tools/plan_judge.c tools/plan_open.c tools/plan_open.h tools/plan_program.c tools/plan_show.c tools/plan_show.h \
 	tools/rank_rows.c tools/rank_rows.h tools/rendezvous.c tools/rendezvous.h \
-	tools/process.c tools/process.h \
+	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
 	tools/profile_open.c tools/profile_open.h \
 	tools/question.c tools/question.h \
 	tools/run_plan.c tools/run_plan.h \
@@ -59,3 +60,4 @@ gpumap_LDADD = libgpumap-core.la
 # Asks libcuda in a process of its own (rule N6).
 pkglibexec_PROGRAMS += tools/gpumap-ask-driver
 tools_gpumap_ask_driver_SOURCES = tools/ask-driver.c tools/cuda-driver.h
+EXTRA_DIST += tools/README.md tools/launch/README.md

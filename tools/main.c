@@ -12,16 +12,9 @@
 #include "suggest.h"
 
 static const struct command commands[] = {
-	{"config", "a launch profile's effective settings, and where each comes from", cmd_config},
-	{"emit", "a plan as the command or script of another launcher", cmd_emit},
-	{"exec", "become one rank of what srun, mpirun or another launcher started", cmd_exec},
-	{"explain", "which physical GPU the code runs on, and by which rules", cmd_explain},
-	{"inventory", "the GPUs of this machine, or of a recorded one", cmd_inventory},
-	{"lint", "what is wrong in profiles, scripts and programs, and here", cmd_lint},
-	{"plan", "which rank runs where, and what it is told, before anything starts", cmd_plan},
-	{"pretend", "run a program on a recorded machine", cmd_pretend},
-	{"rules", "the documented rules, and what the ids of messages mean", cmd_rules},
-	{"run", "start and supervise this machine's ranks of a plan", cmd_run},
+#define COMMAND(name, summary) {#name, summary, cmd_##name},
+#include "commands.def"
+#undef COMMAND
 };
 
 static void help(FILE *file)
@@ -40,10 +33,10 @@ static void help(FILE *file)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
-	      "Options without a command are those of explain; gpumap alone explains an\n"
-	      "environment that states a list, a rank or a GPUMAP_ key. gpumap COMMAND --help\n"
-	      "shows a command's options, gpumap rules ID what the id at the end of a message\n"
-	      "means, gpumap(1) and gpumap-rules(7) everything.\n",
+	      "Without a command, options are those of explain. gpumap alone explains the\n"
+	      "environment, if that sets a GPU list, a rank or a GPUMAP_ variable.\n"
+	      "gpumap COMMAND --help lists the options of a command. gpumap rules ID explains the\n"
+	      "id at the end of a message. The manuals are gpumap(1) and gpumap-rules(7).\n",
 	      file);
 }
 
@@ -53,11 +46,6 @@ static const struct command *find(const char *name)
 		if (streq(commands[i].name, name))
 			return &commands[i];
 	return NULL;
-}
-
-bool is_command(const char *word)
-{
-	return find(word) != NULL;
 }
 
 static int unknown_command(int argc, char **argv)

@@ -246,7 +246,9 @@ void options_help(const struct options *options, FILE *file)
 		fputs("\nothers\n", file);
 	for (int i = 0; i < options->count; i++) {
 		if (i == options->own)
-			fprintf(file, "\n%ssettings, as of a launch profile, gpumap.ini(5)\n",
+			fprintf(file,
+				"\n%ssettings, which a launch profile can also hold: "
+				"gpumap.ini(5)\n",
 				options->first ? "other " : "");
 		if (!is_first(options, &options->rows[i]))
 			print_row(&options->rows[i], file);

@@ -28,6 +28,13 @@ enum gpumap_format output_format(const struct output *output)
 									      : output->format;
 }
 
+enum style severity_style(int64_t severity)
+{
+	return severity == GPUMAP_ERROR     ? STYLE_ERROR
+	       : severity == GPUMAP_WARNING ? STYLE_WARNING
+					    : STYLE_REMARK;
+}
+
 static void print_finding(const gpumap_finding *f)
 {
 	static const char *const words[] = {"remark: ", "warning: ", ""};
@@ -39,8 +46,8 @@ static void print_finding(const gpumap_finding *f)
 	bool styled = output_colored(STDERR_FILENO);
 	const char *plain = style_code(styled, STYLE_PLAIN);
 
-	fprintf(stderr, "%sgpumap: %s%s", style_code(styled, style_of(severity)), words[severity],
-		plain);
+	fprintf(stderr, "%sgpumap: %s%s", style_code(styled, severity_style(severity)),
+		words[severity], plain);
 	if (origin)
 		fprintf(stderr, "%s:", origin);
 	if (origin && line > 0)

@@ -121,7 +121,7 @@ static int know_here(struct finder *f, size_t i, const char *what)
 	return r == GPUMAP_OK && has_our_cores(what) ? know_cores(f, i) : r;
 }
 
-/* Another machine of which the same was said is taken to be like this one: the ranks of all
+/* Another machine of which the same was said is assumed to be like this one: the ranks of all
  * nodes must count alike, and each node sees itself alone. */
 static int know_other(struct finder *f, size_t i, const char *here, size_t *alike)
 {
@@ -159,8 +159,9 @@ static int know_all(struct finder *f)
 			   ABOUT(.origin = finder_origin(f, "inventory"), .speech = &f->speech,
 				 .fix = "write " SETTING(
 					 "inventory = snap/%h.ini") ", with a snapshot of each"),
-			   "%zu other host%s taken to be like this one", alike,
-			   alike == 1 ? " is" : "s are");
+			   "%zu other host%s not known here: assumed to have the same GPUs as this "
+			   "one",
+			   alike, alike == 1 ? " is" : "s are");
 	free(here);
 	return r;
 }

@@ -5,17 +5,19 @@
 #include <stdlib.h>
 
 #include "foreign.h"
+#include "plan/hosts.h"
 #include "plan/job.h"
 #include "report.h"
 
 /* The most ranks that one node starts. */
-static size_t most_ranks(const struct plan *core)
+static size_t most_ranks(const gpumap_plan *plan)
 {
+	const struct plan_host *host;
 	size_t most = 0;
 
-	for (size_t i = 0; i < core->host_count; i++)
-		if (core->hosts[i].layout->count > most)
-			most = core->hosts[i].layout->count;
+	for (int64_t i = 0; (host = job_host(plan, i)); i++)
+		if (host->layout->count > most)
+			most = host->layout->count;
 	return most;
 }
 
@@ -62,7 +64,7 @@ static bool has_logs(const gpumap_plan *plan, int64_t rank)
  */
 static bool names_logs(const gpumap_plan *plan, gpumap_report *report)
 {
-	size_t count = plan->exception_count ? plan->core->world_size : 1;
+	size_t count = plan->exception_count ? job_world_size(plan) : 1;
 	bool good = true;
 
 	for (size_t i = 0; i < count && good; i++)
@@ -74,40 +76,73 @@ static bool names_logs(const gpumap_plan *plan, gpumap_report *report)
 
 void plan_judge(gpumap_plan *plan, gpumap_report *report)
 {
-	if (!plan->core->answered)
+	if (!job_answered(plan))
 		return;
-	plan->core->answered = !plan_nests((const char *const *)plan->arguments,
-					   plan->argument_count, most_ranks(plan->core), report) &&
-			       names_logs(plan, report);
+	if (plan_nests((const char *const *)plan->arguments, plan->argument_count, most_ranks(plan),
+		       report) ||
+	    !names_logs(plan, report))
+		job_refuse(plan);
 }
 
 /* --- inside a rank ---------------------------------------------------------------------- */
 
-static bool has_entry(const char *list, const struct plan_device *device)
+static bool has_device(const char *list, const struct plan_device *device)
 {
 	struct span rest = span_of(list), entry;
 
 	while (span_split(&rest, ',', &entry))
-		if (device->uuid && !is_digit(*entry.text)
-			    ? span_is(entry, device->uuid)
-			    : device->mig < 0 && device->physical >= 0 &&
-				      span_number(entry, INT32_MAX) == device->physical)
+		if (run_entry_is(entry, device->uuid, device->physical, device->mig >= 0))
 			return true;
 	return false;
+}
+
+/* Whether any rank of the node takes a GPU, or the one that is asked for. */
+static bool has_devices(const struct plan_layout *layout, int64_t local_rank)
+{
+	for (size_t l = 0; layout && l < layout->count; l++)
+		if ((local_rank < 0 || l == (size_t)local_rank) && layout->slots[l].device_count)
+			return true;
+	return false;
+}
+
+/* Whether the list is one that gpumap wrote; false after a finding. */
+static bool is_own_list(const char *list, gpumap_report *report)
+{
+	struct span rest = span_of(list), entry;
+
+	while (*list && span_split(&rest, ',', &entry)) {
+		if (run_entry_is_device(entry))
+			continue;
+		report_add(
+			report, FINDING_BAD_VALUE,
+			ABOUT(.rule = "S6a", .origin = RUN_GPUS,
+			      .fix = "gpumap run sets it in its ranks: unset it if this is none of "
+				     "them"),
+			"'%s' is no GPU", QUOTE(entry));
+		return false;
+	}
+	return true;
 }
 
 void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpumap_report *report)
 {
 	const char *own = getenv(RUN_GPUS), *rank = getenv(RUN_RANK), *run = getenv(RUN_ID);
-	const struct plan_layout *layout = node < 0 ? NULL : plan->core->hosts[node].layout;
+	const struct plan_host *host = job_host(plan, node);
+	const struct plan_layout *layout = host ? host->layout : NULL;
 	const struct plan_slot *slot;
 
-	for (size_t l = 0; own && layout && l < layout->count; l++) {
+	if (!own || !has_devices(layout, local_rank))
+		return;
+	if (!is_own_list(own, report)) {
+		job_refuse(plan);
+		return;
+	}
+	for (size_t l = 0; l < layout->count; l++) {
 		slot = &layout->slots[l];
 		if (local_rank >= 0 && l != (size_t)local_rank)
 			continue;
 		for (size_t i = 0; i < slot->device_count; i++) {
-			if (has_entry(own, &slot->devices[i]))
+			if (has_device(own, &slot->devices[i]))
 				continue;
 			report_add(
 				report, FINDING_OTHER_RANKS,
@@ -118,7 +153,7 @@ void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpum
 				"rank %s of gpumap run%s%s, which has %s",
 				rank ? rank : "?", run ? " " : "", run ? run : "",
 				*own ? own : "none");
-			plan->core->answered = false;
+			job_refuse(plan);
 			return;
 		}
 	}

@@ -148,16 +148,16 @@ static const char *listed_name(const void *from, size_t i)
 
 static const char *planned_name(const void *from, size_t i)
 {
-	const gpumap_plan *plan = from;
+	const struct plan_host *host = job_host(from, (int64_t)i);
 
-	return i < plan->core->host_count ? plan->core->hosts[i].name : NULL;
+	return host ? host->name : NULL;
 }
 
 int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report)
 {
 	if (node_rank)
-		return option_number("--node-rank", node_rank, 0,
-				     (int64_t)plan->core->host_count - 1, ret, report);
+		return option_number("--node-rank", node_rank, 0, (int64_t)job_host_count(plan) - 1,
+				     ret, report);
 	*ret = find_here(planned_name, plan);
 	return GPUMAP_OK;
 }

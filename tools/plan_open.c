@@ -246,9 +246,9 @@ static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options
 		r = gpumap_plan_read(ret, options->file, report);
 	if (r == GPUMAP_OK)
 		r = plan_node(node, *ret, options->node_rank, report);
-	if (r == GPUMAP_OK && (*ret)->core->host_count)
-		r = check_standalone(options, (*ret)->core->host_count, *node,
-				     (*ret)->core->hosts[0].name, report);
+	if (r == GPUMAP_OK && job_host_count(*ret))
+		r = check_standalone(options, job_host_count(*ret), *node, job_host(*ret, 0)->name,
+				     report);
 	if (r == GPUMAP_OK) {
 		plan_judge(*ret, report);
 		plan_judge_inside(*ret, options->one ? -1 : *node, -1, report);

@@ -5,6 +5,9 @@
 
 #include "rendezvous.h"
 
+struct launch_rank;
+struct speech;
+
 struct plan_options {
 	struct profile_options profile;
 	const char *file;      /* --plan */
@@ -62,6 +65,15 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 
 /* FILE.py of "python3 -u FILE.py"; NULL: the command is another. */
 const char *plan_script(const char *const *arguments, size_t count);
+/* Says why the rank's python cannot read that FILE.py; it would end with a status that says nothing.
+ * An errno; 0: it can, or there is none. */
+int plan_check_script(const struct launch_rank *rank, const struct speech *speech,
+		      gpumap_report *report);
+/* GPUMAP_EINPUT after the error that the start on this host, the plan's host `node`, would give: a
+ * rank's folder, FILE.py or program cannot be used. */
+int plan_check_programs(const gpumap_plan *plan, int64_t node, gpumap_report *report);
+/* A remark for the first rank alone, where the plan is about the host's own GPUs. */
+int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *report);
 /* How the program picks its device becomes the profile's `device`, where that says nothing and the
  * program can be read. */
 int plan_read_program(gpumap_profile *profile, gpumap_report *report);

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile leaves open of its program, read from the program itself. */
+/* The program of a plan: whether it is there, and what a profile leaves open of it. */
 #include "plan_open.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "launch/launch.h"
 #include "lint/python.h"
+#include "plan/job.h"
 #include "readfile.h"
 #include "report.h"
 #include "strbuf.h"
@@ -28,6 +33,211 @@ const char *plan_script(const char *const *arguments, size_t count)
 	length = i < count ? strlen(arguments[i]) : 0;
 	return length > 3 && streq(arguments[i] + length - 3, ".py") ? arguments[i] : NULL;
 }
+
+/* --- whether it is there --------------------------------------------------------------- */
+
+/* A file as a program that is started in `folder` (NULL: here) finds it. */
+static char *path_from(const char *folder, const char *file)
+{
+	struct strbuf path = {0};
+
+	if (*file != '/' && folder)
+		strbuf_printf(&path, "%s/", folder);
+	strbuf_puts(&path, file);
+	return strbuf_take(&path);
+}
+
+/* Why python cannot read the FILE.py of such a command, started in `folder` (NULL: here), as an
+ * errno; 0: it can, or there is none. */
+static int script_error(const char *const *argv, const char *folder, const char **script)
+{
+	size_t count = 0;
+	char *path;
+	int error = 0;
+
+	while (argv[count])
+		count++;
+	*script = plan_script(argv, count);
+	if (!*script || (folder && access(folder, X_OK)))
+		return 0;
+	path = path_from(folder, *script);
+	if (path && access(path, R_OK))
+		error = errno;
+	free(path);
+	return error;
+}
+
+struct path_variable {
+	char *text; /* "PATH=..."; NULL: it is unset */
+	bool failed;
+};
+
+static int keep_path(const char *name, const char *value, void *data)
+{
+	struct path_variable *path = data;
+
+	if (!streq(name, "PATH"))
+		return 0;
+	free(path->text);
+	path->text = NULL;
+	if (value && asprintf(&path->text, "PATH=%s", value) < 0) {
+		path->text = NULL;
+		path->failed = true;
+	}
+	return path->failed;
+}
+
+/* Why the rank's program cannot be executed from here, as an errno; 0: it can. */
+static int program_error(const gpumap_plan *plan, int64_t rank, const char *name)
+{
+	struct path_variable path = {0};
+	char found[4096];
+	bool script;
+	int error = ENOMEM;
+
+	keep_path("PATH", getenv("PATH"), &path);
+	if (!path.failed &&
+	    !gpumap_plan_environ(plan, rank, (const char *const *)environ, keep_path, &path))
+		error = program_find(name, (char *[]){path.text, NULL}, found, sizeof(found),
+				     &script);
+	free(path.text);
+	return error;
+}
+
+/* What a rank needs for its start, in the order in which it is looked for. */
+enum need { NEED_FOLDER, NEED_SCRIPT, NEED_PROGRAM };
+
+/* The first of them that the rank lacks. */
+struct lack {
+	enum need need;
+	const char *name;
+	int error; /* 0: it lacks none */
+};
+
+/* In the rank's folder, as relative names and a relative PATH hold there. */
+static struct lack lack_of(const gpumap_plan *plan, const struct launch_rank *rank)
+{
+	struct lack lack = {.name = rank->folder};
+	int here = lack.name ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (lack.name && (here < 0 || chdir(lack.name)))
+		lack.error = errno;
+	if (!lack.error) {
+		lack.need = NEED_SCRIPT;
+		lack.error = script_error((const char *const *)rank->argv, NULL, &lack.name);
+	}
+	if (!lack.error) {
+		lack.need = NEED_PROGRAM;
+		lack.name = rank->argv[0];
+		lack.error = program_error(plan, rank->rank, lack.name);
+	}
+	if (here >= 0) {
+		if (fchdir(here) && !lack.error)
+			lack = (struct lack){NEED_FOLDER, ".", errno};
+		close(here);
+	}
+	return lack;
+}
+
+static const char *script_fix(int error)
+{
+	return error == ENOENT ? "check its name, and " SETTING("workdir") : NULL;
+}
+
+int plan_check_script(const struct launch_rank *rank, const struct speech *speech,
+		      gpumap_report *report)
+{
+	const char *script;
+	int error = script_error((const char *const *)rank->argv, rank->folder, &script);
+
+	if (error)
+		report_add(report, FINDING_NOT_STARTED,
+			   ABOUT(.fix = script_fix(error), .speech = speech),
+			   "rank %d: %s cannot read '%s': %s", rank->rank, rank->argv[0],
+			   QUOTE(span_of(script)), strerror(error));
+	return error;
+}
+
+/* As the start would. */
+static void refuse_lack(const struct launch_rank *rank, const struct lack *lack,
+			const struct speech *speech, gpumap_report *report)
+{
+	if (lack->need == NEED_SCRIPT)
+		plan_check_script(rank, speech, report);
+	else
+		launch_refuse(rank, lack->need == NEED_PROGRAM, lack->error, speech, report);
+}
+
+static void remark_lack(const struct launch_rank *rank, const struct lack *lack,
+			const struct speech *speech, gpumap_report *report)
+{
+	static const char *const names[] = {
+		[NEED_FOLDER] = "folder", [NEED_SCRIPT] = "program", [NEED_PROGRAM] = "program"};
+	const char *fix = lack->need == NEED_SCRIPT
+				  ? script_fix(lack->error)
+				  : launch_fix(lack->need == NEED_PROGRAM, lack->error);
+
+	report_add(report, FINDING_PROGRAM_MISSING, ABOUT(.fix = fix, .speech = speech),
+		   "rank %d could not start on this host: the %s '%s': %s", rank->rank,
+		   names[lack->need], QUOTE(span_of(lack->name)), strerror(lack->error));
+}
+
+/* Whether the rank can start here; *lacks after a finding. */
+static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lacks,
+		gpumap_report *report)
+{
+	const struct speech speech = job_speech(plan);
+	struct launch_rank rank = {.rank = (int)number};
+	char **argv = NULL, *folder = NULL;
+	struct lack lack;
+	int r = gpumap_plan_arguments(&argv, plan, number, report);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_expand(&folder, plan, "workdir", number, NULL, report);
+	if (r == GPUMAP_OK) {
+		rank.argv = argv;
+		rank.folder = *folder && !streq(folder, ".") ? folder : NULL;
+		lack = lack_of(plan, &rank);
+		*lacks = lack.error != 0;
+		if (lack.error)
+			(starts ? refuse_lack : remark_lack)(&rank, &lack, &speech, report);
+	}
+	for (size_t i = 0; argv && argv[i]; i++)
+		free(argv[i]);
+	free((void *)argv);
+	free(folder);
+	return r;
+}
+
+int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *report)
+{
+	const struct plan_host *host = job_host(plan, node);
+	char *inventory = NULL;
+	bool lacks = false;
+	int r;
+
+	if (!host || !host->layout->count || !job_answered(plan) || !plan->argument_count)
+		return GPUMAP_OK;
+	r = gpumap_plan_expand(&inventory, plan, "inventory", (int64_t)host->first_rank, NULL,
+			       report);
+	if (r == GPUMAP_OK && streq(inventory, "host"))
+		r = seek(plan, (int64_t)host->first_rank, false, &lacks, report);
+	free(inventory);
+	return r;
+}
+
+int plan_check_programs(const gpumap_plan *plan, int64_t node, gpumap_report *report)
+{
+	const struct plan_host *host = job_host(plan, node);
+	bool lacks = false;
+	int r = GPUMAP_OK;
+
+	for (size_t l = 0; l < host->layout->count && r == GPUMAP_OK && !lacks; l++)
+		r = seek(plan, (int64_t)(host->first_rank + l), true, &lacks, report);
+	return r == GPUMAP_OK && lacks ? GPUMAP_EINPUT : r;
+}
+
+/* --- how it picks its device ------------------------------------------------------------ */
 
 static const char *value(const gpumap_profile *profile, const char *key)
 {
@@ -65,8 +275,8 @@ int plan_read_program(gpumap_profile *profile, gpumap_report *report)
 	size_t count = gpumap_profile_argument_count(profile), size = 0;
 	const char **arguments = calloc(count + 1, sizeof(*arguments)), *script, *folder;
 	struct python_device device = {.text = ""};
-	struct strbuf path = {0}, origin = {0};
-	char *text = NULL;
+	struct strbuf origin = {0};
+	char *path = NULL, *text = NULL;
 	int r = arguments ? GPUMAP_OK : GPUMAP_ENOMEM;
 
 	for (size_t i = 0; arguments && i < count; i++)
@@ -74,18 +284,16 @@ int plan_read_program(gpumap_profile *profile, gpumap_report *report)
 	script = arguments && is_open(profile) ? plan_script(arguments, count) : NULL;
 	if (script && !strchr(script, '%')) {
 		folder = value(profile, "workdir");
-		if (*script != '/' && *folder && !streq(folder, "."))
-			strbuf_printf(&path, "%s/", folder);
-		strbuf_puts(&path, script);
-		text = path.failed ? NULL : program_text(path.text, &size);
+		path = path_from(*folder && !streq(folder, ".") ? folder : NULL, script);
+		text = path ? program_text(path, &size) : NULL;
 		if (text)
 			r = lint_python_device((struct span){text, size}, &device);
 		strbuf_printf(&origin, "%s:%d", script, device.line);
-		r = path.failed || origin.failed ? GPUMAP_ENOMEM : r;
+		r = !path || origin.failed ? GPUMAP_ENOMEM : r;
 	}
 	if (r == GPUMAP_OK && *device.text)
 		r = gpumap_profile_set(profile, "device", device.text, origin.text, report);
-	strbuf_free(&path);
+	free(path);
 	strbuf_free(&origin);
 	free(text);
 	free((void *)arguments);

@@ -20,6 +20,29 @@ static bool file_text(const char *path, char **text, size_t *size)
 	return errno == 0;
 }
 
+bool process_text_read(struct process_text *ret, int pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	return file_text(path, &ret->text, &ret->size);
+}
+
+void process_text_free(struct process_text *text)
+{
+	free(text->text);
+}
+
+const char *process_variable(const struct process_text *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < text->size; i += strlen(text->text + i) + 1)
+		if (strncmp(text->text + i, name, length) == 0 && text->text[i + length] == '=')
+			return text->text + i + length + 1;
+	return NULL;
+}
+
 static int unreadable(const char *pid, const char *path, gpumap_report *report)
 {
 	const char *fix = errno == ENOENT   ? "ps lists the processes"
@@ -34,30 +57,33 @@ static int unreadable(const char *pid, const char *path, gpumap_report *report)
 
 int process_environ(gpumap_request *request, const char *pid, gpumap_report *report)
 {
+	struct process_text text;
 	const char **envp;
-	char path[64], *text = NULL;
-	size_t size = 0, count = 0, n = 0;
+	size_t count = 0, n = 0;
 	int r;
 
 	if (span_number(span_of(pid), INT32_MAX) <= 0)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--pid", .fix = "write the number of a process"),
 				   "no process number: '%s'", QUOTE(span_of(pid)));
-	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
-	if (!file_text(path, &text, &size))
+	if (!process_text_read(&text, (int)span_number(span_of(pid), INT32_MAX))) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/%s/environ", pid);
 		return unreadable(pid, path, report);
-	for (size_t i = 0; i < size; i++)
-		count += text[i] == '\0';
+	}
+	for (size_t i = 0; i < text.size; i++)
+		count += text.text[i] == '\0';
 	envp = calloc(count + 2, sizeof(*envp));
 	if (!envp) {
-		free(text);
+		process_text_free(&text);
 		return report_nomem(report);
 	}
-	for (size_t i = 0; i < size; i += strlen(text + i) + 1)
-		envp[n++] = text + i;
+	for (size_t i = 0; i < text.size; i += strlen(text.text + i) + 1)
+		envp[n++] = text.text + i;
 	r = gpumap_request_environ(request, envp, report);
 	free(envp);
-	free(text);
+	process_text_free(&text);
 	return r;
 }
 

@@ -22,9 +22,8 @@ const char *profile_option_value(const struct profile_options *options, const ch
 /* Takes --config, --profile and the options of a profile's keys; false: another one. */
 bool profile_option(struct profile_options *options, const char *name, const char *value);
 
-/* The profile file: --config, $GPUMAP_CONFIG, ./gpumap.ini, $XDG_CONFIG_HOME/gpumap/gpumap.ini
- * (~/.config), /etc/gpumap/gpumap.ini; without one the built-in defaults. The options and
- * the environment are applied. */
+/* The profile of --config or the file that gpumap_profile_open finds. The options and the
+ * environment are applied. */
 int profile_open(gpumap_profile **ret, const struct profile_options *options,
 		 gpumap_report *report);
 

@@ -38,7 +38,7 @@ int run_check(const struct run *run, gpumap_report *report)
 	const gpumap_plan *plan = run->plan;
 
 	/* It has said why already, unless it was read. */
-	if (!plan->core->answered)
+	if (!job_answered(plan))
 		return gpumap_report_worst(report) == GPUMAP_ERROR
 			       ? GPUMAP_EINPUT
 			       : refuse(report, FINDING_NOT_A_PLAN,
@@ -55,7 +55,7 @@ int run_check(const struct run *run, gpumap_report *report)
 	if (run->node < 0)
 		return refuse(report, FINDING_NOT_HERE, "say which: --node-rank N",
 			      "this machine is none of the plan's hosts");
-	if (!plan->core->hosts[run->node].layout->count)
+	if (!job_host(plan, run->node)->layout->count)
 		return refuse(report, FINDING_NOT_HERE, "start the other nodes only",
 			      "the plan has no rank for this node");
 	return GPUMAP_OK;
@@ -63,8 +63,9 @@ int run_check(const struct run *run, gpumap_report *report)
 
 int run_show(const struct run *run, const struct output *output, bool *answered)
 {
-	if (run_check(run, output->report) != GPUMAP_OK)
-		run->plan->core->answered = false;
+	if (run_check(run, output->report) != GPUMAP_OK ||
+	    plan_check_programs(run->plan, run->node, output->report) != GPUMAP_OK)
+		job_refuse(run->plan);
 	return plan_show(run->plan, output, false, answered);
 }
 
@@ -124,7 +125,7 @@ static int place_record(struct running *r)
 		return code;
 	}
 	strbuf_printf(&buf, "%s/run-%s", folder, gpumap_plan_str(plan, GPUMAP_PLAN_RUN));
-	if (plan->core->host_count > 1)
+	if (job_host_count(plan) > 1)
 		strbuf_printf(&buf, "-node%lld", (long long)r->run->node);
 	strbuf_puts(&buf, ".json");
 	free(folder);
@@ -156,39 +157,16 @@ static int prepare(struct running *r)
 	return code;
 }
 
-/* Otherwise each rank's python says so, and ends with a status that says nothing. */
-static bool has_script(struct running *r, const struct launch_rank *rank)
-{
-	size_t count = 0;
-	const char *script;
-	char *path;
-	int error;
-
-	while (rank->argv[count])
-		count++;
-	script = plan_script((const char *const *)rank->argv, count);
-	if (!script || (rank->folder && access(rank->folder, X_OK)))
-		return true;
-	path = arena_printf(&r->ranks.arena, "%s%s%s",
-			    *script != '/' && rank->folder ? rank->folder : "",
-			    *script != '/' && rank->folder ? "/" : "", script);
-	if (!path || access(path, R_OK) == 0)
-		return true;
-	error = errno;
-	report_add(r->report, FINDING_NOT_STARTED,
-		   ABOUT(.fix = error == ENOENT ? "check its name, and " SETTING("workdir") : NULL,
-			 .speech = &r->ranks.speech),
-		   "rank %d: %s cannot read '%s': %s", rank->rank, rank->argv[0],
-		   QUOTE(span_of(script)), strerror(error));
-	r->result.status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-	return false;
-}
-
 static bool has_scripts(struct running *r)
 {
-	for (size_t l = 0; l < r->ranks.launch.count; l++)
-		if (!has_script(r, &r->ranks.ranks[l]))
-			return false;
+	for (size_t l = 0; l < r->ranks.launch.count; l++) {
+		int error = plan_check_script(&r->ranks.ranks[l], &r->ranks.speech, r->report);
+
+		if (!error)
+			continue;
+		r->result.status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+		return false;
+	}
 	return true;
 }
 
@@ -223,11 +201,14 @@ static bool print_record(const struct running *r)
 /* The ranks have ended: what they did is kept. */
 static bool conclude(struct running *r, size_t told)
 {
+	char fresh[FRESH_LINE];
 	bool kept = true;
 
 	clock_gettime(CLOCK_REALTIME, &r->record.ended);
 	if (r->path)
 		kept = record_write(&r->record, r->path, r->report) == GPUMAP_OK;
+	if (r->result.status)
+		fputs(launch_fresh_line(fresh, &r->ranks.launch, STDERR_FILENO), stderr);
 	print_report(&(struct output){.report = r->report}, told);
 	launch_summary(&r->ranks.launch, &r->result, MOST_SUMMARIES, stderr);
 	return kept;

@@ -10,7 +10,7 @@
 #include "launch/bind.h"
 #include "plan/job.h"
 #include "plan_open.h"
-#include "profile/keys.h"
+#include "profile_keys.h"
 
 #define RESTART_COUNT "TORCHELASTIC_RESTART_COUNT="
 
@@ -243,7 +243,7 @@ static int make_rank(struct maker *m, size_t l)
 	struct plan_rank at = {0};
 	int r;
 
-	plan_rank(m->plan->core, m->ret->first + l, &at);
+	job_rank_at(m->plan, m->ret->first + l, &at);
 	rank->rank = (int)at.rank;
 	rank->local_rank = (int)l;
 	if (m->name)
@@ -277,16 +277,6 @@ static const char *setting(const struct maker *m, const char *key)
 	return gpumap_plan_setting(m->plan, key, (int64_t)m->ret->first);
 }
 
-static enum launch_console console_of(const char *word)
-{
-	static const char *const words[] = {"raw", "prefix", "rank0", "collapse", "none"};
-	size_t i = 0;
-
-	while (i < ARRAY_SIZE(words) - 1 && !streq(words[i], word))
-		i++;
-	return (enum launch_console)i;
-}
-
 static void forward_signals(sigset_t *set, const char *list)
 {
 	struct span rest = span_of(list), item;
@@ -315,20 +305,32 @@ static int count_restart(void *data, int restarted)
 	return GPUMAP_OK;
 }
 
+static struct key_value read_setting(const struct maker *m, enum profile_key_id id)
+{
+	return key_value(id, setting(m, profile_key(id)->key.name));
+}
+
 static void make_launch(struct maker *m)
 {
+	static const enum launch_console consoles[] = {
+		[PLAN_CONSOLE_RAW] = LAUNCH_RAW,     [PLAN_CONSOLE_PREFIX] = LAUNCH_PREFIX,
+		[PLAN_CONSOLE_RANK0] = LAUNCH_RANK0, [PLAN_CONSOLE_COLLAPSE] = LAUNCH_COLLAPSE,
+		[PLAN_CONSOLE_NONE] = LAUNCH_NONE,
+	};
+	static const enum launch_on_fail fails[] = {
+		[PLAN_ON_FAIL_KILL] = LAUNCH_KILL,
+		[PLAN_ON_FAIL_WAIT] = LAUNCH_WAIT,
+		[PLAN_ON_FAIL_RESTART] = LAUNCH_RESTART,
+	};
 	struct launch *launch = &m->ret->launch;
-	const char *on_fail = setting(m, "on_fail");
 
 	launch->kill_signal = launch_signal(setting(m, "kill_signal"));
-	launch->grace_ms = duration_parse(span_of(setting(m, "kill_grace")));
-	launch->timeout_ms = duration_parse(span_of(setting(m, "timeout")));
-	launch->on_fail = streq(on_fail, "wait")             ? LAUNCH_WAIT
-			  : starts_with(on_fail, "restart:") ? LAUNCH_RESTART
-							     : LAUNCH_KILL;
+	launch->grace_ms = read_setting(m, PKEY_PROFILE_kill_grace).number;
+	launch->timeout_ms = read_setting(m, PKEY_PROFILE_timeout).number;
+	launch->on_fail = fails[read_setting(m, PKEY_PROFILE_on_fail).word];
 	launch->restarts = m->plan->restarts;
 	forward_signals(&launch->forward, setting(m, "forward"));
-	launch->console = console_of(setting(m, "console"));
+	launch->console = consoles[read_setting(m, PKEY_PROFILE_console).word];
 	launch->before = count_restart;
 	launch->data = m->ret;
 }
@@ -336,7 +338,7 @@ static void make_launch(struct maker *m)
 int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node, const char *name,
 		   gpumap_report *report)
 {
-	const struct plan_host *host = &plan->core->hosts[node];
+	const struct plan_host *host = job_host(plan, node);
 	struct maker m = {.ret = ret, .plan = plan, .name = name, .report = report};
 	size_t count = host->layout->count;
 	int r = GPUMAP_OK;

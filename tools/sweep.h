@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sweep while it runs (run_sweep.c) and what is told of it (sweep_report.c). */
+/* A sweep while it runs (run_sweep.c) and what is reported about it (sweep_report.c). */
 #ifndef GM_SWEEP_H
 #define GM_SWEEP_H
 

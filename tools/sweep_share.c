@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "plan/cpuset.h"
+#include "cpuset.h"
 #include "plan/job.h"
 #include "plan_hosts.h"
 #include "report.h"
@@ -81,6 +81,7 @@ int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 {
 	gpumap_report *heard = NULL;
 	gpumap_plan *plan = NULL;
+	const struct plan_host *host;
 	const struct plan_layout *layout;
 	int r = gpumap_report_new(&heard);
 
@@ -91,9 +92,10 @@ int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 	gpumap_report_free(heard);
 	if (r != GPUMAP_OK)
 		return r;
-	layout = plan->core->hosts[0].layout;
+	host = job_host(plan, 0);
+	layout = host ? host->layout : NULL;
 	/* Without GPUs there is nothing to part. */
-	if (plan->core->answered && layout->count && layout->slots[0].device_count) {
+	if (job_answered(plan) && layout && layout->count && layout->slots[0].device_count) {
 		size_t n = layout->count;
 
 		if (n < jobs)

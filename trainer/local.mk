@@ -24,28 +24,25 @@ trainer_files = \
 	trainer/model/models.c trainer/model/models.h \
 	trainer/optim/clip.c trainer/optim/clip.h \
 	trainer/optim/optimizer.c trainer/optim/optimizer.h \
-	trainer/optim/scaler.c trainer/optim/scaler.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
 	trainer/optim/update.c trainer/optim/update.h \
-	trainer/run/arguments.c \
-	trainer/run/devices.c \
-	trainer/run/finder.h \
-	trainer/run/findings.c trainer/run/findings.h \
-	trainer/run/help.c \
-	trainer/run/meeting.c trainer/run/meeting.h \
-	trainer/run/nearest.c trainer/run/nearest.h \
-	trainer/run/place.c trainer/run/place.h \
-	trainer/run/rows.c trainer/run/rows.h \
-	trainer/run/section.c \
-	trainer/run/settings.c trainer/run/settings.def trainer/run/settings.h \
-	trainer/run/targets.c trainer/run/targets.h \
-	trainer/run/told.h \
+	trainer/place/devices.c \
+	trainer/place/place.c trainer/place/place.h \
+	trainer/place/place_query.h \
+	trainer/place/rendezvous.c trainer/place/rendezvous.h \
+	trainer/settings/arguments.c \
+	trainer/settings/arguments_raw.h \
+	trainer/settings/findings.c trainer/settings/findings.h \
+	trainer/settings/help.c \
+	trainer/settings/rows.c trainer/settings/rows.h \
+	trainer/settings/section.c \
+	trainer/settings/settings.c trainer/settings/settings.def trainer/settings/settings.h \
+	trainer/settings/targets.c trainer/settings/targets.h \
 	trainer/simd.c trainer/simd.h
 if HAVE_TRAINER
 noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
-	trainer/backend/control.h \
 	trainer/backend/cpu.c trainer/backend/cpu.h \
 	trainer/backend/cpu_data.c \
 	trainer/backend/cpu_loss.c \
@@ -53,21 +50,19 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/cpu_pool.c trainer/backend/cpu_pool.h \
 	trainer/backend/cpu_team.c trainer/backend/cpu_team.h \
 	trainer/backend/eventcount.c trainer/backend/eventcount.h \
-	trainer/backend/reference.c trainer/backend/reference.h \
-	trainer/backend/reference_pool.c \
-	trainer/backend/value.c trainer/backend/value.h \
-	trainer/bf16.h \
+	trainer/backend/layout.c \
+	trainer/backend/reference.c \
 	trainer/collective/call.c trainer/collective/call.h \
 	trainer/collective/collective.c trainer/collective/collective.h \
-	trainer/collective/peer.c trainer/collective/peer.h \
-	trainer/collective/peer_mail.c \
+	trainer/collective/mpi_find.c trainer/collective/mpi_module.h \
+	trainer/collective/peer.c \
 	trainer/collective/self.c \
 	trainer/collective/shm.c \
-	trainer/collective/shm_board.c trainer/collective/shm_board.h \
 	trainer/collective/shm_chunks.c \
+	trainer/collective/shm_control_block.c trainer/collective/shm_control_block.h \
 	trainer/collective/shm_data.h \
-	trainer/collective/shm_fail.c \
-	trainer/collective/shm_mail.c \
+	trainer/collective/shm_lock.c \
+	trainer/collective/shm_p2p.c \
 	trainer/collective/shm_segment.c trainer/collective/shm_segment.h \
 	trainer/collective/shm_small.c \
 	trainer/collective/shm_threads.c \
@@ -77,23 +72,29 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/model/pass.c \
 	trainer/model/plan.c trainer/model/plan.h \
 	trainer/model/shapes.c \
+	trainer/pages.h \
 	trainer/parallel/buckets.c trainer/parallel/buckets.h \
+	trainer/parallel/config_agree.c trainer/parallel/config_agree.h \
 	trainer/parallel/ddp.c \
 	trainer/parallel/dp.c trainer/parallel/dp.h \
-	trainer/parallel/dp_open.c \
+	trainer/parallel/graph_segments.c trainer/parallel/graph_segments.h \
 	trainer/parallel/inputs.c trainer/parallel/inputs.h \
+	trainer/parallel/layout_agree.c trainer/parallel/layout_agree.h \
 	trainer/parallel/mp.c \
-	trainer/parallel/order.c trainer/parallel/order.h \
-	trainer/parallel/parallel.h \
-	trainer/parallel/pieces.c trainer/parallel/pieces.h \
+	trainer/parallel/parallel.c trainer/parallel/parallel.h \
 	trainer/parallel/rank.c trainer/parallel/rank.h \
-	trainer/parallel/recorder.c trainer/parallel/recorder.h \
 	trainer/parallel/reducer.c trainer/parallel/reducer.h \
 	trainer/parallel/replica.c trainer/parallel/replica.h \
 	trainer/parallel/replica_update.c \
-	trainer/parallel/same.c trainer/parallel/same.h \
 	trainer/parallel/single.c \
 	trainer/parallel/stages.c trainer/parallel/stages.h \
+	trainer/parallel/step_graph.c trainer/parallel/step_graph.h \
+	trainer/place/cores.c trainer/place/cores.h \
+	trainer/place/gpu_memory.c trainer/place/gpu_memory.h \
+	trainer/place/threads.c trainer/place/threads.h \
+	trainer/place/verify.c trainer/place/verify.h \
+	trainer/place/verify_judge.c \
+	trainer/report/atomic_stream.c trainer/report/atomic_stream.h \
 	trainer/report/curve.c trainer/report/curve.h \
 	trainer/report/lines.c trainer/report/lines.h \
 	trainer/report/lines_read.c \
@@ -105,38 +106,31 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/report/svg.c trainer/report/svg.h \
 	trainer/report/table.c trainer/report/table.h \
 	trainer/report/tally.c trainer/report/tally.h \
-	trainer/report/text.c trainer/report/text.h \
+	trainer/report/format.c trainer/report/format.h \
 	trainer/report/ticks.c trainer/report/ticks.h \
 	trainer/report/timeline.c trainer/report/timeline.h \
 	trainer/report/timeline_json.c \
 	trainer/report/timeline_rows.c trainer/report/timeline_rows.h \
 	trainer/report/timeline_svg.c \
-	trainer/report/whole.c trainer/report/whole.h \
-	trainer/run/cores.c trainer/run/cores.h \
-	trainer/run/crew.c trainer/run/crew.h \
 	trainer/run/finish.c \
-	trainer/run/gpu_memory.c trainer/run/gpu_memory.h \
+	trainer/run/host_state.c trainer/run/host_state.h \
 	trainer/run/mapping.c \
-	trainer/run/origin.c trainer/run/origin.h \
 	trainer/run/rank.c \
+	trainer/run/report_lines.c \
 	trainer/run/restore.c \
+	trainer/run/resume_check.c trainer/run/resume_check.h \
 	trainer/run/run.h \
 	trainer/run/step.c \
 	trainer/run/stop.c trainer/run/stop.h \
-	trainer/run/store.c trainer/run/store.h \
-	trainer/run/tell.c \
 	trainer/run/training.c trainer/run/training.h \
-	trainer/run/verify.c trainer/run/verify.h \
-	trainer/run/verify_judge.c \
-	trainer/pages.h \
 	trainer/tensor.h
-libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
+libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
 	-I$(top_srcdir) $(DNNL_CPPFLAGS)
 # Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
 # Clang warns where it cannot, such as under a sanitizer.
 libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed
 libtrainer_la_LDFLAGS = $(DNNL_LDFLAGS)
-libtrainer_la_LIBADD = $(DNNL_LIBS) -lpthread -lm
+libtrainer_la_LIBADD = libbase.la $(DNNL_LIBS) -lpthread -lm
 # A module, so that what is built with MPI starts where there is none.
 if HAVE_MPI
 libtrainer_la_CPPFLAGS += -DPKGLIBDIR='"$(pkglibdir)"'
@@ -146,14 +140,14 @@ gpumap_mpi_la_SOURCES = \
 	trainer/collective/collective.h \
 	trainer/collective/mpi.c \
 	trainer/collective/mpi_comm.h \
-	trainer/collective/mpi_letters.c \
 	trainer/collective/mpi_module.h \
+	trainer/collective/mpi_p2p.c \
 	trainer/collective/mpi_sum.c \
 	trainer/collective/mpi_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h \
 	trainer/error.c trainer/error.h \
 	trainer/simd.c trainer/simd.h
-gpumap_mpi_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer $(MPI_CPPFLAGS)
+gpumap_mpi_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir) $(MPI_CPPFLAGS)
 gpumap_mpi_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
 gpumap_mpi_la_LDFLAGS = -module -avoid-version -shared $(MPI_LDFLAGS)
 gpumap_mpi_la_LIBADD = $(MPI_LIBS)
@@ -168,6 +162,7 @@ libtrainer_la_SOURCES += \
 	trainer/backend/onednn_other.c \
 	trainer/backend/onednn_sum.c trainer/backend/onednn_sum.h \
 	trainer/backend/onednn_sum_run.c \
+	trainer/backend/onednn_task.c \
 	trainer/backend/onednn_winograd.c
 endif
 # The libraries are opened when they are used, but for the runtime, which is linked statically.
@@ -178,6 +173,7 @@ libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda_choose.c \
 	trainer/backend/cuda_convolution.c trainer/backend/cuda_convolution.h \
 	trainer/backend/cuda_data.c \
+	trainer/backend/cuda_device.c \
 	trainer/backend/cuda_layout.c \
 	trainer/backend/cuda_linear.c \
 	trainer/backend/cuda_memory.c \
@@ -185,7 +181,6 @@ libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda_other.c \
 	trainer/backend/cuda_product.c trainer/backend/cuda_product.h \
 	trainer/backend/cuda_stream.c \
-	trainer/backend/cuda_weights.c \
 	trainer/backend/cuda_calls.c trainer/backend/cuda_calls.def trainer/backend/cuda_calls.h \
 	trainer/backend/cuda_calls_load.c \
 	trainer/backend/cuda_wait.c
@@ -195,7 +190,7 @@ libtrainer_la_SOURCES += \
 	trainer/collective/nccl_comm.h \
 	trainer/collective/nccl_data.c \
 	trainer/collective/nccl_gather.c \
-	trainer/collective/nccl_mail.c \
+	trainer/collective/nccl_p2p.c \
 	trainer/collective/nccl_place.c \
 	trainer/collective/nccl_wait.c
 endif
@@ -210,3 +205,5 @@ gpumap_train_SOURCES = trainer/main.c
 gpumap_train_CPPFLAGS = $(libtrainer_la_CPPFLAGS)
 gpumap_train_LDADD = libtrainer.la libgpumap/libgpumap.la $(JANSSON_LIBS) -lm
 endif
+EXTRA_DIST += trainer/README.md trainer/backend/README.md trainer/collective/README.md \
+	trainer/parallel/README.md

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/crew.h"
+#include "place/threads.h"
 #include "run/stop.h"
 #include "run/training.h"
 
@@ -49,7 +49,7 @@ static bool rank_work(void *argument, int index, struct train_error *error)
 static bool train(struct ranks *ranks, const struct command_line *command,
 		  struct train_error *error)
 {
-	struct crew *crew;
+	struct threads *threads;
 	bool done;
 
 	if (!training_open(&ranks->training, command, error)) {
@@ -57,10 +57,10 @@ static bool train(struct ranks *ranks, const struct command_line *command,
 			*error = ranks->training.first;
 		return false;
 	}
-	done = crew_open(&crew, ranks->training.place.ranks, error);
+	done = threads_open(&threads, ranks->training.place.ranks, error);
 	if (done) {
-		done = crew_run(crew, rank_work, NULL, ranks, error);
-		crew_close(crew);
+		done = threads_run(threads, rank_work, NULL, ranks, error);
+		threads_close(threads);
 	}
 	if (ranks->training.first.status != TRAIN_OK)
 		*error = ranks->training.first;
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (!(stop_open(&error) && train(&ranks, &command, &error)) && *error.text)
 		fprintf(stderr, "gpumap-train: %s\n", error.text);
-	stop_told();
+	stop_reported();
 	settings_free(&command);
 	if (error.status == TRAIN_OK && ranks.stopped)
 		stop_now(ranks.stopped);

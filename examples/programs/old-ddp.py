@@ -1,4 +1,4 @@
-# A training program as many were written: gpumap lint says what is wrong with it.
+# A training program with common mistakes: gpumap lint reports them.
 import argparse
 import os
 

@@ -61,10 +61,7 @@ static void put_node(struct emitter *e, size_t node)
 
 static void put_remarks(struct emitter *e)
 {
-	static const char *const lost[] = {"cpu_bind",    "mem_bind", "timeout", "kill_signal",
-					   "kill_grace", "log_dir",  "redirects", "tee", "console", NULL};
-
-	emit_loses(e, emit_needs_exec(e) ? lost + 2 : lost);
+	emit_loses(e, emit_needs_exec(e), PKEY_COUNT);
 	if (e->nodes[0].gpus)
 		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
 			    "accelerate puts --gpu_ids in place of any CUDA_VISIBLE_DEVICES, also "

@@ -110,10 +110,7 @@ static void warn_ranks(struct emitter *e)
 
 static void put_remarks(struct emitter *e)
 {
-	static const char *const lost[] = {"cpu_bind",	 "mem_bind", "timeout", "kill_signal",
-					   "kill_grace", "log_dir",  "redirects", "tee", "console", "on_fail", NULL};
-
-	emit_loses(e, emit_needs_exec(e) ? lost + 2 : lost);
+	emit_loses(e, emit_needs_exec(e), PKEY_COUNT);
 	warn_ranks(e);
 	emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
 		    "deepspeed drops an inherited CUDA_VISIBLE_DEVICES and sets numbers, and "

@@ -11,14 +11,17 @@ static const struct {
 	const char *name, *summary;
 	emit_target *put;
 	const char *shell; /* of a script; NULL: a command */
+	enum key_use loses;
 } targets[] = {
-	{"torchrun", "PyTorch's launcher, a command for each host", emit_torchrun, NULL},
-	{"srun", "Slurm, inside a job or from a shell", emit_srun, NULL},
-	{"sbatch", "Slurm, a script to submit", emit_sbatch, "/bin/sh"},
-	{"mpirun", "Open MPI 4 and 5", emit_mpirun, NULL},
-	{"accelerate", "Hugging Face accelerate, a command for each host", emit_accelerate, NULL},
-	{"deepspeed", "DeepSpeed's launcher", emit_deepspeed, NULL},
-	{"shell", "a script for sh that needs nothing else", emit_shell, "/bin/sh"},
+	{"torchrun", "PyTorch's launcher, a command for each host", emit_torchrun, NULL,
+	 LOST_BY_TORCHRUN},
+	{"srun", "Slurm, inside a job or from a shell", emit_srun, NULL, LOST_BY_SLURM},
+	{"sbatch", "Slurm, a script to submit", emit_sbatch, "/bin/sh", LOST_BY_SLURM},
+	{"mpirun", "Open MPI 4 and 5", emit_mpirun, NULL, LOST_BY_MPIRUN},
+	{"accelerate", "Hugging Face accelerate, a command for each host", emit_accelerate, NULL,
+	 LOST_BY_ACCELERATE},
+	{"deepspeed", "DeepSpeed's launcher", emit_deepspeed, NULL, LOST_BY_DEEPSPEED},
+	{"shell", "a script for sh that needs nothing else", emit_shell, "/bin/sh", LOST_BY_SHELL},
 };
 
 EXPORT const char *gpumap_emit_target(size_t i, const char **summary)
@@ -115,6 +118,7 @@ static int make(struct emitter *e, char **text, size_t target)
 	if (r != GPUMAP_OK)
 		return r;
 	e->target = targets[target].name;
+	e->loses = targets[target].loses;
 	if (!can_start(e))
 		return GPUMAP_OK;
 	r = emit_nodes(e);

@@ -11,6 +11,7 @@
 #define GM_EMIT_H
 
 #include "plan/job.h"
+#include "profile_keys.h"
 #include "report.h"
 #include "strbuf.h"
 
@@ -34,6 +35,7 @@ struct emit_file {
 struct emitter {
 	const gpumap_plan *plan;
 	const char *target;
+	enum key_use loses; /* LOST_BY_ the launcher */
 	gpumap_report *report;
 	struct arena arena;
 	struct strbuf out;
@@ -138,9 +140,10 @@ void emit_no_python(struct emitter *e);
 
 /* --- remarks (remarks.c) ----------------------------------------------------------------- */
 
-/* One finding of all settings in `keys` (ended by NULL) that somebody said, or that follow
- * from the plan as cpu_bind does, and the run's name where nothing tells it. */
-void emit_loses(struct emitter *e, const char *const *keys);
+/* One finding of all settings that the launcher loses and that somebody said, or that follow
+ * from the plan as cpu_bind does, and the run's name where nothing tells it. `exec`: the command
+ * starts the program by gpumap exec. `kept` is not lost this time; PKEY_COUNT: nothing. */
+void emit_loses(struct emitter *e, bool exec, enum profile_key_id kept);
 void emit_refuse(struct emitter *e, const char *fix, const char *format, ...) PRINTF(3, 4);
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)
 	PRINTF(4, 5);

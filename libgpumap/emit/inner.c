@@ -4,12 +4,6 @@
 
 #include "words.h"
 
-/* What gpumap exec settles for a rank, which no launcher does. */
-static const char *const settings[] = {
-	"mode",    "share",     "ids",        "ranks_per_gpu", "cpu_bind",      "mem_bind",
-	"threads", "device",    "set_device", "device_ids",    "in_code",       "script_export",
-	"script_inline", "prefix", "pass_local_rank"};
-
 bool emit_needs_exec(const struct emitter *e)
 {
 	return e->inside || !streq(emit_setting(e, "share"), "list") ||
@@ -63,42 +57,31 @@ static void put_words(struct emitter *e, char **words, size_t count)
 
 /* --- gpumap exec --------------------------------------------------------------------------- */
 
-/* "cpu_bind" is --cpu-bind */
-static void option_of(char name[64], const char *key)
+static void put_option(struct emitter *e, enum profile_key_id id)
 {
-	size_t i = 0;
+	const struct gpumap_key *key = &profile_key(id)->key;
 
-	for (; key[i] && i < 60; i++)
-		name[i] = key[i] == '_' ? '-' : key[i];
-	name[i] = '\0';
+	emit_wordf(e, "%s=%s", key->option, emit_setting(e, key->name));
 }
 
 static void put_options(struct emitter *e)
 {
-	char option[64];
-
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-		if (!emit_said(e, settings[i]))
-			continue;
-		option_of(option, settings[i]);
-		emit_wordf(e, "--%s=%s", option, emit_setting(e, settings[i]));
-	}
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
+		if ((profile_key(i)->use & EXEC_DOES) && emit_said(e, profile_key(i)->key.name))
+			put_option(e, i);
 	if (streq(emit_setting(e, "gpus"), "none"))
-		emit_word(e, "--gpus=none");
+		put_option(e, PKEY_PROFILE_gpus);
 }
 
 /* Where nothing else tells them, what the profile says of where ranks meet. */
 static void put_meeting(struct emitter *e)
 {
-	static const char *const keys[] = {"master_addr", "master_port"};
-	char option[64];
+	static const enum profile_key_id keys[] = {PKEY_PROFILE_master_addr,
+						   PKEY_PROFILE_master_port};
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (streq(emit_setting(e, keys[i]), "auto"))
-			continue;
-		option_of(option, keys[i]);
-		emit_wordf(e, "--%s=%s", option, emit_setting(e, keys[i]));
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!streq(emit_setting(e, profile_key(keys[i])->key.name), "auto"))
+			put_option(e, keys[i]);
 }
 
 static bool is_python_file(const char *path)

@@ -85,9 +85,6 @@ static void put_command(struct emitter *e)
 
 void emit_mpirun(struct emitter *e)
 {
-	static const char *const lost[] = {"kill_signal", "kill_grace", "log_dir", "redirects", "tee", "console",
-					   "on_fail", NULL};
-
 	if (e->node_count > 1 && !emit_named(e)) {
 		emit_refuse(e, "write " SETTING("hosts = NAME,..."),
 			    "mpirun needs the names of the %zu hosts", e->node_count);
@@ -99,7 +96,7 @@ void emit_mpirun(struct emitter *e)
 	if (e->node_count > MOST_HOSTS)
 		emit_file(e, EMIT_HOST_FILE, host_lines(e));
 	put_command(e);
-	emit_loses(e, lost);
+	emit_loses(e, true, PKEY_COUNT);
 	emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
 		    "gpumap exec in it has to be installed on every host: Open MPI has no GPUs "
 		    "for its ranks");

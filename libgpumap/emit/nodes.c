@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "profile/keys.h"
+#include "profile_keys.h"
 
 const char *emit_setting(const struct emitter *e, const char *key)
 {
@@ -41,7 +41,7 @@ static bool has_entry(struct span list, struct span entry)
 	struct span one;
 
 	while (span_split(&list, ',', &one))
-		if (one.length == entry.length && !memcmp(one.text, entry.text, one.length))
+		if (span_same(one, entry))
 			return true;
 	return false;
 }
@@ -192,16 +192,4 @@ const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_
 	text = arena_strdup(&e->arena, names.text ? names.text : "");
 	strbuf_free(&names);
 	return text ? text : "";
-}
-
-int emit_port(struct emitter *e)
-{
-	if (e->plan->master_port)
-		return e->plan->master_port;
-	emit_remark(
-		e, FINDING_LAUNCHER_PORT,
-		"write " SETTING("master_port = N") "; gpumap run finds a free one and holds it",
-		"the ranks meet at port %d, which another job of that host may have",
-		EMIT_COMMON_PORT);
-	return EMIT_COMMON_PORT;
 }

@@ -38,13 +38,9 @@ void emit_refuse(struct emitter *e, const char *fix, const char *format, ...)
 	e->refused = true;
 }
 
-/* Cores and memory are bound without being asked for. */
-static bool is_bound(const struct emitter *e, const char *key)
+/* Whether cores or memory are bound, which they are without being asked for. */
+static bool is_bound(const struct emitter *e, bool cpus)
 {
-	bool cpus = streq(key, "cpu_bind");
-
-	if (!cpus && !streq(key, "mem_bind"))
-		return false;
 	for (size_t i = 0; i < e->node_count; i++) {
 		const struct plan_layout *layout = e->nodes[i].host->layout;
 
@@ -57,17 +53,24 @@ static bool is_bound(const struct emitter *e, const char *key)
 	return false;
 }
 
-void emit_loses(struct emitter *e, const char *const *keys)
+static bool is_asked(const struct emitter *e, enum profile_key_id id)
+{
+	if (id == PKEY_PROFILE_cpu_bind || id == PKEY_PROFILE_mem_bind)
+		return is_bound(e, id == PKEY_PROFILE_cpu_bind);
+	return emit_said(e, profile_key(id)->key.name);
+}
+
+void emit_loses(struct emitter *e, bool exec, enum profile_key_id kept)
 {
 	struct strbuf lost = {0};
 
-	for (; *keys; keys++) {
-		/* Only the keys that are bound count by what the plan holds. */
-		bool binds = streq(*keys, "cpu_bind") || streq(*keys, "mem_bind");
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
+		const struct profile_key *key = profile_key(i);
 
-		if (binds ? is_bound(e, *keys) : emit_said(e, *keys))
+		if ((key->use & e->loses) && !(exec && (key->use & EXEC_DOES)) && i != kept &&
+		    is_asked(e, i))
 			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "",
-				      *keys, emit_setting(e, *keys));
+				      key->key.name, emit_setting(e, key->key.name));
 	}
 	if (e->plan->run_named && !e->run_told)
 		strbuf_printf(&lost, "%s--rdzv-id %s", lost.length ? ", " : "", e->plan->run);

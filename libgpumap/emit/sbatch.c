@@ -4,16 +4,6 @@
 
 #include <stdio.h>
 
-bool slurm_limit(const struct emitter *e, struct slurm_time *ret)
-{
-	long long s = emit_seconds(e, "timeout");
-
-	if (s)
-		snprintf(ret->text, sizeof(ret->text), "%lld-%02lld:%02lld:%02lld", s / 86400,
-			 s / 3600 % 24, s / 60 % 60, s % 60);
-	return s;
-}
-
 static void directive(struct emitter *e, const char *option, const char *format, ...) PRINTF(3, 4);
 static void directive(struct emitter *e, const char *option, const char *format, ...)
 {
@@ -94,6 +84,22 @@ static bool put_folder(struct emitter *e)
 	return true;
 }
 
+/* A minute before the end, which is Slurm's own measure; it may come a minute earlier, and so at
+ * the start of a job below two minutes. USR1 ends a program that has no handler for it, so the
+ * default of forward does not ask for it. */
+static void put_signal(struct emitter *e)
+{
+	if (!emit_said(e, "forward") || !forwards(e, "USR1"))
+		return;
+	if (emit_seconds(e, "timeout") >= 120)
+		directive(e, "signal", "USR1@60");
+	else
+		emit_remark(e, FINDING_LAUNCHER_LOSES, "write two minutes or more",
+			    "the job gets no USR1: Slurm sends it a minute before the end, "
+			    "and " SETTING("timeout = %s") " is too short",
+			    emit_setting(e, "timeout"));
+}
+
 static void put_header(struct emitter *e, const struct slurm_shape *shape)
 {
 	struct slurm_time limit;
@@ -103,9 +109,7 @@ static void put_header(struct emitter *e, const struct slurm_shape *shape)
 	emit_end(e);
 	if (slurm_limit(e, &limit)) {
 		directive(e, "time", "%s", limit.text);
-		/* A minute before the end, which is Slurm's own measure. */
-		if (forwards(e, "USR1"))
-			directive(e, "signal", "USR1@60");
+		put_signal(e);
 	}
 	for (size_t i = 0; i < shape->count; i++) {
 		if (i) {
@@ -164,6 +168,8 @@ void emit_sbatch(struct emitter *e)
 	struct slurm_shape shape = slurm_shape(e);
 	bool folder;
 
+	if (!slurm_check_gpus(e))
+		return;
 	folder = put_folder(e);
 	put_header(e, &shape);
 	put_body(e, &shape, folder);

@@ -194,12 +194,9 @@ static void put_nodes(struct emitter *e)
 
 static void put_remarks(struct emitter *e)
 {
-	static const char *const lost[] = {"mem_bind", "redirects", "tee", "console", "on_fail", NULL};
-	static const char *const kill[] = {"mem_bind", "redirects", "tee", "console", NULL};
-
 	/* By each rank's variables. */
 	e->run_told = true;
-	emit_loses(e, e->plan->restarts ? lost : kill);
+	emit_loses(e, false, e->plan->restarts ? PKEY_COUNT : PKEY_PROFILE_on_fail);
 	if (!e->plan->master_port && gpumap_plan_int(e->plan, GPUMAP_PLAN_WORLD_SIZE) > 1)
 		emit_port(e);
 	emit_remark(e, FINDING_LAUNCHER_ORPHANS, "gpumap run leaves none",

@@ -3,8 +3,8 @@
 #ifndef GM_SLURM_H
 #define GM_SLURM_H
 
+#include "cpuset.h"
 #include "emit/emit.h"
-#include "plan/cpuset.h"
 
 /* Hosts that follow one another and have as many ranks and GPUs each. */
 struct slurm_group {
@@ -18,7 +18,11 @@ struct slurm_shape {
 	bool arbitrary; /* the list of nodes names one for each rank */
 };
 struct slurm_shape slurm_shape(struct emitter *e);
+/* CPUs for each rank; 0: as many as Slurm gives. */
 size_t slurm_cpus(struct emitter *e, const struct slurm_group *group);
+
+/* False: the plan has no GPU though it was not asked for none, and was refused. */
+bool slurm_check_gpus(struct emitter *e);
 
 /* "1-02:30:00"; false: no limit. */
 struct slurm_time {

@@ -2,6 +2,8 @@
 /* srun: all GPUs of the step for every task, gpumap exec inside. */
 #include "emit/slurm.h"
 
+#include <stdio.h>
+
 /* --- groups of hosts --------------------------------------------------------------------- */
 
 /* Whether names ascend, as Slurm numbers the nodes of a job. */
@@ -43,10 +45,52 @@ struct slurm_shape slurm_shape(struct emitter *e)
 	return shape;
 }
 
+/* What a node has to have for these ranks; in dp and mp a rank takes any number. */
+static size_t needed_gpus(const struct emitter *e)
+{
+	const char *mode = emit_setting(e, "mode");
+	int64_t each = span_number(span_of(emit_setting(e, "ranks_per_gpu")), INT32_MAX);
+	size_t most = 1;
+
+	if (streq(mode, "dp") || streq(mode, "mp"))
+		return 8;
+	for (size_t i = 0; i < e->node_count; i++)
+		most = e->nodes[i].ranks > most ? e->nodes[i].ranks : most;
+	return each > 1 ? (most - 1) / (size_t)each + 1 : most;
+}
+
+/* A number of GPUs is said; what this host or a file has is found. */
+static bool says_no_gpus(const struct emitter *e)
+{
+	const char *inventory = emit_setting(e, "inventory");
+
+	return span_number(span_of(inventory), INT32_MAX) == 0 || starts_with(inventory, "0x") ||
+	       streq(emit_setting(e, "gpus"), "none") || streq(emit_setting(e, "device"), "cpu");
+}
+
+bool slurm_check_gpus(struct emitter *e)
+{
+	size_t count = needed_gpus(e);
+	char fix[160];
+
+	if (says_no_gpus(e))
+		return true;
+	for (size_t i = 0; i < e->node_count; i++)
+		if (e->nodes[i].gpus)
+			return true;
+	snprintf(fix, sizeof(fix),
+		 "plan with " SETTING("inventory = %zu") " for nodes with %zu GPU%s each, "
+		 "or with " SETTING("gpus = none") " for a job without GPUs",
+		 count, count, count == 1 ? "" : "s");
+	emit_refuse(e, fix, "the job would ask for no GPU, as the plan has none on %s",
+		    e->nodes[0].host->name);
+	return false;
+}
+
 /* --- options ----------------------------------------------------------------------------- */
 
 /* The least that a rank of these hosts is bound to; 0: they are not bound, or share CPUs. */
-size_t slurm_cpus(struct emitter *e, const struct slurm_group *group)
+static size_t bound_cpus(struct emitter *e, const struct slurm_group *group)
 {
 	size_t least = 0;
 
@@ -68,6 +112,27 @@ size_t slurm_cpus(struct emitter *e, const struct slurm_group *group)
 		}
 	}
 	return least;
+}
+
+/* The more of `threads = N` and `cpu_bind = cores:N`; 0: neither says a number. */
+static size_t asked_cpus(const struct emitter *e)
+{
+	const char *bind = emit_setting(e, "cpu_bind");
+	int64_t threads = span_number(span_of(emit_setting(e, "threads")), INT32_MAX);
+	int64_t cores = starts_with(bind, "cores:")
+				? span_number(span_of(bind + strlen("cores:")), PLAN_MAX_CPUS)
+				: 0;
+	int64_t more = threads > cores ? threads : cores;
+
+	return more > 0 ? (size_t)more : 0;
+}
+
+/* What is bound here can be less: the job's nodes may have more cores than this machine. */
+size_t slurm_cpus(struct emitter *e, const struct slurm_group *group)
+{
+	size_t bound = bound_cpus(e, group), asked = asked_cpus(e);
+
+	return asked > bound ? asked : bound;
 }
 
 static void put_placement(struct emitter *e, const struct slurm_shape *shape,
@@ -169,6 +234,16 @@ static void put_logs(struct emitter *e)
 
 /* --- the command --------------------------------------------------------------------------- */
 
+bool slurm_limit(const struct emitter *e, struct slurm_time *ret)
+{
+	long long s = emit_seconds(e, "timeout");
+
+	if (s)
+		snprintf(ret->text, sizeof(ret->text), "%lld-%02lld:%02lld:%02lld", s / 86400,
+			 s / 3600 % 24, s / 60 % 60, s % 60);
+	return s;
+}
+
 static void put_limit(struct emitter *e)
 {
 	struct slurm_time limit;
@@ -219,10 +294,9 @@ void slurm_variables(struct emit_variables *variables, struct emitter *e)
 
 void slurm_remarks(struct emitter *e)
 {
-	static const char *const lost[] = {"kill_signal", "kill_grace", "redirects", "tee", "console", NULL};
 	const char *gpus = emit_setting(e, "gpus");
 
-	emit_loses(e, lost);
+	emit_loses(e, true, PKEY_COUNT);
 	if (e->plan->restarts)
 		emit_remark(e, FINDING_LAUNCHER_LOSES, "gpumap run does it",
 			    "this command does not do " SETTING("on_fail = %s"),
@@ -239,11 +313,12 @@ void slurm_remarks(struct emitter *e)
 			    "where hosts have unlike numbers of GPUs, Slurm numbers log files "
 			    "otherwise than ranks");
 	emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
-		    "gpumap exec in it has to be installed on every node: Slurm gives ranks no "
-		    "RANK, and a GPU of its own for each would end CUDA IPC between them");
+		    "gpumap has to be installed on every node, because the command starts ranks "
+		    "with gpumap exec: Slurm sets no RANK, and if it gave each rank one GPU "
+		    "alone, CUDA IPC between ranks would not work");
 	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
-		    "srun returns the highest status: 143 where it ended the others, whatever "
-		    "the status of the rank that failed");
+		    "srun returns the highest status of all ranks: if it ends the others after "
+		    "a failure that is 143 (SIGTERM), not the status of the rank that failed");
 }
 
 void emit_srun(struct emitter *e)
@@ -251,6 +326,8 @@ void emit_srun(struct emitter *e)
 	struct slurm_shape shape = slurm_shape(e);
 	struct emit_variables variables;
 
+	if (!slurm_check_gpus(e))
+		return;
 	emit_plan_file(e);
 	slurm_variables(&variables, e);
 	emit_prefix(e, &variables);

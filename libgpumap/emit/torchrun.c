@@ -60,15 +60,7 @@ static void put_node(struct emitter *e, size_t node)
 
 static void put_remarks(struct emitter *e)
 {
-	static const char *const lost[] = {"cpu_bind",   "mem_bind", "timeout", "kill_signal",
-					   "kill_grace", "console",  "log_dir", NULL};
-	static const char *const logged[] = {"cpu_bind",   "mem_bind", "timeout", "kill_signal",
-					     "kill_grace", "console",  NULL};
-	const char *const *all = keeps_logs(e) ? logged : lost;
-	/* gpumap exec binds. */
-	const char *const *keys = emit_needs_exec(e) ? all + 2 : all;
-
-	emit_loses(e, keys);
+	emit_loses(e, emit_needs_exec(e), keeps_logs(e) ? PKEY_PROFILE_log_dir : PKEY_COUNT);
 	if (streq(emit_setting(e, "on_fail"), "wait"))
 		emit_remark(e, FINDING_LAUNCHER_LOSES, NULL,
 			    "when a rank fails the others are ended, not waited for");

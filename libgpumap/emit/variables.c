@@ -171,3 +171,15 @@ void emit_label(struct emitter *e, size_t node)
 	emit_printf(e, "%s# node %zu: %s", node ? "\n" : "", node, e->nodes[node].host->name);
 	emit_end(e);
 }
+
+int emit_port(struct emitter *e)
+{
+	if (e->plan->master_port)
+		return e->plan->master_port;
+	emit_remark(
+		e, FINDING_LAUNCHER_PORT,
+		"write " SETTING("master_port = N") "; gpumap run finds a free one and holds it",
+		"the ranks meet at port %d, which another job of that host may have",
+		EMIT_COMMON_PORT);
+	return EMIT_COMMON_PORT;
+}

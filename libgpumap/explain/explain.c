@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "explain/explain.h"
 
-const gpumap_finding *first_error(const gpumap_report *report)
-{
-	for (size_t i = 0; i < gpumap_report_count(report); i++) {
-		const gpumap_finding *f = gpumap_report_get(report, i);
-
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_ERROR)
-			return f;
-	}
-	return NULL;
-}
-
 static int finish(char **ret, struct strbuf *buf)
 {
 	char *text = strbuf_take(buf);

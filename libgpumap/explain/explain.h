@@ -7,7 +7,7 @@
 #include "report.h"
 #include "strbuf.h"
 
-/* Each appends to `buf`, whose `failed` tells of memory. `mapping` may be NULL. */
+/* Each appends to `buf`, whose `failed` reports that memory ran out. `mapping` may be NULL. */
 void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
 void explain_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
 void explain_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);

@@ -255,6 +255,7 @@ void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 	json_put(o, "host", json_text(inventory ? inventory->host : NULL), &failed);
 	json_put(o, "date", json_text(inventory ? inventory->date : NULL), &failed);
 	json_put(o, "driver", json_text(inventory ? inventory->driver : NULL), &failed);
+	json_put(o, "no_gpu", json_text(inventory ? inventory->no_gpu : NULL), &failed);
 	json_put(o, "partial", inventory ? json_boolean(inventory->partial) : json_null(), &failed);
 	for (size_t i = 0; inventory && i < inventory->count; i++)
 		json_push(gpus, gpu_json(&inventory->gpus[i], &failed), &failed);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "profile_keys.h"
 #include "style.h"
 #include "words.h"
 
@@ -345,6 +346,42 @@ static void settings(struct strbuf *buf, const gpumap_plan *plan)
 	}
 }
 
+static bool is_default(const struct job_setting *s)
+{
+	enum profile_key_id id = setting_key(span_of(s->key));
+
+	return id != PKEY_COUNT && streq(s->value, profile_key(id)->key.initial);
+}
+
+/* A file that was found, not named, must not surprise: what the plan has from it and from those
+ * that it includes. */
+static void found_settings(struct strbuf *buf, const gpumap_plan *plan)
+{
+	const char *file = NULL;
+	size_t length = 0;
+
+	for (size_t i = 0; i < plan->setting_count; i++) {
+		const struct job_setting *s = &plan->settings[i];
+		const char *colon = strrchr(s->origin, ':');
+		size_t n = colon ? (size_t)(colon - s->origin) : 0;
+
+		if (!s->found || !n || is_default(s))
+			continue;
+		if (!file || n != length || strncmp(file, s->origin, n) != 0) {
+			strbuf_puts(buf, file ? "\nFrom " : "From ");
+			strbuf_puts(buf, QUOTE(((struct span){s->origin, n})));
+			strbuf_puts(buf, ": ");
+		} else {
+			strbuf_puts(buf, ", ");
+		}
+		file = s->origin;
+		length = n;
+		escaped(buf, "", s->key, " (line ");
+		escaped(buf, "", s->origin + n + 1, ")");
+	}
+	strbuf_puts(buf, file ? "\n" : "");
+}
+
 static void steps(struct strbuf *buf, const struct plan *core)
 {
 	if (core->step_count)
@@ -365,6 +402,8 @@ static void steps(struct strbuf *buf, const struct plan *core)
 void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins)
 {
 	plan_headline(buf, plan);
+	if (!origins)
+		found_settings(buf, plan);
 	hosts(buf, plan);
 	program(buf, plan);
 	if (origins)

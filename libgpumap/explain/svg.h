@@ -58,9 +58,6 @@ int svg_paragraph(struct strbuf *buf, int x, int y, const struct ink *ink, int w
 /* From line to line. */
 int svg_leading(const struct ink *ink);
 
-/* The text of an element: markup escaped, what XML or a line cannot hold replaced. */
-void svg_escape(struct strbuf *buf, const char *text, size_t length);
-
 struct box {
 	int x, y, width, height;
 	const char *fill, *line;

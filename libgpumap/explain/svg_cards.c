@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "xml.h"
+
 enum { PAD = 12, LABEL = 64 };
 
 static const struct look looks[] = {
@@ -71,7 +73,7 @@ void card_tooltip(struct strbuf *buf, const gpumap_device *d)
 		if (!parts[i])
 			continue;
 		strbuf_puts(buf, first ? "" : ", ");
-		svg_escape(buf, parts[i], strnlen(parts[i], 256));
+		xml_escape(buf, (struct span){parts[i], strnlen(parts[i], 256)});
 		first = false;
 	}
 	strbuf_puts(buf, "</title>");

@@ -3,56 +3,10 @@
  * a page beside each other. */
 #include "explain/svg.h"
 
+#include "xml.h"
+
 #define MONO "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 #define ELLIPSIS "\xe2\x80\xa6"
-#define REPLACEMENT "\xef\xbf\xbd"
-
-/* Control characters, those that XML excludes, and those that turn the direction of
- * the text after them. */
-static bool is_allowed(const unsigned char *s, size_t n)
-{
-	unsigned long c;
-
-	if (n == 1)
-		return s[0] >= 0x20 && s[0] != 0x7f;
-	if (n == 2)
-		return !(s[0] == 0xc2 && s[1] < 0xa0) && !(s[0] == 0xd8 && s[1] == 0x9c);
-	if (n != 3)
-		return n == 4;
-	c = (s[0] & 0xful) << 12 | (s[1] & 0x3ful) << 6 | (s[2] & 0x3ful);
-	return !(c >= 0x200e && c <= 0x200f) && !(c >= 0x2028 && c <= 0x202e) &&
-	       !(c >= 0x2066 && c <= 0x2069) && c < 0xfffe;
-}
-
-/* The next character's length in bytes; *ok: it can be written as it is. */
-static size_t next_character(const char *text, size_t length, bool *ok)
-{
-	size_t n = utf8_length(text, length);
-
-	*ok = n && is_allowed((const unsigned char *)text, n);
-	return n ? n : 1;
-}
-
-void svg_escape(struct strbuf *buf, const char *text, size_t length)
-{
-	for (size_t i = 0, n; i < length; i += n) {
-		bool ok;
-
-		n = next_character(text + i, length - i, &ok);
-		if (!ok)
-			strbuf_puts(buf, REPLACEMENT);
-		else if (text[i] == '<')
-			strbuf_puts(buf, "&lt;");
-		else if (text[i] == '>')
-			strbuf_puts(buf, "&gt;");
-		else if (text[i] == '&')
-			strbuf_puts(buf, "&amp;");
-		else if (text[i] == '"')
-			strbuf_puts(buf, "&quot;");
-		else
-			strbuf_add(buf, text + i, n);
-	}
-}
 
 /* Thousandths of the font's size, as wide as the widest common fonts draw it. */
 static int character_width(const struct ink *ink, const char *text, size_t n)
@@ -84,10 +38,10 @@ int svg_width(const struct ink *ink, const char *text, size_t length)
 	int width = 0;
 
 	for (size_t i = 0, n; i < length; i += n) {
-		bool ok;
+		bool shown;
 
-		n = next_character(text + i, length - i, &ok);
-		width += character_width(ink, ok ? text + i : REPLACEMENT, ok ? n : 3);
+		n = utf8_next(text + i, length - i, &shown);
+		width += character_width(ink, shown ? text + i : REPLACEMENT, shown ? n : 3);
 		if (width > 1 << 24)
 			break;
 	}
@@ -101,10 +55,11 @@ static size_t fit(const struct ink *ink, const char *text, size_t length, int wi
 	size_t i = 0;
 
 	while (i < length) {
-		bool ok;
-		size_t n = next_character(text + i, length - i, &ok);
+		bool shown;
+		size_t n = utf8_next(text + i, length - i, &shown);
 
-		left -= character_width(ink, ok ? text + i : REPLACEMENT, ok ? n : 3) * ink->size;
+		left -= character_width(ink, shown ? text + i : REPLACEMENT, shown ? n : 3) *
+			ink->size;
 		if (left < 0)
 			break;
 		i += n;
@@ -122,7 +77,7 @@ static void line(struct strbuf *buf, int x, int y, const struct ink *ink, const 
 	strbuf_puts(buf, ink->strike ? " text-decoration=\"line-through\"" : "");
 	strbuf_puts(buf, ink->right ? " text-anchor=\"end\"" : "");
 	strbuf_puts(buf, ">");
-	svg_escape(buf, text, length);
+	xml_escape(buf, (struct span){text, length});
 	strbuf_puts(buf, cut ? ELLIPSIS "</text>\n" : "</text>\n");
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "xml.h"
+
 enum { INSET = 14, FEW_FINDINGS = 20 };
 
 void page_headline(struct page *page, bool good, const char *text)
@@ -115,7 +117,7 @@ void page_frame(struct strbuf *buf, const struct page *page, const char *text)
 		      "font-family=\"Inter,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',"
 		      "sans-serif\"><title>",
 		      page->width, height, page->width, height);
-	svg_escape(buf, text, strnlen(text, 1024));
+	xml_escape(buf, (struct span){text, strnlen(text, 1024)});
 	strbuf_printf(buf, "</title>\n<rect width=\"%d\" height=\"%d\" rx=\"12\" fill=\"%s\"/>\n",
 		      page->width, height, COLOUR_PAPER);
 	if (page->buf->text)

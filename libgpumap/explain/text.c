@@ -3,6 +3,17 @@
 #include "style.h"
 
 /* Between a step's text and its origin; texts without an origin may be longer. */
+const gpumap_finding *first_error(const gpumap_report *report)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_ERROR)
+			return f;
+	}
+	return NULL;
+}
+
 enum { TEXT_WIDTH = 48, RULE_WIDTH = 4 };
 
 static void physical_of(struct strbuf *buf, const gpumap_entry *entry)

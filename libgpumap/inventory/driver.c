@@ -3,6 +3,8 @@
 #include "inventory/driver.h"
 
 #include <limits.h>
+
+#include "pci.h"
 #ifndef PKGLIBEXECDIR /* what configure chooses by itself */
 #define PKGLIBEXECDIR "/usr/local/libexec/gpumap"
 #endif

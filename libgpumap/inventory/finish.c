@@ -2,6 +2,8 @@
 /* Puts an inventory in order and checks what no reader can check alone. */
 #include "inventory/inventory.h"
 
+#include "pci.h"
+
 struct key {
 	gpumap_device *device;
 	const char *text;

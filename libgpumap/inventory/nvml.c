@@ -5,7 +5,10 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+#include "cpuset.h"
+#include "dynlib.h"
 #include "inventory/host.h"
+#include "pci.h"
 #include "strbuf.h"
 
 const char *nvml_text(enum nvml_return code)
@@ -21,62 +24,32 @@ const char *nvml_text(enum nvml_return code)
 	}
 }
 
-static const struct {
-	enum nvml_need need;
-	size_t member;
-	const char *symbol;
-} functions[] = {
-#define FUNCTION(need, member, symbol, parameters) {need, offsetof(struct nvml, member), #symbol},
+static const struct dynlib_function functions[] = {
+#define FUNCTION(need, member, symbol, parameters) \
+	{#symbol, offsetof(struct nvml, member), (need) == NVML_WANTED},
 	NVML_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };
 
 static enum nvml_return nvml_open(struct nvml *nvml)
 {
-	memset(nvml, 0, sizeof(*nvml));
-	nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!nvml->library)
-		return NVML_ERROR_LIBRARY_NOT_FOUND;
-	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-		void *p = dlsym(nvml->library, functions[i].symbol);
+	const char *missing;
 
-		if (!p && functions[i].need == NVML_NEEDED) {
-			dlclose(nvml->library);
-			return NVML_ERROR_FUNCTION_NOT_FOUND;
-		}
-		/* A copy, as C has no cast from an object's address to a function's. */
-		memcpy((char *)nvml + functions[i].member, &p, sizeof(p));
-	}
-	return NVML_SUCCESS;
-}
-
-char *bits_as_list(const unsigned long *set, size_t words)
-{
-	const size_t width = 8 * sizeof(*set), end = words * width;
-	struct strbuf list = {0};
-	size_t first = 0;
-
-#define IS_SET(i) ((i) < end && set[(i) / width] >> (i) % width & 1)
-	for (size_t i = 0; i < end; i++) {
-		if (!IS_SET(i))
-			continue;
-		if (i == 0 || !IS_SET(i - 1))
-			first = i;
-		if (IS_SET(i + 1))
-			continue;
-		strbuf_printf(&list, list.length ? ",%zu" : "%zu", first);
-		if (i > first)
-			strbuf_printf(&list, "-%zu", i);
-	}
-#undef IS_SET
-	return strbuf_take(&list);
+	nvml->library =
+		dynlib_open("libnvidia-ml.so.1", functions, ARRAY_SIZE(functions), nvml, &missing);
+	if (nvml->library)
+		return NVML_SUCCESS;
+	return missing ? NVML_ERROR_FUNCTION_NOT_FOUND : NVML_ERROR_LIBRARY_NOT_FOUND;
 }
 
 /* Stores the list of a set; an empty one says nothing. */
-static bool member_set_bits(char **member, const unsigned long *set, size_t words)
+static bool member_set_bits(char **member, struct cpu_set set)
 {
-	CLEANUP_FREE char *list = bits_as_list(set, words);
+	struct strbuf buf = {0};
+	CLEANUP_FREE char *list = NULL;
 
+	cpu_set_write(&buf, set);
+	list = strbuf_take(&buf);
 	return list && (!*list || member_set(member, span_of(list)));
 }
 
@@ -84,14 +57,15 @@ static bool member_set_bits(char **member, const unsigned long *set, size_t word
  * recorded machines too, whose addresses may belong to other devices here. */
 static int read_affinity(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *d)
 {
-	enum { CPU_WORDS = 8192 / 8 / sizeof(long), NODE_WORDS = 1024 / 8 / sizeof(long) };
-	unsigned long cpus[CPU_WORDS] = {0}, nodes[NODE_WORDS] = {0};
+	uint64_t cpus[8192 / 64] = {0}, nodes[1024 / 64] = {0};
 
-	if (NVML_ASK(nvml, cpus, handle, CPU_WORDS, cpus) == NVML_SUCCESS &&
-	    !member_set_bits(&d->cpus, cpus, CPU_WORDS))
+	if (NVML_ASK(nvml, cpus, handle, sizeof(cpus) / sizeof(long), (void *)cpus) ==
+		    NVML_SUCCESS &&
+	    !member_set_bits(&d->cpus, (struct cpu_set){cpus, ARRAY_SIZE(cpus)}))
 		return GPUMAP_ENOMEM;
-	if (NVML_ASK(nvml, nodes, handle, NODE_WORDS, nodes, NVML_SCOPE_NODE) == NVML_SUCCESS &&
-	    !member_set_bits(&d->numa, nodes, NODE_WORDS))
+	if (NVML_ASK(nvml, nodes, handle, sizeof(nodes) / sizeof(long), (void *)nodes,
+		     NVML_SCOPE_NODE) == NVML_SUCCESS &&
+	    !member_set_bits(&d->numa, (struct cpu_set){nodes, ARRAY_SIZE(nodes)}))
 		return GPUMAP_ENOMEM;
 	return host_affinity(d, "");
 }

@@ -28,9 +28,6 @@ int nvml_probe(gpumap_inventory **ret, enum nvml_return *why, gpumap_report *rep
 int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, enum nvml_return *why,
 	      gpumap_report *report);
 
-/* "0-3,8" of a bit set; NULL without memory, "" for an empty set. The caller frees. */
-char *bits_as_list(const unsigned long *set, size_t words);
-
 /* The MIG mode of a GPU and its instances, into `gpu`. */
 int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *gpu);
 

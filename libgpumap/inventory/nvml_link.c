@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "pci.h"
+
 /* What the links of one GPU lead to. */
 struct links {
 	bool told, to_switch;

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "pci.h"
+
 bool host_read(char *ret, size_t size, const char *format, ...)
 {
 	char path[4096];
@@ -49,7 +51,7 @@ int host_affinity(gpumap_device *device, const char *root)
 
 	if (!device->pci)
 		return GPUMAP_OK;
-	/* The address may be another device's where NVML tells of another machine. */
+	/* The address may be another device's where NVML describes another machine. */
 	if (!host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/vendor", root, device->pci) ||
 	    strtoul(text, NULL, 16) != NVML_VENDOR_NVIDIA)
 		return GPUMAP_OK;

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "pci.h"
+
 static int finish_record(struct recorded *r)
 {
 	struct proc_state *p = &r->proc;

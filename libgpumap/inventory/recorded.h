@@ -8,6 +8,7 @@
 #define GM_RECORDED_H
 
 #include "arena.h"
+#include "hash.h"
 #include "inventory/inventory.h"
 #include "inventory/lines.h"
 
@@ -32,15 +33,6 @@ struct seen_mig {
 	struct span uuid, profile;
 	int64_t gi, ci;
 	int64_t memory;
-};
-
-/* Positions of GPUs by index, UUID and PCI address. */
-struct lookup {
-	struct slot {
-		uint32_t hash;
-		int position; /* plus one; 0: free */
-	} * slots;
-	size_t room, used;
 };
 
 struct recorded;
@@ -75,8 +67,8 @@ struct topo_state {
 	int *columns; /* GPU index of each GPU column of the header */
 	size_t count, column_room, rows;
 	size_t start[3]; /* where the headings of the affinity columns start */
-	bool has[3];	 /* CPU affinity, NUMA affinity, GPU NUMA ID */
-	bool known;	 /* a header was read */
+	bool has[3];     /* CPU affinity, NUMA affinity, GPU NUMA ID */
+	bool known;      /* a header was read */
 	int *neighbours; /* room for one row */
 	size_t room;
 };
@@ -140,8 +132,8 @@ struct recorded {
 	const char *origin;
 	struct arena arena;
 	struct lines lines;
-	struct lookup lookup;
-	int line;		   /* number of the present line, for findings */
+	struct hash_index lookup;  /* of the inventory's GPUs */
+	int line;                  /* number of the present line, for findings */
 	const struct format *last; /* that took the line before; NULL: none did */
 	struct reason partial[4], foreign;
 	size_t partial_count;

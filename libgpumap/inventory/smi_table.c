@@ -12,6 +12,8 @@
  */
 #include "inventory/recorded.h"
 
+#include "pci.h"
+
 enum { MAX_CELLS = 4 };
 
 struct row {

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "strbuf.h"
 #include "suggest.h"
 
 enum { ORDERS = 2 };
@@ -288,6 +289,46 @@ static void check_neighbours(const struct snapshot *s)
 	}
 }
 
+/* Why there is no GPU was said of "this host", which is the one of the snapshot. */
+static int name_host(struct snapshot *s)
+{
+	static const char here[] = "this host";
+	gpumap_inventory *inventory = s->inventory;
+	struct strbuf text = {0};
+	const char *rest;
+	bool named;
+
+	if (!inventory->host || !starts_with(inventory->no_gpu, here))
+		return GPUMAP_OK;
+	rest = inventory->no_gpu + strlen(here);
+	if (*rest && !is_blank(*rest))
+		return GPUMAP_OK;
+	strbuf_printf(&text, "%s%s", inventory->host, rest);
+	named = !text.failed && member_set(&inventory->no_gpu, span_of(text.text));
+	strbuf_free(&text);
+	return named ? GPUMAP_OK : report_nomem(s->report);
+}
+
+/* As gpumap_inventory_probe says it of this host. */
+static int tell_no_gpu(struct snapshot *s)
+{
+	gpumap_inventory *inventory = s->inventory;
+	int r;
+
+	/* A reason without a word is none. */
+	if (inventory->no_gpu && !span_trim(span_of(inventory->no_gpu)).length) {
+		free(inventory->no_gpu);
+		inventory->no_gpu = NULL;
+	}
+	if (!inventory->no_gpu)
+		return GPUMAP_OK;
+	r = name_host(s);
+	if (r == GPUMAP_OK)
+		report_add(s->report, FINDING_NO_GPU, ABOUT(.rule = "E1", .origin = s->origin),
+			   "%s", QUOTE(span_of(s->inventory->no_gpu)));
+	return r;
+}
+
 static int finish(struct snapshot *s)
 {
 	int r;
@@ -296,6 +337,8 @@ static int finish(struct snapshot *s)
 		return FAIL(s, FINDING_SYNTAX, 1, 0, "write schema = 1 into [snapshot]",
 			    "the snapshot does not say its schema");
 	r = check_labels(s);
+	if (r == GPUMAP_OK)
+		r = tell_no_gpu(s);
 	if (r == GPUMAP_OK)
 		r = inventory_finish(s->inventory, s->report);
 	if (r == GPUMAP_OK)

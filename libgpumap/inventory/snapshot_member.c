@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "pci.h"
 #include "strbuf.h"
 
 #define HEAD(X) \
@@ -14,6 +15,7 @@
 	X("driver", TEXT, driver) \
 	X("assumed", FLAG, assumed) \
 	X("partial", FLAG, partial) \
+	X("no_gpu", TEXT, no_gpu) \
 	X("cuda_fastest", ORDER, order[GPUMAP_ORDER_FASTEST]) \
 	X("cuda_pci", ORDER, order[GPUMAP_ORDER_PCI])
 

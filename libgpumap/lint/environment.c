@@ -127,7 +127,7 @@ int lint_environment(const char *const *envp, const gpumap_inventory *inventory,
 	r = gpumap_request_environ(request, envp, report);
 	if (r == GPUMAP_OK)
 		r = resolve(request, inventory, visible, report);
-	/* In mode ddp the answer has told of ranks. */
+	/* In mode ddp the answer has reported ranks. */
 	count = rankenv_read(rows, request,
 			     request->values[KEY_mode] && streq(request->values[KEY_mode], "ddp")
 				     ? NULL

@@ -64,8 +64,8 @@ static bool is_derived(const struct python_file *f, struct span name, unsigned f
  * comes too late is nobody's (rule S4). */
 static void remember_list(struct python_file *f, const struct sight *s)
 {
-	bool known = s->value.meaning == MEANS_TEXT && s->verb == SIGHT_SETS &&
-		     !s->initialised.text;
+	bool known =
+		s->value.meaning == MEANS_TEXT && s->verb == SIGHT_SETS && !s->initialised.text;
 	struct python_block *b = block_now(f);
 
 	b->listed = true;
@@ -81,8 +81,7 @@ static bool tested(const struct python_file *f, struct span name)
 	for (int i = f->depth; i > 0; i--) {
 		const struct span *t = &f->blocks[i].tested;
 
-		if (t->text && t->length == name.length &&
-		    memcmp(t->text, name.text, t->length) == 0)
+		if (t->text && span_same(*t, name))
 			return true;
 	}
 	return false;

@@ -5,53 +5,19 @@ struct python_name {
 	struct span name;
 	int scope;
 	struct python_value value;
-	struct python_name *next;
 };
 
-static size_t hash(struct span name, int scope)
+static uint64_t hash(struct span name, int scope)
 {
-	size_t h = 5381 + (size_t)scope * 31;
-
-	for (size_t i = 0; i < name.length; i++)
-		h = h * 33 ^ (unsigned char)name.text[i];
-	return h;
+	return hash_bytes(HASH_START ^ (uint64_t)scope, name.text, name.length);
 }
 
 static struct python_name *find(const struct python_names *names, struct span name, int scope)
 {
-	struct python_name *n;
-
-	if (!names->room)
-		return NULL;
-	n = names->buckets[hash(name, scope) & (names->room - 1)];
-	while (n && (n->scope != scope || n->name.length != name.length ||
-		     memcmp(n->name.text, name.text, name.length) != 0))
-		n = n->next;
-	return n;
-}
-
-static bool grow(struct python_names *names)
-{
-	size_t room = names->room ? names->room * 2 : 64;
-	struct python_name **buckets = calloc(room, sizeof(struct python_name *));
-
-	if (!buckets)
-		return false;
-	for (size_t i = 0; i < names->room; i++) {
-		struct python_name *n = names->buckets[i], *next;
-
-		for (; n; n = next) {
-			struct python_name **to = &buckets[hash(n->name, n->scope) & (room - 1)];
-
-			next = n->next;
-			n->next = *to;
-			*to = n;
-		}
-	}
-	free(names->buckets);
-	names->buckets = buckets;
-	names->room = room;
-	return true;
+	for (size_t walk = 0, i; hash_index_next(&names->index, hash(name, scope), &walk, &i);)
+		if (names->list[i].scope == scope && span_same(names->list[i].name, name))
+			return &names->list[i];
+	return NULL;
 }
 
 const struct python_value *names_get(const struct python_names *names, struct span name, int scope)
@@ -76,7 +42,7 @@ static bool matters(const struct python_value *value)
 
 bool names_set(struct python_names *names, struct span name, int scope, struct python_value value)
 {
-	struct python_name *n = find(names, name, scope);
+	struct python_name *n = find(names, name, scope), *list;
 
 	if (n) {
 		if ((matters(&value) || matters(&n->value)) &&
@@ -89,21 +55,19 @@ bool names_set(struct python_names *names, struct span name, int scope, struct p
 	/* Nothing is known of it without an entry either; a function's own hides the file's. */
 	if (value.meaning == MEANS_UNKNOWN && !scope)
 		return true;
-	if (names->count >= names->room && !grow(names)) {
+	list = array_room(names->list, names->count, &names->room, sizeof(*list));
+	if (list)
+		names->list = list;
+	if (!list || !hash_index_add(&names->index, hash(name, scope), names->count)) {
 		names->arena->failed = true;
 		return false;
 	}
-	n = arena_alloc(names->arena, 1, sizeof(*n));
-	if (!n)
-		return false;
-	*n = (struct python_name){.name = name, .scope = scope, .value = value};
-	n->next = names->buckets[hash(name, scope) & (names->room - 1)];
-	names->buckets[hash(name, scope) & (names->room - 1)] = n;
-	names->count++;
+	list[names->count++] = (struct python_name){.name = name, .scope = scope, .value = value};
 	return true;
 }
 
 void names_free(struct python_names *names)
 {
-	free(names->buckets);
+	hash_index_free(&names->index);
+	free(names->list);
 }

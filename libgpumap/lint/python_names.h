@@ -4,6 +4,7 @@
 #define GM_PYTHON_NAMES_H
 
 #include "arena.h"
+#include "hash.h"
 #include "text.h"
 
 enum python_meaning {
@@ -35,12 +36,13 @@ struct python_name;
 
 struct python_names {
 	struct arena *arena;
-	struct python_name **buckets;
+	struct python_name *list;
 	size_t room, count;
-	bool changed; /* a name of a rank or device has got another value */
+	struct hash_index index; /* of the list, by scope and name */
+	bool changed;            /* a name of a rank or device has got another value */
 };
 
-/* `scope` is a function's number; 0: the file. */
+/* `scope` is a function's number; 0: the file. Valid until the next names_set. */
 const struct python_value *names_get(const struct python_names *names, struct span name, int scope);
 
 /* False without memory; the arena has failed then. A later value replaces an earlier one, but

@@ -2,11 +2,6 @@
 /* Which functions of a program are known to run, for python_choice.c. */
 #include "lint/python_file.h"
 
-static bool same_name(struct span a, struct span b)
-{
-	return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
-}
-
 /* Whether the function of that number is known to run. */
 bool choice_runs(const struct python_choice *c, int function)
 {
@@ -24,7 +19,7 @@ static size_t function_of(const struct python_choice *c, struct span name)
 	size_t found = c->name_count, times = 0;
 
 	for (size_t i = 0; i < c->name_count; i++) {
-		if (!c->names[i].number || !same_name(c->names[i].name, name))
+		if (!c->names[i].number || !span_same(c->names[i].name, name))
 			continue;
 		found = i;
 		times++;

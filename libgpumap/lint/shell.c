@@ -16,7 +16,7 @@ static void shell_free(struct shell *sh)
 		free(sh->commands[i].inner);
 	}
 	free(sh->vars);
-	free(sh->buckets);
+	hash_index_free(&sh->index);
 	free(sh->trail);
 	arena_free(&sh->arena);
 	free(sh);

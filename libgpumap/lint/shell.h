@@ -2,15 +2,16 @@
 /*
  * The lint of shell scripts, one walk over the tokens: shell_walk knows the grammar and keeps
  * frames, shell_vars what each variable is at this point, shell_word expands words as far as
- * the script itself tells, shell_set has the builtins that set variables, shell_command takes
- * away what stands before a program (env, sudo, nohup), shell_string finds the commands of
- * bash -c, shell_launch reads launchers.
+ * the script itself tells, shell_set has the builtins that set variables, shell_program takes
+ * away what stands before a program (env, sudo, nohup), shell_command judges what reaches it,
+ * shell_string walks the commands of bash -c, shell_launch reads launchers.
  *
  * What happens in a branch or a loop is unknown behind it, and what is unknown is no finding.
  */
 #ifndef GM_LINT_SHELL_H
 #define GM_LINT_SHELL_H
 
+#include "hash.h"
 #include "lint/lint.h"
 #include "lint/shell_lex.h"
 #include "report.h"
@@ -162,7 +163,7 @@ struct shell {
 
 	struct shell_var *vars;
 	size_t var_count, var_room;
-	size_t *buckets, bucket_count; /* var + 1; 0: empty */
+	struct hash_index index; /* of vars, by name */
 	struct saved *trail;
 	size_t trail_count, trail_room;
 	unsigned serial, scopes, sourced, called;
@@ -198,7 +199,7 @@ struct shell {
 /* shell_walk.c: everything up to the lexer's end. */
 void shell_walk(struct shell *sh, struct lexer *lx);
 
-/* shell_simple.c: the words of a command, in the buffers of this level. */
+/* shell_walk.c: the words of a command, in the buffers of this level. */
 struct command *shell_fresh(struct shell *sh);
 /* A word, or an assignment before the first one. */
 void shell_word(struct shell *sh, struct command *c, struct token t);
@@ -207,7 +208,7 @@ void shell_inner(struct shell *sh, struct command *c);
 /* How many rounds a loop over these words makes, of which "in" is the first; -1: not known. */
 int64_t shell_rounds(const struct command *c);
 
-/* shell_frame.c: what holds between the brackets of the grammar. */
+/* shell_vars.c: what holds between the brackets of the grammar. */
 struct frame *shell_frame(struct shell *sh);
 /* NULL: too many. */
 struct frame *shell_push(struct shell *sh, enum frame_kind kind, struct place at);
@@ -240,6 +241,10 @@ struct shown {
 const char *shell_show(struct shown *ret, struct span name, struct span value);
 #define SHOW(name, value) shell_show(&(struct shown){{0}}, name, value)
 
+/* What stands between the quotes of a word; .text is NULL: it may be something else when the
+ * command runs. */
+struct span shell_quoted(struct span word);
+
 /* shell_set.c */
 /* The assignments before an empty command. */
 void shell_assign(struct shell *sh, struct command *c, bool lasting);
@@ -271,6 +276,10 @@ struct run {
 
 /* shell_command.c */
 void shell_run(struct shell *sh, struct command *c, bool background);
+
+/* shell_program.c */
+/* NAME=value before the command, the last of this name; NULL: there is none. */
+const struct prefix *command_prefix(const struct command *c, struct span name);
 /* What a variable is for this program: by a prefix, or exported. */
 struct setting run_setting(struct shell *sh, const struct run *run, const char *name);
 bool is_python(struct span word);
@@ -278,17 +287,13 @@ struct span base_name(struct span word); /* without folders */
 bool is_program(struct span word, const char *name);
 bool ends_py(struct span word);
 bool is_gpu_program(const struct command *c, size_t first);
-
-/* shell_wrapper.c: what stands before a program. Moves run->first behind it. */
+/* The word that the shell `first` is given by -c; the command's count: there is none. */
+size_t shell_string_word(const struct command *c, size_t first);
+bool shell_has_string(const struct command *c, size_t first);
+/* Moves run->first behind what stands before a program. */
 void shell_unwrap(struct shell *sh, struct run *run);
 
-/* shell_string.c */
-/* What stands between the quotes of a word; .text is NULL: it may be something else when the
- * command runs. */
-struct span shell_quoted(struct span word);
-/* Whether word `first` is a shell that is given commands by -c. */
-bool shell_has_string(const struct command *c, size_t first);
-/* Walks them, if they are there and known. */
+/* shell_string.c: walks the commands of bash -c, if they are there and known. */
 void shell_string(struct shell *sh, const struct run *run, size_t first);
 
 /* shell_launch.c */

@@ -5,47 +5,6 @@
 #include "request.h"
 #include "suggest.h"
 
-struct span base_name(struct span word)
-{
-	const char *slash = word.length ? memrchr(word.text, '/', word.length) : NULL;
-
-	if (slash)
-		word = (struct span){slash + 1, word.length - (size_t)(slash + 1 - word.text)};
-	return word;
-}
-
-bool is_program(struct span word, const char *name)
-{
-	return span_is(base_name(word), name);
-}
-
-bool is_python(struct span word)
-{
-	struct span s = base_name(word);
-
-	if (!span_starts(s, "python"))
-		return false;
-	for (size_t i = strlen("python"); i < s.length; i++)
-		if (!is_digit(s.text[i]) && s.text[i] != '.')
-			return false;
-	return true;
-}
-
-bool ends_py(struct span s)
-{
-	return s.length > 3 && memcmp(s.text + s.length - 3, ".py", 3) == 0;
-}
-
-bool is_gpu_program(const struct command *c, size_t first)
-{
-	static const char *const names[] = {"torchrun", "accelerate", "deepspeed", "mpirun",
-					    "mpiexec",  "orterun",    "srun",      "horovodrun",
-					    "gpumap",   NULL};
-	struct span s = base_name(word_text(c, first));
-
-	return shell_any(s, names) || is_python(s) || ends_py(s);
-}
-
 /* Programs of which everybody knows that they use no GPU. */
 static bool is_harmless(struct span s)
 {
@@ -65,38 +24,12 @@ static bool is_harmless(struct span s)
 	return shell_any(base_name(s), names);
 }
 
-static const struct prefix *find_prefix(const struct command *c, struct span name)
-{
-	for (size_t i = c->prefix_count; i-- > 0;)
-		if (!c->prefixes[i].argument && c->prefixes[i].name.length == name.length &&
-		    memcmp(c->prefixes[i].name.text, name.text, name.length) == 0)
-			return &c->prefixes[i];
-	return NULL;
-}
-
-struct setting run_setting(struct shell *sh, const struct run *run, const char *name)
-{
-	const struct prefix *p = find_prefix(run->c, span_of(name));
-	struct shell_var *var;
-
-	if (p)
-		return (struct setting){
-			.state = SET_VALUE,
-			.exported = EXPORT_YES,
-			.value = p->value,
-			.at = p->at,
-			.derived = p->derived,
-		};
-	var = shell_tracked(sh, span_of(name));
-	return var ? shell_setting(sh, var) : (struct setting){.state = SET_UNKNOWN};
-}
-
 /* NAME=0 cd src && python ...: the variable is set for cd. */
 static void tell_wasted(struct shell *sh, struct command *c)
 {
 	static const char *const brief[] = {"cd",    "pushd", "echo", "sleep",
 					    "mkdir", "date",  "clear"};
-	const struct prefix *p = find_prefix(c, span_of(tracked_name(TRACKED_LIST)));
+	const struct prefix *p = command_prefix(c, span_of(tracked_name(TRACKED_LIST)));
 
 	for (size_t i = 0; p && i < ARRAY_SIZE(brief); i++)
 		if (span_is(word_text(c, 0), brief[i]))
@@ -130,7 +63,7 @@ static void tell_not_exported(struct shell *sh, const struct run *run)
 		if (i >= TRACKED_PORT && !is_python_file(run->c, run->first))
 			continue;
 
-		if (now.state != SET_VALUE || now.told || read || find_prefix(run->c, var->name) ||
+		if (now.state != SET_VALUE || now.told || read || command_prefix(run->c, var->name) ||
 		    (now.exported != EXPORT_INHERITED && now.exported != EXPORT_NO))
 			continue;
 		var->now.told = true;
@@ -149,7 +82,7 @@ static void use(struct shell *sh, const struct command *c)
 {
 	for (int i = 0; i < TRACKED_COUNT; i++) {
 		struct shell_var *var = &sh->vars[i];
-		const struct prefix *p = find_prefix(c, var->name);
+		const struct prefix *p = command_prefix(c, var->name);
 
 		if (p && var->now.exported == EXPORT_YES && var->now.state == SET_VALUE &&
 		    span_known(p->value) && !var->now.used &&
@@ -174,8 +107,7 @@ static void check_prefixes(struct shell *sh, const struct command *c)
 			shell_check_list(sh, p->value, p->at);
 		if (near)
 			shell_tell(sh, FINDING_MISSPELT_VARIABLE, p->at, "S7",
-				   DID_YOU_MEAN(near, NULL), "no program reads %s",
-				   QUOTE(p->name));
+				   DID_YOU_MEAN(near, NULL), "no program reads %s", QUOTE(p->name));
 	}
 }
 

@@ -216,7 +216,7 @@ static bool same_devices(const struct launch *launch, struct span list)
 						   "%s%d", i ? "," : "", i);
 		chosen = (struct span){numbers, length};
 	}
-	return chosen.length == list.length && memcmp(chosen.text, list.text, list.length) == 0;
+	return span_same(chosen, list);
 }
 
 /* Rule S10: launchers that choose devices themselves. */

@@ -30,8 +30,7 @@ static void tell_overwritten(struct shell *sh, const struct shell_var *var, stru
 	    old.serial < sh->sourced || old.scope != shell_frame(sh)->scope ||
 	    shell_in(sh, FRAME_FUNCTION))
 		return;
-	if (old.value.length == value.length &&
-	    memcmp(old.value.text, value.text, value.length) == 0)
+	if (span_same(old.value, value))
 		return;
 	shell_tell(sh, FINDING_OVERWRITTEN, at, "S2", "remove one of the two",
 		   "%s of line %d is replaced here before any program has used it",

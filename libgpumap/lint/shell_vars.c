@@ -4,6 +4,12 @@
 
 #include <stdio.h>
 
+bool span_known(struct span text)
+{
+	return !text.length || (!memchr(text.text, SHELL_UNKNOWN, text.length) &&
+				!memchr(text.text, SHELL_BORDER, text.length));
+}
+
 bool shell_any(struct span s, const char *const *names)
 {
 	for (; *names; names++)
@@ -48,53 +54,14 @@ const char *shell_show(struct shown *ret, struct span name, struct span value)
 	return ret->text;
 }
 
-static uint64_t hash(struct span name)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (size_t i = 0; i < name.length; i++)
-		h = (h ^ (unsigned char)name.text[i]) * 1099511628211u;
-	return h ^ h >> 29;
-}
-
-static void place_bucket(struct shell *sh, size_t var)
-{
-	size_t i = hash(sh->vars[var].name) & (sh->bucket_count - 1);
-
-	while (sh->buckets[i])
-		i = (i + 1) & (sh->bucket_count - 1);
-	sh->buckets[i] = var + 1;
-}
-
-static bool more_buckets(struct shell *sh)
-{
-	size_t count = sh->bucket_count ? sh->bucket_count * 2 : 64;
-	size_t *buckets = calloc(count, sizeof(*buckets));
-
-	if (!buckets)
-		return false;
-	free(sh->buckets);
-	sh->buckets = buckets;
-	sh->bucket_count = count;
-	for (size_t i = 0; i < sh->var_count; i++)
-		place_bucket(sh, i);
-	return true;
-}
-
 struct shell_var *shell_var(struct shell *sh, struct span name)
 {
+	uint64_t hash = hash_bytes(HASH_START, name.text, name.length);
 	struct shell_var *vars;
-	size_t i = 0;
 
-	if (sh->bucket_count)
-		i = hash(name) & (sh->bucket_count - 1);
-	for (; sh->bucket_count && sh->buckets[i]; i = (i + 1) & (sh->bucket_count - 1)) {
-		struct shell_var *var = &sh->vars[sh->buckets[i] - 1];
-
-		if (var->name.length == name.length &&
-		    memcmp(var->name.text, name.text, name.length) == 0)
-			return var;
-	}
+	for (size_t walk = 0, i; hash_index_next(&sh->index, hash, &walk, &i);)
+		if (span_same(sh->vars[i].name, name))
+			return &sh->vars[i];
 	if (sh->var_count == SHELL_VARS) {
 		sh->crowded = sh->failed = true;
 		return NULL;
@@ -102,7 +69,7 @@ struct shell_var *shell_var(struct shell *sh, struct span name)
 	vars = array_room(sh->vars, sh->var_count, &sh->var_room, sizeof(*vars));
 	if (vars)
 		sh->vars = vars;
-	if (!vars || (sh->var_count * 2 >= sh->bucket_count && !more_buckets(sh))) {
+	if (!vars || !hash_index_add(&sh->index, hash, sh->var_count)) {
 		sh->failed = true;
 		return NULL;
 	}
@@ -110,7 +77,6 @@ struct shell_var *shell_var(struct shell *sh, struct span name)
 	if (name.text < sh->text.text || name.text > sh->text.text + sh->text.length)
 		name = shell_keep(sh, name);
 	vars[sh->var_count] = (struct shell_var){.name = name};
-	place_bucket(sh, sh->var_count);
 	return &vars[sh->var_count++];
 }
 
@@ -164,4 +130,71 @@ struct span shell_keep(struct shell *sh, struct span text)
 	if (!copy)
 		sh->failed = true;
 	return (struct span){copy ? copy : "", copy ? text.length : 0};
+}
+
+/* --- frames: what holds between the brackets of the grammar ---------------------------------- */
+
+struct frame *shell_frame(struct shell *sh)
+{
+	return &sh->frames[sh->frame_count - 1];
+}
+
+struct frame *shell_in(struct shell *sh, enum frame_kind kind)
+{
+	for (int i = sh->frame_count - 1; i >= 0; i--)
+		if (sh->frames[i].kind == kind)
+			return &sh->frames[i];
+	return NULL;
+}
+
+static bool is_scope(enum frame_kind kind)
+{
+	return kind == FRAME_SUBSHELL || kind == FRAME_BRANCH || kind == FRAME_LOOP ||
+	       kind == FRAME_FUNCTION;
+}
+
+struct frame *shell_push(struct shell *sh, enum frame_kind kind, struct place at)
+{
+	unsigned scope = sh->frame_count ? shell_frame(sh)->scope : 0;
+	struct frame *frame;
+
+	if (sh->frame_count == SHELL_FRAMES)
+		return NULL;
+	frame = &sh->frames[sh->frame_count++];
+	*frame = (struct frame){
+		.kind = kind,
+		.scope = is_scope(kind) ? ++sh->scopes : scope,
+		.serial = ++sh->serial,
+		.trail = sh->trail_count,
+		.jobs = sh->job_count,
+		.at = at,
+		.rounds = -1,
+	};
+	return frame;
+}
+
+void shell_pop(struct shell *sh)
+{
+	static const struct setting unknown = {
+		.state = SET_UNKNOWN, .exported = EXPORT_UNKNOWN, .used = true};
+	struct frame frame = *shell_frame(sh);
+	size_t end = sh->trail_count;
+
+	sh->frame_count--;
+	if ((frame.kind == FRAME_BRANCH && !frame.chain) || frame.kind == FRAME_FUNCTION)
+		sh->job_count = sh->job_count < frame.jobs ? sh->job_count : frame.jobs;
+	if (!is_scope(frame.kind))
+		return;
+	sh->trail_count = frame.trail;
+	for (size_t i = frame.trail; i < end; i++) {
+		struct saved saved = sh->trail[i];
+		struct shell_var *var = &sh->vars[saved.var];
+
+		var->now = saved.setting;
+		var->saved = saved.saved;
+		if (frame.kind == FRAME_FUNCTION)
+			var->by_function = true;
+		else if (frame.kind != FRAME_SUBSHELL)
+			shell_set(sh, var, unknown); /* takes no more room than it was given */
+	}
 }

@@ -20,12 +20,6 @@ struct span word_text(const struct command *c, size_t i)
 	return (struct span){c->text.text + c->words[i].start, c->words[i].length};
 }
 
-bool span_known(struct span text)
-{
-	return !text.length || (!memchr(text.text, SHELL_UNKNOWN, text.length) &&
-				!memchr(text.text, SHELL_BORDER, text.length));
-}
-
 static void add(struct expansion *x, const char *text, size_t length)
 {
 	if (x->c->text.length + length > SHELL_EXPANDED) {
@@ -355,4 +349,26 @@ struct span shell_value(struct shell *sh, struct command *c, struct token token,
 	value = shell_keep(sh, value);
 	c->text.length = start;
 	return value;
+}
+
+/* The text between the quotes of a word that is nothing else, and of which the shell changes
+ * nothing but variables. */
+struct span shell_quoted(struct span word)
+{
+	const struct span none = {NULL, 0};
+	struct span inside;
+	char quote;
+
+	if (word.length < 2)
+		return none;
+	quote = *word.text;
+	inside = (struct span){word.text + 1, word.length - 2};
+	if ((quote != '\'' && quote != '"') || word.text[word.length - 1] != quote ||
+	    memchr(inside.text, quote, inside.length))
+		return none;
+	if (quote == '"' &&
+	    (memchr(inside.text, '\\', inside.length) || memchr(inside.text, '`', inside.length) ||
+	     memmem(inside.text, inside.length, "$(", 2)))
+		return none;
+	return inside;
 }

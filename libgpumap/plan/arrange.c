@@ -180,7 +180,7 @@ int arrange_devices(struct builder *b, struct host_class *class, const struct de
 				.fix = "record the host with gpumap inventory --save"),
 			  SETTING("order = %s") ": the inventory of %s does not tell, so PCI order "
 						"is used%s",
-			  plan_word(PLAN_KEY_ORDER, (int)class->settings->order), class->host->name,
+			  KEY_WORD(PKEY_PROFILE_order, class->settings->order), class->host->name,
 			  MORE_HOSTS(class->host_count));
 	if (class->count < 2 || class->settings->order == PLAN_LISTED)
 		return GPUMAP_OK;

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "plan/job.h"
 #include "strbuf.h"
 
 static const char *bound_name(const struct plan_inherited *bound)
@@ -274,6 +275,20 @@ static void tell_taken(struct builder *b, struct host_class *class,
 		  labels, class->host->name, bound->origin, own, MORE_HOSTS(class->host_count));
 }
 
+/* Which GPUs are the rank's own is not known. */
+static void tell_bad_own(struct builder *b, struct host_class *class,
+			 const struct plan_inherited *bound)
+{
+	class->bad = true;
+	plan_tell(b, FINDING_BAD_VALUE,
+		  ABOUT(.rule = "S6a", .origin = RUN_GPUS,
+			.fix = "gpumap run sets it in its ranks: unset it if this is none of them, "
+			       "else "
+			       "plan with an inventory of this host"),
+		  "'%s' is no GPU of %s%s", QUOTE(span_of(bound->bad)), class->host->name,
+		  MORE_HOSTS(class->host_count));
+}
+
 /* What a rank takes of a list that is not its own alone. */
 static void tell_own(struct builder *b, const struct host_class *class,
 		     const struct plan_inherited *bound, const char *own)
@@ -301,6 +316,10 @@ static int apply_own(struct builder *b, struct host_class *class,
 
 	if (bound->kind == PLAN_BOUND_RANK && class->selection->kind == SELECT_ENTRIES)
 		return GPUMAP_OK;
+	if (bound->bad && class->count) {
+		tell_bad_own(b, class, bound);
+		return GPUMAP_OK;
+	}
 	inside = inside_bound(b, class, bound->mapping, index, &kept);
 	if (!inside)
 		return plan_nomem(b);

@@ -8,9 +8,9 @@
 #ifndef GM_PLAN_BUILD_H
 #define GM_PLAN_BUILD_H
 
+#include "cpuset.h"
 #include "inventory/inventory.h"
 #include "mapping.h"
-#include "plan/cpuset.h"
 #include "plan/plan.h"
 #include "plan/table.h"
 
@@ -159,9 +159,10 @@ const gpumap_device *device_by_uuid(const struct device_index *index, struct spa
 				    bool *several);
 const gpumap_device *device_by_pci(const struct device_index *index, const char *pci);
 /* ", as CAUSE" where it is known why no GPU of the host can be used, else ""; and `fix` behind
- * the cause's own remedy. */
+ * the cause's own remedy, unless the ranks start on other nodes. */
 const char *plan_no_gpu(struct builder *b, const struct host_class *class);
 const char *plan_no_gpu_fix(struct builder *b, const struct host_class *class, const char *fix);
+extern const char plan_ask_fix[]; /* `fix` where a scheduler's job will start the ranks */
 
 /* The inventory's device that `device` of a mapping is a copy of; NULL: none. */
 const gpumap_device *device_original(const struct device_index *index, const gpumap_device *device);

@@ -15,7 +15,7 @@ static const char *cell(const struct plan_settings *settings, char ret[160])
 	const char *current = settings->set_device ? settings->set_device : "";
 
 	int length = snprintf(ret, 160, SETTING("share = %s"),
-			      plan_word(PLAN_KEY_SHARE, (int)settings->share));
+			      KEY_WORD(PKEY_PROFILE_share, settings->share));
 
 	if (*device)
 		length += snprintf(ret + length, (size_t)(160 - length),
@@ -71,6 +71,29 @@ static bool device_is_read(const struct plan_settings *settings)
 struct doubted {
 	char text[400];
 };
+
+struct plain_remedy {
+	char text[240];
+};
+
+/* The remedy where the ranks were not counted by hand and the program knows nothing of them: it
+ * can be a script of one process. */
+static const char *plain_remedy(struct plain_remedy *ret, const struct builder *b,
+				const struct plan_settings *settings)
+{
+	const char *fix = remedy(b, settings);
+
+	if (b->input->settings->mode != PLAN_DDP || b->input->host_count > 1 ||
+	    b->input->settings->world_size != PLAN_AUTO || settings->ranks != PLAN_AUTO ||
+	    picks(settings, USE_LOCAL_RANK) || picks(settings, USE_RANK) ||
+	    picks(settings, USE_MODULO))
+		return fix;
+	snprintf(ret->text, sizeof(ret->text),
+		 "write " SETTING(
+			 "ranks = 1") " for a program of one process; for one on each GPU %s",
+		 fix);
+	return ret->text;
+}
 
 /* What follows only from a device that was read warns, since it may be read wrongly. Returns the
  * remedy. */
@@ -196,13 +219,14 @@ static void tell_crowd(struct builder *b, const struct layout *layout, const str
 	size_t first = crowd->first[crowd->device] - 1, more = crowd->surplus - 1;
 	enum finding_id id = FINDING_RANKS_COLLIDE;
 	const char *fix = remedy(b, settings);
+	struct plain_remedy plain;
 	struct doubted buf;
 	char text[160], rest[64] = "";
 
 	if (read)
-		fix = doubted(&buf, &id, fix);
+		fix = doubted(&buf, &id, plain_remedy(&plain, b, settings));
 	if (more)
-		snprintf(rest, sizeof(rest), ", and %zu more so", more);
+		snprintf(rest, sizeof(rest), ", and so do %zu more", more);
 	plan_tell(b, id,
 		  ABOUT(.rule = "R3", .origin = place->origin, .line = place->line, .fix = fix),
 		  "local ranks %zu and %zu of %s land on %s (%s)%s%s", first, crowd->other,

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "hash.h"
 #include "words.h"
 
 /* --- the list ----------------------------------------------------------------------- */
@@ -12,13 +13,10 @@ static bool same(const char *a, const char *b)
 	return a == b || (a && b && streq(a, b));
 }
 
+/* Of "" and of no text it is another one. */
 static uintptr_t hash(const char *text)
 {
-	uintptr_t n = text ? 1 : 0;
-
-	for (; text && *text; text++)
-		n = n * 31 + (unsigned char)*text;
-	return n;
+	return text ? (uintptr_t)hash_text(HASH_START, text) : 0;
 }
 
 static struct difference *add(struct plan_diff *diff, enum difference_of of, const char *key,

@@ -169,7 +169,7 @@ static bool put_own(struct strbuf *buf, const struct job_rank *at)
 	return true;
 }
 
-/* Where nobody looked at the list, what was told of it stays true. */
+/* Where nobody looked at the list, what was said about it stays true. */
 static void say_run(struct teller *t)
 {
 	const struct plan_slot *slot = t->at->slot;

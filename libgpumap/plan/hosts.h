@@ -38,6 +38,11 @@ size_t host_source(const gpumap_hosts *hosts, size_t i);
 int hosts_bound_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
 		     gpumap_report *report);
 
+/* Whether an entry of GPUMAP_RUN_GPUS is a device, as gpumap writes lists (rule N5): its UUID, or
+ * the number of a whole GPU in PCI order; and whether it can be any. */
+bool run_entry_is(struct span entry, const char *uuid, int physical, bool mig);
+bool run_entry_is_device(struct span entry);
+
 /* The id of the scheduler's job that an environment is part of, NULL: of none. */
 const char *job_of_environ(const char *const *envp);
 

@@ -9,16 +9,6 @@
 #include "plan/job.h"
 #include "request.h"
 
-static const char *variable(const char *const *envp, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (; envp && *envp; envp++)
-		if (strncmp(*envp, name, length) == 0 && (*envp)[length] == '=')
-			return *envp + length + 1;
-	return NULL;
-}
-
 /* Variables that a scheduler sets where it granted GPUs: with one of them the visible list
  * is its grant. */
 static const char *const grants[] = {
@@ -33,9 +23,9 @@ static const char *const jobs[] = {
 static const char *first_of(const char *const *envp, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const char *value = variable(envp, names[i]);
+		const char *value = environ_nonempty(envp, names[i]);
 
-		if (value && *value)
+		if (value)
 			return value;
 	}
 	return NULL;
@@ -112,8 +102,49 @@ static int bound(gpumap_hosts *hosts, struct known_host *host, enum plan_bound k
 	if (r != GPUMAP_OK)
 		return r;
 	host->mappings[host->inherited_count] = mapping;
-	host->inherited[host->inherited_count++] = (struct plan_inherited){kind, mapping, origin};
+	host->inherited[host->inherited_count++] =
+		(struct plan_inherited){.kind = kind, .mapping = mapping, .origin = origin};
 	return r;
+}
+
+bool run_entry_is(struct span entry, const char *uuid, int physical, bool mig)
+{
+	if (!entry.length)
+		return false;
+	if (!is_digit(*entry.text))
+		return uuid && span_is(entry, uuid);
+	return !mig && physical >= 0 && span_number(entry, INT32_MAX) == physical;
+}
+
+bool run_entry_is_device(struct span entry)
+{
+	return span_number(entry, INT32_MAX) >= 0 || span_starts(entry, "GPU-") ||
+	       span_starts(entry, "MIG-");
+}
+
+static bool has_device(const gpumap_inventory *inventory, struct span entry)
+{
+	for (size_t i = 0; i < inventory->count; i++) {
+		const gpumap_device *gpu = &inventory->gpus[i];
+
+		if (run_entry_is(entry, gpu->uuid, gpu->physical, false))
+			return true;
+		for (size_t m = 0; m < gpu->mig_count; m++)
+			if (run_entry_is(entry, gpu->mig[m].uuid, gpu->physical, true))
+				return true;
+	}
+	return false;
+}
+
+/* The first entry that is no device of the host; NULL: each is one. */
+static const char *bad_entry(gpumap_hosts *hosts, const struct known_host *host, const char *list)
+{
+	struct span rest = span_of(list), entry;
+
+	while (*list && span_split(&rest, ',', &entry))
+		if (!has_device(host->inventory, entry))
+			return arena_printf(&hosts->arena, "%.*s", (int)entry.length, entry.text);
+	return NULL;
 }
 
 /* As gpumap writes lists (rule N5): UUIDs, or numbers in PCI order. */
@@ -132,17 +163,29 @@ static int bound_to(gpumap_hosts *hosts, struct known_host *host, enum plan_boun
 /* "rank 1 of gpumap run 20261121-193000-4711" */
 static const char *outer_rank(gpumap_hosts *hosts, const char *const *envp)
 {
-	const char *rank = variable(envp, RUN_RANK), *run = variable(envp, RUN_ID);
+	const char *rank = environ_find(envp, RUN_RANK), *run = environ_find(envp, RUN_ID);
 
 	return arena_printf(&hosts->arena, "rank %s of gpumap run%s%s", rank && *rank ? rank : "?",
 			    run && *run ? " " : "", run ? run : "");
+}
+
+/* The GPUs of a rank of gpumap run. */
+static int bound_run(gpumap_hosts *hosts, struct known_host *host, const char *const *envp,
+		     const char *list)
+{
+	size_t before = host->inherited_count;
+	int r = bound_to(hosts, host, PLAN_BOUND_RUN, outer_rank(hosts, envp), list);
+
+	if (r == GPUMAP_OK && host->inherited_count > before)
+		host->inherited[before].bad = bad_entry(hosts, host, list);
+	return r;
 }
 
 EXPORT int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 				gpumap_report *report)
 {
 	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
-	const char *job = job_of_environ(envp), *lists[3], *own = variable(envp, RUN_GPUS);
+	const char *job = job_of_environ(envp), *lists[3], *own = environ_find(envp, RUN_GPUS);
 	bool granted = first_of(envp, grants, ARRAY_SIZE(grants));
 	int r = GPUMAP_OK;
 
@@ -151,13 +194,13 @@ EXPORT int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const
 	environ_report_misspelt(envp, report);
 	host->job = arena_strdup(&hosts->arena, job);
 	hosts_unbind(host);
-	if (variable(envp, "CUDA_VISIBLE_DEVICES") && keep_lists(lists, envp))
+	if (environ_find(envp, "CUDA_VISIBLE_DEVICES") && keep_lists(lists, envp))
 		r = bound(hosts, host, granted ? PLAN_BOUND_SCHEDULER : PLAN_BOUND_USER,
 			  granted && job ? arena_printf(&hosts->arena, "job %s", job)
 					 : "CUDA_VISIBLE_DEVICES",
 			  lists, report);
 	if (r == GPUMAP_OK && own)
-		r = bound_to(hosts, host, PLAN_BOUND_RUN, outer_rank(hosts, envp), own);
+		r = bound_run(hosts, host, envp, own);
 	if (r == GPUMAP_OK && hosts->arena.failed)
 		r = GPUMAP_ENOMEM;
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;

@@ -18,6 +18,42 @@ EXPORT void gpumap_plan_free(gpumap_plan *plan)
 	free(plan);
 }
 
+bool job_answered(const gpumap_plan *plan)
+{
+	return plan->core && plan->core->answered;
+}
+
+void job_refuse(gpumap_plan *plan)
+{
+	plan->core->answered = false;
+}
+
+size_t job_world_size(const gpumap_plan *plan)
+{
+	return plan->core ? plan->core->world_size : 0;
+}
+
+size_t job_host_count(const gpumap_plan *plan)
+{
+	return plan->core ? plan->core->host_count : 0;
+}
+
+const struct plan_host *job_host(const gpumap_plan *plan, int64_t node)
+{
+	return node >= 0 && (size_t)node < job_host_count(plan) ? &plan->core->hosts[node] : NULL;
+}
+
+bool job_rank_at(const gpumap_plan *plan, size_t rank, struct plan_rank *ret)
+{
+	return plan_rank(plan->core, rank, ret);
+}
+
+void job_take_hosts(gpumap_plan *plan, gpumap_plan *from)
+{
+	plan->core = from->core;
+	from->core = NULL;
+}
+
 const char *job_setting(const gpumap_plan *plan, const char *key)
 {
 	for (size_t i = 0; i < plan->setting_count; i++)
@@ -69,13 +105,11 @@ int job_add_exception(gpumap_plan *plan, struct job_exception exception)
 	return GPUMAP_OK;
 }
 
-/* "restart:3" */
 int job_restarts(const char *on_fail)
 {
-	int64_t n =
-		starts_with(on_fail, "restart:") ? span_number(span_of(on_fail + 8), INT32_MAX) : 0;
+	struct key_value value = key_value(PKEY_PROFILE_on_fail, on_fail);
 
-	return n > 0 ? (int)n : 0;
+	return value.word == PLAN_ON_FAIL_RESTART ? (int)value.number : 0;
 }
 
 void job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile)
@@ -109,11 +143,14 @@ static void copy_variables(gpumap_plan *plan, const gpumap_profile *profile)
 
 int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report *report)
 {
+	static const struct place nowhere = {NULL, -1, -1, -1};
 	struct arena *arena = &plan->arena;
 
 	plan->settings = arena_alloc(arena, SETTING_COUNT, sizeof(*plan->settings));
 	for (int i = SETTING_FIRST; plan->settings && i < SETTING_END; i++) {
 		const char *key = profile_key((enum profile_key_id)i)->key.name;
+		const struct setting *from =
+			profile_decides(profile, (enum profile_key_id)i, &nowhere);
 
 		if (i == PKEY_PROFILE_inherit)
 			continue;
@@ -122,6 +159,7 @@ int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report
 			arena_strdup(arena, gpumap_profile_str(profile, key, GPUMAP_SETTING_VALUE)),
 			arena_strdup(arena,
 				     gpumap_profile_str(profile, key, GPUMAP_SETTING_ORIGIN)),
+			profile->found && from && from->line > 0,
 		};
 	}
 	plan->profile = arena_strdup(arena, gpumap_profile_name(profile));
@@ -135,15 +173,6 @@ int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report
 
 /* --- exceptions ------------------------------------------------------------------- */
 
-/* What the launcher looks up by rank, and what other launchers would have to know. */
-static const enum profile_key_id by_rank[] = {
-	PKEY_PROFILE_workdir,         PKEY_PROFILE_kill_signal, PKEY_PROFILE_kill_grace,
-	PKEY_PROFILE_log_dir,         PKEY_PROFILE_log_file,    PKEY_PROFILE_console,
-	PKEY_PROFILE_pass_local_rank, PKEY_PROFILE_share,       PKEY_PROFILE_ids,
-	PKEY_PROFILE_ranks_per_gpu,   PKEY_PROFILE_cpu_bind,    PKEY_PROFILE_mem_bind,
-	PKEY_PROFILE_threads,         PKEY_PROFILE_redirects,   PKEY_PROFILE_tee,
-};
-
 static bool is_overridden(const gpumap_profile *profile, enum profile_key_id key)
 {
 	for (size_t i = 0; i < profile->section_count; i++)
@@ -151,15 +180,6 @@ static bool is_overridden(const gpumap_profile *profile, enum profile_key_id key
 		    section_setting(&profile->sections[i], key))
 			return true;
 	return false;
-}
-
-static size_t setting_place(const gpumap_plan *plan, enum profile_key_id key)
-{
-	size_t i = 0;
-
-	while (!streq(plan->settings[i].key, profile_key(key)->key.name))
-		i++;
-	return i;
 }
 
 static int check_rank(gpumap_plan *plan, const gpumap_profile *profile, size_t rank, size_t place)
@@ -185,12 +205,15 @@ static int check_rank(gpumap_plan *plan, const gpumap_profile *profile, size_t r
 
 int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile)
 {
-	size_t places[ARRAY_SIZE(by_rank)], count = 0;
+	size_t places[SETTING_COUNT], count = 0;
 	int r = GPUMAP_OK;
 
-	for (size_t i = 0; i < ARRAY_SIZE(by_rank); i++)
-		if (is_overridden(profile, by_rank[i]))
-			places[count++] = setting_place(plan, by_rank[i]);
+	for (size_t i = 0; i < plan->setting_count; i++) {
+		enum profile_key_id id = setting_key(span_of(plan->settings[i].key));
+
+		if ((profile_key(id)->use & BY_RANK) && is_overridden(profile, id))
+			places[count++] = i;
+	}
 	for (size_t rank = 0; count && rank < plan->core->world_size; rank++)
 		for (size_t i = 0; i < count && r == GPUMAP_OK; i++)
 			r = check_rank(plan, profile, rank, places[i]);

@@ -10,6 +10,7 @@
 
 struct job_setting {
 	const char *key, *value, *origin;
+	bool found; /* of a profile file that was found, not named; false in a plan that was read */
 };
 
 /* What a rank has instead; node by node for keys that ranks of a node share. */
@@ -40,6 +41,18 @@ struct gpumap_plan {
 	bool run_named;  /* by gpumap_plan_start, not by a scheduler's job */
 	int restarts;    /* what on_fail allows */
 };
+
+/* What the plan says of its hosts and ranks. A plan of settings alone (job_alone) has none. */
+bool job_answered(const gpumap_plan *plan);
+void job_refuse(gpumap_plan *plan); /* nothing of it may be started; the report says why */
+size_t job_world_size(const gpumap_plan *plan);
+size_t job_host_count(const gpumap_plan *plan);
+/* NULL: no such node. */
+const struct plan_host *job_host(const gpumap_plan *plan, int64_t node);
+/* As plan_rank. */
+bool job_rank_at(const gpumap_plan *plan, size_t rank, struct plan_rank *ret);
+/* Moves the hosts of a plan to one that has none. */
+void job_take_hosts(gpumap_plan *plan, gpumap_plan *from);
 
 /* The setting's value without exceptions; "" when there is no such key. */
 const char *job_setting(const gpumap_plan *plan, const char *key);

@@ -84,27 +84,6 @@ static void find_landing(struct builder *b, struct layout *layout, size_t l,
 	slot->logical = entry->logical;
 }
 
-size_t layout_position(const struct layout *layout, size_t l, const gpumap_entry *entry)
-{
-	const struct host_class *class = layout->class;
-	const struct spot *spot = &layout->spots[l];
-	const gpumap_device *d;
-	size_t guess;
-
-	if (!entry || !entry_decided(entry))
-		return NOWHERE;
-	d = entry->candidates[0];
-	guess = (spot->first + (size_t)entry->logical) % class->count;
-	/* CUDA may hide MIG instances, and later ones move up. */
-	for (size_t i = 0; i < class->count; i++) {
-		const gpumap_device *own = class->devices[(guess + i) % class->count];
-
-		if (own->physical == d->physical && own->mig_position == d->mig_position)
-			return (guess + i) % class->count;
-	}
-	return NOWHERE;
-}
-
 static int ask(struct builder *b, struct layout *layout, size_t l)
 {
 	gpumap_report *report = NULL;

@@ -29,7 +29,13 @@ static int make_core(gpumap_plan *plan, const gpumap_profile *profile, const gpu
 		       : report_nomem(report);
 
 	if (r == GPUMAP_OK) {
-		struct plan_input input = {&settings.whole, inputs, hosts->count, &speech};
+		struct plan_input input = {
+			.settings = &settings.whole,
+			.hosts = inputs,
+			.host_count = hosts->count,
+			.speech = &speech,
+			.scheduled = hosts->scheduled,
+		};
 
 		for (size_t i = 0; i < hosts->count; i++)
 			describe(&inputs[i], hosts, i, settings.of[i]);

@@ -34,46 +34,6 @@ static size_t take_all(struct picker *k, const gpumap_device *gpu)
 	return n;
 }
 
-/* --- what may be meant as a number of GPUs ------------------------------------------- */
-
-size_t selection_count_meant(const struct builder *b, const struct host_class *class)
-{
-	const struct selection *selection = class->selection;
-	const char *origin = class->settings->places[PLAN_KEY_GPUS].origin;
-	size_t most = class->host->inventory->count;
-
-	if (selection->kind != SELECT_ENTRIES || selection->count != 1 ||
-	    selection->entries->kind != ENTRY_NUMBER || !origin || !streq(origin, "--gpus") ||
-	    class->settings->ranks != PLAN_AUTO || b->input->settings->world_size != PLAN_AUTO)
-		return 0;
-	if (class->host->inherited_count)
-		most = class->host->inherited[class->host->inherited_count - 1]
-			       .mapping->visible_count;
-	/* Without a GPU any number of ranks can start. */
-	if (!class->host->inventory->count)
-		most = PLAN_MAX_RANKS;
-	return (size_t)selection->entries->number <= most ? (size_t)selection->entries->number : 0;
-}
-
-const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count)
-{
-	enum { MOST_LISTED = 16 };
-	char list[64] = "0";
-	int length = 1;
-
-	if (b->input->settings->mode == PLAN_DDP || count > MOST_LISTED) {
-		snprintf(ret->text, sizeof(ret->text),
-			 "for %zu rank%s write " SETTING("ranks = %zu") " instead of --gpus %zu",
-			 count, count == 1 ? "" : "s", count, count);
-		return ret->text;
-	}
-	for (size_t i = 1; i < count; i++)
-		length += snprintf(list + length, sizeof(list) - (size_t)length, ",%zu", i);
-	snprintf(ret->text, sizeof(ret->text), "for %zu GPU%s write " SETTING("gpus = %s"), count,
-		 count == 1 ? "" : "s", list);
-	return ret->text;
-}
-
 /* --- entries --------------------------------------------------------------------------- */
 
 static void tell_bad(struct picker *k, const struct entry *entry, const char *why, const char *fix)
@@ -115,7 +75,14 @@ static void tell_no_gpu(struct builder *b, struct host_class *class)
 	size_t meant = selection_count_meant(b, class);
 	char fix[160];
 
-	if (meant && b->input->settings->mode == PLAN_DDP)
+	if (meant && b->input->scheduled)
+		snprintf(fix, sizeof(fix),
+			 "write " SETTING("inventory = %zu") " instead of " SETTING(
+				 "gpus = %zu") " for nodes with %zu GPU%s each",
+			 meant, meant, meant, meant == 1 ? "" : "s");
+	else if (b->input->scheduled)
+		snprintf(fix, sizeof(fix), "%s", plan_ask_fix);
+	else if (meant && b->input->settings->mode == PLAN_DDP)
 		snprintf(
 			fix, sizeof(fix),
 			"write " SETTING("ranks = %zu") " for %zu rank%s without GPUs, or " SETTING(

@@ -2,101 +2,6 @@
 /* The only file that knows the order of the stages. */
 #include "plan/build.h"
 
-#include <stdio.h>
-
-#include "strbuf.h"
-
-int plan_nomem(struct builder *b)
-{
-	return report_nomem(b->report);
-}
-
-const char *more_hosts(struct more_hosts *ret, size_t host_count)
-{
-	if (host_count > 1)
-		snprintf(ret->text, sizeof(ret->text), " (and %zu more host%s)", host_count - 1,
-			 host_count == 2 ? "" : "s");
-	return ret->text;
-}
-
-const char *device_label(struct device_label *ret, const gpumap_device *device)
-{
-	if (device->physical < 0)
-		snprintf(ret->text, sizeof(ret->text), "%.100s",
-			 device->uuid ? device->uuid : "a device");
-	else if (device->mig_position >= 0)
-		snprintf(ret->text, sizeof(ret->text), "MIG instance %d of GPU %d",
-			 device->mig_position, device->physical);
-	else
-		snprintf(ret->text, sizeof(ret->text), "GPU %d", device->physical);
-	return ret->text;
-}
-
-/* So many findings of one id are given in full. */
-enum { MOST_ALIKE = 8 };
-
-void plan_tell(struct builder *b, enum finding_id id, const struct about *about, const char *format,
-	       ...)
-{
-	struct about here = *about;
-	struct strbuf text = {0};
-	enum gpumap_severity severity;
-	const char *name;
-	va_list args;
-
-	finding_meaning((size_t)id, &name, &severity);
-	b->failed = b->failed || severity == GPUMAP_ERROR;
-	if (b->told[id]++ >= MOST_ALIKE || !b->report)
-		return;
-	here.speech = b->input->speech;
-	va_start(args, format);
-	strbuf_vprintf(&text, format, args);
-	va_end(args);
-	if (text.failed)
-		report_nomem(b->report);
-	else
-		report_add(b->report, id, &here, "%s", text.text);
-	strbuf_free(&text);
-}
-
-void plan_tell_rest(struct builder *b)
-{
-	for (size_t i = 0; i < FINDING_COUNT; i++)
-		if (b->told[i] > MOST_ALIKE)
-			report_add(b->report, (enum finding_id)i, NULL,
-				   "%zu more of this kind, on other hosts",
-				   b->told[i] - MOST_ALIKE);
-}
-
-void plan_step(struct builder *b, const char *rule, const char *origin, const char *format, ...)
-{
-	struct plan *plan = b->plan;
-	va_list args;
-
-	if (plan->step_count == b->step_room) {
-		size_t room = b->step_room ? b->step_room * 2 : 8;
-		struct plan_step *steps;
-
-		/* Like findings, steps of thousands of unlike hosts help nobody. */
-		if (room > 64)
-			return;
-		steps = arena_alloc(b->arena, room, sizeof(*steps));
-		if (!steps)
-			return;
-		if (plan->step_count)
-			memcpy(steps, plan->steps, plan->step_count * sizeof(*steps));
-		plan->steps = steps;
-		b->step_room = room;
-	}
-	va_start(args, format);
-	plan->steps[plan->step_count] =
-		(struct plan_step){.rule = rule,
-				   .text = arena_vprintf(b->arena, format, args),
-				   .origin = arena_strdup(b->arena, origin)};
-	plan->step_count++;
-	va_end(args);
-}
-
 /* --- classes of hosts ---------------------------------------------------------------- */
 
 static int classify(struct builder *b, const struct plan_host_input *host, struct host_class **ret)
@@ -229,7 +134,7 @@ static void add_steps(struct builder *b)
 		  b->plan->world_size, b->plan->world_size == 1 ? "" : "s", b->plan->host_count,
 		  b->plan->host_count == 1 ? "" : "s");
 	plan_step(b, "R3", settings->places[PLAN_KEY_SHARE].origin, "share = %s: each rank sees %s",
-		  plan_word(PLAN_KEY_SHARE, (int)settings->share),
+		  KEY_WORD(PKEY_PROFILE_share, settings->share),
 		  settings->share == PLAN_SHARE_LIST      ? "all GPUs of its host's list"
 		  : settings->share == PLAN_SHARE_ISOLATE ? "its own alone"
 							  : "all, its own first");
@@ -330,36 +235,4 @@ int plan_make(struct plan **ret, const struct plan_input *input, gpumap_report *
 	}
 	*ret = plan;
 	return GPUMAP_OK;
-}
-
-void plan_free(struct plan *plan)
-{
-	if (!plan)
-		return;
-	arena_free(&plan->arena);
-	free(plan);
-}
-
-bool plan_rank(const struct plan *plan, size_t rank, struct plan_rank *ret)
-{
-	size_t low = 0, high = plan->host_count;
-
-	if (rank >= plan->world_size)
-		return false;
-	/* The last host that begins at or before the rank; those without ranks come earlier. */
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (plan->hosts[middle].first_rank <= rank)
-			low = middle;
-		else
-			high = middle;
-	}
-	ret->rank = rank;
-	ret->node = low;
-	ret->host = &plan->hosts[low];
-	ret->local_rank = rank - ret->host->first_rank;
-	ret->local_size = ret->host->layout->count;
-	ret->slot = &ret->host->layout->slots[ret->local_rank];
-	return true;
 }

@@ -15,6 +15,7 @@
 #include "gpumap.h"
 
 #include "arena.h"
+#include "profile_keys.h"
 #include "report.h"
 
 enum {
@@ -26,14 +27,6 @@ enum {
 };
 
 /* --- what is planned with ---------------------------------------------------- */
-
-enum plan_mode { PLAN_SINGLE, PLAN_DP, PLAN_DDP, PLAN_MP };
-enum plan_order { PLAN_LISTED, PLAN_PCI, PLAN_NUMA, PLAN_NVLINK };
-enum plan_conflict { PLAN_CONFLICT_ERROR, PLAN_CONFLICT_INTERSECT, PLAN_CONFLICT_OVERRIDE };
-enum plan_share { PLAN_SHARE_LIST, PLAN_SHARE_ISOLATE, PLAN_SHARE_ROTATE };
-enum plan_ids { PLAN_IDS_UUID, PLAN_IDS_INDEX };
-enum plan_cpu_bind { PLAN_CPU_NONE, PLAN_CPU_NUMA, PLAN_CPU_CORES, PLAN_CPU_LIST };
-enum plan_mem_bind { PLAN_MEM_NONE, PLAN_MEM_PREFERRED, PLAN_MEM_STRICT };
 
 /* Keys by the names that a profile has for them. */
 enum plan_key {
@@ -100,8 +93,6 @@ struct plan_settings plan_settings_default(void);
 int plan_set(struct plan_settings *settings, const char *name, const char *value,
 	     struct plan_place place, gpumap_report *report);
 const char *plan_key_name(enum plan_key key);
-/* The word for a value of one of the enums above ("isolate"), NULL past its end. */
-const char *plan_word(enum plan_key key, int value);
 
 /* Who narrowed what this process sees; the last two, what of it is its own. */
 enum plan_bound {
@@ -116,6 +107,7 @@ struct plan_inherited {
 	enum plan_bound kind;
 	const gpumap_mapping *mapping; /* its visible devices are the bound */
 	const char *origin; /* "CUDA_VISIBLE_DEVICES", "job 4711", "rank 1 of gpumap run 7" */
+	const char *bad;    /* an entry of GPUMAP_RUN_GPUS that is no GPU of the host; or NULL */
 };
 
 /* CPUs by number. */
@@ -132,8 +124,8 @@ struct plan_cpus {
 
 /* Hosts that share these pointers share everything that follows from them. */
 struct plan_host_input {
-	const char *name;                       /* not NULL */
-	const gpumap_inventory *inventory;      /* NULL: nothing is known of the host */
+	const char *name;                  /* not NULL */
+	const gpumap_inventory *inventory; /* NULL: nothing is known of the host */
 	/* The outermost first, those of ranks at the end. The last list is "inherit", of which a
 	 * rank takes its own. */
 	const struct plan_inherited *inherited;
@@ -147,6 +139,7 @@ struct plan_input {
 	const struct plan_host_input *hosts; /* node 0 first */
 	size_t host_count;
 	const struct speech *speech; /* how findings name settings; NULL: by their origin */
+	bool scheduled; /* a scheduler's job will start the ranks, on nodes of its own */
 };
 
 /* --- the plan ------------------------------------------------------------------ */

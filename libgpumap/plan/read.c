@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* A plan from the JSON that explain/plan_json.c writes. */
-#include "plan/reader.h"
+#include "plan/job.h"
 
 #include <errno.h>
+#include <jansson.h>
 
+#include "expand.h"
+#include "profile_keys.h"
 #include "readfile.h"
 
 enum { MOST_BYTES = 256 << 20 };
 
-int reader_refuse(struct plan_reader *reader, const char *member, const char *what)
+/* Reading goes on after the first fault, which is the one that is told. */
+struct plan_reader {
+	gpumap_plan *plan;
+	const char *origin;
+	gpumap_report *report;
+	const struct plan_layout **layouts; /* by node */
+	int r;
+};
+
+/* Notes that a member is not as it should be. */
+static int reader_refuse(struct plan_reader *reader, const char *member, const char *what)
 {
 	/* What there was no memory to copy looks as if it were missing. */
 	if (reader->r == GPUMAP_OK && reader->plan->arena.failed)
@@ -21,8 +34,9 @@ int reader_refuse(struct plan_reader *reader, const char *member, const char *wh
 	return reader->r;
 }
 
-const json_t *reader_member(struct plan_reader *reader, const json_t *o, const char *key,
-			    json_type type)
+/* The member of that type; NULL after a fault. */
+static const json_t *reader_member(struct plan_reader *reader, const json_t *o, const char *key,
+				   json_type type)
 {
 	const json_t *value = json_object_get(o, key);
 
@@ -32,7 +46,8 @@ const json_t *reader_member(struct plan_reader *reader, const json_t *o, const c
 	return NULL;
 }
 
-const char *reader_text(struct plan_reader *reader, const json_t *o, const char *key)
+/* A text, or NULL where it is null. */
+static const char *reader_text(struct plan_reader *reader, const json_t *o, const char *key)
 {
 	const json_t *value = json_object_get(o, key);
 
@@ -42,7 +57,8 @@ const char *reader_text(struct plan_reader *reader, const json_t *o, const char 
 	return value ? arena_strdup(&reader->plan->arena, json_string_value(value)) : NULL;
 }
 
-const char *reader_word(struct plan_reader *reader, const json_t *o, const char *key)
+/* A text that must be there: never NULL. */
+static const char *reader_word(struct plan_reader *reader, const json_t *o, const char *key)
 {
 	const char *value = reader_text(reader, o, key);
 
@@ -51,8 +67,9 @@ const char *reader_word(struct plan_reader *reader, const json_t *o, const char 
 	return value ? value : "";
 }
 
-int64_t reader_integer(struct plan_reader *reader, const json_t *o, const char *key, int64_t most,
-		       int64_t nothing)
+/* From 0 to `most`; `nothing` where it is null, unless that is INT64_MIN. */
+static int64_t reader_integer(struct plan_reader *reader, const json_t *o, const char *key,
+			      int64_t most, int64_t nothing)
 {
 	const json_t *value = json_object_get(o, key);
 	json_int_t n;
@@ -66,12 +83,13 @@ int64_t reader_integer(struct plan_reader *reader, const json_t *o, const char *
 	return n < 0 || n > most ? 0 : n;
 }
 
-const json_t *reader_array(struct plan_reader *reader, const json_t *o, const char *key)
+static const json_t *reader_array(struct plan_reader *reader, const json_t *o, const char *key)
 {
 	return reader_member(reader, o, key, JSON_ARRAY);
 }
 
-void *reader_room(struct plan_reader *reader, size_t count, size_t size)
+/* For `count` and one more in the plan; NULL after a fault. */
+static void *reader_room(struct plan_reader *reader, size_t count, size_t size)
 {
 	void *memory = arena_alloc(&reader->plan->arena, count + 1, size);
 
@@ -192,6 +210,202 @@ static void read_hosts(struct plan_reader *reader, const json_t *o)
 		reader_refuse(reader, "world_size", "does not fit the hosts");
 }
 
+/* --- how ranks are started, and why so ------------------------------------------------------- */
+
+/* A plan of before a key was made is as if nobody had said it. */
+static void add_missing(gpumap_plan *plan)
+{
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
+		const struct gpumap_key *key = &profile_key(i)->key;
+
+		if (i != PKEY_PROFILE_inherit && !gpumap_plan_setting(plan, key->name, -1))
+			plan->settings[plan->setting_count++] =
+				(struct job_setting){key->name, key->initial, "default", false};
+	}
+}
+
+static void read_settings(struct plan_reader *reader, const json_t *o)
+{
+	gpumap_plan *plan = reader->plan;
+	json_t *settings = json_object_get(o, "settings"), *value;
+	const char *key;
+
+	if (!reader_member(reader, o, "settings", JSON_OBJECT))
+		return;
+	plan->settings = reader_room(reader, json_object_size(settings) + SETTING_COUNT,
+				     sizeof(*plan->settings));
+	if (!plan->settings)
+		return;
+	json_object_foreach(settings, key, value) plan->settings[plan->setting_count++] =
+		(struct job_setting){
+			arena_strdup(&plan->arena, key),
+			reader_word(reader, value, "value"),
+			reader_word(reader, value, "origin"),
+			false,
+		};
+	add_missing(plan);
+}
+
+/* Those with macros are checked when they are expanded. */
+static void check_value(struct plan_reader *reader, const struct profile_key *key,
+			const char *value)
+{
+	const struct about about = {.origin = reader->origin};
+
+	if (!*value && *key->key.initial)
+		reader_refuse(reader, key->key.name, "is empty");
+	else if (reader->r == GPUMAP_OK && !value_has_macros(key->kind))
+		reader->r = profile_value_check(key, span_of(value), &about, reader->report);
+}
+
+/* What gpumap run looks up is there, and means something. */
+static void check_settings(struct plan_reader *reader)
+{
+	for (int i = SETTING_FIRST; reader->plan->settings && i < SETTING_END; i++) {
+		const struct profile_key *key = profile_key((enum profile_key_id)i);
+
+		if (i != PKEY_PROFILE_inherit)
+			check_value(reader, key,
+				    gpumap_plan_setting(reader->plan, key->key.name, -1));
+	}
+}
+
+static size_t setting_named(const gpumap_plan *plan, const char *key)
+{
+	size_t i = 0;
+
+	while (i < plan->setting_count && !streq(plan->settings[i].key, key))
+		i++;
+	return i;
+}
+
+static void read_exceptions(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "exceptions");
+	int64_t before = 0;
+
+	for (size_t i = 0; i < json_array_size(all) && reader->r == GPUMAP_OK; i++) {
+		const json_t *e = json_array_get(all, i);
+		const char *key = reader_word(reader, e, "key");
+		size_t setting = setting_named(reader->plan, key);
+		int64_t rank = reader_integer(reader, e, "rank", PLAN_MAX_RANKS, INT64_MIN);
+
+		if (setting == reader->plan->setting_count || rank < before ||
+		    (size_t)rank >= reader->plan->core->world_size)
+			reader_refuse(reader, "exceptions", "are of no setting, or out of order");
+		else if (setting_key(span_of(key)) != PKEY_COUNT)
+			check_value(reader, profile_key(setting_key(span_of(key))),
+				    reader_word(reader, e, "value"));
+		before = rank;
+		if (job_add_exception(reader->plan,
+				      (struct job_exception){(size_t)rank, setting,
+							     reader_word(reader, e, "value"),
+							     reader_word(reader, e, "origin")}))
+			reader->r = report_nomem(reader->report);
+	}
+}
+
+static void read_arguments(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "arguments");
+	gpumap_plan *plan = reader->plan;
+
+	plan->arguments = reader_room(reader, json_array_size(all), sizeof(*plan->arguments));
+	for (size_t i = 0; plan->arguments && i < json_array_size(all); i++) {
+		const char *argument = json_string_value(json_array_get(all, i));
+
+		if (!argument)
+			reader_refuse(reader, "arguments", "are not texts");
+		plan->arguments[plan->argument_count++] = arena_strdup(&plan->arena, argument);
+	}
+}
+
+static void read_variables(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "environment");
+	gpumap_plan *plan = reader->plan;
+
+	plan->variables = reader_room(reader, json_array_size(all), sizeof(*plan->variables));
+	for (size_t i = 0; plan->variables && i < json_array_size(all); i++) {
+		const json_t *v = json_array_get(all, i);
+
+		const char *name = reader_word(reader, v, "name");
+		const char *value = reader_text(reader, v, "value");
+		struct expand_error error;
+
+		if (!*name || strchr(name, '='))
+			reader_refuse(reader, "environment", "names no variable");
+		if (value && !expand_check_macros(span_of(value), false, &error))
+			reader_refuse(reader, "environment", error.text);
+		plan->variables[plan->variable_count++] =
+			(struct job_variable){name, value, reader_word(reader, v, "origin")};
+	}
+}
+
+static void read_steps(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "steps");
+	struct plan *core = reader->plan->core;
+
+	core->steps = reader_room(reader, json_array_size(all), sizeof(*core->steps));
+	for (size_t i = 0; core->steps && i < json_array_size(all); i++) {
+		const json_t *s = json_array_get(all, i);
+
+		core->steps[core->step_count++] = (struct plan_step){
+			reader_word(reader, s, "rule"), reader_word(reader, s, "text"),
+			reader_text(reader, s, "origin")};
+	}
+}
+
+static bool is_error(enum finding_id id)
+{
+	enum gpumap_severity severity = GPUMAP_ERROR;
+	const char *name;
+
+	finding_meaning(id, &name, &severity);
+	return severity == GPUMAP_ERROR;
+}
+
+/* Why it cannot be started is as good a reason as it was. */
+static void read_findings(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *all = reader_array(reader, o, "findings");
+
+	for (size_t i = 0; i < json_array_size(all) && reader->r == GPUMAP_OK; i++) {
+		const json_t *f = json_array_get(all, i);
+		enum finding_id id = finding_by_id(reader_word(reader, f, "id"));
+		struct about about = {reader_text(reader, f, "rule"),
+				      reader_text(reader, f, "origin"),
+				      reader_text(reader, f, "fix"),
+				      (int)reader_integer(reader, f, "line", INT32_MAX, 0),
+				      (int)reader_integer(reader, f, "column", INT32_MAX, 0),
+				      NULL};
+		const char *what = reader_word(reader, f, "text");
+
+		if (id == FINDING_COUNT)
+			reader_refuse(reader, "findings", "are of another version");
+		else if (reader->plan->core->answered && is_error(id))
+			reader_refuse(reader, "answered", "does not fit the findings");
+		else if (reader->r == GPUMAP_OK)
+			report_add(reader->report, id, &about, "%s", what);
+	}
+}
+
+static void read_job(struct plan_reader *reader, const json_t *o)
+{
+	read_settings(reader, o);
+	check_settings(reader);
+	if (!streq(reader_word(reader, o, "mode"), job_setting(reader->plan, "mode")))
+		reader_refuse(reader, "mode", "does not fit the settings");
+	read_exceptions(reader, o);
+	read_arguments(reader, o);
+	read_variables(reader, o);
+	read_steps(reader, o);
+	read_findings(reader, o);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
 static bool read_answered(struct plan_reader *reader, const json_t *o)
 {
 	const json_t *value = json_object_get(o, "answered");
@@ -199,6 +413,16 @@ static bool read_answered(struct plan_reader *reader, const json_t *o)
 	if (!json_is_boolean(value))
 		reader_refuse(reader, "answered", value ? "has the wrong type" : "is missing");
 	return json_is_true(value);
+}
+
+/* Plans of before do not say whether somebody named the run. */
+static bool read_run_named(struct plan_reader *reader, const json_t *o)
+{
+	const json_t *value = json_object_get(o, "run_named");
+
+	if (value && !json_is_null(value) && !json_is_boolean(value))
+		reader_refuse(reader, "run_named", "has the wrong type");
+	return json_is_true(value) && reader->plan->run;
 }
 
 static void read_plan(struct plan_reader *reader, const json_t *o)
@@ -216,6 +440,7 @@ static void read_plan(struct plan_reader *reader, const json_t *o)
 	plan->master_addr = reader_word(reader, o, "master_addr");
 	plan->master_port = (int)reader_integer(reader, o, "master_port", 65535, 0);
 	plan->run = reader_text(reader, o, "run");
+	plan->run_named = read_run_named(reader, o);
 	read_hosts(reader, o);
 	if (json_is_integer(json_object_get(o, "master_port")) && !plan->master_port)
 		reader_refuse(reader, "master_port", "is out of range");

@@ -3,6 +3,10 @@
  * error, and numbers are nvidia-smi's. */
 #include "plan/build.h"
 
+#include <stdio.h>
+
+#include "pci.h"
+
 struct parser {
 	struct builder *b;
 	const struct plan_place *place;
@@ -90,7 +94,7 @@ static void parse_entry(struct parser *p, struct span text, struct entry *entry)
 	} else if (span_is(text, "inherit") || span_is(text, "all") || span_is(text, "none")) {
 		bad(p, text, entry->column, "must stand alone", "leave out the other entries");
 	} else if (looks_like_range(text)) {
-		bad(p, text, entry->column, "is no device: a range is no range here",
+		bad(p, text, entry->column, "is not a device: ranges are not supported here",
 		    "write every number, as in 0,1,2");
 	} else if (is_digit(*text.text)) {
 		entry->number = span_number(text, INT32_MAX);
@@ -165,4 +169,44 @@ int selection_parse(struct builder *b, const struct plan_settings *settings,
 	if (text.length)
 		r = parse_entries(&p, selection);
 	return r;
+}
+
+/* --- what may be meant as a number of GPUs ------------------------------------------- */
+
+size_t selection_count_meant(const struct builder *b, const struct host_class *class)
+{
+	const struct selection *selection = class->selection;
+	const char *origin = class->settings->places[PLAN_KEY_GPUS].origin;
+	size_t most = class->host->inventory->count;
+
+	if (selection->kind != SELECT_ENTRIES || selection->count != 1 ||
+	    selection->entries->kind != ENTRY_NUMBER || !origin || !streq(origin, "--gpus") ||
+	    class->settings->ranks != PLAN_AUTO || b->input->settings->world_size != PLAN_AUTO)
+		return 0;
+	if (class->host->inherited_count)
+		most = class->host->inherited[class->host->inherited_count - 1]
+			       .mapping->visible_count;
+	/* Without a GPU any number of ranks can start. */
+	if (!class->host->inventory->count)
+		most = PLAN_MAX_RANKS;
+	return (size_t)selection->entries->number <= most ? (size_t)selection->entries->number : 0;
+}
+
+const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count)
+{
+	enum { MOST_LISTED = 16 };
+	char list[64] = "0";
+	int length = 1;
+
+	if (b->input->settings->mode == PLAN_DDP || count > MOST_LISTED) {
+		snprintf(ret->text, sizeof(ret->text),
+			 "for %zu rank%s write " SETTING("ranks = %zu") " instead of --gpus %zu",
+			 count, count == 1 ? "" : "s", count, count);
+		return ret->text;
+	}
+	for (size_t i = 1; i < count; i++)
+		length += snprintf(list + length, sizeof(list) - (size_t)length, ",%zu", i);
+	snprintf(ret->text, sizeof(ret->text), "for %zu GPU%s write " SETTING("gpus = %s"), count,
+		 count == 1 ? "" : "s", list);
+	return ret->text;
 }

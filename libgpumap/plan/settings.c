@@ -8,53 +8,39 @@
 
 enum { MAX_NUMBER = PLAN_MAX_RANKS };
 
+/* Where each key's value is kept: the word of one, a number, or a text. */
 static const struct key {
-	const char *name;
-	const char *words[5]; /* for the values of an enum, in its order */
-	size_t member;        /* of the enum or number */
-	const char *accepts;
+	enum profile_key_id id;
+	size_t member;
+	enum { KEEP_WORD, KEEP_NUMBER, KEEP_CPUS, KEEP_TEXT } keep;
+	const char *accepts; /* of a text that says how the program uses devices */
 } keys[PLAN_KEY_COUNT] = {
 #define MEMBER(m) offsetof(struct plan_settings, m)
-	[PLAN_KEY_GPUS] = {"gpus", {NULL}, MEMBER(gpus), NULL},
-	[PLAN_KEY_ORDER] = {"order", {"listed", "pci", "numa", "nvlink"}, MEMBER(order), NULL},
-	[PLAN_KEY_ON_CONFLICT] = {"on_conflict",
-				  {"error", "intersect", "override"},
-				  MEMBER(on_conflict),
-				  NULL},
-	[PLAN_KEY_MODE] = {"mode", {"single", "dp", "ddp", "mp"}, MEMBER(mode), NULL},
-	[PLAN_KEY_WORLD_SIZE] = {"world_size",
-				 {NULL},
-				 MEMBER(world_size),
-				 "auto or a number from 1"},
-	[PLAN_KEY_RANKS] = {"ranks", {NULL}, MEMBER(ranks), "auto or a number from 1"},
-	[PLAN_KEY_RANKS_PER_GPU] = {"ranks_per_gpu",
-				    {NULL},
-				    MEMBER(ranks_per_gpu),
-				    "a number from 1"},
-	[PLAN_KEY_SHARE] = {"share", {"list", "isolate", "rotate"}, MEMBER(share), NULL},
-	[PLAN_KEY_IDS] = {"ids", {"uuid", "index"}, MEMBER(ids), NULL},
-	[PLAN_KEY_CPU_BIND] = {"cpu_bind",
-			       {"none", "numa"},
-			       MEMBER(cpu_bind),
-			       "none, numa, cores:N or list:0-7"},
-	[PLAN_KEY_MEM_BIND] = {"mem_bind", {"none", "preferred", "strict"}, MEMBER(mem_bind), NULL},
-	[PLAN_KEY_THREADS] = {"threads", {NULL}, MEMBER(threads), "auto, keep or a number from 1"},
-	[PLAN_KEY_DEVICE] = {"device",
-			     {NULL},
-			     MEMBER(device),
+	[PLAN_KEY_GPUS] = {PKEY_PROFILE_gpus, MEMBER(gpus), KEEP_TEXT, NULL},
+	[PLAN_KEY_ORDER] = {PKEY_PROFILE_order, MEMBER(order), KEEP_WORD, NULL},
+	[PLAN_KEY_ON_CONFLICT] = {PKEY_PROFILE_on_conflict, MEMBER(on_conflict), KEEP_WORD, NULL},
+	[PLAN_KEY_MODE] = {PKEY_PROFILE_mode, MEMBER(mode), KEEP_WORD, NULL},
+	[PLAN_KEY_WORLD_SIZE] = {PKEY_PROFILE_world_size, MEMBER(world_size), KEEP_NUMBER, NULL},
+	[PLAN_KEY_RANKS] = {PKEY_PROFILE_ranks, MEMBER(ranks), KEEP_NUMBER, NULL},
+	[PLAN_KEY_RANKS_PER_GPU] = {PKEY_PROFILE_ranks_per_gpu, MEMBER(ranks_per_gpu), KEEP_NUMBER,
+				    NULL},
+	[PLAN_KEY_SHARE] = {PKEY_PROFILE_share, MEMBER(share), KEEP_WORD, NULL},
+	[PLAN_KEY_IDS] = {PKEY_PROFILE_ids, MEMBER(ids), KEEP_WORD, NULL},
+	[PLAN_KEY_CPU_BIND] = {PKEY_PROFILE_cpu_bind, MEMBER(cpu_bind), KEEP_CPUS, NULL},
+	[PLAN_KEY_MEM_BIND] = {PKEY_PROFILE_mem_bind, MEMBER(mem_bind), KEEP_WORD, NULL},
+	[PLAN_KEY_THREADS] = {PKEY_PROFILE_threads, MEMBER(threads), KEEP_NUMBER, NULL},
+	[PLAN_KEY_DEVICE] = {PKEY_PROGRAM_device, MEMBER(device), KEEP_TEXT,
 			     "cuda:%l, cuda:%r, cuda:modulo, cuda:N, cuda, cpu or unknown"},
-	[PLAN_KEY_SET_DEVICE] = {"set_device",
-				 {NULL},
-				 MEMBER(set_device),
+	[PLAN_KEY_SET_DEVICE] = {PKEY_PROGRAM_set_device, MEMBER(set_device), KEEP_TEXT,
 				 "%l, %r, modulo or a number"},
-	[PLAN_KEY_DEVICE_IDS] = {"device_ids",
-				 {NULL},
-				 MEMBER(device_ids),
+	[PLAN_KEY_DEVICE_IDS] = {PKEY_PROGRAM_device_ids, MEMBER(device_ids), KEEP_TEXT,
 				 "%l, %r, modulo or numbers between commas"},
-	[PLAN_KEY_IN_CODE] = {"in_code", {NULL}, MEMBER(in_code), NULL},
-	[PLAN_KEY_SCRIPT_INLINE] = {"script_inline", {NULL}, MEMBER(script_inline), NULL},
-	[PLAN_KEY_SCRIPT_EXPORT] = {"script_export", {NULL}, MEMBER(script_export), NULL},
-	[PLAN_KEY_PREFIX] = {"prefix", {NULL}, MEMBER(prefix), NULL},
+	[PLAN_KEY_IN_CODE] = {PKEY_PROGRAM_in_code, MEMBER(in_code), KEEP_TEXT, NULL},
+	[PLAN_KEY_SCRIPT_INLINE] = {PKEY_PROGRAM_script_inline, MEMBER(script_inline), KEEP_TEXT,
+				    NULL},
+	[PLAN_KEY_SCRIPT_EXPORT] = {PKEY_PROGRAM_script_export, MEMBER(script_export), KEEP_TEXT,
+				    NULL},
+	[PLAN_KEY_PREFIX] = {PKEY_PROGRAM_prefix, MEMBER(prefix), KEEP_TEXT, NULL},
 #undef MEMBER
 };
 
@@ -74,12 +60,7 @@ struct plan_settings plan_settings_default(void)
 
 const char *plan_key_name(enum plan_key key)
 {
-	return keys[key].name;
-}
-
-const char *plan_word(enum plan_key key, int value)
-{
-	return value >= 0 && value < 4 ? keys[key].words[value] : NULL;
+	return profile_key(keys[key].id)->key.name;
 }
 
 struct use use_index(struct span text)
@@ -123,91 +104,72 @@ static bool good_use(enum plan_key key, const char *value)
 	return true;
 }
 
-static int bad_value(enum plan_key key, const char *value, struct plan_place place,
-		     gpumap_report *report)
+static int bad_value(enum plan_key key, const char *value, const char *accepts,
+		     const struct about *about, gpumap_report *report)
 {
-	const struct key *k = &keys[key];
-	char fix[128], *end = fix;
+	struct about here = *about;
+	char fix[128];
 
-	if (k->accepts) {
-		snprintf(fix, sizeof(fix), "write %s", k->accepts);
-	} else {
-		const char *near = suggest(span_of(value), k->words);
-
-		end += snprintf(end, 32, near ? "did you mean %s? " : "write ", near);
-		for (size_t i = 0; k->words[i] && !near; i++)
-			end += snprintf(end, 16, "%s%s",
-					!i                ? ""
-					: k->words[i + 1] ? ", "
-							  : " or ",
-					k->words[i]);
-		if (near)
-			end[-1] = '\0';
-	}
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-			   ABOUT(.origin = place.origin, .line = place.line, .column = place.column,
-				 .fix = fix),
-			   SETTING("%s") " cannot be '%s'", k->name, QUOTE(span_of(value)));
+	snprintf(fix, sizeof(fix), "write %s", accepts);
+	here.fix = fix;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
+			   SETTING("%s") " cannot be '%s'", plan_key_name(key),
+			   QUOTE(span_of(value)));
 }
 
-static bool set_word(struct plan_settings *settings, enum plan_key key, const char *value)
+/* "auto" and "keep" have no number. */
+static int number_of(enum plan_key key, const struct key_value *value)
 {
-	for (int i = 0; keys[key].words[i]; i++) {
-		if (!streq(keys[key].words[i], value))
-			continue;
-		memcpy((char *)settings + keys[key].member, &i, sizeof(i));
-		return true;
-	}
-	return false;
+	if (value->number >= 0)
+		return (int)value->number;
+	return key == PLAN_KEY_THREADS && value->word == PLAN_THREADS_KEEP ? PLAN_KEEP : PLAN_AUTO;
 }
 
-static bool set_number(struct plan_settings *settings, enum plan_key key, const char *value)
+/* What a plan can take is less than what a profile may say. */
+static bool set_cpu_bind(struct plan_settings *settings, const struct key_value *value)
 {
-	int64_t n = span_number(span_of(value), MAX_NUMBER);
-	int number = (int)n;
+	struct arena arena = {0};
+	struct cpu_set set;
+	bool good = true;
 
-	if (streq(value, "auto") && key != PLAN_KEY_RANKS_PER_GPU)
-		number = PLAN_AUTO;
-	else if (streq(value, "keep") && key == PLAN_KEY_THREADS)
-		number = PLAN_KEEP;
-	else if (n < 1)
+	if (value->word == PLAN_CPU_LIST)
+		good = cpu_set_parse(&arena, &set, value->text, PLAN_MAX_CPUS - 1);
+	arena_free(&arena);
+	if (!good || value->number > PLAN_MAX_CPUS)
 		return false;
-	memcpy((char *)settings + keys[key].member, &number, sizeof(number));
+	settings->cpu_bind = (enum plan_cpu_bind)value->word;
+	if (value->word == PLAN_CPU_CORES)
+		settings->cores = (int)value->number;
+	else if (value->word == PLAN_CPU_LIST)
+		settings->cpu_list = value->text.text;
 	return true;
 }
 
-static bool set_cpu_bind(struct plan_settings *settings, const char *value)
+static int set_value(struct plan_settings *settings, enum plan_key key, const char *text,
+		     const struct about *about, gpumap_report *report)
 {
-	int64_t cores;
+	struct key_value value;
+	int r = profile_value_read(&value, profile_key(keys[key].id), span_of(text), about, report);
+	int number = keys[key].keep == KEEP_WORD ? value.word : number_of(key, &value);
 
-	if (starts_with(value, "cores:")) {
-		cores = span_number(span_of(value + 6), PLAN_MAX_CPUS);
-		if (cores < 1)
-			return false;
-		settings->cpu_bind = PLAN_CPU_CORES;
-		settings->cores = (int)cores;
-		return true;
-	}
-	if (starts_with(value, "list:") && value[5]) {
-		struct arena arena = {0};
-		struct cpu_set set;
-		bool ok = cpu_set_parse(&arena, &set, span_of(value + 5), PLAN_MAX_CPUS - 1);
-
-		arena_free(&arena);
-		if (!ok)
-			return false;
-		settings->cpu_bind = PLAN_CPU_LIST;
-		settings->cpu_list = value + 5;
-		return true;
-	}
-	return set_word(settings, PLAN_KEY_CPU_BIND, value);
+	if (r != GPUMAP_OK)
+		return r;
+	if (keys[key].keep == KEEP_CPUS)
+		return set_cpu_bind(settings, &value)
+			       ? GPUMAP_OK
+			       : bad_value(key, text, "none, numa, cores:N or list:0-7", about,
+					   report);
+	if (number > MAX_NUMBER)
+		return bad_value(key, text, "a number up to 1048576", about, report);
+	memcpy((char *)settings + keys[key].member, &number, sizeof(number));
+	return GPUMAP_OK;
 }
 
 static void set_default(struct plan_settings *settings, enum plan_key key)
 {
 	const struct plan_settings fresh = plan_settings_default();
 	size_t member = keys[key].member;
-	bool text = key == PLAN_KEY_GPUS || key >= PLAN_KEY_DEVICE;
+	bool text = keys[key].keep == KEEP_TEXT;
 
 	memcpy((char *)settings + member, (const char *)&fresh + member,
 	       text ? sizeof(char *) : sizeof(int));
@@ -228,12 +190,14 @@ static bool set_text(struct plan_settings *settings, enum plan_key key, const ch
 int plan_set(struct plan_settings *settings, const char *name, const char *value,
 	     struct plan_place place, gpumap_report *report)
 {
+	const struct about about = {
+		.origin = place.origin, .line = place.line, .column = place.column};
 	const char *names[PLAN_KEY_COUNT + 1] = {NULL}, *near;
-	bool ok = true;
-	size_t key = 0;
+	enum plan_key key = 0;
+	int r = GPUMAP_OK;
 
-	while (key < PLAN_KEY_COUNT && !streq(name, keys[key].name)) {
-		names[key] = keys[key].name;
+	while (key < PLAN_KEY_COUNT && !streq(name, plan_key_name(key))) {
+		names[key] = plan_key_name(key);
 		key++;
 	}
 	if (key == PLAN_KEY_COUNT) {
@@ -244,17 +208,12 @@ int plan_set(struct plan_settings *settings, const char *name, const char *value
 				   "no such key: '%s'", QUOTE(span_of(name)));
 	}
 	if (!*value && key != PLAN_KEY_SET_DEVICE && key != PLAN_KEY_DEVICE_IDS)
-		set_default(settings, (enum plan_key)key);
-	else if (key == PLAN_KEY_CPU_BIND)
-		ok = set_cpu_bind(settings, value);
-	else if (keys[key].words[0])
-		ok = set_word(settings, (enum plan_key)key, value);
-	else if (key == PLAN_KEY_GPUS || key >= PLAN_KEY_DEVICE)
-		ok = set_text(settings, (enum plan_key)key, value);
-	else
-		ok = set_number(settings, (enum plan_key)key, value);
-	if (!ok)
-		return bad_value((enum plan_key)key, value, place, report);
-	settings->places[key] = place;
-	return GPUMAP_OK;
+		set_default(settings, key);
+	else if (keys[key].keep != KEEP_TEXT)
+		r = set_value(settings, key, value, &about, report);
+	else if (!set_text(settings, key, value))
+		r = bad_value(key, value, keys[key].accepts, &about, report);
+	if (r == GPUMAP_OK)
+		settings->places[key] = place;
+	return r;
 }

@@ -9,6 +9,10 @@ static bool lacks_gpus(const struct host_class *class)
 	return !class->bad && !class->without && !class->count;
 }
 
+const char plan_ask_fix[] =
+	"write " SETTING("inventory = 8") " for nodes with 8 GPUs each, or " SETTING(
+		"gpus = none") " for a job without GPUs";
+
 const char *plan_no_gpu(struct builder *b, const struct host_class *class)
 {
 	const char *why = class->host->inventory->no_gpu;
@@ -18,7 +22,7 @@ const char *plan_no_gpu(struct builder *b, const struct host_class *class)
 
 const char *plan_no_gpu_fix(struct builder *b, const struct host_class *class, const char *fix)
 {
-	const char *first = class->host->inventory->no_gpu_fix;
+	const char *first = b->input->scheduled ? NULL : class->host->inventory->no_gpu_fix;
 
 	return first ? arena_printf(b->arena, "%s; or %s", first, fix) : fix;
 }
@@ -48,6 +52,7 @@ static void settle_without(struct builder *b)
 			"inventory = 8") " to plan "
 					 "for 8 "
 					 "GPUs";
+	const char *fix = b->input->scheduled ? plan_ask_fix : write;
 	bool any = false;
 
 	for (size_t i = 0; i < b->input->host_count; i++)
@@ -65,11 +70,10 @@ static void settle_without(struct builder *b)
 			continue;
 		}
 		class->bad = true;
-		plan_tell(
-			b, FINDING_NO_DEVICE,
-			ABOUT(.rule = "E1", .fix = plan_no_gpu_fix(b, class, any ? leave : write)),
-			"no GPU on %s%s%s", class->host->name, why_none(b, class),
-			MORE_HOSTS(class->host_count));
+		plan_tell(b, FINDING_NO_DEVICE,
+			  ABOUT(.rule = "E1", .fix = plan_no_gpu_fix(b, class, any ? leave : fix)),
+			  "no GPU on %s%s%s", class->host->name, why_none(b, class),
+			  MORE_HOSTS(class->host_count));
 	}
 }
 

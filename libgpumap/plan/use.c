@@ -226,7 +226,7 @@ static int state_use(const struct asking *a)
 	const struct plan_settings *s = a->settings;
 	enum plan_mode mode = a->mode;
 	enum use_kind device = use_kind(s->device, true), current = use_kind(s->set_device, false);
-	int r = state(a, PLAN_KEY_MODE, plan_word(PLAN_KEY_MODE, (int)mode));
+	int r = state(a, PLAN_KEY_MODE, KEY_WORD(PKEY_PROFILE_mode, mode));
 
 	if (r == GPUMAP_OK && mode != PLAN_MP && current != USE_NOTHING)
 		r = state_index(a, PLAN_KEY_SET_DEVICE, use_index(span_of(s->set_device)));
@@ -292,4 +292,25 @@ bool layout_use_unknown(const struct builder *b, const struct host_class *class)
 {
 	return plan_one_each(b, class->settings) && !class->settings->device &&
 	       use_kind(class->settings->set_device, false) == USE_NOTHING;
+}
+
+size_t layout_position(const struct layout *layout, size_t l, const gpumap_entry *entry)
+{
+	const struct host_class *class = layout->class;
+	const struct spot *spot = &layout->spots[l];
+	const gpumap_device *d;
+	size_t guess;
+
+	if (!entry || !entry_decided(entry))
+		return NOWHERE;
+	d = entry->candidates[0];
+	guess = (spot->first + (size_t)entry->logical) % class->count;
+	/* CUDA may hide MIG instances, and later ones move up. */
+	for (size_t i = 0; i < class->count; i++) {
+		const gpumap_device *own = class->devices[(guess + i) % class->count];
+
+		if (own->physical == d->physical && own->mig_position == d->mig_position)
+			return (guess + i) % class->count;
+	}
+	return NOWHERE;
 }

@@ -77,8 +77,11 @@ static int misplaced(struct file *f, enum profile_section kind, const struct ini
 
 		if (!span_is(entry->key, key->key.name))
 			continue;
-		snprintf(fix, sizeof(fix), "write it into [%s%s]", section_name(key->in),
-			 key->in == SECTION_GPUMAP ? "" : " NAME");
+		snprintf(fix, sizeof(fix), "write it into [%s%s]%s", section_name(key->in),
+			 key->in == SECTION_GPUMAP ? "" : " NAME",
+			 kind == SECTION_PROFILE && key->in == SECTION_PROGRAM
+				 ? ", and program = NAME here"
+				 : "");
 		return FAIL(f, FINDING_UNKNOWN_KEY, entry->line, entry->key_column, fix,
 			    "%s has no meaning in [%s]", key->key.name, section_name(kind));
 	}
@@ -182,28 +185,20 @@ static int read_schema(struct file *f, const struct inifile_entry *entry)
 		    "no such schema: '%s'", QUOTE(entry->value));
 }
 
-int profile_read_head(struct file *f, const struct inifile_entry *entry)
+static int read_default(struct file *f, const struct inifile_entry *entry,
+			const struct about *about)
 {
 	gpumap_profile *p = f->load->profile;
-	const struct profile_key *key;
 	struct strbuf name = {0};
-	struct about about = {.origin = f->path, .line = entry->line, .column = entry->column};
-	int r = find_key(f, SECTION_GPUMAP, entry, &key);
+	int r;
 
-	if (r != GPUMAP_OK || !key)
-		return r;
-	if (key == profile_key(PKEY_GPUMAP_schema))
-		return read_schema(f, entry);
-	if (key == profile_key(PKEY_GPUMAP_include)) {
-		r = profile_value_check(key, entry->value, &about, f->load->report);
-		return r == GPUMAP_OK ? profile_include(f, entry) : r;
-	}
 	inifile_decode(&name, entry->value);
 	if (name.failed) {
 		strbuf_free(&name);
 		return report_nomem(f->load->report);
 	}
-	r = profile_value_check(key, (struct span){name.text ? name.text : "", name.length}, &about,
+	r = profile_value_check(profile_key(PKEY_GPUMAP_default),
+				(struct span){name.text ? name.text : "", name.length}, about,
 				f->load->report);
 	if (r == GPUMAP_OK && name.length) {
 		p->wanted = arena_strndup(&p->arena, name.text, name.length);
@@ -213,6 +208,25 @@ int profile_read_head(struct file *f, const struct inifile_entry *entry)
 	}
 	strbuf_free(&name);
 	return p->arena.failed ? report_nomem(f->load->report) : r;
+}
+
+int profile_read_head(struct file *f, const struct inifile_entry *entry)
+{
+	const struct profile_key *key;
+	struct about about = {.origin = f->path, .line = entry->line, .column = entry->column};
+	int r = find_key(f, SECTION_GPUMAP, entry, &key);
+
+	if (r != GPUMAP_OK || !key)
+		return r;
+	if (key == profile_key(PKEY_GPUMAP_schema))
+		return read_schema(f, entry);
+	if (key == profile_key(PKEY_GPUMAP_default))
+		return read_default(f, entry, &about);
+	if (key == profile_key(PKEY_GPUMAP_include)) {
+		r = profile_value_check(key, entry->value, &about, f->load->report);
+		return r == GPUMAP_OK ? profile_include(f, entry) : r;
+	}
+	return r;
 }
 
 /* --- sections whose keys are the user's ------------------------------------------ */

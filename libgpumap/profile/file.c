@@ -6,16 +6,10 @@
 
 #include "readfile.h"
 
-int profile_read_file(void *data, const char *path, bool optional, char **text, size_t *size,
-		      gpumap_report *report)
+/* What an errno of reading means. */
+static int report_error(int error, const char *path, gpumap_report *report)
 {
-	int error = read_file(path, false, GPUMAP_MAX_PROFILE, text, size);
-
-	(void)data;
 	if (!error)
-		return GPUMAP_OK;
-	*text = NULL;
-	if (error == ENOENT && optional)
 		return GPUMAP_OK;
 	if (error == ENOMEM)
 		return report_nomem(report);
@@ -24,6 +18,17 @@ int profile_read_file(void *data, const char *path, bool optional, char **text, 
 				   "larger than %u MiB", GPUMAP_MAX_PROFILE >> 20);
 	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = path),
 			   "cannot read the profile: %s", strerror(error));
+}
+
+int profile_read_file(void *data, const char *path, bool optional, char **text, size_t *size,
+		      gpumap_report *report)
+{
+	int error = read_file(path, false, GPUMAP_MAX_PROFILE, text, size);
+
+	(void)data;
+	if (error)
+		*text = NULL;
+	return error == ENOENT && optional ? GPUMAP_OK : report_error(error, path, report);
 }
 
 char *profile_include_path(const char *from, struct span name)
@@ -60,4 +65,14 @@ EXPORT int gpumap_profile_read(gpumap_profile **ret, const char *path, const cha
 		r = gpumap_profile_parse(ret, text, size, path, name, report);
 	free(text);
 	return r;
+}
+
+int profile_read_fd(gpumap_profile **ret, int fd, const char *path, const char *name,
+		    gpumap_report *report)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t size = 0;
+	int r = report_error(read_all(fd, GPUMAP_MAX_PROFILE, &text, &size), path, report);
+
+	return r == GPUMAP_OK ? gpumap_profile_parse(ret, text, size, path, name, report) : r;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "inifile.h"
+#include "strbuf.h"
 #include "suggest.h"
 
 size_t profile_find(const gpumap_profile *profile, enum profile_section kind, struct span name)
@@ -15,19 +16,27 @@ size_t profile_find(const gpumap_profile *profile, enum profile_section kind, st
 	return NONE;
 }
 
-const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
-			    struct span name, char fix[160])
+static const char *nearest_section(const gpumap_profile *profile, enum profile_section kind,
+				   struct span name)
 {
-	char copy[64];
 	const char *near = NULL;
 
-	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
 	for (size_t i = 0; i < profile->section_count; i++) {
 		const char *names[] = {profile->sections[i].name, near, NULL};
 
 		if (profile->sections[i].kind == kind && name.length > 2 && suggest(name, names))
 			near = suggest(name, names);
 	}
+	return near;
+}
+
+const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
+			    struct span name, char fix[160])
+{
+	const char *near = nearest_section(profile, kind, name);
+	char copy[64];
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
 	if (near)
 		snprintf(fix, 160, "did you mean %.100s?", near);
 	else
@@ -279,12 +288,34 @@ static size_t only_profile(const gpumap_profile *p)
 	return found;
 }
 
+/* The nearest profile, and the names of all. */
+static char *suggest_chosen(const gpumap_profile *p, struct span name)
+{
+	enum { MAX_NAMED = 16 };
+	const char *near = nearest_section(p, SECTION_PROFILE, name);
+	struct strbuf buf = {0};
+	size_t count = 0;
+
+	if (near)
+		strbuf_printf(&buf, "did you mean %s? ", near);
+	for (size_t i = 0; i < p->section_count; i++) {
+		if (p->sections[i].kind != SECTION_PROFILE || count++ >= MAX_NAMED)
+			continue;
+		strbuf_printf(&buf, "%s%s", count == 1 ? "profiles: " : ", ", p->sections[i].name);
+	}
+	if (count > MAX_NAMED)
+		strbuf_printf(&buf, " and %zu more", count - MAX_NAMED);
+	if (!count)
+		strbuf_printf(&buf, "write a [profile %s]", QUOTE(name));
+	return strbuf_take(&buf);
+}
+
 static void choose(struct link *l, const char *name)
 {
 	gpumap_profile *p = l->profile;
 	struct about about = {.origin = p->file};
 	const char *wanted = name ? name : p->wanted;
-	char fix[160];
+	char *fix;
 
 	if (!wanted) {
 		p->chosen = only_profile(p);
@@ -297,9 +328,11 @@ static void choose(struct link *l, const char *name)
 		about = (struct about){.origin = p->wanted_origin,
 				       .line = p->wanted_line,
 				       .column = p->wanted_column};
-	about.fix = profile_suggest(p, SECTION_PROFILE, span_of(wanted), fix);
-	failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
-			      "no such profile: '%s'", QUOTE(span_of(wanted))));
+	about.fix = fix = suggest_chosen(p, span_of(wanted));
+	failed(l, fix ? report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
+				    "no such profile: '%s'", QUOTE(span_of(wanted)))
+		      : report_nomem(l->report));
+	free(fix);
 }
 
 int profile_link(gpumap_profile *profile, const char *name, bool complete, bool good,

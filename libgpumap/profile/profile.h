@@ -4,7 +4,7 @@
 
 #include "arena.h"
 #include "expand.h"
-#include "profile/keys.h"
+#include "profile_keys.h"
 
 enum {
 	MOST_DEPTH = 8,       /* profiles in a chain of inherit */
@@ -75,6 +75,7 @@ struct gpumap_profile {
 	gpumap_section *sections; /* in the order of the files */
 	size_t section_count, section_room;
 	const char *file;                   /* the first one; NULL: none was read */
+	bool found;                         /* it was found, not named */
 	const char *wanted, *wanted_origin; /* the profile that [gpumap] names */
 	int wanted_line, wanted_column;
 	size_t chosen;            /* section; NONE: no profile */
@@ -97,6 +98,10 @@ typedef int profile_source(void *data, const char *path, bool optional, char **t
 int profile_load(gpumap_profile **ret, const char *path, struct span text, const char *name,
 		 profile_source *source, void *data, gpumap_report *report);
 profile_source profile_read_file;
+
+/* As gpumap_profile_read, from a descriptor; `path` is its file's. */
+int profile_read_fd(gpumap_profile **ret, int fd, const char *path, const char *name,
+		    gpumap_report *report);
 
 /* The path of an include named in the file `from`. */
 char *profile_include_path(const char *from, struct span name);

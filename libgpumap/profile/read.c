@@ -44,8 +44,9 @@ static int add_section(struct file *f, enum profile_section kind, struct span na
 static int unknown_section(struct file *f, struct span name, struct span word, int line)
 {
 	const char *names[SECTION_COUNT + 1] = {0};
-	char fix[64];
+	char fix[128];
 	const char *near;
+	struct span wrong;
 
 	for (int i = 0; i < SECTION_COUNT; i++)
 		names[i] = section_name((enum profile_section)i);
@@ -53,6 +54,11 @@ static int unknown_section(struct file *f, struct span name, struct span word, i
 	if (near)
 		snprintf(fix, sizeof(fix), "did you mean [%s%s]?", near,
 			 streq(near, "gpumap") ? "" : " NAME");
+	else if (name.length == word.length && name.length < 64 &&
+		 form_find(span_of("NAME"))->check(name, &wrong))
+		snprintf(fix, sizeof(fix),
+			 "did you mean [profile %.*s]? sections of your own begin with x_",
+			 (int)name.length, name.text);
 	else
 		snprintf(fix, sizeof(fix), "sections of your own begin with x_");
 	return FAIL(f, FINDING_SYNTAX, line, 1, fix, "unknown section [%s]", QUOTE(name));

@@ -28,9 +28,11 @@
 #	ok NAME; not_ok NAME [WHY]; holds NAME COMMAND...
 #	skip NAME REASON; skip_all REASON (ends the test)
 #	have COMMAND		is it on this machine?
+#	sanitized		has this build sanitizers?
 #	until_true COMMAND...	tries again until it holds, $limit seconds at most; what a test waits
 #				for is an event like that, never a time
 #	over PID		it has ended, collected or not
+#	stop PID		stops it until kill -CONT, or the end of the test
 
 set -u
 srcdir=$GPUMAP_TEST_SRCDIR
@@ -72,8 +74,20 @@ trash=$(mktemp -d "${TMPDIR:-/tmp}/gpumap-test.XXXXXX") || exit 99
 out=$trash/.out
 err=$trash/.err
 
+# What would outlive a test that ends half way: processes that it stopped, and servers of tmux. Files
+# keep them, since a subshell cannot.
+end_leftovers() {
+	[ -f "$trash/stopped" ] && while read -r stopped_pid; do
+		kill -CONT "$stopped_pid"
+	done <"$trash/stopped"
+	[ -f "$trash/servers" ] && while read -r tmux_server; do
+		tmux_run kill-server
+	done <"$trash/servers"
+}
+
 at_exit() {
 	status=$?
+	end_leftovers 2>/dev/null
 	cd / && chmod -R u+rwx "$trash" && rm -rf "$trash"
 	# Without this a test that dies half way would look complete.
 	[ "$done" ] || echo 'Bail out! the test ended before done_testing'
@@ -87,6 +101,10 @@ cd "$trash" || exit 99
 
 have() {
 	command -v "$1" >/dev/null 2>&1
+}
+
+sanitized() {
+	grep -qs '^SANITIZER_CFLAGS = .' "$builddir/Makefile"
 }
 
 escaped() {
@@ -210,6 +228,25 @@ until_true() {
 		[ "$(date +%s)" -le "$until_end" ] || return 1
 		sleep 0.02
 	done
+}
+
+# tmux_run ARGUMENTS...: tmux on the server of the session that tmux_start began last
+tmux_run() {
+	TMUX='' TERM=xterm SHELL=/bin/sh tmux -S "$trash/tmux.$tmux_server" -f /dev/null "$@"
+}
+
+# tmux_start NAME COLUMNS ROWS COMMAND: a session on a server of its own, since one that ends may
+# still take commands. Its name is drawn: a subshell cannot count.
+tmux_start() {
+	tmux_server=$(mktemp -u XXXXXXXX)
+	echo "$tmux_server" >>"$trash/servers"
+	tmux_run new-session -d -s "$1" -x "$2" -y "$3" "$4"
+}
+
+# stop PID: SIGSTOP, which the end of the test takes back
+stop() {
+	echo "$1" >>"$trash/stopped"
+	kill -STOP "$1"
 }
 
 over() {

@@ -20,6 +20,7 @@ cli_tests = \
 	tests/cli/habits.test \
 	tests/cli/hostlist.test \
 	tests/cli/install.test \
+	tests/cli/keys.test \
 	tests/cli/lib.test \
 	tests/cli/lint-shell.test \
 	tests/cli/lint.test \
@@ -43,7 +44,7 @@ cli_tests = \
 bundle_tests = \
 	tests/cli/gpu-bundle.test \
 	tests/cli/gpu-stages.test
-TESTS += $(cli_tests) $(bundle_tests)
+TESTS += $(bundle_tests) $(cli_tests)
 EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
 	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/lint.tsv tests/cli/machine.tsv \
 	tests/cli/plan.py tests/cli/plan.tsv

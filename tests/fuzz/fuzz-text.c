@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The readers of small texts: numbers, lists, PCI addresses, UTF-8, messages. */
 #include "base.h"
+#include "pci.h"
 #include "strbuf.h"
 #include "suggest.h"
 #include "text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the records of tests/gpu tell of a machine and of a command:
+ * What the records of tests/gpu say about a machine and a command:
  *
  *	facts                            the driver and its GPUs
  *	facts watch UUID FILE COMMAND... runs COMMAND; its seconds and the memory of that GPU go to

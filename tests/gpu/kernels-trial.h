@@ -13,7 +13,7 @@
 #include "data/random.h"
 #include "kernels/launchers.h"
 #include "kernels/references.h"
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
 
 enum { MOST_BUFFERS = 12, MOST_VIEWS = 2, GUARD_BYTES = 256, POISON = 0xa5 };
 

@@ -108,7 +108,7 @@ pack_data() {
 
 # Sources that the stages build: small, so folders as they are.
 pack_sources() {
-	(cd "$source" && find kernels libgpumap tests/gpu tests/train tools trainer -type f \
+	(cd "$source" && find base kernels libgpumap tests/gpu tests/train tools trainer -type f \
 		\( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.awk' \
 		-o -name '*.sh' -o -name '*.py' -o -name Makefile -o -name run-all \) -print &&
 		printf '%s\n' LICENSE bench/gpu-peer.py bench/peer.py bench/sums.sh) >"$dir/.files" || exit 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154 # variables of run-all and lib.sh
-# Stage peer: gpumap-train beside PyTorch (bench/gpu-peer.py), by turns.
+# Stage peer: gpumap-train beside PyTorch (bench/gpu-peer.py), alternating.
 . "$here/programs.sh"
 
 stage_steps() {

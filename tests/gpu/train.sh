@@ -319,7 +319,7 @@ step_one_rank() {
 	} END { exit bad }' both.txt
 }
 
-# tells NAME OPTIONS...: what a program beside gpumap-train tells of this machine
+# tells NAME OPTIONS...: what a program beside gpumap-train reports about this machine
 tells() {
 	[ -x "$programs/$1" ] || skip_step "there is no program $1 beside gpumap-train"
 	printf 'ran\t%s\n' "$*"

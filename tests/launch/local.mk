@@ -11,7 +11,6 @@ tests_launch_writer_SOURCES = tests/launch/writer.c
 if HAVE_CHECK
 launch_programs = tests/launch/t-conclude tests/launch/t-launch-nomem tests/launch/t-port
 check_PROGRAMS += $(launch_programs)
-TESTS += $(launch_programs)
 endif
 tests_launch_t_conclude_SOURCES = tests/launch/t-conclude.c $(launch_sources)
 tests_launch_t_conclude_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
@@ -32,10 +31,10 @@ tests_launch_t_port_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_launch_t_port_LDADD = libgpumap-core.la $(CHECK_LIBS)
 
 launch_tests = \
+	tests/launch/signals.test \
 	tests/launch/command.test \
 	tests/launch/console.test \
 	tests/launch/end.test \
-	tests/launch/signals.test \
 	tests/launch/start.test
-TESTS += $(launch_tests)
+TESTS += $(launch_tests) $(launch_programs)
 EXTRA_DIST += $(launch_tests) tests/launch/lib.sh

@@ -14,6 +14,7 @@ sync_tests = \
 	tests/sync/limits.test \
 	tests/sync/manual.test \
 	tests/sync/options.test \
+	tests/sync/order.test \
 	tests/sync/rules.test \
 	tests/sync/shell.test \
 	tests/sync/symbols.test \
@@ -23,4 +24,4 @@ if !HAVE_CHECK
 TESTS += tests/sync/no-libcheck.test
 endif
 EXTRA_DIST += $(sync_tests) tests/sync/no-libcheck.test tests/sync/code.awk \
-	tests/sync/lib.sh
+	tests/sync/lib.sh tests/sync/order.py tests/sync/order.table

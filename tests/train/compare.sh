@@ -6,7 +6,7 @@
 #	$train		gpumap-train		$mpirun		mpirun and its options, or empty
 #
 #	run NAME OPTIONS...	gpumap-train writes NAME.json; it has to end well
-#	agree NAME A B [RELATIVE [SPREAD [FROM]]]	losses of two runs, by compare-losses.py
+#	agree NAME A B [RELATIVE[,NORMS] [SPREAD [FROM]]]	losses of two runs, by compare-losses.py
 #	make_data FOLDER TRAIN TEST [WRONG]		files of CIFAR-10's form
 
 train=$builddir/gpumap-train

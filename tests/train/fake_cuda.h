@@ -26,8 +26,8 @@ struct fake_cuda_options {
 	size_t bytes;       /* of each device's memory; 0: 1 GiB */
 	bool late;          /* work waits until somebody waits for it */
 	bool no_peers;      /* devices do not reach each other's memory */
-	bool remote_errors; /* ranks hear of a communicator's abort, as over a network */
-	bool elsewhere;     /* NCCL's other ranks are in other processes, and never heard of */
+	bool remote_errors; /* ranks are notified of a communicator's abort, as over a network */
+	bool elsewhere;     /* NCCL's other ranks are in other processes, and never answer */
 	int nccl;           /* its version; 0: that of nccl.h */
 	cudaError_t count;  /* what cudaGetDeviceCount returns, if not cudaSuccess */
 	int driver;         /* its version where that fails; 0: none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory of devices. Each has a piece of the address space, and no address is given twice, so that
- * a pointer tells of what it is, though freed. Allocations begin with a page; pages between them
+ * a pointer describes what it is, though freed. Allocations begin with a page; pages between them
  * and freed ones cannot be touched at all. New memory is all ones: NaN in every type.
  */
 #include "config.h"

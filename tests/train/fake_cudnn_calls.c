@@ -9,7 +9,7 @@
 enum { ALIGNED = 16 };
 
 /* The arrays of results differ in the type of the algorithm only. Heuristics know no times, and
- * tell of what cannot be done too. */
+ * report what cannot be done too. */
 #define FILL(found, wanted, count, algorithms) \
 	do { \
 		for (*(count) = 0; *(count) < (wanted) && *(count) < known; ++*(count)) { \

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "bf16.h"
+#include "kernels/bf16.h"
 
 enum stored { STORED_FLOAT, STORED_BF16, STORED_FP16 };
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # libcheck programs of the trainer.
-train_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)/tests/unit
+train_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)/tests/unit \
+	-I$(top_srcdir)
 train_cflags = $(AM_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
 train_ldadd = libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
 if HAVE_TRAINER
@@ -17,8 +18,9 @@ train_programs = \
 	tests/train/t-clip \
 	tests/train/t-collective \
 	tests/train/t-collective-faults \
+	tests/train/t-collective-killed \
 	tests/train/t-cores \
-	tests/train/t-crew \
+	tests/train/t-threads \
 	tests/train/t-data-nomem \
 	tests/train/t-dataset \
 	tests/train/t-error \
@@ -89,42 +91,44 @@ train_programs += \
 endif
 endif
 check_PROGRAMS += $(train_programs)
-TESTS += $(train_programs)
 endif
 endif
 
+# What compiles for itself, compares numbers with PyTorch's, or does again what other tests do, after a
+# kill and as on other processors.
+train_alone_tests = \
+	tests/train/tsan.test \
+	tests/train/emulated.test \
+	tests/train/resume.test \
+	tests/train/isa.test \
+	tests/train/torch-train.test \
+	tests/train/torch-model.test \
+	tests/train/torch-data.test
 train_tests = \
-	tests/train/checkpoint.test \
-	tests/train/cifar10.test \
-	tests/train/collective.test \
 	tests/train/cuda-faults.test \
 	tests/train/cuda.test \
-	tests/train/damage.test \
-	tests/train/emulated.test \
-	tests/train/example.test \
-	tests/train/exposed.test \
-	tests/train/hang.test \
-	tests/train/isa.test \
 	tests/train/modes.test \
-	tests/train/nccl-mpi.test \
-	tests/train/optim.test \
-	tests/train/place.test \
-	tests/train/refused.test \
-	tests/train/report.test \
-	tests/train/resume.test \
-	tests/train/settings.test \
 	tests/train/stop.test \
+	tests/train/report.test \
+	tests/train/damage.test \
+	tests/train/hang.test \
+	tests/train/refused.test \
+	tests/train/where.test \
+	tests/train/exposed.test \
+	tests/train/collective.test \
 	tests/train/tail.test \
 	tests/train/terminal.test \
+	tests/train/optim.test \
+	tests/train/checkpoint.test \
+	tests/train/cifar10.test \
+	tests/train/example.test \
+	tests/train/nccl-mpi.test \
+	tests/train/place.test \
+	tests/train/settings.test \
 	tests/train/sums.test \
-	tests/train/torch-data.test \
-	tests/train/torch-model.test \
-	tests/train/torch-train.test \
-	tests/train/tsan.test \
 	tests/train/verify.test \
-	tests/train/where.test \
 	tests/train/wrong-data.test
-EXTRA_DIST += $(train_tests) \
+EXTRA_DIST += $(train_alone_tests) $(train_tests) \
 	tests/train/checkpoint.py \
 	tests/train/compare-logits.py \
 	tests/train/compare-losses.py \
@@ -147,7 +151,7 @@ EXTRA_DIST += $(train_tests) \
 	tests/train/where.py
 
 if HAVE_TRAINER
-TESTS += $(train_tests)
+TESTS += $(train_alone_tests) $(train_tests) $(train_programs)
 check_PROGRAMS += tests/train/data-main
 tests_train_data_main_SOURCES = tests/train/data-main.c
 tests_train_data_main_CPPFLAGS = $(train_cppflags)
@@ -192,10 +196,10 @@ tests_train_t_cores_SOURCES = tests/train/t-cores.c tests/unit/unit.h
 tests_train_t_cores_CPPFLAGS = $(train_cppflags)
 tests_train_t_cores_CFLAGS = $(train_cflags)
 tests_train_t_cores_LDADD = $(train_ldadd)
-tests_train_t_crew_SOURCES = tests/train/t-crew.c tests/unit/unit.h
-tests_train_t_crew_CPPFLAGS = $(train_cppflags)
-tests_train_t_crew_CFLAGS = $(train_cflags)
-tests_train_t_crew_LDADD = $(train_ldadd) -lpthread
+tests_train_t_threads_SOURCES = tests/train/t-threads.c tests/unit/unit.h
+tests_train_t_threads_CPPFLAGS = $(train_cppflags)
+tests_train_t_threads_CFLAGS = $(train_cflags)
+tests_train_t_threads_LDADD = $(train_ldadd) -lpthread
 rank_threads = tests/train/rank-threads.h tests/train/ranks.h tests/unit/unit.h
 tests_train_t_collective_SOURCES = tests/train/t-collective.c $(rank_threads)
 tests_train_t_collective_CPPFLAGS = $(train_cppflags)
@@ -205,6 +209,10 @@ tests_train_t_collective_faults_SOURCES = tests/train/t-collective-faults.c $(ra
 tests_train_t_collective_faults_CPPFLAGS = $(train_cppflags)
 tests_train_t_collective_faults_CFLAGS = $(train_cflags)
 tests_train_t_collective_faults_LDADD = $(train_ldadd)
+tests_train_t_collective_killed_SOURCES = tests/train/t-collective-killed.c $(rank_threads)
+tests_train_t_collective_killed_CPPFLAGS = $(train_cppflags)
+tests_train_t_collective_killed_CFLAGS = $(train_cflags)
+tests_train_t_collective_killed_LDADD = $(train_ldadd)
 # A rank as a process: tests/train/collective.test starts several.
 check_PROGRAMS += tests/train/ranks-main
 tests_train_ranks_main_SOURCES = tests/train/ranks-main.c tests/train/ranks.h
@@ -494,7 +502,7 @@ tests_train_libfake_cuda_la_SOURCES = \
 	tests/train/inject.c tests/train/inject.h
 tests_train_libfake_cuda_la_CPPFLAGS = $(fake_cppflags)
 tests_train_libfake_cuda_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
-fake_cppflags = $(train_cppflags) $(CUDA_BACKEND_CPPFLAGS) -I$(top_srcdir)
+fake_cppflags = $(train_cppflags) $(CUDA_BACKEND_CPPFLAGS)
 fake_ldadd = tests/train/libfake-cuda.la $(train_ldadd) -lpthread
 fake_headers = tests/train/fake_cuda.h tests/train/fake_test.h tests/unit/unit.h
 

@@ -68,23 +68,23 @@ static int rank_for(int rank, const char *what)
 
 static bool run(int rank, int world, const char *what, struct train_error *error)
 {
-	const struct meeting_options options = {
+	const struct rendezvous_options options = {
 		.world = world, .ranks = 1, .rank = rank, .timeout_ms = 60000, .messages = true};
 	const struct device_options where = {.physical = rank};
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 	struct communicator *comm = NULL;
 	struct device *device;
 	bool good;
 
-	if (!collective_nccl.meet(&meeting, &options, error))
+	if (!collective_nccl.meet(&rendezvous, &options, error))
 		return false;
-	if (!meeting->control || strcmp(meeting->control->name, "mpi") != 0)
+	if (!rendezvous->control || strcmp(rendezvous->control->name, "mpi") != 0)
 		return train_fail(error, TRAIN_FAILED, "they do not meet through MPI");
-	init = meeting->calls.ncclCommInitRankConfig;
-	meeting->calls.ncclCommInitRankConfig = note;
+	init = rendezvous->calls.ncclCommInitRankConfig;
+	rendezvous->calls.ncclCommInitRankConfig = note;
 	if (!backend_cuda.open(&device, &where, error))
 		return false;
-	good = collective_nccl.open(&comm, meeting, rank_for(rank, what), device, error) &&
+	good = collective_nccl.open(&comm, rendezvous, rank_for(rank, what), device, error) &&
 	       work(comm, what, error);
 	if (!good) {
 		fprintf(stderr, "%s\n", error->text);
@@ -92,7 +92,7 @@ static bool run(int rank, int world, const char *what, struct train_error *error
 	}
 	collective_nccl.close(comm);
 	backend_cuda.close(device);
-	collective_nccl.part(meeting);
+	collective_nccl.leave(rendezvous);
 	return good;
 }
 

@@ -29,7 +29,7 @@ struct ranks_how {
 struct member {
 	pthread_t thread;
 	const struct ranks_how *how;
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 	int rank, world;
 	struct device *device;
 	struct communicator *comm;
@@ -53,14 +53,14 @@ static inline void nap(int ms)
 static const int limits[] = {200, 2000, 20000};
 enum { LIMITS = sizeof(limits) / sizeof(*limits) };
 
-static inline struct meeting_options ranks_options(const struct ranks_how *how)
+static inline struct rendezvous_options ranks_options(const struct ranks_how *how)
 {
-	return (struct meeting_options){.world = how->world,
-					.ranks = how->apart ? 1 : how->world,
-					.local = how->apart ? 1 : how->world,
-					.timeout_ms = how->timeout_ms,
-					.messages = how->messages,
-					.sums = how->sums};
+	return (struct rendezvous_options){.world = how->world,
+					   .ranks = how->apart ? 1 : how->world,
+					   .local = how->apart ? 1 : how->world,
+					   .timeout_ms = how->timeout_ms,
+					   .messages = how->messages,
+					   .sums = how->sums};
 }
 
 /* As a rank of a training that fails. */
@@ -69,14 +69,14 @@ static inline void member_fails(struct member *m)
 	if (m->comm)
 		nccl->abort(m->comm, &m->error);
 	else
-		nccl->cancel(m->meeting, m->rank, &m->error);
+		nccl->cancel(m->rendezvous, m->rank, &m->error);
 }
 
 static inline void *member_run(void *argument)
 {
 	struct member *m = argument;
 
-	if (nccl->open(&m->comm, m->meeting, m->rank, m->device, &m->error))
+	if (nccl->open(&m->comm, m->rendezvous, m->rank, m->device, &m->error))
 		m->work(m);
 	if (m->error.status != TRAIN_OK)
 		member_fails(m);
@@ -85,16 +85,16 @@ static inline void *member_run(void *argument)
 	return NULL;
 }
 
-static inline void member_begin(struct member *m, struct meeting *shared)
+static inline void member_begin(struct member *m, struct rendezvous *shared)
 {
-	const struct meeting_options options = ranks_options(m->how);
+	const struct rendezvous_options options = ranks_options(m->how);
 	int devices = m->how->devices ? m->how->devices : m->world;
 	const struct device_options device = {.physical = m->rank, .logical = m->rank % devices};
 
 	ck_assert_msg(backend_cuda.open(&m->device, &device, &m->error), "%s", m->error.text);
-	m->meeting = shared;
+	m->rendezvous = shared;
 	if (!shared)
-		ck_assert_msg(nccl->meet(&m->meeting, &options, &m->error), "%s", m->error.text);
+		ck_assert_msg(nccl->meet(&m->rendezvous, &options, &m->error), "%s", m->error.text);
 }
 
 static inline void ranks_machine(const struct ranks_how *how)
@@ -113,9 +113,9 @@ static inline void ranks_some(struct member *members, const struct ranks_how *ho
 			      int last, void (*work)(struct member *member), const void *argument,
 			      void (*begun)(void))
 {
-	const struct meeting_options options = ranks_options(how);
+	const struct rendezvous_options options = ranks_options(how);
 	struct train_error error = {.status = TRAIN_OK};
-	struct meeting *shared = NULL;
+	struct rendezvous *shared = NULL;
 
 	if (!how->apart)
 		ck_assert_msg(nccl->meet(&shared, &options, &error), "%s", error.text);
@@ -135,12 +135,12 @@ static inline void ranks_some(struct member *members, const struct ranks_how *ho
 		pthread_join(members[r].thread, NULL);
 	for (int r = first; r < last; r++) {
 		if (how->apart)
-			nccl->part(members[r].meeting);
+			nccl->leave(members[r].rendezvous);
 		backend_cuda.release(members[r].device, members[r].kept);
 		backend_cuda.close(members[r].device);
 	}
 	if (shared)
-		nccl->part(shared);
+		nccl->leave(shared);
 }
 
 /* All of them, on a machine of their own. */

@@ -21,10 +21,10 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "bf16.h"
+#include "kernels/bf16.h"
 #include "optim/clip.h"
 #include "optim/optimizer.h"
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
 
 enum { MOST_PARAMS = 8 };
 

@@ -10,7 +10,7 @@
 
 struct member {
 	pthread_t thread;
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 	int rank, world;
 	struct communicator *comm;
 	struct train_error error;
@@ -25,7 +25,7 @@ static inline void *member_run(void *argument)
 {
 	struct member *m = argument;
 
-	if (!shm->open(&m->comm, m->meeting, m->rank, NULL, &m->error))
+	if (!shm->open(&m->comm, m->rendezvous, m->rank, NULL, &m->error))
 		return NULL;
 	m->work(m);
 	shm->close(m->comm);
@@ -36,14 +36,14 @@ static inline void *member_run(void *argument)
 static inline void ranks_run(struct member *members, int world, int timeout_ms,
 			     void (*work)(struct member *member), const void *argument)
 {
-	const struct meeting_options options = {
+	const struct rendezvous_options options = {
 		.world = world, .ranks = world, .timeout_ms = timeout_ms};
 	struct train_error error = {.status = TRAIN_OK};
-	struct meeting *meeting = NULL;
+	struct rendezvous *rendezvous = NULL;
 
-	ck_assert_msg(shm->meet(&meeting, &options, &error), "%s", error.text);
+	ck_assert_msg(shm->meet(&rendezvous, &options, &error), "%s", error.text);
 	for (int r = 0; r < world; r++) {
-		members[r] = (struct member){.meeting = meeting,
+		members[r] = (struct member){.rendezvous = rendezvous,
 					     .rank = r,
 					     .world = world,
 					     .work = work,
@@ -52,7 +52,7 @@ static inline void ranks_run(struct member *members, int world, int timeout_ms,
 	}
 	for (int r = 0; r < world; r++)
 		pthread_join(members[r].thread, NULL);
-	shm->part(meeting);
+	shm->leave(rendezvous);
 }
 
 static inline void all_good(const struct member *members, int world, const char *name)

@@ -200,26 +200,26 @@ static const struct work works[] = {
 
 static bool run(const struct collective *calls, char **argv, struct train_error *error)
 {
-	const struct meeting_options options = {.world = atoi(argv[4]),
-						.ranks = 1,
-						.rank = atoi(argv[3]),
-						.name = argv[2],
-						.timeout_ms = atoi(argv[5])};
+	const struct rendezvous_options options = {.world = atoi(argv[4]),
+						   .ranks = 1,
+						   .rank = atoi(argv[3]),
+						   .name = argv[2],
+						   .timeout_ms = atoi(argv[5])};
 	struct communicator *comm = NULL;
-	struct meeting *meeting = NULL;
+	struct rendezvous *rendezvous = NULL;
 	bool good = false;
 
-	if (!calls->meet(&meeting, &options, error))
+	if (!calls->meet(&rendezvous, &options, error))
 		return false;
 	if (strcmp(argv[6], "absent") == 0 && atoi(argv[3]) == 1)
 		sleep(FOR_EVER);
-	if (calls->open(&comm, meeting, atoi(argv[3]), NULL, error)) {
+	if (calls->open(&comm, rendezvous, atoi(argv[3]), NULL, error)) {
 		for (size_t i = 0; i < sizeof(works) / sizeof(*works); i++)
 			if (strcmp(works[i].name, argv[6]) == 0)
 				good = works[i].run(comm, error);
 		calls->close(comm);
 	}
-	calls->part(meeting);
+	calls->leave(rendezvous);
 	return good;
 }
 

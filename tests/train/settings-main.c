@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/place.h"
-#include "run/rows.h"
+#include "place/place.h"
+#include "settings/rows.h"
 
 static void print_row(const struct row *row, const struct settings *settings)
 {
@@ -51,9 +51,10 @@ static void print_place(const struct place *place)
 		printf("%s%d:%d%s%s", i ? " " : "", place->devices[i].logical,
 		       place->devices[i].physical, *place->devices[i].uuid ? ":" : "",
 		       place->devices[i].uuid);
-	printf(" master=%d rank=%d/%d local=%d/%d ranks=%d launcher=%s meeting=%s\n", place->master,
-	       place->rank, place->world, place->local_rank, place->local_world, place->ranks,
-	       *place->launcher ? place->launcher : "-", *place->meeting ? place->meeting : "-");
+	printf(" master=%d rank=%d/%d local=%d/%d ranks=%d launcher=%s rendezvous=%s\n",
+	       place->master, place->rank, place->world, place->local_rank, place->local_world,
+	       place->ranks, *place->launcher ? place->launcher : "-",
+	       *place->rendezvous ? place->rendezvous : "-");
 }
 
 static int fail(const struct train_error *error)

@@ -2,7 +2,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "bf16.h"
+#include "kernels/bf16.h"
 #include "unit.h"
 
 static const struct {

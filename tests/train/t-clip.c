@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "bf16.h"
+#include "kernels/bf16.h"
+#include "kernels/update.h"
 #include "optim/clip.h"
 #include "unit.h"
 

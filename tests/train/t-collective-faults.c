@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "collective/shm_board.h"
+#include "collective/shm_control_block.h"
 #include "rank-threads.h"
 
 static double seconds(void)
@@ -342,14 +342,14 @@ END_TEST
 
 static int spins_of(int world)
 {
-	const struct meeting_options options = {.world = world, .ranks = world};
+	const struct rendezvous_options options = {.world = world, .ranks = world};
 	struct train_error error = {.status = TRAIN_OK};
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 	int spins;
 
-	ck_assert_msg(shm->meet(&meeting, &options, &error), "%s", error.text);
-	spins = meeting->spins;
-	shm->part(meeting);
+	ck_assert_msg(shm->meet(&rendezvous, &options, &error), "%s", error.text);
+	spins = rendezvous->spins;
+	shm->leave(rendezvous);
 	return spins;
 }
 

@@ -124,7 +124,7 @@ START_TEST(meetings_that_cannot_be)
 	static char long_name[202];
 	static const struct {
 		const char *collective;
-		struct meeting_options options;
+		struct rendezvous_options options;
 		const char *want;
 	} rows[] = {
 		{"self", {.world = 2, .ranks = 2}, "it is for a world of one rank"},
@@ -141,10 +141,11 @@ START_TEST(meetings_that_cannot_be)
 	memset(long_name, 'n', 201);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct train_error error = {.status = TRAIN_OK};
-		struct meeting *meeting = NULL;
+		struct rendezvous *rendezvous = NULL;
 		const struct collective *calls = collective_find(rows[i].collective, &error);
 
-		ck_assert(calls && !calls->meet(&meeting, &rows[i].options, &error) && !meeting);
+		ck_assert(calls && !calls->meet(&rendezvous, &rows[i].options, &error) &&
+			  !rendezvous);
 		ROW_EQ_INT(rows[i].want, error.status, TRAIN_BAD_INPUT);
 		ck_assert_msg(strstr(error.text, rows[i].want), "%s: %s", rows[i].want, error.text);
 	}
@@ -154,21 +155,21 @@ END_TEST
 START_TEST(world_of_one)
 {
 	static const char *const names[] = {"self", "shm"};
-	const struct meeting_options options = {.world = 1, .ranks = 1};
+	const struct rendezvous_options options = {.world = 1, .ranks = 1};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct train_error error = {.status = TRAIN_OK};
 		const struct collective *calls = collective_find(names[i], &error);
 		struct communicator *comm = NULL;
-		struct meeting *meeting;
+		struct rendezvous *rendezvous;
 		float x = 3, all = 0;
 
-		ck_assert(calls && calls->waits && calls->meet(&meeting, &options, &error));
-		ck_assert(!calls->open(&comm, meeting, 1, NULL, &error));
-		calls->part(meeting);
+		ck_assert(calls && calls->waits && calls->meet(&rendezvous, &options, &error));
+		ck_assert(!calls->open(&comm, rendezvous, 1, NULL, &error));
+		calls->leave(rendezvous);
 		error.status = TRAIN_OK;
-		ck_assert(calls->meet(&meeting, &options, &error) &&
-			  calls->open(&comm, meeting, 0, NULL, &error));
+		ck_assert(calls->meet(&rendezvous, &options, &error) &&
+			  calls->open(&comm, rendezvous, 0, NULL, &error));
 		ck_assert(comm->rank == 0 && comm->world == 1 && comm->calls == calls);
 		ck_assert(calls->all_reduce(comm, &x, 1, "x", &error) && x == 3);
 		ck_assert(calls->broadcast(comm, &x, sizeof(x), 0, "x", &error) && x == 3);
@@ -177,7 +178,7 @@ START_TEST(world_of_one)
 		ck_assert(!calls->send(comm, 1, &x, sizeof(x), "x", &error) && error.text[0]);
 		calls->abort(comm, &(struct train_error){.status = TRAIN_FAILED, .text = "enough"});
 		calls->close(comm);
-		calls->part(meeting);
+		calls->leave(rendezvous);
 	}
 }
 END_TEST

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "run/cores.h"
+#include "place/cores.h"
 #include "unit.h"
 
-/* The machine that sched_getaffinity tells of: as many numbers as the kernel has bits for, and
+/* The machine that sched_getaffinity describes: as many numbers as the kernel has bits for, and
  * which of them the process may use. */
 static struct {
 	int numbers, first, last;

@@ -51,7 +51,7 @@ START_TEST(libraries_are_loaded_one_by_one)
 }
 END_TEST
 
-/* What cudaGetDeviceCount returns, and what is told of it. */
+/* What cudaGetDeviceCount returns, and what is reported about it. */
 static const struct devices {
 	const char *name;
 	int devices;

@@ -325,7 +325,7 @@ START_TEST(no_position_without_a_file)
 }
 END_TEST
 
-/* The picture is tried before the training, and tells of the steps before a resume. */
+/* The picture is tried before the training, and shows the steps before a resume. */
 START_TEST(a_picture_of_all_steps)
 {
 	struct metrics_options options = quiet("m.json", 0);

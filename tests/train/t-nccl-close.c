@@ -132,17 +132,17 @@ START_TEST(an_old_library)
 	char text[FAKE_CUDA_TEXT];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct meeting_options options = {
+		const struct rendezvous_options options = {
 			.world = 1, .ranks = 1, .messages = rows[i].messages};
-		struct meeting *meeting = NULL;
+		struct rendezvous *rendezvous = NULL;
 		bool met;
 
 		fake_cuda_open(&(struct fake_cuda_options){.devices = 1, .nccl = rows[i].version});
-		met = nccl->meet(&meeting, &options, &error);
+		met = nccl->meet(&rendezvous, &options, &error);
 		ck_assert_msg(met == !*rows[i].want &&
 				      strncmp(error.text, rows[i].want, strlen(rows[i].want)) == 0,
 			      "version %d: '%s'", rows[i].version, error.text);
-		nccl->part(meeting);
+		nccl->leave(rendezvous);
 		error = (struct train_error){.status = TRAIN_OK};
 		ck_assert_msg(fake_cuda_close(text), "version %d: %s", rows[i].version, text);
 	}
@@ -161,21 +161,21 @@ START_TEST(graphs_that_may_not_mix)
 	} rows[] = {{"0", 1, false}, {"0", 2, true}, {"1", 1, true}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct meeting_options options = {.world = rows[i].ranks,
-							.ranks = rows[i].ranks};
+		const struct rendezvous_options options = {.world = rows[i].ranks,
+							   .ranks = rows[i].ranks};
 		struct train_error error = {.status = TRAIN_OK};
-		struct meeting *meeting = NULL;
+		struct rendezvous *rendezvous = NULL;
 		char text[FAKE_CUDA_TEXT];
 		bool met;
 
 		setenv("NCCL_GRAPH_MIXING_SUPPORT", rows[i].value, 1);
 		fake_cuda_open(&(struct fake_cuda_options){.devices = 2});
-		met = nccl->meet(&meeting, &options, &error);
+		met = nccl->meet(&rendezvous, &options, &error);
 		unsetenv("NCCL_GRAPH_MIXING_SUPPORT");
 		ck_assert_msg(met == rows[i].met &&
 				      strcmp(error.text, rows[i].met ? "" : want) == 0,
 			      "%s, %d ranks: '%s'", rows[i].value, rows[i].ranks, error.text);
-		nccl->part(meeting);
+		nccl->leave(rendezvous);
 		ck_assert_msg(fake_cuda_close(text), "%s", text);
 	}
 }

@@ -272,7 +272,7 @@ END_TEST
 START_TEST(meetings_that_cannot_be)
 {
 	static const struct {
-		struct meeting_options options;
+		struct rendezvous_options options;
 		const char *address, *missing;
 		enum train_status status;
 		const char *want;
@@ -294,7 +294,7 @@ START_TEST(meetings_that_cannot_be)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct train_error error = {.status = TRAIN_OK};
-		struct meeting *meeting = NULL;
+		struct rendezvous *rendezvous = NULL;
 
 		unsetenv("MASTER_ADDR");
 		unsetenv("FAKE_CUDA_MISSING");
@@ -302,9 +302,9 @@ START_TEST(meetings_that_cannot_be)
 			setenv("MASTER_ADDR", rows[i].address, 1);
 		if (rows[i].missing)
 			setenv("FAKE_CUDA_MISSING", rows[i].missing, 1);
-		ck_assert(!nccl->meet(&meeting, &rows[i].options, &error));
-		if (meeting)
-			nccl->part(meeting);
+		ck_assert(!nccl->meet(&rendezvous, &rows[i].options, &error));
+		if (rendezvous)
+			nccl->leave(rendezvous);
 		ROW_EQ_INT(rows[i].want, error.status, rows[i].status);
 		ck_assert_msg(strstr(error.text, rows[i].want), "%s: %s", rows[i].want, error.text);
 	}
@@ -314,37 +314,37 @@ END_TEST
 /* What it made of MASTER_ADDR and MASTER_PORT it takes back; what a user says it leaves. */
 START_TEST(the_place_is_taken_back)
 {
-	const struct meeting_options options = {.world = 2, .ranks = 1, .local = 1};
+	const struct rendezvous_options options = {.world = 2, .ranks = 1, .local = 1};
 	struct train_error error = {.status = TRAIN_OK};
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 
 	setenv("MASTER_ADDR", "::1", 1);
 	setenv("MASTER_PORT", "29500", 1);
-	ck_assert_msg(nccl->meet(&meeting, &options, &error), "%s", error.text);
+	ck_assert_msg(nccl->meet(&rendezvous, &options, &error), "%s", error.text);
 	ck_assert_str_eq(getenv("NCCL_COMM_ID"), "[::1]:29500");
-	nccl->part(meeting);
+	nccl->leave(rendezvous);
 	ck_assert_ptr_null(getenv("NCCL_COMM_ID"));
 	setenv("NCCL_COMM_ID", "here:1", 1);
-	ck_assert_msg(nccl->meet(&meeting, &options, &error), "%s", error.text);
-	nccl->part(meeting);
+	ck_assert_msg(nccl->meet(&rendezvous, &options, &error), "%s", error.text);
+	nccl->leave(rendezvous);
 	ck_assert_str_eq(getenv("NCCL_COMM_ID"), "here:1");
 }
 END_TEST
 
 START_TEST(devices_that_are_none)
 {
-	const struct meeting_options options = {.world = 1, .ranks = 1};
+	const struct rendezvous_options options = {.world = 1, .ranks = 1};
 	struct device device = {.backend = &backend_reference, .physical = 3};
 	struct train_error error = {.status = TRAIN_OK};
 	struct communicator *comm = NULL;
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 
-	ck_assert_msg(nccl->meet(&meeting, &options, &error), "%s", error.text);
-	ck_assert(!nccl->open(&comm, meeting, 0, &device, &error));
+	ck_assert_msg(nccl->meet(&rendezvous, &options, &error), "%s", error.text);
+	ck_assert(!nccl->open(&comm, rendezvous, 0, &device, &error));
 	ROW_EQ_STR("reference", error.text,
 		   "collective nccl: device 3 is of backend reference, and it is for GPUs: use "
 		   "--backend cuda, or --collective shm");
-	nccl->part(meeting);
+	nccl->leave(rendezvous);
 }
 END_TEST
 

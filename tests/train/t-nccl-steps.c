@@ -105,7 +105,7 @@ static void *train(void *argument)
 static void begin(struct trainee *t, const struct settings *settings, struct place *place, int rank,
 		  int world)
 {
-	struct meeting_options meeting = {
+	struct rendezvous_options rendezvous = {
 		.world = world, .ranks = 1, .rank = rank, .local = 1, .timeout_ms = 200000};
 
 	*place = (struct place){
@@ -120,8 +120,8 @@ static void begin(struct trainee *t, const struct settings *settings, struct pla
 	t->options.batch = SAMPLES / world;
 	CPU_ZERO(&t->options.cpus);
 	CPU_SET(0, &t->options.cpus);
-	ck_assert_msg(t->options.collective->meet(&t->options.meeting, &meeting, &t->error), "%s",
-		      t->error.text);
+	ck_assert_msg(t->options.collective->meet(&t->options.rendezvous, &rendezvous, &t->error),
+		      "%s", t->error.text);
 }
 
 /* All of them, on a machine of their own: how often recorded steps ran. `all`: the sums of their
@@ -147,7 +147,7 @@ static uint64_t run(struct trainee *trainees, int world, const struct settings *
 			all[i] += trainees[r].losses[i];
 	}
 	for (int r = 0; r < world; r++) {
-		trainees[r].options.collective->part(trainees[r].options.meeting);
+		trainees[r].options.collective->leave(trainees[r].options.rendezvous);
 		ck_assert_msg(trainees[r].good, "rank %d of %d: %s", r, world,
 			      trainees[r].error.text);
 	}

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "bf16.h"
+#include "kernels/bf16.h"
 #include "failing_malloc.h"
 #include "optim/optimizer.h"
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
 #include "unit.h"
 
 enum { SMALL = 11, STEPS = 3 };

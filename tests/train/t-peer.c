@@ -9,7 +9,7 @@ enum { MOST = 5 };
 
 struct member {
 	pthread_t thread;
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 	int rank;
 	bool (*work)(struct member *member);
 	int64_t size;
@@ -26,7 +26,7 @@ static void *member_run(void *argument)
 
 	if (!backend_reference.open(&device, &options, &m->error))
 		return NULL;
-	if (collective_peer.open(&m->comm, m->meeting, m->rank, device, &m->error)) {
+	if (collective_peer.open(&m->comm, m->rendezvous, m->rank, device, &m->error)) {
 		m->good = m->work(m);
 		if (!m->good)
 			collective_peer.abort(m->comm, &m->error);
@@ -41,20 +41,20 @@ static void *member_run(void *argument)
 static void run_ranks(struct member *members, int world, bool (*work)(struct member *),
 		      int64_t size)
 {
-	const struct meeting_options options = {
+	const struct rendezvous_options options = {
 		.world = world, .ranks = world, .timeout_ms = 60000};
 	struct train_error error = {.status = TRAIN_OK};
-	struct meeting *meeting = NULL;
+	struct rendezvous *rendezvous = NULL;
 
-	ck_assert_msg(collective_peer.meet(&meeting, &options, &error), "%s", error.text);
+	ck_assert_msg(collective_peer.meet(&rendezvous, &options, &error), "%s", error.text);
 	for (int r = 0; r < world; r++) {
-		members[r] =
-			(struct member){.meeting = meeting, .rank = r, .work = work, .size = size};
+		members[r] = (struct member){
+			.rendezvous = rendezvous, .rank = r, .work = work, .size = size};
 		ck_assert(pthread_create(&members[r].thread, NULL, member_run, &members[r]) == 0);
 	}
 	for (int r = 0; r < world; r++)
 		pthread_join(members[r].thread, NULL);
-	collective_peer.part(meeting);
+	collective_peer.leave(rendezvous);
 }
 
 static bool sum(struct member *m)
@@ -141,11 +141,11 @@ END_TEST
 
 START_TEST(processes_are_refused)
 {
-	const struct meeting_options options = {.world = 2, .ranks = 1, .name = "x"};
+	const struct rendezvous_options options = {.world = 2, .ranks = 1, .name = "x"};
 	struct train_error error = {.status = TRAIN_OK};
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 
-	ck_assert(!collective_peer.meet(&meeting, &options, &error));
+	ck_assert(!collective_peer.meet(&rendezvous, &options, &error));
 	ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
 	ck_assert_msg(strstr(error.text, "use nccl"), "%s", error.text);
 }

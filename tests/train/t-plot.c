@@ -6,7 +6,7 @@
 #include "folders.h"
 #include "report/plot.h"
 #include "report/svg.h"
-#include "report/text.h"
+#include "report/format.h"
 #include "report/ticks.h"
 
 /* --- texts and ticks -------------------------------------------------------------- */
@@ -51,9 +51,12 @@ static const struct {
 	{"abc", 2, "ab"},
 	{"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z", 4, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z"},
 	{"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80zz", 4, "\xc3\xa4..."},
-	{"a\xff\xc0\x80z", 9, "a???z"},            /* never in UTF-8 */
-	{"\xe0\x80\xaf\xed\xa0\x80", 9, "??????"}, /* too long; half of a pair */
-	{"\xf4\x90\x80\x80\xef\xbf\xbe", 9, "???????"},
+	{"a\xff\xc0\x80z", 9, "a???z"},               /* never in UTF-8 */
+	{"\xe0\x80\xaf\xed\xa0\x80", 9, "??????"},    /* too long; half of a pair */
+	{"\xf4\x90\x80\x80\xef\xbf\xbe", 9, "?????"}, /* beyond Unicode; no character */
+	{"a\xe2\x80\xae"
+	 "b",
+	 9, "a?b"}, /* turns the direction */
 	{"a\x1b[2J\x7f", 9, "a?[2J?"},
 	{"\xc3", 3, "?"},
 	{"\xe2\x82", 3, "??"},
@@ -244,7 +247,7 @@ START_TEST(texts_are_escaped)
 	struct plot *plot = new_plot();
 	char *svg = drawn(plot, "a<b> & \"c\" \xff\033");
 
-	ck_assert_int_eq(count_of(svg, ">a&lt;b&gt; &amp; \"c\" ?\?</text>"), 1);
+	ck_assert_int_eq(count_of(svg, ">a&lt;b&gt; &amp; &quot;c&quot; ?\?</text>"), 1);
 	ck_assert_int_eq(count_of(svg, "no step was done"), 1);
 	free(svg);
 	free(plot);
@@ -299,24 +302,24 @@ static void check_untouched(const char *what)
 START_TEST(what_was_there_stays)
 {
 	struct train_error error = {.status = TRAIN_OK};
-	struct whole whole;
-	FILE *stream;
+	struct atomic_stream stream;
+	FILE *own;
 
 	spit("p.svg", "before", 6);
-	ck_assert(whole_open(&whole, "p.svg", &error));
-	fputs("half", whole.stream);
-	whole_drop(&whole);
+	ck_assert(atomic_stream_open(&stream, "p.svg", &error));
+	fputs("half", stream.stream);
+	atomic_stream_drop(&stream);
 	check_untouched("dropped");
 
 	/* the disk is full when it is flushed */
 	spit("p.svg", "before", 6);
-	ck_assert(whole_open(&whole, "p.svg", &error));
-	stream = whole.stream;
-	whole.stream = fopen("/dev/full", "w");
-	ck_assert_ptr_nonnull(whole.stream);
-	fputs("half", whole.stream);
-	ck_assert(!whole_close(&whole, &error));
-	fclose(stream);
+	ck_assert(atomic_stream_open(&stream, "p.svg", &error));
+	own = stream.stream;
+	stream.stream = fopen("/dev/full", "w");
+	ck_assert_ptr_nonnull(stream.stream);
+	fputs("half", stream.stream);
+	ck_assert(!atomic_stream_close(&stream, &error));
+	fclose(own);
 	ck_assert_str_eq(error.text,
 			 "p.svg: cannot write: No space left on device; free some space, "
 			 "or name another file");

@@ -6,7 +6,7 @@
 
 #include "folders.h"
 #include "report/progress.h"
-#include "report/text.h"
+#include "report/format.h"
 
 /* --- a line ----------------------------------------------------------------------- */
 

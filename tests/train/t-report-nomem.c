@@ -6,7 +6,7 @@
 #include "report/metrics.h"
 #include "report/summary.h"
 #include "report/timeline.h"
-#include "run/crew.h"
+#include "place/threads.h"
 
 static bool run_metrics(struct train_error *error)
 {
@@ -65,12 +65,13 @@ static bool do_nothing(void *argument, int index, struct train_error *error)
 	return true;
 }
 
-static bool run_crew(struct train_error *error)
+static bool run_threads(struct train_error *error)
 {
-	struct crew *crew = NULL;
-	bool good = crew_open(&crew, 1, error) && crew_run(crew, do_nothing, NULL, NULL, error);
+	struct threads *threads = NULL;
+	bool good = threads_open(&threads, 1, error) &&
+		    threads_run(threads, do_nothing, NULL, NULL, error);
 
-	crew_close(crew);
+	threads_close(threads);
 	return good;
 }
 
@@ -81,7 +82,7 @@ static const struct {
 	{"metrics", run_metrics},
 	{"resumed metrics", run_resume},
 	{"time line", run_timeline},
-	{"crew", run_crew},
+	{"threads", run_threads},
 };
 
 START_TEST(an_error_for_each_allocation)

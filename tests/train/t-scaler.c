@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
 #include "unit.h"
 
 /* Steps are '.' for good and 'x' for an overflow; behind them, what is left. */

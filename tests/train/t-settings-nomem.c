@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "failing_malloc.h"
-#include "run/place.h"
+#include "place/place.h"
 #include "unit.h"
 
 static char file[] = "/tmp/settings-XXXXXX";

@@ -5,10 +5,9 @@
 
 #include "model/model.h"
 #include "optim/schedule.h"
-#include "run/meeting.h"
-#include "run/nearest.h"
-#include "run/rows.h"
-#include "run/told.h"
+#include "place/rendezvous.h"
+#include "settings/rows.h"
+#include "settings/arguments_raw.h"
 #include "unit.h"
 
 /* "--global-batch" is the key global_batch, and no two are the same. */
@@ -31,13 +30,13 @@ END_TEST
 START_TEST(statements)
 {
 	struct train_error error = {.status = TRAIN_OK};
-	static struct told told;
+	static struct arguments_raw raw;
 
-	ck_assert(told_begin(&told, NULL, NULL, &error));
-	ck_assert_int_gt(told.keys_count, 10);
-	for (int i = 0; i < told.keys_count; i++)
+	ck_assert(raw_begin(&raw, NULL, NULL, &error));
+	ck_assert_int_gt(raw.keys_count, 10);
+	for (int i = 0; i < raw.keys_count; i++)
 		for (int j = 0; j < ROWS; j++)
-			ck_assert_msg(strcmp(told.keys[i].name, rows[j].name), "%s twice",
+			ck_assert_msg(strcmp(raw.keys[i].name, rows[j].name), "%s twice",
 				      rows[j].name);
 }
 END_TEST
@@ -136,41 +135,15 @@ START_TEST(models)
 }
 END_TEST
 
-START_TEST(nearest)
-{
-	static const struct {
-		const char *word, *name, *near;
-	} wanted[] = {
-		{"--epoch", "--epochs", "--epochs"},
-		{"--lr", "--eps", ""},
-		{"--MODE", "--mode", "--mode"},
-		{"--deivce", "--device", "--device"},
-		{"xyz", "lr", ""},
-		{"", "lr", ""},
-		{"mdoel", "model", "model"},
-		{"ddp", "dp", "dp"},
-		{"--visible-devices-of-this-and-that-program", "--visible", ""},
-	};
-
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		struct nearest n;
-
-		nearest_begin(&n, wanted[i].word);
-		nearest_try(&n, wanted[i].name);
-		ROW_EQ_STR(wanted[i].word, n.name, wanted[i].near);
-	}
-}
-END_TEST
-
 START_TEST(meeting_is_a_file_name)
 {
 	static const char *const envp[] = {"MASTER_PORT=../../x y", "MASTER_ADDR=\xff", NULL};
 	struct train_error error = {.status = TRAIN_OK};
 	char name[64];
 
-	ck_assert(meeting_name(name, sizeof(name), "torch", envp, &error));
+	ck_assert(rendezvous_name(name, sizeof(name), "torch", envp, &error));
 	ck_assert_uint_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-"), strlen(name));
-	ck_assert(!meeting_name(name, sizeof(name), "MPICH", envp + 1, &error));
+	ck_assert(!rendezvous_name(name, sizeof(name), "MPICH", envp + 1, &error));
 	ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
 }
 END_TEST
@@ -187,7 +160,6 @@ int main(void)
 	tcase_add_test(tests, defaults);
 	tcase_add_test(tests, words);
 	tcase_add_test(tests, models);
-	tcase_add_test(tests, nearest);
 	tcase_add_test(tests, meeting_is_a_file_name);
 	return unit_run(suite);
 }

@@ -283,7 +283,7 @@ START_TEST(odd_intervals)
 
 		ck_assert_int_eq(count_of(svg, "nan") + count_of(svg, "inf"), 0);
 		ck_assert_int_eq(count_of(svg, "nothing was recorded"), count == 0);
-		ck_assert_int_eq(count_of(svg, ">?\?&lt;<") > 0, count == 4);
+		ck_assert_int_eq(count_of(svg, ">\xef\xbf\xbd\xef\xbf\xbd&lt;<") > 0, count == 4);
 		json_decref(json);
 		free(svg);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a model tells of its passes: every operation, in order, by its layer's name. */
+/* What a model reports about its passes: every operation, in order, by its layer's name. */
 #include <stdio.h>
 #include <string.h>
 
@@ -96,7 +96,7 @@ static void count_conversions(void *argument, const char *layer, const char *wha
 }
 
 /* A stage in bfloat16 begins with samples in float32, and one whose last layer is a convolution may
- * end with a conversion: each is told of with the layer that it is for. */
+ * end with a conversion: each is reported with the layer that it is for. */
 START_TEST(conversions_have_the_name_of_their_layer)
 {
 	const struct model_options options = {2, 1, VALUE_BFLOAT16, 0, 0};

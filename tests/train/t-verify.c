@@ -93,7 +93,7 @@ static const struct {
 	 {GPU(3)},
 	 NULL,
 	 AT(0) ": 512.0 MiB of pid 4242 (rank 0 on GPU 3) after the first step" STRAY_REMEDY},
-	{"told of one entry alone",
+	{"reported for one entry alone",
 	 whole,
 	 "",
 	 "0 4242 100\n0 4242 412?\n3 4242 900\n",
@@ -273,16 +273,16 @@ static const struct {
 static bool look_alone(const struct verify_options *options, char text[VERIFY_TEXT],
 		       struct train_error *error)
 {
-	const struct meeting_options one = {.world = 1, .ranks = 1};
-	struct meeting *meeting = NULL;
+	const struct rendezvous_options one = {.world = 1, .ranks = 1};
+	struct rendezvous *rendezvous = NULL;
 	struct communicator *comm = NULL;
 	bool good;
 
-	ck_assert(collective_self.meet(&meeting, &one, error));
-	ck_assert(collective_self.open(&comm, meeting, 0, NULL, error));
+	ck_assert(collective_self.meet(&rendezvous, &one, error));
+	ck_assert(collective_self.open(&comm, rendezvous, 0, NULL, error));
 	good = verify_look(options, comm, text, error);
 	collective_self.close(comm);
-	collective_self.part(meeting);
+	collective_self.leave(rendezvous);
 	return good;
 }
 

@@ -82,7 +82,7 @@ static void tell_count(void)
 		atomic_load(&waits), atomic_load(&launches));
 }
 
-/* A failure that is heard of sets the alarm that ends the process, however well the run goes on:
+/* A failure that is reported sets the alarm that ends the process, however well the run goes on:
  * what a run can go on without has to be tolerated. */
 static void no_alarm_behind(int status, void *argument)
 {
@@ -92,7 +92,7 @@ static void no_alarm_behind(int status, void *argument)
 	if (status != 0 || getitimer(ITIMER_REAL, &left) != 0 ||
 	    (left.it_value.tv_sec == 0 && left.it_value.tv_usec == 0))
 		return;
-	fputs("a device's failure was heard of, and the run went on\n", stderr);
+	fputs("a device's failure was reported, and the run went on\n", stderr);
 	_exit(70);
 }
 

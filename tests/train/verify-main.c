@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/crew.h"
+#include "place/threads.h"
 #include "run/stop.h"
 #include "run/training.h"
 
@@ -91,16 +91,16 @@ static bool work(void *argument, int index, struct train_error *error)
 
 static bool train(struct ranks *ranks, const struct command_line *command)
 {
-	struct crew *crew;
+	struct threads *threads;
 	bool done;
 
 	if (!training_open(&ranks->training, command, &ranks->error))
 		return false;
 	ranks->training.backend = &pretended;
-	done = crew_open(&crew, ranks->training.place.ranks, &ranks->error);
+	done = threads_open(&threads, ranks->training.place.ranks, &ranks->error);
 	if (done) {
-		done = crew_run(crew, work, NULL, ranks, &ranks->error);
-		crew_close(crew);
+		done = threads_run(threads, work, NULL, ranks, &ranks->error);
+		threads_close(threads);
 	}
 	if (ranks->training.first.status != TRAIN_OK)
 		ranks->error = ranks->training.first;

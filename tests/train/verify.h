@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "rank-threads.h"
-#include "run/verify.h"
+#include "place/verify.h"
 
 #define UUID "GPU-5eed0000-0000-4000-8000-00000000000"
 #define MIG "MIG-5eed0000-0000-4000-8000-0000000000a"

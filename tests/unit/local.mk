@@ -1,12 +1,5 @@
 # SPDX-License-Identifier: MIT
 # libcheck programs; each prints TAP, a line for every test.
-LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
-# libcheck's limits of time end a test that hangs; on a busy machine they are ten times as long.
-AM_TESTS_ENVIRONMENT = CK_TAP_LOG_FILE_NAME=-; CK_VERBOSITY=silent; \
-	CK_TIMEOUT_MULTIPLIER=$${CK_TIMEOUT_MULTIPLIER:-10}; \
-	GPUMAP_TEST_SRCDIR='$(abs_top_srcdir)'; \
-	export CK_TAP_LOG_FILE_NAME CK_VERBOSITY CK_TIMEOUT_MULTIPLIER GPUMAP_TEST_SRCDIR;
-
 unit_ldadd = libgpumap-core.la $(CHECK_LIBS)
 unit_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS)
 if HAVE_CHECK

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+#include <dlfcn.h>
 #include <string.h>
 
 #include "gpumap.h"
 
 #include "arena.h"
+#include "cpuset.h"
+#include "dynlib.h"
+#include "hash.h"
+#include "pci.h"
 #include "strbuf.h"
 #include "suggest.h"
 #include "text.h"
 #include "unit.h"
+#include "xml.h"
 
 static const struct {
 	const char *text, *want; /* NULL: no PCI address */
@@ -37,6 +43,107 @@ START_TEST(pci_addresses)
 END_TEST
 
 static const struct {
+	const char *text, *printed; /* NULL: no list */
+} cpu_rows[] = {
+	{"", ""},
+	{"0", "0"},
+	{"0-3", "0-3"},
+	{"3,1,0", "0-1,3"},
+	{" 0-1 , 3 ", "0-1,3"},
+	{"63-64,128", "63-64,128"},
+	{"0,63-64,127", "0,63-64,127"},
+	{"5-5", "5"},
+	{"0-3,2-9", "0-9"},
+	{"3-1", NULL},
+	{"x", NULL},
+	{"0,", NULL},
+	{"-1", NULL},
+	{"1-", NULL},
+	{"0-65536", NULL},
+	{"0-1-2", NULL},
+	{",", NULL},
+};
+
+START_TEST(cpu_lists)
+{
+	struct arena arena = {0};
+	struct cpu_set set;
+	bool ok = cpu_set_parse(&arena, &set, span_of(cpu_rows[_i].text), 65535);
+
+	ROW_EQ_INT(cpu_rows[_i].text, ok, cpu_rows[_i].printed != NULL);
+	if (ok) {
+		struct strbuf buf = {0};
+
+		strbuf_puts(&buf, "cpus: ");
+		cpu_set_write(&buf, set);
+		ROW_EQ_STR(cpu_rows[_i].text, buf.text + strlen("cpus: "), cpu_rows[_i].printed);
+		ROW_EQ_STR(cpu_rows[_i].text, cpu_set_print(&arena, set), cpu_rows[_i].printed);
+		strbuf_free(&buf);
+	}
+	arena_free(&arena);
+}
+END_TEST
+
+static const struct {
+	const char *name, *find, *nonempty;
+} environ_rows[] = {
+	{"ONE", "1", "1"},        {"EMPTY", "", NULL}, {"TWICE", "first", "first"},
+	{"EQUALS", "a=b", "a=b"}, {"ON", NULL, NULL},  {"ONES", NULL, NULL},
+	{"BARE", NULL, NULL},     {"", NULL, NULL},
+};
+
+START_TEST(environments)
+{
+	static const char *const envp[] = {"BARE",        "ONE=1",      "EMPTY=", "TWICE=first",
+					   "TWICE=again", "EQUALS=a=b", NULL};
+	const char *name = environ_rows[_i].name;
+
+	ROW_EQ_STR(name, environ_find(envp, name), environ_rows[_i].find);
+	ROW_EQ_STR(name, environ_nonempty(envp, name), environ_rows[_i].nonempty);
+	ROW_EQ_STR(name, environ_find(NULL, name), NULL);
+}
+END_TEST
+
+struct functions {
+	size_t (*length)(const char *text);
+	void (*later)(void);
+};
+
+static const struct {
+	const char *file, *symbol;
+	bool optional, opened;
+	const char *missing;
+} dynlib_rows[] = {
+	{"libc.so.6", "strlen", false, true, NULL},
+	{"libc.so.6", "no_such_function", true, true, NULL},
+	{"libc.so.6", "no_such_function", false, false, "no_such_function"},
+	{"libno-such-library.so.1", "strlen", false, false, NULL},
+};
+
+START_TEST(shared_libraries)
+{
+	const struct dynlib_function table[] = {
+		{"strlen", offsetof(struct functions, length), false},
+		{dynlib_rows[_i].symbol, offsetof(struct functions, later),
+		 dynlib_rows[_i].optional},
+	};
+	struct functions functions = {NULL, NULL};
+	const char *missing = "untouched";
+	void *library = dynlib_open(dynlib_rows[_i].file, table, 2, &functions, &missing);
+
+	ROW_EQ_INT(dynlib_rows[_i].symbol, library != NULL, dynlib_rows[_i].opened);
+	ROW_EQ_STR(dynlib_rows[_i].symbol, missing, dynlib_rows[_i].missing);
+	ROW_EQ_INT(dynlib_rows[_i].symbol, functions.length != NULL, dynlib_rows[_i].opened);
+	ROW_EQ_INT(dynlib_rows[_i].symbol, functions.later != NULL,
+		   dynlib_rows[_i].opened && !dynlib_rows[_i].optional);
+	if (library) {
+		ROW_EQ_INT(dynlib_rows[_i].symbol, functions.length("four"), 4);
+		dlclose(library);
+	}
+}
+END_TEST
+
+static const struct {
 	const char *text;
 	int64_t max, want;
 } number_rows[] = {
@@ -55,6 +162,47 @@ START_TEST(numbers)
 	ROW_EQ_INT(number_rows[_i].text,
 		   span_number(span_of(number_rows[_i].text), number_rows[_i].max),
 		   number_rows[_i].want);
+}
+END_TEST
+
+/* From the tables of the algorithm's authors. */
+static const struct {
+	const char *text;
+	uint64_t want;
+} hash_rows[] = {
+	{"", 0xcbf29ce484222325},
+	{"a", 0xaf63dc4c8601ec8c},
+	{"foobar", 0x85944171f73967e8},
+};
+
+START_TEST(hashes)
+{
+	const char *text = hash_rows[_i].text;
+
+	ck_assert_msg(hash_text(HASH_START, text) == hash_rows[_i].want, "%s", text);
+}
+END_TEST
+
+/* Half of them have the hash of another. */
+START_TEST(positions_by_hash)
+{
+	enum { COUNT = 1000 };
+	struct hash_index index = {0};
+	size_t walk = 0, position;
+
+	ck_assert(!hash_index_next(&index, 0, &walk, &position));
+	for (size_t i = 0; i < COUNT; i++)
+		ck_assert(hash_index_add(&index, i % (COUNT / 2), i));
+	for (size_t i = 0; i < COUNT / 2; i++) {
+		size_t sum = 0, found = 0;
+
+		for (walk = 0; hash_index_next(&index, i, &walk, &position); found++)
+			sum += position;
+		ck_assert_msg(found == 2 && sum == 2 * i + COUNT / 2, "hash %zu", i);
+	}
+	walk = 0;
+	ck_assert(!hash_index_next(&index, COUNT, &walk, &position));
+	hash_index_free(&index);
 }
 END_TEST
 
@@ -101,6 +249,7 @@ static const struct {
 	{"line separator", "\xe2\x80\xa8", "\\xe2\\x80\\xa8", 3},
 	{"zero width space", "\xe2\x80\x8b", "\\xe2\\x80\\x8b", 3},
 	{"byte order mark", "\xef\xbb\xbf", "\\xef\\xbb\\xbf", 3},
+	{"no character", "\xef\xbf\xbf", "\\xef\\xbf\\xbf", 3},
 	{"arabic letter mark", "\xd8\x9c", "\\xd8\\x9c", 2},
 	{"ordinary punctuation", "\xe2\x80\x94\xe2\x81\x84", "\xe2\x80\x94\xe2\x81\x84", 6},
 };
@@ -114,6 +263,31 @@ START_TEST(escaping)
 	got = strbuf_take(&buf);
 	ROW_EQ_STR(escape_rows[_i].name, got, escape_rows[_i].want);
 	free(got);
+}
+END_TEST
+
+static const struct {
+	const char *name, *text, *want;
+} xml_rows[] = {
+	{"nothing", "", ""},
+	{"plain", "cuda:1 \xe5\x8d\xa1 '", "cuda:1 \xe5\x8d\xa1 '"},
+	{"markup", "<a b=\"&amp;\">", "&lt;a b=&quot;&amp;amp;&quot;&gt;"},
+	{"a line end", "a\nb", "a" REPLACEMENT "b"},
+	{"a control of two bytes", "\xc2\x85", REPLACEMENT},
+	{"no character", "\xef\xbf\xbe", REPLACEMENT},
+	{"a replacement", REPLACEMENT, REPLACEMENT},
+	{"bytes", "\xff\xe5\x8d", REPLACEMENT REPLACEMENT REPLACEMENT},
+	{"beyond the first plane", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+};
+
+START_TEST(xml)
+{
+	struct strbuf buf = {0};
+
+	strbuf_puts(&buf, ">");
+	xml_escape(&buf, span_of(xml_rows[_i].text));
+	ROW_EQ_STR(xml_rows[_i].name, buf.text + 1, xml_rows[_i].want);
+	strbuf_free(&buf);
 }
 END_TEST
 
@@ -164,8 +338,16 @@ END_TEST
 START_TEST(suggestions)
 {
 	const char *names[] = {"visible", "device", "device_ids", NULL};
+	static const char *const options[] = {"--epochs", "--eps", "--mode", "dp", NULL};
 	static const char *const shorts[] = {"cpu", "-m", NULL};
 
+	ROW_EQ_STR("--epoch", suggest(span_of("--epoch"), options), "--epochs");
+	ROW_EQ_STR("--lr", suggest(span_of("--lr"), options), NULL);
+	ROW_EQ_STR("--MODE", suggest(span_of("--MODE"), options), "--mode");
+	ROW_EQ_STR("ddp", suggest(span_of("ddp"), options), "dp");
+	ROW_EQ_STR("", suggest(span_of(""), options), NULL);
+	ROW_EQ_STR("a long one", suggest(span_of("--mode-of-this-and-that-program"), options),
+		   NULL);
 	ROW_EQ_STR("visble", suggest(span_of("visble"), names), "visible");
 	ROW_EQ_STR("devise", suggest(span_of("devise"), names), "device");
 	ROW_EQ_STR("device-ids", suggest(span_of("device-ids"), names), "device_ids");
@@ -216,6 +398,10 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, pci_addresses, 0, sizeof(pci_rows) / sizeof(*pci_rows));
 	tcase_add_loop_test(tests, numbers, 0, sizeof(number_rows) / sizeof(*number_rows));
+	tcase_add_loop_test(tests, cpu_lists, 0, ARRAY_SIZE(cpu_rows));
+	tcase_add_loop_test(tests, xml, 0, ARRAY_SIZE(xml_rows));
+	tcase_add_loop_test(tests, shared_libraries, 0, ARRAY_SIZE(dynlib_rows));
+	tcase_add_loop_test(tests, environments, 0, sizeof(environ_rows) / sizeof(*environ_rows));
 	tcase_add_loop_test(tests, splitting, 0, sizeof(split_rows) / sizeof(*split_rows));
 	tcase_add_loop_test(tests, escaping, 0, sizeof(escape_rows) / sizeof(*escape_rows));
 	tcase_add_test(tests, quoting);
@@ -223,5 +409,7 @@ int main(void)
 	tcase_add_test(tests, suggestions);
 	tcase_add_test(tests, codes);
 	tcase_add_test(tests, arena_grows);
+	tcase_add_loop_test(tests, hashes, 0, sizeof(hash_rows) / sizeof(*hash_rows));
+	tcase_add_test(tests, positions_by_hash);
 	return unit_run(suite);
 }

@@ -214,19 +214,6 @@ START_TEST(links)
 }
 END_TEST
 
-START_TEST(bit_sets)
-{
-	const unsigned long set[2] = {0x8000000000000001ul, 0x8000000000000001ul}, none = 0;
-	char *got = bits_as_list(set, 2);
-
-	ROW_EQ_STR("across words", got, "0,63-64,127");
-	free(got);
-	got = bits_as_list(&none, 1);
-	ROW_EQ_STR("empty", got, "");
-	free(got);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("nvml");
@@ -240,6 +227,5 @@ int main(void)
 	tcase_add_test(tests, mig);
 	tcase_add_loop_test(tests, profiles, 0, ARRAY_SIZE(profile_rows));
 	tcase_add_loop_test(tests, links, 0, ARRAY_SIZE(link_rows));
-	tcase_add_test(tests, bit_sets);
 	return unit_run(suite);
 }

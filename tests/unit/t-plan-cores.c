@@ -2,7 +2,7 @@
 /* Which cores, memory and threads each rank gets. */
 #include <stdio.h>
 
-#include "plan/cpuset.h"
+#include "cpuset.h"
 #include "plans.h"
 #include "text.h"
 #include "unit.h"
@@ -174,40 +174,6 @@ START_TEST(properties)
 }
 END_TEST
 
-static const struct {
-	const char *text, *printed; /* NULL: no list */
-} texts[] = {
-	{"", ""},
-	{"0", "0"},
-	{"0-3", "0-3"},
-	{"3,1,0", "0-1,3"},
-	{" 0-1 , 3 ", "0-1,3"},
-	{"63-64,128", "63-64,128"},
-	{"5-5", "5"},
-	{"0-3,2-9", "0-9"},
-	{"3-1", NULL},
-	{"x", NULL},
-	{"0,", NULL},
-	{"-1", NULL},
-	{"1-", NULL},
-	{"0-65536", NULL},
-	{"0-1-2", NULL},
-	{",", NULL},
-};
-
-START_TEST(lists)
-{
-	struct arena arena = {0};
-	struct cpu_set set;
-	bool ok = cpu_set_parse(&arena, &set, span_of(texts[_i].text), 65535);
-
-	ROW_EQ_INT(texts[_i].text, ok, texts[_i].printed != NULL);
-	if (ok)
-		ROW_EQ_STR(texts[_i].text, cpu_set_print(&arena, set), texts[_i].printed);
-	arena_free(&arena);
-}
-END_TEST
-
 START_TEST(bad_affinity)
 {
 	const struct row row = {.machine = TWO_SOCKETS, .settings = "", .allowed = "0-x"};
@@ -231,7 +197,6 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, cores, 0, (int)ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, properties, 0, (int)ARRAY_SIZE(rows));
-	tcase_add_loop_test(tests, lists, 0, (int)ARRAY_SIZE(texts));
 	tcase_add_test(tests, bad_affinity);
 	return unit_run(suite);
 }

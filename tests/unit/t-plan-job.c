@@ -119,7 +119,7 @@ static const struct {
 	{"a collision", USES("cuda:0"), "a=2", "", "answered=0|1.gpu=0", "GM186"},
 	{"outside a grant", DDP "[override x]\nprofile=p\ngpus=0,2\n", "a=4",
 	 "SLURM_JOB_GPUS=1,2;CUDA_VISIBLE_DEVICES=1,2", "answered=0", "GM182"},
-	{"what ranks are told of their run", DDP, "a=4", "SLURM_JOB_ID=7",
+	{"what ranks know about their run", DDP, "a=4", "SLURM_JOB_ID=7",
 	 "1$GPUMAP_RUN_GPUS=1|1$GPUMAP_RUN_RANK=1|1$GPUMAP_RUN_ID=7", ""},
 	{"own GPUs by UUID", DDP, "a=" UNLIKE, "GPUMAP_RUN_ID=old",
 	 "1$GPUMAP_RUN_GPUS=MIG-x|1$GPUMAP_RUN_ID-", "GM043"},

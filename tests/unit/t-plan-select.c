@@ -199,7 +199,7 @@ static const struct {
 	{",", "gpus: '' is an empty entry: remove the comma @10"},
 	{"0,,1", "gpus: '' is an empty entry: remove the comma @12"},
 	{"0,", "gpus: '' is an empty entry: remove the comma @12"},
-	{"0-3", "gpus: '0-3' is no device: a range is no range here: write every number, as in "
+	{"0-3", "gpus: '0-3' is not a device: ranges are not supported here: write every number, as in "
 		"0,1,2 @10"},
 	{"0, 1gpu", "gpus: '1gpu' is no device: write a number, GPU-.., MIG-.., pci:0000:1b:00.0 "
 		    "or name:\"NVIDIA H100*\" @13"},

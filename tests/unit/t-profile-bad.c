@@ -19,7 +19,8 @@ static const struct {
 	 "t.ini:2:1 unknown key 'frobnicate' in [profile a]; names of your own begin with x_ "
 	 "[GM003]\n"},
 	{"a key of another section", "[profile a]\ndevice = cuda:0\n", NULL,
-	 "t.ini:2:1 device has no meaning in [profile]; write it into [program NAME] [GM003]\n"},
+	 "t.ini:2:1 device has no meaning in [profile]; write it into [program NAME], and program "
+	 "= NAME here [GM003]\n"},
 	{"a condition in a profile", "[profile a]\nwhen_host = x\n", NULL,
 	 "t.ini:2:1 when_host has no meaning in [profile]; write it into [override NAME] "
 	 "[GM003]\n"},
@@ -28,6 +29,9 @@ static const struct {
 	{"unknown section", "[profil a]\ngpus=1\n[sweeps]\n", NULL,
 	 "t.ini:1:1 unknown section [profil a]; did you mean [profile NAME]? [GM039]\n"
 	 "t.ini:3:1 unknown section [sweeps]; did you mean [sweep NAME]? [GM039]\n"},
+	{"a profile without its word", "[mine]\ngpus=1\n", NULL,
+	 "t.ini:1:1 unknown section [mine]; did you mean [profile mine]? sections of your own "
+	 "begin with x_ [GM039]\n"},
 	{"a section without a name", "[profile]\ngpus=1\n", NULL,
 	 "t.ini:1:1 [profile] without a name; write [profile NAME] [GM039]\n"},
 	{"a name with blanks", "[profile a b]\ngpus=1\n", NULL,
@@ -158,9 +162,13 @@ static const struct {
 	 "t.ini:17:9 a chain of more than 8 profiles; inherit from a profile nearer to the root "
 	 "[GM005]\n"},
 	{"no such profile", "[profile train]\n", "trian",
-	 "t.ini no such profile: 'trian'; did you mean train? [GM161]\n"},
+	 "t.ini no such profile: 'trian'; did you mean train? profiles: train [GM161]\n"},
+	{"no such profile of several", "[profile train]\n[profile test]\n[env test]\n", "zzz",
+	 "t.ini no such profile: 'zzz'; profiles: train, test [GM161]\n"},
+	{"no profile at all", "[program a]\n", "zzz",
+	 "t.ini no such profile: 'zzz'; write a [profile zzz] [GM161]\n"},
 	{"no such default", "[gpumap]\ndefault = x\n[profile a]\n", NULL,
-	 "t.ini:2:11 no such profile: 'x'; write a [profile x] [GM161]\n"},
+	 "t.ini:2:11 no such profile: 'x'; profiles: a [GM161]\n"},
 	{"no such program", "[profile a]\nprogram=trianer\n[program trainer]\n", NULL,
 	 "t.ini:2:9 no such program: 'trianer'; did you mean trainer? [GM161]\n"},
 	{"no profile of an environment", "[profile a]\n[env b]\nX=1\n[unset long-name]\n", NULL,

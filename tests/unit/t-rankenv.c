@@ -235,7 +235,7 @@ static bool listed(const char *name)
 	return false;
 }
 
-/* A launcher unsets ranks, and nothing that tells of the job or the cluster. */
+/* A launcher unsets ranks, and nothing that describes the job or the cluster. */
 START_TEST(variables)
 {
 	static const char *const stale[] = {"RANK",          "LOCAL_RANK",

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "profile/keys.h"
+#include "profile_keys.h"
 #include "strbuf.h"
 #include "unit.h"
 

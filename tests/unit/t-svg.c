@@ -9,6 +9,7 @@
 #include "inventory/inventory.h"
 #include "picture.h"
 #include "unit.h"
+#include "xml.h"
 
 /* Whether every word, of those between bars, is there. */
 static void has_words(const char *name, const char *text, const char *words)
@@ -140,7 +141,7 @@ START_TEST(escaping)
 	char *text;
 
 	strbuf_puts(&buf, "<svg><title>");
-	svg_escape(&buf, escape_rows[_i].text, strlen(escape_rows[_i].text));
+	xml_escape(&buf, span_of(escape_rows[_i].text));
 	strbuf_puts(&buf, "</title></svg>\n");
 	text = picture_look(name, buf.text, &seen);
 	ck_assert_msg(strncmp(text, escape_rows[_i].want, strlen(escape_rows[_i].want)) == 0 &&

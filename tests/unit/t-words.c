@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Words, variables, macros, durations, lists of numbers and hosts. */
 #include "expand.h"
-#include "profile/keys.h"
+#include "profile_keys.h"
 #include "unit.h"
 #include "words.h"
+
+#include <ctype.h>
 
 static const struct {
 	const char *text, *want; /* words with | behind; ! and the column of an error */
@@ -151,6 +153,85 @@ START_TEST(durations)
 }
 END_TEST
 
+/* What the enumerators of a key are called: "PLAN_SHARE_LIST, PLAN_SHARE_ISOLATE". */
+static const struct {
+	enum profile_key_id id;
+	const char *enumerators;
+} enums[] = {
+#define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, use, help)
+#define KEY_WORDS(section, name, type, ...) {PKEY_##section##_##name, #__VA_ARGS__},
+#include "profile_keys.def"
+#undef PROFILE_KEY
+};
+
+/* "list" is PLAN_SHARE_LIST, "cores:COUNT" PLAN_CPU_CORES, "COUNT" PLAN_THREADS_COUNT. */
+static bool names_word(struct span enumerator, struct span alternative)
+{
+	struct span word;
+
+	span_split(&alternative, ':', &word);
+	if (enumerator.length <= word.length ||
+	    enumerator.text[enumerator.length - word.length - 1] != '_')
+		return false;
+	for (size_t i = 0; i < word.length; i++)
+		if (enumerator.text[enumerator.length - word.length + i] !=
+		    toupper((unsigned char)word.text[i]))
+			return false;
+	return true;
+}
+
+START_TEST(enumerators)
+{
+	const struct profile_key *key = profile_key(enums[_i].id);
+	struct span names = span_of(enums[_i].enumerators), name;
+	struct span all = span_of(key->key.value), word;
+
+	while (span_split(&all, '|', &word)) {
+		ck_assert_msg(span_split(&names, ',', &name), "%s: '%.*s' has no enumerator",
+			      key->key.name, (int)word.length, word.text);
+		ck_assert_msg(names_word(span_trim(name), word), "%s: '%.*s' is not %.*s",
+			      key->key.name, (int)word.length, word.text, (int)name.length,
+			      name.text);
+	}
+	ck_assert_msg(!names.text, "%s: more enumerators than words", key->key.name);
+}
+END_TEST
+
+START_TEST(values)
+{
+	static const struct {
+		enum profile_key_id id;
+		const char *value;
+		int word;
+		int64_t number;
+		const char *text;
+	} rows[] = {
+		{PKEY_PROFILE_share, "rotate", PLAN_SHARE_ROTATE, -1, "rotate"},
+		{PKEY_PROFILE_share, "", PLAN_SHARE_LIST, -1, "list"},
+		{PKEY_PROFILE_share, "glass", PLAN_SHARE_LIST, -1, "list"},
+		{PKEY_PROFILE_cpu_bind, "cores:4", PLAN_CPU_CORES, 4, "4"},
+		{PKEY_PROFILE_cpu_bind, "list:0-3", PLAN_CPU_LIST, -1, "0-3"},
+		{PKEY_PROFILE_threads, "keep", PLAN_THREADS_KEEP, -1, "keep"},
+		{PKEY_PROFILE_threads, "7", PLAN_THREADS_COUNT, 7, "7"},
+		{PKEY_PROFILE_on_fail, "restart:3", PLAN_ON_FAIL_RESTART, 3, "3"},
+		{PKEY_PROFILE_on_fail, "restart:x", PLAN_ON_FAIL_KILL, -1, "kill"},
+		{PKEY_PROFILE_kill_grace, "1500ms", 0, 1500, "1500ms"},
+		{PKEY_PROFILE_master_port, "4000", 2, 4000, "4000"},
+		{PKEY_PROGRAM_set_device, "", -1, -1, ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct key_value value = key_value(rows[i].id, rows[i].value);
+		const char *name = rows[i].value;
+
+		ROW_EQ_INT(name, value.word, rows[i].word);
+		ROW_EQ_INT(name, value.number, rows[i].number);
+		ck_assert_msg(span_is(value.text, rows[i].text), "%s: '%.*s'", name,
+			      (int)value.text.length, value.text.text);
+	}
+}
+END_TEST
+
 START_TEST(hosts)
 {
 	static const struct {
@@ -279,6 +360,8 @@ int main(void)
 	tcase_add_loop_test(tests, expand, 0, ARRAY_SIZE(variables));
 	tcase_add_loop_test(tests, expand_macro, 0, ARRAY_SIZE(macros));
 	tcase_add_test(tests, durations);
+	tcase_add_test(tests, values);
+	tcase_add_loop_test(tests, enumerators, 0, ARRAY_SIZE(enums));
 	tcase_add_test(tests, hosts);
 	tcase_add_test(tests, host_limits);
 	tcase_add_test(tests, globs);

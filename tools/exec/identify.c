@@ -86,7 +86,7 @@ bool exec_agrees(const struct exec *exec, const struct rank_identity *row)
 	       row->local_rank == exec->rank.local_rank;
 }
 
-/* Pods are told of as an error, if at all. */
+/* Pods are reported as an error, if at all. */
 static void hear(const struct exec *exec, const gpumap_report *heard)
 {
 	for (size_t i = 0; i < gpumap_report_count(heard); i++) {

@@ -74,7 +74,7 @@ static int find_address(struct exec *exec, const char **ret)
 		return GPUMAP_OK;
 	if (exec->rank.nodes == 1)
 		*ret = "127.0.0.1";
-	else if (exec->plan->core && exec->options->plan.file)
+	else if (exec->options->plan.file)
 		*ret = exec->plan->master_addr;
 	if (*ret)
 		return GPUMAP_OK;

@@ -4,8 +4,9 @@
 
 #include <stdio.h>
 
-#include "plan/cpuset.h"
+#include "cpuset.h"
 #include "plan_hosts.h"
+#include "profile_keys.h"
 #include "report.h"
 #include "strbuf.h"
 
@@ -126,12 +127,9 @@ static bool by_rank(const char *text)
  * the task has alone, not which local rank. Then this rank alone is checked. */
 static bool checks_use(const struct exec *exec, const gpumap_profile *profile)
 {
-	static const char *const keys[] = {"device",  "set_device",    "device_ids",
-					   "in_code", "script_export", "script_inline",
-					   "prefix"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (by_rank(value(profile, keys[i])))
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
+		if (profile_key(i)->in == SECTION_PROGRAM && (profile_key(i)->use & EXEC_DOES) &&
+		    by_rank(value(profile, profile_key(i)->key.name)))
 			return false;
 	return !exec_own_gpus(exec);
 }
@@ -178,7 +176,7 @@ static bool bound_already(const gpumap_hosts *hosts)
 
 static void take_slot(struct exec *exec, const gpumap_profile *profile, const gpumap_hosts *hosts)
 {
-	const struct plan_layout *layout = exec->plan->core->hosts[0].layout;
+	const struct plan_layout *layout = job_host(exec->plan, 0)->layout;
 	size_t l = exec_own_gpus(exec) ? 0 : (size_t)exec->rank.local_rank;
 
 	exec->slot = layout->slots[l];
@@ -207,11 +205,10 @@ static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
 		r = plan_hosts_open(&hosts, profile, NULL, NULL, false, exec->report);
 	if (r == GPUMAP_OK)
 		r = plan_make_quietly(&made, profile, hosts.hosts, exec->report);
-	if (r == GPUMAP_OK && !made->core->answered)
+	if (r == GPUMAP_OK && !job_answered(made))
 		r = GPUMAP_EINPUT;
 	if (r == GPUMAP_OK) {
-		exec->plan->core = made->core;
-		made->core = NULL;
+		job_take_hosts(exec->plan, made);
 		take_slot(exec, profile, hosts.hosts);
 		r = exec_check_use(exec, hosts.count ? hosts.opened[0].inventory : NULL);
 	}
@@ -265,19 +262,16 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 /* What the launcher alone could do: it starts, watches and ends the ranks. */
 static void remark_lost(struct exec *exec)
 {
-	static const char *const keys[] = {"log_dir",     "log_file",  "redirects", "tee",
-					   "console",     "timeout",   "on_fail",   "forward",
-					   "kill_signal", "kill_grace"};
 	const struct speech speech = job_speech(exec->plan);
 	struct strbuf lost = {0};
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const char *origin = job_origin(exec->plan, keys[i]);
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
+		const char *key = profile_key(i)->key.name, *origin = job_origin(exec->plan, key);
 
 		/* A profile may be for gpumap run as well. */
-		if (origin && *origin == '-')
-			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "",
-				      keys[i], job_setting(exec->plan, keys[i]));
+		if ((profile_key(i)->use & EXEC_LOSES) && origin && *origin == '-')
+			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "", key,
+				      job_setting(exec->plan, key));
 	}
 	if (lost.text)
 		report_add(exec->report, FINDING_LAUNCHER_LOSES,

@@ -29,11 +29,10 @@ static bool is_counted(const struct plan_host *host, int64_t node)
 /* The plan's node that this machine is: by its name, else by the launcher's number. */
 static int find_node(struct exec *exec, int64_t *node)
 {
-	const struct plan *core = exec->plan->core;
 	int64_t told = exec->rank.node;
+	const struct plan_host *host = job_host(exec->plan, told);
 
-	if (*node < 0 && told >= 0 && told < (int64_t)core->host_count &&
-	    is_counted(&core->hosts[told], told))
+	if (*node < 0 && host && is_counted(host, told))
 		*node = told;
 	if (*node < 0)
 		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
@@ -48,16 +47,15 @@ static int find_node(struct exec *exec, int64_t *node)
 
 static int check_sizes(struct exec *exec, int64_t node)
 {
-	const struct plan *core = exec->plan->core;
-	int64_t count = (int64_t)core->hosts[node].layout->count;
+	int64_t count = (int64_t)job_host(exec->plan, node)->layout->count;
+	int64_t world = (int64_t)job_world_size(exec->plan);
+	int64_t nodes = (int64_t)job_host_count(exec->plan);
 	const char *fix = "start as many ranks as the plan has, or plan for as many";
 
-	if (exec->rank.world_size != (int64_t)core->world_size)
-		return differs(exec, fix, "the world size is", exec->rank.world_size,
-			       (int64_t)core->world_size);
-	if (exec->rank.nodes >= 0 && exec->rank.nodes != (int64_t)core->host_count)
-		return differs(exec, fix, "the number of nodes is", exec->rank.nodes,
-			       (int64_t)core->host_count);
+	if (exec->rank.world_size != world)
+		return differs(exec, fix, "the world size is", exec->rank.world_size, world);
+	if (exec->rank.nodes >= 0 && exec->rank.nodes != nodes)
+		return differs(exec, fix, "the number of nodes is", exec->rank.nodes, nodes);
 	if (exec->rank.local_size >= 0 && exec->rank.local_size != count)
 		return differs(exec, fix, "the local size is", exec->rank.local_size, count);
 	if (exec->rank.local_rank >= count)
@@ -70,11 +68,10 @@ static int check_sizes(struct exec *exec, int64_t node)
 static void take_place(struct exec *exec, int64_t node)
 {
 	struct job_rank *rank = &exec->rank;
-	const struct plan *core = exec->plan->core;
-	const struct plan_host *host = &core->hosts[node];
+	const struct plan_host *host = job_host(exec->plan, node);
 
 	rank->node = node;
-	rank->nodes = (int64_t)core->host_count;
+	rank->nodes = (int64_t)job_host_count(exec->plan);
 	rank->local_size = (int64_t)host->layout->count;
 	rank->row = (int64_t)host->first_rank + rank->local_rank;
 	rank->host = host->name;
@@ -137,7 +134,7 @@ int exec_plan_file(struct exec *exec)
 
 	if (r != GPUMAP_OK)
 		return r;
-	if (!exec->plan->core->answered)
+	if (!job_answered(exec->plan))
 		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
 				   ABOUT(.origin = exec->options->plan.file,
 					 .fix = "see why with gpumap plan, and plan anew"),
@@ -151,5 +148,5 @@ int exec_plan_file(struct exec *exec)
 		return r;
 	take_place(exec, node);
 	plan_judge_inside(exec->plan, node, exec->rank.local_rank, exec->report);
-	return exec->plan->core->answered ? exec_check_use(exec, NULL) : GPUMAP_EINPUT;
+	return job_answered(exec->plan) ? exec_check_use(exec, NULL) : GPUMAP_EINPUT;
 }

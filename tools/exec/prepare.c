@@ -2,12 +2,10 @@
 /* What the rank's program is given: variables, arguments, folder, cores. */
 #include "exec.h"
 
-#include <sched.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plan/cpuset.h"
+#include "cpuset.h"
 #include "report.h"
 
 /* --- variables --------------------------------------------------------------------------- */
@@ -81,17 +79,6 @@ static int change_variables(struct exec *exec)
 
 /* --- cores --------------------------------------------------------------------------------- */
 
-/* What this process may run on; empty where the system does not tell. */
-static struct cpu_set allowed(struct arena *arena)
-{
-	struct cpu_set set = cpu_set_new(arena, PLAN_MAX_CPUS);
-
-	if (!arena->failed &&
-	    syscall(SYS_sched_getaffinity, 0, set.count * sizeof(*set.words), set.words) < 0)
-		set.count = 0;
-	return set;
-}
-
 static bool inside(struct cpu_set part, struct cpu_set whole)
 {
 	for (size_t i = 0; i < cpu_set_end(part); i++)
@@ -106,14 +93,15 @@ int exec_bind(struct exec *exec)
 	const struct speech speech = job_speech(exec->plan);
 	struct plan_slot *slot = &exec->slot;
 	struct cpu_set wanted, own;
+	bool known;
 
 	if (!slot->cpus)
 		return GPUMAP_OK;
-	own = allowed(&exec->arena);
+	known = cpu_set_allowed(&exec->arena, &own, PLAN_MAX_CPUS);
 	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus), PLAN_MAX_CPUS - 1) ||
 	    exec->arena.failed)
 		return report_nomem(exec->report);
-	if (!own.count || inside(wanted, own))
+	if (!known || inside(wanted, own))
 		return GPUMAP_OK;
 	if (!exec_said(exec->plan, "cpu_bind")) {
 		slot->cpus = slot->nodes = NULL;

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plan/cpuset.h"
+#include "cpuset.h"
 
 /* What Linux can have at most, with room. */
 enum { MOST_CPUS = 65536, MOST_NODES = 4096 };

@@ -64,7 +64,7 @@ struct held {
 	struct sink *sink;
 	uint64_t sequence;
 	int64_t deadline;
-	uint32_t hash;
+	uint64_t hash;
 	size_t ranks, length, by; /* by: index of the first */
 	char *text;
 	uint64_t set[]; /* of indices */
@@ -129,8 +129,6 @@ int log_open(struct console *console, struct log *log, const char *path);
 void log_write(struct console *console, struct log *log, const char *text, size_t length);
 void tail_keep(struct stream *stream, const char *text, size_t length);
 
-/* A piece with its line end, for the modes that show lines. */
-void line_show(struct console *console, struct stream *stream, const char *text, size_t length);
 /* Takes `length` bytes, of which the last `fresh` are new; returns how many are used. */
 size_t lines_take(struct console *console, struct stream *stream, const char *text, size_t length);
 /* Shows what has no line end yet: the last words of a stream, or an update on a terminal. */
@@ -138,7 +136,6 @@ void lines_finish(struct console *console, struct stream *stream);
 void lines_show_updates(struct console *console);
 void console_arm(struct console *console, int64_t ns);
 
-void collapse_line(struct console *console, struct stream *stream, const char *text, size_t length);
 /* Shows what has waited long enough until `now`. */
 void collapse_flush(struct console *console, int64_t now);
 

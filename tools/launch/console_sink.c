@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -141,4 +142,19 @@ void sink_add(struct console *console, struct sink *sink, const char *text, size
 	}
 	memcpy(sink->data + sink->start + sink->length, text, length);
 	sink->length += length;
+}
+
+/* As many blanks as columns but one stay in an empty line, and go over the end of any other. */
+const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch, int fd)
+{
+	struct winsize size = {.ws_col = 0};
+
+	*text = '\0';
+	if (launch->console != LAUNCH_RAW || !isatty(fd))
+		return text;
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 && size.ws_col < FRESH_LINE)
+		snprintf(text, FRESH_LINE, "%*s\r", size.ws_col - 1, "");
+	else
+		memcpy(text, "\n", 2);
+	return text;
 }

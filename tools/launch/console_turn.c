@@ -215,8 +215,10 @@ void console_note(struct console *console, const char *format, ...)
 {
 	struct sink *sink = &console->sinks[console->sink_count - 1];
 	struct strbuf buf = {0};
+	char fresh[FRESH_LINE];
 	va_list args;
 
+	strbuf_puts(&buf, launch_fresh_line(fresh, console->launch, sink->fd));
 	strbuf_printf(&buf, "%sgpumap: %s", style_code(console->launch->styled, STYLE_WARNING),
 		      style_code(console->launch->styled, STYLE_PLAIN));
 	va_start(args, format);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the guard tells of the ranks, and what follows from it. */
+/* What the guard reports about the ranks, and what follows from it. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -7,6 +7,80 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+
+static const char *stage_text(enum stage stage)
+{
+	switch (stage) {
+	case STAGE_FOLDER:
+		return "cannot enter its folder";
+	case STAGE_CPUS:
+		return "cannot be bound to its cores";
+	case STAGE_MEMORY:
+		return "cannot be bound to its memory";
+	case STAGE_READY:
+	case STAGE_FORK:
+		return "cannot be forked";
+	case STAGE_FIND:
+	case STAGE_EXEC:
+		break;
+	}
+	return "cannot execute";
+}
+
+static const char *stage_fix(const struct guard_message *m)
+{
+	switch (m->stage) {
+	case STAGE_FOLDER:
+		return "name an existing folder by " SETTING("workdir");
+	case STAGE_CPUS:
+		return SETTING("cpu_bind = none") " leaves the cores as they are";
+	case STAGE_MEMORY:
+		return SETTING("mem_bind = none") " leaves the memory as it is";
+	case STAGE_READY:
+	case STAGE_FORK:
+		return m->error == EAGAIN ? "'ulimit -u' tells how many processes are allowed"
+					  : NULL;
+	case STAGE_FIND:
+	case STAGE_EXEC:
+		break;
+	}
+	if (m->error == ENOENT)
+		return "check its name, the PATH of [env] and, of a script, the program after #!";
+	return m->error == EACCES ? "chmod +x makes a file executable" : NULL;
+}
+
+const char *launch_fix(bool program, int error)
+{
+	return stage_fix(&(struct guard_message){.stage = program ? STAGE_FIND : STAGE_FOLDER,
+						 .error = error});
+}
+
+int launch_refuse(const struct launch_rank *rank, bool program, int error,
+		  const struct speech *speech, gpumap_report *report)
+{
+	return refusal(rank,
+		       &(struct guard_message){.stage = program ? STAGE_FIND : STAGE_FOLDER,
+					       .error = error},
+		       speech, report);
+}
+
+int refusal(const struct launch_rank *rank, const struct guard_message *m,
+	    const struct speech *speech, gpumap_report *report)
+{
+	bool program = m->stage == STAGE_FIND || m->stage == STAGE_EXEC;
+	const char *what = program ? rank->argv[0] : m->stage == STAGE_FOLDER ? rank->folder : NULL;
+
+	if (what)
+		report_add(report, FINDING_NOT_STARTED,
+			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s '%s': %s",
+			   rank->rank, stage_text(m->stage), QUOTE(span_of(what)),
+			   strerror(m->error));
+	else
+		report_add(report, FINDING_NOT_STARTED,
+			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s: %s",
+			   rank->rank, stage_text(m->stage), strerror(m->error));
+	return !program ? OWN_FAILURE : m->error == ENOENT ? 127 : 126;
+}
 
 void guard_send(struct supervisor *s, enum guard_command command, int sig)
 {

@@ -11,65 +11,6 @@
 #include "style.h"
 #include "supervise.h"
 
-static const char *stage_text(enum stage stage)
-{
-	switch (stage) {
-	case STAGE_FOLDER:
-		return "cannot enter its folder";
-	case STAGE_CPUS:
-		return "cannot be bound to its cores";
-	case STAGE_MEMORY:
-		return "cannot be bound to its memory";
-	case STAGE_READY:
-	case STAGE_FORK:
-		return "cannot be forked";
-	case STAGE_FIND:
-	case STAGE_EXEC:
-		break;
-	}
-	return "cannot execute";
-}
-
-static const char *stage_fix(const struct guard_message *m)
-{
-	switch (m->stage) {
-	case STAGE_FOLDER:
-		return "name an existing folder by " SETTING("workdir");
-	case STAGE_CPUS:
-		return SETTING("cpu_bind = none") " leaves the cores as they are";
-	case STAGE_MEMORY:
-		return SETTING("mem_bind = none") " leaves the memory as it is";
-	case STAGE_READY:
-	case STAGE_FORK:
-		return m->error == EAGAIN ? "'ulimit -u' tells how many processes are allowed"
-					  : NULL;
-	case STAGE_FIND:
-	case STAGE_EXEC:
-		break;
-	}
-	if (m->error == ENOENT)
-		return "check its name, the PATH of [env] and, of a script, the program after #!";
-	return m->error == EACCES ? "chmod +x makes a file executable" : NULL;
-}
-
-int refusal(const struct launch_rank *rank, const struct guard_message *m,
-	    const struct speech *speech, gpumap_report *report)
-{
-	bool program = m->stage == STAGE_FIND || m->stage == STAGE_EXEC;
-	const char *what = program ? rank->argv[0] : m->stage == STAGE_FOLDER ? rank->folder : NULL;
-
-	if (what)
-		report_add(report, FINDING_NOT_STARTED,
-			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s '%s': %s",
-			   rank->rank, stage_text(m->stage), QUOTE(span_of(what)),
-			   strerror(m->error));
-	else
-		report_add(report, FINDING_NOT_STARTED,
-			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s: %s",
-			   rank->rank, stage_text(m->stage), strerror(m->error));
-	return !program ? OWN_FAILURE : m->error == ENOENT ? 127 : 126;
-}
-
 static bool again(struct supervisor *s)
 {
 	if (s->launch->on_fail != LAUNCH_RESTART || !s->first_ns || s->refused ||

@@ -129,11 +129,27 @@ struct launch_result {
 int launch_run(const struct launch *launch, struct launch_result *result, gpumap_report *report);
 void launch_result_free(struct launch_result *result);
 
+/* Before a line of the launcher's own to a terminal that the ranks write to themselves (raw): moves
+ * to the beginning of a line, and adds none where the cursor is there. "" elsewhere. */
+enum { FRESH_LINE = 1024 };
+const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch, int fd);
+
 /* Prints the last lines of the ranks that failed first, at most `ranks` of them. */
 void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
 		    FILE *file);
 
+/* What to do about an errno of a rank's program, or else of its folder; NULL: nothing is known. */
+const char *launch_fix(bool program, int error);
+/* Says, as launch_run would, that the rank's program or folder cannot be used. Returns the status
+ * to return. */
+int launch_refuse(const struct launch_rank *rank, bool program, int error,
+		  const struct speech *speech, gpumap_report *report);
+
 /* The number of "TERM", "SIGTERM" or "15"; 0: there is no such signal. */
 int launch_signal(const char *name);
+
+/* The file to execute for argv[0] as execvp(3) finds it, with the PATH of `envp`, in `ret`.
+ * 0, or the error why none can be executed. *script: it is text without "#!", for /bin/sh. */
+int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script);
 
 #endif

@@ -4,7 +4,6 @@ launch_sources = \
 	tools/launch/conclude.c \
 	tools/launch/bind.c tools/launch/bind.h \
 	tools/launch/console.c tools/launch/console.h \
-	tools/launch/console_collapse.c \
 	tools/launch/console_lines.c \
 	tools/launch/console_log.c \
 	tools/launch/console_sink.c \

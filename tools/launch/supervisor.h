@@ -99,12 +99,6 @@ void rank_become(const struct launch *launch, const struct setting *setting,
 		 const struct rank_output *output, size_t index, pid_t guard, int words, int gate)
 	__attribute__((noreturn));
 
-/* --- finding programs ----------------------------------------------------------- */
-
-/* The file to execute for argv[0] as execvp(3) finds it, with the PATH of `envp`, in `ret`.
- * 0, or the error why none can be executed. *script: it is text without "#!", for /bin/sh. */
-int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script);
-
 /* --- process trees --------------------------------------------------------------- */
 
 /* Which descendants of a process are left alone: those below the pids in `spared`, which are

@@ -65,27 +65,3 @@ enum value_type backend_type(struct device *device, enum value_type wanted, char
 		 device->physical, device->backend->name, value_name(wanted));
 	return VALUE_FLOAT32;
 }
-
-void op_free(struct op *op)
-{
-	if (op)
-		op->calls->free(op);
-}
-
-int64_t layout_values(const struct layout *layout)
-{
-	return layout->batch * layout->channels * layout->height * layout->width;
-}
-
-struct layout layout_host(enum value_type type, int64_t batch, int64_t channels, int64_t height,
-			  int64_t width)
-{
-	struct layout layout = {.type = type,
-				.batch = batch,
-				.channels = channels,
-				.height = height,
-				.width = width};
-
-	layout.bytes = (size_t)layout_values(&layout) * value_bytes(type);
-	return layout;
-}

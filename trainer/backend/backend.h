@@ -19,12 +19,12 @@
 
 #include <sched.h>
 
-#include "backend/control.h"
-#include "backend/value.h"
+#include "kernels/control.h"
+#include "kernels/value.h"
 #include "data/batch.h"
 #include "error.h"
 #include "optim/optimizer.h"
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
 
 struct backend;
 struct event; /* a place in a stream */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backend/cpu.h"
+#include "kernels/update.h"
 #include "optim/clip.h"
 #include "pages.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "bf16.h"
+#include "kernels/bf16.h"
 #include "simd.h"
 
 /* Channels at a time. Loops over them have a constant count, so compilers make vectors of them;

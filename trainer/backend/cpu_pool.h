@@ -8,7 +8,7 @@
 #define TRAIN_BACKEND_CPU_POOL_H
 
 #include "backend/cpu_team.h"
-#include "backend/value.h"
+#include "kernels/value.h"
 
 enum { CPU_POOL_MOST_KERNEL = 15 }; /* a place in the kernel is a byte */
 

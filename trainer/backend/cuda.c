@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/cuda.h"
+#include "hash.h"
 
 static struct cuda_device *own(struct device *device)
 {
@@ -44,22 +45,6 @@ const struct cuda_calls *cuda_calls_get(struct train_error *error)
 		libraries.loaded = load(&libraries.calls, error);
 	pthread_mutex_unlock(&libraries.mutex);
 	return libraries.loaded ? &libraries.calls : NULL;
-}
-
-bool cuda_use(struct cuda_device *d, struct train_error *error)
-{
-	return CUDA_DO(d, RUNTIME, cudaSetDevice, (d->ordinal), error);
-}
-
-void cuda_use_last(struct cuda_device *d)
-{
-	CUDA_END(d, RUNTIME, cudaSetDevice, (d->ordinal));
-}
-
-bool cuda_done(const struct cuda_device *d, enum cuda_library library, int status, const char *call,
-	       struct train_error *error)
-{
-	return status == 0 || cuda_calls_fail(d->calls, library, status, call, d->where, error);
 }
 
 /* --- which GPU ---------------------------------------------------------------------------------
@@ -110,13 +95,8 @@ static bool find(struct cuda_device *d, const struct device_options *options,
 static uint64_t kind_of(const struct cudaDeviceProp *p)
 {
 	const int numbers[] = {p->major, p->minor, p->multiProcessorCount};
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-	for (const char *c = p->name; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		hash = (hash ^ (uint64_t)numbers[i]) * UINT64_C(0x100000001b3);
-	return hash;
+	return hash_bytes(hash_text(HASH_START, p->name), numbers, sizeof(numbers));
 }
 
 static bool describe(struct cuda_device *d, struct train_error *error)
@@ -167,31 +147,6 @@ static bool open_stream(struct cuda_device *d, struct train_error *error)
 		return false;
 	return open_events(d, d->fetched, FETCH_MOST, error) &&
 	       open_events(d, d->written, CUDA_WRITES, error);
-}
-
-bool cuda_want_cudnn(struct cuda_device *d, struct train_error *error)
-{
-	bool done;
-
-	if (d->cudnn)
-		return true;
-	cuda_captures_lock();
-	done = CUDA_DO(d, CUDNN, cudnnCreate, (&d->cudnn), error) &&
-	       CUDA_DO(d, CUDNN, cudnnSetStream, (d->cudnn, d->stream), error);
-	cuda_captures_unlock();
-	return done;
-}
-
-bool cuda_want_cublaslt(struct cuda_device *d, struct train_error *error)
-{
-	bool done;
-
-	if (d->cublaslt)
-		return true;
-	cuda_captures_lock();
-	done = CUDA_DO(d, CUBLASLT, cublasLtCreate, (&d->cublaslt), error);
-	cuda_captures_unlock();
-	return done;
 }
 
 static void close_libraries(struct cuda_device *d)
@@ -264,37 +219,6 @@ static bool cuda_has_type(struct device *device, enum value_type type)
 {
 	return type == VALUE_FLOAT32 || type == VALUE_FLOAT16 ||
 	       (type == VALUE_BFLOAT16 && own(device)->has_bfloat16);
-}
-
-/* Before operations run: nothing uses the one that was there. */
-static bool grow(struct cuda_device *d, void **memory, size_t *has, size_t bytes, const char *what,
-		 struct train_error *error)
-{
-	void *grown;
-
-	if (bytes <= *has)
-		return true;
-	grown = cuda_allocate_zeros(&d->base, bytes, what, error);
-	if (!grown || !cuda_finish(&d->base, error)) {
-		cuda_release(&d->base, grown);
-		return false;
-	}
-	cuda_release(&d->base, *memory);
-	d->base.shared_bytes += bytes - *has;
-	*memory = grown;
-	*has = bytes;
-	return true;
-}
-
-bool cuda_want_workspace(struct cuda_device *d, size_t bytes, struct train_error *error)
-{
-	return grow(d, &d->workspace, &d->workspace_bytes, bytes, "the workspace of libraries",
-		    error);
-}
-
-bool cuda_want_scratch(struct cuda_device *d, size_t bytes, struct train_error *error)
-{
-	return grow(d, &d->scratch, &d->scratch_bytes, bytes, "the scratch of kernels", error);
 }
 
 const struct backend backend_cuda = {

@@ -178,7 +178,7 @@ struct cuda_ways {
 	const char *what;                /* for messages: "cuDNN", "cuBLASLt" */
 	struct cuda_way list[CUDA_WAYS]; /* the one that the library likes best first */
 	int count;
-	bool mixed;                   /* of two kinds by turns: twice as many are tried */
+	bool mixed;                   /* of two kinds, alternating: twice as many are tried */
 	struct cuda_way known;        /* one of them: what is taken where none can be tried */
 	struct train_error why;       /* where there are none: why not the first */
 	uint64_t key[CUDA_KEY_WORDS]; /* what is computed; kind is the device's */
@@ -217,7 +217,7 @@ bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape 
 bool cuda_loss(struct op **op, struct device *device, const struct layout *logits,
 	       struct train_error *error);
 
-/* --- cuda_weights.c: between PyTorch's order on the host and the device's */
+/* --- cuda_layout.c: between PyTorch's order on the host and the device's */
 
 /* (out, in, height, width) of the host and (out, height, width, in) of the device. */
 struct cuda_filter {

@@ -63,10 +63,13 @@ static bool no_devices(const struct cuda_calls *calls, cudaError_t status,
 	if (status == cudaErrorInsufficientDriver)
 		return train_fail(error, TRAIN_NO_BACKEND,
 				  "no GPU: the driver is for CUDA %d.%d and this program for CUDA "
-				  "%d.%d (%d): install a newer driver",
+				  "%d.%d (%d): install a newer driver, or compute with "
+				  "--backend auto",
 				  driver / 1000, driver % 1000 / 10, runtime / 1000,
 				  runtime % 1000 / 10, (int)status);
-	return train_fail(error, TRAIN_NO_BACKEND, "no GPU: %s (%d): %s",
+	return train_fail(error, TRAIN_NO_BACKEND,
+			  "no GPU: %s (%d): %s; ask nvidia-smi, or compute with "
+			  "--backend auto",
 			  calls->cudaGetErrorName(status), (int)status,
 			  calls->cudaGetErrorString(status));
 }

@@ -4,9 +4,9 @@
 #include "config.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 #include "backend/cuda_calls.h"
+#include "dynlib.h"
 
 /* Parameters are as in the headers. */
 #define CALL(library, type, name, parameters, arguments) \
@@ -34,13 +34,12 @@ static const struct {
 #endif
 };
 
-static const struct symbol {
+static const struct {
 	enum cuda_library library;
-	const char *name;
-	size_t offset; /* in struct cuda_calls */
+	struct dynlib_function function; /* in struct cuda_calls */
 } symbols[] = {
 #define CALL(library, type, name, parameters, arguments) \
-	{CUDA_LIBRARY_##library, #name, offsetof(struct cuda_calls, name)},
+	{CUDA_LIBRARY_##library, {#name, offsetof(struct cuda_calls, name), false}},
 #define TELL CALL
 #include "backend/cuda_calls.def"
 #undef TELL
@@ -68,34 +67,26 @@ static void take_linked(struct cuda_calls *calls, enum cuda_library wanted)
 static bool take_opened(struct cuda_calls *calls, enum cuda_library library,
 			struct train_error *error)
 {
-	const char *file = libraries[library].file, *remedy = libraries[library].remedy;
-	struct cuda_calls taken = *calls;
-	void *handle, *found;
+	const char *file = libraries[library].file, *remedy = libraries[library].remedy, *missing;
+	struct dynlib_function wanted[SYMBOLS];
+	size_t count = 0;
 
 	if (!file)
 		return train_fail(error, TRAIN_NO_BACKEND,
 				  "this build has no %s: build with it (see configure --help)",
 				  cuda_library_name(library));
-	handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
+	for (int i = 0; i < SYMBOLS; i++)
+		if (symbols[i].library == library)
+			wanted[count++] = symbols[i].function;
+	if (dynlib_open(file, wanted, count, calls, &missing))
+		return true;
+	if (missing)
 		return train_fail(error, TRAIN_NO_BACKEND,
-				  "%s is missing: %s: %s, or name its folder in LD_LIBRARY_PATH",
-				  cuda_library_name(library), dlerror(), remedy);
-	for (int i = 0; i < SYMBOLS; i++) {
-		if (symbols[i].library != library)
-			continue;
-		found = dlsym(handle, symbols[i].name);
-		if (!found) {
-			dlclose(handle);
-			return train_fail(error, TRAIN_NO_BACKEND,
-					  "%s is too old or too new: %s has no %s: %s",
-					  cuda_library_name(library), file, symbols[i].name,
-					  remedy);
-		}
-		memcpy((char *)&taken + symbols[i].offset, &found, sizeof(found));
-	}
-	*calls = taken;
-	return true;
+				  "%s is too old or too new: %s has no %s: %s",
+				  cuda_library_name(library), file, missing, remedy);
+	return train_fail(error, TRAIN_NO_BACKEND,
+			  "%s is missing: %s: %s, or name its folder in LD_LIBRARY_PATH",
+			  cuda_library_name(library), dlerror(), remedy);
 }
 
 bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct train_error *error)

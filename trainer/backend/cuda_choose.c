@@ -3,7 +3,6 @@
  * recorded, is passed over; a failure of the device is none of the way's. */
 #include "config.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,25 +16,15 @@ enum { TRIED = 4, ROUNDS = 3, RUNS = 5, REMEMBERED = 256, MOST_NS = 60000000 };
 /* What needs more turns whole tensors over, and would be the peak of a training's memory. */
 static const size_t workspace_most = (size_t)256 << 20;
 
-/* What was chosen in this process. Replicas are opened by threads that share nothing else. */
+/* What was chosen in this process, under cuda_captures_lock(). Replicas are opened by threads that
+ * share nothing else. */
 static struct {
-	pthread_mutex_t mutex;
 	int count;
 	struct choice {
 		uint64_t kind, key[CUDA_KEY_WORDS];
 		struct cuda_way way;
 	} list[REMEMBERED];
-} choices = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-
-void cuda_captures_lock(void)
-{
-	pthread_mutex_lock(&choices.mutex);
-}
-
-void cuda_captures_unlock(void)
-{
-	pthread_mutex_unlock(&choices.mutex);
-}
+} choices;
 
 struct trial {
 	struct cuda_device *device;

@@ -7,8 +7,6 @@
 
 #include "backend/cuda_convolution.h"
 
-static const float one = 1, zero = 0;
-
 static struct cuda_convolution *own(struct op *op)
 {
 	return (struct cuda_convolution *)op;
@@ -52,32 +50,6 @@ static bool prepare(struct op *op, const struct op_args *args, struct train_erro
 	filter.to_nhwc = true;
 	return cuda_use(d, error) && CUDA_KERNEL(d, reorder, &filter, error) &&
 	       cuda_cast(d, c->bias, filter.to_type, args->bias, VALUE_FLOAT32, c->host.out, error);
-}
-
-bool cuda_convolution_run(struct cuda_convolution *c, enum cuda_direction direction,
-			  const struct cuda_operands *o, struct train_error *error)
-{
-	struct cuda_device *d = cuda_device_of(&c->base.base);
-	const struct cuda_algorithm *a = &c->algorithms[direction];
-
-	if (direction == CUDA_FORWARD)
-		return CUDA_DO(d, CUDNN, cudnnConvolutionBiasActivationForward,
-			       (d->cudnn, &one, c->input, o->input, c->filter_shape, o->filter,
-				a->convolution, (cudnnConvolutionFwdAlgo_t)a->number, o->workspace,
-				a->workspace, &zero, c->output, o->to, c->bias_shape, c->bias,
-				c->activation, c->output, o->to),
-			       error);
-	if (direction == CUDA_DATA)
-		return CUDA_DO(d, CUDNN, cudnnConvolutionBackwardData,
-			       (d->cudnn, &one, c->filter_shape, o->filter, c->output, o->output,
-				a->convolution, (cudnnConvolutionBwdDataAlgo_t)a->number,
-				o->workspace, a->workspace, &zero, c->input, o->to),
-			       error);
-	return CUDA_DO(d, CUDNN, cudnnConvolutionBackwardFilter,
-		       (d->cudnn, &one, c->input, o->input, c->output, o->output, a->convolution,
-			(cudnnConvolutionBwdFilterAlgo_t)a->number, o->workspace, a->workspace,
-			&zero, c->filter_shape, o->to),
-		       error);
 }
 
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
@@ -185,15 +157,6 @@ static bool describe_tensor(struct cuda_device *d, cudnnTensorDescriptor_t *tens
 		       error);
 }
 
-/* Half types always go by tensor cores; float32 by TF32, as PyTorch's convolutions do, unless it is
- * to be exact. */
-cudnnMathType_t cuda_math(const struct cuda_convolution *c)
-{
-	if (c->base.base.info.input.type != VALUE_FLOAT32)
-		return CUDNN_TENSOR_OP_MATH;
-	return cuda_device_of(&c->base.base)->exact ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
-}
-
 /* The algorithms' own: each may want another arithmetic. */
 static bool describe_convolution(struct cuda_convolution *c, cudnnConvolutionDescriptor_t *ret,
 				 struct train_error *error)
@@ -242,12 +205,6 @@ static bool want_scratch(struct cuda_convolution *c, struct train_error *error)
 				 bias_gradient_scratch(out->batch * out->height * out->width,
 						       c->out_padded, out->type),
 				 error);
-}
-
-size_t cuda_filter_bytes(const struct cuda_convolution *c)
-{
-	return (size_t)c->out_padded * (size_t)c->host.height * (size_t)c->host.width *
-	       (size_t)c->in_padded * value_bytes(c->base.base.info.input.type);
 }
 
 static bool allocate(struct cuda_convolution *c, struct train_error *error)

@@ -227,3 +227,34 @@ bool cuda_add(struct device *device, float *sum, const float *more, int64_t coun
 
 	return cuda_use(d, error) && CUDA_KERNEL(d, add, &args, error);
 }
+
+/* Before operations run: nothing uses the one that was there. */
+static bool grow(struct cuda_device *d, void **memory, size_t *has, size_t bytes, const char *what,
+		 struct train_error *error)
+{
+	void *grown;
+
+	if (bytes <= *has)
+		return true;
+	grown = cuda_allocate_zeros(&d->base, bytes, what, error);
+	if (!grown || !cuda_finish(&d->base, error)) {
+		cuda_release(&d->base, grown);
+		return false;
+	}
+	cuda_release(&d->base, *memory);
+	d->base.shared_bytes += bytes - *has;
+	*memory = grown;
+	*has = bytes;
+	return true;
+}
+
+bool cuda_want_workspace(struct cuda_device *d, size_t bytes, struct train_error *error)
+{
+	return grow(d, &d->workspace, &d->workspace_bytes, bytes, "the workspace of libraries",
+		    error);
+}
+
+bool cuda_want_scratch(struct cuda_device *d, size_t bytes, struct train_error *error)
+{
+	return grow(d, &d->scratch, &d->scratch_bytes, bytes, "the scratch of kernels", error);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Products by cuBLASLt. Algorithms are those that its heuristics find, in their order; of a
- * deterministic device without those that sum in place, by turns that may come in any order. */
+ * deterministic device without those that sum in place, in turns that may come in any order. */
 #include "config.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The backends of this build by name, for who only tells of them: the best one first. */
+/* The backends of this build by name, for callers that only list them: the best one first. */
 #include "config.h"
 
 #include "backend/names.h"

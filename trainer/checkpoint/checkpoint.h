@@ -12,7 +12,7 @@
  *	                                numbers of struct checkpoint_progress by their names, and
  *texts
  *
- * Nothing in it tells of ranks, devices or modes: any of them writes it, and any can go on with it.
+ * Nothing in it depends on ranks, devices or modes: any of them writes it, and any can go on with it.
  * Files of others, weights alone, are read too; DataParallel and DistributedDataParallel put
  * "module." before each name, which is taken off.
  */
@@ -27,7 +27,7 @@ struct checkpoint_progress {
 	int64_t optimizer_step; /* without those: t of Adam */
 	int64_t epoch;          /* from 0, what set_epoch is told */
 	int64_t position;       /* samples of the epoch's order that all ranks together have used */
-	int64_t history;        /* bytes of the file of losses that tell of these steps */
+	int64_t history;        /* bytes of the file of losses that describe these steps */
 	int64_t elapsed_ms;     /* of training, by all runs up to here; 0 in files without it */
 	int64_t scaler_growth;  /* steps since the scale changed: GradScaler's _growth_tracker */
 	float scaler_scale;     /* GradScaler's scale; 0 without one */

@@ -10,16 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "atomic_file.h"
 #include "checkpoint/contents.h"
 #include "checkpoint/folder.h"
 
 #define TEMPORARY ".checkpoint-"
-enum { ATTEMPTS = 100 };
 
 struct saving {
 	struct checkpoint_folder folder;
 	char name[CHECKPOINT_NAME];
-	char temporary[64]; /* in the folder; "" when there is none */
 	struct train_error *error;
 };
 
@@ -36,12 +35,6 @@ static bool failed(const struct saving *s, const char *what)
 			  s->name, what, strerror(error), remedy);
 }
 
-/* Names must outlive a crash as contents do. Some file systems leave that to the kernel. */
-static bool sync_folder(int fd)
-{
-	return fsync(fd) == 0 || errno == EINVAL;
-}
-
 static bool open_or_make_folder(struct saving *s, const char *path)
 {
 	bool made = mkdir(path, 0777) == 0;
@@ -52,7 +45,7 @@ static bool open_or_make_folder(struct saving *s, const char *path)
 	if (!made)
 		return true;
 	above = openat(s->folder.fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	made = above >= 0 && sync_folder(above);
+	made = above >= 0 && atomic_sync_folder(above);
 	if (above >= 0)
 		close(above);
 	return made || failed(s, "make its folder");
@@ -86,24 +79,13 @@ static void remove_left_over(const struct saving *s)
 		close(fd);
 }
 
-static int open_temporary(struct saving *s)
+/* Its lock is of no use to us, only to the next. */
+static bool create(const struct saving *s, struct atomic_file *file)
 {
-	for (int i = 0; i < ATTEMPTS; i++) {
-		int fd;
-
-		snprintf(s->temporary, sizeof(s->temporary), TEMPORARY "%ld-%d.tmp", (long)getpid(),
-			 i);
-		fd = openat(s->folder.fd, s->temporary,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-		if (fd >= 0) {
-			flock(fd, LOCK_EX | LOCK_NB); /* of no use to us, only to the next */
-			return fd;
-		}
-		if (errno != EEXIST)
-			break;
-	}
-	s->temporary[0] = '\0';
-	return -1;
+	if (!atomic_create(file, s->folder.fd, TEMPORARY, 0666))
+		return false;
+	flock(file->fd, LOCK_EX | LOCK_NB);
+	return true;
 }
 
 static bool write_temporary(const struct saving *s, int fd, const struct checkpoint *what)
@@ -140,22 +122,18 @@ static bool write_temporary(const struct saving *s, int fd, const struct checkpo
 }
 
 /* Renamed before it is closed, which gives up the lock. */
-static bool write_and_rename(struct saving *s, const struct checkpoint *what)
+static bool write_and_rename(const struct saving *s, const struct checkpoint *what)
 {
-	int fd = open_temporary(s);
+	struct atomic_file file;
 	bool good;
 
-	if (fd < 0)
+	if (!create(s, &file))
 		return failed(s, "make a file beside it");
-	good = write_temporary(s, fd, what);
-	if (good && fsync(fd) < 0)
-		good = failed(s, "sync");
-	if (good && renameat(s->folder.fd, s->temporary, s->folder.fd, s->name) < 0)
-		good = failed(s, "rename");
-	if (good)
-		s->temporary[0] = '\0';
-	close(fd);
-	return good && (sync_folder(s->folder.fd) || failed(s, "sync the folder of"));
+	good = write_temporary(s, file.fd, what);
+	if (good && !atomic_publish(&file, s->name))
+		good = failed(s, file.failed);
+	atomic_close(&file);
+	return good;
 }
 
 /* Later steps are another run's, or damaged: they neither count nor go. */
@@ -192,8 +170,6 @@ bool checkpoint_save(const char *folder, const struct checkpoint *what, int keep
 		return false;
 	remove_left_over(&s);
 	good = write_and_rename(&s, what) && remove_earlier(&s, what->progress.step, keep);
-	if (s.temporary[0])
-		unlinkat(s.folder.fd, s.temporary, 0);
 	close(s.folder.fd);
 	return good;
 }
@@ -201,21 +177,20 @@ bool checkpoint_save(const char *folder, const struct checkpoint *what, int keep
 bool checkpoint_try(const char *folder, struct train_error *error)
 {
 	struct saving s = {.folder = {folder, -1}, .error = error};
-	bool made = mkdir(folder, 0777) == 0;
-	int fd = -1, why;
+	bool made = mkdir(folder, 0777) == 0, created = false;
+	struct atomic_file file;
+	int why;
 
 	if ((made || errno == EEXIST) && folder_open(&s.folder, folder))
-		fd = open_temporary(&s);
+		created = create(&s, &file);
 	why = errno;
-	if (fd >= 0) {
-		unlinkat(s.folder.fd, s.temporary, 0);
-		close(fd);
-	}
+	if (created)
+		atomic_close(&file);
 	if (s.folder.fd >= 0)
 		close(s.folder.fd);
 	if (made)
 		rmdir(folder);
-	return fd >= 0 ||
+	return created ||
 	       train_fail(error, TRAIN_BAD_INPUT, "--checkpoint %s: cannot write there: %s; %s",
 			  folder, strerror(why),
 			  why == ENOENT ? "make the folder above it first" : "name another folder");

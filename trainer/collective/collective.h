@@ -23,13 +23,13 @@
 #include "backend/backend.h"
 
 struct communicator;
-struct meeting;
+struct rendezvous;
 
 enum { GATHER_MOST = 512 };
 
 /* Where the ranks of a process find each other, made before its threads: what is behind it is the
  * collective's own. */
-struct meeting_options {
+struct rendezvous_options {
 	int world;
 	int ranks;        /* of them in this process: 1, or all of them as threads */
 	int rank;         /* the one that is this process */
@@ -51,22 +51,22 @@ struct collective {
 	/* Calls between fork and join can be part of a recorded step, if the same calls are so on
 	 * all ranks; then all run what they recorded together in the same turn. */
 	bool records;
-	bool rounds; /* meeting_options.sums may be VALUE_BFLOAT16; all others ignore it */
+	bool rounds; /* rendezvous_options.sums may be VALUE_BFLOAT16; all others ignore it */
 
-	/* *meeting is NULL before. After a failure it may be one that is not whole, since others
-	 * wait there: cancel tells them, then part. */
-	bool (*meet)(struct meeting **meeting, const struct meeting_options *options,
+	/* *rendezvous is NULL before. After a failure it may be one that is not whole, since others
+	 * wait there: cancel tells them, then leave. */
+	bool (*meet)(struct rendezvous **rendezvous, const struct rendezvous_options *options,
 		     struct train_error *error);
-	void (*part)(struct meeting *meeting); /* after all communicators are closed */
+	void (*leave)(struct rendezvous *rendezvous); /* after all communicators are closed */
 	/* A rank of this process fails before it has a communicator: ends the waiting of others,
-	 * as abort does. In shared memory part then waits some seconds for those that have not come
-	 * yet, so that they learn it too. */
-	void (*cancel)(struct meeting *meeting, int rank, const struct train_error *why);
+	 * as abort does. In shared memory leave then waits some seconds for those that have not
+	 * come yet, so that they learn it too. */
+	void (*cancel)(struct rendezvous *rendezvous, int rank, const struct train_error *why);
 
 	/* By the rank's thread; waits until all ranks are there. *comm is NULL before. After a
 	 * failure it may be one that is not whole: to be aborted, which tells the others why, and
 	 * then closed. If it is NULL, cancel tells them. */
-	bool (*open)(struct communicator **comm, struct meeting *meeting, int rank,
+	bool (*open)(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		     struct device *device, struct train_error *error);
 	/* After all recorded steps that have its calls are freed, and before memory that those use.
 	 */
@@ -130,11 +130,19 @@ extern const struct collective collective_peer;
 /* Only where it was built: HAVE_CUDA_BACKEND and HAVE_NCCL. */
 extern const struct collective collective_nccl;
 
-bool collective_fork(struct communicator *comm, struct train_error *error);
-bool collective_join(struct communicator *comm, struct train_error *error);
+static inline bool collective_fork(struct communicator *comm, struct train_error *error)
+{
+	return !comm->calls->fork || comm->calls->fork(comm, error);
+}
+
+static inline bool collective_join(struct communicator *comm, struct train_error *error)
+{
+	return !comm->calls->join || comm->calls->join(comm, error);
+}
 
 /* The one called NAME, or NULL with a message that says what there is. mpi is a module that is
  * loaded here and stays, so that a program starts without MPI: see collective/mpi_module.h. */
 const struct collective *collective_find(const char *name, struct train_error *error);
+const struct collective *collective_mpi_find(struct train_error *error);
 
 #endif

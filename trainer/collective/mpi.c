@@ -28,7 +28,7 @@ bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_erro
 		if (call_same(&comm->calls[r], &comm->calls[0]))
 			continue;
 		call_difference(text, sizeof(text), r, &comm->calls[r], &comm->calls[0]);
-		comm->meeting->failed = true;
+		comm->rendezvous->failed = true;
 		return train_fail(error, TRAIN_FAILED, "%s", text);
 	}
 	return true;
@@ -54,10 +54,10 @@ static bool mpi_begin(struct train_error *error)
 			  "MPI_THREAD_SERIALIZED");
 }
 
-static bool mpi_meet(struct meeting **meeting, const struct meeting_options *options,
+static bool mpi_meet(struct rendezvous **rendezvous, const struct rendezvous_options *options,
 		     struct train_error *error)
 {
-	struct meeting *m;
+	struct rendezvous *m;
 	int world = 0;
 
 	if (options->ranks != 1)
@@ -77,20 +77,20 @@ static bool mpi_meet(struct meeting **meeting, const struct meeting_options *opt
 		return train_nomem(error, "what ranks tell each other");
 	m->options = *options;
 	m->options.name = NULL;
-	*meeting = m;
+	*rendezvous = m;
 	return true;
 }
 
-static void mpi_part(struct meeting *meeting)
+static void mpi_leave_rendezvous(struct rendezvous *rendezvous)
 {
-	if (!meeting->failed)
+	if (!rendezvous->failed)
 		MPI_Finalize();
-	free(meeting);
+	free(rendezvous);
 }
 
 static void mpi_free(struct mpi_comm *comm)
 {
-	mpi_letters_end(comm);
+	mpi_p2p_end(comm);
 	free(comm->calls);
 	free(comm->counts);
 	free(comm->from);
@@ -98,21 +98,21 @@ static void mpi_free(struct mpi_comm *comm)
 	free(comm);
 }
 
-static struct mpi_comm *mpi_new(struct meeting *meeting, int rank, struct device *device)
+static struct mpi_comm *mpi_new(struct rendezvous *rendezvous, int rank, struct device *device)
 {
 	struct mpi_comm *comm = calloc(1, sizeof(*comm));
-	int world = meeting->options.world;
+	int world = rendezvous->options.world;
 
 	if (!comm)
 		return NULL;
 	comm->base = (struct communicator){&collective_mpi, rank, world, device, 0};
-	comm->meeting = meeting;
+	comm->rendezvous = rendezvous;
 	comm->comm = MPI_COMM_WORLD;
 	comm->calls = calloc((size_t)world, sizeof(*comm->calls));
 	comm->counts = calloc(5 * (size_t)world, sizeof(*comm->counts));
 	comm->from = calloc((size_t)world, sizeof(*comm->from));
-	comm->letters = calloc((size_t)world, sizeof(*comm->letters));
-	if (!comm->calls || !comm->counts || !comm->from || !comm->letters) {
+	comm->sends = calloc((size_t)world, sizeof(*comm->sends));
+	if (!comm->calls || !comm->counts || !comm->from || !comm->sends) {
 		mpi_free(comm);
 		return NULL;
 	}
@@ -126,7 +126,7 @@ static struct mpi_comm *mpi_new(struct meeting *meeting, int rank, struct device
 static void mpi_close(struct communicator *comm)
 {
 	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
-	bool failed = c->meeting->failed;
+	bool failed = c->rendezvous->failed;
 	MPI_Comm own = c->comm;
 
 	mpi_free(c);
@@ -148,7 +148,7 @@ static bool open_own(struct mpi_comm *c, const struct call *call, struct train_e
 	return true;
 }
 
-static bool mpi_open(struct communicator **comm, struct meeting *meeting, int rank,
+static bool mpi_open(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		     struct device *device, struct train_error *error)
 {
 	const struct call call = call_of(CALL_OPEN, 0, 0, "");
@@ -157,12 +157,12 @@ static bool mpi_open(struct communicator **comm, struct meeting *meeting, int ra
 
 	MPI_Comm_rank(MPI_COMM_WORLD, &own);
 	if (rank != own) {
-		meeting->failed = true;
+		rendezvous->failed = true;
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "rank %d is rank %d for MPI: take the rank from its launcher",
 				  rank, own);
 	}
-	c = mpi_new(meeting, rank, device);
+	c = mpi_new(rendezvous, rank, device);
 	if (!c)
 		return train_nomem(error, "collectives");
 	if (!open_own(c, &call, error) || !mpi_agree(c, &call, error)) {
@@ -239,27 +239,27 @@ static bool mpi_all_gather(struct communicator *comm, const void *mine, void *al
 }
 
 /* Another thread leaves its call soon, unless MPI waits in it for a process that is gone. */
-static void mpi_cancel(struct meeting *meeting, int rank, const struct train_error *why)
+static void mpi_cancel(struct rendezvous *rendezvous, int rank, const struct train_error *why)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
 	(void)rank; /* its text was printed by the caller: MPI takes a number */
-	atomic_store(&meeting->aborted, true);
-	for (int ms = 0; ms < 1000 && atomic_load(&meeting->calls) > 0; ms++)
+	atomic_store(&rendezvous->aborted, true);
+	for (int ms = 0; ms < 1000 && atomic_load(&rendezvous->calls) > 0; ms++)
 		nanosleep(&pause, NULL);
 	MPI_Abort(MPI_COMM_WORLD, (int)why->status);
 }
 
 static void mpi_abort(struct communicator *comm, const struct train_error *why)
 {
-	mpi_cancel(((struct mpi_comm *)(void *)comm)->meeting, comm->rank, why);
+	mpi_cancel(((struct mpi_comm *)(void *)comm)->rendezvous, comm->rank, why);
 }
 
 const struct collective collective_mpi = {
 	.name = "mpi",
 	.waits = true,
 	.meet = mpi_meet,
-	.part = mpi_part,
+	.leave = mpi_leave_rendezvous,
 	.cancel = mpi_cancel,
 	.open = mpi_open,
 	.close = mpi_close,

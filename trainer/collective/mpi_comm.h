@@ -10,7 +10,7 @@
 #include "collective/mpi_module.h"
 
 /* A message that MPI may not have sent yet, in memory of our own. */
-struct mpi_letter {
+struct mpi_send {
 	MPI_Request *requests; /* of what it is, and of the parts of its values */
 	int count, room;       /* of requests */
 	struct call call;
@@ -18,8 +18,8 @@ struct mpi_letter {
 	size_t capacity;
 };
 
-struct meeting {
-	struct meeting_options options;
+struct rendezvous {
+	struct rendezvous_options options;
 	bool failed; /* MPI's end would wait for ranks that do not come */
 	/* MPI is called by one thread at a time: who aborts waits for the calls of others. */
 	atomic_int calls;
@@ -28,7 +28,7 @@ struct meeting {
 
 struct mpi_comm {
 	struct communicator base;
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 	MPI_Comm comm;      /* until it is open the world */
 	struct call *calls; /* of all ranks, in the last call */
 	int *counts, *offsets, *own_counts, *own_offsets;
@@ -36,7 +36,7 @@ struct mpi_comm {
 	const float **from;
 	float *parts; /* of all ranks, to be summed */
 	size_t parts_bytes;
-	struct mpi_letter *letters; /* to each rank */
+	struct mpi_send *sends; /* to each rank */
 };
 
 /* Around all that calls MPI, until the run is aborted; mpi_leave gives `done` back. */
@@ -62,7 +62,7 @@ bool mpi_send(struct communicator *comm, int to, const void *values, size_t byte
 	      struct train_error *error);
 bool mpi_receive(struct communicator *comm, int from, void *values, size_t bytes, const char *what,
 		 struct train_error *error);
-/* Waits until all letters are sent, unless the run has failed; frees them. */
-void mpi_letters_end(struct mpi_comm *comm);
+/* Waits until all messages are sent, unless the run has failed; frees them. */
+void mpi_p2p_end(struct mpi_comm *comm);
 
 #endif

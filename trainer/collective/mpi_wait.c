@@ -27,13 +27,14 @@ static bool aborted(const struct mpi_comm *comm, const struct call *call, struct
 
 bool mpi_enter(struct mpi_comm *comm, const struct call *call, struct train_error *error)
 {
-	atomic_fetch_add(&comm->meeting->calls, 1);
-	return !atomic_load(&comm->meeting->aborted) || mpi_leave(comm, aborted(comm, call, error));
+	atomic_fetch_add(&comm->rendezvous->calls, 1);
+	return !atomic_load(&comm->rendezvous->aborted) ||
+	       mpi_leave(comm, aborted(comm, call, error));
 }
 
 bool mpi_leave(struct mpi_comm *comm, bool done)
 {
-	atomic_fetch_sub(&comm->meeting->calls, 1);
+	atomic_fetch_sub(&comm->rendezvous->calls, 1);
 	return done;
 }
 
@@ -44,7 +45,7 @@ bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct t
 
 	if (code == MPI_SUCCESS)
 		return true;
-	comm->meeting->failed = true;
+	comm->rendezvous->failed = true;
 	MPI_Error_string(code, text, &length);
 	return train_fail(error, TRAIN_FAILED, "rank %d: %s: %s", comm->base.rank,
 			  call_words(call->kind, call->what).text, text);
@@ -119,11 +120,11 @@ static bool is_late(const struct mpi_comm *comm, int peer, int rank, const struc
 static bool too_late(struct mpi_comm *comm, int peer, const struct call *call,
 		     struct train_error *error)
 {
-	int timeout_ms = comm->meeting->options.timeout_ms;
+	int timeout_ms = comm->rendezvous->options.timeout_ms;
 	struct call_late late = {.count = 0};
 	char text[sizeof(error->text)], who[32];
 
-	comm->meeting->failed = true;
+	comm->rendezvous->failed = true;
 	ask(comm, peer, call);
 	for (int r = 0; r < comm->base.world; r++) {
 		if (!is_late(comm, peer, r, call))
@@ -143,12 +144,12 @@ static bool too_late(struct mpi_comm *comm, int peer, const struct call *call,
 bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struct call *call,
 	      struct train_error *error)
 {
-	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000;
+	int64_t limit = (int64_t)comm->rendezvous->options.timeout_ms * 1000000;
 	int64_t start = now_ns(), waited = 0;
 	int there = 0;
 
 	for (;;) {
-		if (atomic_load(&comm->meeting->aborted))
+		if (atomic_load(&comm->rendezvous->aborted))
 			return aborted(comm, call, error);
 		if (!mpi_good(comm, MPI_Test(request, &there, MPI_STATUS_IGNORE), call, error))
 			return false;
@@ -168,7 +169,7 @@ bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struc
 static bool check(struct mpi_comm *comm, const struct call *call, int64_t waited_ns,
 		  struct train_error *error)
 {
-	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000;
+	int64_t limit = (int64_t)comm->rendezvous->options.timeout_ms * 1000000;
 
 	answer(comm, call);
 	return limit == 0 || waited_ns <= limit || too_late(comm, -1, call, error);

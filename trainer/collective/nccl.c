@@ -8,8 +8,7 @@
 
 #include "collective/nccl_comm.h"
 
-/* --- the meeting -------------------------------------------------------------------------------
- */
+/* --- the rendezvous ---------------------------------------------------------------------- */
 
 static bool load(struct cuda_calls *calls, struct train_error *error)
 {
@@ -19,7 +18,7 @@ static bool load(struct cuda_calls *calls, struct train_error *error)
 }
 
 /* Messages have two communicators, which must be stopped together. */
-static bool is_new_enough(const struct meeting *m, struct train_error *error)
+static bool is_new_enough(const struct rendezvous *m, struct train_error *error)
 {
 	int version = 0;
 	ncclResult_t status;
@@ -38,7 +37,7 @@ static bool is_new_enough(const struct meeting *m, struct train_error *error)
 }
 
 /* Captured calls and others take turns. Ranks that share a process record no steps. */
-static bool may_mix(const struct meeting_options *options, struct train_error *error)
+static bool may_mix(const struct rendezvous_options *options, struct train_error *error)
 {
 	const char *mixing = getenv("NCCL_GRAPH_MIXING_SUPPORT");
 
@@ -48,14 +47,14 @@ static bool may_mix(const struct meeting_options *options, struct train_error *e
 			  "unset it");
 }
 
-static bool one_machine(const struct meeting_options *options)
+static bool one_machine(const struct rendezvous_options *options)
 {
 	return options->ranks == options->world ||
 	       (options->name && options->local == options->world);
 }
 
 /* NCCL reads the environment of the process, before which no thread has begun. */
-static bool set_place(struct meeting *m, const char *place, struct train_error *error)
+static bool set_place(struct rendezvous *m, const char *place, struct train_error *error)
 {
 	if (getenv("NCCL_COMM_ID") && *getenv("NCCL_COMM_ID"))
 		return true;
@@ -64,7 +63,7 @@ static bool set_place(struct meeting *m, const char *place, struct train_error *
 }
 
 /* Through what the ranks meet. */
-static bool choose(struct meeting *m, struct train_error *error)
+static bool choose(struct rendezvous *m, struct train_error *error)
 {
 	const char *const *envp = (const char *const *)environ;
 	char place[NCCL_PLACE_TEXT];
@@ -79,7 +78,7 @@ static bool choose(struct meeting *m, struct train_error *error)
 	if (found)
 		return set_place(m, place, error);
 	if (nccl_has_mpi(envp)) {
-		m->control = collective_find("mpi", error);
+		m->control = collective_mpi_find(error);
 		return m->control != NULL;
 	}
 	return train_fail(error, TRAIN_BAD_INPUT,
@@ -88,19 +87,19 @@ static bool choose(struct meeting *m, struct train_error *error)
 			  "with mpirun");
 }
 
-static void nccl_part(struct meeting *m)
+static void nccl_leave(struct rendezvous *m)
 {
-	if (m->control_meeting)
-		m->control->part(m->control_meeting);
+	if (m->control_rendezvous)
+		m->control->leave(m->control_rendezvous);
 	if (m->placed)
 		unsetenv("NCCL_COMM_ID");
 	free(m);
 }
 
-static bool nccl_meet(struct meeting **meeting, const struct meeting_options *options,
+static bool nccl_meet(struct rendezvous **rendezvous, const struct rendezvous_options *options,
 		      struct train_error *error)
 {
-	struct meeting *m;
+	struct rendezvous *m;
 
 	if (options->world < 1 || (options->ranks != 1 && options->ranks != options->world))
 		return train_fail(error, TRAIN_BAD_INPUT,
@@ -112,19 +111,19 @@ static bool nccl_meet(struct meeting **meeting, const struct meeting_options *op
 		return train_nomem(error, "what ranks tell each other");
 	m->options = *options;
 	if (!choose(m, error) ||
-	    (m->control && !m->control->meet(&m->control_meeting, options, error))) {
-		nccl_part(m);
+	    (m->control && !m->control->meet(&m->control_rendezvous, options, error))) {
+		nccl_leave(m);
 		return false;
 	}
 	m->options.name = NULL;
-	*meeting = m;
+	*rendezvous = m;
 	return may_mix(options, error) && load(&m->calls, error) && is_new_enough(m, error);
 }
 
-static void nccl_cancel(struct meeting *m, int rank, const struct train_error *why)
+static void nccl_cancel(struct rendezvous *m, int rank, const struct train_error *why)
 {
 	if (m->control)
-		m->control->cancel(m->control_meeting, rank, why);
+		m->control->cancel(m->control_rendezvous, rank, why);
 }
 
 /* --- a communicator ----------------------------------------------------------------------------
@@ -133,7 +132,7 @@ static void nccl_cancel(struct meeting *m, int rank, const struct train_error *w
 /* Of ranks that share a process: their launches of recorded steps may wait for each other. */
 static const struct collective nccl_threads;
 
-static struct nccl_comm *new_comm(struct meeting *m, int rank, struct device *device)
+static struct nccl_comm *new_comm(struct rendezvous *m, int rank, struct device *device)
 {
 	struct nccl_comm *c = calloc(1, sizeof(*c));
 	int world = m->options.world;
@@ -142,7 +141,7 @@ static struct nccl_comm *new_comm(struct meeting *m, int rank, struct device *de
 		return NULL;
 	c->base = (struct communicator){m->options.ranks > 1 ? &nccl_threads : &collective_nccl,
 					rank, world, device, 0};
-	c->meeting = m;
+	c->rendezvous = m;
 	c->calls = &m->calls;
 	c->device = (struct cuda_device *)device;
 	c->lane_count = m->options.messages ? NCCL_LANES : 1;
@@ -220,10 +219,10 @@ static bool open_memory(struct nccl_comm *c, struct train_error *error)
 
 	if (!nccl_gather_open(c, error))
 		return false;
-	if (c->meeting->options.sums != VALUE_BFLOAT16)
+	if (c->rendezvous->options.sums != VALUE_BFLOAT16)
 		return true;
 	c->piece = NCCL_LEAST_ROUNDED;
-	while (c->piece < c->meeting->options.sum_values && c->piece < NCCL_MOST_ROUNDED)
+	while (c->piece < c->rendezvous->options.sum_values && c->piece < NCCL_MOST_ROUNDED)
 		c->piece *= 2;
 	c->rounded = device->backend->allocate(device, (size_t)c->piece * 2,
 					       "gradients in bfloat16", error);
@@ -232,10 +231,10 @@ static bool open_memory(struct nccl_comm *c, struct train_error *error)
 
 static bool open_all(struct nccl_comm *c, struct train_error *error)
 {
-	struct meeting *m = c->meeting;
+	struct rendezvous *m = c->rendezvous;
 
-	if (m->control &&
-	    !m->control->open(&c->control, m->control_meeting, c->base.rank, c->base.device, error))
+	if (m->control && !m->control->open(&c->control, m->control_rendezvous, c->base.rank,
+					    c->base.device, error))
 		return false;
 	if (!open_streams(c, error) || !open_memory(c, error))
 		return false;
@@ -324,7 +323,7 @@ static void nccl_close(struct communicator *comm)
 	free(c);
 }
 
-static bool nccl_open(struct communicator **comm, struct meeting *meeting, int rank,
+static bool nccl_open(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		      struct device *device, struct train_error *error)
 {
 	struct nccl_comm *c;
@@ -334,10 +333,10 @@ static bool nccl_open(struct communicator **comm, struct meeting *meeting, int r
 				  "collective nccl: device %d is of backend %s, and it is for "
 				  "GPUs: use --backend cuda, or --collective shm",
 				  device->physical, device->backend->name);
-	if (rank < 0 || rank >= meeting->options.world)
+	if (rank < 0 || rank >= rendezvous->options.world)
 		return train_fail(error, TRAIN_BAD_INPUT, "rank %d: the world has ranks 0 to %d",
-				  rank, meeting->options.world - 1);
-	c = new_comm(meeting, rank, device);
+				  rank, rendezvous->options.world - 1);
+	c = new_comm(rendezvous, rank, device);
 	if (!c)
 		return train_nomem(error, "collectives");
 	*comm = &c->base;
@@ -356,14 +355,14 @@ static void nccl_abort(struct communicator *comm, const struct train_error *why)
 	}
 	if (c->control)
 		c->control->calls->abort(c->control, why);
-	else if (c->meeting->control)
-		c->meeting->control->cancel(c->meeting->control_meeting, comm->rank, why);
+	else if (c->rendezvous->control)
+		c->rendezvous->control->cancel(c->rendezvous->control_rendezvous, comm->rank, why);
 }
 
 #define NCCL_CALLS \
-	.name = "nccl", .on_devices = true, .rounds = true, .meet = nccl_meet, .part = nccl_part, \
-	.cancel = nccl_cancel, .open = nccl_open, .close = nccl_close, .fork = nccl_fork, \
-	.join = nccl_join, .mark = nccl_mark, .all_reduce = nccl_all_reduce, \
+	.name = "nccl", .on_devices = true, .rounds = true, .meet = nccl_meet, \
+	.leave = nccl_leave, .cancel = nccl_cancel, .open = nccl_open, .close = nccl_close, \
+	.fork = nccl_fork, .join = nccl_join, .mark = nccl_mark, .all_reduce = nccl_all_reduce, \
 	.broadcast = nccl_broadcast, .all_gather = nccl_all_gather, \
 	.gather_begin = nccl_gather_begin, .gather_end = nccl_gather_end, .send = nccl_send, \
 	.receive = nccl_receive, .abort = nccl_abort

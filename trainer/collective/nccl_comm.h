@@ -10,12 +10,12 @@
 #include "collective/call.h"
 #include "collective/nccl.h"
 
-struct meeting {
-	struct meeting_options options;
+struct rendezvous {
+	struct rendezvous_options options;
 	struct cuda_calls calls;
 	/* Through which ranks met; NULL: by NCCL_COMM_ID. */
 	const struct collective *control;
-	struct meeting *control_meeting;
+	struct rendezvous *control_rendezvous;
 	bool placed; /* NCCL_COMM_ID is of our making */
 };
 
@@ -40,7 +40,7 @@ struct nccl_lane {
  * that is on its way uses it, and to free it would wait for that. */
 enum { NCCL_OLD = 64 };
 
-/* Values that are summed in bfloat16 at a time: the power of two that holds the meeting's
+/* Values that are summed in bfloat16 at a time: the power of two that holds the rendezvous's
  * sum_values, between these. */
 enum { NCCL_LEAST_ROUNDED = 1 << 16, NCCL_MOST_ROUNDED = 1 << 23 };
 
@@ -64,10 +64,10 @@ struct nccl_later {
 
 struct nccl_comm {
 	struct communicator base;
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 	const struct cuda_calls *calls;
 	struct cuda_device *device;
-	struct communicator *control; /* NULL where the meeting has none */
+	struct communicator *control; /* NULL where the rendezvous has none */
 	struct nccl_lane lanes[NCCL_LANES];
 	int lane_count;
 	cudaEvent_t forked, gathered;
@@ -155,7 +155,7 @@ bool nccl_gather_begin(struct communicator *comm, const void *mine, size_t bytes
 		       struct train_error *error);
 bool nccl_gather_end(struct communicator *comm, void *all, struct train_error *error);
 
-/* --- nccl_mail.c */
+/* --- nccl_p2p.c */
 
 bool nccl_send(struct communicator *comm, int to, const void *values, size_t bytes,
 	       const char *what, struct train_error *error);

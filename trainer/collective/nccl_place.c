@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The value of a variable that is set and not empty, else NULL. */
-static const char *variable(const char *const *envp, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (; *envp; envp++)
-		if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
-			return (*envp)[n + 1] ? *envp + n + 1 : NULL;
-	return NULL;
-}
+#include "text.h"
 
 static bool port_of(const char *text, int *port, struct train_error *error)
 {
@@ -33,7 +24,7 @@ static bool port_of(const char *text, int *port, struct train_error *error)
 /* PyTorch's agent has its store at the port, for workers to use. */
 static bool agent_listens(const char *const *envp)
 {
-	const char *value = variable(envp, "TORCHELASTIC_USE_AGENT_STORE");
+	const char *value = environ_nonempty(envp, "TORCHELASTIC_USE_AGENT_STORE");
 
 	return value && strcmp(value, "True") == 0;
 }
@@ -41,8 +32,9 @@ static bool agent_listens(const char *const *envp)
 bool nccl_place(char *text, size_t size, bool *found, const char *const *envp,
 		struct train_error *error)
 {
-	const char *place = variable(envp, "NCCL_COMM_ID");
-	const char *address = variable(envp, "MASTER_ADDR"), *port = variable(envp, "MASTER_PORT");
+	const char *place = environ_nonempty(envp, "NCCL_COMM_ID");
+	const char *address = environ_nonempty(envp, "MASTER_ADDR"),
+		   *port = environ_nonempty(envp, "MASTER_PORT");
 	bool bare = address && strchr(address, ':') && address[0] != '[';
 	int number = 0, length;
 
@@ -69,5 +61,6 @@ bool nccl_place(char *text, size_t size, bool *found, const char *const *envp,
 
 bool nccl_has_mpi(const char *const *envp)
 {
-	return variable(envp, "OMPI_COMM_WORLD_SIZE") || variable(envp, "PMIX_RANK");
+	return environ_nonempty(envp, "OMPI_COMM_WORLD_SIZE") ||
+	       environ_nonempty(envp, "PMIX_RANK");
 }

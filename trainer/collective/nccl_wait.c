@@ -95,7 +95,7 @@ static bool ended(struct nccl_comm *c, struct train_error *error)
 
 static bool in_time(struct nccl_comm *c, int64_t waited_ns, struct train_error *error)
 {
-	int limit_ms = c->meeting->options.timeout_ms;
+	int limit_ms = c->rendezvous->options.timeout_ms;
 
 	if (limit_ms == 0 || waited_ns <= (int64_t)limit_ms * 1000000)
 		return true;

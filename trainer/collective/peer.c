@@ -8,10 +8,33 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "collective/peer.h"
+#include "collective/collective.h"
 
-struct meeting {
-	struct meeting *host;
+enum { PEER_MOST_RANKS = 64 };
+
+/* To one rank: a copy of what is sent, which the sender may change then. */
+struct peer_send {
+	void *copy;
+	size_t room;
+	struct event *sent; /* this many times */
+	uint64_t times;
+};
+
+struct peer {
+	struct communicator base;
+	struct communicator *host; /* by which ranks tell each other where values lie */
+	struct rendezvous *rendezvous;
+	struct peer *all[PEER_MOST_RANKS];
+	struct event *ready, *done; /* once in each round: values may be read; were read or made */
+	uint64_t rounds;
+	float *part, *received; /* of a sum */
+	int64_t room;           /* elements of both */
+	struct peer_send sends[PEER_MOST_RANKS];
+	struct event *taken[PEER_MOST_RANKS]; /* what that rank sent was */
+};
+
+struct rendezvous {
+	struct rendezvous *host;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	int opened, closing;
@@ -28,13 +51,12 @@ static const struct backend *backend_of(const struct peer *p)
 	return p->base.device->backend;
 }
 
-/* --- meeting -----------------------------------------------------------------------------------
- */
+/* --- rendezvous ---------------------------------------------------------------------- */
 
-static bool peer_meet(struct meeting **meeting, const struct meeting_options *options,
+static bool peer_meet(struct rendezvous **rendezvous, const struct rendezvous_options *options,
 		      struct train_error *error)
 {
-	struct meeting *m;
+	struct rendezvous *m;
 
 	if (options->ranks != options->world || options->world > PEER_MOST_RANKS)
 		return train_fail(error, TRAIN_BAD_INPUT,
@@ -50,19 +72,19 @@ static bool peer_meet(struct meeting **meeting, const struct meeting_options *op
 	}
 	pthread_mutex_init(&m->mutex, NULL);
 	pthread_cond_init(&m->changed, NULL);
-	*meeting = m;
+	*rendezvous = m;
 	return true;
 }
 
-static void peer_part(struct meeting *m)
+static void peer_leave(struct rendezvous *m)
 {
-	collective_shm.part(m->host);
+	collective_shm.leave(m->host);
 	pthread_cond_destroy(&m->changed);
 	pthread_mutex_destroy(&m->mutex);
 	free(m);
 }
 
-static void peer_cancel(struct meeting *m, int rank, const struct train_error *why)
+static void peer_cancel(struct rendezvous *m, int rank, const struct train_error *why)
 {
 	collective_shm.cancel(m->host, rank, why);
 }
@@ -76,7 +98,7 @@ static bool open_events(struct peer *p, struct train_error *error)
 	    !backend->event_new(&p->done, device, error))
 		return false;
 	for (int i = 0; i < p->base.world; i++)
-		if (!backend->event_new(&p->mail[i].sent, device, error) ||
+		if (!backend->event_new(&p->sends[i].sent, device, error) ||
 		    !backend->event_new(&p->taken[i], device, error))
 			return false;
 	return true;
@@ -88,9 +110,9 @@ static void free_peer(struct peer *p)
 	struct device *device = p->base.device;
 
 	for (int i = 0; i < p->base.world; i++) {
-		backend->event_free(p->mail[i].sent);
+		backend->event_free(p->sends[i].sent);
 		backend->event_free(p->taken[i]);
-		backend->release(device, p->mail[i].copy);
+		backend->release(device, p->sends[i].copy);
 	}
 	backend->event_free(p->ready);
 	backend->event_free(p->done);
@@ -99,13 +121,13 @@ static void free_peer(struct peer *p)
 	free(p);
 }
 
-static bool peer_open(struct communicator **comm, struct meeting *meeting, int rank,
+static bool peer_open(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		      struct device *device, struct train_error *error)
 {
 	struct communicator *host;
 	struct peer *p;
 
-	if (!collective_shm.open(&host, meeting->host, rank, device, error))
+	if (!collective_shm.open(&host, rendezvous->host, rank, device, error))
 		return false;
 	p = calloc(1, sizeof(*p));
 	if (!p) {
@@ -116,10 +138,10 @@ static bool peer_open(struct communicator **comm, struct meeting *meeting, int r
 	}
 	p->base = (struct communicator){&collective_peer, rank, host->world, device, 0};
 	p->host = host;
-	p->meeting = meeting;
-	pthread_mutex_lock(&meeting->mutex);
-	meeting->opened++;
-	pthread_mutex_unlock(&meeting->mutex);
+	p->rendezvous = rendezvous;
+	pthread_mutex_lock(&rendezvous->mutex);
+	rendezvous->opened++;
+	pthread_mutex_unlock(&rendezvous->mutex);
 	*comm = &p->base;
 	if (open_events(p, error) && collective_shm.all_gather(host, &p, p->all, sizeof(p),
 							       "the ranks of this process", error))
@@ -134,7 +156,7 @@ static bool peer_open(struct communicator **comm, struct meeting *meeting, int r
 static void peer_close(struct communicator *comm)
 {
 	struct peer *p = own(comm);
-	struct meeting *m = p->meeting;
+	struct rendezvous *m = p->rendezvous;
 	struct train_error error = TRAIN_TOLERATED;
 
 	comm->device->backend->finish(comm->device, &error);
@@ -154,29 +176,31 @@ static void peer_abort(struct communicator *comm, const struct train_error *why)
 	const struct backend *backend = backend_of(p);
 
 	collective_shm.abort(p->host, why);
-	pthread_mutex_lock(&p->meeting->mutex);
-	p->meeting->aborted = true;
-	pthread_mutex_unlock(&p->meeting->mutex);
+	pthread_mutex_lock(&p->rendezvous->mutex);
+	p->rendezvous->aborted = true;
+	pthread_mutex_unlock(&p->rendezvous->mutex);
 	for (int i = 0; i < comm->world; i++) {
 		backend->event_abort(p->all[i]->ready);
 		backend->event_abort(p->all[i]->done);
 		for (int k = 0; k < comm->world; k++) {
-			backend->event_abort(p->all[i]->mail[k].sent);
+			backend->event_abort(p->all[i]->sends[k].sent);
 			backend->event_abort(p->all[i]->taken[k]);
 		}
 	}
 }
 
-bool peer_wait(struct peer *p, struct event *event, uint64_t times, struct train_error *error)
+/* As event_wait() of the peer's backend; after an abort with the reason of the rank that failed. */
+static bool peer_wait(struct peer *p, struct event *event, uint64_t times,
+		      struct train_error *error)
 {
 	struct train_error ended = {.status = TRAIN_OK};
 	bool aborted;
 
 	if (backend_of(p)->event_wait(p->base.device, event, times, error))
 		return true;
-	pthread_mutex_lock(&p->meeting->mutex);
-	aborted = p->meeting->aborted;
-	pthread_mutex_unlock(&p->meeting->mutex);
+	pthread_mutex_lock(&p->rendezvous->mutex);
+	aborted = p->rendezvous->aborted;
+	pthread_mutex_unlock(&p->rendezvous->mutex);
 	if (aborted && !collective_shm.all_gather(p->host, NULL, NULL, 0, "a barrier", &ended))
 		*error = ended;
 	return false;
@@ -330,11 +354,96 @@ static bool peer_all_gather(struct communicator *comm, const void *mine, void *a
 	return done;
 }
 
+/* --- messages: a copy on the sender's device, which the receiver's stream takes -------------- */
+
+/* What a sender tells the receiver. */
+struct p2p_header {
+	const void *copy;
+	uint64_t bytes, times;
+};
+
+/* The copy before must have been taken. */
+static bool put(struct peer *p, int to, const void *values, size_t bytes, struct train_error *error)
+{
+	const struct backend *backend = p->base.device->backend;
+	struct device *device = p->base.device;
+	struct peer_send *to_rank = &p->sends[to];
+
+	if (to_rank->times > 0 &&
+	    !peer_wait(p, p->all[to]->taken[p->base.rank], to_rank->times, error))
+		return false;
+	if (to_rank->room < bytes) {
+		if (!backend->finish(device, error))
+			return false;
+		backend->release(device, to_rank->copy);
+		to_rank->room = 0;
+		to_rank->copy = backend->allocate(device, bytes, "what is sent", error);
+		if (!to_rank->copy)
+			return false;
+		to_rank->room = bytes;
+	}
+	if (!backend->copy(device, to_rank->copy, device, values, bytes, error) ||
+	    !backend->event_record(to_rank->sent, error))
+		return false;
+	to_rank->times++;
+	return true;
+}
+
+static bool is_other(const struct communicator *comm, int rank, const char *what,
+		     struct train_error *error)
+{
+	return (rank >= 0 && rank < comm->world) ||
+	       train_fail(error, TRAIN_FAILED, "%s: rank %d has no rank %d to talk to, of %d", what,
+			  comm->rank, rank, comm->world);
+}
+
+static bool peer_send(struct communicator *comm, int to, const void *values, size_t bytes,
+		      const char *what, struct train_error *error)
+{
+	struct peer *p = (struct peer *)comm;
+	struct p2p_header header = {.bytes = bytes};
+	int64_t waited = p->host->waited_ns;
+	bool done;
+
+	if (!is_other(comm, to, what, error) || !put(p, to, values, bytes, error))
+		return false;
+	header.copy = p->sends[to].copy;
+	header.times = p->sends[to].times;
+	done = collective_shm.send(p->host, to, &header, sizeof(header), what, error);
+	comm->waited_ns += p->host->waited_ns - waited;
+	return done;
+}
+
+static bool peer_receive(struct communicator *comm, int from, void *values, size_t bytes,
+			 const char *what, struct train_error *error)
+{
+	struct peer *p = (struct peer *)comm;
+	const struct backend *backend = p->base.device->backend;
+	int64_t waited = p->host->waited_ns;
+	struct p2p_header header;
+	bool done;
+
+	if (!is_other(comm, from, what, error))
+		return false;
+	done = collective_shm.receive(p->host, from, &header, sizeof(header), what, error);
+	comm->waited_ns += p->host->waited_ns - waited;
+	if (!done)
+		return false;
+	if (header.bytes != bytes)
+		return train_fail(error, TRAIN_FAILED,
+				  "%s: rank %d sent %llu bytes, and rank %d wants %zu", what, from,
+				  (unsigned long long)header.bytes, comm->rank, bytes);
+	return peer_wait(p, p->all[from]->sends[comm->rank].sent, header.times, error) &&
+	       backend->copy(comm->device, values, p->all[from]->base.device, header.copy, bytes,
+			     error) &&
+	       backend->event_record(p->taken[from], error);
+}
+
 const struct collective collective_peer = {
 	.name = "peer",
 	.on_devices = true,
 	.meet = peer_meet,
-	.part = peer_part,
+	.leave = peer_leave,
 	.cancel = peer_cancel,
 	.open = peer_open,
 	.close = peer_close,

@@ -6,14 +6,14 @@
 #include "collective/collective.h"
 
 /* There is nothing to share. */
-struct meeting {
+struct rendezvous {
 	char none;
 };
 
-static bool self_meet(struct meeting **meeting, const struct meeting_options *options,
+static bool self_meet(struct rendezvous **rendezvous, const struct rendezvous_options *options,
 		      struct train_error *error)
 {
-	struct meeting *m;
+	struct rendezvous *m;
 
 	if (options->world != 1 || options->ranks != 1)
 		return train_fail(
@@ -24,21 +24,21 @@ static bool self_meet(struct meeting **meeting, const struct meeting_options *op
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return train_nomem(error, "a world of one rank");
-	*meeting = m;
+	*rendezvous = m;
 	return true;
 }
 
-static void self_part(struct meeting *meeting)
+static void self_leave(struct rendezvous *rendezvous)
 {
-	free(meeting);
+	free(rendezvous);
 }
 
-static bool self_open(struct communicator **comm, struct meeting *meeting, int rank,
+static bool self_open(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		      struct device *device, struct train_error *error)
 {
 	struct communicator *c;
 
-	(void)meeting;
+	(void)rendezvous;
 	if (rank != 0)
 		return train_fail(error, TRAIN_BAD_INPUT, "rank %d: the world has rank 0 alone",
 				  rank);
@@ -101,9 +101,9 @@ static void self_abort(struct communicator *comm, const struct train_error *why)
 	(void)comm, (void)why; /* nobody waits */
 }
 
-static void self_cancel(struct meeting *meeting, int rank, const struct train_error *why)
+static void self_cancel(struct rendezvous *rendezvous, int rank, const struct train_error *why)
 {
-	(void)meeting, (void)rank, (void)why;
+	(void)rendezvous, (void)rank, (void)why;
 }
 
 const struct collective collective_self = {
@@ -112,7 +112,7 @@ const struct collective collective_self = {
 	.on_devices = true,
 	.records = true,
 	.meet = self_meet,
-	.part = self_part,
+	.leave = self_leave,
 	.cancel = self_cancel,
 	.open = self_open,
 	.close = self_close,

@@ -8,7 +8,7 @@
 #include "collective/shm_data.h"
 #include "collective/shm_segment.h"
 
-static bool shm_acceptable(const struct meeting_options *options, struct train_error *error)
+static bool shm_acceptable(const struct rendezvous_options *options, struct train_error *error)
 {
 	if (options->world < 1 || options->world > SHM_MOST_RANKS)
 		return train_fail(error, TRAIN_BAD_INPUT,
@@ -34,19 +34,19 @@ static bool shm_acceptable(const struct meeting_options *options, struct train_e
 	return true;
 }
 
-static bool shm_make(struct meeting *meeting, struct train_error *error)
+static bool shm_make(struct rendezvous *rendezvous, struct train_error *error)
 {
 	void *memory;
 
-	shm_board_plan(meeting);
-	if (!meeting->threads)
-		return shm_segment_open(meeting, error);
-	memory = aligned_alloc(SHM_LINE, meeting->bytes);
+	shm_control_plan(rendezvous);
+	if (!rendezvous->threads)
+		return shm_segment_open(rendezvous, error);
+	memory = aligned_alloc(SHM_LINE, rendezvous->bytes);
 	if (!memory)
 		return train_nomem(error, "what ranks tell each other");
-	memset(memory, 0, meeting->bytes);
-	shm_board_at(meeting, memory);
-	shm_board_begin(meeting);
+	memset(memory, 0, rendezvous->bytes);
+	shm_control_at(rendezvous, memory);
+	shm_control_begin(rendezvous);
 	return true;
 }
 
@@ -62,10 +62,10 @@ static int spins(int world)
 	return world <= cores ? 1000 : 0;
 }
 
-static bool shm_meet(struct meeting **meeting, const struct meeting_options *options,
+static bool shm_meet(struct rendezvous **rendezvous, const struct rendezvous_options *options,
 		     struct train_error *error)
 {
-	struct meeting *m;
+	struct rendezvous *m;
 
 	if (!shm_acceptable(options, error))
 		return false;
@@ -81,22 +81,22 @@ static bool shm_meet(struct meeting **meeting, const struct meeting_options *opt
 		return false;
 	}
 	m->options.name = NULL;
-	*meeting = m;
+	*rendezvous = m;
 	return true;
 }
 
-static void shm_part(struct meeting *meeting)
+static void shm_leave(struct rendezvous *rendezvous)
 {
-	int world = meeting->options.world;
+	int world = rendezvous->options.world;
 
-	if (meeting->threads) {
+	if (rendezvous->threads) {
 		for (int i = 0; i < world * world; i++)
-			free(meeting->boxes[i].memory);
-		free(meeting->board);
+			free(rendezvous->boxes[i].memory);
+		free(rendezvous->control);
 	} else {
-		shm_segment_part(meeting);
+		shm_segment_close(rendezvous);
 	}
-	free(meeting);
+	free(rendezvous);
 }
 
 static struct shm_comm *comm_of(struct communicator *comm)
@@ -115,18 +115,18 @@ static void shm_free(struct shm_comm *comm)
 	free(comm);
 }
 
-static struct shm_comm *shm_new(struct meeting *meeting, int rank, struct device *device)
+static struct shm_comm *shm_new(struct rendezvous *rendezvous, int rank, struct device *device)
 {
 	struct shm_comm *comm = calloc(1, sizeof(*comm));
-	int world = meeting->options.world;
+	int world = rendezvous->options.world;
 
 	if (!comm)
 		return NULL;
 	comm->base = (struct communicator){&collective_shm, rank, world, device, 0};
-	comm->meeting = meeting;
-	comm->board = meeting->board;
-	comm->slot = &meeting->board->slots[rank];
-	comm->spins = meeting->spins;
+	comm->rendezvous = rendezvous;
+	comm->control = rendezvous->control;
+	comm->slot = &rendezvous->control->slots[rank];
+	comm->spins = rendezvous->spins;
 	comm->to = calloc((size_t)world, sizeof(*comm->to));
 	comm->from = calloc((size_t)world, sizeof(*comm->from));
 	if (comm->to && comm->from)
@@ -135,28 +135,28 @@ static struct shm_comm *shm_new(struct meeting *meeting, int rank, struct device
 	return NULL;
 }
 
-static bool shm_enter(struct meeting *meeting, int rank, struct train_error *error)
+static bool shm_enter(struct rendezvous *rendezvous, int rank, struct train_error *error)
 {
 	int32_t none = 0;
 
-	if (!meeting->threads)
-		return shm_segment_enter(meeting, rank, error);
-	if (!atomic_compare_exchange_strong(&meeting->board->slots[rank].process, &none, 1))
-		return shm_fail(meeting, error, "rank %d is there twice", rank);
+	if (!rendezvous->threads)
+		return shm_segment_enter(rendezvous, rank, error);
+	if (!atomic_compare_exchange_strong(&rendezvous->control->slots[rank].process, &none, 1))
+		return shm_fail(rendezvous, error, "rank %d is there twice", rank);
 	return true;
 }
 
 static void shm_close(struct communicator *comm)
 {
 	struct shm_comm *c = comm_of(comm);
-	struct meeting *meeting = c->meeting;
+	struct rendezvous *rendezvous = c->rendezvous;
 
 	atomic_store(&c->slot->closed, 1);
 	for (int r = 0; r < comm->world; r++)
 		if (r != comm->rank)
-			shm_post(meeting, r);
-	if (!meeting->threads)
-		shm_segment_leave(meeting, comm->rank);
+			shm_post(rendezvous, r);
+	if (!rendezvous->threads)
+		shm_segment_leave(rendezvous, comm->rank);
 	shm_free(c);
 }
 
@@ -167,21 +167,21 @@ static bool shm_end(struct shm_comm *comm, bool good)
 }
 
 /* The others wait for this rank, so they are told when it cannot come. */
-static bool shm_open_rank(struct communicator **comm, struct meeting *meeting, int rank,
+static bool shm_open_rank(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 			  struct device *device, struct train_error *error)
 {
 	const struct call call = call_of(CALL_OPEN, 0, 0, "");
 	struct shm_comm *c;
 	bool good;
 
-	if (rank < 0 || rank >= meeting->options.world)
-		return shm_fail(meeting, error, "rank %d: the world has ranks 0 to %d", rank,
-				meeting->options.world - 1);
-	if (!shm_enter(meeting, rank, error))
+	if (rank < 0 || rank >= rendezvous->options.world)
+		return shm_fail(rendezvous, error, "rank %d: the world has ranks 0 to %d", rank,
+				rendezvous->options.world - 1);
+	if (!shm_enter(rendezvous, rank, error))
 		return false;
-	c = shm_new(meeting, rank, device);
+	c = shm_new(rendezvous, rank, device);
 	if (!c)
-		return shm_fail(meeting, error, "rank %d: out of memory, for its collectives",
+		return shm_fail(rendezvous, error, "rank %d: out of memory, for its collectives",
 				rank);
 	good = shm_call(c, &call, NULL, error) >= 0 && shm_end(c, shm_agree(c, error));
 	if (!good) {
@@ -198,7 +198,7 @@ static const struct shm_data *data_for(const struct shm_comm *comm, size_t bytes
 		return &shm_alone;
 	if (bytes <= SHM_SMALL)
 		return &shm_small;
-	return comm->meeting->threads ? &shm_threads : &shm_chunks;
+	return comm->rendezvous->threads ? &shm_threads : &shm_chunks;
 }
 
 static bool shm_all_reduce(struct communicator *comm, float *values, int64_t count,
@@ -210,7 +210,7 @@ static bool shm_all_reduce(struct communicator *comm, float *values, int64_t cou
 	int at;
 
 	if (count < 0 || (uint64_t)count > PTRDIFF_MAX / sizeof(*values))
-		return shm_fail(c->meeting, error, "rank %d: all-reduce of %s: %lld values",
+		return shm_fail(c->rendezvous, error, "rank %d: all-reduce of %s: %lld values",
 				comm->rank, what, (long long)count);
 	at = shm_call(c, &call, values, error);
 	return at >= 0 && shm_end(c, data_for(c, bytes)->sum(c, at, values, count, error));
@@ -246,7 +246,7 @@ static bool shm_send(struct communicator *comm, int to, const void *values, size
 	const struct call call = call_of(CALL_SEND, to, bytes, what);
 	struct shm_comm *c = comm_of(comm);
 
-	return shm_start(c, &call, error) && shm_end(c, shm_mail_send(c, to, values, bytes, error));
+	return shm_start(c, &call, error) && shm_end(c, shm_p2p_send(c, to, values, bytes, error));
 }
 
 static bool shm_receive(struct communicator *comm, int from, void *values, size_t bytes,
@@ -256,31 +256,31 @@ static bool shm_receive(struct communicator *comm, int from, void *values, size_
 	struct shm_comm *c = comm_of(comm);
 
 	return shm_start(c, &call, error) &&
-	       shm_end(c, shm_mail_receive(c, from, values, bytes, error));
+	       shm_end(c, shm_p2p_receive(c, from, values, bytes, error));
 }
 
-static void end_run(const struct meeting *meeting, int rank, const struct train_error *why)
+static void end_run(const struct rendezvous *rendezvous, int rank, const struct train_error *why)
 {
-	shm_fail_as(meeting, why->status, "rank %d: %s", rank, why->text);
+	shm_fail_as(rendezvous, why->status, "rank %d: %s", rank, why->text);
 }
 
-static void shm_cancel(struct meeting *meeting, int rank, const struct train_error *why)
+static void shm_cancel(struct rendezvous *rendezvous, int rank, const struct train_error *why)
 {
-	if (!meeting->threads)
-		shm_segment_linger(meeting);
-	end_run(meeting, rank, why);
+	if (!rendezvous->threads)
+		shm_segment_linger(rendezvous);
+	end_run(rendezvous, rank, why);
 }
 
 static void shm_abort(struct communicator *comm, const struct train_error *why)
 {
-	end_run(comm_of(comm)->meeting, comm->rank, why);
+	end_run(comm_of(comm)->rendezvous, comm->rank, why);
 }
 
 const struct collective collective_shm = {
 	.name = "shm",
 	.waits = true,
 	.meet = shm_meet,
-	.part = shm_part,
+	.leave = shm_leave,
 	.cancel = shm_cancel,
 	.open = shm_open_rank,
 	.close = shm_close,

@@ -13,7 +13,7 @@ static unsigned char *chunk_of(const struct shm_comm *comm, int rank, int64_t in
 {
 	uint32_t turn = (comm->chunks + (uint32_t)index) & 1;
 
-	return comm->meeting->chunks + (2 * (size_t)rank + turn) * comm->meeting->chunk;
+	return comm->rendezvous->chunks + (2 * (size_t)rank + turn) * comm->rendezvous->chunk;
 }
 
 static int64_t chunks_in(uint64_t n, size_t chunk)
@@ -97,7 +97,7 @@ static bool chunks_sum(struct shm_comm *comm, int at, float *values, int64_t cou
 		       struct train_error *error)
 {
 	int64_t world = comm->base.world, line = SHM_LINE / sizeof(*values);
-	int64_t part = (int64_t)comm->meeting->chunk / SHM_LINE / world * line;
+	int64_t part = (int64_t)comm->rendezvous->chunk / SHM_LINE / world * line;
 	const struct summing sum = {values, count, part * world, part};
 	int64_t chunks = chunks_in((uint64_t)count, (size_t)sum.each);
 
@@ -120,31 +120,31 @@ static bool chunks_sum(struct shm_comm *comm, int at, float *values, int64_t cou
 
 static size_t bytes_of(const struct shm_comm *comm, size_t bytes, int64_t index)
 {
-	size_t left = bytes - (size_t)index * comm->meeting->chunk;
+	size_t left = bytes - (size_t)index * comm->rendezvous->chunk;
 
-	return left < comm->meeting->chunk ? left : comm->meeting->chunk;
+	return left < comm->rendezvous->chunk ? left : comm->rendezvous->chunk;
 }
 
 static void copy_write(struct shm_comm *comm, const void *values, size_t bytes, int64_t index)
 {
 	const unsigned char *from = values;
 
-	memcpy(chunk_of(comm, comm->base.rank, index), from + (size_t)index * comm->meeting->chunk,
-	       bytes_of(comm, bytes, index));
+	memcpy(chunk_of(comm, comm->base.rank, index),
+	       from + (size_t)index * comm->rendezvous->chunk, bytes_of(comm, bytes, index));
 }
 
 static void copy_read(struct shm_comm *comm, int rank, void *values, size_t bytes, int64_t index)
 {
 	unsigned char *to = values;
 
-	memcpy(to + (size_t)index * comm->meeting->chunk, chunk_of(comm, rank, index),
+	memcpy(to + (size_t)index * comm->rendezvous->chunk, chunk_of(comm, rank, index),
 	       bytes_of(comm, bytes, index));
 }
 
 static bool chunks_broadcast(struct shm_comm *comm, int at, void *values, size_t bytes, int root,
 			     struct train_error *error)
 {
-	int64_t chunks = chunks_in(bytes, comm->meeting->chunk);
+	int64_t chunks = chunks_in(bytes, comm->rendezvous->chunk);
 	bool mine = root == comm->base.rank;
 
 	(void)at;
@@ -163,7 +163,7 @@ static bool chunks_broadcast(struct shm_comm *comm, int at, void *values, size_t
 static bool chunks_gather(struct shm_comm *comm, int at, const void *mine, void *all, size_t bytes,
 			  struct train_error *error)
 {
-	int64_t chunks = chunks_in(bytes, comm->meeting->chunk);
+	int64_t chunks = chunks_in(bytes, comm->rendezvous->chunk);
 	unsigned char *to = all;
 
 	(void)at;

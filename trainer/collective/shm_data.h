@@ -6,7 +6,7 @@
 #ifndef TRAIN_COLLECTIVE_SHM_DATA_H
 #define TRAIN_COLLECTIVE_SHM_DATA_H
 
-#include "collective/shm_board.h"
+#include "collective/shm_control_block.h"
 
 struct shm_data {
 	bool (*sum)(struct shm_comm *comm, int at, float *values, int64_t count,
@@ -22,9 +22,9 @@ struct shm_data {
 extern const struct shm_data shm_alone, shm_small, shm_threads, shm_chunks;
 
 /* One message; `what` was noted by shm_start. */
-bool shm_mail_send(struct shm_comm *comm, int to, const void *values, size_t bytes,
-		   struct train_error *error);
-bool shm_mail_receive(struct shm_comm *comm, int from, void *values, size_t bytes,
-		      struct train_error *error);
+bool shm_p2p_send(struct shm_comm *comm, int to, const void *values, size_t bytes,
+		  struct train_error *error);
+bool shm_p2p_receive(struct shm_comm *comm, int from, void *values, size_t bytes,
+		     struct train_error *error);
 
 #endif

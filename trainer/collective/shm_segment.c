@@ -11,272 +11,247 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Bytes that are locked: by who looks whether a segment is in use, by all that use it, by ranks. */
-enum { LOCK_DOOR, LOCK_MEMBERS, LOCK_RANKS };
-
 enum { LINGER_MS = 2000 };
 
 enum attempt { ATTEMPT_GOOD, ATTEMPT_AGAIN, ATTEMPT_FAILED };
 
-static bool lock(int fd, int call, short type, int at, struct flock *found)
-{
-	*found = (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
-	return fcntl(fd, call, found) == 0;
-}
-
-static bool try_lock(int fd, short type, int at)
-{
-	struct flock found;
-
-	return lock(fd, F_OFD_SETLK, type, at, &found);
-}
-
-/* By another: who asks does not see its own. */
-static bool locked(int fd, int at)
-{
-	struct flock found;
-
-	return lock(fd, F_OFD_GETLK, F_WRLCK, at, &found) && found.l_type != F_UNLCK;
-}
-
-bool shm_segment_lives(const struct meeting *meeting, int rank)
-{
-	return locked(meeting->fd, LOCK_RANKS + rank);
-}
-
 /* Held for microseconds, unless its holder is stopped. */
-static bool enter_door(const struct meeting *meeting)
+static bool enter_door(const struct rendezvous *rendezvous)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
 	for (int i = 0; i < 5000; i++) {
-		if (try_lock(meeting->fd, F_WRLCK, LOCK_DOOR))
+		if (shm_try_lock(rendezvous->fd, F_WRLCK, SHM_LOCK_DOOR))
 			return true;
 		nanosleep(&pause, NULL);
 	}
 	return false;
 }
 
-static void leave_door(const struct meeting *meeting)
+static void leave_door(const struct rendezvous *rendezvous)
 {
-	try_lock(meeting->fd, F_UNLCK, LOCK_DOOR);
+	shm_try_lock(rendezvous->fd, F_UNLCK, SHM_LOCK_DOOR);
 }
 
-static bool all_joined(const struct meeting *meeting)
+static bool all_joined(const struct rendezvous *rendezvous)
 {
-	return atomic_load(&meeting->board->joined) >= meeting->board->world;
+	return atomic_load(&rendezvous->control->joined) >= rendezvous->control->world;
 }
 
 /* Behind the door. It has one name: another segment that has it now is not ours to remove. */
-static void take_name(const struct meeting *meeting)
+static void take_name(const struct rendezvous *rendezvous)
 {
 	struct stat st;
 
-	if (fstat(meeting->fd, &st) == 0 && st.st_nlink > 0)
-		shm_unlink(meeting->name);
+	if (fstat(rendezvous->fd, &st) == 0 && st.st_nlink > 0)
+		shm_unlink(rendezvous->name);
 }
 
-static bool no_room(const struct meeting *meeting, size_t bytes, int why, struct train_error *error)
+static bool no_room(const struct rendezvous *rendezvous, size_t bytes, int why,
+		    struct train_error *error)
 {
 	return train_fail(
 		error, TRAIN_FAILED,
 		"/dev/shm%s: no room for %zu bytes (%s): make /dev/shm larger (containers: "
 		"--shm-size), or run the ranks as threads",
-		meeting->name, bytes, strerror(why));
+		rendezvous->name, bytes, strerror(why));
 }
 
-static bool allocate(const struct meeting *meeting, uint64_t offset, size_t bytes,
+static bool allocate(const struct rendezvous *rendezvous, uint64_t offset, size_t bytes,
 		     struct train_error *error)
 {
 	int why;
 
 	do
-		why = posix_fallocate(meeting->fd, (off_t)offset, (off_t)bytes);
+		why = posix_fallocate(rendezvous->fd, (off_t)offset, (off_t)bytes);
 	while (why == EINTR);
-	return why == 0 || no_room(meeting, bytes, why, error);
+	return why == 0 || no_room(rendezvous, bytes, why, error);
 }
 
-static void *map_at(const struct meeting *meeting, uint64_t offset, size_t bytes,
+static void *map_at(const struct rendezvous *rendezvous, uint64_t offset, size_t bytes,
 		    struct train_error *error)
 {
-	void *memory =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, meeting->fd, (off_t)offset);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rendezvous->fd,
+			    (off_t)offset);
 
 	if (memory != MAP_FAILED)
 		return memory;
-	train_fail(error, TRAIN_FAILED, "/dev/shm%s: cannot map %zu bytes: %s", meeting->name,
+	train_fail(error, TRAIN_FAILED, "/dev/shm%s: cannot map %zu bytes: %s", rendezvous->name,
 		   bytes, strerror(errno));
 	return NULL;
 }
 
-static bool begin(struct meeting *meeting, struct train_error *error)
+static bool begin(struct rendezvous *rendezvous, struct train_error *error)
 {
 	void *memory;
 
-	if (ftruncate(meeting->fd, 0) != 0)
+	if (ftruncate(rendezvous->fd, 0) != 0)
 		return train_fail(error, TRAIN_FAILED, "/dev/shm%s: cannot be emptied: %s",
-				  meeting->name, strerror(errno));
-	if (!allocate(meeting, 0, meeting->bytes, error))
+				  rendezvous->name, strerror(errno));
+	if (!allocate(rendezvous, 0, rendezvous->bytes, error))
 		return false;
-	memory = map_at(meeting, 0, meeting->bytes, error);
+	memory = map_at(rendezvous, 0, rendezvous->bytes, error);
 	if (!memory)
 		return false;
-	meeting->mapped = meeting->bytes;
-	shm_board_at(meeting, memory);
-	shm_board_begin(meeting);
+	rendezvous->mapped = rendezvous->bytes;
+	shm_control_at(rendezvous, memory);
+	shm_control_begin(rendezvous);
 	return true;
 }
 
-static enum attempt wrong_world(const struct meeting *meeting, int world, struct train_error *error)
+static enum attempt wrong_world(const struct rendezvous *rendezvous, int world,
+				struct train_error *error)
 {
 	shm_fail(
-		meeting, error,
+		rendezvous, error,
 		"/dev/shm%s: a rank came with a world of %d ranks, and others have one of %d: give "
 		"all the same WORLD_SIZE, and each run a name of its own",
-		meeting->name, meeting->options.world, world);
+		rendezvous->name, rendezvous->options.world, world);
 	return ATTEMPT_FAILED;
 }
 
 /* Whether one that failed still waits for this rank, to tell it why. Else that was another run. */
-static bool awaited(const struct meeting *meeting)
+static bool awaited(const struct rendezvous *rendezvous)
 {
-	const struct shm_board *board = meeting->board;
-	int rank = meeting->options.rank;
+	const struct shm_control_block *control = rendezvous->control;
+	int rank = rendezvous->options.rank;
 
-	return atomic_load(&board->lingering) > 0 &&
-	       (rank >= board->world || !atomic_load(&board->slots[rank].joined));
+	return atomic_load(&control->lingering) > 0 &&
+	       (rank >= control->world || !atomic_load(&control->slots[rank].joined));
 }
 
 /* What other ranks of this run created, or of another one that has the same name. */
-static enum attempt join(struct meeting *meeting, size_t size, struct train_error *error)
+static enum attempt join(struct rendezvous *rendezvous, size_t size, struct train_error *error)
 {
 	void *memory;
 	int world;
 
-	if (size < sizeof(struct shm_board))
+	if (size < sizeof(struct shm_control_block))
 		goto foreign;
-	memory = map_at(meeting, 0, size, error);
+	memory = map_at(rendezvous, 0, size, error);
 	if (!memory)
 		return ATTEMPT_FAILED;
-	meeting->mapped = size;
-	shm_board_at(meeting, memory);
-	if (!shm_board_ours(meeting->board))
+	rendezvous->mapped = size;
+	shm_control_at(rendezvous, memory);
+	if (!shm_control_ours(rendezvous->control))
 		goto foreign;
-	world = meeting->board->world;
-	if (atomic_load(&meeting->board->failed) != 0 && !awaited(meeting)) {
-		shm_unlink(meeting->name);
+	world = rendezvous->control->world;
+	if (atomic_load(&rendezvous->control->failed) != 0 && !awaited(rendezvous)) {
+		shm_unlink(rendezvous->name);
 		return ATTEMPT_AGAIN;
 	}
-	return world == meeting->options.world ? ATTEMPT_GOOD : wrong_world(meeting, world, error);
+	return world == rendezvous->options.world ? ATTEMPT_GOOD
+						  : wrong_world(rendezvous, world, error);
 foreign:
 	train_fail(error, TRAIN_FAILED,
 		   "/dev/shm%s: in use by another version of this program: run one version only",
-		   meeting->name);
+		   rendezvous->name);
 	return ATTEMPT_FAILED;
 }
 
 /* Behind the door. */
-static enum attempt join_or_begin(struct meeting *meeting, struct train_error *error)
+static enum attempt join_or_begin(struct rendezvous *rendezvous, struct train_error *error)
 {
 	enum attempt got = ATTEMPT_FAILED;
 	struct stat st;
 
-	if (fstat(meeting->fd, &st) != 0) {
-		train_fail(error, TRAIN_FAILED, "/dev/shm%s: %s", meeting->name, strerror(errno));
+	if (fstat(rendezvous->fd, &st) != 0) {
+		train_fail(error, TRAIN_FAILED, "/dev/shm%s: %s", rendezvous->name,
+			   strerror(errno));
 		return ATTEMPT_FAILED;
 	}
 	if (st.st_nlink == 0)
 		return ATTEMPT_AGAIN;
-	if (locked(meeting->fd, LOCK_MEMBERS))
-		got = join(meeting, (size_t)st.st_size, error);
-	else if (begin(meeting, error))
+	if (shm_locked(rendezvous->fd, SHM_LOCK_MEMBERS))
+		got = join(rendezvous, (size_t)st.st_size, error);
+	else if (begin(rendezvous, error))
 		got = ATTEMPT_GOOD;
 	else
-		shm_unlink(meeting->name);
-	if (got == ATTEMPT_GOOD && !try_lock(meeting->fd, F_RDLCK, LOCK_MEMBERS)) {
-		train_fail(error, TRAIN_FAILED, "/dev/shm%s: cannot be locked: %s", meeting->name,
-			   strerror(errno));
+		shm_unlink(rendezvous->name);
+	if (got == ATTEMPT_GOOD && !shm_try_lock(rendezvous->fd, F_RDLCK, SHM_LOCK_MEMBERS)) {
+		train_fail(error, TRAIN_FAILED, "/dev/shm%s: cannot be locked: %s",
+			   rendezvous->name, strerror(errno));
 		got = ATTEMPT_FAILED;
 	}
 	if (got == ATTEMPT_GOOD &&
-	    atomic_exchange(&meeting->board->slots[meeting->options.rank].joined, 1) == 0)
-		atomic_fetch_add(&meeting->board->joined, 1);
-	if (got == ATTEMPT_GOOD && all_joined(meeting))
-		take_name(meeting);
+	    atomic_exchange(&rendezvous->control->slots[rendezvous->options.rank].joined, 1) == 0)
+		atomic_fetch_add(&rendezvous->control->joined, 1);
+	if (got == ATTEMPT_GOOD && all_joined(rendezvous))
+		take_name(rendezvous);
 	return got;
 }
 
-static bool open_file(struct meeting *meeting, struct train_error *error)
+static bool open_file(struct rendezvous *rendezvous, struct train_error *error)
 {
 	struct stat st;
 
-	meeting->fd = shm_open(meeting->name, O_RDWR | O_CREAT, 0600);
-	if (meeting->fd < 0)
+	rendezvous->fd = shm_open(rendezvous->name, O_RDWR | O_CREAT, 0600);
+	if (rendezvous->fd < 0)
 		return train_fail(error, TRAIN_FAILED, "/dev/shm%s: cannot be opened: %s%s",
-				  meeting->name, strerror(errno),
+				  rendezvous->name, strerror(errno),
 				  errno == EACCES ? ": it belongs to another user" : "");
-	if (fstat(meeting->fd, &st) == 0 && st.st_uid == geteuid())
+	if (fstat(rendezvous->fd, &st) == 0 && st.st_uid == geteuid())
 		return true;
 	return train_fail(error, TRAIN_FAILED,
 			  "/dev/shm%s: belongs to user %u: give this run another name",
-			  meeting->name, (unsigned)st.st_uid);
+			  rendezvous->name, (unsigned)st.st_uid);
 }
 
-static void close_segment(struct meeting *meeting)
+static void close_segment(struct rendezvous *rendezvous)
 {
-	if (meeting->mapped > 0)
-		munmap(meeting->board, meeting->mapped);
-	if (meeting->fd >= 0)
-		close(meeting->fd);
-	meeting->mapped = 0;
-	meeting->fd = -1;
+	if (rendezvous->mapped > 0)
+		munmap(rendezvous->control, rendezvous->mapped);
+	if (rendezvous->fd >= 0)
+		close(rendezvous->fd);
+	rendezvous->mapped = 0;
+	rendezvous->fd = -1;
 }
 
-static enum attempt attempt(struct meeting *meeting, struct train_error *error)
+static enum attempt attempt(struct rendezvous *rendezvous, struct train_error *error)
 {
 	enum attempt got = ATTEMPT_FAILED;
 
-	if (open_file(meeting, error)) {
-		if (enter_door(meeting)) {
-			got = join_or_begin(meeting, error);
-			leave_door(meeting);
+	if (open_file(rendezvous, error)) {
+		if (enter_door(rendezvous)) {
+			got = join_or_begin(rendezvous, error);
+			leave_door(rendezvous);
 		} else {
 			train_fail(error, TRAIN_FAILED,
 				   "/dev/shm%s: a process holds its lock for seconds: end what is "
 				   "stopped",
-				   meeting->name);
+				   rendezvous->name);
 		}
 	}
 	if (got != ATTEMPT_GOOD)
-		close_segment(meeting);
+		close_segment(rendezvous);
 	return got;
 }
 
 /* Whoever comes to a segment that was removed under its hands begins again. */
 static void remove_leftover(const char *name)
 {
-	struct meeting other = {.fd = shm_open(name, O_RDWR, 0)};
+	struct rendezvous other = {.fd = shm_open(name, O_RDWR, 0)};
 	struct stat st;
 
 	if (other.fd < 0)
 		return;
 	if (fstat(other.fd, &st) == 0 && st.st_uid == geteuid() && st.st_nlink > 0 &&
-	    try_lock(other.fd, F_WRLCK, LOCK_DOOR) && !locked(other.fd, LOCK_MEMBERS) &&
-	    fstat(other.fd, &st) == 0 && st.st_nlink > 0)
+	    shm_try_lock(other.fd, F_WRLCK, SHM_LOCK_DOOR) &&
+	    !shm_locked(other.fd, SHM_LOCK_MEMBERS) && fstat(other.fd, &st) == 0 && st.st_nlink > 0)
 		shm_unlink(name);
 	close(other.fd);
 }
 
 /* What runs under other names left behind that were killed before all ranks were there. */
-static void sweep(const struct meeting *meeting)
+static void sweep(const struct rendezvous *rendezvous)
 {
 	DIR *folder = opendir("/dev/shm");
-	char name[sizeof(meeting->name) + 1];
+	char name[sizeof(rendezvous->name) + 1];
 	int prefix = snprintf(name, sizeof(name), "gpumap-train-%u-", (unsigned)geteuid());
 
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
 		if (strncmp(entry->d_name, name, (size_t)prefix) != 0 ||
-		    strcmp(entry->d_name, meeting->name + 1) == 0)
+		    strcmp(entry->d_name, rendezvous->name + 1) == 0)
 			continue;
 		snprintf(name + prefix, sizeof(name) - (size_t)prefix, "%s",
 			 entry->d_name + prefix);
@@ -286,66 +261,66 @@ static void sweep(const struct meeting *meeting)
 		closedir(folder);
 }
 
-bool shm_segment_open(struct meeting *meeting, struct train_error *error)
+bool shm_segment_open(struct rendezvous *rendezvous, struct train_error *error)
 {
 	enum attempt got;
 
-	snprintf(meeting->name, sizeof(meeting->name), "/gpumap-train-%u-%s", (unsigned)geteuid(),
-		 meeting->options.name);
-	meeting->mapped = 0;
+	snprintf(rendezvous->name, sizeof(rendezvous->name), "/gpumap-train-%u-%s",
+		 (unsigned)geteuid(), rendezvous->options.name);
+	rendezvous->mapped = 0;
 	do
-		got = attempt(meeting, error);
+		got = attempt(rendezvous, error);
 	while (got == ATTEMPT_AGAIN);
 	if (got != ATTEMPT_GOOD)
 		return false;
-	sweep(meeting);
-	if (shm_good(meeting, error))
+	sweep(rendezvous);
+	if (shm_good(rendezvous, error))
 		return true;
-	shm_segment_part(meeting);
+	shm_segment_close(rendezvous);
 	return false;
 }
 
-void shm_segment_linger(struct meeting *meeting)
+void shm_segment_linger(struct rendezvous *rendezvous)
 {
-	int limit_ms = meeting->options.timeout_ms;
+	int limit_ms = rendezvous->options.timeout_ms;
 
-	if (meeting->lingers_ns || all_joined(meeting))
+	if (rendezvous->lingers_ns || all_joined(rendezvous))
 		return;
 	if (limit_ms == 0 || limit_ms > LINGER_MS)
 		limit_ms = LINGER_MS;
-	meeting->lingers_ns = shm_now_ns() + (int64_t)limit_ms * 1000000;
-	atomic_fetch_add(&meeting->board->lingering, 1);
+	rendezvous->lingers_ns = shm_now_ns() + (int64_t)limit_ms * 1000000;
+	atomic_fetch_add(&rendezvous->control->lingering, 1);
 }
 
-static void end_linger(struct meeting *meeting)
+static void end_linger(struct rendezvous *rendezvous)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};
 
-	if (!meeting->lingers_ns)
+	if (!rendezvous->lingers_ns)
 		return;
-	while (shm_now_ns() < meeting->lingers_ns && !all_joined(meeting))
+	while (shm_now_ns() < rendezvous->lingers_ns && !all_joined(rendezvous))
 		nanosleep(&pause, NULL);
-	atomic_fetch_sub(&meeting->board->lingering, 1);
+	atomic_fetch_sub(&rendezvous->control->lingering, 1);
 }
 
-void shm_segment_part(struct meeting *meeting)
+void shm_segment_close(struct rendezvous *rendezvous)
 {
-	end_linger(meeting);
-	if (enter_door(meeting)) {
-		try_lock(meeting->fd, F_UNLCK, LOCK_MEMBERS);
-		if (all_joined(meeting) || !locked(meeting->fd, LOCK_MEMBERS))
-			take_name(meeting);
-		leave_door(meeting);
+	end_linger(rendezvous);
+	if (enter_door(rendezvous)) {
+		shm_try_lock(rendezvous->fd, F_UNLCK, SHM_LOCK_MEMBERS);
+		if (all_joined(rendezvous) || !shm_locked(rendezvous->fd, SHM_LOCK_MEMBERS))
+			take_name(rendezvous);
+		leave_door(rendezvous);
 	}
-	close_segment(meeting);
+	close_segment(rendezvous);
 }
 
-bool shm_segment_enter(struct meeting *meeting, int rank, struct train_error *error)
+bool shm_segment_enter(struct rendezvous *rendezvous, int rank, struct train_error *error)
 {
-	struct shm_slot *slot = &meeting->board->slots[rank];
+	struct shm_slot *slot = &rendezvous->control->slots[rank];
 
-	if (!try_lock(meeting->fd, F_WRLCK, LOCK_RANKS + rank))
-		return shm_fail(meeting, error,
+	if (!shm_try_lock(rendezvous->fd, F_WRLCK, SHM_LOCK_RANKS + rank))
+		return shm_fail(rendezvous, error,
 				"rank %d is there twice, in processes %d and %d: give each its own "
 				"RANK, and each run a name of its own",
 				rank, atomic_load(&slot->process), (int)getpid());
@@ -353,15 +328,15 @@ bool shm_segment_enter(struct meeting *meeting, int rank, struct train_error *er
 	return true;
 }
 
-void shm_segment_leave(struct meeting *meeting, int rank)
+void shm_segment_leave(struct rendezvous *rendezvous, int rank)
 {
-	try_lock(meeting->fd, F_UNLCK, LOCK_RANKS + rank);
+	shm_try_lock(rendezvous->fd, F_UNLCK, SHM_LOCK_RANKS + rank);
 }
 
-bool shm_segment_map(struct meeting *meeting, struct shm_map *map, uint64_t offset,
+bool shm_segment_map(struct rendezvous *rendezvous, struct shm_map *map, uint64_t offset,
 		     uint64_t capacity, struct train_error *error)
 {
-	void *memory = map_at(meeting, offset, capacity, error);
+	void *memory = map_at(rendezvous, offset, capacity, error);
 
 	if (!memory)
 		return false;
@@ -377,20 +352,20 @@ void shm_segment_unmap(struct shm_map *map)
 	*map = (struct shm_map){NULL, 0, 0};
 }
 
-bool shm_segment_grow(struct meeting *meeting, struct shm_map *map, size_t bytes,
+bool shm_segment_grow(struct rendezvous *rendezvous, struct shm_map *map, size_t bytes,
 		      struct train_error *error)
 {
 	uint64_t unit = 1 << 16, capacity = (bytes + unit - 1) / unit * unit;
 	uint64_t offset, old = map->offset, old_capacity = map->capacity;
 
 	if (capacity < bytes || capacity > (uint64_t)1 << 60)
-		return no_room(meeting, bytes, EFBIG, error);
-	offset = atomic_fetch_add(&meeting->board->memory_end, capacity);
-	if (!allocate(meeting, offset, capacity, error) ||
-	    !shm_segment_map(meeting, map, offset, capacity, error))
+		return no_room(rendezvous, bytes, EFBIG, error);
+	offset = atomic_fetch_add(&rendezvous->control->memory_end, capacity);
+	if (!allocate(rendezvous, offset, capacity, error) ||
+	    !shm_segment_map(rendezvous, map, offset, capacity, error))
 		return false;
 	if (old_capacity > 0)
-		fallocate(meeting->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)old,
+		fallocate(rendezvous->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)old,
 			  (off_t)old_capacity);
 	return true;
 }

@@ -16,7 +16,7 @@ static bool small_sum(struct shm_comm *comm, int at, float *values, int64_t coun
 	if (!shm_agree(comm, error))
 		return false;
 	for (int r = 0; r < comm->base.world; r++)
-		from[r] = (const void *)comm->board->slots[r].small[at];
+		from[r] = (const void *)comm->control->slots[r].small[at];
 	sum_ranks(&values, 1, from, comm->base.world, count);
 	return true;
 }
@@ -31,7 +31,7 @@ static bool small_broadcast(struct shm_comm *comm, int at, void *values, size_t 
 	if (!shm_agree(comm, error))
 		return false;
 	if (!mine && bytes > 0)
-		memcpy(values, comm->board->slots[root].small[at], bytes);
+		memcpy(values, comm->control->slots[root].small[at], bytes);
 	return true;
 }
 
@@ -45,7 +45,7 @@ static bool small_gather(struct shm_comm *comm, int at, const void *mine, void *
 	if (!shm_agree(comm, error))
 		return false;
 	for (int r = 0; bytes > 0 && r < comm->base.world; r++)
-		memcpy(to + (size_t)r * bytes, comm->board->slots[r].small[at], bytes);
+		memcpy(to + (size_t)r * bytes, comm->control->slots[r].small[at], bytes);
 	return true;
 }
 

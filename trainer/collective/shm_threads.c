@@ -11,10 +11,10 @@
 static bool enter(struct shm_comm *comm, struct train_error *error)
 {
 	atomic_store(&comm->slot->inside, 1);
-	if (atomic_load(&comm->board->failed) == 0)
+	if (atomic_load(&comm->control->failed) == 0)
 		return true;
 	atomic_store(&comm->slot->inside, 0);
-	return shm_good(comm->meeting, error);
+	return shm_good(comm->rendezvous, error);
 }
 
 static bool leave(struct shm_comm *comm, bool good, struct train_error *error)
@@ -23,14 +23,14 @@ static bool leave(struct shm_comm *comm, bool good, struct train_error *error)
 	if (good && shm_phase(comm, error))
 		return true;
 	for (int r = 0; r < comm->base.world; r++)
-		while (atomic_load(&comm->board->slots[r].inside))
+		while (atomic_load(&comm->control->slots[r].inside))
 			sched_yield();
 	return false;
 }
 
 static void *values_of(const struct shm_comm *comm, int at, int rank)
 {
-	return comm->board->slots[rank].calls[at].values;
+	return comm->control->slots[rank].calls[at].values;
 }
 
 static bool threads_sum(struct shm_comm *comm, int at, float *values, int64_t count,

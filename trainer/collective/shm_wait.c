@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for other ranks: a little by looking, then asleep, with an eye on who is gone. */
+/* Waiting for other ranks: a little by looking, then asleep, with an eye on who is gone; the phases
+ * of calls, and why a run fails, the same on all ranks. */
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "collective/shm_board.h"
+#include "collective/shm_control_block.h"
 #include "collective/shm_segment.h"
 
 enum { SLICE_MS = 100 }; /* how often it looks who is gone */
@@ -35,22 +38,22 @@ static bool reached(const _Atomic uint32_t *word, uint32_t value)
 	return (int32_t)(atomic_load(word) - value) >= 0;
 }
 
-static long futex(const struct meeting *meeting, _Atomic uint32_t *word, int call, uint32_t value,
-		  const struct timespec *limit)
+static long futex(const struct rendezvous *rendezvous, _Atomic uint32_t *word, int call,
+		  uint32_t value, const struct timespec *limit)
 {
-	return syscall(SYS_futex, word, call | (meeting->threads ? FUTEX_PRIVATE_FLAG : 0), value,
-		       limit, NULL, 0);
+	return syscall(SYS_futex, word, call | (rendezvous->threads ? FUTEX_PRIVATE_FLAG : 0),
+		       value, limit, NULL, 0);
 }
 
 /* Counted before it looks whether there is a sleeper, who says so before it looks at the count:
  * one of them sees the other. */
-void shm_post(const struct meeting *meeting, int rank)
+void shm_post(const struct rendezvous *rendezvous, int rank)
 {
-	struct shm_slot *slot = &meeting->board->slots[rank];
+	struct shm_slot *slot = &rendezvous->control->slots[rank];
 
 	atomic_fetch_add(&slot->event, 1);
 	if (atomic_load(&slot->sleeping))
-		futex(meeting, &slot->event, FUTEX_WAKE, 1, NULL);
+		futex(rendezvous, &slot->event, FUTEX_WAKE, 1, NULL);
 }
 
 /* Whether the time has passed without an event. */
@@ -60,7 +63,7 @@ static bool sleep_on(struct shm_comm *comm, uint32_t event, int64_t ns)
 	bool passed;
 
 	atomic_store(&comm->slot->sleeping, 1);
-	passed = futex(comm->meeting, &comm->slot->event, FUTEX_WAIT, event, &limit) != 0 &&
+	passed = futex(comm->rendezvous, &comm->slot->event, FUTEX_WAIT, event, &limit) != 0 &&
 		 errno == ETIMEDOUT;
 	atomic_store(&comm->slot->sleeping, 0);
 	return passed;
@@ -68,7 +71,7 @@ static bool sleep_on(struct shm_comm *comm, uint32_t event, int64_t ns)
 
 static bool waits_for(const struct shm_comm *comm, int peer, int rank)
 {
-	const struct shm_slot *slot = &comm->board->slots[rank];
+	const struct shm_slot *slot = &comm->control->slots[rank];
 
 	if (peer >= 0)
 		return rank == peer;
@@ -77,10 +80,10 @@ static bool waits_for(const struct shm_comm *comm, int peer, int rank)
 
 static struct call_words rank_words(const struct shm_comm *comm, int rank)
 {
-	int process = atomic_load(&comm->board->slots[rank].process);
+	int process = atomic_load(&comm->control->slots[rank].process);
 	struct call_words words;
 
-	if (comm->meeting->threads || process == 0)
+	if (comm->rendezvous->threads || process == 0)
 		snprintf(words.text, sizeof(words.text), "rank %d", rank);
 	else
 		snprintf(words.text, sizeof(words.text), "rank %d (process %d)", rank, process);
@@ -90,7 +93,7 @@ static struct call_words rank_words(const struct shm_comm *comm, int rank)
 static bool gone(struct shm_comm *comm, int rank, int peer, const char *how,
 		 struct train_error *error)
 {
-	return shm_fail(comm->meeting, error, "%s %s while rank %d waits %sin %s",
+	return shm_fail(comm->rendezvous, error, "%s %s while rank %d waits %sin %s",
 			rank_words(comm, rank).text, how, comm->base.rank,
 			waits_for(comm, peer, rank) ? "for it " : "",
 			call_words(comm->doing.kind, comm->doing.what).text);
@@ -100,7 +103,7 @@ static bool gone(struct shm_comm *comm, int rank, int peer, const char *how,
 static int ended(const struct shm_comm *comm, int peer)
 {
 	for (int r = 0; r < comm->base.world; r++)
-		if (atomic_load(&comm->board->slots[r].closed) && waits_for(comm, peer, r))
+		if (atomic_load(&comm->control->slots[r].closed) && waits_for(comm, peer, r))
 			return r;
 	return -1;
 }
@@ -108,11 +111,11 @@ static int ended(const struct shm_comm *comm, int peer)
 /* A rank that came and whose process is no more, or -1. */
 static int dead(const struct shm_comm *comm)
 {
-	for (int r = 0; !comm->meeting->threads && r < comm->base.world; r++) {
-		const struct shm_slot *slot = &comm->board->slots[r];
+	for (int r = 0; !comm->rendezvous->threads && r < comm->base.world; r++) {
+		const struct shm_slot *slot = &comm->control->slots[r];
 
 		if (r != comm->base.rank && atomic_load(&slot->process) != 0 &&
-		    !shm_segment_lives(comm->meeting, r) && !atomic_load(&slot->closed))
+		    !shm_segment_lives(comm->rendezvous, r) && !atomic_load(&slot->closed))
 			return r;
 	}
 	return -1;
@@ -126,17 +129,17 @@ static bool too_late(struct shm_comm *comm, int peer, struct train_error *error)
 	for (int r = 0; r < comm->base.world; r++)
 		if (waits_for(comm, peer, r))
 			call_late_add(&late, rank_words(comm, r).text,
-				      (int)atomic_load(&comm->board->slots[r].doing));
-	call_late_text(text, sizeof(text), &late, comm->meeting->options.timeout_ms, &comm->doing,
-		       comm->base.rank);
-	return shm_fail(comm->meeting, error, "%s", text);
+				      (int)atomic_load(&comm->control->slots[r].doing));
+	call_late_text(text, sizeof(text), &late, comm->rendezvous->options.timeout_ms,
+		       &comm->doing, comm->base.rank);
+	return shm_fail(comm->rendezvous, error, "%s", text);
 }
 
 /* Of the time limit; a slice where there is none. */
 static int64_t time_left(const struct shm_comm *comm, int64_t start)
 {
 	int64_t slice = (int64_t)SLICE_MS * 1000000;
-	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000;
+	int64_t limit = (int64_t)comm->rendezvous->options.timeout_ms * 1000000;
 	int64_t used = comm->base.waited_ns - comm->waited_before + shm_now_ns() - start;
 
 	return limit == 0 || limit - used > slice ? slice : limit - used;
@@ -152,7 +155,7 @@ static bool wait_asleep(struct shm_comm *comm, const _Atomic uint32_t *word, uin
 		/* What a rank did before it ended counts. */
 		if (reached(word, value))
 			return true;
-		if (!shm_good(comm->meeting, error))
+		if (!shm_good(comm->rendezvous, error))
 			return false;
 		if (rank >= 0)
 			return gone(comm, rank, peer, "has ended", error);
@@ -190,15 +193,16 @@ bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t valu
 static bool device_too_late(struct shm_comm *comm, const struct call *call, int64_t waited_ns,
 			    struct train_error *error)
 {
-	int timeout_ms = comm->meeting->options.timeout_ms;
+	int timeout_ms = comm->rendezvous->options.timeout_ms;
 	int64_t since = shm_now_ns() - waited_ns / 2;
 	struct call_late late = {.count = 0};
 	char text[sizeof(error->text)];
 
 	for (int r = 0; r < comm->base.world; r++) {
-		const struct shm_slot *slot = &comm->board->slots[r];
+		const struct shm_slot *slot = &comm->control->slots[r];
+		int64_t checked = atomic_load(&slot->checked);
 
-		if (r != comm->base.rank && atomic_load(&slot->checked) < since)
+		if (r != comm->base.rank && (checked == 0 || checked < since))
 			call_late_add(&late, rank_words(comm, r).text,
 				      (int)atomic_load(&slot->doing));
 	}
@@ -206,7 +210,7 @@ static bool device_too_late(struct shm_comm *comm, const struct call *call, int6
 		call_late_text(text, sizeof(text), &late, timeout_ms, call, comm->base.rank);
 	else
 		call_stuck_text(text, sizeof(text), timeout_ms, call);
-	return shm_fail(comm->meeting, error, "%s", text);
+	return shm_fail(comm->rendezvous, error, "%s", text);
 }
 
 bool shm_check(struct communicator *base, const char *where, int64_t waited_ns,
@@ -214,19 +218,195 @@ bool shm_check(struct communicator *base, const char *where, int64_t waited_ns,
 {
 	const struct call call = call_of(CALL_DEVICE, 0, 0, where);
 	struct shm_comm *comm = (struct shm_comm *)(void *)base;
-	int64_t limit = (int64_t)comm->meeting->options.timeout_ms * 1000000, now = shm_now_ns();
+	int64_t limit = (int64_t)comm->rendezvous->options.timeout_ms * 1000000, now = shm_now_ns();
 	int rank;
 
 	atomic_store(&comm->slot->checked, now);
-	if (!shm_good(comm->meeting, error))
+	if (!shm_good(comm->rendezvous, error))
 		return false;
 	if (now - comm->looked >= (int64_t)SLICE_MS * 1000000) {
 		comm->looked = now;
 		rank = dead(comm);
 		if (rank >= 0)
-			return shm_fail(comm->meeting, error,
+			return shm_fail(comm->rendezvous, error,
 					"%s is gone while rank %d waits in %s",
 					rank_words(comm, rank).text, base->rank, where);
 	}
 	return limit == 0 || waited_ns <= limit || device_too_late(comm, &call, waited_ns, error);
+}
+
+/* --- calls and their phases ------------------------------------------------------------------ */
+
+bool shm_start(struct shm_comm *comm, const struct call *call, struct train_error *error)
+{
+	comm->doing = *call;
+	comm->waited_before = comm->base.waited_ns;
+	if (call->root < 0 || call->root >= comm->base.world)
+		return shm_fail(comm->rendezvous, error,
+				"rank %d: %s: there is no rank %d, the world has %d",
+				comm->base.rank, call_words(call->kind, call->what).text,
+				call->root, comm->base.world);
+	atomic_store(&comm->slot->doing, (uint32_t)call->kind);
+	return shm_good(comm->rendezvous, error);
+}
+
+int shm_call(struct shm_comm *comm, const struct call *call, void *values,
+	     struct train_error *error)
+{
+	int at = (int)(comm->calls & 1);
+
+	if (!shm_start(comm, call, error))
+		return -1;
+	comm->slot->calls[at] = (struct shm_call){*call, values};
+	comm->calls++;
+	return at;
+}
+
+bool shm_agree(struct shm_comm *comm, struct train_error *error)
+{
+	const struct shm_slot *slots = comm->control->slots;
+	uint32_t at = (comm->calls - 1) & 1;
+	char text[400];
+
+	if (!shm_phase(comm, error))
+		return false;
+	for (int r = 1; r < comm->base.world; r++) {
+		const struct call *call = &slots[r].calls[at].call;
+
+		if (!call_same(call, &slots[0].calls[at].call)) {
+			call_difference(text, sizeof(text), r, call, &slots[0].calls[at].call);
+			return shm_fail(comm->rendezvous, error, "%s", text);
+		}
+	}
+	return true;
+}
+
+/* Its own phase comes last: until then the rank counts as missing, should it be killed here. */
+bool shm_phase(struct shm_comm *comm, struct train_error *error)
+{
+	struct shm_control_block *control = comm->control;
+	uint32_t phase = ++comm->phase, world = (uint32_t)comm->base.world;
+	bool last = atomic_fetch_add(&control->arrived, 1) + 1 == phase * world;
+
+	if (last)
+		atomic_store(&control->complete, phase);
+	atomic_store(&comm->slot->phase, phase);
+	if (!last)
+		return shm_wait(comm, &control->complete, phase, -1, error);
+	for (int r = 0; r < comm->base.world; r++)
+		if (r != comm->base.rank)
+			shm_post(comm->rendezvous, r);
+	return true;
+}
+
+/* --- why a run fails ------------------------------------------------------------------------- */
+
+/* With who writes the reason: it may be stopped, or wait for its turn on a busy machine. */
+enum { PATIENCE_MS = 10000 };
+
+/* Threads of this process write one at a time, and so do processes, by a lock. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+static bool begin_reason(const struct rendezvous *rendezvous)
+{
+	pthread_mutex_lock(&writing);
+	if (rendezvous->threads || shm_segment_reason(rendezvous, true))
+		return true;
+	pthread_mutex_unlock(&writing);
+	return false;
+}
+
+static void end_reason(const struct rendezvous *rendezvous)
+{
+	if (!rendezvous->threads)
+		shm_segment_reason(rendezvous, false);
+	pthread_mutex_unlock(&writing);
+}
+
+/* Over what one that was killed meanwhile has written. */
+__attribute__((format(printf, 3, 0))) static bool write_reason(const struct rendezvous *rendezvous,
+							       enum train_status status,
+							       const char *format, va_list args)
+{
+	struct shm_control_block *control = rendezvous->control;
+
+	if (atomic_load(&control->failed) == 2)
+		return false;
+	atomic_store(&control->failed, 1);
+	control->why.status = status;
+	vsnprintf(control->why.text, sizeof(control->why.text), format, args);
+	atomic_store(&control->failed, 2);
+	return true;
+}
+
+/* The first reason stays: another one is waited for, as long as its writer lives. One that never
+ * comes leaves the run failed all the same. */
+__attribute__((format(printf, 3, 0))) static void note(const struct rendezvous *rendezvous,
+						       enum train_status status, const char *format,
+						       va_list args)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct shm_control_block *control = rendezvous->control;
+	uint32_t good = 0;
+	bool first;
+
+	for (int i = 0; !begin_reason(rendezvous); i++) {
+		if (atomic_load(&control->failed) == 2)
+			return;
+		if (i == PATIENCE_MS) {
+			atomic_compare_exchange_strong(&control->failed, &good, 1);
+			return;
+		}
+		nanosleep(&pause, NULL);
+	}
+	first = write_reason(rendezvous, status, format, args);
+	end_reason(rendezvous);
+	for (int r = 0; first && r < control->world; r++)
+		shm_post(rendezvous, r);
+}
+
+/* False: the run has failed. */
+static bool why_failed(const struct rendezvous *rendezvous, struct train_error *error)
+{
+	const struct shm_control_block *control = rendezvous->control;
+
+	if (atomic_load(&control->failed) == 2)
+		return train_fail(error, control->why.status, "%.*s",
+				  (int)sizeof(control->why.text) - 1, control->why.text);
+	return train_fail(error, TRAIN_FAILED,
+			  "another rank failed and does not say why for %d s: end what is stopped",
+			  PATIENCE_MS / 1000);
+}
+
+bool shm_good(const struct rendezvous *rendezvous, struct train_error *error)
+{
+	uint32_t failed = atomic_load(&rendezvous->control->failed);
+
+	if (failed == 0)
+		return true;
+	if (failed == 1)
+		shm_fail_as(rendezvous, TRAIN_FAILED,
+			    "another rank failed and was killed before it said why");
+	return why_failed(rendezvous, error);
+}
+
+bool shm_fail(const struct rendezvous *rendezvous, struct train_error *error, const char *format,
+	      ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	note(rendezvous, TRAIN_FAILED, format, args);
+	va_end(args);
+	return why_failed(rendezvous, error);
+}
+
+void shm_fail_as(const struct rendezvous *rendezvous, enum train_status status, const char *format,
+		 ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	note(rendezvous, status, format, args);
+	va_end(args);
 }

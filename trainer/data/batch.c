@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-#include "random.h"
-
-struct batch_place batch_place(const struct batch_options *options,
+struct input_place batch_place(const struct batch_options *options,
 			       const struct dataset_shape *shape, int64_t epoch, int64_t sample)
 {
-	struct random_key key = {options->seed, RANDOM_AUGMENT, (uint32_t)epoch, sample};
-	struct batch_place place = {(shape->height - options->height) / 2,
-				    (shape->width - options->width) / 2, false};
-	uint32_t bits[4];
+	const struct input_cut cut = {shape->height,  shape->width,     options->height,
+				      options->width, options->augment, options->seed};
 
-	if (!options->augment)
-		return place;
-	random_keyed(bits, &key, 0);
-	place.mirrored = random_below(bits[0], 2) == 1;
-	place.top += (int)random_below(bits[1], 2 * BATCH_PADDING + 1) - BATCH_PADDING;
-	place.left += (int)random_below(bits[2], 2 * BATCH_PADDING + 1) - BATCH_PADDING;
-	return place;
+	return input_place(&cut, epoch, sample);
 }
 
 static int clamp(int n, int least, int most)
@@ -30,7 +20,7 @@ static int clamp(int n, int least, int most)
  * A table of values is exact, and as fast as memory.
  */
 static void fill_row(float *restrict out, const uint8_t *restrict row, const float *restrict values,
-		     const struct batch_place *place, int width, int has)
+		     const struct input_place *place, int width, int has)
 {
 	int first = row ? clamp(-place->left, 0, width) : width;
 	int last = row ? clamp(has - place->left, first, width) : width;
@@ -54,7 +44,7 @@ static void mirror_row(float *row, int width)
 }
 
 static void fill_image(float *out, const uint8_t *planes, const struct dataset *dataset,
-		       const struct batch_options *options, const struct batch_place *place)
+		       const struct batch_options *options, const struct input_place *place)
 {
 	int height = dataset->shape.height, width = dataset->shape.width;
 
@@ -84,7 +74,7 @@ void batch_fill(float *images, int32_t *labels, const struct dataset *dataset,
 	for (int64_t i = 0; i < count; i++) {
 		const uint8_t *record =
 			dataset->records + (size_t)indices[i] * dataset_record(&dataset->shape);
-		struct batch_place place = batch_place(options, &dataset->shape, epoch, indices[i]);
+		struct input_place place = batch_place(options, &dataset->shape, epoch, indices[i]);
 
 		labels[i] = record[0];
 		fill_image(images + (size_t)i * pixels, record + 1, dataset, options, &place);

@@ -4,34 +4,26 @@
 #define TRAIN_BATCH_H
 
 #include "dataset.h"
-
-enum { BATCH_PADDING = 4 };
+#include "kernels/input_fill.h"
 
 struct batch_options {
 	int height, width; /* of what comes out: the middle of an image, or all of it */
 
 	/*
 	 * Mirror each image with probability 1/2, and cut it out of the image padded with
-	 * BATCH_PADDING bytes of 0 on each side, at a random place: RandomCrop(size, padding=4) and
+	 * INPUT_PADDING bytes of 0 on each side, at a random place: RandomCrop(size, padding=4) and
 	 * RandomHorizontalFlip of torchvision in their effect, not in their random numbers.
 	 */
 	bool augment;
 	uint64_t seed;
 };
 
-/* What is cut out of an image: pixel (y, x) is that at (top + y, left + x), or 0 outside. */
-struct batch_place {
-	int top;
-	int left;
-	bool mirrored; /* pixel (y, x) is the one at (top + y, left + width - 1 - x) */
-};
-
 /*
  * What is done to a sample in an epoch. It depends on these two, the seed and the sizes alone
- * (Philox4x32-10, random.h), so it is the same at any number of ranks, for any batch, and after
+ * (Philox4x32-10), so it is the same at any number of ranks, for any batch, and after
  * a resume. Without options.augment it is the middle: top = floor((H - height) / 2).
  */
-struct batch_place batch_place(const struct batch_options *options,
+struct input_place batch_place(const struct batch_options *options,
 			       const struct dataset_shape *shape, int64_t epoch, int64_t sample);
 
 /*

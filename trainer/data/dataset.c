@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "random.h"
+#include "kernels/philox.h"
 
 enum { FIELDS = 4, BYTES = 16 };
 

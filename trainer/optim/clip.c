@@ -41,11 +41,3 @@ float clip_norm(const float *x, int64_t n, float scale)
 {
 	return simd_has_fma() ? norm_fma(x, n, scale) : norm_plain(x, n, scale);
 }
-
-float clip_coefficient(float norm, double most)
-{
-	float coefficient = (float)most * (1 / (norm + 1e-6f));
-
-	/* Written so that a NaN stays. */
-	return coefficient > 1 ? 1 : coefficient;
-}

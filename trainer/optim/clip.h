@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clipping gradients by their norm, as torch.nn.utils.clip_grad_norm_ does it. Gradients are not
- * rewritten: the coefficient goes into optimizer_begin(), which multiplies on the way.
+ * rewritten: the coefficient (kernels/update.h) goes into optimizer_begin(), which multiplies on the way.
  */
 #ifndef TRAIN_CLIP_H
 #define TRAIN_CLIP_H
@@ -16,10 +16,5 @@
  * is.
  */
 float clip_norm(const float *x, int64_t n, float scale);
-
-/* What gradients are multiplied by so that their norm is at most `most`: most / (norm + 1e-6),
- * but at most 1. The norm of all gradients is clip_norm() of the norms of each parameter's, in
- * the order of the parameters. 0 for an infinite norm, NaN for a NaN. */
-float clip_coefficient(float norm, double most);
 
 #endif

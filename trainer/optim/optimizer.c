@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "clip.h"
-#include "scaler.h"
+#include "kernels/scaler.h"
 
 enum { LINE_FLOATS = 64 / sizeof(float) }; /* of the cache */
 

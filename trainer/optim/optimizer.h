@@ -7,23 +7,12 @@
 #define TRAIN_OPTIMIZER_H
 
 #include "error.h"
+#include "kernels/update.h"
 #include "optim/schedule.h"
 #include "optim/update.h"
 #include "tensor.h"
 
 enum { OPTIMIZER_MOST_STATES = 2 };
-
-enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
-
-struct optimizer_settings {
-	enum optimizer_kind kind;
-	double momentum; /* SGD: at least 0; 0 in every step means no buffer. Adam: beta1, 0 to <1
-			  */
-	double beta2;    /* Adam: 0 to <1 */
-	double eps;      /* Adam: at least 0 */
-	double weight_decay; /* at least 0; L2 for SGD and Adam, decoupled for AdamW */
-	bool nesterov;       /* SGD, with a momentum above 0 */
-};
 
 /* What an optimizer keeps of each element, as PyTorch names it: SGD with momentum has
  * "momentum_buffer", Adam and AdamW "exp_avg" and "exp_avg_sq", index from 0; NULL past the last.

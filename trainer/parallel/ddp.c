@@ -3,10 +3,10 @@
  * all of them alike. */
 #include <stdlib.h>
 
-#include "parallel/pieces.h"
+#include "parallel/graph_segments.h"
 #include "parallel/rank.h"
 #include "parallel/reducer.h"
-#include "run/cores.h"
+#include "place/cores.h"
 
 struct ddp {
 	struct parallel base;
@@ -14,8 +14,8 @@ struct ddp {
 	struct reducer *reducer;
 	struct model_watch watch;
 	bool overlap;
-	struct recorder *steps, *evaluations;
-	struct pieces pieces;       /* where the communicator cannot be recorded */
+	struct step_graph *steps, *evaluations;
+	struct graph_segments segments; /* where the communicator cannot be recorded */
 	struct step_output *issued; /* of the step that is being put on its way */
 };
 
@@ -26,7 +26,7 @@ static bool overlaps(const struct parallel_options *o)
 	if (o->settings->overlap != OVERLAP_AUTO)
 		return o->settings->overlap == OVERLAP_YES;
 	return !o->collective->waits ||
-	       cores_spare(&o->cpus, o->place->ranks, rank_processes(o), o->settings->threads);
+	       cores_spare(&o->cpus, o->place->ranks, replica_processes(o), o->settings->threads);
 }
 
 static bool ready(void *argument, int layer, struct train_error *error)
@@ -34,7 +34,7 @@ static bool ready(void *argument, int layer, struct train_error *error)
 	return reducer_ready(argument, layer, error);
 }
 
-static bool issue_step(void *argument, const struct recorder_step *step, struct train_error *error)
+static bool issue_step(void *argument, const struct graph_step *step, struct train_error *error)
 {
 	struct ddp *d = argument;
 
@@ -43,7 +43,7 @@ static bool issue_step(void *argument, const struct recorder_step *step, struct 
 	       replica_update(&d->replica, error);
 }
 
-static bool issue_evaluation(void *argument, const struct recorder_step *step,
+static bool issue_evaluation(void *argument, const struct graph_step *step,
 			     struct train_error *error)
 {
 	struct ddp *d = argument;
@@ -78,25 +78,25 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	if (!reducer_open(&d->reducer, &how, error))
 		return false;
 	d->watch = (struct model_watch){ready, d->reducer};
-	return pieces_open(&d->pieces, &d->replica, 1, true, error) &&
-	       replica_recorder(&d->replica, &d->steps, issue_step, d, error) &&
-	       replica_recorder(&d->replica, &d->evaluations, issue_evaluation, d, error);
+	return graph_segments_open(&d->segments, &d->replica, 1, true, error) &&
+	       replica_graph(&d->replica, &d->steps, issue_step, d, error) &&
+	       replica_graph(&d->replica, &d->evaluations, issue_evaluation, d, error);
 }
 
 static void ddp_close(struct parallel *p)
 {
 	struct ddp *d = (struct ddp *)p;
 
-	pieces_close(&d->pieces);
-	recorder_close(d->steps);
-	recorder_close(d->evaluations);
+	graph_segments_close(&d->segments);
+	step_graph_close(d->steps);
+	step_graph_close(d->evaluations);
 	reducer_close(d->reducer);
 	rank_close(p);
 	replica_close(&d->replica);
 	free(d);
 }
 
-static bool run_pieces(struct ddp *d, int64_t passes, struct train_error *error)
+static bool run_segments(struct ddp *d, int64_t passes, struct train_error *error)
 {
 	struct replica *r = &d->replica;
 	int64_t last = passes - 1;
@@ -104,25 +104,25 @@ static bool run_pieces(struct ddp *d, int64_t passes, struct train_error *error)
 	if (!replica_clear(r, error))
 		return false;
 	for (int64_t pass = 0; pass < last; pass++)
-		if (!pieces_forward(&d->pieces, pass, false, error) ||
-		    !pieces_backward(&d->pieces, pass, passes, error))
+		if (!graph_segments_forward(&d->segments, pass, false, error) ||
+		    !graph_segments_backward(&d->segments, pass, passes, error))
 			return false;
-	return pieces_forward(&d->pieces, last, false, error) &&
+	return graph_segments_forward(&d->segments, last, false, error) &&
 	       replica_backward(r, 0, last, passes, &d->watch, error) &&
 	       reducer_wait(d->reducer, &d->issued->exposed_ns, error) &&
-	       pieces_update(&d->pieces, error);
+	       graph_segments_update(&d->segments, error);
 }
 
 static bool run_step(struct ddp *d, const struct step_input *input, struct train_error *error)
 {
-	const struct recorder_step step = {
+	const struct graph_step step = {
 		.passes = replica_pass_count(&d->replica, input->count),
 		.of_all = input->of_all,
 		.as_is = timeline_on(d->base.timeline[0]),
 	};
 
-	return d->base.comm->calls->records ? recorder_run(d->steps, &step, error)
-					    : run_pieces(d, step.passes, error);
+	return d->base.comm->calls->records ? step_graph_run(d->steps, &step, error)
+					    : run_segments(d, step.passes, error);
 }
 
 static bool ddp_step(struct parallel *p, const struct step_input *input, struct train_error *error)
@@ -145,11 +145,11 @@ static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 			 struct train_error *error)
 {
 	struct ddp *d = (struct ddp *)p;
-	const struct recorder_step step = {.passes = replica_pass_count(&d->replica, input->count)};
+	const struct graph_step step = {.passes = replica_pass_count(&d->replica, input->count)};
 
 	rank_issue(p);
 	return replica_begin_all(&d->replica, input, true, error) &&
-	       recorder_run(d->evaluations, &step, error) && replica_fetch(&d->replica, error);
+	       step_graph_run(d->evaluations, &step, error) && replica_fetch(&d->replica, error);
 }
 
 /* Where the communicator's stream is the device's, all that it does is waited for. */

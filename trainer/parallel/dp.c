@@ -6,11 +6,44 @@
  * nn.DataParallel gives the parameters to all replicas before each forward pass; here it is done
  * after the optimizer's step, which is the same.
  */
-#include <stdlib.h>
-
 #include "parallel/dp.h"
 
-/* Rule G6, torch.chunk: chunks of ceil(n / replicas) until none are left. */
+#include <stdlib.h>
+
+#include "parallel/graph_segments.h"
+#include "parallel/rank.h"
+#include "place/threads.h"
+
+struct dp {
+	struct parallel base;
+	struct threads *threads; /* a thread for each replica; this one for the first */
+	int count;
+	struct replica replicas[PLACE_MOST_DEVICES];
+	struct graph_segments segments[PLACE_MOST_DEVICES];
+	struct replica *master;
+	int64_t elements; /* of the parameters */
+	int64_t rows;     /* of a pass, over all replicas */
+
+	/* On the master */
+	struct op *loss;
+	void *outputs, *output_gradients; /* of a pass: rows of row_bytes */
+	size_t row_bytes;
+	struct inputs inputs; /* of whole passes, for the loss */
+	float *received;      /* a replica's gradients */
+
+	/* This many times: passes for the first two, steps, updates */
+	struct event *forward_done[PLACE_MOST_DEVICES], *loss_done;
+	struct event *gradients_done[PLACE_MOST_DEVICES], *parameters_ready;
+	uint64_t passes, steps, updates;
+
+	/* Of the call under way */
+	const struct step_input *input;
+	struct step_output *issued;
+	bool test;
+	int64_t pass, pass_total, pass_count;
+	const struct optimizer_progress *progress;
+};
+
 int64_t dp_chunk(int64_t count, int replicas, int index, int64_t *first)
 {
 	int64_t size = (count + replicas - 1) / replicas, left;
@@ -19,6 +52,185 @@ int64_t dp_chunk(int64_t count, int replicas, int index, int64_t *first)
 	left = count - *first;
 	return left < size ? left : size;
 }
+
+/* --- replicas, and the memory of their master ------------------------------------------------ */
+
+static void *on_master(struct dp *d, size_t bytes, const char *what, struct train_error *error)
+{
+	return d->master->device->backend->allocate_zeros(d->master->device, bytes, what, error);
+}
+
+static bool open_loss(struct dp *d, struct train_error *error)
+{
+	const struct parallel_options *o = &d->base.options;
+	struct device *device = d->master->device;
+	struct layout logits = layout_host(o->precision, d->rows,
+					   d->base.shapes.layers[o->spec->count - 1].out[0], 1, 1);
+	const struct inputs inputs = {.device = device,
+				      .passes = o->settings->accumulate,
+				      .rows = d->rows,
+				      .labels = true};
+
+	d->row_bytes = logits.bytes / (size_t)d->rows;
+	d->outputs = on_master(d, logits.bytes, "the outputs of all replicas", error);
+	d->output_gradients =
+		d->outputs ? on_master(d, logits.bytes, "gradients of the outputs", error) : NULL;
+	d->received = d->output_gradients ? on_master(d, (size_t)d->elements * sizeof(float),
+						      "gradients of a replica", error)
+					  : NULL;
+	return d->received && inputs_open(&d->inputs, &inputs, error) &&
+	       device->backend->loss(&d->loss, device, &logits, error);
+}
+
+static bool open_events(struct dp *d, struct train_error *error)
+{
+	struct device *master = d->master->device;
+	const struct backend *backend = master->backend;
+
+	for (int i = 0; i < d->count; i++)
+		if (!backend->event_new(&d->forward_done[i], d->replicas[i].device, error) ||
+		    !backend->event_new(&d->gradients_done[i], d->replicas[i].device, error))
+			return false;
+	return backend->event_new(&d->loss_done, master, error) &&
+	       backend->event_new(&d->parameters_ready, master, error);
+}
+
+static bool open_on(void *argument, int index, struct train_error *error)
+{
+	struct dp *d = argument;
+	const struct parallel_options *o = &d->base.options;
+	int64_t first, rows = dp_chunk(d->rows, d->count, 0, &first);
+	const struct replica_options how = {
+		.place = &o->place->devices[index],
+		.index = index,
+		.sharing = d->count,
+		.last = o->spec->count - 1,
+		.rows = rows,
+		.slots = 1,
+		.passes = o->settings->accumulate,
+		.learns = index == o->place->master,
+	};
+
+	return replica_open(&d->replicas[index], o, &how, error) &&
+	       graph_segments_open(&d->segments[index], &d->replicas[index], 1, false, error);
+}
+
+static bool close_on(void *argument, int index, struct train_error *error)
+{
+	struct dp *d = argument;
+
+	(void)error;
+	graph_segments_close(&d->segments[index]);
+	replica_close(&d->replicas[index]);
+	return true;
+}
+
+static void note_failure(void *argument, int index, const struct train_error *error)
+{
+	const struct dp *d = argument;
+
+	(void)index;
+	if (d->base.options.failed)
+		d->base.options.failed(error);
+}
+
+static bool dp_open(struct parallel **ret, const struct parallel_options *options,
+		    struct train_error *error)
+{
+	struct dp *d = calloc(1, sizeof(*d));
+	int64_t first, passes = options->settings->accumulate;
+
+	if (!d)
+		return train_nomem(error, "the replicas");
+	*ret = &d->base;
+	d->count = options->place->count;
+	d->rows = (options->batch + passes - 1) / passes;
+	if (!rank_open(&d->base, &parallel_dp, options, error) ||
+	    !threads_open(&d->threads, d->count, error) ||
+	    !threads_run(d->threads, open_on, note_failure, d, error))
+		return false;
+	d->master = &d->replicas[options->place->master];
+	d->elements = model_elements(d->master->model, &first);
+	for (int i = 0; i < d->count; i++)
+		rank_has(&d->base, &d->replicas[i], 0, options->spec->count - 1);
+	for (int i = 0; i < d->count; i++)
+		replica_trace(&d->replicas[i], d->base.timeline[i]);
+	return open_loss(d, error) && open_events(d, error) &&
+	       rank_communicate(&d->base, d->master->device, error);
+}
+
+static void close_master(struct dp *d)
+{
+	struct device *device = d->master->device;
+	const struct backend *backend = device->backend;
+
+	op_free(d->loss);
+	backend->release(device, d->received);
+	inputs_close(&d->inputs);
+	backend->release(device, d->output_gradients);
+	backend->release(device, d->outputs);
+	for (int i = 0; i < d->count; i++) {
+		backend->event_free(d->forward_done[i]);
+		backend->event_free(d->gradients_done[i]);
+	}
+	backend->event_free(d->loss_done);
+	backend->event_free(d->parameters_ready);
+}
+
+/* Others' streams may still read its memory. */
+static bool finish_on(void *argument, int index, struct train_error *error)
+{
+	struct device *device = ((struct dp *)argument)->replicas[index].device;
+	struct train_error ended = TRAIN_TOLERATED;
+
+	(void)error;
+	if (device)
+		device->backend->finish(device, &ended);
+	return true;
+}
+
+static void dp_close(struct parallel *p)
+{
+	struct dp *d = (struct dp *)p;
+	struct train_error error = {.status = TRAIN_OK};
+
+	if (d->threads)
+		threads_run(d->threads, finish_on, NULL, d, &error);
+	rank_close(p);
+	if (d->master)
+		close_master(d);
+	if (d->threads)
+		threads_run(d->threads, close_on, NULL, d, &error);
+	threads_close(d->threads);
+	free(d);
+}
+
+static void wake(void *argument, int index, const struct train_error *error)
+{
+	struct dp *d = argument;
+	const struct backend *backend = d->base.options.backend;
+
+	note_failure(argument, index, error);
+	for (int i = 0; i < d->count; i++) {
+		backend->event_abort(d->forward_done[i]);
+		backend->event_abort(d->gradients_done[i]);
+	}
+	backend->event_abort(d->loss_done);
+	backend->event_abort(d->parameters_ready);
+}
+
+/* All replicas do it, each in its thread; one that fails ends the waiting of others. */
+static bool dp_run(struct dp *d, threads_work *work, struct train_error *error)
+{
+	return threads_run(d->threads, work, wake, d, error);
+}
+
+static void dp_abort(struct parallel *p, const struct train_error *why)
+{
+	rank_abort(p, why);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
 
 static bool copy_outputs(struct dp *d, int from, struct train_error *error)
 {
@@ -91,7 +303,7 @@ static bool begin_on(struct dp *d, int index, struct train_error *error)
 			.test = d->test,
 		};
 
-		replica_tell(r, pass, &rows);
+		replica_set_rows(r, pass, &rows);
 	}
 	return replica_begin(r, d->input, error) && replica_clear(r, error);
 }
@@ -109,7 +321,7 @@ static bool pass_on(void *argument, int index, struct train_error *error)
 	    !backend->event_wait(r->device, d->loss_done, d->passes - 1, error))
 		return false;
 	if ((d->pass == 0 && !begin_on(d, index, error)) ||
-	    !pieces_forward(&d->pieces[index], d->pass, d->test, error) ||
+	    !graph_segments_forward(&d->segments[index], d->pass, d->test, error) ||
 	    !backend->event_record(d->forward_done[index], error))
 		return false;
 	if (r == d->master && !gather_and_loss(d, !d->test, error))
@@ -117,7 +329,7 @@ static bool pass_on(void *argument, int index, struct train_error *error)
 	if (d->test)
 		return true;
 	return scatter_gradient(d, index, error) &&
-	       pieces_backward(&d->pieces[index], d->pass, d->pass_total, error);
+	       graph_segments_backward(&d->segments[index], d->pass, d->pass_total, error);
 }
 
 #define SUM "sum of gradients"
@@ -171,7 +383,7 @@ static bool update_on(void *argument, int index, struct train_error *error)
 	if (r != d->master)
 		return r->device->backend->event_record(d->gradients_done[index], error) &&
 		       take_parameters(d, index, error);
-	return sum_gradients(d, error) && pieces_update(&d->pieces[index], error) &&
+	return sum_gradients(d, error) && graph_segments_update(&d->segments[index], error) &&
 	       replica_fetch(d->master, error) &&
 	       d->master->device->backend->event_record(d->parameters_ready, error);
 }

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parallel/pieces.h"
+#include "parallel/graph_segments.h"
 #include "parallel/rank.h"
 #include "parallel/stages.h"
 
 struct mp {
 	struct parallel base;
 	struct replica replica;
-	struct pieces pieces;
+	struct graph_segments segments;
 	struct stage stages[TRAIN_MOST_STAGES];
 	int slots;
 	bool is_first, is_last;
@@ -89,7 +89,7 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 	if (!replica_open(&m->replica, &m->base.options, &how, error))
 		return false;
 	replica_trace(&m->replica, m->base.timeline[0]);
-	if (!pieces_open(&m->pieces, &m->replica, m->slots, m->is_last, error))
+	if (!graph_segments_open(&m->segments, &m->replica, m->slots, m->is_last, error))
 		return false;
 	rank_has(&m->base, &m->replica, stage->first, stage->last);
 	rank_clock(&m->base, m->base.timeline[1], false);
@@ -100,7 +100,7 @@ static void mp_close(struct parallel *p)
 {
 	struct mp *m = (struct mp *)p;
 
-	pieces_close(&m->pieces);
+	graph_segments_close(&m->segments);
 	rank_close(p);
 	if (m->carried)
 		m->replica.device->backend->release(m->replica.device, m->carried);
@@ -154,7 +154,7 @@ static bool forward(const struct flow *f, int64_t pass, struct train_error *erro
 	if (!m->is_first && !take(m, rank - 1, model_input(r->model, slot),
 				  model_input_bytes(r->model), "activations", error))
 		return false;
-	if (!pieces_forward(&m->pieces, pass, f->test, error))
+	if (!graph_segments_forward(&m->segments, pass, f->test, error))
 		return false;
 	return m->is_last || give(m, rank + 1, model_output(r->model, slot),
 				  model_output_bytes(r->model), "activations", error);
@@ -169,7 +169,7 @@ static bool backward(const struct flow *f, int64_t pass, struct train_error *err
 	if (!m->is_last && !take(m, rank + 1, model_output_gradient(r->model),
 				 model_output_bytes(r->model), "gradients of activations", error))
 		return false;
-	if (!pieces_backward(&m->pieces, pass, f->passes, error))
+	if (!graph_segments_backward(&m->segments, pass, f->passes, error))
 		return false;
 	return m->is_first || give(m, rank - 1, model_input_gradient(r->model),
 				   model_input_bytes(r->model), "gradients of activations", error);
@@ -212,7 +212,7 @@ static bool update(struct mp *m, struct train_error *error)
 	struct replica *r = &m->replica;
 
 	if (!sums_norms(m))
-		return pieces_update(&m->pieces, error);
+		return graph_segments_update(&m->segments, error);
 	return replica_measure(r, error) && sum_norms(m, error) && replica_norm(r, error) &&
 	       replica_learn(r, error);
 }

@@ -19,9 +19,9 @@
 
 #include "collective/collective.h"
 #include "model/model.h"
-#include "optim/scaler.h"
+#include "kernels/scaler.h"
 #include "report/timeline.h"
-#include "run/place.h"
+#include "place/place.h"
 
 struct parallel_options {
 	const struct settings *settings;
@@ -30,12 +30,14 @@ struct parallel_options {
 	const struct model_spec *spec;
 	const struct dataset *train, *test;
 	int rank, world;
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 	const struct collective *collective;
 	int64_t batch;             /* most samples of step_input.count */
 	int64_t profiled;          /* most steps that go into time lines */
 	enum value_type precision; /* what layers compute in */
 	cpu_set_t cpus;            /* the cores that this process may use */
+	/* dp: a replica has failed, and is about to end the others; by its thread. May be NULL. */
+	void (*failed)(const struct train_error *why);
 };
 
 /* The samples of a step: those of this rank, in mp those of all. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "parallel/rank.h"
 
-#include "parallel/order.h"
-#include "parallel/same.h"
+#include "parallel/layout_agree.h"
+#include "parallel/config_agree.h"
 
 enum { MOST_INTERVALS = 1 << 20 }; /* of a time line, 100 MB: those after are counted as lost */
 
@@ -18,32 +18,10 @@ static int interval_room(const struct parallel_options *o)
 	return each * o->profiled < MOST_INTERVALS ? (int)(each * o->profiled) : MOST_INTERVALS;
 }
 
-const struct parallel_calls *parallel_find(enum train_mode mode)
-{
-	switch (mode) {
-	case MODE_SINGLE:
-		return &parallel_single;
-	case MODE_DP:
-		return &parallel_dp;
-	case MODE_DDP:
-		return &parallel_ddp;
-	case MODE_MP:
-		break;
-	}
-	return &parallel_mp;
-}
-
 const struct place_device *rank_device(const struct parallel_options *options, int *index)
 {
 	*index = options->place->ranks > 1 ? options->rank : 0;
 	return &options->place->devices[*index];
-}
-
-int rank_processes(const struct parallel_options *options)
-{
-	const struct place *place = options->place;
-
-	return place->local_world > place->ranks ? place->local_world / place->ranks : 1;
 }
 
 bool rank_open(struct parallel *p, const struct parallel_calls *calls,
@@ -163,9 +141,9 @@ void rank_has(struct parallel *p, const struct replica *replica, int first, int 
 
 bool rank_communicate(struct parallel *p, struct device *device, struct train_error *error)
 {
-	return p->options.collective->open(&p->comm, p->options.meeting, p->options.rank, device,
+	return p->options.collective->open(&p->comm, p->options.rendezvous, p->options.rank, device,
 					   error) &&
-	       same_everywhere(p, error);
+	       config_agree(p, error);
 }
 
 void rank_abort(struct parallel *p, const struct train_error *why)
@@ -192,5 +170,5 @@ bool rank_whole_replica(struct parallel *p, struct replica *replica, struct trai
 		return false;
 	replica_trace(replica, p->timeline[0]);
 	rank_has(p, replica, how.first, how.last);
-	return rank_communicate(p, replica->device, error) && order_same(p, replica, error);
+	return rank_communicate(p, replica->device, error) && layout_agree(p, replica, error);
 }

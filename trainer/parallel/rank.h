@@ -34,9 +34,6 @@ bool rank_result_of(struct parallel *parallel, struct replica *replica, struct s
 bool rank_result(struct parallel *parallel, struct replica *replica, struct step_output *output,
 		 struct train_error *error);
 
-/* Processes of this run on this machine. */
-int rank_processes(const struct parallel_options *options);
-
 /* The device of this rank in the place, and where it is among those of this process. */
 const struct place_device *rank_device(const struct parallel_options *options, int *index);
 

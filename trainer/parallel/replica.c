@@ -4,7 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/cores.h"
+#include "place/cores.h"
+
+int replica_processes(const struct parallel_options *options)
+{
+	const struct place *place = options->place;
+
+	return place->local_world > place->ranks ? place->local_world / place->ranks : 1;
+}
 
 static bool open_device(struct replica *r, const struct replica_options *how,
 			struct train_error *error)
@@ -17,8 +24,8 @@ static bool open_device(struct replica *r, const struct replica_options *how,
 					 .deterministic = settings->deterministic};
 	struct cores cores;
 
-	cores_share(&cores, &r->options->cpus, how->index, how->sharing, rank_processes(r->options),
-		    settings->threads);
+	cores_share(&cores, &r->options->cpus, how->index, how->sharing,
+		    replica_processes(r->options), settings->threads);
 	options.threads = cores.threads;
 	options.cpus = cores.own ? &cores.cpus : NULL;
 	return r->options->backend->open(&r->device, &options, error);
@@ -148,7 +155,7 @@ void replica_close(struct replica *r)
 	*r = (struct replica){.rows = 0};
 }
 
-void replica_tell(struct replica *r, int64_t pass, const struct replica_rows *rows)
+void replica_set_rows(struct replica *r, int64_t pass, const struct replica_rows *rows)
 {
 	const struct dataset *data = rows->test ? r->options->test : r->options->train;
 	struct inputs_pass to = inputs_host(&r->inputs, pass);
@@ -181,7 +188,7 @@ bool replica_begin_all(struct replica *r, const struct step_input *input, bool t
 	for (int64_t pass = 0; pass < passes; pass++) {
 		struct replica_rows rows = replica_pass_rows(r, input, pass, test);
 
-		replica_tell(r, pass, &rows);
+		replica_set_rows(r, pass, &rows);
 	}
 	return replica_begin(r, input, error);
 }
@@ -362,10 +369,10 @@ bool replica_evaluate(struct replica *r, int64_t passes, struct train_error *err
 	return true;
 }
 
-bool replica_recorder(const struct replica *r, struct recorder **recorder, recorder_issue *issue,
-		      void *argument, struct train_error *error)
+bool replica_graph(const struct replica *r, struct step_graph **graph, graph_issue *issue,
+		   void *argument, struct train_error *error)
 {
-	const struct recorder_options options = {r->device, issue, argument};
+	const struct step_graph_options options = {r->device, issue, argument};
 
-	return recorder_open(recorder, &options, error);
+	return step_graph_open(graph, &options, error);
 }

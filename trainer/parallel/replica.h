@@ -7,7 +7,7 @@
 #define TRAIN_REPLICA_H
 
 #include "parallel/inputs.h"
-#include "parallel/recorder.h"
+#include "parallel/step_graph.h"
 
 struct replica_options {
 	const struct place_device *place;
@@ -59,9 +59,8 @@ void replica_close(struct replica *replica);
 /* Enters what it does into a time line, from now on. */
 void replica_trace(struct replica *replica, struct timeline *timeline);
 
-/* Before a step or an evaluation the host tells the rows of each pass, and then begin sends them.
- */
-void replica_tell(struct replica *replica, int64_t pass, const struct replica_rows *rows);
+/* Before a step or an evaluation the host sets the rows of each pass, and then begin sends them. */
+void replica_set_rows(struct replica *replica, int64_t pass, const struct replica_rows *rows);
 bool replica_begin(struct replica *replica, const struct step_input *input,
 		   struct train_error *error);
 /* tell and begin, for a step whose passes take the input's samples one after the other. */
@@ -97,9 +96,9 @@ bool replica_norm(struct replica *replica, struct train_error *error);
 bool replica_learn(struct replica *replica, struct train_error *error);
 /* Measures if it has to, and learns. */
 bool replica_update(struct replica *replica, struct train_error *error);
-/* A recorder of steps of this replica. */
-bool replica_recorder(const struct replica *replica, struct recorder **recorder,
-		      recorder_issue *issue, void *argument, struct train_error *error);
+/* A graph of steps of this replica. */
+bool replica_graph(const struct replica *replica, struct step_graph **graph, graph_issue *issue,
+		   void *argument, struct train_error *error);
 /* What a step or an evaluation left, which is added to output: put on its way, and got. */
 bool replica_fetch(struct replica *replica, struct train_error *error);
 bool replica_take(struct replica *replica, struct step_output *output, struct train_error *error);
@@ -122,5 +121,8 @@ bool replica_has(const struct replica *replica, int parameter);
 int64_t replica_pass_count(const struct replica *replica, int64_t count);
 struct replica_rows replica_pass_rows(const struct replica *replica, const struct step_input *input,
 				      int64_t pass, bool test);
+
+/* Processes of this run on this machine. */
+int replica_processes(const struct parallel_options *options);
 
 #endif

@@ -7,10 +7,10 @@
 struct single {
 	struct parallel base;
 	struct replica replica;
-	struct recorder *steps, *evaluations;
+	struct step_graph *steps, *evaluations;
 };
 
-static bool issue_step(void *argument, const struct recorder_step *step, struct train_error *error)
+static bool issue_step(void *argument, const struct graph_step *step, struct train_error *error)
 {
 	struct single *s = argument;
 
@@ -18,7 +18,7 @@ static bool issue_step(void *argument, const struct recorder_step *step, struct 
 	       replica_update(&s->replica, error);
 }
 
-static bool issue_evaluation(void *argument, const struct recorder_step *step,
+static bool issue_evaluation(void *argument, const struct graph_step *step,
 			     struct train_error *error)
 {
 	struct single *s = argument;
@@ -36,16 +36,16 @@ static bool single_open(struct parallel **ret, const struct parallel_options *op
 	*ret = &s->base;
 	return rank_open(&s->base, &parallel_single, options, error) &&
 	       rank_whole_replica(&s->base, &s->replica, error) &&
-	       replica_recorder(&s->replica, &s->steps, issue_step, s, error) &&
-	       replica_recorder(&s->replica, &s->evaluations, issue_evaluation, s, error);
+	       replica_graph(&s->replica, &s->steps, issue_step, s, error) &&
+	       replica_graph(&s->replica, &s->evaluations, issue_evaluation, s, error);
 }
 
 static void single_close(struct parallel *p)
 {
 	struct single *s = (struct single *)p;
 
-	recorder_close(s->steps);
-	recorder_close(s->evaluations);
+	step_graph_close(s->steps);
+	step_graph_close(s->evaluations);
 	rank_close(p);
 	replica_close(&s->replica);
 	free(s);
@@ -55,25 +55,25 @@ static bool single_step(struct parallel *p, const struct step_input *input,
 			struct train_error *error)
 {
 	struct single *s = (struct single *)p;
-	const struct recorder_step step = {
+	const struct graph_step step = {
 		.passes = replica_pass_count(&s->replica, input->count),
 		.as_is = timeline_on(p->timeline[0]),
 	};
 
 	rank_issue(p);
 	return replica_begin_all(&s->replica, input, false, error) &&
-	       recorder_run(s->steps, &step, error) && replica_fetch(&s->replica, error);
+	       step_graph_run(s->steps, &step, error) && replica_fetch(&s->replica, error);
 }
 
 static bool single_evaluate(struct parallel *p, const struct step_input *input,
 			    struct train_error *error)
 {
 	struct single *s = (struct single *)p;
-	const struct recorder_step step = {.passes = replica_pass_count(&s->replica, input->count)};
+	const struct graph_step step = {.passes = replica_pass_count(&s->replica, input->count)};
 
 	rank_issue(p);
 	return replica_begin_all(&s->replica, input, true, error) &&
-	       recorder_run(s->evaluations, &step, error) && replica_fetch(&s->replica, error);
+	       step_graph_run(s->evaluations, &step, error) && replica_fetch(&s->replica, error);
 }
 
 static bool single_result(struct parallel *p, struct step_output *output, struct train_error *error)

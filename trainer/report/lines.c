@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/text.h"
+#include "report/format.h"
 #include "report/timeline.h"
 
 enum { BUFFER = 1 << 16, LONGEST = 1024, FLUSH_NS = 100000000 };

@@ -17,7 +17,7 @@
 
 struct lines;
 
-/* Who is told of the lines that are kept, in their order. */
+/* Who receives the lines that are kept, in their order. */
 struct lines_reader {
 	void (*step)(void *data, const struct step_metrics *step); /* step, loss and accuracy */
 	void (*evaluation)(void *data, const struct evaluation_metrics *evaluation);

@@ -9,7 +9,7 @@
 #include "report/lines.h"
 #include "report/plot.h"
 #include "report/progress.h"
-#include "report/whole.h"
+#include "report/atomic_stream.h"
 
 enum { NOTE = 512 };
 
@@ -41,16 +41,16 @@ static void plot_evaluation(void *data, const struct evaluation_metrics *evaluat
 static bool open_plot(struct metrics *metrics, const struct metrics_options *options,
 		      struct train_error *error)
 {
-	struct whole attempt;
+	struct atomic_stream attempt;
 
 	metrics->plot = calloc(1, sizeof(*metrics->plot));
 	metrics->picture = strdup(options->plot);
 	metrics->title = strdup(options->title ? options->title : "");
 	if (!metrics->plot || !metrics->picture || !metrics->title)
 		return train_nomem(error, "the curve of losses");
-	if (!whole_open(&attempt, metrics->picture, error))
+	if (!atomic_stream_open(&attempt, metrics->picture, error))
 		return false;
-	whole_drop(&attempt);
+	atomic_stream_drop(&attempt);
 	return true;
 }
 

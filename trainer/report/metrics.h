@@ -13,7 +13,7 @@ enum progress_style { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_LINES, PROGRESS_NONE
 struct metrics_options {
 	enum progress_style progress; /* auto: a bar if stderr is a terminal, else lines */
 	const char *file;             /* JSON lines, or NULL */
-	int64_t keep;      /* bytes of the file that tell of steps before a resume; the rest goes */
+	int64_t keep;      /* bytes of the file that describe steps before a resume; the rest goes */
 	const char *plot;  /* SVG of losses and accuracies, written by metrics_close, or NULL */
 	const char *title; /* of the plot: "convnet, ddp, 4 ranks" */
 	int64_t epochs;

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/text.h"
+#include "report/format.h"
 #include "report/timeline.h"
 
 /* A terminal shows "^C" behind the bar, and the next bar covers it. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report/progress.h"
-#include "report/text.h"
+#include "report/format.h"
 
 enum { PART = 64, BAR_LEAST = 10, BAR_MOST = 34, GAP = 2 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/table.h"
-#include "report/text.h"
+#include "report/format.h"
 
 enum { FIELD = 96, ROLE = 160 };
 
@@ -111,7 +111,7 @@ static void add_memory_row(struct table *table, const struct summary_device *dev
 	table_set(table, 5, "%s", number_bytes(number, peak));
 }
 
-static void tell_surplus(FILE *out, const struct summary_device *devices, int count)
+static void report_surplus(FILE *out, const struct summary_device *devices, int count)
 {
 	const struct summary_device *master = NULL;
 	char surplus[NUMBER_TEXT], mean[NUMBER_TEXT];
@@ -146,7 +146,7 @@ void summary_memory(FILE *out, const struct summary_device *devices, int count)
 		if (!seen_before(devices, i))
 			add_memory_row(&table, devices, count, i, hosts);
 	table_print(&table, out);
-	tell_surplus(out, devices, count);
+	report_surplus(out, devices, count);
 }
 
 /* --- times ------------------------------------------------------------------------ */
@@ -164,7 +164,7 @@ static void set_per_step(struct table *table, int column, double seconds, int64_
 		table_set(table, column, "-");
 }
 
-static void tell_slowest(FILE *out, const struct summary_rank *ranks, int count)
+static void report_slowest(FILE *out, const struct summary_rank *ranks, int count)
 {
 	double mean = 0, most = -1;
 	int slowest = 0;
@@ -207,5 +207,5 @@ void summary_times(FILE *out, const struct summary_rank *ranks, int count)
 		set_per_step(&table, 5, rank->waited_seconds, rank->timed);
 	}
 	table_print(&table, out);
-	tell_slowest(out, ranks, count);
+	report_slowest(out, ranks, count);
 }

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "report/text.h"
+#include "report/format.h"
+#include "xml.h"
 
 /* Greys and colours with a contrast of 3 or more to both white and black. */
 static const char common[] = "text{font:12px sans-serif;fill:#777}.title{font-size:15px;"
@@ -16,7 +17,7 @@ bool drawing_open(struct svg *svg, const char *name, int width, int height, cons
 		  struct train_error *error)
 {
 	*svg = (struct svg){.began = false};
-	if (!whole_open(&svg->file, name, error))
+	if (!atomic_stream_open(&svg->file, name, error))
 		return false;
 	fprintf(svg->file.stream,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -29,7 +30,7 @@ bool drawing_open(struct svg *svg, const char *name, int width, int height, cons
 bool drawing_close(struct svg *svg, struct train_error *error)
 {
 	fputs("</svg>\n", svg->file.stream);
-	return whole_close(&svg->file, error);
+	return atomic_stream_close(&svg->file, error);
 }
 
 static void put(struct svg *svg, const char *text)
@@ -47,18 +48,10 @@ static void put_number(struct svg *svg, const char *before, double value)
 
 static void put_escaped(struct svg *svg, const char *text)
 {
-	for (size_t n; *text; text += n ? n : 1) {
-		n = text_character(text);
-		if (n == 0)
-			put(svg, "?");
-		else if (*text == '&')
-			put(svg, "&amp;");
-		else if (*text == '<')
-			put(svg, "&lt;");
-		else if (*text == '>')
-			put(svg, "&gt;");
-		else
-			fwrite(text, 1, n, svg->file.stream);
+	for (struct span rest = span_of(text); rest.length;) {
+		struct span s = xml_next(&rest);
+
+		fwrite(s.text, 1, s.length, svg->file.stream);
 	}
 }
 

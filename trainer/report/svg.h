@@ -4,12 +4,12 @@
 #ifndef TRAIN_REPORT_SVG_H
 #define TRAIN_REPORT_SVG_H
 
-#include "report/whole.h"
+#include "report/atomic_stream.h"
 
 enum { SVG_FONT = 12 }; /* pixels; class "small" is 11, "title" 15 */
 
 struct svg {
-	struct whole file;
+	struct atomic_stream file;
 	bool began; /* a path has points */
 };
 
@@ -20,7 +20,7 @@ bool drawing_open(struct svg *svg, const char *name, int width, int height, cons
 		  struct train_error *error);
 bool drawing_close(struct svg *svg, struct train_error *error);
 
-/* Characters that XML cannot have become '?'. `hint`, unless NULL, is shown by browsers. */
+/* The text is escaped by xml_next. `hint`, unless NULL, is shown by browsers. */
 void drawing_text(struct svg *svg, double x, double y, const char *class, const char *text);
 /* Upwards along the left side, its middle at y. */
 void drawing_text_upwards(struct svg *svg, double x, double y, const char *text);

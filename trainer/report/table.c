@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/text.h"
+#include "report/format.h"
 
 void table_open(struct table *table, const char *const *heads)
 {

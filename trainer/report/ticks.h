@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "report/text.h"
+#include "report/format.h"
 
 enum { TICKS_MOST = 24 };
 

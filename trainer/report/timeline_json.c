@@ -3,10 +3,12 @@
  * metadata ("M"). */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "report/text.h"
+#include "report/atomic_stream.h"
+#include "report/format.h"
 #include "report/timeline_rows.h"
-#include "report/whole.h"
+#include "text.h"
 
 static void put_string(FILE *out, const char name[TIMELINE_NAME])
 {
@@ -14,18 +16,13 @@ static void put_string(FILE *out, const char name[TIMELINE_NAME])
 
 	snprintf(text, sizeof(text), "%.*s", TIMELINE_NAME, name);
 	fputc('"', out);
-	for (const char *at = text; *at;) {
-		size_t n = text_character(at);
+	for (size_t i = 0, n, length = strlen(text); i < length; i += n) {
+		bool shown;
 
-		if (n == 0 || (unsigned char)*at < ' ') {
-			fputc('?', out);
-			n = 1;
-		} else {
-			if (*at == '"' || *at == '\\')
-				fputc('\\', out);
-			fwrite(at, 1, n, out);
-		}
-		at += n;
+		n = utf8_next(text + i, length - i, &shown);
+		if (shown && (text[i] == '"' || text[i] == '\\'))
+			fputc('\\', out);
+		fwrite(shown ? text + i : "?", 1, shown ? n : 1, out);
 	}
 	fputc('"', out);
 }
@@ -81,15 +78,15 @@ bool timeline_json(const char *file, const struct timeline_interval *intervals, 
 		   const char *who, struct train_error *error)
 {
 	struct timeline_rows rows;
-	struct whole whole;
+	struct atomic_stream stream;
 	bool good;
 
 	if (!timeline_rows_make(&rows, intervals, count, error))
 		return false;
-	good = whole_open(&whole, file, error);
+	good = atomic_stream_open(&stream, file, error);
 	if (good) {
-		put_all(whole.stream, &rows, who);
-		good = whole_close(&whole, error);
+		put_all(stream.stream, &rows, who);
+		good = atomic_stream_close(&stream, error);
 	}
 	timeline_rows_free(&rows);
 	return good;

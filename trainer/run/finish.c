@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of a run beside its losses: where it was, what it held, how long ranks took. */
+/* What is reported about a run beside its losses: where it was, what it held, how long ranks took. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static bool collect_devices(struct run *r, struct summary_device **all, int *cou
 	return done;
 }
 
-bool run_tell_places(struct run *r, struct train_error *error)
+bool run_report_places(struct run *r, struct train_error *error)
 {
 	struct summary_device *all;
 	int count;
@@ -124,14 +124,14 @@ bool run_tell_places(struct run *r, struct train_error *error)
 		summary_places(stdout, all, count);
 		if (*r->training->place.assumption)
 			printf("Assumed: %s\n", r->training->place.assumption);
-		run_tell_beginning(r, count);
+		run_report_beginning(r, count);
 		fflush(stdout);
 	}
 	free(all);
 	return done;
 }
 
-static bool tell_memory_and_times(struct run *r, struct train_error *error)
+static bool report_memory_and_times(struct run *r, struct train_error *error)
 {
 	struct summary_device *devices = NULL;
 	struct summary_rank mine = {.rank = r->rank,
@@ -173,7 +173,7 @@ static bool write_profile(struct run *r, const struct timeline_interval *all, in
 	return true;
 }
 
-static bool tell_lost(struct run *r, int64_t mine, struct train_error *error)
+static bool report_lost(struct run *r, int64_t mine, struct train_error *error)
 {
 	int64_t lost = 0;
 	void *all = NULL;
@@ -192,7 +192,7 @@ static bool tell_lost(struct run *r, int64_t mine, struct train_error *error)
 	return done;
 }
 
-static bool tell_not_profiled(const struct run *r)
+static bool report_not_profiled(const struct run *r)
 {
 	if (r->rank == 0)
 		fprintf(stderr,
@@ -203,7 +203,7 @@ static bool tell_not_profiled(const struct run *r)
 	return true;
 }
 
-static bool tell_profile(struct run *r, struct train_error *error)
+static bool report_profile(struct run *r, struct train_error *error)
 {
 	const struct parallel *p = r->parallel;
 	struct timeline_interval *mine;
@@ -223,7 +223,7 @@ static bool tell_profile(struct run *r, struct train_error *error)
 		memcpy(mine + next, timeline_intervals(p->timeline[i]),
 		       (size_t)timeline_count(p->timeline[i]) * sizeof(*mine));
 	done = collect(r, mine, count, sizeof(*mine), &all, &total, "the time line", error) &&
-	       tell_lost(r, lost, error) && (r->rank != 0 || write_profile(r, all, total, error));
+	       report_lost(r, lost, error) && (r->rank != 0 || write_profile(r, all, total, error));
 	free(mine);
 	free(all);
 	return done;
@@ -232,7 +232,7 @@ static bool tell_profile(struct run *r, struct train_error *error)
 bool run_finish(struct run *r, struct train_error *error)
 {
 	if (r->settings->profile_steps > 0 &&
-	    !(r->profiled > 0 ? tell_profile(r, error) : tell_not_profiled(r)))
+	    !(r->profiled > 0 ? report_profile(r, error) : report_not_profiled(r)))
 		return false;
-	return tell_memory_and_times(r, error);
+	return report_memory_and_times(r, error);
 }

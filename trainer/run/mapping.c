@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "run/run.h"
-#include "run/verify.h"
+#include "place/verify.h"
 
 static struct verify_gpu named(const struct place_device *device)
 {

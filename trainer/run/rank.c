@@ -91,12 +91,13 @@ static bool open_all(struct run *r, struct train_error *error)
 		.test = &t->test,
 		.rank = r->rank,
 		.world = t->place.world,
-		.meeting = t->meeting,
+		.rendezvous = t->rendezvous,
 		.collective = t->collective,
 		.batch = t->rank_batch,
 		.profiled = most_profiled(t),
 		.precision = t->precision,
 		.cpus = t->cpus,
+		.failed = stop_failed,
 	};
 
 	if (!parallel_find(r->settings->mode)->open(&r->parallel, &options, error))
@@ -169,21 +170,21 @@ static bool test_at_end(struct run *r, struct train_error *error)
 	       run_evaluate(r, r->epoch, error);
 }
 
-/* What fails on a GPU may be of any step since the last that was told of. */
+/* What fails on a GPU may be of any step since the last that was reported. */
 static bool after_step(const struct run *r, struct train_error *error)
 {
 	size_t n = strlen(error->text);
 
 	if (error->status == TRAIN_FAILED && !backend_simulates(r->training->backend->name))
 		snprintf(error->text + n, sizeof(error->text) - n, "; after step %lld",
-			 (long long)r->told_step);
+			 (long long)r->reported_step);
 	return false;
 }
 
 /* When all that a step needs has been used once. */
 static bool is_time_to_verify(const struct run *r)
 {
-	return r->settings->verify_mapping && r->issued == 1;
+	return r->settings->verify_mapping && r->submitted == 1;
 }
 
 static bool train(struct run *r, struct train_error *error)
@@ -212,12 +213,12 @@ static bool finish(struct run *r, struct train_error *error)
 }
 
 /* Of what was opened. A run that was done before it was resumed leaves all as it is, but for the
- * test that no checkpoint tells of: it may have been killed before that. */
+ * test that no checkpoint records: it may have been killed before that. */
 static bool go(struct run *r, struct train_error *error)
 {
 	sampler_set_epoch(&r->sampler, r->epoch);
 	if (r->step < r->steps)
-		return open_files(r, error) && run_tell_places(r, error) &&
+		return open_files(r, error) && run_report_places(r, error) &&
 		       ((train(r, error) && finish(r, error)) || after_step(r, error));
 	if (r->rank == 0)
 		fprintf(stderr,
@@ -250,7 +251,7 @@ bool training_rank(struct training *training, int rank, int *stopped, struct tra
 	if (!metrics_close(r.metrics, error))
 		done = false;
 	if (done && reported)
-		done = run_tell_saved(&r, error);
+		done = run_report_saved(&r, error);
 	*stopped = r.stopped;
 	close_all(&r);
 	return done;

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "data/init.h"
-#include "run/origin.h"
-#include "run/store.h"
+#include "run/resume_check.h"
+#include "run/host_state.h"
 
 /* --- what a run begins with --------------------------------------------------------------------
  */
 
-static void initialise(struct store *s, const struct run *r)
+static void initialise(struct host_state *s, const struct run *r)
 {
 	struct random_generator generator;
 
@@ -19,7 +19,7 @@ static void initialise(struct store *s, const struct run *r)
 		init_layer(&generator, &s->tensors[i], &s->tensors[i + 1], RANDOM_FUSED);
 }
 
-static bool load_weights(struct store *s, const struct run *r, struct train_error *error)
+static bool load_weights(struct host_state *s, const struct run *r, struct train_error *error)
 {
 	struct safetensors *file;
 	bool done;
@@ -31,19 +31,19 @@ static bool load_weights(struct store *s, const struct run *r, struct train_erro
 	return done;
 }
 
-static void tell_refused(void *data, const char *why)
+static void report_refused(void *data, const char *why)
 {
 	(void)data;
 	fprintf(stderr, "gpumap-train: warning: %s; the checkpoint before it is used\n", why);
 }
 
-static bool load_newest(struct store *s, struct run *r, bool *found, struct train_error *error)
+static bool load_newest(struct host_state *s, struct run *r, bool *found, struct train_error *error)
 {
 	struct checkpoint_progress progress;
 	struct safetensors *file;
 	bool done;
 
-	if (!checkpoint_newest(&file, r->settings->checkpoint, tell_refused, NULL, error))
+	if (!checkpoint_newest(&file, r->settings->checkpoint, report_refused, NULL, error))
 		return false;
 	*found = file != NULL;
 	if (!file) {
@@ -52,7 +52,7 @@ static bool load_newest(struct store *s, struct run *r, bool *found, struct trai
 		return true;
 	}
 	done = checkpoint_progress(&progress, file, error) &&
-	       origin_check(r->training, r->steps, file, &progress, error) &&
+	       resume_check(r->training, r->steps, file, &progress, error) &&
 	       checkpoint_load(&s->checkpoint, file, error);
 	if (done) {
 		r->begun_with = strdup(file->path);
@@ -73,7 +73,7 @@ static void go_on(struct run *r, const struct checkpoint_progress *p)
 {
 	int64_t steps = r->sampler.steps;
 
-	r->step = r->told_step = p->step;
+	r->step = r->reported_step = p->step;
 	r->optimizer_step = p->optimizer_step;
 	r->epoch = p->epoch;
 	r->epoch_step = p->position / r->training->global_batch;
@@ -105,7 +105,7 @@ static bool agree(struct run *r, struct beginning *b, struct train_error *error)
 	return done;
 }
 
-static bool find_beginning(struct store *s, struct run *r, struct beginning *b,
+static bool find_beginning(struct host_state *s, struct run *r, struct beginning *b,
 			   struct train_error *error)
 {
 	if (r->settings->resume && !load_newest(s, r, &b->resumed, error))
@@ -122,10 +122,10 @@ static bool find_beginning(struct store *s, struct run *r, struct beginning *b,
 bool run_begin(struct run *r, struct train_error *error)
 {
 	struct beginning b = {.resumed = false};
-	struct store s;
+	struct host_state s;
 	bool done;
 
-	if (!store_open(&s, r, error))
+	if (!host_state_open(&s, r, error))
 		return false;
 	if (r->rank == 0)
 		find_beginning(&s, r, &b, &b.error);
@@ -133,25 +133,25 @@ bool run_begin(struct run *r, struct train_error *error)
 				       train_fail(error, b.error.status, "%s", b.error.text));
 	if (done && b.resumed)
 		go_on(r, &b.progress);
-	done = done && store_give(&s, r, b.resumed, error);
-	store_close(&s);
+	done = done && host_state_give(&s, r, b.resumed, error);
+	host_state_close(&s);
 	return done;
 }
 
 /* --- what it leaves ----------------------------------------------------------------------------
  */
 
-static bool write_checkpoint(struct run *r, struct store *s, struct train_error *error)
+static bool write_checkpoint(struct run *r, struct host_state *s, struct train_error *error)
 {
 	int64_t history = r->history;
-	struct origin origin;
+	struct resume_facts facts;
 
 	/* Without a file the one before stays as it was, for a run that names it again. */
 	if (r->settings->metrics && !metrics_position(r->metrics, &history, error))
 		return false;
-	origin_of(&origin, r->training, r->steps);
-	s->checkpoint.texts = origin.texts;
-	s->checkpoint.text_count = ORIGIN_TEXTS;
+	resume_facts_of(&facts, r->training, r->steps);
+	s->checkpoint.texts = facts.texts;
+	s->checkpoint.text_count = RESUME_TEXTS;
 	s->checkpoint.progress = (struct checkpoint_progress){
 		.step = r->step,
 		.optimizer_step = r->optimizer_step,
@@ -169,13 +169,13 @@ static bool write_checkpoint(struct run *r, struct store *s, struct train_error 
 
 bool run_save(struct run *r, struct train_error *error)
 {
-	struct store s;
+	struct host_state s;
 	bool done;
 
-	if (!store_open(&s, r, error))
+	if (!host_state_open(&s, r, error))
 		return false;
-	done = store_collect(&s, r, error) && (r->rank != 0 || write_checkpoint(r, &s, error));
-	store_close(&s);
+	done = host_state_collect(&s, r, error) && (r->rank != 0 || write_checkpoint(r, &s, error));
+	host_state_close(&s);
 	if (done)
 		r->saved = r->step;
 	r->last_ns = timeline_now();

@@ -12,7 +12,7 @@ struct run_pending {
 	int64_t begin_ns;
 };
 
-/* Beside steps that are ahead there is the next one, and one that was told and is not yet heard of.
+/* Beside steps that are ahead there is the next one, and one that was submitted and is not yet collected.
  */
 enum { RUN_AHEAD_MOST = FETCH_MOST - 2 };
 
@@ -24,7 +24,7 @@ struct run {
 	struct communicator *comm;
 	struct sampler sampler;
 	struct schedule schedule;
-	struct scaler scaler; /* as devices had it after the last step that was told */
+	struct scaler scaler; /* as devices had it after the last step that completed */
 	bool scaled;          /* float16 */
 	int64_t *indices;
 	struct metrics *metrics; /* rank 0's */
@@ -32,17 +32,18 @@ struct run {
 
 	/* Steps on their way, whose results are not known yet. */
 	struct run_pending pending[FETCH_MOST];
-	int ahead; /* of the last that was told, at most RUN_AHEAD_MOST */
-	/* In all: whose result this rank knows, and those of all ranks. Where these are gathered on
-	 * the device they come when the result of the next is known, so that no step waits. */
-	int issued, told, heard;
-	int64_t told_step; /* the last whose result of all ranks is known and was written */
+	int ahead; /* of the last that completed, at most RUN_AHEAD_MOST */
+	/* Steps in all: those begun, those whose result this rank knows, and those whose results of
+	 * all ranks are known. Where results are gathered on the device they come with the next
+	 * step's, so that no step waits. */
+	int submitted, completed, gathered;
+	int64_t reported_step; /* the last whose results of all ranks were written */
 
 	/* Where it is */
 	int64_t step, optimizer_step; /* done; the second without those that the scaler skipped */
 	int64_t epoch, epoch_step;
-	int64_t history;                  /* bytes of the file of metrics that tell of these */
-	int64_t last_ns;                  /* when the step before was told of */
+	int64_t history;                  /* bytes of the file of metrics that describe these */
+	int64_t last_ns;                  /* when the step before was reported */
 	int64_t result_ns;                /* when its result was there */
 	int64_t counted;                  /* steps of this process */
 	int64_t timed, own_ns, waited_ns; /* those whose times are known, and these in all */
@@ -63,7 +64,7 @@ bool run_save(struct run *run, struct train_error *error);
 /* The first steps of a process are not measured: memory is not touched yet, caches are cold. */
 enum { RUN_NOT_PROFILED = 2 };
 
-/* One step of all ranks; rank 0 tells of it when its result is there, which may be in a later call.
+/* One step of all ranks; rank 0 reports it when its result is there, which may be in a later call.
  * *stop: the signal by which a rank was asked to, or as it was. */
 bool run_step(struct run *run, int *stop, struct train_error *error);
 /* Waits for the results of all steps. */
@@ -74,21 +75,21 @@ bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
 /* --- mapping.c */
 
 /* --verify-mapping: all ranks look where memory is, and fail if it is not where it should be; rank
- * 0 tells of it, at the end in a line of its own. */
+ * 0 reports it, at the end in a line of its own. */
 bool run_verify(struct run *run, bool end, struct train_error *error);
 
-/* --- finish.c: what is told on standard output */
+/* --- finish.c: what is reported on standard output */
 
-/* Devices, what was assumed of them, and run_tell_beginning. */
-bool run_tell_places(struct run *run, struct train_error *error);
+/* Devices, what was assumed of them, and run_report_beginning. */
+bool run_report_places(struct run *run, struct train_error *error);
 /* At the end: memory, times, the time line. */
 bool run_finish(struct run *run, struct train_error *error);
 
-/* --- tell.c: lines of rank 0 */
+/* --- report_lines.c: lines of rank 0 */
 
 /* What computes, the training, the batch and its padding, and what the run goes on from. */
-void run_tell_beginning(const struct run *run, int devices);
+void run_report_beginning(const struct run *run, int devices);
 /* When all files are closed: which there are, and on stderr where a run was stopped. */
-bool run_tell_saved(const struct run *run, struct train_error *error);
+bool run_report_saved(const struct run *run, struct train_error *error);
 
 #endif

@@ -91,40 +91,43 @@ static void scale_after(struct run *r, const struct step_output *output, struct 
 
 static void record(struct run *r, bool begin)
 {
-	bool now =
-		begin && r->issued > RUN_NOT_PROFILED && r->profiled < r->settings->profile_steps;
+	bool now = begin && r->submitted > RUN_NOT_PROFILED &&
+		   r->profiled < r->settings->profile_steps;
 
 	r->profiled += now;
 	for (int i = 0; i < r->parallel->timelines; i++)
 		timeline_step(r->parallel->timeline[i], now ? (int)r->step + 1 : -1);
 }
 
-/* What all ranks said of the oldest step that was told. */
-static bool hear(struct run *r, const struct step_share *all, int *stop, struct train_error *error)
+/* The results of all ranks for the oldest step that is not written yet. */
+static bool write_gathered(struct run *r, const struct step_share *all, int *stop,
+			   struct train_error *error)
 {
-	struct step_metrics *m = &r->pending[r->heard++ % FETCH_MOST].metrics;
+	struct step_metrics *m = &r->pending[r->gathered++ % FETCH_MOST].metrics;
 
 	add_up(r, all, m, stop);
 	if (r->metrics && !metrics_step(r->metrics, m, error))
 		return false;
-	r->told_step = m->step;
+	r->reported_step = m->step;
 	return true;
 }
 
-static bool hear_begun(struct run *r, int *stop, struct train_error *error)
+static bool gather_begun(struct run *r, int *stop, struct train_error *error)
 {
 	struct step_share *all;
 	bool done;
 
-	if (r->heard == r->told)
+	if (r->gathered == r->completed)
 		return true;
 	all = share_room(r, error);
-	done = all && r->comm->calls->gather_end(r->comm, all, error) && hear(r, all, stop, error);
+	done = all && r->comm->calls->gather_end(r->comm, all, error) &&
+	       write_gathered(r, all, stop, error);
 	free(all);
 	return done;
 }
 
-/* Tells others of the step that was just told, and hears of it or of the one before. */
+/* Shares the submitted step's results between ranks, and collects these or those of the step
+ * before. */
 static bool share(struct run *r, const struct step_share *mine, int *stop,
 		  struct train_error *error)
 {
@@ -136,15 +139,15 @@ static bool share(struct run *r, const struct step_share *mine, int *stop,
 		return calls->gather_begin(r->comm, mine, sizeof(*mine), "metrics", error);
 	if (!share_step(r, mine, &all, error))
 		return false;
-	done = hear(r, all, stop, error);
+	done = write_gathered(r, all, stop, error);
 	free(all);
 	return done;
 }
 
-/* The oldest step's result. */
-static bool tell(struct run *r, int *stop, struct train_error *error)
+/* Waits for the result of the oldest step. */
+static bool complete(struct run *r, int *stop, struct train_error *error)
 {
-	struct run_pending *pending = &r->pending[r->told % FETCH_MOST];
+	struct run_pending *pending = &r->pending[r->completed % FETCH_MOST];
 	struct step_metrics *m = &pending->metrics;
 	struct step_output output = {.finite = true, .norm = NAN};
 	int64_t begin = pending->begin_ns > r->result_ns ? pending->begin_ns : r->result_ns;
@@ -153,9 +156,9 @@ static bool tell(struct run *r, int *stop, struct train_error *error)
 	if (!r->parallel->calls->result(r->parallel, &output, error))
 		return false;
 	r->result_ns = timeline_now();
-	if (!hear_begun(r, stop, error))
+	if (!gather_begun(r, stop, error))
 		return false;
-	r->told++;
+	r->completed++;
 	mine = (struct step_share){output.loss, output.correct, -1, output.exposed_ns,
 				   stop_asked()};
 	r->counted++;
@@ -174,10 +177,10 @@ static bool tell(struct run *r, int *stop, struct train_error *error)
 
 bool run_settle(struct run *r, int *stop, struct train_error *error)
 {
-	while (r->told < r->issued)
-		if (!tell(r, stop, error))
+	while (r->completed < r->submitted)
+		if (!complete(r, stop, error))
 			return false;
-	return hear_begun(r, stop, error);
+	return gather_begun(r, stop, error);
 }
 
 bool run_step(struct run *r, int *stop, struct train_error *error)
@@ -192,7 +195,7 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 		.of_all = batch.of_all,
 		.rates = schedule_at(&r->schedule, r->step),
 	};
-	struct run_pending *pending = &r->pending[r->issued++ % FETCH_MOST];
+	struct run_pending *pending = &r->pending[r->submitted++ % FETCH_MOST];
 	bool done;
 
 	pending->begin_ns = timeline_now();
@@ -205,8 +208,8 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 	record(r, false);
 	r->epoch_step++;
 	r->step++;
-	while (done && r->issued - r->told > r->ahead)
-		done = tell(r, stop, error);
+	while (done && r->submitted - r->completed > r->ahead)
+		done = complete(r, stop, error);
 	return done;
 }
 

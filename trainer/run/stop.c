@@ -23,7 +23,7 @@ static atomic_bool later, opened;
 static struct {
 	pthread_mutex_t mutex;
 	struct train_error reason;
-	bool told;
+	bool reported;
 } failure = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_ignored(int number)
@@ -96,7 +96,7 @@ static _Noreturn void end_failed(void)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	alarm(1);
 	progress_abandon();
-	if (!failure.told)
+	if (!failure.reported)
 		dprintf(STDERR_FILENO, "gpumap-train: %s\n", failure.reason.text);
 	dprintf(STDERR_FILENO,
 		"gpumap-train: warning: after that the process did not end within %d s: a call in "
@@ -117,7 +117,7 @@ static void alarm_came(void)
 }
 
 /* A step or a test may take a while, and whoever sees nothing happen sends the second signal. */
-static void tell_asked(void)
+static void report_asked(void)
 {
 	int number = atomic_load(&asked);
 	char text[120];
@@ -133,12 +133,13 @@ static void tell_asked(void)
 static void *wait_for_signals(void *argument)
 {
 	const struct timespec patience = {.tv_sec = PATIENCE_S};
-	bool told = true;
+	bool reported = true;
 	sigset_t set;
 
 	stop_set(&set);
 	for (;;) {
-		int number = told ? sigwaitinfo(&set, NULL) : sigtimedwait(&set, NULL, &patience);
+		int number =
+			reported ? sigwaitinfo(&set, NULL) : sigtimedwait(&set, NULL, &patience);
 
 		if (number == SIGALRM) {
 			alarm_came();
@@ -146,10 +147,10 @@ static void *wait_for_signals(void *argument)
 			stop_now(number);
 		} else if (number > 0) {
 			atomic_store(&asked, number);
-			told = false;
-		} else if (errno == EAGAIN && !told) {
-			tell_asked();
-			told = true;
+			reported = false;
+		} else if (errno == EAGAIN && !reported) {
+			report_asked();
+			reported = true;
 		}
 	}
 	return argument;
@@ -197,9 +198,9 @@ void stop_failed(const struct train_error *why)
 		note(why);
 }
 
-void stop_told(void)
+void stop_reported(void)
 {
 	pthread_mutex_lock(&failure.mutex);
-	failure.told = true;
+	failure.reported = true;
 	pthread_mutex_unlock(&failure.mutex);
 }

@@ -27,10 +27,10 @@ int stop_asked(void);
 
 /* This process has failed and ends. A call of a driver may never return: STOP_FAILED_S after that,
  * or after a call of a device failed before (train_device_failed), the process is ended with the
- * status of the first reason, which is told then unless stop_told said that it was, as it was said
- * last in more words. Nothing without stop_open. */
+ * status of the first reason, which is printed then, in its longest form, unless stop_reported was
+ * called. Nothing without stop_open. */
 void stop_failed(const struct train_error *why);
-void stop_told(void);
+void stop_reported(void);
 
 /* Ends the process by a signal, as one that nobody caught. */
 _Noreturn void stop_now(int number);

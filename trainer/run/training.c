@@ -7,7 +7,7 @@
 
 #include "backend/names.h"
 #include "data/cifar10.h"
-#include "run/cores.h"
+#include "place/cores.h"
 #include "run/stop.h"
 
 static bool open_synthetic(struct training *t, struct train_error *error)
@@ -183,11 +183,11 @@ static bool meet(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
 	const char *collective = s->collective;
-	const struct meeting_options meeting = {
+	const struct rendezvous_options rendezvous = {
 		.world = t->place.world,
 		.ranks = t->place.ranks,
 		.rank = t->place.rank,
-		.name = *t->place.meeting ? t->place.meeting : NULL,
+		.name = *t->place.rendezvous ? t->place.rendezvous : NULL,
 		.timeout_ms = (int)s->timeout_ms,
 		.local = t->place.local_world,
 		.messages = s->mode == MODE_MP,
@@ -199,7 +199,7 @@ static bool meet(struct training *t, struct train_error *error)
 		collective = best_collective(t);
 	t->collective = collective_find(collective, error);
 	return t->collective && collective_fits(t, error) &&
-	       t->collective->meet(&t->meeting, &meeting, error);
+	       t->collective->meet(&t->rendezvous, &rendezvous, error);
 }
 
 /* Ranks that are threads are as many as there are devices, so they meet when those are known. */
@@ -238,15 +238,15 @@ void training_failed(struct training *t, struct parallel *parallel, int rank,
 	if (t->place.ranks < t->place.world) {
 		fprintf(stderr, "gpumap-train: %s\n", error->text);
 		*t->first.text = '\0';
-		stop_told();
+		stop_reported();
 	}
 	if (parallel && parallel->comm)
 		parallel->calls->abort(parallel, error);
 	else
-		t->collective->cancel(t->meeting, rank, error);
+		t->collective->cancel(t->rendezvous, rank, error);
 }
 
-static void tell_more_cores(const struct training *t, int more)
+static void report_more_cores(const struct training *t, int more)
 {
 	if (more > 0 && t->place.rank == 0)
 		fprintf(stderr,
@@ -268,9 +268,9 @@ bool training_open(struct training *t, const struct command_line *command,
 	t->backend = backend_find(t->settings->backend, error);
 	if (!t->backend || !place_rank(&t->place, command, error))
 		return false;
-	tell_more_cores(t, more);
+	report_more_cores(t, more);
 	if (!find_devices(t, command, error) || !find_all(t, error)) {
-		if (t->meeting)
+		if (t->rendezvous)
 			training_failed(t, NULL, t->place.rank, error);
 		training_close(t);
 		return false;
@@ -280,8 +280,8 @@ bool training_open(struct training *t, const struct command_line *command,
 
 void training_close(struct training *t)
 {
-	if (t->meeting)
-		t->collective->part(t->meeting);
+	if (t->rendezvous)
+		t->collective->leave(t->rendezvous);
 	verify_close(t->verify);
 	dataset_free(&t->train);
 	dataset_free(&t->test);

@@ -6,14 +6,14 @@
 #include <pthread.h>
 
 #include "parallel/parallel.h"
-#include "run/verify.h"
+#include "place/verify.h"
 
 struct training {
 	const struct settings *settings;
 	struct place place;
 	const struct backend *backend;
 	const struct collective *collective;
-	struct meeting *meeting;
+	struct rendezvous *rendezvous;
 	const struct model_spec *spec;
 	struct dataset train, test;
 	enum value_type precision; /* what this processor has for that of the settings */

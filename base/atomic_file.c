@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { ATTEMPTS = 100 };
+
+int atomic_folder(const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	CLEANUP_FREE char *folder = NULL;
+
+	*name = slash ? slash + 1 : path;
+	folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	return folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
+bool atomic_create(struct atomic_file *file, int folder, const char *prefix, mode_t mode)
+{
+	*file = (struct atomic_file){.folder = folder, .fd = -1};
+	for (int i = 0; i < ATTEMPTS; i++) {
+		snprintf(file->temporary, sizeof(file->temporary), "%s%ld-%d.tmp", prefix,
+			 (long)getpid(), i);
+		file->fd = openat(folder, file->temporary,
+				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+		if (file->fd >= 0)
+			return true;
+		if (errno != EEXIST)
+			break;
+	}
+	file->temporary[0] = '\0';
+	return false;
+}
+
+bool atomic_sync_folder(int folder)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good;
+
+	if (fd < 0)
+		return true;
+	good = fsync(fd) == 0 || errno == EINVAL;
+	close(fd);
+	return good;
+}
+
+bool atomic_publish(struct atomic_file *file, const char *name)
+{
+	file->failed = "sync";
+	if (fsync(file->fd) < 0)
+		return false;
+	file->failed = "rename";
+	if (renameat(file->folder, file->temporary, file->folder, name) < 0)
+		return false;
+	file->temporary[0] = '\0';
+	file->failed = "sync the folder of";
+	return atomic_sync_folder(file->folder);
+}
+
+void atomic_close(struct atomic_file *file)
+{
+	int error = errno;
+
+	if (file->fd >= 0)
+		close(file->fd);
+	if (file->temporary[0])
+		unlinkat(file->folder, file->temporary, 0);
+	file->fd = -1;
+	file->temporary[0] = '\0';
+	errno = error;
+}

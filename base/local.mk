@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+# What library, command and trainer share. It knows nothing of GPUs.
+base_sources = \
+	base/arena.c base/arena.h \
+	base/atomic_file.c base/atomic_file.h \
+	base/base.h \
+	base/cpuset.c base/cpuset.h \
+	base/dynlib.c base/dynlib.h \
+	base/hash.c base/hash.h \
+	base/readfile.c base/readfile.h \
+	base/strbuf.c base/strbuf.h \
+	base/style.c base/style.h \
+	base/suggest.c base/suggest.h \
+	base/text.c base/text.h \
+	base/xml.c base/xml.h
+noinst_LTLIBRARIES += libbase.la
+libbase_la_SOURCES = $(base_sources)

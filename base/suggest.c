@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "suggest.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+enum { LONGEST = 64 };
+
+static int min3(int a, int b, int c)
+{
+	int m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+int edit_distance(struct span a, const char *b, int most)
+{
+	size_t la = a.length, lb = strlen(b);
+	int row[3][LONGEST + 1];
+
+	if (la > LONGEST || lb > LONGEST || (la > lb ? la - lb : lb - la) > (size_t)most)
+		return most + 1;
+	for (size_t j = 0; j <= lb; j++)
+		row[0][j] = (int)j;
+	for (size_t i = 1; i <= la; i++) {
+		int *now = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
+
+		now[0] = (int)i;
+		for (size_t j = 1; j <= lb; j++) {
+			int cost = a.text[i - 1] != b[j - 1];
+
+			now[j] = min3(up[j] + 1, now[j - 1] + 1, up[j - 1] + cost);
+			if (i > 1 && j > 1 && a.text[i - 1] == b[j - 2] &&
+			    a.text[i - 2] == b[j - 1] && up2[j - 2] + 1 < now[j])
+				now[j] = up2[j - 2] + 1;
+		}
+	}
+	return row[la % 3][lb] > most ? most + 1 : row[la % 3][lb];
+}
+
+/* Of a name that is all replaced nothing is left that was meant, and of a short one the first
+ * letter means most: cpu is not meant by gpu. */
+static bool alike(struct span text, const char *name, size_t distance)
+{
+	size_t length = strlen(name);
+
+	if (distance && length <= 3 && length == text.length && *text.text != *name)
+		return false;
+	return distance + strspn(name, "-") < length;
+}
+
+struct nearest nearest_to(struct span text)
+{
+	return (struct nearest){text, NULL, text.length >= 8 ? 4 : 3};
+}
+
+void nearest_try(struct nearest *nearest, const char *name)
+{
+	struct span text = nearest->text;
+	bool same = strlen(name) == text.length && strncasecmp(text.text, name, text.length) == 0;
+	int d = same ? 0 : edit_distance(text, name, nearest->distance - 1);
+
+	if (d < nearest->distance && alike(text, name, (size_t)d)) {
+		nearest->distance = d;
+		nearest->name = name;
+	}
+}
+
+const char *suggest(struct span text, const char *const *names)
+{
+	struct nearest nearest = nearest_to(text);
+
+	for (; *names; names++)
+		nearest_try(&nearest, *names);
+	return nearest.name;
+}
+
+const char *did_you_mean(struct remedy *ret, const char *near, const char *otherwise)
+{
+	if (!near)
+		return otherwise;
+	snprintf(ret->text, sizeof(ret->text), "did you mean %s?", near);
+	return ret->text;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GM_SUGGEST_H
+#define GM_SUGGEST_H
+
+#include "base.h"
+#include "text.h"
+
+/* Edit distance of two names (insert, delete, replace, swap neighbours); counts
+ * stop at `most` + 1, so that long texts cost little. */
+int edit_distance(struct span a, const char *b, int most);
+
+/* The nearest of names that are given one by one, as suggest() chooses. */
+struct nearest {
+	struct span text;
+	const char *name; /* so far; NULL: none is near */
+	int distance;
+};
+struct nearest nearest_to(struct span text);
+void nearest_try(struct nearest *nearest, const char *name);
+
+/* The name nearest to `text` within 2 edits (3 for texts of 8 and more characters),
+ * or another only in letter case; NULL if none is. `names` ends with NULL. */
+const char *suggest(struct span text, const char *const *names);
+
+/* A remedy: "did you mean NEAR?", kept in `ret`; `otherwise` where near is NULL. */
+struct remedy {
+	char text[256];
+};
+const char *did_you_mean(struct remedy *ret, const char *near, const char *otherwise);
+#define DID_YOU_MEAN(near, otherwise) did_you_mean(&(struct remedy){{0}}, near, otherwise)
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "text.h"
+
+#include "strbuf.h"
+
+bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+struct span span_of(const char *text)
+{
+	return (struct span){text, strlen(text)};
+}
+
+struct span span_trim(struct span s)
+{
+	while (s.length && is_blank(*s.text)) {
+		s.text++;
+		s.length--;
+	}
+	while (s.length && is_blank(s.text[s.length - 1]))
+		s.length--;
+	return s;
+}
+
+bool span_same(struct span a, struct span b)
+{
+	return a.length == b.length && (!a.length || memcmp(a.text, b.text, a.length) == 0);
+}
+
+bool span_is(struct span s, const char *text)
+{
+	return span_same(s, span_of(text));
+}
+
+bool span_starts(struct span s, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return s.length >= length && memcmp(s.text, prefix, length) == 0;
+}
+
+bool span_glob(struct span pattern, const char *text)
+{
+	size_t p = 0, star = SIZE_MAX;
+	const char *back = text;
+
+	while (*text) {
+		if (p < pattern.length && pattern.text[p] == '*') {
+			star = p++;
+			back = text;
+		} else if (p < pattern.length &&
+			   (pattern.text[p] == '?' || pattern.text[p] == *text)) {
+			p++;
+			text++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			text = ++back;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.length && pattern.text[p] == '*')
+		p++;
+	return p == pattern.length;
+}
+
+static bool same_word(struct span s, struct span word)
+{
+	if (s.length != word.length)
+		return false;
+	for (size_t i = 0; i < s.length; i++) {
+		char c = s.text[i] >= 'A' && s.text[i] <= 'Z' ? (char)(s.text[i] + 32) : s.text[i];
+
+		if (c != word.text[i] && !(c == '_' && word.text[i] == '-'))
+			return false;
+	}
+	return true;
+}
+
+bool span_among(struct span s, const char *words)
+{
+	struct span rest = span_of(words), word;
+
+	while (span_split(&rest, ' ', &word))
+		if (s.length && same_word(s, word))
+			return true;
+	return false;
+}
+
+bool span_split(struct span *rest, char separator, struct span *piece)
+{
+	const char *end;
+
+	if (!rest->text)
+		return false;
+	end = rest->length ? memchr(rest->text, separator, rest->length) : NULL;
+	if (!end) {
+		*piece = *rest;
+		*rest = (struct span){NULL, 0};
+		return true;
+	}
+	*piece = (struct span){rest->text, (size_t)(end - rest->text)};
+	rest->length -= piece->length + 1;
+	rest->text = end + 1;
+	return true;
+}
+
+int64_t span_number(struct span s, int64_t max)
+{
+	int64_t n = 0;
+
+	if (!s.length)
+		return -1;
+	for (size_t i = 0; i < s.length; i++) {
+		if (!is_digit(s.text[i]) || n > (INT64_MAX - 9) / 10)
+			return -1;
+		n = n * 10 + (s.text[i] - '0');
+	}
+	return n <= max ? n : -1;
+}
+
+size_t utf8_length(const char *text, size_t length)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+
+	if (n == 1)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4 || n > length)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* C1 controls, and what reorders or breaks a line: a message that is shown in another
+ * order than it is written in could say the opposite. */
+static bool is_hidden(const char *text, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	if (n == 1)
+		return s[0] < 0x20 || s[0] == 0x7f;
+	if (n == 2)
+		return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
+	if (n == 3 && s[0] == 0xef) /* a byte order mark; no characters */
+		return (s[1] == 0xbb && s[2] == 0xbf) || (s[1] == 0xbf && s[2] >= 0xbe);
+	if (n != 3 || s[0] != 0xe2)
+		return false;
+	return (s[1] == 0x80 &&
+		((s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
+	       (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf);
+}
+
+size_t utf8_next(const char *text, size_t length, bool *shown)
+{
+	size_t n = utf8_length(text, length);
+
+	*shown = n && !is_hidden(text, n);
+	return n ? n : 1;
+}
+
+/* Writes the next character of text, escaped or as it is; the bytes written, at most 4,
+ * and in *taken those read. */
+static size_t escape_one(char *ret, const char *text, size_t length, size_t *taken)
+{
+	static const char digits[] = "0123456789abcdef";
+	bool shown;
+	size_t n = utf8_next(text, length, &shown);
+	unsigned char c = (unsigned char)*text;
+
+	if (shown) {
+		memcpy(ret, text, n);
+		*taken = n;
+		return n;
+	}
+	memcpy(ret, (const char[]){'\\', 'x', digits[c >> 4], digits[c & 15]}, 4);
+	*taken = 1;
+	return 4;
+}
+
+void escape_to(struct strbuf *buf, const char *text, size_t length)
+{
+	for (size_t i = 0, n; i < length; i += n) {
+		char character[4];
+
+		strbuf_add(buf, character, escape_one(character, text + i, length - i, &n));
+	}
+}
+
+const char *quote(struct quoted *ret, struct span s)
+{
+	enum { LONGEST = 200 };
+	char *end = ret->text;
+
+	_Static_assert(sizeof(ret->text) >= 4 * LONGEST + sizeof("..."), "room for all");
+	for (size_t i = 0, n; i < s.length && i < LONGEST; i += n)
+		end += escape_one(end, s.text + i, s.length - i, &n);
+	if (s.length > LONGEST)
+		end = (char *)memcpy(end, "...", 3) + 3;
+	*end = '\0';
+	return ret->text;
+}
+
+void escape_all(struct strbuf *buf, const char *text)
+{
+	escape_to(buf, text, strlen(text));
+}
+
+const char *environ_find(const char *const *envp, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; envp && *envp; envp++)
+		if (strncmp(*envp, name, length) == 0 && (*envp)[length] == '=')
+			return *envp + length + 1;
+	return NULL;
+}
+
+const char *environ_nonempty(const char *const *envp, const char *name)
+{
+	const char *value = environ_find(envp, name);
+
+	return value && *value ? value : NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What changes from step to step, and what a step finds. All of it lies on the device, so that a
+ * recorded step takes new numbers and nobody waits for a result before it is needed.
+ */
+#ifndef KERNELS_CONTROL_H
+#define KERNELS_CONTROL_H
+
+#include <stdint.h>
+
+/* Of one pass. */
+struct pass_control {
+	int64_t epoch; /* decides how samples are augmented */
+	int32_t rows;  /* the first so many rows of the batch count */
+	float scale; /* of their gradients, besides struct scaler's: for the mean of a global batch
+		      * 1 / (its samples) */
+};
+
+/* What passes add to it. */
+struct loss_result {
+	double loss;     /* the sum over rows, not scaled */
+	int64_t correct; /* rows whose greatest logit is the label's; the first of equals */
+};
+
+/* Of the optimizer's step. */
+struct update_control {
+	double lr, momentum; /* struct rates */
+	double clip_norm;    /* gradients are clipped to this norm (clip.h); 0: not */
+};
+
+enum { GRADIENT_MOST_PARAMETERS = 64 };
+
+/* Of gradients times scaler_inverse(), where there is a scaler, in the order of the parameters
+ * (clip.h). A stage of a model measures its own; then found_inf and norms, GRADIENT_SUMS floats in
+ * a row, are summed over the stages. */
+struct gradient_measure {
+	float norm;                            /* of all of them */
+	float found_inf;                       /* 0: none is infinite or NaN */
+	float norms[GRADIENT_MOST_PARAMETERS]; /* of each parameter; 0 where it is not used */
+};
+
+enum { GRADIENT_SUMS = 1 + GRADIENT_MOST_PARAMETERS };
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loss scaling for fp16, as torch.cuda.amp.GradScaler does it: the loss is multiplied by `scale`
+ * so that small gradients do not vanish; a step whose gradients overflow is skipped and the scale
+ * halved; after 2000 good steps in a row it is doubled. bf16 needs none of this.
+ *
+ * One step: backward with the loss times scale; all-reduce, so that an overflow reaches
+ * every rank; scaler_finite() over all gradients; unless one failed, step with
+ * scaler_inverse(); scaler_update().
+ */
+#ifndef KERNELS_SCALER_H
+#define KERNELS_SCALER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* It may lie on a device (backend.h). A checkpoint has scale and good_steps; the rest are settings.
+ */
+struct scaler {
+	float scale;             /* 65536 */
+	float growth, backoff;   /* 2 and 0.5 */
+	int32_t growth_interval; /* 2000 */
+	int32_t good_steps;      /* since the last skip or growth; PyTorch's _growth_tracker */
+};
+
+/* PyTorch's defaults. */
+struct scaler scaler_default(void);
+
+/* What gradients are multiplied by: 1 / scale, taken in double. */
+float scaler_inverse(const struct scaler *scaler);
+
+/* Is none of n values, times `scale`, infinite or NaN? */
+bool scaler_finite(const float *values, int64_t n, float scale);
+
+/* After each step; `finite`: all gradients were, and the step was made. Returns finite. A growth
+ * that would make the scale infinite is left out; nothing keeps it from falling to 0, where
+ * scaler_inverse() is infinite and every step is skipped. */
+bool scaler_update(struct scaler *scaler, bool finite);
+
+#endif

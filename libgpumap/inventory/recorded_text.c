@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* What the readers of recorded text share: pieces of text, and what they report. */
+#include "inventory/recorded.h"
+
+/* --- pieces of text ------------------------------------------------------------ */
+
+const char *span_find(struct span s, const char *word)
+{
+	return s.length ? memmem(s.text, s.length, word, strlen(word)) : NULL;
+}
+
+struct span span_from(struct span s, const char *from)
+{
+	return (struct span){from, (size_t)(s.text + s.length - from)};
+}
+
+bool take(struct span *s, const char *word)
+{
+	size_t length = strlen(word);
+
+	if (!span_starts(*s, word))
+		return false;
+	*s = span_from(*s, s->text + length);
+	return true;
+}
+
+struct span take_word(struct span *s)
+{
+	struct span word;
+
+	while (s->length && is_blank(*s->text))
+		*s = span_from(*s, s->text + 1);
+	word = (struct span){s->text, 0};
+	while (word.length < s->length && !is_blank(word.text[word.length]))
+		word.length++;
+	*s = span_from(*s, s->text + word.length);
+	return word;
+}
+
+int64_t take_number(struct span *s)
+{
+	struct span digits = {s->text, 0};
+	int64_t number;
+
+	while (digits.length < s->length && is_digit(digits.text[digits.length]))
+		digits.length++;
+	if (!digits.length)
+		return -1;
+	*s = span_from(*s, s->text + digits.length);
+	number = span_number(digits, INT64_MAX);
+	return number < 0 ? INT64_MAX : number;
+}
+
+bool is_id_list(struct span s)
+{
+	if (!s.length || !is_digit(s.text[0]) || !is_digit(s.text[s.length - 1]))
+		return false;
+	for (size_t i = 0; i < s.length; i++)
+		if (!is_digit(s.text[i]) && s.text[i] != ',' && s.text[i] != '-')
+			return false;
+	return true;
+}
+
+bool is_no_value(struct span s)
+{
+	return !s.length || (s.text[0] == '[' && s.text[s.length - 1] == ']') ||
+	       span_is(s, "N/A") || span_is(s, "ERR!");
+}
+
+struct span or_nothing(struct span s)
+{
+	s = span_trim(s);
+	return s.length ? s : NO_SPAN;
+}
+
+/* --- what readers report --------------------------------------------------------- */
+
+static PRINTF(4, 0) void set_reason(struct recorded *r, struct reason *reason, const char *fix,
+				    const char *format, va_list args)
+{
+	reason->line = r->line;
+	reason->fix = fix;
+	reason->text = arena_vprintf(&r->arena, format, args);
+}
+
+void recorded_partial(struct recorded *r, const char *fix, const char *format, ...)
+{
+	va_list args;
+
+	r->inventory->partial = true;
+	if (r->partial_count == ARRAY_SIZE(r->partial))
+		return;
+	va_start(args, format);
+	set_reason(r, &r->partial[r->partial_count++], fix, format, args);
+	va_end(args);
+}
+
+void recorded_foreign(struct recorded *r, const char *fix, const char *format, ...)
+{
+	va_list args;
+
+	if (r->foreign.text)
+		return;
+	va_start(args, format);
+	set_reason(r, &r->foreign, fix, format, args);
+	va_end(args);
+}
+
+static PRINTF(5, 0) int fail(struct recorded *r, int code, enum finding_id id, const char *fix,
+			     const char *format, va_list args)
+{
+	const char *text = arena_vprintf(&r->arena, format, args);
+
+	if (!text)
+		return recorded_nomem(r);
+	return report_fail(r->report, code, id,
+			   ABOUT(.origin = r->origin, .line = r->line, .fix = fix), "%s", text);
+}
+
+int recorded_contradiction(struct recorded *r, const char *format, ...)
+{
+	va_list args;
+	int code;
+
+	va_start(args, format);
+	code = fail(r, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY, "record one machine at a time",
+		    format, args);
+	va_end(args);
+	return code;
+}
+
+int recorded_limit(struct recorded *r, const char *format, ...)
+{
+	va_list args;
+	int code;
+
+	va_start(args, format);
+	code = fail(r, GPUMAP_ELIMIT, FINDING_LIMIT, NULL, format, args);
+	va_end(args);
+	return code;
+}
+
+int recorded_nomem(struct recorded *r)
+{
+	return report_nomem(r->report);
+}
+
+void recorded_driver(struct recorded *r, struct span version)
+{
+	bool dot = false;
+
+	for (size_t i = 0; i < version.length; i++) {
+		if (!is_digit(version.text[i]) && version.text[i] != '.')
+			return;
+		dot = dot || version.text[i] == '.';
+	}
+	if (dot && !r->inventory->driver && !member_set(&r->inventory->driver, version))
+		r->arena.failed = true; /* checked once, after the last line */
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs: their names, the variables that reach them, what a shell is given by -c, and what
+ * stands before one: env, sudo, nohup and the like, and whether the environment crosses it (rule
+ * S8). */
+#include "lint/shell.h"
+
+struct span base_name(struct span word)
+{
+	const char *slash = word.length ? memrchr(word.text, '/', word.length) : NULL;
+
+	if (slash)
+		word = (struct span){slash + 1, word.length - (size_t)(slash + 1 - word.text)};
+	return word;
+}
+
+bool is_program(struct span word, const char *name)
+{
+	return span_is(base_name(word), name);
+}
+
+bool is_python(struct span word)
+{
+	struct span s = base_name(word);
+
+	if (!span_starts(s, "python"))
+		return false;
+	for (size_t i = strlen("python"); i < s.length; i++)
+		if (!is_digit(s.text[i]) && s.text[i] != '.')
+			return false;
+	return true;
+}
+
+bool ends_py(struct span s)
+{
+	return s.length > 3 && memcmp(s.text + s.length - 3, ".py", 3) == 0;
+}
+
+bool is_gpu_program(const struct command *c, size_t first)
+{
+	static const char *const names[] = {"torchrun", "accelerate", "deepspeed", "mpirun",
+					    "mpiexec",  "orterun",    "srun",      "horovodrun",
+					    "gpumap",   NULL};
+	struct span s = base_name(word_text(c, first));
+
+	return shell_any(s, names) || is_python(s) || ends_py(s);
+}
+
+const struct prefix *command_prefix(const struct command *c, struct span name)
+{
+	for (size_t i = c->prefix_count; i-- > 0;)
+		if (!c->prefixes[i].argument && span_same(c->prefixes[i].name, name))
+			return &c->prefixes[i];
+	return NULL;
+}
+
+struct setting run_setting(struct shell *sh, const struct run *run, const char *name)
+{
+	const struct prefix *p = command_prefix(run->c, span_of(name));
+	struct shell_var *var;
+
+	if (p)
+		return (struct setting){
+			.state = SET_VALUE,
+			.exported = EXPORT_YES,
+			.value = p->value,
+			.at = p->at,
+			.derived = p->derived,
+		};
+	var = shell_tracked(sh, span_of(name));
+	return var ? shell_setting(sh, var) : (struct setting){.state = SET_UNKNOWN};
+}
+
+/* The options of a shell, behind word `first`, end at the word that is returned. */
+static size_t behind_options(const struct command *c, size_t first, bool *commands)
+{
+	size_t i = first + 1;
+
+	for (; i < c->count; i++) {
+		struct span s = word_text(c, i);
+		char last = s.length ? s.text[s.length - 1] : '\0';
+
+		if (s.length < 2 || (*s.text != '-' && *s.text != '+'))
+			break;
+		if (span_is(s, "--rcfile") || span_is(s, "--init-file"))
+			i++;
+		if (span_starts(s, "--"))
+			continue;
+		*commands |= *s.text == '-' && memchr(s.text, 'c', s.length);
+		i += last == 'o' || last == 'O';
+	}
+	return i < c->count ? i : c->count;
+}
+
+/* The word that a shell is given by -c; the command's count: there is none. */
+size_t shell_string_word(const struct command *c, size_t first)
+{
+	static const char *const shells[] = {"sh", "bash", "dash", "ash", "ksh", "zsh", NULL};
+	bool commands = false;
+	size_t word;
+
+	if (first >= c->count || !shell_any(base_name(word_text(c, first)), shells))
+		return c->count;
+	word = behind_options(c, first, &commands);
+	return commands ? word : c->count;
+}
+
+bool shell_has_string(const struct command *c, size_t first)
+{
+	return shell_string_word(c, first) < c->count;
+}
+
+/* --- what stands before a program ------------------------------------------------------------ */
+
+static const struct wrapper {
+	const char *name;
+	const char *values; /* letters of options that take the next word */
+	int operands;       /* words before the program */
+} wrappers[] = {
+	{"nohup", "", 0},     {"time", "fo", 0},         {"nice", "n", 0},
+	{"ionice", "cnp", 0}, {"timeout", "ks", 1},      {"stdbuf", "ioe", 0},
+	{"setsid", "", 0},    {"taskset", "", 1},        {"numactl", "NmCip", 0},
+	{"exec", "a", 0},     {"command", "", 0},        {"unbuffer", "", 0},
+	{"env", "uCS", 0},    {"sudo", "ugpChrtTDR", 0},
+};
+
+static const struct wrapper *find(struct span word)
+{
+	word = base_name(word);
+	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++)
+		if (span_is(word, wrappers[i].name))
+			return &wrappers[i];
+	return NULL;
+}
+
+static bool is_option(struct span s)
+{
+	return s.length > 1 && *s.text == '-';
+}
+
+/* The variables that a program needs and that this script sets for it. */
+static void tell_lost(struct shell *sh, struct run *run, size_t word, const char *how,
+		      const char *fix)
+{
+	static const enum tracked needed[] = {TRACKED_LIST, TRACKED_ORDER};
+
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
+		const char *name = tracked_name(needed[i]);
+		struct setting now = run_setting(sh, run, name);
+
+		if (now.state == SET_VALUE && now.exported == EXPORT_YES)
+			shell_tell(sh, FINDING_LOST_VARIABLE, run->c->words[word].at, "S8", fix,
+				   "%s of line %d is lost: %s", SHOW(span_of(name), now.value),
+				   now.at.line, how);
+	}
+}
+
+static void add_prefix(struct shell *sh, struct command *c, size_t word, struct span name,
+		       struct span value)
+{
+	struct prefix *grown =
+		array_room(c->prefixes, c->prefix_count, &c->prefix_room, sizeof(*grown));
+
+	if (!grown) {
+		sh->failed = true;
+		return;
+	}
+	c->prefixes = grown;
+	grown[c->prefix_count++] = (struct prefix){.name = name,
+						   .value = value,
+						   .at = c->words[word].at,
+						   .derived = c->words[word].derived};
+}
+
+/* NAME=VALUE behind env or sudo. */
+static bool assignment(struct shell *sh, struct command *c, size_t i)
+{
+	struct span s = word_text(c, i);
+	size_t n = shell_name(s);
+
+	if (!n || n >= s.length || s.text[n] != '=')
+		return false;
+	add_prefix(sh, c, i, (struct span){s.text, n},
+		   shell_keep(sh, (struct span){s.text + n + 1, s.length - n - 1}));
+	return true;
+}
+
+struct seen {
+	bool clears, keeps; /* env -i, sudo -E */
+	size_t prefixes;    /* before this wrapper */
+};
+
+static void option(struct shell *sh, struct run *run, size_t i, const char *name, struct seen *seen)
+{
+	struct span s = word_text(run->c, i);
+
+	if (streq(name, "env") && (span_is(s, "-i") || span_is(s, "--ignore-environment")))
+		seen->clears = true;
+	if (streq(name, "env") && span_is(s, "-u"))
+		add_prefix(sh, run->c, i, word_text(run->c, i + 1), (struct span){"", 1});
+	if (streq(name, "sudo") &&
+	    (span_is(s, "-E") || span_starts(s, "--preserve-env") || span_starts(s, "-E")))
+		seen->keeps = true;
+}
+
+static bool has_prefix_since(const struct command *c, size_t since, const char *name)
+{
+	for (size_t i = since; i < c->prefix_count; i++)
+		if (span_is(c->prefixes[i].name, name))
+			return true;
+	return false;
+}
+
+static void boundary(struct shell *sh, struct run *run, const struct wrapper *w, size_t at,
+		     const struct seen *seen)
+{
+	bool given = has_prefix_since(run->c, seen->prefixes, tracked_name(TRACKED_LIST));
+
+	if (seen->clears)
+		run->cleared = true;
+	if (given || !is_gpu_program(run->c, run->first))
+		return;
+	if (seen->clears)
+		tell_lost(sh, run, at, "env -i clears the environment",
+			  "name the variable behind env -i");
+	else if (streq(w->name, "sudo") && !seen->keeps)
+		tell_lost(sh, run, at, "sudo drops it unless sudoers keeps it",
+			  "write sudo CUDA_VISIBLE_DEVICES=... before the program");
+}
+
+/* Moves run->first behind one wrapper with its options. */
+static void unwrap(struct shell *sh, struct run *run, const struct wrapper *w)
+{
+	struct command *c = run->c;
+	struct seen seen = {.prefixes = c->prefix_count};
+	int operands = w->operands;
+	bool sets = streq(w->name, "env") || streq(w->name, "sudo");
+	size_t at = run->first, i = at + 1;
+
+	run->nohup |= streq(w->name, "nohup") || streq(w->name, "setsid");
+	for (; i < c->count; i++) {
+		struct span s = word_text(c, i);
+
+		if (span_is(s, "--")) {
+			i++;
+			break;
+		}
+		if (is_option(s) || span_is(s, "-")) {
+			option(sh, run, i, w->name, &seen);
+			i += s.length == 2 && strchr(w->values, s.text[1]);
+		} else if (sets && assignment(sh, c, i)) {
+			continue;
+		} else if (operands-- <= 0) {
+			break;
+		}
+	}
+	run->first = i < c->count ? i : c->count;
+	boundary(sh, run, w, at, &seen);
+}
+
+/* Whether a word of the command speaks of a program or a variable. */
+static bool mentions(const struct command *c, size_t first, const char *const *texts)
+{
+	for (size_t i = first; i < c->count; i++) {
+		struct span s = word_text(c, i);
+
+		for (const char *const *t = texts; *t; t++)
+			if (s.length && memmem(s.text, s.length, *t, strlen(*t)))
+				return true;
+	}
+	return false;
+}
+
+/* ssh and containers: what runs there does not get this environment. */
+static void elsewhere(struct shell *sh, struct run *run)
+{
+	static const char *const programs[] = {"python",    "torchrun", "accelerate",
+					       "deepspeed", "mpirun",   NULL};
+	static const char *const ssh_takes[] = {"CUDA_VISIBLE_DEVICES", "SendEnv", NULL};
+	static const char *const docker_takes[] = {"CUDA_VISIBLE_DEVICES", "--env-file", NULL};
+	struct command *c = run->c;
+	struct span s = word_text(c, run->first), second = word_text(c, run->first + 1);
+
+	if (is_program(s, "ssh")) {
+		run->foreign = true;
+		if (mentions(c, run->first, programs) && !mentions(c, run->first, ssh_takes))
+			tell_lost(sh, run, run->first, "ssh does not carry it to the other host",
+				  "set it inside the remote command");
+	} else if ((is_program(s, "docker") || is_program(s, "podman")) &&
+		   (span_is(second, "run") || span_is(second, "exec"))) {
+		run->foreign = true;
+		if (mentions(c, run->first, programs) && !mentions(c, run->first, docker_takes))
+			tell_lost(sh, run, run->first, "the container does not get it",
+				  "choose devices with --gpus '\"device=...\"'");
+	} else if (is_program(s, "sbatch")) {
+		run->foreign = true;
+		if (mentions(c, run->first, (const char *const[]){"--export=NONE", NULL}))
+			tell_lost(sh, run, run->first, "--export=NONE keeps it from the job",
+				  "set it in the batch script");
+	}
+}
+
+/* conda run -n NAME, poetry run, uv run */
+static size_t behind_run(const struct command *c, size_t first)
+{
+	static const char *const names[] = {"conda",  "mamba", "micromamba",
+					    "poetry", "uv",    "pipenv"};
+	size_t i = first + 2;
+
+	for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
+		if (!span_is(word_text(c, first + 1), "run") ||
+		    !is_program(word_text(c, first), names[n]))
+			continue;
+		for (; i < c->count && is_option(word_text(c, i)); i++)
+			i += span_is(word_text(c, i), "-n") || span_is(word_text(c, i), "-p");
+		return i < c->count ? i : c->count;
+	}
+	return first;
+}
+
+void shell_unwrap(struct shell *sh, struct run *run)
+{
+	const struct wrapper *w;
+
+	for (;;) {
+		size_t behind = behind_run(run->c, run->first);
+
+		if (behind != run->first)
+			run->first = behind;
+		else if (run->first < run->c->count && (w = find(word_text(run->c, run->first))))
+			unwrap(sh, run, w);
+		else
+			break;
+	}
+	if (run->first < run->c->count)
+		elsewhere(sh, run);
+}

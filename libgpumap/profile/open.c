@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Which profile file is read, and which one is trusted. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profile/profile.h"
+#include "strbuf.h"
+
+#define HERE "./gpumap.ini"
+#define EVERYWHERE "/etc/gpumap/gpumap.ini"
+
+static bool owner_trusted(const struct stat *st)
+{
+	return st->st_uid == geteuid() || st->st_uid == 0;
+}
+
+/* Why the file is not trusted; NULL: it is. `entry` is what the folder has: a link or the file. */
+static const char *distrust(const struct stat *file, const struct stat *entry)
+{
+	bool link = S_ISLNK(entry->st_mode);
+
+	if (!S_ISREG(file->st_mode))
+		return "it is no regular file";
+	if (!owner_trusted(file))
+		return "it belongs to another user";
+	if (!owner_trusted(entry))
+		return link ? "the link to it belongs to another user"
+			    : "it was replaced meanwhile";
+	if (!link && (entry->st_dev != file->st_dev || entry->st_ino != file->st_ino))
+		return "it was replaced meanwhile";
+	if (file->st_mode & (S_IWGRP | S_IWOTH))
+		return "others may write to it";
+	return NULL;
+}
+
+/* What is judged is what is read: one descriptor. *found false: the file is not there, or it is
+ * not trusted. */
+static int read_here(gpumap_profile **ret, const char *name, bool *found, gpumap_report *report)
+{
+	int fd = open(HERE, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = GPUMAP_OK;
+	struct stat file, entry;
+	const char *why;
+
+	*found = false;
+	if (fd < 0 && errno == ENOENT)
+		return GPUMAP_OK;
+	if (fd < 0 || fstat(fd, &file) || lstat(HERE, &entry))
+		why = strerror(errno);
+	else
+		why = distrust(&file, &entry);
+	if (why) {
+		report_add(report, FINDING_UNTRUSTED_FILE,
+			   ABOUT(.origin = HERE,
+				 .fix = "name it with --config gpumap.ini if you trust it"),
+			   "not read: %s", why);
+	} else {
+		*found = true;
+		r = profile_read_fd(ret, fd, HERE, name, report);
+	}
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+/* The user's file, or NULL without a home; free it. */
+static int home_file(char **ret, const char *const *envp)
+{
+	const char *xdg = environ_find(envp, "XDG_CONFIG_HOME"), *home = environ_find(envp, "HOME");
+	struct strbuf path = {0};
+
+	*ret = NULL;
+	if (xdg && *xdg == '/')
+		strbuf_printf(&path, "%s/gpumap/gpumap.ini", xdg);
+	else if (home && *home == '/')
+		strbuf_printf(&path, "%s/.config/gpumap/gpumap.ini", home);
+	else
+		return GPUMAP_OK;
+	*ret = strbuf_take(&path);
+	return *ret ? GPUMAP_OK : GPUMAP_ENOMEM;
+}
+
+static int read_users(gpumap_profile **ret, bool *found, const char *name, const char *const *envp,
+		      gpumap_report *report)
+{
+	CLEANUP_FREE char *home = NULL;
+
+	if (home_file(&home, envp) != GPUMAP_OK)
+		return report_nomem(report);
+	*found = true;
+	if (home && access(home, F_OK) == 0)
+		return gpumap_profile_read(ret, home, name, report);
+	if (access(EVERYWHERE, F_OK) == 0)
+		return gpumap_profile_read(ret, EVERYWHERE, name, report);
+	*found = false;
+	return GPUMAP_OK;
+}
+
+EXPORT int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
+			       const char *const *envp, unsigned flags, gpumap_report *report)
+{
+	bool found;
+	int r;
+
+	if (!path)
+		path = environ_nonempty(envp, "GPUMAP_CONFIG");
+	if (path)
+		return gpumap_profile_read(ret, path, name, report);
+	r = read_here(ret, name, &found, report);
+	if (r == GPUMAP_OK && !found && !(flags & GPUMAP_OPEN_HERE))
+		r = read_users(ret, &found, name, envp, report);
+	if (r == GPUMAP_OK && found)
+		(*ret)->found = true;
+	if (r != GPUMAP_OK || found)
+		return r;
+	if (name)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
+				   ABOUT(.fix = "name one with --config, or write " HERE),
+				   "no such profile: '%s': there is no profile file",
+				   QUOTE(span_of(name)));
+	return gpumap_profile_new(ret);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* The keys of profiles and the grammar of their values. */
+#ifndef GM_PROFILE_KEYS_H
+#define GM_PROFILE_KEYS_H
+
+#include "arena.h"
+#include "report.h"
+#include "request.h"
+
+enum profile_section {
+	SECTION_GPUMAP,
+	SECTION_PROFILE,
+	SECTION_PROGRAM,
+	SECTION_OVERRIDE,
+	SECTION_SWEEP,
+	/* sections whose keys are the user's own */
+	SECTION_ENV,
+	SECTION_UNSET,
+	SECTION_TRAINER,
+	SECTION_COUNT
+};
+
+enum profile_key_id {
+#define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, use, help) \
+	PKEY_##section##_##name,
+#include "profile_keys.def"
+#undef PROFILE_KEY
+	PKEY_COUNT,
+	/* The keys that a profile has values for: those of [profile] and [program]. */
+	SETTING_FIRST = PKEY_PROFILE_inherit,
+	SETTING_END = PKEY_OVERRIDE_profile,
+	SETTING_COUNT = SETTING_END - SETTING_FIRST
+};
+
+/* What the values of a key of words can be. */
+#define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, use, help)
+#define KEY_WORDS(section, name, type, ...) enum type { __VA_ARGS__ };
+#include "profile_keys.def"
+#undef PROFILE_KEY
+
+enum value_kind {
+	VALUE_WORD,
+	VALUE_LIST, /* entries between commas, which keep their quotes */
+	VALUE_MACROS,
+	VALUE_MACRO_LIST,
+	VALUE_STREAM, /* macros, %s among them */
+	VALUE_COMMAND
+};
+
+enum value_scope { SCOPE_JOB, SCOPE_NODE, SCOPE_RANK };
+
+/* What commands do with a key. */
+enum key_use {
+	BY_RANK =
+		1
+		<< 0, /* looked up for each rank: a plan keeps what overrides say of single ranks */
+	EXEC_DOES = 1 << 1,  /* gpumap exec does it inside another launcher, which hands it on */
+	EXEC_LOSES = 1 << 2, /* only who starts the ranks can do it */
+	/* A command for this launcher does not do it; unless gpumap exec in it does. */
+	LOST_BY_ACCELERATE = 1 << 3,
+	LOST_BY_DEEPSPEED = 1 << 4,
+	LOST_BY_MPIRUN = 1 << 5,
+	LOST_BY_SHELL = 1 << 6,
+	LOST_BY_SLURM = 1 << 7,
+	LOST_BY_TORCHRUN = 1 << 8,
+};
+
+struct profile_key {
+	struct gpumap_key key; /* what is handed out */
+	enum profile_section in;
+	enum value_kind kind;
+	enum value_scope scope;
+	unsigned use; /* of enum key_use */
+};
+
+const struct profile_key *profile_key(enum profile_key_id id);
+const char *section_name(enum profile_section section);
+
+/* The setting's key of this name; PKEY_COUNT: there is none. */
+enum profile_key_id setting_key(struct span name);
+
+bool value_is_list(enum value_kind kind);
+bool value_is_raw(enum value_kind kind); /* its quotes are part of it */
+bool value_has_macros(enum value_kind kind);
+
+/* Whether a whole value suits the key, variables and macros expanded or there still.
+ * The finding names `about`, whose column is that of the value's first character, or 0. */
+int profile_value_check(const struct profile_key *key, struct span value, const struct about *about,
+			gpumap_report *report);
+
+/* A value that was read. */
+struct key_value {
+	int word;         /* the place of its alternative in the row: an enumerator of KEY_WORDS */
+	struct span text; /* for the form of the alternative: "4" of cores:4; a whole word */
+	int64_t number;   /* of a COUNT or PORT; milliseconds of a DURATION; else -1 */
+};
+
+/* As profile_value_check, and what the value is; "" is the key's default. A value that is "" by
+ * default, a command and what macros change later have no alternative: their word is -1. */
+int profile_value_read(struct key_value *ret, const struct profile_key *key, struct span value,
+		       const struct about *about, gpumap_report *report);
+
+/* The same for a value that was checked before; one that does not suit is the default. */
+struct key_value key_value(enum profile_key_id id, const char *value);
+
+/* An alternative's word: "isolate". */
+struct key_word {
+	char text[24];
+};
+const char *key_word(struct key_word *ret, enum profile_key_id id, int word);
+#define KEY_WORD(id, word) key_word(&(struct key_word){{0}}, id, (int)(word))
+
+/* What a form in capitals checks. False: *wrong is the piece that does not suit. */
+struct form {
+	const char *name;
+	bool (*check)(struct span value, struct span *wrong);
+	int64_t (*number)(struct span value); /* NULL: it is none */
+	const char *fix;                      /* NULL: the key's grammar says it all */
+};
+const struct form *form_find(struct span name);
+
+/* "30s", "1500ms", "2m", "1h", "5" in milliseconds; -1: anything else. */
+int64_t duration_parse(struct span s);
+
+/* What of a local rank goes into log files, of redirects or tee. -1: malformed. */
+enum { STREAM_OUT = 1, STREAM_ERR = 2 };
+int streams_parse(struct span s, int64_t local_rank);
+
+bool numbers_check(struct span list, struct span *wrong);
+
+/* Numbers of a list such as "0,2-5", of which -1 never is one. What is malformed is left out. */
+struct number_set {
+	struct number_interval {
+		int64_t low, high;
+	} * ranges;
+	size_t count;
+};
+
+/* In the arena; NULL: no memory. */
+struct number_set *number_set_parse(struct arena *arena, struct span list);
+bool number_set_has(const struct number_set *set, int64_t n);
+
+/* Hosts by their full or short names, from a list such as "tux[00-03,7],gpu*". */
+struct host_set {
+	const char **names; /* sorted; behind them the patterns */
+	size_t count, pattern_count;
+};
+
+/* In the arena, and without a report: GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+int host_set_parse(struct host_set *ret, struct arena *arena, struct span text);
+bool host_set_has(const struct host_set *set, const char *host);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a value suits its key. */
+#include "profile_keys.h"
+
+#include <stdio.h>
+
+#include "expand.h"
+#include "inifile.h"
+#include "suggest.h"
+#include "words.h"
+
+enum { MOST_WORDS = 16, MOST_GPUS = 1024 };
+
+/* What is known of a value that suits no alternative. */
+struct mismatch {
+	const struct profile_key *key;
+	struct span value, wrong;
+	const char *fix;
+	const char *words[MOST_WORDS + 1]; /* that it could have been */
+	char copies[MOST_WORDS][16];
+	size_t count;
+	struct key_value found; /* of the alternative that suits */
+};
+
+static bool is_form(struct span s)
+{
+	return s.length && (form_find(s) != NULL);
+}
+
+static void remember_word(struct mismatch *m, struct span word)
+{
+	if (m->count == MOST_WORDS)
+		return;
+	snprintf(m->copies[m->count], sizeof(m->copies[0]), "%.*s",
+		 (int)(word.length < 15 ? word.length : 15), word.text);
+	m->words[m->count] = m->copies[m->count];
+	m->count++;
+}
+
+/* One alternative: "word", "FORM" or "word:FORM". */
+static bool suits(struct mismatch *m, struct span alternative)
+{
+	const char *colon = memchr(alternative.text, ':', alternative.length);
+	size_t skip = colon ? (size_t)(colon - alternative.text) + 1 : 0;
+	struct span form = {alternative.text + skip, alternative.length - skip};
+	struct span value = m->value, wrong = value;
+	const struct form *kind;
+
+	if (!is_form(form)) {
+		remember_word(m, alternative);
+		m->found.text = value;
+		return span_same(value, alternative);
+	}
+	if (skip) {
+		if (value.length < skip || memcmp(value.text, alternative.text, skip) != 0)
+			return false;
+		value = (struct span){value.text + skip, value.length - skip};
+	}
+	kind = form_find(form);
+	if (kind->check(value, &wrong) && (value.length || !skip)) {
+		m->found.text = value;
+		m->found.number = kind->number ? kind->number(value) : -1;
+		return true;
+	}
+	m->wrong = wrong;
+	m->fix = kind->fix;
+	return false;
+}
+
+/* "write every number: 0,1,2", for the text of a range; false: it is none. */
+static bool range_fix(struct span range, char *fix, size_t size)
+{
+	enum { MOST_WRITTEN = 16 };
+	struct span rest = range, first;
+	int64_t low, high;
+	int length;
+
+	span_split(&rest, '-', &first);
+	low = span_number(first, INT32_MAX);
+	high = rest.text ? span_number(rest, INT32_MAX) : -1;
+	if (low < 0 || high < low)
+		return false;
+	if (high - low >= MOST_WRITTEN) {
+		snprintf(fix, size, "write every number, as in 0,1,2");
+		return true;
+	}
+	length = snprintf(fix, size, "write every number: ");
+	for (int64_t i = low; i <= high; i++)
+		length += snprintf(fix + length, size - (size_t)length, "%s%lld",
+				   i > low ? "," : "", (long long)i);
+	return true;
+}
+
+/* What was meant by an entry of gpus; false: nobody knows. */
+static bool gpu_fix(struct span entry, char *fix, size_t size)
+{
+	static const char *const prefixes[] = {"cuda:", "gpu:", "GPU:", "gpu", "GPU"};
+	static const char *const words[] = {"all", "none", "inherit"};
+
+	if (!entry.length) {
+		snprintf(fix, size, "leave the comma out");
+		return true;
+	}
+	if (span_is(entry, "-1")) {
+		snprintf(fix, size, "write none for ranks without GPUs");
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (span_is(entry, words[i])) {
+			snprintf(fix, size, "leave the other entries out");
+			return true;
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		size_t n = strlen(prefixes[i]);
+		int64_t number =
+			span_starts(entry, prefixes[i])
+				? span_number((struct span){entry.text + n, entry.length - n},
+					      INT32_MAX)
+				: -1;
+
+		if (number >= 0) {
+			snprintf(fix, size, "write %lld for GPU %lld of nvidia-smi",
+				 (long long)number, (long long)number);
+			return true;
+		}
+	}
+	return range_fix(entry, fix, size);
+}
+
+static int mismatched(struct mismatch *m, const struct about *about, gpumap_report *report)
+{
+	const char *name = m->key->key.name, *near = NULL;
+	struct about here = *about;
+	char fix[200];
+	bool part = m->wrong.text != m->value.text || m->wrong.length != m->value.length;
+
+	if (!part && m->value.length > 2)
+		near = suggest(m->value, m->words);
+	if (streq(name, "mode") && mode_direction(m->value))
+		snprintf(fix, sizeof(fix), "%s", mode_direction(m->value));
+	else if (m->key == profile_key(PKEY_PROFILE_gpus) && gpu_fix(m->wrong, fix, sizeof(fix)))
+		; /* it is known better than by the grammar */
+	else if (near)
+		snprintf(fix, sizeof(fix), "did you mean %s?", near);
+	else if (m->fix && m->count)
+		snprintf(fix, sizeof(fix), "write %s: %s", m->key->key.value, m->fix);
+	else
+		snprintf(fix, sizeof(fix), "write %s", m->fix ? m->fix : m->key->key.value);
+	here.fix = fix;
+	if (here.column)
+		for (const char *p = m->value.text; p < m->wrong.text; p++)
+			here.column += ((unsigned char)*p & 0xc0) != 0x80;
+	return part ? report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
+				  SETTING("%s") " cannot hold '%s'", name, QUOTE(m->wrong))
+		    : report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
+				  SETTING("%s") " cannot be '%s'", name, QUOTE(m->value));
+}
+
+static int bad_piece(const struct profile_key *key, struct span value, const char *at,
+		     const char *text, const char *fix, const struct about *about,
+		     gpumap_report *report)
+{
+	struct about here = *about;
+	struct span rest = {at, (size_t)(value.text + value.length - at)};
+
+	here.fix = fix;
+	if (here.column)
+		for (const char *p = value.text; p < at; p++)
+			here.column += ((unsigned char)*p & 0xc0) != 0x80;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
+			   SETTING("%s") ": %s: '%s'", key->key.name, text, QUOTE(rest));
+}
+
+/* Variables and macros of one word, whose quotes have been taken away. */
+static bool word_is_good(struct span word, struct expand_error *error)
+{
+	struct strbuf nothing = {0};
+	bool good = expand_variables(&nothing, word, true, NULL, NULL, error) &&
+		    expand_check_macros(word, false, error);
+
+	strbuf_free(&nothing);
+	return good;
+}
+
+static int check_command(const struct profile_key *key, struct span value,
+			 const struct about *about, gpumap_report *report)
+{
+	struct span rest = value;
+	struct words_error error;
+	struct expand_error unknown;
+	struct strbuf word = {0};
+	bool failed = false, first = true;
+
+	while (words_next(&rest, &word, &error)) {
+		struct span s = {word.text, word.length};
+
+		/* The word is a copy: its macros have no place in the value. */
+		if (!word_is_good(s, &unknown)) {
+			int r = bad_piece(
+				key, s, unknown.at, unknown.text, unknown.fix,
+				ABOUT(.origin = about->origin, .line = about->line, .column = 0),
+				report);
+
+			strbuf_free(&word);
+			return r;
+		}
+		if (first && !word.length) {
+			strbuf_free(&word);
+			return bad_piece(key, value, value.text, "the program's name is empty",
+					 "name the program first", about, report);
+		}
+		first = false;
+		strbuf_free(&word);
+	}
+	failed = word.failed;
+	strbuf_free(&word);
+	if (failed)
+		return report_nomem(report);
+	if (error.at)
+		return bad_piece(key, value, error.at, error.text, error.fix, about, report);
+	return GPUMAP_OK;
+}
+
+/* A list keeps its quotes and is never put into others: what options and variables bring must
+ * be what a file could hold. */
+static int check_list(const struct profile_key *key, struct span value, const struct about *about,
+		      gpumap_report *report)
+{
+	const char *wrong, *why, *text = value.text;
+	size_t length = inifile_value_length(value, '=', &wrong, &why);
+
+	if (wrong)
+		return bad_piece(key, value, wrong, why, inifile_value_fix(wrong), about, report);
+	if (length < value.length)
+		return bad_piece(key, value, text + length, "a comment begins here",
+				 "put \"...\" around what it is part of", about, report);
+	length = inifile_text_length(value);
+	if (length < value.length)
+		return bad_piece(key, value, text + length, "no text for a file",
+				 "remove it, or write it as \\xNN inside \"...\"", about, report);
+	return GPUMAP_OK;
+}
+
+/* A GPU that is named twice would get two ranks, which is what ranks_per_gpu is for. */
+static int check_repeated(const struct profile_key *key, struct span value,
+			  const struct about *about, gpumap_report *report)
+{
+	struct span rest = value, item, others, other;
+	size_t items = 0;
+
+	while (inifile_item(&rest, &item)) {
+		if (++items > MOST_GPUS)
+			return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, about,
+					   SETTING("gpus") ": more than %d entries", MOST_GPUS);
+		others = (struct span){value.text, (size_t)(item.text - value.text)};
+		while (others.length && inifile_item(&others, &other)) {
+			if (other.length != item.length ||
+			    memcmp(other.text, item.text, item.length) != 0)
+				continue;
+			return bad_piece(
+				key, value, item.text, "a GPU is named twice",
+				"name it once, and share it with " SETTING("ranks_per_gpu = 2"),
+				about, report);
+		}
+	}
+	return GPUMAP_OK;
+}
+
+/* The first alternative that suits is the value's. */
+static bool find_alternative(struct mismatch *m)
+{
+	struct span rest = span_of(m->key->key.value), alternative;
+
+	m->found.number = -1;
+	for (m->found.word = 0; span_split(&rest, '|', &alternative); m->found.word++)
+		if (suits(m, alternative))
+			return true;
+	m->found.word = -1;
+	return false;
+}
+
+int profile_value_read(struct key_value *ret, const struct profile_key *key, struct span value,
+		       const struct about *about, gpumap_report *report)
+{
+	struct mismatch m = {.key = key, .value = value, .wrong = value};
+	struct expand_error error;
+
+	*ret = (struct key_value){-1, value, -1};
+	if (!value.length && !*key->key.initial)
+		return GPUMAP_OK;
+	if (!value.length)
+		m.value = m.wrong = span_of(key->key.initial);
+	if (key->kind == VALUE_COMMAND)
+		return check_command(key, value, about, report);
+	if (value_is_list(key->kind)) {
+		int r = check_list(key, value, about, report);
+
+		if (r != GPUMAP_OK)
+			return r;
+	}
+	if (value_has_macros(key->kind) &&
+	    !expand_check_macros(value, key->kind == VALUE_STREAM, &error))
+		return bad_piece(key, value, error.at, error.text, error.fix, about, report);
+	if (!find_alternative(&m))
+		return mismatched(&m, about, report);
+	*ret = m.found;
+	return key == profile_key(PKEY_PROFILE_gpus) ? check_repeated(key, value, about, report)
+						     : GPUMAP_OK;
+}
+
+int profile_value_check(const struct profile_key *key, struct span value, const struct about *about,
+			gpumap_report *report)
+{
+	struct key_value unused;
+
+	return value.length ? profile_value_read(&unused, key, value, about, report) : GPUMAP_OK;
+}
+
+struct key_value key_value(enum profile_key_id id, const char *value)
+{
+	const struct profile_key *key = profile_key(id);
+	struct mismatch m = {.key = key, .value = span_of(*value ? value : key->key.initial)};
+
+	if (!find_alternative(&m) && *value)
+		return key_value(id, "");
+	return m.found;
+}
+
+const char *key_word(struct key_word *ret, enum profile_key_id id, int word)
+{
+	struct span rest = span_of(profile_key(id)->key.value), alternative = {"", 0};
+
+	for (int i = 0; i <= word; i++)
+		span_split(&rest, '|', &alternative);
+	snprintf(ret->text, sizeof(ret->text), "%.*s", (int)alternative.length, alternative.text);
+	return ret->text;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "parallel/config_agree.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "settings/rows.h"
+
+/* The rows of settings.def; what came of them; and what machines have of it, which can differ where
+ * the same was said: "auto", and types that a processor does not compute in. */
+enum { TRAIN_SAMPLES = ROWS, TEST_SAMPLES, BACKEND, PRECISION, THINGS };
+enum { TEXT = 1024, SHOWN = 48 };
+
+/* What may differ: what a process keeps for itself. */
+static bool is_own(enum row_id id)
+{
+	switch (id) {
+	case ROW_allow_share:
+	case ROW_threads:
+	case ROW_timeout:
+	case ROW_keep:
+	case ROW_resume:
+	case ROW_weights:
+	case ROW_progress:
+	case ROW_metrics:
+	case ROW_plot:
+	case ROW_profile_to:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Paths are those of each machine; whether there is one is for all. */
+static const char *text_of(enum row_id id, const char *text)
+{
+	if (!text)
+		return "none";
+	return id == ROW_checkpoint || (id == ROW_data && strcmp(text, "synthetic") != 0)
+		       ? "a folder"
+		       : text;
+}
+
+static void write_row(char text[TEXT], const struct settings *settings, enum row_id id)
+{
+	const void *member = (const char *)settings + rows[id].offset;
+
+	switch (rows[id].kind) {
+	case ROW_CHOICE:
+	case ROW_TEXT:
+		snprintf(text, TEXT, "%s", text_of(id, *(const char *const *)member));
+		break;
+	case ROW_WORD: {
+		const char *word = rows[id].value;
+
+		for (int i = *(const int *)member; i > 0; i--)
+			word += strcspn(word, "|") + 1;
+		snprintf(text, TEXT, "%.*s", (int)strcspn(word, "|"), word);
+		break;
+	}
+	case ROW_COUNT:
+	case ROW_TIME:
+		snprintf(text, TEXT, "%" PRId64, *(const int64_t *)member);
+		break;
+	case ROW_INT:
+		snprintf(text, TEXT, "%d", *(const int *)member);
+		break;
+	case ROW_SEED:
+		snprintf(text, TEXT, "%" PRIu64, *(const uint64_t *)member);
+		break;
+	case ROW_NUMBER:
+		snprintf(text, TEXT, "%.17g", *(const double *)member);
+		break;
+	case ROW_FLAG:
+		snprintf(text, TEXT, "%s", *(const bool *)member ? "yes" : "no");
+		break;
+	}
+}
+
+/* What this rank has of a thing; nothing where that does not matter. */
+static void write_thing(char text[TEXT], const struct parallel_options *o, int thing)
+{
+	bool sgd = o->settings->optimizer.kind == OPTIMIZER_SGD;
+
+	*text = '\0';
+	if (thing == TRAIN_SAMPLES)
+		snprintf(text, TEXT, "%" PRId64, o->train->samples);
+	else if (thing == TEST_SAMPLES)
+		snprintf(text, TEXT, "%" PRId64, o->test->samples);
+	else if (thing == BACKEND)
+		snprintf(text, TEXT, "%s", o->backend->name);
+	else if (thing == PRECISION)
+		snprintf(text, TEXT, "%s", value_name(o->precision));
+	else if (!is_own((enum row_id)thing) && thing != (sgd ? ROW_beta1 : ROW_momentum))
+		write_row(text, o->settings, (enum row_id)thing);
+}
+
+static const char *thing_name(int thing)
+{
+	return thing == TRAIN_SAMPLES  ? "training samples"
+	       : thing == TEST_SAMPLES ? "test samples"
+	       : thing == BACKEND      ? "what computes"
+	       : thing == PRECISION    ? "what layers compute in"
+				       : rows[thing].option;
+}
+
+static const char *remedy(int thing)
+{
+	return thing == BACKEND     ? "give all the --backend that each has"
+	       : thing == PRECISION ? "give all the --precision that each has, fp32"
+				    : "start all with the same options";
+}
+
+/* The first thing that a rank has otherwise than rank 0, and that rank; false: there is none. */
+static bool find_other(const uint64_t *all, int world, int *thing, int *rank)
+{
+	for (*thing = 0; *thing < THINGS; ++*thing)
+		for (*rank = 1; *rank < world; ++*rank)
+			if (all[*thing] != all[*rank * THINGS + *thing])
+				return true;
+	return false;
+}
+
+/* All ranks come here with the same thing and rank. */
+static bool refuse(const struct parallel *p, int thing, int rank, struct train_error *error)
+{
+	struct communicator *comm = p->comm;
+	char text[TEXT], *all = malloc((size_t)comm->world * TEXT);
+
+	memset(text, 0, sizeof(text));
+	write_thing(text, &p->options, thing);
+	if (!all)
+		train_nomem(error, "what ranks were told");
+	else if (comm->calls->all_gather(comm, text, all, TEXT, "what ranks were told", error))
+		train_fail(error, TRAIN_BAD_INPUT,
+			   "ranks %s different things: %s is %.*s for rank 0 and %.*s for "
+			   "rank %d; %s",
+			   thing < BACKEND ? "are told" : "have", thing_name(thing), SHOWN, all,
+			   SHOWN, all + (size_t)rank * TEXT, rank, remedy(thing));
+	free(all);
+	return false;
+}
+
+bool config_agree(struct parallel *p, struct train_error *error)
+{
+	struct communicator *comm = p->comm;
+	uint64_t mine[THINGS], *all;
+	char text[TEXT];
+	int thing, rank;
+	bool same;
+
+	/* Threads of one process share what it was told. */
+	if (p->options.place->ranks == comm->world)
+		return true;
+	for (thing = 0; thing < THINGS; thing++) {
+		write_thing(text, &p->options, thing);
+		mine[thing] = hash_text(HASH_START, text);
+	}
+	all = malloc((size_t)comm->world * sizeof(mine));
+	if (!all)
+		return train_nomem(error, "what ranks were told");
+	same = comm->calls->all_gather(comm, mine, all, sizeof(mine), "what ranks were told",
+				       error) &&
+	       (!find_other(all, comm->world, &thing, &rank) || refuse(p, thing, rank, error));
+	free(all);
+	return same;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether ranks that are processes, each with options of its own, have the same configuration. */
+#ifndef TRAIN_PARALLEL_CONFIG_AGREE_H
+#define TRAIN_PARALLEL_CONFIG_AGREE_H
+
+#include "parallel/parallel.h"
+
+/* Were all ranks told the same, and have they as many samples? Otherwise bad input on all of them,
+ * with the first option that differs and what two ranks have. What only concerns a process may
+ * differ: its threads, its files, its progress. All ranks call it, before the first step. */
+bool config_agree(struct parallel *parallel, struct train_error *error);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "parallel/layout_agree.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hash.h"
+
+/* What each rank reports about itself. */
+struct order {
+	uint64_t hash;
+	char host[64];
+};
+
+/* Each element of a parameter gets its index, and they are read as they lie. */
+static bool hash_parameter(struct replica *r, int parameter, float *host, uint64_t *sum,
+			   struct train_error *error)
+{
+	const struct model_parameter *p = &model_shapes_of(r->model)->parameters[parameter];
+	float *flat = model_gradients(r->model);
+	int64_t first;
+
+	model_elements(r->model, &first);
+	/* Floats count to 2^24. */
+	for (int64_t i = 0; i < p->elements; i++)
+		host[i] = (float)(i & 0xffffff);
+	if (!model_write(r->model, flat, parameter, host, error) ||
+	    !r->device->backend->read(r->device, host, flat + (p->offset - first),
+				      (size_t)p->elements * sizeof(*host), error))
+		return false;
+	*sum = hash_bytes(*sum, host, (size_t)p->elements * sizeof(*host));
+	return true;
+}
+
+static bool hash_order(struct replica *r, uint64_t *sum, struct train_error *error)
+{
+	int64_t first, elements = model_elements(r->model, &first);
+	size_t bytes = (size_t)elements * sizeof(float);
+	float *host = malloc(bytes + 1);
+	bool done = host || train_nomem(error, "the order of weights");
+
+	*sum = HASH_START;
+	for (int i = 0; done && i < r->parameters; i++)
+		done = hash_parameter(r, r->first_parameter + i, host, sum, error);
+	free(host);
+	return done && r->device->backend->zero(r->device, model_gradients(r->model), bytes, error);
+}
+
+static bool compare(const struct order *all, int world, struct train_error *error)
+{
+	for (int i = 1; i < world; i++)
+		if (all[i].hash != all[0].hash)
+			return train_fail(
+				error, TRAIN_BAD_INPUT,
+				"rank %d (%s) keeps weights in another order than rank 0 (%s), as "
+				"processors of another kind do; give all ranks machines of one "
+				"kind, or --exact and the same DNNL_MAX_CPU_ISA",
+				i, all[i].host, all[0].host);
+	return true;
+}
+
+bool layout_agree(struct parallel *p, struct replica *r, struct train_error *error)
+{
+	struct communicator *comm = p->comm;
+	struct order mine = {.hash = 0}, *all;
+	bool same;
+
+	if (comm->world == 1)
+		return true;
+	if (!hash_order(r, &mine.hash, error))
+		return false;
+	gethostname(mine.host, sizeof(mine.host) - 1);
+	all = malloc((size_t)comm->world * sizeof(*all));
+	if (!all)
+		return train_nomem(error, "the order of weights");
+	same = comm->calls->all_gather(comm, &mine, all, sizeof(mine), "the order of weights",
+				       error) &&
+	       compare(all, comm->world, error);
+	free(all);
+	return same;
+}

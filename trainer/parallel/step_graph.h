@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs a step, or a segment of one, and has the device record it as a graph. Steps differ in their
+ * number of passes alone, segments in their pass too; there is one recording for each. The first
+ * run of each is not recorded, since libraries prepare themselves then in ways that cannot be.
+ *
+ * NCCL wants a call to be recorded by all ranks or by none, and a recording that has it to be run
+ * by all together (its user guide, "Using NCCL with CUDA Graphs"). A rank does not know others'
+ * passes, which can be other than its own, but the samples of all ranks, of which all have their
+ * parts: recordings are told apart by these, so that all ranks do the same in each step.
+ */
+#ifndef TRAIN_PARALLEL_STEP_GRAPH_H
+#define TRAIN_PARALLEL_STEP_GRAPH_H
+
+#include "backend/backend.h"
+
+struct step_graph;
+
+/* A step of so many passes, or a segment of its pass `pass`, from 0. of_all: the samples of all
+ * ranks in it; 0 where no rank waits for others in it. as_is, on all ranks: nothing is recorded or
+ * repeated, so that what it does can be timed. */
+struct graph_step {
+	int64_t pass, passes, of_all;
+	bool as_is;
+};
+
+typedef bool graph_issue(void *argument, const struct graph_step *step, struct train_error *error);
+
+struct step_graph_options {
+	struct device *device;
+	graph_issue *issue;
+	void *argument;
+};
+
+bool step_graph_open(struct step_graph **graph, const struct step_graph_options *options,
+		     struct train_error *error);
+/* NULL is nothing. */
+void step_graph_close(struct step_graph *graph);
+
+bool step_graph_run(struct step_graph *graph, const struct graph_step *step,
+		    struct train_error *error);
+
+#endif

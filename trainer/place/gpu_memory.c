@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include "place/gpu_memory.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dynlib.h"
+
+/* --- NVML --------------------------------------------------------------------------------------
+ * Numbers and layouts of NVIDIA's "NVML API Reference Guide": nvmlReturn_t, nvmlMemory_t,
+ * nvmlPciInfo_t (its version 2 ends before `text`), nvmlProcessInfo_v2_t.
+ */
+
+enum { OK = 0, INSUFFICIENT_SIZE = 7, FUNCTION_NOT_FOUND = 13 };
+
+struct handle; /* of a GPU or an instance */
+
+struct bytes {
+	unsigned long long total, free, used;
+};
+
+struct address {
+	char legacy[16];
+	unsigned int domain, bus, device, ids, subsystem;
+	char text[32];
+};
+
+struct process {
+	unsigned int pid;
+	unsigned long long bytes;
+	unsigned int gi, ci;
+};
+
+#define NOT_AVAILABLE (~0ull)
+
+/*
+ * X(needed, type, member, symbol, parameters). What is not needed came later: lists of processes
+ * with driver 450 (_v2) and 510 (_v3), MIG with 450.
+ */
+#define FUNCTIONS(X) \
+	X(true, int, init, nvmlInit_v2, (void)) \
+	X(true, int, shutdown, nvmlShutdown, (void)) \
+	X(true, const char *, text, nvmlErrorString, (int code)) \
+	X(true, int, count, nvmlDeviceGetCount_v2, (unsigned int *count)) \
+	X(true, int, by_index, nvmlDeviceGetHandleByIndex_v2, \
+	  (unsigned int index, struct handle **device)) \
+	X(true, int, uuid, nvmlDeviceGetUUID, \
+	  (struct handle * device, char *text, unsigned int size)) \
+	X(true, int, pci, nvmlDeviceGetPciInfo_v2, \
+	  (struct handle * device, struct address * address)) \
+	X(true, int, memory, nvmlDeviceGetMemoryInfo, \
+	  (struct handle * device, struct bytes * bytes)) \
+	X(false, int, processes_v3, nvmlDeviceGetComputeRunningProcesses_v3, \
+	  (struct handle * device, unsigned int *count, void *entries)) \
+	X(false, int, processes_v2, nvmlDeviceGetComputeRunningProcesses_v2, \
+	  (struct handle * device, unsigned int *count, void *entries)) \
+	X(false, int, mig_mode, nvmlDeviceGetMigMode, \
+	  (struct handle * device, unsigned int *now, unsigned int *pending)) \
+	X(false, int, mig_most, nvmlDeviceGetMaxMigDeviceCount, \
+	  (struct handle * device, unsigned int *count)) \
+	X(false, int, mig_by_index, nvmlDeviceGetMigDeviceHandleByIndex, \
+	  (struct handle * device, unsigned int index, struct handle **mig)) \
+	X(false, int, mig_gi, nvmlDeviceGetGpuInstanceId, (struct handle * mig, unsigned int *id))
+
+struct gpu_memory {
+	void *library;
+#define MEMBER(needed, type, member, symbol, parameters) type(*member) parameters;
+	FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+static const struct dynlib_function functions[] = {
+#define FUNCTION(needed, type, member, symbol, parameters) \
+	{#symbol, offsetof(struct gpu_memory, member), !(needed)},
+	FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+#define ASK(memory, member, ...) \
+	((memory)->member ? (memory)->member(__VA_ARGS__) : FUNCTION_NOT_FOUND)
+
+static bool missing(struct train_error *error, const char *what, const char *why)
+{
+	return train_fail(error, TRAIN_NO_BACKEND,
+			  "--verify-mapping: %s: %.150s; it comes with NVIDIA's driver, and into a "
+			  "container with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+			  what, why);
+}
+
+static bool load(struct gpu_memory *memory, struct train_error *error)
+{
+	static const char library[] = "libnvidia-ml.so.1";
+	const char *symbol;
+
+	memory->library = dynlib_open(library, functions, ARRAY_SIZE(functions), memory, &symbol);
+	if (memory->library)
+		return true;
+	return symbol ? missing(error, symbol, "NVML has no such function")
+		      : missing(error, library, "cannot be opened");
+}
+
+bool gpu_memory_open(struct gpu_memory **ret, struct train_error *error)
+{
+	struct gpu_memory *memory = calloc(1, sizeof(*memory));
+	int code;
+
+	if (!memory)
+		return train_nomem(error, "NVML");
+	if (load(memory, error)) {
+		code = memory->init();
+		if (code == OK) {
+			*ret = memory;
+			return true;
+		}
+		missing(error, "nvmlInit", memory->text(code));
+	}
+	if (memory->library)
+		dlclose(memory->library);
+	free(memory);
+	return false;
+}
+
+void gpu_memory_close(struct gpu_memory *memory)
+{
+	if (!memory)
+		return;
+	memory->shutdown();
+	dlclose(memory->library);
+	free(memory);
+}
+
+/* --- processes ---------------------------------------------------------------------------------
+ */
+
+enum { ROOM = 64, WIDEST = 32, UNWRITTEN = 0xa5 };
+
+/* Drivers 535.43 to 535.86 have entries of 32 bytes behind _v3, all others of 24: what was not
+ * written tells. The next member of the wide one, protected memory, ends it. */
+static size_t entry_size(const unsigned char *entries, unsigned int count)
+{
+	size_t end = (size_t)count * WIDEST;
+
+	while (end > 0 && entries[end - 1] == UNWRITTEN)
+		end--;
+	return end <= count * sizeof(struct process) ? sizeof(struct process) : WIDEST;
+}
+
+static void find_own(struct gpu_use *use, const unsigned char *entries, unsigned int count, int pid)
+{
+	size_t size = entry_size(entries, count);
+	struct process entry;
+
+	use->listed = true;
+	for (unsigned int i = 0; i < count; i++) {
+		memcpy(&entry, entries + i * size, sizeof(entry));
+		if (entry.pid != (unsigned int)pid)
+			continue;
+		/* One with several instances is there several times. */
+		if (!use->own)
+			use->own_bytes = 0;
+		use->own = true;
+		if (entry.bytes == NOT_AVAILABLE || use->own_bytes < 0)
+			use->own_bytes = -1;
+		else
+			use->own_bytes += (int64_t)entry.bytes;
+	}
+}
+
+/* Where there is no list, use->listed stays false. */
+static bool read_processes(const struct gpu_memory *memory, struct handle *handle, int pid,
+			   struct gpu_use *use, struct train_error *error)
+{
+	unsigned int room = ROOM, count;
+	unsigned char *entries = NULL;
+	int code;
+
+	do {
+		unsigned char *more = realloc(entries, (size_t)room * WIDEST);
+
+		if (!more) {
+			free(entries);
+			return train_nomem(error, "the list of a GPU's processes");
+		}
+		entries = more;
+		memset(entries, UNWRITTEN, (size_t)room * WIDEST);
+		count = room;
+		code = ASK(memory, processes_v3, handle, &count, entries);
+		if (code == FUNCTION_NOT_FOUND)
+			code = ASK(memory, processes_v2, handle, &count, entries);
+		room = count > room ? count + ROOM : 2 * room;
+	} while (code == INSUFFICIENT_SIZE && room < 1u << 20);
+	if (code == OK)
+		find_own(use, entries, count, pid);
+	free(entries);
+	return true;
+}
+
+/* --- GPUs and instances ------------------------------------------------------------------------
+ */
+
+struct list {
+	struct gpu_use *uses;
+	int count, room;
+};
+
+static struct gpu_use *add(struct list *list, struct train_error *error)
+{
+	struct gpu_use *more;
+
+	if (list->count == list->room) {
+		list->room = 2 * list->room + 16;
+		more = realloc(list->uses, (size_t)list->room * sizeof(*more));
+		if (!more) {
+			train_nomem(error, "the memory of GPUs");
+			return NULL;
+		}
+		list->uses = more;
+	}
+	more = &list->uses[list->count++];
+	*more = (struct gpu_use){.mig = -1, .gi = -1, .used = -1, .own_bytes = -1};
+	return more;
+}
+
+/* Keeps the reason why a GPU or instance cannot be read. */
+static bool answers(const struct gpu_memory *memory, struct gpu_use *use, int code)
+{
+	if (code != OK && !*use->why)
+		snprintf(use->why, sizeof(use->why), "%s", memory->text(code));
+	return code == OK;
+}
+
+static void read_identity(const struct gpu_memory *memory, struct handle *handle,
+			  struct gpu_use *use)
+{
+	struct address at;
+
+	if (answers(memory, use, memory->uuid(handle, use->uuid, sizeof(use->uuid))) &&
+	    memory->pci(handle, &at) == OK)
+		snprintf(use->pci, sizeof(use->pci), "%04x:%02x:%02x.0", at.domain, at.bus,
+			 at.device);
+	memcpy(use->gpu_uuid, use->uuid, sizeof(use->gpu_uuid));
+}
+
+/* Permission, or data, may be wanting for one of the two; a GPU that is lost tells neither. */
+static bool read_use(const struct gpu_memory *memory, struct handle *handle, int pid,
+		     struct gpu_use *use, struct train_error *error)
+{
+	struct bytes bytes;
+	int code;
+
+	if (*use->why)
+		return true;
+	code = memory->memory(handle, &bytes);
+	if (code == OK)
+		use->used = (int64_t)bytes.used;
+	if (!read_processes(memory, handle, pid, use, error))
+		return false;
+	if (!use->listed)
+		answers(memory, use, code);
+	return true;
+}
+
+/* How many places for instances the GPU has; 0: it is not in MIG mode. */
+static unsigned int places(const struct gpu_memory *memory, struct handle *gpu)
+{
+	unsigned int now, pending, most;
+
+	if (ASK(memory, mig_mode, gpu, &now, &pending) != OK || !now || !memory->mig_by_index ||
+	    ASK(memory, mig_most, gpu, &most) != OK)
+		return 0;
+	return most;
+}
+
+/* *any: the GPU has instances. */
+static bool read_instances(const struct gpu_memory *memory, struct handle *handle, int pid,
+			   const struct gpu_use *gpu, struct list *list, bool *any,
+			   struct train_error *error)
+{
+	unsigned int most = places(memory, handle), gi;
+	struct handle *mig;
+	struct gpu_use *use;
+
+	*any = false;
+	for (unsigned int i = 0; i < most; i++) {
+		if (memory->mig_by_index(handle, i, &mig) != OK)
+			continue;
+		use = add(list, error);
+		if (!use)
+			return false;
+		*any = true;
+		use->index = gpu->index;
+		use->mig = (int)i;
+		if (ASK(memory, mig_gi, mig, &gi) == OK)
+			use->gi = (int)gi;
+		answers(memory, use, memory->uuid(mig, use->uuid, sizeof(use->uuid)));
+		memcpy(use->pci, gpu->pci, sizeof(use->pci));
+		memcpy(use->gpu_uuid, gpu->uuid, sizeof(use->gpu_uuid));
+		if (!read_use(memory, mig, pid, use, error))
+			return false;
+	}
+	return true;
+}
+
+static bool read_gpu(const struct gpu_memory *memory, unsigned int index, int pid,
+		     struct list *list, struct train_error *error)
+{
+	struct gpu_use gpu = {
+		.index = (int)index, .mig = -1, .gi = -1, .used = -1, .own_bytes = -1};
+	struct handle *handle;
+	struct gpu_use *use;
+	bool parted = false;
+
+	if (answers(memory, &gpu, memory->by_index(index, &handle)))
+		read_identity(memory, handle, &gpu);
+	if (!*gpu.why && !read_instances(memory, handle, pid, &gpu, list, &parted, error))
+		return false;
+	if (parted)
+		return true;
+	use = add(list, error);
+	if (!use)
+		return false;
+	*use = gpu;
+	return read_use(memory, handle, pid, use, error);
+}
+
+bool gpu_memory_read(const struct gpu_memory *memory, int pid, struct gpu_use **uses, int *count,
+		     struct train_error *error)
+{
+	struct list list = {NULL, 0, 0};
+	unsigned int gpus;
+	int code = memory->count(&gpus);
+	bool good = code == OK ||
+		    train_fail(error, TRAIN_FAILED, "--verify-mapping: nvmlDeviceGetCount: %.150s",
+			       memory->text(code));
+
+	for (unsigned int i = 0; good && i < gpus; i++)
+		good = read_gpu(memory, i, pid, &list, error);
+	if (!good) {
+		free(list.uses);
+		return false;
+	}
+	*uses = list.uses;
+	*count = list.count;
+	return true;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#include "place/place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/names.h"
+#include "model/model.h"
+#include "place/place_query.h"
+#include "settings/findings.h"
+#include "place/rendezvous.h"
+
+/* --- modes -------------------------------------------------------------------------------------
+ */
+
+static bool find_single(struct place_query *f, struct train_error *error)
+{
+	if (!place_resolve(f, error) || !place_answered(f, error) || !place_add_chosen(f, error))
+		return false;
+	place_keep(f);
+	return true;
+}
+
+/* DataParallel refuses one device twice (GM032), which --allow-share asks for. */
+static bool refused_share(const struct place_query *f)
+{
+	for (size_t i = 0; i < gpumap_report_count(f->report); i++) {
+		const gpumap_finding *finding = gpumap_report_get(f->report, i);
+
+		if (strcmp(gpumap_finding_str(finding, GPUMAP_FINDING_ID), "GM032") == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool find_dp(struct place_query *f, struct train_error *error)
+{
+	const gpumap_entry *master;
+
+	if (!place_resolve(f, error))
+		return false;
+	f->as_stages = f->settings->allow_share && refused_share(f);
+	if (f->as_stages && (!place_state(f, "mode", "mp", error) || !place_resolve(f, error)))
+		return false;
+	if (!place_answered(f, error) ||
+	    !place_add_replicas(f, gpumap_mapping_replica_count(f->mapping), error))
+		return false;
+	master = gpumap_mapping_master(f->mapping);
+	while (master && f->place->master + 1 < f->place->count &&
+	       f->place->devices[f->place->master].logical !=
+		       gpumap_entry_int(master, GPUMAP_ENTRY_LOGICAL))
+		f->place->master++;
+	place_keep(f);
+	return true;
+}
+
+/* How many stages --stages makes; 0: it was not given. */
+static int stages_wanted(const struct settings *settings)
+{
+	int count = *settings->stages != '\0';
+
+	for (const char *c = settings->stages; *c; c++)
+		count += *c == ',';
+	return count ? count + 1 : 0;
+}
+
+/* The model's first layer where --stages begins with it, which is no place to cut. */
+static const char *first_named(const struct settings *settings)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	const struct model_spec *spec = model_find(settings->model, &error);
+	const char *first = spec ? spec->layers[0].name : "";
+	size_t length = strlen(first);
+
+	return length && strcspn(settings->stages, ",") == length &&
+			       strncmp(settings->stages, first, length) == 0
+		       ? first
+		       : NULL;
+}
+
+static bool check_stages(const struct place_query *f, size_t stages, struct train_error *error)
+{
+	int wanted = stages_wanted(f->settings);
+	const char *first = wanted ? first_named(f->settings) : NULL;
+
+	if (stages > TRAIN_MOST_STAGES)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%zu stages, more than %d; choose devices with --device-ids",
+				  stages, TRAIN_MOST_STAGES);
+	if (wanted && (size_t)wanted != stages)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--stages: '%.64s' makes %d stages, but there are %zu %s%s%s",
+				  f->settings->stages, wanted, stages,
+				  f->place->world > 1 ? "ranks" : "devices for them",
+				  first ? "; leave out the first layer, " : "", first ? first : "");
+	return true;
+}
+
+static bool find_stages(struct place_query *f, struct train_error *error)
+{
+	size_t wanted = (size_t)stages_wanted(f->settings), count;
+
+	if (!place_resolve(f, error) || !place_answered(f, error))
+		return false;
+	count = gpumap_mapping_replica_count(f->mapping);
+	if (wanted && wanted < count && !f->command->device_ids)
+		count = wanted;
+	if (!check_stages(f, count, error) || !place_add_replicas(f, count, error))
+		return false;
+	f->place->world = f->place->ranks = f->place->local_world = f->place->count;
+	place_keep(f);
+	return true;
+}
+
+/* The i-th of "2,1,3". */
+static void id_at(char *text, size_t size, const char *ids, int i)
+{
+	while (i-- > 0)
+		ids += strcspn(ids, ",") + 1;
+	snprintf(text, size, "%.*s", (int)strcspn(ids, ","), ids);
+}
+
+static int count_ids(const char *ids)
+{
+	int count = 1;
+
+	for (; *ids; ids++)
+		count += *ids == ',';
+	return count;
+}
+
+/* What a program that is started once for each of them would say. */
+static bool state_rank(struct place_query *f, int rank, const char *ids, struct train_error *error)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%d", rank);
+	if (!place_state(f, "local_rank", text, error))
+		return false;
+	if (!ids)
+		return true;
+	id_at(text, sizeof(text), ids, rank);
+	return place_state(f, "device_ids", text, error) &&
+	       (f->command->device || place_state(f, "device", text, error));
+}
+
+/* Rule S5: no list was stated. */
+static bool all_devices(const struct place_query *f)
+{
+	for (size_t i = 0; i < gpumap_mapping_step_count(f->mapping); i++) {
+		const gpumap_step *step = gpumap_mapping_step(f->mapping, i);
+
+		if (strcmp(gpumap_step_str(step, GPUMAP_STEP_RULE), "S5") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Who chose one device by a list meant it. */
+static void remark_one_device(const struct place_query *f)
+{
+	const char *more = "; for four: --inventory 4";
+
+	if (!all_devices(f))
+		more = "";
+	else if (!f->inventory)
+		more = "; for four: --inventory 4; for the GPUs of this host, if it has any: "
+		       "--inventory host";
+	fprintf(stderr, "gpumap-train: remark: one device is visible, so there is one rank%s\n",
+		more);
+}
+
+/* Ranks that are threads: one on each visible device, or on those of --device-ids. */
+static bool find_threads(struct place_query *f, struct train_error *error)
+{
+	const char *ids = f->command->device_ids;
+	int count = 1;
+
+	if (gpumap_identity_int(f->command->request, GPUMAP_IDENTITY_LOCAL_RANK) >= 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--local-rank: no launcher started this process, and it has all "
+				  "ranks; leave it out, or choose devices with --device-ids");
+	if (ids && strchr(ids, '%'))
+		ids = NULL;
+	for (int rank = 0; rank < count; rank++) {
+		if (!state_rank(f, rank, ids, error) || !place_resolve(f, error) ||
+		    !place_answered(f, error) || !place_add_chosen(f, error))
+			return false;
+		place_keep(f);
+		if (rank == 0 && ids)
+			count = count_ids(ids);
+		else if (rank == 0)
+			count = (int)gpumap_mapping_visible_count(f->mapping);
+	}
+	f->place->world = f->place->ranks = f->place->local_world = f->place->count;
+	if (count == 1)
+		remark_one_device(f);
+	return true;
+}
+
+/* A list that was cut for this rank (gpumap run --share isolate, srun --gpus-per-task) has one
+ * device, and the trainer uses it. Whether ranks were all given the same one, they cannot see. */
+static bool resolve_rank(struct place_query *f, struct train_error *error)
+{
+	const char *machine = f->command->inventory;
+
+	if (!place_resolve(f, error))
+		return false;
+	if (f->place->local_rank == 0 || f->command->device || f->command->device_ids ||
+	    gpumap_mapping_visible_count(f->mapping) != 1)
+		return true;
+	/* A machine with one device has none for the next rank; "host" shows what was granted. */
+	if (machine && strcmp(machine, "host") != 0 && gpumap_inventory_count(f->inventory) == 1)
+		return true;
+	return place_state(f, "device", "0", error) && place_resolve(f, error);
+}
+
+/* One rank of a launcher. Stages are ranks as those of ddp, one device for each, unless
+ * --device-ids lists the stages' devices. */
+static bool find_process(struct place_query *f, struct train_error *error)
+{
+	bool mp = f->settings->mode == MODE_MP, listed = mp && f->command->device_ids;
+	struct place *place = f->place;
+
+	if (mp && !check_stages(f, (size_t)place->world, error))
+		return false;
+	if ((mp && !listed && !place_state(f, "mode", "ddp", error)) || !resolve_rank(f, error) ||
+	    !place_answered(f, error))
+		return false;
+	if (listed && !gpumap_mapping_replica(f->mapping, (size_t)place->local_rank))
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--device-ids: '%.64s' has no device for local rank %d",
+				  f->command->device_ids, place->local_rank);
+	if (!(listed ? place_add(f, gpumap_mapping_replica(f->mapping, (size_t)place->local_rank),
+				 error)
+		     : place_add_chosen(f, error)))
+		return false;
+	place_keep(f);
+	return true;
+}
+
+/* --- the launcher ------------------------------------------------------------------------------
+ */
+
+static int known(int64_t number, int otherwise)
+{
+	return number >= 0 ? (int)number : otherwise;
+}
+
+static bool find_rank(struct place *place, const struct command_line *command,
+		      struct train_error *error)
+{
+	const gpumap_request *request = command->request;
+	const struct settings *settings = &command->settings;
+	int64_t rank = gpumap_identity_int(request, GPUMAP_IDENTITY_RANK);
+	int64_t nodes = gpumap_identity_int(request, GPUMAP_IDENTITY_NODES);
+	const char *launcher = gpumap_identity_str(request, GPUMAP_IDENTITY_LAUNCHER);
+
+	place->world = place->local_world = place->ranks = 1;
+	if (rank < 0 && nodes > 1 && settings->mode >= MODE_DDP)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"RANK and WORLD_SIZE number %lld nodes, not ranks; start the ranks "
+			"of each node by torchrun or gpumap exec (rule R2)",
+			(long long)nodes);
+	if (rank < 0)
+		return true;
+	snprintf(place->launcher, sizeof(place->launcher), "%s", launcher);
+	place->rank = (int)rank;
+	place->world = known(gpumap_identity_int(request, GPUMAP_IDENTITY_WORLD_SIZE), 1);
+	place->local_rank = known(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 0);
+	place->local_world = known(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_SIZE),
+				   nodes == 1 || place->world == 1 ? place->world : 0);
+	if (place->world > 1 && settings->mode < MODE_DDP)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "mode %s is one process, but this is rank %d of %d (%s); write "
+				  "--mode ddp or --mode mp, or start it without a launcher",
+				  settings->mode == MODE_DP ? "dp" : "single", place->rank,
+				  place->world, launcher);
+	return true;
+}
+
+/* Ranks of other machines would never come to the memory of this one. */
+static bool check_collective(const struct place *place, const struct settings *settings,
+			     struct train_error *error)
+{
+	if (strcmp(settings->collective, "shm") != 0 || place->local_world == 0 ||
+	    place->local_world == place->world)
+		return true;
+	return train_fail(
+		error, TRAIN_BAD_INPUT,
+		"--collective shm: %d of %d ranks are on this machine (%s); use --collective "
+		"mpi for several machines",
+		place->local_world, place->world, place->launcher);
+}
+
+/* Ranks of other machines, and those that MPI connects, need no name. */
+static bool find_rendezvous(struct place *place, const struct command_line *command,
+			    struct train_error *error)
+{
+	if (place->world == 1 || place->local_world == 1 ||
+	    strcmp(command->settings.collective, "mpi") == 0)
+		return true;
+	return rendezvous_name(place->rendezvous, sizeof(place->rendezvous), place->launcher,
+			       command->envp, error);
+}
+
+bool place_rank(struct place *place, const struct command_line *command, struct train_error *error)
+{
+	*place = (struct place){.count = 0};
+	return find_rank(place, command, error) &&
+	       check_collective(place, &command->settings, error) &&
+	       find_rendezvous(place, command, error);
+}
+
+/* --- the machine -------------------------------------------------------------------------------
+ */
+
+static bool find_devices(struct place_query *f, struct train_error *error)
+{
+	bool process = f->place->launcher[0] != '\0';
+
+	switch (f->settings->mode) {
+	case MODE_SINGLE:
+		return find_single(f, error);
+	case MODE_DP:
+		return find_dp(f, error);
+	case MODE_DDP:
+		return process ? find_process(f, error) : find_threads(f, error);
+	default:
+		return f->place->world > 1 ? find_process(f, error) : find_stages(f, error);
+	}
+}
+
+/* Simulated devices are those that are named; a GPU must be there. */
+static bool open_inventory(struct place_query *f, struct train_error *error)
+{
+	const char *what = f->command->inventory;
+	gpumap_report *report;
+	int code;
+
+	if (!what && !backend_simulates(f->settings->backend))
+		what = "host";
+	if (!what)
+		return true;
+	if (gpumap_report_new(&report) != GPUMAP_OK)
+		return train_nomem(error, "the inventory");
+	code = gpumap_inventory_open(&f->inventory, what, report);
+	if (code != GPUMAP_OK)
+		findings_fail(report, code, error);
+	else if (f->place->rank == 0)
+		findings_print(report, NULL);
+	gpumap_report_free(report);
+	return code == GPUMAP_OK;
+}
+
+bool place_devices(struct place *place, const struct command_line *command,
+		   struct train_error *error)
+{
+	struct place_query f = {.place = place, .command = command, .settings = &command->settings};
+	bool good = open_inventory(&f, error) && find_devices(&f, error);
+
+	place_drop(&f);
+	gpumap_inventory_free(f.inventory);
+	return good;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/atomic_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool failed(const struct atomic_stream *stream, const char *what, struct train_error *error)
+{
+	int status = errno;
+
+	return train_fail(error, TRAIN_FAILED, "%s: cannot %s: %s; %sname another file",
+			  stream->name, what, strerror(status),
+			  status == ENOSPC || status == EDQUOT ? "free some space, or " : "");
+}
+
+/* A link stays one: its target is what is replaced. */
+static char *target_of(const char *name, bool *plain)
+{
+	struct stat st;
+	bool there = stat(name, &st) == 0;
+
+	*plain = !there || S_ISREG(st.st_mode);
+	return there && *plain ? realpath(name, NULL) : strdup(name);
+}
+
+static bool open_plain(struct atomic_stream *stream)
+{
+	const char *name;
+	int folder = atomic_folder(stream->path, &name);
+
+	return folder >= 0 && atomic_create(&stream->file, folder, ".gpumap-", 0666);
+}
+
+/* The stream, where there is one, has the descriptor. */
+static void release(struct atomic_stream *stream)
+{
+	if (stream->stream) {
+		fclose(stream->stream);
+		stream->file.fd = -1;
+	}
+	atomic_close(&stream->file);
+	if (stream->file.folder >= 0)
+		close(stream->file.folder);
+	free(stream->path);
+	*stream = (struct atomic_stream){.name = NULL};
+}
+
+bool atomic_stream_open(struct atomic_stream *ret, const char *name, struct train_error *error)
+{
+	struct atomic_stream stream = {.name = name, .file = {.folder = -1, .fd = -1}};
+	size_t length = strlen(name);
+	bool plain = true;
+
+	if (length == 0 || name[length - 1] == '/')
+		return train_fail(error, TRAIN_BAD_INPUT, "%s: no name of a file; name one",
+				  length ? name : "''");
+	stream.path = target_of(name, &plain);
+	if (stream.path && !plain)
+		stream.file.fd = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (stream.path && (plain ? open_plain(&stream) : stream.file.fd >= 0))
+		stream.stream = fdopen(stream.file.fd, "w");
+	if (stream.stream) {
+		*ret = stream;
+		return true;
+	}
+	failed(&stream, "create", error);
+	release(&stream);
+	return false;
+}
+
+void atomic_stream_drop(struct atomic_stream *stream)
+{
+	release(stream);
+}
+
+bool atomic_stream_close(struct atomic_stream *stream, struct train_error *error)
+{
+	const char *slash = strrchr(stream->path, '/');
+	bool good = fflush(stream->stream) == 0 && !ferror(stream->stream);
+
+	if (!good)
+		failed(stream, "write", error);
+	else if (stream->file.temporary[0] &&
+		 !atomic_publish(&stream->file, slash ? slash + 1 : stream->path))
+		good = failed(stream, stream->file.failed, error);
+	release(stream);
+	return good;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text.h"
+
+/* Whatever the locale writes between the digits becomes a point. */
+static void set_point(char *text)
+{
+	size_t n = strspn(text, "+-0123456789"), rest = n;
+
+	if (!text[n] || text[n] == 'e')
+		return;
+	while (text[rest] && !strchr("0123456789", text[rest]))
+		rest++;
+	text[n] = '.';
+	memmove(text + n + 1, text + rest, strlen(text + rest) + 1);
+}
+
+const char *number_decimals(char text[NUMBER_TEXT], double value, int decimals)
+{
+	if (isnan(value))
+		value = 0;
+	value = fmax(-1e15, fmin(1e15, value));
+	snprintf(text, NUMBER_TEXT, "%.*f", decimals, value);
+	set_point(text);
+	return text;
+}
+
+const char *number_fixed(char text[NUMBER_TEXT], double value, int decimals)
+{
+	char *end;
+
+	number_decimals(text, value, decimals);
+	if (strchr(text, '.')) {
+		end = text + strlen(text);
+		while (end[-1] == '0')
+			*--end = '\0';
+		if (end[-1] == '.')
+			end[-1] = '\0';
+	}
+	if (strcmp(text, "-0") == 0)
+		memcpy(text, "0", 2);
+	return text;
+}
+
+const char *number_loss(char text[NUMBER_TEXT], double value)
+{
+	snprintf(text, NUMBER_TEXT, fabs(value) < 1e4 ? "%.4f" : "%.3e",
+		 isnan(value) ? fabs(value) : value);
+	if (isfinite(value))
+		set_point(text);
+	return text;
+}
+
+const char *number_exact(char text[NUMBER_TEXT], double value)
+{
+	if (!isfinite(value)) {
+		memcpy(text, "null", 5);
+	} else if (fabs(value) < 1e15 && value == (double)(int64_t)value) {
+		snprintf(text, NUMBER_TEXT, signbit(value) && value == 0 ? "-%lld.0" : "%lld",
+			 (long long)value);
+	} else {
+		snprintf(text, NUMBER_TEXT, "%.17g", value);
+		set_point(text);
+	}
+	return text;
+}
+
+const char *number_bytes(char text[NUMBER_TEXT], int64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	while (fabs(value) >= 1023.95 && unit + 1 < sizeof(units) / sizeof(*units)) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(text, NUMBER_TEXT, unit ? "%.1f" : "%.0f", value);
+	set_point(text);
+	snprintf(text + strlen(text), NUMBER_TEXT - strlen(text), " %s", units[unit]);
+	return text;
+}
+
+const char *number_time(char text[NUMBER_TEXT], double seconds)
+{
+	long long all = seconds > 0 ? (long long)fmin(1e12, ceil(seconds)) : 0;
+
+	if (all < 2 * 3600)
+		snprintf(text, NUMBER_TEXT, "%lld:%02lld", all / 60, all % 60);
+	else
+		snprintf(text, NUMBER_TEXT, "%lld:%02lld:%02lld", all / 3600, all / 60 % 60,
+			 all % 60);
+	return text;
+}
+
+static size_t characters(struct span text)
+{
+	size_t count = 0;
+	bool shown;
+
+	for (size_t i = 0; i < text.length; count++)
+		i += utf8_next(text.text + i, text.length - i, &shown);
+	return count;
+}
+
+void text_cut(char *ret, size_t size, const char *text, size_t most)
+{
+	struct span rest = span_of(text);
+	size_t used = 0, count = characters(rest), take = count > most ? most : count;
+
+	if (take < count && take >= 3)
+		take -= 3;
+	for (size_t i = 0; i < take && used + 5 + 3 < size; i++) {
+		bool shown;
+		size_t n = utf8_next(rest.text, rest.length, &shown);
+
+		memcpy(ret + used, shown ? rest.text : "?", shown ? n : 1);
+		used += shown ? n : 1;
+		rest = (struct span){rest.text + n, rest.length - n};
+	}
+	if (rest.length && used + 4 < size && most >= 3) {
+		memcpy(ret + used, "...", 3);
+		used += 3;
+	}
+	ret[used] = '\0';
+}

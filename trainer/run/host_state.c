@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/host_state.h"
+
+#include <stdlib.h>
+
+#include "pages.h"
+
+static void point(struct host_state *s, const struct model_shapes *shapes)
+{
+	float *next = s->memory;
+
+	for (int slot = -1; slot < s->slots; slot++)
+		for (int i = 0; i < s->parameters; i++) {
+			float **data = slot < 0 ? &s->tensors[i].data : &s->slot_data[slot][i];
+
+			*data = next;
+			next += shapes->parameters[i].elements;
+		}
+}
+
+bool host_state_open(struct host_state *s, const struct run *r, struct train_error *error)
+{
+	const struct model_shapes *shapes = &r->parallel->shapes;
+	size_t elements;
+
+	*s = (struct host_state){.parameters = shapes->parameters_count};
+	for (const char *name;
+	     (name = optimizer_state_name(&r->settings->optimizer, s->slots)) != NULL; s->slots++)
+		s->slot[s->slots] = (struct checkpoint_slot){name, s->slot_data[s->slots]};
+	for (int i = 0; i < s->parameters; i++)
+		s->tensors[i] = (struct tensor){.name = shapes->parameters[i].name,
+						.shape = shapes->parameters[i].shape};
+	s->checkpoint = (struct checkpoint){.parameters = s->tensors,
+					    .count = (size_t)s->parameters,
+					    .slots = s->slot,
+					    .slot_count = (size_t)s->slots};
+	if (r->rank != 0)
+		return true;
+	elements = (size_t)shapes->elements * (size_t)(1 + s->slots);
+	s->memory = calloc(elements, sizeof(*s->memory));
+	if (!s->memory)
+		return train_nomem(error, "the parameters on the host");
+	pages_want_huge(s->memory, elements * sizeof(*s->memory));
+	point(s, shapes);
+	return true;
+}
+
+void host_state_close(struct host_state *s)
+{
+	free(s->memory);
+}
+
+bool host_state_collect(struct host_state *s, struct run *r, struct train_error *error)
+{
+	struct parallel *p = r->parallel;
+
+	for (int slot = -1; slot < s->slots; slot++)
+		for (int i = 0; i < s->parameters; i++)
+			if (!p->calls->read(p, slot, i,
+					    slot < 0 ? s->tensors[i].data : s->slot_data[slot][i],
+					    error))
+				return false;
+	return true;
+}
+
+bool host_state_give(const struct host_state *s, struct run *r, bool slots,
+		     struct train_error *error)
+{
+	const struct optimizer_progress progress = {r->optimizer_step, r->scaler};
+	struct parallel *p = r->parallel;
+
+	for (int slot = -1; slot < (slots ? s->slots : 0); slot++)
+		for (int i = 0; i < s->parameters; i++)
+			if (!p->calls->write(p, slot, i,
+					     slot < 0 ? s->tensors[i].data : s->slot_data[slot][i],
+					     error))
+				return false;
+	return p->calls->synchronize(p, &progress, error);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Parameters and the optimizer's states on rank 0's host, in the form of a checkpoint. */
+#ifndef TRAIN_RUN_HOST_STATE_H
+#define TRAIN_RUN_HOST_STATE_H
+
+#include "run/run.h"
+
+enum { HOST_STATE_MAX_SLOTS = 2 };
+
+struct host_state {
+	int parameters, slots;
+	struct tensor tensors[2 * MODEL_MOST_LAYERS];
+	float *slot_data[HOST_STATE_MAX_SLOTS][2 * MODEL_MOST_LAYERS];
+	struct checkpoint_slot slot[HOST_STATE_MAX_SLOTS];
+	struct checkpoint checkpoint; /* points to the above */
+	float *memory;
+};
+
+/* Room for all of it, zero; on ranks other than 0 there is none, and the tensors have no data. */
+bool host_state_open(struct host_state *host, const struct run *run, struct train_error *error);
+void host_state_close(struct host_state *host);
+
+/* Between the host state of rank 0 and the ranks that hold them. All ranks call it. */
+bool host_state_collect(struct host_state *host, struct run *run, struct train_error *error);
+bool host_state_give(const struct host_state *host, struct run *run, bool slots,
+		     struct train_error *error);
+
+#endif

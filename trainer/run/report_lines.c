@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* What is reported about a run in lines: what it begins with, and what it leaves. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/names.h"
+#include "checkpoint/folder.h"
+#include "run/run.h"
+
+static int64_t divided(int64_t count, int64_t parts)
+{
+	return (count + parts - 1) / parts;
+}
+
+/* Rule G6: dp's replicas have chunks of a pass, the last ones maybe less. */
+static void report_batch(const struct run *r)
+{
+	const struct training *t = r->training;
+	bool stages = r->settings->mode == MODE_MP, replicas = r->settings->mode == MODE_DP;
+	int64_t passes = r->settings->accumulate, pass = divided(t->rank_batch, passes);
+	int64_t parts = stages     ? r->settings->micro_batches
+			: replicas ? t->place.count
+				   : t->sampler_ranks;
+	int64_t each = stages || replicas ? divided(pass, parts) : pass;
+	const char *part = stages ? "micro-batch" : "device";
+
+	printf("Global batch %lld: %s%lld sample%s per %s x %lld %s%s x %lld pass%s\n",
+	       (long long)t->global_batch,
+	       each * parts * passes == t->global_batch ? "" : "at most ", (long long)each,
+	       each == 1 ? "" : "s", part, (long long)parts, part,
+	       parts == 1 ? ""
+	       : stages   ? "es"
+			  : "s",
+	       (long long)passes, passes == 1 ? "" : "es");
+}
+
+/* What --tail pad adds, so that all ranks have as many. */
+static void report_repeated(const struct run *r)
+{
+	enum { NAMED = 8 };
+	int64_t repeats = sampler_repeats(&r->sampler);
+
+	if (repeats == 0)
+		return;
+	printf("%lld sample%s at the end of each epoch (--tail pad), in epoch %lld:",
+	       (long long)repeats, repeats == 1 ? " comes again" : "s come again",
+	       (long long)r->epoch + 1);
+	for (int64_t i = 0; i < repeats && i < NAMED; i++)
+		printf("%s %lld", i ? "," : "", (long long)sampler_repeated(&r->sampler, i));
+	if (repeats > NAMED)
+		printf(" and %lld more", (long long)(repeats - NAMED));
+	putchar('\n');
+}
+
+static bool has_backend(const char *name)
+{
+	for (size_t i = 0; backend_name(i); i++)
+		if (strcmp(backend_name(i), name) == 0)
+			return true;
+	return false;
+}
+
+/* And why it is no GPU that computes, unless somebody asked for that. */
+static void report_backend(const struct run *r, int devices)
+{
+	const char *name = r->training->backend->name, *why = "";
+
+	if (!backend_simulates(name)) {
+		printf("Backend: %s\n", name);
+		return;
+	}
+	if (strcmp(r->settings->backend, "auto") == 0)
+		why = has_backend("cuda") ? "; --backend cuda computes on GPUs"
+					  : "; this build has no CUDA";
+	printf("Backend: %s, the CPU simulates the device%s%s\n", name, devices == 1 ? "" : "s",
+	       why);
+}
+
+static void report_training(const struct run *r)
+{
+	const struct training *t = r->training;
+	const char *data = r->settings->data, *s = t->train.samples == 1 ? "" : "s";
+
+	printf("Training: %s on %lld ", r->settings->model, (long long)t->train.samples);
+	if (strcmp(data, "synthetic") == 0)
+		printf("generated image%s", s);
+	else
+		printf("image%s of %s", s, data);
+	printf(": %lld step%s, %lld per epoch\n", (long long)r->steps, r->steps == 1 ? "" : "s",
+	       (long long)r->sampler.steps);
+	if (!r->settings->checkpoint)
+		puts("Checkpoints: none; --checkpoint DIR saves the training");
+}
+
+static void report_begun(const struct run *r)
+{
+	if (r->begun_with)
+		printf("Resumed from %s: goes on with step %lld of %lld, in epoch %lld of %lld\n",
+		       r->begun_with, (long long)r->step + 1, (long long)r->steps,
+		       (long long)r->epoch + 1, (long long)divided(r->steps, r->sampler.steps));
+	else if (r->settings->weights)
+		printf("Begins with the weights of %s\n", r->settings->weights);
+}
+
+/* What --tail drop and --drop-last leave out. */
+static void report_left_out(const struct run *r)
+{
+	const struct sampler *sampler = &r->sampler;
+	int64_t less = sampler_left_out(sampler);
+	bool by_tail = sampler->total < sampler->options.samples;
+	bool by_batch = sampler->options.samples - less < sampler->total;
+
+	if (less > 0)
+		printf("%lld sample%s left out of each epoch (%s%s%s)\n", (long long)less,
+		       less == 1 ? " is" : "s are", by_tail ? "--tail drop" : "",
+		       by_tail && by_batch ? ", " : "", by_batch ? "--drop-last" : "");
+}
+
+void run_report_beginning(const struct run *r, int devices)
+{
+	report_backend(r, devices);
+	report_training(r);
+	report_batch(r);
+	report_repeated(r);
+	report_left_out(r);
+	report_begun(r);
+}
+
+/* One more file of the list. */
+__attribute__((format(printf, 2, 3))) static void list(int *listed, const char *format, ...)
+{
+	va_list args;
+
+	fputs((*listed)++ ? ", " : "Saved: ", stdout);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+}
+
+static const char *saved_name(char name[CHECKPOINT_NAME], const struct run *r)
+{
+	folder_name(name, r->saved);
+	return name;
+}
+
+static void report_files(const struct run *r)
+{
+	const struct settings *s = r->settings;
+	char name[CHECKPOINT_NAME];
+	int listed = 0;
+
+	/* Where a run was stopped it is told on stderr. */
+	if (r->saved && !r->stopped)
+		list(&listed, "%s/%s", s->checkpoint, saved_name(name, r));
+	if (s->metrics)
+		list(&listed, "%s", s->metrics);
+	if (s->plot)
+		list(&listed, "%s", s->plot);
+	if (r->profiled)
+		list(&listed, "%s.svg, %s.json (time line of %lld step%s)", s->profile_to,
+		     s->profile_to, (long long)r->profiled, r->profiled == 1 ? "" : "s");
+	if (listed)
+		putchar('\n');
+	if (!s->checkpoint && !r->stopped)
+		puts("The trained weights were not saved; --checkpoint DIR saves them");
+}
+
+static void report_stopped(const struct run *r)
+{
+	const struct settings *s = r->settings;
+	char name[CHECKPOINT_NAME];
+
+	fprintf(stderr, "gpumap-train: stopped at step %lld of %lld, ", (long long)r->step,
+		(long long)r->steps);
+	if (s->checkpoint)
+		fprintf(stderr, "saved %s/%s; go on with %s\n", s->checkpoint, saved_name(name, r),
+			s->resume ? "the same command" : "the same command and --resume");
+	else
+		fputs("nothing was saved; give --checkpoint DIR next time, and --resume goes on "
+		      "from there\n",
+		      stderr);
+}
+
+bool run_report_saved(const struct run *r, struct train_error *error)
+{
+	report_files(r);
+	if (r->stopped)
+		report_stopped(r);
+	return (fflush(stdout) == 0 && !ferror(stdout)) ||
+	       train_fail(error, TRAIN_FAILED,
+			  "standard output cannot be written; the training is done, and its tables "
+			  "are lost");
+}

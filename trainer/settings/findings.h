@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What libgpumap reports, as the trainer's messages. */
+#ifndef TRAIN_SETTINGS_FINDINGS_H
+#define TRAIN_SETTINGS_FINDINGS_H
+
+#include <gpumap.h>
+
+#include "error.h"
+
+/* Bad input with the first error of the report, or what `code` means. Returns false. */
+bool findings_fail(const gpumap_report *report, int code, struct train_error *error);
+
+/* Remarks and warnings to stderr, a line each, but for those with an id of `except`, which ends
+ * with NULL and may be NULL. */
+void findings_print(const gpumap_report *report, const char *const *except);
+
+#endif

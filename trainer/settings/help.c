@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "settings/arguments_raw.h"
+
+enum { COLUMN = 32, WIDTH = 88 - COLUMN };
+
+static const char beginning[] =
+	"usage: gpumap-train [OPTIONS]\n"
+	"\n"
+	"Trains an image model on one or several devices, and says which physical GPU each\n"
+	"of them is. Without a GPU the devices are simulated on the CPU, so everything here\n"
+	"works on any machine.\n"
+	"\n"
+	"  gpumap-train                                 convnet on generated images\n"
+	"  gpumap-train --mode ddp --inventory 4        four ranks on four simulated devices\n"
+	"  gpumap-train --mode dp --visible 2,3,4,5 --data cifar-10-batches-bin\n"
+	"  gpumap run --inventory 4 --device cuda:%l -- gpumap-train --mode ddp     as processes\n"
+	"  gpumap-train --checkpoint saved --resume     goes on where it was stopped\n";
+
+static const char ending[] =
+	"\n"
+	"What may be left out in [=yes|no] is yes; --no-augment is --augment=no. Each option\n"
+	"but --no-pad and the last four is also a key of a [trainer NAME] section of\n"
+	"gpumap.ini(5), such as global_batch = 256. Options come before GPUMAP_MODE,\n"
+	"GPUMAP_VISIBLE and their like, and these before the section.\n"
+	"\n"
+	"Exit status: 0 trained, 1 failed, 2 malformed input, 3 no such backend in this build.\n";
+
+/* The words behind a first column, as many lines as they need. */
+static void print_row(const char *left, const char *text)
+{
+	if (strlen(left) > COLUMN - 4)
+		printf("  %s\n%*s", left, COLUMN, "");
+	else
+		printf("  %-*s", COLUMN - 2, left);
+	while (strlen(text) > WIDTH) {
+		int length = WIDTH;
+
+		while (length > 1 && text[length] != ' ')
+			length--;
+		printf("%.*s\n%*s", length, text, COLUMN, "");
+		text += length + 1;
+	}
+	puts(text);
+}
+
+/* Behind it, what it is of use with, and its default. */
+static void print_setting(const struct row *row)
+{
+	bool flag = row->kind == ROW_FLAG;
+	bool initial = !flag && row->initial && *row->initial;
+	char left[256], help[400], only[ROW_ONLY_TEXT];
+
+	snprintf(left, sizeof(left), "%s%s%s", row->option, flag ? "" : " ",
+		 flag ? "[=yes|no]" : row->value);
+	row_only(only, row);
+	snprintf(help, sizeof(help), "%s%s%s%s%s%s%s", row->help, *only || initial ? " (" : "",
+		 *only ? "with " : "", only, initial ? *only ? "; default " : "default " : "",
+		 initial ? row->initial : "", *only || initial ? ")" : "");
+	print_row(left, help);
+}
+
+static void print_group(enum row_group group)
+{
+	printf("\n%s\n", row_titles[group]);
+	for (int i = 0; i < ROWS; i++) {
+		if (rows[i].group != group)
+			continue;
+		print_setting(&rows[i]);
+		for (const struct row_alias *alias = row_aliases; alias->option; alias++)
+			if (alias->row == (enum row_id)i)
+				print_row(alias->option, alias->help);
+	}
+}
+
+static void print_keys(const struct arguments_raw *raw)
+{
+	char left[96];
+
+	puts("\nwhich device, with the options of gpumap explain");
+	for (int i = 0; i < raw->keys_count; i++) {
+		const struct raw_key *key = &raw->keys[i];
+		bool flag = strcmp(key->value, "yes|no") == 0;
+
+		snprintf(left, sizeof(left), "%s%s%s", key->option, flag ? "" : " ",
+			 flag ? "[=yes|no]" : key->value);
+		print_row(left, key->help);
+	}
+	for (const struct other_option *option = other_options; option->name; option++) {
+		snprintf(left, sizeof(left), "%s%s%s", option->name, option->value ? " " : "",
+			 option->value ? option->value : "");
+		print_row(left, option->help);
+	}
+}
+
+static bool printed(struct train_error *error)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	return train_fail(error, TRAIN_FAILED, "standard output cannot be written: %s",
+			  strerror(errno));
+}
+
+bool settings_print_help(const struct arguments_raw *raw, struct train_error *error)
+{
+	fputs(beginning, stdout);
+	for (int group = 0; group < ROW_GROUPS; group++)
+		print_group((enum row_group)group);
+	print_keys(raw);
+	fputs(ending, stdout);
+	return printed(error);
+}
+
+bool settings_print_version(struct train_error *error)
+{
+	printf("gpumap-train %s\n", gpumap_version());
+	fputs("backends:", stdout);
+	for (size_t i = 0; backend_name(i); i++)
+		printf(" %s", backend_name(i));
+	puts("\n"
+	     "collectives: self shm peer"
+#ifdef HAVE_MPI
+	     " mpi"
+#endif
+#if defined(HAVE_CUDA_BACKEND) && defined(HAVE_NCCL)
+	     " nccl"
+#endif
+	);
+	return printed(error);
+}

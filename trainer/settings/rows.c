@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "settings/rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "settings/arguments_raw.h"
+#include "suggest.h"
+
+const struct row rows[ROWS] = {
+#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help) \
+	{GROUP_##group, #name, option, ROW_##kind, offsetof(struct settings, member), \
+	 value,         least, most,   initial,    only, \
+	 help},
+#define ALIAS(option, name, text, help)
+#define GROUP(group, title)
+#include "settings/settings.def"
+#undef SETTING
+#undef ALIAS
+#undef GROUP
+};
+
+const struct row_alias row_aliases[] = {
+#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help)
+#define ALIAS(option, name, text, help) {option, ROW_##name, text, help},
+#define GROUP(group, title)
+#include "settings/settings.def"
+#undef SETTING
+#undef ALIAS
+#undef GROUP
+	{.option = NULL},
+};
+
+const char *const row_titles[ROW_GROUPS] = {
+#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help)
+#define ALIAS(option, name, text, help)
+#define GROUP(group, title) [GROUP_##group] = title,
+#include "settings/settings.def"
+#undef SETTING
+#undef ALIAS
+#undef GROUP
+};
+
+/* Words are written through an int. */
+_Static_assert(sizeof(enum train_mode) == sizeof(int) &&
+		       sizeof(enum sampler_order) == sizeof(int) &&
+		       sizeof(enum sampler_tail) == sizeof(int) &&
+		       sizeof(enum optimizer_kind) == sizeof(int) &&
+		       sizeof(enum schedule_kind) == sizeof(int) &&
+		       sizeof(enum value_type) == sizeof(int) &&
+		       sizeof(enum overlap) == sizeof(int) &&
+		       sizeof(enum progress_style) == sizeof(int),
+	       "an enum of settings is not an int");
+
+int row_word(const char *words, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (int place = 0;; place++) {
+		size_t of_this = strcspn(words, "|");
+
+		if (length == of_this && strncmp(words, word, length) == 0)
+			return place;
+		if (!words[of_this])
+			return -1;
+		words += of_this + 1;
+	}
+}
+
+const char *row_only(char text[ROW_ONLY_TEXT], const struct row *row)
+{
+	snprintf(text, ROW_ONLY_TEXT, "%s%s", row->only ? "--" : "", row->only ? row->only : "");
+	for (char *c = text; *c; c++)
+		*c = *c == '_' ? '-' : *c == '=' ? ' ' : *c;
+	return text;
+}
+
+/* "a|b|c" as "a, b or c". */
+static void list_words(char *text, size_t size, const char *words)
+{
+	size_t n = 0;
+
+	for (; *words && n + 5 < size; words++) {
+		bool last = *words == '|' && !strchr(words + 1, '|');
+
+		if (*words == '|')
+			n += (size_t)snprintf(text + n, size - n, last ? " or " : ", ");
+		else
+			text[n++] = *words;
+	}
+	text[n] = '\0';
+}
+
+bool row_not_a_word(const char *words, const char *text, const char *origin,
+		    struct train_error *error)
+{
+	struct nearest nearest = nearest_to(span_of(text));
+	char parts[256], all[320], *rest = NULL;
+
+	snprintf(parts, sizeof(parts), "%s", words);
+	for (char *word = strtok_r(parts, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
+		nearest_try(&nearest, word);
+	if (nearest.name)
+		return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; did you mean %s?",
+				  origin, text, nearest.name);
+	list_words(all, sizeof(all), words);
+	return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; write %s", origin, text,
+			  all);
+}
+
+/* Modes of other programs, by the name that begins so. */
+static const struct {
+	const char *begins, *fix;
+} other_modes[] = {
+	{"fsdp", "there is no sharding here: write ddp, with all weights on each device"},
+	{"hsdp", "there is no sharding here: write ddp, with all weights on each device"},
+	{"zero", "there is no sharding here: write ddp, with all weights on each device"},
+	{"deepspeed", "there is no sharding here: write ddp, with all weights on each device"},
+	{"pp", "write mp: --stages and --micro-batches make a pipeline"},
+	{"pipe", "write mp: --stages and --micro-batches make a pipeline"},
+	{"model", "write mp: each device has a stage of the model"},
+	{"tp", "layers are not divided here: write mp, where each device has a stage of them"},
+	{"tensor", "layers are not divided here: write mp, where each device has a stage of them"},
+	{"distributed", "write ddp"},
+	{"data", "write dp, or ddp with a rank for each device"},
+};
+
+static bool not_a_mode(const char *text, const char *origin, struct train_error *error)
+{
+	for (size_t i = 0; i < sizeof(other_modes) / sizeof(*other_modes); i++)
+		if (strncasecmp(text, other_modes[i].begins, strlen(other_modes[i].begins)) == 0)
+			return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; %s",
+					  origin, text, other_modes[i].fix);
+	return row_not_a_word(rows[ROW_mode].value, text, origin, error);
+}
+
+static bool read_number(const char *text, double *ret)
+{
+	char *end;
+
+	if (!*text || text[strspn(text, "0123456789.eE+-")])
+		return false;
+	*ret = strtod(text, &end);
+	return !*end && isfinite(*ret);
+}
+
+static bool read_whole(const char *text, uint64_t most, uint64_t *ret)
+{
+	char *end;
+
+	if (!*text || text[strspn(text, "0123456789")])
+		return false;
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	return errno == 0 && !*end && *ret <= most;
+}
+
+/* "500ms", "30s", "2m", "1h", or 0. */
+static bool read_time(const char *text, uint64_t most, uint64_t *ret)
+{
+	static const struct {
+		const char *name;
+		uint64_t ms;
+	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+	size_t digits = strspn(text, "0123456789");
+	char number[24];
+
+	if (digits >= sizeof(number))
+		return false;
+	snprintf(number, sizeof(number), "%.*s", (int)digits, text);
+	if (!read_whole(number, most, ret))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(text + digits, units[i].name) == 0)
+			return !__builtin_mul_overflow(*ret, units[i].ms, ret) && *ret <= most;
+	return !text[digits] && *ret == 0;
+}
+
+static bool read_any_number(const struct row *row, void *member, const char *text,
+			    const char *origin, struct train_error *error)
+{
+	uint64_t whole = 0;
+	double number = 0;
+	bool good;
+
+	switch (row->kind) {
+	case ROW_NUMBER:
+		good = read_number(text, &number) && number >= row->least && number <= row->most;
+		if (good)
+			*(double *)member = number;
+		return good ||
+		       train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: cannot be '%.64s'; write a number from %.10g to %.10g",
+				  origin, text, row->least, row->most);
+	case ROW_SEED:
+		return read_whole(text, UINT64_MAX, member) ||
+		       train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: cannot be '%.64s'; write a number from 0 to %" PRIu64,
+				  origin, text, UINT64_MAX);
+	case ROW_TIME:
+		good = read_time(text, (uint64_t)row->most, &whole);
+		if (good)
+			*(int64_t *)member = (int64_t)whole;
+		return good || train_fail(error, TRAIN_BAD_INPUT,
+					  "%s: cannot be '%.64s'; write 500ms, 30s, 2m or 1h, at "
+					  "most 480h, or 0 for no limit",
+					  origin, text);
+	default:
+		good = read_whole(text, (uint64_t)row->most, &whole) &&
+		       whole >= (uint64_t)row->least;
+		if (good && row->kind == ROW_INT)
+			*(int *)member = (int)whole;
+		else if (good)
+			*(int64_t *)member = (int64_t)whole;
+		return good ||
+		       train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: cannot be '%.64s'; write a whole number from %.0f to %.0f",
+				  origin, text, row->least, row->most);
+	}
+}
+
+bool row_read(const struct row *row, struct settings *settings, const char *text,
+	      const char *origin, struct train_error *error)
+{
+	void *member = (char *)settings + row->offset;
+	int place;
+
+	switch (row->kind) {
+	case ROW_TEXT:
+		*(const char **)member = text;
+		return true;
+	case ROW_WORD:
+	case ROW_CHOICE:
+	case ROW_FLAG:
+		place = row_word(row->value, text);
+		if (place < 0)
+			return row == &rows[ROW_mode]
+				       ? not_a_mode(text, origin, error)
+				       : row_not_a_word(row->value, text, origin, error);
+		if (row->kind == ROW_WORD)
+			*(int *)member = place;
+		else if (row->kind == ROW_FLAG)
+			*(bool *)member = place == 0;
+		else
+			*(const char **)member = text;
+		return true;
+	default:
+		return read_any_number(row, member, text, origin, error);
+	}
+}
+
+const char *raw_origin(const struct arguments_raw *raw, enum row_id row)
+{
+	return raw->rows[row].origin ? raw->rows[row].origin : rows[row].option;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "settings/findings.h"
+#include "settings/arguments_raw.h"
+#include "suggest.h"
+
+static bool read_profile(const struct arguments_raw *raw, gpumap_profile **ret,
+			 const char *const *envp, struct train_error *error)
+{
+	int code = gpumap_profile_open(ret, raw->config, NULL, envp, GPUMAP_OPEN_HERE, raw->report);
+
+	return code == GPUMAP_OK || findings_fail(raw->report, code, error);
+}
+
+/* --- the section -------------------------------------------------------------------------------
+ */
+
+static bool no_section(const struct arguments_raw *raw, const gpumap_profile *profile,
+		       struct train_error *error)
+{
+	const gpumap_section *s;
+	struct nearest nearest = nearest_to(span_of(raw->trainer));
+
+	if (!gpumap_profile_file(profile))
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"--trainer: no such section: [trainer %.64s]: there is no profile "
+			"file; name one with --config, or for gpumap run and what it starts with "
+			"GPUMAP_CONFIG",
+			raw->trainer);
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "trainer", i)); i++)
+		nearest_try(&nearest, gpumap_section_str(s, GPUMAP_SECTION_NAME));
+	if (nearest.name)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--trainer: %.200s has no [trainer %.64s]; did you mean %s?",
+				  gpumap_profile_file(profile), raw->trainer, nearest.name);
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "--trainer: %.200s has no [trainer %.64s]; write that section, or leave "
+			  "--trainer out",
+			  gpumap_profile_file(profile), raw->trainer);
+}
+
+/* The one that is named, or the only one; *ret is NULL where there is none. */
+static bool find_section(const struct arguments_raw *raw, const gpumap_profile *profile,
+			 const gpumap_section **ret, struct train_error *error)
+{
+	const gpumap_section *s;
+
+	*ret = NULL;
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "trainer", i)); i++) {
+		if (!raw->trainer && *ret)
+			return train_fail(error, TRAIN_BAD_INPUT,
+					  "%.200s has several [trainer] sections; name one with "
+					  "--trainer, such as --trainer %.64s",
+					  gpumap_profile_file(profile),
+					  gpumap_section_str(*ret, GPUMAP_SECTION_NAME));
+		if (!raw->trainer ||
+		    strcmp(raw->trainer, gpumap_section_str(s, GPUMAP_SECTION_NAME)) == 0)
+			*ret = s;
+	}
+	return *ret || !raw->trainer || no_section(raw, profile, error);
+}
+
+static bool unknown(const struct arguments_raw *raw, const char *name, const char *origin,
+		    struct train_error *error)
+{
+	struct nearest nearest = nearest_to(span_of(name));
+
+	for (int i = 0; i < ROWS; i++)
+		nearest_try(&nearest, rows[i].name);
+	for (int i = 0; i < raw->keys_count; i++)
+		nearest_try(&nearest, raw->keys[i].name);
+	nearest_try(&nearest, "inventory");
+	if (nearest.name)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%.200s: no such key: '%.64s'; did you mean %s?", origin, name,
+				  nearest.name);
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "%.200s: no such key: '%.64s'; gpumap-train(1) lists the keys; one that "
+			  "begins with x_ is left alone",
+			  origin, name);
+}
+
+/* A statement, unless an option or the environment made it. */
+static bool state(struct arguments_raw *raw, struct raw_key *key, const char *value,
+		  const char *origin, const char *const *envp, struct train_error *error)
+{
+	int code;
+
+	if (key->text || environ_nonempty(envp, key->environment))
+		return true;
+	key->text = value;
+	code = gpumap_request_set(raw->request, key->name, value, origin, raw->report);
+	return code == GPUMAP_OK || findings_fail(raw->report, code, error);
+}
+
+static bool read_entry(struct arguments_raw *raw, const char *name, const char *value,
+		       const char *origin, const char *const *envp, struct train_error *error)
+{
+	if (strncmp(name, "x_", 2) == 0)
+		return true;
+	if (strcmp(name, "inventory") == 0) {
+		if (*value && !raw->inventory && !environ_nonempty(envp, "GPUMAP_INVENTORY"))
+			raw->inventory = value;
+		return true;
+	}
+	for (int i = 0; i < raw->keys_count; i++)
+		if (strcmp(raw->keys[i].name, name) == 0)
+			return !*value || state(raw, &raw->keys[i], value, origin, envp, error);
+	for (int i = 0; i < ROWS; i++) {
+		if (strcmp(rows[i].name, name) != 0)
+			continue;
+		if (!raw->rows[i].text && *value) {
+			raw->rows[i].text = value;
+			raw->rows[i].origin = origin;
+		}
+		return true;
+	}
+	return unknown(raw, name, origin, error);
+}
+
+/* ${VAR} is expanded when the profile knows the environment; what is left is not set. */
+static bool expand(const struct arguments_raw *raw, gpumap_profile *profile,
+		   const gpumap_section *section, const char *const *envp,
+		   struct train_error *error)
+{
+	bool any = false;
+	int code;
+
+	for (size_t i = 0; i < gpumap_section_count(section); i++)
+		any = any || strstr(gpumap_section_entry(section, i, GPUMAP_SETTING_TEXT), "${");
+	if (!any)
+		return true;
+	code = gpumap_profile_environ(profile, envp, raw->report);
+	return code == GPUMAP_OK || findings_fail(raw->report, code, error);
+}
+
+static bool read_section(struct arguments_raw *raw, const gpumap_section *section,
+			 const char *const *envp, struct train_error *error)
+{
+	for (size_t i = 0; i < gpumap_section_count(section); i++) {
+		const char *name = gpumap_section_entry(section, i, GPUMAP_SETTING_NAME);
+		const char *value = gpumap_section_entry(section, i, GPUMAP_SETTING_VALUE);
+		const char *origin = gpumap_section_entry(section, i, GPUMAP_SETTING_ORIGIN);
+
+		if (strstr(value, "${"))
+			return train_fail(error, TRAIN_BAD_INPUT,
+					  "%.200s: a variable of '%.64s' is not set; set it, or "
+					  "write a default: ${NAME:-value}",
+					  origin, value);
+		if (!read_entry(raw, name, value, origin, envp, error))
+			return false;
+	}
+	return true;
+}
+
+bool raw_read_section(struct arguments_raw *raw, gpumap_profile **ret, const char *const *envp,
+		      struct train_error *error)
+{
+	const gpumap_section *section;
+	gpumap_profile *profile;
+
+	if (!read_profile(raw, &profile, envp, error))
+		return false;
+	if (find_section(raw, profile, &section, error) &&
+	    (!section || (expand(raw, profile, section, envp, error) &&
+			  read_section(raw, section, envp, error)))) {
+		*ret = profile;
+		return true;
+	}
+	gpumap_profile_free(profile);
+	return false;
+}

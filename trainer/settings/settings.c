@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "settings/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "settings/findings.h"
+#include "settings/targets.h"
+#include "settings/arguments_raw.h"
+#include "simd.h"
+#include "text.h"
+
+/* What a row comes to: what was said of it, or its default; NULL: nothing. */
+static const char *text_of(const struct arguments_raw *raw, enum row_id row)
+{
+	return raw->rows[row].text ? raw->rows[row].text : rows[row].initial;
+}
+
+/* Has the row a meaning beside the others? */
+static bool meant(const struct arguments_raw *raw, const struct row *row)
+{
+	const char *equals = row->only ? strchr(row->only, '=') : NULL;
+	size_t length = row->only ? strcspn(row->only, "=") : 0;
+
+	for (int i = 0; i < ROWS && row->only; i++) {
+		if (strlen(rows[i].name) != length || strncmp(rows[i].name, row->only, length) != 0)
+			continue;
+		return equals ? row_word(equals + 1, text_of(raw, (enum row_id)i)) >= 0
+			      : raw->rows[i].text != NULL;
+	}
+	return true;
+}
+
+static bool not_meant(const struct arguments_raw *raw, const struct row *row,
+		      struct train_error *error)
+{
+	char option[ROW_ONLY_TEXT];
+
+	return train_fail(error, TRAIN_BAD_INPUT, "%s has no meaning without %s",
+			  raw->rows[row - rows].origin, row_only(option, row));
+}
+
+static bool read_rows(const struct arguments_raw *raw, struct settings *settings,
+		      struct train_error *error)
+{
+	struct settings unused;
+
+	for (int i = 0; i < ROWS; i++) {
+		const char *text = raw->rows[i].text;
+		bool used = meant(raw, &rows[i]);
+
+		if (!used && raw->rows[i].option)
+			return not_meant(raw, &rows[i], error);
+		if (text && !row_read(&rows[i], used ? settings : &unused, text,
+				      raw->rows[i].origin, error))
+			return false;
+	}
+	return true;
+}
+
+static bool read_defaults(struct settings *settings, struct train_error *error)
+{
+	for (int i = 0; i < ROWS; i++)
+		if (rows[i].initial &&
+		    !row_read(&rows[i], settings, rows[i].initial, rows[i].option, error))
+			return false;
+	return true;
+}
+
+enum { DEFAULT_BATCH = 128 };
+
+/* An option wins over the section's other key; two of one place exclude each other. */
+static bool settle_batch(const struct arguments_raw *raw, struct settings *s,
+			 struct train_error *error)
+{
+	bool whole = raw->rows[ROW_global_batch].option;
+	bool each = raw->rows[ROW_batch_per_device].option;
+
+	if (s->global_batch && s->batch_per_device && whole == each)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%.200s and %.200s exclude each other; leave one of them out",
+				  raw_origin(raw, ROW_global_batch),
+				  raw_origin(raw, ROW_batch_per_device));
+	if (s->batch_per_device && whole)
+		s->batch_per_device = 0;
+	if (s->global_batch && each)
+		s->global_batch = 0;
+	s->batch_default = !s->global_batch && !s->batch_per_device;
+	if (s->batch_default)
+		s->global_batch = s->accumulate > DEFAULT_BATCH ? s->accumulate : DEFAULT_BATCH;
+	if (s->global_batch && s->accumulate > s->global_batch)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%.200s: %lld samples cannot be divided into %lld passes; write "
+				  "at most %lld",
+				  raw_origin(raw, ROW_accumulate), (long long)s->global_batch,
+				  (long long)s->accumulate, (long long)s->global_batch);
+	return true;
+}
+
+static bool settle_optimizer(const struct arguments_raw *raw, struct settings *s,
+			     struct train_error *error)
+{
+	if (s->optimizer.nesterov && !(s->optimizer.momentum > 0))
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%.200s needs a momentum above 0; write --momentum 0.9",
+				  raw_origin(raw, ROW_nesterov));
+	if (s->schedule == SCHEDULE_COSINE && s->lr_min > s->lr)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%.200s: %g is above the learning rate %g; write at most that",
+				  raw_origin(raw, ROW_lr_min), s->lr_min, s->lr);
+	return true;
+}
+
+static bool settle(const struct arguments_raw *raw, struct settings *s, struct train_error *error)
+{
+	const char *kind = text_of(raw, ROW_optimizer);
+
+	memset(s, 0, sizeof(*s));
+	if (!read_defaults(s, error) ||
+	    !row_read(&rows[ROW_optimizer], s, kind, raw_origin(raw, ROW_optimizer), error))
+		return false;
+	s->optimizer = optimizer_default(s->optimizer.kind);
+	s->lr = s->optimizer.kind == OPTIMIZER_SGD ? 0.01 : 0.001;
+	if (!read_rows(raw, s, error))
+		return false;
+	if (s->steps && !raw->rows[ROW_epochs].text)
+		s->epochs = 0;
+	return settle_batch(raw, s, error) && settle_optimizer(raw, s, error) &&
+	       targets_differ(raw, s, error);
+}
+
+static const char *key_value(const struct arguments_raw *raw, const char *key,
+			     const char *const *envp)
+{
+	for (int i = 0; i < raw->keys_count; i++)
+		if (strcmp(raw->keys[i].name, key) == 0)
+			return raw->keys[i].text ? raw->keys[i].text
+						 : environ_nonempty(envp, raw->keys[i].environment);
+	return NULL;
+}
+
+/* What the trainer itself states: its mode and batch, and that in dp its current device is the
+ * first of device_ids, where DataParallel wants the module (rule G2). */
+static int state_own(const struct arguments_raw *raw, const struct command_line *command,
+		     const char *const *envp)
+{
+	static const char *const modes[] = {"single", "dp", "ddp", "mp"};
+	const struct settings *s = &command->settings;
+	const char *ids = key_value(raw, "device_ids", envp);
+	char text[64];
+	int code = gpumap_request_set(raw->request, "mode", modes[s->mode],
+				      raw_origin(raw, ROW_mode), raw->report);
+
+	if (code == GPUMAP_OK && s->mode == MODE_DP && s->global_batch) {
+		snprintf(text, sizeof(text), "%lld", (long long)(s->global_batch / s->accumulate));
+		code = gpumap_request_set(raw->request, "batch", text,
+					  raw_origin(raw, ROW_global_batch), raw->report);
+	}
+	if (code == GPUMAP_OK && s->mode == MODE_DP && ids && !key_value(raw, "device", envp) &&
+	    !key_value(raw, "set_device", envp)) {
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(ids, ","), ids);
+		code = gpumap_request_set(raw->request, "set_device", text, "--device-ids",
+					  raw->report);
+	}
+	return code == GPUMAP_OK ? gpumap_request_environ(raw->request, envp, raw->report) : code;
+}
+
+/* GPUMAP_MODE is stronger than a section and weaker than an option (rule S6). */
+static void take_mode(struct arguments_raw *raw, const char *const *envp)
+{
+	const char *mode = environ_nonempty(envp, "GPUMAP_MODE");
+
+	if (!mode || raw->rows[ROW_mode].option)
+		return;
+	raw->rows[ROW_mode].text = mode;
+	raw->rows[ROW_mode].origin = "GPUMAP_MODE";
+}
+
+/* What the loops read for themselves, since they have no settings. */
+static bool check_isa(const char *const *envp, struct train_error *error)
+{
+	const char *isa = environ_nonempty(envp, SIMD_VARIABLE);
+
+	return !isa || row_word(SIMD_WORDS, isa) >= 0 ||
+	       row_not_a_word(SIMD_WORDS, isa, SIMD_VARIABLE, error);
+}
+
+static bool read_all(struct arguments_raw *raw, struct command_line *command, int argc, char **argv,
+		     gpumap_profile **profile, struct train_error *error)
+{
+	const char *const *envp = command->envp;
+	int code;
+
+	if (!raw_read_arguments(raw, argc, argv, error))
+		return false;
+	command->asked = raw->help || raw->version;
+	if (command->asked)
+		return raw->help ? settings_print_help(raw, error) : settings_print_version(error);
+	if (!raw_read_section(raw, profile, envp, error))
+		return false;
+	take_mode(raw, envp);
+	if (!check_isa(envp, error) || !settle(raw, &command->settings, error))
+		return false;
+	code = state_own(raw, command, envp);
+	if (code != GPUMAP_OK)
+		return findings_fail(raw->report, code, error);
+	command->device_ids = key_value(raw, "device_ids", envp);
+	command->device = key_value(raw, "device", envp) || key_value(raw, "set_device", envp);
+	command->inventory =
+		raw->inventory ? raw->inventory : environ_nonempty(envp, "GPUMAP_INVENTORY");
+	/* Ranks say the same: the first one is enough. */
+	if (gpumap_identity_int(raw->request, GPUMAP_IDENTITY_RANK) <= 0)
+		findings_print(raw->report, NULL);
+	return true;
+}
+
+bool settings_read(struct command_line *ret, int argc, char **argv, const char *const *envp,
+		   struct train_error *error)
+{
+	struct command_line command = {.envp = envp};
+	gpumap_profile *profile = NULL;
+	gpumap_report *report = NULL;
+	struct arguments_raw raw;
+	bool good;
+
+	if (gpumap_request_new(&command.request) != GPUMAP_OK)
+		return train_nomem(error, "the settings");
+	good = gpumap_report_new(&report) == GPUMAP_OK || train_nomem(error, "the settings");
+	good = good && raw_begin(&raw, command.request, report, error) &&
+	       read_all(&raw, &command, argc, argv, &profile, error);
+	/* Why ./gpumap.ini was not read may be why its section is missing. */
+	if (!good && report)
+		findings_print(report, NULL);
+	gpumap_report_free(report);
+	command.memory = profile;
+	if (good)
+		*ret = command;
+	else
+		settings_free(&command);
+	return good;
+}
+
+void settings_free(struct command_line *command)
+{
+	gpumap_request_free(command->request);
+	gpumap_profile_free(command->memory);
+	*command = (struct command_line){.request = NULL};
+}
