@@ -8,8 +8,9 @@
  * (off). The least is what the times allow at which buckets are ready, which marks in the recorded
  * step tell.
  *
- * Times are those of CUDA events around blocks of MS (50) milliseconds of recorded steps, alternating,
- * medians of ROUNDS (9); "took" is the kernel alone. -k: the limit of a bucket, the first's too.
+ * Times are those of CUDA events around blocks of MS (50) milliseconds of recorded steps,
+ * alternating, medians of ROUNDS (9); "took" is the kernel alone. -k: the limit of a bucket, the
+ * first's too.
  */
 #include "config.h"
 

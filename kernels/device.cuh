@@ -12,9 +12,8 @@
 
 /* LAUNCH_THREADS to a block, and so many registers that `blocks` of them are resident where a
  * multiprocessor holds 2048 threads. Others hold 1024 or 1536, and decide by themselves. */
-#if defined(__CUDA_ARCH__) && \
-	(__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000 || \
-	 __CUDA_ARCH__ == 1030)
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || \
+			       __CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
 #define RESIDENT(blocks) __launch_bounds__(LAUNCH_THREADS, blocks)
 #else
 #define RESIDENT(blocks) __launch_bounds__(LAUNCH_THREADS)

@@ -79,8 +79,7 @@ static __device__ inline void finish_measure(const struct gradient_measure_args 
 	a.measure->found_inf = found ? 1 : 0;
 }
 
-static __global__ void RESIDENT(8)
-	measure_chunks(const struct gradient_measure_args a)
+static __global__ void RESIDENT(8) measure_chunks(const struct gradient_measure_args a)
 {
 	double *sums = (double *)((char *)a.scratch + KERNEL_TICKET_BYTES);
 	float scale = inverse_scale(a.scaler);

@@ -60,8 +60,7 @@ static __device__ inline struct greatest<T, WIDTH> pool_window(const T *input, i
 }
 
 template <typename T, int WIDTH, int KERNEL>
-static __global__ void RESIDENT(6)
-	pool_windows(const struct max_pool_args a, int64_t units)
+static __global__ void RESIDENT(6) pool_windows(const struct max_pool_args a, int64_t units)
 {
 	int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	int64_t step = (int64_t)gridDim.x * blockDim.x, line = (int64_t)a.width * a.channels;
@@ -142,9 +141,8 @@ give_window(const struct max_pool_backward_args &a, const struct window &w, int3
 }
 
 template <typename T, int WIDTH, int KERNEL>
-static __global__ void RESIDENT(4)
-	unpool_windows(const struct max_pool_backward_args a, const struct launch_columns l,
-		       int64_t rows)
+static __global__ void RESIDENT(4) unpool_windows(const struct max_pool_backward_args a,
+						  const struct launch_columns l, int64_t rows)
 {
 	const struct column_place place = column_place(l);
 	const T *output = (const T *)a.output, *gradient = (const T *)a.output_gradient;

@@ -191,8 +191,7 @@ static __device__ inline void update_chunk(const struct update_args &a,
 }
 
 template <enum update_kind KIND>
-static __global__ void RESIDENT(8)
-	update_chunks(const struct update_args a, bool aligned)
+static __global__ void RESIDENT(8) update_chunks(const struct update_args a, bool aligned)
 {
 	const struct update_factors f = *a.factors;
 

@@ -23,7 +23,7 @@ struct strbuf;
 enum {
 	INIFILE_MAX_VALUE = 65536, /* bytes of a value, without quotes and escapes */
 	INIFILE_MAX_WRITTEN = 4 * INIFILE_MAX_VALUE + 2, /* with them, in a file */
-	INIFILE_MAX_ERRORS = 100   /* of one file; after these the reading ends */
+	INIFILE_MAX_ERRORS = 100 /* of one file; after these the reading ends */
 };
 
 /* All spans point into the text that is read. */

@@ -223,12 +223,13 @@ static void warn_end(const struct telling *t)
 	const char *rule = visible_end_rule(list->end);
 
 	if (list->end == END_RAISES) {
-		answer_no(resolver, FINDING_TORCH_RAISES,
-			  ABOUT(.rule = rule, .origin = t->holding->origin,
-				.fix = "write plain numbers, with commas alone between them"),
-			  "PyTorch raises ValueError at entry %zu ('%s'), so it counts no device at "
-			  "all",
-			  list->end_entry, QUOTE(list->end_text));
+		answer_no(
+			resolver, FINDING_TORCH_RAISES,
+			ABOUT(.rule = rule, .origin = t->holding->origin,
+			      .fix = "write plain numbers, with commas alone between them"),
+			"PyTorch raises ValueError at entry %zu ('%s'), so it counts no device at "
+			"all",
+			list->end_entry, QUOTE(list->end_text));
 	} else if (list->end == END_DUPLICATE) {
 		report_add(resolver->report, FINDING_DUPLICATE_DEVICE,
 			   ABOUT(.rule = "V5", .origin = t->holding->origin,

@@ -15,8 +15,8 @@ static const char *const sections[] = {
 #define SECTION_TEXT_SWEEP "sweep"
 
 static const struct profile_key keys[] = {
-#define PROFILE_KEY(section_, name_, option_, environment_, kind_, scope_, value_, initial_, \
-		    use_, help_) \
+#define PROFILE_KEY(section_, name_, option_, environment_, kind_, scope_, value_, initial_, use_, \
+		    help_) \
 	{.key = {.name = #name_, \
 		 .option = option_, \
 		 .environment = environment_, \

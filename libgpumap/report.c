@@ -258,9 +258,9 @@ void report_relay(gpumap_report *report, const gpumap_finding *finding, const st
 
 void report_copy(gpumap_report *report, const gpumap_finding *finding)
 {
-	report_relay(report, finding,
-		     ABOUT(.origin = finding->origin, .line = finding->line,
-			   .column = finding->column));
+	report_relay(
+		report, finding,
+		ABOUT(.origin = finding->origin, .line = finding->line, .column = finding->column));
 }
 
 void report_copy_all(gpumap_report *report, const gpumap_report *from, enum finding_id left_out)

@@ -122,8 +122,8 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
 	size_t room = 0;
 	int r = GPUMAP_OK;
 
-	for (size_t number = 0; r == GPUMAP_OK && span_split(&rest, ',', &said) &&
-				span_split(&plain, ',', &token);
+	for (size_t number = 0;
+	     r == GPUMAP_OK && span_split(&rest, ',', &said) && span_split(&plain, ',', &token);
 	     number++) {
 		struct visible_entry entry = {-1, -1, -1, said};
 		size_t earlier = 0;

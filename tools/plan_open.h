@@ -17,11 +17,11 @@ struct plan_options {
 	bool no_python;        /* --no-python */
 	bool standalone;       /* --standalone */
 	struct rendezvous rendezvous;
-	bool starts;           /* the ranks are started now */
-	bool one;              /* this process is one rank of a plan that is read */
-	bool scheduled;        /* a scheduler's job that is not there yet starts the ranks */
-	char on_fail[32];      /* of --max-restarts */
-	char **program;        /* its words as given, ended by NULL; NULL: the profile's */
+	bool starts;      /* the ranks are started now */
+	bool one;         /* this process is one rank of a plan that is read */
+	bool scheduled;   /* a scheduler's job that is not there yet starts the ranks */
+	char on_fail[32]; /* of --max-restarts */
+	char **program;   /* its words as given, ended by NULL; NULL: the profile's */
 };
 
 /* The options that plan_option takes beside those of a profile's keys; for the tables of
@@ -38,7 +38,8 @@ struct plan_options {
 		{"--standalone", NULL, "as torchrun: this node alone"}, RENDEZVOUS_OPTION_ROWS, \
 		{"-m", NULL, "as torchrun: PROGRAM is a module, for python3 -u -m"}, \
 		{"--module", NULL, "the same as -m"}, \
-		{"-r", "STREAMS", "the same as --redirects"}, {"-t", "STREAMS", "the same as --tee"}, \
+		{"-r", "STREAMS", "the same as --redirects"}, \
+		{"-t", "STREAMS", "the same as --tee"}, \
 	{ \
 		"--no-python", NULL, "as torchrun: FILE.py is run as it is, not by python3 -u" \
 	}
@@ -65,8 +66,8 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 
 /* FILE.py of "python3 -u FILE.py"; NULL: the command is another. */
 const char *plan_script(const char *const *arguments, size_t count);
-/* Says why the rank's python cannot read that FILE.py; it would end with a status that says nothing.
- * An errno; 0: it can, or there is none. */
+/* Says why the rank's python cannot read that FILE.py; it would end with a status that says
+ * nothing. An errno; 0: it can, or there is none. */
 int plan_check_script(const struct launch_rank *rank, const struct speech *speech,
 		      gpumap_report *report);
 /* GPUMAP_EINPUT after the error that the start on this host, the plan's host `node`, would give: a
@@ -78,15 +79,15 @@ int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *repo
  * program can be read. */
 int plan_read_program(gpumap_profile *profile, gpumap_report *report);
 
-/* Reads or makes the plan, and judges it. *node is which of its nodes this machine is, -1: none of them, or
- * not known. */
+/* Reads or makes the plan, and judges it. *node is which of its nodes this machine is, -1: none of
+ * them, or not known. */
 int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
 	      gpumap_report *report);
 
 /* What no machine could start is a plan without an answer, and the report says why. */
 void plan_judge(gpumap_plan *plan, gpumap_report *report);
-/* The same for a plan that was read, inside a rank of another run: one that was made has that rank's
- * GPUs. Of the node all ranks are looked at, or one; -1: all. */
+/* The same for a plan that was read, inside a rank of another run: one that was made has that
+ * rank's GPUs. Of the node all ranks are looked at, or one; -1: all. */
 void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpumap_report *report);
 /* Whether the program is another launcher: started in each of `ranks`, it would start all of its
  * own as many times. Then that is an error. */

@@ -44,13 +44,12 @@ static json_t *exit_json(const struct record *record, size_t l)
 				 rank->rank, "pid", "started", "ended", "status", "signal", "first",
 				 0, "told", 0, "stdout", json_text(rank->out_path), "stderr",
 				 json_text(rank->err_path));
-	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "rank", rank->rank,
-			 "pid", (int)e->pid, "started", moment(&e->started), "ended",
-			 moment(&e->ended), "status",
-			 e->status < 0 ? json_null() : json_integer(e->status), "signal",
-			 e->signal ? json_integer(e->signal) : json_null(), "first", e->first,
-			 "told", e->told, "stdout", json_text(rank->out_path), "stderr",
-			 json_text(rank->err_path));
+	return json_pack(
+		"{s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "rank", rank->rank, "pid",
+		(int)e->pid, "started", moment(&e->started), "ended", moment(&e->ended), "status",
+		e->status < 0 ? json_null() : json_integer(e->status), "signal",
+		e->signal ? json_integer(e->signal) : json_null(), "first", e->first, "told",
+		e->told, "stdout", json_text(rank->out_path), "stderr", json_text(rank->err_path));
 }
 
 static json_t *exits_json(const struct record *record, bool *failed)
@@ -151,8 +150,9 @@ static json_t *record_json(const struct record *record, bool *failed)
 		result ? json_integer(result->status) : json_null(), "cause",
 		result ? json_string(cause_word(result->cause)) : json_null(), "restarts",
 		result ? result->restarts : 0, "environment", difference_json(record), "ranks",
-		exits_json(record, failed), "plan", record->plan ? json_incref(record->plan) : json_null(),
-		"findings", json_findings(record->report, failed));
+		exits_json(record, failed), "plan",
+		record->plan ? json_incref(record->plan) : json_null(), "findings",
+		json_findings(record->report, failed));
 }
 
 char *record_text(const struct record *record)

@@ -16,7 +16,8 @@ struct record {
 		*plan; /* as it was before the start: the next run has its own port and name */
 };
 
-/* Remembers the plan, if it would run again as it is; false without memory. record_free forgets it. */
+/* Remembers the plan, if it would run again as it is; false without memory. record_free forgets it.
+ */
 bool record_plan(struct record *record, const gpumap_plan *plan);
 void record_free(struct record *record);
 

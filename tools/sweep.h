@@ -28,12 +28,12 @@ struct sweep {
 	const gpumap_section *section;
 	struct arena arena;
 	struct combination *runs;
-	struct share *shares; /* by job */
+	struct share *shares;         /* by job */
 	struct combination **running; /* by job; NULL: none is */
 	size_t count, jobs, next, running_count;
 	char stem[81]; /* of the runs' names */
 	bool parts;    /* what is parted among jobs depends on the combination */
-	int stopped; /* the signal that stopped it; 0: none */
+	int stopped;   /* the signal that stopped it; 0: none */
 	sigset_t caught, before;
 };
 

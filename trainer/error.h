@@ -29,8 +29,8 @@ bool train_nomem(struct train_error *error, const char *what);
 
 /*
  * A call of a device that failed, which was noted: the next one, be it to free something, may never
- * return. So the listener is notified of it before, from whichever thread, unless it is tolerated. It is
- * set before any thread calls a device; NULL: none.
+ * return. So the listener is notified of it before, from whichever thread, unless it is tolerated.
+ * It is set before any thread calls a device; NULL: none.
  */
 void train_device_failed(const struct train_error *error);
 void train_device_listener(void (*hear)(const struct train_error *error));

@@ -130,8 +130,8 @@ static void put_remarks(struct emitter *e)
 /* By ssh to other hosts neither variables nor quotes go along as they are. */
 static bool needs_plan(const struct emitter *e)
 {
-	return e->inside || (e->node_count > 1 && (e->plan->variable_count || emit_needs_exec(e) ||
-						   !emit_is_plain(e)));
+	return e->inside || (e->node_count > 1 &&
+			     (e->plan->variable_count || emit_needs_exec(e) || !emit_is_plain(e)));
 }
 
 void emit_deepspeed(struct emitter *e)

@@ -42,9 +42,9 @@ struct emitter {
 	size_t line; /* where the last line begins in `out` */
 	struct emit_node *nodes;
 	size_t node_count, ranks;
-	bool equal;   /* the nodes have as many ranks each, and as many GPUs */
-	bool inside;  /* gpumap exec has the plan, as ranks differ in what options cannot say */
-	bool refused; /* the launcher cannot start the plan */
+	bool equal;    /* the nodes have as many ranks each, and as many GPUs */
+	bool inside;   /* gpumap exec has the plan, as ranks differ in what options cannot say */
+	bool refused;  /* the launcher cannot start the plan */
 	bool run_told; /* ranks are told the run's name */
 	struct emit_file files[2];
 	size_t file_count;

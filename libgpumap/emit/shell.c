@@ -146,8 +146,8 @@ static void put_folders(struct emitter *e, const struct emit_node *node, const c
 	const char *last = "";
 
 	for (size_t l = 0; l < node->ranks && *emit_setting(e, "log_dir"); l++) {
-		const char *folder = expanded(e, "log_dir",
-					      (int64_t)(node->host->first_rank + l), NULL);
+		const char *folder =
+			expanded(e, "log_dir", (int64_t)(node->host->first_rank + l), NULL);
 
 		if (streq(folder, last))
 			continue;

@@ -71,17 +71,17 @@ static bool says_no_gpus(const struct emitter *e)
 bool slurm_check_gpus(struct emitter *e)
 {
 	size_t count = needed_gpus(e);
-	char fix[160];
+	char fix[160], inventory[40];
 
 	if (says_no_gpus(e))
 		return true;
 	for (size_t i = 0; i < e->node_count; i++)
 		if (e->nodes[i].gpus)
 			return true;
+	snprintf(inventory, sizeof(inventory), SETTING("inventory = %zu"), count);
 	snprintf(fix, sizeof(fix),
-		 "plan with " SETTING("inventory = %zu") " for nodes with %zu GPU%s each, "
-		 "or with " SETTING("gpus = none") " for a job without GPUs",
-		 count, count, count == 1 ? "" : "s");
+		 "plan with %s for nodes with %zu GPU%s each, or with %s for a job without GPUs",
+		 inventory, count, count == 1 ? "" : "s", SETTING("gpus = none"));
 	emit_refuse(e, fix, "the job would ask for no GPU, as the plan has none on %s",
 		    e->nodes[0].host->name);
 	return false;

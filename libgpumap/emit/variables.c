@@ -88,9 +88,10 @@ void emit_variables(struct emit_variables *ret, struct emitter *e, const struct 
 	int r;
 
 	*ret = (struct emit_variables){.e = e, .ranks = ranks};
-	r = ranks && !envp ? GPUMAP_ENOMEM
-			   : gpumap_plan_environ(e->plan, (int64_t)(node->host->first_rank + local_rank),
-						 envp, keep, ret);
+	r = ranks && !envp
+		    ? GPUMAP_ENOMEM
+		    : gpumap_plan_environ(e->plan, (int64_t)(node->host->first_rank + local_rank),
+					  envp, keep, ret);
 	if (r == GPUMAP_OK && ranks)
 		r = name_port(ret);
 	if (!ranks)

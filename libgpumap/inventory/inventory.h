@@ -36,12 +36,12 @@ struct gpumap_inventory {
 	gpumap_device *gpus;
 	size_t count, room;
 	char *source, *origin, *driver, *host, *date;
-	char *no_gpu;		/* why no program can use a GPU of this host; NULL: one can */
+	char *no_gpu;           /* why no program can use a GPU of this host; NULL: one can */
 	const char *no_gpu_fix; /* static */
-	size_t left_out;	/* GPUs that NVML counts and does not open */
+	size_t left_out;        /* GPUs that NVML counts and does not open */
 	bool assumed, partial;
 	bool one_model; /* all GPUs are of one; filled in by inventory_finish */
-	int *order[2];	/* measured: positions by CUDA number (gpumap_order); NULL: not measured */
+	int *order[2];  /* measured: positions by CUDA number (gpumap_order); NULL: not measured */
 };
 
 /* An empty inventory. NULL without memory. */

@@ -18,18 +18,18 @@ enum { SNAPSHOT_SCHEMA = 1 };
 
 enum snapshot_kind {
 	SNAPSHOT_VERSION, /* of the file's schema */
-	SNAPSHOT_FLAG,	  /* bool: yes, or no */
-	SNAPSHOT_ORDER,	  /* positions by CUDA number, as "0-3,?,5"; ?: not in the inventory */
-	SNAPSHOT_TEXT,	  /* char * */
+	SNAPSHOT_FLAG,    /* bool: yes, or no */
+	SNAPSHOT_ORDER,   /* positions by CUDA number, as "0-3,?,5"; ?: not in the inventory */
+	SNAPSHOT_TEXT,    /* char * */
 	SNAPSHOT_GPU_UUID,
 	SNAPSHOT_MIG_UUID,
 	SNAPSHOT_PCI,
-	SNAPSHOT_LIST,	  /* char *: "0-31,64-95" */
-	SNAPSHOT_BYTES,	  /* int64_t */
+	SNAPSHOT_LIST,    /* char *: "0-31,64-95" */
+	SNAPSHOT_BYTES,   /* int64_t */
 	SNAPSHOT_NUMBER,  /* int */
-	SNAPSHOT_INDEX,	  /* int; the section's name holds it when it is known */
+	SNAPSHOT_INDEX,   /* int; the section's name holds it when it is known */
 	SNAPSHOT_ENABLED, /* int: yes, no, unknown */
-	SNAPSHOT_NVLINK	  /* indices, or none */
+	SNAPSHOT_NVLINK   /* indices, or none */
 };
 
 struct snapshot_member {

@@ -92,8 +92,8 @@ struct python_choice {
 struct python_block {
 	int indent, function;
 	bool may, otherwise, guarded;
-	bool repeated; /* the body of a loop */
-	bool member;   /* the body of a class */
+	bool repeated;      /* the body of a loop */
+	bool member;        /* the body of a class */
 	struct span tested; /* the variable that its condition looks at */
 	struct span initialised;
 	int initialised_line;
@@ -111,8 +111,8 @@ struct python_file {
 	struct python_facts facts;
 	struct sight *sights;
 	size_t count, room;
-	size_t firsts[SIGHT_KINDS]; /* of each kind: its place, plus one; 0: there is none */
-	bool full;                  /* there are more than MOST_SIGHTS */
+	size_t firsts[SIGHT_KINDS];   /* of each kind: its place, plus one; 0: there is none */
+	bool full;                    /* there are more than MOST_SIGHTS */
 	struct python_choice *choice; /* NULL: nobody asks */
 };
 

@@ -226,8 +226,8 @@ static struct python_value call_value(const struct python_file *f, const char *p
 			struct python_value v =
 				device_of(value(f, second.first, second.past, depth));
 
-			v.unsure = v.unsure ||
-				   value(f, a.first, a.past, depth).meaning != MEANS_CUDA;
+			v.unsure =
+				v.unsure || value(f, a.first, a.past, depth).meaning != MEANS_CUDA;
 			return v;
 		}
 		if (value(f, a.first, a.past, depth).meaning == MEANS_NUMBER)

@@ -63,7 +63,8 @@ static void tell_not_exported(struct shell *sh, const struct run *run)
 		if (i >= TRACKED_PORT && !is_python_file(run->c, run->first))
 			continue;
 
-		if (now.state != SET_VALUE || now.told || read || command_prefix(run->c, var->name) ||
+		if (now.state != SET_VALUE || now.told || read ||
+		    command_prefix(run->c, var->name) ||
 		    (now.exported != EXPORT_INHERITED && now.exported != EXPORT_NO))
 			continue;
 		var->now.told = true;

@@ -8,6 +8,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP_TEST_CC='$(CC)'; GPUMAP_TEST_CXX='$(CXX)'; \
 sync_tests = \
 	tests/sync/dist.test \
 	tests/sync/findings.test \
+	tests/sync/format.test \
 	tests/sync/globals.test \
 	tests/sync/headers.test \
 	tests/sync/layers.test \

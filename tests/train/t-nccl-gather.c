@@ -52,8 +52,8 @@ static void work_turns(struct member *m)
 	m->good = m->good && ends(m, 4) && backend_cuda.finish(m->device, &m->error);
 }
 
-/* Rank 1 comes when the others have gone on, and so have their devices, until they want to be notified of
- * it. If they waited for it, nobody would come. */
+/* Rank 1 comes when the others have gone on, and so have their devices, until they want to be
+ * notified of it. If they waited for it, nobody would come. */
 static void work_late(struct member *m)
 {
 	m->kept = device_memory(m, 4000);

@@ -75,7 +75,7 @@ struct recorded_row {
 	int code;
 	const char *want;    /* as describe writes it; NULL: none */
 	const char *finding; /* the first one's text; NULL: none at all */
-	int line;	     /* its line */
+	int line;            /* its line */
 };
 
 static inline void check_recorded(const struct recorded_row *row, size_t size)

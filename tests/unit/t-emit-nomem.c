@@ -12,7 +12,8 @@ enum { TARGETS = 7 };
 static const struct {
 	const char *name, *hosts, *profile;
 } cases[] = {
-	{"one host", "a", "[profile p]\nprogram=q\nworkdir=/w\n[program q]\ncommand=run 'a b' -c\n"},
+	{"one host", "a",
+	 "[profile p]\nprogram=q\nworkdir=/w\n[program q]\ncommand=run 'a b' -c\n"},
 	{"two hosts", "a,b",
 	 "[profile p]\nprogram=q\nlog_dir=l\ntimeout=1h\n[program q]\ncommand=python3 -u x.py\n"
 	 "[env p]\nA=\"b c\"\n[unset p]\nC=\n"},

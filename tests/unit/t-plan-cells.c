@@ -18,7 +18,8 @@ static const struct row {
 } rows[] = {
 	/* The table of rule R3. */
 	{"list, cuda:0", "a=" FOUR, "share=list|device=cuda:0", "0 0 0 0", "GM186",
-	 "local ranks 0 and 1 of a land on GPU 0 (share = list, device = cuda:0), and so do 2 more"},
+	 "local ranks 0 and 1 of a land on GPU 0 (share = list, device = cuda:0), and so do 2 "
+	 "more"},
 	{"list, cuda:local", "a=" FOUR, "share=list|device=cuda:%l", "0 1 2 3", "", NULL},
 	{"list, modulo", "a=" FOUR, "share=list|device=cuda:modulo", "0 1 2 3", "", NULL},
 	{"isolate, cuda:0", "a=" FOUR, "share=isolate|device=cuda:0", "0 1 2 3", "", NULL},

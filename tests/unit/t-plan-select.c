@@ -106,7 +106,8 @@ static const struct row {
 
 	{"inside a grant", RINGS, "scheduler:GPU-55,GPU-22", "gpus=5", "5", "", NULL},
 	{"outside a grant", RINGS, "scheduler:GPU-55,GPU-22", "gpus=5,6", "", "GM182",
-	 "gpus: GPU 6 of a is outside the scheduler's grant (CUDA_VISIBLE_DEVICES): write gpus = inherit"},
+	 "gpus: GPU 6 of a is outside the scheduler's grant (CUDA_VISIBLE_DEVICES): write gpus = "
+	 "inherit"},
 	{"outside a grant, override", RINGS, "scheduler:GPU-55", "gpus=6|on_conflict=override", "",
 	 "GM182", "GPU 6"},
 	{"outside a grant, intersect", RINGS, "scheduler:GPU-55", "gpus=5,6|on_conflict=intersect",
@@ -199,8 +200,9 @@ static const struct {
 	{",", "gpus: '' is an empty entry: remove the comma @10"},
 	{"0,,1", "gpus: '' is an empty entry: remove the comma @12"},
 	{"0,", "gpus: '' is an empty entry: remove the comma @12"},
-	{"0-3", "gpus: '0-3' is not a device: ranges are not supported here: write every number, as in "
-		"0,1,2 @10"},
+	{"0-3",
+	 "gpus: '0-3' is not a device: ranges are not supported here: write every number, as in "
+	 "0,1,2 @10"},
 	{"0, 1gpu", "gpus: '1gpu' is no device: write a number, GPU-.., MIG-.., pci:0000:1b:00.0 "
 		    "or name:\"NVIDIA H100*\" @13"},
 	{"0,-1", "gpus: '-1' is no device"},

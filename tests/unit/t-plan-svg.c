@@ -17,7 +17,8 @@ static const struct {
 	const char *has, *lacks; /* texts between bars */
 } rows[] = {
 	{"one host", DDP(""), "a=4xH100",
-	 "4 ranks on 1 host, ddp, profile p\n|They meet at 127.0.0.1|a, ranks 0 to 3\n|GPU 3\n|H100\n|"
+	 "4 ranks on 1 host, ddp, profile p\n|They meet at 127.0.0.1|a, ranks 0 to 3\n|GPU "
+	 "3\n|H100\n|"
 	 "rank 3 \xc2\xb7 local 3 \xc2\xb7 cuda:3\n|cores not "
 	 "bound\n|CUDA_VISIBLE_DEVICES=0,1,2,3\n",
 	 "not chosen|error|more"},

@@ -51,7 +51,8 @@ static const struct {
 	{"empty machine", "GPUMAP_PRETEND_INVENTORY", "0", "driver -\n"},
 	{"MIG", "GPUMAP_PRETEND_TEXT", mig_text,
 	 "driver -\n"
-	 "0 " UUID_A " 0000:01:00.0 NVIDIA A30 24576 MiB [" MIG_A " 2g.12gb 1/0] [" MIG_B " 1c.2g.12gb 2/0]\n"
+	 "0 " UUID_A " 0000:01:00.0 NVIDIA A30 24576 MiB [" MIG_A " 2g.12gb 1/0] [" MIG_B
+	 " 1c.2g.12gb 2/0]\n"
 	 "1 " UUID_B " 0000:02:00.0 NVIDIA A30 24576 MiB\n"},
 	{"listing with holes", "GPUMAP_PRETEND_TEXT", hole_text,
 	 "driver -\n"

@@ -11,8 +11,7 @@ static const struct {
 	 "--x no such key: 'gups'; did you mean gpus? [GM003]\n"},
 	{"a parent", "inherit", "a", GPUMAP_EKEY,
 	 "--x no such key: 'inherit'; gpumap config help lists the keys [GM003]\n"},
-	{"bad", "mode", "x", GPUMAP_EINPUT,
-	 "--x cannot be 'x'; write single|dp|ddp|mp [GM002]\n"},
+	{"bad", "mode", "x", GPUMAP_EINPUT, "--x cannot be 'x'; write single|dp|ddp|mp [GM002]\n"},
 	{"bad variable", "gpus", "${", GPUMAP_EINPUT,
 	 "--x ${ without a }: '${'; write $${ for these two characters [GM002]\n"},
 };
@@ -54,12 +53,11 @@ START_TEST(bad_environment)
 	ck_assert_int_eq(gpumap_profile_environ(p, good, report), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_profile_environ(p, envp, report), GPUMAP_EINPUT);
 	got = findings_text(report);
-	ck_assert_str_eq(got,
-			 "GPUMAP_MODE cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
-			 "GPUMAP_RANKS cannot be '0'; write auto|COUNT: a number, 1 or "
-			 "more [GM002]\n"
-			 "environment no program reads GPUMAP_GUPS; did you mean GPUMAP_GPUS? "
-			 "[GM007]\n");
+	ck_assert_str_eq(got, "GPUMAP_MODE cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
+			      "GPUMAP_RANKS cannot be '0'; write auto|COUNT: a number, 1 or "
+			      "more [GM002]\n"
+			      "environment no program reads GPUMAP_GUPS; did you mean GPUMAP_GPUS? "
+			      "[GM007]\n");
 	ck_assert_str_eq(gpumap_profile_str(p, "ids", GPUMAP_SETTING_VALUE), "index");
 	free(got);
 	gpumap_profile_free(p);

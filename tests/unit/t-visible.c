@@ -116,27 +116,49 @@ static const struct {
 	{DIALECT_TORCH, "1,1,+", "/1:V5"},
 	{DIALECT_TORCH, "1,-2,+", "1/1:V4"},
 	{DIALECT_TORCH, "1,,+", "1/1:V2"},
-	{DIALECT_TORCH, "\xc2\xb2", "/0:V3"},    /* superscript two: isdigit, no decimal */
+	{DIALECT_TORCH, "\xc2\xb2", "/0:V3"}, /* superscript two: isdigit, no decimal */
 	{DIALECT_TORCH, "1\xc2\xb2,1", "/0:V3"},
 	{DIALECT_TORCH, "a\xc2\xb2", "/0:V2"},
 	{DIALECT_TORCH, "1a\xc2\xb2", "1"},
 	{DIALECT_TORCH, "\xe2\x91\xa0", "/0:V3"}, /* a circled one */
-	{DIALECT_TORCH, "\xd9\xa3", "3"},       /* Arabic-Indic three */
-	{DIALECT_TORCH, "+\xd9\xa3,\xd9\xa1" "2x", "3/1:V2"},
+	{DIALECT_TORCH, "\xd9\xa3", "3"},         /* Arabic-Indic three */
+	{DIALECT_TORCH,
+	 "+\xd9\xa3,\xd9\xa1"
+	 "2x",
+	 "3/1:V2"},
 	{DIALECT_TORCH, "3,\xd9\xa3", "/1:V5"},
-	{DIALECT_TORCH, "99999999999999999999,\xd9\xa9" "9999999999999999999", "/1:V5"},
+	{DIALECT_TORCH,
+	 "99999999999999999999,\xd9\xa9"
+	 "9999999999999999999",
+	 "/1:V5"},
 	{DIALECT_TORCH, "\xf0\x9d\x9f\x9b", "3"}, /* a bold mathematical three, four bytes */
-	{DIALECT_TORCH, "\xc2\xa0" "2\xe3\x80\x80,\xe2\x80\x83" "1", "2,1"},
-	{DIALECT_TORCH, "\x1c" "2\x1f", "2"},
+	{DIALECT_TORCH,
+	 "\xc2\xa0"
+	 "2\xe3\x80\x80,\xe2\x80\x83"
+	 "1",
+	 "2,1"},
+	{DIALECT_TORCH,
+	 "\x1c"
+	 "2\x1f",
+	 "2"},
 	{DIALECT_TORCH, "\x01", "/0:V2"},
 	{DIALECT_TORCH, "1\x01", "1"},
-	{DIALECT_TORCH, "\xa0" "2", "/0:V2"},    /* no UTF-8 */
+	{DIALECT_TORCH,
+	 "\xa0"
+	 "2",
+	 "/0:V2"}, /* no UTF-8 */
 	{DIALECT_TORCH, "\xc2", "/0:V2"},
-	{DIALECT_TORCH, "\xd9\xa3" "\xd9", "3"},
+	{DIALECT_TORCH,
+	 "\xd9\xa3"
+	 "\xd9",
+	 "3"},
 	{DIALECT_TORCH, "GPU-\xd9\xa3", "/0:V6"},
 	{DIALECT_TORCH, "GPU-7,+", "g3/1:V7"},
 	{DIALECT_DRIVER, "\xd9\xa3", "/0:V2"},
-	{DIALECT_DRIVER, "\xc2\xa0" "2", "/0:V2"},
+	{DIALECT_DRIVER,
+	 "\xc2\xa0"
+	 "2",
+	 "/0:V2"},
 	{DIALECT_NVITOP, "0,16,0", "0/1:V2"},
 	{DIALECT_NVITOP, "0,00", "0,0"},
 	{DIALECT_NVITOP, "+1", "/0:V2"},

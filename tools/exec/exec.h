@@ -61,7 +61,8 @@ int exec_plan_file(struct exec *exec);
 int exec_check_use(struct exec *exec, const gpumap_inventory *inventory);
 /* Whether the launcher gave each task of this node a list of its own. */
 bool exec_own_list(const struct exec *exec);
-/* Whether this rank's GPUs are settled: by such a list, or by the gpumap run that it is a rank of. */
+/* Whether this rank's GPUs are settled: by such a list, or by the gpumap run that it is a rank of.
+ */
 bool exec_own_gpus(const struct exec *exec);
 
 /* Where the ranks meet, and the run's id. */

@@ -56,12 +56,13 @@ static int prepare(struct supervisor *s)
 	int r;
 
 	if (!setting_enter(&s->setting, s->launch, files))
-		return report_fail(s->report, GPUMAP_EFILE, FINDING_LAUNCH,
-				   ABOUT(.speech = s->launch->speech,
-					 .fix = SETTING("console = raw")
-						" without logs needs none; or raise 'ulimit -Hn'"),
-				   "%zu ranks need %zu open files: %s", s->launch->count, files,
-				   strerror(errno));
+		return report_fail(
+			s->report, GPUMAP_EFILE, FINDING_LAUNCH,
+			ABOUT(.speech = s->launch->speech,
+			      .fix = SETTING("console = raw") " without logs needs none; or raise "
+							      "'ulimit -Hn'"),
+			"%zu ranks need %zu open files: %s", s->launch->count, files,
+			strerror(errno));
 	r = console_open(&s->console, s->launch, s->report);
 	if (r != GPUMAP_OK)
 		return r;

@@ -77,7 +77,7 @@ struct launch {
 	int restarts;
 	sigset_t forward; /* sigemptyset() it if there are none */
 	enum launch_console console;
-	bool styled; /* its own lines on standard error, for a terminal */
+	bool styled;                 /* its own lines on standard error, for a terminal */
 	const struct speech *speech; /* how findings name settings; NULL: by keys */
 
 	/* Called before each start, with the number of restarts so far: the place to set

@@ -12,8 +12,8 @@
  *	                                numbers of struct checkpoint_progress by their names, and
  *texts
  *
- * Nothing in it depends on ranks, devices or modes: any of them writes it, and any can go on with it.
- * Files of others, weights alone, are read too; DataParallel and DistributedDataParallel put
+ * Nothing in it depends on ranks, devices or modes: any of them writes it, and any can go on with
+ *it. Files of others, weights alone, are read too; DataParallel and DistributedDataParallel put
  * "module." before each name, which is taken off.
  */
 #ifndef TRAIN_CHECKPOINT_H

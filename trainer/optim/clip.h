@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clipping gradients by their norm, as torch.nn.utils.clip_grad_norm_ does it. Gradients are not
- * rewritten: the coefficient (kernels/update.h) goes into optimizer_begin(), which multiplies on the way.
+ * rewritten: the coefficient (kernels/update.h) goes into optimizer_begin(), which multiplies on
+ * the way.
  */
 #ifndef TRAIN_CLIP_H
 #define TRAIN_CLIP_H

@@ -16,7 +16,7 @@ struct ddp {
 	bool overlap;
 	struct step_graph *steps, *evaluations;
 	struct graph_segments segments; /* where the communicator cannot be recorded */
-	struct step_output *issued; /* of the step that is being put on its way */
+	struct step_output *issued;     /* of the step that is being put on its way */
 };
 
 /* Where cores are left over a thread that sends costs nothing; else it takes turns with backward

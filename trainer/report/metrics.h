@@ -13,8 +13,8 @@ enum progress_style { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_LINES, PROGRESS_NONE
 struct metrics_options {
 	enum progress_style progress; /* auto: a bar if stderr is a terminal, else lines */
 	const char *file;             /* JSON lines, or NULL */
-	int64_t keep;      /* bytes of the file that describe steps before a resume; the rest goes */
-	const char *plot;  /* SVG of losses and accuracies, written by metrics_close, or NULL */
+	int64_t keep;     /* bytes of the file that describe steps before a resume; the rest goes */
+	const char *plot; /* SVG of losses and accuracies, written by metrics_close, or NULL */
 	const char *title; /* of the plot: "convnet, ddp, 4 ranks" */
 	int64_t epochs;
 	int64_t epoch_steps; /* of a whole epoch; 0: not known, steps / epochs is taken */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is reported about a run beside its losses: where it was, what it held, how long ranks took. */
+/* What is reported about a run beside its losses: where it was, what it held, how long ranks took.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,8 @@ struct run_pending {
 	int64_t begin_ns;
 };
 
-/* Beside steps that are ahead there is the next one, and one that was submitted and is not yet collected.
+/* Beside steps that are ahead there is the next one, and one that was submitted and is not yet
+ * collected.
  */
 enum { RUN_AHEAD_MOST = FETCH_MOST - 2 };
 
@@ -49,8 +50,8 @@ struct run {
 	int64_t timed, own_ns, waited_ns; /* those whose times are known, and these in all */
 	int64_t profiled;                 /* of them, in time lines */
 	char *begun_with;                 /* rank 0: the checkpoint that it resumed, or NULL */
-	int64_t saved;                    /* the step of the newest checkpoint that it wrote, or 0 */
-	int stopped;                      /* by this signal, before the last step; or 0 */
+	int64_t saved; /* the step of the newest checkpoint that it wrote, or 0 */
+	int stopped;   /* by this signal, before the last step; or 0 */
 };
 
 /* --- restore.c: what a run begins with, and what it leaves */
