@@ -18,32 +18,32 @@ struct cpu_set cpu_set_new(struct arena *arena, size_t end)
 }
 
 /* "3" or "0-3". */
-static bool range(struct span text, int64_t most, int64_t *first, int64_t *last)
+static bool range(struct span text, int64_t max, int64_t *first, int64_t *last)
 {
 	struct span part;
 
 	span_split(&text, '-', &part);
-	*first = *last = span_number(part, most);
+	*first = *last = span_number(part, max);
 	if (text.text)
-		*last = span_number(text, most);
+		*last = span_number(text, max);
 	return *first >= 0 && *last >= *first;
 }
 
-bool cpu_set_parse(struct arena *arena, struct cpu_set *ret, struct span text, int64_t most)
+bool cpu_set_parse(struct arena *arena, struct cpu_set *ret, struct span text, int64_t max)
 {
 	struct span rest = text = span_trim(text), part;
 	int64_t first, last, highest = -1;
 	struct cpu_set set;
 
 	while (text.length && span_split(&rest, ',', &part)) {
-		if (!range(span_trim(part), most, &first, &last))
+		if (!range(span_trim(part), max, &first, &last))
 			return false;
 		highest = last > highest ? last : highest;
 	}
 	set = cpu_set_new(arena, (size_t)(highest + 1));
 	rest = text;
 	while (set.count && span_split(&rest, ',', &part)) {
-		range(span_trim(part), most, &first, &last);
+		range(span_trim(part), max, &first, &last);
 		for (int64_t i = first; i <= last; i++)
 			cpu_set_add(set, (size_t)i);
 	}

@@ -18,7 +18,7 @@ struct cpu_set {
 struct cpu_set cpu_set_new(struct arena *arena, size_t end);
 /* "0-3,8": false when the text is no list, or names a number past `most`. An empty
  * text is an empty set. Without memory the arena has failed. */
-bool cpu_set_parse(struct arena *arena, struct cpu_set *ret, struct span text, int64_t most);
+bool cpu_set_parse(struct arena *arena, struct cpu_set *ret, struct span text, int64_t max);
 /* The reverse; NULL without memory. */
 const char *cpu_set_print(struct arena *arena, struct cpu_set set);
 /* Appends the same list. */

@@ -7,7 +7,7 @@
 
 enum { FIRST_ROOM = 16384 };
 
-static int fill(int fd, size_t most, char **text, size_t *room, size_t *size)
+static int fill(int fd, size_t max, char **text, size_t *room, size_t *size)
 {
 	for (;;) {
 		ssize_t n;
@@ -26,16 +26,16 @@ static int fill(int fd, size_t most, char **text, size_t *room, size_t *size)
 		if (n <= 0)
 			return n < 0 ? errno : 0;
 		*size += (size_t)n;
-		if (*size > most)
+		if (*size > max)
 			return EFBIG;
 	}
 }
 
-int read_all(int fd, size_t most, char **ret, size_t *size)
+int read_all(int fd, size_t max, char **ret, size_t *size)
 {
 	size_t room = FIRST_ROOM, length = 0;
 	char *text = malloc(room);
-	int error = text ? fill(fd, most, &text, &room, &length) : ENOMEM;
+	int error = text ? fill(fd, max, &text, &room, &length) : ENOMEM;
 
 	if (error) {
 		free(text);
@@ -47,16 +47,16 @@ int read_all(int fd, size_t most, char **ret, size_t *size)
 	return 0;
 }
 
-int read_file(const char *path, bool standard_input, size_t most, char **text, size_t *size)
+int read_file(const char *path, bool standard_input, size_t max, char **text, size_t *size)
 {
 	int fd, error;
 
 	if (standard_input && streq(path, "-"))
-		return read_all(STDIN_FILENO, most, text, size);
+		return read_all(STDIN_FILENO, max, text, size);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno;
-	error = read_all(fd, most, text, size);
+	error = read_all(fd, max, text, size);
 	close(fd);
 	return error;
 }

@@ -13,13 +13,13 @@ static int min3(int a, int b, int c)
 	return m < c ? m : c;
 }
 
-int edit_distance(struct span a, const char *b, int most)
+int edit_distance(struct span a, const char *b, int max)
 {
 	size_t la = a.length, lb = strlen(b);
 	int row[3][LONGEST + 1];
 
-	if (la > LONGEST || lb > LONGEST || (la > lb ? la - lb : lb - la) > (size_t)most)
-		return most + 1;
+	if (la > LONGEST || lb > LONGEST || (la > lb ? la - lb : lb - la) > (size_t)max)
+		return max + 1;
 	for (size_t j = 0; j <= lb; j++)
 		row[0][j] = (int)j;
 	for (size_t i = 1; i <= la; i++) {
@@ -35,7 +35,7 @@ int edit_distance(struct span a, const char *b, int most)
 				now[j] = up2[j - 2] + 1;
 		}
 	}
-	return row[la % 3][lb] > most ? most + 1 : row[la % 3][lb];
+	return row[la % 3][lb] > max ? max + 1 : row[la % 3][lb];
 }
 
 /* Of a name that is all replaced nothing is left that was meant, and of a short one the first

@@ -7,7 +7,7 @@
 
 /* Edit distance of two names (insert, delete, replace, swap neighbours); counts
  * stop at `most` + 1, so that long texts cost little. */
-int edit_distance(struct span a, const char *b, int most);
+int edit_distance(struct span a, const char *b, int max);
 
 /* The nearest of names that are given one by one, as suggest() chooses. */
 struct nearest {

@@ -12,9 +12,9 @@ struct busy_comm {
 	struct cuda_device *device;
 	cudaStream_t stream;
 	cudaEvent_t forked, done;
-	bool behind, fresh;                   /* as in struct nccl_lane */
-	cudaEvent_t ready[BUCKETS_MOST], end; /* marks */
-	int sums, buckets;                    /* of the step under way, and of the one before */
+	bool behind, fresh;                  /* as in struct nccl_lane */
+	cudaEvent_t ready[MAX_BUCKETS], end; /* marks */
+	int sums, buckets;                   /* of the step under way, and of the one before */
 };
 
 static struct busy_comm *of(struct communicator *comm)
@@ -47,7 +47,7 @@ static void busy_close(struct communicator *comm)
 	event_end(c, c->forked);
 	event_end(c, c->done);
 	event_end(c, c->end);
-	for (int i = 0; i < BUCKETS_MOST; i++)
+	for (int i = 0; i < MAX_BUCKETS; i++)
 		event_end(c, c->ready[i]);
 	if (c->stream)
 		CUDA_END(c->device, RUNTIME, cudaStreamDestroy, (c->stream));
@@ -71,7 +71,7 @@ static bool open_marks(struct busy_comm *c, struct train_error *error)
 {
 	bool done = event_new(c, &c->end, cudaEventDefault, error);
 
-	for (int i = 0; done && i < BUCKETS_MOST; i++)
+	for (int i = 0; done && i < MAX_BUCKETS; i++)
 		done = event_new(c, &c->ready[i], cudaEventDefault, error);
 	return done;
 }
@@ -175,7 +175,7 @@ void busy_init(struct busy *busy, enum busy_what what, const struct busy_args *a
 
 /* --- what is measured ----------------------------------------------------------------------- */
 
-int busy_ready(const struct busy *busy, double ready[BUCKETS_MOST], struct train_error *error)
+int busy_ready(const struct busy *busy, double ready[MAX_BUCKETS], struct train_error *error)
 {
 	struct busy_comm *c = busy->comm;
 

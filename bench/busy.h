@@ -34,7 +34,7 @@ struct rendezvous *busy_rendezvous(struct busy *busy);
  * bucket were ready to the end of backward, ready[i] <= 0, which is 0. Returns how many buckets
  * there are; below 0: failed.
  */
-int busy_ready(const struct busy *busy, double ready[BUCKETS_MOST], struct train_error *error);
+int busy_ready(const struct busy *busy, double ready[MAX_BUCKETS], struct train_error *error);
 
 /* Puts the kernel on the device's own stream: what it takes alone can be measured. */
 bool busy_alone(struct device *device, const struct busy_args *args, struct train_error *error);

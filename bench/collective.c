@@ -159,12 +159,12 @@ static const char *read_options(struct sums *b, int argc, char **argv)
 		if (option == 'r')
 			b->runs = atoi(optarg);
 		else if (option == 's')
-			b->most = (size_t)atol(optarg);
+			b->max = (size_t)atol(optarg);
 		else
 			return NULL;
 	}
 	left = argc - optind;
-	if (left < 1 || left > 3 || b->runs < 1 || b->runs > SUMS_MOST_RUNS || b->most < SUMS_FIRST)
+	if (left < 1 || left > 3 || b->runs < 1 || b->runs > SUMS_MOST_RUNS || b->max < SUMS_FIRST)
 		return NULL;
 	name = argv[optind];
 	b->world = strcmp(name, "shm") == 0 ? 2 : 1;
@@ -178,7 +178,7 @@ static const char *read_options(struct sums *b, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct sums bench = {.runs = 15, .most = (size_t)SUMS_FIRST << 2 * (SUMS_SIZES - 1)};
+	struct sums bench = {.runs = 15, .max = (size_t)SUMS_FIRST << 2 * (SUMS_SIZES - 1)};
 	struct train_error error = {.status = TRAIN_OK};
 	const char *name = read_options(&bench, argc, argv);
 

@@ -16,7 +16,7 @@
 #include "place/cores.h"
 #include "place/threads.h"
 
-enum { STEPS = 8, WARM = 2, MOST_ROUNDS = 100, PROFILED = STEPS - WARM };
+enum { STEPS = 8, WARM = 2, MAX_ROUNDS = 100, PROFILED = STEPS - WARM };
 
 enum variant { SINGLE, ONE_RANK, AT_END, BESIDE, NOT_AT_ALL, VARIANTS };
 
@@ -31,7 +31,7 @@ struct bench {
 	struct dataset data;
 	struct parallel_options options;
 	struct collective silent; /* reduces nothing */
-	int64_t steps_ns[VARIANTS][MOST_ROUNDS * STEPS];
+	int64_t steps_ns[VARIANTS][MAX_ROUNDS * STEPS];
 	int counted[VARIANTS];
 	double least_ns;
 	enum variant variant;
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 	bench.batch = atoi(argv[2]);
 	bench.rounds = argc > 3 ? atoi(argv[3]) : 5;
 	if (bench.ranks < 2 || bench.ranks > PLACE_MOST_DEVICES || bench.batch < 1 ||
-	    bench.rounds < 1 || bench.rounds > MOST_ROUNDS) {
+	    bench.rounds < 1 || bench.rounds > MAX_ROUNDS) {
 		fputs("ddp: 2 or more ranks, batches of 1 or more, 1 to 100 rounds\n", stderr);
 		return 2;
 	}

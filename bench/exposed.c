@@ -24,7 +24,7 @@
 #include "parallel/parallel.h"
 #include "place/cores.h"
 
-enum { MOST_ROUNDS = 100, WARM = 3, ALONE = 50, MOST_STEPS = 5000 };
+enum { MAX_ROUNDS = 100, WARM = 3, ALONE = 50, MAX_STEPS = 5000 };
 
 static const int busy_us[] = {0, 10, 25, 50, 100, 200, 300, 500};
 
@@ -39,7 +39,7 @@ struct bench {
 	struct parallel_options options;
 	int64_t *indices;
 	int buckets;
-	double ready[BUCKETS_MOST]; /* microseconds after the end of backward */
+	double ready[MAX_BUCKETS]; /* microseconds after the end of backward */
 };
 
 /* A step that can be made, and what is known of it. */
@@ -162,14 +162,14 @@ static bool some_steps(struct runner *r, void *count, struct train_error *error)
 /* When buckets are ready: medians of runs of the recorded step. */
 static bool find_ready(struct bench *b, struct train_error *error)
 {
-	static double all[BUCKETS_MOST][MOST_ROUNDS];
+	static double all[MAX_BUCKETS][MAX_ROUNDS];
 	struct runner r = {.bench = b};
 	bool done;
 
 	busy_init(&r.busy, BUSY_MARKS, &(struct busy_args){.blocks = 0});
 	done = runner_open(&r, b, OVERLAP_YES, error);
 	for (int round = 0; done && round < b->rounds; round++) {
-		double ready[BUCKETS_MOST];
+		double ready[MAX_BUCKETS];
 
 		done = steps(&r, 1, error) && finish(&r, error);
 		b->buckets = done ? busy_ready(&r.busy, ready, error) : -1;
@@ -202,7 +202,7 @@ static bool run_alone(struct runner *r, void *step, struct train_error *error)
 static bool find_took(struct runner *r, double *took, struct train_error *error)
 {
 	const struct backend *backend = r->bench->options.backend;
-	double all[MOST_ROUNDS];
+	double all[MAX_ROUNDS];
 	struct step *step;
 	bool done;
 
@@ -219,7 +219,7 @@ static bool find_took(struct runner *r, double *took, struct train_error *error)
 
 static void print_row(const struct bench *b, int us, double took, const double step[VARIANTS])
 {
-	double each[BUCKETS_MOST];
+	double each[MAX_BUCKETS];
 
 	for (int i = 0; i < b->buckets; i++)
 		each[i] = took;
@@ -233,15 +233,15 @@ static void print_row(const struct bench *b, int us, double took, const double s
 static bool measure(struct bench *b, struct runner runners[VARIANTS], double step[VARIANTS],
 		    struct train_error *error)
 {
-	static double all[VARIANTS][MOST_ROUNDS];
+	static double all[VARIANTS][MAX_ROUNDS];
 	int count = 1;
 	double us;
 
 	for (int i = 0; i < 2; i++) {
 		if (!timed(&runners[WITHOUT], some_steps, &count, &us, error))
 			return false;
-		count = us > 0 ? (int)(1e3 * b->block_ms * count / us) : MOST_STEPS;
-		count = count < 1 ? 1 : count > MOST_STEPS ? MOST_STEPS : count;
+		count = us > 0 ? (int)(1e3 * b->block_ms * count / us) : MAX_STEPS;
+		count = count < 1 ? 1 : count > MAX_STEPS ? MAX_STEPS : count;
 	}
 	for (int round = 0; round < b->rounds; round++)
 		for (int v = 0; v < VARIANTS; v++) {
@@ -317,7 +317,7 @@ static bool read_options(struct bench *b, int argc, char **argv)
 		}
 	}
 	return optind == argc && b->type && b->options.batch > 0 && b->blocks > 0 &&
-	       b->rounds > 0 && b->rounds <= MOST_ROUNDS && b->block_ms > 0 &&
+	       b->rounds > 0 && b->rounds <= MAX_ROUNDS && b->block_ms > 0 &&
 	       b->settings.bucket_mib > 0;
 }
 

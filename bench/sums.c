@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_CALLS = 20, IN_A_ROW = 4 << 20 }; /* bytes, about */
+enum { MAX_CALLS = 20, IN_A_ROW = 4 << 20 }; /* bytes, about */
 
 static double now_us(void)
 {
@@ -111,8 +111,8 @@ static bool measure(struct sums_rank *r, bool (*call)(struct sums_rank *r), doub
 
 	/* A wait for a GPU ends up to 70 us late. */
 	if (r->comm->calls->on_devices)
-		calls = MOST_CALLS;
-	calls = calls < 1 ? 1 : calls > MOST_CALLS ? MOST_CALLS : calls;
+		calls = MAX_CALLS;
+	calls = calls < 1 ? 1 : calls > MAX_CALLS ? MAX_CALLS : calls;
 	for (int run = 0; run <= runs; run++)
 		if (!run_once(r, calls, call, &us[run]))
 			return false;
@@ -125,7 +125,7 @@ static bool measure(struct sums_rank *r, bool (*call)(struct sums_rank *r), doub
 static bool measure_all(struct sums_rank *r, int way)
 {
 	r->bytes = SUMS_FIRST;
-	for (int i = 0; i < SUMS_SIZES && r->bytes <= r->bench->most; i++, r->bytes *= 4) {
+	for (int i = 0; i < SUMS_SIZES && r->bytes <= r->bench->max; i++, r->bytes *= 4) {
 		if (!check_sum(r) || !measure(r, sum, &r->us[i][way]))
 			return false;
 		if (way == SUMS_EXACT && !measure(r, memory, &r->us[i][SUMS_MEMORY]))
@@ -155,15 +155,15 @@ static bool measure_ways(struct sums_rank *r)
 static bool allocate(struct sums_rank *r)
 {
 	const struct backend *backend = r->bench->backend;
-	size_t most = (r->bench->most + 63) / 64 * 64;
+	size_t max = (r->bench->max + 63) / 64 * 64;
 
 	if (backend) {
-		r->values = backend->allocate(r->device, most, "values", &r->error);
-		r->other = backend->allocate(r->device, most, "values", &r->error);
-		r->host = malloc(most);
+		r->values = backend->allocate(r->device, max, "values", &r->error);
+		r->other = backend->allocate(r->device, max, "values", &r->error);
+		r->host = malloc(max);
 	} else {
-		r->values = r->host = aligned_alloc(64, most);
-		r->other = aligned_alloc(64, most);
+		r->values = r->host = aligned_alloc(64, max);
+		r->other = aligned_alloc(64, max);
 	}
 	if (r->values && r->other && r->host)
 		return true;
@@ -208,7 +208,7 @@ void sums_print(const struct sums_rank *r)
 	printf("%s, %d %s%s; microseconds\n%9s %9s %9s %9s %10s %9s\n", b->calls->name, b->world,
 	       b->world > 1 ? "ranks" : "rank", b->processes ? ", processes" : "", "bytes", "sum",
 	       "bfloat16", "memory", "sum/memory", "bus GB/s");
-	for (int i = 0; i < SUMS_SIZES && bytes <= b->most; i++, bytes *= 4) {
+	for (int i = 0; i < SUMS_SIZES && bytes <= b->max; i++, bytes *= 4) {
 		double sent = 2.0 * (b->world - 1) / b->world * (double)bytes;
 		const double *us = r->us[i];
 		char rounded[32] = "-";

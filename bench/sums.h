@@ -22,7 +22,7 @@ struct sums {
 	int world, runs, rounding;     /* rounding: 1 with bfloat16, else 0 */
 	bool processes;
 	char name[40]; /* what processes have in common */
-	size_t most;
+	size_t max;
 	struct rendezvous *rendezvous[2]; /* as they are, and in bfloat16 */
 };
 

@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FEATURES = 8, SAMPLES = 512, STEPS = 60, MOST_RANKS = 16 };
+enum { FEATURES = 8, SAMPLES = 512, STEPS = 60, MAX_RANKS = 16 };
 
 static struct rank {
 	double gradient[FEATURES], loss;
-} ranks[MOST_RANKS];
+} ranks[MAX_RANKS];
 static int world;
 static pthread_barrier_t barrier;
 
@@ -94,11 +94,11 @@ static void *train(void *rank)
 
 int main(int argc, char **argv)
 {
-	pthread_t threads[MOST_RANKS];
+	pthread_t threads[MAX_RANKS];
 	char number[16];
 
 	world = argc == 4 ? atoi(argv[3]) : 0;
-	if (world < 1 || world > MOST_RANKS)
+	if (world < 1 || world > MAX_RANKS)
 		return fprintf(stderr, "usage: train-ranks MACHINE VISIBLE RANKS (1 to 16)\n"), 2;
 	for (int r = 0; r < world; r++)
 		if (snprintf(number, sizeof(number), "%d", r), explain(argv[1], argv[2], number))

@@ -133,11 +133,11 @@ static inline struct launch_columns launch_columns(int64_t rows, int64_t columns
 						   enum value_type type)
 {
 	struct launch_columns l = {0, 0, LAUNCH_THREADS, 1, 1, 1};
-	int most = (int)(LAUNCH_VECTOR_BYTES / value_bytes(type));
+	int max = (int)(LAUNCH_VECTOR_BYTES / value_bytes(type));
 	int64_t blocks_y;
 
 	/* Vectors want each row to begin aligned. */
-	l.width = columns % most == 0 ? most : 1;
+	l.width = columns % max == 0 ? max : 1;
 	while (l.across < 32 && (int64_t)l.across * l.width < columns)
 		l.across *= 2;
 	l.down = LAUNCH_THREADS / l.across;

@@ -33,7 +33,7 @@ static void each_window(int64_t batch, const int32_t shape[3], int32_t kernel, w
 static void pool_window(const void *arguments, const struct window *w)
 {
 	const struct max_pool_args *args = arguments;
-	double most = value_get(args->type, args->input, w->input);
+	double max = value_get(args->type, args->input, w->input);
 	int place = 0;
 
 	for (int i = 0; i < w->kernel; i++)
@@ -41,12 +41,12 @@ static void pool_window(const void *arguments, const struct window *w)
 			double value = value_get(args->type, args->input,
 						 w->input + i * w->row + j * w->channels);
 
-			if (value > most || isnan(value)) {
-				most = value;
+			if (value > max || isnan(value)) {
+				max = value;
 				place = i * w->kernel + j;
 			}
 		}
-	value_set(args->type, args->output, w->output, most);
+	value_set(args->type, args->output, w->output, max);
 	if (args->places)
 		args->places[w->output] = (uint8_t)place;
 }

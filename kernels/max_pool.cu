@@ -21,7 +21,7 @@ static __device__ inline struct window window_of(int64_t row, int32_t height, in
 
 /* What is greatest so far, and its place. */
 template <typename T, int WIDTH> struct greatest {
-	vector<T, WIDTH> most;
+	vector<T, WIDTH> max;
 	vector<uint8_t, WIDTH> places;
 };
 
@@ -33,8 +33,8 @@ static __device__ inline void take_greater(struct greatest<T, WIDTH> *g,
 	for (int k = 0; k < WIDTH; k++) {
 		float value = to_float(values.values[k]);
 
-		if (value > to_float(g->most.values[k]) || value != value) {
-			g->most.values[k] = values.values[k];
+		if (value > to_float(g->max.values[k]) || value != value) {
+			g->max.values[k] = values.values[k];
 			g->places.values[k] = (uint8_t)place;
 		}
 	}
@@ -46,7 +46,7 @@ static __device__ inline struct greatest<T, WIDTH> pool_window(const T *input, i
 	struct greatest<T, WIDTH> g;
 	const int side = KERNEL ? KERNEL : kernel;
 
-	g.most = load<T, WIDTH>(input);
+	g.max = load<T, WIDTH>(input);
 #pragma unroll
 	for (int k = 0; k < WIDTH; k++)
 		g.places.values[k] = 0;
@@ -75,7 +75,7 @@ static __global__ void RESIDENT(6) pool_windows(const struct max_pool_args a, in
 		struct greatest<T, WIDTH> g = pool_window<T, WIDTH, KERNEL>(
 			input + at + channel, line, a.channels, a.kernel);
 
-		store((T *)a.output + i * WIDTH, g.most);
+		store((T *)a.output + i * WIDTH, g.max);
 		if (a.places)
 			store(a.places + i * WIDTH, g.places);
 	}

@@ -3,9 +3,9 @@
 
 #include "kernels/references.h"
 
-float clip_coefficient(float norm, double most)
+float clip_coefficient(float norm, double max)
 {
-	float coefficient = (float)most * (1 / (norm + 1e-6f));
+	float coefficient = (float)max * (1 / (norm + 1e-6f));
 
 	/* Written so that a NaN stays. */
 	return coefficient > 1 ? 1 : coefficient;

@@ -16,9 +16,9 @@ static __device__ inline void adam_factors(struct update_factors *f,
 }
 
 /* clip_coefficient(). */
-static __device__ inline float clip_of(float norm, double most)
+static __device__ inline float clip_of(float norm, double max)
 {
-	float coefficient = __fmul_rn((float)most, __fdiv_rn(1, __fadd_rn(norm, 1e-6f)));
+	float coefficient = __fmul_rn((float)max, __fdiv_rn(1, __fadd_rn(norm, 1e-6f)));
 
 	return coefficient > 1 ? 1 : coefficient;
 }

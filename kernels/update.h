@@ -29,7 +29,7 @@ extern "C" {
 /* What gradients are multiplied by so that their norm is at most `most`: most / (norm + 1e-6),
  * but at most 1. The norm of all gradients is clip_norm() of the norms of each parameter's, in
  * the order of the parameters. 0 for an infinite norm, NaN for a NaN. */
-float clip_coefficient(float norm, double most);
+float clip_coefficient(float norm, double max);
 
 #ifdef __cplusplus
 }

@@ -61,7 +61,7 @@ static const char *cgroup_option(struct resolver *resolver, const char *job, int
 	return arena_printf(arena, "--visible %s --cgroup %s", resolver->list->value, job);
 }
 
-enum { MOST_OF_NODE = 64 }; /* GPUs that a remedy names */
+enum { MAX_OF_NODE = 64 }; /* GPUs that a remedy names */
 
 /* A job's list and one that counts from 0, as inside a device cgroup (rule L3). Of unequal
  * lengths nothing is said: Slurm 22.05 can name wrong GPUs then. */
@@ -78,7 +78,7 @@ static void inside_cgroup(struct resolver *resolver, const struct statement *job
 		return;
 	numbers = plain_numbers(resolver, list->value, &count);
 	gpus = plain_numbers(resolver, job->value, &job_count);
-	if (!numbers || !gpus || count != job_count || count > MOST_OF_NODE ||
+	if (!numbers || !gpus || count != job_count || count > MAX_OF_NODE ||
 	    !count_from_0(resolver, numbers, count) || count_from_0(resolver, gpus, count))
 		return;
 	qsort(gpus, count, sizeof(*gpus), compare_number);

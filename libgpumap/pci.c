@@ -4,12 +4,12 @@
 #include <stdio.h>
 
 /* Reads up to `most` hexadecimal digits; the number of digits read. */
-static size_t hex(struct span *s, size_t most, unsigned long *ret)
+static size_t hex(struct span *s, size_t max, unsigned long *ret)
 {
 	size_t n = 0;
 
 	*ret = 0;
-	while (n < most && n < s->length && is_hex(s->text[n])) {
+	while (n < max && n < s->length && is_hex(s->text[n])) {
 		char c = s->text[n++];
 
 		*ret = *ret * 16 + (unsigned long)(is_digit(c) ? c - '0' : (c | 32) - 'a' + 10);

@@ -9,15 +9,15 @@
 #include "suggest.h"
 #include "words.h"
 
-enum { MOST_WORDS = 16, MOST_GPUS = 1024 };
+enum { MAX_WORDS = 16, MAX_GPUS = 1024 };
 
 /* What is known of a value that suits no alternative. */
 struct mismatch {
 	const struct profile_key *key;
 	struct span value, wrong;
 	const char *fix;
-	const char *words[MOST_WORDS + 1]; /* that it could have been */
-	char copies[MOST_WORDS][16];
+	const char *words[MAX_WORDS + 1]; /* that it could have been */
+	char copies[MAX_WORDS][16];
 	size_t count;
 	struct key_value found; /* of the alternative that suits */
 };
@@ -29,7 +29,7 @@ static bool is_form(struct span s)
 
 static void remember_word(struct mismatch *m, struct span word)
 {
-	if (m->count == MOST_WORDS)
+	if (m->count == MAX_WORDS)
 		return;
 	snprintf(m->copies[m->count], sizeof(m->copies[0]), "%.*s",
 		 (int)(word.length < 15 ? word.length : 15), word.text);
@@ -70,7 +70,7 @@ static bool suits(struct mismatch *m, struct span alternative)
 /* "write every number: 0,1,2", for the text of a range; false: it is none. */
 static bool range_fix(struct span range, char *fix, size_t size)
 {
-	enum { MOST_WRITTEN = 16 };
+	enum { MAX_WRITTEN = 16 };
 	struct span rest = range, first;
 	int64_t low, high;
 	int length;
@@ -80,7 +80,7 @@ static bool range_fix(struct span range, char *fix, size_t size)
 	high = rest.text ? span_number(rest, INT32_MAX) : -1;
 	if (low < 0 || high < low)
 		return false;
-	if (high - low >= MOST_WRITTEN) {
+	if (high - low >= MAX_WRITTEN) {
 		snprintf(fix, size, "write every number, as in 0,1,2");
 		return true;
 	}
@@ -249,9 +249,9 @@ static int check_repeated(const struct profile_key *key, struct span value,
 	size_t items = 0;
 
 	while (inifile_item(&rest, &item)) {
-		if (++items > MOST_GPUS)
+		if (++items > MAX_GPUS)
 			return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, about,
-					   SETTING("gpus") ": more than %d entries", MOST_GPUS);
+					   SETTING("gpus") ": more than %d entries", MAX_GPUS);
 		others = (struct span){value.text, (size_t)(item.text - value.text)};
 		while (others.length && inifile_item(&others, &other)) {
 			if (other.length != item.length ||

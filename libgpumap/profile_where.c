@@ -5,11 +5,11 @@
 
 #include "hostlist.h"
 
-enum { MOST_DIGITS = 9 };
+enum { MAX_DIGITS = 9 };
 
 static int64_t number_of(struct span s)
 {
-	return s.length <= MOST_DIGITS ? span_number(s, INT32_MAX) : -1;
+	return s.length <= MAX_DIGITS ? span_number(s, INT32_MAX) : -1;
 }
 
 /* "7" or "2-5". */

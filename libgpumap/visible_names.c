@@ -90,8 +90,7 @@ int names_sort(struct matcher *matcher)
 }
 
 /* Where the sorted UUIDs that begin with the text start; *hits, at most `most`, how many. */
-static size_t find_prefix(const struct matcher *matcher, struct span text, size_t most,
-			  size_t *hits)
+static size_t find_prefix(const struct matcher *matcher, struct span text, size_t max, size_t *hits)
 {
 	bool ignore_case = matcher->dialect == DIALECT_ROCR;
 	const char **uuids = matcher->view->uuids;
@@ -106,7 +105,7 @@ static size_t find_prefix(const struct matcher *matcher, struct span text, size_
 			high = middle;
 	}
 	*hits = 0;
-	while (*hits < most && low + *hits < matcher->known &&
+	while (*hits < max && low + *hits < matcher->known &&
 	       compare_prefix(uuids[matcher->by_uuid[low + *hits]], text, ignore_case) == 0)
 		++*hits;
 	return low;

@@ -2,7 +2,7 @@
 #include "visible_python.h"
 
 /* int() takes no more digits, to bound its time (CPython since 3.10.7). */
-enum { MOST_DIGITS = 4300 };
+enum { MAX_DIGITS = 4300 };
 
 struct range {
 	uint32_t first, last;
@@ -90,5 +90,5 @@ bool python_raises(struct span entry)
 			break;
 		digits++;
 	}
-	return digits > MOST_DIGITS || (sign && !digits);
+	return digits > MAX_DIGITS || (sign && !digits);
 }

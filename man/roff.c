@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 76, MOST_BYTES = 80 }; /* as read, and as written: mandoc counts these */
+enum { WIDTH = 76, MAX_BYTES = 80 }; /* as read, and as written: mandoc counts these */
 
 /* What roff takes for this letter; NULL: the letter itself. */
 static const char *escape(char letter)
@@ -71,7 +71,7 @@ void put_lines(const char *text)
 		size_t length = strcspn(text, " "), escaped = escaped_length(text, length);
 		bool end = ends_sentence(text, length);
 
-		if (column && (column + 1 + length > WIDTH || bytes + 1 + escaped > MOST_BYTES)) {
+		if (column && (column + 1 + length > WIDTH || bytes + 1 + escaped > MAX_BYTES)) {
 			putchar('\n');
 			column = bytes = 0;
 		}

@@ -68,7 +68,7 @@ struct setting {
 
 static const struct setting settings[] = {
 #define GROUP(group, text) {.title = text},
-#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help) \
+#define SETTING(group, name, option, kind, member, value, least, max, initial, only, help) \
 	{NULL, option, #kind, value, initial, only, help},
 #define ALIAS(option, name, text, help) {NULL, option, "ALIAS", NULL, NULL, NULL, help},
 #include "settings/settings.def"

@@ -69,7 +69,7 @@ struct process {
 
 #define NVML_NOT_AVAILABLE (~0ull) /* NVML_VALUE_NOT_AVAILABLE */
 
-enum { USE_MOST = 128 };
+enum { MAX_USE = 128 };
 
 /* Bytes of an entry of the list of processes, and of a wider one. */
 enum { ENTRY = sizeof(struct process), WIDE_ENTRY = sizeof(struct process) + 8 };
@@ -78,7 +78,7 @@ struct use {
 	enum nvml_return state, list; /* of the GPU, and of its list of processes */
 	unsigned long long used;      /* bytes */
 	unsigned int count;
-	struct process processes[USE_MOST];
+	struct process processes[MAX_USE];
 	size_t entry; /* bytes of one in the list */
 };
 

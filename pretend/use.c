@@ -33,7 +33,7 @@ static bool add_process(struct use *use, struct span who, struct span amount)
 	if (span_is(who, "hidden"))
 		return true;
 	pid = span_is(who, "self") ? (int64_t)getpid() : span_number(who, INT32_MAX);
-	if (pid < 0 || use->count == USE_MOST)
+	if (pid < 0 || use->count == MAX_USE)
 		return false;
 	use->processes[use->count++] = (struct process){
 		.pid = (unsigned int)pid,

@@ -18,12 +18,12 @@ static const struct option_row rows[] = {
 	{NULL, NULL, NULL},
 };
 
-enum { MOST_OPERANDS = 64 };
+enum { MAX_OPERANDS = 64 };
 
 struct config {
 	struct output output;
 	struct profile_options options;
-	const char *operands[MOST_OPERANDS + 1];
+	const char *operands[MAX_OPERANDS + 1];
 	int count;
 	bool origin;
 };
@@ -307,9 +307,9 @@ static int read_options(struct config *config, int argc, char **argv, bool *done
 			config->origin = true;
 		else if (*name)
 			profile_option(&config->options, name, options.value);
-		else if (config->count == MOST_OPERANDS)
+		else if (config->count == MAX_OPERANDS)
 			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, NULL,
-					   "more than %d keys", MOST_OPERANDS);
+					   "more than %d keys", MAX_OPERANDS);
 		else
 			config->operands[config->count++] = options.operand;
 	}

@@ -25,7 +25,7 @@
 #include "words.h"
 
 /* Linux takes no longer string in an environment: 32 pages. */
-enum { MOST_TEXT = 32 * 4096 - 64 };
+enum { MAX_TEXT = 32 * 4096 - 64 };
 
 static const struct option_row rows[] = {
 	{"--inventory", INVENTORY_VALUE, "the machine; must be given"},
@@ -62,17 +62,17 @@ static int malformed(gpumap_report *report, const char *why, const char *fix)
 	return STATUS_MALFORMED;
 }
 
-/* Reads a whole file of at most MOST_TEXT bytes; NULL with errno set otherwise. */
+/* Reads a whole file of at most MAX_TEXT bytes; NULL with errno set otherwise. */
 static char *read_text(const char *path)
 {
-	char *text = malloc(MOST_TEXT + 1);
+	char *text = malloc(MAX_TEXT + 1);
 	FILE *file = fopen(path, "re");
 	size_t n = 0;
 
 	if (text && file)
-		n = fread(text, 1, MOST_TEXT + 1, file);
-	if (!text || !file || ferror(file) || n > MOST_TEXT) {
-		if (n > MOST_TEXT)
+		n = fread(text, 1, MAX_TEXT + 1, file);
+	if (!text || !file || ferror(file) || n > MAX_TEXT) {
+		if (n > MAX_TEXT)
 			errno = E2BIG;
 		free(text);
 		text = NULL;

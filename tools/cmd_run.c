@@ -35,13 +35,13 @@ struct command_run {
 };
 
 /* What the help begins with. */
-static const char *const most_used[] = {"--gpus",    "--ranks",   "--device",  "--share",
-					"--profile", "--hosts",   "--timeout", "--log-dir",
-					"--console", "--dry-run", NULL};
+static const char *const max_used[] = {"--gpus",    "--ranks",   "--device",  "--share",
+				       "--profile", "--hosts",   "--timeout", "--log-dir",
+				       "--console", "--dry-run", NULL};
 
 static void help(struct options *options)
 {
-	options->first = most_used;
+	options->first = max_used;
 	fputs("usage: gpumap run [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
 	      "Plans as gpumap plan does, starts this machine's ranks with the environment\n"

@@ -114,7 +114,7 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 char **options_rest(const struct options *options);
 
 /* The value of an option that takes a number from `least` to `most`. GPUMAP_EINPUT. */
-int option_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *ret,
+int option_number(const char *option, const char *text, int64_t least, int64_t max, int64_t *ret,
 		  gpumap_report *report);
 
 /* The table as help text. */

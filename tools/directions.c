@@ -8,7 +8,7 @@
 #include "words.h"
 
 /* A longer one is no word that somebody types. */
-enum { MOST_WORD = 64 };
+enum { MAX_WORD = 64 };
 
 struct direction {
 	const char *words; /* between blanks, in lower case */
@@ -128,7 +128,7 @@ const char *word_direction(struct remedy *ret, const char *word, const char *oth
 		if (span_among(span_of(word), words[i].words))
 			found = words[i].remedy;
 
-	if (strlen(word) > MOST_WORD || strlen(QUOTE(span_of(word))) != strlen(word))
+	if (strlen(word) > MAX_WORD || strlen(QUOTE(span_of(word))) != strlen(word))
 		return otherwise;
 	if (id_remedy(ret, word, NULL))
 		return ret->text;

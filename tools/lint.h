@@ -9,7 +9,7 @@
 #include "text.h"
 
 /* A file is not larger than this (64 MiB); a profile is bounded by the library. */
-enum { LINT_MOST = 64 << 20 };
+enum { MAX_LINT = 64 << 20 };
 
 enum lint_kind { LINT_UNKNOWN, LINT_PROFILE, LINT_SHELL, LINT_PYTHON };
 

@@ -86,7 +86,7 @@ enum lint_kind lint_kind_of(const char *path, struct span text)
 
 int lint_read(char **text, size_t *size, const char *path, gpumap_report *report)
 {
-	int error = read_file(path, true, LINT_MOST, text, size);
+	int error = read_file(path, true, MAX_LINT, text, size);
 
 	if (!error)
 		return GPUMAP_OK;
@@ -94,7 +94,7 @@ int lint_read(char **text, size_t *size, const char *path, gpumap_report *report
 		return report_nomem(report);
 	if (error == EFBIG)
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
-				   "larger than %d MiB", LINT_MOST >> 20);
+				   "larger than %d MiB", MAX_LINT >> 20);
 	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = path),
 			   "cannot read the file: %s", strerror(error));
 }

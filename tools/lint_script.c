@@ -9,7 +9,7 @@
 #include "lint/python.h"
 #include "report.h"
 
-enum { MOST_DIFFERENT = 256 };
+enum { MAX_DIFFERENT = 256 };
 
 /* As python_launchers names them; the shell itself is none. */
 static const char *const launchers[] = {
@@ -20,7 +20,7 @@ static const char *const launchers[] = {
 
 /* The starts that are not the same as an earlier one. */
 struct different {
-	const struct lint_start *starts[MOST_DIFFERENT];
+	const struct lint_start *starts[MAX_DIFFERENT];
 	size_t count;
 };
 
@@ -30,7 +30,7 @@ static bool add_different(struct different *d, const struct lint_start *s)
 		if (streq(d->starts[i]->path, s->path) && d->starts[i]->launcher == s->launcher &&
 		    d->starts[i]->local_rank == s->local_rank)
 			return true;
-	if (d->count == MOST_DIFFERENT)
+	if (d->count == MAX_DIFFERENT)
 		return false;
 	d->starts[d->count++] = s;
 	return true;
@@ -60,7 +60,7 @@ static int lint_programs(struct lint *lint, const struct lint_started *started, 
 	if (!all)
 		report_add(lint->found, FINDING_LIMIT, ABOUT(.origin = script),
 			   "it starts more than %d programs: the others are not read",
-			   MOST_DIFFERENT);
+			   MAX_DIFFERENT);
 	return r;
 }
 

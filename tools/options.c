@@ -255,10 +255,10 @@ void options_help(const struct options *options, FILE *file)
 	}
 }
 
-int option_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *ret,
+int option_number(const char *option, const char *text, int64_t least, int64_t max, int64_t *ret,
 		  gpumap_report *report)
 {
-	*ret = span_number(span_of(text), most);
+	*ret = span_number(span_of(text), max);
 	if (*ret >= least)
 		return GPUMAP_OK;
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,

@@ -10,15 +10,15 @@
 #include "report.h"
 
 /* The most ranks that one node starts. */
-static size_t most_ranks(const gpumap_plan *plan)
+static size_t max_ranks(const gpumap_plan *plan)
 {
 	const struct plan_host *host;
-	size_t most = 0;
+	size_t max = 0;
 
 	for (int64_t i = 0; (host = job_host(plan, i)); i++)
-		if (host->layout->count > most)
-			most = host->layout->count;
-	return most;
+		if (host->layout->count > max)
+			max = host->layout->count;
+	return max;
 }
 
 bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report)
@@ -78,7 +78,7 @@ void plan_judge(gpumap_plan *plan, gpumap_report *report)
 {
 	if (!job_answered(plan))
 		return;
-	if (plan_nests((const char *const *)plan->arguments, plan->argument_count, most_ranks(plan),
+	if (plan_nests((const char *const *)plan->arguments, plan->argument_count, max_ranks(plan),
 		       report) ||
 	    !names_logs(plan, report))
 		job_refuse(plan);

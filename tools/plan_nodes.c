@@ -12,7 +12,7 @@
 #include "report.h"
 #include "strbuf.h"
 
-enum { MOST_NODES = 100000, MOST_HOSTFILE = 16 << 20 };
+enum { MAX_NODES = 100000, MAX_HOSTFILE = 16 << 20 };
 
 const char *finder_said(const struct finder *f, const char *key)
 {
@@ -83,7 +83,7 @@ static int add_file(struct finder *f, const char *path)
 {
 	char *text = NULL;
 	size_t size;
-	int error = read_file(path, true, MOST_HOSTFILE, &text, &size), r;
+	int error = read_file(path, true, MAX_HOSTFILE, &text, &size), r;
 
 	if (error == ENOMEM)
 		return report_nomem(f->report);
@@ -202,8 +202,8 @@ int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank
 					 .fix = "write one number: nodes neither come nor go here"),
 				   "cannot be a range: '%s'", QUOTE(span_of(nnodes)));
 	if (nnodes)
-		r = option_number("--nnodes", nnodes, 1, MOST_NODES, &count, f->report);
+		r = option_number("--nnodes", nnodes, 1, MAX_NODES, &count, f->report);
 	if (r == GPUMAP_OK && node_rank)
-		r = option_number("--node-rank", node_rank, 0, MOST_NODES, &node, f->report);
+		r = option_number("--node-rank", node_rank, 0, MAX_NODES, &node, f->report);
 	return r == GPUMAP_OK ? add_counted(f, count, node) : r;
 }

@@ -10,12 +10,12 @@
 #include "report.h"
 #include "words.h"
 
-enum { MOST_RESTARTS = 1000000 };
+enum { MAX_RESTARTS = 1000000 };
 
 static bool restarts(struct plan_options *options, const char *value, gpumap_report *report,
 		     bool *failed)
 {
-	int64_t n = span_number(span_of(value), MOST_RESTARTS);
+	int64_t n = span_number(span_of(value), MAX_RESTARTS);
 
 	if (n < 0) {
 		report_add(report, FINDING_BAD_OPTION,

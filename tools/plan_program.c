@@ -16,7 +16,7 @@
 #include "report.h"
 #include "strbuf.h"
 
-enum { MOST_PROGRAM = 4 << 20 };
+enum { MAX_PROGRAM = 4 << 20 };
 
 const char *plan_script(const char *const *arguments, size_t count)
 {
@@ -265,7 +265,7 @@ static char *program_text(const char *path, size_t *size)
 	char *text = NULL;
 
 	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    read_file(path, false, MOST_PROGRAM, &text, size))
+	    read_file(path, false, MAX_PROGRAM, &text, size))
 		return NULL;
 	return text;
 }

@@ -14,7 +14,7 @@
 #include "run_record.h"
 #include "strbuf.h"
 
-enum { MOST_SUMMARIES = 4 };
+enum { MAX_SUMMARIES = 4 };
 
 /* One run, from the port that is held to the record. */
 struct running {
@@ -210,7 +210,7 @@ static bool conclude(struct running *r, size_t told)
 	if (r->result.status)
 		fputs(launch_fresh_line(fresh, &r->ranks.launch, STDERR_FILENO), stderr);
 	print_report(&(struct output){.report = r->report}, told);
-	launch_summary(&r->ranks.launch, &r->result, MOST_SUMMARIES, stderr);
+	launch_summary(&r->ranks.launch, &r->result, MAX_SUMMARIES, stderr);
 	return kept;
 }
 

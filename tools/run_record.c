@@ -11,7 +11,7 @@
 #include "readfile.h"
 #include "writefile.h"
 
-enum { MOST_BYTES = 256 << 20 };
+enum { MAX_BYTES = 256 << 20 };
 
 /* "2026-11-21T19:30:00.123Z"; null: there is no such moment. */
 static json_t *moment(const struct timespec *at)
@@ -189,7 +189,7 @@ int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
 	json_error_t error;
 	char *text = NULL;
 	size_t size;
-	int code = read_file(path, true, MOST_BYTES, &text, &size), r;
+	int code = read_file(path, true, MAX_BYTES, &text, &size), r;
 	json_t *o, *plan;
 
 	if (code == ENOMEM)

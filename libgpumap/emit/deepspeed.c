@@ -38,12 +38,12 @@ static bool is_ascending(const char *numbers)
 static long long slots(const char *numbers)
 {
 	struct span rest = span_of(numbers), one;
-	int64_t most = -1;
+	int64_t max = -1;
 
 	while (span_split(&rest, ',', &one))
-		if (span_number(one, INT32_MAX) > most)
-			most = span_number(one, INT32_MAX);
-	return (long long)most + 1;
+		if (span_number(one, INT32_MAX) > max)
+			max = span_number(one, INT32_MAX);
+	return (long long)max + 1;
 }
 
 static char *host_lines(struct emitter *e)

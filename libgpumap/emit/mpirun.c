@@ -2,7 +2,7 @@
 /* mpirun of Open MPI 4 and 5: one command, gpumap exec inside. */
 #include "emit/emit.h"
 
-enum { MOST_HOSTS = 64 }; /* on the command line */
+enum { MAX_HOSTS = 64 }; /* on the command line */
 
 static char *host_lines(struct emitter *e)
 {
@@ -28,7 +28,7 @@ static void put_hosts(struct emitter *e)
 {
 	CLEANUP_FREE char *list = NULL;
 
-	if (e->node_count > MOST_HOSTS) {
+	if (e->node_count > MAX_HOSTS) {
 		emit_pair(e, "--hostfile", EMIT_HOST_FILE);
 		return;
 	}
@@ -93,7 +93,7 @@ void emit_mpirun(struct emitter *e)
 	/* A list that is the same everywhere goes along; else each host's is in the plan. */
 	e->inside = e->inside || emit_lists_differ(e);
 	emit_plan_file(e);
-	if (e->node_count > MOST_HOSTS)
+	if (e->node_count > MAX_HOSTS)
 		emit_file(e, EMIT_HOST_FILE, host_lines(e));
 	put_command(e);
 	emit_loses(e, true, PKEY_COUNT);

@@ -50,13 +50,13 @@ static size_t needed_gpus(const struct emitter *e)
 {
 	const char *mode = emit_setting(e, "mode");
 	int64_t each = span_number(span_of(emit_setting(e, "ranks_per_gpu")), INT32_MAX);
-	size_t most = 1;
+	size_t max = 1;
 
 	if (streq(mode, "dp") || streq(mode, "mp"))
 		return 8;
 	for (size_t i = 0; i < e->node_count; i++)
-		most = e->nodes[i].ranks > most ? e->nodes[i].ranks : most;
-	return each > 1 ? (most - 1) / (size_t)each + 1 : most;
+		max = e->nodes[i].ranks > max ? e->nodes[i].ranks : max;
+	return each > 1 ? (max - 1) / (size_t)each + 1 : max;
 }
 
 /* A number of GPUs is said; what this host or a file has is found. */

@@ -5,7 +5,7 @@
 #include "explain/json.h"
 
 /* So many lines of a kind, and ranges in one, are shown; the JSON has all. */
-enum { MOST_LINES = 64, MOST_RANGES = 8 };
+enum { MAX_LINES = 64, MAX_RANGES = 8 };
 
 static const char *const words[] = {
 	[DIFFERENCE_PLAN] = "plan",
@@ -54,12 +54,12 @@ static void put_ranges(struct strbuf *buf, const struct difference *d)
 	bool one = d->range_count == 1 && d->ranges[0].first == d->ranges[0].last;
 
 	strbuf_printf(buf, "%s%s ", words[d->of], one ? "" : "s");
-	for (size_t i = 0; i < d->range_count && i < MOST_RANGES; i++) {
+	for (size_t i = 0; i < d->range_count && i < MAX_RANGES; i++) {
 		strbuf_printf(buf, "%s%zu", i ? "," : "", d->ranges[i].first);
 		if (d->ranges[i].last > d->ranges[i].first)
 			strbuf_printf(buf, "-%zu", d->ranges[i].last);
 	}
-	strbuf_puts(buf, d->range_count > MOST_RANGES ? ",..." : "");
+	strbuf_puts(buf, d->range_count > MAX_RANGES ? ",..." : "");
 }
 
 static void put_line(struct strbuf *buf, const struct difference *d)
@@ -92,12 +92,12 @@ static void diff_text(struct strbuf *buf, const struct plan_diff *diff)
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct difference *d = diff->list[i];
 
-		if (counts[d->of]++ < MOST_LINES)
+		if (counts[d->of]++ < MAX_LINES)
 			put_line(buf, d);
 	}
 	for (size_t of = 0; of < ARRAY_SIZE(counts); of++)
-		if (counts[of] > MOST_LINES)
-			strbuf_printf(buf, "... %zu more lines of %ss\n", counts[of] - MOST_LINES,
+		if (counts[of] > MAX_LINES)
+			strbuf_printf(buf, "... %zu more lines of %ss\n", counts[of] - MAX_LINES,
 				      words[of]);
 }
 

@@ -10,8 +10,8 @@ enum {
 	COLUMNS = 4,
 	GAP = 12,
 	INSET = 16,
-	MOST_KINDS = 8,
-	MOST_CARDS = 16,
+	MAX_KINDS = 8,
+	MAX_CARDS = 16,
 	CARD_WIDTH = (WIDTH - 2 * MARGIN - 2 * INSET - (COLUMNS - 1) * GAP) / COLUMNS
 };
 
@@ -22,7 +22,7 @@ struct kind {
 };
 
 /* The first kinds of hosts; the hosts that are of none of them. */
-static size_t find_kinds(const struct plan *core, struct kind kinds[MOST_KINDS], size_t *others)
+static size_t find_kinds(const struct plan *core, struct kind kinds[MAX_KINDS], size_t *others)
 {
 	size_t count = 0;
 
@@ -33,7 +33,7 @@ static size_t find_kinds(const struct plan *core, struct kind kinds[MOST_KINDS],
 
 		while (k < count && kinds[k].first->layout != host->layout)
 			k++;
-		if (k == MOST_KINDS) {
+		if (k == MAX_KINDS) {
 			++*others;
 			continue;
 		}
@@ -84,7 +84,7 @@ static void text_at(struct page *page, int y, const struct ink *ink, int width, 
 }
 
 /* The cards that are drawn: where there are many, those with ranks come first. */
-static size_t pick_cards(const struct rank_cards *cards, const struct rank_card *picks[MOST_CARDS],
+static size_t pick_cards(const struct rank_cards *cards, const struct rank_card *picks[MAX_CARDS],
 			 size_t *left)
 {
 	size_t gpus = cards->count - 2, count = 0, wanted = 0;
@@ -93,13 +93,13 @@ static size_t pick_cards(const struct rank_cards *cards, const struct rank_card 
 		const struct rank_card *card = &cards->list[i];
 		bool idle = !card->count && !card->chosen;
 
-		if (idle && (i >= gpus || gpus > MOST_CARDS))
+		if (idle && (i >= gpus || gpus > MAX_CARDS))
 			continue;
 		wanted++;
-		if (count < MOST_CARDS)
+		if (count < MAX_CARDS)
 			picks[count++] = card;
 		else if (card->worst >= RANK_CLASH)
-			picks[MOST_CARDS - 1] = card;
+			picks[MAX_CARDS - 1] = card;
 	}
 	*left = wanted - count;
 	return count;
@@ -125,7 +125,7 @@ static void draw_cards(struct page *page, const struct plan_host *host,
 
 static void draw_inside(struct page *page, const struct kind *kind, const struct rank_cards *cards)
 {
-	const struct rank_card *picks[MOST_CARDS];
+	const struct rank_card *picks[MAX_CARDS];
 	const struct plan_layout *layout = kind->first->layout;
 	int width = page_inner(page) - 2 * INSET;
 	struct strbuf text = {0};
@@ -177,7 +177,7 @@ static void draw_host(struct page *page, const gpumap_plan *plan, const struct k
 
 static void draw_hosts(struct page *page, const gpumap_plan *plan)
 {
-	struct kind kinds[MOST_KINDS];
+	struct kind kinds[MAX_KINDS];
 	size_t others, count = find_kinds(plan->core, kinds, &others);
 	struct strbuf text = {0};
 

@@ -9,7 +9,7 @@
 #include "words.h"
 
 /* So many ranks of a host, and so many hosts, are shown; the JSON has all. */
-enum { MOST_RANKS = 64, MOST_HOSTS = 64, LIST_WIDTH = 32, STEP_WIDTH = 56 };
+enum { MAX_RANKS = 64, MAX_HOSTS = 64, LIST_WIDTH = 32, STEP_WIDTH = 56 };
 enum { KEY_WIDTH = 17, VALUE_WIDTH = 30, RULE_WIDTH = 5 };
 
 static const char *plural(size_t n)
@@ -191,7 +191,7 @@ static void legend(struct strbuf *buf, const struct plan_layout *layout, size_t 
 static void host_table(struct strbuf *buf, const gpumap_plan *plan, const struct plan_host *host)
 {
 	const struct plan_layout *layout = host->layout;
-	size_t shown = layout->count < MOST_RANKS ? layout->count : MOST_RANKS;
+	size_t shown = layout->count < MAX_RANKS ? layout->count : MAX_RANKS;
 	struct look look = {7, lists_fit(layout), plan_may_land(plan)};
 
 	for (size_t l = 0; l < shown; l++) {
@@ -261,7 +261,7 @@ static void hosts(struct strbuf *buf, const gpumap_plan *plan)
 	const struct plan *core = plan->core;
 	size_t blocks = 0, i = 0;
 
-	while (i < core->host_count && blocks++ < MOST_HOSTS) {
+	while (i < core->host_count && blocks++ < MAX_HOSTS) {
 		size_t like = first_like(core, i), end = i + 1;
 
 		if (like == i) {
@@ -336,7 +336,7 @@ static void settings(struct strbuf *buf, const gpumap_plan *plan)
 		strbuf_puts(buf, "  ");
 		from(buf, s->origin);
 	}
-	for (size_t i = 0; i < plan->exception_count && i < MOST_RANKS; i++) {
+	for (size_t i = 0; i < plan->exception_count && i < MAX_RANKS; i++) {
 		const struct job_exception *e = &plan->exceptions[i];
 
 		strbuf_printf(buf, "  rank %zu: ", e->rank);

@@ -89,7 +89,7 @@ static inline int page_inner(const struct page *page)
 void page_headline(struct page *page, bool good, const char *text);
 
 /* Findings of the severities from `least` to `most`, the worst first. */
-void page_findings(struct page *page, const gpumap_report *report, int least, int most);
+void page_findings(struct page *page, const gpumap_report *report, int least, int max);
 
 /* The whole picture, with what was drawn on the page. */
 void page_frame(struct strbuf *buf, const struct page *page, const char *title);

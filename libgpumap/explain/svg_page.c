@@ -82,12 +82,12 @@ static void finding_box(struct page *page, const gpumap_finding *finding)
 }
 
 /* Findings of the severities from `least` to `most`, the worst first. */
-void page_findings(struct page *page, const gpumap_report *report, int least, int most)
+void page_findings(struct page *page, const gpumap_report *report, int least, int max)
 {
 	size_t count = gpumap_report_count(report), shown = 0, left = 0;
 	char text[64];
 
-	for (int severity = most; severity >= least; severity--)
+	for (int severity = max; severity >= least; severity--)
 		for (size_t i = 0; i < count; i++) {
 			const gpumap_finding *f = gpumap_report_get(report, i);
 

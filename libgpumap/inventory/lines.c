@@ -140,11 +140,11 @@ static bool without_codes(struct lines *lines, struct span *s)
 	return true;
 }
 
-static bool skip_digits(struct span *s, size_t least, size_t most)
+static bool skip_digits(struct span *s, size_t least, size_t max)
 {
 	size_t n = 0;
 
-	while (n < most && n < s->length && is_digit(s->text[n]))
+	while (n < max && n < s->length && is_digit(s->text[n]))
 		n++;
 	if (n < least)
 		return false;

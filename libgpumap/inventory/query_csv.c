@@ -169,7 +169,7 @@ static bool csv_guess(struct recorded *r, struct span row)
 	struct csv_state csv = {.total = -1, .guessed = true};
 	struct span rest = row, field;
 	size_t uuids = 0, addresses = 0, sizes = 0, largest = 0;
-	int64_t most = -1;
+	int64_t max = -1;
 
 	for (bool named = false; (field = csv_field(&rest)).text; csv.count++) {
 		enum column column = COLUMN_OTHER;
@@ -187,8 +187,8 @@ static bool csv_guess(struct recorded *r, struct span row)
 		else if (!named && is_name_like(field))
 			column = COLUMN_NAME, named = true;
 		sizes += unit;
-		if (unit && size > most) {
-			most = size;
+		if (unit && size > max) {
+			max = size;
 			largest = csv.count;
 		}
 		csv.columns[csv.count] = (unsigned char)column;

@@ -36,10 +36,10 @@ struct snapshot {
 			  .fix = (remedy)), \
 		    __VA_ARGS__)
 
-static int too_many(struct snapshot *s, int line, int most, const char *what)
+static int too_many(struct snapshot *s, int line, int max, const char *what)
 {
 	return report_fail(s->report, GPUMAP_ELIMIT, FINDING_LIMIT,
-			   ABOUT(.origin = s->origin, .line = line), "more than %d %s", most, what);
+			   ABOUT(.origin = s->origin, .line = line), "more than %d %s", max, what);
 }
 
 static int begin_head(struct snapshot *s, int line)

@@ -58,7 +58,7 @@ _Static_assert(ARRAY_SIZE(gpu_members) <= SNAPSHOT_MOST_MEMBERS, "gpu");
 _Static_assert(ARRAY_SIZE(mig_members) <= SNAPSHOT_MOST_MEMBERS, "mig");
 
 /* Takes "N" or "N-M" off a list's item. */
-static bool read_range(struct span item, int64_t most, int64_t *first, int64_t *last)
+static bool read_range(struct span item, int64_t max, int64_t *first, int64_t *last)
 {
 	const char *dash = item.length ? memchr(item.text, '-', item.length) : NULL;
 	struct span low = item, high = item;
@@ -68,8 +68,8 @@ static bool read_range(struct span item, int64_t most, int64_t *first, int64_t *
 		high.text = dash + 1;
 		high.length = item.length - low.length - 1;
 	}
-	*first = span_number(low, most);
-	*last = span_number(high, most);
+	*first = span_number(low, max);
+	*last = span_number(high, max);
 	return *first >= 0 && *last >= *first;
 }
 

@@ -106,7 +106,7 @@ static int judge_file(const struct python_judge *judge)
 	if (r == GPUMAP_OK && f->full)
 		report_add(judge->report, FINDING_LIMIT, ABOUT(.origin = judge->origin),
 			   "more than %d places that could matter: the others are not looked at",
-			   MOST_SIGHTS);
+			   MAX_SIGHTS);
 	if (r == GPUMAP_OK && f->text.broken)
 		report_add(judge->report, FINDING_NOT_PYTHON,
 			   ABOUT(.origin = judge->origin, .line = f->text.broken,

@@ -32,7 +32,7 @@ static bool guards(const struct python_token *t)
 
 static void push(struct python_file *f, struct python_block block)
 {
-	if (f->depth < MOST_BLOCKS)
+	if (f->depth < MAX_BLOCKS)
 		f->blocks[++f->depth] = block;
 }
 

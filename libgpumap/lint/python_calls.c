@@ -79,7 +79,7 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 {
 	bool cuda = token_is(token_at(f, at), "cuda");
 	struct python_value v = {.meaning = MEANS_CUDA};
-	char path[MOST_PATH];
+	char path[MAX_PATH];
 	struct python_argument a;
 	struct span chain;
 	bool named = python_argument_find(f, open, "device", 0, &a);
@@ -143,7 +143,7 @@ static void see_ids(struct python_file *f, struct sight *s, unsigned open)
 			s->value = v;
 			f->facts.chooses = true;
 			ids = NULL;
-		} else if (s->id_count == MOST_VALUE) {
+		} else if (s->id_count == MAX_VALUE) {
 			ids = NULL;
 		} else {
 			ids = arena_printf(&f->arena, "%s%s%lld", ids, *ids ? "," : "",

@@ -44,9 +44,9 @@ static void pick(struct python_file *f, enum python_pick what, unsigned at, stru
 	struct python_choice *c = f->choice;
 	const struct python_block *b = block_now(f);
 
-	if (c->count == MOST_PICKS || v.unsure) {
+	if (c->count == MAX_PICKS || v.unsure) {
 		/* The current device may be another's to choose, but is no other. */
-		c->doubtful = c->doubtful || c->count == MOST_PICKS || what != PICK_CURRENT;
+		c->doubtful = c->doubtful || c->count == MAX_PICKS || what != PICK_CURRENT;
 		c->passed = true;
 		return;
 	}
@@ -186,7 +186,7 @@ static void note(struct python_file *f, struct span name, int number)
 	struct python_choice *c = f->choice;
 	const struct python_block *b = block_now(f);
 
-	if (c->name_count == MOST_CALLS) {
+	if (c->name_count == MAX_CALLS) {
 		c->doubtful = true;
 		return;
 	}

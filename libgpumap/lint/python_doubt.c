@@ -15,7 +15,7 @@ static bool is_one_of(const char *path, const char *const *names, size_t count)
 
 /* The name that is called at the bracket `open`, as a path; and its first token. */
 static const char *called(const struct python_file *f, unsigned open, unsigned *first,
-			  char path[MOST_PATH])
+			  char path[MAX_PATH])
 {
 	struct span chain;
 
@@ -33,7 +33,7 @@ static const char *called(const struct python_file *f, unsigned open, unsigned *
 /* The innermost bracket around a token, near before it; UINT_MAX: there is none. */
 static unsigned bracket(const struct python_file *f, unsigned at)
 {
-	for (unsigned i = at; i > 0 && at - i < MOST_VALUE; i--)
+	for (unsigned i = at; i > 0 && at - i < MAX_VALUE; i--)
 		if (token_at(f, i - 1)->kind == PYTHON_SIGN && token_at(f, i - 1)->past > at)
 			return i - 1;
 	return UINT_MAX;
@@ -44,7 +44,7 @@ bool choice_is_used(const struct python_file *f, unsigned at)
 {
 	static const char *const takers[] = {"to", "cuda", "set_device", "set_device_index", "str"};
 	unsigned open = bracket(f, at), first = 0;
-	char path[MOST_PATH];
+	char path[MAX_PATH];
 	const char *last;
 
 	if (open == UINT_MAX)
@@ -64,7 +64,7 @@ bool choice_names_list(const struct python_file *f, unsigned at)
 {
 	struct span text = token_at(f, at)->text;
 	unsigned open = bracket(f, at), first = 0;
-	char path[MOST_PATH];
+	char path[MAX_PATH];
 	bool named = false;
 
 	for (size_t i = 0; i + 7 <= text.length && !named; i++)

@@ -43,7 +43,7 @@ static bool is_derived(const struct python_file *f, struct span name, unsigned f
 {
 	bool list = span_is(name, "CUDA_VISIBLE_DEVICES");
 
-	for (unsigned i = first; i < past && i < first + MOST_VALUE; i++) {
+	for (unsigned i = first; i < past && i < first + MAX_VALUE; i++) {
 		const struct python_token *t = &f->text.tokens[i];
 		struct python_value v = {.meaning = MEANS_UNKNOWN};
 

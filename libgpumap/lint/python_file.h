@@ -10,7 +10,7 @@
 #include "lint/python_names.h"
 #include "lint/python_text.h"
 
-enum { MOST_BLOCKS = 100, MOST_PATH = 96, MOST_VALUE = 64, MOST_SIGHTS = 4096 };
+enum { MAX_BLOCKS = 100, MAX_PATH = 96, MAX_VALUE = 64, MAX_SIGHTS = 4096 };
 
 enum sight_kind {
 	SIGHT_VARIABLE,    /* an environment variable is set; `verb` */
@@ -66,7 +66,7 @@ struct python_facts {
 
 /* What picks a device, for python_choice.c. */
 enum python_pick { PICK_SETS, PICK_NAMES, PICK_CURRENT };
-enum { MOST_PICKS = 256, MOST_CALLS = 1024 };
+enum { MAX_PICKS = 256, MAX_CALLS = 1024 };
 
 struct python_choice {
 	struct {
@@ -74,13 +74,13 @@ struct python_choice {
 		struct python_value value;
 		int function, line;
 		bool may;
-	} picks[MOST_PICKS];
+	} picks[MAX_PICKS];
 	size_t count;
 	struct { /* functions by name: where they are called, or defined */
 		struct span name;
 		int function, number; /* in which; the number of its own, 0: a call */
 		bool may, run;
-	} names[MOST_CALLS];
+	} names[MAX_CALLS];
 	size_t name_count;
 	bool doubtful; /* something may pick another */
 	bool passed;   /* a device that is not known by name is used */
@@ -105,14 +105,14 @@ struct python_file {
 	struct python_text text;
 	struct python_names names;
 	struct arena arena;
-	struct python_block blocks[MOST_BLOCKS + 1]; /* [0] is the file */
+	struct python_block blocks[MAX_BLOCKS + 1]; /* [0] is the file */
 	int depth, functions;
 	bool deferred; /* the statement has a lambda */
 	struct python_facts facts;
 	struct sight *sights;
 	size_t count, room;
 	size_t firsts[SIGHT_KINDS];   /* of each kind: its place, plus one; 0: there is none */
-	bool full;                    /* there are more than MOST_SIGHTS */
+	bool full;                    /* there are more than MAX_SIGHTS */
 	struct python_choice *choice; /* NULL: nobody asks */
 };
 
@@ -145,7 +145,7 @@ unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret
 
 /* The chain with its first name replaced by what it was imported as; empty if it is too long for
  * any name that has a meaning. Returns ret. */
-const char *python_path(const struct python_file *f, struct span chain, char ret[MOST_PATH]);
+const char *python_path(const struct python_file *f, struct span chain, char ret[MAX_PATH]);
 
 struct python_value python_value(const struct python_file *f, unsigned first, unsigned past);
 

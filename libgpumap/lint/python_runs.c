@@ -31,9 +31,9 @@ static size_t function_of(const struct python_choice *c, struct span name)
 /* A function runs whatever happens that is called in the file, or in one that runs. */
 void choice_find_runs(struct python_choice *c)
 {
-	enum { MOST_DEPTH = 6 };
+	enum { MAX_DEPTH = 6 };
 
-	for (int depth = 0; depth < MOST_DEPTH; depth++) {
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
 		for (size_t i = 0; i < c->name_count; i++) {
 			size_t to;
 

@@ -9,7 +9,7 @@ struct sight *sight_add(struct python_file *f, enum sight_kind kind,
 	const struct python_block *b = block_now(f);
 	struct sight *s;
 
-	f->full = f->full || f->count == MOST_SIGHTS;
+	f->full = f->full || f->count == MAX_SIGHTS;
 	if (!grown || f->full)
 		return NULL;
 	f->sights = grown;
@@ -129,7 +129,7 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 			  unsigned to)
 {
 	struct python_value v = python_value(f, from, to);
-	char path[MOST_PATH];
+	char path[MAX_PATH];
 	struct span chain;
 	unsigned end = python_chain(f, first, &chain);
 
@@ -218,7 +218,7 @@ static void keyword(struct python_file *f, unsigned at, unsigned past)
 /* The name at `i`, which no dot is before: with what follows it, a path. */
 static void walk_path(struct python_file *f, unsigned i, unsigned past)
 {
-	char path[MOST_PATH];
+	char path[MAX_PATH];
 	struct span chain;
 	unsigned end = python_chain(f, i, &chain);
 
@@ -256,7 +256,7 @@ static void walk(struct python_file *f, unsigned first, unsigned past)
 /* del os.environ["A"] */
 static void removes(struct python_file *f, unsigned at, unsigned past)
 {
-	char path[MOST_PATH];
+	char path[MAX_PATH];
 	struct span chain;
 	unsigned end = python_chain(f, at, &chain);
 

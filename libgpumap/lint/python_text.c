@@ -143,7 +143,7 @@ static bool begins_statement(const struct python_token *token)
 
 /* The brackets that are open. */
 struct brackets {
-	unsigned at[MOST_BRACKETS];
+	unsigned at[MAX_BRACKETS];
 	int count, line;
 };
 
@@ -171,11 +171,11 @@ static void bracket(struct python_text *p, struct brackets *open, const struct p
 	int step = bracket_of(token);
 
 	if (step > 0) {
-		if (open->count < MOST_BRACKETS)
+		if (open->count < MAX_BRACKETS)
 			open->at[open->count] = p->count;
 		open->line = open->count++ ? open->line : token->line;
 	} else if (step < 0 && open->count) {
-		if (--open->count < MOST_BRACKETS && open->at[open->count] < MOST_TOKENS)
+		if (--open->count < MAX_BRACKETS && open->at[open->count] < MAX_TOKENS)
 			p->tokens[open->at[open->count]].past = p->count + !p->cut;
 	}
 }
@@ -220,7 +220,7 @@ static bool take(struct python_text *p, struct brackets *open)
 		back_to_line(p);
 		return false;
 	}
-	p->cut = p->cut || p->count == MOST_TOKENS || !make_room(p);
+	p->cut = p->cut || p->count == MAX_TOKENS || !make_room(p);
 	bracket(p, open, &token);
 	if (p->cut)
 		return !p->failed;
@@ -235,7 +235,7 @@ static void close_all(struct python_text *p, struct brackets *open)
 	if (open->count && !p->broken && p->at >= p->text.length)
 		p->broken = open->line;
 	while (open->count)
-		if (--open->count < MOST_BRACKETS && open->at[open->count] < p->count)
+		if (--open->count < MAX_BRACKETS && open->at[open->count] < p->count)
 			p->tokens[open->at[open->count]].past = p->count;
 }
 

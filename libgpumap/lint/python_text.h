@@ -9,8 +9,8 @@
 #include "text.h"
 
 enum {
-	MOST_TOKENS = 16384, /* of a statement that are looked at */
-	MOST_BRACKETS = 200  /* inside each other, as Python itself has it */
+	MAX_TOKENS = 16384, /* of a statement that are looked at */
+	MAX_BRACKETS = 200  /* inside each other, as Python itself has it */
 };
 
 enum python_kind {

@@ -4,7 +4,7 @@
 
 #include "rankenv.h"
 
-enum { MOST_NESTING = 6 };
+enum { MAX_NESTING = 6 };
 
 static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
 
@@ -25,7 +25,7 @@ unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret
 	return at;
 }
 
-const char *python_path(const struct python_file *f, struct span chain, char ret[MOST_PATH])
+const char *python_path(const struct python_file *f, struct span chain, char ret[MAX_PATH])
 {
 	const char *dot = memchr(chain.text, '.', chain.length);
 	struct span head = {chain.text, dot ? (size_t)(dot - chain.text) : chain.length};
@@ -38,7 +38,7 @@ const char *python_path(const struct python_file *f, struct span chain, char ret
 		chain.length -= head.length;
 	}
 	ret[0] = '\0';
-	if (length + chain.length >= MOST_PATH)
+	if (length + chain.length >= MAX_PATH)
 		return ret;
 	if (length)
 		memcpy(ret, import->text.text, length);
@@ -271,7 +271,7 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 					 int depth)
 {
 	const struct python_token *t = token_at(f, first);
-	char path[MOST_PATH];
+	char path[MAX_PATH];
 	struct span chain;
 	unsigned end;
 
@@ -322,7 +322,7 @@ static struct python_value choice_value(const struct python_file *f, unsigned fi
 					unsigned past, int depth)
 {
 	struct python_value a = value(f, first, at, depth), b;
-	char path[MOST_PATH];
+	char path[MAX_PATH];
 	struct span chain;
 	unsigned end = python_chain(f, at + 1, &chain);
 	bool sure = end && is_at(f, end, past, "(") && is_at(f, end + 2, past, "else") &&
@@ -371,7 +371,7 @@ static struct python_value value(const struct python_file *f, unsigned first, un
 {
 	unsigned op = 0;
 
-	if (first >= past || past - first > MOST_VALUE || depth > MOST_NESTING)
+	if (first >= past || past - first > MAX_VALUE || depth > MAX_NESTING)
 		return unknown;
 	if (token_is(token_at(f, first), "(") && token_at(f, first)->past == past)
 		return value(f, first + 1, past - 1, depth + 1);

@@ -136,18 +136,18 @@ static bool *inside_bound(struct builder *b, const struct host_class *class,
 /* "GPU 6, GPU 7 and 2 more" */
 static void label_outside(struct strbuf *buf, const struct host_class *class, const bool *inside)
 {
-	enum { MOST = 4 };
+	enum { MAX_LISTED = 4 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < class->count; i++) {
 		if (inside[i])
 			continue;
-		if (n++ < MOST)
+		if (n++ < MAX_LISTED)
 			strbuf_printf(buf, "%s%s", n > 1 ? ", " : "",
 				      DEVICE_LABEL(class->devices[i]));
 	}
-	if (n > MOST)
-		strbuf_printf(buf, " and %zu more", n - MOST);
+	if (n > MAX_LISTED)
+		strbuf_printf(buf, " and %zu more", n - MAX_LISTED);
 }
 
 /* The remedy, behind that for a number that may be meant as a count. */

@@ -180,13 +180,13 @@ void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpum
 static void land(struct layout *layout, size_t l, size_t position)
 {
 	struct crowd *crowd = &layout->crowd;
-	size_t most = (size_t)layout->class->settings->ranks_per_gpu;
+	size_t max = (size_t)layout->class->settings->ranks_per_gpu;
 
 	if (position == NOWHERE)
 		return;
 	if (!crowd->first[position])
 		crowd->first[position] = l + 1;
-	if (crowd->count[position]++ < most)
+	if (crowd->count[position]++ < max)
 		return;
 	if (!crowd->surplus++) {
 		crowd->device = position;

@@ -195,11 +195,11 @@ static void tell_cores(struct binding *x)
 			  "%zu ranks of %s share cores, as there are fewer cores than ranks%s%s",
 			  d->crowded, host, x->layout->class->count ? " near their GPUs" : "",
 			  more);
-	else if (d->most && d->count && d->fewest < d->most)
+	else if (d->max && d->count && d->fewest < d->max)
 		plan_tell(x->b, FINDING_CORES, &about,
 			  SETTING("cpu_bind = cores:%zu") ", but ranks of %s get %zu: there are no "
 							  "more%s",
-			  d->most, host, d->fewest, more);
+			  d->max, host, d->fewest, more);
 }
 
 static int bind_near(struct binding *x)
@@ -207,7 +207,7 @@ static int bind_near(struct binding *x)
 	struct division *d = &x->division;
 	size_t count = x->layout->plan->count;
 
-	d->most = x->settings->cpu_bind == PLAN_CPU_CORES ? (size_t)x->settings->cores : 0;
+	d->max = x->settings->cpu_bind == PLAN_CPU_CORES ? (size_t)x->settings->cores : 0;
 	d->shares = arena_alloc(&x->b->passing, count + 1, sizeof(*d->shares));
 	if (!d->shares)
 		return plan_nomem(x->b);

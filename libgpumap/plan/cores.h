@@ -20,7 +20,7 @@ struct division {
 	size_t end;            /* CPUs are below */
 	struct share *shares;
 	size_t count;
-	size_t most;    /* cores for each; 0: as many as there are */
+	size_t max;     /* cores for each; 0: as many as there are */
 	size_t fewest;  /* cores that some share got; SIZE_MAX: none has been made */
 	size_t crowded; /* shares without a core of their own */
 };

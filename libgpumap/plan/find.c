@@ -121,8 +121,7 @@ const gpumap_device *device_original(const struct device_index *index, const gpu
 							     : NULL;
 }
 
-/* Places: GPU i is at i, MIG instances follow all GPUs at 64 each. */
-enum { MOST_MIG = 64 };
+/* Places: GPU i is at i, MIG instances follow all GPUs at MAX_MIG each. */
 
 size_t device_total(const gpumap_inventory *inventory)
 {
@@ -137,7 +136,7 @@ size_t device_places(const gpumap_inventory *inventory)
 {
 	bool migs = device_total(inventory) > inventory->count;
 
-	return inventory->count * (migs ? 1 + MOST_MIG : 1);
+	return inventory->count * (migs ? 1 + MAX_MIG : 1);
 }
 
 size_t device_place(const gpumap_inventory *inventory, const gpumap_device *device)
@@ -146,5 +145,5 @@ size_t device_place(const gpumap_inventory *inventory, const gpumap_device *devi
 
 	return device == device->gpu
 		       ? gpu
-		       : inventory->count + gpu * MOST_MIG + (size_t)device->mig_position;
+		       : inventory->count + gpu * MAX_MIG + (size_t)device->mig_position;
 }

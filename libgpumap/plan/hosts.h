@@ -4,14 +4,14 @@
 
 #include "plan/plan.h"
 
-enum { MOST_BOUNDS = 3 };
+enum { MAX_BOUNDS = 3 };
 
 struct known_host {
 	const char *name;
 	int64_t slots; /* of a hostfile, from 1; -1: not said */
 	const gpumap_inventory *inventory;
-	struct plan_inherited inherited[MOST_BOUNDS];
-	gpumap_mapping *mappings[MOST_BOUNDS]; /* theirs */
+	struct plan_inherited inherited[MAX_BOUNDS];
+	gpumap_mapping *mappings[MAX_BOUNDS]; /* theirs */
 	size_t inherited_count;
 	struct plan_cpus cpus;
 	struct cpu_topology topology;

@@ -95,7 +95,7 @@ static int bound(gpumap_hosts *hosts, struct known_host *host, enum plan_bound k
 	gpumap_mapping *mapping = NULL;
 	int r;
 
-	if (!host->inventory || host->inherited_count == MOST_BOUNDS)
+	if (!host->inventory || host->inherited_count == MAX_BOUNDS)
 		return GPUMAP_OK;
 	r = hosts->arena.failed ? GPUMAP_ENOMEM
 				: resolve_list(&mapping, host->inventory, envp, report);

@@ -9,7 +9,7 @@
 #include "profile_keys.h"
 #include "readfile.h"
 
-enum { MOST_BYTES = 256 << 20 };
+enum { MAX_BYTES = 256 << 20 };
 
 /* Reading goes on after the first fault, which is the one that is told. */
 struct plan_reader {
@@ -69,7 +69,7 @@ static const char *reader_word(struct plan_reader *reader, const json_t *o, cons
 
 /* From 0 to `most`; `nothing` where it is null, unless that is INT64_MIN. */
 static int64_t reader_integer(struct plan_reader *reader, const json_t *o, const char *key,
-			      int64_t most, int64_t nothing)
+			      int64_t max, int64_t nothing)
 {
 	const json_t *value = json_object_get(o, key);
 	json_int_t n;
@@ -78,9 +78,9 @@ static int64_t reader_integer(struct plan_reader *reader, const json_t *o, const
 		return nothing;
 	value = reader_member(reader, o, key, JSON_INTEGER);
 	n = value ? json_integer_value(value) : 0;
-	if (n < 0 || n > most)
+	if (n < 0 || n > max)
 		reader_refuse(reader, key, "is out of range");
-	return n < 0 || n > most ? 0 : n;
+	return n < 0 || n > max ? 0 : n;
 }
 
 static const json_t *reader_array(struct plan_reader *reader, const json_t *o, const char *key)
@@ -478,9 +478,9 @@ EXPORT int gpumap_plan_parse(gpumap_plan **ret, const char *bytes, size_t size, 
 	json_t *o;
 	int r;
 
-	if (size > MOST_BYTES)
+	if (size > MAX_BYTES)
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
-				   "a plan of more than %d bytes", MOST_BYTES);
+				   "a plan of more than %d bytes", MAX_BYTES);
 	o = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
 	if (!o)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
@@ -498,7 +498,7 @@ EXPORT int gpumap_plan_read(gpumap_plan **ret, const char *path, gpumap_report *
 	const char *name = streq(path, "-") ? "standard input" : path;
 	char *text = NULL;
 	size_t size = 0;
-	int error = read_file(path, true, MOST_BYTES, &text, &size), r;
+	int error = read_file(path, true, MAX_BYTES, &text, &size), r;
 
 	if (error == ENOMEM)
 		return report_nomem(report);

@@ -177,28 +177,28 @@ size_t selection_count_meant(const struct builder *b, const struct host_class *c
 {
 	const struct selection *selection = class->selection;
 	const char *origin = class->settings->places[PLAN_KEY_GPUS].origin;
-	size_t most = class->host->inventory->count;
+	size_t max = class->host->inventory->count;
 
 	if (selection->kind != SELECT_ENTRIES || selection->count != 1 ||
 	    selection->entries->kind != ENTRY_NUMBER || !origin || !streq(origin, "--gpus") ||
 	    class->settings->ranks != PLAN_AUTO || b->input->settings->world_size != PLAN_AUTO)
 		return 0;
 	if (class->host->inherited_count)
-		most = class->host->inherited[class->host->inherited_count - 1]
-			       .mapping->visible_count;
+		max = class->host->inherited[class->host->inherited_count - 1]
+			      .mapping->visible_count;
 	/* Without a GPU any number of ranks can start. */
 	if (!class->host->inventory->count)
-		most = PLAN_MAX_RANKS;
-	return (size_t)selection->entries->number <= most ? (size_t)selection->entries->number : 0;
+		max = PLAN_MAX_RANKS;
+	return (size_t)selection->entries->number <= max ? (size_t)selection->entries->number : 0;
 }
 
 const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count)
 {
-	enum { MOST_LISTED = 16 };
+	enum { MAX_LISTED = 16 };
 	char list[64] = "0";
 	int length = 1;
 
-	if (b->input->settings->mode == PLAN_DDP || count > MOST_LISTED) {
+	if (b->input->settings->mode == PLAN_DDP || count > MAX_LISTED) {
 		snprintf(ret->text, sizeof(ret->text),
 			 "for %zu rank%s write " SETTING("ranks = %zu") " instead of --gpus %zu",
 			 count, count == 1 ? "" : "s", count, count);

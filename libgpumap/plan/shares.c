@@ -117,12 +117,12 @@ static bool pick_all(struct division *d, struct group **groups, size_t count, si
 /* The most units that every share can have; 0: there are fewer units than shares. */
 static size_t best_share(struct division *d, struct group **groups, size_t count)
 {
-	size_t low = 0, high = d->most ? d->most : SIZE_MAX;
+	size_t low = 0, high = d->max ? d->max : SIZE_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t most = groups[i]->unit_count / groups[i]->count;
+		size_t max = groups[i]->unit_count / groups[i]->count;
 
-		high = most < high ? most : high;
+		high = max < high ? max : high;
 	}
 	while (low < high) {
 		size_t middle = high - (high - low) / 2;

@@ -80,11 +80,11 @@ static void settle_without(struct builder *b)
 /* How many ranks the GPUs of such a host take. */
 static size_t room(const struct host_class *class)
 {
-	size_t most = PLAN_MAX_RANKS, per_gpu = (size_t) class->settings->ranks_per_gpu;
+	size_t max = PLAN_MAX_RANKS, per_gpu = (size_t) class->settings->ranks_per_gpu;
 
 	if (class->without)
-		return most;
-	return class->count > most / per_gpu ? most : class->count * per_gpu;
+		return max;
+	return class->count > max / per_gpu ? max : class->count * per_gpu;
 }
 
 static size_t automatic(const struct builder *b, const struct host_class *class)
@@ -95,19 +95,19 @@ static size_t automatic(const struct builder *b, const struct host_class *class)
 }
 
 static void too_many(struct builder *b, const struct plan_settings *settings, enum plan_key key,
-		     int64_t ranks, size_t most, const char *where, const char *more)
+		     int64_t ranks, size_t max, const char *where, const char *more)
 {
 	const struct plan_place *place = &settings->places[key];
 	char fix[120];
 
 	snprintf(fix, sizeof(fix),
 		 "write " SETTING("%s = %zu") ", or share GPUs with " SETTING("ranks_per_gpu = N"),
-		 plan_key_name(key), most);
+		 plan_key_name(key), max);
 	plan_tell(b, FINDING_TOO_MANY_RANKS,
 		  ABOUT(.rule = "G10", .origin = place->origin, .line = place->line,
 			.column = place->column, .fix = fix),
 		  SETTING("%s = %lld") ", but the GPUs of %s take %zu%s", plan_key_name(key),
-		  (long long)ranks, where, most, more);
+		  (long long)ranks, where, max, more);
 }
 
 /* So many as were said for the host, or one rank per GPU. */
@@ -115,16 +115,16 @@ static void spread_evenly(struct builder *b)
 {
 	for (size_t i = 0; i < b->input->host_count; i++) {
 		struct host_class *class = b->host_classes[i];
-		size_t most = room(class);
+		size_t max = room(class);
 		int each = class->settings->ranks;
 
 		if (each == PLAN_AUTO) {
 			b->local_sizes[i] = automatic(b, class);
 			continue;
 		}
-		b->local_sizes[i] = (size_t)each < most ? (size_t)each : most;
-		if ((size_t)each > most && !class->bad) {
-			too_many(b, class->settings, PLAN_KEY_RANKS, each, most, class->host->name,
+		b->local_sizes[i] = (size_t)each < max ? (size_t)each : max;
+		if ((size_t)each > max && !class->bad) {
+			too_many(b, class->settings, PLAN_KEY_RANKS, each, max, class->host->name,
 				 MORE_HOSTS(class->host_count));
 			class->bad = true;
 		}
@@ -142,11 +142,11 @@ static void spread_total(struct builder *b)
 		without = without && b->host_classes[i]->without;
 	for (size_t i = 0; i < count; i++) {
 		const struct host_class *class = b->host_classes[i];
-		size_t most = without          ? total / count + (i < total % count)
-			      : class->without ? 1
-					       : room(class);
+		size_t max = without          ? total / count + (i < total % count)
+			     : class->without ? 1
+					      : room(class);
 
-		b->local_sizes[i] = left < most ? left : most;
+		b->local_sizes[i] = left < max ? left : max;
 		idle += !b->local_sizes[i];
 		left -= b->local_sizes[i];
 		taken += b->local_sizes[i];

@@ -24,10 +24,10 @@ static int add_setting(struct file *f, const struct profile_key *key,
 	struct strbuf decoded = {0};
 	struct setting *setting;
 
-	if (p->sections[f->section].count == MOST_ENTRIES)
+	if (p->sections[f->section].count == MAX_ENTRIES)
 		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = f->path, .line = entry->line),
-				   "more than %d entries of a section", MOST_ENTRIES);
+				   "more than %d entries of a section", MAX_ENTRIES);
 	if (p->setting_count == p->setting_room) {
 		struct setting *grown = realloc(p->settings, p->setting_room * 2 * sizeof(*grown));
 
@@ -93,8 +93,8 @@ static int misplaced(struct file *f, enum profile_section kind, const struct ini
 static int find_key(struct file *f, enum profile_section kind, const struct inifile_entry *entry,
 		    const struct profile_key **found)
 {
-	const char *names[MOST_KEYS] = {0};
-	enum profile_key_id ids[MOST_KEYS];
+	const char *names[MAX_KEYS] = {0};
+	enum profile_key_id ids[MAX_KEYS];
 	bool known = false;
 	int n = 0;
 

@@ -41,8 +41,8 @@ static int include_one(struct file *f, struct span name, int line, int column)
 	for (size_t i = 0; i < load->read_count; i++)
 		if (streq(load->read[i], kept))
 			return GPUMAP_OK;
-	if (load->read_count == MOST_FILES)
-		return FAIL(f, FINDING_LIMIT, line, column, NULL, "more than %d files", MOST_FILES);
+	if (load->read_count == MAX_FILES)
+		return FAIL(f, FINDING_LIMIT, line, column, NULL, "more than %d files", MAX_FILES);
 	r = load->source(load->data, kept, optional, &text, &size, load->report);
 	if (r == GPUMAP_EFILE)
 		return FAIL(f, FINDING_FILE_ACCESS, line, column,

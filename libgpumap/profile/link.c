@@ -135,12 +135,12 @@ static void check_chain(struct link *l, size_t first)
 		if (i == first)
 			return;
 	}
-	if (i != NONE || depth != MOST_DEPTH + 1)
+	if (i != NONE || depth != MAX_DEPTH + 1)
 		return; /* it leads into a circle, or another profile has the longest chain */
 	about = setting_about(section_setting(&p->sections[first], PKEY_PROFILE_inherit));
 	about.fix = "inherit from a profile nearer to the root";
 	failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_LIMIT, &about,
-			      "a chain of more than %d profiles", MOST_DEPTH));
+			      "a chain of more than %d profiles", MAX_DEPTH));
 }
 
 /* --- the other sections --------------------------------------------------------- */

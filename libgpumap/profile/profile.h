@@ -7,12 +7,12 @@
 #include "profile_keys.h"
 
 enum {
-	MOST_DEPTH = 8,       /* profiles in a chain of inherit */
-	MOST_FILES = 64,      /* read for one profile */
-	MOST_SECTIONS = 4096, /* of all files */
-	MOST_ENTRIES = 1024,  /* of one section */
-	MOST_VARIABLES = 16,  /* of a sweep */
-	MOST_COMBINATIONS = 65536
+	MAX_DEPTH = 8,       /* profiles in a chain of inherit */
+	MAX_FILES = 64,      /* read for one profile */
+	MAX_SECTIONS = 4096, /* of all files */
+	MAX_ENTRIES = 1024,  /* of one section */
+	MAX_VARIABLES = 16,  /* of a sweep */
+	MAX_COMBINATIONS = 65536
 };
 
 /* key = value, wherever it was said. */
@@ -78,8 +78,8 @@ struct gpumap_profile {
 	bool found;                         /* it was found, not named */
 	const char *wanted, *wanted_origin; /* the profile that [gpumap] names */
 	int wanted_line, wanted_column;
-	size_t chosen;            /* section; NONE: no profile */
-	size_t chain[MOST_DEPTH]; /* the chosen profile and its parents */
+	size_t chosen;           /* section; NONE: no profile */
+	size_t chain[MAX_DEPTH]; /* the chosen profile and its parents */
 	size_t depth;
 
 	const char **environment;  /* copies of NAME=value; ends with NULL */

@@ -11,10 +11,10 @@ static int add_section(struct file *f, enum profile_section kind, struct span na
 	gpumap_profile *p = f->load->profile;
 	gpumap_section *section;
 
-	if (p->section_count == MOST_SECTIONS)
+	if (p->section_count == MAX_SECTIONS)
 		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = f->path, .line = line), "more than %d sections",
-				   MOST_SECTIONS);
+				   MAX_SECTIONS);
 	if (p->section_count == p->section_room) {
 		size_t room = p->section_room ? p->section_room * 2 : 16;
 		gpumap_section *grown = realloc(p->sections, room * sizeof(*grown));

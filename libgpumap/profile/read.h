@@ -6,7 +6,7 @@
 #include "inifile.h"
 #include "profile/profile.h"
 
-enum { MOST_KEYS = PKEY_COUNT + 1 };
+enum { MAX_KEYS = PKEY_COUNT + 1 };
 
 /* What all files share. */
 struct load {
@@ -14,7 +14,7 @@ struct load {
 	profile_source *source;
 	void *data;
 	gpumap_report *report;
-	const char *read[MOST_FILES]; /* all files so far */
+	const char *read[MAX_FILES]; /* all files so far */
 	size_t read_count;
 	bool incomplete; /* a section was refused: names may be missing */
 };
@@ -26,7 +26,7 @@ struct file {
 	int include_line; /* of the line in `outer` */
 	size_t section;   /* in the profile; NONE: [gpumap], or left to sites */
 	bool is_head, has_head, newer;
-	int lines[MOST_KEYS]; /* of the section's known keys so far */
+	int lines[MAX_KEYS]; /* of the section's known keys so far */
 };
 
 #define FAIL(f, id, at_line, at_column, remedy, ...) \

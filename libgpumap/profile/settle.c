@@ -125,7 +125,7 @@ static const gpumap_section *of_chain(const gpumap_profile *p, size_t i, enum pr
 /* Parents first, so that a child's word is the last. */
 static void settle_environment(const gpumap_profile *p, struct settled *s)
 {
-	const gpumap_section *found[MOST_DEPTH * 2];
+	const gpumap_section *found[MAX_DEPTH * 2];
 	size_t count = 0, room = 1;
 
 	for (size_t i = p->depth; i-- > 0;) {

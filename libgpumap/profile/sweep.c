@@ -33,18 +33,18 @@ static int read_variable(gpumap_profile *p, struct sweep_variable *variable,
 	return p->arena.failed ? report_nomem(report) : GPUMAP_OK;
 }
 
-static int too_many(const gpumap_section *sweep, int most, const char *what, gpumap_report *report)
+static int too_many(const gpumap_section *sweep, int max, const char *what, gpumap_report *report)
 {
 	return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
 			   ABOUT(.origin = sweep->file, .line = sweep->line, .column = 1,
 				 .fix = "make several sweeps of it"),
-			   "[sweep %s] has more than %d %s", sweep->name, most, what);
+			   "[sweep %s] has more than %d %s", sweep->name, max, what);
 }
 
 static int read_sweep(gpumap_profile *p, gpumap_section *sweep, bool good, gpumap_report *report)
 {
 	sweep->combinations = 1;
-	sweep->variables = arena_alloc(&p->arena, MOST_VARIABLES, sizeof(*sweep->variables));
+	sweep->variables = arena_alloc(&p->arena, MAX_VARIABLES, sizeof(*sweep->variables));
 	if (!sweep->variables)
 		return report_nomem(report);
 	for (size_t i = 0; i < sweep->count; i++) {
@@ -54,15 +54,15 @@ static int read_sweep(gpumap_profile *p, gpumap_section *sweep, bool good, gpuma
 
 		if (setting->key)
 			continue;
-		if (sweep->variable_count == MOST_VARIABLES)
-			return too_many(sweep, MOST_VARIABLES, "variables", report);
+		if (sweep->variable_count == MAX_VARIABLES)
+			return too_many(sweep, MAX_VARIABLES, "variables", report);
 		r = read_variable(p, variable, setting, report);
 		if (r != GPUMAP_OK)
 			return r;
 		sweep->variable_count++;
 		sweep->combinations *= variable->count;
-		if (sweep->combinations > MOST_COMBINATIONS)
-			return too_many(sweep, MOST_COMBINATIONS, "combinations", report);
+		if (sweep->combinations > MAX_COMBINATIONS)
+			return too_many(sweep, MAX_COMBINATIONS, "combinations", report);
 	}
 	if (!sweep->variable_count && good)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_SYNTAX,

@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-enum { MOST_ARGUMENTS = 24 };
+enum { MAX_ARGUMENTS = 24 };
 
 /* Remarks and help are not looked at. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -46,9 +46,9 @@ static bool in_range(const struct row *row, const struct settings *settings)
 	switch (row->kind) {
 	case ROW_COUNT:
 	case ROW_TIME:
-		return *(const int64_t *)member >= 0 && *(const int64_t *)member <= row->most;
+		return *(const int64_t *)member >= 0 && *(const int64_t *)member <= row->max;
 	case ROW_INT:
-		return *(const int *)member >= row->least && *(const int *)member <= row->most;
+		return *(const int *)member >= row->least && *(const int *)member <= row->max;
 	case ROW_NUMBER:
 		return *(const double *)member >= 0 && *(const double *)member <= 1e12;
 	case ROW_CHOICE:
@@ -86,7 +86,7 @@ static int part(char **argv, char *text, const char *end)
 {
 	int argc = 0;
 
-	while (text < end && argc < MOST_ARGUMENTS) {
+	while (text < end && argc < MAX_ARGUMENTS) {
 		if (strncmp(text, "--config", 8) != 0)
 			argv[argc++] = text;
 		text += strlen(text) + 1;
@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char *const envp[] = {"A=a b", "GPUMAP_DEVICE=0", "CUDA_VISIBLE_DEVICES=3,1",
 					   NULL};
 	struct train_error error = {.status = TRAIN_OK};
-	char *argv[MOST_ARGUMENTS + 2] = {(char[]){"gpumap-train"}}, config[64], *text;
+	char *argv[MAX_ARGUMENTS + 2] = {(char[]){"gpumap-train"}}, config[64], *text;
 	struct command_line command;
 	int fd = memfd_create("profile", MFD_CLOEXEC), argc;
 	size_t profile = size ? strnlen((const char *)data, size) : 0;

@@ -39,7 +39,7 @@ static void print_value(FILE *file, const char *value)
 /* What the dialect says. */
 static void predict(const struct run *run, const char *value, struct answer *want, int *unsure)
 {
-	const char *uuids[MOST_GPUS];
+	const char *uuids[MAX_GPUS];
 	struct visible_view view = {
 		.count = run->gpu_count, .uuids = uuids, .uuid_count = (size_t)run->gpu_count};
 	struct visible_list list;

@@ -7,20 +7,20 @@
 
 #include "driver-values.h"
 
-enum { MOST_GPUS = 64, MOST_JOBS = 64 };
+enum { MAX_GPUS = 64, MAX_JOBS = 64 };
 
 struct answer {
 	int code; /* of cuInit or what failed later; -1: the process did not answer */
 	int count;
-	int gpus[MOST_GPUS]; /* numbers in the machine's list, -1: not in it */
+	int gpus[MAX_GPUS]; /* numbers in the machine's list, -1: not in it */
 };
 
 struct run {
 	const char *self;
 	struct values values;
 	struct answer *answers;
-	char *uuids[MOST_GPUS]; /* the machine's GPUs without a list */
-	char *lines[MOST_GPUS]; /* "uuid pci name" */
+	char *uuids[MAX_GPUS]; /* the machine's GPUs without a list */
+	char *lines[MAX_GPUS]; /* "uuid pci name" */
 	int gpu_count, version;
 	FILE *record;
 	size_t differing, unsure, unanswered;

@@ -285,13 +285,13 @@ void make_values(struct values *ret, char *const *uuids, int gpus, const struct 
 
 /* --- options ---------------------------------------------------------------------------- */
 
-static int number(const char *text, unsigned long long least, unsigned long long most,
+static int number(const char *text, unsigned long long least, unsigned long long max,
 		  unsigned long long *ret)
 {
 	char *end;
 
 	*ret = strtoull(text, &end, 10);
-	return isdigit((unsigned char)*text) && !*end && *ret >= least && *ret <= most;
+	return isdigit((unsigned char)*text) && !*end && *ret >= least && *ret <= max;
 }
 
 int read_options(struct options *options, int argc, char **argv)

@@ -158,7 +158,7 @@ static void read_answer(const struct run *run, const struct job *job, struct ans
 		struct span fields = line, uuid;
 
 		span_split(&fields, '\t', &word);
-		if (span_is(word, "gpu") && answer->count < MOST_GPUS &&
+		if (span_is(word, "gpu") && answer->count < MAX_GPUS &&
 		    span_split(&fields, '\t', &uuid))
 			answer->gpus[answer->count++] = gpu_number(run, uuid);
 		if (span_is(word, "end"))
@@ -197,7 +197,7 @@ static size_t ask_all(struct run *run, const struct options *options)
 {
 	int jobs = options->jobs;
 	struct job *running = calloc((size_t)jobs, sizeof(*running));
-	struct pollfd fds[MOST_JOBS];
+	struct pollfd fds[MAX_JOBS];
 	size_t next = 0, done = 0, end = run->values.count;
 	int64_t last = now_ms() + (int64_t)options->seconds * 1000;
 
@@ -254,7 +254,7 @@ static const char *look(struct run *run)
 			return "no NVIDIA driver (libcuda.so.1)";
 		if (span_is(word, "driver"))
 			run->version = (int)span_number(fields, INT32_MAX);
-		if (span_is(word, "gpu") && run->gpu_count < MOST_GPUS) {
+		if (span_is(word, "gpu") && run->gpu_count < MAX_GPUS) {
 			run->lines[run->gpu_count] = strndup(fields.text, fields.length);
 			span_split(&fields, '\t', &uuid);
 			run->uuids[run->gpu_count++] = strndup(uuid.text, uuid.length);

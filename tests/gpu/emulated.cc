@@ -16,7 +16,7 @@
 
 #include "emulated-watch.h"
 
-enum { WORKERS = 3, WARP = 32, MOST_THREADS = 1024, STACK_BYTES = 128 * 1024 };
+enum { WORKERS = 3, WARP = 32, MAX_THREADS = 1024, STACK_BYTES = 128 * 1024 };
 
 enum state { RUNS, AT_BLOCK, AT_WARP, AT_SHUFFLE, AT_SHUFFLED, ENDED };
 
@@ -55,11 +55,11 @@ struct worker {
 	unsigned index;
 	std::mt19937 random;
 	std::vector<struct shared> shared;
-	struct barrier block, warps[MOST_THREADS / WARP];
+	struct barrier block, warps[MAX_THREADS / WARP];
 	/* Blocks of one worker are ordered: races are seen between those of different workers. */
 	char begin, end;
 	char in, out; /* of fences: what others did before, and what was done here */
-	unsigned long long slots[MOST_THREADS];
+	unsigned long long slots[MAX_THREADS];
 };
 
 struct launched {
@@ -338,7 +338,7 @@ void emulated_run(dim3 grid, unsigned threads, const std::function<void()> &body
 	struct launched launch = {grid,           threads, std::min(blocks, (unsigned)WORKERS),
 				  apart = !apart, &body,   {}};
 
-	if (blocks == 0 || grid.z != 1 || threads == 0 || threads > MOST_THREADS)
+	if (blocks == 0 || grid.z != 1 || threads == 0 || threads > MAX_THREADS)
 		fail("no such launch");
 	for (unsigned i = 0; i < WORKERS && !started; i++)
 		start_worker(&workers[i]);

@@ -131,7 +131,7 @@ static int status_of(int status)
 static int watch(const char *uuid, const char *name, char **command)
 {
 	const struct timespec pause = {.tv_nsec = POLL_NS};
-	unsigned long long before, most, current;
+	unsigned long long before, max, current;
 	struct nvml nvml;
 	void *device = NULL;
 	double begin;
@@ -141,7 +141,7 @@ static int watch(const char *uuid, const char *name, char **command)
 
 	if (!load_nvml(&nvml) || nvml.by_uuid(uuid, &device) != 0)
 		device = NULL;
-	before = most = used(&nvml, device);
+	before = max = used(&nvml, device);
 	begin = now();
 	child = fork();
 	if (child == 0) {
@@ -151,7 +151,7 @@ static int watch(const char *uuid, const char *name, char **command)
 	}
 	while ((done = waitpid(child, &status, WNOHANG)) == 0 || (done < 0 && errno == EINTR)) {
 		current = used(&nvml, device);
-		most = current > most ? current : most;
+		max = current > max ? current : max;
 		nanosleep(&pause, NULL);
 	}
 	file = done == child ? fopen(name, "w") : NULL;
@@ -161,7 +161,7 @@ static int watch(const char *uuid, const char *name, char **command)
 	}
 	fprintf(file, "seconds\t%.3f\n", now() - begin);
 	if (device)
-		fprintf(file, "memory\t%llu\n", most - before);
+		fprintf(file, "memory\t%llu\n", max - before);
 	else
 		fprintf(file, "memory\t-\n");
 	return fclose(file) == 0 ? status_of(status) : 99;

@@ -19,14 +19,14 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { MOST = 64, NO_DEVICE = 100, INVALID = 1 };
+enum { MAX = 64, NO_DEVICE = 100, INVALID = 1 };
 
 struct gpu {
 	char uuid[41]; /* with GPU- */
 	char pci[24];
 };
 
-static struct gpu gpus[MOST], visible[MOST];
+static struct gpu gpus[MAX], visible[MAX];
 static int gpu_count, visible_count;
 
 int cuInit(unsigned flags);
@@ -39,7 +39,7 @@ int cuDeviceGetPCIBusId(char *pci, int size, int device);
 
 static void read_gpus(const char *text)
 {
-	while (text && *text && gpu_count < MOST) {
+	while (text && *text && gpu_count < MAX) {
 		struct gpu *gpu = &gpus[gpu_count];
 
 		if (sscanf(text, "%40[^@]@%23[^,]", gpu->uuid, gpu->pci) != 2)
@@ -53,7 +53,7 @@ static void read_gpus(const char *text)
 static void order_gpus(void)
 {
 	const char *order = getenv("CUDA_DEVICE_ORDER"), *text = getenv("FAKE_CUDA_FASTEST");
-	struct gpu sorted[MOST];
+	struct gpu sorted[MAX];
 	char *end;
 
 	if (!text || (order && strcmp(order, "PCI_BUS_ID") == 0))

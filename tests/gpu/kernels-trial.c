@@ -168,16 +168,16 @@ static bool same_views(const struct buffer *b, const struct view *view, char *wh
 			view->integers ? ((const int32_t *)got)[i] : value_get(view->type, got, i);
 		double y = view->integers ? ((const int32_t *)want)[i]
 					  : value_get(view->type, want, i);
-		double most = view->integers ? 0 : allowed(view, y), off = fabs(x - y);
+		double max = view->integers ? 0 : allowed(view, y), off = fabs(x - y);
 
 		if (x == y || (isnan(x) && isnan(y)))
 			continue;
-		if (!(off <= most)) {
+		if (!(off <= max)) {
 			snprintf(why, size, "%s[%lld] is %.9g, not %.9g (allowed: %.3g)", b->name,
-				 (long long)i, x, y, most);
+				 (long long)i, x, y, max);
 			return false;
 		}
-		*greatest = fmax(*greatest, off / most);
+		*greatest = fmax(*greatest, off / max);
 	}
 	return true;
 }

@@ -15,7 +15,7 @@
 #include "kernels/references.h"
 #include "kernels/scaler.h"
 
-enum { MOST_BUFFERS = 12, MOST_VIEWS = 2, GUARD_BYTES = 256, POISON = 0xa5 };
+enum { MAX_BUFFERS = 12, MAX_VIEWS = 2, GUARD_BYTES = 256, POISON = 0xa5 };
 
 enum place { HOST, DEVICE, PLACES };
 
@@ -43,7 +43,7 @@ struct buffer {
 	void *before; /* what both had at first */
 	void *first;  /* what the device had after the first run, which each run must give */
 	bool written, scratch;
-	struct view views[MOST_VIEWS];
+	struct view views[MAX_VIEWS];
 	int view_count;
 };
 
@@ -61,7 +61,7 @@ struct trial {
 	const struct shape *shape;
 	struct random_generator random;
 	cudaStream_t stream;
-	struct buffer buffers[MOST_BUFFERS];
+	struct buffer buffers[MAX_BUFFERS];
 	int count;
 	double moved; /* bytes that the kernel must read and write */
 	bool poisons; /* scratch too */

@@ -29,8 +29,8 @@ enum { ODD, CONVNET, EMPTY };
 
 static int32_t add_chunks(struct trial *t, const char *name, const struct model *m, char *copies)
 {
-	int64_t most = m->elements / CHUNK_ELEMENTS + 2 * m->count;
-	struct buffer *b = add_buffer(t, name, (size_t)most * sizeof(struct chunk));
+	int64_t max = m->elements / CHUNK_ELEMENTS + 2 * m->count;
+	struct buffer *b = add_buffer(t, name, (size_t)max * sizeof(struct chunk));
 	struct chunk *chunks = b->at[HOST];
 	int32_t n = 0;
 

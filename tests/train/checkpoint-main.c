@@ -12,9 +12,9 @@
 
 #include "checkpoint/checkpoint.h"
 
-enum { PARAMETERS = 4, SLOTS = 2, MOST = 32, LARGE = 4275594 };
+enum { PARAMETERS = 4, SLOTS = 2, MAX = 32, LARGE = 4275594 };
 
-static float values[1 + SLOTS][PARAMETERS][MOST];
+static float values[1 + SLOTS][PARAMETERS][MAX];
 
 static bool write_checkpoint(const char *file, const char *folder, struct train_error *error)
 {
@@ -43,7 +43,7 @@ static bool write_checkpoint(const char *file, const char *folder, struct train_
 
 	for (int k = 0; k <= SLOTS; k++)
 		for (int p = 0; p < PARAMETERS; p++)
-			for (int e = 0; e < MOST; e++)
+			for (int e = 0; e < MAX; e++)
 				values[k][p][e] = (float)k + (float)p / 4 + (float)e / 64;
 	if (file) {
 		if (!safetensors_open(&weights, file, error))

@@ -22,10 +22,10 @@
 #include "data/init.h"
 #include "data/sampler.h"
 
-enum { MOST_NUMBERS = 64 };
+enum { MAX_NUMBERS = 64 };
 
 struct numbers {
-	double of[MOST_NUMBERS];
+	double of[MAX_NUMBERS];
 	int count;
 };
 
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 		char *rest = NULL, *name = strtok_r(line, " \n", &rest), *word;
 		struct numbers in = {.count = 0};
 
-		while (in.count < MOST_NUMBERS && (word = strtok_r(NULL, " \n", &rest)))
+		while (in.count < MAX_NUMBERS && (word = strtok_r(NULL, " \n", &rest)))
 			in.of[in.count++] = strtod(word, NULL);
 		for (size_t i = 0; name && i < sizeof(requests) / sizeof(requests[0]); i++)
 			if (strcmp(name, requests[i].name) == 0)

@@ -61,7 +61,7 @@ cudnnStatus_t convolution_of(struct convolution *convolution, cudnnHandle_t hand
 			     const char *call);
 
 /* The algorithms of a direction that can compute it, in the order of cuDNN's heuristics; at most
- * MOST_ALGORITHMS. Numbers come twice, in two kinds of arithmetic. */
+ * MAX_ALGORITHMS. Numbers come twice, in two kinds of arithmetic. */
 struct algorithm {
 	int number;
 	bool deterministic;
@@ -71,7 +71,7 @@ struct algorithm {
 	cudnnMathType_t math;
 };
 
-enum { MOST_ALGORITHMS = 10 };
+enum { MAX_ALGORITHMS = 10 };
 
 int algorithms_of(const struct convolution *convolution, enum direction direction,
 		  struct algorithm *algorithms);

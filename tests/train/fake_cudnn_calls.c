@@ -87,7 +87,7 @@ static float factor(const void *number)
 /* The parts of the three directions that differ in types only. */
 #define GET(direction, x, w, y, name) \
 	struct convolution v; \
-	struct algorithm algorithms[MOST_ALGORITHMS]; \
+	struct algorithm algorithms[MAX_ALGORITHMS]; \
 	cudnnStatus_t status = convolution_of(&v, handle, x, w, convolution, y, name); \
 	int known; \
 \

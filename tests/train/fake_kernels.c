@@ -160,7 +160,7 @@ static void list_gradient_norm(const struct lister *l, const struct gradient_nor
 
 static void list_input_fill(const struct lister *l, const struct input_fill_args *a)
 {
-	int64_t record = 1 + (int64_t)a->channels * a->from_height * a->from_width, most = -1;
+	int64_t record = 1 + (int64_t)a->channels * a->from_height * a->from_width, max = -1;
 	int64_t image = (int64_t)a->height * a->width * a->padded;
 
 	reads(l, a->values, 4 * 256 * (int64_t)a->channels);
@@ -177,9 +177,9 @@ static void list_input_fill(const struct lister *l, const struct input_fill_args
 			      (long long)a->indices[i]);
 			return;
 		}
-		most = a->indices[i] > most ? a->indices[i] : most;
+		max = a->indices[i] > max ? a->indices[i] : max;
 	}
-	list(l, a->records, (most + 1) * record, 1, false);
+	list(l, a->records, (max + 1) * record, 1, false);
 }
 
 static void list_max_pool(const struct lister *l, const struct max_pool_args *a)

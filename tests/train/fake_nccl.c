@@ -11,7 +11,7 @@
 #ifdef HAVE_NCCL
 #include "fake_nccl.h"
 
-enum { MOST_OPS = 64 };
+enum { MAX_OPS = 64 };
 
 static struct nccl_world *worlds;
 static unsigned ids;
@@ -19,10 +19,10 @@ static unsigned ids;
 /* What a thread gathers between ncclGroupStart and ncclGroupEnd. */
 static _Thread_local struct group {
 	int depth, count, joins, aborts;
-	struct nccl_op ops[MOST_OPS];
-	struct ncclComm *comms[MOST_OPS], *joined[NCCL_MOST_RANKS], *aborted[NCCL_MOST_RANKS];
-	cudaStream_t streams[MOST_OPS];
-	const char *calls[MOST_OPS];
+	struct nccl_op ops[MAX_OPS];
+	struct ncclComm *comms[MAX_OPS], *joined[NCCL_MOST_RANKS], *aborted[NCCL_MOST_RANKS];
+	cudaStream_t streams[MAX_OPS];
+	const char *calls[MAX_OPS];
 } group;
 
 void nccl_close(void)
@@ -243,7 +243,7 @@ static ncclResult_t ask(const struct nccl_op *op, ncclComm_t comm, cudaStream_t 
 					   call);
 	if (group.depth == 0)
 		return nccl_put(comm, op, 1, stream, call);
-	if (group.count == MOST_OPS)
+	if (group.count == MAX_OPS)
 		abort();
 	group.ops[group.count] = *op;
 	group.comms[group.count] = comm;
@@ -305,7 +305,7 @@ ncclResult_t fake_ncclGroupStart(void)
 static ncclResult_t put_group(int first)
 {
 	struct ncclComm *comm = group.comms[first];
-	struct nccl_op ops[MOST_OPS];
+	struct nccl_op ops[MAX_OPS];
 	int count = 0;
 
 	for (int i = first; i < group.count; i++) {

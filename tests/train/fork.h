@@ -28,14 +28,7 @@ static const struct layer forked[] = {
 };
 static const struct model_spec fork_spec = {"fork", 3, 8, 8, 5, forked};
 
-enum {
-	BATCH = 6,
-	SAMPLE = 3 * 8 * 8,
-	PARAMETERS = 8,
-	FC_WEIGHT = 6,
-	FC_BIAS,
-	MOST_ELEMENTS = 8000
-};
+enum { BATCH = 6, SAMPLE = 3 * 8 * 8, PARAMETERS = 8, FC_WEIGHT = 6, FC_BIAS, MAX_ELEMENTS = 8000 };
 
 static inline struct device *opened_by(const struct backend *of)
 {
@@ -66,7 +59,7 @@ static inline void set_parameters(struct model *m, bool sizes)
 	enum value_type type = value_of_parameters(m->options.type);
 	const struct model_shapes *shapes = model_shapes_of(m);
 	struct train_error error = {.status = TRAIN_OK};
-	static double values[MOST_ELEMENTS];
+	static double values[MAX_ELEMENTS];
 	int64_t begin, count = model_elements(m, &begin);
 
 	for (int p = 0; p < shapes->parameters_count; p++) {
@@ -74,7 +67,7 @@ static inline void set_parameters(struct model *m, bool sizes)
 
 		if (at->offset < begin || at->offset >= begin + count)
 			continue;
-		ck_assert_int_le(at->elements, MOST_ELEMENTS);
+		ck_assert_int_le(at->elements, MAX_ELEMENTS);
 		for (int64_t i = 0; i < at->elements; i++) {
 			double value = parameter_value(p, i);
 

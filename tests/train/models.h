@@ -9,10 +9,10 @@
 #include "checkpoint/checkpoint.h"
 #include "unit.h"
 
-enum { PARAMETERS = 4, SLOTS = 2, MOST_ELEMENTS = 24 };
+enum { PARAMETERS = 4, SLOTS = 2, MAX_ELEMENTS = 24 };
 
 struct model {
-	float values[1 + SLOTS][PARAMETERS][MOST_ELEMENTS]; /* parameters, exp_avg, exp_avg_sq */
+	float values[1 + SLOTS][PARAMETERS][MAX_ELEMENTS]; /* parameters, exp_avg, exp_avg_sq */
 	float *data[SLOTS][PARAMETERS];
 	struct tensor parameters[PARAMETERS];
 	struct checkpoint_slot slots[SLOTS];
@@ -33,7 +33,7 @@ static inline void model_make(struct model *m, int seed)
 	memset(m, 0, sizeof(*m));
 	for (int k = 0; seed && k <= SLOTS; k++)
 		for (int i = 0; i < PARAMETERS; i++)
-			for (int e = 0; e < MOST_ELEMENTS; e++)
+			for (int e = 0; e < MAX_ELEMENTS; e++)
 				m->values[k][i][e] =
 					(float)(seed * 1000 + k * 200 + i * 50 + e) / 3.0f;
 	for (int i = 0; i < PARAMETERS; i++) {

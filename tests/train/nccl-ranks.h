@@ -13,7 +13,7 @@
 #include "fake_cuda.h"
 #include "unit.h"
 
-enum { NCCL_MOST = 4 };
+enum { MAX_NCCL = 4 };
 
 /* How they meet: as threads of a process, or as if each were alone on its machine. */
 struct ranks_how {
@@ -100,7 +100,7 @@ static inline void member_begin(struct member *m, struct rendezvous *shared)
 static inline void ranks_machine(const struct ranks_how *how)
 {
 	fake_cuda_open(&(struct fake_cuda_options){
-		.devices = NCCL_MOST, .late = how->late, .remote_errors = how->remote_errors});
+		.devices = MAX_NCCL, .late = how->late, .remote_errors = how->remote_errors});
 	if (how->apart)
 		setenv("NCCL_COMM_ID", "127.0.0.1:4711", 1);
 	else

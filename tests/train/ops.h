@@ -92,15 +92,15 @@ static inline struct stage_result run(const struct stage_case *c,
 /* The greatest difference, relative to the greatest value that is wanted. */
 static inline double difference(const double *got, const double *want, int64_t count)
 {
-	double most = 0.0, scale = 1e-30;
+	double max = 0.0, scale = 1e-30;
 
 	for (int64_t i = 0; i < count; i++) {
 		double d = fabs(got[i] - want[i]);
 
-		most = d > most || isnan(d) ? (isnan(d) ? INFINITY : d) : most;
+		max = d > max || isnan(d) ? (isnan(d) ? INFINITY : d) : max;
 		scale = fabs(want[i]) > scale ? fabs(want[i]) : scale;
 	}
-	return most / scale;
+	return max / scale;
 }
 
 /* A GPU rounds all but exact float32; a pretended one computes in float32. */

@@ -3,8 +3,8 @@
  * optim-driver: the optimizers, schedules, loss and so on for optim.py, which compares them with
  * PyTorch's. Arrays are raw float32 on standard input and output.
  *
- *	update KIND MOMENTUM BETA2 EPS DECAY NESTEROV SCALE MOST STEPS LR SIZE...
- *		SCALE of the gradients; MOST, their greatest norm, or 0. Reads weights and STEPS
+ *	update KIND MOMENTUM BETA2 EPS DECAY NESTEROV SCALE MAX_NORM STEPS LR SIZE...
+ *		SCALE of the gradients; MAX_NORM, their greatest norm, or 0. Reads weights and STEPS
  *		times gradients, of parameters of these sizes; writes the weights after each step,
  *		then each state.
  *	schedule KIND STEPS LR LR_MIN WARMUP	writes the rates of each step, as text
@@ -26,7 +26,7 @@
 #include "optim/optimizer.h"
 #include "kernels/scaler.h"
 
-enum { MOST_PARAMS = 8 };
+enum { MAX_PARAMS = 8 };
 
 static _Noreturn void stop(const char *why)
 {
@@ -67,8 +67,8 @@ static int64_t whole(const char *text)
 
 /* The parameters' weights, one after the other, and as many gradients. */
 struct model {
-	struct optimizer_param params[MOST_PARAMS];
-	char names[MOST_PARAMS][8];
+	struct optimizer_param params[MAX_PARAMS];
+	char names[MAX_PARAMS][8];
 	int count;
 	int64_t elements;
 	float *weights, *gradients, *states[OPTIMIZER_MOST_STATES];
@@ -78,7 +78,7 @@ static void add_params(struct model *model, int count, char *sizes[])
 {
 	int64_t at = 0;
 
-	if (count > MOST_PARAMS)
+	if (count > MAX_PARAMS)
 		stop("too many parameters");
 	model->count = count;
 	for (int i = 0; i < count; i++)
@@ -102,7 +102,7 @@ static void add_params(struct model *model, int count, char *sizes[])
 
 static float whole_norm(const struct optimizer *optimizer, int count, float scale)
 {
-	float norms[MOST_PARAMS];
+	float norms[MAX_PARAMS];
 
 	for (int i = 0; i < count; i++)
 		norms[i] = optimizer_norm(optimizer, i, scale);
@@ -120,7 +120,7 @@ static void update(int argc, char *argv[])
 		.weight_decay = number(argv[6]),
 		.nesterov = whole(argv[7]),
 	};
-	double most = number(argv[9]), lr = number(argv[11]);
+	double max = number(argv[9]), lr = number(argv[11]);
 	float inv_scale = (float)number(argv[8]);
 	struct model model = {.count = 0};
 	struct optimizer *optimizer;
@@ -133,9 +133,9 @@ static void update(int argc, char *argv[])
 		struct optimizer_step step = {{lr, settings.momentum}, inv_scale, 1};
 
 		get(model.gradients, model.elements);
-		if (most > 0)
+		if (max > 0)
 			step.clip = clip_coefficient(whole_norm(optimizer, model.count, inv_scale),
-						     most);
+						     max);
 		optimizer_begin(optimizer, &step);
 		for (int part = 2; part >= 0; part--)
 			optimizer_part(optimizer, part, 3);

@@ -242,10 +242,10 @@ static int fill(struct timeline_interval *all, int ranks, int count)
 		{"bucket 1", TIMELINE_COMMUNICATION, 5900, 6100},
 		{"optimizer <step> & \"more\"", TIMELINE_COMPUTE, 6100, 6500},
 	};
-	int n = 0, most = (int)(sizeof(parts) / sizeof(*parts));
+	int n = 0, max = (int)(sizeof(parts) / sizeof(*parts));
 
 	for (int i = 0; n < count; i++) {
-		int part = i % most, rank = i / most % ranks, step = i / most / ranks;
+		int part = i % max, rank = i / max % ranks, step = i / max / ranks;
 		int64_t base = INT64_C(1000000000000) + step * INT64_C(7000000) + rank * 37000;
 		struct timeline_interval *at = &all[n++];
 

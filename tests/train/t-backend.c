@@ -214,12 +214,11 @@ START_TEST(memory_by_threads)
 	const struct device_options options = {.physical = 0, .threads = 3};
 	struct device *device = opened(backends[_i], &options);
 	struct train_error error = {.status = TRAIN_OK};
-	int64_t most = 300001 + 2;
-	float *from = malloc((size_t)most * sizeof(*from)),
-	      *to = malloc((size_t)most * sizeof(*to));
+	int64_t max = 300001 + 2;
+	float *from = malloc((size_t)max * sizeof(*from)), *to = malloc((size_t)max * sizeof(*to));
 
 	ck_assert(from && to);
-	for (int64_t i = 0; i < most; i++)
+	for (int64_t i = 0; i < max; i++)
 		from[i] = (float)(i % 1000 - 500);
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 		int64_t n = sizes[s];

@@ -19,7 +19,7 @@ enum call { NO_CALL, WRITE, WRITE_NOTHING, SYNC_FILE, SYNC_FOLDER, RENAME, UNLIN
 
 static enum call failing;
 static int failing_errno;
-static size_t most_write; /* bytes at once, and every other time interrupted; 0: all */
+static size_t max_write; /* bytes at once, and every other time interrupted; 0: all */
 static unsigned writes;
 static int calls_to_live; /* the process is killed at this call; 0: it lives */
 
@@ -38,14 +38,14 @@ VISIBLE ssize_t write(int fd, const void *bytes, size_t size)
 	/* the disk gets full after the first bytes */
 	bool full = fails(WRITE) && lseek(fd, 0, SEEK_CUR) > 0;
 
-	if (most_write && writes++ % 2) {
+	if (max_write && writes++ % 2) {
 		errno = EINTR;
 		return -1;
 	}
 	if (full || failing == WRITE_NOTHING)
 		return full ? -1 : 0;
-	if (most_write && size > most_write)
-		size = most_write;
+	if (max_write && size > max_write)
+		size = max_write;
 	return syscall(SYS_write, fd, bytes, failing == WRITE && size > 100 ? 100 : size);
 }
 
@@ -160,9 +160,9 @@ START_TEST(writes_come_short)
 {
 	struct refusals refusals;
 
-	most_write = 7;
+	max_write = 7;
 	model_save("c", 1, 0);
-	most_write = 0;
+	max_write = 0;
 	ck_assert_uint_gt(writes, 100);
 	ck_assert_int_eq(newest_step("c", &refusals), 1);
 }
@@ -180,15 +180,15 @@ START_TEST(files_may_not_grow)
 	model_save("c", 1, 0);
 	ck_assert_int_eq(stat("c/checkpoint-000000000001.safetensors", &st), 0);
 	model_make(&m, 2);
-	for (rlim_t most = 0; most < (rlim_t)st.st_size; most += 97) {
-		const struct rlimit limit = {most, RLIM_INFINITY};
+	for (rlim_t max = 0; max < (rlim_t)st.st_size; max += 97) {
+		const struct rlimit limit = {max, RLIM_INFINITY};
 		struct train_error error = {.status = TRAIN_OK};
 		bool good;
 
 		ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 		good = checkpoint_save("c", &m.checkpoint, 1, &error);
 		ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
-		ck_assert_msg(!good, "%d bytes were enough", (int)most);
+		ck_assert_msg(!good, "%d bytes were enough", (int)max);
 		ck_assert_ptr_nonnull(strstr(error.text, "File too large"));
 		ck_assert_int_eq(newest_step("c", &refusals), 1);
 		ck_assert_int_eq(refusals.count, 0);
@@ -258,7 +258,7 @@ START_TEST(killed_at_each_call)
 		if (pid == 0) {
 			struct train_error error = {.status = TRAIN_OK};
 
-			most_write = 50;
+			max_write = 50;
 			calls_to_live = calls;
 			_exit(checkpoint_save("c", &m.checkpoint, 1, &error) ? 0 : 1);
 		}

@@ -8,7 +8,7 @@
 #include "folders.h"
 #include "models.h"
 
-enum { MOST_ALLOCATIONS = 5000 };
+enum { MAX_ALLOCATIONS = 5000 };
 
 /* Which allocation fails; 0: the next json_loadb as a whole. */
 static size_t failing;
@@ -68,7 +68,7 @@ START_TEST(every_allocation)
 
 	failing = 1;
 	model_save("c", 1, 1);
-	for (n = 0; n < MOST_ALLOCATIONS; n++) {
+	for (n = 0; n < MAX_ALLOCATIONS; n++) {
 		struct train_error error = {.status = TRAIN_OK};
 		struct model m;
 		bool good;
@@ -89,7 +89,7 @@ START_TEST(every_allocation)
 	}
 	failing = n;
 	ck_assert_uint_gt(n, 10);
-	ck_assert_uint_lt(n, MOST_ALLOCATIONS);
+	ck_assert_uint_lt(n, MAX_ALLOCATIONS);
 	ck_assert_int_eq(newest_step("c", &refusals), rows[_i].seed ? rows[_i].seed : 1);
 }
 END_TEST

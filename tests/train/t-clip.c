@@ -66,7 +66,7 @@ END_TEST
 /* As PyTorch has them. */
 static const struct {
 	float norm;
-	double most;
+	double max;
 	uint32_t coefficient;
 } coefficients[] = {
 	{5, 1, 0x3e4cccca}, {0.5f, 1, 0x3f800000},     {3, 2.5, 0x3f555551},
@@ -75,11 +75,11 @@ static const struct {
 
 START_TEST(coefficients_as_pytorch)
 {
-	float got = clip_coefficient(coefficients[_i].norm, coefficients[_i].most);
+	float got = clip_coefficient(coefficients[_i].norm, coefficients[_i].max);
 
 	ck_assert_msg(float_bits(got) == coefficients[_i].coefficient, "norm %g: %a",
 		      (double)coefficients[_i].norm, (double)got);
-	ck_assert(isnan(clip_coefficient(NAN, coefficients[_i].most)));
+	ck_assert(isnan(clip_coefficient(NAN, coefficients[_i].max)));
 }
 END_TEST
 

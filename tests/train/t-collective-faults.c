@@ -320,10 +320,10 @@ END_TEST
 
 static void work_wait(struct member *m)
 {
-	int64_t most = (int64_t)late_ms * 1000000 * 2 / 3;
+	int64_t max = (int64_t)late_ms * 1000000 * 2 / 3;
 
 	work_late(m);
-	m->good = m->rank == 2 ? m->comm->waited_ns < most : m->comm->waited_ns > most;
+	m->good = m->rank == 2 ? m->comm->waited_ns < max : m->comm->waited_ns > max;
 }
 
 START_TEST(time_is_counted)

@@ -6,9 +6,9 @@
 
 /* The thread sanitizer is slow. */
 #if defined(__SANITIZE_THREAD__)
-enum { MOST = 5, TURNS = 3, MANY = 100003, MANY_BYTES = 100001 };
+enum { MAX = 5, TURNS = 3, MANY = 100003, MANY_BYTES = 100001 };
 #else
-enum { MOST = 5, TURNS = 20, MANY = 1000003, MANY_BYTES = 1500000 };
+enum { MAX = 5, TURNS = 20, MANY = 1000003, MANY_BYTES = 1500000 };
 #endif
 
 /* --- values ----------------------------------------------------------------------------- */
@@ -27,9 +27,9 @@ static void work_sum(struct member *m)
 
 START_TEST(sums_are_in_rank_order)
 {
-	struct member members[MOST];
+	struct member members[MAX];
 
-	for (int world = 1; world <= MOST; world++) {
+	for (int world = 1; world <= MAX; world++) {
 		const struct sums rows[] = {
 			{0, 3},         {1, TURNS},     {world - 1, TURNS},
 			{world, TURNS}, {17, TURNS},    {1024, TURNS},
@@ -56,9 +56,9 @@ static const size_t copies[] = {0, 1, 3, 4096, 4097, 70001, MANY_BYTES};
 
 START_TEST(copies_arrive)
 {
-	struct member members[MOST];
+	struct member members[MAX];
 
-	for (int world = 1; world <= MOST; world++)
+	for (int world = 1; world <= MAX; world++)
 		for (size_t i = 0; i < sizeof(copies) / sizeof(*copies); i++) {
 			char name[32];
 
@@ -76,9 +76,9 @@ static void work_exchange(struct member *m)
 
 START_TEST(both_send_first)
 {
-	struct member members[MOST];
+	struct member members[MAX];
 
-	for (int world = 1; world <= MOST; world++)
+	for (int world = 1; world <= MAX; world++)
 		for (size_t i = 0; i < sizeof(copies) / sizeof(*copies); i++) {
 			char name[32];
 

@@ -121,7 +121,7 @@ static const struct sums_row {
 	{"not known", VALUE_FLOAT16, 6, 16, 0, false, false, CUBLAS_STATUS_INVALID_VALUE, false},
 };
 
-enum { SUMS_IN = 24, SUMS_BATCH = 6, SUMS_MOST = 24 };
+enum { SUMS_IN = 24, SUMS_BATCH = 6, MAX_SUMS = 24 };
 
 /* Both gradients of a layer whose input is 1, 2, ... in each row, and the gradient of its output 1,
  * 2,
@@ -131,7 +131,7 @@ static void run_gradients(struct op *op, const struct sums_row *row, float *weig
 	const struct backend *b = &backend_cuda;
 	struct train_error error = {.status = TRAIN_OK};
 	size_t weights = sizeof(float) * SUMS_IN * (size_t)row->out;
-	float input[SUMS_BATCH * SUMS_IN] = {0}, output[SUMS_BATCH * SUMS_MOST] = {0};
+	float input[SUMS_BATCH * SUMS_IN] = {0}, output[SUMS_BATCH * MAX_SUMS] = {0};
 	struct device *device = op->device;
 	char *gradients = b->allocate(device, weights + 512, "g", &error);
 	char *sums = gradients + (weights + 255) / 256 * 256 + row->offset;
@@ -168,7 +168,7 @@ static void check_layer(struct device *device, const struct sums_row *row)
 				       .relu_backward = row->relu_backward,
 				       .bias_offset = row->offset};
 	struct train_error error = {.status = TRAIN_OK};
-	float weight[SUMS_IN * SUMS_MOST], bias[SUMS_MOST];
+	float weight[SUMS_IN * MAX_SUMS], bias[MAX_SUMS];
 	int rows = row->batch * (row->batch + 1) / 2;
 	uint64_t kernels;
 	struct op *op;

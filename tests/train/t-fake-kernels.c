@@ -5,7 +5,7 @@
 
 #include "fake_test.h"
 
-enum { MOST = 8, ROWS = 4, COLUMNS = 8, CHANNELS = 2, PADDED = 8, SIDE = 4 };
+enum { MAX = 8, ROWS = 4, COLUMNS = 8, CHANNELS = 2, PADDED = 8, SIDE = 4 };
 enum { SAMPLES = 3, RECORD = 1 + CHANNELS * SIDE * SIDE, PIXELS = ROWS * SIDE * SIDE };
 enum { ELEMENTS = 5000, CHUNKS = 2 };
 
@@ -20,7 +20,7 @@ struct piece {
 struct kernel {
 	const char *name;
 	int pieces;
-	struct piece of[MOST];
+	struct piece of[MAX];
 	cudaError_t (*run)(void *const *memory, cudaStream_t stream);
 };
 
@@ -240,7 +240,7 @@ enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
 /* The sizes that functions of the headers say. */
 static void complete(struct kernel *kernel)
 {
-	static void *const none[MOST];
+	static void *const none[MAX];
 	struct max_pool_backward_args pool = pool_backward(none);
 	struct piece *last = &kernel->of[kernel->pieces - 1];
 
@@ -262,7 +262,7 @@ static void complete(struct kernel *kernel)
 static cudaError_t run_with(const struct kernel *kernel, int small)
 {
 	cudaStream_t stream = stream_new(0);
-	void *memory[MOST] = {NULL};
+	void *memory[MAX] = {NULL};
 	cudaError_t status;
 
 	for (int i = 0; i < kernel->pieces; i++) {

@@ -20,7 +20,7 @@ static const struct {
 	{"fc1.weight", 6810, 14001, true, VALUE_FLOAT16},
 	{"fc1.bias", 20811, 1, true, VALUE_FLOAT32},
 };
-enum { PARAMETERS = ROWS(parameters), ELEMENTS = 20812, MOST_CHUNKS = 16, STEPS = 5 };
+enum { PARAMETERS = ROWS(parameters), ELEMENTS = 20812, MAX_CHUNKS = 16, STEPS = 5 };
 
 struct state {
 	float values[ELEMENTS], gradients[ELEMENTS], mean[ELEMENTS], variance[ELEMENTS];
@@ -29,7 +29,7 @@ struct state {
 };
 
 struct table {
-	struct chunk chunks[MOST_CHUNKS];
+	struct chunk chunks[MAX_CHUNKS];
 	int32_t starts[PARAMETERS + 1], count;
 };
 
@@ -47,7 +47,7 @@ static struct table table_of(struct state *s)
 				copied ? s->copy + parameters[p].offset : NULL, parameters[p].copy);
 	}
 	t.starts[PARAMETERS] = t.count;
-	ck_assert_int_le(t.count, MOST_CHUNKS);
+	ck_assert_int_le(t.count, MAX_CHUNKS);
 	return t;
 }
 

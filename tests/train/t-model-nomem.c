@@ -27,16 +27,16 @@ static void try_all(const char *name)
 	struct backend ending;
 	struct device *device;
 	struct model *model = NULL;
-	int most = 0;
+	int max = 0;
 
 	backend = backend_find(name, &error);
 	ck_assert(backend && backend->open(&device, &where, &error));
 	ending = *backend;
 	ending.allocate_zeros = allocate;
 	device->backend = &ending;
-	for (; !model; most++) {
+	for (; !model; max++) {
 		error.status = TRAIN_OK;
-		left = most;
+		left = max;
 		if (model_open(&model, model_find("net28", &error), device, &options, &error))
 			break;
 		ck_assert_ptr_null(model);
@@ -44,7 +44,7 @@ static void try_all(const char *name)
 		ck_assert_msg(strncmp(error.text, "out of memory, for ", 19) == 0, "%s",
 			      error.text);
 	}
-	ck_assert_int_eq(most, 6); /* values, gradients, slots, scratch, two gradients of data */
+	ck_assert_int_eq(max, 6); /* values, gradients, slots, scratch, two gradients of data */
 	model_close(model);
 	ck_assert_uint_eq(device->bytes, 0);
 	backend->close(device);

@@ -4,14 +4,14 @@
 
 /* The gradients in double, and how far from them those of floats may be. */
 struct truth {
-	double loss, gradients[PARAMETERS][MOST_ELEMENTS], bounds[PARAMETERS][MOST_ELEMENTS];
+	double loss, gradients[PARAMETERS][MAX_ELEMENTS], bounds[PARAMETERS][MAX_ELEMENTS];
 };
 
 static void read_gradient(struct model *m, int p, double *to)
 {
 	enum value_type type = value_of_parameters(m->options.type);
 	struct train_error error = {.status = TRAIN_OK};
-	static double host[MOST_ELEMENTS];
+	static double host[MAX_ELEMENTS];
 
 	ck_assert(model_read(m, model_gradients(m), p, host, &error));
 	for (int64_t i = 0; i < model_shapes_of(m)->parameters[p].elements; i++)
@@ -61,7 +61,7 @@ static void find_truth(struct truth *truth, uint32_t seed)
 /* In PyTorch's order: where a layer's input lies differently, its weights may as well. */
 static void true_gradient(const struct truth *truth, struct model *m, int p)
 {
-	static double got[MOST_ELEMENTS];
+	static double got[MAX_ELEMENTS];
 	const struct model_parameter *at = &model_shapes_of(m)->parameters[p];
 
 	read_gradient(m, p, got);

@@ -58,7 +58,7 @@ START_TEST(a_recorded_step_that_waits_for_ever)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct ranks_how how = {.world = 2, .timeout_ms = 200000, .late = _i};
-		struct member members[NCCL_MOST];
+		struct member members[MAX_NCCL];
 		char want[256];
 
 		for (int k = 0; k < LIMITS; k++) {
@@ -105,7 +105,7 @@ static void letters(bool apart, bool late, bool closes)
 {
 	const struct ranks_how how = {
 		.world = 3, .timeout_ms = 200, .messages = true, .apart = apart, .late = late};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_letters, closes ? "it closes" : NULL);
 	ck_assert_msg(members[1].good, "apart %d, late %d: %s", apart, late, members[1].error.text);

@@ -43,7 +43,7 @@ START_TEST(a_rank_that_never_begins)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct ranks_how how = {
 			.world = 2, .apart = rows[i].apart, .timeout_ms = 200};
-		struct member members[NCCL_MOST];
+		struct member members[MAX_NCCL];
 		char text[FAKE_CUDA_TEXT];
 
 		ranks_machine(&how);
@@ -84,7 +84,7 @@ static void stays_away(struct member *members, bool apart, bool late, const char
 
 START_TEST(a_rank_that_stays_away)
 {
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	stays_away(members, false, _i, "rank 1 did not come");
 	stays_away(members, true, _i, "not all ranks came");
@@ -106,7 +106,7 @@ static void work_fails(struct member *m)
 START_TEST(a_rank_that_fails)
 {
 	const struct ranks_how how = {.world = 4, .timeout_ms = 200000, .late = _i};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_fails, NULL);
 	for (int r = 0; r < 4; r++)
@@ -119,7 +119,7 @@ START_TEST(a_rank_that_fails_far_away)
 {
 	const struct ranks_how how = {
 		.world = 2, .apart = true, .remote_errors = true, .timeout_ms = 200000};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_fails, NULL);
 	say(&members[0], "fails far away", "all-reduce of gradients: GPU 0 (");
@@ -157,7 +157,7 @@ static void work_beside(struct member *m)
 START_TEST(an_abort_by_another_thread)
 {
 	const struct ranks_how how = {.world = 2, .apart = true, .timeout_ms = 200000};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_beside, NULL);
 	say(&members[0], "beside", "rank 0: a signal came");
@@ -177,7 +177,7 @@ static void work_breaks(struct member *m)
 START_TEST(a_device_that_fails)
 {
 	const struct ranks_how how = {.world = 2, .timeout_ms = 200000};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 	char text[FAKE_CUDA_TEXT];
 
 	ranks_machine(&how);
@@ -196,7 +196,7 @@ END_TEST
 START_TEST(a_rank_that_cancels)
 {
 	const struct ranks_how how = {.world = 2, .timeout_ms = 200000, .devices = 1};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, nothing, NULL);
 	for (int r = 0; r < 2; r++)
@@ -243,7 +243,7 @@ START_TEST(calls_that_cannot_be)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct ranks_how how = {
 			.world = 2, .timeout_ms = 200000, .messages = rows[i].messages};
-		struct member members[NCCL_MOST];
+		struct member members[MAX_NCCL];
 
 		ranks_run(members, &how, rows[i].work, NULL);
 		for (int r = 0; r < 2; r++)
@@ -262,7 +262,7 @@ static void work_unknown(struct member *m)
 START_TEST(messages_that_nobody_announced)
 {
 	const struct ranks_how how = {.world = 2, .timeout_ms = 200000};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_unknown, NULL);
 	say(&members[0], "no messages", "send of a letter: its meeting has no messages");

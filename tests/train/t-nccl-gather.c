@@ -18,7 +18,7 @@ static bool begins(struct member *m, int turn)
 
 static bool ends(struct member *m, int turn)
 {
-	int64_t all[NCCL_MOST][3];
+	int64_t all[MAX_NCCL][3];
 	bool good = nccl->gather_end(m->comm, all, &m->error);
 
 	for (int r = 0; good && r < m->world; r++)
@@ -33,7 +33,7 @@ static bool sums(struct member *m)
 
 static bool gathers(struct member *m)
 {
-	int mine = m->rank, all[NCCL_MOST];
+	int mine = m->rank, all[MAX_NCCL];
 	bool good = nccl->all_gather(m->comm, &mine, all, sizeof(mine), "marks", &m->error);
 
 	for (int r = 0; good && r < m->world; r++)
@@ -110,7 +110,7 @@ static void work_twice(struct member *m)
 
 static void work_nothing(struct member *m)
 {
-	int64_t all[NCCL_MOST];
+	int64_t all[MAX_NCCL];
 
 	m->good = !nccl->gather_end(m->comm, all, &m->error) &&
 		  strcmp(m->error.text, "all-gather of nothing: it has not begun") == 0;
@@ -118,7 +118,7 @@ static void work_nothing(struct member *m)
 
 static void work_large(struct member *m)
 {
-	char mine[GATHER_MOST + 1] = "";
+	char mine[MAX_GATHER + 1] = "";
 
 	m->good = !nccl->gather_begin(m->comm, mine, sizeof(mine), "much", &m->error) &&
 		  strcmp(m->error.text, "all-gather of much: its size cannot be") == 0;
@@ -143,7 +143,7 @@ START_TEST(a_gather_in_two_parts)
 	int row = _i / 4;
 	const struct ranks_how how = {
 		.world = rows[row].world, .apart = _i & 1, .late = _i & 2, .timeout_ms = 200000};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	gone_on = 0;
 	ranks_run(members, &how, rows[row].work, NULL);

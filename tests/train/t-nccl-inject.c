@@ -101,7 +101,7 @@ static void expect(const struct member *members, bool apart, enum cuda_call call
 
 static bool run(struct ranks_how how)
 {
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 	char text[FAKE_CUDA_TEXT];
 	enum cuda_call call;
 	bool more;

@@ -5,11 +5,11 @@
 #include "collective/nccl.h"
 #include "unit.h"
 
-enum { MOST = 4 };
+enum { MAX = 4 };
 
 static const struct {
 	const char *name;
-	const char *envp[MOST + 1];
+	const char *envp[MAX + 1];
 	const char *place; /* NULL: none */
 	const char *error;
 } rows[] = {

@@ -47,7 +47,7 @@ static void work_pieces(struct member *m)
 START_TEST(rounded_pieces)
 {
 	const struct ranks_how how = {.world = 2, .timeout_ms = 200000, .sums = VALUE_BFLOAT16};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_pieces, NULL);
 	all_good(members, "in bfloat16, in pieces");
@@ -57,7 +57,7 @@ END_TEST
 START_TEST(rounded_sums)
 {
 	struct ranks_how how = how_of(_i);
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	how.sums = VALUE_BFLOAT16;
 	ranks_run(members, &how, work_rounded, NULL);

@@ -8,7 +8,7 @@
 #include "nccl-ranks.h"
 #include "parallel/parallel.h"
 
-enum { RANKS = 2, SAMPLES = 32, STEPS = 12, MOST_OPTIONS = 24 };
+enum { RANKS = 2, SAMPLES = 32, STEPS = 12, MAX_OPTIONS = 24 };
 
 struct trainee {
 	pthread_t thread;
@@ -28,8 +28,8 @@ static struct settings settings_of(const char *const *more, struct command_line 
 {
 	static const char *const first[] = {"test",        "--model", "subnets", "--lr", "0.05",
 					    "--optimizer", "sgd",     "--exact", NULL};
-	static char texts[MOST_OPTIONS][32];
-	char *argv[MOST_OPTIONS];
+	static char texts[MAX_OPTIONS][32];
+	char *argv[MAX_OPTIONS];
 	const char *envp[] = {NULL};
 	struct train_error error = {.status = TRAIN_OK};
 	int argc = 0;
@@ -165,7 +165,7 @@ static void machine(bool late)
 static const struct {
 	const char *name;
 	int counts[STEPS];
-	const char *options[MOST_OPTIONS];
+	const char *options[MAX_OPTIONS];
 } rows[] = {
 	{"short last steps", {32, 32, 5, 32, 32, 5, 32, 5, 5}, {NULL}},
 	/* Of four passes: in the last step of an epoch rank 0 has all of them, rank 1 three. */

@@ -53,7 +53,7 @@ static void work_sums(struct member *m)
 START_TEST(sums)
 {
 	const struct ranks_how how = how_of(_i);
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_sums, NULL);
 	all_good(members, "sums");
@@ -139,7 +139,7 @@ static void work_copies(struct member *m)
 START_TEST(copies)
 {
 	const struct ranks_how how = how_of(_i);
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_copies, NULL);
 	all_good(members, "copies");
@@ -210,7 +210,7 @@ static void work_messages(struct member *m)
 START_TEST(messages)
 {
 	const struct ranks_how how = how_of(_i);
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_messages, NULL);
 	all_good(members, "messages");
@@ -283,7 +283,7 @@ static void work_recorded(struct member *m)
 START_TEST(recorded_steps)
 {
 	struct ranks_how how = how_of(_i);
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	for (int rounds = 0; rounds < 2; rounds++) {
 		how.sums = rounds ? VALUE_BFLOAT16 : VALUE_FLOAT32;
@@ -316,7 +316,7 @@ START_TEST(what_cannot_be_recorded)
 	};
 	const struct ranks_how how = {
 		.world = 2, .apart = _i, .timeout_ms = 200000, .messages = true};
-	struct member members[NCCL_MOST];
+	struct member members[MAX_NCCL];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		ranks_run(members, &how, work_cannot, &rows[i].asks);

@@ -214,8 +214,8 @@ START_TEST(what_fails_leaves_nothing)
 	whole = backends[_i];
 	ending.allocate_zeros = allocate;
 	device->backend = &ending;
-	for (int most = 0; most < 2; most++) {
-		left = most;
+	for (int max = 0; max < 2; max++) {
+		left = max;
 		error.status = TRAIN_OK;
 		ck_assert(!ending.optimize_new(&optimize, device, &options, &error));
 		ck_assert_str_eq(error.text, "out of memory, for the optimizer's state");

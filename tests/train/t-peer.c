@@ -5,7 +5,7 @@
 #include "ranks.h"
 #include "unit.h"
 
-enum { MOST = 5 };
+enum { MAX = 5 };
 
 struct member {
 	pthread_t thread;
@@ -81,9 +81,9 @@ enum { WORKS = sizeof(works) / sizeof(*works) };
 START_TEST(values_arrive)
 {
 	static const int64_t sizes[] = {0, 1, 3, 4, 17, 4097, 70001};
-	struct member members[MOST];
+	struct member members[MAX];
 
-	for (int world = 1; world <= MOST; world++)
+	for (int world = 1; world <= MAX; world++)
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 			run_ranks(members, world, works[_i].work, sizes[i]);
 			for (int r = 0; r < world; r++)

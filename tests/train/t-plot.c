@@ -42,7 +42,7 @@ END_TEST
 
 static const struct {
 	const char *text;
-	size_t most;
+	size_t max;
 	const char *cut;
 } cuts[] = {
 	{"", 5, ""},
@@ -66,7 +66,7 @@ START_TEST(texts_are_cut)
 {
 	char text[64];
 
-	text_cut(text, sizeof(text), cuts[_i].text, cuts[_i].most);
+	text_cut(text, sizeof(text), cuts[_i].text, cuts[_i].max);
 	ROW_EQ_STR(cuts[_i].text, text, cuts[_i].cut);
 	text_cut(text, 9, "a long text for so little room", 40);
 	ck_assert_uint_lt(strlen(text), 9);
@@ -75,7 +75,7 @@ END_TEST
 
 static const struct {
 	double lo, hi;
-	int most; /* 0: powers */
+	int max; /* 0: powers */
 	double least;
 	const char *ticks;
 } axes[] = {
@@ -97,8 +97,8 @@ START_TEST(ticks_are_round)
 	char text[512] = "", one[NUMBER_TEXT], name[64];
 	struct ticks ticks;
 
-	if (axes[_i].most)
-		ticks_linear(&ticks, axes[_i].lo, axes[_i].hi, axes[_i].most, axes[_i].least);
+	if (axes[_i].max)
+		ticks_linear(&ticks, axes[_i].lo, axes[_i].hi, axes[_i].max, axes[_i].least);
 	else
 		ticks_log(&ticks, axes[_i].lo, axes[_i].hi);
 	for (int i = 0; i < ticks.count; i++) {

@@ -233,7 +233,7 @@ static void check_step(const struct sampler *s, int64_t step, int64_t *seen)
 static void check_epoch(const struct sampler_options *options)
 {
 	struct sampler s = make(options);
-	int64_t seen[ROOM] = {0}, taken = 0, most = s.steps * options->ranks * options->batch;
+	int64_t seen[ROOM] = {0}, taken = 0, max = s.steps * options->ranks * options->batch;
 
 	for (int64_t step = 0; step < s.steps; step++)
 		check_step(&s, step, seen);
@@ -243,9 +243,9 @@ static void check_epoch(const struct sampler_options *options)
 		ck_assert(seen[i] == 0 || seen[i] == 1);
 		taken += seen[i];
 	}
-	if (most > s.total)
-		most = s.total;
-	ck_assert_int_eq(taken, most - sampler_repeats(&s));
+	if (max > s.total)
+		max = s.total;
+	ck_assert_int_eq(taken, max - sampler_repeats(&s));
 	ck_assert_int_eq(taken, options->samples - sampler_left_out(&s));
 	sampler_free(&s);
 }

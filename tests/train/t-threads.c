@@ -10,12 +10,12 @@
 #include "place/threads.h"
 #include "unit.h"
 
-enum { MOST = 64, RUNS = 300 };
+enum { MAX = 64, RUNS = 300 };
 
 struct tally {
-	int calls[MOST]; /* of each member; not atomic, so that a race is found */
-	pthread_t thread[MOST];
-	bool moved[MOST];
+	int calls[MAX]; /* of each member; not atomic, so that a race is found */
+	pthread_t thread[MAX];
+	bool moved[MAX];
 };
 
 static bool count(void *argument, int index, struct train_error *error)
@@ -40,7 +40,7 @@ static struct threads *opened(int members)
 	return threads;
 }
 
-static const int sizes[] = {1, 2, 3, 7, MOST};
+static const int sizes[] = {1, 2, 3, 7, MAX};
 
 START_TEST(all_do_it_on_their_own_threads)
 {
@@ -230,7 +230,7 @@ START_TEST(no_more_threads)
 	getrlimit(RLIMIT_AS, &limit);
 	limit.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE) + (64UL << 20);
 	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-	ck_assert(!threads_open(&threads, MOST, &error));
+	ck_assert(!threads_open(&threads, MAX, &error));
 	ck_assert_int_eq(error.status, TRAIN_FAILED);
 	ck_assert_msg(strncmp(error.text, "cannot start thread ", 20) == 0 &&
 			      strstr(error.text, "fewer devices"),

@@ -161,14 +161,14 @@ static struct sums sums_of(const struct cpu_winograd *w, const struct arrays *a)
 static void expect(const char *name, const char *what, const float *got, const double *want,
 		   int64_t count)
 {
-	double most = 1e-3, off = 0;
+	double max = 1e-3, off = 0;
 
 	for (int64_t i = 0; i < count; i++) {
-		most = fmax(most, fabs(want[i]));
+		max = fmax(max, fabs(want[i]));
 		ck_assert_msg(!isnan(got[i]), "%s: %s %d is a NaN", name, what, (int)i);
 		off = fmax(off, fabs(want[i] - (double)got[i]));
 	}
-	ck_assert_msg(off <= 1e-5 * most, "%s: %s is off by %g of %g", name, what, off, most);
+	ck_assert_msg(off <= 1e-5 * max, "%s: %s is off by %g of %g", name, what, off, max);
 }
 
 START_TEST(convolution_by_its_definition)

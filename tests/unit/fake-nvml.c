@@ -42,7 +42,7 @@ static enum nvml_return fake_count(unsigned int *count)
 static enum nvml_return fake_by_index(unsigned int index, struct nvml_handle **device)
 {
 	*device = handle_of(index);
-	return fake.handle[index % MOST];
+	return fake.handle[index % MAX];
 }
 
 static enum nvml_return fake_uuid(struct nvml_handle *device, char *text, unsigned int size)
@@ -50,7 +50,7 @@ static enum nvml_return fake_uuid(struct nvml_handle *device, char *text, unsign
 	unsigned int i = number_of(device);
 
 	snprintf(text, size, "%s%u", i < 100 ? "GPU-" : "MIG-", i);
-	return i < MOST ? fake.uuid[i] : NVML_SUCCESS;
+	return i < MAX ? fake.uuid[i] : NVML_SUCCESS;
 }
 
 static enum nvml_return fake_name(struct nvml_handle *device, char *text, unsigned int size)

@@ -5,16 +5,16 @@
 
 #include "inventory/nvml.h"
 
-enum { MOST = 8, SWITCH = 100, NPU = 101, OFF = 0, NO_MIG = -1 };
+enum { MAX = 8, SWITCH = 100, NPU = 101, OFF = 0, NO_MIG = -1 };
 
 /* What the made-up library answers. */
 struct fake {
 	unsigned int count;
-	enum nvml_return init, count_code, handle[MOST], uuid[MOST], minor;
+	enum nvml_return init, count_code, handle[MAX], uuid[MAX], minor;
 	enum nvml_return link_state;   /* of links that are not there */
 	enum nvml_link_type link_type; /* of links to a switch */
-	int links[MOST][3];            /* index of the GPU + 1, SWITCH, NPU, or 0: none */
-	int mig[MOST];                 /* instances; OFF, NO_MIG */
+	int links[MAX][3];             /* index of the GPU + 1, SWITCH, NPU, or 0: none */
+	int mig[MAX];                  /* instances; OFF, NO_MIG */
 	int open;                      /* init less shutdown */
 };
 

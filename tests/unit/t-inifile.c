@@ -297,18 +297,18 @@ END_TEST
 START_TEST(lost_lines_are_seen)
 {
 	char **prefixes = dlsym(RTLD_DEFAULT, "ini_start_comment_prefixes");
-	int *most = dlsym(RTLD_DEFAULT, "ini_max_line");
+	int *max = dlsym(RTLD_DEFAULT, "ini_max_line");
 	static char digits[] = "0123456789", usual[] = ";#";
 	char *got;
 
-	if (!prefixes || !most)
+	if (!prefixes || !max)
 		return;
 	*prefixes = digits;
 	ck_assert_int_eq(read_recorded(&got, span_of("[a]\nk=v\nl=w\n"), 0), GPUMAP_EINPUT);
 	ck_assert_ptr_nonnull(strstr(got, "loses lines"));
 	free(got);
 	*prefixes = usual;
-	*most = 4;
+	*max = 4;
 	ck_assert_int_eq(read_recorded(&got, span_of("[a]\nk=v\nl=w\n"), 0), GPUMAP_EINPUT);
 	ck_assert_ptr_nonnull(strstr(got, "loses lines"));
 	free(got);

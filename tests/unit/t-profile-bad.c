@@ -317,7 +317,7 @@ START_TEST(other_inih)
 {
 	static const char *const off[] = {"ini_allow_multiline", "ini_allow_inline_comments",
 					  "ini_allow_bom"};
-	int *most = dlsym(RTLD_DEFAULT, "ini_max_line");
+	int *max = dlsym(RTLD_DEFAULT, "ini_max_line");
 
 	for (size_t i = 0; i < ARRAY_SIZE(off); i++) {
 		bool *flag = dlsym(RTLD_DEFAULT, off[i]);
@@ -325,8 +325,8 @@ START_TEST(other_inih)
 		if (flag)
 			*flag = false;
 	}
-	if (most)
-		*most = 24;
+	if (max)
+		*max = 24;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char *got = refusal((int)i);
 

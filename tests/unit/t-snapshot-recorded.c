@@ -2,9 +2,9 @@
 /* Recorded outputs of real machines, where they lie beside the source: saved, read back. */
 #include "snapshots.h"
 
-enum { MOST_FILES = 1024 };
+enum { MAX_FILES = 1024 };
 
-static char *paths[MOST_FILES];
+static char *paths[MAX_FILES];
 static int path_count;
 
 START_TEST(round_trip)
@@ -33,7 +33,7 @@ static void list(void)
 
 	snprintf(path, sizeof(path), "%s/../shared/fixtures", source ? source : ".");
 	dir = opendir(path);
-	while (dir && path_count < MOST_FILES && (entry = readdir(dir))) {
+	while (dir && path_count < MAX_FILES && (entry = readdir(dir))) {
 		size_t n = strlen(path);
 
 		snprintf(path + n, sizeof(path) - n, "/%s", entry->d_name);

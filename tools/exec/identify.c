@@ -5,7 +5,7 @@
 #include "rank_rows.h"
 #include "report.h"
 
-enum { MOST_RANKS = 0x7fffffff, MOST_NODES = 100000 };
+enum { MAX_RANKS = 0x7fffffff, MAX_NODES = 100000 };
 
 static bool is_pods(const struct exec *exec)
 {
@@ -17,20 +17,20 @@ static int take_options(struct exec *exec)
 	const struct exec_options *o = exec->options;
 	const struct {
 		const char *option, *value;
-		int64_t least, most, *number;
+		int64_t least, max, *number;
 	} taken[] = {
-		{"--world-size", o->world_size, 1, MOST_RANKS, &exec->rank.world_size},
-		{"--rank", o->rank, 0, MOST_RANKS, &exec->rank.rank},
-		{"--local-rank", o->local_rank, 0, MOST_RANKS, &exec->rank.local_rank},
-		{"--nnodes", o->plan.nnodes, 1, MOST_NODES, &exec->rank.nodes},
-		{"--node-rank", o->plan.node_rank, 0, MOST_NODES, &exec->rank.node},
+		{"--world-size", o->world_size, 1, MAX_RANKS, &exec->rank.world_size},
+		{"--rank", o->rank, 0, MAX_RANKS, &exec->rank.rank},
+		{"--local-rank", o->local_rank, 0, MAX_RANKS, &exec->rank.local_rank},
+		{"--nnodes", o->plan.nnodes, 1, MAX_NODES, &exec->rank.nodes},
+		{"--node-rank", o->plan.node_rank, 0, MAX_NODES, &exec->rank.node},
 	};
 	int r = GPUMAP_OK;
 
 	for (size_t i = 0; i < ARRAY_SIZE(taken) && r == GPUMAP_OK; i++)
 		if (taken[i].value)
 			r = option_number(taken[i].option, taken[i].value, taken[i].least,
-					  taken[i].most, taken[i].number, exec->report);
+					  taken[i].max, taken[i].number, exec->report);
 	return r;
 }
 

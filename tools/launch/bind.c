@@ -8,14 +8,14 @@
 #include "cpuset.h"
 
 /* What Linux can have at most, with room. */
-enum { MOST_CPUS = 65536, MOST_NODES = 4096 };
+enum { MAX_CPUS = 65536, MAX_NODES = 4096 };
 
 bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
 	       const char *mem_bind)
 {
 	struct cpu_set set;
 
-	if (cpus && !cpu_set_parse(arena, &set, span_of(cpus), MOST_CPUS - 1))
+	if (cpus && !cpu_set_parse(arena, &set, span_of(cpus), MAX_CPUS - 1))
 		return false;
 	if (cpus) {
 		rank->cpus = set.words;
@@ -23,7 +23,7 @@ bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, 
 	}
 	if (!nodes || streq(mem_bind, "none"))
 		return !arena->failed;
-	if (!cpu_set_parse(arena, &set, span_of(nodes), MOST_NODES - 1) || arena->failed)
+	if (!cpu_set_parse(arena, &set, span_of(nodes), MAX_NODES - 1) || arena->failed)
 		return false;
 	rank->mem_nodes = (const unsigned long *)(const void *)set.words;
 	/* The kernel looks at one bit less than it is told. */

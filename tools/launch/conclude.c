@@ -40,17 +40,17 @@ static void report_failure(const struct launch_rank *rank, const struct launch_e
 
 void supervise_conclude(struct supervisor *s)
 {
-	enum { MOST = 8 };
+	enum { MAX_LISTED = 8 };
 	struct launch_result *result = s->result;
 	const struct launch_exit *first = first_failure(result);
 	size_t failures = 0;
 
 	for (size_t i = 0; i < result->count; i++)
-		if (result->ranks[i].first && ++failures <= MOST)
+		if (result->ranks[i].first && ++failures <= MAX_LISTED)
 			report_failure(&s->launch->ranks[i], &result->ranks[i], s->report);
-	if (failures > MOST)
+	if (failures > MAX_LISTED)
 		report_add(s->report, FINDING_RANK_FAILED, NULL, "so did %zu more within %d ms",
-			   failures - MOST, WINDOW_MS);
+			   failures - MAX_LISTED, WINDOW_MS);
 	if (result->left_behind)
 		report_add(s->report, FINDING_LEFT_BEHIND, NULL,
 			   "%zu processes that outlived their ranks were ended",

@@ -200,7 +200,7 @@ struct data_batch {
 };
 
 /* Copies to the host that are on their way at a time, and the bytes of one. */
-enum { FETCH_MOST = 4, FETCH_BYTES = 512 };
+enum { MAX_FETCH = 4, FETCH_BYTES = 512 };
 
 struct backend {
 	const char *name;
@@ -235,7 +235,7 @@ struct backend {
 		     size_t bytes, struct train_error *error);
 	bool (*zero)(struct device *device, void *to, size_t bytes, struct train_error *error);
 	/* Results without waiting: fetch puts a copy to the host on the stream, at most FETCH_BYTES
-	 * and FETCH_MOST on their way; take waits for the oldest of them, and gets it. */
+	 * and MAX_FETCH on their way; take waits for the oldest of them, and gets it. */
 	bool (*fetch)(struct device *device, const void *from, size_t bytes,
 		      struct train_error *error);
 	bool (*take)(struct device *device, void *host, size_t bytes, struct train_error *error);

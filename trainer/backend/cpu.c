@@ -14,7 +14,7 @@
 
 enum { ALIGNMENT = 64, LINE = 64, SPREAD_LEAST = 1 << 18 };
 
-#define MOST (SIZE_MAX / 2) /* bytes */
+#define MAX_BYTES (SIZE_MAX / 2) /* bytes */
 
 /* Then a block ends where its memory ends. */
 #ifndef __has_feature
@@ -136,14 +136,14 @@ static void *counted(struct device *device, struct block *block, size_t bytes, c
 
 void *cpu_allocate(struct device *device, size_t bytes, const char *what, struct train_error *error)
 {
-	return counted(device, bytes > MOST ? NULL : take(sizeof(struct block) + bytes), bytes,
+	return counted(device, bytes > MAX_BYTES ? NULL : take(sizeof(struct block) + bytes), bytes,
 		       what, error);
 }
 
 void *cpu_allocate_zeros(struct device *device, size_t bytes, const char *what,
 			 struct train_error *error)
 {
-	return counted(device, bytes > MOST ? NULL : take_zeros(sizeof(struct block) + bytes),
+	return counted(device, bytes > MAX_BYTES ? NULL : take_zeros(sizeof(struct block) + bytes),
 		       bytes, what, error);
 }
 
@@ -247,7 +247,7 @@ bool cpu_fetch(struct device *device, const void *from, size_t bytes, struct tra
 	struct cpu_device *own = (struct cpu_device *)device;
 
 	(void)error;
-	memcpy(own->results[own->fetched++ % FETCH_MOST], from, bytes);
+	memcpy(own->results[own->fetched++ % MAX_FETCH], from, bytes);
 	return true;
 }
 
@@ -256,7 +256,7 @@ bool cpu_take(struct device *device, void *host, size_t bytes, struct train_erro
 	struct cpu_device *own = (struct cpu_device *)device;
 
 	(void)error;
-	memcpy(host, own->results[own->taken++ % FETCH_MOST], bytes);
+	memcpy(host, own->results[own->taken++ % MAX_FETCH], bytes);
 	return true;
 }
 

@@ -12,7 +12,7 @@ struct cpu_device {
 	struct device base;
 	struct cpu_team team;
 	int fetched, taken; /* in all */
-	unsigned char results[FETCH_MOST][FETCH_BYTES];
+	unsigned char results[MAX_FETCH][FETCH_BYTES];
 };
 
 /* A device of `size` bytes that begins with struct cpu_device; the team is left to be opened. The

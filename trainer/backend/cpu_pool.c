@@ -31,11 +31,11 @@ SIMD_BODY void set(bool half, void *to, int64_t index, float value)
 		((float *)to)[index] = value;
 }
 
-SIMD_BODY void consider(float value, int k, float *most, uint8_t *best)
+SIMD_BODY void consider(float value, int k, float *max, uint8_t *best)
 {
-	bool more = (value > *most) | (value != value);
+	bool more = (value > *max) | (value != value);
 
-	*most = more ? value : *most;
+	*max = more ? value : *max;
 	*best = more ? (uint8_t)k : *best;
 }
 
@@ -47,25 +47,25 @@ SIMD_BODY void window_forward(bool half, int kernel, int lanes, const struct pas
 {
 	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
 	const void *input = p->input;
-	float most[LANES];
+	float max[LANES];
 	uint8_t best[LANES];
 
 	for (int l = 0; l < lanes; l++) {
-		most[l] = get(half, input, in + l);
+		max[l] = get(half, input, in + l);
 		best[l] = 0;
 		if (kernel == 2) {
-			consider(get(half, input, in + l + inner), 1, &most[l], &best[l]);
-			consider(get(half, input, in + l + row), 2, &most[l], &best[l]);
-			consider(get(half, input, in + l + row + inner), 3, &most[l], &best[l]);
+			consider(get(half, input, in + l + inner), 1, &max[l], &best[l]);
+			consider(get(half, input, in + l + row), 2, &max[l], &best[l]);
+			consider(get(half, input, in + l + row + inner), 3, &max[l], &best[l]);
 		} else {
 			for (int k = 1; k < kernel * kernel; k++)
 				consider(get(half, input,
 					     in + l + k / kernel * row + k % kernel * inner),
-					 k, &most[l], &best[l]);
+					 k, &max[l], &best[l]);
 		}
 	}
 	for (int l = 0; l < lanes; l++)
-		set(half, p->write, out + l, most[l]);
+		set(half, p->write, out + l, max[l]);
 	memcpy(p->chosen + out, best, (size_t)lanes);
 }
 

@@ -141,11 +141,11 @@ static bool open_stream(struct cuda_device *d, struct train_error *error)
 	if (!CUDA_DO(d, RUNTIME, cudaStreamCreateWithPriority,
 		     (&d->stream, cudaStreamNonBlocking, 0), error) ||
 	    !CUDA_DO(d, RUNTIME, cudaMallocHost,
-		     ((void **)&d->results, (size_t)FETCH_MOST * FETCH_BYTES), error) ||
+		     ((void **)&d->results, (size_t)MAX_FETCH * FETCH_BYTES), error) ||
 	    !CUDA_DO(d, RUNTIME, cudaMallocHost,
 		     ((void **)&d->writing, (size_t)CUDA_WRITES * CUDA_WRITE_BYTES), error))
 		return false;
-	return open_events(d, d->fetched, FETCH_MOST, error) &&
+	return open_events(d, d->fetched, MAX_FETCH, error) &&
 	       open_events(d, d->written, CUDA_WRITES, error);
 }
 
@@ -170,7 +170,7 @@ static void cuda_close(struct device *device)
 	cuda_marks_free(d);
 	cuda_release(device, d->workspace);
 	cuda_release(device, d->scratch);
-	close_events(d, d->fetched, FETCH_MOST);
+	close_events(d, d->fetched, MAX_FETCH);
 	close_events(d, d->written, CUDA_WRITES);
 	if (d->writing)
 		CUDA_END(d, RUNTIME, cudaFreeHost, (d->writing));

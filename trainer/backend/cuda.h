@@ -37,7 +37,7 @@ struct cuda_device {
 
 	/* Results on their way to the host: pinned memory, and an event behind each. */
 	unsigned char *results;
-	cudaEvent_t fetched[FETCH_MOST];
+	cudaEvent_t fetched[MAX_FETCH];
 	int fetches, takes; /* in all */
 
 	/* Writes on their way from the host: the same, a piece in each. CUDA would stop the stream

@@ -11,10 +11,10 @@
 /* A model has about ten choices: together they take less than a second, from where all ways have
  * run once. Before, libraries load what they need. A launch takes as long as a small operation:
  * so many RUNS go by one. */
-enum { TRIED = 4, ROUNDS = 3, RUNS = 5, REMEMBERED = 256, MOST_NS = 60000000 };
+enum { TRIED = 4, ROUNDS = 3, RUNS = 5, REMEMBERED = 256, MAX_NS = 60000000 };
 
 /* What needs more turns whole tensors over, and would be the peak of a training's memory. */
-static const size_t workspace_most = (size_t)256 << 20;
+static const size_t max_workspace = (size_t)256 << 20;
 
 /* What was chosen in this process, under cuda_captures_lock(). Replicas are opened by threads that
  * share nothing else. */
@@ -65,12 +65,12 @@ static bool trial_memory(struct cuda_device *d, size_t bytes, void **memory,
 		CUDA_DO(d, RUNTIME, cudaMemsetAsync, (*memory, 0x3c, bytes, d->stream), error));
 }
 
-static void keep_within(struct cuda_ways *ways, size_t most)
+static void keep_within(struct cuda_ways *ways, size_t max)
 {
 	int kept = 0;
 
 	for (int i = 0; i < ways->count; i++)
-		if (ways->list[i].workspace <= most)
+		if (ways->list[i].workspace <= max)
 			ways->list[kept++] = ways->list[i];
 	ways->count = kept;
 }
@@ -83,7 +83,7 @@ static void drop_large(struct cuda_ways *ways)
 	for (int i = 0; i < ways->count; i++)
 		if (ways->list[i].workspace < least.workspace)
 			least = ways->list[i];
-	keep_within(ways, workspace_most);
+	keep_within(ways, max_workspace);
 	if (ways->count == 0)
 		ways->list[ways->count++] = least;
 }
@@ -93,7 +93,7 @@ static void drop_large(struct cuda_ways *ways)
 static bool find_memory(struct trial *t, struct train_error *error)
 {
 	struct cuda_ways *ways = t->ways;
-	size_t most;
+	size_t max;
 
 	if (!trial_memory(t->device, ways->operands, &t->operands, error))
 		return false;
@@ -102,17 +102,17 @@ static bool find_memory(struct trial *t, struct train_error *error)
 		ways->count = 0;
 	}
 	while (ways->count > 0) {
-		most = 0;
+		max = 0;
 		for (int i = 0; i < ways->count; i++)
-			most = ways->list[i].workspace > most ? ways->list[i].workspace : most;
-		if (most == 0)
+			max = ways->list[i].workspace > max ? ways->list[i].workspace : max;
+		if (max == 0)
 			return true;
-		if (!trial_memory(t->device, most, &t->workspace, error))
+		if (!trial_memory(t->device, max, &t->workspace, error))
 			return false;
 		if (t->workspace)
 			return true;
 		t->is_short = true;
-		keep_within(ways, most - 1);
+		keep_within(ways, max - 1);
 	}
 	return true;
 }
@@ -207,7 +207,7 @@ static bool try_all(struct trial *t, const struct cuda_way **chosen, struct trai
 		if (list[count].step)
 			count++;
 	}
-	t->end_ns = now_ns() + MOST_NS;
+	t->end_ns = now_ns() + MAX_NS;
 	done = done && time_all(t, list, count, &best, error);
 	*chosen = count > 0 ? list[best].way : NULL;
 	for (int i = 0; i < count; i++)

@@ -197,7 +197,7 @@ void *cuda_allocate_zeros(struct device *device, size_t bytes, const char *what,
 bool cuda_fetch(struct device *device, const void *from, size_t bytes, struct train_error *error)
 {
 	struct cuda_device *d = own(device);
-	int slot = d->fetches % FETCH_MOST;
+	int slot = d->fetches % MAX_FETCH;
 
 	if (!transfer(device, d->results + (size_t)slot * FETCH_BYTES, from, bytes,
 		      cudaMemcpyDeviceToHost, error) ||
@@ -210,7 +210,7 @@ bool cuda_fetch(struct device *device, const void *from, size_t bytes, struct tr
 bool cuda_take(struct device *device, void *host, size_t bytes, struct train_error *error)
 {
 	struct cuda_device *d = own(device);
-	int slot = d->takes % FETCH_MOST;
+	int slot = d->takes % MAX_FETCH;
 
 	if (!cuda_wait_event(d, d->fetched[slot], error))
 		return false;

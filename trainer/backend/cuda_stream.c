@@ -151,7 +151,7 @@ void cuda_step_free(struct step *step)
  */
 
 /* Events, and how many of them are there before the first is marked. */
-enum { MARKS_MOST = 1 << 16, MARKS_READY = 1 << 10 };
+enum { MAX_MARKS = 1 << 16, MARKS_READY = 1 << 10 };
 
 /* Times are those since an event, in ms, as float: it is recorded anew whenever marks are
  * forgotten, so that they stay near it. The host saw the first one come; later ones are that much
@@ -160,7 +160,7 @@ struct cuda_marks {
 	int made, used; /* events */
 	bool begun;
 	int64_t begin_ns;
-	cudaEvent_t begin, next, events[MARKS_MOST];
+	cudaEvent_t begin, next, events[MAX_MARKS];
 };
 
 static int64_t now(void)
@@ -228,7 +228,7 @@ int64_t cuda_mark_on(struct cuda_device *d, cudaStream_t stream)
 	if (!cuda_use(d, &error) || (!begun(d) && !begin_marks(d, &error)))
 		return 0;
 	marks = d->marks;
-	if (marks->used == MARKS_MOST || !make_events(d, marks->used + 1, &error))
+	if (marks->used == MAX_MARKS || !make_events(d, marks->used + 1, &error))
 		return 0;
 	if (!CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->events[marks->used], stream), &error))
 		return 0;

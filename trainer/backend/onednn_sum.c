@@ -188,7 +188,7 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 				 onednn_task_layout(&own->forward, DNNL_ARG_DST), error);
 }
 
-static size_t most_scratch(const struct sum_op *own)
+static size_t max_scratch(const struct sum_op *own)
 {
 	const struct onednn_task *const tasks[] = {
 		&own->forward,
@@ -198,12 +198,12 @@ static size_t most_scratch(const struct sum_op *own)
 		&own->forward_copy.reorder,
 		&own->data_copy.reorder,
 	};
-	size_t most = 0;
+	size_t max = 0;
 
 	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++)
-		if (tasks[i]->scratch > most)
-			most = tasks[i]->scratch;
-	return most;
+		if (tasks[i]->scratch > max)
+			max = tasks[i]->scratch;
+	return max;
 }
 
 static bool sum_plan(struct op **op, struct sum_op *own, const struct op_shape *shape,
@@ -229,7 +229,7 @@ static bool sum_plan(struct op **op, struct sum_op *own, const struct op_shape *
 		op_free(&own->base);
 		return false;
 	}
-	own->base.info.scratch = most_scratch(own);
+	own->base.info.scratch = max_scratch(own);
 	dnnl_primitive_desc_query(own->forward.description, dnnl_query_impl_info_str, 0,
 				  &own->base.info.algorithm);
 	*op = &own->base;

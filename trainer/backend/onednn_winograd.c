@@ -136,9 +136,9 @@ static bool plan_layouts(struct winograd_op *own, const struct op_shape *shape,
 	       onednn_layout_out(&info->output, own->output, error);
 }
 
-static void grow(size_t *most, size_t value)
+static void grow(size_t *max, size_t value)
 {
-	*most = value > *most ? value : *most;
+	*max = value > *max ? value : *max;
 }
 
 static bool winograd_plan(struct winograd_op *own, const struct op_shape *shape,

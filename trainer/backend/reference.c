@@ -282,14 +282,14 @@ static int64_t greatest(const struct reference_op *r, const void *input, int64_t
 	const struct layout *in = &r->base.info.input;
 	int64_t first = (plane * in->height + y * r->stride) * in->width + x * r->stride;
 	int64_t best = first;
-	double most = value_get(in->type, input, first);
+	double max = value_get(in->type, input, first);
 
 	for (int64_t i = 0; i < r->kernel_h; i++)
 		for (int64_t j = 0; j < r->kernel_w; j++) {
 			double value = value_get(in->type, input, first + i * in->width + j);
 
-			if (value > most || isnan(value)) {
-				most = value;
+			if (value > max || isnan(value)) {
+				max = value;
 				best = first + i * in->width + j;
 			}
 		}

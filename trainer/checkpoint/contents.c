@@ -57,8 +57,8 @@ static bool add_slot(struct contents *c, const struct checkpoint *what,
 
 bool contents_make(struct contents *ret, const struct checkpoint *what, struct train_error *error)
 {
-	size_t most = what->count * (1 + what->slot_count) + 1;
-	struct contents c = {calloc(most, sizeof(*c.tensors)), calloc(most, sizeof(*c.data)), 0};
+	size_t max = what->count * (1 + what->slot_count) + 1;
+	struct contents c = {calloc(max, sizeof(*c.tensors)), calloc(max, sizeof(*c.data)), 0};
 	bool good = c.tensors && c.data;
 
 	if (!good)

@@ -14,7 +14,7 @@ static const struct {
 	const char *key;
 	size_t offset;
 	bool later; /* checkpoints were written without it before */
-	int64_t most;
+	int64_t max;
 } integers[] = {
 	{"step", offsetof(struct checkpoint_progress, step), false, INT64_MAX},
 	{"optimizer_step", offsetof(struct checkpoint_progress, optimizer_step), false, INT64_MAX},
@@ -76,7 +76,7 @@ bool progress_scan(struct checkpoint_progress *progress, const struct safetensor
 
 		*key = integers[i].key;
 		if (!(integers[i].later && !text) &&
-		    (!scan_unsigned(&value, text) || value > (uint64_t)integers[i].most))
+		    (!scan_unsigned(&value, text) || value > (uint64_t)integers[i].max))
 			return false;
 		memcpy((char *)progress + integers[i].offset, &value, sizeof(value));
 	}

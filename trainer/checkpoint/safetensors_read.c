@@ -12,7 +12,7 @@
 #include "checkpoint/safetensors.h"
 
 enum { ALIGNMENT = 64 };
-static const off_t most_bytes = (off_t)16 << 30;
+static const off_t max_bytes = (off_t)16 << 30;
 
 struct reader {
 	struct safetensors *file;
@@ -283,7 +283,7 @@ bool safetensors_read(struct safetensors **ret, int fd, const char *path, struct
 
 	if (fstat(fd, &st) < 0)
 		return system_failed(path, error);
-	if (!S_ISREG(st.st_mode) || st.st_size > most_bytes)
+	if (!S_ISREG(st.st_mode) || st.st_size > max_bytes)
 		return train_fail(error, TRAIN_BAD_INPUT, "%s: %s; use another file", path,
 				  S_ISREG(st.st_mode) ? "more than 16 GiB" : "no regular file");
 	size = (size_t)st.st_size;

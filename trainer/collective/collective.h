@@ -25,7 +25,7 @@
 struct communicator;
 struct rendezvous;
 
-enum { GATHER_MOST = 512 };
+enum { MAX_GATHER = 512 };
 
 /* Where the ranks of a process find each other, made before its threads: what is behind it is the
  * collective's own. */
@@ -92,7 +92,7 @@ struct collective {
 	bool (*all_gather)(struct communicator *comm, const void *mine, void *all, size_t bytes,
 			   const char *what, struct train_error *error);
 	/* The same in two parts, for what no step should wait for: begin takes mine, at most
-	 * GATHER_MOST bytes, and what is asked of the device later does not wait; end waits. One at
+	 * MAX_GATHER bytes, and what is asked of the device later does not wait; end waits. One at
 	 * a time; other calls may come between. NULL: all_gather waits for no device. */
 	bool (*gather_begin)(struct communicator *comm, const void *mine, size_t bytes,
 			     const char *what, struct train_error *error);

@@ -64,9 +64,9 @@ static bool sum_piece(struct mpi_comm *comm, float *values, int64_t n, const str
 bool mpi_sum(struct mpi_comm *comm, float *values, int64_t count, const struct call *call,
 	     struct train_error *error)
 {
-	int64_t piece = piece_of(comm), most = count < piece ? count : piece;
+	int64_t piece = piece_of(comm), max = count < piece ? count : piece;
 
-	if (!make_room(comm, sum_part(most, comm->base.world, 0).n * comm->base.world, error))
+	if (!make_room(comm, sum_part(max, comm->base.world, 0).n * comm->base.world, error))
 		return false;
 	for (int64_t at = 0; at < count; at += piece)
 		if (!sum_piece(comm, values + at, count - at < piece ? count - at : piece, call,

@@ -59,7 +59,7 @@ struct nccl_later {
 	const char *what;
 	unsigned char *host, *staging;
 	cudaEvent_t event;
-	unsigned char mine[GATHER_MOST];
+	unsigned char mine[MAX_GATHER];
 };
 
 struct nccl_comm {

@@ -24,7 +24,7 @@ static bool make_room(struct nccl_comm *c, unsigned char **host, unsigned char *
 bool nccl_gather_open(struct nccl_comm *c, struct train_error *error)
 {
 	return c->control || (make_room(c, &c->host, &c->staging, PIECE, error) &&
-			      make_room(c, &c->later.host, &c->later.staging, GATHER_MOST, error));
+			      make_room(c, &c->later.host, &c->later.staging, MAX_GATHER, error));
 }
 
 /* A piece of n bytes, from this rank's place in the pinned memory to those of all, by the time of
@@ -116,7 +116,7 @@ bool nccl_gather_begin(struct communicator *comm, const void *mine, size_t bytes
 	c->doing = call;
 	if (!nccl_good(c, error) || !nccl_not_recorded(c, "copies what it takes", error))
 		return false;
-	if (later->begun || bytes == 0 || bytes > GATHER_MOST)
+	if (later->begun || bytes == 0 || bytes > MAX_GATHER)
 		return nccl_refuse(c, error, "%s",
 				   later->begun ? "another has not ended" : "its size cannot be");
 	later->begun = true;

@@ -9,10 +9,10 @@ static size_t rounded(size_t bytes, size_t to)
 /* Chunks of all ranks together stay in the last cache. */
 static size_t chunk_of(int world)
 {
-	size_t most = (size_t)1 << 19, least = (size_t)1 << 14;
+	size_t max = (size_t)1 << 19, least = (size_t)1 << 14;
 	size_t fair = ((size_t)1 << 23) / (size_t)world / least * least;
 
-	return fair > most ? most : fair < least ? least : fair;
+	return fair > max ? max : fair < least ? least : fair;
 }
 
 static size_t slots_end(int world)

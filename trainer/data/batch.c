@@ -10,9 +10,9 @@ struct input_place batch_place(const struct batch_options *options,
 	return input_place(&cut, epoch, sample);
 }
 
-static int clamp(int n, int least, int most)
+static int clamp(int n, int least, int max)
 {
-	return n < least ? least : n > most ? most : n;
+	return n < least ? least : n > max ? max : n;
 }
 
 /*

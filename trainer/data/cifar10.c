@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_FILES = 5 };
+enum { MAX_FILES = 5 };
 
 /* A message has room for this much of a path; its end names the file. */
 enum { SHOWN = 200 };
@@ -146,7 +146,7 @@ bool cifar10_read(struct dataset *dataset, const char *folder, enum cifar10_part
 		  int64_t records, struct train_error *error)
 {
 	const char *const *names = part == CIFAR10_TRAIN ? train_files : test_files;
-	struct file files[MOST_FILES];
+	struct file files[MAX_FILES];
 	bool good = true;
 	int count = 0;
 

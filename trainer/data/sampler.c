@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Sums of three numbers up to this stay within 64 bits, and so do bytes of an order. */
-#define MOST ((int64_t)1 << 58)
+#define MAX_SAMPLES ((int64_t)1 << 58)
 
 static bool check(const struct sampler_options *o, struct train_error *error)
 {
@@ -18,7 +18,8 @@ static bool check(const struct sampler_options *o, struct train_error *error)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%lld ranks with a batch of %lld; give at least 1 of both",
 				  (long long)o->ranks, (long long)o->batch);
-	if (o->samples > MOST || __builtin_mul_overflow(o->ranks, o->batch, &step) || step > MOST)
+	if (o->samples > MAX_SAMPLES || __builtin_mul_overflow(o->ranks, o->batch, &step) ||
+	    step > MAX_SAMPLES)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%lld samples for %lld ranks with a batch of %lld are too many; "
 				  "give less than 2^58",

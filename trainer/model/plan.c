@@ -236,10 +236,10 @@ static void *zeroed(struct model *m, size_t bytes, const char *what, struct trai
 	return m->device->backend->allocate_zeros(m->device, bytes ? bytes : 1, what, error);
 }
 
-static void grow(size_t *most, size_t value)
+static void grow(size_t *max, size_t value)
 {
-	if (value > *most)
-		*most = value;
+	if (value > *max)
+		*max = value;
 }
 
 static bool allocate(struct model *m, struct train_error *error)

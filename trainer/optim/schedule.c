@@ -21,17 +21,17 @@ struct schedule schedule_default(enum schedule_kind kind, int64_t steps, struct 
 
 struct setting {
 	const char *name;
-	double value, least, most;
+	double value, least, max;
 };
 
 static bool check(const struct setting *settings, int count, struct train_error *error)
 {
 	for (const struct setting *s = settings; s < settings + count; s++)
 		/* Written so that a NaN fails. */
-		if (!(s->value >= s->least && s->value <= s->most))
+		if (!(s->value >= s->least && s->value <= s->max))
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "schedule: %s is %g: give a number from %g to %g",
-					  s->name, s->value, s->least, s->most);
+					  s->name, s->value, s->least, s->max);
 	return true;
 }
 

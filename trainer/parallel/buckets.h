@@ -12,7 +12,7 @@
 
 #include "model/model.h"
 
-enum { BUCKETS_MOST = 2 * MODEL_MOST_LAYERS };
+enum { MAX_BUCKETS = 2 * MODEL_MOST_LAYERS };
 
 struct bucket {
 	int64_t first, elements; /* in the flat buffer of the model */
@@ -21,7 +21,7 @@ struct bucket {
 
 struct buckets {
 	int count;
-	struct bucket each[BUCKETS_MOST]; /* in the order of reduction */
+	struct bucket each[MAX_BUCKETS]; /* in the order of reduction */
 };
 
 /* Limits in bytes, above 0. Parameters that reach no loss are part of a bucket between others, with

@@ -25,9 +25,9 @@ struct mp {
 	size_t carried_bytes;
 };
 
-enum { CARRIED_MOST = 1 << 22 };
+enum { MAX_CARRIED = 1 << 22 };
 
-static int64_t most_passes(const struct parallel_options *o)
+static int64_t max_passes(const struct parallel_options *o)
 {
 	return o->settings->accumulate * o->settings->micro_batches;
 }
@@ -42,8 +42,8 @@ static bool cut(struct mp *m, struct train_error *error)
 	m->is_first = o->rank == 0;
 	m->is_last = o->rank == o->world - 1;
 	m->slots = o->world - o->rank;
-	if (m->slots > most_passes(o))
-		m->slots = (int)most_passes(o);
+	if (m->slots > max_passes(o))
+		m->slots = (int)max_passes(o);
 	return stages_make(m->stages, o->world, o->spec, &m->base.shapes, o->settings->stages,
 			   error);
 }
@@ -60,8 +60,8 @@ static bool open_carried(struct mp *m, struct train_error *error)
 		if (m->carried_bytes < bytes)
 			m->carried_bytes = bytes;
 	}
-	if (m->carried_bytes > CARRIED_MOST)
-		m->carried_bytes = CARRIED_MOST;
+	if (m->carried_bytes > MAX_CARRIED)
+		m->carried_bytes = MAX_CARRIED;
 	m->carried = device->backend->allocate(device, m->carried_bytes, "parameters on their way",
 					       error);
 	return m->carried;
@@ -83,9 +83,9 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 	how.place = rank_device(options, &how.index);
 	how.first = stage->first;
 	how.last = stage->last;
-	how.rows = (options->batch + most_passes(options) - 1) / most_passes(options);
+	how.rows = (options->batch + max_passes(options) - 1) / max_passes(options);
 	how.slots = m->slots;
-	how.passes = most_passes(options);
+	how.passes = max_passes(options);
 	if (!replica_open(&m->replica, &m->base.options, &how, error))
 		return false;
 	replica_trace(&m->replica, m->base.timeline[0]);

@@ -75,7 +75,7 @@ struct parallel_calls {
 		     struct train_error *error);
 	void (*close)(struct parallel *parallel);
 	/* A step, or an evaluation of test data, which leaves parameters as they are. They return
-	 * when it is on its way, at most FETCH_MOST before result, which waits for the oldest and
+	 * when it is on its way, at most MAX_FETCH before result, which waits for the oldest and
 	 * adds what it left to *output. */
 	bool (*step)(struct parallel *parallel, const struct step_input *input,
 		     struct train_error *error);
@@ -108,10 +108,10 @@ struct parallel {
 	struct timeline *timeline[PLACE_MOST_DEVICES + 1];
 	int timelines;
 	/* What the host knows of those on their way. */
-	struct step_output issued[FETCH_MOST];
-	int profiled[FETCH_MOST]; /* the number of the step in time lines, or -1 */
-	int issues, results;      /* in all */
-	int devices;              /* of this rank, and what they hold */
+	struct step_output issued[MAX_FETCH];
+	int profiled[MAX_FETCH]; /* the number of the step in time lines, or -1 */
+	int issues, results;     /* in all */
+	int devices;             /* of this rank, and what they hold */
 	struct device *device[PLACE_MOST_DEVICES];
 	int first_layer[PLACE_MOST_DEVICES], last_layer[PLACE_MOST_DEVICES];
 };

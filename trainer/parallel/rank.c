@@ -4,7 +4,7 @@
 #include "parallel/layout_agree.h"
 #include "parallel/config_agree.h"
 
-enum { MOST_INTERVALS = 1 << 20 }; /* of a time line, 100 MB: those after are counted as lost */
+enum { MAX_INTERVALS = 1 << 20 }; /* of a time line, 100 MB: those after are counted as lost */
 
 /* Room for all that a rank does in the steps that are measured: each layer and the conversion
  * before it in each pass, and their buckets. */
@@ -15,7 +15,7 @@ static int interval_room(const struct parallel_options *o)
 		settings->accumulate * (settings->mode == MODE_MP ? settings->micro_batches : 1);
 	int64_t each = passes * (8 * o->spec->count + 8) + 4 * o->spec->count + 8;
 
-	return each * o->profiled < MOST_INTERVALS ? (int)(each * o->profiled) : MOST_INTERVALS;
+	return each * o->profiled < MAX_INTERVALS ? (int)(each * o->profiled) : MAX_INTERVALS;
 }
 
 const struct place_device *rank_device(const struct parallel_options *options, int *index)
@@ -27,7 +27,7 @@ const struct place_device *rank_device(const struct parallel_options *options, i
 bool rank_open(struct parallel *p, const struct parallel_calls *calls,
 	       const struct parallel_options *options, struct train_error *error)
 {
-	int most = interval_room(options), index;
+	int max = interval_room(options), index;
 	const struct place_device *device = rank_device(options, &index);
 	bool replicas = options->settings->mode == MODE_DP;
 	int computing = replicas ? options->place->count : 1;
@@ -36,10 +36,10 @@ bool rank_open(struct parallel *p, const struct parallel_calls *calls,
 	p->options = *options;
 	if (!model_shapes(&p->shapes, options->spec, error))
 		return false;
-	for (int i = 0; i <= computing && most > 0; i++, p->timelines++)
+	for (int i = 0; i <= computing && max > 0; i++, p->timelines++)
 		if (!timeline_open(&p->timeline[i], replicas ? i % computing : options->rank,
 				   device[replicas ? i % computing : 0].physical,
-				   i < computing ? TIMELINE_COMPUTE : TIMELINE_COMMUNICATION, most,
+				   i < computing ? TIMELINE_COMPUTE : TIMELINE_COMMUNICATION, max,
 				   error))
 			return false;
 	return true;
@@ -55,7 +55,7 @@ void rank_close(struct parallel *p)
 
 struct step_output *rank_issue(struct parallel *p)
 {
-	int index = p->issues++ % FETCH_MOST;
+	int index = p->issues++ % MAX_FETCH;
 
 	p->issued[index] = (struct step_output){.finite = true};
 	p->profiled[index] = timeline_at(p->timeline[0]);
@@ -112,7 +112,7 @@ static int64_t add_times(int64_t a, int64_t b)
 bool rank_result_of(struct parallel *p, struct replica *replica, struct step_output *output,
 		    int *step, struct train_error *error)
 {
-	int index = p->results++ % FETCH_MOST;
+	int index = p->results++ % MAX_FETCH;
 
 	*step = p->profiled[index];
 	output->exposed_ns = add_times(output->exposed_ns, p->issued[index].exposed_ns);

@@ -8,7 +8,7 @@
 struct reducer {
 	struct reducer_options options;
 	struct buckets buckets;
-	char names[BUCKETS_MOST][TIMELINE_NAME];
+	char names[MAX_BUCKETS][TIMELINE_NAME];
 	int ready, done; /* buckets of this step */
 	bool threaded;   /* overlap is a thread's work, not a stream's */
 	bool ended;

@@ -7,13 +7,13 @@
 
 int cores_allowed(cpu_set_t *cpus)
 {
-	enum { MOST = 1 << 20 };
+	enum { MAX_CPUS = 1 << 20 };
 	struct arena arena = {0};
 	struct cpu_set all;
 	int more = 0;
 
 	CPU_ZERO(cpus);
-	if (cpu_set_allowed(&arena, &all, MOST)) {
+	if (cpu_set_allowed(&arena, &all, MAX_CPUS)) {
 		for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
 			if (cpu_set_has(all, cpu))
 				CPU_SET(cpu, cpus);
@@ -37,11 +37,11 @@ static int told(const cpu_set_t *allowed)
 {
 	const char *text = getenv("OMP_NUM_THREADS");
 	long threads = text ? strtol(text, NULL, 10) : 0;
-	int most = cores_most_threads(allowed);
+	int max = cores_most_threads(allowed);
 
 	if (threads <= 0 || threads > CPU_SETSIZE)
 		return 0;
-	return most && threads > most ? most : (int)threads;
+	return max && threads > max ? max : (int)threads;
 }
 
 void cores_share(struct cores *cores, const cpu_set_t *allowed, int index, int sharing,

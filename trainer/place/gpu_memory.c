@@ -59,7 +59,7 @@ struct process {
 	  (struct handle * device, unsigned int *count, void *entries)) \
 	X(false, int, mig_mode, nvmlDeviceGetMigMode, \
 	  (struct handle * device, unsigned int *now, unsigned int *pending)) \
-	X(false, int, mig_most, nvmlDeviceGetMaxMigDeviceCount, \
+	X(false, int, max_mig, nvmlDeviceGetMaxMigDeviceCount, \
 	  (struct handle * device, unsigned int *count)) \
 	X(false, int, mig_by_index, nvmlDeviceGetMigDeviceHandleByIndex, \
 	  (struct handle * device, unsigned int index, struct handle **mig)) \
@@ -266,12 +266,12 @@ static bool read_use(const struct gpu_memory *memory, struct handle *handle, int
 /* How many places for instances the GPU has; 0: it is not in MIG mode. */
 static unsigned int places(const struct gpu_memory *memory, struct handle *gpu)
 {
-	unsigned int now, pending, most;
+	unsigned int now, pending, max;
 
 	if (ASK(memory, mig_mode, gpu, &now, &pending) != OK || !now || !memory->mig_by_index ||
-	    ASK(memory, mig_most, gpu, &most) != OK)
+	    ASK(memory, max_mig, gpu, &max) != OK)
 		return 0;
-	return most;
+	return max;
 }
 
 /* *any: the GPU has instances. */
@@ -279,12 +279,12 @@ static bool read_instances(const struct gpu_memory *memory, struct handle *handl
 			   const struct gpu_use *gpu, struct list *list, bool *any,
 			   struct train_error *error)
 {
-	unsigned int most = places(memory, handle), gi;
+	unsigned int max = places(memory, handle), gi;
 	struct handle *mig;
 	struct gpu_use *use;
 
 	*any = false;
-	for (unsigned int i = 0; i < most; i++) {
+	for (unsigned int i = 0; i < max; i++) {
 		if (memory->mig_by_index(handle, i, &mig) != OK)
 			continue;
 		use = add(list, error);

@@ -10,11 +10,11 @@
 #include "settings/arguments_raw.h"
 #include "text.h"
 
-enum { MOST = 4 };
+enum { MAX_VARIABLES = 4 };
 
 /* A row tells runs apart where its first variable is set. */
 static const struct {
-	const char *launcher, *variables[MOST];
+	const char *launcher, *variables[MAX_VARIABLES];
 } table[] = {
 	{"torch",
 	 {"MASTER_PORT", "MASTER_ADDR", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"}},
@@ -58,7 +58,7 @@ bool rendezvous_name(char *name, size_t size, const char *launcher, const char *
 				  "%s: no variable tells this run from others on this machine: set "
 				  "MASTER_PORT to the same free port for all ranks",
 				  launcher);
-	for (int i = 0; i < MOST && table[row].variables[i]; i++) {
+	for (int i = 0; i < MAX_VARIABLES && table[row].variables[i]; i++) {
 		const char *value = environ_nonempty(envp, table[row].variables[i]);
 
 		hash = mix(mix(hash, table[row].variables[i]), value ? value : "");

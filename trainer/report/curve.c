@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Beyond it a picture's arithmetic would overflow. */
-static const double most = 1e300;
+static const double max_value = 1e300;
 
 static void join(struct curve_bucket *to, const struct curve_bucket *from)
 {
@@ -44,7 +44,7 @@ void curve_add(struct curve *curve, int64_t step, double value)
 	int64_t place;
 
 	one.at_min = one.at_max = step;
-	if (!(fabs(value) <= most))
+	if (!(fabs(value) <= max_value))
 		one = (struct curve_bucket){.bad = 1, .at_bad = step};
 	if (curve->width == 0) {
 		curve->first = curve->last = step;

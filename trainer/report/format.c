@@ -108,10 +108,10 @@ static size_t characters(struct span text)
 	return count;
 }
 
-void text_cut(char *ret, size_t size, const char *text, size_t most)
+void text_cut(char *ret, size_t size, const char *text, size_t max)
 {
 	struct span rest = span_of(text);
-	size_t used = 0, count = characters(rest), take = count > most ? most : count;
+	size_t used = 0, count = characters(rest), take = count > max ? max : count;
 
 	if (take < count && take >= 3)
 		take -= 3;
@@ -123,7 +123,7 @@ void text_cut(char *ret, size_t size, const char *text, size_t most)
 		used += shown ? n : 1;
 		rest = (struct span){rest.text + n, rest.length - n};
 	}
-	if (rest.length && used + 4 < size && most >= 3) {
+	if (rest.length && used + 4 < size && max >= 3) {
 		memcpy(ret + used, "...", 3);
 		used += 3;
 	}

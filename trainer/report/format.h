@@ -25,6 +25,6 @@ const char *number_time(char text[NUMBER_TEXT], double seconds);
 
 /* At most `most` characters, with "..." in place of the rest, and '?' for each that
  * utf8_next does not show. */
-void text_cut(char *ret, size_t size, const char *text, size_t most);
+void text_cut(char *ret, size_t size, const char *text, size_t max);
 
 #endif

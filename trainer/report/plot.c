@@ -8,7 +8,7 @@
 #include "report/svg.h"
 #include "report/ticks.h"
 
-enum { WIDTH = 960, HEIGHT = 600, LEFT = 76, RIGHT = WIDTH - 36, DOTS_MOST = 60 };
+enum { WIDTH = 960, HEIGHT = 600, LEFT = 76, RIGHT = WIDTH - 36, MAX_DOTS = 60 };
 
 static const char style[] =
 	".train{stroke:#5b9bd5;stroke-opacity:.55;stroke-width:1}"
@@ -135,9 +135,9 @@ static void draw_line(const struct panel *p, const struct curve *curve, const ch
 }
 
 /* Few values are dots, and so are those between gaps, of which a line shows nothing. */
-static void draw_dots(const struct panel *p, const struct curve *curve, const char *class, int most)
+static void draw_dots(const struct panel *p, const struct curve *curve, const char *class, int max)
 {
-	bool all = curve_count(curve) <= most;
+	bool all = curve_count(curve) <= max;
 	const struct curve_bucket *b = curve->buckets;
 	int before = -1;
 
@@ -191,16 +191,16 @@ static void draw_bad(const struct panel *p, const struct curve *curve)
 
 static void draw_panel(const struct panel *p, const struct curve *train, const struct curve *test)
 {
-	if (curve_count(train) > DOTS_MOST) {
+	if (curve_count(train) > MAX_DOTS) {
 		draw_line(p, train, "train");
 		draw_smooth(p, train, "smooth");
 		draw_dots(p, train, "train", 0);
 	} else {
 		draw_line(p, train, "smooth");
-		draw_dots(p, train, "smooth", DOTS_MOST);
+		draw_dots(p, train, "smooth", MAX_DOTS);
 	}
 	draw_line(p, test, "test");
-	draw_dots(p, test, "test", DOTS_MOST);
+	draw_dots(p, test, "test", MAX_DOTS);
 	draw_bad(p, train);
 	draw_bad(p, test);
 }
@@ -227,7 +227,7 @@ static void draw_legend(struct svg *svg, const struct plot *plot)
 	double x = LEFT;
 	char text[64];
 
-	if (curve_count(&plot->loss) > DOTS_MOST) {
+	if (curve_count(&plot->loss) > MAX_DOTS) {
 		x = draw_key(svg, x, "train", "training");
 		x = draw_key(svg, x, "smooth", "training, smoothed");
 	} else if (curve_count(&plot->loss)) {

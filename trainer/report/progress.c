@@ -80,7 +80,7 @@ static int columns(void)
 static void put_bar(struct progress *progress, const char *text, int length)
 {
 	char line[3 * PROGRESS_WIDEST + 16];
-	int most = columns(), before = progress->width < most ? progress->width : most;
+	int max = columns(), before = progress->width < max ? progress->width : max;
 	int spaces = progress->width ? (before > length ? before - length : 0) + TYPED : 0;
 	int n = snprintf(line, sizeof(line), "\r%s", text);
 
@@ -129,7 +129,7 @@ static int64_t places(const struct progress *progress)
 	return progress->epoch_steps;
 }
 
-static int print_state(const struct progress *progress, char line[PROGRESS_WIDEST + 1], int most)
+static int print_state(const struct progress *progress, char line[PROGRESS_WIDEST + 1], int max)
 {
 	const struct tally *tally = &progress->tally;
 	char slowest[SLOWEST];
@@ -146,7 +146,7 @@ static int print_state(const struct progress *progress, char line[PROGRESS_WIDES
 	state.slowest = slowest[0] ? slowest : NULL;
 	if (state.places >= state.place)
 		state.left = (double)(state.places - state.place) * tally_recent_step(tally);
-	return progress_line(line, most, progress->style == PROGRESS_BAR, &state);
+	return progress_line(line, max, progress->style == PROGRESS_BAR, &state);
 }
 
 static void show(struct progress *progress, bool last)

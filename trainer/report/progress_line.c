@@ -9,7 +9,7 @@
 #include "report/progress.h"
 #include "report/format.h"
 
-enum { PART = 64, BAR_LEAST = 10, BAR_MOST = 34, GAP = 2 };
+enum { PART = 64, BAR_LEAST = 10, MAX_BAR = 34, GAP = 2 };
 
 /* As they stand in a line. */
 enum part { EPOCH, BAR, PLACE, LOSS, ACCURACY, RATE, LEFT, SLOWEST, PARTS };
@@ -91,7 +91,7 @@ int progress_line(char line[PROGRESS_WIDEST + 1], int columns, bool bar,
 			room -= length + GAP;
 	}
 	if (parts.taken[BAR])
-		draw_bar(parts.text[BAR], BAR_LEAST + room < BAR_MOST ? BAR_LEAST + room : BAR_MOST,
+		draw_bar(parts.text[BAR], BAR_LEAST + room < MAX_BAR ? BAR_LEAST + room : MAX_BAR,
 			 state);
 	line[0] = '\0';
 	for (int part = 0; part < PARTS; part++)

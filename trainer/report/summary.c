@@ -166,15 +166,15 @@ static void set_per_step(struct table *table, int column, double seconds, int64_
 
 static void report_slowest(FILE *out, const struct summary_rank *ranks, int count)
 {
-	double mean = 0, most = -1;
+	double mean = 0, max = -1;
 	int slowest = 0;
 
 	for (int i = 0; i < count; i++) {
 		double own = per_step(ranks[i].own_seconds, ranks[i].timed);
 
 		mean += own / count;
-		if (own > most) {
-			most = own;
+		if (own > max) {
+			max = own;
 			slowest = i;
 		}
 	}
@@ -183,7 +183,7 @@ static void report_slowest(FILE *out, const struct summary_rank *ranks, int coun
 	fprintf(out,
 		"Rank %d (GPU %d) is the slowest: %.2f ms per step, %.1f %% above the mean of "
 		"%.2f ms\n",
-		ranks[slowest].rank, ranks[slowest].physical, most, 100 * (most / mean - 1), mean);
+		ranks[slowest].rank, ranks[slowest].physical, max, 100 * (max / mean - 1), mean);
 }
 
 void summary_times(FILE *out, const struct summary_rank *ranks, int count)

@@ -16,15 +16,15 @@ static double round_up(double value)
 	return 10 * power;
 }
 
-void ticks_linear(struct ticks *ticks, double lo, double hi, int most, double least)
+void ticks_linear(struct ticks *ticks, double lo, double hi, int max, double least)
 {
-	double step = round_up(fmax((hi - lo) / most, fmax(least, 1e-300)));
+	double step = round_up(fmax((hi - lo) / max, fmax(least, 1e-300)));
 	double slack = step * 1e-6;
 
 	ticks->count = 0;
 	ticks->step = step;
 	for (double at = ceil((lo - slack) / step); at * step <= hi + slack; at++) {
-		if (ticks->count == TICKS_MOST)
+		if (ticks->count == MAX_TICKS)
 			break;
 		ticks->values[ticks->count++] = at == 0 ? 0 : at * step;
 	}
@@ -43,7 +43,7 @@ void ticks_log(struct ticks *ticks, double lo, double hi)
 			double value = factors[i] * pow(10, power);
 
 			if (power % every == 0 && value >= lo * (1 - 1e-9) &&
-			    value <= hi * (1 + 1e-9) && ticks->count < TICKS_MOST)
+			    value <= hi * (1 + 1e-9) && ticks->count < MAX_TICKS)
 				ticks->values[ticks->count++] = value;
 		}
 }

@@ -9,7 +9,7 @@
 struct timeline {
 	int rank, device, step;
 	enum timeline_lane lane;
-	int count, most, settled;
+	int count, max, settled;
 	int64_t lost;
 	struct timeline_clock clock; /* none: the thread's that adds */
 	struct timeline_interval intervals[];
@@ -23,17 +23,17 @@ int64_t timeline_now(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-bool timeline_open(struct timeline **ret, int rank, int device, enum timeline_lane lane, int most,
+bool timeline_open(struct timeline **ret, int rank, int device, enum timeline_lane lane, int max,
 		   struct train_error *error)
 {
-	size_t room = most > 0 ? (size_t)most : 0;
+	size_t room = max > 0 ? (size_t)max : 0;
 	struct timeline *timeline;
 
 	timeline = malloc(sizeof(*timeline) + room * sizeof(timeline->intervals[0]));
 	if (!timeline)
 		return train_nomem(error, "the time line");
 	*timeline = (struct timeline){
-		.rank = rank, .device = device, .step = -1, .lane = lane, .most = (int)room};
+		.rank = rank, .device = device, .step = -1, .lane = lane, .max = (int)room};
 	/* So that no page is brought in while something is timed. */
 	memset(timeline->intervals, 0, room * sizeof(timeline->intervals[0]));
 	*ret = timeline;
@@ -91,7 +91,7 @@ void timeline_add(struct timeline *timeline, const char *name, int64_t begin)
 
 	if (!timeline || timeline->step < 0)
 		return;
-	if (timeline->count == timeline->most) {
+	if (timeline->count == timeline->max) {
 		timeline->lost++;
 		return;
 	}

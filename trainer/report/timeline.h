@@ -23,7 +23,7 @@ struct timeline;
 
 /* Room for `most` intervals; what comes after is counted, not kept. */
 bool timeline_open(struct timeline **timeline, int rank, int device, enum timeline_lane lane,
-		   int most, struct train_error *error);
+		   int max, struct train_error *error);
 void timeline_close(struct timeline *timeline);
 
 int64_t timeline_now(void);

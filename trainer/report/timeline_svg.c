@@ -14,7 +14,7 @@ enum {
 	RIGHT = WIDTH - 20,
 	TOP = 64,
 	TABLE_ROW = 20,
-	TABLE_MOST = 40, /* rows; the rest is summed up */
+	MAX_TABLE = 40, /* rows; the rest is summed up */
 	COLORS = 14,
 	STYLE = 2048
 };
@@ -203,7 +203,7 @@ static void draw_table(struct picture *p)
 	drawing_text(&p->svg, LEFT + 780, y, "small end", "part");
 	drawing_line(&p->svg, LEFT, y + 6, LEFT + 780, y + 6, "faint");
 	for (int i = 0; i < rows->kinds_count; i++) {
-		if (i >= TABLE_MOST) {
+		if (i >= MAX_TABLE) {
 			rest.count += rows->kinds[i].count;
 			rest.ns += rows->kinds[i].ns;
 			continue;
@@ -215,7 +215,7 @@ static void draw_table(struct picture *p)
 		put_columns(p, y, name, &rows->kinds[i], all_ns);
 	}
 	if (rest.count) {
-		snprintf(name, sizeof(name), "%d more", rows->kinds_count - TABLE_MOST);
+		snprintf(name, sizeof(name), "%d more", rows->kinds_count - MAX_TABLE);
 		put_columns(p, y + TABLE_ROW, name, &rest, all_ns);
 	}
 }
@@ -258,7 +258,7 @@ bool timeline_svg(const char *file, const struct timeline_interval *intervals, i
 	span = (double)(rows.end_ns - rows.begin_ns);
 	p.scale = span > 0 ? (RIGHT - LEFT) / span : 1;
 	p.bottom = TOP + rows.rows_count * p.row_height + (rows.ranks - 1) * p.gap + 4;
-	table = rows.kinds_count > TABLE_MOST ? TABLE_MOST + 1 : rows.kinds_count;
+	table = rows.kinds_count > MAX_TABLE ? MAX_TABLE + 1 : rows.kinds_count;
 	make_style(style);
 	good = drawing_open(&p.svg, file, WIDTH,
 			    count ? (int)p.bottom + 70 + table * TABLE_ROW + 20 : 60, style, error);

@@ -14,19 +14,19 @@ static bool collect(struct run *r, const void *mine, int count, size_t size, voi
 		    const char *what, struct train_error *error)
 {
 	struct communicator *comm = r->comm;
-	int32_t *counts = malloc((size_t)comm->world * sizeof(*counts)), most = 0;
+	int32_t *counts = malloc((size_t)comm->world * sizeof(*counts)), max = 0;
 	char *padded = NULL, *each = NULL, *to;
 	int32_t own = count;
 	bool done = counts && comm->calls->all_gather(comm, &own, counts, sizeof(own), what, error);
 
 	*total = 0;
 	for (int i = 0; done && i < comm->world; i++) {
-		most = counts[i] > most ? counts[i] : most;
+		max = counts[i] > max ? counts[i] : max;
 		*total += counts[i];
 	}
 	if (done) {
-		padded = calloc((size_t)most + 1, size);
-		each = calloc((size_t)most * (size_t)comm->world + 1, size);
+		padded = calloc((size_t)max + 1, size);
+		each = calloc((size_t)max * (size_t)comm->world + 1, size);
 		*all = calloc((size_t)*total + 1, size);
 		done = padded && each && *all;
 	}
@@ -34,11 +34,10 @@ static bool collect(struct run *r, const void *mine, int count, size_t size, voi
 		train_nomem(error, what);
 	if (done && count > 0)
 		memcpy(padded, mine, (size_t)count * size);
-	done = done &&
-	       comm->calls->all_gather(comm, padded, each, (size_t)most * size, what, error);
+	done = done && comm->calls->all_gather(comm, padded, each, (size_t)max * size, what, error);
 	to = done ? *all : NULL;
 	for (int i = 0; done && i < comm->world; i++) {
-		memcpy(to, each + (size_t)i * (size_t)most * size, (size_t)counts[i] * size);
+		memcpy(to, each + (size_t)i * (size_t)max * size, (size_t)counts[i] * size);
 		to += (size_t)counts[i] * size;
 	}
 	free(counts);

@@ -70,7 +70,7 @@ static bool open_metrics(struct run *r, struct train_error *error)
 }
 
 /* Samples that come twice can make one step of an epoch more. */
-static int64_t most_profiled(const struct training *t)
+static int64_t max_profiled(const struct training *t)
 {
 	const struct settings *s = t->settings;
 	int64_t epoch = (t->train.samples + t->sampler_ranks) / t->global_batch + 1;
@@ -94,7 +94,7 @@ static bool open_all(struct run *r, struct train_error *error)
 		.rendezvous = t->rendezvous,
 		.collective = t->collective,
 		.batch = t->rank_batch,
-		.profiled = most_profiled(t),
+		.profiled = max_profiled(t),
 		.precision = t->precision,
 		.cpus = t->cpus,
 		.failed = stop_failed,
@@ -107,11 +107,11 @@ static bool open_all(struct run *r, struct train_error *error)
 	r->scaled = r->settings->precision == VALUE_FLOAT16;
 	/* What is timed must not mix with the next step. */
 	r->ahead = r->settings->profile_steps ? 0 : t->backend->ahead;
-	if (r->ahead > RUN_AHEAD_MOST)
+	if (r->ahead > MAX_RUN_AHEAD)
 		return train_fail(error, TRAIN_FAILED,
 				  "backend %s: it has %d steps ahead, and there is room for %d: "
 				  "have fewer in its table",
-				  t->backend->name, r->ahead, RUN_AHEAD_MOST);
+				  t->backend->name, r->ahead, MAX_RUN_AHEAD);
 	r->indices = malloc((size_t)t->rank_batch * sizeof(*r->indices));
 	if (!r->indices)
 		return train_nomem(error, "the samples of a step");

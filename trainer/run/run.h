@@ -15,7 +15,7 @@ struct run_pending {
 /* Beside steps that are ahead there is the next one, and one that was submitted and is not yet
  * collected.
  */
-enum { RUN_AHEAD_MOST = FETCH_MOST - 2 };
+enum { MAX_RUN_AHEAD = MAX_FETCH - 2 };
 
 struct run {
 	struct training *training;
@@ -32,8 +32,8 @@ struct run {
 	int64_t steps;           /* of the whole training */
 
 	/* Steps on their way, whose results are not known yet. */
-	struct run_pending pending[FETCH_MOST];
-	int ahead; /* of the last that completed, at most RUN_AHEAD_MOST */
+	struct run_pending pending[MAX_FETCH];
+	int ahead; /* of the last that completed, at most MAX_RUN_AHEAD */
 	/* Steps in all: those begun, those whose result this rank knows, and those whose results of
 	 * all ranks are known. Where results are gathered on the device they come with the next
 	 * step's, so that no step waits. */

@@ -12,7 +12,7 @@ struct step_share {
 	int64_t stop;                        /* signal, or 0 */
 };
 
-_Static_assert(sizeof(struct step_share) <= GATHER_MOST, "it is gathered in two parts");
+_Static_assert(sizeof(struct step_share) <= MAX_GATHER, "it is gathered in two parts");
 
 static struct step_share *share_room(const struct run *r, struct train_error *error)
 {
@@ -103,7 +103,7 @@ static void record(struct run *r, bool begin)
 static bool write_gathered(struct run *r, const struct step_share *all, int *stop,
 			   struct train_error *error)
 {
-	struct step_metrics *m = &r->pending[r->gathered++ % FETCH_MOST].metrics;
+	struct step_metrics *m = &r->pending[r->gathered++ % MAX_FETCH].metrics;
 
 	add_up(r, all, m, stop);
 	if (r->metrics && !metrics_step(r->metrics, m, error))
@@ -147,7 +147,7 @@ static bool share(struct run *r, const struct step_share *mine, int *stop,
 /* Waits for the result of the oldest step. */
 static bool complete(struct run *r, int *stop, struct train_error *error)
 {
-	struct run_pending *pending = &r->pending[r->completed % FETCH_MOST];
+	struct run_pending *pending = &r->pending[r->completed % MAX_FETCH];
 	struct step_metrics *m = &pending->metrics;
 	struct step_output output = {.finite = true, .norm = NAN};
 	int64_t begin = pending->begin_ns > r->result_ns ? pending->begin_ns : r->result_ns;
@@ -195,7 +195,7 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 		.of_all = batch.of_all,
 		.rates = schedule_at(&r->schedule, r->step),
 	};
-	struct run_pending *pending = &r->pending[r->submitted++ % FETCH_MOST];
+	struct run_pending *pending = &r->pending[r->submitted++ % MAX_FETCH];
 	bool done;
 
 	pending->begin_ns = timeline_now();

@@ -55,7 +55,7 @@ static bool open_data(struct training *t, struct train_error *error)
 	       cifar10_read(&t->test, data, CIFAR10_TEST, 0, error) && check_shape(t, error);
 }
 
-enum { MOST_BATCH = 100000000 }; /* as --global-batch */
+enum { MAX_BATCH = 100000000 }; /* as --global-batch */
 
 /* The next one that all ranks have as much of, a sample or more in each pass. */
 static void round_batch(struct training *t, int64_t ranks)
@@ -80,13 +80,13 @@ static bool divide_batch(struct training *t, struct train_error *error)
 					       : 1;
 	int64_t ranks = s->mode == MODE_DDP ? t->place.world : 1;
 
-	if (s->batch_per_device > MOST_BATCH / devices / s->accumulate)
+	if (s->batch_per_device > MAX_BATCH / devices / s->accumulate)
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
 			"--batch-per-device %lld: on %lld devices, in %lld passes, a step "
 			"has more than %d samples; give less",
 			(long long)s->batch_per_device, (long long)devices,
-			(long long)s->accumulate, MOST_BATCH);
+			(long long)s->accumulate, MAX_BATCH);
 	t->global_batch =
 		s->global_batch ? s->global_batch : s->batch_per_device * devices * s->accumulate;
 	if (s->batch_default)
@@ -131,14 +131,14 @@ static bool find_precision(struct training *t, struct train_error *error)
 static bool check_threads(const struct training *t, struct train_error *error)
 {
 	int threads = t->settings->threads, cores = CPU_COUNT(&t->cpus);
-	int most = cores_most_threads(&t->cpus);
+	int max = cores_most_threads(&t->cpus);
 
-	if (most == 0 || threads <= most)
+	if (max == 0 || threads <= max)
 		return true;
 	return train_fail(error, TRAIN_BAD_INPUT,
 			  "--threads %d: this process may use %d %s; give at most %d, or leave it "
 			  "out for a thread on each",
-			  threads, cores, cores == 1 ? "core" : "cores", most);
+			  threads, cores, cores == 1 ? "core" : "cores", max);
 }
 
 static const char *best_collective(const struct training *t)

@@ -13,9 +13,9 @@
 #include "suggest.h"
 
 const struct row rows[ROWS] = {
-#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help) \
+#define SETTING(group, name, option, kind, member, value, least, max, initial, only, help) \
 	{GROUP_##group, #name, option, ROW_##kind, offsetof(struct settings, member), \
-	 value,         least, most,   initial,    only, \
+	 value,         least, max,    initial,    only, \
 	 help},
 #define ALIAS(option, name, text, help)
 #define GROUP(group, title)
@@ -26,7 +26,7 @@ const struct row rows[ROWS] = {
 };
 
 const struct row_alias row_aliases[] = {
-#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help)
+#define SETTING(group, name, option, kind, member, value, least, max, initial, only, help)
 #define ALIAS(option, name, text, help) {option, ROW_##name, text, help},
 #define GROUP(group, title)
 #include "settings/settings.def"
@@ -37,7 +37,7 @@ const struct row_alias row_aliases[] = {
 };
 
 const char *const row_titles[ROW_GROUPS] = {
-#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help)
+#define SETTING(group, name, option, kind, member, value, least, max, initial, only, help)
 #define ALIAS(option, name, text, help)
 #define GROUP(group, title) [GROUP_##group] = title,
 #include "settings/settings.def"
@@ -149,7 +149,7 @@ static bool read_number(const char *text, double *ret)
 	return !*end && isfinite(*ret);
 }
 
-static bool read_whole(const char *text, uint64_t most, uint64_t *ret)
+static bool read_whole(const char *text, uint64_t max, uint64_t *ret)
 {
 	char *end;
 
@@ -157,11 +157,11 @@ static bool read_whole(const char *text, uint64_t most, uint64_t *ret)
 		return false;
 	errno = 0;
 	*ret = strtoull(text, &end, 10);
-	return errno == 0 && !*end && *ret <= most;
+	return errno == 0 && !*end && *ret <= max;
 }
 
 /* "500ms", "30s", "2m", "1h", or 0. */
-static bool read_time(const char *text, uint64_t most, uint64_t *ret)
+static bool read_time(const char *text, uint64_t max, uint64_t *ret)
 {
 	static const struct {
 		const char *name;
@@ -173,11 +173,11 @@ static bool read_time(const char *text, uint64_t most, uint64_t *ret)
 	if (digits >= sizeof(number))
 		return false;
 	snprintf(number, sizeof(number), "%.*s", (int)digits, text);
-	if (!read_whole(number, most, ret))
+	if (!read_whole(number, max, ret))
 		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (strcmp(text + digits, units[i].name) == 0)
-			return !__builtin_mul_overflow(*ret, units[i].ms, ret) && *ret <= most;
+			return !__builtin_mul_overflow(*ret, units[i].ms, ret) && *ret <= max;
 	return !text[digits] && *ret == 0;
 }
 
@@ -190,20 +190,20 @@ static bool read_any_number(const struct row *row, void *member, const char *tex
 
 	switch (row->kind) {
 	case ROW_NUMBER:
-		good = read_number(text, &number) && number >= row->least && number <= row->most;
+		good = read_number(text, &number) && number >= row->least && number <= row->max;
 		if (good)
 			*(double *)member = number;
 		return good ||
 		       train_fail(error, TRAIN_BAD_INPUT,
 				  "%s: cannot be '%.64s'; write a number from %.10g to %.10g",
-				  origin, text, row->least, row->most);
+				  origin, text, row->least, row->max);
 	case ROW_SEED:
 		return read_whole(text, UINT64_MAX, member) ||
 		       train_fail(error, TRAIN_BAD_INPUT,
 				  "%s: cannot be '%.64s'; write a number from 0 to %" PRIu64,
 				  origin, text, UINT64_MAX);
 	case ROW_TIME:
-		good = read_time(text, (uint64_t)row->most, &whole);
+		good = read_time(text, (uint64_t)row->max, &whole);
 		if (good)
 			*(int64_t *)member = (int64_t)whole;
 		return good || train_fail(error, TRAIN_BAD_INPUT,
@@ -211,7 +211,7 @@ static bool read_any_number(const struct row *row, void *member, const char *tex
 					  "most 480h, or 0 for no limit",
 					  origin, text);
 	default:
-		good = read_whole(text, (uint64_t)row->most, &whole) &&
+		good = read_whole(text, (uint64_t)row->max, &whole) &&
 		       whole >= (uint64_t)row->least;
 		if (good && row->kind == ROW_INT)
 			*(int *)member = (int)whole;
@@ -220,7 +220,7 @@ static bool read_any_number(const struct row *row, void *member, const char *tex
 		return good ||
 		       train_fail(error, TRAIN_BAD_INPUT,
 				  "%s: cannot be '%.64s'; write a whole number from %.0f to %.0f",
-				  origin, text, row->least, row->most);
+				  origin, text, row->least, row->max);
 	}
 }
 

@@ -9,7 +9,7 @@
 #include "settings/settings.h"
 
 enum row_id {
-#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help) \
+#define SETTING(group, name, option, kind, member, value, least, max, initial, only, help) \
 	ROW_##name,
 #define ALIAS(option, name, text, help)
 #define GROUP(group, title)
@@ -33,7 +33,7 @@ enum row_kind {
 };
 
 enum row_group {
-#define SETTING(group, name, option, kind, member, value, least, most, initial, only, help)
+#define SETTING(group, name, option, kind, member, value, least, max, initial, only, help)
 #define ALIAS(option, name, text, help)
 #define GROUP(group, title) GROUP_##group,
 #include "settings/settings.def"
@@ -49,7 +49,7 @@ struct row {
 	enum row_kind kind;
 	size_t offset;
 	const char *value;
-	double least, most;
+	double least, max;
 	const char *initial, *only, *help;
 };
 

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_TARGETS = 5, PATH = 4096 };
+enum { MAX_TARGETS = 5, PATH = 4096 };
 
 struct targets {
 	int count;
-	enum row_id row[MOST_TARGETS];
-	char path[MOST_TARGETS][PATH];
+	enum row_id row[MAX_TARGETS];
+	char path[MAX_TARGETS][PATH];
 };
 
 static void add(struct targets *targets, enum row_id row, const char *path, const char *ending)
