@@ -9,7 +9,8 @@ tests_launch_driver_LDADD = libgpumap-core.la
 tests_launch_writer_SOURCES = tests/launch/writer.c
 
 if HAVE_CHECK
-launch_programs = tests/launch/t-conclude tests/launch/t-launch-nomem tests/launch/t-port
+launch_programs = tests/launch/t-conclude tests/launch/t-guard-events tests/launch/t-launch-nomem \
+	tests/launch/t-port
 check_PROGRAMS += $(launch_programs)
 endif
 tests_launch_t_conclude_SOURCES = tests/launch/t-conclude.c $(launch_sources)
@@ -17,6 +18,12 @@ tests_launch_t_conclude_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
 	-I$(top_srcdir)/tests/unit
 tests_launch_t_conclude_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_launch_t_conclude_LDADD = libgpumap-core.la $(CHECK_LIBS)
+
+tests_launch_t_guard_events_SOURCES = tests/launch/t-guard-events.c $(launch_sources)
+tests_launch_t_guard_events_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
+	-I$(top_srcdir)/tests/unit
+tests_launch_t_guard_events_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_launch_t_guard_events_LDADD = libgpumap-core.la $(CHECK_LIBS)
 
 tests_launch_t_launch_nomem_SOURCES = tests/launch/t-launch-nomem.c $(launch_sources) $(failing_malloc)
 tests_launch_t_launch_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \

@@ -217,6 +217,9 @@ void guard_heard(struct supervisor *s)
 			heard(s, &m);
 			continue;
 		}
+		/* The guard exited and left an order unread; its messages come after this error. */
+		if (n < 0 && errno == ECONNRESET)
+			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->guard, NULL);
