@@ -86,40 +86,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/keys.c \
 	libgpumap/keys.def \
 	libgpumap/launchers.c \
-	libgpumap/lint/environment.c libgpumap/lint/environment.h \
-	libgpumap/lint/lint.h \
-	libgpumap/lint/python.c libgpumap/lint/python.h \
-	libgpumap/lint/python_ask.c \
-	libgpumap/lint/python_blocks.c \
-	libgpumap/lint/python_calls.c \
-	libgpumap/lint/python_choice.c \
-	libgpumap/lint/python_doubt.c \
-	libgpumap/lint/python_runs.c \
-	libgpumap/lint/python_environ.c \
-	libgpumap/lint/python_file.h \
-	libgpumap/lint/python_judge_device.c \
-	libgpumap/lint/python_judge_variable.c \
-	libgpumap/lint/python_names.c libgpumap/lint/python_names.h \
-	libgpumap/lint/python_scan.c \
-	libgpumap/lint/python_string.c \
-	libgpumap/lint/python_text.c libgpumap/lint/python_text.h \
-	libgpumap/lint/python_value.c \
-	libgpumap/lint/settings.c libgpumap/lint/settings.h \
-	libgpumap/lint/shell.c libgpumap/lint/shell.h \
-	libgpumap/lint/shell_command.c \
-	libgpumap/lint/shell_jobs.c \
-	libgpumap/lint/shell_launch.c \
-	libgpumap/lint/shell_launcher.c \
-	libgpumap/lint/shell_lex.c libgpumap/lint/shell_lex.h \
-	libgpumap/lint/shell_list.c \
-	libgpumap/lint/shell_mistake.c \
-	libgpumap/lint/shell_program.c \
-	libgpumap/lint/shell_set.c \
-	libgpumap/lint/shell_slurm.c \
-	libgpumap/lint/shell_string.c \
-	libgpumap/lint/shell_vars.c \
-	libgpumap/lint/shell_walk.c \
-	libgpumap/lint/shell_word.c \
 	libgpumap/list.c \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/mig.c \
@@ -206,7 +172,7 @@ libgpumap_libgpumap_la_LDFLAGS = -version-info 0:0:0 -no-undefined \
 	-Wl,--version-script=$(top_srcdir)/libgpumap/libgpumap.map
 EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
 EXTRA_DIST += libgpumap/libgpumap.map libgpumap/README.md libgpumap/inventory/README.md \
-	libgpumap/lint/README.md libgpumap/plan/README.md libgpumap/profile/README.md
+	libgpumap/plan/README.md libgpumap/profile/README.md
 
 include_HEADERS = libgpumap/gpumap.h libgpumap/gpumap_plan.h libgpumap/gpumap_profile.h \
 	libgpumap/gpumap_rules.h

@@ -5,12 +5,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lint.h"
 #include "lint/environment.h"
+#include "lint/lint.h"
 #include "lint/python.h"
+#include "lint_print.h"
 #include "machine.h"
+#include "plan_open.h"
 #include "report.h"
 #include "suggest.h"
+
+struct lint_command {
+	struct lint lint;
+	struct output output;        /* its report: errors of the command line, files not read */
+	gpumap_inventory *inventory; /* where --inventory was given */
+	const char **files;
+	int count;
+};
 
 static const struct option_row rows[] = {
 	{"--as", "profile|shell|python", "what the files are, where their names do not say it"},
@@ -46,15 +56,15 @@ static void help(const struct options *options)
 	      stdout);
 }
 
-static int bad_word(struct lint *lint, const char *option, const char *value, const char *near,
-		    const char *fix)
+static int bad_word(const struct lint_command *command, const char *option, const char *value,
+		    const char *near, const char *fix)
 {
-	return report_fail(lint->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+	return report_fail(command->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			   ABOUT(.origin = option, .fix = DID_YOU_MEAN(near, fix)),
 			   "cannot be '%s'", QUOTE(span_of(value)));
 }
 
-static int set_launcher(struct lint *lint, const char *value)
+static int set_launcher(struct lint_command *command, const char *value)
 {
 	const char *names[16] = {0};
 	size_t count = 0;
@@ -63,33 +73,34 @@ static int set_launcher(struct lint *lint, const char *value)
 		names[count++] = l->name;
 	for (size_t i = 0; i < count; i++)
 		if (streq(names[i], value)) {
-			lint->launcher = names[i];
+			command->lint.launcher = names[i];
 			return GPUMAP_OK;
 		}
-	return bad_word(lint, "--launcher", value, suggest(span_of(value), names),
+	return bad_word(command, "--launcher", value, suggest(span_of(value), names),
 			"gpumap lint --help lists the launchers");
 }
 
-static int take_option(struct lint *lint, const char *name, const struct options *options)
+static int take_option(struct lint_command *command, const char *name,
+		       const struct options *options)
 {
 	if (streq(name, "--as")) {
-		lint->as = lint_kind_named(options->value);
-		if (!lint->as)
-			return bad_word(lint, name, options->value, NULL,
+		command->lint.as = lint_kind_named(options->value);
+		if (!command->lint.as)
+			return bad_word(command, name, options->value, NULL,
 					"write profile, shell or python");
 	} else if (streq(name, "--launcher")) {
-		return set_launcher(lint, options->value);
+		return set_launcher(command, options->value);
 	} else if (streq(name, "--profile")) {
-		lint->options.profile = options->value;
+		command->lint.profile = options->value;
 	} else if (streq(name, "--inventory")) {
-		lint->what = options->value;
+		command->lint.machine = options->value;
 	} else {
-		lint->files[lint->count++] = options->operand;
+		command->files[command->count++] = options->operand;
 	}
 	return GPUMAP_OK;
 }
 
-static int read_options(struct lint *lint, int argc, char **argv, bool *done)
+static int read_options(struct lint_command *command, int argc, char **argv, bool *done)
 {
 	struct options options;
 	const char *name;
@@ -98,20 +109,67 @@ static int read_options(struct lint *lint, int argc, char **argv, bool *done)
 
 	options_init(&options, "lint", rows, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK && !failed &&
-	       (name = options_next(&options, lint->output.report, &failed))) {
+	       (name = options_next(&options, command->output.report, &failed))) {
 		if (streq(name, "--help")) {
 			help(&options);
 			*done = true;
 			return GPUMAP_OK;
 		}
-		if (!output_option(&lint->output, name, options.value, &failed))
-			r = take_option(lint, name, &options);
+		if (!output_option(&command->output, name, options.value, &failed))
+			r = take_option(command, name, &options);
 	}
 	return failed ? GPUMAP_EINPUT : r;
 }
 
+/* What a plan would be refused for, where the machine is known: this one need not be where
+ * the profile is launched. */
+static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
+{
+	const struct plan_options nothing = {.file = NULL};
+	gpumap_report *heard = NULL;
+	gpumap_plan *plan = NULL;
+	int64_t node;
+
+	if (lint->machine &&
+	    gpumap_profile_set(profile, "inventory", lint->machine, "--inventory", report))
+		return;
+	if ((!lint->machine &&
+	     streq(gpumap_profile_str(profile, "inventory", GPUMAP_SETTING_VALUE), "host")) ||
+	    streq(gpumap_profile_str(profile, "hosts", GPUMAP_SETTING_VALUE), "slurm") ||
+	    gpumap_report_new(&heard) != GPUMAP_OK)
+		return;
+	plan_from(&plan, &node, profile, &nothing, heard);
+	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
+		const gpumap_finding *f = gpumap_report_get(heard, i);
+
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_REMARK)
+			report_copy(report, f);
+	}
+	gpumap_plan_free(plan);
+	gpumap_report_free(heard);
+}
+
+static void check_launch(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
+{
+	if (profile_check_launch(profile, report))
+		check_plan(lint, profile, report);
+}
+
+/* The file that gpumap config would read, if there is one. GPUMAP_ENOMEM. */
+static int lint_default_profile(const struct lint *lint)
+{
+	const struct profile_options options = {.profile = lint->profile};
+	gpumap_profile *profile = NULL;
+	int r = profile_open(&profile, &options, lint->found);
+
+	if (r == GPUMAP_OK && gpumap_profile_file(profile))
+		r = lint_file(lint, gpumap_profile_file(profile));
+	gpumap_profile_free(profile);
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+}
+
 /* This environment on this machine; on one without GPUs what it says is taken as it is. */
-static int lint_here(struct lint *lint)
+static int lint_here(const struct lint *lint)
 {
 	gpumap_inventory *host = NULL;
 	const gpumap_inventory *inventory = lint->inventory;
@@ -127,18 +185,20 @@ static int lint_here(struct lint *lint)
 }
 
 /* A file that cannot be read hides nothing that the others have. */
-static int answer(struct lint *lint)
+static int answer(struct lint_command *command)
 {
+	const struct lint *lint = &command->lint;
 	int r = GPUMAP_OK;
 
-	if (lint->what)
-		r = machine_open(&lint->inventory, lint->what, false, lint->output.report);
+	if (lint->machine)
+		r = machine_open(&command->inventory, lint->machine, false, lint->failures);
+	command->lint.inventory = command->inventory;
 	if (r != GPUMAP_OK)
 		return r;
-	if (!lint->count)
+	if (!command->count)
 		return lint_here(lint);
-	for (int i = 0; i < lint->count && r != GPUMAP_ENOMEM; i++) {
-		int one = lint_file(lint, lint->files[i]);
+	for (int i = 0; i < command->count && r != GPUMAP_ENOMEM; i++) {
+		int one = lint_file(lint, command->files[i]);
 
 		r = one == GPUMAP_OK ? r : one;
 	}
@@ -147,28 +207,31 @@ static int answer(struct lint *lint)
 
 int cmd_lint(int argc, char **argv)
 {
-	struct lint lint = {.output.format = wanted_format(argc, argv)};
+	struct lint_command command = {.lint.check_launch = check_launch,
+				       .output.format = wanted_format(argc, argv)};
+	struct output *output = &command.output;
 	bool done = false, clean;
 	int r;
 
-	if (gpumap_report_new(&lint.output.report) != GPUMAP_OK)
+	if (gpumap_report_new(&output->report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
-	lint.files = calloc((size_t)argc, sizeof(*lint.files));
-	r = lint.files ? gpumap_report_new(&lint.found) : GPUMAP_ENOMEM;
+	command.lint.failures = output->report;
+	command.files = calloc((size_t)argc, sizeof(*command.files));
+	r = command.files ? gpumap_report_new(&command.lint.found) : GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK)
-		r = read_options(&lint, argc, argv, &done);
+		r = read_options(&command, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
-		r = answer(&lint);
+		r = answer(&command);
 	/* JSON is owed after a failure too; text where there is something to show. */
 	if (!done &&
-	    (r == GPUMAP_OK || lint.output.format == GPUMAP_JSON ||
-	     gpumap_report_count(lint.found)) &&
-	    !lint_print(&lint) && r == GPUMAP_OK)
+	    (r == GPUMAP_OK || output->format == GPUMAP_JSON ||
+	     gpumap_report_count(command.lint.found)) &&
+	    !lint_print(command.lint.found, output) && r == GPUMAP_OK)
 		r = GPUMAP_EFILE;
-	lint.output.format = GPUMAP_TEXT;
-	clean = gpumap_report_worst(lint.found) < GPUMAP_WARNING;
-	gpumap_report_free(lint.found);
-	gpumap_inventory_free(lint.inventory);
-	free(lint.files);
-	return finish(&lint.output, r, clean || done);
+	output->format = GPUMAP_TEXT;
+	clean = gpumap_report_worst(command.lint.found) < GPUMAP_WARNING;
+	gpumap_report_free(command.lint.found);
+	gpumap_inventory_free(command.inventory);
+	free(command.files);
+	return finish(output, r, clean || done);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The findings as lines that editors read, or as JSON. */
-#include "lint.h"
+#include "lint_print.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -59,11 +59,11 @@ static void print_counts(struct strbuf *text, const gpumap_report *report)
 }
 
 /* Errors of the command line and of reading are findings of JSON too. */
-static void print_json(struct strbuf *text, const struct lint *lint)
+static void print_json(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
 	bool failed = false;
-	json_t *o = json_object(), *all = json_findings(lint->found, &failed);
-	json_t *errors = json_findings(lint->output.report, &failed);
+	json_t *o = json_object(), *all = json_findings(found, &failed);
+	json_t *errors = json_findings(report, &failed);
 
 	failed = failed || !o || json_array_extend(all, errors) ||
 		 json_object_set_new(o, "schema", json_integer(1)) ||
@@ -124,23 +124,23 @@ static bool print_lines(struct strbuf *text, const gpumap_report *report)
 	return true;
 }
 
-bool lint_print(const struct lint *lint)
+bool lint_print(const gpumap_report *found, const struct output *output)
 {
 	struct strbuf text = {0};
 	char *whole;
 	bool good;
 
-	if (lint->output.format == GPUMAP_JSON) {
-		print_json(&text, lint);
+	if (output->format == GPUMAP_JSON) {
+		print_json(&text, found, output->report);
 	} else {
 		text.styled = output_colored(STDOUT_FILENO);
-		text.failed = !print_lines(&text, lint->found);
-		print_counts(&text, lint->found);
+		text.failed = !print_lines(&text, found);
+		print_counts(&text, found);
 	}
 	whole = strbuf_take(&text);
 	if (!whole)
-		report_nomem(lint->output.report);
-	good = whole && print_text(whole, lint->output.report);
+		report_nomem(output->report);
+	good = whole && print_text(whole, output->report);
 	free(whole);
 	return good;
 }

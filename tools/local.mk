@@ -29,12 +29,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/directions.c tools/directions.h \
 	tools/foreign.c tools/foreign.h \
 	tools/helper_path.c tools/helper_path.h \
-	tools/lint.h \
-	tools/lint_file.c \
-	tools/lint_print.c \
-	tools/lint_profile.c \
-	tools/lint_relay.c \
-	tools/lint_script.c \
+	tools/lint_print.c tools/lint_print.h \
 	tools/machine.c tools/machine.h \
 	tools/main.c \
 	tools/options.c \
@@ -55,7 +50,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/sweep_share.c tools/sweep_share.h
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
-gpumap_LDADD = libgpumap-core.la
+gpumap_LDADD = liblint.la libgpumap-core.la
 
 # Asks libcuda in a process of its own (rule N6).
 pkglibexec_PROGRAMS += tools/gpumap-ask-driver

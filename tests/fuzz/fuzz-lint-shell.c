@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lint of shell scripts: findings and programs have a place inside the text. */
-#include "lint/lint.h"
+#include "lint/shell.h"
 
 #include "report.h"
 

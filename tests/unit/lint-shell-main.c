@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lint-shell-main [--visible N] FILE...: what lint_shell finds in scripts, one line each; 1 when
  * it finds anything. */
-#include "lint/lint.h"
+#include "lint/shell.h"
 
 #include <stdio.h>
 

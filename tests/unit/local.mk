@@ -118,7 +118,7 @@ tests_unit_t_exec_nomem_SOURCES = tests/unit/t-exec-nomem.c tests/unit/unit.h $(
 	tools/plan_open.c tools/plan_program.c tools/profile_open.c tools/rank_rows.c tools/rendezvous.c
 tests_unit_t_exec_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_exec_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_exec_nomem_LDADD = $(unit_ldadd)
+tests_unit_t_exec_nomem_LDADD = liblint.la $(unit_ldadd)
 
 # Another program that lists these two can make allocations fail; see failing_malloc.h.
 failing_malloc = tests/unit/failing_malloc.c tests/unit/failing_malloc.h
@@ -288,30 +288,30 @@ tests_unit_t_profile_set_LDADD = $(unit_ldadd)
 tests_unit_t_lint_shell_SOURCES = tests/unit/t-lint-shell.c tests/unit/unit.h \
 	tests/unit/tsv.c tests/unit/tsv.h
 tests_unit_t_lint_shell_CFLAGS = $(unit_cflags)
-tests_unit_t_lint_shell_LDADD = $(unit_ldadd)
+tests_unit_t_lint_shell_LDADD = liblint.la $(unit_ldadd)
 
 tests_unit_t_lint_shell_nomem_SOURCES = tests/unit/t-lint-shell-nomem.c tests/unit/unit.h \
 	$(failing_malloc)
 tests_unit_t_lint_shell_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_lint_shell_nomem_LDADD = $(unit_ldadd)
+tests_unit_t_lint_shell_nomem_LDADD = liblint.la $(unit_ldadd)
 
 # Needs no libcheck: tests/cli/lint-shell.test runs it on scripts that are in use.
 check_PROGRAMS += tests/unit/lint-shell-main
 tests_unit_lint_shell_main_SOURCES = tests/unit/lint-shell-main.c
-tests_unit_lint_shell_main_LDADD = libgpumap-core.la
+tests_unit_lint_shell_main_LDADD = liblint.la libgpumap-core.la
 tests_unit_t_lint_environment_SOURCES = tests/unit/t-lint-environment.c tests/unit/unit.h
 tests_unit_t_lint_environment_CFLAGS = $(unit_cflags)
-tests_unit_t_lint_environment_LDADD = $(unit_ldadd)
+tests_unit_t_lint_environment_LDADD = liblint.la $(unit_ldadd)
 
 tests_unit_t_lint_nomem_SOURCES = tests/unit/t-lint-nomem.c tests/unit/unit.h $(failing_malloc)
 tests_unit_t_lint_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_lint_nomem_LDADD = $(unit_ldadd)
+tests_unit_t_lint_nomem_LDADD = liblint.la $(unit_ldadd)
 
 tests_unit_t_lint_python_SOURCES = tests/unit/t-lint-python.c tests/unit/unit.h \
 	tests/unit/tsv.c tests/unit/tsv.h
 tests_unit_t_lint_python_CFLAGS = $(unit_cflags)
-tests_unit_t_lint_python_LDADD = $(unit_ldadd)
+tests_unit_t_lint_python_LDADD = liblint.la $(unit_ldadd)
 tests_unit_t_python_device_SOURCES = tests/unit/t-python-device.c tests/unit/unit.h \
 	tests/unit/tsv.c tests/unit/tsv.h
 tests_unit_t_python_device_CFLAGS = $(unit_cflags)
-tests_unit_t_python_device_LDADD = $(unit_ldadd)
+tests_unit_t_python_device_LDADD = liblint.la $(unit_ldadd)

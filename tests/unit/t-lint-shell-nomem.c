@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of the lint of scripts fails once. */
 #include "failing_malloc.h"
-#include "lint/lint.h"
+#include "lint/shell.h"
 #include "unit.h"
 
 static const char script[] =

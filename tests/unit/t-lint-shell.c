@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scripts and what is found in them: tests/vectors/lint-shell.tsv; and the programs they
  * start. */
-#include "lint/lint.h"
+#include "lint/shell.h"
 #include "strbuf.h"
 #include "tsv.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 void lint_started_free(struct lint_started *started)
 {

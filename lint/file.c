@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint.h"
+/* What a file is, by its name, its first line or its first section. */
+#include "lint/files.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "lint/python.h"
-#include "readfile.h"
 #include "report.h"
 
 static const char *const kinds[] = {
@@ -68,7 +65,7 @@ static enum lint_kind kind_of_first_section(struct span text)
 	return LINT_UNKNOWN;
 }
 
-enum lint_kind lint_kind_of(const char *path, struct span text)
+static enum lint_kind kind_of(const char *path, struct span text)
 {
 	static const struct {
 		const char *end;
@@ -84,74 +81,9 @@ enum lint_kind lint_kind_of(const char *path, struct span text)
 	return kind != LINT_UNKNOWN ? kind : kind_of_first_section(text);
 }
 
-int lint_read(char **text, size_t *size, const char *path, gpumap_report *report)
+static int lint_text(const struct lint *lint, struct span text, const char *path)
 {
-	int error = read_file(path, true, MAX_LINT, text, size);
-
-	if (!error)
-		return GPUMAP_OK;
-	if (error == ENOMEM)
-		return report_nomem(report);
-	if (error == EFBIG)
-		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
-				   "larger than %d MiB", MAX_LINT >> 20);
-	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = path),
-			   "cannot read the file: %s", strerror(error));
-}
-
-static int lint_program(struct lint *lint, struct span text, const char *path)
-{
-	struct python_start start = {lint->launcher, -1, lint->inventory};
-
-	for (const struct python_launcher *l = python_launchers; l->name; l++)
-		if (lint->launcher && streq(l->name, lint->launcher))
-			start.passes = l->passes;
-	return lint_python(text, path, &start, lint->found);
-}
-
-/* The file beside `from`, else from here; NULL: it is in neither place, or no memory. */
-static char *find_program(const char *from, const char *path)
-{
-	const char *slash = strrchr(from, '/');
-	struct strbuf buf = {0};
-	char *found;
-
-	if (*path != '/' && slash) {
-		strbuf_printf(&buf, "%.*s/%s", (int)(slash - from), from, path);
-		found = strbuf_take(&buf);
-		if (!found || access(found, R_OK) == 0)
-			return found;
-		free(found);
-	}
-	return access(path, R_OK) == 0 ? strdup(path) : NULL;
-}
-
-int lint_started_file(struct lint *lint, const struct python_start *start, const char *from,
-		      const char *name)
-{
-	char *path = find_program(from, name), *text = NULL;
-	gpumap_report *report;
-	size_t size = 0;
-	int r;
-
-	if (!path)
-		return GPUMAP_OK;
-	r = gpumap_report_new(&report);
-	if (r == GPUMAP_OK) {
-		r = lint_read(&text, &size, path, report);
-		if (r == GPUMAP_OK)
-			r = lint_python((struct span){text, size}, path, start, report);
-		free(text);
-		lint_relay(lint->found, report);
-		gpumap_report_free(report);
-	}
-	free(path);
-	return r == GPUMAP_ENOMEM ? report_nomem(lint->found) : GPUMAP_OK;
-}
-
-static int lint_text(struct lint *lint, struct span text, const char *path)
-{
-	enum lint_kind kind = lint->as ? lint->as : lint_kind_of(path, text);
+	enum lint_kind kind = lint->as ? lint->as : kind_of(path, text);
 
 	switch (kind) {
 	case LINT_PROFILE:
@@ -162,17 +94,17 @@ static int lint_text(struct lint *lint, struct span text, const char *path)
 		return lint_program(lint, text, path);
 	default:
 		return report_fail(
-			lint->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			lint->failures, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			ABOUT(.origin = path, .fix = "say --as profile, shell or python"),
 			"neither its name nor its first line says what it is");
 	}
 }
 
-int lint_file(struct lint *lint, const char *path)
+int lint_file(const struct lint *lint, const char *path)
 {
 	char *text = NULL;
 	size_t size = 0;
-	int r = lint_read(&text, &size, path, lint->output.report);
+	int r = lint_read(&text, &size, path, lint->failures);
 
 	if (r == GPUMAP_OK)
 		r = lint_text(lint, (struct span){text, size}, path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Words as far as the script itself tells what they are. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 struct expansion {
 	struct shell *sh;

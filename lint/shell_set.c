@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a script sets variables: assignments, export, unset, read and the like. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 #include "request.h"
 #include "suggest.h"

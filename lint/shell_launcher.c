@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The arguments of launchers: the ranks, the port, the devices and the program. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 enum meaning {
 	TAKES_NOTHING,

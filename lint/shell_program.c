@@ -2,7 +2,7 @@
 /* Programs: their names, the variables that reach them, what a shell is given by -c, and what
  * stands before one: env, sudo, nohup and the like, and whether the environment crosses it (rule
  * S8). */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 struct span base_name(struct span word)
 {

@@ -8,11 +8,11 @@
  *
  * What happens in a branch or a loop is unknown behind it, and what is unknown is no finding.
  */
-#ifndef GM_LINT_SHELL_H
-#define GM_LINT_SHELL_H
+#ifndef GM_LINT_SHELL_SCRIPT_H
+#define GM_LINT_SHELL_SCRIPT_H
 
 #include "hash.h"
-#include "lint/lint.h"
+#include "lint/shell.h"
 #include "lint/shell_lex.h"
 #include "report.h"
 #include "strbuf.h"

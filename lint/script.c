@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint.h"
+#include "lint/files.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "lint/environment.h"
-#include "lint/lint.h"
+#include "lint/shell.h"
 #include "lint/python.h"
 #include "report.h"
 
@@ -36,7 +36,7 @@ static bool add_different(struct different *d, const struct lint_start *s)
 	return true;
 }
 
-static int lint_start(struct lint *lint, const struct lint_start *s, const char *script)
+static int lint_start(const struct lint *lint, const struct lint_start *s, const char *script)
 {
 	struct python_start start = {launchers[s->launcher], s->local_rank, lint->inventory};
 
@@ -46,7 +46,8 @@ static int lint_start(struct lint *lint, const struct lint_start *s, const char 
 	return lint_started_file(lint, &start, script, s->path);
 }
 
-static int lint_programs(struct lint *lint, const struct lint_started *started, const char *script)
+static int lint_programs(const struct lint *lint, const struct lint_started *started,
+			 const char *script)
 {
 	struct different different = {.count = 0};
 	bool all = true;
@@ -64,7 +65,7 @@ static int lint_programs(struct lint *lint, const struct lint_started *started, 
 	return r;
 }
 
-int lint_script(struct lint *lint, struct span text, const char *path)
+int lint_script(const struct lint *lint, struct span text, const char *path)
 {
 	struct lint_started started = {0};
 	int64_t visible = -1;

@@ -3,8 +3,8 @@
  * Faults that can be seen in a text before anything starts. A lint reads one text and adds
  * findings with origin, line and column; it says what is certain, or that something may be.
  */
-#ifndef GM_LINT_H
-#define GM_LINT_H
+#ifndef GM_LINT_SHELL_H
+#define GM_LINT_SHELL_H
 
 #include "arena.h"
 #include "gpumap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Slurm: #SBATCH lines and the options of srun. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 /* gpu:4, gpu:a100:4, a100:4, 4: the number behind the last colon; "gpu" is one. */
 static int64_t gpu_count(struct span value, bool gres)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What runs at the same time: ports that are used twice, jobs that nobody waits for. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 static void tell_port(struct shell *sh, const struct job *first, int64_t port, struct place at)
 {

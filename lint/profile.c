@@ -1,41 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint.h"
+/* Launch profiles. */
+#include "lint/files.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "lint/python.h"
 #include "lint/settings.h"
-#include "plan_open.h"
 #include "report.h"
-
-/* What a plan would be refused for, where the machine is known: this one need not be where
- * the profile is launched. */
-static void look_at_plan(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
-{
-	const struct plan_options nothing = {.file = NULL};
-	gpumap_report *heard = NULL;
-	gpumap_plan *plan = NULL;
-	int64_t node;
-
-	if (lint->what &&
-	    gpumap_profile_set(profile, "inventory", lint->what, "--inventory", report))
-		return;
-	if ((!lint->what &&
-	     streq(gpumap_profile_str(profile, "inventory", GPUMAP_SETTING_VALUE), "host")) ||
-	    streq(gpumap_profile_str(profile, "hosts", GPUMAP_SETTING_VALUE), "slurm") ||
-	    gpumap_report_new(&heard) != GPUMAP_OK)
-		return;
-	plan_from(&plan, &node, profile, &nothing, heard);
-	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
-		const gpumap_finding *f = gpumap_report_get(heard, i);
-
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_REMARK)
-			report_copy(report, f);
-	}
-	gpumap_plan_free(plan);
-	gpumap_report_free(heard);
-}
 
 /* The Python file among the arguments of the command; NULL: there is none. */
 static const char *python_file(const gpumap_profile *profile)
@@ -50,15 +22,15 @@ static const char *python_file(const gpumap_profile *profile)
 	return NULL;
 }
 
-static int look(struct lint *lint, gpumap_profile *profile, const char *path, gpumap_report *report)
+static int look(const struct lint *lint, gpumap_profile *profile, const char *path,
+		gpumap_report *report)
 {
 	struct python_start start = {NULL, 0, lint->inventory};
 	const char *file;
 
 	if (gpumap_profile_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)
 		return GPUMAP_OK;
-	if (profile_check_launch(profile, report))
-		look_at_plan(lint, profile, report);
+	lint->check_launch(lint, profile, report);
 	lint_settings(profile, report);
 	start.launcher = gpumap_profile_str(profile, "launcher", GPUMAP_SETTING_VALUE);
 	if (streq(start.launcher, "local"))
@@ -70,7 +42,7 @@ static int look(struct lint *lint, gpumap_profile *profile, const char *path, gp
 }
 
 /* Reads the file for one profile. *ret (may be NULL) is the profile, where it could be read. */
-static int read_one(struct lint *lint, struct span text, const char *path, const char *name,
+static int read_one(const struct lint *lint, struct span text, const char *path, const char *name,
 		    gpumap_profile **ret)
 {
 	gpumap_profile *profile = NULL;
@@ -92,13 +64,13 @@ static int read_one(struct lint *lint, struct span text, const char *path, const
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
-int lint_profiles(struct lint *lint, struct span text, const char *path)
+int lint_profiles(const struct lint *lint, struct span text, const char *path)
 {
 	gpumap_profile *first = NULL;
 	const gpumap_section *s;
-	int r = read_one(lint, text, path, lint->options.profile, &first);
+	int r = read_one(lint, text, path, lint->profile, &first);
 
-	for (size_t i = 0; r == GPUMAP_OK && first && !lint->options.profile &&
+	for (size_t i = 0; r == GPUMAP_OK && first && !lint->profile &&
 			   (s = gpumap_profile_section(first, "profile", i));
 	     i++) {
 		const char *name = gpumap_section_str(s, GPUMAP_SECTION_NAME);
@@ -109,15 +81,4 @@ int lint_profiles(struct lint *lint, struct span text, const char *path)
 	}
 	gpumap_profile_free(first);
 	return r;
-}
-
-int lint_default_profile(struct lint *lint)
-{
-	gpumap_profile *profile = NULL;
-	int r = profile_open(&profile, &lint->options, lint->found);
-
-	if (r == GPUMAP_OK && gpumap_profile_file(profile))
-		r = lint_file(lint, gpumap_profile_file(profile));
-	gpumap_profile_free(profile);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }

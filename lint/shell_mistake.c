@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statements about variables that the shell takes for something else. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 #include <stdio.h>
 

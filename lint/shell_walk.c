@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The grammar of the shell, as far as it decides what runs when. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 struct walk {
 	struct shell *sh;

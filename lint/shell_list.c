@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of devices, which gpumap_resolve reads. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 static int resolve(struct shell *sh, struct span list, const char *launcher,
 		   gpumap_mapping **mapping, gpumap_report *report)

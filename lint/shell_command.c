@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A command that starts a program: which variables reach it. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 #include "request.h"
 #include "suggest.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint.h"
+#include "lint/files.h"
 
 #include <string.h>
 

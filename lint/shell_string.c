@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands in one word: bash -c '...'. They are read where they stand, in a shell of their own. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 /* What the program that runs the shell gives it. */
 static void hand_over(struct shell *sh, const struct run *run)

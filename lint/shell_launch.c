@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs and their launchers: how many ranks, on how many GPUs. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 #include <stdio.h>
 

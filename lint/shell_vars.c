@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What each variable of a script is at the point of the walk. */
-#include "lint/shell.h"
+#include "lint/shell_script.h"
 
 #include <stdio.h>
 

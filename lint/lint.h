@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap lint: files of any kind, and the programs that they start. */
+#ifndef GM_LINT_H
+#define GM_LINT_H
+
+#include "gpumap.h"
+
+enum lint_kind { LINT_UNKNOWN, LINT_PROFILE, LINT_SHELL, LINT_PYTHON };
+
+struct lint {
+	gpumap_report *found;              /* the findings */
+	gpumap_report *failures;           /* files that cannot be read */
+	const gpumap_inventory *inventory; /* the machine; may be NULL */
+	const char *machine;               /* as --inventory names it; NULL: it was not named */
+	const char *launcher;              /* who starts Python files; NULL: not known */
+	const char *profile;               /* the one to read of a profile file; NULL: all */
+	enum lint_kind as;                 /* LINT_UNKNOWN: each file says what it is */
+	/* Reports why the profile could not be launched. */
+	void (*check_launch)(const struct lint *lint, gpumap_profile *profile,
+			     gpumap_report *report);
+};
+
+/* "profile", "shell" or "python"; LINT_UNKNOWN: another word. */
+enum lint_kind lint_kind_named(const char *word);
+
+/* Reads a file, "-" being standard input, and reports what is found in it and in the Python files
+ * that it starts. GPUMAP_EFILE, GPUMAP_EINPUT (of no kind), GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+int lint_file(const struct lint *lint, const char *path);
+
+#endif

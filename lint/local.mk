@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+# A private library over the library's objects: no public function needs it.
+noinst_LTLIBRARIES += liblint.la
+liblint_la_SOURCES = \
+	lint/environment.c lint/environment.h \
+	lint/file.c \
+	lint/files.h \
+	lint/lint.h \
+	lint/profile.c \
+	lint/program.c \
+	lint/python.c lint/python.h \
+	lint/python_ask.c \
+	lint/python_blocks.c \
+	lint/python_calls.c \
+	lint/python_choice.c \
+	lint/python_doubt.c \
+	lint/python_environ.c \
+	lint/python_file.h \
+	lint/python_judge_device.c \
+	lint/python_judge_variable.c \
+	lint/python_names.c lint/python_names.h \
+	lint/python_runs.c \
+	lint/python_scan.c \
+	lint/python_string.c \
+	lint/python_text.c lint/python_text.h \
+	lint/python_value.c \
+	lint/relay.c \
+	lint/script.c \
+	lint/settings.c lint/settings.h \
+	lint/shell.c lint/shell.h \
+	lint/shell_command.c \
+	lint/shell_jobs.c \
+	lint/shell_launch.c \
+	lint/shell_launcher.c \
+	lint/shell_lex.c lint/shell_lex.h \
+	lint/shell_list.c \
+	lint/shell_mistake.c \
+	lint/shell_program.c \
+	lint/shell_script.h \
+	lint/shell_set.c \
+	lint/shell_slurm.c \
+	lint/shell_string.c \
+	lint/shell_vars.c \
+	lint/shell_walk.c \
+	lint/shell_word.c
+EXTRA_DIST += lint/README.md
