@@ -37,7 +37,7 @@ def options():
 
 def command_of(o, run, seed, metrics):
     if run == "pytorch":
-        return [o.python, HERE + "/../tests/train/torch-train.py", o.data, "--global-batch", "128",
+        return [o.python, HERE + "/../tests/trainer/cli/torch-train.py", o.data, "--global-batch", "128",
                 "--optimizer", "adam", "--lr", "0.001", "--epochs", str(o.epochs), "--seed", seed,
                 "--threads", str(o.threads), "--evaluate", "--channels-last"] + (
                     ["--bf16"] if o.precision == "bf16" else [])

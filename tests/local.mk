@@ -12,7 +12,9 @@ AM_TESTS_ENVIRONMENT = CK_TAP_LOG_FILE_NAME=-; CK_VERBOSITY=silent; \
 	export CK_TAP_LOG_FILE_NAME CK_VERBOSITY CK_TIMEOUT_MULTIPLIER GPUMAP_TEST_SRCDIR;
 
 # Tests begin in this order: those that take longest first, so that no core waits for one at the end.
-include tests/train/local.mk
+include tests/trainer/unit/local.mk
+include tests/trainer/fake/local.mk
+include tests/trainer/cli/local.mk
 include tests/launch/local.mk
 include tests/servers/local.mk
 include tests/cli/local.mk
@@ -30,7 +32,7 @@ sanitized_tests = $(train_tests) $(train_programs) $(launch_tests) $(launch_prog
 # What ./dev check runs from the tarball: what reads many files of it, and what is installed. Only
 # packed_programs are built, and cleaned.
 packed_units = tests/unit/t-fixtures tests/unit/t-vectors
-packed_programs = $(packed_units) man/tables tests/train/settings-main
+packed_programs = $(packed_units) man/tables tests/trainer/unit/settings-main
 packed_tests = $(packed_units) tests/cli/explain.test tests/cli/install.test tests/cli/lint.test \
 	tests/cli/readme.test tests/sync/manual.test tests/sync/options.test
 

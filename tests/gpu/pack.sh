@@ -81,7 +81,7 @@ part() {
 pack_data() {
 	rm -rf "$1" && mkdir -p "$1" || exit 1
 	if [ -z "${GPU_DATA:-}" ]; then
-		python3 "$source/tests/train/make-data.py" "$1" 2000 500 || die 'python3 makes no data'
+		python3 "$source/tests/trainer/cli/make-data.py" "$1" 2000 500 || die 'python3 makes no data'
 		return
 	fi
 	for i in 1 2 3 4 5; do
@@ -108,7 +108,7 @@ pack_data() {
 
 # Sources that the stages build: small, so folders as they are.
 pack_sources() {
-	(cd "$source" && find base kernels libgpumap tests/gpu tests/train tools trainer -type f \
+	(cd "$source" && find base kernels libgpumap tests/gpu tests/trainer tools trainer -type f \
 		\( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.awk' \
 		-o -name '*.sh' -o -name '*.py' -o -name Makefile -o -name run-all \) -print &&
 		printf '%s\n' LICENSE bench/gpu-peer.py bench/peer.py bench/sums.sh) >"$dir/.files" || exit 1

@@ -73,7 +73,7 @@ find_data() {
 	done
 	if [ "$data" = synthetic ]; then
 		for python in $(pythons); do
-			if "$python" "$top/tests/train/make-data.py" "$build/data" 2000 500 2>/dev/null; then
+			if "$python" "$top/tests/trainer/cli/make-data.py" "$build/data" 2000 500 2>/dev/null; then
 				data=$build/data
 				break
 			fi

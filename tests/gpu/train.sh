@@ -38,7 +38,7 @@ stage_steps() {
 test_programs() {
 	for program in "$top"/bin/t-cuda-* "$build"/programs/bin/t-cuda-*; do
 		[ ! -x "$program" ] || echo "$program"
-	done | grep . || sed -n 's#^gpu_tests += .*/\(t-cuda-.*\)#\1#p' "$top/tests/train/local.mk" 2>/dev/null
+	done | grep . || sed -n 's#^gpu_tests += .*/\(t-cuda-.*\)#\1#p' "$top/tests/trainer/unit/local.mk" 2>/dev/null
 }
 
 stage_ready() {

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+# Shell tests of gpumap-train and of the drivers in tests/trainer/unit.
+
+# They compile for themselves, compare numbers with PyTorch's, or repeat other tests after a kill and as
+# on other processors.
+train_alone_tests = \
+	tests/trainer/cli/tsan.test \
+	tests/trainer/cli/emulated.test \
+	tests/trainer/cli/resume.test \
+	tests/trainer/cli/isa.test \
+	tests/trainer/cli/torch-train.test \
+	tests/trainer/cli/torch-model.test \
+	tests/trainer/cli/torch-data.test
+train_tests = \
+	tests/trainer/cli/cuda-faults.test \
+	tests/trainer/cli/cuda.test \
+	tests/trainer/cli/modes.test \
+	tests/trainer/cli/stop.test \
+	tests/trainer/cli/report.test \
+	tests/trainer/cli/damage.test \
+	tests/trainer/cli/hang.test \
+	tests/trainer/cli/refused.test \
+	tests/trainer/cli/where.test \
+	tests/trainer/cli/exposed.test \
+	tests/trainer/cli/collective.test \
+	tests/trainer/cli/tail.test \
+	tests/trainer/cli/terminal.test \
+	tests/trainer/cli/optim.test \
+	tests/trainer/cli/checkpoint.test \
+	tests/trainer/cli/cifar10.test \
+	tests/trainer/cli/example.test \
+	tests/trainer/cli/nccl-mpi.test \
+	tests/trainer/cli/place.test \
+	tests/trainer/cli/settings.test \
+	tests/trainer/cli/sums.test \
+	tests/trainer/cli/verify.test \
+	tests/trainer/cli/wrong-data.test
+EXTRA_DIST += $(train_alone_tests) $(train_tests) \
+	tests/trainer/cli/checkpoint.py \
+	tests/trainer/cli/compare-logits.py \
+	tests/trainer/cli/compare-losses.py \
+	tests/trainer/cli/compare-parameters.py \
+	tests/trainer/cli/compare-spread.py \
+	tests/trainer/cli/compare.sh \
+	tests/trainer/cli/cuda.sh \
+	tests/trainer/cli/edit-safetensors.py \
+	tests/trainer/cli/make-data.py \
+	tests/trainer/cli/optim.py \
+	tests/trainer/cli/place.tsv \
+	tests/trainer/cli/read_safetensors.py \
+	tests/trainer/cli/report.py \
+	tests/trainer/cli/scales.py \
+	tests/trainer/cli/settings.tsv \
+	tests/trainer/cli/torch-data.py \
+	tests/trainer/cli/torch-model.py \
+	tests/trainer/cli/torch-train.py \
+	tests/trainer/cli/train.sh \
+	tests/trainer/cli/where.py
+
+if HAVE_TRAINER
+TESTS += $(train_alone_tests) $(train_tests) $(train_programs)
+endif
