@@ -11,10 +11,10 @@
 #include "suggest.h"
 
 static const struct option_row rows[] = {
-	{"--config", "FILE", "the profile file, instead of ./gpumap.ini and the others"},
+	{"--config", "FILE", "the profile file, instead of the default files"},
 	{"--profile", "NAME", "the profile, instead of the file's default; GPUMAP_PROFILE"},
-	{"--origin", NULL, "where each value comes from"},
-	{"--json", NULL, "the same as JSON"},
+	{"--origin", NULL, "add where each value comes from"},
+	{"--json", NULL, "print JSON"},
 	{NULL, NULL, NULL},
 };
 
@@ -34,10 +34,10 @@ static void help(const struct options *options)
 	      "       gpumap config list\n"
 	      "       gpumap config help [KEY...]\n"
 	      "\n"
-	      "Prints a launch profile as it holds here, with inheritance, includes, the\n"
-	      "environment and options applied, as one flat file; or the values of the keys\n"
-	      "named. list shows the profiles of the file, help describes keys. gpumap.ini(5)\n"
-	      "describes the files.\n"
+	      "Prints the settings of a launch profile as one flat file, after inheritance,\n"
+	      "includes, environment and options. With KEYs it prints only their values. list\n"
+	      "shows the profiles of the file, help describes keys. gpumap.ini(5) describes the\n"
+	      "files.\n"
 	      "\n"
 	      "  gpumap config --profile cifar-ddp --gpus 2,3 --origin\n"
 	      "  gpumap config gpus\n"
@@ -47,10 +47,9 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Every key is also read from the environment: GPUMAP_GPUS=2,3.\n"
+	      "Every setting is also read from the environment: GPUMAP_GPUS=2,3 is --gpus 2,3.\n"
 	      "\n"
-	      "Exit status: 0 answered, 1 the profile cannot be launched as it is, 2 malformed\n"
-	      "input.\n",
+	      "Exit status: 0 success, 1 the profile cannot be launched, 2 malformed input.\n",
 	      stdout);
 }
 

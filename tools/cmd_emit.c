@@ -10,8 +10,8 @@
 
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
-	{"-o", "FILE", "write the command or script there"},
-	{"--json", NULL, "print it as JSON, with the files that it needs"},
+	{"-o", "FILE", "write the command or script to FILE"},
+	{"--json", NULL, "print JSON, with the files that the command needs"},
 	{NULL, NULL, NULL},
 };
 
@@ -28,9 +28,9 @@ static void help(const struct options *options)
 
 	fputs("usage: gpumap emit LAUNCHER [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Prints a plan as the command line or script of another launcher, quoted for a\n"
-	      "shell, and starts nothing. What that launcher loses or changes is said on\n"
-	      "standard error, and in a script's comments.\n"
+	      "Prints a plan as a command line or script for another launcher, quoted for a\n"
+	      "shell, and starts nothing. Standard error and the comments of a script say what\n"
+	      "that launcher does not support or does differently.\n"
 	      "\n"
 	      "  gpumap emit torchrun --gpus 2,3,4,5 train.py\n"
 	      "  gpumap emit sbatch --profile cifar-ddp -o job.sh; sbatch job.sh\n"
@@ -44,8 +44,7 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Exit status: 0 it is printed, 1 the launcher cannot start the plan, 2 malformed\n"
-	      "input.\n",
+	      "Exit status: 0 success, 1 the launcher cannot start the plan, 2 malformed input.\n",
 	      stdout);
 }
 

@@ -15,10 +15,10 @@
 
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
-	{"--rank", "N", "which rank this is; options win over the launcher's variables"},
-	{"--local-rank", "N", "which of its node's ranks"},
-	{"--dry-run", NULL, "print what would be done, and start nothing"},
-	{"--format", "text|json", "how --dry-run prints it"},
+	{"--rank", "N", "the rank of this process, instead of the launcher's variables"},
+	{"--local-rank", "N", "the local rank of this process"},
+	{"--dry-run", NULL, "print what would be started, and start nothing"},
+	{"--format", "text|json", "the form of the output of --dry-run"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -33,10 +33,10 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap exec [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Starts one rank: inside srun, mpirun, torchrun, MPICH, PALS, Flux, jsrun or\n"
-	      "MVAPICH2 reads which rank this is, sets what PyTorch's programs expect, gives\n"
-	      "it its GPUs and cores, and becomes the program. Without a selection of GPUs it\n"
-	      "has those that it was given.\n"
+	      "Starts one rank of a job that srun, mpirun, torchrun, MPICH, PALS, Flux, jsrun\n"
+	      "or MVAPICH2 started. It reads its rank from the launcher's variables, sets the\n"
+	      "variables that PyTorch expects, binds the rank to its GPUs and cores, and then\n"
+	      "executes the program. Without --gpus the rank keeps the GPUs that it was given.\n"
 	      "\n"
 	      "  srun -N2 --ntasks-per-node=8 --gpus-per-node=8 gpumap exec -- python3 train.py\n"
 	      "  mpirun -np 4 gpumap exec --share isolate -- ./solver\n"
@@ -45,8 +45,8 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Exit status: the program's; 125 gpumap refused, 126 it cannot be executed, 127\n"
-	      "not found.\n",
+	      "Exit status: that of the program; 125 gpumap refused to start it, 126 it cannot\n"
+	      "be executed, 127 it was not found.\n",
 	      stdout);
 }
 

@@ -14,10 +14,10 @@
 #include "text.h"
 
 static const struct option_row rows[] = {
-	{"--inventory", INVENTORY_VALUE, "the machine: a recorded or imagined one, or this one"},
-	{"--pid", "N", "explain the running process N from its environment and cgroup"},
+	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
+	{"--pid", "N", "explain the running process N, by its environment and cgroup"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
-	{"--format", "text|json|svg", "how to answer"},
+	{"--format", "text|json|svg", "the form of the answer"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -33,8 +33,8 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap [explain] [OPTIONS]\n"
 	      "\n"
-	      "Says which physical GPU a program runs on, and by which rules. What no option\n"
-	      "says is taken from the environment.\n"
+	      "Shows which physical GPU a program will use, and why. What no option states is\n"
+	      "taken from the environment.\n"
 	      "\n"
 	      "  gpumap --visible 2,3,4,5 --device 1\n"
 	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"
@@ -44,11 +44,11 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Which machine the answer is about: the one that --inventory or GPUMAP_INVENTORY\n"
-	      "names. Without them, a list given by an option is a what-if: its devices are\n"
-	      "assumed to exist. A list from the environment, or no list, is about this host.\n"
-	      "If this host has no GPU, the list is a what-if too, and without a list there is\n"
-	      "no answer.\n"
+	      "The answer is about the machine that --inventory or GPUMAP_INVENTORY names.\n"
+	      "Without them, a list given by an option is a what-if: its devices are assumed to\n"
+	      "exist. With a list from the environment, or no list, the answer is about this\n"
+	      "host. If this host has no GPU, the list is a what-if too, and without a list\n"
+	      "there is no answer.\n"
 	      "\n"
 	      "A LIST is the value of CUDA_VISIBLE_DEVICES. VAR=VALUE sets another variable,\n"
 	      "such as CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=VALUE sets it only if it is not set\n"
@@ -56,7 +56,7 @@ static void help(const struct options *options)
 	      "options from --visible to --strict are also read from the environment:\n"
 	      "GPUMAP_MODE=dp is --mode dp.\n"
 	      "\n"
-	      "Exit status: 0 answered, 1 the statements end in an error, 2 malformed input.\n",
+	      "Exit status: 0 answered, 1 the answer is an error, 2 malformed input.\n",
 	      stdout);
 }
 

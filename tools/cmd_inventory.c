@@ -12,10 +12,10 @@
 #include "style.h"
 
 static const struct option_row rows[] = {
-	{"--inventory", INVENTORY_VALUE, "the machine, host where it is left out"},
+	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
-	{"--save", "FILE", "write a snapshot that every --inventory reads"},
-	{"--format", "text|json", "how to answer"},
+	{"--save", "FILE", "write a snapshot of the machine, for --inventory FILE"},
+	{"--format", "text|json", "the form of the answer"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };

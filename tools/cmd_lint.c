@@ -23,12 +23,12 @@ struct lint_command {
 };
 
 static const struct option_row rows[] = {
-	{"--as", "profile|shell|python", "what the files are, where their names do not say it"},
+	{"--as", "profile|shell|python", "the type of the files, if their names do not show it"},
 	{"--launcher", "torchrun|launch|srun|mpirun|gpumap|accelerate|deepspeed",
-	 "who starts the Python files; launch is torch.distributed.launch"},
-	{"--profile", "NAME", "the profile of the file, instead of all"},
-	{"--inventory", INVENTORY_VALUE, "the machine that it is for"},
-	{"--json", NULL, "the same as JSON"},
+	 "what starts the Python files; launch is torch.distributed.launch"},
+	{"--profile", "NAME", "check this profile of the file, instead of all"},
+	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
+	{"--json", NULL, "print JSON"},
 	{NULL, NULL, NULL},
 };
 
@@ -36,10 +36,10 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap lint [OPTIONS] [FILE...]\n"
 	      "\n"
-	      "Says what is wrong, or may be, in launch profiles, shell scripts and Python\n"
-	      "programs before they run on GPUs; without a file in this environment and in\n"
-	      "./gpumap.ini. A line of the answer is FILE:LINE:COLUMN: text; remedy [id], as\n"
-	      "editors read it.\n"
+	      "Finds mistakes, certain and possible, in launch profiles, shell scripts and\n"
+	      "Python programs before they run. Without a FILE it checks this environment and\n"
+	      "./gpumap.ini. A line of the answer is FILE:LINE:COLUMN: text; remedy [id], which\n"
+	      "editors can read.\n"
 	      "\n"
 	      "  gpumap lint train.py --launcher torchrun\n"
 	      "  gpumap lint gpumap.ini --profile cifar-ddp\n"
@@ -51,8 +51,8 @@ static void help(const struct options *options)
 	fputs("\n"
 	      "A FILE of - is standard input.\n"
 	      "\n"
-	      "Exit status: 0 nothing, or remarks alone; 1 warnings or errors; 2 a file cannot\n"
-	      "be read, or malformed options.\n",
+	      "Exit status: 0 nothing or only remarks; 1 warnings or errors; 2 a file that\n"
+	      "cannot be read, or malformed options.\n",
 	      stdout);
 }
 

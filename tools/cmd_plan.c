@@ -12,10 +12,10 @@
 
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
-	{"-o", "FILE", "write the plan there, for --plan; -: the same as --json"},
-	{"--diff", "FILE FILE", "what differs from the first plan to the second"},
-	{"--origin", NULL, "every setting, and where its value comes from"},
-	{"--format", "text|json|svg", "how the plan is printed; svg is a picture"},
+	{"-o", "FILE", "write the plan to FILE, for --plan; -: the same as --json"},
+	{"--diff", "FILE FILE", "show the differences between two plans"},
+	{"--origin", NULL, "show every setting, and where its value comes from"},
+	{"--format", "text|json|svg", "the form of the plan; svg is a picture"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -32,10 +32,10 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap plan [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Shows how a program would be started, and starts nothing: how many ranks, each\n"
-	      "on which host, GPU and cores, what it sees, where the ranks meet, and whether\n"
-	      "the program can work that way. It needs no GPU: --inventory stands for machines\n"
-	      "that are elsewhere. Settings go before what the profile says.\n"
+	      "Shows how a program would be started, and starts nothing. The plan has the\n"
+	      "host, GPU, cores and environment of each rank, and the address where the ranks\n"
+	      "meet. It says whether the program can work that way. It needs no GPU:\n"
+	      "--inventory describes other machines. Options win over the profile.\n"
 	      "\n"
 	      "  gpumap plan --gpus 2,3,4,5 --device cuda:%l train.py\n"
 	      "  gpumap plan --hosts tux[08-11] --inventory 'snap/%h.ini' --device cuda:%l\n"
@@ -45,8 +45,8 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Exit status: 0 it can be started, 1 it cannot, 2 malformed input; with --diff 0\n"
-	      "the same, 1 they differ.\n",
+	      "Exit status: 0 the plan can be started, 1 it cannot, 2 malformed input; with\n"
+	      "--diff: 0 the plans are equal, 1 they differ.\n",
 	      stdout);
 }
 

@@ -28,7 +28,8 @@
 enum { MAX_TEXT = 32 * 4096 - 64 };
 
 static const struct option_row rows[] = {
-	{"--inventory", INVENTORY_VALUE, "the machine; must be given"},
+	{"--inventory", INVENTORY_VALUE,
+	 "the machine: recorded, imagined, or this one (host); required"},
 	{NULL, NULL, NULL},
 };
 
@@ -36,11 +37,11 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap pretend --inventory WHAT [--] PROGRAM [ARGUMENT...]\n"
 	      "\n"
-	      "Runs a program as if this host had the GPUs of a recorded machine. It sees them\n"
-	      "through NVML (libnvidia-ml.so.1), which it must load by that name, as nvitop,\n"
-	      "gpustat and PyTorch do; one that loads it by an absolute path, or runs with\n"
-	      "raised privileges, gets the real one. CUDA is not pretended. What the inventory\n"
-	      "does not know is shown as N/A.\n"
+	      "Runs a program as if this host had the GPUs of a recorded machine. The program\n"
+	      "sees them through NVML if it loads libnvidia-ml.so.1 by that name, as nvitop,\n"
+	      "gpustat and PyTorch do. A program that loads it by an absolute path, or runs\n"
+	      "with raised privileges, gets the real library. CUDA is not simulated. Values\n"
+	      "that the inventory does not have are shown as N/A.\n"
 	      "\n"
 	      "  gpumap pretend --inventory 8xH100 -- nvitop -1\n"
 	      "  ssh node7 nvidia-smi -L | gpumap pretend --inventory - -- gpustat\n"

@@ -13,7 +13,7 @@
 #include "suggest.h"
 
 static const struct option_row rows[] = {
-	{"--json", NULL, "the same as JSON"},
+	{"--json", NULL, "print JSON"},
 	{NULL, NULL, NULL},
 };
 
@@ -21,10 +21,10 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap rules [ID...]\n"
 	      "\n"
-	      "The rules by which statements about GPUs become a physical GPU: all of them, a\n"
-	      "line each, or those named, in full. The id at the end of a message, as in\n"
-	      "[GM019], is explained too: why the message comes up, and what to do about it.\n"
-	      "The first letters of ids, V or GM, list the ids that begin with them.\n"
+	      "Lists the rules that decide which physical GPU a program uses, one line each.\n"
+	      "With the ID of a rule it prints that rule in full. With the ID at the end of a\n"
+	      "message, such as [GM019], it explains the cause of the message and the remedy.\n"
+	      "The first letters of ids, such as V or GM, list the ids that begin with them.\n"
 	      "\n"
 	      "  gpumap rules V5\n"
 	      "  gpumap rules GM019\n"

@@ -18,12 +18,12 @@
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
 	{"--sweep", "NAME", "run every combination of a [sweep]"},
-	{"--again", "FILE", "the run of a record, once more"},
+	{"--again", "FILE", "repeat the run that the record FILE describes"},
 	{"--dry-run", NULL, "print the plan, and start nothing"},
-	{"--manifest", "FILE", "write the record of the run there, not in the log folder"},
+	{"--manifest", "FILE", "write the record of the run to FILE, not to the log folder"},
 	{"--json", NULL,
-	 "the record on standard output at the end; ranks write to standard error; "
-	 "with --dry-run the plan"},
+	 "print the record at the end as JSON, and the ranks' output on standard error; "
+	 "with --dry-run print the plan"},
 	{NULL, NULL, NULL},
 };
 
@@ -44,10 +44,10 @@ static void help(struct options *options)
 	options->first = max_used;
 	fputs("usage: gpumap run [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Plans as gpumap plan does, starts this machine's ranks with the environment\n"
-	      "that torchrun gives them, and supervises them. A plan that cannot work is\n"
-	      "refused before anything starts. When a rank fails the others are ended, and its\n"
-	      "status is returned. No process is left behind.\n"
+	      "Makes a plan as gpumap plan does, starts this machine's ranks with torchrun's\n"
+	      "environment, and supervises them. It rejects a plan that cannot work before\n"
+	      "anything starts. When a rank fails, it ends the other ranks and returns the\n"
+	      "status of that rank. It leaves no process behind.\n"
 	      "\n"
 	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
 	      "  gpumap run --profile cifar-ddp --log-dir logs\n"
@@ -57,8 +57,8 @@ static void help(struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "gpumap config --gpus 2,3 >gpumap.ini writes a profile to begin with; a\n"
-	      "./gpumap.ini is read without being named, and gpumap plan shows what it sets.\n"
+	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile. gpumap reads\n"
+	      "./gpumap.ini without --config; gpumap plan --origin shows what it sets.\n"
 	      "\n"
 	      "Exit status: that of the first rank that failed (128+N for signal N), 124 time\n"
 	      "limit, 125 gpumap refused or failed, 126 the program cannot be executed, 127 it\n"

@@ -19,7 +19,7 @@ static const struct command commands[] = {
 
 static void help(FILE *file)
 {
-	fputs("gpumap: which physical GPU will this code run on, and why; and start it there\n"
+	fputs("gpumap shows which physical GPU a program will use, and why, and starts jobs.\n"
 	      "\n"
 	      "usage: gpumap [COMMAND] [OPTIONS]\n"
 	      "\n"
@@ -33,10 +33,10 @@ static void help(FILE *file)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
-	      "Without a command, options are those of explain. gpumap alone explains the\n"
-	      "environment, if that sets a GPU list, a rank or a GPUMAP_ variable.\n"
-	      "gpumap COMMAND --help lists the options of a command. gpumap rules ID explains the\n"
-	      "id at the end of a message. The manuals are gpumap(1) and gpumap-rules(7).\n",
+	      "Without a command gpumap takes the options of explain. gpumap alone explains\n"
+	      "the environment, if that sets a GPU list, a rank or a GPUMAP_ variable.\n"
+	      "gpumap COMMAND --help lists the options of a command. gpumap rules ID explains\n"
+	      "the id at the end of a message. The manuals are gpumap(1) and gpumap-rules(7).\n",
 	      file);
 }
 

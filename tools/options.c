@@ -15,7 +15,8 @@
 enum { HELP_COLUMN = 28, HELP_WIDTH = 80 - HELP_COLUMN };
 
 static const struct option_row common[] = {
-	{"--color", "[auto|always|never]", "coloured words; also NO_COLOR"},
+	{"--color", "[auto|always|never]",
+	 "whether to print colours; NO_COLOR in the environment switches them off"},
 	{"--help", NULL, "this text"},
 	{NULL, NULL, NULL},
 };

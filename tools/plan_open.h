@@ -27,21 +27,22 @@ struct plan_options {
 /* The options that plan_option takes beside those of a profile's keys; for the tables of
  * commands. */
 #define PLAN_OPTION_ROWS \
-	{"--config", "FILE", "the profile file, instead of ./gpumap.ini and the others"}, \
+	{"--config", "FILE", "the profile file, instead of the default files"}, \
 		{"--profile", "NAME", \
 		 "the profile, instead of the file's default; GPUMAP_PROFILE"}, \
-		{"--plan", "FILE", "a plan that gpumap plan -o wrote, instead of making one"}, \
-		{"--nproc-per-node", "N", "as torchrun: --ranks; gpu is auto"}, \
-		{"--nnodes", "N", "as torchrun: so many nodes, each like this one"}, \
-		{"--node-rank", "N", "which of the nodes this is"}, \
-		{"--max-restarts", "N", "as torchrun: --on-fail restart:N"}, \
-		{"--standalone", NULL, "as torchrun: this node alone"}, RENDEZVOUS_OPTION_ROWS, \
-		{"-m", NULL, "as torchrun: PROGRAM is a module, for python3 -u -m"}, \
+		{"--plan", "FILE", \
+		 "use this plan, written by gpumap plan -o, instead of making one"}, \
+		{"--nproc-per-node", "N", "as torchrun: the same as --ranks N; gpu: auto"}, \
+		{"--nnodes", "N", "as torchrun: the number of nodes, all like this one"}, \
+		{"--node-rank", "N", "as torchrun: the number of this node"}, \
+		{"--max-restarts", "N", "as torchrun: the same as --on-fail restart:N"}, \
+		{"--standalone", NULL, "as torchrun: use only this node"}, RENDEZVOUS_OPTION_ROWS, \
+		{"-m", NULL, "as torchrun: PROGRAM is a module, run by python3 -u -m"}, \
 		{"--module", NULL, "the same as -m"}, \
 		{"-r", "STREAMS", "the same as --redirects"}, \
 		{"-t", "STREAMS", "the same as --tee"}, \
 	{ \
-		"--no-python", NULL, "as torchrun: FILE.py is run as it is, not by python3 -u" \
+		"--no-python", NULL, "as torchrun: execute FILE.py itself, not python3 -u FILE.py" \
 	}
 
 /* Takes one of these, or one of profile_option's; false: another one. *failed after a

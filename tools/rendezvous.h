@@ -18,12 +18,13 @@ struct rendezvous {
 };
 
 #define RENDEZVOUS_OPTION_ROWS \
-	{"--rdzv-backend", "c10d|static", "as torchrun: how the endpoint is meant"}, \
+	{"--rdzv-backend", "c10d|static", "as torchrun: how --rdzv-endpoint is read"}, \
 		{"--rdzv-endpoint", "HOST[:PORT]", \
-		 "as torchrun: --master-addr and --master-port; c10d: port 29400, 0 is a free " \
-		 "one"}, \
+		 "as torchrun: --master-addr and --master-port; with c10d the default port is " \
+		 "29400, and 0 is a free one"}, \
 	{ \
-		"--rdzv-id", "NAME", "as torchrun: the run's name, for %j and TORCHELASTIC_RUN_ID" \
+		"--rdzv-id", "NAME", \
+			"as torchrun: the name of the run, for %j and TORCHELASTIC_RUN_ID" \
 	}
 
 /* Takes one of these; false: another one. */

@@ -12,10 +12,10 @@
 #define TRAIN_MODELS_H
 
 #define MODELS(FIRST, NEXT) \
-	FIRST(convnet, "convnet", 3, 32, 32, "two convolutions and two linear layers") \
-	NEXT(net28, "net28", 3, 28, 28, "smaller, on 28 x 28") \
-	NEXT(net28_aux, "net28-aux", 3, 28, 28, "that with a layer that nothing reads") \
-	NEXT(subnets, "subnets", 1024, 1, 1, "linear layers alone")
+	FIRST(convnet, "convnet", 3, 32, 32, "two convolutions, two linear layers") \
+	NEXT(net28, "net28", 3, 28, 28, "a smaller one, for 28 x 28 images") \
+	NEXT(net28_aux, "net28-aux", 3, 28, 28, "net28 and a layer that nothing reads") \
+	NEXT(subnets, "subnets", 1024, 1, 1, "only linear layers")
 
 #define LAYERS_convnet(FIRST, NEXT) \
 	FIRST("conv1", CONVOLUTION(64, 3, 1), RELU) \
@@ -47,8 +47,8 @@
 #define MODELS_NAME(layers, name, channels, height, width, help) name
 #define MODELS_OR_NAME(layers, name, channels, height, width, help) "|" name
 #define MODELS_AND_NAME(layers, name, channels, height, width, help) ", " name
-#define MODELS_HELP(layers, name, channels, height, width, help) help
-#define MODELS_AND_HELP(layers, name, channels, height, width, help) "; " help
+#define MODELS_HELP(layers, name, channels, height, width, help) name ": " help
+#define MODELS_AND_HELP(layers, name, channels, height, width, help) "; " name ": " help
 #define MODELS_LAYER(name, ...) name
 #define MODELS_AND_LAYER(name, ...) " " name
 #define MODELS_NAMES(layers, name, channels, height, width, help) \

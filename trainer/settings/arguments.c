@@ -8,9 +8,9 @@
 
 const struct other_option other_options[] = {
 	{"--inventory", "FILE|N|8xH100|host",
-	 "the machine: recorded, imagined, or this one; 4 is four devices; GPUMAP_INVENTORY"},
+	 "the machine: recorded, imagined (4: four devices), or this one (host); GPUMAP_INVENTORY"},
 	{"--config", "FILE", "the profile file, instead of GPUMAP_CONFIG or ./gpumap.ini"},
-	{"--trainer", "NAME", "its [trainer NAME] section; may be left out if it has one alone"},
+	{"--trainer", "NAME", "the [trainer NAME] section of that file; needed if it has several"},
 	{"--help", NULL, "this text"},
 	{"--version", NULL, "the version, and what this build computes with"},
 	{NULL, NULL, NULL},

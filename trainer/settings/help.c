@@ -8,29 +8,31 @@
 #include "backend/backend.h"
 #include "settings/arguments_raw.h"
 
-enum { COLUMN = 32, WIDTH = 88 - COLUMN };
+enum { COLUMN = 28, WIDTH = 80 - COLUMN };
 
 static const char beginning[] =
 	"usage: gpumap-train [OPTIONS]\n"
 	"\n"
-	"Trains an image model on one or several devices, and says which physical GPU each\n"
-	"of them is. Without a GPU the devices are simulated on the CPU, so everything here\n"
-	"works on any machine.\n"
+	"Trains an image model on one or several devices, and shows which physical GPU\n"
+	"each device is. By default the devices are simulated on the CPU, so no GPU is\n"
+	"needed.\n"
 	"\n"
-	"  gpumap-train                                 convnet on generated images\n"
-	"  gpumap-train --mode ddp --inventory 4        four ranks on four simulated devices\n"
+	"  gpumap-train                               convnet on generated images\n"
+	"  gpumap-train --mode ddp --inventory 4      four ranks on simulated devices\n"
 	"  gpumap-train --mode dp --visible 2,3,4,5 --data cifar-10-batches-bin\n"
-	"  gpumap run --inventory 4 --device cuda:%l -- gpumap-train --mode ddp     as processes\n"
-	"  gpumap-train --checkpoint saved --resume     goes on where it was stopped\n";
+	"  gpumap-train --checkpoint saved --resume   continue an earlier run\n"
+	"  gpumap run --inventory 4 --device cuda:%l -- gpumap-train --mode ddp\n"
+	"                                             four ranks as processes\n";
 
 static const char ending[] =
 	"\n"
-	"What may be left out in [=yes|no] is yes; --no-augment is --augment=no. Each option\n"
-	"but --no-pad and the last four is also a key of a [trainer NAME] section of\n"
-	"gpumap.ini(5), such as global_batch = 256. Options come before GPUMAP_MODE,\n"
-	"GPUMAP_VISIBLE and their like, and these before the section.\n"
+	"An option with [=yes|no] alone means yes; --no-augment is --augment=no. Each\n"
+	"option except --no-pad and the last four is also a key of a [trainer NAME]\n"
+	"section of gpumap.ini(5), such as global_batch = 256. Options win over variables\n"
+	"such as GPUMAP_MODE, and variables win over the section.\n"
 	"\n"
-	"Exit status: 0 trained, 1 failed, 2 malformed input, 3 no such backend in this build.\n";
+	"Exit status: 0 trained, 1 failed, 2 malformed input, 3 this build does not have\n"
+	"the backend.\n";
 
 /* The words behind a first column, as many lines as they need. */
 static void print_row(const char *left, const char *text)
