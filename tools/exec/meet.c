@@ -72,13 +72,13 @@ static int find_address(struct exec *exec, const char **ret)
 	*ret = streq(said, "auto") ? kept(exec, "MASTER_ADDR", is_address) : said;
 	if (*ret)
 		return GPUMAP_OK;
+	list = slurm_hosts(exec);
 	if (exec->rank.nodes == 1)
 		*ret = "127.0.0.1";
-	else if (exec->options->plan.file)
+	else if (exec->options->plan.file && (!list || *job_setting(exec->plan, "hosts")))
 		*ret = exec->plan->master_addr;
 	if (*ret)
 		return GPUMAP_OK;
-	list = slurm_hosts(exec);
 	if (list)
 		return first_host(exec, list, ret);
 	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_MASTER,

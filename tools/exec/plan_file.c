@@ -17,23 +17,17 @@ static int differs(const struct exec *exec, const char *fix, const char *what, i
 			   (long long)plans);
 }
 
-/* Nodes that --nnodes counted have no names but these. */
-static bool is_counted(const struct plan_host *host, int64_t node)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "node%lld", (long long)node);
-	return streq(host->name, name);
-}
-
-/* The plan's node that this machine is: by its name, else by the launcher's number. */
+/* The plan's node that this machine is. Where the plan's hosts are counted, not named, their names
+ * are those of the machine that planned: the launcher's number decides. */
 static int find_node(struct exec *exec, int64_t *node)
 {
 	int64_t told = exec->rank.node;
-	const struct plan_host *host = job_host(exec->plan, told);
+	bool counted = !*job_setting(exec->plan, "hosts");
 
-	if (*node < 0 && host && is_counted(host, told))
+	if (counted && job_host(exec->plan, told))
 		*node = told;
+	else if (counted && *node < 0 && job_host_count(exec->plan) == 1)
+		*node = 0;
 	if (*node < 0)
 		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
 				   ABOUT(.origin = exec->options->plan.file,
