@@ -171,7 +171,7 @@ libgpumap_libgpumap_la_LIBADD = libgpumap-core.la
 libgpumap_libgpumap_la_LDFLAGS = -version-info 0:0:0 -no-undefined \
 	-Wl,--version-script=$(top_srcdir)/libgpumap/libgpumap.map
 EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
-EXTRA_DIST += libgpumap/libgpumap.map libgpumap/README.md libgpumap/inventory/README.md \
+EXTRA_DIST += libgpumap/libgpumap.map libgpumap/README.md libgpumap/emit/README.md libgpumap/inventory/README.md \
 	libgpumap/plan/README.md libgpumap/profile/README.md
 
 include_HEADERS = libgpumap/gpumap.h libgpumap/gpumap_plan.h libgpumap/gpumap_profile.h \

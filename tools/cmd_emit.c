@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
+#include "emit/emit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,8 +117,7 @@ static int answer(struct command_emit *c, bool *answered)
 	int64_t node;
 	int r;
 
-	/* Its tasks tell the port from their job. */
-	c->options.scheduled = streq(c->target, "srun") || streq(c->target, "sbatch");
+	c->options.scheduled = emit_is_scheduled(c->target);
 	r = plan_open(&plan, &node, &c->options, c->output.report);
 
 	if (r == GPUMAP_OK)

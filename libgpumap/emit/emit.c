@@ -12,16 +12,18 @@ static const struct {
 	emit_target *put;
 	const char *shell; /* of a script; NULL: a command */
 	enum key_use loses;
+	bool scheduled;
 } targets[] = {
 	{"torchrun", "PyTorch's launcher, a command for each host", emit_torchrun, NULL,
-	 LOST_BY_TORCHRUN},
-	{"srun", "Slurm, inside a job or from a shell", emit_srun, NULL, LOST_BY_SLURM},
-	{"sbatch", "Slurm, a script to submit", emit_sbatch, "/bin/sh", LOST_BY_SLURM},
-	{"mpirun", "Open MPI 4 and 5", emit_mpirun, NULL, LOST_BY_MPIRUN},
+	 LOST_BY_TORCHRUN, false},
+	{"srun", "Slurm, inside a job or from a shell", emit_srun, NULL, LOST_BY_SLURM, true},
+	{"sbatch", "Slurm, a script to submit", emit_sbatch, "/bin/sh", LOST_BY_SLURM, true},
+	{"mpirun", "Open MPI 4 and 5", emit_mpirun, NULL, LOST_BY_MPIRUN, false},
 	{"accelerate", "Hugging Face accelerate, a command for each host", emit_accelerate, NULL,
-	 LOST_BY_ACCELERATE},
-	{"deepspeed", "DeepSpeed's launcher", emit_deepspeed, NULL, LOST_BY_DEEPSPEED},
-	{"shell", "a script for sh that needs nothing else", emit_shell, "/bin/sh", LOST_BY_SHELL},
+	 LOST_BY_ACCELERATE, false},
+	{"deepspeed", "DeepSpeed's launcher", emit_deepspeed, NULL, LOST_BY_DEEPSPEED, false},
+	{"shell", "a script for sh that needs nothing else", emit_shell, "/bin/sh", LOST_BY_SHELL,
+	 false},
 };
 
 EXPORT const char *gpumap_emit_target(size_t i, const char **summary)
@@ -31,6 +33,14 @@ EXPORT const char *gpumap_emit_target(size_t i, const char **summary)
 	if (summary)
 		*summary = targets[i].summary;
 	return targets[i].name;
+}
+
+bool emit_is_scheduled(const char *target)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++)
+		if (streq(target, targets[i].name))
+			return targets[i].scheduled;
+	return false;
 }
 
 /* SIZE_MAX after a finding. */

@@ -55,6 +55,10 @@ typedef void emit_target(struct emitter *e);
 emit_target emit_torchrun, emit_srun, emit_sbatch, emit_mpirun, emit_accelerate, emit_deepspeed,
 	emit_shell;
 
+/* Whether a scheduler's job, of which nothing is known yet, starts the ranks. The nodes may have
+ * GPUs that this host lacks, and the port follows from the job. */
+bool emit_is_scheduled(const char *target);
+
 /* --- text (write.c) ----------------------------------------------------------------- */
 
 /* Appends text as it is. */
