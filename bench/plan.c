@@ -10,8 +10,7 @@
 #include <time.h>
 
 #include "base.h"
-#include "gpumap_plan.h"
-#include "gpumap_profile.h"
+#include "gpumap.h"
 #include "plan/plan.h"
 
 /* The C library's own names of its functions, so that ours can count; the library itself

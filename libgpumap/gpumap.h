@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-/* --- codes --------------------------------------------------------------- */
+/* --- codes ---------------------------------------------------------------- */
 
 /* X(value, name, meaning): every status the library returns. */
 #define GPUMAP_CODES(X) \
@@ -109,6 +109,33 @@ int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_finding_at
 
 /* The worst severity in the report, or -1 when it is empty. */
 int gpumap_report_worst(const gpumap_report *report);
+
+/* --- rules ---------------------------------------------------------------- */
+
+typedef struct gpumap_rule gpumap_rule;
+
+enum gpumap_rule_attr {
+	GPUMAP_RULE_ID,      /* "V5", permanent */
+	GPUMAP_RULE_LINE,    /* the rule in one line */
+	GPUMAP_RULE_TEXT,    /* the rule in full */
+	GPUMAP_RULE_EXAMPLE, /* or NULL */
+	GPUMAP_RULE_SOURCE,  /* where it is documented or was seen */
+	GPUMAP_RULE_EVIDENCE /* "documented", "observed", "implemented", "verified", "assumed" */
+};
+
+/* The rule `id` (letter case ignored), NULL if there is none. Static. */
+const gpumap_rule *gpumap_rule_find(const char *id);
+/* The i-th rule in the order of the manual; NULL past the end. */
+const gpumap_rule *gpumap_rule_get(size_t i);
+const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_attr attr);
+
+/* --- findings, looked up -------------------------------------------------- */
+
+/* What the finding `id` ("GM019", letter case ignored) is about, whether or not a report has it;
+ * NULL if there is none. Its text is its meaning, its rule the one that it comes from. Static. */
+const gpumap_finding *gpumap_finding_find(const char *id);
+/* The i-th in the order of the manual; NULL past the end. */
+const gpumap_finding *gpumap_finding_get(size_t i);
 
 /* --- inventory: what exists ----------------------------------------------- */
 
@@ -225,7 +252,7 @@ const gpumap_device *gpumap_device_mig(const gpumap_device *device, size_t i);
 int gpumap_device_nvlink_count(const gpumap_device *device);
 int gpumap_device_nvlink(const gpumap_device *device, size_t i);
 
-/* --- request: what was said ------------------------------------------------ */
+/* --- request: what was said ----------------------------------------------- */
 
 typedef struct gpumap_request gpumap_request;
 
@@ -265,7 +292,30 @@ int gpumap_request_set(gpumap_request *request, const char *key, const char *val
  * gpumap_request_set; what stands before the variable that failed was taken. */
 int gpumap_request_environ(gpumap_request *request, const char *const *envp, gpumap_report *report);
 
-/* --- mapping: the answer --------------------------------------------------- */
+/* --- identity: which rank a process is ------------------------------------ */
+
+/* What its launcher tells a process of its place among others, in the variables that the
+ * request was given (rules R1, R2 and R4). */
+enum gpumap_identity_attr {
+	/* str */
+	GPUMAP_IDENTITY_LAUNCHER, /* whose variables hold: "torch", "Open MPI", "MPICH", "MVAPICH2",
+				   * "PALS", "jsrun", "Flux", "Slurm step"; "Kubernetes": those of a
+				   * pod, where the node alone is known (rule R2) */
+	/* int */
+	GPUMAP_IDENTITY_RANK, /* 0 to the world's size - 1 */
+	GPUMAP_IDENTITY_WORLD_SIZE,
+	GPUMAP_IDENTITY_LOCAL_RANK, /* on its node; the key local_rank comes first */
+	GPUMAP_IDENTITY_LOCAL_SIZE, /* ranks on its node */
+	GPUMAP_IDENTITY_NODE_RANK,
+	GPUMAP_IDENTITY_NODES
+};
+
+/* NULL and -1 where it is not known, all of them without a launcher. Variables with values of no
+ * meaning are left out, which gpumap_resolve reports. The string is static. */
+const char *gpumap_identity_str(const gpumap_request *request, enum gpumap_identity_attr attr);
+int64_t gpumap_identity_int(const gpumap_request *request, enum gpumap_identity_attr attr);
+
+/* --- mapping: the answer -------------------------------------------------- */
 
 typedef struct gpumap_mapping gpumap_mapping;
 typedef struct gpumap_entry gpumap_entry; /* one logical device */
@@ -359,7 +409,7 @@ size_t gpumap_step_loser_count(const gpumap_step *step);
 const char *gpumap_step_loser_source(const gpumap_step *step, size_t i);
 const char *gpumap_step_loser_value(const gpumap_step *step, size_t i);
 
-/* --- explain: the answer as text ------------------------------------------- */
+/* --- explain: the answer as text ------------------------------------------ */
 
 enum gpumap_format {
 	GPUMAP_TEXT,
@@ -379,12 +429,334 @@ int gpumap_explain(char **ret, const gpumap_mapping *mapping, const gpumap_repor
 int gpumap_inventory_json(char **ret, const gpumap_inventory *inventory,
 			  const gpumap_report *report);
 
+/* --- profile: what to launch ---------------------------------------------- */
+
+/* INI files that say which GPUs, how many ranks and what to run; gpumap.ini(5) describes
+ * them. A value comes from, strongest first (rule S6): gpumap_profile_set, GPUMAP_*
+ * variables, [override] sections, the [profile], its parents, the built-in default. An
+ * empty value resets a key to the built-in default; a list replaces a list. */
+typedef struct gpumap_profile gpumap_profile;
+typedef struct gpumap_section gpumap_section;
+
+/* A file larger than this many bytes is GPUMAP_ELIMIT (4 MiB), a longer value an error. */
+#define GPUMAP_MAX_PROFILE (4u << 20)
+#define GPUMAP_MAX_VALUE 65536u
+
+/* As gpumap_key_each, for the keys of profile files. Those of the sections "profile" and
+ * "program" have a value in every profile; "override" and "sweep" have keys of their own,
+ * and those of "profile" can stand in "override" too. */
+int gpumap_profile_key_each(int (*fn)(const gpumap_key *key, void *data), void *data);
+
+/* The built-in defaults. GPUMAP_ENOMEM. */
+int gpumap_profile_new(gpumap_profile **ret);
+
+/* Reads a file and what it includes, and chooses the profile `name`; NULL: the one that
+ * [gpumap] names as default, or the only one. Without such a one nothing is chosen:
+ * gpumap_profile_name is NULL, and all values are built-in defaults. All errors of all
+ * files are reported together. GPUMAP_EINPUT, GPUMAP_EFILE, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+int gpumap_profile_read(gpumap_profile **ret, const char *path, const char *name,
+			gpumap_report *report);
+
+/* As gpumap_profile_read, from text. `origin` is its file's path, to which includes are
+ * relative. */
+int gpumap_profile_parse(gpumap_profile **ret, const char *text, size_t size, const char *origin,
+			 const char *name, gpumap_report *report);
+void gpumap_profile_free(gpumap_profile *profile);
+
+/* Finds a profile file and reads it, as gpumap and gpumap-train do. The file is the first of
+ * these:
+ *
+ *	`path`, unless it is NULL
+ *	GPUMAP_CONFIG of `envp`, unless it is empty
+ *	./gpumap.ini, if it exists and is trusted
+ *	gpumap/gpumap.ini in XDG_CONFIG_HOME of `envp`, or where that is no absolute path
+ *	in .config of its HOME, if it exists
+ *	/etc/gpumap/gpumap.ini, if it exists
+ *
+ * A profile holds a command, and the working directory may belong to anybody. So
+ * ./gpumap.ini is trusted only if it is a regular file that belongs to the effective user or to
+ * root and that neither its group nor others may write to, and if it is a symbolic link, that
+ * link belongs to one of these users too. Otherwise it is not read: a warning (GM165) gives the
+ * reason, and the search goes on. A file that is named by `path` or GPUMAP_CONFIG is read
+ * whoever owns it, and so are the files that a profile includes. The user's file and the one in
+ * /etc stand in directories of their owners and are not judged.
+ *
+ * Without any file the profile has the built-in defaults and gpumap_profile_file is NULL; if a
+ * `name` is given, that is GPUMAP_EINPUT. `envp`, which may be NULL, only tells where the file
+ * is: gpumap_profile_environ applies it. `flags`: GPUMAP_OPEN_HERE ends the search with
+ * ./gpumap.ini. All else is as of gpumap_profile_read. */
+#define GPUMAP_OPEN_HERE 1u
+int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
+			const char *const *envp, unsigned flags, gpumap_report *report);
+
+/* Gives a key a value, as an option does; `origin` is its name, "--gpus". GPUMAP_EKEY,
+ * GPUMAP_EINPUT; GPUMAP_ELIMIT, it names too many GPUs or hosts; GPUMAP_ENOMEM. On failure the
+ * profile is unchanged. Lists may be of several lines, as commands print them. */
+int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *value,
+		       const char *origin, gpumap_report *report);
+
+/* The launching environment: GPUMAP_KEY=value gives keys values, and the others are what
+ * ${VAR} stands for. It replaces that of an earlier call. On failure the profile is
+ * unchanged. GPUMAP_EINPUT; GPUMAP_ELIMIT, a variable makes the conditions of overrides name
+ * too many hosts; GPUMAP_ENOMEM. */
+int gpumap_profile_environ(gpumap_profile *profile, const char *const *envp, gpumap_report *report);
+
+/* Whether it can be launched as it is: every ${VAR} in what holds is set, the values that
+ * they make are good, the program exists. Reports all that is wrong. GPUMAP_EINPUT,
+ * GPUMAP_ELIMIT, GPUMAP_ENOMEM: of what is wrong first. */
+int gpumap_profile_check(const gpumap_profile *profile, gpumap_report *report);
+
+/* The name of the chosen profile, and the file that was read; NULL: none. */
+const char *gpumap_profile_name(const gpumap_profile *profile);
+const char *gpumap_profile_file(const gpumap_profile *profile);
+
+/* Strings live until the profile is changed or freed. */
+enum gpumap_setting_attr {
+	GPUMAP_SETTING_NAME,  /* the key */
+	GPUMAP_SETTING_VALUE, /* with its variables; as written while one of them is not set */
+	GPUMAP_SETTING_TEXT,  /* as written */
+	GPUMAP_SETTING_ORIGIN /* "train.ini:7", "--gpus", "GPUMAP_GPUS" or "default" */
+};
+
+/* The effective value of a key of [profile] or [program] on the host, node, rank and local
+ * rank: an override with a condition on what is not known (NULL, -1) does not hold. Lists
+ * and the command keep their quotes, and %r and its like are there still. NULL: no such
+ * key. */
+const char *gpumap_profile_at(const gpumap_profile *profile, const char *key,
+			      enum gpumap_setting_attr attr, const char *host, int64_t node,
+			      int64_t rank, int64_t local_rank);
+/* The same, knowing nothing of the place. */
+const char *gpumap_profile_str(const gpumap_profile *profile, const char *key,
+			       enum gpumap_setting_attr attr);
+
+/* The arguments of the program's command; the i-th, NULL past the end. */
+size_t gpumap_profile_argument_count(const gpumap_profile *profile);
+const char *gpumap_profile_argument(const gpumap_profile *profile, size_t i);
+
+/* What [env] and [unset] of the profile and its parents come to, a variable at a time; its
+ * value is NULL when it is to be unset. NULL past the end. */
+size_t gpumap_profile_env_count(const gpumap_profile *profile);
+const char *gpumap_profile_env(const gpumap_profile *profile, size_t i,
+			       enum gpumap_setting_attr attr);
+
+enum gpumap_section_attr {
+	GPUMAP_SECTION_KIND, /* "profile", "program", "env", "unset", "trainer", "override", "sweep"
+			      */
+	GPUMAP_SECTION_NAME, /* "base" of [profile base] */
+	GPUMAP_SECTION_ORIGIN, /* "train.ini:7" */
+	GPUMAP_SECTION_PARENT  /* the profile that a profile inherits from, or NULL */
+};
+
+/* The i-th section of a kind (NULL: of any) in the order of the files, an included one
+ * standing where it is included; NULL past the end. Its entries, as it gives them. */
+const gpumap_section *gpumap_profile_section(const gpumap_profile *profile, const char *kind,
+					     size_t i);
+const char *gpumap_section_str(const gpumap_section *section, enum gpumap_section_attr attr);
+size_t gpumap_section_count(const gpumap_section *section);
+const char *gpumap_section_entry(const gpumap_section *section, size_t i,
+				 enum gpumap_setting_attr attr);
+
+/* A [sweep]: its combinations (0: it is none), the last variable changing first; how many
+ * run at a time (-1: it is none); the name and value of its i-th variable (NULL past the
+ * end). */
+size_t gpumap_sweep_count(const gpumap_section *sweep);
+int64_t gpumap_sweep_jobs(const gpumap_section *sweep);
+const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i);
+const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, size_t i);
+
+/* From now on ${name} stands for the values of a sweep's combination, before the
+ * environment's; `sweep` NULL: no sweep's. GPUMAP_EINPUT, GPUMAP_ELIMIT as of
+ * gpumap_profile_environ, GPUMAP_ENOMEM. */
+int gpumap_profile_sweep(gpumap_profile *profile, const char *sweep, size_t combination,
+			 gpumap_report *report);
+
+/* The chosen profile as a flat file: without includes, parents, overrides with a condition,
+ * trainers and sweeps it reads back to the same. With `origins` each line tells where its
+ * value is from. As gpumap_explain. */
+int gpumap_profile_text(char **ret, const gpumap_profile *profile, int origins);
+
+/* The chosen profile as JSON, as gpumap_explain. `keys` ends with NULL; NULL: all keys.
+ * `profile` NULL: there is none; the report's findings alone. */
+int gpumap_profile_json(char **ret, const gpumap_profile *profile, const char *const *keys,
+			const gpumap_report *report);
+
+/* --- hosts: where ranks can run ------------------------------------------- */
+
+/* Hosts by node rank, with what is known of each. Hosts of which the same is known
+ * are planned once, so that thousands of equal ones cost little. */
+typedef struct gpumap_hosts gpumap_hosts;
+
+/* No hosts yet. GPUMAP_ENOMEM. */
+int gpumap_hosts_new(gpumap_hosts **ret);
+void gpumap_hosts_free(gpumap_hosts *hosts);
+
+/* Adds the hosts of a list as Slurm writes them, "tux[08-11,20],gpu1", in its order.
+ * Two of one name are GPUMAP_EINPUT, as is a malformed list; GPUMAP_ELIMIT beyond
+ * 100,000 hosts, GPUMAP_ENOMEM. On failure nothing is added. */
+int gpumap_hosts_add(gpumap_hosts *hosts, const char *list, const char *origin,
+		     gpumap_report *report);
+
+/* Adds the hosts of a hostfile, lines of "NAME", "NAME slots=N" or "NAME:N"; slots are
+ * the ranks of that host, unless the profile counts them; one with slots=0 is left out.
+ * Codes as gpumap_hosts_add. */
+int gpumap_hosts_add_file(gpumap_hosts *hosts, const char *text, size_t size, const char *origin,
+			  gpumap_report *report);
+
+size_t gpumap_hosts_count(const gpumap_hosts *hosts);
+/* NULL past the end. */
+const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i);
+
+/* The GPUs of the i-th host. The inventory is borrowed: it must live until the hosts are
+ * freed. Without one nothing is known of the host. */
+void gpumap_hosts_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
+
+/* The environment that the i-th host's ranks are started from, after its inventory: the
+ * list that it inherits, who set it (rule S6a), the scheduler's job, and the GPUs that are its
+ * own if it is a rank of gpumap run (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT,
+ * GPUMAP_ENOMEM. */
+int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
+			 gpumap_report *report);
+
+/* The CPUs of the i-th host. `allowed` is the inherited affinity and cpuset as a list,
+ * "0-31"; NULL: not known. For each of `count` CPUs by number: `core`, a number that the
+ * threads of one core share, -1 where there is no such CPU, and `node`, its NUMA node, -1
+ * where that is not known. `count` 0: nothing is known of them. GPUMAP_ENOMEM. */
+int gpumap_hosts_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
+		      const int *node, size_t count);
+
+/* From now on the i-th host is taken to have what the other has: GPUs, inherited list, cores,
+ * also where the other is itself like a third. Where it comes back to the i-th host, or
+ * `other` is that host, it has its own again. */
+void gpumap_hosts_like(gpumap_hosts *hosts, size_t i, size_t other);
+
+/* --- plan: which rank runs where, on what, and what it is told ------------ */
+
+/* Immutable but for gpumap_plan_start, and independent of what it was made from. */
+typedef struct gpumap_plan gpumap_plan;
+
+/* Plans the profile's ranks over the hosts (rules R3 to R5, S6a, G10). Pure: no input or
+ * output, no environment. A plan that cannot work is still a plan: GPUMAP_PLAN_ANSWERED is
+ * 0, the report says why, and it must not be started.
+ * GPUMAP_EINPUT: a value is malformed, a ${VAR} not set, or there is no host.
+ * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
+		     gpumap_report *report);
+
+/* Reads what gpumap_plan_text writes as JSON: a plan equal to the one it was written from.
+ * GPUMAP_EINPUT: cut short, of another schema, or no plan. GPUMAP_ELIMIT, GPUMAP_ENOMEM;
+ * gpumap_plan_read also GPUMAP_EFILE, and "-" is standard input. */
+int gpumap_plan_parse(gpumap_plan **ret, const char *text, size_t size, const char *origin,
+		      gpumap_report *report);
+int gpumap_plan_read(gpumap_plan **ret, const char *path, gpumap_report *report);
+void gpumap_plan_free(gpumap_plan *plan);
+
+enum gpumap_plan_attr {
+	/* str */
+	GPUMAP_PLAN_PROFILE, /* its name, or NULL */
+	GPUMAP_PLAN_MODE,    /* "single", "dp", "ddp" or "mp" */
+	GPUMAP_PLAN_MASTER_ADDR,
+	GPUMAP_PLAN_RUN, /* the run's id: the scheduler's job, or gpumap_plan_start's, or NULL */
+	/* int */
+	GPUMAP_PLAN_ANSWERED, /* 1: it can be started */
+	GPUMAP_PLAN_WORLD_SIZE,
+	GPUMAP_PLAN_HOSTS,
+	GPUMAP_PLAN_MASTER_PORT /* 0: a free one of the first host, taken at the start */
+};
+const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_attr attr);
+int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_attr attr);
+
+/* The value that a key of [profile] or [program] has for a rank, -1: for none in particular;
+ * what overrides say of its host and rank is in it, macros are there still. NULL: no such
+ * key. */
+const char *gpumap_plan_setting(const gpumap_plan *plan, const char *key, int64_t rank);
+
+/* The same with the rank's macros expanded; `stream` is what %s stands for, or NULL. The caller
+ * frees it. GPUMAP_EKEY; GPUMAP_EINPUT: a macro that is not known here; GPUMAP_ENOMEM. */
+int gpumap_plan_expand(char **ret, const gpumap_plan *plan, const char *key, int64_t rank,
+		       const char *stream, gpumap_report *report);
+
+enum gpumap_rank_attr {
+	/* str */
+	GPUMAP_RANK_HOST,
+	GPUMAP_RANK_VISIBLE, /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
+	GPUMAP_RANK_UUID,    /* of the device that it lands on, or that it has alone; or NULL */
+	GPUMAP_RANK_PCI,
+	GPUMAP_RANK_NAME,
+	GPUMAP_RANK_CPUS,         /* "0-7,64-71", or NULL: not bound */
+	GPUMAP_RANK_MEMORY_NODES, /* NUMA nodes, "0", or NULL: not bound */
+	/* int */
+	GPUMAP_RANK_NODE, /* of its host */
+	GPUMAP_RANK_LOCAL_RANK,
+	GPUMAP_RANK_LOCAL_SIZE,
+	GPUMAP_RANK_PHYSICAL, /* as GPUMAP_RANK_UUID; nvidia-smi's number */
+	GPUMAP_RANK_MIG,      /* its place among that GPU's instances */
+	GPUMAP_RANK_LOGICAL,  /* N of the cuda:N that the program uses */
+	GPUMAP_RANK_THREADS   /* OMP_NUM_THREADS; 0: left alone */
+};
+const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank, enum gpumap_rank_attr attr);
+int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank, enum gpumap_rank_attr attr);
+
+/* What only the start can know: the run's id for %j and TORCHELASTIC_RUN_ID (NULL: as it is),
+ * and the port that was taken (0: as it is). GPUMAP_ENOMEM. */
+int gpumap_plan_start(gpumap_plan *plan, const char *run, int port);
+
+/* The arguments of a rank's program, the first its name, with the rank's macros and what
+ * pass_local_rank appends. *ret ends with NULL; the caller frees each and the array. An empty
+ * array: the plan has no program. GPUMAP_EINPUT: no such rank. GPUMAP_ENOMEM. */
+int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
+			  gpumap_report *report);
+
+/* Calls fn(name, value, data) for each variable that differs for the rank from the
+ * environment it is started in: `value` NULL means that it is to be unset. `envp` is that
+ * environment; NULL: an empty one. Those are
+ *  - RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, GROUP_WORLD_SIZE, NODE_RANK,
+ *    ROLE_NAME, ROLE_RANK, ROLE_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID,
+ *    TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS and TORCHELASTIC_USE_AGENT_STORE,
+ *    as torchrun sets them and as far as they are true. Not with a single rank of mode
+ *    single, dp or mp: programs take their presence for DistributedDataParallel.
+ *  - the variables that other launchers tell a rank by, and those of the above that this
+ *    rank does not get: they are unset (rule R1);
+ *  - CUDA_VISIBLE_DEVICES and, where it needs it, CUDA_DEVICE_ORDER (rule N5);
+ *  - OMP_NUM_THREADS; threads = auto leaves one of `envp` alone;
+ *  - GPUMAP_RUN_GPUS, GPUMAP_RUN_RANK and GPUMAP_RUN_ID: the GPUs that are the rank's own, as a
+ *    visible list, its number and the run, for a gpumap that it starts;
+ *  - those of [env] and [unset]. A variable may come twice: the last call holds.
+ * fn returns 0 to go on; another value ends and is returned. GPUMAP_EINPUT: no such rank,
+ * GPUMAP_ENOMEM. */
+int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char *const *envp,
+			int (*fn)(const char *name, const char *value, void *data), void *data);
+
+/* The plan as text, JSON (schema 1) or SVG, as gpumap_explain. JSON and SVG hold the
+ * report's findings too. `origins`: with each setting's value and where it came from, in the text;
+ * the JSON always has them. `plan` NULL: the report alone, in JSON or SVG. */
+int gpumap_plan_text(char **ret, const gpumap_plan *plan, const gpumap_report *report,
+		     enum gpumap_format format, int origins);
+
+/* What differs from plan `a` to plan `b`, as text or JSON (schema 1): the plan, settings,
+ * environment, program, nodes and ranks; those that differ alike are one. Where values came
+ * from and why they are so is not compared. *differs: 1 if anything does. JSON holds the
+ * report's findings too; `a` or `b` NULL: the report alone. GPUMAP_ENOMEM. */
+int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
+		     const gpumap_report *report, enum gpumap_format format);
+
+/* --- emit: the plan in another launcher's words --------------------------- */
+
+/* The launchers that gpumap_emit knows, and a line on each (`summary` may be NULL); NULL past
+ * the end. */
+const char *gpumap_emit_target(size_t i, const char **summary);
+
+/* The plan as that launcher's command or script, for a shell; files that it needs are written
+ * by it. The report gets what the launcher loses or changes. *ret is NULL where it cannot start
+ * the plan, and the report says why. Pure. GPUMAP_EKEY: no such launcher. GPUMAP_EINPUT,
+ * GPUMAP_ENOMEM. */
+int gpumap_emit(char **ret, const gpumap_plan *plan, const char *target, gpumap_report *report);
+
+/* The same as JSON (schema 1), with the files apart and the report's findings; *emitted tells
+ * whether there is a text. `plan` NULL: the report alone. */
+int gpumap_emit_json(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
+		     gpumap_report *report);
+
 #ifdef __cplusplus
 }
 #endif
-
-/* Launch profiles, plans and rules; headers of their own for their length only. */
-#include "gpumap_plan.h"
-#include "gpumap_profile.h"
-#include "gpumap_rules.h"
 #endif

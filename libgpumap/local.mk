@@ -39,9 +39,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/text.c \
 	libgpumap/findings.def \
 	libgpumap/gpumap.h \
-	libgpumap/gpumap_plan.h \
-	libgpumap/gpumap_profile.h \
-	libgpumap/gpumap_rules.h \
 	libgpumap/grants.c \
 	libgpumap/groups.c \
 	libgpumap/hints.c \
@@ -174,6 +171,5 @@ EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
 EXTRA_DIST += libgpumap/libgpumap.map libgpumap/README.md libgpumap/emit/README.md libgpumap/inventory/README.md \
 	libgpumap/plan/README.md libgpumap/profile/README.md
 
-include_HEADERS = libgpumap/gpumap.h libgpumap/gpumap_plan.h libgpumap/gpumap_profile.h \
-	libgpumap/gpumap_rules.h
+include_HEADERS = libgpumap/gpumap.h
 pkgconfig_DATA = libgpumap/libgpumap.pc
