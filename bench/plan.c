@@ -95,9 +95,9 @@ static size_t make_once(const struct plan_input *input)
 	    gpumap_profile_set(profile, "device", "cuda:%l", "bench", NULL) == GPUMAP_OK &&
 	    gpumap_profile_set(profile, "command", "python3 train.py", "bench", NULL) ==
 		    GPUMAP_OK &&
-	    gpumap_hosts_add(hosts, names, "bench", NULL) == GPUMAP_OK) {
+	    gpumap_hosts_parse_list(hosts, names, "bench", NULL) == GPUMAP_OK) {
 		for (size_t i = 0; i < input->host_count; i++)
-			gpumap_hosts_inventory(hosts, i, input->hosts[i].inventory);
+			gpumap_hosts_set_inventory(hosts, i, input->hosts[i].inventory);
 		if (gpumap_plan_make(&plan, profile, hosts, NULL) == GPUMAP_OK)
 			ranks = (size_t)gpumap_plan_int(plan, GPUMAP_PLAN_WORLD_SIZE);
 	}

@@ -29,7 +29,7 @@ static void print_plan(const gpumap_mapping *mapping)
 
 	for (size_t i = 0; i < gpumap_mapping_replica_count(mapping); i++) {
 		const gpumap_entry *replica = gpumap_mapping_replica(mapping, i);
-		int64_t samples = gpumap_mapping_batch(mapping, i);
+		int64_t samples = gpumap_mapping_replica_samples(mapping, i);
 
 		printf("replica %zu: physical GPU %" PRId64 ", %" PRId64 " samples%s\n", i,
 		       gpumap_entry_int(replica, GPUMAP_ENTRY_PHYSICAL), samples < 0 ? 0 : samples,

@@ -60,7 +60,7 @@ static int map(gpumap_mapping **ret, const char *machine, const char *device, gp
 	int r = gpumap_request_new(&request);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_request_environ(request, (const char *const *)environ, report);
+		r = gpumap_request_set_environ(request, (const char *const *)environ, report);
 	if (r == GPUMAP_OK && device)
 		r = gpumap_request_set(request, "device", device, "which-gpu", report);
 	if (r == GPUMAP_OK)

@@ -237,8 +237,8 @@ int64_t gpumap_inventory_int(const gpumap_inventory *inventory, enum gpumap_inve
 
 /* Position (for gpumap_inventory_get) of the GPU that CUDA numbers `i` without a
  * visible list; -1 when not known (rule N4). */
-int gpumap_inventory_cuda_order(const gpumap_inventory *inventory, enum gpumap_order order,
-				size_t i);
+int gpumap_inventory_cuda_position(const gpumap_inventory *inventory, enum gpumap_order order,
+				   size_t i);
 
 const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_attr attr);
 int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_attr attr);
@@ -290,7 +290,8 @@ int gpumap_request_set(gpumap_request *request, const char *key, const char *val
  * statements (rule S3); GPUMAP_KEY=value sets that key unless it is set already
  * (rule S6); names like CUDA_VISABLE_DEVICES are reported (rule S7). Codes as those of
  * gpumap_request_set; what stands before the variable that failed was taken. */
-int gpumap_request_environ(gpumap_request *request, const char *const *envp, gpumap_report *report);
+int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
+			       gpumap_report *report);
 
 /* --- identity: which rank a process is ------------------------------------ */
 
@@ -312,8 +313,9 @@ enum gpumap_identity_attr {
 
 /* NULL and -1 where it is not known, all of them without a launcher. Variables with values of no
  * meaning are left out, which gpumap_resolve reports. The string is static. */
-const char *gpumap_identity_str(const gpumap_request *request, enum gpumap_identity_attr attr);
-int64_t gpumap_identity_int(const gpumap_request *request, enum gpumap_identity_attr attr);
+const char *gpumap_request_identity_str(const gpumap_request *request,
+					enum gpumap_identity_attr attr);
+int64_t gpumap_request_identity_int(const gpumap_request *request, enum gpumap_identity_attr attr);
 
 /* --- mapping: the answer -------------------------------------------------- */
 
@@ -363,7 +365,7 @@ const gpumap_entry *gpumap_mapping_replica(const gpumap_mapping *mapping, size_t
 
 /* Samples for replica i of the batch that the request gave (rule G6); -1: past the
  * end of the split, or no batch was given. */
-int64_t gpumap_mapping_batch(const gpumap_mapping *mapping, size_t i);
+int64_t gpumap_mapping_replica_samples(const gpumap_mapping *mapping, size_t i);
 
 /* Logical number of physical GPU `physical` in this mapping; -1: not visible, or
  * undecidable. The inverse of gpumap_entry_int(.., GPUMAP_ENTRY_PHYSICAL). */
@@ -452,7 +454,7 @@ int gpumap_profile_new(gpumap_profile **ret);
 
 /* Reads a file and what it includes, and chooses the profile `name`; NULL: the one that
  * [gpumap] names as default, or the only one. Without such a one nothing is chosen:
- * gpumap_profile_name is NULL, and all values are built-in defaults. All errors of all
+ * GPUMAP_PROFILE_NAME is NULL, and all values are built-in defaults. All errors of all
  * files are reported together. GPUMAP_EINPUT, GPUMAP_EFILE, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_profile_read(gpumap_profile **ret, const char *path, const char *name,
 			gpumap_report *report);
@@ -481,9 +483,9 @@ void gpumap_profile_free(gpumap_profile *profile);
  * whoever owns it, and so are the files that a profile includes. The user's file and the one in
  * /etc stand in directories of their owners and are not judged.
  *
- * Without any file the profile has the built-in defaults and gpumap_profile_file is NULL; if a
+ * Without any file the profile has the built-in defaults and GPUMAP_PROFILE_FILE is NULL; if a
  * `name` is given, that is GPUMAP_EINPUT. `envp`, which may be NULL, only tells where the file
- * is: gpumap_profile_environ applies it. `flags`: GPUMAP_OPEN_HERE ends the search with
+ * is: gpumap_profile_set_environ applies it. `flags`: GPUMAP_OPEN_HERE ends the search with
  * ./gpumap.ini. All else is as of gpumap_profile_read. */
 #define GPUMAP_OPEN_HERE 1u
 int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
@@ -499,16 +501,21 @@ int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *val
  * ${VAR} stands for. It replaces that of an earlier call. On failure the profile is
  * unchanged. GPUMAP_EINPUT; GPUMAP_ELIMIT, a variable makes the conditions of overrides name
  * too many hosts; GPUMAP_ENOMEM. */
-int gpumap_profile_environ(gpumap_profile *profile, const char *const *envp, gpumap_report *report);
+int gpumap_profile_set_environ(gpumap_profile *profile, const char *const *envp,
+			       gpumap_report *report);
 
 /* Whether it can be launched as it is: every ${VAR} in what holds is set, the values that
  * they make are good, the program exists. Reports all that is wrong. GPUMAP_EINPUT,
  * GPUMAP_ELIMIT, GPUMAP_ENOMEM: of what is wrong first. */
 int gpumap_profile_check(const gpumap_profile *profile, gpumap_report *report);
 
-/* The name of the chosen profile, and the file that was read; NULL: none. */
-const char *gpumap_profile_name(const gpumap_profile *profile);
-const char *gpumap_profile_file(const gpumap_profile *profile);
+enum gpumap_profile_str_attr {
+	GPUMAP_PROFILE_NAME, /* of the chosen profile; NULL: none is chosen */
+	GPUMAP_PROFILE_FILE  /* that was read; NULL: none */
+};
+
+const char *gpumap_profile_setting(const gpumap_profile *profile,
+				   enum gpumap_profile_str_attr attr);
 
 /* Strings live until the profile is changed or freed. */
 enum gpumap_setting_attr {
@@ -518,16 +525,15 @@ enum gpumap_setting_attr {
 	GPUMAP_SETTING_ORIGIN /* "train.ini:7", "--gpus", "GPUMAP_GPUS" or "default" */
 };
 
-/* The effective value of a key of [profile] or [program] on the host, node, rank and local
- * rank: an override with a condition on what is not known (NULL, -1) does not hold. Lists
- * and the command keep their quotes, and %r and its like are there still. NULL: no such
- * key. */
-const char *gpumap_profile_at(const gpumap_profile *profile, const char *key,
-			      enum gpumap_setting_attr attr, const char *host, int64_t node,
-			      int64_t rank, int64_t local_rank);
-/* The same, knowing nothing of the place. */
-const char *gpumap_profile_str(const gpumap_profile *profile, const char *key,
-			       enum gpumap_setting_attr attr);
+/* The effective value of a key of [profile] or [program]. Lists and the command keep their
+ * quotes, and %r and its like are there still. NULL: no such key. */
+const char *gpumap_profile_setting(const gpumap_profile *profile, const char *key,
+				   enum gpumap_setting_attr attr);
+/* The same on a host, node, rank and local rank: an override with a condition on what is not
+ * known (NULL, -1) does not apply. gpumap_profile_setting knows none of them. */
+const char *gpumap_profile_setting_at(const gpumap_profile *profile, const char *key,
+				      enum gpumap_setting_attr attr, const char *host, int64_t node,
+				      int64_t rank, int64_t local_rank);
 
 /* The arguments of the program's command; the i-th, NULL past the end. */
 size_t gpumap_profile_argument_count(const gpumap_profile *profile);
@@ -535,9 +541,9 @@ const char *gpumap_profile_argument(const gpumap_profile *profile, size_t i);
 
 /* What [env] and [unset] of the profile and its parents come to, a variable at a time; its
  * value is NULL when it is to be unset. NULL past the end. */
-size_t gpumap_profile_env_count(const gpumap_profile *profile);
-const char *gpumap_profile_env(const gpumap_profile *profile, size_t i,
-			       enum gpumap_setting_attr attr);
+size_t gpumap_profile_variable_count(const gpumap_profile *profile);
+const char *gpumap_profile_variable(const gpumap_profile *profile, size_t i,
+				    enum gpumap_setting_attr attr);
 
 enum gpumap_section_attr {
 	GPUMAP_SECTION_KIND, /* "profile", "program", "env", "unset", "trainer", "override", "sweep"
@@ -552,23 +558,23 @@ enum gpumap_section_attr {
 const gpumap_section *gpumap_profile_section(const gpumap_profile *profile, const char *kind,
 					     size_t i);
 const char *gpumap_section_str(const gpumap_section *section, enum gpumap_section_attr attr);
-size_t gpumap_section_count(const gpumap_section *section);
+size_t gpumap_section_entry_count(const gpumap_section *section);
 const char *gpumap_section_entry(const gpumap_section *section, size_t i,
 				 enum gpumap_setting_attr attr);
 
 /* A [sweep]: its combinations (0: it is none), the last variable changing first; how many
  * run at a time (-1: it is none); the name and value of its i-th variable (NULL past the
  * end). */
-size_t gpumap_sweep_count(const gpumap_section *sweep);
+size_t gpumap_sweep_combination_count(const gpumap_section *sweep);
 int64_t gpumap_sweep_jobs(const gpumap_section *sweep);
 const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i);
 const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, size_t i);
 
 /* From now on ${name} stands for the values of a sweep's combination, before the
  * environment's; `sweep` NULL: no sweep's. GPUMAP_EINPUT, GPUMAP_ELIMIT as of
- * gpumap_profile_environ, GPUMAP_ENOMEM. */
-int gpumap_profile_sweep(gpumap_profile *profile, const char *sweep, size_t combination,
-			 gpumap_report *report);
+ * gpumap_profile_set_environ, GPUMAP_ENOMEM. */
+int gpumap_profile_set_sweep(gpumap_profile *profile, const char *sweep, size_t combination,
+			     gpumap_report *report);
 
 /* The chosen profile as a flat file: without includes, parents, overrides with a condition,
  * trainers and sweeps it reads back to the same. With `origins` each line tells where its
@@ -593,14 +599,14 @@ void gpumap_hosts_free(gpumap_hosts *hosts);
 /* Adds the hosts of a list as Slurm writes them, "tux[08-11,20],gpu1", in its order.
  * Two of one name are GPUMAP_EINPUT, as is a malformed list; GPUMAP_ELIMIT beyond
  * 100,000 hosts, GPUMAP_ENOMEM. On failure nothing is added. */
-int gpumap_hosts_add(gpumap_hosts *hosts, const char *list, const char *origin,
-		     gpumap_report *report);
+int gpumap_hosts_parse_list(gpumap_hosts *hosts, const char *list, const char *origin,
+			    gpumap_report *report);
 
 /* Adds the hosts of a hostfile, lines of "NAME", "NAME slots=N" or "NAME:N"; slots are
  * the ranks of that host, unless the profile counts them; one with slots=0 is left out.
- * Codes as gpumap_hosts_add. */
-int gpumap_hosts_add_file(gpumap_hosts *hosts, const char *text, size_t size, const char *origin,
-			  gpumap_report *report);
+ * Codes as gpumap_hosts_parse_list. */
+int gpumap_hosts_parse_hostfile(gpumap_hosts *hosts, const char *text, size_t size,
+				const char *origin, gpumap_report *report);
 
 size_t gpumap_hosts_count(const gpumap_hosts *hosts);
 /* NULL past the end. */
@@ -608,30 +614,30 @@ const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i);
 
 /* The GPUs of the i-th host. The inventory is borrowed: it must live until the hosts are
  * freed. Without one nothing is known of the host. */
-void gpumap_hosts_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
+void gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
 
 /* The environment that the i-th host's ranks are started from, after its inventory: the
  * list that it inherits, who set it (rule S6a), the scheduler's job, and the GPUs that are its
  * own if it is a rank of gpumap run (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT,
  * GPUMAP_ENOMEM. */
-int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
-			 gpumap_report *report);
+int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
+			     gpumap_report *report);
 
 /* The CPUs of the i-th host. `allowed` is the inherited affinity and cpuset as a list,
  * "0-31"; NULL: not known. For each of `count` CPUs by number: `core`, a number that the
  * threads of one core share, -1 where there is no such CPU, and `node`, its NUMA node, -1
  * where that is not known. `count` 0: nothing is known of them. GPUMAP_ENOMEM. */
-int gpumap_hosts_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
-		      const int *node, size_t count);
+int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
+			  const int *node, size_t count);
 
 /* From now on the i-th host is taken to have what the other has: GPUs, inherited list, cores,
  * also where the other is itself like a third. Where it comes back to the i-th host, or
  * `other` is that host, it has its own again. */
-void gpumap_hosts_like(gpumap_hosts *hosts, size_t i, size_t other);
+void gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
 
 /* --- plan: which rank runs where, on what, and what it is told ------------ */
 
-/* Immutable but for gpumap_plan_start, and independent of what it was made from. */
+/* Immutable but for gpumap_plan_set_run, and independent of what it was made from. */
 typedef struct gpumap_plan gpumap_plan;
 
 /* Plans the profile's ranks over the hosts (rules R3 to R5, S6a, G10). Pure: no input or
@@ -655,7 +661,7 @@ enum gpumap_plan_attr {
 	GPUMAP_PLAN_PROFILE, /* its name, or NULL */
 	GPUMAP_PLAN_MODE,    /* "single", "dp", "ddp" or "mp" */
 	GPUMAP_PLAN_MASTER_ADDR,
-	GPUMAP_PLAN_RUN, /* the run's id: the scheduler's job, or gpumap_plan_start's, or NULL */
+	GPUMAP_PLAN_RUN, /* the run's id: the scheduler's job, or gpumap_plan_set_run's, or NULL */
 	/* int */
 	GPUMAP_PLAN_ANSWERED, /* 1: it can be started */
 	GPUMAP_PLAN_WORLD_SIZE,
@@ -672,8 +678,8 @@ const char *gpumap_plan_setting(const gpumap_plan *plan, const char *key, int64_
 
 /* The same with the rank's macros expanded; `stream` is what %s stands for, or NULL. The caller
  * frees it. GPUMAP_EKEY; GPUMAP_EINPUT: a macro that is not known here; GPUMAP_ENOMEM. */
-int gpumap_plan_expand(char **ret, const gpumap_plan *plan, const char *key, int64_t rank,
-		       const char *stream, gpumap_report *report);
+int gpumap_plan_expand_setting(char **ret, const gpumap_plan *plan, const char *key, int64_t rank,
+			       const char *stream, gpumap_report *report);
 
 enum gpumap_rank_attr {
 	/* str */
@@ -698,13 +704,13 @@ int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank, enum gpumap_
 
 /* What only the start can know: the run's id for %j and TORCHELASTIC_RUN_ID (NULL: as it is),
  * and the port that was taken (0: as it is). GPUMAP_ENOMEM. */
-int gpumap_plan_start(gpumap_plan *plan, const char *run, int port);
+int gpumap_plan_set_run(gpumap_plan *plan, const char *run, int port);
 
 /* The arguments of a rank's program, the first its name, with the rank's macros and what
  * pass_local_rank appends. *ret ends with NULL; the caller frees each and the array. An empty
  * array: the plan has no program. GPUMAP_EINPUT: no such rank. GPUMAP_ENOMEM. */
-int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
-			  gpumap_report *report);
+int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
+			       gpumap_report *report);
 
 /* Calls fn(name, value, data) for each variable that differs for the rank from the
  * environment it is started in: `value` NULL means that it is to be unset. `envp` is that
@@ -723,8 +729,9 @@ int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
  *  - those of [env] and [unset]. A variable may come twice: the last call holds.
  * fn returns 0 to go on; another value ends and is returned. GPUMAP_EINPUT: no such rank,
  * GPUMAP_ENOMEM. */
-int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char *const *envp,
-			int (*fn)(const char *name, const char *value, void *data), void *data);
+int gpumap_plan_each_variable(const gpumap_plan *plan, int64_t rank, const char *const *envp,
+			      int (*fn)(const char *name, const char *value, void *data),
+			      void *data);
 
 /* The plan as text, JSON (schema 1) or SVG, as gpumap_explain. JSON and SVG hold the
  * report's findings too. `origins`: with each setting's value and where it came from, in the text;

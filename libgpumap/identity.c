@@ -2,8 +2,8 @@
 /* The public view of rankenv.h. */
 #include "rankenv.h"
 
-EXPORT const char *gpumap_identity_str(const gpumap_request *request,
-				       enum gpumap_identity_attr attr)
+EXPORT const char *gpumap_request_identity_str(const gpumap_request *request,
+					       enum gpumap_identity_attr attr)
 {
 	struct rank_identity rows[RANKENV_ROWS];
 
@@ -19,7 +19,8 @@ static int64_t local_rank(const gpumap_request *request, const struct rank_ident
 	return said >= 0 ? said : identity->local_rank;
 }
 
-EXPORT int64_t gpumap_identity_int(const gpumap_request *request, enum gpumap_identity_attr attr)
+EXPORT int64_t gpumap_request_identity_int(const gpumap_request *request,
+					   enum gpumap_identity_attr attr)
 {
 	struct rank_identity rows[RANKENV_ROWS] = {{.rank = -1,
 						    .size = -1,

@@ -74,7 +74,7 @@ EXPORT const gpumap_entry *gpumap_mapping_replica(const gpumap_mapping *mapping,
 	return mapping && i < mapping->replica_count ? mapping->replicas[i] : NULL;
 }
 
-EXPORT int64_t gpumap_mapping_batch(const gpumap_mapping *mapping, size_t i)
+EXPORT int64_t gpumap_mapping_replica_samples(const gpumap_mapping *mapping, size_t i)
 {
 	return mapping && i < mapping->batch_count ? mapping->batch[i] : -1;
 }

@@ -240,8 +240,8 @@ static int environ_key(gpumap_request *request, struct span name, const char *va
 	return GPUMAP_OK;
 }
 
-EXPORT int gpumap_request_environ(gpumap_request *request, const char *const *envp,
-				  gpumap_report *report)
+EXPORT int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
+				      gpumap_report *report)
 {
 	bool seen[VARIABLE_COUNT] = {false};
 	int r = GPUMAP_OK;

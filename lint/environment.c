@@ -124,7 +124,7 @@ int lint_environment(const char *const *envp, const gpumap_inventory *inventory,
 		*visible = -1;
 	if (r != GPUMAP_OK)
 		return report_nomem(report);
-	r = gpumap_request_environ(request, envp, report);
+	r = gpumap_request_set_environ(request, envp, report);
 	if (r == GPUMAP_OK)
 		r = resolve(request, inventory, visible, report);
 	/* In mode ddp the answer has reported ranks. */

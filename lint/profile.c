@@ -28,15 +28,15 @@ static int look(const struct lint *lint, gpumap_profile *profile, const char *pa
 	struct python_start start = {NULL, 0, lint->inventory};
 	const char *file;
 
-	if (gpumap_profile_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)
+	if (gpumap_profile_set_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)
 		return GPUMAP_OK;
 	lint->check_launch(lint, profile, report);
 	lint_settings(profile, report);
-	start.launcher = gpumap_profile_str(profile, "launcher", GPUMAP_SETTING_VALUE);
+	start.launcher = gpumap_profile_setting(profile, "launcher", GPUMAP_SETTING_VALUE);
 	if (streq(start.launcher, "local"))
 		start.launcher = "gpumap run";
-	start.passes =
-		!streq(gpumap_profile_str(profile, "pass_local_rank", GPUMAP_SETTING_VALUE), "no");
+	start.passes = !streq(
+		gpumap_profile_setting(profile, "pass_local_rank", GPUMAP_SETTING_VALUE), "no");
 	file = python_file(profile);
 	return file ? lint_started_file(lint, &start, path, file) : GPUMAP_OK;
 }
@@ -52,7 +52,7 @@ static int read_one(const struct lint *lint, struct span text, const char *path,
 	if (r != GPUMAP_OK)
 		return report_nomem(lint->found);
 	r = gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
-	if (r == GPUMAP_OK && gpumap_profile_name(profile))
+	if (r == GPUMAP_OK && gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))
 		r = look(lint, profile, path, report);
 	/* Profiles share what they inherit: its faults are told once. */
 	lint_relay(lint->found, report);
@@ -74,7 +74,7 @@ int lint_profiles(const struct lint *lint, struct span text, const char *path)
 			   (s = gpumap_profile_section(first, "profile", i));
 	     i++) {
 		const char *name = gpumap_section_str(s, GPUMAP_SECTION_NAME);
-		const char *chosen = gpumap_profile_name(first);
+		const char *chosen = gpumap_profile_str(first, GPUMAP_PROFILE_NAME);
 
 		if (!chosen || !streq(name, chosen))
 			r = read_one(lint, text, path, name, NULL);

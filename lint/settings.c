@@ -8,7 +8,7 @@ static const struct place nowhere = {NULL, -1, -1, -1};
 /* The value that holds for the key, its default included. */
 static const char *says(const gpumap_profile *p, enum profile_key_id key)
 {
-	return gpumap_profile_str(p, profile_key(key)->key.name, GPUMAP_SETTING_VALUE);
+	return gpumap_profile_setting(p, profile_key(key)->key.name, GPUMAP_SETTING_VALUE);
 }
 
 static bool is(const gpumap_profile *p, enum profile_key_id key, const char *word)
@@ -93,7 +93,7 @@ static bool cuda_without_gpus(const gpumap_profile *p)
 
 static bool port_of_sweep(const gpumap_profile *p)
 {
-	const char *chosen = gpumap_profile_name(p);
+	const char *chosen = gpumap_profile_str(p, GPUMAP_PROFILE_NAME);
 	const gpumap_section *s;
 
 	if (!is_digit(*says(p, PKEY_PROFILE_master_port)) || !chosen)

@@ -137,7 +137,7 @@ static int config_help(const struct config *config)
 
 static void list_text(struct strbuf *text, const gpumap_profile *profile)
 {
-	const char *chosen = gpumap_profile_name(profile);
+	const char *chosen = gpumap_profile_str(profile, GPUMAP_PROFILE_NAME);
 	const gpumap_section *s;
 
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "profile", i)); i++) {
@@ -152,13 +152,13 @@ static void list_text(struct strbuf *text, const gpumap_profile *profile)
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++)
 		strbuf_printf(text, "  sweep   %-20s %s  %zu runs, %lld at a time\n",
 			      gpumap_section_str(s, GPUMAP_SECTION_NAME),
-			      gpumap_section_str(s, GPUMAP_SECTION_ORIGIN), gpumap_sweep_count(s),
-			      (long long)gpumap_sweep_jobs(s));
+			      gpumap_section_str(s, GPUMAP_SECTION_ORIGIN),
+			      gpumap_sweep_combination_count(s), (long long)gpumap_sweep_jobs(s));
 }
 
 static json_t *profiles_json(const gpumap_profile *profile)
 {
-	const char *chosen = gpumap_profile_name(profile);
+	const char *chosen = gpumap_profile_str(profile, GPUMAP_PROFILE_NAME);
 	json_t *array = json_array();
 	const gpumap_section *s;
 
@@ -180,12 +180,12 @@ static json_t *sweeps_json(const gpumap_profile *profile)
 	const gpumap_section *s;
 
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:I}", "name",
-						       gpumap_section_str(s, GPUMAP_SECTION_NAME),
-						       "origin",
-						       gpumap_section_str(s, GPUMAP_SECTION_ORIGIN),
-						       "runs", (json_int_t)gpumap_sweep_count(s),
-						       "jobs", (json_int_t)gpumap_sweep_jobs(s)));
+		json_array_append_new(
+			array, json_pack("{s:s, s:s, s:I, s:I}", "name",
+					 gpumap_section_str(s, GPUMAP_SECTION_NAME), "origin",
+					 gpumap_section_str(s, GPUMAP_SECTION_ORIGIN), "runs",
+					 (json_int_t)gpumap_sweep_combination_count(s), "jobs",
+					 (json_int_t)gpumap_sweep_jobs(s)));
 	return array;
 }
 
@@ -199,8 +199,9 @@ static int config_list(const struct config *config, const gpumap_profile *profil
 		list_text(&text, profile);
 		return print(strbuf_take(&text), config->output.report);
 	}
-	o = json_pack("{s:i, s:s?, s:o, s:o}", "schema", 1, "file", gpumap_profile_file(profile),
-		      "profiles", profiles_json(profile), "sweeps", sweeps_json(profile));
+	o = json_pack("{s:i, s:s?, s:o, s:o}", "schema", 1, "file",
+		      gpumap_profile_str(profile, GPUMAP_PROFILE_FILE), "profiles",
+		      profiles_json(profile), "sweeps", sweeps_json(profile));
 	dumped = o ? json_dumps(o, JSON_COMPACT) : NULL;
 	json_decref(o);
 	if (dumped)
@@ -228,14 +229,14 @@ static int print_keys(const struct config *config, const gpumap_profile *profile
 
 	for (int i = 0; i < config->count; i++) {
 		const char *name = config->operands[i];
-		const char *value = gpumap_profile_str(profile, name, GPUMAP_SETTING_VALUE);
+		const char *value = gpumap_profile_setting(profile, name, GPUMAP_SETTING_VALUE);
 
 		if (config->count > 1 || config->origin)
 			strbuf_printf(&text, "%s = ", name);
 		strbuf_puts(&text, value);
 		if (config->origin)
 			strbuf_printf(&text, "  ; %s",
-				      gpumap_profile_str(profile, name, GPUMAP_SETTING_ORIGIN));
+				      gpumap_profile_setting(profile, name, GPUMAP_SETTING_ORIGIN));
 		strbuf_puts(&text, "\n");
 	}
 	return print(strbuf_take(&text), config->output.report);
@@ -247,7 +248,7 @@ static int check_keys(const struct config *config, const gpumap_profile *profile
 
 	gpumap_profile_key_each(add_name, &d);
 	for (int i = 0; i < config->count; i++)
-		if (!gpumap_profile_str(profile, config->operands[i], GPUMAP_SETTING_VALUE))
+		if (!gpumap_profile_setting(profile, config->operands[i], GPUMAP_SETTING_VALUE))
 			return no_such_key(config->operands[i], d.names, config->output.report);
 	return GPUMAP_OK;
 }
@@ -255,10 +256,11 @@ static int check_keys(const struct config *config, const gpumap_profile *profile
 /* A file of several profiles without a default leaves open which one is meant. */
 static int check_chosen(const gpumap_profile *profile, gpumap_report *report)
 {
-	if (gpumap_profile_name(profile) || !gpumap_profile_section(profile, "profile", 0))
+	if (gpumap_profile_str(profile, GPUMAP_PROFILE_NAME) ||
+	    !gpumap_profile_section(profile, "profile", 0))
 		return GPUMAP_OK;
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.origin = gpumap_profile_file(profile),
+			   ABOUT(.origin = gpumap_profile_str(profile, GPUMAP_PROFILE_FILE),
 				 .fix = "--profile NAME; gpumap config list shows them"),
 			   "several profiles, and no default among them");
 }

@@ -120,7 +120,7 @@ static int read_environ(struct explain *explain)
 
 		return r == GPUMAP_OK ? process_environ(explain->request, explain->pid, report) : r;
 	}
-	return gpumap_request_environ(explain->request, (const char *const *)environ, report);
+	return gpumap_request_set_environ(explain->request, (const char *const *)environ, report);
 }
 
 static int find_machine(struct explain *explain)

@@ -89,7 +89,7 @@ static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
 
 	if (gpumap_request_new(&request) != GPUMAP_OK)
 		return NULL;
-	if (gpumap_request_environ(request, (const char *const *)environ, NULL) == GPUMAP_OK)
+	if (gpumap_request_set_environ(request, (const char *const *)environ, NULL) == GPUMAP_OK)
 		gpumap_resolve(&mapping, request, inventory, NULL);
 	gpumap_request_free(request);
 	return mapping;

@@ -134,8 +134,8 @@ static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_
 	    gpumap_profile_set(profile, "inventory", lint->machine, "--inventory", report))
 		return;
 	if ((!lint->machine &&
-	     streq(gpumap_profile_str(profile, "inventory", GPUMAP_SETTING_VALUE), "host")) ||
-	    streq(gpumap_profile_str(profile, "hosts", GPUMAP_SETTING_VALUE), "slurm") ||
+	     streq(gpumap_profile_setting(profile, "inventory", GPUMAP_SETTING_VALUE), "host")) ||
+	    streq(gpumap_profile_setting(profile, "hosts", GPUMAP_SETTING_VALUE), "slurm") ||
 	    gpumap_report_new(&heard) != GPUMAP_OK)
 		return;
 	plan_from(&plan, &node, profile, &nothing, heard);
@@ -162,8 +162,8 @@ static int lint_default_profile(const struct lint *lint)
 	gpumap_profile *profile = NULL;
 	int r = profile_open(&profile, &options, lint->found);
 
-	if (r == GPUMAP_OK && gpumap_profile_file(profile))
-		r = lint_file(lint, gpumap_profile_file(profile));
+	if (r == GPUMAP_OK && gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))
+		r = lint_file(lint, gpumap_profile_str(profile, GPUMAP_PROFILE_FILE));
 	gpumap_profile_free(profile);
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }

@@ -69,8 +69,8 @@ static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)
 static int inventory_of(struct finder *f, size_t i, char **ret)
 {
 	const char *name = gpumap_hosts_name(f->ret->hosts, i);
-	const char *value = gpumap_profile_at(f->profile, "inventory", GPUMAP_SETTING_VALUE, name,
-					      (int64_t)i, -1, -1);
+	const char *value = gpumap_profile_setting_at(f->profile, "inventory", GPUMAP_SETTING_VALUE,
+						      name, (int64_t)i, -1, -1);
 	struct macros macros = {-1, -1, (int64_t)i, name, NULL, NULL};
 	struct expand_error error;
 	struct strbuf buf = {0};
@@ -101,8 +101,8 @@ static int know_cores(struct finder *f, size_t i)
 	if (r == GPUMAP_OK) {
 		const struct cpu_topology *t = cpus.plan.topology;
 
-		r = gpumap_hosts_cpus(f->ret->hosts, i, cpus.plan.allowed, t ? t->core : NULL,
-				      t ? t->node : NULL, t ? t->count : 0);
+		r = gpumap_hosts_set_cpus(f->ret->hosts, i, cpus.plan.allowed, t ? t->core : NULL,
+					  t ? t->node : NULL, t ? t->count : 0);
 	}
 	cpus_free(&cpus);
 	return r;
@@ -116,8 +116,8 @@ static int know_here(struct finder *f, size_t i, const char *what)
 
 	if (r != GPUMAP_OK)
 		return r;
-	gpumap_hosts_inventory(f->ret->hosts, i, inventory);
-	r = gpumap_hosts_environ(f->ret->hosts, i, (const char *const *)environ, f->report);
+	gpumap_hosts_set_inventory(f->ret->hosts, i, inventory);
+	r = gpumap_hosts_set_environ(f->ret->hosts, i, (const char *const *)environ, f->report);
 	return r == GPUMAP_OK && has_our_cores(what) ? know_cores(f, i) : r;
 }
 
@@ -130,11 +130,11 @@ static int know_other(struct finder *f, size_t i, const char *here, size_t *alik
 	int r = inventory_of(f, i, &what);
 
 	if (r == GPUMAP_OK && here && streq(what, here)) {
-		gpumap_hosts_like(f->ret->hosts, i, (size_t)f->ret->node);
+		gpumap_hosts_set_like(f->ret->hosts, i, (size_t)f->ret->node);
 		*alike += streq(here, "host");
 	} else if (r == GPUMAP_OK && !streq(what, "host")) {
 		r = open_once(f, what, &inventory);
-		gpumap_hosts_inventory(f->ret->hosts, i, inventory);
+		gpumap_hosts_set_inventory(f->ret->hosts, i, inventory);
 	}
 	free(what);
 	return r;
@@ -176,7 +176,7 @@ static int know_job(struct finder *f)
 	if (f->ret->node >= 0 || !job || !streq(finder_said(f, "hosts"), "slurm"))
 		return GPUMAP_OK;
 	snprintf(text, sizeof(text), "SLURM_JOB_ID=%s", job);
-	return gpumap_hosts_environ(f->ret->hosts, 0, envp, f->report);
+	return gpumap_hosts_set_environ(f->ret->hosts, 0, envp, f->report);
 }
 
 int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const char *nnodes,

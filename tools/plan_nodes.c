@@ -16,12 +16,12 @@ enum { MAX_NODES = 100000, MAX_HOSTFILE = 16 << 20 };
 
 const char *finder_said(const struct finder *f, const char *key)
 {
-	return gpumap_profile_str(f->profile, key, GPUMAP_SETTING_VALUE);
+	return gpumap_profile_setting(f->profile, key, GPUMAP_SETTING_VALUE);
 }
 
 const char *finder_origin(const struct finder *f, const char *key)
 {
-	const char *text = gpumap_profile_str(f->profile, key, GPUMAP_SETTING_ORIGIN);
+	const char *text = gpumap_profile_setting(f->profile, key, GPUMAP_SETTING_ORIGIN);
 
 	return streq(text, "default") ? NULL : text;
 }
@@ -72,8 +72,9 @@ static int add_counted(struct finder *f, int64_t count, int64_t node)
 		else
 			strbuf_printf(&names, "%s%lld", stem, (long long)i);
 	}
-	r = names.failed ? report_nomem(f->report)
-			 : gpumap_hosts_add(f->ret->hosts, names.text, "--nnodes", f->report);
+	r = names.failed
+		    ? report_nomem(f->report)
+		    : gpumap_hosts_parse_list(f->ret->hosts, names.text, "--nnodes", f->report);
 	strbuf_free(&names);
 	f->ret->node = node;
 	return r;
@@ -91,7 +92,7 @@ static int add_file(struct finder *f, const char *path)
 		return report_fail(f->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 				   ABOUT(.origin = path), "cannot read the hostfile: %s",
 				   strerror(error));
-	r = gpumap_hosts_add_file(f->ret->hosts, text, size, path, f->report);
+	r = gpumap_hosts_parse_hostfile(f->ret->hosts, text, size, path, f->report);
 	free(text);
 	return r;
 }
@@ -104,8 +105,8 @@ static int add_slurm(struct finder *f)
 
 	for (; i < ARRAY_SIZE(names); i++)
 		if (finder_variable(names[i]))
-			return gpumap_hosts_add(f->ret->hosts, finder_variable(names[i]), names[i],
-						f->report);
+			return gpumap_hosts_parse_list(f->ret->hosts, finder_variable(names[i]),
+						       names[i], f->report);
 	return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
 			   ABOUT(.origin = finder_origin(f, "hosts"), .speech = &f->speech,
 				 .fix = "run it inside a job, or name the hosts"),
@@ -173,7 +174,8 @@ static int add_named(struct finder *f, const char *node_rank)
 	else if (streq(hosts, "slurm"))
 		r = add_slurm(f);
 	else
-		r = gpumap_hosts_add(f->ret->hosts, hosts, finder_origin(f, "hosts"), f->report);
+		r = gpumap_hosts_parse_list(f->ret->hosts, hosts, finder_origin(f, "hosts"),
+					    f->report);
 	if (r != GPUMAP_OK)
 		return r;
 	count = (int64_t)gpumap_hosts_count(f->ret->hosts);

@@ -328,7 +328,7 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	if (r == GPUMAP_OK)
 		r = options->starts ? plan_make_quietly(ret, profile, hosts.hosts, report)
 				    : gpumap_plan_make(ret, profile, hosts.hosts, report);
-	if (r == GPUMAP_OK && gpumap_plan_start(*ret, options->rendezvous.id, 0) != GPUMAP_OK) {
+	if (r == GPUMAP_OK && gpumap_plan_set_run(*ret, options->rendezvous.id, 0) != GPUMAP_OK) {
 		gpumap_plan_free(*ret);
 		*ret = NULL;
 		r = report_nomem(report);

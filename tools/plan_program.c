@@ -97,7 +97,7 @@ static int program_error(const gpumap_plan *plan, int64_t rank, const char *name
 
 	keep_path("PATH", getenv("PATH"), &path);
 	if (!path.failed &&
-	    !gpumap_plan_environ(plan, rank, (const char *const *)environ, keep_path, &path))
+	    !gpumap_plan_each_variable(plan, rank, (const char *const *)environ, keep_path, &path))
 		error = program_find(name, (char *[]){path.text, NULL}, found, sizeof(found),
 				     &script);
 	free(path.text);
@@ -190,10 +190,10 @@ static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lack
 	struct launch_rank rank = {.rank = (int)number};
 	char **argv = NULL, *folder = NULL;
 	struct lack lack;
-	int r = gpumap_plan_arguments(&argv, plan, number, report);
+	int r = gpumap_plan_rank_arguments(&argv, plan, number, report);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_expand(&folder, plan, "workdir", number, NULL, report);
+		r = gpumap_plan_expand_setting(&folder, plan, "workdir", number, NULL, report);
 	if (r == GPUMAP_OK) {
 		rank.argv = argv;
 		rank.folder = *folder && !streq(folder, ".") ? folder : NULL;
@@ -218,8 +218,8 @@ int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *repo
 
 	if (!host || !host->layout->count || !job_answered(plan) || !plan->argument_count)
 		return GPUMAP_OK;
-	r = gpumap_plan_expand(&inventory, plan, "inventory", (int64_t)host->first_rank, NULL,
-			       report);
+	r = gpumap_plan_expand_setting(&inventory, plan, "inventory", (int64_t)host->first_rank,
+				       NULL, report);
 	if (r == GPUMAP_OK && streq(inventory, "host"))
 		r = seek(plan, (int64_t)host->first_rank, false, &lacks, report);
 	free(inventory);
@@ -241,7 +241,7 @@ int plan_check_programs(const gpumap_plan *plan, int64_t node, gpumap_report *re
 
 static const char *value(const gpumap_profile *profile, const char *key)
 {
-	return gpumap_profile_str(profile, key, GPUMAP_SETTING_VALUE);
+	return gpumap_profile_setting(profile, key, GPUMAP_SETTING_VALUE);
 }
 
 /* Whether the profile says nothing of how the program picks, and each rank is to pick one. */
@@ -253,7 +253,8 @@ static bool is_open(const gpumap_profile *profile)
 	const char *mode = value(profile, "mode"), *folder = value(profile, "workdir");
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (!streq(gpumap_profile_str(profile, keys[i], GPUMAP_SETTING_ORIGIN), "default"))
+		if (!streq(gpumap_profile_setting(profile, keys[i], GPUMAP_SETTING_ORIGIN),
+			   "default"))
 			return false;
 	return (streq(mode, "ddp") || streq(mode, "single")) && !strchr(folder, '%');
 }

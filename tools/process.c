@@ -81,7 +81,7 @@ int process_environ(gpumap_request *request, const char *pid, gpumap_report *rep
 	}
 	for (size_t i = 0; i < text.size; i += strlen(text.text + i) + 1)
 		envp[n++] = text.text + i;
-	r = gpumap_request_environ(request, envp, report);
+	r = gpumap_request_set_environ(request, envp, report);
 	free(envp);
 	process_text_free(&text);
 	return r;

@@ -67,7 +67,7 @@ int profile_open(gpumap_profile **ret, const struct profile_options *options, gp
 
 	if (r != GPUMAP_OK)
 		return r;
-	r = gpumap_profile_environ(profile, envp, report);
+	r = gpumap_profile_set_environ(profile, envp, report);
 	for (int i = 0; i < options->count && r != GPUMAP_ENOMEM; i++) {
 		int one = gpumap_profile_set(profile, options->settings[i].key,
 					     options->settings[i].value,
@@ -90,19 +90,19 @@ bool profile_check_launch(gpumap_profile *profile, gpumap_report *report)
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++) {
 		const char *of = NULL;
 
-		for (size_t k = 0; k < gpumap_section_count(s) && !of; k++)
+		for (size_t k = 0; k < gpumap_section_entry_count(s) && !of; k++)
 			if (streq(gpumap_section_entry(s, k, GPUMAP_SETTING_NAME), "profile"))
 				of = gpumap_section_entry(s, k, GPUMAP_SETTING_VALUE);
-		if (!of || !gpumap_profile_name(profile) ||
-		    !streq(of, gpumap_profile_name(profile)))
+		if (!of || !gpumap_profile_str(profile, GPUMAP_PROFILE_NAME) ||
+		    !streq(of, gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)))
 			continue;
 		swept = true;
-		if (gpumap_profile_sweep(profile, gpumap_section_str(s, GPUMAP_SECTION_NAME), 0,
-					 report) == GPUMAP_OK)
+		if (gpumap_profile_set_sweep(profile, gpumap_section_str(s, GPUMAP_SECTION_NAME), 0,
+					     report) == GPUMAP_OK)
 			good = gpumap_profile_check(profile, report) == GPUMAP_OK && good;
 	}
 	if (swept)
-		gpumap_profile_sweep(profile, NULL, 0, report);
+		gpumap_profile_set_sweep(profile, NULL, 0, report);
 	else
 		good = gpumap_profile_check(profile, report) == GPUMAP_OK;
 	return good;

@@ -54,7 +54,7 @@ static int state(gpumap_request *request, const char *without, gpumap_report *re
 	for (size_t i = 0; i < room; i++)
 		if (tells_rank(environ[i]) && !(without && in_row(without, environ[i])))
 			envp[count++] = environ[i];
-	r = gpumap_request_environ(request, envp, report);
+	r = gpumap_request_set_environ(request, envp, report);
 	free((void *)envp);
 	return r;
 }

@@ -81,7 +81,7 @@ static int name_run(const struct running *r)
 	gmtime_r(&now, &tm);
 	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
 	snprintf(text, sizeof(text), "%s-%d", stamp, (int)getpid());
-	return gpumap_plan_start(r->run->plan, r->run->name ? r->run->name : text, 0) == GPUMAP_OK
+	return gpumap_plan_set_run(r->run->plan, r->run->name ? r->run->name : text, 0) == GPUMAP_OK
 		       ? GPUMAP_OK
 		       : report_nomem(r->report);
 }
@@ -101,7 +101,8 @@ static int hold_port(struct running *r)
 		&r->port, number,
 		ABOUT(.origin = origin, .fix = rendezvous_free_port(origin), .speech = &speech),
 		r->report);
-	if (code == GPUMAP_OK && gpumap_plan_start(r->run->plan, NULL, r->port.number) != GPUMAP_OK)
+	if (code == GPUMAP_OK &&
+	    gpumap_plan_set_run(r->run->plan, NULL, r->port.number) != GPUMAP_OK)
 		code = report_nomem(r->report);
 	return code;
 }
@@ -118,8 +119,8 @@ static int place_record(struct running *r)
 		r->path = strdup(r->run->manifest);
 		return r->path ? GPUMAP_OK : report_nomem(r->report);
 	}
-	code = gpumap_plan_expand(&folder, plan, "log_dir", (int64_t)r->ranks.first, "record",
-				  r->report);
+	code = gpumap_plan_expand_setting(&folder, plan, "log_dir", (int64_t)r->ranks.first,
+					  "record", r->report);
 	if (code != GPUMAP_OK || !*folder) {
 		free(folder);
 		return code;

@@ -78,8 +78,8 @@ static int make_environment(struct maker *m, size_t l)
 	if (!e.entries)
 		return report_nomem(m->report);
 	memcpy(e.entries, environ, e.count * sizeof(*e.entries));
-	r = gpumap_plan_environ(m->plan, (int64_t)(m->ret->first + l), (const char *const *)environ,
-				change, &e);
+	r = gpumap_plan_each_variable(m->plan, (int64_t)(m->ret->first + l),
+				      (const char *const *)environ, change, &e);
 	if (r != GPUMAP_OK)
 		return r == GPUMAP_ENOMEM ? report_nomem(m->report) : r;
 	for (size_t i = 0; i < e.count; i++)
@@ -175,7 +175,7 @@ static int log_path(struct maker *m, size_t l, const char *stream, const char **
 {
 	int64_t rank = (int64_t)(m->ret->first + l);
 	char *folder = NULL, *file = NULL;
-	int r = gpumap_plan_expand(&folder, m->plan, "log_dir", rank, stream, m->report);
+	int r = gpumap_plan_expand_setting(&folder, m->plan, "log_dir", rank, stream, m->report);
 
 	if (r == GPUMAP_OK && !*folder) {
 		free(folder);
@@ -185,7 +185,7 @@ static int log_path(struct maker *m, size_t l, const char *stream, const char **
 			r = report_nomem(m->report);
 	}
 	if (r == GPUMAP_OK && *folder)
-		r = gpumap_plan_expand(&file, m->plan, "log_file", rank, stream, m->report);
+		r = gpumap_plan_expand_setting(&file, m->plan, "log_file", rank, stream, m->report);
 	/* Outside of log_dir, whose folders are made, logs would be lost or hit other files. */
 	if (r == GPUMAP_OK && *folder && !plan_log_name(m->plan, file, m->report))
 		r = GPUMAP_EINPUT;
@@ -205,7 +205,8 @@ static int log_path(struct maker *m, size_t l, const char *stream, const char **
 static int make_workdir(struct maker *m, struct launch_rank *rank)
 {
 	char *folder = NULL;
-	int r = gpumap_plan_expand(&folder, m->plan, "workdir", rank->rank, NULL, m->report);
+	int r = gpumap_plan_expand_setting(&folder, m->plan, "workdir", rank->rank, NULL,
+					   m->report);
 
 	if (r == GPUMAP_OK && *folder && !streq(folder, ".")) {
 		rank->folder = arena_strdup(&m->ret->arena, folder);
@@ -259,7 +260,7 @@ static int make_rank(struct maker *m, size_t l)
 					 at.rank,
 					 QUOTE(span_of(at.slot->cpus ? at.slot->cpus : "")),
 					 QUOTE(span_of(at.slot->nodes ? at.slot->nodes : "")));
-	r = gpumap_plan_arguments(&m->ret->arguments[l], m->plan, rank->rank, m->report);
+	r = gpumap_plan_rank_arguments(&m->ret->arguments[l], m->plan, rank->rank, m->report);
 	if (r == GPUMAP_OK)
 		r = make_environment(m, l);
 	if (r == GPUMAP_OK)

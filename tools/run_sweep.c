@@ -28,7 +28,7 @@ static const gpumap_section *find_sweep(const gpumap_profile *profile, const cha
 
 static const char *profile_of(const gpumap_section *sweep)
 {
-	for (size_t i = 0; i < gpumap_section_count(sweep); i++)
+	for (size_t i = 0; i < gpumap_section_entry_count(sweep); i++)
 		if (streq(gpumap_section_entry(sweep, i, GPUMAP_SETTING_NAME), "profile"))
 			return gpumap_section_entry(sweep, i, GPUMAP_SETTING_VALUE);
 	return NULL;
@@ -58,7 +58,7 @@ static int open_sweep(struct sweep *s, const char *name)
 	if (r != GPUMAP_OK)
 		return r;
 	if (!section)
-		r = gpumap_profile_sweep(any, name, 0, s->report);
+		r = gpumap_profile_set_sweep(any, name, 0, s->report);
 	else if (!s->options.profile.profile)
 		s->options.profile.profile = arena_strdup(&s->arena, profile_of(section));
 	gpumap_profile_free(any);
@@ -76,7 +76,7 @@ static int check_first(struct sweep *s, const char *name)
 
 	if (s->options.program || s->options.module)
 		return GPUMAP_OK;
-	r = gpumap_profile_sweep(s->profile, name, 0, s->report);
+	r = gpumap_profile_set_sweep(s->profile, name, 0, s->report);
 	return r == GPUMAP_OK ? gpumap_profile_check(s->profile, s->report) : r;
 }
 
@@ -95,13 +95,14 @@ static int check_parts(struct sweep *s)
 	static const char *const keys[] = {"gpus", "inventory"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const char *text = gpumap_profile_str(s->profile, keys[i], GPUMAP_SETTING_TEXT);
+		const char *text = gpumap_profile_setting(s->profile, keys[i], GPUMAP_SETTING_TEXT);
 
 		if (text)
 			expand_each_variable(span_of(text), find_variable, s);
 		if (s->parts)
 			return refuse(
-				s, gpumap_profile_str(s->profile, keys[i], GPUMAP_SETTING_ORIGIN),
+				s,
+				gpumap_profile_setting(s->profile, keys[i], GPUMAP_SETTING_ORIGIN),
 				"write jobs = 1, or the same for all runs",
 				"runs at a time share out the GPUs, and each run names its own");
 	}
@@ -110,12 +111,13 @@ static int check_parts(struct sweep *s)
 
 static int check(struct sweep *s)
 {
-	const char *port = gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_VALUE);
-	const char *origin = gpumap_profile_str(s->profile, "master_port", GPUMAP_SETTING_ORIGIN);
+	const char *port = gpumap_profile_setting(s->profile, "master_port", GPUMAP_SETTING_VALUE);
+	const char *origin =
+		gpumap_profile_setting(s->profile, "master_port", GPUMAP_SETTING_ORIGIN);
 	bool fixed = !streq(port, "auto");
 
-	if (*gpumap_profile_str(s->profile, "hosts", GPUMAP_SETTING_VALUE) || s->options.nnodes)
-		return refuse(s, gpumap_profile_str(s->profile, "hosts", GPUMAP_SETTING_ORIGIN),
+	if (*gpumap_profile_setting(s->profile, "hosts", GPUMAP_SETTING_VALUE) || s->options.nnodes)
+		return refuse(s, gpumap_profile_setting(s->profile, "hosts", GPUMAP_SETTING_ORIGIN),
 			      "run it on each host, or one combination over all",
 			      "a sweep runs on one host, and hosts are named");
 	if (fixed && s->jobs > 1)
@@ -148,7 +150,7 @@ static int prepare(struct sweep *s, const char *name)
 
 	if (r != GPUMAP_OK)
 		return r;
-	s->count = gpumap_sweep_count(s->section);
+	s->count = gpumap_sweep_combination_count(s->section);
 	s->jobs = (size_t)gpumap_sweep_jobs(s->section);
 	if (s->jobs > s->count)
 		s->jobs = s->count;
@@ -173,8 +175,8 @@ static int prepare(struct sweep *s, const char *name)
 /* Runs are told apart by their folder. */
 static int set_logs(struct sweep *s)
 {
-	const char *said = gpumap_profile_str(s->profile, "log_dir", GPUMAP_SETTING_VALUE);
-	const char *text = gpumap_profile_str(s->profile, "log_dir", GPUMAP_SETTING_TEXT);
+	const char *said = gpumap_profile_setting(s->profile, "log_dir", GPUMAP_SETTING_VALUE);
+	const char *text = gpumap_profile_setting(s->profile, "log_dir", GPUMAP_SETTING_TEXT);
 	bool expanded = strcmp(said, text) != 0; /* and not a second time */
 	struct strbuf buf = {0};
 	int r;
@@ -223,7 +225,7 @@ static int run_one(struct sweep *s, size_t i)
 	if (r == GPUMAP_OK)
 		r = take_share(s, &s->shares[s->runs[i].job]);
 	if (r == GPUMAP_OK)
-		r = gpumap_profile_sweep(s->profile, name, i, s->report);
+		r = gpumap_profile_set_sweep(s->profile, name, i, s->report);
 	if (r == GPUMAP_OK)
 		r = set_logs(s);
 	if (r == GPUMAP_OK)

@@ -25,7 +25,7 @@ static int plan_machine(gpumap_plan **ret, const struct plan_options *options, c
 	int r = profile_open(&profile, &options->profile, report);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_profile_sweep(profile, sweep, 0, report);
+		r = gpumap_profile_set_sweep(profile, sweep, 0, report);
 	for (size_t i = 0; i < ARRAY_SIZE(one_each) && r == GPUMAP_OK; i++)
 		r = gpumap_profile_set(profile, one_each[i][0], one_each[i][1], "--sweep", report);
 	if (r == GPUMAP_OK)

@@ -36,7 +36,7 @@ static char **common_arguments(struct emitter *e, size_t *count)
 
 	*count = 0;
 	if (e->r == GPUMAP_OK)
-		e->r = gpumap_plan_arguments(&arguments, e->plan, 0, e->report);
+		e->r = gpumap_plan_rank_arguments(&arguments, e->plan, 0, e->report);
 	if (arguments)
 		*count = e->plan->argument_count;
 	return arguments;

@@ -87,7 +87,7 @@ static const char *expanded(struct emitter *e, const char *key, int64_t rank, co
 	const char *copy;
 
 	if (e->r == GPUMAP_OK)
-		e->r = gpumap_plan_expand(&text, e->plan, key, rank, stream, e->report);
+		e->r = gpumap_plan_expand_setting(&text, e->plan, key, rank, stream, e->report);
 	copy = text ? arena_strdup(&e->arena, text) : NULL;
 	free(text);
 	return copy ? copy : "";
@@ -111,7 +111,7 @@ static void put_arguments(struct emitter *e, int64_t rank)
 	char **arguments = NULL;
 
 	if (e->r == GPUMAP_OK)
-		e->r = gpumap_plan_arguments(&arguments, e->plan, rank, e->report);
+		e->r = gpumap_plan_rank_arguments(&arguments, e->plan, rank, e->report);
 	/* The command env would take it for a variable. */
 	if (arguments && *arguments && strchr(*arguments, '='))
 		emit_puts(e, " sh -c 'exec \"$@\"' sh");

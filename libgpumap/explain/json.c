@@ -232,7 +232,7 @@ static json_t *order_json(const gpumap_inventory *inventory, enum gpumap_order o
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < inventory->count; i++) {
-		int position = gpumap_inventory_cuda_order(inventory, order, i);
+		int position = gpumap_inventory_cuda_position(inventory, order, i);
 
 		if (position < 0) {
 			json_decref(array);

@@ -27,8 +27,8 @@ static int add_setting(const gpumap_key *key, void *data)
 	if ((!streq(section, "profile") && !streq(section, "program")) || streq(name, "inherit") ||
 	    (s->wanted && !wanted(s->wanted, name)))
 		return 0;
-	value = gpumap_profile_str(s->profile, name, GPUMAP_SETTING_VALUE);
-	origin = gpumap_profile_str(s->profile, name, GPUMAP_SETTING_ORIGIN);
+	value = gpumap_profile_setting(s->profile, name, GPUMAP_SETTING_VALUE);
+	origin = gpumap_profile_setting(s->profile, name, GPUMAP_SETTING_ORIGIN);
 	json_put(s->object, name,
 		 JSON_OBJECT(&s->failed, {"value", json_text(value)}, {"origin", json_text(origin)},
 			     {"section", json_text(section)}),
@@ -48,16 +48,17 @@ static json_t *arguments_json(const gpumap_profile *profile, bool *failed)
 static json_t *variable_json(const gpumap_profile *profile, size_t i, bool *failed)
 {
 	return JSON_OBJECT(
-		failed, {"name", json_text(gpumap_profile_env(profile, i, GPUMAP_SETTING_NAME))},
-		{"value", json_text(gpumap_profile_env(profile, i, GPUMAP_SETTING_VALUE))},
-		{"origin", json_text(gpumap_profile_env(profile, i, GPUMAP_SETTING_ORIGIN))});
+		failed,
+		{"name", json_text(gpumap_profile_variable(profile, i, GPUMAP_SETTING_NAME))},
+		{"value", json_text(gpumap_profile_variable(profile, i, GPUMAP_SETTING_VALUE))},
+		{"origin", json_text(gpumap_profile_variable(profile, i, GPUMAP_SETTING_ORIGIN))});
 }
 
 static json_t *environment_json(const gpumap_profile *profile, bool *failed)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < gpumap_profile_env_count(profile); i++)
+	for (size_t i = 0; i < gpumap_profile_variable_count(profile); i++)
 		json_push(array, variable_json(profile, i, failed), failed);
 	return array;
 }
@@ -71,8 +72,9 @@ EXPORT int gpumap_profile_json(char **ret, const gpumap_profile *profile, const 
 	char *text;
 
 	json_put(o, "schema", json_integer(1), &s.failed);
-	json_put(o, "profile", json_text(gpumap_profile_name(profile)), &s.failed);
-	json_put(o, "file", json_text(gpumap_profile_file(profile)), &s.failed);
+	json_put(o, "profile", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)),
+		 &s.failed);
+	json_put(o, "file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE)), &s.failed);
 	if (profile)
 		gpumap_profile_key_each(add_setting, &s);
 	json_put(o, "settings", s.object, &s.failed);

@@ -16,8 +16,8 @@ static int by_pci(const gpumap_inventory *inventory, size_t i)
 	return -1;
 }
 
-EXPORT int gpumap_inventory_cuda_order(const gpumap_inventory *inventory, enum gpumap_order order,
-				       size_t i)
+EXPORT int gpumap_inventory_cuda_position(const gpumap_inventory *inventory,
+					  enum gpumap_order order, size_t i)
 {
 	if (!inventory || i >= inventory->count ||
 	    (order != GPUMAP_ORDER_FASTEST && order != GPUMAP_ORDER_PCI))

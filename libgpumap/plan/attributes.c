@@ -104,7 +104,7 @@ EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,
 	}
 }
 
-EXPORT int gpumap_plan_start(gpumap_plan *plan, const char *run, int port)
+EXPORT int gpumap_plan_set_run(gpumap_plan *plan, const char *run, int port)
 {
 	const char *copy = run ? arena_strdup(&plan->arena, run) : plan->run;
 

@@ -252,8 +252,8 @@ static bool find_rank(struct job_rank *ret, const gpumap_plan *plan, int64_t ran
 	return true;
 }
 
-EXPORT int gpumap_plan_environ(const gpumap_plan *plan, int64_t rank, const char *const *envp,
-			       tell *fn, void *data)
+EXPORT int gpumap_plan_each_variable(const gpumap_plan *plan, int64_t rank, const char *const *envp,
+				     tell *fn, void *data)
 {
 	struct job_rank at;
 	struct teller t = {plan, &at, envp, fn, data, GPUMAP_OK};
@@ -311,8 +311,8 @@ int job_expand(char **ret, const gpumap_plan *plan, const char *key, const struc
 	return profile_expand(ret, value, &macros, ABOUT(.origin = key), report);
 }
 
-EXPORT int gpumap_plan_expand(char **ret, const gpumap_plan *plan, const char *key, int64_t rank,
-			      const char *stream, gpumap_report *report)
+EXPORT int gpumap_plan_expand_setting(char **ret, const gpumap_plan *plan, const char *key,
+				      int64_t rank, const char *stream, gpumap_report *report)
 {
 	struct job_rank at = {.rank = -1, .local_rank = -1, .node = -1, .row = rank, .host = NULL};
 
@@ -366,8 +366,8 @@ int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *r
 	return GPUMAP_OK;
 }
 
-EXPORT int gpumap_plan_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
-				 gpumap_report *report)
+EXPORT int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
+				      gpumap_report *report)
 {
 	struct job_rank at;
 

@@ -93,8 +93,8 @@ static int add_list(gpumap_hosts *hosts, struct hostlist *list, int r, const cha
 	return r;
 }
 
-EXPORT int gpumap_hosts_add(gpumap_hosts *hosts, const char *text, const char *origin,
-			    gpumap_report *report)
+EXPORT int gpumap_hosts_parse_list(gpumap_hosts *hosts, const char *text, const char *origin,
+				   gpumap_report *report)
 {
 	struct hostlist list = {0};
 	int r = hostlist_parse(&list, span_of(text), origin, report);
@@ -102,8 +102,8 @@ EXPORT int gpumap_hosts_add(gpumap_hosts *hosts, const char *text, const char *o
 	return add_list(hosts, &list, r, origin, report);
 }
 
-EXPORT int gpumap_hosts_add_file(gpumap_hosts *hosts, const char *text, size_t size,
-				 const char *origin, gpumap_report *report)
+EXPORT int gpumap_hosts_parse_hostfile(gpumap_hosts *hosts, const char *text, size_t size,
+				       const char *origin, gpumap_report *report)
 {
 	struct hostlist list = {0};
 	int r = hostfile_parse(&list, (struct span){text, size}, origin, report);
@@ -137,7 +137,8 @@ static const gpumap_inventory *usable(gpumap_hosts *hosts, const gpumap_inventor
 	return empty;
 }
 
-EXPORT void gpumap_hosts_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory)
+EXPORT void gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i,
+				       const gpumap_inventory *inventory)
 {
 	if (i < hosts->count)
 		hosts->hosts[i].inventory = usable(hosts, inventory);
@@ -152,14 +153,14 @@ size_t host_source(const gpumap_hosts *hosts, size_t i)
 
 /* The other's source, so that chains stay short; where that is the host itself, it keeps
  * its own, and there is no circle. */
-EXPORT void gpumap_hosts_like(gpumap_hosts *hosts, size_t i, size_t other)
+EXPORT void gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other)
 {
 	if (i < hosts->count && other < hosts->count)
 		hosts->hosts[i].like = i == other ? i : host_source(hosts, other);
 }
 
-EXPORT int gpumap_hosts_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
-			     const int *node, size_t count)
+EXPORT int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allowed,
+				 const int *core, const int *node, size_t count)
 {
 	struct known_host *host;
 	int *cores, *nodes;

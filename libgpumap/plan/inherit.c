@@ -59,7 +59,7 @@ static int resolve_list(gpumap_mapping **ret, const gpumap_inventory *inventory,
 	if (r == GPUMAP_OK)
 		r = gpumap_request_new(&request);
 	if (r == GPUMAP_OK)
-		r = gpumap_request_environ(request, envp, heard);
+		r = gpumap_request_set_environ(request, envp, heard);
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(ret, request, inventory, heard);
 	carry_warnings(heard, report);
@@ -181,8 +181,8 @@ static int bound_run(gpumap_hosts *hosts, struct known_host *host, const char *c
 	return r;
 }
 
-EXPORT int gpumap_hosts_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
-				gpumap_report *report)
+EXPORT int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
+				    gpumap_report *report)
 {
 	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
 	const char *job = job_of_environ(envp), *lists[3], *own = environ_find(envp, RUN_GPUS);

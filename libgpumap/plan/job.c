@@ -125,7 +125,7 @@ void job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile)
 
 static void copy_variables(gpumap_plan *plan, const gpumap_profile *profile)
 {
-	size_t count = gpumap_profile_env_count(profile);
+	size_t count = gpumap_profile_variable_count(profile);
 
 	plan->variables = arena_alloc(&plan->arena, count + 1, sizeof(*plan->variables));
 	for (size_t i = 0; plan->variables && i < count; i++) {
@@ -135,7 +135,7 @@ static void copy_variables(gpumap_plan *plan, const gpumap_profile *profile)
 
 		for (size_t a = 0; a < 3; a++)
 			texts[a] = arena_strdup(&plan->arena,
-						gpumap_profile_env(profile, i, attrs[a]));
+						gpumap_profile_variable(profile, i, attrs[a]));
 		plan->variables[i] = (struct job_variable){texts[0], texts[1], texts[2]};
 	}
 	plan->variable_count = count;
@@ -156,13 +156,14 @@ int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report
 			continue;
 		plan->settings[plan->setting_count++] = (struct job_setting){
 			key,
-			arena_strdup(arena, gpumap_profile_str(profile, key, GPUMAP_SETTING_VALUE)),
 			arena_strdup(arena,
-				     gpumap_profile_str(profile, key, GPUMAP_SETTING_ORIGIN)),
+				     gpumap_profile_setting(profile, key, GPUMAP_SETTING_VALUE)),
+			arena_strdup(arena,
+				     gpumap_profile_setting(profile, key, GPUMAP_SETTING_ORIGIN)),
 			profile->found && from && from->line > 0,
 		};
 	}
-	plan->profile = arena_strdup(arena, gpumap_profile_name(profile));
+	plan->profile = arena_strdup(arena, gpumap_profile_str(profile, GPUMAP_PROFILE_NAME));
 	job_arguments_of(plan, profile);
 	copy_variables(plan, profile);
 	if (arena->failed)
@@ -189,18 +190,18 @@ static int check_rank(gpumap_plan *plan, const gpumap_profile *profile, size_t r
 	const char *value;
 
 	plan_rank(plan->core, rank, &at);
-	value = gpumap_profile_at(profile, base->key, GPUMAP_SETTING_VALUE, at.host->name,
-				  (int64_t)at.node, (int64_t)rank, (int64_t)at.local_rank);
+	value = gpumap_profile_setting_at(profile, base->key, GPUMAP_SETTING_VALUE, at.host->name,
+					  (int64_t)at.node, (int64_t)rank, (int64_t)at.local_rank);
 	if (streq(value, base->value))
 		return GPUMAP_OK;
 	return job_add_exception(
-		plan,
-		(struct job_exception){
-			rank, place, arena_strdup(&plan->arena, value),
-			arena_strdup(&plan->arena,
-				     gpumap_profile_at(profile, base->key, GPUMAP_SETTING_ORIGIN,
-						       at.host->name, (int64_t)at.node,
-						       (int64_t)rank, (int64_t)at.local_rank))});
+		plan, (struct job_exception){
+			      rank, place, arena_strdup(&plan->arena, value),
+			      arena_strdup(&plan->arena,
+					   gpumap_profile_setting_at(
+						   profile, base->key, GPUMAP_SETTING_ORIGIN,
+						   at.host->name, (int64_t)at.node, (int64_t)rank,
+						   (int64_t)at.local_rank))});
 }
 
 int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile)

@@ -38,7 +38,7 @@ struct gpumap_plan {
 	const char *master_addr;
 	int master_port; /* 0: any */
 	const char *run; /* NULL: not known yet */
-	bool run_named;  /* by gpumap_plan_start, not by a scheduler's job */
+	bool run_named;  /* by gpumap_plan_set_run, not by a scheduler's job */
 	int restarts;    /* what on_fail allows */
 };
 

@@ -203,7 +203,7 @@ static int state_environment(const struct asking *a)
 	if (has_statements(a->settings))
 		add_ranks(a, envp + count, ranks);
 	if (!buf.failed)
-		r = gpumap_request_environ(a->request, envp, a->report);
+		r = gpumap_request_set_environ(a->request, envp, a->report);
 	strbuf_free(&buf);
 	return r;
 }

@@ -138,9 +138,9 @@ static const char *setting_str(const gpumap_profile *profile, const struct profi
 	}
 }
 
-EXPORT const char *gpumap_profile_at(const gpumap_profile *profile, const char *name,
-				     enum gpumap_setting_attr attr, const char *host, int64_t node,
-				     int64_t rank, int64_t local_rank)
+EXPORT const char *gpumap_profile_setting_at(const gpumap_profile *profile, const char *name,
+					     enum gpumap_setting_attr attr, const char *host,
+					     int64_t node, int64_t rank, int64_t local_rank)
 {
 	struct place place = {host, node, rank, local_rank};
 	enum profile_key_id key = setting_key(span_of(name));
@@ -150,8 +150,8 @@ EXPORT const char *gpumap_profile_at(const gpumap_profile *profile, const char *
 	return setting_str(profile, profile_key(key), profile_decides(profile, key, &place), attr);
 }
 
-EXPORT const char *gpumap_profile_str(const gpumap_profile *profile, const char *name,
-				      enum gpumap_setting_attr attr)
+EXPORT const char *gpumap_profile_setting(const gpumap_profile *profile, const char *name,
+					  enum gpumap_setting_attr attr)
 {
-	return gpumap_profile_at(profile, name, attr, NULL, -1, -1, -1);
+	return gpumap_profile_setting_at(profile, name, attr, NULL, -1, -1, -1);
 }

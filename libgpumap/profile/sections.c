@@ -2,14 +2,24 @@
 /* What a profile's files hold, section by section. */
 #include "profile/profile.h"
 
-EXPORT const char *gpumap_profile_name(const gpumap_profile *profile)
+static const char *profile_name(const gpumap_profile *profile)
 {
-	return profile && profile->chosen != NONE ? profile->sections[profile->chosen].name : NULL;
+	return profile->chosen != NONE ? profile->sections[profile->chosen].name : NULL;
 }
 
-EXPORT const char *gpumap_profile_file(const gpumap_profile *profile)
+EXPORT const char *gpumap_profile_setting(const gpumap_profile *profile,
+					  enum gpumap_profile_str_attr attr)
 {
-	return profile ? profile->file : NULL;
+	if (!profile)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_PROFILE_NAME:
+		return profile_name(profile);
+	case GPUMAP_PROFILE_FILE:
+		return profile->file;
+	default:
+		return NULL;
+	}
 }
 
 EXPORT const gpumap_section *gpumap_profile_section(const gpumap_profile *profile, const char *kind,
@@ -40,7 +50,7 @@ EXPORT const char *gpumap_section_str(const gpumap_section *section, enum gpumap
 	}
 }
 
-EXPORT size_t gpumap_section_count(const gpumap_section *section)
+EXPORT size_t gpumap_section_entry_count(const gpumap_section *section)
 {
 	return section ? section->count : 0;
 }
@@ -50,7 +60,7 @@ EXPORT const char *gpumap_section_entry(const gpumap_section *section, size_t i,
 {
 	const struct setting *setting;
 
-	if (i >= gpumap_section_count(section))
+	if (i >= gpumap_section_entry_count(section))
 		return NULL;
 	setting = &section->profile->settings[section->first + i];
 	switch (attr) {

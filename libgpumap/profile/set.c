@@ -174,8 +174,8 @@ static int copy_environment(gpumap_profile *profile, const char *const *envp, gp
 	return report_nomem(report);
 }
 
-EXPORT int gpumap_profile_environ(gpumap_profile *profile, const char *const *envp,
-				  gpumap_report *report)
+EXPORT int gpumap_profile_set_environ(gpumap_profile *profile, const char *const *envp,
+				      gpumap_report *report)
 {
 	const char **before = profile->environment;
 	struct setting variables[SETTING_COUNT];

@@ -258,7 +258,7 @@ EXPORT const char *gpumap_profile_argument(const gpumap_profile *profile, size_t
 	return i < gpumap_profile_argument_count(profile) ? profile->settled.arguments[i] : NULL;
 }
 
-EXPORT size_t gpumap_profile_env_count(const gpumap_profile *profile)
+EXPORT size_t gpumap_profile_variable_count(const gpumap_profile *profile)
 {
 	return profile ? profile->settled.entry_count : 0;
 }
@@ -272,12 +272,12 @@ static bool is_unset(const gpumap_profile *p, size_t setting)
 	return false;
 }
 
-EXPORT const char *gpumap_profile_env(const gpumap_profile *profile, size_t i,
-				      enum gpumap_setting_attr attr)
+EXPORT const char *gpumap_profile_variable(const gpumap_profile *profile, size_t i,
+					   enum gpumap_setting_attr attr)
 {
 	const struct setting *setting;
 
-	if (i >= gpumap_profile_env_count(profile))
+	if (i >= gpumap_profile_variable_count(profile))
 		return NULL;
 	setting = &profile->settings[profile->settled.entries[i]];
 	switch (attr) {

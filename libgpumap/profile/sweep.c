@@ -135,7 +135,7 @@ const char *sweep_value(const gpumap_section *sweep, size_t combination, size_t 
 	return sweep->variables[variable].values[combination % sweep->variables[variable].count];
 }
 
-EXPORT size_t gpumap_sweep_count(const gpumap_section *sweep)
+EXPORT size_t gpumap_sweep_combination_count(const gpumap_section *sweep)
 {
 	return sweep && sweep->kind == SECTION_SWEEP ? sweep->combinations : 0;
 }
@@ -144,7 +144,7 @@ EXPORT int64_t gpumap_sweep_jobs(const gpumap_section *sweep)
 {
 	const struct setting *jobs;
 
-	if (!gpumap_sweep_count(sweep))
+	if (!gpumap_sweep_combination_count(sweep))
 		return -1;
 	jobs = section_setting(sweep, PKEY_SWEEP_jobs);
 	return jobs && *jobs->text ? span_number(span_of(jobs->text), INT32_MAX) : 1;
@@ -152,20 +152,20 @@ EXPORT int64_t gpumap_sweep_jobs(const gpumap_section *sweep)
 
 EXPORT const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i)
 {
-	return gpumap_sweep_count(sweep) && i < sweep->variable_count
+	return gpumap_sweep_combination_count(sweep) && i < sweep->variable_count
 		       ? sweep->variables[i].setting->name
 		       : NULL;
 }
 
 EXPORT const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, size_t i)
 {
-	return combination < gpumap_sweep_count(sweep) && i < sweep->variable_count
+	return combination < gpumap_sweep_combination_count(sweep) && i < sweep->variable_count
 		       ? sweep_value(sweep, combination, i)
 		       : NULL;
 }
 
-EXPORT int gpumap_profile_sweep(gpumap_profile *profile, const char *name, size_t combination,
-				gpumap_report *report)
+EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, size_t combination,
+				    gpumap_report *report)
 {
 	size_t before = profile->sweep, before_combination = profile->combination, i = NONE;
 	char fix[160];

@@ -76,15 +76,16 @@ static void add_settings(struct strbuf *buf, const gpumap_profile *profile,
 	for (int i = SETTING_FIRST; i < SETTING_END; i++) {
 		const struct profile_key *key = profile_key((enum profile_key_id)i);
 		const char *name = key->key.name;
-		const char *text = gpumap_profile_str(profile, name, GPUMAP_SETTING_TEXT);
-		const char *value = gpumap_profile_str(profile, name, GPUMAP_SETTING_VALUE);
+		const char *text = gpumap_profile_setting(profile, name, GPUMAP_SETTING_TEXT);
+		const char *value = gpumap_profile_setting(profile, name, GPUMAP_SETTING_VALUE);
 
 		if (key->in != section || i == PKEY_PROFILE_inherit)
 			continue;
 		if (i == PKEY_PROFILE_program)
 			value = program;
 		add_line(buf, name, value, text, key,
-			 origins ? gpumap_profile_str(profile, name, GPUMAP_SETTING_ORIGIN) : NULL);
+			 origins ? gpumap_profile_setting(profile, name, GPUMAP_SETTING_ORIGIN)
+				 : NULL);
 	}
 }
 
@@ -92,7 +93,7 @@ static void add_settings(struct strbuf *buf, const gpumap_profile *profile,
 static const char *program_name(const gpumap_profile *profile, const char *fallback)
 {
 	static const struct place nowhere = {NULL, -1, -1, -1};
-	const char *name = gpumap_profile_str(profile, "program", GPUMAP_SETTING_VALUE);
+	const char *name = gpumap_profile_setting(profile, "program", GPUMAP_SETTING_VALUE);
 
 	for (int i = SETTING_FIRST; i < SETTING_END && !*name; i++)
 		if (profile_key((enum profile_key_id)i)->in == SECTION_PROGRAM &&
@@ -106,23 +107,26 @@ static void add_environment(struct strbuf *buf, const gpumap_profile *profile, c
 {
 	bool any = false;
 
-	for (size_t i = 0; i < gpumap_profile_env_count(profile); i++) {
-		const char *value = gpumap_profile_env(profile, i, GPUMAP_SETTING_VALUE);
+	for (size_t i = 0; i < gpumap_profile_variable_count(profile); i++) {
+		const char *value = gpumap_profile_variable(profile, i, GPUMAP_SETTING_VALUE);
 
 		if (!value != unset)
 			continue;
 		if (!any)
 			strbuf_printf(buf, "\n[%s %s]\n", kind, name);
 		any = true;
-		add_line(buf, gpumap_profile_env(profile, i, GPUMAP_SETTING_NAME), value,
-			 gpumap_profile_env(profile, i, GPUMAP_SETTING_TEXT), NULL,
-			 origins ? gpumap_profile_env(profile, i, GPUMAP_SETTING_ORIGIN) : NULL);
+		add_line(buf, gpumap_profile_variable(profile, i, GPUMAP_SETTING_NAME), value,
+			 gpumap_profile_variable(profile, i, GPUMAP_SETTING_TEXT), NULL,
+			 origins ? gpumap_profile_variable(profile, i, GPUMAP_SETTING_ORIGIN)
+				 : NULL);
 	}
 }
 
 EXPORT int gpumap_profile_text(char **ret, const gpumap_profile *profile, int origins)
 {
-	const char *name = gpumap_profile_name(profile) ? gpumap_profile_name(profile) : "default";
+	const char *name = gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)
+				   ? gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)
+				   : "default";
 	const char *program = program_name(profile, name);
 	struct strbuf buf = {0};
 	char *text;

@@ -23,12 +23,12 @@ static void start(gpumap_plan *plan, int64_t rank)
 	    !gpumap_plan_rank_str(plan, rank, GPUMAP_RANK_VISIBLE))
 		abort();
 	gpumap_plan_rank_str(plan, rank, GPUMAP_RANK_UUID);
-	gpumap_plan_environ(plan, rank, envp, read_back, NULL);
-	if (gpumap_plan_arguments(&arguments, plan, rank, NULL) == GPUMAP_OK)
+	gpumap_plan_each_variable(plan, rank, envp, read_back, NULL);
+	if (gpumap_plan_rank_arguments(&arguments, plan, rank, NULL) == GPUMAP_OK)
 		for (char **a = arguments; *a; a++)
 			free(*a);
 	free(arguments);
-	gpumap_plan_expand(&value, plan, "log_file", rank, "out", NULL);
+	gpumap_plan_expand_setting(&value, plan, "log_file", rank, "out", NULL);
 	free(value);
 }
 

@@ -31,12 +31,13 @@ static void check_values(const gpumap_profile *a, const gpumap_profile *b)
 		bool may_differ = i == PKEY_PROFILE_program || i == PKEY_PROFILE_inherit ||
 				  i == PKEY_PROGRAM_command;
 
-		if (!may_differ && strcmp(gpumap_profile_str(a, name, GPUMAP_SETTING_VALUE),
-					  gpumap_profile_str(b, name, GPUMAP_SETTING_VALUE)) != 0)
+		if (!may_differ &&
+		    strcmp(gpumap_profile_setting(a, name, GPUMAP_SETTING_VALUE),
+			   gpumap_profile_setting(b, name, GPUMAP_SETTING_VALUE)) != 0)
 			abort();
 	}
 	if (gpumap_profile_argument_count(b) != count ||
-	    gpumap_profile_env_count(b) != gpumap_profile_env_count(a))
+	    gpumap_profile_variable_count(b) != gpumap_profile_variable_count(a))
 		abort();
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(gpumap_profile_argument(a, i), gpumap_profile_argument(b, i)) != 0)
@@ -52,7 +53,7 @@ static void check_again(const gpumap_profile *profile, const char *first, const 
 	/* Variables of a whole chain can be too many for one section. */
 	if (r == GPUMAP_ELIMIT)
 		return;
-	if (r != GPUMAP_OK || gpumap_profile_environ(again, envp, NULL) != GPUMAP_OK ||
+	if (r != GPUMAP_OK || gpumap_profile_set_environ(again, envp, NULL) != GPUMAP_OK ||
 	    gpumap_profile_text(&second, again, 0) != GPUMAP_OK || strcmp(first, second) != 0)
 		abort();
 	check_values(profile, again);
@@ -78,14 +79,15 @@ static void look(gpumap_profile *profile)
 	char *json = NULL;
 
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++) {
-		size_t last = gpumap_sweep_count(s) - 1;
+		size_t last = gpumap_sweep_combination_count(s) - 1;
 
 		if (!gpumap_sweep_value(s, last, 0) || gpumap_sweep_value(s, last + 1, 0))
 			abort();
 	}
 	for (int i = SETTING_FIRST; i < SETTING_END; i++)
-		if (!gpumap_profile_at(profile, profile_key((enum profile_key_id)i)->key.name,
-				       GPUMAP_SETTING_VALUE, "tux01", 1, 2, 3))
+		if (!gpumap_profile_setting_at(profile,
+					       profile_key((enum profile_key_id)i)->key.name,
+					       GPUMAP_SETTING_VALUE, "tux01", 1, 2, 3))
 			abort();
 	if (gpumap_profile_json(&json, profile, NULL, NULL) != GPUMAP_OK)
 		abort();
@@ -106,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (r != GPUMAP_OK && (profile || gpumap_report_worst(report) != GPUMAP_ERROR))
 		abort();
 	if (r == GPUMAP_OK) {
-		r = gpumap_profile_environ(profile, envp, report);
+		r = gpumap_profile_set_environ(profile, envp, report);
 		/* A variable can make a list of hosts too long. */
 		if (r != GPUMAP_OK && r != GPUMAP_ELIMIT)
 			abort();

@@ -71,7 +71,7 @@ static void say(gpumap_request *request, char *text, gpumap_report *report)
 			envp[variables++] = line;
 		}
 	}
-	gpumap_request_environ(request, envp, report);
+	gpumap_request_set_environ(request, envp, report);
 }
 
 static void check_mapping(const gpumap_mapping *m)

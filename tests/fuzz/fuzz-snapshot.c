@@ -13,7 +13,7 @@ static void look(const gpumap_inventory *inventory)
 	size_t count = gpumap_inventory_count(inventory);
 
 	for (size_t i = 0; i < count; i++) {
-		int position = gpumap_inventory_cuda_order(inventory, GPUMAP_ORDER_FASTEST, i);
+		int position = gpumap_inventory_cuda_position(inventory, GPUMAP_ORDER_FASTEST, i);
 		const gpumap_device *gpu = gpumap_inventory_get(inventory, i);
 
 		if (position < -1 || position >= (int)count)

@@ -122,8 +122,8 @@ static int resolve(struct report *report)
 	if (r == GPUMAP_OK)
 		r = gpumap_request_new(&report->request);
 	if (r == GPUMAP_OK)
-		r = gpumap_request_environ(report->request, (const char *const *)environ,
-					   report->findings);
+		r = gpumap_request_set_environ(report->request, (const char *const *)environ,
+					       report->findings);
 	if (r == GPUMAP_OK)
 		r = device_of_style(report);
 	if (r == GPUMAP_OK && report->argument)

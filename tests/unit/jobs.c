@@ -20,7 +20,7 @@ static void know(struct job_scene *scene, size_t from, const char *machine)
 	gpumap_inventory *inventory = open_machine(scene, machine);
 
 	for (size_t i = from; i < gpumap_hosts_count(scene->hosts); i++)
-		gpumap_hosts_inventory(scene->hosts, i, inventory);
+		gpumap_hosts_set_inventory(scene->hosts, i, inventory);
 }
 
 static void add_hostfile(struct job_scene *scene, char *text)
@@ -28,9 +28,9 @@ static void add_hostfile(struct job_scene *scene, char *text)
 	char *file = strchr(text, ' ');
 
 	*file++ = '\0';
-	ck_assert_int_eq(
-		gpumap_hosts_add_file(scene->hosts, file, strlen(file), "hosts.txt", scene->report),
-		GPUMAP_OK);
+	ck_assert_int_eq(gpumap_hosts_parse_hostfile(scene->hosts, file, strlen(file), "hosts.txt",
+						     scene->report),
+			 GPUMAP_OK);
 	know(scene, 0, text + 1);
 }
 
@@ -48,8 +48,9 @@ static void add_hosts(struct job_scene *scene, char *text)
 			next += 3;
 		}
 		*machine++ = '\0';
-		ck_assert_int_eq(gpumap_hosts_add(scene->hosts, text, "--hosts", scene->report),
-				 GPUMAP_OK);
+		ck_assert_int_eq(
+			gpumap_hosts_parse_list(scene->hosts, text, "--hosts", scene->report),
+			GPUMAP_OK);
 		know(scene, from, machine);
 	}
 }
@@ -68,7 +69,7 @@ static void set_environ(struct job_scene *scene, const char *text)
 	}
 	if (count && gpumap_hosts_count(scene->hosts))
 		ck_assert_int_eq(
-			gpumap_hosts_environ(scene->hosts, node, scene->environ, scene->report),
+			gpumap_hosts_set_environ(scene->hosts, node, scene->environ, scene->report),
 			GPUMAP_OK);
 }
 
@@ -87,7 +88,7 @@ void job_set(struct job_scene *scene, const char *files, const char *hosts, cons
 		add_hosts(scene, copy);
 	free(copy);
 	set_environ(scene, environment);
-	ck_assert_int_eq(gpumap_profile_environ(scene->profile, scene->environ, scene->report),
+	ck_assert_int_eq(gpumap_profile_set_environ(scene->profile, scene->environ, scene->report),
 			 GPUMAP_OK);
 }
 
@@ -196,7 +197,7 @@ static void ask_arguments(struct question *q)
 {
 	char **arguments = NULL;
 
-	ck_assert_int_eq(gpumap_plan_arguments(&arguments, q->plan, q->rank, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_plan_rank_arguments(&arguments, q->plan, q->rank, NULL), GPUMAP_OK);
 	for (char **a = arguments; *a; a++) {
 		strbuf_printf(&q->answer, "<%s>", *a);
 		free(*a);
@@ -207,7 +208,7 @@ static void ask_arguments(struct question *q)
 static bool ask_setting(struct question *q)
 {
 	char *value = NULL;
-	int r = gpumap_plan_expand(&value, q->plan, q->word, q->rank, "out", NULL);
+	int r = gpumap_plan_expand_setting(&value, q->plan, q->word, q->rank, "out", NULL);
 
 	if (r == GPUMAP_OK)
 		say(q, value);
@@ -238,8 +239,9 @@ static void check_term(const char *name, struct question *q, char *term)
 	else if (kind == '>')
 		ask_arguments(q);
 	else
-		ck_assert_int_eq(gpumap_plan_environ(q->plan, q->rank, q->envp, note_variable, q),
-				 GPUMAP_OK);
+		ck_assert_int_eq(
+			gpumap_plan_each_variable(q->plan, q->rank, q->envp, note_variable, q),
+			GPUMAP_OK);
 	ck_assert_msg(known, "%s: no such term: %s", name, term);
 	if (how == '!')
 		ck_assert_msg(!q->told, "%s: %s is %s", name, word, q->answer.text);

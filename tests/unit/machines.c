@@ -144,7 +144,7 @@ int surround(gpumap_request *request, const char *text, gpumap_report *report)
 
 	while (n < 31 && piece(&text, &envp[n]))
 		n++;
-	r = gpumap_request_environ(request, (const char *const *)envp, report);
+	r = gpumap_request_set_environ(request, (const char *const *)envp, report);
 	while (n)
 		free(envp[--n]);
 	return r;

@@ -35,11 +35,11 @@ static gpumap_plan *plan_of(size_t i)
 					      "p.ini", "p", NULL),
 			 GPUMAP_OK);
 	ck_assert_int_eq(gpumap_hosts_new(&hosts), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_hosts_add(hosts, cases[i].hosts, "test", NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_hosts_parse_list(hosts, cases[i].hosts, "test", NULL), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_profile_set(profile, "hosts", cases[i].hosts, "test", NULL),
 			 GPUMAP_OK);
 	for (size_t h = 0; h < gpumap_hosts_count(hosts); h++)
-		gpumap_hosts_inventory(hosts, h, machines[h]);
+		gpumap_hosts_set_inventory(hosts, h, machines[h]);
 	ck_assert_int_eq(gpumap_plan_make(&plan, profile, hosts, NULL), GPUMAP_OK);
 	gpumap_hosts_free(hosts);
 	gpumap_profile_free(profile);

@@ -63,7 +63,7 @@ static int run(struct run *run, const gpumap_inventory *inventory, const char *c
 	for (size_t i = 0; r == GPUMAP_OK && i < 6 && keys[i]; i += 2)
 		r = gpumap_request_set(run->request, keys[i], keys[i + 1], "here", run->report);
 	if (r == GPUMAP_OK)
-		r = gpumap_request_environ(run->request, environment, run->report);
+		r = gpumap_request_set_environ(run->request, environment, run->report);
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(&run->mapping, run->request, inventory, run->report);
 	if (r == GPUMAP_OK)

@@ -25,15 +25,15 @@ static int forget(const char *name, const char *value, void *data)
 static int start(gpumap_plan *plan, const char *const *envp)
 {
 	char **arguments = NULL, *value = NULL;
-	int r = gpumap_plan_start(plan, "run", 4000);
+	int r = gpumap_plan_set_run(plan, "run", 4000);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_environ(plan, 1, envp, forget, NULL);
+		r = gpumap_plan_each_variable(plan, 1, envp, forget, NULL);
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_expand(&value, plan, "workdir", 1, NULL, NULL);
+		r = gpumap_plan_expand_setting(&value, plan, "workdir", 1, NULL, NULL);
 	free(value);
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_arguments(&arguments, plan, 1, NULL);
+		r = gpumap_plan_rank_arguments(&arguments, plan, 1, NULL);
 	for (char **a = arguments; a && *a; a++)
 		free(*a);
 	free(arguments);
@@ -48,13 +48,13 @@ static int make(gpumap_plan **plan, const struct job_scene *scene, gpumap_report
 	int r = gpumap_hosts_new(&hosts);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_hosts_add(hosts, "a,b,c[1-2]", "test", report);
+		r = gpumap_hosts_parse_list(hosts, "a,b,c[1-2]", "test", report);
 	for (size_t i = 0; r == GPUMAP_OK && i < gpumap_hosts_count(hosts); i++)
-		gpumap_hosts_inventory(hosts, i, scene->inventories[0]);
+		gpumap_hosts_set_inventory(hosts, i, scene->inventories[0]);
 	if (r == GPUMAP_OK)
-		r = gpumap_hosts_environ(hosts, 0, scene->environ, report);
+		r = gpumap_hosts_set_environ(hosts, 0, scene->environ, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_hosts_cpus(hosts, 0, "0-3", core, node, 4);
+		r = gpumap_hosts_set_cpus(hosts, 0, "0-3", core, node, 4);
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(plan, scene->profile, hosts, report);
 	gpumap_hosts_free(hosts);

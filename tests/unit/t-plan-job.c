@@ -239,17 +239,20 @@ START_TEST(start)
 	job_set(&scene, DDP "[override x]\nprofile=p\nlog_dir=l/%j\n", "a=2", "");
 	job_plan(&scene);
 	ck_assert_int_eq(scene.code, GPUMAP_OK);
-	ck_assert_int_eq(gpumap_plan_start(scene.plan, NULL, 0), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_plan_set_run(scene.plan, NULL, 0), GPUMAP_OK);
 	job_holds("before", scene.plan, NULL, "port=0|run=(null)|0$MASTER_PORT!");
-	ck_assert_int_eq(gpumap_plan_start(scene.plan, "r1", 4242), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_plan_set_run(scene.plan, "r1", 4242), GPUMAP_OK);
 	job_holds("after", scene.plan, NULL,
 		  "port=4242|run=r1|1$MASTER_PORT=4242|1$TORCHELASTIC_RUN_ID=r1|1:log_dir=l/r1");
-	ck_assert_int_eq(gpumap_plan_environ(scene.plan, 0, NULL, stop, &left), 42);
+	ck_assert_int_eq(gpumap_plan_each_variable(scene.plan, 0, NULL, stop, &left), 42);
 	ck_assert_int_eq(left, 0);
-	ck_assert_int_eq(gpumap_plan_environ(scene.plan, -1, NULL, stop, &left), GPUMAP_EINPUT);
-	ck_assert_int_eq(gpumap_plan_environ(scene.plan, 2, NULL, stop, &left), GPUMAP_EINPUT);
-	ck_assert_int_eq(gpumap_plan_arguments(&arguments, scene.plan, 2, NULL), GPUMAP_EINPUT);
-	ck_assert_int_eq(gpumap_plan_expand(&value, scene.plan, "nothing", 0, NULL, NULL),
+	ck_assert_int_eq(gpumap_plan_each_variable(scene.plan, -1, NULL, stop, &left),
+			 GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_plan_each_variable(scene.plan, 2, NULL, stop, &left),
+			 GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_plan_rank_arguments(&arguments, scene.plan, 2, NULL),
+			 GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_plan_expand_setting(&value, scene.plan, "nothing", 0, NULL, NULL),
 			 GPUMAP_EKEY);
 	ck_assert_ptr_null(arguments);
 	ck_assert_ptr_null(value);
@@ -268,15 +271,15 @@ START_TEST(hosts)
 	gpumap_hosts *list = NULL;
 
 	ck_assert_int_eq(gpumap_hosts_new(&list), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_hosts_cpus(list, 7, "0", one, one, 1), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_hosts_environ(list, 0, NULL, NULL), GPUMAP_OK);
-	gpumap_hosts_inventory(list, 3, NULL);
-	ck_assert_int_eq(gpumap_hosts_add(list, "a[1-3]", "x", NULL), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_hosts_add(list, "b,a2", "x", NULL), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_hosts_set_cpus(list, 7, "0", one, one, 1), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_hosts_set_environ(list, 0, NULL, NULL), GPUMAP_OK);
+	gpumap_hosts_set_inventory(list, 3, NULL);
+	ck_assert_int_eq(gpumap_hosts_parse_list(list, "a[1-3]", "x", NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_hosts_parse_list(list, "b,a2", "x", NULL), GPUMAP_EINPUT);
 	ck_assert_uint_eq(gpumap_hosts_count(list), 3);
 	ck_assert_str_eq(gpumap_hosts_name(list, 2), "a3");
 	ck_assert_ptr_null(gpumap_hosts_name(list, 3));
-	ck_assert_int_eq(gpumap_hosts_add(list, "c[1-99998]", "x", NULL), GPUMAP_ELIMIT);
+	ck_assert_int_eq(gpumap_hosts_parse_list(list, "c[1-99998]", "x", NULL), GPUMAP_ELIMIT);
 	ck_assert_uint_eq(gpumap_hosts_count(list), 3);
 	gpumap_hosts_free(list);
 	gpumap_hosts_free(NULL);
@@ -315,8 +318,8 @@ START_TEST(like)
 
 	job_set(&scene, DDP, "a=1 + b=2 + c=3 + d=4", "SLURM_JOB_ID=1");
 	for (size_t i = 0; i < like_rows[_i].count; i++)
-		gpumap_hosts_like(scene.hosts, like_rows[_i].pairs[i][0],
-				  like_rows[_i].pairs[i][1]);
+		gpumap_hosts_set_like(scene.hosts, like_rows[_i].pairs[i][0],
+				      like_rows[_i].pairs[i][1]);
 	job_plan(&scene);
 	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
 	job_holds(name, scene.plan, scene.environ, like_rows[_i].holds);
@@ -347,7 +350,7 @@ START_TEST(unusable)
 	ck_assert(member_set(&inventory->no_gpu, span_of("no driver is loaded")));
 	inventory->no_gpu_fix = "load it";
 	job_set(&scene, unusable_rows[_i].files, "a=2", "");
-	gpumap_hosts_inventory(scene.hosts, 0, inventory);
+	gpumap_hosts_set_inventory(scene.hosts, 0, inventory);
 	job_plan(&scene);
 	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
 	job_holds(name, scene.plan, scene.environ, unusable_rows[_i].holds);

@@ -23,11 +23,11 @@ static int run(const char *text, char **out, gpumap_report **report)
 	if (r == GPUMAP_OK)
 		r = load_files(&p, text, NULL, *report);
 	if (r == GPUMAP_OK)
-		r = gpumap_profile_environ(p, envp, *report);
+		r = gpumap_profile_set_environ(p, envp, *report);
 	if (r == GPUMAP_OK)
 		r = gpumap_profile_set(p, "share", "rotate", "--share", *report);
 	if (r == GPUMAP_OK)
-		r = gpumap_profile_sweep(p, "s", 1, *report);
+		r = gpumap_profile_set_sweep(p, "s", 1, *report);
 	if (r == GPUMAP_OK)
 		r = gpumap_profile_check(p, *report);
 	if (r == GPUMAP_OK)

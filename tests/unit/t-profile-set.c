@@ -30,7 +30,7 @@ START_TEST(bad_options)
 		   options[_i].code);
 	got = findings_text(report);
 	ROW_EQ_STR(options[_i].name, got, options[_i].want);
-	ck_assert_str_eq(gpumap_profile_str(p, "gpus", GPUMAP_SETTING_VALUE), "5");
+	ck_assert_str_eq(gpumap_profile_setting(p, "gpus", GPUMAP_SETTING_VALUE), "5");
 	free(got);
 	gpumap_profile_free(p);
 	gpumap_report_free(report);
@@ -50,15 +50,15 @@ START_TEST(bad_environment)
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_profile_new(&p), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_profile_environ(p, good, report), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_profile_environ(p, envp, report), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_profile_set_environ(p, good, report), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_set_environ(p, envp, report), GPUMAP_EINPUT);
 	got = findings_text(report);
 	ck_assert_str_eq(got, "GPUMAP_MODE cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
 			      "GPUMAP_RANKS cannot be '0'; write auto|COUNT: a number, 1 or "
 			      "more [GM002]\n"
 			      "environment no program reads GPUMAP_GUPS; did you mean GPUMAP_GPUS? "
 			      "[GM007]\n");
-	ck_assert_str_eq(gpumap_profile_str(p, "ids", GPUMAP_SETTING_VALUE), "index");
+	ck_assert_str_eq(gpumap_profile_setting(p, "ids", GPUMAP_SETTING_VALUE), "index");
 	free(got);
 	gpumap_profile_free(p);
 	gpumap_report_free(report);
@@ -79,8 +79,8 @@ START_TEST(unset_variables)
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ck_assert_int_eq(load_files(&p, text, "a", report), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_profile_environ(p, envp, report), GPUMAP_OK);
-	ck_assert_str_eq(gpumap_profile_str(p, "workdir", GPUMAP_SETTING_VALUE), "${HERE}");
+	ck_assert_int_eq(gpumap_profile_set_environ(p, envp, report), GPUMAP_OK);
+	ck_assert_str_eq(gpumap_profile_setting(p, "workdir", GPUMAP_SETTING_VALUE), "${HERE}");
 	ck_assert_int_eq(gpumap_profile_check(p, report), GPUMAP_EINPUT);
 	got = findings_text(report);
 	ck_assert_str_eq(
@@ -108,7 +108,7 @@ static void check_variable(gpumap_profile *p, const char *name, const char *vari
 	char *got;
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	ROW_EQ_INT(name, gpumap_profile_environ(p, envp, report), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_profile_set_environ(p, envp, report), GPUMAP_OK);
 	gpumap_profile_check(p, report);
 	got = findings_text(report);
 	ROW_EQ_STR(name, got, findings);
@@ -138,9 +138,10 @@ START_TEST(host_variable)
 	ck_assert_int_eq(load_files(&p, text, "a", NULL), GPUMAP_OK);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		check_variable(p, rows[i].variable, rows[i].variable, rows[i].findings);
-		ROW_EQ_STR(rows[i].variable,
-			   gpumap_profile_at(p, "gpus", GPUMAP_SETTING_VALUE, "n2", 0, -1, -1),
-			   rows[i].gpus);
+		ROW_EQ_STR(
+			rows[i].variable,
+			gpumap_profile_setting_at(p, "gpus", GPUMAP_SETTING_VALUE, "n2", 0, -1, -1),
+			rows[i].gpus);
 	}
 	gpumap_profile_free(p);
 }
@@ -196,7 +197,7 @@ START_TEST(too_many_hosts)
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ck_assert_int_eq(load_files(&p, text, "a", NULL), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_profile_environ(p, envp, report), GPUMAP_ELIMIT);
+	ck_assert_int_eq(gpumap_profile_set_environ(p, envp, report), GPUMAP_ELIMIT);
 	got = findings_text(report);
 	ck_assert_str_eq(got, "t.ini:4:11 more than 100000 hosts in the conditions of overrides; "
 			      "name fewer, or by a pattern as in tux* [GM005]\n");
@@ -309,7 +310,7 @@ START_TEST(sweep)
 
 	ck_assert_int_eq(load_files(&p, text, NULL, NULL), GPUMAP_OK);
 	s = gpumap_profile_section(p, "sweep", 0);
-	ck_assert_uint_eq(gpumap_sweep_count(s), 6);
+	ck_assert_uint_eq(gpumap_sweep_combination_count(s), 6);
 	ck_assert_int_eq(gpumap_sweep_jobs(s), 2);
 	ck_assert_str_eq(gpumap_sweep_variable(s, 1), "y");
 	ck_assert_ptr_null(gpumap_sweep_variable(s, 3));
@@ -317,16 +318,16 @@ START_TEST(sweep)
 	for (size_t i = 0; i < 6; i++) {
 		char got[64];
 
-		ck_assert_int_eq(gpumap_profile_sweep(p, "s", i, NULL), GPUMAP_OK);
+		ck_assert_int_eq(gpumap_profile_set_sweep(p, "s", i, NULL), GPUMAP_OK);
 		ck_assert_int_eq(gpumap_profile_check(p, NULL), GPUMAP_OK);
 		snprintf(got, sizeof(got), "%s %s", gpumap_profile_argument(p, 1),
 			 gpumap_profile_argument(p, 2));
 		ck_assert_str_eq(got, want[i]);
-		ck_assert_str_eq(gpumap_profile_str(p, "ranks", GPUMAP_SETTING_VALUE), "4");
+		ck_assert_str_eq(gpumap_profile_setting(p, "ranks", GPUMAP_SETTING_VALUE), "4");
 	}
-	ck_assert_int_eq(gpumap_profile_sweep(p, "s", 6, NULL), GPUMAP_EINPUT);
-	ck_assert_int_eq(gpumap_profile_sweep(p, "t", 0, NULL), GPUMAP_EINPUT);
-	ck_assert_int_eq(gpumap_profile_sweep(p, NULL, 0, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_set_sweep(p, "s", 6, NULL), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_profile_set_sweep(p, "t", 0, NULL), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_profile_set_sweep(p, NULL, 0, NULL), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_profile_check(p, NULL), GPUMAP_EINPUT);
 	gpumap_profile_free(p);
 }

@@ -127,21 +127,22 @@ static void add_place(struct strbuf *out, const gpumap_profile *p, const char *q
 		sscanf(query, "%63[^@]@%63[^/]/%lld/%lld/%lld", key, host, &at[0], &at[1], &at[2]),
 		1);
 	strbuf_printf(out, "%s=%s <- %s\n", query,
-		      gpumap_profile_at(p, key, GPUMAP_SETTING_VALUE, *host ? host : NULL, at[0],
-					at[1], at[2]),
-		      gpumap_profile_at(p, key, GPUMAP_SETTING_ORIGIN, *host ? host : NULL, at[0],
-					at[1], at[2]));
+		      gpumap_profile_setting_at(p, key, GPUMAP_SETTING_VALUE, *host ? host : NULL,
+						at[0], at[1], at[2]),
+		      gpumap_profile_setting_at(p, key, GPUMAP_SETTING_ORIGIN, *host ? host : NULL,
+						at[0], at[1], at[2]));
 }
 
 static void add_env(struct strbuf *out, const gpumap_profile *p)
 {
 	strbuf_puts(out, "env=");
-	for (size_t i = 0; i < gpumap_profile_env_count(p); i++) {
-		const char *value = gpumap_profile_env(p, i, GPUMAP_SETTING_VALUE);
+	for (size_t i = 0; i < gpumap_profile_variable_count(p); i++) {
+		const char *value = gpumap_profile_variable(p, i, GPUMAP_SETTING_VALUE);
 
 		strbuf_printf(out, "%s%s%s%s <- %s|", value ? "" : "-",
-			      gpumap_profile_env(p, i, GPUMAP_SETTING_NAME), value ? "=" : "",
-			      value ? value : "", gpumap_profile_env(p, i, GPUMAP_SETTING_ORIGIN));
+			      gpumap_profile_variable(p, i, GPUMAP_SETTING_NAME), value ? "=" : "",
+			      value ? value : "",
+			      gpumap_profile_variable(p, i, GPUMAP_SETTING_ORIGIN));
 	}
 	strbuf_puts(out, "\n");
 }
@@ -157,7 +158,9 @@ static char *answers(const gpumap_profile *p, const char *want)
 		snprintf(query, sizeof(query), "%.*s", (int)strcspn(want, "="), want);
 		if (streq(query, "name")) {
 			strbuf_printf(&out, "name=%s\n",
-				      gpumap_profile_name(p) ? gpumap_profile_name(p) : "-");
+				      gpumap_profile_str(p, GPUMAP_PROFILE_NAME)
+					      ? gpumap_profile_str(p, GPUMAP_PROFILE_NAME)
+					      : "-");
 		} else if (streq(query, "argv")) {
 			strbuf_puts(&out, "argv=");
 			for (size_t i = 0; i < gpumap_profile_argument_count(p); i++)
@@ -185,7 +188,8 @@ static void apply(gpumap_profile *p, const char *row, const char *environment, c
 		rest += strcspn(rest, "\n");
 		*rest++ = '\0';
 	}
-	ROW_EQ_INT(row, gpumap_profile_environ(p, (const char *const *)envp, report), GPUMAP_OK);
+	ROW_EQ_INT(row, gpumap_profile_set_environ(p, (const char *const *)envp, report),
+		   GPUMAP_OK);
 	if (!equals)
 		return;
 	snprintf(option, sizeof(option), "--%.*s", (int)(equals - options), options);
@@ -229,12 +233,12 @@ START_TEST(round_trip)
 
 	if (load_files(&p, rows[_i].files, rows[_i].profile, NULL) != GPUMAP_OK)
 		return;
-	ck_assert_int_eq(gpumap_profile_environ(p, envp, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_set_environ(p, envp, NULL), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_profile_text(&first, p, 0), GPUMAP_OK);
 	ck_assert_msg(gpumap_profile_parse(&again, first, strlen(first), "again.ini", NULL, NULL) ==
 			      GPUMAP_OK,
 		      "%s: not read back:\n%s", rows[_i].name, first);
-	ck_assert_int_eq(gpumap_profile_environ(again, envp, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_set_environ(again, envp, NULL), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_profile_text(&second, again, 0), GPUMAP_OK);
 	ROW_EQ_STR(rows[_i].name, second, first);
 	free(first);
@@ -257,9 +261,9 @@ START_TEST(long_value)
 	strbuf_puts(&text, "\nids = index\n");
 	whole = strbuf_take(&text);
 	ck_assert_int_eq(load_files(&p, whole, NULL, NULL), GPUMAP_OK);
-	value = gpumap_profile_str(p, "workdir", GPUMAP_SETTING_VALUE);
+	value = gpumap_profile_setting(p, "workdir", GPUMAP_SETTING_VALUE);
 	ck_assert_uint_eq(strlen(value), 65536);
-	ck_assert_str_eq(gpumap_profile_str(p, "ids", GPUMAP_SETTING_ORIGIN), "t.ini:3");
+	ck_assert_str_eq(gpumap_profile_setting(p, "ids", GPUMAP_SETTING_ORIGIN), "t.ini:3");
 	free(whole);
 	gpumap_profile_free(p);
 }
@@ -280,14 +284,15 @@ START_TEST(every_key)
 			   profile_value_check(key, span_of(key->key.initial), &about, NULL),
 			   GPUMAP_OK);
 		ROW_EQ_STR(key->key.name,
-			   gpumap_profile_str(p, key->key.name, GPUMAP_SETTING_VALUE),
+			   gpumap_profile_setting(p, key->key.name, GPUMAP_SETTING_VALUE),
 			   key->key.initial);
 		ROW_EQ_STR(key->key.name,
-			   gpumap_profile_str(p, key->key.name, GPUMAP_SETTING_ORIGIN), "default");
+			   gpumap_profile_setting(p, key->key.name, GPUMAP_SETTING_ORIGIN),
+			   "default");
 		ck_assert_ptr_nonnull(key->key.option);
 		ck_assert_ptr_nonnull(key->key.environment);
 	}
-	ck_assert_ptr_null(gpumap_profile_str(p, "nope", GPUMAP_SETTING_VALUE));
+	ck_assert_ptr_null(gpumap_profile_setting(p, "nope", GPUMAP_SETTING_VALUE));
 	gpumap_profile_free(p);
 }
 END_TEST

@@ -145,17 +145,21 @@ static void check_findings(const char *name, const gpumap_report *report, const 
 
 static void check_identity(const char *name, const gpumap_request *request, const struct row *row)
 {
-	const char *launcher = gpumap_identity_str(request, GPUMAP_IDENTITY_LAUNCHER);
+	const char *launcher = gpumap_request_identity_str(request, GPUMAP_IDENTITY_LAUNCHER);
 
 	ROW_EQ_STR(name, launcher ? launcher : "", row->row);
-	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_RANK), row->rank);
-	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_WORLD_SIZE), row->size);
-	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), row->local);
-	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_SIZE), row->local_size);
-	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_NODE_RANK), row->node);
-	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_NODES), row->nodes);
-	ck_assert_ptr_null(gpumap_identity_str(request, GPUMAP_IDENTITY_RANK));
-	ROW_EQ_INT(name, gpumap_identity_int(request, GPUMAP_IDENTITY_LAUNCHER), -1);
+	ROW_EQ_INT(name, gpumap_request_identity_int(request, GPUMAP_IDENTITY_RANK), row->rank);
+	ROW_EQ_INT(name, gpumap_request_identity_int(request, GPUMAP_IDENTITY_WORLD_SIZE),
+		   row->size);
+	ROW_EQ_INT(name, gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK),
+		   row->local);
+	ROW_EQ_INT(name, gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_SIZE),
+		   row->local_size);
+	ROW_EQ_INT(name, gpumap_request_identity_int(request, GPUMAP_IDENTITY_NODE_RANK),
+		   row->node);
+	ROW_EQ_INT(name, gpumap_request_identity_int(request, GPUMAP_IDENTITY_NODES), row->nodes);
+	ck_assert_ptr_null(gpumap_request_identity_str(request, GPUMAP_IDENTITY_RANK));
+	ROW_EQ_INT(name, gpumap_request_identity_int(request, GPUMAP_IDENTITY_LAUNCHER), -1);
 }
 
 START_TEST(environments)
@@ -214,15 +218,15 @@ START_TEST(identity_of_an_option)
 {
 	gpumap_request *request;
 
-	ck_assert_ptr_null(gpumap_identity_str(NULL, GPUMAP_IDENTITY_LAUNCHER));
-	ck_assert_int_eq(gpumap_identity_int(NULL, GPUMAP_IDENTITY_RANK), -1);
+	ck_assert_ptr_null(gpumap_request_identity_str(NULL, GPUMAP_IDENTITY_LAUNCHER));
+	ck_assert_int_eq(gpumap_request_identity_int(NULL, GPUMAP_IDENTITY_RANK), -1);
 	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
 	ck_assert_int_eq(say(request, "local_rank=3", NULL), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 3);
-	ck_assert_int_eq(gpumap_identity_int(request, GPUMAP_IDENTITY_RANK), -1);
+	ck_assert_int_eq(gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 3);
+	ck_assert_int_eq(gpumap_request_identity_int(request, GPUMAP_IDENTITY_RANK), -1);
 	ck_assert_int_eq(surround(request, TORCH, NULL), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 3);
-	ck_assert_int_eq(gpumap_identity_int(request, GPUMAP_IDENTITY_RANK), 5);
+	ck_assert_int_eq(gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 3);
+	ck_assert_int_eq(gpumap_request_identity_int(request, GPUMAP_IDENTITY_RANK), 5);
 	gpumap_request_free(request);
 }
 END_TEST

@@ -214,13 +214,13 @@ START_TEST(cuda_orders)
 	gpumap_inventory *inventory = parse(order_rows[_i].text);
 	const char *name = order_rows[_i].name;
 
-	ROW_EQ_INT(name, gpumap_inventory_cuda_order(inventory, GPUMAP_ORDER_FASTEST, 0),
+	ROW_EQ_INT(name, gpumap_inventory_cuda_position(inventory, GPUMAP_ORDER_FASTEST, 0),
 		   order_rows[_i].fastest);
-	ROW_EQ_INT(name, gpumap_inventory_cuda_order(inventory, GPUMAP_ORDER_PCI, 0),
+	ROW_EQ_INT(name, gpumap_inventory_cuda_position(inventory, GPUMAP_ORDER_PCI, 0),
 		   order_rows[_i].pci);
-	ROW_EQ_INT(name, gpumap_inventory_cuda_order(inventory, GPUMAP_ORDER_PCI, 2), -1);
-	ROW_EQ_INT(name, gpumap_inventory_cuda_order(inventory, (enum gpumap_order)2, 0), -1);
-	ROW_EQ_INT(name, gpumap_inventory_cuda_order(NULL, GPUMAP_ORDER_PCI, 0), -1);
+	ROW_EQ_INT(name, gpumap_inventory_cuda_position(inventory, GPUMAP_ORDER_PCI, 2), -1);
+	ROW_EQ_INT(name, gpumap_inventory_cuda_position(inventory, (enum gpumap_order)2, 0), -1);
+	ROW_EQ_INT(name, gpumap_inventory_cuda_position(NULL, GPUMAP_ORDER_PCI, 0), -1);
 	gpumap_inventory_free(inventory);
 }
 END_TEST

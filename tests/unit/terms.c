@@ -45,8 +45,9 @@ static void put_replicas(struct strbuf *buf, const gpumap_mapping *m)
 
 static void put_batch(struct strbuf *buf, const gpumap_mapping *m)
 {
-	for (size_t i = 0; gpumap_mapping_batch(m, i) >= 0; i++)
-		strbuf_printf(buf, "%s%lld", i ? "," : "", (long long)gpumap_mapping_batch(m, i));
+	for (size_t i = 0; gpumap_mapping_replica_samples(m, i) >= 0; i++)
+		strbuf_printf(buf, "%s%lld", i ? "," : "",
+			      (long long)gpumap_mapping_replica_samples(m, i));
 }
 
 static void put_ended(struct strbuf *buf, const gpumap_mapping *m)

@@ -59,7 +59,7 @@ static int say_environment(struct check *c)
 		envp[count] = number(c, "GROUP_RANK", rank->node);
 	if (c->arena.failed)
 		return GPUMAP_ENOMEM;
-	return gpumap_request_environ(c->request, envp, c->heard);
+	return gpumap_request_set_environ(c->request, envp, c->heard);
 }
 
 static int say_all(struct check *c)

@@ -20,12 +20,12 @@ bool exec_said(const gpumap_plan *plan, const char *key)
 
 static const char *value(const gpumap_profile *profile, const char *key)
 {
-	return gpumap_profile_str(profile, key, GPUMAP_SETTING_VALUE);
+	return gpumap_profile_setting(profile, key, GPUMAP_SETTING_VALUE);
 }
 
 static bool said(const gpumap_profile *profile, const char *key)
 {
-	return !streq(gpumap_profile_str(profile, key, GPUMAP_SETTING_ORIGIN), "default");
+	return !streq(gpumap_profile_setting(profile, key, GPUMAP_SETTING_ORIGIN), "default");
 }
 
 /* --- the profile, for this rank alone ------------------------------------------------- */
@@ -46,12 +46,12 @@ static int flatten_key(const gpumap_key *key, void *data)
 
 	if ((!streq(section, "profile") && !streq(section, "program")) || streq(name, "inherit"))
 		return GPUMAP_OK;
-	here = gpumap_profile_at(f->profile, name, GPUMAP_SETTING_TEXT, f->exec->here, rank->node,
-				 rank->rank, rank->local_rank);
-	if (!here || streq(here, gpumap_profile_str(f->profile, name, GPUMAP_SETTING_TEXT)))
+	here = gpumap_profile_setting_at(f->profile, name, GPUMAP_SETTING_TEXT, f->exec->here,
+					 rank->node, rank->rank, rank->local_rank);
+	if (!here || streq(here, gpumap_profile_setting(f->profile, name, GPUMAP_SETTING_TEXT)))
 		return GPUMAP_OK;
-	origin = gpumap_profile_at(f->profile, name, GPUMAP_SETTING_ORIGIN, f->exec->here,
-				   rank->node, rank->rank, rank->local_rank);
+	origin = gpumap_profile_setting_at(f->profile, name, GPUMAP_SETTING_ORIGIN, f->exec->here,
+					   rank->node, rank->rank, rank->local_rank);
 	return gpumap_profile_set(f->profile, name, here, origin, f->exec->report);
 }
 

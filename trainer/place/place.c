@@ -177,7 +177,7 @@ static bool find_threads(struct place_query *f, struct train_error *error)
 	const char *ids = f->command->device_ids;
 	int count = 1;
 
-	if (gpumap_identity_int(f->command->request, GPUMAP_IDENTITY_LOCAL_RANK) >= 0)
+	if (gpumap_request_identity_int(f->command->request, GPUMAP_IDENTITY_LOCAL_RANK) >= 0)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "--local-rank: no launcher started this process, and it has all "
 				  "ranks; leave it out, or choose devices with --device-ids");
@@ -253,9 +253,9 @@ static bool find_rank(struct place *place, const struct command_line *command,
 {
 	const gpumap_request *request = command->request;
 	const struct settings *settings = &command->settings;
-	int64_t rank = gpumap_identity_int(request, GPUMAP_IDENTITY_RANK);
-	int64_t nodes = gpumap_identity_int(request, GPUMAP_IDENTITY_NODES);
-	const char *launcher = gpumap_identity_str(request, GPUMAP_IDENTITY_LAUNCHER);
+	int64_t rank = gpumap_request_identity_int(request, GPUMAP_IDENTITY_RANK);
+	int64_t nodes = gpumap_request_identity_int(request, GPUMAP_IDENTITY_NODES);
+	const char *launcher = gpumap_request_identity_str(request, GPUMAP_IDENTITY_LAUNCHER);
 
 	place->world = place->local_world = place->ranks = 1;
 	if (rank < 0 && nodes > 1 && settings->mode >= MODE_DDP)
@@ -268,9 +268,10 @@ static bool find_rank(struct place *place, const struct command_line *command,
 		return true;
 	snprintf(place->launcher, sizeof(place->launcher), "%s", launcher);
 	place->rank = (int)rank;
-	place->world = known(gpumap_identity_int(request, GPUMAP_IDENTITY_WORLD_SIZE), 1);
-	place->local_rank = known(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 0);
-	place->local_world = known(gpumap_identity_int(request, GPUMAP_IDENTITY_LOCAL_SIZE),
+	place->world = known(gpumap_request_identity_int(request, GPUMAP_IDENTITY_WORLD_SIZE), 1);
+	place->local_rank =
+		known(gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 0);
+	place->local_world = known(gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_SIZE),
 				   nodes == 1 || place->world == 1 ? place->world : 0);
 	if (place->world > 1 && settings->mode < MODE_DDP)
 		return train_fail(error, TRAIN_BAD_INPUT,

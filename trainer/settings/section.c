@@ -22,7 +22,7 @@ static bool no_section(const struct arguments_raw *raw, const gpumap_profile *pr
 	const gpumap_section *s;
 	struct nearest nearest = nearest_to(span_of(raw->trainer));
 
-	if (!gpumap_profile_file(profile))
+	if (!gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
 			"--trainer: no such section: [trainer %.64s]: there is no profile "
@@ -34,11 +34,12 @@ static bool no_section(const struct arguments_raw *raw, const gpumap_profile *pr
 	if (nearest.name)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "--trainer: %.200s has no [trainer %.64s]; did you mean %s?",
-				  gpumap_profile_file(profile), raw->trainer, nearest.name);
+				  gpumap_profile_str(profile, GPUMAP_PROFILE_FILE), raw->trainer,
+				  nearest.name);
 	return train_fail(error, TRAIN_BAD_INPUT,
 			  "--trainer: %.200s has no [trainer %.64s]; write that section, or leave "
 			  "--trainer out",
-			  gpumap_profile_file(profile), raw->trainer);
+			  gpumap_profile_str(profile, GPUMAP_PROFILE_FILE), raw->trainer);
 }
 
 /* The one that is named, or the only one; *ret is NULL where there is none. */
@@ -53,7 +54,7 @@ static bool find_section(const struct arguments_raw *raw, const gpumap_profile *
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "%.200s has several [trainer] sections; name one with "
 					  "--trainer, such as --trainer %.64s",
-					  gpumap_profile_file(profile),
+					  gpumap_profile_str(profile, GPUMAP_PROFILE_FILE),
 					  gpumap_section_str(*ret, GPUMAP_SECTION_NAME));
 		if (!raw->trainer ||
 		    strcmp(raw->trainer, gpumap_section_str(s, GPUMAP_SECTION_NAME)) == 0)
@@ -128,18 +129,18 @@ static bool expand(const struct arguments_raw *raw, gpumap_profile *profile,
 	bool any = false;
 	int code;
 
-	for (size_t i = 0; i < gpumap_section_count(section); i++)
+	for (size_t i = 0; i < gpumap_section_entry_count(section); i++)
 		any = any || strstr(gpumap_section_entry(section, i, GPUMAP_SETTING_TEXT), "${");
 	if (!any)
 		return true;
-	code = gpumap_profile_environ(profile, envp, raw->report);
+	code = gpumap_profile_set_environ(profile, envp, raw->report);
 	return code == GPUMAP_OK || findings_fail(raw->report, code, error);
 }
 
 static bool read_section(struct arguments_raw *raw, const gpumap_section *section,
 			 const char *const *envp, struct train_error *error)
 {
-	for (size_t i = 0; i < gpumap_section_count(section); i++) {
+	for (size_t i = 0; i < gpumap_section_entry_count(section); i++) {
 		const char *name = gpumap_section_entry(section, i, GPUMAP_SETTING_NAME);
 		const char *value = gpumap_section_entry(section, i, GPUMAP_SETTING_VALUE);
 		const char *origin = gpumap_section_entry(section, i, GPUMAP_SETTING_ORIGIN);

@@ -162,7 +162,8 @@ static int state_own(const struct arguments_raw *raw, const struct command_line 
 		code = gpumap_request_set(raw->request, "set_device", text, "--device-ids",
 					  raw->report);
 	}
-	return code == GPUMAP_OK ? gpumap_request_environ(raw->request, envp, raw->report) : code;
+	return code == GPUMAP_OK ? gpumap_request_set_environ(raw->request, envp, raw->report)
+				 : code;
 }
 
 /* GPUMAP_MODE is stronger than a section and weaker than an option (rule S6). */
@@ -209,7 +210,7 @@ static bool read_all(struct arguments_raw *raw, struct command_line *command, in
 	command->inventory =
 		raw->inventory ? raw->inventory : environ_nonempty(envp, "GPUMAP_INVENTORY");
 	/* Ranks say the same: the first one is enough. */
-	if (gpumap_identity_int(raw->request, GPUMAP_IDENTITY_RANK) <= 0)
+	if (gpumap_request_identity_int(raw->request, GPUMAP_IDENTITY_RANK) <= 0)
 		findings_print(raw->report, NULL);
 	return true;
 }
