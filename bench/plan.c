@@ -135,7 +135,7 @@ static bool bench(size_t count, bool unlike)
 	struct plan_settings settings = plan_settings_default();
 	struct plan_host_input *hosts = calloc(count, sizeof(*hosts));
 	char(*names)[24] = calloc(count, sizeof(*names));
-	struct plan_input input = {&settings, hosts, count};
+	struct plan_input input = {.settings = &settings, .hosts = hosts, .host_count = count};
 	size_t made = 0;
 	bool ok = hosts && names;
 

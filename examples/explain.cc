@@ -17,10 +17,22 @@ namespace
 {
 
 struct Free {
-	void operator()(gpumap_report *report) const { gpumap_report_free(report); }
-	void operator()(gpumap_request *request) const { gpumap_request_free(request); }
-	void operator()(gpumap_mapping *mapping) const { gpumap_mapping_free(mapping); }
-	void operator()(char *text) const { std::free(text); }
+	void operator()(gpumap_report *report) const
+	{
+		gpumap_report_free(report);
+	}
+	void operator()(gpumap_request *request) const
+	{
+		gpumap_request_free(request);
+	}
+	void operator()(gpumap_mapping *mapping) const
+	{
+		gpumap_mapping_free(mapping);
+	}
+	void operator()(char *text) const
+	{
+		std::free(text);
+	}
 };
 
 template <typename T> using owned = std::unique_ptr<T, Free>;
@@ -54,13 +66,14 @@ int main(int argc, char **argv)
 		report = make<gpumap_report>(gpumap_report_new);
 
 		auto request = make<gpumap_request>(gpumap_request_new);
-		auto format = argc > 3 && std::string(argv[3]) == "json" ? GPUMAP_JSON : GPUMAP_TEXT;
+		auto format = argc > 3 && std::string(argv[3]) == "json" ? GPUMAP_FORMAT_JSON
+									 : GPUMAP_FORMAT_TEXT;
 
 		check(gpumap_request_set(request.get(), "visible", argv[1], "LIST", report.get()));
 		check(gpumap_request_set(request.get(), "device", argv[2], "DEVICE", report.get()));
 
-		auto mapping = make<gpumap_mapping>(gpumap_resolve, request.get(), nullptr,
-						    report.get());
+		auto mapping =
+			make<gpumap_mapping>(gpumap_resolve, request.get(), nullptr, report.get());
 		auto text = make<char>(gpumap_explain, mapping.get(), report.get(), format);
 
 		std::cout << text.get();

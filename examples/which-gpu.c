@@ -20,7 +20,7 @@ static void print_device(const gpumap_entry *device)
 	int64_t certainty = gpumap_entry_int(device, GPUMAP_ENTRY_CERTAINTY);
 	int64_t logical = gpumap_entry_int(device, GPUMAP_ENTRY_LOGICAL);
 
-	if (certainty == GPUMAP_UNDECIDABLE)
+	if (certainty == GPUMAP_CERTAINTY_UNDECIDABLE)
 		printf("cuda:%" PRId64 " is one of %zu GPUs", logical,
 		       gpumap_entry_candidate_count(device));
 	else

@@ -16,6 +16,8 @@
  *  - Arguments are copied: nothing of the caller's is kept after the call.
  *  - Pointers must not be NULL but where that is said, and `origin`. What reads an
  *    object (*_str, *_int, *_count, *_get, ...) takes NULL as one that knows nothing.
+ *  - Text and numbers are attributes of two enums, gpumap_X_str_attr and gpumap_X_int_attr.
+ *    Values of enumerators do not change. An attribute of the other enum is one not known.
  *  - Strings handed out are UTF-8 or plain ASCII, borrowed, and live as long as
  *    the object they were read from. NULL means "not known".
  *  - Integers handed out are -1 when not known. Sizes are bytes.
@@ -72,27 +74,28 @@ typedef struct gpumap_report gpumap_report;
 typedef struct gpumap_finding gpumap_finding;
 
 enum gpumap_severity {
-	GPUMAP_REMARK,  /* worth knowing; the answer stands */
-	GPUMAP_WARNING, /* probably not what was meant; the answer stands */
-	GPUMAP_ERROR    /* the answer is "no", or there is none */
+	GPUMAP_SEVERITY_REMARK = 0,  /* worth knowing; the answer stands */
+	GPUMAP_SEVERITY_WARNING = 1, /* probably not what was meant; the answer stands */
+	GPUMAP_SEVERITY_ERROR = 2    /* the answer is "no", or there is none */
 };
 
-enum gpumap_finding_attr {
-	/* str */
-	GPUMAP_FINDING_ID,     /* permanent, "GM012" */
-	GPUMAP_FINDING_RULE,   /* "V5", or NULL when no rule of gpumap-rules(7) is meant */
-	GPUMAP_FINDING_TEXT,   /* one line, control characters escaped */
-	GPUMAP_FINDING_FIX,    /* the remedy, or NULL */
-	GPUMAP_FINDING_ORIGIN, /* file, option or variable, or NULL */
-	/* int */
-	GPUMAP_FINDING_SEVERITY, /* enum gpumap_severity */
-	GPUMAP_FINDING_LINE,     /* 1-based; -1: does not apply */
-	GPUMAP_FINDING_COLUMN,   /* 1-based; -1: does not apply */
-	/* str: the same for all findings of one id */
-	GPUMAP_FINDING_MEANING, /* what the id stands for, one line */
-	GPUMAP_FINDING_CAUSE,   /* why it comes up */
-	GPUMAP_FINDING_EXAMPLE, /* a shell command that shows it, or NULL */
-	GPUMAP_FINDING_REMEDY   /* what to do about it */
+enum gpumap_finding_str_attr {
+	GPUMAP_FINDING_ID = 0,     /* permanent, "GM012" */
+	GPUMAP_FINDING_RULE = 1,   /* "V5", or NULL when no rule of gpumap-rules(7) is meant */
+	GPUMAP_FINDING_TEXT = 2,   /* one line, control characters escaped */
+	GPUMAP_FINDING_FIX = 3,    /* the remedy, or NULL */
+	GPUMAP_FINDING_ORIGIN = 4, /* file, option or variable, or NULL */
+	/* the same for all findings of one id */
+	GPUMAP_FINDING_MEANING = 5, /* what the id stands for, one line */
+	GPUMAP_FINDING_CAUSE = 6,   /* why it comes up */
+	GPUMAP_FINDING_EXAMPLE = 7, /* a shell command that shows it, or NULL */
+	GPUMAP_FINDING_REMEDY = 8   /* what to do about it */
+};
+
+enum gpumap_finding_int_attr {
+	GPUMAP_FINDING_SEVERITY = 100, /* enum gpumap_severity */
+	GPUMAP_FINDING_LINE = 101,     /* 1-based; -1: does not apply */
+	GPUMAP_FINDING_COLUMN = 102    /* 1-based; -1: does not apply */
 };
 
 /* An empty report. GPUMAP_ENOMEM. */
@@ -104,8 +107,8 @@ void gpumap_report_free(gpumap_report *report);
 size_t gpumap_report_count(const gpumap_report *report);
 const gpumap_finding *gpumap_report_get(const gpumap_report *report, size_t i);
 
-const char *gpumap_finding_str(const gpumap_finding *finding, enum gpumap_finding_attr attr);
-int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_finding_attr attr);
+const char *gpumap_finding_str(const gpumap_finding *finding, enum gpumap_finding_str_attr attr);
+int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_finding_int_attr attr);
 
 /* The worst severity in the report, or -1 when it is empty. */
 int gpumap_report_worst(const gpumap_report *report);
@@ -114,20 +117,21 @@ int gpumap_report_worst(const gpumap_report *report);
 
 typedef struct gpumap_rule gpumap_rule;
 
-enum gpumap_rule_attr {
-	GPUMAP_RULE_ID,      /* "V5", permanent */
-	GPUMAP_RULE_LINE,    /* the rule in one line */
-	GPUMAP_RULE_TEXT,    /* the rule in full */
-	GPUMAP_RULE_EXAMPLE, /* or NULL */
-	GPUMAP_RULE_SOURCE,  /* where it is documented or was seen */
-	GPUMAP_RULE_EVIDENCE /* "documented", "observed", "implemented", "verified", "assumed" */
+enum gpumap_rule_str_attr {
+	GPUMAP_RULE_ID = 0,      /* "V5", permanent */
+	GPUMAP_RULE_LINE = 1,    /* the rule in one line */
+	GPUMAP_RULE_TEXT = 2,    /* the rule in full */
+	GPUMAP_RULE_EXAMPLE = 3, /* or NULL */
+	GPUMAP_RULE_SOURCE = 4,  /* where it is documented or was seen */
+	/* "documented", "observed", "implemented", "verified" or "assumed" */
+	GPUMAP_RULE_EVIDENCE = 5
 };
 
 /* The rule `id` (letter case ignored), NULL if there is none. Static. */
 const gpumap_rule *gpumap_rule_find(const char *id);
 /* The i-th rule in the order of the manual; NULL past the end. */
 const gpumap_rule *gpumap_rule_get(size_t i);
-const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_attr attr);
+const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_str_attr attr);
 
 /* --- findings, looked up -------------------------------------------------- */
 
@@ -142,47 +146,49 @@ const gpumap_finding *gpumap_finding_get(size_t i);
 typedef struct gpumap_inventory gpumap_inventory;
 typedef struct gpumap_device gpumap_device; /* a GPU, or a MIG instance of one */
 
-enum gpumap_inventory_attr {
-	/* str */
-	GPUMAP_INVENTORY_SOURCE, /* "nvml", "proc", "snapshot", "nvidia-smi -L", "assumed", ... */
-	GPUMAP_INVENTORY_ORIGIN, /* file name, host name or the text it was made from */
-	GPUMAP_INVENTORY_DRIVER, /* driver version, "570.124.06" */
-	GPUMAP_INVENTORY_HOST,   /* host name at the time of recording */
-	GPUMAP_INVENTORY_DATE,   /* when it was recorded, "2026-11-21T10:00:00Z" */
-	/* int */
-	GPUMAP_INVENTORY_ASSUMED, /* 1: its devices are taken as existing, nobody saw them */
-	GPUMAP_INVENTORY_PARTIAL, /* 1: the source was cut or a device did not answer */
-	/* str: why no program can use a GPU of the host that was probed, or of that of a snapshot,
-	 * which keeps it; NULL: one can, or the inventory is another's */
-	GPUMAP_INVENTORY_NO_GPU
+enum gpumap_inventory_str_attr {
+	GPUMAP_INVENTORY_SOURCE = 0, /* "nvml", "proc", "snapshot", "nvidia-smi -L", ... */
+	GPUMAP_INVENTORY_ORIGIN = 1, /* file name, host name or the text it was made from */
+	GPUMAP_INVENTORY_DRIVER = 2, /* driver version, "570.124.06" */
+	GPUMAP_INVENTORY_HOST = 3,   /* host name at the time of recording */
+	GPUMAP_INVENTORY_DATE = 4,   /* when it was recorded, "2026-11-21T10:00:00Z" */
+	/* why no program can use a GPU of the host that was probed, which a snapshot keeps;
+	 * NULL: one can, or the inventory is another's */
+	GPUMAP_INVENTORY_NO_GPU = 5
+};
+
+enum gpumap_inventory_int_attr {
+	GPUMAP_INVENTORY_ASSUMED = 100, /* 1: its devices are taken as existing, nobody saw them */
+	GPUMAP_INVENTORY_PARTIAL = 101  /* 1: the source was cut or a device did not answer */
 };
 
 /* A MIG instance has UUID, memory, profile and numbers of its own, else its GPU's. */
-enum gpumap_device_attr {
-	/* str */
-	GPUMAP_DEVICE_UUID,        /* "GPU-..." or "MIG-...", as nvidia-smi -L prints it */
-	GPUMAP_DEVICE_PCI,         /* "0000:07:00.0", lower case */
-	GPUMAP_DEVICE_NAME,        /* "NVIDIA H100 80GB HBM3" */
-	GPUMAP_DEVICE_NUMA,        /* NUMA nodes as a list, "0" or "0-1" */
-	GPUMAP_DEVICE_CPUS,        /* CPUs near the GPU as a list, "0-31,64-95" */
-	GPUMAP_DEVICE_MIG_PROFILE, /* "1g.10gb"; NULL for a GPU */
-	/* int */
-	GPUMAP_DEVICE_INDEX,       /* nvidia-smi's number as the source printed it (rule N1) */
-	GPUMAP_DEVICE_MEMORY,      /* bytes */
-	GPUMAP_DEVICE_MINOR,       /* N of /dev/nvidiaN; not the index */
-	GPUMAP_DEVICE_MIG_ENABLED, /* 1 enabled, 0 disabled */
-	GPUMAP_DEVICE_MIG_GI,      /* GPU instance; -1 for a GPU */
-	GPUMAP_DEVICE_MIG_CI,      /* compute instance; -1 for a GPU */
-	GPUMAP_DEVICE_PHYSICAL     /* the index; where the source printed none, the place by PCI */
+enum gpumap_device_str_attr {
+	GPUMAP_DEVICE_UUID = 0,       /* "GPU-..." or "MIG-...", as nvidia-smi -L prints it */
+	GPUMAP_DEVICE_PCI = 1,        /* "0000:07:00.0", lower case */
+	GPUMAP_DEVICE_NAME = 2,       /* "NVIDIA H100 80GB HBM3" */
+	GPUMAP_DEVICE_NUMA = 3,       /* NUMA nodes as a list, "0" or "0-1" */
+	GPUMAP_DEVICE_CPUS = 4,       /* CPUs near the GPU as a list, "0-31,64-95" */
+	GPUMAP_DEVICE_MIG_PROFILE = 5 /* "1g.10gb"; NULL for a GPU */
+};
+
+enum gpumap_device_int_attr {
+	GPUMAP_DEVICE_INDEX = 100,  /* nvidia-smi's number as the source printed it (rule N1) */
+	GPUMAP_DEVICE_MEMORY = 101, /* bytes */
+	GPUMAP_DEVICE_MINOR = 102,  /* N of /dev/nvidiaN; not the index */
+	GPUMAP_DEVICE_MIG_ENABLED = 103, /* 1 enabled, 0 disabled */
+	GPUMAP_DEVICE_MIG_GI = 104,      /* GPU instance; -1 for a GPU */
+	GPUMAP_DEVICE_MIG_CI = 105,      /* compute instance; -1 for a GPU */
+	GPUMAP_DEVICE_PHYSICAL = 106     /* the index; the place by PCI if the source has none */
 };
 
 enum gpumap_order {
-	GPUMAP_ORDER_FASTEST, /* CUDA_DEVICE_ORDER unset or FASTEST_FIRST (rule N2) */
-	GPUMAP_ORDER_PCI      /* CUDA_DEVICE_ORDER=PCI_BUS_ID */
+	GPUMAP_ORDER_FASTEST = 0, /* CUDA_DEVICE_ORDER unset or FASTEST_FIRST (rule N2) */
+	GPUMAP_ORDER_PCI = 1      /* CUDA_DEVICE_ORDER=PCI_BUS_ID */
 };
 
 /* Flags of gpumap_inventory_probe. */
-#define GPUMAP_PROBE_ASK_DRIVER 1u /* measure the CUDA order in a helper process (rule N6) */
+#define GPUMAP_PROBE_FLAG_ASK_DRIVER 1u /* measure the CUDA order in a helper process (rule N6) */
 
 /* The GPUs of this host: NVML; without it /proc/driver/nvidia, or /sys/bus/pci while
  * no driver is loaded. No CUDA context is ever created. A GPU that NVML counts but
@@ -232,16 +238,17 @@ size_t gpumap_inventory_count(const gpumap_inventory *inventory);
 /* The i-th GPU, by nvidia-smi's number where known; NULL past the end. */
 const gpumap_device *gpumap_inventory_get(const gpumap_inventory *inventory, size_t i);
 const char *gpumap_inventory_str(const gpumap_inventory *inventory,
-				 enum gpumap_inventory_attr attr);
-int64_t gpumap_inventory_int(const gpumap_inventory *inventory, enum gpumap_inventory_attr attr);
+				 enum gpumap_inventory_str_attr attr);
+int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
+			     enum gpumap_inventory_int_attr attr);
 
 /* Position (for gpumap_inventory_get) of the GPU that CUDA numbers `i` without a
  * visible list; -1 when not known (rule N4). */
 int gpumap_inventory_cuda_position(const gpumap_inventory *inventory, enum gpumap_order order,
 				   size_t i);
 
-const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_attr attr);
-int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_attr attr);
+const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_str_attr attr);
+int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_int_attr attr);
 
 /* MIG instances of a GPU: their number, and the i-th (NULL past the end). */
 size_t gpumap_device_mig_count(const gpumap_device *device);
@@ -256,14 +263,14 @@ int gpumap_device_nvlink(const gpumap_device *device, size_t i);
 
 typedef struct gpumap_request gpumap_request;
 
-enum gpumap_key_attr {
-	GPUMAP_KEY_NAME,        /* "set_device"; the option is --set-device */
-	GPUMAP_KEY_OPTION,      /* "--set-device" */
-	GPUMAP_KEY_ENVIRONMENT, /* "GPUMAP_SET_DEVICE" */
-	GPUMAP_KEY_VALUE,       /* what its value looks like, "N|cuda:N" */
-	GPUMAP_KEY_HELP,        /* one line */
-	GPUMAP_KEY_SECTION,     /* of profile files, "program"; NULL: a key of requests */
-	GPUMAP_KEY_DEFAULT      /* its value when nobody gives it one; NULL: a key of requests */
+enum gpumap_key_str_attr {
+	GPUMAP_KEY_NAME = 0,        /* "set_device"; the option is --set-device */
+	GPUMAP_KEY_OPTION = 1,      /* "--set-device" */
+	GPUMAP_KEY_ENVIRONMENT = 2, /* "GPUMAP_SET_DEVICE" */
+	GPUMAP_KEY_VALUE = 3,       /* what its value looks like, "N|cuda:N" */
+	GPUMAP_KEY_HELP = 4,        /* one line */
+	GPUMAP_KEY_SECTION = 5,     /* of profile files, "program"; NULL: a key of requests */
+	GPUMAP_KEY_DEFAULT = 6 /* its value when nobody gives it one; NULL: a key of requests */
 };
 
 typedef struct gpumap_key gpumap_key;
@@ -271,7 +278,7 @@ typedef struct gpumap_key gpumap_key;
 /* Calls fn(key, data) for every key, in the order of the manual, until fn returns
  * other than 0; returns that value, or 0. Read `key` with gpumap_key_str. */
 int gpumap_key_each(int (*fn)(const gpumap_key *key, void *data), void *data);
-const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_attr attr);
+const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_str_attr attr);
 
 /* An empty request: nothing was said. GPUMAP_ENOMEM. */
 int gpumap_request_new(gpumap_request **ret);
@@ -297,25 +304,27 @@ int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
 
 /* What its launcher tells a process of its place among others, in the variables that the
  * request was given (rules R1, R2 and R4). */
-enum gpumap_identity_attr {
-	/* str */
-	GPUMAP_IDENTITY_LAUNCHER, /* whose variables hold: "torch", "Open MPI", "MPICH", "MVAPICH2",
-				   * "PALS", "jsrun", "Flux", "Slurm step"; "Kubernetes": those of a
-				   * pod, where the node alone is known (rule R2) */
-	/* int */
-	GPUMAP_IDENTITY_RANK, /* 0 to the world's size - 1 */
-	GPUMAP_IDENTITY_WORLD_SIZE,
-	GPUMAP_IDENTITY_LOCAL_RANK, /* on its node; the key local_rank comes first */
-	GPUMAP_IDENTITY_LOCAL_SIZE, /* ranks on its node */
-	GPUMAP_IDENTITY_NODE_RANK,
-	GPUMAP_IDENTITY_NODES
+enum gpumap_identity_str_attr {
+	/* whose variables apply: "torch", "Open MPI", "MPICH", "MVAPICH2", "PALS", "jsrun", "Flux",
+	 * "Slurm step"; "Kubernetes": those of a pod, where the node alone is known (rule R2) */
+	GPUMAP_IDENTITY_LAUNCHER = 0
+};
+
+enum gpumap_identity_int_attr {
+	GPUMAP_IDENTITY_RANK = 100, /* 0 to the world's size - 1 */
+	GPUMAP_IDENTITY_WORLD_SIZE = 101,
+	GPUMAP_IDENTITY_LOCAL_RANK = 102, /* on its node; the key local_rank comes first */
+	GPUMAP_IDENTITY_LOCAL_SIZE = 103, /* ranks on its node */
+	GPUMAP_IDENTITY_NODE_RANK = 104,
+	GPUMAP_IDENTITY_NODES = 105
 };
 
 /* NULL and -1 where it is not known, all of them without a launcher. Variables with values of no
  * meaning are left out, which gpumap_resolve reports. The string is static. */
 const char *gpumap_request_identity_str(const gpumap_request *request,
-					enum gpumap_identity_attr attr);
-int64_t gpumap_request_identity_int(const gpumap_request *request, enum gpumap_identity_attr attr);
+					enum gpumap_identity_str_attr attr);
+int64_t gpumap_request_identity_int(const gpumap_request *request,
+				    enum gpumap_identity_int_attr attr);
 
 /* --- mapping: the answer -------------------------------------------------- */
 
@@ -323,18 +332,24 @@ typedef struct gpumap_mapping gpumap_mapping;
 typedef struct gpumap_entry gpumap_entry; /* one logical device */
 typedef struct gpumap_step gpumap_step;   /* one rule that was used */
 
-enum gpumap_certainty { GPUMAP_CERTAIN, GPUMAP_LIKELY, GPUMAP_ASSUMED, GPUMAP_UNDECIDABLE };
+enum gpumap_certainty {
+	GPUMAP_CERTAINTY_CERTAIN = 0,
+	GPUMAP_CERTAINTY_LIKELY = 1,
+	GPUMAP_CERTAINTY_ASSUMED = 2,
+	GPUMAP_CERTAINTY_UNDECIDABLE = 3
+};
 
-enum gpumap_mapping_attr {
-	/* str */
-	GPUMAP_MAPPING_MODE,         /* "single", "dp", "ddp", "mp" */
-	GPUMAP_MAPPING_ASSUMPTION,   /* what was assumed, one sentence; NULL: nothing */
-	GPUMAP_MAPPING_ENDED_TEXT,   /* the entry that ended the visible list; NULL: none did */
-	GPUMAP_MAPPING_ENDED_REASON, /* why, "no such device" */
-	GPUMAP_MAPPING_ENDED_RULE,   /* "V2" */
-	/* int */
-	GPUMAP_MAPPING_ANSWERED,   /* 1; 0: the statements end in an error or a "no" */
-	GPUMAP_MAPPING_ENDED_ENTRY /* 0-based number of the entry that ended the list */
+enum gpumap_mapping_str_attr {
+	GPUMAP_MAPPING_MODE = 0,         /* "single", "dp", "ddp", "mp" */
+	GPUMAP_MAPPING_ASSUMPTION = 1,   /* what was assumed, one sentence; NULL: nothing */
+	GPUMAP_MAPPING_ENDED_TEXT = 2,   /* the entry that ended the visible list; NULL: none did */
+	GPUMAP_MAPPING_ENDED_REASON = 3, /* why, "no such device" */
+	GPUMAP_MAPPING_ENDED_RULE = 4    /* "V2" */
+};
+
+enum gpumap_mapping_int_attr {
+	GPUMAP_MAPPING_ANSWERED = 100,   /* 1; 0: the statements end in an error or a "no" */
+	GPUMAP_MAPPING_ENDED_ENTRY = 101 /* 0-based number of the entry that ended the list */
 };
 
 /* Which physical GPU does this code run on? A pure function of its arguments, for
@@ -348,8 +363,8 @@ int gpumap_resolve(gpumap_mapping **ret, const gpumap_request *request,
 		   const gpumap_inventory *inventory, gpumap_report *report);
 void gpumap_mapping_free(gpumap_mapping *mapping);
 
-const char *gpumap_mapping_str(const gpumap_mapping *mapping, enum gpumap_mapping_attr attr);
-int64_t gpumap_mapping_int(const gpumap_mapping *mapping, enum gpumap_mapping_attr attr);
+const char *gpumap_mapping_str(const gpumap_mapping *mapping, enum gpumap_mapping_str_attr attr);
+int64_t gpumap_mapping_int(const gpumap_mapping *mapping, enum gpumap_mapping_int_attr attr);
 
 /* The visible devices in logical order (rule V1). NULL past the end. */
 size_t gpumap_mapping_visible_count(const gpumap_mapping *mapping);
@@ -371,20 +386,22 @@ int64_t gpumap_mapping_replica_samples(const gpumap_mapping *mapping, size_t i);
  * undecidable. The inverse of gpumap_entry_int(.., GPUMAP_ENTRY_PHYSICAL). */
 int gpumap_mapping_logical(const gpumap_mapping *mapping, int physical);
 
-enum gpumap_entry_attr {
-	/* str: NULL when not known or undecidable */
-	GPUMAP_ENTRY_UUID,
-	GPUMAP_ENTRY_PCI,
-	GPUMAP_ENTRY_NAME,
-	/* int */
-	GPUMAP_ENTRY_LOGICAL,   /* N of cuda:N */
-	GPUMAP_ENTRY_PHYSICAL,  /* nvidia-smi's number in the outermost view known (rule N1) */
-	GPUMAP_ENTRY_CERTAINTY, /* enum gpumap_certainty */
-	GPUMAP_ENTRY_MIG        /* position among its GPU's MIG instances; -1: a whole GPU */
+enum gpumap_entry_str_attr {
+	/* NULL when not known or undecidable */
+	GPUMAP_ENTRY_UUID = 0,
+	GPUMAP_ENTRY_PCI = 1,
+	GPUMAP_ENTRY_NAME = 2
 };
 
-const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry_attr attr);
-int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_attr attr);
+enum gpumap_entry_int_attr {
+	GPUMAP_ENTRY_LOGICAL = 100,  /* N of cuda:N */
+	GPUMAP_ENTRY_PHYSICAL = 101, /* nvidia-smi's number in the outermost view known (rule N1) */
+	GPUMAP_ENTRY_CERTAINTY = 102, /* enum gpumap_certainty */
+	GPUMAP_ENTRY_MIG = 103        /* position among its GPU's MIG instances; -1: a whole GPU */
+};
+
+const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry_str_attr attr);
+int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_int_attr attr);
 
 /* The devices it can be: one when decided, several when not (rules N4, V9). They are
  * the mapping's own copies, without NVLink neighbours. */
@@ -394,16 +411,16 @@ const gpumap_device *gpumap_entry_candidate(const gpumap_entry *entry, size_t i)
 /* "certain", "likely", "assumed", "undecidable". Static. */
 const char *gpumap_certainty_name(enum gpumap_certainty certainty);
 
-enum gpumap_step_attr {
-	GPUMAP_STEP_RULE,  /* "S2" */
-	GPUMAP_STEP_TEXT,  /* one line */
-	GPUMAP_STEP_ORIGIN /* the statement's origin, or NULL */
+enum gpumap_step_str_attr {
+	GPUMAP_STEP_RULE = 0,  /* "S2" */
+	GPUMAP_STEP_TEXT = 1,  /* one line */
+	GPUMAP_STEP_ORIGIN = 2 /* the statement's origin, or NULL */
 };
 
 /* The rules that were used, in the order of use. */
 size_t gpumap_mapping_step_count(const gpumap_mapping *mapping);
 const gpumap_step *gpumap_mapping_step(const gpumap_mapping *mapping, size_t i);
-const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_attr attr);
+const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_str_attr attr);
 
 /* Statements that lost to this step's: how many; source ("environment" or the key's
  * name) and value of the i-th (NULL past the end; the value of an unset is "unset"). */
@@ -414,10 +431,10 @@ const char *gpumap_step_loser_value(const gpumap_step *step, size_t i);
 /* --- explain: the answer as text ------------------------------------------ */
 
 enum gpumap_format {
-	GPUMAP_TEXT,
-	GPUMAP_JSON, /* schema 1, described in gpumap(1) */
-	GPUMAP_SVG,
-	GPUMAP_COLORED_TEXT /* GPUMAP_TEXT with the codes of a terminal's colours */
+	GPUMAP_FORMAT_TEXT = 0,
+	GPUMAP_FORMAT_JSON = 1, /* schema 1, described in gpumap(1) */
+	GPUMAP_FORMAT_SVG = 2,
+	GPUMAP_COLORED_TEXT /* GPUMAP_FORMAT_TEXT with the codes of a terminal's colours */
 };
 
 /* The whole answer in *ret (free(3) it), NUL-terminated, ending in a newline.
@@ -485,9 +502,9 @@ void gpumap_profile_free(gpumap_profile *profile);
  *
  * Without any file the profile has the built-in defaults and GPUMAP_PROFILE_FILE is NULL; if a
  * `name` is given, that is GPUMAP_EINPUT. `envp`, which may be NULL, only tells where the file
- * is: gpumap_profile_set_environ applies it. `flags`: GPUMAP_OPEN_HERE ends the search with
+ * is: gpumap_profile_set_environ applies it. `flags`: GPUMAP_OPEN_FLAG_HERE ends the search with
  * ./gpumap.ini. All else is as of gpumap_profile_read. */
-#define GPUMAP_OPEN_HERE 1u
+#define GPUMAP_OPEN_FLAG_HERE 1u
 int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
 			const char *const *envp, unsigned flags, gpumap_report *report);
 
@@ -510,19 +527,18 @@ int gpumap_profile_set_environ(gpumap_profile *profile, const char *const *envp,
 int gpumap_profile_check(const gpumap_profile *profile, gpumap_report *report);
 
 enum gpumap_profile_str_attr {
-	GPUMAP_PROFILE_NAME, /* of the chosen profile; NULL: none is chosen */
-	GPUMAP_PROFILE_FILE  /* that was read; NULL: none */
+	GPUMAP_PROFILE_NAME = 0, /* of the chosen profile; NULL: none is chosen */
+	GPUMAP_PROFILE_FILE = 1  /* that was read; NULL: none */
 };
 
-const char *gpumap_profile_setting(const gpumap_profile *profile,
-				   enum gpumap_profile_str_attr attr);
+const char *gpumap_profile_str(const gpumap_profile *profile, enum gpumap_profile_str_attr attr);
 
 /* Strings live until the profile is changed or freed. */
 enum gpumap_setting_attr {
-	GPUMAP_SETTING_NAME,  /* the key */
-	GPUMAP_SETTING_VALUE, /* with its variables; as written while one of them is not set */
-	GPUMAP_SETTING_TEXT,  /* as written */
-	GPUMAP_SETTING_ORIGIN /* "train.ini:7", "--gpus", "GPUMAP_GPUS" or "default" */
+	GPUMAP_SETTING_NAME = 0,  /* the key */
+	GPUMAP_SETTING_VALUE = 1, /* with its variables; as written while one of them is not set */
+	GPUMAP_SETTING_TEXT = 2,  /* as written */
+	GPUMAP_SETTING_ORIGIN = 3 /* "train.ini:7", "--gpus", "GPUMAP_GPUS" or "default" */
 };
 
 /* The effective value of a key of [profile] or [program]. Lists and the command keep their
@@ -545,19 +561,19 @@ size_t gpumap_profile_variable_count(const gpumap_profile *profile);
 const char *gpumap_profile_variable(const gpumap_profile *profile, size_t i,
 				    enum gpumap_setting_attr attr);
 
-enum gpumap_section_attr {
-	GPUMAP_SECTION_KIND, /* "profile", "program", "env", "unset", "trainer", "override", "sweep"
-			      */
-	GPUMAP_SECTION_NAME, /* "base" of [profile base] */
-	GPUMAP_SECTION_ORIGIN, /* "train.ini:7" */
-	GPUMAP_SECTION_PARENT  /* the profile that a profile inherits from, or NULL */
+enum gpumap_section_str_attr {
+	/* "profile", "program", "env", "unset", "trainer", "override" or "sweep" */
+	GPUMAP_SECTION_KIND = 0,
+	GPUMAP_SECTION_NAME = 1,   /* "base" of [profile base] */
+	GPUMAP_SECTION_ORIGIN = 2, /* "train.ini:7" */
+	GPUMAP_SECTION_PARENT = 3  /* the profile that a profile inherits from, or NULL */
 };
 
 /* The i-th section of a kind (NULL: of any) in the order of the files, an included one
  * standing where it is included; NULL past the end. Its entries, as it gives them. */
 const gpumap_section *gpumap_profile_section(const gpumap_profile *profile, const char *kind,
 					     size_t i);
-const char *gpumap_section_str(const gpumap_section *section, enum gpumap_section_attr attr);
+const char *gpumap_section_str(const gpumap_section *section, enum gpumap_section_str_attr attr);
 size_t gpumap_section_entry_count(const gpumap_section *section);
 const char *gpumap_section_entry(const gpumap_section *section, size_t i,
 				 enum gpumap_setting_attr attr);
@@ -656,20 +672,21 @@ int gpumap_plan_parse(gpumap_plan **ret, const char *text, size_t size, const ch
 int gpumap_plan_read(gpumap_plan **ret, const char *path, gpumap_report *report);
 void gpumap_plan_free(gpumap_plan *plan);
 
-enum gpumap_plan_attr {
-	/* str */
-	GPUMAP_PLAN_PROFILE, /* its name, or NULL */
-	GPUMAP_PLAN_MODE,    /* "single", "dp", "ddp" or "mp" */
-	GPUMAP_PLAN_MASTER_ADDR,
-	GPUMAP_PLAN_RUN, /* the run's id: the scheduler's job, or gpumap_plan_set_run's, or NULL */
-	/* int */
-	GPUMAP_PLAN_ANSWERED, /* 1: it can be started */
-	GPUMAP_PLAN_WORLD_SIZE,
-	GPUMAP_PLAN_HOSTS,
-	GPUMAP_PLAN_MASTER_PORT /* 0: a free one of the first host, taken at the start */
+enum gpumap_plan_str_attr {
+	GPUMAP_PLAN_PROFILE = 0, /* its name, or NULL */
+	GPUMAP_PLAN_MODE = 1,    /* "single", "dp", "ddp" or "mp" */
+	GPUMAP_PLAN_MASTER_ADDR = 2,
+	GPUMAP_PLAN_RUN = 3 /* the run's id: of gpumap_plan_set_run or the scheduler, or NULL */
 };
-const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_attr attr);
-int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_attr attr);
+
+enum gpumap_plan_int_attr {
+	GPUMAP_PLAN_ANSWERED = 100, /* 1: it can be started */
+	GPUMAP_PLAN_WORLD_SIZE = 101,
+	GPUMAP_PLAN_HOSTS = 102,
+	GPUMAP_PLAN_MASTER_PORT = 103 /* 0: a free one of the first host, taken at the start */
+};
+const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_str_attr attr);
+int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_attr attr);
 
 /* The value that a key of [profile] or [program] has for a rank, -1: for none in particular;
  * what overrides say of its host and rank is in it, macros are there still. NULL: no such
@@ -681,26 +698,28 @@ const char *gpumap_plan_setting(const gpumap_plan *plan, const char *key, int64_
 int gpumap_plan_expand_setting(char **ret, const gpumap_plan *plan, const char *key, int64_t rank,
 			       const char *stream, gpumap_report *report);
 
-enum gpumap_rank_attr {
-	/* str */
-	GPUMAP_RANK_HOST,
-	GPUMAP_RANK_VISIBLE, /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
-	GPUMAP_RANK_UUID,    /* of the device that it lands on, or that it has alone; or NULL */
-	GPUMAP_RANK_PCI,
-	GPUMAP_RANK_NAME,
-	GPUMAP_RANK_CPUS,         /* "0-7,64-71", or NULL: not bound */
-	GPUMAP_RANK_MEMORY_NODES, /* NUMA nodes, "0", or NULL: not bound */
-	/* int */
-	GPUMAP_RANK_NODE, /* of its host */
-	GPUMAP_RANK_LOCAL_RANK,
-	GPUMAP_RANK_LOCAL_SIZE,
-	GPUMAP_RANK_PHYSICAL, /* as GPUMAP_RANK_UUID; nvidia-smi's number */
-	GPUMAP_RANK_MIG,      /* its place among that GPU's instances */
-	GPUMAP_RANK_LOGICAL,  /* N of the cuda:N that the program uses */
-	GPUMAP_RANK_THREADS   /* OMP_NUM_THREADS; 0: left alone */
+enum gpumap_rank_str_attr {
+	GPUMAP_RANK_HOST = 0,
+	GPUMAP_RANK_VISIBLE = 1, /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
+	GPUMAP_RANK_UUID = 2,    /* of the device that it lands on, or that it has alone; or NULL */
+	GPUMAP_RANK_PCI = 3,
+	GPUMAP_RANK_NAME = 4,
+	GPUMAP_RANK_CPUS = 5,        /* "0-7,64-71", or NULL: not bound */
+	GPUMAP_RANK_MEMORY_NODES = 6 /* NUMA nodes, "0", or NULL: not bound */
 };
-const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank, enum gpumap_rank_attr attr);
-int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank, enum gpumap_rank_attr attr);
+
+enum gpumap_rank_int_attr {
+	GPUMAP_RANK_NODE = 100, /* of its host */
+	GPUMAP_RANK_LOCAL_RANK = 101,
+	GPUMAP_RANK_LOCAL_SIZE = 102,
+	GPUMAP_RANK_PHYSICAL = 103, /* as GPUMAP_RANK_UUID; nvidia-smi's number */
+	GPUMAP_RANK_MIG = 104,      /* its place among that GPU's instances */
+	GPUMAP_RANK_LOGICAL = 105,  /* N of the cuda:N that the program uses */
+	GPUMAP_RANK_THREADS = 106   /* OMP_NUM_THREADS; 0: left alone */
+};
+const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
+				 enum gpumap_rank_str_attr attr);
+int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank, enum gpumap_rank_int_attr attr);
 
 /* What only the start can know: the run's id for %j and TORCHELASTIC_RUN_ID (NULL: as it is),
  * and the port that was taken (0: as it is). GPUMAP_ENOMEM. */

@@ -3,7 +3,7 @@
 #include "rankenv.h"
 
 EXPORT const char *gpumap_request_identity_str(const gpumap_request *request,
-					       enum gpumap_identity_attr attr)
+					       enum gpumap_identity_str_attr attr)
 {
 	struct rank_identity rows[RANKENV_ROWS];
 
@@ -20,7 +20,7 @@ static int64_t local_rank(const gpumap_request *request, const struct rank_ident
 }
 
 EXPORT int64_t gpumap_request_identity_int(const gpumap_request *request,
-					   enum gpumap_identity_attr attr)
+					   enum gpumap_identity_int_attr attr)
 {
 	struct rank_identity rows[RANKENV_ROWS] = {{.rank = -1,
 						    .size = -1,

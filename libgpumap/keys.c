@@ -63,7 +63,7 @@ EXPORT int gpumap_key_each(int (*fn)(const gpumap_key *key, void *data), void *d
 	return 0;
 }
 
-EXPORT const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_attr attr)
+EXPORT const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_str_attr attr)
 {
 	if (!key)
 		return NULL;

@@ -10,7 +10,8 @@ EXPORT void gpumap_mapping_free(gpumap_mapping *mapping)
 	free(mapping);
 }
 
-EXPORT const char *gpumap_mapping_str(const gpumap_mapping *mapping, enum gpumap_mapping_attr attr)
+EXPORT const char *gpumap_mapping_str(const gpumap_mapping *mapping,
+				      enum gpumap_mapping_str_attr attr)
 {
 	if (!mapping)
 		return NULL;
@@ -30,7 +31,7 @@ EXPORT const char *gpumap_mapping_str(const gpumap_mapping *mapping, enum gpumap
 	}
 }
 
-EXPORT int64_t gpumap_mapping_int(const gpumap_mapping *mapping, enum gpumap_mapping_attr attr)
+EXPORT int64_t gpumap_mapping_int(const gpumap_mapping *mapping, enum gpumap_mapping_int_attr attr)
 {
 	if (!mapping)
 		return -1;
@@ -90,7 +91,7 @@ EXPORT int gpumap_mapping_logical(const gpumap_mapping *mapping, int physical)
 	return -1;
 }
 
-EXPORT const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry_attr attr)
+EXPORT const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry_str_attr attr)
 {
 	const gpumap_device *d;
 
@@ -109,7 +110,7 @@ EXPORT const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry
 	}
 }
 
-EXPORT int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_attr attr)
+EXPORT int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_int_attr attr)
 {
 	if (!entry)
 		return -1;
@@ -154,7 +155,7 @@ EXPORT const gpumap_step *gpumap_mapping_step(const gpumap_mapping *mapping, siz
 	return mapping && i < mapping->step_count ? &mapping->steps[i] : NULL;
 }
 
-EXPORT const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_attr attr)
+EXPORT const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_str_attr attr)
 {
 	if (!step)
 		return NULL;

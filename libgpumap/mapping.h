@@ -55,7 +55,7 @@ struct gpumap_mapping {
 
 static inline bool entry_decided(const gpumap_entry *entry)
 {
-	return entry->certainty != GPUMAP_UNDECIDABLE;
+	return entry->certainty != GPUMAP_CERTAINTY_UNDECIDABLE;
 }
 
 #endif

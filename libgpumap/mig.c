@@ -104,7 +104,7 @@ static int add_every(struct expansion *x, const gpumap_device *gpu, enum gpumap_
 			return report_nomem(x->resolver->report);
 		for (size_t k = 0; k < n; k++)
 			candidates[k] = &gpu->mig[i + k];
-		r = add(x, candidates, n, n > 1 ? GPUMAP_UNDECIDABLE : certainty);
+		r = add(x, candidates, n, n > 1 ? GPUMAP_CERTAINTY_UNDECIDABLE : certainty);
 		i += n;
 	}
 	return r;
@@ -134,7 +134,7 @@ static int expand_slot(struct expansion *x, const struct slot *slot, bool every)
 	if (!first)
 		return report_nomem(x->resolver->report);
 	*first = d->mig_count ? &d->mig[0] : d;
-	return add(x, first, 1, certainty_max(slot->certainty, GPUMAP_ASSUMED));
+	return add(x, first, 1, certainty_max(slot->certainty, GPUMAP_CERTAINTY_ASSUMED));
 }
 
 /* The first of the instances that share this one's GPU instance. */
@@ -175,7 +175,7 @@ static int merge_instances(struct expansion *x)
 			memcpy(both, e->candidates, e->count * sizeof(*both));
 			both[e->count++] = d;
 			e->candidates = both;
-			e->certainty = GPUMAP_UNDECIDABLE;
+			e->certainty = GPUMAP_CERTAINTY_UNDECIDABLE;
 			step_add(x->resolver, "V9", NULL,
 				 "of two compute instances of one GPU instance CUDA picks one");
 			continue;
@@ -199,7 +199,7 @@ static void keep_one(struct expansion *x)
 	/* Of undecided compute instances the first one is picked. */
 	if (x->entries[0].count > 1) {
 		x->entries[0].count = 1;
-		x->entries[0].certainty = GPUMAP_ASSUMED;
+		x->entries[0].certainty = GPUMAP_CERTAINTY_ASSUMED;
 	}
 	x->count = 1;
 	step_add(x->resolver, "V9", NULL,
@@ -232,7 +232,8 @@ static int apply_generation(struct expansion *x)
 	if (r != GPUMAP_OK || x->stated || before < 2)
 		return r;
 	for (size_t i = 0; i < x->count; i++)
-		x->entries[i].certainty = certainty_max(x->entries[i].certainty, GPUMAP_ASSUMED);
+		x->entries[i].certainty =
+			certainty_max(x->entries[i].certainty, GPUMAP_CERTAINTY_ASSUMED);
 	report_add(
 		x->resolver->report, FINDING_MIG_GENERATION,
 		ABOUT(.rule = "V9", .fix = "give the driver's version: --driver 570"),

@@ -81,13 +81,13 @@ static int explain(struct resolver *resolver, enum gpumap_certainty certainty, c
 {
 	struct arena *arena = resolver->arena;
 
-	if (certainty == GPUMAP_UNDECIDABLE)
+	if (certainty == GPUMAP_CERTAINTY_UNDECIDABLE)
 		step_add(
 			resolver, "N4", NULL,
 			arena_printf(arena,
 				     "undecidable: %s; the set of %zu is certain, its order is not",
 				     why, resolver->view.count));
-	else if (certainty != GPUMAP_ASSUMED)
+	else if (certainty != GPUMAP_CERTAINTY_ASSUMED)
 		step_add(resolver, "N4", NULL,
 			 arena_printf(arena, "which GPU an index means is %s: %s",
 				      gpumap_certainty_name(certainty), why));
@@ -103,15 +103,15 @@ static enum gpumap_certainty judge(struct resolver *resolver, enum order_kind ki
 
 	if (!one_model(resolver) && kind != ORDER_PCI && !measured && !amd) {
 		*why = "the GPUs differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID";
-		return GPUMAP_UNDECIDABLE;
+		return GPUMAP_CERTAINTY_UNDECIDABLE;
 	}
 	if (resolver->assumed) {
 		*why = "nobody looked at the devices";
-		return GPUMAP_ASSUMED;
+		return GPUMAP_CERTAINTY_ASSUMED;
 	}
 	if (resolver->gaps && !measured) {
 		*why = "the inventory leaves GPUs out";
-		return GPUMAP_ASSUMED;
+		return GPUMAP_CERTAINTY_ASSUMED;
 	}
 	*why = measured            ? "CUDA's order was measured"
 	       : kind == ORDER_PCI ? "CUDA_DEVICE_ORDER=PCI_BUS_ID"
@@ -119,8 +119,8 @@ static enum gpumap_certainty judge(struct resolver *resolver, enum order_kind ki
 	       : amd               ? "AMD's runtime knows no order by speed"
 				   : "all GPUs are one model";
 	if (measured || kind == ORDER_PCI || view->count < 2)
-		return GPUMAP_CERTAIN;
-	return GPUMAP_LIKELY;
+		return GPUMAP_CERTAINTY_CERTAIN;
+	return GPUMAP_CERTAINTY_LIKELY;
 }
 
 int order_slots(struct resolver *resolver)
@@ -139,11 +139,12 @@ int order_slots(struct resolver *resolver)
 		struct slot *slot = &view->slots[i];
 
 		slot->certainty = certainty;
-		slot->candidates = certainty == GPUMAP_UNDECIDABLE ? view->devices : &devices[i];
-		slot->count = certainty == GPUMAP_UNDECIDABLE ? view->count : 1;
+		slot->candidates =
+			certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? view->devices : &devices[i];
+		slot->count = certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? view->count : 1;
 	}
 	view->slot_count = view->count;
-	if (!view->count || (certainty == GPUMAP_UNDECIDABLE && named_by_uuid(resolver)))
+	if (!view->count || (certainty == GPUMAP_CERTAINTY_UNDECIDABLE && named_by_uuid(resolver)))
 		return GPUMAP_OK;
 	return explain(resolver, certainty, why);
 }

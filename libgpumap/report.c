@@ -23,7 +23,7 @@ static const struct {
 	const char *cause, *rule, *example, *remedy;
 } findings[] = {
 #define FINDING(number, name, weight, text, ...) \
-	{.id = number, .severity = GPUMAP_##weight, .meaning = text, __VA_ARGS__},
+	{.id = number, .severity = GPUMAP_SEVERITY_##weight, .meaning = text, __VA_ARGS__},
 #include "findings.def"
 #undef FINDING
 };
@@ -91,7 +91,8 @@ EXPORT int gpumap_report_worst(const gpumap_report *report)
 	return worst;
 }
 
-EXPORT const char *gpumap_finding_str(const gpumap_finding *finding, enum gpumap_finding_attr attr)
+EXPORT const char *gpumap_finding_str(const gpumap_finding *finding,
+				      enum gpumap_finding_str_attr attr)
 {
 	if (!finding)
 		return NULL;
@@ -119,7 +120,7 @@ EXPORT const char *gpumap_finding_str(const gpumap_finding *finding, enum gpumap
 	}
 }
 
-EXPORT int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_finding_attr attr)
+EXPORT int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_finding_int_attr attr)
 {
 	if (!finding)
 		return -1;

@@ -28,7 +28,7 @@ EXPORT const gpumap_rule *gpumap_rule_get(size_t i)
 	return i < ARRAY_SIZE(rules) ? &rules[i] : NULL;
 }
 
-EXPORT const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_attr attr)
+EXPORT const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_str_attr attr)
 {
 	if (!rule)
 		return NULL;

@@ -9,8 +9,8 @@ static int select_slots(struct resolver *resolver, const struct visible_list *li
 {
 	const struct view *view = &resolver->view;
 	struct slot *slots = arena_alloc(resolver->arena, list->count, sizeof(*slots));
-	enum gpumap_certainty named =
-		resolver->assumed || view->unsure ? GPUMAP_ASSUMED : GPUMAP_CERTAIN;
+	enum gpumap_certainty named = resolver->assumed || view->unsure ? GPUMAP_CERTAINTY_ASSUMED
+									: GPUMAP_CERTAINTY_CERTAIN;
 
 	if (!slots)
 		return report_nomem(resolver->report);

@@ -18,7 +18,7 @@ static int ask_device(const struct python_judge *judge, const struct sight *s)
 			 (const struct python_said[]){{"in_code", s->list, false},
 						      {"device", number, false},
 						      {NULL, NULL, false}},
-			 GPUMAP_ERROR);
+			 GPUMAP_SEVERITY_ERROR);
 }
 
 /* One number in every rank is right only where each rank sees its own GPU alone, or where a
@@ -151,7 +151,7 @@ static int judge_parallel(const struct python_judge *judge, const struct sight *
 						      {"in_code", list, false},
 						      {"device", device, on < 0},
 						      {NULL, NULL, false}},
-			 GPUMAP_ERROR);
+			 GPUMAP_SEVERITY_ERROR);
 }
 
 static void judge_choice(const struct python_judge *judge, const struct sight *s)
@@ -195,7 +195,7 @@ int judge_group(const struct python_judge *judge, const struct sight *s)
 							      {"local_rank", "0", false},
 							      {"device_ids", s->ids, false},
 							      {NULL, NULL, false}},
-				 GPUMAP_ERROR);
+				 GPUMAP_SEVERITY_ERROR);
 	}
 	if (s->value.meaning == MEANS_RANK)
 		return judge_device(judge, s);

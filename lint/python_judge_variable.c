@@ -92,7 +92,7 @@ static int judge_value(const struct python_judge *judge, const struct sight *s)
 		return report_nomem(judge->report);
 	r = judge_ask(judge, s,
 		      (const struct python_said[]){{"in_code", text, false}, {NULL, NULL, false}},
-		      GPUMAP_WARNING);
+		      GPUMAP_SEVERITY_WARNING);
 	free(text);
 	return r;
 }

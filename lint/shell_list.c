@@ -62,7 +62,7 @@ void shell_check_list(struct shell *sh, struct span list, struct place at)
 	}
 	resolve(sh, list, NULL, &mapping, report);
 	for (size_t i = 0; (finding = gpumap_report_get(report, i)); i++)
-		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) == GPUMAP_WARNING)
+		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_WARNING)
 			report_relay(
 				sh->report, finding,
 				ABOUT(.origin = sh->origin, .line = at.line, .column = at.column));

@@ -195,7 +195,7 @@ static int config_list(const struct config *config, const gpumap_profile *profil
 	char *dumped;
 	json_t *o;
 
-	if (config->output.format != GPUMAP_JSON) {
+	if (config->output.format != GPUMAP_FORMAT_JSON) {
 		list_text(&text, profile);
 		return print(strbuf_take(&text), config->output.report);
 	}
@@ -276,7 +276,7 @@ static int config_print(const struct config *config, gpumap_profile *profile, bo
 	if (r != GPUMAP_OK)
 		return r;
 	*good = profile_check_launch(profile, report);
-	if (config->output.format == GPUMAP_JSON)
+	if (config->output.format == GPUMAP_FORMAT_JSON)
 		r = gpumap_profile_json(&text, profile, config->count ? config->operands : NULL,
 					report);
 	else if (config->count)
@@ -349,11 +349,11 @@ int cmd_config(int argc, char **argv)
 	if (r == GPUMAP_OK && !done)
 		r = answer(&config, &good);
 	/* JSON is owed after a failure too, with the members of this command. */
-	if (r != GPUMAP_OK && !ferror(stdout) && config.output.format == GPUMAP_JSON) {
+	if (r != GPUMAP_OK && !ferror(stdout) && config.output.format == GPUMAP_FORMAT_JSON) {
 		if (gpumap_profile_json(&text, NULL, NULL, config.output.report) == GPUMAP_OK)
 			print(text, config.output.report);
 	}
 	if (r != GPUMAP_OK)
-		config.output.format = GPUMAP_TEXT;
+		config.output.format = GPUMAP_FORMAT_TEXT;
 	return finish(&config.output, r, good || done);
 }

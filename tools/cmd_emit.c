@@ -95,7 +95,7 @@ static int put_text(const struct command_emit *c, const char *text)
 static int emit(struct command_emit *c, const gpumap_plan *plan, bool *answered)
 {
 	gpumap_report *report = c->output.report;
-	bool json = c->output.format == GPUMAP_JSON;
+	bool json = c->output.format == GPUMAP_FORMAT_JSON;
 	char *text = NULL;
 	int emitted = 0;
 	int r = json ? gpumap_emit_json(&text, &emitted, plan, c->target, report)
@@ -139,11 +139,11 @@ int cmd_emit(int argc, char **argv)
 	if (r == GPUMAP_OK && !done)
 		r = answer(&c, &answered);
 	/* JSON is owed after a failure too, with the members of this command. */
-	if (r != GPUMAP_OK && !ferror(stdout) && c.output.format == GPUMAP_JSON) {
+	if (r != GPUMAP_OK && !ferror(stdout) && c.output.format == GPUMAP_FORMAT_JSON) {
 		if (gpumap_emit_json(&text, &none, NULL, c.target, c.output.report) == GPUMAP_OK)
 			print_text(text, c.output.report);
 		free(text);
-		c.output.format = GPUMAP_TEXT;
+		c.output.format = GPUMAP_FORMAT_TEXT;
 	}
 	return finish(&c.output, r, answered);
 }

@@ -102,7 +102,7 @@ static void print_once(const struct command_exec *c, const struct exec *exec)
 	for (size_t i = 0; i < gpumap_report_count(c->output.report); i++) {
 		const gpumap_finding *f = gpumap_report_get(c->output.report, i);
 
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_REMARK)
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK)
 			report_copy(output.report, f);
 	}
 	print_report(&output, 0);
@@ -159,7 +159,7 @@ static int start(const struct command_exec *c, const struct exec *exec)
 static int show(const struct command_exec *c, const struct exec *exec, int r)
 {
 	char *text = NULL;
-	bool json = c->output.format == GPUMAP_JSON;
+	bool json = c->output.format == GPUMAP_FORMAT_JSON;
 
 	if (r == GPUMAP_OK || json)
 		if (exec_text(&text, r == GPUMAP_OK ? exec : NULL, c->output.report,

@@ -153,7 +153,7 @@ static int answer(struct explain *explain, bool *answered)
 	if (r == GPUMAP_OK)
 		r = gpumap_explain(&text, mapping, report, output_format(&explain->output));
 	if (r == GPUMAP_OK && !print_text(text, report)) {
-		explain->output.format = GPUMAP_TEXT; /* nothing more to standard output */
+		explain->output.format = GPUMAP_FORMAT_TEXT; /* nothing more to standard output */
 		r = GPUMAP_EFILE;
 	}
 	free(text);

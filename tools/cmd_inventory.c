@@ -74,7 +74,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	}
 	if (failed)
 		return GPUMAP_EINPUT;
-	if (a->output.format == GPUMAP_SVG)
+	if (a->output.format == GPUMAP_FORMAT_SVG)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--format", .fix = "write text or json"),
 				   "an inventory has no picture; gpumap explain draws one");
@@ -286,7 +286,7 @@ static int print_inventory(const struct arguments *a, const gpumap_inventory *in
 	char *text = NULL;
 	int r;
 
-	if (a->output.format != GPUMAP_JSON)
+	if (a->output.format != GPUMAP_FORMAT_JSON)
 		return print_table(inventory, a->output.report);
 	r = gpumap_inventory_json(&text, inventory, a->output.report);
 	if (r == GPUMAP_OK && !print_text(text, a->output.report))

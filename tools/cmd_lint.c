@@ -142,7 +142,7 @@ static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_
 	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
 		const gpumap_finding *f = gpumap_report_get(heard, i);
 
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_REMARK)
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK)
 			report_copy(report, f);
 	}
 	gpumap_plan_free(plan);
@@ -224,12 +224,12 @@ int cmd_lint(int argc, char **argv)
 		r = answer(&command);
 	/* JSON is owed after a failure too; text where there is something to show. */
 	if (!done &&
-	    (r == GPUMAP_OK || output->format == GPUMAP_JSON ||
+	    (r == GPUMAP_OK || output->format == GPUMAP_FORMAT_JSON ||
 	     gpumap_report_count(command.lint.found)) &&
 	    !lint_print(command.lint.found, output) && r == GPUMAP_OK)
 		r = GPUMAP_EFILE;
-	output->format = GPUMAP_TEXT;
-	clean = gpumap_report_worst(command.lint.found) < GPUMAP_WARNING;
+	output->format = GPUMAP_FORMAT_TEXT;
+	clean = gpumap_report_worst(command.lint.found) < GPUMAP_SEVERITY_WARNING;
 	gpumap_report_free(command.lint.found);
 	gpumap_inventory_free(command.inventory);
 	free(command.files);

@@ -73,7 +73,7 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 			break;
 		}
 		if (streq(name, "-o") && streq(options.value, "-"))
-			c->output.format = GPUMAP_JSON;
+			c->output.format = GPUMAP_FORMAT_JSON;
 		else if (streq(name, "-o"))
 			c->file = options.value;
 		else if (streq(name, "--diff"))
@@ -96,7 +96,7 @@ static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
 				   ABOUT(.origin = c->file,
 					 .fix = "write it in UTF-8, or start a script that has it"),
 				   "a plan cannot keep a program or a value that is not UTF-8");
-	r = gpumap_plan_text(&text, plan, c->output.report, GPUMAP_JSON, true);
+	r = gpumap_plan_text(&text, plan, c->output.report, GPUMAP_FORMAT_JSON, true);
 	if (r == GPUMAP_OK)
 		r = write_file(c->file, span_of(text), "the plan", c->output.report);
 	free(text);
@@ -127,7 +127,7 @@ static int check_diff(const struct command_plan *c, gpumap_report *report)
 				   ABOUT(.origin = "--diff", .fix = "write --diff A B"),
 				   c->other ? "compares two plans, not more"
 					    : "needs a second plan");
-	if (c->output.format == GPUMAP_SVG)
+	if (c->output.format == GPUMAP_FORMAT_SVG)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--format", .fix = "write text or json"),
 				   "there is no picture of a difference");
@@ -150,13 +150,13 @@ static int compare(struct command_plan *c, bool *same)
 		r = read_quietly(&a, c->diff, report);
 	if (r == GPUMAP_OK)
 		r = read_quietly(&b, c->other, report);
-	if (r == GPUMAP_OK || c->output.format == GPUMAP_JSON) {
+	if (r == GPUMAP_OK || c->output.format == GPUMAP_FORMAT_JSON) {
 		int shown = gpumap_plan_diff(&text, &differs, a, b, report, c->output.format);
 
 		r = r == GPUMAP_OK ? shown : r;
 		if (shown == GPUMAP_OK && !print_text(text, report))
 			r = GPUMAP_EFILE;
-		c->output.format = GPUMAP_TEXT; /* nothing more to standard output */
+		c->output.format = GPUMAP_FORMAT_TEXT; /* nothing more to standard output */
 	}
 	*same = !differs;
 	free(text);
@@ -198,7 +198,7 @@ static int answer(struct command_plan *c, bool *answered)
 
 int cmd_plan(int argc, char **argv)
 {
-	struct command_plan c = {.output.format = GPUMAP_TEXT};
+	struct command_plan c = {.output.format = GPUMAP_FORMAT_TEXT};
 	bool done = false, answered = true;
 	int r;
 

@@ -95,9 +95,9 @@ static json_t *rule_json(const gpumap_rule *rule)
 static const char *severity_name(const gpumap_finding *finding)
 {
 	switch (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY)) {
-	case GPUMAP_ERROR:
+	case GPUMAP_SEVERITY_ERROR:
 		return "error";
-	case GPUMAP_WARNING:
+	case GPUMAP_SEVERITY_WARNING:
 		return "warning";
 	default:
 		return "remark";
@@ -257,7 +257,7 @@ static void add_all(struct rules_output *to, enum gpumap_format format)
 {
 	for (size_t i = 0; gpumap_rule_get(i); i++)
 		add_rule(to, gpumap_rule_get(i), false);
-	for (size_t i = 0; format == GPUMAP_JSON && gpumap_finding_get(i); i++)
+	for (size_t i = 0; format == GPUMAP_FORMAT_JSON && gpumap_finding_get(i); i++)
 		add_finding(to, gpumap_finding_get(i), false);
 	strbuf_puts(&to->text, "\nThe id at the end of a message is explained the same way: "
 			       "gpumap rules GM019\n");
@@ -277,7 +277,7 @@ static int print_all(struct rules_output *to, const struct output *output)
 
 	if (to->text.failed)
 		return GPUMAP_ENOMEM;
-	if (output->format == GPUMAP_JSON) {
+	if (output->format == GPUMAP_FORMAT_JSON) {
 		json_t *json = json_pack("{s:i, s:O, s:O}", "schema", 1, "rules", to->rules,
 					 "explanations", to->explanations);
 

@@ -168,7 +168,7 @@ static int open_plan(struct command_run *c)
 /* --dry-run: the exit status is that of gpumap plan. */
 static int show(struct command_run *c, int r)
 {
-	struct output output = {.format = c->run.json ? GPUMAP_JSON : GPUMAP_TEXT,
+	struct output output = {.format = c->run.json ? GPUMAP_FORMAT_JSON : GPUMAP_FORMAT_TEXT,
 				.report = c->report};
 	bool answered = true;
 
@@ -253,7 +253,7 @@ int cmd_run(int argc, char **argv)
 	r = read_options(&c, argc, argv, &done);
 	/* Behind the options --json would be the program's. */
 	if (r != GPUMAP_OK)
-		c.run.json = wanted_format(argc, argv) == GPUMAP_JSON;
+		c.run.json = wanted_format(argc, argv) == GPUMAP_FORMAT_JSON;
 	settle_streams(c.run.json);
 	if (done) {
 		gpumap_report_free(c.report);

@@ -56,7 +56,7 @@ struct output {
 size_t print_report(const struct output *output, size_t from);
 /* Whether text is coloured on this descriptor: as --color says, or a terminal is there. */
 bool output_colored(int fd);
-/* Of a finding, GPUMAP_REMARK to GPUMAP_ERROR. */
+/* Of a finding, GPUMAP_SEVERITY_REMARK to GPUMAP_SEVERITY_ERROR. */
 enum style severity_style(int64_t severity);
 /* The format for the library: text that is coloured where standard output is. */
 enum gpumap_format output_format(const struct output *output);

@@ -130,7 +130,7 @@ bool lint_print(const gpumap_report *found, const struct output *output)
 	char *whole;
 	bool good;
 
-	if (output->format == GPUMAP_JSON) {
+	if (output->format == GPUMAP_FORMAT_JSON) {
 		print_json(&text, found, output->report);
 	} else {
 		text.styled = output_colored(STDOUT_FILENO);

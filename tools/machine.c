@@ -49,7 +49,7 @@ int machine_open(gpumap_inventory **ret, const char *what, bool ask_driver, gpum
 	if (!what || streq(what, "host")) {
 		helper_path(helper, sizeof(helper), "tools/gpumap-ask-driver",
 			    PKGLIBEXECDIR "/gpumap-ask-driver");
-		return gpumap_inventory_probe(ret, GPUMAP_PROBE_ASK_DRIVER, helper, report);
+		return gpumap_inventory_probe(ret, GPUMAP_PROBE_FLAG_ASK_DRIVER, helper, report);
 	}
 	if (ask_driver)
 		return report_fail(

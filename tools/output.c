@@ -24,15 +24,16 @@ bool output_colored(int fd)
 
 enum gpumap_format output_format(const struct output *output)
 {
-	return output->format == GPUMAP_TEXT && output_colored(STDOUT_FILENO) ? GPUMAP_COLORED_TEXT
-									      : output->format;
+	return output->format == GPUMAP_FORMAT_TEXT && output_colored(STDOUT_FILENO)
+		       ? GPUMAP_COLORED_TEXT
+		       : output->format;
 }
 
 enum style severity_style(int64_t severity)
 {
-	return severity == GPUMAP_ERROR     ? STYLE_ERROR
-	       : severity == GPUMAP_WARNING ? STYLE_WARNING
-					    : STYLE_REMARK;
+	return severity == GPUMAP_SEVERITY_ERROR     ? STYLE_ERROR
+	       : severity == GPUMAP_SEVERITY_WARNING ? STYLE_WARNING
+						     : STYLE_REMARK;
 }
 
 static void print_finding(const gpumap_finding *f)
@@ -99,8 +100,8 @@ int finish(const struct output *output, int code, bool answered)
 	if (code != GPUMAP_OK && code != GPUMAP_ENODRIVER)
 		status = STATUS_MALFORMED;
 	/* A command that failed has printed nothing yet: JSON is owed all the same. */
-	if (code != GPUMAP_OK && output->format == GPUMAP_JSON &&
-	    gpumap_explain(&text, NULL, output->report, GPUMAP_JSON) == GPUMAP_OK &&
+	if (code != GPUMAP_OK && output->format == GPUMAP_FORMAT_JSON &&
+	    gpumap_explain(&text, NULL, output->report, GPUMAP_FORMAT_JSON) == GPUMAP_OK &&
 	    !print_text(text, output->report))
 		status = STATUS_MALFORMED;
 	free(text);
@@ -119,7 +120,7 @@ static bool bad_word(struct output *output, const char *name, const char *value,
 bool output_option(struct output *output, const char *name, const char *value, bool *failed)
 {
 	if (streq(name, "--json")) {
-		output->format = GPUMAP_JSON;
+		output->format = GPUMAP_FORMAT_JSON;
 	} else if (streq(name, "--format")) {
 		static const char *const formats[] = {"text", "json", "svg"};
 		size_t i = 0;
@@ -150,6 +151,6 @@ enum gpumap_format wanted_format(int argc, char **argv)
 	for (int i = 1; i < argc && !streq(argv[i], "--"); i++)
 		if (streq(argv[i], "--json") || streq(argv[i], "--format=json") ||
 		    (streq(argv[i], "--format") && i + 1 < argc && streq(argv[i + 1], "json")))
-			return GPUMAP_JSON;
-	return GPUMAP_TEXT;
+			return GPUMAP_FORMAT_JSON;
+	return GPUMAP_FORMAT_TEXT;
 }

@@ -19,11 +19,12 @@ int plan_finish(struct output *output, int code, bool answered)
 {
 	char *text = NULL;
 
-	if (code != GPUMAP_OK && !ferror(stdout) && output->format == GPUMAP_JSON) {
-		if (gpumap_plan_text(&text, NULL, output->report, GPUMAP_JSON, 0) == GPUMAP_OK)
+	if (code != GPUMAP_OK && !ferror(stdout) && output->format == GPUMAP_FORMAT_JSON) {
+		if (gpumap_plan_text(&text, NULL, output->report, GPUMAP_FORMAT_JSON, 0) ==
+		    GPUMAP_OK)
 			print_text(text, output->report);
 		free(text);
-		output->format = GPUMAP_TEXT;
+		output->format = GPUMAP_FORMAT_TEXT;
 	}
 	return finish(output, code, answered);
 }

@@ -108,8 +108,8 @@ const gpumap_inventory *question_host(const struct question *q)
 
 static bool same_entry(const gpumap_entry *a, const gpumap_entry *b)
 {
-	static const enum gpumap_entry_attr numbers[] = {GPUMAP_ENTRY_LOGICAL,
-							 GPUMAP_ENTRY_PHYSICAL, GPUMAP_ENTRY_MIG};
+	static const enum gpumap_entry_int_attr numbers[] = {
+		GPUMAP_ENTRY_LOGICAL, GPUMAP_ENTRY_PHYSICAL, GPUMAP_ENTRY_MIG};
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (gpumap_entry_int(a, numbers[i]) != gpumap_entry_int(b, numbers[i]))

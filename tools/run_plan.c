@@ -39,7 +39,7 @@ int run_check(const struct run *run, gpumap_report *report)
 
 	/* It has said why already, unless it was read. */
 	if (!job_answered(plan))
-		return gpumap_report_worst(report) == GPUMAP_ERROR
+		return gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR
 			       ? GPUMAP_EINPUT
 			       : refuse(report, FINDING_NOT_A_PLAN,
 					"write it anew with gpumap plan -o",

@@ -36,7 +36,7 @@ void sweep_tell(const struct sweep *s, size_t i, const char *format, ...)
 
 int sweep_show(const struct sweep *s, size_t i, const struct run *run)
 {
-	struct output output = {.format = run->json ? GPUMAP_JSON : GPUMAP_TEXT,
+	struct output output = {.format = run->json ? GPUMAP_FORMAT_JSON : GPUMAP_FORMAT_TEXT,
 				.report = s->report};
 	bool answered = true;
 	int r;

@@ -17,7 +17,7 @@ void emit_plan_file(struct emitter *e)
 
 	if (!e->inside)
 		return;
-	r = gpumap_plan_text(&text, e->plan, NULL, GPUMAP_JSON, true);
+	r = gpumap_plan_text(&text, e->plan, NULL, GPUMAP_FORMAT_JSON, true);
 	if (r == GPUMAP_OK)
 		emit_file(e, EMIT_PLAN_FILE, text);
 	else if (e->r == GPUMAP_OK)

@@ -17,14 +17,14 @@ EXPORT int gpumap_explain(char **ret, const gpumap_mapping *mapping, const gpuma
 	struct strbuf buf = {.styled = format == GPUMAP_COLORED_TEXT};
 
 	switch (format) {
-	case GPUMAP_TEXT:
+	case GPUMAP_FORMAT_TEXT:
 	case GPUMAP_COLORED_TEXT:
 		explain_text(&buf, mapping, report);
 		break;
-	case GPUMAP_JSON:
+	case GPUMAP_FORMAT_JSON:
 		explain_json(&buf, mapping, report);
 		break;
-	case GPUMAP_SVG:
+	case GPUMAP_FORMAT_SVG:
 		explain_svg(&buf, mapping, report);
 		break;
 	default:

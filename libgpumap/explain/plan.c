@@ -10,11 +10,11 @@ EXPORT int gpumap_plan_text(char **ret, const gpumap_plan *plan, const gpumap_re
 	bool failed = false;
 	char *text;
 
-	if (format == GPUMAP_JSON) {
+	if (format == GPUMAP_FORMAT_JSON) {
 		json_t *o = plan_json(plan, report, &failed);
 
 		json_dump(&buf, o, failed);
-	} else if (format == GPUMAP_SVG) {
+	} else if (format == GPUMAP_FORMAT_SVG) {
 		plan_svg(&buf, plan, report);
 	} else if (plan) {
 		plan_text(&buf, plan, origins);

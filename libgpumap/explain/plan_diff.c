@@ -147,7 +147,7 @@ EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, cons
 	int count = diff.count > 0;
 	char *text;
 
-	if (format == GPUMAP_JSON) {
+	if (format == GPUMAP_FORMAT_JSON) {
 		json_t *o = diff_json(there ? &diff : NULL, report, &failed);
 
 		json_dump(&buf, o, failed);

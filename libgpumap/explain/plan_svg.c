@@ -219,9 +219,9 @@ static void draw_plan(struct page *page, const gpumap_plan *plan, const gpumap_r
 	}
 	page->buf->failed = page->buf->failed || !meeting;
 	free(meeting);
-	page_findings(page, report, GPUMAP_ERROR, GPUMAP_ERROR);
+	page_findings(page, report, GPUMAP_SEVERITY_ERROR, GPUMAP_SEVERITY_ERROR);
 	draw_hosts(page, plan);
-	page_findings(page, report, GPUMAP_REMARK, GPUMAP_WARNING);
+	page_findings(page, report, GPUMAP_SEVERITY_REMARK, GPUMAP_SEVERITY_WARNING);
 }
 
 void plan_svg(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *report)
@@ -235,7 +235,7 @@ void plan_svg(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *
 		if (plan)
 			draw_plan(&page, plan, report);
 		else
-			page_findings(&page, report, GPUMAP_REMARK, GPUMAP_ERROR);
+			page_findings(&page, report, GPUMAP_SEVERITY_REMARK, GPUMAP_SEVERITY_ERROR);
 		page_frame(buf, &page, title);
 	}
 	buf->failed = buf->failed || !title;

@@ -41,10 +41,10 @@ static void subtitle(struct page *page, const gpumap_mapping *mapping)
 	static const struct {
 		const char *fill, *colour;
 	} looks[] = {
-		[GPUMAP_CERTAIN] = {"#d8f5ea", COLOUR_CHOSEN},
-		[GPUMAP_LIKELY] = {"#dbe6ff", COLOUR_GROUP},
-		[GPUMAP_ASSUMED] = {"#e8edf4", "#475569"},
-		[GPUMAP_UNDECIDABLE] = {"#fdeccb", COLOUR_UNSURE},
+		[GPUMAP_CERTAINTY_CERTAIN] = {"#d8f5ea", COLOUR_CHOSEN},
+		[GPUMAP_CERTAINTY_LIKELY] = {"#dbe6ff", COLOUR_GROUP},
+		[GPUMAP_CERTAINTY_ASSUMED] = {"#e8edf4", "#475569"},
+		[GPUMAP_CERTAINTY_UNDECIDABLE] = {"#fdeccb", COLOUR_UNSURE},
 	};
 	const gpumap_entry *chosen = mapping->chosen;
 	char mode[32];
@@ -148,7 +148,7 @@ static void draw(struct page *page, const gpumap_mapping *mapping, const gpumap_
 	if (mapping)
 		subtitle(page, mapping);
 	page->y += SECTION - 8;
-	page_findings(page, report, GPUMAP_ERROR, GPUMAP_ERROR);
+	page_findings(page, report, GPUMAP_SEVERITY_ERROR, GPUMAP_SEVERITY_ERROR);
 	if (columns->count) {
 		page->y = devices_draw(page->buf, columns, page->y + 8);
 		page->y += 18;
@@ -157,7 +157,7 @@ static void draw(struct page *page, const gpumap_mapping *mapping, const gpumap_
 		why(page, mapping);
 		page->y += 8;
 	}
-	page_findings(page, report, GPUMAP_REMARK, GPUMAP_WARNING);
+	page_findings(page, report, GPUMAP_SEVERITY_REMARK, GPUMAP_SEVERITY_WARNING);
 }
 
 void explain_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)

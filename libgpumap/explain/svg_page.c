@@ -22,9 +22,9 @@ void page_headline(struct page *page, bool good, const char *text)
 static const struct {
 	const char *line, *fill, *word;
 } severities[] = {
-	[GPUMAP_REMARK] = {"#64748b", "#f1f5f9", "Remark"},
-	[GPUMAP_WARNING] = {COLOUR_UNSURE, COLOUR_UNSURE_CARD, "Warning"},
-	[GPUMAP_ERROR] = {COLOUR_ERROR, COLOUR_ERROR_CARD, "Error"},
+	[GPUMAP_SEVERITY_REMARK] = {"#64748b", "#f1f5f9", "Remark"},
+	[GPUMAP_SEVERITY_WARNING] = {COLOUR_UNSURE, COLOUR_UNSURE_CARD, "Warning"},
+	[GPUMAP_SEVERITY_ERROR] = {COLOUR_ERROR, COLOUR_ERROR_CARD, "Error"},
 };
 
 /* "Error GM009, rule D7, from --device" */

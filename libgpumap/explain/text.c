@@ -8,7 +8,7 @@ const gpumap_finding *first_error(const gpumap_report *report)
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);
 
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_ERROR)
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_ERROR)
 			return f;
 	}
 	return NULL;
@@ -37,9 +37,9 @@ static void physical_of(struct strbuf *buf, const gpumap_entry *entry)
 static const char *certainty_note(const gpumap_entry *entry)
 {
 	switch (entry->certainty) {
-	case GPUMAP_LIKELY:
+	case GPUMAP_CERTAINTY_LIKELY:
 		return ", likely";
-	case GPUMAP_UNDECIDABLE:
+	case GPUMAP_CERTAINTY_UNDECIDABLE:
 		return ": undecidable";
 	default:
 		return "";
@@ -51,7 +51,8 @@ static void headline(struct strbuf *buf, const gpumap_mapping *mapping)
 	const gpumap_entry *chosen = mapping->chosen;
 	const gpumap_device *d = chosen->candidates[0];
 
-	style_set(buf, chosen->certainty == GPUMAP_UNDECIDABLE ? STYLE_WARNING : STYLE_ANSWER);
+	style_set(buf,
+		  chosen->certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? STYLE_WARNING : STYLE_ANSWER);
 	strbuf_printf(buf, "cuda:%d is ", chosen->logical);
 	if (entry_decided(chosen) && d->physical < 0) {
 		escape_all(buf, d->uuid);

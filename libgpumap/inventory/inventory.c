@@ -202,7 +202,7 @@ EXPORT const gpumap_device *gpumap_inventory_get(const gpumap_inventory *invento
 }
 
 EXPORT const char *gpumap_inventory_str(const gpumap_inventory *inventory,
-					enum gpumap_inventory_attr attr)
+					enum gpumap_inventory_str_attr attr)
 {
 	if (!inventory)
 		return NULL;
@@ -225,7 +225,7 @@ EXPORT const char *gpumap_inventory_str(const gpumap_inventory *inventory,
 }
 
 EXPORT int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
-				    enum gpumap_inventory_attr attr)
+				    enum gpumap_inventory_int_attr attr)
 {
 	if (!inventory)
 		return -1;
@@ -239,7 +239,7 @@ EXPORT int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
 	}
 }
 
-EXPORT const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_attr attr)
+EXPORT const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_str_attr attr)
 {
 	if (!device)
 		return NULL;
@@ -261,7 +261,7 @@ EXPORT const char *gpumap_device_str(const gpumap_device *device, enum gpumap_de
 	}
 }
 
-EXPORT int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_attr attr)
+EXPORT int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_int_attr attr)
 {
 	if (!device)
 		return -1;

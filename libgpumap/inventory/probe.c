@@ -108,9 +108,9 @@ EXPORT int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const 
 	int r;
 
 	/* A flag of a newer library must not be taken for granted. */
-	if (flags & ~GPUMAP_PROBE_ASK_DRIVER)
+	if (flags & ~GPUMAP_PROBE_FLAG_ASK_DRIVER)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
-				   "no such flags: 0x%x", flags & ~GPUMAP_PROBE_ASK_DRIVER);
+				   "no such flags: 0x%x", flags & ~GPUMAP_PROBE_FLAG_ASK_DRIVER);
 	r = nvml_probe(&inventory, &why, report);
 	if (r == GPUMAP_ENODRIVER)
 		r = probe_without_nvml(&inventory, "", why, report);
@@ -118,7 +118,7 @@ EXPORT int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const 
 		r = probe_empty(inventory, "", report);
 	if (r == GPUMAP_OK && !stamp(inventory))
 		r = report_nomem(report);
-	if (r == GPUMAP_OK && flags & GPUMAP_PROBE_ASK_DRIVER)
+	if (r == GPUMAP_OK && flags & GPUMAP_PROBE_FLAG_ASK_DRIVER)
 		r = driver_order(inventory, helper, report);
 	if (r != GPUMAP_OK) {
 		gpumap_inventory_free(inventory);

@@ -2,7 +2,7 @@
 /* A plan, read attribute by attribute. */
 #include "plan/job.h"
 
-EXPORT const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_attr attr)
+EXPORT const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_str_attr attr)
 {
 	if (!plan)
 		return NULL;
@@ -20,7 +20,7 @@ EXPORT const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_att
 	}
 }
 
-EXPORT int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_attr attr)
+EXPORT int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_attr attr)
 {
 	if (!plan)
 		return -1;
@@ -47,7 +47,7 @@ static const struct plan_device *device_of(const struct plan_slot *slot)
 }
 
 EXPORT const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
-					enum gpumap_rank_attr attr)
+					enum gpumap_rank_str_attr attr)
 {
 	const struct plan_device *device;
 	struct plan_rank at;
@@ -76,7 +76,7 @@ EXPORT const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
 }
 
 EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,
-				    enum gpumap_rank_attr attr)
+				    enum gpumap_rank_int_attr attr)
 {
 	const struct plan_device *device;
 	struct plan_rank at;

@@ -162,10 +162,10 @@ void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpum
 		enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
 		int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
 
-		if (severity == GPUMAP_ERROR && !mapping->answered && !layout->failing++)
+		if (severity == GPUMAP_SEVERITY_ERROR && !mapping->answered && !layout->failing++)
 			carry_error(b, layout, l, f);
 		/* A warning is about the list or the program: once is enough. */
-		if (severity == GPUMAP_WARNING && !b->told[id])
+		if (severity == GPUMAP_SEVERITY_WARNING && !b->told[id])
 			plan_tell(b, id,
 				  ABOUT(.rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
 					.origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN),

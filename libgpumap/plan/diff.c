@@ -228,38 +228,39 @@ static void compare_nodes(struct plan_diff *diff)
 /* By the names that a plan's JSON has for them. */
 static const struct {
 	const char *key;
-	enum gpumap_rank_attr attr;
+	bool is_text;
+	enum gpumap_rank_str_attr text;
+	enum gpumap_rank_int_attr number;
 	int64_t none; /* of a number */
 } attributes[] = {
-	{"node", GPUMAP_RANK_NODE, -1},
-	{"local_rank", GPUMAP_RANK_LOCAL_RANK, -1},
-	{"physical", GPUMAP_RANK_PHYSICAL, -1},
-	{"mig", GPUMAP_RANK_MIG, -1},
-	{"uuid", GPUMAP_RANK_UUID, 0},
-	{"logical", GPUMAP_RANK_LOGICAL, -1},
-	{"visible", GPUMAP_RANK_VISIBLE, 0},
-	{"cpus", GPUMAP_RANK_CPUS, 0},
-	{"memory_nodes", GPUMAP_RANK_MEMORY_NODES, 0},
-	{"threads", GPUMAP_RANK_THREADS, 0},
+	{"node", .number = GPUMAP_RANK_NODE, .none = -1},
+	{"local_rank", .number = GPUMAP_RANK_LOCAL_RANK, .none = -1},
+	{"physical", .number = GPUMAP_RANK_PHYSICAL, .none = -1},
+	{"mig", .number = GPUMAP_RANK_MIG, .none = -1},
+	{"uuid", .is_text = true, .text = GPUMAP_RANK_UUID},
+	{"logical", .number = GPUMAP_RANK_LOGICAL, .none = -1},
+	{"visible", .is_text = true, .text = GPUMAP_RANK_VISIBLE},
+	{"cpus", .is_text = true, .text = GPUMAP_RANK_CPUS},
+	{"memory_nodes", .is_text = true, .text = GPUMAP_RANK_MEMORY_NODES},
+	{"threads", .number = GPUMAP_RANK_THREADS, .none = 0},
 };
+
+/* The value as text; `room` has that of a number. */
+static const char *attribute(char room[24], const gpumap_plan *plan, size_t rank, size_t i)
+{
+	if (attributes[i].is_text)
+		return gpumap_plan_rank_str(plan, (int64_t)rank, attributes[i].text);
+	return number_text(room, gpumap_plan_rank_int(plan, (int64_t)rank, attributes[i].number),
+			   attributes[i].none);
+}
 
 static void compare_rank(struct plan_diff *diff, size_t rank)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++) {
-		enum gpumap_rank_attr attr = attributes[i].attr;
-		const char *from, *to;
 		char one[24], other[24];
 
-		if (attr < GPUMAP_RANK_NODE) {
-			from = gpumap_plan_rank_str(diff->a, (int64_t)rank, attr);
-			to = gpumap_plan_rank_str(diff->b, (int64_t)rank, attr);
-		} else {
-			from = number_text(one, gpumap_plan_rank_int(diff->a, (int64_t)rank, attr),
-					   attributes[i].none);
-			to = number_text(other, gpumap_plan_rank_int(diff->b, (int64_t)rank, attr),
-					 attributes[i].none);
-		}
-		note_at(diff, DIFFERENCE_RANK, attributes[i].key, rank, from, to);
+		note_at(diff, DIFFERENCE_RANK, attributes[i].key, rank,
+			attribute(one, diff->a, rank, i), attribute(other, diff->b, rank, i));
 	}
 }
 

@@ -45,7 +45,7 @@ void plan_tell(struct builder *b, enum finding_id id, const struct about *about,
 	va_list args;
 
 	finding_meaning((size_t)id, &name, &severity);
-	b->failed = b->failed || severity == GPUMAP_ERROR;
+	b->failed = b->failed || severity == GPUMAP_SEVERITY_ERROR;
 	if (b->told[id]++ >= MAX_ALIKE || !b->report)
 		return;
 	here.speech = b->input->speech;

@@ -43,8 +43,8 @@ static void carry_warnings(const gpumap_report *from, gpumap_report *to)
 		const gpumap_finding *f = gpumap_report_get(from, i);
 		const char *rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE);
 
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_WARNING && rule &&
-		    (*rule == 'V' || *rule == 'S'))
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_WARNING &&
+		    rule && (*rule == 'V' || *rule == 'S'))
 			report_copy(to, f);
 	}
 }

@@ -359,11 +359,11 @@ static void read_steps(struct plan_reader *reader, const json_t *o)
 
 static bool is_error(enum finding_id id)
 {
-	enum gpumap_severity severity = GPUMAP_ERROR;
+	enum gpumap_severity severity = GPUMAP_SEVERITY_ERROR;
 	const char *name;
 
 	finding_meaning(id, &name, &severity);
-	return severity == GPUMAP_ERROR;
+	return severity == GPUMAP_SEVERITY_ERROR;
 }
 
 /* Why it cannot be started is as good a reason as it was. */

@@ -108,7 +108,7 @@ EXPORT int gpumap_profile_open(gpumap_profile **ret, const char *path, const cha
 	if (path)
 		return gpumap_profile_read(ret, path, name, report);
 	r = read_here(ret, name, &found, report);
-	if (r == GPUMAP_OK && !found && !(flags & GPUMAP_OPEN_HERE))
+	if (r == GPUMAP_OK && !found && !(flags & GPUMAP_OPEN_FLAG_HERE))
 		r = read_users(ret, &found, name, envp, report);
 	if (r == GPUMAP_OK && found)
 		(*ret)->found = true;

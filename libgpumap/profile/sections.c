@@ -7,8 +7,8 @@ static const char *profile_name(const gpumap_profile *profile)
 	return profile->chosen != NONE ? profile->sections[profile->chosen].name : NULL;
 }
 
-EXPORT const char *gpumap_profile_setting(const gpumap_profile *profile,
-					  enum gpumap_profile_str_attr attr)
+EXPORT const char *gpumap_profile_str(const gpumap_profile *profile,
+				      enum gpumap_profile_str_attr attr)
 {
 	if (!profile)
 		return NULL;
@@ -31,7 +31,8 @@ EXPORT const gpumap_section *gpumap_profile_section(const gpumap_profile *profil
 	return NULL;
 }
 
-EXPORT const char *gpumap_section_str(const gpumap_section *section, enum gpumap_section_attr attr)
+EXPORT const char *gpumap_section_str(const gpumap_section *section,
+				      enum gpumap_section_str_attr attr)
 {
 	if (!section)
 		return NULL;

@@ -37,7 +37,7 @@ static void check_same(const gpumap_plan *plan)
 	char *text = NULL;
 	int differs = 1;
 
-	if (gpumap_plan_diff(&text, &differs, plan, plan, NULL, GPUMAP_TEXT) != GPUMAP_OK ||
+	if (gpumap_plan_diff(&text, &differs, plan, plan, NULL, GPUMAP_FORMAT_TEXT) != GPUMAP_OK ||
 	    differs)
 		abort();
 	free(text);
@@ -55,14 +55,14 @@ static char *text_of(const gpumap_plan *plan, const gpumap_report *report,
 
 static void check_round_trip(const gpumap_plan *plan, const gpumap_report *report)
 {
-	char *first = text_of(plan, report, GPUMAP_JSON), *second;
+	char *first = text_of(plan, report, GPUMAP_FORMAT_JSON), *second;
 	gpumap_plan *again = NULL;
 	gpumap_report *heard;
 
 	if (gpumap_report_new(&heard) != GPUMAP_OK ||
 	    gpumap_plan_parse(&again, first, strlen(first), "again", heard) != GPUMAP_OK)
 		abort();
-	second = text_of(again, heard, GPUMAP_JSON);
+	second = text_of(again, heard, GPUMAP_FORMAT_JSON);
 	if (strcmp(first, second) != 0)
 		abort();
 	free(first);
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (gpumap_report_new(&report) != GPUMAP_OK)
 		return 0;
 	r = gpumap_plan_parse(&plan, (const char *)data, size, "fuzz", report);
-	if (r != GPUMAP_OK && (plan || gpumap_report_worst(report) != GPUMAP_ERROR))
+	if (r != GPUMAP_OK && (plan || gpumap_report_worst(report) != GPUMAP_SEVERITY_ERROR))
 		abort();
 	if (r == GPUMAP_OK) {
 		int64_t ranks = gpumap_plan_int(plan, GPUMAP_PLAN_WORLD_SIZE);
@@ -90,8 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			start(plan, ranks - 1);
 		}
 		check_round_trip(plan, report);
-		free(text_of(plan, report, GPUMAP_TEXT));
-		free(text_of(plan, report, GPUMAP_SVG));
+		free(text_of(plan, report, GPUMAP_FORMAT_TEXT));
+		free(text_of(plan, report, GPUMAP_FORMAT_SVG));
 		check_same(plan);
 		gpumap_plan_free(plan);
 	}

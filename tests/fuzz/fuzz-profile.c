@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (gpumap_report_new(&report) != GPUMAP_OK)
 		return 0;
 	r = profile_load(&profile, "fuzz", text, NULL, same_text, &text, report);
-	if (r != GPUMAP_OK && (profile || gpumap_report_worst(report) != GPUMAP_ERROR))
+	if (r != GPUMAP_OK && (profile || gpumap_report_worst(report) != GPUMAP_SEVERITY_ERROR))
 		abort();
 	if (r == GPUMAP_OK) {
 		r = gpumap_profile_set_environ(profile, envp, report);

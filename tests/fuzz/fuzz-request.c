@@ -96,12 +96,12 @@ static void check_texts(const gpumap_mapping *mapping, const gpumap_report *repo
 	char *text;
 	json_t *json;
 
-	if (gpumap_explain(&text, mapping, report, GPUMAP_TEXT) == GPUMAP_OK) {
+	if (gpumap_explain(&text, mapping, report, GPUMAP_FORMAT_TEXT) == GPUMAP_OK) {
 		for (const char *c = text; *c; c++)
 			require(*c == '\n' || (unsigned char)*c >= 0x20);
 		free(text);
 	}
-	if (gpumap_explain(&text, mapping, report, GPUMAP_JSON) != GPUMAP_OK)
+	if (gpumap_explain(&text, mapping, report, GPUMAP_FORMAT_JSON) != GPUMAP_OK)
 		return;
 	json = json_loads(text, 0, NULL);
 	require(json != NULL);
@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (mapping)
 		check_mapping(mapping);
 	else
-		require(gpumap_report_worst(report) >= GPUMAP_WARNING);
+		require(gpumap_report_worst(report) >= GPUMAP_SEVERITY_WARNING);
 	check_texts(mapping, report);
 	gpumap_mapping_free(mapping);
 	gpumap_report_free(report);

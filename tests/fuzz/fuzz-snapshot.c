@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	snapshot_recognise((struct span){(const char *)data, size});
 	r = snapshot_parse(&inventory, (struct span){(const char *)data, size}, "fuzz", report);
-	if (r != GPUMAP_OK && (inventory || gpumap_report_worst(report) != GPUMAP_ERROR))
+	if (r != GPUMAP_OK && (inventory || gpumap_report_worst(report) != GPUMAP_SEVERITY_ERROR))
 		abort();
 	if (r == GPUMAP_OK) {
 		look(inventory);

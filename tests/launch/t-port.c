@@ -36,7 +36,7 @@ static void drop(int fd)
 		close(fd);
 }
 
-static const char *finding(const gpumap_report *report, enum gpumap_finding_attr attr)
+static const char *finding(const gpumap_report *report, enum gpumap_finding_str_attr attr)
 {
 	return gpumap_finding_str(gpumap_report_get(report, 0), attr);
 }

@@ -96,7 +96,7 @@ static const char *why(const gpumap_report *findings)
 	for (size_t i = 0; i < gpumap_report_count(findings); i++) {
 		const gpumap_finding *finding = gpumap_report_get(findings, i);
 
-		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) == GPUMAP_ERROR)
+		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_ERROR)
 			id = gpumap_finding_str(finding, GPUMAP_FINDING_ID);
 	}
 	return id;

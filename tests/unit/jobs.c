@@ -119,65 +119,78 @@ struct question {
 	bool told;
 };
 
-static void say(struct question *q, const char *text)
+/* Both return true: the question is answered. */
+static bool say(struct question *q, const char *text)
 {
 	strbuf_free(&q->answer);
 	strbuf_puts(&q->answer, text ? text : "(null)");
+	return true;
 }
 
-static void say_int(struct question *q, int64_t n)
+static bool say_int(struct question *q, int64_t n)
 {
 	strbuf_free(&q->answer);
 	strbuf_printf(&q->answer, "%lld", (long long)n);
+	return true;
 }
 
 static bool ask_plan(struct question *q)
 {
 	static const struct {
 		const char *word;
-		enum gpumap_plan_attr attr;
-		bool text;
-	} words[] = {
-		{"answered", GPUMAP_PLAN_ANSWERED, false}, {"world", GPUMAP_PLAN_WORLD_SIZE, false},
-		{"hosts", GPUMAP_PLAN_HOSTS, false},       {"port", GPUMAP_PLAN_MASTER_PORT, false},
-		{"addr", GPUMAP_PLAN_MASTER_ADDR, true},   {"run", GPUMAP_PLAN_RUN, true},
-		{"mode", GPUMAP_PLAN_MODE, true},          {"profile", GPUMAP_PLAN_PROFILE, true},
+		enum gpumap_plan_int_attr attr;
+	} numbers[] = {
+		{"answered", GPUMAP_PLAN_ANSWERED},
+		{"world", GPUMAP_PLAN_WORLD_SIZE},
+		{"hosts", GPUMAP_PLAN_HOSTS},
+		{"port", GPUMAP_PLAN_MASTER_PORT},
+	};
+	static const struct {
+		const char *word;
+		enum gpumap_plan_str_attr attr;
+	} texts[] = {
+		{"addr", GPUMAP_PLAN_MASTER_ADDR},
+		{"run", GPUMAP_PLAN_RUN},
+		{"mode", GPUMAP_PLAN_MODE},
+		{"profile", GPUMAP_PLAN_PROFILE},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (!streq(words[i].word, q->word))
-			continue;
-		if (words[i].text)
-			say(q, gpumap_plan_str(q->plan, words[i].attr));
-		else
-			say_int(q, gpumap_plan_int(q->plan, words[i].attr));
-		return true;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (streq(numbers[i].word, q->word))
+			return say_int(q, gpumap_plan_int(q->plan, numbers[i].attr));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (streq(texts[i].word, q->word))
+			return say(q, gpumap_plan_str(q->plan, texts[i].attr));
 	return false;
 }
 
 static bool ask_rank(struct question *q)
 {
-	static const char *const words[] = {
-		[GPUMAP_RANK_HOST] = "host",           [GPUMAP_RANK_VISIBLE] = "visible",
-		[GPUMAP_RANK_UUID] = "uuid",           [GPUMAP_RANK_PCI] = "pci",
-		[GPUMAP_RANK_NAME] = "name",           [GPUMAP_RANK_CPUS] = "cpus",
-		[GPUMAP_RANK_MEMORY_NODES] = "memory", [GPUMAP_RANK_NODE] = "node",
-		[GPUMAP_RANK_LOCAL_RANK] = "local",    [GPUMAP_RANK_LOCAL_SIZE] = "size",
-		[GPUMAP_RANK_PHYSICAL] = "gpu",        [GPUMAP_RANK_MIG] = "mig",
-		[GPUMAP_RANK_LOGICAL] = "logical",     [GPUMAP_RANK_THREADS] = "threads",
+	static const struct {
+		const char *word;
+		enum gpumap_rank_int_attr attr;
+	} numbers[] = {
+		{"node", GPUMAP_RANK_NODE},       {"local", GPUMAP_RANK_LOCAL_RANK},
+		{"size", GPUMAP_RANK_LOCAL_SIZE}, {"gpu", GPUMAP_RANK_PHYSICAL},
+		{"mig", GPUMAP_RANK_MIG},         {"logical", GPUMAP_RANK_LOGICAL},
+		{"threads", GPUMAP_RANK_THREADS},
+	};
+	static const struct {
+		const char *word;
+		enum gpumap_rank_str_attr attr;
+	} texts[] = {
+		{"host", GPUMAP_RANK_HOST},           {"visible", GPUMAP_RANK_VISIBLE},
+		{"uuid", GPUMAP_RANK_UUID},           {"pci", GPUMAP_RANK_PCI},
+		{"name", GPUMAP_RANK_NAME},           {"cpus", GPUMAP_RANK_CPUS},
+		{"memory", GPUMAP_RANK_MEMORY_NODES},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (!streq(words[i], q->word))
-			continue;
-		if (i <= GPUMAP_RANK_MEMORY_NODES)
-			say(q, gpumap_plan_rank_str(q->plan, q->rank, (enum gpumap_rank_attr)i));
-		else
-			say_int(q,
-				gpumap_plan_rank_int(q->plan, q->rank, (enum gpumap_rank_attr)i));
-		return true;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (streq(numbers[i].word, q->word))
+			return say_int(q, gpumap_plan_rank_int(q->plan, q->rank, numbers[i].attr));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (streq(texts[i].word, q->word))
+			return say(q, gpumap_plan_rank_str(q->plan, q->rank, texts[i].attr));
 	return false;
 }
 

@@ -286,7 +286,8 @@ char *scene_findings(const struct scene *scene, bool remarks)
 		const gpumap_finding *f = gpumap_report_get(scene->report, i);
 		const char *id = gpumap_finding_str(f, GPUMAP_FINDING_ID);
 
-		if (!remarks && gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_REMARK)
+		if (!remarks &&
+		    gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_REMARK)
 			continue;
 		if (buf.text && strstr(buf.text, id))
 			continue;

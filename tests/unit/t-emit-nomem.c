@@ -93,7 +93,7 @@ static void fail_each(const gpumap_plan *plan, const char *target, bool json)
 			      r);
 		/* What is lacking, if only a remark, is reported. */
 		ck_assert_msg((r == GPUMAP_OK && same(text, whole)) ||
-				      gpumap_report_worst(report) == GPUMAP_ERROR,
+				      gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR,
 			      "%s: %zu is not reported", target, n);
 		if (r != GPUMAP_OK)
 			ck_assert_ptr_eq(text, untouched);

@@ -41,7 +41,7 @@ END_TEST
 
 START_TEST(reported)
 {
-	static const enum gpumap_finding_attr same[] = {
+	static const enum gpumap_finding_str_attr same[] = {
 		GPUMAP_FINDING_ID,      GPUMAP_FINDING_MEANING, GPUMAP_FINDING_CAUSE,
 		GPUMAP_FINDING_EXAMPLE, GPUMAP_FINDING_REMEDY,
 	};
@@ -69,7 +69,7 @@ START_TEST(nothing)
 	ck_assert_ptr_null(gpumap_finding_get(FINDING_COUNT));
 	ck_assert_ptr_null(gpumap_finding_str(NULL, GPUMAP_FINDING_CAUSE));
 	ck_assert_ptr_null(
-		gpumap_finding_str(gpumap_finding_get(0), (enum gpumap_finding_attr)1000));
+		gpumap_finding_str(gpumap_finding_get(0), (enum gpumap_finding_str_attr)1000));
 }
 END_TEST
 

@@ -114,8 +114,8 @@ START_TEST(every_allocation_fails)
 {
 	gpumap_inventory *inventory = machine(cases[_i].machine);
 
-	fail_each("text", cases[_i].keys, inventory, GPUMAP_TEXT);
-	fail_each("json", cases[_i].keys, inventory, GPUMAP_JSON);
+	fail_each("text", cases[_i].keys, inventory, GPUMAP_FORMAT_TEXT);
+	fail_each("json", cases[_i].keys, inventory, GPUMAP_FORMAT_JSON);
 	gpumap_inventory_free(inventory);
 }
 END_TEST

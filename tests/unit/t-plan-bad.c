@@ -18,7 +18,7 @@ static char *small_plan(void)
 	job_set(&scene, FILES, "a=2 + b[1-2]=1", "");
 	job_plan(&scene);
 	ck_assert_int_eq(scene.code, GPUMAP_OK);
-	ck_assert_int_eq(gpumap_plan_text(&text, scene.plan, scene.report, GPUMAP_JSON, 1),
+	ck_assert_int_eq(gpumap_plan_text(&text, scene.plan, scene.report, GPUMAP_FORMAT_JSON, 1),
 			 GPUMAP_OK);
 	job_free(&scene);
 	return text;
@@ -34,7 +34,7 @@ static int read_text(const char *text, size_t size, char **found)
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	r = gpumap_plan_parse(&plan, text, size, "p.json", report);
 	ck_assert_msg((r == GPUMAP_OK) == (plan != NULL), "%d", r);
-	ck_assert(r == GPUMAP_OK || gpumap_report_worst(report) == GPUMAP_ERROR);
+	ck_assert(r == GPUMAP_OK || gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR);
 	*found = findings_text(report);
 	gpumap_plan_free(plan);
 	gpumap_report_free(report);
@@ -162,7 +162,7 @@ START_TEST(nothing)
 {
 	char *text = NULL, *found;
 
-	ck_assert_int_eq(gpumap_plan_text(&text, NULL, NULL, GPUMAP_JSON, 0), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_plan_text(&text, NULL, NULL, GPUMAP_FORMAT_JSON, 0), GPUMAP_OK);
 	ck_assert_int_eq(read_text(text, strlen(text), &found), GPUMAP_EINPUT);
 	free(found);
 	free(text);
@@ -197,7 +197,8 @@ START_TEST(control_characters)
 		ck_assert_msg(gpumap_plan_parse(&plan, changed, strlen(changed), "p", NULL) ==
 				      GPUMAP_OK,
 			      "%s", members[i][1]);
-		ck_assert_int_eq(gpumap_plan_text(&shown, plan, NULL, GPUMAP_TEXT, 1), GPUMAP_OK);
+		ck_assert_int_eq(gpumap_plan_text(&shown, plan, NULL, GPUMAP_FORMAT_TEXT, 1),
+				 GPUMAP_OK);
 		ck_assert_msg(!strchr(shown, 033), "%s: %s", members[i][1], shown);
 		ck_assert_msg(strstr(shown, "\\x1b"), "%s: %s", members[i][1], shown);
 		free(shown);

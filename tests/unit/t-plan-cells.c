@@ -183,7 +183,7 @@ START_TEST(landing)
 	ck_assert_msg(!row->text || says(&scene, row->text), "%s: nothing says '%s'", row->name,
 		      row->text);
 	ROW_EQ_INT(row->name, scene.plan->answered,
-		   gpumap_report_worst(scene.report) < GPUMAP_ERROR);
+		   gpumap_report_worst(scene.report) < GPUMAP_SEVERITY_ERROR);
 	free(lands);
 	free(findings);
 	scene_free(&scene);

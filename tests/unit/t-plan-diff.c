@@ -73,16 +73,16 @@ START_TEST(differences)
 	job_set(&other, rows[_i].other_files, rows[_i].other_hosts, "");
 	job_plan(&one);
 	job_plan(&other);
-	text = diff_text(name, one.plan, other.plan, GPUMAP_TEXT, &differs);
+	text = diff_text(name, one.plan, other.plan, GPUMAP_FORMAT_TEXT, &differs);
 	ROW_EQ_STR(name, text, want ? want : "The plans are the same.\n");
 	ROW_EQ_INT(name, differs, want != NULL);
 	free(text);
-	text = diff_text(name, other.plan, one.plan, GPUMAP_JSON, &differs);
+	text = diff_text(name, other.plan, one.plan, GPUMAP_FORMAT_JSON, &differs);
 	ROW_EQ_INT(name, differs, want != NULL);
 	ck_assert_msg(strstr(text, want ? "\"same\":false" : "\"same\":true"), "%s: %s", name,
 		      text);
 	free(text);
-	text = diff_text(name, other.plan, other.plan, GPUMAP_TEXT, &differs);
+	text = diff_text(name, other.plan, other.plan, GPUMAP_FORMAT_TEXT, &differs);
 	ROW_EQ_STR(name, text, "The plans are the same.\n");
 	free(text);
 	job_free(&one);
@@ -93,12 +93,12 @@ END_TEST
 START_TEST(no_plan)
 {
 	int differs = -1;
-	char *text = diff_text("none", NULL, NULL, GPUMAP_JSON, &differs);
+	char *text = diff_text("none", NULL, NULL, GPUMAP_FORMAT_JSON, &differs);
 
 	ck_assert_msg(strstr(text, "\"same\":null,\"differences\":[]"), "%s", text);
 	ck_assert_int_eq(differs, 0);
 	free(text);
-	text = diff_text("none", NULL, NULL, GPUMAP_TEXT, &differs);
+	text = diff_text("none", NULL, NULL, GPUMAP_FORMAT_TEXT, &differs);
 	ck_assert_str_eq(text, "");
 	free(text);
 }
@@ -106,7 +106,7 @@ END_TEST
 
 START_TEST(every_allocation_fails)
 {
-	static const enum gpumap_format formats[] = {GPUMAP_TEXT, GPUMAP_JSON};
+	static const enum gpumap_format formats[] = {GPUMAP_FORMAT_TEXT, GPUMAP_FORMAT_JSON};
 	struct job_scene one, other;
 	bool failed = true;
 	char *whole;

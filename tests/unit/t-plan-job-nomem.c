@@ -80,7 +80,7 @@ static int run(const struct job_scene *scene, enum gpumap_format format, char **
 
 START_TEST(every_allocation_fails)
 {
-	static const enum gpumap_format formats[] = {GPUMAP_TEXT, GPUMAP_JSON};
+	static const enum gpumap_format formats[] = {GPUMAP_FORMAT_TEXT, GPUMAP_FORMAT_JSON};
 	struct job_scene scene;
 	char *whole = NULL;
 
@@ -120,7 +120,7 @@ START_TEST(every_allocation_of_reading_fails)
 	bool failed = true;
 
 	job_set(&scene, FILES, "a=2xH100", "SLURM_JOB_ID=4");
-	ck_assert_int_eq(run(&scene, GPUMAP_JSON, &whole), GPUMAP_OK);
+	ck_assert_int_eq(run(&scene, GPUMAP_FORMAT_JSON, &whole), GPUMAP_OK);
 	tree = json_loads(whole, 0, NULL);
 	ck_assert_ptr_nonnull(tree);
 	for (size_t n = 1; failed; n++) {

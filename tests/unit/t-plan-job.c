@@ -158,7 +158,7 @@ static char *json_of(const char *name, const gpumap_plan *plan, const gpumap_rep
 {
 	char *text = NULL;
 
-	ROW_EQ_INT(name, gpumap_plan_text(&text, plan, report, GPUMAP_JSON, 1), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_plan_text(&text, plan, report, GPUMAP_FORMAT_JSON, 1), GPUMAP_OK);
 	return text;
 }
 
@@ -216,7 +216,7 @@ START_TEST(no_plan)
 	ck_assert_msg(!scene.plan, "%s", name);
 	found = findings_text(scene.report);
 	ck_assert_msg(strstr(found, bad_rows[_i].finding), "%s: %s", name, found);
-	ROW_EQ_INT(name, gpumap_report_worst(scene.report), GPUMAP_ERROR);
+	ROW_EQ_INT(name, gpumap_report_worst(scene.report), GPUMAP_SEVERITY_ERROR);
 	free(found);
 	job_free(&scene);
 }

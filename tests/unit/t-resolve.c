@@ -49,7 +49,7 @@ START_TEST(rows)
 	check_terms(c[0], c[4], code, mapping, report);
 	/* "no" and an error go together. */
 	if (code == GPUMAP_OK)
-		ROW_EQ_INT(c[0], gpumap_report_worst(report) == GPUMAP_ERROR,
+		ROW_EQ_INT(c[0], gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR,
 			   gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED) == 0);
 	gpumap_mapping_free(mapping);
 	gpumap_report_free(report);

@@ -12,7 +12,7 @@ static void put_entry(struct strbuf *buf, const gpumap_entry *e)
 
 	if (!e)
 		strbuf_puts(buf, "none");
-	else if (gpumap_entry_int(e, GPUMAP_ENTRY_CERTAINTY) == GPUMAP_UNDECIDABLE)
+	else if (gpumap_entry_int(e, GPUMAP_ENTRY_CERTAINTY) == GPUMAP_CERTAINTY_UNDECIDABLE)
 		for (size_t i = 0; i < gpumap_entry_candidate_count(e); i++) {
 			const gpumap_device *d = gpumap_entry_candidate(e, i);
 

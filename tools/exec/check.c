@@ -135,7 +135,7 @@ static int first_refusal(struct check *c)
 	for (size_t i = 0; i < gpumap_report_count(c->heard); i++) {
 		const gpumap_finding *f = gpumap_report_get(c->heard, i);
 
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_ERROR)
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_ERROR)
 			return refuse(c, f);
 	}
 	return GPUMAP_OK;

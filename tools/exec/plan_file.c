@@ -114,7 +114,7 @@ static int open_plan(struct exec *exec, int64_t *node)
 	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
 		const gpumap_finding *f = gpumap_report_get(heard, i);
 
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_REMARK)
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK)
 			report_copy(exec->report, f);
 	}
 	gpumap_report_free(heard);

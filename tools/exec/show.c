@@ -127,7 +127,7 @@ int exec_text(char **ret, const struct exec *exec, gpumap_report *report, enum g
 	struct strbuf buf = {0};
 	char *text;
 
-	if (format == GPUMAP_JSON)
+	if (format == GPUMAP_FORMAT_JSON)
 		put_json(&buf, exec, report);
 	else
 		put_text(&buf, exec);

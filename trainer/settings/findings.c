@@ -29,7 +29,7 @@ bool findings_fail(const gpumap_report *report, int code, struct train_error *er
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *finding = gpumap_report_get(report, i);
 
-		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) != GPUMAP_ERROR)
+		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_ERROR)
 			continue;
 		write_finding(line, sizeof(line), finding);
 		return train_fail(error, TRAIN_BAD_INPUT, "%s", line);
@@ -52,11 +52,11 @@ void findings_print(const gpumap_report *report, const char *const *except)
 		const gpumap_finding *finding = gpumap_report_get(report, i);
 		int64_t severity = gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY);
 
-		if (severity == GPUMAP_ERROR ||
+		if (severity == GPUMAP_SEVERITY_ERROR ||
 		    listed(except, gpumap_finding_str(finding, GPUMAP_FINDING_ID)))
 			continue;
 		write_finding(line, sizeof(line), finding);
 		fprintf(stderr, "gpumap-train: %s: %s\n",
-			severity == GPUMAP_WARNING ? "warning" : "remark", line);
+			severity == GPUMAP_SEVERITY_WARNING ? "warning" : "remark", line);
 	}
 }

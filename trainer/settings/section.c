@@ -8,7 +8,8 @@
 static bool read_profile(const struct arguments_raw *raw, gpumap_profile **ret,
 			 const char *const *envp, struct train_error *error)
 {
-	int code = gpumap_profile_open(ret, raw->config, NULL, envp, GPUMAP_OPEN_HERE, raw->report);
+	int code = gpumap_profile_open(ret, raw->config, NULL, envp, GPUMAP_OPEN_FLAG_HERE,
+				       raw->report);
 
 	return code == GPUMAP_OK || findings_fail(raw->report, code, error);
 }
