@@ -7,6 +7,7 @@ base_sources = \
 	base/cpuset.c base/cpuset.h \
 	base/dynlib.c base/dynlib.h \
 	base/hash.c base/hash.h \
+	base/nvml_api.h \
 	base/readfile.c base/readfile.h \
 	base/strbuf.c base/strbuf.h \
 	base/style.c base/style.h \

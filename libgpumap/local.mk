@@ -62,7 +62,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/nccl_xml.c \
 	libgpumap/inventory/nvlink.c \
 	libgpumap/inventory/nvml.c libgpumap/inventory/nvml.h \
-	libgpumap/inventory/nvml_api.h \
 	libgpumap/inventory/nvml_link.c \
 	libgpumap/inventory/nvml_mig.c \
 	libgpumap/inventory/probe.c \

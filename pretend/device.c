@@ -277,7 +277,7 @@ static enum nvml_return give_processes(struct nvml_handle *device, unsigned int 
 SERVE(nvmlDeviceGetComputeRunningProcesses, struct nvml_handle *device, unsigned int *count,
       void *processes)
 {
-	return give_processes(device, count, processes, offsetof(struct process, gi));
+	return give_processes(device, count, processes, offsetof(struct nvml_process, gi));
 }
 
 SERVE(nvmlDeviceGetComputeRunningProcesses_v2, struct nvml_handle *device, unsigned int *count,

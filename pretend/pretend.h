@@ -41,7 +41,7 @@
 #define GM_PRETEND_H
 
 #include "inventory/inventory.h"
-#include "inventory/nvml_api.h"
+#include "nvml_api.h"
 
 /* Declares and defines one function of the library. */
 #define SERVE(name, ...) \
@@ -60,25 +60,16 @@ struct unit {
 	unsigned int domain, bus, slot; /* of a GPU */
 };
 
-/* An entry of a list of processes: nvmlProcessInfo_v2_t. */
-struct process {
-	unsigned int pid;
-	unsigned long long bytes; /* NVML_NOT_AVAILABLE: not told */
-	unsigned int gi, ci;      /* UINT32_MAX: not of an instance */
-};
-
-#define NVML_NOT_AVAILABLE (~0ull) /* NVML_VALUE_NOT_AVAILABLE */
-
 enum { MAX_USE = 128 };
 
 /* Bytes of an entry of the list of processes, and of a wider one. */
-enum { ENTRY = sizeof(struct process), WIDE_ENTRY = sizeof(struct process) + 8 };
+enum { ENTRY = sizeof(struct nvml_process), WIDE_ENTRY = sizeof(struct nvml_process) + 8 };
 
 struct use {
 	enum nvml_return state, list; /* of the GPU, and of its list of processes */
 	unsigned long long used;      /* bytes */
 	unsigned int count;
-	struct process processes[MAX_USE];
+	struct nvml_process processes[MAX_USE];
 	size_t entry; /* bytes of one in the list */
 };
 

@@ -35,7 +35,7 @@ static bool add_process(struct use *use, struct span who, struct span amount)
 	pid = span_is(who, "self") ? (int64_t)getpid() : span_number(who, INT32_MAX);
 	if (pid < 0 || use->count == MAX_USE)
 		return false;
-	use->processes[use->count++] = (struct process){
+	use->processes[use->count++] = (struct nvml_process){
 		.pid = (unsigned int)pid,
 		.bytes = known ? (unsigned long long)mib << 20 : NVML_NOT_AVAILABLE,
 		.gi = UINT32_MAX,

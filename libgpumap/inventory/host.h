@@ -4,7 +4,7 @@
 #define GM_HOST_H
 
 #include "inventory/inventory.h"
-#include "inventory/nvml_api.h"
+#include "nvml_api.h"
 
 /* The start of a small file, at most size - 1 bytes, blanks at both ends cut off;
  * false: it cannot be read, *ret is then "". The path is given as a format. */

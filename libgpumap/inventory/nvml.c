@@ -25,8 +25,8 @@ const char *nvml_text(enum nvml_return code)
 }
 
 static const struct dynlib_function functions[] = {
-#define FUNCTION(need, member, symbol, parameters) \
-	{#symbol, offsetof(struct nvml, member), (need) == NVML_WANTED},
+#define FUNCTION(need, member, function) \
+	{#function, offsetof(struct nvml, member), (need) == NVML_WANTED},
 	NVML_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };

@@ -4,11 +4,38 @@
 #define GM_NVML_H
 
 #include "inventory/inventory.h"
-#include "inventory/nvml_api.h"
+#include "nvml_api.h"
+
+enum nvml_need { NVML_NEEDED, NVML_WANTED };
+
+/* X(need, member, function): what the inventory asks. Without one that is NEEDED the library is of
+ * no use; what a WANTED one tells is otherwise not known. */
+#define NVML_FUNCTIONS(X) \
+	X(NVML_NEEDED, init, nvmlInit_v2) \
+	X(NVML_NEEDED, shutdown, nvmlShutdown) \
+	X(NVML_NEEDED, driver_version, nvmlSystemGetDriverVersion) \
+	X(NVML_NEEDED, count, nvmlDeviceGetCount_v2) \
+	X(NVML_NEEDED, by_index, nvmlDeviceGetHandleByIndex_v2) \
+	X(NVML_NEEDED, uuid, nvmlDeviceGetUUID) \
+	X(NVML_NEEDED, name, nvmlDeviceGetName) \
+	X(NVML_NEEDED, pci, nvmlDeviceGetPciInfo_v2) \
+	X(NVML_NEEDED, memory, nvmlDeviceGetMemoryInfo) \
+	X(NVML_WANTED, minor, nvmlDeviceGetMinorNumber) \
+	X(NVML_WANTED, cpus, nvmlDeviceGetCpuAffinity) \
+	X(NVML_WANTED, nodes, nvmlDeviceGetMemoryAffinity) \
+	X(NVML_WANTED, mig_mode, nvmlDeviceGetMigMode) \
+	X(NVML_WANTED, mig_max, nvmlDeviceGetMaxMigDeviceCount) \
+	X(NVML_WANTED, mig_by_index, nvmlDeviceGetMigDeviceHandleByIndex) \
+	X(NVML_WANTED, mig_gi, nvmlDeviceGetGpuInstanceId) \
+	X(NVML_WANTED, mig_ci, nvmlDeviceGetComputeInstanceId) \
+	X(NVML_WANTED, mig_attributes, nvmlDeviceGetAttributes_v2) \
+	X(NVML_WANTED, link_state, nvmlDeviceGetNvLinkState) \
+	X(NVML_WANTED, link_type, nvmlDeviceGetNvLinkRemoteDeviceType) \
+	X(NVML_WANTED, link_pci, nvmlDeviceGetNvLinkRemotePciInfo_v2)
 
 struct nvml {
 	void *library;
-#define NVML_MEMBER(need, member, symbol, parameters) enum nvml_return(*member) parameters;
+#define NVML_MEMBER(need, member, function) __typeof__(function) *member;
 	NVML_FUNCTIONS(NVML_MEMBER)
 #undef NVML_MEMBER
 };

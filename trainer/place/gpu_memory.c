@@ -8,79 +8,44 @@
 #include <string.h>
 
 #include "dynlib.h"
+#include "nvml_api.h"
 
 /* --- NVML --------------------------------------------------------------------------------------
- * Numbers and layouts of NVIDIA's "NVML API Reference Guide": nvmlReturn_t, nvmlMemory_t,
- * nvmlPciInfo_t (its version 2 ends before `text`), nvmlProcessInfo_v2_t.
  */
 
-enum { OK = 0, INSUFFICIENT_SIZE = 7, FUNCTION_NOT_FOUND = 13 };
-
-struct handle; /* of a GPU or an instance */
-
-struct bytes {
-	unsigned long long total, free, used;
-};
-
-struct address {
-	char legacy[16];
-	unsigned int domain, bus, device, ids, subsystem;
-	char text[32];
-};
-
-struct process {
-	unsigned int pid;
-	unsigned long long bytes;
-	unsigned int gi, ci;
-};
-
-#define NOT_AVAILABLE (~0ull)
-
-/*
- * X(needed, type, member, symbol, parameters). What is not needed came later: lists of processes
- * with driver 450 (_v2) and 510 (_v3), MIG with 450.
- */
+/* X(needed, member, function) */
 #define FUNCTIONS(X) \
-	X(true, int, init, nvmlInit_v2, (void)) \
-	X(true, int, shutdown, nvmlShutdown, (void)) \
-	X(true, const char *, text, nvmlErrorString, (int code)) \
-	X(true, int, count, nvmlDeviceGetCount_v2, (unsigned int *count)) \
-	X(true, int, by_index, nvmlDeviceGetHandleByIndex_v2, \
-	  (unsigned int index, struct handle **device)) \
-	X(true, int, uuid, nvmlDeviceGetUUID, \
-	  (struct handle * device, char *text, unsigned int size)) \
-	X(true, int, pci, nvmlDeviceGetPciInfo_v2, \
-	  (struct handle * device, struct address * address)) \
-	X(true, int, memory, nvmlDeviceGetMemoryInfo, \
-	  (struct handle * device, struct bytes * bytes)) \
-	X(false, int, processes_v3, nvmlDeviceGetComputeRunningProcesses_v3, \
-	  (struct handle * device, unsigned int *count, void *entries)) \
-	X(false, int, processes_v2, nvmlDeviceGetComputeRunningProcesses_v2, \
-	  (struct handle * device, unsigned int *count, void *entries)) \
-	X(false, int, mig_mode, nvmlDeviceGetMigMode, \
-	  (struct handle * device, unsigned int *now, unsigned int *pending)) \
-	X(false, int, max_mig, nvmlDeviceGetMaxMigDeviceCount, \
-	  (struct handle * device, unsigned int *count)) \
-	X(false, int, mig_by_index, nvmlDeviceGetMigDeviceHandleByIndex, \
-	  (struct handle * device, unsigned int index, struct handle **mig)) \
-	X(false, int, mig_gi, nvmlDeviceGetGpuInstanceId, (struct handle * mig, unsigned int *id))
+	X(true, init, nvmlInit_v2) \
+	X(true, shutdown, nvmlShutdown) \
+	X(true, text, nvmlErrorString) \
+	X(true, count, nvmlDeviceGetCount_v2) \
+	X(true, by_index, nvmlDeviceGetHandleByIndex_v2) \
+	X(true, uuid, nvmlDeviceGetUUID) \
+	X(true, pci, nvmlDeviceGetPciInfo_v2) \
+	X(true, memory, nvmlDeviceGetMemoryInfo) \
+	X(false, processes_v3, nvmlDeviceGetComputeRunningProcesses_v3) \
+	X(false, processes_v2, nvmlDeviceGetComputeRunningProcesses_v2) \
+	X(false, mig_mode, nvmlDeviceGetMigMode) \
+	X(false, max_mig, nvmlDeviceGetMaxMigDeviceCount) \
+	X(false, mig_by_index, nvmlDeviceGetMigDeviceHandleByIndex) \
+	X(false, mig_gi, nvmlDeviceGetGpuInstanceId)
 
 struct gpu_memory {
 	void *library;
-#define MEMBER(needed, type, member, symbol, parameters) type(*member) parameters;
+#define MEMBER(needed, member, function) __typeof__(function) *member;
 	FUNCTIONS(MEMBER)
 #undef MEMBER
 };
 
 static const struct dynlib_function functions[] = {
-#define FUNCTION(needed, type, member, symbol, parameters) \
-	{#symbol, offsetof(struct gpu_memory, member), !(needed)},
+#define FUNCTION(needed, member, function) \
+	{#function, offsetof(struct gpu_memory, member), !(needed)},
 	FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };
 
 #define ASK(memory, member, ...) \
-	((memory)->member ? (memory)->member(__VA_ARGS__) : FUNCTION_NOT_FOUND)
+	((memory)->member ? (memory)->member(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
 
 static bool missing(struct train_error *error, const char *what, const char *why)
 {
@@ -105,13 +70,13 @@ static bool load(struct gpu_memory *memory, struct train_error *error)
 bool gpu_memory_open(struct gpu_memory **ret, struct train_error *error)
 {
 	struct gpu_memory *memory = calloc(1, sizeof(*memory));
-	int code;
+	enum nvml_return code;
 
 	if (!memory)
 		return train_nomem(error, "NVML");
 	if (load(memory, error)) {
 		code = memory->init();
-		if (code == OK) {
+		if (code == NVML_SUCCESS) {
 			*ret = memory;
 			return true;
 		}
@@ -145,13 +110,13 @@ static size_t entry_size(const unsigned char *entries, unsigned int count)
 
 	while (end > 0 && entries[end - 1] == UNWRITTEN)
 		end--;
-	return end <= count * sizeof(struct process) ? sizeof(struct process) : WIDEST;
+	return end <= count * sizeof(struct nvml_process) ? sizeof(struct nvml_process) : WIDEST;
 }
 
 static void find_own(struct gpu_use *use, const unsigned char *entries, unsigned int count, int pid)
 {
 	size_t size = entry_size(entries, count);
-	struct process entry;
+	struct nvml_process entry;
 
 	use->listed = true;
 	for (unsigned int i = 0; i < count; i++) {
@@ -162,7 +127,7 @@ static void find_own(struct gpu_use *use, const unsigned char *entries, unsigned
 		if (!use->own)
 			use->own_bytes = 0;
 		use->own = true;
-		if (entry.bytes == NOT_AVAILABLE || use->own_bytes < 0)
+		if (entry.bytes == NVML_NOT_AVAILABLE || use->own_bytes < 0)
 			use->own_bytes = -1;
 		else
 			use->own_bytes += (int64_t)entry.bytes;
@@ -170,12 +135,12 @@ static void find_own(struct gpu_use *use, const unsigned char *entries, unsigned
 }
 
 /* Where there is no list, use->listed stays false. */
-static bool read_processes(const struct gpu_memory *memory, struct handle *handle, int pid,
+static bool read_processes(const struct gpu_memory *memory, struct nvml_handle *handle, int pid,
 			   struct gpu_use *use, struct train_error *error)
 {
 	unsigned int room = ROOM, count;
 	unsigned char *entries = NULL;
-	int code;
+	enum nvml_return code;
 
 	do {
 		unsigned char *more = realloc(entries, (size_t)room * WIDEST);
@@ -188,11 +153,11 @@ static bool read_processes(const struct gpu_memory *memory, struct handle *handl
 		memset(entries, UNWRITTEN, (size_t)room * WIDEST);
 		count = room;
 		code = ASK(memory, processes_v3, handle, &count, entries);
-		if (code == FUNCTION_NOT_FOUND)
+		if (code == NVML_ERROR_FUNCTION_NOT_FOUND)
 			code = ASK(memory, processes_v2, handle, &count, entries);
 		room = count > room ? count + ROOM : 2 * room;
-	} while (code == INSUFFICIENT_SIZE && room < 1u << 20);
-	if (code == OK)
+	} while (code == NVML_ERROR_INSUFFICIENT_SIZE && room < 1u << 20);
+	if (code == NVML_SUCCESS)
 		find_own(use, entries, count, pid);
 	free(entries);
 	return true;
@@ -203,58 +168,54 @@ static bool read_processes(const struct gpu_memory *memory, struct handle *handl
 
 struct list {
 	struct gpu_use *uses;
-	int count, room;
+	size_t count, room;
 };
 
 static struct gpu_use *add(struct list *list, struct train_error *error)
 {
-	struct gpu_use *more;
+	struct gpu_use *more = array_room(list->uses, list->count, &list->room, sizeof(*more));
 
-	if (list->count == list->room) {
-		list->room = 2 * list->room + 16;
-		more = realloc(list->uses, (size_t)list->room * sizeof(*more));
-		if (!more) {
-			train_nomem(error, "the memory of GPUs");
-			return NULL;
-		}
-		list->uses = more;
+	if (!more) {
+		train_nomem(error, "the memory of GPUs");
+		return NULL;
 	}
+	list->uses = more;
 	more = &list->uses[list->count++];
 	*more = (struct gpu_use){.mig = -1, .gi = -1, .used = -1, .own_bytes = -1};
 	return more;
 }
 
 /* Keeps the reason why a GPU or instance cannot be read. */
-static bool answers(const struct gpu_memory *memory, struct gpu_use *use, int code)
+static bool answers(const struct gpu_memory *memory, struct gpu_use *use, enum nvml_return code)
 {
-	if (code != OK && !*use->why)
+	if (code != NVML_SUCCESS && !*use->why)
 		snprintf(use->why, sizeof(use->why), "%s", memory->text(code));
-	return code == OK;
+	return code == NVML_SUCCESS;
 }
 
-static void read_identity(const struct gpu_memory *memory, struct handle *handle,
+static void read_identity(const struct gpu_memory *memory, struct nvml_handle *handle,
 			  struct gpu_use *use)
 {
-	struct address at;
+	struct nvml_pci at;
 
 	if (answers(memory, use, memory->uuid(handle, use->uuid, sizeof(use->uuid))) &&
-	    memory->pci(handle, &at) == OK)
+	    memory->pci(handle, &at) == NVML_SUCCESS)
 		snprintf(use->pci, sizeof(use->pci), "%04x:%02x:%02x.0", at.domain, at.bus,
 			 at.device);
 	memcpy(use->gpu_uuid, use->uuid, sizeof(use->gpu_uuid));
 }
 
 /* Permission, or data, may be wanting for one of the two; a GPU that is lost tells neither. */
-static bool read_use(const struct gpu_memory *memory, struct handle *handle, int pid,
+static bool read_use(const struct gpu_memory *memory, struct nvml_handle *handle, int pid,
 		     struct gpu_use *use, struct train_error *error)
 {
-	struct bytes bytes;
-	int code;
+	struct nvml_memory bytes;
+	enum nvml_return code;
 
 	if (*use->why)
 		return true;
 	code = memory->memory(handle, &bytes);
-	if (code == OK)
+	if (code == NVML_SUCCESS)
 		use->used = (int64_t)bytes.used;
 	if (!read_processes(memory, handle, pid, use, error))
 		return false;
@@ -264,28 +225,28 @@ static bool read_use(const struct gpu_memory *memory, struct handle *handle, int
 }
 
 /* How many places for instances the GPU has; 0: it is not in MIG mode. */
-static unsigned int places(const struct gpu_memory *memory, struct handle *gpu)
+static unsigned int places(const struct gpu_memory *memory, struct nvml_handle *gpu)
 {
 	unsigned int now, pending, max;
 
-	if (ASK(memory, mig_mode, gpu, &now, &pending) != OK || !now || !memory->mig_by_index ||
-	    ASK(memory, max_mig, gpu, &max) != OK)
+	if (ASK(memory, mig_mode, gpu, &now, &pending) != NVML_SUCCESS || !now ||
+	    !memory->mig_by_index || ASK(memory, max_mig, gpu, &max) != NVML_SUCCESS)
 		return 0;
 	return max;
 }
 
 /* *any: the GPU has instances. */
-static bool read_instances(const struct gpu_memory *memory, struct handle *handle, int pid,
+static bool read_instances(const struct gpu_memory *memory, struct nvml_handle *handle, int pid,
 			   const struct gpu_use *gpu, struct list *list, bool *any,
 			   struct train_error *error)
 {
 	unsigned int max = places(memory, handle), gi;
-	struct handle *mig;
+	struct nvml_handle *mig;
 	struct gpu_use *use;
 
 	*any = false;
 	for (unsigned int i = 0; i < max; i++) {
-		if (memory->mig_by_index(handle, i, &mig) != OK)
+		if (memory->mig_by_index(handle, i, &mig) != NVML_SUCCESS)
 			continue;
 		use = add(list, error);
 		if (!use)
@@ -293,7 +254,7 @@ static bool read_instances(const struct gpu_memory *memory, struct handle *handl
 		*any = true;
 		use->index = gpu->index;
 		use->mig = (int)i;
-		if (ASK(memory, mig_gi, mig, &gi) == OK)
+		if (ASK(memory, mig_gi, mig, &gi) == NVML_SUCCESS)
 			use->gi = (int)gi;
 		answers(memory, use, memory->uuid(mig, use->uuid, sizeof(use->uuid)));
 		memcpy(use->pci, gpu->pci, sizeof(use->pci));
@@ -309,7 +270,7 @@ static bool read_gpu(const struct gpu_memory *memory, unsigned int index, int pi
 {
 	struct gpu_use gpu = {
 		.index = (int)index, .mig = -1, .gi = -1, .used = -1, .own_bytes = -1};
-	struct handle *handle;
+	struct nvml_handle *handle;
 	struct gpu_use *use;
 	bool parted = false;
 
@@ -331,8 +292,8 @@ bool gpu_memory_read(const struct gpu_memory *memory, int pid, struct gpu_use **
 {
 	struct list list = {NULL, 0, 0};
 	unsigned int gpus;
-	int code = memory->count(&gpus);
-	bool good = code == OK ||
+	enum nvml_return code = memory->count(&gpus);
+	bool good = code == NVML_SUCCESS ||
 		    train_fail(error, TRAIN_FAILED, "--verify-mapping: nvmlDeviceGetCount: %.150s",
 			       memory->text(code));
 
@@ -343,6 +304,6 @@ bool gpu_memory_read(const struct gpu_memory *memory, int pid, struct gpu_use **
 		return false;
 	}
 	*uses = list.uses;
-	*count = list.count;
+	*count = (int)list.count;
 	return true;
 }

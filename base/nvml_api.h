@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of NVIDIA's management library (NVML) that gpumap asks, and that
- * `gpumap pretend` serves: numbers and layouts as NVIDIA documents them, so that
- * neither needs nvml.h to build nor the library to link.
+ * The part of NVIDIA's management library (NVML) that gpumap and gpumap-train ask, and that
+ * `gpumap pretend` serves: numbers, layouts and functions as NVIDIA's "NVML API Reference Guide"
+ * has them, so that none needs nvml.h to build nor the library to link.
  */
 #ifndef GM_NVML_API_H
 #define GM_NVML_API_H
@@ -99,53 +99,52 @@ struct nvml_attributes {
 	unsigned long long memory_mib;
 };
 
-enum nvml_need { NVML_NEEDED, NVML_WANTED };
+/* A process on a GPU: version 2 of the structure. */
+struct nvml_process {
+	unsigned int pid;
+	unsigned long long bytes; /* NVML_NOT_AVAILABLE: not told */
+	unsigned int gi, ci;      /* UINT32_MAX: not of an instance */
+};
 
-/*
- * X(need, member, symbol, parameters): the functions that gpumap asks. NEEDED are
- * those of every driver since 319: without one the library is of no use. WANTED
- * came later or answer for some GPUs only; what they tell is then not known.
- */
-#define NVML_FUNCTIONS(X) \
-	X(NVML_NEEDED, init, nvmlInit_v2, (void)) \
-	X(NVML_NEEDED, shutdown, nvmlShutdown, (void)) \
-	X(NVML_NEEDED, driver_version, nvmlSystemGetDriverVersion, \
-	  (char *text, unsigned int size)) \
-	X(NVML_NEEDED, count, nvmlDeviceGetCount_v2, (unsigned int *count)) \
-	X(NVML_NEEDED, by_index, nvmlDeviceGetHandleByIndex_v2, \
-	  (unsigned int index, struct nvml_handle **device)) \
-	X(NVML_NEEDED, uuid, nvmlDeviceGetUUID, \
-	  (struct nvml_handle * device, char *text, unsigned int size)) \
-	X(NVML_NEEDED, name, nvmlDeviceGetName, \
-	  (struct nvml_handle * device, char *text, unsigned int size)) \
-	X(NVML_NEEDED, pci, nvmlDeviceGetPciInfo_v2, \
-	  (struct nvml_handle * device, struct nvml_pci * pci)) \
-	X(NVML_NEEDED, memory, nvmlDeviceGetMemoryInfo, \
-	  (struct nvml_handle * device, struct nvml_memory * memory)) \
-	X(NVML_WANTED, minor, nvmlDeviceGetMinorNumber, \
-	  (struct nvml_handle * device, unsigned int *minor)) \
-	X(NVML_WANTED, cpus, nvmlDeviceGetCpuAffinity, \
-	  (struct nvml_handle * device, unsigned int size, unsigned long *set)) \
-	X(NVML_WANTED, nodes, nvmlDeviceGetMemoryAffinity, \
-	  (struct nvml_handle * device, unsigned int size, unsigned long *set, \
-	   enum nvml_scope scope)) \
-	X(NVML_WANTED, mig_mode, nvmlDeviceGetMigMode, \
-	  (struct nvml_handle * device, unsigned int *now, unsigned int *pending)) \
-	X(NVML_WANTED, mig_max, nvmlDeviceGetMaxMigDeviceCount, \
-	  (struct nvml_handle * device, unsigned int *count)) \
-	X(NVML_WANTED, mig_by_index, nvmlDeviceGetMigDeviceHandleByIndex, \
-	  (struct nvml_handle * device, unsigned int index, struct nvml_handle **mig)) \
-	X(NVML_WANTED, mig_gi, nvmlDeviceGetGpuInstanceId, \
-	  (struct nvml_handle * mig, unsigned int *id)) \
-	X(NVML_WANTED, mig_ci, nvmlDeviceGetComputeInstanceId, \
-	  (struct nvml_handle * mig, unsigned int *id)) \
-	X(NVML_WANTED, mig_attributes, nvmlDeviceGetAttributes_v2, \
-	  (struct nvml_handle * mig, struct nvml_attributes * attributes)) \
-	X(NVML_WANTED, link_state, nvmlDeviceGetNvLinkState, \
-	  (struct nvml_handle * device, unsigned int link, unsigned int *active)) \
-	X(NVML_WANTED, link_type, nvmlDeviceGetNvLinkRemoteDeviceType, \
-	  (struct nvml_handle * device, unsigned int link, enum nvml_link_type *type)) \
-	X(NVML_WANTED, link_pci, nvmlDeviceGetNvLinkRemotePciInfo_v2, \
-	  (struct nvml_handle * device, unsigned int link, struct nvml_pci *pci))
+#define NVML_NOT_AVAILABLE (~0ull) /* NVML_VALUE_NOT_AVAILABLE */
+
+/* Those that every driver since 319 has. */
+const char *nvmlErrorString(enum nvml_return code);
+enum nvml_return nvmlInit_v2(void);
+enum nvml_return nvmlShutdown(void);
+enum nvml_return nvmlSystemGetDriverVersion(char *text, unsigned int size);
+enum nvml_return nvmlDeviceGetCount_v2(unsigned int *count);
+enum nvml_return nvmlDeviceGetHandleByIndex_v2(unsigned int index, struct nvml_handle **device);
+enum nvml_return nvmlDeviceGetUUID(struct nvml_handle *device, char *text, unsigned int size);
+enum nvml_return nvmlDeviceGetName(struct nvml_handle *device, char *text, unsigned int size);
+enum nvml_return nvmlDeviceGetPciInfo_v2(struct nvml_handle *device, struct nvml_pci *pci);
+enum nvml_return nvmlDeviceGetMemoryInfo(struct nvml_handle *device, struct nvml_memory *memory);
+
+/* Those that came later, or that answer for some GPUs only: lists of processes with driver 450
+ * (_v2) and 510 (_v3), MIG with 450. */
+enum nvml_return nvmlDeviceGetMinorNumber(struct nvml_handle *device, unsigned int *minor);
+enum nvml_return nvmlDeviceGetCpuAffinity(struct nvml_handle *device, unsigned int size,
+					  unsigned long *set);
+enum nvml_return nvmlDeviceGetMemoryAffinity(struct nvml_handle *device, unsigned int size,
+					     unsigned long *set, enum nvml_scope scope);
+enum nvml_return nvmlDeviceGetMigMode(struct nvml_handle *device, unsigned int *now,
+				      unsigned int *pending);
+enum nvml_return nvmlDeviceGetMaxMigDeviceCount(struct nvml_handle *device, unsigned int *count);
+enum nvml_return nvmlDeviceGetMigDeviceHandleByIndex(struct nvml_handle *device, unsigned int index,
+						     struct nvml_handle **mig);
+enum nvml_return nvmlDeviceGetGpuInstanceId(struct nvml_handle *mig, unsigned int *id);
+enum nvml_return nvmlDeviceGetComputeInstanceId(struct nvml_handle *mig, unsigned int *id);
+enum nvml_return nvmlDeviceGetAttributes_v2(struct nvml_handle *mig,
+					    struct nvml_attributes *attributes);
+enum nvml_return nvmlDeviceGetNvLinkState(struct nvml_handle *device, unsigned int link,
+					  unsigned int *active);
+enum nvml_return nvmlDeviceGetNvLinkRemoteDeviceType(struct nvml_handle *device, unsigned int link,
+						     enum nvml_link_type *type);
+enum nvml_return nvmlDeviceGetNvLinkRemotePciInfo_v2(struct nvml_handle *device, unsigned int link,
+						     struct nvml_pci *pci);
+enum nvml_return nvmlDeviceGetComputeRunningProcesses_v2(struct nvml_handle *device,
+							 unsigned int *count, void *entries);
+enum nvml_return nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_handle *device,
+							 unsigned int *count, void *entries);
 
 #endif
