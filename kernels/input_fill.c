@@ -1,22 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/philox.h"
 #include "kernels/references.h"
-
-struct input_place input_place(const struct input_cut *cut, int64_t epoch, int64_t sample)
-{
-	struct random_key key = {cut->seed, RANDOM_AUGMENT, (uint32_t)epoch, sample};
-	struct input_place place = {(cut->from_height - cut->height) / 2,
-				    (cut->from_width - cut->width) / 2, false};
-	uint32_t bits[4];
-
-	if (!cut->augment)
-		return place;
-	random_keyed(bits, &key, 0);
-	place.mirrored = random_below(bits[0], 2) == 1;
-	place.top += (int)random_below(bits[1], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
-	place.left += (int)random_below(bits[2], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
-	return place;
-}
 
 static double pixel(const struct input_fill_args *args, const uint8_t *plane, int c, int y, int x)
 {

@@ -4,52 +4,8 @@
  * than to wait for one that does. A unit is WIDTH channels of a pixel.
  */
 #include "kernels/device.cuh"
-#include "kernels/philox.h"
 
 enum { PIECE_UNITS = 2 * LAUNCH_THREADS };
-
-/* random_philox() of philox.h. */
-static __device__ inline void philox(uint32_t out[4], const uint32_t counter[4], uint32_t k0,
-				     uint32_t k1)
-{
-	uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3];
-
-#pragma unroll
-	for (int round = 0; round < 10; round++) {
-		uint32_t p = __umulhi(0xd2511f53u, a), q = __umulhi(0xcd9e8d57u, c);
-		uint32_t low_p = 0xd2511f53u * a, low_q = 0xcd9e8d57u * c;
-
-		a = q ^ b ^ k0;
-		b = low_q;
-		c = p ^ d ^ k1;
-		d = low_p;
-		k0 += 0x9e3779b9u;
-		k1 += 0xbb67ae85u;
-	}
-	out[0] = a;
-	out[1] = b;
-	out[2] = c;
-	out[3] = d;
-}
-
-/* input_place(). */
-static __device__ inline struct input_place place_of(const struct input_fill_args &a,
-						     int64_t sample)
-{
-	struct input_place place = {(a.from_height - a.height) / 2, (a.from_width - a.width) / 2,
-				    false};
-	const uint32_t counter[4] = {(uint32_t)RANDOM_AUGMENT << 24, (uint32_t)a.control->epoch,
-				     (uint32_t)sample, (uint32_t)((uint64_t)sample >> 32)};
-	uint32_t bits[4];
-
-	if (!a.augment)
-		return place;
-	philox(bits, counter, (uint32_t)a.seed, (uint32_t)(a.seed >> 32));
-	place.mirrored = __umulhi(bits[0], 2) == 1;
-	place.top += (int)__umulhi(bits[1], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
-	place.left += (int)__umulhi(bits[2], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
-	return place;
-}
 
 /* WIDTH channels from `channel` on of the pixel at (y, x) of what comes out. */
 template <typename T, int WIDTH>
@@ -81,7 +37,9 @@ static __device__ inline void fill_piece(const struct input_fill_args &a, int64_
 	int64_t sample = a.indices[row];
 	int64_t record = 1 + (int64_t)a.channels * a.from_height * a.from_width;
 	const uint8_t *from = a.records + sample * record;
-	struct input_place place = place_of(a, sample);
+	const struct input_cut cut = {a.from_height, a.from_width,   a.height,
+				      a.width,       a.augment != 0, a.seed};
+	struct input_place place = input_place(&cut, a.control->epoch, sample);
 	int groups = a.padded / WIDTH, units = a.height * a.width * groups;
 	int end = min(units, (part + 1) * PIECE_UNITS);
 	T *to = (T *)a.images + row * a.height * a.width * a.padded;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "kernels/control.h"
+#include "kernels/philox.h"
 #include "kernels/value.h"
 
 enum { INPUT_PADDING = 4 }; /* pixels on each side of an image */
@@ -29,17 +30,24 @@ struct input_place {
 	bool mirrored; /* pixel (y, x) is the one at (top + y, left + width - 1 - x) */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* It depends on these arguments alone (philox.h). Without augment it is the middle: top =
  * (from_height - height) / 2. */
-struct input_place input_place(const struct input_cut *cut, int64_t epoch, int64_t sample);
+HOST_DEVICE struct input_place input_place(const struct input_cut *cut, int64_t epoch,
+					   int64_t sample)
+{
+	struct random_key key = {cut->seed, RANDOM_AUGMENT, (uint32_t)epoch, sample};
+	struct input_place place = {(cut->from_height - cut->height) / 2,
+				    (cut->from_width - cut->width) / 2, false};
+	uint32_t bits[4];
 
-#ifdef __cplusplus
+	if (!cut->augment)
+		return place;
+	random_keyed(bits, &key, 0);
+	place.mirrored = random_below(bits[0], 2) == 1;
+	place.top += (int)random_below(bits[1], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
+	place.left += (int)random_below(bits[2], 2 * INPUT_PADDING + 1) - INPUT_PADDING;
+	return place;
 }
-#endif
 
 struct input_fill_args {
 	const uint8_t *records; /* (samples, 1 + channels * from_height * from_width): the label,

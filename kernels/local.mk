@@ -16,7 +16,7 @@ kernels_files = \
 	kernels/launch.h \
 	kernels/launchers.h \
 	kernels/max_pool.c kernels/max_pool.h \
-	kernels/philox.c kernels/philox.h \
+	kernels/philox.h \
 	kernels/references.h \
 	kernels/relu_backward.c kernels/relu_backward.h \
 	kernels/reorder.c kernels/reorder.h \
