@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "launch/process_stat.h"
 #include "plan/job.h"
 #include "process.h"
 #include "report.h"
@@ -36,19 +37,9 @@ struct rank_list {
 /* The parent; 0: unknown. */
 static int parent_of(int pid)
 {
-	char path[64], line[512];
-	const char *end;
-	int parent = 0;
-	FILE *file;
+	struct process_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	line[fread(line, 1, sizeof(line) - 1, file)] = '\0';
-	fclose(file);
-	end = strrchr(line, ')'); /* the name before it can hold anything */
-	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+	return process_stat_read(&stat, pid) ? stat.parent : 0;
 }
 
 static bool is_gpumap(int pid)

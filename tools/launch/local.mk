@@ -12,6 +12,7 @@ launch_sources = \
 	tools/launch/heard.c \
 	tools/launch/launch.c tools/launch/launch.h \
 	tools/launch/port.c tools/launch/port.h \
+	tools/launch/process_stat.c tools/launch/process_stat.h \
 	tools/launch/program.c \
 	tools/launch/rank.c \
 	tools/launch/setting.c \

@@ -3,9 +3,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "process_stat.h"
 
 #ifndef SYS_pidfd_open /* headers older than the kernel; one number on all machines */
 #define SYS_pidfd_open 434
@@ -13,9 +14,9 @@
 #endif
 
 struct node {
-	pid_t pid, parent, group;
-	bool dead, chosen;
-	uint64_t start; /* with the pid, names a process for good */
+	pid_t pid;
+	struct process_stat stat;
+	bool chosen;
 };
 
 struct tree {
@@ -23,48 +24,13 @@ struct tree {
 	size_t count, room;
 };
 
-/* The fields after the name in /proc/PID/stat; the name may hold anything. */
-static bool read_node(pid_t pid, struct node *node)
-{
-	char path[48], text[1024], *p;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	p = strrchr(text, ')');
-	if (!p || p[1] != ' ' || !p[2])
-		return false;
-	*node = (struct node){.pid = pid, .dead = p[2] == 'Z' || p[2] == 'X'};
-	p += 3;
-	node->parent = (pid_t)strtol(p, &p, 10);
-	node->group = (pid_t)strtol(p, NULL, 10);
-	for (int field = 5; p && field <= 22; field++) {
-		p = strchr(p + 1, ' ');
-		if (field == 21 && p)
-			node->start = strtoull(p, NULL, 10);
-	}
-	return true;
-}
-
 static bool add_node(struct tree *tree, const struct node *node)
 {
-	if (tree->count == tree->room) {
-		size_t room = tree->room ? 2 * tree->room : 1024;
-		struct node *nodes = reallocarray(tree->nodes, room, sizeof(*nodes));
+	struct node *nodes = array_room(tree->nodes, tree->count, &tree->room, sizeof(*nodes));
 
-		if (!nodes)
-			return false;
-		tree->nodes = nodes;
-		tree->room = room;
-	}
+	if (!nodes)
+		return false;
+	tree->nodes = nodes;
 	tree->nodes[tree->count++] = *node;
 	return true;
 }
@@ -77,9 +43,9 @@ static struct tree read_tree(void)
 
 	while (dir && (entry = readdir(dir))) {
 		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
-		struct node node;
+		struct node node = {.pid = (pid_t)pid};
 
-		if (pid > 0 && read_node((pid_t)pid, &node) && !add_node(&tree, &node))
+		if (pid > 0 && process_stat_read(&node.stat, node.pid) && !add_node(&tree, &node))
 			break;
 	}
 	if (dir)
@@ -114,15 +80,15 @@ static void choose(struct tree *tree, pid_t root, const struct tree_except *exce
 		changed = false;
 		for (size_t i = 0; i < tree->count; i++) {
 			struct node *node = &tree->nodes[i];
-			struct node key = {.pid = node->parent};
+			struct node key = {.pid = node->stat.parent};
 			struct node *parent;
 
 			if (node->chosen)
 				continue;
 			parent = bsearch(&key, tree->nodes, tree->count, sizeof(key), by_pid);
-			if (node->parent != root && !(parent && parent->chosen))
+			if (node->stat.parent != root && !(parent && parent->chosen))
 				continue;
-			if (node->parent == root &&
+			if (node->stat.parent == root &&
 			    has(except->spared, except->spared_count, node->pid))
 				continue;
 			node->chosen = changed = true;
@@ -134,12 +100,12 @@ static void choose(struct tree *tree, pid_t root, const struct tree_except *exce
 static void send_signal(const struct node *node, int sig)
 {
 	int fd = (int)syscall(SYS_pidfd_open, node->pid, 0);
-	struct node again;
+	struct process_stat again;
 	bool same;
 
 	if (fd < 0 && errno == ESRCH)
 		return;
-	same = read_node(node->pid, &again) && again.start == node->start;
+	same = process_stat_read(&again, node->pid) && again.start == node->stat.start;
 	if (same && fd >= 0) {
 		syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
 		if (sig != SIGKILL)
@@ -163,8 +129,8 @@ size_t tree_signal(pid_t root, const struct tree_except *except, int sig)
 	for (size_t i = 0; i < tree.count; i++) {
 		const struct node *node = &tree.nodes[i];
 
-		if (!node->chosen || node->dead ||
-		    has(except->groups, except->group_count, node->group))
+		if (!node->chosen || node->stat.dead ||
+		    has(except->groups, except->group_count, node->stat.group))
 			continue;
 		living++;
 		if (sig)
@@ -180,7 +146,7 @@ size_t tree_children(pid_t root, pid_t *ret, size_t room)
 	size_t count = 0;
 
 	for (size_t i = 0; i < tree.count && count < room; i++)
-		if (tree.nodes[i].parent == root)
+		if (tree.nodes[i].stat.parent == root)
 			ret[count++] = tree.nodes[i].pid;
 	free(tree.nodes);
 	return count;

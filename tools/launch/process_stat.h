@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc/PID/stat says about a process. */
+#ifndef GM_LAUNCH_PROCESS_STAT_H
+#define GM_LAUNCH_PROCESS_STAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_stat {
+	pid_t parent, group;
+	bool dead;
+	uint64_t start; /* with the pid, names a process for good */
+};
+
+/* False: there is no such process, or no /proc. It allocates nothing. */
+bool process_stat_read(struct process_stat *ret, pid_t pid);
+
+#endif
