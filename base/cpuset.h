@@ -9,6 +9,9 @@
 
 struct strbuf;
 
+/* More numbers than any kernel has. */
+enum { CPU_SET_END = 1 << 20 };
+
 struct cpu_set {
 	uint64_t *words;
 	size_t count; /* of words; what is behind them is not in the set */

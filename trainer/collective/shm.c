@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks of one machine: threads of this process, or processes. */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collective/shm_data.h"
 #include "collective/shm_segment.h"
+#include "cpuset.h"
 
 static bool shm_acceptable(const struct rendezvous_options *options, struct train_error *error)
 {
@@ -54,12 +54,14 @@ static bool shm_make(struct rendezvous *rendezvous, struct train_error *error)
  * a rank's thread may have had its own chosen already. */
 static int spins(int world)
 {
-	cpu_set_t cpus;
-	int cores = sched_getaffinity(0, sizeof(cpus), &cpus) == 0
-			    ? CPU_COUNT(&cpus)
-			    : (int)sysconf(_SC_NPROCESSORS_ONLN);
+	struct arena arena = {0};
+	struct cpu_set cpus;
+	size_t cores = cpu_set_allowed(&arena, &cpus, CPU_SET_END)
+			       ? cpu_set_size(cpus)
+			       : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 
-	return world <= cores ? 1000 : 0;
+	arena_free(&arena);
+	return (size_t)world <= cores ? 1000 : 0;
 }
 
 static bool shm_meet(struct rendezvous **rendezvous, const struct rendezvous_options *options,

@@ -7,13 +7,12 @@
 
 int cores_allowed(cpu_set_t *cpus)
 {
-	enum { MAX_CPUS = 1 << 20 };
 	struct arena arena = {0};
 	struct cpu_set all;
 	int more = 0;
 
 	CPU_ZERO(cpus);
-	if (cpu_set_allowed(&arena, &all, MAX_CPUS)) {
+	if (cpu_set_allowed(&arena, &all, CPU_SET_END)) {
 		for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
 			if (cpu_set_has(all, cpu))
 				CPU_SET(cpu, cpus);
