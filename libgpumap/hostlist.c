@@ -73,21 +73,17 @@ bool host_byte(char c)
 int host_add(struct hostlist *list, struct span name, int64_t slots, const char *origin,
 	     gpumap_report *report)
 {
+	struct host *grown;
 	char *copy;
 
 	if (list->count == HOSTLIST_MAX)
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = origin, .fix = "name fewer hosts"),
 				   "more than %d hosts", HOSTLIST_MAX);
-	/* Grows at powers of two. */
-	if ((list->count & (list->count - 1)) == 0) {
-		size_t room = list->count ? list->count * 2 : 1;
-		struct host *grown = realloc(list->hosts, room * sizeof(*grown));
-
-		if (!grown)
-			return report_nomem(report);
-		list->hosts = grown;
-	}
+	grown = array_room(list->hosts, list->count, &list->room, sizeof(*grown));
+	if (!grown)
+		return report_nomem(report);
+	list->hosts = grown;
 	copy = arena_strndup(&list->arena, name.text, name.length);
 	if (!copy)
 		return report_nomem(report);
@@ -97,21 +93,18 @@ int host_add(struct hostlist *list, struct span name, int64_t slots, const char 
 
 static int range_add(struct reader *reader, struct group *group, struct range range)
 {
+	struct range *grown;
+
 	if (!reader->list)
 		return GPUMAP_OK;
 	if (group->count == HOSTLIST_MAX)
 		return report_fail(reader->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = reader->origin, .fix = "name fewer hosts"),
 				   "more than %d ranges in one bracket", HOSTLIST_MAX);
-	if (group->count == group->room) {
-		size_t room = group->room ? group->room * 2 : 4;
-		struct range *grown = realloc(group->ranges, room * sizeof(*grown));
-
-		if (!grown)
-			return report_nomem(reader->report);
-		group->ranges = grown;
-		group->room = room;
-	}
+	grown = array_room(group->ranges, group->count, &group->room, sizeof(*grown));
+	if (!grown)
+		return report_nomem(reader->report);
+	group->ranges = grown;
 	group->ranges[group->count++] = range;
 	return GPUMAP_OK;
 }
@@ -365,5 +358,5 @@ void hostlist_free(struct hostlist *list)
 	arena_free(&list->arena);
 	free(list->hosts);
 	list->hosts = NULL;
-	list->count = 0;
+	list->count = list->room = 0;
 }

@@ -25,7 +25,7 @@ struct host {
 struct hostlist {
 	struct arena arena;
 	struct host *hosts;
-	size_t count;
+	size_t count, room;
 };
 
 /* "n[08-11,20]-ib[0,1],gpu1" as scontrol show hostnames expands it; names are separated by

@@ -22,20 +22,16 @@ static int add_setting(struct file *f, const struct profile_key *key,
 {
 	gpumap_profile *p = f->load->profile;
 	struct strbuf decoded = {0};
-	struct setting *setting;
+	struct setting *setting, *grown;
 
 	if (p->sections[f->section].count == MAX_ENTRIES)
 		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = f->path, .line = entry->line),
 				   "more than %d entries of a section", MAX_ENTRIES);
-	if (p->setting_count == p->setting_room) {
-		struct setting *grown = realloc(p->settings, p->setting_room * 2 * sizeof(*grown));
-
-		if (!grown)
-			return report_nomem(f->load->report);
-		p->settings = grown;
-		p->setting_room *= 2;
-	}
+	grown = array_room(p->settings, p->setting_count, &p->setting_room, sizeof(*grown));
+	if (!grown)
+		return report_nomem(f->load->report);
+	p->settings = grown;
 	if ((key && value_is_raw(key->kind)) || p->sections[f->section].kind == SECTION_SWEEP)
 		strbuf_add(&decoded, entry->value.text, entry->value.length);
 	else

@@ -9,21 +9,16 @@
 static int add_section(struct file *f, enum profile_section kind, struct span name, int line)
 {
 	gpumap_profile *p = f->load->profile;
-	gpumap_section *section;
+	gpumap_section *section, *grown;
 
 	if (p->section_count == MAX_SECTIONS)
 		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = f->path, .line = line), "more than %d sections",
 				   MAX_SECTIONS);
-	if (p->section_count == p->section_room) {
-		size_t room = p->section_room ? p->section_room * 2 : 16;
-		gpumap_section *grown = realloc(p->sections, room * sizeof(*grown));
-
-		if (!grown)
-			return report_nomem(f->load->report);
-		p->sections = grown;
-		p->section_room = room;
-	}
+	grown = array_room(p->sections, p->section_count, &p->section_room, sizeof(*grown));
+	if (!grown)
+		return report_nomem(f->load->report);
+	p->sections = grown;
 	section = &p->sections[p->section_count];
 	*section = (gpumap_section){
 		.kind = kind,

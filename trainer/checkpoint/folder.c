@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "checkpoint/checkpoint.h"
 
 void folder_name(char name[CHECKPOINT_NAME], int64_t step)
@@ -56,13 +57,10 @@ static bool collect(int64_t **steps, size_t *count, DIR *dir)
 
 		if (!step_of(&step, entry->d_name))
 			continue;
-		if (*count == room) {
-			room = room ? room * 2 : 16;
-			grown = realloc(*steps, room * sizeof(**steps));
-			if (!grown)
-				return false;
-			*steps = grown;
-		}
+		grown = array_room(*steps, *count, &room, sizeof(**steps));
+		if (!grown)
+			return false;
+		*steps = grown;
 		(*steps)[(*count)++] = step;
 	}
 	return errno == 0;

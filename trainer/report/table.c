@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/format.h"
+#include "base.h"
 
 void table_open(struct table *table, const char *const *heads)
 {
@@ -18,18 +18,14 @@ void table_open(struct table *table, const char *const *heads)
 
 void table_row(struct table *table)
 {
-	if (table->rows == table->room && !table->failed) {
-		int room = table->room ? 2 * table->room : 16;
-		void *grown = realloc(table->cells, (size_t)room * sizeof(*table->cells));
+	void *grown = table->failed ? NULL
+				    : array_room(table->cells, (size_t)table->rows, &table->room,
+						 sizeof(*table->cells));
 
-		table->failed = !grown;
-		if (grown) {
-			table->cells = grown;
-			table->room = room;
-		}
-	}
-	if (table->failed)
+	table->failed = !grown;
+	if (!grown)
 		return;
+	table->cells = grown;
 	memset(table->cells[table->rows++], 0, sizeof(*table->cells));
 }
 

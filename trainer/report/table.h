@@ -9,7 +9,8 @@
 enum { TABLE_COLUMNS = 10, TABLE_CELL = 160 };
 
 struct table {
-	int columns, rows, room;
+	int columns, rows;
+	size_t room;
 	bool failed;
 	const char *heads[TABLE_COLUMNS];
 	char (*cells)[TABLE_COLUMNS][TABLE_CELL];
