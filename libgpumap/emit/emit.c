@@ -43,22 +43,31 @@ bool emit_is_scheduled(const char *target)
 	return false;
 }
 
-/* SIZE_MAX after a finding. */
-static size_t find(const char *target, gpumap_report *report)
+/* *ret is the row of the table. GPUMAP_EKEY, GPUMAP_ENOMEM. */
+static int find(size_t *ret, const char *target, gpumap_report *report)
 {
 	const char *names[ARRAY_SIZE(targets) + 1] = {0}, *near;
+	const size_t last = ARRAY_SIZE(targets) - 1;
+	struct strbuf known = {0};
+	int r;
 
-	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+	for (size_t i = 0; i <= last; i++) {
 		names[i] = targets[i].name;
-		if (streq(target, names[i]))
-			return i;
+		if (streq(target, names[i])) {
+			*ret = i;
+			return GPUMAP_OK;
+		}
 	}
+	strbuf_printf(&known, "known are %s", names[0]);
+	for (size_t i = 1; i <= last; i++)
+		strbuf_printf(&known, "%s%s", i < last ? ", " : " and ", names[i]);
 	near = suggest(span_of(target), names);
-	report_add(report, FINDING_NO_LAUNCHER,
-		   ABOUT(.fix = DID_YOU_MEAN(near, "known are torchrun, srun, sbatch, mpirun, "
-						   "accelerate, deepspeed and shell")),
-		   "no such launcher: '%s'", QUOTE(span_of(target)));
-	return SIZE_MAX;
+	r = known.failed ? report_nomem(report)
+			 : report_fail(report, GPUMAP_EKEY, FINDING_NO_LAUNCHER,
+				       ABOUT(.fix = DID_YOU_MEAN(near, known.text)),
+				       "no such launcher: '%s'", QUOTE(span_of(target)));
+	strbuf_free(&known);
+	return r;
 }
 
 static bool can_start(struct emitter *e)
@@ -145,11 +154,11 @@ static int make(struct emitter *e, char **text, size_t target)
 
 static int emit(struct emitter *e, char **text, const char *target, gpumap_report *report)
 {
-	size_t found = find(target, report);
-	int r;
+	size_t found;
+	int r = find(&found, target, report);
 
-	if (found == SIZE_MAX)
-		return GPUMAP_EKEY;
+	if (r != GPUMAP_OK)
+		return r;
 	r = make(e, text, found);
 	if (r != GPUMAP_ENOMEM)
 		copy_report(report, e->report);

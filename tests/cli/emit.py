@@ -7,6 +7,7 @@ random arguments and values each launcher's text is run by sh, and for the launc
 by what other shells there are. Prints TAP."""
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -72,6 +73,10 @@ def trial(gpumap, folder, target, shell, rng):
 def main():
     gpumap, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 12
     seed = int(os.environ.get("GPUMAP_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
+    listed = subprocess.run([gpumap, "emit", "--help"], capture_output=True, text=True, check=True).stdout
+    listed = re.findall(r"^  ([a-z]+) ", re.search(r"(?ms)^launchers$(.*?)^$", listed)[1], re.M)
+    if set(listed) != set(LAUNCHERS):
+        sys.exit(f"gpumap emit has {listed}, LAUNCHERS {[*LAUNCHERS]}")
     shells = [s for s in ("dash", "bash") if shutil.which(s)]
     rng, tests, failures = random.Random(seed), 0, 0
     print(f"# GPUMAP_TEST_SEED={seed}")
