@@ -84,15 +84,15 @@ struct group {
 
 /* In the order of the manual; a rule's group is its first letter. */
 static const struct group groups[] = {
-	{'S', "STATEMENTS (S): which one holds"},
-	{'N', "NUMBERS (N): what one means"},
+	{'S', "STATEMENTS (S): which one wins"},
+	{'N', "NUMBERS (N): what a number means"},
 	{'L', "LAYERS (L): views inside views"},
 	{'E', "ERRORS (E): no device"},
 	{'V', "VISIBLE (V): how the list is read"},
 	{'H', "HIP (H): AMD's variables"},
 	{'D', "DEVICE (D): the choice inside a process"},
 	{'G', "GROUPS (G): data parallel, distributed, model parallel"},
-	{'R', "RANKS (R): which process of several this is"},
+	{'R', "RANKS (R): which of several processes this is"},
 };
 
 enum { COUNT_RULES = sizeof(rules) / sizeof(*rules) };
@@ -134,11 +134,11 @@ static const char rules_head[] =
 	"Ids are permanent: a rule never changes its meaning and a retired id is never\n"
 	"used again.\n"
 	".PP\n"
-	"Three verbs keep the subject simple.\n"
+	"The rules use three verbs.\n"
 	".TP 10\n"
 	".B Replace\n"
 	"Statements about one variable in one environment replace each other in time.\n"
-	"The last one before the driver starts holds (rules S).\n"
+	"The last one before the driver starts wins (rules S).\n"
 	".TP\n"
 	".B Compose\n"
 	"Views nest: a view is an ordered list of devices, made from its parent view by\n"
@@ -148,7 +148,7 @@ static const char rules_head[] =
 	"Choices inside a process (current device, explicit device, device_ids, local\n"
 	"rank) are indexes into its view (rules D, G).\n"
 	".PP\n"
-	"Two words are never mixed.\n"
+	"Two words are kept apart.\n"
 	".I Evidence\n"
 	"says how a rule is known:\n"
 	".B documented\n"
@@ -161,7 +161,7 @@ static const char rules_head[] =
 	"by this project on hardware, or\n"
 	".BR assumed .\n"
 	".I Certainty\n"
-	"says how sure one answer is: certain, likely, assumed or undecidable (rule N4).\n"
+	"says how sure an answer is: certain, likely, assumed or undecidable (rule N4).\n"
 	".PP\n"
 	"\\(lqLogical 1\\(rq is the device that PyTorch calls cuda:1; \\(lqphysical 3\\(rq is\n"
 	"the GPU that nvidia\\-smi numbers 3.\n";
@@ -212,28 +212,29 @@ static const char findings_head[] =
 	".BR gpumap (1)\n"
 	"and\n"
 	".BR libgpumap (3)\n"
-	"end with an id, such as [GM019]; those of\n"
+	"end with an id, such as [GM019].\n"
+	"So do those messages of\n"
 	".BR gpumap\\-train (1)\n"
-	"do where they are about devices and ranks.\n"
-	"This page says for each id why the message comes up, and what to do about it;\n"
+	"that are about devices and ranks.\n"
+	"This page explains the cause of each message, and the remedy;\n"
 	".B gpumap rules GM019\n"
-	"says the same for one.\n"
+	"explains one of them.\n"
 	"The message itself names the option, variable or line of a file that it is\n"
 	"about, and often has a more precise remedy.\n"
-	"Ids are permanent: one never changes its meaning, and a retired id is never used\n"
-	"again.\n"
+	"Ids are permanent: an id never changes its meaning, and a retired id is never\n"
+	"used again.\n"
 	".PP\n"
 	"An\n"
 	".B error\n"
 	"means that there is no answer, or that the answer is \\(lqno\\(rq.\n"
 	"After a\n"
 	".B warning\n"
-	"the answer stands, but is probably not what was meant.\n"
+	"the answer is valid, but probably not what you meant.\n"
 	"A\n"
 	".B remark\n"
-	"is worth knowing.\n"
+	"is information.\n"
 	".PP\n"
-	"An example is a command line that gives the message.\n"
+	"Each example is a command line that gives the message.\n"
 	"Rules are in\n"
 	".BR gpumap\\-rules (7).\n"
 	".SH FINDINGS\n";
