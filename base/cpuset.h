@@ -11,6 +11,8 @@ struct strbuf;
 
 /* More numbers than any kernel has. */
 enum { CPU_SET_END = 1 << 20 };
+/* A list names CPUs below this. */
+enum { CPUSET_MAX_CPUS = 65536 };
 
 struct cpu_set {
 	uint64_t *words;

@@ -9,6 +9,7 @@ base_sources = \
 	base/hash.c base/hash.h \
 	base/nvml_api.h \
 	base/readfile.c base/readfile.h \
+	base/signal_name.c base/signal_name.h \
 	base/strbuf.c base/strbuf.h \
 	base/style.c base/style.h \
 	base/suggest.c base/suggest.h \

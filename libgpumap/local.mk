@@ -115,6 +115,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/spread.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
 	libgpumap/plan/use.c \
+	libgpumap/plan/values.c \
 	libgpumap/profile/check.c \
 	libgpumap/profile/effective.c \
 	libgpumap/profile/entry.c \

@@ -6,12 +6,13 @@
  */
 #include "profile_keys.h"
 
-#include <stdio.h>
+#include <signal.h>
 
+#include "cpuset.h"
 #include "hostlist.h"
 #include "inifile.h"
 #include "pci.h"
-#include "suggest.h"
+#include "signal_name.h"
 
 static bool any_text(struct span value, struct span *wrong)
 {
@@ -37,7 +38,8 @@ static bool port(struct span value, struct span *wrong)
 	return span_number(value, 65535) >= 1;
 }
 
-int64_t duration_parse(struct span s)
+/* "30s", "1500ms", "2m", "1h", "5" in milliseconds; -1: anything else. */
+static int64_t milliseconds(struct span s)
 {
 	static const struct {
 		const char *unit;
@@ -60,7 +62,7 @@ int64_t duration_parse(struct span s)
 static bool duration(struct span value, struct span *wrong)
 {
 	*wrong = value;
-	return duration_parse(value) >= 0;
+	return milliseconds(value) >= 0;
 }
 
 /* "3" for all, or "0:3,1:2"; of those that name a rank twice the last holds. */
@@ -91,32 +93,52 @@ static bool streams(struct span value, struct span *wrong)
 	return streams_parse(value, 0) >= 0;
 }
 
-static bool is_signal(struct span name)
+/* Those that a user sends to a program; the others tell it of its own faults. */
+static int sent_signal(struct span name)
 {
-	static const char *const names[] = {"HUP",  "INT",   "QUIT", "KILL", "USR1", "USR2",
-					    "ALRM", "TERM",  "CONT", "STOP", "TSTP", "URG",
-					    "XCPU", "WINCH", "ABRT", "PWR",  "IO"};
+	static const int sent[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGKILL, SIGUSR1, SIGUSR2,
+				   SIGALRM, SIGTERM,  SIGCONT, SIGSTOP, SIGTSTP, SIGURG,
+				   SIGXCPU, SIGWINCH, SIGABRT, SIGPWR,  SIGIO};
+	int number = signal_number(name);
 
-	if (span_starts(name, "SIG"))
-		name = (struct span){name.text + 3, name.length - 3};
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (span_is(name, names[i]))
-			return true;
-	return false;
+	for (size_t i = 0; number && i < ARRAY_SIZE(sent); i++)
+		if (number == sent[i])
+			return number;
+	return 0;
 }
 
-static bool signal_name(struct span value, struct span *wrong)
+static int64_t signal_value(struct span value)
+{
+	return sent_signal(value);
+}
+
+static bool is_signal(struct span value, struct span *wrong)
 {
 	*wrong = value;
-	return is_signal(value);
+	return sent_signal(value);
 }
 
-static bool signal_names(struct span value, struct span *wrong)
+bool signal_set_has(int64_t set, int signal)
+{
+	return set > 0 && signal < 63 && (set >> signal & 1);
+}
+
+static int64_t signals_value(struct span value)
+{
+	int64_t set = 0;
+	struct span name;
+
+	while (span_split(&value, ',', &name))
+		set |= INT64_C(1) << sent_signal(span_trim(name));
+	return set;
+}
+
+static bool are_signals(struct span value, struct span *wrong)
 {
 	while (span_split(&value, ',', wrong)) {
-		*wrong = span_trim(*wrong);
-		if (!is_signal(*wrong) || span_is(*wrong, "KILL") || span_is(*wrong, "STOP") ||
-		    span_is(*wrong, "SIGKILL") || span_is(*wrong, "SIGSTOP"))
+		int number = sent_signal(*wrong = span_trim(*wrong));
+
+		if (!number || number == SIGKILL || number == SIGSTOP)
 			return false;
 	}
 	return true;
@@ -211,53 +233,80 @@ static struct span behind(struct span s, const char *prefix)
 	return (struct span){s.text + n, s.length - n};
 }
 
-static bool is_gpu(struct span s)
+bool gpu_entry_parse(struct gpu_entry *ret, struct span item)
 {
-	char pci[20];
-
-	if (span_starts(s, "GPU-"))
-		return hex_and_dashes(behind(s, "GPU-"));
-	if (span_starts(s, "MIG-"))
-		return mig_name(behind(s, "MIG-"));
-	if (span_starts(s, "pci:"))
-		return pci_normalise(behind(s, "pci:"), pci);
-	if (span_starts(s, "name:"))
-		return s.length > 5 && !span_is(s, "name:\"\"") && !span_is(s, "name:''");
-	return span_number(s, INT32_MAX) >= 0;
+	*ret = (struct gpu_entry){.kind = GPU_NUMBER, .text = item};
+	if (span_starts(item, "GPU-")) {
+		ret->kind = GPU_UUID;
+		return hex_and_dashes(behind(item, "GPU-"));
+	}
+	if (span_starts(item, "MIG-")) {
+		ret->kind = GPU_UUID;
+		return mig_name(behind(item, "MIG-"));
+	}
+	if (span_starts(item, "pci:")) {
+		ret->kind = GPU_PCI;
+		return pci_normalise(behind(item, "pci:"), ret->pci);
+	}
+	if (span_starts(item, "name:")) {
+		ret->kind = GPU_NAME;
+		ret->text = behind(item, "name:");
+		return ret->text.length && !span_is(ret->text, "\"\"") && !span_is(ret->text, "''");
+	}
+	ret->number = span_number(item, INT32_MAX);
+	return ret->number >= 0;
 }
 
 static bool gpus(struct span value, struct span *wrong)
 {
+	struct gpu_entry entry;
+
 	while (inifile_item(&value, wrong))
-		if (!is_gpu(*wrong))
+		if (!gpu_entry_parse(&entry, *wrong))
 			return false;
 	return true;
 }
 
-static bool is_device(struct span s)
+struct device_use device_index(struct span text)
 {
-	static const char *const words[] = {"%l", "%r", "%n", "modulo"};
+	static const struct {
+		const char *word;
+		enum device_use_kind kind;
+	} words[] = {
+		{"%l", USE_LOCAL_RANK}, {"%r", USE_RANK}, {"%n", USE_NODE}, {"modulo", USE_MODULO}};
+	int64_t number = span_number(text, INT32_MAX);
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (span_is(s, words[i]))
-			return true;
-	return span_number(s, INT32_MAX) >= 0;
+		if (span_is(text, words[i].word))
+			return (struct device_use){.kind = words[i].kind};
+	return (struct device_use){.kind = number >= 0 ? USE_NUMBER : USE_NOTHING,
+				   .number = number};
 }
 
 static bool device(struct span value, struct span *wrong)
 {
 	*wrong = value;
-	return is_device(value);
+	return device_index(value).kind != USE_NOTHING;
 }
 
 static bool devices(struct span value, struct span *wrong)
 {
 	while (span_split(&value, ',', wrong)) {
 		*wrong = span_trim(*wrong);
-		if (!is_device(*wrong))
+		if (device_index(*wrong).kind == USE_NOTHING)
 			return false;
 	}
 	return true;
+}
+
+static bool cpus(struct span value, struct span *wrong)
+{
+	return numbers_check(value, CPUSET_MAX_CPUS - 1, wrong);
+}
+
+static bool numbers(struct span value, struct span *wrong)
+{
+	return numbers_check(value, INT32_MAX, wrong);
 }
 
 const struct form *form_find(struct span wanted)
@@ -268,12 +317,12 @@ const struct form *form_find(struct span wanted)
 		{"COMMAND", any_text, NULL, NULL},
 		{"COUNT", count, number, "a number, 1 or more"},
 		{"PORT", port, number, "a number from 1 to 65535"},
-		{"DURATION", duration, duration_parse,
+		{"DURATION", duration, milliseconds,
 		 "a number with a unit: ms, s, m or h, as in 30s"},
 		{"STREAMS", streams, NULL,
 		 "0 to 3 (1 output, 2 errors), or that by local rank, as in 0:3,1:2"},
-		{"SIGNAL", signal_name, NULL, "a signal's name, as in TERM"},
-		{"SIGNAL,...", signal_names, NULL,
+		{"SIGNAL", is_signal, signal_value, "a signal's name, as in TERM"},
+		{"SIGNAL,...", are_signals, signals_value,
 		 "names of signals that can be caught, as in USR1,USR2"},
 		{"NAME", name, NULL, "one name, without blanks"},
 		{"NAME,...", names, NULL, "names, as in a,b"},
@@ -281,8 +330,8 @@ const struct form *form_find(struct span wanted)
 		{"ADDRESS", address, NULL, "one host's name or address"},
 		{"HOST,...", plain_hosts, NULL, "names of hosts, as in tux[08-11],gpu1"},
 		{"HOST-PATTERN,...", hosts, NULL, "names of hosts, as in tux[00-03],gpu*"},
-		{"CPUS", numbers_check, NULL, "numbers of CPUs, as in 0-7,64"},
-		{"NUMBERS", numbers_check, NULL, "numbers, as in 0,2-5"},
+		{"CPUS", cpus, NULL, "numbers of CPUs, as in 0-7,64"},
+		{"NUMBERS", numbers, NULL, "numbers, as in 0,2-5"},
 		{"--OPTION", option_name, NULL, "an option's name, as in --local_rank"},
 		{"GPU,...", gpus, NULL,
 		 "a GPU is a number, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA "

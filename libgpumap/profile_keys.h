@@ -92,7 +92,8 @@ int profile_value_check(const struct profile_key *key, struct span value, const 
 struct key_value {
 	int word;         /* the place of its alternative in the row: an enumerator of KEY_WORDS */
 	struct span text; /* for the form of the alternative: "4" of cores:4; a whole word */
-	int64_t number;   /* of a COUNT or PORT; milliseconds of a DURATION; else -1 */
+	int64_t number; /* of a COUNT, PORT or SIGNAL; milliseconds of a DURATION; the SIGNAL,... as
+			 * bits; else -1 */
 };
 
 /* As profile_value_check, and what the value is; "" is the key's default. A value that is "" by
@@ -119,14 +120,44 @@ struct form {
 };
 const struct form *form_find(struct span name);
 
-/* "30s", "1500ms", "2m", "1h", "5" in milliseconds; -1: anything else. */
-int64_t duration_parse(struct span s);
+/* Whether the number of a SIGNAL,... has the signal. */
+bool signal_set_has(int64_t set, int signal);
 
 /* What of a local rank goes into log files, of redirects or tee. -1: malformed. */
 enum { STREAM_OUT = 1, STREAM_ERR = 2 };
 int streams_parse(struct span s, int64_t local_rank);
 
-bool numbers_check(struct span list, struct span *wrong);
+/* A list such as "0,2-5" of numbers up to `max`. */
+bool numbers_check(struct span list, int64_t max, struct span *wrong);
+
+/* How a program picks a device. */
+struct device_use {
+	enum device_use_kind {
+		USE_NOTHING,
+		USE_LOCAL_RANK,
+		USE_RANK,
+		USE_NODE,
+		USE_MODULO, /* the rank modulo the number of visible devices */
+		USE_NUMBER,
+		USE_CURRENT, /* "cuda" */
+		USE_CPU
+	} kind;
+	int64_t number;
+	const char *text; /* as it was written; NULL for nothing, and for an index alone */
+};
+/* Of a value of device or set_device. */
+struct device_use device_use(enum profile_key_id key, const char *value);
+/* Of an entry of device_ids, or of what follows cuda: in the others. */
+struct device_use device_index(struct span text);
+
+/* An entry of gpus. */
+struct gpu_entry {
+	enum { GPU_NUMBER, GPU_UUID, GPU_PCI, GPU_NAME } kind;
+	struct span text; /* without name:, with quotes */
+	int64_t number;
+	char pci[20];
+};
+bool gpu_entry_parse(struct gpu_entry *ret, struct span item);
 
 /* Numbers of a list such as "0,2-5", of which -1 never is one. What is malformed is left out. */
 struct number_set {

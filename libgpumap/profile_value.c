@@ -326,6 +326,24 @@ struct key_value key_value(enum profile_key_id id, const char *value)
 	return m.found;
 }
 
+struct device_use device_use(enum profile_key_id key, const char *value)
+{
+	struct key_value read = key_value(key, value);
+	struct device_use use = {.kind = USE_NOTHING};
+	int word = key == PKEY_PROGRAM_device ? read.word : DEVICE_DEVICE;
+
+	if (read.word < 0 || word == DEVICE_UNKNOWN)
+		return use;
+	if (word == DEVICE_CUDA)
+		use.kind = USE_CURRENT;
+	else if (word == DEVICE_CPU)
+		use.kind = USE_CPU;
+	else
+		use = device_index(read.text);
+	use.text = value;
+	return use;
+}
+
 const char *key_word(struct key_word *ret, enum profile_key_id id, int word)
 {
 	struct span rest = span_of(profile_key(id)->key.value), alternative = {"", 0};

@@ -13,22 +13,23 @@ static int64_t number_of(struct span s)
 }
 
 /* "7" or "2-5". */
-static bool range(struct span s, struct span *low, struct span *high)
+static bool range(struct span s, int64_t max, struct span *low, struct span *high)
 {
 	struct span rest = s;
 
 	span_split(&rest, '-', low);
 	*high = rest.text ? rest : *low;
-	return number_of(*low) >= 0 && number_of(*high) >= number_of(*low);
+	return number_of(*low) >= 0 && number_of(*high) >= number_of(*low) &&
+	       number_of(*high) <= max;
 }
 
-bool numbers_check(struct span list, struct span *wrong)
+bool numbers_check(struct span list, int64_t max, struct span *wrong)
 {
 	struct span low, high;
 
 	while (span_split(&list, ',', wrong)) {
 		*wrong = span_trim(*wrong);
-		if (!range(*wrong, &low, &high))
+		if (!range(*wrong, max, &low, &high))
 			return false;
 	}
 	return true;
@@ -47,7 +48,7 @@ struct number_set *number_set_parse(struct arena *arena, struct span list)
 	if (!set || !set->ranges)
 		return NULL;
 	while (span_split(&list, ',', &item))
-		if (range(span_trim(item), &low, &high))
+		if (range(span_trim(item), INT32_MAX, &low, &high))
 			set->ranges[set->count++] =
 				(struct number_interval){number_of(low), number_of(high)};
 	return set;

@@ -11,9 +11,29 @@ static const char *says(const gpumap_profile *p, enum profile_key_id key)
 	return gpumap_profile_setting(p, profile_key(key)->key.name, GPUMAP_SETTING_VALUE);
 }
 
-static bool is(const gpumap_profile *p, enum profile_key_id key, const char *word)
+static bool is(const gpumap_profile *p, enum profile_key_id key, int word)
 {
-	return streq(says(p, key), word);
+	return key_value(key, says(p, key)).word == word;
+}
+
+static int64_t number(const gpumap_profile *p, enum profile_key_id key)
+{
+	return key_value(key, says(p, key)).number;
+}
+
+/* The device of device or set_device by its index; without a kind where it has none. */
+static struct device_use index_of(const gpumap_profile *p, enum profile_key_id key)
+{
+	struct device_use use = device_use(key, says(p, key));
+
+	if (use.kind == USE_CURRENT || use.kind == USE_CPU)
+		use.kind = USE_NOTHING;
+	return use;
+}
+
+static bool same_index(struct device_use a, struct device_use b)
+{
+	return a.kind == b.kind && a.number == b.number;
 }
 
 /* An empty value is the default. */
@@ -27,17 +47,9 @@ static bool given(const gpumap_profile *p, enum profile_key_id key)
 	return says_something(p, profile_decides(p, key, &nowhere));
 }
 
-/* The device that a value of device or set_device means; "" where it means none. */
-static const char *index_of(const char *value)
-{
-	if (starts_with(value, "cuda:"))
-		return value + 5;
-	return streq(value, "cuda") || streq(value, "cpu") || streq(value, "unknown") ? "" : value;
-}
-
 static bool several_ranks(const gpumap_profile *p)
 {
-	return is(p, PKEY_PROFILE_mode, "ddp") && !is(p, PKEY_PROFILE_ranks, "1");
+	return is(p, PKEY_PROFILE_mode, PLAN_DDP) && number(p, PKEY_PROFILE_ranks) != 1;
 }
 
 /* --- the checks: whether a profile has the fault ---------------------------------------- */
@@ -45,11 +57,12 @@ static bool several_ranks(const gpumap_profile *p)
 /* With one GPU in sight only cuda:0 is there; a local rank of 0 is that too. */
 static bool beyond(const gpumap_profile *p, enum profile_key_id key)
 {
-	const char *index = index_of(says(p, key));
+	struct device_use index = index_of(p, key);
 
-	if (!is(p, PKEY_PROFILE_share, "isolate") || !*index || streq(index, "modulo"))
+	if (!is(p, PKEY_PROFILE_share, PLAN_SHARE_ISOLATE) || index.kind == USE_NOTHING ||
+	    index.kind == USE_MODULO)
 		return false;
-	return *index == '%' ? several_ranks(p) : !streq(index, "0");
+	return index.kind == USE_NUMBER ? index.number != 0 : several_ranks(p);
 }
 
 static bool isolated_device(const gpumap_profile *p)
@@ -64,29 +77,30 @@ static bool isolated_set_device(const gpumap_profile *p)
 
 static bool devices_differ(const gpumap_profile *p)
 {
-	const char *device = index_of(says(p, PKEY_PROGRAM_device));
-	const char *current = index_of(says(p, PKEY_PROGRAM_set_device));
+	struct device_use device = index_of(p, PKEY_PROGRAM_device);
+	struct device_use current = index_of(p, PKEY_PROGRAM_set_device);
 
-	return *device && *current && !streq(device, current);
+	return device.kind != USE_NOTHING && current.kind != USE_NOTHING &&
+	       !same_index(device, current);
 }
 
 static bool ids_differ(const gpumap_profile *p)
 {
-	const char *device = index_of(says(p, PKEY_PROGRAM_device));
+	struct device_use device = index_of(p, PKEY_PROGRAM_device);
 	const char *ids = says(p, PKEY_PROGRAM_device_ids);
 
-	return is(p, PKEY_PROFILE_mode, "ddp") && *device && *ids && !strchr(ids, ',') &&
-	       !streq(device, ids);
+	return is(p, PKEY_PROFILE_mode, PLAN_DDP) && device.kind != USE_NOTHING && *ids &&
+	       !strchr(ids, ',') && !same_index(device, device_index(span_of(ids)));
 }
 
 static bool several_ids(const gpumap_profile *p)
 {
-	return is(p, PKEY_PROFILE_mode, "ddp") && strchr(says(p, PKEY_PROGRAM_device_ids), ',');
+	return is(p, PKEY_PROFILE_mode, PLAN_DDP) && strchr(says(p, PKEY_PROGRAM_device_ids), ',');
 }
 
 static bool cuda_without_gpus(const gpumap_profile *p)
 {
-	return is(p, PKEY_PROFILE_gpus, "none") &&
+	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_NONE) &&
 	       (starts_with(says(p, PKEY_PROGRAM_device), "cuda") ||
 		*says(p, PKEY_PROGRAM_set_device));
 }
@@ -96,7 +110,7 @@ static bool port_of_sweep(const gpumap_profile *p)
 	const char *chosen = gpumap_profile_str(p, GPUMAP_PROFILE_NAME);
 	const gpumap_section *s;
 
-	if (!is_digit(*says(p, PKEY_PROFILE_master_port)) || !chosen)
+	if (!is(p, PKEY_PROFILE_master_port, PLAN_PORT_PORT) || !chosen)
 		return false;
 	for (size_t i = 0; (s = gpumap_profile_section(p, "sweep", i)); i++) {
 		const struct setting *of = section_setting(s, PKEY_SWEEP_profile);
@@ -109,14 +123,14 @@ static bool port_of_sweep(const gpumap_profile *p)
 
 static bool no_grace(const gpumap_profile *p)
 {
-	return duration_parse(span_of(says(p, PKEY_PROFILE_kill_grace))) == 0;
+	return number(p, PKEY_PROFILE_kill_grace) == 0;
 }
 
 static bool short_timeout(const gpumap_profile *p)
 {
-	int64_t timeout = duration_parse(span_of(says(p, PKEY_PROFILE_timeout)));
+	int64_t timeout = number(p, PKEY_PROFILE_timeout);
 
-	return timeout > 0 && timeout < duration_parse(span_of(says(p, PKEY_PROFILE_kill_grace)));
+	return timeout > 0 && timeout < number(p, PKEY_PROFILE_kill_grace);
 }
 
 /* A macro, with or without a width: %r and %05r. */
@@ -147,7 +161,8 @@ static bool no_log(const gpumap_profile *p)
 
 static bool index_of_mig(const gpumap_profile *p)
 {
-	return is(p, PKEY_PROFILE_ids, "index") && strstr(says(p, PKEY_PROFILE_gpus), "MIG-");
+	return is(p, PKEY_PROFILE_ids, PLAN_IDS_INDEX) &&
+	       strstr(says(p, PKEY_PROFILE_gpus), "MIG-");
 }
 
 /* The program sets the list itself: those of gpus, gpumap's, are never read. */
@@ -156,7 +171,7 @@ static bool replaced(const gpumap_profile *p, enum profile_key_id key)
 	const char *text = says(p, key);
 
 	return *text && !starts_with(text, "CUDA_DEVICE_ORDER") && !strstr(text, "?=") &&
-	       !is(p, PKEY_PROFILE_gpus, "inherit");
+	       !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_INHERIT);
 }
 
 static bool code_replaces(const gpumap_profile *p)
@@ -176,13 +191,13 @@ static bool inline_replaces(const gpumap_profile *p)
 
 static bool no_conflict(const gpumap_profile *p)
 {
-	return given(p, PKEY_PROFILE_on_conflict) && is(p, PKEY_PROFILE_gpus, "inherit");
+	return given(p, PKEY_PROFILE_on_conflict) && is(p, PKEY_PROFILE_gpus, PLAN_GPUS_INHERIT);
 }
 
 static bool no_sharing(const gpumap_profile *p)
 {
-	return given(p, PKEY_PROFILE_ranks_per_gpu) && !is(p, PKEY_PROFILE_ranks_per_gpu, "1") &&
-	       is(p, PKEY_PROFILE_gpus, "none");
+	return given(p, PKEY_PROFILE_ranks_per_gpu) && number(p, PKEY_PROFILE_ranks_per_gpu) != 1 &&
+	       is(p, PKEY_PROFILE_gpus, PLAN_GPUS_NONE);
 }
 
 /* --- what is said of them -------------------------------------------------------------- */

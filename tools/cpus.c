@@ -21,7 +21,7 @@ struct reader {
 /* The list in the file that was read; false: it is none. */
 static bool parse_list(struct reader *x, struct cpu_set *ret)
 {
-	return cpu_set_parse(&x->scratch, ret, span_of(x->text), PLAN_MAX_CPUS - 1);
+	return cpu_set_parse(&x->scratch, ret, span_of(x->text), CPUSET_MAX_CPUS - 1);
 }
 
 /* All threads of a core name the same first one. Kernels before 5.2 know the older name. */
@@ -98,7 +98,7 @@ static bool read_nodes(struct reader *x)
 
 		if (span_starts(name, "node"))
 			node = span_number((struct span){name.text + 4, name.length - 4},
-					   PLAN_MAX_CPUS - 1);
+					   CPUSET_MAX_CPUS - 1);
 		if (node >= 0)
 			read_node(x, (int)node);
 	}
@@ -111,7 +111,7 @@ static bool read_affinity(struct reader *x, const char **ret)
 {
 	struct cpu_set set;
 
-	if (!cpu_set_allowed(&x->scratch, &set, PLAN_MAX_CPUS))
+	if (!cpu_set_allowed(&x->scratch, &set, CPUSET_MAX_CPUS))
 		return !x->scratch.failed;
 	*ret = cpu_set_print(x->arena, set);
 	return *ret;

@@ -47,7 +47,7 @@ int run_check(const struct run *run, gpumap_report *report)
 	if (!plan->argument_count)
 		return refuse(report, FINDING_NO_PROGRAM, "write it behind the options",
 			      "there is no program to start");
-	if (!streq(job_setting(plan, "launcher"), "local"))
+	if (job_value(plan, PKEY_PROFILE_launcher, -1).word != PLAN_LAUNCHER_LOCAL)
 		return refuse(report, FINDING_NOT_HERE,
 			      "gpumap emit writes its command line; --launcher local starts the "
 			      "ranks here",

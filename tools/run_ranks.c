@@ -242,15 +242,17 @@ static int make_rank(struct maker *m, size_t l)
 {
 	struct launch_rank *rank = &m->ret->ranks[l];
 	struct plan_rank at = {0};
-	int r;
+	int mem_bind, r;
 
 	job_rank_at(m->plan, m->ret->first + l, &at);
 	rank->rank = (int)at.rank;
 	rank->local_rank = (int)l;
 	if (m->name)
 		rank->tag = arena_printf(&m->ret->arena, "[%s:%zu] ", m->name, at.rank);
-	if (!rank_bind(rank, &m->ret->arena, at.slot->cpus, at.slot->nodes,
-		       gpumap_plan_setting(m->plan, "mem_bind", rank->rank)))
+	mem_bind = job_value(m->plan, PKEY_PROFILE_mem_bind, rank->rank).word;
+	if (!rank_bind(rank, &m->ret->arena, at.slot->cpus,
+		       mem_bind == PLAN_MEM_NONE ? NULL : at.slot->nodes,
+		       mem_bind == PLAN_MEM_STRICT))
 		return m->ret->arena.failed
 			       ? report_nomem(m->report)
 			       : report_fail(
@@ -273,28 +275,6 @@ static int make_rank(struct maker *m, size_t l)
 
 /* --- the launch --------------------------------------------------------------------------- */
 
-static const char *setting(const struct maker *m, const char *key)
-{
-	return gpumap_plan_setting(m->plan, key, (int64_t)m->ret->first);
-}
-
-static void forward_signals(sigset_t *set, const char *list)
-{
-	struct span rest = span_of(list), item;
-
-	sigemptyset(set);
-	if (streq(list, "none"))
-		return;
-	while (span_split(&rest, ',', &item)) {
-		char name[16];
-
-		item = span_trim(item);
-		snprintf(name, sizeof(name), "%.*s", (int)item.length, item.text);
-		if (launch_signal(name))
-			sigaddset(set, launch_signal(name));
-	}
-}
-
 static int count_restart(void *data, int restarted)
 {
 	struct run_ranks *ranks = data;
@@ -306,9 +286,17 @@ static int count_restart(void *data, int restarted)
 	return GPUMAP_OK;
 }
 
-static struct key_value read_setting(const struct maker *m, enum profile_key_id id)
+static struct key_value setting(const struct maker *m, enum profile_key_id id)
 {
-	return key_value(id, setting(m, profile_key(id)->key.name));
+	return job_value(m->plan, id, (int64_t)m->ret->first);
+}
+
+static void forward_signals(sigset_t *set, int64_t signals)
+{
+	sigemptyset(set);
+	for (int i = 1; i < NSIG; i++)
+		if (signal_set_has(signals, i))
+			sigaddset(set, i);
 }
 
 static void make_launch(struct maker *m)
@@ -325,13 +313,13 @@ static void make_launch(struct maker *m)
 	};
 	struct launch *launch = &m->ret->launch;
 
-	launch->kill_signal = launch_signal(setting(m, "kill_signal"));
-	launch->grace_ms = read_setting(m, PKEY_PROFILE_kill_grace).number;
-	launch->timeout_ms = read_setting(m, PKEY_PROFILE_timeout).number;
-	launch->on_fail = fails[read_setting(m, PKEY_PROFILE_on_fail).word];
+	launch->kill_signal = (int)setting(m, PKEY_PROFILE_kill_signal).number;
+	launch->grace_ms = setting(m, PKEY_PROFILE_kill_grace).number;
+	launch->timeout_ms = setting(m, PKEY_PROFILE_timeout).number;
+	launch->on_fail = fails[setting(m, PKEY_PROFILE_on_fail).word];
 	launch->restarts = m->plan->restarts;
-	forward_signals(&launch->forward, setting(m, "forward"));
-	launch->console = consoles[read_setting(m, PKEY_PROFILE_console).word];
+	forward_signals(&launch->forward, setting(m, PKEY_PROFILE_forward).number);
+	launch->console = consoles[setting(m, PKEY_PROFILE_console).word];
 	launch->before = count_restart;
 	launch->data = m->ret;
 }

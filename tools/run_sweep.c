@@ -201,7 +201,7 @@ static int take_share(struct sweep *s, const struct share *share)
 	enum stage stage;
 
 	/* Cores that cannot be had are told when the ranks are bound to them. */
-	if (rank_bind(&part, &s->arena, share->cpus, NULL, "none"))
+	if (rank_bind(&part, &s->arena, share->cpus, NULL, false))
 		rank_settle(&part, &stage);
 	return share->gpus
 		       ? gpumap_profile_set(s->profile, "gpus", share->gpus, "--sweep", s->report)

@@ -53,7 +53,7 @@ static bool add_cpus(struct arena *arena, struct cpu_set *all, const struct plan
 	struct cpu_set own;
 
 	if (!slot->cpus || slot->cpus_shared ||
-	    !cpu_set_parse(arena, &own, span_of(slot->cpus), PLAN_MAX_CPUS - 1))
+	    !cpu_set_parse(arena, &own, span_of(slot->cpus), CPUSET_MAX_CPUS - 1))
 		return false;
 	*all = cpu_set_or(arena, *all, own);
 	return true;

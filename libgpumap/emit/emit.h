@@ -86,8 +86,11 @@ bool emit_lists_differ(const struct emitter *e);
 size_t emit_count(const char *list);
 /* The setting, and whether somebody said it. */
 const char *emit_setting(const struct emitter *e, const char *key);
+struct key_value emit_value(const struct emitter *e, enum profile_key_id id);
 bool emit_said(const struct emitter *e, const char *key);
-long long emit_seconds(const struct emitter *e, const char *key); /* rounded up */
+long long emit_seconds(const struct emitter *e, enum profile_key_id id); /* rounded up */
+/* Whether the signal is passed on to the ranks. */
+bool emit_forwards(const struct emitter *e, int signal);
 int emit_port(struct emitter *e); /* the plan's, or a common one, with a remark */
 /* Whether hosts have names that a launcher can reach them by. */
 bool emit_named(const struct emitter *e);

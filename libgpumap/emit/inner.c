@@ -6,8 +6,8 @@
 
 bool emit_needs_exec(const struct emitter *e)
 {
-	return e->inside || !streq(emit_setting(e, "share"), "list") ||
-	       !streq(emit_setting(e, "pass_local_rank"), "no");
+	return e->inside || emit_value(e, PKEY_PROFILE_share).word != PLAN_SHARE_LIST ||
+	       emit_value(e, PKEY_PROFILE_pass_local_rank).word != PLAN_PASS_NO;
 }
 
 void emit_plan_file(struct emitter *e)
@@ -69,19 +69,17 @@ static void put_options(struct emitter *e)
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
 		if ((profile_key(i)->use & EXEC_DOES) && emit_said(e, profile_key(i)->key.name))
 			put_option(e, i);
-	if (streq(emit_setting(e, "gpus"), "none"))
+	if (emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE)
 		put_option(e, PKEY_PROFILE_gpus);
 }
 
 /* Where nothing else tells them, what the profile says of where ranks meet. */
 static void put_meeting(struct emitter *e)
 {
-	static const enum profile_key_id keys[] = {PKEY_PROFILE_master_addr,
-						   PKEY_PROFILE_master_port};
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (!streq(emit_setting(e, profile_key(keys[i])->key.name), "auto"))
-			put_option(e, keys[i]);
+	if (emit_value(e, PKEY_PROFILE_master_addr).word != PLAN_MASTER_AUTO)
+		put_option(e, PKEY_PROFILE_master_addr);
+	if (emit_value(e, PKEY_PROFILE_master_port).word != PLAN_PORT_AUTO)
+		put_option(e, PKEY_PROFILE_master_port);
 }
 
 static bool is_python_file(const char *path)

@@ -11,6 +11,16 @@ const char *emit_setting(const struct emitter *e, const char *key)
 	return job_setting(e->plan, key);
 }
 
+struct key_value emit_value(const struct emitter *e, enum profile_key_id id)
+{
+	return job_value(e->plan, id, -1);
+}
+
+bool emit_forwards(const struct emitter *e, int signal)
+{
+	return signal_set_has(emit_value(e, PKEY_PROFILE_forward).number, signal);
+}
+
 bool emit_said(const struct emitter *e, const char *key)
 {
 	for (size_t i = 0; i < e->plan->setting_count; i++)
@@ -29,11 +39,9 @@ size_t emit_count(const char *list)
 	return count;
 }
 
-long long emit_seconds(const struct emitter *e, const char *key)
+long long emit_seconds(const struct emitter *e, enum profile_key_id id)
 {
-	int64_t milliseconds = duration_parse(span_of(emit_setting(e, key)));
-
-	return (long long)((milliseconds + 999) / 1000);
+	return (long long)((emit_value(e, id).number + 999) / 1000);
 }
 
 static bool has_entry(struct span list, struct span entry)

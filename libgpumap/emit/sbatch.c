@@ -2,6 +2,7 @@
 /* A complete script for sbatch. */
 #include "emit/slurm.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 static void directive(struct emitter *e, const char *option, const char *format, ...) PRINTF(3, 4);
@@ -39,16 +40,6 @@ static void put_name(struct emitter *e)
 		strbuf_add(&e->out, plain ? name : "-", 1);
 	}
 	emit_end(e);
-}
-
-static bool forwards(const struct emitter *e, const char *signal)
-{
-	struct span rest = span_of(emit_setting(e, "forward")), one;
-
-	while (span_split(&rest, ',', &one))
-		if (span_is(span_trim(one), signal))
-			return true;
-	return false;
 }
 
 static void put_group(struct emitter *e, const struct slurm_shape *shape,
@@ -89,9 +80,9 @@ static bool put_folder(struct emitter *e)
  * default of forward does not ask for it. */
 static void put_signal(struct emitter *e)
 {
-	if (!emit_said(e, "forward") || !forwards(e, "USR1"))
+	if (!emit_said(e, "forward") || !emit_forwards(e, SIGUSR1))
 		return;
-	if (emit_seconds(e, "timeout") >= 120)
+	if (emit_seconds(e, PKEY_PROFILE_timeout) >= 120)
 		directive(e, "signal", "USR1@60");
 	else
 		emit_remark(e, FINDING_LAUNCHER_LOSES, "write two minutes or more",
@@ -132,7 +123,7 @@ static void put_line(struct emitter *e, const char *command, const char *word)
 static void put_port(struct emitter *e)
 {
 	if (!job_tells_ranks(e->plan, (int64_t)e->ranks) ||
-	    !streq(emit_setting(e, "master_port"), "auto"))
+	    emit_value(e, PKEY_PROFILE_master_port).word != PLAN_PORT_AUTO)
 		return;
 	emit_printf(e, "export MASTER_PORT=$((%d + ${SLURM_JOB_ID:-$$} %% %d))", FIRST_JOB_PORT,
 		    JOB_PORTS);

@@ -6,6 +6,10 @@
  */
 #include "emit/shell.h"
 
+#include <signal.h>
+
+#include "signal_name.h"
+
 static const char starting[] =
 	"set -u\n"
 	"for gm_tool in env mkfifo mktemp setsid taskset; do\n"
@@ -133,57 +137,42 @@ static void put(struct emitter *e, const char *text)
 	e->line = e->out.length;
 }
 
-static bool is_forwarded(const struct emitter *e, const char *name)
-{
-	struct span rest = span_of(emit_setting(e, "forward")), one;
-
-	while (span_split(&rest, ',', &one))
-		if (span_is(span_trim(one), name))
-			return true;
-	return false;
-}
-
 /* The shell of a rank outlives all signals that a rank may be sent, to tell its status. */
-static void put_kept(struct emitter *e)
+static void put_kept(struct emitter *e, const char *kill_signal)
 {
-	struct span rest = span_of(emit_setting(e, "forward")), one;
-
-	emit_printf(e, "gm_kept='HUP INT QUIT TERM USR1 USR2 %s", emit_setting(e, "kill_signal"));
-	while (!is_forwarded(e, "none") && span_split(&rest, ',', &one))
-		emit_printf(e, " %.*s", (int)span_trim(one).length, span_trim(one).text);
+	emit_printf(e, "gm_kept='HUP INT QUIT TERM USR1 USR2 %s", kill_signal);
+	for (int i = 1; i < NSIG; i++)
+		if (emit_forwards(e, i))
+			emit_printf(e, " %s", signal_name(i));
 	emit_puts(e, "'");
 	emit_end(e);
 }
 
 static void put_traps(struct emitter *e)
 {
-	static const struct {
-		const char *name;
-		int status;
-	} ending[] = {{"HUP", 129}, {"INT", 130}, {"QUIT", 131}, {"TERM", 143}};
-	struct span rest = span_of(emit_setting(e, "forward")), one;
+	static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
-		if (!is_forwarded(e, ending[i].name))
-			emit_printf(e, "trap 'gm_stop %d' %s\n", ending[i].status, ending[i].name);
-	while (!is_forwarded(e, "none") && span_split(&rest, ',', &one)) {
-		struct span signal = span_trim(one);
-
-		emit_printf(e, "trap 'gm_signalled=yes; gm_tell %.*s' %.*s\n", (int)signal.length,
-			    signal.text, (int)signal.length, signal.text);
-	}
+		if (!emit_forwards(e, ending[i]))
+			emit_printf(e, "trap 'gm_stop %d' %s\n", 128 + ending[i],
+				    signal_name(ending[i]));
+	for (int i = 1; i < NSIG; i++)
+		if (emit_forwards(e, i))
+			emit_printf(e, "trap 'gm_signalled=yes; gm_tell %s' %s\n", signal_name(i),
+				    signal_name(i));
 	put(e, "");
 }
 
 void shell_begin(struct emitter *e)
 {
-	long long limit = emit_seconds(e, "timeout");
+	const char *kill_signal = signal_name((int)emit_value(e, PKEY_PROFILE_kill_signal).number);
+	bool wait = emit_value(e, PKEY_PROFILE_on_fail).word == PLAN_ON_FAIL_WAIT;
+	long long limit = emit_seconds(e, PKEY_PROFILE_timeout);
 
 	put(e, starting);
-	emit_printf(e, "gm_signal=%s gm_grace=%lld gm_wait=%s\n", emit_setting(e, "kill_signal"),
-		    emit_seconds(e, "kill_grace"),
-		    streq(emit_setting(e, "on_fail"), "wait") ? "yes" : "''");
-	put_kept(e);
+	emit_printf(e, "gm_signal=%s gm_grace=%lld gm_wait=%s\n", kill_signal,
+		    emit_seconds(e, PKEY_PROFILE_kill_grace), wait ? "yes" : "''");
+	put_kept(e, kill_signal);
 	put_traps(e);
 	if (limit) {
 		emit_printf(e, "trap 'gm_stop 124' ALRM\ngm_after %lld kill -s ALRM $$\n", limit);

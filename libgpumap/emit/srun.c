@@ -48,11 +48,11 @@ struct slurm_shape slurm_shape(struct emitter *e)
 /* What a node has to have for these ranks; in dp and mp a rank takes any number. */
 static size_t needed_gpus(const struct emitter *e)
 {
-	const char *mode = emit_setting(e, "mode");
-	int64_t each = span_number(span_of(emit_setting(e, "ranks_per_gpu")), INT32_MAX);
+	int mode = emit_value(e, PKEY_PROFILE_mode).word;
+	int64_t each = emit_value(e, PKEY_PROFILE_ranks_per_gpu).number;
 	size_t max = 1;
 
-	if (streq(mode, "dp") || streq(mode, "mp"))
+	if (mode == PLAN_DP || mode == PLAN_MP)
 		return 8;
 	for (size_t i = 0; i < e->node_count; i++)
 		max = e->nodes[i].ranks > max ? e->nodes[i].ranks : max;
@@ -65,7 +65,8 @@ static bool says_no_gpus(const struct emitter *e)
 	const char *inventory = emit_setting(e, "inventory");
 
 	return span_number(span_of(inventory), INT32_MAX) == 0 || starts_with(inventory, "0x") ||
-	       streq(emit_setting(e, "gpus"), "none") || streq(emit_setting(e, "device"), "cpu");
+	       emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE ||
+	       emit_value(e, PKEY_PROGRAM_device).word == DEVICE_CPU;
 }
 
 bool slurm_check_gpus(struct emitter *e)
@@ -105,7 +106,7 @@ static size_t bound_cpus(struct emitter *e, const struct slurm_group *group)
 
 			if (!layout->slots[l].cpus || layout->slots[l].cpus_shared ||
 			    !cpu_set_parse(&e->arena, &set, span_of(layout->slots[l].cpus),
-					   PLAN_MAX_CPUS))
+					   CPUSET_MAX_CPUS))
 				return 0;
 			size = cpu_set_size(set);
 			least = !least || size < least ? size : least;
@@ -117,11 +118,8 @@ static size_t bound_cpus(struct emitter *e, const struct slurm_group *group)
 /* The more of `threads = N` and `cpu_bind = cores:N`; 0: neither says a number. */
 static size_t asked_cpus(const struct emitter *e)
 {
-	const char *bind = emit_setting(e, "cpu_bind");
-	int64_t threads = span_number(span_of(emit_setting(e, "threads")), INT32_MAX);
-	int64_t cores = starts_with(bind, "cores:")
-				? span_number(span_of(bind + strlen("cores:")), PLAN_MAX_CPUS)
-				: 0;
+	int64_t threads = emit_value(e, PKEY_PROFILE_threads).number;
+	int64_t cores = emit_value(e, PKEY_PROFILE_cpu_bind).number;
 	int64_t more = threads > cores ? threads : cores;
 
 	return more > 0 ? (size_t)more : 0;
@@ -236,7 +234,7 @@ static void put_logs(struct emitter *e)
 
 bool slurm_limit(const struct emitter *e, struct slurm_time *ret)
 {
-	long long s = emit_seconds(e, "timeout");
+	long long s = emit_seconds(e, PKEY_PROFILE_timeout);
 
 	if (s)
 		snprintf(ret->text, sizeof(ret->text), "%lld-%02lld:%02lld:%02lld", s / 86400,
@@ -254,7 +252,7 @@ static void put_limit(struct emitter *e)
 
 static void put_component(struct emitter *e, const struct slurm_shape *shape, size_t i, bool script)
 {
-	bool kill = streq(emit_setting(e, "on_fail"), "kill");
+	bool kill = emit_value(e, PKEY_PROFILE_on_fail).word == PLAN_ON_FAIL_KILL;
 
 	if (i)
 		emit_word(e, ":");
@@ -294,17 +292,16 @@ void slurm_variables(struct emit_variables *variables, struct emitter *e)
 
 void slurm_remarks(struct emitter *e)
 {
-	const char *gpus = emit_setting(e, "gpus");
-
 	emit_loses(e, true, PKEY_COUNT);
 	if (e->plan->restarts)
 		emit_remark(e, FINDING_LAUNCHER_LOSES, "gpumap run does it",
 			    "this command does not do " SETTING("on_fail = %s"),
 			    emit_setting(e, "on_fail"));
-	if (!streq(gpus, "inherit") && !streq(gpus, "all") && !streq(gpus, "none"))
+	if (emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_GPU)
 		emit_remark(e, FINDING_LAUNCHER_DEVICES,
 			    "ask for whole nodes, and let gpumap exec choose by --gpus",
-			    "Slurm chooses the GPUs, not " SETTING("gpus = %s"), gpus);
+			    "Slurm chooses the GPUs, not " SETTING("gpus = %s"),
+			    emit_setting(e, "gpus"));
 	if (e->inside)
 		emit_remark(e, FINDING_LAUNCHER_DEVICES, "ask for whole nodes: --exclusive",
 			    "the plan names GPUs, which have to be those that Slurm grants");

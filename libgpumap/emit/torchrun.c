@@ -61,7 +61,7 @@ static void put_node(struct emitter *e, size_t node)
 static void put_remarks(struct emitter *e)
 {
 	emit_loses(e, emit_needs_exec(e), keeps_logs(e) ? PKEY_PROFILE_log_dir : PKEY_COUNT);
-	if (streq(emit_setting(e, "on_fail"), "wait"))
+	if (emit_value(e, PKEY_PROFILE_on_fail).word == PLAN_ON_FAIL_WAIT)
 		emit_remark(e, FINDING_LAUNCHER_LOSES, NULL,
 			    "when a rank fails the others are ended, not waited for");
 	if (emit_needs_exec(e))

@@ -77,9 +77,8 @@ void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 
 bool plan_may_land(const gpumap_plan *plan)
 {
-	const char *device = job_setting(plan, "device");
-	bool said = (*device && !streq(device, "unknown")) || *job_setting(plan, "set_device") ||
-		    *job_setting(plan, "device_ids");
+	bool said = device_use(PKEY_PROGRAM_device, job_setting(plan, "device")).text ||
+		    *job_setting(plan, "set_device") || *job_setting(plan, "device_ids");
 
 	return plan->core->answered || !said;
 }

@@ -175,8 +175,8 @@ int arrange_devices(struct builder *b, struct host_class *class, const struct de
 	if (class->count > 1 && ((class->settings->order == PLAN_NVLINK && !links) ||
 				 (class->settings->order == PLAN_NUMA && !nodes)))
 		plan_tell(b, FINDING_PLAN_UNKNOWN,
-			  ABOUT(.origin = class->settings->places[PLAN_KEY_ORDER].origin,
-				.line = class->settings->places[PLAN_KEY_ORDER].line,
+			  ABOUT(.origin = class->settings->places[PKEY_PROFILE_order].origin,
+				.line = class->settings->places[PKEY_PROFILE_order].line,
 				.fix = "record the host with gpumap inventory --save"),
 			  SETTING("order = %s") ": the inventory of %s does not tell, so PCI order "
 						"is used%s",

@@ -168,7 +168,7 @@ static void tell_outside(struct builder *b, struct host_class *class,
 			 const struct plan_inherited *bound, const char *labels)
 {
 	struct count_remedy fix;
-	const struct plan_place *place = &class->settings->places[PLAN_KEY_GPUS];
+	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
 	const char *more = MORE_HOSTS(class->host_count), *host = class->host->name;
 	struct about about = {.rule = "S6a",
 			      .origin = place->origin ? place->origin : bound->origin,
@@ -263,7 +263,7 @@ static void tell_taken(struct builder *b, struct host_class *class,
 						   "outside of the ranks";
 	static const char none[] =
 		"write " SETTING("gpus = none") ", or start gpumap run once, outside of the ranks";
-	const struct plan_place *place = &class->settings->places[PLAN_KEY_GPUS];
+	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
 
 	class->bad = true;
 	plan_tell(b, FINDING_OTHER_RANKS,
@@ -310,11 +310,11 @@ static void tell_own(struct builder *b, const struct host_class *class,
 static int apply_own(struct builder *b, struct host_class *class,
 		     const struct plan_inherited *bound, const struct device_index *index)
 {
-	bool *inside, inherit = class->selection->kind == SELECT_INHERIT;
+	bool *inside, inherit = class->selection->kind == PLAN_GPUS_INHERIT;
 	struct strbuf labels = {0}, own = {0};
 	size_t kept;
 
-	if (bound->kind == PLAN_BOUND_RANK && class->selection->kind == SELECT_ENTRIES)
+	if (bound->kind == PLAN_BOUND_RANK && class->selection->kind == PLAN_GPUS_GPU)
 		return GPUMAP_OK;
 	if (bound->bad && class->count) {
 		tell_bad_own(b, class, bound);
@@ -341,7 +341,7 @@ static int apply_own(struct builder *b, struct host_class *class,
 int bounds_apply(struct builder *b, struct host_class *class, const struct device_index *index)
 {
 	const struct plan_inherited *list = bounds_list(class->host);
-	bool inherit = class->selection->kind == SELECT_INHERIT;
+	bool inherit = class->selection->kind == PLAN_GPUS_INHERIT;
 	int r = GPUMAP_OK;
 
 	for (size_t i = 0; r == GPUMAP_OK && i < class->host->inherited_count && !class->bad; i++) {

@@ -14,40 +14,15 @@
 #include "plan/plan.h"
 #include "plan/table.h"
 
-/* --- the program's use of devices --------------------------------------------- */
-
-struct use {
-	enum use_kind {
-		USE_NOTHING,
-		USE_LOCAL_RANK,
-		USE_RANK,
-		USE_MODULO,
-		USE_NUMBER,
-		USE_CURRENT, /* "cuda" */
-		USE_CPU,
-		USE_BAD
-	} kind;
-	int number;
-};
-
-/* Of `text`: "cuda:" before it, or alone as for set_device. */
-struct use use_device(struct span text);
-struct use use_index(struct span text);
-
 /* --- selections ---------------------------------------------------------------- */
 
-enum selection_kind { SELECT_INHERIT, SELECT_ALL, SELECT_NONE, SELECT_ENTRIES };
-
 struct entry {
-	enum { ENTRY_NUMBER, ENTRY_UUID, ENTRY_PCI, ENTRY_NAME } kind;
-	struct span text; /* without pci: and name:, quotes and blanks */
-	int64_t number;
-	char pci[20];
+	struct gpu_entry gpu;
 	size_t column; /* from 0, in the whole text */
 };
 
 struct selection {
-	enum selection_kind kind;
+	enum plan_gpus kind;
 	struct entry *entries;
 	size_t count;
 };

@@ -11,8 +11,8 @@
 /* The words of the settings that make a cell of rule R3's table. */
 static const char *cell(const struct plan_settings *settings, char ret[160])
 {
-	const char *device = settings->device ? settings->device : "";
-	const char *current = settings->set_device ? settings->set_device : "";
+	const char *device = settings->device.text ? settings->device.text : "";
+	const char *current = settings->set_device.text ? settings->set_device.text : "";
 
 	int length = snprintf(ret, 160, SETTING("share = %s"),
 			      KEY_WORD(PKEY_PROFILE_share, settings->share));
@@ -26,14 +26,13 @@ static const char *cell(const struct plan_settings *settings, char ret[160])
 	return ret;
 }
 
-static bool picks(const struct plan_settings *settings, enum use_kind kind)
+static bool picks(const struct plan_settings *settings, enum device_use_kind kind)
 {
-	enum use_kind device =
-		settings->device ? use_device(span_of(settings->device)).kind : USE_NOTHING;
+	enum device_use_kind device = settings->device.kind;
 
 	if (device != USE_NOTHING && device != USE_CURRENT)
 		return device == kind;
-	return settings->set_device && use_index(span_of(settings->set_device)).kind == kind;
+	return settings->set_device.kind == kind;
 }
 
 /* Which other cell of the row or column works. */
@@ -65,7 +64,8 @@ static const char *remedy(const struct builder *b, const struct plan_settings *s
 
 static bool device_is_read(const struct plan_settings *settings)
 {
-	return settings->device && speech_of_program(settings->places[PLAN_KEY_DEVICE].origin);
+	return settings->device.text &&
+	       speech_of_program(settings->places[PKEY_PROGRAM_device].origin);
 }
 
 struct doubted {
@@ -117,7 +117,7 @@ static bool answers_without(struct builder *b, const struct layout *layout, size
 	gpumap_mapping *mapping = NULL;
 	bool answered;
 
-	settings.device = NULL;
+	settings.device = (struct device_use){.kind = USE_NOTHING};
 	class.settings = &settings;
 	without.class = &class;
 	if (layout_ask(&mapping, b, &without, l, NULL) == GPUMAP_ENOMEM)
@@ -135,7 +135,8 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	bool ordinal = id == FINDING_INVALID_ORDINAL;
 	const struct plan_settings *settings = layout->class->settings;
 	const struct plan_place *place =
-		&settings->places[settings->device ? PLAN_KEY_DEVICE : PLAN_KEY_SET_DEVICE];
+		&settings->places[settings->device.text ? PKEY_PROGRAM_device
+							: PKEY_PROGRAM_set_device];
 	const char *fix =
 		ordinal ? remedy(b, settings) : gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
 	struct doubted buf;
@@ -215,7 +216,8 @@ static void tell_crowd(struct builder *b, const struct layout *layout, const str
 {
 	const struct plan_settings *settings = layout->class->settings;
 	bool read = device_is_read(settings);
-	const struct plan_place *place = &settings->places[read ? PLAN_KEY_DEVICE : PLAN_KEY_SHARE];
+	const struct plan_place *place =
+		&settings->places[read ? PKEY_PROGRAM_device : PKEY_PROFILE_share];
 	size_t first = crowd->first[crowd->device] - 1, more = crowd->surplus - 1;
 	enum finding_id id = FINDING_RANKS_COLLIDE;
 	const char *fix = remedy(b, settings);

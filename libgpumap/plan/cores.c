@@ -18,7 +18,7 @@ struct binding {
 	size_t unknown, far;
 };
 
-static const struct plan_place *place(const struct binding *x, enum plan_key key)
+static const struct plan_place *place(const struct binding *x, enum profile_key_id key)
 {
 	return &x->settings->places[key];
 }
@@ -32,7 +32,8 @@ static int find_allowed(struct binding *x)
 		return GPUMAP_OK;
 	x->topology = cpus->topology;
 	if (cpus->allowed) {
-		if (!cpu_set_parse(scratch, &x->allowed, span_of(cpus->allowed), PLAN_MAX_CPUS - 1))
+		if (!cpu_set_parse(scratch, &x->allowed, span_of(cpus->allowed),
+				   CPUSET_MAX_CPUS - 1))
 			return report_fail(x->b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 					   ABOUT(.fix = "write them as in 0-31,64-95"),
 					   "the CPUs of %s cannot be '%s'", x->layout->host->name,
@@ -54,11 +55,11 @@ static bool near_gpu(struct binding *x, const gpumap_device *gpu, struct cpu_set
 	struct arena *scratch = &x->b->passing;
 	struct cpu_set nodes;
 
-	if (gpu->cpus && cpu_set_parse(scratch, ret, span_of(gpu->cpus), PLAN_MAX_CPUS - 1) &&
+	if (gpu->cpus && cpu_set_parse(scratch, ret, span_of(gpu->cpus), CPUSET_MAX_CPUS - 1) &&
 	    ret->count)
 		return true;
 	if (!x->topology || !gpu->numa ||
-	    !cpu_set_parse(scratch, &nodes, span_of(gpu->numa), PLAN_MAX_CPUS - 1))
+	    !cpu_set_parse(scratch, &nodes, span_of(gpu->numa), CPUSET_MAX_CPUS - 1))
 		return false;
 	*ret = cpu_set_new(scratch, x->topology->count);
 	for (size_t i = 0; i < x->topology->count && ret->count; i++)
@@ -156,7 +157,8 @@ static int find_near(struct binding *x)
 		end = highest(end, wish->near);
 	}
 	if (x->settings->cpu_bind == PLAN_CPU_LIST &&
-	    cpu_set_parse(&x->b->passing, &list, span_of(x->settings->cpu_list), PLAN_MAX_CPUS - 1))
+	    cpu_set_parse(&x->b->passing, &list, span_of(x->settings->cpu_list),
+			  CPUSET_MAX_CPUS - 1))
 		end = highest(end, list);
 	return x->b->passing.failed ? plan_nomem(x->b) : number_cores(x, end);
 }
@@ -173,7 +175,7 @@ static void tell_cores(struct binding *x)
 {
 	const struct division *d = &x->division;
 	const char *host = x->layout->host->name, *more = MORE_HOSTS(x->layout->host_count);
-	const struct plan_place *at = place(x, PLAN_KEY_CPU_BIND);
+	const struct plan_place *at = place(x, PKEY_PROFILE_cpu_bind);
 	struct about about = {.origin = at->origin, .line = at->line, .column = at->column};
 
 	/* Of a machine that nobody saw nobody expects it. */
@@ -228,11 +230,11 @@ static int bind_near(struct binding *x)
 static int bind_list(struct binding *x)
 {
 	struct arena *scratch = &x->b->passing;
-	const struct plan_place *at = place(x, PLAN_KEY_CPU_BIND);
+	const struct plan_place *at = place(x, PKEY_PROFILE_cpu_bind);
 	struct cpu_set list = {0}, inside;
 	size_t cores;
 
-	cpu_set_parse(scratch, &list, span_of(x->settings->cpu_list), PLAN_MAX_CPUS - 1);
+	cpu_set_parse(scratch, &list, span_of(x->settings->cpu_list), CPUSET_MAX_CPUS - 1);
 	inside = x->known ? cpu_set_and(scratch, list, x->allowed) : list;
 	if (x->known && !cpu_set_size(inside)) {
 		plan_tell(x->b, FINDING_CORES,
@@ -279,7 +281,7 @@ static struct cpu_set gpu_nodes(struct binding *x, size_t l)
 	for (size_t i = 0; i < count; i++) {
 		const char *numa = x->layout->class->devices[first + i]->gpu->numa;
 
-		if (numa && cpu_set_parse(scratch, &one, span_of(numa), PLAN_MAX_CPUS - 1))
+		if (numa && cpu_set_parse(scratch, &one, span_of(numa), CPUSET_MAX_CPUS - 1))
 			all = cpu_set_or(scratch, all, one);
 	}
 	if (!x->topology)

@@ -50,7 +50,7 @@ static void say_number(struct teller *t, const char *name, int64_t n)
 
 bool job_tells_ranks(const gpumap_plan *plan, int64_t world_size)
 {
-	return world_size > 1 || streq(job_setting(plan, "mode"), "ddp");
+	return world_size > 1 || job_value(plan, PKEY_PROFILE_mode, -1).word == PLAN_DDP;
 }
 
 static const char *const own[] = {
@@ -126,7 +126,8 @@ static void say_ranks(struct teller *t)
 static void say_devices(struct teller *t)
 {
 	const struct plan_slot *slot = t->at->slot;
-	bool automatic = streq(gpumap_plan_setting(t->plan, "threads", t->at->row), "auto");
+	bool automatic =
+		job_value(t->plan, PKEY_PROFILE_threads, t->at->row).word == PLAN_THREADS_AUTO;
 
 	if (slot->visible)
 		say(t, "CUDA_VISIBLE_DEVICES", slot->visible);
@@ -267,38 +268,6 @@ EXPORT int gpumap_plan_each_variable(const gpumap_plan *plan, int64_t rank, cons
 
 /* --- values of a rank --------------------------------------------------------------- */
 
-static const struct job_exception *exception_of(const gpumap_plan *plan, size_t rank,
-						size_t setting)
-{
-	size_t low = 0, high = plan->exception_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (plan->exceptions[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < plan->exception_count && plan->exceptions[low].rank == rank; low++)
-		if (plan->exceptions[low].setting == setting)
-			return &plan->exceptions[low];
-	return NULL;
-}
-
-EXPORT const char *gpumap_plan_setting(const gpumap_plan *plan, const char *key, int64_t rank)
-{
-	const struct job_exception *exception;
-
-	for (size_t i = 0; plan && i < plan->setting_count; i++) {
-		if (!streq(plan->settings[i].key, key))
-			continue;
-		exception = rank < 0 ? NULL : exception_of(plan, (size_t)rank, i);
-		return exception ? exception->value : plan->settings[i].value;
-	}
-	return NULL;
-}
-
 int job_expand(char **ret, const gpumap_plan *plan, const char *key, const struct job_rank *rank,
 	       const char *stream, gpumap_report *report)
 {
@@ -330,19 +299,22 @@ static void free_arguments(char **arguments)
 }
 
 /* What old scripts expect: --local_rank=N, or another option's name. */
-static char *local_rank_argument(const char *how, int64_t local_rank)
+static char *local_rank_argument(const struct key_value *pass, int64_t local_rank)
 {
 	struct strbuf buf = {0};
 
-	strbuf_printf(&buf, "%s=%lld", streq(how, "yes") ? "--local_rank" : how,
-		      (long long)local_rank);
+	if (pass->word == PLAN_PASS_OPTION)
+		strbuf_add(&buf, pass->text.text, pass->text.length);
+	else
+		strbuf_puts(&buf, "--local_rank");
+	strbuf_printf(&buf, "=%lld", (long long)local_rank);
 	return strbuf_take(&buf);
 }
 
 int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *rank,
 		  gpumap_report *report)
 {
-	const char *pass = gpumap_plan_setting(plan, "pass_local_rank", rank->row);
+	struct key_value pass = job_value(plan, PKEY_PROFILE_pass_local_rank, rank->row);
 	const struct macros macros = macros_of(plan, rank, NULL);
 	char **arguments;
 	int r = GPUMAP_OK;
@@ -353,8 +325,8 @@ int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *r
 	for (size_t i = 0; i < plan->argument_count && r == GPUMAP_OK; i++)
 		r = profile_expand(&arguments[i], plan->arguments[i], &macros,
 				   ABOUT(.origin = "command"), report);
-	if (r == GPUMAP_OK && plan->argument_count && pass && *pass && !streq(pass, "no")) {
-		arguments[plan->argument_count] = local_rank_argument(pass, rank->local_rank);
+	if (r == GPUMAP_OK && plan->argument_count && pass.word != PLAN_PASS_NO) {
+		arguments[plan->argument_count] = local_rank_argument(&pass, rank->local_rank);
 		if (!arguments[plan->argument_count])
 			r = report_nomem(report);
 	}

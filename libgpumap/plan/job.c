@@ -54,44 +54,6 @@ void job_take_hosts(gpumap_plan *plan, gpumap_plan *from)
 	from->core = NULL;
 }
 
-const char *job_setting(const gpumap_plan *plan, const char *key)
-{
-	for (size_t i = 0; i < plan->setting_count; i++)
-		if (streq(plan->settings[i].key, key))
-			return plan->settings[i].value;
-	return "";
-}
-
-static const char *origin_of(const void *data, struct span key)
-{
-	const gpumap_plan *plan = data;
-
-	for (size_t i = 0; i < plan->setting_count; i++)
-		if (span_is(key, plan->settings[i].key))
-			return streq(plan->settings[i].origin, "default")
-				       ? NULL
-				       : plan->settings[i].origin;
-	return NULL;
-}
-
-const char *job_origin(const gpumap_plan *plan, const char *key)
-{
-	return origin_of(plan, span_of(key));
-}
-
-struct speech job_speech(const gpumap_plan *plan)
-{
-	bool options = true;
-
-	for (size_t i = 0; i < plan->setting_count; i++) {
-		const char *origin = plan->settings[i].origin;
-
-		options = options && (streq(origin, "default") || speech_of_command(origin) ||
-				      speech_of_program(origin));
-	}
-	return (struct speech){origin_of, plan, options};
-}
-
 int job_add_exception(gpumap_plan *plan, struct job_exception exception)
 {
 	struct job_exception *grown =
@@ -103,13 +65,6 @@ int job_add_exception(gpumap_plan *plan, struct job_exception exception)
 	plan->exceptions = grown;
 	grown[plan->exception_count++] = exception;
 	return GPUMAP_OK;
-}
-
-int job_restarts(const char *on_fail)
-{
-	struct key_value value = key_value(PKEY_PROFILE_on_fail, on_fail);
-
-	return value.word == PLAN_ON_FAIL_RESTART ? (int)value.number : 0;
 }
 
 void job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile)
@@ -168,7 +123,7 @@ int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report
 	copy_variables(plan, profile);
 	if (arena->failed)
 		return report_nomem(report);
-	plan->restarts = job_restarts(job_setting(plan, "on_fail"));
+	plan->restarts = job_restarts(plan);
 	return GPUMAP_OK;
 }
 

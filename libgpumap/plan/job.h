@@ -57,13 +57,16 @@ void job_take_hosts(gpumap_plan *plan, gpumap_plan *from);
 /* The setting's value without exceptions; "" when there is no such key. */
 const char *job_setting(const gpumap_plan *plan, const char *key);
 
+/* What it says; `row` as in job_rank, -1: without exceptions. */
+struct key_value job_value(const gpumap_plan *plan, enum profile_key_id id, int64_t row);
+
 /* How findings about the plan name its settings; and where a setting comes from, NULL: it is the
  * default. */
 struct speech job_speech(const gpumap_plan *plan);
 const char *job_origin(const gpumap_plan *plan, const char *key);
 
 /* How often on_fail = restart:N starts all ranks again. */
-int job_restarts(const char *on_fail);
+int job_restarts(const gpumap_plan *plan);
 
 /* An empty plan; NULL without memory. */
 gpumap_plan *job_new(void);

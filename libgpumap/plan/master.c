@@ -17,12 +17,12 @@ int job_port(const char *job, const char *part)
 /* `later`: the job that will be there tells them the port. */
 static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
 {
-	const char *said = job_setting(plan, "master_port");
+	struct key_value said = job_value(plan, PKEY_PROFILE_master_port, -1);
 	const struct speech speech = job_speech(plan);
-	bool automatic = streq(said, "auto");
+	bool automatic = said.word == PLAN_PORT_AUTO;
 
-	if (!automatic && !streq(said, "job")) {
-		plan->master_port = (int)span_number(span_of(said), 65535);
+	if (said.word == PLAN_PORT_PORT) {
+		plan->master_port = (int)said.number;
 		return GPUMAP_OK;
 	}
 	if (later || (automatic && plan->core->host_count == 1))
@@ -61,7 +61,7 @@ int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *repo
 {
 	const char *addr = job_setting(plan, "master_addr"), *job = job_of(hosts);
 
-	if (streq(addr, "auto"))
+	if (job_value(plan, PKEY_PROFILE_master_addr, -1).word == PLAN_MASTER_AUTO)
 		addr = plan->core->host_count == 1 ? "127.0.0.1" : plan->core->hosts[0].name;
 	plan->master_addr = arena_strdup(&plan->arena, addr);
 	plan->run = arena_strdup(&plan->arena, job);

@@ -38,13 +38,13 @@ static size_t take_all(struct picker *k, const gpumap_device *gpu)
 
 static void tell_bad(struct picker *k, const struct entry *entry, const char *why, const char *fix)
 {
-	const struct plan_place *place = &k->class->settings->places[PLAN_KEY_GPUS];
+	const struct plan_place *place = &k->class->settings->places[PKEY_PROFILE_gpus];
 
 	plan_tell(k->b, FINDING_BAD_SELECTION,
 		  ABOUT(.origin = place->origin, .line = place->line,
 			.column = (place->column ? place->column : 1) + (int)entry->column,
 			.fix = fix),
-		  SETTING("gpus") ": '%s' %s on %s%s", QUOTE(entry->text), why,
+		  SETTING("gpus") ": '%s' %s on %s%s", QUOTE(entry->gpu.text), why,
 		  k->class->host->name, MORE_HOSTS(k->class->host_count));
 	k->class->bad = true;
 }
@@ -71,7 +71,7 @@ static void tell_no_number(struct picker *k, const struct entry *entry)
 /* One finding, not one for each entry. */
 static void tell_no_gpu(struct builder *b, struct host_class *class)
 {
-	const struct plan_place *place = &class->settings->places[PLAN_KEY_GPUS];
+	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
 	size_t meant = selection_count_meant(b, class);
 	char fix[160];
 
@@ -120,7 +120,7 @@ static void take_named(struct picker *k, const struct entry *entry)
 	for (size_t i = 0; i < inventory->count; i++) {
 		const gpumap_device *gpu = &inventory->gpus[i];
 
-		if (!gpu->name || !span_glob(entry->text, gpu->name))
+		if (!gpu->name || !span_glob(entry->gpu.text, gpu->name))
 			continue;
 		matches++;
 		take_all(k, gpu);
@@ -135,19 +135,19 @@ static void take_entry(struct picker *k, const struct entry *entry)
 	const gpumap_device *device = NULL;
 	bool several = false;
 
-	if (entry->kind == ENTRY_NAME) {
+	if (entry->gpu.kind == GPU_NAME) {
 		take_named(k, entry);
 		return;
 	}
-	if (entry->kind == ENTRY_NUMBER)
-		device = device_by_number(&k->index, entry->number);
-	else if (entry->kind == ENTRY_PCI)
-		device = device_by_pci(&k->index, entry->pci);
+	if (entry->gpu.kind == GPU_NUMBER)
+		device = device_by_number(&k->index, entry->gpu.number);
+	else if (entry->gpu.kind == GPU_PCI)
+		device = device_by_pci(&k->index, entry->gpu.pci);
 	else
-		device = device_by_uuid(&k->index, entry->text, &several);
+		device = device_by_uuid(&k->index, entry->gpu.text, &several);
 	if (several)
 		tell_bad(k, entry, "is the beginning of several UUIDs", "write more of the UUID");
-	else if (!device && entry->kind == ENTRY_NUMBER)
+	else if (!device && entry->gpu.kind == GPU_NUMBER)
 		tell_no_number(k, entry);
 	else if (!device)
 		tell_bad(k, entry, "is no GPU", "gpumap inventory lists the devices");
@@ -163,9 +163,9 @@ static int pick(struct picker *k)
 	const gpumap_inventory *inventory = k->class->host->inventory;
 	const struct selection *selection = k->class->selection;
 
-	if (selection->kind == SELECT_INHERIT && bounds_list(k->class->host))
+	if (selection->kind == PLAN_GPUS_INHERIT && bounds_list(k->class->host))
 		return bounds_inherit(k->b, k->class, &k->index);
-	if (selection->kind != SELECT_ENTRIES) {
+	if (selection->kind != PLAN_GPUS_GPU) {
 		for (size_t i = 0; i < inventory->count; i++)
 			take_all(k, &inventory->gpus[i]);
 		return GPUMAP_OK;
@@ -181,7 +181,7 @@ int selection_apply(struct builder *b, struct host_class *class)
 	struct picker k = {.b = b, .class = class};
 	int r;
 
-	if (class->selection->kind == SELECT_NONE) {
+	if (class->selection->kind == PLAN_GPUS_NONE) {
 		class->without = true;
 		return GPUMAP_OK;
 	}
@@ -194,7 +194,7 @@ int selection_apply(struct builder *b, struct host_class *class)
 			  MORE_HOSTS(class->host_count));
 		return GPUMAP_OK;
 	}
-	if (!inventory->count && class->selection->kind == SELECT_ENTRIES) {
+	if (!inventory->count && class->selection->kind == PLAN_GPUS_GPU) {
 		tell_no_gpu(b, class);
 		return GPUMAP_OK;
 	}

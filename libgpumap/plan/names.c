@@ -18,8 +18,8 @@ static void tell_numbers(struct builder *b, const struct host_class *class, cons
 			 const char *fix)
 {
 	plan_tell(b, FINDING_PLAN_UNKNOWN,
-		  ABOUT(.rule = "N5", .origin = class->settings->places[PLAN_KEY_IDS].origin,
-			.line = class->settings->places[PLAN_KEY_IDS].line, .fix = fix),
+		  ABOUT(.rule = "N5", .origin = class->settings->places[PKEY_PROFILE_ids].origin,
+			.line = class->settings->places[PKEY_PROFILE_ids].line, .fix = fix),
 		  "%s: the ranks of %s%s get numbers and CUDA_DEVICE_ORDER=PCI_BUS_ID", why,
 		  class->host->name, MORE_HOSTS(class->host_count));
 }
@@ -59,8 +59,8 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 			  shared && class->settings->ids != PLAN_IDS_INDEX ? FINDING_NO_INVENTORY
 									   : FINDING_BAD_VALUE,
 			  ABOUT(.rule = "V9",
-				.origin = class->settings->places[PLAN_KEY_IDS].origin,
-				.line = class->settings->places[PLAN_KEY_IDS].line,
+				.origin = class->settings->places[PKEY_PROFILE_ids].origin,
+				.line = class->settings->places[PKEY_PROFILE_ids].line,
 				.fix = shared ? "record every host: " SETTING(
 							"inventory = snap/%h.ini")
 					      : "write " SETTING("ids = uuid") " with an inventory "

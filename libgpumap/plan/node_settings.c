@@ -4,33 +4,35 @@
 #include "plan/table.h"
 #include "profile/profile.h"
 
-static enum profile_key_id profile_id(size_t key)
+static int set_all(struct plan_settings *settings, const gpumap_profile *profile,
+		   const struct place *place, gpumap_report *report)
 {
-	return setting_key(span_of(plan_key_name((enum plan_key)key)));
-}
+	int r = GPUMAP_OK;
 
-static int set(struct plan_settings *settings, const gpumap_profile *profile, size_t key,
-	       const struct setting *setting, gpumap_report *report)
-{
-	const char *value = setting ? profile_value(profile, setting) : "";
-	struct plan_place place = {NULL, 0, 0};
+	*settings = plan_settings_default();
+	for (enum profile_key_id k = SETTING_FIRST; k < SETTING_END && r == GPUMAP_OK; k++) {
+		const struct setting *from =
+			plan_uses(k) ? profile_decides(profile, k, place) : NULL;
+		const char *value = from ? profile_value(profile, from) : "";
 
-	if (setting)
-		place = (struct plan_place){setting->file, setting->line, setting->column};
-	return *value ? plan_set(settings, plan_key_name((enum plan_key)key), value, place, report)
-		      : GPUMAP_OK;
+		if (*value)
+			r = plan_set(settings, k, value,
+				     (struct plan_place){from->file, from->line, from->column},
+				     report);
+	}
+	return r;
 }
 
 /* The keys that overrides change for some hosts alone. */
-static void find_varying(const gpumap_profile *profile, bool varying[PLAN_KEY_COUNT])
+static void find_varying(const gpumap_profile *profile, bool varying[SETTING_END])
 {
 	for (size_t i = 0; i < profile->section_count; i++) {
 		const gpumap_section *section = &profile->sections[i];
 
 		if (!override_applies(profile, section))
 			continue;
-		for (size_t k = 0; k < PLAN_KEY_COUNT; k++)
-			if (section_setting(section, profile_id(k)))
+		for (enum profile_key_id k = SETTING_FIRST; k < SETTING_END; k++)
+			if (plan_uses(k) && section_setting(section, k))
 				varying[k] = true;
 	}
 }
@@ -44,7 +46,7 @@ struct finder {
 	struct arena scratch;
 	struct table table;
 	struct node root;
-	bool varying[PLAN_KEY_COUNT];
+	bool varying[SETTING_END];
 };
 
 static struct node *step(struct finder *finder, const struct node *from, uintptr_t what)
@@ -67,14 +69,11 @@ static int make_one(struct node_settings *ret, const gpumap_profile *profile,
 		    const struct known_host *host, const struct place *place, gpumap_report *report)
 {
 	struct plan_settings *settings = arena_alloc(&ret->arena, 1, sizeof(*settings));
-	int r = GPUMAP_OK;
+	int r;
 
 	if (!settings)
 		return report_nomem(report);
-	*settings = plan_settings_default();
-	for (size_t k = 0; k < PLAN_KEY_COUNT && r == GPUMAP_OK; k++)
-		r = set(settings, profile, k, profile_decides(profile, profile_id(k), place),
-			report);
+	r = set_all(settings, profile, place, report);
 	if (r == GPUMAP_OK && counts(host, settings))
 		settings->ranks =
 			(int)(host->slots < PLAN_MAX_RANKS ? host->slots : PLAN_MAX_RANKS);
@@ -89,14 +88,13 @@ static int settle(struct node_settings *ret, struct finder *finder, const gpumap
 	struct node *at = &finder->root;
 	int r = GPUMAP_OK;
 
-	for (size_t k = 0; k < PLAN_KEY_COUNT && at; k++)
+	for (enum profile_key_id k = SETTING_FIRST; k < SETTING_END && at; k++)
 		if (finder->varying[k])
-			at = step(finder, at,
-				  (uintptr_t)profile_decides(profile, profile_id(k), &place));
+			at = step(finder, at, (uintptr_t)profile_decides(profile, k, &place));
 	/* An override can leave the counting to the hostfile. */
 	if (at && host->slots > 0 &&
-	    (counts(host, &ret->whole) || finder->varying[PLAN_KEY_RANKS] ||
-	     finder->varying[PLAN_KEY_WORLD_SIZE]))
+	    (counts(host, &ret->whole) || finder->varying[PKEY_PROFILE_ranks] ||
+	     finder->varying[PKEY_PROFILE_world_size]))
 		at = step(finder, at, (uintptr_t)host->slots);
 	if (!at)
 		return report_nomem(report);
@@ -115,15 +113,12 @@ int node_settings_make(struct node_settings *ret, const gpumap_profile *profile,
 {
 	static const struct place nowhere = {NULL, -1, -1, -1};
 	struct finder finder = {.root = {NULL}};
-	int r = GPUMAP_OK;
+	int r;
 
-	ret->whole = plan_settings_default();
 	ret->of = arena_alloc(&ret->arena, hosts->count, sizeof(struct plan_settings *));
 	if (!ret->of)
 		return report_nomem(report);
-	for (size_t k = 0; k < PLAN_KEY_COUNT && r == GPUMAP_OK; k++)
-		r = set(&ret->whole, profile, k, profile_decides(profile, profile_id(k), &nowhere),
-			report);
+	r = set_all(&ret->whole, profile, &nowhere, report);
 	find_varying(profile, finder.varying);
 	for (size_t i = 0; i < hosts->count && r == GPUMAP_OK; i++)
 		r = settle(ret, &finder, profile, &hosts->hosts[i], (int64_t)i, report);

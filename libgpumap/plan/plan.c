@@ -133,13 +133,13 @@ static void add_steps(struct builder *b)
 		  "rank = first rank of the host + local rank: %zu rank%s on %zu host%s",
 		  b->plan->world_size, b->plan->world_size == 1 ? "" : "s", b->plan->host_count,
 		  b->plan->host_count == 1 ? "" : "s");
-	plan_step(b, "R3", settings->places[PLAN_KEY_SHARE].origin, "share = %s: each rank sees %s",
-		  KEY_WORD(PKEY_PROFILE_share, settings->share),
+	plan_step(b, "R3", settings->places[PKEY_PROFILE_share].origin,
+		  "share = %s: each rank sees %s", KEY_WORD(PKEY_PROFILE_share, settings->share),
 		  settings->share == PLAN_SHARE_LIST      ? "all GPUs of its host's list"
 		  : settings->share == PLAN_SHARE_ISOLATE ? "its own alone"
 							  : "all, its own first");
 	if (numbers || uuids)
-		plan_step(b, "N5", settings->places[PLAN_KEY_IDS].origin, "lists hold %s",
+		plan_step(b, "N5", settings->places[PKEY_PROFILE_ids].origin, "lists hold %s",
 			  !numbers ? "full UUIDs"
 			  : !uuids ? "numbers, with CUDA_DEVICE_ORDER=PCI_BUS_ID"
 				   : "full UUIDs, or numbers with CUDA_DEVICE_ORDER=PCI_BUS_ID");
@@ -147,43 +147,22 @@ static void add_steps(struct builder *b)
 
 /* --- the whole --------------------------------------------------------------------------- */
 
-static int check_numbers(struct builder *b, const struct plan_settings *s)
+static int check_ranks(struct builder *b, const struct plan_settings *s)
 {
-	const struct speech *speech = b->input->speech;
-	struct cpu_set list;
-
-	if ((s->world_size < 1 && s->world_size != PLAN_AUTO) || s->world_size > PLAN_MAX_RANKS ||
-	    (s->ranks < 1 && s->ranks != PLAN_AUTO) || s->ranks > PLAN_MAX_RANKS ||
-	    s->ranks_per_gpu < 1 || s->ranks_per_gpu > PLAN_MAX_RANKS)
-		return report_fail(
-			b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-			ABOUT(.origin = s->places[PLAN_KEY_WORLD_SIZE].origin,
-			      .fix = "write auto or a number from 1", .speech = speech),
-			SETTING("world_size = %d") ", " SETTING("ranks = %d") ", " SETTING(
-				"ranks_per_gpu = %d") ": there is no such number of ranks",
-			s->world_size, s->ranks, s->ranks_per_gpu);
-	if (s->world_size != PLAN_AUTO && s->ranks != PLAN_AUTO)
-		return report_fail(b->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-				   ABOUT(.origin = s->places[PLAN_KEY_RANKS].origin,
-					 .fix = "write one of them", .speech = speech),
-				   SETTING("ranks = %d") " and " SETTING(
-					   "world_size = %d") " exclude each other",
-				   s->ranks, s->world_size);
-	if (s->cpu_bind == PLAN_CPU_LIST &&
-	    (!s->cpu_list ||
-	     !cpu_set_parse(&b->scratch, &list, span_of(s->cpu_list), PLAN_MAX_CPUS - 1)))
-		return report_fail(b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-				   ABOUT(.origin = s->places[PLAN_KEY_CPU_BIND].origin,
-					 .fix = "write list:0-7", .speech = speech),
-				   SETTING("cpu_bind") " cannot be a list of '%s'",
-				   QUOTE(span_of(s->cpu_list ? s->cpu_list : "")));
-	return GPUMAP_OK;
+	if (s->world_size == PLAN_AUTO || s->ranks == PLAN_AUTO)
+		return GPUMAP_OK;
+	return report_fail(
+		b->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+		ABOUT(.origin = s->places[PKEY_PROFILE_ranks].origin, .fix = "write one of them",
+		      .speech = b->input->speech),
+		SETTING("ranks = %d") " and " SETTING("world_size = %d") " exclude each other",
+		s->ranks, s->world_size);
 }
 
 static int check_input(struct builder *b)
 {
 	const struct plan_input *input = b->input;
-	int r = check_numbers(b, input->settings);
+	int r = check_ranks(b, input->settings);
 
 	if (r == GPUMAP_OK && !input->host_count)
 		r = report_fail(b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
@@ -194,7 +173,7 @@ static int check_input(struct builder *b)
 	for (size_t i = 0; r == GPUMAP_OK && i < input->host_count; i++)
 		if (input->hosts[i].settings &&
 		    (!i || input->hosts[i].settings != input->hosts[i - 1].settings))
-			r = check_numbers(b, input->hosts[i].settings);
+			r = check_ranks(b, input->hosts[i].settings);
 	return r;
 }
 

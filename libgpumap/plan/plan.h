@@ -21,36 +21,11 @@
 enum {
 	PLAN_MAX_RANKS = 1 << 20,
 	PLAN_MAX_LOCAL = 4096, /* ranks with GPUs on one host */
-	PLAN_MAX_CPUS = 65536,
 	PLAN_AUTO = -1,
 	PLAN_KEEP = -2
 };
 
 /* --- what is planned with ---------------------------------------------------- */
-
-/* Keys by the names that a profile has for them. */
-enum plan_key {
-	PLAN_KEY_GPUS,
-	PLAN_KEY_ORDER,
-	PLAN_KEY_ON_CONFLICT,
-	PLAN_KEY_MODE,
-	PLAN_KEY_WORLD_SIZE,
-	PLAN_KEY_RANKS,
-	PLAN_KEY_RANKS_PER_GPU,
-	PLAN_KEY_SHARE,
-	PLAN_KEY_IDS,
-	PLAN_KEY_CPU_BIND,
-	PLAN_KEY_MEM_BIND,
-	PLAN_KEY_THREADS,
-	PLAN_KEY_DEVICE,
-	PLAN_KEY_SET_DEVICE,
-	PLAN_KEY_DEVICE_IDS,
-	PLAN_KEY_IN_CODE,
-	PLAN_KEY_SCRIPT_INLINE,
-	PLAN_KEY_SCRIPT_EXPORT,
-	PLAN_KEY_PREFIX,
-	PLAN_KEY_COUNT
-};
 
 /* Where the text of a value begins. */
 struct plan_place {
@@ -60,8 +35,7 @@ struct plan_place {
 
 /* The texts are borrowed. Start with plan_settings_default(). */
 struct plan_settings {
-	const char *gpus; /* "inherit", "all", "none", or entries between commas: N, GPU-..,
-			   * MIG-.., pci:ADDRESS, name:"GLOB" */
+	const char *gpus; /* as the profile has it */
 	enum plan_order order;
 	enum plan_conflict on_conflict;
 	enum plan_mode mode;
@@ -75,24 +49,23 @@ struct plan_settings {
 	const char *cpu_list; /* of PLAN_CPU_LIST, for each rank */
 	enum plan_mem_bind mem_bind;
 	int threads; /* PLAN_AUTO, PLAN_KEEP or a number */
-	/* What the program does by itself. NULL: not known. %l: local rank, %r: rank,
-	 * modulo: rank modulo the number of visible devices. */
-	const char *device;     /* "cuda:%l", "cuda:%r", "cuda:modulo", "cuda:N", "cuda", "cpu" */
-	const char *set_device; /* "%l", "%r", "modulo", N; or "" for never */
-	const char *device_ids; /* the same between commas */
+	/* What the program does by itself; nothing: it is not known, or it never does. */
+	struct device_use device, set_device;
+	const char *device_ids; /* NULL: none */
 	/* [VAR=]LIST that it, the script that starts it, or a prefix sets after the launcher;
 	 * %l, %r and %n stand for ranks. NULL: nothing. */
 	const char *in_code, *script_inline, *script_export, *prefix;
-	struct plan_place places[PLAN_KEY_COUNT];
+	struct plan_place places[SETTING_END];
 };
 
 struct plan_settings plan_settings_default(void);
 
-/* One setting from its text, which is borrowed; "" is the default. GPUMAP_EKEY,
- * GPUMAP_EINPUT; the settings are then unchanged. */
-int plan_set(struct plan_settings *settings, const char *name, const char *value,
+/* One setting from its text, which is borrowed; "" is the default. GPUMAP_EINPUT, GPUMAP_ELIMIT;
+ * the settings are then unchanged. */
+int plan_set(struct plan_settings *settings, enum profile_key_id key, const char *text,
 	     struct plan_place place, gpumap_report *report);
-const char *plan_key_name(enum plan_key key);
+/* Whether a plan has this setting: others are for the start alone. */
+bool plan_uses(enum profile_key_id key);
 
 /* Who narrowed what this process sees; the last two, what of it is its own. */
 enum plan_bound {

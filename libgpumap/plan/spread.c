@@ -94,20 +94,21 @@ static size_t automatic(const struct builder *b, const struct host_class *class)
 	return class->without || class->count;
 }
 
-static void too_many(struct builder *b, const struct plan_settings *settings, enum plan_key key,
-		     int64_t ranks, size_t max, const char *where, const char *more)
+static void too_many(struct builder *b, const struct plan_settings *settings,
+		     enum profile_key_id key, int64_t ranks, size_t max, const char *where,
+		     const char *more)
 {
 	const struct plan_place *place = &settings->places[key];
 	char fix[120];
 
 	snprintf(fix, sizeof(fix),
 		 "write " SETTING("%s = %zu") ", or share GPUs with " SETTING("ranks_per_gpu = N"),
-		 plan_key_name(key), max);
+		 profile_key(key)->key.name, max);
 	plan_tell(b, FINDING_TOO_MANY_RANKS,
 		  ABOUT(.rule = "G10", .origin = place->origin, .line = place->line,
 			.column = place->column, .fix = fix),
-		  SETTING("%s = %lld") ", but the GPUs of %s take %zu%s", plan_key_name(key),
-		  (long long)ranks, where, max, more);
+		  SETTING("%s = %lld") ", but the GPUs of %s take %zu%s",
+		  profile_key(key)->key.name, (long long)ranks, where, max, more);
 }
 
 /* So many as were said for the host, or one rank per GPU. */
@@ -124,8 +125,8 @@ static void spread_evenly(struct builder *b)
 		}
 		b->local_sizes[i] = (size_t)each < max ? (size_t)each : max;
 		if ((size_t)each > max && !class->bad) {
-			too_many(b, class->settings, PLAN_KEY_RANKS, each, max, class->host->name,
-				 MORE_HOSTS(class->host_count));
+			too_many(b, class->settings, PKEY_PROFILE_ranks, each, max,
+				 class->host->name, MORE_HOSTS(class->host_count));
 			class->bad = true;
 		}
 	}
@@ -152,10 +153,11 @@ static void spread_total(struct builder *b)
 		taken += b->local_sizes[i];
 	}
 	if (left && !b->failed)
-		too_many(b, b->input->settings, PLAN_KEY_WORLD_SIZE, b->input->settings->world_size,
-			 taken, count == 1 ? b->host_classes[0]->host->name : "all hosts", "");
+		too_many(b, b->input->settings, PKEY_PROFILE_world_size,
+			 b->input->settings->world_size, taken,
+			 count == 1 ? b->host_classes[0]->host->name : "all hosts", "");
 	else if (idle && !left)
-		plan_step(b, "R4", b->input->settings->places[PLAN_KEY_WORLD_SIZE].origin,
+		plan_step(b, "R4", b->input->settings->places[PKEY_PROFILE_world_size].origin,
 			  "%zu ranks fill the hosts in their order: %zu of %zu hosts get none",
 			  total, idle, count);
 }

@@ -6,30 +6,22 @@
 
 #include "strbuf.h"
 
-static enum use_kind use_kind(const char *text, bool device)
-{
-	if (!text)
-		return USE_NOTHING;
-	return (device ? use_device(span_of(text)) : use_index(span_of(text))).kind;
-}
-
 /* Whether any index of the program is of this kind. */
-static bool uses(const struct plan_settings *settings, enum use_kind kind)
+static bool uses(const struct plan_settings *settings, enum device_use_kind kind)
 {
 	struct span rest = span_of(settings->device_ids ? settings->device_ids : ""), part;
 
-	if (use_kind(settings->device, true) == kind ||
-	    use_kind(settings->set_device, false) == kind)
+	if (settings->device.kind == kind || settings->set_device.kind == kind)
 		return true;
 	while (span_split(&rest, ',', &part))
-		if (use_index(span_trim(part)).kind == kind)
+		if (device_index(span_trim(part)).kind == kind)
 			return true;
 	return false;
 }
 
 enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings)
 {
-	enum use_kind device = use_kind(settings->device, true);
+	enum device_use_kind device = settings->device.kind;
 	bool by_rank = device == USE_LOCAL_RANK || device == USE_RANK || device == USE_MODULO;
 	bool stages = settings->device_ids && *settings->device_ids;
 
@@ -44,15 +36,16 @@ bool plan_one_each(const struct builder *b, const struct plan_settings *settings
 }
 
 /* What else decides the list, as settings and as what a request calls it. */
-static const enum plan_key statement_keys[] = {PLAN_KEY_IN_CODE, PLAN_KEY_SCRIPT_INLINE,
-					       PLAN_KEY_SCRIPT_EXPORT, PLAN_KEY_PREFIX};
+static const enum profile_key_id statement_keys[] = {
+	PKEY_PROGRAM_in_code, PKEY_PROGRAM_script_inline, PKEY_PROGRAM_script_export,
+	PKEY_PROGRAM_prefix};
 
-static const char *statement(const struct plan_settings *settings, enum plan_key key)
+static const char *statement(const struct plan_settings *settings, enum profile_key_id key)
 {
-	return key == PLAN_KEY_IN_CODE         ? settings->in_code
-	       : key == PLAN_KEY_SCRIPT_INLINE ? settings->script_inline
-	       : key == PLAN_KEY_SCRIPT_EXPORT ? settings->script_export
-					       : settings->prefix;
+	return key == PKEY_PROGRAM_in_code         ? settings->in_code
+	       : key == PKEY_PROGRAM_script_inline ? settings->script_inline
+	       : key == PKEY_PROGRAM_script_export ? settings->script_export
+						   : settings->prefix;
 }
 
 static bool has_statements(const struct plan_settings *settings)
@@ -80,7 +73,7 @@ size_t layout_phase(const struct builder *b, const struct host_class *class, siz
 	bool one_each = plan_one_each(b, class->settings);
 	size_t base = class->count, block;
 
-	if (states_by_rank(class->settings))
+	if (states_by_rank(class->settings) || uses(class->settings, USE_NODE))
 		return first_rank;
 	if (!class->count || !local_size || (!rank && !modulo))
 		return 0;
@@ -94,20 +87,6 @@ size_t layout_phase(const struct builder *b, const struct host_class *class, siz
 		return first_rank % base;
 	/* An index past all devices fails, whichever it is. */
 	return first_rank < class->count ? first_rank : class->count + first_rank % base;
-}
-
-static size_t index_of(struct use use, size_t local_rank, size_t rank, size_t shown)
-{
-	switch (use.kind) {
-	case USE_LOCAL_RANK:
-		return local_rank;
-	case USE_RANK:
-		return rank;
-	case USE_MODULO:
-		return shown ? rank % shown : 0;
-	default:
-		return (size_t)use.number;
-	}
 }
 
 struct asking {
@@ -136,16 +115,34 @@ static size_t shown(const struct asking *a)
 	return count;
 }
 
-static int state(const struct asking *a, enum plan_key key, const char *text)
+static size_t index_of(const struct asking *a, struct device_use use)
+{
+	size_t rank = a->host->first_rank + a->local_rank, devices = shown(a);
+
+	switch (use.kind) {
+	case USE_LOCAL_RANK:
+		return a->local_rank;
+	case USE_RANK:
+		return rank;
+	case USE_NODE:
+		return (size_t)(a->host - a->plan->hosts);
+	case USE_MODULO:
+		return devices ? rank % devices : 0;
+	default:
+		return (size_t)use.number;
+	}
+}
+
+static int state(const struct asking *a, enum profile_key_id key, const char *text)
 {
 	const struct plan_place *place = &a->settings->places[key];
 
-	return gpumap_request_set(a->request, plan_key_name(key), text, place->origin, a->report);
+	return gpumap_request_set(a->request, profile_key(key)->key.name, text, place->origin,
+				  a->report);
 }
 
-static int state_index(const struct asking *a, enum plan_key key, struct use use)
+static int state_index(const struct asking *a, enum profile_key_id key, struct device_use use)
 {
-	size_t rank = a->host->first_rank + a->local_rank;
 	char text[32];
 
 	if (use.kind == USE_CPU)
@@ -153,21 +150,20 @@ static int state_index(const struct asking *a, enum plan_key key, struct use use
 	/* How many the program will see is for the request to say then. */
 	if (use.kind == USE_MODULO && has_statements(a->settings))
 		return state(a, key, "modulo");
-	snprintf(text, sizeof(text), "%zu", index_of(use, a->local_rank, rank, shown(a)));
+	snprintf(text, sizeof(text), "%zu", index_of(a, use));
 	return state(a, key, text);
 }
 
 static int state_ids(const struct asking *a, const char *ids)
 {
-	size_t rank = a->host->first_rank + a->local_rank;
 	struct span rest = span_of(ids), part;
 	struct strbuf buf = {0};
 	int r;
 
 	while (span_split(&rest, ',', &part))
 		strbuf_printf(&buf, "%s%zu", buf.length ? "," : "",
-			      index_of(use_index(span_trim(part)), a->local_rank, rank, shown(a)));
-	r = buf.failed ? GPUMAP_ENOMEM : state(a, PLAN_KEY_DEVICE_IDS, buf.text);
+			      index_of(a, device_index(span_trim(part))));
+	r = buf.failed ? GPUMAP_ENOMEM : state(a, PKEY_PROGRAM_device_ids, buf.text);
 	strbuf_free(&buf);
 	return r;
 }
@@ -225,13 +221,13 @@ static int state_use(const struct asking *a)
 {
 	const struct plan_settings *s = a->settings;
 	enum plan_mode mode = a->mode;
-	enum use_kind device = use_kind(s->device, true), current = use_kind(s->set_device, false);
-	int r = state(a, PLAN_KEY_MODE, KEY_WORD(PKEY_PROFILE_mode, mode));
+	int r = state(a, PKEY_PROFILE_mode, KEY_WORD(PKEY_PROFILE_mode, mode));
 
-	if (r == GPUMAP_OK && mode != PLAN_MP && current != USE_NOTHING)
-		r = state_index(a, PLAN_KEY_SET_DEVICE, use_index(span_of(s->set_device)));
-	if (r == GPUMAP_OK && mode != PLAN_MP && device != USE_NOTHING && device != USE_CURRENT)
-		r = state_index(a, PLAN_KEY_DEVICE, use_device(span_of(s->device)));
+	if (r == GPUMAP_OK && mode != PLAN_MP && s->set_device.kind != USE_NOTHING)
+		r = state_index(a, PKEY_PROGRAM_set_device, s->set_device);
+	if (r == GPUMAP_OK && mode != PLAN_MP && s->device.kind != USE_NOTHING &&
+	    s->device.kind != USE_CURRENT)
+		r = state_index(a, PKEY_PROGRAM_device, s->device);
 	if (r == GPUMAP_OK && mode != PLAN_SINGLE && s->device_ids && *s->device_ids)
 		r = state_ids(a, s->device_ids);
 	return r;
@@ -290,8 +286,8 @@ int plan_ask(gpumap_mapping **ret, const struct plan *plan, const struct plan_in
 
 bool layout_use_unknown(const struct builder *b, const struct host_class *class)
 {
-	return plan_one_each(b, class->settings) && !class->settings->device &&
-	       use_kind(class->settings->set_device, false) == USE_NOTHING;
+	return plan_one_each(b, class->settings) && !class->settings->device.text &&
+	       class->settings->set_device.kind == USE_NOTHING;
 }
 
 size_t layout_position(const struct layout *layout, size_t l, const gpumap_entry *entry)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "report.h"
+#include "signal_name.h"
 
 extern char **environ;
 
@@ -87,10 +88,10 @@ static void set(struct driver *d, int option, const char *value)
 		set_on_fail(&d->launch, value);
 		break;
 	case 'k':
-		d->launch.kill_signal = launch_signal(value);
+		d->launch.kill_signal = signal_number(span_of(value));
 		break;
 	case 'w':
-		sigaddset(&d->launch.forward, launch_signal(value));
+		sigaddset(&d->launch.forward, signal_number(span_of(value)));
 		break;
 	case 'l':
 		d->log_dir = value;

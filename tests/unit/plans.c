@@ -185,7 +185,7 @@ void scene_set(struct scene *scene, const char *hosts, const char *bounds, const
 		if (!*one)
 			continue;
 		*value++ = '\0';
-		scene->code = plan_set(&scene->settings, one, value,
+		scene->code = plan_set(&scene->settings, setting_key(span_of(one)), value,
 				       (struct plan_place){"test", 7, 10}, scene->report);
 	}
 	scene->input.settings = &scene->settings;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpuset.h"
 #include "cpus.h"
 #include "failing_malloc.h"
 #include "strbuf.h"
@@ -163,8 +164,8 @@ static const struct {
 	{"1024", 1024, "0,3,6,", ",1023"},
 	{"more than a cpu_set_t", 1025, "0,3,6,", ",1023"},
 	{"many", 8192, "0,3,6,", ",8190"},
-	{"the most", PLAN_MAX_CPUS, "0,3,6,", ",65535"},
-	{"more than that", PLAN_MAX_CPUS + 1, NULL, NULL},
+	{"the most", CPUSET_MAX_CPUS, "0,3,6,", ",65535"},
+	{"more than that", CPUSET_MAX_CPUS + 1, NULL, NULL},
 };
 
 START_TEST(affinity)

@@ -106,6 +106,13 @@ static const struct row {
 	{"MIG has no number", "a=" TWO_MIG, "ids=index|device=cuda:%l", "", "GM002",
 	 "a MIG instance of a has no number, and ids = index wants one"},
 
+	/* A device as the manual lets it be written. */
+	{"a number alone", "a=" TWO, "ranks=1|device=1", "1", "", NULL},
+	{"a local rank alone", "a=" TWO, "device=%l", "0 1", "", NULL},
+	{"set_device with its kind", "a=" TWO, "set_device=cuda:%l", "0 1", "", NULL},
+	{"the number of the node", "a*3=" FOUR, "ranks=1|device=cuda:%n", "0 1 2", "", NULL},
+	{"nodes by a list", "a*2=" FOUR, "mode=mp|device_ids=%n,3", "0 1", "", NULL},
+
 	/* The other modes. */
 	{"dp", "a=" FOUR, "mode=dp|device=cuda:0", "0", "", NULL},
 	{"dp on another master", "a=" FOUR, "mode=dp|device=cuda:1", "-", "GM011", NULL},
@@ -330,7 +337,6 @@ static const struct {
 	{"a word", "a=2", "share=lst", "GM002", GPUMAP_EINPUT},
 	{"a device", "a=2", "device=gpu:0", "GM002", GPUMAP_EINPUT},
 	{"a device without a number", "a=2", "device=cuda:", "GM002", GPUMAP_EINPUT},
-	{"a key", "a=2", "shore=list", "GM003", GPUMAP_EKEY},
 	{"CPUs", "a=2", "cpu_bind=list:x", "GM002", GPUMAP_EINPUT},
 	{"cores", "a=2", "cpu_bind=cores:0", "GM002", GPUMAP_EINPUT},
 	{"too many", "a=2", "gpus=none|world_size=1048577", "GM002", GPUMAP_EINPUT},

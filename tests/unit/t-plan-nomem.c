@@ -22,7 +22,6 @@ static const struct {
 	{"numbers and modulo", "a=4 + b=3", "", "ids=index|share=rotate|device=cuda:modulo"},
 	{"dp", "a=8xH100", "", "mode=dp|world_size=2|share=isolate|device_ids=0,1"},
 	{"without GPUs", "a=0 + b=0", "", "world_size=5"},
-	{"malformed", "a=2", "", "gpus=x,y"},
 };
 
 START_TEST(every_allocation_fails)

@@ -6,6 +6,7 @@
 #include "words.h"
 
 #include <ctype.h>
+#include <signal.h>
 
 static const struct {
 	const char *text, *want; /* words with | behind; ! and the column of an error */
@@ -138,18 +139,46 @@ START_TEST(expand_macro)
 }
 END_TEST
 
+/* -1: the value does not suit the key. */
+static int64_t read_number(enum profile_key_id key, const char *text)
+{
+	struct key_value value;
+
+	if (profile_value_read(&value, profile_key(key), span_of(text), ABOUT(.origin = "test"),
+			       NULL))
+		return -1;
+	return value.number;
+}
+
 START_TEST(durations)
 {
 	static const struct {
 		const char *text;
 		int64_t ms;
-	} rows[] = {{"0", 0},        {"30s", 30000},     {"1500ms", 1500}, {"2m", 120000},
-		    {"1h", 3600000}, {"5", 5000},        {"", -1},         {"s", -1},
-		    {"1d", -1},      {"1h30m", -1},      {"-1s", -1},      {"1.5s", -1},
-		    {"1 s", -1},     {"99999999999", -1}};
+	} rows[] = {{"0", 0},           {"30s", 30000}, {"1500ms", 1500}, {"2m", 120000},
+		    {"1h", 3600000},    {"5", 5000},    {"s", -1},        {"1d", -1},
+		    {"1h30m", -1},      {"-1s", -1},    {"1.5s", -1},     {"1 s", -1},
+		    {"99999999999", -1}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		ROW_EQ_INT(rows[i].text, duration_parse(span_of(rows[i].text)), rows[i].ms);
+		ROW_EQ_INT(rows[i].text, read_number(PKEY_PROFILE_timeout, rows[i].text),
+			   rows[i].ms);
+}
+END_TEST
+
+START_TEST(signals)
+{
+	int64_t set = read_number(PKEY_PROFILE_forward, "SIGUSR1, WINCH");
+
+	ck_assert_int_eq(read_number(PKEY_PROFILE_kill_signal, "INT"), SIGINT);
+	ck_assert_int_eq(read_number(PKEY_PROFILE_kill_signal, "SIGINT"), SIGINT);
+	ck_assert_int_eq(read_number(PKEY_PROFILE_kill_signal, "2"), -1);
+	ck_assert_int_eq(read_number(PKEY_PROFILE_kill_signal, "SEGV"), -1);
+	ck_assert_int_eq(read_number(PKEY_PROFILE_forward, "USR1,SIGKILL"), -1);
+	ck_assert_int_eq(read_number(PKEY_PROFILE_forward, "none"), -1);
+	for (int i = 0; i < NSIG; i++)
+		ck_assert_int_eq(signal_set_has(set, i), i == SIGUSR1 || i == SIGWINCH);
+	ck_assert(!signal_set_has(-1, SIGUSR1));
 }
 END_TEST
 
@@ -164,12 +193,16 @@ static const struct {
 #undef PROFILE_KEY
 };
 
-/* "list" is PLAN_SHARE_LIST, "cores:COUNT" PLAN_CPU_CORES, "COUNT" PLAN_THREADS_COUNT. */
+/* "list" is PLAN_SHARE_LIST, "cores:COUNT" PLAN_CPU_CORES, "COUNT" PLAN_THREADS_COUNT, "GPU,..."
+ * PLAN_GPUS_GPU, "--OPTION" PLAN_PASS_OPTION. */
 static bool names_word(struct span enumerator, struct span alternative)
 {
-	struct span word;
+	struct span word, rest;
 
-	span_split(&alternative, ':', &word);
+	if (span_starts(alternative, "--"))
+		alternative = (struct span){alternative.text + 2, alternative.length - 2};
+	span_split(&alternative, ':', &rest);
+	span_split(&rest, ',', &word);
 	if (enumerator.length <= word.length ||
 	    enumerator.text[enumerator.length - word.length - 1] != '_')
 		return false;
@@ -360,6 +393,7 @@ int main(void)
 	tcase_add_loop_test(tests, expand, 0, ARRAY_SIZE(variables));
 	tcase_add_loop_test(tests, expand_macro, 0, ARRAY_SIZE(macros));
 	tcase_add_test(tests, durations);
+	tcase_add_test(tests, signals);
 	tcase_add_test(tests, values);
 	tcase_add_loop_test(tests, enumerators, 0, ARRAY_SIZE(enums));
 	tcase_add_test(tests, hosts);

@@ -18,7 +18,8 @@ struct check {
 	gpumap_request *request;
 	gpumap_report *heard;
 	struct arena arena;
-	const char *mode, *device, *set_device;
+	int mode;                             /* of enum plan_mode */
+	struct device_use device, set_device; /* without text: not known, never */
 };
 
 static int say(struct check *c, const char *key, const char *value)
@@ -65,16 +66,16 @@ static int say_environment(struct check *c)
 static int say_all(struct check *c)
 {
 	const gpumap_plan *plan = c->exec->plan;
-	bool stages = streq(c->mode, "mp"), one = streq(c->mode, "single");
+	bool stages = c->mode == PLAN_MP, one = c->mode == PLAN_SINGLE;
 	int r = say_environment(c);
 
 	if (r == GPUMAP_OK)
-		r = say(c, "mode", c->mode);
+		r = say(c, "mode", job_setting(plan, "mode"));
 	for (size_t i = 0; i < ARRAY_SIZE(statements) && r == GPUMAP_OK; i++)
 		if (!stages || !streq(statements[i], "set_device"))
 			r = say(c, statements[i], job_setting(plan, statements[i]));
-	if (r == GPUMAP_OK && !stages && !streq(c->device, "unknown"))
-		r = say(c, "device", c->device);
+	if (r == GPUMAP_OK && !stages && c->device.text)
+		r = say(c, "device", c->device.text);
 	if (r == GPUMAP_OK && !one)
 		r = say(c, "device_ids", job_setting(plan, "device_ids"));
 	return r;
@@ -88,7 +89,7 @@ static int clash(struct check *c, enum finding_id id, const char *fix, const cha
 static int clash(struct check *c, enum finding_id id, const char *fix, const char *format, ...)
 {
 	const char *origin = job_origin(c->exec->plan, "device");
-	bool read = !streq(c->device, "unknown") && speech_of_program(origin);
+	bool read = c->device.text && speech_of_program(origin);
 	const struct speech speech = job_speech(c->exec->plan);
 	const char *text;
 	va_list args;
@@ -125,8 +126,9 @@ static int refuse(struct check *c, const gpumap_finding *f)
 	return clash(c, id, fix,
 		     "rank %lld, local rank %lld (" SETTING("device = %s") ", " SETTING(
 			     "set_device = %s") "): %s",
-		     (long long)rank->rank, (long long)rank->local_rank, c->device,
-		     *c->set_device ? c->set_device : "never",
+		     (long long)rank->rank, (long long)rank->local_rank,
+		     c->device.text ? c->device.text : "unknown",
+		     c->set_device.text ? c->set_device.text : "never",
 		     gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
 }
 
@@ -139,14 +141,6 @@ static int first_refusal(struct check *c)
 			return refuse(c, f);
 	}
 	return GPUMAP_OK;
-}
-
-/* A device that is the same for every rank: "cuda:0", "0". */
-static bool is_constant(const char *device)
-{
-	if (starts_with(device, "cuda:"))
-		device += strlen("cuda:");
-	return span_number(span_of(device), INT32_MAX) >= 0;
 }
 
 bool exec_own_list(const struct exec *exec)
@@ -173,21 +167,20 @@ bool exec_own_gpus(const struct exec *exec)
 static int check_others(struct check *c, const gpumap_mapping *mapping)
 {
 	const struct job_rank *rank = &c->exec->rank;
-	const char *device =
-		streq(c->device, "unknown") || streq(c->device, "cuda") ? c->set_device : c->device;
-	int64_t shared =
-		span_number(span_of(job_setting(c->exec->plan, "ranks_per_gpu")), INT32_MAX);
+	bool current = c->device.kind == USE_NOTHING || c->device.kind == USE_CURRENT;
+	const struct device_use *use = current ? &c->set_device : &c->device;
+	int64_t shared = job_value(c->exec->plan, PKEY_PROFILE_ranks_per_gpu, -1).number;
 	bool list = rank->slot->visible || getenv("CUDA_VISIBLE_DEVICES");
 
-	if (c->exec->options->plan.file || rank->slot->device_count || !is_constant(device) ||
+	if (c->exec->options->plan.file || rank->slot->device_count || use->kind != USE_NUMBER ||
 	    rank->local_size < 2 || rank->local_size <= shared || exec_own_list(c->exec) ||
-	    (list && mapping->visible_count < 2) || streq(c->mode, "dp") || streq(c->mode, "mp"))
+	    (list && mapping->visible_count < 2) || c->mode == PLAN_DP || c->mode == PLAN_MP)
 		return GPUMAP_OK;
 	return clash(c, FINDING_RANKS_COLLIDE,
 		     "write " SETTING("share = isolate") ", let the program use its local rank, or "
 							 "write " SETTING("ranks_per_gpu = N"),
 		     "all %lld ranks of this node take %s of the same GPUs",
-		     (long long)rank->local_size, device);
+		     (long long)rank->local_size, use->text);
 }
 
 static int resolve(struct check *c, const gpumap_inventory *inventory)
@@ -213,13 +206,14 @@ int exec_check_use(struct exec *exec, const gpumap_inventory *inventory)
 {
 	struct check c = {
 		.exec = exec,
-		.mode = job_setting(exec->plan, "mode"),
-		.device = job_setting(exec->plan, "device"),
-		.set_device = job_setting(exec->plan, "set_device"),
+		.mode = job_value(exec->plan, PKEY_PROFILE_mode, -1).word,
+		.device = device_use(PKEY_PROGRAM_device, job_setting(exec->plan, "device")),
+		.set_device =
+			device_use(PKEY_PROGRAM_set_device, job_setting(exec->plan, "set_device")),
 	};
 	int r = GPUMAP_OK;
 
-	if (streq(c.device, "cpu") || (streq(c.device, "unknown") && !*c.set_device))
+	if (c.device.kind == USE_CPU || (!c.device.text && !c.set_device.text))
 		return GPUMAP_OK;
 	r = resolve(&c, inventory);
 	gpumap_request_free(c.request);

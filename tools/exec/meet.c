@@ -67,9 +67,11 @@ static int first_host(struct exec *exec, const char *list, const char **ret)
 
 static int find_address(struct exec *exec, const char **ret)
 {
-	const char *said = job_setting(exec->plan, "master_addr"), *list;
+	int said = job_value(exec->plan, PKEY_PROFILE_master_addr, -1).word;
+	const char *list;
 
-	*ret = streq(said, "auto") ? kept(exec, "MASTER_ADDR", is_address) : said;
+	*ret = said == PLAN_MASTER_AUTO ? kept(exec, "MASTER_ADDR", is_address)
+					: job_setting(exec->plan, "master_addr");
 	if (*ret)
 		return GPUMAP_OK;
 	list = slurm_hosts(exec);
@@ -138,15 +140,16 @@ static int port_of_job(struct exec *exec, const char *job, bool must)
 
 static int find_port(struct exec *exec, const char *job)
 {
-	const char *said = job_setting(exec->plan, "master_port"), *set = NULL;
+	struct key_value said = job_value(exec->plan, PKEY_PROFILE_master_port, -1);
+	const char *set = NULL;
 
-	if (streq(said, "auto"))
+	if (said.word == PLAN_PORT_PORT)
+		return (int)said.number;
+	if (said.word == PLAN_PORT_AUTO)
 		set = kept(exec, "MASTER_PORT", is_port);
-	else if (!streq(said, "job"))
-		set = said;
 	if (set)
 		return (int)span_number(span_of(set), 65535);
-	return port_of_job(exec, job, streq(said, "job"));
+	return port_of_job(exec, job, said.word == PLAN_PORT_JOB);
 }
 
 /* How many nodes the ranks are on, as far as this one is told: several are 2 at least. */

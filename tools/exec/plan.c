@@ -23,6 +23,11 @@ static const char *value(const gpumap_profile *profile, const char *key)
 	return gpumap_profile_setting(profile, key, GPUMAP_SETTING_VALUE);
 }
 
+static struct key_value value_of(const gpumap_profile *profile, enum profile_key_id id)
+{
+	return key_value(id, value(profile, profile_key(id)->key.name));
+}
+
 static bool said(const gpumap_profile *profile, const char *key)
 {
 	return !streq(gpumap_profile_setting(profile, key, GPUMAP_SETTING_ORIGIN), "default");
@@ -70,8 +75,8 @@ static int disagree(const struct exec *exec, const char *origin, const char *wha
 /* Numbers of ranks are the launcher's; a profile may know what it does not tell. */
 static int check_counts(struct exec *exec, const gpumap_profile *profile)
 {
-	int64_t world = span_number(span_of(value(profile, "world_size")), INT32_MAX);
-	int64_t local = span_number(span_of(value(profile, "ranks")), INT32_MAX);
+	int64_t world = value_of(profile, PKEY_PROFILE_world_size).number;
+	int64_t local = value_of(profile, PKEY_PROFILE_ranks).number;
 
 	if (world > 0 && world != exec->rank.world_size)
 		return disagree(exec, "world_size", "counts a world size of", exec->rank.world_size,
@@ -92,27 +97,35 @@ static int check_counts(struct exec *exec, const gpumap_profile *profile)
 
 static bool keeps_list(const gpumap_profile *profile)
 {
-	return streq(value(profile, "gpus"), "inherit") && streq(value(profile, "share"), "list");
+	return value_of(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_INHERIT &&
+	       value_of(profile, PKEY_PROFILE_share).word == PLAN_SHARE_LIST;
 }
 
-static bool binds(const gpumap_profile *profile, const char *key)
+static bool has_none(const gpumap_profile *profile)
 {
-	return said(profile, key) && !streq(value(profile, key), "none");
+	return value_of(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE;
+}
+
+static bool binds(const gpumap_profile *profile)
+{
+	return (said(profile, "cpu_bind") &&
+		value_of(profile, PKEY_PROFILE_cpu_bind).word != PLAN_CPU_NONE) ||
+	       (said(profile, "mem_bind") &&
+		value_of(profile, PKEY_PROFILE_mem_bind).word != PLAN_MEM_NONE);
 }
 
 static bool needs_machine(const gpumap_profile *profile)
 {
-	return (!keeps_list(profile) && !streq(value(profile, "gpus"), "none")) ||
-	       binds(profile, "cpu_bind") || binds(profile, "mem_bind");
+	return (!keeps_list(profile) && !has_none(profile)) || binds(profile);
 }
 
 /* Nothing is looked at: what this process inherited, its program inherits. */
 static void pass_through(struct exec *exec, const gpumap_profile *profile)
 {
-	int64_t threads = span_number(span_of(value(profile, "threads")), INT32_MAX);
+	int64_t threads = value_of(profile, PKEY_PROFILE_threads).number;
 
 	exec->slot = (struct plan_slot){.logical = -1, .threads = threads > 0 ? (int)threads : 0};
-	if (streq(value(profile, "gpus"), "none"))
+	if (has_none(profile))
 		exec->slot.visible = "";
 }
 
@@ -167,7 +180,7 @@ static bool bound_already(const gpumap_hosts *hosts)
 	struct cpu_set set;
 	bool bound = false;
 
-	if (allowed && cpu_set_parse(&arena, &set, span_of(allowed), PLAN_MAX_CPUS - 1))
+	if (allowed && cpu_set_parse(&arena, &set, span_of(allowed), CPUSET_MAX_CPUS - 1))
 		for (size_t i = 0; i < t->count && !bound; i++)
 			bound = t->core[i] >= 0 && !cpu_set_has(set, i);
 	arena_free(&arena);
@@ -188,7 +201,7 @@ static void take_slot(struct exec *exec, const gpumap_profile *profile, const gp
 	/* Whoever bound this task knew what for; and alone it would take its neighbours' cores. */
 	if ((bound_already(hosts) || exec_own_gpus(exec)) && !said(profile, "cpu_bind")) {
 		exec->slot.cpus = NULL;
-		if (streq(value(profile, "threads"), "auto"))
+		if (value_of(profile, PKEY_PROFILE_threads).word == PLAN_THREADS_AUTO)
 			exec->slot.threads = 0;
 		if (!said(profile, "mem_bind"))
 			exec->slot.nodes = NULL;

@@ -97,8 +97,8 @@ int exec_bind(struct exec *exec)
 
 	if (!slot->cpus)
 		return GPUMAP_OK;
-	known = cpu_set_allowed(&exec->arena, &own, PLAN_MAX_CPUS);
-	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus), PLAN_MAX_CPUS - 1) ||
+	known = cpu_set_allowed(&exec->arena, &own, CPUSET_MAX_CPUS);
+	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus), CPUSET_MAX_CPUS - 1) ||
 	    exec->arena.failed)
 		return report_nomem(exec->report);
 	if (!known || inside(wanted, own))
@@ -127,6 +127,7 @@ int exec_bind(struct exec *exec)
 static int prepare_launch(struct exec *exec)
 {
 	struct launch_rank *launch = &exec->launch;
+	int mem_bind = job_value(exec->plan, PKEY_PROFILE_mem_bind, exec->rank.row).word;
 	int r = job_expand(&exec->folder, exec->plan, "workdir", &exec->rank, NULL, exec->report);
 
 	if (r != GPUMAP_OK)
@@ -137,8 +138,9 @@ static int prepare_launch(struct exec *exec)
 		.rank = (int)exec->rank.rank,
 		.local_rank = (int)exec->rank.local_rank,
 	};
-	return rank_bind(launch, &exec->arena, exec->slot.cpus, exec->slot.nodes,
-			 gpumap_plan_setting(exec->plan, "mem_bind", exec->rank.row))
+	return rank_bind(launch, &exec->arena, exec->slot.cpus,
+			 mem_bind == PLAN_MEM_NONE ? NULL : exec->slot.nodes,
+			 mem_bind == PLAN_MEM_STRICT)
 		       ? GPUMAP_OK
 		       : report_nomem(exec->report);
 }

@@ -7,28 +7,28 @@
 
 #include "cpuset.h"
 
-/* What Linux can have at most, with room. */
-enum { MAX_CPUS = 65536, MAX_NODES = 4096 };
+/* More than Linux can have. */
+enum { MAX_NODES = 4096 };
 
 bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
-	       const char *mem_bind)
+	       bool strict)
 {
 	struct cpu_set set;
 
-	if (cpus && !cpu_set_parse(arena, &set, span_of(cpus), MAX_CPUS - 1))
+	if (cpus && !cpu_set_parse(arena, &set, span_of(cpus), CPUSET_MAX_CPUS - 1))
 		return false;
 	if (cpus) {
 		rank->cpus = set.words;
 		rank->cpus_size = set.count * sizeof(*set.words);
 	}
-	if (!nodes || streq(mem_bind, "none"))
+	if (!nodes)
 		return !arena->failed;
 	if (!cpu_set_parse(arena, &set, span_of(nodes), MAX_NODES - 1) || arena->failed)
 		return false;
 	rank->mem_nodes = (const unsigned long *)(const void *)set.words;
 	/* The kernel looks at one bit less than it is told. */
 	rank->mem_bits = cpu_set_end(set) + 1;
-	rank->mem_policy = streq(mem_bind, "strict") ? MPOL_BIND : MPOL_PREFERRED;
+	rank->mem_policy = strict ? MPOL_BIND : MPOL_PREFERRED;
 	return true;
 }
 

@@ -7,10 +7,10 @@
 #include "supervisor.h"
 
 /* Fills the CPUs and the memory policy of `rank`: lists such as "0-7,64-71", NULL: as the
- * caller's; `mem_bind` is the setting's word. False: a list is malformed, or the arena has
+ * caller's; `strict`: no memory of other nodes. False: a list is malformed, or the arena has
  * failed. */
 bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
-	       const char *mem_bind);
+	       bool strict);
 
 /* Makes this process's folder, CPUs and memory policy those of the rank. False: *stage
  * failed, and errno says why. */

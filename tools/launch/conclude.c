@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What came of it all: who failed first, and the status that follows. */
 #include "report.h"
+#include "signal_name.h"
 #include "supervise.h"
 
 static int exit_status(const struct launch_exit *e)

@@ -145,9 +145,6 @@ const char *launch_fix(bool program, int error);
 int launch_refuse(const struct launch_rank *rank, bool program, int error,
 		  const struct speech *speech, gpumap_report *report);
 
-/* The number of "TERM", "SIGTERM" or "15"; 0: there is no such signal. */
-int launch_signal(const char *name);
-
 /* The file to execute for argv[0] as execvp(3) finds it, with the PATH of `envp`, in `ret`.
  * 0, or the error why none can be executed. *script: it is text without "#!", for /bin/sh. */
 int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script);

@@ -16,7 +16,6 @@ launch_sources = \
 	tools/launch/program.c \
 	tools/launch/rank.c \
 	tools/launch/setting.c \
-	tools/launch/signals.c \
 	tools/launch/supervise.c tools/launch/supervise.h \
 	tools/launch/supervisor.h \
 	tools/launch/tree.c

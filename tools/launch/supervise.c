@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The launcher's loop: it sleeps until the guard, a signal, a moment or the console wants it. */
 #include "supervise.h"
+#include "signal_name.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -35,10 +35,6 @@ void setting_leave(const struct setting *setting);
 
 int64_t now_ns(void);
 
-/* "SIGTERM", or "signal 40". */
-const char *signal_text(int number, char ret[16]);
-#define SIGNAL_TEXT(number) signal_text(number, (char[16]){0})
-
 /* --- the guard ---------------------------------------------------------------- */
 
 enum guard_event {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor.h"
+#include "signal_name.h"
+
+#include <signal.h>
+#include <stdio.h>
 
 static const struct {
 	int number;
@@ -15,25 +18,31 @@ static const struct {
 	{SIGPWR, "PWR"},   {SIGSYS, "SYS"},
 };
 
-int launch_signal(const char *name)
+int signal_number(struct span name)
 {
-	int64_t number = span_number(span_of(name), NSIG - 1);
-
-	if (number >= 0)
-		return (int)number;
-	if (starts_with(name, "SIG"))
-		name += strlen("SIG");
+	if (span_starts(name, "SIG"))
+		name = (struct span){name.text + 3, name.length - 3};
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		if (streq(signals[i].name, name))
+		if (span_is(name, signals[i].name))
 			return signals[i].number;
 	return 0;
 }
 
-const char *signal_text(int number, char ret[16])
+const char *signal_name(int number)
 {
-	snprintf(ret, 16, "signal %d", number);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		if (signals[i].number == number)
-			snprintf(ret, 16, "SIG%s", signals[i].name);
+			return signals[i].name;
+	return NULL;
+}
+
+const char *signal_text(int number, char ret[16])
+{
+	const char *name = signal_name(number);
+
+	if (name)
+		snprintf(ret, 16, "SIG%s", name);
+	else
+		snprintf(ret, 16, "signal %d", number);
 	return ret;
 }

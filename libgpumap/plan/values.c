@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* What the settings of a plan say, and where they come from. */
+#include "plan/job.h"
+
+const char *job_setting(const gpumap_plan *plan, const char *key)
+{
+	for (size_t i = 0; i < plan->setting_count; i++)
+		if (streq(plan->settings[i].key, key))
+			return plan->settings[i].value;
+	return "";
+}
+
+static const struct job_exception *exception_of(const gpumap_plan *plan, size_t rank,
+						size_t setting)
+{
+	size_t low = 0, high = plan->exception_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (plan->exceptions[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < plan->exception_count && plan->exceptions[low].rank == rank; low++)
+		if (plan->exceptions[low].setting == setting)
+			return &plan->exceptions[low];
+	return NULL;
+}
+
+EXPORT const char *gpumap_plan_setting(const gpumap_plan *plan, const char *key, int64_t rank)
+{
+	const struct job_exception *exception;
+
+	for (size_t i = 0; plan && i < plan->setting_count; i++) {
+		if (!streq(plan->settings[i].key, key))
+			continue;
+		exception = rank < 0 ? NULL : exception_of(plan, (size_t)rank, i);
+		return exception ? exception->value : plan->settings[i].value;
+	}
+	return NULL;
+}
+
+struct key_value job_value(const gpumap_plan *plan, enum profile_key_id id, int64_t row)
+{
+	const char *value = gpumap_plan_setting(plan, profile_key(id)->key.name, row);
+
+	return key_value(id, value ? value : "");
+}
+
+int job_restarts(const gpumap_plan *plan)
+{
+	struct key_value value = job_value(plan, PKEY_PROFILE_on_fail, -1);
+
+	return value.word == PLAN_ON_FAIL_RESTART ? (int)value.number : 0;
+}
+
+static const char *origin_of(const void *data, struct span key)
+{
+	const gpumap_plan *plan = data;
+
+	for (size_t i = 0; i < plan->setting_count; i++)
+		if (span_is(key, plan->settings[i].key))
+			return streq(plan->settings[i].origin, "default")
+				       ? NULL
+				       : plan->settings[i].origin;
+	return NULL;
+}
+
+const char *job_origin(const gpumap_plan *plan, const char *key)
+{
+	return origin_of(plan, span_of(key));
+}
+
+struct speech job_speech(const gpumap_plan *plan)
+{
+	bool options = true;
+
+	for (size_t i = 0; i < plan->setting_count; i++) {
+		const char *origin = plan->settings[i].origin;
+
+		options = options && (streq(origin, "default") || speech_of_command(origin) ||
+				      speech_of_program(origin));
+	}
+	return (struct speech){origin_of, plan, options};
+}
