@@ -96,9 +96,11 @@ static size_t make_once(const struct plan_input *input)
 	    gpumap_profile_set(profile, "command", "python3 train.py", "bench", NULL) ==
 		    GPUMAP_OK &&
 	    gpumap_hosts_parse_list(hosts, names, "bench", NULL) == GPUMAP_OK) {
-		for (size_t i = 0; i < input->host_count; i++)
-			gpumap_hosts_set_inventory(hosts, i, input->hosts[i].inventory);
-		if (gpumap_plan_make(&plan, profile, hosts, NULL) == GPUMAP_OK)
+		int r = GPUMAP_OK;
+
+		for (size_t i = 0; i < input->host_count && r == GPUMAP_OK; i++)
+			r = gpumap_hosts_set_inventory(hosts, i, input->hosts[i].inventory);
+		if (r == GPUMAP_OK && gpumap_plan_make(&plan, profile, hosts, NULL) == GPUMAP_OK)
 			ranks = (size_t)gpumap_plan_int(plan, GPUMAP_PLAN_WORLD_SIZE);
 	}
 	gpumap_plan_free(plan);

@@ -74,7 +74,8 @@ int main(int argc, char **argv)
 
 		auto mapping =
 			make<gpumap_mapping>(gpumap_resolve, request.get(), nullptr, report.get());
-		auto text = make<char>(gpumap_explain, mapping.get(), report.get(), format);
+		auto text =
+			make<char>(gpumap_mapping_format, mapping.get(), format, 0u, report.get());
 
 		std::cout << text.get();
 		return gpumap_mapping_int(mapping.get(), GPUMAP_MAPPING_ANSWERED) == 1 ? 0 : 1;

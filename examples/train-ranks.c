@@ -37,7 +37,7 @@ static int explain(const char *machine, const char *visible, const char *rank)
 		r = gpumap_request_set(request, statements[i][0], statements[i][1], NULL, report);
 	r = r ? r : gpumap_inventory_open(&inventory, machine, report);
 	r = r ? r : gpumap_resolve(&mapping, request, inventory, report);
-	r = r ? r : gpumap_explain(&answer, mapping, report, GPUMAP_FORMAT_TEXT);
+	r = r ? r : gpumap_mapping_format(&answer, mapping, GPUMAP_FORMAT_TEXT, 0, report);
 	r = r ? r : gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED) != 1;
 	printf("rank %s: %s", rank, answer ? answer : "no answer\n");
 	for (size_t i = 0; i < gpumap_report_count(report); i++)

@@ -3,7 +3,7 @@
  * libgpumap: which physical GPU will this code run on, and why?
  *
  *	inventory (what exists)  --+
- *	request   (what was said) -+-> gpumap_resolve() -> mapping -> gpumap_explain()
+ *	request   (what was said) -+-> gpumap_resolve() -> mapping -> gpumap_mapping_format()
  *	profile   (what to launch, from INI files) --+
  *	hosts     (where)                          --+-> gpumap_plan_make() -> plan
  *
@@ -13,7 +13,8 @@
  *  - The output parameter comes first and is written only on success.
  *  - Objects are opaque. The caller frees what a function creates, with the
  *    *_free function of its type; every *_free accepts NULL.
- *  - Arguments are copied: nothing of the caller's is kept after the call.
+ *  - Arguments are copied: nothing of the caller's is kept after the call. The one
+ *    exception is the inventory of gpumap_hosts_set_inventory.
  *  - Pointers must not be NULL but where that is said, and `origin`. What reads an
  *    object (*_str, *_int, *_count, *_get, ...) takes NULL as one that knows nothing.
  *  - Text and numbers are attributes of two enums, gpumap_X_str_attr and gpumap_X_int_attr.
@@ -112,6 +113,27 @@ int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_finding_in
 
 /* The worst severity in the report, or -1 when it is empty. */
 int gpumap_report_worst(const gpumap_report *report);
+
+/* --- formats: how objects are written out ---------------------------------- */
+
+enum gpumap_format {
+	GPUMAP_FORMAT_TEXT = 0, /* as the command prints it */
+	GPUMAP_FORMAT_JSON = 1, /* schema 1, described in gpumap(1) */
+	GPUMAP_FORMAT_SVG = 2,
+	GPUMAP_FORMAT_INI = 3 /* what reads back to the object */
+};
+
+/* Flags of the functions below; one that means nothing to a format is ignored. */
+#define GPUMAP_FORMAT_FLAG_COLORS 1u  /* text: with the codes of a terminal's colours */
+#define GPUMAP_FORMAT_FLAG_ORIGINS 2u /* text, INI: with where each value came from */
+
+/* gpumap_mapping_format, gpumap_inventory_format, gpumap_profile_format, gpumap_plan_format,
+ * gpumap_plan_diff and gpumap_plan_emit write an object out. *ret is the whole text,
+ * NUL-terminated and never NULL, which the caller frees with free(3); it ends in a newline
+ * unless it is empty. JSON and SVG have the findings of `report`; for text print them yourself.
+ * An object that is NULL does not exist: JSON and SVG then have the findings alone, text says
+ * nothing of it. GPUMAP_EINPUT: the object has no such format, as NULL has no INI, or an unknown
+ * flag. GPUMAP_ENOMEM. */
 
 /* --- rules ---------------------------------------------------------------- */
 
@@ -231,6 +253,10 @@ int gpumap_inventory_open(gpumap_inventory **ret, const char *what, gpumap_repor
  * read back, GPUMAP_ENOMEM. */
 int gpumap_inventory_save(const gpumap_inventory *inventory, const char *path,
 			  gpumap_report *report);
+
+/* As JSON, or as the INI file that gpumap_inventory_save writes; GPUMAP_ELIMIT as of that. */
+int gpumap_inventory_format(char **ret, const gpumap_inventory *inventory,
+			    enum gpumap_format format, unsigned flags, const gpumap_report *report);
 
 void gpumap_inventory_free(gpumap_inventory *inventory);
 
@@ -428,25 +454,9 @@ size_t gpumap_step_loser_count(const gpumap_step *step);
 const char *gpumap_step_loser_source(const gpumap_step *step, size_t i);
 const char *gpumap_step_loser_value(const gpumap_step *step, size_t i);
 
-/* --- explain: the answer as text ------------------------------------------ */
-
-enum gpumap_format {
-	GPUMAP_FORMAT_TEXT = 0,
-	GPUMAP_FORMAT_JSON = 1, /* schema 1, described in gpumap(1) */
-	GPUMAP_FORMAT_SVG = 2,
-	GPUMAP_COLORED_TEXT /* GPUMAP_FORMAT_TEXT with the codes of a terminal's colours */
-};
-
-/* The whole answer in *ret (free(3) it), NUL-terminated, ending in a newline.
- * `mapping` NULL: there is none; JSON then carries the report's findings alone.
- * Findings are part of JSON and SVG; for text print the report yourself.
- * GPUMAP_EINPUT: no such format. GPUMAP_ENOMEM. */
-int gpumap_explain(char **ret, const gpumap_mapping *mapping, const gpumap_report *report,
-		   enum gpumap_format format);
-
-/* The inventory as JSON, as gpumap_explain. */
-int gpumap_inventory_json(char **ret, const gpumap_inventory *inventory,
-			  const gpumap_report *report);
+/* The whole answer as text, JSON or SVG. */
+int gpumap_mapping_format(char **ret, const gpumap_mapping *mapping, enum gpumap_format format,
+			  unsigned flags, const gpumap_report *report);
 
 /* --- profile: what to launch ---------------------------------------------- */
 
@@ -592,15 +602,15 @@ const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, 
 int gpumap_profile_set_sweep(gpumap_profile *profile, const char *sweep, size_t combination,
 			     gpumap_report *report);
 
-/* The chosen profile as a flat file: without includes, parents, overrides with a condition,
- * trainers and sweeps it reads back to the same. With `origins` each line tells where its
- * value is from. As gpumap_explain. */
-int gpumap_profile_text(char **ret, const gpumap_profile *profile, int origins);
+/* The chosen profile as JSON, or as INI: a flat file, which reads back to the same
+ * but for includes, parents, overrides with a condition, trainers and sweeps. */
+int gpumap_profile_format(char **ret, const gpumap_profile *profile, enum gpumap_format format,
+			  unsigned flags, const gpumap_report *report);
 
-/* The chosen profile as JSON, as gpumap_explain. `keys` ends with NULL; NULL: all keys.
- * `profile` NULL: there is none; the report's findings alone. */
-int gpumap_profile_json(char **ret, const gpumap_profile *profile, const char *const *keys,
-			const gpumap_report *report);
+/* The same with these keys alone, as JSON. `keys` ends with NULL; NULL: all keys. */
+int gpumap_profile_format_keys(char **ret, const gpumap_profile *profile, const char *const *keys,
+			       enum gpumap_format format, unsigned flags,
+			       const gpumap_report *report);
 
 /* --- hosts: where ranks can run ------------------------------------------- */
 
@@ -628,28 +638,31 @@ size_t gpumap_hosts_count(const gpumap_hosts *hosts);
 /* NULL past the end. */
 const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i);
 
-/* The GPUs of the i-th host. The inventory is borrowed: it must live until the hosts are
- * freed. Without one nothing is known of the host. */
-void gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
+/* The setters below are for the i-th host. GPUMAP_EINPUT: there is no such host. GPUMAP_ENOMEM;
+ * on failure the hosts are unchanged, unless it says otherwise. */
 
-/* The environment that the i-th host's ranks are started from, after its inventory: the
+/* The GPUs of the host. The inventory is not copied: it must live until the hosts are freed.
+ * NULL: nothing is known of the host. */
+int gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
+
+/* The environment that the host's ranks are started from, after its inventory: the
  * list that it inherits, who set it (rule S6a), the scheduler's job, and the GPUs that are its
- * own if it is a rank of gpumap run (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT,
- * GPUMAP_ENOMEM. */
+ * own if it is a rank of gpumap run (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT. On failure the host has
+ * no such list. */
 int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 			     gpumap_report *report);
 
-/* The CPUs of the i-th host. `allowed` is the inherited affinity and cpuset as a list,
+/* The CPUs of the host. `allowed` is the inherited affinity and cpuset as a list,
  * "0-31"; NULL: not known. For each of `count` CPUs by number: `core`, a number that the
  * threads of one core share, -1 where there is no such CPU, and `node`, its NUMA node, -1
- * where that is not known. `count` 0: nothing is known of them. GPUMAP_ENOMEM. */
+ * where that is not known. `count` 0: nothing is known of them. */
 int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
 			  const int *node, size_t count);
 
-/* From now on the i-th host is taken to have what the other has: GPUs, inherited list, cores,
- * also where the other is itself like a third. Where it comes back to the i-th host, or
- * `other` is that host, it has its own again. */
-void gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
+/* From now on the host is taken to have what the other has: GPUs, inherited list, cores, also
+ * where the other is itself like a third. Where it comes back to the i-th host, or `other` is
+ * that host, it has its own again. */
+int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
 
 /* --- plan: which rank runs where, on what, and what it is told ------------ */
 
@@ -664,7 +677,7 @@ typedef struct gpumap_plan gpumap_plan;
 int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
 		     gpumap_report *report);
 
-/* Reads what gpumap_plan_text writes as JSON: a plan equal to the one it was written from.
+/* Reads what gpumap_plan_format writes as JSON: a plan equal to the one it was written from.
  * GPUMAP_EINPUT: cut short, of another schema, or no plan. GPUMAP_ELIMIT, GPUMAP_ENOMEM;
  * gpumap_plan_read also GPUMAP_EFILE, and "-" is standard input. */
 int gpumap_plan_parse(gpumap_plan **ret, const char *text, size_t size, const char *origin,
@@ -748,39 +761,41 @@ int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t ran
  *  - those of [env] and [unset]. A variable may come twice: the last call holds.
  * fn returns 0 to go on; another value ends and is returned. GPUMAP_EINPUT: no such rank,
  * GPUMAP_ENOMEM. */
-int gpumap_plan_each_variable(const gpumap_plan *plan, int64_t rank, const char *const *envp,
+int gpumap_plan_variable_each(const gpumap_plan *plan, int64_t rank, const char *const *envp,
 			      int (*fn)(const char *name, const char *value, void *data),
 			      void *data);
 
-/* The plan as text, JSON (schema 1) or SVG, as gpumap_explain. JSON and SVG hold the
- * report's findings too. `origins`: with each setting's value and where it came from, in the text;
- * the JSON always has them. `plan` NULL: the report alone, in JSON or SVG. */
-int gpumap_plan_text(char **ret, const gpumap_plan *plan, const gpumap_report *report,
-		     enum gpumap_format format, int origins);
+/* The plan as text, JSON or SVG. JSON always has the origins of values. */
+int gpumap_plan_format(char **ret, const gpumap_plan *plan, enum gpumap_format format,
+		       unsigned flags, const gpumap_report *report);
 
-/* What differs from plan `a` to plan `b`, as text or JSON (schema 1): the plan, settings,
- * environment, program, nodes and ranks; those that differ alike are one. Where values came
- * from and why they are so is not compared. *differs: 1 if anything does. JSON holds the
- * report's findings too; `a` or `b` NULL: the report alone. GPUMAP_ENOMEM. */
+/* What differs from plan `a` to plan `b`, as text or JSON: the plan, settings, environment,
+ * program, nodes and ranks; those that differ alike are one. Where values came from and why they
+ * are so is not compared. *differs: 1 if anything does. `a` or `b` NULL: as a plan that does not
+ * exist. */
 int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
-		     const gpumap_report *report, enum gpumap_format format);
+		     enum gpumap_format format, unsigned flags, const gpumap_report *report);
 
 /* --- emit: the plan in another launcher's words --------------------------- */
 
-/* The launchers that gpumap_emit knows, and a line on each (`summary` may be NULL); NULL past
- * the end. */
-const char *gpumap_emit_target(size_t i, const char **summary);
+/* A launcher that a plan can be written for. */
+typedef struct gpumap_target gpumap_target;
 
-/* The plan as that launcher's command or script, for a shell; files that it needs are written
- * by it. The report gets what the launcher loses or changes. *ret is NULL where it cannot start
- * the plan, and the report says why. Pure. GPUMAP_EKEY: no such launcher. GPUMAP_EINPUT,
- * GPUMAP_ENOMEM. */
-int gpumap_emit(char **ret, const gpumap_plan *plan, const char *target, gpumap_report *report);
+enum gpumap_target_str_attr {
+	GPUMAP_TARGET_NAME = 0,   /* "sbatch" */
+	GPUMAP_TARGET_SUMMARY = 1 /* one line */
+};
 
-/* The same as JSON (schema 1), with the files apart and the report's findings; *emitted tells
- * whether there is a text. `plan` NULL: the report alone. */
-int gpumap_emit_json(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
-		     gpumap_report *report);
+/* The i-th in the order of the manual; NULL past the end. */
+const gpumap_target *gpumap_target_get(size_t i);
+const char *gpumap_target_str(const gpumap_target *target, enum gpumap_target_str_attr attr);
+
+/* The plan for the launcher named `target`. Text is its command or script for a shell, which
+ * writes the files that it needs; JSON has the files apart. The report gets what the launcher
+ * loses or changes. *emitted: 1; 0 where it cannot start the plan: the text is empty then, and
+ * the report says why. Pure. GPUMAP_EKEY: no such launcher. */
+int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
+		     enum gpumap_format format, unsigned flags, gpumap_report *report);
 
 #ifdef __cplusplus
 }

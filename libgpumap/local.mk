@@ -21,9 +21,10 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/emit/variables.c \
 	libgpumap/emit/write.c \
 	libgpumap/expand.c libgpumap/expand.h \
-	libgpumap/explain/explain.c libgpumap/explain/explain.h \
+	libgpumap/explain/explain.h \
+	libgpumap/explain/format.c \
 	libgpumap/explain/json.c libgpumap/explain/json.h \
-	libgpumap/explain/plan.c libgpumap/explain/plan.h \
+	libgpumap/explain/plan.h \
 	libgpumap/explain/plan_cards.c libgpumap/explain/plan_cards.h \
 	libgpumap/explain/plan_diff.c \
 	libgpumap/explain/plan_json.c \
@@ -165,7 +166,7 @@ libgpumap_core_la_LIBADD = libbase.la $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)
 lib_LTLIBRARIES += libgpumap/libgpumap.la
 libgpumap_libgpumap_la_SOURCES =
 libgpumap_libgpumap_la_LIBADD = libgpumap-core.la
-libgpumap_libgpumap_la_LDFLAGS = -version-info 0:0:0 -no-undefined \
+libgpumap_libgpumap_la_LDFLAGS = -version-info 1:0:0 -no-undefined \
 	-Wl,--version-script=$(top_srcdir)/libgpumap/libgpumap.map
 EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
 EXTRA_DIST += libgpumap/libgpumap.map libgpumap/README.md libgpumap/emit/README.md libgpumap/inventory/README.md \

@@ -277,12 +277,14 @@ static int config_print(const struct config *config, gpumap_profile *profile, bo
 		return r;
 	*good = profile_check_launch(profile, report);
 	if (config->output.format == GPUMAP_FORMAT_JSON)
-		r = gpumap_profile_json(&text, profile, config->count ? config->operands : NULL,
-					report);
+		r = gpumap_profile_format_keys(&text, profile,
+					       config->count ? config->operands : NULL,
+					       GPUMAP_FORMAT_JSON, 0, report);
 	else if (config->count)
 		return print_keys(config, profile);
 	else
-		r = gpumap_profile_text(&text, profile, config->origin);
+		r = gpumap_profile_format(&text, profile, GPUMAP_FORMAT_INI,
+					  config->origin ? GPUMAP_FORMAT_FLAG_ORIGINS : 0, NULL);
 	return r == GPUMAP_OK ? print(text, report) : r;
 }
 
@@ -350,7 +352,8 @@ int cmd_config(int argc, char **argv)
 		r = answer(&config, &good);
 	/* JSON is owed after a failure too, with the members of this command. */
 	if (r != GPUMAP_OK && !ferror(stdout) && config.output.format == GPUMAP_FORMAT_JSON) {
-		if (gpumap_profile_json(&text, NULL, NULL, config.output.report) == GPUMAP_OK)
+		if (gpumap_profile_format(&text, NULL, GPUMAP_FORMAT_JSON, 0,
+					  config.output.report) == GPUMAP_OK)
 			print(text, config.output.report);
 	}
 	if (r != GPUMAP_OK)

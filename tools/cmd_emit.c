@@ -25,7 +25,7 @@ struct command_emit {
 
 static void help(const struct options *options)
 {
-	const char *name, *summary;
+	const gpumap_target *target;
 
 	fputs("usage: gpumap emit LAUNCHER [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
@@ -38,8 +38,9 @@ static void help(const struct options *options)
 	      "\n"
 	      "launchers\n",
 	      stdout);
-	for (size_t i = 0; (name = gpumap_emit_target(i, &summary)); i++)
-		printf("  %-12s%s\n", name, summary);
+	for (size_t i = 0; (target = gpumap_target_get(i)); i++)
+		printf("  %-12s%s\n", gpumap_target_str(target, GPUMAP_TARGET_NAME),
+		       gpumap_target_str(target, GPUMAP_TARGET_SUMMARY));
 	fputs("\n"
 	      "options\n",
 	      stdout);
@@ -94,18 +95,16 @@ static int put_text(const struct command_emit *c, const char *text)
 
 static int emit(struct command_emit *c, const gpumap_plan *plan, bool *answered)
 {
-	gpumap_report *report = c->output.report;
-	bool json = c->output.format == GPUMAP_FORMAT_JSON;
 	char *text = NULL;
 	int emitted = 0;
-	int r = json ? gpumap_emit_json(&text, &emitted, plan, c->target, report)
-		     : gpumap_emit(&text, plan, c->target, report);
+	int r = gpumap_plan_emit(&text, &emitted, plan, c->target, c->output.format, 0,
+				 c->output.report);
 
-	*answered = json ? emitted : text != NULL;
+	*answered = emitted;
 	/* A file is not made for a "no". */
 	if (r == GPUMAP_OK && !*answered)
 		c->file = NULL;
-	if (r == GPUMAP_OK && text)
+	if (r == GPUMAP_OK)
 		r = put_text(c, text);
 	free(text);
 	return r;
@@ -140,7 +139,8 @@ int cmd_emit(int argc, char **argv)
 		r = answer(&c, &answered);
 	/* JSON is owed after a failure too, with the members of this command. */
 	if (r != GPUMAP_OK && !ferror(stdout) && c.output.format == GPUMAP_FORMAT_JSON) {
-		if (gpumap_emit_json(&text, &none, NULL, c.target, c.output.report) == GPUMAP_OK)
+		if (gpumap_plan_emit(&text, &none, NULL, c.target, GPUMAP_FORMAT_JSON, 0,
+				     c.output.report) == GPUMAP_OK)
 			print_text(text, c.output.report);
 		free(text);
 		c.output.format = GPUMAP_FORMAT_TEXT;

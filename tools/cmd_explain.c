@@ -151,7 +151,8 @@ static int answer(struct explain *explain, bool *answered)
 	*answered = gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED) == 1;
 	r = question_compare(&explain->question, mapping, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_explain(&text, mapping, report, output_format(&explain->output));
+		r = gpumap_mapping_format(&text, mapping, explain->output.format, output_flags(),
+					  report);
 	if (r == GPUMAP_OK && !print_text(text, report)) {
 		explain->output.format = GPUMAP_FORMAT_TEXT; /* nothing more to standard output */
 		r = GPUMAP_EFILE;

@@ -288,7 +288,7 @@ static int print_inventory(const struct arguments *a, const gpumap_inventory *in
 
 	if (a->output.format != GPUMAP_FORMAT_JSON)
 		return print_table(inventory, a->output.report);
-	r = gpumap_inventory_json(&text, inventory, a->output.report);
+	r = gpumap_inventory_format(&text, inventory, GPUMAP_FORMAT_JSON, 0, a->output.report);
 	if (r == GPUMAP_OK && !print_text(text, a->output.report))
 		r = GPUMAP_EFILE;
 	free(text);

@@ -96,7 +96,8 @@ static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
 				   ABOUT(.origin = c->file,
 					 .fix = "write it in UTF-8, or start a script that has it"),
 				   "a plan cannot keep a program or a value that is not UTF-8");
-	r = gpumap_plan_text(&text, plan, c->output.report, GPUMAP_FORMAT_JSON, true);
+	r = gpumap_plan_format(&text, plan, GPUMAP_FORMAT_JSON, GPUMAP_FORMAT_FLAG_ORIGINS,
+			       c->output.report);
 	if (r == GPUMAP_OK)
 		r = write_file(c->file, span_of(text), "the plan", c->output.report);
 	free(text);
@@ -151,7 +152,7 @@ static int compare(struct command_plan *c, bool *same)
 	if (r == GPUMAP_OK)
 		r = read_quietly(&b, c->other, report);
 	if (r == GPUMAP_OK || c->output.format == GPUMAP_FORMAT_JSON) {
-		int shown = gpumap_plan_diff(&text, &differs, a, b, report, c->output.format);
+		int shown = gpumap_plan_diff(&text, &differs, a, b, c->output.format, 0, report);
 
 		r = r == GPUMAP_OK ? shown : r;
 		if (shown == GPUMAP_OK && !print_text(text, report))

@@ -58,8 +58,8 @@ size_t print_report(const struct output *output, size_t from);
 bool output_colored(int fd);
 /* Of a finding, GPUMAP_SEVERITY_REMARK to GPUMAP_SEVERITY_ERROR. */
 enum style severity_style(int64_t severity);
-/* The format for the library: text that is coloured where standard output is. */
-enum gpumap_format output_format(const struct output *output);
+/* For the library: colours where standard output has them. */
+unsigned output_flags(void);
 
 /* Writes `text` to standard output; false after a finding when that fails. */
 bool print_text(const char *text, gpumap_report *report);

@@ -22,11 +22,9 @@ bool output_colored(int fd)
 	return !(no_color && *no_color) && !(terminal && streq(terminal, "dumb")) && isatty(fd);
 }
 
-enum gpumap_format output_format(const struct output *output)
+unsigned output_flags(void)
 {
-	return output->format == GPUMAP_FORMAT_TEXT && output_colored(STDOUT_FILENO)
-		       ? GPUMAP_COLORED_TEXT
-		       : output->format;
+	return output_colored(STDOUT_FILENO) ? GPUMAP_FORMAT_FLAG_COLORS : 0;
 }
 
 enum style severity_style(int64_t severity)
@@ -101,7 +99,8 @@ int finish(const struct output *output, int code, bool answered)
 		status = STATUS_MALFORMED;
 	/* A command that failed has printed nothing yet: JSON is owed all the same. */
 	if (code != GPUMAP_OK && output->format == GPUMAP_FORMAT_JSON &&
-	    gpumap_explain(&text, NULL, output->report, GPUMAP_FORMAT_JSON) == GPUMAP_OK &&
+	    gpumap_mapping_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) ==
+		    GPUMAP_OK &&
 	    !print_text(text, output->report))
 		status = STATUS_MALFORMED;
 	free(text);

@@ -116,8 +116,10 @@ static int know_here(struct finder *f, size_t i, const char *what)
 
 	if (r != GPUMAP_OK)
 		return r;
-	gpumap_hosts_set_inventory(f->ret->hosts, i, inventory);
-	r = gpumap_hosts_set_environ(f->ret->hosts, i, (const char *const *)environ, f->report);
+	r = gpumap_hosts_set_inventory(f->ret->hosts, i, inventory);
+	if (r == GPUMAP_OK)
+		r = gpumap_hosts_set_environ(f->ret->hosts, i, (const char *const *)environ,
+					     f->report);
 	return r == GPUMAP_OK && has_our_cores(what) ? know_cores(f, i) : r;
 }
 
@@ -130,11 +132,12 @@ static int know_other(struct finder *f, size_t i, const char *here, size_t *alik
 	int r = inventory_of(f, i, &what);
 
 	if (r == GPUMAP_OK && here && streq(what, here)) {
-		gpumap_hosts_set_like(f->ret->hosts, i, (size_t)f->ret->node);
+		r = gpumap_hosts_set_like(f->ret->hosts, i, (size_t)f->ret->node);
 		*alike += streq(here, "host");
 	} else if (r == GPUMAP_OK && !streq(what, "host")) {
 		r = open_once(f, what, &inventory);
-		gpumap_hosts_set_inventory(f->ret->hosts, i, inventory);
+		if (r == GPUMAP_OK)
+			r = gpumap_hosts_set_inventory(f->ret->hosts, i, inventory);
 	}
 	free(what);
 	return r;
@@ -173,7 +176,8 @@ static int know_job(struct finder *f)
 	char text[128];
 	const char *const envp[] = {text, NULL};
 
-	if (f->ret->node >= 0 || !job || !streq(finder_said(f, "hosts"), "slurm"))
+	if (f->ret->node >= 0 || !job || !gpumap_hosts_count(f->ret->hosts) ||
+	    !streq(finder_said(f, "hosts"), "slurm"))
 		return GPUMAP_OK;
 	snprintf(text, sizeof(text), "SLURM_JOB_ID=%s", job);
 	return gpumap_hosts_set_environ(f->ret->hosts, 0, envp, f->report);

@@ -97,7 +97,7 @@ static int program_error(const gpumap_plan *plan, int64_t rank, const char *name
 
 	keep_path("PATH", getenv("PATH"), &path);
 	if (!path.failed &&
-	    !gpumap_plan_each_variable(plan, rank, (const char *const *)environ, keep_path, &path))
+	    !gpumap_plan_variable_each(plan, rank, (const char *const *)environ, keep_path, &path))
 		error = program_find(name, (char *[]){path.text, NULL}, found, sizeof(found),
 				     &script);
 	free(path.text);

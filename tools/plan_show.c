@@ -6,7 +6,9 @@
 int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered)
 {
 	char *text = NULL;
-	int r = gpumap_plan_text(&text, plan, output->report, output_format(output), origin);
+	int r = gpumap_plan_format(&text, plan, output->format,
+				   output_flags() | (origin ? GPUMAP_FORMAT_FLAG_ORIGINS : 0),
+				   output->report);
 
 	if (r == GPUMAP_OK && !print_text(text, output->report))
 		r = GPUMAP_EFILE;
@@ -20,7 +22,7 @@ int plan_finish(struct output *output, int code, bool answered)
 	char *text = NULL;
 
 	if (code != GPUMAP_OK && !ferror(stdout) && output->format == GPUMAP_FORMAT_JSON) {
-		if (gpumap_plan_text(&text, NULL, output->report, GPUMAP_FORMAT_JSON, 0) ==
+		if (gpumap_plan_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) ==
 		    GPUMAP_OK)
 			print_text(text, output->report);
 		free(text);

@@ -78,7 +78,7 @@ static int make_environment(struct maker *m, size_t l)
 	if (!e.entries)
 		return report_nomem(m->report);
 	memcpy(e.entries, environ, e.count * sizeof(*e.entries));
-	r = gpumap_plan_each_variable(m->plan, (int64_t)(m->ret->first + l),
+	r = gpumap_plan_variable_each(m->plan, (int64_t)(m->ret->first + l),
 				      (const char *const *)environ, change, &e);
 	if (r != GPUMAP_OK)
 		return r == GPUMAP_ENOMEM ? report_nomem(m->report) : r;

@@ -4,16 +4,19 @@
 
 #include <stdio.h>
 
+#include "explain/explain.h"
 #include "explain/json.h"
 #include "suggest.h"
 
-static const struct {
+struct gpumap_target {
 	const char *name, *summary;
 	emit_target *put;
 	const char *shell; /* of a script; NULL: a command */
 	enum key_use loses;
 	bool scheduled;
-} targets[] = {
+};
+
+static const gpumap_target targets[] = {
 	{"torchrun", "PyTorch's launcher, a command for each host", emit_torchrun, NULL,
 	 LOST_BY_TORCHRUN, false},
 	{"srun", "Slurm, inside a job or from a shell", emit_srun, NULL, LOST_BY_SLURM, true},
@@ -26,13 +29,23 @@ static const struct {
 	 false},
 };
 
-EXPORT const char *gpumap_emit_target(size_t i, const char **summary)
+EXPORT const gpumap_target *gpumap_target_get(size_t i)
 {
-	if (i >= ARRAY_SIZE(targets))
+	return i < ARRAY_SIZE(targets) ? &targets[i] : NULL;
+}
+
+EXPORT const char *gpumap_target_str(const gpumap_target *target, enum gpumap_target_str_attr attr)
+{
+	if (!target)
 		return NULL;
-	if (summary)
-		*summary = targets[i].summary;
-	return targets[i].name;
+	switch (attr) {
+	case GPUMAP_TARGET_NAME:
+		return target->name;
+	case GPUMAP_TARGET_SUMMARY:
+		return target->summary;
+	default:
+		return NULL;
+	}
 }
 
 bool emit_is_scheduled(const char *target)
@@ -43,8 +56,8 @@ bool emit_is_scheduled(const char *target)
 	return false;
 }
 
-/* *ret is the row of the table. GPUMAP_EKEY, GPUMAP_ENOMEM. */
-static int find(size_t *ret, const char *target, gpumap_report *report)
+/* GPUMAP_EKEY, GPUMAP_ENOMEM. */
+static int find(const gpumap_target **ret, const char *target, gpumap_report *report)
 {
 	const char *names[ARRAY_SIZE(targets) + 1] = {0}, *near;
 	const size_t last = ARRAY_SIZE(targets) - 1;
@@ -54,7 +67,7 @@ static int find(size_t *ret, const char *target, gpumap_report *report)
 	for (size_t i = 0; i <= last; i++) {
 		names[i] = targets[i].name;
 		if (streq(target, names[i])) {
-			*ret = i;
+			*ret = &targets[i];
 			return GPUMAP_OK;
 		}
 	}
@@ -130,23 +143,23 @@ static void copy_report(gpumap_report *to, const gpumap_report *from)
 }
 
 /* Everything of `e` is made; *text is NULL when the plan cannot be started. */
-static int make(struct emitter *e, char **text, size_t target)
+static int make(struct emitter *e, char **text, const gpumap_target *target)
 {
 	int r = gpumap_report_new(&e->report);
 
 	if (r != GPUMAP_OK)
 		return r;
-	e->target = targets[target].name;
-	e->loses = targets[target].loses;
+	e->target = target->name;
+	e->loses = target->loses;
 	if (!can_start(e))
 		return GPUMAP_OK;
 	r = emit_nodes(e);
 	if (r == GPUMAP_OK) {
-		targets[target].put(e);
+		target->put(e);
 		r = e->arena.failed || e->out.failed ? GPUMAP_ENOMEM : e->r;
 	}
 	if (r == GPUMAP_OK && !e->refused) {
-		*text = whole_text(e, targets[target].shell);
+		*text = whole_text(e, target->shell);
 		r = *text && !e->arena.failed ? GPUMAP_OK : GPUMAP_ENOMEM;
 	}
 	return r;
@@ -154,7 +167,7 @@ static int make(struct emitter *e, char **text, size_t target)
 
 static int emit(struct emitter *e, char **text, const char *target, gpumap_report *report)
 {
-	size_t found;
+	const gpumap_target *found = NULL;
 	int r = find(&found, target, report);
 
 	if (r != GPUMAP_OK)
@@ -167,19 +180,6 @@ static int emit(struct emitter *e, char **text, const char *target, gpumap_repor
 		*text = NULL;
 	}
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
-}
-
-EXPORT int gpumap_emit(char **ret, const gpumap_plan *plan, const char *target,
-		       gpumap_report *report)
-{
-	struct emitter e = {.plan = plan};
-	char *text = NULL;
-	int r = emit(&e, &text, target, report);
-
-	clean(&e);
-	if (r == GPUMAP_OK)
-		*ret = text;
-	return r;
 }
 
 /* --- JSON ---------------------------------------------------------------------------------- */
@@ -209,19 +209,26 @@ static char *json_of(const struct emitter *e, const char *text, const char *targ
 	return strbuf_take(&buf);
 }
 
-EXPORT int gpumap_emit_json(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
-			    gpumap_report *report)
+EXPORT int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
+			    enum gpumap_format format, unsigned flags, gpumap_report *report)
 {
 	struct emitter e = {.plan = plan};
-	char *text = NULL, *json;
-	int r = plan ? emit(&e, &text, target, report) : GPUMAP_OK;
+	char *text = NULL, *whole;
+	int r;
 
-	json = r == GPUMAP_OK ? json_of(&e, text, target, report) : NULL;
-	if (r == GPUMAP_OK && !json)
-		r = report_nomem(report);
+	if ((format != GPUMAP_FORMAT_TEXT && format != GPUMAP_FORMAT_JSON) ||
+	    !format_flags_known(flags))
+		return GPUMAP_EINPUT;
+	r = plan ? emit(&e, &text, target, report) : GPUMAP_OK;
 	if (r == GPUMAP_OK) {
-		*ret = json;
-		*emitted = text != NULL;
+		whole = format == GPUMAP_FORMAT_JSON ? json_of(&e, text, target, report)
+						     : strdup(text ? text : "");
+		if (whole) {
+			*ret = whole;
+			*emitted = text != NULL;
+		} else {
+			r = report_nomem(report);
+		}
 	}
 	free(text);
 	clean(&e);

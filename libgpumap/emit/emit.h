@@ -108,7 +108,7 @@ struct emit_variables {
 	bool ranks; /* with those that tell the rank */
 };
 
-/* What a rank is told, as gpumap_plan_each_variable. Without `ranks`: what is left when the
+/* What a rank is told, as gpumap_plan_variable_each. Without `ranks`: what is left when the
  * launcher tells it its rank; CUDA_VISIBLE_DEVICES is then that of the whole node. */
 void emit_variables(struct emit_variables *ret, struct emitter *e, const struct emit_node *node,
 		    size_t local_rank, bool ranks);

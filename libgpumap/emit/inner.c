@@ -17,7 +17,8 @@ void emit_plan_file(struct emitter *e)
 
 	if (!e->inside)
 		return;
-	r = gpumap_plan_text(&text, e->plan, NULL, GPUMAP_FORMAT_JSON, true);
+	r = gpumap_plan_format(&text, e->plan, GPUMAP_FORMAT_JSON, GPUMAP_FORMAT_FLAG_ORIGINS,
+			       NULL);
 	if (r == GPUMAP_OK)
 		emit_file(e, EMIT_PLAN_FILE, text);
 	else if (e->r == GPUMAP_OK)

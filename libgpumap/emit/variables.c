@@ -90,7 +90,7 @@ void emit_variables(struct emit_variables *ret, struct emitter *e, const struct 
 	*ret = (struct emit_variables){.e = e, .ranks = ranks};
 	r = ranks && !envp
 		    ? GPUMAP_ENOMEM
-		    : gpumap_plan_each_variable(e->plan,
+		    : gpumap_plan_variable_each(e->plan,
 						(int64_t)(node->host->first_rank + local_rank),
 						envp, keep, ret);
 	if (r == GPUMAP_OK && ranks)

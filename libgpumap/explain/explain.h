@@ -13,6 +13,13 @@ void explain_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpuma
 void explain_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
 void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 		    const gpumap_report *report);
+/* `keys` ends with NULL; NULL: all. */
+void profile_json(struct strbuf *buf, const gpumap_profile *profile, const char *const *keys,
+		  const gpumap_report *report);
+
+/* Gives what was appended as *ret. GPUMAP_ENOMEM. */
+int format_finish(char **ret, struct strbuf *buf);
+bool format_flags_known(unsigned flags);
 
 /* The first finding that is an error; NULL: there is none. */
 const gpumap_finding *first_error(const gpumap_report *report);

@@ -2,6 +2,7 @@
 /* The difference of two plans, as lines and as JSON. */
 #include "plan/diff.h"
 
+#include "explain/explain.h"
 #include "explain/json.h"
 
 /* So many lines of a kind, and ranges in one, are shown; the JSON has all. */
@@ -138,15 +139,18 @@ static json_t *diff_json(const struct plan_diff *diff, const gpumap_report *repo
 }
 
 EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
-			    const gpumap_report *report, enum gpumap_format format)
+			    enum gpumap_format format, unsigned flags, const gpumap_report *report)
 {
 	struct plan_diff diff = {.a = NULL};
 	bool there = a && b;
-	bool failed = there && !plan_diff_make(&diff, a, b);
 	struct strbuf buf = {0};
-	int count = diff.count > 0;
-	char *text;
+	bool failed;
+	int r;
 
+	if ((format != GPUMAP_FORMAT_TEXT && format != GPUMAP_FORMAT_JSON) ||
+	    !format_flags_known(flags))
+		return GPUMAP_EINPUT;
+	failed = there && !plan_diff_make(&diff, a, b);
 	if (format == GPUMAP_FORMAT_JSON) {
 		json_t *o = diff_json(there ? &diff : NULL, report, &failed);
 
@@ -154,12 +158,10 @@ EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, cons
 	} else if (there) {
 		diff_text(&buf, &diff);
 	}
-	plan_diff_free(&diff);
 	buf.failed = buf.failed || failed;
-	text = strbuf_take(&buf);
-	if (!text)
-		return GPUMAP_ENOMEM;
-	*differs = count;
-	*ret = text;
-	return GPUMAP_OK;
+	r = format_finish(ret, &buf);
+	if (r == GPUMAP_OK)
+		*differs = diff.count > 0;
+	plan_diff_free(&diff);
+	return r;
 }

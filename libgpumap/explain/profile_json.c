@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile as JSON: its members are always present, null when there is none. */
+#include "explain/explain.h"
 #include "explain/json.h"
 
 struct settings {
@@ -63,13 +64,11 @@ static json_t *environment_json(const gpumap_profile *profile, bool *failed)
 	return array;
 }
 
-EXPORT int gpumap_profile_json(char **ret, const gpumap_profile *profile, const char *const *keys,
-			       const gpumap_report *report)
+void profile_json(struct strbuf *buf, const gpumap_profile *profile, const char *const *keys,
+		  const gpumap_report *report)
 {
 	struct settings s = {.profile = profile, .wanted = keys, .object = json_object()};
 	json_t *o = json_object();
-	struct strbuf buf = {0};
-	char *text;
 
 	json_put(o, "schema", json_integer(1), &s.failed);
 	json_put(o, "profile", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)),
@@ -81,10 +80,5 @@ EXPORT int gpumap_profile_json(char **ret, const gpumap_profile *profile, const 
 	json_put(o, "arguments", arguments_json(profile, &s.failed), &s.failed);
 	json_put(o, "environment", environment_json(profile, &s.failed), &s.failed);
 	json_put(o, "findings", json_findings(report, &s.failed), &s.failed);
-	json_dump(&buf, o, s.failed);
-	text = strbuf_take(&buf);
-	if (!text)
-		return GPUMAP_ENOMEM;
-	*ret = text;
-	return GPUMAP_OK;
+	json_dump(buf, o, s.failed);
 }

@@ -11,6 +11,7 @@
 
 #include "base.h"
 #include "report.h"
+#include "strbuf.h"
 #include "text.h"
 
 enum { MAX_MIG = 64 }; /* instances of one GPU; today's have 7 */
@@ -77,6 +78,9 @@ bool is_full_uuid(struct span s, const char *prefix);
 
 /* Readers, each in a file of its own. `text` is not NUL-terminated. */
 bool snapshot_recognise(struct span text);
+/* Appends the snapshot. What is too long to be read back: a member's name, which may have *limit
+ * bytes; else NULL. */
+const char *snapshot_write(struct strbuf *buf, const gpumap_inventory *inventory, int *limit);
 int snapshot_parse(gpumap_inventory **ret, struct span text, const char *origin,
 		   gpumap_report *report);
 int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,

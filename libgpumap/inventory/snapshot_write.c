@@ -137,10 +137,12 @@ static void write_members(struct writer *w, const struct snapshot_table *table, 
 			return;
 		if (!w->too_long && is_too_long(w, start))
 			w->too_long = member->name;
-		if (w->text.length == start)
+		if (w->text.length == start) {
 			w->text.length = before;
-		else
+			w->text.text[before] = '\0';
+		} else {
 			strbuf_puts(&w->text, "\n");
+		}
 	}
 }
 
@@ -185,23 +187,34 @@ static void write_all(struct writer *w)
 	}
 }
 
+const char *snapshot_write(struct strbuf *buf, const gpumap_inventory *inventory, int *limit)
+{
+	struct writer w = {.inventory = inventory};
+
+	write_all(&w);
+	*buf = w.text;
+	*limit = w.too_long ? INIFILE_MAX_VALUE : (int)GPUMAP_MAX_FILE;
+	if (buf->failed || w.too_long)
+		return w.too_long;
+	return buf->length > GPUMAP_MAX_FILE ? "the snapshot" : NULL;
+}
+
 EXPORT int gpumap_inventory_save(const gpumap_inventory *inventory, const char *path,
 				 gpumap_report *report)
 {
-	struct writer w = {.inventory = inventory};
-	int r;
+	struct strbuf text = {0};
+	int r, limit;
+	const char *too_long = snapshot_write(&text, inventory, &limit);
 
-	write_all(&w);
-	if (w.text.failed)
+	if (text.failed)
 		r = report_nomem(report);
-	else if (w.too_long || w.text.length > GPUMAP_MAX_FILE)
+	else if (too_long)
 		r = report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
-				"cannot save the inventory: '%s' is longer than %d bytes",
-				w.too_long ? w.too_long : "the snapshot",
-				w.too_long ? INIFILE_MAX_VALUE : (int)GPUMAP_MAX_FILE);
+				"cannot save the inventory: '%s' is longer than %d bytes", too_long,
+				limit);
 	else
-		r = write_file(path, (struct span){w.text.text, w.text.length}, "the inventory",
+		r = write_file(path, (struct span){text.text, text.length}, "the inventory",
 			       report);
-	strbuf_free(&w.text);
+	strbuf_free(&text);
 	return r;
 }

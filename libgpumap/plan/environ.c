@@ -253,7 +253,7 @@ static bool find_rank(struct job_rank *ret, const gpumap_plan *plan, int64_t ran
 	return true;
 }
 
-EXPORT int gpumap_plan_each_variable(const gpumap_plan *plan, int64_t rank, const char *const *envp,
+EXPORT int gpumap_plan_variable_each(const gpumap_plan *plan, int64_t rank, const char *const *envp,
 				     tell *fn, void *data)
 {
 	struct job_rank at;

@@ -121,14 +121,11 @@ EXPORT const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i)
 	return hosts && i < hosts->count ? hosts->hosts[i].name : NULL;
 }
 
-/* Of GPUs that no program can use a plan knows why, and nothing else. */
-static const gpumap_inventory *usable(gpumap_hosts *hosts, const gpumap_inventory *inventory)
+/* Of GPUs that no program can use a plan knows why, and nothing else. NULL: without memory. */
+static const gpumap_inventory *without_gpus(gpumap_hosts *hosts, const gpumap_inventory *inventory)
 {
-	gpumap_inventory *empty;
+	gpumap_inventory *empty = arena_alloc(&hosts->arena, 1, sizeof(*empty));
 
-	if (!inventory || !inventory->no_gpu || !inventory->count)
-		return inventory;
-	empty = arena_alloc(&hosts->arena, 1, sizeof(*empty));
 	if (!empty)
 		return NULL;
 	empty->no_gpu = inventory->no_gpu;
@@ -137,11 +134,18 @@ static const gpumap_inventory *usable(gpumap_hosts *hosts, const gpumap_inventor
 	return empty;
 }
 
-EXPORT void gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i,
-				       const gpumap_inventory *inventory)
+EXPORT int gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i,
+				      const gpumap_inventory *inventory)
 {
-	if (i < hosts->count)
-		hosts->hosts[i].inventory = usable(hosts, inventory);
+	if (i >= hosts->count)
+		return GPUMAP_EINPUT;
+	if (inventory && inventory->no_gpu && inventory->count) {
+		inventory = without_gpus(hosts, inventory);
+		if (!inventory)
+			return GPUMAP_ENOMEM;
+	}
+	hosts->hosts[i].inventory = inventory;
+	return GPUMAP_OK;
 }
 
 size_t host_source(const gpumap_hosts *hosts, size_t i)
@@ -153,31 +157,35 @@ size_t host_source(const gpumap_hosts *hosts, size_t i)
 
 /* The other's source, so that chains stay short; where that is the host itself, it keeps
  * its own, and there is no circle. */
-EXPORT void gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other)
+EXPORT int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other)
 {
-	if (i < hosts->count && other < hosts->count)
-		hosts->hosts[i].like = i == other ? i : host_source(hosts, other);
+	if (i >= hosts->count || other >= hosts->count)
+		return GPUMAP_EINPUT;
+	hosts->hosts[i].like = i == other ? i : host_source(hosts, other);
+	return GPUMAP_OK;
 }
 
 EXPORT int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allowed,
 				 const int *core, const int *node, size_t count)
 {
 	struct known_host *host;
+	const char *list;
 	int *cores, *nodes;
 
 	if (i >= hosts->count)
-		return GPUMAP_OK;
+		return GPUMAP_EINPUT;
 	host = &hosts->hosts[i];
 	cores = arena_alloc(&hosts->arena, count, sizeof(*cores));
 	nodes = arena_alloc(&hosts->arena, count, sizeof(*nodes));
-	host->cpus.allowed = arena_strdup(&hosts->arena, allowed);
-	if (!cores || !nodes || (allowed && !host->cpus.allowed))
+	list = arena_strdup(&hosts->arena, allowed);
+	if (!cores || !nodes || (allowed && !list))
 		return GPUMAP_ENOMEM;
 	if (count) {
 		memcpy(cores, core, count * sizeof(*cores));
 		memcpy(nodes, node, count * sizeof(*nodes));
 	}
 	host->topology = (struct cpu_topology){count, cores, nodes};
+	host->cpus.allowed = list;
 	host->cpus.topology = count ? &host->topology : NULL;
 	host->has_cpus = true;
 	return GPUMAP_OK;

@@ -190,7 +190,7 @@ EXPORT int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *c
 	int r = GPUMAP_OK;
 
 	if (!host)
-		return GPUMAP_OK;
+		return GPUMAP_EINPUT;
 	environ_report_misspelt(envp, report);
 	host->job = arena_strdup(&hosts->arena, job);
 	hosts_unbind(host);

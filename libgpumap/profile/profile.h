@@ -155,6 +155,11 @@ struct about setting_about(const struct setting *setting);
 int profile_expand(char **ret, const char *text, const struct macros *macros,
 		   const struct about *about, gpumap_report *report);
 
+/* --- writing ------------------------------------------------------------------ */
+
+/* Appends the chosen profile as a flat file; `origins`: with where each value is from. */
+void profile_write(struct strbuf *buf, const gpumap_profile *profile, bool origins);
+
 /* --- sweeps ----------------------------------------------------------------- */
 
 /* Reads the values of all sweeps. `good`: no entry was refused, so that a missing one is

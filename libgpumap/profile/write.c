@@ -122,26 +122,19 @@ static void add_environment(struct strbuf *buf, const gpumap_profile *profile, c
 	}
 }
 
-EXPORT int gpumap_profile_text(char **ret, const gpumap_profile *profile, int origins)
+void profile_write(struct strbuf *buf, const gpumap_profile *profile, bool origins)
 {
 	const char *name = gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)
 				   ? gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)
 				   : "default";
 	const char *program = program_name(profile, name);
-	struct strbuf buf = {0};
-	char *text;
 
-	strbuf_printf(&buf, "[profile %s]\n", name);
-	add_settings(&buf, profile, SECTION_PROFILE, program, origins);
+	strbuf_printf(buf, "[profile %s]\n", name);
+	add_settings(buf, profile, SECTION_PROFILE, program, origins);
 	if (*program) {
-		strbuf_printf(&buf, "\n[program %s]\n", program);
-		add_settings(&buf, profile, SECTION_PROGRAM, program, origins);
+		strbuf_printf(buf, "\n[program %s]\n", program);
+		add_settings(buf, profile, SECTION_PROGRAM, program, origins);
 	}
-	add_environment(&buf, profile, "env", name, false, origins);
-	add_environment(&buf, profile, "unset", name, true, origins);
-	text = strbuf_take(&buf);
-	if (!text)
-		return GPUMAP_ENOMEM;
-	*ret = text;
-	return GPUMAP_OK;
+	add_environment(buf, profile, "env", name, false, origins);
+	add_environment(buf, profile, "unset", name, true, origins);
 }

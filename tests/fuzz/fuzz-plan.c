@@ -23,7 +23,7 @@ static void start(gpumap_plan *plan, int64_t rank)
 	    !gpumap_plan_rank_str(plan, rank, GPUMAP_RANK_VISIBLE))
 		abort();
 	gpumap_plan_rank_str(plan, rank, GPUMAP_RANK_UUID);
-	gpumap_plan_each_variable(plan, rank, envp, read_back, NULL);
+	gpumap_plan_variable_each(plan, rank, envp, read_back, NULL);
 	if (gpumap_plan_rank_arguments(&arguments, plan, rank, NULL) == GPUMAP_OK)
 		for (char **a = arguments; *a; a++)
 			free(*a);
@@ -37,7 +37,8 @@ static void check_same(const gpumap_plan *plan)
 	char *text = NULL;
 	int differs = 1;
 
-	if (gpumap_plan_diff(&text, &differs, plan, plan, NULL, GPUMAP_FORMAT_TEXT) != GPUMAP_OK ||
+	if (gpumap_plan_diff(&text, &differs, plan, plan, GPUMAP_FORMAT_TEXT, 0, NULL) !=
+		    GPUMAP_OK ||
 	    differs)
 		abort();
 	free(text);
@@ -48,7 +49,8 @@ static char *text_of(const gpumap_plan *plan, const gpumap_report *report,
 {
 	char *text = NULL;
 
-	if (gpumap_plan_text(&text, plan, report, format, 1) != GPUMAP_OK)
+	if (gpumap_plan_format(&text, plan, format, GPUMAP_FORMAT_FLAG_ORIGINS, report) !=
+	    GPUMAP_OK)
 		abort();
 	return text;
 }

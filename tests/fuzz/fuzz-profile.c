@@ -54,7 +54,8 @@ static void check_again(const gpumap_profile *profile, const char *first, const 
 	if (r == GPUMAP_ELIMIT)
 		return;
 	if (r != GPUMAP_OK || gpumap_profile_set_environ(again, envp, NULL) != GPUMAP_OK ||
-	    gpumap_profile_text(&second, again, 0) != GPUMAP_OK || strcmp(first, second) != 0)
+	    gpumap_profile_format(&second, again, GPUMAP_FORMAT_INI, 0, NULL) != GPUMAP_OK ||
+	    strcmp(first, second) != 0)
 		abort();
 	check_values(profile, again);
 	free(second);
@@ -65,7 +66,7 @@ static void check_round_trip(gpumap_profile *profile, const char *const *envp)
 {
 	char *text = NULL;
 
-	if (gpumap_profile_text(&text, profile, 0) != GPUMAP_OK)
+	if (gpumap_profile_format(&text, profile, GPUMAP_FORMAT_INI, 0, NULL) != GPUMAP_OK)
 		abort();
 	/* A value may be valid only while its variable is not known. */
 	if (gpumap_profile_check(profile, NULL) == GPUMAP_OK)
@@ -89,7 +90,7 @@ static void look(gpumap_profile *profile)
 					       profile_key((enum profile_key_id)i)->key.name,
 					       GPUMAP_SETTING_VALUE, "tux01", 1, 2, 3))
 			abort();
-	if (gpumap_profile_json(&json, profile, NULL, NULL) != GPUMAP_OK)
+	if (gpumap_profile_format(&json, profile, GPUMAP_FORMAT_JSON, 0, NULL) != GPUMAP_OK)
 		abort();
 	free(json);
 }

@@ -96,12 +96,12 @@ static void check_texts(const gpumap_mapping *mapping, const gpumap_report *repo
 	char *text;
 	json_t *json;
 
-	if (gpumap_explain(&text, mapping, report, GPUMAP_FORMAT_TEXT) == GPUMAP_OK) {
+	if (gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_TEXT, 0, report) == GPUMAP_OK) {
 		for (const char *c = text; *c; c++)
 			require(*c == '\n' || (unsigned char)*c >= 0x20);
 		free(text);
 	}
-	if (gpumap_explain(&text, mapping, report, GPUMAP_FORMAT_JSON) != GPUMAP_OK)
+	if (gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_JSON, 0, report) != GPUMAP_OK)
 		return;
 	json = json_loads(text, 0, NULL);
 	require(json != NULL);

@@ -20,7 +20,7 @@ static void know(struct job_scene *scene, size_t from, const char *machine)
 	gpumap_inventory *inventory = open_machine(scene, machine);
 
 	for (size_t i = from; i < gpumap_hosts_count(scene->hosts); i++)
-		gpumap_hosts_set_inventory(scene->hosts, i, inventory);
+		ck_assert_int_eq(gpumap_hosts_set_inventory(scene->hosts, i, inventory), GPUMAP_OK);
 }
 
 static void add_hostfile(struct job_scene *scene, char *text)
@@ -253,7 +253,7 @@ static void check_term(const char *name, struct question *q, char *term)
 		ask_arguments(q);
 	else
 		ck_assert_int_eq(
-			gpumap_plan_each_variable(q->plan, q->rank, q->envp, note_variable, q),
+			gpumap_plan_variable_each(q->plan, q->rank, q->envp, note_variable, q),
 			GPUMAP_OK);
 	ck_assert_msg(known, "%s: no such term: %s", name, term);
 	if (how == '!')

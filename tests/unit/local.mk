@@ -11,6 +11,7 @@ unit_programs = \
 	tests/unit/t-exec-nomem \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-findings \
+	tests/unit/t-format \
 	tests/unit/t-fixtures \
 	tests/unit/t-hostlist \
 	tests/unit/t-inifile \
@@ -169,6 +170,9 @@ tests_unit_t_visible_LDADD = $(unit_ldadd)
 tests_unit_t_findings_SOURCES = tests/unit/t-findings.c tests/unit/unit.h
 tests_unit_t_findings_CFLAGS = $(unit_cflags)
 tests_unit_t_findings_LDADD = $(unit_ldadd)
+tests_unit_t_format_SOURCES = tests/unit/t-format.c tests/unit/unit.h
+tests_unit_t_format_CFLAGS = $(unit_cflags)
+tests_unit_t_format_LDADD = $(unit_ldadd)
 tests_unit_t_fixtures_SOURCES = tests/unit/t-fixtures.c tests/unit/unit.h
 tests_unit_t_fixtures_CFLAGS = $(unit_cflags)
 tests_unit_t_fixtures_LDADD = $(unit_ldadd) $(JANSSON_LIBS)

@@ -39,7 +39,7 @@ static gpumap_plan *plan_of(size_t i)
 	ck_assert_int_eq(gpumap_profile_set(profile, "hosts", cases[i].hosts, "test", NULL),
 			 GPUMAP_OK);
 	for (size_t h = 0; h < gpumap_hosts_count(hosts); h++)
-		gpumap_hosts_set_inventory(hosts, h, machines[h]);
+		ck_assert_int_eq(gpumap_hosts_set_inventory(hosts, h, machines[h]), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_plan_make(&plan, profile, hosts, NULL), GPUMAP_OK);
 	gpumap_hosts_free(hosts);
 	gpumap_profile_free(profile);
@@ -53,8 +53,8 @@ static int emit(char **text, const gpumap_plan *plan, const char *target, bool j
 {
 	int emitted;
 
-	return json ? gpumap_emit_json(text, &emitted, plan, target, report)
-		    : gpumap_emit(text, plan, target, report);
+	return gpumap_plan_emit(text, &emitted, plan, target,
+				json ? GPUMAP_FORMAT_JSON : GPUMAP_FORMAT_TEXT, 0, report);
 }
 
 /* The text with all memory; NULL: there is none. The caller frees it. */
@@ -110,7 +110,8 @@ static void fail_each(const gpumap_plan *plan, const char *target, bool json)
 START_TEST(every_allocation_fails)
 {
 	gpumap_plan *plan = plan_of((size_t)_i / TARGETS);
-	const char *target = gpumap_emit_target((size_t)_i % TARGETS, NULL);
+	const char *target =
+		gpumap_target_str(gpumap_target_get((size_t)_i % TARGETS), GPUMAP_TARGET_NAME);
 
 	fail_each(plan, target, false);
 	fail_each(plan, target, true);
@@ -120,13 +121,14 @@ END_TEST
 
 START_TEST(targets_end)
 {
-	const char *summary;
-
 	for (size_t i = 0; i < TARGETS; i++) {
-		ck_assert_ptr_nonnull(gpumap_emit_target(i, &summary));
-		ck_assert_ptr_nonnull(summary);
+		const gpumap_target *target = gpumap_target_get(i);
+
+		ck_assert_ptr_nonnull(gpumap_target_str(target, GPUMAP_TARGET_NAME));
+		ck_assert_ptr_nonnull(gpumap_target_str(target, GPUMAP_TARGET_SUMMARY));
 	}
-	ck_assert_ptr_null(gpumap_emit_target(TARGETS, NULL));
+	ck_assert_ptr_null(gpumap_target_get(TARGETS));
+	ck_assert_ptr_null(gpumap_target_str(NULL, GPUMAP_TARGET_NAME));
 }
 END_TEST
 

@@ -67,7 +67,7 @@ static int run(struct run *run, const gpumap_inventory *inventory, const char *c
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(&run->mapping, run->request, inventory, run->report);
 	if (r == GPUMAP_OK)
-		r = gpumap_explain(&run->text, run->mapping, run->report, format);
+		r = gpumap_mapping_format(&run->text, run->mapping, format, 0, run->report);
 	return r;
 }
 

@@ -18,7 +18,8 @@ static char *small_plan(void)
 	job_set(&scene, FILES, "a=2 + b[1-2]=1", "");
 	job_plan(&scene);
 	ck_assert_int_eq(scene.code, GPUMAP_OK);
-	ck_assert_int_eq(gpumap_plan_text(&text, scene.plan, scene.report, GPUMAP_FORMAT_JSON, 1),
+	ck_assert_int_eq(gpumap_plan_format(&text, scene.plan, GPUMAP_FORMAT_JSON,
+					    GPUMAP_FORMAT_FLAG_ORIGINS, scene.report),
 			 GPUMAP_OK);
 	job_free(&scene);
 	return text;
@@ -162,7 +163,7 @@ START_TEST(nothing)
 {
 	char *text = NULL, *found;
 
-	ck_assert_int_eq(gpumap_plan_text(&text, NULL, NULL, GPUMAP_FORMAT_JSON, 0), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_plan_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, NULL), GPUMAP_OK);
 	ck_assert_int_eq(read_text(text, strlen(text), &found), GPUMAP_EINPUT);
 	free(found);
 	free(text);
@@ -197,7 +198,8 @@ START_TEST(control_characters)
 		ck_assert_msg(gpumap_plan_parse(&plan, changed, strlen(changed), "p", NULL) ==
 				      GPUMAP_OK,
 			      "%s", members[i][1]);
-		ck_assert_int_eq(gpumap_plan_text(&shown, plan, NULL, GPUMAP_FORMAT_TEXT, 1),
+		ck_assert_int_eq(gpumap_plan_format(&shown, plan, GPUMAP_FORMAT_TEXT,
+						    GPUMAP_FORMAT_FLAG_ORIGINS, NULL),
 				 GPUMAP_OK);
 		ck_assert_msg(!strchr(shown, 033), "%s: %s", members[i][1], shown);
 		ck_assert_msg(strstr(shown, "\\x1b"), "%s: %s", members[i][1], shown);

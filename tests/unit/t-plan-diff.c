@@ -58,7 +58,7 @@ static char *diff_text(const char *name, const gpumap_plan *a, const gpumap_plan
 {
 	char *text = NULL;
 
-	ROW_EQ_INT(name, gpumap_plan_diff(&text, differs, a, b, NULL, format), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_plan_diff(&text, differs, a, b, format, 0, NULL), GPUMAP_OK);
 	return text;
 }
 
@@ -124,7 +124,7 @@ START_TEST(every_allocation_fails)
 		int r;
 
 		allocations_fail_at(n);
-		r = gpumap_plan_diff(&text, &differs, one.plan, other.plan, NULL, formats[_i]);
+		r = gpumap_plan_diff(&text, &differs, one.plan, other.plan, formats[_i], 0, NULL);
 		allocations_fail_at(0);
 		failed = allocations_failed();
 		/* jansson does without some of its memory. */

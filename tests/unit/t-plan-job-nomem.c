@@ -28,7 +28,7 @@ static int start(gpumap_plan *plan, const char *const *envp)
 	int r = gpumap_plan_set_run(plan, "run", 4000);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_each_variable(plan, 1, envp, forget, NULL);
+		r = gpumap_plan_variable_each(plan, 1, envp, forget, NULL);
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_expand_setting(&value, plan, "workdir", 1, NULL, NULL);
 	free(value);
@@ -50,7 +50,7 @@ static int make(gpumap_plan **plan, const struct job_scene *scene, gpumap_report
 	if (r == GPUMAP_OK)
 		r = gpumap_hosts_parse_list(hosts, "a,b,c[1-2]", "test", report);
 	for (size_t i = 0; r == GPUMAP_OK && i < gpumap_hosts_count(hosts); i++)
-		gpumap_hosts_set_inventory(hosts, i, scene->inventories[0]);
+		r = gpumap_hosts_set_inventory(hosts, i, scene->inventories[0]);
 	if (r == GPUMAP_OK)
 		r = gpumap_hosts_set_environ(hosts, 0, scene->environ, report);
 	if (r == GPUMAP_OK)
@@ -70,7 +70,7 @@ static int run(const struct job_scene *scene, enum gpumap_format format, char **
 	if (r == GPUMAP_OK)
 		r = make(&plan, scene, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_text(text, plan, report, format, 1);
+		r = gpumap_plan_format(text, plan, format, GPUMAP_FORMAT_FLAG_ORIGINS, report);
 	if (r == GPUMAP_OK)
 		r = start(plan, scene->environ);
 	gpumap_plan_free(plan);

@@ -158,7 +158,10 @@ static char *json_of(const char *name, const gpumap_plan *plan, const gpumap_rep
 {
 	char *text = NULL;
 
-	ROW_EQ_INT(name, gpumap_plan_text(&text, plan, report, GPUMAP_FORMAT_JSON, 1), GPUMAP_OK);
+	ROW_EQ_INT(name,
+		   gpumap_plan_format(&text, plan, GPUMAP_FORMAT_JSON, GPUMAP_FORMAT_FLAG_ORIGINS,
+				      report),
+		   GPUMAP_OK);
 	return text;
 }
 
@@ -244,11 +247,11 @@ START_TEST(start)
 	ck_assert_int_eq(gpumap_plan_set_run(scene.plan, "r1", 4242), GPUMAP_OK);
 	job_holds("after", scene.plan, NULL,
 		  "port=4242|run=r1|1$MASTER_PORT=4242|1$TORCHELASTIC_RUN_ID=r1|1:log_dir=l/r1");
-	ck_assert_int_eq(gpumap_plan_each_variable(scene.plan, 0, NULL, stop, &left), 42);
+	ck_assert_int_eq(gpumap_plan_variable_each(scene.plan, 0, NULL, stop, &left), 42);
 	ck_assert_int_eq(left, 0);
-	ck_assert_int_eq(gpumap_plan_each_variable(scene.plan, -1, NULL, stop, &left),
+	ck_assert_int_eq(gpumap_plan_variable_each(scene.plan, -1, NULL, stop, &left),
 			 GPUMAP_EINPUT);
-	ck_assert_int_eq(gpumap_plan_each_variable(scene.plan, 2, NULL, stop, &left),
+	ck_assert_int_eq(gpumap_plan_variable_each(scene.plan, 2, NULL, stop, &left),
 			 GPUMAP_EINPUT);
 	ck_assert_int_eq(gpumap_plan_rank_arguments(&arguments, scene.plan, 2, NULL),
 			 GPUMAP_EINPUT);
@@ -264,16 +267,17 @@ START_TEST(start)
 }
 END_TEST
 
-/* Hosts past the end are nobody's, also where there is none at all. */
+/* There is no host past the end, also where there is none at all. */
 START_TEST(hosts)
 {
 	const int one[] = {0};
 	gpumap_hosts *list = NULL;
 
 	ck_assert_int_eq(gpumap_hosts_new(&list), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_hosts_set_cpus(list, 7, "0", one, one, 1), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_hosts_set_environ(list, 0, NULL, NULL), GPUMAP_OK);
-	gpumap_hosts_set_inventory(list, 3, NULL);
+	ck_assert_int_eq(gpumap_hosts_set_cpus(list, 7, "0", one, one, 1), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_hosts_set_environ(list, 0, NULL, NULL), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_hosts_set_inventory(list, 3, NULL), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_hosts_set_like(list, 0, 0), GPUMAP_EINPUT);
 	ck_assert_int_eq(gpumap_hosts_parse_list(list, "a[1-3]", "x", NULL), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_hosts_parse_list(list, "b,a2", "x", NULL), GPUMAP_EINPUT);
 	ck_assert_uint_eq(gpumap_hosts_count(list), 3);
@@ -317,9 +321,12 @@ START_TEST(like)
 	struct job_scene scene;
 
 	job_set(&scene, DDP, "a=1 + b=2 + c=3 + d=4", "SLURM_JOB_ID=1");
-	for (size_t i = 0; i < like_rows[_i].count; i++)
-		gpumap_hosts_set_like(scene.hosts, like_rows[_i].pairs[i][0],
-				      like_rows[_i].pairs[i][1]);
+	for (size_t i = 0; i < like_rows[_i].count; i++) {
+		size_t host = like_rows[_i].pairs[i][0], other = like_rows[_i].pairs[i][1];
+
+		ROW_EQ_INT(name, gpumap_hosts_set_like(scene.hosts, host, other),
+			   host < 4 && other < 4 ? GPUMAP_OK : GPUMAP_EINPUT);
+	}
 	job_plan(&scene);
 	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
 	job_holds(name, scene.plan, scene.environ, like_rows[_i].holds);
@@ -350,7 +357,7 @@ START_TEST(unusable)
 	ck_assert(member_set(&inventory->no_gpu, span_of("no driver is loaded")));
 	inventory->no_gpu_fix = "load it";
 	job_set(&scene, unusable_rows[_i].files, "a=2", "");
-	gpumap_hosts_set_inventory(scene.hosts, 0, inventory);
+	ck_assert_int_eq(gpumap_hosts_set_inventory(scene.hosts, 0, inventory), GPUMAP_OK);
 	job_plan(&scene);
 	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
 	job_holds(name, scene.plan, scene.environ, unusable_rows[_i].holds);

@@ -74,7 +74,7 @@ static void check_picture(const char *name, const gpumap_plan *plan, const gpuma
 	struct picture seen;
 	char *svg = NULL, *text;
 
-	ROW_EQ_INT(name, gpumap_plan_text(&svg, plan, report, GPUMAP_FORMAT_SVG, 0), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_plan_format(&svg, plan, GPUMAP_FORMAT_SVG, 0, report), GPUMAP_OK);
 	text = picture_look(name, svg, &seen);
 	check_words(name, text, wanted, true);
 	check_words(name, text, unwanted, false);
@@ -97,7 +97,7 @@ START_TEST(pictures)
 	job_plan(&scene);
 	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
 	check_picture(name, scene.plan, scene.report, rows[_i].has, rows[_i].lacks);
-	ROW_EQ_INT(name, gpumap_plan_text(&json, scene.plan, scene.report, GPUMAP_FORMAT_JSON, 0),
+	ROW_EQ_INT(name, gpumap_plan_format(&json, scene.plan, GPUMAP_FORMAT_JSON, 0, scene.report),
 		   GPUMAP_OK);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ROW_EQ_INT(name, gpumap_plan_parse(&again, json, strlen(json), "t", report), GPUMAP_OK);
@@ -135,7 +135,7 @@ START_TEST(every_allocation_fails)
 		int r;
 
 		allocations_fail_at(n);
-		r = gpumap_plan_text(&svg, scene.plan, scene.report, GPUMAP_FORMAT_SVG, 0);
+		r = gpumap_plan_format(&svg, scene.plan, GPUMAP_FORMAT_SVG, 0, scene.report);
 		allocations_fail_at(0);
 		failed = allocations_failed();
 		ck_assert_msg(r == (failed ? GPUMAP_ENOMEM : GPUMAP_OK), "%zu gives %d", n, r);

@@ -31,9 +31,10 @@ static int run(const char *text, char **out, gpumap_report **report)
 	if (r == GPUMAP_OK)
 		r = gpumap_profile_check(p, *report);
 	if (r == GPUMAP_OK)
-		r = gpumap_profile_json(&json, p, NULL, NULL);
+		r = gpumap_profile_format(&json, p, GPUMAP_FORMAT_JSON, 0, NULL);
 	if (r == GPUMAP_OK)
-		r = gpumap_profile_text(out, p, 1);
+		r = gpumap_profile_format(out, p, GPUMAP_FORMAT_INI, GPUMAP_FORMAT_FLAG_ORIGINS,
+					  NULL);
 	free(json);
 	gpumap_profile_free(p);
 	return r;

@@ -175,7 +175,8 @@ START_TEST(long_values)
 		variable[rows[i].length + 2] = '\0';
 		ck_assert_int_eq(load_files(&p, rows[i].text, "a", NULL), GPUMAP_OK);
 		check_variable(p, rows[i].text, variable, rows[i].findings);
-		ROW_EQ_INT(rows[i].text, gpumap_profile_text(&text, p, 0), GPUMAP_OK);
+		ROW_EQ_INT(rows[i].text,
+			   gpumap_profile_format(&text, p, GPUMAP_FORMAT_INI, 0, NULL), GPUMAP_OK);
 		ROW_EQ_INT(rows[i].text,
 			   gpumap_profile_parse(&again, text, strlen(text), "again", NULL, NULL),
 			   GPUMAP_OK);
@@ -279,12 +280,14 @@ START_TEST(flat_values)
 					    "a", NULL),
 				 GPUMAP_OK);
 		ROW_EQ_INT(value, gpumap_profile_set(p, key, value, "--x", NULL), GPUMAP_OK);
-		ROW_EQ_INT(value, gpumap_profile_text(&first, p, 0), GPUMAP_OK);
+		ROW_EQ_INT(value, gpumap_profile_format(&first, p, GPUMAP_FORMAT_INI, 0, NULL),
+			   GPUMAP_OK);
 		ck_assert_msg(strstr(first, rows[i].line), "%s: %s", value, first);
 		ROW_EQ_INT(value,
 			   gpumap_profile_parse(&again, first, strlen(first), "again", NULL, NULL),
 			   GPUMAP_OK);
-		ROW_EQ_INT(value, gpumap_profile_text(&second, again, 0), GPUMAP_OK);
+		ROW_EQ_INT(value, gpumap_profile_format(&second, again, GPUMAP_FORMAT_INI, 0, NULL),
+			   GPUMAP_OK);
 		ROW_EQ_STR(value, second, first);
 		ROW_EQ_INT(value, (int)gpumap_profile_argument_count(again),
 			   (int)gpumap_profile_argument_count(p));

@@ -121,9 +121,11 @@ static char *answer(const char *said, const char *on)
 		check_inverse(said, mapping);
 	else
 		ck_assert_msg(gpumap_report_worst(report) >= GPUMAP_SEVERITY_WARNING, "%s", said);
-	ck_assert_int_eq(gpumap_explain(&text, mapping, report, GPUMAP_FORMAT_TEXT), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_TEXT, 0, report),
+			 GPUMAP_OK);
 	free(text);
-	ck_assert_int_eq(gpumap_explain(&text, mapping, report, GPUMAP_FORMAT_JSON), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_JSON, 0, report),
+			 GPUMAP_OK);
 	json = json_loads(text, 0, NULL);
 	ck_assert_msg(json != NULL, "%s: %s", said, text);
 	json_decref(json);
@@ -164,7 +166,8 @@ START_TEST(control_characters_stay_out)
 		gpumap_request_set(request, "visible", "GPU-\033[2J,GPU-\001", "a\nb", NULL),
 		GPUMAP_OK);
 	ck_assert_int_eq(gpumap_resolve(&mapping, request, NULL, NULL), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_explain(&text, mapping, NULL, GPUMAP_FORMAT_TEXT), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_TEXT, 0, NULL),
+			 GPUMAP_OK);
 	ck_assert_ptr_null(strpbrk(text, "\033\001"));
 	ck_assert_ptr_nonnull(strstr(text, "GPU-\\x1b[2J"));
 	ck_assert_ptr_nonnull(strstr(text, "a\\x0ab"));
@@ -208,9 +211,11 @@ static double cost(size_t count, const char *said, bool unlike)
 	ck_assert_int_eq(say(request, said, report), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_resolve(&mapping, request, inventory, report), GPUMAP_OK);
 	ck_assert_uint_eq(gpumap_mapping_visible_count(mapping), count);
-	ck_assert_int_eq(gpumap_explain(&text, mapping, report, GPUMAP_FORMAT_TEXT), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_TEXT, 0, report),
+			 GPUMAP_OK);
 	free(text);
-	ck_assert_int_eq(gpumap_explain(&text, mapping, report, GPUMAP_FORMAT_JSON), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_JSON, 0, report),
+			 GPUMAP_OK);
 	free(text);
 	start = seconds() - start;
 	gpumap_mapping_free(mapping);

@@ -99,7 +99,8 @@ START_TEST(pictures)
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ask(name, name, inventory, &mapping, report);
-	ROW_EQ_INT(name, gpumap_explain(&svg, mapping, report, GPUMAP_FORMAT_SVG), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_mapping_format(&svg, mapping, GPUMAP_FORMAT_SVG, 0, report),
+		   GPUMAP_OK);
 	text = picture_look(name, svg, &seen);
 	has_words(name, text, rows[_i].has);
 	ck_assert_msg(seen.height < 2600 && seen.width < 2200, "%s: %ldx%ld", name, seen.width,
@@ -204,7 +205,8 @@ START_TEST(hostile_names)
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ask(name, name, inventory, &mapping, report);
-	ROW_EQ_INT(name, gpumap_explain(&svg, mapping, report, GPUMAP_FORMAT_SVG), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_mapping_format(&svg, mapping, GPUMAP_FORMAT_SVG, 0, report),
+		   GPUMAP_OK);
 	text = picture_look(name, svg, &seen);
 	has_words(name, text, "<script>alert('x')</script>&\"|1g.10gb<>&" FFFD "\n");
 	ck_assert_msg(strlen(svg) < 65536, "%s: %zu bytes", name, strlen(svg));
@@ -234,7 +236,8 @@ START_TEST(crowd)
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ask(name, crowds[_i][1], inventory, &mapping, report);
-	ROW_EQ_INT(name, gpumap_explain(&svg, mapping, report, GPUMAP_FORMAT_SVG), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_mapping_format(&svg, mapping, GPUMAP_FORMAT_SVG, 0, report),
+		   GPUMAP_OK);
 	ck_assert_msg(strlen(svg) < 65536, "%s: %zu bytes", name, strlen(svg));
 	text = picture_look(name, svg, &seen);
 	ck_assert_msg(seen.height < 2600, "%s: %ld high", name, seen.height);
@@ -254,7 +257,7 @@ START_TEST(no_mapping)
 	char *svg, *text;
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_explain(&svg, NULL, NULL, GPUMAP_FORMAT_SVG), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_mapping_format(&svg, NULL, GPUMAP_FORMAT_SVG, 0, NULL), GPUMAP_OK);
 	text = picture_look("nothing at all", svg, &seen);
 	has_words("nothing at all", text, "No answer: ");
 	free(text);
@@ -263,7 +266,8 @@ START_TEST(no_mapping)
 		report_add(report, FINDING_BAD_VALUE,
 			   ABOUT(.rule = "V1", .origin = "a<b.ini", .line = 7, .fix = "remedy<"),
 			   "finding %d & more", i);
-	ck_assert_int_eq(gpumap_explain(&svg, NULL, report, GPUMAP_FORMAT_SVG), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_mapping_format(&svg, NULL, GPUMAP_FORMAT_SVG, 0, report),
+			 GPUMAP_OK);
 	text = picture_look("findings", svg, &seen);
 	has_words("findings", text,
 		  "No answer: finding 0 & more\n|Error GM002, rule V1, a<b.ini:7\n|Remedy: remedy<|"
@@ -324,7 +328,7 @@ START_TEST(memory)
 		int r;
 
 		allocations_fail_at(n);
-		r = gpumap_explain(&svg, mapping, report, GPUMAP_FORMAT_SVG);
+		r = gpumap_mapping_format(&svg, mapping, GPUMAP_FORMAT_SVG, 0, report);
 		allocations_fail_at(0);
 		done = !allocations_failed();
 		ck_assert_msg(r == (done ? GPUMAP_OK : GPUMAP_ENOMEM), "allocation %zu: %d", n, r);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* The forms in which each object can be written out. */
+#include "explain/explain.h"
+
+#include "explain/json.h"
+#include "explain/plan.h"
+#include "inventory/inventory.h"
+#include "profile/profile.h"
+
+int format_finish(char **ret, struct strbuf *buf)
+{
+	char *text = strbuf_take(buf);
+
+	if (!text)
+		return GPUMAP_ENOMEM;
+	*ret = text;
+	return GPUMAP_OK;
+}
+
+bool format_flags_known(unsigned flags)
+{
+	return !(flags & ~(GPUMAP_FORMAT_FLAG_COLORS | GPUMAP_FORMAT_FLAG_ORIGINS));
+}
+
+EXPORT int gpumap_mapping_format(char **ret, const gpumap_mapping *mapping,
+				 enum gpumap_format format, unsigned flags,
+				 const gpumap_report *report)
+{
+	struct strbuf buf = {.styled = flags & GPUMAP_FORMAT_FLAG_COLORS};
+
+	if (!format_flags_known(flags))
+		return GPUMAP_EINPUT;
+	switch (format) {
+	case GPUMAP_FORMAT_TEXT:
+		explain_text(&buf, mapping, report);
+		break;
+	case GPUMAP_FORMAT_JSON:
+		explain_json(&buf, mapping, report);
+		break;
+	case GPUMAP_FORMAT_SVG:
+		explain_svg(&buf, mapping, report);
+		break;
+	default:
+		return GPUMAP_EINPUT;
+	}
+	return format_finish(ret, &buf);
+}
+
+EXPORT int gpumap_inventory_format(char **ret, const gpumap_inventory *inventory,
+				   enum gpumap_format format, unsigned flags,
+				   const gpumap_report *report)
+{
+	struct strbuf buf = {0};
+	const char *too_long = NULL;
+	int limit;
+
+	if (!format_flags_known(flags) || (!inventory && format == GPUMAP_FORMAT_INI))
+		return GPUMAP_EINPUT;
+	switch (format) {
+	case GPUMAP_FORMAT_JSON:
+		inventory_json(&buf, inventory, report);
+		break;
+	case GPUMAP_FORMAT_INI:
+		too_long = snapshot_write(&buf, inventory, &limit);
+		break;
+	default:
+		return GPUMAP_EINPUT;
+	}
+	if (too_long && !buf.failed) {
+		strbuf_free(&buf);
+		return GPUMAP_ELIMIT;
+	}
+	return format_finish(ret, &buf);
+}
+
+EXPORT int gpumap_profile_format(char **ret, const gpumap_profile *profile,
+				 enum gpumap_format format, unsigned flags,
+				 const gpumap_report *report)
+{
+	struct strbuf buf = {0};
+
+	if (!format_flags_known(flags) || (!profile && format == GPUMAP_FORMAT_INI))
+		return GPUMAP_EINPUT;
+	switch (format) {
+	case GPUMAP_FORMAT_JSON:
+		profile_json(&buf, profile, NULL, report);
+		break;
+	case GPUMAP_FORMAT_INI:
+		profile_write(&buf, profile, flags & GPUMAP_FORMAT_FLAG_ORIGINS);
+		break;
+	default:
+		return GPUMAP_EINPUT;
+	}
+	return format_finish(ret, &buf);
+}
+
+EXPORT int gpumap_profile_format_keys(char **ret, const gpumap_profile *profile,
+				      const char *const *keys, enum gpumap_format format,
+				      unsigned flags, const gpumap_report *report)
+{
+	struct strbuf buf = {0};
+
+	if (format != GPUMAP_FORMAT_JSON || !format_flags_known(flags))
+		return GPUMAP_EINPUT;
+	profile_json(&buf, profile, keys, report);
+	return format_finish(ret, &buf);
+}
+
+static void put_plan_json(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *report)
+{
+	bool failed = false;
+	json_t *o = plan_json(plan, report, &failed);
+
+	json_dump(buf, o, failed);
+}
+
+EXPORT int gpumap_plan_format(char **ret, const gpumap_plan *plan, enum gpumap_format format,
+			      unsigned flags, const gpumap_report *report)
+{
+	struct strbuf buf = {.styled = flags & GPUMAP_FORMAT_FLAG_COLORS};
+
+	if (!format_flags_known(flags))
+		return GPUMAP_EINPUT;
+	switch (format) {
+	case GPUMAP_FORMAT_TEXT:
+		if (plan)
+			plan_text(&buf, plan, flags & GPUMAP_FORMAT_FLAG_ORIGINS);
+		break;
+	case GPUMAP_FORMAT_JSON:
+		put_plan_json(&buf, plan, report);
+		break;
+	case GPUMAP_FORMAT_SVG:
+		plan_svg(&buf, plan, report);
+		break;
+	default:
+		return GPUMAP_EINPUT;
+	}
+	return format_finish(ret, &buf);
+}
