@@ -139,9 +139,10 @@ static bool bench(size_t count, bool unlike)
 	char(*names)[24] = calloc(count, sizeof(*names));
 	struct plan_input input = {.settings = &settings, .hosts = hosts, .host_count = count};
 	size_t made = 0;
-	bool ok = hosts && names;
+	bool ok = hosts && names &&
+		  plan_set(&settings, setting_key(span_of("device")), "cuda:%l",
+			   (struct plan_place){.origin = "bench"}, NULL) == GPUMAP_OK;
 
-	settings.device = "cuda:%l";
 	for (size_t i = 0; ok && i < count; i++) {
 		gpumap_inventory *inventory = NULL;
 
