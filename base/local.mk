@@ -14,6 +14,7 @@ base_sources = \
 	base/style.c base/style.h \
 	base/suggest.c base/suggest.h \
 	base/text.c base/text.h \
+	base/text_width.c base/text_width.h \
 	base/xml.c base/xml.h
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = $(base_sources)

@@ -3,68 +3,19 @@
  * a page beside each other. */
 #include "explain/svg.h"
 
+#include "text_width.h"
 #include "xml.h"
 
 #define MONO "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
-#define ELLIPSIS "\xe2\x80\xa6"
 
-/* Thousandths of the font's size, as wide as the widest common fonts draw it. */
-static int character_width(const struct ink *ink, const char *text, size_t n)
+static struct font font_of(const struct ink *ink)
 {
-	static const struct {
-		const char *characters;
-		int width;
-	} classes[] = {
-		{"ijl", 285},          {"I'", 305},       {" .,:;/|\\!ftr()[]-", 415},
-		{"mwMW%@", 995},       {"+=<>~^#&", 845}, {"ABCDEFGHJKLNOPQRSTUVXYZ", 745},
-		{"_`\"*sckvxyz", 585},
-	};
-	int width = 640;
-
-	if (n > 1)
-		return (unsigned char)*text >= 0xe1 && memcmp(text, ELLIPSIS, 3) != 0 ? 1100 : 760;
-	if (ink->mono)
-		return 603;
-	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
-		if (strchr(classes[i].characters, *text)) {
-			width = classes[i].width;
-			break;
-		}
-	return ink->bold ? width * 110 / 100 : width;
+	return (struct font){ink->size, ink->bold, ink->mono};
 }
 
 int svg_width(const struct ink *ink, const char *text, size_t length)
 {
-	int width = 0;
-
-	for (size_t i = 0, n; i < length; i += n) {
-		bool shown;
-
-		n = utf8_next(text + i, length - i, &shown);
-		width += character_width(ink, shown ? text + i : REPLACEMENT, shown ? n : 3);
-		if (width > 1 << 24)
-			break;
-	}
-	return (width * ink->size + 999) / 1000;
-}
-
-/* How many bytes fit into the width. */
-static size_t fit(const struct ink *ink, const char *text, size_t length, int width)
-{
-	int64_t left = (int64_t)width * 1000;
-	size_t i = 0;
-
-	while (i < length) {
-		bool shown;
-		size_t n = utf8_next(text + i, length - i, &shown);
-
-		left -= character_width(ink, shown ? text + i : REPLACEMENT, shown ? n : 3) *
-			ink->size;
-		if (left < 0)
-			break;
-		i += n;
-	}
-	return i;
+	return text_width(font_of(ink), text, length);
 }
 
 static void line(struct strbuf *buf, int x, int y, const struct ink *ink, const char *text,
@@ -81,18 +32,11 @@ static void line(struct strbuf *buf, int x, int y, const struct ink *ink, const 
 	strbuf_puts(buf, cut ? ELLIPSIS "</text>\n" : "</text>\n");
 }
 
-static int ellipsis_width(const struct ink *ink)
-{
-	return svg_width(ink, ELLIPSIS, strlen(ELLIPSIS));
-}
-
 void svg_text(struct strbuf *buf, int x, int y, const struct ink *ink, int width, const char *text)
 {
 	/* Nothing that is shown on one line is longer than this. */
-	size_t length = strnlen(text, 4096), n = fit(ink, text, length, width);
+	size_t length = strnlen(text, 4096), n = text_cut(font_of(ink), text, length, width);
 
-	if (n < length)
-		n = fit(ink, text, length, width - ellipsis_width(ink));
 	line(buf, x, y, ink, text, n, n < length);
 }
 
@@ -118,7 +62,7 @@ int svg_paragraph(struct strbuf *buf, int x, int y, const struct ink *ink, int w
 	int written = 0;
 
 	while (written < lines) {
-		size_t n = fit(ink, text, length, width);
+		size_t n = text_fit(font_of(ink), text, length, width);
 
 		if (n == length || written == lines - 1) {
 			svg_text(buf, x, y + written * svg_leading(ink), ink, width, text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gpumap.h"
@@ -12,6 +13,7 @@
 #include "strbuf.h"
 #include "suggest.h"
 #include "text.h"
+#include "text_width.h"
 #include "unit.h"
 #include "xml.h"
 
@@ -390,6 +392,37 @@ START_TEST(arena_grows)
 }
 END_TEST
 
+/* Cut to the width of the first `fits` bytes. */
+static const struct {
+	const char *text, *fits, *cut;
+} width_rows[] = {
+	{"", "", ""},
+	{"abcde", "abcde", "abcde"},
+	{"iiiiimmmmm", "iiiiimmm", "iiiiimm"},
+	{"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+	 "\xc3\xa4\xe2\x82\xac"},
+	{"a\xff\xc0\x80z", "a\xff\xc0\x80", "a\xff\xc0"}, /* never in UTF-8 */
+	{"aa\xe2\x80\xae\xe2\x80\xae"
+	 "b",
+	 "aa\xe2\x80\xae\xe2\x80\xae", "aa\xe2\x80\xae"}, /* turns the direction */
+};
+
+START_TEST(widths)
+{
+	struct font font = {.size = 1000};
+	const char *text = width_rows[_i].text, *fits = width_rows[_i].fits;
+	int width = text_width(font, fits, strlen(fits));
+	char got[32];
+
+	ck_assert_uint_eq(text_fit(font, text, strlen(text), width), strlen(fits));
+	ck_assert_uint_eq(text_fit(font, text, strlen(text), width - 1) < strlen(fits), *fits != 0);
+	snprintf(got, sizeof(got), "%.*s", (int)text_cut(font, text, strlen(text), width), text);
+	ROW_EQ_STR(text, got, width_rows[_i].cut);
+	font.bold = true;
+	ck_assert_int_ge(text_width(font, fits, strlen(fits)), width);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("base");
@@ -409,6 +442,7 @@ int main(void)
 	tcase_add_test(tests, suggestions);
 	tcase_add_test(tests, codes);
 	tcase_add_test(tests, arena_grows);
+	tcase_add_loop_test(tests, widths, 0, ARRAY_SIZE(width_rows));
 	tcase_add_loop_test(tests, hashes, 0, sizeof(hash_rows) / sizeof(*hash_rows));
 	tcase_add_test(tests, positions_by_hash);
 	return unit_run(suite);

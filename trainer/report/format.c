@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
-
 /* Whatever the locale writes between the digits becomes a point. */
 static void set_point(char *text)
 {
@@ -96,36 +94,4 @@ const char *number_time(char text[NUMBER_TEXT], double seconds)
 		snprintf(text, NUMBER_TEXT, "%lld:%02lld:%02lld", all / 3600, all / 60 % 60,
 			 all % 60);
 	return text;
-}
-
-static size_t characters(struct span text)
-{
-	size_t count = 0;
-	bool shown;
-
-	for (size_t i = 0; i < text.length; count++)
-		i += utf8_next(text.text + i, text.length - i, &shown);
-	return count;
-}
-
-void text_cut(char *ret, size_t size, const char *text, size_t max)
-{
-	struct span rest = span_of(text);
-	size_t used = 0, count = characters(rest), take = count > max ? max : count;
-
-	if (take < count && take >= 3)
-		take -= 3;
-	for (size_t i = 0; i < take && used + 5 + 3 < size; i++) {
-		bool shown;
-		size_t n = utf8_next(rest.text, rest.length, &shown);
-
-		memcpy(ret + used, shown ? rest.text : "?", shown ? n : 1);
-		used += shown ? n : 1;
-		rest = (struct span){rest.text + n, rest.length - n};
-	}
-	if (rest.length && used + 4 < size && max >= 3) {
-		memcpy(ret + used, "...", 3);
-		used += 3;
-	}
-	ret[used] = '\0';
 }

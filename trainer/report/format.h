@@ -23,8 +23,4 @@ const char *number_bytes(char text[NUMBER_TEXT], int64_t bytes);
 /* "0:12", "61:07", "25:00:00". Returns text. */
 const char *number_time(char text[NUMBER_TEXT], double seconds);
 
-/* At most `most` characters, with "..." in place of the rest, and '?' for each that
- * utf8_next does not show. */
-void text_cut(char *ret, size_t size, const char *text, size_t max);
-
 #endif

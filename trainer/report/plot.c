@@ -218,7 +218,7 @@ static double draw_key(struct svg *svg, double x, const char *class, const char 
 		drawing_path_end(svg);
 	}
 	drawing_text(svg, x + 26, 50, "", text);
-	return x + 26 + drawing_width(strlen(text), SVG_FONT) + 18;
+	return x + 26 + text_width(SVG_FONT, text, strlen(text)) + 18;
 }
 
 static void draw_legend(struct svg *svg, const struct plot *plot)
@@ -268,9 +268,10 @@ static void draw(struct svg *svg, const struct plot *plot, const char *title)
 	struct panel below = {.svg = svg, .top = 380, .bottom = HEIGHT - 50, .y_hi = 1};
 	bool two = curve_count(&plot->accuracy) || curve_count(&plot->test_accuracy);
 	bool empty = !plot->loss.width && !plot->test_loss.width;
-	char cut[512];
+	size_t length = strnlen(title, 512), n = text_cut(SVG_TITLE, title, length, RIGHT - LEFT);
+	char cut[512 + sizeof(ELLIPSIS)];
 
-	text_cut(cut, sizeof(cut), title, (size_t)((RIGHT - LEFT) / drawing_width(1, 16)));
+	snprintf(cut, sizeof(cut), "%.*s%s", (int)n, title, n < length ? ELLIPSIS : "");
 	drawing_text(svg, LEFT, 26, "title", cut);
 	draw_legend(svg, plot);
 	if (two)

@@ -149,8 +149,3 @@ void drawing_path_end(struct svg *svg)
 {
 	put(svg, "\"/>\n");
 }
-
-double drawing_width(size_t characters, int size)
-{
-	return 0.62 * size * (double)characters;
-}

@@ -5,8 +5,12 @@
 #define TRAIN_REPORT_SVG_H
 
 #include "report/atomic_stream.h"
+#include "text_width.h"
 
-enum { SVG_FONT = 12 }; /* pixels; class "small" is 11, "title" 15 */
+/* Of a text without a class, and of the classes "small" and "title". */
+#define SVG_FONT ((struct font){.size = 12})
+#define SVG_SMALL ((struct font){.size = 11})
+#define SVG_TITLE ((struct font){.size = 15, .bold = true})
 
 struct svg {
 	struct atomic_stream file;
@@ -35,8 +39,5 @@ void drawing_path_begin(struct svg *svg, const char *class);
 void drawing_path_point(struct svg *svg, double x, double y);
 void drawing_path_gap(struct svg *svg);
 void drawing_path_end(struct svg *svg);
-
-/* About as wide as a text of so many characters is in a common font of this size. */
-double drawing_width(size_t characters, int size);
 
 #endif

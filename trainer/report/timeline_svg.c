@@ -86,7 +86,7 @@ static void draw_steps(struct picture *p)
 		double x = x_of(p, start->ns), width;
 
 		snprintf(text, sizeof(text), "step %d", start->step);
-		width = drawing_width(strlen(text), 11);
+		width = text_width(SVG_SMALL, text, strlen(text));
 		if (x < free_from)
 			continue;
 		drawing_line(&p->svg, x, TOP - 16, x, p->bottom, "step");
@@ -109,7 +109,7 @@ static void draw_box(struct picture *p, int place, double y, double width)
 		 number_fixed(ms, (double)timeline_duration(at) / 1e6, 3), at->step);
 	class_of(class, p->rows->kind[place]);
 	drawing_rect(&p->svg, x, y, width, p->row_height - 1, class, width > 1 ? hint : NULL);
-	fit = drawing_width(strlen(name), 11) + 6;
+	fit = text_width(SVG_SMALL, name, strlen(name)) + 6;
 	if (name[0] && fit <= width && p->row_height >= 13)
 		drawing_text(&p->svg, x + 3, y + p->row_height / 2 + 3.5, "in", name);
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* How wide a text is at most in the fonts that viewers of pictures have, in pixels. */
+#ifndef GM_TEXT_WIDTH_H
+#define GM_TEXT_WIDTH_H
+
+#include "base.h"
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+struct font {
+	int size; /* pixels */
+	bool bold, mono;
+};
+
+int text_width(struct font font, const char *text, size_t length);
+
+/* How many bytes of the text fit into `width`; whole characters. */
+size_t text_fit(struct font font, const char *text, size_t length, int width);
+
+/* The same; what does not fit as a whole leaves room for an ellipsis behind it. */
+size_t text_cut(struct font font, const char *text, size_t length, int width);
+
+#endif
