@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report.h"
 
+#include <errno.h>
 #include <strings.h>
 
 #include "strbuf.h"
@@ -281,6 +282,22 @@ int report_nomem(gpumap_report *report)
 	if (report)
 		report->nomem = true;
 	return GPUMAP_ENOMEM;
+}
+
+int report_read(gpumap_report *report, int error, const char *path, const char *what, size_t max,
+		const char *fix)
+{
+	if (!error)
+		return GPUMAP_OK;
+	if (error == ENOMEM)
+		return report_nomem(report);
+	if (error == EFBIG)
+		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
+				   ABOUT(.origin = path, .fix = fix), "larger than %zu MiB",
+				   max >> 20);
+	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			   ABOUT(.origin = path, .fix = fix), "cannot read %s: %s", what,
+			   strerror(error));
 }
 
 const char *finding_meaning(size_t i, const char **id, enum gpumap_severity *severity)

@@ -46,6 +46,12 @@ bool finding_is(const gpumap_finding *finding, enum finding_id id);
 /* GPUMAP_ENOMEM, after noting it in the report without allocating. */
 int report_nomem(gpumap_report *report);
 
+/* What read_file (base/readfile.h) returned: GPUMAP_OK for 0, else GPUMAP_ENOMEM, GPUMAP_ELIMIT for
+ * a file of more than `max` bytes, or GPUMAP_EFILE, after a finding. `what` names the file: "the
+ * plan". `fix` may be NULL. */
+int report_read(gpumap_report *report, int error, const char *path, const char *what, size_t max,
+		const char *fix);
+
 /* Every id with its meaning, for the manual: id, name, severity; NULL past the end. */
 const char *finding_meaning(size_t i, const char **id, enum gpumap_severity *severity);
 

@@ -2,7 +2,6 @@
 /* Python files, by themselves or started by another file. */
 #include "lint/files.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,15 +18,7 @@ int lint_read(char **text, size_t *size, const char *path, gpumap_report *report
 {
 	int error = read_file(path, true, MAX_LINT, text, size);
 
-	if (!error)
-		return GPUMAP_OK;
-	if (error == ENOMEM)
-		return report_nomem(report);
-	if (error == EFBIG)
-		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
-				   "larger than %d MiB", MAX_LINT >> 20);
-	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = path),
-			   "cannot read the file: %s", strerror(error));
+	return report_read(report, error, path, "the file", MAX_LINT, NULL);
 }
 
 int lint_program(const struct lint *lint, struct span text, const char *path)

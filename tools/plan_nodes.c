@@ -2,7 +2,6 @@
 /* The names of a plan's hosts, and which of them this machine is. */
 #include "plan_finder.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -86,12 +85,8 @@ static int add_file(struct finder *f, const char *path)
 	size_t size;
 	int error = read_file(path, true, MAX_HOSTFILE, &text, &size), r;
 
-	if (error == ENOMEM)
-		return report_nomem(f->report);
 	if (error)
-		return report_fail(f->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-				   ABOUT(.origin = path), "cannot read the hostfile: %s",
-				   strerror(error));
+		return report_read(f->report, error, path, "the hostfile", MAX_HOSTFILE, NULL);
 	r = gpumap_hosts_parse_hostfile(f->ret->hosts, text, size, path, f->report);
 	free(text);
 	return r;

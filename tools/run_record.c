@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_record.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -192,11 +191,8 @@ int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
 	int code = read_file(path, true, MAX_BYTES, &text, &size), r;
 	json_t *o, *plan;
 
-	if (code == ENOMEM)
-		return report_nomem(report);
 	if (code)
-		return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = path),
-				   "cannot read the record of the run: %s", strerror(code));
+		return report_read(report, code, path, "the record of the run", MAX_BYTES, NULL);
 	o = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	free(text);
 	plan = json_object_get(o, "plan");

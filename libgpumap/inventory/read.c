@@ -6,22 +6,17 @@
 
 #include "readfile.h"
 
-static int fail(const char *path, int error, gpumap_report *report)
+static const char *remedy(int error)
 {
-	if (error == ENOMEM)
-		return report_nomem(report);
-	if (error == EFBIG)
-		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
-				   ABOUT(.origin = path, .fix = "give the output of one machine"),
-				   "larger than %u MiB", GPUMAP_MAX_FILE >> 20);
-	return report_fail(
-		report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-		ABOUT(.origin = path,
-		      .fix = error == ENOENT
-				     ? "give a file, a number such as 8, a machine such as "
-				       "8xH100 or 2xH100+6xA100, host, or - for standard input"
-				     : NULL),
-		"cannot read the inventory: %s", strerror(error));
+	switch (error) {
+	case EFBIG:
+		return "give the output of one machine";
+	case ENOENT:
+		return "give a file, a number such as 8, a machine such as 8xH100 or "
+		       "2xH100+6xA100, host, or - for standard input";
+	default:
+		return NULL;
+	}
 }
 
 EXPORT int gpumap_inventory_read(gpumap_inventory **ret, const char *path, gpumap_report *report)
@@ -32,7 +27,8 @@ EXPORT int gpumap_inventory_read(gpumap_inventory **ret, const char *path, gpuma
 	int error = read_file(path, true, GPUMAP_MAX_FILE, &text, &size), r;
 
 	if (error)
-		return fail(name, error, report);
+		return report_read(report, error, name, "the inventory", GPUMAP_MAX_FILE,
+				   remedy(error));
 	r = gpumap_inventory_parse(ret, text, size, name, report);
 	free(text);
 	return r;

@@ -2,7 +2,6 @@
 /* A plan from the JSON that explain/plan_json.c writes. */
 #include "plan/job.h"
 
-#include <errno.h>
 #include <jansson.h>
 
 #include "expand.h"
@@ -500,11 +499,8 @@ EXPORT int gpumap_plan_read(gpumap_plan **ret, const char *path, gpumap_report *
 	size_t size = 0;
 	int error = read_file(path, true, MAX_BYTES, &text, &size), r;
 
-	if (error == ENOMEM)
-		return report_nomem(report);
 	if (error)
-		return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = name),
-				   "cannot read the plan: %s", strerror(error));
+		return report_read(report, error, name, "the plan", MAX_BYTES, NULL);
 	r = gpumap_plan_parse(ret, text, size, name, report);
 	free(text);
 	return r;

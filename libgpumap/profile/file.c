@@ -6,20 +6,6 @@
 
 #include "readfile.h"
 
-/* What an errno of reading means. */
-static int report_error(int error, const char *path, gpumap_report *report)
-{
-	if (!error)
-		return GPUMAP_OK;
-	if (error == ENOMEM)
-		return report_nomem(report);
-	if (error == EFBIG)
-		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
-				   "larger than %u MiB", GPUMAP_MAX_PROFILE >> 20);
-	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = path),
-			   "cannot read the profile: %s", strerror(error));
-}
-
 int profile_read_file(void *data, const char *path, bool optional, char **text, size_t *size,
 		      gpumap_report *report)
 {
@@ -28,7 +14,9 @@ int profile_read_file(void *data, const char *path, bool optional, char **text, 
 	(void)data;
 	if (error)
 		*text = NULL;
-	return error == ENOENT && optional ? GPUMAP_OK : report_error(error, path, report);
+	return error == ENOENT && optional
+		       ? GPUMAP_OK
+		       : report_read(report, error, path, "the profile", GPUMAP_MAX_PROFILE, NULL);
 }
 
 char *profile_include_path(const char *from, struct span name)
@@ -72,7 +60,8 @@ int profile_read_fd(gpumap_profile **ret, int fd, const char *path, const char *
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t size = 0;
-	int r = report_error(read_all(fd, GPUMAP_MAX_PROFILE, &text, &size), path, report);
+	int r = report_read(report, read_all(fd, GPUMAP_MAX_PROFILE, &text, &size), path,
+			    "the profile", GPUMAP_MAX_PROFILE, NULL);
 
 	return r == GPUMAP_OK ? gpumap_profile_parse(ret, text, size, path, name, report) : r;
 }
