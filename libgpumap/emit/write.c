@@ -60,16 +60,24 @@ void emit_pair(struct emitter *e, const char *option, const char *word)
 	put_quoted(e, &both);
 }
 
+/* The caller frees `ret`. */
+PRINTF(3, 0)
+static const char *format_word(struct emitter *e, struct strbuf *ret, const char *format,
+			       va_list args)
+{
+	strbuf_vprintf(ret, format, args);
+	e->out.failed = e->out.failed || ret->failed;
+	return ret->text ? ret->text : "";
+}
+
 void emit_pairf(struct emitter *e, const char *option, const char *format, ...)
 {
 	struct strbuf word = {0};
 	va_list args;
 
 	va_start(args, format);
-	strbuf_vprintf(&word, format, args);
+	emit_pair(e, option, format_word(e, &word, format, args));
 	va_end(args);
-	e->out.failed = e->out.failed || word.failed;
-	emit_pair(e, option, word.text ? word.text : "");
 	strbuf_free(&word);
 }
 
@@ -79,10 +87,8 @@ void emit_wordf(struct emitter *e, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	strbuf_vprintf(&word, format, args);
+	emit_word(e, format_word(e, &word, format, args));
 	va_end(args);
-	e->out.failed = e->out.failed || word.failed;
-	emit_word(e, word.text ? word.text : "");
 	strbuf_free(&word);
 }
 

@@ -187,6 +187,20 @@ struct optimize_options {
 	int before, behind;
 };
 
+/* Of a state of floats that reaches to the end of the last parameter; never 0. */
+static inline size_t optimize_state_bytes(const struct optimize_options *options)
+{
+	size_t floats = 1;
+
+	for (int i = 0; i < options->count; i++) {
+		const struct optimize_parameter *p = &options->parameters[i];
+		size_t end = (size_t)(p->offset + p->elements);
+
+		floats = end > floats ? end : floats;
+	}
+	return floats * sizeof(float);
+}
+
 /* Which samples a pass takes. */
 struct data_batch {
 	const struct batch_options *options;

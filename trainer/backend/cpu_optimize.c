@@ -43,14 +43,8 @@ static bool add_states(struct optimize *o, const struct optimize_options *option
 		       struct train_error *error)
 {
 	const struct backend *backend = o->device->backend;
-	size_t bytes = sizeof(float);
+	size_t bytes = optimize_state_bytes(options);
 
-	for (int i = 0; i < o->count; i++) {
-		const struct optimize_parameter *p = &options->parameters[i];
-		size_t end = (size_t)(p->offset + p->elements) * sizeof(float);
-
-		bytes = end > bytes ? end : bytes;
-	}
 	for (int k = 0; optimizer_state_name(&o->settings, k); k++) {
 		o->state[k] =
 			backend->allocate_zeros(o->device, bytes, "the optimizer's state", error);

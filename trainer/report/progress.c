@@ -129,18 +129,25 @@ static int64_t places(const struct progress *progress)
 	return progress->epoch_steps;
 }
 
-static int print_state(const struct progress *progress, char line[PROGRESS_WIDEST + 1], int max)
+static struct progress_state state_of(const struct progress *progress, double rate)
 {
 	const struct tally *tally = &progress->tally;
-	char slowest[SLOWEST];
-	struct progress_state state = {.epoch = progress->epoch,
+
+	return (struct progress_state){.epoch = progress->epoch,
 				       .epochs = progress->epochs,
 				       .place = progress->place,
 				       .places = places(progress),
 				       .loss = tally_loss(tally),
 				       .accuracy = tally_accuracy(tally),
-				       .rate = tally_recent_rate(tally),
+				       .rate = rate,
 				       .left = NAN};
+}
+
+static int print_state(const struct progress *progress, char line[PROGRESS_WIDEST + 1], int max)
+{
+	const struct tally *tally = &progress->tally;
+	char slowest[SLOWEST];
+	struct progress_state state = state_of(progress, tally_recent_rate(tally));
 
 	slowest_text(slowest, tally);
 	state.slowest = slowest[0] ? slowest : NULL;
@@ -180,14 +187,7 @@ __attribute__((format(printf, 3, 4))) static int add(char *line, int used, const
 static void finish_epoch(struct progress *progress, const struct evaluation_metrics *evaluation)
 {
 	const struct tally *tally = &progress->tally;
-	struct progress_state state = {.epoch = progress->epoch,
-				       .epochs = progress->epochs,
-				       .place = progress->place,
-				       .places = places(progress),
-				       .loss = tally_loss(tally),
-				       .accuracy = tally_accuracy(tally),
-				       .rate = (double)tally->samples / tally->seconds,
-				       .left = NAN};
+	struct progress_state state = state_of(progress, (double)tally->samples / tally->seconds);
 	char line[LINE], slowest[SLOWEST], loss[NUMBER_TEXT];
 	int room = progress->style == PROGRESS_BAR ? columns() : LINE, used;
 
