@@ -203,6 +203,8 @@ EXPORT int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *c
 		r = bound_run(hosts, host, envp, own);
 	if (r == GPUMAP_OK && hosts->arena.failed)
 		r = GPUMAP_ENOMEM;
+	if (r != GPUMAP_OK)
+		hosts_unbind(host);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
