@@ -60,17 +60,35 @@ static bool is_asked(const struct emitter *e, enum profile_key_id id)
 	return emit_said(e, profile_key(id)->key.name);
 }
 
+/* What the first override gives to ranks of its own; NULL: there is none. */
+static const char *override_value(const struct emitter *e, const char *key)
+{
+	for (size_t i = 0; i < e->plan->exception_count; i++)
+		if (streq(e->plan->settings[e->plan->exceptions[i].setting].key, key))
+			return e->plan->exceptions[i].value;
+	return NULL;
+}
+
+static void add_lost(struct strbuf *lost, const struct emitter *e, enum profile_key_id id)
+{
+	const char *key = profile_key(id)->key.name, *between = lost->length ? ", " : "";
+	const char *value = override_value(e, key);
+
+	if (is_asked(e, id))
+		strbuf_printf(lost, "%s" SETTING("%s = %s"), between, key, emit_setting(e, key));
+	else if (value) /* which no option says */
+		strbuf_printf(lost, "%s%s = %s", between, key, value);
+}
+
 void emit_loses(struct emitter *e, bool exec, enum profile_key_id kept)
 {
 	struct strbuf lost = {0};
 
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
-		const struct profile_key *key = profile_key(i);
+		enum key_use use = profile_key(i)->use;
 
-		if ((key->use & e->loses) && !(exec && (key->use & EXEC_DOES)) && i != kept &&
-		    is_asked(e, i))
-			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "",
-				      key->key.name, emit_setting(e, key->key.name));
+		if ((use & e->loses) && !(exec && (use & EXEC_DOES)) && i != kept)
+			add_lost(&lost, e, i);
 	}
 	if (e->plan->run_named && !e->run_told)
 		strbuf_printf(&lost, "%s--rdzv-id %s", lost.length ? ", " : "", e->plan->run);

@@ -134,7 +134,7 @@ static void put_rank(struct emitter *e, const struct shared *shared, const struc
 	if (slot->cpus)
 		emit_pair(e, "taskset -c", slot->cpus);
 	put_arguments(e, rank);
-	if (*emit_setting(e, "log_dir")) {
+	if (*expanded(e, "log_dir", rank, NULL)) {
 		put_log(e, rank, ">", "stdout");
 		put_log(e, rank, "2>", "stderr");
 	}
@@ -145,11 +145,11 @@ static void put_folders(struct emitter *e, const struct emit_node *node, const c
 {
 	const char *last = "";
 
-	for (size_t l = 0; l < node->ranks && *emit_setting(e, "log_dir"); l++) {
+	for (size_t l = 0; l < node->ranks; l++) {
 		const char *folder =
 			expanded(e, "log_dir", (int64_t)(node->host->first_rank + l), NULL);
 
-		if (streq(folder, last))
+		if (!*folder || streq(folder, last))
 			continue;
 		emit_printf(e, "%smkdir -p --", indent);
 		emit_word(e, folder);
