@@ -43,12 +43,13 @@ static json_t *exit_json(const struct record *record, size_t l)
 				 rank->rank, "pid", "started", "ended", "status", "signal", "first",
 				 0, "told", 0, "stdout", json_text(rank->out_path), "stderr",
 				 json_text(rank->err_path));
-	return json_pack(
-		"{s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "rank", rank->rank, "pid",
-		(int)e->pid, "started", moment(&e->started), "ended", moment(&e->ended), "status",
-		e->status < 0 ? json_null() : json_integer(e->status), "signal",
-		e->signal ? json_integer(e->signal) : json_null(), "first", e->first, "told",
-		e->told, "stdout", json_text(rank->out_path), "stderr", json_text(rank->err_path));
+	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "rank", rank->rank,
+			 "pid", (int)e->pid, "started", moment(&e->started), "ended",
+			 moment(&e->ended), "status",
+			 e->status < 0 ? json_null() : json_integer(e->status), "signal",
+			 e->signal ? json_integer(e->signal) : json_null(), "first", e->first,
+			 "told", e->stopped, "stdout", json_text(rank->out_path), "stderr",
+			 json_text(rank->err_path));
 }
 
 static json_t *exits_json(const struct record *record, bool *failed)

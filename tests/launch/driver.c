@@ -223,7 +223,7 @@ static void write_result(const struct driver *d, const struct launch_result *res
 		const struct launch_exit *e = &result->ranks[i];
 
 		fprintf(file, "%d %d %d %d %d %d %.3f\n", d->ranks[i].rank, (int)e->pid, e->status,
-			e->signal, e->first, e->told, (double)(e->end_ns - e->start_ns) / 1e9);
+			e->signal, e->first, e->stopped, (double)(e->end_ns - e->start_ns) / 1e9);
 	}
 	getrusage(RUSAGE_SELF, &use);
 	fprintf(file, "run %d %d %d %zu %.3f %ld\n", result->status, (int)result->cause,

@@ -41,7 +41,7 @@ START_TEST(last_messages)
 	if (rows[_i].finished)
 		ck_assert_int_eq(send(pair[1], &message, sizeof(message), 0), sizeof(message));
 	close(pair[1]);
-	guard_heard(&s);
+	guard_read_events(&s);
 	ck_assert_msg(exit.pid == 1000, "%s: rank 0 has pid %d", name, (int)exit.pid);
 	ck_assert_msg(result.cause == rows[_i].cause, "%s: cause %d", name, result.cause);
 	ck_assert_msg(s.empty && s.guard == -1, "%s: not ended", name);

@@ -100,11 +100,11 @@ void console_close(struct console *console);
 /* File descriptors that it needs at once. */
 size_t console_files(const struct launch *launch);
 
-/* New pipes, their write ends in console->outputs. False: errno tells. */
+/* New pipes, their write ends in console->outputs. False: errno has the reason. */
 bool console_connect(struct console *console);
 void console_close_writers(struct console *console);
 /* Reads and writes what can be without waiting; when console->epoll is readable. */
-void console_turn(struct console *console);
+void console_read(struct console *console);
 /* Takes what rank `index`, which ended, has written. */
 void console_rank_ended(struct console *console, size_t index);
 /* All ranks and their children are gone: takes the rest and closes the pipes. False: the console
@@ -131,7 +131,7 @@ void tail_keep(struct stream *stream, const char *text, size_t length);
 
 /* Takes `length` bytes, of which the last `fresh` are new; returns how many are used. */
 size_t lines_take(struct console *console, struct stream *stream, const char *text, size_t length);
-/* Shows what has no line end yet: the last words of a stream, or an update on a terminal. */
+/* Shows what has no line end yet: the last text of a stream, or an update on a terminal. */
 void lines_finish(struct console *console, struct stream *stream);
 void lines_show_updates(struct console *console);
 void console_arm(struct console *console, int64_t ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The guard: parent of the ranks, and of every process of theirs that loses its own parent. It
- * tells the launcher of each exit and does what the launcher says. When that is gone it kills
- * all that is below it, and ends.
+ * reports each exit to the launcher and carries out the launcher's orders. When the launcher is
+ * gone, the guard kills all processes below it and ends.
  */
 #include "supervisor.h"
 
@@ -25,14 +25,14 @@ struct guard {
 	const struct setting *setting;
 	const struct rank_output *outputs;
 	int sock, signals;
-	int words[2], gate[2];
+	int statuses[2], gate[2];
 	pid_t self, *pids; /* 0: it ended */
 	size_t forked, ready, living;
 	bool opened, refused, left, killing;
 	int rounds; /* of killing */
 };
 
-static void tell(struct guard *g, const struct guard_message *message)
+static void notify(struct guard *g, const struct guard_message *message)
 {
 	struct guard_message m = *message;
 
@@ -46,10 +46,10 @@ static void tell(struct guard *g, const struct guard_message *message)
 
 static void refuse(struct guard *g, size_t rank, enum stage stage, int error)
 {
-	tell(g, &(struct guard_message){.event = GUARD_REFUSED,
-					.rank = (int32_t)rank,
-					.stage = stage,
-					.error = error});
+	notify(g, &(struct guard_message){.event = GUARD_REFUSED,
+					  .rank = (int32_t)rank,
+					  .stage = stage,
+					  .error = error});
 	g->refused = true;
 }
 
@@ -73,7 +73,7 @@ static void fork_ranks(struct guard *g)
 		if (pid == 0) {
 			close(g->gate[1]);
 			rank_become(g->launch, g->setting, &g->outputs[g->forked], g->forked,
-				    g->self, g->words[1], g->gate[0]);
+				    g->self, g->statuses[1], g->gate[0]);
 		}
 		if (pid < 0) {
 			refuse(g, g->forked, STAGE_FORK, errno);
@@ -83,8 +83,8 @@ static void fork_ranks(struct guard *g)
 		close_pair(g->outputs[g->forked].out, g->outputs[g->forked].err);
 		g->pids[g->forked] = pid;
 		g->living++;
-		tell(g, &(struct guard_message){
-				.event = GUARD_FORKED, .rank = (int32_t)g->forked, .pid = pid});
+		notify(g, &(struct guard_message){
+				  .event = GUARD_FORKED, .rank = (int32_t)g->forked, .pid = pid});
 	}
 }
 
@@ -93,10 +93,10 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Whoever reads what ranks wrote shall see its end, and no disk or terminal stays in use. */
-static void let_go(struct guard *g)
+/* Readers of the ranks' output must see its end, and no disk or terminal may stay in use. */
+static void close_inherited(struct guard *g)
 {
-	int keep[] = {g->sock, g->signals, g->words[0], g->gate[1]};
+	int keep[] = {g->sock, g->signals, g->statuses[0], g->gate[1]};
 	unsigned next = 3;
 
 	for (int fd = 0; fd < 3; fd++)
@@ -121,7 +121,7 @@ static void open_gate(struct guard *g)
 	size_t left = g->launch->count;
 
 	g->opened = true;
-	tell(g, &(struct guard_message){.event = GUARD_STARTED});
+	notify(g, &(struct guard_message){.event = GUARD_STARTED});
 	while (left > 0 && !g->killing) {
 		ssize_t n = write(g->gate[1], bytes, left < sizeof(bytes) ? left : sizeof(bytes));
 
@@ -133,15 +133,15 @@ static void open_gate(struct guard *g)
 }
 
 /* False: every rank is its program, or gone. */
-static bool hear_words(struct guard *g)
+static bool read_statuses(struct guard *g)
 {
-	struct rank_word word;
+	struct rank_status status;
 	ssize_t n;
 
-	while ((n = read(g->words[0], &word, sizeof(word))) == sizeof(word)) {
+	while ((n = read(g->statuses[0], &status, sizeof(status))) == sizeof(status)) {
 		g->ready++;
-		if (word.stage != STAGE_READY)
-			refuse(g, (size_t)word.rank, word.stage, word.error);
+		if (status.stage != STAGE_READY)
+			refuse(g, (size_t)status.rank, status.stage, status.error);
 	}
 	if (!g->opened && g->ready >= g->forked && !g->killing) {
 		if (g->refused)
@@ -154,17 +154,17 @@ static bool hear_words(struct guard *g)
 
 static void ended(struct guard *g, const siginfo_t *info)
 {
-	hear_words(g); /* why it could not become its program comes first */
+	read_statuses(g); /* why it could not become its program comes first */
 	for (size_t i = 0; i < g->forked; i++) {
 		if (g->pids[i] != info->si_pid)
 			continue;
 		g->pids[i] = 0;
 		g->living--;
-		tell(g, &(struct guard_message){.event = GUARD_ENDED,
-						.rank = (int32_t)i,
-						.pid = info->si_pid,
-						.code = info->si_code,
-						.status = info->si_status});
+		notify(g, &(struct guard_message){.event = GUARD_ENDED,
+						  .rank = (int32_t)i,
+						  .pid = info->si_pid,
+						  .code = info->si_code,
+						  .status = info->si_status});
 		if (!g->opened && !g->refused && !g->killing) {
 			refuse(g, i, STAGE_FORK, ECHILD);
 			g->killing = true;
@@ -246,17 +246,17 @@ static void watch(struct guard *g)
 	struct signalfd_siginfo signals[16];
 	int pause = -1;
 
-	while (hear_words(g), reap(g)) {
+	while (read_statuses(g), reap(g)) {
 		struct pollfd fds[] = {{g->sock, POLLIN, 0},
 				       {g->signals, POLLIN, 0},
-				       {g->opened || g->killing ? -1 : g->words[0], POLLIN, 0}};
+				       {g->opened || g->killing ? -1 : g->statuses[0], POLLIN, 0}};
 
 		if (g->living == 0 && !g->left && !g->killing) {
 			size_t count = tree_signal(g->self, NULL, 0);
 
 			g->left = true;
-			tell(g, &(struct guard_message){.event = GUARD_LEFT,
-							.status = (int32_t)count});
+			notify(g, &(struct guard_message){.event = GUARD_LEFT,
+							  .status = (int32_t)count});
 		}
 		if (g->killing)
 			pause = kill_all(g);
@@ -284,8 +284,8 @@ static bool prepare(struct guard *g)
 	g->self = getpid();
 	g->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	g->pids = calloc(g->launch->count, sizeof(*g->pids));
-	return g->pids && g->signals >= 0 && pipe2(g->words, O_CLOEXEC) == 0 &&
-	       pipe2(g->gate, O_CLOEXEC) == 0 && fcntl(g->words[0], F_SETFL, O_NONBLOCK) == 0 &&
+	return g->pids && g->signals >= 0 && pipe2(g->statuses, O_CLOEXEC) == 0 &&
+	       pipe2(g->gate, O_CLOEXEC) == 0 && fcntl(g->statuses[0], F_SETFL, O_NONBLOCK) == 0 &&
 	       prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
@@ -294,12 +294,12 @@ static void guard_main(struct guard *g)
 {
 	if (prepare(g)) {
 		fork_ranks(g);
-		let_go(g);
+		close_inherited(g);
 		watch(g);
 	} else {
 		refuse(g, 0, STAGE_FORK, errno);
 	}
-	tell(g, &(struct guard_message){.event = GUARD_EMPTY});
+	notify(g, &(struct guard_message){.event = GUARD_EMPTY});
 	_exit(0);
 }
 

@@ -105,7 +105,7 @@ struct launch_exit {
 	int signal;       /* what ended it; 0: none */
 	bool dumped;      /* core */
 	bool first;       /* failed before it was stopped and within 100 ms of the first that did */
-	bool told;        /* was being stopped when it ended */
+	bool stopped;     /* was being stopped when it ended */
 	char *last_lines; /* of what it wrote to standard error, or else output; "" or NULL: none */
 };
 

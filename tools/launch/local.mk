@@ -7,9 +7,9 @@ launch_sources = \
 	tools/launch/console_lines.c \
 	tools/launch/console_log.c \
 	tools/launch/console_sink.c \
-	tools/launch/console_turn.c \
+	tools/launch/console_read.c \
 	tools/launch/guard.c \
-	tools/launch/heard.c \
+	tools/launch/guard_events.c \
 	tools/launch/launch.c tools/launch/launch.h \
 	tools/launch/port.c tools/launch/port.h \
 	tools/launch/process_stat.c tools/launch/process_stat.h \

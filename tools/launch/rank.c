@@ -11,25 +11,25 @@
 struct becoming {
 	const struct launch_rank *rank;
 	size_t index;
-	int words;
+	int statuses;
 	char path[PATH_MAX];
 	bool script;
 };
 
-static void say(const struct becoming *b, enum stage stage, int error)
+static void send_status(const struct becoming *b, enum stage stage, int error)
 {
-	struct rank_word word = {
+	struct rank_status status = {
 		.rank = (int32_t)b->index, .pid = getpid(), .stage = stage, .error = error};
 
 	/* Shorter than PIPE_BUF, so whole or not at all; without a guard nobody reads it. */
-	if (write(b->words, &word, sizeof(word)) != sizeof(word))
+	if (write(b->statuses, &status, sizeof(status)) != sizeof(status))
 		_exit(125);
 }
 
 static void refuse(const struct becoming *b, enum stage stage, int error) __attribute__((noreturn));
 static void refuse(const struct becoming *b, enum stage stage, int error)
 {
-	say(b, stage, error);
+	send_status(b, stage, error);
 	_exit(error == ENOENT ? 127 : 126);
 }
 
@@ -90,9 +90,10 @@ static void execute(struct becoming *b)
 }
 
 void rank_become(const struct launch *launch, const struct setting *setting,
-		 const struct rank_output *output, size_t index, pid_t guard, int words, int gate)
+		 const struct rank_output *output, size_t index, pid_t guard, int statuses,
+		 int gate)
 {
-	struct becoming b = {.rank = &launch->ranks[index], .index = index, .words = words};
+	struct becoming b = {.rank = &launch->ranks[index], .index = index, .statuses = statuses};
 	char byte;
 	int error;
 
@@ -104,7 +105,7 @@ void rank_become(const struct launch *launch, const struct setting *setting,
 	error = program_find(b.rank->argv[0], b.rank->envp, b.path, sizeof(b.path), &b.script);
 	if (error)
 		refuse(&b, STAGE_FIND, error);
-	say(&b, STAGE_READY, 0);
+	send_status(&b, STAGE_READY, 0);
 	if (read(gate, &byte, 1) != 1)
 		_exit(125);
 	reset_signals(setting->hup_ignored);

@@ -57,7 +57,7 @@ void supervise_stop(struct supervisor *s)
 	set_deadline(s, DEADLINE_GRACE, s->launch->grace_ms);
 }
 
-static void stopped_by(struct supervisor *s, int sig)
+static void stop_on_signal(struct supervisor *s, int sig)
 {
 	bool urgent = sig == SIGINT || sig == SIGQUIT;
 
@@ -82,7 +82,7 @@ static void stopped_by(struct supervisor *s, int sig)
 	}
 }
 
-static void signal_came(struct supervisor *s)
+static void handle_signals(struct supervisor *s)
 {
 	struct signalfd_siginfo info;
 
@@ -92,7 +92,7 @@ static void signal_came(struct supervisor *s)
 		if (sigismember(&s->launch->forward, sig) == 1)
 			guard_send(s, GUARD_SIGNAL, sig);
 		else
-			stopped_by(s, sig);
+			stop_on_signal(s, sig);
 	}
 }
 
@@ -106,7 +106,7 @@ static void give_up(struct supervisor *s)
 		"%zu ranks are still there %d s after SIGKILL", s->living, GIVE_UP_MS / 1000);
 }
 
-static void moment_came(struct supervisor *s, enum deadline which)
+static void handle_deadline(struct supervisor *s, enum deadline which)
 {
 	if (which == DEADLINE_LIMIT && s->halted == LAUNCH_DONE)
 		s->halted = LAUNCH_TIMED_OUT;
@@ -137,7 +137,7 @@ static void moment_came(struct supervisor *s, enum deadline which)
 	}
 }
 
-static void timer_rang(struct supervisor *s)
+static void handle_timer(struct supervisor *s)
 {
 	int64_t now = now_ns();
 	uint64_t times;
@@ -149,11 +149,11 @@ static void timer_rang(struct supervisor *s)
 		if (!s->deadlines[i] || s->deadlines[i] > now)
 			continue;
 		s->deadlines[i] = 0;
-		moment_came(s, (enum deadline)i);
+		handle_deadline(s, (enum deadline)i);
 	}
 }
 
-static void turn(struct supervisor *s)
+static void loop_once(struct supervisor *s)
 {
 	struct epoll_event events[4];
 	int n;
@@ -162,13 +162,13 @@ static void turn(struct supervisor *s)
 	n = epoll_wait(s->epoll, events, ARRAY_SIZE(events), -1);
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.ptr == &s->guard)
-			guard_heard(s);
+			guard_read_events(s);
 		else if (events[i].data.ptr == &s->signals)
-			signal_came(s);
+			handle_signals(s);
 		else if (events[i].data.ptr == &s->timer)
-			timer_rang(s);
+			handle_timer(s);
 		else
-			console_turn(&s->console);
+			console_read(&s->console);
 	}
 }
 
@@ -183,13 +183,13 @@ static bool watch(struct supervisor *s, int fd, void *what)
 static void finish_output(struct supervisor *s)
 {
 	while (!s->discard && !console_disconnect(&s->console))
-		turn(s);
+		loop_once(s);
 	if (s->discard) /* a second signal while nothing but the console is waited for */
 		for (size_t i = 0; i < s->console.sink_count; i++)
 			s->console.sinks[i].closed = true, s->console.sinks[i].length = 0;
 	console_disconnect(&s->console);
 	while (!s->discard && !console_flush(&s->console))
-		turn(s);
+		loop_once(s);
 }
 
 static void reset(struct supervisor *s)
@@ -225,7 +225,7 @@ bool supervise(struct supervisor *s)
 	if (!watch(s, s->guard, &s->guard))
 		supervise_kill(s);
 	while (!s->empty && s->ending != GIVEN_UP)
-		turn(s);
+		loop_once(s);
 	s->empty = true;
 	for (int i = DEADLINE_WINDOW; i < DEADLINE_COUNT; i++)
 		s->deadlines[i] = 0;

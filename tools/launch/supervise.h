@@ -54,8 +54,8 @@ void supervise_kill(struct supervisor *s);
 /* Reports who failed first, or what else ended the ranks, and sets the status. */
 void supervise_conclude(struct supervisor *s);
 
-/* What the guard says; its death. */
-void guard_heard(struct supervisor *s);
+/* Handles the guard's messages, and its end. */
+void guard_read_events(struct supervisor *s);
 void guard_send(struct supervisor *s, enum guard_command command, int sig);
 
 #endif

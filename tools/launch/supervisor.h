@@ -43,7 +43,7 @@ enum guard_event {
 	GUARD_STARTED, /* all of them, at `ns` */
 	GUARD_ENDED,   /* `rank`, with `code` and `status` of waitid(2) */
 	GUARD_LEFT,    /* all ranks ended; `status` processes are left */
-	GUARD_EMPTY    /* nothing is left; the guard's last word */
+	GUARD_EMPTY    /* nothing is left; the guard's last message */
 };
 
 enum stage {
@@ -78,8 +78,8 @@ struct rank_output {
 	int out, err, readers[2];
 };
 
-/* What a rank tells before and instead of its program, through a pipe. */
-struct rank_word {
+/* What a rank reports through a pipe, before or instead of its program. */
+struct rank_status {
 	int32_t rank, pid;
 	enum stage stage;
 	int32_t error;
@@ -89,11 +89,11 @@ struct rank_word {
 pid_t guard_start(const struct launch *launch, const struct setting *setting,
 		  const struct rank_output *outputs, int *sock);
 
-/* The forked child of the guard becomes rank `index`: prepares, says so in `words`, waits for a
- * byte in `gate`, executes. */
+/* The forked child of the guard becomes rank `index`: prepares, reports it to `statuses`, waits
+ * for a byte in `gate`, executes. */
 void rank_become(const struct launch *launch, const struct setting *setting,
-		 const struct rank_output *output, size_t index, pid_t guard, int words, int gate)
-	__attribute__((noreturn));
+		 const struct rank_output *output, size_t index, pid_t guard, int statuses,
+		 int gate) __attribute__((noreturn));
 
 /* --- process trees --------------------------------------------------------------- */
 

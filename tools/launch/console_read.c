@@ -169,7 +169,7 @@ static void timer_rang(struct console *console)
 	lines_show_updates(console);
 }
 
-void console_turn(struct console *console)
+void console_read(struct console *console)
 {
 	struct epoll_event events[8];
 	int n = epoll_wait(console->epoll, events, 8, 0);

@@ -96,9 +96,9 @@ static bool is_failure(const struct launch_exit *e)
 	return e->status != 0;
 }
 
-static void one_failed(struct supervisor *s, struct launch_exit *e)
+static void rank_failed(struct supervisor *s, struct launch_exit *e)
 {
-	if (e->told)
+	if (e->stopped)
 		return;
 	if (!s->first_ns)
 		s->first_ns = e->end_ns;
@@ -108,7 +108,7 @@ static void one_failed(struct supervisor *s, struct launch_exit *e)
 		s->deadlines[DEADLINE_WINDOW] = s->first_ns + WINDOW_MS * NS_PER_MS;
 }
 
-static void one_ended(struct supervisor *s, const struct guard_message *m)
+static void rank_ended(struct supervisor *s, const struct guard_message *m)
 {
 	struct launch_exit *e = &s->result->ranks[m->rank];
 
@@ -120,14 +120,14 @@ static void one_ended(struct supervisor *s, const struct guard_message *m)
 		e->signal = m->status;
 		e->dumped = m->code == CLD_DUMPED;
 	}
-	e->told = s->stop_ns && m->ns >= s->stop_ns;
+	e->stopped = s->stop_ns && m->ns >= s->stop_ns;
 	s->living--;
 	console_rank_ended(&s->console, (size_t)m->rank);
 	if (is_failure(e) && e->start_ns)
-		one_failed(s, e);
+		rank_failed(s, e);
 }
 
-static void all_started(struct supervisor *s, const struct guard_message *m)
+static void ranks_started(struct supervisor *s, const struct guard_message *m)
 {
 	for (size_t i = 0; i < s->result->count; i++) {
 		s->result->ranks[i].start_ns = m->ns;
@@ -136,7 +136,7 @@ static void all_started(struct supervisor *s, const struct guard_message *m)
 }
 
 /* The first reason decides; one line for each of 512 alike ranks helps nobody. */
-static void one_refused(struct supervisor *s, const struct guard_message *m)
+static void rank_refused(struct supervisor *s, const struct guard_message *m)
 {
 	bool started = s->result->ranks[m->rank].start_ns != 0;
 
@@ -150,7 +150,7 @@ static void one_refused(struct supervisor *s, const struct guard_message *m)
 		s->ending = s->ending == RUNNING ? STOPPING : s->ending;
 }
 
-static void heard(struct supervisor *s, const struct guard_message *m)
+static void handle_event(struct supervisor *s, const struct guard_message *m)
 {
 	switch (m->event) {
 	case GUARD_FORKED:
@@ -158,16 +158,16 @@ static void heard(struct supervisor *s, const struct guard_message *m)
 		s->living++;
 		break;
 	case GUARD_REFUSED:
-		one_refused(s, m);
+		rank_refused(s, m);
 		break;
 	case GUARD_STARTED:
-		all_started(s, m);
+		ranks_started(s, m);
 		break;
 	case GUARD_ENDED:
-		one_ended(s, m);
+		rank_ended(s, m);
 		break;
 	case GUARD_LEFT:
-		/* A helper that notices by itself is not worth a word. */
+		/* A helper that notices by itself needs no message. */
 		if (s->ending == RUNNING)
 			s->deadlines[DEADLINE_LINGER] = now_ns() + LINGER_MS * (int64_t)NS_PER_MS;
 		s->deadlines[DEADLINE_WINDOW] = 0;
@@ -206,7 +206,7 @@ static void replace_guard(struct supervisor *s)
 	s->empty = true;
 }
 
-void guard_heard(struct supervisor *s)
+void guard_read_events(struct supervisor *s)
 {
 	struct guard_message m;
 
@@ -214,7 +214,7 @@ void guard_heard(struct supervisor *s)
 		ssize_t n = recv(s->guard, &m, sizeof(m), MSG_DONTWAIT);
 
 		if (n == sizeof(m)) {
-			heard(s, &m);
+			handle_event(s, &m);
 			continue;
 		}
 		/* The guard exited and left an order unread; its messages come after this error. */
