@@ -73,7 +73,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/recorded.c libgpumap/inventory/recorded.h \
 	libgpumap/inventory/recorded_text.c \
 	libgpumap/inventory/run_helper.c \
-	libgpumap/inventory/silent.c \
+	libgpumap/inventory/no_gpu.c \
 	libgpumap/inventory/smi_list.c \
 	libgpumap/inventory/smi_table.c \
 	libgpumap/inventory/snapshot.c libgpumap/inventory/snapshot.h \

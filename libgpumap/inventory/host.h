@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel's files tell about the GPUs of this host. */
+/* What the kernel's files have about the GPUs of this host. */
 #ifndef GM_HOST_H
 #define GM_HOST_H
 
@@ -13,8 +13,8 @@ bool host_read(char *ret, size_t size, const char *format, ...) PRINTF(3, 4);
 /* Fills NUMA node and CPUs that are not known yet from root/sys/bus/pci/devices. */
 int host_affinity(gpumap_device *device, const char *root);
 
-/* How a host looks of which NVML gives no GPU. */
-struct silent_host {
+/* The state of a host without a GPU from NVML. */
+struct no_gpu_host {
 	enum nvml_return nvml; /* NVML_SUCCESS: it answers, and has none */
 	bool loaded;           /* the driver is in the kernel */
 	const char *driver;    /* its version, NULL: not known */
@@ -24,19 +24,19 @@ struct silent_host {
 };
 
 /* Which of rule E1's cases it is. */
-struct silence {
+struct no_gpu_reason {
 	enum finding_id finding;
 	const char *fix; /* static; NULL: none */
 	char text[256];
 	bool unusable; /* no program can use a GPU there */
 };
-void silence_explain(struct silence *ret, const struct silent_host *host);
+void no_gpu_explain(struct no_gpu_reason *ret, const struct no_gpu_host *host);
 
 /* The host's GPUs where NVML does not answer, and why it does not; `root` "" is this
  * machine. */
 int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_return why,
 		       gpumap_report *report);
-/* Says why the inventory that NVML gave is empty. */
+/* Reports why the inventory from NVML is empty. */
 int probe_empty(gpumap_inventory *inventory, const char *root, gpumap_report *report);
 
 #endif

@@ -26,7 +26,7 @@ struct gpumap_device {
 	int minor;
 	int mig_enabled;  /* -1 not known, 0, 1 */
 	int *nvlink;      /* indices, ascending */
-	int nvlink_count; /* -1: the source does not tell */
+	int nvlink_count; /* -1: not in the source */
 	gpumap_device *mig;
 	size_t mig_count;
 	char *profile; /* of a MIG instance */
@@ -70,7 +70,7 @@ bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t coun
  * Two GPUs with one index, UUID or PCI address are an error. */
 int inventory_finish(gpumap_inventory *inventory, gpumap_report *report) MUST_CHECK;
 
-/* Whether a and b are one model, as far as the source tells (rule N4). */
+/* Whether a and b are one model, as far as the source has it (rule N4). */
 bool same_model(const gpumap_device *a, const gpumap_device *b);
 
 /* "GPU-" and 8-4-4-4-12 hexadecimal digits; also of "MIG-". */

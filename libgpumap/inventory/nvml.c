@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPUs of this host as NVML tells them. Asking NVML creates no CUDA context. */
+/* The GPUs of this host, from NVML. Asking NVML creates no CUDA context. */
 #include "inventory/nvml.h"
 
 #include <dlfcn.h>
@@ -111,8 +111,8 @@ static int read_identity(const struct nvml *nvml, struct nvml_handle *handle, gp
 	return GPUMAP_OK;
 }
 
-static void report_silent(gpumap_inventory *inventory, unsigned int index, enum nvml_return why,
-			  gpumap_report *report)
+static void report_lost(gpumap_inventory *inventory, unsigned int index, enum nvml_return why,
+			gpumap_report *report)
 {
 	if (why == NVML_ERROR_NO_PERMISSION) {
 		report_add(
@@ -136,7 +136,7 @@ static int read_device(const struct nvml *nvml, unsigned int index, gpumap_inven
 	int r;
 
 	if (why != NVML_SUCCESS) {
-		report_silent(inventory, index, why, report);
+		report_lost(inventory, index, why, report);
 		inventory->left_out++;
 		return GPUMAP_OK;
 	}
@@ -151,7 +151,7 @@ static int read_device(const struct nvml *nvml, unsigned int index, gpumap_inven
 	if (r == GPUMAP_OK)
 		r = read_affinity(nvml, handle, d);
 	if (why != NVML_SUCCESS)
-		report_silent(inventory, index, why, report);
+		report_lost(inventory, index, why, report);
 	return r;
 }
 

@@ -7,13 +7,14 @@
 
 /* What the links of one GPU lead to. */
 struct links {
-	bool told, to_switch;
+	bool known, to_switch;
 	int count, neighbours[NVML_MAX_LINKS];
 };
 
 static bool is_switch(enum nvml_link_type type, const struct nvml_pci *remote)
 {
-	/* Drivers before 470 do not tell the type: an NVIDIA device that is no GPU. */
+	/* Drivers before 470 do not have the type. A switch is an NVIDIA device that is not a GPU.
+	 */
 	if (type == NVML_LINK_TO_UNKNOWN)
 		return (remote->pci_device_id & 0xffff) == NVML_VENDOR_NVIDIA;
 	return type == NVML_LINK_TO_SWITCH;
@@ -54,7 +55,7 @@ static void read_gpu(const struct nvml *nvml, struct nvml_handle *handle,
 			return;
 		/* "Not supported" is the answer of a GPU without links, and of unused ones. */
 		if (r == NVML_SUCCESS || r == NVML_ERROR_NOT_SUPPORTED)
-			links->told = true;
+			links->known = true;
 		if (r == NVML_SUCCESS && active)
 			read_link(nvml, handle, i, inventory, links);
 	}
@@ -88,7 +89,7 @@ int nvml_read_links(const struct nvml *nvml, struct nvml_handle *const *handles,
 	for (size_t i = 0; r == GPUMAP_OK && i < count; i++)
 		read_gpu(nvml, handles[i], inventory, &links[i]);
 	for (size_t i = 0; r == GPUMAP_OK && i < count; i++) {
-		if (!links[i].told)
+		if (!links[i].known)
 			continue;
 		if (!device_set_nvlink(&inventory->gpus[i], neighbours,
 				       all_neighbours(links, i, inventory, neighbours)))

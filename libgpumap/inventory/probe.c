@@ -24,26 +24,26 @@ static int device_error(const char *root)
 	return 0;
 }
 
-/* Says why NVML gives no GPU, and keeps that where no program can use one. */
-static int explain_silence(gpumap_inventory *inventory, const struct silent_host *host,
-			   gpumap_report *report)
+/* Reports why NVML has no GPU, and keeps the reason if no program can use one. */
+static int explain_no_gpu(gpumap_inventory *inventory, const struct no_gpu_host *host,
+			  gpumap_report *report)
 {
-	struct silence silence;
+	struct no_gpu_reason reason;
 
-	silence_explain(&silence, host);
-	report_add(report, silence.finding, ABOUT(.rule = "E1", .fix = silence.fix), "%s",
-		   silence.text);
-	if (!silence.unusable)
+	no_gpu_explain(&reason, host);
+	report_add(report, reason.finding, ABOUT(.rule = "E1", .fix = reason.fix), "%s",
+		   reason.text);
+	if (!reason.unusable)
 		return GPUMAP_OK;
-	inventory->no_gpu_fix = silence.fix;
-	return member_set(&inventory->no_gpu, span_of(silence.text)) ? GPUMAP_OK
-								     : report_nomem(report);
+	inventory->no_gpu_fix = reason.fix;
+	return member_set(&inventory->no_gpu, span_of(reason.text)) ? GPUMAP_OK
+								    : report_nomem(report);
 }
 
 int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_return why,
 		       gpumap_report *report)
 {
-	struct silent_host host = {.nvml = why};
+	struct no_gpu_host host = {.nvml = why};
 	char version[16];
 	int r = proc_probe(ret, root, report);
 
@@ -53,7 +53,7 @@ int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_retur
 	host.driver = (*ret)->driver;
 	host.gpus = (*ret)->count;
 	host.device_error = host.loaded ? device_error(root) : 0;
-	return explain_silence(*ret, &host, report);
+	return explain_no_gpu(*ret, &host, report);
 }
 
 /* The GPUs that the kernel's files list for the driver that NVML answers for: none where
@@ -72,7 +72,7 @@ static int count_driven(size_t *ret, const char *root, const char *driver, gpuma
 
 int probe_empty(gpumap_inventory *inventory, const char *root, gpumap_report *report)
 {
-	struct silent_host host = {
+	struct no_gpu_host host = {
 		.nvml = NVML_SUCCESS,
 		.loaded = true,
 		.driver = inventory->driver,
@@ -80,7 +80,7 @@ int probe_empty(gpumap_inventory *inventory, const char *root, gpumap_report *re
 	};
 	int r = count_driven(&host.gpus, root, inventory->driver, report);
 
-	return r == GPUMAP_OK ? explain_silence(inventory, &host, report) : r;
+	return r == GPUMAP_OK ? explain_no_gpu(inventory, &host, report) : r;
 }
 
 /* Where and when: an inventory may be looked at elsewhere, later. */

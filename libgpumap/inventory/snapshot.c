@@ -310,7 +310,7 @@ static int name_host(struct snapshot *s)
 }
 
 /* As gpumap_inventory_probe says it of this host. */
-static int tell_no_gpu(struct snapshot *s)
+static int explain_no_gpu(struct snapshot *s)
 {
 	gpumap_inventory *inventory = s->inventory;
 	int r;
@@ -338,7 +338,7 @@ static int finish(struct snapshot *s)
 			    "the snapshot does not say its schema");
 	r = check_labels(s);
 	if (r == GPUMAP_OK)
-		r = tell_no_gpu(s);
+		r = explain_no_gpu(s);
 	if (r == GPUMAP_OK)
 		r = inventory_finish(s->inventory, s->report);
 	if (r == GPUMAP_OK)

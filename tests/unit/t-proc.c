@@ -136,11 +136,11 @@ END_TEST
 
 static const struct {
 	const char *name;
-	struct silent_host host;
+	struct no_gpu_host host;
 	bool unusable;
 	enum finding_id finding;
 	const char *text; /* its beginning */
-} silent_rows[] = {
+} no_gpu_rows[] = {
 	{"a laptop", {.nvml = NONE}, true, FINDING_NO_GPU, "this host has no NVIDIA GPU (none on"},
 	{"card, no driver",
 	 {.nvml = NONE, .gpus = 1},
@@ -213,17 +213,16 @@ static const struct {
 	 "this process can use no GPU: NVML counts 4 and opens none"},
 };
 
-START_TEST(silent_hosts)
+START_TEST(no_gpu_hosts)
 {
-	const char *name = silent_rows[_i].name;
-	struct silence silence = {.fix = "not set"};
+	const char *name = no_gpu_rows[_i].name;
+	struct no_gpu_reason reason = {.fix = "not set"};
 
-	silence_explain(&silence, &silent_rows[_i].host);
-	ROW_EQ_INT(name, silence.finding, silent_rows[_i].finding);
-	ROW_EQ_INT(name, silence.unusable, silent_rows[_i].unusable);
-	ck_assert_msg(starts_with(silence.text, silent_rows[_i].text), "%s: %s", name,
-		      silence.text);
-	ck_assert_msg(!silence.fix || !streq(silence.fix, "not set"), "%s: the remedy", name);
+	no_gpu_explain(&reason, &no_gpu_rows[_i].host);
+	ROW_EQ_INT(name, reason.finding, no_gpu_rows[_i].finding);
+	ROW_EQ_INT(name, reason.unusable, no_gpu_rows[_i].unusable);
+	ck_assert_msg(starts_with(reason.text, no_gpu_rows[_i].text), "%s: %s", name, reason.text);
+	ck_assert_msg(!reason.fix || !streq(reason.fix, "not set"), "%s: the remedy", name);
 }
 END_TEST
 
@@ -341,7 +340,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, tree_make, tree_drop);
 	tcase_add_loop_test(tests, trees, 0, ARRAY_SIZE(rows));
 	tcase_add_test(tests, long_lines);
-	tcase_add_loop_test(tests, silent_hosts, 0, ARRAY_SIZE(silent_rows));
+	tcase_add_loop_test(tests, no_gpu_hosts, 0, ARRAY_SIZE(no_gpu_rows));
 	tcase_add_loop_test(tests, hosts, 0, ARRAY_SIZE(host_rows));
 	tcase_add_loop_test(tests, none_counted, 0, 3);
 	return unit_run(suite);
