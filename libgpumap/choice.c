@@ -16,7 +16,7 @@ static const char *other_machine(struct resolver *resolver)
 /* Why the list gives no device. */
 static const char *why_hidden(struct resolver *resolver, const char **fix)
 {
-	const struct holding *list = resolver->list;
+	const struct effective *list = resolver->list;
 	const char *rule = resolver->mapping->ended_rule;
 	bool negative = rule && streq(rule, "V4"), empty = list && !*list->value;
 
@@ -150,7 +150,7 @@ static int several_devices(struct resolver *resolver, enum key_id key, int64_t f
 /* The choice a key states, with rule D6 applied. */
 static int stated_choice(struct resolver *resolver, enum key_id key, struct device_choice *ret)
 {
-	const char *value = resolver->said[key].value;
+	const char *value = resolver->keys[key].value;
 
 	*ret = (struct device_choice){.kind = CHOICE_BAD};
 	if (!value)
@@ -174,7 +174,7 @@ static void choose_explicit(struct resolver *resolver, const struct device_choic
 				 "the explicit device makes set_device irrelevant here");
 
 		step_lose(resolver, step, "set_device",
-			  arena_strdup(resolver->arena, resolver->said[KEY_set_device].value));
+			  arena_strdup(resolver->arena, resolver->keys[KEY_set_device].value));
 	}
 	resolver->mapping->chosen =
 		logical_device(resolver, device->index,
@@ -218,10 +218,10 @@ int current_resolve(struct resolver *resolver, struct device_choice *current, bo
 /* One process per device: the local rank is the device (rule G7). */
 static bool choose_local_rank(struct resolver *resolver, const struct device_choice *current)
 {
-	const struct said *said = &resolver->said[KEY_local_rank];
-	int64_t rank = said->value ? span_number(span_of(said->value), INT64_MAX) : -1;
+	const struct resolved_key *entry = &resolver->keys[KEY_local_rank];
+	int64_t rank = entry->value ? span_number(span_of(entry->value), INT64_MAX) : -1;
 	int64_t index = resolver->own_first ? 0 : rank;
-	const char *origin = said->origin;
+	const char *origin = entry->origin;
 
 	if (rank >= 0 && !streq(resolver->mapping->mode, "ddp") && !resolver->own_first)
 		report_add(resolver->report, FINDING_IGNORED_KEY,
@@ -231,7 +231,7 @@ static bool choose_local_rank(struct resolver *resolver, const struct device_cho
 		return false;
 	if (current->kind == CHOICE_INDEX && current->index != index) {
 		report_add(resolver->report, FINDING_RANK_MISMATCH,
-			   ABOUT(.rule = "G7", .origin = resolver->said[KEY_set_device].origin,
+			   ABOUT(.rule = "G7", .origin = resolver->keys[KEY_set_device].origin,
 				 .fix = index == rank ? "call set_device(local_rank)"
 						      : "call set_device(0): the launcher put "
 							"this rank's device first"),
@@ -252,11 +252,11 @@ static bool choose_local_rank(struct resolver *resolver, const struct device_cho
 static void choose_default(struct resolver *resolver)
 {
 	const gpumap_request *request = resolver->request;
-	bool alone = request_said(request, VARIABLE_LOCAL_RANK) &&
-		     !(request_said(request, VARIABLE_RANK) &&
-		       request_said(request, VARIABLE_WORLD_SIZE));
+	bool alone = request_variable(request, VARIABLE_LOCAL_RANK) &&
+		     !(request_variable(request, VARIABLE_RANK) &&
+		       request_variable(request, VARIABLE_WORLD_SIZE));
 
-	if (streq(resolver->mapping->mode, "ddp") && !resolver->said[KEY_local_rank].value)
+	if (streq(resolver->mapping->mode, "ddp") && !resolver->keys[KEY_local_rank].value)
 		report_add(resolver->report, FINDING_NO_LOCAL_RANK,
 			   ABOUT(.rule = alone ? "R1" : "G7", .fix = "give --local-rank N"),
 			   "%s: this is the answer for a process that uses cuda:0",

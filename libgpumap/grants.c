@@ -112,7 +112,7 @@ static int find_grants(struct resolver *resolver, enum key_id key, bool *kept)
 	return GPUMAP_OK;
 }
 
-static int tell_grant(struct resolver *resolver, enum key_id key, size_t count)
+static int add_grant_step(struct resolver *resolver, enum key_id key, size_t count)
 {
 	const char *value = resolver->request->values[key], *label = key_get(key)->name;
 	const char *text =
@@ -140,7 +140,7 @@ int grant_apply(struct resolver *resolver, enum key_id key)
 	if (!value || resolver->failed)
 		return GPUMAP_OK;
 	if (grants_all(value))
-		return tell_grant(resolver, key, view->count);
+		return add_grant_step(resolver, key, view->count);
 	devices = arena_alloc(resolver->arena, view->count, sizeof(*devices));
 	kept = arena_alloc(resolver->arena, view->count, sizeof(*kept));
 	if (!devices || !kept)
@@ -154,5 +154,5 @@ int grant_apply(struct resolver *resolver, enum key_id key)
 	*view = (struct view){.devices = devices, .count = count};
 	if (!count)
 		resolver->hidden_by = "the container or cgroup grants no GPU";
-	return tell_grant(resolver, key, count);
+	return add_grant_step(resolver, key, count);
 }

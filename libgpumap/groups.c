@@ -8,7 +8,7 @@
 static int fill_replicas(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
-	const char *value = resolver->said[KEY_device_ids].value;
+	const char *value = resolver->keys[KEY_device_ids].value;
 	const char *origin = resolver->request->origins[KEY_device_ids];
 	struct span rest, part;
 	size_t room = 1;
@@ -45,7 +45,7 @@ static int fill_replicas(struct resolver *resolver)
 
 static bool explicit_ids(const struct resolver *resolver)
 {
-	return resolver->said[KEY_device_ids].value != NULL;
+	return resolver->keys[KEY_device_ids].value != NULL;
 }
 
 static const gpumap_device *gpu_of(const gpumap_entry *entry)
@@ -131,7 +131,7 @@ static int undecided_replica(struct resolver *resolver)
 
 static bool on_cpu(const struct resolver *resolver)
 {
-	const char *device = resolver->said[KEY_device].value;
+	const char *device = resolver->keys[KEY_device].value;
 
 	return device && device_parse(span_of(device)).kind == CHOICE_CPU;
 }
@@ -142,7 +142,7 @@ static bool on_cpu(const struct resolver *resolver)
 static void check_module(struct resolver *resolver)
 {
 	const gpumap_mapping *mapping = resolver->mapping;
-	const char *set_device = resolver->said[KEY_set_device].value;
+	const char *set_device = resolver->keys[KEY_set_device].value;
 	const gpumap_entry *chosen = mapping->chosen, *master = mapping->master;
 	struct about about = {
 		.rule = "G5",
@@ -229,14 +229,14 @@ static int resolve_dp(struct resolver *resolver)
 	int r;
 
 	if (!mapping->visible_count)
-		return GPUMAP_OK; /* said already */
+		return GPUMAP_OK; /* reported already */
 	r = fill_replicas(resolver);
 	if (r != GPUMAP_OK || !mapping->replica_count)
 		return r;
 	if (!explicit_ids(resolver))
 		step_add(resolver, "G1", NULL,
 			 "device_ids default to all visible devices, in order");
-	if (!explicit_ids(resolver) && resolver->holding[VARIABLE_CUDA_VISIBLE].set)
+	if (!explicit_ids(resolver) && resolver->effective[VARIABLE_CUDA_VISIBLE].set)
 		step_add(resolver, "G4", NULL,
 			 "so the first device of the visible list is the master");
 	mapping->master = mapping->replicas[0];

@@ -64,10 +64,10 @@ static const char *cgroup_option(struct resolver *resolver, const char *job, int
 enum { MAX_OF_NODE = 64 }; /* GPUs that a remedy names */
 
 /* A job's list and one that counts from 0, as inside a device cgroup (rule L3). Of unequal
- * lengths nothing is said: Slurm 22.05 can name wrong GPUs then. */
+ * lengths there is no hint: Slurm 22.05 can name wrong GPUs then. */
 static void inside_cgroup(struct resolver *resolver, const struct statement *job)
 {
-	const struct holding *list = resolver->list;
+	const struct effective *list = resolver->list;
 	const gpumap_entry *chosen = resolver->mapping->chosen;
 	size_t count, job_count;
 	int *numbers, *gpus;
@@ -106,7 +106,7 @@ static void slurm_lists(struct resolver *resolver)
 	bool gpus = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		const struct statement *s = request_said(resolver->request, lists[i]);
+		const struct statement *s = request_variable(resolver->request, lists[i]);
 
 		if (!s)
 			continue;
@@ -118,8 +118,9 @@ static void slurm_lists(struct resolver *resolver)
 				      "%s=%s is in the host's numbers: not used here",
 				      variable_name(lists[i]), QUOTE(span_of(s->value))));
 	}
-	if (!gpus && request_said(resolver->request, VARIABLE_SLURM_JOB) &&
-	    !resolver->holding[VARIABLE_CUDA_VISIBLE].set && !resolver->request->values[KEY_cgroup])
+	if (!gpus && request_variable(resolver->request, VARIABLE_SLURM_JOB) &&
+	    !resolver->effective[VARIABLE_CUDA_VISIBLE].set &&
+	    !resolver->request->values[KEY_cgroup])
 		report_add(resolver->report, FINDING_ADVICE_ONLY,
 			   ABOUT(.rule = "L5", .origin = "environment",
 				 .fix = "ask for GPUs: --gpus-per-node=N"),
@@ -130,7 +131,7 @@ static void slurm_lists(struct resolver *resolver)
 /* A host's list counts in the wrong view inside a container. */
 static void leaked_list(struct resolver *resolver)
 {
-	const struct holding *list = &resolver->holding[VARIABLE_CUDA_VISIBLE];
+	const struct effective *list = &resolver->effective[VARIABLE_CUDA_VISIBLE];
 	const gpumap_mapping *mapping = resolver->mapping;
 
 	if (!resolver->request->values[KEY_container] || !list->set || !mapping->ended_text ||
@@ -170,7 +171,8 @@ static void rank_unused(struct resolver *resolver)
 
 void hints_report(struct resolver *resolver)
 {
-	const struct statement *nvidia = request_said(resolver->request, VARIABLE_NVIDIA_VISIBLE);
+	const struct statement *nvidia =
+		request_variable(resolver->request, VARIABLE_NVIDIA_VISIBLE);
 
 	slurm_lists(resolver);
 	leaked_list(resolver);

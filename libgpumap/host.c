@@ -78,7 +78,7 @@ static const int *copy_order(struct resolver *resolver, struct layout layout)
 	return order;
 }
 
-static void tell_gaps(struct resolver *resolver)
+static void note_gaps(struct resolver *resolver)
 {
 	const gpumap_device *host = resolver->host;
 	size_t missing = resolver->host_count - resolver->inventory->count, first = 0;
@@ -116,7 +116,7 @@ static int copy_host(struct resolver *resolver)
 	if (!resolver->driver)
 		resolver->driver = inventory->driver;
 	if (layout.count > inventory->count)
-		tell_gaps(resolver);
+		note_gaps(resolver);
 	if (inventory->assumed && inventory->count && inventory->gpus[0].name)
 		resolver->mapping->assumption = arena_printf(
 			arena,
@@ -213,18 +213,18 @@ static int mention_choices(struct resolver *resolver, struct mentions *m)
 	int64_t count = 1;
 
 	for (size_t k = 0; k < ARRAY_SIZE(keys); k++) {
-		const struct said *said = &resolver->said[keys[k]];
+		const struct resolved_key *entry = &resolver->keys[keys[k]];
 		struct span rest, part;
 
-		if (!said->value)
+		if (!entry->value)
 			continue;
-		rest = span_of(said->value);
+		rest = span_of(entry->value);
 		while (span_split(&rest, ',', &part)) {
 			struct device_choice c = device_parse(span_trim(part));
 
 			if (c.kind == CHOICE_INDEX && c.index >= GPUMAP_MAX_DEVICES)
 				return report_fail(resolver->report, GPUMAP_ELIMIT, FINDING_LIMIT,
-						   ABOUT(.origin = said->origin),
+						   ABOUT(.origin = entry->origin),
 						   "cuda:%lld is past the %d devices that a "
 						   "machine can have here",
 						   (long long)c.index, GPUMAP_MAX_DEVICES);
@@ -291,15 +291,15 @@ static const char *outermost_list(const struct resolver *resolver, bool *rocr)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		*rocr = lists[i] == VARIABLE_ROCR_VISIBLE;
-		if (resolver->holding[lists[i]].set && *resolver->holding[lists[i]].value)
-			return resolver->holding[lists[i]].value;
+		if (resolver->effective[lists[i]].set && *resolver->effective[lists[i]].value)
+			return resolver->effective[lists[i]].value;
 	}
 	return NULL;
 }
 
 static int assume_host(struct resolver *resolver)
 {
-	const struct holding *list = &resolver->holding[dialect_variable(resolver->dialect)];
+	const struct effective *list = &resolver->effective[dialect_variable(resolver->dialect)];
 	bool rocr = false;
 	const char *value = outermost_list(resolver, &rocr);
 	struct mentions m = {0};

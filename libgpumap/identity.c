@@ -14,9 +14,9 @@ EXPORT const char *gpumap_request_identity_str(const gpumap_request *request,
 
 static int64_t local_rank(const gpumap_request *request, const struct rank_identity *identity)
 {
-	int64_t said = request_number(request, KEY_local_rank);
+	int64_t given = request_number(request, KEY_local_rank);
 
-	return said >= 0 ? said : identity->local_rank;
+	return given >= 0 ? given : identity->local_rank;
 }
 
 EXPORT int64_t gpumap_request_identity_int(const gpumap_request *request,

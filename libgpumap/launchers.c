@@ -6,7 +6,7 @@
 
 struct rewrite {
 	struct resolver *resolver;
-	struct holding *list;
+	struct effective *list;
 	const char *argument; /* after the colon; NULL: none */
 };
 
@@ -15,7 +15,7 @@ static int rewritten(struct rewrite *w, const char *value, enum source stated, c
 {
 	struct resolver *resolver = w->resolver;
 
-	*w->list = (struct holding){
+	*w->list = (struct effective){
 		.set = value != NULL,
 		.value = value,
 		.origin = resolver->request->origins[KEY_launcher],
@@ -108,7 +108,7 @@ static int rewrite_ray(struct rewrite *w)
 }
 
 /* Dask-CUDA takes numbers, UUIDs and names of MIG instances alone. */
-static bool dask_takes(struct resolver *resolver, const struct holding *list)
+static bool dask_takes(struct resolver *resolver, const struct effective *list)
 {
 	struct span rest = span_of(list->value), token;
 
@@ -178,11 +178,11 @@ static bool is_launcher(const struct resolver *resolver, const char *name)
 	return span_is((struct span){value, strcspn(value, ":")}, name);
 }
 
-int launcher_order(struct resolver *resolver, struct holding *order)
+int launcher_order(struct resolver *resolver, struct effective *order)
 {
 	if (!is_launcher(resolver, "flux") || order->set)
 		return GPUMAP_OK;
-	*order = (struct holding){
+	*order = (struct effective){
 		.set = true,
 		.value = "PCI_BUS_ID",
 		.origin = resolver->request->origins[KEY_launcher],
@@ -195,7 +195,7 @@ int launcher_order(struct resolver *resolver, struct holding *order)
 	return GPUMAP_OK;
 }
 
-int launcher_rewrite(struct resolver *resolver, struct holding *list)
+int launcher_rewrite(struct resolver *resolver, struct effective *list)
 {
 	static const struct {
 		const char *name;

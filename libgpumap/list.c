@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a parsed list deserves to have said about it: steps, remarks and warnings. */
+/* The steps, remarks and warnings about a parsed list. */
 #include "resolve.h"
 
 #include <stdio.h>
@@ -7,28 +7,28 @@
 
 #include "strbuf.h"
 
-struct telling {
+struct list_context {
 	struct resolver *resolver;
 	const struct visible_list *list;
-	const struct holding *holding;
+	const struct effective *effective;
 };
 
 /* The text of entry `number` (1-based, as notes count). */
-static struct span entry_text(const struct telling *t, size_t number)
+static struct span entry_text(const struct list_context *t, size_t number)
 {
-	struct span rest = span_of(t->holding->value), token = {"", 0};
+	struct span rest = span_of(t->effective->value), token = {"", 0};
 
 	for (size_t i = 0; i < number; i++)
 		span_split(&rest, ',', &token);
 	return token;
 }
 
-static void step(const struct telling *t, const char *rule, const char *text)
+static void step(const struct list_context *t, const char *rule, const char *text)
 {
 	step_add(t->resolver, rule, NULL, text);
 }
 
-static void tell_steps(const struct telling *t)
+static void add_steps(const struct list_context *t)
 {
 	const struct visible_list *list = t->list;
 	struct arena *arena = t->resolver->arena;
@@ -91,7 +91,7 @@ static const char *written_out(struct arena *arena, struct span token)
 	return text;
 }
 
-static void warn_garbage(const struct telling *t, size_t entry)
+static void warn_garbage(const struct list_context *t, size_t entry)
 {
 	struct span token = entry_text(t, entry);
 	struct visible_number n = visible_number(token);
@@ -110,7 +110,7 @@ static void warn_garbage(const struct telling *t, size_t entry)
 		fix = all ? all : "write every number, as in 0,1,2";
 	}
 	report_add(t->resolver->report, FINDING_NOT_A_RANGE,
-		   ABOUT(.rule = "V3", .origin = t->holding->origin, .fix = fix),
+		   ABOUT(.rule = "V3", .origin = t->effective->origin, .fix = fix),
 		   "'%s' is read as %s alone%s", QUOTE(token),
 		   n.value > INT32_MAX || other_base || !n.digits
 			   ? "its leading number"
@@ -119,7 +119,7 @@ static void warn_garbage(const struct telling *t, size_t entry)
 		   why);
 }
 
-static void warn_bare_uuid(const struct telling *t, size_t entry)
+static void warn_bare_uuid(const struct list_context *t, size_t entry)
 {
 	struct span token = entry_text(t, entry);
 	struct visible_number n = visible_number(token);
@@ -128,12 +128,12 @@ static void warn_bare_uuid(const struct telling *t, size_t entry)
 	if (n.digits && n.value <= INT32_MAX)
 		snprintf(as, sizeof(as), "the number %lld", (long long)n.value);
 	report_add(t->resolver->report, FINDING_BARE_UUID,
-		   ABOUT(.rule = "V8", .origin = t->holding->origin,
+		   ABOUT(.rule = "V8", .origin = t->effective->origin,
 			 .fix = "put GPU- before the UUID"),
 		   "without GPU- '%s' is read as %s", QUOTE(token), as);
 }
 
-static void warn_word(const struct telling *t, size_t entry)
+static void warn_word(const struct list_context *t, size_t entry)
 {
 	struct span token = entry_text(t, entry), word = span_trim(token);
 	const char *fix = "unset the variable to see every device, or write plain numbers";
@@ -145,15 +145,15 @@ static void warn_word(const struct telling *t, size_t entry)
 	else if (span_is(word, "none") || span_is(word, "void") || span_is(word, "NoDevFiles"))
 		fix = "to hide every device on purpose, set the variable to nothing";
 	report_add(t->resolver->report, FINDING_FOREIGN_WORD,
-		   ABOUT(.rule = "V10", .origin = t->holding->origin, .fix = fix),
+		   ABOUT(.rule = "V10", .origin = t->effective->origin, .fix = fix),
 		   "'%s' is no device: it hides every device from there on", QUOTE(token));
 }
 
-static void warn_spelling(const struct telling *t)
+static void warn_spelling(const struct list_context *t)
 {
 	const struct visible_notes *notes = &t->list->notes;
 	gpumap_report *report = t->resolver->report;
-	const char *origin = t->holding->origin;
+	const char *origin = t->effective->origin;
 
 	if (notes->garbage)
 		warn_garbage(t, notes->garbage);
@@ -174,7 +174,7 @@ static void warn_spelling(const struct telling *t)
 }
 
 /* "4 devices are numbered 0 to 3": which numbers exist where this list counts. */
-static const char *existing_numbers(const struct telling *t)
+static const char *existing_numbers(const struct list_context *t)
 {
 	const struct view *view = &t->resolver->view;
 	struct arena *arena = t->resolver->arena;
@@ -185,7 +185,7 @@ static const char *existing_numbers(const struct telling *t)
 		return "remove the entry";
 	/* Who writes the number of GPUs means all of them. */
 	if (t->list->end_entry == 0 && n.value == (int64_t)view->slot_count &&
-	    !memchr(t->holding->value, ',', strlen(t->holding->value)))
+	    !memchr(t->effective->value, ',', strlen(t->effective->value)))
 		count = "; a list names devices, it does not count them";
 	if (view->slot_count == 1)
 		return arena_printf(arena, "the one device there is number 0%s", count);
@@ -193,7 +193,7 @@ static const char *existing_numbers(const struct telling *t)
 			    view->slot_count, view->slot_count - 1, count);
 }
 
-static const char *end_remedy(const struct telling *t)
+static const char *end_remedy(const struct list_context *t)
 {
 	switch (t->list->end) {
 	case END_EMPTY:
@@ -215,7 +215,7 @@ static const char *end_remedy(const struct telling *t)
 	}
 }
 
-static void warn_end(const struct telling *t)
+static void warn_end(const struct list_context *t)
 {
 	const struct visible_list *list = t->list;
 	const struct visible_notes *notes = &list->notes;
@@ -225,14 +225,14 @@ static void warn_end(const struct telling *t)
 	if (list->end == END_RAISES) {
 		answer_no(
 			resolver, FINDING_TORCH_RAISES,
-			ABOUT(.rule = rule, .origin = t->holding->origin,
+			ABOUT(.rule = rule, .origin = t->effective->origin,
 			      .fix = "write plain numbers, with commas alone between them"),
 			"PyTorch raises ValueError at entry %zu ('%s'), so it counts no device at "
 			"all",
 			list->end_entry, QUOTE(list->end_text));
 	} else if (list->end == END_DUPLICATE) {
 		report_add(resolver->report, FINDING_DUPLICATE_DEVICE,
-			   ABOUT(.rule = "V5", .origin = t->holding->origin,
+			   ABOUT(.rule = "V5", .origin = t->effective->origin,
 				 .fix = "name each device once"),
 			   "'%s' names a device twice: %s", QUOTE(list->end_text),
 			   list->count ? "the list ends there" : "that hides every device");
@@ -241,7 +241,7 @@ static void warn_end(const struct telling *t)
 		/* A list that begins with a negative number means to hide everything. */
 		report_add(
 			resolver->report, FINDING_LIST_ENDED,
-			ABOUT(.rule = rule, .origin = t->holding->origin, .fix = end_remedy(t)),
+			ABOUT(.rule = rule, .origin = t->effective->origin, .fix = end_remedy(t)),
 			"entry %zu ('%s') is no device here (%s): it and all after it are hidden",
 			list->end_entry, QUOTE(list->end_text), visible_end_reason(list->end));
 	}
@@ -250,7 +250,7 @@ static void warn_end(const struct telling *t)
 			   ABOUT(.rule = notes->blank                         ? "V6"
 					 : rule && list->end == END_DUPLICATE ? "V5"
 									      : "V3",
-				 .origin = t->holding->origin,
+				 .origin = t->effective->origin,
 				 .fix = "write it plainly; tests/gpu/run-all driver settles it on "
 					"a GPU"),
 			   "what the driver makes of '%s' is assumed",
@@ -258,12 +258,12 @@ static void warn_end(const struct telling *t)
 }
 
 int list_explain(struct resolver *resolver, const struct visible_list *list,
-		 const struct holding *holding, bool outer)
+		 const struct effective *effective, bool outer)
 {
-	const struct telling t = {resolver, list, holding};
+	const struct list_context t = {resolver, list, effective};
 	gpumap_mapping *mapping = resolver->mapping;
 
-	tell_steps(&t);
+	add_steps(&t);
 	warn_spelling(&t);
 	warn_end(&t);
 	if (!outer && list->end != END_NOT) {

@@ -208,7 +208,7 @@ static void keep_one(struct expansion *x)
 
 static void warn_hidden(struct expansion *x, size_t named)
 {
-	const struct holding *list = x->resolver->list;
+	const struct effective *list = x->resolver->list;
 
 	report_add(x->resolver->report, FINDING_ONE_INSTANCE,
 		   ABOUT(.rule = "V9", .origin = list ? list->origin : NULL,

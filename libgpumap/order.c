@@ -8,7 +8,7 @@ enum order_kind { ORDER_PCI, ORDER_FASTEST, ORDER_UNKNOWN };
 
 static enum order_kind order_kind(struct resolver *resolver)
 {
-	const struct holding *order = &resolver->holding[VARIABLE_CUDA_ORDER];
+	const struct effective *order = &resolver->effective[VARIABLE_CUDA_ORDER];
 
 	if (!order->set || streq(order->value, "FASTEST_FIRST"))
 		return ORDER_FASTEST;
@@ -69,7 +69,7 @@ static const gpumap_device **ordered(struct resolver *resolver, bool measured)
  * keeps to its first kind). */
 static bool named_by_uuid(const struct resolver *resolver)
 {
-	const struct holding *list = &resolver->holding[dialect_variable(resolver->dialect)];
+	const struct effective *list = &resolver->effective[dialect_variable(resolver->dialect)];
 	const char *value = resolver->request->values[KEY_mps_server];
 
 	if (!value && list->set)

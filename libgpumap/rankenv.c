@@ -88,7 +88,7 @@ static bool in_cell(const enum variable cell[3], enum variable v)
 	return false;
 }
 
-enum rankenv_tells rankenv_tells(struct span name)
+enum rankenv_meaning rankenv_meaning(struct span name)
 {
 	size_t i = 0;
 
@@ -122,22 +122,22 @@ const char *rankenv_row_variable(const char *row, size_t i)
 	return r->needs && !i ? variable_name(r->needs) : NULL;
 }
 
-static const struct statement *cell_said(const gpumap_request *request, const struct rank_row *row,
-					 enum cell cell)
+static const struct statement *cell_statement(const gpumap_request *request,
+					      const struct rank_row *row, enum cell cell)
 {
 	const struct statement *s = NULL;
 
 	for (size_t i = 0; !s && i < ARRAY_SIZE(row->cells[cell]) && row->cells[cell][i]; i++)
-		s = request_said(request, row->cells[cell][i]);
+		s = request_variable(request, row->cells[cell][i]);
 	return s;
 }
 
 static bool complete(const gpumap_request *request, const struct rank_row *row)
 {
-	const struct statement *step = row->needs ? request_said(request, row->needs) : NULL;
+	const struct statement *step = row->needs ? request_variable(request, row->needs) : NULL;
 
 	for (enum cell cell = CELL_RANK; cell <= CELL_LOCAL; cell++)
-		if (!cell_said(request, row, cell))
+		if (!cell_statement(request, row, cell))
 			return false;
 	return !row->needs || (step && span_number(span_of(step->value), SLURM_LAST_STEP) >= 0);
 }
@@ -169,9 +169,9 @@ static int64_t read_number(const struct statement *s, const struct statement *si
 static void read_place(struct rank_identity *ret, const gpumap_request *request,
 		       const struct rank_row *row, gpumap_report *report)
 {
-	const struct statement *local_size = cell_said(request, row, CELL_LOCAL_SIZE);
-	const struct statement *node = cell_said(request, row, CELL_NODE);
-	const struct statement *nodes = cell_said(request, row, CELL_NODES);
+	const struct statement *local_size = cell_statement(request, row, CELL_LOCAL_SIZE);
+	const struct statement *node = cell_statement(request, row, CELL_NODE);
+	const struct statement *nodes = cell_statement(request, row, CELL_NODES);
 	const char *lost = "it is ignored";
 
 	if (nodes)
@@ -197,9 +197,9 @@ static void read_place(struct rank_identity *ret, const gpumap_request *request,
 static bool read_row(struct rank_identity *ret, const gpumap_request *request,
 		     const struct rank_row *row, gpumap_report *report)
 {
-	const struct statement *rank = cell_said(request, row, CELL_RANK);
-	const struct statement *size = cell_said(request, row, CELL_SIZE);
-	const struct statement *local = cell_said(request, row, CELL_LOCAL);
+	const struct statement *rank = cell_statement(request, row, CELL_RANK);
+	const struct statement *size = cell_statement(request, row, CELL_SIZE);
+	const struct statement *local = cell_statement(request, row, CELL_LOCAL);
 	struct rank_identity identity = {
 		.row = row->name,
 		.origin = local->origin,
@@ -226,10 +226,10 @@ static bool read_row(struct rank_identity *ret, const gpumap_request *request,
 static bool read_pod(struct rank_identity *ret, const gpumap_request *request,
 		     gpumap_report *report)
 {
-	const struct statement *rank = request_said(request, VARIABLE_RANK);
-	const struct statement *size = request_said(request, VARIABLE_WORLD_SIZE);
-	bool pod = request_said(request, VARIABLE_PET_NNODES) ||
-		   request_said(request, VARIABLE_KUBERNETES_SERVICE_HOST);
+	const struct statement *rank = request_variable(request, VARIABLE_RANK);
+	const struct statement *size = request_variable(request, VARIABLE_WORLD_SIZE);
+	bool pod = request_variable(request, VARIABLE_PET_NNODES) ||
+		   request_variable(request, VARIABLE_KUBERNETES_SERVICE_HOST);
 	struct rank_identity identity = {
 		.row = "Kubernetes",
 		.rank_variable = VARIABLE_RANK,
@@ -241,7 +241,7 @@ static bool read_pod(struct rank_identity *ret, const gpumap_request *request,
 		.local_size = -1,
 	};
 
-	if (!pod || !rank || !size || request_said(request, VARIABLE_LOCAL_RANK))
+	if (!pod || !rank || !size || request_variable(request, VARIABLE_LOCAL_RANK))
 		return false;
 	identity.origin = rank->origin;
 	identity.nodes = read_number(size, NULL, "it is ignored", report);

@@ -24,13 +24,13 @@ struct rank_identity {
 size_t rankenv_read(struct rank_identity rows[RANKENV_ROWS], const gpumap_request *request,
 		    gpumap_report *report);
 
-/* The i-th variable that tells a process its rank, in any row: what a launcher unsets for
- * the ranks that it starts. NULL past the end. */
+/* The i-th variable that gives a process its rank, in any row. A launcher unsets these for the
+ * ranks that it starts. NULL past the end. */
 const char *rankenv_variable(size_t i);
 
-/* What a variable tells a process in some row, or that it is one of those variables at all. */
-enum rankenv_tells { RANKENV_NOTHING, RANKENV_OTHER, RANKENV_RANK, RANKENV_LOCAL_RANK };
-enum rankenv_tells rankenv_tells(struct span name);
+/* The meaning of a variable in some row; RANKENV_OTHER: another variable of a row. */
+enum rankenv_meaning { RANKENV_NOTHING, RANKENV_OTHER, RANKENV_RANK, RANKENV_LOCAL_RANK };
+enum rankenv_meaning rankenv_meaning(struct span name);
 
 /* The i-th variable of a row by its name, NULL past the end. */
 const char *rankenv_row_variable(const char *row, size_t i);

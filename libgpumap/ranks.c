@@ -51,13 +51,13 @@ static void lose_rows(struct resolver *resolver, gpumap_step *step,
 /* An option wins over every row. */
 static void explain_option(struct resolver *resolver, const struct rank_identity *row)
 {
-	const struct said *said = &resolver->said[KEY_local_rank];
+	const struct resolved_key *entry = &resolver->keys[KEY_local_rank];
 	gpumap_step *step;
 
-	if (span_number(span_of(said->value), INT64_MAX) == row->local_rank)
+	if (span_number(span_of(entry->value), INT64_MAX) == row->local_rank)
 		return;
-	step = step_add(resolver, "R1", said->origin,
-			arena_printf(resolver->arena, "the local rank is given: %s", said->value));
+	step = step_add(resolver, "R1", entry->origin,
+			arena_printf(resolver->arena, "the local rank is given: %s", entry->value));
 	step_lose(resolver, step, "environment", row_text(resolver, row));
 }
 
@@ -96,13 +96,13 @@ static const char *expanded(struct resolver *resolver, const char *value,
 int ranks_resolve(struct resolver *resolver)
 {
 	const gpumap_request *request = resolver->request;
-	struct said *local = &resolver->said[KEY_local_rank];
+	struct resolved_key *local = &resolver->keys[KEY_local_rank];
 	struct rank_identity rows[RANKENV_ROWS];
 	size_t count;
 	bool words;
 
 	for (size_t i = 0; i < KEY_COUNT; i++)
-		resolver->said[i] = (struct said){request->values[i], request->origins[i]};
+		resolver->keys[i] = (struct resolved_key){request->values[i], request->origins[i]};
 	resolver->words = (struct rank_words){-1, -1, -1, -1};
 	if (!wanted(resolver, &words))
 		return GPUMAP_OK;
@@ -112,9 +112,9 @@ int ranks_resolve(struct resolver *resolver)
 	} else if (count && !local->value) {
 		explain_row(resolver, rows, count);
 		if (rows[0].local_rank >= 0)
-			*local = (struct said){arena_printf(resolver->arena, "%lld",
-							    (long long)rows[0].local_rank),
-					       rows[0].origin};
+			*local = (struct resolved_key){arena_printf(resolver->arena, "%lld",
+								    (long long)rows[0].local_rank),
+						       rows[0].origin};
 	}
 	if (count)
 		resolver->words = (struct rank_words){-1, rows[0].rank, rows[0].node_rank, -1};
@@ -122,7 +122,7 @@ int ranks_resolve(struct resolver *resolver)
 		resolver->words.local_rank = span_number(span_of(local->value), INT64_MAX);
 	for (size_t i = 0; i < ARRAY_SIZE(rank_keys); i++)
 		if (in_device_words(request->values[rank_keys[i]]))
-			resolver->said[rank_keys[i]].value = expanded(
+			resolver->keys[rank_keys[i]].value = expanded(
 				resolver, request->values[rank_keys[i]], &resolver->words, NULL);
 	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
@@ -166,8 +166,8 @@ const char *ranks_value(struct resolver *resolver, const struct statement *s)
 /* Without inventory, list and grant nobody knows how many devices there are. */
 static bool count_known(const struct resolver *resolver)
 {
-	return resolver->inventory || resolver->list || resolver->said[KEY_container].value ||
-	       resolver->said[KEY_cgroup].value || resolver->said[KEY_mps_server].value;
+	return resolver->inventory || resolver->list || resolver->keys[KEY_container].value ||
+	       resolver->keys[KEY_cgroup].value || resolver->keys[KEY_mps_server].value;
 }
 
 int ranks_finish(struct resolver *resolver)
@@ -180,17 +180,17 @@ int ranks_finish(struct resolver *resolver)
 		words->modulo = visible ? words->rank % (int64_t)visible : 0;
 	for (size_t i = 0; i < ARRAY_SIZE(rank_keys); i++) {
 		const char *value = request->values[rank_keys[i]], *missing = NULL;
-		struct said *said = &resolver->said[rank_keys[i]];
+		struct resolved_key *entry = &resolver->keys[rank_keys[i]];
 
 		if (!in_device_words(value))
 			continue;
-		said->value = expanded(resolver, value, words, &missing);
+		entry->value = expanded(resolver, value, words, &missing);
 		if (missing)
-			not_known(resolver, missing, value, said->origin);
-		else if (said->value)
-			step_add(resolver, "R5", said->origin,
+			not_known(resolver, missing, value, entry->origin);
+		else if (entry->value)
+			step_add(resolver, "R5", entry->origin,
 				 arena_printf(resolver->arena, "%s is %s in this process",
-					      QUOTE(span_of(value)), QUOTE(span_of(said->value))));
+					      QUOTE(span_of(value)), QUOTE(span_of(entry->value))));
 	}
 	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }

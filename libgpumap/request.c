@@ -278,8 +278,8 @@ static bool states_something(struct span name, const char *value)
 	if (!*value)
 		return false;
 	if (span_is(name, variable_name(VARIABLE_CUDA_ORDER)) ||
-	    span_is(name, "GPUMAP_INVENTORY") || rankenv_tells(name) == RANKENV_RANK ||
-	    rankenv_tells(name) == RANKENV_LOCAL_RANK)
+	    span_is(name, "GPUMAP_INVENTORY") || rankenv_meaning(name) == RANKENV_RANK ||
+	    rankenv_meaning(name) == RANKENV_LOCAL_RANK)
 		return true;
 	for (size_t i = 0; i < KEY_COUNT; i++)
 		if (span_is(name, key_get((enum key_id)i)->environment))

@@ -63,7 +63,7 @@ struct statement {
 struct gpumap_request {
 	struct statement *statements;
 	size_t count, room;
-	char *values[KEY_COUNT]; /* of the keys that are no statements; NULL: not said */
+	char *values[KEY_COUNT]; /* of the keys that are not statements; NULL: not given */
 	char *origins[KEY_COUNT];
 };
 
@@ -98,7 +98,7 @@ bool dialect_reads(enum dialect dialect, enum variable variable);
 
 /* Values that gpumap_request_set has checked, in the form that resolve needs. */
 bool request_switch(const gpumap_request *request, enum key_id key);
-int64_t request_number(const gpumap_request *request, enum key_id key); /* -1: not said */
+int64_t request_number(const gpumap_request *request, enum key_id key); /* -1: not given */
 enum dialect request_dialect(const gpumap_request *request);
 
 /* GPUMAP_OK when `value` suits the key. */
@@ -115,9 +115,9 @@ bool statement_parse(const char *text, enum variable fallback, enum variable *va
 /* The variable of rule S7 that `name` is nearly; NULL: none. */
 const char *misspelt_variable(struct span name);
 
-/* The statement that holds for a variable, by its place in time (rule S2); NULL: none, or
+/* The statement that wins for a variable, by its place in time (rule S2); NULL: none, or
  * an unset. For the hints, which no launcher rewrites. */
-const struct statement *request_said(const gpumap_request *request, enum variable variable);
+const struct statement *request_variable(const gpumap_request *request, enum variable variable);
 
 /* A warning for each variable whose name is nearly that of a list or an order (rule S7). */
 void environ_report_misspelt(const char *const *envp, gpumap_report *report);

@@ -25,7 +25,7 @@ static int run_stages(struct resolver *resolver)
 
 static bool counts(const struct resolver *resolver, enum variable variable)
 {
-	const struct holding *list = &resolver->holding[variable];
+	const struct effective *list = &resolver->effective[variable];
 
 	/* HIP takes an empty list as none (rule H1). */
 	if (resolver->dialect == DIALECT_HIP && variable != VARIABLE_ROCR_VISIBLE)
@@ -43,7 +43,7 @@ static enum list_from list_stated(const struct resolver *resolver)
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		if (!counts(resolver, lists[i]))
 			continue;
-		if (resolver->holding[lists[i]].stated != SOURCE_ENVIRONMENT)
+		if (resolver->effective[lists[i]].stated != SOURCE_ENVIRONMENT)
 			return LIST_FROM_KEYS;
 		from = LIST_FROM_ENVIRONMENT;
 	}

@@ -14,8 +14,8 @@
 #include "request.h"
 #include "visible.h"
 
-/* A list as it holds when the driver starts. */
-struct holding {
+/* The value of a variable when the driver starts. */
+struct effective {
 	bool set;
 	const char *value;  /* when set */
 	const char *origin; /* may be NULL */
@@ -40,8 +40,8 @@ struct view {
 };
 
 /* A key's value with what depends on the rank filled in (rule R5). */
-struct said {
-	const char *value, *origin; /* NULL: not said */
+struct resolved_key {
+	const char *value, *origin; /* NULL: not given */
 };
 
 struct resolver {
@@ -53,33 +53,33 @@ struct resolver {
 	enum dialect dialect;
 	bool failed; /* the answer is "no" */
 
-	struct said said[KEY_COUNT];
+	struct resolved_key keys[KEY_COUNT];
 	struct rank_words words;
-	struct holding holding[VARIABLE_COUNT];
+	struct effective effective[VARIABLE_COUNT];
 	struct view view;
 	const gpumap_device *host; /* the mapping's copies */
 	size_t host_count;
 	const int *fastest; /* measured order: positions in host */
 	bool assumed;       /* nobody saw the host's devices */
 	bool gaps;          /* numbers that the inventory leaves out are taken as existing */
-	const struct holding *list; /* what the process itself reads; NULL: none */
-	const char *hidden_by;      /* the view that has no device; NULL: none */
-	const char *driver;         /* version, NULL: not known */
-	bool own_first;             /* a launcher put this process's device first (Dask) */
-	int64_t rotate;             /* by how many, where there is no list to rewrite; 0: not */
+	const struct effective *list; /* what the process itself reads; NULL: none */
+	const char *hidden_by;        /* the view that has no device; NULL: none */
+	const char *driver;           /* version, NULL: not known */
+	bool own_first;               /* a launcher put this process's device first (Dask) */
+	int64_t rotate;               /* by how many, where there is no list to rewrite; 0: not */
 };
 
-/* Which rank this process is (rules R1 and R2), where that matters; fills `said`. */
+/* Which rank this process is (rules R1 and R2), where that matters; fills `keys`. */
 int ranks_resolve(struct resolver *resolver);
 /* A statement's value with the ranks filled in; NULL: no memory. */
 const char *ranks_value(struct resolver *resolver, const struct statement *s);
-/* The rest of `said`: what depends on the number of visible devices, too. */
+/* The rest of `keys`: what depends on the number of visible devices, too. */
 int ranks_finish(struct resolver *resolver);
 
 int sources_resolve(struct resolver *resolver);
 /* What the launcher makes of the list that it finds, and of CUDA_DEVICE_ORDER. */
-int launcher_rewrite(struct resolver *resolver, struct holding *list);
-int launcher_order(struct resolver *resolver, struct holding *order);
+int launcher_rewrite(struct resolver *resolver, struct effective *list);
+int launcher_order(struct resolver *resolver, struct effective *order);
 int host_prepare(struct resolver *resolver);
 int views_resolve(struct resolver *resolver);
 
@@ -92,7 +92,7 @@ int view_position(const struct view *view, int64_t number);
 /* Keeps the view as it is now for pictures. */
 int view_remember(struct resolver *resolver, const char *label);
 
-/* The view becomes what the key (container, cgroup) grants of it, where it is said. */
+/* The view becomes what the key (container, cgroup) grants of it, if it is set. */
 int grant_apply(struct resolver *resolver, enum key_id key);
 /* A grant's entry without blanks and the prefix of its CDI name. */
 struct span granted_name(struct span token);
@@ -107,7 +107,7 @@ void hints_report(struct resolver *resolver);
 
 /* Steps and findings for a list that was parsed; `outer`: it is not the process's own. */
 int list_explain(struct resolver *resolver, const struct visible_list *list,
-		 const struct holding *holding, bool outer);
+		 const struct effective *effective, bool outer);
 
 /* Makes the logical devices out of slots (rule V9 decides which MIG instances). */
 int mig_expand(struct resolver *resolver, const struct slot *slots, size_t count, bool every);

@@ -72,8 +72,8 @@ static int lose(struct resolver *resolver, struct losers *losers, enum source so
 }
 
 struct timeline {
-	struct holding now;
-	bool stated; /* something was said, if only to unset it */
+	struct effective now;
+	bool stated; /* there is a statement, even if it unsets the variable */
 	struct losers losers;
 };
 
@@ -90,7 +90,7 @@ static int play(struct resolver *resolver, struct timeline *time, const struct s
 		r = lose(resolver, &time->losers, time->now.source,
 			 time->now.set ? time->now.value : NULL);
 	time->stated = true;
-	time->now = (struct holding){
+	time->now = (struct effective){
 		.set = s->verb != VERB_UNSET,
 		.value = value,
 		.origin = s->origin,
@@ -103,7 +103,7 @@ static int play(struct resolver *resolver, struct timeline *time, const struct s
 /* The launcher runs between the script and the program, and reads what it finds. */
 static int play_launcher(struct resolver *resolver, struct timeline *time, enum variable variable)
 {
-	struct holding before = time->now;
+	struct effective before = time->now;
 	int r;
 
 	if (!resolver->request->values[KEY_launcher])
@@ -140,7 +140,7 @@ static const char *winning_rule(const struct timeline *time)
 static int explain_winner(struct resolver *resolver, const struct timeline *time,
 			  enum variable variable)
 {
-	const struct holding *now = &time->now;
+	const struct effective *now = &time->now;
 	struct arena *arena = resolver->arena;
 	const char *name = variable_name(variable);
 	gpumap_step *step;
@@ -193,7 +193,7 @@ static int resolve_variable(struct resolver *resolver, enum variable variable)
 	}
 	if (r != GPUMAP_OK)
 		return r;
-	resolver->holding[variable] = time.now;
+	resolver->effective[variable] = time.now;
 	return explain_winner(resolver, &time, variable);
 }
 

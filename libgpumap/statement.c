@@ -64,7 +64,7 @@ bool dialect_reads(enum dialect dialect, enum variable variable)
 	}
 }
 
-const struct statement *request_said(const gpumap_request *request, enum variable variable)
+const struct statement *request_variable(const gpumap_request *request, enum variable variable)
 {
 	const struct statement *now = NULL;
 

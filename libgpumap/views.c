@@ -57,7 +57,8 @@ static int enter(struct resolver *resolver, struct slot *slots, size_t count, co
 
 /* Parses a list in the current view; *slots are the devices that it picks. */
 static int apply_list(struct resolver *resolver, enum dialect dialect,
-		      const struct holding *holding, bool outer, struct slot **slots, size_t *count)
+		      const struct effective *effective, bool outer, struct slot **slots,
+		      size_t *count)
 {
 	struct visible_view parent = {0};
 	struct visible_list list;
@@ -65,19 +66,19 @@ static int apply_list(struct resolver *resolver, enum dialect dialect,
 	int r = view_names(resolver, &parent, &migs);
 
 	if (r == GPUMAP_OK)
-		r = visible_parse(&list, dialect, span_of(holding->value), &parent);
+		r = visible_parse(&list, dialect, span_of(effective->value), &parent);
 	if (r == GPUMAP_ENOMEM)
 		return report_nomem(resolver->report);
 	if (r == GPUMAP_ELIMIT)
 		return report_fail(resolver->report, r, FINDING_LIMIT,
-				   ABOUT(.origin = holding->origin),
+				   ABOUT(.origin = effective->origin),
 				   "a visible list of more than %d entries", GPUMAP_MAX_DEVICES);
 	if (r != GPUMAP_OK)
 		return r;
 	r = select_slots(resolver, &list, migs, slots);
 	*count = list.count;
 	if (r == GPUMAP_OK)
-		r = list_explain(resolver, &list, holding, outer);
+		r = list_explain(resolver, &list, effective, outer);
 	visible_list_free(&list);
 	return r;
 }
@@ -86,7 +87,7 @@ static int apply_list(struct resolver *resolver, enum dialect dialect,
 
 /* Numbers that a list repeats from the one outside it, where they are other than
  * 0, 1, ...: for an MPS client an error by NVIDIA's document, with AMD's a mistake. */
-static bool repeats(const struct holding *list, const char *outer)
+static bool repeats(const struct effective *list, const char *outer)
 {
 	struct span rest = span_of(outer), token;
 	int64_t i = 0;
@@ -103,7 +104,7 @@ static bool repeats(const struct holding *list, const char *outer)
 static int enter_mps(struct resolver *resolver)
 {
 	const char *server = resolver->request->values[KEY_mps_server];
-	struct holding holding = {
+	struct effective effective = {
 		.set = true,
 		.value = server,
 		.origin = resolver->request->origins[KEY_mps_server],
@@ -114,20 +115,20 @@ static int enter_mps(struct resolver *resolver)
 
 	if (!server)
 		return GPUMAP_OK;
-	r = apply_list(resolver, DIALECT_DRIVER, &holding, true, &slots, &count);
+	r = apply_list(resolver, DIALECT_DRIVER, &effective, true, &slots, &count);
 	if (r == GPUMAP_OK)
 		r = enter(resolver, slots, count, "MPS server");
 	if (r != GPUMAP_OK)
 		return r;
-	if (!step_add(resolver, "L4", holding.origin,
+	if (!step_add(resolver, "L4", effective.origin,
 		      arena_printf(resolver->arena,
 				   "the MPS server sees %s; the client's numbers count in that",
 				   QUOTE(span_of(server)))))
 		return report_nomem(resolver->report);
-	if (repeats(&resolver->holding[VARIABLE_CUDA_VISIBLE], server))
+	if (repeats(&resolver->effective[VARIABLE_CUDA_VISIBLE], server))
 		answer_no(resolver, FINDING_MPS_REPEATED,
 			  ABOUT(.rule = "L4",
-				.origin = resolver->holding[VARIABLE_CUDA_VISIBLE].origin,
+				.origin = resolver->effective[VARIABLE_CUDA_VISIBLE].origin,
 				.fix = "unset the client's list, or use UUIDs in both"),
 			  "the client repeats the MPS server's list %s, but its numbers count "
 			  "inside it",
@@ -135,7 +136,7 @@ static int enter_mps(struct resolver *resolver)
 	return GPUMAP_OK;
 }
 
-static int enter_rocr(struct resolver *resolver, struct holding *rocr)
+static int enter_rocr(struct resolver *resolver, struct effective *rocr)
 {
 	struct slot *slots;
 	size_t count;
@@ -147,11 +148,11 @@ static int enter_rocr(struct resolver *resolver, struct holding *rocr)
 	return r == GPUMAP_OK ? enter(resolver, slots, count, "ROCR") : r;
 }
 
-static void tell_hip(struct resolver *resolver, const struct holding *list)
+static void explain_hip(struct resolver *resolver, const struct effective *list)
 {
-	const struct holding *rocr = &resolver->holding[VARIABLE_ROCR_VISIBLE];
+	const struct effective *rocr = &resolver->effective[VARIABLE_ROCR_VISIBLE];
 
-	if (list == &resolver->holding[VARIABLE_CUDA_VISIBLE])
+	if (list == &resolver->effective[VARIABLE_CUDA_VISIBLE])
 		step_add(resolver, "H1", list->origin,
 			 "CUDA_VISIBLE_DEVICES takes the place of HIP_VISIBLE_DEVICES");
 	if (!rocr->set)
@@ -167,22 +168,22 @@ static void tell_hip(struct resolver *resolver, const struct holding *list)
 }
 
 /* The list that the process itself reads last; NULL: none, every device is visible. */
-static const struct holding *process_list(struct resolver *resolver)
+static const struct effective *process_list(struct resolver *resolver)
 {
-	struct holding *holding = resolver->holding;
-	const struct holding *list = &holding[dialect_variable(resolver->dialect)];
+	struct effective *effective = resolver->effective;
+	const struct effective *list = &effective[dialect_variable(resolver->dialect)];
 
 	if (resolver->dialect == DIALECT_HIP) {
 		/* Empty is not set here (rule H1). */
 		if (!list->set || !*list->value)
-			list = &holding[VARIABLE_CUDA_VISIBLE];
+			list = &effective[VARIABLE_CUDA_VISIBLE];
 		if (!list->set || !*list->value) {
 			step_add(resolver, "S5", NULL,
 				 "neither HIP_VISIBLE_DEVICES nor CUDA_VISIBLE_DEVICES is set: "
 				 "every device");
 			return NULL;
 		}
-		tell_hip(resolver, list);
+		explain_hip(resolver, list);
 	}
 	return list->set ? list : NULL;
 }
@@ -201,7 +202,7 @@ static struct slot *rotated(struct resolver *resolver)
 
 int views_resolve(struct resolver *resolver)
 {
-	const struct holding *list;
+	const struct effective *list;
 	struct slot *slots;
 	size_t count;
 	int r = view_remember(resolver, "host");
@@ -216,7 +217,7 @@ int views_resolve(struct resolver *resolver)
 	if (r == GPUMAP_OK)
 		r = enter_mps(resolver);
 	if (r == GPUMAP_OK && resolver->dialect == DIALECT_HIP)
-		r = enter_rocr(resolver, &resolver->holding[VARIABLE_ROCR_VISIBLE]);
+		r = enter_rocr(resolver, &resolver->effective[VARIABLE_ROCR_VISIBLE]);
 	if (r != GPUMAP_OK || resolver->failed)
 		return r;
 	list = process_list(resolver);

@@ -70,10 +70,10 @@ static bool bare_uuid(struct span token)
 	return true;
 }
 
-static void note(size_t *spot, size_t number)
+static void note(size_t *place, size_t number)
 {
-	if (!*spot)
-		*spot = number + 1;
+	if (!*place)
+		*place = number + 1;
 }
 
 static void note_token(struct visible_notes *notes, struct span token, size_t number)
@@ -118,14 +118,14 @@ static int add_entry(struct visible_list *list, size_t *room, struct visible_ent
 /* One token after the other, until one is no device or repeats an earlier one. */
 static int walk(struct visible_list *list, const struct matcher *matcher, struct span value)
 {
-	struct span rest = value, plain = matcher->ascii, said, token;
+	struct span rest = value, plain = matcher->ascii, written, token;
 	size_t room = 0;
 	int r = GPUMAP_OK;
 
 	for (size_t number = 0;
-	     r == GPUMAP_OK && span_split(&rest, ',', &said) && span_split(&plain, ',', &token);
+	     r == GPUMAP_OK && span_split(&rest, ',', &written) && span_split(&plain, ',', &token);
 	     number++) {
-		struct visible_entry entry = {-1, -1, -1, said};
+		struct visible_entry entry = {-1, -1, -1, written};
 		size_t earlier = 0;
 		enum visible_end end;
 
@@ -142,7 +142,7 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
 		if (end != END_NOT) {
 			list->end = end;
 			list->end_entry = number;
-			list->end_text = said;
+			list->end_text = written;
 			list->end_earlier = earlier;
 			return GPUMAP_OK;
 		}
@@ -160,12 +160,12 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
  * neither; and for what PyTorch raises an exception on. Fills in the end members of *late. */
 static void find_late_end(struct visible_list *late, struct matcher *matcher, struct span value)
 {
-	struct span rest = value, plain = matcher->ascii, said, token;
+	struct span rest = value, plain = matcher->ascii, written, token;
 	bool uuids = span_starts(value, "GPU-") || span_starts(value, "MIG-");
 	const char *prefix = span_starts(value, "GPU-") ? "GPU-" : "MIG-";
 
 	matcher_forget(matcher);
-	for (size_t number = 0; span_split(&rest, ',', &said) && span_split(&plain, ',', &token);
+	for (size_t number = 0; span_split(&rest, ',', &written) && span_split(&plain, ',', &token);
 	     number++) {
 		struct visible_number n = visible_number(token);
 		bool raises = matcher->dialect == DIALECT_TORCH && !uuids && python_raises(token);
@@ -174,7 +174,7 @@ static void find_late_end(struct visible_list *late, struct matcher *matcher, st
 		if (raises || matcher_repeats_text(matcher, number, token, uuids, &earlier)) {
 			late->end = raises ? END_RAISES : END_DUPLICATE;
 			late->end_entry = number;
-			late->end_text = said;
+			late->end_text = written;
 			late->end_earlier = earlier;
 			return;
 		}

@@ -106,7 +106,7 @@ static int resolve(const gpumap_request *request, const gpumap_inventory *invent
 
 	if (r != GPUMAP_OK)
 		return r;
-	if (visible && (inventory || request_said(request, VARIABLE_CUDA_VISIBLE)))
+	if (visible && (inventory || request_variable(request, VARIABLE_CUDA_VISIBLE)))
 		*visible = (int64_t)gpumap_mapping_visible_count(mapping);
 	gpumap_mapping_free(mapping);
 	return GPUMAP_OK;

@@ -32,7 +32,7 @@ void python_environ_name(struct python_file *f, unsigned at)
 /* A variable that some launcher sets. */
 static bool is_launchers(struct span name)
 {
-	return is_watched(name) || rankenv_tells(name) != RANKENV_NOTHING ||
+	return is_watched(name) || rankenv_meaning(name) != RANKENV_NOTHING ||
 	       span_starts(name, "SLURM_") || span_starts(name, "OMPI_") ||
 	       span_starts(name, "PMI");
 }

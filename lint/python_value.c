@@ -86,7 +86,7 @@ static struct python_value value(const struct python_file *f, unsigned first, un
 
 struct python_value python_variable(struct span name)
 {
-	enum rankenv_tells tells = rankenv_tells(name);
+	enum rankenv_meaning tells = rankenv_meaning(name);
 	bool unsure = !span_is(name, "RANK") && !span_is(name, "LOCAL_RANK");
 
 	if (tells == RANKENV_RANK)

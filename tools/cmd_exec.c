@@ -90,7 +90,7 @@ static int read_options(struct command_exec *c, int argc, char **argv, bool *don
 	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options.plan, false, report);
 }
 
-/* Remarks are the same in all ranks: one tells them. */
+/* Remarks are the same in all ranks: one shows them. */
 static void print_once(const struct command_exec *c, const struct exec *exec)
 {
 	struct output output = c->output;
@@ -146,7 +146,7 @@ static int start(const struct command_exec *c, const struct exec *exec)
 	struct output output = c->output;
 	int status;
 
-	/* What was found so far is told while there is somebody to tell it. */
+	/* Findings are shown before the program takes the place of this process. */
 	print_once(c, exec);
 	if (gpumap_report_new(&output.report) != GPUMAP_OK)
 		return STATUS_OWN_FAILURE;

@@ -126,7 +126,7 @@ static int read_options(struct lint_command *command, int argc, char **argv, boo
 static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
 {
 	const struct plan_options nothing = {.file = NULL};
-	gpumap_report *heard = NULL;
+	gpumap_report *scratch = NULL;
 	gpumap_plan *plan = NULL;
 	int64_t node;
 
@@ -136,17 +136,17 @@ static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_
 	if ((!lint->machine &&
 	     streq(gpumap_profile_setting(profile, "inventory", GPUMAP_SETTING_VALUE), "host")) ||
 	    streq(gpumap_profile_setting(profile, "hosts", GPUMAP_SETTING_VALUE), "slurm") ||
-	    gpumap_report_new(&heard) != GPUMAP_OK)
+	    gpumap_report_new(&scratch) != GPUMAP_OK)
 		return;
-	plan_from(&plan, &node, profile, &nothing, heard);
-	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
-		const gpumap_finding *f = gpumap_report_get(heard, i);
+	plan_from(&plan, &node, profile, &nothing, scratch);
+	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
+		const gpumap_finding *f = gpumap_report_get(scratch, i);
 
 		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK)
 			report_copy(report, f);
 	}
 	gpumap_plan_free(plan);
-	gpumap_report_free(heard);
+	gpumap_report_free(scratch);
 }
 
 static void check_launch(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)

@@ -109,14 +109,14 @@ static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
 /* Why a plan could not be started is no news about the difference. */
 static int read_quietly(gpumap_plan **ret, const char *path, gpumap_report *report)
 {
-	gpumap_report *heard = NULL;
-	int r = gpumap_report_new(&heard);
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_read(ret, path, heard);
-	for (size_t i = 0; r != GPUMAP_OK && i < gpumap_report_count(heard); i++)
-		report_copy(report, gpumap_report_get(heard, i));
-	gpumap_report_free(heard);
+		r = gpumap_plan_read(ret, path, scratch);
+	for (size_t i = 0; r != GPUMAP_OK && i < gpumap_report_count(scratch); i++)
+		report_copy(report, gpumap_report_get(scratch, i));
+	gpumap_report_free(scratch);
 	return r;
 }
 

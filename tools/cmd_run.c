@@ -189,7 +189,7 @@ static int show(struct command_run *c, int r)
 }
 
 /* With a step's task, or a number of its own, each node has somebody who starts it. */
-static void tell_others(const struct command_run *c)
+static void remind_of_nodes(const struct command_run *c)
 {
 	int64_t hosts = gpumap_plan_int(c->run.plan, GPUMAP_PLAN_HOSTS);
 
@@ -215,7 +215,7 @@ static int own_failure(const struct command_run *c)
 
 /* A file that is opened later must not become a standard stream that was closed. What is lost
  * is the ranks' output, but not silently a record that was asked for. And whatever cannot be
- * written is an error to tell, not the end; the ranks have these signals as ever. */
+ * written is an error to report, not the end; the ranks have these signals as ever. */
 static void settle_streams(bool json)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -236,7 +236,7 @@ static int run(struct command_run *c)
 	if (r == GPUMAP_ENOMEM)
 		report_nomem(c->report);
 	if (r == GPUMAP_OK)
-		tell_others(c);
+		remind_of_nodes(c);
 	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c);
 	gpumap_plan_free(c->run.plan);
 	return status;

@@ -107,7 +107,7 @@ void options_init(struct options *options, const char *command, const struct opt
 		  enum option_keys keys, int argc, char **argv);
 
 /* The next option's name; "" for an operand; NULL at the end or after an error, which
- * is then in the report: *failed tells. Options and operands may mix; -- ends options. */
+ * is then in the report, and *failed is set. Options and operands may mix; -- ends options. */
 const char *options_next(struct options *options, gpumap_report *report, bool *failed);
 
 /* The operand that was read and everything behind it, which ends with NULL. */

@@ -106,7 +106,7 @@ static bool read_nodes(struct reader *x)
 	return true;
 }
 
-/* NULL where the system does not tell. */
+/* NULL: the system does not say. */
 static bool read_affinity(struct reader *x, const char **ret)
 {
 	struct cpu_set set;

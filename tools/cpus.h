@@ -11,8 +11,8 @@ struct cpus {
 	struct arena arena;
 };
 
-/* Reads what the kernel tells in `sysroot`/sys, and what this process may run on. What it
- * does not tell is not known, which is no error. `sysroot` NULL is this machine; of
+/* Reads the CPUs from `sysroot`/sys, and which of them this process may use. What is not
+ * there is not known, which is not an error. `sysroot` NULL is this machine; of
  * another tree it is not known what this process may run on. GPUMAP_ENOMEM. */
 int cpus_read(struct cpus *ret, const char *sysroot, gpumap_report *report);
 void cpus_free(struct cpus *cpus);

@@ -19,16 +19,16 @@ const char *machine_named(const char *option, bool ask_driver)
 static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *report)
 {
 	const char *variable = getenv(VARIABLE);
-	gpumap_report *heard = NULL;
+	gpumap_report *scratch = NULL;
 	int r;
 
 	if (what != variable)
 		return gpumap_inventory_open(ret, what, report);
-	r = gpumap_report_new(&heard);
+	r = gpumap_report_new(&scratch);
 	if (r == GPUMAP_OK)
-		r = gpumap_inventory_open(ret, what, heard);
-	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
-		const gpumap_finding *f = gpumap_report_get(heard, i);
+		r = gpumap_inventory_open(ret, what, scratch);
+	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
+		const gpumap_finding *f = gpumap_report_get(scratch, i);
 		const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 
 		if (origin && streq(origin, "--inventory"))
@@ -36,7 +36,7 @@ static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *r
 		else
 			report_copy(report, f);
 	}
-	gpumap_report_free(heard);
+	gpumap_report_free(scratch);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 

@@ -90,12 +90,12 @@ static const char *belongs(const struct options *options, struct span option)
 }
 
 /* torchrun's options are written with either, --nproc_per_node being the older. */
-static bool same_name(struct span said, const char *name)
+static bool same_name(struct span given, const char *name)
 {
-	if (said.length != strlen(name))
+	if (given.length != strlen(name))
 		return false;
-	for (size_t i = 0; i < said.length; i++)
-		if ((said.text[i] == '_' && i > 1 ? '-' : said.text[i]) != name[i])
+	for (size_t i = 0; i < given.length; i++)
+		if ((given.text[i] == '_' && i > 1 ? '-' : given.text[i]) != name[i])
 			return false;
 	return true;
 }

@@ -17,8 +17,8 @@ struct finder {
 	char here[HOST_NAME_MAX + 1]; /* this machine's name */
 };
 
-/* A setting of the profile; and where it comes from, NULL: nothing says it. */
-const char *finder_said(const struct finder *f, const char *key);
+/* A setting of the profile; and where it comes from, NULL: a default. */
+const char *finder_value(const struct finder *f, const char *key);
 const char *finder_origin(const struct finder *f, const char *key);
 /* A variable that is set and not empty. */
 const char *finder_variable(const char *name);

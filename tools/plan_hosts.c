@@ -20,21 +20,21 @@
 /* Why there is no GPU is the plan's to say. */
 static int open_quietly(struct finder *f, const char *what, gpumap_inventory **ret)
 {
-	gpumap_report *heard = NULL;
-	int r = gpumap_report_new(&heard);
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
 	bool none;
 
 	if (r == GPUMAP_OK)
-		r = machine_open(ret, what, false, heard);
+		r = machine_open(ret, what, false, scratch);
 	none = r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU);
-	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
-		const gpumap_finding *finding = gpumap_report_get(heard, i);
+	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
+		const gpumap_finding *finding = gpumap_report_get(scratch, i);
 
 		if (!finding_is(finding, FINDING_NO_GPU) &&
 		    !(none && finding_is(finding, FINDING_NO_DRIVER)))
 			report_copy(f->report, finding);
 	}
-	gpumap_report_free(heard);
+	gpumap_report_free(scratch);
 	return r == GPUMAP_ENOMEM ? report_nomem(f->report) : r;
 }
 
@@ -177,7 +177,7 @@ static int know_job(struct finder *f)
 	const char *const envp[] = {text, NULL};
 
 	if (f->ret->node >= 0 || !job || !gpumap_hosts_count(f->ret->hosts) ||
-	    !streq(finder_said(f, "hosts"), "slurm"))
+	    !streq(finder_value(f, "hosts"), "slurm"))
 		return GPUMAP_OK;
 	snprintf(text, sizeof(text), "SLURM_JOB_ID=%s", job);
 	return gpumap_hosts_set_environ(f->ret->hosts, 0, envp, f->report);

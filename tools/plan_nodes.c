@@ -13,7 +13,7 @@
 
 enum { MAX_NODES = 100000, MAX_HOSTFILE = 16 << 20 };
 
-const char *finder_said(const struct finder *f, const char *key)
+const char *finder_value(const struct finder *f, const char *key)
 {
 	return gpumap_profile_setting(f->profile, key, GPUMAP_SETTING_VALUE);
 }
@@ -46,7 +46,7 @@ static const char *unknown_stem(const char *here, const char *master)
 /* Nodes that are counted only: their names are those that are known. */
 static int add_counted(struct finder *f, int64_t count, int64_t node)
 {
-	const char *master = finder_said(f, "master_addr");
+	const char *master = finder_value(f, "master_addr");
 	const char *stem = unknown_stem(f->here, master);
 	bool known = !streq(master, "auto");
 	struct strbuf names = {0};
@@ -160,7 +160,7 @@ int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpum
 
 static int add_named(struct finder *f, const char *node_rank)
 {
-	const char *hosts = finder_said(f, "hosts");
+	const char *hosts = finder_value(f, "hosts");
 	int64_t count;
 	int r;
 
@@ -186,12 +186,12 @@ int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank
 	int64_t count = 1, node = 0;
 	int r = GPUMAP_OK;
 
-	if (*finder_said(f, "hosts") && nnodes)
+	if (*finder_value(f, "hosts") && nnodes)
 		return report_fail(f->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = "--nnodes", .speech = &f->speech,
 					 .fix = "leave one of them out"),
 				   SETTING("hosts") " names the nodes, and --nnodes counts them");
-	if (*finder_said(f, "hosts"))
+	if (*finder_value(f, "hosts"))
 		return add_named(f, node_rank);
 	if (nnodes && strchr(nnodes, ':'))
 		return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,

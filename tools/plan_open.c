@@ -205,7 +205,7 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
 		     gpumap_report *report)
 {
-	const char *rendezvous = rendezvous_said(&options->rendezvous);
+	const char *rendezvous = rendezvous_first_option(&options->rendezvous);
 	const char *other = options->profile.count     ? options->profile.settings[0].origin
 			    : options->profile.config  ? "--config"
 			    : options->profile.profile ? "--profile"
@@ -286,15 +286,15 @@ static bool shares_list(const gpumap_plan *plan)
 int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
 		      gpumap_report *report)
 {
-	gpumap_report *heard = NULL;
+	gpumap_report *scratch = NULL;
 	gpumap_plan *plan = NULL;
-	int r = gpumap_report_new(&heard);
+	int r = gpumap_report_new(&scratch);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_make(&plan, profile, hosts, heard);
-	report_copy_all(report, heard,
+		r = gpumap_plan_make(&plan, profile, hosts, scratch);
+	report_copy_all(report, scratch,
 			plan && shares_list(plan) ? FINDING_UNKNOWN_USE : FINDING_COUNT);
-	gpumap_report_free(heard);
+	gpumap_report_free(scratch);
 	if (r == GPUMAP_OK)
 		*ret = plan;
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;

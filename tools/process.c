@@ -13,7 +13,7 @@
 
 enum { MAX_MINOR = 256, MAX_BYTES = 64 << 20 };
 
-/* All of a small file; false: it cannot be read (errno tells) or memory ran out. */
+/* All of a small file; false: it cannot be read (errno has why) or memory ran out. */
 static bool file_text(const char *path, char **text, size_t *size)
 {
 	errno = read_file(path, false, MAX_BYTES, text, size);

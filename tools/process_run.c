@@ -213,7 +213,7 @@ int process_is_run(const char *pid, gpumap_report *report)
 
 /* --- a rank ------------------------------------------------------------------------- */
 
-static bool says_device(const gpumap_request *request)
+static bool names_device(const gpumap_request *request)
 {
 	static const enum key_id keys[] = {KEY_mode, KEY_device, KEY_device_ids, KEY_set_device,
 					   KEY_local_rank};
@@ -254,7 +254,7 @@ static int rank_above(int pid)
 	return 0;
 }
 
-/* Whether the process still has what the run told its rank about GPUs. */
+/* Whether the process still has the variables of GPUs that the run gave its rank. */
 static bool has_ranks_list(int pid, const struct process_text *text)
 {
 	static const char *const names[] = {RUN_ID, RUN_RANK, RUN_GPUS, "CUDA_VISIBLE_DEVICES",
@@ -297,7 +297,7 @@ int process_of_run(gpumap_request *request, const char *pid, const gpumap_invent
 	int64_t logical;
 	int number = (int)span_number(span_of(pid), INT32_MAX), r = GPUMAP_OK;
 
-	if (says_device(request) || !process_text_read(&text, number))
+	if (names_device(request) || !process_text_read(&text, number))
 		return GPUMAP_OK;
 	gpu = process_variable(&text, RUN_GPUS);
 	if (gpu && *gpu && !strchr(gpu, ',') && has_ranks_list(number, &text))
@@ -306,7 +306,7 @@ int process_of_run(gpumap_request *request, const char *pid, const gpumap_invent
 	if (logical >= 0 && gpumap_mapping_visible_count(mapping) > 1)
 		r = state_device(request, pid, &text, logical, report);
 	else if (r != GPUMAP_ENOMEM)
-		r = GPUMAP_OK; /* whatever is wrong, the answer tells it */
+		r = GPUMAP_OK; /* whatever is wrong is in the answer */
 	gpumap_mapping_free(mapping);
 	process_text_free(&text);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;

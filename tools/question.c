@@ -50,18 +50,18 @@ static int open_host(const struct question *q, gpumap_inventory **ret, gpumap_re
 	return machine_open(ret, NULL, false, report);
 }
 
-/* The error that ends the answer has the cause already. */
-static void tell(const gpumap_report *heard, bool cause, gpumap_report *report)
+/* Without the cause, if the error that ends the answer has it already. */
+static void copy_findings(const gpumap_report *scratch, bool cause, gpumap_report *report)
 {
-	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
-		const gpumap_finding *f = gpumap_report_get(heard, i);
+	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
+		const gpumap_finding *f = gpumap_report_get(scratch, i);
 
 		if (cause || !(finding_is(f, FINDING_NO_GPU) || finding_is(f, FINDING_NO_DRIVER)))
 			report_copy(report, f);
 	}
 }
 
-static int choose(struct question *q, const gpumap_report *heard, gpumap_inventory *host, int r,
+static int choose(struct question *q, const gpumap_report *scratch, gpumap_inventory *host, int r,
 		  gpumap_report *report)
 {
 	const struct cell *cell;
@@ -75,7 +75,7 @@ static int choose(struct question *q, const gpumap_report *heard, gpumap_invento
 	if (r != GPUMAP_OK && !cell->host && !cell->cause)
 		r = GPUMAP_OK; /* the what-if does without the host */
 	if (cell->host || cell->cause)
-		tell(heard, cell->cause || r != GPUMAP_OK, report);
+		copy_findings(scratch, cell->cause || r != GPUMAP_OK, report);
 	if (r == GPUMAP_OK && cell->host)
 		q->machine = host;
 	else if (r == GPUMAP_OK && cell->compared)
@@ -88,16 +88,16 @@ static int choose(struct question *q, const gpumap_report *heard, gpumap_invento
 int question_machine(struct question *q, gpumap_report *report)
 {
 	gpumap_inventory *host = NULL;
-	gpumap_report *heard = NULL;
+	gpumap_report *scratch = NULL;
 	int r;
 
 	if (q->what || q->ask_driver)
 		return machine_open(&q->machine, q->what, q->ask_driver, report);
-	r = gpumap_report_new(&heard);
+	r = gpumap_report_new(&scratch);
 	if (r == GPUMAP_OK)
-		r = open_host(q, &host, heard);
-	r = r == GPUMAP_ENOMEM ? report_nomem(report) : choose(q, heard, host, r, report);
-	gpumap_report_free(heard);
+		r = open_host(q, &host, scratch);
+	r = r == GPUMAP_ENOMEM ? report_nomem(report) : choose(q, scratch, host, r, report);
+	gpumap_report_free(scratch);
 	return r;
 }
 
@@ -142,14 +142,14 @@ static void remark(const struct question *q, const char *there, gpumap_report *r
 }
 
 static void compare(const struct question *q, const gpumap_mapping *mapping,
-		    const gpumap_mapping *host, const gpumap_report *heard, gpumap_report *report)
+		    const gpumap_mapping *host, const gpumap_report *scratch, gpumap_report *report)
 {
 	size_t here = gpumap_mapping_visible_count(host);
 	const gpumap_entry *other;
 	char there[64];
 
 	if (!gpumap_mapping_int(host, GPUMAP_MAPPING_ANSWERED)) {
-		const gpumap_finding *error = first_error(heard);
+		const gpumap_finding *error = first_error(scratch);
 
 		if (gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED) && error)
 			remark(q, gpumap_finding_str(error, GPUMAP_FINDING_TEXT), report);
@@ -176,18 +176,18 @@ static void compare(const struct question *q, const gpumap_mapping *mapping,
 int question_compare(const struct question *q, const gpumap_mapping *mapping, gpumap_report *report)
 {
 	gpumap_mapping *host = NULL;
-	gpumap_report *heard = NULL;
+	gpumap_report *scratch = NULL;
 	int r;
 
 	if (!q->host)
 		return GPUMAP_OK;
-	r = gpumap_report_new(&heard);
+	r = gpumap_report_new(&scratch);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&host, q->request, q->host, heard);
+		r = gpumap_resolve(&host, q->request, q->host, scratch);
 	if (r == GPUMAP_OK)
-		compare(q, mapping, host, heard, report);
+		compare(q, mapping, host, scratch, report);
 	gpumap_mapping_free(host);
-	gpumap_report_free(heard);
+	gpumap_report_free(scratch);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : GPUMAP_OK;
 }
 

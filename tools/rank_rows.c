@@ -24,7 +24,7 @@ static bool in_row(const char *row, const char *entry)
 	return false;
 }
 
-static bool tells_rank(const char *entry)
+static bool is_rank_variable(const char *entry)
 {
 	static const char *const hints[] = {"PET_NNODES", "KUBERNETES_SERVICE_HOST"};
 	const char *name;
@@ -52,7 +52,7 @@ static int state(gpumap_request *request, const char *without, gpumap_report *re
 	if (!envp)
 		return report_nomem(report);
 	for (size_t i = 0; i < room; i++)
-		if (tells_rank(environ[i]) && !(without && in_row(without, environ[i])))
+		if (is_rank_variable(environ[i]) && !(without && in_row(without, environ[i])))
 			envp[count++] = environ[i];
 	r = gpumap_request_set_environ(request, envp, report);
 	free((void *)envp);
@@ -90,20 +90,20 @@ static bool disagrees(const struct rank_identity *a, const struct rank_identity 
 
 int rank_rows_read(struct rank_identity rows[RANKENV_ROWS], size_t *count, gpumap_report *report)
 {
-	gpumap_report *heard = NULL;
+	gpumap_report *scratch = NULL;
 	bool inside = false;
-	int r = gpumap_report_new(&heard);
+	int r = gpumap_report_new(&scratch);
 
 	if (r == GPUMAP_OK)
-		r = read_without(rows, count, NULL, heard);
+		r = read_without(rows, count, NULL, scratch);
 	/* gpumap leaves its ranks no row that says otherwise: such a one came later. */
 	for (size_t i = 1; r == GPUMAP_OK && i < *count; i++)
 		inside = inside || (rank_row_is_own(&rows[0]) && disagrees(&rows[0], &rows[i]));
 	if (inside)
 		r = read_without(rows, count, "torch", report);
 	else
-		report_copy_all(report, heard, FINDING_COUNT);
-	gpumap_report_free(heard);
+		report_copy_all(report, scratch, FINDING_COUNT);
+	gpumap_report_free(scratch);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 

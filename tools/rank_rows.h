@@ -9,7 +9,7 @@
  * run, that rank's row is left out. GPUMAP_ENOMEM after a finding. */
 int rank_rows_read(struct rank_identity rows[RANKENV_ROWS], size_t *count, gpumap_report *report);
 
-/* Whether a row is that of the gpumap run or exec that told this process its GPUs. */
+/* Whether a row is that of the gpumap run or exec that gave this process its GPUs. */
 bool rank_row_is_own(const struct rank_identity *row);
 
 /* Whether Slurm gave each task of a step GPUs of its own. */

@@ -27,7 +27,7 @@ bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const ch
 	return true;
 }
 
-const char *rendezvous_said(const struct rendezvous *rendezvous)
+const char *rendezvous_first_option(const struct rendezvous *rendezvous)
 {
 	return rendezvous->backend    ? BACKEND
 	       : rendezvous->endpoint ? ENDPOINT
@@ -138,13 +138,13 @@ static int choose_port(struct rendezvous *r, int64_t port, bool c10d, gpumap_rep
 static void set(struct profile_options *profile, const char *option, const char *value,
 		gpumap_report *report)
 {
-	const char *said = profile_option_value(profile, option);
+	const char *earlier = profile_option_value(profile, option);
 
-	if (said && !streq(said, value))
+	if (earlier && !streq(earlier, value))
 		report_add(report, FINDING_IGNORED_KEY,
 			   ABOUT(.origin = option, .fix = "leave one of them out"),
 			   "'%s' is not used: " ENDPOINT " says where ranks meet",
-			   QUOTE(span_of(said)));
+			   QUOTE(span_of(earlier)));
 	profile_option_as(profile, option, value, ENDPOINT);
 }
 

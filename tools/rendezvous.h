@@ -31,7 +31,7 @@ struct rendezvous {
 bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const char *value);
 
 /* One of them that was given; NULL: none. */
-const char *rendezvous_said(const struct rendezvous *rendezvous);
+const char *rendezvous_first_option(const struct rendezvous *rendezvous);
 
 /* After the last option: the settings that follow. GPUMAP_EINPUT. */
 int rendezvous_settle(struct rendezvous *rendezvous, struct profile_options *profile,

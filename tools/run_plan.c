@@ -95,7 +95,7 @@ static int hold_port(struct running *r)
 
 	/* A program alone meets nobody. */
 	if (r->run->node > 0 ||
-	    !job_tells_ranks(r->run->plan, gpumap_plan_int(r->run->plan, GPUMAP_PLAN_WORLD_SIZE)))
+	    !job_sets_ranks(r->run->plan, gpumap_plan_int(r->run->plan, GPUMAP_PLAN_WORLD_SIZE)))
 		return GPUMAP_OK;
 	code = port_hold(
 		&r->port, number,
@@ -107,7 +107,7 @@ static int hold_port(struct running *r)
 	return code;
 }
 
-/* Where the record goes: what was said, or the folder of the logs. */
+/* Where the record goes: the option, or the folder of the logs. */
 static int place_record(struct running *r)
 {
 	const gpumap_plan *plan = r->run->plan;
@@ -200,7 +200,7 @@ static bool print_record(const struct running *r)
 }
 
 /* The ranks have ended: what they did is kept. */
-static bool conclude(struct running *r, size_t told)
+static bool conclude(struct running *r, size_t shown)
 {
 	char fresh[FRESH_LINE];
 	bool kept = true;
@@ -210,7 +210,7 @@ static bool conclude(struct running *r, size_t told)
 		kept = record_write(&r->record, r->path, r->report) == GPUMAP_OK;
 	if (r->result.status)
 		fputs(launch_fresh_line(fresh, &r->ranks.launch, STDERR_FILENO), stderr);
-	print_report(&(struct output){.report = r->report}, told);
+	print_report(&(struct output){.report = r->report}, shown);
 	launch_summary(&r->ranks.launch, &r->result, MAX_SUMMARIES, stderr);
 	return kept;
 }
@@ -220,25 +220,25 @@ int run_plan(const struct run *run, gpumap_report *report)
 	struct running r = {.run = run, .report = report, .port.fd = -1};
 	int code = prepare(&r), out;
 	bool kept = true;
-	size_t told;
+	size_t shown;
 
 	r.result.status = STATUS_OWN_FAILURE;
 	r.result.cause = LAUNCH_REFUSED;
 	r.record.result = &r.result;
 	/* What is known before the start stands above the output. */
-	told = print_report(&(struct output){.report = report}, 0);
+	shown = print_report(&(struct output){.report = report}, 0);
 	if (code == GPUMAP_OK) {
 		r.ranks.launch.styled = output_colored(STDERR_FILENO);
 		out = keep_output(&r);
 		if (has_scripts(&r))
 			launch_run(&r.ranks.launch, &r.result, report);
 		give_back_output(out);
-		kept = conclude(&r, told);
+		kept = conclude(&r, shown);
 	}
-	told = gpumap_report_count(report);
+	shown = gpumap_report_count(report);
 	if (run->json)
 		kept = print_record(&r) && kept;
-	print_report(&(struct output){.report = report}, told);
+	print_report(&(struct output){.report = report}, shown);
 	code = kept || r.result.status ? r.result.status : STATUS_OWN_FAILURE;
 	port_release(&r.port);
 	if (r.result.cause == LAUNCH_REFUSED)
@@ -253,11 +253,11 @@ int run_plan(const struct run *run, gpumap_report *report)
 void run_print_refusal(const struct run *run, gpumap_report *report)
 {
 	struct running r = {.run = run, .report = report};
-	size_t told = gpumap_report_count(report);
+	size_t shown = gpumap_report_count(report);
 
 	r.result.status = STATUS_OWN_FAILURE;
 	r.result.cause = LAUNCH_REFUSED;
 	r.record = (struct record){.run = run, .result = &r.result, .report = report};
 	print_record(&r);
-	print_report(&(struct output){.report = report}, told);
+	print_report(&(struct output){.report = report}, shown);
 }

@@ -18,7 +18,7 @@ struct run {
 /* Whether this machine can start it; otherwise GPUMAP_EINPUT, and the report says why. */
 int run_check(const struct run *run, gpumap_report *report);
 
-/* Shows the plan as gpumap plan does, and whether run_plan would refuse it; *answered tells. */
+/* Shows the plan as gpumap plan does, and whether run_plan would refuse it: *answered. */
 int run_show(const struct run *run, const struct output *output, bool *answered);
 
 /* Starts, supervises and records. Returns the exit status of gpumap run; the reason for one of

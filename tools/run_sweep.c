@@ -45,16 +45,16 @@ static int open_sweep(struct sweep *s, const char *name)
 {
 	gpumap_profile *any = NULL;
 	const gpumap_section *section;
-	gpumap_report *heard = NULL;
-	int r = gpumap_report_new(&heard);
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
 
 	if (r == GPUMAP_OK)
-		r = profile_open(&any, &s->options.profile, heard);
+		r = profile_open(&any, &s->options.profile, scratch);
 	section = r == GPUMAP_OK ? find_sweep(any, name) : NULL;
-	/* Otherwise it is said of the profile that is opened next. */
+	/* Otherwise it is reported with the profile that is opened next. */
 	if (!section)
-		report_copy_all(s->report, heard, FINDING_COUNT);
-	gpumap_report_free(heard);
+		report_copy_all(s->report, scratch, FINDING_COUNT);
+	gpumap_report_free(scratch);
 	if (r != GPUMAP_OK)
 		return r;
 	if (!section)
@@ -172,22 +172,22 @@ static int prepare(struct sweep *s, const char *name)
 
 /* --- one run ------------------------------------------------------------------------------ */
 
-/* Runs are told apart by their folder. */
+/* Each run has a folder of its own. */
 static int set_logs(struct sweep *s)
 {
-	const char *said = gpumap_profile_setting(s->profile, "log_dir", GPUMAP_SETTING_VALUE);
+	const char *log_dir = gpumap_profile_setting(s->profile, "log_dir", GPUMAP_SETTING_VALUE);
 	const char *text = gpumap_profile_setting(s->profile, "log_dir", GPUMAP_SETTING_TEXT);
-	bool expanded = strcmp(said, text) != 0; /* and not a second time */
+	bool expanded = strcmp(log_dir, text) != 0; /* and not a second time */
 	struct strbuf buf = {0};
 	int r;
 
-	if (strstr(said, "%j"))
+	if (strstr(log_dir, "%j"))
 		return GPUMAP_OK;
-	for (const char *c = said; *c; c++)
+	for (const char *c = log_dir; *c; c++)
 		strbuf_printf(&buf, expanded && c[0] == '$' && c[1] == '{' ? "$%c" : "%c", *c);
-	for (const char *c = s->stem; !*said && *c; c++)
+	for (const char *c = s->stem; !*log_dir && *c; c++)
 		strbuf_printf(&buf, *c == '%' ? "%%%%" : "%c", *c);
-	strbuf_puts(&buf, *said ? "/%j" : "-logs/%j");
+	strbuf_puts(&buf, *log_dir ? "/%j" : "-logs/%j");
 	r = buf.failed ? report_nomem(s->report)
 		       : gpumap_profile_set(s->profile, "log_dir", buf.text, "--sweep", s->report);
 	strbuf_free(&buf);
@@ -200,7 +200,7 @@ static int take_share(struct sweep *s, const struct share *share)
 	struct launch_rank part = {.argv = NULL};
 	enum stage stage;
 
-	/* Cores that cannot be had are told when the ranks are bound to them. */
+	/* Cores that are not allowed are reported when ranks are bound to them. */
 	if (rank_bind(&part, &s->arena, share->cpus, NULL, false))
 		rank_settle(&part, &stage);
 	return share->gpus
@@ -215,7 +215,7 @@ static int run_one(struct sweep *s, size_t i)
 	struct run run = *s->like;
 	int r, status;
 
-	/* What the sweep had to say was said. */
+	/* The findings of the sweep were shown. */
 	s->report = NULL;
 	r = gpumap_report_new(&s->report);
 	run.name = s->runs[i].name;
@@ -265,7 +265,7 @@ static void start(struct sweep *s, size_t i)
 		exit(run_one(s, i));
 	}
 	if (c->pid < 0) {
-		sweep_tell(s, i, "cannot be started: %s", strerror(errno));
+		sweep_log(s, i, "cannot be started: %s", strerror(errno));
 		c->status = STATUS_OWN_FAILURE;
 		return;
 	}
@@ -273,9 +273,9 @@ static void start(struct sweep *s, size_t i)
 	s->running[c->job] = c;
 	s->running_count++;
 	if (s->shares[c->job].gpus)
-		sweep_tell(s, i, "starts on GPU %s", s->shares[c->job].gpus);
+		sweep_log(s, i, "starts on GPU %s", s->shares[c->job].gpus);
 	else
-		sweep_tell(s, i, "starts");
+		sweep_log(s, i, "starts");
 }
 
 /* --- all of them ---------------------------------------------------------------------------- */
@@ -291,8 +291,8 @@ static void ended(struct sweep *s, pid_t pid, int how)
 		c->status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
 		s->running[j] = NULL;
 		s->running_count--;
-		sweep_tell(s, (size_t)(c - s->runs),
-			   c->status ? "failed with status %d" : "ended with status %d", c->status);
+		sweep_log(s, (size_t)(c - s->runs),
+			  c->status ? "failed with status %d" : "ended with status %d", c->status);
 	}
 }
 
@@ -303,7 +303,7 @@ static void pass_on(struct sweep *s, int sig)
 			kill(s->running[j]->pid, sig);
 }
 
-static void heard(struct sweep *s, const siginfo_t *info)
+static void scratch(struct sweep *s, const siginfo_t *info)
 {
 	int how;
 	pid_t pid;
@@ -329,7 +329,7 @@ static void run_all(struct sweep *s)
 		while (s->next < s->count && !s->stopped && s->running_count < s->jobs)
 			start(s, s->next++);
 		if (s->running_count && sigwaitinfo(&s->caught, &info) > 0)
-			heard(s, &info);
+			scratch(s, &info);
 	}
 }
 

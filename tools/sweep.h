@@ -38,7 +38,7 @@ struct sweep {
 };
 
 /* A line on standard error about the i-th run. */
-void sweep_tell(const struct sweep *s, size_t i, const char *format, ...) PRINTF(3, 4);
+void sweep_log(const struct sweep *s, size_t i, const char *format, ...) PRINTF(3, 4);
 
 /* Shows the plan of the i-th run, and ends its process: the report is freed. */
 int sweep_show(const struct sweep *s, size_t i, const struct run *run);

@@ -18,7 +18,7 @@ static void put_values(struct strbuf *buf, const struct sweep *s, size_t i)
 			      gpumap_sweep_value(s->section, i, v));
 }
 
-void sweep_tell(const struct sweep *s, size_t i, const char *format, ...)
+void sweep_log(const struct sweep *s, size_t i, const char *format, ...)
 {
 	struct strbuf line = {0};
 	va_list args;
@@ -63,7 +63,7 @@ int sweep_conclude(const struct sweep *s)
 		failed, failed ? ":" : "");
 	for (size_t i = 0; i < s->count && failed; i++)
 		if (s->runs[i].status > 0)
-			sweep_tell(s, i, "failed with status %d", s->runs[i].status);
+			sweep_log(s, i, "failed with status %d", s->runs[i].status);
 	return s->stopped ? 128 + s->stopped : status;
 }
 

@@ -79,17 +79,17 @@ static void make_share(struct arena *arena, struct share *ret, const struct plan
 int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 		const struct plan_options *options, const char *sweep, gpumap_report *report)
 {
-	gpumap_report *heard = NULL;
+	gpumap_report *scratch = NULL;
 	gpumap_plan *plan = NULL;
 	const struct plan_host *host;
 	const struct plan_layout *layout;
-	int r = gpumap_report_new(&heard);
+	int r = gpumap_report_new(&scratch);
 
 	if (r == GPUMAP_OK)
-		r = plan_machine(&plan, options, sweep, heard);
+		r = plan_machine(&plan, options, sweep, scratch);
 	if (r != GPUMAP_OK)
-		report_copy_all(report, heard, FINDING_COUNT);
-	gpumap_report_free(heard);
+		report_copy_all(report, scratch, FINDING_COUNT);
+	gpumap_report_free(scratch);
 	if (r != GPUMAP_OK)
 		return r;
 	host = job_host(plan, 0);

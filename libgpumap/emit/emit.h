@@ -42,10 +42,10 @@ struct emitter {
 	size_t line; /* where the last line begins in `out` */
 	struct emit_node *nodes;
 	size_t node_count, ranks;
-	bool equal;    /* the nodes have as many ranks each, and as many GPUs */
-	bool inside;   /* gpumap exec has the plan, as ranks differ in what options cannot say */
-	bool refused;  /* the launcher cannot start the plan */
-	bool run_told; /* ranks are told the run's name */
+	bool equal;      /* the nodes have as many ranks each, and as many GPUs */
+	bool inside;     /* gpumap exec has the plan, as ranks differ in what options cannot say */
+	bool refused;    /* the launcher cannot start the plan */
+	bool run_passed; /* ranks get the run's name */
 	struct emit_file files[2];
 	size_t file_count;
 	int r; /* the first failure */
@@ -84,10 +84,10 @@ const char *emit_numbers(struct emitter *e, const struct emit_node *node);
 bool emit_lists_differ(const struct emitter *e);
 /* The number of entries of a list. */
 size_t emit_count(const char *list);
-/* The setting, and whether somebody said it. */
+/* The setting, and whether it is set other than by default. */
 const char *emit_setting(const struct emitter *e, const char *key);
 struct key_value emit_value(const struct emitter *e, enum profile_key_id id);
-bool emit_said(const struct emitter *e, const char *key);
+bool emit_is_set(const struct emitter *e, const char *key);
 long long emit_seconds(const struct emitter *e, enum profile_key_id id); /* rounded up */
 /* Whether the signal is passed on to the ranks. */
 bool emit_forwards(const struct emitter *e, int signal);
@@ -105,11 +105,11 @@ struct emit_variables {
 	struct emit_variable *all;
 	size_t count, room;
 	struct emitter *e;
-	bool ranks; /* with those that tell the rank */
+	bool ranks; /* with those of the rank */
 };
 
-/* What a rank is told, as gpumap_plan_variable_each. Without `ranks`: what is left when the
- * launcher tells it its rank; CUDA_VISIBLE_DEVICES is then that of the whole node. */
+/* The variables of a rank, as gpumap_plan_variable_each gives them. Without `ranks` the launcher
+ * sets those of the rank, and CUDA_VISIBLE_DEVICES is that of the whole node. */
 void emit_variables(struct emit_variables *ret, struct emitter *e, const struct emit_node *node,
 		    size_t local_rank, bool ranks);
 const struct emit_variable *emit_variable(const struct emit_variables *variables, size_t at,
@@ -148,7 +148,7 @@ void emit_no_python(struct emitter *e);
 /* --- remarks (remarks.c) ----------------------------------------------------------------- */
 
 /* One finding of all settings that the launcher loses and that somebody said, or that follow
- * from the plan as cpu_bind does, and the run's name where nothing tells it. `exec`: the command
+ * from the plan as cpu_bind does, and the run's name unless a variable has it. `exec`: the command
  * starts the program by gpumap exec. `kept` is not lost this time; PKEY_COUNT: nothing. */
 void emit_loses(struct emitter *e, bool exec, enum profile_key_id kept);
 void emit_refuse(struct emitter *e, const char *fix, const char *format, ...) PRINTF(3, 4);

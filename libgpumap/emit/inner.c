@@ -68,14 +68,14 @@ static void put_option(struct emitter *e, enum profile_key_id id)
 static void put_options(struct emitter *e)
 {
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
-		if ((profile_key(i)->use & EXEC_DOES) && emit_said(e, profile_key(i)->key.name))
+		if ((profile_key(i)->use & EXEC_DOES) && emit_is_set(e, profile_key(i)->key.name))
 			put_option(e, i);
 	if (emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE)
 		put_option(e, PKEY_PROFILE_gpus);
 }
 
-/* Where nothing else tells them, what the profile says of where ranks meet. */
-static void put_meeting(struct emitter *e)
+/* The profile's settings of the rendezvous, unless the launcher sets the variables. */
+static void put_rendezvous(struct emitter *e)
 {
 	if (emit_value(e, PKEY_PROFILE_master_addr).word != PLAN_MASTER_AUTO)
 		put_option(e, PKEY_PROFILE_master_addr);
@@ -94,7 +94,7 @@ void emit_run(struct emitter *e, const char *option)
 {
 	if (e->plan->run_named)
 		emit_wordf(e, "%s=%s", option, e->plan->run);
-	e->run_told = true;
+	e->run_passed = true;
 }
 
 void emit_exec(struct emitter *e, int port)
@@ -106,14 +106,14 @@ void emit_exec(struct emitter *e, int port)
 	emit_word(e, "exec");
 	if (e->inside) {
 		/* The number of Slurm's job goes before the plan's name. */
-		e->run_told = e->run_told || port != EMIT_MEET;
+		e->run_passed = e->run_passed || port != EMIT_MEET;
 		emit_word(e, "--plan=" EMIT_PLAN_FILE);
 		return;
 	}
 	emit_run(e, "--rdzv-id");
 	put_options(e);
 	if (port < 0)
-		put_meeting(e);
+		put_rendezvous(e);
 	if (port > 0) {
 		emit_wordf(e, "--master-addr=%s", e->plan->master_addr);
 		emit_wordf(e, "--master-port=%d", port);

@@ -37,8 +37,8 @@ static void put_hosts(struct emitter *e)
 	emit_pair(e, "--host", list ? list : "");
 }
 
-/* As many on each host are told so. Else slots, filled in the order of the hosts, do what a
- * rankfile would, which binds ranks to cores besides. */
+/* The same number on each host is an option. Else slots, filled in the order of the hosts, do what
+ * a rankfile would, which binds ranks to cores besides. */
 static void put_map(struct emitter *e)
 {
 	bool equal = true;

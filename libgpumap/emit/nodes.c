@@ -21,7 +21,7 @@ bool emit_forwards(const struct emitter *e, int signal)
 	return signal_set_has(emit_value(e, PKEY_PROFILE_forward).number, signal);
 }
 
-bool emit_said(const struct emitter *e, const char *key)
+bool emit_is_set(const struct emitter *e, const char *key)
 {
 	for (size_t i = 0; i < e->plan->setting_count; i++)
 		if (streq(e->plan->settings[i].key, key))

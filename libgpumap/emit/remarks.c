@@ -57,7 +57,7 @@ static bool is_asked(const struct emitter *e, enum profile_key_id id)
 {
 	if (id == PKEY_PROFILE_cpu_bind || id == PKEY_PROFILE_mem_bind)
 		return is_bound(e, id == PKEY_PROFILE_cpu_bind);
-	return emit_said(e, profile_key(id)->key.name);
+	return emit_is_set(e, profile_key(id)->key.name);
 }
 
 /* What the first override gives to ranks of its own; NULL: there is none. */
@@ -90,7 +90,7 @@ void emit_loses(struct emitter *e, bool exec, enum profile_key_id kept)
 		if ((use & e->loses) && !(exec && (use & EXEC_DOES)) && i != kept)
 			add_lost(&lost, e, i);
 	}
-	if (e->plan->run_named && !e->run_told)
+	if (e->plan->run_named && !e->run_passed)
 		strbuf_printf(&lost, "%s--rdzv-id %s", lost.length ? ", " : "", e->plan->run);
 	e->out.failed = e->out.failed || lost.failed;
 	if (lost.text)

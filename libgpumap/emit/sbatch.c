@@ -80,7 +80,7 @@ static bool put_folder(struct emitter *e)
  * default of forward does not ask for it. */
 static void put_signal(struct emitter *e)
 {
-	if (!emit_said(e, "forward") || !emit_forwards(e, SIGUSR1))
+	if (!emit_is_set(e, "forward") || !emit_forwards(e, SIGUSR1))
 		return;
 	if (emit_seconds(e, PKEY_PROFILE_timeout) >= 120)
 		directive(e, "signal", "USR1@60");
@@ -122,7 +122,7 @@ static void put_line(struct emitter *e, const char *command, const char *word)
  * sh, the shell's number serves. */
 static void put_port(struct emitter *e)
 {
-	if (!job_tells_ranks(e->plan, (int64_t)e->ranks) ||
+	if (!job_sets_ranks(e->plan, (int64_t)e->ranks) ||
 	    emit_value(e, PKEY_PROFILE_master_port).word != PLAN_PORT_AUTO)
 		return;
 	emit_printf(e, "export MASTER_PORT=$((%d + ${SLURM_JOB_ID:-$$} %% %d))", FIRST_JOB_PORT,

@@ -8,7 +8,7 @@
 
 /* --- variables ---------------------------------------------------------------------------- */
 
-/* What all ranks of a host are told alike is said once. */
+/* Variables that are alike in all ranks of a host are written once. */
 struct shared {
 	struct emit_variables all; /* of the host's first rank */
 	bool *same;
@@ -195,7 +195,7 @@ static void put_nodes(struct emitter *e)
 static void put_remarks(struct emitter *e)
 {
 	/* By each rank's variables. */
-	e->run_told = true;
+	e->run_passed = true;
 	emit_loses(e, false, e->plan->restarts ? PKEY_COUNT : PKEY_PROFILE_on_fail);
 	if (!e->plan->master_port && gpumap_plan_int(e->plan, GPUMAP_PLAN_WORLD_SIZE) > 1)
 		emit_port(e);

@@ -137,7 +137,7 @@ static void put(struct emitter *e, const char *text)
 	e->line = e->out.length;
 }
 
-/* The shell of a rank outlives all signals that a rank may be sent, to tell its status. */
+/* The shell of a rank outlives all signals that a rank may get, to report its status. */
 static void put_kept(struct emitter *e, const char *kill_signal)
 {
 	emit_printf(e, "gm_kept='HUP INT QUIT TERM USR1 USR2 %s", kill_signal);

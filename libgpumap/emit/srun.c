@@ -59,8 +59,8 @@ static size_t needed_gpus(const struct emitter *e)
 	return each > 1 ? (max - 1) / (size_t)each + 1 : max;
 }
 
-/* A number of GPUs is said; what this host or a file has is found. */
-static bool says_no_gpus(const struct emitter *e)
+/* Whether the settings themselves say that there are no GPUs. */
+static bool plans_no_gpus(const struct emitter *e)
 {
 	const char *inventory = emit_setting(e, "inventory");
 
@@ -74,7 +74,7 @@ bool slurm_check_gpus(struct emitter *e)
 	size_t count = needed_gpus(e);
 	char fix[160], inventory[40];
 
-	if (says_no_gpus(e))
+	if (plans_no_gpus(e))
 		return true;
 	for (size_t i = 0; i < e->node_count; i++)
 		if (e->nodes[i].gpus)

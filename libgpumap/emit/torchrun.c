@@ -8,10 +8,10 @@ static bool keeps_logs(const struct emitter *e)
 	const char *folder = emit_setting(e, "log_dir");
 
 	return *folder && !strchr(folder, '%') &&
-	       (emit_said(e, "redirects") || emit_said(e, "tee"));
+	       (emit_is_set(e, "redirects") || emit_is_set(e, "tee"));
 }
 
-static void put_meeting(struct emitter *e, size_t node)
+static void put_rendezvous(struct emitter *e, size_t node)
 {
 	if (e->node_count == 1 && !e->plan->master_port) {
 		/* --standalone draws a name of its own. */
@@ -35,7 +35,7 @@ static void put_streams(struct emitter *e)
 	bool any = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (!emit_said(e, keys[i]))
+		if (!emit_is_set(e, keys[i]))
 			continue;
 		emit_wordf(e, "--%s=%s", keys[i], emit_setting(e, keys[i]));
 		any = true;
@@ -48,7 +48,7 @@ static void put_node(struct emitter *e, size_t node)
 {
 	emit_start(e, node);
 	emit_word(e, "torchrun");
-	put_meeting(e, node);
+	put_rendezvous(e, node);
 	emit_run(e, "--rdzv_id");
 	emit_wordf(e, "--nproc_per_node=%zu", e->nodes[node].ranks);
 	if (e->plan->restarts)

@@ -6,7 +6,7 @@
 
 #include "rankenv.h"
 
-/* What every launcher of the torch family tells a rank by itself. */
+/* Variables that every launcher of the torch family sets for a rank. */
 static bool is_rank_variable(const char *name)
 {
 	const char *one;
@@ -23,7 +23,7 @@ static int keep(const char *name, const char *value, void *data)
 	struct emit_variables *v = data;
 	struct emit_variable *grown;
 
-	/* gpumap exec tells the rank itself. */
+	/* gpumap exec sets those of the rank. */
 	if ((!v->ranks && is_rank_variable(name)) || starts_with(name, "GPUMAP_RUN_"))
 		return GPUMAP_OK;
 	grown = arena_room(&v->e->arena, v->all, v->count, &v->room, sizeof(*grown));
@@ -38,7 +38,7 @@ static int keep(const char *name, const char *value, void *data)
 	return GPUMAP_OK;
 }
 
-/* Every rank variable as if it were set: what the rank is not told is then unset. */
+/* Every rank variable as if it were set, so that those the rank does not get are unset. */
 static const char *const *foreign(struct emitter *e)
 {
 	size_t count = 0;
@@ -63,7 +63,7 @@ const struct emit_variable *emit_variable(const struct emit_variables *v, size_t
 	return NULL;
 }
 
-static void whole_list(struct emit_variables *v, const char *list)
+static void set_list(struct emit_variables *v, const char *list)
 {
 	for (size_t i = 0; i < v->count; i++)
 		if (streq(v->all[i].name, "CUDA_VISIBLE_DEVICES"))
@@ -96,7 +96,7 @@ void emit_variables(struct emit_variables *ret, struct emitter *e, const struct 
 	if (r == GPUMAP_OK && ranks)
 		r = name_port(ret);
 	if (!ranks)
-		whole_list(ret, node->list);
+		set_list(ret, node->list);
 	if (e->r == GPUMAP_OK)
 		e->r = r;
 }

@@ -210,15 +210,15 @@ static char *head_line(const gpumap_plan *plan, size_t which)
 
 static void draw_plan(struct page *page, const gpumap_plan *plan, const gpumap_report *report)
 {
-	char *meeting = head_line(plan, 1);
+	char *rendezvous = head_line(plan, 1);
 
-	if (meeting && *meeting) {
+	if (rendezvous && *rendezvous) {
 		svg_text(page->buf, MARGIN, page->y, INK(.size = 13, .fill = COLOUR_MUTED),
-			 page_inner(page), meeting);
+			 page_inner(page), rendezvous);
 		page->y += LINE_HEIGHT;
 	}
-	page->buf->failed = page->buf->failed || !meeting;
-	free(meeting);
+	page->buf->failed = page->buf->failed || !rendezvous;
+	free(rendezvous);
 	page_findings(page, report, GPUMAP_SEVERITY_ERROR, GPUMAP_SEVERITY_ERROR);
 	draw_hosts(page, plan);
 	page_findings(page, report, GPUMAP_SEVERITY_REMARK, GPUMAP_SEVERITY_WARNING);

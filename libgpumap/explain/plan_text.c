@@ -77,10 +77,10 @@ void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 
 bool plan_may_land(const gpumap_plan *plan)
 {
-	bool said = device_use(PKEY_PROGRAM_device, job_setting(plan, "device")).text ||
-		    *job_setting(plan, "set_device") || *job_setting(plan, "device_ids");
+	bool stated = device_use(PKEY_PROGRAM_device, job_setting(plan, "device")).text ||
+		      *job_setting(plan, "set_device") || *job_setting(plan, "device_ids");
 
-	return plan->core->answered || !said;
+	return plan->core->answered || !stated;
 }
 
 /* Whether it is not known that the rank uses the GPU that it is given. */

@@ -144,12 +144,12 @@ static size_t put_path(const struct chain *c, const gpumap_device *const *path, 
 static int by_link(struct builder *b, struct host_class *class, const struct device_index *index)
 {
 	struct chain c = {.class = class, .index = index, .count = class->count};
-	const gpumap_device **path = arena_alloc(&b->passing, class->count + 1, sizeof(*path));
+	const gpumap_device **path = arena_alloc(&b->temp, class->count + 1, sizeof(*path));
 	size_t gpus = class->host->inventory->count, n = 0;
 
-	c.sorted = arena_alloc(&b->passing, class->count + 1, sizeof(*c.sorted));
-	c.position = arena_alloc(&b->passing, gpus + 1, sizeof(*c.position));
-	c.used = arena_alloc(&b->passing, gpus + 1, sizeof(*c.used));
+	c.sorted = arena_alloc(&b->temp, class->count + 1, sizeof(*c.sorted));
+	c.position = arena_alloc(&b->temp, gpus + 1, sizeof(*c.position));
+	c.used = arena_alloc(&b->temp, gpus + 1, sizeof(*c.used));
 	if (!path || !c.sorted || !c.position || !c.used)
 		return plan_nomem(b);
 	memcpy(c.sorted, class->devices, class->count * sizeof(*c.sorted));
@@ -174,14 +174,15 @@ int arrange_devices(struct builder *b, struct host_class *class, const struct de
 	}
 	if (class->count > 1 && ((class->settings->order == PLAN_NVLINK && !links) ||
 				 (class->settings->order == PLAN_NUMA && !nodes)))
-		plan_tell(b, FINDING_PLAN_UNKNOWN,
-			  ABOUT(.origin = class->settings->places[PKEY_PROFILE_order].origin,
-				.line = class->settings->places[PKEY_PROFILE_order].line,
-				.fix = "record the host with gpumap inventory --save"),
-			  SETTING("order = %s") ": the inventory of %s does not tell, so PCI order "
-						"is used%s",
-			  KEY_WORD(PKEY_PROFILE_order, class->settings->order), class->host->name,
-			  MORE_HOSTS(class->host_count));
+		plan_report(
+			b, FINDING_PLAN_UNKNOWN,
+			ABOUT(.origin = class->settings->places[PKEY_PROFILE_order].origin,
+			      .line = class->settings->places[PKEY_PROFILE_order].line,
+			      .fix = "record the host with gpumap inventory --save"),
+			SETTING("order = %s") ": the inventory of %s does not tell, so PCI order "
+					      "is used%s",
+			KEY_WORD(PKEY_PROFILE_order, class->settings->order), class->host->name,
+			MORE_HOSTS(class->host_count));
 	if (class->count < 2 || class->settings->order == PLAN_LISTED)
 		return GPUMAP_OK;
 	if (class->settings->order == PLAN_NVLINK)

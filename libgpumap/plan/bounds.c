@@ -46,16 +46,17 @@ static const gpumap_device *bound_device(const gpumap_mapping *mapping, size_t i
 	return entry->candidates[entry_decided(entry) ? 0 : i];
 }
 
-static void tell_undecidable(struct builder *b, struct host_class *class,
-			     const struct plan_inherited *bound, const char *what)
+static void report_undecidable(struct builder *b, struct host_class *class,
+			       const struct plan_inherited *bound, const char *what)
 {
 	class->bad = true;
-	plan_tell(b, FINDING_UNDECIDABLE,
-		  ABOUT(.rule = "N4", .origin = bound->origin,
-			.fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID where the list is made, use UUIDs "
-			       "there, or measure with gpumap inventory --ask-driver"),
-		  "%s of %s cannot be decided: its numbers depend on CUDA's order%s", what,
-		  bound_name(bound), MORE_HOSTS(class->host_count));
+	plan_report(
+		b, FINDING_UNDECIDABLE,
+		ABOUT(.rule = "N4", .origin = bound->origin,
+		      .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID where the list is made, use UUIDs "
+			     "there, or measure with gpumap inventory --ask-driver"),
+		"%s of %s cannot be decided: its numbers depend on CUDA's order%s", what,
+		bound_name(bound), MORE_HOSTS(class->host_count));
 }
 
 const struct plan_inherited *bounds_list(const struct plan_host_input *host)
@@ -74,11 +75,11 @@ int bounds_inherit(struct builder *b, struct host_class *class, const struct dev
 	bool any_order = class->settings->order != PLAN_LISTED;
 
 	if (!set_is_certain(mapping)) {
-		tell_undecidable(b, class, bound, "which GPUs are");
+		report_undecidable(b, class, bound, "which GPUs are");
 		return GPUMAP_OK;
 	}
 	if (!any_order && !order_is_certain(mapping)) {
-		tell_undecidable(b, class, bound, "the order");
+		report_undecidable(b, class, bound, "the order");
 		return GPUMAP_OK;
 	}
 	/* Of compute instances CUDA hides some, so there are never more than places. */
@@ -88,12 +89,12 @@ int bounds_inherit(struct builder *b, struct host_class *class, const struct dev
 
 		if (!device) {
 			class->bad = true;
-			plan_tell(b, FINDING_BAD_SELECTION,
-				  ABOUT(.rule = "S6a", .origin = bound->origin,
-					.fix = "record the host's inventory anew"),
-				  "%s has %s, which the inventory of %s lacks%s", bound_name(bound),
-				  DEVICE_LABEL(seen), class->host->name,
-				  MORE_HOSTS(class->host_count));
+			plan_report(b, FINDING_BAD_SELECTION,
+				    ABOUT(.rule = "S6a", .origin = bound->origin,
+					  .fix = "record the host's inventory anew"),
+				    "%s has %s, which the inventory of %s lacks%s",
+				    bound_name(bound), DEVICE_LABEL(seen), class->host->name,
+				    MORE_HOSTS(class->host_count));
 			return GPUMAP_OK;
 		}
 		if (class->count < device_total(class->host->inventory))
@@ -111,8 +112,8 @@ static bool *inside_bound(struct builder *b, const struct host_class *class,
 			  size_t *kept)
 {
 	const gpumap_inventory *inventory = class->host->inventory;
-	bool *places = arena_alloc(&b->passing, device_places(inventory) + 1, sizeof(*places));
-	bool *inside = arena_alloc(&b->passing, class->count + 1, sizeof(*inside));
+	bool *places = arena_alloc(&b->temp, device_places(inventory) + 1, sizeof(*places));
+	bool *inside = arena_alloc(&b->temp, class->count + 1, sizeof(*inside));
 
 	*kept = 0;
 	if (!places || !inside)
@@ -164,8 +165,8 @@ static const char *with_count(struct count_remedy *ret, const struct builder *b,
 	return ret->text;
 }
 
-static void tell_outside(struct builder *b, struct host_class *class,
-			 const struct plan_inherited *bound, const char *labels)
+static void report_outside(struct builder *b, struct host_class *class,
+			   const struct plan_inherited *bound, const char *labels)
 {
 	struct count_remedy fix;
 	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
@@ -179,27 +180,27 @@ static void tell_outside(struct builder *b, struct host_class *class,
 		about.fix =
 			with_count(&fix, b, class,
 				   "write " SETTING("gpus = inherit") ", or ask for these GPUs");
-		plan_tell(b, FINDING_OUTSIDE_GRANT, &about,
-			  SETTING("gpus") ": %s of %s is outside %s (%s)%s", labels, host,
-			  bound_name(bound), bound->origin, more);
+		plan_report(b, FINDING_OUTSIDE_GRANT, &about,
+			    SETTING("gpus") ": %s of %s is outside %s (%s)%s", labels, host,
+			    bound_name(bound), bound->origin, more);
 		class->bad = true;
 	} else if (class->settings->on_conflict == PLAN_CONFLICT_ERROR) {
 		about.fix = with_count(
 			&fix, b, class,
 			"write " SETTING("gpus = inherit") ", unset the list, or write " SETTING(
 				"on_conflict = intersect") " or override");
-		plan_tell(b, FINDING_LIST_CONFLICT, &about,
-			  SETTING("gpus") ": %s of %s is not in %s%s", labels, host,
-			  bound_name(bound), more);
+		plan_report(b, FINDING_LIST_CONFLICT, &about,
+			    SETTING("gpus") ": %s of %s is not in %s%s", labels, host,
+			    bound_name(bound), more);
 		class->bad = true;
 	} else if (class->settings->on_conflict == PLAN_CONFLICT_INTERSECT) {
-		plan_tell(b, FINDING_LIST_OVERRULED, &about,
-			  SETTING("gpus") ": %s of %s is left out, as %s does not have it%s",
-			  labels, host, bound_name(bound), more);
+		plan_report(b, FINDING_LIST_OVERRULED, &about,
+			    SETTING("gpus") ": %s of %s is left out, as %s does not have it%s",
+			    labels, host, bound_name(bound), more);
 	} else {
-		plan_tell(b, FINDING_LIST_OVERRULED, &about,
-			  SETTING("gpus") ": %s of %s is used although %s does not have it%s",
-			  labels, host, bound_name(bound), more);
+		plan_report(b, FINDING_LIST_OVERRULED, &about,
+			    SETTING("gpus") ": %s of %s is used although %s does not have it%s",
+			    labels, host, bound_name(bound), more);
 	}
 }
 
@@ -224,7 +225,7 @@ static int apply_bound(struct builder *b, struct host_class *class,
 
 	if (!set_is_certain(bound->mapping)) {
 		if (!user || policy != PLAN_CONFLICT_OVERRIDE)
-			tell_undecidable(b, class, bound, "which GPUs are");
+			report_undecidable(b, class, bound, "which GPUs are");
 		return GPUMAP_OK;
 	}
 	inside = inside_bound(b, class, bound->mapping, index, &kept);
@@ -237,7 +238,7 @@ static int apply_bound(struct builder *b, struct host_class *class,
 		strbuf_free(&labels);
 		return plan_nomem(b);
 	}
-	tell_outside(b, class, bound, labels.text);
+	report_outside(b, class, bound, labels.text);
 	strbuf_free(&labels);
 	if (user && policy == PLAN_CONFLICT_INTERSECT)
 		keep_inside(class, inside);
@@ -255,8 +256,8 @@ static void label_own(struct strbuf *buf, const struct plan_inherited *bound)
 	strbuf_puts(buf, !count ? "no GPU" : "");
 }
 
-static void tell_taken(struct builder *b, struct host_class *class,
-		       const struct plan_inherited *bound, const char *labels, const char *own)
+static void report_taken(struct builder *b, struct host_class *class,
+			 const struct plan_inherited *bound, const char *labels, const char *own)
 {
 	static const char take[] =
 		"write " SETTING("gpus = inherit") " to take its own, or start gpumap run once, "
@@ -266,43 +267,44 @@ static void tell_taken(struct builder *b, struct host_class *class,
 	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
 
 	class->bad = true;
-	plan_tell(b, FINDING_OTHER_RANKS,
-		  ABOUT(.rule = "S6a", .origin = place->origin, .line = place->line,
-			.column = place->column,
-			.fix = bound->mapping->visible_count ? take : none),
-		  SETTING("gpus") ": %s of %s would be taken from another rank: this is %s, which "
-				  "has %s%s",
-		  labels, class->host->name, bound->origin, own, MORE_HOSTS(class->host_count));
+	plan_report(
+		b, FINDING_OTHER_RANKS,
+		ABOUT(.rule = "S6a", .origin = place->origin, .line = place->line,
+		      .column = place->column, .fix = bound->mapping->visible_count ? take : none),
+		SETTING("gpus") ": %s of %s would be taken from another rank: this is %s, which "
+				"has %s%s",
+		labels, class->host->name, bound->origin, own, MORE_HOSTS(class->host_count));
 }
 
 /* Which GPUs are the rank's own is not known. */
-static void tell_bad_own(struct builder *b, struct host_class *class,
-			 const struct plan_inherited *bound)
+static void report_bad_own(struct builder *b, struct host_class *class,
+			   const struct plan_inherited *bound)
 {
 	class->bad = true;
-	plan_tell(b, FINDING_BAD_VALUE,
-		  ABOUT(.rule = "S6a", .origin = RUN_GPUS,
-			.fix = "gpumap run sets it in its ranks: unset it if this is none of them, "
-			       "else "
-			       "plan with an inventory of this host"),
-		  "'%s' is no GPU of %s%s", QUOTE(span_of(bound->bad)), class->host->name,
-		  MORE_HOSTS(class->host_count));
+	plan_report(
+		b, FINDING_BAD_VALUE,
+		ABOUT(.rule = "S6a", .origin = RUN_GPUS,
+		      .fix = "gpumap run sets it in its ranks: unset it if this is none of them, "
+			     "else "
+			     "plan with an inventory of this host"),
+		"'%s' is no GPU of %s%s", QUOTE(span_of(bound->bad)), class->host->name,
+		MORE_HOSTS(class->host_count));
 }
 
 /* What a rank takes of a list that is not its own alone. */
-static void tell_own(struct builder *b, const struct host_class *class,
-		     const struct plan_inherited *bound, const char *own)
+static void report_own(struct builder *b, const struct host_class *class,
+		       const struct plan_inherited *bound, const char *own)
 {
 	plan_step(b, "S6a", bound->origin,
 		  "gpus = inherit: of the GPUs that %s sees on %s, its own: %s", bound->origin,
 		  class->host->name, own);
 	if (bound->kind == PLAN_BOUND_RANK)
-		plan_tell(b, FINDING_OWN_GPU,
-			  ABOUT(.rule = "R4", .origin = bound->origin,
-				.fix = "start gpumap run once for each node, or name its "
-				       "GPUs: " SETTING("gpus = 0,1")),
-			  "ranks of this launcher share the GPUs of %s: this one takes %s",
-			  class->host->name, own);
+		plan_report(b, FINDING_OWN_GPU,
+			    ABOUT(.rule = "R4", .origin = bound->origin,
+				  .fix = "start gpumap run once for each node, or name its "
+					 "GPUs: " SETTING("gpus = 0,1")),
+			    "ranks of this launcher share the GPUs of %s: this one takes %s",
+			    class->host->name, own);
 }
 
 /* The others' GPUs: left out of a list that is inherited, and else an error. Which ranks of another
@@ -317,7 +319,7 @@ static int apply_own(struct builder *b, struct host_class *class,
 	if (bound->kind == PLAN_BOUND_RANK && class->selection->kind == PLAN_GPUS_GPU)
 		return GPUMAP_OK;
 	if (bound->bad && class->count) {
-		tell_bad_own(b, class, bound);
+		report_bad_own(b, class, bound);
 		return GPUMAP_OK;
 	}
 	inside = inside_bound(b, class, bound->mapping, index, &kept);
@@ -328,9 +330,9 @@ static int apply_own(struct builder *b, struct host_class *class,
 	if (labels.failed || own.failed) {
 		plan_nomem(b);
 	} else if (kept < class->count && (!inherit || !kept)) {
-		tell_taken(b, class, bound, labels.text, own.text);
+		report_taken(b, class, bound, labels.text, own.text);
 	} else if (kept < class->count) {
-		tell_own(b, class, bound, own.text);
+		report_own(b, class, bound, own.text);
 		keep_inside(class, inside);
 	}
 	strbuf_free(&labels);

@@ -40,13 +40,13 @@ struct host_class {
 	struct plan_device *gpus;   /* of the host, by number */
 	const char **names;         /* their entries of a visible list */
 	bool by_number;             /* names are numbers */
-	bool bad;                   /* its devices cannot be told; it was reported */
+	bool bad;                   /* its devices are not known; it was reported */
 	bool without;               /* runs without GPUs */
 };
 
 /* A local rank's part of class->devices; what it is shown starts at `first` and goes
  * around the end. */
-struct spot {
+struct placement {
 	size_t own, own_count;
 	size_t first, shown;
 	size_t lands; /* NOWHERE: not known, or none */
@@ -54,7 +54,7 @@ struct spot {
 #define NOWHERE SIZE_MAX
 
 /* Where ranks land, by position in class->devices. */
-struct crowd {
+struct load {
 	size_t *first, *count; /* the first rank, plus one; and how many there are */
 	size_t device, other;  /* the first device with too many, and its second rank */
 	size_t surplus;        /* ranks beyond what ranks_per_gpu allows */
@@ -66,8 +66,8 @@ struct layout {
 	const struct plan_host *host; /* the first with it */
 	size_t host_count;
 	const char *list; /* of all devices; NULL: not made yet */
-	struct spot *spots;
-	struct crowd crowd;
+	struct placement *placements;
+	struct load load;
 	bool unknown_use;
 	size_t failing; /* ranks whose statements end in an error */
 };
@@ -78,22 +78,22 @@ struct builder {
 	struct plan *plan;
 	struct arena *arena;  /* the plan's */
 	struct arena scratch; /* until the plan is made */
-	struct arena passing; /* until the class or layout at hand is done */
+	struct arena temp;    /* until the class or layout at hand is done */
 	bool failed;
 	struct table classes, layouts, inventories, selections;
 	struct host_class **host_classes; /* of each host */
 	size_t *local_sizes;              /* of each host */
-	size_t told[FINDING_COUNT];
+	size_t reported[FINDING_COUNT];
 	size_t step_room;
 };
 
 int plan_nomem(struct builder *b);
 
 /* Adds a finding; an error makes the plan fail. After some of one id the rest are
- * counted, and plan_tell_rest says how many. */
-void plan_tell(struct builder *b, enum finding_id id, const struct about *about, const char *format,
-	       ...) PRINTF(4, 5);
-void plan_tell_rest(struct builder *b);
+ * counted, and plan_report_rest reports how many. */
+void plan_report(struct builder *b, enum finding_id id, const struct about *about,
+		 const char *format, ...) PRINTF(4, 5);
+void plan_report_rest(struct builder *b);
 void plan_step(struct builder *b, const char *rule, const char *origin, const char *format, ...)
 	PRINTF(4, 5);
 
@@ -172,7 +172,7 @@ size_t layout_phase(const struct builder *b, const struct host_class *class, siz
 /* What gpumap_resolve says of a local rank's program with what it finds. */
 int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layout *layout,
 	       size_t local_rank, gpumap_report *report);
-/* Whether nothing tells which of several devices the program takes. */
+/* Whether it is not known which of several devices the program takes. */
 bool layout_use_unknown(const struct builder *b, const struct host_class *class);
 /* A rank of mode mp that picks its device by its rank is one stage: it uses that device alone, as
  * in mode single. With device_ids, or none of both, it uses all that it sees. */

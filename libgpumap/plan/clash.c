@@ -121,7 +121,7 @@ static bool answers_without(struct builder *b, const struct layout *layout, size
 	class.settings = &settings;
 	without.class = &class;
 	if (layout_ask(&mapping, b, &without, l, NULL) == GPUMAP_ENOMEM)
-		b->passing.failed = true;
+		b->temp.failed = true;
 	answered = mapping && mapping->answered;
 	gpumap_mapping_free(mapping);
 	return answered;
@@ -144,15 +144,16 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 
 	if (device_is_read(settings) && answers_without(b, layout, l))
 		fix = doubted(&buf, &id, fix ? fix : remedy(b, settings));
-	plan_tell(b, id,
-		  ABOUT(.rule = ordinal ? "R3" : rule,
-			.origin = ordinal ? place->origin
-					  : gpumap_finding_str(finding, GPUMAP_FINDING_ORIGIN),
-			.line = ordinal ? place->line : 0, .column = ordinal ? place->column : 0,
-			.fix = fix),
-		  "rank %zu, local rank %zu of %s (%s): %s%s", layout->host->first_rank + l, l,
-		  layout->host->name, cell(settings, text),
-		  gpumap_finding_str(finding, GPUMAP_FINDING_TEXT), MORE_HOSTS(layout->host_count));
+	plan_report(b, id,
+		    ABOUT(.rule = ordinal ? "R3" : rule,
+			  .origin = ordinal ? place->origin
+					    : gpumap_finding_str(finding, GPUMAP_FINDING_ORIGIN),
+			  .line = ordinal ? place->line : 0, .column = ordinal ? place->column : 0,
+			  .fix = fix),
+		    "rank %zu, local rank %zu of %s (%s): %s%s", layout->host->first_rank + l, l,
+		    layout->host->name, cell(settings, text),
+		    gpumap_finding_str(finding, GPUMAP_FINDING_TEXT),
+		    MORE_HOSTS(layout->host_count));
 }
 
 void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpumap_mapping *mapping,
@@ -166,13 +167,13 @@ void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpum
 		if (severity == GPUMAP_SEVERITY_ERROR && !mapping->answered && !layout->failing++)
 			carry_error(b, layout, l, f);
 		/* A warning is about the list or the program: once is enough. */
-		if (severity == GPUMAP_SEVERITY_WARNING && !b->told[id])
-			plan_tell(b, id,
-				  ABOUT(.rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
-					.origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN),
-					.fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX)),
-				  "local rank %zu of %s: %s", l, layout->host->name,
-				  gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+		if (severity == GPUMAP_SEVERITY_WARNING && !b->reported[id])
+			plan_report(b, id,
+				    ABOUT(.rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
+					  .origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN),
+					  .fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX)),
+				    "local rank %zu of %s: %s", l, layout->host->name,
+				    gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
 	}
 }
 
@@ -180,18 +181,18 @@ void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpum
 
 static void land(struct layout *layout, size_t l, size_t position)
 {
-	struct crowd *crowd = &layout->crowd;
+	struct load *load = &layout->load;
 	size_t max = (size_t)layout->class->settings->ranks_per_gpu;
 
 	if (position == NOWHERE)
 		return;
-	if (!crowd->first[position])
-		crowd->first[position] = l + 1;
-	if (crowd->count[position]++ < max)
+	if (!load->first[position])
+		load->first[position] = l + 1;
+	if (load->count[position]++ < max)
 		return;
-	if (!crowd->surplus++) {
-		crowd->device = position;
-		crowd->other = l;
+	if (!load->surplus++) {
+		load->device = position;
+		load->other = l;
 	}
 }
 
@@ -199,26 +200,26 @@ void layout_land(const struct builder *b, struct layout *layout, size_t l,
 		 const gpumap_mapping *mapping)
 {
 	if (layout->unknown_use) {
-		layout->crowd.count[layout->spots[l].own]++;
+		layout->load.count[layout->placements[l].own]++;
 		return;
 	}
 	if (!mapping->answered)
 		return;
 	if (plan_one_each(b, layout->class->settings)) {
-		land(layout, l, layout->spots[l].lands);
+		land(layout, l, layout->placements[l].lands);
 		return;
 	}
 	for (size_t i = 0; i < gpumap_mapping_replica_count(mapping); i++)
 		land(layout, l, layout_position(layout, l, gpumap_mapping_replica(mapping, i)));
 }
 
-static void tell_crowd(struct builder *b, const struct layout *layout, const struct crowd *crowd)
+static void report_overload(struct builder *b, const struct layout *layout, const struct load *load)
 {
 	const struct plan_settings *settings = layout->class->settings;
 	bool read = device_is_read(settings);
 	const struct plan_place *place =
 		&settings->places[read ? PKEY_PROGRAM_device : PKEY_PROFILE_share];
-	size_t first = crowd->first[crowd->device] - 1, more = crowd->surplus - 1;
+	size_t first = load->first[load->device] - 1, more = load->surplus - 1;
 	enum finding_id id = FINDING_RANKS_COLLIDE;
 	const char *fix = remedy(b, settings);
 	struct plain_remedy plain;
@@ -229,44 +230,44 @@ static void tell_crowd(struct builder *b, const struct layout *layout, const str
 		fix = doubted(&buf, &id, plain_remedy(&plain, b, settings));
 	if (more)
 		snprintf(rest, sizeof(rest), ", and so do %zu more", more);
-	plan_tell(b, id,
-		  ABOUT(.rule = "R3", .origin = place->origin, .line = place->line, .fix = fix),
-		  "local ranks %zu and %zu of %s land on %s (%s)%s%s", first, crowd->other,
-		  layout->host->name, DEVICE_LABEL(layout->class->devices[crowd->device]),
-		  cell(settings, text), rest, MORE_HOSTS(layout->host_count));
+	plan_report(b, id,
+		    ABOUT(.rule = "R3", .origin = place->origin, .line = place->line, .fix = fix),
+		    "local ranks %zu and %zu of %s land on %s (%s)%s%s", first, load->other,
+		    layout->host->name, DEVICE_LABEL(layout->class->devices[load->device]),
+		    cell(settings, text), rest, MORE_HOSTS(layout->host_count));
 }
 
 /* Two ranks with one PCI address: allowed, but NCCL refuses them. */
-static void check_address(struct builder *b, const struct layout *layout, const struct crowd *crowd)
+static void check_address(struct builder *b, const struct layout *layout, const struct load *load)
 {
 	const struct host_class *class = layout->class;
 	const gpumap_device *base = class->host->inventory->gpus, *shared = NULL;
-	size_t *users = arena_alloc(&b->passing, class->host->inventory->count, sizeof(*users));
+	size_t *users = arena_alloc(&b->temp, class->host->inventory->count, sizeof(*users));
 
 	if (!users || b->input->settings->mode != PLAN_DDP)
 		return;
 	for (size_t i = 0; i < class->count && !shared; i++) {
 		const gpumap_device *gpu = class->devices[i]->gpu;
 
-		users[gpu - base] += crowd->count[i];
+		users[gpu - base] += load->count[i];
 		if (users[gpu - base] > 1)
 			shared = gpu;
 	}
 	if (shared)
-		plan_tell(b, FINDING_SAME_ADDRESS,
-			  ABOUT(.rule = "G10", .fix = "use gloo, or one rank for each GPU"),
-			  "several ranks of %s run on GPU %d: NCCL refuses that%s",
-			  layout->host->name, shared->physical, MORE_HOSTS(layout->host_count));
+		plan_report(b, FINDING_SAME_ADDRESS,
+			    ABOUT(.rule = "G10", .fix = "use gloo, or one rank for each GPU"),
+			    "several ranks of %s run on GPU %d: NCCL refuses that%s",
+			    layout->host->name, shared->physical, MORE_HOSTS(layout->host_count));
 }
 
-static void tell_unknown(struct builder *b, const struct layout *layout)
+static void report_unknown(struct builder *b, const struct layout *layout)
 {
-	plan_tell(b, FINDING_UNKNOWN_USE,
-		  ABOUT(.rule = "R3",
-			.fix = "write " SETTING("device = cuda:%l") " (or what the program does)"),
-		  "how the program picks its device is not known: where the ranks of %s land is "
-		  "not checked%s",
-		  layout->host->name, MORE_HOSTS(layout->host_count));
+	plan_report(b, FINDING_UNKNOWN_USE,
+		    ABOUT(.rule = "R3", .fix = "write " SETTING(
+						"device = cuda:%l") " (or what the program does)"),
+		    "how the program picks its device is not known: where the ranks of %s land is "
+		    "not checked%s",
+		    layout->host->name, MORE_HOSTS(layout->host_count));
 }
 
 int layout_judge(struct builder *b, struct layout *layout)
@@ -274,10 +275,10 @@ int layout_judge(struct builder *b, struct layout *layout)
 	if (!layout->class->count || !layout->plan->count)
 		return GPUMAP_OK;
 	if (layout->unknown_use)
-		tell_unknown(b, layout);
-	if (layout->crowd.surplus)
-		tell_crowd(b, layout, &layout->crowd);
+		report_unknown(b, layout);
+	if (layout->load.surplus)
+		report_overload(b, layout, &layout->load);
 	else
-		check_address(b, layout, &layout->crowd);
-	return b->passing.failed ? plan_nomem(b) : GPUMAP_OK;
+		check_address(b, layout, &layout->load);
+	return b->temp.failed ? plan_nomem(b) : GPUMAP_OK;
 }

@@ -26,7 +26,7 @@ static const struct plan_place *place(const struct binding *x, enum profile_key_
 static int find_allowed(struct binding *x)
 {
 	const struct plan_cpus *cpus = x->layout->class->host->cpus;
-	struct arena *scratch = &x->b->passing;
+	struct arena *scratch = &x->b->temp;
 
 	if (!cpus)
 		return GPUMAP_OK;
@@ -52,7 +52,7 @@ static int find_allowed(struct binding *x)
 /* CPUs near one GPU, from its own list or that of its NUMA nodes; false: not known. */
 static bool near_gpu(struct binding *x, const gpumap_device *gpu, struct cpu_set *ret)
 {
-	struct arena *scratch = &x->b->passing;
+	struct arena *scratch = &x->b->temp;
 	struct cpu_set nodes;
 
 	if (gpu->cpus && cpu_set_parse(scratch, ret, span_of(gpu->cpus), CPUSET_MAX_CPUS - 1) &&
@@ -72,17 +72,17 @@ static bool near_gpu(struct binding *x, const gpumap_device *gpu, struct cpu_set
 /* The GPUs that a rank uses: where it lands, else its own. */
 static size_t used_gpus(const struct binding *x, size_t l, size_t *count)
 {
-	const struct spot *spot = &x->layout->spots[l];
+	const struct placement *placement = &x->layout->placements[l];
 
-	*count = spot->own_count;
-	if (spot->own_count != 1 || spot->lands == NOWHERE)
-		return spot->own;
-	return spot->lands;
+	*count = placement->own_count;
+	if (placement->own_count != 1 || placement->lands == NOWHERE)
+		return placement->own;
+	return placement->lands;
 }
 
 static enum nearness near_rank(struct binding *x, size_t l, struct cpu_set *ret)
 {
-	struct arena *scratch = &x->b->passing;
+	struct arena *scratch = &x->b->temp;
 	size_t count, first = used_gpus(x, l, &count);
 	struct cpu_set all = {0}, one;
 
@@ -113,8 +113,8 @@ static int number_cores(struct binding *x, size_t end)
 	for (size_t i = 0; t && i < t->count; i++)
 		cores = t->core[i] >= 0 && (size_t)t->core[i] >= cores ? (size_t)t->core[i] + 1
 								       : cores;
-	unit_of = arena_alloc(&x->b->passing, end + 1, sizeof(*unit_of));
-	first = arena_alloc(&x->b->passing, cores + 1, sizeof(*first)); /* plus one */
+	unit_of = arena_alloc(&x->b->temp, end + 1, sizeof(*unit_of));
+	first = arena_alloc(&x->b->temp, cores + 1, sizeof(*first)); /* plus one */
 	if (!unit_of || !first)
 		return plan_nomem(x->b);
 	for (size_t i = 0; i < end; i++) {
@@ -134,8 +134,8 @@ static int find_near(struct binding *x)
 	size_t count = x->layout->plan->count, end = highest(0, x->allowed), same;
 	struct cpu_set list;
 
-	x->wishes = arena_alloc(&x->b->passing, count + 1, sizeof(*x->wishes));
-	x->nearness = arena_alloc(&x->b->passing, count + 1, sizeof(*x->nearness));
+	x->wishes = arena_alloc(&x->b->temp, count + 1, sizeof(*x->wishes));
+	x->nearness = arena_alloc(&x->b->temp, count + 1, sizeof(*x->nearness));
 	if (!x->wishes || !x->nearness)
 		return plan_nomem(x->b);
 	for (size_t l = 0; l < count; l++) {
@@ -157,10 +157,9 @@ static int find_near(struct binding *x)
 		end = highest(end, wish->near);
 	}
 	if (x->settings->cpu_bind == PLAN_CPU_LIST &&
-	    cpu_set_parse(&x->b->passing, &list, span_of(x->settings->cpu_list),
-			  CPUSET_MAX_CPUS - 1))
+	    cpu_set_parse(&x->b->temp, &list, span_of(x->settings->cpu_list), CPUSET_MAX_CPUS - 1))
 		end = highest(end, list);
-	return x->b->passing.failed ? plan_nomem(x->b) : number_cores(x, end);
+	return x->b->temp.failed ? plan_nomem(x->b) : number_cores(x, end);
 }
 
 /* Everything allowed, for a rank whose near cores are not known or not allowed. */
@@ -171,7 +170,7 @@ static void share_allowed(struct binding *x, struct share *share)
 	share->users = x->layout->plan->count;
 }
 
-static void tell_cores(struct binding *x)
+static void report_cores(struct binding *x)
 {
 	const struct division *d = &x->division;
 	const char *host = x->layout->host->name, *more = MORE_HOSTS(x->layout->host_count);
@@ -180,28 +179,30 @@ static void tell_cores(struct binding *x)
 
 	/* Of a machine that nobody saw nobody expects it. */
 	if (x->unknown && x->layout->class->count && !x->layout->class->host->inventory->assumed)
-		plan_tell(x->b, FINDING_PLAN_UNKNOWN, &about,
-			  "which cores of %s are near its GPUs is not known for %zu of %zu ranks: "
-			  "%s%s",
-			  host, x->unknown, x->layout->plan->count,
-			  x->known ? "they share all" : "they are not bound", more);
+		plan_report(
+			x->b, FINDING_PLAN_UNKNOWN, &about,
+			"which cores of %s are near its GPUs is not known for %zu of %zu ranks: "
+			"%s%s",
+			host, x->unknown, x->layout->plan->count,
+			x->known ? "they share all" : "they are not bound", more);
 	about.fix = "ask for cores near the GPUs, or write " SETTING("cpu_bind = none");
 	if (x->far)
-		plan_tell(x->b, FINDING_CORES, &about,
-			  "none of the cores near the GPU may be used by %zu of %zu ranks of %s: "
-			  "they share all that may%s",
-			  x->far, x->layout->plan->count, host, more);
+		plan_report(x->b, FINDING_CORES, &about,
+			    "none of the cores near the GPU may be used by %zu of %zu ranks of %s: "
+			    "they share all that may%s",
+			    x->far, x->layout->plan->count, host, more);
 	about.fix = "ask for more cores, or start fewer ranks";
 	if (d->crowded)
-		plan_tell(x->b, FINDING_CORES, &about,
-			  "%zu ranks of %s share cores, as there are fewer cores than ranks%s%s",
-			  d->crowded, host, x->layout->class->count ? " near their GPUs" : "",
-			  more);
+		plan_report(x->b, FINDING_CORES, &about,
+			    "%zu ranks of %s share cores, as there are fewer cores than ranks%s%s",
+			    d->crowded, host, x->layout->class->count ? " near their GPUs" : "",
+			    more);
 	else if (d->max && d->count && d->fewest < d->max)
-		plan_tell(x->b, FINDING_CORES, &about,
-			  SETTING("cpu_bind = cores:%zu") ", but ranks of %s get %zu: there are no "
-							  "more%s",
-			  d->max, host, d->fewest, more);
+		plan_report(
+			x->b, FINDING_CORES, &about,
+			SETTING("cpu_bind = cores:%zu") ", but ranks of %s get %zu: there are no "
+							"more%s",
+			d->max, host, d->fewest, more);
 }
 
 static int bind_near(struct binding *x)
@@ -210,7 +211,7 @@ static int bind_near(struct binding *x)
 	size_t count = x->layout->plan->count;
 
 	d->max = x->settings->cpu_bind == PLAN_CPU_CORES ? (size_t)x->settings->cores : 0;
-	d->shares = arena_alloc(&x->b->passing, count + 1, sizeof(*d->shares));
+	d->shares = arena_alloc(&x->b->temp, count + 1, sizeof(*d->shares));
 	if (!d->shares)
 		return plan_nomem(x->b);
 	for (size_t l = 0; l < count; l++)
@@ -223,13 +224,13 @@ static int bind_near(struct binding *x)
 	for (size_t l = 0; l < count; l++)
 		if (x->nearness[l] != NEAR_SOME && x->known)
 			share_allowed(x, &x->wishes[l]);
-	tell_cores(x);
+	report_cores(x);
 	return GPUMAP_OK;
 }
 
 static int bind_list(struct binding *x)
 {
-	struct arena *scratch = &x->b->passing;
+	struct arena *scratch = &x->b->temp;
 	const struct plan_place *at = place(x, PKEY_PROFILE_cpu_bind);
 	struct cpu_set list = {0}, inside;
 	size_t cores;
@@ -237,13 +238,14 @@ static int bind_list(struct binding *x)
 	cpu_set_parse(scratch, &list, span_of(x->settings->cpu_list), CPUSET_MAX_CPUS - 1);
 	inside = x->known ? cpu_set_and(scratch, list, x->allowed) : list;
 	if (x->known && !cpu_set_size(inside)) {
-		plan_tell(x->b, FINDING_CORES,
-			  ABOUT(.origin = at->origin, .line = at->line, .column = at->column,
-				.fix = "name CPUs that this process may use"),
-			  SETTING("cpu_bind = list:%s") ": none of them may be used on %s, so all "
-							"that may are%s",
-			  QUOTE(span_of(x->settings->cpu_list)), x->layout->host->name,
-			  MORE_HOSTS(x->layout->host_count));
+		plan_report(
+			x->b, FINDING_CORES,
+			ABOUT(.origin = at->origin, .line = at->line, .column = at->column,
+			      .fix = "name CPUs that this process may use"),
+			SETTING("cpu_bind = list:%s") ": none of them may be used on %s, so all "
+						      "that may are%s",
+			QUOTE(span_of(x->settings->cpu_list)), x->layout->host->name,
+			MORE_HOSTS(x->layout->host_count));
 		inside = x->allowed;
 	}
 	cores = cpu_set_size(cores_of(&x->division, inside));
@@ -264,7 +266,7 @@ static struct cpu_set nodes_of(struct binding *x, struct cpu_set cpus)
 	for (size_t i = 0; i < x->topology->count; i++)
 		if (x->topology->node[i] >= (int)end)
 			end = (size_t)x->topology->node[i] + 1;
-	nodes = cpu_set_new(&x->b->passing, end);
+	nodes = cpu_set_new(&x->b->temp, end);
 	for (size_t i = 0; i < x->topology->count && nodes.count; i++)
 		if (cpu_set_has(cpus, i) && x->topology->node[i] >= 0)
 			cpu_set_add(nodes, (size_t)x->topology->node[i]);
@@ -274,7 +276,7 @@ static struct cpu_set nodes_of(struct binding *x, struct cpu_set cpus)
 /* The GPU's own nodes; those that have no CPU (memory of the GPU itself) do not count. */
 static struct cpu_set gpu_nodes(struct binding *x, size_t l)
 {
-	struct arena *scratch = &x->b->passing;
+	struct arena *scratch = &x->b->temp;
 	size_t count, first = used_gpus(x, l, &count);
 	struct cpu_set all = {0}, one, every;
 
@@ -321,7 +323,7 @@ int cores_bind(struct builder *b, struct layout *layout)
 	struct binding x = {.b = b, .layout = layout, .settings = layout->class->settings};
 	int r;
 
-	x.division = (struct division){.arena = &b->passing};
+	x.division = (struct division){.arena = &b->temp};
 	r = find_allowed(&x);
 	if (r == GPUMAP_OK)
 		r = find_near(&x);
@@ -344,5 +346,5 @@ int cores_bind(struct builder *b, struct layout *layout)
 		slot->cpus = cpu_set_print(b->arena, share->cpus);
 		slot->cpus_shared = share->users > 1;
 	}
-	return r == GPUMAP_OK && (b->passing.failed || b->arena->failed) ? plan_nomem(b) : r;
+	return r == GPUMAP_OK && (b->temp.failed || b->arena->failed) ? plan_nomem(b) : r;
 }

@@ -8,22 +8,22 @@
 #include "rankenv.h"
 #include "strbuf.h"
 
-typedef int tell(const char *name, const char *value, void *data);
+typedef int visit(const char *name, const char *value, void *data);
 
-/* One variable after the other, until fn has enough. */
-struct teller {
+/* Calls fn for one variable after the other, until it fails. */
+struct environ_walk {
 	const gpumap_plan *plan;
 	const struct job_rank *at;
 	const char *const *envp;
-	tell *fn;
+	visit *fn;
 	void *data;
 	int r;
 };
 
-static void say(struct teller *t, const char *name, const char *value)
+static void set(struct environ_walk *w, const char *name, const char *value)
 {
-	if (t->r == GPUMAP_OK)
-		t->r = t->fn(name, value, t->data);
+	if (w->r == GPUMAP_OK)
+		w->r = w->fn(name, value, w->data);
 }
 
 static bool is_set(const char *const *envp, const char *name)
@@ -36,19 +36,19 @@ static bool is_set(const char *const *envp, const char *name)
 	return false;
 }
 
-/* What is not known must not be somebody else's. */
-static void say_number(struct teller *t, const char *name, int64_t n)
+/* A number that is not known must not be inherited. */
+static void set_number(struct environ_walk *w, const char *name, int64_t n)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld", (long long)n);
 	if (n >= 0)
-		say(t, name, text);
-	else if (is_set(t->envp, name))
-		say(t, name, NULL);
+		set(w, name, text);
+	else if (is_set(w->envp, name))
+		set(w, name, NULL);
 }
 
-bool job_tells_ranks(const gpumap_plan *plan, int64_t world_size)
+bool job_sets_ranks(const gpumap_plan *plan, int64_t world_size)
 {
 	return world_size > 1 || job_value(plan, PKEY_PROFILE_mode, -1).word == PLAN_DDP;
 }
@@ -65,28 +65,28 @@ static bool is_own(const char *name)
 	return false;
 }
 
-static bool is_told(const struct teller *t, const char *name)
+static bool is_set_by_launch(const struct environ_walk *w, const char *name)
 {
-	if (!job_tells_ranks(t->plan, t->at->world_size) || streq(name, "TORCHELASTIC_ERROR_FILE"))
+	if (!job_sets_ranks(w->plan, w->at->world_size) || streq(name, "TORCHELASTIC_ERROR_FILE"))
 		return false;
 	if (streq(name, "MASTER_PORT"))
-		return t->plan->master_port;
-	return !streq(name, "TORCHELASTIC_RUN_ID") || t->plan->run;
+		return w->plan->master_port;
+	return !streq(name, "TORCHELASTIC_RUN_ID") || w->plan->run;
 }
 
-/* Another launcher's would tell the rank a second story (rule R1). */
-static void unset_foreign(struct teller *t)
+/* Another launcher's would contradict the rank's own (rule R1). */
+static void unset_foreign(struct environ_walk *w)
 {
-	bool tells = job_tells_ranks(t->plan, t->at->world_size);
+	bool sets = job_sets_ranks(w->plan, w->at->world_size);
 	const char *name;
 
 	for (size_t i = 0; (name = rankenv_variable(i)); i++)
-		if (is_set(t->envp, name) && !(tells && is_own(name)))
-			say(t, name, NULL);
+		if (is_set(w->envp, name) && !(sets && is_own(name)))
+			set(w, name, NULL);
 }
 
-/* What a launcher tells beside ranks; where nothing is told, none of it holds. */
-static void unset_meeting(struct teller *t)
+/* Launchers set these besides the rank. Unless this launch does, they are another job's. */
+static void unset_rendezvous(struct environ_walk *w)
 {
 	static const char *const names[] = {"MASTER_ADDR",
 					    "MASTER_PORT",
@@ -98,43 +98,43 @@ static void unset_meeting(struct teller *t)
 					    "TORCHELASTIC_USE_AGENT_STORE"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (is_set(t->envp, names[i]) && !is_told(t, names[i]))
-			say(t, names[i], NULL);
+		if (is_set(w->envp, names[i]) && !is_set_by_launch(w, names[i]))
+			set(w, names[i], NULL);
 }
 
-static void say_ranks(struct teller *t)
+static void set_ranks(struct environ_walk *w)
 {
-	const struct job_rank *at = t->at;
+	const struct job_rank *at = w->at;
 	const int64_t values[ARRAY_SIZE(own)] = {at->rank,       at->world_size, at->local_rank,
 						 at->local_size, at->node,       at->node,
 						 at->rank,       at->world_size, at->nodes};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-		say_number(t, own[i], values[i]);
-	say(t, "ROLE_NAME", "default");
-	say(t, "MASTER_ADDR", t->plan->master_addr);
-	if (t->plan->master_port)
-		say_number(t, "MASTER_PORT", t->plan->master_port);
+		set_number(w, own[i], values[i]);
+	set(w, "ROLE_NAME", "default");
+	set(w, "MASTER_ADDR", w->plan->master_addr);
+	if (w->plan->master_port)
+		set_number(w, "MASTER_PORT", w->plan->master_port);
 	/* Nothing listens there but rank 0: with "True" it would connect and wait. */
-	say(t, "TORCHELASTIC_USE_AGENT_STORE", "False");
-	say_number(t, "TORCHELASTIC_MAX_RESTARTS", t->plan->restarts);
-	say_number(t, "TORCHELASTIC_RESTART_COUNT", 0);
-	if (t->plan->run)
-		say(t, "TORCHELASTIC_RUN_ID", t->plan->run);
+	set(w, "TORCHELASTIC_USE_AGENT_STORE", "False");
+	set_number(w, "TORCHELASTIC_MAX_RESTARTS", w->plan->restarts);
+	set_number(w, "TORCHELASTIC_RESTART_COUNT", 0);
+	if (w->plan->run)
+		set(w, "TORCHELASTIC_RUN_ID", w->plan->run);
 }
 
-static void say_devices(struct teller *t)
+static void set_devices(struct environ_walk *w)
 {
-	const struct plan_slot *slot = t->at->slot;
+	const struct plan_slot *slot = w->at->slot;
 	bool automatic =
-		job_value(t->plan, PKEY_PROFILE_threads, t->at->row).word == PLAN_THREADS_AUTO;
+		job_value(w->plan, PKEY_PROFILE_threads, w->at->row).word == PLAN_THREADS_AUTO;
 
 	if (slot->visible)
-		say(t, "CUDA_VISIBLE_DEVICES", slot->visible);
-	if (t->at->device_order)
-		say(t, "CUDA_DEVICE_ORDER", t->at->device_order);
-	if (slot->threads > 0 && !(automatic && is_set(t->envp, "OMP_NUM_THREADS")))
-		say_number(t, "OMP_NUM_THREADS", slot->threads);
+		set(w, "CUDA_VISIBLE_DEVICES", slot->visible);
+	if (w->at->device_order)
+		set(w, "CUDA_DEVICE_ORDER", w->at->device_order);
+	if (slot->threads > 0 && !(automatic && is_set(w->envp, "OMP_NUM_THREADS")))
+		set_number(w, "OMP_NUM_THREADS", slot->threads);
 }
 
 /* Appends a list of these as gpumap writes them; false: one has no name. */
@@ -171,23 +171,23 @@ static bool put_own(struct strbuf *buf, const struct job_rank *at)
 }
 
 /* Where nobody looked at the list, what was said about it stays true. */
-static void say_run(struct teller *t)
+static void set_run(struct environ_walk *w)
 {
-	const struct plan_slot *slot = t->at->slot;
+	const struct plan_slot *slot = w->at->slot;
 	struct strbuf gpus = {0};
 
 	if (!slot->visible && !slot->device_count)
 		return;
-	if (!put_own(&gpus, t->at)) {
-		if (is_set(t->envp, RUN_GPUS))
-			say(t, RUN_GPUS, NULL);
+	if (!put_own(&gpus, w->at)) {
+		if (is_set(w->envp, RUN_GPUS))
+			set(w, RUN_GPUS, NULL);
 	} else if (gpus.failed) {
-		t->r = t->r == GPUMAP_OK ? GPUMAP_ENOMEM : t->r;
+		w->r = w->r == GPUMAP_OK ? GPUMAP_ENOMEM : w->r;
 	} else {
-		say(t, RUN_GPUS, gpus.text ? gpus.text : "");
-		say_number(t, RUN_RANK, t->at->rank);
-		if (t->plan->run || is_set(t->envp, RUN_ID))
-			say(t, RUN_ID, t->plan->run);
+		set(w, RUN_GPUS, gpus.text ? gpus.text : "");
+		set_number(w, RUN_RANK, w->at->rank);
+		if (w->plan->run || is_set(w->envp, RUN_ID))
+			set(w, RUN_ID, w->plan->run);
 	}
 	strbuf_free(&gpus);
 }
@@ -198,38 +198,38 @@ static struct macros macros_of(const gpumap_plan *plan, const struct job_rank *a
 	return (struct macros){at->rank, at->local_rank, at->node, at->host, plan->run, stream};
 }
 
-static void say_profile(struct teller *t, gpumap_report *report)
+static void set_profile(struct environ_walk *w, gpumap_report *report)
 {
-	const struct macros macros = macros_of(t->plan, t->at, NULL);
+	const struct macros macros = macros_of(w->plan, w->at, NULL);
 
-	for (size_t i = 0; i < t->plan->variable_count && t->r == GPUMAP_OK; i++) {
-		const struct job_variable *v = &t->plan->variables[i];
+	for (size_t i = 0; i < w->plan->variable_count && w->r == GPUMAP_OK; i++) {
+		const struct job_variable *v = &w->plan->variables[i];
 		char *value = NULL;
 
 		if (v->value)
-			t->r = profile_expand(&value, v->value, &macros, ABOUT(.origin = v->origin),
+			w->r = profile_expand(&value, v->value, &macros, ABOUT(.origin = v->origin),
 					      report);
-		say(t, v->name, value);
+		set(w, v->name, value);
 		free(value);
 	}
 }
 
-static int tell_rank(struct teller *t)
+static int set_all(struct environ_walk *w)
 {
-	if (job_tells_ranks(t->plan, t->at->world_size))
-		say_ranks(t);
-	say_devices(t);
-	say_run(t);
-	say_profile(t, NULL);
-	return t->r;
+	if (job_sets_ranks(w->plan, w->at->world_size))
+		set_ranks(w);
+	set_devices(w);
+	set_run(w);
+	set_profile(w, NULL);
+	return w->r;
 }
 
 int job_environ(const gpumap_plan *plan, const struct job_rank *rank, const char *const *envp,
-		tell *fn, void *data)
+		visit *fn, void *data)
 {
-	struct teller t = {plan, rank, envp, fn, data, GPUMAP_OK};
+	struct environ_walk w = {plan, rank, envp, fn, data, GPUMAP_OK};
 
-	return tell_rank(&t);
+	return set_all(&w);
 }
 
 static bool find_rank(struct job_rank *ret, const gpumap_plan *plan, int64_t rank)
@@ -254,16 +254,16 @@ static bool find_rank(struct job_rank *ret, const gpumap_plan *plan, int64_t ran
 }
 
 EXPORT int gpumap_plan_variable_each(const gpumap_plan *plan, int64_t rank, const char *const *envp,
-				     tell *fn, void *data)
+				     visit *fn, void *data)
 {
 	struct job_rank at;
-	struct teller t = {plan, &at, envp, fn, data, GPUMAP_OK};
+	struct environ_walk w = {plan, &at, envp, fn, data, GPUMAP_OK};
 
 	if (!find_rank(&at, plan, rank))
 		return GPUMAP_EINPUT;
-	unset_foreign(&t);
-	unset_meeting(&t);
-	return tell_rank(&t);
+	unset_foreign(&w);
+	unset_rendezvous(&w);
+	return set_all(&w);
 }
 
 /* --- values of a rank --------------------------------------------------------------- */

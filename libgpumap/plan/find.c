@@ -27,8 +27,8 @@ int device_index_make(struct builder *b, const gpumap_inventory *inventory,
 	size_t total = device_total(inventory);
 	struct device_index index = {0};
 
-	index.names = arena_alloc(&b->passing, total + inventory->count + 1, sizeof(*index.names));
-	index.numbers = arena_alloc(&b->passing, inventory->count + 1, sizeof(*index.numbers));
+	index.names = arena_alloc(&b->temp, total + inventory->count + 1, sizeof(*index.names));
+	index.numbers = arena_alloc(&b->temp, inventory->count + 1, sizeof(*index.numbers));
 	if (!index.names || !index.numbers)
 		return plan_nomem(b);
 	for (size_t i = 0; i < inventory->count; i++) {

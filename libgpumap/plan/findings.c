@@ -35,8 +35,8 @@ const char *device_label(struct device_label *ret, const gpumap_device *device)
 /* So many findings of one id are given in full. */
 enum { MAX_ALIKE = 8 };
 
-void plan_tell(struct builder *b, enum finding_id id, const struct about *about, const char *format,
-	       ...)
+void plan_report(struct builder *b, enum finding_id id, const struct about *about,
+		 const char *format, ...)
 {
 	struct about here = *about;
 	struct strbuf text = {0};
@@ -46,7 +46,7 @@ void plan_tell(struct builder *b, enum finding_id id, const struct about *about,
 
 	finding_meaning((size_t)id, &name, &severity);
 	b->failed = b->failed || severity == GPUMAP_SEVERITY_ERROR;
-	if (b->told[id]++ >= MAX_ALIKE || !b->report)
+	if (b->reported[id]++ >= MAX_ALIKE || !b->report)
 		return;
 	here.speech = b->input->speech;
 	va_start(args, format);
@@ -59,12 +59,13 @@ void plan_tell(struct builder *b, enum finding_id id, const struct about *about,
 	strbuf_free(&text);
 }
 
-void plan_tell_rest(struct builder *b)
+void plan_report_rest(struct builder *b)
 {
 	for (size_t i = 0; i < FINDING_COUNT; i++)
-		if (b->told[i] > MAX_ALIKE)
+		if (b->reported[i] > MAX_ALIKE)
 			report_add(b->report, (enum finding_id)i, NULL,
-				   "%zu more of this kind, on other hosts", b->told[i] - MAX_ALIKE);
+				   "%zu more of this kind, on other hosts",
+				   b->reported[i] - MAX_ALIKE);
 }
 
 void plan_step(struct builder *b, const char *rule, const char *origin, const char *format, ...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of hosts, as the caller tells it. */
+/* What the caller knows of the hosts. */
 #include "plan/hosts.h"
 
 #include "hostlist.h"

@@ -52,23 +52,23 @@ static void carry_warnings(const gpumap_report *from, gpumap_report *to)
 static int resolve_list(gpumap_mapping **ret, const gpumap_inventory *inventory,
 			const char *const *envp, gpumap_report *report)
 {
-	gpumap_report *heard = NULL;
+	gpumap_report *scratch = NULL;
 	gpumap_request *request = NULL;
-	int r = gpumap_report_new(&heard);
+	int r = gpumap_report_new(&scratch);
 
 	if (r == GPUMAP_OK)
 		r = gpumap_request_new(&request);
 	if (r == GPUMAP_OK)
-		r = gpumap_request_set_environ(request, envp, heard);
+		r = gpumap_request_set_environ(request, envp, scratch);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(ret, request, inventory, heard);
-	carry_warnings(heard, report);
+		r = gpumap_resolve(ret, request, inventory, scratch);
+	carry_warnings(scratch, report);
 	gpumap_request_free(request);
-	gpumap_report_free(heard);
+	gpumap_report_free(scratch);
 	return r;
 }
 
-/* What of the environment tells the visible list; a rank's or a container's does not. */
+/* The part of the environment that has the visible list, without a rank's or a container's. */
 static int keep_lists(const char **ret, const char *const *envp)
 {
 	static const char *const names[] = {"CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER="};

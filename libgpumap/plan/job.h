@@ -74,11 +74,11 @@ int job_add_exception(gpumap_plan *plan, struct job_exception exception);
 
 /* Settings of the whole plan and of each host, as plan_make takes them. */
 int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report *report);
-/* After the ranks are known: what overrides say of single ranks. */
+/* After the ranks are known: the settings of overrides for single ranks. */
 int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile);
 int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report);
 
-/* torchrun's default, which programs expect where nobody said a port. */
+/* torchrun's default, which programs expect unless a port is set. */
 enum { COMMON_PORT = 29500 };
 /* The port of a scheduler's job, and of a part of it ("": the whole): the same on every
  * node without asking anybody, and below those that systems hand out by themselves (32768 on
@@ -91,7 +91,7 @@ int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *r
 /* The program of a profile becomes the plan's; without memory its arena has failed. */
 void job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile);
 
-/* --- what a rank is told ------------------------------------------------------------ */
+/* --- the environment of a rank ------------------------------------------------------------ */
 
 /* A rank by the plan's numbers, or by those of the launcher that started it. -1 and NULL: not
  * known. */
@@ -103,14 +103,14 @@ struct job_rank {
 	const char *device_order;
 };
 
-/* What a rank is told beside torchrun's variables, for a gpumap that it starts: the run's id, its
+/* Variables of a rank besides torchrun's, for a gpumap that it starts: the run's id, its
  * number, and the GPUs that are its own, as a visible list in PCI order. */
 #define RUN_ID "GPUMAP_RUN_ID"
 #define RUN_RANK "GPUMAP_RUN_RANK"
 #define RUN_GPUS "GPUMAP_RUN_GPUS"
 
-/* Whether ranks are told that they are some: a program alone would wait for others. */
-bool job_tells_ranks(const gpumap_plan *plan, int64_t world_size);
+/* Whether ranks get the variables of ranks. A single program would wait for others. */
+bool job_sets_ranks(const gpumap_plan *plan, int64_t world_size);
 
 /* As the public functions of these names, which take the plan's own numbers. The first leaves
  * other launchers' variables as they are. */

@@ -9,37 +9,38 @@
 
 /* --- which devices --------------------------------------------------------------- */
 
-static struct spot find_spot(const struct builder *b, const struct layout *layout, size_t l)
+static struct placement find_placement(const struct builder *b, const struct layout *layout,
+				       size_t l)
 {
 	size_t n = layout->class->count, ranks = layout->plan->count;
-	struct spot spot = {.lands = NOWHERE};
+	struct placement placement = {.lands = NOWHERE};
 
 	if (!n)
-		return spot;
+		return placement;
 	if (plan_one_each(b, layout->class->settings) || ranks > n) {
-		spot.own = l % n;
-		spot.own_count = 1;
+		placement.own = l % n;
+		placement.own_count = 1;
 	} else {
-		spot.own = l * n / ranks;
-		spot.own_count = (l + 1) * n / ranks - spot.own;
+		placement.own = l * n / ranks;
+		placement.own_count = (l + 1) * n / ranks - placement.own;
 	}
-	spot.shown = n;
+	placement.shown = n;
 	if (layout->class->settings->share != PLAN_SHARE_LIST)
-		spot.first = spot.own;
+		placement.first = placement.own;
 	if (layout->class->settings->share == PLAN_SHARE_ISOLATE)
-		spot.shown = spot.own_count;
-	return spot;
+		placement.shown = placement.own_count;
+	return placement;
 }
 
 static const char *list_text(struct builder *b, const struct host_class *class,
-			     const struct spot *spot)
+			     const struct placement *placement)
 {
 	struct strbuf buf = {0};
 	const char *text;
 
-	for (size_t i = 0; i < spot->shown; i++) {
+	for (size_t i = 0; i < placement->shown; i++) {
 		strbuf_puts(&buf, i ? "," : "");
-		strbuf_puts(&buf, class->names[(spot->first + i) % class->count]);
+		strbuf_puts(&buf, class->names[(placement->first + i) % class->count]);
 	}
 	b->arena->failed = b->arena->failed || buf.failed;
 	text = buf.failed ? NULL : arena_strdup(b->arena, buf.text ? buf.text : "");
@@ -50,16 +51,17 @@ static const char *list_text(struct builder *b, const struct host_class *class,
 /* --- the answer ------------------------------------------------------------------------ */
 
 /* What the program sets by itself can name a GPU that the plan does not have. */
-static void tell_outside(struct builder *b, const struct layout *layout, size_t l,
-			 const gpumap_entry *entry)
+static void report_outside(struct builder *b, const struct layout *layout, size_t l,
+			   const gpumap_entry *entry)
 {
-	plan_tell(b, FINDING_LANDS_OUTSIDE,
-		  ABOUT(.rule = "R3", .fix = "select that GPU with " SETTING(
-					      "gpus") ", or let the program keep the list"),
-		  "rank %zu, local rank %zu of %s, lands on %s, which the plan does not have: the "
-		  "program sets its list itself%s",
-		  layout->host->first_rank + l, l, layout->host->name,
-		  DEVICE_LABEL(entry->candidates[0]), MORE_HOSTS(layout->host_count));
+	plan_report(
+		b, FINDING_LANDS_OUTSIDE,
+		ABOUT(.rule = "R3", .fix = "select that GPU with " SETTING(
+					    "gpus") ", or let the program keep the list"),
+		"rank %zu, local rank %zu of %s, lands on %s, which the plan does not have: the "
+		"program sets its list itself%s",
+		layout->host->first_rank + l, l, layout->host->name,
+		DEVICE_LABEL(entry->candidates[0]), MORE_HOSTS(layout->host_count));
 }
 
 static void find_landing(struct builder *b, struct layout *layout, size_t l,
@@ -76,10 +78,10 @@ static void find_landing(struct builder *b, struct layout *layout, size_t l,
 		return;
 	if (position == NOWHERE) {
 		if (entry && entry_decided(entry) && entry->candidates[0]->physical >= 0)
-			tell_outside(b, layout, l, entry);
+			report_outside(b, layout, l, entry);
 		return;
 	}
-	layout->spots[l].lands = position;
+	layout->placements[l].lands = position;
 	slot->lands = &class->copies[position];
 	slot->logical = entry->logical;
 }
@@ -109,12 +111,10 @@ int layout_fill(struct builder *b, struct layout *layout)
 	int r = GPUMAP_OK;
 
 	plan->slots = arena_alloc(b->arena, plan->count, sizeof(*plan->slots));
-	layout->spots = arena_alloc(&b->passing, plan->count, sizeof(*layout->spots));
-	layout->crowd.first =
-		arena_alloc(&b->passing, class->count + 1, sizeof(*layout->crowd.first));
-	layout->crowd.count =
-		arena_alloc(&b->passing, class->count + 1, sizeof(*layout->crowd.count));
-	if (!plan->slots || !layout->spots || !layout->crowd.first || !layout->crowd.count)
+	layout->placements = arena_alloc(&b->temp, plan->count, sizeof(*layout->placements));
+	layout->load.first = arena_alloc(&b->temp, class->count + 1, sizeof(*layout->load.first));
+	layout->load.count = arena_alloc(&b->temp, class->count + 1, sizeof(*layout->load.count));
+	if (!plan->slots || !layout->placements || !layout->load.first || !layout->load.count)
 		return plan_nomem(b);
 	plan->gpus = class->gpus;
 	plan->gpu_count = class->gpus ? class->host->inventory->count : 0;
@@ -122,17 +122,17 @@ int layout_fill(struct builder *b, struct layout *layout)
 	layout->unknown_use = layout_use_unknown(b, class);
 	for (size_t l = 0; r == GPUMAP_OK && l < plan->count; l++) {
 		struct plan_slot *slot = &plan->slots[l];
-		struct spot *spot = &layout->spots[l];
+		struct placement *placement = &layout->placements[l];
 
-		*spot = find_spot(b, layout, l);
+		*placement = find_placement(b, layout, l);
 		slot->logical = -1;
 		slot->visible = "";
 		if (!class->count)
 			continue;
-		slot->devices = &class->copies[spot->own];
-		slot->device_count = spot->own_count;
+		slot->devices = &class->copies[placement->own];
+		slot->device_count = placement->own_count;
 		if (class->settings->share != PLAN_SHARE_LIST || !layout->list)
-			layout->list = list_text(b, class, spot);
+			layout->list = list_text(b, class, placement);
 		slot->visible = layout->list;
 		r = slot->visible ? ask(b, layout, l) : plan_nomem(b);
 	}

@@ -14,15 +14,15 @@ int job_port(const char *job, const char *part)
 	return FIRST_JOB_PORT + (int)(n % JOB_PORTS);
 }
 
-/* `later`: the job that will be there tells them the port. */
+/* `later`: the port follows from the id of the job that runs then. */
 static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
 {
-	struct key_value said = job_value(plan, PKEY_PROFILE_master_port, -1);
+	struct key_value port = job_value(plan, PKEY_PROFILE_master_port, -1);
 	const struct speech speech = job_speech(plan);
-	bool automatic = said.word == PLAN_PORT_AUTO;
+	bool automatic = port.word == PLAN_PORT_AUTO;
 
-	if (said.word == PLAN_PORT_PORT) {
-		plan->master_port = (int)said.number;
+	if (port.word == PLAN_PORT_PORT) {
+		plan->master_port = (int)port.number;
 		return GPUMAP_OK;
 	}
 	if (later || (automatic && plan->core->host_count == 1))

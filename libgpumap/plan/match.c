@@ -36,21 +36,22 @@ static size_t take_all(struct picker *k, const gpumap_device *gpu)
 
 /* --- entries --------------------------------------------------------------------------- */
 
-static void tell_bad(struct picker *k, const struct entry *entry, const char *why, const char *fix)
+static void report_bad(struct picker *k, const struct entry *entry, const char *why,
+		       const char *fix)
 {
 	const struct plan_place *place = &k->class->settings->places[PKEY_PROFILE_gpus];
 
-	plan_tell(k->b, FINDING_BAD_SELECTION,
-		  ABOUT(.origin = place->origin, .line = place->line,
-			.column = (place->column ? place->column : 1) + (int)entry->column,
-			.fix = fix),
-		  SETTING("gpus") ": '%s' %s on %s%s", QUOTE(entry->gpu.text), why,
-		  k->class->host->name, MORE_HOSTS(k->class->host_count));
+	plan_report(k->b, FINDING_BAD_SELECTION,
+		    ABOUT(.origin = place->origin, .line = place->line,
+			  .column = (place->column ? place->column : 1) + (int)entry->column,
+			  .fix = fix),
+		    SETTING("gpus") ": '%s' %s on %s%s", QUOTE(entry->gpu.text), why,
+		    k->class->host->name, MORE_HOSTS(k->class->host_count));
 	k->class->bad = true;
 }
 
 /* Which numbers there are is the remedy for one that is not there. */
-static void tell_no_number(struct picker *k, const struct entry *entry)
+static void report_no_number(struct picker *k, const struct entry *entry)
 {
 	const gpumap_inventory *inventory = k->class->host->inventory;
 	size_t meant = selection_count_meant(k->b, k->class);
@@ -65,11 +66,11 @@ static void tell_no_number(struct picker *k, const struct entry *entry)
 	if (meant)
 		selection_count_remedy(&remedy, k->b, meant);
 	snprintf(fix, sizeof(fix), "%s%s%s", remedy.text, meant ? "; " : "", known);
-	tell_bad(k, entry, "is no GPU", fix);
+	report_bad(k, entry, "is no GPU", fix);
 }
 
 /* One finding, not one for each entry. */
-static void tell_no_gpu(struct builder *b, struct host_class *class)
+static void report_no_gpu(struct builder *b, struct host_class *class)
 {
 	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
 	size_t meant = selection_count_meant(b, class);
@@ -93,23 +94,24 @@ static void tell_no_gpu(struct builder *b, struct host_class *class)
 			 "write " SETTING("gpus = none") " to start without, or " SETTING(
 				 "inventory = 8") " to plan for 8 GPUs");
 	class->bad = true;
-	plan_tell(b, FINDING_NO_DEVICE,
-		  ABOUT(.rule = "E1", .origin = place->origin, .line = place->line,
-			.column = place->column, .fix = plan_no_gpu_fix(b, class, fix)),
-		  SETTING("gpus") ": there is no GPU on %s%s%s", class->host->name,
-		  plan_no_gpu(b, class), MORE_HOSTS(class->host_count));
+	plan_report(b, FINDING_NO_DEVICE,
+		    ABOUT(.rule = "E1", .origin = place->origin, .line = place->line,
+			  .column = place->column, .fix = plan_no_gpu_fix(b, class, fix)),
+		    SETTING("gpus") ": there is no GPU on %s%s%s", class->host->name,
+		    plan_no_gpu(b, class), MORE_HOSTS(class->host_count));
 }
 
-static void tell_lone_number(struct builder *b, const struct host_class *class)
+static void report_lone_number(struct builder *b, const struct host_class *class)
 {
 	size_t meant = class->bad ? 0 : selection_count_meant(b, class);
 
-	if (meant && !b->told[FINDING_LONE_NUMBER])
-		plan_tell(b, FINDING_LONE_NUMBER,
-			  ABOUT(.origin = "--gpus", .fix = selection_count_remedy(
-							    &(struct count_remedy){""}, b, meant)),
-			  "%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
-			  MORE_HOSTS(class->host_count));
+	if (meant && !b->reported[FINDING_LONE_NUMBER])
+		plan_report(
+			b, FINDING_LONE_NUMBER,
+			ABOUT(.origin = "--gpus",
+			      .fix = selection_count_remedy(&(struct count_remedy){""}, b, meant)),
+			"%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
+			MORE_HOSTS(class->host_count));
 }
 
 static void take_named(struct picker *k, const struct entry *entry)
@@ -126,8 +128,8 @@ static void take_named(struct picker *k, const struct entry *entry)
 		take_all(k, gpu);
 	}
 	if (!matches)
-		tell_bad(k, entry, "is the name of no GPU",
-			 "gpumap inventory prints the names; * stands for any text");
+		report_bad(k, entry, "is the name of no GPU",
+			   "gpumap inventory prints the names; * stands for any text");
 }
 
 static void take_entry(struct picker *k, const struct entry *entry)
@@ -146,16 +148,16 @@ static void take_entry(struct picker *k, const struct entry *entry)
 	else
 		device = device_by_uuid(&k->index, entry->gpu.text, &several);
 	if (several)
-		tell_bad(k, entry, "is the beginning of several UUIDs", "write more of the UUID");
+		report_bad(k, entry, "is the beginning of several UUIDs", "write more of the UUID");
 	else if (!device && entry->gpu.kind == GPU_NUMBER)
-		tell_no_number(k, entry);
+		report_no_number(k, entry);
 	else if (!device)
-		tell_bad(k, entry, "is no GPU", "gpumap inventory lists the devices");
+		report_bad(k, entry, "is no GPU", "gpumap inventory lists the devices");
 	else if (device->mig_enabled == 1 && device == device->gpu)
-		tell_bad(k, entry, "has MIG enabled and is no device by itself",
-			 "name its instances, MIG-..; nvidia-smi -L lists them");
+		report_bad(k, entry, "has MIG enabled and is no device by itself",
+			   "name its instances, MIG-..; nvidia-smi -L lists them");
 	else if (!take(k, device))
-		tell_bad(k, entry, "is a device that is named already", "name each device once");
+		report_bad(k, entry, "is a device that is named already", "name each device once");
 }
 
 static int pick(struct picker *k)
@@ -187,20 +189,20 @@ int selection_apply(struct builder *b, struct host_class *class)
 	}
 	if (!inventory) {
 		class->bad = true;
-		plan_tell(b, FINDING_NO_INVENTORY,
-			  ABOUT(.fix = "record it there with gpumap inventory --save, or "
-				       "write " SETTING("inventory = 8")),
-			  "nothing is known of the GPUs of %s%s", class->host->name,
-			  MORE_HOSTS(class->host_count));
+		plan_report(b, FINDING_NO_INVENTORY,
+			    ABOUT(.fix = "record it there with gpumap inventory --save, or "
+					 "write " SETTING("inventory = 8")),
+			    "nothing is known of the GPUs of %s%s", class->host->name,
+			    MORE_HOSTS(class->host_count));
 		return GPUMAP_OK;
 	}
 	if (!inventory->count && class->selection->kind == PLAN_GPUS_GPU) {
-		tell_no_gpu(b, class);
+		report_no_gpu(b, class);
 		return GPUMAP_OK;
 	}
 	class->devices =
 		arena_alloc(&b->scratch, device_total(inventory) + 1, sizeof(*class->devices));
-	k.taken = arena_alloc(&b->passing, device_places(inventory) + 1, sizeof(*k.taken));
+	k.taken = arena_alloc(&b->temp, device_places(inventory) + 1, sizeof(*k.taken));
 	if (!class->devices || !k.taken)
 		return plan_nomem(b);
 	r = device_index_make(b, inventory, &k.index);
@@ -210,6 +212,6 @@ int selection_apply(struct builder *b, struct host_class *class)
 		r = bounds_apply(b, class, &k.index);
 	if (r == GPUMAP_OK && !class->bad)
 		r = arrange_devices(b, class, &k.index);
-	tell_lone_number(b, class);
+	report_lone_number(b, class);
 	return r == GPUMAP_OK && !class->bad ? name_devices(b, class) : r;
 }

@@ -14,14 +14,14 @@ static bool inventory_is_shared(struct builder *b, const struct host_class *clas
 	return true;
 }
 
-static void tell_numbers(struct builder *b, const struct host_class *class, const char *why,
-			 const char *fix)
+static void report_numbers(struct builder *b, const struct host_class *class, const char *why,
+			   const char *fix)
 {
-	plan_tell(b, FINDING_PLAN_UNKNOWN,
-		  ABOUT(.rule = "N5", .origin = class->settings->places[PKEY_PROFILE_ids].origin,
-			.line = class->settings->places[PKEY_PROFILE_ids].line, .fix = fix),
-		  "%s: the ranks of %s%s get numbers and CUDA_DEVICE_ORDER=PCI_BUS_ID", why,
-		  class->host->name, MORE_HOSTS(class->host_count));
+	plan_report(b, FINDING_PLAN_UNKNOWN,
+		    ABOUT(.rule = "N5", .origin = class->settings->places[PKEY_PROFILE_ids].origin,
+			  .line = class->settings->places[PKEY_PROFILE_ids].line, .fix = fix),
+		    "%s: the ranks of %s%s get numbers and CUDA_DEVICE_ORDER=PCI_BUS_ID", why,
+		    class->host->name, MORE_HOSTS(class->host_count));
 }
 
 /* A number counts in what the container shows, and nobody asked the container. */
@@ -32,13 +32,13 @@ static void check_container(struct builder *b, const struct host_class *class)
 
 		if (bound->kind == PLAN_BOUND_CONTAINER &&
 		    bound->mapping->visible_count < class->host->inventory->count)
-			plan_tell(b, FINDING_LEAKED_LIST,
-				  ABOUT(.rule = "L2", .origin = bound->origin,
-					.fix = "write " SETTING(
-						"ids = uuid") ", or plan inside the container"),
-				  "the list of %s%s holds the host's numbers, but inside the "
-				  "container they count from 0",
-				  class->host->name, MORE_HOSTS(class->host_count));
+			plan_report(b, FINDING_LEAKED_LIST,
+				    ABOUT(.rule = "L2", .origin = bound->origin,
+					  .fix = "write " SETTING(
+						  "ids = uuid") ", or plan inside the container"),
+				    "the list of %s%s holds the host's numbers, but inside the "
+				    "container they count from 0",
+				    class->host->name, MORE_HOSTS(class->host_count));
 	}
 }
 
@@ -55,31 +55,32 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 		return;
 	if (migs) {
 		class->bad = true;
-		plan_tell(b,
-			  shared && class->settings->ids != PLAN_IDS_INDEX ? FINDING_NO_INVENTORY
-									   : FINDING_BAD_VALUE,
-			  ABOUT(.rule = "V9",
-				.origin = class->settings->places[PKEY_PROFILE_ids].origin,
-				.line = class->settings->places[PKEY_PROFILE_ids].line,
-				.fix = shared ? "record every host: " SETTING(
-							"inventory = snap/%h.ini")
-					      : "write " SETTING("ids = uuid") " with an inventory "
-									       "that has UUIDs"),
-			  "a MIG instance of %s has no number, and %s%s", class->host->name,
-			  shared   ? "one snapshot's UUIDs are not those of several hosts"
-			  : !named ? "its UUID is not known"
-				   : SETTING("ids = index") " wants one",
-			  MORE_HOSTS(class->host_count));
+		plan_report(
+			b,
+			shared && class->settings->ids != PLAN_IDS_INDEX ? FINDING_NO_INVENTORY
+									 : FINDING_BAD_VALUE,
+			ABOUT(.rule = "V9",
+			      .origin = class->settings->places[PKEY_PROFILE_ids].origin,
+			      .line = class->settings->places[PKEY_PROFILE_ids].line,
+			      .fix = shared ? "record every host: " SETTING(
+						      "inventory = snap/%h.ini")
+					    : "write " SETTING("ids = uuid") " with an inventory "
+									     "that has UUIDs"),
+			"a MIG instance of %s has no number, and %s%s", class->host->name,
+			shared   ? "one snapshot's UUIDs are not those of several hosts"
+			: !named ? "its UUID is not known"
+				 : SETTING("ids = index") " wants one",
+			MORE_HOSTS(class->host_count));
 		return;
 	}
 	if (class->settings->ids == PLAN_IDS_INDEX || class->host->inventory->assumed)
 		; /* numbers are what was asked for, or all there is */
 	else if (!named)
-		tell_numbers(b, class, "the UUIDs are not known",
-			     "record the host with gpumap inventory --save");
+		report_numbers(b, class, "the UUIDs are not known",
+			       "record the host with gpumap inventory --save");
 	else
-		tell_numbers(b, class, "one snapshot's UUIDs are not those of several hosts",
-			     "record every host: " SETTING("inventory = snap/%h.ini"));
+		report_numbers(b, class, "one snapshot's UUIDs are not those of several hosts",
+			       "record every host: " SETTING("inventory = snap/%h.ini"));
 	check_container(b, class);
 }
 
@@ -101,7 +102,7 @@ static int by_number(const void *a, const void *b)
 	return (one->physical > other->physical) - (one->physical < other->physical);
 }
 
-/* Those that were not chosen tell as much. */
+/* Devices that were not chosen count as well. */
 static void copy_host(struct builder *b, struct host_class *class)
 {
 	const gpumap_inventory *inventory = class->host->inventory;

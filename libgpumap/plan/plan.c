@@ -53,7 +53,7 @@ static int make_classes(struct builder *b)
 		r = selection_parse(b, class->settings, &class->selection);
 		if (r == GPUMAP_OK)
 			r = selection_apply(b, class);
-		arena_free(&b->passing);
+		arena_free(&b->temp);
 	}
 	return r;
 }
@@ -115,7 +115,7 @@ static int place_hosts(struct builder *b)
 			r = layout_judge(b, layouts[i]);
 		if (r == GPUMAP_OK)
 			r = cores_bind(b, layouts[i]);
-		arena_free(&b->passing);
+		arena_free(&b->temp);
 	}
 	return r;
 }
@@ -190,9 +190,8 @@ static int build(struct builder *b)
 	if (r != GPUMAP_OK)
 		return r;
 	add_steps(b);
-	plan_tell_rest(b);
-	return b->arena->failed || b->scratch.failed || b->passing.failed ? plan_nomem(b)
-									  : GPUMAP_OK;
+	plan_report_rest(b);
+	return b->arena->failed || b->scratch.failed || b->temp.failed ? plan_nomem(b) : GPUMAP_OK;
 }
 
 int plan_make(struct plan **ret, const struct plan_input *input, gpumap_report *report)
@@ -207,7 +206,7 @@ int plan_make(struct plan **ret, const struct plan_input *input, gpumap_report *
 	r = build(&b);
 	plan->answered = !b.failed;
 	arena_free(&b.scratch);
-	arena_free(&b.passing);
+	arena_free(&b.temp);
 	if (r != GPUMAP_OK) {
 		plan_free(plan);
 		return r;

@@ -10,7 +10,7 @@
 
 enum { MAX_BYTES = 256 << 20 };
 
-/* Reading goes on after the first fault, which is the one that is told. */
+/* Reading goes on after the first error, which is the one that is reported. */
 struct plan_reader {
 	gpumap_plan *plan;
 	const char *origin;

@@ -155,7 +155,7 @@ static void deal(struct division *d, struct group *g, size_t each)
 			cpu_set_add(g->shares[turn[d->unit_of[c]]].cpus, c);
 }
 
-static void crowd(struct division *d, struct group *g, size_t users)
+static void share_units(struct division *d, struct group *g, size_t users)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		g->shares[i].cpus = g->shares[i].near;
@@ -189,7 +189,7 @@ static void divide_component(struct division *d, struct group **groups, size_t c
 		if (each)
 			deal(d, groups[i], each);
 		else
-			crowd(d, groups[i], users);
+			share_units(d, groups[i], users);
 	}
 	d->fewest = each < d->fewest ? each : d->fewest;
 }

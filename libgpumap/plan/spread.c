@@ -64,16 +64,17 @@ static void settle_without(struct builder *b)
 			continue;
 		if (counted(b, class) && !any) {
 			class->without = true;
-			plan_tell(b, FINDING_NO_GPU, ABOUT(.rule = "E1"),
-				  "no GPU on %s%s: its ranks start without%s", class->host->name,
-				  why_none(b, class), MORE_HOSTS(class->host_count));
+			plan_report(b, FINDING_NO_GPU, ABOUT(.rule = "E1"),
+				    "no GPU on %s%s: its ranks start without%s", class->host->name,
+				    why_none(b, class), MORE_HOSTS(class->host_count));
 			continue;
 		}
 		class->bad = true;
-		plan_tell(b, FINDING_NO_DEVICE,
-			  ABOUT(.rule = "E1", .fix = plan_no_gpu_fix(b, class, any ? leave : fix)),
-			  "no GPU on %s%s%s", class->host->name, why_none(b, class),
-			  MORE_HOSTS(class->host_count));
+		plan_report(
+			b, FINDING_NO_DEVICE,
+			ABOUT(.rule = "E1", .fix = plan_no_gpu_fix(b, class, any ? leave : fix)),
+			"no GPU on %s%s%s", class->host->name, why_none(b, class),
+			MORE_HOSTS(class->host_count));
 	}
 }
 
@@ -104,11 +105,11 @@ static void too_many(struct builder *b, const struct plan_settings *settings,
 	snprintf(fix, sizeof(fix),
 		 "write " SETTING("%s = %zu") ", or share GPUs with " SETTING("ranks_per_gpu = N"),
 		 profile_key(key)->key.name, max);
-	plan_tell(b, FINDING_TOO_MANY_RANKS,
-		  ABOUT(.rule = "G10", .origin = place->origin, .line = place->line,
-			.column = place->column, .fix = fix),
-		  SETTING("%s = %lld") ", but the GPUs of %s take %zu%s",
-		  profile_key(key)->key.name, (long long)ranks, where, max, more);
+	plan_report(b, FINDING_TOO_MANY_RANKS,
+		    ABOUT(.rule = "G10", .origin = place->origin, .line = place->line,
+			  .column = place->column, .fix = fix),
+		    SETTING("%s = %lld") ", but the GPUs of %s take %zu%s",
+		    profile_key(key)->key.name, (long long)ranks, where, max, more);
 }
 
 /* So many as were said for the host, or one rank per GPU. */

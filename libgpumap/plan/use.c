@@ -293,14 +293,14 @@ bool layout_use_unknown(const struct builder *b, const struct host_class *class)
 size_t layout_position(const struct layout *layout, size_t l, const gpumap_entry *entry)
 {
 	const struct host_class *class = layout->class;
-	const struct spot *spot = &layout->spots[l];
+	const struct placement *placement = &layout->placements[l];
 	const gpumap_device *d;
 	size_t guess;
 
 	if (!entry || !entry_decided(entry))
 		return NOWHERE;
 	d = entry->candidates[0];
-	guess = (spot->first + (size_t)entry->logical) % class->count;
+	guess = (placement->first + (size_t)entry->logical) % class->count;
 	/* CUDA may hide MIG instances, and later ones move up. */
 	for (size_t i = 0; i < class->count; i++) {
 		const gpumap_device *own = class->devices[(guess + i) % class->count];

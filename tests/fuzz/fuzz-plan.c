@@ -59,18 +59,18 @@ static void check_round_trip(const gpumap_plan *plan, const gpumap_report *repor
 {
 	char *first = text_of(plan, report, GPUMAP_FORMAT_JSON), *second;
 	gpumap_plan *again = NULL;
-	gpumap_report *heard;
+	gpumap_report *again_report;
 
-	if (gpumap_report_new(&heard) != GPUMAP_OK ||
-	    gpumap_plan_parse(&again, first, strlen(first), "again", heard) != GPUMAP_OK)
+	if (gpumap_report_new(&again_report) != GPUMAP_OK ||
+	    gpumap_plan_parse(&again, first, strlen(first), "again", again_report) != GPUMAP_OK)
 		abort();
-	second = text_of(again, heard, GPUMAP_FORMAT_JSON);
+	second = text_of(again, again_report, GPUMAP_FORMAT_JSON);
 	if (strcmp(first, second) != 0)
 		abort();
 	free(first);
 	free(second);
 	gpumap_plan_free(again);
-	gpumap_report_free(heard);
+	gpumap_report_free(again_report);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

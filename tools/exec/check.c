@@ -16,17 +16,17 @@ static const char *const statements[] = {"in_code", "script_export", "script_inl
 struct check {
 	struct exec *exec;
 	gpumap_request *request;
-	gpumap_report *heard;
+	gpumap_report *scratch;
 	struct arena arena;
 	int mode;                             /* of enum plan_mode */
 	struct device_use device, set_device; /* without text: not known, never */
 };
 
-static int say(struct check *c, const char *key, const char *value)
+static int state(struct check *c, const char *key, const char *value)
 {
 	if (!*value)
 		return GPUMAP_OK;
-	return gpumap_request_set(c->request, key, value, key, c->heard);
+	return gpumap_request_set(c->request, key, value, key, c->scratch);
 }
 
 static const char *entry(struct check *c, const char *name, const char *value)
@@ -39,8 +39,8 @@ static const char *number(struct check *c, const char *name, int64_t n)
 	return arena_printf(&c->arena, "%s=%lld", name, (long long)n);
 }
 
-/* The environment of the rank, as far as it tells devices and ranks. */
-static int say_environment(struct check *c)
+/* The variables of the rank that name devices and ranks. */
+static int state_environment(struct check *c)
 {
 	const struct job_rank *rank = &c->exec->rank;
 	const char *list =
@@ -60,24 +60,24 @@ static int say_environment(struct check *c)
 		envp[count] = number(c, "GROUP_RANK", rank->node);
 	if (c->arena.failed)
 		return GPUMAP_ENOMEM;
-	return gpumap_request_set_environ(c->request, envp, c->heard);
+	return gpumap_request_set_environ(c->request, envp, c->scratch);
 }
 
-static int say_all(struct check *c)
+static int state_all(struct check *c)
 {
 	const gpumap_plan *plan = c->exec->plan;
 	bool stages = c->mode == PLAN_MP, one = c->mode == PLAN_SINGLE;
-	int r = say_environment(c);
+	int r = state_environment(c);
 
 	if (r == GPUMAP_OK)
-		r = say(c, "mode", job_setting(plan, "mode"));
+		r = state(c, "mode", job_setting(plan, "mode"));
 	for (size_t i = 0; i < ARRAY_SIZE(statements) && r == GPUMAP_OK; i++)
 		if (!stages || !streq(statements[i], "set_device"))
-			r = say(c, statements[i], job_setting(plan, statements[i]));
+			r = state(c, statements[i], job_setting(plan, statements[i]));
 	if (r == GPUMAP_OK && !stages && c->device.text)
-		r = say(c, "device", c->device.text);
+		r = state(c, "device", c->device.text);
 	if (r == GPUMAP_OK && !one)
-		r = say(c, "device_ids", job_setting(plan, "device_ids"));
+		r = state(c, "device_ids", job_setting(plan, "device_ids"));
 	return r;
 }
 
@@ -134,8 +134,8 @@ static int refuse(struct check *c, const gpumap_finding *f)
 
 static int first_refusal(struct check *c)
 {
-	for (size_t i = 0; i < gpumap_report_count(c->heard); i++) {
-		const gpumap_finding *f = gpumap_report_get(c->heard, i);
+	for (size_t i = 0; i < gpumap_report_count(c->scratch); i++) {
+		const gpumap_finding *f = gpumap_report_get(c->scratch, i);
 
 		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_ERROR)
 			return refuse(c, f);
@@ -186,14 +186,14 @@ static int check_others(struct check *c, const gpumap_mapping *mapping)
 static int resolve(struct check *c, const gpumap_inventory *inventory)
 {
 	gpumap_mapping *mapping = NULL;
-	int r = gpumap_report_new(&c->heard);
+	int r = gpumap_report_new(&c->scratch);
 
 	if (r == GPUMAP_OK)
 		r = gpumap_request_new(&c->request);
 	if (r == GPUMAP_OK)
-		r = say_all(c);
+		r = state_all(c);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&mapping, c->request, inventory, c->heard);
+		r = gpumap_resolve(&mapping, c->request, inventory, c->scratch);
 	if (r == GPUMAP_OK)
 		r = mapping->answered ? check_others(c, mapping) : first_refusal(c);
 	else if (r != GPUMAP_ENOMEM)
@@ -217,7 +217,7 @@ int exec_check_use(struct exec *exec, const gpumap_inventory *inventory)
 		return GPUMAP_OK;
 	r = resolve(&c, inventory);
 	gpumap_request_free(c.request);
-	gpumap_report_free(c.heard);
+	gpumap_report_free(c.scratch);
 	arena_free(&c.arena);
 	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
 }

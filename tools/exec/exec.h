@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One rank that another launcher started: who it is, what it is told, where it runs.
+ * One rank that another launcher started: its number, its environment and where it runs.
  *
  *	environment, options --> exec_identify() --+
  *	plan, or profile     --> exec_plan() ------+-> exec_meet() -> exec_change() -> its program
@@ -83,7 +83,7 @@ int exec_text(char **ret, const struct exec *exec, gpumap_report *report,
 
 /* A variable that is set and not empty, else NULL. */
 const char *exec_variable(const char *name);
-/* Where a setting of the plan comes from; "default" is nobody. */
-bool exec_said(const gpumap_plan *plan, const char *key);
+/* Whether a setting of the plan is set other than by default. */
+bool exec_is_set(const gpumap_plan *plan, const char *key);
 
 #endif

@@ -87,10 +87,10 @@ bool exec_agrees(const struct exec *exec, const struct rank_identity *row)
 }
 
 /* Pods are reported as an error, if at all. */
-static void hear(const struct exec *exec, const gpumap_report *heard)
+static void copy_findings(const struct exec *exec, const gpumap_report *scratch)
 {
-	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
-		const gpumap_finding *f = gpumap_report_get(heard, i);
+	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
+		const gpumap_finding *f = gpumap_report_get(scratch, i);
 
 		if (finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID)) != FINDING_NODE_NUMBERS)
 			report_copy(exec->report, f);
@@ -100,14 +100,14 @@ static void hear(const struct exec *exec, const gpumap_report *heard)
 int exec_identify(struct exec *exec)
 {
 	const struct rank_identity *first = &exec->rows[0];
-	gpumap_report *heard = NULL;
-	int r = gpumap_report_new(&heard);
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
 
 	exec->rank = (struct job_rank){-1, -1, -1, -1, -1, -1, .row = -1};
 	if (r == GPUMAP_OK)
-		r = rank_rows_read(exec->rows, &exec->row_count, heard);
-	hear(exec, heard);
-	gpumap_report_free(heard);
+		r = rank_rows_read(exec->rows, &exec->row_count, scratch);
+	copy_findings(exec, scratch);
+	gpumap_report_free(scratch);
 	if (r != GPUMAP_OK)
 		return r;
 	if (exec->row_count) {

@@ -67,11 +67,11 @@ static int first_host(struct exec *exec, const char *list, const char **ret)
 
 static int find_address(struct exec *exec, const char **ret)
 {
-	int said = job_value(exec->plan, PKEY_PROFILE_master_addr, -1).word;
+	int setting = job_value(exec->plan, PKEY_PROFILE_master_addr, -1).word;
 	const char *list;
 
-	*ret = said == PLAN_MASTER_AUTO ? kept(exec, "MASTER_ADDR", is_address)
-					: job_setting(exec->plan, "master_addr");
+	*ret = setting == PLAN_MASTER_AUTO ? kept(exec, "MASTER_ADDR", is_address)
+					   : job_setting(exec->plan, "master_addr");
 	if (*ret)
 		return GPUMAP_OK;
 	list = slurm_hosts(exec);
@@ -140,19 +140,19 @@ static int port_of_job(struct exec *exec, const char *job, bool must)
 
 static int find_port(struct exec *exec, const char *job)
 {
-	struct key_value said = job_value(exec->plan, PKEY_PROFILE_master_port, -1);
+	struct key_value setting = job_value(exec->plan, PKEY_PROFILE_master_port, -1);
 	const char *set = NULL;
 
-	if (said.word == PLAN_PORT_PORT)
-		return (int)said.number;
-	if (said.word == PLAN_PORT_AUTO)
+	if (setting.word == PLAN_PORT_PORT)
+		return (int)setting.number;
+	if (setting.word == PLAN_PORT_AUTO)
 		set = kept(exec, "MASTER_PORT", is_port);
 	if (set)
 		return (int)span_number(span_of(set), 65535);
-	return port_of_job(exec, job, said.word == PLAN_PORT_JOB);
+	return port_of_job(exec, job, setting.word == PLAN_PORT_JOB);
 }
 
-/* How many nodes the ranks are on, as far as this one is told: several are 2 at least. */
+/* The number of nodes with ranks, as far as this one knows it: 2 stands for several. */
 static int64_t count_nodes(const struct job_rank *rank)
 {
 	if (rank->nodes > 0)
@@ -171,7 +171,7 @@ int exec_meet(struct exec *exec)
 	exec->plan->restarts = 0;
 	if (job || id)
 		exec->plan->run = arena_strdup(&exec->plan->arena, id ? id : job);
-	if (!job_tells_ranks(exec->plan, exec->rank.world_size))
+	if (!job_sets_ranks(exec->plan, exec->rank.world_size))
 		return GPUMAP_OK;
 	/* Of port 0 the ranks make their job's. */
 	if (rendezvous->own_host)

@@ -10,7 +10,7 @@
 #include "report.h"
 #include "strbuf.h"
 
-bool exec_said(const gpumap_plan *plan, const char *key)
+bool exec_is_set(const gpumap_plan *plan, const char *key)
 {
 	for (size_t i = 0; i < plan->setting_count; i++)
 		if (streq(plan->settings[i].key, key))
@@ -28,7 +28,7 @@ static struct key_value value_of(const gpumap_profile *profile, enum profile_key
 	return key_value(id, value(profile, profile_key(id)->key.name));
 }
 
-static bool said(const gpumap_profile *profile, const char *key)
+static bool is_set(const gpumap_profile *profile, const char *key)
 {
 	return !streq(gpumap_profile_setting(profile, key, GPUMAP_SETTING_ORIGIN), "default");
 }
@@ -72,7 +72,7 @@ static int disagree(const struct exec *exec, const char *origin, const char *wha
 			   (long long)plans);
 }
 
-/* Numbers of ranks are the launcher's; a profile may know what it does not tell. */
+/* Numbers of ranks are the launcher's; a profile may know what the launcher does not set. */
 static int check_counts(struct exec *exec, const gpumap_profile *profile)
 {
 	int64_t world = value_of(profile, PKEY_PROFILE_world_size).number;
@@ -108,9 +108,9 @@ static bool has_none(const gpumap_profile *profile)
 
 static bool binds(const gpumap_profile *profile)
 {
-	return (said(profile, "cpu_bind") &&
+	return (is_set(profile, "cpu_bind") &&
 		value_of(profile, PKEY_PROFILE_cpu_bind).word != PLAN_CPU_NONE) ||
-	       (said(profile, "mem_bind") &&
+	       (is_set(profile, "mem_bind") &&
 		value_of(profile, PKEY_PROFILE_mem_bind).word != PLAN_MEM_NONE);
 }
 
@@ -199,11 +199,11 @@ static void take_slot(struct exec *exec, const gpumap_profile *profile, const gp
 		exec->rank.device_order = NULL;
 	}
 	/* Whoever bound this task knew what for; and alone it would take its neighbours' cores. */
-	if ((bound_already(hosts) || exec_own_gpus(exec)) && !said(profile, "cpu_bind")) {
+	if ((bound_already(hosts) || exec_own_gpus(exec)) && !is_set(profile, "cpu_bind")) {
 		exec->slot.cpus = NULL;
 		if (value_of(profile, PKEY_PROFILE_threads).word == PLAN_THREADS_AUTO)
 			exec->slot.threads = 0;
-		if (!said(profile, "mem_bind"))
+		if (!is_set(profile, "mem_bind"))
 			exec->slot.nodes = NULL;
 	}
 }

@@ -21,11 +21,11 @@ static int differs(const struct exec *exec, const char *fix, const char *what, i
  * are those of the machine that planned: the launcher's number decides. */
 static int find_node(struct exec *exec, int64_t *node)
 {
-	int64_t told = exec->rank.node;
+	int64_t given = exec->rank.node;
 	bool counted = !*job_setting(exec->plan, "hosts");
 
-	if (counted && job_host(exec->plan, told))
-		*node = told;
+	if (counted && job_host(exec->plan, given))
+		*node = given;
 	else if (counted && *node < 0 && job_host_count(exec->plan) == 1)
 		*node = 0;
 	if (*node < 0)
@@ -33,9 +33,9 @@ static int find_node(struct exec *exec, int64_t *node)
 				   ABOUT(.origin = exec->options->plan.file,
 					 .fix = "plan for this host, or give --node-rank N"),
 				   "this host, %s, is none of the plan's", exec->here);
-	if (told >= 0 && told != *node)
+	if (given >= 0 && given != *node)
 		return differs(exec, "plan for the hosts in the launcher's order", "this is node",
-			       told, *node);
+			       given, *node);
 	return GPUMAP_OK;
 }
 
@@ -98,26 +98,26 @@ static int replace_program(struct exec *exec)
 	return r == GPUMAP_ENOMEM || exec->plan->arena.failed ? report_nomem(exec->report) : r;
 }
 
-/* Remarks of a plan were told when it was made. */
+/* Remarks of a plan were shown when it was made. */
 static int open_plan(struct exec *exec, int64_t *node)
 {
 	struct plan_options options = exec->options->plan;
-	gpumap_report *heard = NULL;
-	int r = gpumap_report_new(&heard);
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
 
 	options.program = NULL;
 	options.module = options.nnodes = NULL;
 	options.no_python = false;
 	options.one = true;
 	if (r == GPUMAP_OK)
-		r = plan_open(&exec->plan, node, &options, heard);
-	for (size_t i = 0; i < gpumap_report_count(heard); i++) {
-		const gpumap_finding *f = gpumap_report_get(heard, i);
+		r = plan_open(&exec->plan, node, &options, scratch);
+	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
+		const gpumap_finding *f = gpumap_report_get(scratch, i);
 
 		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK)
 			report_copy(exec->report, f);
 	}
-	gpumap_report_free(heard);
+	gpumap_report_free(scratch);
 	return r;
 }
 
