@@ -39,7 +39,7 @@ static bool meet(struct sums *b, int ranks, int rank, struct train_error *error)
 	return true;
 }
 
-static bool say(const struct sums_rank *r)
+static bool print_failure(const struct sums_rank *r)
 {
 	if (!r->good)
 		fprintf(stderr, "collective: rank %d: %s\n", r->rank, r->error.text);
@@ -62,8 +62,8 @@ static void *rank_main(void *rank)
 /* All as threads of this process. */
 static bool run_threads(struct sums *b, struct train_error *error)
 {
-	static struct sums_rank ranks[SUMS_MOST_RANKS];
-	pthread_t threads[SUMS_MOST_RANKS];
+	static struct sums_rank ranks[SUMS_MAX_RANKS];
+	pthread_t threads[SUMS_MAX_RANKS];
 	bool good = true;
 
 	if (!meet(b, b->world, 0, error))
@@ -76,7 +76,7 @@ static bool run_threads(struct sums *b, struct train_error *error)
 	for (int i = 0; i < b->world; i++)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < b->world; i++)
-		good = say(&ranks[i]) && good;
+		good = print_failure(&ranks[i]) && good;
 	part(b);
 	if (good)
 		sums_print(&ranks[0]);
@@ -93,7 +93,7 @@ static bool run_rank(struct sums *b, int rank, struct train_error *error)
 		return false;
 	sums_measure(&self);
 	part(b);
-	if (say(&self) && rank == 0)
+	if (print_failure(&self) && rank == 0)
 		sums_print(&self);
 	return self.good || train_fail(error, TRAIN_FAILED, "a rank failed");
 }
@@ -128,10 +128,9 @@ static int of_environment(const char *name)
 
 static bool run(struct sums *b, struct train_error *error)
 {
-	if (b->world < 1 || b->world > SUMS_MOST_RANKS)
+	if (b->world < 1 || b->world > SUMS_MAX_RANKS)
 		return train_fail(error, TRAIN_BAD_INPUT, "%s: 1 to %d ranks%s", b->calls->name,
-				  SUMS_MOST_RANKS,
-				  b->calls->name[0] == 'm' ? ", by mpirun -n" : "");
+				  SUMS_MAX_RANKS, b->calls->name[0] == 'm' ? ", by mpirun -n" : "");
 	if (strcmp(b->calls->name, "mpi") == 0)
 		return run_rank(b, of_environment("OMPI_COMM_WORLD_RANK"), error);
 	return b->processes ? run_processes(b, error) : run_threads(b, error);
@@ -164,7 +163,7 @@ static const char *read_options(struct sums *b, int argc, char **argv)
 			return NULL;
 	}
 	left = argc - optind;
-	if (left < 1 || left > 3 || b->runs < 1 || b->runs > SUMS_MOST_RUNS || b->max < SUMS_FIRST)
+	if (left < 1 || left > 3 || b->runs < 1 || b->runs > SUMS_MAX_RUNS || b->max < SUMS_FIRST)
 		return NULL;
 	name = argv[optind];
 	b->world = strcmp(name, "shm") == 0 ? 2 : 1;

@@ -174,7 +174,7 @@ static bool prepare(struct bench *b, struct train_error *error)
 					.first_bucket_mib = 1,
 					.stages = "",
 					.threads = 1};
-	for (int i = 0; i < PLACE_MOST_DEVICES; i++)
+	for (int i = 0; i < PLACE_MAX_DEVICES; i++)
 		b->place.devices[i].physical = i;
 	b->options = (struct parallel_options){.settings = &b->settings,
 					       .place = &b->place,
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
 	bench.ranks = atoi(argv[1]);
 	bench.batch = atoi(argv[2]);
 	bench.rounds = argc > 3 ? atoi(argv[3]) : 5;
-	if (bench.ranks < 2 || bench.ranks > PLACE_MOST_DEVICES || bench.batch < 1 ||
+	if (bench.ranks < 2 || bench.ranks > PLACE_MAX_DEVICES || bench.batch < 1 ||
 	    bench.rounds < 1 || bench.rounds > MAX_ROUNDS) {
 		fputs("ddp: 2 or more ranks, batches of 1 or more, 1 to 100 rounds\n", stderr);
 		return 2;

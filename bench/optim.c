@@ -28,7 +28,7 @@ struct work {
 	void (*run)(const struct work *work);
 	struct model *model;
 	struct optimizer *optimizer;
-	float *states[OPTIMIZER_MOST_STATES];
+	float *states[OPTIMIZER_MAX_STATES];
 	double times[RUNS];
 };
 
@@ -144,12 +144,12 @@ static bool prepare(struct work *work, struct model *model, enum optimizer_kind 
 
 	settings.momentum = momentum;
 	work->model = model;
-	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+	for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 		work->states[k] = filled(model->elements, 0);
 	if (!work->states[0] || !work->states[1])
 		return false;
 	for (int i = 0; i < PARAMS; at += sizes[i++])
-		for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+		for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 			model->params[i].state[k] = work->states[k] + at;
 	if (optimizer_new(&work->optimizer, &settings, model->params, PARAMS, &error))
 		return true;

@@ -82,7 +82,7 @@ static bool run_once(struct sums_rank *r, int calls, bool (*call)(struct sums_ra
 	const struct collective *of = r->comm->calls;
 	struct {
 		double begin, end;
-	} mine, all[SUMS_MOST_RANKS];
+	} mine, all[SUMS_MAX_RANKS];
 
 	if (!finish(r) || !of->all_gather(r->comm, NULL, NULL, 0, "a run", &r->error))
 		return false;
@@ -107,7 +107,7 @@ static bool run_once(struct sums_rank *r, int calls, bool (*call)(struct sums_ra
 static bool measure(struct sums_rank *r, bool (*call)(struct sums_rank *r), double *median)
 {
 	int calls = (int)(IN_A_ROW / r->bytes), runs = r->bench->runs;
-	double us[SUMS_MOST_RUNS + 1];
+	double us[SUMS_MAX_RUNS + 1];
 
 	/* A wait for a GPU ends up to 70 us late. */
 	if (r->comm->calls->on_devices)

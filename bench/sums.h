@@ -6,8 +6,8 @@
 #include "collective/collective.h"
 
 enum {
-	SUMS_MOST_RANKS = 16,
-	SUMS_MOST_RUNS = 100,
+	SUMS_MAX_RANKS = 16,
+	SUMS_MAX_RUNS = 100,
 	SUMS_SIZES = 9, /* each four times the one before */
 	SUMS_FIRST = 1024
 };

@@ -28,17 +28,17 @@ struct update_control {
 	double clip_norm;    /* gradients are clipped to this norm (clip.h); 0: not */
 };
 
-enum { GRADIENT_MOST_PARAMETERS = 64 };
+enum { GRADIENT_MAX_PARAMETERS = 64 };
 
 /* Of gradients times scaler_inverse(), where there is a scaler, in the order of the parameters
  * (clip.h). A stage of a model measures its own; then found_inf and norms, GRADIENT_SUMS floats in
  * a row, are summed over the stages. */
 struct gradient_measure {
-	float norm;                            /* of all of them */
-	float found_inf;                       /* 0: none is infinite or NaN */
-	float norms[GRADIENT_MOST_PARAMETERS]; /* of each parameter; 0 where it is not used */
+	float norm;                           /* of all of them */
+	float found_inf;                      /* 0: none is infinite or NaN */
+	float norms[GRADIENT_MAX_PARAMETERS]; /* of each parameter; 0 where it is not used */
 };
 
-enum { GRADIENT_SUMS = 1 + GRADIENT_MOST_PARAMETERS };
+enum { GRADIENT_SUMS = 1 + GRADIENT_MAX_PARAMETERS };
 
 #endif

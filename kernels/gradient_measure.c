@@ -24,7 +24,7 @@ void reference_gradient_measure(const struct gradient_measure_args *args)
 	const struct gradient_norm_args all = {m};
 
 	m->found_inf = 0;
-	for (int32_t at = 0; at < GRADIENT_MOST_PARAMETERS; at++) {
+	for (int32_t at = 0; at < GRADIENT_MAX_PARAMETERS; at++) {
 		int32_t p = at - args->before;
 		double sum = 0;
 
@@ -43,7 +43,7 @@ void reference_gradient_norm(const struct gradient_norm_args *args)
 	const float *norms = args->measure->norms;
 	double sum = 0;
 
-	for (int32_t p = 0; p < GRADIENT_MOST_PARAMETERS; p++)
+	for (int32_t p = 0; p < GRADIENT_MAX_PARAMETERS; p++)
 		sum += (double)norms[p] * (double)norms[p];
 	args->measure->norm = (float)sqrt(sum);
 }

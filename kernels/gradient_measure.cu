@@ -48,7 +48,7 @@ static __device__ inline float norm_of_all(const float *norms)
 {
 	double sum = 0;
 
-	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++)
+	for (int p = 0; p < GRADIENT_MAX_PARAMETERS; p++)
 		sum += (double)norms[p] * (double)norms[p];
 	return (float)sqrt(sum);
 }
@@ -56,11 +56,11 @@ static __device__ inline float norm_of_all(const float *norms)
 static __device__ inline void finish_measure(const struct gradient_measure_args &a,
 					     const double *sums)
 {
-	__shared__ float norms[GRADIENT_MOST_PARAMETERS];
-	__shared__ bool infinite[GRADIENT_MOST_PARAMETERS];
+	__shared__ float norms[GRADIENT_MAX_PARAMETERS];
+	__shared__ bool infinite[GRADIENT_MAX_PARAMETERS];
 	bool found = false;
 
-	for (int p = (int)threadIdx.x / 32; p < GRADIENT_MOST_PARAMETERS;
+	for (int p = (int)threadIdx.x / 32; p < GRADIENT_MAX_PARAMETERS;
 	     p += LAUNCH_THREADS / 32) {
 		double sum = squares_of(a, p - a.before, sums);
 
@@ -73,7 +73,7 @@ static __device__ inline void finish_measure(const struct gradient_measure_args 
 	__syncthreads();
 	if (threadIdx.x != 0)
 		return;
-	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++)
+	for (int p = 0; p < GRADIENT_MAX_PARAMETERS; p++)
 		found = found || infinite[p];
 	a.measure->norm = norm_of_all(norms);
 	a.measure->found_inf = found ? 1 : 0;

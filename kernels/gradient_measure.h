@@ -29,7 +29,7 @@ struct gradient_measure_args {
 	int32_t chunk_count;
 	int32_t parameters;
 	int32_t before; /* parameters of the model that come before: norms[before] is the first's.
-			 * With them at most GRADIENT_MOST_PARAMETERS */
+			 * With them at most GRADIENT_MAX_PARAMETERS */
 };
 
 static inline size_t gradient_measure_scratch(int32_t chunk_count)

@@ -15,8 +15,8 @@ enum {
 	LAUNCH_THREADS = 256,
 	/* Eight blocks of each of an H200's 132 multiprocessors: all are resident at once, and loop
 	 * over what there is. */
-	LAUNCH_MOST_BLOCKS = 8 * 132,
-	LAUNCH_MOST_SUMMED = 4 * 132, /* of blocks whose sums the last one adds */
+	LAUNCH_MAX_BLOCKS = 8 * 132,
+	LAUNCH_MAX_SUMMED = 4 * 132, /* of blocks whose sums the last one adds */
 	LAUNCH_ROWS_OF_THREAD = 2,
 	LAUNCH_VECTOR_BYTES = 16, /* what a thread loads at a time */
 	KERNEL_TICKET_BYTES = 16, /* at the beginning of scratch: which block is the last */
@@ -44,7 +44,7 @@ static inline struct launch launch_elements(int64_t units)
 
 	if (units > 0)
 		launch.blocks = (unsigned)launch_min(launch_divide_up(units, LAUNCH_THREADS),
-						     LAUNCH_MOST_BLOCKS);
+						     LAUNCH_MAX_BLOCKS);
 	return launch;
 }
 
@@ -54,7 +54,7 @@ static inline struct launch launch_pieces(int64_t pieces)
 	struct launch launch = {0, LAUNCH_THREADS};
 
 	if (pieces > 0)
-		launch.blocks = (unsigned)launch_min(pieces, LAUNCH_MOST_BLOCKS);
+		launch.blocks = (unsigned)launch_min(pieces, LAUNCH_MAX_BLOCKS);
 	return launch;
 }
 
@@ -146,7 +146,7 @@ static inline struct launch_columns launch_columns(int64_t rows, int64_t columns
 	l.blocks_x = (unsigned)launch_divide_up(columns, (int64_t)l.across * l.width);
 	blocks_y = launch_min(
 		launch_divide_up(rows > 0 ? rows : 1, (int64_t)l.down * LAUNCH_ROWS_OF_THREAD),
-		launch_divide_up(LAUNCH_MOST_SUMMED, l.blocks_x));
+		launch_divide_up(LAUNCH_MAX_SUMMED, l.blocks_x));
 	l.blocks_y = (unsigned)blocks_y;
 	return l;
 }

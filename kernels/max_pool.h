@@ -10,7 +10,7 @@
 #include "kernels/value.h"
 #include "kernels/launch.h"
 
-enum { MAX_POOL_MOST_KERNEL = 16 }; /* places are bytes */
+enum { MAX_POOL_MAX_KERNEL = 16 }; /* places are bytes */
 
 struct max_pool_args {
 	const void *input; /* (batch, height, width, channels) */
@@ -18,7 +18,7 @@ struct max_pool_args {
 	uint8_t *places;   /* as output: dy * kernel + dx of the value; NULL: not left */
 	int64_t batch;
 	int32_t height, width, channels;
-	int32_t kernel;       /* 1 to MAX_POOL_MOST_KERNEL, height and width */
+	int32_t kernel;       /* 1 to MAX_POOL_MAX_KERNEL, height and width */
 	enum value_type type; /* of input and output */
 };
 

@@ -48,7 +48,7 @@ void train_device_failed(const struct train_error *error)
 		listener(error);
 }
 
-void train_device_listener(void (*hear)(const struct train_error *error))
+void train_device_listener(void (*notify)(const struct train_error *error))
 {
-	listener = hear;
+	listener = notify;
 }

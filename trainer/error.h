@@ -33,6 +33,6 @@ bool train_nomem(struct train_error *error, const char *what);
  * It is set before any thread calls a device; NULL: none.
  */
 void train_device_failed(const struct train_error *error);
-void train_device_listener(void (*hear)(const struct train_error *error));
+void train_device_listener(void (*notify)(const struct train_error *error));
 
 #endif

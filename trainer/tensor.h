@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TENSOR_MOST_DIMS = 4 };
+enum { TENSOR_MAX_DIMS = 4 };
 
 struct tensor_shape {
 	int dims;
-	int64_t size[TENSOR_MOST_DIMS];
+	int64_t size[TENSOR_MAX_DIMS];
 };
 
 struct tensor {

@@ -21,7 +21,7 @@ struct snapshot {
 	gpumap_report *report;
 	const struct snapshot_table *table; /* of the section; NULL: left to sites */
 	void *object;                       /* that the section fills */
-	int lines[SNAPSHOT_MOST_MEMBERS];   /* of the section's keys so far */
+	int lines[SNAPSHOT_MAX_MEMBERS];    /* of the section's keys so far */
 	struct label *labels;               /* of the GPUs, in order of arrival */
 	size_t room;
 	struct inifile_entry orders[ORDERS]; /* to be read when all GPUs are there */

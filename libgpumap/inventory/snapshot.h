@@ -45,7 +45,7 @@ struct snapshot_table {
 	size_t count;
 };
 
-enum { SNAPSHOT_MOST_MEMBERS = 16 };
+enum { SNAPSHOT_MAX_MEMBERS = 16 };
 
 extern const struct snapshot_table snapshot_head, snapshot_gpu, snapshot_mig;
 

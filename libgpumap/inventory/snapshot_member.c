@@ -53,9 +53,9 @@ const struct snapshot_table snapshot_head = {head_names, head_members, ARRAY_SIZ
 const struct snapshot_table snapshot_gpu = {gpu_names, gpu_members, ARRAY_SIZE(gpu_members)};
 const struct snapshot_table snapshot_mig = {mig_names, mig_members, ARRAY_SIZE(mig_members)};
 
-_Static_assert(ARRAY_SIZE(head_members) <= SNAPSHOT_MOST_MEMBERS, "head");
-_Static_assert(ARRAY_SIZE(gpu_members) <= SNAPSHOT_MOST_MEMBERS, "gpu");
-_Static_assert(ARRAY_SIZE(mig_members) <= SNAPSHOT_MOST_MEMBERS, "mig");
+_Static_assert(ARRAY_SIZE(head_members) <= SNAPSHOT_MAX_MEMBERS, "head");
+_Static_assert(ARRAY_SIZE(gpu_members) <= SNAPSHOT_MAX_MEMBERS, "gpu");
+_Static_assert(ARRAY_SIZE(mig_members) <= SNAPSHOT_MAX_MEMBERS, "mig");
 
 /* Takes "N" or "N-M" off a list's item. */
 static bool read_range(struct span item, int64_t max, int64_t *first, int64_t *last)

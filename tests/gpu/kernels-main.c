@@ -68,10 +68,10 @@ static void skip_without_gpu(void)
 	exit(0);
 }
 
-static void tell(struct counts *counts, const char *format, ...)
+static void print(struct counts *counts, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void tell(struct counts *counts, const char *format, ...)
+static void print(struct counts *counts, const char *format, ...)
 {
 	va_list list;
 
@@ -83,7 +83,7 @@ static void tell(struct counts *counts, const char *format, ...)
 	fflush(counts->record);
 }
 
-static void tell_device(struct counts *counts, const struct options *options)
+static void print_device(struct counts *counts, const struct options *options)
 {
 	struct cudaDeviceProp device;
 	int runtime = 0, driver = 0;
@@ -93,9 +93,10 @@ static void tell_device(struct counts *counts, const struct options *options)
 	MUST(cudaDriverGetVersion(&driver));
 	printf("# %s, %d multiprocessors, runtime %d, driver %d, seed %llu\n", device.name,
 	       device.multiProcessorCount, runtime, driver, (unsigned long long)options->seed);
-	tell(counts, "gpu\t%s\t%d multiprocessors\truntime %d\tdriver %d\tseed %llu\n", device.name,
-	     device.multiProcessorCount, runtime, driver, (unsigned long long)options->seed);
-	tell(counts, "speed\tkernel\tshape\tus\tGB/s\tcopy us\tof the copy's speed\n");
+	print(counts, "gpu\t%s\t%d multiprocessors\truntime %d\tdriver %d\tseed %llu\n",
+	      device.name, device.multiProcessorCount, runtime, driver,
+	      (unsigned long long)options->seed);
+	print(counts, "speed\tkernel\tshape\tus\tGB/s\tcopy us\tof the copy's speed\n");
 }
 
 static void measure(struct counts *counts, struct trial *t, const struct kernel_test *test)
@@ -104,8 +105,8 @@ static void measure(struct counts *counts, struct trial *t, const struct kernel_
 
 	printf("# %s, %s: %.2f us, %.0f GB/s; a copy: %.2f us\n", test->name, t->shape->name, time,
 	       t->moved / time / 1e3, copy);
-	tell(counts, "speed\t%s\t%s\t%.2f\t%.0f\t%.2f\t%.2f\n", test->name, t->shape->name, time,
-	     t->moved / time / 1e3, copy, copy / time);
+	print(counts, "speed\t%s\t%s\t%.2f\t%.0f\t%.2f\t%.2f\n", test->name, t->shape->name, time,
+	      t->moved / time / 1e3, copy, copy / time);
 }
 
 static void try_shape(struct counts *counts, const struct kernel_test *test,
@@ -127,8 +128,8 @@ static void try_shape(struct counts *counts, const struct kernel_test *test,
 	printf("%sok %d - %s, %s\n", good ? "" : "not ", counts->done, test->name, shape->name);
 	if (!good)
 		printf("# %s\n", why);
-	tell(counts, "check\t%s\t%s\t%s\t%.3f of what is allowed\n", test->name, shape->name,
-	     good ? "agrees" : why, greatest);
+	print(counts, "check\t%s\t%s\t%s\t%.3f of what is allowed\n", test->name, shape->name,
+	      good ? "agrees" : why, greatest);
 	if (shape->large)
 		measure(counts, &t, test);
 	fflush(stdout);
@@ -147,13 +148,13 @@ int main(int argc, char **argv)
 		printf("Bail out! %s cannot be written\n", options.record);
 		return 99;
 	}
-	tell_device(&counts, &options);
+	print_device(&counts, &options);
 	for (int i = 0; i < TESTS; i++)
 		for (int k = 0; k < tests[i]->shape_count; k++)
 			if (!options.small || !tests[i]->shapes[k].large)
 				try_shape(&counts, tests[i], &tests[i]->shapes[k], &options);
 	printf("1..%d\n", counts.done);
-	tell(&counts, "total\t%d trials\t%d failed\n", counts.done, counts.failed);
+	print(&counts, "total\t%d trials\t%d failed\n", counts.done, counts.failed);
 	if (counts.record)
 		fclose(counts.record);
 	return counts.failed ? 1 : 0;

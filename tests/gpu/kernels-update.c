@@ -81,7 +81,7 @@ static const struct shape measures[] = {
 	{.name = "great squares", .n = ODD, .flags = OVERFLOWS},
 	{.name = "without a scaler", .n = ODD, .flags = UNSCALED},
 	{.name = "a stage", .n = ODD, .b = 11},
-	{.name = "the last there can be", .n = ODD, .b = GRADIENT_MOST_PARAMETERS - 6},
+	{.name = "the last there can be", .n = ODD, .b = GRADIENT_MAX_PARAMETERS - 6},
 	{.name = "a stage without parameters", .n = EMPTY, .b = 3},
 	{.name = "convnet", .n = CONVNET, .large = true},
 };
@@ -139,10 +139,10 @@ static void prepare_norm(struct trial *t)
 	struct buffer *b = add_buffer(t, "measure", sizeof(struct gradient_measure));
 	struct gradient_measure *measure = b->at[HOST];
 
-	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++)
+	for (int p = 0; p < GRADIENT_MAX_PARAMETERS; p++)
 		measure->norms[p] = (float)(p * 37 % 23) / 8;
 	if (t->shape->flags & ONE_INFINITE)
-		measure->norms[GRADIENT_MOST_PARAMETERS - 1] = INFINITY;
+		measure->norms[GRADIENT_MAX_PARAMETERS - 1] = INFINITY;
 	if (t->shape->flags & ONE_NAN)
 		measure->norms[0] = NAN;
 	add_view(b, (struct view){.count = 1, .closeness = ROUNDED});

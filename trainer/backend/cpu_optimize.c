@@ -19,7 +19,7 @@ struct optimize {
 	struct optimizer *optimizer;
 	struct scaler *scaler;
 	struct optimizer_settings settings;
-	float *state[OPTIMIZER_MOST_STATES];
+	float *state[OPTIMIZER_MAX_STATES];
 	int64_t steps;
 	int count, before, all;             /* parameters: of the stage, and of the model */
 	struct optimizer_param *parameters; /* as optimizer_new() takes them */
@@ -65,7 +65,7 @@ static void add_parameters(struct optimize *o, const struct optimize_options *op
 		to->weight =
 			(struct tensor){p->name, {1, {p->elements}}, options->values + p->offset};
 		to->gradient = p->used ? options->gradients + p->offset : NULL;
-		for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+		for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 			to->state[k] = o->state[k] ? o->state[k] + p->offset : NULL;
 		for (; at > 0; at--) {
 			if (options->parameters[o->by_size[at - 1]].elements >= p->elements)
@@ -224,7 +224,7 @@ void cpu_optimize_free(struct optimize *o)
 	if (!o)
 		return;
 	optimizer_free(o->optimizer);
-	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+	for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 		o->device->backend->release(o->device, o->state[k]);
 	free(o->parameters);
 	free(o->by_size);

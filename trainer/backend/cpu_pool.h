@@ -10,7 +10,7 @@
 #include "backend/cpu_team.h"
 #include "kernels/value.h"
 
-enum { CPU_POOL_MOST_KERNEL = 15 }; /* a place in the kernel is a byte */
+enum { CPU_POOL_MAX_KERNEL = 15 }; /* a place in the kernel is a byte */
 
 struct cpu_pool {
 	enum value_type type; /* float32 or bfloat16 */

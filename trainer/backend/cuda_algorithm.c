@@ -340,7 +340,7 @@ static bool choose(struct cuda_convolution *c, enum cuda_direction direction,
 	return set_math(&o, (cudnnMathType_t)way.words[1], error);
 }
 
-static void tell(struct cuda_convolution *c)
+static void describe(struct cuda_convolution *c)
 {
 	static const char *const names[CUDA_DIRECTIONS][CUDNN_CONVOLUTION_FWD_ALGO_COUNT] = {
 		[CUDA_FORWARD] = {"implicit product", "implicit precomputed product", "product",
@@ -365,7 +365,7 @@ bool cuda_convolution_choose(struct cuda_convolution *c, struct train_error *err
 	for (int i = 0; i < CUDA_DIRECTIONS; i++)
 		if ((i != CUDA_DATA || !c->no_backward_data) && !choose(c, i, error))
 			return false;
-	tell(c);
+	describe(c);
 	for (int i = 0; i < CUDA_DIRECTIONS; i++)
 		if (!cuda_want_workspace(d, c->algorithms[i].workspace, error))
 			return false;

@@ -17,9 +17,9 @@ const char *cuda_call_name(enum cuda_call call)
 {
 	static const char *const names[CUDA_CALLS] = {
 #define CALL(library, type, name, parameters, arguments) #name,
-#define TELL(library, type, name, parameters, arguments)
+#define QUERY(library, type, name, parameters, arguments)
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 	};
 
@@ -30,9 +30,9 @@ enum cuda_library cuda_call_library(enum cuda_call call)
 {
 	static const unsigned char libraries[CUDA_CALLS] = {
 #define CALL(library, type, name, parameters, arguments) CUDA_LIBRARY_##library,
-#define TELL(library, type, name, parameters, arguments)
+#define QUERY(library, type, name, parameters, arguments)
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 	};
 

@@ -46,18 +46,18 @@ enum cuda_library {
 
 struct cuda_calls {
 #define CALL(library, type, name, parameters, arguments) type(*name) parameters;
-#define TELL CALL
+#define QUERY CALL
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 };
 
 /* The calls that return a status, in the order of the table: CUDA_CALL_cudaMalloc and so on. */
 enum cuda_call {
 #define CALL(library, type, name, parameters, arguments) CUDA_CALL_##name,
-#define TELL(library, type, name, parameters, arguments)
+#define QUERY(library, type, name, parameters, arguments)
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 	CUDA_CALLS
 };

@@ -12,9 +12,9 @@
 #define CALL(library, type, name, parameters, arguments) \
 	_Static_assert(_Generic((name), type(*) parameters : 1, default : 0), \
 		       #name " is not as in its header");
-#define TELL CALL
+#define QUERY CALL
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 
 #define TEXT(x) #x
@@ -40,9 +40,9 @@ static const struct {
 } symbols[] = {
 #define CALL(library, type, name, parameters, arguments) \
 	{CUDA_LIBRARY_##library, {#name, offsetof(struct cuda_calls, name), false}},
-#define TELL CALL
+#define QUERY CALL
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 };
 
@@ -58,9 +58,9 @@ static void take_linked(struct cuda_calls *calls, enum cuda_library wanted)
 #define CALL(library, type, name, parameters, arguments) \
 	if (wanted == CUDA_LIBRARY_##library) \
 		LINKED_##library(name);
-#define TELL CALL
+#define QUERY CALL
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 }
 

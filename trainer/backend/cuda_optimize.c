@@ -13,7 +13,7 @@ struct optimize {
 	const float *gradients;
 	struct scaler *scaler;
 	int count, before; /* parameters */
-	float *state[OPTIMIZER_MOST_STATES];
+	float *state[OPTIMIZER_MAX_STATES];
 	int32_t chunk_count;
 
 	/* On the device */
@@ -64,7 +64,7 @@ static void *copied(struct device *device, const void *host, size_t bytes,
 static bool add_tables(struct optimize *o, const struct optimize_options *options,
 		       struct train_error *error)
 {
-	int32_t starts[GRADIENT_MOST_PARAMETERS + 1];
+	int32_t starts[GRADIENT_MAX_PARAMETERS + 1];
 	struct device *device = &o->device->base;
 	struct chunk *chunks = make_chunks(options, starts);
 
@@ -202,7 +202,7 @@ void cuda_optimize_free(struct optimize *o)
 	if (!o)
 		return;
 	device = &o->device->base;
-	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+	for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 		cuda_release(device, o->state[k]);
 	cuda_release(device, o->factors);
 	cuda_release(device, o->steps);

@@ -90,11 +90,11 @@ bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape 
 	struct max_pool_backward_args args;
 	struct op_info *info;
 
-	if (shape->kernel > MAX_POOL_MOST_KERNEL) {
+	if (shape->kernel > MAX_POOL_MAX_KERNEL) {
 		free(p);
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "pooling by %d: on a GPU it is at most by %d", shape->kernel,
-				  (int)MAX_POOL_MOST_KERNEL);
+				  (int)MAX_POOL_MAX_KERNEL);
 	}
 	if (!p)
 		return train_nomem(error, "a pooling");

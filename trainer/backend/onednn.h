@@ -13,14 +13,14 @@ struct onednn_device {
 	bool exact;
 };
 
-enum { ONEDNN_MOST_ARGS = 6 };
+enum { ONEDNN_MAX_ARGS = 6 };
 
 /* One primitive, made once: a run sets the addresses that changed. All zero is none. */
 struct onednn_task {
 	dnnl_primitive_desc_t description;
 	dnnl_primitive_t primitive;
-	dnnl_exec_arg_t args[ONEDNN_MOST_ARGS];
-	const void *bound[ONEDNN_MOST_ARGS];
+	dnnl_exec_arg_t args[ONEDNN_MAX_ARGS];
+	const void *bound[ONEDNN_MAX_ARGS];
 	int count;
 	size_t scratch; /* bytes */
 };

@@ -81,7 +81,7 @@ enum { SAFETENSORS_SHAPE_TEXT = 96 };
 const char *safetensors_shape(char text[SAFETENSORS_SHAPE_TEXT], const struct tensor_shape *shape);
 
 /* Reads all of a file, once; tensors lie where they were read to. Refused (TRAIN_BAD_INPUT): what
- * is not as described above, a wrong checksum, more than TENSOR_MOST_DIMS dimensions, a header of
+ * is not as described above, a wrong checksum, more than TENSOR_MAX_DIMS dimensions, a header of
  * more than 8 MiB, a file of more than 16 GiB. TRAIN_FAILED: memory, or the system. *ret is the
  * caller's to free; untouched on failure. safetensors_read takes an open file, and leaves it so;
  * path is for messages. */
@@ -110,7 +110,7 @@ enum {
 	SAFETENSORS_LENGTH = 8, /* of the length of the header */
 	SAFETENSORS_CRC32 = SAFETENSORS_LENGTH + sizeof(SAFETENSORS_BEGINNING) - 1,
 	SAFETENSORS_DIGITS = 8,
-	SAFETENSORS_MOST_HEADER = 8 << 20
+	SAFETENSORS_MAX_HEADER = 8 << 20
 };
 
 #endif

@@ -31,9 +31,9 @@ static bool read_shape(const struct reader *r, struct safetensors_tensor *t, con
 {
 	size_t dims = json_array_size(shape);
 
-	if (dims > TENSOR_MOST_DIMS)
+	if (dims > TENSOR_MAX_DIMS)
 		return REFUSE(r, "%s has %zu dimensions, and here they have at most %d", t->name,
-			      dims, TENSOR_MOST_DIMS);
+			      dims, TENSOR_MAX_DIMS);
 	t->shape.dims = (int)dims;
 	for (size_t i = 0; i < dims; i++) {
 		const json_t *size = json_array_get(shape, i);
@@ -169,17 +169,17 @@ static bool check_places(const struct reader *r)
 
 static bool check_crc32(const struct reader *r)
 {
-	const char *bytes = r->file->bytes, *said = safetensors_text(r->file, "crc32");
+	const char *bytes = r->file->bytes, *expected = safetensors_text(r->file, "crc32");
 	char digits[SAFETENSORS_DIGITS + 1];
 	struct crc32 crc;
 
-	if (!said)
+	if (!expected)
 		return true;
-	if (strlen(said) != SAFETENSORS_DIGITS ||
+	if (strlen(expected) != SAFETENSORS_DIGITS ||
 	    r->file->size < SAFETENSORS_CRC32 + SAFETENSORS_DIGITS ||
 	    memcmp(bytes + SAFETENSORS_LENGTH, SAFETENSORS_BEGINNING,
 		   sizeof(SAFETENSORS_BEGINNING) - 1) != 0 ||
-	    memcmp(bytes + SAFETENSORS_CRC32, said, SAFETENSORS_DIGITS) != 0)
+	    memcmp(bytes + SAFETENSORS_CRC32, expected, SAFETENSORS_DIGITS) != 0)
 		return REFUSE(r, "its crc32 is not at byte %d", SAFETENSORS_CRC32);
 	crc32_begin(&crc);
 	crc32_add(&crc, bytes, SAFETENSORS_CRC32);
@@ -187,8 +187,8 @@ static bool check_crc32(const struct reader *r)
 	crc32_add(&crc, bytes + SAFETENSORS_CRC32 + SAFETENSORS_DIGITS,
 		  r->file->size - SAFETENSORS_CRC32 - SAFETENSORS_DIGITS);
 	snprintf(digits, sizeof(digits), "%08x", crc.value);
-	if (strcmp(digits, said) != 0)
-		return REFUSE(r, "damaged, its CRC-32 is %s and should be %s", digits, said);
+	if (strcmp(digits, expected) != 0)
+		return REFUSE(r, "damaged, its CRC-32 is %s and should be %s", digits, expected);
 	r->file->checked = true;
 	return true;
 }
@@ -204,10 +204,10 @@ static bool read_header(struct reader *r)
 	if (file->size < SAFETENSORS_LENGTH)
 		return REFUSE(r, "%zu bytes are no safetensors file", file->size);
 	memcpy(&length, bytes, SAFETENSORS_LENGTH);
-	if (length > SAFETENSORS_MOST_HEADER)
+	if (length > SAFETENSORS_MAX_HEADER)
 		return REFUSE(r,
 			      "no safetensors file, or a header of %" PRIu64 " bytes, more than %d",
-			      length, SAFETENSORS_MOST_HEADER);
+			      length, SAFETENSORS_MAX_HEADER);
 	if (length > file->size - SAFETENSORS_LENGTH)
 		return REFUSE(r, "cut short, %zu bytes with a header of %" PRIu64, file->size,
 			      length);

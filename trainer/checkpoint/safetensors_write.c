@@ -79,7 +79,7 @@ static bool set_tensor(const struct writer *w, json_t *root,
 	json_t *shape = json_array(), *info;
 	size_t bytes, end;
 
-	if (tensor->shape.dims < 0 || tensor->shape.dims > TENSOR_MOST_DIMS ||
+	if (tensor->shape.dims < 0 || tensor->shape.dims > TENSOR_MAX_DIMS ||
 	    !safetensors_bytes(&bytes, tensor) || __builtin_add_overflow(*offset, bytes, &end) ||
 	    end > INT64_MAX) {
 		json_decref(shape);
@@ -105,7 +105,7 @@ static bool print_header(struct writer *w, const json_t *root)
 	size_t length = text ? strlen(text) : 0;
 	uint64_t padded = (length + 7) / 8 * 8;
 
-	if (text && padded <= SAFETENSORS_MOST_HEADER)
+	if (text && padded <= SAFETENSORS_MAX_HEADER)
 		w->header = malloc(SAFETENSORS_LENGTH + padded);
 	if (w->header) {
 		w->header_size = SAFETENSORS_LENGTH + padded;
@@ -114,10 +114,10 @@ static bool print_header(struct writer *w, const json_t *root)
 		memcpy(w->header + SAFETENSORS_LENGTH, text, length);
 	}
 	free(text);
-	if (padded > SAFETENSORS_MOST_HEADER)
+	if (padded > SAFETENSORS_MAX_HEADER)
 		return train_fail(w->error, TRAIN_FAILED,
 				  "%s: the names are longer than %d bytes; shorten them", w->path,
-				  SAFETENSORS_MOST_HEADER);
+				  SAFETENSORS_MAX_HEADER);
 	return w->header || no_header(w);
 }
 

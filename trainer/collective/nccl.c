@@ -222,7 +222,7 @@ static bool open_memory(struct nccl_comm *c, struct train_error *error)
 	if (c->rendezvous->options.sums != VALUE_BFLOAT16)
 		return true;
 	c->piece = NCCL_LEAST_ROUNDED;
-	while (c->piece < c->rendezvous->options.sum_values && c->piece < NCCL_MOST_ROUNDED)
+	while (c->piece < c->rendezvous->options.sum_values && c->piece < NCCL_MAX_ROUNDED)
 		c->piece *= 2;
 	c->rounded = device->backend->allocate(device, (size_t)c->piece * 2,
 					       "gradients in bfloat16", error);

@@ -42,7 +42,7 @@ enum { NCCL_OLD = 64 };
 
 /* Values that are summed in bfloat16 at a time: the power of two that holds the rendezvous's
  * sum_values, between these. */
-enum { NCCL_LEAST_ROUNDED = 1 << 16, NCCL_MOST_ROUNDED = 1 << 23 };
+enum { NCCL_LEAST_ROUNDED = 1 << 16, NCCL_MAX_ROUNDED = 1 << 23 };
 
 struct nccl_room {
 	void *memory;

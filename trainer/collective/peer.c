@@ -10,7 +10,7 @@
 
 #include "collective/collective.h"
 
-enum { PEER_MOST_RANKS = 64 };
+enum { PEER_MAX_RANKS = 64 };
 
 /* To one rank: a copy of what is sent, which the sender may change then. */
 struct peer_send {
@@ -24,13 +24,13 @@ struct peer {
 	struct communicator base;
 	struct communicator *host; /* by which ranks tell each other where values lie */
 	struct rendezvous *rendezvous;
-	struct peer *all[PEER_MOST_RANKS];
+	struct peer *all[PEER_MAX_RANKS];
 	struct event *ready, *done; /* once in each round: values may be read; were read or made */
 	uint64_t rounds;
 	float *part, *received; /* of a sum */
 	int64_t room;           /* elements of both */
-	struct peer_send sends[PEER_MOST_RANKS];
-	struct event *taken[PEER_MOST_RANKS]; /* what that rank sent was */
+	struct peer_send sends[PEER_MAX_RANKS];
+	struct event *taken[PEER_MAX_RANKS]; /* what that rank sent was */
 };
 
 struct rendezvous {
@@ -58,11 +58,11 @@ static bool peer_meet(struct rendezvous **rendezvous, const struct rendezvous_op
 {
 	struct rendezvous *m;
 
-	if (options->ranks != options->world || options->world > PEER_MOST_RANKS)
+	if (options->ranks != options->world || options->world > PEER_MAX_RANKS)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "collective peer: %d of %d ranks are in this process: it is for "
 				  "up to %d, all in one; use nccl",
-				  options->ranks, options->world, (int)PEER_MOST_RANKS);
+				  options->ranks, options->world, (int)PEER_MAX_RANKS);
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return train_nomem(error, "what ranks tell each other");
@@ -209,22 +209,16 @@ static bool peer_wait(struct peer *p, struct event *event, uint64_t times,
 /* --- all ranks ---------------------------------------------------------------------------------
  */
 
-/* What ranks tell each other of a round. */
-struct told {
-	void *values;
-};
-
-/* From here on values are read by others as this rank's stream has left them. */
-static bool begin(struct peer *p, void *values, struct told *all, const char *what,
+/* Gathers where each rank's values lie. From here on others read them, after this rank's stream. */
+static bool begin(struct peer *p, void *values, void **all, const char *what,
 		  struct train_error *error)
 {
-	const struct told mine = {values};
 	int64_t waited = p->host->waited_ns;
 	bool done;
 
 	p->rounds++;
 	done = backend_of(p)->event_record(p->ready, error) &&
-	       collective_shm.all_gather(p->host, &mine, all, sizeof(mine), what, error);
+	       collective_shm.all_gather(p->host, &values, all, sizeof(values), what, error);
 	p->base.waited_ns += p->host->waited_ns - waited;
 	return done;
 }
@@ -279,8 +273,7 @@ static bool wait_ready(struct peer *p, struct train_error *error)
 }
 
 /* This rank's part, in the order of ranks. */
-static bool sum_part(struct peer *p, const struct told *all, int64_t count,
-		     struct train_error *error)
+static bool sum_part(struct peer *p, void *const *all, int64_t count, struct train_error *error)
 {
 	const struct backend *backend = backend_of(p);
 	struct device *device = p->base.device;
@@ -291,7 +284,7 @@ static bool sum_part(struct peer *p, const struct told *all, int64_t count,
 	if (!wait_ready(p, error))
 		return false;
 	for (int i = 0; i < p->base.world && elements > 0; i++) {
-		const float *from = (const float *)all[i].values + first;
+		const float *from = (const float *)all[i] + first;
 
 		if (!backend->copy(device, i > 0 ? p->received : p->part, p->all[i]->base.device,
 				   from, bytes, error) ||
@@ -305,7 +298,7 @@ static bool peer_all_reduce(struct communicator *comm, float *values, int64_t co
 			    const char *what, struct train_error *error)
 {
 	struct peer *p = own(comm);
-	struct told all[PEER_MOST_RANKS];
+	void *all[PEER_MAX_RANKS];
 
 	if (!want_room(p, count, error) || !begin(p, values, all, what, error) ||
 	    !sum_part(p, all, count, error))
@@ -325,7 +318,7 @@ static bool peer_broadcast(struct communicator *comm, void *values, size_t bytes
 {
 	struct peer *p = own(comm);
 	const struct backend *backend = backend_of(p);
-	struct told all[PEER_MOST_RANKS];
+	void *all[PEER_MAX_RANKS];
 
 	if (root < 0 || root >= comm->world)
 		return train_fail(error, TRAIN_FAILED,
@@ -334,8 +327,7 @@ static bool peer_broadcast(struct communicator *comm, void *values, size_t bytes
 	if (!begin(p, values, all, what, error))
 		return false;
 	if (comm->rank != root)
-		return copy_from(p, root, p->all[root]->ready, values, all[root].values, bytes,
-				 error) &&
+		return copy_from(p, root, p->all[root]->ready, values, all[root], bytes, error) &&
 		       backend->event_record(p->done, error);
 	for (int i = 0; i < comm->world; i++)
 		if (i != root && !peer_wait(p, p->all[i]->done, p->rounds, error))
@@ -356,7 +348,7 @@ static bool peer_all_gather(struct communicator *comm, const void *mine, void *a
 
 /* --- messages: a copy on the sender's device, which the receiver's stream takes -------------- */
 
-/* What a sender tells the receiver. */
+/* Sent by the host before each copy. */
 struct p2p_header {
 	const void *copy;
 	uint64_t bytes, times;

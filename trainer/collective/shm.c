@@ -10,10 +10,10 @@
 
 static bool shm_acceptable(const struct rendezvous_options *options, struct train_error *error)
 {
-	if (options->world < 1 || options->world > SHM_MOST_RANKS)
+	if (options->world < 1 || options->world > SHM_MAX_RANKS)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "collective shm: a world of %d ranks: it takes 1 to %d",
-				  options->world, SHM_MOST_RANKS);
+				  options->world, SHM_MAX_RANKS);
 	if (options->ranks == options->world)
 		return true;
 	if (options->rank < 0 || options->rank >= options->world)

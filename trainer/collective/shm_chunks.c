@@ -68,7 +68,7 @@ static void sum_write(struct shm_comm *comm, const struct summing *sum, int64_t 
 /* The sum lies where one's own part of the chunk would be. */
 static void sum_own(struct shm_comm *comm, const struct summing *sum, int64_t index)
 {
-	const float *from[SHM_MOST_RANKS];
+	const float *from[SHM_MAX_RANKS];
 	int rank = comm->base.rank, world = comm->base.world;
 	struct sum_part own = sum_part(floats_of(sum, index), world, rank);
 	float *values = sum->values + index * sum->each + own.first;

@@ -16,9 +16,9 @@
 #include "collective/collective.h"
 
 enum {
-	SHM_LINE = 64,       /* what one writes often has its own cache lines */
-	SHM_SMALL = 4096,    /* bytes that go through the records: one phase, no other memory */
-	SHM_MOST_RANKS = 256 /* a record for each pair must stay small */
+	SHM_LINE = 64,      /* what one writes often has its own cache lines */
+	SHM_SMALL = 4096,   /* bytes that go through the records: one phase, no other memory */
+	SHM_MAX_RANKS = 256 /* a record for each pair must stay small */
 };
 
 struct shm_call {

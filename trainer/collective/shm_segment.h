@@ -16,7 +16,7 @@ enum {
 	SHM_LOCK_DOOR,
 	SHM_LOCK_MEMBERS,
 	SHM_LOCK_RANKS,
-	SHM_LOCK_REASON = SHM_LOCK_RANKS + SHM_MOST_RANKS
+	SHM_LOCK_REASON = SHM_LOCK_RANKS + SHM_MAX_RANKS
 };
 
 /* Sets the lock of a byte (F_WRLCK, F_RDLCK, F_UNLCK); false: another has it. */

@@ -9,7 +9,7 @@
 static bool small_sum(struct shm_comm *comm, int at, float *values, int64_t count,
 		      struct train_error *error)
 {
-	const float *from[SHM_MOST_RANKS];
+	const float *from[SHM_MAX_RANKS];
 
 	if (count > 0)
 		memcpy(comm->slot->small[at], values, (size_t)count * sizeof(*values));

@@ -36,7 +36,7 @@ static void *values_of(const struct shm_comm *comm, int at, int rank)
 static bool threads_sum(struct shm_comm *comm, int at, float *values, int64_t count,
 			struct train_error *error)
 {
-	float *all[SHM_MOST_RANKS];
+	float *all[SHM_MAX_RANKS];
 	int world = comm->base.world;
 	struct sum_part part = sum_part(count, world, comm->base.rank);
 	bool good = shm_agree(comm, error) && enter(comm, error);

@@ -14,14 +14,14 @@ static bool check(const struct dataset *d, struct train_error *error)
 	int64_t pixels = 1;
 
 	for (int i = 0; i < 3; i++)
-		if (sizes[i] < 1 || (pixels *= sizes[i]) > DATASET_MOST_PIXELS)
+		if (sizes[i] < 1 || (pixels *= sizes[i]) > DATASET_MAX_PIXELS)
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "images of %dx%dx%d; give sizes of at least 1 whose "
 					  "product is at most 2^28",
 					  sizes[0], sizes[1], sizes[2]);
-	if (d->classes < 1 || d->classes > DATASET_MOST_CLASSES)
+	if (d->classes < 1 || d->classes > DATASET_MAX_CLASSES)
 		return train_fail(error, TRAIN_BAD_INPUT, "%d classes; give 1 to %d", d->classes,
-				  DATASET_MOST_CLASSES);
+				  DATASET_MAX_CLASSES);
 	if (d->samples < 1 || d->samples > INT64_MAX / (pixels + 1))
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%lld samples; give at least 1, and what fits in memory",

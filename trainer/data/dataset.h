@@ -15,7 +15,7 @@ struct dataset_shape {
 	int width;
 };
 
-enum { DATASET_MOST_CLASSES = 256, DATASET_MOST_PIXELS = 1 << 28 };
+enum { DATASET_MAX_CLASSES = 256, DATASET_MAX_PIXELS = 1 << 28 };
 
 /*
  * `samples` records of 1 + channels * height * width bytes, as the files of CIFAR-10 have them:

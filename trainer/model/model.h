@@ -9,7 +9,7 @@
 #include "backend/backend.h"
 #include "tensor.h"
 
-enum { MODEL_MOST_LAYERS = 32 };
+enum { MODEL_MAX_LAYERS = 32 };
 
 enum layer_kind { LAYER_CONVOLUTION, LAYER_MAX_POOL, LAYER_LINEAR };
 
@@ -49,10 +49,10 @@ struct model_parameter {
 };
 
 struct model_shapes {
-	struct layer_shape layers[MODEL_MOST_LAYERS];
+	struct layer_shape layers[MODEL_MAX_LAYERS];
 	int parameters_count;
-	struct model_parameter parameters[2 * MODEL_MOST_LAYERS]; /* in the order of state_dict */
-	int64_t elements;                                         /* of all of them */
+	struct model_parameter parameters[2 * MODEL_MAX_LAYERS]; /* in the order of state_dict */
+	int64_t elements;                                        /* of all of them */
 };
 
 /* A kernel greater than its input, an unknown layer, a last one whose output is a plane of more

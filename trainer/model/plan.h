@@ -22,7 +22,7 @@ struct model {
 	struct device *device;
 	struct model_options options;
 	int count;
-	struct node nodes[2 * MODEL_MOST_LAYERS + 1];
+	struct node nodes[2 * MODEL_MAX_LAYERS + 1];
 	struct op *loss;
 	int64_t first_element, elements; /* of the stage's parameters in those of the model */
 	unsigned char *values, *gradients;

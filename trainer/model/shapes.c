@@ -131,10 +131,10 @@ bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 		  struct train_error *error)
 {
 	*shapes = (struct model_shapes){.elements = 0};
-	if (spec->count < 1 || spec->count > MODEL_MOST_LAYERS)
+	if (spec->count < 1 || spec->count > MODEL_MAX_LAYERS)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "model %s: %d layers; it can have 1 to %d", spec->name,
-				  spec->count, (int)MODEL_MOST_LAYERS);
+				  spec->count, (int)MODEL_MAX_LAYERS);
 	for (int i = 0; i < spec->count; i++)
 		if (!layer_shape(shapes, spec, i, error))
 			return false;

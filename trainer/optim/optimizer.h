@@ -12,7 +12,7 @@
 #include "optim/update.h"
 #include "tensor.h"
 
-enum { OPTIMIZER_MOST_STATES = 2 };
+enum { OPTIMIZER_MAX_STATES = 2 };
 
 /* What an optimizer keeps of each element, as PyTorch names it: SGD with momentum has
  * "momentum_buffer", Adam and AdamW "exp_avg" and "exp_avg_sq", index from 0; NULL past the last.
@@ -25,7 +25,7 @@ struct optimizer_settings optimizer_default(enum optimizer_kind kind);
 /* A parameter; everything here belongs to the caller and outlives the optimizer. */
 struct optimizer_param {
 	struct tensor weight;
-	float *state[OPTIMIZER_MOST_STATES]; /* those it has (optimizer_state_name), as many */
+	float *state[OPTIMIZER_MAX_STATES]; /* those it has (optimizer_state_name), as many */
 	const float *gradient; /* as many elements; NULL: unused, the parameter is left alone */
 };
 

@@ -16,7 +16,7 @@ struct ddp {
 	bool overlap;
 	struct step_graph *steps, *evaluations;
 	struct graph_segments segments; /* where the communicator cannot be recorded */
-	struct step_output *issued;     /* of the step that is being put on its way */
+	struct step_output *output;     /* of the step that is being submitted */
 };
 
 /* Where cores are left over a thread that sends costs nothing; else it takes turns with backward
@@ -39,7 +39,7 @@ static bool issue_step(void *argument, const struct graph_step *step, struct tra
 	struct ddp *d = argument;
 
 	return replica_passes(&d->replica, step->passes, &d->watch, error) &&
-	       reducer_wait(d->reducer, &d->issued->exposed_ns, error) &&
+	       reducer_wait(d->reducer, &d->output->exposed_ns, error) &&
 	       replica_update(&d->replica, error);
 }
 
@@ -64,7 +64,7 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	*ret = &d->base;
 	d->overlap = how.overlap;
 	if (!rank_open(&d->base, &parallel_ddp, options, error) ||
-	    !rank_whole_replica(&d->base, &d->replica, error))
+	    !rank_full_replica(&d->base, &d->replica, error))
 		return false;
 	buckets_make(&buckets, &d->base.shapes, settings->first_bucket_mib * (1 << 20),
 		     settings->bucket_mib * (1 << 20));
@@ -109,7 +109,7 @@ static bool run_segments(struct ddp *d, int64_t passes, struct train_error *erro
 			return false;
 	return graph_segments_forward(&d->segments, last, false, error) &&
 	       replica_backward(r, 0, last, passes, &d->watch, error) &&
-	       reducer_wait(d->reducer, &d->issued->exposed_ns, error) &&
+	       reducer_wait(d->reducer, &d->output->exposed_ns, error) &&
 	       graph_segments_update(&d->segments, error);
 }
 
@@ -130,14 +130,14 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 	struct ddp *d = (struct ddp *)p;
 	int64_t waited = p->comm->waited_ns;
 
-	d->issued = rank_issue(p);
+	d->output = rank_submit(p);
 	if (!replica_begin_all(&d->replica, input, false, error) || !run_step(d, input, error) ||
 	    !replica_fetch(&d->replica, error))
 		return false;
 	/* Another thread's waiting is not this one's. */
-	d->issued->waited_ns = d->overlap ? d->issued->exposed_ns : p->comm->waited_ns - waited;
+	d->output->waited_ns = d->overlap ? d->output->exposed_ns : p->comm->waited_ns - waited;
 	if (rank_has_streams(p))
-		d->issued->exposed_ns = d->issued->waited_ns = 0;
+		d->output->exposed_ns = d->output->waited_ns = 0;
 	return true;
 }
 
@@ -147,7 +147,7 @@ static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 	struct ddp *d = (struct ddp *)p;
 	const struct graph_step step = {.passes = replica_pass_count(&d->replica, input->count)};
 
-	rank_issue(p);
+	rank_submit(p);
 	return replica_begin_all(&d->replica, input, true, error) &&
 	       step_graph_run(d->evaluations, &step, error) && replica_fetch(&d->replica, error);
 }

@@ -18,8 +18,8 @@ struct dp {
 	struct parallel base;
 	struct threads *threads; /* a thread for each replica; this one for the first */
 	int count;
-	struct replica replicas[PLACE_MOST_DEVICES];
-	struct graph_segments segments[PLACE_MOST_DEVICES];
+	struct replica replicas[PLACE_MAX_DEVICES];
+	struct graph_segments segments[PLACE_MAX_DEVICES];
 	struct replica *master;
 	int64_t elements; /* of the parameters */
 	int64_t rows;     /* of a pass, over all replicas */
@@ -32,13 +32,13 @@ struct dp {
 	float *received;      /* a replica's gradients */
 
 	/* This many times: passes for the first two, steps, updates */
-	struct event *forward_done[PLACE_MOST_DEVICES], *loss_done;
-	struct event *gradients_done[PLACE_MOST_DEVICES], *parameters_ready;
+	struct event *forward_done[PLACE_MAX_DEVICES], *loss_done;
+	struct event *gradients_done[PLACE_MAX_DEVICES], *parameters_ready;
 	uint64_t passes, steps, updates;
 
 	/* Of the call under way */
 	const struct step_input *input;
-	struct step_output *issued;
+	struct step_output *output;
 	bool test;
 	int64_t pass, pass_total, pass_count;
 	const struct optimizer_progress *progress;
@@ -353,7 +353,7 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 		     !backend->add(master, sum, d->received, d->elements, error)))
 			return false;
 	}
-	d->issued->exposed_ns += timeline_now() - begin;
+	d->output->exposed_ns += timeline_now() - begin;
 	timeline_add(d->master->timeline, SUM, at);
 	return true;
 }
@@ -411,7 +411,7 @@ static bool passes(struct dp *d, const struct step_input *input, bool test,
 		   struct train_error *error)
 {
 	d->input = input;
-	d->issued = rank_issue(&d->base);
+	d->output = rank_submit(&d->base);
 	d->test = test;
 	d->pass_total = input->count > d->rows ? (input->count + d->rows - 1) / d->rows : 1;
 	if (!begin_loss(d, error))

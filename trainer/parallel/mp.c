@@ -16,7 +16,7 @@ struct mp {
 	struct parallel base;
 	struct replica replica;
 	struct graph_segments segments;
-	struct stage stages[TRAIN_MOST_STAGES];
+	struct stage stages[TRAIN_MAX_STAGES];
 	int slots;
 	bool is_first, is_last;
 	/* Of parameters between host and ranks, a piece at a time. It stays until the communicator
@@ -36,9 +36,9 @@ static bool cut(struct mp *m, struct train_error *error)
 {
 	const struct parallel_options *o = &m->base.options;
 
-	if (o->world > TRAIN_MOST_STAGES)
+	if (o->world > TRAIN_MAX_STAGES)
 		return train_fail(error, TRAIN_BAD_INPUT, "%d stages; there can be %d", o->world,
-				  (int)TRAIN_MOST_STAGES);
+				  (int)TRAIN_MAX_STAGES);
 	m->is_first = o->rank == 0;
 	m->is_last = o->rank == o->world - 1;
 	m->slots = o->world - o->rank;
@@ -222,7 +222,7 @@ static bool mp_step(struct parallel *p, const struct step_input *input, struct t
 	struct mp *m = (struct mp *)p;
 	struct flow f = {m, false, replica_pass_count(&m->replica, input->count)};
 	int64_t ahead = p->options.world - 1 - p->options.rank, waited = p->comm->waited_ns;
-	struct step_output *issued = rank_issue(p);
+	struct step_output *output = rank_submit(p);
 
 	if (ahead > f.passes)
 		ahead = f.passes;
@@ -239,7 +239,7 @@ static bool mp_step(struct parallel *p, const struct step_input *input, struct t
 	}
 	if (!update(m, error) || !replica_fetch(&m->replica, error))
 		return false;
-	issued->waited_ns = p->comm->waited_ns - waited;
+	output->waited_ns = p->comm->waited_ns - waited;
 	return true;
 }
 
@@ -249,7 +249,7 @@ static bool mp_evaluate(struct parallel *p, const struct step_input *input,
 	struct mp *m = (struct mp *)p;
 	struct flow f = {m, true, replica_pass_count(&m->replica, input->count)};
 
-	rank_issue(p);
+	rank_submit(p);
 	if (!begin(&f, input, error))
 		return false;
 	for (int64_t pass = 0; pass < f.passes; pass++)

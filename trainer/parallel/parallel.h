@@ -105,15 +105,15 @@ struct parallel {
 	struct model_shapes shapes;
 	/* Of each device what it computes, then what this rank sends; none unless
 	 * options.profiled. */
-	struct timeline *timeline[PLACE_MOST_DEVICES + 1];
+	struct timeline *timeline[PLACE_MAX_DEVICES + 1];
 	int timelines;
-	/* What the host knows of those on their way. */
-	struct step_output issued[MAX_FETCH];
-	int profiled[MAX_FETCH]; /* the number of the step in time lines, or -1 */
-	int issues, results;     /* in all */
-	int devices;             /* of this rank, and what they hold */
-	struct device *device[PLACE_MOST_DEVICES];
-	int first_layer[PLACE_MOST_DEVICES], last_layer[PLACE_MOST_DEVICES];
+	/* The outputs of submitted steps, as far as the host knows them. */
+	struct step_output outputs[MAX_FETCH];
+	int profiled[MAX_FETCH];  /* the number of the step in time lines, or -1 */
+	int submitted, completed; /* in all */
+	int devices;              /* of this rank, and what they hold */
+	struct device *device[PLACE_MAX_DEVICES];
+	int first_layer[PLACE_MAX_DEVICES], last_layer[PLACE_MAX_DEVICES];
 };
 
 extern const struct parallel_calls parallel_single, parallel_dp, parallel_ddp, parallel_mp;

@@ -53,13 +53,13 @@ void rank_close(struct parallel *p)
 		timeline_close(p->timeline[i]);
 }
 
-struct step_output *rank_issue(struct parallel *p)
+struct step_output *rank_submit(struct parallel *p)
 {
-	int index = p->issues++ % MAX_FETCH;
+	int index = p->submitted++ % MAX_FETCH;
 
-	p->issued[index] = (struct step_output){.finite = true};
+	p->outputs[index] = (struct step_output){.finite = true};
 	p->profiled[index] = timeline_at(p->timeline[0]);
-	return &p->issued[index];
+	return &p->outputs[index];
 }
 
 bool rank_has_streams(const struct parallel *p)
@@ -112,11 +112,11 @@ static int64_t add_times(int64_t a, int64_t b)
 bool rank_result_of(struct parallel *p, struct replica *replica, struct step_output *output,
 		    int *step, struct train_error *error)
 {
-	int index = p->results++ % MAX_FETCH;
+	int index = p->completed++ % MAX_FETCH;
 
 	*step = p->profiled[index];
-	output->exposed_ns = add_times(output->exposed_ns, p->issued[index].exposed_ns);
-	output->waited_ns = add_times(output->waited_ns, p->issued[index].waited_ns);
+	output->exposed_ns = add_times(output->exposed_ns, p->outputs[index].exposed_ns);
+	output->waited_ns = add_times(output->waited_ns, p->outputs[index].waited_ns);
 	if (!replica_take(replica, output, error))
 		return false;
 	for (int i = p->timelines - 1; i >= 0; i--)
@@ -152,7 +152,7 @@ void rank_abort(struct parallel *p, const struct train_error *why)
 		p->comm->calls->abort(p->comm, why);
 }
 
-bool rank_whole_replica(struct parallel *p, struct replica *replica, struct train_error *error)
+bool rank_full_replica(struct parallel *p, struct replica *replica, struct train_error *error)
 {
 	const struct parallel_options *o = &p->options;
 	int64_t passes = o->settings->accumulate;

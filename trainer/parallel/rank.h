@@ -12,16 +12,16 @@ bool rank_open(struct parallel *parallel, const struct parallel_calls *calls,
 void rank_close(struct parallel *parallel);
 
 /* A replica of the whole model on this rank's device, and the communicator. */
-bool rank_whole_replica(struct parallel *parallel, struct replica *replica,
-			struct train_error *error);
+bool rank_full_replica(struct parallel *parallel, struct replica *replica,
+		       struct train_error *error);
 /* Enters a device of the rank. */
 void rank_has(struct parallel *parallel, const struct replica *replica, int first, int last);
-/* Opens the communicator; all ranks must have been told the same. */
+/* Opens the communicator; all ranks must have the same settings. */
 bool rank_communicate(struct parallel *parallel, struct device *device, struct train_error *error);
 void rank_abort(struct parallel *parallel, const struct train_error *why);
 
-/* What the host knows of a step that begins: nothing yet. */
-struct step_output *rank_issue(struct parallel *parallel);
+/* The output of a step that begins, still empty. */
+struct step_output *rank_submit(struct parallel *parallel);
 /* Whether times are those of streams, which the host does not see. */
 bool rank_has_streams(const struct parallel *parallel);
 /* Has a time line show when a stream does what it is asked: the device's, or where `sums` the

@@ -34,7 +34,7 @@ static bool open_device(struct replica *r, const struct replica_options *how,
 static bool open_optimizer(struct replica *r, struct train_error *error)
 {
 	const struct model_shapes *shapes = model_shapes_of(r->model);
-	struct optimize_parameter parameters[2 * MODEL_MOST_LAYERS];
+	struct optimize_parameter parameters[2 * MODEL_MAX_LAYERS];
 	struct optimize_options options = {
 		.settings = r->options->settings->optimizer,
 		.values = model_values(r->model),

@@ -35,7 +35,7 @@ static bool single_open(struct parallel **ret, const struct parallel_options *op
 		return train_nomem(error, "a rank");
 	*ret = &s->base;
 	return rank_open(&s->base, &parallel_single, options, error) &&
-	       rank_whole_replica(&s->base, &s->replica, error) &&
+	       rank_full_replica(&s->base, &s->replica, error) &&
 	       replica_graph(&s->replica, &s->steps, issue_step, s, error) &&
 	       replica_graph(&s->replica, &s->evaluations, issue_evaluation, s, error);
 }
@@ -60,7 +60,7 @@ static bool single_step(struct parallel *p, const struct step_input *input,
 		.as_is = timeline_on(p->timeline[0]),
 	};
 
-	rank_issue(p);
+	rank_submit(p);
 	return replica_begin_all(&s->replica, input, false, error) &&
 	       step_graph_run(s->steps, &step, error) && replica_fetch(&s->replica, error);
 }
@@ -71,7 +71,7 @@ static bool single_evaluate(struct parallel *p, const struct step_input *input,
 	struct single *s = (struct single *)p;
 	const struct graph_step step = {.passes = replica_pass_count(&s->replica, input->count)};
 
-	rank_issue(p);
+	rank_submit(p);
 	return replica_begin_all(&s->replica, input, true, error) &&
 	       step_graph_run(s->evaluations, &step, error) && replica_fetch(&s->replica, error);
 }

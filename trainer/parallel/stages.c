@@ -50,7 +50,7 @@ static bool cut_by_work(struct stage *stages, int count, const struct model_spec
 			const struct model_shapes *shapes)
 {
 	static const struct cost none = {INT64_MAX, INT64_MAX, -1};
-	struct cost best[MODEL_MOST_LAYERS][MODEL_MOST_LAYERS];
+	struct cost best[MODEL_MAX_LAYERS][MODEL_MAX_LAYERS];
 
 	for (int k = 0; k < count; k++)
 		for (int i = 0; i < spec->count; i++) {
@@ -107,9 +107,9 @@ static bool no_layer(const struct model_spec *spec, const char *name, int length
 			  length < 64 ? length : 64, name, names);
 }
 
-static bool cut_as_told(struct stage *stages, int count, const struct model_spec *spec,
-			const struct model_shapes *shapes, const char *cuts,
-			struct train_error *error)
+static bool cut_as_given(struct stage *stages, int count, const struct model_spec *spec,
+			 const struct model_shapes *shapes, const char *cuts,
+			 struct train_error *error)
 {
 	int k = 0;
 
@@ -142,7 +142,7 @@ bool stages_make(struct stage *stages, int count, const struct model_spec *spec,
 		 const struct model_shapes *shapes, const char *cuts, struct train_error *error)
 {
 	if (*cuts)
-		return cut_as_told(stages, count, spec, shapes, cuts, error);
+		return cut_as_given(stages, count, spec, shapes, cuts, error);
 	if (count > spec->count || !cut_by_work(stages, count, spec, shapes))
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "model %s has %d layers and cannot be cut into %d stages; use "

@@ -22,7 +22,7 @@ int cores_allowed(cpu_set_t *cpus)
 	return more;
 }
 
-int cores_most_threads(const cpu_set_t *allowed)
+int cores_max_threads(const cpu_set_t *allowed)
 {
 	enum { OF_CORE = 4, LEAST = 16 };
 	int cores = CPU_COUNT(allowed);
@@ -32,11 +32,11 @@ int cores_most_threads(const cpu_set_t *allowed)
 	return OF_CORE * cores > LEAST ? OF_CORE * cores : LEAST;
 }
 
-static int told(const cpu_set_t *allowed)
+static int threads_from_environment(const cpu_set_t *allowed)
 {
 	const char *text = getenv("OMP_NUM_THREADS");
 	long threads = text ? strtol(text, NULL, 10) : 0;
-	int max = cores_most_threads(allowed);
+	int max = cores_max_threads(allowed);
 
 	if (threads <= 0 || threads > CPU_SETSIZE)
 		return 0;
@@ -48,7 +48,8 @@ void cores_share(struct cores *cores, const cpu_set_t *allowed, int index, int s
 {
 	int count = CPU_COUNT(allowed), first = 0, last = 0, seen = 0;
 
-	*cores = (struct cores){.threads = threads > 0 ? threads : told(allowed)};
+	*cores = (struct cores){.threads =
+					threads > 0 ? threads : threads_from_environment(allowed)};
 	CPU_ZERO(&cores->cpus);
 	if (count >= sharing) {
 		first = (int)((long)count * index / sharing);

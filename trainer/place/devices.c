@@ -105,11 +105,11 @@ bool place_add(struct place_query *f, const gpumap_entry *entry, struct train_er
 
 	if (device.physical < 0)
 		return not_known(f, device.logical, uuid, error);
-	if (place->count == PLACE_MOST_DEVICES)
+	if (place->count == PLACE_MAX_DEVICES)
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
 			"more than %d devices; choose some with --device-ids or --visible",
-			PLACE_MOST_DEVICES);
+			PLACE_MAX_DEVICES);
 	snprintf(device.uuid, sizeof(device.uuid), "%s", uuid ? uuid : "");
 	snprintf(device.name, sizeof(device.name), "%s", name ? name : "");
 	for (int i = 0; i < place->count && !f->settings->allow_share; i++)

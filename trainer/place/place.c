@@ -84,10 +84,10 @@ static bool check_stages(const struct place_query *f, size_t stages, struct trai
 	int wanted = stages_wanted(f->settings);
 	const char *first = wanted ? first_named(f->settings) : NULL;
 
-	if (stages > TRAIN_MOST_STAGES)
+	if (stages > TRAIN_MAX_STAGES)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%zu stages, more than %d; choose devices with --device-ids",
-				  stages, TRAIN_MOST_STAGES);
+				  stages, TRAIN_MAX_STAGES);
 	if (wanted && (size_t)wanted != stages)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "--stages: '%.64s' makes %d stages, but there are %zu %s%s%s",

@@ -8,7 +8,7 @@
 
 #include "settings/settings.h"
 
-enum { PLACE_MOST_DEVICES = 64 };
+enum { PLACE_MAX_DEVICES = 64 };
 
 struct place_device {
 	int logical;             /* N of cuda:N */
@@ -21,7 +21,7 @@ struct place {
 	 * process; mp: of all stages, or of this rank's. In the order of replicas, ranks, stages.
 	 */
 	int count;
-	struct place_device devices[PLACE_MOST_DEVICES];
+	struct place_device devices[PLACE_MAX_DEVICES];
 	int master;                  /* dp: its place in devices (rule G2); else 0 */
 	int rank, world;             /* of the whole run; 0 and 1 without a launcher */
 	int local_rank, local_world; /* of this machine; world 0: not known */

@@ -10,11 +10,11 @@ struct place_query {
 	const struct command_line *command;
 	const struct settings *settings;
 	gpumap_inventory *inventory;
-	gpumap_report *report;       /* of the last mapping */
-	gpumap_mapping *mapping;     /* the last one */
-	int mig[PLACE_MOST_DEVICES]; /* which instance of its GPU a device is, -1: all of it */
-	bool kept;                   /* place_keep was called */
-	bool as_stages;              /* dp was asked for as mp, whose remarks say nothing */
+	gpumap_report *report;      /* of the last mapping */
+	gpumap_mapping *mapping;    /* the last one */
+	int mig[PLACE_MAX_DEVICES]; /* which instance of its GPU a device is, -1: all of it */
+	bool kept;                  /* place_keep was called */
+	bool as_stages;             /* dp was asked for as mp, whose remarks say nothing */
 };
 
 /* One more statement of the trainer's own. */

@@ -19,7 +19,7 @@ static double number(const json_t *object, const char *key)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static bool tell(const json_t *object, const struct lines_reader *reader)
+static bool pass_on(const json_t *object, const struct lines_reader *reader)
 {
 	const char *type = json_string_value(json_object_get(object, "type"));
 	const json_t *step = json_object_get(object, "step");
@@ -61,7 +61,7 @@ static bool read_all(FILE *file, const char *name, int64_t keep, const struct li
 		count++;
 		if (!object && json_error_code(&why) == json_error_out_of_memory)
 			good = train_nomem(error, name);
-		else if (!tell(object, reader))
+		else if (!pass_on(object, reader))
 			good = train_fail(error, TRAIN_BAD_INPUT,
 					  "%s:%" PRId64 ": no line of metrics, so it cannot be "
 					  "continued; name the file of the run that is resumed, "

@@ -312,17 +312,17 @@ static bool takes_text(void)
 	return poll(&out, 1, 0) == 1 && (out.revents & POLLOUT);
 }
 
-bool progress_say(const char *text)
+bool progress_show_text(const char *text)
 {
-	bool said;
+	bool printed;
 
 	if (!lock_soon())
 		return false;
-	said = shown && takes_text();
-	if (said)
+	printed = shown && takes_text();
+	if (printed)
 		note(shown, text);
 	pthread_mutex_unlock(&mutex);
-	return said;
+	return printed;
 }
 
 /* The lock is kept. */

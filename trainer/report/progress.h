@@ -37,7 +37,7 @@ void progress_note(struct progress *progress, const char *text);
  * stopped or for a thread that writes: then nothing is written. */
 
 /* A line between those of the progress that is open and has not ended; false without one. */
-bool progress_say(const char *text);
+bool progress_show_text(const char *text);
 /* The process is ended now: so is the line of a bar, and no more is written. */
 void progress_abandon(void);
 

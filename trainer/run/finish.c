@@ -102,7 +102,7 @@ static void describe(const struct run *r, int i, struct summary_device *d)
 static bool collect_devices(struct run *r, struct summary_device **all, int *count,
 			    struct train_error *error)
 {
-	struct summary_device mine[PLACE_MOST_DEVICES];
+	struct summary_device mine[PLACE_MAX_DEVICES];
 	void *collected = NULL;
 	bool done;
 

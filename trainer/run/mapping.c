@@ -17,7 +17,7 @@ static struct verify_gpu named(const struct place_device *device)
 bool run_verify(struct run *r, bool end, struct train_error *error)
 {
 	const struct place *place = &r->training->place;
-	struct verify_gpu own[PLACE_MOST_DEVICES];
+	struct verify_gpu own[PLACE_MAX_DEVICES];
 	bool threads = place->ranks > 1;
 	struct verify_options options = {
 		.verify = threads && r->rank > 0 ? NULL : r->training->verify,

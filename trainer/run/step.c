@@ -112,7 +112,7 @@ static bool write_gathered(struct run *r, const struct step_share *all, int *sto
 	return true;
 }
 
-static bool gather_begun(struct run *r, int *stop, struct train_error *error)
+static bool finish_gather(struct run *r, int *stop, struct train_error *error)
 {
 	struct step_share *all;
 	bool done;
@@ -156,7 +156,7 @@ static bool complete(struct run *r, int *stop, struct train_error *error)
 	if (!r->parallel->calls->result(r->parallel, &output, error))
 		return false;
 	r->result_ns = timeline_now();
-	if (!gather_begun(r, stop, error))
+	if (!finish_gather(r, stop, error))
 		return false;
 	r->completed++;
 	mine = (struct step_share){output.loss, output.correct, -1, output.exposed_ns,
@@ -180,7 +180,7 @@ bool run_settle(struct run *r, int *stop, struct train_error *error)
 	while (r->completed < r->submitted)
 		if (!complete(r, stop, error))
 			return false;
-	return gather_begun(r, stop, error);
+	return finish_gather(r, stop, error);
 }
 
 bool run_step(struct run *r, int *stop, struct train_error *error)

@@ -60,7 +60,7 @@ _Noreturn void stop_now(int number)
 }
 
 /* What a device's call said, with a step or a rank. Any other reason is what came of it. */
-static bool says_more(const struct train_error *why)
+static bool is_more_precise(const struct train_error *why)
 {
 	return strstr(why->text, failure.reason.text) != NULL;
 }
@@ -72,7 +72,7 @@ static void note(const struct train_error *why)
 
 	pthread_mutex_lock(&failure.mutex);
 	first = failure.reason.status == TRAIN_OK;
-	if (first || says_more(why))
+	if (first || is_more_precise(why))
 		failure.reason = *why;
 	pthread_mutex_unlock(&failure.mutex);
 	if (first)
@@ -127,7 +127,7 @@ static void report_asked(void)
 		 number == SIGINT   ? "SIGINT"
 		 : number == SIGHUP ? "SIGHUP"
 				    : "SIGTERM");
-	progress_say(text);
+	progress_show_text(text);
 }
 
 static void *wait_for_signals(void *argument)

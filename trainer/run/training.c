@@ -131,7 +131,7 @@ static bool find_precision(struct training *t, struct train_error *error)
 static bool check_threads(const struct training *t, struct train_error *error)
 {
 	int threads = t->settings->threads, cores = CPU_COUNT(&t->cpus);
-	int max = cores_most_threads(&t->cpus);
+	int max = cores_max_threads(&t->cpus);
 
 	if (max == 0 || threads <= max)
 		return true;

@@ -88,8 +88,8 @@ bool raw_begin(struct arguments_raw *raw, gpumap_request *request, gpumap_report
 /* One argument: the option's name, with '-' where '_' was written, and what stands behind '='. */
 struct argument {
 	char name[48];
-	const char *whole, *value; /* NULL: there is no '=' */
-	char **next, **end;        /* the arguments behind it */
+	const char *text, *value; /* NULL: there is no '=' */
+	char **next, **end;       /* the arguments behind it */
 };
 
 static bool split(struct argument *argument, const char *text, struct train_error *error)
@@ -97,7 +97,7 @@ static bool split(struct argument *argument, const char *text, struct train_erro
 	const char *equals = strchr(text, '=');
 	size_t length = equals ? (size_t)(equals - text) : strlen(text);
 
-	argument->whole = text;
+	argument->text = text;
 	argument->value = equals ? equals + 1 : NULL;
 	if (strncmp(text, "--", 2) != 0 || !text[2])
 		return train_fail(error, TRAIN_BAD_INPUT,
@@ -161,7 +161,7 @@ static bool read_flag(struct arguments_raw *raw, struct argument *argument, bool
 		if (argument->value && !no)
 			set_row(raw, (enum row_id)i, argument->value, rows[i].option);
 		else
-			set_row(raw, (enum row_id)i, no ? "no" : "yes", argument->whole);
+			set_row(raw, (enum row_id)i, no ? "no" : "yes", argument->text);
 		return !no || no_value(argument, error);
 	}
 	*done = false;
@@ -222,11 +222,11 @@ static bool unknown(const struct arguments_raw *raw, const struct argument *argu
 		nearest_try(&nearest, option->name);
 	if (nearest.name)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "no such option: '%.64s'; did you mean %s?", argument->whole,
+				  "no such option: '%.64s'; did you mean %s?", argument->text,
 				  nearest.name);
 	return train_fail(error, TRAIN_BAD_INPUT,
 			  "no such option: '%.64s'; gpumap-train --help lists the options",
-			  argument->whole);
+			  argument->text);
 }
 
 static bool read_option(struct arguments_raw *raw, struct argument *argument,

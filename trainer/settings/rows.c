@@ -149,7 +149,7 @@ static bool read_number(const char *text, double *ret)
 	return !*end && isfinite(*ret);
 }
 
-static bool read_whole(const char *text, uint64_t max, uint64_t *ret)
+static bool read_integer(const char *text, uint64_t max, uint64_t *ret)
 {
 	char *end;
 
@@ -173,7 +173,7 @@ static bool read_time(const char *text, uint64_t max, uint64_t *ret)
 	if (digits >= sizeof(number))
 		return false;
 	snprintf(number, sizeof(number), "%.*s", (int)digits, text);
-	if (!read_whole(number, max, ret))
+	if (!read_integer(number, max, ret))
 		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (strcmp(text + digits, units[i].name) == 0)
@@ -184,7 +184,7 @@ static bool read_time(const char *text, uint64_t max, uint64_t *ret)
 static bool read_any_number(const struct row *row, void *member, const char *text,
 			    const char *origin, struct train_error *error)
 {
-	uint64_t whole = 0;
+	uint64_t integer = 0;
 	double number = 0;
 	bool good;
 
@@ -198,25 +198,25 @@ static bool read_any_number(const struct row *row, void *member, const char *tex
 				  "%s: cannot be '%.64s'; write a number from %.10g to %.10g",
 				  origin, text, row->least, row->max);
 	case ROW_SEED:
-		return read_whole(text, UINT64_MAX, member) ||
+		return read_integer(text, UINT64_MAX, member) ||
 		       train_fail(error, TRAIN_BAD_INPUT,
 				  "%s: cannot be '%.64s'; write a number from 0 to %" PRIu64,
 				  origin, text, UINT64_MAX);
 	case ROW_TIME:
-		good = read_time(text, (uint64_t)row->max, &whole);
+		good = read_time(text, (uint64_t)row->max, &integer);
 		if (good)
-			*(int64_t *)member = (int64_t)whole;
+			*(int64_t *)member = (int64_t)integer;
 		return good || train_fail(error, TRAIN_BAD_INPUT,
 					  "%s: cannot be '%.64s'; write 500ms, 30s, 2m or 1h, at "
 					  "most 480h, or 0 for no limit",
 					  origin, text);
 	default:
-		good = read_whole(text, (uint64_t)row->max, &whole) &&
-		       whole >= (uint64_t)row->least;
+		good = read_integer(text, (uint64_t)row->max, &integer) &&
+		       integer >= (uint64_t)row->least;
 		if (good && row->kind == ROW_INT)
-			*(int *)member = (int)whole;
+			*(int *)member = (int)integer;
 		else if (good)
-			*(int64_t *)member = (int64_t)whole;
+			*(int64_t *)member = (int64_t)integer;
 		return good ||
 		       train_fail(error, TRAIN_BAD_INPUT,
 				  "%s: cannot be '%.64s'; write a whole number from %.0f to %.0f",

@@ -73,15 +73,15 @@ enum { DEFAULT_BATCH = 128 };
 static bool settle_batch(const struct arguments_raw *raw, struct settings *s,
 			 struct train_error *error)
 {
-	bool whole = raw->rows[ROW_global_batch].option;
+	bool global = raw->rows[ROW_global_batch].option;
 	bool each = raw->rows[ROW_batch_per_device].option;
 
-	if (s->global_batch && s->batch_per_device && whole == each)
+	if (s->global_batch && s->batch_per_device && global == each)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%.200s and %.200s exclude each other; leave one of them out",
 				  raw_origin(raw, ROW_global_batch),
 				  raw_origin(raw, ROW_batch_per_device));
-	if (s->batch_per_device && whole)
+	if (s->batch_per_device && global)
 		s->batch_per_device = 0;
 	if (s->global_batch && each)
 		s->global_batch = 0;

@@ -15,7 +15,7 @@
 #include "report/metrics.h"
 
 enum train_mode { MODE_SINGLE, MODE_DP, MODE_DDP, MODE_MP };
-enum { TRAIN_MOST_STAGES = 32 };
+enum { TRAIN_MAX_STAGES = 32 };
 
 struct settings {
 	/* Model and data */

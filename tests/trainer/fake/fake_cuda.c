@@ -38,7 +38,7 @@ void fake_cuda_open(const struct fake_cuda_options *options)
 }
 
 /* For programs that do not know what is behind their table. */
-static void tell_at_exit(void)
+static void report_at_exit(void)
 {
 	char text[FAKE_CUDA_TEXT];
 
@@ -56,9 +56,9 @@ static void begin_alone(void)
 					    .late = getenv("FAKE_CUDA_LATE") != NULL};
 
 	begin(&options);
-	if (!fake.told)
-		atexit(tell_at_exit);
-	fake.told = true;
+	if (!fake.reported)
+		atexit(report_at_exit);
+	fake.reported = true;
 }
 
 void fake_lock(void)
@@ -173,7 +173,7 @@ bool fake_cuda_close(char *text)
 	free_objects(text);
 	nccl_close();
 	memory_close(text);
-	fake = (struct fake){.changed = PTHREAD_COND_INITIALIZER, .told = fake.told};
+	fake = (struct fake){.changed = PTHREAD_COND_INITIALIZER, .reported = fake.reported};
 	pthread_mutex_unlock(&lock);
 	return text[0] == '\0';
 }

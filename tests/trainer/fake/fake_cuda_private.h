@@ -14,9 +14,9 @@
 
 /* fake_cudaMalloc and so on: the calls themselves, with the lock held. */
 #define CALL(library, type, name, parameters, arguments) type fake_##name parameters;
-#define TELL CALL
+#define QUERY CALL
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 
 /* Order. Each stream is a line with a tick per piece of work; a clock says up to which tick of each
@@ -155,7 +155,7 @@ struct device {
 };
 
 struct fake {
-	bool opened, told;
+	bool opened, reported;
 	struct fake_cuda_options options;
 	struct device devices[FAKE_CUDA_DEVICES];
 	struct object *objects;

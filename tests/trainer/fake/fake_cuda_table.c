@@ -45,9 +45,9 @@ static cudaError_t launched(cudaError_t status)
 		fake_unlock(); \
 		return NOTE_##library(returned); \
 	}
-#define TELL(library, type, name, parameters, arguments)
+#define QUERY(library, type, name, parameters, arguments)
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 
 void fake_cuda_fill(struct cuda_calls *calls, enum cuda_library library)
@@ -55,10 +55,10 @@ void fake_cuda_fill(struct cuda_calls *calls, enum cuda_library library)
 #define CALL(of, type, name, parameters, arguments) \
 	if (library == CUDA_LIBRARY_##of) \
 		calls->name = locked_##name;
-#define TELL(of, type, name, parameters, arguments) \
+#define QUERY(of, type, name, parameters, arguments) \
 	if (library == CUDA_LIBRARY_##of) \
 		calls->name = fake_##name;
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 }

@@ -20,7 +20,7 @@ static unsigned ids;
 static _Thread_local struct group {
 	int depth, count, joins, aborts;
 	struct nccl_op ops[MAX_OPS];
-	struct ncclComm *comms[MAX_OPS], *joined[NCCL_MOST_RANKS], *aborted[NCCL_MOST_RANKS];
+	struct ncclComm *comms[MAX_OPS], *joined[NCCL_MAX_RANKS], *aborted[NCCL_MAX_RANKS];
 	cudaStream_t streams[MAX_OPS];
 	const char *calls[MAX_OPS];
 } group;
@@ -119,7 +119,7 @@ ncclResult_t fake_ncclCommInitRankConfig(ncclComm_t *to, int ranks, ncclUniqueId
 	struct nccl_world *world;
 	struct ncclComm *comm;
 
-	if (!to || ranks < 1 || ranks > NCCL_MOST_RANKS || rank < 0 || rank >= ranks ||
+	if (!to || ranks < 1 || ranks > NCCL_MAX_RANKS || rank < 0 || rank >= ranks ||
 	    (config && config->magic != 0xcafebeef))
 		return ncclInvalidArgument;
 	if (capture_refuses() != cudaSuccess || device_state(device_current()) != cudaSuccess)

@@ -5,7 +5,7 @@
 
 #include "fake_cuda_private.h"
 
-enum { NCCL_MOST_RANKS = 16 };
+enum { NCCL_MAX_RANKS = 16 };
 
 enum nccl_kind { NCCL_ALL_REDUCE, NCCL_BROADCAST, NCCL_ALL_GATHER, NCCL_SEND, NCCL_RECEIVE };
 
@@ -35,7 +35,7 @@ struct nccl_world {
 	int ranks, joined;
 	bool refused; /* two ranks on one GPU */
 	bool aborted;
-	struct ncclComm *members[NCCL_MOST_RANKS];
+	struct ncclComm *members[NCCL_MAX_RANKS];
 };
 
 struct ncclComm {

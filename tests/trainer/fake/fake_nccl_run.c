@@ -186,7 +186,7 @@ static void all_gather(struct nccl_world *world, const struct nccl_op **ops)
 
 static void together(struct nccl_world *world, int index)
 {
-	const struct nccl_op *ops[NCCL_MOST_RANKS] = {NULL}, *op;
+	const struct nccl_op *ops[NCCL_MAX_RANKS] = {NULL}, *op;
 
 	for (int i = 0; i < world->ranks; i++) {
 		ops[i] = collective_at(item_of(world->members[i]), index);
@@ -253,7 +253,7 @@ static void check_captured(struct nccl_world *world, const bool *here)
 /* Does what can be done with what is there. */
 static void match(struct nccl_world *world)
 {
-	bool here[NCCL_MOST_RANKS], changed = true;
+	bool here[NCCL_MAX_RANKS], changed = true;
 	int first = -1;
 
 	for (int i = 0; i < world->ranks; i++)

@@ -81,9 +81,9 @@ static void end_capture(cudaStream_t stream, cudaGraph_t *graph)
 			inner.name arguments; \
 		return (type)inject_status(CUDA_LIBRARY_##library); \
 	}
-#define TELL(library, type, name, parameters, arguments)
+#define QUERY(library, type, name, parameters, arguments)
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 
 static cudaError_t wrapped_end_capture(cudaStream_t stream, cudaGraph_t *graph)
@@ -103,11 +103,11 @@ void inject_wrap(struct cuda_calls *calls, enum cuda_library library)
 			inner.name = calls->name; \
 		calls->name = wrapped_##name; \
 	}
-#define TELL(of, type, name, parameters, arguments) \
+#define QUERY(of, type, name, parameters, arguments) \
 	if (library == CUDA_LIBRARY_##of && inner.name != calls->name) \
 		inner.name = calls->name;
 #include "backend/cuda_calls.def"
-#undef TELL
+#undef QUERY
 #undef CALL
 	if (library == CUDA_LIBRARY_RUNTIME)
 		calls->cudaStreamEndCapture = wrapped_end_capture;

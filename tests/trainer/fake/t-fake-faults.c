@@ -216,7 +216,7 @@ static void write_behind(void)
 
 static const struct leak {
 	void (*run)(void);
-	const char *told;
+	const char *expected;
 } leaks[] = {
 	{leak_memory, "8 bytes of device 0 were not freed"},
 	{leak_pinned, "8 bytes of pinned memory"},
@@ -232,7 +232,8 @@ START_TEST(leaks_are_found_at_the_end)
 	machine_open(1, false);
 	leaks[_i].run();
 	ck_assert(!fake_cuda_close(text));
-	ck_assert_msg(strstr(text, leaks[_i].told), "'%s' is not '%s'", text, leaks[_i].told);
+	ck_assert_msg(strstr(text, leaks[_i].expected), "'%s' is not '%s'", text,
+		      leaks[_i].expected);
 }
 END_TEST
 

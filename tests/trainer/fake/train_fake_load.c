@@ -76,7 +76,7 @@ static void count_some(struct cuda_calls *calls)
 	calls->cudaGraphLaunch = counted_launch;
 }
 
-static void tell_count(void)
+static void print_count(void)
 {
 	fprintf(stderr, "calls: %" PRIu64 "\nwaits: %lu\nlaunches: %lu\n", inject_count(),
 		atomic_load(&waits), atomic_load(&launches));
@@ -115,7 +115,7 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 		inject_hang(hang);
 	inject_at(fail ? strtoull(fail, NULL, 10) : 0, !getenv("FAKE_CUDA_ONCE"));
 	if (getenv("FAKE_CUDA_COUNT"))
-		atexit(tell_count);
+		atexit(print_count);
 	on_exit(no_alarm_behind, NULL);
 	return true;
 }

@@ -71,7 +71,7 @@ struct model {
 	char names[MAX_PARAMS][8];
 	int count;
 	int64_t elements;
-	float *weights, *gradients, *states[OPTIMIZER_MOST_STATES];
+	float *weights, *gradients, *states[OPTIMIZER_MAX_STATES];
 };
 
 static void add_params(struct model *model, int count, char *sizes[])
@@ -85,7 +85,7 @@ static void add_params(struct model *model, int count, char *sizes[])
 		model->elements += whole(sizes[i]);
 	model->weights = floats(model->elements);
 	model->gradients = floats(model->elements);
-	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+	for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 		model->states[k] = floats(model->elements);
 	for (int i = 0; i < count; i++) {
 		struct optimizer_param *param = &model->params[i];
@@ -94,7 +94,7 @@ static void add_params(struct model *model, int count, char *sizes[])
 		param->weight = (struct tensor){
 			model->names[i], {1, {whole(sizes[i])}}, model->weights + at};
 		param->gradient = model->gradients + at;
-		for (int k = 0; k < OPTIMIZER_MOST_STATES; k++)
+		for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 			param->state[k] = model->states[k] + at;
 		at += whole(sizes[i]);
 	}

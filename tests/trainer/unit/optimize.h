@@ -22,7 +22,7 @@ enum { PARAMETERS = sizeof(parameters) / sizeof(*parameters), ELEMENTS = 46812, 
 static const struct {
 	const char *name;
 	struct optimizer_settings settings;
-	const char *states[OPTIMIZER_MOST_STATES];
+	const char *states[OPTIMIZER_MAX_STATES];
 } kinds[] = {
 	{"SGD", {OPTIMIZER_SGD, 0, 0, 0, 5e-4, false}, {NULL, NULL}},
 	{"SGD with momentum", {OPTIMIZER_SGD, 0.9, 0, 0, 0, true}, {"momentum_buffer", NULL}},
@@ -33,7 +33,7 @@ enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 /* Buffers of a model: weights, gradients and states. */
 struct buffers {
-	float *values, *gradients, *states[OPTIMIZER_MOST_STATES];
+	float *values, *gradients, *states[OPTIMIZER_MAX_STATES];
 	struct scaler scaler;
 };
 

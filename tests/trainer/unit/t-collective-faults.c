@@ -282,7 +282,7 @@ static void device_call(struct member *m)
 	shm->check(m->comm, "a kernel", (int64_t)3600e9, &m->error);
 }
 
-START_TEST(who_waits_for_its_device_hears)
+START_TEST(a_rank_that_waits_for_its_device_is_notified)
 {
 	static const struct {
 		const char *name;
@@ -382,7 +382,7 @@ int main(void)
 	tcase_add_test(faults, who_does_something_else_is_named);
 	tcase_add_test(faults, ends_and_ranks_that_are_not);
 	tcase_add_test(faults, time_limit_names_who_is_late);
-	tcase_add_test(faults, who_waits_for_its_device_hears);
+	tcase_add_test(faults, a_rank_that_waits_for_its_device_is_notified);
 	tcase_add_test(faults, time_is_counted);
 	tcase_add_test(faults, cores_of_the_process_count);
 	suite_add_tcase(suite, faults);

@@ -93,8 +93,8 @@ _Noreturn static void fail_as_rank_1(const struct row *row)
 	_exit(0);
 }
 
-static void hear_as_rank_0(const struct row *row, struct rendezvous *rendezvous, pid_t writer,
-			   struct train_error *error)
+static void receive_as_rank_0(const struct row *row, struct rendezvous *rendezvous, pid_t writer,
+			      struct train_error *error)
 {
 	struct communicator *comm;
 	float values[4] = {1, 2, 3, 4};
@@ -132,7 +132,7 @@ START_TEST(the_writer_of_a_reason)
 	ck_assert_int_ge(writer, 0);
 	if (writer == 0)
 		fail_as_rank_1(row);
-	hear_as_rank_0(row, rendezvous, writer, &error);
+	receive_as_rank_0(row, rendezvous, writer, &error);
 	ck_assert_msg(strcmp(error.text, row->want) == 0 || (row->or &&strstr(error.text, row->or)),
 		      "%s: '%s'", row->name, error.text);
 	shm->leave(rendezvous);

@@ -57,7 +57,7 @@ static const struct devices {
 	int devices;
 	cudaError_t status;
 	int driver;
-	const char *told; /* NULL: there are some */
+	const char *expected; /* NULL: there are some */
 } devices[] = {
 	{"two", 2, cudaSuccess, 0, NULL},
 	{"none", 0, cudaSuccess, 0, "CUDA sees none (100)"},
@@ -79,11 +79,11 @@ START_TEST(no_gpu_is_explained)
 	fake_cuda_open(&(struct fake_cuda_options){
 		.devices = row->devices, .count = row->status, .driver = row->driver});
 	fake_cuda_fill(&cu, CUDA_LIBRARY_RUNTIME);
-	ROW_EQ_INT(row->name, cuda_calls_devices(&cu, &count, &error), !row->told);
-	ROW_EQ_INT(row->name, count, row->told ? 0 : row->devices);
-	ROW_EQ_INT(row->name, error.status, row->told ? TRAIN_NO_BACKEND : TRAIN_OK);
-	if (row->told)
-		ck_assert_msg(strstr(error.text, row->told), "%s: %s", row->name, error.text);
+	ROW_EQ_INT(row->name, cuda_calls_devices(&cu, &count, &error), !row->expected);
+	ROW_EQ_INT(row->name, count, row->expected ? 0 : row->devices);
+	ROW_EQ_INT(row->name, error.status, row->expected ? TRAIN_NO_BACKEND : TRAIN_OK);
+	if (row->expected)
+		ck_assert_msg(strstr(error.text, row->expected), "%s: %s", row->name, error.text);
 	/* A later call does not find the error. */
 	ROW_EQ_INT(row->name, cu.cudaGetLastError(), cudaSuccess);
 	ck_assert_msg(fake_cuda_close(text), "%s: %s", row->name, text);
@@ -93,7 +93,7 @@ END_TEST
 static const struct failure {
 	enum cuda_library library;
 	int status;
-	const char *call, *told;
+	const char *call, *expected;
 } failures[] = {
 	{CUDA_LIBRARY_RUNTIME, cudaErrorMemoryAllocation, "cudaMalloc",
 	 "GPU 3: cudaMalloc: cudaErrorMemoryAllocation (2): out of memory"},
@@ -118,7 +118,7 @@ START_TEST(failures_name_call_and_status)
 
 	machine_open(1, false);
 	ck_assert(!cuda_calls_fail(&cu, row->library, row->status, row->call, "GPU 3", &error));
-	ROW_EQ_STR(row->call, error.text, row->told);
+	ROW_EQ_STR(row->call, error.text, row->expected);
 	ROW_EQ_INT(row->call, error.status, TRAIN_FAILED);
 	machine_close();
 }

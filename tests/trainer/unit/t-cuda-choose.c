@@ -153,12 +153,12 @@ END_TEST
 
 /* --- what a library answers */
 
-static int heard, heard_before_end;
+static int failures, failures_before_end;
 
-static void hear(const struct train_error *error)
+static void count_failure(const struct train_error *error)
 {
 	(void)error;
-	heard++;
+	failures++;
 }
 
 /* What the device calls from now on, for a test to change; what fails is heard. */
@@ -169,7 +169,7 @@ static struct cuda_calls *own_calls(struct device *device)
 
 	calls = *d->calls;
 	d->calls = &calls;
-	train_device_listener(hear);
+	train_device_listener(count_failure);
 	return &calls;
 }
 
@@ -201,9 +201,9 @@ static cudaError_t broken_memory(void **memory, size_t bytes)
 }
 
 /* What it lacks is passed over, and told where nothing is left; whatever else fails is told. */
-START_TEST(errors_are_told)
+START_TEST(errors_are_reported)
 {
-	static const char *const told[] = {
+	static const char *const expected[] = {
 		"cuDNN has no algorithm for this: GPU 0 ",
 		": cudnnGetConvolutionForwardWorkspaceSize: CUDNN_STATUS_INTERNAL_ERROR (4000)",
 		": cudaMalloc: cudaErrorECCUncorrectable (214)",
@@ -227,13 +227,13 @@ START_TEST(errors_are_told)
 			_i ? broken_workspace : no_workspace;
 	else
 		calls->cudaMalloc = broken_memory;
-	ck_assert_msg(!backend_cuda.convolution(&op, device, &shape, &error), "%s", told[_i]);
+	ck_assert_msg(!backend_cuda.convolution(&op, device, &shape, &error), "%s", expected[_i]);
 	/* What one algorithm lacks is no failure of the device. */
-	ROW_EQ_INT(told[_i], heard, _i > 0);
-	ck_assert_msg(strstr(error.text, told[_i]), "'%s', not '%s'", error.text, told[_i]);
+	ROW_EQ_INT(expected[_i], failures, _i > 0);
+	ck_assert_msg(strstr(error.text, expected[_i]), "'%s', not '%s'", error.text, expected[_i]);
 	ck_assert_uint_eq(device->bytes, device->shared_bytes);
 	backend_cuda.close(device);
-	cuda_test_end(told[_i]);
+	cuda_test_end(expected[_i]);
 }
 END_TEST
 
@@ -247,12 +247,12 @@ static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph)
 {
 	struct train_error error;
 
-	heard_before_end = heard;
+	failures_before_end = failures;
 	return cuda_calls_get(&error)->cudaStreamEndCapture(stream, graph);
 }
 
 /* To end the recording may be a call that never returns. */
-START_TEST(a_failure_is_heard_of_before_the_next_call)
+START_TEST(the_listener_is_called_before_the_next_call)
 {
 	struct train_error error = {.status = TRAIN_OK};
 	struct device *device;
@@ -262,8 +262,8 @@ START_TEST(a_failure_is_heard_of_before_the_next_call)
 	device = opened(0, false, false);
 	own_calls(device)->cudaStreamEndCapture = end_capture;
 	ck_assert(!backend_cuda.step_new(&step, device, fail_in_capture, device, &error));
-	ck_assert_int_eq(heard_before_end, 1);
-	ck_assert_int_eq(heard, 1);
+	ck_assert_int_eq(failures_before_end, 1);
+	ck_assert_int_eq(failures, 1);
 	backend_cuda.close(device);
 	cuda_test_end("heard");
 }
@@ -327,8 +327,8 @@ int main(void)
 	tcase_add_test(tests, shapes_are_measured_once);
 	tcase_add_loop_test(tests, short_memory_is_no_error, 0,
 			    sizeof(memories) / sizeof(*memories));
-	tcase_add_loop_test(tests, errors_are_told, 0, 3);
-	tcase_add_test(tests, a_failure_is_heard_of_before_the_next_call);
+	tcase_add_loop_test(tests, errors_are_reported, 0, 3);
+	tcase_add_test(tests, the_listener_is_called_before_the_next_call);
 	tcase_add_loop_test(tests, writes_go_in_pieces, 0, 4);
 	return unit_run(suite);
 }

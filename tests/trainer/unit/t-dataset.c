@@ -123,7 +123,7 @@ static double *class_means(const struct dataset *d)
 {
 	size_t pixels = dataset_pixels(&d->shape);
 	double *means = calloc((size_t)d->classes * pixels, sizeof(*means));
-	int64_t counts[DATASET_MOST_CLASSES] = {0};
+	int64_t counts[DATASET_MAX_CLASSES] = {0};
 
 	ck_assert_ptr_nonnull(means);
 	for (int64_t i = 0; i < d->samples; i++) {

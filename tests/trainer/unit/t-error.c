@@ -28,25 +28,25 @@ START_TEST(long_texts_are_cut)
 }
 END_TEST
 
-static int heard;
+static int failures;
 
-static void hear(const struct train_error *error)
+static void count_failure(const struct train_error *error)
 {
 	ck_assert_str_eq(error->text, "GPU 0 is gone");
-	heard++;
+	failures++;
 }
 
-START_TEST(failed_devices_are_heard_of)
+START_TEST(the_listener_is_called)
 {
 	struct train_error error = {.status = TRAIN_OK}, tolerated = TRAIN_TOLERATED;
 
 	train_fail(&error, TRAIN_FAILED, "GPU %d is gone", 0);
 	train_fail(&tolerated, TRAIN_FAILED, "GPU %d lacks this", 0);
 	train_device_failed(&error);
-	train_device_listener(hear);
+	train_device_listener(count_failure);
 	train_device_failed(&error);
 	train_device_failed(&tolerated);
-	ck_assert_int_eq(heard, 1);
+	ck_assert_int_eq(failures, 1);
 	ck_assert_str_eq(tolerated.text, "GPU 0 lacks this");
 }
 END_TEST
@@ -59,6 +59,6 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_test(tests, first_reason_stays);
 	tcase_add_test(tests, long_texts_are_cut);
-	tcase_add_test(tests, failed_devices_are_heard_of);
+	tcase_add_test(tests, the_listener_is_called);
 	return unit_run(suite);
 }

@@ -233,7 +233,7 @@ START_TEST(norms_as_clip)
 	memset(&measure, POISON, sizeof(measure));
 	new_gradients(s, 0);
 	reference_gradient_measure(&args);
-	for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++) {
+	for (int p = 0; p < GRADIENT_MAX_PARAMETERS; p++) {
 		bool used = p < PARAMETERS && parameters[p].used;
 		float want = used ? clip_norm(s->gradients + parameters[p].offset,
 					      parameters[p].elements, 0.125f)

@@ -16,10 +16,10 @@ static const struct {
 	{"one", 1, 1, 1},
 	{"a block", LAUNCH_THREADS, 1, LAUNCH_THREADS},
 	{"a block and one", LAUNCH_THREADS + 1, 2, LAUNCH_THREADS + 1},
-	{"all that are resident", (int64_t)LAUNCH_THREADS *LAUNCH_MOST_BLOCKS, LAUNCH_MOST_BLOCKS,
-	 LAUNCH_MOST_BLOCKS},
-	{"more than int holds", INT64_C(1) << 40, LAUNCH_MOST_BLOCKS, LAUNCH_MOST_BLOCKS},
-	{"as many as there can be", INT64_MAX, LAUNCH_MOST_BLOCKS, LAUNCH_MOST_BLOCKS},
+	{"all that are resident", (int64_t)LAUNCH_THREADS *LAUNCH_MAX_BLOCKS, LAUNCH_MAX_BLOCKS,
+	 LAUNCH_MAX_BLOCKS},
+	{"more than int holds", INT64_C(1) << 40, LAUNCH_MAX_BLOCKS, LAUNCH_MAX_BLOCKS},
+	{"as many as there can be", INT64_MAX, LAUNCH_MAX_BLOCKS, LAUNCH_MAX_BLOCKS},
 };
 
 START_TEST(blocks_of_a_count)
@@ -44,7 +44,7 @@ static const struct {
 	{"none", 0, 10, 16, 0},     {"one class", 1000, 1, 1, 4},
 	{"two", 128, 2, 2, 1},      {"CIFAR-10", 32, 10, 16, 2},
 	{"100", 512, 100, 32, 64},  {"a lane each", 8, 32, 32, 1},
-	{"two each", 9, 33, 32, 2}, {"many", 1 << 20, 1000, 32, LAUNCH_MOST_BLOCKS},
+	{"two each", 9, 33, 32, 2}, {"many", 1 << 20, 1000, 32, LAUNCH_MAX_BLOCKS},
 };
 
 START_TEST(lanes_of_rows)
@@ -67,9 +67,9 @@ static const struct {
 	int width, across;
 	unsigned blocks_x, blocks_y;
 } column_cases[] = {
-	{"conv1 of 4096", 4096 * 1024, 64, VALUE_BFLOAT16, 8, 8, 1, LAUNCH_MOST_SUMMED},
+	{"conv1 of 4096", 4096 * 1024, 64, VALUE_BFLOAT16, 8, 8, 1, LAUNCH_MAX_SUMMED},
 	{"conv1 of 32", 32 * 1024, 64, VALUE_FLOAT16, 8, 8, 1, 512},
-	{"conv1 in float", 4096 * 1024, 64, VALUE_FLOAT32, 4, 16, 1, LAUNCH_MOST_SUMMED},
+	{"conv1 in float", 4096 * 1024, 64, VALUE_FLOAT32, 4, 16, 1, LAUNCH_MAX_SUMMED},
 	{"fc1 of 512", 512, 512, VALUE_BFLOAT16, 8, 32, 2, 32},
 	{"fc2 of 512", 512, 10, VALUE_BFLOAT16, 1, 16, 1, 16},
 	{"a wide one", 1 << 20, 4096, VALUE_FLOAT32, 4, 32, 32, 17},
@@ -107,7 +107,7 @@ START_TEST(any_shape_fits)
 				struct launch_columns l =
 					launch_columns(rows, columns, (enum value_type)type);
 
-				if (l.blocks_y < 1 || l.blocks_y > LAUNCH_MOST_SUMMED ||
+				if (l.blocks_y < 1 || l.blocks_y > LAUNCH_MAX_SUMMED ||
 				    l.blocks_x < 1 || l.down < 8 || columns % l.width ||
 				    (int64_t)(l.blocks_x - 1) * l.across * l.width >= columns)
 					ck_abort_msg("%lld x %lld", (long long)rows,

@@ -57,7 +57,7 @@ START_TEST(stages_measure_as_the_whole)
 					 ends[i]);
 			part = measured(stage, backend);
 			sum.found_inf += part.found_inf;
-			for (int p = 0; p < GRADIENT_MOST_PARAMETERS; p++)
+			for (int p = 0; p < GRADIENT_MAX_PARAMETERS; p++)
 				sum.norms[p] += part.norms[p];
 			backend->optimize_free(stage);
 		}

@@ -91,7 +91,7 @@ static bool gives(struct member *m, int to)
 }
 
 /* Rank 1 sends in both directions, and neither rank 0 nor rank 2 takes it. */
-static void work_letters(struct member *m)
+static void work_messages(struct member *m)
 {
 	m->kept = device_memory(m, 4000);
 	m->good = backend_cuda.zero(m->device, m->kept, 4000, &m->error);
@@ -101,19 +101,19 @@ static void work_letters(struct member *m)
 		train_fail(&m->error, TRAIN_FAILED, "no more memory");
 }
 
-static void letters(bool apart, bool late, bool closes)
+static void messages(bool apart, bool late, bool closes)
 {
 	const struct ranks_how how = {
 		.world = 3, .timeout_ms = 200, .messages = true, .apart = apart, .late = late};
 	struct member members[MAX_NCCL];
 
-	ranks_run(members, &how, work_letters, closes ? "it closes" : NULL);
+	ranks_run(members, &how, work_messages, closes ? "it closes" : NULL);
 	ck_assert_msg(members[1].good, "apart %d, late %d: %s", apart, late, members[1].error.text);
 }
 
 START_TEST(messages_that_are_not_taken)
 {
-	letters(_i & 1, _i & 2, _i & 4);
+	messages(_i & 1, _i & 2, _i & 4);
 }
 END_TEST
 

@@ -36,7 +36,7 @@ static bool replay(struct member *m, struct places *p)
 	return good;
 }
 
-static bool letters(struct member *m, struct places *p)
+static bool messages(struct member *m, struct places *p)
 {
 	int other = 1 - m->rank;
 
@@ -56,7 +56,7 @@ static void work_all(struct member *m)
 		  issue(&p, &m->error) &&
 		  BETWEEN(m, nccl->broadcast(m->comm, p.values, 400, 1, "values", &m->error)) &&
 		  nccl->all_gather(m->comm, &mine, all, sizeof(mine), "marks", &m->error) &&
-		  letters(m, &p) &&
+		  messages(m, &p) &&
 		  nccl->gather_begin(m->comm, &mine, sizeof(mine), "marks", &m->error) &&
 		  replay(m, &p) && nccl->gather_end(m->comm, all, &m->error) && all[0] == 0 &&
 		  all[1] == 1;
@@ -84,7 +84,7 @@ static bool may_be_silent(enum cuda_call call)
 static void expect(const struct member *members, bool apart, enum cuda_call call)
 {
 	char name[80];
-	bool told = false;
+	bool reported = false;
 
 	snprintf(name, sizeof(name), "call %d, %s%s", (int)at, cuda_call_name(call),
 		 apart ? ", apart" : "");
@@ -93,10 +93,11 @@ static void expect(const struct member *members, bool apart, enum cuda_call call
 
 		ck_assert_msg(members[r].good || *text, "%s: rank %d says nothing", name, r);
 		ck_assert_msg(!strstr(text, "has ended while"), "%s: rank %d: %s", name, r, text);
-		told = told || strstr(text, cuda_call_name(call)) || strstr(text, "no memory for");
+		reported = reported || strstr(text, cuda_call_name(call)) ||
+			   strstr(text, "no memory for");
 	}
-	ck_assert_msg(told || may_be_silent(call), "%s: '%s' and '%s'", name, members[0].error.text,
-		      members[1].error.text);
+	ck_assert_msg(reported || may_be_silent(call), "%s: '%s' and '%s'", name,
+		      members[0].error.text, members[1].error.text);
 }
 
 static bool run(struct ranks_how how)

@@ -94,15 +94,15 @@ START_TEST(mpi_by_its_variables)
 	static const struct {
 		const char *name, *envp[2];
 		bool has;
-	} told[] = {
+	} cases[] = {
 		{"Open MPI", {"OMPI_COMM_WORLD_SIZE=4"}, true},
 		{"PMIx", {"PMIX_RANK=0"}, true},
 		{"empty", {"PMIX_RANK="}, false},
 		{"none", {"OMPI_COMM_WORLD_SIZES=4"}, false},
 	};
 
-	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
-		ROW_EQ_INT(told[i].name, nccl_has_mpi(told[i].envp), told[i].has);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		ROW_EQ_INT(cases[i].name, nccl_has_mpi(cases[i].envp), cases[i].has);
 }
 END_TEST
 

@@ -71,7 +71,7 @@ static void expect_states(struct optimize *optimize, const struct backend *backe
 {
 	const char *name;
 
-	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++) {
+	for (int k = 0; k < OPTIMIZER_MAX_STATES; k++) {
 		const float *got = backend->optimize_state(optimize, k, &name);
 
 		ROW_EQ_STR(kinds[kind].name, name, kinds[kind].states[k]);
@@ -80,7 +80,7 @@ static void expect_states(struct optimize *optimize, const struct backend *backe
 			ck_assert_msg(memcmp(got, want->states[k], ELEMENTS * sizeof(*got)) == 0,
 				      "%s: %s", kinds[kind].name, name);
 	}
-	ck_assert_ptr_null(backend->optimize_state(optimize, OPTIMIZER_MOST_STATES, &name));
+	ck_assert_ptr_null(backend->optimize_state(optimize, OPTIMIZER_MAX_STATES, &name));
 	ck_assert_ptr_null(name);
 }
 
@@ -152,7 +152,7 @@ START_TEST(state_is_the_devices)
 	struct device *device = opened_with(backend, 1);
 	struct optimize *optimize = optimize_of(device, &b, &kinds[kind].settings);
 
-	while (states < OPTIMIZER_MOST_STATES && kinds[kind].states[states])
+	while (states < OPTIMIZER_MAX_STATES && kinds[kind].states[states])
 		states++;
 	ROW_EQ_INT(kinds[kind].name, device->bytes, (size_t)states * ELEMENTS * sizeof(float));
 	backend->optimize_free(optimize);

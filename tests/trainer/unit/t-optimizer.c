@@ -28,7 +28,7 @@ static struct optimizer_step plain_step(double lr, double momentum)
 }
 
 struct problem {
-	float *weights, *gradients, *states[OPTIMIZER_MOST_STATES];
+	float *weights, *gradients, *states[OPTIMIZER_MAX_STATES];
 	struct optimizer_param param;
 };
 
@@ -197,7 +197,7 @@ START_TEST(state_resumes)
 	for (int step = 0; step < 5; step++)
 		make_step(first, &a, step, 1, &how);
 	memcpy(b.weights, a.weights, 100 * sizeof(float));
-	for (int k = 0; k < OPTIMIZER_MOST_STATES; k++) {
+	for (int k = 0; k < OPTIMIZER_MAX_STATES; k++) {
 		ck_assert_int_eq(a.states[k][3] != 0, optimizer_state_name(settings, k) != NULL);
 		memcpy(b.states[k], a.states[k], 100 * sizeof(float));
 	}
@@ -228,7 +228,7 @@ START_TEST(names_of_states)
 	ck_assert_str_eq(optimizer_state_name(&adam, 0), "exp_avg");
 	ck_assert_str_eq(optimizer_state_name(&adamw, 0), "exp_avg");
 	ck_assert_str_eq(optimizer_state_name(&adamw, 1), "exp_avg_sq");
-	ck_assert_ptr_null(optimizer_state_name(&adam, OPTIMIZER_MOST_STATES));
+	ck_assert_ptr_null(optimizer_state_name(&adam, OPTIMIZER_MAX_STATES));
 	ck_assert_ptr_null(optimizer_state_name(&adam, -1));
 }
 END_TEST

@@ -108,7 +108,7 @@ static bool one_fails(struct member *m)
 	return true;
 }
 
-START_TEST(who_waits_is_told)
+START_TEST(a_waiting_rank_is_notified)
 {
 	struct member members[3];
 
@@ -159,7 +159,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, values_arrive, 0, WORKS);
-	tcase_add_test(tests, who_waits_is_told);
+	tcase_add_test(tests, a_waiting_rank_is_notified);
 	tcase_add_test(tests, sizes_are_compared);
 	tcase_add_test(tests, processes_are_refused);
 	return unit_run(suite);

@@ -6,44 +6,44 @@
 #include "parallel/reducer.h"
 #include "unit.h"
 
-struct heard {
+struct call_log {
 	struct communicator comm;
 	char text[400];
 	int fails; /* the call with this number, from 1 */
 	int calls;
 };
 
-static bool hear(struct communicator *comm, const char *what, struct train_error *error)
+static bool log_call(struct communicator *comm, const char *what, struct train_error *error)
 {
-	struct heard *h = (struct heard *)comm;
+	struct call_log *h = (struct call_log *)comm;
 	size_t n = strlen(h->text);
 
 	snprintf(h->text + n, sizeof(h->text) - n, "%s; ", what);
 	return ++h->calls != h->fails || train_fail(error, TRAIN_FAILED, "call %d", h->calls);
 }
 
-static bool hear_fork(struct communicator *comm, struct train_error *error)
+static bool log_fork(struct communicator *comm, struct train_error *error)
 {
-	return hear(comm, "fork", error);
+	return log_call(comm, "fork", error);
 }
 
-static bool hear_join(struct communicator *comm, struct train_error *error)
+static bool log_join(struct communicator *comm, struct train_error *error)
 {
-	return hear(comm, "join", error);
+	return log_call(comm, "join", error);
 }
 
-static bool hear_all_reduce(struct communicator *comm, float *values, int64_t count,
-			    const char *what, struct train_error *error)
+static bool log_all_reduce(struct communicator *comm, float *values, int64_t count,
+			   const char *what, struct train_error *error)
 {
 	char text[80];
 
 	(void)values;
 	snprintf(text, sizeof(text), "%s (%d)", what, (int)count);
-	return hear(comm, text, error);
+	return log_call(comm, text, error);
 }
 
 static const struct collective streams = {
-	.name = "streams", .fork = hear_fork, .join = hear_join, .all_reduce = hear_all_reduce};
+	.name = "streams", .fork = log_fork, .join = log_join, .all_reduce = log_all_reduce};
 
 /* Layers 3 and 2 in the first bucket, 0 in the second. */
 static const struct buckets buckets = {
@@ -67,7 +67,7 @@ static const struct {
 	 "[3] [2] [0] fork; gradients, bucket 0 (7); gradients, bucket 1 (10); join; "},
 };
 
-static bool go(struct heard *h, struct reducer *reducer, struct train_error *error)
+static bool go(struct call_log *h, struct reducer *reducer, struct train_error *error)
 {
 	static const int layers[] = {3, 2, 0};
 	int64_t exposed = 0;
@@ -84,7 +84,7 @@ static bool go(struct heard *h, struct reducer *reducer, struct train_error *err
 
 START_TEST(asks_in_order)
 {
-	struct heard h = {.comm = {.calls = &streams, .world = 2}, .fails = rows[_i].fails};
+	struct call_log h = {.comm = {.calls = &streams, .world = 2}, .fails = rows[_i].fails};
 	float gradients[17] = {0};
 	const struct reducer_options options = {.comm = &h.comm,
 						.gradients = gradients,

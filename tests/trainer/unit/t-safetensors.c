@@ -207,7 +207,7 @@ END_TEST
 
 START_TEST(long_names)
 {
-	const size_t n = SAFETENSORS_MOST_HEADER;
+	const size_t n = SAFETENSORS_MAX_HEADER;
 	struct train_error error = {.status = TRAIN_OK};
 	struct safetensors_tensor a = {NULL, SAFETENSORS_F32, {1, {0}}, NULL};
 	char *name = malloc(n + 1);

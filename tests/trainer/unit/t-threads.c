@@ -70,7 +70,7 @@ struct wait {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	bool woken;
-	int failing, told;
+	int failing, reported;
 	pthread_t teller;
 };
 
@@ -94,12 +94,12 @@ static void wake(void *argument, int index, const struct train_error *error)
 	ck_assert_int_ne(error->status, TRAIN_OK);
 	pthread_mutex_lock(&wait->mutex);
 	wait->woken = true;
-	wait->told = wait->told == -1 ? index : -2;
+	wait->reported = wait->reported == -1 ? index : -2;
 	pthread_cond_broadcast(&wait->changed);
 	pthread_mutex_unlock(&wait->mutex);
 }
 
-START_TEST(the_first_error_is_told)
+START_TEST(the_first_error_is_reported)
 {
 	struct threads *threads = opened(4);
 	char text[40];
@@ -108,14 +108,14 @@ START_TEST(the_first_error_is_told)
 		struct wait wait = {.mutex = PTHREAD_MUTEX_INITIALIZER,
 				    .changed = PTHREAD_COND_INITIALIZER,
 				    .failing = _i,
-				    .told = -1};
+				    .reported = -1};
 		struct train_error error = {.status = TRAIN_OK};
 
 		ck_assert(!threads_run(threads, fail_or_wait, wake, &wait, &error));
 		snprintf(text, sizeof(text), "member %d is broken", _i);
 		ROW_EQ_STR(text, error.text, text);
 		ROW_EQ_INT(text, error.status, TRAIN_BAD_INPUT);
-		ROW_EQ_INT(text, wait.told, _i);
+		ROW_EQ_INT(text, wait.reported, _i);
 	}
 	threads_close(threads);
 }
@@ -262,7 +262,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, all_do_it_on_their_own_threads, 0,
 			    sizeof(sizes) / sizeof(*sizes));
-	tcase_add_loop_test(tests, the_first_error_is_told, 0, 4);
+	tcase_add_loop_test(tests, the_first_error_is_reported, 0, 4);
 	tcase_add_test(tests, works_after_a_failure);
 	tcase_add_test(tests, no_failure_without_a_reason);
 	tcase_add_test(tests, many_runs);

@@ -13,36 +13,36 @@ static const struct layer layers[] = {
 };
 static const struct model_spec spec = {"traced", 3, 8, 8, 3, layers};
 
-struct heard {
+struct trace_log {
 	char text[600];
 	int calls;
 };
 
 /* Conversions and prepare are a backend's choice: told, but not put in the text. */
-static void hear(void *argument, const char *layer, const char *what)
+static void log_call(void *argument, const char *layer, const char *what)
 {
-	struct heard *heard = argument;
-	size_t n = strlen(heard->text);
+	struct trace_log *log = argument;
+	size_t n = strlen(log->text);
 
-	heard->calls++;
+	log->calls++;
 	ck_assert_ptr_nonnull(layer);
 	if (strncmp(what, "convert", 7) != 0 && strcmp(what, "prepare") != 0)
-		snprintf(heard->text + n, sizeof(heard->text) - n, "%s %s, ", layer, what);
+		snprintf(log->text + n, sizeof(log->text) - n, "%s %s, ", layer, what);
 }
 
-static bool hear_ready(void *argument, int layer, struct train_error *error)
+static bool log_ready(void *argument, int layer, struct train_error *error)
 {
-	struct heard *heard = argument;
-	size_t n = strlen(heard->text);
+	struct trace_log *log = argument;
+	size_t n = strlen(log->text);
 
 	(void)error;
-	snprintf(heard->text + n, sizeof(heard->text) - n, "[%s] ", layers[layer].name);
+	snprintf(log->text + n, sizeof(log->text) - n, "[%s] ", layers[layer].name);
 	return true;
 }
 
-static void pass(struct model *m, struct heard *heard)
+static void pass(struct model *m, struct trace_log *log)
 {
-	const struct model_watch watch = {hear_ready, heard};
+	const struct model_watch watch = {log_ready, log};
 	static const int32_t labels[2] = {0, 1};
 	static const struct pass_control control = {.rows = 2, .scale = 0.5f};
 	struct loss_result result = {0, 0};
@@ -53,26 +53,26 @@ static void pass(struct model *m, struct heard *heard)
 		  model_loss(m, 0, &loss, &error) && model_backward(m, 0, &watch, &error));
 }
 
-START_TEST(operations_are_told_in_order)
+START_TEST(operations_are_traced_in_order)
 {
 	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 2};
 	struct device *device = opened_with(backends[_i], 1);
 	struct train_error error = {.status = TRAIN_OK};
-	struct heard heard = {"", 0};
+	struct trace_log log = {"", 0};
 	struct model *m;
 	int before;
 
 	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
-	model_trace(m, hear, &heard);
-	pass(m, &heard);
-	ck_assert_str_eq(heard.text, "conv forward, pool forward, fc forward, fc loss, "
-				     "fc backward weights, [fc] fc backward data, "
-				     "pool backward data, conv backward weights, [conv] ");
-	before = heard.calls;
+	model_trace(m, log_call, &log);
+	pass(m, &log);
+	ck_assert_str_eq(log.text, "conv forward, pool forward, fc forward, fc loss, "
+				   "fc backward weights, [fc] fc backward data, "
+				   "pool backward data, conv backward weights, [conv] ");
+	before = log.calls;
 	ck_assert_int_ge(before, 8);
 	model_trace(m, NULL, NULL);
-	pass(m, &heard);
-	ck_assert_int_eq(heard.calls, before);
+	pass(m, &log);
+	ck_assert_int_eq(log.calls, before);
 	model_close(m);
 	backends[_i]->close(device);
 }
@@ -142,7 +142,7 @@ int main(void)
 	TCase *tests = tcase_create("trace");
 
 	suite_add_tcase(suite, tests);
-	tcase_add_loop_test(tests, operations_are_told_in_order, 0, BACKENDS);
+	tcase_add_loop_test(tests, operations_are_traced_in_order, 0, BACKENDS);
 	tcase_add_test(tests, conversions_have_the_name_of_their_layer);
 #ifdef HAVE_DNNL
 	tcase_add_test(tests, the_last_conversion_is_of_the_last_layer);
