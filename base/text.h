@@ -54,7 +54,7 @@ const char *environ_find(const char *const *envp, const char *name);
 /* The same; NULL also where the value is empty. */
 const char *environ_nonempty(const char *const *envp, const char *name);
 
-/* The length of the valid UTF-8 sequence at text, 0 when it is none. */
+/* The length of the valid UTF-8 sequence at text, 0 when it is invalid. */
 size_t utf8_length(const char *text, size_t length);
 
 /* The length of the character at text, 1 where it is no UTF-8. *shown: it has a place in a line

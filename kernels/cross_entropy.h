@@ -5,7 +5,7 @@
  *	loss = log(sum over c of exp(x[c] - max)) + max - x[label]
  *	gradient[c] = (exp(x[c] - max) / sum - (c == label)) control->scale scaler->scale
  *
- * Rows from control->rows on, and those whose label is none of 0..classes-1, count nothing and
+ * Rows from control->rows on, and those whose label is not in 0..classes-1, count nothing and
  * have gradients of zero.
  */
 #ifndef KERNELS_CROSS_ENTROPY_H

@@ -588,8 +588,8 @@ size_t gpumap_section_entry_count(const gpumap_section *section);
 const char *gpumap_section_entry(const gpumap_section *section, size_t i,
 				 enum gpumap_setting_attr attr);
 
-/* A [sweep]: its combinations (0: it is none), the last variable changing first; how many
- * run at a time (-1: it is none); the name and value of its i-th variable (NULL past the
+/* A [sweep]: its combinations (0: there is no such sweep), the last variable changing first; how
+ * many run at a time (-1: no such sweep); the name and value of its i-th variable (NULL past the
  * end). */
 size_t gpumap_sweep_combination_count(const gpumap_section *sweep);
 int64_t gpumap_sweep_jobs(const gpumap_section *sweep);

@@ -81,7 +81,7 @@ static bool mark_grants(struct resolver *resolver, const struct matcher *matcher
 			answer_no(resolver, FINDING_NO_SUCH_GRANT,
 				  ABOUT(.rule = "L1", .origin = resolver->request->origins[key],
 					.fix = grant_remedy(resolver, granted_name(token))),
-				  "%s grants '%s', which is none of the %zu GPUs outside, or "
+				  "%s grants '%s', which is not one of the %zu GPUs outside, or "
 				  "several",
 				  key_get(key)->name, QUOTE(token), resolver->view.count);
 			return false;

@@ -115,7 +115,7 @@ const char *key_word(struct key_word *ret, enum profile_key_id id, int word);
 struct form {
 	const char *name;
 	bool (*check)(struct span value, struct span *wrong);
-	int64_t (*number)(struct span value); /* NULL: it is none */
+	int64_t (*number)(struct span value); /* NULL: it is not a number */
 	const char *fix;                      /* NULL: the key's grammar says it all */
 };
 const struct form *form_find(struct span name);

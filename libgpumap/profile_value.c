@@ -67,7 +67,7 @@ static bool suits(struct mismatch *m, struct span alternative)
 	return false;
 }
 
-/* "write every number: 0,1,2", for the text of a range; false: it is none. */
+/* "write every number: 0,1,2", for the text of a range; false: not a range. */
 static bool range_fix(struct span range, char *fix, size_t size)
 {
 	enum { MAX_WRITTEN = 16 };

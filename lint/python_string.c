@@ -33,8 +33,8 @@ static size_t quoted_end(const struct python_text *p, size_t at, bool format, in
 	return 0;
 }
 
-/* Behind the } of a replacement field, which may hold strings in the same quotes; 0: it
- * is none. */
+/* Past the } of a replacement field, which may have strings in the same quotes; 0: it is
+ * not a field. */
 static size_t field_end(const struct python_text *p, size_t at, int depth)
 {
 	size_t last = at + LONGEST_FIELD;

@@ -11,7 +11,7 @@
 
 enum { MAX_DIFFERENT = 256 };
 
-/* As python_launchers names them; the shell itself is none. */
+/* As python_launchers names them; the shell itself is not one. */
 static const char *const launchers[] = {
 	[LINT_TORCHRUN] = "torchrun",     [LINT_TORCH_LAUNCH] = "launch",
 	[LINT_ACCELERATE] = "accelerate", [LINT_DEEPSPEED] = "deepspeed",

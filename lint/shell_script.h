@@ -248,7 +248,7 @@ struct span shell_quoted(struct span word);
 /* shell_set.c */
 /* The assignments before an empty command. */
 void shell_assign(struct shell *sh, struct command *c, bool lasting);
-/* export, unset, read and the like; false: the command is none of these. */
+/* export, unset, read and the like; false: another command. */
 bool shell_builtin(struct shell *sh, struct command *c, bool lasting);
 /* At the end: what was set for nobody. */
 void shell_unused(struct shell *sh);

@@ -18,7 +18,7 @@ struct reader {
 	int *core, *node;
 };
 
-/* The list in the file that was read; false: it is none. */
+/* The list in the file that was read; false: it is malformed. */
 static bool parse_list(struct reader *x, struct cpu_set *ret)
 {
 	return cpu_set_parse(&x->scratch, ret, span_of(x->text), CPUSET_MAX_CPUS - 1);

@@ -113,12 +113,12 @@ static bool is_own_list(const char *list, gpumap_report *report)
 	while (*list && span_split(&rest, ',', &entry)) {
 		if (run_entry_is_device(entry))
 			continue;
-		report_add(
-			report, FINDING_BAD_VALUE,
-			ABOUT(.rule = "S6a", .origin = RUN_GPUS,
-			      .fix = "gpumap run sets it in its ranks: unset it if this is none of "
-				     "them"),
-			"'%s' is no GPU", QUOTE(entry));
+		report_add(report, FINDING_BAD_VALUE,
+			   ABOUT(.rule = "S6a", .origin = RUN_GPUS,
+				 .fix = "gpumap run sets it in its ranks: unset it if this is not "
+					"one of "
+					"them"),
+			   "'%s' is no GPU", QUOTE(entry));
 		return false;
 	}
 	return true;

@@ -124,7 +124,7 @@ void own_host_name(char *ret, size_t size)
 		snprintf(ret, size, "localhost");
 }
 
-/* The place of this machine among hosts; -1: it is none of them. */
+/* The place of this machine among hosts; -1: it is not one of them. */
 static int64_t find_here(const char *(*name)(const void *from, size_t i), const void *from)
 {
 	char here[HOST_NAME_MAX + 1] = "";

@@ -54,7 +54,7 @@ int run_check(const struct run *run, gpumap_report *report)
 			      "another launcher is to start the ranks");
 	if (run->node < 0)
 		return refuse(report, FINDING_NOT_HERE, "say which: --node-rank N",
-			      "this machine is none of the plan's hosts");
+			      "this machine is not one of the plan's hosts");
 	if (!job_host(plan, run->node)->layout->count)
 		return refuse(report, FINDING_NOT_HERE, "start the other nodes only",
 			      "the plan has no rank for this node");

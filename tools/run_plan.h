@@ -8,7 +8,7 @@
 struct run {
 	gpumap_plan *plan;
 	int64_t node;
-	const char *name;     /* of a sweep's run, for the tags of lines; NULL: it is none */
+	const char *name;     /* of a sweep's run, for the tags of lines; NULL: not of a sweep */
 	const char *manifest; /* the file of the record; NULL: in the log folder, if there is one */
 	bool json;            /* the record on standard output, at the end */
 	bool dry;             /* the plan is shown, and nothing is started */

@@ -27,7 +27,7 @@ char *record_text(const struct record *record);
 /* Writes it to `path`, whole or not at all. */
 int record_write(const struct record *record, const char *path, gpumap_report *report);
 
-/* The plan in a record, to run it again. GPUMAP_EINPUT: it is none. */
+/* The plan in a record, to run it again. GPUMAP_EINPUT: not a record. */
 int record_read(gpumap_plan **ret, const char *path, gpumap_report *report);
 
 #endif

@@ -28,8 +28,9 @@ enum simd_isa { SIMD_GENERIC, SIMD_AVX2, SIMD_AVX512 };
 #define SIMD_VARIABLE "GPUMAP_MAX_CPU_ISA"
 #define SIMD_WORDS "generic|avx2|avx512"
 
-/* What our loops use: the most that the processor has and the variable allows. A word that is none
- * limits nothing: settings_read() refuses it. The first call reads the environment. */
+/* The instructions that our loops use: the best that the processor has and the variable allows. An
+ * unknown word does not limit them; settings_read() rejects it. The first call reads the
+ * environment. */
 enum simd_isa simd_isa(void);
 
 static inline bool simd_has_fma(void)

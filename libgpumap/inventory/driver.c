@@ -100,7 +100,7 @@ static int find(const gpumap_inventory *inventory, struct span uuid, struct span
 	return -1;
 }
 
-/* "device N UUID PCI"; false: it is none. */
+/* "device N UUID PCI"; false: another line. */
 static bool read_device(const gpumap_inventory *inventory, struct answer *answer, struct span rest)
 {
 	struct span number, uuid;

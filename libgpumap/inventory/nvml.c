@@ -75,7 +75,7 @@ static bool member_set_text(char **member, const char *text)
 	return !*text || member_set(member, span_of(text));
 }
 
-/* Keeps the first failure; a GPU without the thing asked for (no PCI bus) is none. */
+/* Keeps the first failure; a GPU without the thing asked for (no PCI bus) is not a failure. */
 static bool answered(enum nvml_return r, enum nvml_return *why)
 {
 	if (r != NVML_SUCCESS && r != NVML_ERROR_NOT_SUPPORTED && *why == NVML_SUCCESS)

@@ -49,7 +49,7 @@ static struct row split_row(struct span segment)
 	return row;
 }
 
-/* "1MiB / 81559MiB": the number after the slash, in bytes; -1 if it is none. */
+/* "1MiB / 81559MiB": the number after the slash, in bytes; -1: there is no number. */
 static int64_t total_memory(struct span cell)
 {
 	const char *slash = cell.length ? memchr(cell.text, '/', cell.length) : NULL;

@@ -315,7 +315,7 @@ static int explain_no_gpu(struct snapshot *s)
 	gpumap_inventory *inventory = s->inventory;
 	int r;
 
-	/* A reason without a word is none. */
+	/* An empty reason is not a reason. */
 	if (inventory->no_gpu && !span_trim(span_of(inventory->no_gpu)).length) {
 		free(inventory->no_gpu);
 		inventory->no_gpu = NULL;

@@ -281,14 +281,14 @@ static void report_bad_own(struct builder *b, struct host_class *class,
 			   const struct plan_inherited *bound)
 {
 	class->bad = true;
-	plan_report(
-		b, FINDING_BAD_VALUE,
-		ABOUT(.rule = "S6a", .origin = RUN_GPUS,
-		      .fix = "gpumap run sets it in its ranks: unset it if this is none of them, "
-			     "else "
-			     "plan with an inventory of this host"),
-		"'%s' is no GPU of %s%s", QUOTE(span_of(bound->bad)), class->host->name,
-		MORE_HOSTS(class->host_count));
+	plan_report(b, FINDING_BAD_VALUE,
+		    ABOUT(.rule = "S6a", .origin = RUN_GPUS,
+			  .fix = "gpumap run sets it in its ranks: unset it if this is not one of "
+				 "them, "
+				 "else "
+				 "plan with an inventory of this host"),
+		    "'%s' is no GPU of %s%s", QUOTE(span_of(bound->bad)), class->host->name,
+		    MORE_HOSTS(class->host_count));
 }
 
 /* What a rank takes of a list that is not its own alone. */

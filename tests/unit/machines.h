@@ -15,7 +15,7 @@
 #include "inventory/inventory.h"
 #include "request.h"
 
-/* Aborts the test on a line that is none. The caller frees it; NULL for "-". */
+/* Aborts the test on a malformed line. The caller frees it; NULL for "-". */
 gpumap_inventory *machine(const char *text);
 
 /* States "key=value|key=value" with the origin "--key"; "" states nothing. The first

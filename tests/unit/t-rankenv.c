@@ -218,7 +218,7 @@ START_TEST(statements_in_time)
 }
 END_TEST
 
-/* --local-rank comes before the launcher's, and a request that is none knows nothing. */
+/* --local-rank comes before the launcher's, and a request without one knows nothing. */
 START_TEST(identity_of_an_option)
 {
 	gpumap_request *request;

@@ -50,7 +50,7 @@ static gpumap_inventory *make_empty(void)
 	int none = 0;
 
 	set_order(inventory, 0, &none);
-	free(inventory->order[0]); /* an order of no GPUs is none */
+	free(inventory->order[0]); /* an empty order is not an order */
 	inventory->order[0] = NULL;
 	return inventory;
 }

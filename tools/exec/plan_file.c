@@ -32,7 +32,7 @@ static int find_node(struct exec *exec, int64_t *node)
 		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
 				   ABOUT(.origin = exec->options->plan.file,
 					 .fix = "plan for this host, or give --node-rank N"),
-				   "this host, %s, is none of the plan's", exec->here);
+				   "this host, %s, is not in the plan", exec->here);
 	if (given >= 0 && given != *node)
 		return differs(exec, "plan for the hosts in the launcher's order", "this is node",
 			       given, *node);

@@ -126,7 +126,7 @@ static bool get_weights(const struct cuda_convolution *c, struct found *found, i
 	return true;
 }
 
-/* Says that this algorithm is none, and nothing of the device. */
+/* The algorithm does not apply; this is not a failure of the device. */
 static bool is_lack(cudnnStatus_t status)
 {
 	int category = CUDNN_STATUS_CATEGORY((int)status);

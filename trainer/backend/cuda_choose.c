@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice among algorithms. A way that its library does not support after all, or that cannot be
- * recorded, is passed over; a failure of the device is none of the way's. */
+ * recorded, is passed over; a failure of the device does not count against it. */
 #include "config.h"
 
 #include <string.h>

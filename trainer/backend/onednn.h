@@ -15,7 +15,7 @@ struct onednn_device {
 
 enum { ONEDNN_MAX_ARGS = 6 };
 
-/* One primitive, made once: a run sets the addresses that changed. All zero is none. */
+/* One primitive, made once: a run sets the addresses that changed. All zero: no primitive. */
 struct onednn_task {
 	dnnl_primitive_desc_t description;
 	dnnl_primitive_t primitive;

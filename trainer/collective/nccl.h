@@ -38,7 +38,7 @@ enum { NCCL_PLACE_TEXT = 300 };
  * Where ranks of several machines find each other, as NCCL_COMM_ID has it: "ADDRESS:PORT", with
  * brackets around an address of IPv6. NCCL_COMM_ID itself where it is set; else of MASTER_ADDR and
  * MASTER_PORT. Where torchrun listens at that port itself (TORCHELASTIC_USE_AGENT_STORE=True) it is
- * the next one. Bad input: a port that is none, or a variable without the other. *found: whether
+ * the next one. Bad input: an invalid port, or one variable without the other. *found: whether
  * there is a place at all.
  */
 bool nccl_place(char *text, size_t size, bool *found, const char *const *envp,

@@ -38,7 +38,7 @@ bool lines_evaluation(struct lines *lines, const struct evaluation_metrics *eval
 /* The bytes so far, flushed and synced; 0 where it is no regular file, as those cannot be cut. */
 bool lines_position(struct lines *lines, int64_t *bytes, struct train_error *error);
 
-/* Of lines_open: the first `keep` bytes of a file; a line that is none of these is bad input. */
+/* Of lines_open: the first `keep` bytes of a file; a line of another form is bad input. */
 bool lines_read(int fd, const char *name, int64_t keep, const struct lines_reader *reader,
 		struct train_error *error);
 

@@ -66,8 +66,8 @@ extern const struct row_alias row_aliases[]; /* the last has no option */
 /* Is `word` one of those in "a|b|c"? Its place, or -1. */
 int row_word(const char *words, const char *word);
 
-/* Bad input: the text, which is none of the words "a|b|c", and the nearest or all of them. Returns
- * false. */
+/* Bad input: the text, which is not one of the words "a|b|c", and the nearest or all of them.
+ * Returns false. */
 bool row_not_a_word(const char *words, const char *text, const char *origin,
 		    struct train_error *error);
 

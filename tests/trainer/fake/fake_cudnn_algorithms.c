@@ -16,7 +16,7 @@ struct known {
 
 enum { KNOWN = 5 };
 
-/* In the order of its heuristics, which is none of: the fastest first, those that are deterministic
+/* In the order of its heuristics, which is neither: the fastest first, those that are deterministic
  * or that can be recorded first, those with a small workspace first. Who takes the first must
  * notice, who takes the fastest too. The fastest that run round more than others. */
 static const struct known known[DIRECTIONS][KNOWN] = {

@@ -150,7 +150,7 @@ static void list_gradient_measure(const struct lister *l, const struct gradient_
 	while (next_span(a->chunks, a->chunk_count, &at, &span, &elements))
 		list(l, a->gradients + span.first, 4 * elements, 4, false);
 	if (l->touches->running && at < a->chunk_count)
-		fault(0, "%s: chunk %d is none", l->what, (int)at);
+		fault(0, "%s: chunk %d is not one", l->what, (int)at);
 }
 
 static void list_gradient_norm(const struct lister *l, const struct gradient_norm_args *a)
@@ -247,7 +247,7 @@ static void list_update(const struct lister *l, const struct update_args *a)
 			     value_bytes(span.copy_type), true);
 	}
 	if (l->touches->running && at < a->chunk_count)
-		fault(0, "%s: chunk %d is none", l->what, (int)at);
+		fault(0, "%s: chunk %d is not one", l->what, (int)at);
 }
 
 static void list_update_begin(const struct lister *l, const struct update_begin_args *a)
