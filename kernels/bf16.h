@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Half-width floats as bits: bf16 (8 exponent bits, 7 of fraction) and IEEE fp16 (5 and 10).
- * Rounding is to the nearest, ties to even, as the hardware and PyTorch round; what is too great
- * becomes infinite. Branchless, so that a loop over them is vectorised.
+ * Rounding is to the nearest, ties to even, as the hardware and PyTorch round; values out of range
+ * become infinite. Branchless, so that a loop over them is vectorised.
  */
 #ifndef KERNELS_BF16_H
 #define KERNELS_BF16_H
@@ -59,7 +59,8 @@ static inline uint16_t fp16_from_float(float x)
 static inline float fp16_to_float(uint16_t half)
 {
 	uint32_t sign = (uint32_t)(half & 0x8000) << 16, size = half & 0x7fff;
-	float tiny = (float)(int32_t)size * 0x1p-24f; /* of no use to it: float's own subnormals */
+	float tiny =
+		(float)(int32_t)size * 0x1p-24f; /* subnormals of float, which it does not need */
 	uint32_t normal = (size << 13) + (112u << 23);
 	uint32_t bits = size < 0x400 ? float_bits(tiny) : normal;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/columns.cuh"
 
-/* Rows that a thread has under way at a time. */
+/* Rows that a thread processes at a time. */
 enum { AT_ONCE = 2 };
 
 template <typename T, int WIDTH, bool RELU>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sums over rows: the gradient of a bias, whose columns are channels and whose rows are the places
- * of a batch in NHWC. With `output`, first what belongs to an output that is not above 0
- * becomes zero in place (relu_backward of backend.h). Sums are taken in fp32, in an order that
- * follows from the shape (launch_columns()).
+ * of a batch in NHWC. With `output`, gradients of an output that is not above 0 are first set to
+ * zero in place (relu_backward of backend.h). Sums are in fp32, in an order that depends on the
+ * shape (launch_columns()).
  */
 #ifndef KERNELS_BIAS_GRADIENT_H
 #define KERNELS_BIAS_GRADIENT_H

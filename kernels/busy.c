@@ -11,7 +11,7 @@ static int64_t now(void)
 	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* Blocks are busy side by side, so however many they are the time is that of one. */
+/* Blocks run side by side, so any number of them takes the time of one. */
 void reference_busy(const struct busy_args *args)
 {
 	int64_t begin = args->blocks > 0 && args->nanoseconds > 0 ? now() : 0;

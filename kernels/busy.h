@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps multiprocessors busy for a time, as a collective would: what it delays can be measured. */
+/* Keeps multiprocessors busy for a time, as a collective would, to measure what it delays. */
 #ifndef KERNELS_BUSY_H
 #define KERNELS_BUSY_H
 

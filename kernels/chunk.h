@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pieces of the flat buffers of an optimizer: what one block of a kernel takes at a time. A device
- * table of them leaves out what lies between parameters and those that are not used.
+ * Chunks of the flat buffers of an optimizer: the work of one block of a kernel at a time. Their
+ * table on the device leaves out unused parameters and the gaps between parameters.
  */
 #ifndef KERNELS_CHUNK_H
 #define KERNELS_CHUNK_H
@@ -24,7 +24,7 @@ extern "C" {
 /*
  * Cuts elements first .. first + elements - 1, all of one parameter, at multiples of CHUNK_ELEMENTS
  * of the flat buffer, so that each but the first begins aligned. copy: the device address of the
- * parameter's copy, or NULL. Writes them to chunks unless that is NULL; returns how many they are.
+ * parameter's copy, or NULL. Writes them to chunks unless that is NULL; returns their number.
  */
 int64_t chunk_cut(struct chunk *chunks, int64_t first, int64_t elements, void *copy,
 		  enum value_type copy_type);

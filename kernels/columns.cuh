@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums over rows, as launch_columns() divides them: what threads have found becomes one sum. */
+/* Sums over rows, as launch_columns() divides them: adds the partial sums of threads. */
 #ifndef KERNELS_COLUMNS_CUH
 #define KERNELS_COLUMNS_CUH
 
 #include "kernels/device.cuh"
 
-/* Where a thread is: its first column, and its first row and every step-th of them. */
+/* The place of a thread: its first column, and its first row and every step-th after it. */
 struct column_place {
 	int64_t column, row, step;
 };
@@ -20,8 +20,8 @@ static __device__ inline struct column_place column_place(const struct launch_co
 }
 
 /*
- * Adds what a block's threads have, `across` of them side by side: afterwards the first `across`
- * threads have the sums. parts: WIDTH * LAUNCH_THREADS floats of shared memory.
+ * Adds the values of a block's threads, `across` of them side by side: afterwards the first
+ * `across` threads have the sums. parts: WIDTH * LAUNCH_THREADS floats of shared memory.
  */
 template <int WIDTH>
 static __device__ inline void add_down(float (&mine)[WIDTH], int across, float *parts)
@@ -73,7 +73,7 @@ static __device__ inline void add_partial(float *sums, const float *partial, int
 	}
 }
 
-/* From what each thread has of its columns to the sums of all. All threads call it, once. */
+/* Adds each thread's sums of its columns to those of all. All threads call it, once. */
 template <int WIDTH>
 static __device__ inline void finish_columns(float (&mine)[WIDTH], const struct launch_columns &l,
 					     int64_t columns, float *sums, void *scratch)

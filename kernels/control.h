@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What changes from step to step, and what a step finds. All of it lies on the device, so that a
- * recorded step takes new numbers and nobody waits for a result before it is needed.
+ * The inputs that change from step to step, and the results of a step. All are on the device, so
+ * that a recorded step reads new numbers and no one waits for a result before it is needed.
  */
 #ifndef KERNELS_CONTROL_H
 #define KERNELS_CONTROL_H
@@ -10,13 +10,13 @@
 
 /* Of one pass. */
 struct pass_control {
-	int64_t epoch; /* decides how samples are augmented */
+	int64_t epoch; /* the epoch, for augmentation */
 	int32_t rows;  /* the first so many rows of the batch count */
 	float scale; /* of their gradients, besides struct scaler's: for the mean of a global batch
 		      * 1 / (its samples) */
 };
 
-/* What passes add to it. */
+/* The results that passes add to. */
 struct loss_result {
 	double loss;     /* the sum over rows, not scaled */
 	int64_t correct; /* rows whose greatest logit is the label's; the first of equals */
@@ -31,8 +31,8 @@ struct update_control {
 enum { GRADIENT_MAX_PARAMETERS = 64 };
 
 /* Of gradients times scaler_inverse(), where there is a scaler, in the order of the parameters
- * (clip.h). A stage of a model measures its own; then found_inf and norms, GRADIENT_SUMS floats in
- * a row, are summed over the stages. */
+ * (clip.h). Each stage of a model measures its own parameters; then found_inf and norms,
+ * GRADIENT_SUMS successive floats, are summed over the stages. */
 struct gradient_measure {
 	float norm;                           /* of all of them */
 	float found_inf;                      /* 0: none is infinite or NaN */

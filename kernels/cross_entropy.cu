@@ -7,8 +7,8 @@ template <typename T> static __device__ inline double value_of(const T *values, 
 	return (double)to_float(values[i]);
 }
 
-/* The greatest logit of a row in all its lanes, and the first class that has it. A NaN is passed
- * over here: the sum of exponentials has it. */
+/* The greatest logit of a row in all its lanes, and the first class that has it. A NaN is skipped
+ * here, but reaches the sum of exponentials. */
 template <typename T>
 static __device__ inline double find_greatest(const T *row, int classes, int lanes, int *best)
 {
@@ -70,7 +70,7 @@ static __device__ inline void write_gradient(const struct cross_entropy_args &a,
 	}
 }
 
-/* One row; a thread whose group has none takes part in what a warp does together. */
+/* One row. A thread without one takes part in the operations of the warp. */
 template <typename T>
 static __device__ inline void take_row(const struct cross_entropy_args &a, int64_t n, int lanes,
 				       double *loss, long long *correct)

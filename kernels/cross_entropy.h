@@ -2,11 +2,11 @@
 /*
  * Softmax cross-entropy by the rules of `loss` in backend.h, in double:
  *
- *	loss = log(sum over c of exp(x[c] - max)) + max - x[label]
- *	gradient[c] = (exp(x[c] - max) / sum - (c == label)) control->scale scaler->scale
+ * 	loss = log(sum over c of exp(x[c] - max)) + max - x[label]
+ * 	gradient[c] = (exp(x[c] - max) / sum - (c == label)) control->scale scaler->scale
  *
- * Rows from control->rows on, and those whose label is not in 0..classes-1, count nothing and
- * have gradients of zero.
+ * Rows from control->rows on, and those whose label is not in 0..classes-1, do not count and have
+ * gradients of zero.
  */
 #ifndef KERNELS_CROSS_ENTROPY_H
 #define KERNELS_CROSS_ENTROPY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For .cu files: values of each type, 16 bytes of them at a time, who comes last, and the scale of
- * the loss. */
+/* For .cu files: values of each type, loads of 16 bytes, the last block, and the scale of the
+ * loss. */
 #ifndef KERNELS_DEVICE_CUH
 #define KERNELS_DEVICE_CUH
 
@@ -10,8 +10,8 @@
 
 #include "kernels/launchers.h"
 
-/* LAUNCH_THREADS to a block, and so many registers that `blocks` of them are resident where a
- * multiprocessor holds 2048 threads. Others hold 1024 or 1536, and decide by themselves. */
+/* LAUNCH_THREADS to a block, and few enough registers for `blocks` resident blocks on a
+ * multiprocessor with 2048 threads. Those with 1024 or 1536 use their default. */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || \
 			       __CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
 #define RESIDENT(blocks) __launch_bounds__(LAUNCH_THREADS, blocks)
@@ -121,8 +121,8 @@ static __device__ inline void zero_unpassed(vector<T, WIDTH> *gradient,
 }
 
 /*
- * Whether this block is the last of `blocks` to come here; then what the others wrote before is
- * seen, and the ticket is zero again. All threads of all blocks call it, once.
+ * Whether this block is the last of `blocks` to get here. The last one sees what the others wrote
+ * before, and sets the ticket to zero. All threads of all blocks call it, once.
  */
 static __device__ inline bool comes_last(unsigned *ticket, unsigned blocks)
 {

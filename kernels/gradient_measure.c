@@ -17,7 +17,8 @@ static double sum_chunk(const struct gradient_measure_args *args, const struct c
 	return sum;
 }
 
-/* Squares of floats are far below the greatest double, so their sum tells what is infinite. */
+/* Squares of floats are far below the greatest double, so their sum is infinite only if one of them
+ * is. */
 void reference_gradient_measure(const struct gradient_measure_args *args)
 {
 	struct gradient_measure *m = args->measure;

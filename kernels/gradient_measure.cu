@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/device.cuh"
 
-/* Squares of floats are far below the greatest double, so their sum tells what is infinite. */
+/* Squares of floats are far below the greatest double, so their sum is infinite only if one of them
+ * is. */
 static __device__ inline double square(float gradient, float scale)
 {
 	float scaled = __fmul_rn(gradient, scale);
@@ -60,8 +61,7 @@ static __device__ inline void finish_measure(const struct gradient_measure_args 
 	__shared__ bool infinite[GRADIENT_MAX_PARAMETERS];
 	bool found = false;
 
-	for (int p = (int)threadIdx.x / 32; p < GRADIENT_MAX_PARAMETERS;
-	     p += LAUNCH_THREADS / 32) {
+	for (int p = (int)threadIdx.x / 32; p < GRADIENT_MAX_PARAMETERS; p += LAUNCH_THREADS / 32) {
 		double sum = squares_of(a, p - a.before, sums);
 
 		if (threadIdx.x % 32 == 0) {

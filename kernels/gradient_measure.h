@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is measured of gradients (control.h), where g = gradient * scaler_inverse(), rounded to a
- * float, or without a scaler g = gradient:
+ * Measures gradients (control.h), where g = gradient * scaler_inverse(), rounded to a float, or
+ * without a scaler g = gradient:
  *
- *	norms[p] = sqrt(sum of g^2), norm = sqrt(sum of norms[p]^2), both from sums in double
- *	found_inf: 1 if a g is infinite or NaN, else 0
+ * 	norms[p] = sqrt(sum of g^2), norm = sqrt(sum of norms[p]^2), both from sums in double
+ * 	found_inf: 1 if a g is infinite or NaN, else 0
  *
- * So a norm is infinite only where a gradient is, or where it is no float. All of measure->norms
- * is written: zeros where the model's parameters are not these.
+ * So a norm is infinite only if a gradient is, or if it does not fit into a float. Writes all of
+ * measure->norms: zeros for the model's other parameters.
  */
 #ifndef KERNELS_GRADIENT_MEASURE_H
 #define KERNELS_GRADIENT_MEASURE_H
@@ -37,7 +37,7 @@ static inline size_t gradient_measure_scratch(int32_t chunk_count)
 	return KERNEL_TICKET_BYTES + (size_t)chunk_count * sizeof(double);
 }
 
-/* By one thread: norm, of all norms that are there. */
+/* By one thread: computes norm from all norms. */
 struct gradient_norm_args {
 	struct gradient_measure *measure;
 };

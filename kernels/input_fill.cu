@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A piece is part of an image: each of its threads finds the image's place anew, which costs less
- * than to wait for one that does. A unit is WIDTH channels of a pixel.
+ * A piece is part of an image. Each of its threads computes the crop of the image, which costs less
+ * than waiting for one that does. A unit is WIDTH channels of a pixel.
  */
 #include "kernels/device.cuh"
 
 enum { PIECE_UNITS = 2 * LAUNCH_THREADS };
 
-/* WIDTH channels from `channel` on of the pixel at (y, x) of what comes out. */
+/* WIDTH channels from `channel` on of the pixel at (y, x) of the result. */
 template <typename T, int WIDTH>
 static __device__ inline vector<T, WIDTH>
 pixel(const struct input_fill_args &a, const uint8_t *planes, const struct input_place &place,

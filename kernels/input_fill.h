@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A batch from bytes, as batch_fill() (data/batch.h): chosen, cut out, mirrored, normalised; but in
- * NHWC, in the type of the model, channels padded with zeros. Rows from control->rows on, or from
- * `batch` on if that is less, are left as they are, labels too.
+ * A batch from bytes, as batch_fill() (data/batch.h): chosen, cropped, mirrored and normalised, but
+ * in NHWC, in the type of the model, with channels padded by zeros. Rows from control->rows on, or
+ * from `batch` on if that is less, stay unchanged, labels too.
  */
 #ifndef KERNELS_INPUT_FILL_H
 #define KERNELS_INPUT_FILL_H
@@ -15,22 +15,22 @@
 
 enum { INPUT_PADDING = 4 }; /* pixels on each side of an image */
 
-/* How images are cut out. */
+/* How images are cropped. */
 struct input_cut {
 	int from_height, from_width; /* of an image */
-	int height, width;           /* of what comes out */
+	int height, width;           /* of the result */
 	bool augment;                /* mirrored and moved at random */
 	uint64_t seed;
 };
 
-/* What is cut out of an image: pixel (y, x) is that at (top + y, left + x), or 0 outside. */
+/* The crop of an image: pixel (y, x) is that at (top + y, left + x), or 0 outside. */
 struct input_place {
 	int top;
 	int left;
 	bool mirrored; /* pixel (y, x) is the one at (top + y, left + width - 1 - x) */
 };
 
-/* It depends on these arguments alone (philox.h). Without augment it is the middle: top =
+/* It depends only on these arguments (philox.h). Without augment it is the middle: top =
  * (from_height - height) / 2. */
 HOST_DEVICE struct input_place input_place(const struct input_cut *cut, int64_t epoch,
 					   int64_t sample)
@@ -52,7 +52,7 @@ HOST_DEVICE struct input_place input_place(const struct input_cut *cut, int64_t 
 struct input_fill_args {
 	const uint8_t *records; /* (samples, 1 + channels * from_height * from_width): the label,
 				 * then the planes; any alignment */
-	const float *values;    /* (channels, 256): what a byte is to the network */
+	const float *values;    /* (channels, 256): the value of a byte for the network */
 	const int64_t *indices; /* (batch): the sample of each row */
 	const struct pass_control *control; /* epoch and rows */
 	void *images;                       /* (batch, height, width, padded) */

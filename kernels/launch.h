@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Grid, block and order of sums of each kind of kernel: pure functions of shapes, so that they do
- * not depend on a device and are tested without one. Blocks 0 means that there is nothing to do.
+ * not depend on a device and are tested without one. 0 blocks: nothing to do.
  */
 #ifndef KERNELS_LAUNCH_H
 #define KERNELS_LAUNCH_H
@@ -14,12 +14,12 @@
 enum {
 	LAUNCH_THREADS = 256,
 	/* Eight blocks of each of an H200's 132 multiprocessors: all are resident at once, and loop
-	 * over what there is. */
+	 * over the work. */
 	LAUNCH_MAX_BLOCKS = 8 * 132,
 	LAUNCH_MAX_SUMMED = 4 * 132, /* of blocks whose sums the last one adds */
 	LAUNCH_ROWS_OF_THREAD = 2,
-	LAUNCH_VECTOR_BYTES = 16, /* what a thread loads at a time */
-	KERNEL_TICKET_BYTES = 16, /* at the beginning of scratch: which block is the last */
+	LAUNCH_VECTOR_BYTES = 16, /* bytes that a thread loads at a time */
+	KERNEL_TICKET_BYTES = 16, /* at the beginning of scratch, to find the last block */
 };
 
 struct launch {
@@ -60,8 +60,8 @@ static inline struct launch launch_pieces(int64_t pieces)
 
 /*
  * `count` elements of one or two arrays, for loads of 16 bytes: `head` single ones until both
- * arrays are aligned, then `vectors` of `per` elements, then single ones again. Where the arrays
- * are never aligned together all are single.
+ * arrays are aligned, then `vectors` of `per` elements, then single ones again. If the arrays are
+ * never aligned together, all are single.
  */
 struct launch_split {
 	int64_t head, vectors;
@@ -121,8 +121,8 @@ static inline struct launch launch_rows(int64_t rows, int32_t classes)
  * Sums over the rows of (rows, columns). A thread has `width` neighbouring columns; `across`
  * threads of a block lie side by side, `down` = threads / across of them under each other. Block
  * (x, y) of blocks_x times blocks_y has columns from x * across * width on, and thread row t of it
- * the rows y * down + t, and every (blocks_y * down)-th after it. What the blocks found is added by
- * the last of them: so there are few enough for it, and each thread has rows enough.
+ * the rows y * down + t, and every (blocks_y * down)-th after it. The last block adds the blocks'
+ * sums, so there are few enough blocks for it and enough rows for each thread.
  */
 struct launch_columns {
 	unsigned blocks_x, blocks_y, threads;
@@ -136,7 +136,7 @@ static inline struct launch_columns launch_columns(int64_t rows, int64_t columns
 	int max = (int)(LAUNCH_VECTOR_BYTES / value_bytes(type));
 	int64_t blocks_y;
 
-	/* Vectors want each row to begin aligned. */
+	/* Vectors need each row to begin aligned. */
 	l.width = columns % max == 0 ? max : 1;
 	while (l.across < 32 && (int64_t)l.across * l.width < columns)
 		l.across *= 2;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cudaError_t kernel_NAME(const struct NAME_args *args, cudaStream_t stream) of each kernel of
- * kernels.def: puts the work on the stream and returns cudaGetLastError(). It allocates
- * nothing and waits for nothing. Where there is nothing to do it launches nothing and returns
- * cudaSuccess; a type that no kernel has is cudaErrorInvalidValue.
+ * kernels.def: puts the work on the stream and returns cudaGetLastError(). It does not allocate or
+ * wait. With nothing to do it launches nothing and returns cudaSuccess; a type without a kernel is
+ * cudaErrorInvalidValue.
  */
 #ifndef KERNELS_LAUNCHERS_H
 #define KERNELS_LAUNCHERS_H

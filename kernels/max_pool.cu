@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* KERNEL is the window's side, or 0: any. WIDTH neighbouring channels are a thread's. */
+/* KERNEL is the window's side; 0: any. A thread has WIDTH neighbouring channels. */
 #include "kernels/columns.cuh"
 
-/* Where the window of output place `row` of (batch, height / kernel, width / kernel) begins. */
+/* The begin of the window of output place `row` of (batch, height / kernel, width / kernel)
+ * begins. */
 struct window {
 	int64_t image;
 	int32_t y, x;
@@ -19,7 +20,7 @@ static __device__ inline struct window window_of(int64_t row, int32_t height, in
 	return w;
 }
 
-/* What is greatest so far, and its place. */
+/* The greatest value so far, and its place. */
 template <typename T, int WIDTH> struct greatest {
 	vector<T, WIDTH> max;
 	vector<uint8_t, WIDTH> places;
@@ -111,8 +112,8 @@ extern "C" cudaError_t kernel_max_pool(const struct max_pool_args *args, cudaStr
 }
 
 /*
- * Writes what the window's output gives to its inputs. The last window of a line or an image writes
- * the zeros of what is left over there.
+ * Writes the gradients of a window's inputs. The last window of a line or an image also writes the
+ * zeros of the rest there.
  */
 template <typename T, int WIDTH, int KERNEL>
 static __device__ inline void

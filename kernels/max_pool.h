@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Max-pooling in NHWC by the rules of backend.h: windows of kernel x kernel side by side, the rest
- * at the end left out; of equal values the first counts, and the last NaN before all. Rows
- * of every kind are pooled: a batch is not looked at for what counts.
+ * at the end left out; of equal values the first counts, and the last NaN before all. All rows of a
+ * batch are pooled, whether they count or not.
  */
 #ifndef KERNELS_MAX_POOL_H
 #define KERNELS_MAX_POOL_H
@@ -15,7 +15,7 @@ enum { MAX_POOL_MAX_KERNEL = 16 }; /* places are bytes */
 struct max_pool_args {
 	const void *input; /* (batch, height, width, channels) */
 	void *output;      /* (batch, height / kernel, width / kernel, channels) */
-	uint8_t *places;   /* as output: dy * kernel + dx of the value; NULL: not left */
+	uint8_t *places;   /* as output: dy * kernel + dx of the value; NULL: not written */
 	int64_t batch;
 	int32_t height, width, channels;
 	int32_t kernel;       /* 1 to MAX_POOL_MAX_KERNEL, height and width */
@@ -24,10 +24,10 @@ struct max_pool_args {
 
 /*
  * The gradient of the output goes to the places, zero elsewhere; with `output` (relu_backward) only
- * where that is above 0. output_gradient itself stays as it is. With `sums`, also the sums of
- * what was written over all but channels: the gradient of the bias of a convolution that the
- * pooling stands behind, without another look at its greatest tensor. Sums are taken in fp32, in
- * an order that follows from the output's shape (launch_columns()).
+ * where that is above 0. output_gradient itself stays unchanged. `sums` gets the sums of the
+ * written values for each channel: the bias gradient of a convolution before the pooling, without
+ * another pass over its largest tensor. Sums are in fp32, in an order that depends on the output's
+ * shape (launch_columns()).
  */
 struct max_pool_backward_args {
 	const void *output_gradient; /* (batch, height / kernel, width / kernel, channels) */

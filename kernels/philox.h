@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random numbers by counter: they depend on no other that were drawn, so that what is done to a
- * sample is the same on every device.
+ * Random numbers by counter: they do not depend on earlier draws, so that augmentation is the same
+ * on every device.
  */
 #ifndef KERNELS_PHILOX_H
 #define KERNELS_PHILOX_H
@@ -40,10 +40,10 @@ HOST_DEVICE void random_philox(uint32_t out[4], const uint32_t counter[4], const
 	out[3] = d;
 }
 
-/* What numbers are for: one seed gives each purpose numbers of its own. */
+/* The purpose of numbers: with one seed each purpose has its own. */
 enum random_purpose { RANDOM_AUGMENT, RANDOM_LABEL, RANDOM_PATTERN, RANDOM_NOISE };
 
-/* Which numbers: these fields and nothing else decide them. */
+/* The numbers depend only on these fields. */
 struct random_key {
 	uint64_t seed;
 	enum random_purpose purpose;

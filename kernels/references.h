@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * void reference_NAME(const struct NAME_args *args) of each kernel of kernels.def: the same on
- * memory of the host, by plain loops, with sums in double. What the kernels are tested against.
+ * memory of the host, by plain loops, with sums in double. The kernels are tested against them.
  */
 #ifndef KERNELS_REFERENCES_H
 #define KERNELS_REFERENCES_H

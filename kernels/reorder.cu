@@ -2,7 +2,8 @@
 /*
  * Each image is a matrix, channels x places on the dense side and places x padded on the other: a
  * transposition. Tiles of it go through shared memory, so that both sides are read and written in
- * whole lines; few places make few lines, and go one by one in the order of what is written.
+ * whole lines; images with few places have short lines, and are copied one by one in the order of
+ * the result.
  */
 #include "kernels/device.cuh"
 
@@ -32,7 +33,7 @@ static struct transposition transposition_of(const struct reorder_args *a)
 	return t;
 }
 
-/* What is not in the source, but in the result, is padding: zero. */
+/* Values that are only in the result are padding: zero. */
 template <typename From>
 static __device__ inline float value_at(const From *from, const struct side &s, int row, int column)
 {

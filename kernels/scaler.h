@@ -26,15 +26,15 @@ struct scaler {
 /* PyTorch's defaults. */
 struct scaler scaler_default(void);
 
-/* What gradients are multiplied by: 1 / scale, taken in double. */
+/* The factor for gradients: 1 / scale, computed in double. */
 float scaler_inverse(const struct scaler *scaler);
 
-/* Is none of n values, times `scale`, infinite or NaN? */
+/* Whether n values, times `scale`, are finite. */
 bool scaler_finite(const float *values, int64_t n, float scale);
 
 /* After each step; `finite`: all gradients were, and the step was made. Returns finite. A growth
- * that would make the scale infinite is left out; nothing keeps it from falling to 0, where
- * scaler_inverse() is infinite and every step is skipped. */
+ * that would make the scale infinite is left out. The scale can fall to 0, where scaler_inverse()
+ * is infinite and every step is skipped. */
 bool scaler_update(struct scaler *scaler, bool finite);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products and sums by intrinsics, which round each of them: the compiler may contract others. */
+/* Products and sums use intrinsics, which round each of them; the compiler may contract others. */
 #include "kernels/device.cuh"
 
 static __device__ inline void adam_factors(struct update_factors *f,
@@ -102,7 +102,7 @@ static __device__ inline void step(struct element *e, const struct update_factor
 	e->w = __fmaf_rn(g, f.minus_lr, e->w);
 }
 
-/* WIDTH elements of the flat buffers, from `at` on; in *values what they become. */
+/* WIDTH elements of the flat buffers, from `at` on; *values gets the new values. */
 template <enum update_kind KIND, int WIDTH>
 static __device__ inline void step_wide(const struct update_args &a, const struct update_factors &f,
 					int64_t at, vector<float, WIDTH> *values)
@@ -179,7 +179,7 @@ static __device__ inline void update_chunk(const struct update_args &a,
 		step_wide<KIND, wide<float>>(a, f, chunk.first + at, &values);
 		copy_wide<wide<float>>(chunk, at, values);
 	}
-	/* Few: by more at a time the loop above would lack registers. */
+	/* Few, since more at a time would need too many registers. */
 #pragma unroll(KIND == UPDATE_ADAM ? 2 : 1)
 	for (int i = (int)threadIdx.x; i < single; i += LAUNCH_THREADS) {
 		int at = i < head ? i : i + vectors * wide<float>;

@@ -26,16 +26,16 @@ struct optimizer_settings {
 extern "C" {
 #endif
 
-/* What gradients are multiplied by so that their norm is at most `most`: most / (norm + 1e-6),
- * but at most 1. The norm of all gradients is clip_norm() of the norms of each parameter's, in
- * the order of the parameters. 0 for an infinite norm, NaN for a NaN. */
+/* The factor for gradients that limits their norm to `most`: most / (norm + 1e-6), but at most 1.
+ * The norm of all gradients is clip_norm() of the norms of each parameter's, in the order of the
+ * parameters. 0 for an infinite norm, NaN for a NaN. */
 float clip_coefficient(float norm, double max);
 
 #ifdef __cplusplus
 }
 #endif
 
-/* What struct update (optim/update.h) has besides pointers, on the device. */
+/* The members of struct update (optim/update.h) without pointers, on the device. */
 struct update_factors {
 	float inv_scale, clip;
 	float decay, keep;
@@ -46,11 +46,11 @@ struct update_factors {
 };
 
 /*
- * By one thread: factors from what is asked for and what was measured, each taken in double and
- * rounded once, as optimizer_begin() does. clip is clip_coefficient() of
- * measure->norm where control->clip_norm is above 0, else 1. With a scaler inv_scale is its
- * scaler_inverse(), else 1; it skips where measure->found_inf, and whether it skips or not makes
- * scaler_update(). A step that is not skipped is counted first.
+ * By one thread: computes the factors from control and measure, each in double and rounded once, as
+ * optimizer_begin() does. clip is clip_coefficient() of measure->norm if control->clip_norm is
+ * above 0, else 1. With a scaler inv_scale is its scaler_inverse(), else 1; the step is skipped if
+ * measure->found_inf, and scaler_update() follows in both cases. A step that is not skipped is
+ * counted first.
  */
 struct update_begin_args {
 	struct optimizer_settings settings; /* momentum is not read: control has it */
@@ -62,9 +62,9 @@ struct update_begin_args {
 };
 
 /*
- * Each element of each chunk by itself. What is NULL decides what is computed, as in update_run():
- * with variance Adam or AdamW, else with mean SGD with momentum, else SGD. A chunk's
- * copy gets its new values. With factors->skip everything is left as it is.
+ * Each element of each chunk separately. Pointers decide the optimizer, as in update_run(): with
+ * variance Adam or AdamW, else with mean SGD with momentum, else SGD. A chunk's copy gets its new
+ * values. With factors->skip nothing is changed.
  */
 struct update_args {
 	float *values;              /* flat */

@@ -23,7 +23,7 @@ void value_set(enum value_type type, void *values, int64_t index, double value);
 }
 #endif
 
-/* What parameters of operations on such values are: float, or double for double. */
+/* The type of parameters of operations on such values: float, or double for double. */
 static inline enum value_type value_of_parameters(enum value_type type)
 {
 	return type == VALUE_FLOAT64 ? VALUE_FLOAT64 : VALUE_FLOAT32;

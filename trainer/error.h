@@ -10,7 +10,7 @@ enum train_status { TRAIN_OK = 0, TRAIN_FAILED = 1, TRAIN_BAD_INPUT = 2, TRAIN_N
 
 struct train_error {
 	enum train_status status; /* TRAIN_OK: nothing is wrong */
-	bool tolerated;           /* whoever has it goes on without what fails */
+	bool tolerated;           /* the caller can continue without what fails */
 	char text[512];           /* control characters are escaped; what is longer is cut */
 };
 
@@ -28,9 +28,9 @@ bool train_fail(struct train_error *error, enum train_status status, const char 
 bool train_nomem(struct train_error *error, const char *what);
 
 /*
- * A call of a device that failed, which was noted: the next one, be it to free something, may never
- * return. So the listener is notified of it before, from whichever thread, unless it is tolerated.
- * It is set before any thread calls a device; NULL: none.
+ * For a failed call of a device, after it was noted. The next call may never return, even one that
+ * frees something. So this calls the listener first, from any thread, unless the failure is
+ * tolerated. Set the listener before any thread calls a device; NULL: none.
  */
 void train_device_failed(const struct train_error *error);
 void train_device_listener(void (*notify)(const struct train_error *error));

@@ -19,7 +19,7 @@ struct ranks {
 	int stopped; /* by this signal, or 0 */
 };
 
-/* A file must not get the number of a stream that was closed, and its text. */
+/* A file must not get the descriptor of a closed standard stream, and its text. */
 static bool open_streams(struct train_error *error)
 {
 	for (;;) {
@@ -68,9 +68,9 @@ static bool train(struct ranks *ranks, const struct command_line *command,
 	return done;
 }
 
-/* OpenMP's threads would spin between operations, and take turns with what else runs: on a busy
- * machine a step of two threads took three to six times as long. Its library reads the variable
- * while it is loaded, so this program begins again. Where it cannot, it goes on as it is. */
+/* OpenMP's threads would spin between operations and compete with other programs: on a busy machine
+ * a step of two threads took three to six times as long. The library reads the variable while it is
+ * loaded, so this program executes itself again. If it cannot, it continues without. */
 static void let_threads_sleep(char **argv)
 {
 	if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") ||
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 		settings_free(&command);
 		return TRAIN_OK;
 	}
-	/* A file that reaches its limit is an error of writing, and so is a closed pipe. */
+	/* A file at its size limit is an error of write(2), and so is a closed pipe. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	if (!(stop_open(&error) && train(&ranks, &command, &error)) && *error.text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of many pages: to be given it page by page takes longer than to fill it. */
+/* Memory of many pages, for which page faults take longer than filling it. */
 #ifndef TRAIN_PAGES_H
 #define TRAIN_PAGES_H
 
@@ -9,14 +9,14 @@
 
 enum { HUGE_PAGE = 1 << 21 };
 
-/* Bytes from an address to the first huge page that begins there or behind. */
+/* Bytes from an address to the first huge page at or after it. */
 static inline size_t pages_before(const void *memory)
 {
 	return -(uintptr_t)memory & (HUGE_PAGE - 1);
 }
 
-/* Asks for huge pages wherever they fit into memory that was not used yet. Where the kernel has
- * none to give, or is told not to, all is as it was. */
+/* Requests huge pages wherever they fit into memory that is not used yet. If the kernel has none or
+ * may not give them, nothing changes. */
 static inline void pages_want_huge(void *memory, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -31,8 +31,8 @@ static inline void pages_want_huge(void *memory, size_t bytes)
 #endif
 }
 
-/* Takes the pages of memory that is zero, and stays so. What is read before it is written is at
- * first one page of zeros for all, which Linux before 6.13 replaces by small pages. */
+/* Takes the pages of memory that is zero, without changing it. Memory that is read before it is
+ * written is one shared page of zeros, which Linux before 6.13 replaces by small pages. */
 static inline void pages_take(void *memory, size_t bytes)
 {
 	for (size_t at = pages_before(memory); at < bytes; at += HUGE_PAGE)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops for the machine they run on, without flags for one machine: a body that is inlined into a
- * plain function and into one for AVX2 with FMA, and simd_has_fma() to choose. Both give the
- * same bits, since fmaf() rounds once everywhere; without the instruction it is only slow.
+ * Loops for several processors in one build: the body is inlined into a plain function and into one
+ * for AVX2 with FMA, and simd_has_fma() chooses. Both give the same bits, since fmaf() rounds once
+ * everywhere; without the instruction it is only slow.
  */
 #ifndef TRAIN_SIMD_H
 #define TRAIN_SIMD_H

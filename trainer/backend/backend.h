@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What computes: a table of operations on the memory of one device. The trainer above it knows
- * neither processor nor library; a backend is one such table (backend_reference, backend_onednn).
+ * What computes: a table of operations on the memory of one device. The code above it knows neither
+ * the processor nor the library; a backend is one such table (backend_reference, backend_onednn).
  *
- * Device and stream. A device is used by one thread at a time. What is asked of it is put on its
- * stream and done in that order; only what says "waits" returns after it is done. On the CPU
- * everything is done when the call returns, by the calling thread and the device's own helpers.
+ * Device and stream. A device is used by one thread at a time. Its work is put on its stream and
+ * done in that order; only calls that are documented to wait return after the work is done. On the
+ * CPU all work is done when the call returns, by the calling thread and the device's own helpers.
  *
- * Operations are planned once per shape. Planning decides algorithms and memory layouts and
- * allocates; running allocates nothing, decides nothing and waits for nothing, so that a whole
- * step can be recorded. Data, gradients and scratch are the caller's, given as device addresses.
+ * Operations are planned once per shape. Planning chooses algorithms and memory layouts, and
+ * allocates. Running does not allocate, choose or wait, so that a whole step can be recorded. The
+ * caller owns data, gradients and scratch, and gives device addresses.
  *
- * A batch size is part of the shape. A smaller batch leaves rows over: the loss gives them no
- * weight, their gradients are zero, and sums over the batch are those of the rows that count.
+ * A batch size is part of the shape. With a smaller batch some rows are unused: the loss gives them
+ * no weight, their gradients are zero, and sums over the batch are those of the used rows.
  */
 #ifndef TRAIN_BACKEND_H
 #define TRAIN_BACKEND_H
@@ -30,9 +30,9 @@ struct backend;
 struct event; /* a place in a stream */
 struct step;  /* a recorded sequence of operations */
 
-/* Who knows why work on a stream may never be done: a communicator, whose other ranks may not come.
- * What waits for the device asks this now and then, from the waiting thread, and how long it has
- * waited: false, with the reason, ends the wait. */
+/* Work on a stream may never finish if it needs another rank. A thread that waits for the device
+ * calls this now and then, with the time that it has waited. False, with the reason, ends the
+ * wait. */
 struct device_watch {
 	bool (*good)(void *argument, int64_t waited_ns, struct train_error *error);
 	void *argument;
@@ -43,7 +43,7 @@ struct device_watch {
 struct device {
 	const struct backend *backend;
 	int physical; /* the GPU that it is or stands for, by its physical number */
-	/* Of a real GPU as the driver tells them, "0000:5e:00.0" and "GPU-..."; else NULL. */
+	/* Of a real GPU, from the driver: "0000:5e:00.0" and "GPU-..."; else NULL. */
 	const char *pci, *uuid;
 	size_t bytes, peak_bytes;
 	size_t shared_bytes;       /* of bytes, what operations share until the device is closed */
@@ -53,17 +53,17 @@ struct device {
 struct device_options {
 	int physical, logical; /* the second among those that this process sees */
 	const char *uuid;      /* of a GPU, which finds it; NULL or "": by its logical number */
-	int threads;           /* on the CPU: how many compute, the calling one included */
+	int threads;           /* on the CPU: threads that compute, with the calling one */
 	const cpu_set_t *cpus; /* on the CPU: the cores of these threads; NULL: as they are */
 	bool exact; /* prefer algorithms with the rounding of plain sums to faster ones */
-	/* On a GPU: algorithms that give the same bits in every run, and not by measurement, which
-	 * chooses another now and then. The CPU's do so always. */
+	/* On a GPU: algorithms that give the same bits in every run, chosen without measurement,
+	 * which may choose another one next time. Those of the CPU always do. */
 	bool deterministic;
 };
 
-/* How the values of one activation lie in memory: (batch, channels, height, width), features
- * are channels of 1x1. An order is a backend's own; NULL is host order: row-major, dense. It
- * lives as long as the operation that it is part of. */
+/* How the values of one activation lie in memory: (batch, channels, height, width), features are
+ * channels of 1x1. Each backend has its own orders; NULL is host order: row-major, dense. An order
+ * lives as long as its operation. */
 struct layout {
 	enum value_type type;
 	int64_t batch, channels, height, width;
@@ -72,8 +72,8 @@ struct layout {
 };
 
 /*
- * Addresses of one run. Parameters are floats, doubles where values are VALUE_FLOAT64. Those
- * that an operation does not name below it ignores, and what it does not own it may not keep.
+ * Addresses of one run. Parameters are floats, doubles where values are VALUE_FLOAT64. An operation
+ * ignores those that are not named for it below, and must not keep addresses that it does not own.
  */
 struct op_args {
 	const void *input;         /* layout of info.input */
@@ -92,12 +92,12 @@ struct op_args {
 
 struct op;
 
-/* The runs of a planned operation; NULL where there is nothing to do. They return false with
- * the reason noted. backward_weights comes before backward_data: a gradient can be sent while
- * the next is computed. */
+/* The runs of a planned operation; NULL: nothing to do. They return false with the reason noted.
+ * backward_weights comes before backward_data, so that a gradient can be sent while the next is
+ * computed. */
 struct op_calls {
-	/* After weight has changed and before forward: copies of it in other types or layouts.
-	 * Needs weight and scratch. */
+	/* Makes copies of weight in other types or layouts, after it has changed and before
+	 * forward. Needs weight and scratch. */
 	bool (*prepare)(struct op *op, const struct op_args *args, struct train_error *error);
 	bool (*forward)(struct op *op, const struct op_args *args, struct train_error *error);
 	bool (*backward_weights)(struct op *op, const struct op_args *args,
@@ -114,8 +114,9 @@ struct op_info {
 	int64_t weights, biases;   /* elements, without padding: a permutation of PyTorch's */
 	size_t workspace, scratch; /* bytes */
 	const char *algorithm;     /* for people: what its runs use; lives as long as it */
-	/* Copies of weight and bias in another type that lie as they do. prepare makes them, and
-	 * after it whoever changes the parameters may, and spare it: optimize_run. NULL: none. */
+	/* Copies of weight and bias in another type with the same layout. prepare makes them.
+	 * Afterwards optimize_run may update them with the parameters, so that prepare is not
+	 * needed again. NULL: none. */
 	void *weight_copy, *bias_copy;
 	enum value_type copy_type;
 };
@@ -128,12 +129,11 @@ struct op {
 };
 
 /*
- * ReLU is part of the operation before it. With relu, forward writes max(0, y), and of a NaN in y
- * either NaN (the reference) or a number (oneDNN): a NaN may go unnoticed there, so weights that
- * are not finite are refused where they are read (checkpoint.h). With relu_backward, the first
- * backward run sets those output gradients to zero, in place, whose output is not greater than
- * zero. Behind a max-pooling the same is cheaper: there relu_backward belongs to the pooling,
- * whose output is smaller.
+ * ReLU is part of the operation before it. With relu, forward writes max(0, y), and for a NaN in y
+ * either NaN (the reference) or a number (oneDNN). A NaN may go unnoticed there, so weights that
+ * are not finite are rejected when they are read (checkpoint.h). With relu_backward, the first
+ * backward run sets to zero, in place, the output gradients whose output is not greater than zero.
+ * If a max-pooling follows, relu_backward belongs to the pooling, whose output is smaller.
  *
  * Convolution:  output[n][o][y][x] = bias[o] + sum over c, i, j of
  *               input[n][c][y * stride + i - pad][x * stride + j - pad] * weight[o][c][i][j]
@@ -152,19 +152,19 @@ struct op_shape {
 	struct layout input; /* the operation before; another layout may come back in op->info */
 	int out, kernel, pad, stride;
 	bool relu, relu_backward;
-	bool no_backward_data; /* it will not be run: the input is data */
-	bool no_bias_gradient; /* the pooling behind it leaves it (backend.pool_sums) */
+	bool no_backward_data; /* it is never run: the input is data */
+	bool no_bias_gradient; /* the pooling after it computes it (backend.pool_sums) */
 	/* Bytes from an aligned address to weight and weight_gradient, and to those of the bias. */
 	size_t weight_offset, bias_offset;
 };
 
-/* A data set where a device reads it: the CPU where it is, a GPU in a copy. */
+/* A data set as a device reads it: the CPU in place, a GPU from a copy. */
 struct device_data;
 
 /*
- * The optimizer over flat buffers of parameters and gradients, with state of its own on the device
- * that lies as they do. `count` parameters are parts of the buffers, in the order of the model; one
- * that is not used is left as it is, and so is its state.
+ * The optimizer over flat buffers of parameters and gradients, with its own state on the device in
+ * the same layout. The `count` parameters are parts of the buffers, in the order of the model; an
+ * unused parameter and its state stay unchanged.
  */
 struct optimize;
 
@@ -183,7 +183,7 @@ struct optimize_options {
 	const struct optimize_parameter *parameters; /* copied, but for the names */
 	int count;
 	struct scaler *scaler; /* on the device, which outlives it; NULL: none */
-	/* Of a stage: how many of the model's parameters come before these, and behind them. */
+	/* Of a stage: the number of the model's parameters before these, and after them. */
 	int before, behind;
 };
 
@@ -213,18 +213,18 @@ struct data_batch {
 	int32_t *labels;
 };
 
-/* Copies to the host that are on their way at a time, and the bytes of one. */
+/* The copies to the host in flight at a time, and the bytes of one. */
 enum { MAX_FETCH = 4, FETCH_BYTES = 512 };
 
 struct backend {
 	const char *name;
-	int ahead; /* so many steps are put on their way before the result of one is asked for */
+	int ahead; /* steps that are submitted before the result of one is asked for */
 
 	/* Whether the machine has what it needs; NULL: it needs nothing. */
 	bool (*ready)(struct train_error *error);
-	/* By the thread that will use it: on the CPU its cores and threads are set here, which its
-	 * helpers inherit, so before anything that computes. close waits and frees the device;
-	 * operations, events and memory on it must be gone. */
+	/* Called by the thread that will use the device, before anything computes: on the CPU this
+	 * sets the thread's cores and its number of threads, which its helpers inherit. close waits
+	 * and frees the device; free operations, events and memory on it first. */
 	bool (*open)(struct device **device, const struct device_options *options,
 		     struct train_error *error);
 	void (*close)(struct device *device);
@@ -233,7 +233,7 @@ struct backend {
 	bool (*has_type)(struct device *device, enum value_type type);
 
 	/* Memory: 64-byte aligned; bytes > 0; of allocate not initialised, of allocate_zeros zero.
-	 * `what` is for the message. */
+	 * `what` names it in messages. */
 	void *(*allocate)(struct device *device, size_t bytes, const char *what,
 			  struct train_error *error);
 	void *(*allocate_zeros)(struct device *device, size_t bytes, const char *what,
@@ -248,8 +248,9 @@ struct backend {
 	bool (*copy)(struct device *device, void *to, const struct device *other, const void *from,
 		     size_t bytes, struct train_error *error);
 	bool (*zero)(struct device *device, void *to, size_t bytes, struct train_error *error);
-	/* Results without waiting: fetch puts a copy to the host on the stream, at most FETCH_BYTES
-	 * and MAX_FETCH on their way; take waits for the oldest of them, and gets it. */
+	/* Results without waiting: fetch puts a copy to the host on the stream, of at most
+	 * FETCH_BYTES and with at most MAX_FETCH in flight; take waits for the oldest and gets
+	 * it. */
 	bool (*fetch)(struct device *device, const void *from, size_t bytes,
 		      struct train_error *error);
 	bool (*take)(struct device *device, void *host, size_t bytes, struct train_error *error);
@@ -271,16 +272,15 @@ struct backend {
 			const struct layout *to, struct train_error *error);
 	bool (*same_layout)(const struct layout *a, const struct layout *b);
 	/* Softmax cross-entropy of logits (batch, channels, 1, 1) in host order. forward: input,
-	 * labels, control -> what is added to result, and unless it is NULL input_gradient =
+	 * labels, control -> what is added to result, and unless that is NULL, input_gradient =
 	 * (softmax - one-hot) * control's scale * scaler's, zero in rows that do not count; it may
-	 * be the input's memory. A label outside of 0..channels-1 counts nothing. A row with a NaN
-	 * or a positive infinity has a loss and gradients of NaN, and is not correct.
-	 */
+	 * be the input's memory. A row with a label outside of 0..channels-1 does not count. A row
+	 * with a NaN or a positive infinity has a loss and gradients of NaN, and is not correct. */
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);
 
-	/* data outlives it. fill: as batch_fill(), to a layout that data_fills() allows: floats in
-	 * host order always. */
+	/* data outlives it. fill: as batch_fill(), to a layout that data_fills() allows; floats in
+	 * host order are always allowed. */
 	bool (*data_fills)(const struct layout *images);
 	bool (*data_open)(struct device_data **data, struct device *device,
 			  const struct dataset *dataset, struct train_error *error);
@@ -288,11 +288,11 @@ struct backend {
 			  struct train_error *error);
 	void (*data_close)(struct device_data *data);
 
-	/* State begins as zero, steps as 0. control and measure lie on the device. measure finds
-	 * all of *measure; of a stage, once what is to be summed over the stages is, norm finds
-	 * that of all. run makes a step: clipped by measure, and with a scaler unscaled, left out
-	 * if measure is not finite, and followed by scaler_update(). measure is NULL where there is
-	 * no scaler and control does not clip. */
+	/* State begins as zero, steps as 0. control and measure lie on the device. measure computes
+	 * all of *measure. Of a stage, norm computes the norm of the whole model after the sums
+	 * over the stages. run makes a step, clipped by measure; with a scaler it is unscaled, left
+	 * out if measure is not finite, and followed by scaler_update(). measure is NULL where
+	 * there is no scaler and control does not clip. */
 	bool (*optimize_new)(struct optimize **optimize, struct device *device,
 			     const struct optimize_options *options, struct train_error *error);
 	bool (*optimize_measure)(struct optimize *optimize, struct gradient_measure *measure,
@@ -303,43 +303,43 @@ struct backend {
 			     const struct gradient_measure *measure, struct train_error *error);
 	/* The flat buffer of the index-th state, and its name as PyTorch's; NULL past the last. */
 	void *(*optimize_state)(struct optimize *optimize, int index, const char **name);
-	/* Those it has made. Both wait. */
+	/* The steps that it has made. Both wait. */
 	bool (*optimize_steps)(struct optimize *optimize, int64_t *steps,
 			       struct train_error *error);
 	bool (*optimize_set_steps)(struct optimize *optimize, int64_t steps,
 				   struct train_error *error);
 	void (*optimize_free)(struct optimize *optimize);
 
-	/* Events order streams of several devices. record: its time has come when the device's
-	 * stream gets here. wait: what comes later on this device's stream waits until the event
-	 * was recorded so many times in all; any thread may call it, before the recording as well.
-	 * abort: all waits fail, now and later, for a device that will not get there. */
+	/* Events order streams of several devices. record: counts when the device's stream gets
+	 * here. wait: later work on this device's stream waits until the event has counted so far;
+	 * any thread may call it, even before the recording. abort: all waits fail, now and later,
+	 * because the device will not get there. */
 	bool (*event_new)(struct event **event, struct device *device, struct train_error *error);
 	bool (*event_record)(struct event *event, struct train_error *error);
 	bool (*event_wait)(struct device *device, struct event *event, uint64_t times,
 			   struct train_error *error);
 	void (*event_abort)(struct event *event);
 	void (*event_free)(struct event *event);
-	/* For time lines: a mark of where the stream is now, and when it got there, of
-	 * CLOCK_MONOTONIC, to be asked after all was waited for; 0 is no mark, and asking for it
-	 * forgets all. NULL where everything is done when a call returns. */
+	/* For time lines: a mark of where the stream is now, and the time when it got there, of
+	 * CLOCK_MONOTONIC. Ask after waiting for all work; 0 is no mark, and asking for it forgets
+	 * all. NULL if work is always done when a call returns. */
 	int64_t (*mark)(struct device *device);
 	int64_t (*mark_ns)(struct device *device, int64_t mark);
 	/* Waits for all that is on the stream. */
 	bool (*finish)(struct device *device, struct train_error *error);
 
-	/* A step: `issue` runs operations and copies between device addresses that do not change,
-	 * and nothing that waits. A GPU records it once; the CPU calls it in every run. */
+	/* A step: `issue` runs operations and copies between fixed device addresses, and nothing
+	 * that waits. A GPU records it once; the CPU calls it in every run. */
 	bool (*step_new)(struct step **step, struct device *device,
 			 bool (*issue)(void *argument, struct train_error *error), void *argument,
 			 struct train_error *error);
 	bool (*step_run)(struct step *step, struct train_error *error);
-	/* A run that is under way goes on, and is not waited for. */
+	/* A run in progress continues; this does not wait for it. */
 	void (*step_free)(struct step *step);
 };
 
-/* Plain loops in C, sums in double: what the others are tested against. VALUE_FLOAT64 makes it
- * double throughout, for finite differences. */
+/* Plain loops in C with sums in double. The other backends are tested against it. VALUE_FLOAT64
+ * makes it double throughout, for finite differences. */
 extern const struct backend backend_reference;
 /* oneDNN on the CPU; NULL entries nowhere. Only where it was built: HAVE_DNNL. */
 extern const struct backend backend_onednn;
@@ -350,12 +350,11 @@ extern const struct backend backend_cuda;
  * them. */
 const struct backend *backend_find(const char *name, struct train_error *error);
 
-/* Those of this build, the one of "auto" first: the name of the i-th, or NULL behind the last. */
+/* Those of this build, the one of "auto" first: the name of the i-th, or NULL past the last. */
 const char *backend_name(size_t i);
 
-/* What to compute in where `wanted` is asked for: that, or where the device has it not
- * VALUE_FLOAT32, which is slower and no less precise, with a remark for who asked in text[size];
- * else that is empty. */
+/* The type to compute in for `wanted`: the same, or VALUE_FLOAT32 if the device does not have it,
+ * which is slower and no less precise. text[size] then has a remark; else it is empty. */
 enum value_type backend_type(struct device *device, enum value_type wanted, char *text,
 			     size_t size);
 

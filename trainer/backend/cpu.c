@@ -95,8 +95,8 @@ static struct block *take(size_t bytes)
 	return block;
 }
 
-/* Pages that the kernel has just made are zero, which calloc knows: nothing writes them before they
- * are used. */
+/* calloc knows that fresh pages of the kernel are zero, so nothing writes them before they are
+ * used. */
 static struct block *take_zeros(size_t bytes)
 {
 	struct block *block;
@@ -158,7 +158,7 @@ void cpu_release(struct device *device, void *memory)
 	free(block->taken);
 }
 
-/* Bytes that all threads treat, each its lines of the cache. */
+/* Bytes that all threads work on, each on its own cache lines. */
 struct stretch {
 	unsigned char *to;
 	const unsigned char *from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Simulated devices: what the backends of the CPU have in common. Their streams are empty
- * whenever a call returns. */
+/* Simulated devices: what the backends of the CPU have in common. Their streams are always empty
+ * when a call returns. */
 #ifndef TRAIN_BACKEND_CPU_H
 #define TRAIN_BACKEND_CPU_H
 
@@ -16,8 +16,8 @@ struct cpu_device {
 };
 
 /* A device of `size` bytes that begins with struct cpu_device; the team is left to be opened. The
- * calling thread goes to the device's cores and its arithmetic flushes denormals; the threads that
- * it starts later inherit both. Closed by free(); NULL with error noted. */
+ * calling thread is moved to the device's cores and flushes denormals; threads that it starts later
+ * inherit both. Closed by free(). NULL with the error noted. */
 void *cpu_device_new(size_t size, const struct backend *backend,
 		     const struct device_options *options, struct train_error *error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The optimizers of optim/optimizer.h over flat buffers. A step and a look for what is not finite
- * split each parameter among the threads. A norm is a sum in one order (clip.h), so it is one
- * thread's; the greatest parameters are begun first.
+ * The optimizers of optim/optimizer.h over flat buffers. Steps and the check for values that are
+ * not finite split each parameter among the threads. A norm is a sum in one order (clip.h), so one
+ * thread computes it; the largest parameters begin first.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -38,7 +38,7 @@ static struct cpu_team *team_of(const struct optimize *o)
 	return &((struct cpu_device *)o->device)->team;
 }
 
-/* Zero elements each, as many as reach to the end of the last parameter. */
+/* Elements of zero, up to the end of the last parameter. */
 static bool add_states(struct optimize *o, const struct optimize_options *options,
 		       struct train_error *error)
 {

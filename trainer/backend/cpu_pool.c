@@ -40,8 +40,8 @@ SIMD_BODY void consider(float value, int k, float *max, uint8_t *best)
 }
 
 /* The window at input `in` of some channels to output `out`. As in PyTorch the first of equals
- * counts, and a NaN is greater than all. Bytes may be any object's: kept here, they do not stop
- * the compiler from making vectors. */
+ * counts, and a NaN is greater than all. Bytes may alias any object. Kept in a local array, they do
+ * not stop the compiler from making vectors. */
 SIMD_BODY void window_forward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
 			      int64_t out)
 {

@@ -17,7 +17,8 @@ struct cpu_pool {
 	int64_t planes, inner;
 	int64_t in_height, in_width, out_height, out_width;
 	int kernel;
-	bool relu_backward; /* also ReLU's derivative: zero where the output is not above zero */
+	bool relu_backward; /* also ReLU's derivative: zero where the output is not greater than
+			       zero */
 };
 
 /* chosen: a byte for each output, for backward. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of a simulated device, for loops of our own: those of the OpenMP that oneDNN is
- * linked with, so that one team does all the work. It is reached by its entry points (those that
- * a compiler's OpenMP calls), because the compiler's own OpenMP may be another.
+ * The threads of a simulated device, for the trainer's own loops. They are those of the OpenMP that
+ * oneDNN is linked with, so that one team does all the work. It is called through the entry points
+ * that compilers use, because the compiler's own OpenMP may be another library.
  */
 #ifndef TRAIN_BACKEND_CPU_TEAM_H
 #define TRAIN_BACKEND_CPU_TEAM_H

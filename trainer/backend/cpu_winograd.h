@@ -3,8 +3,8 @@
  * Winograd's convolution F(4x4, 3x3) in float32, for processors with AVX2 and no AVX-512, where
  * oneDNN has none: 36 products for 16 outputs of each pair of channels, not 144. After A. Lavin and
  * S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2015 (arXiv:1509.09308): of a tile
- * d of 6 x 6 inputs and a kernel g the 4 x 4 outputs are A^T ((G g G^T) * (B^T d B)) A. A sum's
- * rounding is some ten times that of plain sums. Nothing depends on the number of threads.
+ * d of 6 x 6 inputs and a kernel g the 4 x 4 outputs are A^T ((G g G^T) * (B^T d B)) A. Rounding is
+ * about ten times that of plain sums. Nothing depends on the number of threads.
  *
  * Activations lie as (batch, channels / 8, height, width, 8). Weights, and their gradient, as
  * (in, 3, 3, out).
@@ -37,7 +37,7 @@ struct cpu_winograd_gradient {
 	void *scratch;                          /* 64-byte aligned */
 };
 
-/* Whether this processor is one that it is for. */
+/* Whether this processor is one of those. */
 bool cpu_winograd_here(void);
 
 /* The convolution that gives the gradient of the input from that of the output. */
@@ -48,8 +48,8 @@ size_t cpu_winograd_transformed(const struct cpu_winograd *w);
 size_t cpu_winograd_scratch(const struct cpu_winograd *w, int threads);
 size_t cpu_winograd_gradient_scratch(const struct cpu_winograd *w);
 
-/* Transforms weights of w, or for the data's gradient `data` those of the convolution that w was
- * made from. */
+/* Transforms the weights of w; with `data` those of the convolution that w was made from, for the
+ * gradient of its data. */
 void cpu_winograd_weights(const struct cpu_winograd *w, const struct cpu_team *team,
 			  const float *weight, bool data, float *transformed);
 void cpu_winograd_forward(const struct cpu_winograd *w, const struct cpu_team *team,

@@ -30,18 +30,18 @@ struct cuda_device {
 	cudnnHandle_t cudnn;
 	cublasLtHandle_t cublaslt;
 
-	/* Of all operations: what libraries work in, and what kernels do (kernels.h). It grows
-	 * when operations are planned, so it is asked for when they run. */
+	/* Workspace of the libraries and of the kernels (kernels.h), shared by all operations. It
+	 * grows when operations are planned, so its address is read when they run. */
 	void *workspace, *scratch;
 	size_t workspace_bytes, scratch_bytes;
 
-	/* Results on their way to the host: pinned memory, and an event behind each. */
+	/* Results in flight to the host: pinned memory, and an event after each. */
 	unsigned char *results;
 	cudaEvent_t fetched[MAX_FETCH];
 	int fetches, takes; /* in all */
 
-	/* Writes on their way from the host: the same, a piece in each. CUDA would stop the stream
-	 * to take them from memory that is not pinned. */
+	/* Writes in flight from the host, one piece in each. From memory that is not pinned CUDA
+	 * would block. */
 	unsigned char *writing;
 	cudaEvent_t written[CUDA_WRITES];
 	unsigned writes; /* pieces in all */
@@ -71,8 +71,8 @@ const struct cuda_calls *cuda_calls_get(struct train_error *error);
 /* Makes the device the calling thread's. */
 bool cuda_use(struct cuda_device *device, struct train_error *error);
 
-/* The same where something is given back: after a failure of the device there is nothing to tell,
- * but all is given back that can be. */
+/* The same before something is freed. After a failure of the device there is no error, and
+ * everything that can be freed is. */
 void cuda_use_last(struct cuda_device *device);
 
 /* One call of a library; false with a message that names it if it failed. */
@@ -84,16 +84,16 @@ bool cuda_done(const struct cuda_device *device, enum cuda_library library, int 
 #define CUDA_KERNEL(device, name, args, error) \
 	CUDA_DO(device, KERNELS, kernel_##name, (args, (device)->stream), error)
 
-/* A call that gives something back. */
+/* A call that frees something. */
 #define CUDA_END(device, library, name, arguments) \
 	cuda_done(device, CUDA_LIBRARY_##library, (int)(device)->calls->name arguments, #name, \
 		  &TRAIN_TOLERATED)
 
-/* Opens the library for this device, unless it was: by what is planned first of those that need
- * it. */
+/* Opens the library for this device, unless it is open. The first operation that needs it does so
+ * when it is planned. */
 bool cuda_want_cudnn(struct cuda_device *device, struct train_error *error);
 bool cuda_want_cublaslt(struct cuda_device *device, struct train_error *error);
-/* Room in what operations share. */
+/* Room in the shared workspace. */
 bool cuda_want_workspace(struct cuda_device *device, size_t bytes, struct train_error *error);
 bool cuda_want_scratch(struct cuda_device *device, size_t bytes, struct train_error *error);
 
@@ -120,7 +120,7 @@ void *cuda_allocate(struct device *device, size_t bytes, const char *what,
 		    struct train_error *error);
 void *cuda_allocate_zeros(struct device *device, size_t bytes, const char *what,
 			  struct train_error *error);
-/* Where too little is free *memory is NULL, which is no error. */
+/* If too little is free, *memory is NULL, which is not an error. */
 bool cuda_try_allocate(struct cuda_device *device, size_t bytes, const char *what, void **memory,
 		       struct train_error *error);
 void cuda_release(struct device *device, void *memory);
@@ -159,16 +159,17 @@ void cuda_step_free(struct step *step);
 /* --- cuda_wait.c: waiting with an eye on who watches the device, for which CUDA's own waits would
  * never end once another rank is gone. Not during a capture. */
 
-/* Until all that was put on the device's stream is done. */
+/* Waits until all work on the device's stream is done. */
 bool cuda_wait_stream(struct cuda_device *device, struct train_error *error);
-/* Until an event, recorded on any stream of the device, has come. */
+/* Waits until an event, recorded on any stream of the device, has occurred. */
 bool cuda_wait_event(struct cuda_device *device, cudaEvent_t event, struct train_error *error);
 
 /* --- cuda_choose.c: which of several ways to the same values */
 
 enum { CUDA_WAYS = 16, CUDA_WAY_WORDS = 9, CUDA_KEY_WORDS = 12 };
 
-/* A way: what its library knows it by, and the bytes of workspace that it wants. */
+/* A way to compute an operation: its library's number for it, and the bytes of workspace that it
+ * needs. */
 struct cuda_way {
 	uint64_t words[CUDA_WAY_WORDS];
 	size_t workspace;
@@ -179,9 +180,9 @@ struct cuda_ways {
 	struct cuda_way list[CUDA_WAYS]; /* the one that the library likes best first */
 	int count;
 	bool mixed;                   /* of two kinds, alternating: twice as many are tried */
-	struct cuda_way known;        /* one of them: what is taken where none can be tried */
-	struct train_error why;       /* where there are none: why not the first */
-	uint64_t key[CUDA_KEY_WORDS]; /* what is computed; kind is the device's */
+	struct cuda_way known;        /* one of them: taken if none can be tried */
+	struct train_error why;       /* if there are none: why not the first */
+	uint64_t key[CUDA_KEY_WORDS]; /* the operation; kind: of the device */
 	size_t operands;              /* bytes that it reads and writes */
 	/* Puts one on the device's stream, with operands and workspace that are aligned to 256. */
 	bool (*run)(void *argument, const struct cuda_way *way, void *operands, void *workspace,
@@ -190,19 +191,19 @@ struct cuda_ways {
 };
 
 /*
- * Takes one of the ways, when an operation is planned, and never during a capture: one that runs
- * and can be recorded. Of a deterministic device that is the first, else the fastest: the few
- * first ones are timed on it, once for all GPUs of a kind and each key in this process, so that
- * replicas compute alike. Those with too large a workspace are taken only where there is no other.
- * Memory to try them in is the device's, one choice of this process at a time; where it is short,
- * those with a large workspace are left out, and where nothing can be tried, `known` is taken.
- * Waits. False where none does, with the reason of the first, or where the device fails.
+ * Chooses one of the ways that runs and can be recorded. Call it when an operation is planned,
+ * never during a capture. On a deterministic device this is the first, else the fastest: the first
+ * few are timed, once for each key and kind of GPU in this process, so that replicas compute alike.
+ * A way with too large a workspace is chosen only if there is no other. The trials use memory of
+ * the device, one choice of this process at a time. If memory is short, ways with a large workspace
+ * are left out; if nothing can be tried, `known` is chosen. Waits. False: no way runs, with the
+ * reason of the first, or the device failed.
  */
 bool cuda_choose(struct cuda_device *device, struct cuda_ways *ways, struct cuda_way *chosen,
 		 struct train_error *error);
 
-/* Between these no way is recorded by any thread of this process: to make or free a handle of a
- * library may wait for the GPU, which breaks off a capture there. */
+/* Between these calls no thread of this process records a way: creating or freeing a handle of a
+ * library may wait for the GPU, which would abort a capture. */
 void cuda_captures_lock(void);
 void cuda_captures_unlock(void);
 

@@ -55,7 +55,7 @@ static const int known[CUDA_DIRECTIONS] = {
 	[CUDA_WEIGHTS] = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
 };
 
-/* What cuDNN says of one: its three kinds differ in the type of the number only. */
+/* cuDNN's result for one algorithm. Its three kinds differ only in the type of the number. */
 struct found {
 	cudnnStatus_t status;
 	int number;
@@ -155,7 +155,8 @@ static cudnnStatus_t ask_workspace(const struct operation *o, int number, size_t
 		(cudnnConvolutionBwdFilterAlgo_t)number, bytes);
 }
 
-/* What workspace it wants, and whether cuDNN has it after all: *why says why not. */
+/* The workspace that it needs, and whether cuDNN supports it after all; *why has the reason if
+ * not. */
 static bool workspace_of(const struct operation *o, int number, size_t *bytes, bool *has,
 			 struct train_error *why, struct train_error *error)
 {
@@ -204,7 +205,7 @@ static bool is_transformed(enum cuda_direction direction, int number)
 	return transformed[direction] >> number & 1;
 }
 
-/* Whether its values are those that are asked for. A fused identity has one algorithm only. */
+/* Whether it computes the required values. A fused identity has one algorithm only. */
 static bool is_wanted(const struct operation *o, const struct found *f)
 {
 	const struct cuda_device *d = cuda_device_of(&o->c->base.base);
@@ -241,7 +242,7 @@ static bool add_way(struct cuda_ways *ways, const struct operation *o, const str
 	return true;
 }
 
-/* Last of all the one that is always there. */
+/* The last one is always available. */
 static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct train_error *error)
 {
 	static bool (*const get[CUDA_DIRECTIONS])(const struct cuda_convolution *, struct found *,
@@ -273,7 +274,7 @@ static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct 
 /* --- which is taken ----------------------------------------------------------------------------
  */
 
-/* Where they lie to try it: each aligned to 256. */
+/* The addresses of a trial, each aligned to 256. */
 static size_t place_operands(const struct cuda_convolution *c, size_t *input, size_t *output)
 {
 	const struct op_info *info = &c->base.base.info;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The way to CUDA's runtime, cuDNN, cuBLASLt, NCCL and the kernels of kernels/: a table with a
- * pointer for every function of cuda_calls.def, by its own name. Nothing in the trainer calls one
- * of them but through a table, so that tests can put another behind the backend: one that computes
- * on the CPU, or one whose n-th call fails.
+ * pointer for every function of cuda_calls.def, by its own name. The trainer calls them only
+ * through a table, so that tests can give the backend another one, which computes on the CPU or
+ * fails the n-th call.
  *
  *     struct cuda_calls calls;
  *
@@ -14,13 +14,13 @@
  *             return cuda_calls_fail(&calls, CUDA_LIBRARY_RUNTIME, status, "cudaMalloc", where,
  * error);
  *
- * The runtime and the kernels are linked. The others are opened when they are asked for: cuDNN is
- * half a gigabyte, and a machine without it or without a driver runs the program all the same.
+ * The runtime and the kernels are linked. The others are opened when they are needed: cuDNN is half
+ * a gigabyte, and the program must run on a machine without it or without a driver.
  */
 #ifndef TRAIN_CUDA_CALLS_H
 #define TRAIN_CUDA_CALLS_H
 
-/* The table has NCCL's rows in all files, or in none. */
+/* Either all files have NCCL's rows of the table, or none. */
 #include "config.h"
 
 #include <cublasLt.h>
@@ -63,15 +63,15 @@ enum cuda_call {
 };
 
 /*
- * Fills the rows of one library; those of the others stay as they are, and on failure all do. What
- * is missing is named with the remedy, status TRAIN_NO_BACKEND: the library, one of its functions,
- * or with NCCL that the build has none. A library stays open until the process ends.
+ * Fills the rows of one library; those of the others stay as they are, and on failure all do. An
+ * error has the status TRAIN_NO_BACKEND and names what is missing, with the remedy: the library,
+ * one of its functions, or NCCL in this build. A library stays open until the process ends.
  */
 bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library,
 		     struct train_error *error);
 
-/* How many GPUs CUDA sees: *count > 0. Otherwise false, TRAIN_NO_BACKEND, and a message that says
- * which of these it is: no driver, one that is too old, or no GPU visible. Needs the runtime. */
+/* How many GPUs CUDA sees: *count > 0. Otherwise false, with TRAIN_NO_BACKEND and the reason: no
+ * driver, a driver that is too old, or no visible GPU. Needs the runtime. */
 bool cuda_calls_devices(const struct cuda_calls *calls, int *count, struct train_error *error);
 
 /* "cuDNN": for people. */
@@ -82,10 +82,10 @@ const char *cuda_call_name(enum cuda_call call);
 enum cuda_library cuda_call_library(enum cuda_call call);
 
 /*
- * Notes that `call` returned `status`, which is not the library's success: "WHERE: CALL: NAME
- * (NUMBER): what the library says of it". `where` names the device and what was being done. Of the
- * runtime and the kernels the thread's last error is forgotten, so that a later call does not
- * return it. Then train_device_failed. Returns false.
+ * Notes that `call` returned `status`, which is not success: "WHERE: CALL: NAME (NUMBER): what the
+ * library says of it". `where` names the device and what was being done. For the runtime and the
+ * kernels it also clears the thread's last error, so that a later call does not return it. Then
+ * calls train_device_failed. Returns false.
  */
 bool cuda_calls_fail(const struct cuda_calls *calls, enum cuda_library library, int status,
 		     const char *call, const char *where, struct train_error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice among algorithms. A way that its library does not support after all, or that cannot be
- * recorded, is passed over; a failure of the device does not count against it. */
+ * recorded, is skipped. A failure of the device ends the choice. */
 #include "config.h"
 
 #include <string.h>
@@ -8,16 +8,16 @@
 
 #include "backend/cuda.h"
 
-/* A model has about ten choices: together they take less than a second, from where all ways have
- * run once. Before, libraries load what they need. A launch takes as long as a small operation:
- * so many RUNS go by one. */
+/* A model has about ten choices. Together they take less than a second after each way has run once,
+ * when libraries load what they need. A launch takes as long as a small operation, so one launch
+ * has this many RUNS. */
 enum { TRIED = 4, ROUNDS = 3, RUNS = 5, REMEMBERED = 256, MAX_NS = 60000000 };
 
-/* What needs more turns whole tensors over, and would be the peak of a training's memory. */
+/* Ways that need more transform whole tensors, and would be the peak of a training's memory. */
 static const size_t max_workspace = (size_t)256 << 20;
 
-/* What was chosen in this process, under cuda_captures_lock(). Replicas are opened by threads that
- * share nothing else. */
+/* The choices of this process, under cuda_captures_lock(). Threads that open replicas share nothing
+ * else. */
 static struct {
 	int count;
 	struct choice {
@@ -88,7 +88,7 @@ static void drop_large(struct cuda_ways *ways)
 		ways->list[ways->count++] = least;
 }
 
-/* For as many of the ways as there is memory for: those that want the most are left out until the
+/* Memory for as many of the ways as possible: those that need the most are left out until the
  * others fit. */
 static bool find_memory(struct trial *t, struct train_error *error)
 {
@@ -151,7 +151,7 @@ static bool try_way(struct trial *t, const struct cuda_way *way, struct step **s
 	*step = NULL;
 	if (t->why.status == TRAIN_OK)
 		t->why = why;
-	/* What a library leaves would be the next call's. */
+	/* An error that a library leaves would be returned by the next call. */
 	t->device->calls->cudaGetLastError();
 	return cuda_finish(device, error);
 }
@@ -173,8 +173,8 @@ static bool time_step(struct trial *t, struct candidate *c, struct train_error *
 	return true;
 }
 
-/* In turns, so that a GPU that is still slow at first is slow for all. One that is far beyond the
- * best gets no more. */
+/* Ways take turns, so that a GPU that is slow at first is slow for all. A way that is far slower
+ * than the best is not tried again. */
 static bool time_all(struct trial *t, struct candidate *list, int count, int *best,
 		     struct train_error *error)
 {

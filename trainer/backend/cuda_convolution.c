@@ -157,7 +157,7 @@ static bool describe_tensor(struct cuda_device *d, cudnnTensorDescriptor_t *tens
 		       error);
 }
 
-/* The algorithms' own: each may want another arithmetic. */
+/* Each algorithm has its own: it may need another arithmetic. */
 static bool describe_convolution(struct cuda_convolution *c, cudnnConvolutionDescriptor_t *ret,
 				 struct train_error *error)
 {
@@ -213,7 +213,7 @@ static bool allocate(struct cuda_convolution *c, struct train_error *error)
 	size_t each = value_bytes(op->info.input.type);
 	size_t filter = cuda_filter_bytes(c);
 
-	/* Zero, so that padding is. */
+	/* Zero, so that the padding is zero. */
 	c->filter = cuda_allocate_zeros(op->device, filter, "filters", error);
 	c->filter_gradient =
 		c->filter ? cuda_allocate_zeros(op->device, filter, "gradients of filters", error)

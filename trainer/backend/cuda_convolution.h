@@ -38,14 +38,14 @@ struct cuda_operands {
 	void *to, *workspace;
 };
 
-/* Puts it on the device's stream, which is the calling thread's. */
+/* Puts it on the stream of the device, which is the calling thread's current one. */
 bool cuda_convolution_run(struct cuda_convolution *convolution, enum cuda_direction direction,
 			  const struct cuda_operands *operands, struct train_error *error);
 
-/* Chooses the algorithms of all directions that will be run. Everything else is there. */
+/* Chooses the algorithms of all directions that will be run. Everything else is planned already. */
 bool cuda_convolution_choose(struct cuda_convolution *convolution, struct train_error *error);
 
-/* The arithmetic that its type and device want. */
+/* The arithmetic for its type and device. */
 cudnnMathType_t cuda_math(const struct cuda_convolution *convolution);
 
 /* Bytes of the padded filter. */

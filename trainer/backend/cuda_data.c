@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A data set stays on the GPU as bytes; batches are made of it there. */
+/* A data set stays on the GPU as bytes, and batches are made from it there. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static bool fill_nhwc(struct device_data *data, const struct data_batch *batch, 
 	return cuda_use(d, error) && CUDA_KERNEL(d, input_fill, &args, error);
 }
 
-/* The first time for each size: a step is recorded after it was run. */
+/* The first time for each size, since a step is run once before it is recorded. */
 static bool want_staging(struct data_staging *staging, struct device *device, size_t bytes,
 			 struct train_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What operations call of a device: it becomes the current one, errors name it, and libraries are
- * opened when one wants them. */
+/* Calls of operations on a device: it becomes the current one, errors name it, and libraries are
+ * opened when they are needed. */
 #include "config.h"
 
 #include <pthread.h>

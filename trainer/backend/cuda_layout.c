@@ -19,7 +19,7 @@ cudaDataType_t cuda_type(enum value_type type)
 				       : CUDA_R_32F;
 }
 
-/* 16 bytes: what tensor cores are fed with at a time. */
+/* 16 bytes: the unit of loads for tensor cores. */
 int cuda_channel_multiple(enum value_type type)
 {
 	return (int)(LAUNCH_VECTOR_BYTES / value_bytes(type));
@@ -74,7 +74,7 @@ bool cuda_same_layout(const struct layout *a, const struct layout *b)
 /* --- conversion --------------------------------------------------------------------------------
  */
 
-/* Not back: from the operation's input to its output. */
+/* Unless back: from the operation's input to its output. */
 static bool reorder(struct op *op, const void *from, void *to, bool back, struct train_error *error)
 {
 	const struct layout *a = back ? &op->info.output : &op->info.input;

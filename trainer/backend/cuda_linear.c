@@ -104,7 +104,7 @@ static void linear_free(struct op *op)
 /* --- planning ----------------------------------------------------------------------------------
  */
 
-/* What a convolution left is taken as it lies, if there is no padding in it. */
+/* The output of a convolution is used in its layout if it has no padding. */
 static void set_info(struct linear *l, const struct op_shape *shape)
 {
 	struct op_info *info = &l->base.base.info;
@@ -126,7 +126,7 @@ static void set_info(struct linear *l, const struct op_shape *shape)
 	l->relu_backward = shape->relu_backward;
 }
 
-/* The masters are multiplied themselves, where they are of the type. */
+/* If the masters have the type, they are used without a copy. */
 static bool plan_products(struct linear *l, const struct op_shape *shape, struct train_error *error)
 {
 	const struct op_info *info = &l->base.base.info;

@@ -17,7 +17,7 @@ static struct cuda_device *own(struct device *device)
 	return (struct cuda_device *)device;
 }
 
-/* CUDA's reasons are many; that memory is short is the one with a remedy. */
+/* Of CUDA's many reasons only lack of memory has a remedy. */
 static bool no_memory(struct cuda_device *d, size_t bytes, const char *what,
 		      struct train_error *error)
 {
@@ -98,7 +98,7 @@ static bool transfer(struct device *device, void *to, const void *from, size_t b
 		CUDA_DO(d, RUNTIME, cudaMemcpyAsync, (to, from, bytes, kind, d->stream), error));
 }
 
-/* Through the next slot of pinned memory, when it is free: who watches the device is asked. */
+/* Through the next slot of pinned memory, when it is free. The wait asks the device's watcher. */
 static bool write_piece(struct cuda_device *d, void *to, const void *host, size_t bytes,
 			struct train_error *error)
 {
@@ -132,14 +132,14 @@ bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
 bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,
 	       struct train_error *error)
 {
-	/* The copy to pageable memory waits as well, and nobody watches it. */
+	/* The copy to pageable memory waits as well, but without the watcher. */
 	return (!device->watch.good || cuda_finish(device, error)) &&
 	       transfer(device, host, from, bytes, cudaMemcpyDeviceToHost, error) &&
 	       cuda_finish(device, error);
 }
 
-/* Straight from GPU to GPU where they can, else CUDA goes by the host. Only between those that are
- * open: it would make a context on another. */
+/* Directly from GPU to GPU if they can, else CUDA copies through the host. Only between open
+ * devices: it would create a context on another. */
 static bool reach(struct cuda_device *d, int source, struct train_error *error)
 {
 	uint64_t bit = UINT64_C(1) << (source % 64);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The optimizers on the GPU: it counts steps, clips, scales and skips by itself. */
+/* The optimizers on the GPU, which counts steps, clips, scales and skips without the host. */
 #include "config.h"
 
 #include <stdlib.h>

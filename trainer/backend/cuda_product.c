@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by cuBLASLt. Algorithms are those that its heuristics find, in their order; of a
- * deterministic device without those that sum in place, in turns that may come in any order. */
+/* Products by cuBLASLt. Its heuristics give the algorithms, in their order. A deterministic device
+ * leaves out those that sum in place, in an order that varies. */
 #include "config.h"
 
 #include <string.h>
 
 #include "backend/cuda_product.h"
 
-/* What NVIDIA advises for Hopper, and what cudaMalloc() and the trainer's flat buffers and
- * activations are aligned to. */
+/* NVIDIA recommends it for Hopper. cudaMalloc(), flat buffers and activations have it. */
 enum { WORKSPACE_BYTES = 32 << 20, ALIGNMENT = 64, SUMS_ALIGNMENT = 16, TRIAL_ALIGNMENT = 256 };
 
 static const float one = 1, zero = 0;
@@ -69,9 +68,8 @@ static bool describe_how(struct cuda_device *d, cublasLtMatmulDesc_t *how,
 	       (!bias || set_bias(d, *how, bias, error));
 }
 
-/* Whether cuBLASLt is asked for the sums too: not for those of one row, which it has not
- * before 12.3, only where they are aligned as other programs align them, and not where nothing is
- * timed. */
+/* Whether cuBLASLt is asked for the sums too. Not for one row, which it supports from 12.3 on; only
+ * with the usual alignment; and not if nothing is timed. */
 static bool may_leave_sums(const struct cuda_device *d, const struct cuda_product_plan *plan)
 {
 	return plan->sums && !d->deterministic && plan->b.columns > 1 &&
@@ -81,7 +79,7 @@ static bool may_leave_sums(const struct cuda_device *d, const struct cuda_produc
 static bool describe(struct cuda_device *d, struct cuda_product *p,
 		     const struct cuda_product_plan *plan, struct train_error *error)
 {
-	/* Where the sums will lie is not known yet: only how that is aligned. */
+	/* The address of the sums is not known yet, only its alignment. */
 	const void *aligned = (const void *)(uintptr_t)alignment_of(plan->sums_offset);
 
 	return describe_how(d, &p->how, plan, plan->epilogue, plan->bias, error) &&
@@ -205,7 +203,7 @@ static bool ask(struct cuda_device *d, struct found *found, const struct cuda_pr
 	return cuda_done(d, CUDA_LIBRARY_CUBLASLT, status, "cublasLtMatmulAlgoGetHeuristic", error);
 }
 
-/* Of a result nothing means anything but where its state says so. */
+/* A result is valid only if its state says so. */
 static void add_way(struct cuda_ways *ways, const struct found *found, int i, bool sums)
 {
 	struct cuda_way *way = &ways->list[ways->count];
@@ -216,13 +214,13 @@ static void add_way(struct cuda_ways *ways, const struct found *found, int i, bo
 	*way = (struct cuda_way){.workspace = found->list[i].workspaceSize};
 	memcpy(way->words, &found->list[i].algo, sizeof(found->list[i].algo));
 	way->words[ALGORITHM_WORDS] = sums;
-	/* What wants the least workspace is known to fit, and a product alone to run. */
+	/* The way with the least workspace always fits, and a plain product always runs. */
 	if (ways->count++ == 0 || (!sums && (ways->known.words[ALGORITHM_WORDS] ||
 					     way->workspace < ways->known.workspace)))
 		ways->known = *way;
 }
 
-/* By turns, as only the first few are tried. */
+/* Alternating, since only the first few are tried. */
 static bool list_ways(struct cuda_device *d, struct cuda_ways *ways, const struct cuda_product *p,
 		      const struct cuda_product_plan *plan, struct train_error *error)
 {
@@ -244,7 +242,7 @@ static bool list_ways(struct cuda_device *d, struct cuda_ways *ways, const struc
 	return done;
 }
 
-/* What it is tried with: where its matrices lie. */
+/* The addresses of the matrices in a trial. */
 struct trial {
 	struct cuda_device *device;
 	struct cuda_product *product;
@@ -270,7 +268,7 @@ static bool run(void *argument, const struct cuda_way *way, void *operands, void
 			t->has_sums ? (float *)(void *)(memory + t->sums) : NULL, workspace, error);
 }
 
-/* Where something lies behind another, aligned as it will be. */
+/* The next address, with the alignment that it will have. */
 static size_t place(size_t *end, size_t offset, size_t bytes)
 {
 	size_t at = (*end + TRIAL_ALIGNMENT - 1) / TRIAL_ALIGNMENT * TRIAL_ALIGNMENT +
@@ -287,7 +285,7 @@ static size_t place_matrix(size_t *end, const struct cuda_matrix *m)
 
 static struct cuda_ways new_ways(const struct cuda_device *d, const struct cuda_product_plan *plan)
 {
-	/* Behind the directions of convolutions, so that no two keys meet. */
+	/* After the directions of convolutions, so that no two keys are equal. */
 	enum { PRODUCTS = 16 };
 	uint64_t sums = plan->sums ? alignment_of(plan->sums_offset) : 0;
 

@@ -10,17 +10,17 @@ struct cuda_matrix {
 	enum value_type type;
 	int64_t rows, columns;
 	bool transposed;
-	size_t offset; /* bytes from an aligned address to where it will lie */
+	size_t offset; /* bytes from an aligned address to its address */
 };
 
 struct cuda_product_plan {
-	int number; /* tells it from others of the same matrices */
+	int number; /* tells it apart from others of the same matrices */
 	struct cuda_matrix a, b, d;
 	cublasLtEpilogue_t epilogue;
-	const void *bias; /* of D's type, for an epilogue that has one; it stays there */
-	/* The sums over k are wanted too, of a B that is transposed; D is of floats, by DEFAULT.
-	 * cuBLASLt leaves them (BGRADB), or kernel_bias_gradient, whose scratch the caller sees
-	 * to. */
+	const void *bias; /* of D's type, for an epilogue that has one; it keeps its address */
+	/* Computes the sums over k too, of a transposed B; D has floats, by DEFAULT. cuBLASLt
+	 * computes them (BGRADB), or kernel_bias_gradient, for which the caller provides
+	 * scratch. */
 	bool sums;
 	size_t sums_offset; /* as a matrix's */
 };
@@ -34,13 +34,13 @@ struct cuda_product {
 	bool leaves_sums; /* itself */
 };
 
-/* Chooses its algorithm (cuda_choose.c), with room in the device's workspace; and whether
- * it leaves the sums, which a deterministic device's never does. What was made is
- * cuda_product_free()'s, after a failure too. The device is the calling thread's. */
+/* Chooses its algorithm (cuda_choose.c), with room in the device's workspace, and whether it
+ * computes the sums, which it never does on a deterministic device. Free it with
+ * cuda_product_free(), after a failure too. The device must be the calling thread's current one. */
 bool cuda_product_plan(struct cuda_device *device, struct cuda_product *product,
 		       const struct cuda_product_plan *plan, struct train_error *error);
 
-/* Puts it on the stream; a, b, d and sums are aligned as was planned. sums: NULL unless planned. */
+/* Puts it on the stream; a, b, d and sums have the planned alignment. sums: NULL unless planned. */
 bool cuda_product_run(struct cuda_device *device, const struct cuda_product *product, const void *a,
 		      const void *b, void *d, float *sums, struct train_error *error);
 

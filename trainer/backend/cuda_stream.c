@@ -8,7 +8,7 @@
 #include "backend/cuda.h"
 #include "backend/eventcount.h"
 
-/* CUDA takes an event that was never recorded for one that has come, so the host counts. */
+/* CUDA treats an event that was never recorded as one that has occurred, so the host counts. */
 struct event {
 	struct cuda_device *device;
 	cudaEvent_t event;
@@ -56,7 +56,7 @@ void cuda_event_abort(struct event *event)
 	eventcount_abort(&event->recorded);
 }
 
-/* A later recording than the one that is waited for comes behind it on the same stream. */
+/* A later recording than the awaited one comes after it on the same stream. */
 bool cuda_event_wait(struct device *device, struct event *event, uint64_t times,
 		     struct train_error *error)
 {
@@ -86,7 +86,7 @@ bool cuda_finish(struct device *device, struct train_error *error)
 	return cuda_wait_stream((struct cuda_device *)device, error);
 }
 
-/* Whatever issue said of its failure is the reason; a capture that was broken off says its own. */
+/* If issue fails, its error is the reason; an aborted capture has its own. */
 static bool capture(struct cuda_device *d, cudaGraph_t *graph,
 		    bool (*issue)(void *argument, struct train_error *error), void *argument,
 		    struct train_error *error)
@@ -150,12 +150,12 @@ void cuda_step_free(struct step *step)
 /* --- marks of time -----------------------------------------------------------------------------
  */
 
-/* Events, and how many of them are there before the first is marked. */
+/* Events, and how many there are before the first is marked. */
 enum { MAX_MARKS = 1 << 16, MARKS_READY = 1 << 10 };
 
-/* Times are those since an event, in ms, as float: it is recorded anew whenever marks are
- * forgotten, so that they stay near it. The host saw the first one come; later ones are that much
- * later. */
+/* Times are in ms since an event, as float. It is recorded again whenever marks are forgotten, so
+ * that they stay near it. The host knows when the first one occurred; later ones are relative to
+ * it. */
 struct cuda_marks {
 	int made, used; /* events */
 	bool begun;
@@ -219,7 +219,7 @@ static bool begun(const struct cuda_device *d)
 	return d->marks && d->marks->begun;
 }
 
-/* A time line that misses a time is no reason to end a training: 0 is no mark. */
+/* A missing time in a time line does not end a training: 0 is no mark. */
 int64_t cuda_mark_on(struct cuda_device *d, cudaStream_t stream)
 {
 	struct train_error error = TRAIN_TOLERATED;
@@ -249,7 +249,7 @@ int64_t cuda_mark_ns(struct device *device, int64_t mark)
 	struct cuda_marks *marks = d->marks;
 	float ms = 0;
 
-	/* Here, so that no step that is measured waits for it. */
+	/* Here, so that no measured step waits for it. */
 	if (mark == 0 && (!begun(d) || marks->used > 0) && cuda_use(d, &error))
 		begin_marks(d, &error);
 	if (!marks || mark < 1 || mark > marks->made || !cuda_use(d, &error) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread looks without a pause for a short while, then sleeps between its looks. */
+/* The thread polls without a pause for a short while, then sleeps between polls. */
 #include "config.h"
 
 #include "backend/cuda.h"
@@ -16,13 +16,13 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* What is asked whether it is done: an event, or the device's stream. */
+/* What is polled: an event, or the device's stream. */
 static cudaError_t ask(struct cuda_device *d, cudaEvent_t event)
 {
 	cudaError_t status =
 		event ? d->calls->cudaEventQuery(event) : d->calls->cudaStreamQuery(d->stream);
 
-	/* That it is not there yet is no error of the thread's. */
+	/* Not ready is not an error of the thread's. */
 	if (status == cudaErrorNotReady)
 		d->calls->cudaGetLastError();
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts of values in host order, and the end of an operation: what every backend calls. */
+/* Layouts of values in host order, and freeing an operation, for every backend. */
 #include "backend/backend.h"
 
 void op_free(struct op *op)

@@ -4,9 +4,9 @@
  *
  * Its threads are OpenMP's (cpu_team.h): the first region that the device's thread runs makes a
  * team, which inherits its cores and floating-point state. How many is a setting of the calling
- * thread (omp_set_num_threads). OpenMP's threads spin when they wait: where other threads want
- * their cores, start the process with OMP_WAIT_POLICY=passive, and never with OMP_PROC_BIND, which
- * moves threads off their device's cores.
+ * thread (omp_set_num_threads). OpenMP's threads spin when they wait. If other threads need their
+ * cores, start the process with OMP_WAIT_POLICY=passive. Never set OMP_PROC_BIND, which moves
+ * threads off their device's cores.
  */
 #include "backend/onednn.h"
 
@@ -31,7 +31,7 @@ static void onednn_close(struct device *device)
 	free(own);
 }
 
-/* A small operation tells, in whatever version of oneDNN. */
+/* A small operation shows it in every version of oneDNN. */
 static bool onednn_has_type(struct device *device, enum value_type type)
 {
 	const struct op_shape shape = {.input = layout_host(type, 1, 16, 4, 4),

@@ -53,7 +53,7 @@ bool onednn_task_slow(const struct onednn_task *task);
 dnnl_data_type_t onednn_type(enum value_type type);
 /* Row-major of so many dimensions: 4, or 2 for features; NULL as onednn_layout_new. */
 onednn_layout *onednn_host_layout(const struct layout *layout, int dims);
-/* Sets what the model sees of a layout: order is NULL where it is host order. */
+/* Sets the model's view of a layout; order is NULL for host order. */
 bool onednn_layout_out(struct layout *layout, const onednn_layout *order,
 		       struct train_error *error);
 bool onednn_same_layout(const struct layout *a, const struct layout *b);
@@ -67,8 +67,8 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 bool onednn_convert(struct op **op, struct device *device, const struct layout *from,
 		    const struct layout *to, struct train_error *error);
 
-/* Our own Winograd's algorithm: whether it does this 3x3 convolution of stride 1, in float32, on
- * this processor, which then is one where oneDNN has none. */
+/* Whether our own Winograd's algorithm computes this 3x3 convolution of stride 1, in float32, on
+ * this processor. It does where oneDNN has none. */
 bool onednn_winograd_fits(const struct op_shape *shape);
 bool onednn_winograd(struct op **op, struct device *device, const struct op_shape *shape,
 		     struct train_error *error);

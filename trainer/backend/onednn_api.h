@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oneDNN's C interface of version 2 and of version 3, which has no operation descriptors and
- * opaque memory descriptors. Nothing else in the trainer knows which it is.
+ * oneDNN's C interface of version 2 and of version 3, which has no operation descriptors and has
+ * opaque memory descriptors. Nothing else in the trainer knows the version.
  */
 #ifndef TRAIN_BACKEND_ONEDNN_API_H
 #define TRAIN_BACKEND_ONEDNN_API_H
@@ -19,8 +19,9 @@ typedef dnnl_memory_desc_t onednn_layout;
 enum onednn_kind { ONEDNN_CONVOLUTION, ONEDNN_LINEAR, ONEDNN_RELU };
 enum onednn_pass { ONEDNN_FORWARD, ONEDNN_BACKWARD_DATA, ONEDNN_BACKWARD_WEIGHTS };
 
-/* One primitive to be described. In backward passes the layouts are those of gradients, except
- * for source where the weights' gradient is made, weights where the data's, and ReLU's source. */
+/* The description of one primitive. In backward passes the layouts are those of gradients, except
+ * for the source of the weights' gradient, the weights of the data's gradient, and ReLU's
+ * source. */
 struct onednn_wish {
 	dnnl_engine_t engine;
 	enum onednn_kind kind;
@@ -32,10 +33,10 @@ struct onednn_wish {
 	const_dnnl_primitive_desc_t hint; /* backward: the forward pass */
 };
 
-/* Its scratch memory is the caller's. */
+/* The caller owns its scratch memory. */
 dnnl_status_t onednn_describe(dnnl_primitive_desc_t *description, const struct onednn_wish *wish);
 
-/* NULL when there is no memory or such a layout makes no sense. Freed by onednn_layout_free. */
+/* NULL: no memory, or an invalid layout. Freed by onednn_layout_free. */
 onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
 				 dnnl_format_tag_t tag);
 void onednn_layout_free(onednn_layout *layout);

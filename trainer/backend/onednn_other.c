@@ -164,8 +164,8 @@ static onednn_layout *tagged(const struct layout *l, dnnl_format_tag_t tag)
 	return onednn_layout_new(4, sizes, onednn_type(l->type), tag);
 }
 
-/* Which of the layouts with some neighbouring channels the input has; any other comes in host
- * order, as a conversion before it makes it. */
+/* Which of the layouts with some neighbouring channels the input has. A conversion brings any other
+ * to host order first. */
 static bool pool_layouts(struct pool_op *own, struct train_error *error)
 {
 	static const struct {

@@ -26,7 +26,7 @@ static const int data_args[] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DI
 
 enum { WINOGRAD_LEAST_CHANNELS = 32 };
 
-/* The layouts that planning asks for; all are freed at its end. */
+/* The layouts that planning requests; all are freed at its end. */
 struct wishes {
 	onednn_layout *source, *weights, *weights_float, *bias, *target;
 };
@@ -52,8 +52,8 @@ static bool wishes_make(struct wishes *w, struct sum_op *own, const struct op_sh
 			       linear ? in->width : shape->kernel};
 	dnnl_dims_t bias = {shape->out}, source = {in->batch, in->channels, in->height, in->width};
 
-	/* Data in host order: a convolution says what it wants, and the model converts. In an order
-	 * of oneDNN's own they have 4 dimensions even where a plane is one value. */
+	/* Data in host order: a convolution chooses its layout, and the model converts. Orders of
+	 * oneDNN have 4 dimensions even if a plane is one value. */
 	w->source = linear ? onednn_host_layout(in, dims)
 			   : onednn_layout_new(4, source, type, dnnl_format_tag_any);
 	w->weights = onednn_layout_new(dims, weights, type, dnnl_format_tag_any);
@@ -72,7 +72,7 @@ static bool wants_winograd(const struct device *device, const struct op_shape *s
 	       shape->out >= WINOGRAD_LEAST_CHANNELS;
 }
 
-/* Winograd's algorithm where it is wanted and there is one, else the direct one. */
+/* Winograd's algorithm if it is wanted and available, else the direct one. */
 static bool best_task(struct onednn_task *task, const struct sum_op *own, struct onednn_wish *wish,
 		      const int *args, const char *what, struct train_error *error)
 {
@@ -87,7 +87,7 @@ static bool best_task(struct onednn_task *task, const struct sum_op *own, struct
 	return onednn_task_make(task, own->base.device, wish, args, what, error);
 }
 
-/* Likewise a pass that reads weights: the stored ones where that is not slow. */
+/* The same for a pass that reads weights: the stored ones unless that is slow. */
 static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
 			  struct onednn_wish *wish, const int *args, const char *what,
 			  struct train_error *error)
@@ -161,7 +161,7 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 	struct onednn_task first;
 	bool made;
 
-	/* A first look tells the layouts of activations, which the gradients have too. */
+	/* A first query gives the layouts of activations, which the gradients have too. */
 	if (!best_task(&first, own, &wish, forward_args, "convolution or product of this type",
 		       error))
 		return false;

@@ -6,7 +6,7 @@
 
 #include "backend/onednn.h"
 
-/* Weights in another layout or type; without memory the stored ones are read. */
+/* Weights in another layout or type; without memory of its own the pass reads the stored ones. */
 struct weight_copy {
 	void *memory;
 	struct onednn_task reorder;

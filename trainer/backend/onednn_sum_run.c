@@ -70,7 +70,7 @@ static bool sum_backward_data(struct op *op, const struct op_args *args, struct 
 	return onednn_task_run(&own->data, op->device, addresses, 4, error);
 }
 
-/* Once per checkpoint, so nothing is kept for it. */
+/* Used once per checkpoint, so nothing is kept for it. */
 static bool reorder_once(struct op *op, const onednn_layout *from, const void *from_at,
 			 const onednn_layout *to, void *to_at, struct train_error *error)
 {

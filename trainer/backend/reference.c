@@ -19,7 +19,7 @@ struct at {
 	int64_t n, o, y, x, c, i, j;
 };
 
-/* Where the input of an output lies, -1 in the padding. */
+/* The index of an output's input; -1 in the padding. */
 static int64_t input_index(const struct reference_op *r, const struct at *at)
 {
 	const struct layout *in = &r->base.info.input;
@@ -87,7 +87,7 @@ static bool sum_forward(struct op *op, const struct op_args *args, struct train_
 	return true;
 }
 
-/* With relu_backward, output gradients behind an output <= 0 become zero. */
+/* With relu_backward, gradients of an output <= 0 become zero. */
 static void reference_op_relu_backward(const struct reference_op *r, const struct op_args *args)
 {
 	const struct layout *out = &r->base.info.output;
@@ -375,7 +375,7 @@ static bool reference_open(struct device **device, const struct device_options *
 
 	if (!made)
 		return false;
-	/* Without OpenMP one thread does all: what is computed is the same. */
+	/* Without OpenMP one thread does all, with the same results. */
 	cpu_team_open(&made->team, options->threads);
 	*device = &made->base;
 	return true;

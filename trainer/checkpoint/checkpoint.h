@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checkpoints: all that a run needs to go on as if it had not stopped, in one safetensors file.
+ * Checkpoints: everything that a run needs to continue as if it had not stopped, in one safetensors
+ * file.
  *
  * FOLDER/checkpoint-000000000120.safetensors was written after step 120 and holds
  *
- *	fc1.weight                      parameters, F32, named as in PyTorch's state_dict
- *	optimizer.exp_avg.fc1.weight    the optimizer's state, optimizer.SLOT.PARAMETER, F32, of the
- *	                                parameter's shape
- *	in __metadata__                 crc32 (safetensors.h), format "pt" (PyTorch's order of
- *	                                dimensions), checkpoint "1" (the version of this list), the
- *	                                numbers of struct checkpoint_progress by their names, and
- *texts
+ * 	fc1.weight                      parameters, F32, named as in PyTorch's state_dict
+ * 	optimizer.exp_avg.fc1.weight    the optimizer's state, optimizer.SLOT.PARAMETER, F32, of the
+ * 	                                parameter's shape
+ * 	in __metadata__                 crc32 (safetensors.h), format "pt" (PyTorch's order of
+ * 	                                dimensions), checkpoint "1" (the version of this list), the
+ * 	                                numbers of struct checkpoint_progress by their names, and
+ * texts
  *
- * Nothing in it depends on ranks, devices or modes: any of them writes it, and any can go on with
- *it. Files of others, weights alone, are read too; DataParallel and DistributedDataParallel put
- * "module." before each name, which is taken off.
+ * Nothing in it depends on ranks, devices or modes, so a run of any kind can continue from it.
+ * Files of other programs that have weights only are read too; the "module." that DataParallel and
+ * DistributedDataParallel put before each name is removed.
  */
 #ifndef TRAIN_CHECKPOINT_H
 #define TRAIN_CHECKPOINT_H
@@ -25,9 +26,9 @@
 struct checkpoint_progress {
 	int64_t step;           /* steps done, those that the scaler skipped included */
 	int64_t optimizer_step; /* without those: t of Adam */
-	int64_t epoch;          /* from 0, what set_epoch is told */
+	int64_t epoch;          /* from 0, the argument of set_epoch */
 	int64_t position;       /* samples of the epoch's order that all ranks together have used */
-	int64_t history;        /* bytes of the file of losses that describe these steps */
+	int64_t history;        /* bytes of the file of losses for these steps */
 	int64_t elapsed_ms;     /* of training, by all runs up to here; 0 in files without it */
 	int64_t scaler_growth;  /* steps since the scale changed: GradScaler's _growth_tracker */
 	float scaler_scale;     /* GradScaler's scale; 0 without one */
@@ -45,51 +46,51 @@ struct checkpoint {
 	size_t count;
 	const struct checkpoint_slot *slots;
 	size_t slot_count;
-	const struct safetensors_text *texts; /* kept for people and checks: {"model", "convnet"} */
+	const struct safetensors_text *texts; /* for people and checks: {"model", "convnet"} */
 	size_t text_count;
 	struct checkpoint_progress progress;
 };
 
-/* Writes a checkpoint into folder, which is made if need be, and then removes those of earlier
- * steps until `keep` are left, this one included (0: all are left). One process per folder, the
- * rank 0 of a run, may call it.
+/* Writes a checkpoint into folder, which it creates if needed, and then removes those of earlier
+ * steps until `keep` are left, with this one (0: removes none). Only one process per folder may
+ * call it, rank 0 of a run.
  *
- * It is written under another name in the folder, synced, renamed, and the folder synced: whenever
- * a process dies or a disk is full, the checkpoints that were there stay as they were, and so they
- * do on failure. What processes left that were killed while they wrote is removed first. Where
- * RLIMIT_FSIZE is set SIGXFSZ must be ignored, or it ends the process. */
+ * It is written under another name in the folder, synced and renamed, and the folder is synced. So
+ * existing checkpoints stay intact after a failure, when a process dies and when a disk is full.
+ * First it removes files of processes that were killed while writing. If RLIMIT_FSIZE is set,
+ * ignore SIGXFSZ, or it ends the process. */
 bool checkpoint_save(const char *folder, const struct checkpoint *what, int keep,
 		     struct train_error *error);
 
-/* Whether checkpoints can be written there, so that it is known before hours of training; if not,
- * bad input. Leaves nothing behind, not even a folder that it made. */
+/* Checks that checkpoints can be written there, before hours of training; if not, bad input. Leaves
+ * nothing behind, not even a folder that it created. */
 bool checkpoint_try(const char *folder, struct train_error *error);
 
-/* Whether no checkpoint is in the folder, nor damaged ones, for a run that begins anew: a later one
- * of another run would be what is gone on from. If not, bad input; no folder is good. */
+/* Checks that the folder has no checkpoints, damaged ones included, for a run that begins from step
+ * 0: it would later resume a checkpoint of another run. If it has, bad input; a missing folder is
+ * fine. */
 bool checkpoint_none(const char *folder, struct train_error *error);
 
-/* Opens the checkpoint of the latest step that is whole and whose parameters are finite, which
- * those of a run that diverged are not. Each later one is refused: `refused` is told why, in one
- * line with its name. *ret is NULL where there is no checkpoint or no folder; it is an error when
- * all are refused (TRAIN_BAD_INPUT), and when one cannot be opened or memory runs out, which says
- * nothing against the file. */
+/* Opens the checkpoint of the latest step that is complete and has finite parameters; those of a
+ * run that diverged are not finite. Later ones are rejected: `refused` gets the reason of each, in
+ * one line with its name. *ret is NULL if there is no checkpoint or no folder. If all are rejected,
+ * that is TRAIN_BAD_INPUT; if one cannot be opened or memory runs out, that is an error too, as the
+ * file may be good. */
 bool checkpoint_newest(struct safetensors **ret, const char *folder,
 		       void (*refused)(void *data, const char *why), void *data,
 		       struct train_error *error);
 
-/* Copies a checkpoint into what the run has: parameters, slots and progress. The names must be the
- * same, none missing and none besides, and so the shapes. A data pointer that is NULL is of a
- * tensor that another rank holds: it is compared and not copied. A parameter with a value that is
- * infinite or NaN is bad input. Nothing is changed on failure. */
+/* Copies a checkpoint into parameters, slots and progress of the run. It must have exactly these
+ * names and shapes. A NULL data pointer stands for a tensor of another rank, which is compared and
+ * not copied. An infinite or NaN parameter is bad input. On failure nothing is changed. */
 bool checkpoint_load(struct checkpoint *into, const struct safetensors *file,
 		     struct train_error *error);
 
-/* The same for parameters alone, out of any file: the optimizer's state is left aside. */
+/* The same for parameters only, from any file; the optimizer's state is ignored. */
 bool checkpoint_load_parameters(const struct tensor *parameters, size_t count,
 				const struct safetensors *file, struct train_error *error);
 
-/* Whether the file is a whole checkpoint; its progress. */
+/* Whether the file is a complete checkpoint; its progress. */
 bool checkpoint_progress(struct checkpoint_progress *progress, const struct safetensors *file,
 			 struct train_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A checkpoint in the words of its file. */
+/* A checkpoint as the names and texts of its file. */
 #ifndef TRAIN_CHECKPOINT_CONTENTS_H
 #define TRAIN_CHECKPOINT_CONTENTS_H
 
@@ -9,22 +9,21 @@
 #define CHECKPOINT_MODULE "module."
 #define CHECKPOINT_VERSION "1"
 
-/* Does the text begin so? */
+/* Whether text begins with prefix. */
 bool contents_begins(const char *text, const char *beginning);
 
 /* Parameters, then the parameters of each slot, by their names in the file. */
 struct contents {
 	struct safetensors_tensor *tensors;
-	float **data; /* theirs, to load into */
+	float **data; /* of the run, to load into */
 	size_t count;
 };
 
 bool contents_make(struct contents *ret, const struct checkpoint *what, struct train_error *error);
 void contents_free(struct contents *contents);
 
-/* Whether all values of an F32 tensor of the file are numbers. Parameters that are none give no run
- * that is worth its time; what an optimizer keeps may have overflowed in a run that goes on well.
- */
+/* Whether all values of an F32 tensor of the file are finite. Parameters must be; the state of an
+ * optimizer may have overflowed in a good run. */
 bool contents_finite(const struct safetensors *file, const struct safetensors_tensor *tensor,
 		     struct train_error *error);
 
@@ -37,7 +36,7 @@ struct progress_texts {
 
 void progress_print(struct progress_texts *texts, const struct checkpoint_progress *progress);
 
-/* False: the text of *key is missing or none that progress_print writes. */
+/* False: the text of *key is missing, or not one that progress_print writes. */
 bool progress_scan(struct checkpoint_progress *progress, const struct safetensors *file,
 		   const char **key);
 

@@ -23,7 +23,7 @@ void crc32_begin(struct crc32 *crc)
 		}
 }
 
-/* What four bytes do with `behind` bytes behind them. */
+/* The CRC of four bytes with `behind` bytes after them. */
 static inline uint32_t four(const struct crc32 *crc, uint32_t bytes, int behind)
 {
 	return crc->table[behind + 3][bytes & 0xff] ^ crc->table[behind + 2][bytes >> 8 & 0xff] ^

@@ -93,7 +93,8 @@ bool folder_steps(int64_t **steps, size_t *count, const struct checkpoint_folder
 
 /* --- the newest that is good ----------------------------------------------------- */
 
-/* *ret stays NULL, with true, where the file is damaged or not finite; error tells why then. */
+/* If the file is damaged or not finite, *ret stays NULL and the result is true; error has the
+ * reason. */
 static bool try(struct safetensors **ret, const struct checkpoint_folder *folder, int64_t step,
 		struct train_error *error)
 {
@@ -122,7 +123,7 @@ static bool try(struct safetensors **ret, const struct checkpoint_folder *folder
 	return error->status != TRAIN_FAILED;
 }
 
-/* The steps in a folder, none where it does not exist. Close in->fd unless it is -1. */
+/* The steps in a folder; none if it does not exist. Close in->fd unless it is -1. */
 static bool list(struct checkpoint_folder *in, int64_t **steps, size_t *count, const char *folder,
 		 struct train_error *error)
 {

@@ -12,14 +12,14 @@ struct checkpoint_folder {
 	int fd;
 };
 
-/* The name of a step's file. Steps above 10^12 have longer names, and are as good. */
+/* The name of a step's file. Steps above 10^12 have longer names. */
 enum { CHECKPOINT_NAME = 64 };
 void folder_name(char name[CHECKPOINT_NAME], int64_t step);
 
 /* False, with errno. Close the descriptor when done. */
 bool folder_open(struct checkpoint_folder *folder, const char *path);
 
-/* The steps that there are files of, descending. False, with errno. *steps is the caller's. */
+/* The steps with files, descending. False, with errno. The caller frees *steps. */
 bool folder_steps(int64_t **steps, size_t *count, const struct checkpoint_folder *folder);
 
 #endif

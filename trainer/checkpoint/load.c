@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A checkpoint into what a run has: everything is compared before anything is copied. */
+/* Loads a checkpoint into a run. Everything is compared before anything is copied. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

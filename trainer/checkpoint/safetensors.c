@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What reading and writing share. */
+/* Shared by reading and writing. */
 #include "checkpoint/safetensors.h"
 
 #include <inttypes.h>

@@ -3,19 +3,19 @@
  * Reads and writes safetensors files, as huggingface/safetensors describes them (README.md,
  * "Format"): tensors by name, and texts by key.
  *
- *	8 bytes   n, the length of the header; little endian, as everything here
- *	n bytes   the header, JSON, filled up with spaces:
- *	          {"__metadata__": {KEY: TEXT, ...},
- *	           NAME: {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]}, ...}
- *	the rest  the elements of the tensors in C order; the offsets count from here
+ * 	8 bytes   n, the length of the header; little endian, as everything here
+ * 	n bytes   the header, JSON, filled up with spaces:
+ * 	          {"__metadata__": {KEY: TEXT, ...},
+ * 	           NAME: {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]}, ...}
+ * 	the rest  the elements of the tensors in C order; the offsets count from here
  *
- * The tensors fill the rest without holes and overlaps. What is written has them by descending
- * dtype, then by name, and n is a multiple of 8: so each is aligned to its elements.
+ * The tensors fill the rest without holes and overlaps. Written files have them by descending
+ * dtype, then by name, and n is a multiple of 8, so each is aligned to its elements.
  *
- * The format has no checksum. What is written begins its metadata with one, at a fixed place:
+ * The format has no checksum. Written files begin their metadata with one, at a fixed place:
  * {"__metadata__":{"crc32":"xxxxxxxx", with the digits at the bytes 34 to 41 of the file. They are
- * the CRC-32 (crc32.h) of the whole file, header included, with zeros ("00000000") as digits. A
- * reader that knows nothing of it sees a text among others.
+ * the CRC-32 (crc32.h) of the whole file, header included, with zeros ("00000000") as digits. Other
+ * readers see one more text.
  */
 #ifndef TRAIN_SAFETENSORS_H
 #define TRAIN_SAFETENSORS_H
@@ -51,7 +51,8 @@ struct safetensors_tensor {
 	const char *name; /* UTF-8, unique */
 	enum safetensors_dtype dtype;
 	struct tensor_shape shape;
-	const void *data; /* of safetensors_bytes(); in a file of others at any address */
+	const void
+		*data; /* safetensors_bytes() of them; in files of other programs at any address */
 };
 
 struct safetensors_text {
@@ -64,7 +65,7 @@ struct safetensors {
 	struct safetensors_tensor *tensors; /* by name, as strcmp orders them */
 	bool checked;                       /* it has a checksum, which is right */
 	char *path;
-	const void *bytes; /* the whole file, for ranks that shall not read it again */
+	const void *bytes; /* the whole file, so that other ranks need not read it */
 	size_t size;
 	void *owned;           /* bytes, if they are the file's own */
 	struct json_t *header; /* holds names and texts */
@@ -80,11 +81,10 @@ bool safetensors_bytes(size_t *bytes, const struct safetensors_tensor *tensor);
 enum { SAFETENSORS_SHAPE_TEXT = 96 };
 const char *safetensors_shape(char text[SAFETENSORS_SHAPE_TEXT], const struct tensor_shape *shape);
 
-/* Reads all of a file, once; tensors lie where they were read to. Refused (TRAIN_BAD_INPUT): what
- * is not as described above, a wrong checksum, more than TENSOR_MAX_DIMS dimensions, a header of
- * more than 8 MiB, a file of more than 16 GiB. TRAIN_FAILED: memory, or the system. *ret is the
- * caller's to free; untouched on failure. safetensors_read takes an open file, and leaves it so;
- * path is for messages. */
+/* Reads a whole file, once; tensors point into it. TRAIN_BAD_INPUT: another form than above, a
+ * wrong checksum, more than TENSOR_MAX_DIMS dimensions, a header of more than 8 MiB, a file of more
+ * than 16 GiB. TRAIN_FAILED: memory, or the system. The caller frees *ret, which is untouched on
+ * failure. safetensors_read takes an open file and leaves it open; path is for messages. */
 bool safetensors_open(struct safetensors **ret, const char *path, struct train_error *error);
 bool safetensors_read(struct safetensors **ret, int fd, const char *path,
 		      struct train_error *error);
@@ -92,19 +92,19 @@ bool safetensors_read(struct safetensors **ret, int fd, const char *path,
 /* The same of a file in memory, which must outlive *ret. */
 bool safetensors_parse(struct safetensors **ret, const void *bytes, size_t size, const char *path,
 		       struct train_error *error);
-void safetensors_free(struct safetensors *file); /* NULL is fine */
+void safetensors_free(struct safetensors *file); /* may be NULL */
 
 /* NULL: there is none. */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *file, const char *name);
 const char *safetensors_text(const struct safetensors *file, const char *key);
 
-/* Writes a file with its checksum where fd is, which may be a pipe; syncs and closes nothing. path
- * is for messages. */
+/* Writes a file with its checksum to fd, which may be a pipe; does not sync or close it. path is
+ * for messages. */
 bool safetensors_write(int fd, const char *path, const struct safetensors_tensor *tensors,
 		       size_t count, const struct safetensors_text *texts, size_t text_count,
 		       struct train_error *error);
 
-/* What writing and reading agree on. */
+/* For writing and reading. */
 #define SAFETENSORS_BEGINNING "{\"__metadata__\":{\"crc32\":\""
 enum {
 	SAFETENSORS_LENGTH = 8, /* of the length of the header */

@@ -134,7 +134,7 @@ static int by_place(const void *a, const void *b)
 
 	if (x->data != y->data)
 		return (const char *)x->data < (const char *)y->data ? -1 : 1;
-	/* what is empty comes before what begins at the same place */
+	/* an empty tensor comes before one that begins at the same place */
 	return (end_of(x) > end_of(y)) - (end_of(x) < end_of(y));
 }
 
@@ -219,7 +219,7 @@ static bool read_header(struct reader *r)
 	file->header = json_loadb(bytes + SAFETENSORS_LENGTH, length, JSON_REJECT_DUPLICATES, &why);
 	if (file->header)
 		return true;
-	/* jansson itself does not always say so */
+	/* jansson itself does not always report it */
 	if (errno == ENOMEM)
 		return train_nomem(r->error, "the header of a file");
 	return REFUSE(r, "its header is wrong at byte %d: %s", SAFETENSORS_LENGTH + why.position,
@@ -248,7 +248,7 @@ bool safetensors_parse(struct safetensors **ret, const void *bytes, size_t size,
 	return false;
 }
 
-/* Damaged places of a disk are the file's fault; everything else is not. */
+/* Only damaged sectors of a disk count as a damaged file. */
 static bool system_failed(const char *path, struct train_error *error)
 {
 	bool bad = errno == EIO || errno == ENOENT || errno == EACCES || errno == EISDIR;
@@ -301,7 +301,7 @@ bool safetensors_read(struct safetensors **ret, int fd, const char *path, struct
 
 bool safetensors_open(struct safetensors **ret, const char *path, struct train_error *error)
 {
-	/* a FIFO shall not keep us waiting */
+	/* do not wait for a FIFO */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool good;
 

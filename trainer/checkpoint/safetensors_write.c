@@ -63,7 +63,7 @@ static bool set_texts(const struct writer *w, json_t *root, const struct safeten
 {
 	json_t *metadata = json_object();
 
-	/* the first of all, so that its place is known */
+	/* the first member, so that its place is known */
 	if (!set(w, root, "__metadata__", metadata) ||
 	    !set(w, metadata, "crc32", json_string("00000000")))
 		return false;

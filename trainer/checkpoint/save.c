@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A checkpoint on the disk, whatever happens meanwhile. */
+/* Writes a checkpoint to the disk atomically. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ static bool open_or_make_folder(struct saving *s, const char *path)
 	return made || failed(s, "make its folder");
 }
 
-/* Who writes holds a lock, which ends with him. */
+/* A writer holds a lock, which ends with its process. */
 static void remove_if_left(int folder, const char *name)
 {
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -63,7 +63,7 @@ static void remove_if_left(int folder, const char *name)
 	close(fd);
 }
 
-/* They take space that is needed now. */
+/* Their space is needed now. */
 static void remove_left_over(const struct saving *s)
 {
 	int fd = openat(s->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,7 +79,7 @@ static void remove_left_over(const struct saving *s)
 		close(fd);
 }
 
-/* Its lock is of no use to us, only to the next. */
+/* Only the next process needs the lock. */
 static bool create(const struct saving *s, struct atomic_file *file)
 {
 	if (!atomic_create(file, s->folder.fd, TEMPORARY, 0666))
@@ -136,7 +136,7 @@ static bool write_and_rename(const struct saving *s, const struct checkpoint *wh
 	return good;
 }
 
-/* Later steps are another run's, or damaged: they neither count nor go. */
+/* Later steps are another run's, or damaged: they are not counted and not removed. */
 static bool remove_earlier(struct saving *s, int64_t step, int keep)
 {
 	int64_t *steps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a rank is doing, as others compare it with theirs and as messages name it. */
+/* What a rank is doing, for the comparison between ranks and for messages. */
 #ifndef TRAIN_COLLECTIVE_CALL_H
 #define TRAIN_COLLECTIVE_CALL_H
 
@@ -17,7 +17,7 @@ enum call_kind {
 	CALL_GATHER,
 	CALL_SEND,
 	CALL_RECEIVE,
-	CALL_DEVICE /* waits for its device; `what` is all that is said of it */
+	CALL_DEVICE /* waits for its device; messages have only `what` */
 };
 
 struct call {
@@ -38,7 +38,7 @@ bool call_same(const struct call *a, const struct call *b);
 /* How the call of RANK differs from rank 0's: one sentence to text. */
 void call_difference(char *text, size_t size, int rank, const struct call *call,
 		     const struct call *first);
-/* The same of a message, and of who waits for another one. */
+/* The same for a message, and for a rank that waits for another one. */
 void call_difference_message(char *text, size_t size, int to, const struct call *wanted, int from,
 			     const struct call *sent);
 
@@ -48,13 +48,13 @@ struct call_late {
 	int count;
 };
 
-/* `who` is "rank 3"; what it is doing instead, a call_kind, or CALL_NONE where that is not known.
- */
+/* `who` is "rank 3"; the last argument is what it is doing instead, or CALL_NONE if that is not
+ * known. */
 void call_late_add(struct call_late *late, const char *who, int doing);
-/* One sentence to text: who did not come in time to what `rank` is doing. */
+/* Writes one sentence to text: the ranks that did not come in time for the call of `rank`. */
 void call_late_text(char *text, size_t size, const struct call_late *late, int timeout_ms,
 		    const struct call *doing, int rank);
-/* The same where nobody is late: all wait for their devices. */
+/* The same if no rank is late: all wait for their devices. */
 void call_stuck_text(char *text, size_t size, int timeout_ms, const struct call *doing);
 
 #endif

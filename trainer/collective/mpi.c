@@ -134,7 +134,7 @@ static void mpi_close(struct communicator *comm)
 		MPI_Comm_free(&own);
 }
 
-/* MPI_Comm_dup would wait without a limit for ranks that do not come. Where they came too late MPI
+/* MPI_Comm_dup would wait without a limit for ranks that do not come. If they come too late, MPI
  * may still write to `own`. */
 static bool open_own(struct mpi_comm *c, const struct call *call, struct train_error *error)
 {
@@ -238,7 +238,7 @@ static bool mpi_all_gather(struct communicator *comm, const void *mine, void *al
 	return mpi_leave(c, gather(c, all, bytes, &call, error));
 }
 
-/* Another thread leaves its call soon, unless MPI waits in it for a process that is gone. */
+/* Another thread returns from its call soon, unless MPI waits there for a process that is gone. */
 static void mpi_cancel(struct rendezvous *rendezvous, int rank, const struct train_error *why)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};

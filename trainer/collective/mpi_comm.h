@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the MPI module share. */
+/* Shared by the files of the MPI module. */
 #ifndef TRAIN_COLLECTIVE_MPI_COMM_H
 #define TRAIN_COLLECTIVE_MPI_COMM_H
 
@@ -20,8 +20,8 @@ struct mpi_send {
 
 struct rendezvous {
 	struct rendezvous_options options;
-	bool failed; /* MPI's end would wait for ranks that do not come */
-	/* MPI is called by one thread at a time: who aborts waits for the calls of others. */
+	bool failed; /* MPI_Finalize would wait for ranks that do not come */
+	/* One thread at a time calls MPI: abort waits for the calls of other threads. */
 	atomic_int calls;
 	atomic_bool aborted;
 };
@@ -29,30 +29,30 @@ struct rendezvous {
 struct mpi_comm {
 	struct communicator base;
 	struct rendezvous *rendezvous;
-	MPI_Comm comm;      /* until it is open the world */
+	MPI_Comm comm;      /* MPI's world until it is open */
 	struct call *calls; /* of all ranks, in the last call */
 	int *counts, *offsets, *own_counts, *own_offsets;
-	int *doing; /* kinds of calls, of ranks that were asked */
+	int *doing; /* kinds of calls of ranks that were asked */
 	const float **from;
 	float *parts; /* of all ranks, to be summed */
 	size_t parts_bytes;
 	struct mpi_send *sends; /* to each rank */
 };
 
-/* Around all that calls MPI, until the run is aborted; mpi_leave gives `done` back. */
+/* Put around all calls of MPI, until the run is aborted; mpi_leave returns `done`. */
 bool mpi_enter(struct mpi_comm *comm, const struct call *call, struct train_error *error);
 bool mpi_leave(struct mpi_comm *comm, bool done);
 
-/* Notes what MPI says unless that is success. */
+/* Notes MPI's error, unless it is success. */
 bool mpi_good(struct mpi_comm *comm, int code, const struct call *call, struct train_error *error);
-/* Waits for it as time that is spent on others, without keeping a core busy for long. `peer` is the
- * rank that it is waited for, -1: all of them; the message names who is late. */
+/* Waits for it, counted as time spent on other ranks, without keeping a core busy for long. `peer`
+ * is the awaited rank, -1: all; the message names those that are late. */
 bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struct call *call,
 	      struct train_error *error);
 /* As collective.h's check. */
 bool mpi_check(struct communicator *comm, const char *where, int64_t waited_ns,
 	       struct train_error *error);
-/* All ranks are in this call. */
+/* Waits until all ranks are in this call. */
 bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_error *error);
 
 bool mpi_sum(struct mpi_comm *comm, float *values, int64_t count, const struct call *call,

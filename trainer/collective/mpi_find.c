@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The module of MPI, which is loaded when it is asked for. */
+/* Finds and loads the module of MPI when it is needed. */
 #include "config.h"
 
 #include "collective/collective.h"
@@ -17,8 +17,8 @@
 #error "PKGLIBDIR is the folder of the module"
 #endif
 
-/* A program that was built but not installed lies above libtool's folder, where the module is, or
- * in it. Nobody installs a folder of this name. */
+/* A program that is built but not installed is in the folder above libtool's folder with the
+ * module, or in that. No installation has a folder of this name. */
 static void *open_built(void)
 {
 	static const char folder[] = "/.libs";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages: what it is, then its values, from memory of our own so that a sender goes on. MPI
- * counts in int, so values go in parts. */
+/* Messages: a header, then the values, from a copy so that the sender can continue. MPI counts in
+ * int, so values are sent in parts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,7 +139,7 @@ void mpi_p2p_end(struct mpi_comm *comm)
 	for (int r = 0; r < comm->base.world && comm->sends; r++) {
 		struct mpi_send *sent = &comm->sends[r];
 
-		/* What is not sent yet MPI may still read. */
+		/* MPI may still read what is not sent yet. */
 		if (comm->rendezvous->failed)
 			continue;
 		MPI_Waitall(sent->count, sent->requests, MPI_STATUSES_IGNORE);

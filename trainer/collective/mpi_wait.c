@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for other ranks. Who has waited for as long as it may asks those it waits for what they
- * are doing: who waits as well answers, and who does not answer is late.
+ * Waiting for other ranks. A rank that has waited for the time limit asks the awaited ranks what
+ * they are doing. Ranks that wait as well answer; those that do not answer are late.
  */
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +70,8 @@ static bool arrived(struct mpi_comm *comm, int tag, int *from)
 	return true;
 }
 
-/* To those who ask what this rank is doing. So small a message is sent whoever receives it. */
+/* Answers the ranks that ask what this rank is doing. So small a message is sent without a
+ * receiver. */
 static void answer(struct mpi_comm *comm, const struct call *call)
 {
 	int from;
@@ -83,7 +84,7 @@ static void answer(struct mpi_comm *comm, const struct call *call)
 			return;
 }
 
-/* comm->doing of those it waits for becomes what they say, or stays CALL_NONE. */
+/* comm->doing of the awaited ranks becomes their answer, or stays CALL_NONE. */
 static void ask(struct mpi_comm *comm, int peer, const struct call *call)
 {
 	int64_t start = now_ns();
@@ -110,7 +111,7 @@ static void ask(struct mpi_comm *comm, int peer, const struct call *call)
 	}
 }
 
-/* Who waits in the same call is not late. */
+/* A rank that waits in the same call is not late. */
 static bool is_late(const struct mpi_comm *comm, int peer, int rank, const struct call *call)
 {
 	return peer >= 0 ? rank == peer
@@ -165,7 +166,7 @@ bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struc
 	return there || too_late(comm, peer, call, error);
 }
 
-/* Who waits for its device answers, so that it is not late. */
+/* A rank that waits for its device answers, so that it is not late. */
 static bool check(struct mpi_comm *comm, const struct call *call, int64_t waited_ns,
 		  struct train_error *error)
 {

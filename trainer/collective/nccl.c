@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How ranks that are GPUs meet and part. */
+/* How ranks on GPUs meet and part. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static bool one_machine(const struct rendezvous_options *options)
 	       (options->name && options->local == options->world);
 }
 
-/* NCCL reads the environment of the process, before which no thread has begun. */
+/* NCCL reads the environment of the process. No thread runs yet. */
 static bool set_place(struct rendezvous *m, const char *place, struct train_error *error)
 {
 	if (getenv("NCCL_COMM_ID") && *getenv("NCCL_COMM_ID"))
@@ -62,7 +62,7 @@ static bool set_place(struct rendezvous *m, const char *place, struct train_erro
 	return m->placed || train_nomem(error, "NCCL_COMM_ID");
 }
 
-/* Through what the ranks meet. */
+/* How the ranks meet. */
 static bool choose(struct rendezvous *m, struct train_error *error)
 {
 	const char *const *envp = (const char *const *)environ;
@@ -155,7 +155,7 @@ static struct nccl_comm *new_comm(struct rendezvous *m, int rank, struct device 
 	return NULL;
 }
 
-/* What the device computes gives way to what others wait for. */
+/* Work that other ranks wait for has priority over the device's own. */
 static bool open_streams(struct nccl_comm *c, struct train_error *error)
 {
 	int least, greatest;
@@ -194,7 +194,7 @@ static bool find_id(struct nccl_comm *c, ncclUniqueId *id, struct train_error *e
 	       nccl_failed(c, error);
 }
 
-/* Rank 0 listens at one address for each, so the next begins when all have the one before. */
+/* Rank 0 listens at one address for each, so the next begins after all ranks have this one. */
 static bool open_lane(struct nccl_comm *c, int index, struct train_error *error)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -211,8 +211,8 @@ static bool open_lane(struct nccl_comm *c, int index, struct train_error *error)
 	       nccl_settle(c, lane, error);
 }
 
-/* All that the ranks' gathers and sums need: to allocate while they are on their way would wait for
- * them, and nobody would watch that. */
+/* Allocates everything for gathers and sums. Allocating while they are in flight would wait for
+ * them, without the watcher. */
 static bool open_memory(struct nccl_comm *c, struct train_error *error)
 {
 	struct device *device = c->base.device;
@@ -245,7 +245,7 @@ static bool open_all(struct nccl_comm *c, struct train_error *error)
 	return true;
 }
 
-/* Until all that was asked of a lane is done. */
+/* Waits until all work of a lane is done. */
 static bool flush(struct nccl_comm *c, struct nccl_lane *lane)
 {
 	struct train_error error = TRAIN_TOLERATED;
@@ -255,10 +255,10 @@ static bool flush(struct nccl_comm *c, struct nccl_lane *lane)
 	       nccl_settle(c, lane, &error);
 }
 
-/* Waits for the other ranks, within the time limit; if that is not to be, they are stopped. To
- * destroy one waits for the device, so nothing is left there then, unless ranks are threads of one
- * process: there the last one's call waits for the devices of all and frees what NCCL has there.
- * What is freed here before that is waited for by cudaFree itself. */
+/* Waits for the other ranks within the time limit; after that NCCL is aborted. Destroying a
+ * communicator waits for the device, so no work is left. If ranks are threads of one process, the
+ * last one's call waits for the devices of all and frees NCCL's memory; cudaFree itself waits for
+ * what is freed before. */
 static void end_lanes(struct nccl_comm *c)
 {
 	bool done = c->why.status == TRAIN_OK && atomic_load(&c->aborted) == 0;
@@ -318,7 +318,7 @@ static void nccl_close(struct communicator *comm)
 	free_memory(c);
 	if (c->control)
 		c->control->calls->close(c->control);
-	/* What the last calls left is no news for whoever uses the device next. */
+	/* Clears the errors of the last calls for the next user of the device. */
 	c->calls->cudaGetLastError();
 	free(c);
 }
@@ -343,7 +343,7 @@ static bool nccl_open(struct communicator **comm, struct rendezvous *rendezvous,
 	return open_all(c, error);
 }
 
-/* NCCL is asked by one thread at a time, the rank's own: where it waits it sees this. */
+/* Only the rank's own thread calls NCCL. It sees this when it waits. */
 static void nccl_abort(struct communicator *comm, const struct train_error *why)
 {
 	struct nccl_comm *c = nccl_comm_of(comm);

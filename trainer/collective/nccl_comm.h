@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of collective nccl share. */
+/* Shared by the files of collective nccl. */
 #ifndef TRAIN_COLLECTIVE_NCCL_COMM_H
 #define TRAIN_COLLECTIVE_NCCL_COMM_H
 
@@ -13,14 +13,14 @@
 struct rendezvous {
 	struct rendezvous_options options;
 	struct cuda_calls calls;
-	/* Through which ranks met; NULL: by NCCL_COMM_ID. */
+	/* The communicator through which ranks met; NULL: by NCCL_COMM_ID. */
 	const struct collective *control;
 	struct rendezvous *control_rendezvous;
-	bool placed; /* NCCL_COMM_ID is of our making */
+	bool placed; /* this process set NCCL_COMM_ID */
 };
 
-/* Messages to higher ranks and to lower ones must not wait for each other; what all ranks do is
- * with the first. */
+/* Messages to higher and to lower ranks must not wait for each other; calls of all ranks use the
+ * first. */
 enum { NCCL_UP, NCCL_DOWN, NCCL_LANES };
 
 /* The version from which a group can abort several communicators, 2.22.0. */
@@ -36,8 +36,8 @@ struct nccl_lane {
 	bool busy;        /* NCCL has not yet put its last call on the stream */
 };
 
-/* Memory on the device that grows, at least twofold. What it had before stays until the end: work
- * that is on its way uses it, and to free it would wait for that. */
+/* Memory on the device that grows, at least twofold. Earlier blocks stay until the end: work in
+ * flight uses them, and freeing would wait for it. */
 enum { NCCL_OLD = 64 };
 
 /* Values that are summed in bfloat16 at a time: the power of two that holds the rendezvous's
@@ -51,8 +51,8 @@ struct nccl_room {
 	int olds;
 };
 
-/* A gather that has begun: of all ranks, pinned and on the device. With a control it is made when
- * it ends. */
+/* A gather that has begun, of all ranks, in pinned memory and on the device. With a control
+ * communicator it is made when it ends. */
 struct nccl_later {
 	bool begun;
 	size_t bytes;
@@ -67,18 +67,18 @@ struct nccl_comm {
 	struct rendezvous *rendezvous;
 	const struct cuda_calls *calls;
 	struct cuda_device *device;
-	struct communicator *control; /* NULL where the rendezvous has none */
+	struct communicator *control; /* NULL if the rendezvous has none */
 	struct nccl_lane lanes[NCCL_LANES];
 	int lane_count;
 	cudaEvent_t forked, gathered;
-	struct nccl_room *boxes; /* with messages: that to each rank, while it is on its way */
-	void *rounded;           /* a piece of a sum in bfloat16; NULL: sums are in float */
-	int64_t piece;           /* values of it */
+	struct nccl_room *boxes;       /* with messages: the one to each rank, while in flight */
+	void *rounded;                 /* a piece of a sum in bfloat16; NULL: sums are in float */
+	int64_t piece;                 /* values of it */
 	unsigned char *host, *staging; /* of all_gather: pinned, and on the device */
 	struct nccl_later later;
 	struct call doing;      /* the last call */
 	struct train_error why; /* of the first failure */
-	/* By any thread: 1 while the reason is written, 2 when it is there. */
+	/* Set by any thread: 1 while the reason is written, 2 when it is complete. */
 	atomic_int aborted;
 	struct train_error reason;
 };
@@ -97,40 +97,39 @@ int64_t nccl_now(void);
 	nccl_done(c, CUDA_LIBRARY_##library, (int)(c)->calls->name arguments, #name, error)
 bool nccl_done(struct nccl_comm *comm, enum cuda_library library, int status, const char *call,
 	       struct train_error *error);
-/* The same of a call of NCCL on a lane, which may go on by itself: the lane is busy then. */
+/* The same for a call of NCCL on a lane. NCCL may continue by itself: the lane is busy then. */
 #define NCCL_ASK(c, lane, name, arguments, error) \
 	nccl_asked(c, lane, (c)->calls->name arguments, #name, error)
 bool nccl_asked(struct nccl_comm *comm, struct nccl_lane *lane, ncclResult_t status,
 		const char *call, struct train_error *error);
 
-/* Fails for what *error says, so that all later calls do. Returns false. close stops NCCL: by then
- * the others were told why, and graphs that have its operations are gone, for which it would wait.
- * Until then its kernels may be on the device for ever, and nothing may wait for that but
- * cuda_wait.c. */
+/* Fails with *error, as all later calls do. Returns false. close aborts NCCL: by then the others
+ * have the reason, and graphs with its operations are freed, for which it would wait. Until then
+ * its kernels may stay on the device forever, and only cuda_wait.c may wait for them. */
 bool nccl_failed(struct nccl_comm *comm, const struct train_error *error);
-/* The same for a call that cannot be: "all-reduce of ...: why". */
+/* The same for a call that is not possible: "all-reduce of ...: why". */
 bool nccl_refuse(struct nccl_comm *comm, struct train_error *error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* False if the communicator has failed. */
 bool nccl_good(struct nccl_comm *comm, struct train_error *error);
-/* As struct device_watch: asks NCCL, what ranks met through, and the time limit. */
+/* For struct device_watch: checks NCCL, the control communicator and the time limit. */
 bool nccl_watch(void *comm, int64_t waited_ns, struct train_error *error);
-/* Until NCCL has put all on the lane's stream. */
+/* Waits until NCCL has put all calls on the lane's stream. */
 bool nccl_settle(struct nccl_comm *comm, struct nccl_lane *lane, struct train_error *error);
-/* Ends what NCCL does on the device; no graph has its operations. */
+/* Ends NCCL's work on the device; no graph may have its operations. */
 void nccl_stop(struct nccl_comm *comm);
 
 /* --- nccl_data.c */
 
-/* Begins a call: the lane whose stream is behind what was forked, or NULL. */
+/* Begins a call: the lane, whose stream waits for what was forked, or NULL. */
 struct nccl_lane *nccl_begin(struct nccl_comm *comm, int lane, const struct call *call,
 			     struct train_error *error);
 /* The same for host memory, which need not wait for what was forked. */
 struct nccl_lane *nccl_begin_beside(struct nccl_comm *comm, int lane, const struct call *call,
 				    struct train_error *error);
-/* What is on the stream so far is what join waits for. */
+/* join waits for the work on the stream so far. */
 bool nccl_end(struct nccl_comm *comm, struct nccl_lane *lane, struct train_error *error);
-/* Fails where a step is recorded: a call that does this cannot be. */
+/* Fails while a step is recorded, for calls that cannot be. */
 bool nccl_not_recorded(struct nccl_comm *comm, const char *why, struct train_error *error);
 /* Room for so many bytes; it does not grow while a step is recorded. */
 bool nccl_room(struct nccl_comm *comm, struct nccl_room *room, size_t bytes, const char *what,

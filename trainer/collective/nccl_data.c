@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all ranks do together, on the first lane's stream. */
+/* Calls of all ranks, on the first lane's stream. */
 #include "config.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ bool nccl_end(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *e
 	return true;
 }
 
-/* What fails here is told by the next call. */
+/* The next call reports a failure here. */
 int64_t nccl_mark(struct communicator *comm)
 {
 	struct nccl_comm *c = nccl_comm_of(comm);
@@ -74,7 +74,7 @@ int64_t nccl_mark(struct communicator *comm)
 	return cuda_mark_on(c->device, lane->stream);
 }
 
-/* A stream that nothing is asked of stays out of a capture. */
+/* A stream without work stays out of a capture. */
 bool nccl_fork(struct communicator *comm, struct train_error *error)
 {
 	struct nccl_comm *c = nccl_comm_of(comm);
@@ -173,8 +173,7 @@ static bool sum_piece(struct nccl_comm *c, struct nccl_lane *lane, float *values
 	       NCCL_DO(c, KERNELS, kernel_convert, (&back, lane->stream), error);
 }
 
-/* In pieces, so that the memory for them need not grow: to allocate would wait for sums on their
- * way. */
+/* In pieces, so that their memory need not grow: allocating would wait for sums in flight. */
 static bool sum_rounded(struct nccl_comm *c, struct nccl_lane *lane, float *values, int64_t count,
 			struct train_error *error)
 {

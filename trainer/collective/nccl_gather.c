@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What hosts tell each other: through what they met, or by NCCL, which waits for no work of the
- * device but what was asked of the same stream: sums, broadcasts, and messages to higher ranks. */
+/* Gathers of host memory: through the control communicator, or by NCCL, which waits only for work
+ * on the same stream: sums, broadcasts, and messages to higher ranks. */
 #include "config.h"
 
 #include <string.h>
@@ -27,8 +27,8 @@ bool nccl_gather_open(struct nccl_comm *c, struct train_error *error)
 			      make_room(c, &c->later.host, &c->later.staging, MAX_GATHER, error));
 }
 
-/* A piece of n bytes, from this rank's place in the pinned memory to those of all, by the time of
- * the event. */
+/* A piece of n bytes, from this rank's place in the pinned memory to all ranks, complete at the
+ * event. */
 static bool put_piece(struct nccl_comm *c, struct nccl_lane *lane, unsigned char *host,
 		      unsigned char *staging, size_t n, cudaEvent_t event,
 		      struct train_error *error)
@@ -53,7 +53,7 @@ static bool wait_piece(struct nccl_comm *c, cudaEvent_t event, struct train_erro
 	return cuda_wait_event(c->device, event, error) || nccl_failed(c, error);
 }
 
-/* A barrier is a byte of each. */
+/* A barrier is a byte from each rank. */
 static bool gather_on_device(struct nccl_comm *c, struct nccl_lane *lane, const void *mine,
 			     void *all, size_t bytes, struct train_error *error)
 {

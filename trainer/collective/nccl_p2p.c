@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages. A message waits for its receiver on the lane's stream, in memory of our own, and join
- * waits for its copy alone. Each lane knows one direction, so along the ranks nobody waits in a
- * circle.
+ * Messages. A message waits for its receiver on the lane's stream, in a copy, and join waits only
+ * for the copy. Each lane has one direction, so ranks cannot wait in a circle.
  */
 #include "config.h"
 

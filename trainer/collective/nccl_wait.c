@@ -23,8 +23,8 @@ static struct call_words doing(const struct nccl_comm *c)
 	return call_words(c->doing.kind, c->doing.what);
 }
 
-/* To abort one waits for the device, where the other's kernels may wait for ranks that are gone: a
- * group tells both before it frees one (since NCCL_GROUP_ABORT). */
+/* Aborting one communicator waits for the device, where the other's kernels may wait for ranks that
+ * are gone. A group stops both before it frees one (from NCCL_GROUP_ABORT on). */
 void nccl_stop(struct nccl_comm *c)
 {
 	bool group = c->lanes[NCCL_UP].comm && c->lanes[NCCL_DOWN].comm;
@@ -106,7 +106,7 @@ static bool in_time(struct nccl_comm *c, int64_t waited_ns, struct train_error *
 	return nccl_failed(c, error);
 }
 
-/* What NCCL says of a lane; ncclInProgress is no failure. */
+/* NCCL's state of a lane; ncclInProgress is not a failure. */
 static bool lane_state(struct nccl_comm *c, struct nccl_lane *lane, ncclResult_t *state,
 		       struct train_error *error)
 {
@@ -117,7 +117,7 @@ static bool lane_state(struct nccl_comm *c, struct nccl_lane *lane, ncclResult_t
 		 nccl_done(c, CUDA_LIBRARY_NCCL, (int)*state, "NCCL", error)));
 }
 
-/* The reason that a rank gave comes before what NCCL makes of it. */
+/* The reason that a rank gave is better than NCCL's error. */
 bool nccl_watch(void *comm, int64_t waited_ns, struct train_error *error)
 {
 	struct nccl_comm *c = comm;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks that are threads of one process, by copies between their devices: what they send stays on
- * the devices, in the order of their streams, and the host only tells where it lies. Several ranks
- * may have one device. Sums are those of ranks in their order: each rank sums a part of all
- * values, and all take it.
+ * Ranks that are threads of one process, by copies between their devices: values stay on the
+ * devices, in the order of their streams, and the host shares only their addresses. Several ranks
+ * may have one device. Sums are in the order of ranks: each rank sums one part of the values, and
+ * all ranks copy it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { PEER_MAX_RANKS = 64 };
 
-/* To one rank: a copy of what is sent, which the sender may change then. */
+/* To one rank: a copy of the message, so that the sender may change the values. */
 struct peer_send {
 	void *copy;
 	size_t room;
@@ -22,7 +22,7 @@ struct peer_send {
 
 struct peer {
 	struct communicator base;
-	struct communicator *host; /* by which ranks tell each other where values lie */
+	struct communicator *host; /* for sharing the addresses of values */
 	struct rendezvous *rendezvous;
 	struct peer *all[PEER_MAX_RANKS];
 	struct event *ready, *done; /* once in each round: values may be read; were read or made */
@@ -152,7 +152,7 @@ static bool peer_open(struct communicator **comm, struct rendezvous *rendezvous,
 	return false;
 }
 
-/* Others may still wait for its events: it goes when all do. */
+/* Others may still wait for its events, so all are freed together. */
 static void peer_close(struct communicator *comm)
 {
 	struct peer *p = own(comm);
@@ -263,7 +263,7 @@ static bool want_room(struct peer *p, int64_t count, struct train_error *error)
 	return p->received;
 }
 
-/* Until all have come here: in the round before they read the part that is written now. */
+/* Waits for all ranks: in the previous round they read the part that is written now. */
 static bool wait_ready(struct peer *p, struct train_error *error)
 {
 	for (int i = 0; i < p->base.world; i++)
@@ -354,7 +354,7 @@ struct p2p_header {
 	uint64_t bytes, times;
 };
 
-/* The copy before must have been taken. */
+/* The previous copy must have been taken. */
 static bool put(struct peer *p, int to, const void *values, size_t bytes, struct train_error *error)
 {
 	const struct backend *backend = p->base.device->backend;

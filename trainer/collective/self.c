@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A world of one: a sum over it is what there is. */
+/* A world of one rank, whose sums are its own values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +98,7 @@ static bool self_receive(struct communicator *comm, int from, void *values, size
 
 static void self_abort(struct communicator *comm, const struct train_error *why)
 {
-	(void)comm, (void)why; /* nobody waits */
+	(void)comm, (void)why; /* no rank waits */
 }
 
 static void self_cancel(struct rendezvous *rendezvous, int rank, const struct train_error *why)

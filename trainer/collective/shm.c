@@ -50,8 +50,8 @@ static bool shm_make(struct rendezvous *rendezvous, struct train_error *error)
 	return true;
 }
 
-/* With fewer cores than ranks it would keep the one away that it waits for. Those of the process:
- * a rank's thread may have had its own chosen already. */
+/* With fewer cores than ranks, spinning would keep the awaited rank from running. Uses the cores of
+ * the process, since a rank's thread may be bound already. */
 static int spins(int world)
 {
 	struct arena arena = {0};
@@ -168,7 +168,7 @@ static bool shm_end(struct shm_comm *comm, bool good)
 	return good;
 }
 
-/* The others wait for this rank, so they are told when it cannot come. */
+/* The others wait for this rank, so they are notified when it cannot come. */
 static bool shm_open_rank(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 			  struct device *device, struct train_error *error)
 {

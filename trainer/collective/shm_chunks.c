@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes send values through the segment in chunks. Each rank has two, used in turn, also from
- * one call to the next: who writes one again has seen the phase in which all had left it. So in
- * every step between two phases a chunk is written, the one before it is worked on or read.
+ * Processes send values through the segment in chunks. Each rank has two, used in turn, also across
+ * calls: a rank that writes one again has passed the phase after which all have left it. So between
+ * two phases a rank writes one chunk while the previous one is summed or read.
  */
 #include <string.h>
 
@@ -43,14 +43,14 @@ static int64_t floats_of(const struct summing *sum, int64_t index)
 }
 
 /* A rank's part has its place in a chunk, however short the last chunk is: while parts of others
- * are written, one's own part of the chunk before may still be read. */
+ * are written, this rank's part of the previous chunk may still be read. */
 static float *part_of(const struct shm_comm *comm, const struct summing *sum, int64_t index,
 		      int rank, int part)
 {
 	return (float *)(void *)chunk_of(comm, rank, index) + part * sum->part;
 }
 
-/* Other ranks sum their parts of it; one's own is read where it is. */
+/* Other ranks sum their parts of it; a rank's own part is read in place. */
 static void sum_write(struct shm_comm *comm, const struct summing *sum, int64_t index)
 {
 	int64_t n = floats_of(sum, index);
@@ -65,7 +65,7 @@ static void sum_write(struct shm_comm *comm, const struct summing *sum, int64_t 
 	}
 }
 
-/* The sum lies where one's own part of the chunk would be. */
+/* The sum lies in the place of the rank's own part of the chunk. */
 static void sum_own(struct shm_comm *comm, const struct summing *sum, int64_t index)
 {
 	const float *from[SHM_MAX_RANKS];

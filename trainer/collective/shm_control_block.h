@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory in which ranks of one machine meet, as threads or as processes: who is where, who
- * waits, and why the run fails.
+ * The memory in which ranks of one machine meet, as threads or as processes: which rank is where,
+ * which ranks wait, and why the run fails.
  *
  * A collective call begins with a phase, which ends when all ranks are in it. Before it a rank
- * leaves its call in one of two records, the other of which still belongs to the call before: who
- * writes a record again has seen all others leave the call that they read it in.
+ * writes its call to one of two records; the other still belongs to the previous call. A rank
+ * writes a record again only after all others have left the call in which they read it.
  */
 #ifndef TRAIN_COLLECTIVE_SHM_CONTROL_BLOCK_H
 #define TRAIN_COLLECTIVE_SHM_CONTROL_BLOCK_H
@@ -16,7 +16,7 @@
 #include "collective/collective.h"
 
 enum {
-	SHM_LINE = 64,      /* what one writes often has its own cache lines */
+	SHM_LINE = 64,      /* members that one rank writes often have their own cache lines */
 	SHM_SMALL = 4096,   /* bytes that go through the records: one phase, no other memory */
 	SHM_MAX_RANKS = 256 /* a record for each pair must stay small */
 };
@@ -28,11 +28,11 @@ struct shm_call {
 
 struct shm_slot {
 	_Alignas(SHM_LINE) _Atomic uint32_t event; /* counts what the rank may wait for */
-	_Atomic uint32_t sleeping;                 /* it waits for a change of event */
-	_Alignas(SHM_LINE) _Atomic uint32_t phase; /* that it has come to */
+	_Atomic uint32_t sleeping;                 /* it sleeps until event changes */
+	_Alignas(SHM_LINE) _Atomic uint32_t phase; /* that it has reached */
 	_Atomic uint32_t doing;                    /* enum call_kind */
-	_Atomic int32_t process;                   /* 0: it did not open yet */
-	_Atomic uint32_t joined;                   /* a process said that it is this rank */
+	_Atomic int32_t process;                   /* 0: not open yet */
+	_Atomic uint32_t joined;                   /* a process is this rank */
 	_Atomic uint32_t closed;
 	_Atomic uint32_t inside; /* it uses memory of the others */
 	_Atomic int64_t checked; /* its last wait for its device (CLOCK_MONOTONIC, ns); 0: none */
@@ -49,9 +49,9 @@ struct shm_box {
 };
 
 struct shm_control_block {
-	uint64_t layout; /* other builds of this program may have another one */
+	uint64_t layout; /* other builds of this program may differ */
 	int32_t world;
-	_Atomic int32_t joined;    /* ranks that did, be they still there or not */
+	_Atomic int32_t joined;    /* ranks that did, still running or not */
 	_Atomic int32_t lingering; /* processes, for ranks that did not */
 	_Alignas(SHM_LINE) _Atomic uint32_t arrived;
 	_Alignas(SHM_LINE) _Atomic uint32_t complete;   /* the last phase with all ranks */
@@ -64,7 +64,7 @@ struct shm_control_block {
 struct rendezvous {
 	struct rendezvous_options options;
 	bool threads; /* or else processes */
-	int spins;    /* how often who waits looks before it sleeps */
+	int spins;    /* how often a waiting rank polls before it sleeps */
 	struct shm_control_block *control;
 	struct shm_box *boxes;
 	unsigned char *chunks; /* two of each rank, of processes */
@@ -94,39 +94,41 @@ struct shm_comm {
 	int spins;             /* before it sleeps */
 	struct call doing;     /* for messages */
 	int64_t waited_before; /* waited_ns when the call began */
-	int64_t looked;        /* when shm_check() looked who is gone */
+	int64_t looked;        /* when shm_check() last looked for gone ranks */
 };
 
-/* Where the parts of a rendezvous lie; sets bytes. */
+/* The offsets of the parts of a rendezvous; sets bytes. */
 void shm_control_plan(struct rendezvous *rendezvous);
-/* memory is of `bytes` and zero, or was begun by another process. */
+/* memory has `bytes` zeros, or another process has initialised it. */
 void shm_control_at(struct rendezvous *rendezvous, void *memory);
 void shm_control_begin(struct rendezvous *rendezvous);
-/* Not another build's. */
+/* Whether it is of this build. */
 bool shm_control_ours(const struct shm_control_block *control);
 
-/* Notes what the rank does from here on; fails if the run has failed. */
+/* Notes what the rank does now; fails if the run has failed. */
 bool shm_start(struct shm_comm *comm, const struct call *call, struct train_error *error);
-/* As shm_start, and leaves the record of a collective call; returns its index, 0 or 1, or -1. */
+/* As shm_start, and writes the record of a collective call; returns its index, 0 or 1, or -1. */
 int shm_call(struct shm_comm *comm, const struct call *call, void *values,
 	     struct train_error *error);
-/* All ranks have come here. */
+/* Waits until all ranks are here. */
 bool shm_phase(struct shm_comm *comm, struct train_error *error);
 /* The first phase of a call: all ranks are in the same one. */
 bool shm_agree(struct shm_comm *comm, struct train_error *error);
 
 /* CLOCK_MONOTONIC. */
 int64_t shm_now_ns(void);
-/* Until *word has come to value, which may wrap. `peer` is who makes it, or -1 for all. */
+/* Waits until *word has reached value, which may wrap. `peer` is the rank that sets it, or -1 for
+ * all. */
 bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t value, int peer,
 	      struct train_error *error);
 /* As collective.h's check. */
 bool shm_check(struct communicator *comm, const char *where, int64_t waited_ns,
 	       struct train_error *error);
-/* What the rank may wait for has changed. */
+/* Wakes the rank: what it waits for may have changed. */
 void shm_post(const struct rendezvous *rendezvous, int rank);
 
-/* The run fails for this reason, unless it has failed before; error has the first reason. */
+/* Makes the run fail with this reason, unless it has failed before; error becomes the first
+ * reason. */
 bool shm_fail(const struct rendezvous *rendezvous, struct train_error *error, const char *format,
 	      ...) __attribute__((format(printf, 3, 4)));
 /* The same with another status than TRAIN_FAILED. */

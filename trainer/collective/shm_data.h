@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How values go between ranks once all are in the same call. They begin with the call's first
+ * How values get from rank to rank once all are in the same call. Each begins with the call's first
  * phase. `at` is the index of the call's record.
  */
 #ifndef TRAIN_COLLECTIVE_SHM_DATA_H

@@ -32,7 +32,7 @@ bool shm_segment_lives(const struct rendezvous *rendezvous, int rank)
 
 bool shm_segment_reason(const struct rendezvous *rendezvous, bool begin)
 {
-	/* Two who write at once do less harm than none: a lock that cannot be had is no writer. */
+	/* Two writers at once do less harm than none, so a failing lock counts as no writer. */
 	return shm_try_lock(rendezvous->fd, begin ? F_WRLCK : F_UNLCK, SHM_LOCK_REASON) ||
 	       (errno != EAGAIN && errno != EACCES);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages lie in a box between two ranks, which grows to the largest, so that a sender goes on
- * before they are taken. */
+/* Messages lie in a box between two ranks, which grows to the largest, so that a sender can
+ * continue before they are taken. */
 #include <stdlib.h>
 #include <string.h>
 

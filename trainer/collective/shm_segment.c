@@ -38,7 +38,7 @@ static bool all_joined(const struct rendezvous *rendezvous)
 	return atomic_load(&rendezvous->control->joined) >= rendezvous->control->world;
 }
 
-/* Behind the door. It has one name: another segment that has it now is not ours to remove. */
+/* With the door locked. Another segment may have the name now, and must stay. */
 static void take_name(const struct rendezvous *rendezvous)
 {
 	struct stat st;
@@ -110,7 +110,8 @@ static enum attempt wrong_world(const struct rendezvous *rendezvous, int world,
 	return ATTEMPT_FAILED;
 }
 
-/* Whether one that failed still waits for this rank, to tell it why. Else that was another run. */
+/* Whether a failed rank still waits for this one, to give it the reason. Otherwise that was another
+ * run. */
 static bool awaited(const struct rendezvous *rendezvous)
 {
 	const struct shm_control_block *control = rendezvous->control;
@@ -120,7 +121,7 @@ static bool awaited(const struct rendezvous *rendezvous)
 	       (rank >= control->world || !atomic_load(&control->slots[rank].joined));
 }
 
-/* What other ranks of this run created, or of another one that has the same name. */
+/* The segment that other ranks of this run created, or those of another run with the same name. */
 static enum attempt join(struct rendezvous *rendezvous, size_t size, struct train_error *error)
 {
 	void *memory;
@@ -227,7 +228,7 @@ static enum attempt attempt(struct rendezvous *rendezvous, struct train_error *e
 	return got;
 }
 
-/* Whoever comes to a segment that was removed under its hands begins again. */
+/* If the segment was removed meanwhile, the rank begins again. */
 static void remove_leftover(const char *name)
 {
 	struct rendezvous other = {.fd = shm_open(name, O_RDWR, 0)};
@@ -242,7 +243,7 @@ static void remove_leftover(const char *name)
 	close(other.fd);
 }
 
-/* What runs under other names left behind that were killed before all ranks were there. */
+/* Segments of runs with other names that were killed before all ranks had joined. */
 static void sweep(const struct rendezvous *rendezvous)
 {
 	DIR *folder = opendir("/dev/shm");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Little to move: a few values are left in the record of the call, and each rank takes what it
- * needs; one that is alone has all there is. */
+/* Small transfers: values are written to the record of the call, and each rank reads what it needs.
+ * A world of one rank transfers nothing. */
 #include <string.h>
 
 #include "collective/shm_data.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of one process use each other's memory as it is. */
+/* Threads of one process use each other's memory directly. */
 #include <sched.h>
 #include <string.h>
 
 #include "collective/shm_data.h"
 #include "collective/sum.h"
 
-/* Who fails leaves the call before the others, and its memory may go: so they say when they use it,
- * and whoever says so after the failure does not begin. */
+/* A rank that fails leaves the call before the others, and its memory may be freed. So the others
+ * mark when they use it, and do not begin after the failure. */
 static bool enter(struct shm_comm *comm, struct train_error *error)
 {
 	atomic_store(&comm->slot->inside, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for other ranks: a little by looking, then asleep, with an eye on who is gone; the phases
- * of calls, and why a run fails, the same on all ranks. */
+/* Waiting for other ranks, first polling and then asleep, with checks for ranks that are gone; the
+ * phases of calls; and the reason of a failure, which is the same on all ranks. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "collective/shm_control_block.h"
 #include "collective/shm_segment.h"
 
-enum { SLICE_MS = 100 }; /* how often it looks who is gone */
+enum { SLICE_MS = 100 }; /* how often it checks for gone ranks */
 
 int64_t shm_now_ns(void)
 {
@@ -45,8 +45,8 @@ static long futex(const struct rendezvous *rendezvous, _Atomic uint32_t *word, i
 		       value, limit, NULL, 0);
 }
 
-/* Counted before it looks whether there is a sleeper, who says so before it looks at the count:
- * one of them sees the other. */
+/* Counts before it checks for a sleeper, and a sleeper marks itself before it checks the count: one
+ * of them sees the other. */
 void shm_post(const struct rendezvous *rendezvous, int rank)
 {
 	struct shm_slot *slot = &rendezvous->control->slots[rank];
@@ -56,7 +56,7 @@ void shm_post(const struct rendezvous *rendezvous, int rank)
 		futex(rendezvous, &slot->event, FUTEX_WAKE, 1, NULL);
 }
 
-/* Whether the time has passed without an event. */
+/* Whether the time passed without an event. */
 static bool sleep_on(struct shm_comm *comm, uint32_t event, int64_t ns)
 {
 	const struct timespec limit = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -108,7 +108,7 @@ static int ended(const struct shm_comm *comm, int peer)
 	return -1;
 }
 
-/* A rank that came and whose process is no more, or -1. */
+/* A rank that came and whose process is gone, or -1. */
 static int dead(const struct shm_comm *comm)
 {
 	for (int r = 0; !comm->rendezvous->threads && r < comm->base.world; r++) {
@@ -135,7 +135,7 @@ static bool too_late(struct shm_comm *comm, int peer, struct train_error *error)
 	return shm_fail(comm->rendezvous, error, "%s", text);
 }
 
-/* Of the time limit; a slice where there is none. */
+/* Of the time limit; a slice if there is none. */
 static int64_t time_left(const struct shm_comm *comm, int64_t start)
 {
 	int64_t slice = (int64_t)SLICE_MS * 1000000;
@@ -152,7 +152,7 @@ static bool wait_asleep(struct shm_comm *comm, const _Atomic uint32_t *word, uin
 		uint32_t event = atomic_load(&comm->slot->event);
 		int rank = ended(comm, peer);
 
-		/* What a rank did before it ended counts. */
+		/* What a rank did before it ended still counts. */
 		if (reached(word, value))
 			return true;
 		if (!shm_good(comm->rendezvous, error))
@@ -189,7 +189,7 @@ bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t valu
 	return good;
 }
 
-/* Those who wait for their devices have checked meanwhile, often. */
+/* Ranks that wait for their devices have checked often meanwhile. */
 static bool device_too_late(struct shm_comm *comm, const struct call *call, int64_t waited_ns,
 			    struct train_error *error)
 {
@@ -281,7 +281,7 @@ bool shm_agree(struct shm_comm *comm, struct train_error *error)
 	return true;
 }
 
-/* Its own phase comes last: until then the rank counts as missing, should it be killed here. */
+/* The rank's own phase is set last, so that it counts as missing if it is killed before. */
 bool shm_phase(struct shm_comm *comm, struct train_error *error)
 {
 	struct shm_control_block *control = comm->control;
@@ -301,7 +301,7 @@ bool shm_phase(struct shm_comm *comm, struct train_error *error)
 
 /* --- why a run fails ------------------------------------------------------------------------- */
 
-/* With who writes the reason: it may be stopped, or wait for its turn on a busy machine. */
+/* For the writer of the reason, which may be stopped, or slow on a busy machine. */
 enum { PATIENCE_MS = 10000 };
 
 /* Threads of this process write one at a time, and so do processes, by a lock. */
@@ -323,7 +323,7 @@ static void end_reason(const struct rendezvous *rendezvous)
 	pthread_mutex_unlock(&writing);
 }
 
-/* Over what one that was killed meanwhile has written. */
+/* Overwrites the text of a writer that was killed. */
 __attribute__((format(printf, 3, 0))) static bool write_reason(const struct rendezvous *rendezvous,
 							       enum train_status status,
 							       const char *format, va_list args)
@@ -339,8 +339,8 @@ __attribute__((format(printf, 3, 0))) static bool write_reason(const struct rend
 	return true;
 }
 
-/* The first reason stays: another one is waited for, as long as its writer lives. One that never
- * comes leaves the run failed all the same. */
+/* The first reason stays. Waits for it as long as its writer lives; the run has failed even if it
+ * never comes. */
 __attribute__((format(printf, 3, 0))) static void note(const struct rendezvous *rendezvous,
 						       enum train_status status, const char *format,
 						       va_list args)

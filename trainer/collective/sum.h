@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums over ranks in the order of ranks, the same bits whoever computes them. */
+/* Sums over ranks in the order of ranks, with the same bits on every rank. */
 #ifndef TRAIN_COLLECTIVE_SUM_H
 #define TRAIN_COLLECTIVE_SUM_H
 
 #include <stdint.h>
 
-/* ((from[0] + from[1]) + from[2]) + ..., n floats, to each of `copies` arrays, which may be those.
- */
+/* ((from[0] + from[1]) + from[2]) + ..., n floats, to each of `copies` arrays, which may be the
+ * inputs. */
 void sum_ranks(float *const *to, int copies, const float *const *from, int world, int64_t n);
 
-/* The part of n values that is a rank's: whole cache lines, but for the last. */
+/* A rank's part of n values: whole cache lines, except for the last. */
 struct sum_part {
 	int64_t first, n;
 };

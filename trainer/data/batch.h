@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From bytes in a dataset to what a network takes: chosen, cut out, mirrored, normalised. */
+/* Batches from the bytes of a dataset: samples are chosen, cropped, mirrored and normalised. */
 #ifndef TRAIN_BATCH_H
 #define TRAIN_BATCH_H
 
@@ -7,21 +7,21 @@
 #include "kernels/input_fill.h"
 
 struct batch_options {
-	int height, width; /* of what comes out: the middle of an image, or all of it */
+	int height, width; /* of the result: the middle of an image, or all of it */
 
 	/*
-	 * Mirror each image with probability 1/2, and cut it out of the image padded with
-	 * INPUT_PADDING bytes of 0 on each side, at a random place: RandomCrop(size, padding=4) and
-	 * RandomHorizontalFlip of torchvision in their effect, not in their random numbers.
+	 * Mirror each image with probability 1/2, and crop it at a random place from the image with
+	 * INPUT_PADDING bytes of 0 on each side. The effect is that of torchvision's
+	 * RandomCrop(size, padding=4) and RandomHorizontalFlip, with other random numbers.
 	 */
 	bool augment;
 	uint64_t seed;
 };
 
 /*
- * What is done to a sample in an epoch. It depends on these two, the seed and the sizes alone
- * (Philox4x32-10), so it is the same at any number of ranks, for any batch, and after
- * a resume. Without options.augment it is the middle: top = floor((H - height) / 2).
+ * The augmentation of a sample in an epoch. It depends only on these two, the seed and the sizes
+ * (Philox4x32-10), so it is the same with any number of ranks and any batch, and after a resume.
+ * Without options.augment it is the middle: top = floor((H - height) / 2).
  */
 struct input_place batch_place(const struct batch_options *options,
 			       const struct dataset_shape *shape, int64_t epoch, int64_t sample);
@@ -29,7 +29,7 @@ struct input_place batch_place(const struct batch_options *options,
 /*
  * images: count x channels x height x width (NCHW) of the samples at indices (each in
  * 0..dataset->samples - 1), normalised by dataset->values; a padded pixel is the value of byte 0.
- * labels: count of them. Time: proportional to the pixels that come out.
+ * labels: count of them. Time: proportional to the resulting pixels.
  */
 void batch_fill(float *images, int32_t *labels, const struct dataset *dataset,
 		const struct batch_options *options, int64_t epoch, const int64_t *indices,

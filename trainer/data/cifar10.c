@@ -63,7 +63,7 @@ static bool check_size(const struct file *file, int64_t records, struct train_er
 	return true;
 }
 
-/* What is no regular file could block or have no size, so it is not even read. */
+/* Anything but a regular file could block or have no size, so it is not read. */
 static bool open_file(struct file *file, const char *folder, const char *name, int64_t records,
 		      struct train_error *error)
 {

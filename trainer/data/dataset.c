@@ -62,7 +62,7 @@ void dataset_free(struct dataset *dataset)
 	dataset->values = NULL;
 }
 
-/* Little end first on every machine. */
+/* Little endian on every machine. */
 static void draw_bytes(uint8_t bytes[BYTES], const struct random_key *key, uint32_t draw)
 {
 	uint32_t words[BYTES / 4];

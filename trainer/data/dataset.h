@@ -25,11 +25,12 @@ struct dataset {
 	struct dataset_shape shape;
 	int classes;
 	int64_t samples;
-	uint8_t *records; /* owned, as all that follows */
+	uint8_t *records; /* owned, like all that follows */
 
 	/*
-	 * values[256 * channel + byte]: what a byte is to the network, ((float)byte / 255 - mean)
-	 * / std, each operation rounded to float as torchvision's ToTensor and Normalize do it.
+	 * values[256 * channel + byte]: the value of a byte for the network, ((float)byte / 255 -
+	 * mean) / std, each operation rounded to float as torchvision's ToTensor and Normalize do
+	 * it.
 	 */
 	float *values;
 };
@@ -62,10 +63,10 @@ bool dataset_init(struct dataset *dataset, const struct dataset_scale *scales, i
 void dataset_free(struct dataset *dataset);
 
 /*
- * Samples first .. first + samples - 1 of an endless series that follows from shape, classes
- * and seed, to be learnt without files: a part that begins where another ends tests what was
- * learnt from that. A label is random; the image is 1/4 the pattern of its class, which is 4 x 4
- * fields of random grey in each channel, and 3/4 noise. Its scale: mean 0.5, std 0.25.
+ * Samples first .. first + samples - 1 of an endless series that depends on shape, classes and
+ * seed, for training without files. A part that begins where another ends can test what was learnt
+ * from that. A label is random; the image is 1/4 the pattern of its class, which is 4 x 4 fields of
+ * random grey in each channel, and 3/4 noise. Its scale: mean 0.5, std 0.25.
  */
 struct dataset_synthetic {
 	struct dataset_shape shape;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random numbers: PyTorch's CPU generator, bit for bit, for weights and orders. What is done to a
- * sample takes numbers by counter (kernels/philox.h).
+ * Random numbers: PyTorch's CPU generator, bit for bit, for weights and orders. Augmentation takes
+ * numbers by counter (kernels/philox.h).
  */
 #ifndef TRAIN_RANDOM_H
 #define TRAIN_RANDOM_H
@@ -12,8 +12,8 @@
 enum { RANDOM_WORDS = 624, RANDOM_WIDE = UINT32_MAX / 20 };
 
 /*
- * torch.Generator() of the CPU: MT19937 (Matsumoto and Nishimura, "Mersenne Twister", ACM
- * TOMACS 8(1), 1998), in ATen/core/MT19937RNGEngine.h. A copy of it goes on by itself.
+ * torch.Generator() of the CPU: MT19937 (Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS
+ * 8(1), 1998), in ATen/core/MT19937RNGEngine.h. A copy continues independently.
  */
 struct random_generator {
 	uint32_t state[RANDOM_WORDS];

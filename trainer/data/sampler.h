@@ -3,17 +3,17 @@
  * Which samples each rank takes in each step: the order of PyTorch's DistributedSampler, bit
  * for bit (torch/utils/data/distributed.py), batched as DataLoader does.
  *
- * An epoch is a row of `total` positions. Position p holds sample order[p % samples] and belongs
+ * An epoch is a series of `total` positions. Position p holds sample order[p % samples] and belongs
  * to rank p % ranks; a step takes the next ranks * batch of them. So a step has the same samples
- * at any number of ranks with the same ranks * batch, and what it takes follows from (seed,
- * epoch, step) alone: to resume is to ask for another step.
+ * with any number of ranks with the same ranks * batch. They depend only on (seed, epoch, step), so
+ * resuming is asking for another step.
  *
- *	sampler_init(&sampler, &options, error);
- *	for (epoch = ...) {
- *		sampler_set_epoch(&sampler, epoch);
- *		for (step = 0; step < sampler.steps; step++) {
- *			batch = sampler_batch(&sampler, rank, step, indices);
- *			...
+ * 	sampler_init(&sampler, &options, error);
+ * 	for (epoch = ...) {
+ * 		sampler_set_epoch(&sampler, epoch);
+ * 		for (step = 0; step < sampler.steps; step++) {
+ * 			batch = sampler_batch(&sampler, rank, step, indices);
+ * 			...
  */
 #ifndef TRAIN_SAMPLER_H
 #define TRAIN_SAMPLER_H
@@ -27,8 +27,8 @@ enum sampler_order {
 	SAMPLER_RANDOM,   /* RandomSampler's, as DataLoader(shuffle=True) uses it */
 };
 
-/* What is done when the ranks do not divide the samples: DistributedSampler's drop_last, which has
- * nothing to do with DataLoader's. */
+/* If the number of samples is not a multiple of the ranks: DistributedSampler's drop_last, which
+ * has nothing to do with DataLoader's. */
 enum sampler_tail {
 	SAMPLER_PAD,   /* samples from the front of the order come again: its drop_last=False */
 	SAMPLER_DROP,  /* the last samples % ranks are left out: its drop_last=True */
@@ -62,7 +62,7 @@ struct sampler {
 /* What one rank takes in one step. */
 struct sampler_batch {
 	int64_t count;   /* n_r, its samples: 0 is possible with SAMPLER_SHORT */
-	int64_t repeats; /* the last so many of them are padding, which loss and metrics count */
+	int64_t repeats; /* so many of the last are padding, which loss and metrics count */
 	int64_t of_all;  /* n, the samples of all ranks together, repeats too */
 };
 
@@ -92,7 +92,7 @@ int64_t sampler_repeated(const struct sampler *sampler, int64_t i);
 /* How many samples no step of an epoch takes. */
 int64_t sampler_left_out(const struct sampler *sampler);
 
-/* Where training goes on after `done` steps since epoch 0. */
+/* The epoch and step after `done` steps since epoch 0. */
 struct sampler_place {
 	int64_t epoch;
 	int64_t step;

@@ -18,8 +18,8 @@ struct layer {
 	const char *name; /* its parameters are NAME.weight and NAME.bias */
 	enum layer_kind kind;
 	int out, kernel, pad;
-	bool relu;        /* of what it gives */
-	const char *from; /* the layer whose output it takes; NULL: the one before */
+	bool relu;        /* of its output */
+	const char *from; /* the layer that gives its input; NULL: the one before */
 };
 
 struct model_spec {
@@ -37,8 +37,8 @@ const struct model_spec *model_find(const char *name, struct train_error *error)
 struct layer_shape {
 	int from;              /* layer before it, -1: the sample */
 	int64_t in[3], out[3]; /* channels, height, width */
-	bool live;             /* reaches the loss; what is not live trains nothing */
-	int parameters;        /* the index of its weight, its bias follows; -1: has none */
+	bool live;             /* reaches the loss; other layers are not trained */
+	int parameters;        /* the index of its weight, before its bias; -1: none */
 };
 
 struct model_parameter {
@@ -55,8 +55,8 @@ struct model_shapes {
 	int64_t elements;                                        /* of all of them */
 };
 
-/* A kernel greater than its input, an unknown layer, a last one whose output is a plane of more
- * than one value and the like are bad input. */
+/* Bad input, for example: a kernel larger than its input, an unknown layer, or a last layer whose
+ * output is a plane of more than one value. */
 bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 		  struct train_error *error);
 
@@ -75,14 +75,14 @@ struct model_options {
 
 struct model;
 
-/* All memory is allocated here, on the device, and nothing later. */
+/* Allocates all memory on the device; nothing is allocated later. */
 bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
 		const struct model_options *options, struct train_error *error);
 void model_close(struct model *model);
 
-/* Flat buffers hold the stage's parameters: those from *first on, so many elements. They lie in
- * the device's order; what treats each element alike (sums, optimizers) need not know it. Two
- * models of equal options on equal processors have the same. */
+/* Flat buffers with the stage's parameters: from *first on, so many elements, in the device's
+ * order. Sums and optimizers, which treat all elements alike, need not know it. Two models with
+ * equal options on equal processors have the same order. */
 int64_t model_elements(const struct model *model, int64_t *first);
 void *model_values(const struct model *model);    /* device: float, double for float64 */
 void *model_gradients(const struct model *model); /* of the last backward; zero where dead */
@@ -95,9 +95,9 @@ bool model_write(struct model *model, void *flat, int parameter, const void *hos
 bool model_read(struct model *model, const void *flat, int parameter, void *host,
 		struct train_error *error);
 
-/* Device addresses, which stay. Activations at a stage's ends are in host order: (batch, channels,
- * height, width), of the model's type; samples lie as model_input_layout() says, which the
- * backend's data_fills(). */
+/* Device addresses, which do not change. Activations at the ends of a stage are in host order:
+ * (batch, channels, height, width), of the model's type. Samples have the layout of
+ * model_input_layout(), which the backend's data_fills(). */
 const struct layout *model_input_layout(const struct model *model);
 void *model_input(const struct model *model, int slot);
 void *model_output(const struct model *model, int slot); /* logits or the next stage's input */
@@ -106,13 +106,14 @@ void *model_output_gradient(const struct model *model);
 size_t model_input_bytes(const struct model *model);
 size_t model_output_bytes(const struct model *model);
 
-/* After values have changed. updated: optimize_run() changed them, and the copies that it knows. */
+/* Call it after values have changed. updated: optimize_run() changed them, with the copies that it
+ * knows. */
 bool model_prepare(struct model *model, bool updated, struct train_error *error);
 /* The copy of a parameter of the stage that optimize_run() should write, or NULL. */
 void *model_copy(const struct model *model, int parameter, enum value_type *type);
 bool model_forward(struct model *model, int slot, struct train_error *error);
 /* Last stage: the loss of its output is added to *result, and its gradient goes to
- * model_output_gradient() if that is wanted. All lie on the device. */
+ * model_output_gradient() if requested. All are on the device. */
 struct model_loss {
 	const int32_t *labels;
 	const struct pass_control *control;
@@ -123,9 +124,9 @@ struct model_loss {
 
 bool model_loss(struct model *model, int slot, const struct model_loss *loss,
 		struct train_error *error);
-/* From the output's gradient. ready, unless NULL, is called when the gradients of a layer's
- * parameters are on the stream: from the last layer to the first, before the gradient of the
- * layer's input is. The output's gradient is overwritten. */
+/* Backward from the output's gradient, which it overwrites. ready, unless NULL, is called when the
+ * gradients of a layer's parameters are on the stream, from the last layer to the first, before the
+ * gradient of the layer's input. */
 struct model_watch {
 	bool (*ready)(void *argument, int layer, struct train_error *error);
 	void *argument;
@@ -134,10 +135,10 @@ struct model_watch {
 bool model_backward(struct model *model, int slot, const struct model_watch *watch,
 		    struct train_error *error);
 
-/* Has `done` called behind each operation that a pass has put on the stream, with the name of its
- * layer and what it was: "prepare", "forward", "backward weights", "backward data", "loss" (the
- * last layer's), and for the layer before which values are converted (at the end the last)
- * "convert" and "convert back". NULL: not any more. */
+/* Calls `done` after each operation that a pass puts on the stream, with the name of its layer and
+ * the operation: "prepare", "forward", "backward weights", "backward data", "loss" (the last
+ * layer's), and for a conversion, with the layer after it (at the end the last one), "convert" and
+ * "convert back". NULL: stops. */
 void model_trace(struct model *model,
 		 void (*done)(void *argument, const char *layer, const char *what), void *argument);
 

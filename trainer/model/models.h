@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The models: models.c makes tables of them, and of these lists are also --model, --stages and what
- * their help says.
+ * The models. models.c makes tables from these lists; --model, --stages and their help use them
+ * too.
  *
  * MODELS(FIRST, NEXT): FIRST or NEXT(layers, name, channels, height, width, help), the three
  * numbers of a sample. LAYERS_layers(FIRST, NEXT): FIRST or NEXT(name, members of struct layer), by
  * macros of models.c: CONVOLUTION(outputs, kernel, pad), MAX_POOL(kernel), LINEAR(outputs), RELU,
- * FROM(layer whose output it takes, where that is not the one before).
+ * FROM(layer that gives its input, if not the one before).
  */
 #ifndef TRAIN_MODELS_H
 #define TRAIN_MODELS_H
@@ -31,7 +31,7 @@
 	NEXT("fc1", LINEAR(64), RELU) \
 	NEXT("fc2", LINEAR(10))
 
-/* Nothing reads aux: what DistributedDataParallel stops at, to be tried out. */
+/* Nothing reads aux. DistributedDataParallel stops at such a layer; this is for trying it. */
 #define LAYERS_net28_aux(FIRST, NEXT) \
 	FIRST("conv1", CONVOLUTION(32, 5, 0), RELU) \
 	NEXT("pool1", MAX_POOL(2)) \

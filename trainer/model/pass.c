@@ -7,14 +7,15 @@ static unsigned char *slot_at(const struct model *m, int slot)
 	return m->slots + (size_t)slot * m->slot_bytes;
 }
 
-/* The gradient of a node's output: in the one buffer that its input's is not in, or in place. */
+/* The gradient of a node's output: in the buffer that does not have its input's gradient, or in
+ * place. */
 static void *gradient_of(const struct model *m, int node, int slot)
 {
 	return node >= 0 && m->nodes[node].in_place ? slot_at(m, slot) + m->nodes[node].output
 						    : m->gradient[node & 1];
 }
 
-/* Of a pooling only where it is asked for. */
+/* Of a pooling only if it is requested. */
 static bool gives_bias(const struct model *m, int index)
 {
 	const struct node *node = &m->nodes[index];
@@ -131,8 +132,8 @@ void model_trace(struct model *m, void (*done)(void *argument, const char *layer
 	m->traced_argument = argument;
 }
 
-/* The operation whose weight a parameter is, NULL for biases and dead layers: they are as they
- * are on the host. */
+/* The operation with this parameter as weight; NULL for biases and dead layers, which have the
+ * host's order. */
 static struct op *weight_of(const struct model *m, int parameter)
 {
 	for (int i = 0; i < m->count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans a stage: its operations, a conversion where layouts differ, and where everything lies. */
+/* Plans a stage: its operations, a conversion where layouts differ, and all addresses. */
 #include "model/plan.h"
 
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static bool plan_op(struct op **op, struct model *m, int index, const struct op_
 	return backend->linear(op, m->device, shape, error);
 }
 
-/* What stands in the way of planning a layer gets the layer's name. */
+/* Puts the layer's name before an error of planning it. */
 static bool name_layer(const struct model *m, int index, struct train_error *error)
 {
 	struct train_error why = *error;
@@ -93,14 +93,14 @@ static size_t parameter_offset(const struct model *m, int parameter)
 	       value_bytes(value_of_parameters(m->options.type));
 }
 
-/* Whether the pooling behind a convolution leaves its bias gradient. */
+/* Whether the pooling after a convolution computes its bias gradient. */
 static bool pool_leaves_bias(const struct model *m, int layer)
 {
 	return m->device->backend->pool_sums && m->spec->layers[layer].relu &&
 	       m->spec->layers[layer].kind == LAYER_CONVOLUTION && pooled_next(m, layer);
 }
 
-/* Samples are filled in where the first operation wants them, if the backend can. */
+/* Samples are filled in the layout of the first operation, if the backend can. */
 static void place_samples(struct model *m, const struct layout *wanted)
 {
 	if (m->count == 0 && m->samples && m->device->backend->data_fills(wanted))
@@ -156,7 +156,7 @@ static bool add_layer(struct model *m, int index, struct train_error *error)
 	return true;
 }
 
-/* Gradients of data go back to the first parameters, or to the stage before. */
+/* Gradients of data go back to the first parameters, or to the previous stage. */
 static void mark_backward(struct model *m, bool first_stage)
 {
 	bool needed = !first_stage;
@@ -167,8 +167,8 @@ static void mark_backward(struct model *m, bool first_stage)
 	}
 }
 
-/* Behind a pooling that does ReLU's derivative nobody reads an activation again: there its gradient
- * can lie. */
+/* If a pooling computes ReLU's derivative, nothing reads the activation before it again, and its
+ * gradient can take that memory. */
 static void mark_in_place(struct model *m)
 {
 	for (int i = 0; i + 1 < m->count; i++) {

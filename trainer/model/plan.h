@@ -12,8 +12,8 @@ struct node {
 	size_t output, workspace; /* offsets in a slot */
 	size_t weight, bias;      /* offsets in flat buffers, bytes */
 	bool backward_data;       /* something before it needs the gradient */
-	bool sums;                /* a pooling that leaves the bias gradient of the one before */
-	bool in_place;            /* its output's gradient takes the output's memory */
+	bool sums;                /* a pooling that computes the bias gradient of the one before */
+	bool in_place;            /* the gradient of its output takes the output's memory */
 };
 
 struct model {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SGD, Adam and AdamW over all parameters of a model. What is computed is in update.h; this
- * counts steps and finds the factors of each. All arrays are the caller's.
+ * SGD, Adam and AdamW over all parameters of a model. update.h has the arithmetic; this counts
+ * steps and computes the factors of each. The caller owns all arrays.
  */
 #ifndef TRAIN_OPTIMIZER_H
 #define TRAIN_OPTIMIZER_H
@@ -14,19 +14,19 @@
 
 enum { OPTIMIZER_MAX_STATES = 2 };
 
-/* What an optimizer keeps of each element, as PyTorch names it: SGD with momentum has
- * "momentum_buffer", Adam and AdamW "exp_avg" and "exp_avg_sq", index from 0; NULL past the last.
- */
+/* The state of each element, with PyTorch's names: SGD with momentum has "momentum_buffer", Adam
+ * and AdamW "exp_avg" and "exp_avg_sq", index from 0; NULL past the last. */
 const char *optimizer_state_name(const struct optimizer_settings *settings, int index);
 
 /* PyTorch's defaults: momentum 0 for SGD; 0.9, 0.999, 1e-8, and 0.01 of decay for AdamW. */
 struct optimizer_settings optimizer_default(enum optimizer_kind kind);
 
-/* A parameter; everything here belongs to the caller and outlives the optimizer. */
+/* A parameter. The caller owns everything here, and keeps it longer than the optimizer. */
 struct optimizer_param {
 	struct tensor weight;
-	float *state[OPTIMIZER_MAX_STATES]; /* those it has (optimizer_state_name), as many */
-	const float *gradient; /* as many elements; NULL: unused, the parameter is left alone */
+	float *state[OPTIMIZER_MAX_STATES]; /* its states (optimizer_state_name), each of that size
+					     */
+	const float *gradient; /* of that size; NULL: unused, the parameter stays unchanged */
 };
 
 struct optimizer;
@@ -40,7 +40,7 @@ void optimizer_free(struct optimizer *optimizer);
 /* The norm of the index-th parameter's gradients times `scale` (clip.h); 0 where it has none. */
 float optimizer_norm(const struct optimizer *optimizer, int index, float scale);
 
-/* Is none of a part of the gradients, times `scale`, infinite or NaN? Parts as below. */
+/* Whether a part of the gradients, times `scale`, is finite. Parts as below. */
 bool optimizer_finite(const struct optimizer *optimizer, float scale, int part, int parts);
 
 struct optimizer_step {

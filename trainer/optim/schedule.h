@@ -33,7 +33,7 @@ enum schedule_kind {
 struct schedule {
 	enum schedule_kind kind;
 	int64_t steps;   /* of the optimizer in the whole training; at least 1 */
-	double lr;       /* the greatest; at least 0 */
+	double lr;       /* the maximum; at least 0 */
 	double momentum; /* given for each step, but for one-cycle with cycle_momentum */
 	double lr_min;   /* cosine only: 0 to lr */
 
@@ -47,11 +47,11 @@ struct schedule {
 /* PyTorch's defaults: lr_min 0, warmup 0.3, div 25, final_div 1e4, momentum 0.85 to 0.95. */
 struct schedule schedule_default(enum schedule_kind kind, int64_t steps, struct rates rates);
 
-/* Says which setting is out of its range. */
+/* Bad input that names the setting out of its range. */
 bool schedule_check(const struct schedule *schedule, struct train_error *error);
 
 /* For the step after `step` steps, so the first is 0. One-cycle has no step past the last, and
- * stays there. The schedule is one that schedule_check() passed. */
+ * stays there. The schedule must have passed schedule_check(). */
 struct rates schedule_at(const struct schedule *schedule, int64_t step);
 
 #endif

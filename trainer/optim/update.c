@@ -8,7 +8,7 @@
 
 enum { BLOCK = 1024 }; /* elements at a time, so that the loops count in int */
 
-/* With a factor of 1 a product is exact, so that nothing depends on there being a scaler. */
+/* With a factor of 1 a product is exact, so a scaler of 1 changes nothing. */
 SIMD_BODY float gradient(float g, float w, const struct update *u)
 {
 	float scaled = g * u->inv_scale * u->clip;
@@ -60,7 +60,7 @@ SIMD_BODY void adam(float *restrict w, const float *restrict g, float *restrict 
 
 SIMD_BODY void run_body(const struct update *update, int64_t begin, int64_t end)
 {
-	const struct update u = *update; /* ours, so that no store can change a factor */
+	const struct update u = *update; /* a local copy, so that no store can change a factor */
 
 	for (int64_t at = begin; at < end; at += BLOCK) {
 		int n = end - at < BLOCK ? (int)(end - at) : BLOCK;

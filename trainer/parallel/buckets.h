@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which gradients are reduced together, as DistributedDataParallel decides it from the second step
+ * The gradients that are reduced together, as DistributedDataParallel decides from the second step
  * on (torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size): parameters in
  * the order in which backward makes their gradients ready, from the last layer to the first; a
  * bucket ends with the parameter that brings it to its limit or over; the first bucket has a limit
- * of its own, 1 MiB, so that sending begins early, and others 25 MiB. In the flat buffer of
- * gradients a bucket is one piece: nothing is copied.
+ * of 1 MiB, so that sending begins early, others of 25 MiB. In the flat buffer of gradients a
+ * bucket is contiguous, so nothing is copied.
  */
 #ifndef TRAIN_BUCKETS_H
 #define TRAIN_BUCKETS_H
@@ -16,7 +16,7 @@ enum { MAX_BUCKETS = 2 * MODEL_MAX_LAYERS };
 
 struct bucket {
 	int64_t first, elements; /* in the flat buffer of the model */
-	int layer;               /* ready when this layer is: the first of those that it holds */
+	int layer;               /* ready with this layer: the first one in it */
 };
 
 struct buckets {

@@ -9,12 +9,12 @@
 #include "hash.h"
 #include "settings/rows.h"
 
-/* The rows of settings.def; what came of them; and what machines have of it, which can differ where
- * the same was said: "auto", and types that a processor does not compute in. */
+/* The rows of settings.def; what follows from them; and what the machines have, which can differ
+ * with equal settings: "auto", and types that a processor does not have. */
 enum { TRAIN_SAMPLES = ROWS, TEST_SAMPLES, BACKEND, PRECISION, THINGS };
 enum { TEXT = 1024, SHOWN = 48 };
 
-/* What may differ: what a process keeps for itself. */
+/* Settings that may differ, as they concern one process only. */
 static bool is_own(enum row_id id)
 {
 	switch (id) {
@@ -34,7 +34,7 @@ static bool is_own(enum row_id id)
 	}
 }
 
-/* Paths are those of each machine; whether there is one is for all. */
+/* Paths may differ between machines; whether one is given may not. */
 static const char *text_of(enum row_id id, const char *text)
 {
 	if (!text)
@@ -80,7 +80,7 @@ static void write_row(char text[TEXT], const struct settings *settings, enum row
 	}
 }
 
-/* What this rank has of a thing; nothing where that does not matter. */
+/* This rank's value of a thing; empty if it may differ. */
 static void write_thing(char text[TEXT], const struct parallel_options *o, int thing)
 {
 	bool sgd = o->settings->optimizer.kind == OPTIMIZER_SGD;
@@ -114,7 +114,7 @@ static const char *remedy(int thing)
 				    : "start all with the same options";
 }
 
-/* The first thing that a rank has otherwise than rank 0, and that rank; false: there is none. */
+/* The first thing that differs from rank 0's, and its rank; false: none differs. */
 static bool find_other(const uint64_t *all, int world, int *thing, int *rank)
 {
 	for (*thing = 0; *thing < THINGS; ++*thing)
@@ -124,7 +124,7 @@ static bool find_other(const uint64_t *all, int world, int *thing, int *rank)
 	return false;
 }
 
-/* All ranks come here with the same thing and rank. */
+/* All ranks call it with the same thing and rank. */
 static bool refuse(const struct parallel *p, int thing, int rank, struct train_error *error)
 {
 	struct communicator *comm = p->comm;
@@ -152,7 +152,7 @@ bool config_agree(struct parallel *p, struct train_error *error)
 	int thing, rank;
 	bool same;
 
-	/* Threads of one process share what it was told. */
+	/* Threads of one process share its settings. */
 	if (p->options.place->ranks == comm->world)
 		return true;
 	for (thing = 0; thing < THINGS; thing++) {

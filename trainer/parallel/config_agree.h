@@ -5,9 +5,10 @@
 
 #include "parallel/parallel.h"
 
-/* Were all ranks told the same, and have they as many samples? Otherwise bad input on all of them,
- * with the first option that differs and what two ranks have. What only concerns a process may
- * differ: its threads, its files, its progress. All ranks call it, before the first step. */
+/* Checks that all ranks have the same settings and the same number of samples. If not, bad input on
+ * all of them, with the first option that differs and the values of two ranks. Settings of one
+ * process only may differ: its threads, its files, its progress. All ranks call it, before the
+ * first step. */
 bool config_agree(struct parallel *parallel, struct train_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A replica per rank: each learns from its part of the batch, and the sums of their gradients keep
- * all of them alike. */
+/* A replica per rank: each computes its part of the batch, and the sums of the gradients keep all
+ * replicas alike. */
 #include <stdlib.h>
 
 #include "parallel/graph_segments.h"
@@ -15,12 +15,12 @@ struct ddp {
 	struct model_watch watch;
 	bool overlap;
 	struct step_graph *steps, *evaluations;
-	struct graph_segments segments; /* where the communicator cannot be recorded */
+	struct graph_segments segments; /* if the communicator cannot be recorded */
 	struct step_output *output;     /* of the step that is being submitted */
 };
 
-/* Where cores are left over a thread that sends costs nothing; else it takes turns with backward
- * and gains nothing (bench/README.md). */
+/* With a free core, a thread that sends costs nothing; else it competes with backward and gains
+ * nothing (bench/README.md). */
 static bool overlaps(const struct parallel_options *o)
 {
 	if (o->settings->overlap != OVERLAP_AUTO)
@@ -134,7 +134,7 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 	if (!replica_begin_all(&d->replica, input, false, error) || !run_step(d, input, error) ||
 	    !replica_fetch(&d->replica, error))
 		return false;
-	/* Another thread's waiting is not this one's. */
+	/* The waiting of another thread does not count. */
 	d->output->waited_ns = d->overlap ? d->output->exposed_ns : p->comm->waited_ns - waited;
 	if (rank_has_streams(p))
 		d->output->exposed_ns = d->output->waited_ns = 0;
@@ -152,7 +152,7 @@ static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 	       step_graph_run(d->evaluations, &step, error) && replica_fetch(&d->replica, error);
 }
 
-/* Where the communicator's stream is the device's, all that it does is waited for. */
+/* If the communicator uses the device's stream, its work is waited for with the device. */
 static int64_t exposed(const struct ddp *d, int step)
 {
 	const struct parallel *p = &d->base;

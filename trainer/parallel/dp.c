@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One process, a replica on each device, each with a thread: what nn.DataParallel does. The order
- * between devices is kept by events, so that it is the same with real streams.
+ * One process with a replica on each device, each with a thread, as nn.DataParallel does it. Events
+ * order the devices, with real streams as well.
  *
- * nn.DataParallel gives the parameters to all replicas before each forward pass; here it is done
- * after the optimizer's step, which is the same.
+ * nn.DataParallel gives the parameters to all replicas before each forward pass; here this happens
+ * after the optimizer's step, which has the same effect.
  */
 #include "parallel/dp.h"
 
@@ -36,7 +36,7 @@ struct dp {
 	struct event *gradients_done[PLACE_MAX_DEVICES], *parameters_ready;
 	uint64_t passes, steps, updates;
 
-	/* Of the call under way */
+	/* Of the current call */
 	const struct step_input *input;
 	struct step_output *output;
 	bool test;
@@ -177,7 +177,7 @@ static void close_master(struct dp *d)
 	backend->event_free(d->parameters_ready);
 }
 
-/* Others' streams may still read its memory. */
+/* Streams of others may still read its memory. */
 static bool finish_on(void *argument, int index, struct train_error *error)
 {
 	struct device *device = ((struct dp *)argument)->replicas[index].device;
@@ -219,7 +219,7 @@ static void wake(void *argument, int index, const struct train_error *error)
 	backend->event_abort(d->parameters_ready);
 }
 
-/* All replicas do it, each in its thread; one that fails ends the waiting of others. */
+/* Runs it in all replicas, each in its thread; one that fails ends the waiting of the others. */
 static bool dp_run(struct dp *d, threads_work *work, struct train_error *error)
 {
 	return threads_run(d->threads, work, wake, d, error);
@@ -315,8 +315,7 @@ static bool pass_on(void *argument, int index, struct train_error *error)
 	struct replica *r = &d->replicas[index];
 	const struct backend *backend = r->device->backend;
 
-	/* In training the gradient is waited for; here the master may still copy what was put out.
-	 */
+	/* Training waits for the gradient; here the master may still copy the output. */
 	if (d->test && d->pass > 0 && r != d->master &&
 	    !backend->event_wait(r->device, d->loss_done, d->passes - 1, error))
 		return false;
@@ -388,7 +387,7 @@ static bool update_on(void *argument, int index, struct train_error *error)
 	       d->master->device->backend->event_record(d->parameters_ready, error);
 }
 
-/* On the master: what the loss needs of all passes. */
+/* On the master: the loss's inputs of all passes. */
 static bool begin_loss(struct dp *d, struct train_error *error)
 {
 	const struct dataset *data = d->test ? d->base.options.test : d->base.options.train;

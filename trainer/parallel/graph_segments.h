@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The segments of a replica's step between the points where it and others wait. The device records
- * each by itself where it cannot record the whole step, because ranks or replicas are threads of
- * one process.
+ * each segment separately if it cannot record the whole step, because ranks or replicas are threads
+ * of one process.
  */
 #ifndef TRAIN_PARALLEL_GRAPH_SEGMENTS_H
 #define TRAIN_PARALLEL_GRAPH_SEGMENTS_H
@@ -20,10 +20,10 @@ struct graph_segments {
  * gradient. */
 bool graph_segments_open(struct graph_segments *segments, struct replica *replica, int slots,
 			 bool has_loss, struct train_error *error);
-/* Before the replica is closed. One of zeros is nothing. */
+/* Call it before the replica is closed. Does nothing for one of zeros. */
 void graph_segments_close(struct graph_segments *segments);
 
-/* Each of one pass of so many; none of steps that are timed is recorded. forward begins with the
+/* Each runs one of so many passes. Steps that are timed are not recorded. forward begins with the
  * pass's images and labels. */
 bool graph_segments_forward(struct graph_segments *segments, int64_t pass, bool test,
 			    struct train_error *error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a step takes from the host: of each of its passes which rows, and the optimizer's rates.
- * It is written down here and sent in one piece, before the step begins, to memory on the device
- * that stays, so that a recorded step takes new ones.
+ * The inputs of a step from the host: the rows of each pass, and the optimizer's rates. They are
+ * collected here and sent in one piece before the step begins, to fixed memory on the device, so
+ * that a recorded step reads new ones.
  */
 #ifndef TRAIN_PARALLEL_INPUTS_H
 #define TRAIN_PARALLEL_INPUTS_H
@@ -12,7 +12,7 @@
 struct inputs {
 	struct device *device;
 	int64_t passes, rows;       /* the most of a step, and of a pass */
-	bool labels;                /* the host tells them; else the device finds them */
+	bool labels;                /* the host sends them; else the device finds them */
 	unsigned char *host, *sent; /* sent: on the device, the same */
 };
 
@@ -20,7 +20,7 @@ struct inputs {
 bool inputs_open(struct inputs *inputs, const struct inputs *how, struct train_error *error);
 void inputs_close(struct inputs *inputs);
 
-/* Where a pass is written down, and where it is on the device. Indices and labels: `rows`. */
+/* The inputs of a pass, on the host and on the device. Indices and labels: `rows`. */
 struct inputs_pass {
 	struct pass_control *control;
 	int64_t *indices;

@@ -12,7 +12,7 @@ struct order {
 	char host[64];
 };
 
-/* Each element of a parameter gets its index, and they are read as they lie. */
+/* Each element of a parameter is set to its index, and then read in memory order. */
 static bool hash_parameter(struct replica *r, int parameter, float *host, uint64_t *sum,
 			   struct train_error *error)
 {
@@ -21,7 +21,7 @@ static bool hash_parameter(struct replica *r, int parameter, float *host, uint64
 	int64_t first;
 
 	model_elements(r->model, &first);
-	/* Floats count to 2^24. */
+	/* Floats are exact up to 2^24. */
 	for (int64_t i = 0; i < p->elements; i++)
 		host[i] = (float)(i & 0xffffff);
 	if (!model_write(r->model, flat, parameter, host, error) ||

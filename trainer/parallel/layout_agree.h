@@ -6,9 +6,9 @@
 #include "parallel/replica.h"
 
 /* Ranks add and copy flat buffers element by element, so all must keep them in one order; oneDNN
- * and our own kernels choose it by the processor. All ranks of a world whose replicas are of the
- * whole model call it, before training: it leaves gradients zero. Bad input that names the first
- * rank with another order than rank 0. */
+ * and our own kernels choose it by the processor. All ranks with replicas of the whole model call
+ * it, before training. Gradients are zero afterwards. Bad input that names the first rank with
+ * another order than rank 0. */
 bool layout_agree(struct parallel *parallel, struct replica *replica, struct train_error *error);
 
 #endif

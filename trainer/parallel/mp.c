@@ -19,8 +19,9 @@ struct mp {
 	struct stage stages[TRAIN_MAX_STAGES];
 	int slots;
 	bool is_first, is_last;
-	/* Of parameters between host and ranks, a piece at a time. It stays until the communicator
-	 * is closed: to free memory would wait for messages that nobody may take. */
+	/* For parameters between host and ranks, a piece at a time. It is kept until the
+	 * communicator is closed, since freeing memory would wait for messages that no rank may
+	 * take. */
 	void *carried;
 	size_t carried_bytes;
 };
@@ -108,7 +109,7 @@ static void mp_close(struct parallel *p)
 	free(m);
 }
 
-/* A step, or an evaluation, on its way through the stage. */
+/* A step, or an evaluation, in progress in the stage. */
 struct flow {
 	struct mp *mp;
 	bool test;
@@ -187,7 +188,7 @@ _Static_assert(offsetof(struct gradient_measure, norms) ==
 		       offsetof(struct gradient_measure, found_inf) + sizeof(float),
 	       "found_inf and norms are GRADIENT_SUMS floats in a row");
 
-/* Stages that measure need each other for it. */
+/* Stages measure together. */
 static bool sums_norms(const struct mp *m)
 {
 	return replica_measures(&m->replica) && m->base.options.world > 1;
@@ -289,8 +290,8 @@ static int owner(const struct mp *m, int parameter)
 	return stage;
 }
 
-/* What lies in host memory from one rank to another, through the memory of their devices, which is
- * what ranks send. */
+/* Sends host memory from one rank to another, through the memory of their devices, which is what
+ * collectives send. */
 static bool carry_piece(struct mp *m, int from, int to, void *host, size_t bytes,
 			struct train_error *error)
 {

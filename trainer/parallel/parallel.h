@@ -36,7 +36,8 @@ struct parallel_options {
 	int64_t profiled;          /* most steps that go into time lines */
 	enum value_type precision; /* what layers compute in */
 	cpu_set_t cpus;            /* the cores that this process may use */
-	/* dp: a replica has failed, and is about to end the others; by its thread. May be NULL. */
+	/* dp: called by the thread of a replica that has failed, before it ends the others. May be
+	 * NULL. */
 	void (*failed)(const struct train_error *why);
 };
 
@@ -49,34 +50,35 @@ struct step_input {
 	struct rates rates;
 };
 
-/* What a step leaves besides parameters and states; the same on all ranks. */
+/* The results of a step besides parameters and states; the same on all ranks. */
 struct optimizer_progress {
 	int64_t steps;        /* that were made */
-	struct scaler scaler; /* of float16; the device goes on with it */
+	struct scaler scaler; /* of float16; the device continues with it */
 };
 
-/* What this rank saw: sums over ranks are those of the whole step. */
+/* The results of this rank; the whole step's are their sums over ranks. */
 struct step_output {
 	double loss; /* the sum over its samples; in mp the last stage's */
 	int64_t correct;
-	bool finite; /* gradients were, and the step was made; the same on all ranks */
-	double norm; /* of the gradients, the same on all; NAN unless it was asked for */
-	/* Waiting for gradients after backward; for other ranks, of the step's time. -1: not
-	 * measured, as on GPUs in steps that are not in the time line: the host does not wait. */
+	bool finite; /* the gradients were finite, and the step was made; the same on all ranks */
+	double norm; /* of the gradients, the same on all; NAN unless requested */
+	/* The time of waiting for gradients after backward, and for other ranks, within the step.
+	 * -1: not measured, as on GPUs in steps that are not in the time line, where the host does
+	 * not wait. */
 	int64_t exposed_ns, waited_ns;
 };
 
 struct parallel;
 
 struct parallel_calls {
-	/* By the rank's thread, as all that follows. Parameters are zero. Unless it is NULL
-	 * afterwards *parallel is to be closed, even on failure. */
+	/* Call it, and all that follows, by the rank's thread. Parameters are zero. Close *parallel
+	 * unless it is NULL, even after a failure. */
 	bool (*open)(struct parallel **parallel, const struct parallel_options *options,
 		     struct train_error *error);
 	void (*close)(struct parallel *parallel);
 	/* A step, or an evaluation of test data, which leaves parameters as they are. They return
-	 * when it is on its way, at most MAX_FETCH before result, which waits for the oldest and
-	 * adds what it left to *output. */
+	 * when it is submitted; at most MAX_FETCH may be in flight. result waits for the oldest and
+	 * adds its results to *output. */
 	bool (*step)(struct parallel *parallel, const struct step_input *input,
 		     struct train_error *error);
 	bool (*evaluate)(struct parallel *parallel, const struct step_input *input,
@@ -84,20 +86,20 @@ struct parallel_calls {
 	bool (*result)(struct parallel *parallel, struct step_output *output,
 		       struct train_error *error);
 	/* Parameters (state -1) and the optimizer's states between rank 0's host memory, in
-	 * PyTorch's order, and those that hold them. All ranks make these calls; `host` is NULL
-	 * but on rank 0. After writing, synchronize gives all of it to all. */
+	 * PyTorch's order, and the ranks that hold them. All ranks make these calls; `host` is NULL
+	 * except on rank 0. After writing, synchronize sends everything to all ranks. */
 	bool (*read)(struct parallel *parallel, int state, int parameter, float *host,
 		     struct train_error *error);
 	bool (*write)(struct parallel *parallel, int state, int parameter, const float *host,
 		      struct train_error *error);
 	bool (*synchronize)(struct parallel *parallel, const struct optimizer_progress *progress,
 			    struct train_error *error);
-	/* Another rank or replica of this one will not come: ends what waits for it. Any thread
-	 * may call it. */
+	/* Ends the waiting for another rank or replica that will not come. Any thread may call
+	 * it. */
 	void (*abort)(struct parallel *parallel, const struct train_error *why);
 };
 
-/* What the modes have in common, and what others see of them. */
+/* The common part of the modes, which callers may read. */
 struct parallel {
 	const struct parallel_calls *calls;
 	struct parallel_options options;

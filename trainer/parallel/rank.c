@@ -6,8 +6,8 @@
 
 enum { MAX_INTERVALS = 1 << 20 }; /* of a time line, 100 MB: those after are counted as lost */
 
-/* Room for all that a rank does in the steps that are measured: each layer and the conversion
- * before it in each pass, and their buckets. */
+/* Room for all operations of a rank in measured steps: each layer and the conversion before it in
+ * each pass, and the buckets. */
 static int interval_room(const struct parallel_options *o)
 {
 	const struct settings *settings = o->settings;
@@ -81,7 +81,7 @@ static int64_t sums_mark(void *argument)
 	return comm->calls->mark(comm);
 }
 
-/* Marks are forgotten with the replica's own time line, which is settled last. */
+/* The replica's own time line is settled last, as this forgets the marks. */
 static int64_t device_ns(void *argument, int64_t mark)
 {
 	struct device *device = argument;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What all modes do for a rank. */
+/* The parts of a rank that all modes share. */
 #ifndef TRAIN_PARALLEL_RANK_H
 #define TRAIN_PARALLEL_RANK_H
 
 #include "parallel/replica.h"
 
-/* The parts of struct parallel but for the communicator, which needs a device. */
+/* Fills struct parallel, except the communicator, which needs a device. */
 bool rank_open(struct parallel *parallel, const struct parallel_calls *calls,
 	       const struct parallel_options *options, struct train_error *error);
 /* Before the devices are closed. */
@@ -24,17 +24,16 @@ void rank_abort(struct parallel *parallel, const struct train_error *why);
 struct step_output *rank_submit(struct parallel *parallel);
 /* Whether times are those of streams, which the host does not see. */
 bool rank_has_streams(const struct parallel *parallel);
-/* Has a time line show when a stream does what it is asked: the device's, or where `sums` the
- * communicator's. */
+/* Lets a time line show the work of a stream: the device's, or with `sums` the communicator's. */
 void rank_clock(struct parallel *parallel, struct timeline *timeline, bool sums);
-/* Adds the oldest step's to *output: what the host knew, and what this replica fetched. Time lines
- * are settled. *step: its number in them, or -1. */
+/* Adds the results of the oldest step to *output, those of the host and those that this replica
+ * fetched, and settles time lines. *step: its number in them, or -1. */
 bool rank_result_of(struct parallel *parallel, struct replica *replica, struct step_output *output,
 		    int *step, struct train_error *error);
 bool rank_result(struct parallel *parallel, struct replica *replica, struct step_output *output,
 		 struct train_error *error);
 
-/* The device of this rank in the place, and where it is among those of this process. */
+/* The device of this rank in the place, and its index among those of this process. */
 const struct place_device *rank_device(const struct parallel_options *options, int *index);
 
 #endif

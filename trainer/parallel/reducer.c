@@ -35,7 +35,7 @@ static void *reduce_thread(void *argument)
 {
 	struct reducer *r = argument;
 
-	/* Where it may not, it runs where it was started. */
+	/* If that is not allowed, it keeps its CPUs. */
 	if (r->options.cpus)
 		pthread_setaffinity_np(pthread_self(), sizeof(*r->options.cpus), r->options.cpus);
 	pthread_mutex_lock(&r->mutex);
@@ -100,7 +100,7 @@ void reducer_close(struct reducer *r)
 	free(r);
 }
 
-/* Those that are ready, in order, by this thread. */
+/* Reduces the ready buckets in order, on this thread. */
 static bool reduce_ready(struct reducer *r, struct train_error *error)
 {
 	bool done = r->done == r->ready || collective_fork(r->options.comm, error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sums the gradients of all ranks, bucket by bucket in their order. With overlap a thread reduces a
- * bucket while the rank's own goes on with backward, or the communicator's stream does where the
- * collective does not wait; without, all are reduced at the end. Sums are those of ranks in their
- * order either way.
+ * bucket while the rank's own continues with backward, or the communicator's stream does if the
+ * collective does not wait. Without, all are reduced at the end. Either way sums are in the order
+ * of ranks.
  */
 #ifndef TRAIN_REDUCER_H
 #define TRAIN_REDUCER_H
@@ -19,23 +19,23 @@ struct reducer_options {
 	float *gradients; /* the flat buffer */
 	const struct buckets *buckets;
 	bool overlap;
-	const cpu_set_t
-		*cpus; /* of the thread, not those that backward has alone; NULL: the same */
+	const cpu_set_t *cpus;     /* CPUs of the thread, other than backward's; NULL: the same */
 	struct timeline *timeline; /* of communication, or NULL */
-	/* Of the device, or NULL: gets REDUCER_WAIT, where the communicator has its own stream. */
+	/* Of the device, or NULL: gets REDUCER_WAIT if the communicator has its own stream. */
 	struct timeline *device;
 };
 
 #define REDUCER_WAIT "wait for gradients"
 
-/* The communicator is the reducer's from reducer_ready() of the first bucket to reducer_wait(). */
+/* Only the reducer may use the communicator from reducer_ready() of the first bucket to
+ * reducer_wait(). */
 bool reducer_open(struct reducer **reducer, const struct reducer_options *options,
 		  struct train_error *error);
 void reducer_close(struct reducer *reducer);
 
-/* The gradients of this layer are there: its buckets are complete. */
+/* Reports the gradients of this layer as complete, and buckets with them. */
 bool reducer_ready(struct reducer *reducer, int layer, struct train_error *error);
-/* Until all buckets are reduced. Adds the time that this took the host to *exposed_ns. */
+/* Waits until all buckets are reduced. Adds the host's waiting time to *exposed_ns. */
 bool reducer_wait(struct reducer *reducer, int64_t *exposed_ns, struct train_error *error);
 
 #endif

@@ -285,7 +285,7 @@ static int64_t layer_elements(const struct replica *r, int layer, int64_t *first
 	return weight[0].elements + weight[1].elements;
 }
 
-/* What a layer does in the pass that its gradients are ready in. */
+/* Reports a layer in the pass in which its gradients are ready. */
 struct summing {
 	struct replica *replica;
 	int64_t pass, passes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model, or a stage of one, that learns on one device: what every mode is made of. A step is one
- * or more passes of `rows` samples each, whose gradients are summed, and then an update.
+ * A model, or a stage of one, in training on one device: the unit of every mode. A step is one or
+ * more passes of `rows` samples each, whose gradients are summed, and then an update.
  */
 #ifndef TRAIN_REPLICA_H
 #define TRAIN_REPLICA_H
@@ -11,7 +11,7 @@
 
 struct replica_options {
 	const struct place_device *place;
-	int index, sharing; /* the place among the devices that share this process's cores */
+	int index, sharing; /* the index among the devices that share this process's cores */
 	int first, last;    /* layers */
 	int64_t rows;       /* of a pass */
 	int slots;          /* passes in flight */
@@ -19,7 +19,7 @@ struct replica_options {
 	bool learns;        /* has an optimizer */
 };
 
-/* What a step leaves on the device. */
+/* The results of a step on the device. */
 struct step_results {
 	struct loss_result loss;
 	struct gradient_measure measure; /* if gradients are measured */
@@ -32,7 +32,7 @@ struct replica {
 	struct device_data *train, *test;
 	struct optimize *optimize;
 	struct timeline *timeline;
-	int64_t traced_at; /* a mark: the operation before the one under way ended */
+	int64_t traced_at; /* a mark: the end of the previous operation */
 	int64_t rows;
 	bool has_loss;
 	float *sum;                   /* of the gradients of passes, NULL with one pass */
@@ -43,7 +43,7 @@ struct replica {
 	int first_parameter;
 };
 
-/* Where the rows of a pass come from. */
+/* The source of a pass's rows. */
 struct replica_rows {
 	int64_t epoch;
 	const int64_t *indices;
@@ -56,28 +56,28 @@ struct replica_rows {
 bool replica_open(struct replica *replica, const struct parallel_options *options,
 		  const struct replica_options *how, struct train_error *error);
 void replica_close(struct replica *replica);
-/* Enters what it does into a time line, from now on. */
+/* Records its operations in a time line, from now on. */
 void replica_trace(struct replica *replica, struct timeline *timeline);
 
-/* Before a step or an evaluation the host sets the rows of each pass, and then begin sends them. */
+/* Before a step or an evaluation: set the rows of each pass, then send them with begin. */
 void replica_set_rows(struct replica *replica, int64_t pass, const struct replica_rows *rows);
 bool replica_begin(struct replica *replica, const struct step_input *input,
 		   struct train_error *error);
-/* tell and begin, for a step whose passes take the input's samples one after the other. */
+/* Both, for a step whose passes take the input's samples one after the other. */
 bool replica_begin_all(struct replica *replica, const struct step_input *input, bool test,
 		       struct train_error *error);
 
 /* The loss begins at zero. */
 bool replica_clear(struct replica *replica, struct train_error *error);
-/* A pass in a slot. fill: images where the first layer is, labels where the last is; test data are
- * not augmented. loss: of the rows, and its gradient unless only the loss is asked. */
+/* A pass in a slot. fill: images for the first layer, labels for the last; test data are not
+ * augmented. loss: of the rows, with its gradient unless only the loss is requested. */
 bool replica_fill(struct replica *replica, int slot, int64_t pass, bool test,
 		  struct train_error *error);
 bool replica_forward(struct replica *replica, int slot, struct train_error *error);
 bool replica_loss(struct replica *replica, int slot, int64_t pass, bool gradient,
 		  struct train_error *error);
-/* Of pass `pass` of `passes`: after the last, model_gradients() has the sum of all. `ready` is told
- * of layers in the last pass, as model_backward() does, once their sum is there. */
+/* Of pass `pass` of `passes`: after the last, model_gradients() has the sum of all. `ready` is
+ * called for layers in the last pass, as by model_backward(), once their sum is complete. */
 bool replica_backward(struct replica *replica, int slot, int64_t pass, int64_t passes,
 		      const struct model_watch *ready, struct train_error *error);
 
@@ -89,17 +89,16 @@ bool replica_evaluate(struct replica *replica, int64_t passes, struct train_erro
 /* Whether its gradients are measured before an update: they are clipped, or in float16. */
 bool replica_measures(const struct replica *replica);
 bool replica_measure(struct replica *replica, struct train_error *error);
-/* What stages measured was summed over them: the norm of all. */
+/* The norm of the model, after the sums over stages. */
 bool replica_norm(struct replica *replica, struct train_error *error);
-/* The optimizer's step with the gradients that are there: clipped, skipped if they are not finite.
- */
+/* The optimizer's step with the current gradients: clipped, and skipped if they are not finite. */
 bool replica_learn(struct replica *replica, struct train_error *error);
-/* Measures if it has to, and learns. */
+/* Measures if needed, and makes the optimizer's step. */
 bool replica_update(struct replica *replica, struct train_error *error);
 /* A graph of steps of this replica. */
 bool replica_graph(const struct replica *replica, struct step_graph **graph, graph_issue *issue,
 		   void *argument, struct train_error *error);
-/* What a step or an evaluation left, which is added to output: put on its way, and got. */
+/* Fetches the results of a step or an evaluation; the second call adds them to output. */
 bool replica_fetch(struct replica *replica, struct train_error *error);
 bool replica_take(struct replica *replica, struct step_output *output, struct train_error *error);
 
@@ -110,7 +109,7 @@ bool replica_read(struct replica *replica, int state, int parameter, float *host
 		  struct train_error *error);
 bool replica_write(struct replica *replica, int state, int parameter, const float *host,
 		   struct train_error *error);
-/* After all of them were written: what the optimizer has come to. */
+/* After all of them were written: sets the progress of the optimizer. */
 bool replica_written(struct replica *replica, const struct optimizer_progress *progress,
 		     struct train_error *error);
 

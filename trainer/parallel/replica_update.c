@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a step, and what a replica holds. */
+/* The end of a step, and the parameters and states of a replica. */
 #include <stddef.h>
 
 #include "parallel/replica.h"
@@ -46,7 +46,7 @@ bool replica_update(struct replica *r, struct train_error *error)
 	return (!replica_measures(r) || replica_measure(r, error)) && replica_learn(r, error);
 }
 
-/* The norms of single parameters stay. */
+/* The norms of single parameters stay unchanged. */
 enum { RESULT_BYTES = offsetof(struct step_results, measure.norms) };
 
 bool replica_fetch(struct replica *r, struct train_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One device: what the other modes are measured against. */
+/* One device. Other modes are compared with it. */
 #include <stdlib.h>
 
 #include "parallel/rank.h"

@@ -23,8 +23,8 @@ static int64_t sends(const struct model_shapes *shapes, int layer)
 	return out[0] * out[1] * out[2];
 }
 
-/* Whether a cut behind this layer leaves one stream of values: what is behind it reads no layer
- * before it, and it is live. */
+/* Whether the model can be cut after this layer: it is live, and no later layer reads one before
+ * it. */
 static bool can_cut(const struct model_spec *spec, const struct model_shapes *shapes, int behind)
 {
 	if (!shapes->layers[behind].live)
@@ -37,7 +37,7 @@ static bool can_cut(const struct model_spec *spec, const struct model_shapes *sh
 
 struct cost {
 	int64_t greatest, sent; /* of the stages so far */
-	int cut;                /* the stage before ends here */
+	int cut;                /* the previous stage ends here */
 };
 
 static bool cheaper(const struct cost *a, const struct cost *b)

@@ -7,7 +7,7 @@ struct recording {
 	struct recording *next;
 	struct step_graph *graph;
 	struct graph_step of;
-	struct step *step; /* NULL: it was run as it is */
+	struct step *step; /* NULL: it was run without recording */
 };
 
 struct step_graph {
@@ -63,7 +63,7 @@ static struct recording *find(const struct step_graph *r, const struct graph_ste
 	return recording;
 }
 
-/* A training has few kinds of steps: whole ones, and the last of an epoch. */
+/* A training has few kinds of steps: full ones, and the last of an epoch. */
 static bool run_first(struct step_graph *r, const struct graph_step *step,
 		      struct train_error *error)
 {

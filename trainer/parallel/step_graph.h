@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a step, or a segment of one, and has the device record it as a graph. Steps differ in their
- * number of passes alone, segments in their pass too; there is one recording for each. The first
- * run of each is not recorded, since libraries prepare themselves then in ways that cannot be.
+ * Runs a step, or a segment of one, and lets the device record it as a graph. Steps differ only in
+ * their number of passes, segments in their pass too; there is one recording for each. The first
+ * run of each is not recorded, since libraries then prepare in ways that cannot be.
  *
  * NCCL wants a call to be recorded by all ranks or by none, and a recording that has it to be run
- * by all together (its user guide, "Using NCCL with CUDA Graphs"). A rank does not know others'
- * passes, which can be other than its own, but the samples of all ranks, of which all have their
- * parts: recordings are told apart by these, so that all ranks do the same in each step.
+ * by all together (its user guide, "Using NCCL with CUDA Graphs"). A rank does not know the passes
+ * of others, which may differ from its own, but it knows the number of samples of all ranks.
+ * Recordings are chosen by that number, so that all ranks do the same in each step.
  */
 #ifndef TRAIN_PARALLEL_STEP_GRAPH_H
 #define TRAIN_PARALLEL_STEP_GRAPH_H
@@ -17,8 +17,8 @@
 struct step_graph;
 
 /* A step of so many passes, or a segment of its pass `pass`, from 0. of_all: the samples of all
- * ranks in it; 0 where no rank waits for others in it. as_is, on all ranks: nothing is recorded or
- * repeated, so that what it does can be timed. */
+ * ranks in it; 0 if no rank waits for others in it. as_is, on all ranks: nothing is recorded or
+ * replayed, so that its operations can be timed. */
 struct graph_step {
 	int64_t pass, passes, of_all;
 	bool as_is;

@@ -45,7 +45,7 @@ bool place_answered(const struct place_query *f, struct train_error *error)
 /* Remarks on CUDA contexts, which simulated devices do not have. */
 static const char *const of_contexts[] = {"GM012", "GM050", NULL};
 
-/* The mappings of ranks that are threads say much the same. */
+/* The mappings of thread ranks have much the same findings. */
 void place_keep(struct place_query *f)
 {
 	const char *assumption = gpumap_mapping_str(f->mapping, GPUMAP_MAPPING_ASSUMPTION);

@@ -102,8 +102,8 @@ void gpu_memory_close(struct gpu_memory *memory)
 
 enum { ROOM = 64, WIDEST = 32, UNWRITTEN = 0xa5 };
 
-/* Drivers 535.43 to 535.86 have entries of 32 bytes behind _v3, all others of 24: what was not
- * written tells. The next member of the wide one, protected memory, ends it. */
+/* Drivers 535.43 to 535.86 have entries of 32 bytes for _v3, all others of 24: the bytes that were
+ * not written show which. The additional member, protected memory, is the last. */
 static size_t entry_size(const unsigned char *entries, unsigned int count)
 {
 	size_t end = (size_t)count * WIDEST;
@@ -123,7 +123,7 @@ static void find_own(struct gpu_use *use, const unsigned char *entries, unsigned
 		memcpy(&entry, entries + i * size, sizeof(entry));
 		if (entry.pid != (unsigned int)pid)
 			continue;
-		/* One with several instances is there several times. */
+		/* A process with several instances is listed several times. */
 		if (!use->own)
 			use->own_bytes = 0;
 		use->own = true;
@@ -134,7 +134,7 @@ static void find_own(struct gpu_use *use, const unsigned char *entries, unsigned
 	}
 }
 
-/* Where there is no list, use->listed stays false. */
+/* Without a list use->listed stays false. */
 static bool read_processes(const struct gpu_memory *memory, struct nvml_handle *handle, int pid,
 			   struct gpu_use *use, struct train_error *error)
 {
@@ -205,7 +205,7 @@ static void read_identity(const struct gpu_memory *memory, struct nvml_handle *h
 	memcpy(use->gpu_uuid, use->uuid, sizeof(use->gpu_uuid));
 }
 
-/* Permission, or data, may be wanting for one of the two; a GPU that is lost tells neither. */
+/* One of the two may lack permission, or data; a lost GPU gives neither. */
 static bool read_use(const struct gpu_memory *memory, struct nvml_handle *handle, int pid,
 		     struct gpu_use *use, struct train_error *error)
 {
@@ -224,7 +224,7 @@ static bool read_use(const struct gpu_memory *memory, struct nvml_handle *handle
 	return true;
 }
 
-/* How many places for instances the GPU has; 0: it is not in MIG mode. */
+/* The maximum number of instances of the GPU; 0: it is not in MIG mode. */
 static unsigned int places(const struct gpu_memory *memory, struct nvml_handle *gpu)
 {
 	unsigned int now, pending, max;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is in use of the GPUs of this machine, as NVIDIA's management library (NVML) tells it:
- * libnvidia-ml.so.1, which is opened here and needs no nvml.h to build. It is part of the driver,
- * creates no CUDA context, and looks past CUDA_VISIBLE_DEVICES.
+ * The memory in use on the GPUs of this machine, from NVIDIA's management library (NVML),
+ * libnvidia-ml.so.1. It is opened here and needs no nvml.h to build. It is part of the driver,
+ * creates no CUDA context, and ignores CUDA_VISIBLE_DEVICES.
  */
 #ifndef TRAIN_PLACE_GPU_MEMORY_H
 #define TRAIN_PLACE_GPU_MEMORY_H
@@ -22,20 +22,20 @@ struct gpu_use {
 	int gi;                  /* its GPU instance, whose memory it uses; -1 */
 	char pci[GPU_PCI];       /* "0000:5e:00.0" */
 	char uuid[GPU_UUID];     /* "GPU-..." or "MIG-..." */
-	char gpu_uuid[GPU_UUID]; /* of the GPU that it is part of; "": not told */
+	char gpu_uuid[GPU_UUID]; /* of the GPU that it is part of; "": not known */
 	char why[GPU_WHY];       /* it cannot be read: nothing below is known; "" */
-	int64_t used;            /* bytes in use by all; -1: not told */
+	int64_t used;            /* bytes in use by all processes; -1: not known */
 	bool listed;             /* its processes are */
 	bool own;                /* the process is among them */
-	int64_t own_bytes;       /* what it holds; -1: not told */
+	int64_t own_bytes;       /* its bytes; -1: not known */
 };
 
 /* TRAIN_NO_BACKEND: there is no such library, or it does not work. */
 bool gpu_memory_open(struct gpu_memory **memory, struct train_error *error);
-void gpu_memory_close(struct gpu_memory *memory); /* NULL is nothing */
+void gpu_memory_close(struct gpu_memory *memory); /* may be NULL */
 
-/* All that NVML shows, in its order; `pid` is the process whose memory is looked for. *uses are the
- * caller's to free. A GPU that does not answer has the reason in `why`. */
+/* All GPUs of NVML, in its order; `pid` is the process to look for. The caller frees *uses. A GPU
+ * that does not answer has the reason in `why`. */
 bool gpu_memory_read(const struct gpu_memory *memory, int pid, struct gpu_use **uses, int *count,
 		     struct train_error *error);
 

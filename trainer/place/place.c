@@ -22,7 +22,7 @@ static bool find_single(struct place_query *f, struct train_error *error)
 	return true;
 }
 
-/* DataParallel refuses one device twice (GM032), which --allow-share asks for. */
+/* DataParallel rejects a device that is given twice (GM032), which --allow-share allows. */
 static bool refused_share(const struct place_query *f)
 {
 	for (size_t i = 0; i < gpumap_report_count(f->report); i++) {
@@ -55,7 +55,7 @@ static bool find_dp(struct place_query *f, struct train_error *error)
 	return true;
 }
 
-/* How many stages --stages makes; 0: it was not given. */
+/* The number of stages in --stages; 0: not given. */
 static int stages_wanted(const struct settings *settings)
 {
 	int count = *settings->stages != '\0';
@@ -65,7 +65,7 @@ static int stages_wanted(const struct settings *settings)
 	return count ? count + 1 : 0;
 }
 
-/* The model's first layer where --stages begins with it, which is no place to cut. */
+/* The model's first layer if --stages begins with it, where it cannot be cut. */
 static const char *first_named(const struct settings *settings)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -130,7 +130,7 @@ static int count_ids(const char *ids)
 	return count;
 }
 
-/* What a program that is started once for each of them would say. */
+/* The statements that a program started for each rank would make. */
 static bool state_rank(struct place_query *f, int rank, const char *ids, struct train_error *error)
 {
 	char text[32];
@@ -157,7 +157,7 @@ static bool all_devices(const struct place_query *f)
 	return false;
 }
 
-/* Who chose one device by a list meant it. */
+/* A list of one device is a choice. */
 static void remark_one_device(const struct place_query *f)
 {
 	const char *more = "; for four: --inventory 4";
@@ -171,7 +171,7 @@ static void remark_one_device(const struct place_query *f)
 		more);
 }
 
-/* Ranks that are threads: one on each visible device, or on those of --device-ids. */
+/* Thread ranks: one on each visible device, or on those of --device-ids. */
 static bool find_threads(struct place_query *f, struct train_error *error)
 {
 	const char *ids = f->command->device_ids;
@@ -199,8 +199,8 @@ static bool find_threads(struct place_query *f, struct train_error *error)
 	return true;
 }
 
-/* A list that was cut for this rank (gpumap run --share isolate, srun --gpus-per-task) has one
- * device, and the trainer uses it. Whether ranks were all given the same one, they cannot see. */
+/* A list for this rank only (gpumap run --share isolate, srun --gpus-per-task) has one device, and
+ * the trainer uses it. Ranks cannot see whether all were given the same one. */
 static bool resolve_rank(struct place_query *f, struct train_error *error)
 {
 	const char *machine = f->command->inventory;
@@ -210,13 +210,13 @@ static bool resolve_rank(struct place_query *f, struct train_error *error)
 	if (f->place->local_rank == 0 || f->command->device || f->command->device_ids ||
 	    gpumap_mapping_visible_count(f->mapping) != 1)
 		return true;
-	/* A machine with one device has none for the next rank; "host" shows what was granted. */
+	/* A machine with one device has none for the next rank; "host" shows the granted one. */
 	if (machine && strcmp(machine, "host") != 0 && gpumap_inventory_count(f->inventory) == 1)
 		return true;
 	return place_state(f, "device", "0", error) && place_resolve(f, error);
 }
 
-/* One rank of a launcher. Stages are ranks as those of ddp, one device for each, unless
+/* One rank of a launcher. Stages are ranks like those of ddp, with one device each, unless
  * --device-ids lists the stages' devices. */
 static bool find_process(struct place_query *f, struct train_error *error)
 {
@@ -282,7 +282,7 @@ static bool find_rank(struct place *place, const struct command_line *command,
 	return true;
 }
 
-/* Ranks of other machines would never come to the memory of this one. */
+/* Ranks of other machines cannot reach the memory of this one. */
 static bool check_collective(const struct place *place, const struct settings *settings,
 			     struct train_error *error)
 {
@@ -334,7 +334,7 @@ static bool find_devices(struct place_query *f, struct train_error *error)
 	}
 }
 
-/* Simulated devices are those that are named; a GPU must be there. */
+/* Simulated devices need only names; a GPU must exist. */
 static bool open_inventory(struct place_query *f, struct train_error *error)
 {
 	const char *what = f->command->inventory;

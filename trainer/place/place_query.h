@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What place_devices gathers, and its questions to libgpumap. */
+/* The state of place_devices, and its queries of libgpumap. */
 #ifndef TRAIN_PLACE_PLACE_QUERY_H
 #define TRAIN_PLACE_PLACE_QUERY_H
 
@@ -14,7 +14,7 @@ struct place_query {
 	gpumap_mapping *mapping;    /* the last one */
 	int mig[PLACE_MAX_DEVICES]; /* which instance of its GPU a device is, -1: all of it */
 	bool kept;                  /* place_keep was called */
-	bool as_stages;             /* dp was asked for as mp, whose remarks say nothing */
+	bool as_stages;             /* dp is queried as mp, whose remarks do not apply */
 };
 
 /* One more statement of the trainer's own. */
@@ -26,10 +26,10 @@ bool place_resolve(struct place_query *f, struct train_error *error);
 void place_drop(struct place_query *f);
 /* Bad input if it ends in an error. */
 bool place_answered(const struct place_query *f, struct train_error *error);
-/* What the run's first mapping says is kept and told. */
+/* Keeps the facts of the run's first mapping, and prints its remarks. */
 void place_keep(struct place_query *f);
 
-/* One more device of the place: it must be known which one it is, and be free or shared. */
+/* Adds a device to the place. It must be known, and be free or shared. */
 bool place_add(struct place_query *f, const gpumap_entry *entry, struct train_error *error);
 bool place_add_chosen(struct place_query *f, struct train_error *error);
 bool place_add_replicas(struct place_query *f, size_t count, struct train_error *error);

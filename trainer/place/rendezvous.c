@@ -12,7 +12,7 @@
 
 enum { MAX_VARIABLES = 4 };
 
-/* A row tells runs apart where its first variable is set. */
+/* A row distinguishes runs if its first variable is set. */
 static const struct {
 	const char *launcher, *variables[MAX_VARIABLES];
 } table[] = {

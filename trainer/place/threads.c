@@ -78,7 +78,7 @@ static void *member_main(void *argument)
 	return NULL;
 }
 
-/* Signals are for the caller's thread, but for those that a fault of its own sends to a thread. */
+/* The caller's thread takes signals, except those of a fault in a thread. */
 static void block_signals(sigset_t *before)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};

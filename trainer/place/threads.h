@@ -7,15 +7,15 @@
 
 struct threads;
 
-/* What member `index` does; a member always has the same thread, and member 0 the caller's. */
+/* The work of member `index`. A member always has the same thread, and member 0 the caller's. */
 typedef bool threads_work(void *argument, int index, struct train_error *error);
 
 /* False when a thread cannot be started. */
 bool threads_open(struct threads **threads, int members, struct train_error *error);
 void threads_close(struct threads *threads);
 
-/* All members do it, and the call returns when all have. False if one failed: the error is that
- * of the first one to fail. `failed`, unless NULL, is called by it at once, so that it can wake
+/* Runs the work of all members, and returns when all are done. False if one failed, with the error
+ * of the first to fail. That member calls `failed`, unless NULL, at once, so that it can wake
  * members that wait for it. */
 typedef void threads_failed(void *argument, int index, const struct train_error *error);
 bool threads_run(struct threads *threads, threads_work *work, threads_failed *failed,

@@ -40,7 +40,7 @@ void verify_close(struct verify *v)
 	free(v);
 }
 
-/* What a rank tells the others, before it looks and after. */
+/* What ranks share before and after they read memory. */
 struct share {
 	int32_t pid;
 	char host[64];
@@ -134,7 +134,7 @@ static int count_more(const struct share *all, int world, int first)
 	return more;
 }
 
-/* Which process; of several, each with a GPU, its rank and GPU too. */
+/* The process; its rank and GPU too if there are several, each with a GPU. */
 static const char *name_process(char text[WHOSE], const struct share *all, int rank,
 				const struct verify_options *o)
 {
@@ -213,7 +213,7 @@ static bool fail(const struct share *all, int world, int rank, const struct veri
 	}
 }
 
-/* The worst of all: where one had to compare, all is no better than that. */
+/* The weakest method of all ranks counts for all. */
 static void describe(char text[VERIFY_TEXT], const struct share *all, int world, const char *when)
 {
 	static const char *const by[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From what NVML told to whether the mapping holds. */
+/* Judges the mapping by NVML's data. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -11,7 +11,7 @@ static bool is_named(const struct gpu_use *use, const struct verify_gpu *gpus, i
 	for (int i = 0; i < count; i++) {
 		const struct verify_gpu *gpu = &gpus[i];
 
-		/* A lost GPU has a number alone. */
+		/* A lost GPU has only a number. */
 		if (!*gpu->uuid || !*use->uuid ? gpu->physical == use->index
 					       : strcasecmp(gpu->uuid, use->uuid) == 0 ||
 							 strcasecmp(gpu->uuid, use->gpu_uuid) == 0)
@@ -20,7 +20,7 @@ static bool is_named(const struct gpu_use *use, const struct verify_gpu *gpus, i
 	return false;
 }
 
-/* Instances of one GPU instance have its memory in common. */
+/* Compute instances of one GPU instance share its memory. */
 static bool shares_memory(const struct gpu_use *a, const struct gpu_use *b)
 {
 	return a->index == b->index && a->mig >= 0 && b->mig >= 0 && a->gi >= 0 && a->gi == b->gi;
@@ -47,7 +47,8 @@ static int64_t grown(const struct verify_facts *f, const struct gpu_use *use)
 	return -1;
 }
 
-/* Are ids those of this process's namespace? Somebody had ours before we had a context, if not. */
+/* Whether process ids are of this namespace. If not, another process had ours before we had a
+ * context. */
 static bool ids_are_ours(const struct verify_facts *f)
 {
 	for (int i = 0; i < f->before_count; i++)
@@ -74,7 +75,7 @@ static enum presence look(const struct verify_facts *f, const struct gpu_use *us
 	return more > (int64_t)VERIFY_NOISE_MIB << 20 ? PRESENT : ABSENT;
 }
 
-/* The first fault of a kind stays; kinds in the order of how much they say. */
+/* The first fault of a kind stays; the most specific kinds come first. */
 static void note(struct verify_verdict *v, enum verify_fault fault, const struct gpu_use *use,
 		 int64_t bytes, bool ids)
 {
@@ -112,7 +113,7 @@ static void find_strays(const struct verify_facts *f, bool ids, struct verify_ve
 	}
 }
 
-/* One that the mapping names: it may be several instances, of which one is enough. */
+/* A GPU of the mapping. It may be several instances; one with memory is enough. */
 static void find_named(const struct verify_facts *f, bool ids, const struct verify_gpu *gpu,
 		       struct verify_verdict *v)
 {

@@ -17,7 +17,7 @@ static bool failed(const struct atomic_stream *stream, const char *what, struct 
 			  status == ENOSPC || status == EDQUOT ? "free some space, or " : "");
 }
 
-/* A link stays one: its target is what is replaced. */
+/* A link stays a link: its target is replaced. */
 static char *target_of(const char *name, bool *plain)
 {
 	struct stat st;
@@ -35,7 +35,7 @@ static bool open_plain(struct atomic_stream *stream)
 	return folder >= 0 && atomic_create(&stream->file, folder, ".gpumap-", 0666);
 }
 
-/* The stream, where there is one, has the descriptor. */
+/* The stream, if there is one, owns the descriptor. */
 static void release(struct atomic_stream *stream)
 {
 	if (stream->stream) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream to a file that appears whole or not at all (base/atomic_file.h). What is no regular
- * file, such as /dev/stdout or a pipe, is written as it comes. */
+/* A stream to a file that is replaced atomically (base/atomic_file.h). A file that is not regular,
+ * such as /dev/stdout or a pipe, is written directly. */
 #ifndef TRAIN_REPORT_ATOMIC_STREAM_H
 #define TRAIN_REPORT_ATOMIC_STREAM_H
 
@@ -12,15 +12,15 @@
 struct atomic_stream {
 	FILE *stream;
 	const char *name; /* for messages; lives as long */
-	char *path;       /* where the file is, whatever links lead there */
+	char *path;       /* the path of the file, after links */
 	struct atomic_file file;
 };
 
 /* On failure there is nothing to close, and no file. */
 bool atomic_stream_open(struct atomic_stream *stream, const char *name, struct train_error *error);
-/* All of it is there. On failure, no less than what was there before. */
+/* Commits the file. On failure its earlier contents stay. */
 bool atomic_stream_close(struct atomic_stream *stream, struct train_error *error);
-/* As if it had not been opened. */
+/* Discards it. */
 void atomic_stream_drop(struct atomic_stream *stream);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Beyond it a picture's arithmetic would overflow. */
+/* Larger values would overflow in the arithmetic of a picture. */
 static const double max_value = 1e300;
 
 static void join(struct curve_bucket *to, const struct curve_bucket *from)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A value over steps in bounded memory: when the run outgrows it, neighbours are joined, with
- * their extremes, so that no spike is lost. */
+/* A value over steps in bounded memory: when it is full, neighbours are joined, with their
+ * extremes, so that no spike is lost. */
 #ifndef TRAIN_REPORT_CURVE_H
 #define TRAIN_REPORT_CURVE_H
 
@@ -24,10 +24,10 @@ struct curve {
 	struct curve_bucket buckets[CURVE_BUCKETS];
 };
 
-/* Steps ascend; one that does not is joined with those at its place. All zero is empty. */
+/* Steps ascend; one that does not is joined with those of its bucket. All zero is empty. */
 void curve_add(struct curve *curve, int64_t step, double value);
 
-/* Least and greatest; false without a number. What is not NULL is set. */
+/* Minimum and maximum; false without a number. NULL arguments are ignored. */
 bool curve_range(const struct curve *curve, double *min, double *max);
 int64_t curve_count(const struct curve *curve);
 int64_t curve_bad(const struct curve *curve);

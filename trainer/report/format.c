@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whatever the locale writes between the digits becomes a point. */
+/* Replaces the locale's decimal separator by a point. */
 static void set_point(char *text)
 {
 	size_t n = strspn(text, "+-0123456789"), rest = n;

@@ -8,7 +8,7 @@
 
 enum { NUMBER_TEXT = 32 };
 
-/* With at most so many decimals, 0 to 9, without zeros at the end: "12.5". What is beyond 1e15 is
+/* With at most so many decimals, 0 to 9, without zeros at the end: "12.5". Values beyond 1e15 are
  * written as 1e15, and NaN as 0. Returns text. */
 const char *number_fixed(char text[NUMBER_TEXT], double value, int decimals);
 /* The same with those zeros, for a column. */
@@ -16,7 +16,8 @@ const char *number_decimals(char text[NUMBER_TEXT], double value, int decimals);
 /* A loss for people: "1.2345", "1.234e+05", "inf", and "nan" for each NaN, whatever its sign.
  * Returns text. */
 const char *number_loss(char text[NUMBER_TEXT], double value);
-/* So that the same double is read back; "null" where JSON has no number. Returns text. */
+/* With enough digits to read back the same double; "null" where JSON has no number. Returns
+ * text. */
 const char *number_exact(char text[NUMBER_TEXT], double value);
 /* "12 B", "302.6 KiB", "71.3 MiB": powers of 1024. Returns text. */
 const char *number_bytes(char text[NUMBER_TEXT], int64_t bytes);

@@ -115,7 +115,7 @@ bool lines_open(struct lines **ret, const char *name, int64_t keep,
 	return true;
 }
 
-/* On failure no part of a line stays behind. */
+/* On failure no part of a line stays in the file. */
 static bool flush(struct lines *lines, struct train_error *error)
 {
 	size_t done = 0;

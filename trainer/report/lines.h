@@ -17,25 +17,26 @@
 
 struct lines;
 
-/* Who receives the lines that are kept, in their order. */
+/* Receives the lines that are kept, in order. */
 struct lines_reader {
 	void (*step)(void *data, const struct step_metrics *step); /* step, loss and accuracy */
 	void (*evaluation)(void *data, const struct evaluation_metrics *evaluation);
 	void *data;
 };
 
-/* keep > 0: the file must be there and have so many bytes, whole lines; what follows goes, when
- * all was read. The reader may be NULL. */
+/* keep > 0: the file must exist and have so many bytes of complete lines; the rest is removed after
+ * all were read. The reader may be NULL. */
 bool lines_open(struct lines **lines, const char *name, int64_t keep,
 		const struct lines_reader *reader, struct train_error *error);
-/* Flushes. NULL is nothing. */
+/* Flushes. May be NULL. */
 bool lines_close(struct lines *lines, struct train_error *error);
 
-/* Lines go out when 64 KiB are full, when the last went 0.1 s before, and with an evaluation. */
+/* Lines are written when 64 KiB are full, 0.1 s after the last write, and with an evaluation. */
 bool lines_step(struct lines *lines, const struct step_metrics *step, struct train_error *error);
 bool lines_evaluation(struct lines *lines, const struct evaluation_metrics *evaluation,
 		      struct train_error *error);
-/* The bytes so far, flushed and synced; 0 where it is no regular file, as those cannot be cut. */
+/* The bytes so far, flushed and synced; 0 unless it is a regular file, as others cannot be
+ * truncated. */
 bool lines_position(struct lines *lines, int64_t *bytes, struct train_error *error);
 
 /* Of lines_open: the first `keep` bytes of a file; a line of another form is bad input. */

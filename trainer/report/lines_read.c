@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of an earlier run, for the picture of all of it. */
+/* Lines of earlier parts of a run, for the picture of all of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static bool pass_on(const json_t *object, const struct lines_reader *reader)
 								.epoch = json_integer_value(epoch),
 								.loss = loss,
 								.accuracy = accuracy});
-	return true; /* a kind of a later version is passed over */
+	return true; /* lines of later versions are skipped */
 }
 
 static bool read_all(FILE *file, const char *name, int64_t keep, const struct lines_reader *reader,

@@ -15,8 +15,8 @@ enum { NOTE = 512 };
 
 struct metrics {
 	struct progress progress;
-	struct lines *lines; /* NULL without a file */
-	struct plot *plot;   /* NULL without a picture */
+	struct lines *lines; /* NULL: no file */
+	struct plot *plot;   /* NULL: no picture */
 	char *picture, *title;
 };
 
@@ -37,7 +37,7 @@ static void plot_evaluation(void *data, const struct evaluation_metrics *evaluat
 	curve_add(&metrics->plot->test_accuracy, evaluation->step, evaluation->accuracy);
 }
 
-/* Better now than after hours that the picture cannot be written. */
+/* Fails now and not after hours if the picture cannot be written. */
 static bool open_plot(struct metrics *metrics, const struct metrics_options *options,
 		      struct train_error *error)
 {

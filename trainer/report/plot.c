@@ -134,7 +134,7 @@ static void draw_line(const struct panel *p, const struct curve *curve, const ch
 	drawing_path_end(p->svg);
 }
 
-/* Few values are dots, and so are those between gaps, of which a line shows nothing. */
+/* Few values are dots, and so are single values between gaps, which a line would not show. */
 static void draw_dots(const struct panel *p, const struct curve *curve, const char *class, int max)
 {
 	bool all = curve_count(curve) <= max;

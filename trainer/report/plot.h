@@ -11,8 +11,8 @@ struct plot {
 	struct curve test_loss, test_accuracy;
 };
 
-/* A value that is no number leaves a gap and a mark. The axis of losses is logarithmic where they
- * differ by a factor of 100 or more. FILE appears whole or not at all. */
+/* A value that is not finite leaves a gap and a mark. The axis of losses is logarithmic if they
+ * differ by a factor of 100 or more. FILE is replaced atomically. */
 bool plot_svg(const struct plot *plot, const char *file, const char *title,
 	      struct train_error *error);
 

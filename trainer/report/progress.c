@@ -20,7 +20,7 @@
 enum { SLOWEST = 64, LINE = 1024, COLUMNS = 80, TYPED = 2 };
 static const int64_t bar_ns = 100000000, line_ns = 2000000000, moment_ns = 100000000;
 
-/* The progress that writes to stderr, of which a process has one at most. */
+/* The progress that writes to stderr; a process has at most one. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct progress *shown;
 
@@ -47,8 +47,8 @@ bool progress_open(struct progress *progress, const struct metrics_options *opti
 
 /* --- writing ---------------------------------------------------------------------- */
 
-/* In one piece, so that lines of other processes do not come in between. A terminal that is gone
- * does not end a training. */
+/* One write, so that lines of other processes do not mix in. A terminal that is gone does not end a
+ * training. */
 static void put(const char *text, size_t length)
 {
 	while (length) {
@@ -75,8 +75,7 @@ static int columns(void)
 	return width > 0 ? width : 0;
 }
 
-/* In place of the bar that is there: spaces cover what was longer, and what was typed. The cursor
- * stays at its end. */
+/* Replaces the bar: spaces cover a longer one, and typed text. The cursor stays at its end. */
 static void put_bar(struct progress *progress, const char *text, int length)
 {
 	char line[3 * PROGRESS_WIDEST + 16];
@@ -90,7 +89,7 @@ static void put_bar(struct progress *progress, const char *text, int length)
 	progress->width = length;
 }
 
-/* A line of its own, the bar's place is empty then. */
+/* Writes a line of its own, and removes the bar. */
 static void put_line(struct progress *progress, const char *text)
 {
 	char line[LINE];
@@ -325,7 +324,7 @@ bool progress_show_text(const char *text)
 	return printed;
 }
 
-/* The lock is kept. */
+/* Keeps the lock. */
 void progress_abandon(void)
 {
 	if (lock_soon() && shown && shown->width && takes_text())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What people see of a run on stderr: a bar, or lines. */
+/* The progress of a run on stderr: a bar, or lines. */
 #ifndef TRAIN_REPORT_PROGRESS_H
 #define TRAIN_REPORT_PROGRESS_H
 
@@ -12,7 +12,7 @@ struct progress {
 	int64_t epochs, epoch_steps, steps;
 	struct tally tally;
 	int64_t epoch; /* of the steps in tally, while pending */
-	int64_t place; /* steps of that epoch, those before a resume too */
+	int64_t place; /* steps of that epoch, with those before a resume */
 	bool pending;  /* steps of an epoch without its line */
 	int64_t shown; /* when the bar, or a line, was written last; ns */
 	int width;     /* columns that the bar takes on the terminal now */
@@ -22,8 +22,8 @@ struct progress {
 /* Of options: progress, epochs, epoch_steps, steps, ranks. */
 bool progress_open(struct progress *progress, const struct metrics_options *options,
 		   struct train_error *error);
-/* Other text may follow on the terminal: no bar is left, and the line of an epoch that did not come
- * to its end tells so. */
+/* Removes the bar, so that other text may follow on the terminal. The line of an epoch that did not
+ * end says so. */
 void progress_end(struct progress *progress);
 /* The same, and frees it. */
 void progress_close(struct progress *progress);
@@ -33,15 +33,15 @@ void progress_evaluation(struct progress *progress, const struct evaluation_metr
 /* Control characters are escaped. */
 void progress_note(struct progress *progress, const char *text);
 
-/* For the thread that waits for signals. Neither waits longer than a moment, for a terminal that is
- * stopped or for a thread that writes: then nothing is written. */
+/* For the thread that waits for signals. Both wait only a moment for a stopped terminal or for a
+ * thread that writes, and then write nothing. */
 
 /* A line between those of the progress that is open and has not ended; false without one. */
 bool progress_show_text(const char *text);
-/* The process is ended now: so is the line of a bar, and no more is written. */
+/* The process ends now: ends the line of a bar, and prevents further writes. */
 void progress_abandon(void);
 
-/* What a bar shows. NAN, negative and NULL are not shown; nor is what has no room. */
+/* The contents of a bar. NAN, negative values and NULL are not shown; nor is what has no room. */
 struct progress_state {
 	int64_t epoch, epochs; /* from 0; of how many, 0: not known */
 	int64_t place, places; /* steps, -1: not shown; of how many, 0: not known */

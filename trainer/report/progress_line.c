@@ -14,7 +14,7 @@ enum { PART = 64, BAR_LEAST = 10, MAX_BAR = 34, GAP = 2 };
 /* As they stand in a line. */
 enum part { EPOCH, BAR, PLACE, LOSS, ACCURACY, RATE, LEFT, SLOWEST, PARTS };
 
-/* And from the one that is needed most. */
+/* In the order of importance. */
 static const enum part order[] = {EPOCH, PLACE, LOSS, LEFT, ACCURACY, BAR, RATE, SLOWEST};
 
 struct parts {

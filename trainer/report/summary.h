@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables that a run begins and ends with: where it computes, what its devices hold, and how
- * long its ranks take. Columns of text; one that says nothing is left out. */
+/* The tables at the beginning and the end of a run: its devices, their memory, and the times of its
+ * ranks. Empty columns are left out. */
 #ifndef TRAIN_REPORT_SUMMARY_H
 #define TRAIN_REPORT_SUMMARY_H
 
@@ -27,8 +27,8 @@ struct summary_device {
 /* rank, local rank, logical and physical device, host, role, name, PCI address and UUID. */
 void summary_places(FILE *out, const struct summary_device *devices, int count);
 
-/* Bytes of each physical device, now and at most, and how much more dp's master took at most than
- * the mean of the others. Where ranks share a device theirs are added. */
+/* Bytes of each physical device, now and at most, and how much more dp's master used at most than
+ * the mean of the others. Those of ranks that share a device are added. */
 void summary_memory(FILE *out, const struct summary_device *devices, int count);
 
 struct summary_rank {

@@ -18,8 +18,8 @@ struct svg {
 };
 
 /* `style` are rules of CSS besides the common ones: text, title, small, faint (lines of a grid),
- * axis, end and middle (where a text is at its coordinates). Nothing paints the background: these
- * colours are for light and dark ones. */
+ * axis, end and middle (where a text is at its coordinates). The background is not painted: the
+ * colours suit light and dark ones. */
 bool drawing_open(struct svg *svg, const char *name, int width, int height, const char *style,
 		  struct train_error *error);
 bool drawing_close(struct svg *svg, struct train_error *error);

@@ -18,7 +18,7 @@ struct table {
 
 /* heads end with NULL, and live as long. */
 void table_open(struct table *table, const char *const *heads);
-/* Another row of empty cells; table_set fills those of the last one. Control characters become
+/* Adds a row of empty cells; table_set fills cells of the last one. Control characters become
  * '?'. */
 void table_row(struct table *table);
 void table_set(struct table *table, int column, const char *format, ...)

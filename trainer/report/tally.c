@@ -48,7 +48,7 @@ void tally_step(struct tally *tally, const struct step_metrics *step)
 	tally->steps++;
 	tally->skipped += step->skipped;
 	tally->samples += step->samples;
-	/* What scaling made infinite says nothing of the model. */
+	/* A value that scaling made infinite does not count. */
 	if (!step->skipped || isfinite(step->loss)) {
 		tally->counted += step->samples;
 		tally->loss += step->loss * (double)step->samples;

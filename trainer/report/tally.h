@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the steps of an epoch add up to. */
+/* Sums over the steps of an epoch. */
 #ifndef TRAIN_REPORT_TALLY_H
 #define TRAIN_REPORT_TALLY_H
 
@@ -20,11 +20,11 @@ struct tally {
 bool tally_open(struct tally *tally, int ranks, struct train_error *error);
 void tally_close(struct tally *tally);
 
-/* Another epoch: all but what is recent. */
+/* Begins another epoch; keeps the recent values. */
 void tally_begin(struct tally *tally);
 void tally_step(struct tally *tally, const struct step_metrics *step);
 
-/* NAN where there is nothing to divide by. */
+/* NAN without steps. */
 double tally_loss(const struct tally *tally);
 double tally_accuracy(const struct tally *tally);
 double tally_recent_rate(const struct tally *tally); /* samples per second */

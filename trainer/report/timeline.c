@@ -11,7 +11,7 @@ struct timeline {
 	enum timeline_lane lane;
 	int count, max, settled;
 	int64_t lost;
-	struct timeline_clock clock; /* none: the thread's that adds */
+	struct timeline_clock clock; /* none: of the thread that adds */
 	struct timeline_interval intervals[];
 };
 
@@ -34,7 +34,7 @@ bool timeline_open(struct timeline **ret, int rank, int device, enum timeline_la
 		return train_nomem(error, "the time line");
 	*timeline = (struct timeline){
 		.rank = rank, .device = device, .step = -1, .lane = lane, .max = (int)room};
-	/* So that no page is brought in while something is timed. */
+	/* So that no page fault happens while something is timed. */
 	memset(timeline->intervals, 0, room * sizeof(timeline->intervals[0]));
 	*ret = timeline;
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Intervals in order, and what they add up to. */
+/* Intervals in order, and their sums. */
 #ifndef TRAIN_REPORT_TIMELINE_ROWS_H
 #define TRAIN_REPORT_TIMELINE_ROWS_H
 

@@ -19,7 +19,8 @@ enum {
 	STYLE = 2048
 };
 
-/* Of middle lightness, so that black is read on them, and they are seen on white and black. */
+/* Of middle lightness, so that black text is readable on them, and they are visible on white and
+ * black. */
 static const char *const colors[COLORS] = {"#5aa0e0", "#f0963c", "#52b788", "#e06c75", "#b48ae0",
 					   "#c9a227", "#4db6c4", "#e889b9", "#9aa65a", "#8895d8",
 					   "#d08b62", "#67b26f", "#c977c9", "#a0a0a0"};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is reported about a run beside its losses: where it was, what it held, how long ranks took.
- */
+/* The reports of a run besides its losses: devices, memory, and times of ranks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +75,7 @@ static void describe(const struct run *r, int i, struct summary_device *d)
 	};
 	if (place->world > place->local_world)
 		gethostname(d->host, sizeof(d->host) - 1);
-	/* The driver's own word, but of an instance (MIG) it names the GPU. */
+	/* The driver's own answer, except that for a MIG instance it names the GPU. */
 	snprintf(d->uuid, sizeof(d->uuid), "%s",
 		 real->uuid && strncmp(device->uuid, "MIG-", 4) != 0 ? real->uuid : device->uuid);
 	snprintf(d->pci, sizeof(d->pci), "%s", real->pci ? real->pci : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --verify-mapping, of a rank on its way. */
+/* --verify-mapping for a rank in training. */
 #include <stdio.h>
 #include <string.h>
 

@@ -69,7 +69,7 @@ static bool open_metrics(struct run *r, struct train_error *error)
 	return metrics_open(&r->metrics, &options, error);
 }
 
-/* Samples that come twice can make one step of an epoch more. */
+/* Repeated samples can make one more step in an epoch. */
 static int64_t max_profiled(const struct training *t)
 {
 	const struct settings *s = t->settings;
@@ -105,7 +105,7 @@ static bool open_all(struct run *r, struct train_error *error)
 	r->comm = r->parallel->comm;
 	r->scaler = scaler_default();
 	r->scaled = r->settings->precision == VALUE_FLOAT16;
-	/* What is timed must not mix with the next step. */
+	/* Timed work must not mix with the next step. */
 	r->ahead = r->settings->profile_steps ? 0 : t->backend->ahead;
 	if (r->ahead > MAX_RUN_AHEAD)
 		return train_fail(error, TRAIN_FAILED,
@@ -118,7 +118,7 @@ static bool open_all(struct run *r, struct train_error *error)
 	return open_sampler(r, error) && open_schedule(r, error) && run_begin(r, error);
 }
 
-/* Rank 0's files: those that cannot be written are found before the first step. */
+/* Opens rank 0's files, so that errors come before the first step. */
 static bool open_files(struct run *r, struct train_error *error)
 {
 	const char *folder = r->settings->checkpoint;
@@ -143,7 +143,7 @@ static bool epoch_end(struct run *r, struct train_error *error)
 	return true;
 }
 
-/* Of a stretch of steps: what comes next needs their results. */
+/* Waits for the results of a series of steps, which are needed next. */
 static bool is_end(const struct run *r)
 {
 	int64_t every = r->settings->checkpoint_every;
@@ -162,15 +162,15 @@ static bool is_time_to_save(const struct run *r, int stop)
 	       (every > 0 ? r->step % every == 0 : r->epoch_step == 0);
 }
 
-/* --steps can end a run within an epoch. The checkpoint knows nothing of the test, so that a run
- * that goes on is as one that did not end. */
+/* --steps can end a run within an epoch. The checkpoint has no trace of the test, so that a resumed
+ * run is like one that did not end. */
 static bool test_at_end(struct run *r, struct train_error *error)
 {
 	return r->epoch_step == 0 || r->settings->evaluate_every == 0 ||
 	       run_evaluate(r, r->epoch, error);
 }
 
-/* What fails on a GPU may be of any step since the last that was reported. */
+/* A failure on a GPU may be of any step since the last reported one. */
 static bool after_step(const struct run *r, struct train_error *error)
 {
 	size_t n = strlen(error->text);
@@ -181,7 +181,7 @@ static bool after_step(const struct run *r, struct train_error *error)
 	return false;
 }
 
-/* When all that a step needs has been used once. */
+/* After everything that a step needs was used once. */
 static bool is_time_to_verify(const struct run *r)
 {
 	return r->settings->verify_mapping && r->submitted == 1;
@@ -205,15 +205,15 @@ static bool train(struct run *r, struct train_error *error)
 	return r->step < r->steps || test_at_end(r, error);
 }
 
-/* Tables must not be written into a bar. */
+/* Tables must not follow a bar on its line. */
 static bool finish(struct run *r, struct train_error *error)
 {
 	metrics_end(r->metrics);
 	return run_verify(r, true, error) && run_finish(r, error);
 }
 
-/* Of what was opened. A run that was done before it was resumed leaves all as it is, but for the
- * test that no checkpoint records: it may have been killed before that. */
+/* Finishes the open parts. A run that was complete before its resume changes nothing, except for
+ * the test, which no checkpoint records: it may have been killed before that. */
 static bool go(struct run *r, struct train_error *error)
 {
 	sampler_set_epoch(&r->sampler, r->epoch);

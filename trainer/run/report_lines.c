@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is reported about a run in lines: what it begins with, and what it leaves. */
+/* The lines that report the beginning and the end of a run. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void report_batch(const struct run *r)
 	       (long long)passes, passes == 1 ? "" : "es");
 }
 
-/* What --tail pad adds, so that all ranks have as many. */
+/* The samples that --tail pad adds, so that all ranks have the same number. */
 static void report_repeated(const struct run *r)
 {
 	enum { NAMED = 8 };
@@ -61,7 +61,7 @@ static bool has_backend(const char *name)
 	return false;
 }
 
-/* And why it is no GPU that computes, unless somebody asked for that. */
+/* And why no GPU is used, unless that was requested. */
 static void report_backend(const struct run *r, int devices)
 {
 	const char *name = r->training->backend->name, *why = "";
@@ -103,7 +103,7 @@ static void report_begun(const struct run *r)
 		printf("Begins with the weights of %s\n", r->settings->weights);
 }
 
-/* What --tail drop and --drop-last leave out. */
+/* The samples that --tail drop and --drop-last leave out. */
 static void report_left_out(const struct run *r)
 {
 	const struct sampler *sampler = &r->sampler;
@@ -150,7 +150,7 @@ static void report_files(const struct run *r)
 	char name[CHECKPOINT_NAME];
 	int listed = 0;
 
-	/* Where a run was stopped it is told on stderr. */
+	/* A stopped run reports it on stderr. */
 	if (r->saved && !r->stopped)
 		list(&listed, "%s/%s", s->checkpoint, saved_name(name, r));
 	if (s->metrics)

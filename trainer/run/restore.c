@@ -62,11 +62,11 @@ static bool load_newest(struct host_state *s, struct run *r, bool *found, struct
 	return done;
 }
 
-/* What rank 0 found is everybody's beginning. */
+/* All ranks begin with what rank 0 found. */
 struct beginning {
 	struct checkpoint_progress progress;
 	bool resumed;
-	struct train_error error; /* why it cannot begin, for all to say */
+	struct train_error error; /* why it cannot begin, for all ranks to report */
 };
 
 static void go_on(struct run *r, const struct checkpoint_progress *p)
@@ -82,7 +82,7 @@ static void go_on(struct run *r, const struct checkpoint_progress *p)
 		r->epoch_step = 0;
 	}
 	r->history = p->history;
-	/* Once for all ranks of the process, and by the one that tells the time. */
+	/* Once for all ranks of the process, by the one that measures the time. */
 	if (r->rank == 0)
 		r->training->started_ns -= p->elapsed_ms * 1000000;
 	if (r->scaled && p->scaler_scale > 0) {
@@ -146,7 +146,7 @@ static bool write_checkpoint(struct run *r, struct host_state *s, struct train_e
 	int64_t history = r->history;
 	struct resume_facts facts;
 
-	/* Without a file the one before stays as it was, for a run that names it again. */
+	/* Without --metrics the previous file stays unchanged, for a run that names it again. */
 	if (r->settings->metrics && !metrics_position(r->metrics, &history, error))
 		return false;
 	resume_facts_of(&facts, r->training, r->steps);

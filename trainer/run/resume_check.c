@@ -97,7 +97,7 @@ void resume_facts_of(struct resume_facts *facts, const struct training *t, int64
 static bool differs(const struct safetensors *file, const char *option, const char *was,
 		    const char *is, struct train_error *error)
 {
-	/* The weights of another model are of no use. */
+	/* The weights of another model do not fit. */
 	if (strcmp(option, "--model") == 0)
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
@@ -110,7 +110,7 @@ static bool differs(const struct safetensors *file, const char *option, const ch
 			  file->path, option, was, is);
 }
 
-/* The size of the data is an option of its own for generated images alone. */
+/* Only for generated images is the size of the data an option. */
 static bool other_size(const struct training *t, const struct safetensors *file, const char *was,
 		       const char *is, struct train_error *error)
 {
@@ -127,7 +127,7 @@ static bool other_size(const struct training *t, const struct safetensors *file,
 		file->path, data ? data : "DIR", was, is);
 }
 
-/* Before --drop-last was an option of its own, --tail drop did what both do now. */
+/* Before --drop-last existed, --tail drop had the effect of both. */
 static bool dropped_both(const struct safetensors *file)
 {
 	const char *tail = safetensors_text(file, "tail");
@@ -144,7 +144,7 @@ static const char *text_of(const struct safetensors *file, const char *key)
 	return dropped_both(file) ? "yes" : "no";
 }
 
-/* Another schedule is remarked on by itself. */
+/* Another schedule has a remark of its own. */
 static bool has_length(const struct training *t, const struct resume_facts *here,
 		       const struct safetensors *file)
 {

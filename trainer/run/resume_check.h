@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a checkpoint was trained with, and a run that goes on from it must have too. */
+/* The settings of a checkpoint that a run must share to continue from it. */
 #ifndef TRAIN_RUN_RESUME_CHECK_H
 #define TRAIN_RUN_RESUME_CHECK_H
 
@@ -13,14 +13,14 @@ struct resume_facts {
 	struct safetensors_text texts[RESUME_TEXTS];
 };
 
-/* The texts that a checkpoint of this training keeps, which has `steps` in all. They point into the
- * facts and the settings, so it must stay where it is. */
+/* The texts in a checkpoint of this training, which has `steps` in all. They point into the facts
+ * and the settings, so the struct must not move. */
 void resume_facts_of(struct resume_facts *facts, const struct training *training, int64_t steps);
 
-/* The seed, the model, the optimizer and all that the order of samples follows from must be the
- * same, or the losses would go on as those of no run; so must the length of a schedule that has
- * one. Otherwise bad input that names the option. What else the optimizer and the layers compute
- * with may be changed, with a remark on stderr; `data` without, as folders move. */
+/* The seed, the model, the optimizer and everything that decides the order of samples must be the
+ * same, or the losses would be those of no single run; so must the length of a schedule that has
+ * one. Otherwise bad input that names the option. Other settings of the optimizer and the layers
+ * may change, with a remark on stderr; `data` without one, since folders move. */
 bool resume_check(const struct training *training, int64_t steps, const struct safetensors *file,
 		  const struct checkpoint_progress *progress, struct train_error *error);
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* A rank on its way through a training. */
+/* The state of a rank during a training. */
 #ifndef TRAIN_RUN_RUN_H
 #define TRAIN_RUN_RUN_H
 
 #include "checkpoint/checkpoint.h"
 #include "run/training.h"
 
-/* A step on its way. */
+/* A step in flight. */
 struct run_pending {
-	struct step_metrics metrics; /* what is known */
+	struct step_metrics metrics; /* what is known so far */
 	int64_t begin_ns;
 };
 
-/* Beside steps that are ahead there is the next one, and one that was submitted and is not yet
- * collected.
- */
+/* Besides the steps ahead there is the next one, and one whose results are not gathered yet. */
 enum { MAX_RUN_AHEAD = MAX_FETCH - 2 };
 
 struct run {
@@ -25,26 +23,27 @@ struct run {
 	struct communicator *comm;
 	struct sampler sampler;
 	struct schedule schedule;
-	struct scaler scaler; /* as devices had it after the last step that completed */
+	struct scaler scaler; /* as the devices had it after the last completed step */
 	bool scaled;          /* float16 */
 	int64_t *indices;
 	struct metrics *metrics; /* rank 0's */
 	int64_t steps;           /* of the whole training */
 
-	/* Steps on their way, whose results are not known yet. */
+	/* Submitted steps, whose results are not known yet. */
 	struct run_pending pending[MAX_FETCH];
 	int ahead; /* of the last that completed, at most MAX_RUN_AHEAD */
-	/* Steps in all: those begun, those whose result this rank knows, and those whose results of
-	 * all ranks are known. Where results are gathered on the device they come with the next
-	 * step's, so that no step waits. */
+	/* Steps in all: those begun, those with a result of this rank, and those with the results
+	 * of all ranks. If results are gathered on the device they come with the next step's, so
+	 * that no step waits. */
 	int submitted, completed, gathered;
 	int64_t reported_step; /* the last whose results of all ranks were written */
 
-	/* Where it is */
-	int64_t step, optimizer_step; /* done; the second without those that the scaler skipped */
+	/* The position */
+	int64_t step,
+		optimizer_step; /* steps done; the second without those that the scaler skipped */
 	int64_t epoch, epoch_step;
-	int64_t history;                  /* bytes of the file of metrics that describe these */
-	int64_t last_ns;                  /* when the step before was reported */
+	int64_t history;                  /* bytes of the file of metrics for these */
+	int64_t last_ns;                  /* when the previous step was reported */
 	int64_t result_ns;                /* when its result was there */
 	int64_t counted;                  /* steps of this process */
 	int64_t timed, own_ns, waited_ns; /* those whose times are known, and these in all */
@@ -65,8 +64,8 @@ bool run_save(struct run *run, struct train_error *error);
 /* The first steps of a process are not measured: memory is not touched yet, caches are cold. */
 enum { RUN_NOT_PROFILED = 2 };
 
-/* One step of all ranks; rank 0 reports it when its result is there, which may be in a later call.
- * *stop: the signal by which a rank was asked to, or as it was. */
+/* One step of all ranks. Rank 0 reports it when its result is there, which may be in a later call.
+ * *stop: the signal that asked a rank to stop, or unchanged. */
 bool run_step(struct run *run, int *stop, struct train_error *error);
 /* Waits for the results of all steps. */
 bool run_settle(struct run *run, int *stop, struct train_error *error);
@@ -75,22 +74,23 @@ bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
 
 /* --- mapping.c */
 
-/* --verify-mapping: all ranks look where memory is, and fail if it is not where it should be; rank
- * 0 reports it, at the end in a line of its own. */
+/* --verify-mapping: all ranks check where memory is in use, and fail if it is on another GPU than
+ * expected. Rank 0 reports it, at the end in a line of its own. */
 bool run_verify(struct run *run, bool end, struct train_error *error);
 
 /* --- finish.c: what is reported on standard output */
 
-/* Devices, what was assumed of them, and run_report_beginning. */
+/* Reports the devices, the assumptions about them, and run_report_beginning. */
 bool run_report_places(struct run *run, struct train_error *error);
-/* At the end: memory, times, the time line. */
+/* At the end reports memory, times and the time line. */
 bool run_finish(struct run *run, struct train_error *error);
 
 /* --- report_lines.c: lines of rank 0 */
 
-/* What computes, the training, the batch and its padding, and what the run goes on from. */
+/* Reports the backend, the training, the batch with its padding, and the checkpoint that the run
+ * continues from. */
 void run_report_beginning(const struct run *run, int devices);
-/* When all files are closed: which there are, and on stderr where a run was stopped. */
+/* After all files are closed: lists them, and on stderr reports where a run was stopped. */
 bool run_report_saved(const struct run *run, struct train_error *error);
 
 #endif

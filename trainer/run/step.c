@@ -5,7 +5,7 @@
 #include "run/run.h"
 #include "run/stop.h"
 
-/* What each rank tells all others of a step. */
+/* The results of a step that ranks share. */
 struct step_share {
 	double loss;
 	int64_t correct, own_ns, exposed_ns; /* -1: not measured */
@@ -40,7 +40,7 @@ static double seconds_of(int64_t ns)
 	return ns < 0 ? NAN : (double)ns * 1e-9;
 }
 
-/* Where one rank's own time is not known, the slowest is not. */
+/* If one rank's own time is not known, the slowest is not known either. */
 static void compare_times(const struct step_share *all, int world, struct step_metrics *m)
 {
 	int64_t slowest = -1, sum = 0;

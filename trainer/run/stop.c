@@ -15,7 +15,7 @@
 
 enum { STACK = 1 << 16, PATIENCE_S = 1 };
 
-/* Of the process, as signals are. */
+/* Signals are per process, and so is this state. */
 static atomic_int asked;
 static atomic_bool later, opened;
 
@@ -33,8 +33,8 @@ static bool is_ignored(int number)
 	return sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_IGN;
 }
 
-/* A signal that is blocked is kept for the one who waits, even if it is ignored: such ones are left
- * out. SIGALRM is this process's own. */
+/* A blocked signal is kept for the waiting thread even if it is ignored, so ignored ones are left
+ * out. The process itself uses SIGALRM. */
 static void stop_set(sigset_t *set)
 {
 	static const int stops[] = {SIGTERM, SIGINT, SIGHUP};
@@ -59,7 +59,7 @@ _Noreturn void stop_now(int number)
 	_exit(128 + number);
 }
 
-/* What a device's call said, with a step or a rank. Any other reason is what came of it. */
+/* The error of the device's call, with a step or a rank. Any other reason is a consequence. */
 static bool is_more_precise(const struct train_error *why)
 {
 	return strstr(why->text, failure.reason.text) != NULL;
@@ -85,7 +85,7 @@ static _Noreturn void leave(int number)
 	_exit((int)failure.reason.status);
 }
 
-/* Whoever does not end may have a stream's lock, and a pipe may have no reader. */
+/* A thread that hangs may hold a stream's lock, and a pipe may have no reader. */
 static _Noreturn void end_failed(void)
 {
 	sigset_t set;
@@ -105,7 +105,7 @@ static _Noreturn void end_failed(void)
 	leave(0);
 }
 
-/* One that is not ours does what it would without us. */
+/* Other signals have their usual effect. */
 static void alarm_came(void)
 {
 	pthread_mutex_lock(&failure.mutex);
@@ -116,7 +116,8 @@ static void alarm_came(void)
 		stop_now(SIGALRM);
 }
 
-/* A step or a test may take a while, and whoever sees nothing happen sends the second signal. */
+/* A step or a test may take a while; a user who sees nothing happen would send the second
+ * signal. */
 static void report_asked(void)
 {
 	int number = atomic_load(&asked);

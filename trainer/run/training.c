@@ -27,7 +27,7 @@ static bool open_synthetic(struct training *t, struct train_error *error)
 	return dataset_make(&t->test, &of, error);
 }
 
-/* Images that are greater than the model's are cut; other differences are mistakes. */
+/* Images larger than the model's are cropped; other differences are errors. */
 static bool check_shape(const struct training *t, struct train_error *error)
 {
 	const struct dataset_shape *shape = &t->train.shape;
@@ -57,7 +57,7 @@ static bool open_data(struct training *t, struct train_error *error)
 
 enum { MAX_BATCH = 100000000 }; /* as --global-batch */
 
-/* The next one that all ranks have as much of, a sample or more in each pass. */
+/* The next multiple: all ranks have the same number, at least one sample in each pass. */
 static void round_batch(struct training *t, int64_t ranks)
 {
 	int64_t wanted = t->global_batch, each = (wanted + ranks - 1) / ranks;
@@ -152,7 +152,7 @@ static const char *best_collective(const struct training *t)
 	return place->world == place->local_world ? "shm" : "mpi";
 }
 
-/* Whether the collective can do what it will be asked. */
+/* Whether the collective supports the settings. */
 static bool collective_fits(const struct training *t, struct train_error *error)
 {
 	const struct collective *collective = t->collective;
@@ -178,7 +178,7 @@ static bool collective_fits(const struct training *t, struct train_error *error)
 		       collective->name);
 }
 
-/* What fails once ranks have met, the others learn of. */
+/* After the ranks have met, a failure is reported to the others. */
 static bool meet(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
@@ -202,7 +202,7 @@ static bool meet(struct training *t, struct train_error *error)
 	       t->collective->meet(&t->rendezvous, &rendezvous, error);
 }
 
-/* Ranks that are threads are as many as there are devices, so they meet when those are known. */
+/* There is a thread rank for each device, so they meet when the devices are known. */
 static bool find_devices(struct training *t, const struct command_line *command,
 			 struct train_error *error)
 {
@@ -226,7 +226,7 @@ static bool find_all(struct training *t, struct train_error *error)
 	       divide_batch(t, error) && find_precision(t, error) && open_data(t, error);
 }
 
-/* MPI ends the process here, so what a rank of its own process has to say is said before. */
+/* MPI ends the process here, so a rank with its own process prints its error before. */
 void training_failed(struct training *t, struct parallel *parallel, int rank,
 		     const struct train_error *error)
 {

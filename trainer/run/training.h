@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A training as this process was told it, made before its ranks begin. */
+/* The training of this process, prepared before its ranks begin. */
 #ifndef TRAIN_RUN_TRAINING_H
 #define TRAIN_RUN_TRAINING_H
 
@@ -16,7 +16,7 @@ struct training {
 	struct rendezvous *rendezvous;
 	const struct model_spec *spec;
 	struct dataset train, test;
-	enum value_type precision; /* what this processor has for that of the settings */
+	enum value_type precision; /* of the settings, as far as this processor has it */
 	cpu_set_t cpus;            /* those of the process */
 	struct verify *verify;     /* of this process; NULL: not asked for */
 
@@ -26,25 +26,25 @@ struct training {
 	int sampler_ranks;
 	int64_t started_ns; /* CLOCK_MONOTONIC, less what the runs before it took */
 
-	/* Why the first of this process's ranks failed: others fail after it, and may return
-	 * before it does. */
+	/* Why the first of this process's ranks failed. Others fail after it, and may return before
+	 * it does. */
 	pthread_mutex_t mutex;
 	struct train_error first;
 };
 
-/* Finds what there is to compute with and reads the data. On failure there is nothing to close. */
+/* Finds the devices and reads the data. On failure there is nothing to close. */
 bool training_open(struct training *training, const struct command_line *command,
 		   struct train_error *error);
 void training_close(struct training *training);
 
-/* Notes why a rank of this process fails and ends the others, of other processes too, by what it
- * has of `parallel`, or NULL. */
+/* Notes why a rank of this process fails, and ends the others, also those of other processes,
+ * through its `parallel`; NULL: not open yet. */
 void training_failed(struct training *training, struct parallel *parallel, int rank,
 		     const struct train_error *error);
 
-/* All of one rank, on its thread: from its device to the last checkpoint. A rank that fails ends
- * the others, after it noted why. *stopped: the signal by which a rank, this or another, was asked
- * to end before the last step, or 0. */
+/* Runs one rank on its thread, from opening its device to the last checkpoint. A rank that fails
+ * notes the reason and ends the others. *stopped: the signal that asked any rank to end before the
+ * last step, or 0. */
 bool training_rank(struct training *training, int rank, int *stopped, struct train_error *error);
 
 #endif

@@ -16,7 +16,7 @@ const struct other_option other_options[] = {
 	{NULL, NULL, NULL},
 };
 
-/* What other programs call it. */
+/* Its names in other programs. */
 static const struct {
 	const char *option, *remedy;
 } instead[] = {
@@ -85,11 +85,11 @@ bool raw_begin(struct arguments_raw *raw, gpumap_request *request, gpumap_report
 	return true;
 }
 
-/* One argument: the option's name, with '-' where '_' was written, and what stands behind '='. */
+/* One argument: the option's name, with '-' for '_', and the text after '='. */
 struct argument {
 	char name[48];
 	const char *text, *value; /* NULL: there is no '=' */
-	char **next, **end;       /* the arguments behind it */
+	char **next, **end;       /* the arguments after it */
 };
 
 static bool split(struct argument *argument, const char *text, struct train_error *error)
@@ -140,8 +140,7 @@ static bool no_value(const struct argument *argument, struct train_error *error)
 					      argument->name, argument->value);
 }
 
-/* --NAME, --no-NAME and --NAME=yes|no; another option that is written in one word. *done tells
- * whether it is one. */
+/* --NAME, --no-NAME and --NAME=yes|no; or another option in one word. *done: whether it is one. */
 static bool read_flag(struct arguments_raw *raw, struct argument *argument, bool *done,
 		      struct train_error *error)
 {

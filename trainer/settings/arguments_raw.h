@@ -19,7 +19,7 @@ struct arguments_raw {
 		const char *origin;
 		bool option; /* given on the command line */
 	} rows[ROWS];
-	struct raw_key keys[RAW_MAX_KEYS]; /* but those that are settings: mode, batch */
+	struct raw_key keys[RAW_MAX_KEYS]; /* but for those that are settings: mode, batch */
 	int keys_count;
 	const char *config, *trainer, *inventory;
 	bool help, version;
@@ -27,13 +27,13 @@ struct arguments_raw {
 	gpumap_report *report;
 };
 
-/* The options that are neither settings nor statements; the last has no name. */
+/* Options that are not settings or statements; the last has no name. */
 struct other_option {
 	const char *name, *value, *help;
 };
 extern const struct other_option other_options[];
 
-/* Nothing is given yet. False when the library has more keys than there is room for. */
+/* Begins with nothing given. False: the library has more keys than there is room for. */
 bool raw_begin(struct arguments_raw *raw, gpumap_request *request, gpumap_report *report,
 	       struct train_error *error);
 
@@ -41,12 +41,12 @@ bool raw_begin(struct arguments_raw *raw, gpumap_request *request, gpumap_report
 bool raw_read_arguments(struct arguments_raw *raw, int argc, char **argv,
 			struct train_error *error);
 
-/* Reads --config, GPUMAP_CONFIG or ./gpumap.ini; what was given before wins. The profile has the
- * texts: it is freed last. */
+/* Reads --config, GPUMAP_CONFIG or ./gpumap.ini; options given before win. The profile owns the
+ * texts, so free it last. */
 bool raw_read_section(struct arguments_raw *raw, gpumap_profile **ret, const char *const *envp,
 		      struct train_error *error);
 
-/* Where a row was given last, or else its option. */
+/* Where a row was given last; if nowhere, its option. */
 const char *raw_origin(const struct arguments_raw *raw, enum row_id row);
 
 /* --help and --version, to stdout. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What libgpumap reports, as the trainer's messages. */
+/* Findings of libgpumap as messages of the trainer. */
 #ifndef TRAIN_SETTINGS_FINDINGS_H
 #define TRAIN_SETTINGS_FINDINGS_H
 
@@ -7,7 +7,7 @@
 
 #include "error.h"
 
-/* Bad input with the first error of the report, or what `code` means. Returns false. */
+/* Bad input with the first error of the report, or the text of `code`. Returns false. */
 bool findings_fail(const gpumap_report *report, int code, struct train_error *error);
 
 /* Remarks and warnings to stderr, a line each, but for those with an id of `except`, which ends

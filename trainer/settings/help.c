@@ -34,7 +34,7 @@ static const char ending[] =
 	"Exit status: 0 trained, 1 failed, 2 malformed input, 3 this build does not have\n"
 	"the backend.\n";
 
-/* The words behind a first column, as many lines as they need. */
+/* The text of the second column, wrapped. */
 static void print_row(const char *left, const char *text)
 {
 	if (strlen(left) > COLUMN - 4)
@@ -52,7 +52,7 @@ static void print_row(const char *left, const char *text)
 	puts(text);
 }
 
-/* Behind it, what it is of use with, and its default. */
+/* The help, what the option needs, and its default. */
 static void print_setting(const struct row *row)
 {
 	bool flag = row->kind == ROW_FLAG;

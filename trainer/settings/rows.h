@@ -63,7 +63,7 @@ extern const struct row rows[ROWS];
 extern const char *const row_titles[ROW_GROUPS];
 extern const struct row_alias row_aliases[]; /* the last has no option */
 
-/* Is `word` one of those in "a|b|c"? Its place, or -1. */
+/* The index of `word` in "a|b|c", or -1. */
 int row_word(const char *words, const char *word);
 
 /* Bad input: the text, which is not one of the words "a|b|c", and the nearest or all of them.
@@ -77,8 +77,8 @@ enum { ROW_ONLY_TEXT = 64 };
  */
 const char *row_only(char text[ROW_ONLY_TEXT], const struct row *row);
 
-/* Puts the value that `text` is into settings. Otherwise bad input, with `origin`, the text and
- * what could be written; settings are as they were. Texts are borrowed. */
+/* Reads the value in `text` into settings. Otherwise bad input with `origin`, the text and the
+ * valid values; settings are unchanged. Texts are borrowed. */
 bool row_read(const struct row *row, struct settings *settings, const char *text,
 	      const char *origin, struct train_error *error);
 

@@ -43,7 +43,7 @@ static bool no_section(const struct arguments_raw *raw, const gpumap_profile *pr
 			  gpumap_profile_str(profile, GPUMAP_PROFILE_FILE), raw->trainer);
 }
 
-/* The one that is named, or the only one; *ret is NULL where there is none. */
+/* The named one, or the only one; *ret is NULL if there is none. */
 static bool find_section(const struct arguments_raw *raw, const gpumap_profile *profile,
 			 const gpumap_section **ret, struct train_error *error)
 {
@@ -84,7 +84,7 @@ static bool unknown(const struct arguments_raw *raw, const char *name, const cha
 			  origin, name);
 }
 
-/* A statement, unless an option or the environment made it. */
+/* A statement, unless an option or the environment gives it. */
 static bool state(struct arguments_raw *raw, struct raw_key *key, const char *value,
 		  const char *origin, const char *const *envp, struct train_error *error)
 {
@@ -122,7 +122,7 @@ static bool read_entry(struct arguments_raw *raw, const char *name, const char *
 	return unknown(raw, name, origin, error);
 }
 
-/* ${VAR} is expanded when the profile knows the environment; what is left is not set. */
+/* The profile expands ${VAR} from the environment; a variable that is left is not set. */
 static bool expand(const struct arguments_raw *raw, gpumap_profile *profile,
 		   const gpumap_section *section, const char *const *envp,
 		   struct train_error *error)

@@ -10,13 +10,13 @@
 #include "simd.h"
 #include "text.h"
 
-/* What a row comes to: what was said of it, or its default; NULL: nothing. */
+/* The text of a row, given or by default; NULL: none. */
 static const char *text_of(const struct arguments_raw *raw, enum row_id row)
 {
 	return raw->rows[row].text ? raw->rows[row].text : rows[row].initial;
 }
 
-/* Has the row a meaning beside the others? */
+/* Whether the row applies with the other settings. */
 static bool meant(const struct arguments_raw *raw, const struct row *row)
 {
 	const char *equals = row->only ? strchr(row->only, '=') : NULL;
@@ -69,7 +69,7 @@ static bool read_defaults(struct settings *settings, struct train_error *error)
 
 enum { DEFAULT_BATCH = 128 };
 
-/* An option wins over the section's other key; two of one place exclude each other. */
+/* An option wins over the section's other key; two options, or two keys, exclude each other. */
 static bool settle_batch(const struct arguments_raw *raw, struct settings *s,
 			 struct train_error *error)
 {
@@ -139,8 +139,8 @@ static const char *key_value(const struct arguments_raw *raw, const char *key,
 	return NULL;
 }
 
-/* What the trainer itself states: its mode and batch, and that in dp its current device is the
- * first of device_ids, where DataParallel wants the module (rule G2). */
+/* The trainer's own statements: its mode and batch, and for dp that the current device is the first
+ * of device_ids, where DataParallel needs the module (rule G2). */
 static int state_own(const struct arguments_raw *raw, const struct command_line *command,
 		     const char *const *envp)
 {
@@ -177,7 +177,7 @@ static void take_mode(struct arguments_raw *raw, const char *const *envp)
 	raw->rows[ROW_mode].origin = "GPUMAP_MODE";
 }
 
-/* What the loops read for themselves, since they have no settings. */
+/* A variable that the loops read themselves, without settings. */
 static bool check_isa(const char *const *envp, struct train_error *error)
 {
 	const char *isa = environ_nonempty(envp, SIMD_VARIABLE);
@@ -209,7 +209,7 @@ static bool read_all(struct arguments_raw *raw, struct command_line *command, in
 	command->device = key_value(raw, "device", envp) || key_value(raw, "set_device", envp);
 	command->inventory =
 		raw->inventory ? raw->inventory : environ_nonempty(envp, "GPUMAP_INVENTORY");
-	/* Ranks say the same: the first one is enough. */
+	/* All ranks would print the same; the first one does. */
 	if (gpumap_request_identity_int(raw->request, GPUMAP_IDENTITY_RANK) <= 0)
 		findings_print(raw->report, NULL);
 	return true;
@@ -229,7 +229,7 @@ bool settings_read(struct command_line *ret, int argc, char **argv, const char *
 	good = gpumap_report_new(&report) == GPUMAP_OK || train_nomem(error, "the settings");
 	good = good && raw_begin(&raw, command.request, report, error) &&
 	       read_all(&raw, &command, argc, argv, &profile, error);
-	/* Why ./gpumap.ini was not read may be why its section is missing. */
+	/* The reason why ./gpumap.ini was not read may explain the missing section. */
 	if (!good && report)
 		findings_print(report, NULL);
 	gpumap_report_free(report);

@@ -28,7 +28,7 @@ struct settings {
 
 	/* The batch; of the first two one is given, the other 0 */
 	int64_t global_batch, batch_per_device;
-	bool batch_default;    /* nobody said either: the ranks may round it */
+	bool batch_default;    /* neither was given: the ranks may round it */
 	int64_t accumulate;    /* passes of a step, 1: no accumulation */
 	int64_t micro_batches; /* mp: of a pass */
 	enum sampler_order sampler;

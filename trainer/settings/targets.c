@@ -21,7 +21,7 @@ static void add(struct targets *targets, enum row_id row, const char *path, cons
 	snprintf(targets->path[targets->count++], PATH, "%s%s", path, ending);
 }
 
-/* Of a file that is not there yet: its folder, and where its name in that begins. */
+/* For a file that does not exist yet: its folder, and the start of its name. */
 static bool find_folder(const char *path, struct stat *folder, const char **name)
 {
 	const char *slash = strrchr(path, '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files a run writes, and that none of them is lost to another. */
+/* The files that a run writes; checks that none overwrites another. */
 #ifndef TRAIN_SETTINGS_TARGETS_H
 #define TRAIN_SETTINGS_TARGETS_H
 
@@ -7,7 +7,8 @@
 
 /* False, with bad input that names both options, where two of --metrics, --plot and --profile-to
  * write one file, or one of them writes that of --weights: by its name, or where it exists by
- * whatever link. What is no regular file, /dev/null, may be named twice. Nothing is created. */
+ * whatever link. A file that is not regular, such as /dev/null, may be named twice. Creates
+ * nothing. */
 bool targets_differ(const struct arguments_raw *raw, const struct settings *settings,
 		    struct train_error *error);
 
