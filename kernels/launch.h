@@ -98,8 +98,8 @@ static inline struct launch launch_of_split(const struct launch_split *split, in
 	return launch_elements(split->vectors > single ? split->vectors : single);
 }
 
-/* Neighbouring threads that share a row of cross_entropy: a power of two, 1 to 32, that
- * holds the classes at once if 32 do. */
+/* Neighbouring threads that share a row of cross_entropy: a power of two, 1 to 32, that fits the
+ * classes at once if 32 do. */
 static inline int launch_row_lanes(int32_t classes)
 {
 	int lanes = 1;

@@ -85,7 +85,7 @@ static int find_address(struct exec *exec, const char **ret)
 		return first_host(exec, list, ret);
 	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_MASTER,
 			   ABOUT(.fix = "give --master-addr HOST, the host of rank 0"),
-			   "where rank 0 runs is not told by %s",
+			   "%s does not say where rank 0 runs",
 			   exec->row ? exec->row : "the options");
 }
 
@@ -125,7 +125,8 @@ static int port_of_job(struct exec *exec, const char *job, bool must)
 		report_add(exec->report, FINDING_MASTER,
 			   ABOUT(.origin = job_origin(exec->plan, "master_port"), .speech = &speech,
 				 .fix = "write " SETTING("master_port = auto") ", or a number"),
-			   SETTING("master_port = job") ", but nothing tells this run from others");
+			   SETTING("master_port = job") ", but nothing distinguishes this run from "
+							"others");
 		return -1;
 	}
 	if (exec->plan->master_port)
@@ -134,7 +135,8 @@ static int port_of_job(struct exec *exec, const char *job, bool must)
 		   ABOUT(.speech = &speech,
 			 .fix = "write " SETTING(
 				 "master_port = N") " where several runs share the first host"),
-		   "the ranks meet at port %d: nothing tells this run from others", COMMON_PORT);
+		   "the ranks meet at port %d: nothing distinguishes this run from others",
+		   COMMON_PORT);
 	return COMMON_PORT;
 }
 

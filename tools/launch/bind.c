@@ -26,7 +26,7 @@ bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, 
 	if (!cpu_set_parse(arena, &set, span_of(nodes), MAX_NODES - 1) || arena->failed)
 		return false;
 	rank->mem_nodes = (const unsigned long *)(const void *)set.words;
-	/* The kernel looks at one bit less than it is told. */
+	/* The kernel reads one bit less than the given number. */
 	rank->mem_bits = cpu_set_end(set) + 1;
 	rank->mem_policy = strict ? MPOL_BIND : MPOL_PREFERRED;
 	return true;

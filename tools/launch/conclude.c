@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What came of it all: who failed first, and the status that follows. */
+/* The result of a run: the rank that failed first, and the status that follows. */
 #include "report.h"
 #include "signal_name.h"
 #include "supervise.h"

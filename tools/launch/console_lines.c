@@ -46,7 +46,7 @@ static void line_show(struct console *console, struct stream *stream, const char
 
 /*
  * Lines that several ranks write alike are shown once. A line waits a moment for the other ranks;
- * the lines of one rank keep their order, so a rank joins only lines behind its last one.
+ * the lines of one rank keep their order, so a rank joins only lines after its last one.
  */
 
 static bool is_in(const struct held *h, size_t index)
@@ -124,7 +124,7 @@ static void show_first(struct console *console)
 	free(h);
 }
 
-/* Nobody who still could is missing. */
+/* No rank is missing that still could write it. */
 static bool is_complete(const struct console *console, const struct held *h)
 {
 	bool err = console->streams[h->by].err;
@@ -187,7 +187,7 @@ static void move_back(struct console *console, struct held *h)
 			console->streams[i].last = h->sequence;
 }
 
-/* The first line like this one behind the rank's last, or one that can be moved there. */
+/* The first equal line after the rank's last, or one that can be moved there. */
 static struct held *find(struct console *console, const struct stream *stream,
 			 const struct held *line)
 {

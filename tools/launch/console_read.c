@@ -183,7 +183,7 @@ void console_read(struct console *console)
 	console_flush(console);
 }
 
-/* At most what a pipe holds: a grandchild may go on writing for ever. */
+/* At most the size of a pipe: a grandchild may write forever. */
 void console_rank_ended(struct console *console, size_t index)
 {
 	for (size_t i = 2 * index; i < 2 * index + 2; i++)

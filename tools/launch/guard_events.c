@@ -38,7 +38,7 @@ static const char *stage_fix(const struct guard_message *m)
 		return SETTING("mem_bind = none") " leaves the memory as it is";
 	case STAGE_READY:
 	case STAGE_FORK:
-		return m->error == EAGAIN ? "'ulimit -u' tells how many processes are allowed"
+		return m->error == EAGAIN ? "'ulimit -u' shows how many processes are allowed"
 					  : NULL;
 	case STAGE_FIND:
 	case STAGE_EXEC:
@@ -135,7 +135,7 @@ static void ranks_started(struct supervisor *s, const struct guard_message *m)
 	}
 }
 
-/* The first reason decides; one line for each of 512 alike ranks helps nobody. */
+/* The first reason decides; 512 equal lines would not help. */
 static void rank_refused(struct supervisor *s, const struct guard_message *m)
 {
 	bool started = s->result->ranks[m->rank].start_ns != 0;

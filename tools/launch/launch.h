@@ -101,7 +101,7 @@ struct launch_exit {
 	pid_t pid;                /* 0: it was never forked */
 	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; 0: no such moment */
 	struct timespec started, ended;
-	int status;       /* what it returned; -1: a signal ended it, or nobody saw it end */
+	int status;       /* what it returned; -1: a signal ended it, or its end was not seen */
 	int signal;       /* what ended it; 0: none */
 	bool dumped;      /* core */
 	bool first;       /* failed before it was stopped and within 100 ms of the first that did */
@@ -114,7 +114,7 @@ struct launch_result {
 	enum launch_cause cause;
 	int signal;         /* of LAUNCH_SIGNALLED */
 	int restarts;       /* how often all ranks were started again */
-	size_t left_behind; /* processes that outlived their rank and were told to end */
+	size_t left_behind; /* processes that outlived their rank and were stopped */
 	struct launch_exit *ranks;
 	size_t count;
 };

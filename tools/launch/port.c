@@ -60,8 +60,8 @@ fail:
 	return -1;
 }
 
-/* Connections of a program that has ended keep its port for a minute, but only from those who
- * do not say SO_REUSEADDR. True: they are why a plain bind failed. */
+/* Connections of a program that has ended keep its port for a minute, but only for programs that do
+ * not set SO_REUSEADDR. True: they are why a plain bind failed. */
 static bool lingers(int number)
 {
 	static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
@@ -144,7 +144,7 @@ int port_hold(struct port *ret, int number, const struct about *about, gpumap_re
 	fd = bound(number, false);
 	if (fd < 0 && number && errno == EADDRINUSE)
 		fd = bind_lingering(number);
-	/* Set after the bind: nobody else who says so was let in before. */
+	/* Set after the bind, so that no other program with the option could bind before. */
 	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0) {
 		*ret = (struct port){.fd = fd, .number = number_of(fd)};
 		return GPUMAP_OK;

@@ -21,7 +21,8 @@ static void send_status(const struct becoming *b, enum stage stage, int error)
 	struct rank_status status = {
 		.rank = (int32_t)b->index, .pid = getpid(), .stage = stage, .error = error};
 
-	/* Shorter than PIPE_BUF, so whole or not at all; without a guard nobody reads it. */
+	/* Shorter than PIPE_BUF, so it is written at once or not at all; without a guard nothing
+	 * reads it. */
 	if (write(b->statuses, &status, sizeof(status)) != sizeof(status))
 		_exit(125);
 }

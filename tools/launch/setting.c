@@ -78,7 +78,7 @@ bool setting_enter(struct setting *setting, const struct launch *launch, size_t 
 		return false;
 	catch_signals(setting, launch);
 	sigprocmask(SIG_BLOCK, &setting->caught, &setting->mask);
-	/* A closed console and a full log are told by write(2). */
+	/* write(2) reports a closed console and a full log. */
 	sigaction(SIGPIPE, &ignore, &setting->pipe);
 	sigaction(SIGXFSZ, &ignore, &setting->limit);
 	sigaction(SIGCHLD, &standard, &setting->child);

@@ -33,7 +33,7 @@ struct supervisor {
 	/* of one start */
 	enum ending ending;
 	bool empty, refused;
-	enum launch_cause halted; /* who asked for the end of all starts, LAUNCH_DONE: nobody */
+	enum launch_cause halted; /* why all starts end; LAUNCH_DONE: no reason */
 	int refusal;
 	int64_t first_ns, stop_ns;
 	size_t living;
@@ -51,7 +51,7 @@ bool supervise(struct supervisor *s);
 void supervise_stop(struct supervisor *s);
 void supervise_kill(struct supervisor *s);
 
-/* Reports who failed first, or what else ended the ranks, and sets the status. */
+/* Reports the first failure, or what else ended the ranks, and sets the status. */
 void supervise_conclude(struct supervisor *s);
 
 /* Handles the guard's messages, and its end. */

@@ -12,7 +12,7 @@
 
 enum {
 	NS_PER_MS = 1000000,
-	WINDOW_MS = 100,    /* who fails within it after the first failed first as well */
+	WINDOW_MS = 100,    /* a rank that fails so soon after the first counts as first, too */
 	LINGER_MS = 1000,   /* helpers of ranks that ended may take this long to notice */
 	GIVE_UP_MS = 10000, /* after SIGKILL: what is still there hangs in the kernel */
 	AGAIN_MS = 250      /* one Ctrl-C can arrive twice, through a wrapper */

@@ -47,7 +47,7 @@ struct device {
 	const char *pci, *uuid;
 	size_t bytes, peak_bytes;
 	size_t shared_bytes;       /* of bytes, what operations share until the device is closed */
-	struct device_watch watch; /* good: NULL where nobody watches */
+	struct device_watch watch; /* good: NULL without a watcher */
 };
 
 struct device_options {
@@ -184,7 +184,7 @@ struct optimize_options {
 	int count;
 	struct scaler *scaler; /* on the device, which outlives it; NULL: none */
 	/* Of a stage: the number of the model's parameters before these, and after them. */
-	int before, behind;
+	int before, after;
 };
 
 /* Of a state of floats that reaches to the end of the last parameter; never 0. */

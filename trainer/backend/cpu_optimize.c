@@ -88,7 +88,7 @@ bool cpu_optimize_new(struct optimize **optimize, struct device *device,
 	o->scaler = options->scaler;
 	o->count = options->count;
 	o->before = options->before;
-	o->all = options->before + options->count + options->behind;
+	o->all = options->before + options->count + options->after;
 	o->parameters = calloc((size_t)o->count + 1, sizeof(*o->parameters));
 	o->by_size = calloc((size_t)o->count + 1, sizeof(*o->by_size));
 	if (!o->parameters || !o->by_size) {

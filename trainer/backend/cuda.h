@@ -156,8 +156,8 @@ bool cuda_step_new(struct step **step, struct device *device,
 bool cuda_step_run(struct step *step, struct train_error *error);
 void cuda_step_free(struct step *step);
 
-/* --- cuda_wait.c: waiting with an eye on who watches the device, for which CUDA's own waits would
- * never end once another rank is gone. Not during a capture. */
+/* --- cuda_wait.c: waiting with the device's watcher, for which CUDA's own waits would never end
+ * once another rank is gone. Not during a capture. */
 
 /* Waits until all work on the device's stream is done. */
 bool cuda_wait_stream(struct cuda_device *device, struct train_error *error);

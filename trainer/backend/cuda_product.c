@@ -179,7 +179,7 @@ static bool set_preferences(struct cuda_device *d, cublasLtMatmulPreference_t pr
 enum { ALGORITHM_WORDS = CUDA_WAY_WORDS - 1 };
 
 _Static_assert(sizeof(cublasLtMatmulAlgo_t) <= ALGORITHM_WORDS * sizeof(uint64_t),
-	       "an algorithm is told by its bytes, and by whether it leaves sums");
+	       "an algorithm is its bytes, and whether it computes the sums");
 
 struct found {
 	cublasLtMatmulHeuristicResult_t list[CUDA_WAYS];

@@ -23,11 +23,11 @@ void crc32_begin(struct crc32 *crc)
 		}
 }
 
-/* The CRC of four bytes with `behind` bytes after them. */
-static inline uint32_t four(const struct crc32 *crc, uint32_t bytes, int behind)
+/* The CRC of four bytes with `after` bytes after them. */
+static inline uint32_t four(const struct crc32 *crc, uint32_t bytes, int after)
 {
-	return crc->table[behind + 3][bytes & 0xff] ^ crc->table[behind + 2][bytes >> 8 & 0xff] ^
-	       crc->table[behind + 1][bytes >> 16 & 0xff] ^ crc->table[behind][bytes >> 24];
+	return crc->table[after + 3][bytes & 0xff] ^ crc->table[after + 2][bytes >> 8 & 0xff] ^
+	       crc->table[after + 1][bytes >> 16 & 0xff] ^ crc->table[after][bytes >> 24];
 }
 
 /* 16 bytes at a time, since the look-ups of one step do not wait for each other. */

@@ -16,7 +16,7 @@ static const off_t max_bytes = (off_t)16 << 30;
 
 struct reader {
 	struct safetensors *file;
-	const char *data; /* behind the header */
+	const char *data; /* after the header */
 	size_t size;      /* of data */
 	struct train_error *error;
 };
@@ -162,7 +162,7 @@ static bool check_places(const struct reader *r)
 		expected = end_of(t);
 	}
 	if (expected != end)
-		return REFUSE(r, "%td bytes behind the last tensor", end - expected);
+		return REFUSE(r, "%td bytes after the last tensor", end - expected);
 	qsort(file->tensors, file->count, sizeof(*file->tensors), by_name);
 	return true;
 }

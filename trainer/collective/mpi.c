@@ -74,7 +74,7 @@ static bool mpi_meet(struct rendezvous **rendezvous, const struct rendezvous_opt
 				  options->world, world, options->world, options->world);
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return train_nomem(error, "what ranks tell each other");
+		return train_nomem(error, "communication between ranks");
 	m->options = *options;
 	m->options.name = NULL;
 	*rendezvous = m;

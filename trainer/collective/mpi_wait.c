@@ -58,7 +58,7 @@ static void pause_a_little(void)
 	nanosleep(&pause, NULL);
 }
 
-/* Whether there is such a message, and who sent it. */
+/* Whether there is such a message, and its sender. */
 static bool arrived(struct mpi_comm *comm, int tag, int *from)
 {
 	MPI_Status status;

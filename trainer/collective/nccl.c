@@ -82,7 +82,7 @@ static bool choose(struct rendezvous *m, struct train_error *error)
 		return m->control != NULL;
 	}
 	return train_fail(error, TRAIN_BAD_INPUT,
-			  "collective nccl: nothing tells the ranks of several machines where to "
+			  "collective nccl: nothing shows the ranks of several machines where to "
 			  "meet: set MASTER_ADDR and MASTER_PORT for all of them, or start them "
 			  "with mpirun");
 }
@@ -108,7 +108,7 @@ static bool nccl_meet(struct rendezvous **rendezvous, const struct rendezvous_op
 				  options->ranks, options->world);
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return train_nomem(error, "what ranks tell each other");
+		return train_nomem(error, "communication between ranks");
 	m->options = *options;
 	if (!choose(m, error) ||
 	    (m->control && !m->control->meet(&m->control_rendezvous, options, error))) {

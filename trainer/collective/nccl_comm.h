@@ -31,7 +31,7 @@ struct nccl_lane {
 	ncclComm_t comm;
 	cudaStream_t stream;
 	cudaEvent_t done; /* of what join waits for */
-	bool behind;      /* the stream has still to wait for the last fork */
+	bool forked;      /* the stream has still to wait for the last fork */
 	bool fresh;       /* join has still to wait for `done` */
 	bool busy;        /* NCCL has not yet put its last call on the stream */
 };

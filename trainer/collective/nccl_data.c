@@ -18,10 +18,10 @@ static bool capturing(struct nccl_comm *c, bool *is, struct train_error *error)
 
 static bool follow(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)
 {
-	if (lane->behind &&
+	if (lane->forked &&
 	    !NCCL_DO(c, RUNTIME, cudaStreamWaitEvent, (lane->stream, c->forked, 0), error))
 		return false;
-	lane->behind = false;
+	lane->forked = false;
 	return true;
 }
 
@@ -84,7 +84,7 @@ bool nccl_fork(struct communicator *comm, struct train_error *error)
 	    !NCCL_DO(c, RUNTIME, cudaEventRecord, (c->forked, c->device->stream), error))
 		return false;
 	for (int i = 0; i < c->lane_count; i++)
-		c->lanes[i].behind = true;
+		c->lanes[i].forked = true;
 	return true;
 }
 

@@ -17,7 +17,7 @@ static bool make_room(struct nccl_comm *c, unsigned char **host, unsigned char *
 
 	if (!NCCL_DO(c, RUNTIME, cudaMallocHost, ((void **)host, bytes), error))
 		return false;
-	*staging = device->backend->allocate(device, bytes, "what ranks tell each other", error);
+	*staging = device->backend->allocate(device, bytes, "gathered values", error);
 	return *staging || nccl_failed(c, error);
 }
 

@@ -65,7 +65,7 @@ static bool peer_meet(struct rendezvous **rendezvous, const struct rendezvous_op
 				  options->ranks, options->world, (int)PEER_MAX_RANKS);
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return train_nomem(error, "what ranks tell each other");
+		return train_nomem(error, "communication between ranks");
 	if (!collective_shm.meet(&m->host, options, error)) {
 		free(m);
 		return false;

@@ -43,7 +43,7 @@ static bool shm_make(struct rendezvous *rendezvous, struct train_error *error)
 		return shm_segment_open(rendezvous, error);
 	memory = aligned_alloc(SHM_LINE, rendezvous->bytes);
 	if (!memory)
-		return train_nomem(error, "what ranks tell each other");
+		return train_nomem(error, "communication between ranks");
 	memset(memory, 0, rendezvous->bytes);
 	shm_control_at(rendezvous, memory);
 	shm_control_begin(rendezvous);
@@ -73,7 +73,7 @@ static bool shm_meet(struct rendezvous **rendezvous, const struct rendezvous_opt
 		return false;
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return train_nomem(error, "what ranks tell each other");
+		return train_nomem(error, "communication between ranks");
 	m->options = *options;
 	m->threads = options->ranks == options->world;
 	m->spins = spins(options->world);

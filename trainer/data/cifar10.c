@@ -100,7 +100,7 @@ static bool read_bytes(const struct file *file, uint8_t *to, struct train_error 
 		if (!n)
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "%s: it became shorter while it was read, at record "
-					  "%lld; start again when nobody writes it",
+					  "%lld; start again when no program writes it",
 					  shown(file), (long long)(done / CIFAR10_RECORD));
 		done += n;
 	}

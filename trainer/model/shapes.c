@@ -122,7 +122,7 @@ static bool gives_logits(const struct model_shapes *shapes, const struct model_s
 	return out[1] * out[2] == 1 ||
 	       train_fail(error, TRAIN_BAD_INPUT,
 			  "layer %s gives %d x %d x %d; the last gives logits, C x 1 x 1: put a "
-			  "linear layer behind it",
+			  "linear layer after it",
 			  spec->layers[spec->count - 1].name, (int)out[0], (int)out[1],
 			  (int)out[2]);
 }

@@ -133,13 +133,12 @@ static bool refuse(const struct parallel *p, int thing, int rank, struct train_e
 	memset(text, 0, sizeof(text));
 	write_thing(text, &p->options, thing);
 	if (!all)
-		train_nomem(error, "what ranks were told");
-	else if (comm->calls->all_gather(comm, text, all, TEXT, "what ranks were told", error))
+		train_nomem(error, "settings of ranks");
+	else if (comm->calls->all_gather(comm, text, all, TEXT, "settings of ranks", error))
 		train_fail(error, TRAIN_BAD_INPUT,
-			   "ranks %s different things: %s is %.*s for rank 0 and %.*s for "
-			   "rank %d; %s",
-			   thing < BACKEND ? "are told" : "have", thing_name(thing), SHOWN, all,
-			   SHOWN, all + (size_t)rank * TEXT, rank, remedy(thing));
+			   "ranks differ: %s is %.*s for rank 0 and %.*s for rank %d; %s",
+			   thing_name(thing), SHOWN, all, SHOWN, all + (size_t)rank * TEXT, rank,
+			   remedy(thing));
 	free(all);
 	return false;
 }
@@ -161,9 +160,8 @@ bool config_agree(struct parallel *p, struct train_error *error)
 	}
 	all = malloc((size_t)comm->world * sizeof(mine));
 	if (!all)
-		return train_nomem(error, "what ranks were told");
-	same = comm->calls->all_gather(comm, mine, all, sizeof(mine), "what ranks were told",
-				       error) &&
+		return train_nomem(error, "settings of ranks");
+	same = comm->calls->all_gather(comm, mine, all, sizeof(mine), "settings of ranks", error) &&
 	       (!find_other(all, comm->world, &thing, &rank) || refuse(p, thing, rank, error));
 	free(all);
 	return same;

@@ -43,7 +43,7 @@ static bool open_optimizer(struct replica *r, struct train_error *error)
 		.count = r->parameters,
 		.scaler = r->scaler,
 		.before = r->first_parameter,
-		.behind = shapes->parameters_count - r->first_parameter - r->parameters,
+		.after = shapes->parameters_count - r->first_parameter - r->parameters,
 	};
 	int64_t first;
 

@@ -113,7 +113,7 @@ bool replica_write(struct replica *replica, int state, int parameter, const floa
 bool replica_written(struct replica *replica, const struct optimizer_progress *progress,
 		     struct train_error *error);
 
-/* Whether the stage holds it. */
+/* Whether the stage has the parameter. */
 bool replica_has(const struct replica *replica, int parameter);
 
 /* The passes of a step of `count` samples, at least 1, and the rows of one. */

@@ -25,12 +25,12 @@ static int64_t sends(const struct model_shapes *shapes, int layer)
 
 /* Whether the model can be cut after this layer: it is live, and no later layer reads one before
  * it. */
-static bool can_cut(const struct model_spec *spec, const struct model_shapes *shapes, int behind)
+static bool can_cut(const struct model_spec *spec, const struct model_shapes *shapes, int last)
 {
-	if (!shapes->layers[behind].live)
+	if (!shapes->layers[last].live)
 		return false;
-	for (int i = behind + 1; i < spec->count; i++)
-		if (shapes->layers[i].live && shapes->layers[i].from < behind)
+	for (int i = last + 1; i < spec->count; i++)
+		if (shapes->layers[i].live && shapes->layers[i].from < last)
 			return false;
 	return true;
 }
@@ -124,7 +124,7 @@ static bool cut_as_given(struct stage *stages, int count, const struct model_spe
 		if (layer <= stages[k - 1].first || !can_cut(spec, shapes, layer - 1))
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "--stages %s: model %s cannot be cut before '%.*s'; name "
-					  "layers behind the first, in their order",
+					  "later layers than the first, in their order",
 					  cuts, spec->name, length, at);
 		stages[k].first = layer;
 		stages[k - 1].last = layer - 1;

@@ -83,12 +83,12 @@ static bool not_known(const struct place_query *f, int logical, const char *uuid
 {
 	if (f->inventory)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "cuda:%d%s%.64s: which physical GPU it is cannot be told; say "
+				  "cuda:%d%s%.64s: its physical GPU is not known; set "
 				  "--prefix CUDA_DEVICE_ORDER=PCI_BUS_ID, or name it by its UUID",
 				  logical, uuid ? ", " : "", uuid ? uuid : "");
 	return train_fail(error, TRAIN_BAD_INPUT,
-			  "cuda:%d%s%.64s: which physical GPU it is cannot be told without the "
-			  "machine; say it with --inventory FILE, what nvidia-smi -L printed there",
+			  "cuda:%d%s%.64s: its physical GPU is not known without the "
+			  "machine; give --inventory FILE with the output of nvidia-smi -L there",
 			  logical, uuid ? ", " : "", uuid ? uuid : "");
 }
 

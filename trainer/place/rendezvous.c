@@ -54,10 +54,11 @@ bool rendezvous_name(char *name, size_t size, const char *launcher, const char *
 	int row = find_row(launcher, envp);
 
 	if (row < 0)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: no variable tells this run from others on this machine: set "
-				  "MASTER_PORT to the same free port for all ranks",
-				  launcher);
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"%s: no variable distinguishes this run from others on this machine: set "
+			"MASTER_PORT to the same free port for all ranks",
+			launcher);
 	for (int i = 0; i < MAX_VARIABLES && table[row].variables[i]; i++) {
 		const char *value = environ_nonempty(envp, table[row].variables[i]);
 

@@ -92,7 +92,7 @@ static bool judge(const struct verify_options *o, const struct share *all, int w
 	return done;
 }
 
-/* --- what is told ------------------------------------------------------------------------------
+/* --- the messages ------------------------------------------------------------------------------
  */
 
 enum { WHO = 224, WHOSE = 96 };

@@ -88,7 +88,7 @@ static void note(struct verify_verdict *v, enum verify_fault fault, const struct
 	v->by_process = ids && use->listed;
 	snprintf(v->pci, sizeof(v->pci), "%s", use->pci);
 	snprintf(v->uuid, sizeof(v->uuid), "%.63s", use->uuid);
-	snprintf(v->why, sizeof(v->why), "%s", *use->why ? use->why : "its memory is not told");
+	snprintf(v->why, sizeof(v->why), "%s", *use->why ? use->why : "its memory is not known");
 }
 
 static void find_strays(const struct verify_facts *f, bool ids, struct verify_verdict *v)

@@ -16,7 +16,7 @@
 #include "report/format.h"
 #include "report/timeline.h"
 
-/* A terminal shows "^C" behind the bar, and the next bar covers it. */
+/* A terminal shows "^C" after the bar, and the next bar covers it. */
 enum { SLOWEST = 64, LINE = 1024, COLUMNS = 80, TYPED = 2 };
 static const int64_t bar_ns = 100000000, line_ns = 2000000000, moment_ns = 100000000;
 

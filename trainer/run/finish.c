@@ -197,7 +197,7 @@ static bool report_not_profiled(const struct run *r)
 		fprintf(stderr,
 			"gpumap-train: remark: no time line: of %lld steps none was measured, "
 			"since "
-			"that begins behind the first %d; give more --steps or --epochs\n",
+			"that begins after the first %d; give more --steps or --epochs\n",
 			(long long)r->counted, RUN_NOT_PROFILED);
 	return true;
 }

@@ -19,7 +19,7 @@ static struct step_share *share_room(const struct run *r, struct train_error *er
 	struct step_share *all = malloc((size_t)r->comm->world * sizeof(*all));
 
 	if (!all)
-		train_nomem(error, "what ranks tell");
+		train_nomem(error, "the results of ranks");
 	return all;
 }
 

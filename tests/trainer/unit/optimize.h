@@ -76,7 +76,7 @@ static inline struct optimize *stage_of(struct device *device, struct buffers *b
 						 .count = end - first,
 						 .scaler = &b->scaler,
 						 .before = first,
-						 .behind = PARAMETERS - end};
+						 .after = PARAMETERS - end};
 	struct train_error error = {.status = TRAIN_OK};
 	struct optimize *optimize = NULL;
 

@@ -283,7 +283,7 @@ START_TEST(meetings_that_cannot_be)
 		 NULL,
 		 NULL,
 		 TRAIN_BAD_INPUT,
-		 "nothing tells the ranks of several machines where to meet: set MASTER_ADDR"},
+		 "nothing shows the ranks of several machines where to meet: set MASTER_ADDR"},
 		{{.world = 4, .ranks = 1},
 		 "node0",
 		 NULL,

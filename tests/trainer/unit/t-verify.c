@@ -192,7 +192,7 @@ static const struct {
 	 NULL,
 	 "GPU 1 (0000:02:00.0, " UUID "1): the mapping names it for pid 4242 (rank 0 on GPU 1), "
 	 "and NVML cannot read it after the first step: its memory "
-	 "is not told; " UNREAD_REMEDY},
+	 "is not known; " UNREAD_REMEDY},
 
 	{"neither list nor memory told",
 	 unmeasured,
