@@ -25,7 +25,7 @@ int lint_profiles(const struct lint *lint, struct span text, const char *path);
 /* A shell script, and the Python files that it starts. */
 int lint_script(const struct lint *lint, struct span text, const char *path);
 
-/* Findings of another report that are not there yet: what is read twice is told once. */
+/* Findings of another report that are not there yet: a file that is read twice is reported once. */
 void lint_relay(gpumap_report *to, const gpumap_report *from);
 
 #endif

@@ -54,7 +54,7 @@ static int read_one(const struct lint *lint, struct span text, const char *path,
 	r = gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
 	if (r == GPUMAP_OK && gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))
 		r = look(lint, profile, path, report);
-	/* Profiles share what they inherit: its faults are told once. */
+	/* Profiles share what they inherit: its errors are reported once. */
 	lint_relay(lint->found, report);
 	gpumap_report_free(report);
 	if (ret && r == GPUMAP_OK)

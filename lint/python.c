@@ -9,7 +9,7 @@ const struct python_launcher python_launchers[] = {
 };
 
 /* --local_rank is parsed. */
-static void judge_argument(const struct python_judge *judge, const struct sight *s)
+static void judge_argument(const struct python_judge *judge, const struct observation *s)
 {
 	static const char read_it[] = "read os.environ[\"LOCAL_RANK\"], or start it by gpumap run "
 				      "--pass-local-rank";
@@ -49,13 +49,13 @@ static void judge_argument(const struct python_judge *judge, const struct sight 
 }
 
 /* --local_rank is passed, and perhaps not parsed. */
-static void judge_parse(const struct python_judge *judge, const struct sight *s)
+static void judge_parse(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_file *f = judge->file;
 
 	if (!judge->start || judge->start->passes != 1 || f->facts.known_alone ||
-	    f->facts.reads_arguments || sight_first(f, SIGHT_ARGUMENT) ||
-	    sight_first(f, SIGHT_PARSE) != s)
+	    f->facts.reads_arguments || observation_first(f, OBSERVED_ARGUMENT) ||
+	    observation_first(f, OBSERVED_PARSE) != s)
 		return;
 	report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT,
 		   AT(judge, s,
@@ -66,31 +66,31 @@ static void judge_parse(const struct python_judge *judge, const struct sight *s)
 		   judge->start->launcher ? judge->start->launcher : "the launcher");
 }
 
-static int judge_sight(const struct python_judge *judge, const struct sight *s)
+static int judge_observation(const struct python_judge *judge, const struct observation *s)
 {
 	switch (s->kind) {
-	case SIGHT_VARIABLE:
+	case OBSERVED_VARIABLE:
 		return judge_variable(judge, s);
-	case SIGHT_SET_DEVICE:
-	case SIGHT_DEVICE:
+	case OBSERVED_SET_DEVICE:
+	case OBSERVED_DEVICE:
 		return judge_device(judge, s);
-	case SIGHT_PARALLEL:
-	case SIGHT_DISTRIBUTED:
+	case OBSERVED_PARALLEL:
+	case OBSERVED_DISTRIBUTED:
 		return judge_group(judge, s);
-	case SIGHT_MISSPELT:
+	case OBSERVED_MISSPELT:
 		judge_misspelt(judge, s);
 		break;
-	case SIGHT_RENDEZVOUS:
+	case OBSERVED_RENDEZVOUS:
 		judge_rendezvous(judge, s);
 		break;
-	case SIGHT_ARGUMENT:
+	case OBSERVED_ARGUMENT:
 		judge_argument(judge, s);
 		break;
-	case SIGHT_PARSE:
+	case OBSERVED_PARSE:
 		judge_parse(judge, s);
 		break;
-	case SIGHT_CURRENT:
-	case SIGHT_KINDS:
+	case OBSERVED_CURRENT:
+	case OBSERVED_KINDS:
 		break;
 	}
 	return GPUMAP_OK;
@@ -102,11 +102,11 @@ static int judge_file(const struct python_judge *judge)
 	int r = GPUMAP_OK;
 
 	for (size_t i = 0; i < f->count && r == GPUMAP_OK; i++)
-		r = judge_sight(judge, &f->sights[i]);
+		r = judge_observation(judge, &f->observations[i]);
 	if (r == GPUMAP_OK && f->full)
 		report_add(judge->report, FINDING_LIMIT, ABOUT(.origin = judge->origin),
 			   "more than %d places that could matter: the others are not looked at",
-			   MAX_SIGHTS);
+			   MAX_OBSERVATIONS);
 	if (r == GPUMAP_OK && f->text.broken)
 		report_add(judge->report, FINDING_NOT_PYTHON,
 			   ABOUT(.origin = judge->origin, .line = f->text.broken,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library says about a value in a Python file: nothing is parsed a second time. */
+/* The library's findings about a value in a Python file, which is not parsed a second time. */
 #include "lint/python_file.h"
 
 static const char assumed[] = "assumed";
@@ -13,18 +13,19 @@ static bool carried(const gpumap_finding *f, int64_t severity)
 	       !(origin && streq(origin, assumed));
 }
 
-static int ask(const struct python_judge *judge, const struct sight *s,
-	       const struct python_said *said, enum gpumap_severity severity, gpumap_report *report)
+static int ask(const struct python_judge *judge, const struct observation *s,
+	       const struct python_statement *statement, enum gpumap_severity severity,
+	       gpumap_report *report)
 {
 	const gpumap_inventory *inventory = judge->start ? judge->start->inventory : NULL;
 	gpumap_request *request = NULL;
 	gpumap_mapping *mapping = NULL;
 	int r = gpumap_request_new(&request);
 
-	for (; r == GPUMAP_OK && said->key; said++)
-		if (said->value)
-			r = gpumap_request_set(request, said->key, said->value,
-					       said->assumed ? assumed : NULL, report);
+	for (; r == GPUMAP_OK && statement->key; statement++)
+		if (statement->value)
+			r = gpumap_request_set(request, statement->key, statement->value,
+					       statement->assumed ? assumed : NULL, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(&mapping, request, inventory, report);
 	gpumap_mapping_free(mapping);
@@ -42,14 +43,14 @@ static int ask(const struct python_judge *judge, const struct sight *s,
 	return GPUMAP_OK;
 }
 
-int judge_ask(const struct python_judge *judge, const struct sight *s,
-	      const struct python_said *said, enum gpumap_severity severity)
+int judge_ask(const struct python_judge *judge, const struct observation *s,
+	      const struct python_statement *statement, enum gpumap_severity severity)
 {
 	gpumap_report *report;
 	int r = gpumap_report_new(&report);
 
 	if (r == GPUMAP_OK) {
-		r = ask(judge, s, said, severity, report);
+		r = ask(judge, s, statement, severity, report);
 		gpumap_report_free(report);
 	}
 	return r == GPUMAP_OK ? r : report_nomem(judge->report);

@@ -35,7 +35,7 @@ static void see_number(struct python_file *f, int64_t number)
 
 void python_device(struct python_file *f, unsigned at, struct python_value v, bool bare)
 {
-	struct sight *s;
+	struct observation *s;
 
 	switch (v.meaning) {
 	case MEANS_NUMBER:
@@ -62,7 +62,8 @@ void python_device(struct python_file *f, unsigned at, struct python_value v, bo
 		see_number(f, v.number);
 	if (bare && v.meaning == MEANS_DEVICE)
 		return;
-	s = sight_add(f, v.meaning == MEANS_CUDA ? SIGHT_CURRENT : SIGHT_DEVICE, token_at(f, at));
+	s = observation_add(f, v.meaning == MEANS_CUDA ? OBSERVED_CURRENT : OBSERVED_DEVICE,
+			    token_at(f, at));
 	if (s)
 		s->value = v;
 }
@@ -105,7 +106,7 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 {
 	struct python_argument a;
-	struct sight *s;
+	struct observation *s;
 
 	initialise(f, at, open);
 	f->facts.sets_device = true;
@@ -113,7 +114,7 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 		choice_set(f, at, (struct python_value){.meaning = MEANS_UNKNOWN});
 		return;
 	}
-	s = sight_add(f, SIGHT_SET_DEVICE, token_at(f, at));
+	s = observation_add(f, OBSERVED_SET_DEVICE, token_at(f, at));
 	if (!s)
 		return;
 	s->value = python_value(f, a.first, a.past);
@@ -126,7 +127,7 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 }
 
 /* device_ids=[0, 1] as "0,1"; one that is no number gives its value instead. */
-static void see_ids(struct python_file *f, struct sight *s, unsigned open)
+static void see_ids(struct python_file *f, struct observation *s, unsigned open)
 {
 	struct python_argument a, id;
 	struct python_value v;
@@ -163,9 +164,10 @@ static struct python_value moved_module(const struct python_file *f, unsigned at
 	return python_value(f, at, token_at(f, dot + 2)->past);
 }
 
-static void call_parallel(struct python_file *f, enum sight_kind kind, unsigned at, unsigned open)
+static void call_parallel(struct python_file *f, enum observation_kind kind, unsigned at,
+			  unsigned open)
 {
-	struct sight *s = sight_add(f, kind, token_at(f, at));
+	struct observation *s = observation_add(f, kind, token_at(f, at));
 	struct python_argument a;
 
 	if (!s)
@@ -174,18 +176,18 @@ static void call_parallel(struct python_file *f, enum sight_kind kind, unsigned 
 		     python_value(f, a.first, a.past).meaning == MEANS_NONE;
 	f->facts.chooses = f->facts.chooses || !s->all_ids;
 	see_ids(f, s, open);
-	if (kind == SIGHT_PARALLEL)
+	if (kind == OBSERVED_PARALLEL)
 		s->module = moved_module(f, at, open);
 	if (s->module.meaning != MEANS_MODULE && python_argument_find(f, open, "module", 0, &a))
 		s->module = python_value(f, a.first, a.past);
-	f->facts.distributed = f->facts.distributed || kind == SIGHT_DISTRIBUTED;
+	f->facts.distributed = f->facts.distributed || kind == OBSERVED_DISTRIBUTED;
 }
 
 static void call_rendezvous(struct python_file *f, unsigned open)
 {
 	struct python_argument a;
 	struct python_value v;
-	struct sight *s;
+	struct observation *s;
 
 	f->facts.distributed = true;
 	if (!python_argument_find(f, open, "init_method", 1, &a))
@@ -193,7 +195,7 @@ static void call_rendezvous(struct python_file *f, unsigned open)
 	v = python_value(f, a.first, a.past);
 	if (v.meaning != MEANS_TEXT || !span_starts(v.text, "tcp://"))
 		return;
-	s = sight_add(f, SIGHT_RENDEZVOUS, token_at(f, a.first));
+	s = observation_add(f, OBSERVED_RENDEZVOUS, token_at(f, a.first));
 	if (s)
 		s->value = v;
 }
@@ -202,7 +204,7 @@ static void call_argument(struct python_file *f, unsigned at, unsigned open)
 {
 	struct python_argument a;
 	unsigned next = open + 1, dash = 0, line = 0, seen = 0;
-	struct sight *s;
+	struct observation *s;
 
 	while (python_argument(f, open, &next, &a) && !a.name.text) {
 		const struct python_token *t = token_at(f, a.first);
@@ -213,7 +215,7 @@ static void call_argument(struct python_file *f, unsigned at, unsigned open)
 		line = span_is(t->text, "--local_rank") ? a.first : line;
 		seen = dash ? dash : line;
 	}
-	s = seen ? sight_add(f, SIGHT_ARGUMENT, token_at(f, at)) : NULL;
+	s = seen ? observation_add(f, OBSERVED_ARGUMENT, token_at(f, at)) : NULL;
 	if (!s)
 		return;
 	s->name = token_at(f, seen)->text;
@@ -231,7 +233,7 @@ static void call_method(struct python_file *f, unsigned at, unsigned open)
 	else if (token_is(t, "add_argument"))
 		call_argument(f, at, open);
 	else if (token_is(t, "parse_args") && token_at(f, open)->past == open + 2)
-		sight_add(f, SIGHT_PARSE, t);
+		observation_add(f, OBSERVED_PARSE, t);
 	else if (token_is(t, "parse_known_args"))
 		f->facts.known_alone = true;
 }
@@ -289,9 +291,9 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 					     : python_value(f, a.first, a.past),
 				      false);
 	} else if (ONE_OF(parallels, path))
-		call_parallel(f, SIGHT_PARALLEL, at, open);
+		call_parallel(f, OBSERVED_PARALLEL, at, open);
 	else if (is_distributed(path))
-		call_parallel(f, SIGHT_DISTRIBUTED, at, open);
+		call_parallel(f, OBSERVED_DISTRIBUTED, at, open);
 	else if (streq(path, "torch.distributed.init_process_group"))
 		call_rendezvous(f, open);
 	else if (ONE_OF(spawners, path))

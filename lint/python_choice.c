@@ -203,7 +203,7 @@ void choice_define(struct python_file *f, struct span name, int number)
 		note(f, name, number);
 }
 
-/* Accelerator() sets the device of its local rank, unless it is told otherwise. */
+/* Accelerator() sets the device of its local rank, unless it gets another. */
 static void call_accelerator(struct python_file *f, unsigned at, unsigned open)
 {
 	struct python_argument a;
@@ -305,20 +305,20 @@ static bool is_doubtful(const struct python_file *f)
 {
 	const struct python_choice *c = f->choice;
 
-	/* What says which rank or GPU it is may be another's then. */
+	/* The variables of rank and GPU may be another process's then. */
 	for (size_t i = 0; i < f->count; i++) {
-		const struct sight *s = &f->sights[i];
+		const struct observation *s = &f->observations[i];
 
-		if (s->kind == SIGHT_VARIABLE && s->verb != SIGHT_DEFAULTS &&
+		if (s->kind == OBSERVED_VARIABLE && s->verb != OBSERVED_DEFAULTS &&
 		    (span_is(s->name, "CUDA_VISIBLE_DEVICES") || span_is(s->name, "RANK") ||
 		     span_is(s->name, "LOCAL_RANK")))
 			return true;
 	}
 	return c->doubtful || f->names.changed || f->full || f->text.broken || f->text.cut ||
-	       f->facts.spawns || f->facts.own_list || sight_first(f, SIGHT_PARALLEL);
+	       f->facts.spawns || f->facts.own_list || observation_first(f, OBSERVED_PARALLEL);
 }
 
-static bool is_told(const struct python_file *f, size_t found)
+static bool is_known_device(const struct python_file *f, size_t found)
 {
 	const struct python_choice *c = f->choice;
 	const struct python_value *v = &c->picks[found - 1].value;
@@ -342,7 +342,7 @@ static void answer(const struct python_file *f, struct python_device *ret)
 	*ret = (struct python_device){.line = 0};
 	choice_find_runs(c);
 	found = is_doubtful(f) ? 0 : deciding(c);
-	if (!found || !is_told(f, found))
+	if (!found || !is_known_device(f, found))
 		return;
 	v = &c->picks[found - 1].value;
 	ret->line = c->picks[found - 1].line;

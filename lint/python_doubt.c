@@ -59,7 +59,7 @@ bool choice_is_used(const struct python_file *f, unsigned at)
 	return starts_with(path, "torch.");
 }
 
-/* Whether a text may name the visible list where no sight sees what is done to it. */
+/* Whether a text may name the visible list in code that gives no observation. */
 bool choice_names_list(const struct python_file *f, unsigned at)
 {
 	struct span text = token_at(f, at)->text;

@@ -22,7 +22,7 @@ void python_environ_name(struct python_file *f, unsigned at)
 	const struct python_token *t = &f->text.tokens[at];
 
 	if (t->kind == PYTHON_STRING && misspelt_variable(t->text)) {
-		struct sight *s = sight_add(f, SIGHT_MISSPELT, t);
+		struct observation *s = observation_add(f, OBSERVED_MISSPELT, t);
 
 		if (s)
 			s->name = t->text;
@@ -37,8 +37,8 @@ static bool is_launchers(struct span name)
 	       span_starts(name, "PMI");
 }
 
-/* Whether an expression is made from what another launcher's variable says, or from the old
- * value of `name`: a rewrite, which drops nothing (rule S2). */
+/* Whether an expression is made from another launcher's variable, or from the old value of `name`:
+ * a rewrite, which drops nothing (rule S2). */
 static bool is_derived(const struct python_file *f, struct span name, unsigned first, unsigned past)
 {
 	bool list = span_is(name, "CUDA_VISIBLE_DEVICES");
@@ -62,10 +62,10 @@ static bool is_derived(const struct python_file *f, struct span name, unsigned f
 
 /* From here on the list is known, or that it is not, also behind the blocks around. One that
  * comes too late is nobody's (rule S4). */
-static void remember_list(struct python_file *f, const struct sight *s)
+static void remember_list(struct python_file *f, const struct observation *s)
 {
 	bool known =
-		s->value.meaning == MEANS_TEXT && s->verb == SIGHT_SETS && !s->initialised.text;
+		s->value.meaning == MEANS_TEXT && s->verb == OBSERVED_SETS && !s->initialised.text;
 	struct python_block *b = block_now(f);
 
 	b->listed = true;
@@ -88,30 +88,30 @@ static bool tested(const struct python_file *f, struct span name)
 }
 
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
-			enum sight_verb verb)
+			enum observation_verb verb)
 {
 	const struct python_token *t = &f->text.tokens[at];
-	struct sight *s;
+	struct observation *s;
 
 	if (t->kind != PYTHON_STRING && t->kind != PYTHON_NAME)
 		return;
 	if (!is_watched(t->text))
 		return;
-	s = sight_add(f, SIGHT_VARIABLE, t);
+	s = observation_add(f, OBSERVED_VARIABLE, t);
 	if (!s)
 		return;
 	s->name = t->text;
-	s->verb = verb == SIGHT_SETS && tested(f, s->name) ? SIGHT_DEFAULTS : verb;
-	if (verb != SIGHT_REMOVES)
+	s->verb = verb == OBSERVED_SETS && tested(f, s->name) ? OBSERVED_DEFAULTS : verb;
+	if (verb != OBSERVED_REMOVES)
 		s->value = python_value(f, first, past);
 	if (s->value.meaning == MEANS_CPU || s->value.meaning == MEANS_CUDA)
 		s->value.meaning = MEANS_TEXT;
 	if (s->value.meaning != MEANS_TEXT && s->value.meaning != MEANS_LOCAL_RANK &&
-	    verb != SIGHT_REMOVES && is_derived(f, s->name, first, past))
+	    verb != OBSERVED_REMOVES && is_derived(f, s->name, first, past))
 		s->value.meaning = MEANS_DERIVED;
 	if (!span_is(s->name, "CUDA_VISIBLE_DEVICES"))
 		return;
-	if (s->value.meaning != MEANS_TEXT && verb != SIGHT_REMOVES)
+	if (s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES)
 		f->facts.own_list = true;
 	remember_list(f, s);
 }
@@ -128,14 +128,14 @@ static void update(struct python_file *f, unsigned open)
 		unsigned inner = a.first + 1;
 
 		if (a.name.text)
-			python_environ_set(f, a.first - 2, a.first, a.past, SIGHT_SETS);
+			python_environ_set(f, a.first - 2, a.first, a.past, OBSERVED_SETS);
 		if (a.name.text || !token_is(t, "{") || t->past != a.past)
 			continue;
 		while (python_argument(f, a.first, &inner, &member))
 			if (member.past > member.first + 2 &&
 			    token_is(&f->text.tokens[member.first + 1], ":"))
 				python_environ_set(f, member.first, member.first + 2, member.past,
-						   SIGHT_SETS);
+						   OBSERVED_SETS);
 	}
 }
 
@@ -143,12 +143,12 @@ void python_environ_call(struct python_file *f, const char *path, unsigned open)
 {
 	static const struct {
 		const char *path;
-		enum sight_verb verb;
+		enum observation_verb verb;
 	} calls[] = {
-		{"os.environ.setdefault", SIGHT_DEFAULTS},
-		{"os.putenv", SIGHT_SETS},
-		{"os.environ.pop", SIGHT_REMOVES},
-		{"os.unsetenv", SIGHT_REMOVES},
+		{"os.environ.setdefault", OBSERVED_DEFAULTS},
+		{"os.putenv", OBSERVED_SETS},
+		{"os.environ.pop", OBSERVED_REMOVES},
+		{"os.unsetenv", OBSERVED_REMOVES},
 	};
 	static const char *const readers[] = {"os.getenv", "os.environ.get"};
 	struct python_argument name, value = {0};
@@ -167,7 +167,7 @@ void python_environ_call(struct python_file *f, const char *path, unsigned open)
 		if (!streq(path, calls[i].path))
 			continue;
 		python_environ_name(f, name.first);
-		if (calls[i].verb == SIGHT_REMOVES || python_argument(f, open, &at, &value))
+		if (calls[i].verb == OBSERVED_REMOVES || python_argument(f, open, &at, &value))
 			python_environ_set(f, name.first, value.first, value.past, calls[i].verb);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a Python file does with GPUs. The scan gathers sights, in the order of the source;
- * the judges make findings of them, when the whole file is known.
+ * What a Python file does with GPUs. The scan gathers observations, in the order of the source; the
+ * judges make findings of them, when the whole file is known.
  */
 #ifndef GM_PYTHON_FILE_H
 #define GM_PYTHON_FILE_H
@@ -10,30 +10,30 @@
 #include "lint/python_names.h"
 #include "lint/python_text.h"
 
-enum { MAX_BLOCKS = 100, MAX_PATH = 96, MAX_VALUE = 64, MAX_SIGHTS = 4096 };
+enum { MAX_BLOCKS = 100, MAX_PATH = 96, MAX_VALUE = 64, MAX_OBSERVATIONS = 4096 };
 
-enum sight_kind {
-	SIGHT_VARIABLE,    /* an environment variable is set; `verb` */
-	SIGHT_MISSPELT,    /* a variable that nobody reads is named */
-	SIGHT_SET_DEVICE,  /* torch.cuda.set_device(value) */
-	SIGHT_DEVICE,      /* a device is named: .cuda(1), "cuda:1" */
-	SIGHT_CURRENT,     /* no number is: .cuda(), "cuda" */
-	SIGHT_PARALLEL,    /* DataParallel */
-	SIGHT_DISTRIBUTED, /* DistributedDataParallel */
-	SIGHT_RENDEZVOUS,  /* init_process_group(init_method="tcp://...") */
-	SIGHT_ARGUMENT,    /* add_argument("--local_rank") */
-	SIGHT_PARSE,       /* parse_args() */
-	SIGHT_KINDS
+enum observation_kind {
+	OBSERVED_VARIABLE,    /* an environment variable is set; `verb` */
+	OBSERVED_MISSPELT,    /* a variable that nobody reads is named */
+	OBSERVED_SET_DEVICE,  /* torch.cuda.set_device(value) */
+	OBSERVED_DEVICE,      /* a device is named: .cuda(1), "cuda:1" */
+	OBSERVED_CURRENT,     /* no number is: .cuda(), "cuda" */
+	OBSERVED_PARALLEL,    /* DataParallel */
+	OBSERVED_DISTRIBUTED, /* DistributedDataParallel */
+	OBSERVED_RENDEZVOUS,  /* init_process_group(init_method="tcp://...") */
+	OBSERVED_ARGUMENT,    /* add_argument("--local_rank") */
+	OBSERVED_PARSE,       /* parse_args() */
+	OBSERVED_KINDS
 };
 
-enum sight_verb { SIGHT_SETS, SIGHT_DEFAULTS, SIGHT_REMOVES };
+enum observation_verb { OBSERVED_SETS, OBSERVED_DEFAULTS, OBSERVED_REMOVES };
 
-struct sight {
-	enum sight_kind kind;
+struct observation {
+	enum observation_kind kind;
 	int line, column;
 	struct span name; /* of the variable; the option */
 	struct python_value value;
-	enum sight_verb verb;
+	enum observation_verb verb;
 	bool may;                /* in one branch of several */
 	bool otherwise;          /* ... and that is an else */
 	bool guarded;            /* for some ranks alone */
@@ -109,11 +109,11 @@ struct python_file {
 	int depth, functions;
 	bool deferred; /* the statement has a lambda */
 	struct python_facts facts;
-	struct sight *sights;
+	struct observation *observations;
 	size_t count, room;
-	size_t firsts[SIGHT_KINDS];   /* of each kind: its place, plus one; 0: there is none */
-	bool full;                    /* there are more than MAX_SIGHTS */
-	struct python_choice *choice; /* NULL: nobody asks */
+	size_t firsts[OBSERVED_KINDS]; /* of each kind: its place, plus one; 0: there is none */
+	bool full;                     /* there are more than MAX_SIGHTS */
+	struct python_choice *choice;  /* NULL: nobody asks */
 };
 
 static inline struct python_block *block_now(struct python_file *f)
@@ -127,9 +127,10 @@ static inline const struct python_token *token_at(const struct python_file *f, u
 }
 
 /* The first of a kind; NULL: there is none. */
-static inline const struct sight *sight_first(const struct python_file *f, enum sight_kind kind)
+static inline const struct observation *observation_first(const struct python_file *f,
+							  enum observation_kind kind)
 {
-	return f->firsts[kind] ? &f->sights[f->firsts[kind] - 1] : NULL;
+	return f->firsts[kind] ? &f->observations[f->firsts[kind] - 1] : NULL;
 }
 
 /* Whether the token at `i`, before `past`, is this sign or name. */
@@ -149,7 +150,7 @@ const char *python_path(const struct python_file *f, struct span chain, char ret
 
 struct python_value python_value(const struct python_file *f, unsigned first, unsigned past);
 
-/* What a variable of the environment tells a process. */
+/* The meaning of a variable of the environment. */
 struct python_value python_variable(struct span name);
 
 /* An argument of the call or list whose bracket is `open`. */
@@ -177,9 +178,9 @@ void python_enter(struct python_file *f, unsigned colon, int indent);
 
 int python_scan(struct python_file *f);
 
-/* A new sight at a token; NULL without memory, or room. */
-struct sight *sight_add(struct python_file *f, enum sight_kind kind,
-			const struct python_token *token);
+/* A new observation at a token; NULL without memory, or room. */
+struct observation *observation_add(struct python_file *f, enum observation_kind kind,
+				    const struct python_token *token);
 
 /* The call of `path` (NULL: of a method) by the name at `at`, whose arguments open at `open`. */
 void python_call(struct python_file *f, const char *path, unsigned at, unsigned open);
@@ -190,7 +191,7 @@ void python_device(struct python_file *f, unsigned at, struct python_value v, bo
 /* os.environ and its methods: the name of the variable is the token `at`. */
 void python_environ_call(struct python_file *f, const char *path, unsigned open);
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
-			enum sight_verb verb);
+			enum observation_verb verb);
 /* The string at a token is the name of a variable: is it misspelt? */
 void python_environ_name(struct python_file *f, unsigned at);
 
@@ -208,7 +209,7 @@ bool choice_runs(const struct python_choice *c, int function);
 void choice_token(struct python_file *f, unsigned at);
 /* Whether a device's text is one that a call picks, or the value of a name, which is followed. */
 bool choice_is_used(const struct python_file *f, unsigned at);
-/* Whether a text may name the visible list where no sight sees what is done to it. */
+/* Whether a text may name the visible list in code that gives no observation. */
 bool choice_names_list(const struct python_file *f, unsigned at);
 /* A name with what it stands for, at the tokens [at, past). */
 void choice_path(struct python_file *f, const char *path, unsigned at, unsigned past);
@@ -223,26 +224,27 @@ struct python_judge {
 	gpumap_report *report;
 };
 
-#define AT(judge, sight, ...) \
-	ABOUT(.origin = (judge)->origin, .line = (sight)->line, .column = (sight)->column, \
-	      __VA_ARGS__)
+#define AT(judge, observation, ...) \
+	ABOUT(.origin = (judge)->origin, .line = (observation)->line, \
+	      .column = (observation)->column, __VA_ARGS__)
 
 /* A statement for gpumap_request_set; a key of NULL ends them, one without a value is left
  * out. */
-struct python_said {
+struct python_statement {
 	const char *key, *value;
 	bool assumed; /* findings about it are left out */
 };
 
-/* Reports, at a sight, what the library answers to statements, of that severity. */
-int judge_ask(const struct python_judge *judge, const struct sight *s,
-	      const struct python_said *said, enum gpumap_severity severity);
+/* Reports the library's findings of that severity for the statements, at the place of an
+ * observation. */
+int judge_ask(const struct python_judge *judge, const struct observation *s,
+	      const struct python_statement *statement, enum gpumap_severity severity);
 
-/* Each is about one sight. GPUMAP_ENOMEM. */
-int judge_variable(const struct python_judge *judge, const struct sight *s);
-int judge_device(const struct python_judge *judge, const struct sight *s);
-int judge_group(const struct python_judge *judge, const struct sight *s);
-void judge_misspelt(const struct python_judge *judge, const struct sight *s);
-void judge_rendezvous(const struct python_judge *judge, const struct sight *s);
+/* Each is about one observation. GPUMAP_ENOMEM. */
+int judge_variable(const struct python_judge *judge, const struct observation *s);
+int judge_device(const struct python_judge *judge, const struct observation *s);
+int judge_group(const struct python_judge *judge, const struct observation *s);
+void judge_misspelt(const struct python_judge *judge, const struct observation *s);
+void judge_rendezvous(const struct python_judge *judge, const struct observation *s);
 
 #endif

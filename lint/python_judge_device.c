@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* Whether the library finds the device or the devices of a group not there. */
-static int ask_device(const struct python_judge *judge, const struct sight *s)
+static int ask_device(const struct python_judge *judge, const struct observation *s)
 {
 	bool machine = judge->start && judge->start->inventory;
 	char number[24];
@@ -15,15 +15,15 @@ static int ask_device(const struct python_judge *judge, const struct sight *s)
 		return GPUMAP_OK;
 	snprintf(number, sizeof(number), "%lld", (long long)s->value.number);
 	return judge_ask(judge, s,
-			 (const struct python_said[]){{"in_code", s->list, false},
-						      {"device", number, false},
-						      {NULL, NULL, false}},
+			 (const struct python_statement[]){{"in_code", s->list, false},
+							   {"device", number, false},
+							   {NULL, NULL, false}},
 			 GPUMAP_SEVERITY_ERROR);
 }
 
 /* One number in every rank is right only where each rank sees its own GPU alone, or where a
  * rank uses several. */
-static bool shared(const struct python_judge *judge, const struct sight *s)
+static bool shared(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_facts *facts = &judge->file->facts;
 
@@ -31,7 +31,7 @@ static bool shared(const struct python_judge *judge, const struct sight *s)
 	       !s->guarded && !s->otherwise;
 }
 
-static void judge_same(const struct python_judge *judge, const struct sight *s)
+static void judge_same(const struct python_judge *judge, const struct observation *s)
 {
 	report_add(
 		judge->report, FINDING_ONE_DEVICE,
@@ -44,12 +44,12 @@ static void judge_same(const struct python_judge *judge, const struct sight *s)
 }
 
 /* The single device is best chosen from outside. */
-static void judge_single(const struct python_judge *judge, const struct sight *s)
+static void judge_single(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_file *f = judge->file;
 
 	if (f->facts.distributed || f->facts.frameworks || s->list || s->value.number == 0 ||
-	    s->may || sight_first(f, SIGHT_PARALLEL) || sight_first(f, s->kind) != s)
+	    s->may || observation_first(f, OBSERVED_PARALLEL) || observation_first(f, s->kind) != s)
 		return;
 	report_add(
 		judge->report, FINDING_RECOMMENDED,
@@ -62,21 +62,21 @@ static void judge_single(const struct python_judge *judge, const struct sight *s
 }
 
 /* Whether an earlier device has the same fault: the cause is one, how the rank is chosen. */
-static bool is_told(const struct python_file *f, const struct sight *s)
+static bool is_reported(const struct python_file *f, const struct observation *s)
 {
-	for (const struct sight *o = f->sights; o < s; o++)
-		if ((o->kind == SIGHT_DEVICE || o->kind == SIGHT_SET_DEVICE ||
-		     o->kind == SIGHT_DISTRIBUTED) &&
+	for (const struct observation *o = f->observations; o < s; o++)
+		if ((o->kind == OBSERVED_DEVICE || o->kind == OBSERVED_SET_DEVICE ||
+		     o->kind == OBSERVED_DISTRIBUTED) &&
 		    o->value.meaning == s->value.meaning)
 			return true;
 	return false;
 }
 
-static void judge_rank(const struct python_judge *judge, const struct sight *s)
+static void judge_rank(const struct python_judge *judge, const struct observation *s)
 {
 	static const char fix[] = "use local_rank = int(os.environ[\"LOCAL_RANK\"])";
 
-	if (is_told(judge->file, s))
+	if (is_reported(judge->file, s))
 		return;
 	if (s->value.meaning == MEANS_RANK)
 		report_add(judge->report, FINDING_GLOBAL_RANK,
@@ -89,7 +89,7 @@ static void judge_rank(const struct python_judge *judge, const struct sight *s)
 			   "as many");
 }
 
-int judge_device(const struct python_judge *judge, const struct sight *s)
+int judge_device(const struct python_judge *judge, const struct observation *s)
 {
 	switch (s->value.meaning) {
 	case MEANS_RANK:
@@ -122,7 +122,7 @@ static bool is_identity(const char *ids)
 	return same;
 }
 
-static int judge_parallel(const struct python_judge *judge, const struct sight *s)
+static int judge_parallel(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_value *module = &s->module;
 	const char *list = s->list && (!*s->list || streq(s->list, "-1")) ? NULL : s->list;
@@ -146,24 +146,24 @@ static int judge_parallel(const struct python_judge *judge, const struct sight *
 				     "master first: CUDA_VISIBLE_DEVICES=N,N python3 FILE"),
 			   "device_ids=[%s] chooses GPUs in code", s->ids);
 	return judge_ask(judge, s,
-			 (const struct python_said[]){{"mode", "dp", false},
-						      {"device_ids", s->ids, false},
-						      {"in_code", list, false},
-						      {"device", device, on < 0},
-						      {NULL, NULL, false}},
+			 (const struct python_statement[]){{"mode", "dp", false},
+							   {"device_ids", s->ids, false},
+							   {"in_code", list, false},
+							   {"device", device, on < 0},
+							   {NULL, NULL, false}},
 			 GPUMAP_SEVERITY_ERROR);
 }
 
-static void judge_choice(const struct python_judge *judge, const struct sight *s)
+static void judge_choice(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_file *f = judge->file;
 	const struct python_facts *facts = &f->facts;
 
 	/* Once is enough. */
-	if (sight_first(f, SIGHT_DISTRIBUTED) != s || facts->sets_device || facts->own_list ||
-	    facts->frameworks)
+	if (observation_first(f, OBSERVED_DISTRIBUTED) != s || facts->sets_device ||
+	    facts->own_list || facts->frameworks)
 		return;
-	if (sight_first(f, SIGHT_CURRENT) && !facts->chooses)
+	if (observation_first(f, OBSERVED_CURRENT) && !facts->chooses)
 		report_add(judge->report, FINDING_NO_CHOICE,
 			   AT(judge, s, .rule = "G7",
 			      .fix = "torch.cuda.set_device(local_rank) before the first CUDA "
@@ -180,21 +180,21 @@ static void judge_choice(const struct python_judge *judge, const struct sight *s
 			"ranks may appear on cuda:0");
 }
 
-int judge_group(const struct python_judge *judge, const struct sight *s)
+int judge_group(const struct python_judge *judge, const struct observation *s)
 {
-	if (s->kind == SIGHT_PARALLEL)
+	if (s->kind == OBSERVED_PARALLEL)
 		return judge_parallel(judge, s);
 	if (s->ids && s->id_count == 1 && shared(judge, s)) {
-		struct sight one = *s;
+		struct observation one = *s;
 
 		one.value.number = span_number(span_of(s->ids), INT32_MAX);
 		judge_same(judge, &one);
 	} else if (s->ids && s->id_count > 1) {
 		return judge_ask(judge, s,
-				 (const struct python_said[]){{"mode", "ddp", false},
-							      {"local_rank", "0", false},
-							      {"device_ids", s->ids, false},
-							      {NULL, NULL, false}},
+				 (const struct python_statement[]){{"mode", "ddp", false},
+								   {"local_rank", "0", false},
+								   {"device_ids", s->ids, false},
+								   {NULL, NULL, false}},
 				 GPUMAP_SEVERITY_ERROR);
 	}
 	if (s->value.meaning == MEANS_RANK)

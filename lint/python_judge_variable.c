@@ -13,7 +13,7 @@ static bool is_constant(const struct python_value *v)
 }
 
 /* NAME=value as a shell would show it; NAME alone where the value is not known. */
-static const char *shown(struct quoted *ret, const struct sight *s)
+static const char *shown(struct quoted *ret, const struct observation *s)
 {
 	struct quoted name, value;
 
@@ -27,7 +27,7 @@ static const char *shown(struct quoted *ret, const struct sight *s)
 }
 #define SHOWN(s) shown(&(struct quoted){{0}}, s)
 
-static void too_late(const struct python_judge *judge, const struct sight *s)
+static void too_late(const struct python_judge *judge, const struct observation *s)
 {
 	struct span last = s->initialised;
 	bool may = false;
@@ -42,13 +42,13 @@ static void too_late(const struct python_judge *judge, const struct sight *s)
 		   may ? "may have" : "has", QUOTE(last), s->initialised_line);
 }
 
-static int judge_list(const struct python_judge *judge, const struct sight *s)
+static int judge_list(const struct python_judge *judge, const struct observation *s)
 {
 	bool local = s->value.meaning == MEANS_LOCAL_RANK, rank = s->value.meaning == MEANS_RANK;
 	enum finding_id id = s->may ? FINDING_CODE_MAY_REPLACE : FINDING_CODE_REPLACES;
 	const char *verb = s->may ? "may replace" : "replaces";
 
-	if (s->verb == SIGHT_DEFAULTS || s->value.meaning == MEANS_DERIVED)
+	if (s->verb == OBSERVED_DEFAULTS || s->value.meaning == MEANS_DERIVED)
 		return GPUMAP_OK;
 	if (local || rank)
 		report_add(judge->report, id,
@@ -60,7 +60,7 @@ static int judge_list(const struct python_judge *judge, const struct sight *s)
 			   "set: it counts from the machine's first GPU%s",
 			   local ? "local" : "global", verb,
 			   rank ? ", and past its last on the second node" : "");
-	else if (s->verb == SIGHT_REMOVES)
+	else if (s->verb == OBSERVED_REMOVES)
 		report_add(judge->report, id,
 			   AT(judge, s, .rule = "S2",
 			      .fix = "leave the list alone: it says which GPUs the job may use"),
@@ -76,8 +76,8 @@ static int judge_list(const struct python_judge *judge, const struct sight *s)
 	return GPUMAP_OK;
 }
 
-/* What the library says of the value. */
-static int judge_value(const struct python_judge *judge, const struct sight *s)
+/* The library's findings about the value. */
+static int judge_value(const struct python_judge *judge, const struct observation *s)
 {
 	char *copy = strndup(s->value.text.text, s->value.text.length), *text = NULL;
 	struct strbuf buf = {0};
@@ -90,26 +90,28 @@ static int judge_value(const struct python_judge *judge, const struct sight *s)
 	free(copy);
 	if (!text)
 		return report_nomem(judge->report);
-	r = judge_ask(judge, s,
-		      (const struct python_said[]){{"in_code", text, false}, {NULL, NULL, false}},
-		      GPUMAP_SEVERITY_WARNING);
+	r = judge_ask(
+		judge, s,
+		(const struct python_statement[]){{"in_code", text, false}, {NULL, NULL, false}},
+		GPUMAP_SEVERITY_WARNING);
 	free(text);
 	return r;
 }
 
-static void fixed_port(const struct python_judge *judge, const struct sight *s, const char *fix)
+static void fixed_port(const struct python_judge *judge, const struct observation *s,
+		       const char *fix)
 {
 	report_add(judge->report, FINDING_FIXED_PORT, AT(judge, s, .rule = NULL, .fix = fix),
 		   "port %s is fixed in code: a second job on this host cannot listen there",
 		   QUOTE(s->value.text));
 }
 
-static void judge_rank(const struct python_judge *judge, const struct sight *s)
+static void judge_rank(const struct python_judge *judge, const struct observation *s)
 {
 	bool port = span_is(s->name, "MASTER_PORT");
 	bool constant = is_constant(&s->value);
 
-	if (s->verb != SIGHT_SETS || s->value.meaning == MEANS_DERIVED ||
+	if (s->verb != OBSERVED_SETS || s->value.meaning == MEANS_DERIVED ||
 	    s->value.meaning == MEANS_RANK || s->value.meaning == MEANS_LOCAL_RANK)
 		return;
 	if (port && constant && !s->may)
@@ -125,7 +127,7 @@ static void judge_rank(const struct python_judge *judge, const struct sight *s)
 			   constant && !s->may ? "replaces" : "may replace");
 }
 
-int judge_variable(const struct python_judge *judge, const struct sight *s)
+int judge_variable(const struct python_judge *judge, const struct observation *s)
 {
 	bool list = span_is(s->name, "CUDA_VISIBLE_DEVICES");
 	bool order = span_is(s->name, "CUDA_DEVICE_ORDER");
@@ -144,7 +146,7 @@ int judge_variable(const struct python_judge *judge, const struct sight *s)
 	return r;
 }
 
-void judge_misspelt(const struct python_judge *judge, const struct sight *s)
+void judge_misspelt(const struct python_judge *judge, const struct observation *s)
 {
 	report_add(
 		judge->report, FINDING_MISSPELT_VARIABLE,
@@ -152,11 +154,11 @@ void judge_misspelt(const struct python_judge *judge, const struct sight *s)
 		"no program reads '%s'", QUOTE(s->name));
 }
 
-void judge_rendezvous(const struct python_judge *judge, const struct sight *s)
+void judge_rendezvous(const struct python_judge *judge, const struct observation *s)
 {
 	struct span text = s->value.text, port;
 	const char *colon = memrchr(text.text, ':', text.length);
-	struct sight at = *s;
+	struct observation at = *s;
 
 	port = (struct span){colon + 1, (size_t)(text.text + text.length - colon - 1)};
 	if (span_number(port, 65535) <= 0)

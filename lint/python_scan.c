@@ -2,21 +2,22 @@
 /* Walks a file's statements: blocks, imports, assignments, and every call. */
 #include "lint/python_file.h"
 
-struct sight *sight_add(struct python_file *f, enum sight_kind kind,
-			const struct python_token *token)
+struct observation *observation_add(struct python_file *f, enum observation_kind kind,
+				    const struct python_token *token)
 {
-	struct sight *grown = arena_room(&f->arena, f->sights, f->count, &f->room, sizeof(*grown));
+	struct observation *grown =
+		arena_room(&f->arena, f->observations, f->count, &f->room, sizeof(*grown));
 	const struct python_block *b = block_now(f);
-	struct sight *s;
+	struct observation *s;
 
-	f->full = f->full || f->count == MAX_SIGHTS;
+	f->full = f->full || f->count == MAX_OBSERVATIONS;
 	if (!grown || f->full)
 		return NULL;
-	f->sights = grown;
-	s = &f->sights[f->count++];
+	f->observations = grown;
+	s = &f->observations[f->count++];
 	if (!f->firsts[kind])
 		f->firsts[kind] = f->count;
-	*s = (struct sight){
+	*s = (struct observation){
 		.kind = kind,
 		.line = token->line,
 		.column = token->column,
@@ -135,7 +136,7 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 
 	if (end && is_at(f, end, past, "[") && end + 3 == past &&
 	    streq(python_path(f, chain, path), "os.environ")) {
-		python_environ_set(f, end + 1, from, to, SIGHT_SETS);
+		python_environ_set(f, end + 1, from, to, OBSERVED_SETS);
 		return;
 	}
 	/* a: int = 1 */
@@ -262,7 +263,7 @@ static void removes(struct python_file *f, unsigned at, unsigned past)
 
 	if (end && end + 1 < past && token_is(token_at(f, end), "[") &&
 	    streq(python_path(f, chain, path), "os.environ"))
-		python_environ_set(f, end + 1, 0, 0, SIGHT_REMOVES);
+		python_environ_set(f, end + 1, 0, 0, OBSERVED_REMOVES);
 }
 
 static void simple(struct python_file *f, unsigned first, unsigned past)

@@ -86,12 +86,12 @@ static struct python_value value(const struct python_file *f, unsigned first, un
 
 struct python_value python_variable(struct span name)
 {
-	enum rankenv_meaning tells = rankenv_meaning(name);
+	enum rankenv_meaning variable = rankenv_meaning(name);
 	bool unsure = !span_is(name, "RANK") && !span_is(name, "LOCAL_RANK");
 
-	if (tells == RANKENV_RANK)
+	if (variable == RANKENV_RANK)
 		return (struct python_value){.meaning = MEANS_RANK, .unsure = unsure};
-	if (tells == RANKENV_LOCAL_RANK)
+	if (variable == RANKENV_LOCAL_RANK)
 		return (struct python_value){.meaning = MEANS_LOCAL_RANK, .unsure = unsure};
 	return (struct python_value){.meaning = MEANS_DERIVED, .text = name};
 }

@@ -6,25 +6,25 @@
 static const struct place nowhere = {NULL, -1, -1, -1};
 
 /* The value that holds for the key, its default included. */
-static const char *says(const gpumap_profile *p, enum profile_key_id key)
+static const char *value_of(const gpumap_profile *p, enum profile_key_id key)
 {
 	return gpumap_profile_setting(p, profile_key(key)->key.name, GPUMAP_SETTING_VALUE);
 }
 
 static bool is(const gpumap_profile *p, enum profile_key_id key, int word)
 {
-	return key_value(key, says(p, key)).word == word;
+	return key_value(key, value_of(p, key)).word == word;
 }
 
 static int64_t number(const gpumap_profile *p, enum profile_key_id key)
 {
-	return key_value(key, says(p, key)).number;
+	return key_value(key, value_of(p, key)).number;
 }
 
 /* The device of device or set_device by its index; without a kind where it has none. */
 static struct device_use index_of(const gpumap_profile *p, enum profile_key_id key)
 {
-	struct device_use use = device_use(key, says(p, key));
+	struct device_use use = device_use(key, value_of(p, key));
 
 	if (use.kind == USE_CURRENT || use.kind == USE_CPU)
 		use.kind = USE_NOTHING;
@@ -37,14 +37,14 @@ static bool same_index(struct device_use a, struct device_use b)
 }
 
 /* An empty value is the default. */
-static bool says_something(const gpumap_profile *p, const struct setting *s)
+static bool has_value(const gpumap_profile *p, const struct setting *s)
 {
 	return s && *profile_value(p, s);
 }
 
 static bool given(const gpumap_profile *p, enum profile_key_id key)
 {
-	return says_something(p, profile_decides(p, key, &nowhere));
+	return has_value(p, profile_decides(p, key, &nowhere));
 }
 
 static bool several_ranks(const gpumap_profile *p)
@@ -87,7 +87,7 @@ static bool devices_differ(const gpumap_profile *p)
 static bool ids_differ(const gpumap_profile *p)
 {
 	struct device_use device = index_of(p, PKEY_PROGRAM_device);
-	const char *ids = says(p, PKEY_PROGRAM_device_ids);
+	const char *ids = value_of(p, PKEY_PROGRAM_device_ids);
 
 	return is(p, PKEY_PROFILE_mode, PLAN_DDP) && device.kind != USE_NOTHING && *ids &&
 	       !strchr(ids, ',') && !same_index(device, device_index(span_of(ids)));
@@ -95,14 +95,15 @@ static bool ids_differ(const gpumap_profile *p)
 
 static bool several_ids(const gpumap_profile *p)
 {
-	return is(p, PKEY_PROFILE_mode, PLAN_DDP) && strchr(says(p, PKEY_PROGRAM_device_ids), ',');
+	return is(p, PKEY_PROFILE_mode, PLAN_DDP) &&
+	       strchr(value_of(p, PKEY_PROGRAM_device_ids), ',');
 }
 
 static bool cuda_without_gpus(const gpumap_profile *p)
 {
 	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_NONE) &&
-	       (starts_with(says(p, PKEY_PROGRAM_device), "cuda") ||
-		*says(p, PKEY_PROGRAM_set_device));
+	       (starts_with(value_of(p, PKEY_PROGRAM_device), "cuda") ||
+		*value_of(p, PKEY_PROGRAM_set_device));
 }
 
 static bool port_of_sweep(const gpumap_profile *p)
@@ -147,7 +148,8 @@ static bool has_macro(const char *text, char macro)
 
 static bool one_log(const gpumap_profile *p)
 {
-	const char *folder = says(p, PKEY_PROFILE_log_dir), *file = says(p, PKEY_PROFILE_log_file);
+	const char *folder = value_of(p, PKEY_PROFILE_log_dir),
+		   *file = value_of(p, PKEY_PROFILE_log_file);
 
 	return *folder && several_ranks(p) && !has_macro(file, 'r') && !has_macro(file, 'l') &&
 	       !has_macro(folder, 'r') && !has_macro(folder, 'l');
@@ -155,20 +157,20 @@ static bool one_log(const gpumap_profile *p)
 
 static bool no_log(const gpumap_profile *p)
 {
-	return given(p, PKEY_PROFILE_log_file) && !*says(p, PKEY_PROFILE_log_dir) &&
+	return given(p, PKEY_PROFILE_log_file) && !*value_of(p, PKEY_PROFILE_log_dir) &&
 	       !given(p, PKEY_PROFILE_redirects) && !given(p, PKEY_PROFILE_tee);
 }
 
 static bool index_of_mig(const gpumap_profile *p)
 {
 	return is(p, PKEY_PROFILE_ids, PLAN_IDS_INDEX) &&
-	       strstr(says(p, PKEY_PROFILE_gpus), "MIG-");
+	       strstr(value_of(p, PKEY_PROFILE_gpus), "MIG-");
 }
 
 /* The program sets the list itself: those of gpus, gpumap's, are never read. */
 static bool replaced(const gpumap_profile *p, enum profile_key_id key)
 {
-	const char *text = says(p, key);
+	const char *text = value_of(p, key);
 
 	return *text && !starts_with(text, "CUDA_DEVICE_ORDER") && !strstr(text, "?=") &&
 	       !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_INHERIT);
@@ -254,7 +256,7 @@ static const struct fault {
 	 "there is no GPU to share", "leave it out"},
 };
 
-static void tell(const gpumap_profile *p, const struct fault *fault, gpumap_report *report)
+static void report_fault(const gpumap_profile *p, const struct fault *fault, gpumap_report *report)
 {
 	const struct setting *at = profile_decides(p, fault->key, &nowhere);
 	const struct setting *also = profile_decides(p, fault->other, &nowhere);
@@ -263,13 +265,13 @@ static void tell(const gpumap_profile *p, const struct fault *fault, gpumap_repo
 
 	/* A default has no place: its opposite has. */
 	if (at || also)
-		about = setting_about(says_something(p, at) ? at : also ? also : at);
+		about = setting_about(has_value(p, at) ? at : also ? also : at);
 	about.rule = fault->rule;
 	about.fix = fault->fix;
 	about.speech = &speech;
 	report_add(report, fault->id, &about, SETTING("%s = %s") " with " SETTING("%s = %s") ": %s",
-		   profile_key(fault->key)->key.name, QUOTE(span_of(says(p, fault->key))),
-		   profile_key(fault->other)->key.name, QUOTE(span_of(says(p, fault->other))),
+		   profile_key(fault->key)->key.name, QUOTE(span_of(value_of(p, fault->key))),
+		   profile_key(fault->other)->key.name, QUOTE(span_of(value_of(p, fault->other))),
 		   fault->text);
 }
 
@@ -277,5 +279,5 @@ void lint_settings(const gpumap_profile *profile, gpumap_report *report)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		if (faults[i].has(profile))
-			tell(profile, &faults[i], report);
+			report_fault(profile, &faults[i], report);
 }

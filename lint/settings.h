@@ -5,7 +5,8 @@
 
 #include "gpumap.h"
 
-/* About the chosen profile, whose variables are known. What needs a plan is not said here. */
+/* About the chosen profile, whose variables are known. Findings that need a plan are made
+ * elsewhere. */
 void lint_settings(const gpumap_profile *profile, gpumap_report *report);
 
 #endif

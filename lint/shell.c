@@ -38,7 +38,7 @@ static void check_returns(struct shell *sh)
 			first = (struct place){line, (int)(n - at)};
 	}
 	if (count)
-		shell_tell(
+		shell_report(
 			sh, FINDING_CARRIAGE_RETURN, first, NULL,
 			"remove them: sed -i 's/\\r$//' FILE",
 			"%zu line%s with \\r\\n: the shell takes \\r for a part of the last word",
@@ -87,9 +87,9 @@ static int walk(struct shell *sh)
 					 .column = lx.wrong.column),
 				   "too deeply nested");
 	if (lx.state == LEXER_UNCLOSED) {
-		shell_tell(sh, FINDING_UNCLOSED, lx.wrong, NULL, "close it",
-			   "nothing closes this: %s is missing, and what follows was not read",
-			   lx.missing);
+		shell_report(sh, FINDING_UNCLOSED, lx.wrong, NULL, "close it",
+			     "nothing closes this: %s is missing, and what follows was not read",
+			     lx.missing);
 	} else {
 		jobs_end(sh);
 		shell_unused(sh);

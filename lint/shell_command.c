@@ -25,7 +25,7 @@ static bool is_harmless(struct span s)
 }
 
 /* NAME=0 cd src && python ...: the variable is set for cd. */
-static void tell_wasted(struct shell *sh, struct command *c)
+static void report_wasted(struct shell *sh, struct command *c)
 {
 	static const char *const brief[] = {"cd",    "pushd", "echo", "sleep",
 					    "mkdir", "date",  "clear"};
@@ -33,9 +33,9 @@ static void tell_wasted(struct shell *sh, struct command *c)
 
 	for (size_t i = 0; p && i < ARRAY_SIZE(brief); i++)
 		if (span_is(word_text(c, 0), brief[i]))
-			shell_tell(sh, FINDING_NOT_EXPORTED, p->at, "S2",
-				   "put it before the program that needs it, or export it",
-				   "%s holds for %s alone", SHOW(p->name, p->value), brief[i]);
+			shell_report(sh, FINDING_NOT_EXPORTED, p->at, "S2",
+				     "put it before the program that needs it, or export it",
+				     "%s holds for %s alone", SHOW(p->name, p->value), brief[i]);
 }
 
 /* python FILE, and no module that may be a launcher. */
@@ -52,7 +52,7 @@ static bool is_python_file(const struct command *c, size_t i)
 }
 
 /* A variable that is set, but that the program will not find in its environment. */
-static void tell_not_exported(struct shell *sh, const struct run *run)
+static void report_not_exported(struct shell *sh, const struct run *run)
 {
 	for (int i = 0; i < TRACKED_COUNT; i++) {
 		struct shell_var *var = &sh->vars[i];
@@ -63,18 +63,18 @@ static void tell_not_exported(struct shell *sh, const struct run *run)
 		if (i >= TRACKED_PORT && !is_python_file(run->c, run->first))
 			continue;
 
-		if (now.state != SET_VALUE || now.told || read ||
+		if (now.state != SET_VALUE || now.reported || read ||
 		    command_prefix(run->c, var->name) ||
 		    (now.exported != EXPORT_INHERITED && now.exported != EXPORT_NO))
 			continue;
-		var->now.told = true;
-		shell_tell(sh, FINDING_NOT_EXPORTED, now.at, "S2",
-			   "write export before it, or put it before the command on its line",
-			   "%s is not exported: %s in line %d does not see it%s",
-			   SHOW(var->name, now.value),
-			   QUOTE(base_name(word_text(run->c, run->first))),
-			   run->c->words[run->first].at.line,
-			   now.exported == EXPORT_NO ? "" : " unless the caller has exported it");
+		var->now.reported = true;
+		shell_report(sh, FINDING_NOT_EXPORTED, now.at, "S2",
+			     "write export before it, or put it before the command on its line",
+			     "%s is not exported: %s in line %d does not see it%s",
+			     SHOW(var->name, now.value),
+			     QUOTE(base_name(word_text(run->c, run->first))),
+			     run->c->words[run->first].at.line,
+			     now.exported == EXPORT_NO ? "" : " unless the caller has exported it");
 	}
 }
 
@@ -107,8 +107,9 @@ static void check_prefixes(struct shell *sh, const struct command *c)
 		if (span_is(p->name, tracked_name(TRACKED_LIST)))
 			shell_check_list(sh, p->value, p->at);
 		if (near)
-			shell_tell(sh, FINDING_MISSPELT_VARIABLE, p->at, "S7",
-				   DID_YOU_MEAN(near, NULL), "no program reads %s", QUOTE(p->name));
+			shell_report(sh, FINDING_MISSPELT_VARIABLE, p->at, "S7",
+				     DID_YOU_MEAN(near, NULL), "no program reads %s",
+				     QUOTE(p->name));
 	}
 }
 
@@ -135,7 +136,7 @@ void shell_run(struct shell *sh, struct command *c, bool background)
 	if (run.first >= c->count)
 		return;
 	if (is_harmless(word_text(c, run.first))) {
-		tell_wasted(sh, c);
+		report_wasted(sh, c);
 		/* tail -f goes on until somebody ends it, and the script. */
 		sh->watched |= is_program(word_text(c, run.first), "tail");
 		return;
@@ -147,7 +148,7 @@ void shell_run(struct shell *sh, struct command *c, bool background)
 	}
 	sh->program = ++sh->serial;
 	if (!run.cleared)
-		tell_not_exported(sh, &run);
+		report_not_exported(sh, &run);
 	use(sh, c);
 	shell_program(sh, &run);
 }

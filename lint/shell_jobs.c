@@ -2,12 +2,12 @@
 /* What runs at the same time: ports that are used twice, jobs that nobody waits for. */
 #include "lint/shell_script.h"
 
-static void tell_port(struct shell *sh, const struct job *first, int64_t port, struct place at)
+static void report_port(struct shell *sh, const struct job *first, int64_t port, struct place at)
 {
-	shell_tell(sh, FINDING_PORT_TWICE, at, NULL,
-		   "give each its own --master_port, or wait for the first",
-		   "port %lld is in use: the launch in line %d runs at the same time with it",
-		   (long long)port, first->at.line);
+	shell_report(sh, FINDING_PORT_TWICE, at, NULL,
+		     "give each its own --master_port, or wait for the first",
+		     "port %lld is in use: the launch in line %d runs at the same time with it",
+		     (long long)port, first->at.line);
 }
 
 static void check_port(struct shell *sh, const struct launch *launch)
@@ -16,7 +16,7 @@ static void check_port(struct shell *sh, const struct launch *launch)
 
 	for (size_t i = 0; i < sh->job_count; i++)
 		if (sh->jobs[i].background && sh->jobs[i].port == launch->port) {
-			tell_port(sh, &sh->jobs[i], launch->port, at);
+			report_port(sh, &sh->jobs[i], launch->port, at);
 			return;
 		}
 }
@@ -64,19 +64,21 @@ static void check_rounds(struct shell *sh, const struct frame *loop)
 	for (size_t i = loop->jobs; i < sh->job_count; i++)
 		if (sh->jobs[i].background && sh->jobs[i].port > 0 && sh->jobs[i].literal &&
 		    loop->rounds > 1 && !loop->waits) {
-			shell_tell(sh, FINDING_PORT_TWICE, sh->jobs[i].at, NULL,
-				   "give each round its own --master_port, or wait in the loop",
-				   "every round of the loop in line %d uses port %lld at the same "
-				   "time",
-				   loop->at.line, (long long)sh->jobs[i].port);
+			shell_report(
+				sh, FINDING_PORT_TWICE, sh->jobs[i].at, NULL,
+				"give each round its own --master_port, or wait in the loop",
+				"every round of the loop in line %d uses port %lld at the same "
+				"time",
+				loop->at.line, (long long)sh->jobs[i].port);
 			break;
 		}
 	if (loop->started.line && loop->rounds < 0 && !loop->waits && !sh->watched)
-		shell_tell(sh, FINDING_UNLIMITED_JOBS, loop->started, NULL,
-			   "wait in the loop, or limit the jobs with wait -n",
-			   "the loop in line %d may start any number of these at once, on the same "
-			   "GPUs",
-			   loop->at.line);
+		shell_report(
+			sh, FINDING_UNLIMITED_JOBS, loop->started, NULL,
+			"wait in the loop, or limit the jobs with wait -n",
+			"the loop in line %d may start any number of these at once, on the same "
+			"GPUs",
+			loop->at.line);
 }
 
 void jobs_close(struct shell *sh, const struct frame *frame, bool background)
@@ -94,12 +96,13 @@ void jobs_end(struct shell *sh)
 	if (!sh->left.line || sh->watched)
 		return;
 	if (sh->batch)
-		shell_tell(sh, FINDING_NO_WAIT, sh->left, NULL, "end the script with wait",
-			   "nothing waits for this program: Slurm ends the job, and it, at the end "
-			   "of the script");
+		shell_report(
+			sh, FINDING_NO_WAIT, sh->left, NULL, "end the script with wait",
+			"nothing waits for this program: Slurm ends the job, and it, at the end "
+			"of the script");
 	else
-		shell_tell(sh, FINDING_NO_WAIT, sh->left, NULL,
-			   "end the script with wait, or start it with nohup on purpose",
-			   "nothing waits for this program: the script ends before it, and a "
-			   "scheduler may end it then");
+		shell_report(sh, FINDING_NO_WAIT, sh->left, NULL,
+			     "end the script with wait, or start it with nohup on purpose",
+			     "nothing waits for this program: the script ends before it, and a "
+			     "scheduler may end it then");
 }

@@ -152,14 +152,15 @@ static int64_t rank_count(const struct launch *launch)
 }
 
 /* Each task of srun starts the launcher with all its ranks. */
-static void tell_tasks(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t tasks,
-		       int64_t visible)
+static void report_tasks(struct shell *sh, const struct launch *launch, int64_t ranks,
+			 int64_t tasks, int64_t visible)
 {
-	shell_tell(sh, FINDING_MORE_RANKS, launch->at, "D7",
-		   "say srun --ntasks-per-node=1: the launcher starts the ranks of a node",
-		   "%lld tasks on each node start %s with %lld rank%s each, and %lld GPU%s visible",
-		   (long long)tasks, lint_launcher_name(launch->launcher), (long long)ranks,
-		   ranks == 1 ? "" : "s", (long long)visible, visible == 1 ? " is" : "s are");
+	shell_report(
+		sh, FINDING_MORE_RANKS, launch->at, "D7",
+		"say srun --ntasks-per-node=1: the launcher starts the ranks of a node",
+		"%lld tasks on each node start %s with %lld rank%s each, and %lld GPU%s visible",
+		(long long)tasks, lint_launcher_name(launch->launcher), (long long)ranks,
+		ranks == 1 ? "" : "s", (long long)visible, visible == 1 ? " is" : "s are");
 }
 
 /* `list`: what decides how many are visible; NULL: something else. `tasks` of a node that each
@@ -175,24 +176,27 @@ static void compare(struct shell *sh, const struct launch *launch, int64_t ranks
 		snprintf(where, sizeof(where), " by the list of line %d", list->at.line);
 	if (launch->launcher == LINT_MPIRUN) {
 		if (ranks > visible && list && !sh->batch)
-			shell_tell(sh, FINDING_RANKS_MAY_SHARE, at, "R3",
-				   "start one rank for each GPU, or let gpumap exec choose its GPU",
-				   "%lld ranks of mpirun may share GPUs: %lld are visible%s",
-				   (long long)ranks, (long long)visible, where);
+			shell_report(
+				sh, FINDING_RANKS_MAY_SHARE, at, "R3",
+				"start one rank for each GPU, or let gpumap exec choose its GPU",
+				"%lld ranks of mpirun may share GPUs: %lld are visible%s",
+				(long long)ranks, (long long)visible, where);
 	} else if (ranks > visible) {
-		shell_tell(sh, FINDING_MORE_RANKS, at, "D7",
-			   "start as many ranks as there are GPUs, or name more GPUs in the list",
-			   "%s starts %lld ranks, and %lld GPU%s visible%s", name, (long long)ranks,
-			   (long long)visible, visible == 1 ? " is" : "s are", where);
+		shell_report(sh, FINDING_MORE_RANKS, at, "D7",
+			     "start as many ranks as there are GPUs, or name more GPUs in the list",
+			     "%s starts %lld ranks, and %lld GPU%s visible%s", name,
+			     (long long)ranks, (long long)visible, visible == 1 ? " is" : "s are",
+			     where);
 	} else if (tasks > 1) {
 		if (ranks * tasks > visible)
-			tell_tasks(sh, launch, ranks, tasks, visible);
+			report_tasks(sh, launch, ranks, tasks, visible);
 	} else if (tasks == 1 && ranks < visible &&
 		   !(launch->nproc_derived && shell_in(sh, FRAME_LOOP))) {
-		shell_tell(sh, FINDING_FEWER_RANKS, at, "R3",
-			   "start as many ranks as there are GPUs, or name fewer GPUs in the list",
-			   "%s starts %lld rank%s, and %lld GPUs are visible%s", name,
-			   (long long)ranks, ranks == 1 ? "" : "s", (long long)visible, where);
+		shell_report(
+			sh, FINDING_FEWER_RANKS, at, "R3",
+			"start as many ranks as there are GPUs, or name fewer GPUs in the list",
+			"%s starts %lld rank%s, and %lld GPUs are visible%s", name,
+			(long long)ranks, ranks == 1 ? "" : "s", (long long)visible, where);
 	}
 }
 
@@ -230,22 +234,22 @@ static void check_rewriters(struct shell *sh, const struct launch *launch,
 	    !span_is(launch->ids, "all")) {
 		shell_check_list(sh, launch->ids, launch->ids_at);
 		if (set && span_known(launch->ids) && !same_devices(launch, list->value))
-			shell_tell(sh, FINDING_LIST_REPLACED, launch->ids_at, "S10",
-				   "name the devices once: leave out --gpu_ids or the variable",
-				   "--gpu_ids %s replaces %s of line %d", QUOTE(launch->ids),
-				   SHOW(span_of(tracked_name(TRACKED_LIST)), list->value),
-				   list->at.line);
+			shell_report(sh, FINDING_LIST_REPLACED, launch->ids_at, "S10",
+				     "name the devices once: leave out --gpu_ids or the variable",
+				     "--gpu_ids %s replaces %s of line %d", QUOTE(launch->ids),
+				     SHOW(span_of(tracked_name(TRACKED_LIST)), list->value),
+				     list->at.line);
 	}
 	if (launch->launcher != LINT_DEEPSPEED || !set || !span_known(list->value))
 		return;
 	if (!chooses && !launch->loose)
 		shell_check_deepspeed(sh, list->value, list->at);
 	else if (chooses && !same_devices(launch, list->value))
-		shell_tell(sh, FINDING_LIST_REPLACED, launch->at, "S10",
-			   "name the devices once, as --include localhost:2,3",
-			   "with --num_gpus, --include or --exclude deepspeed drops "
-			   "CUDA_VISIBLE_DEVICES=%s of line %d",
-			   QUOTE(list->value), list->at.line);
+		shell_report(sh, FINDING_LIST_REPLACED, launch->at, "S10",
+			     "name the devices once, as --include localhost:2,3",
+			     "with --num_gpus, --include or --exclude deepspeed drops "
+			     "CUDA_VISIBLE_DEVICES=%s of line %d",
+			     QUOTE(list->value), list->at.line);
 }
 
 /* torchrun writes these itself, whatever they were before. */
@@ -260,33 +264,33 @@ static void check_ignored(struct shell *sh, const struct run *run, const struct 
 		struct shell_var *var = &sh->vars[written[i]];
 		struct setting now = run_setting(sh, run, tracked_name(written[i]));
 
-		if (now.state != SET_VALUE || now.exported != EXPORT_YES || now.told ||
+		if (now.state != SET_VALUE || now.exported != EXPORT_YES || now.reported ||
 		    var->referenced || !span_known(now.value) ||
 		    (written[i] == TRACKED_PORT &&
 		     launch->port == span_number(now.value, UINT16_MAX)))
 			continue;
-		var->now.told = true;
-		shell_tell(sh, FINDING_IGNORED_SETTING, now.at, "S10",
-			   written[i] == TRACKED_PORT      ? "give torchrun --master-port"
-			   : written[i] == TRACKED_ADDRESS ? "give torchrun --master-addr"
-							   : "leave it out",
-			   "%s in line %d does not read %s=%s: it sets the variable itself",
-			   lint_launcher_name(launch->launcher), launch->at.line, QUOTE(var->name),
-			   QUOTE(now.value));
+		var->now.reported = true;
+		shell_report(sh, FINDING_IGNORED_SETTING, now.at, "S10",
+			     written[i] == TRACKED_PORT      ? "give torchrun --master-port"
+			     : written[i] == TRACKED_ADDRESS ? "give torchrun --master-addr"
+							     : "leave it out",
+			     "%s in line %d does not read %s=%s: it sets the variable itself",
+			     lint_launcher_name(launch->launcher), launch->at.line,
+			     QUOTE(var->name), QUOTE(now.value));
 	}
 }
 
-static void tell_deprecated(struct shell *sh, const struct launch *launch)
+static void report_deprecated(struct shell *sh, const struct launch *launch)
 {
 	if (launch->launcher != LINT_TORCH_LAUNCH || sh->deprecated)
 		return;
 	sh->deprecated = true;
-	shell_tell(sh, FINDING_DEPRECATED_LAUNCH, launch->at, NULL,
-		   "use torchrun, and read LOCAL_RANK from the environment in the program",
-		   "torch.distributed.launch is deprecated%s",
-		   launch->passes ? ", and passes --local_rank to the program (--local-rank "
-				    "since PyTorch 2.0)"
-				  : "");
+	shell_report(sh, FINDING_DEPRECATED_LAUNCH, launch->at, NULL,
+		     "use torchrun, and read LOCAL_RANK from the environment in the program",
+		     "torch.distributed.launch is deprecated%s",
+		     launch->passes ? ", and passes --local_rank to the program (--local-rank "
+				      "since PyTorch 2.0)"
+				    : "");
 }
 
 static void begin(struct launch *launch, const struct command *c, size_t word,
@@ -332,7 +336,7 @@ static void check_launch(struct shell *sh, const struct run *run, const struct l
 		compare(sh, launch, ranks, tasks, visible, by_list ? &list : NULL);
 	check_rewriters(sh, launch, &list);
 	check_ignored(sh, run, launch);
-	tell_deprecated(sh, launch);
+	report_deprecated(sh, launch);
 }
 
 void shell_program(struct shell *sh, struct run *run)
@@ -360,7 +364,7 @@ void shell_program(struct shell *sh, struct run *run)
 	    identify(c, launch.program, &launcher, &first)) {
 		begin(&inner, c, launch.program, launcher);
 		launch_read(c, first, &inner);
-		tell_deprecated(sh, &inner);
+		report_deprecated(sh, &inner);
 		launch = inner;
 	}
 	if (run->srun)

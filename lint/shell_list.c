@@ -102,10 +102,10 @@ void shell_check_deepspeed(struct shell *sh, struct span list, struct place at)
 				sh->report, finding,
 				ABOUT(.origin = sh->origin, .line = at.line, .column = at.column));
 	if (reorders(before, after))
-		shell_tell(sh, FINDING_LIST_REPLACED, at, "S10",
-			   "write the numbers in ascending order",
-			   "DeepSpeed sorts CUDA_VISIBLE_DEVICES=%s: its order is lost",
-			   QUOTE(list));
+		shell_report(sh, FINDING_LIST_REPLACED, at, "S10",
+			     "write the numbers in ascending order",
+			     "DeepSpeed sorts CUDA_VISIBLE_DEVICES=%s: its order is lost",
+			     QUOTE(list));
 	gpumap_mapping_free(before);
 	gpumap_mapping_free(after);
 	gpumap_report_free(report);

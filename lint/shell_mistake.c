@@ -54,9 +54,9 @@ static bool with_blanks(struct shell *sh, struct command *c)
 		return false;
 	value = second.length > 1 ? (struct span){second.text + 1, second.length - 1}
 				  : word_text(c, 2);
-	shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
-		   WRITE_IT("export ", name, value),
-		   "with a blank beside = the shell looks for a command named %s", QUOTE(name));
+	shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
+		     WRITE_IT("export ", name, value),
+		     "with a blank beside = the shell looks for a command named %s", QUOTE(name));
 	return true;
 }
 
@@ -69,10 +69,10 @@ static bool parted_list(struct shell *sh, struct command *c)
 	if (!p || p->argument || !span_is(p->name, tracked_name(TRACKED_LIST)) ||
 	    !is_list_piece(word_text(c, 0)))
 		return false;
-	shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
-		   WRITE_IT("", p->name, whole_list(c, p->value, 0, room)),
-		   "the blank ends the list: the shell looks for a command named %s",
-		   QUOTE(word_text(c, 0)));
+	shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
+		     WRITE_IT("", p->name, whole_list(c, p->value, 0, room)),
+		     "the blank ends the list: the shell looks for a command named %s",
+		     QUOTE(word_text(c, 0)));
 	return true;
 }
 
@@ -86,34 +86,34 @@ static bool set_or_setenv(struct shell *sh, struct command *c)
 		return false;
 	if (span_is(word_text(c, 0), "set") && span_starts(value, "=")) {
 		value = (struct span){value.text + 1, value.length - 1};
-		shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
-			   WRITE_IT("export ", name, value),
-			   "set does not set %s: it makes the text the script's first argument",
-			   QUOTE(name));
+		shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
+			     WRITE_IT("export ", name, value),
+			     "set does not set %s: it makes the text the script's first argument",
+			     QUOTE(name));
 		return true;
 	}
 	command = shell_var(sh, word_text(c, 0));
 	if (!span_is(word_text(c, 0), "setenv") || (command && command->function))
 		return false;
-	shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
-		   WRITE_IT("export ", name, word_text(c, 2)),
-		   "setenv is a command of csh: %s is not set here", QUOTE(name));
+	shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
+		     WRITE_IT("export ", name, word_text(c, 2)),
+		     "setenv is a command of csh: %s is not set here", QUOTE(name));
 	return true;
 }
 
-static void tell_export(struct shell *sh, struct command *c, const struct prefix *p)
+static void report_export(struct shell *sh, struct command *c, const struct prefix *p)
 {
 	struct span s = word_text(c, 1);
 	char room[100];
 
 	if (is_list_piece(s))
-		shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[1].at, NULL,
-			   WRITE_IT("export ", p->name, whole_list(c, p->value, 1, room)),
-			   "the blank ends the list: export takes %s for a name", QUOTE(s));
+		shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[1].at, NULL,
+			     WRITE_IT("export ", p->name, whole_list(c, p->value, 1, room)),
+			     "the blank ends the list: export takes %s for a name", QUOTE(s));
 	else
-		shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[1].at, NULL,
-			   "put && or a new line between, or leave out export",
-			   "export starts no program: it takes %s for a name", QUOTE(s));
+		shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[1].at, NULL,
+			     "put && or a new line between, or leave out export",
+			     "export starts no program: it takes %s for a name", QUOTE(s));
 }
 
 /* export NAME = VALUE, export NAME=0, 1, export NAME=0 python train.py */
@@ -129,9 +129,9 @@ static bool export_mistake(struct shell *sh, struct command *c)
 					    ? (struct span){second.text + 1, second.length - 1}
 					    : word_text(c, 3);
 
-		shell_tell(sh, FINDING_NO_ASSIGNMENT, c->words[2].at, NULL,
-			   WRITE_IT("export ", first, value),
-			   "with a blank beside = export takes %s for a name", QUOTE(second));
+		shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[2].at, NULL,
+			     WRITE_IT("export ", first, value),
+			     "with a blank beside = export takes %s for a name", QUOTE(second));
 		return true;
 	}
 	if (!p || !p->argument || !shell_tracked(sh, p->name) || c->count < 2 ||
@@ -140,7 +140,7 @@ static bool export_mistake(struct shell *sh, struct command *c)
 	/* Names may follow; a program and its arguments are more than that. */
 	if (shell_name(first) == first.length && !is_python(first))
 		return false;
-	tell_export(sh, c, p);
+	report_export(sh, c, p);
 	return true;
 }
 

@@ -138,8 +138,8 @@ static bool is_option(struct span s)
 }
 
 /* The variables that a program needs and that this script sets for it. */
-static void tell_lost(struct shell *sh, struct run *run, size_t word, const char *how,
-		      const char *fix)
+static void report_lost(struct shell *sh, struct run *run, size_t word, const char *how,
+			const char *fix)
 {
 	static const enum tracked needed[] = {TRACKED_LIST, TRACKED_ORDER};
 
@@ -148,9 +148,9 @@ static void tell_lost(struct shell *sh, struct run *run, size_t word, const char
 		struct setting now = run_setting(sh, run, name);
 
 		if (now.state == SET_VALUE && now.exported == EXPORT_YES)
-			shell_tell(sh, FINDING_LOST_VARIABLE, run->c->words[word].at, "S8", fix,
-				   "%s of line %d is lost: %s", SHOW(span_of(name), now.value),
-				   now.at.line, how);
+			shell_report(sh, FINDING_LOST_VARIABLE, run->c->words[word].at, "S8", fix,
+				     "%s of line %d is lost: %s", SHOW(span_of(name), now.value),
+				     now.at.line, how);
 	}
 }
 
@@ -220,11 +220,11 @@ static void boundary(struct shell *sh, struct run *run, const struct wrapper *w,
 	if (given || !is_gpu_program(run->c, run->first))
 		return;
 	if (seen->clears)
-		tell_lost(sh, run, at, "env -i clears the environment",
-			  "name the variable behind env -i");
+		report_lost(sh, run, at, "env -i clears the environment",
+			    "name the variable behind env -i");
 	else if (streq(w->name, "sudo") && !seen->keeps)
-		tell_lost(sh, run, at, "sudo drops it unless sudoers keeps it",
-			  "write sudo CUDA_VISIBLE_DEVICES=... before the program");
+		report_lost(sh, run, at, "sudo drops it unless sudoers keeps it",
+			    "write sudo CUDA_VISIBLE_DEVICES=... before the program");
 }
 
 /* Moves run->first behind one wrapper with its options. */
@@ -283,19 +283,19 @@ static void elsewhere(struct shell *sh, struct run *run)
 	if (is_program(s, "ssh")) {
 		run->foreign = true;
 		if (mentions(c, run->first, programs) && !mentions(c, run->first, ssh_takes))
-			tell_lost(sh, run, run->first, "ssh does not carry it to the other host",
-				  "set it inside the remote command");
+			report_lost(sh, run, run->first, "ssh does not carry it to the other host",
+				    "set it inside the remote command");
 	} else if ((is_program(s, "docker") || is_program(s, "podman")) &&
 		   (span_is(second, "run") || span_is(second, "exec"))) {
 		run->foreign = true;
 		if (mentions(c, run->first, programs) && !mentions(c, run->first, docker_takes))
-			tell_lost(sh, run, run->first, "the container does not get it",
-				  "choose devices with --gpus '\"device=...\"'");
+			report_lost(sh, run, run->first, "the container does not get it",
+				    "choose devices with --gpus '\"device=...\"'");
 	} else if (is_program(s, "sbatch")) {
 		run->foreign = true;
 		if (mentions(c, run->first, (const char *const[]){"--export=NONE", NULL}))
-			tell_lost(sh, run, run->first, "--export=NONE keeps it from the job",
-				  "set it in the batch script");
+			report_lost(sh, run, run->first, "--export=NONE keeps it from the job",
+				    "set it in the batch script");
 	}
 }
 

@@ -60,7 +60,7 @@ struct setting {
 	unsigned serial;   /* its place in time */
 	unsigned scope;    /* and in the grammar */
 	bool used;         /* by a program, since it was set */
-	bool told;         /* that it is not exported */
+	bool reported;     /* that it is not exported */
 	bool derived;      /* from another variable, which may change in a loop */
 	struct place over; /* a prefix that hid it from a program; line 0: none */
 };
@@ -190,7 +190,7 @@ struct shell {
 };
 
 /* A finding at a place of the script. */
-#define shell_tell(sh, id, where, rule_id, remedy, ...) \
+#define shell_report(sh, id, where, rule_id, remedy, ...) \
 	report_add((sh)->report, id, \
 		   ABOUT(.rule = rule_id, .origin = (sh)->origin, .line = (where).line, \
 			 .column = (where).column, .fix = remedy), \

@@ -8,33 +8,33 @@
 enum export_change { EXPORT_KEEP, EXPORT_ADD, EXPORT_REMOVE };
 
 /* A setting that nothing will ever use: it is replaced, or the script ends. */
-static void tell_hidden(struct shell *sh, const struct shell_var *var)
+static void report_hidden(struct shell *sh, const struct shell_var *var)
 {
 	const struct setting *now = &var->now;
 
 	if (now->used || !now->over.line || now->state != SET_VALUE)
 		return;
-	shell_tell(sh, FINDING_OVERWRITTEN, now->over, "S2",
-		   "remove one of the two: the one before the command holds",
-		   "%s here overrules the one exported in line %d, which no program uses",
-		   QUOTE(var->name), now->at.line);
+	shell_report(sh, FINDING_OVERWRITTEN, now->over, "S2",
+		     "remove one of the two: the one before the command holds",
+		     "%s here overrules the one exported in line %d, which no program uses",
+		     QUOTE(var->name), now->at.line);
 }
 
-static void tell_overwritten(struct shell *sh, const struct shell_var *var, struct span value,
-			     struct place at)
+static void report_overwritten(struct shell *sh, const struct shell_var *var, struct span value,
+			       struct place at)
 {
 	struct setting old = var->now;
 
-	tell_hidden(sh, var);
+	report_hidden(sh, var);
 	if (old.used || old.over.line || old.state != SET_VALUE || !old.at.line ||
 	    old.serial < sh->sourced || old.scope != shell_frame(sh)->scope ||
 	    shell_in(sh, FRAME_FUNCTION))
 		return;
 	if (span_same(old.value, value))
 		return;
-	shell_tell(sh, FINDING_OVERWRITTEN, at, "S2", "remove one of the two",
-		   "%s of line %d is replaced here before any program has used it",
-		   SHOW(var->name, old.value), old.at.line);
+	shell_report(sh, FINDING_OVERWRITTEN, at, "S2", "remove one of the two",
+		     "%s of line %d is replaced here before any program has used it",
+		     SHOW(var->name, old.value), old.at.line);
 }
 
 static void note_misspelt(struct shell_var *var, struct place at)
@@ -87,7 +87,7 @@ static void assign(struct shell *sh, const struct prefix *p, enum export_change 
 	else if (p->adds && old.state != SET_NOT)
 		setting.state = SET_UNKNOWN;
 	else if (tracked && tracked->now.serial)
-		tell_overwritten(sh, var, p->value, p->at);
+		report_overwritten(sh, var, p->value, p->at);
 	if (change == EXPORT_ADD || sh->allexport)
 		setting.exported = EXPORT_YES;
 	else if (change == EXPORT_REMOVE)
@@ -146,7 +146,7 @@ static void unset(struct shell *sh, const struct command *c)
 
 		if (!s.length || shell_name(s) != s.length || !(var = shell_var(sh, s)))
 			continue;
-		tell_hidden(sh, var);
+		report_hidden(sh, var);
 		shell_set(sh, var, (struct setting){.state = SET_NOT, .exported = EXPORT_NO});
 	}
 }
@@ -226,19 +226,20 @@ void shell_unused(struct shell *sh)
 		const struct shell_var *var = &sh->vars[i];
 		const struct setting *now = &var->now;
 
-		tell_hidden(sh, var);
+		report_hidden(sh, var);
 		if (now->state == SET_VALUE && now->exported == EXPORT_YES && !now->used &&
 		    !now->over.line && sh->program && sh->program < now->serial)
-			shell_tell(sh, FINDING_SET_TOO_LATE, now->at, "S2",
-				   "set it before the command that needs it",
-				   "no program is started after %s is set here", QUOTE(var->name));
+			shell_report(sh, FINDING_SET_TOO_LATE, now->at, "S2",
+				     "set it before the command that needs it",
+				     "no program is started after %s is set here",
+				     QUOTE(var->name));
 	}
 	for (size_t i = 0; i < sh->var_count; i++) {
 		const struct shell_var *var = &sh->vars[i];
 
 		if (var->misspelt.line && !var->referenced)
-			shell_tell(sh, FINDING_MISSPELT_VARIABLE, var->misspelt, "S7",
-				   DID_YOU_MEAN(misspelt_variable(var->name), NULL),
-				   "no program reads %s", QUOTE(var->name));
+			shell_report(sh, FINDING_MISSPELT_VARIABLE, var->misspelt, "S7",
+				     DID_YOU_MEAN(misspelt_variable(var->name), NULL),
+				     "no program reads %s", QUOTE(var->name));
 	}
 }

@@ -166,16 +166,16 @@ void slurm_check(struct shell *sh, struct run *run, size_t word, enum lint_launc
 
 	if (slurm->per_task >= 0 && launcher == LINT_SRUN && slurm->tasks != 1 &&
 	    slurm->tasks_per_node != 1 && is_gpu_program(run->c, run->first))
-		shell_tell(sh, FINDING_GPU_PER_TASK, at, "L3",
-			   "ask for --gpus-per-node=N and let gpumap exec give each task its GPU",
-			   "with --gpus-per-task each task sees its own GPU alone, as cuda:0: "
-			   "cuda:LOCAL_RANK fails there, and CUDA IPC between tasks may");
+		shell_report(sh, FINDING_GPU_PER_TASK, at, "L3",
+			     "ask for --gpus-per-node=N and let gpumap exec give each task its GPU",
+			     "with --gpus-per-task each task sees its own GPU alone, as cuda:0: "
+			     "cuda:LOCAL_RANK fails there, and CUDA IPC between tasks may");
 	if (slurm->unbound)
-		shell_tell(sh, FINDING_GPU_BIND_NONE, at, "L5",
-			   "leave --gpu-bind out and let gpumap exec give each task its GPU",
-			   "--gpu-bind=none unsets the list of the step's GPUs");
+		shell_report(sh, FINDING_GPU_BIND_NONE, at, "L5",
+			     "leave --gpu-bind out and let gpumap exec give each task its GPU",
+			     "--gpu-bind=none unsets the list of the step's GPUs");
 	if (slurm->exports_nothing && list.state == SET_VALUE && list.exported == EXPORT_YES)
-		shell_tell(
+		shell_report(
 			sh, FINDING_LOST_VARIABLE, at, "S8",
 			"leave out --export=NONE, or name the variable in --export",
 			"CUDA_VISIBLE_DEVICES=%s of line %d is lost: --export=NONE keeps it from "
@@ -185,7 +185,7 @@ void slurm_check(struct shell *sh, struct run *run, size_t word, enum lint_launc
 	before = list.at.line < at.line || (list.at.line == at.line && list.at.column < at.column);
 	if ((slurm->per_node > 0 || slurm->per_task > 0) && !slurm->unbound && before &&
 	    launcher == LINT_SRUN && list.state == SET_VALUE && list.exported == EXPORT_YES)
-		shell_tell(
+		shell_report(
 			sh, FINDING_LIST_REPLACED, at, "S10",
 			"leave it out, or set it behind srun: srun ... gpumap exec --gpus 2,3 -- "
 			"PROGRAM",

@@ -118,7 +118,7 @@ START_TEST(large)
 		{"x.cuda(", "calls"},
 		{"if a:\n", "heads"},
 		{"'''", "quotes"},
-		{"a = b.cuda(1)\n", "sights"},
+		{"a = b.cuda(1)\n", "observations"},
 		{"import a as b\n", "imports"},
 		{"[0,", "lists"},
 		{"x(a)(", "chains"},
