@@ -54,7 +54,7 @@ static gpumap_inventory *machine(unsigned kind)
 	return inventory;
 }
 
-static void say(gpumap_request *request, char *text, gpumap_report *report)
+static void set_statements(gpumap_request *request, char *text, gpumap_report *report)
 {
 	char *rest = text, *line;
 	const char *envp[64] = {0};
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		gpumap_request_new(&request) == GPUMAP_OK);
 	if (size)
 		memcpy(text, data + 1, size - 1);
-	say(request, text, report);
+	set_statements(request, text, report);
 	r = gpumap_resolve(&mapping, request, inventory, report);
 	gpumap_inventory_free(inventory);
 	gpumap_request_free(request);

@@ -116,18 +116,18 @@ struct question {
 	int64_t rank;
 	const char *word; /* what is asked for */
 	struct strbuf answer;
-	bool told;
+	bool found;
 };
 
 /* Both return true: the question is answered. */
-static bool say(struct question *q, const char *text)
+static bool put(struct question *q, const char *text)
 {
 	strbuf_free(&q->answer);
 	strbuf_puts(&q->answer, text ? text : "(null)");
 	return true;
 }
 
-static bool say_int(struct question *q, int64_t n)
+static bool put_int(struct question *q, int64_t n)
 {
 	strbuf_free(&q->answer);
 	strbuf_printf(&q->answer, "%lld", (long long)n);
@@ -157,10 +157,10 @@ static bool ask_plan(struct question *q)
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (streq(numbers[i].word, q->word))
-			return say_int(q, gpumap_plan_int(q->plan, numbers[i].attr));
+			return put_int(q, gpumap_plan_int(q->plan, numbers[i].attr));
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (streq(texts[i].word, q->word))
-			return say(q, gpumap_plan_str(q->plan, texts[i].attr));
+			return put(q, gpumap_plan_str(q->plan, texts[i].attr));
 	return false;
 }
 
@@ -187,10 +187,10 @@ static bool ask_rank(struct question *q)
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (streq(numbers[i].word, q->word))
-			return say_int(q, gpumap_plan_rank_int(q->plan, q->rank, numbers[i].attr));
+			return put_int(q, gpumap_plan_rank_int(q->plan, q->rank, numbers[i].attr));
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (streq(texts[i].word, q->word))
-			return say(q, gpumap_plan_rank_str(q->plan, q->rank, texts[i].attr));
+			return put(q, gpumap_plan_rank_str(q->plan, q->rank, texts[i].attr));
 	return false;
 }
 
@@ -200,8 +200,8 @@ static int note_variable(const char *name, const char *value, void *data)
 	struct question *q = data;
 
 	if (streq(name, q->word)) {
-		say(q, value ? value : "(unset)");
-		q->told = true;
+		put(q, value ? value : "(unset)");
+		q->found = true;
 	}
 	return 0;
 }
@@ -224,7 +224,7 @@ static bool ask_setting(struct question *q)
 	int r = gpumap_plan_expand_setting(&value, q->plan, q->word, q->rank, "out", NULL);
 
 	if (r == GPUMAP_OK)
-		say(q, value);
+		put(q, value);
 	free(value);
 	return r == GPUMAP_OK;
 }
@@ -238,7 +238,7 @@ static void check_term(const char *name, struct question *q, char *term)
 	bool known = true;
 
 	q->rank = kind == '=' ? -1 : (int64_t)strtol(term, NULL, 10);
-	q->told = false;
+	q->found = false;
 	strbuf_free(&q->answer);
 	if (how != '>')
 		*value = '\0';
@@ -257,7 +257,7 @@ static void check_term(const char *name, struct question *q, char *term)
 			GPUMAP_OK);
 	ck_assert_msg(known, "%s: no such term: %s", name, term);
 	if (how == '!')
-		ck_assert_msg(!q->told, "%s: %s is %s", name, word, q->answer.text);
+		ck_assert_msg(!q->found, "%s: %s is %s", name, word, q->answer.text);
 	else
 		ck_assert_msg(
 			streq(q->answer.text ? q->answer.text : "", how == '-' ? "(unset)" : want),

@@ -118,7 +118,7 @@ static bool piece(const char **text, char **ret)
 	return true;
 }
 
-int say(gpumap_request *request, const char *text, gpumap_report *report)
+int set_statements(gpumap_request *request, const char *text, gpumap_report *report)
 {
 	char *one;
 	int r = GPUMAP_OK;
@@ -150,15 +150,15 @@ int surround(gpumap_request *request, const char *text, gpumap_report *report)
 	return r;
 }
 
-int resolve_said(gpumap_mapping **ret, const char *said, const char *environment,
-		 const char *machine_text, gpumap_report *report)
+int resolve_statements(gpumap_mapping **ret, const char *statements, const char *environment,
+		       const char *machine_text, gpumap_report *report)
 {
 	gpumap_inventory *inventory = machine(machine_text);
 	gpumap_request *request;
 	int r = gpumap_request_new(&request);
 
 	if (r == GPUMAP_OK)
-		r = say(request, said, report);
+		r = set_statements(request, statements, report);
 	if (r == GPUMAP_OK)
 		r = surround(request, environment, report);
 	if (r == GPUMAP_OK)

@@ -20,13 +20,13 @@ gpumap_inventory *machine(const char *text);
 
 /* States "key=value|key=value" with the origin "--key"; "" states nothing. The first
  * code that is no success ends it. */
-int say(gpumap_request *request, const char *text, gpumap_report *report);
+int set_statements(gpumap_request *request, const char *text, gpumap_report *report);
 /* Takes "NAME=value|NAME=value" as the environment; "" is an empty one. */
 int surround(gpumap_request *request, const char *text, gpumap_report *report);
 
 /* Everything that was said is resolved; the code, and *ret as gpumap_resolve leaves it. */
-int resolve_said(gpumap_mapping **ret, const char *said, const char *environment,
-		 const char *machine_text, gpumap_report *report);
+int resolve_statements(gpumap_mapping **ret, const char *statements, const char *environment,
+		       const char *machine_text, gpumap_report *report);
 
 /* Whether the mapping and the report hold a term, as tests/unit/t-resolve.c lists them;
  * *got (free it) says what is there instead. */

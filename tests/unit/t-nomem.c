@@ -122,26 +122,26 @@ END_TEST
 
 START_TEST(few_allocations)
 {
-	static const char *const said[] = {"visible=2,3,4,5|device=1", "",
-					   "mode=dp|device_ids=2,3|device=2|batch=10",
-					   "visible=GPU-5,GPU-3|set_device=1"};
+	static const char *const statements[] = {"visible=2,3,4,5|device=1", "",
+						 "mode=dp|device_ids=2,3|device=2|batch=10",
+						 "visible=GPU-5,GPU-3|set_device=1"};
 	const char uuids[] =
 		"GPU-0a=H,GPU-1a=H,GPU-2a=H,GPU-3a=H,GPU-4a=H,GPU-5a=H,GPU-6a=H,GPU-7a=H";
 	gpumap_inventory *inventory = machine(uuids);
 
-	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(statements); i++) {
 		gpumap_mapping *mapping = NULL;
 		gpumap_request *request;
 		size_t count;
 		int r;
 
 		ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
-		ck_assert_int_eq(say(request, said[i], NULL), GPUMAP_OK);
+		ck_assert_int_eq(set_statements(request, statements[i], NULL), GPUMAP_OK);
 		allocations_fail_at(0);
 		r = gpumap_resolve(&mapping, request, inventory, NULL);
 		count = allocations_count();
-		ROW_EQ_INT(said[i], r, GPUMAP_OK);
-		ck_assert_msg(count <= 20, "%s: %zu allocations", said[i], count);
+		ROW_EQ_INT(statements[i], r, GPUMAP_OK);
+		ck_assert_msg(count <= 20, "%s: %zu allocations", statements[i], count);
 		gpumap_mapping_free(mapping);
 		gpumap_request_free(request);
 	}

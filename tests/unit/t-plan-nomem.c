@@ -42,7 +42,7 @@ START_TEST(every_allocation_fails)
 	for (size_t n = 1;; n++) {
 		struct plan *plan = NULL;
 		gpumap_report *report;
-		bool failed, told;
+		bool failed, reported;
 		size_t count;
 		int r;
 
@@ -52,13 +52,13 @@ START_TEST(every_allocation_fails)
 		allocations_fail_at(0);
 		failed = allocations_failed();
 		count = gpumap_report_count(report);
-		told = count && streq(gpumap_finding_str(gpumap_report_get(report, count - 1),
-							 GPUMAP_FINDING_ID),
-				      "GM001");
+		reported = count && streq(gpumap_finding_str(gpumap_report_get(report, count - 1),
+							     GPUMAP_FINDING_ID),
+					  "GM001");
 		ck_assert_msg(r == GPUMAP_ENOMEM || r == whole, "%s: %zu gives %d", name, n, r);
 		ck_assert_msg((r == GPUMAP_OK) == (plan != NULL), "%s: %zu", name, n);
 		/* Without memory for a finding the plan stands, and the report says so. */
-		ck_assert_msg(!failed || told, "%s: %zu is not reported", name, n);
+		ck_assert_msg(!failed || reported, "%s: %zu is not reported", name, n);
 		plan_free(plan);
 		gpumap_report_free(report);
 		if (!failed)

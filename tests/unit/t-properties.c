@@ -109,7 +109,7 @@ static void check_inverse(const char *name, const gpumap_mapping *m)
 }
 
 /* The answer as JSON, which must be valid; NULL when there is none. */
-static char *answer(const char *said, const char *on)
+static char *answer(const char *statements, const char *on)
 {
 	gpumap_mapping *mapping = NULL;
 	gpumap_report *report;
@@ -117,17 +117,19 @@ static char *answer(const char *said, const char *on)
 	json_t *json;
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	if (resolve_said(&mapping, said, "CUDA_VISIBLE_DEVICES=0,1", on, report) == GPUMAP_OK)
-		check_inverse(said, mapping);
+	if (resolve_statements(&mapping, statements, "CUDA_VISIBLE_DEVICES=0,1", on, report) ==
+	    GPUMAP_OK)
+		check_inverse(statements, mapping);
 	else
-		ck_assert_msg(gpumap_report_worst(report) >= GPUMAP_SEVERITY_WARNING, "%s", said);
+		ck_assert_msg(gpumap_report_worst(report) >= GPUMAP_SEVERITY_WARNING, "%s",
+			      statements);
 	ck_assert_int_eq(gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_TEXT, 0, report),
 			 GPUMAP_OK);
 	free(text);
 	ck_assert_int_eq(gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_JSON, 0, report),
 			 GPUMAP_OK);
 	json = json_loads(text, 0, NULL);
-	ck_assert_msg(json != NULL, "%s: %s", said, text);
+	ck_assert_msg(json != NULL, "%s: %s", statements, text);
 	json_decref(json);
 	gpumap_mapping_free(mapping);
 	gpumap_report_free(report);
@@ -137,17 +139,17 @@ static char *answer(const char *said, const char *on)
 /* Same inputs, same answer; what it was made of is gone before it is read. */
 START_TEST(random_answers)
 {
-	char said[512];
+	char statements[512];
 
 	state = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)_i;
 	for (int i = 0; i < ROUNDS; i++) {
 		const char *on = DRAW(machines);
 		char *once, *twice;
 
-		draw_statements(said, sizeof(said));
-		once = answer(said, on);
-		twice = answer(said, on);
-		ROW_EQ_STR(said, once, twice);
+		draw_statements(statements, sizeof(statements));
+		once = answer(statements, on);
+		twice = answer(statements, on);
+		ROW_EQ_STR(statements, once, twice);
 		free(once);
 		free(twice);
 	}
@@ -186,7 +188,7 @@ static double seconds(void)
 }
 
 /* Everything that an answer about `count` devices takes, in seconds. */
-static double cost(size_t count, const char *said, bool unlike)
+static double cost(size_t count, const char *statements, bool unlike)
 {
 	gpumap_inventory *inventory = inventory_new("test", NULL);
 	gpumap_mapping *mapping;
@@ -208,7 +210,7 @@ static double cost(size_t count, const char *said, bool unlike)
 	ck_assert_int_eq(inventory_finish(inventory, NULL), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
-	ck_assert_int_eq(say(request, said, report), GPUMAP_OK);
+	ck_assert_int_eq(set_statements(request, statements, report), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_resolve(&mapping, request, inventory, report), GPUMAP_OK);
 	ck_assert_uint_eq(gpumap_mapping_visible_count(mapping), count);
 	ck_assert_int_eq(gpumap_mapping_format(&text, mapping, GPUMAP_FORMAT_TEXT, 0, report),
@@ -230,19 +232,19 @@ static double cost(size_t count, const char *said, bool unlike)
 START_TEST(cost_grows_linearly)
 {
 	static const struct {
-		const char *said;
+		const char *statements;
 		bool unlike;
 	} cases[] = {{"mode=single", false}, {"mode=dp|batch=99", false}, {"mode=mp", true}};
 	double small = 1e9, large = 1e9, t;
 
 	for (int i = 0; i < 3 || (i < 20 && large >= 40 * small + 0.02); i++) {
-		t = cost(1000, cases[_i].said, cases[_i].unlike);
+		t = cost(1000, cases[_i].statements, cases[_i].unlike);
 		small = t < small ? t : small;
-		t = cost(10000, cases[_i].said, cases[_i].unlike);
+		t = cost(10000, cases[_i].statements, cases[_i].unlike);
 		large = t < large ? t : large;
 	}
 	ck_assert_msg(large < 40 * small + 0.02, "%s: 1,000 devices take %.4f s, 10,000 %.4f s",
-		      cases[_i].said, small, large);
+		      cases[_i].statements, small, large);
 }
 END_TEST
 

@@ -205,14 +205,15 @@ START_TEST(statements_in_time)
 	gpumap_request *request;
 
 	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
-	ck_assert_int_eq(say(request, "prefix=LOCAL_RANK=3|in_code=RANK?=1", NULL), GPUMAP_OK);
+	ck_assert_int_eq(set_statements(request, "prefix=LOCAL_RANK=3|in_code=RANK?=1", NULL),
+			 GPUMAP_OK);
 	ck_assert_int_eq(surround(request, TORCH, NULL), GPUMAP_OK);
 	ck_assert_uint_eq(rankenv_read(found, request, NULL), 1);
 	ck_assert_int_eq(found[0].local_rank, 3);
 	ck_assert_int_eq(found[0].rank, 5);
-	ck_assert_int_eq(say(request, "in_code=-RANK", NULL), GPUMAP_OK);
+	ck_assert_int_eq(set_statements(request, "in_code=-RANK", NULL), GPUMAP_OK);
 	ck_assert_uint_eq(rankenv_read(found, request, NULL), 0);
-	ck_assert_int_eq(say(request, "after_init=RANK=1", NULL), GPUMAP_OK);
+	ck_assert_int_eq(set_statements(request, "after_init=RANK=1", NULL), GPUMAP_OK);
 	ck_assert_uint_eq(rankenv_read(found, request, NULL), 0);
 	gpumap_request_free(request);
 }
@@ -226,7 +227,7 @@ START_TEST(identity_of_an_option)
 	ck_assert_ptr_null(gpumap_request_identity_str(NULL, GPUMAP_IDENTITY_LAUNCHER));
 	ck_assert_int_eq(gpumap_request_identity_int(NULL, GPUMAP_IDENTITY_RANK), -1);
 	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
-	ck_assert_int_eq(say(request, "local_rank=3", NULL), GPUMAP_OK);
+	ck_assert_int_eq(set_statements(request, "local_rank=3", NULL), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 3);
 	ck_assert_int_eq(gpumap_request_identity_int(request, GPUMAP_IDENTITY_RANK), -1);
 	ck_assert_int_eq(surround(request, TORCH, NULL), GPUMAP_OK);

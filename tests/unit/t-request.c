@@ -140,7 +140,7 @@ END_TEST
 
 /* A whole environment against the one key or statement that must come of it. */
 static const struct {
-	const char *name, *said, *environment, *want;
+	const char *name, *statements, *environment, *want;
 	int code;
 } environments[] = {
 	{"nothing", "", "", "chosen=0", 0},
@@ -173,8 +173,8 @@ START_TEST(read_environments)
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ROW_EQ_INT(name,
-		   resolve_said(&mapping, environments[_i].said, environments[_i].environment, "4",
-				report),
+		   resolve_statements(&mapping, environments[_i].statements,
+				      environments[_i].environment, "4", report),
 		   environments[_i].code);
 	holds = term_holds(environments[_i].want, 0, mapping, report, &got);
 	ck_assert_msg(holds, "%s: not %s but '%s'", name, environments[_i].want, got);
@@ -209,7 +209,7 @@ END_TEST
 
 /* Who states the list that holds. */
 static const struct {
-	const char *said, *environment;
+	const char *statements, *environment;
 	enum list_from want;
 } lists[] = {
 	{"", "", NOBODY},
@@ -266,12 +266,12 @@ static const struct {
 
 START_TEST(lists_have_authors)
 {
-	const char *name = lists[_i].said;
+	const char *name = lists[_i].statements;
 	gpumap_request *request = NULL;
 	enum list_from from;
 
 	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
-	ck_assert_int_eq(say(request, lists[_i].said, NULL), GPUMAP_OK);
+	ck_assert_int_eq(set_statements(request, lists[_i].statements, NULL), GPUMAP_OK);
 	ck_assert_int_eq(surround(request, lists[_i].environment, NULL), GPUMAP_OK);
 	ck_assert_int_eq(resolve_list_from(&from, request), GPUMAP_OK);
 	ck_assert_msg(from == lists[_i].want, "%s with %s: %d, not %d", name, lists[_i].environment,

@@ -42,7 +42,7 @@ START_TEST(rows)
 	int code;
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	code = resolve_said(&mapping, c[1], c[2], c[3], report);
+	code = resolve_statements(&mapping, c[1], c[2], c[3], report);
 	ck_assert_msg((code == GPUMAP_OK) == (mapping != NULL), "%s", c[0]);
 	if (!strstr(c[4], "code="))
 		ROW_EQ_INT(c[0], code, GPUMAP_OK);

@@ -9,17 +9,17 @@
 #include "unit.h"
 
 /* Where each key was said: pairs of a key and an origin. */
-struct said {
+struct statements {
 	const char *pairs[6];
 };
 
 static const char *origin_of(const void *data, struct span key)
 {
-	const struct said *said = data;
+	const struct statements *statements = data;
 
-	for (size_t i = 0; i < 6 && said->pairs[i]; i += 2)
-		if (span_is(key, said->pairs[i]))
-			return said->pairs[i + 1];
+	for (size_t i = 0; i < 6 && statements->pairs[i]; i += 2)
+		if (span_is(key, statements->pairs[i]))
+			return statements->pairs[i + 1];
 	return NULL;
 }
 
@@ -30,7 +30,7 @@ static const struct {
 	const char *name, *text;
 	enum speech_part part;
 	const char *origin;
-	struct said said;
+	struct statements statements;
 	bool options;
 	const char *want;
 } rows[] = {
@@ -170,7 +170,7 @@ static const struct {
 
 START_TEST(spoken)
 {
-	const struct speech speech = {origin_of, &rows[_i].said, rows[_i].options};
+	const struct speech speech = {origin_of, &rows[_i].statements, rows[_i].options};
 	struct strbuf buf = {0};
 	char *got;
 

@@ -22,7 +22,7 @@ static void check_row(const char *table, const char *const *c)
 
 	snprintf(name, sizeof(name), "%s.tsv '%s' (%s, %s)", table, c[0], c[5], c[6]);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	code = resolve_said(&mapping, c[1], c[2], c[3], report);
+	code = resolve_statements(&mapping, c[1], c[2], c[3], report);
 	while ((term = strsep(&rest, " "))) {
 		bool holds = term_holds(term, code, mapping, report, &got);
 

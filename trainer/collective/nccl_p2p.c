@@ -16,7 +16,8 @@ static struct nccl_lane *begin(struct nccl_comm *c, int from, int to, const stru
 	if (!lane || (c->boxes && from != to))
 		return lane;
 	nccl_refuse(c, error,
-		    from == to ? "a rank sends nothing to itself" : "its meeting has no messages");
+		    from == to ? "a rank sends nothing to itself"
+			       : "its rendezvous has no messages");
 	return NULL;
 }
 

@@ -58,14 +58,14 @@ static float *zeros(const struct shape *s)
 }
 
 /* One output place and one place of the filter: what they do to each other. */
-struct meeting_place {
+struct overlap {
 	float *x, *y; /* rows of channels */
 	float *w;     /* (k, c) strided by k_stride, or with transposed (c, k) */
 	size_t k_stride;
 	int c, k;
 };
 
-SIMD_BODY void meet(const struct meeting_place *m, enum direction direction)
+SIMD_BODY void meet(const struct overlap *m, enum direction direction)
 {
 	if (direction == FORWARD)
 		add_rows(m->y, m->w, (size_t)m->k, m->x, m->c, m->k);
@@ -92,7 +92,7 @@ static float *transpose(const struct shape *w, const float *from)
 SIMD_BODY void image(const struct convolution_run *run, int n, float *x, float *w, float *y)
 {
 	const struct convolution *v = &run->convolution;
-	struct meeting_place m = {.c = v->w.c, .k = v->w.n};
+	struct overlap m = {.c = v->w.c, .k = v->w.n};
 	size_t c = (size_t)v->w.c, k = (size_t)v->w.n;
 
 	m.k_stride = c * (size_t)v->w.h * (size_t)v->w.w;

@@ -119,7 +119,7 @@ END_TEST
 
 /* --- the table -------------------------------------------------------------------------- */
 
-START_TEST(meetings_that_cannot_be)
+START_TEST(impossible_rendezvous)
 {
 	static char long_name[202];
 	static const struct {
@@ -206,7 +206,7 @@ int main(void)
 	tcase_add_test(values, both_send_first);
 	tcase_add_test(values, ping_pong);
 	suite_add_tcase(suite, values);
-	tcase_add_test(table, meetings_that_cannot_be);
+	tcase_add_test(table, impossible_rendezvous);
 	tcase_add_test(table, world_of_one);
 	tcase_add_test(table, found_by_name);
 	suite_add_tcase(suite, table);

@@ -87,7 +87,7 @@ END_TEST
 
 static bool gives(struct member *m, int to)
 {
-	return BETWEEN(m, nccl->send(m->comm, to, m->kept, 4000, "a letter", &m->error));
+	return BETWEEN(m, nccl->send(m->comm, to, m->kept, 4000, "a message", &m->error));
 }
 
 /* Rank 1 sends in both directions, and neither rank 0 nor rank 2 takes it. */

@@ -216,12 +216,12 @@ static void ask_root(struct member *m)
 
 static void ask_self(struct member *m)
 {
-	nccl->send(m->comm, m->rank, NULL, 4, "a letter", &m->error);
+	nccl->send(m->comm, m->rank, NULL, 4, "a message", &m->error);
 }
 
 static void ask_nobody(struct member *m)
 {
-	nccl->receive(m->comm, -1, NULL, 4, "a letter", &m->error);
+	nccl->receive(m->comm, -1, NULL, 4, "a message", &m->error);
 }
 
 START_TEST(calls_that_cannot_be)
@@ -234,10 +234,10 @@ START_TEST(calls_that_cannot_be)
 	} rows[] = {
 		{"root", true, ask_root,
 		 "broadcast of parameters: there is no rank 2, the world has 2"},
-		{"self", true, ask_self, "send of a letter: a rank sends nothing to itself"},
+		{"self", true, ask_self, "send of a message: a rank sends nothing to itself"},
 		{"nobody", true, ask_nobody,
-		 "receive of a letter: there is no rank -1, the world has 2"},
-		{"messages", false, ask_self, "send of a letter: "},
+		 "receive of a message: there is no rank -1, the world has 2"},
+		{"messages", false, ask_self, "send of a message: "},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -256,7 +256,7 @@ END_TEST
 static void work_unknown(struct member *m)
 {
 	if (m->rank == 0)
-		nccl->send(m->comm, 1, NULL, 4, "a letter", &m->error);
+		nccl->send(m->comm, 1, NULL, 4, "a message", &m->error);
 }
 
 START_TEST(messages_that_nobody_announced)
@@ -265,11 +265,11 @@ START_TEST(messages_that_nobody_announced)
 	struct member members[MAX_NCCL];
 
 	ranks_run(members, &how, work_unknown, NULL);
-	say(&members[0], "no messages", "send of a letter: its meeting has no messages");
+	say(&members[0], "no messages", "send of a message: its rendezvous has no messages");
 }
 END_TEST
 
-START_TEST(meetings_that_cannot_be)
+START_TEST(impossible_rendezvous)
 {
 	static const struct {
 		struct rendezvous_options options;
@@ -363,7 +363,7 @@ int main(void)
 	tcase_add_test(faults, a_rank_that_cancels);
 	tcase_add_test(faults, calls_that_cannot_be);
 	tcase_add_test(faults, messages_that_nobody_announced);
-	tcase_add_test(faults, meetings_that_cannot_be);
+	tcase_add_test(faults, impossible_rendezvous);
 	tcase_add_test(faults, the_place_is_taken_back);
 	tcase_add_test(faults, devices_that_are_none);
 	suite_add_tcase(suite, faults);

@@ -40,8 +40,8 @@ static bool messages(struct member *m, struct places *p)
 {
 	int other = 1 - m->rank;
 
-	return BETWEEN(m, nccl->send(m->comm, other, p->values, 100, "a letter", &m->error)) &&
-	       BETWEEN(m, nccl->receive(m->comm, other, p->values, 100, "a letter", &m->error));
+	return BETWEEN(m, nccl->send(m->comm, other, p->values, 100, "a message", &m->error)) &&
+	       BETWEEN(m, nccl->receive(m->comm, other, p->values, 100, "a message", &m->error));
 }
 
 static void work_all(struct member *m)

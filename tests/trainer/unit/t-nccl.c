@@ -150,7 +150,7 @@ END_TEST
 
 static bool gives(struct member *m, int to, void *memory, size_t bytes)
 {
-	bool good = BETWEEN(m, nccl->send(m->comm, to, memory, bytes, "a letter", &m->error));
+	bool good = BETWEEN(m, nccl->send(m->comm, to, memory, bytes, "a message", &m->error));
 
 	/* It may change now. */
 	return good && backend_cuda.zero(m->device, memory, bytes, &m->error);
@@ -158,7 +158,7 @@ static bool gives(struct member *m, int to, void *memory, size_t bytes)
 
 static bool takes(struct member *m, int from, void *memory, size_t bytes)
 {
-	return BETWEEN(m, nccl->receive(m->comm, from, memory, bytes, "a letter", &m->error)) &&
+	return BETWEEN(m, nccl->receive(m->comm, from, memory, bytes, "a message", &m->error)) &&
 	       bytes_read(m, memory, bytes, from);
 }
 

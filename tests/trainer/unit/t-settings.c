@@ -135,7 +135,7 @@ START_TEST(models)
 }
 END_TEST
 
-START_TEST(meeting_is_a_file_name)
+START_TEST(rendezvous_is_a_file_name)
 {
 	static const char *const envp[] = {"MASTER_PORT=../../x y", "MASTER_ADDR=\xff", NULL};
 	struct train_error error = {.status = TRAIN_OK};
@@ -160,6 +160,6 @@ int main(void)
 	tcase_add_test(tests, defaults);
 	tcase_add_test(tests, words);
 	tcase_add_test(tests, models);
-	tcase_add_test(tests, meeting_is_a_file_name);
+	tcase_add_test(tests, rendezvous_is_a_file_name);
 	return unit_run(suite);
 }
