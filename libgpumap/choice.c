@@ -131,14 +131,13 @@ static int several_devices(struct resolver *resolver, enum key_id key, int64_t f
 	if (request_switch(resolver->request, KEY_strict))
 		return report_fail(resolver->report, GPUMAP_ESTRICT, FINDING_STRICT,
 				   ABOUT(.rule = "D6", .origin = origin,
-					 .fix = "name one device, or leave --strict out"),
-				   "PyTorch of today refuses '%s': Invalid device string",
+					 .fix = "name one device, or leave out --strict"),
+				   "current PyTorch rejects '%s': Invalid device string",
 				   QUOTE(span_of(value)));
 	report_add(resolver->report, FINDING_SEVERAL_DEVICES,
 		   ABOUT(.rule = "D6", .origin = origin, .fix = "name one device"),
-		   "'%s' names several devices where one runs: old PyTorch takes cuda:%lld, "
-		   "PyTorch of "
-		   "today refuses it (--strict)",
+		   "'%s' names several devices, but one is used: old PyTorch takes cuda:%lld, "
+		   "current PyTorch rejects the string (--strict)",
 		   QUOTE(span_of(value)), (long long)first);
 	step_add(resolver, "D6", origin,
 		 arena_printf(resolver->arena,
@@ -260,8 +259,8 @@ static void choose_default(struct resolver *resolver)
 		report_add(resolver->report, FINDING_NO_LOCAL_RANK,
 			   ABOUT(.rule = alone ? "R1" : "G7", .fix = "give --local-rank N"),
 			   "%s: this is the answer for a process that uses cuda:0",
-			   alone ? "no local rank given, for LOCAL_RANK counts only with RANK and "
-				   "WORLD_SIZE"
+			   alone ? "no local rank given (LOCAL_RANK counts only with RANK and "
+				   "WORLD_SIZE)"
 				 : "no local rank given");
 	if (resolver->mapping->visible_count)
 		step_add(resolver, "D3", NULL, "nothing names a device, so it is logical 0");
@@ -282,13 +281,13 @@ static void report_undecidable(struct resolver *resolver)
 			"cuda:%d is one of %zu compute instances of one GPU instance: CUDA picks",
 			chosen->logical, chosen->count);
 	else
-		answer_no(resolver, FINDING_UNDECIDABLE,
-			  ABOUT(.rule = "N4", .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID, use UUIDs, "
-						     "or measure with gpumap "
-						     "inventory --ask-driver"),
-			  "which of %zu unlike GPUs cuda:%d is depends on CUDA's order, which is "
-			  "not known",
-			  chosen->count, chosen->logical);
+		answer_no(
+			resolver, FINDING_UNDECIDABLE,
+			ABOUT(.rule = "N4", .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID, use UUIDs, "
+						   "or measure with gpumap "
+						   "inventory --ask-driver"),
+			"cuda:%d can be each of %zu unlike GPUs, because CUDA's order is not known",
+			chosen->logical, chosen->count);
 }
 
 int choice_resolve(struct resolver *resolver)

@@ -121,11 +121,11 @@ static int undecided_replica(struct resolver *resolver)
 
 	for (size_t i = 0; i < mapping->replica_count; i++)
 		if (!entry_decided(mapping->replicas[i]) && !resolver->failed)
-			answer_no(
-				resolver, FINDING_UNDECIDABLE,
-				ABOUT(.rule = "N4", .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID"),
-				"which GPU cuda:%d is depends on CUDA's order, which is not known",
-				mapping->replicas[i]->logical);
+			answer_no(resolver, FINDING_UNDECIDABLE,
+				  ABOUT(.rule = "N4", .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID"),
+				  "the GPU of cuda:%d is not certain, because CUDA's order is not "
+				  "known",
+				  mapping->replicas[i]->logical);
 	return GPUMAP_OK;
 }
 
@@ -216,7 +216,7 @@ static int split_batch(struct resolver *resolver)
 	if (mapping->batch_count < mapping->replica_count)
 		report_add(resolver->report, FINDING_IDLE_REPLICA,
 			   ABOUT(.rule = "G6", .origin = origin,
-				 .fix = "use a batch that the number of devices divides"),
+				 .fix = "use a batch that is a multiple of the number of devices"),
 			   "%lld samples keep %zu of %lld devices busy", (long long)batch,
 			   mapping->batch_count, (long long)replicas);
 	return GPUMAP_OK;

@@ -253,7 +253,7 @@ static void warn_end(const struct list_context *t)
 				 .origin = t->effective->origin,
 				 .fix = "write it plainly; tests/gpu/run-all driver settles it on "
 					"a GPU"),
-			   "what the driver makes of '%s' is assumed",
+			   "how the driver reads '%s' is assumed",
 			   QUOTE(entry_text(t, notes->unsure)));
 }
 

@@ -89,7 +89,7 @@ static int explain(struct resolver *resolver, enum gpumap_certainty certainty, c
 				     why, resolver->view.count));
 	else if (certainty != GPUMAP_CERTAINTY_ASSUMED)
 		step_add(resolver, "N4", NULL,
-			 arena_printf(arena, "which GPU an index means is %s: %s",
+			 arena_printf(arena, "the GPU of an index is %s: %s",
 				      gpumap_certainty_name(certainty), why));
 	return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }

@@ -231,7 +231,7 @@ static int environ_key(gpumap_request *request, struct span name, const char *va
 		if (key->kind != KIND_STATEMENT && is_setting(key, value) &&
 		    key_check(key, value, NULL, NULL) != GPUMAP_OK) {
 			report_add(report, FINDING_IGNORED_KEY, ABOUT(.origin = key->environment),
-				   "'%s' is for launch profiles alone", QUOTE(span_of(value)));
+				   "'%s' is only for launch profiles", QUOTE(span_of(value)));
 			return GPUMAP_OK;
 		}
 		return gpumap_request_set(request, key->name, value, key->environment, report);

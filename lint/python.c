@@ -111,7 +111,7 @@ static int judge_file(const struct python_judge *judge)
 		report_add(judge->report, FINDING_NOT_PYTHON,
 			   ABOUT(.origin = judge->origin, .line = f->text.broken,
 				 .fix = "python3 -m py_compile FILE says what is wrong"),
-			   "nothing closes a string or bracket: what is behind may be missed");
+			   "a string or bracket is not closed: what follows may be misread");
 	return r;
 }
 

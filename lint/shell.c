@@ -88,7 +88,7 @@ static int walk(struct shell *sh)
 				   "too deeply nested");
 	if (lx.state == LEXER_UNCLOSED) {
 		shell_report(sh, FINDING_UNCLOSED, lx.wrong, NULL, "close it",
-			     "nothing closes this: %s is missing, and what follows was not read",
+			     "this is not closed: %s is missing, and what follows was not read",
 			     lx.missing);
 	} else {
 		jobs_end(sh);

@@ -135,7 +135,7 @@ static int check_diff(const struct command_plan *c, gpumap_report *report)
 	if (c->file || c->options.file)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = "--diff", .fix = "leave one of them out"),
-				   "compares plans that are there, and %s is about one",
+				   "compares two plan files, and %s is about one plan",
 				   c->file ? "-o" : "--plan");
 	return plan_check_alone(&c->options, "--diff", c->diff, report);
 }

@@ -212,7 +212,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 	if (!*what)
 		return without_machine(output->report, name ? options.operand : NULL);
 	if (!name)
-		return malformed(output->report, "which program? none is named",
+		return malformed(output->report, "no program is named",
 				 "write for example -- nvitop -1");
 	*argv += options.index - 1;
 	return STATUS_ANSWERED;

@@ -138,7 +138,7 @@ static int exclusive(const struct command_run *c)
 		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = c->again ? "--again" : "--sweep",
 					 .fix = "leave the others out"),
-				   c->again ? "a record settles everything"
+				   c->again ? "the record has all settings"
 					    : "a sweep makes its own plans");
 	if (c->again)
 		return plan_check_alone(&c->options, "--again", c->again, c->report);

@@ -175,19 +175,18 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 	} else if (row->value && !optional(row)) {
 		if (options->index >= options->argc) {
 			report_add(report, FINDING_BAD_OPTION,
-				   ABOUT(.origin = row->name, .fix = "write it behind the option"),
+				   ABOUT(.origin = row->name, .fix = "write it after the option"),
 				   "%s needs a value: %s", row->name, row->value);
 			*failed = true;
 			return NULL;
 		}
 		options->value = options->argv[options->index++];
 	} else if (row->value && is_apart(row, options->argv[options->index])) {
-		report_add(
-			report, FINDING_BAD_OPTION,
-			ABOUT(.origin = row->name,
-			      .fix = "write both in one word, with =; a program stands behind --"),
-			"its value stands apart: '%s'",
-			QUOTE(span_of(options->argv[options->index])));
+		report_add(report, FINDING_BAD_OPTION,
+			   ABOUT(.origin = row->name,
+				 .fix = "write both in one word, with =; write a program after --"),
+			   "its value is a separate word: '%s'",
+			   QUOTE(span_of(options->argv[options->index])));
 		*failed = true;
 		return NULL;
 	}

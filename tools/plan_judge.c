@@ -41,8 +41,7 @@ bool plan_log_name(const gpumap_plan *plan, const char *file, gpumap_report *rep
 		return true;
 	report_add(report, FINDING_LOG_OPEN,
 		   ABOUT(.origin = job_origin(plan, "log_file"), .speech = &speech,
-			 .fix = "write folders into " SETTING(
-				 "log_dir") ", where macros hold as well"),
+			 .fix = "write folders into " SETTING("log_dir") ", where macros work too"),
 		   SETTING("log_file = '%s'") " is not the name of a file", QUOTE(span_of(file)));
 	return false;
 }

@@ -173,7 +173,7 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 	if (options->module && !word)
 		return report_fail(
 			report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			ABOUT(.origin = options->module, .fix = "write it behind the options"),
+			ABOUT(.origin = options->module, .fix = "write it after the options"),
 			"no module is named");
 	if (options->module) {
 		put_python(&buf);
@@ -186,11 +186,10 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 	if (buf.failed)
 		r = report_nomem(report);
 	else if (buf.length > GPUMAP_MAX_VALUE)
-		r = report_fail(
-			report, GPUMAP_EINPUT, FINDING_LIMIT,
-			ABOUT(.origin = "command line", .fix = "hand over long lists in a file"),
-			"the program and its arguments take %zu bytes, more than %u", buf.length,
-			GPUMAP_MAX_VALUE);
+		r = report_fail(report, GPUMAP_EINPUT, FINDING_LIMIT,
+				ABOUT(.origin = "command line", .fix = "pass long lists in a file"),
+				"the program and its arguments take %zu bytes, more than %u",
+				buf.length, GPUMAP_MAX_VALUE);
 	else if (buf.length)
 		r = gpumap_profile_set(profile, "command", buf.text, "command line", report);
 	else
@@ -220,7 +219,7 @@ int plan_check_alone(const struct plan_options *options, const char *option, con
 		return GPUMAP_OK;
 	return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 			   ABOUT(.origin = option, .fix = "leave one of them out"),
-			   "%s settles everything, '%s' too", QUOTE(span_of(file)),
+			   "%s has all settings, so '%s' cannot be added", QUOTE(span_of(file)),
 			   QUOTE(span_of(other)));
 }
 

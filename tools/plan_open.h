@@ -54,7 +54,7 @@ bool plan_option(struct plan_options *options, const char *name, const char *val
  * command line. GPUMAP_EINPUT. */
 int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report);
 
-/* Fails where an option changes a profile: `option` is about `file`, which settles everything. */
+/* Fails where an option changes a profile: `file` has all settings. */
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
 		     gpumap_report *report);
 

@@ -217,7 +217,7 @@ static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_in
 			   ABOUT(.rule = "L1", .origin = path,
 				 .fix = "give --container LIST, the host's numbers that it was "
 					"granted"),
-			   "the process runs inside a container (%s): its numbers count in there",
+			   "the process runs inside a container (%s): its numbers count inside it",
 			   runtimes[i]);
 		break;
 	}

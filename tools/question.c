@@ -136,8 +136,8 @@ static void remark(const struct question *q, const char *there, gpumap_report *r
 	size_t count = gpumap_inventory_count(q->host);
 
 	report_add(report, FINDING_OTHER_ON_HOST,
-		   ABOUT(.rule = "N1", .fix = "--inventory host asks about it"),
-		   "this host has %zu GPU%s, where the answer is another: %s", count,
+		   ABOUT(.rule = "N1", .fix = "--inventory host gives its answer"),
+		   "this host has %zu GPU%s, and its answer differs: %s", count,
 		   count == 1 ? "" : "s", there);
 }
 

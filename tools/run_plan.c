@@ -45,7 +45,7 @@ int run_check(const struct run *run, gpumap_report *report)
 					"write it anew with gpumap plan -o",
 					"the plan cannot be started, and does not say why");
 	if (!plan->argument_count)
-		return refuse(report, FINDING_NO_PROGRAM, "write it behind the options",
+		return refuse(report, FINDING_NO_PROGRAM, "write it after the options",
 			      "there is no program to start");
 	if (job_value(plan, PKEY_PROFILE_launcher, -1).word != PLAN_LAUNCHER_LOCAL)
 		return refuse(report, FINDING_NOT_HERE,

@@ -148,7 +148,7 @@ static int set_variable(gpumap_profile *profile, const char *entry, size_t lengt
 		    is_statement(key, value)) {
 			report_add(report, FINDING_IGNORED_KEY,
 				   ABOUT(.origin = key->key.environment),
-				   "'%s' is for gpumap explain alone", QUOTE(span_of(value)));
+				   "'%s' is only for gpumap explain", QUOTE(span_of(value)));
 			return GPUMAP_OK;
 		}
 		if (check(key, value, key->key.environment, report) != GPUMAP_OK)

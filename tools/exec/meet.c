@@ -37,7 +37,7 @@ static const char *kept(const struct exec *exec, const char *name, bool (*good)(
 		return value;
 	report_add(exec->report, FINDING_EXEC_MASTER,
 		   ABOUT(.origin = "environment", .fix = "unset it, or correct it"),
-		   "%s=%s cannot be: it is replaced", name, QUOTE(span_of(value)));
+		   "%s=%s is invalid: it is replaced", name, QUOTE(span_of(value)));
 	return NULL;
 }
 

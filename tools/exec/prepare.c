@@ -168,8 +168,8 @@ int exec_prepare(struct exec *exec)
 		r = job_arguments(&exec->arguments, exec->plan, &exec->rank, exec->report);
 	if (r == GPUMAP_OK && !exec->arguments[0])
 		r = report_fail(exec->report, GPUMAP_EINPUT, FINDING_NO_PROGRAM,
-				ABOUT(.fix = "write it behind --"),
-				"which program? neither the command line nor the profile has one");
+				ABOUT(.fix = "write it after --"),
+				"no program: neither the command line nor the profile has one");
 	if (r == GPUMAP_OK && nests(exec))
 		r = GPUMAP_EINPUT;
 	return r == GPUMAP_OK ? prepare_launch(exec) : r;

@@ -67,7 +67,7 @@ static void lose(struct console *console, struct sink *sink)
 	sink->closed = true;
 	sink->length = 0;
 	report_add(console->report, FINDING_CONSOLE_LOST, ABOUT(.origin = sink->name),
-		   "what the ranks write cannot be shown any more: %s", strerror(errno));
+		   "the output of the ranks can no longer be shown: %s", strerror(errno));
 }
 
 /* Waits for EPOLLOUT as long as something is pending. */

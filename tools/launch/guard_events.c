@@ -185,7 +185,7 @@ static void replace_guard(struct supervisor *s)
 	pid_t children[256];
 
 	report_add(s->report, FINDING_LAUNCH, NULL,
-		   "the process that guards the ranks was killed: so are they");
+		   "the process that guards the ranks was killed, so the ranks are killed too");
 	s->result->cause = LAUNCH_BROKEN;
 	for (int64_t end = now_ns() + GIVE_UP_MS * (int64_t)NS_PER_MS; now_ns() < end;) {
 		size_t living = tree_signal(getpid(), &except, SIGKILL);
