@@ -121,6 +121,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/effective.c \
 	libgpumap/profile/entry.c \
 	libgpumap/profile/file.c \
+	libgpumap/profile/find.c \
 	libgpumap/profile/include.c \
 	libgpumap/profile/link.c \
 	libgpumap/profile/open.c \

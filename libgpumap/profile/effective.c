@@ -4,16 +4,6 @@
 
 #include "inifile.h"
 
-const struct setting *section_setting(const gpumap_section *section, enum profile_key_id key)
-{
-	const struct setting *settings = section->profile->settings + section->first;
-
-	for (size_t i = 0; i < section->count; i++)
-		if (settings[i].key == profile_key(key))
-			return &settings[i];
-	return NULL;
-}
-
 const char *profile_value(const gpumap_profile *profile, const struct setting *setting)
 {
 	const char *value = profile->settled.values

@@ -2,53 +2,8 @@
 /* After all files are read: what names a section, and the chain of the chosen profile. */
 #include "profile/profile.h"
 
-#include <stdio.h>
-
 #include "inifile.h"
 #include "strbuf.h"
-#include "suggest.h"
-
-size_t profile_find(const gpumap_profile *profile, enum profile_section kind, struct span name)
-{
-	for (size_t i = 0; i < profile->section_count; i++)
-		if (profile->sections[i].kind == kind && span_is(name, profile->sections[i].name))
-			return i;
-	return NONE;
-}
-
-static const char *nearest_section(const gpumap_profile *profile, enum profile_section kind,
-				   struct span name)
-{
-	const char *near = NULL;
-
-	for (size_t i = 0; i < profile->section_count; i++) {
-		const char *names[] = {profile->sections[i].name, near, NULL};
-
-		if (profile->sections[i].kind == kind && name.length > 2 && suggest(name, names))
-			near = suggest(name, names);
-	}
-	return near;
-}
-
-const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
-			    struct span name, char fix[160])
-{
-	const char *near = nearest_section(profile, kind, name);
-	char copy[64];
-
-	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
-	if (near)
-		snprintf(fix, 160, "did you mean %.100s?", near);
-	else
-		snprintf(fix, 160, "write a [%s %.100s]", section_name(kind), copy);
-	return fix;
-}
-
-struct about setting_about(const struct setting *setting)
-{
-	return (struct about){
-		.origin = setting->file, .line = setting->line, .column = setting->column};
-}
 
 struct link {
 	gpumap_profile *profile;
@@ -292,7 +247,7 @@ static size_t only_profile(const gpumap_profile *p)
 static char *suggest_chosen(const gpumap_profile *p, struct span name)
 {
 	enum { MAX_NAMED = 16 };
-	const char *near = nearest_section(p, SECTION_PROFILE, name);
+	const char *near = profile_nearest(p, SECTION_PROFILE, name);
 	struct strbuf buf = {0};
 	size_t count = 0;
 

@@ -114,7 +114,10 @@ int profile_link(gpumap_profile *profile, const char *name, bool complete, bool 
 
 /* NONE: there is none. */
 size_t profile_find(const gpumap_profile *profile, enum profile_section kind, struct span name);
-/* The nearest name of that kind in `fix`, or what else to do. */
+/* The nearest name of that kind; NULL: there is none near. */
+const char *profile_nearest(const gpumap_profile *profile, enum profile_section kind,
+			    struct span name);
+/* The same in `fix`, or what else to do. */
 const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
 			    struct span name, char fix[160]);
 

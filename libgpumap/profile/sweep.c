@@ -128,13 +128,6 @@ int profile_read_sweeps(gpumap_profile *profile, bool good, gpumap_report *repor
 	return GPUMAP_OK;
 }
 
-const char *sweep_value(const gpumap_section *sweep, size_t combination, size_t variable)
-{
-	for (size_t i = sweep->variable_count; i-- > variable + 1;)
-		combination /= sweep->variables[i].count;
-	return sweep->variables[variable].values[combination % sweep->variables[variable].count];
-}
-
 EXPORT size_t gpumap_sweep_combination_count(const gpumap_section *sweep)
 {
 	return sweep && sweep->kind == SECTION_SWEEP ? sweep->combinations : 0;
@@ -147,7 +140,7 @@ EXPORT int64_t gpumap_sweep_jobs(const gpumap_section *sweep)
 	if (!gpumap_sweep_combination_count(sweep))
 		return -1;
 	jobs = section_setting(sweep, PKEY_SWEEP_jobs);
-	return jobs && *jobs->text ? span_number(span_of(jobs->text), INT32_MAX) : 1;
+	return key_value(PKEY_SWEEP_jobs, jobs ? jobs->text : "").number;
 }
 
 EXPORT const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i)
