@@ -45,6 +45,9 @@ struct slurm_shape slurm_shape(struct emitter *e)
 	return shape;
 }
 
+/* Of a node, in remedies where any number does. */
+enum { USUAL_GPUS = 8 };
+
 /* What a node has to have for these ranks; in dp and mp a rank takes any number. */
 static size_t needed_gpus(const struct emitter *e)
 {
@@ -53,7 +56,7 @@ static size_t needed_gpus(const struct emitter *e)
 	size_t max = 1;
 
 	if (mode == PLAN_DP || mode == PLAN_MP)
-		return 8;
+		return USUAL_GPUS;
 	for (size_t i = 0; i < e->node_count; i++)
 		max = e->nodes[i].ranks > max ? e->nodes[i].ranks : max;
 	return each > 1 ? (max - 1) / (size_t)each + 1 : max;
