@@ -63,7 +63,7 @@ static bool has_logs(const gpumap_plan *plan, int64_t rank)
  */
 static bool names_logs(const gpumap_plan *plan, gpumap_report *report)
 {
-	size_t count = plan->exception_count ? job_world_size(plan) : 1;
+	size_t count = job_is_uniform(plan) ? 1 : job_world_size(plan);
 	bool good = true;
 
 	for (size_t i = 0; i < count && good; i++)
@@ -75,11 +75,12 @@ static bool names_logs(const gpumap_plan *plan, gpumap_report *report)
 
 void plan_judge(gpumap_plan *plan, gpumap_report *report)
 {
+	size_t count;
+	const char *const *program = job_program(plan, &count);
+
 	if (!job_answered(plan))
 		return;
-	if (plan_nests((const char *const *)plan->arguments, plan->argument_count, max_ranks(plan),
-		       report) ||
-	    !names_logs(plan, report))
+	if (plan_nests(program, count, max_ranks(plan), report) || !names_logs(plan, report))
 		job_refuse(plan);
 }
 

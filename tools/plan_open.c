@@ -271,17 +271,6 @@ int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
 	return GPUMAP_OK;
 }
 
-/* Whether every rank sees all that the list has. */
-static bool shares_list(const gpumap_plan *plan)
-{
-	bool list = streq(job_setting(plan, "share"), "list");
-
-	for (size_t i = 0; i < plan->exception_count; i++)
-		list = list && (!streq(plan->settings[plan->exceptions[i].setting].key, "share") ||
-				streq(plan->exceptions[i].value, "list"));
-	return list;
-}
-
 int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
 		      gpumap_report *report)
 {
@@ -292,7 +281,9 @@ int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gp
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(&plan, profile, hosts, scratch);
 	report_copy_all(report, scratch,
-			plan && shares_list(plan) ? FINDING_UNKNOWN_USE : FINDING_COUNT);
+			plan && job_all_have(plan, PKEY_PROFILE_share, PLAN_SHARE_LIST)
+				? FINDING_UNKNOWN_USE
+				: FINDING_COUNT);
 	gpumap_report_free(scratch);
 	if (r == GPUMAP_OK)
 		*ret = plan;

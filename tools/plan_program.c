@@ -214,9 +214,11 @@ int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *repo
 	const struct plan_host *host = job_host(plan, node);
 	char *inventory = NULL;
 	bool lacks = false;
+	size_t arguments;
 	int r;
 
-	if (!host || !host->layout->count || !job_answered(plan) || !plan->argument_count)
+	job_program(plan, &arguments);
+	if (!host || !host->layout->count || !job_answered(plan) || !arguments)
 		return GPUMAP_OK;
 	r = gpumap_plan_expand_setting(&inventory, plan, "inventory", (int64_t)host->first_rank,
 				       NULL, report);

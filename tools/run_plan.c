@@ -36,6 +36,7 @@ static int refuse(gpumap_report *report, enum finding_id id, const char *fix, co
 int run_check(const struct run *run, gpumap_report *report)
 {
 	const gpumap_plan *plan = run->plan;
+	size_t arguments;
 
 	/* It has said why already, unless it was read. */
 	if (!job_answered(plan))
@@ -44,7 +45,8 @@ int run_check(const struct run *run, gpumap_report *report)
 			       : refuse(report, FINDING_NOT_A_PLAN,
 					"write it anew with gpumap plan -o",
 					"the plan cannot be started, and does not say why");
-	if (!plan->argument_count)
+	job_program(plan, &arguments);
+	if (!arguments)
 		return refuse(report, FINDING_NO_PROGRAM, "write it after the options",
 			      "there is no program to start");
 	if (job_value(plan, PKEY_PROFILE_launcher, -1).word != PLAN_LAUNCHER_LOCAL)

@@ -23,11 +23,7 @@ bool emit_forwards(const struct emitter *e, int signal)
 
 bool emit_is_set(const struct emitter *e, const char *key)
 {
-	for (size_t i = 0; i < e->plan->setting_count; i++)
-		if (streq(e->plan->settings[i].key, key))
-			return *e->plan->settings[i].value &&
-			       !streq(e->plan->settings[i].origin, "default");
-	return false;
+	return *job_setting(e->plan, key) && job_origin(e->plan, key);
 }
 
 size_t emit_count(const char *list)
@@ -114,7 +110,7 @@ static bool differs_by_rank(const gpumap_plan *plan)
 	for (size_t i = 0; i < plan->variable_count; i++)
 		if (plan->variables[i].value && has_macro(plan->variables[i].value))
 			return true;
-	return plan->exception_count || has_macro(job_setting(plan, "workdir"));
+	return !job_is_uniform(plan) || has_macro(job_setting(plan, "workdir"));
 }
 
 int emit_nodes(struct emitter *e)

@@ -60,10 +60,20 @@ const char *job_setting(const gpumap_plan *plan, const char *key);
 /* What it says; `row` as in job_rank, -1: without exceptions. */
 struct key_value job_value(const gpumap_plan *plan, enum profile_key_id id, int64_t row);
 
+/* Whether all ranks have the same settings; and whether this one is `word` for each. */
+bool job_is_uniform(const gpumap_plan *plan);
+bool job_all_have(const gpumap_plan *plan, enum profile_key_id id, int word);
+/* The program and its arguments, with their macros. */
+const char *const *job_program(const gpumap_plan *plan, size_t *count);
+
 /* How findings about the plan name its settings; and where a setting comes from, NULL: it is the
  * default. */
 struct speech job_speech(const gpumap_plan *plan);
 const char *job_origin(const gpumap_plan *plan, const char *key);
+
+/* What the launcher of these ranks says instead of the plan: the run's id, and where they meet;
+ * NULL: nothing. Nobody starts them again. GPUMAP_ENOMEM. */
+int job_meet(gpumap_plan *plan, const char *run, const char *address, int port);
 
 /* How often on_fail = restart:N starts all ranks again. */
 int job_restarts(const gpumap_plan *plan);

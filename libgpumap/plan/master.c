@@ -57,6 +57,18 @@ static const char *job_of(const gpumap_hosts *hosts)
 	return NULL;
 }
 
+int job_meet(gpumap_plan *plan, const char *run, const char *address, int port)
+{
+	plan->restarts = 0;
+	if (run)
+		plan->run = arena_strdup(&plan->arena, run);
+	if (address) {
+		plan->master_addr = arena_strdup(&plan->arena, address);
+		plan->master_port = port;
+	}
+	return plan->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
+}
+
 int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report)
 {
 	const char *addr = job_setting(plan, "master_addr"), *job = job_of(hosts);

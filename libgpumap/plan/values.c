@@ -49,6 +49,31 @@ struct key_value job_value(const gpumap_plan *plan, enum profile_key_id id, int6
 	return key_value(id, value ? value : "");
 }
 
+bool job_is_uniform(const gpumap_plan *plan)
+{
+	return !plan->exception_count;
+}
+
+bool job_all_have(const gpumap_plan *plan, enum profile_key_id id, int word)
+{
+	const char *key = profile_key(id)->key.name;
+	bool all = job_value(plan, id, -1).word == word;
+
+	for (size_t i = 0; i < plan->exception_count; i++) {
+		const struct job_exception *e = &plan->exceptions[i];
+
+		all = all && (!streq(plan->settings[e->setting].key, key) ||
+			      key_value(id, e->value).word == word);
+	}
+	return all;
+}
+
+const char *const *job_program(const gpumap_plan *plan, size_t *count)
+{
+	*count = plan->argument_count;
+	return (const char *const *)plan->arguments;
+}
+
 int job_restarts(const gpumap_plan *plan)
 {
 	struct key_value value = job_value(plan, PKEY_PROFILE_on_fail, -1);

@@ -83,7 +83,5 @@ int exec_text(char **ret, const struct exec *exec, gpumap_report *report,
 
 /* A variable that is set and not empty, else NULL. */
 const char *exec_variable(const char *name);
-/* Whether a setting of the plan is set other than by default. */
-bool exec_is_set(const gpumap_plan *plan, const char *key);
 
 #endif

@@ -78,7 +78,7 @@ static int find_address(struct exec *exec, const char **ret)
 	if (exec->rank.nodes == 1)
 		*ret = "127.0.0.1";
 	else if (exec->options->plan.file && (!list || *job_setting(exec->plan, "hosts")))
-		*ret = exec->plan->master_addr;
+		*ret = gpumap_plan_str(exec->plan, GPUMAP_PLAN_MASTER_ADDR);
 	if (*ret)
 		return GPUMAP_OK;
 	if (list)
@@ -129,8 +129,8 @@ static int port_of_job(struct exec *exec, const char *job, bool must)
 							"others");
 		return -1;
 	}
-	if (exec->plan->master_port)
-		return exec->plan->master_port;
+	if (gpumap_plan_int(exec->plan, GPUMAP_PLAN_MASTER_PORT))
+		return (int)gpumap_plan_int(exec->plan, GPUMAP_PLAN_MASTER_PORT);
 	report_add(exec->report, FINDING_COMMON_PORT,
 		   ABOUT(.speech = &speech,
 			 .fix = "write " SETTING(
@@ -162,29 +162,31 @@ static int64_t count_nodes(const struct job_rank *rank)
 	return rank->local_size > 0 && rank->local_size < rank->world_size ? 2 : 1;
 }
 
-int exec_meet(struct exec *exec)
+static int find_meeting(struct exec *exec, const char *job, const char **address, int *port)
 {
 	const struct rendezvous *rendezvous = &exec->options->plan.rendezvous;
-	const char *job = job_of_environ((const char *const *)environ), *address = NULL;
-	const char *id = rendezvous->id;
 	int r = GPUMAP_OK;
 
-	/* Nobody starts this rank again. */
-	exec->plan->restarts = 0;
-	if (job || id)
-		exec->plan->run = arena_strdup(&exec->plan->arena, id ? id : job);
 	if (!job_sets_ranks(exec->plan, exec->rank.world_size))
 		return GPUMAP_OK;
 	/* Of port 0 the ranks make their job's. */
 	if (rendezvous->own_host)
 		r = rendezvous_check_nodes(rendezvous, count_nodes(&exec->rank), exec->report);
 	if (r == GPUMAP_OK)
-		r = find_address(exec, &address);
+		r = find_address(exec, address);
+	if (r == GPUMAP_OK)
+		*port = find_port(exec, job);
+	return *port < 0 ? GPUMAP_EINPUT : r;
+}
+
+int exec_meet(struct exec *exec)
+{
+	const char *job = job_of_environ((const char *const *)environ), *address = NULL;
+	const char *id = exec->options->plan.rendezvous.id;
+	int port = 0, r = find_meeting(exec, job, &address, &port);
+
 	if (r != GPUMAP_OK)
 		return r;
-	exec->plan->master_addr = arena_strdup(&exec->plan->arena, address);
-	exec->plan->master_port = find_port(exec, job);
-	if (exec->plan->arena.failed)
-		return report_nomem(exec->report);
-	return exec->plan->master_port < 0 ? GPUMAP_EINPUT : GPUMAP_OK;
+	r = job_meet(exec->plan, id ? id : job, address, port);
+	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
 }

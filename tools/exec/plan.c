@@ -10,14 +10,6 @@
 #include "report.h"
 #include "strbuf.h"
 
-bool exec_is_set(const gpumap_plan *plan, const char *key)
-{
-	for (size_t i = 0; i < plan->setting_count; i++)
-		if (streq(plan->settings[i].key, key))
-			return !streq(plan->settings[i].origin, "default");
-	return false;
-}
-
 static const char *value(const gpumap_profile *profile, const char *key)
 {
 	return gpumap_profile_setting(profile, key, GPUMAP_SETTING_VALUE);

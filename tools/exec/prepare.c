@@ -103,7 +103,7 @@ int exec_bind(struct exec *exec)
 		return report_nomem(exec->report);
 	if (!known || inside(wanted, own))
 		return GPUMAP_OK;
-	if (!exec_is_set(exec->plan, "cpu_bind")) {
+	if (!job_origin(exec->plan, "cpu_bind")) {
 		slot->cpus = slot->nodes = NULL;
 		return GPUMAP_OK;
 	}
