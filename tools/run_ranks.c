@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/bind.h"
 #include "plan/job.h"
 #include "plan_open.h"
 #include "profile_keys.h"
+#include "rank_place.h"
 
 #define RESTART_COUNT "TORCHELASTIC_RESTART_COUNT="
 
@@ -242,27 +242,17 @@ static int make_rank(struct maker *m, size_t l)
 {
 	struct launch_rank *rank = &m->ret->ranks[l];
 	struct plan_rank at = {0};
-	int mem_bind, r;
+	int r;
 
 	job_rank_at(m->plan, m->ret->first + l, &at);
 	rank->rank = (int)at.rank;
 	rank->local_rank = (int)l;
 	if (m->name)
 		rank->tag = arena_printf(&m->ret->arena, "[%s:%zu] ", m->name, at.rank);
-	mem_bind = job_value(m->plan, PKEY_PROFILE_mem_bind, rank->rank).word;
-	if (!rank_bind(rank, &m->ret->arena, at.slot->cpus,
-		       mem_bind == PLAN_MEM_NONE ? NULL : at.slot->nodes,
-		       mem_bind == PLAN_MEM_STRICT))
-		return m->ret->arena.failed
-			       ? report_nomem(m->report)
-			       : report_fail(
-					 m->report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
-					 ABOUT(.fix = "write lists such as 0-7,64"),
-					 "rank %zu: cores '%s' or memory nodes '%s' are no list",
-					 at.rank,
-					 QUOTE(span_of(at.slot->cpus ? at.slot->cpus : "")),
-					 QUOTE(span_of(at.slot->nodes ? at.slot->nodes : "")));
-	r = gpumap_plan_rank_arguments(&m->ret->arguments[l], m->plan, rank->rank, m->report);
+	r = rank_place(rank, &m->ret->arena, m->plan, rank->rank, at.slot, m->report);
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_rank_arguments(&m->ret->arguments[l], m->plan, rank->rank,
+					       m->report);
 	if (r == GPUMAP_OK)
 		r = make_environment(m, l);
 	if (r == GPUMAP_OK)

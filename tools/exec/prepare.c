@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cpuset.h"
+#include "rank_place.h"
 #include "report.h"
 
 /* --- variables --------------------------------------------------------------------------- */
@@ -98,8 +99,10 @@ int exec_bind(struct exec *exec)
 	if (!slot->cpus)
 		return GPUMAP_OK;
 	known = cpu_set_allowed(&exec->arena, &own, CPUSET_MAX_CPUS);
-	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus), CPUSET_MAX_CPUS - 1) ||
-	    exec->arena.failed)
+	/* rank_place refuses what is no list. */
+	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus), CPUSET_MAX_CPUS - 1))
+		return GPUMAP_OK;
+	if (exec->arena.failed)
 		return report_nomem(exec->report);
 	if (!known || inside(wanted, own))
 		return GPUMAP_OK;
@@ -127,7 +130,6 @@ int exec_bind(struct exec *exec)
 static int prepare_launch(struct exec *exec)
 {
 	struct launch_rank *launch = &exec->launch;
-	int mem_bind = job_value(exec->plan, PKEY_PROFILE_mem_bind, exec->rank.row).word;
 	int r = job_expand(&exec->folder, exec->plan, "workdir", &exec->rank, NULL, exec->report);
 
 	if (r != GPUMAP_OK)
@@ -138,11 +140,8 @@ static int prepare_launch(struct exec *exec)
 		.rank = (int)exec->rank.rank,
 		.local_rank = (int)exec->rank.local_rank,
 	};
-	return rank_bind(launch, &exec->arena, exec->slot.cpus,
-			 mem_bind == PLAN_MEM_NONE ? NULL : exec->slot.nodes,
-			 mem_bind == PLAN_MEM_STRICT)
-		       ? GPUMAP_OK
-		       : report_nomem(exec->report);
+	return rank_place(launch, &exec->arena, exec->plan, exec->rank.row, &exec->slot,
+			  exec->report);
 }
 
 /* Of a node that nobody counted the job's ranks are taken. */
