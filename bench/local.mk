@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Built and run by "make bench" only.
-EXTRA_PROGRAMS = bench/arrive bench/plan bench/resolve bench/usage
+# Built by "make check", so that they follow the sources; run by "make bench" only.
+bench_programs = bench/arrive bench/plan bench/resolve bench/usage
+check_PROGRAMS += $(bench_programs)
 CLEANFILES += $(EXTRA_PROGRAMS)
 bench_arrive_SOURCES = bench/arrive.c
 if HAVE_TRAINER
-EXTRA_PROGRAMS += bench/collective bench/ddp bench/optim
+bench_programs += bench/collective bench/ddp bench/optim
 bench_trainer = bench-trainer
 bench_collective_SOURCES = bench/collective.c bench/sums.c bench/sums.h
 bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)
@@ -13,7 +14,7 @@ bench_ddp_SOURCES = bench/ddp.c bench/least.h
 bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)
 bench_ddp_LDADD = libtrainer.la -lm
 if HAVE_CUDA_BACKEND
-EXTRA_PROGRAMS += bench/exposed
+bench_programs += bench/exposed
 gpu_tests += bench/collective bench/exposed
 bench_exposed_SOURCES = bench/exposed.c bench/busy.c bench/busy.h bench/least.h
 bench_exposed_CPPFLAGS = $(bench_cuda_cppflags)
@@ -31,7 +32,7 @@ bench_plan_LDADD = libgpumap-core.la
 bench_resolve_SOURCES = bench/resolve.c
 bench_resolve_LDADD = libgpumap-core.la
 if HAVE_DNNL
-EXTRA_PROGRAMS += bench/train
+bench_programs += bench/train
 bench_train = bench-train
 endif
 bench_train_SOURCES = bench/train.c
@@ -41,7 +42,7 @@ bench_usage_SOURCES = bench/usage.c
 EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/gpu-peer.py bench/peer.py bench/results \
 	bench/start.sh bench/sums.sh bench/tests.sh bench/vs-pytorch.py
 
-bench: gpumap$(EXEEXT) $(EXTRA_PROGRAMS) $(bench_trainer) $(bench_train)
+bench: gpumap$(EXEEXT) $(bench_programs) $(bench_trainer) $(bench_train)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
 	bench/resolve$(EXEEXT)
 	bench/plan$(EXEEXT)
