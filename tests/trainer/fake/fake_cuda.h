@@ -22,15 +22,16 @@
 enum { FAKE_CUDA_DEVICES = 8, FAKE_CUDA_TEXT = 400 };
 
 struct fake_cuda_options {
-	int devices;        /* 0 to FAKE_CUDA_DEVICES */
-	size_t bytes;       /* of each device's memory; 0: 1 GiB */
-	bool late;          /* work waits until somebody waits for it */
-	bool no_peers;      /* devices do not reach each other's memory */
-	bool remote_errors; /* ranks are notified of a communicator's abort, as over a network */
-	bool elsewhere;     /* NCCL's other ranks are in other processes, and never answer */
-	int nccl;           /* its version; 0: that of nccl.h */
-	cudaError_t count;  /* what cudaGetDeviceCount returns, if not cudaSuccess */
-	int driver;         /* its version where that fails; 0: none */
+	int devices;         /* 0 to FAKE_CUDA_DEVICES */
+	size_t bytes;        /* of each device's memory; 0: 1 GiB */
+	bool late;           /* work waits until somebody waits for it */
+	bool simulated_time; /* events measure the times of the tables alone, not this machine's */
+	bool no_peers;       /* devices do not reach each other's memory */
+	bool remote_errors;  /* ranks are notified of a communicator's abort, as over a network */
+	bool elsewhere;      /* NCCL's other ranks are in other processes, and never answer */
+	int nccl;            /* its version; 0: that of nccl.h */
+	cudaError_t count;   /* what cudaGetDeviceCount returns, if not cudaSuccess */
+	int driver;          /* its version where that fails; 0: none */
 };
 
 /* Begins, by the only thread. Without it the first call begins with $FAKE_CUDA_DEVICES devices, or

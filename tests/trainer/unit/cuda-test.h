@@ -23,7 +23,7 @@ static inline void cuda_test_end(const char *name)
 static inline void cuda_test_begin(void)
 {
 #ifdef FAKE_CUDA
-	fake_cuda_open(&(struct fake_cuda_options){.devices = 4});
+	fake_cuda_open(&(struct fake_cuda_options){.devices = 4, .simulated_time = true});
 #endif
 }
 

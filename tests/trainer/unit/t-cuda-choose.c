@@ -140,7 +140,8 @@ START_TEST(short_memory_is_no_error)
 	struct device *device;
 	struct op *op;
 
-	fake_cuda_open(&(struct fake_cuda_options){.devices = 1, .bytes = row->bytes});
+	fake_cuda_open(&(struct fake_cuda_options){
+		.devices = 1, .bytes = row->bytes, .simulated_time = true});
 	device = opened(0, false, false);
 	op = convolution(device, &rows[0]);
 	ck_assert_msg(strcmp(op->info.algorithm, row->algorithm) == 0, "%zu bytes: '%s', not '%s'",
