@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rule L1: what a container or a device cgroup lets through. */
 #include "resolve.h"
-#include "visible_match.h"
+#include "visible_entry.h"
 
 struct span granted_name(struct span token)
 {

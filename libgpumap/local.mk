@@ -83,9 +83,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/keys.c \
 	libgpumap/keys.def \
 	libgpumap/launchers.c \
-	libgpumap/list.c \
+	libgpumap/visible_explain.c \
 	libgpumap/mapping.c libgpumap/mapping.h \
-	libgpumap/mig.c \
+	libgpumap/view_mig.c \
 	libgpumap/order.c \
 	libgpumap/pci.c libgpumap/pci.h \
 	libgpumap/plan/arrange.c \
@@ -93,7 +93,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/bounds.c \
 	libgpumap/plan/build.h \
 	libgpumap/plan/clash.c \
-	libgpumap/plan/cores.c libgpumap/plan/cores.h \
+	libgpumap/plan/near_cores.c libgpumap/plan/cores.h \
 	libgpumap/plan/diff.c libgpumap/plan/diff.h \
 	libgpumap/plan/environ.c \
 	libgpumap/plan/find.c \
@@ -103,7 +103,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/job.c libgpumap/plan/job.h \
 	libgpumap/plan/layout.c \
 	libgpumap/plan/make.c \
-	libgpumap/plan/master.c \
+	libgpumap/plan/master_endpoint.c \
 	libgpumap/plan/match.c \
 	libgpumap/plan/names.c \
 	libgpumap/plan/node_settings.c \
@@ -112,7 +112,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/read.c \
 	libgpumap/plan/selection.c \
 	libgpumap/plan/settings.c \
-	libgpumap/plan/shares.c \
+	libgpumap/plan/share_cores.c \
 	libgpumap/plan/spread.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
 	libgpumap/plan/use.c \
@@ -153,10 +153,10 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/view.c \
 	libgpumap/views.c \
 	libgpumap/visible.c libgpumap/visible.h \
-	libgpumap/visible_match.c libgpumap/visible_match.h \
-	libgpumap/visible_names.c \
+	libgpumap/visible_entry.c libgpumap/visible_entry.h \
+	libgpumap/visible_uuid.c \
 	libgpumap/visible_python.c libgpumap/visible_python.h \
-	libgpumap/visible_seen.c libgpumap/visible_seen.h \
+	libgpumap/visible_repeats.c libgpumap/visible_repeats.h \
 	libgpumap/words.c libgpumap/words.h \
 	libgpumap/writefile.c libgpumap/writefile.h
 libgpumap_core_la_LIBADD = libbase.la $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)

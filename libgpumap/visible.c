@@ -2,7 +2,7 @@
 #include "visible.h"
 
 #include "gpumap.h"
-#include "visible_match.h"
+#include "visible_entry.h"
 #include "visible_python.h"
 
 static const char *const dialect_names[] = {"driver", "torch", "nvitop", "rocr", "hip"};

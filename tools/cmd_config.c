@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile_open.h"
+#include "profile_options.h"
 #include "report.h"
 #include "strbuf.h"
 #include "suggest.h"

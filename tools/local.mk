@@ -27,7 +27,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/commands.def \
 	tools/cpus.c tools/cpus.h \
 	tools/directions.c tools/directions.h \
-	tools/foreign.c tools/foreign.h \
+	tools/unknown_option.c tools/unknown_option.h \
 	tools/helper_path.c tools/helper_path.h \
 	tools/lint_print.c tools/lint_print.h \
 	tools/machine.c tools/machine.h \
@@ -40,7 +40,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/rank_place.c tools/rank_place.h \
 	tools/rank_rows.c tools/rank_rows.h tools/rendezvous.c tools/rendezvous.h \
 	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
-	tools/profile_open.c tools/profile_open.h \
+	tools/profile_options.c tools/profile_options.h \
 	tools/question.c tools/question.h \
 	tools/run_plan.c tools/run_plan.h \
 	tools/run_ranks.c tools/run_ranks.h \

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "foreign.h"
+#include "unknown_option.h"
 #include "report.h"
 #include "suggest.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "foreign.h"
+#include "unknown_option.h"
 #include "plan/hosts.h"
 #include "plan/job.h"
 #include "report.h"

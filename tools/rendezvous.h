@@ -6,7 +6,7 @@
 #ifndef GM_RENDEZVOUS_H
 #define GM_RENDEZVOUS_H
 
-#include "profile_open.h"
+#include "profile_options.h"
 
 enum { RENDEZVOUS_HOST = 254 }; /* bytes */
 

@@ -164,7 +164,7 @@ bool cuda_wait_stream(struct cuda_device *device, struct train_error *error);
 /* Waits until an event, recorded on any stream of the device, has occurred. */
 bool cuda_wait_event(struct cuda_device *device, cudaEvent_t event, struct train_error *error);
 
-/* --- cuda_choose.c: which of several ways to the same values */
+/* --- cuda_fastest.c: which of several ways to the same values */
 
 enum { CUDA_WAYS = 16, CUDA_WAY_WORDS = 9, CUDA_KEY_WORDS = 12 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A convolution by cuDNN: what its runs (cuda_convolution.c) and the choice of its algorithms
- * (cuda_algorithm.c) share. */
+ * (cuda_candidates.c) share. */
 #ifndef TRAIN_BACKEND_CUDA_CONVOLUTION_H
 #define TRAIN_BACKEND_CUDA_CONVOLUTION_H
 

@@ -34,7 +34,7 @@ struct cuda_product {
 	bool leaves_sums; /* itself */
 };
 
-/* Chooses its algorithm (cuda_choose.c), with room in the device's workspace, and whether it
+/* Chooses its algorithm (cuda_fastest.c), with room in the device's workspace, and whether it
  * computes the sums, which it never does on a deterministic device. Free it with
  * cuda_product_free(), after a failure too. The device must be the calling thread's current one. */
 bool cuda_product_plan(struct cuda_device *device, struct cuda_product *product,

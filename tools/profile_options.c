@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile_open.h"
+#include "profile_options.h"
 
 #include <unistd.h>
 

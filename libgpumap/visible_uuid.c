@@ -2,7 +2,7 @@
 /* Finds devices by UUID, a beginning of it, or a legacy MIG name: rules V6 and V9. */
 #include "gpumap.h"
 
-#include "visible_match.h"
+#include "visible_entry.h"
 
 struct sortable {
 	const char *uuid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "visible_match.h"
+#include "visible_entry.h"
 
 #include <strings.h>
 
@@ -7,7 +7,7 @@
 
 #include "hash.h"
 #include "visible_python.h"
-#include "visible_seen.h"
+#include "visible_repeats.h"
 
 struct visible_number visible_number(struct span s)
 {

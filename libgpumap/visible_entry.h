@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which device one entry of a visible list names, and whether it was named before. */
-#ifndef GM_VISIBLE_MATCH_H
-#define GM_VISIBLE_MATCH_H
+#ifndef GM_VISIBLE_ENTRY_H
+#define GM_VISIBLE_ENTRY_H
 
 #include "visible.h"
 

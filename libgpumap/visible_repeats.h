@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A hash table of what a visible list named, for rule V5. */
-#ifndef GM_VISIBLE_SEEN_H
-#define GM_VISIBLE_SEEN_H
+#ifndef GM_VISIBLE_REPEATS_H
+#define GM_VISIBLE_REPEATS_H
 
 #include "text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "foreign.h"
+#include "unknown_option.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which launch profile a command works on, and what its options change. */
-#ifndef GM_PROFILE_OPEN_H
-#define GM_PROFILE_OPEN_H
+#ifndef GM_PROFILE_OPTIONS_H
+#define GM_PROFILE_OPTIONS_H
 
 #include "command.h"
 

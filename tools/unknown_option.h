@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What other launchers' options are called here, and what people take for options. */
-#ifndef GM_FOREIGN_H
-#define GM_FOREIGN_H
+#ifndef GM_UNKNOWN_OPTION_H
+#define GM_UNKNOWN_OPTION_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "visible_seen.h"
+#include "visible_repeats.h"
 
 bool seen_before(struct seen *seen, size_t slots, uint64_t key, struct span text, size_t number,
 		 size_t *earlier)
