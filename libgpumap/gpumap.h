@@ -15,10 +15,10 @@
  *    *_free function of its type; every *_free accepts NULL.
  *  - Arguments are copied: nothing of the caller's is kept after the call. The one
  *    exception is the inventory of gpumap_hosts_set_inventory.
- *  - Pointers must not be NULL but where that is said, and `origin`. What reads an
- *    object (*_str, *_int, *_count, *_get, ...) takes NULL as one that knows nothing.
+ *  - Pointers must not be NULL, except `origin` and where it is said. Readers (*_str,
+ *    *_int, *_count, *_get, ...) take NULL as an object of which nothing is known.
  *  - Text and numbers are attributes of two enums, gpumap_X_str_attr and gpumap_X_int_attr.
- *    Values of enumerators do not change. An attribute of the other enum is one not known.
+ *    Values of enumerators do not change. The other enum's attributes read as not known.
  *  - Strings handed out are UTF-8 or plain ASCII, borrowed, and live as long as
  *    the object they were read from. NULL means "not known".
  *  - Integers handed out are -1 when not known. Sizes are bytes.
@@ -120,7 +120,7 @@ enum gpumap_format {
 	GPUMAP_FORMAT_TEXT = 0, /* as the command prints it */
 	GPUMAP_FORMAT_JSON = 1, /* schema 1, described in gpumap(1) */
 	GPUMAP_FORMAT_SVG = 2,
-	GPUMAP_FORMAT_INI = 3 /* what reads back to the object */
+	GPUMAP_FORMAT_INI = 3 /* can be read back as the object */
 };
 
 /* Flags of the functions below; one that means nothing to a format is ignored. */
@@ -131,9 +131,8 @@ enum gpumap_format {
  * gpumap_plan_diff and gpumap_plan_emit write an object out. *ret is the whole text,
  * NUL-terminated and never NULL, which the caller frees with free(3); it ends in a newline
  * unless it is empty. JSON and SVG have the findings of `report`; for text print them yourself.
- * An object that is NULL does not exist: JSON and SVG then have the findings alone, text says
- * nothing of it. GPUMAP_EINPUT: the object has no such format, as NULL has no INI, or an unknown
- * flag. GPUMAP_ENOMEM. */
+ * For a NULL object JSON and SVG have the findings alone, and text has nothing. GPUMAP_EINPUT: an
+ * unknown flag, or a format that the object does not have (NULL has no INI). GPUMAP_ENOMEM. */
 
 /* --- rules ---------------------------------------------------------------- */
 
@@ -158,7 +157,7 @@ const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_str_attr a
 /* --- findings, looked up -------------------------------------------------- */
 
 /* What the finding `id` ("GM019", letter case ignored) is about, whether or not a report has it;
- * NULL if there is none. Its text is its meaning, its rule the one that it comes from. Static. */
+ * NULL if there is none. Its text is the meaning; its rule is where it comes from. Static. */
 const gpumap_finding *gpumap_finding_find(const char *id);
 /* The i-th in the order of the manual; NULL past the end. */
 const gpumap_finding *gpumap_finding_get(size_t i);
@@ -174,8 +173,8 @@ enum gpumap_inventory_str_attr {
 	GPUMAP_INVENTORY_DRIVER = 2, /* driver version, "570.124.06" */
 	GPUMAP_INVENTORY_HOST = 3,   /* host name at the time of recording */
 	GPUMAP_INVENTORY_DATE = 4,   /* when it was recorded, "2026-11-21T10:00:00Z" */
-	/* why no program can use a GPU of the host that was probed, which a snapshot keeps;
-	 * NULL: one can, or the inventory is another's */
+	/* why no program can use a GPU of the probed host (kept in snapshots); NULL: one can,
+	 * or no host was probed */
 	GPUMAP_INVENTORY_NO_GPU = 5
 };
 
@@ -184,7 +183,7 @@ enum gpumap_inventory_int_attr {
 	GPUMAP_INVENTORY_PARTIAL = 101  /* 1: the source was cut or a device did not answer */
 };
 
-/* A MIG instance has UUID, memory, profile and numbers of its own, else its GPU's. */
+/* A MIG instance has its own UUID, memory, profile and numbers; the rest is its GPU's. */
 enum gpumap_device_str_attr {
 	GPUMAP_DEVICE_UUID = 0,       /* "GPU-..." or "MIG-...", as nvidia-smi -L prints it */
 	GPUMAP_DEVICE_PCI = 1,        /* "0000:07:00.0", lower case */
@@ -216,11 +215,11 @@ enum gpumap_order {
  * no driver is loaded. No CUDA context is ever created. A GPU that NVML counts but
  * that this process may not open (rule L6) or that does not answer is left out and
  * reported; the latter makes the inventory partial. A host without GPUs gives an
- * empty inventory. Where NVML does not answer or has no GPU, a finding says which of rule
- * E1's cases it is; while GPUMAP_INVENTORY_NO_GPU is set, gpumap_resolve gives no device.
+ * empty inventory. Where NVML does not answer or has no GPU, a finding names the case
+ * of rule E1; if GPUMAP_INVENTORY_NO_GPU is set, gpumap_resolve gives no device.
  * `helper` is the path of gpumap-ask-driver, NULL for the installed one.
  * GPUMAP_ENODRIVER when the order was asked for and not answered; GPUMAP_EINPUT for
- * unknown flags, and when the driver tells two GPUs of one UUID or PCI address;
+ * unknown flags, and when the driver gives two GPUs one UUID or PCI address;
  * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const char *helper,
 			   gpumap_report *report);
@@ -254,7 +253,7 @@ int gpumap_inventory_open(gpumap_inventory **ret, const char *what, gpumap_repor
 int gpumap_inventory_save(const gpumap_inventory *inventory, const char *path,
 			  gpumap_report *report);
 
-/* As JSON, or as the INI file that gpumap_inventory_save writes; GPUMAP_ELIMIT as of that. */
+/* As JSON, or as the INI file that gpumap_inventory_save writes; GPUMAP_ELIMIT as there. */
 int gpumap_inventory_format(char **ret, const gpumap_inventory *inventory,
 			    enum gpumap_format format, unsigned flags, const gpumap_report *report);
 
@@ -322,31 +321,31 @@ int gpumap_request_set(gpumap_request *request, const char *key, const char *val
  * Visible lists, CUDA_DEVICE_ORDER and scheduler variables become the weakest
  * statements (rule S3); GPUMAP_KEY=value sets that key unless it is set already
  * (rule S6); names like CUDA_VISABLE_DEVICES are reported (rule S7). Codes as those of
- * gpumap_request_set; what stands before the variable that failed was taken. */
+ * gpumap_request_set; variables before the one that failed are kept. */
 int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
 			       gpumap_report *report);
 
 /* --- identity: which rank a process is ------------------------------------ */
 
-/* What its launcher tells a process of its place among others, in the variables that the
- * request was given (rules R1, R2 and R4). */
+/* What a launcher tells a process about its place among others, in the variables of the
+ * request (rules R1, R2 and R4). */
 enum gpumap_identity_str_attr {
 	/* whose variables apply: "torch", "Open MPI", "MPICH", "MVAPICH2", "PALS", "jsrun", "Flux",
-	 * "Slurm step"; "Kubernetes": those of a pod, where the node alone is known (rule R2) */
+	 * "Slurm step"; "Kubernetes": those of a pod, where only the node is known (rule R2) */
 	GPUMAP_IDENTITY_LAUNCHER = 0
 };
 
 enum gpumap_identity_int_attr {
 	GPUMAP_IDENTITY_RANK = 100, /* 0 to the world's size - 1 */
 	GPUMAP_IDENTITY_WORLD_SIZE = 101,
-	GPUMAP_IDENTITY_LOCAL_RANK = 102, /* on its node; the key local_rank comes first */
+	GPUMAP_IDENTITY_LOCAL_RANK = 102, /* on its node; the key local_rank wins */
 	GPUMAP_IDENTITY_LOCAL_SIZE = 103, /* ranks on its node */
 	GPUMAP_IDENTITY_NODE_RANK = 104,
 	GPUMAP_IDENTITY_NODES = 105
 };
 
-/* NULL and -1 where it is not known, all of them without a launcher. Variables with values of no
- * meaning are left out, which gpumap_resolve reports. The string is static. */
+/* NULL or -1 if not known, or without a launcher. Meaningless values are left out;
+ * gpumap_resolve reports them. The string is static. */
 const char *gpumap_request_identity_str(const gpumap_request *request,
 					enum gpumap_identity_str_attr attr);
 int64_t gpumap_request_identity_int(const gpumap_request *request,
@@ -374,7 +373,7 @@ enum gpumap_mapping_str_attr {
 };
 
 enum gpumap_mapping_int_attr {
-	GPUMAP_MAPPING_ANSWERED = 100,   /* 1; 0: the statements end in an error or a "no" */
+	GPUMAP_MAPPING_ANSWERED = 100,   /* 0: the statements end in an error or a "no"; else 1 */
 	GPUMAP_MAPPING_ENDED_ENTRY = 101 /* 0-based number of the entry that ended the list */
 };
 
@@ -448,8 +447,8 @@ size_t gpumap_mapping_step_count(const gpumap_mapping *mapping);
 const gpumap_step *gpumap_mapping_step(const gpumap_mapping *mapping, size_t i);
 const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_str_attr attr);
 
-/* Statements that lost to this step's: how many; source ("environment" or the key's
- * name) and value of the i-th (NULL past the end; the value of an unset is "unset"). */
+/* Statements that this step's beat: their number; the i-th's source ("environment" or the
+ * key's name) and value ("unset" for an unset), NULL past the end. */
 size_t gpumap_step_loser_count(const gpumap_step *step);
 const char *gpumap_step_loser_source(const gpumap_step *step, size_t i);
 const char *gpumap_step_loser_value(const gpumap_step *step, size_t i);
@@ -467,7 +466,7 @@ int gpumap_mapping_format(char **ret, const gpumap_mapping *mapping, enum gpumap
 typedef struct gpumap_profile gpumap_profile;
 typedef struct gpumap_section gpumap_section;
 
-/* A file larger than this many bytes is GPUMAP_ELIMIT (4 MiB), a longer value an error. */
+/* Bytes: a larger file is GPUMAP_ELIMIT (4 MiB), a value above GPUMAP_MAX_VALUE an error. */
 #define GPUMAP_MAX_PROFILE (4u << 20)
 #define GPUMAP_MAX_VALUE 65536u
 
@@ -486,8 +485,8 @@ int gpumap_profile_new(gpumap_profile **ret);
 int gpumap_profile_read(gpumap_profile **ret, const char *path, const char *name,
 			gpumap_report *report);
 
-/* As gpumap_profile_read, from text. `origin` is its file's path, to which includes are
- * relative. */
+/* As gpumap_profile_read, from text. `origin` is its file's path; includes are relative
+ * to its folder. */
 int gpumap_profile_parse(gpumap_profile **ret, const char *text, size_t size, const char *origin,
 			 const char *name, gpumap_report *report);
 void gpumap_profile_free(gpumap_profile *profile);
@@ -498,17 +497,16 @@ void gpumap_profile_free(gpumap_profile *profile);
  *	`path`, unless it is NULL
  *	GPUMAP_CONFIG of `envp`, unless it is empty
  *	./gpumap.ini, if it exists and is trusted
- *	gpumap/gpumap.ini in XDG_CONFIG_HOME of `envp`, or where that is no absolute path
- *	in .config of its HOME, if it exists
+ *	gpumap/gpumap.ini in XDG_CONFIG_HOME of `envp` (if not absolute: in .config of its
+ *	HOME), if it exists
  *	/etc/gpumap/gpumap.ini, if it exists
  *
  * A profile holds a command, and the working directory may belong to anybody. So
- * ./gpumap.ini is trusted only if it is a regular file that belongs to the effective user or to
- * root and that neither its group nor others may write to, and if it is a symbolic link, that
- * link belongs to one of these users too. Otherwise it is not read: a warning (GM165) gives the
- * reason, and the search goes on. A file that is named by `path` or GPUMAP_CONFIG is read
- * whoever owns it, and so are the files that a profile includes. The user's file and the one in
- * /etc stand in directories of their owners and are not judged.
+ * ./gpumap.ini is trusted only if it is a regular file of the effective user or root, not
+ * writable by group or others; a symbolic link to it must be theirs too. Otherwise it is not
+ * read: a warning (GM165) gives the reason, and the search goes on. A file that is named by
+ * `path` or GPUMAP_CONFIG is read whoever owns it, and so are the files that a profile includes.
+ * The user's file and the one in /etc are in their owners' directories and are not checked.
  *
  * Without any file the profile has the built-in defaults and GPUMAP_PROFILE_FILE is NULL; if a
  * `name` is given, that is GPUMAP_EINPUT. `envp`, which may be NULL, only tells where the file
@@ -519,21 +517,21 @@ int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name
 			const char *const *envp, unsigned flags, gpumap_report *report);
 
 /* Gives a key a value, as an option does; `origin` is its name, "--gpus". GPUMAP_EKEY,
- * GPUMAP_EINPUT; GPUMAP_ELIMIT, it names too many GPUs or hosts; GPUMAP_ENOMEM. On failure the
+ * GPUMAP_EINPUT; GPUMAP_ELIMIT: too many GPUs or hosts; GPUMAP_ENOMEM. On failure the
  * profile is unchanged. Lists may be of several lines, as commands print them. */
 int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
-/* The launching environment: GPUMAP_KEY=value gives keys values, and the others are what
- * ${VAR} stands for. It replaces that of an earlier call. On failure the profile is
- * unchanged. GPUMAP_EINPUT; GPUMAP_ELIMIT, a variable makes the conditions of overrides name
- * too many hosts; GPUMAP_ENOMEM. */
+/* The launching environment: GPUMAP_KEY=value sets keys; ${VAR} stands for the other
+ * variables. It replaces that of an earlier call. On failure the profile is unchanged.
+ * GPUMAP_EINPUT; GPUMAP_ELIMIT: a variable makes conditions of overrides name too many hosts;
+ * GPUMAP_ENOMEM. */
 int gpumap_profile_set_environ(gpumap_profile *profile, const char *const *envp,
 			       gpumap_report *report);
 
-/* Whether it can be launched as it is: every ${VAR} in what holds is set, the values that
- * they make are good, the program exists. Reports all that is wrong. GPUMAP_EINPUT,
- * GPUMAP_ELIMIT, GPUMAP_ENOMEM: of what is wrong first. */
+/* Whether it can be launched as it is: every ${VAR} in effective values is set, those
+ * values are valid, the program exists. Reports all that is wrong. Returns the code of the first
+ * error, GPUMAP_EINPUT or GPUMAP_ELIMIT; or GPUMAP_ENOMEM. */
 int gpumap_profile_check(const gpumap_profile *profile, gpumap_report *report);
 
 enum gpumap_profile_str_attr {
@@ -546,17 +544,17 @@ const char *gpumap_profile_str(const gpumap_profile *profile, enum gpumap_profil
 /* Strings live until the profile is changed or freed. */
 enum gpumap_setting_attr {
 	GPUMAP_SETTING_NAME = 0,  /* the key */
-	GPUMAP_SETTING_VALUE = 1, /* with its variables; as written while one of them is not set */
+	GPUMAP_SETTING_VALUE = 1, /* with variables expanded; as written if one is not set */
 	GPUMAP_SETTING_TEXT = 2,  /* as written */
 	GPUMAP_SETTING_ORIGIN = 3 /* "train.ini:7", "--gpus", "GPUMAP_GPUS" or "default" */
 };
 
 /* The effective value of a key of [profile] or [program]. Lists and the command keep their
- * quotes, and %r and its like are there still. NULL: no such key. */
+ * quotes, and macros such as %r are kept. NULL: no such key. */
 const char *gpumap_profile_setting(const gpumap_profile *profile, const char *key,
 				   enum gpumap_setting_attr attr);
-/* The same on a host, node, rank and local rank: an override with a condition on what is not
- * known (NULL, -1) does not apply. gpumap_profile_setting knows none of them. */
+/* The same on a host, node, rank and local rank: an override that tests something unknown
+ * (NULL, -1) does not apply. To gpumap_profile_setting all four are unknown. */
 const char *gpumap_profile_setting_at(const gpumap_profile *profile, const char *key,
 				      enum gpumap_setting_attr attr, const char *host, int64_t node,
 				      int64_t rank, int64_t local_rank);
@@ -565,8 +563,8 @@ const char *gpumap_profile_setting_at(const gpumap_profile *profile, const char 
 size_t gpumap_profile_argument_count(const gpumap_profile *profile);
 const char *gpumap_profile_argument(const gpumap_profile *profile, size_t i);
 
-/* What [env] and [unset] of the profile and its parents come to, a variable at a time; its
- * value is NULL when it is to be unset. NULL past the end. */
+/* The variables that [env] and [unset] of the profile and its parents give: their number, and
+ * the i-th (value NULL: unset it). All NULL past the end. */
 size_t gpumap_profile_variable_count(const gpumap_profile *profile);
 const char *gpumap_profile_variable(const gpumap_profile *profile, size_t i,
 				    enum gpumap_setting_attr attr);
@@ -580,7 +578,7 @@ enum gpumap_section_str_attr {
 };
 
 /* The i-th section of a kind (NULL: of any) in the order of the files, an included one
- * standing where it is included; NULL past the end. Its entries, as it gives them. */
+ * standing where it is included; NULL past the end. A section's entries, as written. */
 const gpumap_section *gpumap_profile_section(const gpumap_profile *profile, const char *kind,
 					     size_t i);
 const char *gpumap_section_str(const gpumap_section *section, enum gpumap_section_str_attr attr);
@@ -588,22 +586,22 @@ size_t gpumap_section_entry_count(const gpumap_section *section);
 const char *gpumap_section_entry(const gpumap_section *section, size_t i,
 				 enum gpumap_setting_attr attr);
 
-/* A [sweep]: its combinations (0: there is no such sweep), the last variable changing first; how
- * many run at a time (-1: no such sweep); the name and value of its i-th variable (NULL past the
- * end). */
+/* A [sweep]: the number of combinations (0: no such sweep), where the last variable changes
+ * fastest; how many run at a time (-1: no such sweep); the name and value of its i-th variable
+ * (NULL past the end). */
 size_t gpumap_sweep_combination_count(const gpumap_section *sweep);
 int64_t gpumap_sweep_jobs(const gpumap_section *sweep);
 const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i);
 const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, size_t i);
 
-/* From now on ${name} stands for the values of a sweep's combination, before the
- * environment's; `sweep` NULL: no sweep's. GPUMAP_EINPUT, GPUMAP_ELIMIT as of
+/* From now on ${name} is looked up in this combination of the sweep, then in the environment;
+ * `sweep` NULL: in the environment alone. GPUMAP_EINPUT, GPUMAP_ELIMIT as of
  * gpumap_profile_set_environ, GPUMAP_ENOMEM. */
 int gpumap_profile_set_sweep(gpumap_profile *profile, const char *sweep, size_t combination,
 			     gpumap_report *report);
 
-/* The chosen profile as JSON, or as INI: a flat file, which reads back to the same
- * but for includes, parents, overrides with a condition, trainers and sweeps. */
+/* The chosen profile as JSON, or as INI: a flat file, which reads back equal, except
+ * for includes, parents, overrides with a condition, trainers and sweeps. */
 int gpumap_profile_format(char **ret, const gpumap_profile *profile, enum gpumap_format format,
 			  unsigned flags, const gpumap_report *report);
 
@@ -614,8 +612,8 @@ int gpumap_profile_format_keys(char **ret, const gpumap_profile *profile, const 
 
 /* --- hosts: where ranks can run ------------------------------------------- */
 
-/* Hosts by node rank, with what is known of each. Hosts of which the same is known
- * are planned once, so that thousands of equal ones cost little. */
+/* Hosts by node rank, with what is known of each. Hosts with equal facts are
+ * planned once, so that thousands cost little. */
 typedef struct gpumap_hosts gpumap_hosts;
 
 /* No hosts yet. GPUMAP_ENOMEM. */
@@ -629,7 +627,7 @@ int gpumap_hosts_parse_list(gpumap_hosts *hosts, const char *list, const char *o
 			    gpumap_report *report);
 
 /* Adds the hosts of a hostfile, lines of "NAME", "NAME slots=N" or "NAME:N"; slots are
- * the ranks of that host, unless the profile counts them; one with slots=0 is left out.
+ * the host's ranks, unless the profile sets their number; a host with slots=0 is left out.
  * Codes as gpumap_hosts_parse_list. */
 int gpumap_hosts_parse_hostfile(gpumap_hosts *hosts, const char *text, size_t size,
 				const char *origin, gpumap_report *report);
@@ -639,16 +637,15 @@ size_t gpumap_hosts_count(const gpumap_hosts *hosts);
 const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i);
 
 /* The setters below are for the i-th host. GPUMAP_EINPUT: there is no such host. GPUMAP_ENOMEM;
- * on failure the hosts are unchanged, unless it says otherwise. */
+ * on failure the hosts are unchanged, unless said otherwise. */
 
 /* The GPUs of the host. The inventory is not copied: it must live until the hosts are freed.
  * NULL: nothing is known of the host. */
 int gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
 
-/* The environment that the host's ranks are started from, after its inventory: the
- * list that it inherits, who set it (rule S6a), the scheduler's job, and the GPUs that are its
- * own if it is a rank of gpumap run (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT. On failure the host has
- * no such list. */
+/* Call after gpumap_hosts_set_inventory. The environment from which the host's ranks start: the
+ * inherited list, who set it (rule S6a), the scheduler's job, and in a rank of gpumap run that
+ * rank's GPUs (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT. On failure the host has no inherited list. */
 int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 			     gpumap_report *report);
 
@@ -659,9 +656,8 @@ int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *e
 int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
 			  const int *node, size_t count);
 
-/* From now on the host is taken to have what the other has: GPUs, inherited list, cores, also
- * where the other is itself like a third. Where it comes back to the i-th host, or `other` is
- * that host, it has its own again. */
+/* From now on the i-th host has what `other` has (GPUs, inherited list, cores), or if `other` is
+ * like a third host, what the third has. If that host is the i-th itself, it has its own again. */
 int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
 
 /* --- plan: which rank runs where, on what, and what it is told ------------ */
@@ -701,9 +697,8 @@ enum gpumap_plan_int_attr {
 const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_str_attr attr);
 int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_attr attr);
 
-/* The value that a key of [profile] or [program] has for a rank, -1: for none in particular;
- * what overrides say of its host and rank is in it, macros are there still. NULL: no such
- * key. */
+/* A [profile] or [program] key's value for a rank (-1: no particular one), with overrides for
+ * its host and rank applied; macros such as %r are kept. NULL: no such key. */
 const char *gpumap_plan_setting(const gpumap_plan *plan, const char *key, int64_t rank);
 
 /* The same with the rank's macros expanded; `stream` is what %s stands for, or NULL. The caller
@@ -714,7 +709,7 @@ int gpumap_plan_expand_setting(char **ret, const gpumap_plan *plan, const char *
 enum gpumap_rank_str_attr {
 	GPUMAP_RANK_HOST = 0,
 	GPUMAP_RANK_VISIBLE = 1, /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
-	GPUMAP_RANK_UUID = 2,    /* of the device that it lands on, or that it has alone; or NULL */
+	GPUMAP_RANK_UUID = 2,    /* of the device that the rank uses, or its only one; or NULL */
 	GPUMAP_RANK_PCI = 3,
 	GPUMAP_RANK_NAME = 4,
 	GPUMAP_RANK_CPUS = 5,        /* "0-7,64-71", or NULL: not bound */
@@ -722,7 +717,7 @@ enum gpumap_rank_str_attr {
 };
 
 enum gpumap_rank_int_attr {
-	GPUMAP_RANK_NODE = 100, /* of its host */
+	GPUMAP_RANK_NODE = 100, /* node rank */
 	GPUMAP_RANK_LOCAL_RANK = 101,
 	GPUMAP_RANK_LOCAL_SIZE = 102,
 	GPUMAP_RANK_PHYSICAL = 103, /* as GPUMAP_RANK_UUID; nvidia-smi's number */
@@ -745,19 +740,19 @@ int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t ran
 			       gpumap_report *report);
 
 /* Calls fn(name, value, data) for each variable that differs for the rank from the
- * environment it is started in: `value` NULL means that it is to be unset. `envp` is that
- * environment; NULL: an empty one. Those are
+ * environment that the rank is started in; `value` NULL: the variable is to be unset. `envp` is
+ * that environment; NULL: an empty one. The variables are
  *  - RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, GROUP_WORLD_SIZE, NODE_RANK,
  *    ROLE_NAME, ROLE_RANK, ROLE_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID,
  *    TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS and TORCHELASTIC_USE_AGENT_STORE,
  *    as torchrun sets them and as far as they are true. Not with a single rank of mode
  *    single, dp or mp: programs take their presence for DistributedDataParallel.
- *  - the variables that other launchers tell a rank by, and those of the above that this
- *    rank does not get: they are unset (rule R1);
- *  - CUDA_VISIBLE_DEVICES and, where it needs it, CUDA_DEVICE_ORDER (rule N5);
+ *  - other launchers' rank variables, and any above that this rank does not get: these are
+ *    unset (rule R1);
+ *  - CUDA_VISIBLE_DEVICES and, where that needs it, CUDA_DEVICE_ORDER (rule N5);
  *  - OMP_NUM_THREADS; threads = auto leaves one of `envp` alone;
  *  - GPUMAP_RUN_GPUS, GPUMAP_RUN_RANK and GPUMAP_RUN_ID: the GPUs that are the rank's own, as a
- *    visible list, its number and the run, for a gpumap that it starts;
+ *    visible list, its number and the run, for a gpumap that the rank starts;
  *  - those of [env] and [unset]. A variable may come twice: the last call holds.
  * fn returns 0 to go on; another value ends and is returned. GPUMAP_EINPUT: no such rank,
  * GPUMAP_ENOMEM. */
@@ -770,9 +765,8 @@ int gpumap_plan_format(char **ret, const gpumap_plan *plan, enum gpumap_format f
 		       unsigned flags, const gpumap_report *report);
 
 /* What differs from plan `a` to plan `b`, as text or JSON: the plan, settings, environment,
- * program, nodes and ranks; those that differ alike are one. Where values came from and why they
- * are so is not compared. *differs: 1 if anything does. `a` or `b` NULL: as a plan that does not
- * exist. */
+ * program, nodes and ranks; equal differences are listed once. Origins and reasons of values are
+ * not compared. *differs: 1 if anything does. `a` or `b` NULL: as for a NULL object, and 0. */
 int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
 		     enum gpumap_format format, unsigned flags, const gpumap_report *report);
 

@@ -14,10 +14,10 @@
  * the caller left open for it (those without close-on-exec), the caller's resource limits.
  * No program is started before all of them were found to be executable.
  *
- * Signals to the caller: TERM, INT, HUP and QUIT stop the ranks: `kill_signal` to all, then,
- * after `grace_ms` in total, SIGKILL. Another INT or QUIT while they are being stopped kills
- * at once. The signals in `forward` go to all ranks' process groups instead. What was ignored
- * at the start stays ignored. All dispositions are the caller's again afterwards.
+ * Signals to the caller: TERM, INT, HUP and QUIT stop the ranks: `kill_signal` to all, then
+ * SIGKILL, `grace_ms` after the first signal. Another INT or QUIT while they are being stopped
+ * kills at once. `forward` signals do not stop the ranks: they go to all ranks' process groups.
+ * What was ignored at the start stays ignored. All dispositions are the caller's again afterwards.
  *
  * The caller has one thread. It must not wait for children of its own meanwhile.
  */
@@ -40,10 +40,10 @@ enum launch_on_fail {
 };
 
 enum launch_console {
-	LAUNCH_RAW,    /* what ranks write, as it comes; without log files they write themselves */
-	LAUNCH_PREFIX, /* whole lines, each after its rank's tag */
-	LAUNCH_RANK0,  /* rank 0 alone, without tags */
-	LAUNCH_COLLAPSE, /* as PREFIX; lines that several ranks write alike are one: [0-7] */
+	LAUNCH_RAW,      /* what ranks write, as it comes; without log files they write directly */
+	LAUNCH_PREFIX,   /* whole lines, each after its rank's tag */
+	LAUNCH_RANK0,    /* rank 0 alone, without tags */
+	LAUNCH_COLLAPSE, /* as PREFIX; equal lines of several ranks shown once: [0-7] */
 	LAUNCH_NONE      /* nothing */
 };
 
@@ -54,9 +54,10 @@ struct launch_rank {
 	int rank, local_rank;
 	const char *tag; /* NULL: "[RANK] " */
 
-	/* What it appends to; NULL: no file. Both may be one file, and ranks may share it. */
+	/* Files that get its output, appended; NULL: none. Both may be the same, and ranks may
+	 * share it. */
 	const char *out_path, *err_path;
-	bool out_hidden, err_hidden; /* what the file has is not shown */
+	bool out_hidden, err_hidden; /* goes to the file only */
 
 	/* As sched_setaffinity(2) and set_mempolicy(2) take them; NULL: as the caller's. */
 	const void *cpus;
@@ -73,16 +74,16 @@ struct launch {
 	int kill_signal;             /* 0: SIGTERM */
 	int64_t grace_ms;            /* from it to SIGKILL; 0: SIGKILL at once */
 	int64_t timeout_ms;          /* of the whole run, restarts included; 0: none */
-	enum launch_on_fail on_fail; /* 100 ms after the first failure */
+	enum launch_on_fail on_fail; /* applied 100 ms after the first failure */
 	int restarts;
 	sigset_t forward; /* sigemptyset() it if there are none */
 	enum launch_console console;
-	bool styled;                 /* its own lines on standard error, for a terminal */
+	bool styled;                 /* the launcher's lines on stderr get a terminal's styles */
 	const struct speech *speech; /* how findings name settings; NULL: by keys */
 
 	/* Called before each start, with the number of restarts so far: the place to set
-	 * TORCHELASTIC_RESTART_COUNT in the caller's own ranks. Other than GPUMAP_OK ends the
-	 * run. NULL: nothing changes. */
+	 * TORCHELASTIC_RESTART_COUNT in the caller's own ranks. A result other than GPUMAP_OK
+	 * ends the run. May be NULL. */
 	int (*before)(void *data, int restarted);
 	void *data;
 };
@@ -103,8 +104,8 @@ struct launch_exit {
 	struct timespec started, ended;
 	int status;       /* what it returned; -1: a signal ended it, or its end was not seen */
 	int signal;       /* what ended it; 0: none */
-	bool dumped;      /* core */
-	bool first;       /* failed before it was stopped and within 100 ms of the first that did */
+	bool dumped;      /* a core */
+	bool first;       /* failed, not stopped, within 100 ms of the first failure */
 	bool stopped;     /* was being stopped when it ended */
 	char *last_lines; /* of what it wrote to standard error, or else output; "" or NULL: none */
 };
@@ -124,13 +125,13 @@ struct launch_result {
  * first failing rank (the lowest, if several were seen at once; 128+N for signal N), 128+N
  * when signal N stopped the run, 124 after the time limit, 126 or 127 when a program cannot be
  * executed or found, 125 when the launcher failed, else 0.
- * GPUMAP_OK unless nothing or not everything could be started or watched: GPUMAP_EINPUT,
- * GPUMAP_EFILE, GPUMAP_ENOMEM. Every failure is in the report. */
+ * GPUMAP_OK if all could be started and watched, else GPUMAP_EINPUT, GPUMAP_EFILE or
+ * GPUMAP_ENOMEM. Every failure is in the report. */
 int launch_run(const struct launch *launch, struct launch_result *result, gpumap_report *report);
 void launch_result_free(struct launch_result *result);
 
-/* Before a line of the launcher's own to a terminal that the ranks write to themselves (raw): moves
- * to the beginning of a line, and adds none where the cursor is there. "" elsewhere. */
+/* Print it before a line of the launcher's own, on a terminal where ranks write directly (raw): it
+ * moves to the beginning of a line, and adds none if the cursor is there. "" elsewhere. */
 enum { FRESH_LINE = 1024 };
 const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch, int fd);
 
@@ -138,7 +139,7 @@ const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch
 void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
 		    FILE *file);
 
-/* What to do about an errno of a rank's program, or else of its folder; NULL: nothing is known. */
+/* What to do about an errno of a rank's program (its folder, if !program); NULL: not known. */
 const char *launch_fix(bool program, int error);
 /* Says, as launch_run would, that the rank's program or folder cannot be used. Returns the status
  * to return. */

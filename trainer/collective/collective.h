@@ -6,8 +6,8 @@
  * `nccl` GPUs anywhere (collective/nccl.h).
  *
  * Every rank makes the same calls in the same order, on one thread at a time. Values lie on the
- * rank's device. On the CPU a call returns when it is done (`waits`); other collectives put it on
- * the communicator's stream. Sums are taken in the order of ranks, ((v0 + v1) + v2) + ..., so the
+ * rank's device. CPU collectives return when the call is done (`waits`); others put it on the
+ * communicator's stream. Sums are taken in the order of ranks, ((v0 + v1) + v2) + ..., so the
  * result does not depend on timing or threads, and is the same on all ranks. NCCL adds in the order
  * of its algorithm (a ring or a tree, by size and machine): its result is the same on all ranks,
  * and in every run on the same GPUs with the same library, but may differ from the sum in the order
@@ -23,51 +23,52 @@
 #include "backend/backend.h"
 
 struct communicator;
+/* Where the ranks of a process meet, created before its threads. Each collective extends it. */
 struct rendezvous;
 
 enum { MAX_GATHER = 512 };
 
-/* Where the ranks of a process meet, created before its threads. Each collective extends it. */
+/* How the ranks meet. */
 struct rendezvous_options {
 	int world;
-	int ranks;        /* of them in this process: 1, or all of them as threads */
+	int ranks;        /* how many in this process: 1, or all, as threads */
 	int rank;         /* the one that is this process */
 	const char *name; /* shm between processes: a name that only the ranks of this run have, at
 			     most 200 bytes; NULL: all are in this process */
 	int timeout_ms;   /* limit of waiting for others in one call; 0: none */
-	int local;        /* of them on this machine; 0: not known */
+	int local;        /* how many on this machine; 0: not known */
 	bool messages;    /* send and receive will be called */
 	/* The type in which all_reduce sends values, if the collective `rounds`: VALUE_BFLOAT16
 	 * halves the bytes and rounds the addends. */
 	enum value_type sums;
-	int64_t sum_values; /* of most calls, at most: larger ones may go in pieces; 0: few */
+	int64_t sum_values; /* most calls sum no more; larger ones may go in pieces; 0: few */
 };
 
 struct collective {
 	const char *name;
 	bool waits;      /* calls return when they are done, so overlap needs a thread */
 	bool on_devices; /* values may lie where the host cannot read them: on GPUs */
-	/* Calls between fork and join can be part of a recorded step, if they are on all ranks.
-	 * Then all ranks run what they recorded in the same order. */
+	/* Calls between fork and join can be part of a recorded step, if every rank records them;
+	 * all ranks then run their recorded calls in the same order. */
 	bool records;
-	bool rounds; /* rendezvous_options.sums may be VALUE_BFLOAT16; all others ignore it */
+	bool rounds; /* rendezvous_options.sums may be VALUE_BFLOAT16; others ignore sums */
 
-	/* *rendezvous is NULL before. After a failure it may be incomplete while others wait there:
-	 * notify them with cancel, then leave. */
+	/* Set *rendezvous to NULL first. After a failure it may be incomplete while others wait
+	 * there: notify them with cancel, then leave. */
 	bool (*meet)(struct rendezvous **rendezvous, const struct rendezvous_options *options,
 		     struct train_error *error);
 	void (*leave)(struct rendezvous *rendezvous); /* after all communicators are closed */
 	/* For a rank of this process that fails before it has a communicator: ends the waiting of
-	 * others, as abort does. In shared memory leave then waits some seconds for ranks that have
+	 * others, as abort does. With shm, leave() then waits some seconds for ranks that have
 	 * not come yet, so that they get the reason too. */
 	void (*cancel)(struct rendezvous *rendezvous, int rank, const struct train_error *why);
 
-	/* Called by the rank's thread; waits until all ranks are there. *comm is NULL before. After
-	 * a failure it may be incomplete: abort it, which gives the others the reason, and then
-	 * close it. If it is NULL, use cancel. */
+	/* Called by the rank's thread; waits until all ranks are there. Set *comm to NULL first.
+	 * After a failure it may be incomplete: abort it, which gives the others the reason, and
+	 * then close it. If it is NULL, use cancel. */
 	bool (*open)(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		     struct device *device, struct train_error *error);
-	/* Call it after all recorded steps with its calls are freed, and before their memory is. */
+	/* Call it after recorded steps with its calls are freed, before their memory is freed. */
 	void (*close)(struct communicator *comm);
 
 	/* Order the streams of device and communicator, in collectives that do not wait; else NULL.
@@ -88,15 +89,14 @@ struct collective {
 	/* Host memory: rank r's bytes to all[r * bytes]. With 0 bytes a barrier. */
 	bool (*all_gather)(struct communicator *comm, const void *mine, void *all, size_t bytes,
 			   const char *what, struct train_error *error);
-	/* The same in two parts, so that no step waits: begin takes mine, at most MAX_GATHER bytes,
-	 * and later work of the device does not wait for it; end waits. One at a time; other calls
-	 * may come between. NULL: all_gather does not wait for the device. */
+	/* The same in two parts, so that no step waits: begin takes mine, at most MAX_GATHER bytes;
+	 * neither it nor the device's later work waits. end waits for the values. One at a time;
+	 * other calls may come between. NULL where all_gather never waits for the device. */
 	bool (*gather_begin)(struct communicator *comm, const void *mine, size_t bytes,
 			     const char *what, struct train_error *error);
 	bool (*gather_end)(struct communicator *comm, void *all, struct train_error *error);
-	/* One message from this rank to another, of the size that it receives. One in each
-	 * direction may be in flight before the other rank takes it; send returns when values may
-	 * change. */
+	/* One message between two ranks; both give the same size. One in each direction may be in
+	 * flight before the other rank takes it; send returns when values can be reused. */
 	bool (*send)(struct communicator *comm, int to, const void *values, size_t bytes,
 		     const char *what, struct train_error *error);
 	bool (*receive)(struct communicator *comm, int from, void *values, size_t bytes,
@@ -104,12 +104,12 @@ struct collective {
 
 	/* Called now and then by a rank that waits for something else, such as its device, with the
 	 * time and `where` it waits. False, with the reason: the run has failed, a rank is gone, or
-	 * the time limit is over; the message then names the ranks that do not wait. NULL: there
-	 * are no other ranks. */
+	 * the time limit is over; after the time limit the message names the ranks that do not
+	 * wait. NULL: there are no other ranks. */
 	bool (*check)(struct communicator *comm, const char *where, int64_t waited_ns,
 		      struct train_error *error);
-	/* Ends the run for this reason. If that ends the processes of others too, they get its
-	 * status. Any thread of the rank may call it. */
+	/* Ends the run for this reason. If that also ends others' processes, they exit with the
+	 * status of `why`. Any thread of the rank may call it. */
 	void (*abort)(struct communicator *comm, const struct train_error *why);
 };
 
@@ -137,8 +137,8 @@ static inline bool collective_join(struct communicator *comm, struct train_error
 	return !comm->calls->join || comm->calls->join(comm, error);
 }
 
-/* The collective called NAME, or NULL with a message that lists them. mpi is a module that is
- * loaded here and stays, so that a program starts without MPI: see collective/mpi_module.h. */
+/* The collective called NAME, or NULL with a message that lists them. mpi is a module, so
+ * that programs start without MPI; loaded here, it stays: see collective/mpi_module.h. */
 const struct collective *collective_find(const char *name, struct train_error *error);
 const struct collective *collective_mpi_find(struct train_error *error);
 
