@@ -12,7 +12,7 @@
 
 static const struct option_row rows[] = {
 	{"--config", "FILE", "the profile file, instead of the default files"},
-	{"--profile", "NAME", "the profile, instead of the file's default; GPUMAP_PROFILE"},
+	{"--profile", "NAME", "the profile, not the file's default; or set GPUMAP_PROFILE"},
 	{"--origin", NULL, "add where each value comes from"},
 	{"--json", NULL, "print JSON"},
 	{NULL, NULL, NULL},

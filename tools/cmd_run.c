@@ -45,8 +45,8 @@ static void help(struct options *options)
 	fputs("usage: gpumap run [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
 	      "Makes a plan as gpumap plan does, starts this machine's ranks with torchrun's\n"
-	      "environment, and supervises them. It rejects a plan that cannot work before\n"
-	      "anything starts. When a rank fails, it ends the other ranks and returns the\n"
+	      "environment, and supervises them. Before anything starts, it rejects a plan\n"
+	      "that cannot work. When a rank fails, gpumap ends the others and returns the\n"
 	      "status of that rank. It leaves no process behind.\n"
 	      "\n"
 	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
@@ -57,8 +57,8 @@ static void help(struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile. gpumap reads\n"
-	      "./gpumap.ini without --config; gpumap plan --origin shows what it sets.\n"
+	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile. Without\n"
+	      "--config gpumap reads ./gpumap.ini; gpumap plan --origin shows its settings.\n"
 	      "\n"
 	      "Exit status: that of the first rank that failed (128+N for signal N), 124 time\n"
 	      "limit, 125 gpumap refused or failed, 126 the program cannot be executed, 127 it\n"

@@ -34,7 +34,7 @@ static void help(FILE *file)
 		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "Without a command gpumap takes the options of explain. gpumap alone explains\n"
-	      "the environment, if that sets a GPU list, a rank or a GPUMAP_ variable.\n"
+	      "an environment that sets a GPU list, a rank or a GPUMAP_ variable.\n"
 	      "gpumap COMMAND --help lists the options of a command. gpumap rules ID explains\n"
 	      "the id at the end of a message. The manuals are gpumap(1) and gpumap-rules(7).\n",
 	      file);
