@@ -51,18 +51,13 @@ enum value_scope { SCOPE_JOB, SCOPE_NODE, SCOPE_RANK };
 
 /* What commands do with a key. */
 enum key_use {
-	BY_RANK =
-		1
-		<< 0, /* looked up for each rank: a plan keeps what overrides say of single ranks */
+	/* looked up for each rank: a plan keeps what overrides say of single ranks */
+	BY_RANK = 1 << 0,
 	EXEC_DOES = 1 << 1,  /* gpumap exec does it inside another launcher, which hands it on */
-	EXEC_LOSES = 1 << 2, /* only who starts the ranks can do it */
-	/* A command for this launcher does not do it; unless gpumap exec in it does. */
-	LOST_BY_ACCELERATE = 1 << 3,
-	LOST_BY_DEEPSPEED = 1 << 4,
-	LOST_BY_MPIRUN = 1 << 5,
-	LOST_BY_SHELL = 1 << 6,
-	LOST_BY_SLURM = 1 << 7,
-	LOST_BY_TORCHRUN = 1 << 8,
+	EXEC_LOSES = 1 << 2, /* only who starts the ranks can do it; libgpumap/emit has who does */
+	OF_PROCESS = 1 << 3, /* of the rank's process, so that it needs gpumap exec or a launcher
+			      * that does it */
+	NEEDS_EXEC = 1 << 4  /* another value than the default makes emit add gpumap exec */
 };
 
 struct profile_key {

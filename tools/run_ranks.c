@@ -307,7 +307,7 @@ static void make_launch(struct maker *m)
 	launch->grace_ms = setting(m, PKEY_PROFILE_kill_grace).number;
 	launch->timeout_ms = setting(m, PKEY_PROFILE_timeout).number;
 	launch->on_fail = fails[setting(m, PKEY_PROFILE_on_fail).word];
-	launch->restarts = m->plan->restarts;
+	launch->restarts = job_restarts(m->plan);
 	forward_signals(&launch->forward, setting(m, PKEY_PROFILE_forward).number);
 	launch->console = consoles[setting(m, PKEY_PROFILE_console).word];
 	launch->before = count_restart;

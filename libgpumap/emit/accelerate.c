@@ -53,15 +53,18 @@ static void put_node(struct emitter *e, size_t node)
 	emit_word(e, "accelerate");
 	emit_word(e, "launch");
 	put_processes(e, node);
-	if (e->plan->restarts)
-		emit_wordf(e, "--max_restarts=%d", e->plan->restarts);
+	if (job_restarts(e->plan))
+		emit_wordf(e, "--max_restarts=%d", job_restarts(e->plan));
 	emit_no_python(e);
 	emit_end(e);
 }
 
 static void put_remarks(struct emitter *e)
 {
-	emit_loses(e, emit_needs_exec(e), PKEY_COUNT);
+	const enum profile_key_id kept =
+		emit_on_fail(e) == PLAN_ON_FAIL_WAIT ? PKEY_COUNT : PKEY_PROFILE_on_fail;
+
+	emit_loses(e, emit_needs_exec(e), &kept, 1);
 	if (e->nodes[0].gpus)
 		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
 			    "accelerate puts --gpu_ids in place of any CUDA_VISIBLE_DEVICES, also "

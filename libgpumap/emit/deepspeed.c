@@ -110,7 +110,7 @@ static void warn_ranks(struct emitter *e)
 
 static void put_remarks(struct emitter *e)
 {
-	emit_loses(e, emit_needs_exec(e), PKEY_COUNT);
+	emit_loses(e, emit_needs_exec(e), NULL, 0);
 	warn_ranks(e);
 	emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
 		    "deepspeed drops an inherited CUDA_VISIBLE_DEVICES and sets numbers, and "

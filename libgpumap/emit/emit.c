@@ -12,21 +12,18 @@ struct gpumap_target {
 	const char *name, *summary;
 	emit_target *put;
 	const char *shell; /* of a script; NULL: a command */
-	enum key_use loses;
 	bool scheduled;
 };
 
 static const gpumap_target targets[] = {
-	{"torchrun", "PyTorch's launcher, a command for each host", emit_torchrun, NULL,
-	 LOST_BY_TORCHRUN, false},
-	{"srun", "Slurm, inside a job or from a shell", emit_srun, NULL, LOST_BY_SLURM, true},
-	{"sbatch", "Slurm, a script to submit", emit_sbatch, "/bin/sh", LOST_BY_SLURM, true},
-	{"mpirun", "Open MPI 4 and 5", emit_mpirun, NULL, LOST_BY_MPIRUN, false},
+	{"torchrun", "PyTorch's launcher, a command for each host", emit_torchrun, NULL, false},
+	{"srun", "Slurm, inside a job or from a shell", emit_srun, NULL, true},
+	{"sbatch", "Slurm, a script to submit", emit_sbatch, "/bin/sh", true},
+	{"mpirun", "Open MPI 4 and 5", emit_mpirun, NULL, false},
 	{"accelerate", "Hugging Face accelerate, a command for each host", emit_accelerate, NULL,
-	 LOST_BY_ACCELERATE, false},
-	{"deepspeed", "DeepSpeed's launcher", emit_deepspeed, NULL, LOST_BY_DEEPSPEED, false},
-	{"shell", "a script for sh that needs nothing else", emit_shell, "/bin/sh", LOST_BY_SHELL,
 	 false},
+	{"deepspeed", "DeepSpeed's launcher", emit_deepspeed, NULL, false},
+	{"shell", "a script for sh that needs nothing else", emit_shell, "/bin/sh", false},
 };
 
 EXPORT const gpumap_target *gpumap_target_get(size_t i)
@@ -150,7 +147,6 @@ static int make(struct emitter *e, char **text, const gpumap_target *target)
 	if (r != GPUMAP_OK)
 		return r;
 	e->target = target->name;
-	e->loses = target->loses;
 	if (!can_start(e))
 		return GPUMAP_OK;
 	r = emit_nodes(e);

@@ -35,7 +35,6 @@ struct emit_file {
 struct emitter {
 	const gpumap_plan *plan;
 	const char *target;
-	enum key_use loses; /* LOST_BY_ the launcher */
 	gpumap_report *report;
 	struct arena arena;
 	struct strbuf out;
@@ -88,6 +87,7 @@ size_t emit_count(const char *list);
 const char *emit_setting(const struct emitter *e, const char *key);
 struct key_value emit_value(const struct emitter *e, enum profile_key_id id);
 bool emit_is_set(const struct emitter *e, const char *key);
+enum plan_on_fail emit_on_fail(const struct emitter *e);
 long long emit_seconds(const struct emitter *e, enum profile_key_id id); /* rounded up */
 /* Whether the signal is passed on to the ranks. */
 bool emit_forwards(const struct emitter *e, int signal);
@@ -149,8 +149,8 @@ void emit_no_python(struct emitter *e);
 
 /* One finding of all settings that the launcher loses and that somebody said, or that follow
  * from the plan as cpu_bind does, and the run's name unless a variable has it. `exec`: the command
- * starts the program by gpumap exec. `kept` is not lost this time; PKEY_COUNT: nothing. */
-void emit_loses(struct emitter *e, bool exec, enum profile_key_id kept);
+ * starts the program by gpumap exec. `kept`: what the launcher does; PKEY_COUNT: nothing. */
+void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, size_t count);
 void emit_refuse(struct emitter *e, const char *fix, const char *format, ...) PRINTF(3, 4);
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)
 	PRINTF(4, 5);

@@ -6,8 +6,12 @@
 
 bool emit_needs_exec(const struct emitter *e)
 {
-	return e->inside || emit_value(e, PKEY_PROFILE_share).word != PLAN_SHARE_LIST ||
-	       emit_value(e, PKEY_PROFILE_pass_local_rank).word != PLAN_PASS_NO;
+	bool needed = e->inside;
+
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
+		if (profile_key(i)->use & NEEDS_EXEC)
+			needed = needed || emit_value(e, i).word != key_value(i, "").word;
+	return needed;
 }
 
 void emit_plan_file(struct emitter *e)

@@ -85,6 +85,8 @@ static void put_command(struct emitter *e)
 
 void emit_mpirun(struct emitter *e)
 {
+	static const enum profile_key_id kept[] = {PKEY_PROFILE_forward, PKEY_PROFILE_timeout};
+
 	if (e->node_count > 1 && !emit_named(e)) {
 		emit_refuse(e, "write " SETTING("hosts = NAME,..."),
 			    "mpirun needs the names of the %zu hosts", e->node_count);
@@ -96,7 +98,7 @@ void emit_mpirun(struct emitter *e)
 	if (e->node_count > MAX_HOSTS)
 		emit_file(e, EMIT_HOST_FILE, host_lines(e));
 	put_command(e);
-	emit_loses(e, true, PKEY_COUNT);
+	emit_loses(e, true, kept, ARRAY_SIZE(kept));
 	emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
 		    "gpumap exec in it has to be installed on every host: Open MPI has no GPUs "
 		    "for its ranks");

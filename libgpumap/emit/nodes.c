@@ -16,6 +16,11 @@ struct key_value emit_value(const struct emitter *e, enum profile_key_id id)
 	return job_value(e->plan, id, -1);
 }
 
+enum plan_on_fail emit_on_fail(const struct emitter *e)
+{
+	return (enum plan_on_fail)emit_value(e, PKEY_PROFILE_on_fail).word;
+}
+
 bool emit_forwards(const struct emitter *e, int signal)
 {
 	return signal_set_has(emit_value(e, PKEY_PROFILE_forward).number, signal);

@@ -80,16 +80,24 @@ static void add_lost(struct strbuf *lost, const struct emitter *e, enum profile_
 		strbuf_printf(lost, "%s%s = %s", between, key, value);
 }
 
-void emit_loses(struct emitter *e, bool exec, enum profile_key_id kept)
+static bool is_lost(enum profile_key_id id, bool exec, const enum profile_key_id *kept,
+		    size_t count)
+{
+	enum key_use use = profile_key(id)->use;
+
+	for (size_t i = 0; i < count; i++)
+		if (kept[i] == id)
+			return false;
+	return use & (exec ? EXEC_LOSES : EXEC_LOSES | OF_PROCESS);
+}
+
+void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, size_t count)
 {
 	struct strbuf lost = {0};
 
-	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
-		enum key_use use = profile_key(i)->use;
-
-		if ((use & e->loses) && !(exec && (use & EXEC_DOES)) && i != kept)
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
+		if (is_lost(i, exec, kept, count))
 			add_lost(&lost, e, i);
-	}
 	if (e->plan->run_named && !e->run_passed)
 		strbuf_printf(&lost, "%s--rdzv-id %s", lost.length ? ", " : "", e->plan->run);
 	e->out.failed = e->out.failed || lost.failed;

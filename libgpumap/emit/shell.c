@@ -194,9 +194,20 @@ static void put_nodes(struct emitter *e)
 
 static void put_remarks(struct emitter *e)
 {
+	const enum profile_key_id kept[] = {
+		PKEY_PROFILE_cpu_bind,
+		PKEY_PROFILE_kill_signal,
+		PKEY_PROFILE_kill_grace,
+		PKEY_PROFILE_forward,
+		PKEY_PROFILE_timeout,
+		PKEY_PROFILE_log_dir,
+		PKEY_PROFILE_log_file,
+		emit_on_fail(e) == PLAN_ON_FAIL_RESTART ? PKEY_COUNT : PKEY_PROFILE_on_fail,
+	};
+
 	/* By each rank's variables. */
 	e->run_passed = true;
-	emit_loses(e, false, e->plan->restarts ? PKEY_COUNT : PKEY_PROFILE_on_fail);
+	emit_loses(e, false, kept, ARRAY_SIZE(kept));
 	if (!e->plan->master_port && gpumap_plan_int(e->plan, GPUMAP_PLAN_WORLD_SIZE) > 1)
 		emit_port(e);
 	emit_remark(e, FINDING_LAUNCHER_ORPHANS, "gpumap run leaves none",

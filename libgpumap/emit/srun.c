@@ -255,7 +255,7 @@ static void put_limit(struct emitter *e)
 
 static void put_component(struct emitter *e, const struct slurm_shape *shape, size_t i, bool script)
 {
-	bool kill = emit_value(e, PKEY_PROFILE_on_fail).word == PLAN_ON_FAIL_KILL;
+	bool kill = emit_on_fail(e) == PLAN_ON_FAIL_KILL;
 
 	if (i)
 		emit_word(e, ":");
@@ -295,11 +295,15 @@ void slurm_variables(struct emit_variables *variables, struct emitter *e)
 
 void slurm_remarks(struct emitter *e)
 {
-	emit_loses(e, true, PKEY_COUNT);
-	if (e->plan->restarts)
-		emit_remark(e, FINDING_LAUNCHER_LOSES, "gpumap run does it",
-			    "this command does not do " SETTING("on_fail = %s"),
-			    emit_setting(e, "on_fail"));
+	const enum profile_key_id kept[] = {
+		PKEY_PROFILE_forward,
+		PKEY_PROFILE_timeout,
+		PKEY_PROFILE_log_dir,
+		PKEY_PROFILE_log_file,
+		emit_on_fail(e) == PLAN_ON_FAIL_RESTART ? PKEY_COUNT : PKEY_PROFILE_on_fail,
+	};
+
+	emit_loses(e, true, kept, ARRAY_SIZE(kept));
 	if (emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_GPU)
 		emit_remark(e, FINDING_LAUNCHER_DEVICES,
 			    "ask for whole nodes, and let gpumap exec choose by --gpus",

@@ -51,8 +51,8 @@ static void put_node(struct emitter *e, size_t node)
 	put_rendezvous(e, node);
 	emit_run(e, "--rdzv_id");
 	emit_wordf(e, "--nproc_per_node=%zu", e->nodes[node].ranks);
-	if (e->plan->restarts)
-		emit_wordf(e, "--max_restarts=%d", e->plan->restarts);
+	if (job_restarts(e->plan))
+		emit_wordf(e, "--max_restarts=%d", job_restarts(e->plan));
 	put_streams(e);
 	emit_python(e);
 	emit_end(e);
@@ -60,10 +60,14 @@ static void put_node(struct emitter *e, size_t node)
 
 static void put_remarks(struct emitter *e)
 {
-	emit_loses(e, emit_needs_exec(e), keeps_logs(e) ? PKEY_PROFILE_log_dir : PKEY_COUNT);
-	if (emit_value(e, PKEY_PROFILE_on_fail).word == PLAN_ON_FAIL_WAIT)
-		emit_remark(e, FINDING_LAUNCHER_LOSES, NULL,
-			    "when a rank fails the others are ended, not waited for");
+	const enum profile_key_id kept[] = {
+		PKEY_PROFILE_redirects,
+		PKEY_PROFILE_tee,
+		keeps_logs(e) ? PKEY_PROFILE_log_dir : PKEY_COUNT,
+		emit_on_fail(e) == PLAN_ON_FAIL_WAIT ? PKEY_COUNT : PKEY_PROFILE_on_fail,
+	};
+
+	emit_loses(e, emit_needs_exec(e), kept, ARRAY_SIZE(kept));
 	if (emit_needs_exec(e))
 		emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
 			    "gpumap exec in it has to be installed on every host; "

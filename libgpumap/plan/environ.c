@@ -117,7 +117,7 @@ static void set_ranks(struct environ_walk *w)
 		set_number(w, "MASTER_PORT", w->plan->master_port);
 	/* Nothing listens there but rank 0: with "True" it would connect and wait. */
 	set(w, "TORCHELASTIC_USE_AGENT_STORE", "False");
-	set_number(w, "TORCHELASTIC_MAX_RESTARTS", w->plan->restarts);
+	set_number(w, "TORCHELASTIC_MAX_RESTARTS", job_restarts(w->plan));
 	set_number(w, "TORCHELASTIC_RESTART_COUNT", 0);
 	if (w->plan->run)
 		set(w, "TORCHELASTIC_RUN_ID", w->plan->run);

@@ -121,10 +121,7 @@ int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report
 	plan->profile = arena_strdup(arena, gpumap_profile_str(profile, GPUMAP_PROFILE_NAME));
 	job_arguments_of(plan, profile);
 	copy_variables(plan, profile);
-	if (arena->failed)
-		return report_nomem(report);
-	plan->restarts = job_restarts(plan);
-	return GPUMAP_OK;
+	return arena->failed ? report_nomem(report) : GPUMAP_OK;
 }
 
 /* --- exceptions ------------------------------------------------------------------- */

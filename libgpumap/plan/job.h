@@ -39,7 +39,7 @@ struct gpumap_plan {
 	int master_port; /* 0: any */
 	const char *run; /* NULL: not known yet */
 	bool run_named;  /* by gpumap_plan_set_run, not by a scheduler's job */
-	int restarts;    /* what on_fail allows */
+	bool met;        /* by job_meet: another launcher starts the ranks, once */
 };
 
 /* What the plan says of its hosts and ranks. A plan of settings alone (job_alone) has none. */

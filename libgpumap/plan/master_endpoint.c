@@ -59,7 +59,7 @@ static const char *job_of(const gpumap_hosts *hosts)
 
 int job_meet(gpumap_plan *plan, const char *run, const char *address, int port)
 {
-	plan->restarts = 0;
+	plan->met = true;
 	if (run)
 		plan->run = arena_strdup(&plan->arena, run);
 	if (address) {

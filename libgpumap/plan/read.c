@@ -448,7 +448,6 @@ static void read_plan(struct plan_reader *reader, const json_t *o)
 	read_job(reader, o);
 	if (plan->arena.failed && reader->r == GPUMAP_OK)
 		reader->r = report_nomem(reader->report);
-	plan->restarts = job_restarts(plan);
 }
 
 int job_read(gpumap_plan **ret, const struct json_t *o, const char *origin, gpumap_report *report)

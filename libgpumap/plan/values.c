@@ -78,7 +78,7 @@ int job_restarts(const gpumap_plan *plan)
 {
 	struct key_value value = job_value(plan, PKEY_PROFILE_on_fail, -1);
 
-	return value.word == PLAN_ON_FAIL_RESTART ? (int)value.number : 0;
+	return value.word == PLAN_ON_FAIL_RESTART && !plan->met ? (int)value.number : 0;
 }
 
 static const char *origin_of(const void *data, struct span key)
