@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that appears whole or not at all: it is written under another name in its folder,
- * synced and renamed. An old file of its name stays until then.
+ * A file that appears whole or not at all: it is written under a temporary name in its folder,
+ * synced and renamed. Until then an old file of that name stays.
  *
- *	if (atomic_create(&file, folder, ".part-", 0666) && write_it(file.fd))
- *		good = atomic_publish(&file, "name");
- *	atomic_close(&file);
+ * 	if (atomic_create(&file, folder, ".part-", 0666) && write_it(file.fd))
+ * 		good = atomic_publish(&file, "name");
+ * 	atomic_close(&file);
  */
 #ifndef GM_ATOMIC_FILE_H
 #define GM_ATOMIC_FILE_H
@@ -17,27 +17,28 @@
 struct atomic_file {
 	int folder;         /* the caller's, open */
 	int fd;             /* -1: there is none */
-	char temporary[64]; /* its name in the folder so far; "": there is none */
-	const char *failed; /* what atomic_publish could not do: "sync", "rename" ... */
+	char temporary[64]; /* the temporary name in the folder; "": there is no file */
+	const char *failed; /* the call that failed in atomic_publish: "sync", "rename" ... */
 };
 
-/* The folder of a path, open for names in it, and the last part of the path, "" where it ends
- * with a slash. -1 with errno. The caller closes it. */
+/* Opens the folder of a path. *name is the last part of the path, "" if it ends with a slash. -1
+ * with errno. The caller closes the descriptor. */
 int atomic_folder(const char *path, const char **name);
 
-/* A new file named PREFIX, process and number, with what the umask leaves of `mode`. False with
+/* Creates a file named PREFIX, process id and number. The umask applies to `mode`. False with
  * errno. */
 bool atomic_create(struct atomic_file *file, int folder, const char *prefix, mode_t mode);
 
-/* Gives it its name for good. False with errno and `failed`: what was there before is there, unless
- * only the folder could not be synced: then the new file is there, but may not outlive a crash. */
+/* Renames the file to its final name. False with errno and `failed`; the old file is then
+ * unchanged, unless only the folder could not be synced: then the new file is in place, but may be
+ * lost in a crash. */
 bool atomic_publish(struct atomic_file *file, const char *name);
 
-/* Closes it; one that was not published is removed. errno is kept. */
+/* Closes the file, and removes it if it was not published. Keeps errno. */
 void atomic_close(struct atomic_file *file);
 
-/* The names in a folder must outlive a crash as contents do. Folders that may not be read, and
- * file systems without it, leave that to the kernel. False with errno. */
+/* Syncs a folder, so that its names survive a crash as the contents do. Does nothing for a folder
+ * that may not be read, or if the file system cannot do it. False with errno. */
 bool atomic_sync_folder(int folder);
 
 #endif

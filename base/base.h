@@ -26,8 +26,8 @@ static inline bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Room for one more behind `count` elements: the array, perhaps moved. NULL without
- * memory, and the old array is as it was. */
+/* Room for one more element after `count`: the array, perhaps moved. NULL without memory; the old
+ * array is then unchanged. */
 static inline void *array_room(void *array, size_t count, size_t *room, size_t size)
 {
 	size_t more = *room ? *room * 2 : 8, bytes;

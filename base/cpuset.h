@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sets of CPUs, cores or NUMA nodes by number, and lists of them as Linux writes them. A set lives
- * in an arena and never changes its room. */
+ * in an arena; its size is fixed. */
 #ifndef GM_CPUSET_H
 #define GM_CPUSET_H
 
@@ -16,21 +16,21 @@ enum { CPUSET_MAX_CPUS = 65536 };
 
 struct cpu_set {
 	uint64_t *words;
-	size_t count; /* of words; what is behind them is not in the set */
+	size_t count; /* words; numbers after them are not in the set */
 };
 
 /* An empty set with room for the numbers below `end`. */
 struct cpu_set cpu_set_new(struct arena *arena, size_t end);
-/* "0-3,8": false when the text is no list, or names a number past `most`. An empty
- * text is an empty set. Without memory the arena has failed. */
+/* "0-3,8". False if the text is not a list, or names a number above `max`. An empty text is an
+ * empty set. Without memory `arena` has failed. */
 bool cpu_set_parse(struct arena *arena, struct cpu_set *ret, struct span text, int64_t max);
-/* The reverse; NULL without memory. */
+/* The set as a list; NULL without memory. */
 const char *cpu_set_print(struct arena *arena, struct cpu_set set);
-/* Appends the same list. */
+/* Appends the set as a list. */
 void cpu_set_write(struct strbuf *buf, struct cpu_set set);
 
-/* The CPUs that the calling thread may use. False: the system does not tell, it has numbers of
- * `end` and above, or the arena has failed. */
+/* The CPUs that the calling thread may use. False: the system does not report them, a number is
+ * `end` or above, or the arena has failed. */
 bool cpu_set_allowed(struct arena *arena, struct cpu_set *ret, size_t end);
 
 static inline size_t cpu_set_end(struct cpu_set set)
@@ -50,8 +50,9 @@ static inline void cpu_set_add(struct cpu_set set, size_t i)
 }
 
 size_t cpu_set_size(struct cpu_set set);
-bool cpu_set_meet(struct cpu_set a, struct cpu_set b);   /* have something in common */
-int cpu_set_compare(struct cpu_set a, struct cpu_set b); /* any order, 0: equal */
+bool cpu_set_meet(struct cpu_set a, struct cpu_set b); /* have a common member */
+/* <0, 0, >0, in any total order; 0: equal */
+int cpu_set_compare(struct cpu_set a, struct cpu_set b);
 struct cpu_set cpu_set_and(struct arena *arena, struct cpu_set a, struct cpu_set b);
 struct cpu_set cpu_set_or(struct arena *arena, struct cpu_set a, struct cpu_set b);
 

@@ -21,7 +21,7 @@ void *dynlib_open(const char *file, const struct dynlib_function *functions, siz
 	for (size_t i = 0; i < count; i++) {
 		void *found = dlsym(library, functions[i].symbol);
 
-		/* A copy, as C has no cast from an object's address to a function's. */
+		/* Copied, because C has no cast from an object pointer to a function pointer. */
 		memcpy((char *)structure + functions[i].offset, &found, sizeof(found));
 	}
 	return library;

@@ -3,7 +3,7 @@
 
 enum { FIRST_ROOM = 64 };
 
-/* The high bits of FNV-1a are the better mixed ones. */
+/* The high bits of FNV-1a are mixed better. */
 static size_t home(uint64_t hash)
 {
 	return (size_t)(hash ^ hash >> 29);

@@ -8,7 +8,7 @@
 
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 
-/* The hash of what `hash` is of, followed by these bytes. Begin with HASH_START. */
+/* Continues `hash` with these bytes. Begin with HASH_START. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 {
 	const unsigned char *bytes = data;
@@ -18,18 +18,19 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 	return hash;
 }
 
-/* The same for a text, without its NUL. */
+/* Continues `hash` with a text, without its NUL. */
 static inline uint64_t hash_text(uint64_t hash, const char *text)
 {
 	return hash_bytes(hash, text, strlen(text));
 }
 
 /*
- * A hash table of positions in an array, by the hash of what lies there. The caller compares:
+ * A hash table of positions in an array, by the hash of the element. The caller compares the
+ * elements:
  *
- *	for (size_t walk = 0, i; hash_index_next(&index, hash, &walk, &i);)
- *		if (is_wanted(&array[i]))
- *			return &array[i];
+ * 	for (size_t walk = 0, i; hash_index_next(&index, hash, &walk, &i);)
+ * 		if (is_wanted(&array[i]))
+ * 			return &array[i];
  */
 struct hash_index {
 	struct hash_slot {
@@ -42,10 +43,10 @@ struct hash_index {
 /* Frees the slots; an index of zeros is empty. */
 void hash_index_free(struct hash_index *index);
 
-/* False without memory: the index is as it was. */
+/* False without memory; the index is then unchanged. */
 bool hash_index_add(struct hash_index *index, uint64_t hash, size_t position) MUST_CHECK;
 
-/* The next position of that hash. *walk is 0 at first, and nothing may be added meanwhile. */
+/* The next position with that hash. *walk is 0 at first. Add nothing during the walk. */
 bool hash_index_next(const struct hash_index *index, uint64_t hash, size_t *walk, size_t *position);
 
 #endif

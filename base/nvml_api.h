@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of NVIDIA's management library (NVML) that gpumap and gpumap-train ask, and that
- * `gpumap pretend` serves: numbers, layouts and functions as NVIDIA's "NVML API Reference Guide"
- * has them, so that none needs nvml.h to build nor the library to link.
+ * The part of NVIDIA's management library (NVML) that gpumap and gpumap-train use, and that `gpumap
+ * pretend` serves: numbers, structures and functions as in NVIDIA's "NVML API Reference Guide". So
+ * no file needs nvml.h to build, or the library to link.
  */
 #ifndef GM_NVML_API_H
 #define GM_NVML_API_H
 
-/* X(value, name, text): what an NVML function returns. */
+/* X(value, name, text): what NVML functions return. */
 #define NVML_RETURNS(X) \
 	X(0, NVML_SUCCESS, "success") \
 	X(1, NVML_ERROR_UNINITIALIZED, "not initialised") \
@@ -48,8 +48,8 @@ enum nvml_return {
 #undef NVML_RETURN_ENUM
 };
 
-/* The driver of a pretended machine whose inventory names none. It can be parsed, and no driver is
- * called so: gpumap itself takes it for not known. */
+/* The driver of a pretended machine whose inventory names none. It has the form of a version, but
+ * no real driver has this one: gpumap itself takes it for unknown. */
 #define NVML_MADE_UP_DRIVER "580.00.00"
 
 enum {
@@ -67,7 +67,7 @@ enum nvml_link_type {
 	NVML_LINK_TO_UNKNOWN = 0xff
 };
 
-/* Where "near" ends when CPUs or memory are asked for. */
+/* The range in which CPUs and memory count as near. */
 enum nvml_scope { NVML_SCOPE_NODE = 0, NVML_SCOPE_SOCKET = 1 };
 
 enum nvml_topology {
@@ -102,13 +102,13 @@ struct nvml_attributes {
 /* A process on a GPU: version 2 of the structure. */
 struct nvml_process {
 	unsigned int pid;
-	unsigned long long bytes; /* NVML_NOT_AVAILABLE: not told */
+	unsigned long long bytes; /* NVML_NOT_AVAILABLE: not known */
 	unsigned int gi, ci;      /* UINT32_MAX: not of an instance */
 };
 
 #define NVML_NOT_AVAILABLE (~0ull) /* NVML_VALUE_NOT_AVAILABLE */
 
-/* Those that every driver since 319 has. */
+/* Functions that every driver since 319 has. */
 const char *nvmlErrorString(enum nvml_return code);
 enum nvml_return nvmlInit_v2(void);
 enum nvml_return nvmlShutdown(void);
@@ -120,7 +120,7 @@ enum nvml_return nvmlDeviceGetName(struct nvml_handle *device, char *text, unsig
 enum nvml_return nvmlDeviceGetPciInfo_v2(struct nvml_handle *device, struct nvml_pci *pci);
 enum nvml_return nvmlDeviceGetMemoryInfo(struct nvml_handle *device, struct nvml_memory *memory);
 
-/* Those that came later, or that answer for some GPUs only: lists of processes with driver 450
+/* Functions that came later, or that answer only for some GPUs: lists of processes with driver 450
  * (_v2) and 510 (_v3), MIG with 450. */
 enum nvml_return nvmlDeviceGetMinorNumber(struct nvml_handle *device, unsigned int *minor);
 enum nvml_return nvmlDeviceGetCpuAffinity(struct nvml_handle *device, unsigned int size,

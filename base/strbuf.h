@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A growing string. Running out of memory sets `failed`, which stays; strbuf_take
- * then gives NULL. Nothing is ever cut. */
+/* A growing string. If memory runs out, `failed` is set and stays set, and strbuf_take() returns
+ * NULL. Text is never truncated. */
 #ifndef GM_STRBUF_H
 #define GM_STRBUF_H
 
@@ -19,8 +19,8 @@ void strbuf_puts(struct strbuf *buf, const char *text);
 void strbuf_printf(struct strbuf *buf, const char *format, ...) PRINTF(2, 3);
 void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args) PRINTF(2, 0);
 
-/* The text, which the caller frees, "" when nothing was added; NULL when memory
- * ran out. The buffer is empty afterwards. */
+/* The text, "" if nothing was added; the caller frees it. NULL if memory ran out. The buffer is
+ * empty afterwards. */
 char *strbuf_take(struct strbuf *buf) MUST_CHECK;
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Colours of text for people: what each part looks like is decided here alone. */
+/* Colours of text for people. Only this file decides what each part looks like. */
 #ifndef GM_STYLE_H
 #define GM_STYLE_H
 
 #include "strbuf.h"
 
 enum style {
-	STYLE_PLAIN,   /* ends the one before */
-	STYLE_ANSWER,  /* the line that was asked for */
+	STYLE_PLAIN,   /* ends the current style */
+	STYLE_ANSWER,  /* the answer to the question */
 	STYLE_HEADING, /* of a section, or a host */
 	STYLE_MARK,    /* what is chosen */
 	STYLE_RULE,    /* the id of a rule */
@@ -17,13 +17,13 @@ enum style {
 	STYLE_ERROR
 };
 
-/* What a terminal is sent for it; "" where text is not styled. */
+/* The terminal's code for a style; "" unless `styled`. */
 const char *style_code(bool styled, enum style style);
 
-/* Appends the code where the buffer is `styled`. Widths count text alone, so it stands beside
- * what is padded and not inside. */
+/* Appends the code if the buffer is `styled`. Padding counts the text alone, so write codes outside
+ * of what is padded. */
 void style_set(struct strbuf *buf, enum style style);
-/* The text in that style, and plain again behind it. */
+/* The text in that style, then plain again. */
 void style_puts(struct strbuf *buf, enum style style, const char *text);
 
 #endif

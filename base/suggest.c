@@ -38,8 +38,8 @@ int edit_distance(struct span a, const char *b, int max)
 	return row[la % 3][lb] > max ? max + 1 : row[la % 3][lb];
 }
 
-/* Of a name that is all replaced nothing is left that was meant, and of a short one the first
- * letter means most: cpu is not meant by gpu. */
+/* A name is not alike if every letter is replaced. In a short name the first letter counts most:
+ * nobody who writes gpu means cpu. */
 static bool alike(struct span text, const char *name, size_t distance)
 {
 	size_t length = strlen(name);

@@ -5,24 +5,24 @@
 #include "base.h"
 #include "text.h"
 
-/* Edit distance of two names (insert, delete, replace, swap neighbours); counts
- * stop at `most` + 1, so that long texts cost little. */
+/* The edit distance of two names (insert, delete, replace, swap neighbours). Counting stops at
+ * `max` + 1, so that long texts cost little. */
 int edit_distance(struct span a, const char *b, int max);
 
-/* The nearest of names that are given one by one, as suggest() chooses. */
+/* Finds the nearest of names that are passed one by one, by the rules of suggest(). */
 struct nearest {
 	struct span text;
-	const char *name; /* so far; NULL: none is near */
+	const char *name; /* NULL: none is near */
 	int distance;
 };
 struct nearest nearest_to(struct span text);
 void nearest_try(struct nearest *nearest, const char *name);
 
-/* The name nearest to `text` within 2 edits (3 for texts of 8 and more characters),
- * or another only in letter case; NULL if none is. `names` ends with NULL. */
+/* The name nearest to `text`: within 2 edits (3 for texts of 8 and more characters), or different
+ * only in letter case. NULL if no name is near. `names` ends with NULL. */
 const char *suggest(struct span text, const char *const *names);
 
-/* A remedy: "did you mean NEAR?", kept in `ret`; `otherwise` where near is NULL. */
+/* A remedy: "did you mean NEAR?", kept in `ret`; `otherwise` if `near` is NULL. */
 struct remedy {
 	char text[256];
 };

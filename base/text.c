@@ -149,8 +149,8 @@ size_t utf8_length(const char *text, size_t length)
 	return n;
 }
 
-/* C1 controls, and what reorders or breaks a line: a message that is shown in another
- * order than it is written in could say the opposite. */
+/* Control characters of C1, and characters that reorder or break a line: a reordered message could
+ * mean the opposite. */
 static bool is_hidden(const char *text, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -159,7 +159,7 @@ static bool is_hidden(const char *text, size_t n)
 		return s[0] < 0x20 || s[0] == 0x7f;
 	if (n == 2)
 		return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
-	if (n == 3 && s[0] == 0xef) /* a byte order mark; no characters */
+	if (n == 3 && s[0] == 0xef) /* a byte order mark, and values that are not characters */
 		return (s[1] == 0xbb && s[2] == 0xbf) || (s[1] == 0xbf && s[2] >= 0xbe);
 	if (n != 3 || s[0] != 0xe2)
 		return false;
@@ -176,8 +176,8 @@ size_t utf8_next(const char *text, size_t length, bool *shown)
 	return n ? n : 1;
 }
 
-/* Writes the next character of text, escaped or as it is; the bytes written, at most 4,
- * and in *taken those read. */
+/* Writes the next character of text, escaped if it must be. Returns the bytes written, at most 4;
+ * *taken: the bytes read. */
 static size_t escape_one(char *ret, const char *text, size_t length, size_t *taken)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -4,7 +4,7 @@
 #include "text.h"
 #include "xml.h"
 
-/* Thousandths of the font's size, as wide as the widest common fonts draw it. */
+/* In thousandths of the font's size, for the widest of the common fonts. */
 static int character_width(struct font font, const char *text, size_t n)
 {
 	static const struct {
@@ -29,7 +29,7 @@ static int character_width(struct font font, const char *text, size_t n)
 	return font.bold ? width * 110 / 100 : width;
 }
 
-/* Takes the first character off; what is not shown is U+FFFD in pictures. */
+/* Takes the first character off. Pictures have U+FFFD for characters that are not shown. */
 static int take_width(struct font font, const char *text, size_t length, size_t *n)
 {
 	bool shown;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How wide a text is at most in the fonts that viewers of pictures have, in pixels. */
+/* The greatest width of a text, in pixels, in the fonts that viewers of pictures use. */
 #ifndef GM_TEXT_WIDTH_H
 #define GM_TEXT_WIDTH_H
 
@@ -14,10 +14,10 @@ struct font {
 
 int text_width(struct font font, const char *text, size_t length);
 
-/* How many bytes of the text fit into `width`; whole characters. */
+/* How many bytes of the text fit into `width`, in whole characters. */
 size_t text_fit(struct font font, const char *text, size_t length, int width);
 
-/* The same; what does not fit as a whole leaves room for an ellipsis behind it. */
+/* The same, but if the text does not fit as a whole, leaves room for an ellipsis after it. */
 size_t text_cut(struct font font, const char *text, size_t length, int width);
 
 #endif

@@ -4,14 +4,14 @@
 
 #include "text.h"
 
-/* U+FFFD, which stands for what is not shown. */
+/* U+FFFD, which replaces characters that cannot be shown. */
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* What stands in XML for the first character of *rest, which is taken off and must not be empty:
- * the character, an entity for markup, or U+FFFD where utf8_next does not show it. */
+/* Takes the first character off *rest, which must not be empty, and returns its XML: the character,
+ * an entity for markup, or U+FFFD if utf8_next() does not show it. */
 struct span xml_next(struct span *rest);
 
-/* Appends the text in XML, within an element or an attribute in double quotes. */
+/* Appends the text as XML, for an element or an attribute in double quotes. */
 void xml_escape(struct strbuf *buf, struct span text);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long it takes from Enter to the last rank's main():
+ * Measures the time from Enter to the last rank's main():
  *
- *	arrive FILE				as a rank: adds the clock to FILE
- *	arrive FILE RANKS PROGRAM [ARGUMENT...]	starts a launcher, and prints the milliseconds
- *						from its start to the last of RANKS lines
+ * 	arrive FILE				as a rank: adds the clock to FILE
+ * 	arrive FILE RANKS PROGRAM [ARGUMENT...]	starts a launcher, and prints the milliseconds
+ * 						from its start to the last of RANKS lines
  *
- * A launcher that is still there seconds after the last one is killed.
+ * A launcher that has not ended some seconds after the last line is killed.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ static long long clock_ns(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* One write, so that the lines of several ranks stay apart. */
+/* A single write, so that the lines of several ranks do not mix. */
 static int arrived(const char *path)
 {
 	char line[32];
@@ -35,7 +35,7 @@ static int arrived(const char *path)
 	return fd < 0 || write(fd, line, (size_t)length) != length;
 }
 
-/* The latest clock in the file; -1: not every rank was there. */
+/* The latest clock in the file; -1: a rank is missing. */
 static long long last_of(const char *path, long ranks)
 {
 	FILE *file = fopen(path, "r");
@@ -48,7 +48,7 @@ static long long last_of(const char *path, long ranks)
 	return ranks == 0 ? last : -1;
 }
 
-/* Waits until the launcher has ended, or for too long. */
+/* Waits until the launcher has ended, or until the time is up. */
 static void wait_for(pid_t pid, const char *path, long ranks)
 {
 	enum { STEP_US = 20000, PATIENCE = 3000000, LIMIT = 90000000 };

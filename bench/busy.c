@@ -14,7 +14,7 @@ struct busy_comm {
 	cudaEvent_t forked, done;
 	bool behind, fresh;                  /* as in struct nccl_lane */
 	cudaEvent_t ready[MAX_BUCKETS], end; /* marks */
-	int sums, buckets;                   /* of the step under way, and of the one before */
+	int sums, buckets;                   /* in the current step, and in the step before */
 };
 
 static struct busy_comm *of(struct communicator *comm)
@@ -110,7 +110,7 @@ static bool busy_fork(struct communicator *comm, struct train_error *error)
 	       CUDA_DO(c->device, RUNTIME, cudaEventRecord, (c->forked, c->device->stream), error);
 }
 
-/* In a recorded step a node that takes the time of each run. */
+/* In a recorded step: a node that takes the time of each run. */
 static bool mark(struct busy_comm *c, cudaEvent_t event, struct train_error *error)
 {
 	enum cudaStreamCaptureStatus status;

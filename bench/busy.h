@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A collective of one rank on a GPU whose sums are nothing but time: the kernel `busy` on a stream
- * of high priority beside the device's, forked and joined as NCCL's is. So a step can be measured
- * with communication of any length on one card. Or it leaves no work, but marks on the device where
- * a recorded step would begin to communicate.
+ * A collective of one rank on a GPU whose sums only take time: the kernel `busy` on a stream of
+ * high priority, forked from the device's stream and joined with it as NCCL's is. So a step can be
+ * measured with communication of any length on one card. Alternatively it does no work, but marks
+ * on the device where a recorded step would begin to communicate.
  */
 #ifndef BENCH_BUSY_H
 #define BENCH_BUSY_H
@@ -21,22 +21,23 @@ enum busy_what {
 struct busy {
 	enum busy_what what;
 	struct busy_args args;
-	struct collective calls; /* of collective_self, but for what has to do with streams */
+	struct collective calls; /* collective_self, except the calls for streams */
 	struct busy_comm *comm;  /* of the rank, while it is open */
 };
 
 void busy_init(struct busy *busy, enum busy_what what, const struct busy_args *args);
-/* What parallel_options.rendezvous is. Both outlive the communicator; nothing is to be freed. */
+/* The value of parallel_options.rendezvous. Both outlive the communicator; nothing is to be freed.
+ */
 struct rendezvous *busy_rendezvous(struct busy *busy);
 
 /*
- * Of BUSY_MARKS, after a recorded step was waited for: microseconds from when the gradients of each
- * bucket were ready to the end of backward, ready[i] <= 0, which is 0. Returns how many buckets
- * there are; below 0: failed.
+ * For BUSY_MARKS, after the wait for a recorded step: ready[i] is the time in microseconds, at most
+ * 0, from the end of backward to when the gradients of bucket i were ready. Returns the number of
+ * buckets; below 0: failed.
  */
 int busy_ready(const struct busy *busy, double ready[MAX_BUCKETS], struct train_error *error);
 
-/* Puts the kernel on the device's own stream: what it takes alone can be measured. */
+/* Puts the kernel on the device's own stream, to measure how long it takes alone. */
 bool busy_alone(struct device *device, const struct busy_args *args, struct train_error *error);
 
 #endif

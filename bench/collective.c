@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collective [-r RUNS] [-s BYTES] NAME [RANKS [processes]]: what a sum of gradients costs between
+ * collective [-r RUNS] [-s BYTES] NAME [RANKS [processes]]: measures a sum of gradients between
  * RANKS ranks, for 1 KiB to BYTES (64 MiB). NAME is shm (2 ranks, as threads or as processes), mpi
  * (the ranks that mpirun started), nccl or peer (GPUs 0, 1, ..., a thread each; 1 rank).
  *
- * Microseconds of one of several calls in a row, from the first rank's begin to the last one's end,
- * all on one machine; the same with values sent as bfloat16, where the collective can; and
- * "memory", what memory allows: a copy by all ranks at once, which reads each value once and writes
- * it once. "bus" is what a ring sends over each link, 2 (RANKS - 1) / RANKS of the values, in GB/s.
- * Medians of RUNS (15). The first sum of each size is checked.
+ * Prints microseconds per call of several calls in a row, from the first rank's start to the last
+ * rank's end, all on one machine; the same with values sent as bfloat16, if the collective can; and
+ * "memory", the bound by memory: a copy by all ranks at once, which reads and writes each value
+ * once. "bus" is what a ring sends over each link, 2 (RANKS - 1) / RANKS of the values, in GB/s.
+ * Times are medians of RUNS (15). The first sum of each size is checked.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void *rank_main(void *rank)
 	return NULL;
 }
 
-/* All as threads of this process. */
+/* All ranks are threads of this process. */
 static bool run_threads(struct sums *b, struct train_error *error)
 {
 	static struct sums_rank ranks[SUMS_MAX_RANKS];
@@ -83,7 +83,7 @@ static bool run_threads(struct sums *b, struct train_error *error)
 	return good || train_fail(error, TRAIN_FAILED, "a rank failed");
 }
 
-/* This process is one of them. */
+/* This process is one of the ranks. */
 static bool run_rank(struct sums *b, int rank, struct train_error *error)
 {
 	static struct sums_rank self;
@@ -98,7 +98,7 @@ static bool run_rank(struct sums *b, int rank, struct train_error *error)
 	return self.good || train_fail(error, TRAIN_FAILED, "a rank failed");
 }
 
-/* Children are the others. */
+/* The other ranks are child processes. */
 static bool run_processes(struct sums *b, struct train_error *error)
 {
 	bool good;
@@ -118,7 +118,7 @@ static bool run_processes(struct sums *b, struct train_error *error)
 	return good || train_fail(error, TRAIN_FAILED, "a rank failed");
 }
 
-/* 0: it says nothing. */
+/* 0: the variable is not set. */
 static int of_environment(const char *name)
 {
 	const char *value = getenv(name);
@@ -148,7 +148,7 @@ static bool find(struct sums *b, const char *name, struct train_error *error)
 	return b->backend && (!b->backend->ready || b->backend->ready(error));
 }
 
-/* The name, or NULL if options are not as they must be. */
+/* The name, or NULL if the options are wrong. */
 static const char *read_options(struct sums *b, int argc, char **argv)
 {
 	const char *name;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ddp RANKS BATCH [ROUNDS]: convnet's step on RANKS simulated devices of one thread each, BATCH
- * samples each, in turns: single (one device), ddp of one rank, ddp of all with the gradients
- * reduced at the end, in a thread beside backward, and not at all. Exposed communication is the
- * time of a step with the reductions less that without; the least is what the times at which
- * buckets become ready allow: a bucket starts when it is ready and the one before is reduced, and
- * takes what it takes alone.
+ * ddp RANKS BATCH [ROUNDS]: measures convnet's step on RANKS simulated devices of one thread each,
+ * BATCH samples each, alternating: single (one device), ddp of one rank, and ddp of all ranks with
+ * the gradients reduced at the end, in a thread beside backward, and not at all. Exposed
+ * communication is the time of a step with the reductions less that without. Its lower bound
+ * follows from when buckets become ready: a bucket starts when it is ready and the one before is
+ * reduced, and takes the time that it takes alone.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static double median_ms(struct bench *b, enum variant variant)
 	return (double)times[b->counted[variant] / 2] / 1e6;
 }
 
-/* What the end of backward is followed by at least, from the time lines of steps that reduce at the
+/* The least time that must follow the end of backward, from time lines of steps that reduce at the
  * end: bucket 1 is ready when backward is done. */
 static void find_least(struct bench *b, const struct parallel *p)
 {

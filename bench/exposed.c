@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exposed [-m MODEL] [-b BATCH] [-p TYPE] [-n BLOCKS] [-r ROUNDS] [-t MS] [-k MIB]: exposed
- * communication on one GPU. A step of ddp with one rank, whose sums are a kernel that keeps BLOCKS
- * multiprocessors busy for 0 to 500 microseconds per bucket on the communication stream (24: as
- * many as NCCL takes between GPUs with NVLink); convnet, batches of 512, bf16. Exposed is the
- * step's time less that of one without sums, both with sums beside backward (on) and behind it
- * (off). The least is what the times allow at which buckets are ready, which marks in the recorded
- * step tell.
+ * exposed [-m MODEL] [-b BATCH] [-p TYPE] [-n BLOCKS] [-r ROUNDS] [-t MS] [-k MIB]: measures
+ * exposed communication on one GPU, in a step of ddp with one rank. Its sums are a kernel that
+ * keeps BLOCKS multiprocessors busy for 0 to 500 microseconds per bucket on the communication
+ * stream (24: as many as NCCL takes between GPUs with NVLink); convnet, batches of 512, bf16.
+ * Exposed communication is the step's time less that of one without sums, with sums beside backward
+ * (on) and after it (off). The lower bound follows from the times at which buckets are ready; marks
+ * in the recorded step give them.
  *
  * Times are those of CUDA events around blocks of MS (50) milliseconds of recorded steps,
- * alternating, medians of ROUNDS (9); "took" is the kernel alone. -k: the limit of a bucket, the
- * first's too.
+ * alternating, medians of ROUNDS (9); "took" is the kernel alone. -k: the limit of a bucket, also
+ * for the first.
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ struct bench {
 	double ready[MAX_BUCKETS]; /* microseconds after the end of backward */
 };
 
-/* A step that can be made, and what is known of it. */
+/* A step that can be run, and what is known about it. */
 struct runner {
 	struct bench *bench;
 	struct busy busy;
@@ -82,7 +82,7 @@ static bool take(struct runner *r, struct train_error *error)
 	return r->parallel->calls->result(r->parallel, &output, error);
 }
 
-/* As many steps as the trainer would are on their way at a time. */
+/* As many steps as the trainer would have in flight. */
 static bool steps(struct runner *r, int count, struct train_error *error)
 {
 	const struct bench *b = r->bench;
@@ -115,7 +115,7 @@ static void runner_close(struct runner *r)
 		r->parallel->calls->close(r->parallel);
 }
 
-/* With steps behind it: the first is as it is, the second is recorded. */
+/* Runs two steps: the first as usual, the second recorded. */
 static bool runner_open(struct runner *r, struct bench *b, enum overlap overlap,
 			struct train_error *error)
 {
@@ -131,7 +131,7 @@ static bool runner_open(struct runner *r, struct bench *b, enum overlap overlap,
 	       steps(r, WARM, error) && finish(r, error);
 }
 
-/* Microseconds on the device from before to behind what `work` puts on its stream. */
+/* Microseconds on the device for what `work` puts on its stream. */
 static bool timed(struct runner *r,
 		  bool (*work)(struct runner *r, void *argument, struct train_error *error),
 		  void *argument, double *us, struct train_error *error)
@@ -198,7 +198,7 @@ static bool run_alone(struct runner *r, void *step, struct train_error *error)
 	return r->bench->options.backend->step_run(step, error);
 }
 
-/* What the kernel of this runner takes in a row of them, recorded as in a step. */
+/* How long the kernel of this runner takes in a row of kernels, recorded as in a step. */
 static bool find_took(struct runner *r, double *took, struct train_error *error)
 {
 	const struct backend *backend = r->bench->options.backend;
@@ -229,7 +229,7 @@ static void print_row(const struct bench *b, int us, double took, const double s
 	fflush(stdout);
 }
 
-/* Blocks of all three, alternating, so that what the card does meanwhile meets all. */
+/* Blocks of all three alternate, so that a disturbance meets all of them. */
 static bool measure(struct bench *b, struct runner runners[VARIANTS], double step[VARIANTS],
 		    struct train_error *error)
 {
@@ -321,7 +321,7 @@ static bool read_options(struct bench *b, int argc, char **argv)
 	       b->settings.bucket_mib > 0;
 }
 
-/* Images enough for two batches, which are the same ones always. */
+/* Enough images for two batches, always the same ones. */
 static bool prepare(struct bench *b, struct train_error *error)
 {
 	const struct model_spec *spec = model_find(b->settings.model, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * optim: what a step of an optimizer costs on one thread, with the 4,275,594 parameters of the
+ * optim: measures a step of an optimizer on one thread, with the 4,275,594 parameters of the
  * convnet. The yardstick reads and writes the same arrays and adds once per element; the rest is
  * arithmetic that memory does not hide. CPU time, medians of alternating runs.
  */
@@ -105,7 +105,7 @@ static void are_finite(const struct work *work)
 	(void)result;
 }
 
-/* Adam's arrays, an addition each. */
+/* The yardstick for Adam: its arrays, with an addition each. */
 static void memory_of_adam(const struct work *work)
 {
 	float *restrict w = work->model->weights, *restrict m = work->model->mean;

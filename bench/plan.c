@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan: what a plan costs: time and memory for 1,000 to 100,000 ranks on hosts of eight
- * GPUs that share one inventory, and on hosts that are all unlike; and as programs make it, of
+ * plan: measures the time and memory of a plan for 1,000 to 100,000 ranks: on hosts of eight GPUs
+ * that share one inventory, on hosts that are all different, and through the public functions, from
  * a profile and named hosts. Time is the median of runs, memory the peak of what was allocated.
  */
 #include <malloc.h>
@@ -13,8 +13,8 @@
 #include "gpumap.h"
 #include "plan/plan.h"
 
-/* The C library's own names of its functions, so that ours can count; the library itself
- * calls ours too (strdup). */
+/* glibc's own names of these functions, so that the replacements here can count. The library calls
+ * the replacements too (strdup). */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
@@ -66,7 +66,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One plan, read from the first rank to the last; 0: it failed. */
+/* Makes one plan and reads it from the first rank to the last; 0: it failed. */
 static size_t plan_once(const struct plan_input *input)
 {
 	struct plan *plan = NULL;
@@ -81,7 +81,7 @@ static size_t plan_once(const struct plan_input *input)
 	return read == ranks ? ranks : 0;
 }
 
-/* Through the public functions, from the names of the hosts on. */
+/* The same through the public functions, beginning with the names of the hosts. */
 static size_t make_once(const struct plan_input *input)
 {
 	gpumap_profile *profile = NULL;

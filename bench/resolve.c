@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolve: what one gpumap_resolve() costs: time and allocations on machines of 8 to 10,000
- * GPUs, all of which the list names in reverse. Time is the median of batches.
+ * resolve: measures the time and the allocations of one gpumap_resolve() on machines of 8 to 10,000
+ * GPUs. The list names all GPUs in reverse. Time is the median of batches.
  */
 #include <gpumap.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 #include "base.h"
 
-/* The C library's own names of its functions, so that ours can count; the library itself
- * calls ours too (strdup). */
+/* glibc's own names of these functions, so that the replacements here can count. The library calls
+ * the replacements too (strdup). */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);

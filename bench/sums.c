@@ -42,7 +42,7 @@ static bool finish(struct sums_rank *r)
 	return !r->bench->backend || r->bench->backend->finish(r->device, &r->error);
 }
 
-/* All values become that. */
+/* Sets all values to `value`. */
 static bool set(struct sums_rank *r, float value)
 {
 	for (size_t i = 0; i < r->bytes / sizeof(float); i++)
@@ -51,7 +51,7 @@ static bool set(struct sums_rank *r, float value)
 	       r->bench->backend->write(r->device, r->values, r->host, r->bytes, &r->error);
 }
 
-/* A sum of ones. Values are zero then, which stay so however often they are added. */
+/* Checks a sum of ones. Afterwards values are zero, so that further sums do not overflow. */
 static bool check_sum(struct sums_rank *r)
 {
 	if (!set(r, 1) || !sum(r) || !finish(r) ||
@@ -75,8 +75,8 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* From when the first rank begins to when the last is done: one machine has one clock, and where
- * ranks are more than cores they take turns. */
+/* The time from the first rank's begin to the last one's end: one machine has one clock, and if
+ * there are more ranks than cores they run one after the other. */
 static bool run_once(struct sums_rank *r, int calls, bool (*call)(struct sums_rank *r), double *us)
 {
 	const struct collective *of = r->comm->calls;
@@ -103,7 +103,7 @@ static bool run_once(struct sums_rank *r, int calls, bool (*call)(struct sums_ra
 	return true;
 }
 
-/* One run more than counts. */
+/* Makes one run more than it counts. */
 static bool measure(struct sums_rank *r, bool (*call)(struct sums_rank *r), double *median)
 {
 	int calls = (int)(IN_A_ROW / r->bytes), runs = r->bench->runs;
@@ -121,7 +121,7 @@ static bool measure(struct sums_rank *r, bool (*call)(struct sums_rank *r), doub
 	return true;
 }
 
-/* Sizes grow fourfold. */
+/* Each size is four times the one before. */
 static bool measure_all(struct sums_rank *r, int way)
 {
 	r->bytes = SUMS_FIRST;
@@ -170,7 +170,7 @@ static bool allocate(struct sums_rank *r)
 	return r->error.text[0] ? false : train_nomem(&r->error, "values");
 }
 
-/* What allocate left. */
+/* Frees what `allocate` made. */
 static void release(struct sums_rank *r)
 {
 	const struct backend *backend = r->bench->backend;

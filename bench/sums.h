@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What bench/collective measures: one rank's part in sums of growing sizes, on the CPU or a GPU. */
+/* The measurement of bench/collective: one rank's part in sums of growing sizes, on the CPU or a
+ * GPU. */
 #ifndef BENCH_SUMS_H
 #define BENCH_SUMS_H
 
@@ -12,18 +13,18 @@ enum {
 	SUMS_FIRST = 1024
 };
 
-/* As they are, in bfloat16, and what memory allows. */
+/* Exact values, values in bfloat16, and the bound by memory. */
 enum sums_way { SUMS_EXACT, SUMS_BFLOAT16, SUMS_MEMORY, SUMS_WAYS };
 
-/* Of a process. */
+/* Shared by the ranks of a process. */
 struct sums {
 	const struct collective *calls;
 	const struct backend *backend; /* of GPUs, or NULL */
 	int world, runs, rounding;     /* rounding: 1 with bfloat16, else 0 */
 	bool processes;
-	char name[40]; /* what processes have in common */
+	char name[40]; /* the name of the run, the same in all processes */
 	size_t max;
-	struct rendezvous *rendezvous[2]; /* as they are, and in bfloat16 */
+	struct rendezvous *rendezvous[2]; /* for exact values, and for bfloat16 */
 };
 
 struct sums_rank {
@@ -31,7 +32,7 @@ struct sums_rank {
 	int rank;
 	struct device *device; /* NULL: the CPU */
 	struct communicator *comm;
-	float *values, *other, *host; /* host: of GPUs, or the values */
+	float *values, *other, *host; /* host: a copy for GPUs, else the same as values */
 	size_t bytes;                 /* of the sum */
 	double us[SUMS_SIZES][SUMS_WAYS];
 	struct train_error error;
@@ -39,11 +40,11 @@ struct sums_rank {
 };
 
 /* Opens the device of `rank`, where there are any, and its communicators, and measures all ways and
- * sizes; `bench` and `rank` are given. All ranks call it, each in its own thread or process. Leaves
- * nothing open; on failure the reason is in `error`, and the others end too. */
+ * sizes; `bench` and `rank` are inputs. All ranks call it, each in its own thread or process.
+ * Leaves nothing open; on failure the reason is in `error`, and the others end too. */
 bool sums_measure(struct sums_rank *rank);
 
-/* A table of what a rank measured. */
+/* Prints a table of a rank's measurements. */
 void sums_print(const struct sums_rank *rank);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * train BATCH THREADS float32|bfloat16 [exact]: milliseconds of each operation of convnet on the
- * CPU, and of a whole step with a batch of synthetic images and Adam: the least and the median of
- * the runs. With one thread it is that thread's own time, which other programs on the machine
- * disturb less. Memory: of the device, and the process at its peak.
+ * CPU, and of a whole step with a batch of synthetic images and Adam: minimum and median of the
+ * runs. With one thread this is that thread's CPU time, which other programs disturb less. Also
+ * prints the memory of the device, and the peak of the process.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static double print(const char *name, const char *what, const char *how, struct 
 	return t->each[RUNS / 2];
 }
 
-/* Runs one pass of a node, unless it has none; -1 on failure. */
+/* Runs one pass of a node, if it has that pass; -1 on failure. */
 static int run(struct model *m, int index, int pass, struct train_error *error)
 {
 	struct node *node = &m->nodes[index];
@@ -86,7 +86,7 @@ static bool measure_ops(struct model *m, struct train_error *error)
 	return true;
 }
 
-/* What a step takes beside the model. */
+/* What a step needs besides the model. */
 struct training {
 	struct model *m;
 	struct dataset dataset;

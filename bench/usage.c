@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage RUNS PROGRAM [ARGUMENT...]: runs a program so many times, one after the other, with
- * its output thrown away, and prints the median CPU time in microseconds and the greatest
- * resident memory in KiB: "812 3412". A shell's time(1) rounds what gpumap takes to nothing.
+ * usage RUNS PROGRAM [ARGUMENT...]: runs a program RUNS times, one after the other, and discards
+ * its output. Prints the median CPU time in microseconds and the greatest resident memory in KiB:
+ * "812 3412". A shell's time(1) would round gpumap's time to zero.
  */
 #include <fcntl.h>
 #include <spawn.h>
@@ -24,7 +24,7 @@ static long micros(struct timeval t)
 	return (long)t.tv_sec * 1000000 + (long)t.tv_usec;
 }
 
-/* CPU time of one run in microseconds, -1 on failure; *memory grows to what it took. */
+/* CPU time of one run in microseconds, -1 on failure. *memory is the greatest use so far. */
 static long run(char **argv, const posix_spawn_file_actions_t *actions, long *memory)
 {
 	struct rusage usage;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which GPUs does DataParallel use on a recorded machine, which of them is the master, and
- * how many samples of a batch does each get?
+ * Shows which GPUs DataParallel uses on a recorded machine, which of them is the master, and how
+ * many samples of a batch each one gets.
  *
- *	plan-dp MACHINE VISIBLE BATCH	such as: plan-dp 8xH100 2,1,3 10
+ * 	plan-dp MACHINE VISIBLE BATCH	such as: plan-dp 8xH100 2,1,3 10
  *
  * Build it with: cc plan-dp.c $(pkg-config --cflags --libs libgpumap)
  */
@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Makes the statements; the first that fails ends it. */
+/* Makes the statements, up to the first that fails. */
 static int say(gpumap_request *request, char **argv, gpumap_report *report)
 {
 	const char *statements[][2] = {{"visible", argv[2]}, {"mode", "dp"}, {"batch", argv[3]}};

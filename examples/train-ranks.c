@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * DistributedDataParallel in 100 lines: logistic regression with a thread for each rank. First it
- * prints on which physical GPU each would run, and why; then all ranks make the same steps.
+ * prints the physical GPU of each rank, and why it is that one; then all ranks make the same steps.
  *
- *	train-ranks MACHINE VISIBLE RANKS	such as: train-ranks 8xH100 2,3,4,5 4
+ * 	train-ranks MACHINE VISIBLE RANKS	such as: train-ranks 8xH100 2,3,4,5 4
  *
  * Build it with: cc train-ranks.c $(pkg-config --cflags --libs libgpumap) -lm -pthread
  */
@@ -21,7 +21,8 @@ static struct rank {
 static int world;
 static pthread_barrier_t barrier;
 
-/* What a shell, a launcher and DistributedDataParallel say of this rank. 0: it has a GPU. */
+/* Collects the statements of the shell, the launcher and DistributedDataParallel about this rank.
+ * 0: it has a GPU. */
 static int explain(const char *machine, const char *visible, const char *rank)
 {
 	const char *statements[][2] = {{"visible", visible}, {"mode", "ddp"}, {"local_rank", rank}};
@@ -51,7 +52,8 @@ static int explain(const char *machine, const char *visible, const char *rank)
 	return r;
 }
 
-/* Of sample i: noise, to which the class, 0 or 1, adds a little. Feature 0 weighs the bias. */
+/* Feature f of sample i: noise, plus a little that depends on the class, 0 or 1. Feature 0 is the
+ * constant of the bias. */
 static double feature(int i, int f)
 {
 	return f == 0 ? 1 : sin(i * FEATURES + f) + 0.5 * (i % 2);
@@ -69,7 +71,7 @@ static void learn(struct rank *r, const double *weights, int i)
 		r->gradient[f] += (1 / (1 + exp(-logit)) - i % 2) * feature(i, f) / SAMPLES;
 }
 
-/* Sums are taken in the order of ranks, so that all stay alike to the bit. */
+/* Sums are taken in the order of ranks, so that all ranks have the same bits. */
 static void *train(void *rank)
 {
 	struct rank *own = rank;
@@ -79,13 +81,13 @@ static void *train(void *rank)
 		*own = (struct rank){.loss = loss = 0};
 		for (int i = (int)(own - ranks); i < SAMPLES; i += world)
 			learn(own, weights, i);
-		pthread_barrier_wait(&barrier); /* all gradients are there */
+		pthread_barrier_wait(&barrier); /* all gradients are written */
 		for (struct rank *r = ranks; r < ranks + world; r++) {
 			loss += r->loss;
 			for (int f = 0; f < FEATURES; f++)
 				weights[f] -= 2 * r->gradient[f];
 		}
-		pthread_barrier_wait(&barrier); /* and all have read them */
+		pthread_barrier_wait(&barrier); /* all ranks have read them */
 		if (own == ranks && step % 20 == 0)
 			printf("step %d  loss %.4f\n", step, loss);
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trainer does before it opens its device: say which GPU that is, and why.
+ * What a trainer does before it opens its device: it prints which GPU that is, and why.
  *
- *	which-gpu [MACHINE [DEVICE]]	MACHINE as gpumap --inventory takes it, or "host"
+ * 	which-gpu [MACHINE [DEVICE]]	MACHINE as gpumap --inventory takes it, or "host"
  *
- * Build it with: cc which-gpu.c $(pkg-config --cflags --libs libgpumap)
- * Exit status: 0 there is an answer, 1 there is none, 2 the question is malformed.
+ * Build it with: cc which-gpu.c $(pkg-config --cflags --libs libgpumap) Exit status: 0 there is an
+ * answer, 1 there is none, 2 the question is malformed.
  */
 #include <gpumap.h>
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static void print_findings(const gpumap_report *report)
 	}
 }
 
-/* The mapping of this environment on `machine`, and the program's own choice. */
+/* The mapping of this environment on `machine`, for a device that may be NULL. */
 static int map(gpumap_mapping **ret, const char *machine, const char *device, gpumap_report *report)
 {
 	gpumap_inventory *inventory = NULL;

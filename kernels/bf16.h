@@ -30,7 +30,8 @@ static inline float bits_float(uint32_t bits)
 static inline uint16_t bf16_from_float(float x)
 {
 	uint32_t bits = float_bits(x);
-	/* Half of the last place kept, less one where that place is even: a tie stays there. */
+	/* Adds half of the last place, or a little less if that place is even, so that a tie stays
+	 * even. */
 	uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
 
 	return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : rounded);
@@ -59,8 +60,7 @@ static inline uint16_t fp16_from_float(float x)
 static inline float fp16_to_float(uint16_t half)
 {
 	uint32_t sign = (uint32_t)(half & 0x8000) << 16, size = half & 0x7fff;
-	float tiny =
-		(float)(int32_t)size * 0x1p-24f; /* subnormals of float, which it does not need */
+	float tiny = (float)(int32_t)size * 0x1p-24f; /* subnormals are exact here */
 	uint32_t normal = (size << 13) + (112u << 23);
 	uint32_t bits = size < 0x400 ? float_bits(tiny) : normal;
 

@@ -10,32 +10,34 @@
 
 /* Of one pass. */
 struct pass_control {
-	int64_t epoch; /* the epoch, for augmentation */
-	int32_t rows;  /* the first so many rows of the batch count */
-	float scale; /* of their gradients, besides struct scaler's: for the mean of a global batch
-		      * 1 / (its samples) */
+	int64_t epoch; /* for augmentation */
+	int32_t rows;  /* the first rows of the batch, which count */
+	/* factor of their gradients, besides struct scaler's; for the mean of a global batch: 1 /
+	 * (its samples) */
+	float scale;
 };
 
 /* The results that passes add to. */
 struct loss_result {
-	double loss;     /* the sum over rows, not scaled */
-	int64_t correct; /* rows whose greatest logit is the label's; the first of equals */
+	double loss; /* the sum over rows, not scaled */
+	/* rows whose greatest logit is the label's; of equal ones the first is the greatest */
+	int64_t correct;
 };
 
 /* Of the optimizer's step. */
 struct update_control {
 	double lr, momentum; /* struct rates */
-	double clip_norm;    /* gradients are clipped to this norm (clip.h); 0: not */
+	double clip_norm;    /* gradients are clipped to this norm (clip.h); 0: no clipping */
 };
 
 enum { GRADIENT_MAX_PARAMETERS = 64 };
 
-/* Of gradients times scaler_inverse(), where there is a scaler, in the order of the parameters
- * (clip.h). Each stage of a model measures its own parameters; then found_inf and norms,
+/* Measures of the gradients (times scaler_inverse(), if there is a scaler), in the order of the
+ * parameters (clip.h). Each stage of a model measures its own parameters; then found_inf and norms,
  * GRADIENT_SUMS successive floats, are summed over the stages. */
 struct gradient_measure {
-	float norm;                           /* of all of them */
-	float found_inf;                      /* 0: none is infinite or NaN */
+	float norm;                           /* of all parameters */
+	float found_inf;                      /* 0: every gradient is finite */
 	float norms[GRADIENT_MAX_PARAMETERS]; /* of each parameter; 0 where it is not used */
 };
 

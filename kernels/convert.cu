@@ -6,13 +6,13 @@ template <typename From, typename To> static __device__ inline void convert_valu
 	set_float(to, to_float(from));
 }
 
-/* A copy keeps every bit, those of a NaN too. */
+/* A conversion to the same type keeps every bit, also those of a NaN. */
 template <typename T> static __device__ inline void convert_value(T *to, T from)
 {
 	*to = from;
 }
 
-/* PER values, 16 bytes of the narrower type: of the wider one that may be two loads. */
+/* PER values: 16 bytes of the narrower type. The wider type may need two loads. */
 template <typename From, typename To, int PER>
 static __device__ inline void convert_wide(To *to, const From *from)
 {

@@ -9,7 +9,7 @@ struct convert_args {
 	const void *from; /* (count), any alignment of its type */
 	void *to;         /* (count), the same */
 	int64_t count;
-	enum value_type from_type, to_type; /* alike: a copy */
+	enum value_type from_type, to_type; /* the same type: a copy */
 };
 
 #endif

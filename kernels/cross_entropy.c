@@ -4,10 +4,10 @@
 
 #include "kernels/references.h"
 
-/* Before the gradient is written, which may replace the logits. */
+/* Computed before the gradient is written, which may replace the logits. */
 struct softmax {
 	double greatest, sum;
-	int32_t best; /* the first of the greatest */
+	int32_t best; /* of equal values the first */
 };
 
 static struct softmax softmax_of(const struct cross_entropy_args *args, int64_t first)

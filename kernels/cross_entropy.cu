@@ -54,7 +54,8 @@ struct softmax {
 	int label;
 };
 
-/* Each lane reads what it overwrites, in case gradient and logits are the same. */
+/* Each lane overwrites only what it has read, because gradient and logits may be the same memory.
+ */
 template <typename T>
 static __device__ inline void write_gradient(const struct cross_entropy_args &a, int64_t first,
 					     int lanes, const struct softmax &s)

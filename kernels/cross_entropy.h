@@ -22,8 +22,9 @@ struct cross_entropy_args {
 	const struct pass_control *control; /* rows and scale */
 	const struct scaler *scaler;        /* NULL: none */
 	struct loss_result *result;         /* added to */
-	void *gradient; /* as logits, and may be the same memory; padding becomes 0. NULL: not */
-	void *scratch;  /* cross_entropy_scratch() bytes, as kernels.h says */
+	/* as logits, and may be the same memory; padding becomes 0. NULL: not wanted */
+	void *gradient;
+	void *scratch; /* cross_entropy_scratch() bytes, as kernels.h says */
 	int64_t batch;
 	int32_t classes, pitch; /* classes >= 1, pitch >= classes: values from row to row */
 	enum value_type type;   /* of logits and gradient */

@@ -73,7 +73,7 @@ template <typename T, int WIDTH> static __device__ inline vector<T, WIDTH> load(
 {
 	vector<T, WIDTH> v;
 
-	/* In one word, which a copy of the structure is not sure to be. */
+	/* Copied as one word; a copy of the structure may be split. */
 	if constexpr (sizeof(v) == 16) {
 		uint4 bits = *(const uint4 *)from;
 
@@ -121,8 +121,8 @@ static __device__ inline void zero_unpassed(vector<T, WIDTH> *gradient,
 }
 
 /*
- * Whether this block is the last of `blocks` to get here. The last one sees what the others wrote
- * before, and sets the ticket to zero. All threads of all blocks call it, once.
+ * Whether this block is the last of `blocks` to call this. The last one sees everything that the
+ * others wrote before, and sets the ticket to zero. All threads of all blocks call it, once.
  */
 static __device__ inline bool comes_last(unsigned *ticket, unsigned blocks)
 {
@@ -140,7 +140,7 @@ static __device__ inline bool comes_last(unsigned *ticket, unsigned blocks)
 	return last;
 }
 
-/* The sum of x of all LAUNCH_THREADS threads, in one order; in thread 0. */
+/* The sum of x over all LAUNCH_THREADS threads, always in the same order; in thread 0. */
 template <typename T> static __device__ inline T block_sum(T x)
 {
 	__shared__ T parts[LAUNCH_THREADS / 32];
@@ -148,7 +148,7 @@ template <typename T> static __device__ inline T block_sum(T x)
 
 	for (int n = 16; n > 0; n /= 2)
 		x += __shfl_down_sync(0xffffffff, x, n);
-	__syncthreads(); /* parts may still be read, of a sum before */
+	__syncthreads(); /* parts may still be read for an earlier sum */
 	if (lane == 0)
 		parts[threadIdx.x / 32] = x;
 	__syncthreads();

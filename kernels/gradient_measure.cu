@@ -29,7 +29,8 @@ static __device__ inline double sum_chunk(const float *g, int count, float scale
 	return sum;
 }
 
-/* The squares of parameter p, if it is one of these, by one warp; in its first lane. */
+/* The sum of squares of parameter p, if it is one of these, by one warp; valid in its first lane.
+ */
 static __device__ inline double squares_of(const struct gradient_measure_args &a, int p,
 					   const double *sums)
 {
@@ -95,7 +96,7 @@ static __global__ void RESIDENT(8) measure_chunks(const struct gradient_measure_
 		finish_measure(a, sums);
 }
 
-/* Without chunks there is still a norm, of 0. */
+/* Without chunks there is still a norm: 0. */
 extern "C" cudaError_t kernel_gradient_measure(const struct gradient_measure_args *args,
 					       cudaStream_t stream)
 {

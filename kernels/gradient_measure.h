@@ -20,8 +20,8 @@
 struct gradient_measure_args {
 	const float *gradients;     /* flat */
 	const struct chunk *chunks; /* (chunk_count), in the order of the parameters */
-	/* (parameters + 1): the chunks of parameter p are starts[p] .. starts[p + 1] - 1; none: it
-	 * is not used, and its norm is 0. */
+	/* (parameters + 1): the chunks of parameter p are starts[p] .. starts[p + 1] - 1. A
+	 * parameter without chunks is not used; its norm is 0. */
 	const int32_t *starts;
 	const struct scaler *scaler; /* NULL: none */
 	struct gradient_measure *measure;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A piece is part of an image. Each of its threads computes the crop of the image, which costs less
- * than waiting for one that does. A unit is WIDTH channels of a pixel.
+ * A piece is part of an image. Each of its threads computes the crop of the image, because waiting
+ * for one thread would cost more. A unit is WIDTH channels of a pixel.
  */
 #include "kernels/device.cuh"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A batch from bytes, as batch_fill() (data/batch.h): chosen, cropped, mirrored and normalised, but
- * in NHWC, in the type of the model, with channels padded by zeros. Rows from control->rows on, or
- * from `batch` on if that is less, stay unchanged, labels too.
+ * Makes a batch from bytes, as batch_fill() does (data/batch.h): chosen, cropped, mirrored and
+ * normalised, but in NHWC, in the type of the model, with channels padded by zeros. Rows from
+ * control->rows on, or from `batch` on if that is less, stay unchanged, and so do their labels.
  */
 #ifndef KERNELS_INPUT_FILL_H
 #define KERNELS_INPUT_FILL_H
@@ -61,7 +61,7 @@ struct input_fill_args {
 	enum value_type type;            /* of images */
 	int32_t channels, padded;        /* padded >= channels */
 	int32_t from_height, from_width; /* of a record */
-	int32_t height, width;           /* of what comes out */
+	int32_t height, width;           /* of the images */
 	int32_t augment;                 /* struct input_cut */
 	uint64_t seed;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Grid, block and order of sums of each kind of kernel: pure functions of shapes, so that they do
- * not depend on a device and are tested without one. 0 blocks: nothing to do.
+ * Grid, block and order of sums of each kind of kernel. These are pure functions of shapes: they do
+ * not depend on a device and can be tested without one. 0 blocks: nothing to do.
  */
 #ifndef KERNELS_LAUNCH_H
 #define KERNELS_LAUNCH_H
@@ -16,7 +16,8 @@ enum {
 	/* Eight blocks of each of an H200's 132 multiprocessors: all are resident at once, and loop
 	 * over the work. */
 	LAUNCH_MAX_BLOCKS = 8 * 132,
-	LAUNCH_MAX_SUMMED = 4 * 132, /* of blocks whose sums the last one adds */
+	/* the greatest number of blocks whose sums the last block adds */
+	LAUNCH_MAX_SUMMED = 4 * 132,
 	LAUNCH_ROWS_OF_THREAD = 2,
 	LAUNCH_VECTOR_BYTES = 16, /* bytes that a thread loads at a time */
 	KERNEL_TICKET_BYTES = 16, /* at the beginning of scratch, to find the last block */
@@ -37,7 +38,7 @@ static inline int64_t launch_divide_up(int64_t a, int64_t b)
 	return a / b + (a % b != 0);
 }
 
-/* A thread per unit of work, but no more blocks than are resident. */
+/* One thread per unit of work, but no more blocks than are resident. */
 static inline struct launch launch_elements(int64_t units)
 {
 	struct launch launch = {0, LAUNCH_THREADS};
@@ -48,7 +49,7 @@ static inline struct launch launch_elements(int64_t units)
 	return launch;
 }
 
-/* A block per piece, but no more blocks than are resident. */
+/* One block per piece, but no more blocks than are resident. */
 static inline struct launch launch_pieces(int64_t pieces)
 {
 	struct launch launch = {0, LAUNCH_THREADS};
@@ -73,7 +74,7 @@ static inline int launch_aligned(const void *array, size_t bytes)
 	return ((uintptr_t)array + bytes) % LAUNCH_VECTOR_BYTES == 0;
 }
 
-/* Of arrays a and b with elements of so many bytes. */
+/* For arrays a and b with elements of these sizes. */
 static inline struct launch_split launch_split(int64_t count, const void *a, size_t a_bytes,
 					       const void *b, size_t b_bytes)
 {
@@ -90,7 +91,7 @@ static inline struct launch_split launch_split(int64_t count, const void *a, siz
 	return split;
 }
 
-/* A thread per vector and per single element, as above. */
+/* One thread per vector and per single element. */
 static inline struct launch launch_of_split(const struct launch_split *split, int64_t count)
 {
 	int64_t single = count - split->vectors * split->per;
@@ -98,8 +99,8 @@ static inline struct launch launch_of_split(const struct launch_split *split, in
 	return launch_elements(split->vectors > single ? split->vectors : single);
 }
 
-/* Neighbouring threads that share a row of cross_entropy: a power of two, 1 to 32, that fits the
- * classes at once if 32 do. */
+/* How many neighbouring threads share a row of cross_entropy: a power of two from 1 to 32, large
+ * enough to hold all classes at once if 32 is. */
 static inline int launch_row_lanes(int32_t classes)
 {
 	int lanes = 1;
@@ -109,7 +110,7 @@ static inline int launch_row_lanes(int32_t classes)
 	return lanes;
 }
 
-/* Rows of `classes` values, each by launch_row_lanes() threads. */
+/* For rows of `classes` values, with launch_row_lanes() threads each. */
 static inline struct launch launch_rows(int64_t rows, int32_t classes)
 {
 	int64_t at_once = LAUNCH_THREADS / launch_row_lanes(classes);
@@ -136,7 +137,7 @@ static inline struct launch_columns launch_columns(int64_t rows, int64_t columns
 	int max = (int)(LAUNCH_VECTOR_BYTES / value_bytes(type));
 	int64_t blocks_y;
 
-	/* Vectors need each row to begin aligned. */
+	/* Vectors need the beginning of every row aligned. */
 	l.width = columns % max == 0 ? max : 1;
 	while (l.across < 32 && (int64_t)l.across * l.width < columns)
 		l.across *= 2;

@@ -4,7 +4,7 @@
 
 #include "kernels/references.h"
 
-/* One output: its index, and the begin of its window in the input. */
+/* One output: its index, and the beginning of its window in the input. */
 struct window {
 	int64_t output, input, row; /* row: values from one row of the input to the next */
 	int32_t channels, kernel;

@@ -2,8 +2,7 @@
 /* KERNEL is the window's side; 0: any. A thread has WIDTH neighbouring channels. */
 #include "kernels/columns.cuh"
 
-/* The begin of the window of output place `row` of (batch, height / kernel, width / kernel)
- * begins. */
+/* The beginning of the window of output place `row` of (batch, height / kernel, width / kernel). */
 struct window {
 	int64_t image;
 	int32_t y, x;
@@ -112,8 +111,8 @@ extern "C" cudaError_t kernel_max_pool(const struct max_pool_args *args, cudaStr
 }
 
 /*
- * Writes the gradients of a window's inputs. The last window of a line or an image also writes the
- * zeros of the rest there.
+ * Writes the gradients of a window's inputs. The last window of a line or an image also writes
+ * zeros to the rest, which is in no window.
  */
 template <typename T, int WIDTH, int KERNEL>
 static __device__ inline void

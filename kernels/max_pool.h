@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Max-pooling in NHWC by the rules of backend.h: windows of kernel x kernel side by side, the rest
- * at the end left out; of equal values the first counts, and the last NaN before all. All rows of a
- * batch are pooled, whether they count or not.
+ * Max-pooling in NHWC by the rules of backend.h: windows of kernel x kernel side by side, without
+ * the rest at the end. Of equal values the first counts, and the last NaN before all other values.
+ * All rows of a batch are pooled, whether they count or not.
  */
 #ifndef KERNELS_MAX_POOL_H
 #define KERNELS_MAX_POOL_H
@@ -10,7 +10,7 @@
 #include "kernels/value.h"
 #include "kernels/launch.h"
 
-enum { MAX_POOL_MAX_KERNEL = 16 }; /* places are bytes */
+enum { MAX_POOL_MAX_KERNEL = 16 }; /* because places are bytes */
 
 struct max_pool_args {
 	const void *input; /* (batch, height, width, channels) */
@@ -23,11 +23,11 @@ struct max_pool_args {
 };
 
 /*
- * The gradient of the output goes to the places, zero elsewhere; with `output` (relu_backward) only
- * where that is above 0. output_gradient itself stays unchanged. `sums` gets the sums of the
- * written values for each channel: the bias gradient of a convolution before the pooling, without
- * another pass over its largest tensor. Sums are in fp32, in an order that depends on the output's
- * shape (launch_columns()).
+ * Writes the gradient of the output to the places, and zero elsewhere. With `output`
+ * (relu_backward) it writes only gradients whose output is above 0. output_gradient itself stays
+ * unchanged. `sums` gets the sums of the written values for each channel: the bias gradient of a
+ * convolution before the pooling, without another pass over its largest tensor. Sums are in fp32,
+ * in an order that depends on the output's shape (launch_columns()).
  */
 struct max_pool_backward_args {
 	const void *output_gradient; /* (batch, height / kernel, width / kernel, channels) */

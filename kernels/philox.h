@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* A function of the CPU and of GPUs. */
+/* For functions of the CPU and of GPUs. */
 #ifdef __CUDACC__
 #define HOST_DEVICE static inline __host__ __device__
 #else
@@ -40,7 +40,7 @@ HOST_DEVICE void random_philox(uint32_t out[4], const uint32_t counter[4], const
 	out[3] = d;
 }
 
-/* The purpose of numbers: with one seed each purpose has its own. */
+/* What the numbers are for: with one seed each purpose has numbers of its own. */
 enum random_purpose { RANDOM_AUGMENT, RANDOM_LABEL, RANDOM_PATTERN, RANDOM_NOISE };
 
 /* The numbers depend only on these fields. */
@@ -63,7 +63,8 @@ HOST_DEVICE void random_keyed(uint32_t out[4], const struct random_key *key, uin
 	random_philox(out, counter, seed);
 }
 
-/* 32 random bits to 0..n-1: floor(bits * n / 2^32). No number is favoured by more than n / 2^32. */
+/* Maps 32 random bits to 0..n-1: floor(bits * n / 2^32). No number is favoured by more than n /
+ * 2^32. */
 HOST_DEVICE uint32_t random_below(uint32_t bits, uint32_t n)
 {
 	return (uint32_t)((uint64_t)bits * n >> 32);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * void reference_NAME(const struct NAME_args *args) of each kernel of kernels.def: the same on
- * memory of the host, by plain loops, with sums in double. The kernels are tested against them.
+ * void reference_NAME(const struct NAME_args *args) of each kernel of kernels.def: computes the
+ * same on memory of the host, by plain loops, with sums in double. The kernels are tested against
+ * it.
  */
 #ifndef KERNELS_REFERENCES_H
 #define KERNELS_REFERENCES_H

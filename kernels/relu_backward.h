@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gradient[i] = 0 where output[i] is not above 0 (a NaN is not); bias_gradient.h can do it too. */
+/* gradient[i] = 0 unless output[i] is above 0 (a NaN is not). bias_gradient.h can do it too. */
 #ifndef KERNELS_RELU_BACKWARD_H
 #define KERNELS_RELU_BACKWARD_H
 

@@ -33,7 +33,7 @@ static struct transposition transposition_of(const struct reorder_args *a)
 	return t;
 }
 
-/* Values that are only in the result are padding: zero. */
+/* The padding of the result is zero. */
 template <typename From>
 static __device__ inline float value_at(const From *from, const struct side &s, int row, int column)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between (batch, channels, height, width), dense, and NHWC with padded channels, from any type to
- * any. Filters: batch is out, so that (out, in, kh, kw) becomes KRSC. To NHWC the padding becomes
- * zeros; from it the padding is left out.
+ * Converts (batch, channels, height, width), dense, to NHWC with padded channels and back, from any
+ * type to any. For filters `batch` is out, so that (out, in, kh, kw) becomes KRSC. To NHWC the
+ * padding becomes zeros; from NHWC it is left out.
  */
 #ifndef KERNELS_REORDER_H
 #define KERNELS_REORDER_H

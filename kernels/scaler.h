@@ -32,9 +32,9 @@ float scaler_inverse(const struct scaler *scaler);
 /* Whether n values, times `scale`, are finite. */
 bool scaler_finite(const float *values, int64_t n, float scale);
 
-/* After each step; `finite`: all gradients were, and the step was made. Returns finite. A growth
- * that would make the scale infinite is left out. The scale can fall to 0, where scaler_inverse()
- * is infinite and every step is skipped. */
+/* Call it after each step; `finite`: all gradients were finite, and the step was made. Returns
+ * finite. A growth that would make the scale infinite is not made. The scale can fall to 0;
+ * scaler_inverse() is then infinite, and every step is skipped. */
 bool scaler_update(struct scaler *scaler, bool finite);
 
 #endif

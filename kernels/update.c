@@ -7,7 +7,7 @@ float clip_coefficient(float norm, double max)
 {
 	float coefficient = (float)max * (1 / (norm + 1e-6f));
 
-	/* Written so that a NaN stays. */
+	/* Written so that a NaN remains a NaN. */
 	return coefficient > 1 ? 1 : coefficient;
 }
 
@@ -45,7 +45,7 @@ void reference_update_begin(const struct update_begin_args *args)
 	*args->factors = f;
 }
 
-/* The i-th element of the flat buffers, as optim/update.h says. */
+/* Updates the i-th element of the flat buffers, as optim/update.h defines it. */
 static void update_element(const struct update_args *args, int64_t i)
 {
 	const struct update_factors *f = args->factors;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products and sums use intrinsics, which round each of them; the compiler may contract others. */
+/* Products and sums use intrinsics, which round each result. Without them the compiler may contract
+ * some of them. */
 #include "kernels/device.cuh"
 
 static __device__ inline void adam_factors(struct update_factors *f,
@@ -148,7 +149,7 @@ static __device__ inline void copy_as(T *to, const vector<float, WIDTH> &values)
 			to[k] = v.values[k];
 }
 
-/* To the chunk's copy, from its i-th element on. */
+/* Writes to the chunk's copy, from its i-th element on. */
 template <int WIDTH>
 static __device__ inline void copy_wide(const struct chunk &chunk, int i,
 					const vector<float, WIDTH> &values)
@@ -163,7 +164,8 @@ static __device__ inline void copy_wide(const struct chunk &chunk, int i,
 		copy_as((float *)chunk.copy + i, values);
 }
 
-/* `head`: elements before the first that is aligned in every buffer; all, if none is. */
+/* `head`: the number of elements before the first that is aligned in every buffer; all elements if
+ * none is. */
 template <enum update_kind KIND>
 static __device__ inline void update_chunk(const struct update_args &a,
 					   const struct update_factors &f,
@@ -179,7 +181,7 @@ static __device__ inline void update_chunk(const struct update_args &a,
 		step_wide<KIND, wide<float>>(a, f, chunk.first + at, &values);
 		copy_wide<wide<float>>(chunk, at, values);
 	}
-	/* Few, since more at a time would need too many registers. */
+	/* Unrolled a little only, because more would need too many registers. */
 #pragma unroll(KIND == UPDATE_ADAM ? 2 : 1)
 	for (int i = (int)threadIdx.x; i < single; i += LAUNCH_THREADS) {
 		int at = i < head ? i : i + vectors * wide<float>;

@@ -14,10 +14,10 @@ enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
 
 struct optimizer_settings {
 	enum optimizer_kind kind;
-	double momentum; /* SGD: at least 0; 0 in every step means no buffer. Adam: beta1, 0 to <1
-			  */
-	double beta2;    /* Adam: 0 to <1 */
-	double eps;      /* Adam: at least 0 */
+	/* SGD: at least 0; 0 in every step means that there is no buffer. Adam: beta1, 0 to <1 */
+	double momentum;
+	double beta2;        /* Adam: 0 to <1 */
+	double eps;          /* Adam: at least 0 */
 	double weight_decay; /* at least 0; L2 for SGD and Adam, decoupled for AdamW */
 	bool nesterov;       /* SGD, with a momentum above 0 */
 };
@@ -26,7 +26,7 @@ struct optimizer_settings {
 extern "C" {
 #endif
 
-/* The factor for gradients that limits their norm to `most`: most / (norm + 1e-6), but at most 1.
+/* The factor for gradients that limits their norm to `max`: max / (norm + 1e-6), but at most 1.
  * The norm of all gradients is clip_norm() of the norms of each parameter's, in the order of the
  * parameters. 0 for an infinite norm, NaN for a NaN. */
 float clip_coefficient(float norm, double max);
@@ -56,13 +56,13 @@ struct update_begin_args {
 	struct optimizer_settings settings; /* momentum is not read: control has it */
 	const struct update_control *control;
 	const struct gradient_measure *measure; /* NULL: no clipping, and no scaler */
-	int64_t *steps;                         /* that were made */
-	struct update_factors *factors;         /* all of it is written */
+	int64_t *steps;                         /* the number of steps made */
+	struct update_factors *factors;         /* written completely */
 	struct scaler *scaler;                  /* NULL: none */
 };
 
 /*
- * Each element of each chunk separately. Pointers decide the optimizer, as in update_run(): with
+ * Updates each element of each chunk. Pointers decide the optimizer, as in update_run(): with
  * variance Adam or AdamW, else with mean SGD with momentum, else SGD. A chunk's copy gets its new
  * values. With factors->skip nothing is changed.
  */

@@ -42,22 +42,24 @@ struct device_watch {
  * it. Bytes count what was allocated through `allocate`, with what planned operations own. */
 struct device {
 	const struct backend *backend;
-	int physical; /* the GPU that it is or stands for, by its physical number */
+	int physical; /* its physical number, or that of the GPU that it simulates */
 	/* Of a real GPU, from the driver: "0000:5e:00.0" and "GPU-..."; else NULL. */
 	const char *pci, *uuid;
 	size_t bytes, peak_bytes;
-	size_t shared_bytes;       /* of bytes, what operations share until the device is closed */
+	/* part of `bytes`: shared by operations, until the device is closed */
+	size_t shared_bytes;
 	struct device_watch watch; /* good: NULL without a watcher */
 };
 
 struct device_options {
-	int physical, logical; /* the second among those that this process sees */
+	int physical, logical; /* logical: among the GPUs that this process sees */
 	const char *uuid;      /* of a GPU, which finds it; NULL or "": by its logical number */
 	int threads;           /* on the CPU: threads that compute, with the calling one */
-	const cpu_set_t *cpus; /* on the CPU: the cores of these threads; NULL: as they are */
+	const cpu_set_t *cpus; /* on the CPU: the cores of these threads; NULL: unchanged */
 	bool exact; /* prefer algorithms with the rounding of plain sums to faster ones */
-	/* On a GPU: algorithms that give the same bits in every run, chosen without measurement,
-	 * which may choose another one next time. Those of the CPU always do. */
+	/* On a GPU: use only algorithms that give the same bits in every run, and choose them
+	 * without measuring, because a measurement may choose differently next time. The algorithms
+	 * of the CPU always give the same bits. */
 	bool deterministic;
 };
 
@@ -73,7 +75,8 @@ struct layout {
 
 /*
  * Addresses of one run. Parameters are floats, doubles where values are VALUE_FLOAT64. An operation
- * ignores those that are not named for it below, and must not keep addresses that it does not own.
+ * ignores the addresses that are not named for it below. It must not keep addresses that it does
+ * not own.
  */
 struct op_args {
 	const void *input;         /* layout of info.input */
@@ -113,7 +116,8 @@ struct op_info {
 	struct layout input, output;
 	int64_t weights, biases;   /* elements, without padding: a permutation of PyTorch's */
 	size_t workspace, scratch; /* bytes */
-	const char *algorithm;     /* for people: what its runs use; lives as long as it */
+	/* names of its algorithms, for messages; lives as long as the operation */
+	const char *algorithm;
 	/* Copies of weight and bias in another type with the same layout. prepare makes them.
 	 * Afterwards optimize_run may update them with the parameters, so that prepare is not
 	 * needed again. NULL: none. */
@@ -158,7 +162,7 @@ struct op_shape {
 	size_t weight_offset, bias_offset;
 };
 
-/* A data set as a device reads it: the CPU in place, a GPU from a copy. */
+/* A data set for a device: the CPU reads it in place, a GPU copies it. */
 struct device_data;
 
 /*
@@ -172,7 +176,7 @@ struct optimize_parameter {
 	const char *name;
 	int64_t offset, elements; /* in the flat buffers */
 	bool used;
-	void *copy; /* of op_info, which gets the new values too; or NULL */
+	void *copy; /* a copy (op_info) that gets the new values too; NULL: none */
 	enum value_type copy_type;
 };
 
@@ -180,14 +184,14 @@ struct optimize_options {
 	struct optimizer_settings settings;
 	float *values;
 	const float *gradients;
-	const struct optimize_parameter *parameters; /* copied, but for the names */
+	const struct optimize_parameter *parameters; /* copied, except the names */
 	int count;
-	struct scaler *scaler; /* on the device, which outlives it; NULL: none */
+	struct scaler *scaler; /* on the device; it outlives the optimizer; NULL: none */
 	/* Of a stage: the number of the model's parameters before these, and after them. */
 	int before, after;
 };
 
-/* Of a state of floats that reaches to the end of the last parameter; never 0. */
+/* The size of one state: floats up to the end of the last parameter; never 0. */
 static inline size_t optimize_state_bytes(const struct optimize_options *options)
 {
 	size_t floats = 1;
@@ -201,10 +205,10 @@ static inline size_t optimize_state_bytes(const struct optimize_options *options
 	return floats * sizeof(float);
 }
 
-/* Which samples a pass takes. */
+/* The samples of one pass. */
 struct data_batch {
 	const struct batch_options *options;
-	int64_t rows; /* at most so many; control->rows of them are filled */
+	int64_t rows; /* the maximum; control->rows of them are filled */
 	/* On the device */
 	const struct pass_control *control; /* epoch and rows */
 	const int64_t *indices;
@@ -213,14 +217,14 @@ struct data_batch {
 	int32_t *labels;
 };
 
-/* The copies to the host in flight at a time, and the bytes of one. */
+/* The greatest number of copies to the host in flight, and the greatest size of one. */
 enum { MAX_FETCH = 4, FETCH_BYTES = 512 };
 
 struct backend {
 	const char *name;
 	int ahead; /* steps that are submitted before the result of one is asked for */
 
-	/* Whether the machine has what it needs; NULL: it needs nothing. */
+	/* Whether the machine has what the backend needs; NULL: it needs nothing. */
 	bool (*ready)(struct train_error *error);
 	/* Called by the thread that will use the device, before anything computes: on the CPU this
 	 * sets the thread's cores and its number of threads, which its helpers inherit. close waits
@@ -228,19 +232,20 @@ struct backend {
 	bool (*open)(struct device **device, const struct device_options *options,
 		     struct train_error *error);
 	void (*close)(struct device *device);
-	/* Whether operations compute with activations of this type here; else planning them fails.
-	 */
+	/* Whether operations can compute with activations of this type. If not, planning them
+	 * fails. */
 	bool (*has_type)(struct device *device, enum value_type type);
 
-	/* Memory: 64-byte aligned; bytes > 0; of allocate not initialised, of allocate_zeros zero.
+	/* Memory: 64-byte aligned; bytes > 0; allocate does not initialise it, allocate_zeros does.
 	 * `what` names it in messages. */
 	void *(*allocate)(struct device *device, size_t bytes, const char *what,
 			  struct train_error *error);
 	void *(*allocate_zeros)(struct device *device, size_t bytes, const char *what,
 				struct train_error *error);
 	void (*release)(struct device *device, void *memory);
-	/* From the host, whose bytes are taken before it returns; to the host (waits); from memory
-	 * of another device of this backend; zero bytes. */
+	/* write copies from the host and returns when the source may be reused; read copies to the
+	 * host and waits; copy takes memory of this or another device of this backend; zero clears
+	 * bytes. */
 	bool (*write)(struct device *device, void *to, const void *host, size_t bytes,
 		      struct train_error *error);
 	bool (*read)(struct device *device, void *host, const void *from, size_t bytes,
@@ -249,12 +254,12 @@ struct backend {
 		     size_t bytes, struct train_error *error);
 	bool (*zero)(struct device *device, void *to, size_t bytes, struct train_error *error);
 	/* Results without waiting: fetch puts a copy to the host on the stream, of at most
-	 * FETCH_BYTES and with at most MAX_FETCH in flight; take waits for the oldest and gets
-	 * it. */
+	 * FETCH_BYTES and with at most MAX_FETCH in flight; take waits for the oldest copy and
+	 * returns it. */
 	bool (*fetch)(struct device *device, const void *from, size_t bytes,
 		      struct train_error *error);
 	bool (*take)(struct device *device, void *host, size_t bytes, struct train_error *error);
-	/* sum[i] += more[i], floats: accumulation and dp's sums. */
+	/* sum[i] += more[i], in floats, for accumulation and for the sums of dp. */
 	bool (*add)(struct device *device, float *sum, const float *more, int64_t count,
 		    struct train_error *error);
 
@@ -279,8 +284,8 @@ struct backend {
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);
 
-	/* data outlives it. fill: as batch_fill(), to a layout that data_fills() allows; floats in
-	 * host order are always allowed. */
+	/* data must outlive the copy on the device. fill: as batch_fill(), to a layout that
+	 * data_fills() allows; floats in host order are always allowed. */
 	bool (*data_fills)(const struct layout *images);
 	bool (*data_open)(struct device_data **data, struct device *device,
 			  const struct dataset *dataset, struct train_error *error);
@@ -301,9 +306,9 @@ struct backend {
 			      struct train_error *error);
 	bool (*optimize_run)(struct optimize *optimize, const struct update_control *control,
 			     const struct gradient_measure *measure, struct train_error *error);
-	/* The flat buffer of the index-th state, and its name as PyTorch's; NULL past the last. */
+	/* The flat buffer of the index-th state, and its name in PyTorch; NULL past the last. */
 	void *(*optimize_state)(struct optimize *optimize, int index, const char **name);
-	/* The steps that it has made. Both wait. */
+	/* The steps that the optimizer has made. Both functions wait. */
 	bool (*optimize_steps)(struct optimize *optimize, int64_t *steps,
 			       struct train_error *error);
 	bool (*optimize_set_steps)(struct optimize *optimize, int64_t steps,
@@ -320,9 +325,10 @@ struct backend {
 			   struct train_error *error);
 	void (*event_abort)(struct event *event);
 	void (*event_free)(struct event *event);
-	/* For time lines: a mark of where the stream is now, and the time when it got there, of
-	 * CLOCK_MONOTONIC. Ask after waiting for all work; 0 is no mark, and asking for it forgets
-	 * all. NULL if work is always done when a call returns. */
+	/* For time lines: mark notes where the stream is now; a second call gives the
+	 * CLOCK_MONOTONIC time when the stream got there. Ask after waiting for all work. 0 is no
+	 * mark, and asking for it forgets all marks. NULL if work is always done when a call
+	 * returns. */
 	int64_t (*mark)(struct device *device);
 	int64_t (*mark_ns)(struct device *device, int64_t mark);
 	/* Waits for all that is on the stream. */
@@ -341,32 +347,32 @@ struct backend {
 /* Plain loops in C with sums in double. The other backends are tested against it. VALUE_FLOAT64
  * makes it double throughout, for finite differences. */
 extern const struct backend backend_reference;
-/* oneDNN on the CPU; NULL entries nowhere. Only where it was built: HAVE_DNNL. */
+/* oneDNN on the CPU; no entry is NULL. Exists only if HAVE_DNNL. */
 extern const struct backend backend_onednn;
-/* GPUs, by cuDNN, cuBLASLt and kernels/. Only where it was built: HAVE_CUDA_BACKEND. */
+/* GPUs, by cuDNN, cuBLASLt and kernels/. Exists only if HAVE_CUDA_BACKEND. */
 extern const struct backend backend_cuda;
 
-/* The backend called NAME, "auto" being the best of this build, or NULL with a message that lists
- * them. */
+/* The backend called NAME; "auto" is the best of this build. NULL with a message that lists the
+ * backends. */
 const struct backend *backend_find(const char *name, struct train_error *error);
 
-/* Those of this build, the one of "auto" first: the name of the i-th, or NULL past the last. */
+/* The name of the i-th backend of this build, the one of "auto" first; NULL past the last. */
 const char *backend_name(size_t i);
 
-/* The type to compute in for `wanted`: the same, or VALUE_FLOAT32 if the device does not have it,
- * which is slower and no less precise. text[size] then has a remark; else it is empty. */
+/* The type to compute in for `wanted`: the same, or VALUE_FLOAT32 if the device lacks it, which is
+ * slower and no less precise. In that case text[size] has a remark; else it is empty. */
 enum value_type backend_type(struct device *device, enum value_type wanted, char *text,
 			     size_t size);
 
-/* Frees a planned operation; NULL is nothing. */
+/* Frees a planned operation; NULL is allowed. */
 void op_free(struct op *op);
 
-/* Bytes of so many values in host order. */
+/* A dense layout in host order. */
 struct layout layout_host(enum value_type type, int64_t batch, int64_t channels, int64_t height,
 			  int64_t width);
 int64_t layout_values(const struct layout *layout);
 
-/* The output of a convolution or pooling: (size + 2 pad - kernel) / stride + 1. */
+/* The size of the output of a convolution or pooling: (size + 2 pad - kernel) / stride + 1. */
 static inline int64_t op_output_size(int64_t size, const struct op_shape *shape)
 {
 	return (size + 2 * shape->pad - shape->kernel) / shape->stride + 1;

@@ -14,9 +14,9 @@
 
 enum { ALIGNMENT = 64, LINE = 64, SPREAD_LEAST = 1 << 18 };
 
-#define MAX_BYTES (SIZE_MAX / 2) /* bytes */
+#define MAX_BYTES (SIZE_MAX / 2)
 
-/* Then a block ends where its memory ends. */
+/* With the sanitizer a block ends exactly where its memory ends, so that it sees overruns. */
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif
@@ -26,7 +26,7 @@ enum { ADDRESSES_ARE_WATCHED = true };
 enum { ADDRESSES_ARE_WATCHED = false };
 #endif
 
-/* Before each block, in a line of its own so that the block stays aligned. */
+/* Lies before each block, on a cache line of its own so that the block stays aligned. */
 struct block {
 	_Alignas(ALIGNMENT) size_t bytes;
 	void *taken; /* to be freed */
@@ -158,7 +158,7 @@ void cpu_release(struct device *device, void *memory)
 	free(block->taken);
 }
 
-/* Bytes that all threads work on, each on its own cache lines. */
+/* Bytes that all threads work on, each thread on its own cache lines. */
 struct stretch {
 	unsigned char *to;
 	const unsigned char *from;
@@ -172,14 +172,14 @@ static void spread(struct device *device, const struct stretch *stretch,
 	int64_t lines = (int64_t)((stretch->bytes + LINE - 1) / LINE);
 
 	if (stretch->bytes == 0)
-		return; /* there may be no address either */
+		return; /* the address may be NULL as well */
 	if (stretch->bytes < SPREAD_LEAST)
 		work(&own, 0, lines);
 	else
 		cpu_team_run(&((struct cpu_device *)device)->team, lines, work, &own);
 }
 
-/* The bytes of some lines. */
+/* The bytes of lines first..last. */
 static struct stretch part_of(const struct stretch *s, int64_t first, int64_t last)
 {
 	size_t begin = (size_t)first * LINE, end = (size_t)last * LINE;

@@ -7,17 +7,17 @@
 #include "backend/backend.h"
 #include "backend/cpu_team.h"
 
-/* What the devices of these backends begin with. */
+/* The first member of the devices of these backends. */
 struct cpu_device {
 	struct device base;
 	struct cpu_team team;
-	int fetched, taken; /* in all */
+	int fetched, taken; /* counted since the device was opened */
 	unsigned char results[MAX_FETCH][FETCH_BYTES];
 };
 
-/* A device of `size` bytes that begins with struct cpu_device; the team is left to be opened. The
+/* A new device of `size` bytes, which begins with struct cpu_device; the caller opens its team. The
  * calling thread is moved to the device's cores and flushes denormals; threads that it starts later
- * inherit both. Closed by free(). NULL with the error noted. */
+ * inherit both. Freed by free(). NULL with the error noted. */
 void *cpu_device_new(size_t size, const struct backend *backend,
 		     const struct device_options *options, struct train_error *error);
 
@@ -73,7 +73,7 @@ bool cpu_step_new(struct step **step, struct device *device,
 bool cpu_step_run(struct step *step, struct train_error *error);
 void cpu_step_free(struct step *step);
 
-/* The entries of a table that are these. */
+/* The entries of a backend's table that the backends of the CPU share. */
 #define CPU_DEVICE_CALLS \
 	.allocate = cpu_allocate, .allocate_zeros = cpu_allocate_zeros, .release = cpu_release, \
 	.write = cpu_write, .read = cpu_read, .copy = cpu_copy, .zero = cpu_zero, \

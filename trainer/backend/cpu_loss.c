@@ -8,8 +8,8 @@
 struct row {
 	const struct layout *layout;
 	const void *logits;
-	void *gradient; /* or NULL */
-	int64_t first;  /* its place in both */
+	void *gradient; /* NULL: not wanted */
+	int64_t first;  /* index of its first value in both */
 	int label;
 	double scale;
 };
@@ -30,7 +30,7 @@ static double row_loss(const struct row *row, bool *correct)
 	}
 	for (int64_t c = 0; c < classes; c++)
 		sum += exp(value_get(type, row->logits, row->first + c) - greatest);
-	/* Before the gradient, which may replace the logits. */
+	/* Computed before the gradient, which may overwrite the logits. */
 	loss = log(sum) + greatest - value_get(type, row->logits, row->first + row->label);
 	for (int64_t c = 0; row->gradient && c < classes; c++) {
 		gradient = exp(value_get(type, row->logits, row->first + c) - greatest) / sum;

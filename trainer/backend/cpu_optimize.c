@@ -21,9 +21,10 @@ struct optimize {
 	struct optimizer_settings settings;
 	float *state[OPTIMIZER_MAX_STATES];
 	int64_t steps;
-	int count, before, all;             /* parameters: of the stage, and of the model */
+	/* parameters: of the stage, before it, and of the model */
+	int count, before, all;
 	struct optimizer_param *parameters; /* as optimizer_new() takes them */
-	int *by_size;                       /* indices of all, the greatest first */
+	int *by_size;                       /* indices of all, the largest first */
 };
 
 struct measuring {
@@ -38,7 +39,7 @@ static struct cpu_team *team_of(const struct optimize *o)
 	return &((struct cpu_device *)o->device)->team;
 }
 
-/* Elements of zero, up to the end of the last parameter. */
+/* The states, zero. */
 static bool add_states(struct optimize *o, const struct optimize_options *options,
 		       struct train_error *error)
 {
@@ -155,7 +156,8 @@ bool cpu_optimize_measure(struct optimize *o, struct gradient_measure *measure,
 
 	memset(measure, 0, sizeof(*measure));
 	cpu_team_run(team_of(o), team_of(o)->threads, find_norms, &m);
-	/* Finite norms are of finite gradients; others may have overflowed themselves. */
+	/* Finite norms mean finite gradients. A norm that is not finite may have overflowed itself.
+	 */
 	if (!all_finite(m.norms, o->count))
 		cpu_team_run(team_of(o), team_of(o)->threads, find_infinite, &m);
 	measure->found_inf = m.finite ? 0 : 1;

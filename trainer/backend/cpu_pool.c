@@ -6,8 +6,8 @@
 #include "kernels/bf16.h"
 #include "simd.h"
 
-/* Channels at a time. Loops over them have a constant count, so compilers make vectors of them;
- * the kernel's size and the type are constants too where these are put inline. */
+/* Channels at a time. The loops over them have a constant count, so that compilers vectorize them.
+ * The kernel's size and the type are constants too where these functions are inlined. */
 enum { LANES = 8 };
 
 struct pass {
@@ -22,7 +22,7 @@ SIMD_BODY float get(bool half, const void *from, int64_t index)
 	return half ? bf16_to_float(((const uint16_t *)from)[index]) : ((const float *)from)[index];
 }
 
-/* Only of what get() gave, so nothing is rounded. */
+/* The value comes from get(), so nothing is rounded. */
 SIMD_BODY void set(bool half, void *to, int64_t index, float value)
 {
 	if (half)
@@ -39,9 +39,9 @@ SIMD_BODY void consider(float value, int k, float *max, uint8_t *best)
 	*best = more ? (uint8_t)k : *best;
 }
 
-/* The window at input `in` of some channels to output `out`. As in PyTorch the first of equals
- * counts, and a NaN is greater than all. Bytes may alias any object. Kept in a local array, they do
- * not stop the compiler from making vectors. */
+/* Reduces the window at input `in` to output `out`, for some channels. As in PyTorch the first of
+ * equal values counts, and a NaN is greater than all. Bytes may alias any object and so prevent
+ * vectorizing; therefore they are kept in a local array. */
 SIMD_BODY void window_forward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
 			      int64_t out)
 {
@@ -90,7 +90,7 @@ SIMD_BODY void window_backward(bool half, int kernel, int lanes, const struct pa
 				    chosen[l] == i * kernel + j ? gradient[l] : 0.0f);
 }
 
-/* The windows at one place, of all channels. */
+/* The windows at one place, for all channels. */
 SIMD_BODY void place(bool backward, bool half, int kernel, const struct pass *p, int64_t in,
 		     int64_t out)
 {
@@ -137,7 +137,7 @@ SIMD_BODY void forward(void *argument, int64_t first, int64_t last)
 		windows(false, false, p->pool->kernel, p, first, last);
 }
 
-/* What is in no window has no gradient. */
+/* Values outside of all windows have no gradient. */
 static void clear_rest(const struct pass *p, int64_t first, int64_t last)
 {
 	const struct cpu_pool *pool = p->pool;
@@ -168,7 +168,7 @@ static void backward(void *argument, int64_t first, int64_t last)
 		windows(true, false, p->pool->kernel, p, first, last);
 }
 
-/* AVX2 makes forward a quarter faster, and backward, which compares bytes, slower. */
+/* AVX2 makes forward a quarter faster. It makes backward slower, which compares bytes. */
 static void forward_plain(void *argument, int64_t first, int64_t last)
 {
 	forward(argument, first, last);

@@ -21,7 +21,7 @@ struct cpu_pool {
 			       zero */
 };
 
-/* chosen: a byte for each output, for backward. */
+/* chosen: a byte for each output, read by backward. */
 void cpu_pool_forward(const struct cpu_pool *pool, const struct cpu_team *team, const void *input,
 		      void *output, uint8_t *chosen);
 void cpu_pool_backward(const struct cpu_pool *pool, const struct cpu_team *team,

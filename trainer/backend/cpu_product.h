@@ -25,7 +25,7 @@ struct product {
 	bool add;                 /* to what is in c */
 };
 
-/* Where simd_has_fma(). */
+/* Call it only if simd_has_fma(). */
 void product_run(const struct product *product);
 
 #endif

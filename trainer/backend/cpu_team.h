@@ -20,7 +20,7 @@ struct cpu_team {
  * for and there is no OpenMP. */
 bool cpu_team_open(struct cpu_team *team, int threads);
 
-/* work(argument, first, last) over 0..count in equal parts, one for each thread. */
+/* Calls work(argument, first, last) on equal parts of 0..count, one for each thread. */
 void cpu_team_run(const struct cpu_team *team, int64_t count,
 		  void (*work)(void *argument, int64_t first, int64_t last), void *argument);
 

@@ -120,7 +120,7 @@ SIMD_FMA static void store_tile(const struct cpu_winograd *w, const struct place
 			__m256 value = y[i * TILE + j] + *bias;
 
 			if (w->relu)
-				value = _mm256_max_ps(_mm256_setzero_ps(), value); /* NaN stays */
+				value = _mm256_max_ps(_mm256_setzero_ps(), value); /* a NaN stays */
 			_mm256_store_ps(plane + ((at->y + i) * w->out_width + at->x + j) * LANES,
 					value);
 		}
@@ -322,7 +322,7 @@ SIMD_FMA static void gradient_rows(void *argument, int64_t first, int64_t last)
 		}
 }
 
-/* The bias's, of groups of channels. */
+/* The gradient of the bias, for groups of channels. */
 SIMD_FMA static void gradient_sums(void *argument, int64_t first, int64_t last)
 {
 	const struct gradient_work *work = argument;

@@ -37,7 +37,7 @@ struct cpu_winograd_gradient {
 	void *scratch;                          /* 64-byte aligned */
 };
 
-/* Whether this processor is one of those. */
+/* Whether this processor has AVX2 and no AVX-512. */
 bool cpu_winograd_here(void);
 
 /* The convolution that gives the gradient of the input from that of the output. */

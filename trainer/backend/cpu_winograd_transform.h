@@ -17,7 +17,7 @@ enum {
 	KERNEL_PLACES = KERNEL * KERNEL,
 	TILE = 6,
 	PLACES = TILE * TILE,
-	TILES = 24,          /* of a thread at a time in forward: V and M stay in its caches */
+	TILES = 24,          /* of one thread at a time in forward: V and M stay in its caches */
 	GRADIENT_TILES = 96, /* of all threads in backward */
 	APART = 16           /* floats between slices, or they would fall on the same lines */
 };

@@ -31,7 +31,7 @@ static bool load(struct cuda_calls *calls, struct train_error *error)
 	int count;
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
-		/* cuDNN's half a gigabyte is not read without a GPU. */
+		/* Without a GPU cuDNN's half a gigabyte is not loaded. */
 		if (!cuda_calls_load(calls, needed[i], error) ||
 		    (i == 0 && !cuda_calls_devices(calls, &count, error)))
 			return false;
@@ -60,8 +60,8 @@ static void uuid_text(char text[CUDA_UUID], const cudaUUID_t *uuid)
 		 b[14], b[15]);
 }
 
-/* By UUID if it is known: this process may have another visible list than the one that the mapping
- * was made from. In CUDA a MIG instance has the PCI address of its GPU. */
+/* Searches by UUID if it is known: this process may have another visible list than the one that the
+ * mapping was made from. In CUDA a MIG instance has the PCI address of its GPU. */
 static bool find(struct cuda_device *d, const struct device_options *options,
 		 struct train_error *error)
 {
@@ -91,7 +91,7 @@ static bool find(struct cuda_device *d, const struct device_options *options,
 			  count == 1 ? "" : "s");
 }
 
-/* Of what algorithms depend on. */
+/* A hash of the properties that decide which algorithms are fast. */
 static uint64_t kind_of(const struct cudaDeviceProp *p)
 {
 	const int numbers[] = {p->major, p->minor, p->multiProcessorCount};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The backend of GPUs, inside. Activations lie in NHWC, filters in KRSC (out, kernel, kernel, in);
- * channels are padded to what cuDNN's tensor cores want. Everything is put on the device's one
- * stream, so all operations share its scratch.
+ * The private parts of the CUDA backend. Activations lie in NHWC, filters in KRSC (out, kernel,
+ * kernel, in); channels are padded to what cuDNN's tensor cores want. Everything is put on the
+ * device's one stream, so all operations share its scratch.
  */
 #ifndef TRAIN_BACKEND_CUDA_H
 #define TRAIN_BACKEND_CUDA_H
@@ -18,14 +18,14 @@ struct cuda_block; /* memory that was allocated (cuda_memory.c) */
 struct cuda_device {
 	struct device base;
 	const struct cuda_calls *calls;
-	int ordinal; /* CUDA's number of it in this process */
+	int ordinal; /* CUDA's number of the device in this process */
 	char pci[32], uuid[CUDA_UUID];
 	char where[CUDA_WHERE]; /* for messages: "GPU 3 (0000:5e:00.0, GPU-...)" */
 	bool exact, deterministic;
-	uint64_t kind; /* the same for GPUs of a kind */
+	uint64_t kind; /* equal for GPUs of one kind */
 	struct cuda_block *blocks;
 	bool has_bfloat16;
-	uint64_t reached; /* GPUs whose memory it reads, by ordinal */
+	uint64_t reached; /* GPUs whose memory this one can read, a bit for each ordinal */
 	cudaStream_t stream;
 	cudnnHandle_t cudnn;
 	cublasLtHandle_t cublaslt;
@@ -35,28 +35,28 @@ struct cuda_device {
 	void *workspace, *scratch;
 	size_t workspace_bytes, scratch_bytes;
 
-	/* Results in flight to the host: pinned memory, and an event after each. */
+	/* Results in flight to the host: pinned memory, and an event for each. */
 	unsigned char *results;
 	cudaEvent_t fetched[MAX_FETCH];
-	int fetches, takes; /* in all */
+	int fetches, takes; /* counted since the device was opened */
 
-	/* Writes in flight from the host, one piece in each. From memory that is not pinned CUDA
-	 * would block. */
+	/* Writes in flight from the host, one piece in each slot. From memory that is not pinned
+	 * CUDA would block. */
 	unsigned char *writing;
 	cudaEvent_t written[CUDA_WRITES];
-	unsigned writes; /* pieces in all */
+	unsigned writes; /* pieces since the device was opened */
 
 	struct cuda_marks *marks; /* of time lines, or NULL (cuda_stream.c) */
 };
 
 /* An operation. */
 struct cuda_order {
-	int padded; /* channels as they lie */
+	int padded; /* channels with padding */
 };
 
 struct cuda_op {
 	struct op base;
-	struct cuda_order input_order, output_order; /* of NHWC layouts */
+	struct cuda_order input_order, output_order; /* for NHWC layouts */
 };
 
 static inline struct cuda_device *cuda_device_of(const struct op *op)
@@ -64,18 +64,17 @@ static inline struct cuda_device *cuda_device_of(const struct op *op)
 	return (struct cuda_device *)op->device;
 }
 
-/* The table that devices are opened with: the real libraries', or what tests put in its place. It
- * is loaded once, and stays. */
+/* The table of calls: that of the real libraries, or a test's. It is loaded once, and stays. */
 const struct cuda_calls *cuda_calls_get(struct train_error *error);
 
-/* Makes the device the calling thread's. */
+/* Makes it the current device of the calling thread. */
 bool cuda_use(struct cuda_device *device, struct train_error *error);
 
-/* The same before something is freed. After a failure of the device there is no error, and
+/* cuda_use() before something is freed. After a failure of the device there is no error, and
  * everything that can be freed is. */
 void cuda_use_last(struct cuda_device *device);
 
-/* One call of a library; false with a message that names it if it failed. */
+/* One call of a library; false with a message that names the call if it failed. */
 #define CUDA_DO(device, library, name, arguments, error) \
 	cuda_done(device, CUDA_LIBRARY_##library, (int)(device)->calls->name arguments, #name, \
 		  error)
@@ -89,11 +88,11 @@ bool cuda_done(const struct cuda_device *device, enum cuda_library library, int 
 	cuda_done(device, CUDA_LIBRARY_##library, (int)(device)->calls->name arguments, #name, \
 		  &TRAIN_TOLERATED)
 
-/* Opens the library for this device, unless it is open. The first operation that needs it does so
- * when it is planned. */
+/* Opens the library for this device, unless it is open. The first operation that needs the library
+ * calls this when it is planned. */
 bool cuda_want_cudnn(struct cuda_device *device, struct train_error *error);
 bool cuda_want_cublaslt(struct cuda_device *device, struct train_error *error);
-/* Room in the shared workspace. */
+/* Makes room in the shared workspace. */
 bool cuda_want_workspace(struct cuda_device *device, size_t bytes, struct train_error *error);
 bool cuda_want_scratch(struct cuda_device *device, size_t bytes, struct train_error *error);
 
@@ -108,7 +107,7 @@ int cuda_padded(enum value_type type, int64_t channels);
 struct layout cuda_nhwc(const struct layout *shape, int64_t channels, int64_t height, int64_t width,
 			struct cuda_order *order);
 bool cuda_is_nhwc(const struct layout *layout);
-/* Channels as they lie; for host order the channels. */
+/* The padded number of channels; in host order their number. */
 int cuda_channels(const struct layout *layout);
 bool cuda_same_layout(const struct layout *a, const struct layout *b);
 bool cuda_convert(struct op **op, struct device *device, const struct layout *from,
@@ -145,7 +144,7 @@ bool cuda_event_wait(struct device *device, struct event *event, uint64_t times,
 void cuda_event_abort(struct event *event);
 void cuda_event_free(struct event *event);
 int64_t cuda_mark(struct device *device);
-/* The same of another stream of the device. */
+/* The same for another stream of the device. */
 int64_t cuda_mark_on(struct cuda_device *device, cudaStream_t stream);
 int64_t cuda_mark_ns(struct device *device, int64_t mark);
 void cuda_marks_free(struct cuda_device *device);
@@ -157,14 +156,14 @@ bool cuda_step_run(struct step *step, struct train_error *error);
 void cuda_step_free(struct step *step);
 
 /* --- cuda_wait.c: waiting with the device's watcher, for which CUDA's own waits would never end
- * once another rank is gone. Not during a capture. */
+ * once another rank is gone. Do not call them during a capture. */
 
 /* Waits until all work on the device's stream is done. */
 bool cuda_wait_stream(struct cuda_device *device, struct train_error *error);
 /* Waits until an event, recorded on any stream of the device, has occurred. */
 bool cuda_wait_event(struct cuda_device *device, cudaEvent_t event, struct train_error *error);
 
-/* --- cuda_fastest.c: which of several ways to the same values */
+/* --- cuda_fastest.c: chooses one of several ways to compute the same values */
 
 enum { CUDA_WAYS = 16, CUDA_WAY_WORDS = 9, CUDA_KEY_WORDS = 12 };
 
@@ -176,15 +175,17 @@ struct cuda_way {
 };
 
 struct cuda_ways {
-	const char *what;                /* for messages: "cuDNN", "cuBLASLt" */
-	struct cuda_way list[CUDA_WAYS]; /* the one that the library likes best first */
+	const char *what; /* for messages: "cuDNN", "cuBLASLt" */
+	/* in the order of the library, which puts the best first */
+	struct cuda_way list[CUDA_WAYS];
 	int count;
-	bool mixed;                   /* of two kinds, alternating: twice as many are tried */
-	struct cuda_way known;        /* one of them: taken if none can be tried */
-	struct train_error why;       /* if there are none: why not the first */
+	bool mixed;                   /* of two kinds, alternating: twice as many are timed */
+	struct cuda_way known;        /* one of the list: chosen if none can be timed */
+	struct train_error why;       /* if the list is empty: why the first way failed */
 	uint64_t key[CUDA_KEY_WORDS]; /* the operation; kind: of the device */
-	size_t operands;              /* bytes that it reads and writes */
-	/* Puts one on the device's stream, with operands and workspace that are aligned to 256. */
+	size_t operands;              /* bytes that the operation reads and writes */
+	/* Puts a way on the device's stream, with operands and workspace that are aligned to 256.
+	 */
 	bool (*run)(void *argument, const struct cuda_way *way, void *operands, void *workspace,
 		    struct train_error *error);
 	void *argument;
@@ -196,8 +197,8 @@ struct cuda_ways {
  * few are timed, once for each key and kind of GPU in this process, so that replicas compute alike.
  * A way with too large a workspace is chosen only if there is no other. The trials use memory of
  * the device, one choice of this process at a time. If memory is short, ways with a large workspace
- * are left out; if nothing can be tried, `known` is chosen. Waits. False: no way runs, with the
- * reason of the first, or the device failed.
+ * are left out; if nothing can be tried, `known` is chosen. Waits. False: no way runs, and the
+ * reason is that of the first; or the device failed.
  */
 bool cuda_choose(struct cuda_device *device, struct cuda_ways *ways, struct cuda_way *chosen,
 		 struct train_error *error);
@@ -220,7 +221,7 @@ bool cuda_loss(struct op **op, struct device *device, const struct layout *logit
 
 /* --- cuda_layout.c: between PyTorch's order on the host and the device's */
 
-/* (out, in, height, width) of the host and (out, height, width, in) of the device. */
+/* From (out, in, height, width) of the host to (out, height, width, in) of the device, and back. */
 struct cuda_filter {
 	int out, in, height, width;
 };
@@ -230,7 +231,7 @@ bool cuda_filter_write(struct cuda_device *device, const struct cuda_filter *fil
 bool cuda_filter_read(struct cuda_device *device, const struct cuda_filter *filter, void *host,
 		      const void *from, struct train_error *error);
 
-/* Values of another type. */
+/* Converts values to another type. */
 bool cuda_cast(struct cuda_device *device, void *to, enum value_type to_type, const void *from,
 	       enum value_type from_type, int64_t count, struct train_error *error);
 /* The gradient of a bias; relu: the output, or NULL. */

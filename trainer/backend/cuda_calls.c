@@ -39,7 +39,7 @@ enum cuda_library cuda_call_library(enum cuda_call call)
 	return libraries[call];
 }
 
-/* Why there is no GPU, of what cudaGetDeviceCount returned. */
+/* Why there is no GPU, from what cudaGetDeviceCount() returned. */
 static bool no_devices(const struct cuda_calls *calls, cudaError_t status,
 		       struct train_error *error)
 {
@@ -87,7 +87,7 @@ bool cuda_calls_devices(const struct cuda_calls *calls, int *count, struct train
 	return no_devices(calls, status, error);
 }
 
-/* What cuDNN noted last on this thread, in one line: " (...)" or nothing. */
+/* The last message that cuDNN noted on this thread, in one line: " (...)" or nothing. */
 static void cudnn_note(const struct cuda_calls *calls, char *text, size_t size)
 {
 	char note[160] = "";
@@ -101,7 +101,7 @@ static void cudnn_note(const struct cuda_calls *calls, char *text, size_t size)
 		snprintf(text, size, " (%.*s)", (int)n, note);
 }
 
-/* NAME and what the library says of a status of its own. */
+/* NAME, and the library's description of a status of its own. */
 struct status_text {
 	const char *name, *text;
 	char note[200];

@@ -20,7 +20,7 @@
 #ifndef TRAIN_CUDA_CALLS_H
 #define TRAIN_CUDA_CALLS_H
 
-/* Either all files have NCCL's rows of the table, or none. */
+/* All files have NCCL's rows of the table, or none has. */
 #include "config.h"
 
 #include <cublasLt.h>
@@ -63,9 +63,9 @@ enum cuda_call {
 };
 
 /*
- * Fills the rows of one library; those of the others stay as they are, and on failure all do. An
- * error has the status TRAIN_NO_BACKEND and names what is missing, with the remedy: the library,
- * one of its functions, or NCCL in this build. A library stays open until the process ends.
+ * Fills the rows of one library. Other rows are unchanged, and on failure all are. An error has the
+ * status TRAIN_NO_BACKEND and names what is missing, with the remedy: the library, one of its
+ * functions, or NCCL in this build. A library stays open until the process ends.
  */
 bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library,
 		     struct train_error *error);
@@ -74,7 +74,7 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library,
  * driver, a driver that is too old, or no visible GPU. Needs the runtime. */
 bool cuda_calls_devices(const struct cuda_calls *calls, int *count, struct train_error *error);
 
-/* "cuDNN": for people. */
+/* "cuDNN": the name for messages. */
 const char *cuda_library_name(enum cuda_library library);
 
 /* The name of a call, "cudaMalloc", and its library. A kernel's status is one of the runtime. */
@@ -82,8 +82,8 @@ const char *cuda_call_name(enum cuda_call call);
 enum cuda_library cuda_call_library(enum cuda_call call);
 
 /*
- * Notes that `call` returned `status`, which is not success: "WHERE: CALL: NAME (NUMBER): what the
- * library says of it". `where` names the device and what was being done. For the runtime and the
+ * Notes that `call` returned `status`, which is not success: "WHERE: CALL: NAME (NUMBER): the
+ * library's description". `where` names the device and what was being done. For the runtime and the
  * kernels it also clears the thread's last error, so that a later call does not return it. Then
  * calls train_device_failed. Returns false.
  */

@@ -8,7 +8,7 @@
 #include "backend/cuda_calls.h"
 #include "dynlib.h"
 
-/* Parameters are as in the headers. */
+/* Compares the parameters with those of the headers. */
 #define CALL(library, type, name, parameters, arguments) \
 	_Static_assert(_Generic((name), type(*) parameters : 1, default : 0), \
 		       #name " is not as in its header");
@@ -20,7 +20,7 @@
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
 
-/* Files by the version whose header this was built with. */
+/* The file names have the version of the header that this was built with. */
 static const struct {
 	const char *file, *remedy;
 } libraries[CUDA_LIBRARIES] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Algorithms of convolutions: which of them cuDNN has, in its own order, and which are taken. */
+/* Algorithms of convolutions: which ones cuDNN has, in its own order, and which one is chosen. */
 #include "config.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ size_t cuda_filter_bytes(const struct cuda_convolution *c)
 	       (size_t)c->in_padded * value_bytes(c->base.base.info.input.type);
 }
 
-/* Half types always go by tensor cores; float32 by TF32, as PyTorch's convolutions do, unless it is
+/* Half types always use tensor cores. float32 uses TF32, as PyTorch's convolutions do, unless it is
  * to be exact. */
 cudnnMathType_t cuda_math(const struct cuda_convolution *c)
 {
@@ -77,7 +77,7 @@ struct operation {
 		(perf).status, (int)(perf).algo, (perf).determinism, (perf).mathType \
 	}
 
-/* Each asks with its own descriptor, which has the arithmetic that is wanted. */
+/* Each direction asks with its own descriptor, which has the arithmetic that is wanted. */
 static bool get_forward(const struct cuda_convolution *c, struct found *found, int *count,
 			struct train_error *error)
 {
@@ -126,7 +126,7 @@ static bool get_weights(const struct cuda_convolution *c, struct found *found, i
 	return true;
 }
 
-/* The algorithm does not apply; this is not a failure of the device. */
+/* The algorithm is not applicable; this is not a failure of the device. */
 static bool is_lack(cudnnStatus_t status)
 {
 	int category = CUDNN_STATUS_CATEGORY((int)status);
@@ -155,8 +155,8 @@ static cudnnStatus_t ask_workspace(const struct operation *o, int number, size_t
 		(cudnnConvolutionBwdFilterAlgo_t)number, bytes);
 }
 
-/* The workspace that it needs, and whether cuDNN supports it after all; *why has the reason if
- * not. */
+/* The workspace of an algorithm, and whether cuDNN supports it after all; if not, *why has the
+ * reason. */
 static bool workspace_of(const struct operation *o, int number, size_t *bytes, bool *has,
 			 struct train_error *why, struct train_error *error)
 {
@@ -184,7 +184,8 @@ static bool set_math(const struct operation *o, cudnnMathType_t math, struct tra
 		       (o->c->algorithms[o->direction].convolution, math), error);
 }
 
-/* Whether it multiplies transformed values, which rounds far more than sums of products do. */
+/* Whether the algorithm multiplies transformed values, which rounds far more than sums of products
+ * do. */
 static bool is_transformed(enum cuda_direction direction, int number)
 {
 	static const uint32_t transformed[CUDA_DIRECTIONS] = {
@@ -205,7 +206,7 @@ static bool is_transformed(enum cuda_direction direction, int number)
 	return transformed[direction] >> number & 1;
 }
 
-/* Whether it computes the required values. A fused identity has one algorithm only. */
+/* Whether the algorithm computes the required values. A fused identity has one algorithm only. */
 static bool is_wanted(const struct operation *o, const struct found *f)
 {
 	const struct cuda_device *d = cuda_device_of(&o->c->base.base);
@@ -242,7 +243,7 @@ static bool add_way(struct cuda_ways *ways, const struct operation *o, const str
 	return true;
 }
 
-/* The last one is always available. */
+/* The last algorithm is always available. */
 static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct train_error *error)
 {
 	static bool (*const get[CUDA_DIRECTIONS])(const struct cuda_convolution *, struct found *,

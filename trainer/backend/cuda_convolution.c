@@ -25,7 +25,7 @@ static int64_t filter_rows(const struct cuda_convolution *c)
 /* --- runs --------------------------------------------------------------------------------------
  */
 
-/* Rows of the filter: channels of one place. */
+/* The number of rows of the filter. A row has the channels of one place. */
 static struct reorder_args rows_of(const struct cuda_convolution *c)
 {
 	return (struct reorder_args){
@@ -157,7 +157,7 @@ static bool describe_tensor(struct cuda_device *d, cudnnTensorDescriptor_t *tens
 		       error);
 }
 
-/* Each algorithm has its own: it may need another arithmetic. */
+/* Each direction has its own descriptor, because it may need another arithmetic. */
 static bool describe_convolution(struct cuda_convolution *c, cudnnConvolutionDescriptor_t *ret,
 				 struct train_error *error)
 {

@@ -12,7 +12,7 @@ enum { CUDA_ALGORITHM_TEXT = 96 };
 
 struct cuda_algorithm {
 	cudnnConvolutionDescriptor_t convolution; /* with its kind of arithmetic */
-	int number;                               /* cuDNN's, of the direction */
+	int number;                               /* cuDNN's number of the algorithm */
 	size_t workspace;
 };
 
@@ -31,21 +31,21 @@ struct cuda_convolution {
 	float *bias_gradient;                  /* (out), padded */
 };
 
-/* Addresses of one run: the input, filter and output or their gradients, of which the direction
- * writes one. */
+/* Addresses of one run: the input, filter and output, or their gradients. The direction writes one.
+ */
 struct cuda_operands {
 	const void *input, *filter, *output;
 	void *to, *workspace;
 };
 
-/* Puts it on the stream of the device, which is the calling thread's current one. */
+/* Puts the run on the stream of the device, which must be the calling thread's current device. */
 bool cuda_convolution_run(struct cuda_convolution *convolution, enum cuda_direction direction,
 			  const struct cuda_operands *operands, struct train_error *error);
 
-/* Chooses the algorithms of all directions that will be run. Everything else is planned already. */
+/* Chooses the algorithms of all directions that will be run. Everything else must be planned. */
 bool cuda_convolution_choose(struct cuda_convolution *convolution, struct train_error *error);
 
-/* The arithmetic for its type and device. */
+/* The arithmetic for the type of values and the device. */
 cudnnMathType_t cuda_math(const struct cuda_convolution *convolution);
 
 /* Bytes of the padded filter. */

@@ -16,7 +16,8 @@ struct device_data {
 	struct dataset_shape shape;
 	uint8_t *records;
 	float *values;
-	struct data_staging staging; /* of batches in host order, which are made from NHWC */
+	/* of batches in host order, which are made from NHWC batches */
+	struct data_staging staging;
 };
 
 void cuda_data_close(struct device_data *data)
@@ -81,7 +82,7 @@ static bool fill_nhwc(struct device_data *data, const struct data_batch *batch, 
 	return cuda_use(d, error) && CUDA_KERNEL(d, input_fill, &args, error);
 }
 
-/* The first time for each size, since a step is run once before it is recorded. */
+/* Runs the first time for each size, because a step is run once before it is recorded. */
 static bool want_staging(struct data_staging *staging, struct device *device, size_t bytes,
 			 struct train_error *error)
 {

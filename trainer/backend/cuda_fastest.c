@@ -8,12 +8,12 @@
 
 #include "backend/cuda.h"
 
-/* A model has about ten choices. Together they take less than a second after each way has run once,
- * when libraries load what they need. A launch takes as long as a small operation, so one launch
- * has this many RUNS. */
+/* A model has about ten choices. Together they take less than a second, after each way has run once
+ * and the libraries have loaded what they need. A launch takes as long as a small operation, so one
+ * launch has this many RUNS. */
 enum { TRIED = 4, ROUNDS = 3, RUNS = 5, REMEMBERED = 256, MAX_NS = 60000000 };
 
-/* Ways that need more transform whole tensors, and would be the peak of a training's memory. */
+/* Ways that need more transform whole tensors, and would set the peak of a training's memory. */
 static const size_t max_workspace = (size_t)256 << 20;
 
 /* The choices of this process, under cuda_captures_lock(). Threads that open replicas share nothing
@@ -55,8 +55,8 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Numbers that are neither zero nor large: 0x3c3c is 1.06 in float16 and 0.01 in bfloat16,
- * 0x3c3c3c3c 0.01. *memory: NULL where there is too little. */
+/* Memory filled with numbers that are neither zero nor large: 0x3c3c is 1.06 in float16 and 0.01 in
+ * bfloat16, 0x3c3c3c3c is 0.01. *memory: NULL if there is too little. */
 static bool trial_memory(struct cuda_device *d, size_t bytes, void **memory,
 			 struct train_error *error)
 {
@@ -75,7 +75,7 @@ static void keep_within(struct cuda_ways *ways, size_t max)
 	ways->count = kept;
 }
 
-/* Those with a small enough workspace, or the one with the smallest. */
+/* Keeps the ways with a small enough workspace, or the one with the smallest. */
 static void drop_large(struct cuda_ways *ways)
 {
 	struct cuda_way least = ways->list[0];
@@ -88,8 +88,8 @@ static void drop_large(struct cuda_ways *ways)
 		ways->list[ways->count++] = least;
 }
 
-/* Memory for as many of the ways as possible: those that need the most are left out until the
- * others fit. */
+/* Allocates memory for as many of the ways as possible: the ways that need the most are left out
+ * until the others fit. */
 static bool find_memory(struct trial *t, struct train_error *error)
 {
 	struct cuda_ways *ways = t->ways;
@@ -134,7 +134,7 @@ static bool issue_all(void *argument, struct train_error *error)
 	return true;
 }
 
-/* *step: of RUNS runs, or NULL where it does not run. False where the device fails. */
+/* *step: records RUNS runs of a way; NULL if it does not run. False if the device fails. */
 static bool try_way(struct trial *t, const struct cuda_way *way, struct step **step,
 		    struct train_error *error)
 {
@@ -151,12 +151,12 @@ static bool try_way(struct trial *t, const struct cuda_way *way, struct step **s
 	*step = NULL;
 	if (t->why.status == TRAIN_OK)
 		t->why = why;
-	/* An error that a library leaves would be returned by the next call. */
+	/* Takes an error that the library left, which the next call would return. */
 	t->device->calls->cudaGetLastError();
 	return cuda_finish(device, error);
 }
 
-/* The least time of a run, of all launches. */
+/* The least time of one run, over all launches. */
 static bool time_step(struct trial *t, struct candidate *c, struct train_error *error)
 {
 	struct cuda_device *d = t->device;
@@ -173,8 +173,8 @@ static bool time_step(struct trial *t, struct candidate *c, struct train_error *
 	return true;
 }
 
-/* Ways take turns, so that a GPU that is slow at first is slow for all. A way that is far slower
- * than the best is not tried again. */
+/* The ways alternate, so that a GPU that is slow at first is slow for all of them. A way that is
+ * far slower than the best is not timed again. */
 static bool time_all(struct trial *t, struct candidate *list, int count, int *best,
 		     struct train_error *error)
 {
@@ -245,7 +245,7 @@ static bool try_in_memory(struct trial *t, struct cuda_way *chosen, struct train
 	return true;
 }
 
-/* That of a device of the same kind, if it is among these. */
+/* The choice that a device of the same kind made, if it is among these ways. */
 static bool recall(const struct cuda_device *d, const struct cuda_ways *ways,
 		   struct cuda_way *chosen)
 {
@@ -276,7 +276,7 @@ static void remember(const struct cuda_device *d, const struct cuda_ways *ways,
 	choices.count++;
 }
 
-/* One device at a time: the same GPU may be another replica's. */
+/* One device at a time: another replica may use the same GPU. */
 static bool recall_or_try(struct trial *t, struct cuda_way *chosen, struct train_error *error)
 {
 	struct cuda_device *d = t->device;

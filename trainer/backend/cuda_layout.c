@@ -56,7 +56,7 @@ int cuda_channels(const struct layout *layout)
 	return order ? order->padded : (int)layout->channels;
 }
 
-/* Of one place per row NHWC without padding is host order. */
+/* With one place per row, NHWC without padding is host order. */
 static bool is_plain(const struct layout *layout)
 {
 	return !layout->order || (layout->height == 1 && layout->width == 1 &&
@@ -74,7 +74,7 @@ bool cuda_same_layout(const struct layout *a, const struct layout *b)
 /* --- conversion --------------------------------------------------------------------------------
  */
 
-/* Unless back: from the operation's input to its output. */
+/* From the operation's input to its output; with `back` the other way. */
 static bool reorder(struct op *op, const void *from, void *to, bool back, struct train_error *error)
 {
 	const struct layout *a = back ? &op->info.output : &op->info.input;
@@ -155,7 +155,7 @@ static int64_t elements(const struct cuda_filter *f)
 	return (int64_t)f->out * f->in * f->height * f->width;
 }
 
-/* to_device: from PyTorch's order; else to it. */
+/* to_device: converts from PyTorch's order; else to it. */
 static void permute(const struct cuda_filter *f, float *to, const float *from, bool to_device)
 {
 	int64_t places = (int64_t)f->height * f->width, at = 0;

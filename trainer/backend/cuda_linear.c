@@ -20,7 +20,8 @@ struct linear {
 	bool relu_backward;
 	struct cuda_filter host;
 	struct cuda_product products[PRODUCTS];
-	void *weight, *bias; /* copies in the type of activations; weight NULL: the masters are */
+	/* copies in the type of activations; weight NULL: the master weights have this type */
+	void *weight, *bias;
 };
 
 static struct linear *own(struct op *op)
@@ -65,7 +66,7 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 {
 	struct linear *l = own(op);
 
-	/* ReLU's derivative comes before the product, and the kernel sums beside it. */
+	/* ReLU's derivative comes before the product and before the kernel that sums. */
 	return (!l->relu_backward ||
 		cuda_bias_gradient(op, args, true, args->bias_gradient, error)) &&
 	       multiply(l, WEIGHTS, args->input, args->output_gradient, args->weight_gradient,
@@ -126,7 +127,7 @@ static void set_info(struct linear *l, const struct op_shape *shape)
 	l->relu_backward = shape->relu_backward;
 }
 
-/* If the masters have the type, they are used without a copy. */
+/* Master weights that have the type are used without a copy. */
 static bool plan_products(struct linear *l, const struct op_shape *shape, struct train_error *error)
 {
 	const struct op_info *info = &l->base.base.info;

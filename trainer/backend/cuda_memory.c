@@ -17,7 +17,7 @@ static struct cuda_device *own(struct device *device)
 	return (struct cuda_device *)device;
 }
 
-/* Of CUDA's many reasons only lack of memory has a remedy. */
+/* Of all reasons for a failure only lack of memory has a remedy. */
 static bool no_memory(struct cuda_device *d, size_t bytes, const char *what,
 		      struct train_error *error)
 {
@@ -98,7 +98,8 @@ static bool transfer(struct device *device, void *to, const void *from, size_t b
 		CUDA_DO(d, RUNTIME, cudaMemcpyAsync, (to, from, bytes, kind, d->stream), error));
 }
 
-/* Through the next slot of pinned memory, when it is free. The wait asks the device's watcher. */
+/* Writes through the next slot of pinned memory, when it is free. The wait asks the device's
+ * watcher. */
 static bool write_piece(struct cuda_device *d, void *to, const void *host, size_t bytes,
 			struct train_error *error)
 {
@@ -132,14 +133,14 @@ bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
 bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,
 	       struct train_error *error)
 {
-	/* The copy to pageable memory waits as well, but without the watcher. */
+	/* Here CUDA's copy to pageable memory would wait as well, but without the watcher. */
 	return (!device->watch.good || cuda_finish(device, error)) &&
 	       transfer(device, host, from, bytes, cudaMemcpyDeviceToHost, error) &&
 	       cuda_finish(device, error);
 }
 
-/* Directly from GPU to GPU if they can, else CUDA copies through the host. Only between open
- * devices: it would create a context on another. */
+/* Copies directly from GPU to GPU if they can, else through the host. This works only between open
+ * devices: it would create a context on another one. */
 static bool reach(struct cuda_device *d, int source, struct train_error *error)
 {
 	uint64_t bit = UINT64_C(1) << (source % 64);
@@ -151,7 +152,7 @@ static bool reach(struct cuda_device *d, int source, struct train_error *error)
 	if (!CUDA_DO(d, RUNTIME, cudaDeviceCanAccessPeer, (&can, d->ordinal, source), error))
 		return false;
 	status = can ? d->calls->cudaDeviceEnablePeerAccess(source, 0) : cudaSuccess;
-	/* It was enabled before, or there are too many. */
+	/* It was enabled before, or the GPU has too many peers. */
 	if (status == cudaErrorPeerAccessAlreadyEnabled || status == cudaErrorTooManyPeers ||
 	    status == cudaErrorPeerAccessUnsupported) {
 		d->calls->cudaGetLastError();
@@ -228,7 +229,7 @@ bool cuda_add(struct device *device, float *sum, const float *more, int64_t coun
 	return cuda_use(d, error) && CUDA_KERNEL(d, add, &args, error);
 }
 
-/* Before operations run: nothing uses the one that was there. */
+/* Called before operations run, so nothing uses the old memory. */
 static bool grow(struct cuda_device *d, void **memory, size_t *has, size_t bytes, const char *what,
 		 struct train_error *error)
 {

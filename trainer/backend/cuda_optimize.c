@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The optimizers on the GPU, which counts steps, clips, scales and skips without the host. */
+/* The optimizers on the GPU. They count steps, clip, scale and skip without the host. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct optimize {
 
 	/* On the device */
 	struct chunk *chunks;
-	int32_t *starts; /* of each parameter in chunks, and the end of the last */
+	int32_t *starts; /* each parameter's first chunk, and the end of the last */
 	int64_t *steps;
 	struct update_factors *factors;
 };
@@ -30,7 +30,7 @@ static int64_t cut(struct chunk *chunks, const struct optimize_parameter *p)
 		       : 0;
 }
 
-/* Of all parameters that are used; starts: (count + 1). */
+/* For each parameter that is used; starts has count + 1 elements. */
 static struct chunk *make_chunks(const struct optimize_options *options, int32_t *starts)
 {
 	struct chunk *chunks;
@@ -84,7 +84,7 @@ static void *zeroed(struct device *device, size_t bytes, struct train_error *err
 	return cuda_allocate_zeros(device, bytes, "the optimizer's state", error);
 }
 
-/* As many elements as reach to the end of the last parameter. */
+/* The number of elements up to the end of the last parameter. */
 static bool add_states(struct optimize *o, const struct optimize_options *options,
 		       struct train_error *error)
 {

@@ -13,7 +13,7 @@ struct pool {
 	struct cuda_op base;
 	int kernel;
 	bool relu_backward;
-	float *sums; /* (channels), padded: where the gradient of the bias before is not */
+	float *sums; /* (channels), padded: a dummy for the bias gradient of the operation before */
 };
 
 static struct pool *pool_of(struct op *op)

@@ -7,7 +7,7 @@
 
 #include "backend/cuda_product.h"
 
-/* NVIDIA recommends it for Hopper. cudaMalloc(), flat buffers and activations have it. */
+/* NVIDIA recommends this workspace for Hopper. */
 enum { WORKSPACE_BYTES = 32 << 20, ALIGNMENT = 64, SUMS_ALIGNMENT = 16, TRIAL_ALIGNMENT = 256 };
 
 static const float one = 1, zero = 0;
@@ -52,7 +52,7 @@ static uint32_t alignment_of(size_t offset)
 	return (uint32_t)(bits & -bits);
 }
 
-/* The bias before the choice, which depends on its alignment. */
+/* The bias is set before the choice, which depends on its alignment. */
 static bool describe_how(struct cuda_device *d, cublasLtMatmulDesc_t *how,
 			 const struct cuda_product_plan *plan, cublasLtEpilogue_t epilogue,
 			 const void *bias, struct train_error *error)
@@ -68,8 +68,8 @@ static bool describe_how(struct cuda_device *d, cublasLtMatmulDesc_t *how,
 	       (!bias || set_bias(d, *how, bias, error));
 }
 
-/* Whether cuBLASLt is asked for the sums too. Not for one row, which it supports from 12.3 on; only
- * with the usual alignment; and not if nothing is timed. */
+/* Whether cuBLASLt computes the sums too. It does not for one row, which it supports from 12.3 on;
+ * only with the usual alignment; and only if ways are timed. */
 static bool may_leave_sums(const struct cuda_device *d, const struct cuda_product_plan *plan)
 {
 	return plan->sums && !d->deterministic && plan->b.columns > 1 &&
@@ -79,7 +79,7 @@ static bool may_leave_sums(const struct cuda_device *d, const struct cuda_produc
 static bool describe(struct cuda_device *d, struct cuda_product *p,
 		     const struct cuda_product_plan *plan, struct train_error *error)
 {
-	/* The address of the sums is not known yet, only its alignment. */
+	/* The address of the sums is not known yet. Only their alignment is. */
 	const void *aligned = (const void *)(uintptr_t)alignment_of(plan->sums_offset);
 
 	return describe_how(d, &p->how, plan, plan->epilogue, plan->bias, error) &&
@@ -103,12 +103,12 @@ void cuda_product_free(struct cuda_device *d, struct cuda_product *p)
 		CUDA_END(d, CUBLASLT, cublasLtMatmulDescDestroy, (p->how));
 }
 
-/* Of B as it lies: a row of it is a column of what is in row order. */
+/* The sums of B as it lies in memory: one of its columns is a row in row order. */
 static bool sum_rows(struct cuda_device *d, const struct cuda_product *p, const void *b,
 		     float *sums, struct train_error *error)
 {
 	const struct bias_gradient_args args = {
-		.gradient = (void *)(uintptr_t)b, /* which is only read */
+		.gradient = (void *)(uintptr_t)b, /* only read */
 		.sums = sums,
 		.scratch = d->scratch,
 		.rows = p->summed.columns,
@@ -203,7 +203,7 @@ static bool ask(struct cuda_device *d, struct found *found, const struct cuda_pr
 	return cuda_done(d, CUDA_LIBRARY_CUBLASLT, status, "cublasLtMatmulAlgoGetHeuristic", error);
 }
 
-/* A result is valid only if its state says so. */
+/* A result is valid only if its `state` is success. */
 static void add_way(struct cuda_ways *ways, const struct found *found, int i, bool sums)
 {
 	struct cuda_way *way = &ways->list[ways->count];
@@ -220,7 +220,7 @@ static void add_way(struct cuda_ways *ways, const struct found *found, int i, bo
 		ways->known = *way;
 }
 
-/* Alternating, since only the first few are tried. */
+/* The two kinds alternate, because only the first few ways are timed. */
 static bool list_ways(struct cuda_device *d, struct cuda_ways *ways, const struct cuda_product *p,
 		      const struct cuda_product_plan *plan, struct train_error *error)
 {
@@ -268,7 +268,7 @@ static bool run(void *argument, const struct cuda_way *way, void *operands, void
 			t->has_sums ? (float *)(void *)(memory + t->sums) : NULL, workspace, error);
 }
 
-/* The next address, with the alignment that it will have. */
+/* The next address in the trial's memory, with the alignment that the operand will have. */
 static size_t place(size_t *end, size_t offset, size_t bytes)
 {
 	size_t at = (*end + TRIAL_ALIGNMENT - 1) / TRIAL_ALIGNMENT * TRIAL_ALIGNMENT +
@@ -285,7 +285,7 @@ static size_t place_matrix(size_t *end, const struct cuda_matrix *m)
 
 static struct cuda_ways new_ways(const struct cuda_device *d, const struct cuda_product_plan *plan)
 {
-	/* After the directions of convolutions, so that no two keys are equal. */
+	/* Follows the numbers of the convolutions' directions, so that no two keys are equal. */
 	enum { PRODUCTS = 16 };
 	uint64_t sums = plan->sums ? alignment_of(plan->sums_offset) : 0;
 

@@ -8,7 +8,8 @@
 #include "backend/cuda.h"
 #include "backend/eventcount.h"
 
-/* CUDA treats an event that was never recorded as one that has occurred, so the host counts. */
+/* CUDA treats an event that was never recorded as one that has occurred. Therefore the host counts
+ * recordings. */
 struct event {
 	struct cuda_device *device;
 	cudaEvent_t event;
@@ -86,7 +87,7 @@ bool cuda_finish(struct device *device, struct train_error *error)
 	return cuda_wait_stream((struct cuda_device *)device, error);
 }
 
-/* If issue fails, its error is the reason; an aborted capture has its own. */
+/* If issue() fails, its error is the reason; an aborted capture has its own. */
 static bool capture(struct cuda_device *d, cudaGraph_t *graph,
 		    bool (*issue)(void *argument, struct train_error *error), void *argument,
 		    struct train_error *error)
@@ -103,7 +104,7 @@ static bool capture(struct cuda_device *d, cudaGraph_t *graph,
 	       issued;
 }
 
-/* Each operation keeps the priority of its stream: sums between GPUs come before what computes. */
+/* Each operation keeps the priority of its stream: sums between GPUs come before computation. */
 bool cuda_step_new(struct step **step, struct device *device,
 		   bool (*issue)(void *argument, struct train_error *error), void *argument,
 		   struct train_error *error)
@@ -138,7 +139,7 @@ bool cuda_step_run(struct step *step, struct train_error *error)
 	       CUDA_DO(d, RUNTIME, cudaGraphLaunch, (step->graph, d->stream), error);
 }
 
-/* An executable graph that runs is freed when it ends. */
+/* CUDA frees an executable graph that still runs when it ends. */
 void cuda_step_free(struct step *step)
 {
 	cuda_use_last(step->device);
@@ -150,12 +151,12 @@ void cuda_step_free(struct step *step)
 /* --- marks of time -----------------------------------------------------------------------------
  */
 
-/* Events, and how many there are before the first is marked. */
+/* The number of events, and how many are made before the first mark. */
 enum { MAX_MARKS = 1 << 16, MARKS_READY = 1 << 10 };
 
-/* Times are in ms since an event, as float. It is recorded again whenever marks are forgotten, so
- * that they stay near it. The host knows when the first one occurred; later ones are relative to
- * it. */
+/* CUDA gives times in ms since another event, as floats. That event is recorded again whenever
+ * marks are forgotten, so that the times stay small. The host knows when the first one occurred;
+ * later ones are relative to it. */
 struct cuda_marks {
 	int made, used; /* events */
 	bool begun;
@@ -171,7 +172,7 @@ static int64_t now(void)
 	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* So many events are there, with the first. */
+/* Makes events until there are `count`, the first included. */
 static bool make_events(struct cuda_device *d, int count, struct train_error *error)
 {
 	struct cuda_marks *marks = d->marks;
@@ -219,7 +220,7 @@ static bool begun(const struct cuda_device *d)
 	return d->marks && d->marks->begun;
 }
 
-/* A missing time in a time line does not end a training: 0 is no mark. */
+/* A missing time in a time line does not end a training: the mark is 0. */
 int64_t cuda_mark_on(struct cuda_device *d, cudaStream_t stream)
 {
 	struct train_error error = TRAIN_TOLERATED;
@@ -249,7 +250,7 @@ int64_t cuda_mark_ns(struct device *device, int64_t mark)
 	struct cuda_marks *marks = d->marks;
 	float ms = 0;
 
-	/* Here, so that no measured step waits for it. */
+	/* Marks are made here, so that no measured step waits for it. */
 	if (mark == 0 && (!begun(d) || marks->used > 0) && cuda_use(d, &error))
 		begin_marks(d, &error);
 	if (!marks || mark < 1 || mark > marks->made || !cuda_use(d, &error) ||

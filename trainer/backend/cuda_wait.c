@@ -16,13 +16,13 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* What is polled: an event, or the device's stream. */
+/* An event, or the device's stream. */
 static cudaError_t ask(struct cuda_device *d, cudaEvent_t event)
 {
 	cudaError_t status =
 		event ? d->calls->cudaEventQuery(event) : d->calls->cudaStreamQuery(d->stream);
 
-	/* Not ready is not an error of the thread's. */
+	/* "Not ready" is not an error of this thread. */
 	if (status == cudaErrorNotReady)
 		d->calls->cudaGetLastError();
 	return status;

@@ -17,15 +17,15 @@ struct eventcount {
 	bool aborted;
 };
 
-/* At 0. false: the system has no memory for it, and there is nothing to destroy. */
+/* Starts at 0. False: the system has no memory for it, and there is nothing to destroy. */
 bool eventcount_init(struct eventcount *e);
 /* Adds 1. */
 void eventcount_advance(struct eventcount *e);
-/* Waits until it is `count` or more; false: it was aborted, now or before. */
+/* Waits until the count is `count` or more. False: it was aborted, now or before. */
 bool eventcount_await(struct eventcount *e, uint64_t count);
 /* All waits fail, now and later. */
 void eventcount_abort(struct eventcount *e);
-/* Nobody waits any more. */
+/* Call it when no thread waits any more. */
 void eventcount_destroy(struct eventcount *e);
 
 #endif

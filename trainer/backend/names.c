@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The backends of this build by name, for callers that only list them: the best one first. */
+/* The names of the backends in this build, the best first, for callers that only list them. */
 #include "config.h"
 
 #include "backend/names.h"

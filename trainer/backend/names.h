@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The backends that --backend names, before there is a device. */
+/* The backends that --backend can name, known before a device is opened. */
 #ifndef TRAIN_BACKEND_NAMES_H
 #define TRAIN_BACKEND_NAMES_H
 

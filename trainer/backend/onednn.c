@@ -31,7 +31,7 @@ static void onednn_close(struct device *device)
 	free(own);
 }
 
-/* A small operation shows it in every version of oneDNN. */
+/* Decides by a small operation, because this works in every version of oneDNN. */
 static bool onednn_has_type(struct device *device, enum value_type type)
 {
 	const struct op_shape shape = {.input = layout_host(type, 1, 16, 4, 4),

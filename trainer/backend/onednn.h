@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the oneDNN backend: its devices, and primitives with their memory objects. */
+/* The parts of the oneDNN backend: devices, and primitives with their memory objects. */
 #ifndef TRAIN_BACKEND_ONEDNN_H
 #define TRAIN_BACKEND_ONEDNN_H
 
@@ -31,27 +31,27 @@ struct onednn_address {
 	const void *at;
 };
 
-/* Notes that oneDNN could not do `what`, "device 3: oneDNN fails at WHAT ...". Returns false. */
+/* Notes that oneDNN could not do `what`: "device 3: oneDNN fails at WHAT ...". Returns false. */
 bool onednn_failed(const struct device *device, const char *what, dnnl_status_t status,
 		   struct train_error *error);
 
-/* args ends with 0. A failed task is empty. */
+/* args ends with 0. A task that failed is empty. */
 bool onednn_task_make(struct onednn_task *task, struct device *device,
 		      const struct onednn_wish *wish, const int *args, const char *what,
 		      struct train_error *error);
 bool onednn_task_reorder(struct onednn_task *task, struct device *device, const onednn_layout *from,
 			 const onednn_layout *to, struct train_error *error);
-/* Addresses of arguments that the task does not have are left out. */
+/* Arguments that the task does not have are ignored. */
 bool onednn_task_run(struct onednn_task *task, struct device *device,
 		     const struct onednn_address *addresses, int count, struct train_error *error);
 void onednn_task_free(struct onednn_task *task);
-/* The layout of an argument; it lives as long as the task. */
+/* The layout of an argument. It lives as long as the task. */
 const onednn_layout *onednn_task_layout(const struct onednn_task *task, int arg);
-/* Whether oneDNN has no fast code for it. */
+/* Whether oneDNN has only slow code for it. */
 bool onednn_task_slow(const struct onednn_task *task);
 
 dnnl_data_type_t onednn_type(enum value_type type);
-/* Row-major of so many dimensions: 4, or 2 for features; NULL as onednn_layout_new. */
+/* Row-major with this many dimensions: 4, or 2 for features. NULL: as for onednn_layout_new. */
 onednn_layout *onednn_host_layout(const struct layout *layout, int dims);
 /* Sets the model's view of a layout; order is NULL for host order. */
 bool onednn_layout_out(struct layout *layout, const onednn_layout *order,
@@ -67,13 +67,13 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 bool onednn_convert(struct op **op, struct device *device, const struct layout *from,
 		    const struct layout *to, struct train_error *error);
 
-/* Whether our own Winograd's algorithm computes this 3x3 convolution of stride 1, in float32, on
- * this processor. It does where oneDNN has none. */
+/* Whether the trainer's own Winograd algorithm computes this 3x3 convolution of stride 1, in
+ * float32, on this processor. It does where oneDNN has none. */
 bool onednn_winograd_fits(const struct op_shape *shape);
 bool onednn_winograd(struct op **op, struct device *device, const struct op_shape *shape,
 		     struct train_error *error);
 
-/* ReLU's derivative, in place, of the values in one layout. */
+/* Applies ReLU's derivative in place. Both have one layout. */
 bool onednn_relu_make(struct onednn_task *task, struct device *device, const onednn_layout *values,
 		      struct train_error *error);
 bool onednn_relu_run(struct onednn_task *task, struct device *device, const struct op_args *args,

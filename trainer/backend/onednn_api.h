@@ -9,7 +9,7 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <stdbool.h>
 
-/* A pointer to it is what both versions take as a memory descriptor. */
+/* Both versions take a pointer to it as a memory descriptor. */
 #if DNNL_VERSION_MAJOR >= 3
 typedef struct dnnl_memory_desc onednn_layout;
 #else
@@ -33,7 +33,7 @@ struct onednn_wish {
 	const_dnnl_primitive_desc_t hint; /* backward: the forward pass */
 };
 
-/* The caller owns its scratch memory. */
+/* The caller owns the scratch memory. */
 dnnl_status_t onednn_describe(dnnl_primitive_desc_t *description, const struct onednn_wish *wish);
 
 /* NULL: no memory, or an invalid layout. Freed by onednn_layout_free. */

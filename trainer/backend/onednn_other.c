@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Conversion, max-pooling by loops of our own, and ReLU's derivative. */
+/* Conversion, max-pooling by loops of the trainer's own, and ReLU's derivative. */
 #include <stdlib.h>
 
 #include "backend/cpu_pool.h"
@@ -164,8 +164,8 @@ static onednn_layout *tagged(const struct layout *l, dnnl_format_tag_t tag)
 	return onednn_layout_new(4, sizes, onednn_type(l->type), tag);
 }
 
-/* Which of the layouts with some neighbouring channels the input has. A conversion brings any other
- * to host order first. */
+/* Finds the input's layout among those with neighbouring channels. A conversion first brings any
+ * other layout to host order. */
 static bool pool_layouts(struct pool_op *own, struct train_error *error)
 {
 	static const struct {

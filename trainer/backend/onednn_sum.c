@@ -52,8 +52,8 @@ static bool wishes_make(struct wishes *w, struct sum_op *own, const struct op_sh
 			       linear ? in->width : shape->kernel};
 	dnnl_dims_t bias = {shape->out}, source = {in->batch, in->channels, in->height, in->width};
 
-	/* Data in host order: a convolution chooses its layout, and the model converts. Orders of
-	 * oneDNN have 4 dimensions even if a plane is one value. */
+	/* For data in host order the convolution chooses its layout, and the model converts.
+	 * oneDNN's orders have 4 dimensions even if a plane is one value. */
 	w->source = linear ? onednn_host_layout(in, dims)
 			   : onednn_layout_new(4, source, type, dnnl_format_tag_any);
 	w->weights = onednn_layout_new(dims, weights, type, dnnl_format_tag_any);
@@ -87,7 +87,7 @@ static bool best_task(struct onednn_task *task, const struct sum_op *own, struct
 	return onednn_task_make(task, own->base.device, wish, args, what, error);
 }
 
-/* The same for a pass that reads weights: the stored ones unless that is slow. */
+/* The same for a pass that reads weights. It reads the stored ones unless that is slow. */
 static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
 			  struct onednn_wish *wish, const int *args, const char *what,
 			  struct train_error *error)
@@ -107,7 +107,7 @@ static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
 	return best_task(task, own, wish, args, what, error);
 }
 
-/* The weights' gradient, whose layout is how weights are stored. */
+/* Plans the weights' gradient. Its layout is how weights are stored. */
 static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const struct wishes *w,
 			 struct train_error *error)
 {
@@ -131,7 +131,7 @@ static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const stru
 	return true;
 }
 
-/* Memory and reorder for a copy of the weights, unless the pass reads the stored ones. */
+/* Memory and a reorder for a copy of the weights, unless the pass reads the stored ones. */
 static bool plan_copy(struct weight_copy *copy, struct sum_op *own, const struct onednn_task *task,
 		      struct train_error *error)
 {
@@ -161,7 +161,7 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 	struct onednn_task first;
 	bool made;
 
-	/* A first query gives the layouts of activations, which the gradients have too. */
+	/* A first query gives the layouts of activations. The gradients have the same. */
 	if (!best_task(&first, own, &wish, forward_args, "convolution or product of this type",
 		       error))
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A primitive of oneDNN with its memory, and layouts: what operations are made of. */
+/* A oneDNN primitive with its memory, and layouts: the parts of operations. */
 #include "backend/onednn.h"
 
 #include <stdlib.h>
@@ -94,7 +94,7 @@ bool onednn_task_reorder(struct onednn_task *task, struct device *device, const 
 	return task_finish(task, device, args, "a reorder", error);
 }
 
-/* oneDNN takes addresses of what it only reads as void pointers too. */
+/* oneDNN takes non-const pointers also for what it only reads. */
 static void *writable(const void *at)
 {
 	return (void *)(uintptr_t)at;

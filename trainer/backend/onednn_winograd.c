@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A convolution by our own Winograd's algorithm, between oneDNN's operations. */
+/* A convolution by the trainer's own Winograd algorithm, between operations of oneDNN. */
 #include <stdlib.h>
 
 #include "backend/cpu_winograd.h"
@@ -71,7 +71,7 @@ static bool winograd_backward_data(struct op *op, const struct op_args *args,
 	return true;
 }
 
-/* Where PyTorch's index (out, in, 3, 3) is in (in, 3, 3, out). */
+/* Maps PyTorch's index (out, in, 3, 3) to (in, 3, 3, out). */
 static int64_t place_of(const struct cpu_winograd *w, int64_t index)
 {
 	int64_t each = KERNEL * KERNEL, inner = w->in * each;

@@ -14,7 +14,7 @@ struct reference_op {
 	bool relu, relu_backward;
 };
 
-/* Index i of an output (n, o, y, x), and of a kernel (c, dy, dx). */
+/* The indices of an output (n, o, y, x), or of a kernel's value (c, dy, dx). */
 struct at {
 	int64_t n, o, y, x, c, i, j;
 };
@@ -99,7 +99,7 @@ static void reference_op_relu_backward(const struct reference_op *r, const struc
 			value_set(out->type, args->output_gradient, i, 0.0);
 }
 
-/* The gradient of one weight: at has o, c, i, j. */
+/* The gradient of one weight: `at` has o, c, i, j. */
 static double weight_gradient(const struct reference_op *r, const struct op_args *args,
 			      struct at *at)
 {
@@ -140,7 +140,7 @@ static bool sum_backward_weights(struct op *op, const struct op_args *args,
 	return true;
 }
 
-/* Sums into doubles in scratch, as several outputs meet in one input. */
+/* Sums into doubles in scratch, because several outputs share one input. */
 static bool sum_backward_data(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct reference_op *r = (struct reference_op *)op;
@@ -375,7 +375,7 @@ static bool reference_open(struct device **device, const struct device_options *
 
 	if (!made)
 		return false;
-	/* Without OpenMP one thread does all, with the same results. */
+	/* Without OpenMP one thread does all the work, with the same results. */
 	cpu_team_open(&made->team, options->threads);
 	*device = &made->base;
 	return true;
