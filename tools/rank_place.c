@@ -4,19 +4,34 @@
 #include "launch/bind.h"
 #include "report.h"
 
-int rank_place(struct launch_rank *rank, struct arena *arena, const gpumap_plan *plan, int64_t row,
-	       const struct plan_slot *slot, gpumap_report *report)
+static int place_folder(struct launch_rank *ret, struct arena *arena, const gpumap_plan *plan,
+			const struct job_rank *rank, gpumap_report *report)
 {
-	int mem_bind = job_value(plan, PKEY_PROFILE_mem_bind, row).word;
+	char *folder = NULL;
+	int r = job_expand(&folder, plan, "workdir", rank, NULL, report);
 
-	if (rank_bind(rank, arena, slot->cpus, mem_bind == PLAN_MEM_NONE ? NULL : slot->nodes,
+	if (r == GPUMAP_OK && *folder && !streq(folder, "."))
+		ret->folder = arena_strdup(arena, folder);
+	free(folder);
+	return arena->failed ? report_nomem(report) : r;
+}
+
+int rank_place(struct launch_rank *ret, struct arena *arena, const gpumap_plan *plan,
+	       const struct job_rank *rank, gpumap_report *report)
+{
+	const struct plan_slot *slot = rank->slot;
+	int mem_bind = job_value(plan, PKEY_PROFILE_mem_bind, rank->row).word;
+
+	ret->rank = (int)rank->rank;
+	ret->local_rank = (int)rank->local_rank;
+	if (rank_bind(ret, arena, slot->cpus, mem_bind == PLAN_MEM_NONE ? NULL : slot->nodes,
 		      mem_bind == PLAN_MEM_STRICT))
-		return GPUMAP_OK;
+		return place_folder(ret, arena, plan, rank, report);
 	if (arena->failed)
 		return report_nomem(report);
 	return report_fail(report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
 			   ABOUT(.fix = "write lists such as 0-7,64"),
-			   "rank %d: cores '%s' or memory nodes '%s' are no list", rank->rank,
+			   "rank %d: cores '%s' or memory nodes '%s' are no list", ret->rank,
 			   QUOTE(span_of(slot->cpus ? slot->cpus : "")),
 			   QUOTE(span_of(slot->nodes ? slot->nodes : "")));
 }

@@ -6,9 +6,8 @@
 #include "launch/launch.h"
 #include "plan/job.h"
 
-/* Fills cores and memory of `rank`; `row` is the rank that the plan has exceptions for. The
- * arena keeps them. */
-int rank_place(struct launch_rank *rank, struct arena *arena, const gpumap_plan *plan, int64_t row,
-	       const struct plan_slot *slot, gpumap_report *report);
+/* Fills the numbers, the folder, the cores and the memory of `ret`. The arena keeps them. */
+int rank_place(struct launch_rank *ret, struct arena *arena, const gpumap_plan *plan,
+	       const struct job_rank *rank, gpumap_report *report);
 
 #endif

@@ -202,20 +202,6 @@ static int log_path(struct maker *m, size_t l, const char *stream, const char **
 
 /* --- one rank --------------------------------------------------------------------------- */
 
-static int make_workdir(struct maker *m, struct launch_rank *rank)
-{
-	char *folder = NULL;
-	int r = gpumap_plan_expand_setting(&folder, m->plan, "workdir", rank->rank, NULL,
-					   m->report);
-
-	if (r == GPUMAP_OK && *folder && !streq(folder, ".")) {
-		rank->folder = arena_strdup(&m->ret->arena, folder);
-		r = rank->folder ? GPUMAP_OK : report_nomem(m->report);
-	}
-	free(folder);
-	return r;
-}
-
 static int make_output(struct maker *m, size_t l)
 {
 	struct launch_rank *rank = &m->ret->ranks[l];
@@ -241,22 +227,17 @@ static int make_output(struct maker *m, size_t l)
 static int make_rank(struct maker *m, size_t l)
 {
 	struct launch_rank *rank = &m->ret->ranks[l];
-	struct plan_rank at = {0};
+	struct job_rank at;
 	int r;
 
-	job_rank_at(m->plan, m->ret->first + l, &at);
-	rank->rank = (int)at.rank;
-	rank->local_rank = (int)l;
+	job_rank_at(m->plan, (int64_t)(m->ret->first + l), &at);
 	if (m->name)
-		rank->tag = arena_printf(&m->ret->arena, "[%s:%zu] ", m->name, at.rank);
-	r = rank_place(rank, &m->ret->arena, m->plan, rank->rank, at.slot, m->report);
+		rank->tag = arena_printf(&m->ret->arena, "[%s:%lld] ", m->name, (long long)at.rank);
+	r = rank_place(rank, &m->ret->arena, m->plan, &at, m->report);
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_rank_arguments(&m->ret->arguments[l], m->plan, rank->rank,
-					       m->report);
+		r = job_arguments(&m->ret->arguments[l], m->plan, &at, m->report);
 	if (r == GPUMAP_OK)
 		r = make_environment(m, l);
-	if (r == GPUMAP_OK)
-		r = make_workdir(m, rank);
 	if (r == GPUMAP_OK)
 		r = make_output(m, l);
 	rank->argv = m->ret->arguments[l];

@@ -232,7 +232,7 @@ int job_environ(const gpumap_plan *plan, const struct job_rank *rank, const char
 	return set_all(&w);
 }
 
-static bool find_rank(struct job_rank *ret, const gpumap_plan *plan, int64_t rank)
+bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret)
 {
 	struct plan_rank at;
 
@@ -259,7 +259,7 @@ EXPORT int gpumap_plan_variable_each(const gpumap_plan *plan, int64_t rank, cons
 	struct job_rank at;
 	struct environ_walk w = {plan, &at, envp, fn, data, GPUMAP_OK};
 
-	if (!find_rank(&at, plan, rank))
+	if (!job_rank_at(plan, rank, &at))
 		return GPUMAP_EINPUT;
 	unset_foreign(&w);
 	unset_rendezvous(&w);
@@ -285,7 +285,7 @@ EXPORT int gpumap_plan_expand_setting(char **ret, const gpumap_plan *plan, const
 {
 	struct job_rank at = {.rank = -1, .local_rank = -1, .node = -1, .row = rank, .host = NULL};
 
-	find_rank(&at, plan, rank);
+	job_rank_at(plan, rank, &at);
 	return job_expand(ret, plan, key, &at, stream, report);
 }
 
@@ -343,5 +343,5 @@ EXPORT int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int6
 {
 	struct job_rank at;
 
-	return find_rank(&at, plan, rank) ? job_arguments(ret, plan, &at, report) : GPUMAP_EINPUT;
+	return job_rank_at(plan, rank, &at) ? job_arguments(ret, plan, &at, report) : GPUMAP_EINPUT;
 }

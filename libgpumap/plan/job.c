@@ -43,11 +43,6 @@ const struct plan_host *job_host(const gpumap_plan *plan, int64_t node)
 	return node >= 0 && (size_t)node < job_host_count(plan) ? &plan->core->hosts[node] : NULL;
 }
 
-bool job_rank_at(const gpumap_plan *plan, size_t rank, struct plan_rank *ret)
-{
-	return plan_rank(plan->core, rank, ret);
-}
-
 void job_take_hosts(gpumap_plan *plan, gpumap_plan *from)
 {
 	plan->core = from->core;

@@ -49,8 +49,6 @@ size_t job_world_size(const gpumap_plan *plan);
 size_t job_host_count(const gpumap_plan *plan);
 /* NULL: no such node. */
 const struct plan_host *job_host(const gpumap_plan *plan, int64_t node);
-/* As plan_rank. */
-bool job_rank_at(const gpumap_plan *plan, size_t rank, struct plan_rank *ret);
 /* Moves the hosts of a plan to one that has none. */
 void job_take_hosts(gpumap_plan *plan, gpumap_plan *from);
 
@@ -112,6 +110,9 @@ struct job_rank {
 	const struct plan_slot *slot; /* without a `visible` the list stays as it is */
 	const char *device_order;
 };
+
+/* By the plan's numbers; false: it has no such rank. */
+bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret);
 
 /* Variables of a rank besides torchrun's, for a gpumap that it starts: the run's id, its
  * number, and the GPUs that are its own, as a visible list in PCI order. */

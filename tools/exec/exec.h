@@ -39,7 +39,6 @@ struct exec {
 	struct exec_change *changes;
 	size_t change_count, change_room;
 	char **arguments;
-	char *folder; /* NULL: this one */
 	struct launch_rank launch;
 	struct arena arena;
 };

@@ -127,23 +127,6 @@ int exec_bind(struct exec *exec)
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
-static int prepare_launch(struct exec *exec)
-{
-	struct launch_rank *launch = &exec->launch;
-	int r = job_expand(&exec->folder, exec->plan, "workdir", &exec->rank, NULL, exec->report);
-
-	if (r != GPUMAP_OK)
-		return r;
-	*launch = (struct launch_rank){
-		.argv = exec->arguments,
-		.folder = streq(exec->folder, ".") ? NULL : exec->folder,
-		.rank = (int)exec->rank.rank,
-		.local_rank = (int)exec->rank.local_rank,
-	};
-	return rank_place(launch, &exec->arena, exec->plan, exec->rank.row, &exec->slot,
-			  exec->report);
-}
-
 /* Of a node that nobody counted the job's ranks are taken. */
 static bool nests(const struct exec *exec)
 {
@@ -171,7 +154,10 @@ int exec_prepare(struct exec *exec)
 				"no program: neither the command line nor the profile has one");
 	if (r == GPUMAP_OK && nests(exec))
 		r = GPUMAP_EINPUT;
-	return r == GPUMAP_OK ? prepare_launch(exec) : r;
+	exec->launch.argv = exec->arguments;
+	return r == GPUMAP_OK ? rank_place(&exec->launch, &exec->arena, exec->plan, &exec->rank,
+					   exec->report)
+			      : r;
 }
 
 int exec_make(struct exec *exec)
@@ -192,7 +178,6 @@ void exec_free(struct exec *exec)
 	for (size_t i = 0; exec->arguments && exec->arguments[i]; i++)
 		free(exec->arguments[i]);
 	free((void *)exec->arguments);
-	free(exec->folder);
 	free(exec->changes);
 	gpumap_plan_free(exec->plan);
 	arena_free(&exec->arena);

@@ -20,7 +20,7 @@ static void put_line(struct strbuf *buf, const char *what, const char *text)
 {
 	if (!text)
 		return;
-	strbuf_printf(buf, "  %-8s", what);
+	strbuf_printf(buf, "  %-7s ", what);
 	escape_all(buf, text);
 	strbuf_puts(buf, "\n");
 }
@@ -52,6 +52,17 @@ static void put_arguments(struct strbuf *buf, char *const *arguments)
 	strbuf_free(&line);
 }
 
+/* A setting of this rank. */
+static const char *value_of(const struct exec *exec, enum profile_key_id id)
+{
+	return gpumap_plan_setting(exec->plan, profile_key(id)->key.name, exec->rank.row);
+}
+
+static bool is_default(const struct exec *exec, enum profile_key_id id)
+{
+	return job_value(exec->plan, id, exec->rank.row).word == key_value(id, "").word;
+}
+
 static void put_text(struct strbuf *buf, const struct exec *exec)
 {
 	const struct job_rank *rank = &exec->rank;
@@ -65,6 +76,9 @@ static void put_text(struct strbuf *buf, const struct exec *exec)
 	put_line(buf, "cpus", exec->slot.cpus);
 	put_line(buf, "memory", exec->launch.mem_nodes ? exec->slot.nodes : NULL);
 	put_line(buf, "folder", exec->launch.folder);
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
+		if ((profile_key(i)->use & OF_PROCESS) && !is_default(exec, i))
+			put_line(buf, profile_key(i)->key.name, value_of(exec, i));
 	put_arguments(buf, exec->arguments);
 }
 
@@ -96,6 +110,17 @@ static json_t *arguments(const struct exec *exec, bool *failed)
 	return array;
 }
 
+static json_t *settings(const struct exec *exec, bool *failed)
+{
+	json_t *object = json_object();
+
+	for (enum profile_key_id i = SETTING_FIRST; exec && i < SETTING_END; i++)
+		if (profile_key(i)->use & EXEC_DOES)
+			json_put(object, profile_key(i)->key.name, json_text(value_of(exec, i)),
+				 failed);
+	return object;
+}
+
 static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_report *report)
 {
 	static const struct job_rank nobody = {0};
@@ -118,6 +143,7 @@ static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_r
 		 json_text(exec && exec->launch.mem_nodes ? exec->slot.nodes : NULL), &failed);
 	json_put(o, "workdir", json_text(exec ? exec->launch.folder : NULL), &failed);
 	json_put(o, "arguments", arguments(exec, &failed), &failed);
+	json_put(o, "settings", settings(exec, &failed), &failed);
 	json_put(o, "findings", json_findings(report, &failed), &failed);
 	json_dump(buf, o, failed);
 }

@@ -12,8 +12,15 @@
 bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
 	       bool strict);
 
-/* Makes this process's folder, CPUs and memory policy those of the rank. False: *stage
+/* Makes this process's folder, CPUs, memory policy and so on those of the rank. False: *stage
  * failed, and errno says why. */
 bool rank_settle(const struct launch_rank *rank, enum stage *stage);
+
+/* What is said where a stage of the table fails: "cannot be bound to its cores". */
+struct bind_failure {
+	const char *text, *fix;
+};
+/* NULL: it is not of the table. */
+const struct bind_failure *bind_failure(enum stage stage);
 
 #endif

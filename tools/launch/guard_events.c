@@ -8,42 +8,30 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "bind.h"
+
 static const char *stage_text(enum stage stage)
 {
-	switch (stage) {
-	case STAGE_FOLDER:
+	const struct bind_failure *failure = bind_failure(stage);
+
+	if (failure)
+		return failure->text;
+	if (stage == STAGE_FOLDER)
 		return "cannot enter its folder";
-	case STAGE_CPUS:
-		return "cannot be bound to its cores";
-	case STAGE_MEMORY:
-		return "cannot be bound to its memory";
-	case STAGE_READY:
-	case STAGE_FORK:
-		return "cannot be forked";
-	case STAGE_FIND:
-	case STAGE_EXEC:
-		break;
-	}
-	return "cannot execute";
+	return stage == STAGE_READY || stage == STAGE_FORK ? "cannot be forked" : "cannot execute";
 }
 
 static const char *stage_fix(const struct guard_message *m)
 {
-	switch (m->stage) {
-	case STAGE_FOLDER:
+	const struct bind_failure *failure = bind_failure(m->stage);
+
+	if (failure)
+		return failure->fix;
+	if (m->stage == STAGE_FOLDER)
 		return "name an existing folder by " SETTING("workdir");
-	case STAGE_CPUS:
-		return SETTING("cpu_bind = none") " leaves the cores as they are";
-	case STAGE_MEMORY:
-		return SETTING("mem_bind = none") " leaves the memory as it is";
-	case STAGE_READY:
-	case STAGE_FORK:
+	if (m->stage == STAGE_READY || m->stage == STAGE_FORK)
 		return m->error == EAGAIN ? "'ulimit -u' shows how many processes are allowed"
 					  : NULL;
-	case STAGE_FIND:
-	case STAGE_EXEC:
-		break;
-	}
 	if (m->error == ENOENT)
 		return "check its name, the PATH of [env] and, of a script, the program after #!";
 	return m->error == EACCES ? "chmod +x makes a file executable" : NULL;

@@ -50,10 +50,9 @@ enum stage {
 	STAGE_READY,
 	STAGE_FORK,
 	STAGE_FOLDER,
-	STAGE_CPUS,
-	STAGE_MEMORY,
 	STAGE_FIND,
-	STAGE_EXEC
+	STAGE_EXEC,
+	STAGE_BIND /* the first of bind.c's table; the others follow */
 };
 
 struct guard_message {
