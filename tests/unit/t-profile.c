@@ -104,7 +104,7 @@ static const struct {
 	 "", "", "!"},
 	{"sites' keys", "[x_site]\nanything=1\n[profile a]\nx_owner = me\nids=index\n", NULL, "",
 	 "", "ids=index <- t.ini:5\n"},
-	{"all keys",
+	{"values of all forms",
 	 "[profile a]\nmode=mp\ngpus=GPU-9f1c,MIG-0a-1,MIG-GPU-0a/1/0,pci:0000:1B:00.0,name:x*\n"
 	 "order=nvlink\non_conflict=intersect\nranks=4\nranks_per_gpu=2\nhosts=tux[08-11,3],gpu1\n"
 	 "inventory=snap/%h.ini\nshare=isolate\nids=index\ncpu_bind=cores:4\nmem_bind=strict\n"
