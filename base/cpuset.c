@@ -18,32 +18,32 @@ struct cpu_set cpu_set_new(struct arena *arena, size_t end)
 }
 
 /* "3" or "0-3". */
-static bool range(struct span text, int64_t max, int64_t *first, int64_t *last)
+static bool range(struct span text, int64_t *first, int64_t *last)
 {
 	struct span part;
 
 	span_split(&text, '-', &part);
-	*first = *last = span_number(part, max);
+	*first = *last = span_number(part, CPUSET_MAX_CPUS - 1);
 	if (text.text)
-		*last = span_number(text, max);
+		*last = span_number(text, CPUSET_MAX_CPUS - 1);
 	return *first >= 0 && *last >= *first;
 }
 
-bool cpu_set_parse(struct arena *arena, struct cpu_set *ret, struct span text, int64_t max)
+bool cpu_set_parse(struct arena *arena, struct cpu_set *ret, struct span text)
 {
 	struct span rest = text = span_trim(text), part;
 	int64_t first, last, highest = -1;
 	struct cpu_set set;
 
 	while (text.length && span_split(&rest, ',', &part)) {
-		if (!range(span_trim(part), max, &first, &last))
+		if (!range(span_trim(part), &first, &last))
 			return false;
 		highest = last > highest ? last : highest;
 	}
 	set = cpu_set_new(arena, (size_t)(highest + 1));
 	rest = text;
 	while (set.count && span_split(&rest, ',', &part)) {
-		range(span_trim(part), max, &first, &last);
+		range(span_trim(part), &first, &last);
 		for (int64_t i = first; i <= last; i++)
 			cpu_set_add(set, (size_t)i);
 	}
@@ -83,9 +83,9 @@ const char *cpu_set_print(struct arena *arena, struct cpu_set set)
 }
 
 /* The kernel refuses a mask that is shorter than its own. */
-bool cpu_set_allowed(struct arena *arena, struct cpu_set *ret, size_t end)
+bool cpu_set_allowed(struct arena *arena, struct cpu_set *ret)
 {
-	for (size_t room = CPU_SETSIZE; room <= end; room *= 2) {
+	for (size_t room = CPU_SETSIZE; room <= CPUSET_MAX_CPUS; room *= 2) {
 		struct cpu_set set = cpu_set_new(arena, room);
 
 		if (!set.count)

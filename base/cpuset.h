@@ -9,9 +9,7 @@
 
 struct strbuf;
 
-/* More numbers than any kernel has. */
-enum { CPU_SET_END = 1 << 20 };
-/* A list names CPUs below this. */
+/* Numbers are below this: more than any kernel has. */
 enum { CPUSET_MAX_CPUS = 65536 };
 
 struct cpu_set {
@@ -21,17 +19,17 @@ struct cpu_set {
 
 /* An empty set with room for the numbers below `end`. */
 struct cpu_set cpu_set_new(struct arena *arena, size_t end);
-/* "0-3,8". False if the text is not a list, or names a number above `max`. An empty text is an
- * empty set. Without memory `arena` has failed. */
-bool cpu_set_parse(struct arena *arena, struct cpu_set *ret, struct span text, int64_t max);
+/* "0-3,8". False if the text is not a list. An empty text is an empty set. Without memory `arena`
+ * has failed. */
+bool cpu_set_parse(struct arena *arena, struct cpu_set *ret, struct span text);
 /* The set as a list; NULL without memory. */
 const char *cpu_set_print(struct arena *arena, struct cpu_set set);
 /* Appends the set as a list. */
 void cpu_set_write(struct strbuf *buf, struct cpu_set set);
 
-/* The CPUs that the calling thread may use. False: the system does not report them, a number is
- * `end` or above, or the arena has failed. */
-bool cpu_set_allowed(struct arena *arena, struct cpu_set *ret, size_t end);
+/* The CPUs that the calling thread may use. False: the system does not report them, or the arena
+ * has failed. */
+bool cpu_set_allowed(struct arena *arena, struct cpu_set *ret);
 
 static inline size_t cpu_set_end(struct cpu_set set)
 {

@@ -21,7 +21,7 @@ struct reader {
 /* The list in the file that was read; false: it is malformed. */
 static bool parse_list(struct reader *x, struct cpu_set *ret)
 {
-	return cpu_set_parse(&x->scratch, ret, span_of(x->text), CPUSET_MAX_CPUS - 1);
+	return cpu_set_parse(&x->scratch, ret, span_of(x->text));
 }
 
 /* All threads of a core name the same first one. Kernels before 5.2 know the older name. */
@@ -111,7 +111,7 @@ static bool read_affinity(struct reader *x, const char **ret)
 {
 	struct cpu_set set;
 
-	if (!cpu_set_allowed(&x->scratch, &set, CPUSET_MAX_CPUS))
+	if (!cpu_set_allowed(&x->scratch, &set))
 		return !x->scratch.failed;
 	*ret = cpu_set_print(x->arena, set);
 	return *ret;

@@ -52,8 +52,7 @@ static bool add_cpus(struct arena *arena, struct cpu_set *all, const struct plan
 {
 	struct cpu_set own;
 
-	if (!slot->cpus || slot->cpus_shared ||
-	    !cpu_set_parse(arena, &own, span_of(slot->cpus), CPUSET_MAX_CPUS - 1))
+	if (!slot->cpus || slot->cpus_shared || !cpu_set_parse(arena, &own, span_of(slot->cpus)))
 		return false;
 	*all = cpu_set_or(arena, *all, own);
 	return true;

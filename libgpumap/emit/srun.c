@@ -108,8 +108,7 @@ static size_t bound_cpus(struct emitter *e, const struct slurm_group *group)
 			size_t size;
 
 			if (!layout->slots[l].cpus || layout->slots[l].cpus_shared ||
-			    !cpu_set_parse(&e->arena, &set, span_of(layout->slots[l].cpus),
-					   CPUSET_MAX_CPUS))
+			    !cpu_set_parse(&e->arena, &set, span_of(layout->slots[l].cpus)))
 				return 0;
 			size = cpu_set_size(set);
 			least = !least || size < least ? size : least;

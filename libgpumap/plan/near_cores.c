@@ -32,8 +32,7 @@ static int find_allowed(struct binding *x)
 		return GPUMAP_OK;
 	x->topology = cpus->topology;
 	if (cpus->allowed) {
-		if (!cpu_set_parse(scratch, &x->allowed, span_of(cpus->allowed),
-				   CPUSET_MAX_CPUS - 1))
+		if (!cpu_set_parse(scratch, &x->allowed, span_of(cpus->allowed)))
 			return report_fail(x->b->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 					   ABOUT(.fix = "write them as in 0-31,64-95"),
 					   "the CPUs of %s cannot be '%s'", x->layout->host->name,
@@ -55,11 +54,9 @@ static bool near_gpu(struct binding *x, const gpumap_device *gpu, struct cpu_set
 	struct arena *scratch = &x->b->temp;
 	struct cpu_set nodes;
 
-	if (gpu->cpus && cpu_set_parse(scratch, ret, span_of(gpu->cpus), CPUSET_MAX_CPUS - 1) &&
-	    ret->count)
+	if (gpu->cpus && cpu_set_parse(scratch, ret, span_of(gpu->cpus)) && ret->count)
 		return true;
-	if (!x->topology || !gpu->numa ||
-	    !cpu_set_parse(scratch, &nodes, span_of(gpu->numa), CPUSET_MAX_CPUS - 1))
+	if (!x->topology || !gpu->numa || !cpu_set_parse(scratch, &nodes, span_of(gpu->numa)))
 		return false;
 	*ret = cpu_set_new(scratch, x->topology->count);
 	for (size_t i = 0; i < x->topology->count && ret->count; i++)
@@ -157,7 +154,7 @@ static int find_near(struct binding *x)
 		end = highest(end, wish->near);
 	}
 	if (x->settings->cpu_bind == PLAN_CPU_LIST &&
-	    cpu_set_parse(&x->b->temp, &list, span_of(x->settings->cpu_list), CPUSET_MAX_CPUS - 1))
+	    cpu_set_parse(&x->b->temp, &list, span_of(x->settings->cpu_list)))
 		end = highest(end, list);
 	return x->b->temp.failed ? plan_nomem(x->b) : number_cores(x, end);
 }
@@ -235,7 +232,7 @@ static int bind_list(struct binding *x)
 	struct cpu_set list = {0}, inside;
 	size_t cores;
 
-	cpu_set_parse(scratch, &list, span_of(x->settings->cpu_list), CPUSET_MAX_CPUS - 1);
+	cpu_set_parse(scratch, &list, span_of(x->settings->cpu_list));
 	inside = x->known ? cpu_set_and(scratch, list, x->allowed) : list;
 	if (x->known && !cpu_set_size(inside)) {
 		plan_report(
@@ -283,7 +280,7 @@ static struct cpu_set gpu_nodes(struct binding *x, size_t l)
 	for (size_t i = 0; i < count; i++) {
 		const char *numa = x->layout->class->devices[first + i]->gpu->numa;
 
-		if (numa && cpu_set_parse(scratch, &one, span_of(numa), CPUSET_MAX_CPUS - 1))
+		if (numa && cpu_set_parse(scratch, &one, span_of(numa)))
 			all = cpu_set_or(scratch, all, one);
 	}
 	if (!x->topology)

@@ -150,14 +150,14 @@ START_TEST(properties)
 
 	scene_cores(&scene, row, &cpus);
 	if (row->allowed)
-		ck_assert(cpu_set_parse(&arena, &allowed, span_of(row->allowed), 100));
+		ck_assert(cpu_set_parse(&arena, &allowed, span_of(row->allowed)));
 	for (size_t i = 0; plan_rank(scene.plan, i, &rank); i++) {
 		const struct plan_slot *slot = rank.slot;
 		struct cpu_set own;
 
 		if (!slot->cpus)
 			continue;
-		ck_assert(cpu_set_parse(&arena, &own, span_of(slot->cpus), 100));
+		ck_assert(cpu_set_parse(&arena, &own, span_of(slot->cpus)));
 		ck_assert_msg(cpu_set_size(own) > 0, "%s: empty", row->name);
 		if (cpu_set_size(allowed))
 			ck_assert_msg(cpu_set_compare(cpu_set_and(&arena, own, allowed), own) == 0,

@@ -172,7 +172,7 @@ static bool bound_already(const gpumap_hosts *hosts)
 	struct cpu_set set;
 	bool bound = false;
 
-	if (allowed && cpu_set_parse(&arena, &set, span_of(allowed), CPUSET_MAX_CPUS - 1))
+	if (allowed && cpu_set_parse(&arena, &set, span_of(allowed)))
 		for (size_t i = 0; i < t->count && !bound; i++)
 			bound = t->core[i] >= 0 && !cpu_set_has(set, i);
 	arena_free(&arena);

@@ -98,9 +98,9 @@ int exec_bind(struct exec *exec)
 
 	if (!slot->cpus)
 		return GPUMAP_OK;
-	known = cpu_set_allowed(&exec->arena, &own, CPUSET_MAX_CPUS);
+	known = cpu_set_allowed(&exec->arena, &own);
 	/* rank_place refuses what is no list. */
-	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus), CPUSET_MAX_CPUS - 1))
+	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus)))
 		return GPUMAP_OK;
 	if (exec->arena.failed)
 		return report_nomem(exec->report);

@@ -8,15 +8,12 @@
 #include "cpuset.h"
 #include "report.h"
 
-/* More than Linux can have. */
-enum { MAX_NODES = 4096 };
-
 bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
 	       bool strict)
 {
 	struct cpu_set set;
 
-	if (cpus && !cpu_set_parse(arena, &set, span_of(cpus), CPUSET_MAX_CPUS - 1))
+	if (cpus && !cpu_set_parse(arena, &set, span_of(cpus)))
 		return false;
 	if (cpus) {
 		rank->cpus = set.words;
@@ -24,7 +21,7 @@ bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, 
 	}
 	if (!nodes)
 		return !arena->failed;
-	if (!cpu_set_parse(arena, &set, span_of(nodes), MAX_NODES - 1) || arena->failed)
+	if (!cpu_set_parse(arena, &set, span_of(nodes)) || arena->failed)
 		return false;
 	rank->mem_nodes = (const unsigned long *)(const void *)set.words;
 	/* The kernel reads one bit less than the given number. */

@@ -56,9 +56,8 @@ static int spins(int world)
 {
 	struct arena arena = {0};
 	struct cpu_set cpus;
-	size_t cores = cpu_set_allowed(&arena, &cpus, CPU_SET_END)
-			       ? cpu_set_size(cpus)
-			       : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	size_t cores = cpu_set_allowed(&arena, &cpus) ? cpu_set_size(cpus)
+						      : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 
 	arena_free(&arena);
 	return (size_t)world <= cores ? 1000 : 0;

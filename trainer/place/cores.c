@@ -12,7 +12,7 @@ int cores_allowed(cpu_set_t *cpus)
 	int more = 0;
 
 	CPU_ZERO(cpus);
-	if (cpu_set_allowed(&arena, &all, CPU_SET_END)) {
+	if (cpu_set_allowed(&arena, &all)) {
 		for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
 			if (cpu_set_has(all, cpu))
 				CPU_SET(cpu, cpus);
