@@ -82,3 +82,57 @@ const char *did_you_mean(struct remedy *ret, const char *near, const char *other
 	snprintf(ret->text, sizeof(ret->text), "did you mean %s?", near);
 	return ret->text;
 }
+
+int word_place(const char *words, struct span text)
+{
+	struct span rest = span_of(words), word;
+
+	for (int place = 0; span_split(&rest, '|', &word); place++)
+		if (span_same(word, text))
+			return place;
+	return -1;
+}
+
+static bool has_capitals(struct span word)
+{
+	for (size_t i = 0; i < word.length; i++)
+		if (word.text[i] >= 'A' && word.text[i] <= 'Z')
+			return true;
+	return false;
+}
+
+const char *word_near(struct remedy *ret, const char *words, struct span text)
+{
+	struct nearest nearest = nearest_to(text);
+	struct span rest = span_of(words), word;
+	char name[LONGEST + 1];
+	int before;
+
+	*ret = (struct remedy){{0}};
+	while (span_split(&rest, '|', &word)) {
+		if (has_capitals(word) || word.length > LONGEST)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)word.length, word.text);
+		before = nearest.distance;
+		nearest_try(&nearest, name);
+		if (nearest.distance < before)
+			did_you_mean(ret, name, NULL);
+	}
+	return *ret->text ? ret->text : NULL;
+}
+
+const char *word_fix(struct remedy *ret, const char *words, struct span text)
+{
+	struct span rest = span_of(words), word;
+	const char *between = "write ";
+	size_t n = 0;
+
+	if (word_near(ret, words, text))
+		return ret->text;
+	while (span_split(&rest, '|', &word) && n < sizeof(ret->text)) {
+		n += (size_t)snprintf(ret->text + n, sizeof(ret->text) - n, "%s%.*s", between,
+				      (int)word.length, word.text);
+		between = rest.text && !memchr(rest.text, '|', rest.length) ? " or " : ", ";
+	}
+	return ret->text;
+}

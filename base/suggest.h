@@ -29,4 +29,15 @@ struct remedy {
 const char *did_you_mean(struct remedy *ret, const char *near, const char *otherwise);
 #define DID_YOU_MEAN(near, otherwise) did_you_mean(&(struct remedy){{0}}, near, otherwise)
 
+/* Words between bars: "list|isolate|cores:COUNT". The place of `text` among them; -1: it is none.
+ */
+int word_place(const char *words, struct span text);
+/* A remedy for what is none of them: "did you mean isolate?" or "write list, isolate or
+ * cores:COUNT". */
+const char *word_fix(struct remedy *ret, const char *words, struct span text);
+#define WORD_FIX(words, text) word_fix(&(struct remedy){{0}}, words, text)
+/* The first of these; NULL: no word is near. What has capitals stands for other texts, and is not.
+ */
+const char *word_near(struct remedy *ret, const char *words, struct span text);
+
 #endif

@@ -14,11 +14,10 @@ static const gpumap_key keys[] = {
 #undef KEY
 };
 
-/* Each ends with NULL. */
-static const char *const modes[] = {"single", "dp", "ddp", "mp", NULL};
-static const char *const switches[] = {"yes", "no", "true", "false", "on", "off", "1", "0", NULL};
-static const char *const launchers[] = {"torchrun", "accelerate", "deepspeed", "ray",
-					"dask",     "flux",       "slurm",     NULL};
+/* Yes, no, yes, no ... */
+#define SWITCH_WORDS "yes|no|true|false|on|off|1|0"
+
+static const char *const modes[] = {"single", "dp", "ddp", "mp"};
 
 const gpumap_key *key_get(enum key_id id)
 {
@@ -95,25 +94,14 @@ static int bad_value(const gpumap_key *key, const char *value, const char *origi
 			   QUOTE(span_of(value)));
 }
 
-/* One of `names`; the remedy names the nearest, or all by the key's value text. */
-static int check_word(const gpumap_key *key, const char *value, const char *const *names,
+static int check_word(const gpumap_key *key, struct span word, const char *words, const char *value,
 		      const char *origin, gpumap_report *report)
 {
-	const char *near = suggest(span_of(value), names);
-	const char *mode = key->kind == KIND_MODE ? mode_direction(span_of(value)) : NULL;
-	char all[96] = "write ";
+	const char *mode = key->kind == KIND_MODE ? mode_direction(word) : NULL;
 
-	if (near && streq(near, value))
+	if (word_place(words, word) >= 0)
 		return GPUMAP_OK;
-	if (mode)
-		return bad_value(key, value, origin, mode, report);
-	/* A launcher's value may go on behind the word; the words alone are the remedy. */
-	if (key->kind != KIND_LAUNCHER)
-		snprintf(all, sizeof(all), "write %s", key->value);
-	for (size_t i = 0; key->kind == KIND_LAUNCHER && names[i]; i++)
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? "|" : "",
-			 names[i]);
-	return bad_value(key, value, origin, DID_YOU_MEAN(near, all), report);
+	return bad_value(key, value, origin, mode ? mode : WORD_FIX(words, word), report);
 }
 
 static int check_number(const gpumap_key *key, const char *value, const char *origin,
@@ -206,26 +194,17 @@ static int check_devices(const gpumap_key *key, const char *value, const char *o
 static int check_launcher(const gpumap_key *key, const char *value, const char *origin,
 			  gpumap_report *report)
 {
-	static const char *const without[] = {"torchrun", "dask"};
-	const char *colon = strchr(value, ':');
-	char name[32] = "";
-	size_t length = colon ? (size_t)(colon - value) : strlen(value);
+	struct span rest = span_of(value), name;
 
-	if (length >= sizeof(name))
-		length = sizeof(name) - 1;
-	memcpy(name, value, length);
-	for (size_t i = 0; colon && i < ARRAY_SIZE(without); i++)
-		if (streq(name, without[i]))
-			return bad_value(key, value, origin, "leave the list out: it takes none",
-					 report);
-	return check_word(key, name, launchers, origin, report);
+	span_split(&rest, ':', &name);
+	if (rest.text && word_place("torchrun|dask", name) >= 0)
+		return bad_value(key, value, origin, "leave the list out: it takes none", report);
+	return check_word(key, name, "torchrun|accelerate|deepspeed|ray|dask|flux|slurm", value,
+			  origin, report);
 }
 
 int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report)
 {
-	const char *dialects[8] = {0};
-	size_t count = 0;
-
 	switch (key->kind) {
 	case KIND_STATEMENT:
 	case KIND_VIEW:
@@ -237,19 +216,14 @@ int key_check(const gpumap_key *key, const char *value, const char *origin, gpum
 	case KIND_DEVICES:
 		return check_devices(key, value, origin, report);
 	case KIND_MODE:
-		return check_word(key, value, modes, origin, report);
+	case KIND_DIALECT:
+		return check_word(key, span_of(value), key->value, value, origin, report);
 	case KIND_NUMBER:
 		return check_number(key, value, origin, report);
 	case KIND_DRIVER:
 		return check_driver(key, value, origin, report);
-	case KIND_DIALECT:
-		while (dialect_name(count)) {
-			dialects[count] = dialect_name(count);
-			count++;
-		}
-		return check_word(key, value, dialects, origin, report);
 	case KIND_SWITCH:
-		return check_word(key, value, switches, origin, report);
+		return check_word(key, span_of(value), SWITCH_WORDS, value, origin, report);
 	}
 	return GPUMAP_EINPUT;
 }
@@ -258,8 +232,7 @@ bool request_switch(const gpumap_request *request, enum key_id key)
 {
 	const char *value = request->values[key];
 
-	return value && (streq(value, "yes") || streq(value, "true") || streq(value, "on") ||
-			 streq(value, "1"));
+	return value && word_place(SWITCH_WORDS, span_of(value)) % 2 == 0;
 }
 
 int64_t request_number(const gpumap_request *request, enum key_id key)

@@ -9,32 +9,20 @@
 #include "suggest.h"
 #include "words.h"
 
-enum { MAX_WORDS = 16, MAX_GPUS = 1024 };
+enum { MAX_GPUS = 1024 };
 
 /* What is known of a value that suits no alternative. */
 struct mismatch {
 	const struct profile_key *key;
 	struct span value, wrong;
 	const char *fix;
-	const char *words[MAX_WORDS + 1]; /* that it could have been */
-	char copies[MAX_WORDS][16];
-	size_t count;
+	bool words;             /* the key's value can be a word */
 	struct key_value found; /* of the alternative that suits */
 };
 
 static bool is_form(struct span s)
 {
 	return s.length && (form_find(s) != NULL);
-}
-
-static void remember_word(struct mismatch *m, struct span word)
-{
-	if (m->count == MAX_WORDS)
-		return;
-	snprintf(m->copies[m->count], sizeof(m->copies[0]), "%.*s",
-		 (int)(word.length < 15 ? word.length : 15), word.text);
-	m->words[m->count] = m->copies[m->count];
-	m->count++;
 }
 
 /* One alternative: "word", "FORM" or "word:FORM". */
@@ -47,7 +35,7 @@ static bool suits(struct mismatch *m, struct span alternative)
 	const struct form *kind;
 
 	if (!is_form(form)) {
-		remember_word(m, alternative);
+		m->words = true;
 		m->found.text = value;
 		return span_same(value, alternative);
 	}
@@ -129,23 +117,26 @@ static bool gpu_fix(struct span entry, char *fix, size_t size)
 
 static int mismatched(struct mismatch *m, const struct about *about, gpumap_report *report)
 {
-	const char *name = m->key->key.name, *near = NULL;
+	const char *name = m->key->key.name, *grammar = m->key->key.value, *near = NULL;
 	struct about here = *about;
-	char fix[200];
+	struct remedy remedy;
+	char fix[256];
 	bool part = m->wrong.text != m->value.text || m->wrong.length != m->value.length;
 
 	if (!part && m->value.length > 2)
-		near = suggest(m->value, m->words);
+		near = word_near(&remedy, grammar, m->value);
 	if (streq(name, "mode") && mode_direction(m->value))
 		snprintf(fix, sizeof(fix), "%s", mode_direction(m->value));
 	else if (m->key == profile_key(PKEY_PROFILE_gpus) && gpu_fix(m->wrong, fix, sizeof(fix)))
 		; /* it is known better than by the grammar */
 	else if (near)
-		snprintf(fix, sizeof(fix), "did you mean %s?", near);
-	else if (m->fix && m->count)
-		snprintf(fix, sizeof(fix), "write %s: %s", m->key->key.value, m->fix);
+		snprintf(fix, sizeof(fix), "%s", near);
+	else if (!m->fix)
+		snprintf(fix, sizeof(fix), "%s", word_fix(&remedy, grammar, m->value));
+	else if (m->words)
+		snprintf(fix, sizeof(fix), "write %s: %s", grammar, m->fix);
 	else
-		snprintf(fix, sizeof(fix), "write %s", m->fix ? m->fix : m->key->key.value);
+		snprintf(fix, sizeof(fix), "write %s", m->fix);
 	here.fix = fix;
 	if (here.column)
 		for (const char *p = m->value.text; p < m->wrong.text; p++)

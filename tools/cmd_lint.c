@@ -57,27 +57,26 @@ static void help(const struct options *options)
 }
 
 static int bad_word(const struct lint_command *command, const char *option, const char *value,
-		    const char *near, const char *fix)
+		    const char *fix)
 {
 	return report_fail(command->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.origin = option, .fix = DID_YOU_MEAN(near, fix)),
-			   "cannot be '%s'", QUOTE(span_of(value)));
+			   ABOUT(.origin = option, .fix = fix), "cannot be '%s'",
+			   QUOTE(span_of(value)));
 }
 
 static int set_launcher(struct lint_command *command, const char *value)
 {
-	const char *names[16] = {0};
-	size_t count = 0;
+	struct nearest nearest = nearest_to(span_of(value));
 
-	for (const struct python_launcher *l = python_launchers; l->name; l++)
-		names[count++] = l->name;
-	for (size_t i = 0; i < count; i++)
-		if (streq(names[i], value)) {
-			command->lint.launcher = names[i];
+	for (const struct python_launcher *l = python_launchers; l->name; l++) {
+		nearest_try(&nearest, l->name);
+		if (streq(l->name, value)) {
+			command->lint.launcher = l->name;
 			return GPUMAP_OK;
 		}
-	return bad_word(command, "--launcher", value, suggest(span_of(value), names),
-			"gpumap lint --help lists the launchers");
+	}
+	return bad_word(command, "--launcher", value,
+			DID_YOU_MEAN(nearest.name, "gpumap lint --help lists the launchers"));
 }
 
 static int take_option(struct lint_command *command, const char *name,
@@ -86,8 +85,8 @@ static int take_option(struct lint_command *command, const char *name,
 	if (streq(name, "--as")) {
 		command->lint.as = lint_kind_named(options->value);
 		if (!command->lint.as)
-			return bad_word(command, name, options->value, NULL,
-					"write profile, shell or python");
+			return bad_word(command, name, options->value,
+					WORD_FIX("profile|shell|python", span_of(options->value)));
 	} else if (streq(name, "--launcher")) {
 		return set_launcher(command, options->value);
 	} else if (streq(name, "--profile")) {

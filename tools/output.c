@@ -109,39 +109,33 @@ int finish(const struct output *output, int code, bool answered)
 	return status;
 }
 
-static bool bad_word(struct output *output, const char *name, const char *value, const char *fix)
+/* The place of an option's value among its words; `otherwise` and *failed where it is none. */
+static int word_of(struct output *output, const char *name, const char *words, const char *value,
+		   int otherwise, bool *failed)
 {
-	report_add(output->report, FINDING_BAD_OPTION, ABOUT(.origin = name, .fix = fix),
-		   "cannot be '%s'", QUOTE(span_of(value)));
-	return true;
+	int place = word_place(words, span_of(value));
+
+	if (place >= 0)
+		return place;
+	report_add(output->report, FINDING_BAD_OPTION,
+		   ABOUT(.origin = name, .fix = WORD_FIX(words, span_of(value))), "cannot be '%s'",
+		   QUOTE(span_of(value)));
+	*failed = true;
+	return otherwise;
 }
 
 bool output_option(struct output *output, const char *name, const char *value, bool *failed)
 {
-	if (streq(name, "--json")) {
+	if (streq(name, "--json"))
 		output->format = GPUMAP_FORMAT_JSON;
-	} else if (streq(name, "--format")) {
-		static const char *const formats[] = {"text", "json", "svg"};
-		size_t i = 0;
-
-		while (i < ARRAY_SIZE(formats) && !streq(formats[i], value))
-			i++;
-		if (i == ARRAY_SIZE(formats))
-			*failed = bad_word(output, name, value, "write text, json or svg");
-		else
-			output->format = (enum gpumap_format)i;
-	} else if (streq(name, "--color")) {
-		if (!value || streq(value, "always"))
-			color = COLOR_ALWAYS;
-		else if (streq(value, "never"))
-			color = COLOR_NEVER;
-		else if (streq(value, "auto"))
-			color = COLOR_AUTO;
-		else
-			*failed = bad_word(output, name, value, "write auto, always or never");
-	} else {
+	else if (streq(name, "--format"))
+		output->format = (enum gpumap_format)word_of(output, name, "text|json|svg", value,
+							     (int)output->format, failed);
+	else if (streq(name, "--color"))
+		color = word_of(output, name, "auto|always|never", value ? value : "always",
+				(int)color, failed);
+	else
 		return false;
-	}
 	return true;
 }
 

@@ -10,6 +10,7 @@
 
 #include "place/place.h"
 #include "settings/rows.h"
+#include "suggest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -52,7 +53,7 @@ static bool in_range(const struct row *row, const struct settings *settings)
 	case ROW_NUMBER:
 		return *(const double *)member >= 0 && *(const double *)member <= 1e12;
 	case ROW_CHOICE:
-		return row_word(row->value, *(const char *const *)member) >= 0;
+		return word_place(row->value, span_of(*(const char *const *)member)) >= 0;
 	default:
 		return true;
 	}

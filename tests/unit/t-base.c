@@ -361,6 +361,30 @@ START_TEST(suggestions)
 }
 END_TEST
 
+static const struct {
+	const char *words, *text;
+	int place;
+	const char *fix;
+} word_rows[] = {
+	{"a|bc", "a", 0, "did you mean a?"},
+	{"a|bc", "bc", 1, "did you mean bc?"},
+	{"a|bc", "", -1, "write a or bc"},
+	{"a|bc", "a|bc", -1, "write a or bc"},
+	{"list|isolate|rotate", "isolat", -1, "did you mean isolate?"},
+	{"list|isolate|rotate", "ISOLATE", -1, "did you mean isolate?"},
+	{"auto|cores:COUNT|x", "cores:COUNX", -1, "write auto, cores:COUNT or x"},
+	{"one", "eleven", -1, "write one"},
+};
+
+START_TEST(words_between_bars)
+{
+	const char *name = word_rows[_i].text, *words = word_rows[_i].words;
+
+	ROW_EQ_INT(name, word_place(words, span_of(name)), word_rows[_i].place);
+	ROW_EQ_STR(name, WORD_FIX(words, span_of(name)), word_rows[_i].fix);
+}
+END_TEST
+
 START_TEST(codes)
 {
 	ROW_EQ_STR("0", gpumap_strerror(0), "success");
@@ -431,6 +455,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, pci_addresses, 0, sizeof(pci_rows) / sizeof(*pci_rows));
 	tcase_add_loop_test(tests, numbers, 0, sizeof(number_rows) / sizeof(*number_rows));
+	tcase_add_loop_test(tests, words_between_bars, 0, ARRAY_SIZE(word_rows));
 	tcase_add_loop_test(tests, cpu_lists, 0, ARRAY_SIZE(cpu_rows));
 	tcase_add_loop_test(tests, xml, 0, ARRAY_SIZE(xml_rows));
 	tcase_add_loop_test(tests, shared_libraries, 0, ARRAY_SIZE(dynlib_rows));

@@ -53,7 +53,7 @@ static const struct {
 	 "name [GM039]\n"},
 	{"words", "[profile a]\nmode=dpp\norder=fastest\nshare=LIST\n", NULL,
 	 "t.ini:2:6 mode cannot be 'dpp'; did you mean dp? [GM002]\n"
-	 "t.ini:3:7 order cannot be 'fastest'; write listed|pci|numa|nvlink [GM002]\n"
+	 "t.ini:3:7 order cannot be 'fastest'; write listed, pci, numa or nvlink [GM002]\n"
 	 "t.ini:4:7 share cannot be 'LIST'; did you mean list? [GM002]\n"},
 	{"numbers", "[profile a]\nranks=0\nranks_per_gpu=-1\nthreads=many\nmaster_port=70000\n",
 	 NULL,
@@ -104,7 +104,7 @@ static const struct {
 	 "[profile a]\ncpu_bind=cores:0\non_fail=restart\npass_local_rank=local_rank\n", NULL,
 	 "t.ini:2:16 cpu_bind cannot hold '0'; write none|numa|cores:COUNT|list:CPUS: a number, 1 "
 	 "or more [GM002]\n"
-	 "t.ini:3:9 on_fail cannot be 'restart'; write kill|wait|restart:COUNT [GM002]\n"
+	 "t.ini:3:9 on_fail cannot be 'restart'; write kill, wait or restart:COUNT [GM002]\n"
 	 "t.ini:4:17 pass_local_rank cannot be 'local_rank'; write yes|no|--OPTION: an option's "
 	 "name, as in --local_rank [GM002]\n"},
 	{"devices", "[program p]\ndevice=cuda:x\nset_device=cuda\ndevice_ids=0,a\n", NULL,
@@ -254,8 +254,8 @@ static const struct {
 	{"errors of all files",
 	 "[gpumap]\ninclude=b.ini\n[profile a]\nmode=x\nnoequals\n== b.ini\n[profile b]\nids=y\n",
 	 NULL,
-	 "b.ini:2:5 ids cannot be 'y'; write uuid|index [GM002]\n"
-	 "t.ini:4:6 mode cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
+	 "b.ini:2:5 ids cannot be 'y'; write uuid or index [GM002]\n"
+	 "t.ini:4:6 mode cannot be 'x'; write single, dp, ddp or mp [GM002]\n"
 	 "t.ini:5:1 no '=' in 'noequals'; write key = value, or [section] [GM039]\n"},
 	{"schemas", "[gpumap]\nschema = 2\nnew = 1\n[news]\n", NULL,
 	 "t.ini:2:10 schema 2 is newer than this gpumap, which knows 1; use a newer gpumap "

@@ -11,7 +11,8 @@ static const struct {
 	 "--x no such key: 'gups'; did you mean gpus? [GM003]\n"},
 	{"a parent", "inherit", "a", GPUMAP_EKEY,
 	 "--x no such key: 'inherit'; gpumap config help lists the keys [GM003]\n"},
-	{"bad", "mode", "x", GPUMAP_EINPUT, "--x cannot be 'x'; write single|dp|ddp|mp [GM002]\n"},
+	{"bad", "mode", "x", GPUMAP_EINPUT,
+	 "--x cannot be 'x'; write single, dp, ddp or mp [GM002]\n"},
 	{"bad variable", "gpus", "${", GPUMAP_EINPUT,
 	 "--x ${ without a }: '${'; write $${ for these two characters [GM002]\n"},
 };
@@ -53,7 +54,7 @@ START_TEST(bad_environment)
 	ck_assert_int_eq(gpumap_profile_set_environ(p, good, report), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_profile_set_environ(p, envp, report), GPUMAP_EINPUT);
 	got = findings_text(report);
-	ck_assert_str_eq(got, "GPUMAP_MODE cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
+	ck_assert_str_eq(got, "GPUMAP_MODE cannot be 'x'; write single, dp, ddp or mp [GM002]\n"
 			      "GPUMAP_RANKS cannot be '0'; write auto|COUNT: a number, 1 or "
 			      "more [GM002]\n"
 			      "environment no program reads GPUMAP_GUPS; did you mean GPUMAP_GPUS? "
@@ -84,7 +85,7 @@ START_TEST(unset_variables)
 	ck_assert_int_eq(gpumap_profile_check(p, report), GPUMAP_EINPUT);
 	got = findings_text(report);
 	ck_assert_str_eq(
-		got, "t.ini:4 mode cannot be 'x'; write single|dp|ddp|mp [GM002]\n"
+		got, "t.ini:4 mode cannot be 'x'; write single, dp, ddp or mp [GM002]\n"
 		     "t.ini:5 gpus: a GPU is named twice: '1'; name it once, and share it with "
 		     "ranks_per_gpu = 2 [GM002]\n"
 		     "t.ini:3:11 workdir: the variable HERE is not set; set it, or write "

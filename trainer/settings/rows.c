@@ -57,21 +57,6 @@ _Static_assert(sizeof(enum train_mode) == sizeof(int) &&
 		       sizeof(enum progress_style) == sizeof(int),
 	       "an enum of settings is not an int");
 
-int row_word(const char *words, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (int place = 0;; place++) {
-		size_t of_this = strcspn(words, "|");
-
-		if (length == of_this && strncmp(words, word, length) == 0)
-			return place;
-		if (!words[of_this])
-			return -1;
-		words += of_this + 1;
-	}
-}
-
 const char *row_only(char text[ROW_ONLY_TEXT], const struct row *row)
 {
 	snprintf(text, ROW_ONLY_TEXT, "%s%s", row->only ? "--" : "", row->only ? row->only : "");
@@ -80,37 +65,11 @@ const char *row_only(char text[ROW_ONLY_TEXT], const struct row *row)
 	return text;
 }
 
-/* "a|b|c" as "a, b or c". */
-static void list_words(char *text, size_t size, const char *words)
-{
-	size_t n = 0;
-
-	for (; *words && n + 5 < size; words++) {
-		bool last = *words == '|' && !strchr(words + 1, '|');
-
-		if (*words == '|')
-			n += (size_t)snprintf(text + n, size - n, last ? " or " : ", ");
-		else
-			text[n++] = *words;
-	}
-	text[n] = '\0';
-}
-
 bool row_not_a_word(const char *words, const char *text, const char *origin,
 		    struct train_error *error)
 {
-	struct nearest nearest = nearest_to(span_of(text));
-	char parts[256], all[320], *rest = NULL;
-
-	snprintf(parts, sizeof(parts), "%s", words);
-	for (char *word = strtok_r(parts, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
-		nearest_try(&nearest, word);
-	if (nearest.name)
-		return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; did you mean %s?",
-				  origin, text, nearest.name);
-	list_words(all, sizeof(all), words);
-	return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; write %s", origin, text,
-			  all);
+	return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; %s", origin, text,
+			  WORD_FIX(words, span_of(text)));
 }
 
 /* Modes of other programs, by the name that begins so. */
@@ -237,7 +196,7 @@ bool row_read(const struct row *row, struct settings *settings, const char *text
 	case ROW_WORD:
 	case ROW_CHOICE:
 	case ROW_FLAG:
-		place = row_word(row->value, text);
+		place = word_place(row->value, span_of(text));
 		if (place < 0)
 			return row == &rows[ROW_mode]
 				       ? not_a_mode(text, origin, error)

@@ -63,9 +63,6 @@ extern const struct row rows[ROWS];
 extern const char *const row_titles[ROW_GROUPS];
 extern const struct row_alias row_aliases[]; /* the last has no option */
 
-/* The index of `word` in "a|b|c", or -1. */
-int row_word(const char *words, const char *word);
-
 /* Bad input: the text, which is not one of the words "a|b|c", and the nearest or all of them.
  * Returns false. */
 bool row_not_a_word(const char *words, const char *text, const char *origin,

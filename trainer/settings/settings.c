@@ -8,6 +8,7 @@
 #include "settings/targets.h"
 #include "settings/arguments_raw.h"
 #include "simd.h"
+#include "suggest.h"
 #include "text.h"
 
 /* The text of a row, given or by default; NULL: none. */
@@ -25,7 +26,7 @@ static bool meant(const struct arguments_raw *raw, const struct row *row)
 	for (int i = 0; i < ROWS && row->only; i++) {
 		if (strlen(rows[i].name) != length || strncmp(rows[i].name, row->only, length) != 0)
 			continue;
-		return equals ? row_word(equals + 1, text_of(raw, (enum row_id)i)) >= 0
+		return equals ? word_place(equals + 1, span_of(text_of(raw, (enum row_id)i))) >= 0
 			      : raw->rows[i].text != NULL;
 	}
 	return true;
@@ -182,7 +183,7 @@ static bool check_isa(const char *const *envp, struct train_error *error)
 {
 	const char *isa = environ_nonempty(envp, SIMD_VARIABLE);
 
-	return !isa || row_word(SIMD_WORDS, isa) >= 0 ||
+	return !isa || word_place(SIMD_WORDS, span_of(isa)) >= 0 ||
 	       row_not_a_word(SIMD_WORDS, isa, SIMD_VARIABLE, error);
 }
 
