@@ -60,19 +60,10 @@ static bool is_asked(const struct emitter *e, enum profile_key_id id)
 	return emit_is_set(e, profile_key(id)->key.name);
 }
 
-/* What the first override gives to ranks of its own; NULL: there is none. */
-static const char *override_value(const struct emitter *e, const char *key)
-{
-	for (size_t i = 0; i < e->plan->exception_count; i++)
-		if (streq(e->plan->settings[e->plan->exceptions[i].setting].key, key))
-			return e->plan->exceptions[i].value;
-	return NULL;
-}
-
 static void add_lost(struct strbuf *lost, const struct emitter *e, enum profile_key_id id)
 {
 	const char *key = profile_key(id)->key.name, *between = lost->length ? ", " : "";
-	const char *value = override_value(e, key);
+	const char *value = job_exception_value(e->plan, key);
 
 	if (is_asked(e, id))
 		strbuf_printf(lost, "%s" SETTING("%s = %s"), between, key, emit_setting(e, key));

@@ -62,7 +62,7 @@ int job_add_exception(gpumap_plan *plan, struct job_exception exception)
 	return GPUMAP_OK;
 }
 
-void job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile)
+int job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile)
 {
 	size_t count = gpumap_profile_argument_count(profile);
 
@@ -71,6 +71,7 @@ void job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile)
 		plan->arguments[i] =
 			arena_strdup(&plan->arena, gpumap_profile_argument(profile, i));
 	plan->argument_count = count;
+	return plan->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
 }
 
 static void copy_variables(gpumap_plan *plan, const gpumap_profile *profile)

@@ -58,6 +58,8 @@ const char *job_setting(const gpumap_plan *plan, const char *key);
 /* What it says; `row` as in job_rank, -1: without exceptions. */
 struct key_value job_value(const gpumap_plan *plan, enum profile_key_id id, int64_t row);
 
+/* The first value that a rank has instead; NULL: there is none. */
+const char *job_exception_value(const gpumap_plan *plan, const char *key);
 /* Whether all ranks have the same settings; and whether this one is `word` for each. */
 bool job_is_uniform(const gpumap_plan *plan);
 bool job_all_have(const gpumap_plan *plan, enum profile_key_id id, int word);
@@ -96,8 +98,8 @@ int job_port(const char *job, const char *part);
 
 /* A profile's settings without hosts and ranks: its core is NULL. */
 int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *report);
-/* The program of a profile becomes the plan's; without memory its arena has failed. */
-void job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile);
+/* The program of a profile becomes the plan's. GPUMAP_ENOMEM. */
+int job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile);
 
 /* --- the environment of a rank ------------------------------------------------------------ */
 

@@ -49,6 +49,14 @@ struct key_value job_value(const gpumap_plan *plan, enum profile_key_id id, int6
 	return key_value(id, value ? value : "");
 }
 
+const char *job_exception_value(const gpumap_plan *plan, const char *key)
+{
+	for (size_t i = 0; i < plan->exception_count; i++)
+		if (streq(plan->settings[plan->exceptions[i].setting].key, key))
+			return plan->exceptions[i].value;
+	return NULL;
+}
+
 bool job_is_uniform(const gpumap_plan *plan)
 {
 	return !plan->exception_count;

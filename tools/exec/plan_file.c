@@ -93,9 +93,9 @@ static int replace_program(struct exec *exec)
 	if (r == GPUMAP_OK)
 		r = plan_set_program(profile, &exec->options->plan, exec->report);
 	if (r == GPUMAP_OK)
-		job_arguments_of(exec->plan, profile);
+		r = job_arguments_of(exec->plan, profile);
 	gpumap_profile_free(profile);
-	return r == GPUMAP_ENOMEM || exec->plan->arena.failed ? report_nomem(exec->report) : r;
+	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
 }
 
 /* Remarks of a plan were shown when it was made. */
