@@ -29,6 +29,7 @@ liblint_la_SOURCES = \
 	lint/settings.c lint/settings.h \
 	lint/shell.c lint/shell.h \
 	lint/shell_command.c \
+	lint/shell_container.c \
 	lint/shell_jobs.c \
 	lint/shell_launch.c \
 	lint/shell_launcher.c \

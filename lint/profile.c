@@ -25,7 +25,7 @@ static const char *python_file(const gpumap_profile *profile)
 static int look(const struct lint *lint, gpumap_profile *profile, const char *path,
 		gpumap_report *report)
 {
-	struct python_start start = {NULL, 0, lint->inventory};
+	struct python_start start = {.inventory = lint->inventory};
 	const char *file;
 
 	if (gpumap_profile_set_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)

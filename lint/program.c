@@ -23,7 +23,8 @@ int lint_read(char **text, size_t *size, const char *path, gpumap_report *report
 
 int lint_program(const struct lint *lint, struct span text, const char *path)
 {
-	struct python_start start = {lint->launcher, -1, lint->inventory};
+	struct python_start start = {
+		.launcher = lint->launcher, .passes = -1, .inventory = lint->inventory};
 
 	for (const struct python_launcher *l = python_launchers; l->name; l++)
 		if (lint->launcher && streq(l->name, lint->launcher))

@@ -35,7 +35,11 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 	/* Whoever starts it, its own launcher passes it. */
 	if (passes < 0 && judge->file->facts.deepspeed)
 		return;
-	if (passes == 0)
+	if (!judge->file->facts.reads_argument)
+		report_add(judge->report, FINDING_UNREAD_ARGUMENT,
+			   AT(judge, s, .fix = "remove it, or read os.environ[\"LOCAL_RANK\"]"),
+			   "%s is declared, and nothing in this file reads it", QUOTE(s->name));
+	else if (passes == 0)
 		report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT, AT(judge, s, .fix = read_it),
 			   "%s is parsed, but %s does not pass it: it keeps its default in every "
 			   "rank",
@@ -66,11 +70,31 @@ static void judge_parse(const struct python_judge *judge, const struct observati
 		   judge->start->launcher ? judge->start->launcher : "the launcher");
 }
 
+/* torch.multiprocessing.spawn() in a program of which a launcher starts every rank. srun and mpirun
+ * may start one on each node. A method of a class is a library's, called for other reasons. */
+static void judge_spawn(const struct python_judge *judge, const struct observation *s)
+{
+	const char *launcher = judge->start ? judge->start->launcher : NULL;
+
+	if (!launcher || streq(launcher, "srun") || streq(launcher, "mpirun") || s->may ||
+	    s->otherwise || s->member || observation_first(judge->file, OBSERVED_SPAWN) != s)
+		return;
+	report_add(judge->report, FINDING_NESTED_SPAWN,
+		   AT(judge, s,
+		      .fix = "start it by python3 FILE; or let each rank of the launcher run what "
+			     "is spawned, with LOCAL_RANK as its number"),
+		   "spawn starts the ranks of this program, and so does %s: each of its ranks "
+		   "starts all of them",
+		   launcher);
+}
+
 static int judge_observation(const struct python_judge *judge, const struct observation *s)
 {
 	switch (s->kind) {
 	case OBSERVED_VARIABLE:
 		return judge_variable(judge, s);
+	case OBSERVED_LIST:
+		return judge_value(judge, s);
 	case OBSERVED_SET_DEVICE:
 	case OBSERVED_DEVICE:
 		return judge_device(judge, s);
@@ -88,6 +112,9 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 		break;
 	case OBSERVED_PARSE:
 		judge_parse(judge, s);
+		break;
+	case OBSERVED_SPAWN:
+		judge_spawn(judge, s);
 		break;
 	case OBSERVED_CURRENT:
 	case OBSERVED_KINDS:

@@ -11,6 +11,7 @@ struct python_start {
 	const char *launcher; /* "torchrun", "launch", "srun", ...; NULL: not known */
 	int passes;           /* the local rank as an argument: 1 yes, 0 no, -1 not known */
 	const gpumap_inventory *inventory; /* the machine; may be NULL */
+	bool together;                     /* it is started again on the same host while it runs */
 };
 
 /* The launchers that are known, and whether they pass it; ends with NULL. */

@@ -36,10 +36,26 @@ static void push(struct python_file *f, struct python_block block)
 		f->blocks[++f->depth] = block;
 }
 
+/* The variable of the environment that a token of a condition is about; .text NULL: none. */
+static struct span variable_of(const struct python_file *f, unsigned at)
+{
+	const struct python_token *t = token_at(f, at);
+	struct python_value v;
+
+	if (t->kind == PYTHON_STRING && t->text.length > 3)
+		return t->text;
+	if (t->kind != PYTHON_NAME)
+		return (struct span){NULL, 0};
+	v = python_value(f, at, at + 1);
+	if (v.meaning == MEANS_RANK || v.meaning == MEANS_LOCAL_RANK)
+		return span_of("RANK");
+	return v.meaning == MEANS_DERIVED ? v.text : (struct span){NULL, 0};
+}
+
 /* if, elif, else, case, except, while: what its block does may not be done. */
 static void push_branch(struct python_file *f, unsigned past, int indent)
 {
-	const struct python_block *around = block_now(f);
+	const struct python_block *around = block_now(f), *before = around + 1;
 	bool otherwise = !token_is(token_at(f, 0), "if") && !token_is(token_at(f, 0), "while");
 	struct python_block b = {
 		.indent = indent,
@@ -56,9 +72,12 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 		if (token_is(t, "__name__") || token_is(t, "is_available"))
 			b.may = around->may || otherwise;
 		b.guarded = b.guarded || guards(t);
-		if (t->kind == PYTHON_STRING && !b.tested.text && t->text.length > 3)
-			b.tested = t->text;
+		if (!b.tested.text)
+			b.tested = variable_of(f, i);
 	}
+	/* The other case of the condition before. */
+	if (otherwise && !b.tested.text && f->depth < MAX_BLOCKS && before->indent == indent)
+		b.tested = before->tested;
 	push(f, b);
 }
 

@@ -19,7 +19,7 @@ static void initialise(struct python_file *f, unsigned at, unsigned open)
 	const struct span *last = &token_at(f, open)->text;
 
 	f->facts.cuda = true;
-	if (b->initialised.text || f->deferred || !f->facts.torch)
+	if (b->initialised.text || f->deferred)
 		return;
 	b->initialised_line = t->line;
 	b->initialised = (struct span){t->text.text, (size_t)(last->text - t->text.text)};
@@ -96,8 +96,9 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 	if (cuda && v.meaning == MEANS_NONE)
 		v.meaning = MEANS_CUDA;
 	choice_device(f, named ? a.first : at, named ? a.past : at + 1, v);
-	if (cuda || v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE)
+	if (f->facts.torch && (cuda || v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE))
 		initialise(f, at, open);
+	f->facts.cuda = f->facts.cuda || cuda || v.meaning == MEANS_CUDA;
 	/* A keyword is seen where it stands. */
 	if (!named || !a.name.text)
 		python_device(f, at, v, named && is_bare(f, &a));
@@ -190,6 +191,10 @@ static void call_rendezvous(struct python_file *f, unsigned open)
 	struct observation *s;
 
 	f->facts.distributed = true;
+	if (python_argument_find(f, open, "rank", -1, &a)) {
+		v = python_value(f, a.first, a.past);
+		f->facts.numbers_ranks = f->facts.numbers_ranks || v.meaning == MEANS_UNKNOWN;
+	}
 	if (!python_argument_find(f, open, "init_method", 1, &a))
 		return;
 	v = python_value(f, a.first, a.past);
@@ -222,6 +227,9 @@ static void call_argument(struct python_file *f, unsigned at, unsigned open)
 	s->both = dash && line;
 	if (python_argument_find(f, open, "default", -1, &a))
 		s->value = python_value(f, a.first, a.past);
+	f->facts.argument = span_of("local_rank");
+	if (python_argument_find(f, open, "dest", -1, &a) && a.past == a.first + 1)
+		f->facts.argument = token_at(f, a.first)->text;
 }
 
 static void call_method(struct python_file *f, unsigned at, unsigned open)
@@ -245,59 +253,174 @@ static bool is_distributed(const char *path)
 	return starts_with(path, "torch.") && last && streq(last, ".DistributedDataParallel");
 }
 
+/* Whether a call initialises CUDA: of PyTorch, JAX or TensorFlow. */
+static bool initialises(const struct python_file *f, const char *path, unsigned open)
+{
+	static const char *const calls[] = {
+		"torch.cuda.init",
+		"torch.cuda.current_device",
+		"torch.cuda.get_device_name",
+		"torch.cuda.get_device_properties",
+		"torch.cuda.get_device_capability",
+		"torch.cuda.synchronize",
+		"torch.cuda.mem_get_info",
+		"torch.cuda.current_stream",
+		"torch.cuda.is_available",
+		"torch.accelerator.current_device_index",
+		"torch.accelerator.synchronize",
+		"jax.devices",
+		"jax.local_devices",
+		"jax.device_count",
+		"jax.local_device_count",
+		"jax.process_index",
+		"jax.process_count",
+		"jax.default_backend",
+		"jax.device_put",
+		"jax.random.PRNGKey",
+		"jax.random.key",
+		"jax.numpy.array",
+		"jax.numpy.asarray",
+		"jax.numpy.zeros",
+		"jax.numpy.ones",
+		"jax.numpy.full",
+		"jax.numpy.arange",
+		"jax.numpy.eye",
+		"jax.numpy.linspace",
+		"tensorflow.config.list_physical_devices",
+		"tensorflow.config.list_logical_devices",
+		"tensorflow.config.get_visible_devices",
+		"tensorflow.config.set_visible_devices",
+		"tensorflow.config.experimental.list_physical_devices",
+		"tensorflow.config.experimental.list_logical_devices",
+		"tensorflow.config.experimental.set_visible_devices",
+		"tensorflow.config.experimental.set_memory_growth",
+		"tensorflow.test.is_gpu_available",
+		"tensorflow.test.gpu_device_name",
+		"tensorflow.Session",
+		"tensorflow.compat.v1.Session",
+		"tensorflow.python.client.device_lib.list_local_devices"};
+	static const char *const makers[] = {"torch.zeros",  "torch.ones",     "torch.empty",
+					     "torch.full",   "torch.rand",     "torch.randn",
+					     "torch.arange", "torch.tensor",   "torch.randint",
+					     "torch.eye",    "torch.as_tensor"};
+	struct python_argument a;
+	struct python_value v;
+
+	if (ONE_OF(calls, path))
+		return true;
+	if (!ONE_OF(makers, path) || !python_argument_find(f, open, "device", -1, &a))
+		return false;
+	v = python_value(f, a.first, a.past);
+	return (v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE) && !v.unsure;
+}
+
+/* --- processes ------------------------------------------------------------------------ */
+
+/* Whether a command is one that starts no ranks: its first word is known, and neither Python, a
+ * shell nor a launcher. */
+static bool is_foreign(const struct python_file *f, unsigned open)
+{
+	static const char *const starters[] = {
+		"python",     "torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec",
+		"horovodrun", "srun",     "sbatch",     "ray",       "bash",   "sh",
+		"env",        "nohup",    "sudo",       "gpumap",    "cd",     "xargs",
+		"ssh",        "docker",   "orterun",    "CUDA_",     "conda",  "source"};
+	const struct python_token *t;
+	struct python_argument a;
+	struct span word;
+	unsigned at = open + 1;
+	size_t n = 0;
+
+	if (!python_argument(f, open, &at, &a))
+		return false;
+	t = token_at(f, a.first);
+	if (token_is(t, "[") && t->past > a.first + 2)
+		t = token_at(f, a.first + 1);
+	if (t->kind != PYTHON_STRING && t->kind != PYTHON_FORMAT)
+		return false;
+	word = span_trim(t->text);
+	while (n < word.length && !is_blank(word.text[n]))
+		n++;
+	word.length = n;
+	for (size_t i = 0; i < ARRAY_SIZE(starters); i++)
+		if (span_starts(word, starters[i]))
+			return false;
+	return n && !memchr(word.text, '{', n) && !memchr(word.text, '%', n) &&
+	       !memchr(word.text, '=', n) && !memchr(word.text, '/', n) &&
+	       !(n > 3 && (memcmp(word.text + n - 3, ".py", 3) == 0 ||
+			   memcmp(word.text + n - 3, ".sh", 3) == 0));
+}
+
+/* A call that starts processes; false: it does not. */
+static bool call_process(struct python_file *f, const char *path, unsigned at, unsigned open)
+{
+	static const char *const ranks[] = {"torch.multiprocessing.spawn",
+					    "torch.multiprocessing.start_processes",
+					    "torch.multiprocessing.spawn.spawn"};
+	static const char *const processes[] = {
+		"torch.multiprocessing.Process", "torch.multiprocessing.get_context",
+		"multiprocessing.Process",       "multiprocessing.get_context",
+		"accelerate.notebook_launcher",  "accelerate.debug_launcher"};
+	static const char *const commands[] = {"subprocess.run",          "subprocess.Popen",
+					       "subprocess.call",         "os.system",
+					       "subprocess.check_output", "subprocess.check_call",
+					       "subprocess.getoutput",    "os.popen"};
+
+	if (ONE_OF(commands, path)) {
+		f->facts.spawns = f->facts.spawns || !is_foreign(f, open);
+		python_environ_command(f, open);
+		return true;
+	}
+	if (!ONE_OF(ranks, path) && !ONE_OF(processes, path))
+		return false;
+	f->facts.spawns = f->facts.spawns_ranks = true;
+	if (ONE_OF(ranks, path))
+		observation_add(f, OBSERVED_SPAWN, token_at(f, at));
+	return true;
+}
+
+/* torch.device() and torch.cuda.device(): the whole expression tells which: "cuda", and an index
+ * behind it. */
+static void call_device(struct python_file *f, const char *path, unsigned at, unsigned open)
+{
+	struct python_argument a;
+
+	if (python_argument_find(f, open, "device", 0, &a))
+		python_device(f, at,
+			      streq(path, "torch.device")
+				      ? python_value(f, at, token_at(f, open)->past)
+				      : python_value(f, a.first, a.past),
+			      false);
+}
+
 void python_call(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
-	static const char *const starts[] = {"torch.cuda.init",
-					     "torch.cuda.current_device",
-					     "torch.cuda.get_device_name",
-					     "torch.cuda.get_device_properties",
-					     "torch.cuda.get_device_capability",
-					     "torch.cuda.synchronize",
-					     "torch.cuda.mem_get_info",
-					     "torch.cuda.current_stream",
-					     "torch.cuda.is_available"};
 	static const char *const parallels[] = {"torch.nn.DataParallel",
 						"torch.nn.parallel.DataParallel",
 						"torch.nn.parallel.data_parallel.DataParallel"};
-	static const char *const spawners[] = {"torch.multiprocessing.spawn",
-					       "torch.multiprocessing.start_processes",
-					       "torch.multiprocessing.Process",
-					       "multiprocessing.Process",
-					       "subprocess.run",
-					       "subprocess.Popen",
-					       "subprocess.call",
-					       "subprocess.check_call",
-					       "os.system"};
-	struct python_argument a;
+	static const char *const setters[] = {"torch.cuda.set_device",
+					      "torch.accelerator.set_device_index",
+					      "torch.accelerator.set_device_idx"};
 
 	if (!path) {
 		call_method(f, at, open);
 		return;
 	}
 	choice_call(f, path, at, open);
-	if (ONE_OF(starts, path))
+	if (initialises(f, path, open))
 		initialise(f, at, open);
-	if (streq(path, "torch.cuda.set_device") ||
-	    streq(path, "torch.accelerator.set_device_index"))
+	if (ONE_OF(setters, path))
 		call_set_device(f, at, open);
-	else if (streq(path, "torch.device") || streq(path, "torch.cuda.device")) {
-		/* Its whole expression tells which: "cuda", and an index behind it. */
-		bool string = streq(path, "torch.device");
-		bool given = python_argument_find(f, open, "device", 0, &a);
-
-		if (given)
-			python_device(f, at,
-				      string ? python_value(f, at, token_at(f, open)->past)
-					     : python_value(f, a.first, a.past),
-				      false);
-	} else if (ONE_OF(parallels, path))
+	else if (streq(path, "torch.device") || streq(path, "torch.cuda.device"))
+		call_device(f, path, at, open);
+	else if (ONE_OF(parallels, path))
 		call_parallel(f, OBSERVED_PARALLEL, at, open);
 	else if (is_distributed(path))
 		call_parallel(f, OBSERVED_DISTRIBUTED, at, open);
 	else if (streq(path, "torch.distributed.init_process_group"))
 		call_rendezvous(f, open);
-	else if (ONE_OF(spawners, path))
-		f->facts.spawns = true;
-	else if (starts_with(path, "os."))
+	else if (streq(path, "accelerate.Accelerator"))
+		f->facts.accelerator = true;
+	else if (!call_process(f, path, at, open) && starts_with(path, "os."))
 		python_environ_call(f, path, open);
 }

@@ -60,6 +60,26 @@ static bool is_derived(const struct python_file *f, struct span name, unsigned f
 	return false;
 }
 
+bool python_environ_derived(const struct python_file *f, unsigned first, unsigned past)
+{
+	return is_derived(f, span_of("CUDA_VISIBLE_DEVICES"), first, past);
+}
+
+/* Whether the expression is an argument of the command line: args.gpu. */
+static bool is_argument(const struct python_file *f, unsigned first, unsigned past)
+{
+	static const char *const names[] = {"args",    "arg",    "opt",   "opts", "options",
+					    "hparams", "flags",  "FLAGS", "cfg",  "config",
+					    "conf",    "params", "argv"};
+
+	for (unsigned i = first; i < past && i < first + MAX_VALUE; i++)
+		for (size_t n = 0; n < ARRAY_SIZE(names); n++)
+			if (is_at(f, i, past, names[n]) &&
+			    (is_at(f, i + 1, past, ".") || is_at(f, i + 1, past, "[")))
+				return true;
+	return false;
+}
+
 /* From here on the list is known, or that it is not, also behind the blocks around. One that
  * comes too late is nobody's (rule S4). */
 static void remember_list(struct python_file *f, const struct observation *s)
@@ -76,12 +96,16 @@ static void remember_list(struct python_file *f, const struct observation *s)
 	}
 }
 
+/* Whether a condition has looked at the variable; for those of ranks, at any that says whether
+ * there is a launcher. */
 static bool tested(const struct python_file *f, struct span name)
 {
+	bool list = span_is(name, "CUDA_VISIBLE_DEVICES");
+
 	for (int i = f->depth; i > 0; i--) {
 		const struct span *t = &f->blocks[i].tested;
 
-		if (t->text && span_same(*t, name))
+		if (t->text && (span_same(*t, name) || (!list && is_launchers(*t))))
 			return true;
 	}
 	return false;
@@ -109,11 +133,91 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 	if (s->value.meaning != MEANS_TEXT && s->value.meaning != MEANS_LOCAL_RANK &&
 	    verb != OBSERVED_REMOVES && is_derived(f, s->name, first, past))
 		s->value.meaning = MEANS_DERIVED;
+	s->argument = is_argument(f, first, past);
+	if (span_is(s->name, "MASTER_PORT") && verb != OBSERVED_REMOVES && !s->argument &&
+	    s->value.meaning == MEANS_UNKNOWN)
+		f->facts.finds_port = true;
 	if (!span_is(s->name, "CUDA_VISIBLE_DEVICES"))
 		return;
 	if (s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES)
 		f->facts.own_list = true;
 	remember_list(f, s);
+}
+
+/* --- what other programs are given ------------------------------------------------------ */
+
+static void add_list(struct python_file *f, unsigned at, struct span list)
+{
+	const struct python_token *t = token_at(f, at);
+	struct observation *s;
+
+	/* os.environ.update() has been seen. */
+	for (size_t i = f->count; i > 0 && f->observations[i - 1].line == t->line; i--)
+		if (f->observations[i - 1].column == t->column)
+			return;
+	s = observation_add(f, OBSERVED_LIST, t);
+	if (!s)
+		return;
+	s->name = span_of("CUDA_VISIBLE_DEVICES");
+	s->value = (struct python_value){.meaning = MEANS_TEXT, .text = list};
+}
+
+void python_environ_list(struct python_file *f, unsigned at, struct python_value v)
+{
+	if (span_is(token_at(f, at)->text, "CUDA_VISIBLE_DEVICES") && v.meaning == MEANS_TEXT)
+		add_list(f, at, v.text);
+}
+
+/* The list that a command begins with, or that it exports; .text NULL: it is not known. */
+static struct span command_list(struct span text)
+{
+	static const char name[] = "CUDA_VISIBLE_DEVICES=";
+	const char *found = memmem(text.text, text.length, name, sizeof(name) - 1);
+	struct span list = {NULL, 0};
+	size_t n = 0;
+	char end = ' ';
+
+	if (!found || (found > text.text && !is_blank(found[-1]) && !strchr(";&|('\"", found[-1])))
+		return list;
+	list.text = found + sizeof(name) - 1;
+	list.length = (size_t)(text.text + text.length - list.text);
+	if (list.length && (*list.text == '"' || *list.text == '\''))
+		end = *list.text++, list.length--;
+	while (n < list.length && list.text[n] != end && !strchr("\n;&|", list.text[n]))
+		n++;
+	list.length = n;
+	for (size_t i = 0; i < n; i++)
+		if (strchr("{}$`%\\()", list.text[i]))
+			return (struct span){NULL, 0};
+	return list;
+}
+
+/* os.system("CUDA_VISIBLE_DEVICES=0-3 python a.py"), subprocess.run(["env", "CUDA_...", ...]) */
+void python_environ_command(struct python_file *f, unsigned open)
+{
+	struct python_argument a, word;
+	unsigned at = open + 1;
+	struct span text, list;
+
+	if (!python_argument(f, open, &at, &a))
+		return;
+	at = a.first;
+	if (token_is(token_at(f, at), "[") && token_at(f, at)->past == a.past)
+		at++;
+	else
+		a.first = open;
+	for (at = a.first + 1; python_argument(f, a.first, &at, &word) && !word.name.text;) {
+		const struct python_token *t = token_at(f, word.first);
+		struct python_value v = python_value(f, word.first, word.past);
+		bool literal = t->kind == PYTHON_STRING || t->kind == PYTHON_FORMAT;
+
+		text = literal ? t->text : v.text;
+		if (!literal && v.meaning != MEANS_TEXT)
+			continue;
+		list = command_list(text);
+		if (list.text && list.length)
+			add_list(f, word.first, list);
+	}
 }
 
 /* os.environ.update({"A": "1"}, B="2") */

@@ -14,6 +14,7 @@ enum { MAX_BLOCKS = 100, MAX_PATH = 96, MAX_VALUE = 64, MAX_OBSERVATIONS = 4096 
 
 enum observation_kind {
 	OBSERVED_VARIABLE,    /* an environment variable is set; `verb` */
+	OBSERVED_LIST,        /* a visible list for a program that is started */
 	OBSERVED_MISSPELT,    /* a variable that nobody reads is named */
 	OBSERVED_SET_DEVICE,  /* torch.cuda.set_device(value) */
 	OBSERVED_DEVICE,      /* a device is named: .cuda(1), "cuda:1" */
@@ -23,6 +24,7 @@ enum observation_kind {
 	OBSERVED_RENDEZVOUS,  /* init_process_group(init_method="tcp://...") */
 	OBSERVED_ARGUMENT,    /* add_argument("--local_rank") */
 	OBSERVED_PARSE,       /* parse_args() */
+	OBSERVED_SPAWN,       /* torch.multiprocessing.spawn() */
 	OBSERVED_KINDS
 };
 
@@ -36,8 +38,10 @@ struct observation {
 	enum observation_verb verb;
 	bool may;                /* in one branch of several */
 	bool otherwise;          /* ... and that is an else */
+	bool member;             /* in a method of a class */
 	bool guarded;            /* for some ranks alone */
 	bool both;               /* an option in both spellings */
+	bool argument;           /* the value is an argument of the command line */
 	struct span initialised; /* the CUDA call that ran before; .text NULL: none */
 	int initialised_line;
 	const char *list; /* the visible list that an earlier line has set; NULL: not known */
@@ -50,8 +54,12 @@ struct observation {
 /* What the file has at some place. */
 struct python_facts {
 	bool torch, cuda;      /* torch is imported; a CUDA device is used */
-	bool spawns;           /* it starts its ranks itself */
+	bool spawns;           /* it starts processes that may be ranks */
+	bool spawns_ranks;     /* and these are, or a test starts the file's ranks */
+	bool numbers_ranks;    /* init_process_group gets a rank that is not the launcher's */
+	bool finds_port;       /* MASTER_PORT is computed */
 	bool frameworks;       /* something else chooses devices */
+	bool accelerator;      /* accelerate.Accelerator() is one of these */
 	bool chooses;          /* a device is named that is not the same everywhere */
 	bool several;          /* and more than one by number */
 	int64_t number;        /* the first of them, plus one; 0: none */
@@ -60,6 +68,8 @@ struct python_facts {
 	bool reads_local_rank; /* from the environment */
 	bool own_list;         /* each rank sets its visible list itself */
 	bool reads_arguments;  /* by sys.argv or another parser */
+	struct span argument;  /* what --local_rank is called after parsing; .text NULL: none */
+	bool reads_argument;   /* it is looked at */
 	bool known_alone;      /* parse_known_args */
 	bool deepspeed;        /* it is written for that launcher */
 };
@@ -107,7 +117,8 @@ struct python_file {
 	struct arena arena;
 	struct python_block blocks[MAX_BLOCKS + 1]; /* [0] is the file */
 	int depth, functions;
-	bool deferred; /* the statement has a lambda */
+	bool deferred;   /* the statement has a lambda */
+	bool definition; /* ... is the head of a function */
 	struct python_facts facts;
 	struct observation *observations;
 	size_t count, room;
@@ -192,6 +203,11 @@ void python_device(struct python_file *f, unsigned at, struct python_value v, bo
 void python_environ_call(struct python_file *f, const char *path, unsigned open);
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
 			enum observation_verb verb);
+/* Whether the expression [first, past) is made from the visible list. */
+bool python_environ_derived(const struct python_file *f, unsigned first, unsigned past);
+/* A list for another program: `at` is the name of the variable, or the text of a command. */
+void python_environ_list(struct python_file *f, unsigned at, struct python_value v);
+void python_environ_command(struct python_file *f, unsigned open);
 /* The string at a token is the name of a variable: is it misspelt? */
 void python_environ_name(struct python_file *f, unsigned at);
 
@@ -224,6 +240,12 @@ struct python_judge {
 	gpumap_report *report;
 };
 
+/* Whether it is known that a launcher starts the file. */
+static inline bool python_launched(const struct python_judge *judge)
+{
+	return judge->start && judge->start->launcher;
+}
+
 #define AT(judge, observation, ...) \
 	ABOUT(.origin = (judge)->origin, .line = (observation)->line, \
 	      .column = (observation)->column, __VA_ARGS__)
@@ -242,6 +264,8 @@ int judge_ask(const struct python_judge *judge, const struct observation *s,
 
 /* Each is about one observation. GPUMAP_ENOMEM. */
 int judge_variable(const struct python_judge *judge, const struct observation *s);
+/* The library's findings about a list. */
+int judge_value(const struct python_judge *judge, const struct observation *s);
 int judge_device(const struct python_judge *judge, const struct observation *s);
 int judge_group(const struct python_judge *judge, const struct observation *s);
 void judge_misspelt(const struct python_judge *judge, const struct observation *s);

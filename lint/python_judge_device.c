@@ -61,6 +61,18 @@ static void judge_single(const struct python_judge *judge, const struct observat
 		(long long)s->value.number);
 }
 
+/* Accelerator() has chosen the device of each rank. */
+static void judge_beside_accelerator(const struct python_judge *judge, const struct observation *s)
+{
+	if (s->otherwise || s->guarded || observation_first(judge->file, s->kind) != s)
+		return;
+	report_add(judge->report, FINDING_RECOMMENDED,
+		   AT(judge, s, .rule = "R3", .fix = "use accelerator.device"),
+		   "cuda:%lld beside Accelerator(), which gives each rank its own device: here all "
+		   "ranks use one",
+		   (long long)s->value.number);
+}
+
 /* Whether an earlier device has the same fault: the cause is one, how the rank is chosen. */
 static bool is_reported(const struct python_file *f, const struct observation *s)
 {
@@ -76,7 +88,8 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 {
 	static const char fix[] = "use local_rank = int(os.environ[\"LOCAL_RANK\"])";
 
-	if (is_reported(judge->file, s))
+	/* Ranks that the program starts itself are on one host, or it has numbered them. */
+	if (judge->file->facts.spawns_ranks || is_reported(judge->file, s))
 		return;
 	if (s->value.meaning == MEANS_RANK)
 		report_add(judge->report, FINDING_GLOBAL_RANK,
@@ -103,6 +116,8 @@ int judge_device(const struct python_judge *judge, const struct observation *s)
 	}
 	if (shared(judge, s))
 		judge_same(judge, s);
+	else if (judge->file->facts.accelerator)
+		judge_beside_accelerator(judge, s);
 	else
 		judge_single(judge, s);
 	return s->may ? GPUMAP_OK : ask_device(judge, s);

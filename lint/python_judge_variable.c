@@ -42,13 +42,22 @@ static void too_late(const struct python_judge *judge, const struct observation 
 		   may ? "may have" : "has", QUOTE(last), s->initialised_line);
 }
 
+/* An empty list or -1 hides every GPU: a program that uses none does so on purpose. */
+static bool hides_all(const struct python_judge *judge, const struct observation *s)
+{
+	return s->value.meaning == MEANS_TEXT &&
+	       (!s->value.text.length || span_is(s->value.text, "-1")) &&
+	       (s->may || !judge->file->facts.cuda);
+}
+
 static int judge_list(const struct python_judge *judge, const struct observation *s)
 {
 	bool local = s->value.meaning == MEANS_LOCAL_RANK, rank = s->value.meaning == MEANS_RANK;
 	enum finding_id id = s->may ? FINDING_CODE_MAY_REPLACE : FINDING_CODE_REPLACES;
 	const char *verb = s->may ? "may replace" : "replaces";
 
-	if (s->verb == OBSERVED_DEFAULTS || s->value.meaning == MEANS_DERIVED)
+	if (s->verb == OBSERVED_DEFAULTS || s->value.meaning == MEANS_DERIVED ||
+	    hides_all(judge, s))
 		return GPUMAP_OK;
 	if (local || rank)
 		report_add(judge->report, id,
@@ -76,8 +85,7 @@ static int judge_list(const struct python_judge *judge, const struct observation
 	return GPUMAP_OK;
 }
 
-/* The library's findings about the value. */
-static int judge_value(const struct python_judge *judge, const struct observation *s)
+int judge_value(const struct python_judge *judge, const struct observation *s)
 {
 	char *copy = strndup(s->value.text.text, s->value.text.length), *text = NULL;
 	struct strbuf buf = {0};
@@ -106,6 +114,15 @@ static void fixed_port(const struct python_judge *judge, const struct observatio
 		   QUOTE(s->value.text));
 }
 
+/* Whether the program is its ranks' launcher, so that these variables are its own. */
+static bool is_launcher(const struct python_judge *judge)
+{
+	const struct python_facts *facts = &judge->file->facts;
+
+	return facts->spawns_ranks ||
+	       (!python_launched(judge) && (facts->numbers_ranks || facts->finds_port));
+}
+
 static void judge_rank(const struct python_judge *judge, const struct observation *s)
 {
 	bool port = span_is(s->name, "MASTER_PORT");
@@ -113,6 +130,21 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 
 	if (s->verb != OBSERVED_SETS || s->value.meaning == MEANS_DERIVED ||
 	    s->value.meaning == MEANS_RANK || s->value.meaning == MEANS_LOCAL_RANK)
+		return;
+	if (port && constant && !s->may && judge->start && judge->start->together) {
+		report_add(judge->report, FINDING_FIXED_PORT,
+			   AT(judge, s,
+			      .fix = "take it from the environment or an argument, one for each "
+				     "start"),
+			   "port %s is fixed in code, and this program is started twice at the "
+			   "same time",
+			   QUOTE(s->value.text));
+		return;
+	}
+	if (is_launcher(judge))
+		return;
+	/* What is computed is right as often as not. */
+	if (!constant && !s->argument)
 		return;
 	if (port && constant && !s->may)
 		fixed_port(judge, s,

@@ -25,6 +25,8 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 		.otherwise = b->otherwise,
 		.guarded = b->guarded,
 	};
+	for (int i = f->depth; i > 0; i--)
+		s->member = s->member || f->blocks[i].member;
 	/* What a block around has done before is done here, in its functions too. */
 	for (int i = f->depth; i >= 0; i--) {
 		if (f->blocks[i].initialised.text) {
@@ -96,6 +98,9 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 		return;
 	}
 	see_package(f, token_at(f, at)->text);
+	/* The tests of PyTorch start their ranks by its test classes, on one host. */
+	if (span_starts(path, "torch.testing._internal"))
+		f->facts.spawns = f->facts.spawns_ranks = true;
 	at = end + 1 + is_at(f, end + 1, past, "(");
 	if (is_at(f, at, past, "*"))
 		choice_import(f, (struct span){"*", 1});
@@ -115,6 +120,16 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 	}
 }
 
+/* Whether a local rank is known by that name, and this is what it is in another branch. */
+static bool is_fallback(struct python_file *f, struct span name, int function,
+			struct python_value v)
+{
+	const struct python_value *known = names_get(&f->names, name, function);
+
+	return known && known->meaning == MEANS_LOCAL_RANK && block_now(f)->otherwise &&
+	       (v.meaning == MEANS_RANK || v.meaning == MEANS_MODULO);
+}
+
 /* The chain [first, past) has this value from now on. */
 static void assign(struct python_file *f, unsigned first, unsigned past, struct python_value v)
 {
@@ -122,8 +137,12 @@ static void assign(struct python_file *f, unsigned first, unsigned past, struct 
 
 	v.unsure = v.unsure || block_now(f)->may || block_now(f)->repeated;
 	v.function = block_now(f)->function;
-	if (first < past && python_chain(f, first, &chain) == past)
-		names_set(&f->names, chain, past > first + 1 ? 0 : block_now(f)->function, v);
+	if (first >= past || python_chain(f, first, &chain) != past)
+		return;
+	if (is_fallback(f, chain, past > first + 1 ? 0 : v.function, v))
+		f->names.changed = true;
+	else
+		names_set(&f->names, chain, past > first + 1 ? 0 : v.function, v);
 }
 
 static void assign_target(struct python_file *f, unsigned first, unsigned past, unsigned from,
@@ -139,6 +158,11 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 		python_environ_set(f, end + 1, from, to, OBSERVED_SETS);
 		return;
 	}
+	if (end && is_at(f, end, past, "[") && end + 3 == past)
+		python_environ_list(f, end + 1, v);
+	if (v.meaning == MEANS_UNKNOWN && python_environ_derived(f, from, to))
+		v = (struct python_value){.meaning = MEANS_DERIVED,
+					  .text = span_of("CUDA_VISIBLE_DEVICES")};
 	/* a: int = 1 */
 	if (end && is_at(f, end, past, ":"))
 		past = end;
@@ -202,11 +226,16 @@ static void keyword(struct python_file *f, unsigned at, unsigned past)
 	struct python_value v;
 	unsigned end = at + 2;
 
-	if (!token_is(token_at(f, at), "device") && !token_is(token_at(f, at), "map_location"))
+	if (!token_is(token_at(f, at), "device") && !token_is(token_at(f, at), "map_location") &&
+	    !token_is(token_at(f, at), "CUDA_VISIBLE_DEVICES"))
 		return;
 	while (end < past && !token_is(token_at(f, end), ",") && !token_is(token_at(f, end), ")"))
 		end = token_at(f, end)->past;
 	v = python_value(f, at + 2, end);
+	if (token_is(token_at(f, at), "CUDA_VISIBLE_DEVICES")) {
+		python_environ_list(f, at, v);
+		return;
+	}
 	if (token_is(token_at(f, at), "device"))
 		choice_device(f, at + 2, end, v);
 	if (token_at(f, at + 2)->kind == PYTHON_STRING ||
@@ -233,15 +262,47 @@ static void walk_path(struct python_file *f, unsigned i, unsigned past)
 		python_call(f, path, i, end);
 }
 
+/* Whether the argument --local_rank is looked at here: as args.local_rank, as a text, or as the
+ * parameter of a function that all arguments are given to. */
+static bool reads_argument(const struct python_file *f, unsigned i, unsigned past)
+{
+	const struct python_token *t = token_at(f, i);
+
+	if (!f->facts.argument.text || !span_same(t->text, f->facts.argument))
+		return false;
+	if (t->kind == PYTHON_STRING)
+		return !i || !is_at(f, i - 1, past, "=") ||
+		       !token_is(token_at(f, i - (i > 1) - 1), "dest");
+	if (t->kind != PYTHON_NAME)
+		return false;
+	return f->definition || (i && is_at(f, i - 1, past, ".") && !is_at(f, i + 1, past, "="));
+}
+
+/* A string, and what it may be the name of. */
+static void walk_string(struct python_file *f, unsigned i, unsigned past)
+{
+	const struct python_token *t = token_at(f, i);
+	unsigned end = i + 2;
+
+	if (t->plain && python_variable(t->text).meaning == MEANS_LOCAL_RANK)
+		f->facts.reads_local_rank = true;
+	if (!span_is(t->text, "CUDA_VISIBLE_DEVICES") || !is_at(f, i + 1, past, ":"))
+		return;
+	while (end < past && !is_at(f, end, past, ",") && !is_at(f, end, past, "}"))
+		end = token_at(f, end)->past;
+	python_environ_list(f, i, python_value(f, i + 2, end));
+}
+
 /* Every call and name in [first, past). */
 static void walk(struct python_file *f, unsigned first, unsigned past)
 {
 	for (unsigned i = first; i < past; i++) {
 		const struct python_token *t = token_at(f, i);
 
-		if (t->kind == PYTHON_STRING && t->plain &&
-		    python_variable(t->text).meaning == MEANS_LOCAL_RANK)
-			f->facts.reads_local_rank = true;
+		if (t->kind == PYTHON_STRING)
+			walk_string(f, i, past);
+		if (reads_argument(f, i, past))
+			f->facts.reads_argument = true;
 		choice_token(f, i);
 		if (t->kind != PYTHON_NAME)
 			continue;
@@ -300,7 +361,9 @@ static void statement(struct python_file *f)
 		simple(f, 0, f->text.count);
 		return;
 	}
+	f->definition = is_at(f, token_is(token_at(f, 0), "async"), colon, "def");
 	walk(f, 1, colon);
+	f->definition = false;
 	python_enter(f, colon, indent);
 	simple(f, colon + 1, f->text.count);
 }

@@ -32,6 +32,7 @@ struct lint_start {
 	int64_t nproc;   /* ranks on this host; -1: not known */
 	bool local_rank; /* the launcher passes --local_rank or --local-rank */
 	bool python;     /* path is a Python file */
+	bool together;   /* it is started again while it runs, on this host */
 	int line;
 };
 

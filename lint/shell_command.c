@@ -135,6 +135,8 @@ void shell_run(struct shell *sh, struct command *c, bool background)
 	check_prefixes(sh, c);
 	if (run.first >= c->count)
 		return;
+	if (is_program(word_text(c, run.first), "sbatch"))
+		slurm_sbatch(sh, c, run.first);
 	if (is_harmless(word_text(c, run.first))) {
 		report_wasted(sh, c);
 		/* tail -f goes on until somebody ends it, and the script. */

@@ -21,17 +21,56 @@ static void check_port(struct shell *sh, const struct launch *launch)
 		}
 }
 
-void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch)
+/* Whether a second launch on this host would meet at the same port. One that is to be shared has a
+ * name of its own. */
+static bool has_own_port(const struct run *run, const struct launch *launch)
+{
+	return launch->port > 0 && launch->nnodes == 1 && !run->srun && !launch->rendezvous_id &&
+	       launch->launcher != LINT_GPUMAP && launch->launcher != LINT_MPIRUN;
+}
+
+/* The jobs of an array run the same script at the same time, perhaps on one node. */
+static void check_array(struct shell *sh, const struct run *run, const struct launch *launch)
+{
+	struct setting port = run_setting(sh, run, tracked_name(TRACKED_PORT));
+	bool by_option = launch->port > 0 && launch->port_at.line && !launch->port_derived;
+	bool by_variable = (launch->launcher == LINT_DIRECT || launch->launcher == LINT_SRUN) &&
+			   is_gpu_program(run->c, run->first) && port.state == SET_VALUE &&
+			   port.exported == EXPORT_YES && !port.derived && span_known(port.value);
+
+	if (!sh->slurm.array || launch->rendezvous_id || (!by_option && !by_variable))
+		return;
+	shell_report(sh, FINDING_FIXED_PORT, by_option ? launch->port_at : port.at, NULL,
+		     "derive it from the job: $((20000 + SLURM_JOB_ID % 20000))",
+		     "the port is fixed, and the jobs of this array may run on one node at the "
+		     "same time");
+}
+
+/* The same program twice at the same time: what it does alone is done twice. */
+static void note_together(struct shell *sh, size_t start)
+{
+	struct lint_start *starts = start ? sh->started->starts : NULL;
+
+	for (size_t i = 0; start && i < sh->job_count; i++) {
+		size_t other = sh->jobs[i].background ? sh->jobs[i].start : 0;
+
+		if (other && streq(starts[other - 1].path, starts[start - 1].path))
+			starts[start - 1].together = starts[other - 1].together = true;
+	}
+}
+
+void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch, size_t start)
 {
 	const struct frame *function = shell_in(sh, FRAME_FUNCTION);
 	struct frame *loop = shell_in(sh, FRAME_LOOP);
 	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
-	bool has_port = launch->port > 0 && launch->nnodes == 1 && !run->srun &&
-			launch->launcher != LINT_ACCELERATE && launch->launcher != LINT_GPUMAP &&
-			launch->launcher != LINT_MPIRUN;
+	bool has_port = has_own_port(run, launch);
 
 	if (has_port)
 		check_port(sh, launch);
+	check_array(sh, run, launch);
+	if (!run->srun)
+		note_together(sh, start);
 	/* What runs in front may be behind later, when it is in a group. */
 	if (sh->job_count < SHELL_JOBS && (run->background || sh->frame_count > 1))
 		sh->jobs[sh->job_count++] = (struct job){
@@ -39,6 +78,7 @@ void jobs_start(struct shell *sh, const struct run *run, const struct launch *la
 			.at = launch->port_at.line ? launch->port_at : launch->at,
 			.background = run->background,
 			.literal = !launch->port_derived,
+			.start = run->srun ? 0 : start,
 		};
 	if (!run->background || function)
 		return;
@@ -72,6 +112,9 @@ static void check_rounds(struct shell *sh, const struct frame *loop)
 				loop->at.line, (long long)sh->jobs[i].port);
 			break;
 		}
+	for (size_t i = loop->jobs; i < sh->job_count; i++)
+		if (sh->jobs[i].background && sh->jobs[i].start && loop->rounds > 1 && !loop->waits)
+			sh->started->starts[sh->jobs[i].start - 1].together = true;
 	if (loop->started.line && loop->rounds < 0 && !loop->waits && !sh->watched)
 		shell_report(
 			sh, FINDING_UNLIMITED_JOBS, loop->started, NULL,

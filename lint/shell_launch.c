@@ -78,8 +78,9 @@ static bool identify(const struct command *c, size_t i, enum lint_launcher *laun
 	       (is_program(s, "gpumap") && span_is(second, "run"));
 }
 
-static void add_start(struct shell *sh, const struct run *run, const struct launch *launch,
-		      size_t program)
+/* Its place among those started, plus one; 0: it is no file that is known. */
+static size_t add_start(struct shell *sh, const struct run *run, const struct launch *launch,
+			size_t program)
 {
 	struct command *c = run->c;
 	const char *module = NULL;
@@ -93,12 +94,12 @@ static void add_start(struct shell *sh, const struct run *run, const struct laun
 	path = word_text(c, program);
 	if (!started || module || launch->module || program >= c->count || !path.length ||
 	    !span_known(path))
-		return;
+		return 0;
 	starts = arena_room(&started->arena, started->starts, started->count, &started->room,
 			    sizeof(*starts));
 	if (!starts) {
 		sh->failed = true;
-		return;
+		return 0;
 	}
 	started->starts = starts;
 	python |= ends_py(path);
@@ -112,6 +113,7 @@ static void add_start(struct shell *sh, const struct run *run, const struct laun
 	};
 	started->count += starts[started->count].path != NULL;
 	sh->failed |= started->arena.failed;
+	return started->arena.failed ? 0 : started->count;
 }
 
 /* How many GPUs the launcher finds; -1: not known. `list` is what holds before it. */
@@ -368,8 +370,7 @@ void shell_program(struct shell *sh, struct run *run)
 		launch = inner;
 	}
 	if (run->srun)
-		slurm_check(sh, run, outer, launch.launcher);
-	add_start(sh, run, &launch, launch.program);
-	jobs_start(sh, run, &launch);
+		slurm_check(sh, run, outer, &launch);
+	jobs_start(sh, run, &launch, add_start(sh, run, &launch, launch.program));
 	shell_string(sh, run, launch.program);
 }

@@ -15,6 +15,8 @@ enum meaning {
 	HOSTS,
 	NO_PORT, /* the port is found by the launcher */
 	NO_PORT_VALUE,
+	ENDPOINT, /* HOST:PORT */
+	RENDEZVOUS_ID,
 	CPU,
 	MODULE,
 	PASSES_NOTHING /* no --local_rank */
@@ -30,7 +32,8 @@ static const struct option torchrun[] = {{"nproc-per-node", RANKS},
 					 {"master-port", PORT},
 					 {"standalone", NO_PORT},
 					 {"rdzv-backend", NO_PORT_VALUE},
-					 {"rdzv-endpoint", NO_PORT_VALUE},
+					 {"rdzv-endpoint", ENDPOINT},
+					 {"rdzv-id", RENDEZVOUS_ID},
 					 {"rdzv-conf", TAKES_VALUE},
 					 {"m", MODULE},
 					 {"module", MODULE},
@@ -161,6 +164,16 @@ static int64_t number(struct span s)
 	return span_known(s) ? span_number(s, 1000000) : -1;
 }
 
+/* The port of HOST:PORT; -1: there is none. */
+static int64_t endpoint_port(struct span s)
+{
+	const char *colon = span_known(s) && s.length ? memrchr(s.text, ':', s.length) : NULL;
+
+	if (!colon)
+		return -1;
+	return number((struct span){colon + 1, s.length - (size_t)(colon + 1 - s.text)});
+}
+
 static void take(struct launch *launch, enum meaning meaning, struct span value, struct place at)
 {
 	switch (meaning) {
@@ -180,6 +193,14 @@ static void take(struct launch *launch, enum meaning meaning, struct span value,
 	case NO_PORT:
 	case NO_PORT_VALUE:
 		launch->no_port = true;
+		break;
+	case ENDPOINT:
+		launch->no_port = true;
+		launch->port = endpoint_port(value);
+		launch->port_at = at;
+		break;
+	case RENDEZVOUS_ID:
+		launch->rendezvous_id = true;
 		break;
 	case IDS:
 		launch->ids_given = true;
@@ -228,7 +249,7 @@ static size_t read_option(const struct command *c, size_t i, const struct option
 		name.length = (size_t)(equals - name.text);
 	meaning = look_up(options, name);
 	derived = c->words[i].derived || (!equals && i + 1 < c->count && c->words[i + 1].derived);
-	if (meaning == PORT)
+	if (meaning == PORT || meaning == ENDPOINT)
 		launch->port_derived = derived;
 	else if (meaning == RANKS || meaning == PROCESSES)
 		launch->nproc_derived = derived;

@@ -65,6 +65,7 @@ struct setting run_setting(struct shell *sh, const struct run *run, const char *
 			.value = p->value,
 			.at = p->at,
 			.derived = p->derived,
+			.task = p->task,
 		};
 	var = shell_tracked(sh, span_of(name));
 	return var ? shell_setting(sh, var) : (struct setting){.state = SET_UNKNOWN};
@@ -291,6 +292,8 @@ static void elsewhere(struct shell *sh, struct run *run)
 		if (mentions(c, run->first, programs) && !mentions(c, run->first, docker_takes))
 			report_lost(sh, run, run->first, "the container does not get it",
 				    "choose devices with --gpus '\"device=...\"'");
+		if (span_is(second, "run"))
+			shell_container(sh, run);
 	} else if (is_program(s, "sbatch")) {
 		run->foreign = true;
 		if (mentions(c, run->first, (const char *const[]){"--export=NONE", NULL}))

@@ -62,6 +62,7 @@ struct setting {
 	bool used;         /* by a program, since it was set */
 	bool reported;     /* that it is not exported */
 	bool derived;      /* from another variable, which may change in a loop */
+	const char *task;  /* from this variable of a Slurm task; NULL: from none */
 	struct place over; /* a prefix that hid it from a program; line 0: none */
 };
 
@@ -82,6 +83,7 @@ struct prefix {
 	bool adds;     /* NAME+=value */
 	bool argument; /* of export and the like, behind the command's name */
 	bool derived;  /* from a variable */
+	const char *task;
 };
 
 struct word {
@@ -89,6 +91,7 @@ struct word {
 	struct place at;
 	bool loose;         /* may be any number of words */
 	bool derived;       /* from a variable */
+	const char *task;   /* as of a setting */
 	struct span quoted; /* shell_quoted() of it, in the script's text */
 };
 
@@ -138,16 +141,19 @@ struct job {
 	int64_t port;
 	struct place at;
 	bool background, literal;
+	size_t start; /* its place among those started, plus one; 0: it has none */
 };
 
 enum { SHELL_JOBS = 64 };
 
 /* What #SBATCH lines or srun ask for; -1: not said. */
 struct slurm {
-	int64_t per_node, per_task, tasks, tasks_per_node;
+	int64_t per_node, per_task, tasks, tasks_per_node, nodes;
+	bool array;           /* --array: several jobs run this at the same time */
 	bool tasks_here;      /* srun itself says how many, not those of a node alone */
 	bool unbound;         /* --gpu-bind=none */
 	bool exports_nothing; /* --export=NONE */
+	bool gres, gpus;      /* --gres=gpu and --gpus-per-node are said */
 };
 
 struct shell {
@@ -218,6 +224,8 @@ struct frame *shell_in(struct shell *sh, enum frame_kind kind); /* the innermost
 /* shell_vars.c */
 bool shell_any(struct span s, const char *const *names); /* names end with NULL */
 const char *tracked_name(enum tracked tracked);
+/* The name of a variable that each task of srun has for itself; NULL: it is another. */
+const char *task_variable(struct span name);
 /* Among the tracked; NULL: it is not. */
 struct shell_var *shell_tracked(struct shell *sh, struct span name);
 struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
@@ -229,8 +237,10 @@ struct span shell_keep(struct shell *sh, struct span text);
 
 /* shell_word.c: expands a token into words of the command. */
 void shell_expand(struct shell *sh, struct command *c, struct token token, bool split);
-/* A value, without parting it; unknown pieces are SHELL_UNKNOWN. Kept in the arena. */
-struct span shell_value(struct shell *sh, struct command *c, struct token token, bool *derived);
+/* A value, without parting it; unknown pieces are SHELL_UNKNOWN. Kept in the arena. What it comes
+ * from is noted in `prefix`. */
+struct span shell_value(struct shell *sh, struct command *c, struct token token,
+			struct prefix *prefix);
 struct span word_text(const struct command *c, size_t i);
 bool span_known(struct span text);
 
@@ -293,6 +303,9 @@ bool shell_has_string(const struct command *c, size_t first);
 /* Moves run->first behind what stands before a program. */
 void shell_unwrap(struct shell *sh, struct run *run);
 
+/* shell_container.c: what docker or podman run, at run->first, gives to the container. */
+void shell_container(struct shell *sh, const struct run *run);
+
 /* shell_string.c: walks the commands of bash -c, if they are there and known. */
 void shell_string(struct shell *sh, const struct run *run, size_t first);
 
@@ -311,6 +324,7 @@ struct launch {
 	bool loose;                       /* an option may be hidden in something unknown */
 	bool passes;                      /* --local_rank */
 	bool hosts;                       /* others than this one may take part */
+	bool rendezvous_id;               /* --rdzv-id */
 	bool port_derived, nproc_derived; /* from a variable, which may change */
 	struct span ids;
 	struct place ids_at, nproc_at, port_at;
@@ -321,7 +335,8 @@ struct launch {
 void launch_read(const struct command *c, size_t first, struct launch *launch);
 
 /* shell_jobs.c */
-void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch);
+/* `start`: as of a job. */
+void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch, size_t start);
 void jobs_waited(struct shell *sh);
 /* A group that started jobs ends, with & or not; of a loop, a round of it. */
 void jobs_close(struct shell *sh, const struct frame *frame, bool background);
@@ -329,11 +344,13 @@ void jobs_end(struct shell *sh);
 
 /* shell_slurm.c */
 void slurm_comments(struct shell *sh);
+/* The options of sbatch, which is word `first`. */
+void slurm_sbatch(struct shell *sh, const struct command *c, size_t first);
 /* The options of srun; the word that is its program. */
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first);
 /* How many tasks of a node each start what srun is given; -1: not known. */
 int64_t slurm_tasks(const struct slurm *slurm);
 /* srun is word `word`, and `launcher` what it starts. */
-void slurm_check(struct shell *sh, struct run *run, size_t word, enum lint_launcher launcher);
+void slurm_check(struct shell *sh, struct run *run, size_t word, const struct launch *launch);
 
 #endif

@@ -81,7 +81,8 @@ static void assign(struct shell *sh, const struct prefix *p, enum export_change 
 				   .exported = old.exported,
 				   .value = p->value,
 				   .at = p->at,
-				   .derived = p->derived};
+				   .derived = p->derived,
+				   .task = p->task};
 	if (p->adds && old.state == SET_VALUE)
 		setting.value = joined(sh, old.value, p->value);
 	else if (p->adds && old.state != SET_NOT)

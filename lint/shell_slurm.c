@@ -2,6 +2,8 @@
 /* Slurm: #SBATCH lines and the options of srun. */
 #include "lint/shell_script.h"
 
+#include <stdio.h>
+
 /* gpu:4, gpu:a100:4, a100:4, 4: the number behind the last colon; "gpu" is one. */
 static int64_t gpu_count(struct span value, bool gres)
 {
@@ -21,10 +23,28 @@ static int64_t gpu_count(struct span value, bool gres)
 	return -1;
 }
 
+/* 0-9, 1,3: several at the same time, unless %1 says that it is one. */
+static bool is_array(struct span value)
+{
+	const char *limit = memchr(value.text, '%', value.length);
+
+	if (limit && value.text + value.length - limit == 2 && limit[1] == '1')
+		return false;
+	return memchr(value.text, '-', value.length) || memchr(value.text, ',', value.length);
+}
+
 static void take_srun(struct slurm *ret, struct span name, struct span value)
 {
 	if (span_is(name, "gres") || span_is(name, "gpus-per-node")) {
-		ret->per_node = gpu_count(value, span_is(name, "gres"));
+		bool gres = span_is(name, "gres");
+
+		ret->per_node = gpu_count(value, gres);
+		ret->gres = ret->gres || (gres && span_starts(value, "gpu"));
+		ret->gpus = ret->gpus || !gres;
+	} else if (span_is(name, "nodes") || span_is(name, "N")) {
+		ret->nodes = span_number(value, INT32_MAX);
+	} else if (span_is(name, "array") || span_is(name, "a")) {
+		ret->array = is_array(value);
 	} else if (span_is(name, "gpus-per-task")) {
 		ret->per_task = gpu_count(value, false);
 	} else if (span_is(name, "ntasks") || span_is(name, "n")) {
@@ -59,7 +79,7 @@ static bool is_flag(struct span name)
 /* One option of which `s` is the word and `after` the next; how many words it has. */
 static int read_option(struct slurm *ret, struct span s, struct span after)
 {
-	static const char with_value[] = "ABcCdDeFGiJLmMnNopPqrStTwWx";
+	static const char with_value[] = "aABcCdDeFGiJLmMnNopPqrStTwWx";
 	const char *equals = memchr(s.text, '=', s.length);
 	struct span name = {s.text + 2, s.length - 2};
 
@@ -94,9 +114,21 @@ static struct span next_word(struct span *rest)
 	return (struct span){word.text, n};
 }
 
-static void read_line(struct shell *sh, struct span line)
+/* Slurm 26.05 refuses the two together. */
+static void check_twice(struct shell *sh, const struct slurm *slurm, struct place at)
+{
+	if (slurm->gres && slurm->gpus)
+		shell_report(
+			sh, FINDING_GPUS_TWICE, at, NULL,
+			"keep --gpus-per-node, and leave out --gres=gpu",
+			"--gres=gpu and --gpus-per-node both ask for the GPUs of a node: Slurm "
+			"26.05 refuses them together");
+}
+
+static void read_line(struct shell *sh, struct span line, int number)
 {
 	struct span word, after, rest = line;
+	bool twice = sh->slurm.gres && sh->slurm.gpus;
 
 	next_word(&rest); /* #SBATCH */
 	while ((word = next_word(&rest)).length && *word.text == '-' && word.length > 1) {
@@ -106,6 +138,8 @@ static void read_line(struct shell *sh, struct span line)
 		if (read_option(&sh->slurm, word, after) == 2)
 			rest = peek;
 	}
+	if (!twice)
+		check_twice(sh, &sh->slurm, (struct place){number, 1});
 }
 
 /* Slurm reads such lines up to the first command. */
@@ -113,15 +147,25 @@ void slurm_comments(struct shell *sh)
 {
 	struct span rest = sh->text, line;
 
-	while (span_split(&rest, '\n', &line)) {
+	for (int number = 1; span_split(&rest, '\n', &line); number++) {
 		line = span_trim(line);
 		if (line.length && *line.text != '#')
 			break;
 		if (!span_starts(line, "#SBATCH"))
 			continue;
 		sh->batch = true;
-		read_line(sh, line);
+		read_line(sh, line, number);
 	}
+}
+
+void slurm_sbatch(struct shell *sh, const struct command *c, size_t first)
+{
+	struct slurm slurm = {.per_node = -1};
+	size_t i = first + 1;
+
+	while (i < c->count && word_text(c, i).length > 1 && *word_text(c, i).text == '-')
+		i += (size_t)read_option(&slurm, word_text(c, i), word_text(c, i + 1));
+	check_twice(sh, &slurm, c->words[first].at);
 }
 
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
@@ -132,6 +176,7 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 	/* srun takes over what the batch script has asked for. */
 	run->slurm = sh->slurm;
 	run->slurm.exports_nothing = run->slurm.tasks_here = false;
+	run->slurm.gres = run->slurm.gpus = false;
 	while (i < c->count && word_text(c, i).length > 1 && *word_text(c, i).text == '-') {
 		struct span after = word_text(c, i + 1);
 
@@ -144,6 +189,8 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 			after = (struct span){"-", 1};
 		i += (size_t)read_option(&run->slurm, word_text(c, i), after);
 	}
+	if (first)
+		check_twice(sh, &run->slurm, c->words[first - 1].at);
 	return i < c->count ? i : c->count;
 }
 
@@ -157,12 +204,67 @@ int64_t slurm_tasks(const struct slurm *slurm)
 	return slurm->tasks < 0 || slurm->tasks == 1 ? 1 : -1;
 }
 
-void slurm_check(struct shell *sh, struct run *run, size_t word, enum lint_launcher launcher)
+/* --- what the shell expands before srun starts the tasks ---------------------------------- */
+
+/* Whether every task has the number 0 anyhow. */
+static bool always_zero(const struct slurm *slurm, const char *variable)
+{
+	if (slurm->tasks == 1)
+		return true;
+	if (streq(variable, "SLURM_LOCALID") && slurm->tasks < 0 && slurm->tasks_per_node < 2)
+		return true;
+	return slurm->nodes == 1 &&
+	       (streq(variable, "SLURM_NODEID") || (slurm->tasks < 0 && slurm->tasks_per_node < 2));
+}
+
+static void report_expanded(struct shell *sh, struct place at, const char *variable, int line)
+{
+	char fix[160];
+
+	snprintf(fix, sizeof(fix), "let a shell in the task expand it: srun bash -c '... $%s ...'",
+		 variable);
+	shell_report(sh, FINDING_EXPANDED_EARLY, at, "R1", fix,
+		     "$%s is expanded before srun in line %d starts its tasks: all get the same "
+		     "value",
+		     variable, line);
+}
+
+static void check_expanded(struct shell *sh, const struct run *run, size_t word,
+			   const struct launch *launch)
+{
+	static const enum tracked ranks[] = {TRACKED_RANK, TRACKED_LOCAL_RANK};
+	const struct command *c = run->c;
+	int line = c->words[word].at.line;
+	bool node = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
+
+	/* For one node torchrun does not look at its rank. */
+	for (size_t i = run->first; i < c->count && !(node && launch->nnodes == 1); i++)
+		if (c->words[i].task && !always_zero(&run->slurm, c->words[i].task)) {
+			report_expanded(sh, c->words[i].at, c->words[i].task, line);
+			return;
+		}
+	if (launch->launcher != LINT_SRUN || !is_gpu_program(c, run->first))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++) {
+		struct setting now = run_setting(sh, run, tracked_name(ranks[i]));
+
+		if (now.state == SET_VALUE && now.exported == EXPORT_YES && now.task &&
+		    !always_zero(&run->slurm, now.task)) {
+			report_expanded(sh, now.at, now.task, line);
+			return;
+		}
+	}
+}
+
+void slurm_check(struct shell *sh, struct run *run, size_t word, const struct launch *launch)
 {
 	const struct slurm *slurm = &run->slurm;
 	struct place at = run->c->words[word].at;
 	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	enum lint_launcher launcher = launch->launcher;
 	bool before;
+
+	check_expanded(sh, run, word, launch);
 
 	if (slurm->per_task >= 0 && launcher == LINT_SRUN && slurm->tasks != 1 &&
 	    slurm->tasks_per_node != 1 && is_gpu_program(run->c, run->first))

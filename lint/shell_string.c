@@ -18,7 +18,8 @@ static void hand_over(struct shell *sh, const struct run *run)
 						   .value = p->value,
 						   .at = p->at,
 						   .used = true,
-						   .derived = p->derived});
+						   .derived = p->derived,
+						   .task = p->task});
 	}
 	if (run->srun && (run->slurm.per_node >= 0 || run->slurm.per_task >= 0))
 		shell_forget(sh, span_of(tracked_name(TRACKED_LIST)));

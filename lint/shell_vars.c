@@ -42,6 +42,16 @@ struct shell_var *shell_tracked(struct shell *sh, struct span name)
 	return NULL;
 }
 
+const char *task_variable(struct span name)
+{
+	static const char *const names[] = {"SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (span_is(name, names[i]))
+			return names[i];
+	return NULL;
+}
+
 const char *shell_show(struct shown *ret, struct span name, struct span value)
 {
 	struct quoted quoted;

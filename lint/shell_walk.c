@@ -399,7 +399,8 @@ int64_t shell_rounds(const struct command *c)
 static void add_prefix(struct shell *sh, struct command *c, struct token t)
 {
 	size_t n = shell_name(t.text);
-	bool adds = t.text.text[n] == '+', argument = c->count > 0, derived;
+	bool adds = t.text.text[n] == '+', argument = c->count > 0;
+	struct prefix prefix = {.name = {t.text.text, n}, .at = t.at};
 	struct prefix *grown =
 		array_room(c->prefixes, c->prefix_count, &c->prefix_room, sizeof(*grown));
 	struct token value = t;
@@ -412,14 +413,10 @@ static void add_prefix(struct shell *sh, struct command *c, struct token t)
 	value.text.text += n + adds + 1;
 	value.text.length -= n + adds + 1;
 	value.at.column += (int)(n + adds) + 1;
-	grown[c->prefix_count] = (struct prefix){
-		.name = {t.text.text, n},
-		.value = shell_value(sh, c, value, &derived),
-		.at = t.at,
-		.adds = adds,
-		.argument = argument,
-	};
-	grown[c->prefix_count++].derived = derived;
+	prefix.adds = adds;
+	prefix.argument = argument;
+	prefix.value = shell_value(sh, c, value, &prefix);
+	c->prefixes[c->prefix_count++] = prefix;
 }
 
 static bool is_assignment(struct span s)

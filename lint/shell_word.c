@@ -11,6 +11,7 @@ struct expansion {
 	size_t start;
 	bool loose, derived;
 	struct place at;
+	const char *task;
 };
 
 struct span word_text(const struct command *c, size_t i)
@@ -52,7 +53,7 @@ static void end_word(struct expansion *x)
 	}
 	c->words = words;
 	words[c->count++] = (struct word){
-		x->start, c->text.length - x->start, x->at, x->loose, x->derived, {0}};
+		x->start, c->text.length - x->start, x->at, x->loose, x->derived, x->task, {0}};
 	x->start = c->text.length;
 	x->begun = x->loose = false;
 	/* The next word may come from the same variable. */
@@ -109,6 +110,10 @@ static void add_variable(struct expansion *x, struct span name, bool quoted, boo
 	var->referenced = true;
 	x->derived = true;
 	setting = shell_setting(x->sh, var);
+	if (setting.state == SET_INHERITED && !x->task)
+		x->task = task_variable(name);
+	else if (setting.state == SET_VALUE && setting.task)
+		x->task = setting.task;
 	if (setting.state == SET_VALUE)
 		add_value(x, setting.value, quoted, all);
 	else if (setting.state != SET_NOT)
@@ -131,6 +136,8 @@ static void add_braced(struct expansion *x, struct span inside, bool quoted)
 		return;
 	}
 	if (name.length && (var = shell_var(x->sh, name))) {
+		if (var->now.state == SET_INHERITED && !x->task)
+			x->task = task_variable(name);
 		var->referenced = true;
 		var->now.used = true;
 		if (span_starts(rest, ":=") || span_starts(rest, "="))
@@ -297,7 +304,8 @@ static struct lexer on_token(struct shell *sh, struct token token)
 void shell_expand(struct shell *sh, struct command *c, struct token token, bool split)
 {
 	struct expansion x = {
-		sh, c, on_token(sh, token), split, false, c->text.length, false, false, token.at};
+		sh,       c,   on_token(sh, token), split, false, c->text.length, false, false,
+		token.at, NULL};
 	size_t words = c->count;
 
 	expand(&x);
@@ -327,10 +335,12 @@ static void expand_array(struct expansion *x)
 	}
 }
 
-struct span shell_value(struct shell *sh, struct command *c, struct token token, bool *derived)
+struct span shell_value(struct shell *sh, struct command *c, struct token token,
+			struct prefix *prefix)
 {
 	struct expansion x = {
-		sh, c, on_token(sh, token), false, false, c->text.length, false, false, token.at};
+		sh,       c,   on_token(sh, token), false, false, c->text.length, false, false,
+		token.at, NULL};
 	size_t start = c->text.length;
 	struct span value;
 
@@ -339,7 +349,8 @@ struct span shell_value(struct shell *sh, struct command *c, struct token token,
 		expand_array(&x);
 	else
 		expand(&x);
-	*derived = x.derived;
+	prefix->derived = x.derived;
+	prefix->task = x.task;
 	sh->failed |= c->text.failed;
 	if (c->text.failed)
 		return (struct span){"", 0};

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Containers: the GPUs that docker and podman give them, and lists that count in there (rule L1).
+ */
+#include "lint/shell_script.h"
+
+#include <stdio.h>
+
+enum { MAX_GRANTED = 64 };
+
+/* The value of an option, as --gpus VALUE or --gpus=VALUE at word i; .text NULL: it is none. */
+static struct span option_value(const struct command *c, size_t i, const char *name)
+{
+	struct span s = word_text(c, i);
+	size_t n = strlen(name);
+
+	if (span_is(s, name))
+		return word_text(c, i + 1);
+	if (span_starts(s, name) && s.length > n && s.text[n] == '=')
+		return (struct span){s.text + n + 1, s.length - n - 1};
+	return (struct span){NULL, 0};
+}
+
+/* How many GPUs a list of them has; -1: it is not known, or has MIG instances. */
+static int64_t list_count(struct span list)
+{
+	struct span entry;
+	int64_t count = 0;
+
+	if (!list.length || !span_known(list) || memchr(list.text, ':', list.length))
+		return -1;
+	while (span_split(&list, ',', &entry)) {
+		if (span_is(entry, "all") || span_is(entry, "none") || span_is(entry, "void"))
+			return -1;
+		count += entry.length > 0;
+	}
+	return count;
+}
+
+/* 2, all, "device=2,3", device=2 */
+static int64_t granted_count(struct span value)
+{
+	static const char device[] = "device=";
+	const char *found;
+	size_t n = 0;
+
+	if (!span_known(value))
+		return -1;
+	found = memmem(value.text, value.length, device, sizeof(device) - 1);
+	if (!found)
+		return span_number(value, MAX_GRANTED);
+	value.length -= (size_t)(found + sizeof(device) - 1 - value.text);
+	value.text = found + sizeof(device) - 1;
+	while (n < value.length && !strchr("\"' ", value.text[n]))
+		n++;
+	return list_count((struct span){value.text, n});
+}
+
+/* The value of NAME=VALUE at word i, behind -e, --env= or env; .text NULL: it is another. */
+static struct span variable_value(const struct command *c, size_t i, const char *name)
+{
+	struct span s = word_text(c, i);
+	size_t n = strlen(name);
+
+	if (span_starts(s, "--env="))
+		s = (struct span){s.text + 6, s.length - 6};
+	else if (span_starts(s, "-e") && s.length > 2)
+		s = (struct span){s.text + 2, s.length - 2};
+	if (!span_starts(s, name) || s.length <= n || s.text[n] != '=')
+		return (struct span){NULL, 0};
+	return (struct span){s.text + n + 1, s.length - n - 1};
+}
+
+/* How many GPUs the container gets; -1: not known, or all. */
+static int64_t container_count(const struct command *c, size_t first)
+{
+	static const char cdi[] = "nvidia.com/gpu=";
+	int64_t devices = 0;
+
+	for (size_t i = first; i < c->count; i++) {
+		struct span gpus = option_value(c, i, "--gpus");
+		struct span list = variable_value(c, i, "NVIDIA_VISIBLE_DEVICES");
+		struct span device = option_value(c, i, "--device");
+
+		if (gpus.text)
+			return granted_count(gpus);
+		if (list.text)
+			return list_count(list);
+		if (!device.text || !span_starts(device, cdi))
+			continue;
+		device.text += sizeof(cdi) - 1;
+		device.length -= sizeof(cdi) - 1;
+		if (list_count(device) != 1)
+			return -1;
+		devices++;
+	}
+	return devices ? devices : -1;
+}
+
+/* The largest number of a list; -1: there is none. */
+static int64_t largest(struct span list)
+{
+	struct span entry;
+	int64_t most = -1;
+
+	while (span_split(&list, ',', &entry)) {
+		int64_t number = span_number(span_trim(entry), INT32_MAX);
+
+		most = number > most ? number : most;
+	}
+	return most;
+}
+
+/* 0,1,2 */
+static const char *counted(int64_t count, char room[256])
+{
+	size_t n = 0;
+
+	for (int i = 0; i < (int)count && n < 240; i++)
+		n += (size_t)snprintf(room + n, 256 - n, "%s%d", i ? "," : "", i);
+	return room;
+}
+
+void shell_container(struct shell *sh, const struct run *run)
+{
+	const struct command *c = run->c;
+	int64_t count = container_count(c, run->first + 2);
+	char room[256], fix[320];
+
+	for (size_t i = run->first + 2; count > 0 && i < c->count; i++) {
+		struct span list = variable_value(c, i, tracked_name(TRACKED_LIST));
+
+		if (!list.text || !list.length || !span_known(list) || largest(list) < count)
+			continue;
+		snprintf(fix, sizeof(fix), "leave it out, or count from 0: %s=%s",
+			 tracked_name(TRACKED_LIST), counted(count, room));
+		shell_report(sh, FINDING_CONTAINER_NUMBERS, c->words[i].at, "L1", fix,
+			     "%s has numbers of the host: the container gets %lld GPU%s, and "
+			     "numbers %s from 0",
+			     SHOW(span_of(tracked_name(TRACKED_LIST)), list), (long long)count,
+			     count == 1 ? "" : "s", count == 1 ? "it" : "them");
+		return;
+	}
+}
