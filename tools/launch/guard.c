@@ -22,7 +22,7 @@
 
 struct guard {
 	const struct launch *launch;
-	const struct setting *setting;
+	const struct process_state *state;
 	const struct rank_output *outputs;
 	int sock, signals;
 	int statuses[2], gate[2];
@@ -72,8 +72,8 @@ static void fork_ranks(struct guard *g)
 
 		if (pid == 0) {
 			close(g->gate[1]);
-			rank_become(g->launch, g->setting, &g->outputs[g->forked], g->forked,
-				    g->self, g->statuses[1], g->gate[0]);
+			rank_become(g->launch, g->state, &g->outputs[g->forked], g->forked, g->self,
+				    g->statuses[1], g->gate[0]);
 		}
 		if (pid < 0) {
 			refuse(g, g->forked, STAGE_FORK, errno);
@@ -100,7 +100,7 @@ static void close_inherited(struct guard *g)
 	unsigned next = 3;
 
 	for (int fd = 0; fd < 3; fd++)
-		dup2(g->setting->null, fd);
+		dup2(g->state->null, fd);
 	qsort(keep, ARRAY_SIZE(keep), sizeof(*keep), by_number);
 	for (size_t i = 0; i <= ARRAY_SIZE(keep); i++) {
 		unsigned end = i < ARRAY_SIZE(keep) ? (unsigned)keep[i] : ~0u;
@@ -303,10 +303,10 @@ static void guard_main(struct guard *g)
 	_exit(0);
 }
 
-pid_t guard_start(const struct launch *launch, const struct setting *setting,
+pid_t guard_start(const struct launch *launch, const struct process_state *state,
 		  const struct rank_output *outputs, int *sock)
 {
-	struct guard g = {.launch = launch, .setting = setting, .outputs = outputs};
+	struct guard g = {.launch = launch, .state = state, .outputs = outputs};
 	int pair[2];
 	pid_t pid;
 

@@ -55,7 +55,7 @@ static int prepare(struct supervisor *s)
 	size_t files = console_files(s->launch);
 	int r;
 
-	if (!setting_enter(&s->setting, s->launch, files))
+	if (!process_state_enter(&s->state, s->launch, files))
 		return report_fail(
 			s->report, GPUMAP_EFILE, FINDING_LAUNCH,
 			ABOUT(.speech = s->launch->speech,
@@ -67,7 +67,7 @@ static int prepare(struct supervisor *s)
 	if (r != GPUMAP_OK)
 		return r;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->signals = signalfd(-1, &s->setting.caught, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->signals = signalfd(-1, &s->state.caught, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (s->epoll < 0 || !watch(s, s->signals, &s->signals) || !watch(s, s->timer, &s->timer) ||
 	    !watch(s, s->console.epoll, &s->console))
@@ -110,7 +110,7 @@ int launch_run(const struct launch *launch, struct launch_result *result, gpumap
 		if (fd >= 0)
 			close(fd);
 	}
-	setting_leave(&s.setting);
+	process_state_leave(&s.state);
 	return r;
 }
 

@@ -13,9 +13,9 @@ launch_sources = \
 	tools/launch/launch.c tools/launch/launch.h \
 	tools/launch/port.c tools/launch/port.h \
 	tools/launch/process_stat.c tools/launch/process_stat.h \
+	tools/launch/process_state.c \
 	tools/launch/program.c \
 	tools/launch/rank.c \
-	tools/launch/setting.c \
 	tools/launch/supervise.c tools/launch/supervise.h \
 	tools/launch/supervisor.h \
 	tools/launch/tree.c

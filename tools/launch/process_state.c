@@ -22,27 +22,27 @@ static bool is_ignored(int sig)
 }
 
 /* What the caller was started to ignore (nohup, background jobs of a script) stays so. */
-static void catch_signals(struct setting *setting, const struct launch *launch)
+static void catch_signals(struct process_state *state, const struct launch *launch)
 {
 	static const int stop[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
-	sigemptyset(&setting->caught);
+	sigemptyset(&state->caught);
 	for (size_t i = 0; i < ARRAY_SIZE(stop); i++)
 		if (!is_ignored(stop[i]))
-			sigaddset(&setting->caught, stop[i]);
+			sigaddset(&state->caught, stop[i]);
 	for (int sig = 1; sig < NSIG; sig++)
 		if (sigismember(&launch->forward, sig) == 1 && !is_ignored(sig))
-			sigaddset(&setting->caught, sig);
-	setting->hup_ignored = is_ignored(SIGHUP);
+			sigaddset(&state->caught, sig);
+	state->hup_ignored = is_ignored(SIGHUP);
 }
 
-static bool raise_files(struct setting *setting, size_t files)
+static bool raise_files(struct process_state *state, size_t files)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &setting->files) < 0)
+	if (getrlimit(RLIMIT_NOFILE, &state->files) < 0)
 		return false;
-	limit = setting->files;
+	limit = state->files;
 	if (limit.rlim_cur >= files)
 		return true;
 	if (limit.rlim_max < files) {
@@ -66,37 +66,37 @@ static bool open_standard_streams(void)
 	return fd >= 0;
 }
 
-bool setting_enter(struct setting *setting, const struct launch *launch, size_t files)
+bool process_state_enter(struct process_state *state, const struct launch *launch, size_t files)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, standard = {.sa_handler = SIG_DFL};
 
-	*setting = (struct setting){.null = -1};
-	if (!raise_files(setting, files) || !open_standard_streams())
+	*state = (struct process_state){.null = -1};
+	if (!raise_files(state, files) || !open_standard_streams())
 		return false;
-	setting->null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (setting->null < 0)
+	state->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (state->null < 0)
 		return false;
-	catch_signals(setting, launch);
-	sigprocmask(SIG_BLOCK, &setting->caught, &setting->mask);
+	catch_signals(state, launch);
+	sigprocmask(SIG_BLOCK, &state->caught, &state->mask);
 	/* write(2) reports a closed console and a full log. */
-	sigaction(SIGPIPE, &ignore, &setting->pipe);
-	sigaction(SIGXFSZ, &ignore, &setting->limit);
-	sigaction(SIGCHLD, &standard, &setting->child);
-	if (prctl(PR_GET_CHILD_SUBREAPER, &setting->subreaper) < 0)
-		setting->subreaper = 0;
+	sigaction(SIGPIPE, &ignore, &state->pipe);
+	sigaction(SIGXFSZ, &ignore, &state->limit);
+	sigaction(SIGCHLD, &standard, &state->child);
+	if (prctl(PR_GET_CHILD_SUBREAPER, &state->subreaper) < 0)
+		state->subreaper = 0;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	return true;
 }
 
-void setting_leave(const struct setting *setting)
+void process_state_leave(const struct process_state *state)
 {
-	if (setting->null < 0)
+	if (state->null < 0)
 		return;
-	close(setting->null);
-	prctl(PR_SET_CHILD_SUBREAPER, setting->subreaper);
-	sigaction(SIGCHLD, &setting->child, NULL);
-	sigaction(SIGXFSZ, &setting->limit, NULL);
-	sigaction(SIGPIPE, &setting->pipe, NULL);
-	setrlimit(RLIMIT_NOFILE, &setting->files);
-	sigprocmask(SIG_SETMASK, &setting->mask, NULL);
+	close(state->null);
+	prctl(PR_SET_CHILD_SUBREAPER, state->subreaper);
+	sigaction(SIGCHLD, &state->child, NULL);
+	sigaction(SIGXFSZ, &state->limit, NULL);
+	sigaction(SIGPIPE, &state->pipe, NULL);
+	setrlimit(RLIMIT_NOFILE, &state->files);
+	sigprocmask(SIG_SETMASK, &state->mask, NULL);
 }

@@ -41,9 +41,9 @@ static void die_with(pid_t guard)
 		_exit(125);
 }
 
-static void connect_output(const struct setting *setting, const struct rank_output *output)
+static void connect_output(const struct process_state *state, const struct rank_output *output)
 {
-	if (dup2(setting->null, STDIN_FILENO) < 0 ||
+	if (dup2(state->null, STDIN_FILENO) < 0 ||
 	    (output->out >= 0 && dup2(output->out, STDOUT_FILENO) < 0) ||
 	    (output->err >= 0 && dup2(output->err, STDERR_FILENO) < 0))
 		_exit(125);
@@ -90,7 +90,7 @@ static void execute(struct becoming *b)
 	execve("/bin/sh", argv, rank->envp);
 }
 
-void rank_become(const struct launch *launch, const struct setting *setting,
+void rank_become(const struct launch *launch, const struct process_state *state,
 		 const struct rank_output *output, size_t index, pid_t guard, int statuses,
 		 int gate)
 {
@@ -100,8 +100,8 @@ void rank_become(const struct launch *launch, const struct setting *setting,
 
 	setsid();
 	die_with(guard);
-	connect_output(setting, output);
-	setrlimit(RLIMIT_NOFILE, &setting->files);
+	connect_output(state, output);
+	setrlimit(RLIMIT_NOFILE, &state->files);
 	bind_to(&b);
 	error = program_find(b.rank->argv[0], b.rank->envp, b.path, sizeof(b.path), &b.script);
 	if (error)
@@ -109,7 +109,7 @@ void rank_become(const struct launch *launch, const struct setting *setting,
 	send_status(&b, STAGE_READY, 0);
 	if (read(gate, &byte, 1) != 1)
 		_exit(125);
-	reset_signals(setting->hup_ignored);
+	reset_signals(state->hup_ignored);
 	execute(&b);
 	refuse(&b, STAGE_EXEC, errno);
 }

@@ -211,7 +211,7 @@ bool supervise(struct supervisor *s)
 	reset(s);
 	s->other_count = tree_children(getpid(), s->others, ARRAY_SIZE(s->others));
 	if (console_connect(&s->console))
-		s->guard_pid = guard_start(s->launch, &s->setting, s->console.outputs, &s->guard);
+		s->guard_pid = guard_start(s->launch, &s->state, s->console.outputs, &s->guard);
 	else
 		s->guard_pid = -1;
 	if (s->guard_pid < 0) {

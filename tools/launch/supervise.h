@@ -24,7 +24,7 @@ struct supervisor {
 	const struct launch *launch;
 	struct launch_result *result;
 	gpumap_report *report;
-	struct setting setting;
+	struct process_state state;
 	struct console console;
 	int epoll, signals, timer, guard; /* guard: the socket, -1: it is gone */
 	pid_t guard_pid;

@@ -20,7 +20,7 @@ enum {
 
 /* --- what changes for the time of a run ------------------------------------- */
 
-struct setting {
+struct process_state {
 	sigset_t mask, caught;
 	struct sigaction pipe, limit, child;
 	struct rlimit files; /* as the ranks shall have it */
@@ -30,8 +30,8 @@ struct setting {
 };
 
 /* Catches signals, raises the limit of open files to `files`. False: it cannot be raised. */
-bool setting_enter(struct setting *setting, const struct launch *launch, size_t files);
-void setting_leave(const struct setting *setting);
+bool process_state_enter(struct process_state *state, const struct launch *launch, size_t files);
+void process_state_leave(const struct process_state *state);
 
 int64_t now_ns(void);
 
@@ -85,12 +85,12 @@ struct rank_status {
 };
 
 /* Forks the guard, which forks the ranks. Returns its pid, and the socket in *sock; -1. */
-pid_t guard_start(const struct launch *launch, const struct setting *setting,
+pid_t guard_start(const struct launch *launch, const struct process_state *state,
 		  const struct rank_output *outputs, int *sock);
 
 /* The forked child of the guard becomes rank `index`: prepares, reports it to `statuses`, waits
  * for a byte in `gate`, executes. */
-void rank_become(const struct launch *launch, const struct setting *setting,
+void rank_become(const struct launch *launch, const struct process_state *state,
 		 const struct rank_output *output, size_t index, pid_t guard, int statuses,
 		 int gate) __attribute__((noreturn));
 
