@@ -15,7 +15,7 @@ pretend_libnvidia_ml_la_SOURCES = \
 	pretend/unit.c \
 	pretend/use.c
 pretend_libnvidia_ml_la_LIBADD = libgpumap-core.la
-pretend_libnvidia_ml_la_LDFLAGS = -version-info 1:0:0 -no-undefined \
+pretend_libnvidia_ml_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -no-undefined \
 	-Wl,--version-script=$(top_srcdir)/pretend/libnvidia-ml.map
 EXTRA_pretend_libnvidia_ml_la_DEPENDENCIES = pretend/libnvidia-ml.map
 EXTRA_DIST += pretend/libnvidia-ml.map

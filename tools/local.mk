@@ -51,9 +51,11 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/sweep_share.c tools/sweep_share.h
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
+gpumap_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
 gpumap_LDADD = liblint.la libgpumap-core.la
 
 # Asks libcuda in a process of its own (rule N6).
 pkglibexec_PROGRAMS += tools/gpumap-ask-driver
 tools_gpumap_ask_driver_SOURCES = tools/ask-driver.c tools/cuda-driver.h
+tools_gpumap_ask_driver_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
 EXTRA_DIST += tools/README.md tools/launch/README.md

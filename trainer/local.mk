@@ -149,7 +149,7 @@ gpumap_mpi_la_SOURCES = \
 	trainer/simd.c trainer/simd.h
 gpumap_mpi_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir) $(MPI_CPPFLAGS)
 gpumap_mpi_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
-gpumap_mpi_la_LDFLAGS = -module -avoid-version -shared $(MPI_LDFLAGS)
+gpumap_mpi_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared $(MPI_LDFLAGS)
 gpumap_mpi_la_LIBADD = $(MPI_LIBS)
 endif
 if HAVE_DNNL
@@ -203,6 +203,7 @@ endif
 bin_PROGRAMS += gpumap-train
 gpumap_train_SOURCES = trainer/main.c
 gpumap_train_CPPFLAGS = $(libtrainer_la_CPPFLAGS)
+gpumap_train_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
 gpumap_train_LDADD = libtrainer.la libgpumap/libgpumap.la $(JANSSON_LIBS) -lm
 endif
 EXTRA_DIST += trainer/README.md trainer/backend/README.md trainer/collective/README.md \
