@@ -50,6 +50,11 @@ enum profile_key_id setting_key(struct span name)
 	return PKEY_COUNT;
 }
 
+bool key_picks_device(enum profile_key_id id)
+{
+	return keys[id].in == SECTION_PROGRAM && (keys[id].use & EXEC_DOES);
+}
+
 bool value_is_list(enum value_kind kind)
 {
 	return kind == VALUE_LIST || kind == VALUE_MACRO_LIST;

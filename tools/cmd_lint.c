@@ -11,6 +11,7 @@
 #include "lint_print.h"
 #include "machine.h"
 #include "plan_open.h"
+#include "profile/profile.h"
 #include "report.h"
 #include "suggest.h"
 
@@ -133,8 +134,8 @@ static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_
 	    gpumap_profile_set(profile, "inventory", lint->machine, "--inventory", report))
 		return;
 	if ((!lint->machine &&
-	     streq(gpumap_profile_setting(profile, "inventory", GPUMAP_SETTING_VALUE), "host")) ||
-	    streq(gpumap_profile_setting(profile, "hosts", GPUMAP_SETTING_VALUE), "slurm") ||
+	     profile_key_value(profile, PKEY_PROFILE_inventory).word == PLAN_INVENTORY_HOST) ||
+	    profile_key_value(profile, PKEY_PROFILE_hosts).word == PLAN_HOSTS_SLURM ||
 	    gpumap_report_new(&scratch) != GPUMAP_OK)
 		return;
 	plan_from(&plan, &node, profile, &nothing, scratch);

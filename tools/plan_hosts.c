@@ -8,6 +8,7 @@
 #include "command.h"
 #include "cpus.h"
 #include "expand.h"
+#include "inventory/inventory.h"
 #include "machine.h"
 #include "plan/job.h"
 #include "profile/profile.h"
@@ -87,10 +88,15 @@ static int inventory_of(struct finder *f, size_t i, char **ret)
 	return *ret ? GPUMAP_OK : report_nomem(f->report);
 }
 
-/* A recorded machine's cores are not this one's; simulated GPUs are. */
+static bool is_here(const char *what)
+{
+	return key_value(PKEY_PROFILE_inventory, what).word == PLAN_INVENTORY_HOST;
+}
+
+/* A recorded machine's cores are not this one's; those of simulated GPUs are. */
 static bool has_our_cores(const char *what)
 {
-	return streq(what, "host") || (*what >= '0' && *what <= '9' && !strchr(what, '/'));
+	return is_here(what) || synthetic_recognise(what);
 }
 
 static int know_cores(struct finder *f, size_t i)
@@ -133,8 +139,8 @@ static int know_other(struct finder *f, size_t i, const char *here, size_t *alik
 
 	if (r == GPUMAP_OK && here && streq(what, here)) {
 		r = gpumap_hosts_set_like(f->ret->hosts, i, (size_t)f->ret->node);
-		*alike += streq(here, "host");
-	} else if (r == GPUMAP_OK && !streq(what, "host")) {
+		*alike += is_here(here);
+	} else if (r == GPUMAP_OK && !is_here(what)) {
 		r = open_once(f, what, &inventory);
 		if (r == GPUMAP_OK)
 			r = gpumap_hosts_set_inventory(f->ret->hosts, i, inventory);
@@ -177,7 +183,7 @@ static int know_job(struct finder *f)
 	const char *const envp[] = {text, NULL};
 
 	if (f->ret->node >= 0 || !job || !gpumap_hosts_count(f->ret->hosts) ||
-	    !streq(finder_value(f, "hosts"), "slurm"))
+	    key_value(PKEY_PROFILE_hosts, finder_value(f, "hosts")).word != PLAN_HOSTS_SLURM)
 		return GPUMAP_OK;
 	snprintf(text, sizeof(text), "SLURM_JOB_ID=%s", job);
 	return gpumap_hosts_set_environ(f->ret->hosts, 0, envp, f->report);

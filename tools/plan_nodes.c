@@ -161,12 +161,13 @@ int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpum
 static int add_named(struct finder *f, const char *node_rank)
 {
 	const char *hosts = finder_value(f, "hosts");
+	struct key_value value = key_value(PKEY_PROFILE_hosts, hosts);
 	int64_t count;
 	int r;
 
-	if (starts_with(hosts, "file:"))
-		r = add_file(f, hosts + 5);
-	else if (streq(hosts, "slurm"))
+	if (value.word == PLAN_HOSTS_FILE)
+		r = add_file(f, value.text.text);
+	else if (value.word == PLAN_HOSTS_SLURM)
 		r = add_slurm(f);
 	else
 		r = gpumap_hosts_parse_list(f->ret->hosts, hosts, finder_origin(f, "hosts"),

@@ -12,6 +12,8 @@
 #include "launch/launch.h"
 #include "lint/python.h"
 #include "plan/job.h"
+#include "profile/profile.h"
+#include "rank_place.h"
 #include "readfile.h"
 #include "report.h"
 #include "strbuf.h"
@@ -187,16 +189,19 @@ static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lack
 		gpumap_report *report)
 {
 	const struct speech speech = job_speech(plan);
-	struct launch_rank rank = {.rank = (int)number};
-	char **argv = NULL, *folder = NULL;
+	struct launch_rank rank = {.rank = 0};
+	struct arena arena = {0};
+	char **argv = NULL;
+	struct job_rank at;
 	struct lack lack;
-	int r = gpumap_plan_rank_arguments(&argv, plan, number, report);
+	int r;
 
+	job_rank_at(plan, number, &at);
+	r = job_arguments(&argv, plan, &at, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_expand_setting(&folder, plan, "workdir", number, NULL, report);
+		r = rank_place(&rank, &arena, plan, &at, report);
 	if (r == GPUMAP_OK) {
 		rank.argv = argv;
-		rank.folder = *folder && !streq(folder, ".") ? folder : NULL;
 		lack = lack_of(plan, &rank);
 		*lacks = lack.error != 0;
 		if (lack.error)
@@ -205,27 +210,23 @@ static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lack
 	for (size_t i = 0; argv && argv[i]; i++)
 		free(argv[i]);
 	free((void *)argv);
-	free(folder);
+	arena_free(&arena);
 	return r;
 }
 
 int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *report)
 {
 	const struct plan_host *host = job_host(plan, node);
-	char *inventory = NULL;
 	bool lacks = false;
 	size_t arguments;
-	int r;
 
 	job_program(plan, &arguments);
 	if (!host || !host->layout->count || !job_answered(plan) || !arguments)
 		return GPUMAP_OK;
-	r = gpumap_plan_expand_setting(&inventory, plan, "inventory", (int64_t)host->first_rank,
-				       NULL, report);
-	if (r == GPUMAP_OK && streq(inventory, "host"))
-		r = seek(plan, (int64_t)host->first_rank, false, &lacks, report);
-	free(inventory);
-	return r;
+	if (job_value(plan, PKEY_PROFILE_inventory, (int64_t)host->first_rank).word !=
+	    PLAN_INVENTORY_HOST)
+		return GPUMAP_OK;
+	return seek(plan, (int64_t)host->first_rank, false, &lacks, report);
 }
 
 int plan_check_programs(const gpumap_plan *plan, int64_t node, gpumap_report *report)
@@ -249,16 +250,15 @@ static const char *value(const gpumap_profile *profile, const char *key)
 /* Whether the profile says nothing of how the program picks, and each rank is to pick one. */
 static bool is_open(const gpumap_profile *profile)
 {
-	static const char *const keys[] = {"device",  "set_device",    "device_ids",
-					   "in_code", "script_export", "script_inline",
-					   "prefix"};
-	const char *mode = value(profile, "mode"), *folder = value(profile, "workdir");
+	int mode = profile_key_value(profile, PKEY_PROFILE_mode).word;
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (!streq(gpumap_profile_setting(profile, keys[i], GPUMAP_SETTING_ORIGIN),
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
+		if (key_picks_device(i) &&
+		    !streq(gpumap_profile_setting(profile, profile_key(i)->key.name,
+						  GPUMAP_SETTING_ORIGIN),
 			   "default"))
 			return false;
-	return (streq(mode, "ddp") || streq(mode, "single")) && !strchr(folder, '%');
+	return (mode == PLAN_DDP || mode == PLAN_SINGLE) && !strchr(value(profile, "workdir"), '%');
 }
 
 /* NULL: it cannot be read, or nobody should wait for it. */

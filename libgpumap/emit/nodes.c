@@ -185,7 +185,8 @@ bool emit_lists_differ(const struct emitter *e)
 
 bool emit_named(const struct emitter *e)
 {
-	return *emit_setting(e, "hosts") && !streq(emit_setting(e, "hosts"), "slurm");
+	return *emit_setting(e, "hosts") &&
+	       emit_value(e, PKEY_PROFILE_hosts).word != PLAN_HOSTS_SLURM;
 }
 
 const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_rank)

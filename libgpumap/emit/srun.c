@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "inventory/inventory.h"
+
 /* --- groups of hosts --------------------------------------------------------------------- */
 
 /* Whether names ascend, as Slurm numbers the nodes of a job. */
@@ -65,9 +67,7 @@ static size_t needed_gpus(const struct emitter *e)
 /* Whether the settings themselves say that there are no GPUs. */
 static bool plans_no_gpus(const struct emitter *e)
 {
-	const char *inventory = emit_setting(e, "inventory");
-
-	return span_number(span_of(inventory), INT32_MAX) == 0 || starts_with(inventory, "0x") ||
+	return synthetic_recognise(emit_setting(e, "inventory")) ||
 	       emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE ||
 	       emit_value(e, PKEY_PROGRAM_device).word == DEVICE_CPU;
 }

@@ -145,3 +145,9 @@ EXPORT const char *gpumap_profile_setting(const gpumap_profile *profile, const c
 {
 	return gpumap_profile_setting_at(profile, name, attr, NULL, -1, -1, -1);
 }
+
+struct key_value profile_key_value(const gpumap_profile *profile, enum profile_key_id key)
+{
+	return key_value(key, gpumap_profile_setting(profile, profile_key(key)->key.name,
+						     GPUMAP_SETTING_VALUE));
+}

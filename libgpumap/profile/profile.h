@@ -136,6 +136,9 @@ struct place {
 const struct setting *profile_decides(const gpumap_profile *profile, enum profile_key_id key,
 				      const struct place *place);
 
+/* What it says without conditions. */
+struct key_value profile_key_value(const gpumap_profile *profile, enum profile_key_id key);
+
 /* Whether the override changes the chosen profile. */
 bool override_applies(const gpumap_profile *profile, const gpumap_section *section);
 

@@ -96,10 +96,13 @@ static const struct {
 	 "be caught, as in USR1,USR2 [GM002]\n"},
 	{"hosts", "[profile a]\nhosts=tux[1-,b\n[profile b]\nhosts=tux*\n[profile c]\nhosts=a/b\n",
 	 NULL,
-	 "t.ini:2:7 hosts cannot hold 'tux[1-'; write names of hosts, as in tux[08-11],gpu1 "
+	 "t.ini:2:7 hosts cannot hold 'tux[1-'; write slurm|file:FILE|HOST,...: names of hosts, as "
+	 "in tux[08-11],gpu1 "
 	 "[GM002]\n"
-	 "t.ini:4:7 hosts cannot be 'tux*'; write names of hosts, as in tux[08-11],gpu1 [GM002]\n"
-	 "t.ini:6:7 hosts cannot be 'a/b'; write names of hosts, as in tux[08-11],gpu1 [GM002]\n"},
+	 "t.ini:4:7 hosts cannot be 'tux*'; write slurm|file:FILE|HOST,...: names of hosts, as in "
+	 "tux[08-11],gpu1 [GM002]\n"
+	 "t.ini:6:7 hosts cannot be 'a/b'; write slurm|file:FILE|HOST,...: names of hosts, as in "
+	 "tux[08-11],gpu1 [GM002]\n"},
 	{"forms with a colon",
 	 "[profile a]\ncpu_bind=cores:0\non_fail=restart\npass_local_rank=local_rank\n", NULL,
 	 "t.ini:2:16 cpu_bind cannot hold '0'; write none|numa|cores:COUNT|list:CPUS: a number, 1 "
@@ -197,7 +200,8 @@ static const struct {
 	 "when_host = tux, n[1-2]-bmc, b\n[override p]\nprofile=a\nwhen_host = a:b\n"
 	 "[override q]\nprofile=a\nwhen_host = n1,tux[00-\n",
 	 NULL,
-	 "t.ini:2:12 hosts cannot hold 'gpu*'; write names of hosts, as in tux[08-11],gpu1 "
+	 "t.ini:2:12 hosts cannot hold 'gpu*'; write slurm|file:FILE|HOST,...: names of hosts, as "
+	 "in tux[08-11],gpu1 "
 	 "[GM002]\n"
 	 "t.ini:5:18 when_host cannot hold 'n[1-2]-bmc'; write names of hosts, as in "
 	 "tux[00-03],gpu* [GM002]\n"

@@ -6,18 +6,13 @@
 
 #include "cpuset.h"
 #include "plan_hosts.h"
-#include "profile_keys.h"
+#include "profile/profile.h"
 #include "report.h"
 #include "strbuf.h"
 
 static const char *value(const gpumap_profile *profile, const char *key)
 {
 	return gpumap_profile_setting(profile, key, GPUMAP_SETTING_VALUE);
-}
-
-static struct key_value value_of(const gpumap_profile *profile, enum profile_key_id id)
-{
-	return key_value(id, value(profile, profile_key(id)->key.name));
 }
 
 static bool is_set(const gpumap_profile *profile, const char *key)
@@ -27,29 +22,29 @@ static bool is_set(const gpumap_profile *profile, const char *key)
 
 /* --- the profile, for this rank alone ------------------------------------------------- */
 
-struct flattening {
-	const struct exec *exec;
-	gpumap_profile *profile;
-};
-
 /* What overrides say of this place becomes what the profile says. */
-static int flatten_key(const gpumap_key *key, void *data)
+static int flatten(const struct exec *exec, gpumap_profile *profile)
 {
-	const struct flattening *f = data;
-	const struct job_rank *rank = &f->exec->rank;
-	const char *name = gpumap_key_str(key, GPUMAP_KEY_NAME);
-	const char *section = gpumap_key_str(key, GPUMAP_KEY_SECTION);
-	const char *here, *origin;
+	const struct job_rank *rank = &exec->rank;
+	int r = GPUMAP_OK;
 
-	if ((!streq(section, "profile") && !streq(section, "program")) || streq(name, "inherit"))
-		return GPUMAP_OK;
-	here = gpumap_profile_setting_at(f->profile, name, GPUMAP_SETTING_TEXT, f->exec->here,
-					 rank->node, rank->rank, rank->local_rank);
-	if (!here || streq(here, gpumap_profile_setting(f->profile, name, GPUMAP_SETTING_TEXT)))
-		return GPUMAP_OK;
-	origin = gpumap_profile_setting_at(f->profile, name, GPUMAP_SETTING_ORIGIN, f->exec->here,
-					   rank->node, rank->rank, rank->local_rank);
-	return gpumap_profile_set(f->profile, name, here, origin, f->exec->report);
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END && r == GPUMAP_OK; i++) {
+		const char *name = profile_key(i)->key.name, *here;
+
+		if (i == PKEY_PROFILE_inherit)
+			continue;
+		here = gpumap_profile_setting_at(profile, name, GPUMAP_SETTING_TEXT, exec->here,
+						 rank->node, rank->rank, rank->local_rank);
+		if (!here ||
+		    streq(here, gpumap_profile_setting(profile, name, GPUMAP_SETTING_TEXT)))
+			continue;
+		r = gpumap_profile_set(
+			profile, name, here,
+			gpumap_profile_setting_at(profile, name, GPUMAP_SETTING_ORIGIN, exec->here,
+						  rank->node, rank->rank, rank->local_rank),
+			exec->report);
+	}
+	return r;
 }
 
 static int disagree(const struct exec *exec, const char *origin, const char *what,
@@ -67,8 +62,8 @@ static int disagree(const struct exec *exec, const char *origin, const char *wha
 /* Numbers of ranks are the launcher's; a profile may know what the launcher does not set. */
 static int check_counts(struct exec *exec, const gpumap_profile *profile)
 {
-	int64_t world = value_of(profile, PKEY_PROFILE_world_size).number;
-	int64_t local = value_of(profile, PKEY_PROFILE_ranks).number;
+	int64_t world = profile_key_value(profile, PKEY_PROFILE_world_size).number;
+	int64_t local = profile_key_value(profile, PKEY_PROFILE_ranks).number;
 
 	if (world > 0 && world != exec->rank.world_size)
 		return disagree(exec, "world_size", "counts a world size of", exec->rank.world_size,
@@ -89,21 +84,21 @@ static int check_counts(struct exec *exec, const gpumap_profile *profile)
 
 static bool keeps_list(const gpumap_profile *profile)
 {
-	return value_of(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_INHERIT &&
-	       value_of(profile, PKEY_PROFILE_share).word == PLAN_SHARE_LIST;
+	return profile_key_value(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_INHERIT &&
+	       profile_key_value(profile, PKEY_PROFILE_share).word == PLAN_SHARE_LIST;
 }
 
 static bool has_none(const gpumap_profile *profile)
 {
-	return value_of(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE;
+	return profile_key_value(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE;
 }
 
 static bool binds(const gpumap_profile *profile)
 {
 	return (is_set(profile, "cpu_bind") &&
-		value_of(profile, PKEY_PROFILE_cpu_bind).word != PLAN_CPU_NONE) ||
+		profile_key_value(profile, PKEY_PROFILE_cpu_bind).word != PLAN_CPU_NONE) ||
 	       (is_set(profile, "mem_bind") &&
-		value_of(profile, PKEY_PROFILE_mem_bind).word != PLAN_MEM_NONE);
+		profile_key_value(profile, PKEY_PROFILE_mem_bind).word != PLAN_MEM_NONE);
 }
 
 static bool needs_machine(const gpumap_profile *profile)
@@ -114,7 +109,7 @@ static bool needs_machine(const gpumap_profile *profile)
 /* Nothing is looked at: what this process inherited, its program inherits. */
 static void pass_through(struct exec *exec, const gpumap_profile *profile)
 {
-	int64_t threads = value_of(profile, PKEY_PROFILE_threads).number;
+	int64_t threads = profile_key_value(profile, PKEY_PROFILE_threads).number;
 
 	exec->slot = (struct plan_slot){.logical = -1, .threads = threads > 0 ? (int)threads : 0};
 	if (has_none(profile))
@@ -133,8 +128,7 @@ static bool by_rank(const char *text)
 static bool checks_use(const struct exec *exec, const gpumap_profile *profile)
 {
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
-		if (profile_key(i)->in == SECTION_PROGRAM && (profile_key(i)->use & EXEC_DOES) &&
-		    by_rank(value(profile, profile_key(i)->key.name)))
+		if (key_picks_device(i) && by_rank(value(profile, profile_key(i)->key.name)))
 			return false;
 	return !exec_own_gpus(exec);
 }
@@ -193,7 +187,7 @@ static void take_slot(struct exec *exec, const gpumap_profile *profile, const gp
 	/* Whoever bound this task knew what for; and alone it would take its neighbours' cores. */
 	if ((bound_already(hosts) || exec_own_gpus(exec)) && !is_set(profile, "cpu_bind")) {
 		exec->slot.cpus = NULL;
-		if (value_of(profile, PKEY_PROFILE_threads).word == PLAN_THREADS_AUTO)
+		if (profile_key_value(profile, PKEY_PROFILE_threads).word == PLAN_THREADS_AUTO)
 			exec->slot.threads = 0;
 		if (!is_set(profile, "mem_bind"))
 			exec->slot.nodes = NULL;
@@ -229,7 +223,8 @@ static int check_described(struct exec *exec, const gpumap_profile *profile)
 	gpumap_inventory *inventory = NULL;
 	int r = GPUMAP_OK;
 
-	if (!streq(what, "host") && !strchr(what, '%'))
+	if (profile_key_value(profile, PKEY_PROFILE_inventory).word != PLAN_INVENTORY_HOST &&
+	    !strchr(what, '%'))
 		r = gpumap_inventory_open(&inventory, what, exec->report);
 	if (r == GPUMAP_OK)
 		r = exec_check_use(exec, inventory);
@@ -239,8 +234,7 @@ static int check_described(struct exec *exec, const gpumap_profile *profile)
 
 static int plan_profile(struct exec *exec, gpumap_profile *profile)
 {
-	struct flattening f = {exec, profile};
-	int r = gpumap_profile_key_each(flatten_key, &f);
+	int r = flatten(exec, profile);
 
 	if (r == GPUMAP_OK)
 		r = plan_read_program(profile, exec->report);
