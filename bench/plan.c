@@ -69,7 +69,7 @@ static int compare(const void *a, const void *b)
 /* Makes one plan and reads it from the first rank to the last; 0: it failed. */
 static size_t plan_once(const struct plan_input *input)
 {
-	struct plan *plan = NULL;
+	gpumap_plan *plan = NULL;
 	struct plan_rank rank;
 	size_t read = 0, ranks = 0;
 
@@ -77,7 +77,7 @@ static size_t plan_once(const struct plan_input *input)
 		return 0;
 	for (; plan_rank(plan, ranks, &rank); ranks++)
 		read += rank.slot->lands != NULL;
-	plan_free(plan);
+	gpumap_plan_free(plan);
 	return read == ranks ? ranks : 0;
 }
 

@@ -82,7 +82,7 @@ static int find(const gpumap_target **ret, const char *target, gpumap_report *re
 
 static bool can_start(struct emitter *e)
 {
-	if (!e->plan->core->answered || !e->plan->core->world_size) {
+	if (!e->plan->answered || !e->plan->world_size) {
 		emit_refuse(e, "gpumap plan shows why", "the plan cannot be started");
 		return false;
 	}

@@ -120,16 +120,16 @@ static bool differs_by_rank(const gpumap_plan *plan)
 
 int emit_nodes(struct emitter *e)
 {
-	const struct plan *core = e->plan->core;
+	const gpumap_plan *plan = e->plan;
 
-	e->nodes = arena_alloc(&e->arena, core->host_count, sizeof(*e->nodes));
+	e->nodes = arena_alloc(&e->arena, plan->host_count, sizeof(*e->nodes));
 	e->equal = true;
-	for (size_t i = 0; e->nodes && i < core->host_count; i++) {
+	for (size_t i = 0; e->nodes && i < plan->host_count; i++) {
 		struct emit_node *node = &e->nodes[e->node_count];
 
-		if (!core->hosts[i].layout->count)
+		if (!plan->hosts[i].layout->count)
 			continue;
-		*node = (struct emit_node){&core->hosts[i], NULL, core->hosts[i].layout->count, 0};
+		*node = (struct emit_node){&plan->hosts[i], NULL, plan->hosts[i].layout->count, 0};
 		if (!node_lists(e, node))
 			break;
 		e->node_count++;
@@ -137,7 +137,7 @@ int emit_nodes(struct emitter *e)
 		e->equal = e->equal && node->ranks == e->nodes[0].ranks &&
 			   node->gpus == e->nodes[0].gpus;
 	}
-	if (!e->nodes || e->arena.failed || e->ranks != core->world_size)
+	if (!e->nodes || e->arena.failed || e->ranks != plan->world_size)
 		return GPUMAP_ENOMEM;
 	e->inside = differs_by_rank(e->plan);
 	return GPUMAP_OK;

@@ -39,7 +39,7 @@ static bool clashes(const gpumap_plan *plan, const struct plan_layout *layout,
 	size_t kept = card->count < CARD_RANKS ? card->count : CARD_RANKS;
 	bool found = false;
 
-	for (size_t i = 0; !plan->core->answered && i < kept; i++) {
+	for (size_t i = 0; !plan->answered && i < kept; i++) {
 		const struct plan_device *other = layout->slots[card->ranks[i]].lands;
 
 		if (card->hows[i] == RANK_TOO || !other || other->mig != slot->lands->mig)

@@ -39,7 +39,7 @@ static json_t *same_as(struct writer *w, size_t node, json_t *same)
 {
 	char key[24];
 
-	snprintf(key, sizeof(key), "%p", (const void *)w->plan->core->hosts[node].layout);
+	snprintf(key, sizeof(key), "%p", (const void *)w->plan->hosts[node].layout);
 	if (json_object_get(same, key))
 		return json_incref(json_object_get(same, key));
 	json_put(same, key, json_integer((json_int_t)node), &w->failed);
@@ -49,7 +49,7 @@ static json_t *same_as(struct writer *w, size_t node, json_t *same)
 /* A host like an earlier one says so, which keeps a plan for thousands short. */
 static json_t *host_json(struct writer *w, size_t node, json_t *same)
 {
-	const struct plan_host *host = &w->plan->core->hosts[node];
+	const struct plan_host *host = &w->plan->hosts[node];
 	const struct plan_layout *layout = host->layout;
 	json_t *earlier = same_as(w, node, same);
 	json_t *gpus = earlier ? json_null() : json_array();
@@ -72,7 +72,7 @@ static json_t *hosts_json(struct writer *w)
 {
 	json_t *array = json_array(), *same = json_object();
 
-	for (size_t i = 0; i < w->plan->core->host_count; i++)
+	for (size_t i = 0; i < w->plan->host_count; i++)
 		json_push(array, host_json(w, i, same), &w->failed);
 	json_decref(same);
 	return array;
@@ -112,7 +112,7 @@ static json_t *variable_json(struct writer *w, size_t i)
 
 static json_t *step_json(struct writer *w, size_t i)
 {
-	const struct plan_step *s = &w->plan->core->steps[i];
+	const struct plan_step *s = &w->plan->steps[i];
 
 	return JSON_OBJECT(&w->failed, {"rule", json_text(s->rule)}, {"text", json_text(s->text)},
 			   {"origin", json_text(s->origin)});
@@ -136,10 +136,10 @@ static void put_plan(struct writer *w, json_t *o)
 {
 	const gpumap_plan *plan = w->plan;
 
-	json_put(o, "answered", json_boolean(plan->core->answered), &w->failed);
+	json_put(o, "answered", json_boolean(plan->answered), &w->failed);
 	json_put(o, "profile", json_text(plan->profile), &w->failed);
 	json_put(o, "mode", json_text(job_setting(plan, "mode")), &w->failed);
-	json_put(o, "world_size", json_integer((json_int_t)plan->core->world_size), &w->failed);
+	json_put(o, "world_size", json_integer((json_int_t)plan->world_size), &w->failed);
 	json_put(o, "master_addr", json_text(plan->master_addr), &w->failed);
 	json_put(o, "master_port",
 		 plan->master_port ? json_integer(plan->master_port) : json_null(), &w->failed);
@@ -150,7 +150,7 @@ static void put_plan(struct writer *w, json_t *o)
 	json_put(o, "environment", list_json(w, plan->variable_count, variable_json), &w->failed);
 	json_put(o, "settings", settings_json(w), &w->failed);
 	json_put(o, "exceptions", list_json(w, plan->exception_count, exception_json), &w->failed);
-	json_put(o, "steps", list_json(w, plan->core->step_count, step_json), &w->failed);
+	json_put(o, "steps", list_json(w, plan->step_count, step_json), &w->failed);
 }
 
 /* What there is of a plan that could not be made. */

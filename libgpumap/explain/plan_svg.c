@@ -22,13 +22,13 @@ struct kind {
 };
 
 /* The first kinds of hosts; the hosts that are of none of them. */
-static size_t find_kinds(const struct plan *core, struct kind kinds[MAX_KINDS], size_t *others)
+static size_t find_kinds(const gpumap_plan *plan, struct kind kinds[MAX_KINDS], size_t *others)
 {
 	size_t count = 0;
 
 	*others = 0;
-	for (size_t i = 0; i < core->host_count; i++) {
-		const struct plan_host *host = &core->hosts[i];
+	for (size_t i = 0; i < plan->host_count; i++) {
+		const struct plan_host *host = &plan->hosts[i];
 		size_t k = 0;
 
 		while (k < count && kinds[k].first->layout != host->layout)
@@ -178,7 +178,7 @@ static void draw_host(struct page *page, const gpumap_plan *plan, const struct k
 static void draw_hosts(struct page *page, const gpumap_plan *plan)
 {
 	struct kind kinds[MAX_KINDS];
-	size_t others, count = find_kinds(plan->core, kinds, &others);
+	size_t others, count = find_kinds(plan, kinds, &others);
 	struct strbuf text = {0};
 
 	for (size_t i = 0; i < count; i++)
@@ -231,7 +231,7 @@ void plan_svg(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *
 	char *title = plan ? head_line(plan, 0) : strdup("No plan");
 
 	if (title) {
-		page_headline(&page, plan && plan->core->answered, title);
+		page_headline(&page, plan && plan->answered, title);
 		if (plan)
 			draw_plan(&page, plan, report);
 		else

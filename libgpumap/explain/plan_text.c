@@ -55,18 +55,17 @@ static void column(struct strbuf *buf, const char *text, int width)
 
 void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 {
-	const struct plan *core = plan->core;
 
-	style_set(buf, core->answered ? STYLE_ANSWER : STYLE_ERROR);
-	strbuf_printf(buf, "%zu rank%s on %zu host%s, %s", core->world_size,
-		      plural(core->world_size), core->host_count, plural(core->host_count),
+	style_set(buf, plan->answered ? STYLE_ANSWER : STYLE_ERROR);
+	strbuf_printf(buf, "%zu rank%s on %zu host%s, %s", plan->world_size,
+		      plural(plan->world_size), plan->host_count, plural(plan->host_count),
 		      job_setting(plan, "mode"));
 	if (plan->profile)
 		escaped(buf, ", profile ", plan->profile, "");
-	strbuf_puts(buf, core->answered ? "" : ": cannot be started");
+	strbuf_puts(buf, plan->answered ? "" : ": cannot be started");
 	style_set(buf, STYLE_PLAIN);
 	strbuf_puts(buf, "\n");
-	if (core->world_size < 2)
+	if (plan->world_size < 2)
 		return;
 	escaped(buf, "They meet at ", plan->master_addr, "");
 	if (plan->master_port)
@@ -80,7 +79,7 @@ bool plan_may_land(const gpumap_plan *plan)
 	bool stated = device_use(PKEY_PROGRAM_device, job_setting(plan, "device")).text ||
 		      *job_setting(plan, "set_device") || *job_setting(plan, "device_ids");
 
-	return plan->core->answered || !stated;
+	return plan->answered || !stated;
 }
 
 /* Whether it is not known that the rank uses the GPU that it is given. */
@@ -224,10 +223,10 @@ static void host_table(struct strbuf *buf, const gpumap_plan *plan, const struct
 }
 
 /* Hosts that follow one another with the same layout as an earlier one. */
-static void same_hosts(struct strbuf *buf, const struct plan *core, size_t from, size_t to,
+static void same_hosts(struct strbuf *buf, const gpumap_plan *plan, size_t from, size_t to,
 		       size_t like)
 {
-	const struct plan_host *first = &core->hosts[from], *last = &core->hosts[to - 1];
+	const struct plan_host *first = &plan->hosts[from], *last = &plan->hosts[to - 1];
 	size_t count = last->first_rank + last->layout->count - first->first_rank;
 
 	strbuf_puts(buf, "\n");
@@ -238,7 +237,7 @@ static void same_hosts(struct strbuf *buf, const struct plan *core, size_t from,
 		strbuf_printf(buf, " (%zu hosts)", to - from);
 	}
 	strbuf_puts(buf, ": as ");
-	escape_all(buf, core->hosts[like].name);
+	escape_all(buf, plan->hosts[like].name);
 	if (count)
 		strbuf_printf(buf, ", ranks %zu-%zu", first->first_rank,
 			      first->first_rank + count - 1);
@@ -246,35 +245,34 @@ static void same_hosts(struct strbuf *buf, const struct plan *core, size_t from,
 }
 
 /* The first host with this layout. */
-static size_t first_like(const struct plan *core, size_t i)
+static size_t first_like(const gpumap_plan *plan, size_t i)
 {
 	size_t first = 0;
 
-	while (core->hosts[first].layout != core->hosts[i].layout)
+	while (plan->hosts[first].layout != plan->hosts[i].layout)
 		first++;
 	return first;
 }
 
 static void hosts(struct strbuf *buf, const gpumap_plan *plan)
 {
-	const struct plan *core = plan->core;
 	size_t blocks = 0, i = 0;
 
-	while (i < core->host_count && blocks++ < MAX_HOSTS) {
-		size_t like = first_like(core, i), end = i + 1;
+	while (i < plan->host_count && blocks++ < MAX_HOSTS) {
+		size_t like = first_like(plan, i), end = i + 1;
 
 		if (like == i) {
-			host_table(buf, plan, &core->hosts[i++]);
+			host_table(buf, plan, &plan->hosts[i++]);
 			continue;
 		}
-		while (end < core->host_count &&
-		       core->hosts[end].layout == core->hosts[like].layout)
+		while (end < plan->host_count &&
+		       plan->hosts[end].layout == plan->hosts[like].layout)
 			end++;
-		same_hosts(buf, core, i, end, like);
+		same_hosts(buf, plan, i, end, like);
 		i = end;
 	}
-	if (i < core->host_count)
-		strbuf_printf(buf, "\n... %zu more hosts\n", core->host_count - i);
+	if (i < plan->host_count)
+		strbuf_printf(buf, "\n... %zu more hosts\n", plan->host_count - i);
 }
 
 /* A percent sign as the program gets it, but where it would read as a macro. */
@@ -381,12 +379,12 @@ static void found_settings(struct strbuf *buf, const gpumap_plan *plan)
 	strbuf_puts(buf, file ? "\n" : "");
 }
 
-static void steps(struct strbuf *buf, const struct plan *core)
+static void steps(struct strbuf *buf, const gpumap_plan *plan)
 {
-	if (core->step_count)
+	if (plan->step_count)
 		heading(buf, "Why");
-	for (size_t i = 0; i < core->step_count; i++) {
-		const struct plan_step *s = &core->steps[i];
+	for (size_t i = 0; i < plan->step_count; i++) {
+		const struct plan_step *s = &plan->steps[i];
 
 		strbuf_puts(buf, "  ");
 		style_set(buf, STYLE_RULE);
@@ -407,5 +405,5 @@ void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins)
 	program(buf, plan);
 	if (origins)
 		settings(buf, plan);
-	steps(buf, plan->core);
+	steps(buf, plan);
 }

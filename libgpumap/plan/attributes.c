@@ -26,11 +26,11 @@ EXPORT int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_att
 		return -1;
 	switch (attr) {
 	case GPUMAP_PLAN_ANSWERED:
-		return plan->core->answered;
+		return plan->answered;
 	case GPUMAP_PLAN_WORLD_SIZE:
-		return (int64_t)plan->core->world_size;
+		return (int64_t)plan->world_size;
 	case GPUMAP_PLAN_HOSTS:
-		return (int64_t)plan->core->host_count;
+		return (int64_t)plan->host_count;
 	case GPUMAP_PLAN_MASTER_PORT:
 		return plan->master_port;
 	default:
@@ -52,7 +52,7 @@ EXPORT const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
 	const struct plan_device *device;
 	struct plan_rank at;
 
-	if (!plan || rank < 0 || !plan_rank(plan->core, (size_t)rank, &at))
+	if (!plan || rank < 0 || !plan_rank(plan, (size_t)rank, &at))
 		return NULL;
 	device = device_of(at.slot);
 	switch (attr) {
@@ -81,7 +81,7 @@ EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,
 	const struct plan_device *device;
 	struct plan_rank at;
 
-	if (!plan || rank < 0 || !plan_rank(plan->core, (size_t)rank, &at))
+	if (!plan || rank < 0 || !plan_rank(plan, (size_t)rank, &at))
 		return -1;
 	device = device_of(at.slot);
 	switch (attr) {

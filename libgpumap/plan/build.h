@@ -75,7 +75,7 @@ struct layout {
 struct builder {
 	const struct plan_input *input;
 	gpumap_report *report;
-	struct plan *plan;
+	gpumap_plan *plan;
 	struct arena *arena;  /* the plan's */
 	struct arena scratch; /* until the plan is made */
 	struct arena temp;    /* until the class or layout at hand is done */

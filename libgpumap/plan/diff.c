@@ -101,12 +101,11 @@ static void compare_plans(struct plan_diff *diff)
 {
 	const gpumap_plan *a = diff->a, *b = diff->b;
 
-	note(diff, DIFFERENCE_PLAN, "answered", a->core->answered ? "yes" : "no",
-	     b->core->answered ? "yes" : "no");
+	note(diff, DIFFERENCE_PLAN, "answered", a->answered ? "yes" : "no",
+	     b->answered ? "yes" : "no");
 	note(diff, DIFFERENCE_PLAN, "profile", a->profile, b->profile);
-	note_number(diff, "world_size", (int64_t)a->core->world_size, (int64_t)b->core->world_size,
-		    -1);
-	note_number(diff, "hosts", (int64_t)a->core->host_count, (int64_t)b->core->host_count, -1);
+	note_number(diff, "world_size", (int64_t)a->world_size, (int64_t)b->world_size, -1);
+	note_number(diff, "hosts", (int64_t)a->host_count, (int64_t)b->host_count, -1);
 	note(diff, DIFFERENCE_PLAN, "master_addr", a->master_addr, b->master_addr);
 	note_number(diff, "master_port", a->master_port, b->master_port, 0);
 	note(diff, DIFFERENCE_PLAN, "run", a->run, b->run);
@@ -205,7 +204,7 @@ static void compare_machines(struct plan_diff *diff, size_t node, const struct p
 
 static void compare_nodes(struct plan_diff *diff)
 {
-	const struct plan *a = diff->a->core, *b = diff->b->core;
+	const gpumap_plan *a = diff->a, *b = diff->b;
 
 	for (size_t i = 0; i < a->host_count || i < b->host_count; i++) {
 		const struct plan_host *from = i < a->host_count ? &a->hosts[i] : NULL;
@@ -291,7 +290,7 @@ static void compare_exceptions(struct plan_diff *diff, const char *key, size_t r
 
 static void compare_ranks(struct plan_diff *diff)
 {
-	size_t a = diff->a->core->world_size, b = diff->b->core->world_size;
+	size_t a = diff->a->world_size, b = diff->b->world_size;
 	size_t both = a < b ? a : b;
 
 	for (size_t r = 0; r < both; r++)

@@ -236,15 +236,15 @@ bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret)
 {
 	struct plan_rank at;
 
-	if (rank < 0 || !plan_rank(plan->core, (size_t)rank, &at))
+	if (rank < 0 || !plan_rank(plan, (size_t)rank, &at))
 		return false;
 	*ret = (struct job_rank){
 		.rank = rank,
-		.world_size = (int64_t)plan->core->world_size,
+		.world_size = (int64_t)plan->world_size,
 		.local_rank = (int64_t)at.local_rank,
 		.local_size = (int64_t)at.local_size,
 		.node = (int64_t)at.node,
-		.nodes = (int64_t)plan->core->host_count,
+		.nodes = (int64_t)plan->host_count,
 		.row = rank,
 		.host = at.host->name,
 		.slot = at.slot,

@@ -70,7 +70,7 @@ void plan_report_rest(struct builder *b)
 
 void plan_step(struct builder *b, const char *rule, const char *origin, const char *format, ...)
 {
-	struct plan *plan = b->plan;
+	gpumap_plan *plan = b->plan;
 	va_list args;
 
 	if (plan->step_count == b->step_room) {

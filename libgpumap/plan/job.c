@@ -13,40 +13,33 @@ EXPORT void gpumap_plan_free(gpumap_plan *plan)
 {
 	if (!plan)
 		return;
-	plan_free(plan->core);
 	arena_free(&plan->arena);
 	free(plan);
 }
 
 bool job_answered(const gpumap_plan *plan)
 {
-	return plan->core && plan->core->answered;
+	return plan->answered;
 }
 
 void job_refuse(gpumap_plan *plan)
 {
-	plan->core->answered = false;
+	plan->answered = false;
 }
 
 size_t job_world_size(const gpumap_plan *plan)
 {
-	return plan->core ? plan->core->world_size : 0;
+	return plan->world_size;
 }
 
 size_t job_host_count(const gpumap_plan *plan)
 {
-	return plan->core ? plan->core->host_count : 0;
+	return plan->host_count;
 }
 
 const struct plan_host *job_host(const gpumap_plan *plan, int64_t node)
 {
-	return node >= 0 && (size_t)node < job_host_count(plan) ? &plan->core->hosts[node] : NULL;
-}
-
-void job_take_hosts(gpumap_plan *plan, gpumap_plan *from)
-{
-	plan->core = from->core;
-	from->core = NULL;
+	return node >= 0 && (size_t)node < job_host_count(plan) ? &plan->hosts[node] : NULL;
 }
 
 int job_add_exception(gpumap_plan *plan, struct job_exception exception)
@@ -137,7 +130,7 @@ static int check_rank(gpumap_plan *plan, const gpumap_profile *profile, size_t r
 	struct plan_rank at = {0};
 	const char *value;
 
-	plan_rank(plan->core, rank, &at);
+	plan_rank(plan, rank, &at);
 	value = gpumap_profile_setting_at(profile, base->key, GPUMAP_SETTING_VALUE, at.host->name,
 					  (int64_t)at.node, (int64_t)rank, (int64_t)at.local_rank);
 	if (streq(value, base->value))
@@ -163,7 +156,7 @@ int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile)
 		if ((profile_key(id)->use & BY_RANK) && is_overridden(profile, id))
 			places[count++] = i;
 	}
-	for (size_t rank = 0; count && rank < plan->core->world_size; rank++)
+	for (size_t rank = 0; count && rank < plan->world_size; rank++)
 		for (size_t i = 0; i < count && r == GPUMAP_OK; i++)
 			r = check_rank(plan, profile, rank, places[i]);
 	return plan->arena.failed ? GPUMAP_ENOMEM : r;

@@ -1,46 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gpumap_plan: the plan of plan.h with what it takes to start it. Everything is the plan's
- * own, so that one that was read is like one that was made.
- */
+/* What it takes to start a plan: its settings, program and environment, for each rank. */
 #ifndef GM_JOB_H
 #define GM_JOB_H
 
 #include "plan/hosts.h"
-
-struct job_setting {
-	const char *key, *value, *origin;
-	bool found; /* of a profile file that was found, not named; false in a plan that was read */
-};
-
-/* What a rank has instead; node by node for keys that ranks of a node share. */
-struct job_exception {
-	size_t rank, setting;
-	const char *value, *origin;
-};
-
-struct job_variable {
-	const char *name, *value, *origin; /* value NULL: to be unset */
-};
-
-struct gpumap_plan {
-	struct plan *core;
-	struct arena arena;
-	const char *profile; /* NULL: none was chosen */
-	struct job_setting *settings;
-	size_t setting_count;
-	struct job_exception *exceptions; /* by rank */
-	size_t exception_count, exception_room;
-	const char **arguments;
-	size_t argument_count;
-	struct job_variable *variables;
-	size_t variable_count;
-	const char *master_addr;
-	int master_port; /* 0: any */
-	const char *run; /* NULL: not known yet */
-	bool run_named;  /* by gpumap_plan_set_run, not by a scheduler's job */
-	bool met;        /* by job_meet: another launcher starts the ranks, once */
-};
 
 /* What the plan says of its hosts and ranks. A plan of settings alone (job_alone) has none. */
 bool job_answered(const gpumap_plan *plan);
@@ -49,8 +12,6 @@ size_t job_world_size(const gpumap_plan *plan);
 size_t job_host_count(const gpumap_plan *plan);
 /* NULL: no such node. */
 const struct plan_host *job_host(const gpumap_plan *plan, int64_t node);
-/* Moves the hosts of a plan to one that has none. */
-void job_take_hosts(gpumap_plan *plan, gpumap_plan *from);
 
 /* The setting's value without exceptions; "" when there is no such key. */
 const char *job_setting(const gpumap_plan *plan, const char *key);
@@ -96,7 +57,7 @@ enum { COMMON_PORT = 29500 };
 enum { FIRST_JOB_PORT = 12000, JOB_PORTS = 16000 };
 int job_port(const char *job, const char *part);
 
-/* A profile's settings without hosts and ranks: its core is NULL. */
+/* A profile's settings without hosts and ranks. */
 int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *report);
 /* The program of a profile becomes the plan's. GPUMAP_ENOMEM. */
 int job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile);

@@ -19,8 +19,9 @@ static void describe(struct plan_host_input *ret, const gpumap_hosts *hosts, siz
 	};
 }
 
-static int make_core(gpumap_plan *plan, const gpumap_profile *profile, const gpumap_hosts *hosts,
-		     gpumap_report *report)
+/* With its hosts and ranks alone. */
+static int make_ranks(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
+		      gpumap_report *report)
 {
 	struct node_settings settings = {.of = NULL};
 	const struct speech speech = profile_speech(profile);
@@ -39,7 +40,7 @@ static int make_core(gpumap_plan *plan, const gpumap_profile *profile, const gpu
 
 		for (size_t i = 0; i < hosts->count; i++)
 			describe(&inputs[i], hosts, i, settings.of[i]);
-		r = plan_make(&plan->core, &input, report);
+		r = plan_make(ret, &input, report);
 	}
 	arena_free(&settings.arena);
 	free(inputs);
@@ -64,11 +65,11 @@ int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *r
 EXPORT int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile,
 			    const gpumap_hosts *hosts, gpumap_report *report)
 {
-	gpumap_plan *plan = job_new();
-	int r = plan ? gpumap_profile_check(profile, report) : report_nomem(report);
+	gpumap_plan *plan = NULL;
+	int r = gpumap_profile_check(profile, report);
 
 	if (r == GPUMAP_OK)
-		r = make_core(plan, profile, hosts, report);
+		r = make_ranks(&plan, profile, hosts, report);
 	if (r == GPUMAP_OK)
 		r = job_settings(plan, profile, report);
 	if (r == GPUMAP_OK && job_exceptions(plan, profile) != GPUMAP_OK)

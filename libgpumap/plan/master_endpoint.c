@@ -25,7 +25,7 @@ static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_re
 		plan->master_port = (int)port.number;
 		return GPUMAP_OK;
 	}
-	if (later || (automatic && plan->core->host_count == 1))
+	if (later || (automatic && plan->host_count == 1))
 		return GPUMAP_OK;
 	if (job) {
 		plan->master_port = job_port(job, "");
@@ -44,7 +44,7 @@ static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_re
 				 "master_port = N") " where several runs share the first host"),
 		   "the ranks of %zu hosts meet at port %d: without a scheduler's job they cannot "
 		   "agree on a free one",
-		   plan->core->host_count, COMMON_PORT);
+		   plan->host_count, COMMON_PORT);
 	return GPUMAP_OK;
 }
 
@@ -74,7 +74,7 @@ int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *repo
 	const char *addr = job_setting(plan, "master_addr"), *job = job_of(hosts);
 
 	if (job_value(plan, PKEY_PROFILE_master_addr, -1).word == PLAN_MASTER_AUTO)
-		addr = plan->core->host_count == 1 ? "127.0.0.1" : plan->core->hosts[0].name;
+		addr = plan->host_count == 1 ? "127.0.0.1" : plan->hosts[0].name;
 	plan->master_addr = arena_strdup(&plan->arena, addr);
 	plan->run = arena_strdup(&plan->arena, job);
 	if (plan->arena.failed)

@@ -91,7 +91,7 @@ static int place_host(struct builder *b, struct plan_host *host, struct host_cla
 
 static int place_hosts(struct builder *b)
 {
-	struct plan *plan = b->plan;
+	gpumap_plan *plan = b->plan;
 	size_t count = b->input->host_count, rank = 0;
 	struct layout **layouts = arena_alloc(&b->scratch, count, sizeof(*layouts));
 	int r = GPUMAP_OK;
@@ -194,9 +194,9 @@ static int build(struct builder *b)
 	return b->arena->failed || b->scratch.failed || b->temp.failed ? plan_nomem(b) : GPUMAP_OK;
 }
 
-int plan_make(struct plan **ret, const struct plan_input *input, gpumap_report *report)
+int plan_make(gpumap_plan **ret, const struct plan_input *input, gpumap_report *report)
 {
-	struct plan *plan = calloc(1, sizeof(*plan));
+	gpumap_plan *plan = calloc(1, sizeof(*plan));
 	struct builder b = {.input = input, .report = report, .plan = plan};
 	int r;
 
@@ -208,7 +208,7 @@ int plan_make(struct plan **ret, const struct plan_input *input, gpumap_report *
 	arena_free(&b.scratch);
 	arena_free(&b.temp);
 	if (r != GPUMAP_OK) {
-		plan_free(plan);
+		gpumap_plan_free(plan);
 		return r;
 	}
 	*ret = plan;

@@ -154,13 +154,45 @@ struct plan_step {
 	const char *rule, *text, *origin;
 };
 
-struct plan {
+struct job_setting {
+	const char *key, *value, *origin;
+	bool found; /* of a profile file that was found, not named; false in a plan that was read */
+};
+
+/* What a rank has instead; node by node for keys that ranks of a node share. */
+struct job_exception {
+	size_t rank, setting;
+	const char *value, *origin;
+};
+
+struct job_variable {
+	const char *name, *value, *origin; /* value NULL: to be unset */
+};
+
+/* Everything is its own, so that one that was read is like one that was made. */
+struct gpumap_plan {
 	struct arena arena;
 	bool answered; /* false: the report holds an error, nothing may be started */
 	struct plan_host *hosts;
 	size_t host_count, world_size;
 	struct plan_step *steps;
 	size_t step_count;
+
+	/* what it takes to start it (job.h) */
+	const char *profile; /* NULL: none was chosen */
+	struct job_setting *settings;
+	size_t setting_count;
+	struct job_exception *exceptions; /* by rank */
+	size_t exception_count, exception_room;
+	const char **arguments;
+	size_t argument_count;
+	struct job_variable *variables;
+	size_t variable_count;
+	const char *master_addr;
+	int master_port; /* 0: any */
+	const char *run; /* NULL: not known yet */
+	bool run_named;  /* by gpumap_plan_set_run, not by a scheduler's job */
+	bool met;        /* by job_meet: another launcher starts the ranks, once */
 };
 
 struct plan_rank {
@@ -171,16 +203,15 @@ struct plan_rank {
 
 /* A plan that cannot work is still a plan: `answered` is false then.
  * GPUMAP_EINPUT: a setting is malformed. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
-int plan_make(struct plan **ret, const struct plan_input *input, gpumap_report *report);
-void plan_free(struct plan *plan);
+int plan_make(gpumap_plan **ret, const struct plan_input *input, gpumap_report *report);
 
 /* Rank `rank`; false past the end. */
-bool plan_rank(const struct plan *plan, size_t rank, struct plan_rank *ret);
+bool plan_rank(const gpumap_plan *plan, size_t rank, struct plan_rank *ret);
 
 /* What gpumap_resolve says of the program of a rank, for those who want to know why: asked
  * again, as plan_make did, since a hundred thousand answers are many megabytes. `input` is
  * what the plan was made of. *ret is the caller's to free; NULL: the rank has no GPU. */
-int plan_ask(gpumap_mapping **ret, const struct plan *plan, const struct plan_input *input,
+int plan_ask(gpumap_mapping **ret, const gpumap_plan *plan, const struct plan_input *input,
 	     size_t rank, gpumap_report *report);
 
 #endif

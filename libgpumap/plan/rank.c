@@ -2,7 +2,7 @@
 /* A rank of a plan, by its number. */
 #include "plan/plan.h"
 
-bool plan_rank(const struct plan *plan, size_t rank, struct plan_rank *ret)
+bool plan_rank(const gpumap_plan *plan, size_t rank, struct plan_rank *ret)
 {
 	size_t low = 0, high = plan->host_count;
 
@@ -24,12 +24,4 @@ bool plan_rank(const struct plan *plan, size_t rank, struct plan_rank *ret)
 	ret->local_size = ret->host->layout->count;
 	ret->slot = &ret->host->layout->slots[ret->local_rank];
 	return true;
-}
-
-void plan_free(struct plan *plan)
-{
-	if (!plan)
-		return;
-	arena_free(&plan->arena);
-	free(plan);
 }

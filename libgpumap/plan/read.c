@@ -166,12 +166,12 @@ static const struct plan_layout *read_layout(struct plan_reader *reader, const j
 
 static void read_host(struct plan_reader *reader, size_t node, const json_t *o)
 {
-	struct plan *core = reader->plan->core;
-	struct plan_host *host = &core->hosts[node];
+	gpumap_plan *plan = reader->plan;
+	struct plan_host *host = &plan->hosts[node];
 	int64_t same = reader_integer(reader, o, "same_as", INT32_MAX, -1);
 
 	host->name = reader_word(reader, o, "name");
-	host->first_rank = core->world_size;
+	host->first_rank = plan->world_size;
 	if (same >= (int64_t)node)
 		reader_refuse(reader, "same_as", "names no earlier host");
 	if (reader->r != GPUMAP_OK)
@@ -180,32 +180,32 @@ static void read_host(struct plan_reader *reader, size_t node, const json_t *o)
 	if (!host->layout)
 		return;
 	reader->layouts[node] = host->layout;
-	core->world_size += host->layout->count;
+	plan->world_size += host->layout->count;
 	if ((size_t)reader_integer(reader, o, "first_rank", PLAN_MAX_RANKS, INT64_MIN) !=
 		    host->first_rank ||
 	    (size_t)reader_integer(reader, o, "local_size", PLAN_MAX_RANKS, INT64_MIN) !=
 		    host->layout->count ||
-	    core->world_size > PLAN_MAX_RANKS)
+	    plan->world_size > PLAN_MAX_RANKS)
 		reader_refuse(reader, "first_rank", "does not fit the ranks before it");
 }
 
 static void read_hosts(struct plan_reader *reader, const json_t *o)
 {
 	const json_t *hosts = reader_array(reader, o, "hosts");
-	struct plan *core = reader->plan->core;
+	gpumap_plan *plan = reader->plan;
 	size_t count = json_array_size(hosts);
 
-	core->hosts = reader_room(reader, count, sizeof(*core->hosts));
+	plan->hosts = reader_room(reader, count, sizeof(*plan->hosts));
 	reader->layouts = reader_room(reader, count, sizeof(struct plan_layout *));
-	if (!core->hosts || !reader->layouts)
+	if (!plan->hosts || !reader->layouts)
 		return;
-	core->host_count = count;
+	plan->host_count = count;
 	for (size_t i = 0; i < count && reader->r == GPUMAP_OK; i++)
 		read_host(reader, i, json_array_get(hosts, i));
 	if (!count)
 		reader_refuse(reader, "hosts", "has none");
 	if (reader_integer(reader, o, "world_size", PLAN_MAX_RANKS, INT64_MIN) !=
-	    (int64_t)core->world_size)
+	    (int64_t)plan->world_size)
 		reader_refuse(reader, "world_size", "does not fit the hosts");
 }
 
@@ -290,7 +290,7 @@ static void read_exceptions(struct plan_reader *reader, const json_t *o)
 		int64_t rank = reader_integer(reader, e, "rank", PLAN_MAX_RANKS, INT64_MIN);
 
 		if (setting == reader->plan->setting_count || rank < before ||
-		    (size_t)rank >= reader->plan->core->world_size)
+		    (size_t)rank >= reader->plan->world_size)
 			reader_refuse(reader, "exceptions", "are of no setting, or out of order");
 		else if (setting_key(span_of(key)) != PKEY_COUNT)
 			check_value(reader, profile_key(setting_key(span_of(key))),
@@ -344,13 +344,13 @@ static void read_variables(struct plan_reader *reader, const json_t *o)
 static void read_steps(struct plan_reader *reader, const json_t *o)
 {
 	const json_t *all = reader_array(reader, o, "steps");
-	struct plan *core = reader->plan->core;
+	gpumap_plan *plan = reader->plan;
 
-	core->steps = reader_room(reader, json_array_size(all), sizeof(*core->steps));
-	for (size_t i = 0; core->steps && i < json_array_size(all); i++) {
+	plan->steps = reader_room(reader, json_array_size(all), sizeof(*plan->steps));
+	for (size_t i = 0; plan->steps && i < json_array_size(all); i++) {
 		const json_t *s = json_array_get(all, i);
 
-		core->steps[core->step_count++] = (struct plan_step){
+		plan->steps[plan->step_count++] = (struct plan_step){
 			reader_word(reader, s, "rule"), reader_word(reader, s, "text"),
 			reader_text(reader, s, "origin")};
 	}
@@ -383,7 +383,7 @@ static void read_findings(struct plan_reader *reader, const json_t *o)
 
 		if (id == FINDING_COUNT)
 			reader_refuse(reader, "findings", "are of another version");
-		else if (reader->plan->core->answered && is_error(id))
+		else if (reader->plan->answered && is_error(id))
 			reader_refuse(reader, "answered", "does not fit the findings");
 		else if (reader->r == GPUMAP_OK)
 			report_add(reader->report, id, &about, "%s", what);
@@ -434,7 +434,7 @@ static void read_plan(struct plan_reader *reader, const json_t *o)
 		reader_refuse(reader, "kind", "is not a plan");
 	if (reader->r != GPUMAP_OK)
 		return;
-	plan->core->answered = read_answered(reader, o);
+	plan->answered = read_answered(reader, o);
 	plan->profile = reader_text(reader, o, "profile");
 	plan->master_addr = reader_word(reader, o, "master_addr");
 	plan->master_port = (int)reader_integer(reader, o, "master_port", 65535, 0);
@@ -443,7 +443,7 @@ static void read_plan(struct plan_reader *reader, const json_t *o)
 	read_hosts(reader, o);
 	if (json_is_integer(json_object_get(o, "master_port")) && !plan->master_port)
 		reader_refuse(reader, "master_port", "is out of range");
-	if (!plan->master_port && plan->core->host_count > 1)
+	if (!plan->master_port && plan->host_count > 1)
 		reader_refuse(reader, "master_port", "must be said for several hosts");
 	read_job(reader, o);
 	if (plan->arena.failed && reader->r == GPUMAP_OK)
@@ -456,11 +456,7 @@ int job_read(gpumap_plan **ret, const struct json_t *o, const char *origin, gpum
 
 	if (!reader.plan)
 		return report_nomem(report);
-	reader.plan->core = calloc(1, sizeof(*reader.plan->core));
-	if (!reader.plan->core)
-		reader.r = report_nomem(report);
-	else
-		read_plan(&reader, o);
+	read_plan(&reader, o);
 	if (reader.r != GPUMAP_OK) {
 		gpumap_plan_free(reader.plan);
 		return reader.r;

@@ -90,7 +90,7 @@ size_t layout_phase(const struct builder *b, const struct host_class *class, siz
 }
 
 struct asking {
-	const struct plan *plan;
+	const gpumap_plan *plan;
 	const struct plan_host *host;
 	const struct plan_settings *settings; /* the host's */
 	enum plan_mode mode;
@@ -263,7 +263,7 @@ int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layou
 	return resolve(ret, &a, layout->class->host->inventory);
 }
 
-int plan_ask(gpumap_mapping **ret, const struct plan *plan, const struct plan_input *input,
+int plan_ask(gpumap_mapping **ret, const gpumap_plan *plan, const struct plan_input *input,
 	     size_t rank, gpumap_report *report)
 {
 	const struct plan_host_input *host;

@@ -202,7 +202,7 @@ void scene_free(struct scene *scene)
 {
 	const char *last = NULL;
 
-	plan_free(scene->plan);
+	gpumap_plan_free(scene->plan);
 	for (size_t i = 0; i < scene->input.host_count; i++) {
 		if (scene->hosts[i].name != last)
 			free((void *)(uintptr_t)scene->hosts[i].name);

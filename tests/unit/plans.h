@@ -17,7 +17,7 @@ struct scene {
 	struct plan_input input;
 	char *texts; /* of the settings */
 	gpumap_report *report;
-	struct plan *plan;
+	gpumap_plan *plan;
 	int code;
 };
 

@@ -40,7 +40,7 @@ START_TEST(every_allocation_fails)
 	scene_plan(&scene);
 	whole = scene.code;
 	for (size_t n = 1;; n++) {
-		struct plan *plan = NULL;
+		gpumap_plan *plan = NULL;
 		gpumap_report *report;
 		bool failed, reported;
 		size_t count;
@@ -59,7 +59,7 @@ START_TEST(every_allocation_fails)
 		ck_assert_msg((r == GPUMAP_OK) == (plan != NULL), "%s: %zu", name, n);
 		/* Without memory for a finding the plan stands, and the report says so. */
 		ck_assert_msg(!failed || reported, "%s: %zu is not reported", name, n);
-		plan_free(plan);
+		gpumap_plan_free(plan);
 		gpumap_report_free(report);
 		if (!failed)
 			break;

@@ -33,6 +33,7 @@ struct exec {
 	char here[256]; /* this machine's name */
 
 	gpumap_plan *plan;
+	gpumap_plan *node_plan; /* of this node alone, which `slot` is of; NULL: there is none */
 	struct job_rank rank;
 	struct plan_slot slot; /* of the rank, as this process gets it */
 

@@ -175,7 +175,7 @@ static bool bound_already(const gpumap_hosts *hosts)
 
 static void take_slot(struct exec *exec, const gpumap_profile *profile, const gpumap_hosts *hosts)
 {
-	const struct plan_layout *layout = job_host(exec->plan, 0)->layout;
+	const struct plan_layout *layout = job_host(exec->node_plan, 0)->layout;
 	size_t l = exec_own_gpus(exec) ? 0 : (size_t)exec->rank.local_rank;
 
 	exec->slot = layout->slots[l];
@@ -197,22 +197,19 @@ static void take_slot(struct exec *exec, const gpumap_profile *profile, const gp
 static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
 {
 	struct plan_hosts hosts = {.node = -1};
-	gpumap_plan *made = NULL;
 	int r = set_all(exec, profile);
 
 	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, NULL, NULL, false, exec->report);
 	if (r == GPUMAP_OK)
-		r = plan_make_quietly(&made, profile, hosts.hosts, exec->report);
-	if (r == GPUMAP_OK && !job_answered(made))
+		r = plan_make_quietly(&exec->node_plan, profile, hosts.hosts, exec->report);
+	if (r == GPUMAP_OK && !job_answered(exec->node_plan))
 		r = GPUMAP_EINPUT;
 	if (r == GPUMAP_OK) {
-		job_take_hosts(exec->plan, made);
 		take_slot(exec, profile, hosts.hosts);
 		r = exec_check_use(exec, hosts.count ? hosts.opened[0].inventory : NULL);
 	}
 	plan_hosts_free(&hosts);
-	gpumap_plan_free(made);
 	return r;
 }
 

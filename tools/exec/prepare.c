@@ -180,5 +180,6 @@ void exec_free(struct exec *exec)
 	free((void *)exec->arguments);
 	free(exec->changes);
 	gpumap_plan_free(exec->plan);
+	gpumap_plan_free(exec->node_plan);
 	arena_free(&exec->arena);
 }
