@@ -9,10 +9,6 @@
 #include "report.h"
 #include "strbuf.h"
 
-/* Settings that are statements of a request by the same names. */
-static const char *const statements[] = {"in_code", "script_export", "script_inline", "prefix",
-					 "set_device"};
-
 struct check {
 	struct exec *exec;
 	gpumap_request *request;
@@ -63,21 +59,33 @@ static int state_environment(struct check *c)
 	return gpumap_request_set_environ(c->request, envp, c->scratch);
 }
 
+/* Whether the setting is a statement of the request, by the same name. */
+static bool is_stated(const struct check *c, enum profile_key_id id)
+{
+	switch (id) {
+	case PKEY_PROFILE_mode:
+		return true;
+	case PKEY_PROGRAM_device:
+		return c->mode != PLAN_MP && c->device.text;
+	case PKEY_PROGRAM_set_device:
+		return c->mode != PLAN_MP;
+	case PKEY_PROGRAM_device_ids:
+		return c->mode != PLAN_SINGLE;
+	default:
+		return key_picks_device(id);
+	}
+}
+
 static int state_all(struct check *c)
 {
-	const gpumap_plan *plan = c->exec->plan;
-	bool stages = c->mode == PLAN_MP, one = c->mode == PLAN_SINGLE;
 	int r = state_environment(c);
 
-	if (r == GPUMAP_OK)
-		r = state(c, "mode", job_setting(plan, "mode"));
-	for (size_t i = 0; i < ARRAY_SIZE(statements) && r == GPUMAP_OK; i++)
-		if (!stages || !streq(statements[i], "set_device"))
-			r = state(c, statements[i], job_setting(plan, statements[i]));
-	if (r == GPUMAP_OK && !stages && c->device.text)
-		r = state(c, "device", c->device.text);
-	if (r == GPUMAP_OK && !one)
-		r = state(c, "device_ids", job_setting(plan, "device_ids"));
+	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END && r == GPUMAP_OK; i++) {
+		const char *name = profile_key(i)->key.name;
+
+		if (is_stated(c, i))
+			r = state(c, name, job_setting(c->exec->plan, name));
+	}
 	return r;
 }
 
