@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file is, by its name, its first line or its first section. */
+/* The files of one run, in the order in which they are read. */
 #include "lint/files.h"
 
 #include <stdlib.h>
@@ -7,107 +7,90 @@
 
 #include "report.h"
 
-static const char *const kinds[] = {
-	[LINT_PROFILE] = "profile", [LINT_SHELL] = "shell", [LINT_PYTHON] = "python"};
+/* Programs are read after what starts them, which knows their launcher. */
+enum turn { STARTERS, PROGRAMS };
 
-enum lint_kind lint_kind_named(const char *word)
+static int lint_text(const struct lint *lint, struct span text, struct seen_file *file,
+		     enum lint_kind kind)
 {
-	for (size_t i = LINT_PROFILE; i < ARRAY_SIZE(kinds); i++)
-		if (streq(kinds[i], word))
-			return (enum lint_kind)i;
-	return LINT_UNKNOWN;
-}
+	int r = seen_comments(file, text, kind);
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-
-	return n >= m && streq(text + n - m, end);
-}
-
-/* #!/usr/bin/env -S python3 -u, #!/bin/bash */
-static enum lint_kind kind_of_first_line(struct span text)
-{
-	static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
-	struct span line, word;
-
-	if (!span_starts(text, "#!") || !span_split(&text, '\n', &line))
-		return LINT_UNKNOWN;
-	line = span_trim((struct span){line.text + 2, line.length - 2});
-	while (span_split(&line, ' ', &word)) {
-		const char *slash = memrchr(word.text, '/', word.length);
-
-		word = span_trim(word);
-		if (slash)
-			word = (struct span){slash + 1,
-					     word.length - (size_t)(slash + 1 - word.text)};
-		if (span_starts(word, "python"))
-			return LINT_PYTHON;
-		for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-			if (span_is(word, shells[i]))
-				return LINT_SHELL;
-	}
-	return LINT_UNKNOWN;
-}
-
-/* Only profiles begin with a section. */
-static enum lint_kind kind_of_first_section(struct span text)
-{
-	struct span line;
-
-	while (text.text && span_split(&text, '\n', &line)) {
-		line = span_trim(line);
-		if (line.length && *line.text != '#' && *line.text != ';')
-			return *line.text == '[' && line.text[line.length - 1] == ']'
-				       ? LINT_PROFILE
-				       : LINT_UNKNOWN;
-	}
-	return LINT_UNKNOWN;
-}
-
-static enum lint_kind kind_of(const char *path, struct span text)
-{
-	static const struct {
-		const char *end;
-		enum lint_kind kind;
-	} ends[] = {{".ini", LINT_PROFILE}, {".py", LINT_PYTHON},    {".sh", LINT_SHELL},
-		    {".bash", LINT_SHELL},  {".sbatch", LINT_SHELL}, {".slurm", LINT_SHELL}};
-	enum lint_kind kind;
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (ends_with(path, ends[i].end))
-			return ends[i].kind;
-	kind = kind_of_first_line(text);
-	return kind != LINT_UNKNOWN ? kind : kind_of_first_section(text);
-}
-
-static int lint_text(const struct lint *lint, struct span text, const char *path)
-{
-	enum lint_kind kind = lint->as ? lint->as : kind_of(path, text);
-
+	if (r != GPUMAP_OK)
+		return report_nomem(lint->found);
 	switch (kind) {
 	case LINT_PROFILE:
-		return lint_profiles(lint, text, path);
+		return lint_profiles(lint, text, file);
 	case LINT_SHELL:
-		return lint_script(lint, text, path);
-	case LINT_PYTHON:
-		return lint_program(lint, text, path);
+		return lint_script(lint, text, file);
 	default:
-		return report_fail(
-			lint->failures, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			ABOUT(.origin = path, .fix = "say --as profile, shell or python"),
-			"neither its name nor its first line says what it is");
+		return lint_program(lint, text, file);
 	}
 }
 
-int lint_file(const struct lint *lint, const char *path)
+static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 {
+	enum lint_kind kind = lint->as ? lint->as : lint_kind_by_name(path);
+	struct seen_file *file = seen_file(lint->seen, path);
+	bool input = streq(path, "-");
 	char *text = NULL;
 	size_t size = 0;
-	int r = lint_read(&text, &size, path, lint->failures);
+	int r;
 
-	if (r == GPUMAP_OK)
-		r = lint_text(lint, (struct span){text, size}, path);
+	if (!file)
+		return report_nomem(lint->found);
+	/* Standard input can be read once, and what was read is known. */
+	if (file->read || (kind == LINT_PYTHON && !input && turn == STARTERS) ||
+	    (turn == PROGRAMS && file->started && !lint->launcher))
+		return GPUMAP_OK;
+	r = lint_read(&text, &size, path, lint->failures);
+	if (r == GPUMAP_OK && kind == LINT_UNKNOWN)
+		kind = lint_kind_of(path, (struct span){text, size});
+	if (r == GPUMAP_OK && kind == LINT_UNKNOWN)
+		r = report_fail(lint->failures, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				ABOUT(.origin = path, .fix = "say --as profile, shell or python"),
+				"neither its name nor its first line says what it is");
+	file->read = r != GPUMAP_OK || input || turn == PROGRAMS || kind != LINT_PYTHON;
+	if (r == GPUMAP_OK && file->read)
+		r = lint_text(lint, (struct span){text, size}, file, kind);
 	free(text);
+	return r;
+}
+
+/* The paths, with the programs of folders in their place. */
+static int expand(const struct lint *lint, struct lint_paths *ret, const char *const *paths,
+		  size_t count)
+{
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; i < count && r != GPUMAP_ENOMEM; i++) {
+		int one = lint_is_folder(paths[i]) ? lint_folder(ret, paths[i], lint->failures)
+						   : lint_add_path(ret, paths[i]);
+
+		r = one == GPUMAP_OK ? r : one;
+	}
+	return r == GPUMAP_ENOMEM ? report_nomem(lint->found) : r;
+}
+
+int lint_files(const struct lint *given, const char *const *paths, size_t count)
+{
+	struct lint_seen seen = {.count = 0};
+	struct lint_paths all = {.count = 0};
+	struct lint lint = *given;
+	int r;
+
+	lint.seen = &seen;
+	r = expand(&lint, &all, paths, count);
+	/* A file that cannot be read hides nothing that the others have. */
+	for (int turn = STARTERS; turn <= PROGRAMS; turn++) {
+		for (size_t i = 0; i < all.count && r != GPUMAP_ENOMEM; i++) {
+			int one = lint_one(&lint, all.list[i], (enum turn)turn);
+
+			r = one == GPUMAP_OK ? r : one;
+		}
+	}
+	for (size_t i = 0; i < seen.count && r != GPUMAP_ENOMEM; i++)
+		ignores_report(&seen.files[i]->ignores, seen.files[i]->path, lint.found);
+	arena_free(&all.arena);
+	seen_free(&seen);
 	return r;
 }

@@ -3,29 +3,54 @@
 #ifndef GM_LINT_FILES_H
 #define GM_LINT_FILES_H
 
+#include "arena.h"
 #include "lint/lint.h"
+#include "lint/seen.h"
 #include "text.h"
 
 struct python_start;
 
 /* All of a file, "-" being standard input, for the caller to free; failures go to `report`. As
- * lint_file. */
+ * lint_files(). */
 int lint_read(char **text, size_t *size, const char *path, gpumap_report *report);
 
 /* A Python file. */
-int lint_program(const struct lint *lint, struct span text, const char *path);
+int lint_program(const struct lint *lint, struct span text, struct seen_file *file);
 
 /* A Python file that the file `from` starts, where there is one. */
 int lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
 		      const char *name);
 
 /* One profile of the file, or all of them. */
-int lint_profiles(const struct lint *lint, struct span text, const char *path);
+int lint_profiles(const struct lint *lint, struct span text, struct seen_file *file);
 
 /* A shell script, and the Python files that it starts. */
-int lint_script(const struct lint *lint, struct span text, const char *path);
+int lint_script(const struct lint *lint, struct span text, struct seen_file *file);
 
-/* Findings of another report that are not there yet: a file that is read twice is reported once. */
-void lint_relay(gpumap_report *to, const gpumap_report *from);
+/* --- kind.c ------------------------------------------------------------------------------- */
+
+/* What a file is by its name; and by its text, whatever kind of profile it may be. */
+enum lint_kind lint_kind_by_name(const char *path);
+enum lint_kind lint_kind_of(const char *path, struct span text);
+/* Of a file without a name that says so, by the beginning of its text; a profile has a section of
+ * gpumap's. */
+enum lint_kind lint_kind_by_head(const char *path, struct span head);
+
+/* --- folder.c ----------------------------------------------------------------------------- */
+
+struct lint_paths {
+	struct arena arena;
+	char **list;
+	size_t count, room;
+};
+
+bool lint_is_folder(const char *path);
+
+/* GPUMAP_ENOMEM. */
+int lint_add_path(struct lint_paths *ret, const char *path);
+
+/* Adds the programs in a folder and in those inside it, by their names; what is no program is
+ * passed over. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *report);
 
 #endif

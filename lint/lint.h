@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpumap lint: files of any kind, and the programs that they start. */
+/* gpumap lint: files of any kind, folders of them, and the programs that they start. */
 #ifndef GM_LINT_H
 #define GM_LINT_H
 
@@ -15,6 +15,7 @@ struct lint {
 	const char *launcher;              /* who starts Python files; NULL: not known */
 	const char *profile;               /* the one to read of a profile file; NULL: all */
 	enum lint_kind as;                 /* LINT_UNKNOWN: each file says what it is */
+	struct lint_seen *seen;            /* of lint_files() itself */
 	/* Reports why the profile could not be launched. */
 	void (*check_launch)(const struct lint *lint, gpumap_profile *profile,
 			     gpumap_report *report);
@@ -23,8 +24,9 @@ struct lint {
 /* "profile", "shell" or "python"; LINT_UNKNOWN: another word. */
 enum lint_kind lint_kind_named(const char *word);
 
-/* Reads a file, "-" being standard input, and reports what is found in it and in the Python files
- * that it starts. GPUMAP_EFILE, GPUMAP_EINPUT (of no kind), GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
-int lint_file(const struct lint *lint, const char *path);
+/* Reads files, "-" being standard input, and the programs in folders. Reports what is found in them
+ * and in the Python files that they start, once in whatever order they are, and what their comments
+ * ignore for nothing. GPUMAP_EFILE, GPUMAP_EINPUT (of no kind), GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+int lint_files(const struct lint *lint, const char *const *paths, size_t count);
 
 #endif

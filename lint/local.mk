@@ -5,6 +5,9 @@ liblint_la_SOURCES = \
 	lint/environment.c lint/environment.h \
 	lint/file.c \
 	lint/files.h \
+	lint/folder.c \
+	lint/ignore.c lint/ignore.h \
+	lint/kind.c \
 	lint/lint.h \
 	lint/profile.c \
 	lint/program.c \
@@ -24,8 +27,8 @@ liblint_la_SOURCES = \
 	lint/python_string.c \
 	lint/python_text.c lint/python_text.h \
 	lint/python_value.c \
-	lint/relay.c \
 	lint/script.c \
+	lint/seen.c lint/seen.h \
 	lint/settings.c lint/settings.h \
 	lint/shell.c lint/shell.h \
 	lint/shell_command.c \

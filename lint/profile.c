@@ -42,12 +42,13 @@ static int look(const struct lint *lint, gpumap_profile *profile, const char *pa
 }
 
 /* Reads the file for one profile. *ret (may be NULL) is the profile, where it could be read. */
-static int read_one(const struct lint *lint, struct span text, const char *path, const char *name,
-		    gpumap_profile **ret)
+static int read_one(const struct lint *lint, struct span text, struct seen_file *file,
+		    const char *name, gpumap_profile **ret)
 {
+	const char *path = file->path;
 	gpumap_profile *profile = NULL;
 	gpumap_report *report;
-	int r = gpumap_report_new(&report);
+	int r = gpumap_report_new(&report), relayed;
 
 	if (r != GPUMAP_OK)
 		return report_nomem(lint->found);
@@ -55,7 +56,8 @@ static int read_one(const struct lint *lint, struct span text, const char *path,
 	if (r == GPUMAP_OK && gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))
 		r = look(lint, profile, path, report);
 	/* Profiles share what they inherit: its errors are reported once. */
-	lint_relay(lint->found, report);
+	relayed = seen_relay(lint, file, report, false);
+	r = relayed == GPUMAP_OK ? r : relayed;
 	gpumap_report_free(report);
 	if (ret && r == GPUMAP_OK)
 		*ret = profile;
@@ -64,11 +66,11 @@ static int read_one(const struct lint *lint, struct span text, const char *path,
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
-int lint_profiles(const struct lint *lint, struct span text, const char *path)
+int lint_profiles(const struct lint *lint, struct span text, struct seen_file *file)
 {
 	gpumap_profile *first = NULL;
 	const gpumap_section *s;
-	int r = read_one(lint, text, path, lint->profile, &first);
+	int r = read_one(lint, text, file, lint->profile, &first);
 
 	for (size_t i = 0; r == GPUMAP_OK && first && !lint->profile &&
 			   (s = gpumap_profile_section(first, "profile", i));
@@ -77,7 +79,7 @@ int lint_profiles(const struct lint *lint, struct span text, const char *path)
 		const char *chosen = gpumap_profile_str(first, GPUMAP_PROFILE_NAME);
 
 		if (!chosen || !streq(name, chosen))
-			r = read_one(lint, text, path, name, NULL);
+			r = read_one(lint, text, file, name, NULL);
 	}
 	gpumap_profile_free(first);
 	return r;

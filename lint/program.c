@@ -21,7 +21,22 @@ int lint_read(char **text, size_t *size, const char *path, gpumap_report *report
 	return report_read(report, error, path, "the file", MAX_LINT, NULL);
 }
 
-int lint_program(const struct lint *lint, struct span text, const char *path)
+/* Findings of a report of their own, so that the file's comments can hide some. */
+static int lint_reported(const struct lint *lint, struct span text, struct seen_file *file,
+			 const struct python_start *start)
+{
+	gpumap_report *report;
+	int r = gpumap_report_new(&report), relayed;
+
+	if (r != GPUMAP_OK)
+		return report_nomem(lint->found);
+	r = lint_python(text, file->path, start, report);
+	relayed = seen_relay(lint, file, report, true);
+	gpumap_report_free(report);
+	return r == GPUMAP_OK ? relayed : r;
+}
+
+int lint_program(const struct lint *lint, struct span text, struct seen_file *file)
 {
 	struct python_start start = {
 		.launcher = lint->launcher, .passes = -1, .inventory = lint->inventory};
@@ -29,7 +44,7 @@ int lint_program(const struct lint *lint, struct span text, const char *path)
 	for (const struct python_launcher *l = python_launchers; l->name; l++)
 		if (lint->launcher && streq(l->name, lint->launcher))
 			start.passes = l->passes;
-	return lint_python(text, path, &start, lint->found);
+	return lint_reported(lint, text, file, &start);
 }
 
 /* The file beside `from`, else from here; NULL: it is in neither place, or no memory. */
@@ -49,25 +64,33 @@ static char *find_program(const char *from, const char *path)
 	return access(path, R_OK) == 0 ? strdup(path) : NULL;
 }
 
-int lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
-		      const char *name)
+static int lint_found_file(const struct lint *lint, const struct python_start *start,
+			   const char *path)
 {
-	char *path = find_program(from, name), *text = NULL;
-	gpumap_report *report;
+	struct seen_file *file = seen_file(lint->seen, path);
+	char *text = NULL;
 	size_t size = 0;
 	int r;
 
-	if (!path)
-		return GPUMAP_OK;
-	r = gpumap_report_new(&report);
-	if (r == GPUMAP_OK) {
-		r = lint_read(&text, &size, path, report);
-		if (r == GPUMAP_OK)
-			r = lint_python((struct span){text, size}, path, start, report);
-		free(text);
-		lint_relay(lint->found, report);
-		gpumap_report_free(report);
-	}
+	if (!file)
+		return report_nomem(lint->found);
+	r = lint_read(&text, &size, path, lint->found);
+	if (r != GPUMAP_OK)
+		return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+	file->started = true;
+	r = seen_comments(file, (struct span){text, size}, LINT_PYTHON);
+	r = r == GPUMAP_OK ? lint_reported(lint, (struct span){text, size}, file, start)
+			   : report_nomem(lint->found);
+	free(text);
+	return r;
+}
+
+int lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
+		      const char *name)
+{
+	char *path = find_program(from, name);
+	int r = path ? lint_found_file(lint, start, path) : GPUMAP_OK;
+
 	free(path);
-	return r == GPUMAP_ENOMEM ? report_nomem(lint->found) : GPUMAP_OK;
+	return r;
 }

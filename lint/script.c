@@ -69,18 +69,25 @@ static int lint_programs(const struct lint *lint, const struct lint_started *sta
 	return r;
 }
 
-int lint_script(const struct lint *lint, struct span text, const char *path)
+int lint_script(const struct lint *lint, struct span text, struct seen_file *file)
 {
 	struct lint_started started = {0};
+	gpumap_report *report;
 	int64_t visible = -1;
-	int r;
+	int r = gpumap_report_new(&report), relayed;
+
+	if (r != GPUMAP_OK)
+		return report_nomem(lint->found);
 
 	/* How many devices a script sees is known of the machine that it is for. */
 	if (lint->inventory)
 		lint_environment((const char *const *)environ, lint->inventory, &visible, NULL);
-	r = lint_shell(text, path, visible, &started, lint->found);
+	r = lint_shell(text, file->path, visible, &started, report);
+	relayed = seen_relay(lint, file, report, false);
+	gpumap_report_free(report);
+	r = relayed == GPUMAP_OK ? r : relayed;
 	if (r == GPUMAP_OK)
-		r = lint_programs(lint, &started, path);
+		r = lint_programs(lint, &started, file->path);
 	lint_started_free(&started);
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }

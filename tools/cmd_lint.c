@@ -17,7 +17,8 @@
 
 struct lint_command {
 	struct lint lint;
-	struct output output;        /* its report: errors of the command line, files not read */
+	struct output output; /* its report: errors of the command line, files not read */
+	enum lint_format format;
 	gpumap_inventory *inventory; /* where --inventory was given */
 	const char **files;
 	int count;
@@ -29,7 +30,8 @@ static const struct option_row rows[] = {
 	 "what starts the Python files; launch is torch.distributed.launch"},
 	{"--profile", "NAME", "check this profile of the file, instead of all"},
 	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
-	{"--json", NULL, "print JSON"},
+	{"--format", LINT_FORMATS, "the form of the findings; github is for its workflows"},
+	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
 
@@ -38,10 +40,12 @@ static void help(const struct options *options)
 	fputs("usage: gpumap lint [OPTIONS] [FILE...]\n"
 	      "\n"
 	      "Finds mistakes, certain and possible, in launch profiles, shell scripts and\n"
-	      "Python programs before they run. Without a FILE it checks this environment and\n"
-	      "./gpumap.ini. A line of the answer is FILE:LINE:COLUMN: text; remedy [id], which\n"
-	      "editors can read.\n"
+	      "Python programs before they run, and in all of a folder. Without a FILE it checks\n"
+	      "this environment and ./gpumap.ini. A line of the answer is\n"
+	      "FILE:LINE:COLUMN: text; remedy [id], which editors can read. A comment\n"
+	      "# gpumap: ignore, or ignore=GM007,GM220, hides the findings of its line.\n"
 	      "\n"
+	      "  gpumap lint .\n"
 	      "  gpumap lint train.py --launcher torchrun\n"
 	      "  gpumap lint gpumap.ini --profile cifar-ddp\n"
 	      "  CUDA_VISIBLE_DEVICES=0,0 gpumap lint --inventory 4\n"
@@ -50,7 +54,7 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "A FILE of - is standard input.\n"
+	      "A FILE of - is standard input, a folder stands for the programs in it.\n"
 	      "\n"
 	      "Exit status: 0 nothing or only remarks; 1 warnings or errors; 2 a file that\n"
 	      "cannot be read, or malformed options.\n",
@@ -80,6 +84,33 @@ static int set_launcher(struct lint_command *command, const char *value)
 			DID_YOU_MEAN(nearest.name, "gpumap lint --help lists the launchers"));
 }
 
+static int set_format(struct lint_command *command, const char *value)
+{
+	int place = word_place(LINT_FORMATS, span_of(value));
+
+	if (place < 0)
+		return bad_word(command, "--format", value, WORD_FIX(LINT_FORMATS, span_of(value)));
+	command->format = (enum lint_format)place;
+	return GPUMAP_OK;
+}
+
+/* The format that was asked for, also where an option before it is wrong. */
+static enum lint_format format_wanted(int argc, char **argv)
+{
+	enum lint_format format = LINT_TEXT;
+
+	for (int i = 1; i < argc && !streq(argv[i], "--"); i++) {
+		const char *value = starts_with(argv[i], "--format=")            ? argv[i] + 9
+				    : streq(argv[i], "--format") && i + 1 < argc ? argv[i + 1]
+				    : streq(argv[i], "--json")                   ? "json"
+										 : "";
+		int place = word_place(LINT_FORMATS, span_of(value));
+
+		format = place >= 0 ? (enum lint_format)place : format;
+	}
+	return format;
+}
+
 static int take_option(struct lint_command *command, const char *name,
 		       const struct options *options)
 {
@@ -94,6 +125,10 @@ static int take_option(struct lint_command *command, const char *name,
 		command->lint.profile = options->value;
 	} else if (streq(name, "--inventory")) {
 		command->lint.machine = options->value;
+	} else if (streq(name, "--format")) {
+		return set_format(command, options->value);
+	} else if (streq(name, "--json")) {
+		command->format = LINT_JSON;
 	} else {
 		command->files[command->count++] = options->operand;
 	}
@@ -115,7 +150,8 @@ static int read_options(struct lint_command *command, int argc, char **argv, boo
 			*done = true;
 			return GPUMAP_OK;
 		}
-		if (!output_option(&command->output, name, options.value, &failed))
+		if (streq(name, "--format") || streq(name, "--json") ||
+		    !output_option(&command->output, name, options.value, &failed))
 			r = take_option(command, name, &options);
 	}
 	return failed ? GPUMAP_EINPUT : r;
@@ -163,7 +199,9 @@ static int lint_default_profile(const struct lint *lint)
 	int r = profile_open(&profile, &options, lint->found);
 
 	if (r == GPUMAP_OK && gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))
-		r = lint_file(lint, gpumap_profile_str(profile, GPUMAP_PROFILE_FILE));
+		r = lint_files(
+			lint,
+			(const char *const[]){gpumap_profile_str(profile, GPUMAP_PROFILE_FILE)}, 1);
 	gpumap_profile_free(profile);
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
@@ -184,7 +222,6 @@ static int lint_here(const struct lint *lint)
 	return r == GPUMAP_ENOMEM ? r : lint_default_profile(lint);
 }
 
-/* A file that cannot be read hides nothing that the others have. */
 static int answer(struct lint_command *command)
 {
 	const struct lint *lint = &command->lint;
@@ -197,18 +234,13 @@ static int answer(struct lint_command *command)
 		return r;
 	if (!command->count)
 		return lint_here(lint);
-	for (int i = 0; i < command->count && r != GPUMAP_ENOMEM; i++) {
-		int one = lint_file(lint, command->files[i]);
-
-		r = one == GPUMAP_OK ? r : one;
-	}
-	return r;
+	return lint_files(lint, command->files, (size_t)command->count);
 }
 
 int cmd_lint(int argc, char **argv)
 {
 	struct lint_command command = {.lint.check_launch = check_launch,
-				       .output.format = wanted_format(argc, argv)};
+				       .format = format_wanted(argc, argv)};
 	struct output *output = &command.output;
 	bool done = false, clean;
 	int r;
@@ -222,13 +254,13 @@ int cmd_lint(int argc, char **argv)
 		r = read_options(&command, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&command);
-	/* JSON is owed after a failure too; text where there is something to show. */
+	/* A program is owed an answer after a failure too; text where there is something to show.
+	 */
 	if (!done &&
-	    (r == GPUMAP_OK || output->format == GPUMAP_FORMAT_JSON ||
+	    (r == GPUMAP_OK || command.format != LINT_TEXT ||
 	     gpumap_report_count(command.lint.found)) &&
-	    !lint_print(command.lint.found, output) && r == GPUMAP_OK)
+	    !lint_print(command.lint.found, output, command.format) && r == GPUMAP_OK)
 		r = GPUMAP_EFILE;
-	output->format = GPUMAP_FORMAT_TEXT;
 	clean = gpumap_report_worst(command.lint.found) < GPUMAP_SEVERITY_WARNING;
 	gpumap_report_free(command.lint.found);
 	gpumap_inventory_free(command.inventory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The findings as lines that editors read, or as JSON. */
+/* The findings as lines that editors read, as JSON, or as lint_sarif.c writes them. */
 #include "lint_print.h"
 
 #include <jansson.h>
@@ -124,19 +124,33 @@ static bool print_lines(struct strbuf *text, const gpumap_report *report)
 	return true;
 }
 
-bool lint_print(const gpumap_report *found, const struct output *output)
+static void print(struct strbuf *text, const gpumap_report *found, const struct output *output,
+		  enum lint_format format)
+{
+	switch (format) {
+	case LINT_JSON:
+		print_json(text, found, output->report);
+		break;
+	case LINT_SARIF:
+		lint_sarif(text, found, output->report);
+		break;
+	case LINT_GITHUB:
+		lint_github(text, found, output->report);
+		break;
+	case LINT_TEXT:
+		text->styled = output_colored(STDOUT_FILENO);
+		text->failed = !print_lines(text, found);
+		print_counts(text, found);
+	}
+}
+
+bool lint_print(const gpumap_report *found, const struct output *output, enum lint_format format)
 {
 	struct strbuf text = {0};
 	char *whole;
 	bool good;
 
-	if (output->format == GPUMAP_FORMAT_JSON) {
-		print_json(&text, found, output->report);
-	} else {
-		text.styled = output_colored(STDOUT_FILENO);
-		text.failed = !print_lines(&text, found);
-		print_counts(&text, found);
-	}
+	print(&text, found, output, format);
 	whole = strbuf_take(&text);
 	if (!whole)
 		report_nomem(output->report);

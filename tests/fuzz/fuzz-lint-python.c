@@ -16,7 +16,7 @@ static int64_t count_lines(const char *text, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct python_start starts[] = {
-		{NULL, -1, NULL}, {"torchrun", 0, NULL}, {"launch", 1, NULL}};
+		{.passes = -1}, {.launcher = "torchrun"}, {.launcher = "launch", .passes = 1}};
 	const char *text = (const char *)data;
 	struct python_device device;
 	gpumap_report *report;

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The programs in a folder and in those inside it. */
+#include "lint/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report.h"
+
+enum { HEAD = 4096 };
+
+bool lint_is_folder(const char *path)
+{
+	struct stat status;
+
+	return !streq(path, "-") && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool add(struct lint_paths *paths, char *path)
+{
+	char **grown = path ? arena_room(&paths->arena, paths->list, paths->count, &paths->room,
+					 sizeof(char *))
+			    : NULL;
+
+	if (!grown)
+		return false;
+	paths->list = grown;
+	paths->list[paths->count++] = path;
+	return true;
+}
+
+int lint_add_path(struct lint_paths *ret, const char *path)
+{
+	return add(ret, arena_strdup(&ret->arena, path)) ? GPUMAP_OK : GPUMAP_ENOMEM;
+}
+
+/* Whether a file is one that lint reads; one of another kind is passed over. One that cannot be
+ * read is kept, to be reported. */
+static bool is_program(const char *path)
+{
+	char head[HEAD];
+	ssize_t n;
+	int fd;
+
+	if (lint_kind_by_name(path) > LINT_PROFILE)
+		return true;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return lint_kind_by_name(path) != LINT_UNKNOWN;
+	n = read(fd, head, sizeof(head));
+	close(fd);
+	return n > 0 && lint_kind_by_head(path, (struct span){head, (size_t)n}) != LINT_UNKNOWN;
+}
+
+/* One entry of a folder, whose path is given; *folder: it is one. */
+static bool is_wanted(const char *path, bool *folder)
+{
+	struct stat status;
+
+	*folder = false;
+	if (lstat(path, &status) != 0)
+		return false;
+	*folder = S_ISDIR(status.st_mode);
+	/* A link to a folder would lead in circles. */
+	if (S_ISLNK(status.st_mode) && stat(path, &status) != 0)
+		return false;
+	return *folder || (S_ISREG(status.st_mode) && is_program(path));
+}
+
+static int read_folder(const char *path, struct lint_paths *folders, struct lint_paths *ret,
+		       gpumap_report *report)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+	bool good = true, folder;
+
+	if (!dir)
+		return report_read(report, errno, path, "the folder", 0, NULL);
+	while (good && (entry = readdir(dir))) {
+		char *inner;
+
+		/* Hidden ones hold the state of other tools. */
+		if (*entry->d_name == '.')
+			continue;
+		inner = arena_printf(&ret->arena, "%s%s%s", path, slash, entry->d_name);
+		if (!inner)
+			good = false;
+		else if (is_wanted(inner, &folder))
+			good = add(folder ? folders : ret, inner);
+	}
+	closedir(dir);
+	return good ? GPUMAP_OK : report_nomem(report);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *report)
+{
+	struct lint_paths folders = {.count = 0};
+	size_t before = ret->count;
+	int r, worst = GPUMAP_OK;
+
+	if (!add(&folders, arena_strdup(&folders.arena, path)))
+		worst = report_nomem(report);
+	while (folders.count && worst != GPUMAP_ENOMEM) {
+		r = read_folder(folders.list[--folders.count], &folders, ret, report);
+		worst = r == GPUMAP_OK ? worst : r;
+	}
+	if (ret->count > before)
+		qsort(ret->list + before, ret->count - before, sizeof(char *), by_text);
+	arena_free(&folders.arena);
+	return worst;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "lint/ignore.h"
+
+#include <strings.h>
+
+#include "lint/python_text.h"
+#include "lint/shell_lex.h"
+#include "report.h"
+
+static const char mark[] = "gpumap:";
+
+/* --- finding the comments --------------------------------------------------------------- */
+
+static bool is_letter(char c)
+{
+	return (c | 32) >= 'a' && (c | 32) <= 'z';
+}
+
+/* The ids at the beginning of a text: GM007, GM220 */
+static struct span ids_of(struct span rest)
+{
+	size_t n = 0;
+
+	while (n < rest.length &&
+	       (is_digit(rest.text[n]) || is_letter(rest.text[n]) || rest.text[n] == ',' ||
+		(rest.text[n] == ' ' && n && rest.text[n - 1] == ',')))
+		n++;
+	return (struct span){rest.text, n};
+}
+
+/* The comment whose mark stands at `at` of a line; false: it is another text. */
+static bool read_mark(struct ignore *ret, struct span line, const char *at, enum lint_kind kind)
+{
+	static const char word[] = "ignore";
+	const char *sign = at;
+	struct span rest = {at + strlen(mark), line.length};
+
+	rest.length -= (size_t)(rest.text - line.text);
+	rest = span_trim(rest);
+	while (sign > line.text && is_blank(sign[-1]))
+		sign--;
+	if (sign == line.text || (sign[-1] != '#' && (kind != LINT_PROFILE || sign[-1] != ';')) ||
+	    !span_starts(rest, word))
+		return false;
+	rest.text += strlen(word);
+	rest.length -= strlen(word);
+	if (rest.length && (is_letter(*rest.text) || is_digit(*rest.text) || *rest.text == '_'))
+		return false;
+	*ret = (struct ignore){.at = at, .column = (int)(sign - line.text)};
+	ret->alone = !span_trim((struct span){line.text, (size_t)(sign - 1 - line.text)}).length;
+	if (span_starts(rest, "="))
+		ret->ids = ids_of((struct span){rest.text + 1, rest.length - 1});
+	return true;
+}
+
+static int add(struct ignores *all, struct ignore ignore)
+{
+	struct ignore *grown = array_room(all->list, all->count, &all->room, sizeof(*grown));
+
+	if (!grown)
+		return GPUMAP_ENOMEM;
+	all->list = grown;
+	if (ignore.ids.text) {
+		ignore.ids.text = arena_strndup(&all->arena, ignore.ids.text, ignore.ids.length);
+		if (!ignore.ids.text)
+			return GPUMAP_ENOMEM;
+	}
+	grown[all->count++] = ignore;
+	return GPUMAP_OK;
+}
+
+/* The lines of a text, as the readers of each kind count them. */
+static size_t line_end(struct span text, size_t at, enum lint_kind kind)
+{
+	while (at < text.length && text.text[at] != '\n' &&
+	       !(kind == LINT_PYTHON && text.text[at] == '\r' &&
+		 (at + 1 == text.length || text.text[at + 1] != '\n')))
+		at++;
+	return at;
+}
+
+static int find(struct ignores *all, struct span text, enum lint_kind kind)
+{
+	const char *next = memmem(text.text, text.length, mark, strlen(mark));
+	size_t end, left;
+	int r = GPUMAP_OK;
+
+	for (size_t at = 0, line = 1; r == GPUMAP_OK && next; at = end + 1, line++) {
+		struct ignore found;
+
+		end = line_end(text, at, kind);
+		while (r == GPUMAP_OK && next && next < text.text + end) {
+			if (read_mark(&found, (struct span){text.text + at, end - at}, next,
+				      kind)) {
+				found.line = (int)line;
+				r = add(all, found);
+			}
+			next += strlen(mark);
+			left = (size_t)(text.text + text.length - next);
+			next = memmem(next, left, mark, strlen(mark));
+		}
+		if (end >= text.length)
+			break;
+	}
+	return r;
+}
+
+/* --- the lines that they are about -------------------------------------------------------- */
+
+/* Statements in their order, and the first comment that is about none of those so far. */
+struct placing {
+	struct ignores *all;
+	size_t next;
+};
+
+/* A string of the next statement: what it has is no comment. */
+static void string(struct placing *p, const char *from, const char *to)
+{
+	for (size_t i = p->next; i < p->all->count && p->all->list[i].at < to; i++)
+		p->all->list[i].quoted = p->all->list[i].quoted || p->all->list[i].at >= from;
+}
+
+/* Lines of a here-document; `to` is the one behind. */
+static void document(struct placing *p, int from, int to)
+{
+	for (size_t i = p->next; i < p->all->count && p->all->list[i].line < to; i++)
+		p->all->list[i].quoted = p->all->list[i].quoted || p->all->list[i].line >= from;
+}
+
+static void statement(struct placing *p, int from, int to)
+{
+	for (; p->next < p->all->count && p->all->list[p->next].line <= to; p->next++) {
+		struct ignore *i = &p->all->list[p->next];
+
+		if (i->from || (i->line < from && !i->alone))
+			continue;
+		i->from = from;
+		i->to = to;
+	}
+}
+
+/* Statements that share a line are one. */
+static int place_python(struct placing *p, struct span text)
+{
+	struct python_text python;
+	int from = 0, to = 0;
+	bool failed;
+
+	python_open(&python, text);
+	while (p->next < p->all->count && python_next(&python)) {
+		for (unsigned i = 0; i < python.count; i++) {
+			const struct python_token *t = &python.tokens[i];
+
+			if (t->kind == PYTHON_STRING || t->kind == PYTHON_FORMAT)
+				string(p, t->text.text, t->text.text + t->text.length);
+		}
+		if (from && python.tokens[0].line > to)
+			statement(p, from, to);
+		if (python.tokens[0].line > to)
+			from = python.tokens[0].line;
+		to = python.line;
+	}
+	if (from)
+		statement(p, from, to);
+	failed = python.failed;
+	python_close(&python);
+	return failed ? GPUMAP_ENOMEM : GPUMAP_OK;
+}
+
+/* Slurm's options are comments to the shell. */
+static void place_slurm(struct ignores *all, struct span text)
+{
+	static const char slurm[] = "#SBATCH";
+
+	for (size_t i = 0; i < all->count; i++) {
+		const char *at = all->list[i].at;
+		const char *end = memchr(at, '\n', (size_t)(text.text + text.length - at));
+
+		if (all->list[i].alone && end &&
+		    span_starts((struct span){end + 1, (size_t)(text.text + text.length - end) - 1},
+				slurm))
+			all->list[i].from = all->list[i].to = all->list[i].line + 1;
+	}
+}
+
+static void place_shell(struct placing *p, struct span text)
+{
+	struct lexer lx = {.text = text.text, .end = text.length, .line = 1};
+	struct token t;
+	int from = 0;
+
+	do {
+		t = lexer_next(&lx);
+		if (t.kind == TOKEN_WORD)
+			string(p, t.text.text, t.text.text + t.text.length);
+		if (t.kind != TOKEN_NEWLINE && t.kind != TOKEN_END) {
+			from = from ? from : t.at.line;
+			continue;
+		}
+		if (from)
+			statement(p, from, t.at.line);
+		if (t.kind == TOKEN_NEWLINE)
+			document(p, t.at.line + 1, lx.line);
+		from = 0;
+	} while (t.kind != TOKEN_END && p->next < p->all->count);
+}
+
+static void place_profile(struct placing *p, struct span text)
+{
+	struct span line;
+
+	for (int number = 1; span_split(&text, '\n', &line); number++) {
+		line = span_trim(line);
+		if (line.length && *line.text != '#' && *line.text != ';')
+			statement(p, number, number);
+	}
+}
+
+int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
+{
+	struct placing p = {.all = ret};
+	int r = text.length ? find(ret, text, kind) : GPUMAP_OK;
+
+	if (r != GPUMAP_OK || !ret->count)
+		return r;
+	if (kind == LINT_PYTHON) {
+		r = place_python(&p, text);
+	} else if (kind == LINT_SHELL) {
+		place_slurm(ret, text);
+		place_shell(&p, text);
+	} else {
+		place_profile(&p, text);
+	}
+	for (size_t i = 0; i < ret->count; i++) {
+		struct ignore *one = &ret->list[i];
+
+		if (!one->from && !one->alone)
+			one->from = one->to = one->line;
+		one->at = NULL;
+	}
+	return r;
+}
+
+void ignores_free(struct ignores *ignores)
+{
+	free(ignores->list);
+	arena_free(&ignores->arena);
+}
+
+/* --- using them --------------------------------------------------------------------------- */
+
+static bool names(struct span ids, const char *id)
+{
+	struct span one;
+
+	while (span_split(&ids, ',', &one)) {
+		one = span_trim(one);
+		if (one.length == strlen(id) && strncasecmp(one.text, id, one.length) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
+{
+	int64_t line = gpumap_finding_int(finding, GPUMAP_FINDING_LINE);
+	const char *id = gpumap_finding_str(finding, GPUMAP_FINDING_ID);
+	bool hidden = false;
+
+	for (size_t i = 0; line > 0 && i < ignores->count; i++) {
+		struct ignore *one = &ignores->list[i];
+
+		if (one->quoted || line < one->from || line > one->to ||
+		    (one->ids.text && !names(one->ids, id)))
+			continue;
+		one->used = hidden = true;
+	}
+	return hidden;
+}
+
+void ignores_report(const struct ignores *ignores, const char *origin, gpumap_report *report)
+{
+	for (size_t i = 0; i < ignores->count; i++) {
+		const struct ignore *one = &ignores->list[i];
+
+		if (one->used || one->quoted)
+			continue;
+		report_add(report, FINDING_UNUSED_IGNORE,
+			   ABOUT(.origin = origin, .line = one->line, .column = one->column,
+				 .fix = "remove the comment"),
+			   "there is no finding here for it to ignore%s%s",
+			   one->ids.text ? ": " : "", one->ids.text ? QUOTE(one->ids) : "");
+	}
+}
