@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules D and E1: which logical device an object lives on. */
+/* Rules D and E1: the logical device of an object. */
 #include "resolve.h"
 
 #include "strbuf.h"
 
-/* The remedy where this host has no GPU to use: that of its cause, and another machine. */
+/* The remedy for a host without a usable GPU: that of its cause, and another machine. */
 static const char *other_machine(struct resolver *resolver)
 {
 	const char *fix = resolver->inventory->no_gpu_fix;
@@ -26,13 +26,13 @@ static const char *why_hidden(struct resolver *resolver, const char **fix)
 		*fix = negative                    ? "unset the variable to see every device"
 		       : rule && streq(rule, "V5") ? "name each device once"
 						   : "name a device that exists first in the list";
-	/* A launcher writes such a list for a process that asked for no GPU. */
+	/* Launchers write such a list for a process that asked for no GPU. */
 	if (list && list->source == SOURCE_LAUNCHER && (empty || negative))
 		*fix = "ask the launcher for GPUs";
 	return empty ? "the visible list is set but empty" : "the visible list hides every device";
 }
 
-/* E1: which of the ways to have no device it is. */
+/* E1: why there is no device. */
 static void no_device(struct resolver *resolver, const char *what, const char *origin)
 {
 	const gpumap_inventory *inventory = resolver->inventory;
@@ -59,7 +59,7 @@ static void no_device(struct resolver *resolver, const char *what, const char *o
 	step_add(resolver, "E1", NULL, arena_printf(resolver->arena, "no device: %s", why));
 }
 
-/* "physical 5 is cuda:3 here", where somebody wrote a physical number. */
+/* "physical 5 is cuda:3 here", if the index looks like a physical number. */
 static const char *physical_hint(struct resolver *resolver, int64_t index)
 {
 	const gpumap_mapping *mapping = resolver->mapping;
@@ -146,7 +146,7 @@ static int several_devices(struct resolver *resolver, enum key_id key, int64_t f
 	return GPUMAP_OK;
 }
 
-/* The choice a key states, with rule D6 applied. */
+/* The device that a key states, with rule D6 applied. */
 static int stated_choice(struct resolver *resolver, enum key_id key, struct device_choice *ret)
 {
 	const char *value = resolver->keys[key].value;
@@ -267,7 +267,7 @@ static void choose_default(struct resolver *resolver)
 	resolver->mapping->chosen = logical_device(resolver, 0, NULL, NULL);
 }
 
-/* Where an index meets devices whose order nobody knows (rule N4). */
+/* Reports an index into devices whose order is not known (rule N4). */
 static void report_undecidable(struct resolver *resolver)
 {
 	const gpumap_entry *chosen = resolver->mapping->chosen;

@@ -33,7 +33,7 @@ struct reference {
 	bool has_fallback;
 };
 
-/* Reads the ${...} at the beginning of s. */
+/* Reads the reference ${...} at the beginning of s. */
 static bool reference(struct span s, struct reference *ret, struct expand_error *error)
 {
 	const char *end = memchr(s.text, '}', s.length);
@@ -143,7 +143,7 @@ struct macro {
 	size_t length;
 };
 
-/* Reads the macro at the beginning of s, which is a %. */
+/* Reads the macro at the beginning of s, which begins with %. */
 static bool macro(struct span s, struct macro *ret, struct expand_error *error)
 {
 	size_t i = 1;

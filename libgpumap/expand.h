@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands for something else in a value:
+ * Expansion of variables and macros in a value:
  *
  *	${NAME}  ${NAME:-text}    a variable; text where it is not set or empty
  *	%r %l %n %h %j %s %%      rank, local rank, node, host, run, stream, a %
  *	%05r                      numbers may have a width
  *
- * $${ is a literal ${. Nothing else is expanded, and the result is not looked at again.
+ * $${ is a literal ${. Nothing else is expanded, and the result is not expanded again.
  */
 #ifndef GM_EXPAND_H
 #define GM_EXPAND_H
@@ -19,16 +19,16 @@ struct expand_error {
 	const char *at; /* in the text */
 	const char *fix;
 	char text[160];
-	bool is_long; /* all variables are known, but it would have more than INIFILE_MAX_VALUE
-			 bytes */
+	/* all variables are known, but the result would have more than INIFILE_MAX_VALUE bytes */
+	bool is_long;
 };
 
-/* The value of a variable, NULL when it is not set. */
+/* Returns the value of a variable, NULL if it is not set. */
 typedef const char *expand_lookup(const void *data, struct span name);
 
-/* Appends the text with its variables. `macros`: the text goes through expand_macros
- * later, so a % of a variable's value is doubled. False with *error filled: malformed,
- * a variable that is not set, or too long. `lookup` NULL: only looks whether it is well-formed. */
+/* Appends the text with its variables. `macros`: the text goes through expand_macros later, so a %
+ * of a variable's value is doubled. False with *error filled: malformed, a variable that is not
+ * set, or too long. `lookup` NULL: checks only whether the text is well-formed. */
 bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_lookup *lookup,
 		      const void *data, struct expand_error *error);
 
@@ -38,7 +38,7 @@ bool expand_has_variable(struct span text);
 /* Calls fn(data, name) for the variables named in a well-formed text. */
 void expand_each_variable(struct span text, void (*fn)(void *data, struct span name), void *data);
 
-/* What macros stand for; -1 and NULL: not known here. */
+/* The values of macros; -1 and NULL: not known here. */
 struct macros {
 	int64_t rank, local_rank, node;
 	const char *host, *run, *stream;

@@ -3,11 +3,11 @@
  * libgpumap: which physical GPU will this code run on, and why?
  *
  *	inventory (what exists)  --+
- *	request   (what was said) -+-> gpumap_resolve() -> mapping -> gpumap_mapping_format()
+ *	request   (statements)    -+-> gpumap_resolve() -> mapping -> gpumap_mapping_format()
  *	profile   (what to launch, from INI files) --+
  *	hosts     (where)                          --+-> gpumap_plan_make() -> plan
  *
- * Conventions, true for every function below unless it says otherwise:
+ * Conventions, for every function below unless its comment differs:
  *
  *  - Functions returning int return GPUMAP_OK (0) or a negative gpumap_code.
  *  - The output parameter comes first and is written only on success.
@@ -15,7 +15,7 @@
  *    *_free function of its type; every *_free accepts NULL.
  *  - Arguments are copied: nothing of the caller's is kept after the call. The one
  *    exception is the inventory of gpumap_hosts_set_inventory.
- *  - Pointers must not be NULL, except `origin` and where it is said. Readers (*_str,
+ *  - Pointers must not be NULL, except `origin` and where a comment allows it. Readers (*_str,
  *    *_int, *_count, *_get, ...) take NULL as an object of which nothing is known.
  *  - Text and numbers are attributes of two enums, gpumap_X_str_attr and gpumap_X_int_attr.
  *    Values of enumerators do not change. The other enum's attributes read as not known.
@@ -103,8 +103,8 @@ enum gpumap_finding_int_attr {
 int gpumap_report_new(gpumap_report **ret);
 void gpumap_report_free(gpumap_report *report);
 
-/* The number of findings; the i-th in the order of arrival, NULL past the end.
- * When memory ran out while reporting, the last one says so (GM001). */
+/* The number of findings; the i-th in the order of arrival, NULL past the end. If memory ran out
+ * while reporting, the last finding is GM001. */
 size_t gpumap_report_count(const gpumap_report *report);
 const gpumap_finding *gpumap_report_get(const gpumap_report *report, size_t i);
 
@@ -156,7 +156,7 @@ const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_str_attr a
 
 /* --- findings, looked up -------------------------------------------------- */
 
-/* What the finding `id` ("GM019", letter case ignored) is about, whether or not a report has it;
+/* The description of finding `id` ("GM019", letter case ignored), whether or not a report has it;
  * NULL if there is none. Its text is the meaning; its rule is where it comes from. Static. */
 const gpumap_finding *gpumap_finding_find(const char *id);
 /* The i-th in the order of the manual; NULL past the end. */
@@ -179,7 +179,7 @@ enum gpumap_inventory_str_attr {
 };
 
 enum gpumap_inventory_int_attr {
-	GPUMAP_INVENTORY_ASSUMED = 100, /* 1: its devices are taken as existing, nobody saw them */
+	GPUMAP_INVENTORY_ASSUMED = 100, /* 1: its devices are only assumed to exist */
 	GPUMAP_INVENTORY_PARTIAL = 101  /* 1: the source was cut or a device did not answer */
 };
 
@@ -211,16 +211,14 @@ enum gpumap_order {
 /* Flags of gpumap_inventory_probe. */
 #define GPUMAP_PROBE_FLAG_ASK_DRIVER 1u /* measure the CUDA order in a helper process (rule N6) */
 
-/* The GPUs of this host: NVML; without it /proc/driver/nvidia, or /sys/bus/pci while
- * no driver is loaded. No CUDA context is ever created. A GPU that NVML counts but
- * that this process may not open (rule L6) or that does not answer is left out and
- * reported; the latter makes the inventory partial. A host without GPUs gives an
- * empty inventory. Where NVML does not answer or has no GPU, a finding names the case
- * of rule E1; if GPUMAP_INVENTORY_NO_GPU is set, gpumap_resolve gives no device.
- * `helper` is the path of gpumap-ask-driver, NULL for the installed one.
- * GPUMAP_ENODRIVER when the order was asked for and not answered; GPUMAP_EINPUT for
- * unknown flags, and when the driver gives two GPUs one UUID or PCI address;
- * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* The GPUs of this host: NVML; without it /proc/driver/nvidia, or /sys/bus/pci while no driver is
+ * loaded. No CUDA context is ever created. A GPU that NVML counts but that this process may not
+ * open (rule L6) or that does not answer is left out and reported; the latter makes the inventory
+ * partial. A host without GPUs gives an empty inventory. If NVML does not answer or has no GPU, a
+ * finding names the case of rule E1; if GPUMAP_INVENTORY_NO_GPU is set, gpumap_resolve gives no
+ * device. `helper` is the path of gpumap-ask-driver, NULL for the installed one. GPUMAP_ENODRIVER
+ * if the order was asked for and the driver did not give it; GPUMAP_EINPUT for unknown flags, and
+ * when the driver gives two GPUs one UUID or PCI address; GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const char *helper,
 			   gpumap_report *report);
 
@@ -237,8 +235,8 @@ int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size_t size
  * Also GPUMAP_EFILE. */
 int gpumap_inventory_read(gpumap_inventory **ret, const char *path, gpumap_report *report);
 
-/* `count` unnamed GPUs of one model in PCI order, taken as existing (rule N4).
- * 0 is a machine without GPUs. GPUMAP_EINPUT below 0, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* `count` unnamed GPUs of one model in PCI order, assumed to exist (rule N4). 0 is a machine
+ * without GPUs. GPUMAP_EINPUT below 0, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_assume(gpumap_inventory **ret, int count, gpumap_report *report);
 
 /* What a user writes after --inventory: "host", "-", a number such as "8", a
@@ -279,12 +277,12 @@ int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_int_at
 size_t gpumap_device_mig_count(const gpumap_device *device);
 const gpumap_device *gpumap_device_mig(const gpumap_device *device, size_t i);
 
-/* NVLink neighbours: their number (-1: the source does not tell), and the index
- * of the i-th (-1 past the end), ascending. */
+/* NVLink neighbours: their number (-1: not known), and the index of the i-th (-1 past the end),
+ * ascending. */
 int gpumap_device_nvlink_count(const gpumap_device *device);
 int gpumap_device_nvlink(const gpumap_device *device, size_t i);
 
-/* --- request: what was said ----------------------------------------------- */
+/* --- request: statements -------------------------------------------------- */
 
 typedef struct gpumap_request gpumap_request;
 
@@ -305,33 +303,33 @@ typedef struct gpumap_key gpumap_key;
 int gpumap_key_each(int (*fn)(const gpumap_key *key, void *data), void *data);
 const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_str_attr attr);
 
-/* An empty request: nothing was said. GPUMAP_ENOMEM. */
+/* An empty request, without statements. GPUMAP_ENOMEM. */
 int gpumap_request_new(gpumap_request **ret);
 void gpumap_request_free(gpumap_request *request);
 
-/* One statement. `origin` says where it comes from ("--visible", "train.ini:7").
- * Statements about variables (visible, prefix, script_export, script_inline,
- * in_code, after_init) add up, in the order of the calls; any other key holds its last value.
- * GPUMAP_EKEY (the nearest key is named), GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM;
- * on failure the request is unchanged. */
+/* Adds one statement. `origin` is where it comes from ("--visible", "train.ini:7"). Statements
+ * about variables (visible, prefix, script_export, script_inline, in_code, after_init) add up, in
+ * the order of the calls; any other key holds its last value. GPUMAP_EKEY (the nearest key is
+ * named), GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM; on failure the request is unchanged. */
 int gpumap_request_set(gpumap_request *request, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
-/* A whole environment as execve(2) takes it: the caller's, or that of a process.
- * Visible lists, CUDA_DEVICE_ORDER and scheduler variables become the weakest
- * statements (rule S3); GPUMAP_KEY=value sets that key unless it is set already
- * (rule S6); names like CUDA_VISABLE_DEVICES are reported (rule S7). Codes as those of
- * gpumap_request_set; variables before the one that failed are kept. */
+/* Adds a whole environment as execve(2) takes it: the caller's, or that of a process. Visible
+ * lists, CUDA_DEVICE_ORDER and scheduler variables become the weakest statements (rule S3);
+ * GPUMAP_KEY=value sets that key unless it is set already (rule S6); names like
+ * CUDA_VISABLE_DEVICES are reported (rule S7). Codes as those of gpumap_request_set; variables
+ * before the one that failed are kept. */
 int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
 			       gpumap_report *report);
 
 /* --- identity: which rank a process is ------------------------------------ */
 
-/* What a launcher tells a process about its place among others, in the variables of the
+/* A process's place among others, from the variables that a launcher sets, in the variables of the
  * request (rules R1, R2 and R4). */
 enum gpumap_identity_str_attr {
 	/* whose variables apply: "torch", "Open MPI", "MPICH", "MVAPICH2", "PALS", "jsrun", "Flux",
-	 * "Slurm step"; "Kubernetes": those of a pod, where only the node is known (rule R2) */
+	 * "Slurm step"; "Kubernetes": those of a pod, from which only the node is known (rule
+	 * R2) */
 	GPUMAP_IDENTITY_LAUNCHER = 0
 };
 
@@ -344,7 +342,7 @@ enum gpumap_identity_int_attr {
 	GPUMAP_IDENTITY_NODES = 105
 };
 
-/* NULL or -1 if not known, or without a launcher. Meaningless values are left out;
+/* NULL or -1 if not known, or without a launcher. Values without a meaning are ignored;
  * gpumap_resolve reports them. The string is static. */
 const char *gpumap_request_identity_str(const gpumap_request *request,
 					enum gpumap_identity_str_attr attr);
@@ -365,9 +363,10 @@ enum gpumap_certainty {
 };
 
 enum gpumap_mapping_str_attr {
-	GPUMAP_MAPPING_MODE = 0,         /* "single", "dp", "ddp", "mp" */
-	GPUMAP_MAPPING_ASSUMPTION = 1,   /* what was assumed, one sentence; NULL: nothing */
-	GPUMAP_MAPPING_ENDED_TEXT = 2,   /* the entry that ended the visible list; NULL: none did */
+	GPUMAP_MAPPING_MODE = 0,       /* "single", "dp", "ddp", "mp" */
+	GPUMAP_MAPPING_ASSUMPTION = 1, /* the assumption, one sentence; NULL: none */
+	/* the entry that ended the visible list; NULL: no entry did */
+	GPUMAP_MAPPING_ENDED_TEXT = 2,
 	GPUMAP_MAPPING_ENDED_REASON = 3, /* why, "no such device" */
 	GPUMAP_MAPPING_ENDED_RULE = 4    /* "V2" */
 };
@@ -377,13 +376,12 @@ enum gpumap_mapping_int_attr {
 	GPUMAP_MAPPING_ENDED_ENTRY = 101 /* 0-based number of the entry that ended the list */
 };
 
-/* Which physical GPU does this code run on? A pure function of its arguments, for
- * one process. `inventory` NULL: nothing is known of the machine; every device that
- * the request names is taken as existing, in PCI order.
- * Statements that end in an error (rules D7, G3, E1, ...) still give a mapping:
- * GPUMAP_MAPPING_ANSWERED is then 0 and the report holds an error.
- * GPUMAP_EINPUT: a statement is malformed or two exclude each other.
- * GPUMAP_ESTRICT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Which physical GPU does this code run on? A pure function of its arguments, for one process.
+ * `inventory` NULL: nothing is known of the machine; every device that the request names is assumed
+ * to exist, in PCI order. Statements that end in an error (rules D7, G3, E1, ...) still give a
+ * mapping: GPUMAP_MAPPING_ANSWERED is then 0 and the report holds an error. GPUMAP_EINPUT: a
+ * statement is malformed or two exclude each other. GPUMAP_ESTRICT, GPUMAP_ELIMIT,
+ * GPUMAP_ENOMEM. */
 int gpumap_resolve(gpumap_mapping **ret, const gpumap_request *request,
 		   const gpumap_inventory *inventory, gpumap_report *report);
 void gpumap_mapping_free(gpumap_mapping *mapping);
@@ -459,10 +457,10 @@ int gpumap_mapping_format(char **ret, const gpumap_mapping *mapping, enum gpumap
 
 /* --- profile: what to launch ---------------------------------------------- */
 
-/* INI files that say which GPUs, how many ranks and what to run; gpumap.ini(5) describes
- * them. A value comes from, strongest first (rule S6): gpumap_profile_set, GPUMAP_*
- * variables, [override] sections, the [profile], its parents, the built-in default. An
- * empty value resets a key to the built-in default; a list replaces a list. */
+/* INI files that state which GPUs to use, how many ranks to start, and what to run; gpumap.ini(5)
+ * describes them. A value comes from, strongest first (rule S6): gpumap_profile_set, GPUMAP_*
+ * variables, [override] sections, the [profile], its parents, the built-in default. An empty value
+ * resets a key to the built-in default; a list replaces a list. */
 typedef struct gpumap_profile gpumap_profile;
 typedef struct gpumap_section gpumap_section;
 
@@ -478,10 +476,10 @@ int gpumap_profile_key_each(int (*fn)(const gpumap_key *key, void *data), void *
 /* The built-in defaults. GPUMAP_ENOMEM. */
 int gpumap_profile_new(gpumap_profile **ret);
 
-/* Reads a file and what it includes, and chooses the profile `name`; NULL: the one that
- * [gpumap] names as default, or the only one. Without such a one nothing is chosen:
- * GPUMAP_PROFILE_NAME is NULL, and all values are built-in defaults. All errors of all
- * files are reported together. GPUMAP_EINPUT, GPUMAP_EFILE, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Reads a file and what it includes, and chooses the profile `name`; NULL: the one that [gpumap]
+ * names as default, or the only one. If there is neither, nothing is chosen: GPUMAP_PROFILE_NAME is
+ * NULL, and all values are built-in defaults. All errors of all files are reported together.
+ * GPUMAP_EINPUT, GPUMAP_EFILE, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_profile_read(gpumap_profile **ret, const char *path, const char *name,
 			gpumap_report *report);
 
@@ -491,8 +489,7 @@ int gpumap_profile_parse(gpumap_profile **ret, const char *text, size_t size, co
 			 const char *name, gpumap_report *report);
 void gpumap_profile_free(gpumap_profile *profile);
 
-/* Finds a profile file and reads it, as gpumap and gpumap-train do. The file is the first of
- * these:
+/* Finds a profile file and reads it, as gpumap and gpumap-train do. The file is the first of these:
  *
  *	`path`, unless it is NULL
  *	GPUMAP_CONFIG of `envp`, unless it is empty
@@ -501,24 +498,24 @@ void gpumap_profile_free(gpumap_profile *profile);
  *	HOME), if it exists
  *	/etc/gpumap/gpumap.ini, if it exists
  *
- * A profile holds a command, and the working directory may belong to anybody. So
- * ./gpumap.ini is trusted only if it is a regular file of the effective user or root, not
- * writable by group or others; a symbolic link to it must be theirs too. Otherwise it is not
- * read: a warning (GM165) gives the reason, and the search goes on. A file that is named by
- * `path` or GPUMAP_CONFIG is read whoever owns it, and so are the files that a profile includes.
- * The user's file and the one in /etc are in their owners' directories and are not checked.
+ * A profile holds a command, and the working directory may belong to anybody. So ./gpumap.ini is
+ * trusted only if it is a regular file of the effective user or root, not writable by group or
+ * others; a symbolic link to it must be theirs too. Otherwise it is not read: a warning (GM165)
+ * gives the reason, and the search goes on. A file that is named by `path` or GPUMAP_CONFIG is read
+ * whoever owns it, and so are the files that a profile includes. The user's file and the one in
+ * /etc are in their owners' directories and are not checked.
  *
  * Without any file the profile has the built-in defaults and GPUMAP_PROFILE_FILE is NULL; if a
- * `name` is given, that is GPUMAP_EINPUT. `envp`, which may be NULL, only tells where the file
- * is: gpumap_profile_set_environ applies it. `flags`: GPUMAP_OPEN_FLAG_HERE ends the search with
- * ./gpumap.ini. All else is as of gpumap_profile_read. */
+ * `name` is given, that is GPUMAP_EINPUT. `envp`, which may be NULL, is used only to find the file;
+ * gpumap_profile_set_environ applies it. `flags`: GPUMAP_OPEN_FLAG_HERE ends the search with
+ * ./gpumap.ini. Codes are those of gpumap_profile_read. */
 #define GPUMAP_OPEN_FLAG_HERE 1u
 int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
 			const char *const *envp, unsigned flags, gpumap_report *report);
 
 /* Gives a key a value, as an option does; `origin` is its name, "--gpus". GPUMAP_EKEY,
- * GPUMAP_EINPUT; GPUMAP_ELIMIT: too many GPUs or hosts; GPUMAP_ENOMEM. On failure the
- * profile is unchanged. Lists may be of several lines, as commands print them. */
+ * GPUMAP_EINPUT; GPUMAP_ELIMIT: too many GPUs or hosts; GPUMAP_ENOMEM. On failure the profile is
+ * unchanged. Lists may have several lines, as commands print them. */
 int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
@@ -529,14 +526,14 @@ int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *val
 int gpumap_profile_set_environ(gpumap_profile *profile, const char *const *envp,
 			       gpumap_report *report);
 
-/* Whether it can be launched as it is: every ${VAR} in effective values is set, those
- * values are valid, the program exists. Reports all that is wrong. Returns the code of the first
- * error, GPUMAP_EINPUT or GPUMAP_ELIMIT; or GPUMAP_ENOMEM. */
+/* Whether the profile can be launched: every ${VAR} in effective values is set, those values are
+ * valid, the program exists. Reports all errors. Returns the code of the first error, GPUMAP_EINPUT
+ * or GPUMAP_ELIMIT; or GPUMAP_ENOMEM. */
 int gpumap_profile_check(const gpumap_profile *profile, gpumap_report *report);
 
 enum gpumap_profile_str_attr {
 	GPUMAP_PROFILE_NAME = 0, /* of the chosen profile; NULL: none is chosen */
-	GPUMAP_PROFILE_FILE = 1  /* that was read; NULL: none */
+	GPUMAP_PROFILE_FILE = 1  /* the file that was read; NULL: none */
 };
 
 const char *gpumap_profile_str(const gpumap_profile *profile, enum gpumap_profile_str_attr attr);
@@ -563,8 +560,8 @@ const char *gpumap_profile_setting_at(const gpumap_profile *profile, const char 
 size_t gpumap_profile_argument_count(const gpumap_profile *profile);
 const char *gpumap_profile_argument(const gpumap_profile *profile, size_t i);
 
-/* The variables that [env] and [unset] of the profile and its parents give: their number, and
- * the i-th (value NULL: unset it). All NULL past the end. */
+/* The variables that [env] and [unset] of the profile and its parents set: their number, and the
+ * i-th (value NULL: unset it). All NULL past the end. */
 size_t gpumap_profile_variable_count(const gpumap_profile *profile);
 const char *gpumap_profile_variable(const gpumap_profile *profile, size_t i,
 				    enum gpumap_setting_attr attr);
@@ -586,7 +583,7 @@ size_t gpumap_section_entry_count(const gpumap_section *section);
 const char *gpumap_section_entry(const gpumap_section *section, size_t i,
 				 enum gpumap_setting_attr attr);
 
-/* A [sweep]: the number of combinations (0: no such sweep), where the last variable changes
+/* A [sweep]: the number of combinations (0: no such sweep), in which the last variable changes
  * fastest; how many run at a time (-1: no such sweep); the name and value of its i-th variable
  * (NULL past the end). */
 size_t gpumap_sweep_combination_count(const gpumap_section *sweep);
@@ -594,35 +591,35 @@ int64_t gpumap_sweep_jobs(const gpumap_section *sweep);
 const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i);
 const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, size_t i);
 
-/* From now on ${name} is looked up in this combination of the sweep, then in the environment;
- * `sweep` NULL: in the environment alone. GPUMAP_EINPUT, GPUMAP_ELIMIT as of
- * gpumap_profile_set_environ, GPUMAP_ENOMEM. */
+/* Looks ${name} up in this combination of the sweep, then in the environment; `sweep` NULL: in the
+ * environment only. GPUMAP_EINPUT, GPUMAP_ELIMIT as of gpumap_profile_set_environ,
+ * GPUMAP_ENOMEM. */
 int gpumap_profile_set_sweep(gpumap_profile *profile, const char *sweep, size_t combination,
 			     gpumap_report *report);
 
-/* The chosen profile as JSON, or as INI: a flat file, which reads back equal, except
- * for includes, parents, overrides with a condition, trainers and sweeps. */
+/* The chosen profile as JSON, or as INI: a flat file, which reads back equal, except for includes,
+ * parents, overrides with a condition, trainers and sweeps. */
 int gpumap_profile_format(char **ret, const gpumap_profile *profile, enum gpumap_format format,
 			  unsigned flags, const gpumap_report *report);
 
-/* The same with these keys alone, as JSON. `keys` ends with NULL; NULL: all keys. */
+/* Only these keys, as JSON. `keys` ends with NULL; NULL: all keys. */
 int gpumap_profile_format_keys(char **ret, const gpumap_profile *profile, const char *const *keys,
 			       enum gpumap_format format, unsigned flags,
 			       const gpumap_report *report);
 
 /* --- hosts: where ranks can run ------------------------------------------- */
 
-/* Hosts by node rank, with what is known of each. Hosts with equal facts are
- * planned once, so that thousands cost little. */
+/* Hosts by node rank, and what is known of each. Hosts with equal facts are planned once, so that
+ * thousands cost little. */
 typedef struct gpumap_hosts gpumap_hosts;
 
 /* No hosts yet. GPUMAP_ENOMEM. */
 int gpumap_hosts_new(gpumap_hosts **ret);
 void gpumap_hosts_free(gpumap_hosts *hosts);
 
-/* Adds the hosts of a list as Slurm writes them, "tux[08-11,20],gpu1", in its order.
- * Two of one name are GPUMAP_EINPUT, as is a malformed list; GPUMAP_ELIMIT beyond
- * 100,000 hosts, GPUMAP_ENOMEM. On failure nothing is added. */
+/* Adds the hosts of a list as Slurm writes them, "tux[08-11,20],gpu1", in its order. GPUMAP_EINPUT
+ * for a malformed list, and for two hosts of one name; GPUMAP_ELIMIT beyond 100,000 hosts,
+ * GPUMAP_ENOMEM. On failure nothing is added. */
 int gpumap_hosts_parse_list(gpumap_hosts *hosts, const char *list, const char *origin,
 			    gpumap_report *report);
 
@@ -636,16 +633,16 @@ size_t gpumap_hosts_count(const gpumap_hosts *hosts);
 /* NULL past the end. */
 const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i);
 
-/* The setters below are for the i-th host. GPUMAP_EINPUT: there is no such host. GPUMAP_ENOMEM;
- * on failure the hosts are unchanged, unless said otherwise. */
+/* The setters below are for the i-th host. GPUMAP_EINPUT: there is no such host. GPUMAP_ENOMEM; on
+ * failure the hosts are unchanged unless a comment differs. */
 
 /* The GPUs of the host. The inventory is not copied: it must live until the hosts are freed.
  * NULL: nothing is known of the host. */
 int gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
 
-/* Call after gpumap_hosts_set_inventory. The environment from which the host's ranks start: the
- * inherited list, who set it (rule S6a), the scheduler's job, and in a rank of gpumap run that
- * rank's GPUs (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT. On failure the host has no inherited list. */
+/* Call after gpumap_hosts_set_inventory. The environment in which the host's ranks start: it has
+ * the inherited list and who set it (rule S6a), the scheduler's job, and in a rank of gpumap run
+ * that rank's GPUs (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT. On failure the host has no inherited list. */
 int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 			     gpumap_report *report);
 
@@ -656,25 +653,24 @@ int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *e
 int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
 			  const int *node, size_t count);
 
-/* From now on the i-th host has what `other` has (GPUs, inherited list, cores), or if `other` is
- * like a third host, what the third has. If that host is the i-th itself, it has its own again. */
+/* The i-th host gets the GPUs, inherited list and cores of host `other`, or if `other` is itself
+ * like a third host, those of the third. If that host is the i-th itself, it has its own again. */
 int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
 
-/* --- plan: which rank runs where, on what, and what it is told ------------ */
+/* --- plan: the host, devices and environment of each rank ----------------- */
 
-/* Immutable but for gpumap_plan_set_run, and independent of what it was made from. */
+/* Immutable except for gpumap_plan_set_run, and independent of what it was made from. */
 typedef struct gpumap_plan gpumap_plan;
 
-/* Plans the profile's ranks over the hosts (rules R3 to R5, S6a, G10). Pure: no input or
- * output, no environment. A plan that cannot work is still a plan: GPUMAP_PLAN_ANSWERED is
- * 0, the report says why, and it must not be started.
- * GPUMAP_EINPUT: a value is malformed, a ${VAR} not set, or there is no host.
- * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Plans the profile's ranks over the hosts (rules R3 to R5, S6a, G10). Pure: no input or output, no
+ * environment. A plan that cannot work is still a plan: GPUMAP_PLAN_ANSWERED is 0, the report has
+ * the reason, and the plan must not be started. GPUMAP_EINPUT: a value is malformed, a ${VAR} not
+ * set, or there is no host. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
 		     gpumap_report *report);
 
 /* Reads what gpumap_plan_format writes as JSON: a plan equal to the one it was written from.
- * GPUMAP_EINPUT: cut short, of another schema, or no plan. GPUMAP_ELIMIT, GPUMAP_ENOMEM;
+ * GPUMAP_EINPUT: it is cut, has another schema, or is not a plan. GPUMAP_ELIMIT, GPUMAP_ENOMEM;
  * gpumap_plan_read also GPUMAP_EFILE, and "-" is standard input. */
 int gpumap_plan_parse(gpumap_plan **ret, const char *text, size_t size, const char *origin,
 		      gpumap_report *report);
@@ -701,8 +697,8 @@ int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_attr attr)
  * its host and rank applied; macros such as %r are kept. NULL: no such key. */
 const char *gpumap_plan_setting(const gpumap_plan *plan, const char *key, int64_t rank);
 
-/* The same with the rank's macros expanded; `stream` is what %s stands for, or NULL. The caller
- * frees it. GPUMAP_EKEY; GPUMAP_EINPUT: a macro that is not known here; GPUMAP_ENOMEM. */
+/* The same with the rank's macros expanded; `stream` replaces %s, or is NULL. The caller frees it.
+ * GPUMAP_EKEY; GPUMAP_EINPUT: a macro that is not known here; GPUMAP_ENOMEM. */
 int gpumap_plan_expand_setting(char **ret, const gpumap_plan *plan, const char *key, int64_t rank,
 			       const char *stream, gpumap_report *report);
 
@@ -729,8 +725,8 @@ const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
 				 enum gpumap_rank_str_attr attr);
 int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank, enum gpumap_rank_int_attr attr);
 
-/* What only the start can know: the run's id for %j and TORCHELASTIC_RUN_ID (NULL: as it is),
- * and the port that was taken (0: as it is). GPUMAP_ENOMEM. */
+/* Sets what is known only at the start: the run's id for %j and TORCHELASTIC_RUN_ID (NULL:
+ * unchanged), and the port that was taken (0: unchanged). GPUMAP_ENOMEM. */
 int gpumap_plan_set_run(gpumap_plan *plan, const char *run, int port);
 
 /* The arguments of a rank's program, the first its name, with the rank's macros and what
@@ -764,13 +760,13 @@ int gpumap_plan_variable_each(const gpumap_plan *plan, int64_t rank, const char 
 int gpumap_plan_format(char **ret, const gpumap_plan *plan, enum gpumap_format format,
 		       unsigned flags, const gpumap_report *report);
 
-/* What differs from plan `a` to plan `b`, as text or JSON: the plan, settings, environment,
- * program, nodes and ranks; equal differences are listed once. Origins and reasons of values are
+/* The differences from plan `a` to plan `b`, as text or JSON: of the plan, settings, environment,
+ * program, nodes and ranks. Equal differences are listed once. Origins and reasons of values are
  * not compared. *differs: 1 if anything does. `a` or `b` NULL: as for a NULL object, and 0. */
 int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
 		     enum gpumap_format format, unsigned flags, const gpumap_report *report);
 
-/* --- emit: the plan in another launcher's words --------------------------- */
+/* --- emit: the plan for another launcher ----------------------------------- */
 
 /* A launcher that a plan can be written for. */
 typedef struct gpumap_target gpumap_target;
@@ -784,10 +780,10 @@ enum gpumap_target_str_attr {
 const gpumap_target *gpumap_target_get(size_t i);
 const char *gpumap_target_str(const gpumap_target *target, enum gpumap_target_str_attr attr);
 
-/* The plan for the launcher named `target`. Text is its command or script for a shell, which
- * writes the files that it needs; JSON has the files apart. The report gets what the launcher
- * loses or changes. *emitted: 1; 0 where it cannot start the plan: the text is empty then, and
- * the report says why. Pure. GPUMAP_EKEY: no such launcher. */
+/* The plan for the launcher named `target`. Text is its command or script for a shell, which writes
+ * the files that it needs; JSON has the files apart. The report gets what the launcher loses or
+ * changes. *emitted: 1; or 0 if it cannot start the plan: the text is then empty, and the report
+ * has the reason. Pure. GPUMAP_EKEY: no such launcher. */
 int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
 		     enum gpumap_format format, unsigned flags, gpumap_report *report);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule L1: what a container or a device cgroup lets through. */
+/* Rule L1: the devices that a container or a device cgroup grants. */
 #include "resolve.h"
 #include "visible_entry.h"
 
@@ -24,8 +24,8 @@ static bool grants_none(const char *value)
 	return !s.length || span_is(s, "none") || span_is(s, "void");
 }
 
-/* Which device of the view a granted name means: an index of nvidia-smi, a UUID, or a
- * CDI name; -1: none. MIG instances ("0:1", "MIG-...") grant their GPU. */
+/* The device of the view that a granted name means: an index of nvidia-smi, a UUID, or a CDI name;
+ * -1: none. MIG instances ("0:1", "MIG-...") grant their GPU. */
 static int granted_device(const struct view *view, const struct matcher *matcher, struct span name)
 {
 	struct span s = granted_name(name), number = s;
@@ -46,7 +46,7 @@ static int granted_device(const struct view *view, const struct matcher *matcher
 	return view_position(view, index);
 }
 
-/* A container or a job may show its own GPUs alone. */
+/* Whether the name is past this host's GPUs. A container or a job may show only its own. */
 static bool past_this_host(const struct resolver *resolver, struct span name)
 {
 	const gpumap_inventory *inventory = resolver->inventory;
@@ -61,13 +61,13 @@ static const char *grant_remedy(const struct resolver *resolver, struct span nam
 	if (past_this_host(resolver, name))
 		return "this host shows no more; a machine that has it is asked about with "
 		       "--inventory 8";
-	/* As on the command line of docker run --gpus. */
+	/* The name may have quotes, as on the command line of docker run --gpus. */
 	if (name.length && (strchr("\"'", *name.text) || span_starts(name, "device=")))
 		return "write the numbers or UUIDs alone, without device= and quotes";
 	return "write numbers of nvidia-smi on the host, or UUIDs";
 }
 
-/* Marks the devices that the list grants; false: it names one that does not exist. */
+/* Marks the devices that the list grants. False: it names one that does not exist. */
 static bool mark_grants(struct resolver *resolver, const struct matcher *matcher, enum key_id key,
 			bool *kept)
 {
@@ -127,7 +127,7 @@ static int add_grant_step(struct resolver *resolver, enum key_id key, size_t cou
 	return view_remember(resolver, label);
 }
 
-/* A grant keeps devices in the order of nvidia-smi, whatever its own order is. */
+/* A grant keeps devices in the order of nvidia-smi, whatever the order of its own list. */
 int grant_apply(struct resolver *resolver, enum key_id key)
 {
 	const char *value = resolver->request->values[key];

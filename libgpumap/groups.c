@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* device_ids as logical devices; without the key every visible one (rule G1). */
+/* Fills in device_ids as logical devices; without the key every visible one (rule G1). */
 static int fill_replicas(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
@@ -138,7 +138,7 @@ static bool on_cpu(const struct resolver *resolver)
 
 /* --- DataParallel ----------------------------------------------------------- */
 
-/* Rule G3, and G5 for the memory that lands on logical 0 all the same. */
+/* Rule G3; and G5 for the memory that is still allocated on logical 0. */
 static void check_module(struct resolver *resolver)
 {
 	const gpumap_mapping *mapping = resolver->mapping;
@@ -257,7 +257,7 @@ static int resolve_dp(struct resolver *resolver)
 
 /* --- the other modes ---------------------------------------------------------- */
 
-/* A single element, or none (rule G7), and the module must be there. */
+/* device_ids may have a single element, or none (rule G7), and the module must be on it. */
 static int resolve_ddp(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
@@ -338,7 +338,7 @@ static int resolve_one(struct resolver *resolver)
 	return GPUMAP_OK;
 }
 
-/* Statements that the mode has no use for. */
+/* Reports statements that have no meaning in the mode. */
 static void report_ignored(struct resolver *resolver)
 {
 	const struct {

@@ -4,7 +4,7 @@
 
 #include "rankenv.h"
 
-/* A list of plain numbers; NULL: it is another one, or memory ran out. */
+/* A list of plain numbers; NULL: it has other entries, or memory ran out. */
 static int *plain_numbers(struct resolver *resolver, const char *list, size_t *count)
 {
 	struct span rest = span_of(list), token;
@@ -47,8 +47,8 @@ static bool count_from_0(struct resolver *resolver, const int *numbers, size_t c
 	return seen != NULL;
 }
 
-/* The option that makes the job's numbers of the list's; NULL: none. A host whose GPUs are
- * only those of the job is asked about as a machine that is not seen. */
+/* The option that converts the list's numbers to the job's; NULL: none. A host that shows only the
+ * GPUs of the job is treated as a machine that is not visible. */
 static const char *cgroup_option(struct resolver *resolver, const char *job, int last)
 {
 	const gpumap_inventory *inventory = resolver->inventory;
@@ -128,7 +128,7 @@ static void slurm_lists(struct resolver *resolver)
 			   "all");
 }
 
-/* A host's list counts in the wrong view inside a container. */
+/* A host's list that leaked into a container counts in the wrong view. */
 static void leaked_list(struct resolver *resolver)
 {
 	const struct effective *list = &resolver->effective[VARIABLE_CUDA_VISIBLE];
@@ -147,7 +147,7 @@ static void leaked_list(struct resolver *resolver)
 		   QUOTE(span_of(list->value)));
 }
 
-/* A rank of a launcher that was asked about as a process like any other. */
+/* The process is a rank of a launcher, but the question is about a single process. */
 static void rank_unused(struct resolver *resolver)
 {
 	const gpumap_request *request = resolver->request;

@@ -13,7 +13,7 @@ static gpumap_device *copy_device(struct arena *arena, gpumap_device *to, const 
 	to->numa = arena_strdup(arena, from->numa);
 	to->cpus = arena_strdup(arena, from->cpus);
 	to->profile = arena_strdup(arena, from->profile);
-	to->nvlink = NULL; /* no part of an answer */
+	to->nvlink = NULL; /* not needed in an answer */
 	to->nvlink_count = -1;
 	to->gpu = to;
 	to->mig = from->mig_count ? arena_alloc(arena, from->mig_count, sizeof(*to->mig)) : NULL;
@@ -31,9 +31,9 @@ static gpumap_device assumed_device(int index, char *uuid)
 	return device;
 }
 
-/* Where the inventory's GPUs stand in the host's array, which is in nvidia-smi's order.
- * Numbers that the inventory leaves out (a recording was cut, a GPU is lost) have their
- * place there, so that those behind them keep their meaning. */
+/* The places of the inventory's GPUs in the host's array, which is in nvidia-smi's order. Numbers
+ * that the inventory lacks (a recording was cut, a GPU is lost) have a place there too, so that
+ * later numbers keep their meaning. */
 struct layout {
 	size_t count;
 	bool by_number; /* a GPU's place is its number */
@@ -48,7 +48,7 @@ static struct layout find_layout(const gpumap_inventory *inventory)
 	for (size_t i = 0; i < inventory->count; i++)
 		if ((size_t)inventory->gpus[i].physical >= room)
 			room = (size_t)inventory->gpus[i].physical + 1;
-	/* A measured order says which devices there are. */
+	/* A measured order names all devices. */
 	if (room == inventory->count ||
 	    (room <= inventory->count + MAX_GAP && !inventory->order[GPUMAP_ORDER_FASTEST]))
 		return (struct layout){room, true};
@@ -156,7 +156,7 @@ static int compare_span(const void *a, const void *b)
 	return d ? d : (x->length > y->length) - (x->length < y->length);
 }
 
-/* ROCR ignores letter case. */
+/* ROCR ignores letter case, so compare in upper case. */
 static struct span upper_case(struct resolver *resolver, struct span s)
 {
 	char *copy = arena_strndup(resolver->arena, s.text, s.length);
@@ -205,7 +205,7 @@ static int mention_list(struct resolver *resolver, struct mentions *m, const cha
 	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 
-/* Without any list every device is visible: as many as the choices need. */
+/* Without any list every device is visible, so assume as many as the choices need. */
 static int mention_choices(struct resolver *resolver, struct mentions *m)
 {
 	static const enum key_id keys[] = {KEY_device, KEY_set_device, KEY_device_ids,
@@ -240,8 +240,8 @@ static int mention_choices(struct resolver *resolver, struct mentions *m)
 	return GPUMAP_OK;
 }
 
-/* Devices for the mentions, each once. Of two UUIDs that begin alike the longer one
- * stands for both. */
+/* Makes devices for the mentions, each once. If one UUID is the beginning of another, the longer
+ * one is used for both. */
 static int host_of(struct resolver *resolver, struct mentions *m)
 {
 	gpumap_device *host =
@@ -275,8 +275,7 @@ static int host_of(struct resolver *resolver, struct mentions *m)
 	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 
-/* The outermost list there is: its numbers are the host's. A grant of everything leaves
- * that to the next one. */
+/* The outermost list, whose numbers are the host's. A grant of everything is skipped. */
 static const char *outermost_list(const struct resolver *resolver, bool *rocr)
 {
 	static const enum key_id views[] = {KEY_container, KEY_cgroup, KEY_mps_server};
@@ -328,7 +327,7 @@ int host_prepare(struct resolver *resolver)
 
 	resolver->driver = driver;
 	if (resolver->inventory && resolver->inventory->no_gpu)
-		r = GPUMAP_OK; /* what the bus has can be listed, not used */
+		r = GPUMAP_OK; /* GPUs found on the bus can be listed, not used */
 	else
 		r = resolver->inventory ? copy_host(resolver) : assume_host(resolver);
 	if (r != GPUMAP_OK)

@@ -33,7 +33,7 @@ static struct span next_word(struct span *rest)
 	return word;
 }
 
-/* "slots=4", and Open MPI's bound beside it, which changes nothing here. */
+/* "slots=4". Open MPI's "max_slots" is accepted too and ignored. */
 static int read_word(const struct line *line, struct span word, int64_t *slots)
 {
 	static const char *const words[] = {"slots=", "max_slots=", "max-slots="};
@@ -57,7 +57,7 @@ static int read_word(const struct line *line, struct span word, int64_t *slots)
 			 "write lines such as: node1 slots=8");
 }
 
-/* As mpirun takes it: slots=0 means that nothing is to run on the host. */
+/* As for mpirun, slots=0 means that nothing runs on the host. */
 static int keep(struct line *line, struct span name, int64_t slots)
 {
 	if (slots)
@@ -140,7 +140,7 @@ int hostfile_parse(struct hostlist *ret, struct span text, const char *origin,
 	return r;
 }
 
-/* "2" or "2(x3)": a count, and for how many nodes it stands. */
+/* "2" or "2(x3)": a count, and the number of nodes that have it. */
 static bool read_count(struct span piece, int64_t *count, int64_t *times)
 {
 	const char *open = piece.length ? memchr(piece.text, '(', piece.length) : NULL;

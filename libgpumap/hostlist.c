@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Slurm's node lists. Text after a name's last bracket is refused, as Slurm does. */
+/* Slurm's node lists. As in Slurm, text after a name's last bracket is an error. */
 #include "hostlist_add.h"
 
 #include <stdio.h>
 
 #include "report.h"
 
-/* More brackets than this in one name is no list of a real machine. */
+/* No real machine has a name with more brackets than this. */
 enum { MAX_GROUPS = 8, MAX_DIGITS = 18 };
 
 struct range {
@@ -14,19 +14,19 @@ struct range {
 	int width; /* zeros are added in front up to this */
 };
 
-/* The text before a bracket, and what is in it. */
+/* The text before a bracket, and the text inside it. */
 struct group {
 	struct span before;
 	struct range *ranges;
 	size_t count, room;
-	size_t at;     /* the odometer: which range, */
-	int64_t value; /* and where in it */
+	size_t at;     /* the odometer: the current range, */
+	int64_t value; /* and the value in it */
 };
 
 struct reader {
 	struct hostlist *list; /* NULL: nothing is expanded */
 	struct span text, wrong;
-	size_t at, start, names; /* start: of the name at hand */
+	size_t at, start, names; /* start: of the current name */
 	bool patterns;
 	const char *origin;
 	gpumap_report *report;
@@ -49,7 +49,7 @@ static char now(const struct reader *reader)
 	return more(reader) ? reader->text.text[reader->at] : '\0';
 }
 
-/* `from` is where the text that is wrong begins; it reaches to the next comma. */
+/* `from` is where the malformed text begins; it reaches to the next comma. */
 static int malformed(struct reader *reader, size_t from, const char *fix, const char *what)
 {
 	struct span bad = {reader->text.text + from, 0};
@@ -109,7 +109,7 @@ static int range_add(struct reader *reader, struct group *group, struct range ra
 	return GPUMAP_OK;
 }
 
-/* Digits; *width is their number. */
+/* Reads digits; *width is how many. */
 static int read_number(struct reader *reader, int64_t *ret, int *width)
 {
 	struct span digits = {reader->text.text + reader->at, 0};
@@ -158,7 +158,7 @@ static int read_range(struct reader *reader, struct group *group)
 	return range_add(reader, group, range);
 }
 
-/* "[08-11,20]"; reader->at stands on the bracket. */
+/* "[08-11,20]"; reader->at is at the bracket. */
 static int read_group(struct reader *reader, struct span before)
 {
 	struct group *group = &reader->groups[reader->group_count];

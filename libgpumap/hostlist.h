@@ -19,7 +19,7 @@ enum {
 
 struct host {
 	const char *name;
-	int64_t slots; /* from 1; -1: not said */
+	int64_t slots; /* from 1; -1: not given */
 };
 
 struct hostlist {
@@ -28,27 +28,26 @@ struct hostlist {
 	size_t count, room;
 };
 
-/* "n[08-11,20]-ib[0,1],gpu1" as scontrol show hostnames expands it; names are separated by
- * commas or blanks, several brackets may stand in one, and one may end with a bracket but
- * not have text after its last. Stricter than Slurm where that guesses: "n[1-]", "n[1" and
- * blanks inside brackets are errors here. */
+/* "n[08-11,20]-ib[0,1],gpu1" as scontrol show hostnames expands it; names are separated by commas
+ * or blanks. A name may have several brackets, and no text after the last one. This is stricter
+ * than Slurm, which guesses: "n[1-]", "n[1" and blanks inside brackets are errors here. */
 int hostlist_parse(struct hostlist *ret, struct span text, const char *origin,
 		   gpumap_report *report);
 
-/* The same, but names may have * and ? as well, and nothing is reported. */
+/* The same, but names may also have * and ?, and nothing is reported. */
 int hostlist_parse_patterns(struct hostlist *ret, struct span text);
-/* Whether the text is such a list, without expanding it: how many hosts there are, and how
- * long names with brackets get, is not checked. False: *wrong is the malformed name. */
+/* Whether the text is such a list, without expanding it. The number of hosts and the length of
+ * names with brackets are not checked. False: *wrong is the malformed name. */
 bool hostlist_check(struct span text, bool patterns, struct span *wrong);
 
-/* A hostfile: lines of "name", "name slots=N" or "name:N"; # begins a comment. Hosts with
- * no slots are left out, with a remark. */
+/* A hostfile: lines of "name", "name slots=N" or "name:N"; # begins a comment. Hosts with slots=0
+ * are left out, with a remark. */
 int hostfile_parse(struct hostlist *ret, struct span text, const char *origin,
 		   gpumap_report *report);
 
 void hostlist_free(struct hostlist *list);
 
-/* "2(x3),1" is 2, 2, 2, 1. *ret is the caller's to free. */
+/* "2(x3),1" is 2, 2, 2, 1. The caller frees *ret. */
 int counts_parse(int64_t **ret, size_t *count, struct span text, const char *origin,
 		 gpumap_report *report);
 /* The count of node `i` alone; -1: there is none, or the text is malformed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the readers of lists and of files of hosts share. */
+/* Shared by the readers of node lists and of hostfiles. */
 #ifndef GM_HOSTLIST_ADD_H
 #define GM_HOSTLIST_ADD_H
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inih cuts long lines and names, joins indented lines and strips what it takes for
- * comments, each according to settings that any part of the process may change. So
- * the lines are taken apart here, and inih gets short tokens that stand for them, as
- * "[7]" or "8=8"; it gives the order of sections and entries back, and a token that
- * does not come back is an error, never a lost setting.
+ * inih truncates long lines and names, joins indented lines and strips comments, each according to
+ * settings that any part of the process may change. So this file parses the lines, and gives inih
+ * short tokens in their place, such as "[7]" or "8=8". inih returns the order of sections and
+ * entries. A token that it does not return is an error, so that no setting is lost.
  */
 #include "inifile.h"
 
@@ -16,7 +15,7 @@
 enum { TOKENS = 10000, LONGEST_TOKEN = 4 };
 
 struct reader {
-	struct span rest; /* lines to come */
+	struct span rest; /* lines not read yet */
 	struct span line;
 	int number;
 	const char *origin;
@@ -28,7 +27,7 @@ struct reader {
 	unsigned token;
 	char section_token[LONGEST_TOKEN + 1], entry_token[LONGEST_TOKEN + 1];
 	bool skip;    /* the section was refused, or there is none yet */
-	bool pending; /* inih has the entry and did not give it back yet */
+	bool pending; /* inih has the entry and did not return it yet */
 	bool stop;
 	int errors;
 	int code;
@@ -103,7 +102,7 @@ static size_t matching_bracket(struct span s)
 	return 0;
 }
 
-/* Reads a section's line; false: it is refused, and so is what belongs to it. */
+/* Reads a section's line. False: it is refused, and so are its entries. */
 static bool read_section(struct reader *r, struct span s)
 {
 	const char *fix = "write [name] alone on its line";
@@ -179,7 +178,7 @@ static bool read_value(struct reader *r, struct span s)
 	return true;
 }
 
-/* Reads "key = value"; false: there is nothing to hand over. */
+/* Reads "key = value". False: there is no entry to hand over. */
 static bool read_entry(struct reader *r, struct span s)
 {
 	const char *equals = memchr(s.text, '=', s.length);
@@ -229,7 +228,7 @@ static void take_line(struct reader *r)
 	r->number++;
 }
 
-/* inih's reader: the token of the next line that means something. */
+/* inih's reader: the token of the next line that is not empty. */
 static char *next_token(char *str, int size, void *stream)
 {
 	struct reader *r = stream;
@@ -260,7 +259,7 @@ static char *next_token(char *str, int size, void *stream)
 	return n && !r->stop ? str : NULL;
 }
 
-/* inih's handler: what was sent has arrived. */
+/* inih's handler: the token came back. */
 static int arrived(void *user, const char *section, const char *name, const char *value)
 {
 	struct reader *r = user;

@@ -127,7 +127,7 @@ static void put_remarks(struct emitter *e)
 		    "interrupted one on several hosts ends all deepspeed jobs of this user there");
 }
 
-/* By ssh to other hosts neither variables nor quotes go along as they are. */
+/* Variables and quotes do not reach other hosts unchanged by ssh. */
 static bool needs_plan(const struct emitter *e)
 {
 	return e->inside || (e->node_count > 1 &&

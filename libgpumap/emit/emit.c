@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of launchers, and what is the same for all of them. */
+/* The table of launchers, and the code that they share. */
 #include "emit/emit.h"
 
 #include <stdio.h>
@@ -108,7 +108,7 @@ static void put_comments(struct strbuf *buf, const gpumap_report *report)
 	}
 }
 
-/* A script says itself what it loses. */
+/* A script has a comment about what it loses. */
 static char *whole_text(struct emitter *e, const char *shell)
 {
 	struct strbuf buf = {0};
@@ -139,7 +139,7 @@ static void copy_report(gpumap_report *to, const gpumap_report *from)
 		report_copy(to, gpumap_report_get(from, i));
 }
 
-/* Everything of `e` is made; *text is NULL when the plan cannot be started. */
+/* Fills all of `e`; *text is NULL if the plan cannot be started. */
 static int make(struct emitter *e, char **text, const gpumap_target *target)
 {
 	int r = gpumap_report_new(&e->report);

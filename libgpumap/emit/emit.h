@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan in the words of other launchers: one file and one row of a table each. They share
- * what the plan comes to by host, words that every shell takes as they are, and the remarks
- * on what a launcher loses.
+ * Writes a plan for other launchers: one file and one row of a table for each. They share the plan
+ * by host, the quoting of words for every shell, and the remarks on what a launcher loses.
  *
- * What a launcher cannot do for each rank, `gpumap exec` does inside it: by options where
- * the ranks' settings and arguments are the same for all, else by the plan as a file.
+ * `gpumap exec` does inside the launcher what the launcher cannot do for each rank: by options if
+ * all ranks have the same settings and arguments, else by the plan as a file.
  */
 #ifndef GM_EMIT_H
 #define GM_EMIT_H
@@ -41,10 +40,11 @@ struct emitter {
 	size_t line; /* where the last line begins in `out` */
 	struct emit_node *nodes;
 	size_t node_count, ranks;
-	bool equal;      /* the nodes have as many ranks each, and as many GPUs */
-	bool inside;     /* gpumap exec has the plan, as ranks differ in what options cannot say */
+	bool equal; /* the nodes have the same number of ranks and of GPUs */
+	/* gpumap exec gets the plan, because ranks differ in a setting that has no option */
+	bool inside;
 	bool refused;    /* the launcher cannot start the plan */
-	bool run_passed; /* ranks get the run's name */
+	bool run_passed; /* ranks get the run's name, by an option or a variable */
 	struct emit_file files[2];
 	size_t file_count;
 	int r; /* the first failure */
@@ -54,36 +54,36 @@ typedef void emit_target(struct emitter *e);
 emit_target emit_torchrun, emit_srun, emit_sbatch, emit_mpirun, emit_accelerate, emit_deepspeed,
 	emit_shell;
 
-/* Whether a scheduler's job, of which nothing is known yet, starts the ranks. The nodes may have
- * GPUs that this host lacks, and the port follows from the job. */
+/* Whether a scheduler's job, which is not known yet, starts the ranks. The nodes may have GPUs that
+ * this host lacks, and the port follows from the job. */
 bool emit_is_scheduled(const char *target);
 
 /* --- text (write.c) ----------------------------------------------------------------- */
 
-/* Appends text as it is. */
+/* Appends text unchanged. */
 void emit_puts(struct emitter *e, const char *text);
 void emit_printf(struct emitter *e, const char *format, ...) PRINTF(2, 3);
-/* Appends a word, quoted; a long command goes on in the next line. */
+/* Appends a word, quoted; a long command continues on the next line. */
 void emit_word(struct emitter *e, const char *word);
-void emit_pair(struct emitter *e, const char *option, const char *word); /* in one line */
+void emit_pair(struct emitter *e, const char *option, const char *word); /* on one line */
 void emit_pairf(struct emitter *e, const char *option, const char *format, ...) PRINTF(3, 4);
 void emit_wordf(struct emitter *e, const char *format, ...) PRINTF(2, 3);
 /* A NAME=VALUE that a shell takes as an assignment. */
 void emit_assignment(struct emitter *e, const char *name, const char *value);
-void emit_end(struct emitter *e); /* of the line */
-/* A file that the command needs, which the text makes; `text` is taken over. */
+void emit_end(struct emitter *e); /* ends the line */
+/* A file that the command needs; the emitted text creates it. Takes over `text`. */
 void emit_file(struct emitter *e, const char *name, char *text);
 
 /* --- the plan, by host (nodes.c) ------------------------------------------------------ */
 
 int emit_nodes(struct emitter *e);
-/* Numbers of the GPUs that ranks of a node have, as nvidia-smi counts; NULL: a MIG instance,
- * or one whose number is not known. */
+/* Numbers of the GPUs of a node's ranks, as nvidia-smi counts; NULL: one is a MIG instance, or its
+ * number is not known. */
 const char *emit_numbers(struct emitter *e, const struct emit_node *node);
 bool emit_lists_differ(const struct emitter *e);
 /* The number of entries of a list. */
 size_t emit_count(const char *list);
-/* The setting, and whether it is set other than by default. */
+/* The setting; and whether it has another origin than the default. */
 const char *emit_setting(const struct emitter *e, const char *key);
 struct key_value emit_value(const struct emitter *e, enum profile_key_id id);
 bool emit_is_set(const struct emitter *e, const char *key);
@@ -91,7 +91,7 @@ enum plan_on_fail emit_on_fail(const struct emitter *e);
 long long emit_seconds(const struct emitter *e, enum profile_key_id id); /* rounded up */
 /* Whether the signal is passed on to the ranks. */
 bool emit_forwards(const struct emitter *e, int signal);
-int emit_port(struct emitter *e); /* the plan's, or a common one, with a remark */
+int emit_port(struct emitter *e); /* the plan's, or the common one with a remark */
 /* Whether hosts have names that a launcher can reach them by. */
 bool emit_named(const struct emitter *e);
 const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_rank);
@@ -108,7 +108,7 @@ struct emit_variables {
 	bool ranks; /* with those of the rank */
 };
 
-/* The variables of a rank, as gpumap_plan_variable_each gives them. Without `ranks` the launcher
+/* The variables of a rank, as gpumap_plan_variable_each passes them. Without `ranks` the launcher
  * sets those of the rank, and CUDA_VISIBLE_DEVICES is that of the whole node. */
 void emit_variables(struct emit_variables *ret, struct emitter *e, const struct emit_node *node,
 		    size_t local_rank, bool ranks);
@@ -117,32 +117,32 @@ const struct emit_variable *emit_variable(const struct emit_variables *variables
 void emit_without(struct emit_variables *variables, const char *name);
 /* "env -u A B=value" or "B=value" before a command. */
 void emit_prefix(struct emitter *e, const struct emit_variables *variables);
-/* What comes before a node's command unless gpumap exec has the plan: the folder, and the
+/* Puts what comes before a node's command unless gpumap exec has the plan: the folder, and the
  * variables. */
 void emit_start(struct emitter *e, size_t node);
-/* The same for a launcher that takes GPUs by number, and makes the list itself. */
+/* The same for a launcher that takes GPUs by number and makes the list itself. */
 void emit_start_numbers(struct emitter *e, size_t node);
 /* A comment that names the node, where there are several. */
 void emit_label(struct emitter *e, size_t node);
 
 /* --- the program (inner.c) -------------------------------------------------------------- */
 
-/* Whether a launcher that shows all ranks of a node the same needs gpumap exec inside. */
+/* Whether a launcher that gives all ranks of a node the same GPUs needs gpumap exec inside. */
 bool emit_needs_exec(const struct emitter *e);
 /* Whether no argument needs quotes. */
 bool emit_is_plain(const struct emitter *e);
-/* The plan as a file, where gpumap exec has it inside. */
+/* The plan as a file, if gpumap exec has it inside. */
 void emit_plan_file(struct emitter *e);
-/* gpumap exec for what the launcher does not do, and the program. `port`: where ranks meet;
- * 0: the launcher tells them; EMIT_MEET: gpumap exec finds out, where the profile does not say. */
+/* gpumap exec for what the launcher does not do, and the program. `port`: where ranks meet; 0: the
+ * launcher sets it; EMIT_MEET: gpumap exec determines it, if the profile does not. */
 enum { EMIT_MEET = -1 };
 void emit_exec(struct emitter *e, int port);
-/* The launcher's own option for the run's name, if it was given one. */
+/* The launcher's own option for the run's name, if the run has one. */
 void emit_run(struct emitter *e, const char *option);
-/* The program for a launcher that starts FILE.py by python3 -u itself, and takes any other
- * behind --no_python. */
+/* The program for a launcher that starts FILE.py by python3 -u itself, and any other program after
+ * --no_python. */
 void emit_python(struct emitter *e);
-/* The same behind --no_python in any case. */
+/* The same, always after --no_python. */
 void emit_no_python(struct emitter *e);
 
 /* --- remarks (remarks.c) ----------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program behind a launcher's own options: alone, or started by gpumap exec. */
+/* The program after a launcher's own options: alone, or started by gpumap exec. */
 #include "emit/emit.h"
 
 #include "words.h"
@@ -34,7 +34,7 @@ void emit_plan_file(struct emitter *e)
 
 /* --- arguments --------------------------------------------------------------------------- */
 
-/* Those that are the same for all ranks; pass_local_rank is gpumap exec's to append. */
+/* Arguments that are the same for all ranks. gpumap exec appends what pass_local_rank asks for. */
 static char **common_arguments(struct emitter *e, size_t *count)
 {
 	char **arguments = NULL;
@@ -78,7 +78,7 @@ static void put_options(struct emitter *e)
 		put_option(e, PKEY_PROFILE_gpus);
 }
 
-/* The profile's settings of the rendezvous, unless the launcher sets the variables. */
+/* The profile's settings of the rendezvous, unless the launcher sets their variables. */
 static void put_rendezvous(struct emitter *e)
 {
 	if (emit_value(e, PKEY_PROFILE_master_addr).word != PLAN_MASTER_AUTO)
@@ -132,7 +132,7 @@ void emit_exec(struct emitter *e, int port)
 
 /* --- launchers that know Python ------------------------------------------------------------ */
 
-/* How many words stand for "python3 -u" before what the launcher starts by it. */
+/* The number of words of "python3 -u" before the file that the launcher starts by Python itself. */
 static size_t python_words(char **arguments, size_t count)
 {
 	if (count < 3 || !streq(arguments[0], "python3") || !streq(arguments[1], "-u"))
@@ -142,7 +142,7 @@ static size_t python_words(char **arguments, size_t count)
 	return *arguments[2] != '-' ? 2 : 0;
 }
 
-/* Python's argparse takes an option of the program for its own, or a part of one, unless
+/* Python's argparse takes an option of the program for one of its own, unless
  * -- comes before. */
 static void end_options(struct emitter *e, char **arguments, size_t count)
 {

@@ -37,8 +37,8 @@ static void put_hosts(struct emitter *e)
 	emit_pair(e, "--host", list ? list : "");
 }
 
-/* The same number on each host is an option. Else slots, filled in the order of the hosts, do what
- * a rankfile would, which binds ranks to cores besides. */
+/* The same number on each host is an option. Otherwise slots, filled in the order of the hosts,
+ * place the ranks. A rankfile would bind them to cores too. */
 static void put_map(struct emitter *e)
 {
 	bool equal = true;
@@ -92,7 +92,8 @@ void emit_mpirun(struct emitter *e)
 			    "mpirun needs the names of the %zu hosts", e->node_count);
 		return;
 	}
-	/* A list that is the same everywhere goes along; else each host's is in the plan. */
+	/* A list that is the same everywhere is passed on; otherwise the plan has each host's list.
+	 */
 	e->inside = e->inside || emit_lists_differ(e);
 	emit_plan_file(e);
 	if (e->node_count > MAX_HOSTS)

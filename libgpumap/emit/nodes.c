@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a plan comes to by host. */
+/* The plan by host. */
 #include "emit/emit.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ static bool has_entry(struct span list, struct span entry)
 	return false;
 }
 
-/* The lists of a host's ranks, each entry once and in the order in which they come. */
+/* Joins the lists of a host's ranks: each entry once, in the order in which they appear. */
 static bool join_lists(struct strbuf *buf, size_t *gpus, const struct plan_layout *layout)
 {
 	const char *last = "";
@@ -79,7 +79,7 @@ static bool join_lists(struct strbuf *buf, size_t *gpus, const struct plan_layou
 	return !buf->failed;
 }
 
-/* Most hosts are like the one before. */
+/* Most hosts are like the one before, which is reused. */
 static bool node_lists(struct emitter *e, struct emit_node *node)
 {
 	const struct emit_node *before = node > e->nodes ? node - 1 : NULL;
@@ -96,7 +96,7 @@ static bool node_lists(struct emitter *e, struct emit_node *node)
 	return node->list;
 }
 
-/* Whether the text has a macro, which differs between ranks. */
+/* Whether the text has a macro, whose value differs between ranks. */
 static bool has_macro(const char *text)
 {
 	while ((text = strchr(text, '%'))) {

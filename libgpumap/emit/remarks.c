@@ -38,7 +38,7 @@ void emit_refuse(struct emitter *e, const char *fix, const char *format, ...)
 	e->refused = true;
 }
 
-/* Whether cores or memory are bound, which they are without being asked for. */
+/* Whether cores or memory are bound. The default binds them too. */
 static bool is_bound(const struct emitter *e, bool cpus)
 {
 	for (size_t i = 0; i < e->node_count; i++) {
@@ -67,7 +67,7 @@ static void add_lost(struct strbuf *lost, const struct emitter *e, enum profile_
 
 	if (is_asked(e, id))
 		strbuf_printf(lost, "%s" SETTING("%s = %s"), between, key, emit_setting(e, key));
-	else if (value) /* which no option says */
+	else if (value) /* no option expresses it */
 		strbuf_printf(lost, "%s%s = %s", between, key, value);
 }
 

@@ -17,7 +17,7 @@ static void directive(struct emitter *e, const char *option, const char *format,
 	emit_end(e);
 }
 
-/* The profile, or the program; what is unusual in a name is a line. */
+/* The job's name: the profile or the program. Unusual characters become a dash. */
 static void put_name(struct emitter *e)
 {
 	const char *name = e->plan->profile, *slash;
@@ -25,7 +25,7 @@ static void put_name(struct emitter *e)
 	size_t count = e->plan->argument_count, first = 0;
 
 	if (!name) {
-		/* python3 -u FILE is FILE, and -m MODULE is MODULE. */
+		/* "python3 -u FILE" is named FILE, and "-m MODULE" is named MODULE. */
 		if (count > 2 && streq(arguments[1], "-u"))
 			first = count > 3 && streq(arguments[2], "-m") ? 3 : 2;
 		name = arguments[first];
@@ -61,7 +61,7 @@ static void put_group(struct emitter *e, const struct slurm_shape *shape,
 		directive(e, "cpus-per-task", "%zu", cpus);
 }
 
-/* Only a path that sbatch reads as it is. */
+/* Puts the folder if sbatch takes its path unchanged. */
 static bool put_folder(struct emitter *e)
 {
 	const char *workdir = emit_setting(e, "workdir");
@@ -75,9 +75,9 @@ static bool put_folder(struct emitter *e)
 	return true;
 }
 
-/* A minute before the end, which is Slurm's own measure; it may come a minute earlier, and so at
- * the start of a job below two minutes. USR1 ends a program that has no handler for it, so the
- * default of forward does not ask for it. */
+/* Sends a signal a minute before the end, which is the unit in which Slurm checks. The signal may
+ * come a minute earlier, and so at the start of a job below two minutes. USR1 ends a program that
+ * has no handler for it, so the default of `forward` does not ask for it. */
 static void put_signal(struct emitter *e)
 {
 	if (!emit_is_set(e, "forward") || !emit_forwards(e, SIGUSR1))
@@ -118,8 +118,8 @@ static void put_line(struct emitter *e, const char *command, const char *word)
 	emit_end(e);
 }
 
-/* Jobs that share a host get ports of their own. Outside of a job, as when the script is tried by
- * sh, the shell's number serves. */
+/* Jobs that share a host get different ports. Outside of a job, as when the script is tried by sh,
+ * the shell's process id replaces the job's. */
 static void put_port(struct emitter *e)
 {
 	if (!job_sets_ranks(e->plan, (int64_t)e->ranks) ||

@@ -8,7 +8,7 @@
 
 /* --- variables ---------------------------------------------------------------------------- */
 
-/* Variables that are alike in all ranks of a host are written once. */
+/* Variables that all ranks of a host have alike are written once. */
 struct shared {
 	struct emit_variables all; /* of the host's first rank */
 	bool *same;
@@ -41,8 +41,8 @@ static bool find_shared(struct shared *ret, struct emitter *e, const struct emit
 	return e->r == GPUMAP_OK;
 }
 
-/* A function that adds what all ranks have to what one has: by the command env, so that
- * none of it is the script's own. */
+/* Writes a function that adds the variables of all ranks to those of one. It uses the command env,
+ * so that none of them is a variable of the script. */
 static void put_shared(struct emitter *e, const struct shared *shared, const char *indent)
 {
 	emit_printf(e, "%sgm_rank() {", indent);
@@ -64,7 +64,7 @@ static void put_shared(struct emitter *e, const struct shared *shared, const cha
 	emit_end(e);
 }
 
-/* What is to be unset is so for all ranks. */
+/* Variables to be unset are unset for all ranks. */
 static void put_own(struct emitter *e, const struct shared *shared, const struct emit_node *node,
 		    size_t l)
 {
@@ -112,7 +112,7 @@ static void put_arguments(struct emitter *e, int64_t rank)
 
 	if (e->r == GPUMAP_OK)
 		e->r = gpumap_plan_rank_arguments(&arguments, e->plan, rank, e->report);
-	/* The command env would take it for a variable. */
+	/* The command env would take the word for a variable. */
 	if (arguments && *arguments && strchr(*arguments, '='))
 		emit_puts(e, " sh -c 'exec \"$@\"' sh");
 	for (size_t i = 0; arguments && arguments[i]; i++) {
@@ -171,7 +171,7 @@ static void put_node(struct emitter *e, const struct emit_node *node, const char
 		put_rank(e, &shared, node, l, indent);
 }
 
-/* Every host runs the script with its number. */
+/* Every host runs the script with its number as the argument. */
 static void put_nodes(struct emitter *e)
 {
 	if (e->node_count == 1) {
@@ -205,7 +205,7 @@ static void put_remarks(struct emitter *e)
 		emit_on_fail(e) == PLAN_ON_FAIL_RESTART ? PKEY_COUNT : PKEY_PROFILE_on_fail,
 	};
 
-	/* By each rank's variables. */
+	/* Each rank's variables have the run's name. */
 	e->run_passed = true;
 	emit_loses(e, false, kept, ARRAY_SIZE(kept));
 	if (!e->plan->master_port && gpumap_plan_int(e->plan, GPUMAP_PLAN_WORLD_SIZE) > 1)

@@ -5,7 +5,7 @@
 
 #include "emit/emit.h"
 
-void shell_begin(struct emitter *e); /* what starts and ends ranks */
-void shell_end(struct emitter *e);   /* what waits for them */
+void shell_begin(struct emitter *e); /* functions that start and end ranks */
+void shell_end(struct emitter *e);   /* waits for the ranks */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The script around the ranks. Each rank runs in a session of its own, under a shell that
- * writes its status into a pipe: nothing polls, and when the pipe ends all have ended. Names
- * begin with gm_, as whatever else is exported belongs to the ranks.
+ * The script around the ranks. Each rank runs in a session of its own, under a shell that writes
+ * its status into a pipe: nothing polls, and when the pipe ends all have ended. Names begin with
+ * gm_, because any other exported name belongs to the ranks.
  */
 #include "emit/shell.h"
 
@@ -137,7 +137,8 @@ static void put(struct emitter *e, const char *text)
 	e->line = e->out.length;
 }
 
-/* The shell of a rank outlives all signals that a rank may get, to report its status. */
+/* The shell of a rank ignores all signals that a rank may get, so that it can report the rank's
+ * status. */
 static void put_kept(struct emitter *e, const char *kill_signal)
 {
 	emit_printf(e, "gm_kept='HUP INT QUIT TERM USR1 USR2 %s", kill_signal);

@@ -6,7 +6,7 @@
 #include "cpuset.h"
 #include "emit/emit.h"
 
-/* Hosts that follow one another and have as many ranks and GPUs each. */
+/* Consecutive hosts with the same number of ranks and of GPUs. */
 struct slurm_group {
 	size_t first, count;
 };
@@ -15,13 +15,13 @@ struct slurm_group {
 struct slurm_shape {
 	struct slurm_group *groups;
 	size_t count;
-	bool arbitrary; /* the list of nodes names one for each rank */
+	bool arbitrary; /* the list of nodes has one entry for each rank */
 };
 struct slurm_shape slurm_shape(struct emitter *e);
-/* CPUs for each rank; 0: as many as Slurm gives. */
+/* CPUs for each rank; 0: the number that Slurm chooses. */
 size_t slurm_cpus(struct emitter *e, const struct slurm_group *group);
 
-/* False: the plan has no GPU though it was not asked for none, and was refused. */
+/* False: the plan has no GPU although GPUs were asked for, and is refused. */
 bool slurm_check_gpus(struct emitter *e);
 
 /* "1-02:30:00"; false: no limit. */
@@ -30,7 +30,7 @@ struct slurm_time {
 };
 bool slurm_limit(const struct emitter *e, struct slurm_time *ret);
 
-/* srun and what follows; in a script the job has settled a part. */
+/* srun and its options; in a script some of them are the job's. */
 void slurm_put_srun(struct emitter *e, const struct slurm_shape *shape, bool script);
 void slurm_variables(struct emit_variables *variables, struct emitter *e);
 void slurm_remarks(struct emitter *e);

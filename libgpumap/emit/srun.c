@@ -47,10 +47,10 @@ struct slurm_shape slurm_shape(struct emitter *e)
 	return shape;
 }
 
-/* Of a node, in remedies where any number does. */
+/* A common number of GPUs per node, for remedies in which any number works. */
 enum { USUAL_GPUS = 8 };
 
-/* What a node has to have for these ranks; in dp and mp a rank takes any number. */
+/* The number of GPUs that a node needs for its ranks; in dp and mp a rank takes any number. */
 static size_t needed_gpus(const struct emitter *e)
 {
 	int mode = emit_value(e, PKEY_PROFILE_mode).word;
@@ -64,7 +64,7 @@ static size_t needed_gpus(const struct emitter *e)
 	return each > 1 ? (max - 1) / (size_t)each + 1 : max;
 }
 
-/* Whether the settings themselves say that there are no GPUs. */
+/* Whether the settings themselves ask for no GPUs. */
 static bool plans_no_gpus(const struct emitter *e)
 {
 	return synthetic_recognise(emit_setting(e, "inventory")) ||
@@ -93,7 +93,8 @@ bool slurm_check_gpus(struct emitter *e)
 
 /* --- options ----------------------------------------------------------------------------- */
 
-/* The least that a rank of these hosts is bound to; 0: they are not bound, or share CPUs. */
+/* The least number of CPUs that a rank of these hosts is bound to; 0: ranks are not bound, or share
+ * CPUs. */
 static size_t bound_cpus(struct emitter *e, const struct slurm_group *group)
 {
 	size_t least = 0;
@@ -117,7 +118,7 @@ static size_t bound_cpus(struct emitter *e, const struct slurm_group *group)
 	return least;
 }
 
-/* The more of `threads = N` and `cpu_bind = cores:N`; 0: neither says a number. */
+/* The greater of `threads = N` and `cpu_bind = cores:N`; 0: neither has a number. */
 static size_t asked_cpus(const struct emitter *e)
 {
 	int64_t threads = emit_value(e, PKEY_PROFILE_threads).number;
@@ -127,7 +128,7 @@ static size_t asked_cpus(const struct emitter *e)
 	return more > 0 ? (size_t)more : 0;
 }
 
-/* What is bound here can be less: the job's nodes may have more cores than this machine. */
+/* This machine may bind fewer CPUs than the job's nodes could: they may have more cores. */
 size_t slurm_cpus(struct emitter *e, const struct slurm_group *group)
 {
 	size_t bound = bound_cpus(e, group), asked = asked_cpus(e);
@@ -185,7 +186,7 @@ static bool put_path(struct strbuf *buf, const char *path, const char *stream)
 		const char *digits = path + 1, *macro;
 
 		if (*path != '%') {
-			/* srun takes the next character as it is. */
+			/* srun takes the character after a backslash literally. */
 			strbuf_puts(buf, *path == '\\' ? "\\" : "");
 			strbuf_add(buf, path, 1);
 			continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* torchrun: a command for each host. Spelled with _, which every version of it knows. */
+/* torchrun: a command for each host. Options are spelled with _, which every version accepts. */
 #include "emit/emit.h"
 
-/* Macros are gpumap's. */
+/* torchrun does not know gpumap's macros. */
 static bool keeps_logs(const struct emitter *e)
 {
 	const char *folder = emit_setting(e, "log_dir");
@@ -14,7 +14,7 @@ static bool keeps_logs(const struct emitter *e)
 static void put_rendezvous(struct emitter *e, size_t node)
 {
 	if (e->node_count == 1 && !e->plan->master_port) {
-		/* --standalone draws a name of its own. */
+		/* --standalone chooses a name itself. */
 		emit_word(e, e->plan->run_named ? "--rdzv_backend=c10d" : "--standalone");
 		if (e->plan->run_named)
 			emit_word(e, "--rdzv_endpoint=localhost:0");
@@ -28,7 +28,8 @@ static void put_rendezvous(struct emitter *e, size_t node)
 	emit_wordf(e, "--master_port=%d", e->plan->master_port);
 }
 
-/* Its own options; the files have other names, and a folder of torchrun's in log_dir. */
+/* Uses torchrun's own options; the files then have other names, and are in a folder that torchrun
+ * makes in log_dir. */
 static void put_streams(struct emitter *e)
 {
 	static const char *const keys[] = {"redirects", "tee"};

@@ -23,7 +23,7 @@ static int keep(const char *name, const char *value, void *data)
 	struct emit_variables *v = data;
 	struct emit_variable *grown;
 
-	/* gpumap exec sets those of the rank. */
+	/* gpumap exec sets the variables of the rank. */
 	if ((!v->ranks && is_rank_variable(name)) || starts_with(name, "GPUMAP_RUN_"))
 		return GPUMAP_OK;
 	grown = arena_room(&v->e->arena, v->all, v->count, &v->room, sizeof(*grown));
@@ -38,7 +38,8 @@ static int keep(const char *name, const char *value, void *data)
 	return GPUMAP_OK;
 }
 
-/* Every rank variable as if it were set, so that those the rank does not get are unset. */
+/* An environment in which every rank variable is set, so that those that the rank does not get are
+ * unset. */
 static const char *const *foreign(struct emitter *e)
 {
 	size_t count = 0;
@@ -70,7 +71,7 @@ static void set_list(struct emit_variables *v, const char *list)
 			v->all[i].value = list;
 }
 
-/* Where a free port was to be found at the start, there must be one now. */
+/* If gpumap run would find a free port at the start, a port must be named now. */
 static int name_port(struct emit_variables *v)
 {
 	char port[16];

@@ -26,7 +26,7 @@ void emit_end(struct emitter *e)
 	e->line = e->out.length;
 }
 
-/* What is quoted already, as the next word of a command. */
+/* Puts text that is already quoted, as the next word of a command. */
 static void put_quoted(struct emitter *e, struct strbuf *word)
 {
 	if (e->out.length > e->line) {

@@ -7,17 +7,18 @@
 #include "report.h"
 #include "strbuf.h"
 
-/* Each appends to `buf`, whose `failed` reports that memory ran out. `mapping` may be NULL. */
+/* Each function appends to `buf`, whose `failed` reports that memory ran out. `mapping` may be
+ * NULL. */
 void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
 void explain_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
 void explain_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
 void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 		    const gpumap_report *report);
-/* `keys` ends with NULL; NULL: all. */
+/* `keys` ends with NULL. NULL means all keys. */
 void profile_json(struct strbuf *buf, const gpumap_profile *profile, const char *const *keys,
 		  const gpumap_report *report);
 
-/* Gives what was appended as *ret. GPUMAP_ENOMEM. */
+/* Returns the appended text as *ret. GPUMAP_ENOMEM. */
 int format_finish(char **ret, struct strbuf *buf);
 bool format_flags_known(unsigned flags);
 

@@ -3,7 +3,7 @@
 #include "explain/explain.h"
 #include "explain/json.h"
 
-/* More candidates than this are counted, not listed. */
+/* At most this many candidates are listed; more are only counted. */
 enum { MAX_CANDIDATES = 64 };
 
 void json_put(json_t *object, const char *key, json_t *value, bool *failed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What writers of JSON in other files share with json.c. */
+/* The functions of json.c that other writers of JSON use. */
 #ifndef GM_JSON_H
 #define GM_JSON_H
 
@@ -26,7 +26,8 @@ json_t *json_make(bool *failed, const struct json_member *members);
 /* A negative number is not known: null. */
 json_t *json_number(int64_t n);
 
-/* Text that is not UTF-8 (an environment may hold anything) is written escaped; NULL is null. */
+/* A text, or null for NULL. Text that is not UTF-8 (an environment may hold anything) is written
+ * escaped. */
 json_t *json_text(const char *s);
 
 /* The report's findings; *failed is set when memory runs out. */

@@ -32,7 +32,7 @@ static void add(struct rank_card *card, size_t l, enum rank_how how)
 	card->worst = how > card->worst ? how : card->worst;
 }
 
-/* Marks those that it collides with; in a plan that stands ranks share on purpose. */
+/* Marks the ranks that it collides with. In a plan that is answered ranks share on purpose. */
 static bool clashes(const gpumap_plan *plan, const struct plan_layout *layout,
 		    struct rank_card *card, const struct plan_slot *slot)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a host's ranks is drawn on which card. */
+/* Which of a host's ranks are drawn on which card. */
 #ifndef GM_EXPLAIN_PLAN_CARDS_H
 #define GM_EXPLAIN_PLAN_CARDS_H
 
@@ -8,26 +8,27 @@
 
 enum { CARD_RANKS = 4 };
 
-/* How a rank comes to a card, the worse the higher. */
+/* How a rank uses a card; greater is worse. */
 enum rank_how {
 	RANK_LANDS,
-	RANK_TOO,     /* a replica or a stage of a rank that lands elsewhere */
+	RANK_TOO,     /* a replica or a stage of a rank whose own device is another */
 	RANK_WITHOUT, /* it runs without a GPU */
-	RANK_MAYBE,   /* its GPU, but nobody knows what the program uses */
+	RANK_MAYBE,   /* its GPU, but it is not known which GPU the program uses */
 	RANK_CLASH,   /* on a device that another rank has */
 	RANK_NOWHERE
 };
 
-/* A GPU, or ranks that are on none. */
+/* A GPU, or the ranks that are on none. */
 struct rank_card {
 	const struct plan_device *gpu; /* NULL: no GPU */
 	bool chosen;
-	size_t count; /* ranks, of which the first are kept */
+	size_t count; /* number of ranks; only the first are kept */
 	size_t ranks[CARD_RANKS];
 	enum rank_how hows[CARD_RANKS], worst;
 };
 
-/* A card for each GPU by number, then those without a GPU and nowhere, which may be empty. */
+/* A card for each GPU by number, then two for ranks without a GPU and with an unknown one, which
+ * may be empty. */
 struct rank_cards {
 	struct rank_card *list;
 	size_t count;

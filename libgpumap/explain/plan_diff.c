@@ -5,7 +5,7 @@
 #include "explain/explain.h"
 #include "explain/json.h"
 
-/* So many lines of a kind, and ranges in one, are shown; the JSON has all. */
+/* How many lines of a kind, and ranges in one line, are shown. The JSON has all. */
 enum { MAX_LINES = 64, MAX_RANGES = 8 };
 
 static const char *const words[] = {
@@ -30,7 +30,7 @@ static void put_value(struct strbuf *buf, const char *value)
 		escape_all(buf, value);
 }
 
-/* What people call it. */
+/* The name for people. */
 static const char *label(const struct difference *d)
 {
 	static const char *const labels[][2] = {

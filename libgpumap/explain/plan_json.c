@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan as JSON, schema 1: what plan/read.c reads back. */
+/* A plan as JSON, schema 1. plan/read.c reads it back. */
 #include "explain/json.h"
 #include "explain/plan.h"
 
@@ -34,7 +34,7 @@ static json_t *slot_json(struct writer *w, const struct plan_host *host, size_t 
 			   {"threads", slot->threads ? json_integer(slot->threads) : json_null()});
 }
 
-/* The first host with this layout; NULL: it is this one, which is kept in `same`. */
+/* The first host with this layout; NULL: it is this one, and `same` keeps it. */
 static json_t *same_as(struct writer *w, size_t node, json_t *same)
 {
 	char key[24];
@@ -46,7 +46,7 @@ static json_t *same_as(struct writer *w, size_t node, json_t *same)
 	return NULL;
 }
 
-/* A host like an earlier one says so, which keeps a plan for thousands short. */
+/* A host that is like an earlier one only refers to it, which keeps a plan for thousands short. */
 static json_t *host_json(struct writer *w, size_t node, json_t *same)
 {
 	const struct plan_host *host = &w->plan->hosts[node];
@@ -153,7 +153,7 @@ static void put_plan(struct writer *w, json_t *o)
 	json_put(o, "steps", list_json(w, plan->step_count, step_json), &w->failed);
 }
 
-/* What there is of a plan that could not be made. */
+/* The members of a plan that could not be made. */
 static void put_nothing(struct writer *w, json_t *o)
 {
 	static const char *const empty[] = {"profile",     "mode",     "world_size", "master_addr",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan as a picture: each kind of host once, its GPUs by number, on them their ranks. */
+/* A plan as a picture: each kind of host once, with its GPUs by number and their ranks. */
 #include <stdio.h>
 
 #include "explain/plan.h"
@@ -64,7 +64,7 @@ static void host_title(struct strbuf *buf, const struct kind *kind)
 			      kind->last->name);
 }
 
-/* What every rank of the host is shown, if it is one list. */
+/* The visible list of the host's ranks, if all have the same. */
 static void host_list(struct strbuf *buf, const struct plan_layout *layout)
 {
 	for (size_t l = 1; l < layout->count; l++)
@@ -83,7 +83,7 @@ static void text_at(struct page *page, int y, const struct ink *ink, int width, 
 	scratch_free(page->buf, text);
 }
 
-/* The cards that are drawn: where there are many, those with ranks come first. */
+/* Picks the cards that are drawn: if there are too many, those with ranks come first. */
 static size_t pick_cards(const struct rank_cards *cards, const struct rank_card *picks[MAX_CARDS],
 			 size_t *left)
 {
@@ -149,7 +149,7 @@ static void draw_inside(struct page *page, const struct kind *kind, const struct
 	page->y += LINE_HEIGHT;
 }
 
-/* The box is as high as what is in it, which is drawn aside first. */
+/* The box is as high as its contents, which are drawn into a buffer first. */
 static void draw_host(struct page *page, const gpumap_plan *plan, const struct kind *kind)
 {
 	struct rank_cards cards = {0};

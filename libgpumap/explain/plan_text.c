@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan for people: a table for each kind of host, and why. */
+/* A plan for people: a table for each kind of host, and the reasons. */
 #include "explain/plan.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "style.h"
 #include "words.h"
 
-/* So many ranks of a host, and so many hosts, are shown; the JSON has all. */
+/* How many ranks of a host, and how many hosts, are shown. The JSON has all. */
 enum { MAX_RANKS = 64, MAX_HOSTS = 64, LIST_WIDTH = 32, STEP_WIDTH = 56 };
 enum { KEY_WIDTH = 17, VALUE_WIDTH = 30, RULE_WIDTH = 5 };
 
@@ -17,7 +17,7 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* A plan that was read can hold anything. */
+/* The text is escaped, because a plan that was read can hold anything. */
 static void escaped(struct strbuf *buf, const char *before, const char *text, const char *after)
 {
 	strbuf_puts(buf, before);
@@ -32,7 +32,7 @@ static void heading(struct strbuf *buf, const char *text)
 	strbuf_puts(buf, "\n");
 }
 
-/* Where something was said. */
+/* The origin of a value. */
 static void from(struct strbuf *buf, const char *origin)
 {
 	if (*origin) {
@@ -43,7 +43,7 @@ static void from(struct strbuf *buf, const char *origin)
 	strbuf_puts(buf, "\n");
 }
 
-/* The same in a column. */
+/* The same, padded to a column. */
 static void column(struct strbuf *buf, const char *text, int width)
 {
 	size_t from = buf->length;
@@ -82,7 +82,7 @@ bool plan_may_land(const gpumap_plan *plan)
 	return plan->answered || !stated;
 }
 
-/* Whether it is not known that the rank uses the GPU that it is given. */
+/* Whether it is unknown if the rank uses the GPU that it is given. */
 static bool is_open(const struct plan_slot *slot, bool may_land)
 {
 	return slot->device_count && !slot->lands && may_land;
@@ -165,7 +165,7 @@ static void long_lists(struct strbuf *buf, const struct plan_host *host, size_t 
 	}
 }
 
-/* What question marks in the column of GPUs stand for. */
+/* Explains the question marks in the column of GPUs. */
 static void legend(struct strbuf *buf, const struct plan_layout *layout, size_t shown,
 		   const struct look *look)
 {
@@ -275,7 +275,7 @@ static void hosts(struct strbuf *buf, const gpumap_plan *plan)
 		strbuf_printf(buf, "\n... %zu more hosts\n", plan->host_count - i);
 }
 
-/* A percent sign as the program gets it, but where it would read as a macro. */
+/* Writes % for %%, except where the program's % would read as a macro. */
 static void put_readable(struct strbuf *buf, const char *word)
 {
 	struct strbuf plain = {0};
@@ -350,8 +350,8 @@ static bool is_default(const struct job_setting *s)
 	return id != PKEY_COUNT && streq(s->value, profile_key(id)->key.initial);
 }
 
-/* A file that was found, not named, must not surprise: what the plan has from it and from those
- * that it includes. */
+/* A file that was found, not named, must not surprise. Lists what the plan has from it and from the
+ * files that it includes. */
 static void found_settings(struct strbuf *buf, const gpumap_plan *plan)
 {
 	const char *file = NULL;

@@ -35,7 +35,7 @@ static char *headline_text(const gpumap_mapping *mapping, const gpumap_report *r
 	return text;
 }
 
-/* How sure the answer is, the mode, what was assumed. */
+/* Certainty, mode, and assumptions. */
 static void subtitle(struct page *page, const gpumap_mapping *mapping)
 {
 	static const struct {
@@ -72,7 +72,8 @@ static void subtitle(struct page *page, const gpumap_mapping *mapping)
 
 /* --- rules --------------------------------------------------------------------------- */
 
-/* The statements that lost to the step's, struck through; the number of lines. */
+/* The statements that the step's statement overruled, struck through. Returns the number of lines.
+ */
 static int losers(struct page *page, const gpumap_step *step, int x, int y)
 {
 	int lines = 0;

@@ -9,7 +9,7 @@
 #include "strbuf.h"
 #include "text.h"
 
-/* Frees what a part of the picture was written in; that memory ran out there is kept. */
+/* Frees the buffer of a part of the picture; `buf` keeps that memory ran out there. */
 static inline void scratch_free(struct strbuf *buf, struct strbuf *scratch)
 {
 	buf->failed = buf->failed || scratch->failed;
@@ -46,7 +46,7 @@ struct ink {
 
 #define INK(...) (&(const struct ink){__VA_ARGS__})
 
-/* How wide the text is at most in the fonts that viewers have. */
+/* The greatest width of the text in the fonts that viewers use. */
 int svg_width(const struct ink *ink, const char *text, size_t length);
 
 /* One line; what does not fit into `width` is cut with an ellipsis. */
@@ -55,7 +55,7 @@ void svg_text(struct strbuf *buf, int x, int y, const struct ink *ink, int width
 /* Several lines, the last of at most `lines` cut; the number of lines written. */
 int svg_paragraph(struct strbuf *buf, int x, int y, const struct ink *ink, int width, int lines,
 		  const char *text);
-/* From line to line. */
+/* The distance from line to line. */
 int svg_leading(const struct ink *ink);
 
 struct box {
@@ -67,7 +67,7 @@ struct box {
 
 void svg_box(struct strbuf *buf, const struct box *box);
 
-/* A rounded label; its width, so that the next one can stand beside it. */
+/* A rounded label. Returns its width, so that the next one can follow. */
 int svg_pill(struct strbuf *buf, int x, int y, const char *fill, const char *colour,
 	     const char *text);
 int svg_pill_width(const char *text);
@@ -88,22 +88,22 @@ static inline int page_inner(const struct page *page)
 
 void page_headline(struct page *page, bool good, const char *text);
 
-/* Findings of the severities from `least` to `most`, the worst first. */
+/* Findings of the severities from `least` to `max`, the worst first. */
 void page_findings(struct page *page, const gpumap_report *report, int least, int max);
 
-/* The whole picture, with what was drawn on the page. */
+/* The whole picture, with the contents of the page. */
 void page_frame(struct strbuf *buf, const struct page *page, const char *title);
 
 /* --- columns --------------------------------------------------------------- */
 
-/* How a device or an arrow is used, the more important the higher. */
+/* How a device or an arrow is used; greater is more important. */
 enum level { LEVEL_HIDDEN, LEVEL_VISIBLE, LEVEL_UNSURE, LEVEL_GROUP, LEVEL_CHOSEN };
 
 enum column_kind {
 	COLUMN_HOST,
-	COLUMN_GRANT,  /* keeps devices and their order: drawn beside its parent's */
+	COLUMN_GRANT,  /* keeps devices and their order, and is drawn beside its parent's */
 	COLUMN_LIST,   /* picks and orders */
-	COLUMN_LOGICAL /* the process's own */
+	COLUMN_LOGICAL /* the process's own devices */
 };
 
 struct item {
@@ -142,12 +142,12 @@ struct columns {
 	bool failed; /* memory ran out */
 };
 
-/* Decides what is shown, and where but for x. */
+/* Decides what is shown, and all positions except x. */
 void columns_make(struct columns *columns, const gpumap_mapping *mapping);
 void columns_free(struct columns *columns);
 
-/* The row of the device, or of the GPU of a MIG instance, or the "more" that holds it;
- * NULL: it is not in the column. */
+/* The row of the device, or of the GPU of a MIG instance, or the "more" row that includes it; NULL:
+ * it is not in the column. */
 const struct row *column_find(const struct column *column, const gpumap_device *device);
 
 static inline bool is_instance(const gpumap_device *device)
@@ -155,7 +155,7 @@ static inline bool is_instance(const gpumap_device *device)
 	return device->gpu != device;
 }
 
-/* Whether replicas mean something: data parallel and model parallel. */
+/* Whether the mode has replicas: data parallel and model parallel. */
 static inline bool is_group(const gpumap_mapping *mapping)
 {
 	return streq(mapping->mode, "dp") || streq(mapping->mode, "mp");
@@ -170,7 +170,8 @@ struct look {
 
 const struct look *svg_look(enum level level);
 
-/* Which device of an outer list it is, is as unsure as what is made of it. */
+/* The number of a device in an outer list is as unsure as the logical devices that follow from it.
+ */
 static inline bool view_is_unsure(const struct column *column, const struct row *row)
 {
 	return column->kind == COLUMN_LIST && row->level == LEVEL_UNSURE;
@@ -180,16 +181,16 @@ static inline bool view_is_unsure(const struct column *column, const struct row 
 void card_view(struct strbuf *buf, const struct column *column, const struct row *row, int width);
 void card_logical(struct strbuf *buf, const struct columns *columns, const struct row *row,
 		  int width);
-/* Shown where the pointer is: what had to be cut. */
+/* A tooltip with the text that had to be cut. */
 void card_tooltip(struct strbuf *buf, const gpumap_device *device);
 
 /* --- devices and arrows ------------------------------------------------------ */
 
-/* The width that the columns need, then their places in `width`. */
+/* Returns the width that the columns need; then places them in `width`. */
 int devices_width(struct columns *columns);
 void devices_place(struct columns *columns, int x, int width);
 
-/* Everything of the columns with its headings, from y down; the y below it. */
+/* Draws the columns with their headings, from y down. Returns the y below them. */
 int devices_draw(struct strbuf *buf, const struct columns *columns, int y);
 
 #endif

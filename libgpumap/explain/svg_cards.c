@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written on the card of a device. */
+/* The text on the card of a device. */
 #include "explain/svg.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ const struct look *svg_look(enum level level)
 
 /* --- words --------------------------------------------------------------------- */
 
-/* "GPU-a1b2c3d4": as much as tells devices of a machine apart. */
+/* "GPU-a1b2c3d4": enough to distinguish the devices of a machine. */
 static void short_uuid(struct strbuf *buf, const char *uuid)
 {
 	size_t prefix = starts_with(uuid, "MIG-GPU-") ? 8 : 4, length = strnlen(uuid, 40);
@@ -62,7 +62,7 @@ static void candidate_names(struct strbuf *buf, const gpumap_entry *entry)
 
 /* --- cards ------------------------------------------------------------------------ */
 
-/* Hovering shows what had to be cut. */
+/* A tooltip with the text that had to be cut. */
 void card_tooltip(struct strbuf *buf, const gpumap_device *d)
 {
 	const char *parts[] = {d->gpu->name, d->profile, d->uuid, d->gpu->pci};
@@ -143,7 +143,7 @@ static int use_pill(struct strbuf *buf, int right, const char *fill, const char 
 	return x - 5;
 }
 
-/* What a logical device is used for, from the right; where they begin. */
+/* Labels for how a logical device is used, from the right. Returns where they begin. */
 static int use_pills(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *entry,
 		     int right)
 {

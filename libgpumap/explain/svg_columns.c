@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which devices the picture shows, and at which height. Of more than MAX_ROWS the
- * chosen one, its neighbours, and examples of what is visible are shown. */
+/* Which devices the picture shows, and their y. If there are more than MAX_ROWS, it shows the
+ * chosen one, its neighbours, and examples of the visible ones. */
 #include "explain/svg.h"
 
 /* Rows of a column that is not shown whole, and candidates of one undecided device. */
@@ -16,7 +16,7 @@ static enum column_kind view_kind(size_t i, const struct seen_view *view)
 									       : COLUMN_LIST;
 }
 
-/* GPUs, each followed by its MIG instances; a list has picked among them already. */
+/* GPUs, each followed by its MIG instances. A list has already picked among them. */
 static bool view_items(struct column *column, const struct seen_view *view)
 {
 	bool expand = column->kind != COLUMN_LIST;
@@ -84,7 +84,7 @@ const struct row *column_find(const struct column *column, const gpumap_device *
 
 /* --- which are shown ---------------------------------------------------------- */
 
-/* A gap of one is no gap: the device takes its place. */
+/* A gap of one device is not worth a "more" row: the device is shown. */
 static size_t rows_of(const struct column *column)
 {
 	size_t rows = column->pick_count, next = 0;
@@ -225,7 +225,7 @@ static void make_rows(struct column *column)
 	}
 }
 
-/* A grant keeps the host's order, so that each row has its place beside a row there. */
+/* A grant keeps the host's order, so each row stands beside the same device's row there. */
 static void make_grant_rows(struct column *column, const struct column *host)
 {
 	size_t next = 0;
@@ -244,7 +244,7 @@ static void make_grant_rows(struct column *column, const struct column *host)
 	}
 }
 
-/* What a list picked stands, as a block, beside where it was picked from. */
+/* The devices that a list picked stand as a block, beside the devices that it picked from. */
 static void place_block(struct column *column, const struct column *from, int room, int extra)
 {
 	int64_t sum = 0, n = 0;
@@ -305,7 +305,7 @@ static enum level device_level(const gpumap_mapping *mapping, const gpumap_devic
 		enum level found = LEVEL_VISIBLE;
 		bool instance;
 
-		/* Undecided devices share their candidates. */
+		/* Undecided devices share one array of candidates. */
 		if (e->candidates == seen)
 			continue;
 		seen = e->candidates;

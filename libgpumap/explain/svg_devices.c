@@ -162,7 +162,8 @@ static void candidate_arrows(struct strbuf *buf, const struct columns *columns,
 			arrow(buf, from, &from->rows[i], to, row, y, &stroke);
 }
 
-/* All to all would be a tangle: then only the chosen device's, or the first one's. */
+/* Arrows from all to all would be a tangle; then only the chosen device's are drawn, or the first
+ * one's. */
 static bool has_candidate_arrows(const struct columns *columns, const struct row *row)
 {
 	const struct column *logical = &columns->list[columns->count - 1];
@@ -174,7 +175,7 @@ static bool has_candidate_arrows(const struct columns *columns, const struct row
 	return row == logical->rows && !(chosen && !entry_decided(chosen));
 }
 
-/* An outer list that is unsure holds one candidate of each device, not the device. */
+/* An outer list that is unsure has one candidate of each device, not the device itself. */
 static void unsure_arrows(struct strbuf *buf, const struct column *to, const struct row *row, int y)
 {
 	const struct column *from = to - 1;
@@ -224,7 +225,7 @@ static void more(struct strbuf *buf, const struct column *column, const struct r
 		 column->width - 12, text);
 }
 
-/* A card is a drawing of its own, so that nothing on it leaves it. */
+/* A card is a nested drawing, so that its text is clipped. */
 static void card(struct strbuf *buf, const struct columns *columns, const struct column *column,
 		 const struct row *row, int y)
 {
@@ -254,7 +255,7 @@ static void card(struct strbuf *buf, const struct columns *columns, const struct
 	strbuf_puts(buf, "</svg>\n");
 }
 
-/* Below the logical devices: that there are none, and what ended the list. */
+/* Below the logical devices: that there are none, and which entry ended the list. */
 static void notes(struct strbuf *buf, const struct columns *columns, int y)
 {
 	const gpumap_mapping *mapping = columns->mapping;
@@ -299,7 +300,7 @@ int devices_draw(struct strbuf *buf, const struct columns *columns, int y)
 	for (size_t n = 0; n < columns->count; n++)
 		heading(buf, &columns->list[n], y);
 	y += HEADING;
-	/* The important arrows lie above the others. */
+	/* Important arrows are drawn above the others. */
 	for (int level = LEVEL_HIDDEN; level <= LEVEL_CHOSEN; level++)
 		for (size_t n = 1; n < columns->count; n++)
 			arrows_into(buf, columns, n, (enum level)level, y);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Strokes and text. Attributes and no style sheet, so that pictures can be put into
- * a page beside each other. */
+/* Strokes and text, by attributes and without a style sheet, so that one page can hold several
+ * pictures. */
 #include "explain/svg.h"
 
 #include "text_width.h"
@@ -34,7 +34,7 @@ static void line(struct strbuf *buf, int x, int y, const struct ink *ink, const 
 
 void svg_text(struct strbuf *buf, int x, int y, const struct ink *ink, int width, const char *text)
 {
-	/* Nothing that is shown on one line is longer than this. */
+	/* No text on one line is longer than this. */
 	size_t length = strnlen(text, 4096), n = text_cut(font_of(ink), text, length, width);
 
 	line(buf, x, y, ink, text, n, n < length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every picture has: a headline, findings, and the frame around it all. */
+/* The parts of every picture: headline, findings, and the frame. */
 #include "explain/svg.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void finding_head(struct strbuf *buf, const gpumap_finding *finding)
 		strbuf_printf(buf, ":%lld", (long long)row);
 }
 
-/* The box is as high as its text, so the text is written aside first. */
+/* The box is as high as its text, so the text is written into a buffer first. */
 static void finding_box(struct page *page, const gpumap_finding *finding)
 {
 	int64_t severity = gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY);
@@ -81,7 +81,7 @@ static void finding_box(struct page *page, const gpumap_finding *finding)
 	page->y += box.height + 10;
 }
 
-/* Findings of the severities from `least` to `most`, the worst first. */
+/* Findings of the severities from `least` to `max`, the worst first. */
 void page_findings(struct page *page, const gpumap_report *report, int least, int max)
 {
 	size_t count = gpumap_report_count(report), shown = 0, left = 0;

@@ -116,7 +116,7 @@ static struct chains find_chains(struct strbuf *buf, const gpumap_mapping *mappi
 	return chains;
 }
 
-/* "<- chosen, master, replica 0": what a visible device is used for. */
+/* "<- chosen, master, replica 0": how a visible device is used. */
 static void uses(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *entry,
 		 const struct chains *chains)
 {
@@ -138,7 +138,7 @@ static void uses(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap
 	}
 }
 
-/* Which columns have anything to show, and how wide names are. */
+/* Which columns have values, and how wide names are. */
 struct columns {
 	bool uuid, pci;
 	int physical, name;
@@ -277,7 +277,7 @@ static void batch(struct strbuf *buf, const gpumap_mapping *mapping)
 
 void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
 {
-	/* A module on the wrong device has a device, and is no answer all the same. */
+	/* If the module is on the wrong device there is a device, but no answer. */
 	if (mapping && mapping->chosen && (mapping->answered || !entry_decided(mapping->chosen)))
 		headline(buf, mapping);
 	else
