@@ -60,7 +60,7 @@ static inline uint16_t fp16_from_float(float x)
 static inline float fp16_to_float(uint16_t half)
 {
 	uint32_t sign = (uint32_t)(half & 0x8000) << 16, size = half & 0x7fff;
-	float tiny = (float)(int32_t)size * 0x1p-24f; /* subnormals are exact here */
+	float tiny = (float)(int32_t)size * 0x1p-24f; /* a normal float, though a subnormal fp16 */
 	uint32_t normal = (size << 13) + (112u << 23);
 	uint32_t bits = size < 0x400 ? float_bits(tiny) : normal;
 

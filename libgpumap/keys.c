@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The key table, and which values suit a key. */
+/* The key table, and which values are valid for a key. */
 #include "request.h"
 
 #include <stdio.h>
@@ -29,7 +29,8 @@ const char *mode_name(size_t i)
 	return i < ARRAY_SIZE(modes) ? modes[i] : NULL;
 }
 
-/* Other names and other ways to divide the work, and which mode places devices as they do. */
+/* Words that are not modes but are used for one, and the mode that places devices in the same way.
+ */
 static const struct {
 	const char *words, *fix;
 } other_modes[] = {
@@ -131,7 +132,7 @@ static int check_driver(const gpumap_key *key, const char *value, const char *or
 	return GPUMAP_OK;
 }
 
-/* A device whose rank is only known later, as if that were 0 (rule R5). */
+/* Parses a device whose rank is known only later, as if the rank were 0 (rule R5). */
 static struct device_choice parse_ranked(struct span text, bool *nomem)
 {
 	static const struct rank_words zero = {0, 0, 0, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule S10: what launchers make of the visible list. Sources: rules.def. */
+/* Rule S10: how launchers change the visible list. Sources: rules.def. */
 #include "resolve.h"
 
 #include "strbuf.h"
@@ -10,7 +10,7 @@ struct rewrite {
 	const char *argument; /* after the colon; NULL: none */
 };
 
-/* `stated`: whose list it is; a launcher that only reorders one leaves it another's. */
+/* `stated` is the source of the list. A launcher that only reorders a list keeps its source. */
 static int rewritten(struct rewrite *w, const char *value, enum source stated, const char *how)
 {
 	struct resolver *resolver = w->resolver;
@@ -49,7 +49,8 @@ static int compare_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What Python's int() takes, of numbers that can name a device; -1: it fails. */
+/* Parses a number as Python's int() does, if it can name a device; -1: int() would fail, or the
+ * number is too large. */
 static int64_t python_int(struct span token)
 {
 	struct span s = span_trim(token);
@@ -59,8 +60,8 @@ static int64_t python_int(struct span token)
 	return span_number(s, INT32_MAX);
 }
 
-/* DeepSpeed calls int() on the entries, sorts them and removes duplicates. A list of its
- * own (--include) takes the place of the variable's. */
+/* DeepSpeed calls int() on the entries, sorts them and removes duplicates. Its own list (--include)
+ * replaces that of the variable. */
 static int rewrite_deepspeed(struct rewrite *w)
 {
 	struct resolver *resolver = w->resolver;
@@ -107,7 +108,7 @@ static int rewrite_ray(struct rewrite *w)
 				     : "Ray sets an empty list for a worker without GPUs");
 }
 
-/* Dask-CUDA takes numbers, UUIDs and names of MIG instances alone. */
+/* Dask-CUDA accepts only numbers, UUIDs and names of MIG instances. */
 static bool dask_takes(struct resolver *resolver, const struct effective *list)
 {
 	struct span rest = span_of(list->value), token;
@@ -138,7 +139,8 @@ static int rewrite_dask(struct rewrite *w)
 
 	resolver->own_first = true;
 	if (!w->list->set) {
-		/* It rotates all devices then; how many there are, the views will tell. */
+		/* Dask-CUDA then rotates all devices. Their number is known only after the views.
+		 */
 		resolver->rotate = worker > 0 ? worker : 0;
 		step_add(resolver, "S10", resolver->request->origins[KEY_launcher], how);
 		return GPUMAP_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading an answer. */
+/* Functions that read a mapping. */
 #include "mapping.h"
 
 EXPORT void gpumap_mapping_free(gpumap_mapping *mapping)

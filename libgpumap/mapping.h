@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The answer. Everything it holds lies in its arena. */
+/* The result of gpumap_resolve(). Its arena holds everything in it. */
 #ifndef GM_MAPPING_H
 #define GM_MAPPING_H
 
@@ -11,7 +11,7 @@
 struct gpumap_entry {
 	int logical;
 	enum gpumap_certainty certainty;
-	const gpumap_device **candidates; /* one: decided */
+	const gpumap_device **candidates; /* one candidate: it is decided */
 	size_t count;
 };
 

@@ -21,7 +21,7 @@ static enum order_kind order_kind(struct resolver *resolver)
 	return ORDER_UNKNOWN;
 }
 
-/* Of a GPU that the inventory leaves out nothing says that it is another model. */
+/* A GPU that the inventory lacks is assumed to be of the same model. */
 static bool one_model(const struct resolver *resolver)
 {
 	const struct view *view = &resolver->view;
@@ -40,7 +40,7 @@ static bool one_model(const struct resolver *resolver)
 	return true;
 }
 
-/* The view's devices in nvidia-smi's order, or in the measured one. */
+/* The view's devices in nvidia-smi's order, or in the measured order. */
 static const gpumap_device **ordered(struct resolver *resolver, bool measured)
 {
 	const struct view *view = &resolver->view;
@@ -65,8 +65,8 @@ static const gpumap_device **ordered(struct resolver *resolver, bool measured)
 	return devices;
 }
 
-/* The list that counts in this view names UUIDs, which no order changes (rule V7: it
- * keeps to its first kind). */
+/* Whether the list of this view names UUIDs, whose meaning does not depend on the order. By rule V7
+ * a list keeps to its first kind. */
 static bool named_by_uuid(const struct resolver *resolver)
 {
 	const struct effective *list = &resolver->effective[dialect_variable(resolver->dialect)];

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Reads up to `most` hexadecimal digits; the number of digits read. */
+/* Reads up to `max` hexadecimal digits. Returns how many there were. */
 static size_t hex(struct span *s, size_t max, unsigned long *ret)
 {
 	size_t n = 0;
@@ -56,6 +56,6 @@ int pci_compare(const char *a, const char *b)
 {
 	size_t i = strlen(a), j = strlen(b);
 
-	/* A domain of five digits comes after all of four. */
+	/* A domain of five digits follows all domains of four. */
 	return i != j ? (i > j) - (i < j) : strcmp(a, b);
 }

@@ -5,11 +5,11 @@
 
 #include "text.h"
 
-/* "0000:07:00.0" from any of NVIDIA's and Linux' spellings ("00000000:07:00.0",
- * "07:00.0", upper case). Writes 13 or more bytes to `ret` (size 20); false: no PCI address. */
+/* "0000:07:00.0" from any of the spellings of NVIDIA and Linux ("00000000:07:00.0", "07:00.0",
+ * upper case). Writes 13 or more bytes to `ret` (size 20). False: it is not a PCI address. */
 bool pci_normalise(struct span s, char ret[20]);
 
-/* The order of two such addresses, as nvidia-smi numbers GPUs. */
+/* Compares two such addresses, in the order in which nvidia-smi numbers GPUs. */
 int pci_compare(const char *a, const char *b);
 
 #endif

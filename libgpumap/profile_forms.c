@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grammar of values, from the key table's own text: alternatives between bars, each
- * a word ("auto"), a form in capitals ("COUNT") or both ("restart:COUNT"). What the
- * table shows to people is what is checked.
+ * The grammar of values, from the key table's own text: alternatives separated by bars, each a word
+ * ("auto"), a form in capitals ("COUNT") or both ("restart:COUNT"). So values are checked by the
+ * text that people read.
  */
 #include "profile_keys.h"
 
@@ -65,7 +65,7 @@ static bool duration(struct span value, struct span *wrong)
 	return milliseconds(value) >= 0;
 }
 
-/* "3" for all, or "0:3,1:2"; of those that name a rank twice the last holds. */
+/* "3" for all, or "0:3,1:2"; if a rank is named twice, the last wins. */
 int streams_parse(struct span s, int64_t local_rank)
 {
 	int64_t found = span_number(s, STREAM_OUT | STREAM_ERR), rank, streams;
@@ -93,7 +93,7 @@ static bool streams(struct span value, struct span *wrong)
 	return streams_parse(value, 0) >= 0;
 }
 
-/* Those that a user sends to a program; the others tell it of its own faults. */
+/* A signal that users send to a program. The kernel sends the others for faults of the program. */
 static int sent_signal(struct span name)
 {
 	static const int sent[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGKILL, SIGUSR1, SIGUSR2,
@@ -211,7 +211,7 @@ static bool hex_and_dashes(struct span s)
 	return s.length;
 }
 
-/* "MIG-GPU-uuid/gi/ci" is how older drivers named an instance. */
+/* Older drivers named an instance "MIG-GPU-uuid/gi/ci". */
 static bool mig_name(struct span s)
 {
 	struct span part;

@@ -26,13 +26,13 @@ enum profile_key_id {
 #include "profile_keys.def"
 #undef PROFILE_KEY
 	PKEY_COUNT,
-	/* The keys that a profile has values for: those of [profile] and [program]. */
+	/* The keys for which a profile has values: those of [profile] and [program]. */
 	SETTING_FIRST = PKEY_PROFILE_inherit,
 	SETTING_END = PKEY_OVERRIDE_profile,
 	SETTING_COUNT = SETTING_END - SETTING_FIRST
 };
 
-/* What the values of a key of words can be. */
+/* The values of a key whose alternatives are words. */
 #define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, use, help)
 #define KEY_WORDS(section, name, type, ...) enum type { __VA_ARGS__ };
 #include "profile_keys.def"
@@ -40,20 +40,20 @@ enum profile_key_id {
 
 enum value_kind {
 	VALUE_WORD,
-	VALUE_LIST, /* entries between commas, which keep their quotes */
+	VALUE_LIST, /* entries separated by commas, which keep their quotes */
 	VALUE_MACROS,
 	VALUE_MACRO_LIST,
-	VALUE_STREAM, /* macros, %s among them */
+	VALUE_STREAM, /* macros, including %s */
 	VALUE_COMMAND
 };
 
 enum value_scope { SCOPE_JOB, SCOPE_NODE, SCOPE_RANK };
 
-/* What commands do with a key. */
+/* How commands use a key. */
 enum key_use {
-	/* looked up for each rank: a plan keeps what overrides say of single ranks */
+	/* looked up for each rank: a plan keeps the values of overrides for single ranks */
 	BY_RANK = 1 << 0,
-	EXEC_DOES = 1 << 1,  /* gpumap exec does it inside another launcher, which hands it on */
+	EXEC_DOES = 1 << 1,  /* gpumap exec does it inside another launcher, which passes it on */
 	EXEC_LOSES = 1 << 2, /* only who starts the ranks can do it; libgpumap/emit has who does */
 	OF_PROCESS = 1 << 3, /* of the rank's process, so that it needs gpumap exec or a launcher
 			      * that does it */
@@ -61,7 +61,7 @@ enum key_use {
 };
 
 struct profile_key {
-	struct gpumap_key key; /* what is handed out */
+	struct gpumap_key key; /* the part that is handed out */
 	enum profile_section in;
 	enum value_kind kind;
 	enum value_scope scope;
@@ -78,28 +78,29 @@ enum profile_key_id setting_key(struct span name);
 bool key_picks_device(enum profile_key_id id);
 
 bool value_is_list(enum value_kind kind);
-bool value_is_raw(enum value_kind kind); /* its quotes are part of it */
+bool value_is_raw(enum value_kind kind); /* quotes are part of the value */
 bool value_has_macros(enum value_kind kind);
 
-/* Whether a whole value suits the key, variables and macros expanded or there still.
- * The finding names `about`, whose column is that of the value's first character, or 0. */
+/* Whether a whole value is valid for the key, with variables and macros expanded or not. The
+ * finding names `about`, whose column is that of the value's first character, or 0. */
 int profile_value_check(const struct profile_key *key, struct span value, const struct about *about,
 			gpumap_report *report);
 
 /* A value that was read. */
 struct key_value {
-	int word;         /* the place of its alternative in the row: an enumerator of KEY_WORDS */
-	struct span text; /* for the form of the alternative: "4" of cores:4; a whole word */
+	int word; /* the place of its alternative in the row: an enumerator of KEY_WORDS */
+	/* the part for the form of the alternative: "4" of cores:4; or a whole word */
+	struct span text;
 	int64_t number; /* of a COUNT, PORT or SIGNAL; milliseconds of a DURATION; the SIGNAL,... as
 			 * bits; else -1 */
 };
 
-/* As profile_value_check, and what the value is; "" is the key's default. A value that is "" by
- * default, a command and what macros change later have no alternative: their word is -1. */
+/* profile_value_check(), and the value; "" is the key's default. A value that is "" by default, a
+ * command, and a value with macros have no alternative: their word is -1. */
 int profile_value_read(struct key_value *ret, const struct profile_key *key, struct span value,
 		       const struct about *about, gpumap_report *report);
 
-/* The same for a value that was checked before; one that does not suit is the default. */
+/* The same for a value that was checked before; an invalid value gives the default. */
 struct key_value key_value(enum profile_key_id id, const char *value);
 
 /* An alternative's word: "isolate". */
@@ -109,19 +110,19 @@ struct key_word {
 const char *key_word(struct key_word *ret, enum profile_key_id id, int word);
 #define KEY_WORD(id, word) key_word(&(struct key_word){{0}}, id, (int)(word))
 
-/* What a form in capitals checks. False: *wrong is the piece that does not suit. */
+/* The check for a form in capitals. False: *wrong is the invalid piece. */
 struct form {
 	const char *name;
 	bool (*check)(struct span value, struct span *wrong);
 	int64_t (*number)(struct span value); /* NULL: it is not a number */
-	const char *fix;                      /* NULL: the key's grammar says it all */
+	const char *fix;                      /* NULL: the key's grammar is remedy enough */
 };
 const struct form *form_find(struct span name);
 
 /* Whether the number of a SIGNAL,... has the signal. */
 bool signal_set_has(int64_t set, int signal);
 
-/* What of a local rank goes into log files, of redirects or tee. -1: malformed. */
+/* Which streams of a local rank go into log files, by redirects or tee. -1: malformed. */
 enum { STREAM_OUT = 1, STREAM_ERR = 2 };
 int streams_parse(struct span s, int64_t local_rank);
 
@@ -141,11 +142,11 @@ struct device_use {
 		USE_CPU
 	} kind;
 	int64_t number;
-	const char *text; /* as it was written; NULL for nothing, and for an index alone */
+	const char *text; /* as written; NULL for nothing, and for an index alone */
 };
-/* Of a value of device or set_device. */
+/* The value of device or set_device. */
 struct device_use device_use(enum profile_key_id key, const char *value);
-/* Of an entry of device_ids, or of what follows cuda: in the others. */
+/* An entry of device_ids, or the part after cuda: in the others. */
 struct device_use device_index(struct span text);
 
 /* An entry of gpus. */
@@ -157,7 +158,7 @@ struct gpu_entry {
 };
 bool gpu_entry_parse(struct gpu_entry *ret, struct span item);
 
-/* Numbers of a list such as "0,2-5", of which -1 never is one. What is malformed is left out. */
+/* Numbers of a list such as "0,2-5"; -1 is never a member. Malformed entries are left out. */
 struct number_set {
 	struct number_interval {
 		int64_t low, high;
@@ -171,7 +172,7 @@ bool number_set_has(const struct number_set *set, int64_t n);
 
 /* Hosts by their full or short names, from a list such as "tux[00-03,7],gpu*". */
 struct host_set {
-	const char **names; /* sorted; behind them the patterns */
+	const char **names; /* sorted; followed by the patterns */
 	size_t count, pattern_count;
 };
 

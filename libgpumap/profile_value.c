@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a value suits its key. */
+/* Checks whether a value is valid for its key. */
 #include "profile_keys.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { MAX_GPUS = 1024 };
 
-/* What is known of a value that suits no alternative. */
+/* What is known of a value that matches no alternative. */
 struct mismatch {
 	const struct profile_key *key;
 	struct span value, wrong;
@@ -79,7 +79,7 @@ static bool range_fix(struct span range, char *fix, size_t size)
 	return true;
 }
 
-/* What was meant by an entry of gpus; false: nobody knows. */
+/* What was probably meant by an entry of gpus. False: not known. */
 static bool gpu_fix(struct span entry, char *fix, size_t size)
 {
 	static const char *const prefixes[] = {"cuda:", "gpu:", "GPU:", "gpu", "GPU"};
@@ -128,7 +128,7 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 	if (streq(name, "mode") && mode_direction(m->value))
 		snprintf(fix, sizeof(fix), "%s", mode_direction(m->value));
 	else if (m->key == profile_key(PKEY_PROFILE_gpus) && gpu_fix(m->wrong, fix, sizeof(fix)))
-		; /* it is known better than by the grammar */
+		; /* this message is better than that of the grammar */
 	else if (near)
 		snprintf(fix, sizeof(fix), "%s", near);
 	else if (!m->fix)
@@ -162,7 +162,7 @@ static int bad_piece(const struct profile_key *key, struct span value, const cha
 			   SETTING("%s") ": %s: '%s'", key->key.name, text, QUOTE(rest));
 }
 
-/* Variables and macros of one word, whose quotes have been taken away. */
+/* Checks the variables and macros of one word, whose quotes have been removed. */
 static bool word_is_good(struct span word, struct expand_error *error)
 {
 	struct strbuf nothing = {0};
@@ -185,7 +185,7 @@ static int check_command(const struct profile_key *key, struct span value,
 	while (words_next(&rest, &word, &error)) {
 		struct span s = {word.text, word.length};
 
-		/* The word is a copy: its macros have no place in the value. */
+		/* The word is a copy, so its macros have no place in the value. */
 		if (!word_is_good(s, &unknown)) {
 			int r = bad_piece(
 				key, s, unknown.at, unknown.text, unknown.fix,
@@ -212,8 +212,8 @@ static int check_command(const struct profile_key *key, struct span value,
 	return GPUMAP_OK;
 }
 
-/* A list keeps its quotes and is never put into others: what options and variables bring must
- * be what a file could hold. */
+/* A list keeps its quotes and is never combined with others, so a value of an option or a variable
+ * must be one that a file can hold. */
 static int check_list(const struct profile_key *key, struct span value, const struct about *about,
 		      gpumap_report *report)
 {
@@ -232,7 +232,7 @@ static int check_list(const struct profile_key *key, struct span value, const st
 	return GPUMAP_OK;
 }
 
-/* A GPU that is named twice would get two ranks, which is what ranks_per_gpu is for. */
+/* A GPU that is named twice would get two ranks; ranks_per_gpu is for that. */
 static int check_repeated(const struct profile_key *key, struct span value,
 			  const struct about *about, gpumap_report *report)
 {
@@ -257,7 +257,7 @@ static int check_repeated(const struct profile_key *key, struct span value,
 	return GPUMAP_OK;
 }
 
-/* The first alternative that suits is the value's. */
+/* Finds the first alternative that matches. */
 static bool find_alternative(struct mismatch *m)
 {
 	struct span rest = span_of(m->key->key.value), alternative;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of numbers and of hosts: what when_rank = 0,2-5 and when_host = tux[00-03],gpu* hold
- * for. */
+/* Lists of numbers and of hosts, for when_rank = 0,2-5 and when_host = tux[00-03],gpu*. */
 #include "profile_keys.h"
 
 #include "hostlist.h"
@@ -79,7 +78,7 @@ int host_set_parse(struct host_set *ret, struct arena *arena, struct span text)
 	for (size_t i = 0; set.names && i < list.count; i++) {
 		const char *name = arena_strdup(arena, list.hosts[i].name);
 
-		if (name && strpbrk(name, "*?")) /* patterns from the end */
+		if (name && strpbrk(name, "*?")) /* patterns are stored from the end */
 			set.names[list.count - ++set.pattern_count] = name;
 		else
 			set.names[set.count++] = name;

@@ -6,8 +6,8 @@
 
 enum cell { CELL_RANK, CELL_SIZE, CELL_LOCAL, CELL_LOCAL_SIZE, CELL_NODE, CELL_NODES, CELLS };
 
-/* A row is complete with its first three cells and the variable that it needs. A cell has
- * variables in order of preference, 0 ends them: nobody's rank is in a visible list. */
+/* A row is complete if its first three cells have values and the variable that it needs is set. A
+ * cell has variables in order of preference, ended by 0, which is no rank variable. */
 struct rank_row {
 	const char *name;
 	enum variable cells[CELLS][3];
@@ -23,7 +23,7 @@ static const struct rank_row rank_rows[] = {
 		   {VARIABLE_LOCAL_WORLD_SIZE, VARIABLE_LOCAL_SIZE},
 		   {VARIABLE_GROUP_RANK, VARIABLE_NODE_RANK, VARIABLE_CROSS_RANK},
 		   {VARIABLE_GROUP_WORLD_SIZE, VARIABLE_CROSS_SIZE}}},
-	/* OMPI_COMM_WORLD_NODE_RANK is a rank within the node. */
+	/* OMPI_COMM_WORLD_NODE_RANK is a rank within the node, not a node's number. */
 	{.name = "Open MPI",
 	 .cells = {{VARIABLE_OMPI_COMM_WORLD_RANK},
 		   {VARIABLE_OMPI_COMM_WORLD_SIZE},
@@ -67,8 +67,8 @@ static const struct rank_row rank_rows[] = {
 	 .counts = true},
 };
 
-/* Slurm's steps that are no tasks (batch script, interactive shell) have the last numbers
- * of 32 bits. */
+/* Slurm's steps that are not tasks (batch script, interactive shell) have the last numbers of 32
+ * bits. */
 enum { SLURM_LAST_STEP = 0x7ffffff0 };
 
 _Static_assert(ARRAY_SIZE(rank_rows) < RANKENV_ROWS, "one more for Kubernetes");
@@ -165,7 +165,7 @@ static int64_t read_number(const struct statement *s, const struct statement *si
 	return bound >= 0 && n >= bound ? -1 : n;
 }
 
-/* Rule R4: what a row knows beyond rank, size and local rank. */
+/* Rule R4: what a row has besides rank, size and local rank. */
 static void read_place(struct rank_identity *ret, const gpumap_request *request,
 		       const struct rank_row *row, gpumap_report *report)
 {
@@ -222,7 +222,7 @@ static bool read_row(struct rank_identity *ret, const gpumap_request *request,
 	return true;
 }
 
-/* Rule R2: a pod's RANK and WORLD_SIZE, which torchrun replaces for its ranks. */
+/* Rule R2: a pod's RANK and WORLD_SIZE. torchrun replaces them for its ranks. */
 static bool read_pod(struct rank_identity *ret, const gpumap_request *request,
 		     gpumap_report *report)
 {
@@ -258,7 +258,8 @@ static bool read_pod(struct rank_identity *ret, const gpumap_request *request,
 	return true;
 }
 
-/* A daemon's row is inherited by what it starts: there are more of those than of daemons. */
+/* Processes inherit the row of the daemon that started them. There are more of them than of
+ * daemons. */
 static void compare(const struct rank_identity *now, const struct rank_identity *other,
 		    gpumap_report *report)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules R1, R2 and R4: which rank this process is, by the variables that its launcher set.
- * Numbers are read as they are or counted per node; none is computed as rank % n.
+ * Rules R1, R2 and R4: which rank this process is, by the variables that its launcher set. Numbers
+ * are taken as given or counted per node, never computed as rank % n.
  */
 #ifndef GM_RANKENV_H
 #define GM_RANKENV_H
@@ -13,14 +13,15 @@ enum { RANKENV_ROWS = 9 }; /* launchers that a process can be started through */
 struct rank_identity {
 	const char *row;    /* "torch", "Open MPI", ... */
 	const char *origin; /* of the local rank's statement; may be NULL */
-	enum variable rank_variable, size_variable, local_variable;   /* where they were read */
+	/* variables that they were read from */
+	enum variable rank_variable, size_variable, local_variable;
 	int64_t rank, size, local_rank, local_size, node_rank, nodes; /* -1: not known */
 };
 
-/* The complete rows in the order of rule R1: the first holds. Returns their number; 0: no
- * launcher's. A row with a value of no meaning is reported and left out, and so are rows
- * that disagree. Where RANK and WORLD_SIZE are node numbers (rule R2), a row "Kubernetes"
- * that knows the node alone comes last. */
+/* The complete rows in the order of rule R1: the first wins. Returns their number; 0: no
+ * launcher's. A row with an invalid value is reported and left out, and so are rows that disagree.
+ * If RANK and WORLD_SIZE are node numbers (rule R2), the last row is "Kubernetes", which has only
+ * the node. */
 size_t rankenv_read(struct rank_identity rows[RANKENV_ROWS], const gpumap_request *request,
 		    gpumap_report *report);
 

@@ -38,7 +38,7 @@ static const char *row_text(struct resolver *resolver, const struct rank_identit
 			    variable_name(row->local_variable), (long long)row->local_rank);
 }
 
-/* Rows that hold the same are no losers. */
+/* Rows with the same numbers are not listed as losers. */
 static void lose_rows(struct resolver *resolver, gpumap_step *step,
 		      const struct rank_identity *rows, size_t count)
 {
@@ -163,7 +163,7 @@ const char *ranks_value(struct resolver *resolver, const struct statement *s)
 	return value;
 }
 
-/* Without inventory, list and grant nobody knows how many devices there are. */
+/* Without inventory, list and grant the number of devices is not known. */
 static bool count_known(const struct resolver *resolver)
 {
 	return resolver->inventory || resolver->list || resolver->keys[KEY_container].value ||

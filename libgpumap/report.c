@@ -29,7 +29,7 @@ static const struct {
 #undef FINDING
 };
 
-/* One of each, without a text of its own. */
+/* The findings without a text of their own, one for each id. */
 static const gpumap_finding unreported[] = {
 #define FINDING(number, name, ...) {.id = FINDING_##name},
 #include "findings.def"
@@ -150,7 +150,7 @@ EXPORT const gpumap_finding *gpumap_finding_get(size_t i)
 	return i < ARRAY_SIZE(unreported) ? &unreported[i] : NULL;
 }
 
-/* A copy with settings in the language of their origin, and control characters escaped. */
+/* A copy with settings named in the language of their origin, and control characters escaped. */
 static char *copy_spoken(const char *text, enum speech_part part, const struct about *about,
 			 bool *failed)
 {

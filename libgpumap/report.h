@@ -25,8 +25,8 @@ struct about {
 
 #define ABOUT(...) (&(const struct about){__VA_ARGS__})
 
-/* Adds a finding. `report` NULL does nothing. `about` may be NULL. Control
- * characters in the text and its origin are escaped. */
+/* Adds a finding. `report` NULL does nothing. `about` may be NULL. Control characters in the text
+ * and its origin are escaped. */
 void report_add(gpumap_report *report, enum finding_id id, const struct about *about,
 		const char *format, ...) PRINTF(4, 5);
 
@@ -34,11 +34,11 @@ void report_add(gpumap_report *report, enum finding_id id, const struct about *a
 int report_fail(gpumap_report *report, int code, enum finding_id id, const struct about *about,
 		const char *format, ...) PRINTF(5, 6);
 
-/* Adds a copy of another report's finding; */
+/* Adds a copy of another report's finding. */
 void report_copy(gpumap_report *report, const gpumap_finding *finding);
-/* Of another report; those of one id are left out (FINDING_COUNT: none). */
+/* Adds copies of another report's findings, except those with one id (FINDING_COUNT: none). */
 void report_copy_all(gpumap_report *report, const gpumap_report *from, enum finding_id left_out);
-/* Adds a copy of another report's finding, which is about this origin, line and column. */
+/* Adds a copy of another report's finding, with this origin, line and column. */
 void report_relay(gpumap_report *report, const gpumap_finding *finding, const struct about *at);
 
 bool finding_is(const gpumap_finding *finding, enum finding_id id);
@@ -46,16 +46,16 @@ bool finding_is(const gpumap_finding *finding, enum finding_id id);
 /* GPUMAP_ENOMEM, after noting it in the report without allocating. */
 int report_nomem(gpumap_report *report);
 
-/* What read_file (base/readfile.h) returned: GPUMAP_OK for 0, else GPUMAP_ENOMEM, GPUMAP_ELIMIT for
- * a file of more than `max` bytes, or GPUMAP_EFILE, after a finding. `what` names the file: "the
- * plan". `fix` may be NULL. */
+/* Reports what read_file (base/readfile.h) returned: GPUMAP_OK for 0, else GPUMAP_ENOMEM,
+ * GPUMAP_ELIMIT for a file of more than `max` bytes, or GPUMAP_EFILE, after a finding. `what` names
+ * the file: "the plan". `fix` may be NULL. */
 int report_read(gpumap_report *report, int error, const char *path, const char *what, size_t max,
 		const char *fix);
 
 /* Every id with its meaning, for the manual: id, name, severity; NULL past the end. */
 const char *finding_meaning(size_t i, const char **id, enum gpumap_severity *severity);
 
-/* The finding of that id; FINDING_COUNT: there is none. */
+/* The finding with that id; FINDING_COUNT: there is none. */
 enum finding_id finding_by_id(const char *id);
 
 #endif

@@ -73,8 +73,8 @@ static enum source key_source(enum key_id id)
 	}
 }
 
-/* A statement without a variable's name is about the list that the dialect reads,
- * which may be said later: resolve fills that in. */
+/* A statement without a variable's name is about the list that the dialect reads. The dialect may
+ * be set later, so resolve fills in the name. */
 static int set_statement(gpumap_request *request, enum key_id id, const char *text,
 			 const char *origin, gpumap_report *report)
 {
@@ -207,7 +207,7 @@ void key_variable_misspelt(struct span name, gpumap_report *report)
 	environ_misspelt(name, suggest(name, variables.names), report);
 }
 
-/* A variable that profiles read too may say what only these understand. */
+/* Profiles read some of these variables too, and accept values that requests do not. */
 static bool is_setting(const gpumap_key *key, const char *value)
 {
 	enum profile_key_id id = setting_key(span_of(key->name));
@@ -274,7 +274,7 @@ EXPORT int gpumap_request_set_environ(gpumap_request *request, const char *const
 static bool states_something(struct span name, const char *value)
 {
 	if (span_is(name, variable_name(VARIABLE_CUDA_VISIBLE)))
-		return true; /* also when it is empty: no device */
+		return true; /* also if it is empty: no device */
 	if (!*value)
 		return false;
 	if (span_is(name, variable_name(VARIABLE_CUDA_ORDER)) ||

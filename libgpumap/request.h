@@ -21,7 +21,7 @@ enum variable {
 	VARIABLE_CUDA_ORDER,
 	VARIABLE_ROCR_VISIBLE,
 	VARIABLE_HIP_VISIBLE,
-	VARIABLE_NVIDIA_VISIBLE, /* hints from here on */
+	VARIABLE_NVIDIA_VISIBLE, /* only hints from here on */
 	VARIABLE_SLURM_JOB,
 	VARIABLE_SLURM_JOB_GPUS,
 	VARIABLE_SLURM_STEP_GPUS,
@@ -33,7 +33,7 @@ enum variable {
 	VARIABLE_COUNT
 };
 
-/* Sources in the order of time, weakest first (rules S2 and S3). */
+/* Sources in the order in which they act, weakest first (rules S2 and S3). */
 enum source {
 	SOURCE_ENVIRONMENT,
 	SOURCE_PREFIX,
@@ -88,7 +88,7 @@ const gpumap_key *key_get(enum key_id id);
 const char *variable_name(enum variable variable);
 const char *source_name(enum source source);
 const char *mode_name(size_t i); /* NULL past the end */
-/* What to write instead of a word that is no mode but often taken for one; NULL: nothing known. */
+/* The remedy for a word that is not a mode but is often used for one; NULL: not known. */
 const char *mode_direction(struct span word);
 
 /* The variable whose list `dialect` reads first. */
@@ -96,23 +96,23 @@ enum variable dialect_variable(enum dialect dialect);
 /* Whether `dialect` reads this variable at all; false for hints. */
 bool dialect_reads(enum dialect dialect, enum variable variable);
 
-/* Values that gpumap_request_set has checked, in the form that resolve needs. */
+/* Values that gpumap_request_set has checked, in the form that resolve uses. */
 bool request_switch(const gpumap_request *request, enum key_id key);
 int64_t request_number(const gpumap_request *request, enum key_id key); /* -1: not given */
 enum dialect request_dialect(const gpumap_request *request);
 
-/* GPUMAP_OK when `value` suits the key. */
+/* GPUMAP_OK if `value` is valid for the key. */
 int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report);
 
-/* Reports a GPUMAP_ variable that is nearly one that is read (rule S7). */
+/* Reports a GPUMAP_ variable whose name is nearly one that gpumap reads (rule S7). */
 void key_variable_misspelt(struct span name, gpumap_report *report);
 
-/* Reads the statement "[VAR=]value", "VAR?=value" or "-VAR"; *value points into text,
- * NULL for an unset. False: `text` names another variable, which is *other. */
+/* Reads the statement "[VAR=]value", "VAR?=value" or "-VAR"; *value points into text, NULL for an
+ * unset. False: `text` names the unknown variable *other. */
 bool statement_parse(const char *text, enum variable fallback, enum variable *variable,
 		     enum verb *verb, const char **value, struct span *other);
 
-/* The variable of rule S7 that `name` is nearly; NULL: none. */
+/* The variable of rule S7 whose name is nearly `name`; NULL: none. */
 const char *misspelt_variable(struct span name);
 
 /* The statement that wins for a variable, by its place in time (rule S2); NULL: none, or
@@ -122,17 +122,17 @@ const struct statement *request_variable(const gpumap_request *request, enum var
 /* A warning for each variable whose name is nearly that of a list or an order (rule S7). */
 void environ_report_misspelt(const char *const *envp, gpumap_report *report);
 
-/* Whether an environment says anything that a request takes as a statement: a list, an
- * order, a rank, or a key. A misspelt list or order was meant to. */
+/* Whether an environment has anything that a request takes as a statement: a list, an order, a
+ * rank, or a key; a misspelt list or order counts too. */
 bool environ_states(const char *const *envp);
 
-/* Rule R5: what "%l", "%r", "%n" and "modulo" stand for; -1: not known. */
+/* Rule R5: the values of "%l", "%r", "%n" and "modulo"; -1: not known. */
 struct rank_words {
 	int64_t local_rank, rank, node, modulo;
 };
 
-/* Appends `text` with those words replaced; a word that is not known stays, and *missing
- * (may be NULL) is it. */
+/* Appends `text` with those words replaced. A word that is not known stays, and is returned in
+ * *missing (may be NULL). */
 void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_words *words,
 		       const char **missing);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The only file that knows the order of the stages. */
+/* The stages in their order, which only this file knows. */
 #include "resolve.h"
 
 static int run_stages(struct resolver *resolver)
@@ -27,7 +27,7 @@ static bool counts(const struct resolver *resolver, enum variable variable)
 {
 	const struct effective *list = &resolver->effective[variable];
 
-	/* HIP takes an empty list as none (rule H1). */
+	/* HIP treats an empty list as unset (rule H1). */
 	if (resolver->dialect == DIALECT_HIP && variable != VARIABLE_ROCR_VISIBLE)
 		return list->set && *list->value;
 	return list->set;
@@ -56,7 +56,7 @@ static enum list_from list_stated(const struct resolver *resolver)
 	return from;
 }
 
-/* A resolver with a mapping that is still empty; false: memory ran out. */
+/* A resolver with an empty mapping. False: memory ran out. */
 static bool begin(struct resolver *ret, const gpumap_request *request)
 {
 	const char *mode = request->values[KEY_mode];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules S: of several statements about one variable, the last before cuInit holds. */
+/* Rules S: of several statements about one variable, the last before cuInit wins. */
 #include "resolve.h"
 
-/* Which of the statements about `variable` come at this moment. */
+/* Whether the statements about `variable` apply at this moment. */
 static bool applies(const struct resolver *resolver, const struct statement *s, enum source source,
 		    enum variable variable)
 {
@@ -21,7 +21,7 @@ static int excluded(struct resolver *resolver, const struct statement *final, co
 			   "%s excludes %s", final->origin ? final->origin : "visible", other);
 }
 
-/* --visible is the final value: a statement in time beside it would be a contradiction. */
+/* --visible is the final value: a second statement beside it would be a contradiction. */
 static int check_exclusive(struct resolver *resolver, enum variable variable)
 {
 	const struct statement *final = NULL, *other = NULL;

@@ -29,8 +29,8 @@ static int select_slots(struct resolver *resolver, const struct visible_list *li
 	return GPUMAP_OK;
 }
 
-/* The view becomes what the list picked (an outer list: MPS, ROCR). Where nobody knows
- * which devices those are, any of the view's may be among them. */
+/* Replaces the view by the devices that the list picked (an outer list: MPS, ROCR). If it is not
+ * known which devices those are, they may be any of the view's. */
 static int enter(struct resolver *resolver, struct slot *slots, size_t count, const char *label)
 {
 	struct view *view = &resolver->view;
@@ -85,8 +85,8 @@ static int apply_list(struct resolver *resolver, enum dialect dialect,
 
 /* --- the views in their order ---------------------------------------------- */
 
-/* Numbers that a list repeats from the one outside it, where they are other than
- * 0, 1, ...: for an MPS client an error by NVIDIA's document, with AMD's a mistake. */
+/* Whether a list repeats the numbers of the list outside it, which are other than 0, 1, ...: for an
+ * MPS client that is an error by NVIDIA's document, with AMD's variables a mistake. */
 static bool repeats(const struct effective *list, const char *outer)
 {
 	struct span rest = span_of(outer), token;
@@ -167,14 +167,14 @@ static void explain_hip(struct resolver *resolver, const struct effective *list)
 			   QUOTE(span_of(list->value)), QUOTE(span_of(rocr->value)));
 }
 
-/* The list that the process itself reads last; NULL: none, every device is visible. */
+/* The list that the process itself reads last; NULL: none, and every device is visible. */
 static const struct effective *process_list(struct resolver *resolver)
 {
 	struct effective *effective = resolver->effective;
 	const struct effective *list = &effective[dialect_variable(resolver->dialect)];
 
 	if (resolver->dialect == DIALECT_HIP) {
-		/* Empty is not set here (rule H1). */
+		/* Here an empty list is not set (rule H1). */
 		if (!list->set || !*list->value)
 			list = &effective[VARIABLE_CUDA_VISIBLE];
 		if (!list->set || !*list->value) {

@@ -44,7 +44,7 @@ void visible_list_free(struct visible_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
-/* Words that mean something in another variable or language (rule V10). */
+/* Words that have a meaning in another variable or language (rule V10). */
 static bool foreign_word(struct span token)
 {
 	static const char *const words[] = {"all", "none", "void", "NoDevFiles"};
@@ -115,7 +115,7 @@ static int add_entry(struct visible_list *list, size_t *room, struct visible_ent
 	return GPUMAP_OK;
 }
 
-/* One token after the other, until one is no device or repeats an earlier one. */
+/* Reads one token after the other, until one is not a device or repeats an earlier one. */
 static int walk(struct visible_list *list, const struct matcher *matcher, struct span value)
 {
 	struct span rest = value, plain = matcher->ascii, written, token;
@@ -155,9 +155,9 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
 	return r;
 }
 
-/* Looks for repeats in the text, as PyTorch does before it asks which devices exist:
- * past an index that is too large or a UUID that fits nothing, up to an entry that is
- * neither; and for what PyTorch raises an exception on. Fills in the end members of *late. */
+/* Looks for repeats in the text, as PyTorch does before it asks which devices exist: past an index
+ * that is too large or a UUID that matches nothing, up to an entry that is neither. Also finds
+ * entries on which PyTorch raises an exception. Fills in the end members of *late. */
 static void find_late_end(struct visible_list *late, struct matcher *matcher, struct span value)
 {
 	struct span rest = value, plain = matcher->ascii, written, token;
@@ -183,8 +183,8 @@ static void find_late_end(struct visible_list *late, struct matcher *matcher, st
 	}
 }
 
-/* Where nobody has seen what the driver does with a repeat (rule V5): after the list
- * ended, or of one number in two spellings. */
+/* Notes repeats whose effect in the driver is not known (rule V5): after the list ended, or of one
+ * number in two spellings. */
 static void note_unsure_repeat(struct visible_list *list, struct matcher *matcher,
 			       struct span value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The visible list: rules V1-V8, V10 and H1, in five dialects. It knows nothing of
- * inventories, so that tests/gpu can compare it with a real driver by itself.
+ * The visible list: rules V1-V8, V10 and H1, in five dialects. It does not use inventories, so that
+ * tests/gpu can compare it with a real driver alone.
  */
 #ifndef GM_VISIBLE_H
 #define GM_VISIBLE_H
@@ -11,7 +11,7 @@
 enum dialect {
 	DIALECT_DRIVER, /* the CUDA driver */
 	DIALECT_TORCH,  /* PyTorch's own count through NVML */
-	DIALECT_NVITOP, /* nvitop's parser, used where it cannot ask libcuda */
+	DIALECT_NVITOP, /* nvitop's parser, used if it cannot ask libcuda */
 	DIALECT_ROCR,   /* ROCR_VISIBLE_DEVICES */
 	DIALECT_HIP     /* HIP_VISIBLE_DEVICES */
 };
@@ -25,7 +25,7 @@ struct visible_mig {
 	int gi, ci;       /* -1: not known */
 };
 
-/* The parent view: what entries are looked up in. */
+/* The parent view, in which entries are looked up. */
 struct visible_view {
 	int64_t count;      /* the ordinals 0 .. count-1 exist */
 	const char **uuids; /* of the GPUs; NULL: not known */
@@ -49,15 +49,15 @@ enum visible_end {
 	END_NO_NUMBER,  /* neither digits nor a known prefix */
 	END_NEGATIVE,   /* V4 */
 	END_NO_DEVICE,  /* no such index */
-	END_NO_UUID,    /* fits no device */
-	END_AMBIGUOUS,  /* fits several */
+	END_NO_UUID,    /* matches no device */
+	END_AMBIGUOUS,  /* matches several */
 	END_OTHER_KIND, /* V7 */
 	END_DUPLICATE,  /* V5: the whole list is empty (rocr: ends, keeps) */
 	END_GARBAGE,    /* rocr, hip: text after the digits */
-	END_RAISES      /* torch: PyTorch has no list at all, but an exception */
+	END_RAISES      /* torch: PyTorch raises an exception, so there is no list at all */
 };
 
-/* Spots worth a remark: number + 1 of the first entry that shows it, 0: none does. */
+/* Entries that deserve a remark: number + 1 of the first such entry; 0: none. */
 struct visible_notes {
 	size_t garbage;   /* digits followed by other text (V3) */
 	size_t range;     /* of the form 0-2 */
@@ -86,14 +86,14 @@ int visible_parse(struct visible_list *ret, enum dialect dialect, struct span va
 		  const struct visible_view *view);
 void visible_list_free(struct visible_list *list);
 
-/* The reason for people and JSON ("no such device"), and the rule. */
+/* The reason as people and JSON get it ("no such device"), and the rule. */
 const char *visible_end_reason(enum visible_end end);
 const char *visible_end_rule(enum visible_end end);
 
-/* An entry read like strtoul: blanks, one sign, digits, anything. */
+/* An entry read as by strtoul: blanks, one sign, digits, anything. */
 struct visible_number {
 	bool digits;              /* there was at least one */
-	bool negative;            /* and other than zero */
+	bool negative;            /* and is not zero */
 	int64_t value;            /* INT64_MAX when larger */
 	struct span rest, number; /* what follows the digits; the digits without leading zeros */
 };

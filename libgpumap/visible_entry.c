@@ -238,14 +238,14 @@ enum visible_end matcher_match(const struct matcher *matcher, struct span token,
 bool matcher_repeats(const struct matcher *matcher, size_t number,
 		     const struct visible_entry *entry, size_t *earlier)
 {
-	/* AMD's lists mix kinds, and AMD numbers as the view does: 1 may repeat a UUID. */
+	/* AMD's lists may mix kinds, and a number refers to the view: 1 may repeat a UUID. */
 	bool mixed = (matcher->dialect == DIALECT_ROCR || matcher->dialect == DIALECT_HIP) &&
 		     matcher->view->count == (int64_t)matcher->view->uuid_count;
 	uint64_t kind = entry->ordinal >= 0 ? 0 : entry->gpu >= 0 ? 1 : 2;
 	int value = kind == 0 ? entry->ordinal : kind == 1 ? entry->gpu : entry->mig;
 
 	if (matcher->dialect == DIALECT_NVITOP) {
-		/* nvitop compares what it keeps of the text: 0 and 00 are two entries. */
+		/* nvitop compares the text that it keeps: 0 and 00 are two entries. */
 		struct span s = span_trim(entry->text);
 
 		if (kind == 0)
@@ -265,7 +265,7 @@ bool matcher_repeats_text(const struct matcher *matcher, size_t number, struct s
 	struct span s = token;
 
 	if (!uuids) {
-		/* A negative number or none at all ends the list before it can repeat. */
+		/* A negative number, or none at all, ends the list before it can be a repeat. */
 		if (!n.digits || n.negative)
 			return false;
 		s = n.number.length ? n.number : (struct span){"0", 1};

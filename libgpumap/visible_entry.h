@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which device one entry of a visible list names, and whether it was named before. */
+/* Finds the device that an entry of a visible list names, and whether it was named before. */
 #ifndef GM_VISIBLE_ENTRY_H
 #define GM_VISIBLE_ENTRY_H
 
@@ -10,16 +10,16 @@ struct matcher {
 	const struct visible_view *view;
 	int *by_uuid, *by_mig; /* positions of known UUIDs, sorted by UUID */
 	size_t known, known_migs;
-	bool plain;        /* GPU- stands at the beginning of UUIDs alone */
-	struct seen *seen; /* a hash table of what was named */
+	bool plain;        /* GPU- occurs only at the beginning of UUIDs */
+	struct seen *seen; /* a hash table of named devices */
 	size_t slots;
 	bool torch_uuids; /* torch decides by the first entry's prefix */
 	bool torch_migs;
-	struct span ascii; /* the list as its numbers are read, perhaps the value itself */
-	char *copy;        /* what ascii points into, or NULL */
+	struct span ascii; /* the list with its numbers in ASCII; may be the value itself */
+	char *copy;        /* the buffer of `ascii`, or NULL */
 };
 
-/* Sorts the view's names for those below. GPUMAP_ENOMEM. */
+/* Sorts the view's names for the functions below. GPUMAP_ENOMEM. */
 int names_sort(struct matcher *matcher);
 /* The GPU whose UUID begins with the text: END_NOT and its position in *gpu. */
 enum visible_end names_find_uuid(const struct matcher *matcher, struct span text, int *gpu);
@@ -37,10 +37,10 @@ void matcher_free(struct matcher *matcher);
 enum visible_end matcher_match(const struct matcher *matcher, struct span token,
 			       const struct visible_entry *first, struct visible_entry *entry);
 
-/* Remembers the device that entry `number` names; true: it was named by *earlier. */
+/* Remembers the device that entry `number` names. True: entry *earlier named it already. */
 bool matcher_repeats(const struct matcher *matcher, size_t number,
 		     const struct visible_entry *entry, size_t *earlier);
-/* The same for the token's text (UUIDs) or number, whether it exists or not. */
+/* The same by the token's text (UUIDs) or number, whether the device exists or not. */
 bool matcher_repeats_text(const struct matcher *matcher, size_t number, struct span token,
 			  bool uuids, size_t *earlier);
 void matcher_forget(struct matcher *matcher);

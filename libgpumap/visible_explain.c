@@ -71,7 +71,7 @@ static bool other_case(struct span token)
 	       (strncasecmp(token.text, "GPU-", 4) == 0 || strncasecmp(token.text, "MIG-", 4) == 0);
 }
 
-/* Of "0-3" every number, while there are few; NULL: it is no such range. */
+/* The numbers of "0-3" written out, if there are few; NULL: it is not such a range. */
 static const char *written_out(struct arena *arena, struct span token)
 {
 	struct visible_number from = visible_number(token), to;
@@ -99,7 +99,7 @@ static void warn_garbage(const struct list_context *t, size_t entry)
 	bool other_base = n.rest.length && (*n.rest.text | 32) == 'x';
 
 	if (t->list->end == END_GARBAGE && t->list->end_entry + 1 == entry)
-		return; /* it is not read at all */
+		return; /* the list is not read at all */
 	if (n.rest.length && *n.rest.text == ':') {
 		why = ": GPU:MIG is a notation of nvidia-smi and of containers";
 		fix = "name a MIG instance by its UUID, from nvidia-smi -L";
@@ -183,7 +183,7 @@ static const char *existing_numbers(const struct list_context *t)
 
 	if (view->unlisted || !view->slot_count)
 		return "remove the entry";
-	/* Who writes the number of GPUs means all of them. */
+	/* A list that is the number of GPUs probably means all of them. */
 	if (t->list->end_entry == 0 && n.value == (int64_t)view->slot_count &&
 	    !memchr(t->effective->value, ',', strlen(t->effective->value)))
 		count = "; a list names devices, it does not count them";
@@ -238,7 +238,7 @@ static void warn_end(const struct list_context *t)
 			   list->count ? "the list ends there" : "that hides every device");
 	} else if (list->end != END_NOT && !notes->word && !notes->blank && !notes->kinds &&
 		   !(list->end == END_NEGATIVE && list->end_entry == 0)) {
-		/* A list that begins with a negative number means to hide everything. */
+		/* A list that begins with a negative number is meant to hide everything. */
 		report_add(
 			resolver->report, FINDING_LIST_ENDED,
 			ABOUT(.rule = rule, .origin = t->effective->origin, .fix = end_remedy(t)),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "visible_python.h"
 
-/* int() takes no more digits, to bound its time (CPython since 3.10.7). */
+/* int() accepts no more digits, to bound its time (CPython since 3.10.7). */
 enum { MAX_DIGITS = 4300 };
 
 struct range {
@@ -19,7 +19,7 @@ static const uint32_t zeros[] = {
 	0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 };
 
-/* Characters that str.isdigit() takes for digits, and int() does not. */
+/* Characters for which str.isdigit() is true, and which int() refuses. */
 static const struct range other_digits[] = {
 	{0x00b2, 0x00b3},   {0x00b9, 0x00b9},   {0x1369, 0x1371},   {0x19da, 0x19da},
 	{0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},

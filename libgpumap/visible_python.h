@@ -5,9 +5,9 @@
 
 #include "text.h"
 
-/* Writes the list as plain ASCII: Unicode's decimal digits as 0-9, its blanks as ' ', its
- * other digits (superscripts), which int() refuses, as PYTHON_NO_NUMBER, anything else as '?'.
- * Commas stay where they are. `ret` needs text.length bytes; returns how many were written. */
+/* Writes the list as plain ASCII: Unicode's decimal digits as 0-9, its blanks as ' ', its other
+ * digits (superscripts), which int() refuses, as PYTHON_NO_NUMBER, anything else as '?'. Commas
+ * keep their places. `ret` needs text.length bytes; returns how many were written. */
 enum { PYTHON_NO_NUMBER = '\x01' };
 size_t python_plain(char *ret, struct span text);
 

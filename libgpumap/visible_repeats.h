@@ -11,9 +11,9 @@ struct seen {
 	struct span text;
 };
 
-/* Remembers entry `number` in the table of `slots` (a power of two, twice the entries);
- * true: *earlier had the same key and text. The text is compared where it is given, so
- * a hash never decides alone. */
+/* Remembers entry `number` in the table of `slots` (a power of two, twice the entries); true:
+ * *earlier had the same key and text. If a text is given it is compared, so that equal hashes are
+ * no fault. */
 bool seen_before(struct seen *seen, size_t slots, uint64_t key, struct span text, size_t number,
 		 size_t *earlier);
 

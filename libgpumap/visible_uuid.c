@@ -89,7 +89,8 @@ int names_sort(struct matcher *matcher)
 	return r;
 }
 
-/* Where the sorted UUIDs that begin with the text start; *hits, at most `most`, how many. */
+/* Where the sorted UUIDs begin that have the text as their prefix; *hits, at most `max`, is how
+ * many. */
 static size_t find_prefix(const struct matcher *matcher, struct span text, size_t max, size_t *hits)
 {
 	bool ignore_case = matcher->dialect == DIALECT_ROCR;
@@ -121,8 +122,8 @@ enum visible_end names_find_uuid(const struct matcher *matcher, struct span text
 	return END_NOT;
 }
 
-/* Where GPU- only begins a UUID, its text is a prefix; many hits are found as fast one by
- * one. */
+/* If GPU- occurs only at the beginning of UUIDs, a text with it is a prefix. If there are many
+ * hits, a linear search is as fast. */
 enum visible_end names_find_substring(const struct matcher *matcher, struct span text, int *gpu)
 {
 	enum { MANY = 64 };
@@ -146,7 +147,7 @@ enum visible_end names_find_substring(const struct matcher *matcher, struct span
 	return END_NO_UUID;
 }
 
-/* MIG-GPU-<uuid>/<GPU instance>/<compute instance>; false: of another form. */
+/* Parses MIG-GPU-<uuid>/<GPU instance>/<compute instance>. False: it has another form. */
 static bool legacy_mig(struct span text, struct span *gpu, int *gi, int *ci)
 {
 	struct span rest = text, part;

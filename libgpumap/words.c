@@ -15,7 +15,7 @@ static void take(struct span *rest, size_t n)
 	rest->length -= n;
 }
 
-/* One character as it is: neither the beginning of ${ nor of a macro. */
+/* Adds one character that begins neither ${ nor a macro. */
 static void add_literal(struct strbuf *word, struct span rest)
 {
 	if (rest.length > 1 && rest.text[0] == '$' && rest.text[1] == '{')
@@ -58,7 +58,7 @@ static bool double_quoted(struct span *rest, struct strbuf *word, struct words_e
 	return true;
 }
 
-/* "${NAME:-a b}" is one piece; without its brace it is an error of expand.h. */
+/* "${NAME:-a b}" is one piece. Without its closing brace it is an error of expand.h. */
 static size_t reference_length(struct span rest)
 {
 	const char *end;
@@ -107,7 +107,7 @@ bool words_next(struct span *rest, struct strbuf *word, struct words_error *erro
 		take(rest, 1);
 	if (!rest->length)
 		return false;
-	strbuf_puts(word, ""); /* '' is a word */
+	strbuf_puts(word, ""); /* '' is an empty word */
 	while (rest->length && !is_blank(*rest->text))
 		if (!piece(rest, word, error))
 			return false;

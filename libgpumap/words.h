@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command line to its arguments, by quoting as in a shell and nothing else of one:
- * blanks part, '...' keeps everything, "..." keeps blanks and knows \" \\ \n \t \r \xNN,
- * a backslash outside quotes takes the next character as it is. A ${...} is never
- * parted. The words are ready for expand.h: what single quotes hold is protected
- * from it.
+ * Splits a command line into arguments, by a shell's quoting and nothing else of it: blanks
+ * separate words; '...' keeps everything; "..." keeps blanks and has the escapes \" \\ \n \t \r
+ * \xNN; outside of quotes a backslash takes the next character literally. A ${...} is never split.
+ * The words are ready for expand.h: the contents of single quotes are protected from it.
  */
 #ifndef GM_WORDS_H
 #define GM_WORDS_H
@@ -21,11 +20,11 @@ struct words_error {
  * False at the end, or with error->at set. Without memory word->failed is set. */
 bool words_next(struct span *rest, struct strbuf *word, struct words_error *error);
 
-/* Appends a word of words_next so that it is read again as it is, from a file too. */
+/* Appends a word of words_next so that it is read back the same, from a file too. */
 void words_encode(struct strbuf *buf, struct span word);
 
-/* Appends a word so that words_next and every shell take it as it is: in '...' unless it is
- * of plain characters alone. */
+/* Appends a word so that words_next and every shell read it unchanged: in '...' unless all its
+ * characters are plain. */
 void words_quote(struct strbuf *buf, const char *word);
 
 #endif

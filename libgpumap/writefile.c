@@ -13,7 +13,7 @@
 struct output {
 	const char *path, *what;
 	gpumap_report *report;
-	mode_t mode;      /* what the umask leaves of it */
+	mode_t mode;      /* before the umask */
 	int folder;       /* open; -1: not yet */
 	const char *name; /* the last part of the path */
 };
@@ -46,7 +46,7 @@ static bool write_all(int fd, struct span text)
 	while (text.length) {
 		ssize_t n = write(fd, text.text, text.length);
 
-		if (n < 0 && errno == EAGAIN) { /* somebody's standard output does not block */
+		if (n < 0 && errno == EAGAIN) { /* standard output may be non-blocking */
 			struct pollfd wait = {.fd = fd, .events = POLLOUT};
 
 			if (poll(&wait, 1, -1) < 0 && errno != EINTR)

@@ -5,11 +5,11 @@
 #include "report.h"
 #include "text.h"
 
-/* Writes a whole file; "-" is standard output. The file appears complete or not at
- * all, and an old one of that name stays until then. Not through a symbolic link, and
- * over regular files only. `what` names it in messages. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+/* Writes a whole file; "-" is standard output. The file appears complete or not at all; until then
+ * an old file of that name stays. Never writes through a symbolic link, and replaces only regular
+ * files. `what` names it in messages. GPUMAP_EFILE, GPUMAP_ENOMEM. */
 int write_file(const char *path, struct span text, const char *what, gpumap_report *report);
-/* The same for a file that can be run. */
+/* The same for an executable file. */
 int write_script(const char *path, struct span text, const char *what, gpumap_report *report);
 
 #endif

@@ -147,9 +147,9 @@ void emit_no_python(struct emitter *e);
 
 /* --- remarks (remarks.c) ----------------------------------------------------------------- */
 
-/* One finding of all settings that the launcher loses and that somebody said, or that follow
- * from the plan as cpu_bind does, and the run's name unless a variable has it. `exec`: the command
- * starts the program by gpumap exec. `kept`: what the launcher does; PKEY_COUNT: nothing. */
+/* One finding about all settings that the launcher loses: those that somebody set, those that
+ * follow from the plan as cpu_bind does, and the run's name unless a variable has it. `exec`: the
+ * command starts the program by gpumap exec. `kept`: settings that the launcher applies itself. */
 void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, size_t count);
 void emit_refuse(struct emitter *e, const char *fix, const char *format, ...) PRINTF(3, 4);
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)

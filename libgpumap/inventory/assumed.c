@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines that nobody looked at: "8", "8xH100", "2xA100+1xT1000". */
+/* Machines that are only assumed: "8", "8xH100", "2xA100+1xT1000". */
 #include "inventory/inventory.h"
 #include "strbuf.h"
 
@@ -14,8 +14,8 @@ static bool is_group(struct span s)
 	return span_number(count, INT64_MAX) >= 0 && (!x || x + 1 < s.text + s.length);
 }
 
-/* Whether another group is joined here by something else than +. Blanks belong to a model's name
- * unless COUNTx follows them. */
+/* Whether another group follows here, joined by something else than +. Blanks belong to a model's
+ * name unless COUNTx follows them. */
 static bool is_joint(struct span rest)
 {
 	size_t digits = 1;
@@ -28,7 +28,7 @@ static bool is_joint(struct span rest)
 	       (digits > 1 && digits < rest.length && rest.text[digits] == 'x');
 }
 
-/* "write 2xH100+6xA100", where groups were joined otherwise; NULL: it is something else. */
+/* "write 2xH100+6xA100", if groups were joined otherwise; NULL: the text is something else. */
 static const char *joined(struct span text, char *ret, size_t size)
 {
 	struct strbuf buf = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text that is no inventory: what nvidia-smi says instead of one, and other outputs that
- * people take for one. The last reader: it sees the lines that no other knows. */
+/* Text that is not an inventory: error messages of nvidia-smi, and other outputs that people
+ * mistake for one. This reader is the last: it gets the lines that no other reader takes. */
 #include "inventory/recorded.h"
 
 #define FIX_DRIVER "repair the driver on that machine, then record nvidia-smi -L"
@@ -29,8 +29,8 @@ static const struct {
 	{"ROCm System Management", "rocm-smi"},   {"rocm-smi", "rocm-smi"},
 };
 
-/* A shell that does not find nvidia-smi says so in its own language, but always names it:
- * "bash: nvidia-smi: ...", "'nvidia-smi' ...", "zsh: ...: nvidia-smi". */
+/* A shell that does not find nvidia-smi reports it in its own language, but always names it: "bash:
+ * nvidia-smi: ...", "'nvidia-smi' ...", "zsh: ...: nvidia-smi". */
 static bool is_not_found(struct span s)
 {
 	static const char command[] = "nvidia-smi";

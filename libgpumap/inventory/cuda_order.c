@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Which GPU has which CUDA number (rules N2 to N4). */
+/* The CUDA number of each GPU (rules N2 to N4). */
 #include "inventory/inventory.h"
 
-/* The GPU that is the i-th by PCI address. GPUs with an index are sorted by it, which
- * nvidia-smi gives out by PCI address; without one, finish ranks the addresses. */
+/* The i-th GPU by PCI address. GPUs with an index are sorted by it, and nvidia-smi numbers by PCI
+ * address. Without an index inventory_finish() sorts the addresses. */
 static int by_pci(const gpumap_inventory *inventory, size_t i)
 {
 	const gpumap_device *gpus = inventory->gpus;

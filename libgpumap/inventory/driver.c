@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "pci.h"
-#ifndef PKGLIBEXECDIR /* what configure chooses by itself */
+#ifndef PKGLIBEXECDIR /* without configure's definition */
 #define PKGLIBEXECDIR "/usr/local/libexec/gpumap"
 #endif
 
@@ -53,7 +53,7 @@ const char *driver_error(int code, const char **fix)
 /* One answer of the helper. */
 struct answer {
 	int *order;   /* a position for each of the inventory's GPUs, -1: CUDA has fewer */
-	size_t count; /* of CUDA's devices */
+	size_t count; /* the number of CUDA's devices */
 	size_t strangers;
 };
 
@@ -65,7 +65,7 @@ static int garbage(const char *helper, struct span line, gpumap_report *report)
 			   QUOTE(line));
 }
 
-/* Whether a device's UUID is this one, which has no "GPU-" or "MIG-" in front. */
+/* Whether a device has this UUID, which is without "GPU-" or "MIG-". */
 static bool same_uuid(const gpumap_device *device, struct span uuid)
 {
 	const char *text = device->uuid;
@@ -111,7 +111,7 @@ static bool read_device(const gpumap_inventory *inventory, struct answer *answer
 		return false;
 	position = find(inventory, uuid, rest);
 	answer->strangers += position < 0;
-	/* CUDA may count several MIG instances of one GPU, hence more than the GPUs. */
+	/* CUDA may count several MIG instances of one GPU, so the count can exceed that of GPUs. */
 	if (answer->count < inventory->count)
 		answer->order[answer->count] = position;
 	answer->count++;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking the CUDA driver in a process of its own: gpumap-ask-driver.
- * What it prints, fields separated by one tab:
+ * Asks the CUDA driver in a separate process, gpumap-ask-driver. It prints fields separated by one
+ * tab:
  *
  *	gpumap-ask-driver	1
  *	driver	13000			cuDriverGetVersion, 1000 * major + 10 * minor
  *	device	0	UUID	0000:07:00.0	one for each, in CUDA's order
  *	end	1			how many devices there were
  *
- * or in place of the rest, where it could not go on:
+ * or, if it fails, in place of the rest:
  *
  *	missing	why			libcuda.so.1 cannot be loaded
  *	failed	cuInit	100		the function and its CUresult
  *
- * UUID is 8-4-4-4-12 hexadecimal digits without GPU- or MIG-, which CUDA does not tell.
+ * UUID is 8-4-4-4-12 hexadecimal digits without GPU- or MIG-, which CUDA does not report.
  */
 #ifndef GM_DRIVER_H
 #define GM_DRIVER_H
@@ -25,11 +25,11 @@ enum {
 	DRIVER_MAX_OUTPUT = 65536
 };
 
-/* As driver_order, waiting for each of the two answers for so many milliseconds. */
+/* driver_order() with this time limit, in milliseconds, for each of the two answers. */
 int driver_order_within(gpumap_inventory *inventory, const char *helper, int patience,
 			gpumap_report *report);
 
-/* What a CUresult of cuInit means, with its remedy; "an error" for one not known. */
+/* The meaning of a CUresult of cuInit, with its remedy; "an error" for an unknown one. */
 const char *driver_error(int code, const char **fix);
 
 struct ran {
@@ -37,9 +37,9 @@ struct ran {
 	size_t length;
 };
 
-/* Runs a program without a shell, with standard input and error at /dev/null, and
- * collects what it prints. GPUMAP_ENODRIVER when it cannot be started, is not done in
- * time, prints too much or dies; it is then reported and gone. */
+/* Runs a program without a shell, with standard input and error at /dev/null, and collects its
+ * output. GPUMAP_ENODRIVER if it cannot be started, takes too long, prints too much or dies. It is
+ * then killed, and the failure is reported. */
 int run_helper(struct ran *ret, const char *path, const char *argument, int patience,
 	       gpumap_report *report);
 

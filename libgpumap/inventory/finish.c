@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts an inventory in order and checks what no reader can check alone. */
+/* Puts an inventory in order, and makes the checks that need all GPUs. */
 #include "inventory/inventory.h"
 
 #include "pci.h"
@@ -14,18 +14,18 @@ static int by_index(const void *a, const void *b)
 	const gpumap_device *x = a, *y = b;
 	unsigned i = (unsigned)x->index, j = (unsigned)y->index; /* -1 sorts last */
 
-	if (i == j) /* keep the order of arrival, which finish leaves in `physical` */
+	if (i == j) /* keep the order of arrival, which inventory_finish() leaves in `physical` */
 		return (x->physical > y->physical) - (x->physical < y->physical);
 	return i < j ? -1 : 1;
 }
 
-/* The order of PCI addresses; of UUIDs any order does. */
+/* Compares PCI addresses by value. Any order is good for UUIDs. */
 static int by_text(const void *a, const void *b)
 {
 	return pci_compare(((const struct key *)a)->text, ((const struct key *)b)->text);
 }
 
-/* Fills keys with the GPUs that have this member, sorted by it; their number. */
+/* Fills keys with the GPUs that have this member, sorted by it. Returns their number. */
 static size_t sorted_keys(gpumap_inventory *inventory, struct key *keys, size_t member)
 {
 	size_t n = 0;
@@ -55,7 +55,7 @@ static int check_unique(gpumap_inventory *inventory, struct key *keys, size_t me
 	return GPUMAP_OK;
 }
 
-/* nvidia-smi numbers by PCI address, so the rank among all addresses is the number. */
+/* nvidia-smi numbers by PCI address, so a GPU's rank among all addresses is its number. */
 static void number_by_pci(gpumap_inventory *inventory, struct key *keys)
 {
 	size_t n = sorted_keys(inventory, keys, offsetof(gpumap_device, pci));

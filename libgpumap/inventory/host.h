@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel's files have about the GPUs of this host. */
+/* GPUs of this host, as the kernel's files describe them. */
 #ifndef GM_HOST_H
 #define GM_HOST_H
 
 #include "inventory/inventory.h"
 #include "nvml_api.h"
 
-/* The start of a small file, at most size - 1 bytes, blanks at both ends cut off;
- * false: it cannot be read, *ret is then "". The path is given as a format. */
+/* Reads the start of a small file, at most size - 1 bytes, and trims blanks. False: it cannot be
+ * read; *ret is then "". The path is a format. */
 bool host_read(char *ret, size_t size, const char *format, ...) PRINTF(3, 4);
 
-/* Fills NUMA node and CPUs that are not known yet from root/sys/bus/pci/devices. */
+/* Fills in NUMA node and CPUs that are not known yet, from root/sys/bus/pci/devices. */
 int host_affinity(gpumap_device *device, const char *root);
 
 /* The state of a host without a GPU from NVML. */
 struct no_gpu_host {
-	enum nvml_return nvml; /* NVML_SUCCESS: it answers, and has none */
-	bool loaded;           /* the driver is in the kernel */
+	enum nvml_return nvml; /* NVML_SUCCESS: it answers, but has no GPU */
+	bool loaded;           /* the kernel driver is loaded */
 	const char *driver;    /* its version, NULL: not known */
 	size_t gpus;           /* found without NVML */
-	size_t left_out;       /* counted by NVML, which opens none of them */
+	size_t left_out;       /* counted by NVML, which can open none of them */
 	int device_error;      /* errno of opening /dev/nvidiactl, 0: it opens */
 };
 
-/* Which of rule E1's cases it is. */
+/* The case of rule E1 that applies. */
 struct no_gpu_reason {
 	enum finding_id finding;
 	const char *fix; /* static; NULL: none */
@@ -32,8 +32,7 @@ struct no_gpu_reason {
 };
 void no_gpu_explain(struct no_gpu_reason *ret, const struct no_gpu_host *host);
 
-/* The host's GPUs where NVML does not answer, and why it does not; `root` "" is this
- * machine. */
+/* The host's GPUs if NVML does not answer, and why it does not; `root` "" is this machine. */
 int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_return why,
 		       gpumap_report *report);
 /* Reports why the inventory from NVML is empty. */

@@ -95,7 +95,7 @@ gpumap_device *device_add_mig(gpumap_device *gpu)
 
 gpumap_device *inventory_by_index(gpumap_inventory *inventory, int index)
 {
-	/* Sources list GPUs in order: look where it would be first. */
+	/* Sources list GPUs in order: look at the likely position first. */
 	if (index >= 0 && (size_t)index < inventory->count && inventory->gpus[index].index == index)
 		return &inventory->gpus[index];
 	for (size_t i = 0; i < inventory->count; i++)
@@ -169,7 +169,8 @@ bool same_model(const gpumap_device *a, const gpumap_device *b)
 		return false;
 	if (a->memory < 0 || b->memory < 0)
 		return true;
-	/* Some names cover cards of two sizes; ECC and reserved pages make small differences. */
+	/* Some names are those of cards of two sizes; ECC and reserved pages make small
+	 * differences. */
 	more = a->memory > b->memory ? a->memory : b->memory;
 	less = a->memory > b->memory ? b->memory : a->memory;
 	return more - less <= more / 10;

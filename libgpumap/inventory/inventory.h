@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every reader of inventories builds, and what they share.
- * A reader fills an inventory with inventory_add, then inventory_finish puts the
- * GPUs in order and checks them; after that it is immutable.
+ * The inventory that every reader builds, and the functions that readers share. A reader fills an
+ * inventory with inventory_add(); then inventory_finish() sorts and checks the GPUs. After that the
+ * inventory is immutable.
  */
 #ifndef GM_INVENTORY_H
 #define GM_INVENTORY_H
@@ -39,20 +39,20 @@ struct gpumap_inventory {
 	char *source, *origin, *driver, *host, *date;
 	char *no_gpu;           /* why no program can use a GPU of this host; NULL: one can */
 	const char *no_gpu_fix; /* static */
-	size_t left_out;        /* GPUs that NVML counts and does not open */
+	size_t left_out;        /* GPUs that NVML counts but cannot open */
 	bool assumed, partial;
-	bool one_model; /* all GPUs are of one; filled in by inventory_finish */
+	bool one_model; /* all GPUs are of one model; set by inventory_finish() */
 	int *order[2];  /* measured: positions by CUDA number (gpumap_order); NULL: not measured */
 };
 
 /* An empty inventory. NULL without memory. */
 gpumap_inventory *inventory_new(const char *source, const char *origin);
 
-/* A device of which nothing is known. */
+/* A device with nothing known. */
 gpumap_device device_unknown(void);
-/* A new one, a GPU. NULL: no memory or GPUMAP_MAX_DEVICES reached. */
+/* Adds a GPU. NULL: no memory, or GPUMAP_MAX_DEVICES reached. */
 gpumap_device *inventory_add(gpumap_inventory *inventory);
-/* A new MIG instance of `gpu`. NULL: no memory, or more than MAX_MIG. */
+/* Adds a MIG instance of `gpu`. NULL: no memory, or more than MAX_MIG. */
 gpumap_device *device_add_mig(gpumap_device *gpu);
 
 /* The GPU with this index, PCI address or UUID; NULL: none so far. */
@@ -65,32 +65,32 @@ bool member_set(char **member, struct span value) MUST_CHECK;
 /* Replaces the NVLink neighbours by a copy (sorted, without repeats); false without memory. */
 bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t count) MUST_CHECK;
 
-/* Puts GPUs in order of index (those without after, in order of arrival), MIG
- * instances in order of arrival, and sets gpu, physical and mig_position.
- * Two GPUs with one index, UUID or PCI address are an error. */
+/* Sorts GPUs by index (those without one follow in order of arrival), keeps MIG instances in order
+ * of arrival, and sets gpu, physical and mig_position. Two GPUs with one index, UUID or PCI address
+ * are an error. */
 int inventory_finish(gpumap_inventory *inventory, gpumap_report *report) MUST_CHECK;
 
-/* Whether a and b are one model, as far as the source has it (rule N4). */
+/* Whether a and b are of one model, as far as the source shows it (rule N4). */
 bool same_model(const gpumap_device *a, const gpumap_device *b);
 
 /* "GPU-" and 8-4-4-4-12 hexadecimal digits; also of "MIG-". */
 bool is_full_uuid(struct span s, const char *prefix);
 
-/* Readers, each in a file of its own. `text` is not NUL-terminated. */
+/* Readers, each in its own file. `text` is not NUL-terminated. */
 bool snapshot_recognise(struct span text);
-/* Appends the snapshot. What is too long to be read back: a member's name, which may have *limit
- * bytes; else NULL. */
+/* Appends the snapshot. Returns the name of a member that is too long to be read back, with the
+ * allowed bytes in *limit; else NULL. */
 const char *snapshot_write(struct strbuf *buf, const gpumap_inventory *inventory, int *limit);
 int snapshot_parse(gpumap_inventory **ret, struct span text, const char *origin,
 		   gpumap_report *report);
 int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,
 		   gpumap_report *report);
-/* Whether gpumap_inventory_open takes `what` as a machine and not as a path. */
+/* Whether gpumap_inventory_open treats `what` as a machine and not as a path. */
 bool synthetic_recognise(const char *what);
-/* The memory of a GPU of this name, in bytes; -1: the model is not known. */
+/* The memory of a GPU with this name, in bytes; -1: the model is not known. */
 int64_t model_memory(const char *name);
 int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *report);
-/* `root` "" is this machine; tests give the folder of a recorded one. */
+/* `root` "" is this machine; tests pass the folder of a recorded one. */
 int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report);
 /* Measures both orders through the helper program and stores them (rule N6). */
 int driver_order(gpumap_inventory *inventory, const char *helper, gpumap_report *report);

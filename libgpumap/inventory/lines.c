@@ -33,7 +33,7 @@ static void put_utf8(struct strbuf *buf, uint32_t c)
 	strbuf_add(buf, text, n);
 }
 
-/* PowerShell's ">" writes UTF-16. What is no character becomes U+FFFD. */
+/* PowerShell's ">" writes UTF-16. Invalid code units become U+FFFD. */
 static bool decode_utf16(struct lines *lines, struct span text)
 {
 	const unsigned char *s = (const unsigned char *)text.text;
@@ -231,7 +231,7 @@ static bool skip_file(struct span *s)
 
 static struct span undecorate(struct span s)
 {
-	/* A bound, so that a line of nothing but brackets costs no more than its length. */
+	/* Bounded, so that a line of nothing but brackets costs no more than its length. */
 	for (int i = 0; i < 32; i++) {
 		s = span_trim(s);
 		if (skip_one(&s, ">#*;"))
@@ -253,7 +253,7 @@ bool lines_next(struct lines *lines, struct line *line)
 		at->newline = memchr(start, '\n', at->rest.length);
 	if (!at->newline)
 		at->newline = end;
-	/* A return within the line ends it as well: a progress bar, or an old Mac. */
+	/* A carriage return within the line ends it too: a progress bar, or an old Mac. */
 	stop = memchr(start, '\r', (size_t)(at->newline - start));
 	if (!stop)
 		stop = at->newline;

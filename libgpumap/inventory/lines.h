@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of text as people paste it: without colour codes, quoting and log prefixes. */
+/* Lines of text as people paste it: removes colour codes, quoting and log prefixes. */
 #ifndef GM_LINES_H
 #define GM_LINES_H
 
@@ -8,21 +8,21 @@
 
 struct line {
 	struct span text; /* without colour codes and the line end */
-	struct span body; /* also without quoting, comment marks, log prefixes, outer blanks */
+	struct span body; /* also without quoting, comment marks, log prefixes and outer blanks */
 	int number;
-	bool cut; /* no newline follows: the last line, perhaps cut */
+	bool cut; /* no newline follows: this is the last line, and may be cut */
 };
 
 struct cursor {
 	struct span rest;
-	const char *newline; /* the next one, NULL: not looked for yet */
+	const char *newline; /* the next newline; NULL: not searched yet */
 	int number;
 };
 
 struct lines {
 	struct cursor at;
-	char *decoded; /* the whole text when it came in UTF-16 */
-	char *copy;    /* the present line when codes were taken out of it */
+	char *decoded; /* the whole text, if it was UTF-16 */
+	char *copy;    /* the current line, if codes were removed from it */
 	size_t room;
 	bool failed; /* memory ran out */
 };

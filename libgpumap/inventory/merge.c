@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which GPU a line of recorded text is about, and what happens when two lines say something of one.
+/* Finds the GPU that a line of recorded text is about, and merges what several lines state of one.
  */
 #include "inventory/recorded.h"
 
@@ -49,9 +49,9 @@ int recorded_by_pci(struct recorded *r, const char *pci)
 	return lookup_get(r, BY_PCI, span_of(pci));
 }
 
-/* --- members of a GPU: different keys are two machines, other differences are reported ------- */
+/* --- members of a GPU: different keys are two GPUs, other differences are reported ------------ */
 
-/* A GPU for messages. */
+/* The name of a GPU in messages. */
 static const char *who(struct recorded *r, const gpumap_device *d)
 {
 	const char *text = "a GPU";
@@ -83,7 +83,7 @@ static void disagree(struct recorded *r, const gpumap_device *d, const char *wha
 		   QUOTE(a), what, QUOTE(b));
 }
 
-/* Each sets a member of the GPU at `at`, or finds that it agrees; the first value stays. */
+/* Each sets a member of the GPU at `at`, or checks that it is the same. The first value wins. */
 static int set_index(struct recorded *r, int at, int64_t index)
 {
 	gpumap_device *d = &r->inventory->gpus[at];
@@ -184,7 +184,7 @@ static int set_members(struct recorded *r, int at, const struct seen *seen)
 	return code;
 }
 
-/* Two GPUs turn out to be one: what `from` has goes to `into`. */
+/* Two GPUs turn out to be one: merges `from` into `into`. */
 static int absorb(struct recorded *r, int into, int from)
 {
 	gpumap_device *a = &r->inventory->gpus[into], *b = &r->inventory->gpus[from];
@@ -228,7 +228,7 @@ static int absorb(struct recorded *r, int into, int from)
 
 /* --- which GPU ------------------------------------------------------------------------------- */
 
-/* A UUID that nobody has: all zero but for a counter, as tools that mask write it. */
+/* A UUID that no GPU has: all zero except for a counter, as tools write it that hide UUIDs. */
 static bool is_blanked(struct span digits)
 {
 	for (size_t i = 9; i < 23; i++)
@@ -285,7 +285,7 @@ static int join(struct recorded *r, int *at, int other)
 	return GPUMAP_OK;
 }
 
-/* The GPU that has one of these keys; -1 in *at: none. */
+/* The GPU that has one of these keys. *at is -1 if there is none. */
 static int find(struct recorded *r, struct span index, struct span uuid, struct span pci, int *at)
 {
 	int code = GPUMAP_OK;
@@ -329,7 +329,7 @@ int recorded_gpu(struct recorded *r, const struct seen *seen)
 	return code == GPUMAP_OK ? at : code;
 }
 
-/* Until the end a MIG instance keeps its number in `index`. */
+/* Until the end a MIG instance has its number in `index`. */
 static gpumap_device *mig_numbered(gpumap_device *gpu, int64_t number)
 {
 	for (size_t i = 0; i < gpu->mig_count; i++)

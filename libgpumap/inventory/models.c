@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of GPUs of which only the model is known. */
+/* The memory of GPUs by model, for sources that do not have it. */
 #include "inventory/inventory.h"
 
-/* As nvidia-smi shows it, in MiB. A model of several sizes has the most usual one first; the
- * others count where the name holds their "40GB". A row needs a source: each group names its own.
- */
+/* In MiB, as nvidia-smi shows it. A model of several sizes has the most common one first; the
+ * others apply if the name has their size, such as "40GB". Every row needs a source, which is named
+ * above its group. */
 static const struct {
 	const char *model;
 	int gigabytes;
 	int mib;
 } models[] = {
-	/* Recordings of nvidia-smi on machines with these models. */
+	/* Source: recordings of nvidia-smi on machines with these models. */
 	{"B200", 192, 183359},
 	{"GB200", 192, 189471},
 	{"H200", 141, 143771},
@@ -35,11 +35,11 @@ static const struct {
 	{"RTX 3080", 10, 10240},
 	{"RTX 2080 Ti", 11, 11264},
 	{"RTX 2080", 8, 8192},
-	/* Outputs of nvidia-smi that users of these models published. */
+	/* Source: outputs of nvidia-smi that users of these models published. */
 	{"B300", 288, 275040},
 	{"GB300", 288, 284208},
 	{"GH200", 96, 97871},
-	{"GH200", 480, 97871}, /* the processor's memory is in the name */
+	{"GH200", 480, 97871}, /* the processor's memory, which is in the name */
 	{"GH200", 144, 146831},
 	{"H100", 64, 65247},
 	{"H20", 96, 97871},
@@ -96,13 +96,13 @@ static const struct {
 	{"TITAN RTX", 24, 24576},
 	{"T1000", 4, 4096},
 	{"M40 24GB", 24, 24576},
-	/* The same of drivers before 510, which leave out the memory that they reserve. */
+	/* The same for drivers before 510, which do not count the memory that they reserve. */
 	{"P4", 8, 7611},
 	{"TITAN V", 12, 12066},
 	{"TITAN Xp", 12, 12196},
 };
 
-/* What may stand behind a model's name. */
+/* Words that may follow a model's name. */
 #define PLAIN_WORDS \
 	"sxm sxm2 sxm3 sxm4 sxm5 sxm6 pcie hbm2 hbm2e hbm3 hbm3e gb g gpu generation super d " \
 	"dgxs " \
@@ -118,8 +118,8 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-/* Whether what follows a model says nothing else about its memory: "-SXM4-80GB" does not, " Ti",
- * " Laptop GPU" and a virtual GPU's "-8Q" do. */
+/* Whether the text after a model leaves its memory unchanged: "-SXM4-80GB" does; " Ti", " Laptop
+ * GPU" and a virtual GPU's "-8Q" do not. */
 static bool is_same_model(const char *rest)
 {
 	while (*rest) {
@@ -137,7 +137,7 @@ static bool is_same_model(const char *rest)
 	return true;
 }
 
-/* Whether a name is that of the model, in any case, and with - or _ or nothing for a blank. */
+/* Whether a name is that of the model. Case is ignored; a blank may be -, _ or missing. */
 static bool is_model(const char *name, const char *model)
 {
 	for (const char *begin = name; *begin; begin++) {
@@ -153,7 +153,7 @@ static bool is_model(const char *name, const char *model)
 	return false;
 }
 
-/* The 40 of "A100-SXM4-40GB"; 0: no size is in the name. */
+/* The 40 of "A100-SXM4-40GB"; 0: the name has no size. */
 static int named_size(const char *name)
 {
 	for (const char *c = name; *c; c++) {
@@ -176,7 +176,7 @@ int64_t model_memory(const char *name)
 	for (size_t i = 0; name && i < ARRAY_SIZE(models); i++) {
 		size_t length = strlen(models[i].model);
 
-		/* "RTX 4070 Ti" is no "RTX 4070". */
+		/* "RTX 4070 Ti" is not an "RTX 4070". */
 		if (length <= best || !is_model(name, models[i].model) ||
 		    (size && size != models[i].gigabytes))
 			continue;

@@ -7,7 +7,7 @@
  *	    <pci busid="0000:07:00.0" class="0x030200">
  *	      <gpu dev="0"> <nvlink target="0000:0f:00.0" tclass="0x030200"/> </gpu>
  *
- * It may stand among other text: the root element's end ends it.
+ * Other text may surround it; the end of the root element ends it.
  */
 #include "inventory/recorded.h"
 
@@ -177,7 +177,7 @@ static void XMLCALL on_end(void *data, const XML_Char *name)
 	}
 }
 
-/* A topology declares nothing: no entities to expand, no files to fetch. */
+/* A topology has no DTD: no entities to expand, no files to fetch. */
 static void XMLCALL on_doctype(void *data, const XML_Char *name, const XML_Char *system,
 			       const XML_Char *public, int internal)
 {
@@ -213,8 +213,8 @@ static void nccl_xml_handlers(struct xml_reader *x)
 	XML_SetEntityDeclHandler(x->parser, on_entity);
 }
 
-/* The neighbours of links[0], whose GPU has `count` links in a row; a switch or a GPU
- * without an element hides who is at the other end. A link to itself says nothing. */
+/* The neighbours of links[0], whose GPU has `count` consecutive links. If a link leads to a switch
+ * or to a GPU without an element, the other end is not known. A link to itself is ignored. */
 static int connect_gpu(struct recorded *r, const struct xml_link *links, size_t count)
 {
 	int *neighbours = malloc(count * sizeof(*neighbours));
@@ -257,17 +257,17 @@ static int nccl_xml_connect(struct recorded *r)
 
 /* --- documents ------------------------------------------------------------------------------- */
 
-/* Expat reads an unfinished token again with every chunk: both bounds keep that linear.
- * The last one keeps text that only starts like XML, again and again, cheap. */
+/* Expat reads an unfinished token again with every chunk; the first two bounds keep that linear.
+ * The last bound keeps text cheap that only begins like XML, again and again. */
 enum { MAX_TOKEN = 1 << 18, MAX_CHUNK = 1 << 18, MAX_EMPTY = 1000 };
 
 struct feed {
 	struct xml_reader x;
-	struct span prefix;   /* quoting before the first line, taken off all */
-	struct strbuf chunk;  /* lines given to the parser together */
-	XML_Index done;       /* bytes given before them */
+	struct span prefix;   /* quoting before the first line, removed from all lines */
+	struct strbuf chunk;  /* lines that the parser gets together */
+	XML_Index done;       /* bytes that the parser got before them */
 	struct cursor second; /* the document's second line */
-	XML_Index first;      /* bytes of its first one */
+	XML_Index first;      /* bytes of its first line */
 	bool ended;           /* the text ended */
 };
 
@@ -297,8 +297,8 @@ static void fill(struct feed *f, size_t least)
 	}
 }
 
-/* Continues reading lines after the one that holds byte `at` of the document, or with it.
- * That may be some chunks back: expat puts off what follows an unfinished token. */
+/* Continues reading lines with the line that has byte `at` of the document, or after it. That may
+ * be some chunks back: expat delays the text after an unfinished token. */
 static void rewind_to(struct feed *f, XML_Index at, bool after)
 {
 	struct lines *lines = &f->x.r->lines;
@@ -319,7 +319,7 @@ static void rewind_to(struct feed *f, XML_Index at, bool after)
 	}
 }
 
-/* Gives the parser line after line; true when it accepted all or was stopped. */
+/* Feeds the parser line by line. True when it accepted all or was stopped. */
 static bool feed(struct feed *f)
 {
 	size_t least = 256;
@@ -345,7 +345,7 @@ static bool feed(struct feed *f)
 	}
 }
 
-/* Where reading goes on when the parser did not like the text. */
+/* Finds where to continue when the parser rejected the text. */
 static void recover(struct feed *f)
 {
 	enum XML_Error error = XML_GetErrorCode(f->x.parser);

@@ -37,7 +37,7 @@ static void unloaded(struct no_gpu_reason *reason, const struct no_gpu_host *hos
 			  nvml_text(host->nvml));
 }
 
-/* NVML answers and gives no GPU. */
+/* NVML answers, but has no GPU. */
 static void empty(struct no_gpu_reason *reason, const struct no_gpu_host *host, const char *driver)
 {
 	static const char grant[] = "ask for GPUs where the container or job is made";
@@ -58,7 +58,7 @@ static void empty(struct no_gpu_reason *reason, const struct no_gpu_host *host, 
 
 static void loaded(struct no_gpu_reason *reason, const struct no_gpu_host *host, const char *driver)
 {
-	/* Before the library: a container without a grant lacks both. */
+	/* Checked before the library: a container without a grant lacks both. */
 	if (host->device_error)
 		set_cause(reason, FINDING_NO_DRIVER,
 			  "ask for GPUs where the container or job is made",
@@ -98,7 +98,7 @@ void no_gpu_explain(struct no_gpu_reason *ret, const struct no_gpu_host *host)
 		unloaded(ret, host);
 	else
 		loaded(ret, host, driver);
-	/* CUDA has libraries of its own: without NVML's the GPUs may work all the same. */
+	/* CUDA has libraries of its own: without NVML the GPUs may still work. */
 	ret->unusable = host->nvml == NVML_SUCCESS || !host->loaded || host->device_error ||
 			host->nvml == NVML_ERROR_LIB_RM_VERSION_MISMATCH || !host->gpus;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nvidia-smi nvlink -s: the lines of nvidia-smi -L with the links of each GPU below.
- * The links' speeds are listed, their other ends are not: neighbours stay unknown.
+ * nvidia-smi nvlink -s: the lines of nvidia-smi -L, each followed by the links of that GPU. The
+ * list has the links' speeds but not their other ends, so neighbours stay unknown.
  */
 #include "inventory/recorded.h"
 

@@ -42,7 +42,7 @@ static enum nvml_return nvml_open(struct nvml *nvml)
 	return missing ? NVML_ERROR_FUNCTION_NOT_FOUND : NVML_ERROR_LIBRARY_NOT_FOUND;
 }
 
-/* Stores the list of a set; an empty one says nothing. */
+/* Stores the list of a set; an empty set means that nothing is known. */
 static bool member_set_bits(char **member, struct cpu_set set)
 {
 	struct strbuf buf = {0};
@@ -53,8 +53,8 @@ static bool member_set_bits(char **member, struct cpu_set set)
 	return list && (!*list || member_set(member, span_of(list)));
 }
 
-/* NVML before /sys: it is what nvidia-smi topo -m prints, and it answers for
- * recorded machines too, whose addresses may belong to other devices here. */
+/* NVML is asked before /sys: nvidia-smi topo -m prints NVML's answer, and NVML may answer for a
+ * recorded machine, whose addresses belong to other devices here. */
 static int read_affinity(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *d)
 {
 	uint64_t cpus[8192 / 64] = {0}, nodes[1024 / 64] = {0};
@@ -75,7 +75,7 @@ static bool member_set_text(char **member, const char *text)
 	return !*text || member_set(member, span_of(text));
 }
 
-/* Keeps the first failure; a GPU without the thing asked for (no PCI bus) is not a failure. */
+/* Keeps the first failure. That a GPU lacks the thing asked for (no PCI bus) is not a failure. */
 static bool answered(enum nvml_return r, enum nvml_return *why)
 {
 	if (r != NVML_SUCCESS && r != NVML_ERROR_NOT_SUPPORTED && *why == NVML_SUCCESS)
@@ -83,7 +83,7 @@ static bool answered(enum nvml_return r, enum nvml_return *why)
 	return r == NVML_SUCCESS;
 }
 
-/* What a query does not answer stays unknown; *why is the first failure. */
+/* Queries that fail leave their members unknown; *why is the first failure. */
 static int read_identity(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *d,
 			 enum nvml_return *why)
 {

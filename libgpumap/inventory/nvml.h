@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the files nvml*.c share one loaded NVML. */
+/* The files nvml*.c share one loaded NVML. */
 #ifndef GM_NVML_H
 #define GM_NVML_H
 
@@ -8,8 +8,8 @@
 
 enum nvml_need { NVML_NEEDED, NVML_WANTED };
 
-/* X(need, member, function): what the inventory asks. Without one that is NEEDED the library is of
- * no use; what a WANTED one tells is otherwise not known. */
+/* X(need, member, function): the functions that the inventory calls. The library is of no use
+ * without one that is NEEDED; without a WANTED one its information stays unknown. */
 #define NVML_FUNCTIONS(X) \
 	X(NVML_NEEDED, init, nvmlInit_v2) \
 	X(NVML_NEEDED, shutdown, nvmlShutdown) \
@@ -40,30 +40,30 @@ struct nvml {
 #undef NVML_MEMBER
 };
 
-/* What a function answers; NVML_ERROR_FUNCTION_NOT_FOUND where the driver lacks it. */
+/* The result of a function; NVML_ERROR_FUNCTION_NOT_FOUND if the driver lacks it. */
 #define NVML_ASK(nvml, member, ...) \
 	((nvml)->member ? (nvml)->member(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
 
 /* One line for an NVML code. Static. */
 const char *nvml_text(enum nvml_return code);
 
-/* GPUMAP_ENODRIVER: the library is missing or does not answer; *why then holds the
- * reason and nothing is reported, since only the caller knows the rest of the host. */
+/* GPUMAP_ENODRIVER: the library is missing or does not answer. *why then has the reason, and
+ * nothing is reported, because only the caller knows the rest of the host. */
 int nvml_probe(gpumap_inventory **ret, enum nvml_return *why, gpumap_report *report);
 
-/* As nvml_probe, from a library that is loaded. */
+/* nvml_probe() for a library that is loaded. */
 int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, enum nvml_return *why,
 	      gpumap_report *report);
 
-/* The MIG mode of a GPU and its instances, into `gpu`. */
+/* Reads the MIG mode of a GPU and its instances into `gpu`. */
 int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *gpu);
 
-/* NVLink neighbours of all GPUs; handles[i] belongs to inventory->gpus[i]. */
+/* Reads the NVLink neighbours of all GPUs; handles[i] belongs to inventory->gpus[i]. */
 int nvml_read_links(const struct nvml *nvml, struct nvml_handle *const *handles,
 		    gpumap_inventory *inventory);
 
-/* "1c.2g.20gb" from the name of a MIG instance ("... MIG 1c.2g.20gb") or, where the
- * name does not say, from its shares of a GPU with `total` bytes; false: not known. */
+/* "1c.2g.20gb" from the name of a MIG instance ("... MIG 1c.2g.20gb"), or else computed from its
+ * shares of a GPU with `total` bytes; false: not known. */
 bool mig_profile(char ret[32], const char *name, const struct nvml_attributes *shares,
 		 int64_t total);
 

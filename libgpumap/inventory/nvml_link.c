@@ -5,7 +5,7 @@
 
 #include "pci.h"
 
-/* What the links of one GPU lead to. */
+/* The other ends of the links of one GPU. */
 struct links {
 	bool known, to_switch;
 	int count, neighbours[NVML_MAX_LINKS];
@@ -13,8 +13,8 @@ struct links {
 
 static bool is_switch(enum nvml_link_type type, const struct nvml_pci *remote)
 {
-	/* Drivers before 470 do not have the type. A switch is an NVIDIA device that is not a GPU.
-	 */
+	/* Drivers before 470 do not report the type. A switch is an NVIDIA device that is not a
+	 * GPU. */
 	if (type == NVML_LINK_TO_UNKNOWN)
 		return (remote->pci_device_id & 0xffff) == NVML_VENDOR_NVIDIA;
 	return type == NVML_LINK_TO_SWITCH;
@@ -53,7 +53,7 @@ static void read_gpu(const struct nvml *nvml, struct nvml_handle *handle,
 
 		if (r == NVML_ERROR_FUNCTION_NOT_FOUND || r == NVML_ERROR_INVALID_ARGUMENT)
 			return;
-		/* "Not supported" is the answer of a GPU without links, and of unused ones. */
+		/* GPUs without links, and unused links, answer "not supported". */
 		if (r == NVML_SUCCESS || r == NVML_ERROR_NOT_SUPPORTED)
 			links->known = true;
 		if (r == NVML_SUCCESS && active)
@@ -61,8 +61,8 @@ static void read_gpu(const struct nvml *nvml, struct nvml_handle *handle,
 	}
 }
 
-/* GPUs on switches reach all others on switches, as topo -m shows them: switches
- * of two boards are joined with each other. */
+/* All GPUs on switches reach each other, as topo -m shows them: switches of two boards are
+ * connected. */
 static size_t all_neighbours(const struct links *links, size_t self,
 			     const gpumap_inventory *inventory, int *ret)
 {

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-/* Gigabytes in a profile's name are eighths of the whole, rounded up to the eighth
- * that NVML's figure (less what the driver keeps) falls into. */
+/* The gigabytes in a profile's name are eighths of the whole, rounded up to the eighth into which
+ * NVML's figure (which lacks what the driver keeps) falls. */
 static unsigned int profile_gigabytes(unsigned long long mib, int64_t total)
 {
 	const int64_t gib = (total + (1 << 30) - 1) >> 30;
@@ -37,7 +37,7 @@ bool mig_profile(char ret[32], const char *name, const struct nvml_attributes *s
 	return n < 32;
 }
 
-/* The number that a query gave, -1 where it gave none. */
+/* The number from a query, -1 if the query failed. */
 static int number(enum nvml_return r, const unsigned int *n)
 {
 	return r == NVML_SUCCESS && *n <= INT32_MAX ? (int)*n : -1;
@@ -74,7 +74,7 @@ int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_de
 	enum nvml_return r = NVML_ASK(nvml, mig_mode, handle, &now, &pending);
 	int result = GPUMAP_OK;
 
-	/* A GPU or a driver that does not know MIG has none. */
+	/* A GPU or a driver without MIG has no instances. */
 	if (r == NVML_ERROR_NOT_SUPPORTED || r == NVML_ERROR_FUNCTION_NOT_FOUND)
 		gpu->mig_enabled = 0;
 	if (r != NVML_SUCCESS)
@@ -87,7 +87,7 @@ int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_de
 	for (unsigned int i = 0; result == GPUMAP_OK && i < count; i++) {
 		struct nvml_handle *mig = NULL;
 
-		/* Places without an instance answer "not found". */
+		/* Slots without an instance answer "not found". */
 		if (NVML_ASK(nvml, mig_by_index, handle, i, &mig) == NVML_SUCCESS)
 			result = read_instance(nvml, mig, gpu);
 	}

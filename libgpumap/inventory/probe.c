@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPUs of this host, by whoever answers. */
+/* The GPUs of this host, from the first source that answers. */
 #include "inventory/host.h"
 
 #include <errno.h>
@@ -56,8 +56,8 @@ int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_retur
 	return explain_no_gpu(*ret, &host, report);
 }
 
-/* The GPUs that the kernel's files list for the driver that NVML answers for: none where
- * NVML is that of another machine. */
+/* How many GPUs the kernel's files list for the driver of this NVML: none if NVML serves another
+ * machine. */
 static int count_driven(size_t *ret, const char *root, const char *driver, gpumap_report *report)
 {
 	gpumap_inventory *listed = NULL;
@@ -83,7 +83,7 @@ int probe_empty(gpumap_inventory *inventory, const char *root, gpumap_report *re
 	return r == GPUMAP_OK ? explain_no_gpu(inventory, &host, report) : r;
 }
 
-/* Where and when: an inventory may be looked at elsewhere, later. */
+/* Notes host and date: the inventory may be read elsewhere, later. */
 static bool stamp(gpumap_inventory *inventory)
 {
 	char host[256] = "", date[32];
@@ -107,7 +107,7 @@ EXPORT int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const 
 	enum nvml_return why;
 	int r;
 
-	/* A flag of a newer library must not be taken for granted. */
+	/* Unknown flags of a newer interface are an error. */
 	if (flags & ~GPUMAP_PROBE_FLAG_ASK_DRIVER)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
 				   "no such flags: 0x%x", flags & ~GPUMAP_PROBE_FLAG_ASK_DRIVER);

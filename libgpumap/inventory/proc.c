@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The GPUs of this host without NVML. With a loaded driver /proc/driver/nvidia says
- * which GPUs it drives; without one /sys/bus/pci says which ones are built in.
+ * The GPUs of this host without NVML. If a driver is loaded, /proc/driver/nvidia lists the GPUs
+ * that it drives; otherwise /sys/bus/pci lists those that are built in.
  */
 #include "inventory/host.h"
 
@@ -51,12 +51,12 @@ int host_affinity(gpumap_device *device, const char *root)
 
 	if (!device->pci)
 		return GPUMAP_OK;
-	/* The address may be another device's where NVML describes another machine. */
+	/* If NVML serves another machine, the address may be another device's. */
 	if (!host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/vendor", root, device->pci) ||
 	    strtoul(text, NULL, 16) != NVML_VENDOR_NVIDIA)
 		return GPUMAP_OK;
 	host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/numa_node", root, device->pci);
-	node = span_number(span_of(text), INT32_MAX); /* the kernel's "-1" is no number: unknown */
+	node = span_number(span_of(text), INT32_MAX); /* the kernel's "-1" means unknown */
 	if (!device->numa && node >= 0 && !member_set(&device->numa, span_of(text)))
 		return GPUMAP_ENOMEM;
 	host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/local_cpulist", root, device->pci);
@@ -94,7 +94,7 @@ static bool read_field(gpumap_device *d, struct span line, bool *excluded)
 	value = span_trim((struct span){colon + 1, line.length - (size_t)(colon + 1 - line.text)});
 	if (span_is(key, "Model") && value.length)
 		return member_set(&d->name, value);
-	/* A GPU that was never opened shows question marks. */
+	/* A GPU that was never opened has question marks. */
 	if (span_is(key, "GPU UUID") && is_full_uuid(value, "GPU-"))
 		return member_set(&d->uuid, value);
 	if (span_is(key, "Device Minor"))
@@ -104,7 +104,7 @@ static bool read_field(gpumap_device *d, struct span line, bool *excluded)
 	return true;
 }
 
-/* Neither NVML nor CUDA counts a GPU that the driver was told to leave out. */
+/* A GPU that the driver was configured to leave out is counted by neither NVML nor CUDA. */
 static int add_driven(gpumap_inventory *inventory, const char *root, const char *name,
 		      const char *pci)
 {
@@ -147,7 +147,8 @@ static int add_built_in(gpumap_inventory *inventory, const char *root, const cha
 	return added && member_set(&added->pci, span_of(pci)) ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
-/* Calls add for every PCI address that is a name in the folder; none without it. */
+/* Calls add for every name in the folder that is a PCI address. Without the folder it does nothing.
+ */
 static int walk(gpumap_inventory *inventory, const char *root, const char *folder,
 		int (*add)(gpumap_inventory *, const char *, const char *, const char *))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/driver/nvidia/gpus/.../information, one file after another. The minor number is
- * that of /dev/nvidiaN, not nvidia-smi's index, which these files do not tell.
+ * /proc/driver/nvidia/gpus/.../information, one file after another. The minor number is that of
+ * /dev/nvidiaN, not nvidia-smi's index, which these files do not have.
  */
 #include "inventory/recorded.h"
 
@@ -38,7 +38,7 @@ static void keep(char *ret, size_t room, struct span value)
 		snprintf(ret, room, "%.*s", (int)value.length, value.text);
 }
 
-/* The value after "KEY:", which starts the line's body or follows a colon of a prefix. */
+/* The value after "KEY:", which begins the line's body or follows a colon of a prefix. */
 static bool value_of(const struct line *line, const char *key, struct span *ret)
 {
 	struct span rest = line->text;

@@ -7,7 +7,7 @@
 
 #include "pci.h"
 
-/* --- which column is what -------------------------------------------------------------------- */
+/* --- the meaning of columns ------------------------------------------------------------------ */
 
 static const struct {
 	const char *name;
@@ -23,7 +23,7 @@ static const struct {
 	{"used_memory", COLUMN_PROCESS},   {"used_gpu_memory", COLUMN_PROCESS},
 };
 
-/* "memory.total [MiB]"; not every column is known, but all have this shape. */
+/* "memory.total [MiB]". Not every column is known, but all have this form. */
 static bool is_column(struct span field, enum column *column)
 {
 	const char *unit = span_find(field, " [");
@@ -84,7 +84,7 @@ static bool set_columns(struct recorded *r, struct span list, bool surely)
 		csv.columns[csv.count++] = (unsigned char)column;
 		recognised += column != COLUMN_OTHER;
 	}
-	/* One word alone is a header only if it can be nothing else. */
+	/* A single word is a header only if it can be nothing else. */
 	if (!surely && (!recognised || (csv.count == 1 && !csv_names_gpus(&csv))))
 		return false;
 	r->csv = csv;
@@ -100,7 +100,8 @@ static bool csv_header(struct recorded *r, struct span list)
 	return set_columns(r, list, false);
 }
 
-/* From a command line such as "$ nvidia-smi --query-gpu=index,uuid --format=csv,noheader". */
+/* Sets the columns from a command line such as "$ nvidia-smi --query-gpu=index,uuid
+ * --format=csv,noheader". */
 static bool csv_command(struct recorded *r, struct span s)
 {
 	const char *at = span_find(s, "--query-gpu=");
@@ -135,7 +136,7 @@ static bool is_number(struct span s)
 	return take_number(&s) >= 0 && !s.length;
 }
 
-/* "49140 MiB", and without units "49140"; -1 if it is no size. */
+/* "49140 MiB", and without units "49140"; -1 if it is not a size. */
 static int64_t csv_mib(struct span field, bool *unit)
 {
 	int64_t n = take_number(&field);
@@ -162,8 +163,8 @@ static bool is_name_like(struct span s)
 	return letter && s.length > 3 && !is_no_value(s) && !span_starts(s, "0x");
 }
 
-/* From the shape of a row, where a UUID or an address makes it one. Of several sizes the largest is
- * the memory; one alone may be the memory in use. */
+/* Sets the columns from the form of a row, if it has a UUID or an address. Of several sizes the
+ * largest is the memory; a single one may be the memory in use. */
 static bool csv_guess(struct recorded *r, struct span row)
 {
 	struct csv_state csv = {.total = -1, .guessed = true};
@@ -205,13 +206,13 @@ static bool csv_guess(struct recorded *r, struct span row)
 
 struct row {
 	struct seen seen;
-	struct span driver, failure; /* failure: "[Unknown Error]" where a value should be */
+	struct span driver, failure; /* failure: "[Unknown Error]" instead of a value */
 	int64_t total;
 	size_t fields;
 	bool unit, open; /* open: the last field may be cut */
 };
 
-/* What a prefix that was not recognised leaves before the first value: "0: 7". */
+/* The part after a prefix that was not recognised: "0: 7". */
 static struct span last_word(struct span s)
 {
 	size_t start = s.length;
@@ -306,7 +307,7 @@ static bool parse_row(const struct csv_state *csv, const struct line *line, stru
 	return row->fields == csv->count || (line->cut && row->fields > 1);
 }
 
-/* Text that is no number, UUID or address must at least look like the name of a GPU. */
+/* Text that is not a number, UUID or address must at least look like the name of a GPU. */
 static bool is_model(struct span s)
 {
 	static const char *const models[] = {

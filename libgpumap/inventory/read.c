@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a file's path, or what a user writes after --inventory, to an inventory. */
+/* From a file, or the value of --inventory, to an inventory. */
 #include "inventory/inventory.h"
 
 #include <errno.h>
@@ -47,7 +47,8 @@ EXPORT int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size
 	return recorded_parse(ret, all, origin, report);
 }
 
-/* "8", "8xH100", "2xH100+6xA100": digits first, so that a file of that name needs a "./". */
+/* "8", "8xH100", "2xH100+6xA100": a name that begins with digits is not a file, unless written
+ * "./8". */
 bool synthetic_recognise(const char *what)
 {
 	size_t digits = strspn(what, "0123456789");

@@ -58,7 +58,7 @@ static int refuse(struct recorded *r, struct span text)
 			   why->text ? why->text : "no line is in a format that is known");
 }
 
-/* A hole in the numbers is a GPU that did not answer, or a part of a listing. */
+/* A gap in the numbers is a GPU that did not answer, or a listing of only some GPUs. */
 static void check_holes(struct recorded *r)
 {
 	const gpumap_inventory *inventory = r->inventory;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading text that somebody recorded: pasted, quoted, cut, coloured. The text goes
- * line by line to the readers below until one takes the line; each tells what it saw of
- * a GPU with recorded_gpu, which merges all parts into one inventory.
+ * Reads text that somebody recorded: pasted, quoted, cut, coloured. Each line goes to the readers
+ * below until one takes it. The reader passes what it found of a GPU to recorded_gpu(), which
+ * merges all parts into one inventory.
  */
 #ifndef GM_RECORDED_H
 #define GM_RECORDED_H
@@ -14,7 +14,7 @@
 
 enum { MIB = 1 << 20 };
 
-/* What one line says of a GPU; a span without text and -1 mean that it says nothing. */
+/* What one line states of a GPU. A span without text and -1 mean that it states nothing. */
 struct seen {
 	int64_t index;
 	struct span uuid, pci, name, numa, cpus;
@@ -27,7 +27,7 @@ static inline struct seen seen_gpu(int64_t index)
 	return (struct seen){.index = index, .memory = -1, .minor = -1, .mig_enabled = -1};
 }
 
-/* ... and of a MIG instance. `number` is the source's, which merges two listings. */
+/* The same of a MIG instance. `number` is the source's; two listings are merged by it. */
 struct seen_mig {
 	int64_t number;
 	struct span uuid, profile;
@@ -37,11 +37,11 @@ struct seen_mig {
 
 struct recorded;
 
-/* A reader. `line` returns 1 when it took the line, 2 when it did but the line is of no
- * GPU, 0 when the line is not of its format, or a negative code. `end` may be NULL; it runs once,
- * after the last line. */
+/* A reader. `line` returns 1 if it took the line, 2 if it took it but the line is not about a GPU,
+ * 0 if the line is not of its format, or a negative code. `end` may be NULL; it runs once, after
+ * the last line. */
 struct format {
-	const char *name; /* for the inventory's source; NULL: it names no GPU */
+	const char *name; /* for the inventory's source; NULL: its lines name no GPU */
 	int (*line)(struct recorded *r, const struct line *line);
 	int (*end)(struct recorded *r);
 };
@@ -50,23 +50,23 @@ extern const struct format nccl_xml_format, smi_list_format, nvlink_format, smi_
 	topo_format, proc_info_format, query_csv_format, complaint_format;
 
 struct list_state {
-	int gpu;      /* position of the GPU whose lines follow, -1 */
+	int gpu;      /* position of the GPU that the next lines are about; -1: none */
 	int64_t last; /* its index */
-	bool running; /* the line before belongs to this list too */
+	bool running; /* the previous line belongs to this list too */
 };
 
 struct table_state {
-	int gpu;       /* position of the GPU row whose other lines follow, -1 */
+	int gpu;       /* position of the GPU row that the next lines continue; -1: none */
 	int64_t last;  /* index of the last GPU row */
-	bool open;     /* there are GPU rows and the box after them has not come yet */
+	bool open;     /* there were GPU rows, and the end of their box has not come yet */
 	bool mig;      /* inside the box of MIG devices */
-	bool headless; /* lines of a GPU came without its row */
+	bool headless; /* there were lines of a GPU without its row */
 };
 
 struct topo_state {
 	int *columns; /* GPU index of each GPU column of the header */
 	size_t count, column_room, rows;
-	size_t start[3]; /* where the headings of the affinity columns start */
+	size_t start[3]; /* columns where the headings of the affinity cells begin */
 	bool has[3];     /* CPU affinity, NUMA affinity, GPU NUMA ID */
 	bool known;      /* a header was read */
 	int *neighbours; /* room for one row */
@@ -98,9 +98,9 @@ enum { MAX_COLUMNS = 1024 };
 struct csv_state {
 	unsigned char columns[MAX_COLUMNS];
 	size_t count; /* 0: no header yet */
-	bool guessed; /* the columns were recognised by their shape */
+	bool guessed; /* the columns were recognised by their form */
 	bool units, unnamed;
-	int64_t total; /* of the column "count", -1 */
+	int64_t total; /* of the column "count"; -1: none */
 };
 
 struct xml_link {
@@ -118,14 +118,15 @@ struct complaint_state {
 	size_t hosts, others;
 };
 
-/* Why the text may be incomplete or is no inventory. */
+/* Why the text may be incomplete or is not an inventory. */
 struct reason {
 	int line;
 	const char *text, *fix;
 };
 
 struct recorded {
-	const struct format *const *formats; /* the readers, in the order in which they are asked */
+	/* the readers, in the order in which they get a line */
+	const struct format *const *formats;
 	size_t format_count;
 	gpumap_inventory *inventory;
 	gpumap_report *report;
@@ -133,8 +134,8 @@ struct recorded {
 	struct arena arena;
 	struct lines lines;
 	struct hash_index lookup;  /* of the inventory's GPUs */
-	int line;                  /* number of the present line, for findings */
-	const struct format *last; /* that took the line before; NULL: none did */
+	int line;                  /* number of the current line, for findings */
+	const struct format *last; /* the reader that took the previous line; NULL: none did */
 	struct reason partial[4], foreign;
 	size_t partial_count;
 	struct reason masked;
@@ -148,34 +149,34 @@ struct recorded {
 	struct complaint_state complaint;
 };
 
-/* recorded_parse with these readers alone. */
+/* recorded_parse() with only these readers. */
 int recorded_parse_with(gpumap_inventory **ret, const struct format *const formats[], size_t count,
 			struct span text, const char *origin, gpumap_report *report);
 
-/* Merges what was seen into the GPU that it is about. Its position in the inventory,
- * which holds until the last line, or a negative code. */
+/* Merges `seen` into its GPU. Returns the GPU's position in the inventory, which is valid until the
+ * last line, or a negative code. */
 int recorded_gpu(struct recorded *r, const struct seen *seen) MUST_CHECK;
-/* The same for a MIG instance of the GPU at `position`. A code. */
+/* The same for a MIG instance of the GPU at `position`. Returns a code. */
 int recorded_mig(struct recorded *r, int position, const struct seen_mig *seen) MUST_CHECK;
-/* After the last line: joins GPUs that one part numbers and another does not. */
+/* Call it after the last line: joins GPUs that one part numbers and another does not. */
 int recorded_link(struct recorded *r) MUST_CHECK;
 /* The position of the GPU at this address, -1. */
 int recorded_by_pci(struct recorded *r, const char *pci);
 void recorded_driver(struct recorded *r, struct span version);
 
-/* The inventory is perhaps not complete; the reason alone if nothing was read. */
+/* Notes that the inventory may be incomplete; without any GPU the reason becomes the error. */
 void recorded_partial(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
-/* A reason that counts only if no GPU is read at all. */
+/* Notes a reason that is reported only if no GPU is read at all. */
 void recorded_foreign(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
 int recorded_contradiction(struct recorded *r, const char *format, ...) PRINTF(2, 3);
 int recorded_limit(struct recorded *r, const char *format, ...) PRINTF(2, 3);
 int recorded_nomem(struct recorded *r);
 
-/* Pieces of text that several readers take apart. */
+/* Functions on pieces of text, for several readers. */
 #define NO_SPAN ((struct span){NULL, 0})
 /* The first place of `word` in s, NULL. */
 const char *span_find(struct span s, const char *word);
-/* What follows `from` (a place in s) up to the end of s. */
+/* The part of s that begins at `from`, a place in s. */
 struct span span_from(struct span s, const char *from);
 /* Takes leading blanks and then a word (up to a blank) off *s; an empty one at the end. */
 struct span take_word(struct span *s);

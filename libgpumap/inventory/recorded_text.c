@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the readers of recorded text share: pieces of text, and what they report. */
+/* Shared by the readers of recorded text: functions on text, and reports. */
 #include "inventory/recorded.h"
 
 /* --- pieces of text ------------------------------------------------------------ */

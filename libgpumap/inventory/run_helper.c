@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the helper that asks the driver: a driver may hang, crash or print. */
+/* Runs the helper that asks the driver. A driver may hang, crash or print. */
 #include "inventory/driver.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ; /* handed on as it is */
+extern char **environ; /* passed on unchanged */
 
 struct run {
 	const char *path;
@@ -37,7 +37,7 @@ static int fail(const struct run *run, const char *what, const char *detail, con
 			   "cannot ask the driver: the helper %s%s", what, detail);
 }
 
-/* Standard output to the pipe first: its end may be descriptor 0. */
+/* Standard output is connected first, because the pipe's end may be descriptor 0. */
 static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, int output)
 {
 	sigset_t none, all;
@@ -104,7 +104,7 @@ static int start(struct run *run, const char *argument)
 				    : NULL);
 }
 
-/* Collects the output until its end. */
+/* Collects the output up to its end. */
 static int collect(struct run *run, struct ran *ret)
 {
 	ret->length = 0;
@@ -132,9 +132,9 @@ static int collect(struct run *run, struct ran *ret)
 	}
 }
 
-/* Waits for the end of the process, up to the deadline: one that hangs inside the
- * kernel cannot even be killed. Returns whether it ended; *status is -1 if somebody
- * else in this process has collected it. */
+/* Waits for the end of the process, up to the deadline: a process that hangs inside the kernel
+ * cannot even be killed. Returns whether it ended. *status is -1 if another part of this process
+ * collected it. */
 static bool reap(struct run *run, int64_t deadline, int *status)
 {
 	for (;;) {

@@ -105,7 +105,7 @@ static bool parse_mig(struct span head, struct seen_mig *mig)
 	return mig->number >= 0 && mig->number < GPUMAP_MAX_DEVICES && span_is(word, ":");
 }
 
-/* The GPU of a MIG line whose GPU line was cut off, by the UUID inside its own. */
+/* The GPU of a MIG line whose GPU line was cut off, found by the UUID inside the instance's own. */
 static int orphan(struct recorded *r, struct span uuid)
 {
 	struct seen seen = seen_gpu(-1);
@@ -139,7 +139,7 @@ static int read_mig(struct recorded *r, struct seen_mig *mig, bool cut)
 	return code == GPUMAP_OK ? 1 : code;
 }
 
-/* A line that ends before its UUID does. */
+/* A line that ends before its UUID. */
 static int cut_line(struct recorded *r, const struct line *line)
 {
 	int64_t index;
@@ -156,7 +156,7 @@ static int read_line(struct recorded *r, const struct line *line)
 	const char *mark;
 	int taken = 0;
 
-	/* Several on one line: the newlines were lost. */
+	/* Several entries on one line: the newlines were lost. */
 	while ((mark = span_find(rest, MARK))) {
 		struct span head = {rest.text, (size_t)(mark - rest.text)};
 		struct span uuid = span_from(rest, mark + strlen(MARK));

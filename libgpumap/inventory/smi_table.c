@@ -66,7 +66,8 @@ static int64_t total_memory(struct span cell)
 	return total * MIB;
 }
 
-/* The last word of a row's first cell is the persistence mode or the driver model. */
+/* Removes the last word of a row's first cell, which is the persistence mode or the driver model.
+ */
 static struct span without_mode(struct span name)
 {
 	static const char *const modes[] = {"On",  "Off",  "N/A", "WDDM",

@@ -20,14 +20,15 @@ struct snapshot {
 	const char *origin;
 	gpumap_report *report;
 	const struct snapshot_table *table; /* of the section; NULL: left to sites */
-	void *object;                       /* that the section fills */
+	void *object;                       /* the object that the section fills */
 	int lines[SNAPSHOT_MAX_MEMBERS];    /* of the section's keys so far */
 	struct label *labels;               /* of the GPUs, in order of arrival */
 	size_t room;
-	struct inifile_entry orders[ORDERS]; /* to be read when all GPUs are there */
-	bool enabled_given;                  /* the GPU's mig_enabled is not for [mig] to set */
+	struct inifile_entry orders[ORDERS]; /* read when all GPUs are known */
+	/* the GPU's section has mig_enabled, so [mig] does not set it */
+	bool enabled_given;
 	bool has_head, has_schema;
-	bool newer; /* the rest of the file means what only a newer gpumap knows */
+	bool newer; /* the rest of the file may mean something that only a newer gpumap knows */
 };
 
 #define FAIL(s, id, at_line, at_column, remedy, ...) \
@@ -133,7 +134,7 @@ static int unknown_section(struct snapshot *s, struct span name, int line)
 		    "unknown section [%s]", QUOTE(name));
 }
 
-/* What follows the section's first word, if that is `word`. */
+/* The text after the section's first word, if that is `word`. */
 static bool after_word(struct span name, const char *word, struct span *rest)
 {
 	size_t n = strlen(word);
@@ -269,7 +270,7 @@ static int compare_index(const void *key, const void *device)
 	return (a > b) - (a < b);
 }
 
-/* A neighbour that is not there is worth a warning: a cut recording says that it is one. */
+/* A neighbour that is missing is worth a warning. A partial recording is marked as one. */
 static void check_neighbours(const struct snapshot *s)
 {
 	const gpumap_inventory *inventory = s->inventory;
@@ -289,7 +290,7 @@ static void check_neighbours(const struct snapshot *s)
 	}
 }
 
-/* Why there is no GPU was said of "this host", which is the one of the snapshot. */
+/* The reason was written for "this host"; here it names the snapshot's host. */
 static int name_host(struct snapshot *s)
 {
 	static const char here[] = "this host";
@@ -309,13 +310,13 @@ static int name_host(struct snapshot *s)
 	return named ? GPUMAP_OK : report_nomem(s->report);
 }
 
-/* As gpumap_inventory_probe says it of this host. */
+/* Reports it as gpumap_inventory_probe() does for this host. */
 static int explain_no_gpu(struct snapshot *s)
 {
 	gpumap_inventory *inventory = s->inventory;
 	int r;
 
-	/* An empty reason is not a reason. */
+	/* An empty reason does not count. */
 	if (inventory->no_gpu && !span_trim(span_of(inventory->no_gpu)).length) {
 		free(inventory->no_gpu);
 		inventory->no_gpu = NULL;

@@ -3,8 +3,8 @@
  * The snapshot: an inventory as an INI file.
  *
  *	[snapshot]          schema = 1 first; where and when it was recorded
- *	[gpu N]             N is nvidia-smi's number, unless index says otherwise
- *	[mig N:i]           the i-th MIG instance of GPU N, behind its [gpu N]
+ *	[gpu N]             N is nvidia-smi's number, unless `index` is given
+ *	[mig N:i]           the i-th MIG instance of GPU N, after its [gpu N]
  *
  * A member that is left out, or has no value, is not known.
  */
@@ -38,7 +38,7 @@ struct snapshot_member {
 	size_t offset; /* in gpumap_inventory for [snapshot], else in gpumap_device */
 };
 
-/* One table for reader and writer. */
+/* The reader and the writer use the same table. */
 struct snapshot_table {
 	const char *const *names; /* ends with NULL */
 	const struct snapshot_member *members;
@@ -49,12 +49,12 @@ enum { SNAPSHOT_MAX_MEMBERS = 16 };
 
 extern const struct snapshot_table snapshot_head, snapshot_gpu, snapshot_mig;
 
-/* Sets a member of kinds TEXT to NVLINK (not ORDER) from its text, decoded if it is one.
- * NULL, or what the value should have been; *nomem is set when memory ran out. */
+/* Sets a member of kinds TEXT to NVLINK (not ORDER) from its text, decoded if it is a TEXT. Returns
+ * NULL, or a description of the values that are valid; *nomem is set when memory ran out. */
 const char *snapshot_set(const struct snapshot_member *member, void *object, struct span value,
 			 bool *nomem);
 
-/* Reads an order for `count` GPUs into a new array. As snapshot_set. */
+/* Reads an order for `count` GPUs into a new array. Returns as snapshot_set(). */
 const char *snapshot_order(int **ret, size_t count, struct span value, bool *nomem);
 
 #endif

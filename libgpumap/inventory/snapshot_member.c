@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The members of a snapshot and how each is read. */
+/* The members of a snapshot, and how each is read. */
 #include "inventory/snapshot.h"
 
 #include <limits.h>
@@ -90,7 +90,7 @@ static bool set_text(char **member, struct span text, bool *nomem)
 	return true;
 }
 
-/* A hidden UUID is kept as it was recorded; Jetson's has no prefix. */
+/* A hidden UUID is kept as recorded; Jetson's has no prefix. */
 static bool set_uuid(char **member, struct span text, const char *prefix, bool *nomem)
 {
 	if (!is_full_uuid(text, "") &&

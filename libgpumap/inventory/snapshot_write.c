@@ -13,7 +13,7 @@ struct writer {
 	const char *too_long; /* the first member that does not fit into a value */
 };
 
-/* A list of positions, with runs as "0-7"; what is not known at its end is left out. */
+/* A list of positions, with runs as "0-7". Unknown positions at its end are left out. */
 static void write_order(struct strbuf *buf, const int *order, size_t count)
 {
 	const char *comma = "";
@@ -107,7 +107,7 @@ static void write_value(struct writer *w, const struct snapshot_member *member, 
 	}
 }
 
-/* Whether what is written would not be read. */
+/* Whether the line would be too long to be read back. */
 static bool is_too_long(struct writer *w, size_t start)
 {
 	struct span written = {w->text.text + start, w->text.length - start};
@@ -146,8 +146,8 @@ static void write_members(struct writer *w, const struct snapshot_table *table, 
 	}
 }
 
-/* The number in the next [gpu N]: the index, or the least number that is no GPU's. The
- * GPUs are sorted by index, those without one last. */
+/* The number in the next [gpu N]: the index, or the least number that is not a GPU's. The GPUs are
+ * sorted by index; those without one are last. */
 struct labels {
 	int free;
 	size_t known;

@@ -5,15 +5,15 @@
  *		GPU0	GPU1	NIC0	CPU Affinity	NUMA Affinity	GPU NUMA ID
  *	GPU0	 X 	NV12	PXB	0-63	0		N/A
  *
- * With tabs, empty cells can be told; with blanks only when they line up with the header.
+ * With tabs, empty cells can be recognised; with blanks only if they line up with the header.
  * (There are two tabs before the last column and one above it.)
  */
 #include "inventory/recorded.h"
 
 static const char *const headings[] = {"CPU Affinity", "NUMA Affinity", "GPU NUMA ID"};
 
-/* Takes one relation ("NV12", "SYS") off *s; 1 if it is NVLink, 0 if not, -1: none. Lost
- * tabs glue them together: "PXBNODE". */
+/* Takes one relation ("NV12", "SYS") off *s. Returns 1 for NVLink, 0 for another, -1 for none. If
+ * tabs were lost, relations are joined: "PXBNODE". */
 static int take_relation(struct span *s)
 {
 	static const char *const words[] = {"X", "SYS", "NODE", "PHB", "PXB", "PIX", "PSB", "SOC"};
@@ -89,7 +89,7 @@ static void finish_matrix(struct recorded *r)
 	memset(t->has, 0, sizeof(t->has));
 }
 
-/* "GPU0 GPU1 ... CPU Affinity": glued or not. */
+/* "GPU0 GPU1 ... CPU Affinity", with or without blanks between. */
 static int read_header(struct recorded *r, const struct line *line)
 {
 	struct topo_state *t = &r->topo;
@@ -161,7 +161,7 @@ static struct cells split_tabs(struct span row, size_t columns)
 	return c;
 }
 
-/* The heading that stands nearest above a place in the line. */
+/* The heading that is nearest to a place in the line. */
 static size_t nearest(const struct topo_state *t, size_t at)
 {
 	size_t best = 0, best_distance = SIZE_MAX;
@@ -177,7 +177,8 @@ static size_t nearest(const struct topo_state *t, size_t at)
 	return best;
 }
 
-/* Words: with as many as headings each has its own, else those above tell. */
+/* Splits at blanks. If there are as many words as headings, each has its own heading, else the
+ * nearest one. */
 static struct cells split_words(const struct topo_state *t, struct span row, const char *line)
 {
 	struct cells c = {.relations = {row.text, 0}};
@@ -230,7 +231,7 @@ static int set_neighbours(struct recorded *r, int gpu, struct span relations)
 		       : recorded_nomem(r);
 }
 
-/* Room for as many neighbours as the row can name: each takes three bytes or more. */
+/* Makes room for as many neighbours as the row can name: each takes three bytes or more. */
 static int make_room(struct recorded *r, size_t length)
 {
 	struct topo_state *t = &r->topo;
@@ -278,7 +279,7 @@ static int read_row(struct recorded *r, const struct line *line, int64_t index, 
 	return code == GPUMAP_OK ? 1 : code;
 }
 
-/* Without a heading a row must be one throughout: relations, "X" among them, then lists. */
+/* Without a heading the whole row must fit: relations, "X" among them, then lists. */
 static bool is_row(struct span rest)
 {
 	struct span word;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The order in which ranks take devices, and how those are written into a list. */
+/* The order in which ranks take devices, and the entries of these devices in a list. */
 #include "plan/build.h"
 
-/* Long PCI domains come behind short ones. */
+/* Long PCI domains follow short ones. */
 static int compare_pci(const gpumap_device *a, const gpumap_device *b)
 {
 	const char *x = a->gpu->pci, *y = b->gpu->pci;
@@ -44,13 +44,14 @@ static int by_node(const void *a, const void *b)
 	return i != k ? (i > k) - (i < k) : compare_pci(x, y);
 }
 
-/* Paths along NVLinks, so that neighbours in the plan are neighbours on the board. */
+/* Paths along NVLinks, so that neighbours in the plan are connected on the board. */
 struct chain {
 	const struct host_class *class;
 	const struct device_index *index;
 	const gpumap_device **sorted;
-	size_t *position; /* plus one, of a GPU (by place in the inventory) in sorted; 0: none */
-	bool *used;       /* by place of the GPU */
+	/* by place in the inventory: the GPU's position in `sorted`, plus one; 0: none */
+	size_t *position;
+	bool *used; /* by place of the GPU */
 	size_t count;
 };
 
@@ -59,7 +60,7 @@ static size_t gpu_place(const struct chain *c, const gpumap_device *device)
 	return device_place(c->class->host->inventory, device->gpu);
 }
 
-/* The k-th neighbour of this GPU if it is left, else NULL. */
+/* The k-th neighbour of this GPU if it is not used yet, else NULL. */
 static const gpumap_device *neighbour(const struct chain *c, const gpumap_device *gpu, int k)
 {
 	const gpumap_device *other = device_by_number(c->index, gpu->nvlink[k]);
@@ -80,7 +81,7 @@ static int free_neighbours(const struct chain *c, const gpumap_device *gpu)
 	return n;
 }
 
-/* The neighbour that would be hardest to reach later, the first in PCI order of those. */
+/* The neighbour that would be hardest to reach later; of equal ones the first in PCI order. */
 static const gpumap_device *next_gpu(const struct chain *c, const gpumap_device *gpu)
 {
 	const gpumap_device *best = NULL;
@@ -99,7 +100,7 @@ static const gpumap_device *next_gpu(const struct chain *c, const gpumap_device 
 	return best;
 }
 
-/* A path through `start`, grown at its end and then at its head, into ret. */
+/* Writes a path through `start` into ret, extended at its end and then at its head. */
 static size_t grow_path(struct chain *c, const gpumap_device *start, const gpumap_device **ret)
 {
 	const gpumap_device *gpu;
@@ -118,7 +119,7 @@ static size_t grow_path(struct chain *c, const gpumap_device *start, const gpuma
 	}
 	if (n == tail)
 		return n;
-	/* start..end, head.. becomes end..start, head.. */
+	/* turns start..end, head.. into end..start, head.. */
 	for (size_t i = 0, k = tail - 1; i < k; i++, k--) {
 		const gpumap_device *swap = ret[i];
 

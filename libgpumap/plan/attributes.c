@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan, read attribute by attribute. */
+/* Reads a plan attribute by attribute. */
 #include "plan/job.h"
 
 EXPORT const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_str_attr attr)
@@ -38,7 +38,7 @@ EXPORT int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_att
 	}
 }
 
-/* Where the rank lands; where that is not known, the one device that it has. */
+/* The device where the rank lands. If that is not known, its only device. */
 static const struct plan_device *device_of(const struct plan_slot *slot)
 {
 	if (slot->lands)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule S6a: what was inherited bounds a selection, or gives way to it. */
+/* Rule S6a: an inherited list limits a selection, or is overridden by it. */
 #include "plan/build.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@ static const char *bound_name(const struct plan_inherited *bound)
 	return names[bound->kind];
 }
 
-/* Of an order that nobody knows the set can be known all the same: every entry can be
- * any of as many devices as there are entries. */
+/* Even if the order is not known the set can be: every entry then can be any of as many devices as
+ * there are entries. */
 static bool set_is_certain(const gpumap_mapping *mapping)
 {
 	const gpumap_entry *first = mapping->visible;
@@ -82,7 +82,7 @@ int bounds_inherit(struct builder *b, struct host_class *class, const struct dev
 		report_undecidable(b, class, bound, "the order");
 		return GPUMAP_OK;
 	}
-	/* Of compute instances CUDA hides some, so there are never more than places. */
+	/* CUDA hides some compute instances, so there are never more than places. */
 	for (size_t i = 0; i < mapping->visible_count; i++) {
 		const gpumap_device *seen = bound_device(mapping, i);
 		const gpumap_device *device = device_original(index, seen);
@@ -106,7 +106,7 @@ int bounds_inherit(struct builder *b, struct host_class *class, const struct dev
 	return GPUMAP_OK;
 }
 
-/* Which of the class's devices the bound leaves, and how many; NULL: no memory. */
+/* Which of the class's devices are inside the bound, and how many; NULL: no memory. */
 static bool *inside_bound(struct builder *b, const struct host_class *class,
 			  const gpumap_mapping *mapping, const struct device_index *index,
 			  size_t *kept)
@@ -151,7 +151,7 @@ static void label_outside(struct strbuf *buf, const struct host_class *class, co
 		strbuf_printf(buf, " and %zu more", n - MAX_LISTED);
 }
 
-/* The remedy, behind that for a number that may be meant as a count. */
+/* The remedy, after that for a number that may be meant as a count. */
 static const char *with_count(struct count_remedy *ret, const struct builder *b,
 			      const struct host_class *class, const char *fix)
 {
@@ -276,7 +276,7 @@ static void report_taken(struct builder *b, struct host_class *class,
 		labels, class->host->name, bound->origin, own, MORE_HOSTS(class->host_count));
 }
 
-/* Which GPUs are the rank's own is not known. */
+/* It is not known which GPUs are the rank's own. */
 static void report_bad_own(struct builder *b, struct host_class *class,
 			   const struct plan_inherited *bound)
 {
@@ -291,7 +291,7 @@ static void report_bad_own(struct builder *b, struct host_class *class,
 		    MORE_HOSTS(class->host_count));
 }
 
-/* What a rank takes of a list that is not its own alone. */
+/* What a rank takes of a list that other ranks share. */
 static void report_own(struct builder *b, const struct host_class *class,
 		       const struct plan_inherited *bound, const char *own)
 {
@@ -307,8 +307,8 @@ static void report_own(struct builder *b, const struct host_class *class,
 			    class->host->name, own);
 }
 
-/* The others' GPUs: left out of a list that is inherited, and else an error. Which ranks of another
- * launcher have those that are named is not known. */
+/* Leaves out the GPUs of other ranks if the selection is inherited; if it names them, that is an
+ * error. For ranks of another launcher it is not known which rank has the named ones. */
 static int apply_own(struct builder *b, struct host_class *class,
 		     const struct plan_inherited *bound, const struct device_index *index)
 {

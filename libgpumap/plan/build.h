@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the stages of plan_make share, in their order: selection and bounds make the
- * devices of a class of hosts, ranks spreads ranks over hosts, layout shows them to
- * local ranks and lets gpumap_resolve say where those land, clash judges that, cores
- * binds. A "no" sets `failed`; a negative code ends everything.
+ * Shared by the stages of plan_make, in their order: selection and bounds make the devices of a
+ * class of hosts, ranks spreads ranks over hosts, layout gives them to local ranks and asks
+ * gpumap_resolve where those land, clash judges that, cores binds. A "no" sets `failed`; a negative
+ * code ends everything.
  */
 #ifndef GM_PLAN_BUILD_H
 #define GM_PLAN_BUILD_H
@@ -34,18 +34,17 @@ struct host_class {
 	const struct plan_settings *settings;
 	const struct selection *selection;
 	size_t host_count;
-	const gpumap_device **devices; /* chosen, in the order that ranks take them */
+	const gpumap_device **devices; /* chosen devices, in the order in which ranks take them */
 	size_t count;
-	struct plan_device *copies; /* of the devices */
+	struct plan_device *copies; /* the same as parts of the plan */
 	struct plan_device *gpus;   /* of the host, by number */
-	const char **names;         /* their entries of a visible list */
+	const char **names;         /* the devices' entries in a visible list */
 	bool by_number;             /* names are numbers */
-	bool bad;                   /* its devices are not known; it was reported */
+	bool bad;                   /* its devices are not known, which was reported */
 	bool without;               /* runs without GPUs */
 };
 
-/* A local rank's part of class->devices; what it is shown starts at `first` and goes
- * around the end. */
+/* A local rank's part of class->devices. Its list starts at `first` and wraps around the end. */
 struct placement {
 	size_t own, own_count;
 	size_t first, shown;
@@ -53,17 +52,17 @@ struct placement {
 };
 #define NOWHERE SIZE_MAX
 
-/* Where ranks land, by position in class->devices. */
+/* The ranks on each device, by position in class->devices. */
 struct load {
-	size_t *first, *count; /* the first rank, plus one; and how many there are */
+	size_t *first, *count; /* the first rank, plus one; and the number of ranks */
 	size_t device, other;  /* the first device with too many, and its second rank */
 	size_t surplus;        /* ranks beyond what ranks_per_gpu allows */
 };
 
 struct layout {
-	struct plan_layout *plan; /* the part that stays */
+	struct plan_layout *plan; /* kept in the plan */
 	const struct host_class *class;
-	const struct plan_host *host; /* the first with it */
+	const struct plan_host *host; /* the first host with it */
 	size_t host_count;
 	const char *list; /* of all devices; NULL: not made yet */
 	struct placement *placements;
@@ -78,7 +77,7 @@ struct builder {
 	gpumap_plan *plan;
 	struct arena *arena;  /* the plan's */
 	struct arena scratch; /* until the plan is made */
-	struct arena temp;    /* until the class or layout at hand is done */
+	struct arena temp;    /* until the current class or layout is done */
 	bool failed;
 	struct table classes, layouts, inventories, selections;
 	struct host_class **host_classes; /* of each host */
@@ -89,8 +88,8 @@ struct builder {
 
 int plan_nomem(struct builder *b);
 
-/* Adds a finding; an error makes the plan fail. After some of one id the rest are
- * counted, and plan_report_rest reports how many. */
+/* Adds a finding; an error makes the plan fail. After some findings of one id the rest are only
+ * counted, and plan_report_rest() reports the count. */
 void plan_report(struct builder *b, enum finding_id id, const struct about *about,
 		 const char *format, ...) PRINTF(4, 5);
 void plan_report_rest(struct builder *b);
@@ -111,7 +110,7 @@ struct device_label {
 const char *device_label(struct device_label *ret, const gpumap_device *device);
 #define DEVICE_LABEL(device) device_label(&(struct device_label){{0}}, device)
 
-/* --- finding a device by what a user writes ------------------------------------- */
+/* --- finding a device by the name that a user gives ------------------------------------- */
 
 struct device_name {
 	const char *text;
@@ -133,18 +132,19 @@ const gpumap_device *device_by_number(const struct device_index *index, int64_t 
 const gpumap_device *device_by_uuid(const struct device_index *index, struct span prefix,
 				    bool *several);
 const gpumap_device *device_by_pci(const struct device_index *index, const char *pci);
-/* ", as CAUSE" where it is known why no GPU of the host can be used, else ""; and `fix` behind
- * the cause's own remedy, unless the ranks start on other nodes. */
+/* ", as CAUSE" if it is known why no GPU of the host can be used, else "". *fix is the cause's own
+ * remedy with `fix` after it, unless the ranks start on other nodes. */
 const char *plan_no_gpu(struct builder *b, const struct host_class *class);
 const char *plan_no_gpu_fix(struct builder *b, const struct host_class *class, const char *fix);
-extern const char plan_ask_fix[]; /* `fix` where a scheduler's job will start the ranks */
+extern const char plan_ask_fix[]; /* `fix` if a scheduler's job will start the ranks */
 
 /* The inventory's device that `device` of a mapping is a copy of; NULL: none. */
 const gpumap_device *device_original(const struct device_index *index, const gpumap_device *device);
 
 /* GPUs and MIG instances. */
 size_t device_total(const gpumap_inventory *inventory);
-/* Places of devices of one inventory, for sets of them: below device_places(). */
+/* The end of the places of one inventory's devices, for sets of them: places are below
+ * device_places(). */
 size_t device_places(const gpumap_inventory *inventory);
 size_t device_place(const gpumap_inventory *inventory, const gpumap_device *device);
 
@@ -152,14 +152,14 @@ size_t device_place(const gpumap_inventory *inventory, const gpumap_device *devi
 int selection_parse(struct builder *b, const struct plan_settings *settings,
 		    const struct selection **ret);
 int selection_apply(struct builder *b, struct host_class *class);
-/* N of `--gpus N` alone, which may be meant as a number of GPUs, if there are so many; 0: it is
- * not that. And how such a number is written, for a remedy. */
+/* N of `--gpus N` alone, if it may be meant as a number of GPUs and there are that many; else 0.
+ * Also how such a number is written, for a remedy. */
 size_t selection_count_meant(const struct builder *b, const struct host_class *class);
 struct count_remedy {
 	char text[320];
 };
 const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count);
-/* The list that "inherit" stands for; NULL: there is none. */
+/* The list that "inherit" refers to; NULL: there is none. */
 const struct plan_inherited *bounds_list(const struct plan_host_input *host);
 int bounds_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
 int bounds_apply(struct builder *b, struct host_class *class, const struct device_index *index);
@@ -169,20 +169,21 @@ int spread_ranks(struct builder *b);
 /* A host's layout depends on its first rank only through this. */
 size_t layout_phase(const struct builder *b, const struct host_class *class, size_t local_size,
 		    size_t first_rank);
-/* What gpumap_resolve says of a local rank's program with what it finds. */
+/* The answer of gpumap_resolve() for a local rank's program in its environment. */
 int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layout *layout,
 	       size_t local_rank, gpumap_report *report);
-/* Whether it is not known which of several devices the program takes. */
+/* Whether it is unknown which of several devices the program takes. */
 bool layout_use_unknown(const struct builder *b, const struct host_class *class);
 /* A rank of mode mp that picks its device by its rank is one stage: it uses that device alone, as
- * in mode single. With device_ids, or none of both, it uses all that it sees. */
+ * in mode single. With device_ids, or if it does neither, it uses all devices that it sees. */
 enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings);
 /* Whether such a rank uses one device. */
 bool plan_one_each(const struct builder *b, const struct plan_settings *settings);
 int layout_fill(struct builder *b, struct layout *layout);
-/* The position in class->devices of what a local rank's mapping has; NOWHERE: of none. */
+/* The position in class->devices of the device in a local rank's mapping; NOWHERE: there is none.
+ */
 size_t layout_position(const struct layout *layout, size_t local_rank, const gpumap_entry *entry);
-/* Passes on what gpumap_resolve found for a local rank. */
+/* Passes on the findings of gpumap_resolve() for a local rank. */
 void layout_carry(struct builder *b, struct layout *layout, size_t local_rank,
 		  const gpumap_mapping *mapping, const gpumap_report *report);
 /* Notes the devices that a local rank uses, for layout_judge. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What launching this way would break: rules R3 and G10. */
+/* What would fail if the ranks were launched this way: rules R3 and G10. */
 #include "plan/build.h"
 
 #include <stdio.h>
@@ -76,8 +76,8 @@ struct plain_remedy {
 	char text[240];
 };
 
-/* The remedy where the ranks were not counted by hand and the program knows nothing of them: it
- * can be a script of one process. */
+/* The remedy if no option gives the number of ranks and the program does not use ranks: it may be a
+ * script of one process. */
 static const char *plain_remedy(struct plain_remedy *ret, const struct builder *b,
 				const struct plan_settings *settings)
 {
@@ -95,8 +95,8 @@ static const char *plain_remedy(struct plain_remedy *ret, const struct builder *
 	return ret->text;
 }
 
-/* What follows only from a device that was read warns, since it may be read wrongly. Returns the
- * remedy. */
+/* A fault that depends on a device that was read from the program is only a warning, because it may
+ * have been read wrongly. Returns the remedy. */
 static const char *doubted(struct doubted *ret, enum finding_id *id, const char *fix)
 {
 	*id = FINDING_READ_DEVICE;
@@ -108,7 +108,7 @@ static const char *doubted(struct doubted *ret, enum finding_id *id, const char 
 	return ret->text;
 }
 
-/* Whether there is an answer where the device is not known. */
+/* Whether there is an answer even if the device is not known. */
 static bool answers_without(struct builder *b, const struct layout *layout, size_t l)
 {
 	struct plan_settings settings = *layout->class->settings;
@@ -166,7 +166,7 @@ void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpum
 
 		if (severity == GPUMAP_SEVERITY_ERROR && !mapping->answered && !layout->failing++)
 			carry_error(b, layout, l, f);
-		/* A warning is about the list or the program: once is enough. */
+		/* A warning is about the list or the program, so it is reported once. */
 		if (severity == GPUMAP_SEVERITY_WARNING && !b->reported[id])
 			plan_report(b, id,
 				    ABOUT(.rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
@@ -237,7 +237,7 @@ static void report_overload(struct builder *b, const struct layout *layout, cons
 		    cell(settings, text), rest, MORE_HOSTS(layout->host_count));
 }
 
-/* Two ranks with one PCI address: allowed, but NCCL refuses them. */
+/* Two ranks with one PCI address are allowed, but NCCL refuses them. */
 static void check_address(struct builder *b, const struct layout *layout, const struct load *load)
 {
 	const struct host_class *class = layout->class;

@@ -13,7 +13,7 @@ static bool same(const char *a, const char *b)
 	return a == b || (a && b && streq(a, b));
 }
 
-/* Of "" and of no text it is another one. */
+/* "" and NULL differ. */
 static uintptr_t hash(const char *text)
 {
 	return text ? (uintptr_t)hash_text(HASH_START, text) : 0;
@@ -59,7 +59,7 @@ static void add_number(struct plan_diff *diff, struct difference *d, size_t numb
 	d->ranges[d->range_count++] = (struct number_range){number, number};
 }
 
-/* For a node or a rank; `key` is a text that stays. */
+/* A difference of a node or a rank; `key` must stay valid. */
 static void note_at(struct plan_diff *diff, enum difference_of of, const char *key, size_t number,
 		    const char *from, const char *to)
 {
@@ -71,7 +71,7 @@ static void note_at(struct plan_diff *diff, enum difference_of of, const char *k
 		return;
 	place = table_place(&diff->table, &diff->arena, name);
 	d = place ? *place : NULL;
-	/* Two texts of one hash stay apart, but for those of the first text. */
+	/* Texts with equal hashes are compared, for the first text only. */
 	if (!d || !same(d->from, from) || !same(d->to, to))
 		d = add(diff, of, key, from, to);
 	if (place && !*place)
@@ -186,7 +186,7 @@ static const char *gpu_text(char text[160], const struct plan_device *d)
 	return text;
 }
 
-/* Their number, or the first that is another. */
+/* Compares the number of GPUs, or finds the first that differs. */
 static void compare_machines(struct plan_diff *diff, size_t node, const struct plan_layout *a,
 			     const struct plan_layout *b)
 {
@@ -224,13 +224,13 @@ static void compare_nodes(struct plan_diff *diff)
 	}
 }
 
-/* By the names that a plan's JSON has for them. */
+/* Attributes by their names in a plan's JSON. */
 static const struct {
 	const char *key;
 	bool is_text;
 	enum gpumap_rank_str_attr text;
 	enum gpumap_rank_int_attr number;
-	int64_t none; /* of a number */
+	int64_t none; /* the value that means none */
 } attributes[] = {
 	{"node", .number = GPUMAP_RANK_NODE, .none = -1},
 	{"local_rank", .number = GPUMAP_RANK_LOCAL_RANK, .none = -1},
@@ -244,7 +244,7 @@ static const struct {
 	{"threads", .number = GPUMAP_RANK_THREADS, .none = 0},
 };
 
-/* The value as text; `room` has that of a number. */
+/* The value as text; a number is written into `room`. */
 static const char *attribute(char room[24], const gpumap_plan *plan, size_t rank, size_t i)
 {
 	if (attributes[i].is_text)
@@ -271,7 +271,7 @@ static bool has_exception(const gpumap_plan *plan, const char *key)
 	return false;
 }
 
-/* What single ranks have instead, beyond what all have. */
+/* Compares the settings that single ranks have instead of the common ones. */
 static void compare_exceptions(struct plan_diff *diff, const char *key, size_t ranks)
 {
 	const char *a = gpumap_plan_setting(diff->a, key, -1);

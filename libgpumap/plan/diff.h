@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What differs between two plans. */
+/* The differences of two plans. */
 #ifndef GM_PLAN_DIFF_H
 #define GM_PLAN_DIFF_H
 
@@ -20,10 +20,10 @@ struct number_range {
 	size_t first, last;
 };
 
-/* Nodes or ranks that differ alike share one. */
+/* A difference. Nodes or ranks that differ in the same way share one. */
 struct difference {
 	enum difference_of of;
-	const char *key, *from, *to; /* from, to: NULL where there is none */
+	const char *key, *from, *to; /* from, to: NULL if there is none */
 	struct number_range *ranges; /* of nodes or ranks, ascending */
 	size_t range_count, range_room;
 };

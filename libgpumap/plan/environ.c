@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a rank is started with: its variables and its arguments. */
+/* The variables and arguments with which a rank starts. */
 #include "plan/job.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 typedef int visit(const char *name, const char *value, void *data);
 
-/* Calls fn for one variable after the other, until it fails. */
+/* Calls fn for each variable, until it fails. */
 struct environ_walk {
 	const gpumap_plan *plan;
 	const struct job_rank *at;
@@ -36,7 +36,7 @@ static bool is_set(const char *const *envp, const char *name)
 	return false;
 }
 
-/* A number that is not known must not be inherited. */
+/* If the number is not known, the variable must not be inherited. */
 static void set_number(struct environ_walk *w, const char *name, int64_t n)
 {
 	char text[24];
@@ -74,7 +74,7 @@ static bool is_set_by_launch(const struct environ_walk *w, const char *name)
 	return !streq(name, "TORCHELASTIC_RUN_ID") || w->plan->run;
 }
 
-/* Another launcher's would contradict the rank's own (rule R1). */
+/* Another launcher's variables would contradict the rank's own (rule R1). */
 static void unset_foreign(struct environ_walk *w)
 {
 	bool sets = job_sets_ranks(w->plan, w->at->world_size);
@@ -85,7 +85,7 @@ static void unset_foreign(struct environ_walk *w)
 			set(w, name, NULL);
 }
 
-/* Launchers set these besides the rank. Unless this launch does, they are another job's. */
+/* Launchers set these besides the rank. Unless this launch sets them, they are of another job. */
 static void unset_rendezvous(struct environ_walk *w)
 {
 	static const char *const names[] = {"MASTER_ADDR",
@@ -115,7 +115,7 @@ static void set_ranks(struct environ_walk *w)
 	set(w, "MASTER_ADDR", w->plan->master_addr);
 	if (w->plan->master_port)
 		set_number(w, "MASTER_PORT", w->plan->master_port);
-	/* Nothing listens there but rank 0: with "True" it would connect and wait. */
+	/* Only rank 0 listens there. With "True" it would connect and wait. */
 	set(w, "TORCHELASTIC_USE_AGENT_STORE", "False");
 	set_number(w, "TORCHELASTIC_MAX_RESTARTS", job_restarts(w->plan));
 	set_number(w, "TORCHELASTIC_RESTART_COUNT", 0);
@@ -137,7 +137,7 @@ static void set_devices(struct environ_walk *w)
 		set_number(w, "OMP_NUM_THREADS", slot->threads);
 }
 
-/* Appends a list of these as gpumap writes them; false: one has no name. */
+/* Appends a list of these devices as gpumap writes them. False: one has no name. */
 static bool put_devices(struct strbuf *buf, const struct plan_device *devices, size_t count,
 			bool numbers)
 {
@@ -155,8 +155,8 @@ static bool put_devices(struct strbuf *buf, const struct plan_device *devices, s
 	return true;
 }
 
-/* The GPU where its program lands; where that is not known, those that the plan gives it, and all
- * that it sees for a rank that is alone on its host. */
+/* The GPU where its program lands. If that is not known, the GPUs of its plan, and for a rank alone
+ * on its host all that it sees. */
 static bool put_own(struct strbuf *buf, const struct job_rank *at)
 {
 	const struct plan_slot *slot = at->slot;
@@ -170,7 +170,7 @@ static bool put_own(struct strbuf *buf, const struct job_rank *at)
 	return true;
 }
 
-/* Where nobody looked at the list, what was said about it stays true. */
+/* If the list was not examined, the inherited variables stay valid. */
 static void set_run(struct environ_walk *w)
 {
 	const struct plan_slot *slot = w->at->slot;
@@ -298,7 +298,7 @@ static void free_arguments(char **arguments)
 	free(arguments);
 }
 
-/* What old scripts expect: --local_rank=N, or another option's name. */
+/* The argument that old scripts expect: --local_rank=N, or another name. */
 static char *local_rank_argument(const struct key_value *pass, int64_t local_rank)
 {
 	struct strbuf buf = {0};

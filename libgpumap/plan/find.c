@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices of an inventory by number, UUID and PCI address; a whole list costs n log n. */
+/* Finds devices of an inventory by number, UUID and PCI address; a whole list costs n log n. */
 #include "plan/build.h"
 
 static int by_text(const void *a, const void *b)
@@ -87,7 +87,7 @@ const gpumap_device *device_by_uuid(const struct device_index *index, struct spa
 	while (i + n < index->name_count && n < 2 &&
 	       strncmp(index->names[i + n].text, prefix.text, prefix.length) == 0)
 		n++;
-	/* A whole name stands before longer ones that begin with it. */
+	/* An exact name comes before longer names that begin with it. */
 	if (n > 1 && strlen(index->names[i].text) == prefix.length)
 		n = 1;
 	*several = n > 1;
@@ -121,7 +121,7 @@ const gpumap_device *device_original(const struct device_index *index, const gpu
 							     : NULL;
 }
 
-/* Places: GPU i is at i, MIG instances follow all GPUs at MAX_MIG each. */
+/* Places: GPU i is at i; MIG instances follow all GPUs, MAX_MIG for each. */
 
 size_t device_total(const gpumap_inventory *inventory)
 {

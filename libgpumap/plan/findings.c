@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the stages report: findings, of which some are alike on many hosts, and steps. */
+/* Reports of the stages: findings, which may be alike on many hosts, and steps. */
 #include "plan/build.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ const char *device_label(struct device_label *ret, const gpumap_device *device)
 	return ret->text;
 }
 
-/* So many findings of one id are given in full. */
+/* The number of findings of one id that are given in full. */
 enum { MAX_ALIKE = 8 };
 
 void plan_report(struct builder *b, enum finding_id id, const struct about *about,
@@ -77,7 +77,7 @@ void plan_step(struct builder *b, const char *rule, const char *origin, const ch
 		size_t room = b->step_room ? b->step_room * 2 : 8;
 		struct plan_step *steps;
 
-		/* Like findings, steps of thousands of unlike hosts help nobody. */
+		/* Steps of more hosts than this are left out, as findings are. */
 		if (room > 64)
 			return;
 		steps = arena_alloc(b->arena, room, sizeof(*steps));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the caller knows of the hosts. */
+/* Hosts, and what the caller knows about them. */
 #include "plan/hosts.h"
 
 #include "hostlist.h"
@@ -31,7 +31,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A host named twice would be two hosts, each with all of its GPUs. */
+/* A host named twice would count as two hosts, each with all of its GPUs. */
 static int check_names(const gpumap_hosts *hosts, const struct hostlist *list, const char *origin,
 		       gpumap_report *report)
 {
@@ -121,7 +121,8 @@ EXPORT const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i)
 	return hosts && i < hosts->count ? hosts->hosts[i].name : NULL;
 }
 
-/* Of GPUs that no program can use a plan knows why, and nothing else. NULL: without memory. */
+/* An inventory without GPUs that has only the reason why no program can use one. NULL: no memory.
+ */
 static const gpumap_inventory *without_gpus(gpumap_hosts *hosts, const gpumap_inventory *inventory)
 {
 	gpumap_inventory *empty = arena_alloc(&hosts->arena, 1, sizeof(*empty));
@@ -155,8 +156,8 @@ size_t host_source(const gpumap_hosts *hosts, size_t i)
 	return i;
 }
 
-/* The other's source, so that chains stay short; where that is the host itself, it keeps
- * its own, and there is no circle. */
+/* Refers to the other host's source, so that chains stay short. If that is the host itself, it
+ * keeps its own data, so there is no circle. */
 EXPORT int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other)
 {
 	if (i >= hosts->count || other >= hosts->count)

@@ -8,7 +8,7 @@ enum { MAX_BOUNDS = 3 };
 
 struct known_host {
 	const char *name;
-	int64_t slots; /* of a hostfile, from 1; -1: not said */
+	int64_t slots; /* of a hostfile, from 1; -1: not given */
 	const gpumap_inventory *inventory;
 	struct plan_inherited inherited[MAX_BOUNDS];
 	gpumap_mapping *mappings[MAX_BOUNDS]; /* theirs */
@@ -17,33 +17,33 @@ struct known_host {
 	struct cpu_topology topology;
 	bool has_cpus;
 	const char *job; /* the scheduler's id, or NULL */
-	size_t like;     /* the host that this one is like; often itself */
+	size_t like;     /* the host whose data this one has, often itself */
 };
 
 struct gpumap_hosts {
 	struct arena arena;
 	struct known_host *hosts;
 	size_t count, room;
-	bool scheduled; /* a scheduler's job, of which nothing is known yet, will start the ranks */
+	bool scheduled; /* a scheduler's job, which is not known yet, will start the ranks */
 };
 
-/* Drops what it inherits. */
+/* Drops the inherited lists. */
 void hosts_unbind(struct known_host *host);
 
 /* The host whose GPUs, list and cores the i-th one has. */
 size_t host_source(const gpumap_hosts *hosts, size_t i);
 
-/* This process is a rank of another launcher, one of several of its host: unless they see one GPU
- * alone, or nothing is known of the host, its local rank counts the one that is its own. */
+/* This process is one of several ranks of another launcher on its host. Its local rank selects its
+ * own GPU, unless all of them see only one, or nothing is known of the host. */
 int hosts_bound_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
 		     gpumap_report *report);
 
-/* Whether an entry of GPUMAP_RUN_GPUS is a device, as gpumap writes lists (rule N5): its UUID, or
- * the number of a whole GPU in PCI order; and whether it can be any. */
+/* Whether an entry of GPUMAP_RUN_GPUS is this device, as gpumap writes lists (rule N5): its UUID,
+ * or the number of a whole GPU in PCI order. Without a device: whether it can be any. */
 bool run_entry_is(struct span entry, const char *uuid, int physical, bool mig);
 bool run_entry_is_device(struct span entry);
 
-/* The id of the scheduler's job that an environment is part of, NULL: of none. */
+/* The id of the scheduler's job in an environment; NULL: none. */
 const char *job_of_environ(const char *const *envp);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a host's ranks inherit: a list, and whose it is (rule S6a); the scheduler's job. */
+/* What a host's ranks inherit: a list, who set it (rule S6a), and the scheduler's job. */
 #include "plan/hosts.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "plan/job.h"
 #include "request.h"
 
-/* Variables that a scheduler sets where it granted GPUs: with one of them the visible list
- * is its grant. */
+/* Variables that a scheduler sets if it granted GPUs: with one of them the visible list is its
+ * grant. */
 static const char *const grants[] = {
 	"SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "PBS_GPUFILE",
 	"LSB_GPU_ALLOC",   "FLUX_JOB_ID",    "JSM_NAMESPACE_RANK", "SGE_HGR_gpu",
@@ -36,7 +36,8 @@ const char *job_of_environ(const char *const *envp)
 	return first_of(envp, jobs, ARRAY_SIZE(jobs));
 }
 
-/* The list's own warnings; what the empty statement of a program means is of no interest. */
+/* Passes on the list's own warnings. Findings about the program, which is empty here, do not
+ * matter. */
 static void carry_warnings(const gpumap_report *from, gpumap_report *to)
 {
 	for (size_t i = 0; i < gpumap_report_count(from); i++) {
@@ -68,7 +69,7 @@ static int resolve_list(gpumap_mapping **ret, const gpumap_inventory *inventory,
 	return r;
 }
 
-/* The part of the environment that has the visible list, without a rank's or a container's. */
+/* The variables for the visible list, without those of a rank or a container. */
 static int keep_lists(const char **ret, const char *const *envp)
 {
 	static const char *const names[] = {"CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER="};
@@ -88,7 +89,7 @@ void hosts_unbind(struct known_host *host)
 		gpumap_mapping_free(host->mappings[--host->inherited_count]);
 }
 
-/* One more bound, of the list in `envp`. */
+/* Adds a bound: the list in `envp`. */
 static int bound(gpumap_hosts *hosts, struct known_host *host, enum plan_bound kind,
 		 const char *origin, const char *const *envp, gpumap_report *report)
 {
@@ -136,7 +137,7 @@ static bool has_device(const gpumap_inventory *inventory, struct span entry)
 	return false;
 }
 
-/* The first entry that is no device of the host; NULL: each is one. */
+/* The first entry that is not a device of the host; NULL: every entry is one. */
 static const char *bad_entry(gpumap_hosts *hosts, const struct known_host *host, const char *list)
 {
 	struct span rest = span_of(list), entry;
@@ -147,7 +148,7 @@ static const char *bad_entry(gpumap_hosts *hosts, const struct known_host *host,
 	return NULL;
 }
 
-/* As gpumap writes lists (rule N5): UUIDs, or numbers in PCI order. */
+/* Adds a bound of entries as gpumap writes them (rule N5): UUIDs, or numbers in PCI order. */
 static int bound_to(gpumap_hosts *hosts, struct known_host *host, enum plan_bound kind,
 		    const char *origin, const char *list)
 {
@@ -169,7 +170,7 @@ static const char *outer_rank(gpumap_hosts *hosts, const char *const *envp)
 			    run && *run ? " " : "", run ? run : "");
 }
 
-/* The GPUs of a rank of gpumap run. */
+/* Adds the bound of a rank of gpumap run: its GPUs. */
 static int bound_run(gpumap_hosts *hosts, struct known_host *host, const char *const *envp,
 		     const char *list)
 {
@@ -208,8 +209,8 @@ EXPORT int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *c
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
-/* The device that a local rank counts of those that the host's processes see; NULL: they see one
- * alone, or it cannot be told. *none: there is no such device. */
+/* The device that a local rank selects among those that the host's processes see; NULL: they see
+ * only one, or it is not known. *none: there is no such device. */
 static const gpumap_device *device_of_rank(const struct known_host *host, size_t local_rank,
 					   bool *none)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What it takes to start a plan's ranks, out of a profile. */
+/* From a profile to everything that starting a plan's ranks needs. */
 #include "plan/job.h"
 
 #include "profile/profile.h"

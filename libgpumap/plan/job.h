@@ -7,7 +7,7 @@
 
 /* What the plan says of its hosts and ranks. A plan of settings alone (job_alone) has none. */
 bool job_answered(const gpumap_plan *plan);
-void job_refuse(gpumap_plan *plan); /* nothing of it may be started; the report says why */
+void job_refuse(gpumap_plan *plan); /* the plan must not be started; the report has the reason */
 size_t job_world_size(const gpumap_plan *plan);
 size_t job_host_count(const gpumap_plan *plan);
 /* NULL: no such node. */
@@ -16,7 +16,7 @@ const struct plan_host *job_host(const gpumap_plan *plan, int64_t node);
 /* The setting's value without exceptions; "" when there is no such key. */
 const char *job_setting(const gpumap_plan *plan, const char *key);
 
-/* What it says; `row` as in job_rank, -1: without exceptions. */
+/* The value of a key; `row` as in job_rank, -1: without exceptions. */
 struct key_value job_value(const gpumap_plan *plan, enum profile_key_id id, int64_t row);
 
 /* The first value that a rank has instead; NULL: there is none. */
@@ -24,16 +24,16 @@ const char *job_exception_value(const gpumap_plan *plan, const char *key);
 /* Whether all ranks have the same settings; and whether this one is `word` for each. */
 bool job_is_uniform(const gpumap_plan *plan);
 bool job_all_have(const gpumap_plan *plan, enum profile_key_id id, int word);
-/* The program and its arguments, with their macros. */
+/* The program and its arguments, with macros not expanded. */
 const char *const *job_program(const gpumap_plan *plan, size_t *count);
 
-/* How findings about the plan name its settings; and where a setting comes from, NULL: it is the
- * default. */
+/* How findings about the plan name its settings; and the origin of a setting, NULL for a default.
+ */
 struct speech job_speech(const gpumap_plan *plan);
 const char *job_origin(const gpumap_plan *plan, const char *key);
 
-/* What the launcher of these ranks says instead of the plan: the run's id, and where they meet;
- * NULL: nothing. Nobody starts them again. GPUMAP_ENOMEM. */
+/* Replaces the run's id and the master's endpoint by those of the launcher of these ranks; NULL:
+ * unchanged. Such ranks are never restarted. GPUMAP_ENOMEM. */
 int job_meet(gpumap_plan *plan, const char *run, const char *address, int port);
 
 /* How often on_fail = restart:N starts all ranks again. */
@@ -45,14 +45,14 @@ int job_add_exception(gpumap_plan *plan, struct job_exception exception);
 
 /* Settings of the whole plan and of each host, as plan_make takes them. */
 int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report *report);
-/* After the ranks are known: the settings of overrides for single ranks. */
+/* Adds the settings of overrides for single ranks, when the ranks are known. */
 int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile);
 int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report);
 
 /* torchrun's default, which programs expect unless a port is set. */
 enum { COMMON_PORT = 29500 };
-/* The port of a scheduler's job, and of a part of it ("": the whole): the same on every
- * node without asking anybody, and below those that systems hand out by themselves (32768 on
+/* The port of a scheduler's job, or of a part of it ("": the whole). Every node computes the same
+ * one without asking others. It is below the ports that systems assign themselves (from 32768 on
  * Linux). */
 enum { FIRST_JOB_PORT = 12000, JOB_PORTS = 16000 };
 int job_port(const char *job, const char *part);
@@ -70,24 +70,25 @@ struct job_rank {
 	int64_t rank, world_size, local_rank, local_size, node, nodes;
 	int64_t row; /* the rank that the plan has exceptions for, -1: none */
 	const char *host;
-	const struct plan_slot *slot; /* without a `visible` the list stays as it is */
+	const struct plan_slot *slot; /* without a `visible` the list stays unchanged */
 	const char *device_order;
 };
 
-/* By the plan's numbers; false: it has no such rank. */
+/* By the plan's numbers. False: it has no such rank. */
 bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret);
 
-/* Variables of a rank besides torchrun's, for a gpumap that it starts: the run's id, its
- * number, and the GPUs that are its own, as a visible list in PCI order. */
+/* Variables of a rank besides torchrun's, for a gpumap that the rank starts: the run's id, the
+ * rank's number, and its own GPUs, as a visible list in PCI order. */
 #define RUN_ID "GPUMAP_RUN_ID"
 #define RUN_RANK "GPUMAP_RUN_RANK"
 #define RUN_GPUS "GPUMAP_RUN_GPUS"
 
-/* Whether ranks get the variables of ranks. A single program would wait for others. */
+/* Whether ranks get the variables of ranks. With them a single program would wait for other ranks.
+ */
 bool job_sets_ranks(const gpumap_plan *plan, int64_t world_size);
 
-/* As the public functions of these names, which take the plan's own numbers. The first leaves
- * other launchers' variables as they are. */
+/* As the public functions of these names, which use the plan's own numbers. The first one does not
+ * unset other launchers' variables. */
 int job_environ(const gpumap_plan *plan, const struct job_rank *rank, const char *const *envp,
 		int (*fn)(const char *name, const char *value, void *data), void *data);
 int job_expand(char **ret, const gpumap_plan *plan, const char *key, const struct job_rank *rank,
@@ -99,8 +100,8 @@ int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *r
 struct json_t;
 int job_read(gpumap_plan **ret, const struct json_t *o, const char *origin, gpumap_report *report);
 
-/* plan_settings by host. A pointer is shared by all hosts with the same; the texts are the
- * profile's. */
+/* plan_settings by host. Hosts with equal settings share a pointer. The texts belong to the
+ * profile. */
 struct node_settings {
 	struct arena arena;
 	struct plan_settings whole;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What each local rank of a host is shown, and where gpumap_resolve says that its
- * program lands with that (rule R3). */
+/* The devices that each local rank of a host sees, and where its program lands, by gpumap_resolve
+ * (rule R3). */
 #include "plan/build.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static const char *list_text(struct builder *b, const struct host_class *class,
 
 /* --- the answer ------------------------------------------------------------------------ */
 
-/* What the program sets by itself can name a GPU that the plan does not have. */
+/* The program's own settings can name a GPU that the plan does not have. */
 static void report_outside(struct builder *b, const struct layout *layout, size_t l,
 			   const gpumap_entry *entry)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpumap_plan_make: a profile and hosts to a plan that can be started. */
+/* gpumap_plan_make: from a profile and hosts to a plan that can be started. */
 #include "plan/job.h"
 
 #include "profile/profile.h"

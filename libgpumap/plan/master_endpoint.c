@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Where ranks meet: the master's address and port. */
+/* The master's address and port, where ranks meet. */
 #include "plan/job.h"
 
 int job_port(const char *job, const char *part)
 {
 	uint64_t n = 0;
 
-	/* Most are numbers: neighbours get different ports. Others are mixed all the same. */
+	/* Most ids are numbers, and consecutive ones get different ports. Other ids are hashed. */
 	for (; *job && *job != '.'; job++)
 		n = n * (*job >= '0' && *job <= '9' ? 10 : 31) + (unsigned char)*job - '0';
 	for (; *part; part++)
@@ -14,7 +14,7 @@ int job_port(const char *job, const char *part)
 	return FIRST_JOB_PORT + (int)(n % JOB_PORTS);
 }
 
-/* `later`: the port follows from the id of the job that runs then. */
+/* `later`: the port follows from the id of the job that will start the ranks. */
 static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
 {
 	struct key_value port = job_value(plan, PKEY_PROFILE_master_port, -1);
@@ -48,7 +48,7 @@ static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_re
 	return GPUMAP_OK;
 }
 
-/* Each node plans by itself, and knows the job from its own environment alone. */
+/* Each node plans by itself, and knows the job only from its own environment. */
 static const char *job_of(const gpumap_hosts *hosts)
 {
 	for (size_t i = 0; i < hosts->count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A selection becomes devices of a class of hosts. */
+/* From a selection to devices of a class of hosts. */
 #include "plan/build.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static bool take(struct picker *k, const gpumap_device *device)
 	return true;
 }
 
-/* A GPU with MIG enabled is its instances. */
+/* A GPU with MIG enabled is replaced by its instances. */
 static size_t take_all(struct picker *k, const gpumap_device *gpu)
 {
 	size_t n = 0;
@@ -50,7 +50,7 @@ static void report_bad(struct picker *k, const struct entry *entry, const char *
 	k->class->bad = true;
 }
 
-/* Which numbers there are is the remedy for one that is not there. */
+/* The remedy for a missing number lists the numbers that exist. */
 static void report_no_number(struct picker *k, const struct entry *entry)
 {
 	const gpumap_inventory *inventory = k->class->host->inventory;
@@ -69,7 +69,7 @@ static void report_no_number(struct picker *k, const struct entry *entry)
 	report_bad(k, entry, "is no GPU", fix);
 }
 
-/* One finding, not one for each entry. */
+/* Reports one finding, not one for each entry. */
 static void report_no_gpu(struct builder *b, struct host_class *class)
 {
 	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];

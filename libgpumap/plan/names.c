@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule N5: how devices are written into the list of a child. */
+/* Rule N5: how devices are written into a child's list. */
 #include "plan/build.h"
 
-/* Several hosts cannot have GPUs of the same UUIDs: one snapshot stands for all. */
+/* Several hosts cannot have GPUs with the same UUIDs, so their snapshot is that of one example
+ * host. */
 static bool inventory_is_shared(struct builder *b, const struct host_class *class, bool *ret)
 {
 	struct table_key key = {{(uintptr_t) class->host->inventory}};
@@ -24,7 +25,7 @@ static void report_numbers(struct builder *b, const struct host_class *class, co
 		    class->host->name, MORE_HOSTS(class->host_count));
 }
 
-/* A number counts in what the container shows, and nobody asked the container. */
+/* A number refers to the devices that the container shows, which is not known here. */
 static void check_container(struct builder *b, const struct host_class *class)
 {
 	for (size_t i = 0; i < class->host->inherited_count; i++) {
@@ -74,7 +75,7 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 		return;
 	}
 	if (class->settings->ids == PLAN_IDS_INDEX || class->host->inventory->assumed)
-		; /* numbers are what was asked for, or all there is */
+		; /* numbers were asked for, or nothing else is known */
 	else if (!named)
 		report_numbers(b, class, "the UUIDs are not known",
 			       "record the host with gpumap inventory --save");
@@ -102,7 +103,7 @@ static int by_number(const void *a, const void *b)
 	return (one->physical > other->physical) - (one->physical < other->physical);
 }
 
-/* Devices that were not chosen count as well. */
+/* Copies all devices, also those that were not chosen. */
 static void copy_host(struct builder *b, struct host_class *class)
 {
 	const gpumap_inventory *inventory = class->host->inventory;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which cores are near a rank's own GPU, inside what this process may use. */
+/* The cores near a rank's own GPU, within the CPUs that this process may use. */
 #include "plan/cores.h"
 
 enum nearness { NEAR_UNKNOWN, NEAR_SOME, NEAR_NONE /* none of them is allowed */ };
@@ -10,7 +10,7 @@ struct binding {
 	const struct plan_settings *settings;
 	const struct cpu_topology *topology; /* NULL: not known */
 	struct cpu_set allowed;
-	bool known; /* `allowed` is */
+	bool known; /* whether `allowed` is known */
 	struct division division;
 	size_t *unit_of;
 	enum nearness *nearness; /* by local rank */
@@ -48,7 +48,7 @@ static int find_allowed(struct binding *x)
 	return scratch->failed ? plan_nomem(x->b) : GPUMAP_OK;
 }
 
-/* CPUs near one GPU, from its own list or that of its NUMA nodes; false: not known. */
+/* CPUs near one GPU, from its own list or that of its NUMA nodes. False: not known. */
 static bool near_gpu(struct binding *x, const gpumap_device *gpu, struct cpu_set *ret)
 {
 	struct arena *scratch = &x->b->temp;
@@ -66,7 +66,7 @@ static bool near_gpu(struct binding *x, const gpumap_device *gpu, struct cpu_set
 	return cpu_set_size(*ret) > 0;
 }
 
-/* The GPUs that a rank uses: where it lands, else its own. */
+/* The GPUs that a rank uses: the one where it lands, else its own. */
 static size_t used_gpus(const struct binding *x, size_t l, size_t *count)
 {
 	const struct placement *placement = &x->layout->placements[l];
@@ -83,7 +83,7 @@ static enum nearness near_rank(struct binding *x, size_t l, struct cpu_set *ret)
 	size_t count, first = used_gpus(x, l, &count);
 	struct cpu_set all = {0}, one;
 
-	if (!count) { /* no GPU: every core is as good */
+	if (!count) { /* no GPU: all cores are equally near */
 		*ret = x->allowed;
 		return x->known ? NEAR_SOME : NEAR_UNKNOWN;
 	}
@@ -101,7 +101,7 @@ static size_t highest(size_t end, struct cpu_set set)
 	return cpu_set_end(set) > end ? cpu_set_end(set) : end;
 }
 
-/* A core is known by its first CPU. */
+/* Numbers each core by its first CPU. */
 static int number_cores(struct binding *x, size_t end)
 {
 	size_t *first, cores = 0, *unit_of;
@@ -140,7 +140,7 @@ static int find_near(struct binding *x)
 		size_t one, before;
 
 		wish->local_rank = l;
-		/* Ranks on the same device, or on none, ask once. */
+		/* Ranks with the same device, or without one, share the result. */
 		same = x->layout->class->count ? l % x->layout->class->count : 0;
 		if (same < l && used_gpus(x, same, &one) == used_gpus(x, l, &before) &&
 		    one == before) {
@@ -159,7 +159,7 @@ static int find_near(struct binding *x)
 	return x->b->temp.failed ? plan_nomem(x->b) : number_cores(x, end);
 }
 
-/* Everything allowed, for a rank whose near cores are not known or not allowed. */
+/* All allowed cores, for a rank whose near cores are not known or not allowed. */
 static void share_allowed(struct binding *x, struct share *share)
 {
 	share->cpus = x->allowed;
@@ -174,7 +174,7 @@ static void report_cores(struct binding *x)
 	const struct plan_place *at = place(x, PKEY_PROFILE_cpu_bind);
 	struct about about = {.origin = at->origin, .line = at->line, .column = at->column};
 
-	/* Of a machine that nobody saw nobody expects it. */
+	/* For a machine that is only assumed this is normal, so it is not reported. */
 	if (x->unknown && x->layout->class->count && !x->layout->class->host->inventory->assumed)
 		plan_report(
 			x->b, FINDING_PLAN_UNKNOWN, &about,
@@ -270,7 +270,7 @@ static struct cpu_set nodes_of(struct binding *x, struct cpu_set cpus)
 	return nodes;
 }
 
-/* The GPU's own nodes; those that have no CPU (memory of the GPU itself) do not count. */
+/* The GPU's own nodes, without nodes that have no CPU (memory of the GPU itself). */
 static struct cpu_set gpu_nodes(struct binding *x, size_t l)
 {
 	struct arena *scratch = &x->b->temp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile's settings as plan_make takes them, for the whole plan and by host. */
+/* A profile's settings as plan_make takes them: for the whole plan and by host. */
 #include "plan/job.h"
 #include "plan/table.h"
 #include "profile/profile.h"
@@ -23,7 +23,7 @@ static int set_all(struct plan_settings *settings, const gpumap_profile *profile
 	return r;
 }
 
-/* The keys that overrides change for some hosts alone. */
+/* The keys that overrides change only for some hosts. */
 static void find_varying(const gpumap_profile *profile, bool varying[SETTING_END])
 {
 	for (size_t i = 0; i < profile->section_count; i++) {
@@ -37,7 +37,7 @@ static void find_varying(const gpumap_profile *profile, bool varying[SETTING_END
 	}
 }
 
-/* A node of a trie over what decides each key: hosts that end at one are equal. */
+/* A node of a trie over the settings that decide each key: hosts that end at one node are equal. */
 struct node {
 	const struct plan_settings *settings;
 };
@@ -59,7 +59,7 @@ static struct node *step(struct finder *finder, const struct node *from, uintptr
 	return place ? *place : NULL;
 }
 
-/* What a hostfile counts holds where the profile does not. */
+/* Whether the hostfile's slots count, because the profile sets no number. */
 static bool counts(const struct known_host *host, const struct plan_settings *settings)
 {
 	return host->slots > 0 && settings->ranks == PLAN_AUTO && settings->world_size == PLAN_AUTO;
@@ -91,7 +91,7 @@ static int settle(struct node_settings *ret, struct finder *finder, const gpumap
 	for (enum profile_key_id k = SETTING_FIRST; k < SETTING_END && at; k++)
 		if (finder->varying[k])
 			at = step(finder, at, (uintptr_t)profile_decides(profile, k, &place));
-	/* An override can leave the counting to the hostfile. */
+	/* An override can leave the number to the hostfile. */
 	if (at && host->slots > 0 &&
 	    (counts(host, &ret->whole) || finder->varying[PKEY_PROFILE_ranks] ||
 	     finder->varying[PKEY_PROFILE_world_size]))

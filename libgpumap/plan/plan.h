@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan: which rank runs where, what it is shown, and where its program will land.
+ * The plan: the host of each rank, the devices that it sees, and the one where its program lands.
  *
  *	hosts (inventories, inherited lists, CPUs) --+
- *	settings (what a profile says)             --+-> plan_make() -> plan
+ *	settings (from a profile)                  --+-> plan_make() -> plan
  *
- * Pure, like gpumap_resolve: no input or output, no environment. Everything that hosts
- * have in common is worked out once, so that a plan for 12,500 equal hosts costs little
- * more than one for a single host: two hosts are equal when their pointers are.
+ * Pure, like gpumap_resolve: no input or output, no environment. Everything that hosts have in
+ * common is computed once, so that a plan for 12,500 equal hosts costs little more than one for a
+ * single host: two hosts are equal when their pointers are.
  */
 #ifndef GM_PLAN_H
 #define GM_PLAN_H
@@ -25,17 +25,17 @@ enum {
 	PLAN_KEEP = -2
 };
 
-/* --- what is planned with ---------------------------------------------------- */
+/* --- input of a plan --------------------------------------------------------- */
 
 /* Where the text of a value begins. */
 struct plan_place {
-	const char *origin; /* file, option or variable; NULL: nobody said it */
+	const char *origin; /* file, option or variable; NULL: a default */
 	int line, column;   /* 1-based, 0: does not apply */
 };
 
 /* The texts are borrowed. Start with plan_settings_default(). */
 struct plan_settings {
-	const char *gpus; /* as the profile has it */
+	const char *gpus; /* as written in the profile */
 	enum plan_order order;
 	enum plan_conflict on_conflict;
 	enum plan_mode mode;
@@ -49,38 +49,39 @@ struct plan_settings {
 	const char *cpu_list; /* of PLAN_CPU_LIST, for each rank */
 	enum plan_mem_bind mem_bind;
 	int threads; /* PLAN_AUTO, PLAN_KEEP or a number */
-	/* What the program does by itself; nothing: it is not known, or it never does. */
+	/* How the program picks its device; without text: not known, or never. */
 	struct device_use device, set_device;
 	const char *device_ids; /* NULL: none */
-	/* [VAR=]LIST that it, the script that starts it, or a prefix sets after the launcher;
-	 * %l, %r and %n stand for ranks. NULL: nothing. */
+	/* [VAR=]LIST that is set after the launcher: by the program, by the script that starts it,
+	 * or by a prefix. %l, %r and %n are its rank's numbers. NULL: none. */
 	const char *in_code, *script_inline, *script_export, *prefix;
 	struct plan_place places[SETTING_END];
 };
 
 struct plan_settings plan_settings_default(void);
 
-/* One setting from its text, which is borrowed; "" is the default. GPUMAP_EINPUT, GPUMAP_ELIMIT;
+/* Sets one value from its text, which is borrowed; "" is the default. GPUMAP_EINPUT, GPUMAP_ELIMIT;
  * the settings are then unchanged. */
 int plan_set(struct plan_settings *settings, enum profile_key_id key, const char *text,
 	     struct plan_place place, gpumap_report *report);
-/* Whether a plan has this setting: others are for the start alone. */
+/* Whether a plan uses this key. Other keys matter only for the start. */
 bool plan_uses(enum profile_key_id key);
 
-/* Who narrowed what this process sees; the last two, what of it is its own. */
+/* Who restricted the devices that this process sees. The last two restrict it to its own. */
 enum plan_bound {
 	PLAN_BOUND_USER,
 	PLAN_BOUND_SCHEDULER,
 	PLAN_BOUND_CONTAINER,
-	PLAN_BOUND_RUN, /* a rank of gpumap run, whose other GPUs belong to other ranks */
-	PLAN_BOUND_RANK /* a rank of another launcher: that its local rank is its GPU is usual */
+	PLAN_BOUND_RUN, /* a rank of gpumap run; its other GPUs belong to other ranks */
+	/* a rank of another launcher, whose GPU usually is the one of its local rank */
+	PLAN_BOUND_RANK
 };
 
 struct plan_inherited {
 	enum plan_bound kind;
 	const gpumap_mapping *mapping; /* its visible devices are the bound */
 	const char *origin; /* "CUDA_VISIBLE_DEVICES", "job 4711", "rank 1 of gpumap run 7" */
-	const char *bad;    /* an entry of GPUMAP_RUN_GPUS that is no GPU of the host; or NULL */
+	const char *bad;    /* an entry of GPUMAP_RUN_GPUS that is not a GPU of the host; or NULL */
 };
 
 /* CPUs by number. */
@@ -95,16 +96,17 @@ struct plan_cpus {
 	const struct cpu_topology *topology; /* NULL: not known, each CPU is a core */
 };
 
-/* Hosts that share these pointers share everything that follows from them. */
+/* A host. Hosts that share these pointers share everything that follows from them. */
 struct plan_host_input {
 	const char *name;                  /* not NULL */
 	const gpumap_inventory *inventory; /* NULL: nothing is known of the host */
-	/* The outermost first, those of ranks at the end. The last list is "inherit", of which a
-	 * rank takes its own. */
+	/* The outermost first, those of ranks last. The last list is "inherit"; a rank takes its
+	 * own part of it. */
 	const struct plan_inherited *inherited;
 	size_t inherited_count;
-	const struct plan_cpus *cpus;         /* NULL: nothing is known */
-	const struct plan_settings *settings; /* NULL: the plan's; mode and world_size always are */
+	const struct plan_cpus *cpus; /* NULL: nothing is known */
+	/* NULL: the plan's; mode and world_size are always the plan's */
+	const struct plan_settings *settings;
 };
 
 struct plan_input {
@@ -112,7 +114,7 @@ struct plan_input {
 	const struct plan_host_input *hosts; /* node 0 first */
 	size_t host_count;
 	const struct speech *speech; /* how findings name settings; NULL: by their origin */
-	bool scheduled; /* a scheduler's job will start the ranks, on nodes of its own */
+	bool scheduled;              /* a scheduler's job will start the ranks, on other nodes */
 };
 
 /* --- the plan ------------------------------------------------------------------ */
@@ -122,9 +124,9 @@ struct plan_device {
 	const char *uuid, *pci, *name;
 };
 
-/* What a local rank of a host gets; shared by all equal hosts. */
+/* The devices and cores of a local rank; shared by all equal hosts. */
 struct plan_slot {
-	const struct plan_device *devices; /* its own; none: it runs without a GPU */
+	const struct plan_device *devices; /* its own; NULL: it runs without a GPU */
 	size_t device_count;
 	const char *visible;             /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
 	const struct plan_device *lands; /* where it runs (dp: its master; mp: the first
@@ -140,7 +142,7 @@ struct plan_layout {
 	struct plan_slot *slots; /* by local rank */
 	size_t count;
 	const char *device_order;       /* the value of CUDA_DEVICE_ORDER; NULL: leave it alone */
-	const struct plan_device *gpus; /* all of the host, by number, chosen or not */
+	const struct plan_device *gpus; /* all GPUs of the host by number, chosen or not */
 	size_t gpu_count;
 };
 
@@ -172,7 +174,7 @@ struct job_variable {
 /* Everything is its own, so that one that was read is like one that was made. */
 struct gpumap_plan {
 	struct arena arena;
-	bool answered; /* false: the report holds an error, nothing may be started */
+	bool answered; /* false: the report has an error, and nothing may be started */
 	struct plan_host *hosts;
 	size_t host_count, world_size;
 	struct plan_step *steps;

@@ -8,7 +8,8 @@ bool plan_rank(const gpumap_plan *plan, size_t rank, struct plan_rank *ret)
 
 	if (rank >= plan->world_size)
 		return false;
-	/* The last host that begins at or before the rank; those without ranks come earlier. */
+	/* Finds the last host that begins at or before the rank; hosts without ranks come before
+	 * it. */
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan from the JSON that explain/plan_json.c writes. */
+/* Reads a plan from the JSON that explain/plan_json.c writes. */
 #include "plan/job.h"
 
 #include <jansson.h>
@@ -10,7 +10,7 @@
 
 enum { MAX_BYTES = 256 << 20 };
 
-/* Reading goes on after the first error, which is the one that is reported. */
+/* Reading continues after the first error, and only that one is reported. */
 struct plan_reader {
 	gpumap_plan *plan;
 	const char *origin;
@@ -19,10 +19,10 @@ struct plan_reader {
 	int r;
 };
 
-/* Notes that a member is not as it should be. */
+/* Notes that a member is wrong. */
 static int reader_refuse(struct plan_reader *reader, const char *member, const char *what)
 {
-	/* What there was no memory to copy looks as if it were missing. */
+	/* If memory ran out, a text that could not be copied looks as if it were missing. */
 	if (reader->r == GPUMAP_OK && reader->plan->arena.failed)
 		reader->r = report_nomem(reader->report);
 	if (reader->r == GPUMAP_OK)
@@ -33,7 +33,7 @@ static int reader_refuse(struct plan_reader *reader, const char *member, const c
 	return reader->r;
 }
 
-/* The member of that type; NULL after a fault. */
+/* The member of that type; NULL after an error. */
 static const json_t *reader_member(struct plan_reader *reader, const json_t *o, const char *key,
 				   json_type type)
 {
@@ -45,7 +45,7 @@ static const json_t *reader_member(struct plan_reader *reader, const json_t *o, 
 	return NULL;
 }
 
-/* A text, or NULL where it is null. */
+/* A text; NULL for null. */
 static const char *reader_text(struct plan_reader *reader, const json_t *o, const char *key)
 {
 	const json_t *value = json_object_get(o, key);
@@ -66,7 +66,7 @@ static const char *reader_word(struct plan_reader *reader, const json_t *o, cons
 	return value ? value : "";
 }
 
-/* From 0 to `most`; `nothing` where it is null, unless that is INT64_MIN. */
+/* A number from 0 to `max`; for null `nothing`, unless that is INT64_MIN. */
 static int64_t reader_integer(struct plan_reader *reader, const json_t *o, const char *key,
 			      int64_t max, int64_t nothing)
 {
@@ -87,7 +87,7 @@ static const json_t *reader_array(struct plan_reader *reader, const json_t *o, c
 	return reader_member(reader, o, key, JSON_ARRAY);
 }
 
-/* For `count` and one more in the plan; NULL after a fault. */
+/* Room for `count` and one more elements in the plan; NULL after an error. */
 static void *reader_room(struct plan_reader *reader, size_t count, size_t size)
 {
 	void *memory = arena_alloc(&reader->plan->arena, count + 1, size);
@@ -211,7 +211,7 @@ static void read_hosts(struct plan_reader *reader, const json_t *o)
 
 /* --- how ranks are started, and why so ------------------------------------------------------- */
 
-/* A plan of before a key was made is as if nobody had said it. */
+/* In an older plan, keys that it lacks have their defaults. */
 static void add_missing(gpumap_plan *plan)
 {
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
@@ -245,7 +245,7 @@ static void read_settings(struct plan_reader *reader, const json_t *o)
 	add_missing(plan);
 }
 
-/* Those with macros are checked when they are expanded. */
+/* Values with macros are checked when they are expanded. */
 static void check_value(struct plan_reader *reader, const struct profile_key *key,
 			const char *value)
 {
@@ -257,7 +257,7 @@ static void check_value(struct plan_reader *reader, const struct profile_key *ke
 		reader->r = profile_value_check(key, span_of(value), &about, reader->report);
 }
 
-/* What gpumap run looks up is there, and means something. */
+/* Checks that the settings that gpumap run uses exist and are valid. */
 static void check_settings(struct plan_reader *reader)
 {
 	for (int i = SETTING_FIRST; reader->plan->settings && i < SETTING_END; i++) {
@@ -365,7 +365,7 @@ static bool is_error(enum finding_id id)
 	return severity == GPUMAP_SEVERITY_ERROR;
 }
 
-/* Why it cannot be started is as good a reason as it was. */
+/* The errors of a plan that cannot be started are kept. */
 static void read_findings(struct plan_reader *reader, const json_t *o)
 {
 	const json_t *all = reader_array(reader, o, "findings");
@@ -414,7 +414,7 @@ static bool read_answered(struct plan_reader *reader, const json_t *o)
 	return json_is_true(value);
 }
 
-/* Plans of before do not say whether somebody named the run. */
+/* Older plans do not record whether the run was named. */
 static bool read_run_named(struct plan_reader *reader, const json_t *o)
 {
 	const json_t *value = json_object_get(o, "run_named");

@@ -7,7 +7,7 @@
 #include "inifile.h"
 #include "strbuf.h"
 
-/* A name is matched without its quotes. */
+/* Names are compared without their quotes. */
 static bool decode_name(struct builder *b, struct gpu_entry *gpu)
 {
 	struct strbuf buf = {0};
@@ -62,7 +62,7 @@ int selection_parse(struct builder *b, const struct plan_settings *settings,
 	return selection->kind == PLAN_GPUS_GPU ? read_entries(b, selection, gpus.text) : GPUMAP_OK;
 }
 
-/* --- what may be meant as a number of GPUs ------------------------------------------- */
+/* --- a number that may be meant as a number of GPUs ------------------------------------ */
 
 size_t selection_count_meant(const struct builder *b, const struct host_class *class)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Settings from their texts. */
+/* Reads settings from their texts. */
 #include "plan/plan.h"
 
 #include <stdio.h>
 
 #include "cpuset.h"
 
-/* Where each key's value is kept: the word of one, a number, or a text. */
+/* Where each key's value is kept: a word, a number, or a text. */
 static const struct member {
 	size_t at;
 	enum { KEEP_NOTHING, KEEP_WORD, KEEP_NUMBER, KEEP_CPUS, KEEP_USE, KEEP_TEXT } keep;
@@ -53,7 +53,7 @@ bool plan_uses(enum profile_key_id key)
 	return key < SETTING_END && members[key].keep != KEEP_NOTHING;
 }
 
-/* "auto" and "keep" have no number. */
+/* "auto" and "keep" are not numbers. */
 static int number_of(enum profile_key_id key, const struct key_value *value)
 {
 	if (value->number >= 0)
@@ -102,7 +102,7 @@ static void set_default(struct plan_settings *settings, enum profile_key_id key)
 	memcpy((char *)settings + member->at, (const char *)&fresh + member->at, size);
 }
 
-/* What a plan can take is less than what a profile may say. */
+/* A plan's limits are lower than a profile's. */
 static int check_limit(enum profile_key_id key, const char *text, const struct key_value *value,
 		       struct plan_place place, gpumap_report *report)
 {

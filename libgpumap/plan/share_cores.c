@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Equal parts of overlapping sets of cores. */
+/* Divides overlapping sets of cores into equal parts. */
 #include "plan/cores.h"
 
-/* Shares that want the same set. */
+/* Shares that want the same set of cores. */
 struct group {
 	struct share *shares;
 	size_t count;
 	struct cpu_set units, picked;
 	size_t unit_count;
-	size_t parent; /* of the union of groups that overlap; a root is its own */
+	size_t parent; /* in the union of groups that overlap; a root is its own parent */
 };
 
 struct cpu_set cores_of(const struct division *d, struct cpu_set cpus)
@@ -72,7 +72,7 @@ static struct group *make_groups(struct division *d, size_t *ret)
 	return groups;
 }
 
-/* Moves up to `need` units of `from`, and not of `avoid`, into *pick and *taken. */
+/* Moves up to `need` units of `from` that are not in `avoid` into *pick and *taken. */
 static size_t pick_units(struct cpu_set from, struct cpu_set avoid, struct cpu_set taken,
 			 struct cpu_set pick, size_t need)
 {
@@ -88,8 +88,8 @@ static size_t pick_units(struct cpu_set from, struct cpu_set avoid, struct cpu_s
 	return n;
 }
 
-/* Picks `each` units for every share of these groups, the smallest set first, and of it
- * those first that no later group wants. False: there are not enough. */
+/* Picks `each` units for every share of these groups: for the smallest set first, and first those
+ * units that no later group wants. False: there are not enough. */
 static bool pick_all(struct division *d, struct group **groups, size_t count, size_t each)
 {
 	struct cpu_set taken = cpu_set_new(d->arena, d->end);
@@ -114,7 +114,7 @@ static bool pick_all(struct division *d, struct group **groups, size_t count, si
 	return true;
 }
 
-/* The most units that every share can have; 0: there are fewer units than shares. */
+/* The greatest number of units that every share can have; 0: there are fewer units than shares. */
 static size_t best_share(struct division *d, struct group **groups, size_t count)
 {
 	size_t low = 0, high = d->max ? d->max : SIZE_MAX;
@@ -135,7 +135,7 @@ static size_t best_share(struct division *d, struct group **groups, size_t count
 	return low;
 }
 
-/* The picked units one after the other to the shares, with all CPUs of each. */
+/* Gives the picked units to the shares, one after the other, with all CPUs of each. */
 static void deal(struct division *d, struct group *g, size_t each)
 {
 	size_t *turn = arena_alloc(d->arena, d->end + 1, sizeof(*turn)), n = 0;

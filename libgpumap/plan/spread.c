@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule R4: how many ranks each host has. */
+/* Rule R4: the number of ranks on each host. */
 #include "plan/build.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ const char *plan_no_gpu_fix(struct builder *b, const struct host_class *class, c
 	return first ? arena_printf(b->arena, "%s; or %s", first, fix) : fix;
 }
 
-/* What follows "no GPU on HOST". */
+/* The text after "no GPU on HOST". */
 static const char *why_none(struct builder *b, const struct host_class *class)
 {
 	if (!class->host->inventory->count)
@@ -36,13 +36,13 @@ static const char *why_none(struct builder *b, const struct host_class *class)
 					    : ", as its MIG instances are not known";
 }
 
-/* Whether ranks of the host were counted by hand. */
+/* Whether the user gave the number of the host's ranks. */
 static bool counted(const struct builder *b, const struct host_class *class)
 {
 	return b->input->settings->world_size != PLAN_AUTO || class->settings->ranks != PLAN_AUTO;
 }
 
-/* Ranks that were counted by hand start without GPUs where no host has any. */
+/* If no host has a GPU, ranks whose number the user gave start without GPUs. */
 static void settle_without(struct builder *b)
 {
 	static const char leave[] =
@@ -78,7 +78,7 @@ static void settle_without(struct builder *b)
 	}
 }
 
-/* How many ranks the GPUs of such a host take. */
+/* How many ranks the GPUs of such a host can take. */
 static size_t room(const struct host_class *class)
 {
 	size_t max = PLAN_MAX_RANKS, per_gpu = (size_t) class->settings->ranks_per_gpu;
@@ -112,7 +112,7 @@ static void too_many(struct builder *b, const struct plan_settings *settings,
 		    profile_key(key)->key.name, (long long)ranks, where, max, more);
 }
 
-/* So many as were said for the host, or one rank per GPU. */
+/* Each host gets the number that the user gave, or one rank per GPU. */
 static void spread_evenly(struct builder *b)
 {
 	for (size_t i = 0; i < b->input->host_count; i++) {
@@ -133,7 +133,7 @@ static void spread_evenly(struct builder *b)
 	}
 }
 
-/* Hosts take what they can, in their order; without GPUs all take the same. */
+/* Fills the hosts in their order; without GPUs all get the same number. */
 static void spread_total(struct builder *b)
 {
 	size_t total = (size_t)b->input->settings->world_size, left = total, taken = 0, idle = 0;

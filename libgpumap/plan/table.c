@@ -21,7 +21,7 @@ static struct table_slot *find(const struct table *table, struct table_key key)
 	return &table->slots[i];
 }
 
-/* The old slots stay in the arena: all sizes together are at most twice the last. */
+/* The old slots stay in the arena: together all sizes are at most twice the last one. */
 static bool grow(struct table *table, struct arena *arena)
 {
 	struct table grown = {.room = table->room ? table->room * 2 : 16, .used = table->used};

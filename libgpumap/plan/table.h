@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table from a few words to an object, for what hosts have in common. */
+/* A hash table from a few words to an object, for data that hosts share. */
 #ifndef GM_PLAN_TABLE_H
 #define GM_PLAN_TABLE_H
 
@@ -17,8 +17,8 @@ struct table {
 	size_t room, used;
 };
 
-/* The place of the key's object, which is NULL when the key is new: then put one
- * there at once. NULL without memory. */
+/* The place of the key's object. If the key is new it holds NULL: then put an object there at once.
+ * NULL without memory. */
 void **table_place(struct table *table, struct arena *arena, struct table_key key);
 
 #endif

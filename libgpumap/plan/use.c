@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a rank finds and what its program does with it, as statements of a request. */
+/* The environment of a rank and the actions of its program, as statements of a request. */
 #include "plan/build.h"
 
 #include <stdio.h>
 
 #include "strbuf.h"
 
-/* Whether any index of the program is of this kind. */
+/* Whether an index that the program uses is of this kind. */
 static bool uses(const struct plan_settings *settings, enum device_use_kind kind)
 {
 	struct span rest = span_of(settings->device_ids ? settings->device_ids : ""), part;
@@ -35,7 +35,7 @@ bool plan_one_each(const struct builder *b, const struct plan_settings *settings
 	return mode == PLAN_DDP || mode == PLAN_SINGLE;
 }
 
-/* What else decides the list, as settings and as what a request calls it. */
+/* Other settings that decide the list, and the request's keys for them. */
 static const enum profile_key_id statement_keys[] = {
 	PKEY_PROGRAM_in_code, PKEY_PROGRAM_script_inline, PKEY_PROGRAM_script_export,
 	PKEY_PROGRAM_prefix};
@@ -78,14 +78,14 @@ size_t layout_phase(const struct builder *b, const struct host_class *class, siz
 	if (!class->count || !local_size || (!rank && !modulo))
 		return 0;
 	if (class->settings->share == PLAN_SHARE_ISOLATE) {
-		/* Blocks are of two sizes. */
+		/* Blocks have two sizes. */
 		block = one_each || local_size > class->count ? 1 : class->count / local_size;
 		base = block == 1 && (one_each || local_size >= class->count) ? 1
 									      : block * (block + 1);
 	}
 	if (!rank)
 		return first_rank % base;
-	/* An index past all devices fails, whichever it is. */
+	/* An index past all devices fails, whatever it is. */
 	return first_rank < class->count ? first_rank : class->count + first_rank % base;
 }
 
@@ -104,7 +104,7 @@ static const char *visible(const struct asking *a)
 	return a->host->layout->slots[a->local_rank].visible;
 }
 
-/* Devices in the rank's list. */
+/* The number of devices in the rank's list. */
 static size_t shown(const struct asking *a)
 {
 	const char *list = visible(a);
@@ -147,7 +147,7 @@ static int state_index(const struct asking *a, enum profile_key_id key, struct d
 
 	if (use.kind == USE_CPU)
 		return state(a, key, "cpu");
-	/* How many the program will see is for the request to say then. */
+	/* With statements the number of visible devices follows from the request. */
 	if (use.kind == USE_MODULO && has_statements(a->settings))
 		return state(a, key, "modulo");
 	snprintf(text, sizeof(text), "%zu", index_of(a, use));
@@ -168,7 +168,7 @@ static int state_ids(const struct asking *a, const char *ids)
 	return r;
 }
 
-/* The ranks that statements of the program may ask for. */
+/* The ranks that statements of the program may refer to. */
 static void add_ranks(const struct asking *a, const char **envp, char texts[5][40])
 {
 	const size_t values[5] = {a->host->first_rank + a->local_rank, a->plan->world_size,
@@ -183,7 +183,7 @@ static void add_ranks(const struct asking *a, const char **envp, char texts[5][4
 	}
 }
 
-/* The child's environment is the weakest statement, as it will be (rule S3). */
+/* States the child's environment, which will be the weakest statement (rule S3). */
 static int state_environment(const struct asking *a)
 {
 	const char *envp[8] = {NULL};
@@ -301,7 +301,7 @@ size_t layout_position(const struct layout *layout, size_t l, const gpumap_entry
 		return NOWHERE;
 	d = entry->candidates[0];
 	guess = (placement->first + (size_t)entry->logical) % class->count;
-	/* CUDA may hide MIG instances, and later ones move up. */
+	/* CUDA may hide MIG instances, and later ones then move up. */
 	for (size_t i = 0; i < class->count; i++) {
 		const gpumap_device *own = class->devices[(guess + i) % class->count];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the settings of a plan say, and where they come from. */
+/* The values of a plan's settings, and their origins. */
 #include "plan/job.h"
 
 const char *job_setting(const gpumap_plan *plan, const char *key)

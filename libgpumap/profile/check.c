@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether all that decides is well-formed now that variables are known; and macros. */
+/* Checks whether everything that has an effect is well-formed, with its variables and macros. */
 #include "profile/profile.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void failed(struct check *c, int code)
 		c->code = code;
 }
 
-/* The sweep that has this variable, so that choosing a run of it sets it. */
+/* The sweep that sets this variable, for the remedy. */
 static const char *sweep_of(const gpumap_profile *p, struct span name)
 {
 	for (size_t i = 0; i < p->section_count; i++)
@@ -56,7 +56,7 @@ static void unexpanded(struct check *c, const struct setting *setting,
 		unset(c, setting, error);
 }
 
-/* A command's words: quotes may protect what looks like a variable. */
+/* Checks the words of a command. Quotes protect text that looks like a variable. */
 static bool words_expand(struct check *c, const struct setting *setting, struct expand_error *error)
 {
 	struct span rest = span_of(setting->text);
@@ -80,7 +80,7 @@ static bool words_expand(struct check *c, const struct setting *setting, struct 
 	return good;
 }
 
-/* An option of another name is the key's all the same. */
+/* The origin of a key that an option of another name set. */
 static const char *origin_of(const void *data, struct span key)
 {
 	const struct setting *setting = data;
@@ -101,7 +101,7 @@ static void check_setting(struct check *c, const struct setting *setting)
 		words_expand(c, setting, &error);
 		return;
 	}
-	/* As they are settled: what is no key is a variable of [env]. */
+	/* Variables as they are settled: names that are not keys are variables of [env]. */
 	if (!expand_variables(&buf, span_of(setting->text),
 			      !setting->key || value_has_macros(setting->key->kind),
 			      profile_variable, c->profile, &error)) {
@@ -109,7 +109,7 @@ static void check_setting(struct check *c, const struct setting *setting)
 	} else if (buf.failed) {
 		failed(c, report_nomem(c->report));
 	} else if (setting->key) {
-		about.column = 0; /* of the text before */
+		about.column = 0; /* the column is that of the text before expansion */
 		about.speech = &speech;
 		failed(c, profile_value_check(setting->key,
 					      span_of(profile_value(c->profile, setting)), &about,
@@ -118,7 +118,7 @@ static void check_setting(struct check *c, const struct setting *setting)
 	strbuf_free(&buf);
 }
 
-/* All settings that can decide the key, here or there. */
+/* Checks all settings that can decide the key, on any rank. */
 static void check_key(struct check *c, enum profile_key_id key)
 {
 	static const struct place nowhere = {NULL, -1, -1, -1};
@@ -147,7 +147,7 @@ static void check_program(struct check *c)
 	struct about about;
 	char fix[160];
 
-	/* As written: a variable of it is not known. */
+	/* If it has a variable, it is shown as written, because the value is not known. */
 	if (!*name || (name == program->text && expand_has_variable(span_of(name))) ||
 	    profile_find(c->profile, SECTION_PROGRAM, span_of(name)) != NONE)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which setting decides a key (rule S6), and where an override holds. */
+/* Which setting decides a key (rule S6), and where an override applies. */
 #include "profile/profile.h"
 
 #include "inifile.h"
@@ -41,7 +41,7 @@ static bool holds(const struct number_set *numbers, int64_t n)
 	return !numbers || number_set_has(numbers, n);
 }
 
-/* Of thousands of overrides for thousands of ranks: the cheapest first. */
+/* There may be thousands of overrides and ranks, so the cheapest test comes first. */
 static bool holds_at(const struct conditions *c, const struct place *place)
 {
 	return c->applies && holds(c->ranks, place->rank) && holds(c->nodes, place->node) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads profile files: the entries of a section, each checked where it stands. */
+/* Reads the entries of a section in a profile file, and checks each in its place. */
 #include "profile/read.h"
 
 #include <limits.h>
@@ -7,7 +7,7 @@
 
 enum { PROFILE_SCHEMA = 1 };
 
-/* Its bytes, of which $${ has two. */
+/* The length in bytes, in which $${ counts as two. */
 static size_t unguarded_length(const struct strbuf *text)
 {
 	size_t bytes = text->length;
@@ -84,8 +84,8 @@ static int misplaced(struct file *f, enum profile_section kind, const struct ini
 	return GPUMAP_OK;
 }
 
-/* The key of the entry in a section of this kind; *found NULL with GPUMAP_OK: it is left
- * to sites. */
+/* The key of the entry in a section of this kind. *found NULL with GPUMAP_OK: the key is for sites.
+ */
 static int find_key(struct file *f, enum profile_section kind, const struct inifile_entry *entry,
 		    const struct profile_key **found)
 {
@@ -117,7 +117,7 @@ static int find_key(struct file *f, enum profile_section kind, const struct inif
 	return n == INIFILE_BAD_KEY ? GPUMAP_EINPUT : GPUMAP_OK;
 }
 
-/* What files are linked by, before any variable is known. */
+/* Keys that link files are read before any variable is known. */
 static bool is_read_at_once(const struct profile_key *key)
 {
 	static const enum profile_key_id ids[] = {PKEY_PROFILE_inherit, PKEY_OVERRIDE_profile,
@@ -129,7 +129,7 @@ static bool is_read_at_once(const struct profile_key *key)
 	return false;
 }
 
-/* A value is checked here unless a variable is part of it; then when that is known. */
+/* Checks a value here unless it has a variable; then it is checked when that is known. */
 static int check_value(struct file *f, const struct profile_key *key,
 		       const struct inifile_entry *entry, const char *text)
 {
@@ -137,7 +137,7 @@ static int check_value(struct file *f, const struct profile_key *key,
 	struct span value = span_of(text);
 	struct expand_error error;
 	struct strbuf nothing = {0};
-	/* Of a command each word is looked at: its quotes protect. */
+	/* Each word of a command is checked, because quotes protect. */
 	bool good = (key && key->kind == VALUE_COMMAND) ||
 		    expand_variables(&nothing, value, false, NULL, NULL, &error);
 
@@ -162,7 +162,7 @@ static int check_value(struct file *f, const struct profile_key *key,
 	if (expand_has_variable(value) && key->kind != VALUE_COMMAND)
 		return GPUMAP_OK;
 	if (!value_is_raw(key->kind) && entry->value.length != value.length)
-		about.column = 0; /* quotes were taken away: a place inside would be wrong */
+		about.column = 0; /* quotes were removed, so a place inside would be wrong */
 	return profile_value_check(key, value, &about, f->load->report);
 }
 
@@ -227,7 +227,7 @@ int profile_read_head(struct file *f, const struct inifile_entry *entry)
 
 /* --- sections whose keys are the user's ------------------------------------------ */
 
-/* Names that gpumap sets itself, and where to say them instead. */
+/* Names that gpumap sets itself, and the key to use instead. */
 static const char *refused_variable(struct span name)
 {
 	static const struct {
@@ -291,7 +291,7 @@ static bool is_variable(struct span name)
 	return name.length && !is_digit(*name.text);
 }
 
-/* The same key of the section before this one. */
+/* The same key earlier in this section. */
 static const struct setting *given_before(const struct file *f, struct span name)
 {
 	const gpumap_profile *p = f->load->profile;
@@ -329,7 +329,7 @@ static int check_own_name(struct file *f, const struct inifile_entry *entry)
 	return GPUMAP_OK;
 }
 
-/* A list of values, one for each run. */
+/* Checks a list of values, one for each run. */
 static int check_sweep(struct file *f, const struct inifile_entry *entry)
 {
 	struct span rest = entry->value, item;

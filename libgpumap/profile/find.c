@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections by their names, and what a section has. */
+/* Finds sections by their names, and settings in them. */
 #include "profile/profile.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads profile files: those that others include. */
+/* Reads the files that profile files include. */
 #include "profile/read.h"
 
 static int include_cycle(struct file *f, const struct file *first, int line, int column)
@@ -51,7 +51,7 @@ static int include_one(struct file *f, struct span name, int line, int column)
 	if (r == GPUMAP_OK && text)
 		r = profile_read_text(load, kept, (struct span){text, size}, f, line);
 	free(text);
-	if (before.wanted_origin == f->path) { /* this file's own default is the stronger one */
+	if (before.wanted_origin == f->path) { /* this file's own default is stronger */
 		p->wanted = before.wanted;
 		p->wanted_origin = before.wanted_origin;
 		p->wanted_line = before.wanted_line;

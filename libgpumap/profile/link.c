@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* After all files are read: what names a section, and the chain of the chosen profile. */
+/* Links names of sections after all files are read, and builds the chain of the chosen profile. */
 #include "profile/profile.h"
 
 #include "inifile.h"
@@ -91,7 +91,7 @@ static void check_chain(struct link *l, size_t first)
 			return;
 	}
 	if (i != NONE || depth != MAX_DEPTH + 1)
-		return; /* it leads into a circle, or another profile has the longest chain */
+		return; /* it leads into a cycle, or another profile has the longest chain */
 	about = setting_about(section_setting(&p->sections[first], PKEY_PROFILE_inherit));
 	about.fix = "inherit from a profile nearer to the root";
 	failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_LIMIT, &about,
@@ -147,7 +147,7 @@ static bool has_condition(const gpumap_section *section, enum profile_key_id key
 	return setting && *setting->text;
 }
 
-/* A condition that is finer than what the key can be different for. */
+/* Whether a condition is finer than the key's scope. Returns what it tests. */
 static const char *too_fine(const gpumap_section *section, enum value_scope scope)
 {
 	static const enum profile_key_id finest_first[] = {
@@ -243,7 +243,7 @@ static size_t only_profile(const gpumap_profile *p)
 	return found;
 }
 
-/* The nearest profile, and the names of all. */
+/* The nearest profile, and a list of all. */
 static char *suggest_chosen(const gpumap_profile *p, struct span name)
 {
 	enum { MAX_NAMED = 16 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which profile file is read, and which one is trusted. */
+/* Which profile file is read, and whether it is trusted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,7 +16,8 @@ static bool owner_trusted(const struct stat *st)
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* Why the file is not trusted; NULL: it is. `entry` is what the folder has: a link or the file. */
+/* Why the file is not trusted; NULL: it is. `entry` is the directory's entry: a link or the file.
+ */
 static const char *distrust(const struct stat *file, const struct stat *entry)
 {
 	bool link = S_ISLNK(entry->st_mode);
@@ -35,8 +36,8 @@ static const char *distrust(const struct stat *file, const struct stat *entry)
 	return NULL;
 }
 
-/* What is judged is what is read: one descriptor. *found false: the file is not there, or it is
- * not trusted. */
+/* Checks and reads the same file, by one descriptor. *found false: the file does not exist, or it
+ * is not trusted. */
 static int read_here(gpumap_profile **ret, const char *name, bool *found, gpumap_report *report)
 {
 	int fd = open(HERE, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = GPUMAP_OK;

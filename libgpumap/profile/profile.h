@@ -15,12 +15,12 @@ enum {
 	MAX_COMBINATIONS = 65536
 };
 
-/* key = value, wherever it was said. */
+/* key = value, from any source. */
 struct setting {
 	const struct profile_key *key; /* NULL: a name of the user's own */
 	const char *name;
-	const char *text;   /* as written, without quotes unless value_is_raw; NULL: not said */
-	const char *file;   /* or option, or variable */
+	const char *text;   /* as written, without quotes unless value_is_raw; NULL: not given */
+	const char *file;   /* file, option or variable */
 	const char *origin; /* "train.ini:7", "--gpus" */
 	int line, column;   /* 0: not in a file */
 };
@@ -38,7 +38,7 @@ struct gpumap_section {
 	int line;
 	size_t first, count; /* of the profile's settings */
 	const gpumap_profile *profile;
-	size_t parent; /* of a [profile]; NONE: it has none */
+	size_t parent; /* of a [profile]; NONE: no parent */
 
 	struct sweep_variable *variables; /* of a [sweep] */
 	size_t variable_count, combinations;
@@ -46,19 +46,19 @@ struct gpumap_section {
 
 #define NONE SIZE_MAX
 
-/* What follows from all settings, the environment and the combination; made anew after
- * each change. */
+/* What follows from all settings, the environment and the combination; made again after each
+ * change. */
 struct settled {
 	struct arena arena;
 	const char **values; /* of the settings, variables expanded; NULL: as written */
 	const char **arguments;
 	size_t argument_count;
-	size_t *entries; /* settings of [env] and [unset] that hold for the chosen profile */
+	size_t *entries; /* settings of [env] and [unset] that apply to the chosen profile */
 	size_t entry_count;
 	struct conditions *conditions; /* by section, of overrides */
 };
 
-/* Where an override holds; NULL: anywhere. */
+/* Where an override applies; NULL: anywhere. */
 struct conditions {
 	bool applies; /* to the chosen profile */
 	const struct host_set *hosts;
@@ -74,7 +74,7 @@ struct gpumap_profile {
 	size_t setting_count, setting_room;
 	gpumap_section *sections; /* in the order of the files */
 	size_t section_count, section_room;
-	const char *file;                   /* the first one; NULL: none was read */
+	const char *file;                   /* the first one; NULL: no file was read */
 	bool found;                         /* it was found, not named */
 	const char *wanted, *wanted_origin; /* the profile that [gpumap] names */
 	int wanted_line, wanted_column;
@@ -83,15 +83,15 @@ struct gpumap_profile {
 	size_t depth;
 
 	const char **environment;  /* copies of NAME=value; ends with NULL */
-	size_t sweep, combination; /* whose values stand for ${name}; NONE: no sweep's */
+	size_t sweep, combination; /* whose values replace ${name}; NONE: no sweep */
 
 	struct settled settled;
 };
 
 /* --- reading ---------------------------------------------------------------- */
 
-/* How the text of a file is got; so that tests need no files. *text is freed by the
- * caller. `optional`: a file that is not there is no error, *text is then NULL. */
+/* Reads the text of a file; a function, so that tests need no files. The caller frees *text.
+ * `optional`: a missing file is not an error, and *text is then NULL. */
 typedef int profile_source(void *data, const char *path, bool optional, char **text, size_t *size,
 			   gpumap_report *report);
 
@@ -99,25 +99,25 @@ int profile_load(gpumap_profile **ret, const char *path, struct span text, const
 		 profile_source *source, void *data, gpumap_report *report);
 profile_source profile_read_file;
 
-/* As gpumap_profile_read, from a descriptor; `path` is its file's. */
+/* gpumap_profile_read() from a descriptor; `path` is its file's. */
 int profile_read_fd(gpumap_profile **ret, int fd, const char *path, const char *name,
 		    gpumap_report *report);
 
 /* The path of an include named in the file `from`. */
 char *profile_include_path(const char *from, struct span name);
 
-/* After all files: names that refer to sections, and the chain of the chosen profile.
- * `complete`: every section's name was readable, so that a missing one is missing; `good`:
- * there was no error at all. */
+/* Call it after all files: links names to sections, and makes the chain of the chosen profile.
+ * `complete`: every section's name was readable, so that a missing one is missing; `good`: there
+ * was no error at all. */
 int profile_link(gpumap_profile *profile, const char *name, bool complete, bool good,
 		 gpumap_report *report);
 
 /* NONE: there is none. */
 size_t profile_find(const gpumap_profile *profile, enum profile_section kind, struct span name);
-/* The nearest name of that kind; NULL: there is none near. */
+/* The nearest name of that kind; NULL: none is near. */
 const char *profile_nearest(const gpumap_profile *profile, enum profile_section kind,
 			    struct span name);
-/* The same in `fix`, or what else to do. */
+/* The same as a remedy in `fix`, or another remedy. */
 const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
 			    struct span name, char fix[160]);
 
@@ -126,7 +126,7 @@ const char *profile_suggest(const gpumap_profile *profile, enum profile_section 
 /* The section's setting of that key; NULL: it has none. */
 const struct setting *section_setting(const gpumap_section *section, enum profile_key_id key);
 
-/* Where a rank runs; -1 and NULL: not known, so that no condition on it holds. */
+/* Where a rank runs; -1 and NULL: not known, so that no condition on it applies. */
 struct place {
 	const char *host;
 	int64_t node, rank, local_rank;
@@ -142,28 +142,29 @@ struct key_value profile_key_value(const gpumap_profile *profile, enum profile_k
 /* Whether the override changes the chosen profile. */
 bool override_applies(const gpumap_profile *profile, const gpumap_section *section);
 
-/* The value of a setting with its variables; as written where one is not set. */
+/* The value of a setting with its variables expanded; as written if one is not set. */
 const char *profile_value(const gpumap_profile *profile, const struct setting *setting);
 
-/* What ${name} stands for in this profile; an expand_lookup. */
+/* The value of ${name} in this profile; an expand_lookup. */
 const char *profile_variable(const void *profile, struct span name);
 
-/* Makes all that follows from settings, environment and sweep. On failure nothing changes. */
+/* Makes everything that follows from settings, environment and sweep. On failure nothing changes.
+ */
 int profile_settle(gpumap_profile *profile, gpumap_report *report);
 
 /* How findings about the profile name its settings. */
 struct speech profile_speech(const gpumap_profile *profile);
 
-/* Where the setting's value stands, for findings. */
+/* The place of the setting's value, for findings. */
 struct about setting_about(const struct setting *setting);
 
-/* Replaces what `text` holds of macros, for a rank; `about` is the setting's. */
+/* Expands the macros of `text` for a rank; `about` is the setting's. */
 int profile_expand(char **ret, const char *text, const struct macros *macros,
 		   const struct about *about, gpumap_report *report);
 
 /* --- writing ------------------------------------------------------------------ */
 
-/* Appends the chosen profile as a flat file; `origins`: with where each value is from. */
+/* Appends the chosen profile as a flat file; `origins`: with the origin of each value. */
 void profile_write(struct strbuf *buf, const gpumap_profile *profile, bool origins);
 
 /* --- sweeps ----------------------------------------------------------------- */
@@ -172,7 +173,7 @@ void profile_write(struct strbuf *buf, const gpumap_profile *profile, bool origi
  * missing. */
 int profile_read_sweeps(gpumap_profile *profile, bool good, gpumap_report *report);
 
-/* The value of the variable in a combination: the last variable changes first. */
+/* The value of the variable in a combination; the last variable changes fastest. */
 const char *sweep_value(const gpumap_section *sweep, size_t combination, size_t variable);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the readers of profile files share: sections (read.c), entries (entry.c), includes. */
+/* Shared by the readers of profile files: sections (read.c), entries (entry.c), includes. */
 #ifndef GM_PROFILE_READ_H
 #define GM_PROFILE_READ_H
 
@@ -8,25 +8,25 @@
 
 enum { MAX_KEYS = PKEY_COUNT + 1 };
 
-/* What all files share. */
+/* State that all files share. */
 struct load {
 	gpumap_profile *profile;
 	profile_source *source;
 	void *data;
 	gpumap_report *report;
-	const char *read[MAX_FILES]; /* all files so far */
+	const char *read[MAX_FILES]; /* all files read so far */
 	size_t read_count;
 	bool incomplete; /* a section was refused: names may be missing */
 };
 
 struct file {
 	struct load *load;
-	struct file *outer; /* that includes this one */
+	struct file *outer; /* the file that includes this one */
 	const char *path;
 	int include_line; /* of the line in `outer` */
-	size_t section;   /* in the profile; NONE: [gpumap], or left to sites */
+	size_t section;   /* in the profile; NONE: [gpumap], or a section for sites */
 	bool is_head, has_head, newer;
-	int lines[MAX_KEYS]; /* of the section's known keys so far */
+	int lines[MAX_KEYS]; /* lines of the section's known keys so far */
 };
 
 #define FAIL(f, id, at_line, at_column, remedy, ...) \
@@ -39,11 +39,11 @@ struct file {
 int profile_read_text(struct load *load, const char *path, struct span text, struct file *outer,
 		      int line);
 
-/* An entry of [gpumap], and one of any other section. */
+/* Reads an entry of [gpumap], and one of any other section. */
 int profile_read_head(struct file *f, const struct inifile_entry *entry);
 int profile_read_entry(struct file *f, const struct inifile_entry *entry);
 
-/* The files that `include` names. */
+/* Reads the files that `include` names. */
 int profile_include(struct file *f, const struct inifile_entry *entry);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile's files hold, section by section. */
+/* The contents of a profile's files, section by section. */
 #include "profile/profile.h"
 
 static const char *profile_name(const gpumap_profile *profile)

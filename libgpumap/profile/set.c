@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Options and the environment: the two sources that are stronger than files (rule S6). */
+/* Settings by options and by the environment, the two sources that are stronger than files (rule
+ * S6). */
 #include "profile/profile.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@ static int unknown_key(struct span name, const char *origin, gpumap_report *repo
 		"no such key: '%s'", QUOTE(name));
 }
 
-/* As a file would hold it: commands' outputs name hosts line by line. NULL: no memory. */
+/* Joins a value of several lines as a file would have it: commands print hosts line by line. NULL:
+ * no memory. */
 static const char *one_line(gpumap_profile *profile, const struct profile_key *key,
 			    const char *value)
 {
@@ -36,7 +38,7 @@ static const char *one_line(gpumap_profile *profile, const struct profile_key *k
 	return value;
 }
 
-/* A value that is being said, for findings about it. */
+/* A value that is being set, for findings about it. */
 struct saying {
 	const struct profile_key *key;
 	const char *origin;
@@ -49,7 +51,7 @@ static const char *origin_of(const void *data, struct span key)
 	return span_is(key, saying->key->key.name) ? saying->origin : NULL;
 }
 
-/* The value as it is said, or with its variables later (gpumap_profile_check). */
+/* Checks the value, unless it has variables; gpumap_profile_check() then does it later. */
 static int check(const struct profile_key *key, const char *value, const char *origin,
 		 gpumap_report *report)
 {
@@ -58,7 +60,7 @@ static int check(const struct profile_key *key, const char *value, const char *o
 	struct about about = {.origin = origin, .speech = &speech};
 	struct expand_error error;
 	struct strbuf nothing = {0};
-	/* Of a command each word is looked at: its quotes protect. */
+	/* Each word of a command is checked, because quotes protect. */
 	bool good = key->kind == VALUE_COMMAND ||
 		    expand_variables(&nothing, span_of(value), false, NULL, NULL, &error);
 
@@ -115,7 +117,7 @@ EXPORT int gpumap_profile_set(gpumap_profile *profile, const char *name, const c
 	return r;
 }
 
-/* A variable that gpumap explain reads too may say what only that understands. */
+/* gpumap explain reads some of these variables too, and accepts values that profiles do not. */
 static bool is_statement(const struct profile_key *key, const char *value)
 {
 	for (int i = 0; i < KEY_COUNT; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows from all settings together: values with their variables, the arguments, the
+/* Computes what follows from all settings together: values with their variables, the arguments, the
  * environment of the ranks. */
 #include "profile/profile.h"
 
@@ -26,7 +26,7 @@ const char *profile_variable(const void *data, struct span name)
 	return in_environment(p, name);
 }
 
-/* The text with its variables in the arena; as it is when one is not set. */
+/* The text with its variables expanded, in the arena; unchanged if one is not set. */
 static const char *expanded(const gpumap_profile *p, struct arena *arena, const char *text,
 			    bool macros, bool list)
 {
@@ -89,7 +89,7 @@ static void settle_arguments(const gpumap_profile *p, struct settled *s)
 	struct words_error error;
 	struct strbuf word = {0};
 
-	/* Each argument but the last is followed by a blank. */
+	/* Every argument but the last is followed by a blank. */
 	s->arguments = arena_alloc(&s->arena, rest.length / 2 + 1, sizeof(*s->arguments));
 	while (s->arguments && words_next(&rest, &word, &error)) {
 		const char *text = arena_strdup(&s->arena, word.text);
@@ -122,7 +122,7 @@ static const gpumap_section *of_chain(const gpumap_profile *p, size_t i, enum pr
 	return found == NONE ? NULL : &p->sections[found];
 }
 
-/* Parents first, so that a child's word is the last. */
+/* Parents come first, so that a child's setting is the last. */
 static void settle_environment(const gpumap_profile *p, struct settled *s)
 {
 	const gpumap_section *found[MAX_DEPTH * 2];
@@ -140,7 +140,8 @@ static void settle_environment(const gpumap_profile *p, struct settled *s)
 			add_entry(p, s, found[i]->first + k);
 }
 
-/* What is wrong with a variable's part of the text gpumap_profile_check says. */
+/* Refuses hosts only for faults of the written text; gpumap_profile_check() reports those of a
+ * variable's value. */
 static int refuse_hosts(const struct setting *setting, int code, gpumap_report *report)
 {
 	struct about about = setting_about(setting);
@@ -188,20 +189,20 @@ static int settle_hosts(const gpumap_section *section, struct settled *s, struct
 		return GPUMAP_OK;
 	set = arena_alloc(&s->arena, 1, sizeof(*set));
 	c->hosts = set;
-	/* Hundreds of them, each expanded up to what is malformed, would take minutes. */
+	/* Hundreds of them, each expanded up to the malformed part, would take minutes. */
 	if (set && expand_has_variable(span_of(when->text)) &&
 	    !hostlist_check(span_of(text), true, &wrong))
 		return GPUMAP_OK;
 	r = set ? host_set_parse(set, &s->arena, span_of(text)) : GPUMAP_ENOMEM;
 	*total += set ? set->count + set->pattern_count : 0;
-	if (r == GPUMAP_EINPUT) /* after up to so many */
+	if (r == GPUMAP_EINPUT) /* after so many */
 		*total += HOSTLIST_MAX / 8;
 	if (r != GPUMAP_ENOMEM && *total > HOSTLIST_MAX)
 		r = GPUMAP_ELIMIT;
 	return r == GPUMAP_OK ? r : refuse_hosts(when, r, report);
 }
 
-/* A plan asks about each host and rank for each key: lists are read once. */
+/* A plan looks up each key for each host and rank, so the lists are read once. */
 static int settle_conditions(const gpumap_profile *p, struct settled *s, gpumap_report *report)
 {
 	size_t total = 0;
@@ -229,7 +230,7 @@ int profile_settle(gpumap_profile *profile, gpumap_report *report)
 	int r = GPUMAP_OK;
 
 	settle_values(profile, &now);
-	/* The command is that of a program whose name may hold a variable. */
+	/* The command belongs to a program whose name may have a variable. */
 	profile->settled = now;
 	if (!now.arena.failed)
 		r = settle_conditions(profile, &profile->settled, report);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The chosen profile as one flat file. */
+/* Writes the chosen profile as one flat file. */
 #include "profile/profile.h"
 
 #include "inifile.h"
 #include "words.h"
 
-/* As it was written where a file can hold that, else each word anew. */
+/* Writes the command unchanged if a file can hold it, else each word anew. */
 static void add_command(struct strbuf *buf, struct span text)
 {
 	const char *wrong, *why;
@@ -28,7 +28,7 @@ static void add_command(struct strbuf *buf, struct span text)
 	strbuf_free(&word);
 }
 
-/* What reads back to the value: variables that were expanded are not expanded again. */
+/* Writes a value that reads back the same: variables that were expanded are not expanded again. */
 static void add_value(struct strbuf *buf, const char *value, const char *text,
 		      const struct profile_key *key)
 {
@@ -89,7 +89,7 @@ static void add_settings(struct strbuf *buf, const gpumap_profile *profile,
 	}
 }
 
-/* What options say of the program needs a section, if the profile names none. */
+/* Options about the program need a section, if the profile names none. */
 static const char *program_name(const gpumap_profile *profile, const char *fallback)
 {
 	static const struct place nowhere = {NULL, -1, -1, -1};
