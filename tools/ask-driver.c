@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpumap-ask-driver fastest|pci: prints which devices the CUDA driver counts, in its
- * order, without a visible list. A process of its own, since the driver reads its
- * environment once, may hang or crash, and keeps devices open. The form of the answer
- * is described in libgpumap/inventory/driver.h.
+ * gpumap-ask-driver fastest|pci: prints which devices the CUDA driver counts, in its order, without
+ * a visible list. It is a separate process because the driver reads its environment once, may hang
+ * or crash, and keeps devices open. The form of the answer is described in
+ * libgpumap/inventory/driver.h.
  */
 #include "cuda-driver.h"
 

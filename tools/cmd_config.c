@@ -57,7 +57,7 @@ static void help(const struct options *options)
 
 struct description {
 	struct strbuf text;
-	const char *wanted; /* NULL: all, a line each */
+	const char *wanted; /* NULL: all, one line each */
 	bool found;
 	const char *names[128];
 	int count;
@@ -222,7 +222,7 @@ static int add_name(const gpumap_key *key, void *data)
 	return 0;
 }
 
-/* The values of the keys named; one without its name, for scripts. */
+/* Prints the values of the named keys; a single one without its name, for scripts. */
 static int print_keys(const struct config *config, const gpumap_profile *profile)
 {
 	struct strbuf text = {0};
@@ -253,7 +253,7 @@ static int check_keys(const struct config *config, const gpumap_profile *profile
 	return GPUMAP_OK;
 }
 
-/* A file of several profiles without a default leaves open which one is meant. */
+/* With several profiles and no default it is open which one is meant. */
 static int check_chosen(const gpumap_profile *profile, gpumap_report *report)
 {
 	if (gpumap_profile_str(profile, GPUMAP_PROFILE_NAME) ||
@@ -350,7 +350,7 @@ int cmd_config(int argc, char **argv)
 	r = read_options(&config, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&config, &good);
-	/* JSON is owed after a failure too, with the members of this command. */
+	/* JSON is printed after a failure too, with the members of this command. */
 	if (r != GPUMAP_OK && !ferror(stdout) && config.output.format == GPUMAP_FORMAT_JSON) {
 		if (gpumap_profile_format(&text, NULL, GPUMAP_FORMAT_JSON, 0,
 					  config.output.report) == GPUMAP_OK)

@@ -101,7 +101,7 @@ static int emit(struct command_emit *c, const gpumap_plan *plan, bool *answered)
 				 c->output.report);
 
 	*answered = emitted;
-	/* A file is not made for a "no". */
+	/* No file is made for a "no". */
 	if (r == GPUMAP_OK && !*answered)
 		c->file = NULL;
 	if (r == GPUMAP_OK)
@@ -137,7 +137,7 @@ int cmd_emit(int argc, char **argv)
 	r = read_options(&c, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&c, &answered);
-	/* JSON is owed after a failure too, with the members of this command. */
+	/* JSON is printed after a failure too, with the members of this command. */
 	if (r != GPUMAP_OK && !ferror(stdout) && c.output.format == GPUMAP_FORMAT_JSON) {
 		if (gpumap_plan_emit(&text, &none, NULL, c.target, GPUMAP_FORMAT_JSON, 0,
 				     c.output.report) == GPUMAP_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpumap exec PROGRAM: this process, which another launcher started, becomes one rank of a
- * plan. Nothing is forked, and of its signals and descriptors nothing is changed.
+ * gpumap exec PROGRAM: this process, which another launcher started, becomes one rank of a plan. It
+ * does not fork, and it changes none of its signals and descriptors.
  */
 #include "command.h"
 
@@ -90,7 +90,7 @@ static int read_options(struct command_exec *c, int argc, char **argv, bool *don
 	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options.plan, false, report);
 }
 
-/* Remarks are the same in all ranks: one shows them. */
+/* All ranks have the same remarks, so only one shows them. */
 static void print_once(const struct command_exec *c, const struct exec *exec)
 {
 	struct output output = c->output;
@@ -114,7 +114,7 @@ static bool change_environment(const struct exec *exec)
 	for (size_t i = 0; i < exec->change_count; i++) {
 		const struct exec_change *change = &exec->changes[i];
 
-		/* An environment can have a name twice. */
+		/* An environment can have the same name twice. */
 		if (unsetenv(change->name) < 0 ||
 		    (change->value && setenv(change->name, change->value, 1) < 0))
 			return false;
@@ -146,7 +146,7 @@ static int start(const struct command_exec *c, const struct exec *exec)
 	struct output output = c->output;
 	int status;
 
-	/* Findings are shown before the program takes the place of this process. */
+	/* Findings are shown before the program replaces this process. */
 	print_once(c, exec);
 	if (gpumap_report_new(&output.report) != GPUMAP_OK)
 		return STATUS_OWN_FAILURE;

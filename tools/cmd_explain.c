@@ -73,7 +73,7 @@ static int set_key(struct explain *explain, const char *option, const char *valu
 				  explain->output.report);
 }
 
-/* GPUMAP_OK; *done: help was shown. */
+/* Returns GPUMAP_OK with *done if help was shown. */
 static int read_options(struct explain *explain, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = explain->output.report;
@@ -110,7 +110,7 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 	return failed ? GPUMAP_EINPUT : r;
 }
 
-/* What is said outside of options: by this environment, or by that of the process. */
+/* Adds the statements that are not options: those of this environment, or of the process's. */
 static int read_environ(struct explain *explain)
 {
 	gpumap_report *report = explain->output.report;
@@ -154,7 +154,8 @@ static int answer(struct explain *explain, bool *answered)
 		r = gpumap_mapping_format(&text, mapping, explain->output.format, output_flags(),
 					  report);
 	if (r == GPUMAP_OK && !print_text(text, report)) {
-		explain->output.format = GPUMAP_FORMAT_TEXT; /* nothing more to standard output */
+		/* print nothing more to standard output */
+		explain->output.format = GPUMAP_FORMAT_TEXT;
 		r = GPUMAP_EFILE;
 	}
 	free(text);

@@ -81,7 +81,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	return GPUMAP_OK;
 }
 
-/* The logical numbers in this environment; NULL where they cannot be said. */
+/* The logical numbers in this environment; NULL if they cannot be determined. */
 static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
 {
 	gpumap_mapping *mapping = NULL;
@@ -95,7 +95,7 @@ static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
 	return mapping;
 }
 
-/* Where a device stands among the logical ones. */
+/* A GPU's position among the logical devices. */
 struct place {
 	int physical, mig;
 	size_t logical;
@@ -103,7 +103,8 @@ struct place {
 };
 
 struct places {
-	struct place *list; /* sorted: a search for every GPU would take the square of them */
+	/* sorted, because a linear search for every GPU would take quadratic time */
+	struct place *list;
 	size_t count;
 };
 
@@ -123,7 +124,7 @@ static bool same_candidates(const gpumap_entry *a, const gpumap_entry *b)
 	       gpumap_entry_candidate(a, 0) == gpumap_entry_candidate(b, 0);
 }
 
-/* Adds what the entries can be, or only counts it while there is no list yet. */
+/* Adds the candidates of the entries, or only counts them while there is no list yet. */
 static void add_places(struct places *places, const gpumap_mapping *mapping)
 {
 	const gpumap_entry *before = NULL;
@@ -159,8 +160,8 @@ static bool find_places(struct places *places, const gpumap_mapping *mapping)
 	return true;
 }
 
-/* "cuda:2", "cuda:?" where that is undecidable, or "-": the logical device that is this
- * GPU, or its MIG instance. */
+/* "cuda:2", "cuda:?" if it is undecidable, or "-": the logical device that is this GPU or its MIG
+ * instance. */
 static const char *logical_name(char name[32], const struct places *places,
 				const gpumap_device *device)
 {
@@ -310,7 +311,7 @@ int cmd_inventory(int argc, char **argv)
 				 a.output.report);
 	if (r == GPUMAP_OK && a.save)
 		r = gpumap_inventory_save(inventory, a.save, a.output.report);
-	/* A snapshot on standard output is the answer by itself. */
+	/* A snapshot on standard output is the whole answer. */
 	if (r == GPUMAP_OK && !done && !(a.save && streq(a.save, "-")))
 		r = print_inventory(&a, inventory);
 	if (r == GPUMAP_OK && !done)

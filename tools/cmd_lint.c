@@ -157,8 +157,8 @@ static int read_options(struct lint_command *command, int argc, char **argv, boo
 	return failed ? GPUMAP_EINPUT : r;
 }
 
-/* What a plan would be refused for, where the machine is known: this one need not be where
- * the profile is launched. */
+/* Reports why a plan would be refused, if the machine is named: the profile may be launched on
+ * another machine than this. */
 static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
 {
 	const struct plan_options nothing = {.file = NULL};
@@ -206,7 +206,8 @@ static int lint_default_profile(const struct lint *lint)
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
-/* This environment on this machine; on one without GPUs what it says is taken as it is. */
+/* Checks this environment on this machine. On one without GPUs the environment is taken as it is.
+ */
 static int lint_here(const struct lint *lint)
 {
 	gpumap_inventory *host = NULL;

@@ -106,7 +106,7 @@ static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
 
 /* --- --diff ------------------------------------------------------------------------ */
 
-/* Why a plan could not be started is no news about the difference. */
+/* The reason why a plan could not be started does not matter for the difference. */
 static int read_quietly(gpumap_plan **ret, const char *path, gpumap_report *report)
 {
 	gpumap_report *scratch = NULL;
@@ -157,7 +157,7 @@ static int compare(struct command_plan *c, bool *same)
 		r = r == GPUMAP_OK ? shown : r;
 		if (shown == GPUMAP_OK && !print_text(text, report))
 			r = GPUMAP_EFILE;
-		c->output.format = GPUMAP_FORMAT_TEXT; /* nothing more to standard output */
+		c->output.format = GPUMAP_FORMAT_TEXT; /* print nothing more to standard output */
 	}
 	*same = !differs;
 	free(text);
@@ -166,7 +166,7 @@ static int compare(struct command_plan *c, bool *same)
 	return r;
 }
 
-/* Whoever names a file so expects the picture in it. */
+/* A file named *.svg is expected to have a picture. */
 static int check_file(const struct command_plan *c)
 {
 	size_t length = c->file ? strlen(c->file) : 0;
@@ -206,7 +206,7 @@ int cmd_plan(int argc, char **argv)
 	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
 	r = read_options(&c, argc, argv, &done);
-	/* Behind the options --json would be the program's. */
+	/* --json after the options is the program's. */
 	if (r != GPUMAP_OK)
 		c.output.format = wanted_format(argc, argv);
 	if (r == GPUMAP_OK && !done)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpumap pretend --inventory WHAT -- PROGRAM ARGUMENTS: starts a program that finds
- * our libnvidia-ml.so.1 first. The process becomes that program, so nobody is left
- * to remove a temporary file, and descriptors are closed by whoever starts a child
- * of the child (Python does). So the machine travels in the environment, which every
- * descendant inherits: the path of a file that the user keeps, or "8xH100" as it is;
- * what cannot be opened a second time (a pipe, this host) as the text of a snapshot.
+ * gpumap pretend --inventory WHAT -- PROGRAM ARGUMENTS: starts a program that finds gpumap's
+ * libnvidia-ml.so.1 first. This process becomes that program, so no process is left to remove a
+ * temporary file; and a program that starts children (Python does) may close inherited descriptors.
+ * So the environment, which every descendant inherits, describes the machine: by the path of a file
+ * that the user keeps, or by its name such as "8xH100"; what cannot be opened twice (a pipe, this
+ * host) by the text of a snapshot.
  */
 #include "command.h"
 
@@ -24,7 +24,7 @@
 #include "suggest.h"
 #include "words.h"
 
-/* Linux takes no longer string in an environment: 32 pages. */
+/* The longest string that Linux accepts in an environment: 32 pages. */
 enum { MAX_TEXT = 32 * 4096 - 64 };
 
 static const struct option_row rows[] = {
@@ -85,7 +85,7 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* The inventory as the text of a snapshot, by way of a file that is gone again. */
+/* The inventory as the text of a snapshot, by way of a temporary file. */
 static char *snapshot_text(const gpumap_inventory *inventory, gpumap_report *report)
 {
 	const char *temporary = getenv("TMPDIR");
@@ -117,7 +117,7 @@ static char *snapshot_text(const gpumap_inventory *inventory, gpumap_report *rep
 	return text;
 }
 
-/* Whether the program can open it itself; `path` is then what it opens. */
+/* Whether the program can open the machine itself, at `path`. */
 static bool opens_again(const char *what, char path[PATH_MAX])
 {
 	struct stat about;
@@ -149,7 +149,7 @@ static int hand_over(const char *what, gpumap_report *report)
 	return ok ? STATUS_ANSWERED : own_failure(report, NULL, strerror(errno), NULL);
 }
 
-/* Puts our library's folder before those where the program looks anyway. */
+/* Puts the folder of gpumap's library before those that the program searches anyway. */
 static int prepare_path(gpumap_report *report)
 {
 	const char *before = getenv("LD_LIBRARY_PATH");
@@ -184,8 +184,8 @@ static int without_machine(gpumap_report *report, const char *operand)
 	return malformed(report, "which machine? --inventory is missing", fix);
 }
 
-/* Reads options up to the program, whose own follow; argv is then at its name. Other
- * than STATUS_ANSWERED, or without a machine after --help, the command ends here. */
+/* Reads options up to the program, which has options of its own; argv is then at its name. If the
+ * result is not STATUS_ANSWERED, or there is no machine after --help, the command ends here. */
 static int read_options(struct output *output, int argc, char ***argv, const char **what)
 {
 	struct options options;
@@ -218,7 +218,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 	return STATUS_ANSWERED;
 }
 
-/* nvidia-smi comes with the driver, which a machine without GPUs does not have. */
+/* nvidia-smi belongs to the driver, so a machine without GPUs does not have it. */
 static const char *missing_remedy(struct remedy *ret, const char *program)
 {
 	const char *machine = getenv("GPUMAP_PRETEND_INVENTORY");

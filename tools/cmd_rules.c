@@ -41,7 +41,7 @@ static void put_label(struct strbuf *buf, const char *label)
 	style_set(buf, STYLE_PLAIN);
 }
 
-/* Text in lines of at most 72 columns behind a margin. */
+/* Breaks text into lines of at most 72 columns after a margin. */
 static void wrap(struct strbuf *buf, const char *label, const char *text)
 {
 	size_t column = 0;
@@ -126,7 +126,7 @@ static void print_finding(struct strbuf *buf, const gpumap_finding *finding, boo
 		buf->failed = buf->failed || named.failed;
 		strbuf_free(&named);
 	}
-	/* In one piece, to be copied. */
+	/* An example is not broken, so that it can be copied. */
 	if (example) {
 		put_label(buf, "example");
 		strbuf_printf(buf, "%s\n", example);
@@ -203,7 +203,7 @@ static void add_finding(struct rules_output *to, const gpumap_finding *finding, 
 		to->text.failed = true;
 }
 
-/* What begins with these letters, a line each. False: nothing does. */
+/* Adds what begins with these letters, one line each. False: nothing does. */
 static bool add_group(struct rules_output *to, const char *letters)
 {
 	size_t length = strspn(letters, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
@@ -224,7 +224,7 @@ static bool add_group(struct rules_output *to, const char *letters)
 	return any;
 }
 
-/* "[GM019]", as messages have it, without its brackets; other words as they are. */
+/* "GM019" of "[GM019]", as messages have it; other words are unchanged. */
 static const char *without_brackets(const char *name, char *copy, size_t size)
 {
 	size_t length = strlen(name);
@@ -252,7 +252,7 @@ static int add_named(struct rules_output *to, const char *word, gpumap_report *r
 	return GPUMAP_OK;
 }
 
-/* A line each in text; JSON has everything. */
+/* Text has one line for each; JSON has everything. */
 static void add_all(struct rules_output *to, enum gpumap_format format)
 {
 	for (size_t i = 0; gpumap_rule_get(i); i++)

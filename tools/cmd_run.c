@@ -34,7 +34,7 @@ struct command_run {
 	gpumap_report *report;
 };
 
-/* What the help begins with. */
+/* The options that come first in the help. */
 static const char *const max_used[] = {"--gpus",    "--ranks",   "--device",  "--share",
 				       "--profile", "--hosts",   "--timeout", "--log-dir",
 				       "--console", "--dry-run", NULL};
@@ -85,7 +85,7 @@ static bool own_option(struct command_run *c, const char *name, const char *valu
 	return true;
 }
 
-/* The exit status of a mistake is that of what was wanted, wherever it stands. */
+/* Whether --dry-run is given anywhere: then a mistake has the exit status of a dry run. */
 static bool wants_dry_run(int argc, char **argv)
 {
 	for (int i = 1; i < argc && !streq(argv[i], "--"); i++)
@@ -188,7 +188,8 @@ static int show(struct command_run *c, int r)
 	return plan_finish(&output, r, answered);
 }
 
-/* With a step's task, or a number of its own, each node has somebody who starts it. */
+/* Warns if nothing shows that the other nodes are started: a step's task, or a number of its own.
+ */
 static void remind_of_nodes(const struct command_run *c)
 {
 	int64_t hosts = gpumap_plan_int(c->run.plan, GPUMAP_PLAN_HOSTS);
@@ -204,7 +205,7 @@ static void remind_of_nodes(const struct command_run *c)
 		(long long)c->run.node, (long long)hosts - 1, hosts == 2 ? " has" : "s have");
 }
 
-/* A run that was never begun owes its reason all the same. */
+/* A run that never began reports its reason too. */
 static int own_failure(const struct command_run *c)
 {
 	print_report(&(struct output){.report = c->report}, 0);
@@ -213,9 +214,10 @@ static int own_failure(const struct command_run *c)
 	return STATUS_OWN_FAILURE;
 }
 
-/* A file that is opened later must not become a standard stream that was closed. What is lost
- * is the ranks' output, but not silently a record that was asked for. And whatever cannot be
- * written is an error to report, not the end; the ranks have these signals as ever. */
+/* Opens closed standard streams, so that a file that is opened later does not become one. The
+ * ranks' output is then lost, but a record that was asked for is not lost silently. An output that
+ * cannot be written is an error to report, and does not end the process; the ranks get the usual
+ * signals. */
 static void settle_streams(bool json)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -251,7 +253,7 @@ int cmd_run(int argc, char **argv)
 	if (gpumap_report_new(&c.report) != GPUMAP_OK)
 		return STATUS_OWN_FAILURE;
 	r = read_options(&c, argc, argv, &done);
-	/* Behind the options --json would be the program's. */
+	/* --json after the options is the program's. */
 	if (r != GPUMAP_OK)
 		c.run.json = wanted_format(argc, argv) == GPUMAP_FORMAT_JSON;
 	settle_streams(c.run.json);
@@ -259,7 +261,7 @@ int cmd_run(int argc, char **argv)
 		gpumap_report_free(c.report);
 		return finish_help();
 	}
-	/* It frees the report. */
+	/* run_show() frees the report. */
 	if (c.run.dry)
 		return show(&c, r);
 	status = r == GPUMAP_OK ? run(&c) : own_failure(&c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of gpumap and what they share. Each command is one file, cmd_NAME.c. */
+/* The commands of gpumap and their common parts. Each command is one file, cmd_NAME.c. */
 #ifndef GM_COMMAND_H
 #define GM_COMMAND_H
 
@@ -39,37 +39,37 @@ int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 
-/* "gpumap rules GM009 explains it", kept in `ret`, where `word` is the id of a finding or a rule;
- * else `otherwise`. */
+/* "gpumap rules GM009 explains it", kept in `ret`, if `word` is the id of a finding or a rule; else
+ * `otherwise`. */
 const char *id_remedy(struct remedy *ret, const char *word, const char *otherwise);
 #define ID_REMEDY(word, otherwise) id_remedy(&(struct remedy){{0}}, word, otherwise)
 
-/* --- what an answer is printed as ------------------------------------------ */
+/* --- output --------------------------------------------------------------- */
 
 struct output {
 	enum gpumap_format format;
 	gpumap_report *report;
 };
 
-/* Prints the report's findings from the i-th on to standard error, a line each; how many
- * there are in all. */
+/* Prints the report's findings from the i-th on to standard error, one line each. Returns the
+ * number of all findings. */
 size_t print_report(const struct output *output, size_t from);
-/* Whether text is coloured on this descriptor: as --color says, or a terminal is there. */
+/* Whether text is coloured on this descriptor: by --color, or because it is a terminal. */
 bool output_colored(int fd);
-/* Of a finding, GPUMAP_SEVERITY_REMARK to GPUMAP_SEVERITY_ERROR. */
+/* The style of a finding, GPUMAP_SEVERITY_REMARK to GPUMAP_SEVERITY_ERROR. */
 enum style severity_style(int64_t severity);
-/* For the library: colours where standard output has them. */
+/* Flags for the library: colours if standard output has them. */
 unsigned output_flags(void);
 
-/* Writes `text` to standard output; false after a finding when that fails. */
+/* Writes `text` to standard output. False after a finding if that fails. */
 bool print_text(const char *text, gpumap_report *report);
 
-/* Ends what printed help or the version: 0, or 2 with a line on standard error where that
+/* Ends a command that printed help or the version: 0, or 2 with a line on standard error if that
  * could not be written. */
 int finish_help(void);
 
-/* Ends a command: the report to standard error, and the exit status for `code`, the
- * library's answer, `answered` telling yes from no. */
+/* Ends a command: prints the report to standard error and returns the exit status for `code`, the
+ * library's result. `answered` distinguishes yes from no. */
 int finish(const struct output *output, int code, bool answered);
 
 /* --- options ---------------------------------------------------------------- */
@@ -81,7 +81,7 @@ struct option_row {
 	const char *help;
 };
 
-/* What --inventory takes; a machine of two models shows how they are joined. */
+/* The value of --inventory. A machine of two models shows how they are joined. */
 #define INVENTORY_VALUE "FILE|N|8xH100|2xH100+6xA100|host|-"
 
 enum { MAX_OPTIONS = 96 };
@@ -94,36 +94,35 @@ struct options {
 	int count, own;  /* private: settings of a profile begin at the own-th */
 	int index, argc; /* private: where options_next reads */
 	char **argv;
-	bool ended;          /* private: -- was read */
-	const char *value;   /* of the option that was read last; NULL: none */
-	const char *operand; /* set when an argument is no option */
-	const char *const
-		*first; /* names of those that the help begins with, to NULL; NULL: none */
+	bool ended;               /* private: -- was read */
+	const char *value;        /* value of the last option; NULL: none */
+	const char *operand;      /* set if an argument is not an option */
+	const char *const *first; /* options that the help lists first, ended by NULL; NULL: none */
 };
 
-/* A table of the rows (ended by a name of NULL) and of --help, --color, --json where
- * asked; the keys of a request come first, those of a profile last. */
+/* Makes a table of the rows (ended by a name of NULL) and of --help, --color, and --json if asked
+ * for. The keys of a request come first, those of a profile last. */
 void options_init(struct options *options, const char *command, const struct option_row *rows,
 		  enum option_keys keys, int argc, char **argv);
 
-/* The next option's name; "" for an operand; NULL at the end or after an error, which
- * is then in the report, and *failed is set. Options and operands may mix; -- ends options. */
+/* The next option's name; "" for an operand; NULL at the end or after an error, which is then in
+ * the report, and *failed is set. Options and operands may mix; -- ends the options. */
 const char *options_next(struct options *options, gpumap_report *report, bool *failed);
 
-/* The operand that was read and everything behind it, which ends with NULL. */
+/* The last operand and all arguments after it, ended by NULL. */
 char **options_rest(const struct options *options);
 
-/* The value of an option that takes a number from `least` to `most`. GPUMAP_EINPUT. */
+/* The value of an option that takes a number from `least` to `max`. GPUMAP_EINPUT. */
 int option_number(const char *option, const char *text, int64_t least, int64_t max, int64_t *ret,
 		  gpumap_report *report);
 
-/* The table as help text. */
+/* Prints the table as help text. */
 void options_help(const struct options *options, FILE *file);
 
-/* Takes --format, --json and --color. True: it was one of them; *failed after an error. */
+/* Takes --format, --json and --color. True: the option was one of them; *failed after an error. */
 bool output_option(struct output *output, const char *name, const char *value, bool *failed);
 
-/* --json anywhere: also an error of the command line is then answered in JSON. */
+/* Looks for --json anywhere, so that even an error of the command line is reported in JSON. */
 enum gpumap_format wanted_format(int argc, char **argv);
 
 #endif

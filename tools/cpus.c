@@ -13,18 +13,19 @@ enum { LIST_ROOM = 65536 };
 struct reader {
 	const char *root;
 	struct arena *arena, scratch;
-	char *text; /* LIST_ROOM bytes of the file read last */
+	char *text; /* LIST_ROOM bytes of the last file */
 	size_t count;
 	int *core, *node;
 };
 
-/* The list in the file that was read; false: it is malformed. */
+/* Parses the list in the last file. False: it is malformed. */
 static bool parse_list(struct reader *x, struct cpu_set *ret)
 {
 	return cpu_set_parse(&x->scratch, ret, span_of(x->text));
 }
 
-/* All threads of a core name the same first one. Kernels before 5.2 know the older name. */
+/* The core of a CPU: all threads of a core list the same first one. Kernels before 5.2 have only
+ * the older file name. */
 static int core_of(struct reader *x, size_t cpu)
 {
 	static const char *const names[] = {"core_cpus_list", "thread_siblings_list"};
@@ -80,7 +81,7 @@ static void read_node(struct reader *x, int node)
 			x->node[i] = node;
 }
 
-/* Nodes have any numbers: POWER counts 0, 8. */
+/* Nodes may have any numbers: POWER counts 0, 8. */
 static bool read_nodes(struct reader *x)
 {
 	struct dirent *entry;
@@ -106,7 +107,7 @@ static bool read_nodes(struct reader *x)
 	return true;
 }
 
-/* NULL: the system does not say. */
+/* *ret is NULL if the system does not report it. */
 static bool read_affinity(struct reader *x, const char **ret)
 {
 	struct cpu_set set;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few entry points of libcuda.so.1 that tell which devices there are. None of
- * them creates a context. The declarations are ours: the numbers and layouts are part
- * of the driver's stable binary interface.
+ * The few entry points of libcuda.so.1 that list devices. None of them creates a context. The
+ * declarations are gpumap's own; the numbers and layouts are part of the driver's stable binary
+ * interface.
  */
 #ifndef GM_CUDA_DRIVER_H
 #define GM_CUDA_DRIVER_H
@@ -26,7 +26,8 @@ struct cuda_driver {
 	int (*pci)(char *address, int size, int device);
 };
 
-/* Loads libcuda.so.1. NULL, or why not. It stays loaded until the process ends. */
+/* Loads libcuda.so.1. Returns NULL, or why it cannot. The library stays loaded until the process
+ * ends. */
 static inline const char *cuda_load(struct cuda_driver *driver)
 {
 	const struct {
@@ -49,7 +50,7 @@ static inline const char *cuda_load(struct cuda_driver *driver)
 		if (!*wanted[i].function)
 			return dlerror();
 	}
-	/* The second version tells a MIG instance's own UUID. */
+	/* The second version gives a MIG instance's own UUID. */
 	*(void **)&driver->uuid = dlsym(library, "cuDeviceGetUuid_v2");
 	if (!driver->uuid)
 		*(void **)&driver->uuid = dlsym(library, "cuDeviceGetUuid");

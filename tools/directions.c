@@ -7,11 +7,11 @@
 #include "strbuf.h"
 #include "words.h"
 
-/* A longer one is no word that somebody types. */
+/* Nobody types a longer word. */
 enum { MAX_WORD = 64 };
 
 struct direction {
-	const char *words; /* between blanks, in lower case */
+	const char *words; /* separated by blanks, in lower case */
 	const char *remedy;
 };
 
@@ -70,8 +70,8 @@ static bool is_program(const char *word)
 	       starts_with(word, "/");
 }
 
-/* A number, a list, a device, a machine or a variable: what lacks its option. The remedy, with @
- * for the word; NULL: none of them. */
+/* Recognises a number, a list, a device, a machine or a variable without its option. Returns the
+ * remedy, with @ for the word; NULL: it is none of them. */
 static const char *lacks_option(const char *word)
 {
 	size_t digits = strspn(word, "0123456789"), list = strspn(word, "0123456789,- ");

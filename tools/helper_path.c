@@ -13,8 +13,8 @@ static bool readable(char *ret, size_t size, const char *folder, const char *nam
 	return n > 0 && (size_t)n < size && access(ret, R_OK) == 0;
 }
 
-/* The build tree that this program lies in, at most two folders up (tools/.libs);
- * an installed program has no config.status beside or above it. */
+/* The build tree that has this program, at most two folders up (tools/.libs). An installed program
+ * has no config.status beside or above it. */
 static bool build_top(char top[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", top, PATH_MAX - 1);

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where a file that belongs to gpumap lies: beside this program while it runs in its
- * build tree (`built` is relative to the top of that), else `installed`. Writes at
- * most `size` bytes; false: it is in neither place, *ret is then `installed`. */
+/* The path of a file of gpumap: in the build tree while the program runs there (`built` is relative
+ * to its top), else `installed`. Writes at most `size` bytes. False: it exists in neither place;
+ * *ret is then `installed`. */
 bool helper_path(char *ret, size_t size, const char *built, const char *installed);
 
 #endif

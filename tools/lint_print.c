@@ -58,7 +58,7 @@ static void print_counts(struct strbuf *text, const gpumap_report *report)
 	strbuf_puts(text, any ? "\n" : "no findings\n");
 }
 
-/* Errors of the command line and of reading are findings of JSON too. */
+/* In JSON, errors of the command line and of reading are findings too. */
 static void print_json(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
 	bool failed = false;
@@ -73,7 +73,7 @@ static void print_json(struct strbuf *text, const gpumap_report *found, const gp
 	json_dump(text, o, failed);
 }
 
-/* A finding's place in the answer: files as they were read, and in each by line. */
+/* A finding's place in the output: by file in the order of reading, then by line. */
 struct place {
 	const gpumap_finding *finding;
 	size_t file, arrival;

@@ -15,7 +15,7 @@ const char *machine_named(const char *option, bool ask_driver)
 	return option ? option : value && *value ? value : NULL;
 }
 
-/* The library takes every name for an option's value. */
+/* The library would take any name as the value of an option. */
 static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *report)
 {
 	const char *variable = getenv(VARIABLE);

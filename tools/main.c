@@ -68,20 +68,20 @@ static int unknown_command(int argc, char **argv)
 	return finish(&output, code, false);
 }
 
-/* Answers by itself, without a command. */
+/* Options that answer without a command. */
 static bool is_end(const char *word)
 {
 	return streq(word, "--version") || streq(word, "-V") || streq(word, "--help") ||
 	       streq(word, "-h");
 }
 
-/* `--color always`: explain says how it is written. */
+/* `--color always`: explain reports how to write it. */
 static bool is_color(const char *word)
 {
 	return streq(word, "auto") || streq(word, "always") || streq(word, "never");
 }
 
-/* Options of every command may stand before its name: they are moved behind it. */
+/* Options of every command may precede its name; they are moved after it. */
 static const char *take_command(int argc, char **argv)
 {
 	int i = 1;
@@ -99,7 +99,7 @@ static const char *take_command(int argc, char **argv)
 	return argv[1];
 }
 
-/* help COMMAND, help ID; options of every command may stand before the word. */
+/* help COMMAND, help ID. Options of every command may precede the word. */
 static int help_about(int argc, char **argv)
 {
 	int i = 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads command lines by tables. getopt_long(3) takes abbreviations, which a later
- * option can make ambiguous, and cannot suggest; so options are matched whole here.
+ * Reads command lines by tables. getopt_long(3) accepts abbreviations, which a later option can
+ * make ambiguous, and it cannot suggest names; so options are matched whole here.
  */
 #include "command.h"
 
@@ -53,13 +53,13 @@ void options_init(struct options *options, const char *command, const struct opt
 		gpumap_profile_key_each(add_key, options);
 }
 
-/* "[yes|no]": the value may be left out. "[VAR=]LIST" is one that may not. */
+/* Whether the value is optional: "[yes|no]" is, "[VAR=]LIST" is not. */
 static bool optional(const struct option_row *row)
 {
 	return row->value && *row->value == '[' && row->value[strlen(row->value) - 1] == ']';
 }
 
-/* `--color always` would take always for an operand: a program, where one may follow. */
+/* `--color always` would treat "always" as an operand, which may be a program. */
 static bool is_apart(const struct option_row *row, const char *word)
 {
 	const char *value = row->value + 1;
@@ -79,7 +79,7 @@ static int compare_key(const gpumap_key *key, void *name)
 	return option && span_is(*(struct span *)name, option);
 }
 
-/* Which command has the option. */
+/* The command that has the option. */
 static const char *belongs(const struct options *options, struct span option)
 {
 	if (!streq(options->command, "explain") && gpumap_key_each(compare_key, &option))
@@ -89,7 +89,7 @@ static const char *belongs(const struct options *options, struct span option)
 		       : NULL;
 }
 
-/* torchrun's options are written with either, --nproc_per_node being the older. */
+/* Options of torchrun may be written with - or _; --nproc_per_node is the older form. */
 static bool same_name(struct span given, const char *name)
 {
 	if (given.length != strlen(name))
@@ -100,7 +100,7 @@ static bool same_name(struct span given, const char *name)
 	return true;
 }
 
-/* What to write instead of another launcher's option; NULL: it is nobody's. */
+/* What to write instead of another launcher's option; NULL: no launcher has it. */
 static const char *instead(const struct options *options, struct span name)
 {
 	bool launches = options->own < options->count;
@@ -198,7 +198,7 @@ char **options_rest(const struct options *options)
 	return &options->argv[options->index - (options->operand != NULL)];
 }
 
-/* The rest of a line that words have begun, and as many lines below as they need. */
+/* Prints the rest of a line, and as many lines below as the text needs. */
 static void print_help(const char *text, FILE *file)
 {
 	while (strlen(text) > HELP_WIDTH) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How an answer reaches the terminal, and what the exit status is. */
+/* Output to the terminal, and exit statuses. */
 #include "command.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "report.h"
 #include "style.h"
 
-/* --color is about all that the process writes. */
+/* --color applies to everything that the process writes. */
 static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
 
 bool output_colored(int fd)
@@ -90,14 +90,14 @@ int finish(const struct output *output, int code, bool answered)
 	int status = answered ? STATUS_ANSWERED : STATUS_NO;
 	char *text = NULL;
 
-	/* What help wrote is still in the buffer. */
+	/* The help text is still in the buffer. */
 	if (code == GPUMAP_OK && !print_text("", output->report))
 		code = GPUMAP_EFILE;
 	if (code == GPUMAP_ENOMEM)
 		report_nomem(output->report);
 	if (code != GPUMAP_OK && code != GPUMAP_ENODRIVER)
 		status = STATUS_MALFORMED;
-	/* A command that failed has printed nothing yet: JSON is owed all the same. */
+	/* A command that failed has printed nothing yet; in JSON it prints its findings. */
 	if (code != GPUMAP_OK && output->format == GPUMAP_FORMAT_JSON &&
 	    gpumap_mapping_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) ==
 		    GPUMAP_OK &&

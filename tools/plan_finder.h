@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What finding a plan's hosts works with: their names (plan_nodes.c) and what is known of them
- * (plan_hosts.c). */
+/* State of the search for a plan's hosts: for their names (plan_nodes.c) and for what is known of
+ * them (plan_hosts.c). */
 #ifndef GM_PLAN_FINDER_H
 #define GM_PLAN_FINDER_H
 
@@ -17,13 +17,13 @@ struct finder {
 	char here[HOST_NAME_MAX + 1]; /* this machine's name */
 };
 
-/* A setting of the profile; and where it comes from, NULL: a default. */
+/* A setting of the profile; and its origin, NULL: a default. */
 const char *finder_value(const struct finder *f, const char *key);
 const char *finder_origin(const struct finder *f, const char *key);
 /* A variable that is set and not empty. */
 const char *finder_variable(const char *name);
 
-/* Adds the hosts that are named, or as many as are counted. */
+/* Adds the hosts that are named, or the number that is given. */
 int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank);
 
 #endif

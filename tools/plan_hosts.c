@@ -18,7 +18,7 @@
 
 /* --- what is known of them ------------------------------------------------------------ */
 
-/* Why there is no GPU is the plan's to say. */
+/* Findings about missing GPUs are left to the plan. */
 static int open_quietly(struct finder *f, const char *what, gpumap_inventory **ret)
 {
 	gpumap_report *scratch = NULL;
@@ -66,7 +66,7 @@ static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)
 	return GPUMAP_OK;
 }
 
-/* What was said of the i-th host's machine; the caller frees it. */
+/* The machine that was given for the i-th host; the caller frees it. */
 static int inventory_of(struct finder *f, size_t i, char **ret)
 {
 	const char *name = gpumap_hosts_name(f->ret->hosts, i);
@@ -114,7 +114,7 @@ static int know_cores(struct finder *f, size_t i)
 	return r;
 }
 
-/* This machine: `what` was said of it. */
+/* Sets this machine's data; `what` is its machine as given. */
 static int know_here(struct finder *f, size_t i, const char *what)
 {
 	gpumap_inventory *inventory = NULL;
@@ -129,8 +129,8 @@ static int know_here(struct finder *f, size_t i, const char *what)
 	return r == GPUMAP_OK && has_our_cores(what) ? know_cores(f, i) : r;
 }
 
-/* Another machine of which the same was said is assumed to be like this one: the ranks of all
- * nodes must count alike, and each node sees itself alone. */
+/* Another host with the same given machine is assumed to be like this one: all nodes must count the
+ * ranks alike, and each node sees only itself. */
 static int know_other(struct finder *f, size_t i, const char *here, size_t *alike)
 {
 	gpumap_inventory *inventory = NULL;
@@ -175,7 +175,7 @@ static int know_all(struct finder *f)
 	return r;
 }
 
-/* Outside of the job's nodes, as in salloc's shell, it is this job all the same. */
+/* Outside of the job's nodes, as in salloc's shell, the job counts too. */
 static int know_job(struct finder *f)
 {
 	const char *job = finder_variable("SLURM_JOB_ID");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What cannot be started wherever it is planned, beside what gpumap_plan_make finds. */
+/* Reasons why a plan cannot be started on any machine, besides those of gpumap_plan_make. */
 #include "plan_open.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "plan/job.h"
 #include "report.h"
 
-/* The most ranks that one node starts. */
+/* The greatest number of ranks that one node starts. */
 static size_t max_ranks(const gpumap_plan *plan)
 {
 	const struct plan_host *host;
@@ -59,8 +59,7 @@ static bool has_logs(const gpumap_plan *plan, int64_t rank)
 	return false;
 }
 
-/* Whether every rank that has a log folder has a file's name; without exceptions ranks are alike.
- */
+/* Whether every rank with a log folder has a file name. Without exceptions ranks are alike. */
 static bool names_logs(const gpumap_plan *plan, gpumap_report *report)
 {
 	size_t count = job_is_uniform(plan) ? 1 : job_world_size(plan);
@@ -96,7 +95,7 @@ static bool has_device(const char *list, const struct plan_device *device)
 	return false;
 }
 
-/* Whether any rank of the node takes a GPU, or the one that is asked for. */
+/* Whether any rank of the node uses a GPU, or whether rank `rank` does. */
 static bool has_devices(const struct plan_layout *layout, int64_t local_rank)
 {
 	for (size_t l = 0; layout && l < layout->count; l++)

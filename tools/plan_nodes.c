@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of a plan's hosts, and which of them this machine is. */
+/* The names of a plan's hosts, and which of them is this machine. */
 #include "plan_finder.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ const char *finder_variable(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* None of those that are known is called so. */
+/* The remedy if no known host has this machine's name. */
 static const char *unknown_stem(const char *here, const char *master)
 {
 	static const char *const stems[] = {"node", "unknown", "other"};
@@ -43,7 +43,7 @@ static const char *unknown_stem(const char *here, const char *master)
 	return stems[i];
 }
 
-/* Nodes that are counted only: their names are those that are known. */
+/* Nodes that are only counted have the names that are known. */
 static int add_counted(struct finder *f, int64_t count, int64_t node)
 {
 	const char *master = finder_value(f, "master_addr");
@@ -108,7 +108,7 @@ static int add_slurm(struct finder *f)
 			   SETTING("hosts = slurm") ", but SLURM_JOB_NODELIST is not set");
 }
 
-/* Names are compared up to the first dot, as schedulers leave out the domain. */
+/* Names are compared up to the first dot, because schedulers leave out the domain. */
 static bool same_host(const char *a, const char *b)
 {
 	size_t n = strcspn(a, ".");
@@ -124,7 +124,7 @@ void own_host_name(char *ret, size_t size)
 		snprintf(ret, size, "localhost");
 }
 
-/* The place of this machine among hosts; -1: it is not one of them. */
+/* The position of this machine among hosts; -1: none of them. */
 static int64_t find_here(const char *(*name)(const void *from, size_t i), const void *from)
 {
 	char here[HOST_NAME_MAX + 1] = "";

@@ -29,7 +29,7 @@ static bool restarts(struct plan_options *options, const char *value, gpumap_rep
 	return profile_option(&options->profile, "--on-fail", options->on_fail);
 }
 
-/* A rank for each core is what few mean on a machine with GPUs. */
+/* On a machine with GPUs a rank for each core is rarely meant. */
 static bool local_ranks(struct plan_options *options, const char *value, gpumap_report *report,
 			bool *failed)
 {
@@ -44,7 +44,7 @@ static bool local_ranks(struct plan_options *options, const char *value, gpumap_
 	return true;
 }
 
-/* What torchrun calls otherwise. */
+/* Takes options for which torchrun has other names. */
 static bool torchrun_option(struct plan_options *options, const char *name, const char *value,
 			    gpumap_report *report, bool *failed)
 {
@@ -83,7 +83,7 @@ bool plan_option(struct plan_options *options, const char *name, const char *val
 	return true;
 }
 
-/* MIN:MAX of torchrun is a number where both are the same. */
+/* torchrun's MIN:MAX is a number if both are equal. */
 static const char *plain_count(const char *nnodes)
 {
 	const char *colon = strchr(nnodes, ':');
@@ -92,7 +92,7 @@ static const char *plain_count(const char *nnodes)
 	return colon && span_is((struct span){nnodes, length}, colon + 1) ? colon + 1 : nnodes;
 }
 
-/* In a step of Slurm with a task on each node that is what the task knows. */
+/* In a step of Slurm with one task on each node the task knows the node's number. */
 static const char *slurm_node(int64_t nodes)
 {
 	static const char *const counts[] = {"SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS"};
@@ -107,7 +107,7 @@ static const char *slurm_node(int64_t nodes)
 	return getenv("SLURM_PROCID") ? node : NULL;
 }
 
-/* The nodes of a rendezvous number themselves in torchrun, by who comes first. */
+/* torchrun numbers the nodes of a rendezvous by the order of arrival. */
 static int find_node(struct plan_options *options, int64_t nodes, gpumap_report *report)
 {
 	const struct rendezvous *r = &options->rendezvous;
@@ -154,7 +154,7 @@ static bool is_python(const char *path)
 	return length > 3 && streq(path + length - 3, ".py");
 }
 
-/* As torchrun starts it: unbuffered, by the interpreter that PYTHON_EXEC names. */
+/* Starts Python as torchrun does: unbuffered, by the interpreter that PYTHON_EXEC names. */
 static void put_python(struct strbuf *buf)
 {
 	const char *python = getenv("PYTHON_EXEC");
@@ -200,7 +200,7 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 
 /* --- the plan ---------------------------------------------------------------------------- */
 
-/* Options of a plan that is made have no meaning for one that is there. */
+/* Options that make a plan have no meaning for one that is read. */
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
 		     gpumap_report *report)
 {

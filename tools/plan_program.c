@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program of a plan: whether it is there, and what a profile leaves open of it. */
+/* The program of a plan: whether it exists, and how it picks its device. */
 #include "plan_open.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ const char *plan_script(const char *const *arguments, size_t count)
 
 	if (!count || !starts_with(slash ? slash + 1 : arguments[0], "python"))
 		return NULL;
-	/* Those options of python that are letters without a value. */
+	/* Skips options of python that are letters without a value. */
 	for (; i < count && *arguments[i] == '-'; i++)
 		if (!arguments[i][1] ||
 		    arguments[i][1 + strspn(arguments[i] + 1, "bBdEiIOPqsSuvx")])
@@ -36,9 +36,9 @@ const char *plan_script(const char *const *arguments, size_t count)
 	return length > 3 && streq(arguments[i] + length - 3, ".py") ? arguments[i] : NULL;
 }
 
-/* --- whether it is there --------------------------------------------------------------- */
+/* --- whether it exists ----------------------------------------------------------------- */
 
-/* A file as a program that is started in `folder` (NULL: here) finds it. */
+/* The path of a file, as a program that is started in `folder` (NULL: here) finds it. */
 static char *path_from(const char *folder, const char *file)
 {
 	struct strbuf path = {0};
@@ -49,8 +49,8 @@ static char *path_from(const char *folder, const char *file)
 	return strbuf_take(&path);
 }
 
-/* Why python cannot read the FILE.py of such a command, started in `folder` (NULL: here), as an
- * errno; 0: it can, or there is none. */
+/* Why python cannot read the FILE.py of a command, started in `folder` (NULL: here), as an errno;
+ * 0: it can, or there is no such file. */
 static int script_error(const char *const *argv, const char *folder, const char **script)
 {
 	size_t count = 0;
@@ -89,7 +89,7 @@ static int keep_path(const char *name, const char *value, void *data)
 	return path->failed;
 }
 
-/* Why the rank's program cannot be executed from here, as an errno; 0: it can. */
+/* Why the rank's program cannot be executed, as an errno; 0: it can. */
 static int program_error(const gpumap_plan *plan, int64_t rank, const char *name)
 {
 	struct path_variable path = {0};
@@ -106,17 +106,17 @@ static int program_error(const gpumap_plan *plan, int64_t rank, const char *name
 	return error;
 }
 
-/* What a rank needs for its start, in the order in which it is looked for. */
+/* What a rank needs for its start, in the order of the checks. */
 enum need { NEED_FOLDER, NEED_SCRIPT, NEED_PROGRAM };
 
-/* The first of them that the rank lacks. */
+/* The first need that the rank lacks. */
 struct lack {
 	enum need need;
 	const char *name;
-	int error; /* 0: it lacks none */
+	int error; /* 0: it lacks nothing */
 };
 
-/* In the rank's folder, as relative names and a relative PATH hold there. */
+/* Checks in the rank's folder, because relative names and a relative PATH refer to it. */
 static struct lack lack_of(const gpumap_plan *plan, const struct launch_rank *rank)
 {
 	struct lack lack = {.name = rank->folder};
@@ -160,7 +160,7 @@ int plan_check_script(const struct launch_rank *rank, const struct speech *speec
 	return error;
 }
 
-/* As the start would. */
+/* Refuses as the start would. */
 static void refuse_lack(const struct launch_rank *rank, const struct lack *lack,
 			const struct speech *speech, gpumap_report *report)
 {
@@ -184,7 +184,7 @@ static void remark_lack(const struct launch_rank *rank, const struct lack *lack,
 		   names[lack->need], QUOTE(span_of(lack->name)), strerror(lack->error));
 }
 
-/* Whether the rank can start here; *lacks after a finding. */
+/* Whether the rank can start here; if not, *lacks is set after a finding. */
 static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lacks,
 		gpumap_report *report)
 {
@@ -247,7 +247,8 @@ static const char *value(const gpumap_profile *profile, const char *key)
 	return gpumap_profile_setting(profile, key, GPUMAP_SETTING_VALUE);
 }
 
-/* Whether the profile says nothing of how the program picks, and each rank is to pick one. */
+/* Whether the profile has no value for how the program picks its device, and each rank is to pick
+ * one. */
 static bool is_open(const gpumap_profile *profile)
 {
 	int mode = profile_key_value(profile, PKEY_PROFILE_mode).word;
@@ -261,7 +262,7 @@ static bool is_open(const gpumap_profile *profile)
 	return (mode == PLAN_DDP || mode == PLAN_SINGLE) && !strchr(value(profile, "workdir"), '%');
 }
 
-/* NULL: it cannot be read, or nobody should wait for it. */
+/* NULL: it cannot be read, or reading it could take long. */
 static char *program_text(const char *path, size_t *size)
 {
 	struct stat status;

@@ -13,7 +13,7 @@
 
 enum { MAX_MINOR = 256, MAX_BYTES = 64 << 20 };
 
-/* All of a small file; false: it cannot be read (errno has why) or memory ran out. */
+/* Reads a small file. False: it cannot be read (errno has the reason) or memory ran out. */
 static bool file_text(const char *path, char **text, size_t *size)
 {
 	errno = read_file(path, false, MAX_BYTES, text, size);
@@ -98,7 +98,8 @@ static const gpumap_device *device_of_minor(const gpumap_inventory *inventory, i
 	return NULL;
 }
 
-/* "2,3": the devices of these minor numbers, as /dev/nvidiaN where nobody knows them. */
+/* "2,3": the devices with these minor numbers, as /dev/nvidiaN if the inventory does not have them.
+ */
 static void add_minors(struct strbuf *buf, const bool *minors, const gpumap_inventory *inventory,
 		       bool indices)
 {
@@ -151,8 +152,8 @@ static void remark_open_files(const char *pid, const gpumap_inventory *inventory
 	strbuf_free(&indices);
 }
 
-/* devices.list of cgroup version 1: "c 195:2 rw" lets /dev/nvidia2 through, "a *:* rwm"
- * everything. Version 2 keeps its filter in the kernel, where nobody can read it. */
+/* Parses devices.list of cgroup version 1: "c 195:2 rw" allows /dev/nvidia2, "a *:* rwm"
+ * everything. Version 2 keeps its filter in the kernel, where it cannot be read. */
 static bool allowed_minors(const char *list, bool *minors)
 {
 	bool any = false;

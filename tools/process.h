@@ -6,24 +6,24 @@
 
 #include "base.h"
 
-/* What a running process was started with: NAME=VALUE, each ended by a NUL. */
+/* The environment with which a running process was started: NAME=VALUE, each ended by a NUL. */
 struct process_text {
 	char *text;
 	size_t size;
 };
 
-/* False: it cannot be read (errno says why); nothing is to be freed then. */
+/* False: it cannot be read (errno has the reason), and nothing is to be freed. */
 bool process_text_read(struct process_text *ret, int pid);
 void process_text_free(struct process_text *text);
 const char *process_variable(const struct process_text *text, const char *name);
 
-/* States what the running process `pid` (text) started with: its environment.
- * GPUMAP_EINPUT: no number; GPUMAP_EFILE: no such process, or not ours. */
+/* Adds the environment of the running process `pid` (text) as statements. GPUMAP_EINPUT: not a
+ * number; GPUMAP_EFILE: no such process, or another user's. */
 int process_environ(gpumap_request *request, const char *pid, gpumap_report *report);
 
-/* States what stands outside of it: the devices that its cgroup (version 1) lets through,
- * and remarks on a container and on the device files it has open. `inventory` (may be NULL)
- * translates minor numbers. Codes as those of process_environ. */
+/* Adds facts from outside of the process: the devices that its cgroup (version 1) allows, and
+ * remarks on a container and on its open device files. `inventory` (may be NULL) translates minor
+ * numbers. Codes as those of process_environ. */
 int process_views(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,
 		  gpumap_report *report);
 

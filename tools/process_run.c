@@ -15,9 +15,9 @@
 #include "strbuf.h"
 
 enum {
-	MAX_DEPTH = 16,   /* processes between a sweep and a rank: there are three */
+	MAX_DEPTH = 16,   /* processes between a sweep and a rank; three are usual */
 	MAX_BELOW = 1000, /* generations of processes below a rank */
-	MAX_NAMED = 16    /* ranks that a message lists */
+	MAX_NAMED = 16    /* ranks that a message can list */
 };
 
 struct rank_process {
@@ -54,7 +54,7 @@ static bool is_gpumap(int pid)
 		return false;
 	target[n] = '\0';
 	name = strrchr(target, '/');
-	/* A binary that was replaced since has " (deleted)" after its name. */
+	/* After a binary was replaced, " (deleted)" follows its name. */
 	return name && (streq(name, "/gpumap") || starts_with(name, "/gpumap "));
 }
 
@@ -72,7 +72,8 @@ static bool same_rank(const struct process_text *a, const struct process_text *b
 	return same_variable(a, b, RUN_ID) && same_variable(a, b, RUN_RANK);
 }
 
-/* Whether every process from `pid` up to `run` is gpumap's own: guards, and the runs of a sweep. */
+/* Whether every process from `pid` up to `run` is one of gpumap: guards, and the runs of a sweep.
+ */
 static bool belongs_to(int pid, int run, const struct process_text *run_text)
 {
 	for (int depth = 0; depth < MAX_DEPTH && pid > 1; depth++) {
@@ -124,7 +125,8 @@ static void consider(struct rank_list *list, int pid, int run, const struct proc
 	if (pid == run || !process_text_read(&text, pid))
 		return;
 	parent = parent_of(pid);
-	/* A rank of a run inside of a rank can have that rank's number, but is not a guard. */
+	/* A rank of a run inside of a rank can have the same number, but its parent is not a guard.
+	 */
 	if (process_variable(&text, RUN_RANK) && parent != run &&
 	    (!same_rank(&text, run_text) || !is_gpumap(pid)) && belongs_to(parent, run, run_text))
 		add_rank(list, pid, &text);
@@ -224,7 +226,7 @@ static bool names_device(const gpumap_request *request)
 	return false;
 }
 
-/* The logical number of the GPU that is named `gpu`; -1: it is not visible, or alone. */
+/* The logical number of the GPU named `gpu`; -1: it is not visible, or the only one. */
 static int64_t logical_of(const gpumap_mapping *mapping, const char *gpu)
 {
 	int64_t number = span_number(span_of(gpu), INT32_MAX);
@@ -240,8 +242,8 @@ static int64_t logical_of(const gpumap_mapping *mapping, const char *gpu)
 	return -1;
 }
 
-/* The rank that the process is or descends from; 0: none. Orphans come to the guard as well, but
- * they did not begin as a session's leader. */
+/* The rank that the process is or descends from; 0: none. Orphans too become children of the guard,
+ * but they did not begin as a session's leader. */
 static int rank_above(int pid)
 {
 	for (int i = 0; i < MAX_BELOW && pid > 1; i++) {
@@ -254,7 +256,7 @@ static int rank_above(int pid)
 	return 0;
 }
 
-/* Whether the process still has the variables of GPUs that the run gave its rank. */
+/* Whether the process still has the GPU variables that the run gave its rank. */
 static bool has_ranks_list(int pid, const struct process_text *text)
 {
 	static const char *const names[] = {RUN_ID, RUN_RANK, RUN_GPUS, "CUDA_VISIBLE_DEVICES",
@@ -306,7 +308,7 @@ int process_of_run(gpumap_request *request, const char *pid, const gpumap_invent
 	if (logical >= 0 && gpumap_mapping_visible_count(mapping) > 1)
 		r = state_device(request, pid, &text, logical, report);
 	else if (r != GPUMAP_ENOMEM)
-		r = GPUMAP_OK; /* whatever is wrong is in the answer */
+		r = GPUMAP_OK; /* errors are in the answer */
 	gpumap_mapping_free(mapping);
 	process_text_free(&text);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes of gpumap run, as --pid finds them. */
+/* Processes of gpumap run, for --pid. */
 #ifndef GM_PROCESS_RUN_H
 #define GM_PROCESS_RUN_H
 
 #include "gpumap.h"
 
-/* GPUMAP_EINPUT, with an error that names the ranks, if `pid` is a gpumap run that has any;
- * else GPUMAP_OK. */
+/* GPUMAP_EINPUT, with an error that names the ranks, if `pid` is a gpumap run with ranks; else
+ * GPUMAP_OK. */
 int process_is_run(const char *pid, gpumap_report *report);
 
-/* If the process is a rank of gpumap run or descends from one, has the rank's list of several GPUs,
- * and neither an option nor a variable says which device its program uses: states the one that the
- * run's plan has for the rank. */
+/* States the device that the run's plan has for the rank, if the process is a rank of gpumap run or
+ * descends from one, has the rank's list of several GPUs, and neither an option nor a variable
+ * gives its program's device. */
 int process_of_run(gpumap_request *request, const char *pid, const gpumap_inventory *machine,
 		   gpumap_report *report);
 

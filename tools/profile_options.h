@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which launch profile a command works on, and what its options change. */
+/* The launch profile of a command, and the options that change it. */
 #ifndef GM_PROFILE_OPTIONS_H
 #define GM_PROFILE_OPTIONS_H
 
@@ -14,16 +14,16 @@ struct profile_options {
 	int count;
 };
 
-/* Sets the key of this option, which findings are to call `origin`; false: no key has it. */
+/* Sets the key of this option; findings name it `origin`. False: no key has this option. */
 bool profile_option_as(struct profile_options *options, const char *name, const char *value,
 		       const char *origin);
-/* The value that options have given that one; NULL: none. */
+/* The value that options gave that key; NULL: none. */
 const char *profile_option_value(const struct profile_options *options, const char *name);
-/* Takes --config, --profile and the options of a profile's keys; false: another one. */
+/* Takes --config, --profile and the options of a profile's keys. False: it is another option. */
 bool profile_option(struct profile_options *options, const char *name, const char *value);
 
-/* The profile of --config or the file that gpumap_profile_open finds. The options and the
- * environment are applied. */
+/* The profile of --config, or of the file that gpumap_profile_open finds, with the options and the
+ * environment applied. */
 int profile_open(gpumap_profile **ret, const struct profile_options *options,
 		 gpumap_report *report);
 

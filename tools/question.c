@@ -9,12 +9,12 @@
 #include "report.h"
 #include "resolve.h"
 
-/* The rule, where no machine is named. Named is --inventory, GPUMAP_INVENTORY or
- * --ask-driver; ARCHITECTURE.md and gpumap(1) show the same table. */
+/* The decision if no machine is named, by --inventory, GPUMAP_INVENTORY or --ask-driver.
+ * ARCHITECTURE.md and gpumap(1) show the same table. */
 static const struct cell {
 	bool host;     /* the question is about this host, not a what-if */
-	bool cause;    /* what was found of the host is reported beside the answer */
-	bool compared; /* a remark where the host's answer differs */
+	bool cause;    /* the findings about the host are added to the answer */
+	bool compared; /* a remark is added if the host's answer differs */
 } cells[][2] = {
 	/* who states the list       this host has no GPU     this host has GPUs */
 	[LIST_FROM_NOBODY] = {{.host = true}, {.host = true, .cause = true}},
@@ -27,7 +27,7 @@ static bool has_gpus(const gpumap_inventory *host)
 	return gpumap_inventory_count(host) && !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU);
 }
 
-/* The readers of hosts know NVIDIA's GPUs alone. */
+/* The readers of hosts recognise only NVIDIA's GPUs. */
 static int open_amd(gpumap_inventory **ret, gpumap_report *report)
 {
 	static const char why[] = "gpumap does not look for AMD GPUs on this host";
@@ -50,7 +50,7 @@ static int open_host(const struct question *q, gpumap_inventory **ret, gpumap_re
 	return machine_open(ret, NULL, false, report);
 }
 
-/* Without the cause, if the error that ends the answer has it already. */
+/* Leaves out the cause if the error that ends the answer has it already. */
 static void copy_findings(const gpumap_report *scratch, bool cause, gpumap_report *report)
 {
 	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
@@ -73,7 +73,7 @@ static int choose(struct question *q, const gpumap_report *scratch, gpumap_inven
 	}
 	cell = &cells[from][has_gpus(host)];
 	if (r != GPUMAP_OK && !cell->host && !cell->cause)
-		r = GPUMAP_OK; /* the what-if does without the host */
+		r = GPUMAP_OK; /* the what-if works without the host */
 	if (cell->host || cell->cause)
 		copy_findings(scratch, cell->cause || r != GPUMAP_OK, report);
 	if (r == GPUMAP_OK && cell->host)
@@ -117,7 +117,7 @@ static bool same_entry(const gpumap_entry *a, const gpumap_entry *b)
 	return true;
 }
 
-/* The first device that is another one on the host; NULL: none. */
+/* The first device that differs on the host; NULL: none. */
 static const gpumap_entry *other_entry(const gpumap_mapping *mapping, const gpumap_mapping *host)
 {
 	if (!same_entry(gpumap_mapping_chosen(mapping), gpumap_mapping_chosen(host)))

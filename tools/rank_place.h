@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the settings of a rank make of its process, for run and exec alike. */
+/* A rank's process by the rank's settings, for run and exec. */
 #ifndef GM_RANK_PLACE_H
 #define GM_RANK_PLACE_H
 

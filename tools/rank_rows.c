@@ -38,8 +38,8 @@ static bool is_rank_variable(const char *entry)
 	return false;
 }
 
-/* The rank variables alone, but for those of a row: what else the environment says is not looked
- * at. */
+/* States only the rank variables, without those of one row; the rest of the environment is ignored.
+ */
 static int state(gpumap_request *request, const char *without, gpumap_report *report)
 {
 	size_t count = 0, room = 0;
@@ -96,7 +96,7 @@ int rank_rows_read(struct rank_identity rows[RANKENV_ROWS], size_t *count, gpuma
 
 	if (r == GPUMAP_OK)
 		r = read_without(rows, count, NULL, scratch);
-	/* gpumap leaves its ranks no row that says otherwise: such a one came later. */
+	/* gpumap unsets rows that differ from its own in its ranks, so this row was set later. */
 	for (size_t i = 1; r == GPUMAP_OK && i < *count; i++)
 		inside = inside || (rank_row_is_own(&rows[0]) && disagrees(&rows[0], &rows[i]));
 	if (inside)

@@ -5,18 +5,18 @@
 
 #include "rankenv.h"
 
-/* As rankenv_read, of this process. Where another launcher has started it inside a rank of gpumap
- * run, that rank's row is left out. GPUMAP_ENOMEM after a finding. */
+/* rankenv_read() for this process. If another launcher started it inside a rank of gpumap run, that
+ * rank's row is left out. GPUMAP_ENOMEM after a finding. */
 int rank_rows_read(struct rank_identity rows[RANKENV_ROWS], size_t *count, gpumap_report *report);
 
-/* Whether a row is that of the gpumap run or exec that gave this process its GPUs. */
+/* Whether the row is that of the gpumap run or exec that gave this process its GPUs. */
 bool rank_row_is_own(const struct rank_identity *row);
 
-/* Whether Slurm gave each task of a step GPUs of its own. */
+/* Whether Slurm gave each task of a step its own GPUs. */
 bool rank_tasks_have_lists(void);
 
-/* Beside other ranks of a launcher this process takes of the i-th host, which is this machine, its
- * own GPU alone, unless it was given a list or GPUs of its own already. */
+/* If this process is one of several ranks of a launcher, it uses only its own GPU of the i-th host,
+ * which is this machine, unless it already has a list or GPUs of its own. */
 int rank_rows_bound(gpumap_hosts *hosts, size_t i, gpumap_report *report);
 
 #endif

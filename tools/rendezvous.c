@@ -11,7 +11,7 @@
 #define ENDPOINT "--rdzv-endpoint"
 #define ID "--rdzv-id"
 
-/* Where torchrun's c10d listens when no port is written. */
+/* The port where torchrun's c10d listens by default. */
 enum { C10D_PORT = 29400, MAX_PORT = 65535 };
 
 bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const char *value)
@@ -67,7 +67,7 @@ static int check_backend(const char *backend, gpumap_report *report)
 	return refuse(BACKEND, backend, "is no backend", "write c10d or static", report);
 }
 
-/* It is part of the names of files. */
+/* The id is part of file names. */
 static int check_id(const char *id, gpumap_report *report)
 {
 	bool good = *id && !streq(id, ".") && !streq(id, "..");
@@ -94,7 +94,7 @@ static bool is_host(const char *host)
 	return named;
 }
 
-/* HOST, HOST:PORT, [ADDRESS]:PORT. *port -1: there is none. */
+/* Parses HOST, HOST:PORT, [ADDRESS]:PORT. *port -1: there is none. */
 static int parse(struct rendezvous *r, int64_t *port, gpumap_report *report)
 {
 	struct span host = span_trim(span_of(r->endpoint));
@@ -117,7 +117,7 @@ static int parse(struct rendezvous *r, int64_t *port, gpumap_report *report)
 					 "write HOST:PORT, as in localhost:29400", report);
 }
 
-/* static needs a port, and c10d has one; port 0 is a free one. */
+/* static needs a port, and c10d has a default; port 0 is a free one. */
 static int choose_port(struct rendezvous *r, int64_t port, bool c10d, gpumap_report *report)
 {
 	if (port < 0 && !c10d)
@@ -163,7 +163,8 @@ static int set_endpoint(struct rendezvous *r, struct profile_options *profile, b
 	return GPUMAP_OK;
 }
 
-/* c10d without an endpoint is the store of this node; the master's options say where as well. */
+/* c10d without an endpoint is the store of this node; the master's options can also give its place.
+ */
 static void set_own(struct rendezvous *r, struct profile_options *profile)
 {
 	if (profile_option_value(profile, "--master-addr"))
@@ -200,7 +201,7 @@ int rendezvous_settle(struct rendezvous *r, struct profile_options *profile, boo
 		code = check_id(r->id, report);
 	if (code != GPUMAP_OK)
 		return code;
-	/* As in torchrun. */
+	/* The same condition as in torchrun. */
 	if (standalone && endpoint && !streq(r->endpoint, "localhost:0"))
 		report_add(report, FINDING_IGNORED_KEY,
 			   ABOUT(.origin = ENDPOINT, .fix = "leave it out"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torchrun's rendezvous. Its endpoint is where ranks meet here, MASTER_ADDR and MASTER_PORT:
- * with the backend static as in torchrun, and with c10d its store's host and port.
+ * torchrun's rendezvous. Its endpoint becomes MASTER_ADDR and MASTER_PORT, where ranks meet: with
+ * the backend static as in torchrun, and with c10d as the host and port of its store.
  */
 #ifndef GM_RENDEZVOUS_H
 #define GM_RENDEZVOUS_H
@@ -11,9 +11,9 @@
 enum { RENDEZVOUS_HOST = 254 }; /* bytes */
 
 struct rendezvous {
-	const char *backend, *endpoint, *id; /* of --rdzv-*; NULL: not said */
+	const char *backend, *endpoint, *id; /* of --rdzv-*; NULL: not given */
 	char host[RENDEZVOUS_HOST], port[16];
-	/* What one node alone can have: its own store, and a free port. */
+	/* Values that work only on one node: its own store, and a free port. */
 	bool own_host, any_port;
 };
 
@@ -27,20 +27,20 @@ struct rendezvous {
 			"as torchrun: the name of the run, for %j and TORCHELASTIC_RUN_ID" \
 	}
 
-/* Takes one of these; false: another one. */
+/* Takes one of these options. False: it is another. */
 bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const char *value);
 
-/* One of them that was given; NULL: none. */
+/* The first of them that was given; NULL: none. */
 const char *rendezvous_first_option(const struct rendezvous *rendezvous);
 
-/* After the last option: the settings that follow. GPUMAP_EINPUT. */
+/* Call it after the last option: applies the settings that follow. GPUMAP_EINPUT. */
 int rendezvous_settle(struct rendezvous *rendezvous, struct profile_options *profile,
 		      bool standalone, gpumap_report *report);
-/* Once the nodes are counted: whether as many can meet there. GPUMAP_EINPUT. */
+/* Call it when the number of nodes is known: whether that many can meet there. GPUMAP_EINPUT. */
 int rendezvous_check_nodes(const struct rendezvous *rendezvous, int64_t nodes,
 			   gpumap_report *report);
 
-/* How to get a free port where `origin` said one; NULL: by master_port. */
+/* How to get a free port if `origin` gave one; NULL: by master_port. */
 const char *rendezvous_free_port(const char *origin);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum { MAX_SUMMARIES = 4 };
 
-/* One run, from the port that is held to the record. */
+/* A run, from holding the port to writing the record. */
 struct running {
 	const struct run *run;
 	gpumap_report *report;
@@ -38,7 +38,7 @@ int run_check(const struct run *run, gpumap_report *report)
 	const gpumap_plan *plan = run->plan;
 	size_t arguments;
 
-	/* It has said why already, unless it was read. */
+	/* The report has the reason already, unless the plan was read. */
 	if (!job_answered(plan))
 		return gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR
 			       ? GPUMAP_EINPUT
@@ -71,7 +71,7 @@ int run_show(const struct run *run, const struct output *output, bool *answered)
 	return plan_show(run->plan, output, false, answered);
 }
 
-/* "20261121-193000-4711" where no scheduler has given a name. */
+/* "20261121-193000-4711", unless a scheduler gave a name. */
 static int name_run(const struct running *r)
 {
 	struct tm tm = {.tm_year = 0};
@@ -95,7 +95,7 @@ static int hold_port(struct running *r)
 	const struct speech speech = job_speech(r->run->plan);
 	const char *origin = job_origin(r->run->plan, "master_port");
 
-	/* A program alone meets nobody. */
+	/* A single program has no peers to meet. */
 	if (r->run->node > 0 ||
 	    !job_sets_ranks(r->run->plan, gpumap_plan_int(r->run->plan, GPUMAP_PLAN_WORLD_SIZE)))
 		return GPUMAP_OK;
@@ -109,7 +109,7 @@ static int hold_port(struct running *r)
 	return code;
 }
 
-/* Where the record goes: the option, or the folder of the logs. */
+/* The path of the record: by the option, or in the folder of the logs. */
 static int place_record(struct running *r)
 {
 	const gpumap_plan *plan = r->run->plan;
@@ -154,7 +154,7 @@ static int prepare(struct running *r)
 		code = place_record(r);
 	r->record.ranks = &r->ranks;
 	clock_gettime(CLOCK_REALTIME, &r->record.started);
-	/* The plan is worth keeping even if the machine dies. */
+	/* Written before the start, so that it survives a crash of the machine. */
 	if (code == GPUMAP_OK && r->path)
 		code = record_write(&r->record, r->path, r->report);
 	return code;
@@ -173,8 +173,8 @@ static bool has_scripts(struct running *r)
 	return true;
 }
 
-/* The ranks' output gives way to the record: it goes to standard error, and standard output
- * is kept for later. -1: no record is wanted there. */
+/* Redirects the ranks' output to standard error, and keeps standard output for the record. -1: no
+ * record is wanted there. */
 static int keep_output(const struct running *r)
 {
 	int out = r->run->json ? dup(STDOUT_FILENO) : -1;
@@ -201,7 +201,7 @@ static bool print_record(const struct running *r)
 	return printed;
 }
 
-/* The ranks have ended: what they did is kept. */
+/* The ranks have ended: completes the record. */
 static bool conclude(struct running *r, size_t shown)
 {
 	char fresh[FRESH_LINE];
@@ -227,7 +227,7 @@ int run_plan(const struct run *run, gpumap_report *report)
 	r.result.status = STATUS_OWN_FAILURE;
 	r.result.cause = LAUNCH_REFUSED;
 	r.record.result = &r.result;
-	/* What is known before the start stands above the output. */
+	/* Findings from before the start are printed above the output. */
 	shown = print_report(&(struct output){.report = report}, 0);
 	if (code == GPUMAP_OK) {
 		r.ranks.launch.styled = output_colored(STDERR_FILENO);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting a plan's ranks of one node: what gpumap run does, once for each run. */
+/* Starts a plan's ranks of one node: the work of gpumap run, once for each run. */
 #ifndef GM_RUN_PLAN_H
 #define GM_RUN_PLAN_H
 
@@ -8,24 +8,24 @@
 struct run {
 	gpumap_plan *plan;
 	int64_t node;
-	const char *name;     /* of a sweep's run, for the tags of lines; NULL: not of a sweep */
+	const char *name;     /* of a sweep's run, for the tags of lines; NULL: not in a sweep */
 	const char *manifest; /* the file of the record; NULL: in the log folder, if there is one */
-	bool json;            /* the record on standard output, at the end */
-	bool dry;             /* the plan is shown, and nothing is started */
-	char *const *words;   /* of the command line, for the record */
+	bool json;            /* print the record on standard output at the end */
+	bool dry;             /* show the plan, and start nothing */
+	char *const *words;   /* the command line, for the record */
 };
 
-/* Whether this machine can start it; otherwise GPUMAP_EINPUT, and the report says why. */
+/* Whether this machine can start it; otherwise GPUMAP_EINPUT, and the report has the reason. */
 int run_check(const struct run *run, gpumap_report *report);
 
-/* Shows the plan as gpumap plan does, and whether run_plan would refuse it: *answered. */
+/* Shows the plan as gpumap plan does. *answered: whether run_plan() would accept it. */
 int run_show(const struct run *run, const struct output *output, bool *answered);
 
-/* Starts, supervises and records. Returns the exit status of gpumap run; the reason for one of
- * its own is in the report, which is printed but for what the ranks' ends make of it. */
+/* Starts, supervises and records. Returns the exit status of gpumap run. The report has the reason
+ * for a status of gpumap itself; it is printed, except findings about how ranks ended. */
 int run_plan(const struct run *run, gpumap_report *report);
 
-/* The record of a run that was never begun, on standard output. */
+/* Prints the record of a run that never began. */
 void run_print_refusal(const struct run *run, gpumap_report *report);
 
 #endif

@@ -14,13 +14,13 @@
 
 #define RESTART_COUNT "TORCHELASTIC_RESTART_COUNT="
 
-/* What making one rank works with. */
+/* State while ranks are made, one by one. */
 struct maker {
 	struct run_ranks *ret;
 	const gpumap_plan *plan;
 	const char *name;
 	gpumap_report *report;
-	const char *made; /* the folder that was made last */
+	const char *made; /* the last folder that was made */
 };
 
 /* --- the environment ----------------------------------------------------------------- */
@@ -122,14 +122,14 @@ static int make_folder(struct maker *m, const char *folder)
 	}
 	if (mkdir(path, 0777) && errno != EEXIST)
 		return bad_folder(m, folder, "made");
-	/* The last slash tells files from folders. */
+	/* With the last slash, access(2) accepts only folders. */
 	if (access(arena_printf(&m->ret->arena, "%s/", path), W_OK | X_OK))
 		return bad_folder(m, folder, "written to");
 	m->made = path;
 	return GPUMAP_OK;
 }
 
-/* What goes into files without a log_dir goes where torchrun would put it, into a new folder. */
+/* Makes a new folder where torchrun would, for files without a log_dir. */
 static int make_logs(struct maker *m)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -152,8 +152,8 @@ static int make_logs(struct maker *m)
 	return GPUMAP_OK;
 }
 
-/* Which of the rank's streams go into files, and which of them are shown nowhere else: as
- * torchrun, unless neither is said. */
+/* Which of the rank's streams go into files, and which go only there: as torchrun decides, unless
+ * both are left to the defaults. */
 static int find_streams(const struct maker *m, size_t l, int *hidden)
 {
 	int64_t rank = (int64_t)(m->ret->first + l);
@@ -186,7 +186,7 @@ static int log_path(struct maker *m, size_t l, const char *stream, const char **
 	}
 	if (r == GPUMAP_OK && *folder)
 		r = gpumap_plan_expand_setting(&file, m->plan, "log_file", rank, stream, m->report);
-	/* Outside of log_dir, whose folders are made, logs would be lost or hit other files. */
+	/* Folders below log_dir are made; outside of it logs would be lost or hit other files. */
 	if (r == GPUMAP_OK && *folder && !plan_log_name(m->plan, file, m->report))
 		r = GPUMAP_EINPUT;
 	if (r == GPUMAP_OK && *folder)
@@ -214,7 +214,7 @@ static int make_output(struct maker *m, size_t l)
 				   "rank %d: redirects or tee is malformed", rank->rank);
 	rank->out_hidden = hidden & STREAM_OUT;
 	rank->err_hidden = hidden & STREAM_ERR;
-	/* The record is there without them. */
+	/* The folder is still needed for the record. */
 	if (!logged && *gpumap_plan_setting(m->plan, "log_dir", rank->rank))
 		r = log_path(m, l, "stdout", &none);
 	if (r == GPUMAP_OK && (logged & STREAM_OUT))
@@ -336,7 +336,7 @@ void run_ranks_no_logs(const struct run_ranks *ranks)
 
 void run_ranks_free(struct run_ranks *ranks)
 {
-	/* Only an empty one goes. */
+	/* Removes it only if it is empty. */
 	if (ranks->logs)
 		rmdir(ranks->logs);
 	for (size_t l = 0; ranks->arguments && l < ranks->launch.count; l++) {

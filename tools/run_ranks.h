@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan's ranks of one node, as launch_run takes them. */
+/* A plan's ranks of one node, in the form that launch_run() takes. */
 #ifndef GM_RUN_RANKS_H
 #define GM_RUN_RANKS_H
 
@@ -11,18 +11,18 @@ struct run_ranks {
 	struct arena arena;
 	struct launch launch;
 	struct speech speech; /* of the plan */
-	const char *logs;     /* the folder that was made for them; NULL: none */
+	const char *logs;     /* the folder made for them; NULL: none */
 	struct launch_rank *ranks;
-	size_t first;          /* rank */
+	size_t first;          /* number of the first rank */
 	char **restart_counts; /* each rank's TORCHELASTIC_RESTART_COUNT=N */
-	char ***arguments;     /* to free */
+	char ***arguments;     /* freed with the ranks */
 };
 
-/* `name` stands in the tags of lines before the rank; NULL: nothing. Makes the folders of the
- * logs. Free `ret` in any case. */
+/* The tags of lines have `name` before the rank; NULL: nothing. Makes the folders of the logs. Free
+ * `ret` in any case. */
 int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node, const char *name,
 		   gpumap_report *report);
-/* Removes the empty files of a folder that was made for them, as no rank was started. */
+/* Removes the empty files in a folder that was made for them, because no rank was started. */
 void run_ranks_no_logs(const struct run_ranks *ranks);
 void run_ranks_free(struct run_ranks *ranks);
 

@@ -12,7 +12,7 @@
 
 enum { MAX_BYTES = 256 << 20 };
 
-/* "2026-11-21T19:30:00.123Z"; null: there is no such moment. */
+/* "2026-11-21T19:30:00.123Z"; null: never. */
 static json_t *moment(const struct timespec *at)
 {
 	char text[64], seconds[32];
@@ -81,8 +81,8 @@ static bool keeps(char *const *envp, const char *entry)
 	return false;
 }
 
-/* What the first rank has that the shell had not, and the other way round: the rest is
- * the user's own and may be secret. */
+/* The variables of the first rank that differ from the shell's. The rest is the user's own and may
+ * be secret. */
 static json_t *difference_json(const struct record *record)
 {
 	json_t *o = json_object();

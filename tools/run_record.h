@@ -9,14 +9,13 @@
 struct record {
 	const struct run *run;
 	const struct run_ranks *ranks;
-	const struct launch_result *result; /* NULL: it runs still */
+	const struct launch_result *result; /* NULL: it still runs */
 	struct timespec started, ended;
 	const gpumap_report *report;
-	struct json_t
-		*plan; /* as it was before the start: the next run has its own port and name */
+	struct json_t *plan; /* as before the start: the next run has its own port and name */
 };
 
-/* Remembers the plan, if it would run again as it is; false without memory. record_free forgets it.
+/* Keeps a copy of the plan, if it can be run again. False without memory. record_free() frees it.
  */
 bool record_plan(struct record *record, const gpumap_plan *plan);
 void record_free(struct record *record);
@@ -24,7 +23,7 @@ void record_free(struct record *record);
 /* The record as JSON; NULL without memory. The caller frees it. */
 char *record_text(const struct record *record);
 
-/* Writes it to `path`, whole or not at all. */
+/* Writes the record to `path`, whole or not at all. */
 int record_write(const struct record *record, const char *path, gpumap_report *report);
 
 /* The plan in a record, to run it again. GPUMAP_EINPUT: not a record. */

@@ -14,7 +14,7 @@
 #include "strbuf.h"
 #include "sweep.h"
 
-/* --- what there is to run ------------------------------------------------------------- */
+/* --- what to run ---------------------------------------------------------------------- */
 
 static const gpumap_section *find_sweep(const gpumap_profile *profile, const char *name)
 {
@@ -51,7 +51,7 @@ static int open_sweep(struct sweep *s, const char *name)
 	if (r == GPUMAP_OK)
 		r = profile_open(&any, &s->options.profile, scratch);
 	section = r == GPUMAP_OK ? find_sweep(any, name) : NULL;
-	/* Otherwise it is reported with the profile that is opened next. */
+	/* Otherwise the profile that is opened next reports it. */
 	if (!section)
 		report_copy_all(s->report, scratch, FINDING_COUNT);
 	gpumap_report_free(scratch);
@@ -69,7 +69,7 @@ static int open_sweep(struct sweep *s, const char *name)
 	return r;
 }
 
-/* What is wrong with the profile is wrong with every run. */
+/* A fault of the profile would affect every run. */
 static int check_first(struct sweep *s, const char *name)
 {
 	int r;
@@ -89,7 +89,7 @@ static void find_variable(void *data, struct span name)
 		s->parts = s->parts || span_is(name, variable);
 }
 
-/* Each run is given a part of one machine's GPUs: none can name its own. */
+/* Each run gets a part of one machine's GPUs, so none can name its own. */
 static int check_parts(struct sweep *s)
 {
 	static const char *const keys[] = {"gpus", "inventory"};
@@ -128,7 +128,8 @@ static int check(struct sweep *s)
 	return s->jobs > 1 ? check_parts(s) : GPUMAP_OK;
 }
 
-/* What runs, their folders and records are called: no path, and no half of a character. */
+/* Makes the names of runs, which are those of their folders and records: without slashes, and
+ * without half a character. */
 static void name_runs(struct sweep *s, const char *name)
 {
 	size_t n = strlen(name);
@@ -177,7 +178,7 @@ static int set_logs(struct sweep *s)
 {
 	const char *log_dir = gpumap_profile_setting(s->profile, "log_dir", GPUMAP_SETTING_VALUE);
 	const char *text = gpumap_profile_setting(s->profile, "log_dir", GPUMAP_SETTING_TEXT);
-	bool expanded = strcmp(log_dir, text) != 0; /* and not a second time */
+	bool expanded = strcmp(log_dir, text) != 0; /* and not expanded a second time */
 	struct strbuf buf = {0};
 	int r;
 
@@ -194,13 +195,13 @@ static int set_logs(struct sweep *s)
 	return r;
 }
 
-/* What a child keeps to itself: its share of the machine. */
+/* In a child: applies its share of the machine. */
 static int take_share(struct sweep *s, const struct share *share)
 {
 	struct launch_rank part = {.argv = NULL};
 	enum stage stage;
 
-	/* Cores that are not allowed are reported when ranks are bound to them. */
+	/* Binding ranks reports cores that are not allowed. */
 	if (rank_bind(&part, &s->arena, share->cpus, NULL, false))
 		rank_settle(&part, &stage);
 	return share->gpus
@@ -208,19 +209,19 @@ static int take_share(struct sweep *s, const struct share *share)
 		       : GPUMAP_OK;
 }
 
-/* The child: everything it does is its own. */
+/* Runs in the child, where it can change everything. */
 static int run_one(struct sweep *s, size_t i)
 {
 	const char *name = gpumap_section_str(s->section, GPUMAP_SECTION_NAME);
 	struct run run = *s->like;
 	int r, status;
 
-	/* The findings of the sweep were shown. */
+	/* The findings of the sweep were already shown. */
 	s->report = NULL;
 	r = gpumap_report_new(&s->report);
 	run.name = s->runs[i].name;
 	run.json = run.dry && s->like->json;
-	if (s->like->json && !run.dry) /* that of all runs is to stand alone */
+	if (s->like->json && !run.dry) /* the sweep prints the JSON of all runs together */
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (r == GPUMAP_OK)
 		r = take_share(s, &s->shares[s->runs[i].job]);
@@ -253,11 +254,12 @@ static void start(struct sweep *s, size_t i)
 	clock_gettime(CLOCK_REALTIME, &c->started);
 	c->pid = fork();
 	if (c->pid == 0) {
-		/* What reaches the sweep's group, from a terminal or timeout(1), is passed on
-		 * once. A terminal with tostop would stop a group that is not its foreground. */
+		/* The sweep's group gets signals from a terminal or timeout(1), and passes them on
+		 * once. A terminal with tostop would stop a group that is not in the foreground. */
 		setpgid(0, 0);
 		signal(SIGTTOU, SIG_IGN);
-		/* Its guard ends the ranks, as if it had been killed itself. */
+		/* If this process dies its guard ends the ranks, as if it had been killed itself.
+		 */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(STATUS_OWN_FAILURE);
@@ -269,7 +271,7 @@ static void start(struct sweep *s, size_t i)
 		c->status = STATUS_OWN_FAILURE;
 		return;
 	}
-	setpgid(c->pid, c->pid); /* whoever of the two comes first */
+	setpgid(c->pid, c->pid); /* in parent and child, because either may come first */
 	s->running[c->job] = c;
 	s->running_count++;
 	if (s->shares[c->job].gpus)
@@ -333,7 +335,7 @@ static void run_all(struct sweep *s)
 	}
 }
 
-/* The plan of each, one after the other; the status of the first that cannot be started. */
+/* Shows the plan of each run. Returns the status of the first that cannot be started. */
 static int show_all(struct sweep *s)
 {
 	int status = 0, how = 0;
@@ -353,13 +355,13 @@ static int show_all(struct sweep *s)
 	return status;
 }
 
-/* Those that are ignored stay so, and the runs find them so. */
+/* Ignored signals stay ignored, for the runs too. */
 static void catch_signals(struct sweep *s)
 {
 	static const int wanted[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 	struct sigaction now;
 
-	signal(SIGCHLD, SIG_DFL); /* ignored, the runs' ends would be lost */
+	signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, the ends of runs are lost */
 	sigemptyset(&s->caught);
 	sigaddset(&s->caught, SIGCHLD);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sweep while it runs (run_sweep.c) and what is reported about it (sweep_report.c). */
+/* The state of a sweep that runs (run_sweep.c), and its reports (sweep_report.c). */
 #ifndef GM_SWEEP_H
 #define GM_SWEEP_H
 
@@ -31,22 +31,22 @@ struct sweep {
 	struct share *shares;         /* by job */
 	struct combination **running; /* by job; NULL: none is */
 	size_t count, jobs, next, running_count;
-	char stem[81]; /* of the runs' names */
-	bool parts;    /* what is parted among jobs depends on the combination */
+	char stem[81]; /* the common part of the runs' names */
+	bool parts;    /* the parts of the machine depend on the combination */
 	int stopped;   /* the signal that stopped it; 0: none */
 	sigset_t caught, before;
 };
 
-/* A line on standard error about the i-th run. */
+/* Prints a line about the i-th run to standard error. */
 void sweep_log(const struct sweep *s, size_t i, const char *format, ...) PRINTF(3, 4);
 
-/* Shows the plan of the i-th run, and ends its process: the report is freed. */
+/* Shows the plan of the i-th run and ends its process; the report is freed. */
 int sweep_show(const struct sweep *s, size_t i, const struct run *run);
 
-/* Says what failed, and returns the status for it all. */
+/* Reports the failures, and returns the status of the sweep. */
 int sweep_conclude(const struct sweep *s);
 
-/* All runs as JSON on standard output; false: that cannot be written. */
+/* Prints all runs as JSON. False: it cannot be written. */
 bool sweep_print(const struct sweep *s, int status);
 
 #endif

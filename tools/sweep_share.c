@@ -9,7 +9,7 @@
 #include "report.h"
 #include "strbuf.h"
 
-/* Whatever the runs do: here one rank for each GPU shows which there are, and their cores. */
+/* Plans one rank for each GPU, whatever the runs do, to find the GPUs and their cores. */
 static int plan_machine(gpumap_plan **ret, const struct plan_options *options, const char *sweep,
 			gpumap_report *report)
 {
@@ -93,7 +93,7 @@ int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 		return r;
 	host = job_host(plan, 0);
 	layout = host ? host->layout : NULL;
-	/* Without GPUs there is nothing to part. */
+	/* Without GPUs there is nothing to divide. */
 	if (job_answered(plan) && layout && layout->count && layout->slots[0].device_count) {
 		size_t n = layout->count;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parting a machine among runs of a sweep that run at a time. */
+/* Divides a machine among the runs of a sweep that run at the same time. */
 #ifndef GM_SWEEP_SHARE_H
 #define GM_SWEEP_SHARE_H
 
@@ -7,12 +7,12 @@
 #include "plan_open.h"
 
 struct share {
-	const char *gpus; /* for the key gpus; NULL: none to part */
+	const char *gpus; /* a value of the key gpus; NULL: nothing to divide */
 	const char *cpus; /* "0-7"; NULL: all */
 };
 
-/* `jobs` shares of the GPUs that the profile selects, in the arena: neighbours in its order, and
- * the cores near them. */
+/* Divides the GPUs that the profile selects into `jobs` shares, in the arena: consecutive GPUs in
+ * the profile's order, and the cores near them. */
 int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 		const struct plan_options *options, const char *sweep, gpumap_report *report);
 

@@ -83,7 +83,7 @@ const struct foreign foreign_options[] = {
 	{"-x", SET},
 	{"-e", SET},
 	{"--env", SET},
-	/* what belongs to one command alone */
+	/* options of one command */
 	{"--dry-run", "gpumap plan starts nothing in any case"},
 	{"--sweep", "it belongs to gpumap run"},
 	{"--output",
@@ -93,9 +93,9 @@ const struct foreign foreign_options[] = {
 	{NULL, NULL},
 };
 
-/* What people look for among the options of explain. */
+/* Words that people try as options of explain. */
 static const struct {
-	const char *names; /* between blanks */
+	const char *names; /* separated by blanks */
 	const char *remedy;
 } explain_options[] = {
 	{"--gpu --gpus --gpu-ids --gpu-id --devices --include -g",
@@ -147,7 +147,7 @@ const char *foreign_launcher(const char *const *arguments, size_t count)
 			return programs[i];
 	if (count > 1 && streq(program, "accelerate") && streq(arguments[1], "launch"))
 		return "accelerate";
-	/* Behind python's own options, which are short. */
+	/* Skips python's own options, which are short. */
 	for (size_t i = 1; i + 1 < count && *arguments[i] == '-'; i++)
 		if (streq(arguments[i], "-m") &&
 		    (streq(arguments[i + 1], "torch.distributed.run") ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What other launchers' options are called here, and what people take for options. */
+/* Options of other launchers and words that people take for options, with their names here. */
 #ifndef GM_UNKNOWN_OPTION_H
 #define GM_UNKNOWN_OPTION_H
 
@@ -12,15 +12,15 @@ struct foreign {
 	const char *remedy; /* what to write instead */
 };
 
-/* Options of torchrun, torch.distributed.launch, accelerate, deepspeed and mpirun that no
- * command has, ended by a name of NULL. */
+/* Options of torchrun, torch.distributed.launch, accelerate, deepspeed and mpirun that no command
+ * has, ended by a name of NULL. */
 extern const struct foreign foreign_options[];
 
-/* What to write instead of an option that explain does not have; NULL: nothing known. */
+/* What to write instead of an option that explain does not have; NULL: not known. */
 const char *explain_option(struct span name);
 
-/* The launcher that a program is, "torchrun" for python -m torch.distributed.run too; NULL:
- * none that starts ranks of its own. */
+/* The launcher that a program is, "torchrun" also for python -m torch.distributed.run; NULL: it is
+ * not a launcher that starts ranks. */
 const char *foreign_launcher(const char *const *arguments, size_t count);
 
 #endif

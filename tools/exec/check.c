@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule R3 for a rank that has its list already. */
+/* Rule R3 for a rank that already has its list. */
 #include "exec.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static const char *number(struct check *c, const char *name, int64_t n)
 	return arena_printf(&c->arena, "%s=%lld", name, (long long)n);
 }
 
-/* The variables of the rank that name devices and ranks. */
+/* States the rank's variables that name devices and ranks. */
 static int state_environment(struct check *c)
 {
 	const struct job_rank *rank = &c->exec->rank;
@@ -91,7 +91,8 @@ static int state_all(struct check *c)
 
 /* --- what comes of it ------------------------------------------------------------------ */
 
-/* A device that was read from the program warns, as it may be read wrongly. */
+/* A device that was read from the program gives only a warning, because it may have been read
+ * wrongly. */
 static int clash(struct check *c, enum finding_id id, const char *fix, const char *format, ...)
 	PRINTF(4, 5);
 static int clash(struct check *c, enum finding_id id, const char *fix, const char *format, ...)
@@ -125,7 +126,7 @@ static int refuse(struct check *c, const gpumap_finding *f)
 	enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
 
-	/* The list is sure to be there; which model a number stands for does not matter. */
+	/* The list certainly exists; it does not matter which model a number refers to. */
 	if (id == FINDING_UNDECIDABLE)
 		return GPUMAP_OK;
 	if (id == FINDING_INVALID_ORDINAL)
@@ -157,7 +158,7 @@ bool exec_own_list(const struct exec *exec)
 
 	if (exec->row && streq(exec->row, "jsrun"))
 		return true;
-	/* Under mpirun it is the list of mpirun's daemon, which all of its ranks have. */
+	/* Under mpirun this is the list of mpirun's daemon, which all of its ranks inherit. */
 	for (size_t i = 0; i < exec->row_count; i++)
 		task = task || (streq(exec->rows[i].row, "Slurm step") &&
 				exec_agrees(exec, &exec->rows[i]));
@@ -170,8 +171,8 @@ bool exec_own_gpus(const struct exec *exec)
 				       exec_agrees(exec, &exec->rows[0]));
 }
 
-/* Ranks of one list that take the same of its devices. A list of one may be each task's own,
- * which nobody tells. */
+/* Reports ranks with one list that use the same device of it. A list of one device may be each
+ * task's own; nothing shows whether it is. */
 static int check_others(struct check *c, const gpumap_mapping *mapping)
 {
 	const struct job_rank *rank = &c->exec->rank;

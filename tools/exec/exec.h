@@ -15,7 +15,7 @@
 
 struct exec_options {
 	struct plan_options plan;
-	const char *rank, *world_size, *local_rank; /* --rank and so on; NULL: not said */
+	const char *rank, *world_size, *local_rank; /* --rank and so on; NULL: not given */
 };
 
 /* A variable that changes; value NULL: it is unset. */
@@ -27,7 +27,7 @@ struct exec {
 	const struct exec_options *options;
 	gpumap_report *report;
 
-	const char *row; /* of rule R1; NULL: options alone */
+	const char *row; /* the name in rule R1's table; NULL: only options */
 	struct rank_identity rows[RANKENV_ROWS];
 	size_t row_count;
 	char here[256]; /* this machine's name */
@@ -35,7 +35,7 @@ struct exec {
 	gpumap_plan *plan;
 	gpumap_plan *node_plan; /* of this node alone, which `slot` is of; NULL: there is none */
 	struct job_rank rank;
-	struct plan_slot slot; /* of the rank, as this process gets it */
+	struct plan_slot slot; /* of the rank, within this process */
 
 	struct exec_change *changes;
 	size_t change_count, change_room;
@@ -44,11 +44,11 @@ struct exec {
 	struct arena arena;
 };
 
-/* Rules R1 and R2: fills the numbers of exec->rank. GPUMAP_EINPUT: who this is cannot be told. */
+/* Rules R1 and R2: fills in the numbers of exec->rank. GPUMAP_EINPUT: they cannot be determined. */
 int exec_identify(struct exec *exec);
-/* Whether a launcher's row says the same. */
+/* Whether a launcher's row has the same numbers. */
 bool exec_agrees(const struct exec *exec, const struct rank_identity *row);
-/* Fills in what follows from the others: on one node, or alone. */
+/* Fills in the numbers that follow from others: on one node, or alone. */
 void exec_derive(struct job_rank *rank);
 
 /* Reads or makes the plan, and finds this rank's place in it. */
@@ -56,28 +56,27 @@ int exec_plan(struct exec *exec);
 /* The same with a file of --plan. */
 int exec_plan_file(struct exec *exec);
 
-/* Rule R3 for this rank: where its program lands with the list that it will have.
- * `inventory` NULL: the devices that the list names. */
+/* Rule R3 for this rank: where its program lands with the list that it gets. `inventory` NULL: the
+ * devices that the list names. */
 int exec_check_use(struct exec *exec, const gpumap_inventory *inventory);
 /* Whether the launcher gave each task of this node a list of its own. */
 bool exec_own_list(const struct exec *exec);
-/* Whether this rank's GPUs are settled: by such a list, or by the gpumap run that it is a rank of.
- */
+/* Whether this rank's GPUs are fixed: by such a list, or by the gpumap run whose rank it is. */
 bool exec_own_gpus(const struct exec *exec);
 
-/* Where the ranks meet, and the run's id. */
+/* Determines where the ranks meet, and the run's id. */
 int exec_meet(struct exec *exec);
 
-/* The variables that change, the arguments, the folder, the cores. */
+/* Determines the variables that change, the arguments, the folder and the cores. */
 int exec_prepare(struct exec *exec);
 /* All of these, after `options` and `report` are set; free it in any case. */
 int exec_make(struct exec *exec);
-/* Cores and memory within what this process may use. */
+/* Binds cores and memory, within what this process may use. */
 int exec_bind(struct exec *exec);
 
 void exec_free(struct exec *exec);
 
-/* What would be done, as text or JSON; `exec` NULL: the findings alone, in JSON. */
+/* The changes as text or JSON, for --dry-run; `exec` NULL: only the findings, in JSON. */
 int exec_text(char **ret, const struct exec *exec, gpumap_report *report,
 	      enum gpumap_format format);
 

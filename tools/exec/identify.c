@@ -86,7 +86,7 @@ bool exec_agrees(const struct exec *exec, const struct rank_identity *row)
 	       row->local_rank == exec->rank.local_rank;
 }
 
-/* Pods are reported as an error, if at all. */
+/* Warnings about a pod are left out: if it matters, an error reports it. */
 static void copy_findings(const struct exec *exec, const gpumap_report *scratch)
 {
 	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {

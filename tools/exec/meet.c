@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the ranks meet: each of them must find the same without asking the others. */
+/* Where the ranks meet. Each rank must find the same place without asking the others. */
 #include "exec.h"
 
 #include "hostlist.h"
@@ -28,7 +28,7 @@ static bool is_port(const char *text)
 	return span_number(span_of(text), 65535) > 0;
 }
 
-/* What the launcher or the user set, as sbatch scripts do. */
+/* The value that the launcher or the user set, as sbatch scripts do. */
 static const char *kept(const struct exec *exec, const char *name, bool (*good)(const char *))
 {
 	const char *value = exec_variable(name);
@@ -41,7 +41,7 @@ static const char *kept(const struct exec *exec, const char *name, bool (*good)(
 	return NULL;
 }
 
-/* The step's own hosts where srun counted the ranks: its first has rank 0. mpirun fills the
+/* The step's own hosts, if srun counted the ranks: its first host has rank 0. mpirun fills the
  * job's hosts from the first on. */
 static const char *slurm_hosts(const struct exec *exec)
 {
@@ -91,7 +91,7 @@ static int find_address(struct exec *exec, const char **ret)
 
 /* --- the port ---------------------------------------------------------------------------- */
 
-/* What is the same for all ranks of one start, and another for the next. */
+/* Variables that are equal in all ranks of one start, and different in the next. */
 static const struct {
 	const char *row;
 	const char *variables[2];
@@ -154,7 +154,7 @@ static int find_port(struct exec *exec, const char *job)
 	return port_of_job(exec, job, setting.word == PLAN_PORT_JOB);
 }
 
-/* The number of nodes with ranks, as far as this one knows it: 2 stands for several. */
+/* The number of nodes with ranks, if this node knows it; 2 means several. */
 static int64_t count_nodes(const struct job_rank *rank)
 {
 	if (rank->nodes > 0)
@@ -169,7 +169,7 @@ static int find_meeting(struct exec *exec, const char *job, const char **address
 
 	if (!job_sets_ranks(exec->plan, exec->rank.world_size))
 		return GPUMAP_OK;
-	/* Of port 0 the ranks make their job's. */
+	/* For port 0 the ranks use their job's. */
 	if (rendezvous->own_host)
 		r = rendezvous_check_nodes(rendezvous, count_nodes(&exec->rank), exec->report);
 	if (r == GPUMAP_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan of this rank: of its node alone, or its place in one that was made before. */
+/* A plan of this rank: of its node alone, or its place in an earlier plan. */
 #include "exec.h"
 
 #include <stdio.h>
@@ -59,7 +59,8 @@ static int disagree(const struct exec *exec, const char *origin, const char *wha
 			   (long long)plans);
 }
 
-/* Numbers of ranks are the launcher's; a profile may know what the launcher does not set. */
+/* The launcher decides the numbers of ranks. A profile may have those that the launcher does not
+ * set. */
 static int check_counts(struct exec *exec, const gpumap_profile *profile)
 {
 	int64_t world = profile_key_value(profile, PKEY_PROFILE_world_size).number;
@@ -106,7 +107,7 @@ static bool needs_machine(const gpumap_profile *profile)
 	return (!keeps_list(profile) && !has_none(profile)) || binds(profile);
 }
 
-/* Nothing is looked at: what this process inherited, its program inherits. */
+/* Devices are not examined: the program inherits what this process inherited. */
 static void pass_through(struct exec *exec, const gpumap_profile *profile)
 {
 	int64_t threads = profile_key_value(profile, PKEY_PROFILE_threads).number;
@@ -123,8 +124,8 @@ static bool by_rank(const char *text)
 	return strstr(text, "%r") || strstr(text, "%n") || strstr(text, "modulo");
 }
 
-/* The plan of a node does not know which ranks of the world its own are; one of a list that
- * the task has alone, not which local rank. Then this rank alone is checked. */
+/* Whether this rank alone is checked. The plan of a node does not know the global numbers of its
+ * ranks; and for a list that only this task has it does not know the local rank. */
 static bool checks_use(const struct exec *exec, const gpumap_profile *profile)
 {
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
@@ -184,7 +185,8 @@ static void take_slot(struct exec *exec, const gpumap_profile *profile, const gp
 		exec->slot.visible = NULL;
 		exec->rank.device_order = NULL;
 	}
-	/* Whoever bound this task knew what for; and alone it would take its neighbours' cores. */
+	/* A task that is bound already keeps its cores. A task with its own GPUs would otherwise
+	 * take its neighbours' cores. */
 	if ((bound_already(hosts) || exec_own_gpus(exec)) && !is_set(profile, "cpu_bind")) {
 		exec->slot.cpus = NULL;
 		if (profile_key_value(profile, PKEY_PROFILE_threads).word == PLAN_THREADS_AUTO)
@@ -213,7 +215,7 @@ static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
 	return r;
 }
 
-/* A machine that options or files describe is believed, this one is not asked. */
+/* If options or files describe the machine, the host is not examined. */
 static int check_described(struct exec *exec, const gpumap_profile *profile)
 {
 	const char *what = value(profile, "inventory");
@@ -255,7 +257,7 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 	return plan_node_alone(exec, profile);
 }
 
-/* What the launcher alone could do: it starts, watches and ends the ranks. */
+/* Remarks what only the launcher can do: start, watch and end the ranks. */
 static void remark_lost(struct exec *exec)
 {
 	const struct speech speech = job_speech(exec->plan);
@@ -264,7 +266,7 @@ static void remark_lost(struct exec *exec)
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
 		const char *key = profile_key(i)->key.name, *origin = job_origin(exec->plan, key);
 
-		/* A profile may be for gpumap run as well. */
+		/* A profile may be for gpumap run as well, so only options are reported. */
 		if ((profile_key(i)->use & EXEC_LOSES) && origin && *origin == '-')
 			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "", key,
 				      job_setting(exec->plan, key));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A rank's place in a plan that was made before. */
+/* A rank's place in an earlier plan. */
 #include "exec.h"
 
 #include <stdio.h>
@@ -17,8 +17,8 @@ static int differs(const struct exec *exec, const char *fix, const char *what, i
 			   (long long)plans);
 }
 
-/* The plan's node that this machine is. Where the plan's hosts are counted, not named, their names
- * are those of the machine that planned: the launcher's number decides. */
+/* Finds the plan's node for this machine. If the plan's hosts are counted, not named, their names
+ * are those of the planning machine, and the launcher's number decides. */
 static int find_node(struct exec *exec, int64_t *node)
 {
 	int64_t given = exec->rank.node;
@@ -57,8 +57,8 @@ static int check_sizes(struct exec *exec, int64_t node)
 	return GPUMAP_OK;
 }
 
-/* GPUs and cores belong to the host and its local rank; the number is the launcher's, which
- * programs of MPI have from elsewhere as well. */
+/* GPUs and cores follow from the host and the local rank. The rank's number is the launcher's,
+ * because programs of MPI have it from MPI as well. */
 static void take_place(struct exec *exec, int64_t node)
 {
 	struct job_rank *rank = &exec->rank;
@@ -81,7 +81,7 @@ static void take_place(struct exec *exec, int64_t node)
 			   (long long)rank->row);
 }
 
-/* A program on the command line is started instead of the plan's. */
+/* A program on the command line replaces the plan's. */
 static int replace_program(struct exec *exec)
 {
 	gpumap_profile *profile = NULL;
@@ -98,7 +98,7 @@ static int replace_program(struct exec *exec)
 	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
 }
 
-/* Remarks of a plan were shown when it was made. */
+/* Remarks about a plan were shown when it was made. */
 static int open_plan(struct exec *exec, int64_t *node)
 {
 	struct plan_options options = exec->options->plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rank's program is given: variables, arguments, folder, cores. */
+/* The environment, arguments, folder and cores of the rank's program. */
 #include "exec.h"
 
 #include <stdio.h>
@@ -11,7 +11,8 @@
 
 /* --- variables --------------------------------------------------------------------------- */
 
-/* What torchrun or its like set is true under it: its store listens, it starts ranks again. */
+/* Whether a variable is true under the launcher that set it: torchrun's store listens, and it
+ * restarts ranks. */
 static bool is_launchers(const struct exec *exec, const char *name)
 {
 	return exec->row && streq(exec->row, "torch") &&
@@ -51,7 +52,7 @@ static bool in_row(const char *row, const char *name)
 	return false;
 }
 
-/* The first row that agrees is what MPI programs go by; of the others nothing must be left. */
+/* MPI programs use the first row that agrees. The variables of all other rows are unset. */
 static int unset_rows(struct exec *exec)
 {
 	const char *name, *kept = NULL;
@@ -88,7 +89,7 @@ static bool inside(struct cpu_set part, struct cpu_set whole)
 	return true;
 }
 
-/* Cores outside of what the launcher left are somebody else's. */
+/* Cores outside of those that the launcher left belong to others. */
 int exec_bind(struct exec *exec)
 {
 	const struct speech speech = job_speech(exec->plan);
@@ -127,7 +128,7 @@ int exec_bind(struct exec *exec)
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
-/* Of a node that nobody counted the job's ranks are taken. */
+/* On a node without a given number of ranks the job's ranks count. */
 static bool nests(const struct exec *exec)
 {
 	int64_t ranks = exec->rank.local_size >= 0 ? exec->rank.local_size : exec->rank.world_size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What would be done, for --dry-run. */
+/* The output of --dry-run. */
 #include "exec.h"
 
 #include "explain/json.h"

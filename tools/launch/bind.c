@@ -24,7 +24,7 @@ bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, 
 	if (!cpu_set_parse(arena, &set, span_of(nodes)) || arena->failed)
 		return false;
 	rank->mem_nodes = (const unsigned long *)(const void *)set.words;
-	/* The kernel reads one bit less than the given number. */
+	/* The kernel reads one bit less than this number. */
 	rank->mem_bits = cpu_set_end(set) + 1;
 	rank->mem_policy = strict ? MPOL_BIND : MPOL_PREFERRED;
 	return true;

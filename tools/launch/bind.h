@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The cores and the memory of a rank, from a plan's words to the system's calls. */
+/* Binds a rank to cores and memory: from a plan's lists to system calls. */
 #ifndef GM_BIND_H
 #define GM_BIND_H
 
 #include "arena.h"
 #include "supervisor.h"
 
-/* Fills the CPUs and the memory policy of `rank`: lists such as "0-7,64-71", NULL: as the
- * caller's; `strict`: no memory of other nodes. False: a list is malformed, or the arena has
+/* Fills in the CPUs and the memory policy of `rank` from lists such as "0-7,64-71"; NULL: as the
+ * caller's. `strict`: no memory of other nodes. False: a list is malformed, or the arena has
  * failed. */
 bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
 	       bool strict);

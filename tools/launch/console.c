@@ -39,7 +39,7 @@ static bool same_file(int a, int b)
 	       x.st_ino == y.st_ino;
 }
 
-/* With 2>&1 both are one sink: two would tear each other's lines. */
+/* With 2>&1 both streams share one sink: two would mix up their lines. */
 static void open_sinks(struct console *console)
 {
 	bool one = same_file(STDOUT_FILENO, STDERR_FILENO);
@@ -73,7 +73,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp((*x)->path ? (*x)->path : "", (*y)->path ? (*y)->path : "");
 }
 
-/* Into a file that several write to only whole lines go. */
+/* Only whole lines go into a file that several streams write to. */
 static int find_shared_logs(struct console *console)
 {
 	struct log **sorted = calloc(console->count, sizeof(struct log *));
@@ -205,7 +205,7 @@ static int pipe_size(size_t streams)
 	return (int)size;
 }
 
-/* The read ends alone do not block: the ranks' own writes must. */
+/* Only the read ends are non-blocking; the ranks' own writes must block. */
 static bool connect_stream(struct console *console, struct stream *stream)
 {
 	int ends[2], size = pipe_size(console->count);

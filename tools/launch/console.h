@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the ranks write: read from pipes, appended to their log files, and shown in the way the
- * launch asks for. A console that is slow stops the reading, so memory is bounded; one that is
- * gone, and a log that cannot be written, is reported once and ignored.
+ * The output of the ranks: read from pipes, appended to their log files, and shown in the way that
+ * the launch asks for. A slow console pauses the reading, so memory is bounded. A console that is
+ * gone, or a log that cannot be written, is reported once and then ignored.
  */
 #ifndef GM_CONSOLE_H
 #define GM_CONSOLE_H
@@ -11,12 +11,13 @@
 
 enum {
 	READ_SIZE = 128 << 10,
-	READ_SMALL = 4 << 10, /* to collapse lines: ranks in turn, not far apart */
-	MAX_LINE = 64 << 10,  /* a longer one is shown in pieces, each a line */
-	TAIL_SIZE = 4 << 10,  /* of last lines kept for the summary */
+	READ_SMALL = 4 << 10, /* to collapse lines: ranks are read alternately, in small pieces */
+	MAX_LINE = 64 << 10,  /* a longer line is shown in pieces, each on a line */
+	TAIL_SIZE = 4 << 10,  /* bytes of last lines that are kept for the summary */
 	TAIL_LINES = 10,
-	SINK_HIGH = 1 << 20, /* more is pending: nothing is read */
-	WAIT_MS = 100        /* for the same line of other ranks, and for the end of an update */
+	SINK_HIGH = 1 << 20, /* if more is pending, nothing is read */
+	/* the wait for the same line of other ranks, and for the end of an update */
+	WAIT_MS = 100
 };
 
 struct stream;
@@ -24,19 +25,19 @@ struct stream;
 /* Where the console goes: standard output or standard error. */
 struct sink {
 	int fd;
-	bool own;     /* fd is our own open file, which cannot block */
-	bool guarded; /* it can block: ask before each small write */
+	bool own;     /* fd is a separate open file, which cannot block */
+	bool guarded; /* it can block, so poll before each small write */
 	bool socket, tty, closed, waits;
 	const char *name;
 	char *data;
 	size_t start, length, room;
-	struct stream *open; /* the stream whose unfinished update is the last thing written */
+	struct stream *open; /* the stream whose unfinished update was written last */
 };
 
 struct log {
 	int fd; /* -1: none */
 	const char *path;
-	bool shared; /* several streams: only whole lines */
+	bool shared; /* several streams write here, so only whole lines */
 	uint64_t lost;
 };
 
@@ -49,25 +50,25 @@ struct stream {
 	const char *tag;
 	size_t tag_length;
 	char number[20];
-	char *partial; /* what is not a whole line yet */
+	char *partial; /* the text after the last whole line */
 	size_t length, room;
-	size_t shown; /* of it, on a terminal */
+	size_t shown; /* of `partial`, on a terminal */
 	char *tail;
 	size_t tail_length;
 	bool tail_cut;
 	uint64_t last; /* held line */
 };
 
-/* A line that other ranks may be about to write as well. */
+/* A line that other ranks may be about to write too. */
 struct held {
-	struct held *next, *chain, **chain_link; /* chain: the same bucket, the youngest first */
+	struct held *next, *chain, **chain_link; /* chain: the same bucket, the newest first */
 	struct sink *sink;
 	uint64_t sequence;
 	int64_t deadline;
 	uint64_t hash;
-	size_t ranks, length, by; /* by: index of the first */
+	size_t ranks, length, by; /* by: index of the first rank */
 	char *text;
-	uint64_t set[]; /* of indices */
+	uint64_t set[]; /* of ranks' indices */
 };
 
 enum { HELD_BUCKETS = 4096, HELD_LINES = 65536, HELD_BYTES = 4 << 20, HELD_LOOKS = 128 };
@@ -97,22 +98,22 @@ struct console {
 /* GPUMAP_OK, GPUMAP_EFILE (a log), GPUMAP_ENOMEM. */
 int console_open(struct console *console, const struct launch *launch, gpumap_report *report);
 void console_close(struct console *console);
-/* File descriptors that it needs at once. */
+/* The number of file descriptors that it needs. */
 size_t console_files(const struct launch *launch);
 
 /* New pipes, their write ends in console->outputs. False: errno has the reason. */
 bool console_connect(struct console *console);
 void console_close_writers(struct console *console);
-/* Reads and writes what can be without waiting; when console->epoll is readable. */
+/* Reads and writes as much as possible without waiting; call it when console->epoll is readable. */
 void console_read(struct console *console);
-/* Takes what rank `index`, which ended, has written. */
+/* Reads the rest of the output of rank `index`, which has ended. */
 void console_rank_ended(struct console *console, size_t index);
-/* All ranks and their children are gone: takes the rest and closes the pipes. False: the console
- * is not fast enough, call it again when console->epoll is readable. */
+/* Call it when all ranks and their children are gone: reads the rest and closes the pipes. False:
+ * the console is too slow; call it again when console->epoll is readable. */
 bool console_disconnect(struct console *console);
-/* Writes what can be without waiting; true: nothing is pending. */
+/* Writes as much as possible without waiting. True: nothing is pending. */
 bool console_flush(struct console *console);
-/* A line of the launcher's own to standard error. */
+/* Writes a line of the launcher to standard error. */
 void console_note(struct console *console, const char *format, ...) PRINTF(2, 3);
 /* The last lines of a rank; the caller frees them. NULL: none, or no memory. */
 char *console_last_lines(const struct console *console, size_t index);
@@ -124,19 +125,19 @@ void sink_add(struct console *console, struct sink *sink, const char *text, size
 void sink_write(struct console *console, struct sink *sink);
 void sink_close(struct sink *sink);
 
-/* The descriptor of a log file for `path`, opened once for all ranks that name it. */
+/* The descriptor of the log file `path`, opened once for all ranks that name it. */
 int log_open(struct console *console, struct log *log, const char *path);
 void log_write(struct console *console, struct log *log, const char *text, size_t length);
 void tail_keep(struct stream *stream, const char *text, size_t length);
 
-/* Takes `length` bytes, of which the last `fresh` are new; returns how many are used. */
+/* Takes `length` bytes, of which the last `fresh` are new. Returns how many were used. */
 size_t lines_take(struct console *console, struct stream *stream, const char *text, size_t length);
-/* Shows what has no line end yet: the last text of a stream, or an update on a terminal. */
+/* Shows text without a line end: the last text of a stream, or an update on a terminal. */
 void lines_finish(struct console *console, struct stream *stream);
 void lines_show_updates(struct console *console);
 void console_arm(struct console *console, int64_t ns);
 
-/* Shows what has waited long enough until `now`. */
+/* Shows the lines that have waited long enough at `now`. */
 void collapse_flush(struct console *console, int64_t now);
 
 #endif

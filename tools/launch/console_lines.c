@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines. A line ends with a newline; so does each update of a progress bar, with the return that
- * goes back to its start. A return before a newline belongs to it, so the last byte decides
- * nothing when it is a return.
+ * Splits output into lines. A line ends with a newline; an update of a progress bar ends with a
+ * carriage return, which goes back to its start. A return before a newline belongs to the newline,
+ * so a return as the last byte decides nothing yet.
  */
 #include "console.h"
 
@@ -11,7 +11,7 @@
 #include "hash.h"
 #include "strbuf.h"
 
-/* On a terminal another stream's update may be all there is on the line. */
+/* On a terminal the line may have nothing but another stream's update. */
 static void leave_open_line(struct console *console, struct sink *sink, const struct stream *stream)
 {
 	if (!sink->open || sink->open == stream)
@@ -26,7 +26,7 @@ static void add_tag(struct console *console, const struct stream *stream)
 	sink_add(console, stream->sink, stream->tag, stream->tag_length);
 }
 
-/* A piece with its line end, for the modes that show lines. */
+/* Shows a piece with its line end, for the modes that show lines. */
 static void line_show(struct console *console, struct stream *stream, const char *text,
 		      size_t length)
 {
@@ -45,8 +45,8 @@ static void line_show(struct console *console, struct stream *stream, const char
 /* --- lines that repeat ----------------------------------------------------------------------- */
 
 /*
- * Lines that several ranks write alike are shown once. A line waits a moment for the other ranks;
- * the lines of one rank keep their order, so a rank joins only lines after its last one.
+ * Lines that several ranks write alike are shown once. A line waits a moment for the other ranks.
+ * The lines of one rank keep their order, so a rank joins only lines after its last one.
  */
 
 static bool is_in(const struct held *h, size_t index)
@@ -54,7 +54,7 @@ static bool is_in(const struct held *h, size_t index)
 	return h->set[index / 64] >> (index % 64) & 1;
 }
 
-/* "[0-3,5] ": ranks that follow each other, in the order of the launch. */
+/* "[0-3,5] ": consecutive ranks are joined, in the order of the launch. */
 static void add_ranks(struct console *console, const struct held *h)
 {
 	const struct launch_rank *ranks = console->launch->ranks;
@@ -124,7 +124,7 @@ static void show_first(struct console *console)
 	free(h);
 }
 
-/* No rank is missing that still could write it. */
+/* No rank is missing that could still write it. */
 static bool is_complete(const struct console *console, const struct held *h)
 {
 	bool err = console->streams[h->by].err;
@@ -165,7 +165,8 @@ static bool is_last_of_all(const struct console *console, const struct held *h)
 	return true;
 }
 
-/* Behind all others, which changes the order of no rank when it is the last of all its ranks. */
+/* Moves a line to the end. That changes the order of no rank if it is the last line of all its
+ * ranks. */
 static void move_back(struct console *console, struct held *h)
 {
 	struct collapse *c = &console->collapse;
@@ -194,7 +195,7 @@ static struct held *find(struct console *console, const struct stream *stream,
 	struct held *h = console->collapse.buckets[line->hash % HELD_BUCKETS], *found = NULL;
 	int looks = 0;
 
-	for (; h && ++looks < HELD_LOOKS; h = h->chain) { /* the youngest first */
+	for (; h && ++looks < HELD_LOOKS; h = h->chain) { /* the newest first */
 		if (!is_alike(console, h, stream, line))
 			continue;
 		if (h->sequence > stream->last) {
@@ -256,7 +257,7 @@ static void collapse_line(struct console *console, struct stream *stream, const 
 	collapse_flush(console, 0);
 }
 
-/* --- lines that come ------------------------------------------------------------------------- */
+/* --- new output ------------------------------------------------------------------------------ */
 
 /* The length of the first line of `text` with its end; 0: it has none yet. */
 static size_t line_length(const char *text, size_t length, bool *updates)
@@ -282,7 +283,7 @@ static void show(struct console *console, struct stream *stream, const char *tex
 		line_show(console, stream, text, length);
 }
 
-/* A piece of a line that is too long, or the end of one that has none. */
+/* Shows a piece of a line that is too long, or the end of one. */
 static void show_piece(struct console *console, struct stream *stream, const char *text,
 		       size_t length)
 {
@@ -334,7 +335,7 @@ void lines_finish(struct console *console, struct stream *stream)
 		show_piece(console, stream, stream->partial, length);
 }
 
-/* An update whose end has not come is shown all the same, where it can be overwritten. */
+/* Updates without an end are shown if they can be overwritten. */
 void lines_show_updates(struct console *console)
 {
 	for (size_t i = 0; i < console->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log files of the ranks, and the last lines for the summary. */
+/* The log files of the ranks, and their last lines for the summary. */
 #include "console.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static bool write_all(int fd, const char *text, size_t *length)
 	return true;
 }
 
-/* A gap is marked where it is, as soon as there is room again. */
+/* Marks a gap in its place, as soon as there is room again. */
 static bool mark_gap(struct log *log)
 {
 	char mark[80];
@@ -87,7 +87,7 @@ void tail_keep(struct stream *stream, const char *text, size_t length)
 	stream->tail_length = keep + length;
 }
 
-/* Of a line with updates the last one. */
+/* Copies a line; of one with updates, only the last update. */
 static size_t copy_line(char *ret, const char *text, size_t length)
 {
 	size_t start = 0, n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading what the ranks write. */
+/* Reads the output of the ranks. */
 #include "console.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static enum launch_console mode_of(const struct console *console, const struct s
 	return stream->hidden ? LAUNCH_NONE : console->launch->console;
 }
 
-/* `text` starts with the stream's unfinished line. */
+/* `text` begins with the stream's unfinished line. */
 static void take(struct console *console, struct stream *stream, const char *text, size_t length)
 {
 	enum launch_console mode = mode_of(console, stream);
@@ -90,7 +90,7 @@ static void end_stream(struct console *console, struct stream *stream)
 	collapse_flush(console, 0);
 }
 
-/* One piece; false: there is nothing more now. */
+/* Reads one piece. False: there is nothing more now. */
 static bool read_stream(struct console *console, struct stream *stream)
 {
 	size_t size = console->launch->console == LAUNCH_COLLAPSE ? READ_SMALL : READ_SIZE;
@@ -118,7 +118,7 @@ static bool is_full(const struct console *console)
 	return false;
 }
 
-/* Not reading is what slows down ranks that write more than the console takes. */
+/* Stops reading, which slows down ranks that write more than the console takes. */
 static void pause_reading(struct console *console, bool pause)
 {
 	struct epoll_event event = {.events = pause ? 0 : EPOLLIN,
@@ -154,7 +154,7 @@ static void read_batch(struct console *console)
 		if (stream->sink->length > SINK_HIGH / 2 && !stream->sink->waits)
 			sink_write(console, stream->sink);
 		if (is_full(console))
-			break; /* level-triggered: the rest comes again */
+			break; /* level-triggered: the rest is reported again */
 	}
 }
 
@@ -183,7 +183,7 @@ void console_read(struct console *console)
 	console_flush(console);
 }
 
-/* At most the size of a pipe: a grandchild may write forever. */
+/* Reads at most the size of a pipe, because a grandchild may write forever. */
 void console_rank_ended(struct console *console, size_t index)
 {
 	for (size_t i = 2 * index; i < 2 * index + 2; i++)
@@ -192,8 +192,8 @@ void console_rank_ended(struct console *console, size_t index)
 				break;
 }
 
-/* Nobody can write any more, unless a descriptor was handed to a stranger: so no waiting for the
- * end of a pipe. */
+/* No process can write any more, unless it got a descriptor from a rank; so this does not wait for
+ * the end of a pipe. */
 bool console_disconnect(struct console *console)
 {
 	for (size_t i = 0; i < console->count; i++) {

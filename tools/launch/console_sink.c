@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing to standard output and standard error without ever waiting for them. */
+/* Writes to standard output and standard error without ever waiting for them. */
 #include "console.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* O_NONBLOCK belongs to the open file, which is the shell's too: so open it again. */
+/* O_NONBLOCK would apply to the open file, which the shell shares; therefore open it again. */
 void sink_open(struct sink *sink, int fd, const char *name)
 {
 	struct stat st;
@@ -52,7 +52,7 @@ static ssize_t push(const struct sink *sink, const char *text, size_t length)
 	if (sink->guarded) {
 		struct pollfd ready = {sink->fd, POLLOUT, 0};
 
-		/* A pipe that is ready takes this much at once. */
+		/* A pipe that is ready accepts this much at once. */
 		if (poll(&ready, 1, 0) <= 0) {
 			errno = EAGAIN;
 			return -1;
@@ -70,7 +70,7 @@ static void lose(struct console *console, struct sink *sink)
 		   "the output of the ranks can no longer be shown: %s", strerror(errno));
 }
 
-/* Waits for EPOLLOUT as long as something is pending. */
+/* Waits for EPOLLOUT while something is pending. */
 static void watch(struct console *console, struct sink *sink, bool wait)
 {
 	struct epoll_event event = {.events = EPOLLOUT, .data.ptr = sink};
@@ -125,7 +125,7 @@ void sink_add(struct console *console, struct sink *sink, const char *text, size
 	if (sink->closed)
 		return;
 	if (sink->start + sink->length + length > sink->room && !make_room(sink, length)) {
-		/* Without memory: as fast as the console takes it. */
+		/* Without memory, writes as fast as the console takes it. */
 		struct pollfd ready = {sink->fd, POLLOUT, 0};
 
 		while (sink->length > 0 && !sink->closed && poll(&ready, 1, -1) > 0)
@@ -144,7 +144,7 @@ void sink_add(struct console *console, struct sink *sink, const char *text, size
 	sink->length += length;
 }
 
-/* As many blanks as columns but one stay in an empty line, and go over the end of any other. */
+/* On an empty line all blanks but one fit; on any other line they wrap to the next. */
 const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch, int fd)
 {
 	struct winsize size = {.ws_col = 0};

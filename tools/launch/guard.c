@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard: parent of the ranks, and of every process of theirs that loses its own parent. It
- * reports each exit to the launcher and carries out the launcher's orders. When the launcher is
- * gone, the guard kills all processes below it and ends.
+ * The guard: parent of the ranks, and of every process of theirs whose own parent ended. It reports
+ * each exit to the launcher and carries out the launcher's orders. If the launcher is gone, the
+ * guard kills all processes below it and ends.
  */
 #include "supervisor.h"
 
@@ -29,7 +29,7 @@ struct guard {
 	pid_t self, *pids; /* 0: it ended */
 	size_t forked, ready, living;
 	bool opened, refused, left, killing;
-	int rounds; /* of killing */
+	int rounds; /* rounds of killing */
 };
 
 static void notify(struct guard *g, const struct guard_message *message)
@@ -61,8 +61,8 @@ static void close_pair(int a, int b)
 		close(b);
 }
 
-/* Each rank has to close what the guard has open when it is forked: of hundreds that is most
- * of what starting them costs. */
+/* Each rank must close the guard's open descriptors after the fork. With hundreds of ranks that is
+ * most of the cost of starting them. */
 static void fork_ranks(struct guard *g)
 {
 	for (size_t i = 0; i < g->launch->count; i++)
@@ -93,7 +93,8 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Readers of the ranks' output must see its end, and no disk or terminal may stay in use. */
+/* Closes inherited descriptors: readers of the ranks' output must see its end, and no disk or
+ * terminal may stay in use. */
 static void close_inherited(struct guard *g)
 {
 	int keep[] = {g->sock, g->signals, g->statuses[0], g->gate[1]};
@@ -112,7 +113,7 @@ static void close_inherited(struct guard *g)
 			next = end + 1;
 	}
 	if (chdir("/") < 0)
-		return; /* a busy file system is no reason to leave ranks alone */
+		return; /* a busy file system must not end the guard */
 }
 
 static void open_gate(struct guard *g)
@@ -132,7 +133,7 @@ static void open_gate(struct guard *g)
 	}
 }
 
-/* False: every rank is its program, or gone. */
+/* Reads what the ranks report. False: every rank became its program, or is gone. */
 static bool read_statuses(struct guard *g)
 {
 	struct rank_status status;
@@ -154,7 +155,7 @@ static bool read_statuses(struct guard *g)
 
 static void ended(struct guard *g, const siginfo_t *info)
 {
-	read_statuses(g); /* why it could not become its program comes first */
+	read_statuses(g); /* the reason why it could not become its program comes first */
 	for (size_t i = 0; i < g->forked; i++) {
 		if (g->pids[i] != info->si_pid)
 			continue;
@@ -187,7 +188,8 @@ static bool reap(struct guard *g)
 	}
 }
 
-/* The group of a rank whose leader is not collected cannot be another's. */
+/* Signals groups of ranks. As long as the leader is not collected, its group's number cannot be
+ * reused. */
 static void signal_ranks(struct guard *g, int sig)
 {
 	for (size_t i = 0; i < g->forked; i++) {
@@ -198,7 +200,7 @@ static void signal_ranks(struct guard *g, int sig)
 	}
 }
 
-/* Everything, once: a second SIGTERM means more than one to some programs. */
+/* Signals every process once: to some programs a second SIGTERM has another meaning. */
 static void end_all(struct guard *g, int sig)
 {
 	struct tree_except except = {.groups = g->pids, .group_count = g->forked};
@@ -232,7 +234,7 @@ static void obey(struct guard *g)
 	}
 }
 
-/* What was forked since the last look is found by the next one: its parent is dead by then. */
+/* The next look finds processes forked since: by then their parent is dead. */
 static int kill_all(struct guard *g)
 {
 	if (g->rounds == 0)
@@ -276,7 +278,7 @@ static bool prepare(struct guard *g)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	sigaction(SIGCHLD, &standard, NULL); /* ignored, exits would be lost */
+	sigaction(SIGCHLD, &standard, NULL); /* if SIGCHLD is ignored, exits are lost */
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	prctl(PR_SET_NAME, "rank-guard");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the guard reports about the ranks, and what follows from it. */
+/* The guard's events about the ranks, and the launcher's reactions. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ void guard_send(struct supervisor *s, enum guard_command command, int sig)
 {
 	struct guard_order order = {.command = command, .signal = sig};
 
-	/* When the guard is gone its socket says so to the loop. */
+	/* If the guard is gone, the loop learns it from the socket. */
 	if (s->guard >= 0)
 		send(s->guard, &order, sizeof(order), MSG_NOSIGNAL);
 }
@@ -123,7 +123,7 @@ static void ranks_started(struct supervisor *s, const struct guard_message *m)
 	}
 }
 
-/* The first reason decides; 512 equal lines would not help. */
+/* The first reason decides; the same line for each of 512 ranks would not help. */
 static void rank_refused(struct supervisor *s, const struct guard_message *m)
 {
 	bool started = s->result->ranks[m->rank].start_ns != 0;
@@ -155,7 +155,7 @@ static void handle_event(struct supervisor *s, const struct guard_message *m)
 		rank_ended(s, m);
 		break;
 	case GUARD_LEFT:
-		/* A helper that notices by itself needs no message. */
+		/* If a helper has noticed by itself, it needs no message. */
 		if (s->ending == RUNNING)
 			s->deadlines[DEADLINE_LINGER] = now_ns() + LINGER_MS * (int64_t)NS_PER_MS;
 		s->deadlines[DEADLINE_WINDOW] = 0;
@@ -166,7 +166,7 @@ static void handle_event(struct supervisor *s, const struct guard_message *m)
 	}
 }
 
-/* What the guard would have done: the ranks died with it, their children are ours now. */
+/* Does the guard's work: the ranks died with it, and their children are this process's now. */
 static void replace_guard(struct supervisor *s)
 {
 	struct tree_except except = {.spared = s->others, .spared_count = s->other_count};
@@ -205,7 +205,7 @@ void guard_read_events(struct supervisor *s)
 			handle_event(s, &m);
 			continue;
 		}
-		/* The guard exited and left an order unread; its messages come after this error. */
+		/* The guard exited without reading an order; its messages follow this error. */
 		if (n < 0 && errno == ECONNRESET)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))

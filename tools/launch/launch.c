@@ -16,7 +16,7 @@ static bool again(struct supervisor *s)
 	if (s->launch->on_fail != LAUNCH_RESTART || !s->first_ns || s->refused ||
 	    s->result->cause != LAUNCH_DONE || s->result->restarts >= s->launch->restarts)
 		return false;
-	/* Whoever stopped this start did not ask for another. */
+	/* A signal that stopped this start prevents another one. */
 	if (s->halted != LAUNCH_DONE) {
 		s->result->cause = s->halted;
 		return false;

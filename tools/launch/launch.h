@@ -6,18 +6,19 @@
  *	 console, logs,           their parent and subreaper:
  *	 signals, limits          collects every exit, ends every process
  *
- * The guard outlives a launch_run() that is killed with SIGKILL, and then kills everything
- * that the ranks started, whatever group or session it went to.
+ * If launch_run() is killed with SIGKILL, the guard survives and kills everything that the ranks
+ * started, in whatever group or session.
  *
- * What a rank finds: a session of its own, no signal blocked, every disposition default
- * (SIGHUP stays ignored if it was, for nohup), standard input empty, the file descriptors that
- * the caller left open for it (those without close-on-exec), the caller's resource limits.
- * No program is started before all of them were found to be executable.
+ * The environment of a rank: a session of its own, no signal blocked, every disposition default
+ * (SIGHUP stays ignored if it was, for nohup), standard input empty, the file descriptors that the
+ * caller left open for it (those without close-on-exec), the caller's resource limits. No program
+ * is started before all of them were found to be executable.
  *
  * Signals to the caller: TERM, INT, HUP and QUIT stop the ranks: `kill_signal` to all, then
  * SIGKILL, `grace_ms` after the first signal. Another INT or QUIT while they are being stopped
  * kills at once. `forward` signals do not stop the ranks: they go to all ranks' process groups.
- * What was ignored at the start stays ignored. All dispositions are the caller's again afterwards.
+ * Signals that were ignored at the start stay ignored. Afterwards all dispositions are the caller's
+ * again.
  *
  * The caller has one thread. It must not wait for children of its own meanwhile.
  */
@@ -32,7 +33,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* What a failing rank (a status other than 0, or a signal) means for the others. */
+/* The effect of a failing rank (a status other than 0, or a signal) on the others. */
 enum launch_on_fail {
 	LAUNCH_KILL,   /* they are stopped */
 	LAUNCH_WAIT,   /* they go on */
@@ -40,10 +41,10 @@ enum launch_on_fail {
 };
 
 enum launch_console {
-	LAUNCH_RAW,      /* what ranks write, as it comes; without log files they write directly */
+	LAUNCH_RAW,      /* output of ranks, as it comes; without log files they write directly */
 	LAUNCH_PREFIX,   /* whole lines, each after its rank's tag */
 	LAUNCH_RANK0,    /* rank 0 alone, without tags */
-	LAUNCH_COLLAPSE, /* as PREFIX; equal lines of several ranks shown once: [0-7] */
+	LAUNCH_COLLAPSE, /* as PREFIX, but equal lines of several ranks are shown once: [0-7] */
 	LAUNCH_NONE      /* nothing */
 };
 
@@ -54,12 +55,12 @@ struct launch_rank {
 	int rank, local_rank;
 	const char *tag; /* NULL: "[RANK] " */
 
-	/* Files that get its output, appended; NULL: none. Both may be the same, and ranks may
-	 * share it. */
+	/* Files to which its output is appended; NULL: none. Both may be the same file, and ranks
+	 * may share it. */
 	const char *out_path, *err_path;
-	bool out_hidden, err_hidden; /* goes to the file only */
+	bool out_hidden, err_hidden; /* goes only to the file */
 
-	/* As sched_setaffinity(2) and set_mempolicy(2) take them; NULL: as the caller's. */
+	/* As for sched_setaffinity(2) and set_mempolicy(2); NULL: as the caller's. */
 	const void *cpus;
 	size_t cpus_size; /* bytes */
 	const unsigned long *mem_nodes;
@@ -72,7 +73,7 @@ struct launch {
 	size_t count;
 
 	int kill_signal;             /* 0: SIGTERM */
-	int64_t grace_ms;            /* from it to SIGKILL; 0: SIGKILL at once */
+	int64_t grace_ms;            /* between the signal and SIGKILL; 0: SIGKILL at once */
 	int64_t timeout_ms;          /* of the whole run, restarts included; 0: none */
 	enum launch_on_fail on_fail; /* applied 100 ms after the first failure */
 	int restarts;
@@ -81,17 +82,17 @@ struct launch {
 	bool styled;                 /* the launcher's lines on stderr get a terminal's styles */
 	const struct speech *speech; /* how findings name settings; NULL: by keys */
 
-	/* Called before each start, with the number of restarts so far: the place to set
-	 * TORCHELASTIC_RESTART_COUNT in the caller's own ranks. A result other than GPUMAP_OK
-	 * ends the run. May be NULL. */
+	/* Called before each start with the number of restarts so far, so that the caller can set
+	 * TORCHELASTIC_RESTART_COUNT in its own ranks. A result other than GPUMAP_OK ends the run.
+	 * May be NULL. */
 	int (*before)(void *data, int restarted);
 	void *data;
 };
 
 /* Why the ranks ended. */
 enum launch_cause {
-	LAUNCH_DONE,      /* by themselves, or because of one that failed */
-	LAUNCH_SIGNALLED, /* `signal` came */
+	LAUNCH_DONE,      /* by themselves, or because a rank failed */
+	LAUNCH_SIGNALLED, /* because of `signal` */
 	LAUNCH_TIMED_OUT,
 	LAUNCH_REFUSED, /* a program, folder or binding is wrong: none was started */
 	LAUNCH_BROKEN   /* the launcher itself failed */
@@ -100,18 +101,18 @@ enum launch_cause {
 /* How one rank ended, in the last start. */
 struct launch_exit {
 	pid_t pid;                /* 0: it was never forked */
-	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; 0: no such moment */
+	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; 0: never */
 	struct timespec started, ended;
-	int status;       /* what it returned; -1: a signal ended it, or its end was not seen */
-	int signal;       /* what ended it; 0: none */
-	bool dumped;      /* a core */
+	int status;       /* exit status; -1: a signal ended it, or its end was not seen */
+	int signal;       /* the signal that ended it; 0: none */
+	bool dumped;      /* with a core dump */
 	bool first;       /* failed, not stopped, within 100 ms of the first failure */
-	bool stopped;     /* was being stopped when it ended */
-	char *last_lines; /* of what it wrote to standard error, or else output; "" or NULL: none */
+	bool stopped;     /* ended while it was being stopped */
+	char *last_lines; /* of its standard error, or else its output; "" or NULL: none */
 };
 
 struct launch_result {
-	int status; /* to return: see launch_run */
+	int status; /* see launch_run() */
 	enum launch_cause cause;
 	int signal;         /* of LAUNCH_SIGNALLED */
 	int restarts;       /* how often all ranks were started again */
@@ -130,8 +131,9 @@ struct launch_result {
 int launch_run(const struct launch *launch, struct launch_result *result, gpumap_report *report);
 void launch_result_free(struct launch_result *result);
 
-/* Print it before a line of the launcher's own, on a terminal where ranks write directly (raw): it
- * moves to the beginning of a line, and adds none if the cursor is there. "" elsewhere. */
+/* Print it before a line of the launcher, on a terminal to which ranks write directly (raw): it
+ * moves to the beginning of a line, and adds no line if the cursor is there already. ""
+ * elsewhere. */
 enum { FRESH_LINE = 1024 };
 const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch, int fd);
 
@@ -139,15 +141,15 @@ const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch
 void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
 		    FILE *file);
 
-/* What to do about an errno of a rank's program (its folder, if !program); NULL: not known. */
+/* The remedy for an errno of a rank's program (its folder, if !program); NULL: not known. */
 const char *launch_fix(bool program, int error);
-/* Says, as launch_run would, that the rank's program or folder cannot be used. Returns the status
- * to return. */
+/* Reports, as launch_run() would, that the rank's program or folder cannot be used. Returns the
+ * exit status. */
 int launch_refuse(const struct launch_rank *rank, bool program, int error,
 		  const struct speech *speech, gpumap_report *report);
 
-/* The file to execute for argv[0] as execvp(3) finds it, with the PATH of `envp`, in `ret`.
- * 0, or the error why none can be executed. *script: it is text without "#!", for /bin/sh. */
+/* Finds the file to execute for argv[0] as execvp(3) does, with the PATH of `envp`, in `ret`. 0, or
+ * the error why none can be executed. *script: it is text without "#!", for /bin/sh. */
 int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script);
 
 #endif

@@ -30,7 +30,7 @@ static bool bind_to(int fd, int family, int number)
 	return bind(fd, &address.any, size) == 0;
 }
 
-/* A socket bound to the port, -1; `reuse` also where connections of before linger. */
+/* A socket bound to the port, or -1; with `reuse` also if earlier connections linger. */
 static int bound(int number, bool reuse)
 {
 	const int off = 0, on = 1;
@@ -60,8 +60,8 @@ fail:
 	return -1;
 }
 
-/* Connections of a program that has ended keep its port for a minute, but only for programs that do
- * not set SO_REUSEADDR. True: they are why a plain bind failed. */
+/* Whether earlier connections are why a plain bind failed. A connection of a program that has ended
+ * keeps its port for a minute, but only for programs that do not set SO_REUSEADDR. */
 static bool lingers(int number)
 {
 	static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
@@ -87,7 +87,7 @@ static bool lingers(int number)
 	return found;
 }
 
-/* Nobody else listens: what a listener would find out. */
+/* Whether no other process listens, tested as a listener would. */
 static bool can_listen(int fd)
 {
 	return listen(fd, 1) == 0;
@@ -144,7 +144,7 @@ int port_hold(struct port *ret, int number, const struct about *about, gpumap_re
 	fd = bound(number, false);
 	if (fd < 0 && number && errno == EADDRINUSE)
 		fd = bind_lingering(number);
-	/* Set after the bind, so that no other program with the option could bind before. */
+	/* Set after the bind, so that no program with the option can bind before this one. */
 	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0) {
 		*ret = (struct port){.fd = fd, .number = number_of(fd)};
 		return GPUMAP_OK;

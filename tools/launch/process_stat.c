@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The fields after the name; the name may hold anything. */
+/* Reads the fields after the name; the name may contain anything. */
 bool process_stat_read(struct process_stat *ret, pid_t pid)
 {
 	char path[48], text[1024], *p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc/PID/stat says about a process. */
+/* A process as /proc/PID/stat describes it. */
 #ifndef GM_LAUNCH_PROCESS_STAT_H
 #define GM_LAUNCH_PROCESS_STAT_H
 
@@ -10,10 +10,10 @@
 struct process_stat {
 	pid_t parent, group;
 	bool dead;
-	uint64_t start; /* with the pid, names a process for good */
+	uint64_t start; /* with the pid, identifies a process uniquely */
 };
 
-/* False: there is no such process, or no /proc. It allocates nothing. */
+/* False: there is no such process, or no /proc. Allocates nothing. */
 bool process_stat_read(struct process_stat *ret, pid_t pid);
 
 #endif

@@ -53,7 +53,7 @@ static bool raise_files(struct process_state *state, size_t files)
 	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-/* Otherwise a pipe may get the number of a closed standard stream. */
+/* Opens closed standard streams; otherwise a pipe could get the number of one. */
 static bool open_standard_streams(void)
 {
 	int fd;

@@ -15,7 +15,8 @@ static const char *path_of(char *const *envp)
 	return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/* execve(2) says ENOENT when the interpreter is missing, and then it is too late. */
+/* Without this check execve(2) would fail with ENOENT for a missing interpreter, when it is too
+ * late. */
 static int check_interpreter(const char *head)
 {
 	char name[256];
@@ -23,7 +24,7 @@ static int check_interpreter(const char *head)
 
 	head += 2 + strspn(head + 2, " \t");
 	length = strcspn(head, " \t\r\n");
-	if (!head[length] || !length) /* cut, or none: the kernel knows */
+	if (!head[length] || !length) /* cut, or empty: the kernel decides */
 		return 0;
 	memcpy(name, head, length);
 	name[length] = '\0';
@@ -43,7 +44,7 @@ static int check_file(const char *path, bool *script)
 	if (!S_ISREG(st.st_mode) || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
 		return EACCES;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) /* executable and not readable is fine */
+	if (fd < 0) /* a file may be executable but not readable */
 		return 0;
 	n = read(fd, head, sizeof(head) - 1);
 	close(fd);

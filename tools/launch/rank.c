@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From fork to exec: what a rank does before it is its program. */
+/* From fork to exec: a rank before it becomes its program. */
 #include "bind.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static void send_status(const struct becoming *b, enum stage stage, int error)
 	struct rank_status status = {
 		.rank = (int32_t)b->index, .pid = getpid(), .stage = stage, .error = error};
 
-	/* Shorter than PIPE_BUF, so it is written at once or not at all; without a guard nothing
+	/* Shorter than PIPE_BUF, so it is written whole or not at all. Without a guard no process
 	 * reads it. */
 	if (write(b->statuses, &status, sizeof(status)) != sizeof(status))
 		_exit(125);
@@ -34,7 +34,7 @@ static void refuse(const struct becoming *b, enum stage stage, int error)
 	_exit(error == ENOENT ? 127 : 126);
 }
 
-/* A rank dies with its guard, however that dies; its children are the launcher's task. */
+/* The rank dies with its guard, however the guard dies; the launcher ends the rank's children. */
 static void die_with(pid_t guard)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != guard)
@@ -57,7 +57,8 @@ static void bind_to(const struct becoming *b)
 		refuse(b, stage, errno);
 }
 
-/* By the system call: the C library keeps 32 and 33 for itself, and some callers ignore them. */
+/* Uses the system call: the C library keeps signals 32 and 33 for itself, and some callers ignore
+ * them. */
 static void reset_signals(bool hup_ignored)
 {
 	static const unsigned long standard[16]; /* SIG_DFL, no flags, no mask: all zero */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The launcher's loop: it sleeps until the guard, a signal, a moment or the console wants it. */
+/* The launcher's loop. It sleeps until the guard, a signal, a deadline or the console needs it. */
 #include "supervise.h"
 #include "signal_name.h"
 
@@ -179,12 +179,12 @@ static bool watch(struct supervisor *s, int fd, void *what)
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* The rest of the output, as fast as the console takes it. */
+/* Writes the rest of the output, as fast as the console takes it. */
 static void finish_output(struct supervisor *s)
 {
 	while (!s->discard && !console_disconnect(&s->console))
 		loop_once(s);
-	if (s->discard) /* a second signal while nothing but the console is waited for */
+	if (s->discard) /* a second signal while only the console is waited for */
 		for (size_t i = 0; i < s->console.sink_count; i++)
 			s->console.sinks[i].closed = true, s->console.sinks[i].length = 0;
 	console_disconnect(&s->console);
@@ -233,7 +233,7 @@ bool supervise(struct supervisor *s)
 	if (s->guard >= 0)
 		close(s->guard);
 	s->guard = -1;
-	/* One that waits for a process stuck in the kernel goes on alone. */
+	/* A guard that waits for a process stuck in the kernel is left alone. */
 	if (s->ending != GIVEN_UP)
 		waitpid(s->guard_pid, NULL, 0);
 	for (size_t i = 0; i < s->result->count; i++)

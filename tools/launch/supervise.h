@@ -4,13 +4,13 @@
 
 #include "console.h"
 
-/* Statuses to return. */
+/* Exit statuses. */
 enum { TIME_LIMIT = 124, OWN_FAILURE = 125 };
 
-/* How far the ending of the ranks is. */
+/* How far the end of the ranks has come. */
 enum ending { RUNNING, STOPPING, KILLING, GIVEN_UP };
 
-/* Moments at which something is to be done; 0: none. */
+/* Times of the next actions; 0: none. */
 enum deadline {
 	DEADLINE_LIMIT,
 	DEADLINE_WINDOW,
@@ -33,28 +33,28 @@ struct supervisor {
 	/* of one start */
 	enum ending ending;
 	bool empty, refused;
-	enum launch_cause halted; /* why all starts end; LAUNCH_DONE: no reason */
+	enum launch_cause halted; /* why no further start follows; LAUNCH_DONE: no reason */
 	int refusal;
 	int64_t first_ns, stop_ns;
 	size_t living;
-	bool discard; /* what is pending is not worth waiting for */
+	bool discard; /* drop the pending output */
 
-	/* Children of before, which are not the ranks'. */
+	/* Earlier children, which are not the ranks'. */
 	pid_t others[64];
 	size_t other_count;
 };
 
-/* One start of all ranks, until all are gone. False: it did not come about. */
+/* One start of all ranks, until all are gone. False: it could not be made. */
 bool supervise(struct supervisor *s);
 
 /* Ends the ranks: kill_signal, or SIGKILL. */
 void supervise_stop(struct supervisor *s);
 void supervise_kill(struct supervisor *s);
 
-/* Reports the first failure, or what else ended the ranks, and sets the status. */
+/* Reports the first failure, or another cause of the end, and sets the status. */
 void supervise_conclude(struct supervisor *s);
 
-/* Handles the guard's messages, and its end. */
+/* Handles the guard's messages, and the end of the guard. */
 void guard_read_events(struct supervisor *s);
 void guard_send(struct supervisor *s, enum guard_command command, int sig);
 

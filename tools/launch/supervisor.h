@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the launcher share. */
+/* Shared by the parts of the launcher. */
 #ifndef GM_SUPERVISOR_H
 #define GM_SUPERVISOR_H
 
@@ -12,9 +12,10 @@
 
 enum {
 	NS_PER_MS = 1000000,
-	WINDOW_MS = 100,    /* a rank that fails so soon after the first counts as first, too */
-	LINGER_MS = 1000,   /* helpers of ranks that ended may take this long to notice */
-	GIVE_UP_MS = 10000, /* after SIGKILL: what is still there hangs in the kernel */
+	/* a rank that fails within this time of the first also counts as first */
+	WINDOW_MS = 100,
+	LINGER_MS = 1000,   /* the time that helpers of ended ranks get to notice it */
+	GIVE_UP_MS = 10000, /* after SIGKILL: processes that still exist hang in the kernel */
 	AGAIN_MS = 250      /* one Ctrl-C can arrive twice, through a wrapper */
 };
 
@@ -23,7 +24,7 @@ enum {
 struct process_state {
 	sigset_t mask, caught;
 	struct sigaction pipe, limit, child;
-	struct rlimit files; /* as the ranks shall have it */
+	struct rlimit files; /* for the ranks */
 	bool hup_ignored;
 	int subreaper;
 	int null; /* /dev/null */
@@ -39,11 +40,11 @@ int64_t now_ns(void);
 
 enum guard_event {
 	GUARD_FORKED,
-	GUARD_REFUSED, /* `stage` failed with `error`; nothing is started */
+	GUARD_REFUSED, /* `stage` failed with `error`; no program is started */
 	GUARD_STARTED, /* all of them, at `ns` */
 	GUARD_ENDED,   /* `rank`, with `code` and `status` of waitid(2) */
 	GUARD_LEFT,    /* all ranks ended; `status` processes are left */
-	GUARD_EMPTY    /* nothing is left; the guard's last message */
+	GUARD_EMPTY    /* no process is left; the guard's last message */
 };
 
 enum stage {
@@ -71,13 +72,13 @@ struct guard_order {
 	int32_t signal; /* to the ranks' groups; with GUARD_END to every process */
 };
 
-/* What a rank is connected to: descriptors for 1 and 2, -1: the caller's own; and the other
- * ends of these pipes, which are the launcher's alone. */
+/* A rank's output: descriptors for 1 and 2, -1: the caller's own; and the other ends of these
+ * pipes, which only the launcher has. */
 struct rank_output {
 	int out, err, readers[2];
 };
 
-/* What a rank reports through a pipe, before or instead of its program. */
+/* A rank's report through a pipe, before or instead of its program. */
 struct rank_status {
 	int32_t rank, pid;
 	enum stage stage;
@@ -96,8 +97,8 @@ void rank_become(const struct launch *launch, const struct process_state *state,
 
 /* --- process trees --------------------------------------------------------------- */
 
-/* Which descendants of a process are left alone: those below the pids in `spared`, which are
- * its children, and the members of `groups`. */
+/* Descendants of a process that are left alone: those below the pids in `spared`, which are its
+ * children, and the members of `groups`. */
 struct tree_except {
 	const pid_t *spared;
 	size_t spared_count;

@@ -8,7 +8,7 @@
 
 #include "process_stat.h"
 
-#ifndef SYS_pidfd_open /* headers older than the kernel; one number on all machines */
+#ifndef SYS_pidfd_open /* in headers older than the kernel; all machines have this number */
 #define SYS_pidfd_open 434
 #define SYS_pidfd_send_signal 424
 #endif
@@ -68,8 +68,8 @@ static bool has(const pid_t *pids, size_t count, pid_t pid)
 	return false;
 }
 
-/* Marks the descendants: a node is chosen when its parent is; repeated until nothing changes,
- * which takes as many rounds as the tree is deep against the order of pids. */
+/* Marks descendants: a node is chosen if its parent is. This repeats until nothing changes, with as
+ * many rounds as the tree is deep against the order of pids. */
 static void choose(struct tree *tree, pid_t root, const struct tree_except *except)
 {
 	bool changed = tree->count > 0;
@@ -96,7 +96,7 @@ static void choose(struct tree *tree, pid_t root, const struct tree_except *exce
 	}
 }
 
-/* A pid may be another process by now: look again once it is held. */
+/* The pid may be another process by now, so check again once it is held. */
 static void send_signal(const struct node *node, int sig)
 {
 	int fd = (int)syscall(SYS_pidfd_open, node->pid, 0);
