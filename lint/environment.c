@@ -16,7 +16,7 @@ static const char *get(const char *const *envp, const char *name)
 	return NULL;
 }
 
-/* RANK, WORLD_SIZE and LOCAL_RANK belong together: one alone is left over. */
+/* RANK, WORLD_SIZE and LOCAL_RANK belong together: a single one is left from an earlier run. */
 static void check_ranks(const char *const *envp, size_t rows, gpumap_report *report)
 {
 	static const char *const names[] = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};
@@ -53,7 +53,7 @@ static void check_master(const char *const *envp, gpumap_report *report)
 			   "MASTER_PORT=%s is no port", QUOTE(span_of(port)));
 }
 
-/* Values that are right in one moment and forgotten after. */
+/* Values that are useful for a moment and then forgotten. */
 static const struct advice {
 	const char *name, *value; /* NULL: any */
 	const char *text, *fix;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the readers of files share; they return GPUMAP_ENOMEM alone. */
+/* Shared by the readers of files. They return GPUMAP_ENOMEM or GPUMAP_OK. */
 #ifndef GM_LINT_FILES_H
 #define GM_LINT_FILES_H
 
@@ -17,7 +17,7 @@ int lint_read(char **text, size_t *size, const char *path, gpumap_report *report
 /* A Python file. */
 int lint_program(const struct lint *lint, struct span text, struct seen_file *file);
 
-/* A Python file that the file `from` starts, where there is one. */
+/* A Python file that the file `from` starts, if the Python file exists. */
 int lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
 		      const char *name);
 

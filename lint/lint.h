@@ -11,8 +11,8 @@ struct lint {
 	gpumap_report *found;              /* the findings */
 	gpumap_report *failures;           /* files that cannot be read */
 	const gpumap_inventory *inventory; /* the machine; may be NULL */
-	const char *machine;               /* as --inventory names it; NULL: it was not named */
-	const char *launcher;              /* who starts Python files; NULL: not known */
+	const char *machine;               /* as --inventory names it; NULL: not given */
+	const char *launcher;              /* the launcher of Python files; NULL: not known */
 	const char *profile;               /* the one to read of a profile file; NULL: all */
 	enum lint_kind as;                 /* LINT_UNKNOWN: each file says what it is */
 	struct lint_seen *seen;            /* of lint_files() itself */

@@ -47,7 +47,8 @@ int lint_program(const struct lint *lint, struct span text, struct seen_file *fi
 	return lint_reported(lint, text, file, &start);
 }
 
-/* The file beside `from`, else from here; NULL: it is in neither place, or no memory. */
+/* A file relative to `from`, else to the current folder; NULL: it is in neither place, or no
+ * memory. */
 static char *find_program(const char *from, const char *path)
 {
 	const char *slash = strrchr(from, '/');

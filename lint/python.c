@@ -8,7 +8,7 @@ const struct python_launcher python_launchers[] = {
 	{"gpumap", 0},   {"accelerate", 0}, {"deepspeed", 1}, {NULL, 0},
 };
 
-/* --local_rank is parsed. */
+/* Reports that --local_rank is parsed. */
 static void judge_argument(const struct python_judge *judge, const struct observation *s)
 {
 	static const char read_it[] = "read os.environ[\"LOCAL_RANK\"], or start it by gpumap run "
@@ -29,10 +29,10 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 				   "which this may not take");
 		return;
 	}
-	/* The variable is looked at too, here or elsewhere. */
+	/* The variable is read too, here or elsewhere in the file. */
 	if (s->value.meaning == MEANS_LOCAL_RANK || judge->file->facts.reads_local_rank)
 		return;
-	/* Whoever starts it, its own launcher passes it. */
+	/* DeepSpeed's own launcher passes it, whoever else starts the file. */
 	if (passes < 0 && judge->file->facts.deepspeed)
 		return;
 	if (!judge->file->facts.reads_argument)
@@ -52,7 +52,7 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 			QUOTE(s->name));
 }
 
-/* --local_rank is passed, and perhaps not parsed. */
+/* Reports that --local_rank is passed, but may not be parsed. */
 static void judge_parse(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_file *f = judge->file;

@@ -6,28 +6,29 @@
 #include "report.h"
 #include "text.h"
 
-/* Who starts the file, as far as that is known. */
+/* How the file is started, if that is known. */
 struct python_start {
 	const char *launcher; /* "torchrun", "launch", "srun", ...; NULL: not known */
-	int passes;           /* the local rank as an argument: 1 yes, 0 no, -1 not known */
+	/* whether the local rank is passed as an argument: 1 yes, 0 no, -1 not known */
+	int passes;
 	const gpumap_inventory *inventory; /* the machine; may be NULL */
 	bool together;                     /* it is started again on the same host while it runs */
 };
 
-/* The launchers that are known, and whether they pass it; ends with NULL. */
+/* The known launchers, and whether they pass the local rank; ends with NULL. */
 struct python_launcher {
 	const char *name;
 	int passes;
 };
 extern const struct python_launcher python_launchers[];
 
-/* Reports what is wrong or may be, in the order of the source. `start` may be NULL.
+/* Reports errors and possible errors in the order of the source. `start` may be NULL.
  * GPUMAP_ENOMEM. */
 int lint_python(struct span text, const char *origin, const struct python_start *start,
 		gpumap_report *report);
 
-/* How a program picks its device (rule R3), where all that it does about devices is understood:
- * as gpumap.ini(5) writes it, "cuda:%l", and the line that says so. An empty text: not known. */
+/* How a program picks its device (rule R3), if all of its actions on devices are understood: in the
+ * words of gpumap.ini(5), "cuda:%l", and the line that shows it. An empty text: not known. */
 struct python_device {
 	char text[32];
 	int line;

@@ -4,7 +4,7 @@
 
 static const char assumed[] = "assumed";
 
-/* What is only assumed is nobody's fault. */
+/* Findings about what was only assumed are left out. */
 static bool carried(const gpumap_finding *f, int64_t severity)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The blocks around a statement: which function it is in, and whether all ranks come by. */
+/* The blocks around a statement: in which function it is, and whether all ranks execute it. */
 #include "lint/python_file.h"
 
 static bool has_word(struct span name, const char *word)
@@ -17,7 +17,7 @@ static bool has_word(struct span name, const char *word)
 	return false;
 }
 
-/* A condition that some ranks, or some ways to start the file, do not meet. */
+/* Whether a condition is true only for some ranks, or for some ways to start the file. */
 static bool guards(const struct python_token *t)
 {
 	static const char *const words[] = {"rank",    "main_proc",   "master", "world",

@@ -127,7 +127,7 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 	choice_set(f, at, s->value);
 }
 
-/* device_ids=[0, 1] as "0,1"; one that is no number gives its value instead. */
+/* device_ids=[0, 1] as "0,1". An entry that is not a number returns its value instead. */
 static void see_ids(struct python_file *f, struct observation *s, unsigned open)
 {
 	struct python_argument a, id;
@@ -155,7 +155,7 @@ static void see_ids(struct python_file *f, struct observation *s, unsigned open)
 	s->ids = ids && *ids ? ids : NULL;
 }
 
-/* DataParallel(net).to("cuda:1") moves net too. */
+/* DataParallel(net).to("cuda:1") also moves net. */
 static struct python_value moved_module(const struct python_file *f, unsigned at, unsigned open)
 {
 	unsigned dot = token_at(f, open)->past, past = f->text.count;

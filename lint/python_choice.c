@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a program picks its device, where that is sure: each statement about devices is understood,
- * all of them agree, and one is run whatever happens. A wrong answer would be worse than none.
+ * How a program picks its device, if that is sure: each statement about devices is understood, all
+ * of them agree, and one is certainly executed. It reports nothing rather than a guess.
  */
 #include <stdio.h>
 
@@ -18,11 +18,11 @@ static bool is_one_of(struct span name, const char *const *names, size_t count)
 
 void choice_import(struct python_file *f, struct span package)
 {
-	/* These pick devices, or start processes that do. */
+	/* Calls that pick devices, or start processes that do. */
 	static const char *const choosing[] = {
 		"deepspeed", "pytorch_lightning", "lightning", "ray",    "horovod", "ignite", "jax",
 		"cupy",      "tensorflow",        "paddle",    "fastai", "dask"};
-	/* These do not. */
+	/* Calls that do neither. */
 	static const char *const known[] = {
 		"torch",    "torchvision", "torchaudio",  "numpy",     "os",         "sys",
 		"argparse", "time",        "math",        "json",      "random",     "datetime",
@@ -45,7 +45,8 @@ static void pick(struct python_file *f, enum python_pick what, unsigned at, stru
 	const struct python_block *b = block_now(f);
 
 	if (c->count == MAX_PICKS || v.unsure) {
-		/* The current device may be another's to choose, but is no other. */
+		/* Code elsewhere may choose the current device, but it is the same device as this
+		 * pick's. */
 		c->doubtful = c->doubtful || c->count == MAX_PICKS || what != PICK_CURRENT;
 		c->passed = true;
 		return;
@@ -67,8 +68,8 @@ static bool has_part(struct span name, const char *part)
 	return false;
 }
 
-/* A name that stands for a device, a type or a tensor, not for a number: where it comes from, it
- * is seen. */
+/* A name whose value is a device, a type or a tensor, not a number: the place of its assignment is
+ * examined. */
 static bool is_passed(const struct python_file *f, unsigned first, unsigned past)
 {
 	static const char *const numbers[] = {"rank", "gpu", "local", "idx", "index", "id", "num"};
@@ -139,7 +140,7 @@ void choice_token(struct python_file *f, unsigned at)
 
 	if (!f->choice)
 		return;
-	/* Names that get a value inside an expression are not followed. */
+	/* Names that get a value inside an expression are not tracked. */
 	if (t->kind == PYTHON_SIGN && span_starts(t->text, ":") &&
 	    (t->text.length > 1 || is_at(f, at + 1, f->text.count, "=")))
 		f->choice->doubtful = true;
@@ -168,10 +169,10 @@ void choice_statement(struct python_file *f)
 
 	if (!f->choice || !f->text.count)
 		return;
-	/* What is in a case is no branch here. */
+	/* A case is not treated as a branch here. */
 	if (token_is(token_at(f, 0), "case") && token_is(token_at(f, f->text.count - 1), ":"))
 		f->choice->doubtful = true;
-	/* Nor is a name the file's that a function gives a value. */
+	/* A global name that a function assigns is not the file's own. */
 	if (token_is(token_at(f, 0), "global") || token_is(token_at(f, 0), "nonlocal"))
 		for (unsigned i = 1; i < f->text.count; i++)
 			if (python_chain(f, i, &chain) &&
@@ -203,7 +204,7 @@ void choice_define(struct python_file *f, struct span name, int number)
 		note(f, name, number);
 }
 
-/* Accelerator() sets the device of its local rank, unless it gets another. */
+/* Accelerator() sets the device of its local rank, unless it is given another. */
 static void call_accelerator(struct python_file *f, unsigned at, unsigned open)
 {
 	struct python_argument a;
@@ -262,7 +263,7 @@ void choice_call(struct python_file *f, const char *path, unsigned at, unsigned 
 			f->choice->numbers = true;
 	if (python_argument_find(f, open, "device_map", -1, &a))
 		f->choice->doubtful = true;
-	/* The head of a definition is no call. */
+	/* The head of a definition is not a call. */
 	if (!strchr(path, '.') && !(at && (token_is(token_at(f, at - 1), "def") ||
 					   token_is(token_at(f, at - 1), "class"))))
 		note(f, token_at(f, at)->text, 0);
@@ -275,7 +276,7 @@ static bool same_value(struct python_value a, struct python_value b)
 	return a.meaning == b.meaning && (a.meaning != MEANS_DEVICE || a.number == b.number);
 }
 
-/* The place of the pick that decides, plus one; 0: none does. */
+/* The position of the pick that decides, plus one; 0: none. */
 static size_t deciding(const struct python_choice *c)
 {
 	enum python_pick best = PICK_CURRENT;
@@ -287,7 +288,7 @@ static size_t deciding(const struct python_choice *c)
 		if (c->picks[i].pick == best && !c->picks[i].may &&
 		    choice_runs(c, c->picks[i].function))
 			found = i + 1;
-	/* Without set_device what is not named goes elsewhere than what is. */
+	/* Without set_device the current device may differ from the named one. */
 	for (size_t i = 0; found && i < c->count; i++)
 		if (c->picks[i].pick == PICK_CURRENT
 			    ? best == PICK_NAMES
@@ -305,7 +306,7 @@ static bool is_doubtful(const struct python_file *f)
 {
 	const struct python_choice *c = f->choice;
 
-	/* The variables of rank and GPU may be another process's then. */
+	/* After that, the variables of rank and GPU may be those of another process. */
 	for (size_t i = 0; i < f->count; i++) {
 		const struct observation *s = &f->observations[i];
 
@@ -325,7 +326,7 @@ static bool is_known_device(const struct python_file *f, size_t found)
 
 	if (is_rank(*v) && c->numbers)
 		return false;
-	/* What is imported may show each rank a GPU of its own. */
+	/* An imported package may show each rank only its own GPU. */
 	if (v->meaning == MEANS_DEVICE && c->foreign)
 		return false;
 	if (v->meaning == MEANS_CUDA && (c->foreign || c->passed || !f->facts.torch))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program may do to devices that is not seen, for python_choice.c. */
+/* Actions on devices that the scan does not see, for python_choice.c. */
 #include <limits.h>
 
 #include "lint/python_file.h"
@@ -30,7 +30,7 @@ static const char *called(const struct python_file *f, unsigned open, unsigned *
 	return python_path(f, chain, path);
 }
 
-/* The innermost bracket around a token, near before it; UINT_MAX: there is none. */
+/* The innermost bracket around a token, searched shortly before it; UINT_MAX: there is none. */
 static unsigned bracket(const struct python_file *f, unsigned at)
 {
 	for (unsigned i = at; i > 0 && at - i < MAX_VALUE; i--)
@@ -39,7 +39,7 @@ static unsigned bracket(const struct python_file *f, unsigned at)
 	return UINT_MAX;
 }
 
-/* Whether a device's text is one that a call picks, or the value of a name, which is followed. */
+/* Whether a device's text is one that a call picks, or the value of a name that is tracked. */
 bool choice_is_used(const struct python_file *f, unsigned at)
 {
 	static const char *const takers[] = {"to", "cuda", "set_device", "set_device_index", "str"};
@@ -59,7 +59,7 @@ bool choice_is_used(const struct python_file *f, unsigned at)
 	return starts_with(path, "torch.");
 }
 
-/* Whether a text may name the visible list in code that gives no observation. */
+/* Whether a text may name the visible list in code without an observation. */
 bool choice_names_list(const struct python_file *f, unsigned at)
 {
 	struct span text = token_at(f, at)->text;
@@ -95,7 +95,7 @@ void choice_path(struct python_file *f, const char *path, unsigned at, unsigned 
 		return;
 	if (IS_ONE_OF(path, exits) && (b->may || b->repeated || f->deferred))
 		f->choice->ends = true;
-	/* By another name they are not followed. */
+	/* Under another name they are not tracked. */
 	if (IS_ONE_OF(path, whole) && !is_at(f, past, end, "("))
 		f->choice->doubtful = true;
 	literal = past + 2 < end && token_at(f, past + 1)->kind == PYTHON_STRING;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program does to its own environment. */
+/* How a program changes its own environment. */
 #include "lint/python_file.h"
 
 #include "rankenv.h"
 
-/* Those whose value a launcher or the user decides. */
+/* Variables whose value a launcher or the user decides. */
 static bool is_watched(struct span name)
 {
 	static const char *const names[] = {
@@ -29,7 +29,7 @@ void python_environ_name(struct python_file *f, unsigned at)
 	}
 }
 
-/* A variable that some launcher sets. */
+/* Whether some launcher sets the variable. */
 static bool is_launchers(struct span name)
 {
 	return is_watched(name) || rankenv_meaning(name) != RANKENV_NOTHING ||
@@ -37,8 +37,8 @@ static bool is_launchers(struct span name)
 	       span_starts(name, "PMI");
 }
 
-/* Whether an expression is made from another launcher's variable, or from the old value of `name`:
- * a rewrite, which drops nothing (rule S2). */
+/* Whether an expression is derived from another launcher's variable, or from the old value of
+ * `name`: such a rewrite loses nothing (rule S2). */
 static bool is_derived(const struct python_file *f, struct span name, unsigned first, unsigned past)
 {
 	bool list = span_is(name, "CUDA_VISIBLE_DEVICES");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a Python file does with GPUs. The scan gathers observations, in the order of the source; the
- * judges make findings of them, when the whole file is known.
+ * The use of GPUs in a Python file. The scan collects observations in the order of the source; the
+ * judges make findings of them when the whole file is known.
  */
 #ifndef GM_PYTHON_FILE_H
 #define GM_PYTHON_FILE_H
@@ -18,7 +18,7 @@ enum observation_kind {
 	OBSERVED_MISSPELT,    /* a variable that nobody reads is named */
 	OBSERVED_SET_DEVICE,  /* torch.cuda.set_device(value) */
 	OBSERVED_DEVICE,      /* a device is named: .cuda(1), "cuda:1" */
-	OBSERVED_CURRENT,     /* no number is: .cuda(), "cuda" */
+	OBSERVED_CURRENT,     /* the current device is used: .cuda(), "cuda" */
 	OBSERVED_PARALLEL,    /* DataParallel */
 	OBSERVED_DISTRIBUTED, /* DistributedDataParallel */
 	OBSERVED_RENDEZVOUS,  /* init_process_group(init_method="tcp://...") */
@@ -33,7 +33,7 @@ enum observation_verb { OBSERVED_SETS, OBSERVED_DEFAULTS, OBSERVED_REMOVES };
 struct observation {
 	enum observation_kind kind;
 	int line, column;
-	struct span name; /* of the variable; the option */
+	struct span name; /* of the variable or option */
 	struct python_value value;
 	enum observation_verb verb;
 	bool may;                /* in one branch of several */
@@ -44,14 +44,14 @@ struct observation {
 	bool argument;           /* the value is an argument of the command line */
 	struct span initialised; /* the CUDA call that ran before; .text NULL: none */
 	int initialised_line;
-	const char *list; /* the visible list that an earlier line has set; NULL: not known */
-	const char *ids;  /* device_ids, where they are numbers; NULL: not known */
+	const char *list; /* the visible list that an earlier line set; NULL: not known */
+	const char *ids;  /* device_ids, if they are numbers; NULL: not known */
 	size_t id_count;
-	bool all_ids;               /* device_ids is not given: all that are visible */
-	struct python_value module; /* of DataParallel: what it was given, or is moved to */
+	bool all_ids;               /* device_ids is not given, which means all visible ones */
+	struct python_value module; /* of DataParallel: its argument, or where it is moved to */
 };
 
-/* What the file has at some place. */
+/* Facts about the whole file. */
 struct python_facts {
 	bool torch, cuda;      /* torch is imported; a CUDA device is used */
 	bool spawns;           /* it starts processes that may be ranks */
@@ -74,7 +74,7 @@ struct python_facts {
 	bool deepspeed;        /* it is written for that launcher */
 };
 
-/* What picks a device, for python_choice.c. */
+/* How a device is picked, for python_choice.c. */
 enum python_pick { PICK_SETS, PICK_NAMES, PICK_CURRENT };
 enum { MAX_PICKS = 256, MAX_CALLS = 1024 };
 
@@ -86,28 +86,28 @@ struct python_choice {
 		bool may;
 	} picks[MAX_PICKS];
 	size_t count;
-	struct { /* functions by name: where they are called, or defined */
+	struct { /* functions by name: where they are called or defined */
 		struct span name;
-		int function, number; /* in which; the number of its own, 0: a call */
+		int function, number; /* the function that it is in; its own number, 0 for a call */
 		bool may, run;
 	} names[MAX_CALLS];
 	size_t name_count;
-	bool doubtful; /* something may pick another */
-	bool passed;   /* a device that is not known by name is used */
-	bool foreign;  /* something is imported that may pick one */
-	bool numbers;  /* ranks are numbered by the program */
-	bool ends;     /* it may have ended before */
+	bool doubtful; /* another device may be picked */
+	bool passed;   /* a device is used whose name is not known */
+	bool foreign;  /* an imported package may pick one */
+	bool numbers;  /* the program itself numbers ranks */
+	bool ends;     /* the program may have ended before */
 };
 
 struct python_block {
 	int indent, function;
 	bool may, otherwise, guarded;
-	bool repeated;      /* the body of a loop */
-	bool member;        /* the body of a class */
-	struct span tested; /* the variable that its condition looks at */
+	bool repeated;      /* in the body of a loop */
+	bool member;        /* in the body of a class */
+	struct span tested; /* the variable that its condition tests */
 	struct span initialised;
 	int initialised_line;
-	bool listed; /* the list here is known, or (list NULL) known not to be */
+	bool listed; /* the list here is known; with a NULL list, known to be unknown */
 	const char *list;
 };
 
@@ -122,9 +122,10 @@ struct python_file {
 	struct python_facts facts;
 	struct observation *observations;
 	size_t count, room;
-	size_t firsts[OBSERVED_KINDS]; /* of each kind: its place, plus one; 0: there is none */
-	bool full;                     /* there are more than MAX_SIGHTS */
-	struct python_choice *choice;  /* NULL: nobody asks */
+	/* the first observation of each kind: its position, plus one; 0: there is none */
+	size_t firsts[OBSERVED_KINDS];
+	bool full;                    /* there are more than MAX_SIGHTS */
+	struct python_choice *choice; /* NULL: not wanted */
 };
 
 static inline struct python_block *block_now(struct python_file *f)
@@ -137,7 +138,7 @@ static inline const struct python_token *token_at(const struct python_file *f, u
 	return &f->text.tokens[i];
 }
 
-/* The first of a kind; NULL: there is none. */
+/* The first observation of a kind; NULL: there is none. */
 static inline const struct observation *observation_first(const struct python_file *f,
 							  enum observation_kind kind)
 {
@@ -152,54 +153,55 @@ static inline bool is_at(const struct python_file *f, unsigned i, unsigned past,
 
 /* --- python_value.c: expressions of the current statement, [first, past) of its tokens --- */
 
-/* a.b.c from `at` on; returns what is behind. 0 when no name is there. */
+/* Reads a.b.c from `at` on and returns the token after it; 0 if there is no name. */
 unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret);
 
-/* The chain with its first name replaced by what it was imported as; empty if it is too long for
- * any name that has a meaning. Returns ret. */
+/* The chain with its first name replaced by what it was imported as; empty if it is longer than any
+ * name with a meaning. Returns ret. */
 const char *python_path(const struct python_file *f, struct span chain, char ret[MAX_PATH]);
 
 struct python_value python_value(const struct python_file *f, unsigned first, unsigned past);
 
-/* The meaning of a variable of the environment. */
+/* The meaning of an environment variable. */
 struct python_value python_variable(struct span name);
 
 /* An argument of the call or list whose bracket is `open`. */
 struct python_argument {
-	struct span name; /* of a keyword; .text NULL: by its place */
+	struct span name; /* of a keyword; .text NULL: positional */
 	unsigned first, past;
 };
 
-/* The next argument behind *at, which begins as open + 1; false: there is none. */
+/* The next argument after *at, which begins as open + 1; false: there is none. */
 bool python_argument(const struct python_file *f, unsigned open, unsigned *at,
 		     struct python_argument *ret);
-/* The argument of that name or, where `place` is not negative, at that place. */
+/* The argument with that name or, if `place` is not negative, at that position. */
 bool python_argument_find(const struct python_file *f, unsigned open, const char *name, int place,
 			  struct python_argument *ret);
 
 /* --- python_blocks.c ------------------------------------------------------------------ */
 
-/* The colon that ends a compound statement's head; 0: it is no compound statement. */
+/* The colon that ends a compound statement's head; 0: it is not a compound statement. */
 unsigned python_head(const struct python_file *f);
 
-/* Enters the block behind that colon. */
+/* Enters the block after that colon. */
 void python_enter(struct python_file *f, unsigned colon, int indent);
 
 /* --- python_scan.c, python_calls.c, python_environ.c ------------------------------------ */
 
 int python_scan(struct python_file *f);
 
-/* A new observation at a token; NULL without memory, or room. */
+/* A new observation at a token; NULL: no memory, or no room. */
 struct observation *observation_add(struct python_file *f, enum observation_kind kind,
 				    const struct python_token *token);
 
-/* The call of `path` (NULL: of a method) by the name at `at`, whose arguments open at `open`. */
+/* Handles the call of `path` (NULL: of a method) by the name at `at`, with arguments from `open`
+ * on. */
 void python_call(struct python_file *f, const char *path, unsigned at, unsigned open);
 
-/* A device that is named at a token. `bare`: by a name alone, whose value was seen. */
+/* Handles a device that is named at a token. `bare`: only a name, whose value was noted already. */
 void python_device(struct python_file *f, unsigned at, struct python_value v, bool bare);
 
-/* os.environ and its methods: the name of the variable is the token `at`. */
+/* Handles os.environ and its methods: the token `at` is the variable's name. */
 void python_environ_call(struct python_file *f, const char *path, unsigned open);
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
 			enum observation_verb verb);
@@ -211,23 +213,24 @@ void python_environ_command(struct python_file *f, unsigned open);
 /* The string at a token is the name of a variable: is it misspelt? */
 void python_environ_name(struct python_file *f, unsigned at);
 
-/* --- python_choice.c; all do nothing where nobody asks ------------------------------------ */
+/* --- python_choice.c; without a struct python_choice these do nothing --------------------- */
 
 void choice_import(struct python_file *f, struct span package);
 void choice_call(struct python_file *f, const char *path, unsigned at, unsigned open);
 void choice_define(struct python_file *f, struct span name, int number);
 void choice_set(struct python_file *f, unsigned at, struct python_value v);
-/* The expression [first, past) is used as a device. */
+/* Handles the expression [first, past), which is used as a device. */
 void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v);
-/* Notes which functions run whatever happens; whether that of a number does. 0: the file. */
+/* Finds the functions that are certainly executed. choice_runs(): whether function `number` is; 0
+ * is the file. */
 void choice_find_runs(struct python_choice *c);
 bool choice_runs(const struct python_choice *c, int function);
 void choice_token(struct python_file *f, unsigned at);
-/* Whether a device's text is one that a call picks, or the value of a name, which is followed. */
+/* Whether a device's text is one that a call picks, or the value of a name that is tracked. */
 bool choice_is_used(const struct python_file *f, unsigned at);
-/* Whether a text may name the visible list in code that gives no observation. */
+/* Whether a text may name the visible list in code without an observation. */
 bool choice_names_list(const struct python_file *f, unsigned at);
-/* A name with what it stands for, at the tokens [at, past). */
+/* Handles a name and its meaning, at the tokens [at, past). */
 void choice_path(struct python_file *f, const char *path, unsigned at, unsigned past);
 void choice_statement(struct python_file *f);
 
@@ -250,19 +253,19 @@ static inline bool python_launched(const struct python_judge *judge)
 	ABOUT(.origin = (judge)->origin, .line = (observation)->line, \
 	      .column = (observation)->column, __VA_ARGS__)
 
-/* A statement for gpumap_request_set; a key of NULL ends them, one without a value is left
- * out. */
+/* A statement for gpumap_request_set; they end with a key of NULL, and one without a value is
+ * skipped. */
 struct python_statement {
 	const char *key, *value;
-	bool assumed; /* findings about it are left out */
+	bool assumed; /* findings about it are dropped */
 };
 
-/* Reports the library's findings of that severity for the statements, at the place of an
+/* Reports the library's findings with that severity about the statements, at the place of an
  * observation. */
 int judge_ask(const struct python_judge *judge, const struct observation *s,
 	      const struct python_statement *statement, enum gpumap_severity severity);
 
-/* Each is about one observation. GPUMAP_ENOMEM. */
+/* Each judges one observation. GPUMAP_ENOMEM. */
 int judge_variable(const struct python_judge *judge, const struct observation *s);
 /* The library's findings about a list. */
 int judge_value(const struct python_judge *judge, const struct observation *s);

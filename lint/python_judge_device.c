@@ -4,13 +4,13 @@
 
 #include <stdio.h>
 
-/* Whether the library finds the device or the devices of a group not there. */
+/* Reports if the device, or a device of a group, does not exist. */
 static int ask_device(const struct python_judge *judge, const struct observation *s)
 {
 	bool machine = judge->start && judge->start->inventory;
 	char number[24];
 
-	/* An empty list or -1 is meant to hide all, for a run on the CPU. */
+	/* An empty list or -1 hides all devices on purpose, for a run on the CPU. */
 	if ((!s->list && !machine) || (s->list && (!*s->list || streq(s->list, "-1"))))
 		return GPUMAP_OK;
 	snprintf(number, sizeof(number), "%lld", (long long)s->value.number);
@@ -21,8 +21,8 @@ static int ask_device(const struct python_judge *judge, const struct observation
 			 GPUMAP_SEVERITY_ERROR);
 }
 
-/* One number in every rank is right only where each rank sees its own GPU alone, or where a
- * rank uses several. */
+/* Using one number in every rank is right only if each rank sees only its own GPU, or if a rank
+ * uses several. */
 static bool shared(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_facts *facts = &judge->file->facts;
@@ -43,7 +43,7 @@ static void judge_same(const struct python_judge *judge, const struct observatio
 		s->may || judge->file->facts.chooses ? "may put" : "puts");
 }
 
-/* The single device is best chosen from outside. */
+/* A single device is better chosen from outside of the program. */
 static void judge_single(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_file *f = judge->file;
@@ -125,7 +125,7 @@ int judge_device(const struct python_judge *judge, const struct observation *s)
 
 /* --- groups ------------------------------------------------------------------------- */
 
-/* 0,1,2: what is visible, in its order. */
+/* Whether it is 0,1,2: all visible devices in their order. */
 static bool is_identity(const char *ids)
 {
 	struct span rest = span_of(ids), id;
@@ -145,12 +145,12 @@ static int judge_parallel(const struct python_judge *judge, const struct observa
 	char device[24];
 	int64_t on = moved ? module->number : -1, first;
 
-	/* All that are visible begin with cuda:0. */
+	/* If all visible devices are used, the first is cuda:0. */
 	if (!s->ids && (!s->all_ids || on <= 0))
 		return GPUMAP_OK;
 	if (on < 0 && moved && !judge->file->facts.sets_device)
 		on = 0;
-	/* Where nobody knows, the module is taken to be on the master. */
+	/* If the module's device is not known, it is assumed to be the master's. */
 	first = s->ids ? span_number((struct span){s->ids, strcspn(s->ids, ",")}, INT32_MAX) : 0;
 	snprintf(device, sizeof(device), "%lld", (long long)(on < 0 ? first : on));
 	if (!list && !s->may && s->ids && !is_identity(s->ids))
@@ -174,7 +174,7 @@ static void judge_choice(const struct python_judge *judge, const struct observat
 	const struct python_file *f = judge->file;
 	const struct python_facts *facts = &f->facts;
 
-	/* Once is enough. */
+	/* Reported once. */
 	if (observation_first(f, OBSERVED_DISTRIBUTED) != s || facts->sets_device ||
 	    facts->own_list || facts->frameworks)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Variables that code sets although its launcher or its user does (rules S2 to S4, S7). */
+/* Variables that code sets although its launcher or its user sets them (rules S2 to S4, S7). */
 #include "lint/python_file.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ static bool is_constant(const struct python_value *v)
 	return v->meaning == MEANS_TEXT || v->meaning == MEANS_NUMBER;
 }
 
-/* NAME=value as a shell would show it; NAME alone where the value is not known. */
+/* NAME=value as a shell would show it; only NAME if the value is not known. */
 static const char *shown(struct quoted *ret, const struct observation *s)
 {
 	struct quoted name, value;
@@ -32,7 +32,7 @@ static void too_late(const struct python_judge *judge, const struct observation 
 	struct span last = s->initialised;
 	bool may = false;
 
-	/* It counts without CUDA where PYTORCH_NVML_BASED_CUDA_CHECK=1 (rule S1). */
+	/* Counting does not use CUDA if PYTORCH_NVML_BASED_CUDA_CHECK=1 (rule S1). */
 	if (last.length >= 12)
 		may = span_is((struct span){last.text + last.length - 12, 12}, "is_available");
 	report_add(judge->report, FINDING_TOO_LATE,

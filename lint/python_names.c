@@ -52,7 +52,7 @@ bool names_set(struct python_names *names, struct span name, int scope, struct p
 			n->value = value;
 		return true;
 	}
-	/* Nothing is known of it without an entry either; a function's own hides the file's. */
+	/* A missing entry means unknown too. A function's own name hides the file's. */
 	if (value.meaning == MEANS_UNKNOWN && !scope)
 		return true;
 	list = array_room(names->list, names->count, &names->room, sizeof(*list));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the names of a Python file stand for: modules, and values that matter here. */
+/* The meaning of names in a Python file: modules, and values that matter here. */
 #ifndef GM_PYTHON_NAMES_H
 #define GM_PYTHON_NAMES_H
 
@@ -14,22 +14,23 @@ enum python_meaning {
 	MEANS_RANK,   /* the rank among all */
 	MEANS_LOCAL_RANK,
 	MEANS_COUNT,   /* the number of devices */
-	MEANS_MODULO,  /* the rank modulo that */
-	MEANS_DERIVED, /* from a variable of a launcher: its list, another number */
+	MEANS_MODULO,  /* the rank modulo the number of devices */
+	MEANS_DERIVED, /* derived from a launcher's variable: its list, or another number */
 	MEANS_CUDA,    /* "cuda" */
 	MEANS_DEVICE,  /* "cuda:N": `number` */
 	MEANS_CPU,
 	MEANS_NONE,   /* None */
-	MEANS_MODULE, /* what was moved to a device: `number`, -1: the current one */
-	MEANS_PATH    /* an import: `text` is what the name is short for */
+	MEANS_MODULE, /* a module that was moved to a device: `number`, -1: the current one */
+	MEANS_PATH    /* an import: `text` is the full name */
 };
 
 struct python_value {
 	enum python_meaning meaning;
 	int64_t number;
 	struct span text;
-	bool unsure;  /* it may be another: the cases that python_choice.c leaves alone */
-	int function; /* where the name has got it */
+	/* it may have another value, in the cases that python_choice.c does not judge */
+	bool unsure;
+	int function; /* the function in which the name got it */
 };
 
 struct python_name;
@@ -39,14 +40,14 @@ struct python_names {
 	struct python_name *list;
 	size_t room, count;
 	struct hash_index index; /* of the list, by scope and name */
-	bool changed;            /* a name of a rank or device has got another value */
+	bool changed;            /* a name of a rank or device was assigned again */
 };
 
 /* `scope` is a function's number; 0: the file. Valid until the next names_set. */
 const struct python_value *names_get(const struct python_names *names, struct span name, int scope);
 
-/* False without memory; the arena has failed then. A later value replaces an earlier one, but
- * a constant none that is known: it is what holds where there is no launcher. */
+/* False without memory; the arena has failed then. A later value replaces an earlier one. But a
+ * constant does not replace a known value: it is the fallback without a launcher. */
 bool names_set(struct python_names *names, struct span name, int scope, struct python_value value);
 
 void names_free(struct python_names *names);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which functions of a program are known to run, for python_choice.c. */
+/* Which functions of a program are certainly executed, for python_choice.c. */
 #include "lint/python_file.h"
 
-/* Whether the function of that number is known to run. */
+/* Whether function `function` is certainly executed. */
 bool choice_runs(const struct python_choice *c, int function)
 {
 	if (!function)
@@ -13,7 +13,7 @@ bool choice_runs(const struct python_choice *c, int function)
 	return false;
 }
 
-/* The function of that name in the file; none where several are called so. */
+/* The function with that name in the file; none if several have it. */
 static size_t function_of(const struct python_choice *c, struct span name)
 {
 	size_t found = c->name_count, times = 0;
@@ -28,7 +28,8 @@ static size_t function_of(const struct python_choice *c, struct span name)
 									       : c->name_count;
 }
 
-/* A function runs whatever happens that is called in the file, or in one that runs. */
+/* A function is certainly executed if it is called by the file itself, or by another such function.
+ */
 void choice_find_runs(struct python_choice *c)
 {
 	enum { MAX_DEPTH = 6 };

@@ -45,7 +45,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 
 /* --- statements --------------------------------------------------------------------- */
 
-/* Packages that choose devices themselves, or read arguments. */
+/* Notes packages that choose devices themselves, or read arguments. */
 static void see_package(struct python_file *f, struct span name)
 {
 	static const char *const choosing[] = {"accelerate", "deepspeed", "pytorch_lightning",
@@ -208,7 +208,7 @@ static void assignments(struct python_file *f, unsigned first, unsigned past)
 	}
 }
 
-/* net.cuda(1) as a statement moves net. */
+/* The statement net.cuda(1) moves net. */
 static void moves(struct python_file *f, unsigned first, unsigned past)
 {
 	struct python_value v = python_value(f, first, past);
@@ -245,7 +245,7 @@ static void keyword(struct python_file *f, unsigned at, unsigned past)
 		f->facts.chooses = true;
 }
 
-/* The name at `i`, which no dot is before: with what follows it, a path. */
+/* Handles the name at `i`, which follows no dot, and the path that it begins. */
 static void walk_path(struct python_file *f, unsigned i, unsigned past)
 {
 	char path[MAX_PATH];

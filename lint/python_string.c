@@ -7,7 +7,7 @@ enum { LONGEST_FIELD = 200, DEEPEST_FIELD = 4 };
 
 static size_t field_end(const struct python_text *p, size_t at, int depth);
 
-/* Behind the closing quote of a string of one line that begins behind `at`; 0: none. */
+/* The end of a one-line string that begins after `at`, past its closing quote; 0: none. */
 static size_t quoted_end(const struct python_text *p, size_t at, bool format, int depth)
 {
 	char quote = peek(p, at);
@@ -66,8 +66,8 @@ static size_t field_end(const struct python_text *p, size_t at, int depth)
 	return 0;
 }
 
-/* The end of what a string holds; *past is behind its quotes. Not closed, it ends with its
- * line, or with the text where the quotes are three. */
+/* The end of a string's contents; *past is after its quotes. A string that is not closed ends with
+ * its line; with three quotes it ends with the text. */
 static size_t string_end(struct python_text *p, size_t at, size_t quotes, bool format, size_t *past)
 {
 	char quote = peek(p, at);
@@ -99,7 +99,7 @@ static size_t string_end(struct python_text *p, size_t at, size_t quotes, bool f
 	return at;
 }
 
-/* Lines that a string or a joined line runs over. */
+/* Counts the lines that a string or a joined line covers. */
 static void count_lines(struct python_text *p, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {

@@ -87,7 +87,7 @@ static void join(struct python_text *p)
 	step_break(p);
 }
 
-/* Blanks, comments and joined lines; inside brackets line breaks too. */
+/* Skips blanks, comments and joined lines; inside brackets line breaks too. */
 static void skip(struct python_text *p, bool inside)
 {
 	for (;;) {
@@ -109,7 +109,7 @@ static void skip(struct python_text *p, bool inside)
 	}
 }
 
-/* To the first token of a line that has one. */
+/* Goes to the first token of a line that has one. */
 static void skip_empty_lines(struct python_text *p)
 {
 	size_t before;
@@ -128,7 +128,7 @@ static void skip_empty_lines(struct python_text *p)
 	} while (p->at > before);
 }
 
-/* A word that no bracket can hold: the one before was never closed. */
+/* Whether no bracket can contain this word, so that an open bracket was never closed. */
 static bool begins_statement(const struct python_token *token)
 {
 	static const char *const words[] = {"def",    "class", "return", "import",
@@ -141,7 +141,7 @@ static bool begins_statement(const struct python_token *token)
 	return false;
 }
 
-/* The brackets that are open. */
+/* The open brackets. */
 struct brackets {
 	unsigned at[MAX_BRACKETS];
 	int count, line;
@@ -180,7 +180,7 @@ static void bracket(struct python_text *p, struct brackets *open, const struct p
 	}
 }
 
-/* Goes back to the start of the line where blanks alone are before. */
+/* Goes back to the start of the line if only blanks come before. */
 static void back_to_line(struct python_text *p)
 {
 	size_t at = p->at;
@@ -201,7 +201,7 @@ static bool make_room(struct python_text *p)
 	return grown != NULL;
 }
 
-/* One token more; false: it was the end of the statement. */
+/* Reads one token. False: it was the end of the statement. */
 static bool take(struct python_text *p, struct brackets *open)
 {
 	struct python_token token;

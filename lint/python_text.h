@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python source to statements of tokens. It takes anything: what is no Python gives tokens
- * that mean nothing. The time is linear in the text, the memory that of one statement.
+ * Splits Python source into statements of tokens. It accepts anything: text that is not Python
+ * gives meaningless tokens. The time is linear in the text, the memory that of one statement.
  */
 #ifndef GM_PYTHON_TEXT_H
 #define GM_PYTHON_TEXT_H
@@ -9,8 +9,8 @@
 #include "text.h"
 
 enum {
-	MAX_TOKENS = 16384, /* of a statement that are looked at */
-	MAX_BRACKETS = 200  /* inside each other, as Python itself has it */
+	MAX_TOKENS = 16384, /* tokens of a statement that are examined */
+	MAX_BRACKETS = 200  /* nesting depth, as in Python itself */
 };
 
 enum python_kind {
@@ -23,10 +23,11 @@ enum python_kind {
 
 struct python_token {
 	enum python_kind kind;
-	struct span text; /* of a string, what its quotes hold */
+	struct span text; /* of a string, its contents */
 	int line, column; /* 1-based, in bytes */
-	unsigned past; /* of an opening bracket: the token behind the closing one; else the next */
-	bool plain;    /* a string that means what is written: no escapes, no bytes */
+	/* of an opening bracket: the token after the closing one; else the next token */
+	unsigned past;
+	bool plain; /* a string that means what it shows: no escapes, no bytes */
 };
 
 struct python_text {
@@ -35,15 +36,15 @@ struct python_text {
 	size_t line_start;
 	int line;
 
-	/* The statement that was read last. */
+	/* The current statement. */
 	struct python_token *tokens;
 	size_t room;
 	unsigned count;
-	int indent; /* of its line; -1: it shares the line of the one before, behind a ; */
-	bool cut;   /* it has more tokens */
+	int indent; /* of its line; -1: it follows a ; on the same line */
+	bool cut;   /* it has more tokens than that */
 
 	bool failed; /* memory ran out */
-	int broken;  /* the line of the first bracket or string that nothing closes; 0: none */
+	int broken;  /* the line of the first bracket or string that is not closed; 0: none */
 };
 
 void python_open(struct python_text *p, struct span text);
@@ -68,10 +69,10 @@ static inline bool is_break(char c)
 	return c == '\n' || c == '\r';
 }
 
-/* The letters before the quote at p->at, SIZE_MAX: here is no string. */
+/* The letters before the quote at p->at; SIZE_MAX: there is no string here. */
 size_t python_string_prefix(const struct python_text *p);
 
-/* Reads the string there, behind so many letters. */
+/* Reads the string there, after that many letters. */
 void python_read_string(struct python_text *p, struct python_token *token, size_t prefix);
 
 #endif

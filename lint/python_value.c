@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an expression stands for, as far as it matters which GPU is meant. */
+/* The value of an expression, as far as it matters for the choice of a GPU. */
 #include "lint/python_file.h"
 
 #include "rankenv.h"
@@ -143,8 +143,8 @@ static struct python_value name_value(const struct python_file *f, struct span n
 		if (!v)
 			continue;
 		ret = v->meaning == MEANS_PATH ? unknown : *v;
-		/* Somebody else's object, and a number that may change before the function runs or
-		 * from turn to turn. */
+		/* An attribute of an object, and a number that may change before the function runs
+		 * or between iterations. */
 		if ((memchr(name.text, '.', name.length) || ret.meaning == MEANS_NUMBER) &&
 		    (ret.function != here || f->blocks[f->depth].repeated))
 			ret.unsure = true;
@@ -171,7 +171,7 @@ static struct python_value format_value(const struct python_file *f, struct span
 	return device ? device_of(v) : v;
 }
 
-/* What is there where the variable is not set, as it is for a rank alone: the first rank. */
+/* Whether the fallback for an unset variable, as for a single rank, is the first rank. */
 static bool is_first(struct python_value v)
 {
 	return v.meaning == MEANS_NONE ||
@@ -239,7 +239,7 @@ static struct python_value call_value(const struct python_file *f, const char *p
 	return unknown;
 }
 
-/* What ends in a call of a method: net.cuda(1), net.to("cuda:1"), "cuda:{}".format(n). */
+/* The value of a method's call: net.cuda(1), net.to("cuda:1"), "cuda:{}".format(n). */
 static struct python_value method_value(const struct python_file *f, unsigned first, unsigned past,
 					int depth)
 {
@@ -317,7 +317,7 @@ static bool is_constant(struct python_value v)
 	       v.meaning == MEANS_NONE;
 }
 
-/* a if c else b: what it is where GPUs are used. */
+/* a if c else b: the value if GPUs are used. */
 static struct python_value choice_value(const struct python_file *f, unsigned first, unsigned at,
 					unsigned past, int depth)
 {

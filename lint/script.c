@@ -11,14 +11,14 @@
 
 enum { MAX_DIFFERENT = 256 };
 
-/* As python_launchers names them; the shell itself is not one. */
+/* As named in python_launchers; the shell itself is not one. */
 static const char *const launchers[] = {
 	[LINT_TORCHRUN] = "torchrun",     [LINT_TORCH_LAUNCH] = "launch",
 	[LINT_ACCELERATE] = "accelerate", [LINT_DEEPSPEED] = "deepspeed",
 	[LINT_MPIRUN] = "mpirun",         [LINT_SRUN] = "srun",
 	[LINT_GPUMAP] = "gpumap"};
 
-/* The starts that are not the same as an earlier one. */
+/* Starts of a file that differ. */
 struct different {
 	const struct lint_start *starts[MAX_DIFFERENT];
 	size_t count;
@@ -79,7 +79,7 @@ int lint_script(const struct lint *lint, struct span text, struct seen_file *fil
 	if (r != GPUMAP_OK)
 		return report_nomem(lint->found);
 
-	/* How many devices a script sees is known of the machine that it is for. */
+	/* The number of visible devices is known only for the script's own machine. */
 	if (lint->inventory)
 		lint_environment((const char *const *)environ, lint->inventory, &visible, NULL);
 	r = lint_shell(text, file->path, visible, &started, report);

@@ -5,7 +5,7 @@
 
 static const struct place nowhere = {NULL, -1, -1, -1};
 
-/* The value that holds for the key, its default included. */
+/* The key's effective value, or its default. */
 static const char *value_of(const gpumap_profile *p, enum profile_key_id key)
 {
 	return gpumap_profile_setting(p, profile_key(key)->key.name, GPUMAP_SETTING_VALUE);
@@ -21,7 +21,7 @@ static int64_t number(const gpumap_profile *p, enum profile_key_id key)
 	return key_value(key, value_of(p, key)).number;
 }
 
-/* The device of device or set_device by its index; without a kind where it has none. */
+/* The device of device or set_device by its index; without a kind if it has none. */
 static struct device_use index_of(const gpumap_profile *p, enum profile_key_id key)
 {
 	struct device_use use = device_use(key, value_of(p, key));
@@ -54,7 +54,7 @@ static bool several_ranks(const gpumap_profile *p)
 
 /* --- the checks: whether a profile has the fault ---------------------------------------- */
 
-/* With one GPU in sight only cuda:0 is there; a local rank of 0 is that too. */
+/* With one visible GPU only cuda:0 exists; a local rank of 0 is the same device. */
 static bool beyond(const gpumap_profile *p, enum profile_key_id key)
 {
 	struct device_use index = index_of(p, key);
@@ -167,7 +167,7 @@ static bool index_of_mig(const gpumap_profile *p)
 	       strstr(value_of(p, PKEY_PROFILE_gpus), "MIG-");
 }
 
-/* The program sets the list itself: those of gpus, gpumap's, are never read. */
+/* The program sets the list itself, so gpumap's list, from gpus, is never read. */
 static bool replaced(const gpumap_profile *p, enum profile_key_id key)
 {
 	const char *text = value_of(p, key);
@@ -206,7 +206,8 @@ static bool no_sharing(const gpumap_profile *p)
 
 static const struct fault {
 	bool (*has)(const gpumap_profile *p);
-	enum profile_key_id key, other; /* shown with their values, found at the first */
+	/* named with their values, at the place of the first that has one */
+	enum profile_key_id key, other;
 	enum finding_id id;
 	const char *rule, *text, *fix;
 } faults[] = {
@@ -263,7 +264,7 @@ static void report_fault(const gpumap_profile *p, const struct fault *fault, gpu
 	const struct speech speech = profile_speech(p);
 	struct about about = {.line = 0};
 
-	/* A default has no place: its opposite has. */
+	/* A default has no place: use that of the opposite setting. */
 	if (at || also)
 		about = setting_about(has_value(p, at) ? at : also ? also : at);
 	about.rule = fault->rule;

@@ -5,7 +5,7 @@
 
 #include "gpumap.h"
 
-/* About the chosen profile, whose variables are known. Findings that need a plan are made
+/* Reports on the chosen profile, whose variables must be known. Findings that need a plan are made
  * elsewhere. */
 void lint_settings(const gpumap_profile *profile, gpumap_report *report);
 

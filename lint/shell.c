@@ -22,7 +22,7 @@ static void shell_free(struct shell *sh)
 	free(sh);
 }
 
-/* Lines that end as on Windows: the shell takes the return for a part of the last word. */
+/* Lines with Windows line ends: the shell reads the carriage return as a part of the last word. */
 static void check_returns(struct shell *sh)
 {
 	const char *end = sh->text.text + sh->text.length, *at = sh->text.text;
@@ -45,7 +45,8 @@ static void check_returns(struct shell *sh)
 			count, count == 1 ? " ends" : "s end");
 }
 
-/* Other languages of scripts by their first line; NULL: a shell of the Bourne family. */
+/* The language of a script by its first line, if it is not a shell of the Bourne family; else NULL.
+ */
 static const char *other_language(struct span text)
 {
 	static const char *const names[] = {"csh",    "tcsh", "fish", "python",  "perl", "ruby",

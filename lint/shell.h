@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults that can be seen in a text before anything starts. A lint reads one text and adds
- * findings with origin, line and column; it says what is certain, or that something may be.
+ * Faults that can be found in a text before anything starts. A lint reads one text and adds
+ * findings with origin, line and column. A finding states what is certain, or that something is
+ * possible.
  */
 #ifndef GM_LINT_SHELL_H
 #define GM_LINT_SHELL_H
@@ -27,7 +28,7 @@ const char *lint_launcher_name(enum lint_launcher launcher);
 
 /* A program that a script starts. */
 struct lint_start {
-	const char *path; /* as the script has it, relative to where the script runs */
+	const char *path; /* as written in the script, relative to its working folder */
 	enum lint_launcher launcher;
 	int64_t nproc;   /* ranks on this host; -1: not known */
 	bool local_rank; /* the launcher passes --local_rank or --local-rank */
@@ -44,8 +45,8 @@ struct lint_started {
 
 void lint_started_free(struct lint_started *started);
 
-/* What a shell script does to where its programs run. `visible`: how many GPUs are visible
- * where it is started, -1: not known. `started` may be NULL. GPUMAP_OK also with findings;
+/* Checks how a shell script sets the environment of its programs. `visible`: the number of visible
+ * GPUs at its start, -1: not known. `started` may be NULL. GPUMAP_OK also with findings;
  * GPUMAP_ELIMIT for a text that is too large or too deeply nested, GPUMAP_ENOMEM. */
 int lint_shell(struct span text, const char *origin, int64_t visible, struct lint_started *started,
 	       gpumap_report *report);

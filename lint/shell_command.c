@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A command that starts a program: which variables reach it. */
+/* A command that starts a program, and the variables that reach it. */
 #include "lint/shell_script.h"
 
 #include "request.h"
 #include "suggest.h"
 
-/* Programs of which everybody knows that they use no GPU. */
+/* Programs that never use a GPU. */
 static bool is_harmless(struct span s)
 {
 	static const char *const names[] = {
@@ -38,7 +38,7 @@ static void report_wasted(struct shell *sh, struct command *c)
 				     "%s holds for %s alone", SHOW(p->name, p->value), brief[i]);
 }
 
-/* python FILE, and no module that may be a launcher. */
+/* python FILE, but not a module, which may be a launcher. */
 static bool is_python_file(const struct command *c, size_t i)
 {
 	struct span s = word_text(c, i);
@@ -51,7 +51,7 @@ static bool is_python_file(const struct command *c, size_t i)
 	return i < c->count;
 }
 
-/* A variable that is set, but that the program will not find in its environment. */
+/* Reports a variable that is set but not exported, so that the program does not get it. */
 static void report_not_exported(struct shell *sh, const struct run *run)
 {
 	for (int i = 0; i < TRACKED_COUNT; i++) {
@@ -78,7 +78,7 @@ static void report_not_exported(struct shell *sh, const struct run *run)
 	}
 }
 
-/* The program sees what is exported; or a prefix hides that from it. */
+/* Notes the exported variables as used by the program; a prefix can hide one. */
 static void use(struct shell *sh, const struct command *c)
 {
 	for (int i = 0; i < TRACKED_COUNT; i++) {
@@ -97,7 +97,7 @@ static void use(struct shell *sh, const struct command *c)
 	}
 }
 
-/* Prefixes are assignments that hold for the command alone. */
+/* Prefixes are assignments for this command only. */
 static void check_prefixes(struct shell *sh, const struct command *c)
 {
 	for (size_t i = 0; i < c->prefix_count; i++) {
@@ -139,7 +139,7 @@ void shell_run(struct shell *sh, struct command *c, bool background)
 		slurm_sbatch(sh, c, run.first);
 	if (is_harmless(word_text(c, run.first))) {
 		report_wasted(sh, c);
-		/* tail -f goes on until somebody ends it, and the script. */
+		/* tail -f continues until the user ends it, and the script. */
 		sh->watched |= is_program(word_text(c, run.first), "tail");
 		return;
 	}

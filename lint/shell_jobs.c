@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What runs at the same time: ports that are used twice, jobs that nobody waits for. */
+/* Programs that run at the same time: ports that are used twice, jobs that are not waited for. */
 #include "lint/shell_script.h"
 
 static void report_port(struct shell *sh, const struct job *first, int64_t port, struct place at)
@@ -84,7 +84,7 @@ void jobs_start(struct shell *sh, const struct run *run, const struct launch *la
 		return;
 	if (sh->batch || !run->nohup)
 		sh->left = launch->at;
-	/* A list that is not known may be another one in each round. */
+	/* A list that is not known may differ in each iteration. */
 	if (loop && !loop->started.line && !launch->ids_given &&
 	    (list.state == SET_INHERITED ||
 	     (list.state == SET_VALUE && !list.derived && span_known(list.value))))
@@ -98,7 +98,7 @@ void jobs_waited(struct shell *sh)
 		sh->left.line = 0;
 }
 
-/* The second round of a loop starts while the first still runs. */
+/* The second iteration of a loop starts while the first still runs. */
 static void check_rounds(struct shell *sh, const struct frame *loop)
 {
 	for (size_t i = loop->jobs; i < sh->job_count; i++)

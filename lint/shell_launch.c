@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs and their launchers: how many ranks, on how many GPUs. */
+/* Programs and their launchers: how many ranks they start, on how many GPUs. */
 #include "lint/shell_script.h"
 
 #include <stdio.h>
 
-/* The file that python runs, from the word behind its name on; none: the count. */
+/* The file that python runs, from the word after its name on; c->count: none. */
 static size_t python_file(const struct command *c, size_t i, const char **module)
 {
 	for (; i < c->count; i++) {
@@ -116,7 +116,7 @@ static size_t add_start(struct shell *sh, const struct run *run, const struct la
 	return started->arena.failed ? 0 : started->count;
 }
 
-/* How many GPUs the launcher finds; -1: not known. `list` is what holds before it. */
+/* How many GPUs the launcher finds; -1: not known. `list` is the list in effect before it. */
 static int64_t visible_count(struct shell *sh, const struct run *run, const struct launch *launch,
 			     const struct setting *list)
 {
@@ -124,7 +124,7 @@ static int64_t visible_count(struct shell *sh, const struct run *run, const stru
 
 	if (run->cleared || (deepspeed && launch->ids_given) || launch->filtered)
 		return -1;
-	/* It drops the list and counts from 0: what Slurm grants is a bound all the same. */
+	/* It ignores the list and counts from 0. Slurm's grant still limits it. */
 	if (deepspeed && launch->nproc_given)
 		return sh->slurm.per_node;
 	if (launch->ids_given && !span_is(launch->ids, "all"))
@@ -153,7 +153,7 @@ static int64_t rank_count(const struct launch *launch)
 	return launch->nproc / launch->nnodes;
 }
 
-/* Each task of srun starts the launcher with all its ranks. */
+/* Each task of srun starts the launcher with all of its ranks. */
 static void report_tasks(struct shell *sh, const struct launch *launch, int64_t ranks,
 			 int64_t tasks, int64_t visible)
 {
@@ -165,8 +165,8 @@ static void report_tasks(struct shell *sh, const struct launch *launch, int64_t 
 		ranks == 1 ? "" : "s", (long long)visible, visible == 1 ? " is" : "s are");
 }
 
-/* `list`: what decides how many are visible; NULL: something else. `tasks` of a node that each
- * start the launcher; -1: not known. */
+/* Compares ranks and devices. `list` decides how many are visible; NULL: something else does.
+ * `tasks` of a node each start the launcher; -1: not known. */
 static void compare(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t tasks,
 		    int64_t visible, const struct setting *list)
 {
@@ -202,7 +202,7 @@ static void compare(struct shell *sh, const struct launch *launch, int64_t ranks
 	}
 }
 
-/* DeepSpeed's own choice in the words of a list, where it is the numbers from 0 on. */
+/* DeepSpeed's choice written as a list, if it is the numbers from 0 on. */
 static bool same_devices(const struct launch *launch, struct span list)
 {
 	struct span chosen = launch->ids;
@@ -254,7 +254,7 @@ static void check_rewriters(struct shell *sh, const struct launch *launch,
 			     QUOTE(list->value), list->at.line);
 }
 
-/* torchrun writes these itself, whatever they were before. */
+/* torchrun writes these variables itself, whatever their values were. */
 static void check_ignored(struct shell *sh, const struct run *run, const struct launch *launch)
 {
 	static const enum tracked written[] = {TRACKED_PORT, TRACKED_ADDRESS, TRACKED_SIZE,
@@ -309,7 +309,7 @@ static void begin(struct launch *launch, const struct command *c, size_t word,
 	};
 }
 
-/* What a launcher does without being told. */
+/* The launcher's defaults. */
 static void defaults(struct launch *launch)
 {
 	bool torch = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
@@ -331,7 +331,7 @@ static void check_launch(struct shell *sh, const struct run *run, const struct l
 	bool by_list = list.state == SET_VALUE && !launch->ids_given &&
 		       !(launch->launcher == LINT_DEEPSPEED && launch->nproc_given) &&
 		       !(run->srun && run->slurm.per_task >= 0);
-	/* Where each task has GPUs of its own, they are counted for one. */
+	/* If each task has its own GPUs, they are compared with one launcher. */
 	int64_t tasks = run->srun && run->slurm.per_task < 0 ? slurm_tasks(&run->slurm) : 1;
 
 	if (ranks > 0 && visible > 0 && !launch->cpu)

@@ -13,17 +13,17 @@ enum meaning {
 	IDS,
 	FILTER, /* chooses devices or hosts in another way */
 	HOSTS,
-	NO_PORT, /* the port is found by the launcher */
+	NO_PORT, /* the launcher finds the port */
 	NO_PORT_VALUE,
 	ENDPOINT, /* HOST:PORT */
 	RENDEZVOUS_ID,
 	CPU,
 	MODULE,
-	PASSES_NOTHING /* no --local_rank */
+	PASSES_NOTHING /* does not pass --local_rank */
 };
 
 struct option {
-	const char *name; /* without its dashes, _ as - */
+	const char *name; /* without dashes at its front, and with _ as - */
 	enum meaning meaning;
 };
 
@@ -233,7 +233,7 @@ static bool takes_word(enum meaning meaning)
 	       meaning != MODULE && meaning != PASSES_NOTHING && meaning != FILTER;
 }
 
-/* One option; the word behind it. */
+/* Reads one option. Returns the next word. */
 static size_t read_option(const struct command *c, size_t i, const struct option *options,
 			  struct launch *launch)
 {
@@ -263,7 +263,7 @@ static size_t read_option(const struct command *c, size_t i, const struct option
 	if (meaning == FILTER && launch->launcher != LINT_ACCELERATE)
 		i++;
 	value = word_text(c, i + 1);
-	/* An option that is not known here takes a value where one can follow. */
+	/* An unknown option takes a value if one can follow. */
 	if (meaning == TAKES_VALUE && ((value.length && *value.text == '-') || ends_py(value)))
 		return i + 1;
 	take(launch, meaning, value, at);

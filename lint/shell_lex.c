@@ -25,7 +25,7 @@ size_t shell_name(struct span text)
 	return n;
 }
 
-/* Up to `close`, where a backslash keeps the character behind it. */
+/* Goes to `close`; a backslash protects the next character. */
 static void until(struct lexer *lx, char close, bool escapes, const char *missing)
 {
 	struct place open = lexer_place(lx);
@@ -78,7 +78,7 @@ void lexer_double(struct lexer *lx)
 		lexer_advance(lx);
 }
 
-/* One character or quoted piece where quotes count. */
+/* Skips one character or quoted piece, where quotes have their meaning. */
 static void piece(struct lexer *lx, bool quoted)
 {
 	char c = lexer_peek(lx, 0);
@@ -98,7 +98,7 @@ static void piece(struct lexer *lx, bool quoted)
 	}
 }
 
-/* Behind an opening bracket, up to the one that closes it. */
+/* From after an opening bracket to the one that closes it. */
 static void balanced(struct lexer *lx, char open, char close, bool quoted)
 {
 	struct place begin = lexer_place(lx);
@@ -189,8 +189,8 @@ bool lexer_deeper(struct lexer *lx)
 	return false;
 }
 
-/* Behind ${: whether a pattern follows the name, in which single quotes count even between
- * double ones. */
+/* After ${: whether the name is followed by a pattern, in which single quotes count even inside
+ * double quotes. */
 static bool has_pattern(const struct lexer *lx)
 {
 	struct span rest = {lx->text + lx->at, lx->end - lx->at};
@@ -205,7 +205,7 @@ void lexer_dollar(struct lexer *lx, bool quoted)
 
 	lexer_advance(lx);
 	c = lexer_peek(lx, 0);
-	if (c == '$') { /* $$, and what follows is quoted by itself */
+	if (c == '$') { /* $$, and the rest has its own quoting */
 		lexer_advance(lx);
 		return;
 	}
@@ -230,7 +230,7 @@ void lexer_dollar(struct lexer *lx, bool quoted)
 	lx->depth--;
 }
 
-/* Whether what was read of the word is NAME= or NAME+=, or ends as an extended pattern. */
+/* Whether the word so far is NAME= or NAME+=, or ends as an extended pattern. */
 static bool takes_bracket(struct span word)
 {
 	size_t n = shell_name(word);
@@ -276,7 +276,7 @@ void lexer_word(struct lexer *lx)
 			lexer_advance(lx);
 			if (!lexer_deeper(lx))
 				break;
-			/* Of an array: its elements are words, with comments between. */
+			/* Reads an array: its elements are words, with comments between. */
 			lexer_commands(lx);
 			lx->depth--;
 		} else {
@@ -325,7 +325,7 @@ static void here_documents(struct lexer *lx)
 	lx->here_doc_count = 0;
 }
 
-/* Blanks, continued lines and comments. */
+/* Skips blanks, continued lines and comments. */
 static void skip_blanks(struct lexer *lx)
 {
 	while (!lexer_at_end(lx)) {
@@ -385,7 +385,7 @@ static void redirection(struct lexer *lx, struct token *t)
 	lx->here_docs[lx->here_doc_count++].tabs = t->text.length == 3;
 }
 
-/* The number of a descriptor before < or >, and <( or >( , which are words. */
+/* The length of a descriptor's number before < or >; also of <( or >( , which are words. */
 static size_t descriptor(const struct lexer *lx)
 {
 	size_t n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tokens of the shell language: words with their quotes, operators, newlines. Comments,
- * continued lines and the bodies of here-documents are passed over. Each character is read
- * once for every level of $(...) around it.
+ * Splits shell source into tokens: words with their quotes, operators, newlines. It skips comments,
+ * continued lines and the bodies of here-documents. Each character is read once for every level of
+ * $(...) around it.
  */
 #ifndef GM_LINT_SHELL_LEX_H
 #define GM_LINT_SHELL_LEX_H
@@ -28,7 +28,7 @@ struct token {
 
 enum lexer_state {
 	LEXER_GOOD,
-	LEXER_UNCLOSED, /* `wrong` opens what nothing closes */
+	LEXER_UNCLOSED, /* `wrong` opens something that is not closed */
 	LEXER_TOO_DEEP
 };
 
@@ -40,7 +40,7 @@ struct lexer {
 	int depth;
 	enum lexer_state state;
 	struct place wrong;
-	const char *missing; /* what would close it */
+	const char *missing; /* the text that would close it */
 	struct {
 		struct span delimiter; /* with its quotes */
 		bool tabs;             /* <<- */
@@ -48,25 +48,25 @@ struct lexer {
 	int here_doc_count;
 };
 
-/* The next token; TOKEN_END also where the state is no longer good. */
+/* The next token; TOKEN_END also after an error. */
 struct token lexer_next(struct lexer *lx);
 
 struct place lexer_place(const struct lexer *lx);
 
-/* Passes over what begins at the cursor: '...' behind its quote, "..." likewise, `...`
- * likewise, and $... with its dollar. */
+/* Skip what begins at the cursor: '...' after its quote, "..." likewise, `...` likewise, and $...
+ * with its dollar. */
 void lexer_single(struct lexer *lx);
 void lexer_double(struct lexer *lx);
 void lexer_backtick(struct lexer *lx);
 void lexer_dollar(struct lexer *lx, bool quoted);
-/* ((...)), with the second bracket on; the text inside. */
+/* Skips ((...)) from the second bracket on. Returns the text inside. */
 struct span lexer_arithmetic(struct lexer *lx);
 
-/* Behind a bracket: the commands up to the one that closes it. */
+/* After a bracket: skips the commands up to the one that closes it. */
 void lexer_commands(struct lexer *lx);
-/* The rest of a word. */
+/* Skips the rest of a word. */
 void lexer_word(struct lexer *lx);
-/* One level more; false: too many. The caller takes it off again. */
+/* Enters one level. False: too many. The caller leaves it again. */
 bool lexer_deeper(struct lexer *lx);
 
 static inline char lexer_peek(const struct lexer *lx, size_t ahead)
@@ -87,7 +87,7 @@ static inline void lexer_advance(struct lexer *lx)
 	}
 }
 
-/* A backslash and the character that it takes. */
+/* Skips a backslash and the next character. */
 static inline void lexer_advance_escaped(struct lexer *lx)
 {
 	lexer_advance(lx);
@@ -95,7 +95,7 @@ static inline void lexer_advance_escaped(struct lexer *lx)
 		lexer_advance(lx);
 }
 
-/* The length of the name (of a variable) that text begins with. */
+/* The length of the variable's name at the beginning of text. */
 size_t shell_name(struct span text);
 
 #endif

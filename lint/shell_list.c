@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of devices, which gpumap_resolve reads. */
+/* Lists of devices, as gpumap_resolve reads them. */
 #include "lint/shell_script.h"
 
 static int resolve(struct shell *sh, struct span list, const char *launcher,
@@ -53,7 +53,7 @@ void shell_check_list(struct shell *sh, struct span list, struct place at)
 	gpumap_report *report = NULL;
 	const gpumap_finding *finding;
 
-	/* Nothing, or -1, hides the GPUs on purpose. */
+	/* An empty list or -1 hides the GPUs on purpose. */
 	if (!span_known(list) || !list.length)
 		return;
 	if (gpumap_report_new(&report) != GPUMAP_OK) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Statements about variables that the shell takes for something else. */
+/* Statements about variables that the shell reads as something else. */
 #include "lint/shell_script.h"
 
 #include <stdio.h>
 
-/* "export NAME=VALUE", as far as the value is plain. */
+/* "export NAME=VALUE", if the value is plain. */
 struct remedy_text {
 	char text[160];
 };
@@ -19,7 +19,7 @@ static const char *write_it(struct remedy_text *ret, const char *before, struct 
 }
 #define WRITE_IT(before, name, value) write_it(&(struct remedy_text){{0}}, before, name, value)
 
-/* The pieces of a list that blanks have parted: digits and commas. */
+/* Whether it is a piece of a list that was split by blanks: digits and commas. */
 static bool is_list_piece(struct span s)
 {
 	for (size_t i = 0; i < s.length; i++)
@@ -137,7 +137,7 @@ static bool export_mistake(struct shell *sh, struct command *c)
 	if (!p || !p->argument || !shell_tracked(sh, p->name) || c->count < 2 ||
 	    c->words[1].loose || !span_known(first) || span_starts(first, "-"))
 		return false;
-	/* Names may follow; a program and its arguments are more than that. */
+	/* Names may follow; a program and its arguments are more than names. */
 	if (shell_name(first) == first.length && !is_python(first))
 		return false;
 	report_export(sh, c, p);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs: their names, the variables that reach them, what a shell is given by -c, and what
- * stands before one: env, sudo, nohup and the like, and whether the environment crosses it (rule
- * S8). */
+/* Programs: their names, the variables that reach them, the script of a shell's -c, and wrappers
+ * before the program, such as env, sudo and nohup, which may drop the environment (rule S8). */
 #include "lint/shell_script.h"
 
 struct span base_name(struct span word)
@@ -71,7 +70,7 @@ struct setting run_setting(struct shell *sh, const struct run *run, const char *
 	return var ? shell_setting(sh, var) : (struct setting){.state = SET_UNKNOWN};
 }
 
-/* The options of a shell, behind word `first`, end at the word that is returned. */
+/* Skips the options of a shell after word `first`. Returns the next word. */
 static size_t behind_options(const struct command *c, size_t first, bool *commands)
 {
 	size_t i = first + 1;
@@ -92,7 +91,7 @@ static size_t behind_options(const struct command *c, size_t first, bool *comman
 	return i < c->count ? i : c->count;
 }
 
-/* The word that a shell is given by -c; the command's count: there is none. */
+/* The word with the script of a shell's -c; the command's count: there is none. */
 size_t shell_string_word(const struct command *c, size_t first)
 {
 	static const char *const shells[] = {"sh", "bash", "dash", "ash", "ksh", "zsh", NULL};
@@ -110,7 +109,7 @@ bool shell_has_string(const struct command *c, size_t first)
 	return shell_string_word(c, first) < c->count;
 }
 
-/* --- what stands before a program ------------------------------------------------------------ */
+/* --- wrappers before a program --------------------------------------------------------------- */
 
 static const struct wrapper {
 	const char *name;
@@ -138,7 +137,7 @@ static bool is_option(struct span s)
 	return s.length > 1 && *s.text == '-';
 }
 
-/* The variables that a program needs and that this script sets for it. */
+/* Reports the variables that the script sets, that the program needs, and that are lost. */
 static void report_lost(struct shell *sh, struct run *run, size_t word, const char *how,
 			const char *fix)
 {
@@ -172,7 +171,7 @@ static void add_prefix(struct shell *sh, struct command *c, size_t word, struct 
 						   .derived = c->words[word].derived};
 }
 
-/* NAME=VALUE behind env or sudo. */
+/* NAME=VALUE after env or sudo. */
 static bool assignment(struct shell *sh, struct command *c, size_t i)
 {
 	struct span s = word_text(c, i);
@@ -228,7 +227,7 @@ static void boundary(struct shell *sh, struct run *run, const struct wrapper *w,
 			    "write sudo CUDA_VISIBLE_DEVICES=... before the program");
 }
 
-/* Moves run->first behind one wrapper with its options. */
+/* Moves run->first past one wrapper and its options. */
 static void unwrap(struct shell *sh, struct run *run, const struct wrapper *w)
 {
 	struct command *c = run->c;
@@ -258,7 +257,7 @@ static void unwrap(struct shell *sh, struct run *run, const struct wrapper *w)
 	boundary(sh, run, w, at, &seen);
 }
 
-/* Whether a word of the command speaks of a program or a variable. */
+/* Whether a word of the command contains the name of a program or a variable. */
 static bool mentions(const struct command *c, size_t first, const char *const *texts)
 {
 	for (size_t i = first; i < c->count; i++) {
@@ -271,7 +270,7 @@ static bool mentions(const struct command *c, size_t first, const char *const *t
 	return false;
 }
 
-/* ssh and containers: what runs there does not get this environment. */
+/* ssh and containers: the program there does not get this environment. */
 static void elsewhere(struct shell *sh, struct run *run)
 {
 	static const char *const programs[] = {"python",    "torchrun", "accelerate",

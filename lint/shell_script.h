@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lint of shell scripts, one walk over the tokens: shell_walk knows the grammar and keeps
- * frames, shell_vars what each variable is at this point, shell_word expands words as far as
- * the script itself tells, shell_set has the builtins that set variables, shell_program takes
- * away what stands before a program (env, sudo, nohup), shell_command judges what reaches it,
+ * The lint of shell scripts, one walk over the tokens: shell_walk has the grammar and the frames,
+ * shell_vars the value of each variable at this point, shell_word expands words as far as the
+ * script defines them, shell_set has the builtins that set variables, shell_program removes
+ * wrappers before a program (env, sudo, nohup), shell_command judges the variables that reach it,
  * shell_string walks the commands of bash -c, shell_launch reads launchers.
  *
- * What happens in a branch or a loop is unknown behind it, and what is unknown is no finding.
+ * After a branch or a loop its effects are unknown, and what is unknown gives no finding.
  */
 #ifndef GM_LINT_SHELL_SCRIPT_H
 #define GM_LINT_SHELL_SCRIPT_H
@@ -21,15 +21,16 @@ enum {
 	SHELL_FRAMES = 256,    /* nested compound commands */
 	SHELL_COMMANDS = 8,    /* levels of $(...) that are walked */
 	SHELL_VARS = 65536,    /* different names */
-	SHELL_LONGEST = 1024,  /* bytes of a value that is followed */
+	SHELL_LONGEST = 1024,  /* bytes of a value that is tracked */
 	SHELL_EXPANDED = 16384 /* bytes of a command's words */
 };
 
-/* In expanded text: something unknown; the border between two elements of an array. */
+/* In expanded text: an unknown part; the border between two elements of an array. */
 #define SHELL_UNKNOWN '\0'
 #define SHELL_BORDER '\1'
 
-/* The variables that programs are started by; they are the first of a script's. */
+/* The variables that matter for the start of programs; they come first among a script's variables.
+ */
 enum tracked {
 	TRACKED_LIST,
 	TRACKED_ORDER,
@@ -50,14 +51,14 @@ struct setting {
 		SET_NOT /* unset here */
 	} state;
 	enum {
-		EXPORT_INHERITED, /* if the caller has exported it */
+		EXPORT_INHERITED, /* exported if the caller exported it */
 		EXPORT_YES,
 		EXPORT_NO,
 		EXPORT_UNKNOWN
 	} exported;
 	struct span value;
 	struct place at;   /* of the statement that set it */
-	unsigned serial;   /* its place in time */
+	unsigned serial;   /* its position in time */
 	unsigned scope;    /* and in the grammar */
 	bool used;         /* by a program, since it was set */
 	bool reported;     /* that it is not exported */
@@ -69,11 +70,11 @@ struct setting {
 struct shell_var {
 	struct span name;
 	struct setting now;
-	unsigned saved;        /* the scope that has kept its setting before */
+	unsigned saved;        /* the scope that saved its previous setting */
 	bool by_function;      /* some function sets it */
 	bool function;         /* a function has this name */
-	bool referenced;       /* $NAME stands somewhere */
-	struct place misspelt; /* where it was first set; line 0: nothing is wrong with it */
+	bool referenced;       /* $NAME occurs somewhere */
+	struct place misspelt; /* where it was first set; line 0: its name is correct */
 };
 
 /* NAME=value before a command. */
@@ -81,7 +82,7 @@ struct prefix {
 	struct span name, value;
 	struct place at;
 	bool adds;     /* NAME+=value */
-	bool argument; /* of export and the like, behind the command's name */
+	bool argument; /* of export and the like, after the command's name */
 	bool derived;  /* from a variable */
 	const char *task;
 };
@@ -89,7 +90,7 @@ struct prefix {
 struct word {
 	size_t start, length; /* in the command's buffer */
 	struct place at;
-	bool loose;         /* may be any number of words */
+	bool loose;         /* may become any number of words */
 	bool derived;       /* from a variable */
 	const char *task;   /* as of a setting */
 	struct span quoted; /* shell_quoted() of it, in the script's text */
@@ -105,7 +106,7 @@ struct command {
 		struct lexer lexer; /* on the commands of a substitution */
 	} * inner;
 	size_t inner_count, inner_room;
-	bool reads_list; /* $CUDA_VISIBLE_DEVICES stands in it */
+	bool reads_list; /* it contains $CUDA_VISIBLE_DEVICES */
 };
 
 enum frame_kind {
@@ -125,10 +126,10 @@ struct frame {
 	size_t trail, jobs;
 	struct place at;
 	bool chain;           /* a branch begun by && or || */
-	bool patterns;        /* of a case: patterns come next */
-	bool waits;           /* of a loop: something in it limits what it starts */
+	bool patterns;        /* of a case: patterns follow */
+	bool waits;           /* of a loop: it limits the number of its programs */
 	int64_t rounds;       /* of a loop; -1: not known */
-	struct place started; /* of a loop: a program started in the background; line 0: none */
+	struct place started; /* of a loop: a program in the background; line 0: none */
 };
 
 struct saved {
@@ -146,7 +147,7 @@ struct job {
 
 enum { SHELL_JOBS = 64 };
 
-/* What #SBATCH lines or srun ask for; -1: not said. */
+/* The values of #SBATCH lines or of srun; -1: not given. */
 struct slurm {
 	int64_t per_node, per_task, tasks, tasks_per_node, nodes;
 	bool array;           /* --array: several jobs run this at the same time */
@@ -180,14 +181,14 @@ struct shell {
 	int level;
 
 	bool allexport; /* set -a */
-	bool watched;   /* $!, kill, jobs or trap: somebody looks after the jobs */
+	bool watched;   /* $!, kill, jobs or trap: the script manages its jobs */
 	bool batch;     /* it has #SBATCH lines */
 	struct slurm slurm;
-	bool deprecated;  /* that was told */
-	unsigned program; /* when the last program was started that may use GPUs */
+	bool deprecated;  /* the warning was reported */
+	unsigned program; /* when the last program started that may use GPUs */
 	struct job jobs[SHELL_JOBS];
 	size_t job_count;
-	struct place left; /* a program in the background that nothing waits for; line 0: none */
+	struct place left; /* a background program that is never waited for; line 0: none */
 	struct {
 		struct span value;
 		const char *launcher;
@@ -202,19 +203,20 @@ struct shell {
 			 .column = (where).column, .fix = remedy), \
 		   __VA_ARGS__)
 
-/* shell_walk.c: everything up to the lexer's end. */
+/* shell_walk.c: walks to the lexer's end. */
 void shell_walk(struct shell *sh, struct lexer *lx);
 
 /* shell_walk.c: the words of a command, in the buffers of this level. */
 struct command *shell_fresh(struct shell *sh);
 /* A word, or an assignment before the first one. */
 void shell_word(struct shell *sh, struct command *c, struct token t);
-/* What stands in $(...) runs before the command, in a shell of its own. */
+/* Walks the commands of $(...), which run before the command, in a subshell. */
 void shell_inner(struct shell *sh, struct command *c);
-/* How many rounds a loop over these words makes, of which "in" is the first; -1: not known. */
+/* The number of iterations of a loop over these words, the first of which is "in"; -1: not known.
+ */
 int64_t shell_rounds(const struct command *c);
 
-/* shell_vars.c: what holds between the brackets of the grammar. */
+/* shell_vars.c: state that ends with a bracket of the grammar. */
 struct frame *shell_frame(struct shell *sh);
 /* NULL: too many. */
 struct frame *shell_push(struct shell *sh, enum frame_kind kind, struct place at);
@@ -230,9 +232,9 @@ const char *task_variable(struct span name);
 struct shell_var *shell_tracked(struct shell *sh, struct span name);
 struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
 struct setting shell_setting(struct shell *sh, struct shell_var *var);
-/* Changes it from here on; frames put it back. */
+/* Changes it from here on; frames restore it. */
 void shell_set(struct shell *sh, struct shell_var *var, struct setting setting);
-void shell_forget(struct shell *sh, struct span name); /* it may be anything now */
+void shell_forget(struct shell *sh, struct span name); /* its value is unknown now */
 struct span shell_keep(struct shell *sh, struct span text);
 
 /* shell_word.c: expands a token into words of the command. */
@@ -244,15 +246,14 @@ struct span shell_value(struct shell *sh, struct command *c, struct token token,
 struct span word_text(const struct command *c, size_t i);
 bool span_known(struct span text);
 
-/* NAME=VALUE for a message; NAME alone where the value is not known. */
+/* NAME=VALUE for a message; only NAME if the value is not known. */
 struct shown {
 	char text[512];
 };
 const char *shell_show(struct shown *ret, struct span name, struct span value);
 #define SHOW(name, value) shell_show(&(struct shown){{0}}, name, value)
 
-/* What stands between the quotes of a word; .text is NULL: it may be something else when the
- * command runs. */
+/* The text between the quotes of a word; .text is NULL if it may differ when the command runs. */
 struct span shell_quoted(struct span word);
 
 /* shell_set.c */
@@ -260,21 +261,21 @@ struct span shell_quoted(struct span word);
 void shell_assign(struct shell *sh, struct command *c, bool lasting);
 /* export, unset, read and the like; false: another command. */
 bool shell_builtin(struct shell *sh, struct command *c, bool lasting);
-/* At the end: what was set for nobody. */
+/* At the end: reports variables that were set for no program. */
 void shell_unused(struct shell *sh);
 
-/* shell_mistake.c: what the shell takes for something else; true: the command is that. */
+/* shell_mistake.c: statements that the shell reads as something else. True: the command is one. */
 bool shell_mistake(struct shell *sh, struct command *c);
 
-/* shell_list.c: the devices of a list, by gpumap_resolve; -1: it cannot be counted.
- * `launcher`: the key's value, or NULL. */
+/* shell_list.c: counts the devices of a list, by gpumap_resolve; -1: it cannot. `launcher`: the
+ * key's value, or NULL. */
 int64_t shell_count(struct shell *sh, struct span list, const char *launcher);
-/* What is wrong with a list. */
+/* Reports faults of a list. */
 void shell_check_list(struct shell *sh, struct span list, struct place at);
-/* What DeepSpeed makes of a list: it fails, or the order is lost (rule S10). */
+/* Reports the effect of DeepSpeed on a list: it fails, or the order is lost (rule S10). */
 void shell_check_deepspeed(struct shell *sh, struct span list, struct place at);
 
-/* A command that starts a program, as it is parted by shell_command.c. */
+/* A command that starts a program, as shell_command.c splits it. */
 struct run {
 	struct command *c;
 	size_t first; /* the word that is the program's name */
@@ -290,17 +291,18 @@ void shell_run(struct shell *sh, struct command *c, bool background);
 /* shell_program.c */
 /* NAME=value before the command, the last of this name; NULL: there is none. */
 const struct prefix *command_prefix(const struct command *c, struct span name);
-/* What a variable is for this program: by a prefix, or exported. */
+/* The program's setting of a variable: by a prefix, or exported. */
 struct setting run_setting(struct shell *sh, const struct run *run, const char *name);
 bool is_python(struct span word);
 struct span base_name(struct span word); /* without folders */
 bool is_program(struct span word, const char *name);
 bool ends_py(struct span word);
 bool is_gpu_program(const struct command *c, size_t first);
-/* The word that the shell `first` is given by -c; the command's count: there is none. */
+/* The word with the script of a shell's -c, where `first` is the shell; the command's count: there
+ * is none. */
 size_t shell_string_word(const struct command *c, size_t first);
 bool shell_has_string(const struct command *c, size_t first);
-/* Moves run->first behind what stands before a program. */
+/* Moves run->first past wrappers before the program. */
 void shell_unwrap(struct shell *sh, struct run *run);
 
 /* shell_container.c: what docker or podman run, at run->first, gives to the container. */
@@ -338,7 +340,7 @@ void launch_read(const struct command *c, size_t first, struct launch *launch);
 /* `start`: as of a job. */
 void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch, size_t start);
 void jobs_waited(struct shell *sh);
-/* A group that started jobs ends, with & or not; of a loop, a round of it. */
+/* Ends a group that started jobs, with & or not; for a loop, an iteration. */
 void jobs_close(struct shell *sh, const struct frame *frame, bool background);
 void jobs_end(struct shell *sh);
 
@@ -348,7 +350,7 @@ void slurm_comments(struct shell *sh);
 void slurm_sbatch(struct shell *sh, const struct command *c, size_t first);
 /* The options of srun; the word that is its program. */
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first);
-/* How many tasks of a node each start what srun is given; -1: not known. */
+/* How many tasks of a node each start srun's program; -1: not known. */
 int64_t slurm_tasks(const struct slurm *slurm);
 /* srun is word `word`, and `launcher` what it starts. */
 void slurm_check(struct shell *sh, struct run *run, size_t word, const struct launch *launch);

@@ -7,7 +7,7 @@
 
 enum export_change { EXPORT_KEEP, EXPORT_ADD, EXPORT_REMOVE };
 
-/* A setting that nothing will ever use: it is replaced, or the script ends. */
+/* Reports a setting that no program will use: it is replaced, or the script ends. */
 static void report_hidden(struct shell *sh, const struct shell_var *var)
 {
 	const struct setting *now = &var->now;
@@ -39,7 +39,7 @@ static void report_overwritten(struct shell *sh, const struct shell_var *var, st
 
 static void note_misspelt(struct shell_var *var, struct place at)
 {
-	/* Once for each name. */
+	/* Reported once for each name. */
 	if (!var->now.serial && misspelt_variable(var->name))
 		var->misspelt = at;
 }
@@ -166,7 +166,7 @@ static void options(struct shell *sh, const struct command *c)
 	}
 }
 
-/* A file or a text that is read as a part of the script: anything may be set. */
+/* A file or a text that is read as part of the script may set anything. */
 static void sourced(struct shell *sh)
 {
 	sh->sourced = ++sh->serial;

@@ -60,7 +60,7 @@ static void take_srun(struct slurm *ret, struct span name, struct span value)
 	}
 }
 
-/* Options without a value, of those that are written without =. */
+/* Whether an option without = takes no value. */
 static bool is_flag(struct span name)
 {
 	static const char *const flags[] = {
@@ -76,7 +76,7 @@ static bool is_flag(struct span name)
 	return false;
 }
 
-/* One option of which `s` is the word and `after` the next; how many words it has. */
+/* Reads one option, `s`; `after` is the next word. Returns how many words it has. */
 static int read_option(struct slurm *ret, struct span s, struct span after)
 {
 	static const char with_value[] = "aABcCdDeFGiJLmMnNopPqrStTwWx";
@@ -173,7 +173,7 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 	struct command *c = run->c;
 	size_t i = first;
 
-	/* srun takes over what the batch script has asked for. */
+	/* srun inherits the requests of the batch script. */
 	run->slurm = sh->slurm;
 	run->slurm.exports_nothing = run->slurm.tasks_here = false;
 	run->slurm.gres = run->slurm.gpus = false;
@@ -196,7 +196,7 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 
 int64_t slurm_tasks(const struct slurm *slurm)
 {
-	/* Beside --ntasks those of a node are a bound. */
+	/* With --ntasks, the tasks per node are only a maximum. */
 	if (slurm->tasks_here)
 		return slurm->tasks == 1 || slurm->tasks_per_node == 1 ? 1 : -1;
 	if (slurm->tasks_per_node >= 0)
@@ -283,7 +283,7 @@ void slurm_check(struct shell *sh, struct run *run, size_t word, const struct la
 			"CUDA_VISIBLE_DEVICES=%s of line %d is lost: --export=NONE keeps it from "
 			"the tasks",
 			QUOTE(list.value), list.at.line);
-	/* What is set behind srun, by env, comes after it. */
+	/* A setting after srun, by env, is later. */
 	before = list.at.line < at.line || (list.at.line == at.line && list.at.column < at.column);
 	if ((slurm->per_node > 0 || slurm->per_task > 0) && !slurm->unbound && before &&
 	    launcher == LINT_SRUN && list.state == SET_VALUE && list.exported == EXPORT_YES)

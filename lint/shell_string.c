@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands in one word: bash -c '...'. They are read where they stand, in a shell of their own. */
+/* Commands in one word: bash -c '...'. They are read in place, in a subshell. */
 #include "lint/shell_script.h"
 
-/* What the program that runs the shell gives it. */
+/* Passes on the variables that the program around the shell gives it. */
 static void hand_over(struct shell *sh, const struct run *run)
 {
 	const struct command *c = run->c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each variable of a script is at the point of the walk. */
+/* The value of each variable of a script at the current point of the walk. */
 #include "lint/shell_script.h"
 
 #include <stdio.h>
@@ -83,7 +83,7 @@ struct shell_var *shell_var(struct shell *sh, struct span name)
 		sh->failed = true;
 		return NULL;
 	}
-	/* A name that is not the script's own text is in a buffer that is used again. */
+	/* A name that is not part of the script's text is in a buffer that is reused. */
 	if (name.text < sh->text.text || name.text > sh->text.text + sh->text.length)
 		name = shell_keep(sh, name);
 	vars[sh->var_count] = (struct shell_var){.name = name};
@@ -95,7 +95,7 @@ struct setting shell_setting(struct shell *sh, struct shell_var *var)
 	const struct frame *function = shell_in(sh, FRAME_FUNCTION);
 	unsigned when = var->now.serial;
 
-	/* A file that was sourced, or a function, may have set it since. */
+	/* A sourced file or a function may have set it since. */
 	if (when < sh->sourced || (var->by_function && when < sh->called) ||
 	    (function && when < function->serial))
 		return (struct setting){
@@ -142,7 +142,7 @@ struct span shell_keep(struct shell *sh, struct span text)
 	return (struct span){copy ? copy : "", copy ? text.length : 0};
 }
 
-/* --- frames: what holds between the brackets of the grammar ---------------------------------- */
+/* --- frames: state that ends with a bracket of the grammar ------------------------------------ */
 
 struct frame *shell_frame(struct shell *sh)
 {
@@ -205,6 +205,6 @@ void shell_pop(struct shell *sh)
 		if (frame.kind == FRAME_FUNCTION)
 			var->by_function = true;
 		else if (frame.kind != FRAME_SUBSHELL)
-			shell_set(sh, var, unknown); /* takes no more room than it was given */
+			shell_set(sh, var, unknown); /* needs no more room than it had */
 	}
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The grammar of the shell, as far as it decides what runs when. */
+/* The grammar of the shell, as far as it decides what runs and when. */
 #include "lint/shell_script.h"
 
 struct walk {
 	struct shell *sh;
 	struct lexer *lx;
-	struct token t; /* the next one */
-	int base;       /* frames below belong to somebody else */
-	bool piped;     /* the command reads from another: it is a subshell */
+	struct token t; /* the next token */
+	int base;       /* frames below belong to an outer walk */
+	bool piped;     /* the command reads from a pipe, so it is a subshell */
 	bool function;  /* the next compound command is a function's body */
 };
 
@@ -42,7 +42,7 @@ static void end_chain(struct walk *w)
 	w->piped = false;
 }
 
-/* Leaves frames up to the innermost of a kind; false: there is none in this subshell. */
+/* Leaves frames up to the innermost of a kind. False: there is none in this subshell. */
 static bool leave(struct walk *w, enum frame_kind kind, enum frame_kind other, struct frame *left)
 {
 	struct shell *sh = w->sh;
@@ -72,7 +72,7 @@ static struct frame *branches_end(struct walk *w, enum frame_kind kind)
 static void operators(struct walk *w)
 {
 	if (operator_is(w, "&&") || operator_is(w, "||")) {
-		/* Behind || it is not known how far the first part came. */
+		/* After || it is not known how much of the first part ran. */
 		if (!shell_frame(w->sh)->chain || operator_is(w, "||")) {
 			end_chain(w);
 			push(w, FRAME_BRANCH);
@@ -89,7 +89,7 @@ static void operators(struct walk *w)
 	}
 }
 
-/* A compound command is over. */
+/* Ends a compound command. */
 static void close(struct walk *w, enum frame_kind kind, enum frame_kind other)
 {
 	struct frame left;
@@ -106,7 +106,7 @@ static void close(struct walk *w, enum frame_kind kind, enum frame_kind other)
 	operators(w);
 }
 
-/* The words up to the end of the line, or of what stands between brackets. */
+/* The words up to the end of the line, or up to the closing bracket. */
 static struct command *words(struct walk *w, const char *close)
 {
 	struct command *c = shell_fresh(w->sh);
@@ -125,7 +125,7 @@ static void arithmetic(struct walk *w)
 {
 	struct span inside = lexer_arithmetic(w->lx);
 
-	/* Any name in it may have been given a value. */
+	/* Any name in it may have got a value. */
 	for (size_t i = 0; i < inside.length; i++) {
 		struct span rest = {inside.text + i, inside.length - i};
 		size_t n = shell_name(rest);
@@ -209,7 +209,7 @@ static void branch(struct walk *w)
 	next(w);
 }
 
-/* The words of the grammar; false: the command is an ordinary one. */
+/* Handles the words of the grammar. False: it is an ordinary command. */
 static bool reserved(struct walk *w)
 {
 	static const char *const words_of_it[] = {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Words as far as the script itself tells what they are. */
+/* Expands words as far as the script defines them. */
 #include "lint/shell_script.h"
 
 struct expansion {
 	struct shell *sh;
 	struct command *c;
 	struct lexer lx; /* on the token */
-	bool split;      /* make words; else one text */
-	bool begun;      /* of the word that is being made */
+	bool split;      /* split into words; else one text */
+	bool begun;      /* a word was begun */
 	size_t start;
 	bool loose, derived;
 	struct place at;
@@ -59,7 +59,8 @@ static void end_word(struct expansion *x)
 	/* The next word may come from the same variable. */
 }
 
-/* What a variable holds: without quotes blanks part it, an array's borders do so always. */
+/* Adds the value of a variable: without quotes blanks split it; the borders of an array always do.
+ */
 static void add_value(struct expansion *x, struct span value, bool quoted, bool all)
 {
 	size_t begin = 0;
@@ -175,7 +176,7 @@ static void expand_dollar(struct expansion *x, bool quoted)
 		add_unknown(x, !quoted && rest.text[1] != '(');
 		return;
 	}
-	/* A state that is not good stays, so that nothing is read again and again. */
+	/* An error stays, so that text is not read again and again. */
 	x->lx.at = before.at + 1;
 	x->lx.line = before.line;
 	x->lx.line_start = before.line_start;
@@ -205,7 +206,7 @@ static bool is_special(char c, bool quoted)
 	return c == '"' || c == '$' || c == '`' || c == '\\' || (c == '\'' && !quoted);
 }
 
-/* Text in which nothing is special. */
+/* Expands text without special characters. */
 static void expand_plain(struct expansion *x, bool quoted)
 {
 	const char *text = x->lx.text;
@@ -362,8 +363,8 @@ struct span shell_value(struct shell *sh, struct command *c, struct token token,
 	return value;
 }
 
-/* The text between the quotes of a word that is nothing else, and of which the shell changes
- * nothing but variables. */
+/* The text between the quotes of a word that is nothing else, and in which the shell replaces only
+ * variables. */
 struct span shell_quoted(struct span word)
 {
 	const struct span none = {NULL, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which devices there are, how they are found, and what they are. */
+/* The devices: how many there are, how they are found, and their properties. */
 #include "pretend.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ SERVE(nvmlDeviceGetHandleByPciBusId_v2, const char *bus_id, struct nvml_handle *
 
 SERVE(nvmlDeviceGetHandleBySerial, const char *serial, struct nvml_handle **device)
 {
-	(void)serial; /* inventories hold none */
+	(void)serial; /* inventories have no serial numbers */
 	(void)device;
 	return machine_get() ? NVML_ERROR_NOT_FOUND : NVML_ERROR_UNINITIALIZED;
 }
@@ -150,7 +150,7 @@ void fill_pci(struct nvml_pci *ret, unsigned int domain, unsigned int bus, unsig
 	ret->pci_device_id = NVML_VENDOR_NVIDIA; /* the model's half is not known */
 }
 
-/* Versions of the structure differ in length alone: `size` is how much of it. */
+/* Versions of the structure differ only in their length; `size` is the length of this one. */
 static enum nvml_return give_pci(struct nvml_handle *device, void *ret, size_t size)
 {
 	struct nvml_pci pci;
@@ -240,8 +240,8 @@ SERVE(nvmlDeviceGetBAR1MemoryInfo, struct nvml_handle *device, struct nvml_memor
 
 /* --- processes ------------------------------------------------------------------------------- */
 
-/* Like the real ones: *count is the room, then how many there are; without enough of it nothing is
- * written. Version 1 of an entry ends before the instances. */
+/* Like the real functions: *count is the room, then the number of processes; if the room is too
+ * small nothing is written. Version 1 of an entry has no instances. */
 static enum nvml_return give_processes(struct nvml_handle *device, unsigned int *count, void *to,
 				       size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How the devices lie to each other, to CPUs and to memory. */
+/* How devices are connected to each other, to CPUs and to memory. */
 #include "pretend.h"
 
-enum { BEHIND_SWITCH = 7 }; /* no machine joins eight GPUs with each other directly */
+enum { BEHIND_SWITCH = 7 }; /* no machine connects eight GPUs directly with each other */
 
 static bool behind_switch(const struct unit *u)
 {
@@ -12,7 +12,7 @@ static bool behind_switch(const struct unit *u)
 	       (size_t)u->device->nvlink_count == others;
 }
 
-/* What link number `link` leads to, by the code that says whether there is one. */
+/* The other end of link number `link`. The code says whether there is one. */
 static enum nvml_return link_get(struct nvml_handle *device, unsigned int link,
 				 const struct unit **peer, bool *to_switch)
 {
@@ -81,7 +81,7 @@ static enum nvml_return give_remote(struct nvml_handle *device, unsigned int lin
 	if (peer)
 		fill_pci(&pci, peer->domain, peer->bus, peer->slot);
 	else
-		fill_pci(&pci, 0xffff, 0, 0); /* where no GPU is */
+		fill_pci(&pci, 0xffff, 0, 0); /* an address without a GPU */
 	memcpy(ret, &pci, size);
 	return NVML_SUCCESS;
 }
@@ -150,7 +150,7 @@ SERVE(nvmlDeviceGetMemoryAffinity, struct nvml_handle *device, unsigned int size
 	return give_bits(u->gpu->device->numa, size, set);
 }
 
-/* The inventory knows NUMA nodes, but not the bridges below them. */
+/* The inventory has NUMA nodes, but not the bridges below them. */
 static enum nvml_return ancestor(const struct unit *a, const struct unit *b,
 				 enum nvml_topology *level)
 {
@@ -199,7 +199,7 @@ SERVE(nvmlDeviceGetTopologyNearestGpus, struct nvml_handle *device, enum nvml_to
 	return NVML_SUCCESS;
 }
 
-/* Peer access by NVLink is known; by PCI it depends on more than an inventory holds. */
+/* Peer access by NVLink is known. By PCI it depends on facts that an inventory lacks. */
 SERVE(nvmlDeviceGetP2PStatus, struct nvml_handle *a, struct nvml_handle *b, int what, int *status)
 {
 	enum { BY_NVLINK = 2, OK = 0, NOT_SUPPORTED = 5, UNKNOWN = 6 };

@@ -13,13 +13,13 @@ static int read_inventory(gpumap_inventory **ret)
 
 	if (text && *text)
 		return gpumap_inventory_parse(ret, text, strlen(text), "GPUMAP_PRETEND_TEXT", NULL);
-	/* "host" would ask this very library; standard input is the program's own. */
+	/* "host" would ask this library itself; standard input is the program's. */
 	if (!what || !*what || streq(what, "host") || streq(what, "-"))
 		return GPUMAP_EFILE;
 	return gpumap_inventory_open(ret, what, NULL);
 }
 
-/* The number of each GPU; positions where the numbers are of no use as such. */
+/* The number of each GPU; positions if the numbers cannot be used. */
 static unsigned int number_of(const gpumap_inventory *inventory, size_t i)
 {
 	const gpumap_device *last = &inventory->gpus[inventory->count - 1];
@@ -93,7 +93,7 @@ static bool place_units(struct machine *machine)
 {
 	const gpumap_inventory *inventory = machine->inventory;
 	size_t instances = 0, next;
-	/* What the bus has can be listed, not used. */
+	/* GPUs found on the bus can be listed, not used. */
 	size_t count = inventory->no_gpu ? 0 : inventory->count;
 
 	for (size_t i = 0; i < count; i++)

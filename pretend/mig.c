@@ -26,7 +26,7 @@ SERVE(nvmlDeviceIsMigDeviceHandle, struct nvml_handle *device, unsigned int *is_
 	return NVML_SUCCESS;
 }
 
-/* Places for instances: seven on every GPU so far, none while MIG is off. */
+/* Slots for instances: seven on every GPU so far, none while MIG is off. */
 static unsigned int places(const struct unit *u)
 {
 	if (u->device->mig_enabled != 1)

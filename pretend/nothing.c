@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine that does nothing answers, and what an inventory never knows. */
+/* Answers of a machine that does nothing, and of facts that an inventory never has. */
 #include "pretend.h"
 
 static enum nvml_return none(struct nvml_handle *device, unsigned int *count)
@@ -12,7 +12,7 @@ static enum nvml_return none(struct nvml_handle *device, unsigned int *count)
 	return NVML_SUCCESS;
 }
 
-/* No process draws here, and none is MPS's. */
+/* No process uses graphics here, and none is of MPS. */
 #define NO_PROCESSES(name) \
 	SERVE(name, struct nvml_handle *device, unsigned int *count, void *processes) \
 	{ \
@@ -43,9 +43,9 @@ SERVE(nvmlUnitGetCount, unsigned int *count)
 	return NVML_SUCCESS;
 }
 
-/* Every one begins with a device; what follows is not looked at, so that one
- * signature does for all. A function that is not here at all would be logged as a
- * broken installation by some tools; this one they show as N/A. */
+/* Every function begins with a device and ignores its other arguments, so one signature serves all.
+ * Some tools would log a missing function as a broken installation; this answer they show as
+ * N/A. */
 #define NOT_SUPPORTED(name) \
 	SERVE(name, struct nvml_handle *device) \
 	{ \

@@ -5,37 +5,36 @@
  *	GPUMAP_PRETEND_TEXT       the text of an inventory, any recorded form; or
  *	GPUMAP_PRETEND_INVENTORY  a file's path, or a machine such as 8xH100
  *
- * What the inventory does not know is answered "not supported", which tools show
- * as N/A; nothing runs on the machine unless a file says so, so its memory is free and
- * it has no processes. Only what tools cannot do without is made up, always in the same way:
+ * What the inventory does not know is answered "not supported", which tools show as N/A; nothing
+ * runs on the machine unless a file lists it, so its memory is free and it has no processes. Only
+ * values that tools need are made up, always in the same way:
  *
  *	UUID    GPU-70726574-656e-6400-8000-<index, 12 hexadecimal digits>
  *	        MIG-70726574-656e-6400-8001-<index, 8 digits><position, 4 digits>
  *	PCI     bus index + 1 (from 255 GPUs on the next domain); domain 0, or the
  *	        first after those of the GPUs whose address is known
  *	driver  580.00.00, whose CUDA is 13.0
- *	memory  that of the model, where it is a known one
+ *	memory  that of the model, if the model is known
  *	name    "GPU";  GPU instance: position + 1;  compute instance: 0
  *	BAR1    256 MiB
  *	NVLink  one link for each neighbour; a GPU joined to all others, 7 or more,
  *	        has one link to a switch instead
  *
- * Indices are those of the inventory. One that it lacks (a listing without its
- * head) is counted, and answers "GPU is lost".
+ * Indices are those of the inventory. One that it lacks (a listing without its head) is counted,
+ * and answers "GPU is lost".
  *
- * GPUMAP_PRETEND_USE names a file with what is in use. It is read anew whenever that is
- * asked, so that tests can change it meanwhile. Its lines, of a GPU "0" or of an instance
- * "0:1", with # for comments:
+ * GPUMAP_PRETEND_USE names a file with what is in use. It is read again for every query, so that
+ * tests can change it. Its lines, of a GPU "0" or of an instance "0:1", with # for comments:
  *
  *	0 4242 500	process 4242 holds 500 MiB
- *	0 self 500	the process that asks does
- *	0 4242 500?	it is in the list, but how much it holds is not told
- *	0 hidden 500	in use, by a process that no list has
- *	0 unlisted	who asks may not see the list: no permission
+ *	0 self 500	the process that asks holds them
+ *	0 4242 500?	it is in the list, but its memory is not reported
+ *	0 hidden 500	in use, by a process that is in no list
+ *	0 unlisted	the process that asks has no permission to see the list
  *	0 wide		entries of the list have 32 bytes (drivers 535.43 to 535.86)
  *	0 lost		the GPU is lost
  *
- * A GPU's memory must be known to be reported. One with instances has what they have too.
+ * A GPU's memory must be known to be reported. The memory of a GPU with instances includes theirs.
  */
 #ifndef GM_PRETEND_H
 #define GM_PRETEND_H
@@ -48,11 +47,11 @@
 	EXPORT enum nvml_return name(__VA_ARGS__); \
 	EXPORT enum nvml_return name(__VA_ARGS__)
 
-/* What a handle points to: a GPU or a MIG instance. */
+/* The object behind a handle: a GPU or a MIG instance. */
 struct unit {
 	const gpumap_device *device; /* NULL: the inventory lacks this index */
 	const struct unit *gpu;      /* of a MIG instance; itself for a GPU */
-	unsigned int index;          /* of a GPU; among its GPU's instances */
+	unsigned int index;          /* of a GPU; or among its GPU's instances */
 	const struct unit *mig;      /* the first of mig_count */
 	unsigned int mig_count;
 	const char *uuid;
@@ -70,12 +69,12 @@ struct use {
 	unsigned long long used;      /* bytes */
 	unsigned int count;
 	struct nvml_process processes[MAX_USE];
-	size_t entry; /* bytes of one in the list */
+	size_t entry; /* bytes of an entry in the list */
 };
 
 struct machine {
 	gpumap_inventory *inventory;
-	struct unit *units; /* the GPUs by index, then the instances */
+	struct unit *units; /* the GPUs by index, followed by the instances */
 	size_t count, gpus;
 };
 
@@ -86,17 +85,17 @@ void machine_free(struct machine *machine);
 /* The machine between nvmlInit and nvmlShutdown, else NULL. */
 const struct machine *machine_get(void);
 
-/* What a handle stands for, or the code that NVML gives instead. */
+/* The unit of a handle, or the code that NVML returns instead. */
 enum nvml_return unit_get(const struct unit **ret, const struct nvml_handle *handle);
 
-/* Bytes in all, of an instance those that its profile names; -1: not known. */
+/* All bytes; of an instance the number in its profile; -1: not known. */
 int64_t unit_memory(const struct unit *unit);
 
-/* What is in use of a GPU with its instances, or of an instance. NVML_ERROR_UNKNOWN: the file
- * cannot be read, or a line of it has no meaning. */
+/* The memory and processes of a GPU with its instances, or of an instance. NVML_ERROR_UNKNOWN: the
+ * file cannot be read, or a line of it is invalid. */
 enum nvml_return use_read(struct use *ret, const struct unit *unit);
 
-/* Declares `var` as what a handle stands for; returns from the caller if that fails. */
+/* Declares `var` as the unit of a handle; returns from the caller if that fails. */
 #define UNIT_OR_RETURN(var, handle) \
 	const struct unit *var; \
 	do { \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Start and end of the library, and what it says of the system as a whole. */
+/* Start and end of the library, and facts about the whole system. */
 #include "pretend.h"
 
 #include <pthread.h>
@@ -12,8 +12,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct machine the_machine;
 static atomic_uint users; /* calls of nvmlInit without their nvmlShutdown */
 
-/* The machine stays until the library is unloaded: a thread may be asking while
- * another one shuts down. */
+/* The machine stays until the library is unloaded: one thread may use it while another shuts down.
+ */
 __attribute__((destructor)) static void unload(void)
 {
 	machine_free(&the_machine);
@@ -49,7 +49,7 @@ SERVE(nvmlInit_v2, void)
 
 SERVE(nvmlInitWithFlags, unsigned int flags)
 {
-	(void)flags; /* "no GPU is no error", "do not attach": both hold here */
+	(void)flags; /* "no GPU is not an error", "do not attach": both apply here */
 	return start();
 }
 
@@ -96,8 +96,8 @@ SERVE(nvmlSystemGetDriverVersion, char *text, unsigned int size)
 	return give_text(text, size, driver_of(machine));
 }
 
-/* The newest CUDA that each branch of drivers runs, as nvidia-smi prints it: the
- * table of NVIDIA's release notes. */
+/* The newest CUDA for each branch of drivers, as nvidia-smi prints it; from the table in NVIDIA's
+ * release notes. */
 static int cuda_version(const char *driver)
 {
 	static const struct {
@@ -143,7 +143,7 @@ SERVE(nvmlSystemGetCudaDriverVersion_v2, int *version)
 	return give_cuda_version(version);
 }
 
-/* The real one is the driver's after the major version of CUDA, "12.570.124.06". */
+/* The real version is the driver's, after the major version of CUDA: "12.570.124.06". */
 SERVE(nvmlSystemGetNVMLVersion, char *text, unsigned int size)
 {
 	const struct machine *machine = machine_get();

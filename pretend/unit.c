@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A handle is a unit of the machine, while that is in reach. */
+/* Handles. A handle is valid only while its unit is in the machine. */
 #include "pretend.h"
 
 static enum nvml_return unit_state(const struct unit *unit)
@@ -13,7 +13,7 @@ static enum nvml_return unit_state(const struct unit *unit)
 	return r == NVML_SUCCESS ? use.state : r;
 }
 
-/* A handle is the address of a unit; anything else was never given out. */
+/* A handle is the address of a unit; any other address was never returned. */
 enum nvml_return unit_get(const struct unit **ret, const struct nvml_handle *handle)
 {
 	const struct machine *machine = machine_get();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What is in use of the machine, from the file that the environment names. */
+/* The current use of the machine, from the file that the environment names. */
 #include "pretend.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-/* "3" or "3:1": is it this unit, or one of its instances? */
+/* "3" or "3:1": whether it is this unit, or one of its instances. */
 static bool is_here(struct span where, const struct unit *unit)
 {
 	struct span gpu;
@@ -44,7 +44,7 @@ static bool add_process(struct use *use, struct span who, struct span amount)
 	return true;
 }
 
-/* False: the line has no meaning. */
+/* False: the line is invalid. */
 static bool take_line(struct use *use, struct span line, const struct unit *unit)
 {
 	struct span where, what = {NULL, 0}, amount;
