@@ -9,9 +9,9 @@
 enum train_status { TRAIN_OK = 0, TRAIN_FAILED = 1, TRAIN_BAD_INPUT = 2, TRAIN_NO_BACKEND = 3 };
 
 struct train_error {
-	enum train_status status; /* TRAIN_OK: nothing is wrong */
-	bool tolerated;           /* the caller can continue without what fails */
-	char text[512];           /* control characters are escaped; what is longer is cut */
+	enum train_status status; /* TRAIN_OK: no error */
+	bool tolerated;           /* the caller can continue without the thing that failed */
+	char text[512];           /* control characters are escaped; a longer text is cut */
 };
 
 #define TRAIN_TOLERATED \
@@ -20,7 +20,7 @@ struct train_error {
 		.status = TRAIN_OK, .tolerated = true \
 	}
 
-/* Notes it unless something was noted before. Returns false, for `return train_fail(...)`. */
+/* Notes the error unless one was noted before. Returns false, for `return train_fail(...)`. */
 bool train_fail(struct train_error *error, enum train_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpumap-train: a training whose devices are those that gpumap's mapping names. */
+/* gpumap-train: a training on the devices that gpumap's mapping names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ struct ranks {
 	int stopped; /* by this signal, or 0 */
 };
 
-/* A file must not get the descriptor of a closed standard stream, and its text. */
+/* Opens closed standard streams. Otherwise a file could get their descriptor, and their text. */
 static bool open_streams(struct train_error *error)
 {
 	for (;;) {

@@ -11,7 +11,7 @@ static enum simd_isa of_processor(void)
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		return __builtin_cpu_supports("avx512f") ? SIMD_AVX512 : SIMD_AVX2;
 #endif
-	return SIMD_GENERIC; /* the plain function has all there is */
+	return SIMD_GENERIC; /* the plain function has it already */
 }
 
 /* SIMD_AVX512 where the variable is not set. */

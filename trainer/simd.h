@@ -21,14 +21,14 @@
 #define SIMD_FMA
 #endif
 
-/* With AVX-512 our own Winograd's convolution gives way to oneDNN's. */
+/* With AVX-512, oneDNN's Winograd convolution replaces the trainer's own. */
 enum simd_isa { SIMD_GENERIC, SIMD_AVX2, SIMD_AVX512 };
 
 /* The user's limit, one of these words in the order above, for tests and to find faults. */
 #define SIMD_VARIABLE "GPUMAP_MAX_CPU_ISA"
 #define SIMD_WORDS "generic|avx2|avx512"
 
-/* The instructions that our loops use: the best that the processor has and the variable allows. An
+/* The instructions that the loops use: the best that the processor has and the variable allows. An
  * unknown word does not limit them; settings_read() rejects it. The first call reads the
  * environment. */
 enum simd_isa simd_isa(void);

@@ -35,7 +35,7 @@ struct checkpoint_progress {
 	uint64_t seed;
 };
 
-/* What the optimizer keeps for each parameter. */
+/* The optimizer's state for each parameter. */
 struct checkpoint_slot {
 	const char *name;   /* as PyTorch has it: "exp_avg", "momentum_buffer" */
 	float *const *data; /* data[i] has the shape of parameters[i] */
@@ -94,8 +94,8 @@ bool checkpoint_load_parameters(const struct tensor *parameters, size_t count,
 bool checkpoint_progress(struct checkpoint_progress *progress, const struct safetensors *file,
 			 struct train_error *error);
 
-/* Whether every parameter of the file is finite; otherwise bad input, with the first that is not.
- */
+/* Checks that every parameter of the file is finite; otherwise bad input, with the first that is
+ * not. */
 bool checkpoint_finite(const struct safetensors *file, struct train_error *error);
 
 #endif

@@ -30,7 +30,7 @@ static inline uint32_t four(const struct crc32 *crc, uint32_t bytes, int after)
 	       crc->table[after + 1][bytes >> 16 & 0xff] ^ crc->table[after][bytes >> 24];
 }
 
-/* 16 bytes at a time, since the look-ups of one step do not wait for each other. */
+/* 16 bytes at a time, because the look-ups of one step do not wait for each other. */
 void crc32_add(struct crc32 *crc, const void *bytes, size_t size)
 {
 	const unsigned char *at = bytes;

@@ -11,7 +11,7 @@ struct loading {
 	const char *module; /* what parameters' names begin with in the file: "module." or "" */
 	const struct contents *wanted;
 	const struct safetensors_tensor **found; /* by wanted */
-	bool optimizer;                          /* its state is wanted too */
+	bool optimizer;                          /* the optimizer's state is to be loaded too */
 	struct train_error *error;
 };
 

@@ -37,7 +37,7 @@ void progress_print(struct progress_texts *texts, const struct checkpoint_progre
 		snprintf(texts->numbers[i], PROGRESS_NUMBER, "%" PRId64, value);
 		texts->texts[i].key = integers[i].key;
 	}
-	/* nine digits tell every float from the next */
+	/* nine digits distinguish every float from the next */
 	snprintf(texts->numbers[SCALE], PROGRESS_NUMBER, "%.9g", (double)progress->scaler_scale);
 	texts->texts[SCALE].key = "scaler_scale";
 	snprintf(texts->numbers[SEED], PROGRESS_NUMBER, "%" PRIu64, progress->seed);

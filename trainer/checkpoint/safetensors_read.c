@@ -144,7 +144,7 @@ static int by_name(const void *a, const void *b)
 		      ((const struct safetensors_tensor *)b)->name);
 }
 
-/* One begins where the one before ends, from the first byte to the last. */
+/* Each tensor begins where the previous one ends, from the first byte to the last. */
 static bool check_places(const struct reader *r)
 {
 	struct safetensors *file = r->file;

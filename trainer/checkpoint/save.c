@@ -63,7 +63,7 @@ static void remove_if_left(int folder, const char *name)
 	close(fd);
 }
 
-/* Their space is needed now. */
+/* Removes files of killed writers, because their space is needed now. */
 static void remove_left_over(const struct saving *s)
 {
 	int fd = openat(s->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

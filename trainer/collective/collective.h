@@ -28,20 +28,21 @@ struct rendezvous;
 
 enum { MAX_GATHER = 512 };
 
-/* How the ranks meet. */
+/* How the ranks of a run meet. */
 struct rendezvous_options {
 	int world;
 	int ranks;        /* how many in this process: 1, or all, as threads */
-	int rank;         /* the one that is this process */
+	int rank;         /* the rank that is this process */
 	const char *name; /* shm between processes: a name that only the ranks of this run have, at
 			     most 200 bytes; NULL: all are in this process */
 	int timeout_ms;   /* limit of waiting for others in one call; 0: none */
-	int local;        /* how many on this machine; 0: not known */
+	int local;        /* their number on this machine; 0: not known */
 	bool messages;    /* send and receive will be called */
 	/* The type in which all_reduce sends values, if the collective `rounds`: VALUE_BFLOAT16
 	 * halves the bytes and rounds the addends. */
 	enum value_type sums;
-	int64_t sum_values; /* most calls sum no more; larger ones may go in pieces; 0: few */
+	/* most calls sum at most this many; larger calls may be split; 0: few values */
+	int64_t sum_values;
 };
 
 struct collective {
@@ -64,7 +65,7 @@ struct collective {
 	void (*cancel)(struct rendezvous *rendezvous, int rank, const struct train_error *why);
 
 	/* Called by the rank's thread; waits until all ranks are there. Set *comm to NULL first.
-	 * After a failure it may be incomplete: abort it, which gives the others the reason, and
+	 * After a failure it may be incomplete: call abort, which gives the others the reason, and
 	 * then close it. If it is NULL, use cancel. */
 	bool (*open)(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		     struct device *device, struct train_error *error);
@@ -89,9 +90,10 @@ struct collective {
 	/* Host memory: rank r's bytes to all[r * bytes]. With 0 bytes a barrier. */
 	bool (*all_gather)(struct communicator *comm, const void *mine, void *all, size_t bytes,
 			   const char *what, struct train_error *error);
-	/* The same in two parts, so that no step waits: begin takes mine, at most MAX_GATHER bytes;
-	 * neither it nor the device's later work waits. end waits for the values. One at a time;
-	 * other calls may come between. NULL where all_gather never waits for the device. */
+	/* all_gather in two parts, so that no step waits: gather_begin takes mine, at most
+	 * MAX_GATHER bytes; neither it nor the device's later work waits. gather_end waits for the
+	 * values. One at a time; other calls may come between. NULL if all_gather never waits for
+	 * the device. */
 	bool (*gather_begin)(struct communicator *comm, const void *mine, size_t bytes,
 			     const char *what, struct train_error *error);
 	bool (*gather_end)(struct communicator *comm, void *all, struct train_error *error);

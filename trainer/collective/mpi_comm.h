@@ -9,9 +9,9 @@
 #include "collective/call.h"
 #include "collective/mpi_module.h"
 
-/* A message that MPI may not have sent yet, in memory of our own. */
+/* A message that MPI may not have sent yet, in memory of this module. */
 struct mpi_send {
-	MPI_Request *requests; /* of what it is, and of the parts of its values */
+	MPI_Request *requests; /* of the header, and of the parts of its values */
 	int count, room;       /* of requests */
 	struct call call;
 	unsigned char *values;

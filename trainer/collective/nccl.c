@@ -181,7 +181,7 @@ static bool open_streams(struct nccl_comm *c, struct train_error *error)
 	return true;
 }
 
-/* By NCCL_COMM_ID all get the same. */
+/* With NCCL_COMM_ID all ranks get the same id. */
 static bool find_id(struct nccl_comm *c, ncclUniqueId *id, struct train_error *error)
 {
 	struct communicator *control = c->control;

@@ -13,7 +13,7 @@
 struct rendezvous {
 	struct rendezvous_options options;
 	struct cuda_calls calls;
-	/* The communicator through which ranks met; NULL: by NCCL_COMM_ID. */
+	/* The collective through which ranks met; NULL: by NCCL_COMM_ID. */
 	const struct collective *control;
 	struct rendezvous *control_rendezvous;
 	bool placed; /* this process set NCCL_COMM_ID */
@@ -30,7 +30,7 @@ enum { NCCL_GROUP_ABORT = 22200 };
 struct nccl_lane {
 	ncclComm_t comm;
 	cudaStream_t stream;
-	cudaEvent_t done; /* of what join waits for */
+	cudaEvent_t done; /* the work that join waits for */
 	bool forked;      /* the stream has still to wait for the last fork */
 	bool fresh;       /* join has still to wait for `done` */
 	bool busy;        /* NCCL has not yet put its last call on the stream */

@@ -152,7 +152,7 @@ static bool peer_open(struct communicator **comm, struct rendezvous *rendezvous,
 	return false;
 }
 
-/* Others may still wait for its events, so all are freed together. */
+/* Others may still wait for its events, so all events are freed together. */
 static void peer_close(struct communicator *comm)
 {
 	struct peer *p = own(comm);
@@ -239,7 +239,7 @@ static int64_t part_first(const struct peer *p, int64_t count, int rank)
 	return first < count ? first : count;
 }
 
-/* All ranks grow in the same call, when no stream uses what was there. */
+/* All ranks grow in the same call, when no stream uses the old memory. */
 static bool want_room(struct peer *p, int64_t count, struct train_error *error)
 {
 	const struct backend *backend = backend_of(p);

@@ -27,9 +27,10 @@ struct shm_call {
 };
 
 struct shm_slot {
-	_Alignas(SHM_LINE) _Atomic uint32_t event; /* counts what the rank may wait for */
+	/* counts the events that the rank may wait for */
+	_Alignas(SHM_LINE) _Atomic uint32_t event;
 	_Atomic uint32_t sleeping;                 /* it sleeps until event changes */
-	_Alignas(SHM_LINE) _Atomic uint32_t phase; /* that it has reached */
+	_Alignas(SHM_LINE) _Atomic uint32_t phase; /* the phase that it has reached */
 	_Atomic uint32_t doing;                    /* enum call_kind */
 	_Atomic int32_t process;                   /* 0: not open yet */
 	_Atomic uint32_t joined;                   /* a process is this rank */
@@ -102,7 +103,7 @@ void shm_control_plan(struct rendezvous *rendezvous);
 /* memory has `bytes` zeros, or another process has initialised it. */
 void shm_control_at(struct rendezvous *rendezvous, void *memory);
 void shm_control_begin(struct rendezvous *rendezvous);
-/* Whether it is of this build. */
+/* Whether the block is of this build of the program. */
 bool shm_control_ours(const struct shm_control_block *control);
 
 /* Notes what the rank does now; fails if the run has failed. */
@@ -124,7 +125,7 @@ bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t valu
 /* As collective.h's check. */
 bool shm_check(struct communicator *comm, const char *where, int64_t waited_ns,
 	       struct train_error *error);
-/* Wakes the rank: what it waits for may have changed. */
+/* Wakes the rank: its condition may have changed. */
 void shm_post(const struct rendezvous *rendezvous, int rank);
 
 /* Makes the run fail with this reason, unless it has failed before; error becomes the first

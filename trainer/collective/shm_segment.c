@@ -38,7 +38,7 @@ static bool all_joined(const struct rendezvous *rendezvous)
 	return atomic_load(&rendezvous->control->joined) >= rendezvous->control->world;
 }
 
-/* With the door locked. Another segment may have the name now, and must stay. */
+/* Called with the door locked. Another segment may have the name now, and must stay. */
 static void take_name(const struct rendezvous *rendezvous)
 {
 	struct stat st;
@@ -150,7 +150,7 @@ foreign:
 	return ATTEMPT_FAILED;
 }
 
-/* Behind the door. */
+/* Called with the door locked. */
 static enum attempt join_or_begin(struct rendezvous *rendezvous, struct train_error *error)
 {
 	enum attempt got = ATTEMPT_FAILED;

@@ -45,7 +45,7 @@ void shm_segment_close(struct rendezvous *rendezvous);
 /* Makes room in the segment and maps it; releases the map's previous room. */
 bool shm_segment_grow(struct rendezvous *rendezvous, struct shm_map *map, size_t bytes,
 		      struct train_error *error);
-/* Maps what another has made. */
+/* Maps the room that another process has made. */
 bool shm_segment_map(struct rendezvous *rendezvous, struct shm_map *map, uint64_t offset,
 		     uint64_t capacity, struct train_error *error);
 void shm_segment_unmap(struct shm_map *map);

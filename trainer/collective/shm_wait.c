@@ -152,7 +152,7 @@ static bool wait_asleep(struct shm_comm *comm, const _Atomic uint32_t *word, uin
 		uint32_t event = atomic_load(&comm->slot->event);
 		int rank = ended(comm, peer);
 
-		/* What a rank did before it ended still counts. */
+		/* Actions of a rank before it ended still count. */
 		if (reached(word, value))
 			return true;
 		if (!shm_good(comm->rendezvous, error))

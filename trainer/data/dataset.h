@@ -35,7 +35,7 @@ struct dataset {
 	float *values;
 };
 
-/* Of a channel, in units of 1 for the byte 255. */
+/* The scale of a channel, in units of 1 for the byte 255. */
 struct dataset_scale {
 	float mean;
 	float std;

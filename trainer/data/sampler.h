@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which samples each rank takes in each step: the order of PyTorch's DistributedSampler, bit
- * for bit (torch/utils/data/distributed.py), batched as DataLoader does.
+ * Which samples each rank takes in each step: the order of PyTorch's DistributedSampler, bit for
+ * bit (torch/utils/data/distributed.py), batched as DataLoader does.
  *
  * An epoch is a series of `total` positions. Position p holds sample order[p % samples] and belongs
  * to rank p % ranks; a step takes the next ranks * batch of them. So a step has the same samples
- * with any number of ranks with the same ranks * batch. They depend only on (seed, epoch, step), so
- * resuming is asking for another step.
+ * for any number of ranks, if ranks * batch is the same. They depend only on (seed, epoch, step),
+ * so resuming is asking for another step.
  *
- * 	sampler_init(&sampler, &options, error);
- * 	for (epoch = ...) {
- * 		sampler_set_epoch(&sampler, epoch);
- * 		for (step = 0; step < sampler.steps; step++) {
- * 			batch = sampler_batch(&sampler, rank, step, indices);
- * 			...
+ *	sampler_init(&sampler, &options, error);
+ *	for (epoch = ...) {
+ *		sampler_set_epoch(&sampler, epoch);
+ *		for (step = 0; step < sampler.steps; step++) {
+ *			batch = sampler_batch(&sampler, rank, step, indices);
+ *			...
  */
 #ifndef TRAIN_SAMPLER_H
 #define TRAIN_SAMPLER_H
@@ -38,7 +38,7 @@ enum sampler_tail {
 struct sampler_options {
 	enum sampler_order order;
 	enum sampler_tail tail;
-	bool drop_last;  /* DataLoader's: a last step that is not full is left out */
+	bool drop_last;  /* DataLoader's: leaves out a last step that is not full */
 	int64_t samples; /* in the dataset, at least 1 */
 	int64_t ranks;   /* world size, at least 1 */
 	int64_t batch;   /* samples of one rank in one step, at least 1 */
@@ -62,7 +62,7 @@ struct sampler {
 /* What one rank takes in one step. */
 struct sampler_batch {
 	int64_t count;   /* n_r, its samples: 0 is possible with SAMPLER_SHORT */
-	int64_t repeats; /* so many of the last are padding, which loss and metrics count */
+	int64_t repeats; /* how many of the last ones are padding, which loss and metrics count */
 	int64_t of_all;  /* n, the samples of all ranks together, repeats too */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models: lists of layers (models.h, models.c), what follows from a list (shapes.c), and a model
- * or a stage of one on a device (plan.c), with its forward and backward passes (pass.c).
+ * Models: lists of layers (models.h, models.c), the shapes that follow from a list (shapes.c), and
+ * a model or a stage of one on a device (plan.c), with its forward and backward passes (pass.c).
  */
 #ifndef TRAIN_MODEL_H
 #define TRAIN_MODEL_H
@@ -13,7 +13,7 @@ enum { MODEL_MAX_LAYERS = 32 };
 
 enum layer_kind { LAYER_CONVOLUTION, LAYER_MAX_POOL, LAYER_LINEAR };
 
-/* Strides are 1, and the kernel's size for pooling. */
+/* Strides are 1; for pooling they are the kernel's size. */
 struct layer {
 	const char *name; /* its parameters are NAME.weight and NAME.bias */
 	enum layer_kind kind;

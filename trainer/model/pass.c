@@ -7,7 +7,7 @@ static unsigned char *slot_at(const struct model *m, int slot)
 	return m->slots + (size_t)slot * m->slot_bytes;
 }
 
-/* The gradient of a node's output: in the buffer that does not have its input's gradient, or in
+/* The gradient of a node's output: in the buffer that its input's gradient does not use, or in
  * place. */
 static void *gradient_of(const struct model *m, int node, int slot)
 {
@@ -15,7 +15,7 @@ static void *gradient_of(const struct model *m, int node, int slot)
 						    : m->gradient[node & 1];
 }
 
-/* Of a pooling only if it is requested. */
+/* Whether an operation gives a bias gradient; a pooling does only if it is requested. */
 static bool gives_bias(const struct model *m, int index)
 {
 	const struct node *node = &m->nodes[index];

@@ -230,7 +230,7 @@ static void find_elements(struct model *m)
 	}
 }
 
-/* Zero, so that rows that do not count hold numbers. */
+/* Zeroed, so that rows that do not count have valid numbers. */
 static void *zeroed(struct model *m, size_t bytes, const char *what, struct train_error *error)
 {
 	return m->device->backend->allocate_zeros(m->device, bytes ? bytes : 1, what, error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A model on a device, inside. */
+/* The private parts of a model on a device. */
 #ifndef TRAIN_MODEL_PLAN_H
 #define TRAIN_MODEL_PLAN_H
 
@@ -29,8 +29,8 @@ struct model {
 	unsigned char *slots; /* activations: options.slots times slot_bytes */
 	size_t slot_bytes;
 	struct layout input; /* at 0 of a slot */
-	bool samples;        /* it is data: the first stage's */
-	void *gradient[2];   /* of activations: a node reads one and writes the other */
+	bool samples;        /* data: this is the first stage */
+	void *gradient[2];   /* gradients of activations: a node reads one and writes the other */
 	void *scratch;
 	void (*traced)(void *argument, const char *layer, const char *what); /* or NULL */
 	void *traced_argument;

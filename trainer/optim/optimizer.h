@@ -31,8 +31,8 @@ struct optimizer_param {
 
 struct optimizer;
 
-/* State is zero for a training that begins. False with a reason if a setting is out of its range,
- * a name appears twice, or memory runs out. The parameters' array is copied. */
+/* The state of a new optimizer is zero. False with a reason if a setting is out of its range, a
+ * name appears twice, or memory runs out. The array of parameters is copied. */
 bool optimizer_new(struct optimizer **optimizer, const struct optimizer_settings *settings,
 		   const struct optimizer_param *params, int count, struct train_error *error);
 void optimizer_free(struct optimizer *optimizer);

@@ -8,7 +8,7 @@
 
 enum { BLOCK = 1024 }; /* elements at a time, so that the loops count in int */
 
-/* With a factor of 1 a product is exact, so a scaler of 1 changes nothing. */
+/* A product with a factor of 1 is exact, so a scaler of 1 changes nothing. */
 SIMD_BODY float gradient(float g, float w, const struct update *u)
 {
 	float scaled = g * u->inv_scale * u->clip;

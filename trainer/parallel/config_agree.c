@@ -9,8 +9,8 @@
 #include "hash.h"
 #include "settings/rows.h"
 
-/* The rows of settings.def; what follows from them; and what the machines have, which can differ
- * with equal settings: "auto", and types that a processor does not have. */
+/* The rows of settings.def; values that follow from them; and properties of machines, which can
+ * differ with equal settings: "auto", and types that a processor does not have. */
 enum { TRAIN_SAMPLES = ROWS, TEST_SAMPLES, BACKEND, PRECISION, THINGS };
 enum { TEXT = 1024, SHOWN = 48 };
 
@@ -80,7 +80,7 @@ static void write_row(char text[TEXT], const struct settings *settings, enum row
 	}
 }
 
-/* This rank's value of a thing; empty if it may differ. */
+/* This rank's value of `thing`; empty if it may differ. */
 static void write_thing(char text[TEXT], const struct parallel_options *o, int thing)
 {
 	bool sgd = o->settings->optimizer.kind == OPTIMIZER_SGD;

@@ -19,8 +19,8 @@ struct ddp {
 	struct step_output *output;     /* of the step that is being submitted */
 };
 
-/* With a free core, a thread that sends costs nothing; else it competes with backward and gains
- * nothing (bench/README.md). */
+/* If there is a free core, a thread that sends costs nothing; otherwise it competes with backward
+ * and gains nothing (bench/README.md). */
 static bool overlaps(const struct parallel_options *o)
 {
 	if (o->settings->overlap != OVERLAP_AUTO)
@@ -134,7 +134,7 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 	if (!replica_begin_all(&d->replica, input, false, error) || !run_step(d, input, error) ||
 	    !replica_fetch(&d->replica, error))
 		return false;
-	/* The waiting of another thread does not count. */
+	/* Time that another thread waits does not count. */
 	d->output->waited_ns = d->overlap ? d->output->exposed_ns : p->comm->waited_ns - waited;
 	if (rank_has_streams(p))
 		d->output->exposed_ns = d->output->waited_ns = 0;
@@ -152,7 +152,7 @@ static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 	       step_graph_run(d->evaluations, &step, error) && replica_fetch(&d->replica, error);
 }
 
-/* If the communicator uses the device's stream, its work is waited for with the device. */
+/* If the communicator uses the device's stream, waiting for the device includes its work. */
 static int64_t exposed(const struct ddp *d, int step)
 {
 	const struct parallel *p = &d->base;
@@ -185,7 +185,8 @@ static bool ddp_write(struct parallel *p, int state, int parameter, const float 
 	return !host || replica_write(&((struct ddp *)p)->replica, state, parameter, host, error);
 }
 
-/* Rank 0's parameters to all, as DistributedDataParallel's constructor does it, and its state. */
+/* Sends rank 0's parameters to all, as DistributedDataParallel's constructor does, and its state.
+ */
 static bool ddp_synchronize(struct parallel *p, const struct optimizer_progress *progress,
 			    struct train_error *error)
 {

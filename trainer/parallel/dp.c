@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One process with a replica on each device, each with a thread, as nn.DataParallel does it. Events
- * order the devices, with real streams as well.
+ * One process with a replica on each device, each with a thread, as in nn.DataParallel. Events
+ * order the devices, also with real streams.
  *
  * nn.DataParallel gives the parameters to all replicas before each forward pass; here this happens
  * after the optimizer's step, which has the same effect.
@@ -219,7 +219,8 @@ static void wake(void *argument, int index, const struct train_error *error)
 	backend->event_abort(d->parameters_ready);
 }
 
-/* Runs it in all replicas, each in its thread; one that fails ends the waiting of the others. */
+/* Runs the work in all replicas, each in its thread. A replica that fails ends the waiting of the
+ * others. */
 static bool dp_run(struct dp *d, threads_work *work, struct train_error *error)
 {
 	return threads_run(d->threads, work, wake, d, error);

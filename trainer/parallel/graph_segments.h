@@ -16,8 +16,8 @@ struct graph_segments {
 	struct step_graph *forward, *evaluation, *backward, *update;
 };
 
-/* Pass p is in slot p modulo `slots`. has_loss: forward goes on to the loss, and in training to its
- * gradient. */
+/* Pass p uses slot p modulo `slots`. has_loss: forward includes the loss, and in training the
+ * loss's gradient. */
 bool graph_segments_open(struct graph_segments *segments, struct replica *replica, int slots,
 			 bool has_loss, struct train_error *error);
 /* Call it before the replica is closed. Does nothing for one of zeros. */

@@ -11,16 +11,16 @@
 
 struct inputs {
 	struct device *device;
-	int64_t passes, rows;       /* the most of a step, and of a pass */
-	bool labels;                /* the host sends them; else the device finds them */
-	unsigned char *host, *sent; /* sent: on the device, the same */
+	int64_t passes, rows;       /* the maximum of a step, and of a pass */
+	bool labels;                /* the host sends labels; else the device finds them */
+	unsigned char *host, *sent; /* sent: the copy on the device */
 };
 
 /* On failure there is nothing to close. */
 bool inputs_open(struct inputs *inputs, const struct inputs *how, struct train_error *error);
 void inputs_close(struct inputs *inputs);
 
-/* The inputs of a pass, on the host and on the device. Indices and labels: `rows`. */
+/* The inputs of a pass, on the host and on the device. Indices and labels have `rows` elements. */
 struct inputs_pass {
 	struct pass_control *control;
 	int64_t *indices;

@@ -188,7 +188,7 @@ _Static_assert(offsetof(struct gradient_measure, norms) ==
 		       offsetof(struct gradient_measure, found_inf) + sizeof(float),
 	       "found_inf and norms are GRADIENT_SUMS floats in a row");
 
-/* Stages measure together. */
+/* Whether the stages sum their norms. */
 static bool sums_norms(const struct mp *m)
 {
 	return replica_measures(&m->replica) && m->base.options.world > 1;

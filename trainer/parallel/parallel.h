@@ -32,8 +32,8 @@ struct parallel_options {
 	int rank, world;
 	struct rendezvous *rendezvous;
 	const struct collective *collective;
-	int64_t batch;             /* most samples of step_input.count */
-	int64_t profiled;          /* most steps that go into time lines */
+	int64_t batch;             /* the most samples of a step_input */
+	int64_t profiled;          /* the most steps in time lines */
 	enum value_type precision; /* what layers compute in */
 	cpu_set_t cpus;            /* the cores that this process may use */
 	/* dp: called by the thread of a replica that has failed, before it ends the others. May be
@@ -62,9 +62,9 @@ struct step_output {
 	int64_t correct;
 	bool finite; /* the gradients were finite, and the step was made; the same on all ranks */
 	double norm; /* of the gradients, the same on all; NAN unless requested */
-	/* The time of waiting for gradients after backward, and for other ranks, within the step.
-	 * -1: not measured, as on GPUs in steps that are not in the time line, where the host does
-	 * not wait. */
+	/* The time within the step in which the rank waited for gradients after backward, and for
+	 * other ranks. -1: not measured, as on GPUs in steps without a time line, in which the host
+	 * does not wait. */
 	int64_t exposed_ns, waited_ns;
 };
 
@@ -105,8 +105,8 @@ struct parallel {
 	struct parallel_options options;
 	struct communicator *comm;
 	struct model_shapes shapes;
-	/* Of each device what it computes, then what this rank sends; none unless
-	 * options.profiled. */
+	/* For each device its computation, then what this rank sends; none unless options.profiled.
+	 */
 	struct timeline *timeline[PLACE_MAX_DEVICES + 1];
 	int timelines;
 	/* The outputs of submitted steps, as far as the host knows them. */

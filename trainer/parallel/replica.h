@@ -63,7 +63,7 @@ void replica_trace(struct replica *replica, struct timeline *timeline);
 void replica_set_rows(struct replica *replica, int64_t pass, const struct replica_rows *rows);
 bool replica_begin(struct replica *replica, const struct step_input *input,
 		   struct train_error *error);
-/* Both, for a step whose passes take the input's samples one after the other. */
+/* Both of these, for a step whose passes take the input's samples one after the other. */
 bool replica_begin_all(struct replica *replica, const struct step_input *input, bool test,
 		       struct train_error *error);
 
@@ -76,17 +76,18 @@ bool replica_fill(struct replica *replica, int slot, int64_t pass, bool test,
 bool replica_forward(struct replica *replica, int slot, struct train_error *error);
 bool replica_loss(struct replica *replica, int slot, int64_t pass, bool gradient,
 		  struct train_error *error);
-/* Of pass `pass` of `passes`: after the last, model_gradients() has the sum of all. `ready` is
- * called for layers in the last pass, as by model_backward(), once their sum is complete. */
+/* Backward of pass `pass` of `passes`; after the last, model_gradients() has the sum of all.
+ * `ready` is called for layers in the last pass, as by model_backward(), when their sum is
+ * complete. */
 bool replica_backward(struct replica *replica, int slot, int64_t pass, int64_t passes,
 		      const struct model_watch *ready, struct train_error *error);
 
-/* Forward, loss and backward of all passes of a step that has begun. */
+/* Runs forward, loss and backward of all passes of a step that has begun. */
 bool replica_passes(struct replica *replica, int64_t passes, const struct model_watch *ready,
 		    struct train_error *error);
-/* Loss and correct of test rows, after replica_begin_all(). */
+/* Adds loss and correct rows of test samples, after replica_begin_all(). */
 bool replica_evaluate(struct replica *replica, int64_t passes, struct train_error *error);
-/* Whether its gradients are measured before an update: they are clipped, or in float16. */
+/* Whether gradients are measured before an update: because they are clipped, or in float16. */
 bool replica_measures(const struct replica *replica);
 bool replica_measure(struct replica *replica, struct train_error *error);
 /* The norm of the model, after the sums over stages. */

@@ -10,8 +10,8 @@ struct stage {
 };
 
 /* `count` stages. cuts: the first layer of each but the first, "conv2,fc1"; "" decides by the
- * multiplications of a sample: the largest stage is as small as possible, and of such cuts those
- * that send least win. Each stage has at least one layer, and others read only the output of its
+ * multiplications of a sample: the largest stage is as small as possible; of such cuts the one that
+ * sends least is chosen. Each stage has at least one layer, and others read only the output of its
  * last layer. Bad input: more stages than layers, an unknown layer, a wrong order or number. */
 bool stages_make(struct stage *stages, int count, const struct model_spec *spec,
 		 const struct model_shapes *shapes, const char *cuts, struct train_error *error);

@@ -2,7 +2,7 @@
 /*
  * Runs a step, or a segment of one, and lets the device record it as a graph. Steps differ only in
  * their number of passes, segments in their pass too; there is one recording for each. The first
- * run of each is not recorded, since libraries then prepare in ways that cannot be.
+ * run of each is not recorded, because libraries prepare in it by calls that cannot be recorded.
  *
  * NCCL wants a call to be recorded by all ranks or by none, and a recording that has it to be run
  * by all together (its user guide, "Using NCCL with CUDA Graphs"). A rank does not know the passes
@@ -34,7 +34,7 @@ struct step_graph_options {
 
 bool step_graph_open(struct step_graph **graph, const struct step_graph_options *options,
 		     struct train_error *error);
-/* NULL is nothing. */
+/* NULL is allowed. */
 void step_graph_close(struct step_graph *graph);
 
 bool step_graph_run(struct step_graph *graph, const struct graph_step *step,

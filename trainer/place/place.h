@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where this process computes, by gpumap's answers for its list, its device and its launcher. Only
- * this module calls libgpumap.
+ * The devices on which this process computes, by gpumap's answers for its list, its device and its
+ * launcher. Only this folder calls libgpumap.
  */
 #ifndef TRAIN_PLACE_PLACE_H
 #define TRAIN_PLACE_PLACE_H

@@ -48,7 +48,7 @@ static void take_part(struct threads *threads, int index)
 		threads->failed(threads->argument, index, &error);
 }
 
-/* False: leave. */
+/* False: the thread is to end. */
 static bool wait_for_work(struct threads *threads, unsigned *seen)
 {
 	bool leave;

@@ -36,7 +36,7 @@ static bool is_expected(const struct verify_facts *f, const struct gpu_use *use)
 	return false;
 }
 
-/* -1: not known. */
+/* How much the memory grew; -1: not known. */
 static int64_t grown(const struct verify_facts *f, const struct gpu_use *use)
 {
 	for (int i = 0; i < f->before_count; i++)
@@ -47,8 +47,8 @@ static int64_t grown(const struct verify_facts *f, const struct gpu_use *use)
 	return -1;
 }
 
-/* Whether process ids are of this namespace. If not, another process had ours before we had a
- * context. */
+/* Whether process ids are of this namespace. If not, a process with this one's id used a GPU before
+ * this one had a context. */
 static bool ids_are_ours(const struct verify_facts *f)
 {
 	for (int i = 0; i < f->before_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of a run in progress: a bar or lines for people, one line of JSON for each step for
+/* Reports while a run is in progress: a bar or lines for people, one line of JSON for each step for
  * programs, and the curve of the losses at its end. Only rank 0 has one. */
 #ifndef TRAIN_REPORT_METRICS_H
 #define TRAIN_REPORT_METRICS_H

@@ -22,8 +22,8 @@ struct progress {
 /* Of options: progress, epochs, epoch_steps, steps, ranks. */
 bool progress_open(struct progress *progress, const struct metrics_options *options,
 		   struct train_error *error);
-/* Removes the bar, so that other text may follow on the terminal. The line of an epoch that did not
- * end says so. */
+/* Removes the bar, so that other text may follow on the terminal. If the epoch did not end, its
+ * line is marked so. */
 void progress_end(struct progress *progress);
 /* The same, and frees it. */
 void progress_close(struct progress *progress);
@@ -41,7 +41,8 @@ bool progress_show_text(const char *text);
 /* The process ends now: ends the line of a bar, and prevents further writes. */
 void progress_abandon(void);
 
-/* The contents of a bar. NAN, negative values and NULL are not shown; nor is what has no room. */
+/* The contents of a bar. NAN, negative values and NULL are not shown, nor are parts that do not
+ * fit. */
 struct progress_state {
 	int64_t epoch, epochs; /* from 0; of how many, 0: not known */
 	int64_t place, places; /* steps, -1: not shown; of how many, 0: not known */

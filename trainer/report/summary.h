@@ -9,26 +9,26 @@
 
 enum summary_role { SUMMARY_SINGLE, SUMMARY_MASTER, SUMMARY_REPLICA, SUMMARY_STAGE };
 
-/* A device of the run. Plain bytes, so that ranks can send it to each other. */
+/* A device of the run. It has no pointers, so that ranks can send it to each other. */
 struct summary_device {
 	int32_t rank, local_rank;
 	int32_t logical; /* N of cuda:N */
 	int32_t physical;
 	int32_t role;    /* enum summary_role; SUMMARY_MASTER is dp's replica that leads */
 	int32_t index;   /* of the replica or stage */
-	char host[64];   /* "": this one */
+	char host[64];   /* "": this host */
 	char uuid[64];   /* "": not known */
 	char pci[24];    /* of a real GPU; "" */
 	char name[96];   /* "": not known */
 	char layers[96]; /* of a stage: "conv1 to fc1" */
-	int64_t bytes, peak_bytes; /* at the end */
+	int64_t bytes, peak_bytes; /* at the end of the run */
 };
 
 /* rank, local rank, logical and physical device, host, role, name, PCI address and UUID. */
 void summary_places(FILE *out, const struct summary_device *devices, int count);
 
-/* Bytes of each physical device, now and at most, and how much more dp's master used at most than
- * the mean of the others. Those of ranks that share a device are added. */
+/* Bytes of each physical device, at the end and at most, and how much more dp's master used at most
+ * than the mean of the others. Devices that ranks share are added up. */
 void summary_memory(FILE *out, const struct summary_device *devices, int count);
 
 struct summary_rank {

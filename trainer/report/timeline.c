@@ -34,7 +34,7 @@ bool timeline_open(struct timeline **ret, int rank, int device, enum timeline_la
 		return train_nomem(error, "the time line");
 	*timeline = (struct timeline){
 		.rank = rank, .device = device, .step = -1, .lane = lane, .max = (int)room};
-	/* So that no page fault happens while something is timed. */
+	/* Touches all pages, so that no page fault happens while something is timed. */
 	memset(timeline->intervals, 0, room * sizeof(timeline->intervals[0]));
 	*ret = timeline;
 	return true;

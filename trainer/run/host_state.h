@@ -16,11 +16,12 @@ struct host_state {
 	float *memory;
 };
 
-/* Room for all of it, zero; on ranks other than 0 there is none, and the tensors have no data. */
+/* Makes zeroed room for all of it. On ranks other than 0 there is no room, and the tensors have no
+ * data. */
 bool host_state_open(struct host_state *host, const struct run *run, struct train_error *error);
 void host_state_close(struct host_state *host);
 
-/* Between the host state of rank 0 and the ranks that hold them. All ranks call it. */
+/* Copies between the host state of rank 0 and the ranks that have the values. All ranks call it. */
 bool host_state_collect(struct host_state *host, struct run *run, struct train_error *error);
 bool host_state_give(const struct host_state *host, struct run *run, bool slots,
 		     struct train_error *error);

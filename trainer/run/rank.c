@@ -105,7 +105,7 @@ static bool open_all(struct run *r, struct train_error *error)
 	r->comm = r->parallel->comm;
 	r->scaler = scaler_default();
 	r->scaled = r->settings->precision == VALUE_FLOAT16;
-	/* Timed work must not mix with the next step. */
+	/* In timed steps no work of the next step may begin. */
 	r->ahead = r->settings->profile_steps ? 0 : t->backend->ahead;
 	if (r->ahead > MAX_RUN_AHEAD)
 		return train_fail(error, TRAIN_FAILED,
@@ -162,7 +162,7 @@ static bool is_time_to_save(const struct run *r, int stop)
 	       (every > 0 ? r->step % every == 0 : r->epoch_step == 0);
 }
 
-/* --steps can end a run within an epoch. The checkpoint has no trace of the test, so that a resumed
+/* --steps can end a run within an epoch. This last test is not in the checkpoint, so that a resumed
  * run is like one that did not end. */
 static bool test_at_end(struct run *r, struct train_error *error)
 {
@@ -170,7 +170,7 @@ static bool test_at_end(struct run *r, struct train_error *error)
 	       run_evaluate(r, r->epoch, error);
 }
 
-/* A failure on a GPU may be of any step since the last reported one. */
+/* On a GPU the failed step may be any one since the last reported. */
 static bool after_step(const struct run *r, struct train_error *error)
 {
 	size_t n = strlen(error->text);
@@ -181,7 +181,7 @@ static bool after_step(const struct run *r, struct train_error *error)
 	return false;
 }
 
-/* After everything that a step needs was used once. */
+/* By then everything that a step needs was used once. */
 static bool is_time_to_verify(const struct run *r)
 {
 	return r->settings->verify_mapping && r->submitted == 1;

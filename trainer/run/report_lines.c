@@ -61,7 +61,7 @@ static bool has_backend(const char *name)
 	return false;
 }
 
-/* And why no GPU is used, unless that was requested. */
+/* Also reports why no GPU is used, unless that was requested. */
 static void report_backend(const struct run *r, int devices)
 {
 	const char *name = r->training->backend->name, *why = "";

@@ -7,7 +7,7 @@
 #include "run/resume_check.h"
 #include "run/host_state.h"
 
-/* --- what a run begins with --------------------------------------------------------------------
+/* --- the beginning of a run --------------------------------------------------------------------
  */
 
 static void initialise(struct host_state *s, const struct run *r)
@@ -62,7 +62,7 @@ static bool load_newest(struct host_state *s, struct run *r, bool *found, struct
 	return done;
 }
 
-/* All ranks begin with what rank 0 found. */
+/* The state in which all ranks begin, as rank 0 found it. */
 struct beginning {
 	struct checkpoint_progress progress;
 	bool resumed;
@@ -82,7 +82,7 @@ static void go_on(struct run *r, const struct checkpoint_progress *p)
 		r->epoch_step = 0;
 	}
 	r->history = p->history;
-	/* Once for all ranks of the process, by the one that measures the time. */
+	/* Reported once, by the rank that measures the time. */
 	if (r->rank == 0)
 		r->training->started_ns -= p->elapsed_ms * 1000000;
 	if (r->scaled && p->scaler_scale > 0) {
@@ -138,7 +138,7 @@ bool run_begin(struct run *r, struct train_error *error)
 	return done;
 }
 
-/* --- what it leaves ----------------------------------------------------------------------------
+/* --- the checkpoint of a run -------------------------------------------------------------------
  */
 
 static bool write_checkpoint(struct run *r, struct host_state *s, struct train_error *error)

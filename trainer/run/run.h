@@ -12,7 +12,7 @@ struct run_pending {
 	int64_t begin_ns;
 };
 
-/* Besides the steps ahead there is the next one, and one whose results are not gathered yet. */
+/* Besides the steps ahead there are the next step, and one whose results are not gathered yet. */
 enum { MAX_RUN_AHEAD = MAX_FETCH - 2 };
 
 struct run {
@@ -23,7 +23,7 @@ struct run {
 	struct communicator *comm;
 	struct sampler sampler;
 	struct schedule schedule;
-	struct scaler scaler; /* as the devices had it after the last completed step */
+	struct scaler scaler; /* as on the devices after the last completed step */
 	bool scaled;          /* float16 */
 	int64_t *indices;
 	struct metrics *metrics; /* rank 0's */
@@ -46,14 +46,14 @@ struct run {
 	int64_t last_ns;                  /* when the previous step was reported */
 	int64_t result_ns;                /* when its result was there */
 	int64_t counted;                  /* steps of this process */
-	int64_t timed, own_ns, waited_ns; /* those whose times are known, and these in all */
-	int64_t profiled;                 /* of them, in time lines */
+	int64_t timed, own_ns, waited_ns; /* the steps whose times are known, and their sums */
+	int64_t profiled;                 /* steps in time lines */
 	char *begun_with;                 /* rank 0: the checkpoint that it resumed, or NULL */
 	int64_t saved; /* the step of the newest checkpoint that it wrote, or 0 */
 	int stopped;   /* by this signal, before the last step; or 0 */
 };
 
-/* --- restore.c: what a run begins with, and what it leaves */
+/* --- restore.c: the beginning of a run, and its checkpoints */
 
 /* PyTorch's initial parameters, a file of weights, or the newest checkpoint; the sampler too. */
 bool run_begin(struct run *run, struct train_error *error);
@@ -78,7 +78,7 @@ bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
  * expected. Rank 0 reports it, at the end in a line of its own. */
 bool run_verify(struct run *run, bool end, struct train_error *error);
 
-/* --- finish.c: what is reported on standard output */
+/* --- finish.c: reports on standard output */
 
 /* Reports the devices, the assumptions about them, and run_report_beginning. */
 bool run_report_places(struct run *run, struct train_error *error);

@@ -19,7 +19,7 @@ enum { STACK = 1 << 16, PATIENCE_S = 1 };
 static atomic_int asked;
 static atomic_bool later, opened;
 
-/* Why the process ends. */
+/* The reason for which the process ends. */
 static struct {
 	pthread_mutex_t mutex;
 	struct train_error reason;

@@ -4,7 +4,7 @@
  *
  * SIGTERM, SIGINT and SIGHUP: until training begins they end the process as usual. From then on the
  * first asks for an end after the current step, with a checkpoint, and a second ends it at once. If
- * it takes longer than a moment, the progress line says so.
+ * that takes longer than a moment, the progress line reports it.
  *
  * One thread waits for them, and all others block them: a handler on the stack of oneDNN's
  * generated code would overwrite what that code keeps below its stack pointer.

@@ -16,18 +16,18 @@ struct training {
 	struct rendezvous *rendezvous;
 	const struct model_spec *spec;
 	struct dataset train, test;
-	enum value_type precision; /* of the settings, as far as this processor has it */
+	enum value_type precision; /* of the settings, or another one if this processor lacks it */
 	cpu_set_t cpus;            /* those of the process */
 	struct verify *verify;     /* of this process; NULL: not asked for */
 
-	/* A step: samples of all ranks, of one rank, and how many ranks the sampler parts them to
-	 * (those of ddp; in other modes a rank takes all). */
+	/* Samples of a step: of all ranks, and of one rank; and the number of ranks among which the
+	 * sampler divides them (those of ddp; in other modes a rank takes all). */
 	int64_t global_batch, rank_batch;
 	int sampler_ranks;
-	int64_t started_ns; /* CLOCK_MONOTONIC, less what the runs before it took */
+	int64_t started_ns; /* CLOCK_MONOTONIC, less the time that earlier runs took */
 
-	/* Why the first of this process's ranks failed. Others fail after it, and may return before
-	 * it does. */
+	/* Why the first of this process's ranks failed. Other ranks fail after it, and may return
+	 * earlier. */
 	pthread_mutex_t mutex;
 	struct train_error first;
 };

@@ -167,7 +167,7 @@ static int state_own(const struct arguments_raw *raw, const struct command_line 
 				 : code;
 }
 
-/* GPUMAP_MODE is stronger than a section and weaker than an option (rule S6). */
+/* GPUMAP_MODE wins over a section; an option wins over GPUMAP_MODE (rule S6). */
 static void take_mode(struct arguments_raw *raw, const char *const *envp)
 {
 	const char *mode = environ_nonempty(envp, "GPUMAP_MODE");
@@ -178,7 +178,7 @@ static void take_mode(struct arguments_raw *raw, const char *const *envp)
 	raw->rows[ROW_mode].origin = "GPUMAP_MODE";
 }
 
-/* A variable that the loops read themselves, without settings. */
+/* The loops read this variable themselves, without settings. */
 static bool check_isa(const char *const *envp, struct train_error *error)
 {
 	const char *isa = environ_nonempty(envp, SIMD_VARIABLE);
@@ -210,7 +210,7 @@ static bool read_all(struct arguments_raw *raw, struct command_line *command, in
 	command->device = key_value(raw, "device", envp) || key_value(raw, "set_device", envp);
 	command->inventory =
 		raw->inventory ? raw->inventory : environ_nonempty(envp, "GPUMAP_INVENTORY");
-	/* All ranks would print the same; the first one does. */
+	/* All ranks would print the same remarks, so only the first does. */
 	if (gpumap_request_identity_int(raw->request, GPUMAP_IDENTITY_RANK) <= 0)
 		findings_print(raw->report, NULL);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The settings of a training, from options and the [trainer] section of a profile. settings.def has
- * a row for each: the option, the key, its default, its values and its help are one.
+ * a row for each, with its option, key, default, values and help.
  */
 #ifndef TRAIN_SETTINGS_SETTINGS_H
 #define TRAIN_SETTINGS_SETTINGS_H
@@ -81,16 +81,17 @@ struct settings {
 struct command_line {
 	struct settings settings;
 	gpumap_request *request;
-	const char *inventory;  /* as --inventory of gpumap, NULL: not given */
-	const char *device_ids; /* as --device-ids, NULL: not given */
+	const char *inventory;  /* the value of --inventory, as in gpumap; NULL: not given */
+	const char *device_ids; /* the value of --device-ids, as in gpumap; NULL: not given */
 	bool device;            /* --device or --set-device was given */
 	const char *const *envp;
-	bool asked;   /* --help or --version were answered: there is nothing to do */
+	bool asked;   /* --help or --version was answered: there is nothing to do */
 	void *memory; /* of the texts, until settings_free */
 };
 
-/* Options over GPUMAP_* variables over the [trainer] section over defaults. argv and envp must
- * outlive it. Remarks go to stderr. On failure there is nothing to free. */
+/* Reads the settings: options win over GPUMAP_* variables, these over the [trainer] section, and
+ * that over defaults. argv and envp must outlive it. Remarks go to stderr. On failure there is
+ * nothing to free. */
 bool settings_read(struct command_line *ret, int argc, char **argv, const char *const *envp,
 		   struct train_error *error);
 void settings_free(struct command_line *command);

@@ -5,10 +5,10 @@
 
 #include "settings/arguments_raw.h"
 
-/* False, with bad input that names both options, where two of --metrics, --plot and --profile-to
- * write one file, or one of them writes that of --weights: by its name, or where it exists by
- * whatever link. A file that is not regular, such as /dev/null, may be named twice. Creates
- * nothing. */
+/* False, with bad input that names both options, if two of --metrics, --plot and --profile-to write
+ * one file, or if one of them writes the file of --weights. Files are compared by name, and
+ * existing ones by their identity, through any link. A file that is not regular, such as /dev/null,
+ * may be named twice. Creates nothing. */
 bool targets_differ(const struct arguments_raw *raw, const struct settings *settings,
 		    struct train_error *error);
 
