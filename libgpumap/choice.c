@@ -44,7 +44,7 @@ static void no_device(struct resolver *resolver, const char *what, const char *o
 		code = ""; /* 34, 35, 100, 803: by what is missing */
 	} else if (inventory && !resolver->host_count) {
 		why = "the machine has no GPU";
-		fix = "gpumap inventory says what was looked at";
+		fix = "gpumap inventory shows what was examined";
 	} else if (resolver->hidden_by) {
 		why = resolver->hidden_by;
 		fix = "ask for GPUs there (docker run --gpus, srun --gpus), or look at that list";

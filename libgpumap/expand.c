@@ -107,7 +107,7 @@ bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_
 	}
 	if (!lookup || buf->length - begin <= INIFILE_MAX_VALUE)
 		return true;
-	wrong(error, text.text, "say less", "with its variables it has more than %d bytes",
+	wrong(error, text.text, "shorten it", "with its variables it has more than %d bytes",
 	      INIFILE_MAX_VALUE);
 	error->is_long = true;
 	return false;

@@ -273,7 +273,7 @@ static void compare(const struct rank_identity *now, const struct rank_identity 
 			 .fix = nested ? NULL
 				       : "unset the variables of the launcher that did not start "
 					 "this process, or give --local-rank N"),
-		   "%s says rank %lld of %lld, local rank %lld; %s says rank %lld of %lld, local "
+		   "%s gives rank %lld of %lld, local rank %lld; %s gives rank %lld of %lld, local "
 		   "rank %lld: %s wins",
 		   now->row, (long long)now->rank, (long long)now->size, (long long)now->local_rank,
 		   other->row, (long long)other->rank, (long long)other->size,

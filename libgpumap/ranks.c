@@ -74,7 +74,7 @@ static void explain_row(struct resolver *resolver, const struct rank_identity *r
 		return;
 	}
 	step = step_add(resolver, "R1", row->origin,
-			arena_printf(resolver->arena, "%s=%lld: %s says rank %lld of %lld",
+			arena_printf(resolver->arena, "%s=%lld: %s gives rank %lld of %lld",
 				     variable_name(row->local_variable), (long long)row->local_rank,
 				     row->row, (long long)row->rank, (long long)row->size));
 	lose_rows(resolver, step, rows, count);

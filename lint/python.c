@@ -137,7 +137,7 @@ static int judge_file(const struct python_judge *judge)
 	if (r == GPUMAP_OK && f->text.broken)
 		report_add(judge->report, FINDING_NOT_PYTHON,
 			   ABOUT(.origin = judge->origin, .line = f->text.broken,
-				 .fix = "python3 -m py_compile FILE says what is wrong"),
+				 .fix = "python3 -m py_compile FILE shows what is wrong"),
 			   "a string or bracket is not closed: what follows may be misread");
 	return r;
 }

@@ -72,7 +72,7 @@ static int judge_list(const struct python_judge *judge, const struct observation
 	else if (s->verb == OBSERVED_REMOVES)
 		report_add(judge->report, id,
 			   AT(judge, s, .rule = "S2",
-			      .fix = "leave the list alone: it says which GPUs the job may use"),
+			      .fix = "leave the list unchanged: it selects the GPUs of the job"),
 			   "code %s the list that launcher and user set by nothing: every GPU is "
 			   "visible",
 			   verb);
@@ -196,5 +196,5 @@ void judge_rendezvous(const struct python_judge *judge, const struct observation
 	if (span_number(port, 65535) <= 0)
 		return;
 	at.value.text = port;
-	fixed_port(judge, &at, "say init_method=\"env://\" and let the launcher choose it");
+	fixed_port(judge, &at, "write init_method=\"env://\" and let the launcher choose it");
 }

@@ -159,7 +159,7 @@ static void report_tasks(struct shell *sh, const struct launch *launch, int64_t 
 {
 	shell_report(
 		sh, FINDING_MORE_RANKS, launch->at, "D7",
-		"say srun --ntasks-per-node=1: the launcher starts the ranks of a node",
+		"use srun --ntasks-per-node=1: the launcher starts the ranks of a node",
 		"%lld tasks on each node start %s with %lld rank%s each, and %lld GPU%s visible",
 		(long long)tasks, lint_launcher_name(launch->launcher), (long long)ranks,
 		ranks == 1 ? "" : "s", (long long)visible, visible == 1 ? " is" : "s are");

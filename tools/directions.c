@@ -26,15 +26,13 @@ static const struct direction words[] = {
 	{"launch start spawn submit execute torch",
 	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py on these"},
 	{"torchrun", "gpumap run takes its options: gpumap run --nproc-per-node 2 train.py"},
-	{"accelerate deepspeed mpirun mpiexec",
-	 "gpumap run starts ranks itself; gpumap emit mpirun, deepspeed or accelerate writes a "
-	 "command"},
-	{"srun sbatch slurm", "gpumap emit srun or sbatch writes a command or a script"},
+	{"mpiexec", "gpumap run starts ranks itself; gpumap emit mpirun writes a command"},
+	{"slurm", "gpumap emit srun or sbatch writes a command or a script"},
 	{"train", "gpumap run train.py starts a program; gpumap-train is the trainer"},
 	{"use select set choose pick visible",
 	 "gpumap run --gpus 2,3 train.py starts it there; gpumap --visible 2,3 explains the list"},
 	{"doctor check diagnose verify validate debug test troubleshoot fix",
-	 "gpumap lint says what is wrong here, gpumap inventory what this machine has"},
+	 "gpumap lint reports what is wrong here, gpumap inventory what this machine has"},
 	{"why which what where who map mapping resolve ask answer trace describe",
 	 "gpumap explain answers that: gpumap --visible 2,3,4,5 --device 1"},
 	{"preview schedule simulate layout rank ranks dry-run dryrun",
@@ -119,6 +117,16 @@ static bool is_command(const char *word)
 	return false;
 }
 
+static bool is_launcher(const char *word)
+{
+	const gpumap_target *target;
+
+	for (size_t i = 0; (target = gpumap_target_get(i)); i++)
+		if (streq(gpumap_target_str(target, GPUMAP_TARGET_NAME), word))
+			return true;
+	return false;
+}
+
 const char *word_direction(struct remedy *ret, const char *word, const char *otherwise)
 {
 	const char *pattern = lacks_option(word);
@@ -134,6 +142,10 @@ const char *word_direction(struct remedy *ret, const char *word, const char *oth
 		return ret->text;
 	if (is_command(word))
 		pattern = "the command comes first: gpumap @ ...";
+	else if (!pattern && !found && is_launcher(word))
+		pattern =
+			"gpumap run starts ranks itself; gpumap emit @ writes a command or script "
+			"for that launcher";
 	else if (!pattern && is_program(word))
 		pattern = "gpumap run @ starts it";
 	else if (!pattern && span_among(span_of(word), "python python3 bash sh uv conda"))

@@ -143,7 +143,7 @@ static void set(struct profile_options *profile, const char *option, const char 
 	if (earlier && !streq(earlier, value))
 		report_add(report, FINDING_IGNORED_KEY,
 			   ABOUT(.origin = option, .fix = "leave one of them out"),
-			   "'%s' is not used: " ENDPOINT " says where ranks meet",
+			   "'%s' is not used: " ENDPOINT " sets where ranks meet",
 			   QUOTE(span_of(earlier)));
 	profile_option_as(profile, option, value, ENDPOINT);
 }

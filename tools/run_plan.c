@@ -44,7 +44,7 @@ int run_check(const struct run *run, gpumap_report *report)
 			       ? GPUMAP_EINPUT
 			       : refuse(report, FINDING_NOT_A_PLAN,
 					"write it anew with gpumap plan -o",
-					"the plan cannot be started, and does not say why");
+					"the plan cannot be started, and has no reason");
 	job_program(plan, &arguments);
 	if (!arguments)
 		return refuse(report, FINDING_NO_PROGRAM, "write it after the options",
@@ -55,7 +55,7 @@ int run_check(const struct run *run, gpumap_report *report)
 			      "ranks here",
 			      "another launcher is to start the ranks");
 	if (run->node < 0)
-		return refuse(report, FINDING_NOT_HERE, "say which: --node-rank N",
+		return refuse(report, FINDING_NOT_HERE, "write --node-rank N",
 			      "this machine is not one of the plan's hosts");
 	if (!job_host(plan, run->node)->layout->count)
 		return refuse(report, FINDING_NOT_HERE, "start the other nodes only",

@@ -5,7 +5,7 @@
 
 #include "base.h"
 
-#define LOGS "write --log-dir DIR for a file of each rank; --console says what is shown"
+#define LOGS "write --log-dir DIR for a file of each rank; --console selects what is shown"
 #define ALONE "leave it out: nothing here needs it"
 #define COUNT "write --ranks N for the ranks of each node, or --world-size N for those of all nodes"
 #define LIMIT "write --timeout DURATION, such as --timeout 2h"
@@ -17,8 +17,8 @@
 
 const struct foreign foreign_options[] = {
 	/* torchrun and torch.distributed.launch */
-	{"--rdzv-conf", "leave it out: how long ranks wait for each other is theirs to say"},
-	{"--local-addr", "leave it out; --node-rank N says which node this is"},
+	{"--rdzv-conf", "leave it out: ranks set their own time limits"},
+	{"--local-addr", "leave it out; --node-rank N sets the number of this node"},
 	{"--local-ranks-filter", "write --console rank0"},
 	{"--role", "leave it out: ROLE_NAME is default"},
 	{"--start-method", ALONE},
@@ -117,7 +117,7 @@ static const struct {
 	{"--verbose -v --debug --why", "leave it out: every step is shown; --json has more"},
 	{"--quiet -q", "leave it out; --json is for programs"},
 	{"--order --device-order", "write --prefix CUDA_DEVICE_ORDER=PCI_BUS_ID"},
-	{"--output -o", "write > FILE behind the command; --format says in which form"},
+	{"--output -o", "write > FILE after the command; --format selects the form"},
 	{"--version", "gpumap --version shows it"},
 };
 

@@ -113,8 +113,8 @@ static void put_remarks(struct emitter *e)
 	emit_loses(e, emit_needs_exec(e), NULL, 0);
 	warn_ranks(e);
 	emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
-		    "deepspeed drops an inherited CUDA_VISIBLE_DEVICES and sets numbers, and "
-		    "tells no LOCAL_WORLD_SIZE");
+		    "deepspeed drops an inherited CUDA_VISIBLE_DEVICES, sets numbers, and does not "
+		    "set LOCAL_WORLD_SIZE");
 	if (!e->nodes[0].host->layout->device_order || e->node_count > 1)
 		emit_remark(e, FINDING_LAUNCHER_DEVICES,
 			    "set CUDA_DEVICE_ORDER=PCI_BUS_ID on every host",

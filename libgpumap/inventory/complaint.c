@@ -84,7 +84,7 @@ static int read_line(struct recorded *r, const struct line *line)
 	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
 		if (!span_find(s, failures[i].phrase))
 			continue;
-		recorded_partial(r, failures[i].fix, "nvidia-smi says '%s'", QUOTE(s));
+		recorded_partial(r, failures[i].fix, "nvidia-smi printed '%s'", QUOTE(s));
 		return 0;
 	}
 	if (is_not_found(s)) {

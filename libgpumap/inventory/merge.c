@@ -445,10 +445,9 @@ static int reconcile(struct recorded *r, struct sides *s)
 	if (s->with_count == s->without_count)
 		return pair(r, s);
 	if (!s->keyless)
-		return recorded_contradiction(r,
-					      "%zu GPUs are numbered, %zu others are not, and "
-					      "nothing tells which is which",
-					      s->with_count, s->without_count);
+		return recorded_contradiction(
+			r, "%zu GPUs are numbered, %zu others are not, and they cannot be matched",
+			s->with_count, s->without_count);
 	recorded_partial(r, "add index or uuid to the query",
 			 "%zu rows name no GPU by index, UUID or PCI address and are left out",
 			 s->without_count);

@@ -33,7 +33,7 @@ static void unloaded(struct no_gpu_reason *reason, const struct no_gpu_host *hos
 	else
 		set_cause(reason, FINDING_NO_DRIVER, NULL,
 			  "no NVIDIA driver is loaded and no NVIDIA GPU is on the PCI bus "
-			  "(libnvidia-ml.so.1 says: %s)",
+			  "(libnvidia-ml.so.1 reports: %s)",
 			  nvml_text(host->nvml));
 }
 
@@ -82,7 +82,7 @@ static void loaded(struct no_gpu_reason *reason, const struct no_gpu_host *host,
 			  "the loaded NVIDIA driver%s and its libraries differ in version", driver);
 	else
 		set_cause(reason, FINDING_NO_DRIVER, "see dmesg for NVRM",
-			  "the NVIDIA driver%s is loaded, but NVML says: %s", driver,
+			  "the NVIDIA driver%s is loaded, but NVML reports: %s", driver,
 			  nvml_text(host->nvml));
 }
 

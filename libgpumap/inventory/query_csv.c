@@ -335,7 +335,7 @@ static void check_row(struct recorded *r, const struct line *line, const struct 
 		recorded_partial(r, "record it again, to the end", "the last row is cut: '%s'",
 				 QUOTE(line->body));
 	if (row->failure.text)
-		recorded_partial(r, NULL, "a row says '%s'", QUOTE(row->failure));
+		recorded_partial(r, NULL, "a row has '%s'", QUOTE(row->failure));
 	if (row->total > csv->total)
 		csv->total = row->total;
 	csv->units = csv->units || row->unit;
@@ -355,7 +355,7 @@ static int read_row(struct recorded *r, const struct line *line)
 	if (row.seen.index < 0 && !row.seen.uuid.text && !row.seen.pci.text &&
 	    !(row.seen.name.text && is_model(row.seen.name))) {
 		if (row.failure.text)
-			recorded_partial(r, NULL, "a row says '%s'", QUOTE(row.failure));
+			recorded_partial(r, NULL, "a row has '%s'", QUOTE(row.failure));
 		else
 			recorded_foreign(r, "add index,uuid to --query-gpu",
 					 "the row '%s' names no GPU", QUOTE(line->body));

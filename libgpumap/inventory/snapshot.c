@@ -336,7 +336,7 @@ static int finish(struct snapshot *s)
 
 	if (!s->has_schema)
 		return FAIL(s, FINDING_SYNTAX, 1, 0, "write schema = 1 into [snapshot]",
-			    "the snapshot does not say its schema");
+			    "the snapshot has no schema");
 	r = check_labels(s);
 	if (r == GPUMAP_OK)
 		r = explain_no_gpu(s);

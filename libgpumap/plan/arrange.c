@@ -175,15 +175,14 @@ int arrange_devices(struct builder *b, struct host_class *class, const struct de
 	}
 	if (class->count > 1 && ((class->settings->order == PLAN_NVLINK && !links) ||
 				 (class->settings->order == PLAN_NUMA && !nodes)))
-		plan_report(
-			b, FINDING_PLAN_UNKNOWN,
-			ABOUT(.origin = class->settings->places[PKEY_PROFILE_order].origin,
-			      .line = class->settings->places[PKEY_PROFILE_order].line,
-			      .fix = "record the host with gpumap inventory --save"),
-			SETTING("order = %s") ": the inventory of %s does not tell, so PCI order "
-					      "is used%s",
-			KEY_WORD(PKEY_PROFILE_order, class->settings->order), class->host->name,
-			MORE_HOSTS(class->host_count));
+		plan_report(b, FINDING_PLAN_UNKNOWN,
+			    ABOUT(.origin = class->settings->places[PKEY_PROFILE_order].origin,
+				  .line = class->settings->places[PKEY_PROFILE_order].line,
+				  .fix = "record the host with gpumap inventory --save"),
+			    SETTING("order = %s") ": the inventory of %s lacks the data, so PCI "
+						  "order is used%s",
+			    KEY_WORD(PKEY_PROFILE_order, class->settings->order), class->host->name,
+			    MORE_HOSTS(class->host_count));
 	if (class->count < 2 || class->settings->order == PLAN_LISTED)
 		return GPUMAP_OK;
 	if (class->settings->order == PLAN_NVLINK)

@@ -37,7 +37,7 @@ static int add_setting(struct file *f, const struct profile_key *key,
 	else
 		inifile_decode(&decoded, entry->value);
 	if (unguarded_length(&decoded) > GPUMAP_MAX_VALUE && !(key && value_is_raw(key->kind))) {
-		int r = FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, "say less",
+		int r = FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, "shorten it",
 			     "a value of %zu bytes, more than %u", unguarded_length(&decoded),
 			     GPUMAP_MAX_VALUE);
 
@@ -233,12 +233,12 @@ static const char *refused_variable(struct span name)
 	static const struct {
 		const char *name, *fix;
 	} refused[] = {
-		{"CUDA_VISIBLE_DEVICES", "say it by gpus and share in [profile NAME]"},
-		{"CUDA_DEVICE_ORDER", "say it by ids in [profile NAME]"},
-		{"MASTER_ADDR", "say it by master_addr in [profile NAME]"},
-		{"MASTER_PORT", "say it by master_port in [profile NAME]"},
-		{"WORLD_SIZE", "say it by ranks and hosts in [profile NAME]"},
-		{"LOCAL_WORLD_SIZE", "say it by ranks in [profile NAME]"},
+		{"CUDA_VISIBLE_DEVICES", "set gpus and share in [profile NAME]"},
+		{"CUDA_DEVICE_ORDER", "set ids in [profile NAME]"},
+		{"MASTER_ADDR", "set master_addr in [profile NAME]"},
+		{"MASTER_PORT", "set master_port in [profile NAME]"},
+		{"WORLD_SIZE", "set ranks and hosts in [profile NAME]"},
+		{"LOCAL_WORLD_SIZE", "set ranks in [profile NAME]"},
 	};
 	static const char *const ranks[] = {"RANK",
 					    "LOCAL_RANK",

@@ -173,7 +173,7 @@ static void link_override(struct link *l, const gpumap_section *section)
 				      ABOUT(.origin = section->file, .line = section->line,
 					    .column = 1,
 					    .fix = "write profile = NAME, or * for every one"),
-				      "[override %s] does not say which profile it changes",
+				      "[override %s] does not name the profile that it changes",
 				      section->name));
 	for (size_t i = 0; i < section->count; i++) {
 		const struct setting *setting = &p->settings[section->first + i];
@@ -208,11 +208,11 @@ static void link_sweep(struct link *l, const gpumap_section *section)
 	if (name && *name->text)
 		link_names(l, name);
 	else
-		failed(l,
-		       report_fail(l->report, GPUMAP_EINPUT, FINDING_SYNTAX,
-				   ABOUT(.origin = section->file, .line = section->line,
-					 .column = 1, .fix = "write profile = NAME"),
-				   "[sweep %s] does not say which profile it runs", section->name));
+		failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_SYNTAX,
+				      ABOUT(.origin = section->file, .line = section->line,
+					    .column = 1, .fix = "write profile = NAME"),
+				      "[sweep %s] does not name the profile that it runs",
+				      section->name));
 }
 
 static void link_section(struct link *l, const gpumap_section *section)

@@ -66,7 +66,7 @@ static const struct row {
 	{"order numa", RINGS, "", "order=numa", "0 1 4 5 2 3 6 7", "", NULL},
 	{"order numa of pairs", PAIRS, "", "order=numa", "3 1 4 2 0", "", NULL},
 	{"numa is not known", MIXED, "", "order=numa", "0 1 2", "GM188",
-	 "order = numa: the inventory of a does not tell, so PCI order is used"},
+	 "order = numa: the inventory of a lacks the data, so PCI order is used"},
 	{"order nvlink, pairs", PAIRS, "", "order=nvlink", "3 1 2 0 4", "", NULL},
 	{"order nvlink, rings", RINGS, "", "order=nvlink", "0 2 1 3 4 6 5 7", "", NULL},
 	{"order nvlink, cube", CUBE, "", "order=nvlink", "*", "", NULL},

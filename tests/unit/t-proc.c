@@ -195,7 +195,7 @@ static const struct {
 	 {.nvml = NVML_ERROR_UNKNOWN, .loaded = true, .driver = "1.2", .gpus = 8},
 	 false,
 	 FINDING_NO_DRIVER,
-	 "the NVIDIA driver 1.2 is loaded, but NVML says: unknown error"},
+	 "the NVIDIA driver 1.2 is loaded, but NVML reports: unknown error"},
 	{"a driver without GPUs",
 	 {.nvml = NVML_SUCCESS, .loaded = true, .driver = "1.2"},
 	 true,

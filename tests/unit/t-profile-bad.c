@@ -180,7 +180,8 @@ static const struct {
 	 "[GM161]\n"},
 	{"an override of nobody", "[profile a]\n[override o]\ngpus=1\n[override p]\nprofile=b\n",
 	 NULL,
-	 "t.ini:2:1 [override o] does not say which profile it changes; write profile = NAME, or * "
+	 "t.ini:2:1 [override o] does not name the profile that it changes; write profile = NAME, "
+	 "or * "
 	 "for every one [GM164]\n"
 	 "t.ini:5:9 no such profile: 'b'; write a [profile b] [GM161]\n"},
 	{"an override finer than its key",
@@ -224,13 +225,13 @@ static const struct {
 	 "a]\nCUDA_VISIBLE_DEVICES=1\nCUDA_DEVICE_ORDER=x\nRANK=0\nMASTER_PORT=1\nOMPI_COMM_WORLD_"
 	 "RANK=1\n[unset a]\nLOCAL_RANK=\nX=1\nA.B=\n",
 	 NULL,
-	 "t.ini:3:1 CUDA_VISIBLE_DEVICES cannot stand in [env a]; say it by gpus and share in "
-	 "[profile NAME] [GM163]\n"
-	 "t.ini:4:1 CUDA_DEVICE_ORDER cannot stand in [env a]; say it by ids in [profile NAME] "
+	 "t.ini:3:1 CUDA_VISIBLE_DEVICES cannot stand in [env a]; set gpus and share in [profile "
+	 "NAME] [GM163]\n"
+	 "t.ini:4:1 CUDA_DEVICE_ORDER cannot stand in [env a]; set ids in [profile NAME] "
 	 "[GM163]\n"
 	 "t.ini:5:1 RANK cannot stand in [env a]; leave it out: gpumap sets it for each rank "
 	 "[GM163]\n"
-	 "t.ini:6:1 MASTER_PORT cannot stand in [env a]; say it by master_port in [profile NAME] "
+	 "t.ini:6:1 MASTER_PORT cannot stand in [env a]; set master_port in [profile NAME] "
 	 "[GM163]\n"
 	 "t.ini:7:1 OMPI_COMM_WORLD_RANK cannot stand in [env a]; leave it out: gpumap sets it for "
 	 "each rank [GM163]\n"
@@ -276,7 +277,8 @@ static const struct {
 	 "t.ini:9:3 y has an empty entry: ''; write values between commas, \"\" for an empty one "
 	 "[GM002]\n"
 	 "t.ini:10:3 ${ has no meaning in [sweep]: '${A}'; write the values themselves [GM002]\n"
-	 "t.ini:2:1 [sweep s] does not say which profile it runs; write profile = NAME [GM039]\n"
+	 "t.ini:2:1 [sweep s] does not name the profile that it runs; write profile = NAME "
+	 "[GM039]\n"
 	 "t.ini:4:9 no such profile: 'b'; write a [profile b] [GM161]\n"},
 	{"too many combinations",
 	 "[profile a]\n[sweep "

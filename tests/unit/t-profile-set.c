@@ -161,10 +161,10 @@ START_TEST(long_values)
 		{"[profile a]\nworkdir=${V}\n", '%', 32768, ""},
 		{"[profile a]\n[env a]\nA=${V}\n", '\x01', 65536, ""},
 		{"[profile a]\nworkdir=${V}\n", 'a', 65537,
-		 "t.ini:2:9 workdir: with its variables it has more than 65536 bytes; say less "
+		 "t.ini:2:9 workdir: with its variables it has more than 65536 bytes; shorten it "
 		 "[GM002]\n"},
 		{"[profile a]\n[env a]\nA=${V}\n", '%', 32769,
-		 "t.ini:3:3 A: with its variables it has more than 65536 bytes; say less "
+		 "t.ini:3:3 A: with its variables it has more than 65536 bytes; shorten it "
 		 "[GM002]\n"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -13,21 +13,21 @@ static const struct recorded_row refuse_rows[] = {
 	{"blanks", " \n\t\r\n", GPUMAP_EINPUT, NULL, "the text is empty", -1},
 	{"prose", "hello\n", GPUMAP_EINPUT, NULL, NO "no line is in a format that is known", -1},
 	{"no devices", "$ nvidia-smi -L\nNo devices were found\n", GPUMAP_EINPUT, NULL,
-	 NO "nvidia-smi says 'No devices were found'", 2},
+	 NO "nvidia-smi printed 'No devices were found'", 2},
 	{"lost", "Unable to determine the device handle for GPU0000:C3:00.0: GPU is lost.\n",
 	 GPUMAP_EINPUT, NULL,
-	 NO "nvidia-smi says 'Unable to determine the device handle for GPU0000:C3:00.0: GPU is "
+	 NO "nvidia-smi printed 'Unable to determine the device handle for GPU0000:C3:00.0: GPU is "
 	    "lost.'",
 	 1},
 	{"no driver",
 	 "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
 	 GPUMAP_EINPUT, NULL,
-	 NO "nvidia-smi says 'NVIDIA-SMI has failed because it couldn't communicate with the "
+	 NO "nvidia-smi printed 'NVIDIA-SMI has failed because it couldn't communicate with the "
 	    "NVIDIA driver.'",
 	 1},
 	{"versions", "# > Failed to initialize NVML: Driver/library version mismatch\nx\n",
 	 GPUMAP_EINPUT, NULL,
-	 NO "nvidia-smi says 'Failed to initialize NVML: Driver/library version mismatch'", 1},
+	 NO "nvidia-smi printed 'Failed to initialize NVML: Driver/library version mismatch'", 1},
 	{"bash", "$ nvidia-smi\nbash: nvidia-smi: command not found\n", GPUMAP_EINPUT, NULL,
 	 NO "nvidia-smi was not found: 'bash: nvidia-smi: command not found'", 2},
 	{"zsh", "zsh: command not found: nvidia-smi\n", GPUMAP_EINPUT, NULL,
@@ -35,7 +35,7 @@ static const struct recorded_row refuse_rows[] = {
 	{"cmd.exe", "'nvidia-smi' n'est pas reconnu\n", GPUMAP_EINPUT, NULL,
 	 NO "nvidia-smi was not found: ''nvidia-smi' n'est pas reconnu'", 1},
 	{"control characters", "No devices were found\001\n", GPUMAP_EINPUT, NULL,
-	 NO "nvidia-smi says 'No devices were found\\x01'", 1},
+	 NO "nvidia-smi printed 'No devices were found\\x01'", 1},
 	{"NCCL", "h:1:2 [0] NCCL INFO Using network IB\n", GPUMAP_EINPUT, NULL,
 	 NO "this is the log of NCCL, starting with 'h:1:2 [0] NCCL INFO Using network IB'", 1},
 	{"TensorFlow", "tensorflow/core/device.cc:7] Found device 0\n", GPUMAP_EINPUT, NULL,
@@ -59,7 +59,7 @@ static const struct recorded_row refuse_rows[] = {
 	{"columns", "$ nvidia-smi --query-gpu=fan.speed --format=csv,noheader\n30 %\n",
 	 GPUMAP_EINPUT, NULL, NO "the columns 'fan.speed' name no GPU", 1},
 	{"errors alone", "index, uuid\n[Unknown Error], [Unknown Error]\n", GPUMAP_EINPUT, NULL,
-	 NO "a row says '[Unknown Error]'", 2},
+	 NO "a row has '[Unknown Error]'", 2},
 	{"people", "name,age\nBob,7\n", GPUMAP_EINPUT, NULL, NO "the row 'Bob,7' names no GPU", 2},
 	{"prose about a GPU", "GPU0 X marks the spot\nGPU 0 is fine\n", GPUMAP_EINPUT, NULL,
 	 NO "no line is in a format that is known", -1},
@@ -69,7 +69,8 @@ static const struct recorded_row partial_rows[] = {
 	{"one does not answer",
 	 LIST(0, "GPU-" U0) "Unable to determine the device handle for gpu 1\n", 0,
 	 GOT(0, "GPU-" U0),
-	 "the inventory may be incomplete: nvidia-smi says 'Unable to determine the device handle "
+	 "the inventory may be incomplete: nvidia-smi printed 'Unable to determine the device "
+	 "handle "
 	 "for gpu 1'",
 	 2},
 	{"list cut in the UUID", LIST(0, "GPU-" U0) "GPU 1: NVIDIA X1 (UUID: GPU-1a", 0,
@@ -115,7 +116,7 @@ static const struct recorded_row conflict_rows[] = {
 	{"two addresses", "index, pci.bus_id\n0, 7:00.0\n0, 8:00.0\n", GPUMAP_EINPUT, NULL,
 	 "GPU 0 has the PCI address 0000:07:00.0 and the PCI address 0000:08:00.0", 3},
 	{"unlinked", "uuid\nGPU-" U0 "\n\nindex\n0\n1\n", GPUMAP_EINPUT, NULL,
-	 "2 GPUs are numbered, 1 others are not, and nothing tells which is which", -1},
+	 "2 GPUs are numbered, 1 others are not, and they cannot be matched", -1},
 	{"models differ", "uuid, name\nGPU-" U0 ", NVIDIA X1\n\nindex, name\n0, NVIDIA X2\n",
 	 GPUMAP_EINPUT, NULL, "GPU 0 is a 'NVIDIA X2' in one part and a 'NVIDIA X1' in another",
 	 -1},

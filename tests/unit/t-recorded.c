@@ -123,7 +123,7 @@ static const struct recorded_row csv_rows[] = {
 	{"processes", LIST_0 "gpu_uuid, pid\nGPU-" U1 ", 77\n", 0, GOT_0, NULL, 0},
 	{"no values", "index, uuid, memory.total [MiB]\n0, [N/A], [N/A]\n", 0, "0;", NULL, 0},
 	{"an error", "index, memory.total [MiB]\n0, [Unknown Error]\n", 0, "0;",
-	 "the inventory may be incomplete: a row says '[Unknown Error]'", 2},
+	 "the inventory may be incomplete: a row has '[Unknown Error]'", 2},
 	{"cut", "index, uuid, name\n0, GPU-" U0 ", NVIDIA X1\n1, GPU-1a2b3c", 0, GOT_0 "1;",
 	 "the inventory may be incomplete: the last row is cut: '1, GPU-1a2b3c'", 3},
 	{"unit cut", "index, memory.total [MiB]\n0, 8192 MiB\n1, 819", 0, "0 mib=8192;1;",

@@ -14,7 +14,7 @@ static const struct {
 	const char *want;
 } bad_rows[] = {
 	{"no schema", T("[snapshot]\n[gpu 0]\n"),
-	 "1:-1 the snapshot does not say its schema; write schema = 1 into [snapshot]|"},
+	 "1:-1 the snapshot has no schema; write schema = 1 into [snapshot]|"},
 	{"newer", T("[snapshot]\nschema = 2\nnews = 1\n[card 0]\nx = 1\n"),
 	 "2:10 schema 2 is newer than this gpumap, which knows 1; use a newer gpumap, or record "
 	 "the machine again|"},

@@ -67,7 +67,7 @@ static int check_known(struct exec *exec)
 				 .fix = "start it by srun, mpirun or their like, start all ranks "
 					"with gpumap run, or give --rank, --world-size and "
 					"--local-rank"),
-			   "no launcher's variables say which rank this is");
+			   "no launcher's variables give the rank of this process");
 }
 
 void exec_derive(struct job_rank *rank)

@@ -252,7 +252,7 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_RANK,
 				   ABOUT(.rule = "R4",
 					 .fix = "give --ranks N, the number of ranks of this node"),
-				   "%s does not tell how many ranks share this node's GPUs",
+				   "%s does not report how many ranks share this node's GPUs",
 				   exec->row ? exec->row : "the command line");
 	return plan_node_alone(exec, profile);
 }

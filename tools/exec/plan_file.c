@@ -12,7 +12,7 @@ static int differs(const struct exec *exec, const char *fix, const char *what, i
 {
 	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
 			   ABOUT(.origin = exec->options->plan.file, .fix = fix),
-			   "%s says %s %lld, the plan says %lld",
+			   "%s gives %s %lld, the plan gives %lld",
 			   exec->row ? exec->row : "the command line", what, (long long)launchers,
 			   (long long)plans);
 }

@@ -300,8 +300,8 @@ bool cpu_event_wait(struct device *device, struct event *event, uint64_t times,
 {
 	return eventcount_await(&event->recorded, times) ||
 	       train_fail(error, TRAIN_FAILED,
-			  "device %d: what it waits for will not come; see the message of the "
-			  "device that failed",
+			  "device %d: another device failed, which ends this wait; see the message "
+			  "of that device",
 			  device->physical);
 }
 

@@ -25,10 +25,11 @@ static bool no_memory(struct cuda_device *d, size_t bytes, const char *what,
 
 	if (d->calls->cudaMemGetInfo(&available, &all) != cudaSuccess)
 		available = all = 0;
-	return train_fail(error, TRAIN_FAILED,
-			  "%s: no memory for %zu bytes of %s beside %zu in use here: %zu of %zu "
-			  "are free; make the batch smaller, or see with nvidia-smi who has it",
-			  d->where, bytes, what, d->base.bytes, available, all);
+	return train_fail(
+		error, TRAIN_FAILED,
+		"%s: no memory for %zu bytes of %s beside %zu in use here: %zu of %zu "
+		"are free; make the batch smaller, or find with nvidia-smi which process uses it",
+		d->where, bytes, what, d->base.bytes, available, all);
 }
 
 bool cuda_try_allocate(struct cuda_device *d, size_t bytes, const char *what, void **memory,

@@ -93,7 +93,7 @@ bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape 
 	if (shape->kernel > MAX_POOL_MAX_KERNEL) {
 		free(p);
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "pooling by %d: on a GPU it is at most by %d", shape->kernel,
+				  "pooling by %d: on a GPU the maximum is %d", shape->kernel,
 				  (int)MAX_POOL_MAX_KERNEL);
 	}
 	if (!p)

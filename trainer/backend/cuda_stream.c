@@ -65,8 +65,8 @@ bool cuda_event_wait(struct device *device, struct event *event, uint64_t times,
 
 	if (!eventcount_await(&event->recorded, times))
 		return train_fail(error, TRAIN_FAILED,
-				  "%s: what it waits for will not come; see the message of the "
-				  "device that failed",
+				  "%s: another device failed, which ends this wait; see the "
+				  "message of that device",
 				  d->where);
 	return cuda_use(d, error) &&
 	       CUDA_DO(d, RUNTIME, cudaStreamWaitEvent, (d->stream, event->event, 0), error);

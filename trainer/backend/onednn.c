@@ -62,8 +62,8 @@ static bool onednn_open(struct device **device, const struct device_options *opt
 	if (!cpu_team_open(&own->cpu.team, options->threads)) {
 		free(own);
 		return train_fail(error, TRAIN_NO_BACKEND,
-				  "device %d: this oneDNN has no OpenMP, by which it would take %d "
-				  "threads; ask for one",
+				  "device %d: this oneDNN was built without OpenMP and cannot use "
+				  "%d threads; write --threads 1",
 				  options->physical, options->threads);
 	}
 	own->exact = options->exact;

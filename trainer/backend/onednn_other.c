@@ -202,12 +202,11 @@ static bool pool_plan(struct pool_op *own, const struct op_shape *shape, struct 
 
 	if ((in->type != VALUE_FLOAT32 && in->type != VALUE_BFLOAT16) ||
 	    shape->kernel > CPU_POOL_MAX_KERNEL)
-		return train_fail(
-			error, TRAIN_NO_BACKEND,
-			"device %d: no max-pooling of %d x %d %s values beside oneDNN, but "
-			"float32 and bfloat16 up to %d; use --backend reference",
-			own->base.device->physical, shape->kernel, shape->kernel,
-			value_name(in->type), (int)CPU_POOL_MAX_KERNEL);
+		return train_fail(error, TRAIN_NO_BACKEND,
+				  "device %d: max-pooling of %d x %d %s values is not supported, "
+				  "only float32 and bfloat16 up to %d; use --backend reference",
+				  own->base.device->physical, shape->kernel, shape->kernel,
+				  value_name(in->type), (int)CPU_POOL_MAX_KERNEL);
 	info->output =
 		layout_host(in->type, in->batch, in->channels, op_output_size(in->height, shape),
 			    op_output_size(in->width, shape));

@@ -30,10 +30,10 @@ static bool add_parameters(struct contents *c, const struct checkpoint *what,
 
 		if (contents_begins(p->name, CHECKPOINT_OPTIMIZER) ||
 		    contents_begins(p->name, CHECKPOINT_MODULE))
-			return train_fail(error, TRAIN_FAILED,
-					  "parameter %s: checkpoints give this beginning a meaning "
-					  "of its own; rename the layer",
-					  p->name);
+			return train_fail(
+				error, TRAIN_FAILED,
+				"parameter %s: checkpoints reserve this prefix; rename the layer",
+				p->name);
 		if (!add(c, strdup(p->name), p, p->data))
 			return train_nomem(error, "the names of parameters");
 	}
@@ -93,7 +93,7 @@ bool contents_finite(const struct safetensors *file, const struct safetensors_te
 		if (!isfinite(value))
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "%s: %s has a value that is not finite (%g, element "
-					  "%lld): its run diverged; use weights from before that",
+					  "%lld): its run diverged; use earlier weights",
 					  file->path, tensor->name,
 					  isnan(value) ? (double)NAN : (double)value, (long long)i);
 	}

@@ -155,11 +155,10 @@ bool checkpoint_none(const char *folder, struct train_error *error)
 
 	if (good && count > 0) {
 		folder_name(name, steps[0]);
-		good = train_fail(
-			error, TRAIN_BAD_INPUT,
-			"%s has checkpoints, %s the latest; say --resume to go on from it, "
-			"or name another folder",
-			folder, name);
+		good = train_fail(error, TRAIN_BAD_INPUT,
+				  "%s has checkpoints, %s the latest; write --resume to continue "
+				  "from it, or name another folder",
+				  folder, name);
 	}
 	list_close(&in, steps);
 	return good;

@@ -77,8 +77,7 @@ static bool compare(const struct loading *l, const struct safetensors_tensor *wa
 		return true;
 	return train_fail(
 		l->error, TRAIN_BAD_INPUT,
-		"%s: the shape of %s is %s in the file and %s here; choose the model that "
-		"the file is of",
+		"%s: the shape of %s is %s in the file and %s here; choose the model of the file",
 		l->file->path, wanted->name, safetensors_shape(there, b),
 		safetensors_shape(here, a));
 }
@@ -108,17 +107,14 @@ static bool names_differ(const struct loading *l, const char *missing, size_t mi
 	if (!missing && !extra)
 		return true;
 	if (missing && extra)
-		return train_fail(
-			l->error, TRAIN_BAD_INPUT,
-			"%s: missing %s (%zu in all), unexpected %s (%zu in all); choose the "
-			"model and the optimizer that the file is of",
-			l->file->path, missing, missing_count, extra, extra_count);
-	return train_fail(
-		l->error, TRAIN_BAD_INPUT,
-		"%s: %s %s (%zu in all); choose the model and the optimizer that the file "
-		"is of",
-		l->file->path, missing ? "missing" : "unexpected", missing ? missing : extra,
-		missing ? missing_count : extra_count);
+		return train_fail(l->error, TRAIN_BAD_INPUT,
+				  "%s: missing %s (%zu in all), unexpected %s (%zu in all); choose "
+				  "the model and the optimizer of the file",
+				  l->file->path, missing, missing_count, extra, extra_count);
+	return train_fail(l->error, TRAIN_BAD_INPUT,
+			  "%s: %s %s (%zu in all); choose the model and the optimizer of the file",
+			  l->file->path, missing ? "missing" : "unexpected",
+			  missing ? missing : extra, missing ? missing_count : extra_count);
 }
 
 static bool are_finite(const struct loading *l)
@@ -208,13 +204,13 @@ bool checkpoint_progress(struct checkpoint_progress *progress, const struct safe
 	struct checkpoint_progress read;
 
 	if (!version)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: it has no state of a run; load it as weights, or use a "
-				  "checkpoint",
-				  file->path);
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"%s: it has only weights; load it by --weights, or use a checkpoint",
+			file->path);
 	if (strcmp(version, CHECKPOINT_VERSION) != 0)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: a checkpoint of version %s, and here they are of version "
+				  "%s: a checkpoint of version %s, but this program reads version "
 				  "%s; use the program that wrote it",
 				  file->path, version, CHECKPOINT_VERSION);
 	if (!file->checked)
@@ -223,7 +219,7 @@ bool checkpoint_progress(struct checkpoint_progress *progress, const struct safe
 				  file->path);
 	if (!progress_scan(&read, file, &key))
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: %s in __metadata__ is missing or no number; use another "
+				  "%s: %s in __metadata__ is missing or not a number; use another "
 				  "checkpoint",
 				  file->path, key);
 	*progress = read;

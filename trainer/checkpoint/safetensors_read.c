@@ -24,7 +24,7 @@ struct reader {
 /* FILE: WHAT; REMEDY. */
 #define REFUSE(r, format, ...) \
 	train_fail((r)->error, TRAIN_BAD_INPUT, \
-		   "%s: " format "; write the file anew, or use another", (r)->file->path, \
+		   "%s: " format "; write the file again, or use another", (r)->file->path, \
 		   __VA_ARGS__)
 
 static bool read_shape(const struct reader *r, struct safetensors_tensor *t, const json_t *shape)

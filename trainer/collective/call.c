@@ -80,8 +80,8 @@ void call_late_text(char *text, size_t size, const struct call_late *late, int t
 	if (late->count > 4)
 		snprintf(more, sizeof(more), " and %d more", late->count - 4);
 	snprintf(text, size,
-		 "%s%s did not come within %d ms to %s, where rank %d waits: look at what holds it "
-		 "up, or give a longer --timeout",
+		 "%s%s did not come within %d ms to %s, where rank %d waits: find what delays it, "
+		 "or give a longer --timeout",
 		 late->names, more, timeout_ms, call_words(doing->kind, doing->what).text, rank);
 }
 

@@ -50,7 +50,7 @@ static bool mpi_begin(struct train_error *error)
 	if (level >= MPI_THREAD_SERIALIZED)
 		return true;
 	return train_fail(error, TRAIN_FAILED,
-			  "collective mpi: this MPI was built without threads: take one that has "
+			  "collective mpi: this MPI was built without threads: use one with "
 			  "MPI_THREAD_SERIALIZED");
 }
 

@@ -82,8 +82,8 @@ static bool choose(struct rendezvous *m, struct train_error *error)
 		return m->control != NULL;
 	}
 	return train_fail(error, TRAIN_BAD_INPUT,
-			  "collective nccl: nothing shows the ranks of several machines where to "
-			  "meet: set MASTER_ADDR and MASTER_PORT for all of them, or start them "
+			  "collective nccl: ranks of several machines do not know where to meet: "
+			  "set MASTER_ADDR and MASTER_PORT for all of them, or start them "
 			  "with mpirun");
 }
 
@@ -103,8 +103,8 @@ static bool nccl_meet(struct rendezvous **rendezvous, const struct rendezvous_op
 
 	if (options->world < 1 || (options->ranks != 1 && options->ranks != options->world))
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "collective nccl: %d of %d ranks in this process: have all in "
-				  "one, or each in its own",
+				  "collective nccl: %d of %d ranks in this process: run all in one "
+				  "process, or each in its own",
 				  options->ranks, options->world);
 	m = calloc(1, sizeof(*m));
 	if (!m)
@@ -330,7 +330,7 @@ static bool nccl_open(struct communicator **comm, struct rendezvous *rendezvous,
 
 	if (strcmp(device->backend->name, "cuda") != 0)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "collective nccl: device %d is of backend %s, and it is for "
+				  "collective nccl: device %d is of backend %s, but nccl needs "
 				  "GPUs: use --backend cuda, or --collective shm",
 				  device->physical, device->backend->name);
 	if (rank < 0 || rank >= rendezvous->options.world)

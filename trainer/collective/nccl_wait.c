@@ -100,8 +100,8 @@ static bool in_time(struct nccl_comm *c, int64_t waited_ns, struct train_error *
 	if (limit_ms == 0 || waited_ns <= (int64_t)limit_ms * 1000000)
 		return true;
 	train_fail(error, TRAIN_FAILED,
-		   "not all ranks came within %d ms to %s, where rank %d waits: look at what holds "
-		   "them up, or give a longer --timeout",
+		   "not all ranks came within %d ms to %s, where rank %d waits: find what delays "
+		   "them, or give a longer --timeout",
 		   limit_ms, doing(c).text, c->base.rank);
 	return nccl_failed(c, error);
 }

@@ -20,11 +20,10 @@ static bool shm_acceptable(const struct rendezvous_options *options, struct trai
 		return train_fail(error, TRAIN_BAD_INPUT, "rank %d: the world has ranks 0 to %d",
 				  options->rank, options->world - 1);
 	if (options->ranks != 1 || !options->name)
-		return train_fail(
-			error, TRAIN_BAD_INPUT,
-			"collective shm: %d of %d ranks in this process%s: have all in one, "
-			"or each in its own with a name where they meet",
-			options->ranks, options->world, options->name ? "" : ", no name");
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "collective shm: %d of %d ranks in this process%s: run all in "
+				  "one process, or each in its own with a common name",
+				  options->ranks, options->world, options->name ? "" : ", no name");
 	if (!*options->name || strlen(options->name) > 200 || strchr(options->name, '/'))
 		return train_fail(
 			error, TRAIN_BAD_INPUT,

@@ -218,8 +218,8 @@ static enum attempt attempt(struct rendezvous *rendezvous, struct train_error *e
 			leave_door(rendezvous);
 		} else {
 			train_fail(error, TRAIN_FAILED,
-				   "/dev/shm%s: a process holds its lock for seconds: end what is "
-				   "stopped",
+				   "/dev/shm%s: a process has held its lock for seconds: end "
+				   "stopped processes",
 				   rendezvous->name);
 		}
 	}

@@ -373,9 +373,10 @@ static bool why_failed(const struct rendezvous *rendezvous, struct train_error *
 	if (atomic_load(&control->failed) == 2)
 		return train_fail(error, control->why.status, "%.*s",
 				  (int)sizeof(control->why.text) - 1, control->why.text);
-	return train_fail(error, TRAIN_FAILED,
-			  "another rank failed and does not say why for %d s: end what is stopped",
-			  PATIENCE_MS / 1000);
+	return train_fail(
+		error, TRAIN_FAILED,
+		"another rank failed and gave no reason within %d s: end stopped processes",
+		PATIENCE_MS / 1000);
 }
 
 bool shm_good(const struct rendezvous *rendezvous, struct train_error *error)
@@ -386,7 +387,7 @@ bool shm_good(const struct rendezvous *rendezvous, struct train_error *error)
 		return true;
 	if (failed == 1)
 		shm_fail_as(rendezvous, TRAIN_FAILED,
-			    "another rank failed and was killed before it said why");
+			    "another rank failed and was killed before it gave the reason");
 	return why_failed(rendezvous, error);
 }
 

@@ -47,8 +47,8 @@ static bool check_size(const struct file *file, int64_t records, struct train_er
 {
 	if (records && file->size != records * CIFAR10_RECORD)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: %lld bytes, not %lld (%lld records of %d): it is not "
-				  "whole, or another file; unpack it again",
+				  "%s: %lld bytes, not %lld (%lld records of %d): it is incomplete "
+				  "or another file; unpack it again",
 				  shown(file), (long long)file->size,
 				  (long long)records * CIFAR10_RECORD, (long long)records,
 				  CIFAR10_RECORD);
@@ -56,7 +56,7 @@ static bool check_size(const struct file *file, int64_t records, struct train_er
 		return bad_file(error, file, "it is empty");
 	if (file->size % CIFAR10_RECORD)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: record %lld has %lld bytes, not %d: the file is cut, or "
+				  "%s: record %lld has %lld bytes, not %d: the file is cut or "
 				  "another file; unpack it again",
 				  shown(file), (long long)(file->size / CIFAR10_RECORD),
 				  (long long)(file->size % CIFAR10_RECORD), CIFAR10_RECORD);
@@ -93,8 +93,8 @@ static bool read_bytes(const struct file *file, uint8_t *to, struct train_error 
 			continue;
 		if (n < 0)
 			return train_fail(error, TRAIN_FAILED,
-					  "%s: record %lld cannot be read: %s; look at the disk, "
-					  "or copy the file from where it is whole",
+					  "%s: record %lld cannot be read: %s; check the disk, or "
+					  "copy the file again",
 					  shown(file), (long long)(done / CIFAR10_RECORD),
 					  strerror(errno));
 		if (!n)

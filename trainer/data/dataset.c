@@ -24,7 +24,7 @@ static bool check(const struct dataset *d, struct train_error *error)
 				  DATASET_MAX_CLASSES);
 	if (d->samples < 1 || d->samples > INT64_MAX / (pixels + 1))
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%lld samples; give at least 1, and what fits in memory",
+				  "%lld samples; give at least 1, and no more than fit in memory",
 				  (long long)d->samples);
 	return true;
 }

@@ -57,7 +57,7 @@ static bool layer_output(struct layer_shape *at, const struct layer *layer,
 		return true;
 	if (layer->kind == LAYER_MAX_POOL && layer->relu)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "layer %s: ReLU of a pooling; give it to the layer before",
+				  "layer %s: ReLU of a pooling; move it to the layer before",
 				  layer->name);
 	if (layer->kernel < 1 || layer->pad < 0 || layer->pad >= layer->kernel)
 		return train_fail(error, TRAIN_BAD_INPUT,

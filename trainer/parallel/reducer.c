@@ -77,8 +77,9 @@ bool reducer_open(struct reducer **ret, const struct reducer_options *options,
 	if (r->threaded && pthread_create(&r->thread, NULL, reduce_thread, r) != 0) {
 		r->threaded = false;
 		reducer_close(r);
-		return train_fail(error, TRAIN_FAILED,
-				  "no thread can be started to reduce gradients; say --overlap no");
+		return train_fail(
+			error, TRAIN_FAILED,
+			"no thread can be started to reduce gradients; write --overlap no");
 	}
 	*ret = r;
 	return true;

@@ -103,7 +103,7 @@ static bool no_layer(const struct model_spec *spec, const char *name, int length
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
 					 spec->layers[i].name);
 	return train_fail(error, TRAIN_BAD_INPUT,
-			  "--stages: model %s has no layer '%.*s'; name some of %s", spec->name,
+			  "--stages: model %s has no layer '%.*s'; choose from %s", spec->name,
 			  length < 64 ? length : 64, name, names);
 }
 

@@ -116,7 +116,7 @@ bool place_add(struct place_query *f, const gpumap_entry *entry, struct train_er
 		if (is_shared(f, i, &device, mig))
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "%ss %d and %d are both on physical GPU %d; give each a "
-					  "device of its own, or say --allow-share",
+					  "device of its own, or write --allow-share",
 					  part_name(f->settings), i, place->count, device.physical);
 	f->mig[place->count] = mig;
 	place->devices[place->count++] = device;

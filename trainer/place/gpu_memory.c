@@ -50,8 +50,8 @@ static const struct dynlib_function functions[] = {
 static bool missing(struct train_error *error, const char *what, const char *why)
 {
 	return train_fail(error, TRAIN_NO_BACKEND,
-			  "--verify-mapping: %s: %.150s; it comes with NVIDIA's driver, and into a "
-			  "container with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+			  "--verify-mapping: %s: %.150s; it comes with NVIDIA's driver; a "
+			  "container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility",
 			  what, why);
 }
 

@@ -167,8 +167,8 @@ static bool fail_stray(const struct share *all, int world, int rank, const char 
 			 others == 1 ? "" : "es");
 	return train_fail(error, TRAIN_FAILED,
 			  "%s: %s of %s %s%s, where the mapping does not put it (rule G5); set "
-			  "the device before anything else asks CUDA, or show each rank its own "
-			  "GPU alone: gpumap run --share isolate",
+			  "the device before anything else asks CUDA, or give each rank only its "
+			  "own GPU: gpumap run --share isolate",
 			  gpu, amount, name_process(process, all, rank, o), o->when, more);
 }
 

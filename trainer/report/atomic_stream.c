@@ -56,7 +56,7 @@ bool atomic_stream_open(struct atomic_stream *ret, const char *name, struct trai
 	bool plain = true;
 
 	if (length == 0 || name[length - 1] == '/')
-		return train_fail(error, TRAIN_BAD_INPUT, "%s: no name of a file; name one",
+		return train_fail(error, TRAIN_BAD_INPUT, "%s: not the name of a file; name one",
 				  length ? name : "''");
 	stream.path = target_of(name, &plain);
 	if (stream.path && !plain)

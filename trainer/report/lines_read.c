@@ -63,7 +63,8 @@ static bool read_all(FILE *file, const char *name, int64_t keep, const struct li
 			good = train_nomem(error, name);
 		else if (!pass_on(object, reader))
 			good = train_fail(error, TRAIN_BAD_INPUT,
-					  "%s:%" PRId64 ": no line of metrics, so it cannot be "
+					  "%s:%" PRId64
+					  ": not a line of metrics, so the file cannot be "
 					  "continued; name the file of the run that is resumed, "
 					  "or none",
 					  name, count);

@@ -106,7 +106,7 @@ static bool differs(const struct safetensors *file, const char *option, const ch
 			file->path, option, was, is, was);
 	return train_fail(error, TRAIN_BAD_INPUT,
 			  "%s: it was trained with %s %s, and this run has %s; give the same, or "
-			  "begin anew with its weights: --weights and the file instead of --resume",
+			  "begin again from its weights: write --weights FILE in place of --resume",
 			  file->path, option, was, is);
 }
 
@@ -122,8 +122,8 @@ static bool other_size(const struct training *t, const struct safetensors *file,
 	return train_fail(
 		error, TRAIN_BAD_INPUT,
 		"%s: it was trained with --data %.200s of %s images, and this run has %s; "
-		"give the same --data, or begin anew with its weights: --weights and the "
-		"file instead of --resume",
+		"give the same --data, or begin again from its weights: write --weights FILE in "
+		"place of --resume",
 		file->path, data ? data : "DIR", was, is);
 }
 
@@ -192,9 +192,8 @@ bool resume_check(const struct training *t, int64_t steps, const struct safetens
 		return differs(file, "--seed", was, is, error);
 	if (dropped_both(file) && (t->settings->tail != SAMPLER_DROP || !t->settings->drop_last))
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: it was written when --tail drop left out a last batch that "
-				  "is not full, too, which --drop-last does now; give --tail drop "
-				  "--drop-last",
+				  "%s: it is of a version in which --tail drop also left out a "
+				  "partial last batch; write --tail drop --drop-last",
 				  file->path);
 	resume_facts_of(&here, t, steps);
 	if (!compare(t, &here, file, error))
@@ -202,7 +201,7 @@ bool resume_check(const struct training *t, int64_t steps, const struct safetens
 	if (progress->position % t->global_batch == 0)
 		return true;
 	return train_fail(error, TRAIN_BAD_INPUT,
-			  "%s: %" PRId64 " samples into an epoch are no whole number of steps of "
+			  "%s: %" PRId64 " samples into an epoch are not a multiple of a step of "
 			  "%" PRId64 "; give the --global-batch that it was trained with",
 			  file->path, progress->position, t->global_batch);
 }

@@ -100,7 +100,7 @@ static _Noreturn void end_failed(void)
 		dprintf(STDERR_FILENO, "gpumap-train: %s\n", failure.reason.text);
 	dprintf(STDERR_FILENO,
 		"gpumap-train: warning: after that the process did not end within %d s: a call in "
-		"it does not return, so it is ended; dmesg and nvidia-smi may tell what hangs\n",
+		"it does not return, so it is ended; dmesg and nvidia-smi may show what hangs\n",
 		STOP_FAILED_S);
 	leave(0);
 }

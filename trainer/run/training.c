@@ -101,7 +101,7 @@ static bool divide_batch(struct training *t, struct train_error *error)
 	if (t->rank_batch < s->accumulate)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "--accumulate %lld: a rank has %lld samples in a step; give at "
-				  "most so many",
+				  "most that many",
 				  (long long)s->accumulate, (long long)t->rank_batch);
 	return true;
 }
@@ -162,19 +162,19 @@ static bool collective_fits(const struct training *t, struct train_error *error)
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
 			"--collective %s: it reads memory of the host, and GPUs have their "
-			"own; leave it out, or say --collective nccl",
+			"own; leave it out, or write --collective nccl",
 			collective->name);
 	if (simulated && strcmp(collective->name, "nccl") == 0)
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
 			"--collective nccl: it is for GPUs, and backend %s simulates them; "
-			"leave it out, or say --backend cuda",
+			"leave it out, or write --backend cuda",
 			t->backend->name);
 	return collective->rounds || t->settings->gradient_type == VALUE_FLOAT32 ||
 	       train_fail(
 		       error, TRAIN_BAD_INPUT,
 		       "--gradient-type bf16: collective %s sends gradients as they are; leave it "
-		       "out, or say --collective nccl",
+		       "out, or write --collective nccl",
 		       collective->name);
 }
 
@@ -251,8 +251,7 @@ static void report_more_cores(const struct training *t, int more)
 	if (more > 0 && t->place.rank == 0)
 		fprintf(stderr,
 			"gpumap-train: remark: this process may use %d more %s, with numbers from "
-			"%d "
-			"on, that no device is put on; choose lower ones with taskset, or say "
+			"%d on, that no device uses; choose lower ones with taskset, or write "
 			"--threads\n",
 			more, more == 1 ? "core" : "cores", CPU_SETSIZE);
 }

@@ -101,8 +101,8 @@ static bool split(struct argument *argument, const char *text, struct train_erro
 	argument->value = equals ? equals + 1 : NULL;
 	if (strncmp(text, "--", 2) != 0 || !text[2])
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "unexpected argument: '%.64s'; everything is said by options: "
-				  "gpumap-train --help lists them",
+				  "unexpected argument: '%.64s'; gpumap-train takes only options, "
+				  "and gpumap-train --help lists them",
 				  text);
 	snprintf(argument->name, sizeof(argument->name), "%.*s",
 		 (int)(length < sizeof(argument->name) ? length : sizeof(argument->name) - 1),

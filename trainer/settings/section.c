@@ -24,12 +24,11 @@ static bool no_section(const struct arguments_raw *raw, const gpumap_profile *pr
 	struct nearest nearest = nearest_to(span_of(raw->trainer));
 
 	if (!gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))
-		return train_fail(
-			error, TRAIN_BAD_INPUT,
-			"--trainer: no such section: [trainer %.64s]: there is no profile "
-			"file; name one with --config, or for gpumap run and what it starts with "
-			"GPUMAP_CONFIG",
-			raw->trainer);
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--trainer: no such section: [trainer %.64s]: no profile file "
+				  "was found; name one with --config, or with GPUMAP_CONFIG for "
+				  "gpumap run and its programs",
+				  raw->trainer);
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "trainer", i)); i++)
 		nearest_try(&nearest, gpumap_section_str(s, GPUMAP_SECTION_NAME));
 	if (nearest.name)
@@ -79,8 +78,8 @@ static bool unknown(const struct arguments_raw *raw, const char *name, const cha
 				  "%.200s: no such key: '%.64s'; did you mean %s?", origin, name,
 				  nearest.name);
 	return train_fail(error, TRAIN_BAD_INPUT,
-			  "%.200s: no such key: '%.64s'; gpumap-train(1) lists the keys; one that "
-			  "begins with x_ is left alone",
+			  "%.200s: no such key: '%.64s'; gpumap-train(1) lists the keys; keys that "
+			  "begin with x_ are ignored",
 			  origin, name);
 }
 

@@ -115,7 +115,7 @@ START_TEST(damaged_ones_are_passed_over)
 	ck_assert_int_eq(newest_step("c", &refusals), 9);
 	ck_assert_int_eq(refusals.count, 3);
 	ck_assert_str_eq(refusals.last, "c/checkpoint-000000000010.safetensors: 0 bytes are no "
-					"safetensors file; write the file anew, or use another");
+					"safetensors file; write the file again, or use another");
 	flip(9, 40); /* in the checksum itself */
 	flip(8, 26); /* its name */
 	ck_assert(!checkpoint_newest(&file, "c", model_refused, &refusals, &error));
@@ -147,7 +147,7 @@ START_TEST(diverged_ones_are_passed_over)
 	ck_assert_int_eq(refusals.count, 2);
 	ck_assert_str_eq(refusals.last,
 			 "c/checkpoint-000000000002.safetensors: fc1.bias has a value that is not "
-			 "finite (nan, element 0): its run diverged; use weights from before that");
+			 "finite (nan, element 0): its run diverged; use earlier weights");
 	model_make(&m, 4);
 	m.values[1][1][0] = NAN;
 	ck_assert(checkpoint_save("c", &m.checkpoint, 0, &error));

@@ -111,31 +111,26 @@ static const struct {
 	{"same", "fc1.bias", 4, 2, 2, "", ""},
 	{"fewer dimensions", "fc1.bias", 3, 2, 2,
 	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [2, 3, 2] here; choose the "
-	 "model "
-	 "that the file is of",
+	 "model of the file",
 	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [2, 3, 2] here; choose the "
-	 "model "
-	 "that the file is of"},
+	 "model of the file"},
 	{"another size", "fc1.bias", 4, 1, 2,
 	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [1, 3, 2, 2] here; choose the "
-	 "model "
-	 "that the file is of",
+	 "model of the file",
 	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [1, 3, 2, 2] here; choose the "
-	 "model "
-	 "that the file is of"},
+	 "model of the file"},
 	{"another name", "fc9.bias", 4, 2, 2,
 	 "missing fc1.bias (3 in all), unexpected fc9.bias (3 in all); choose the model and the "
-	 "optimizer that the file is of",
+	 "optimizer of the file",
 	 "missing fc1.bias (1 in all), unexpected fc9.bias (1 in all); choose the model and the "
-	 "optimizer that the file is of"},
+	 "optimizer of the file"},
 	{"less state", "fc1.bias", 4, 2, 1,
 	 "unexpected optimizer.exp_avg_sq.conv1.weight (4 in all); choose the model and the "
-	 "optimizer "
-	 "that the file is of",
+	 "optimizer of the file",
 	 ""},
 	{"one more state", "fc1.bias", 4, 2, 3,
 	 "missing optimizer.momentum_buffer.conv1.weight (4 in all); choose the model and the "
-	 "optimizer that the file is of",
+	 "optimizer of the file",
 	 ""},
 };
 
@@ -157,11 +152,11 @@ START_TEST(values_are_finite)
 		const char *want;
 	} values[] = {
 		{"NaN", 0, 0, 23, NAN,
-		 "conv1.weight has a value that is not finite (nan, element 23): its run "
-		 "diverged; use weights from before that"},
+		 "conv1.weight has a value that is not finite (nan, element 23): its run diverged; "
+		 "use earlier weights"},
 		{"infinite", 0, 1, 0, -INFINITY,
-		 "fc1.bias has a value that is not finite (-inf, element 0): its run diverged; "
-		 "use weights from before that"},
+		 "fc1.bias has a value that is not finite (-inf, element 0): its run diverged; use "
+		 "earlier weights"},
 		{"the greatest", 0, 0, 3, FLT_MAX, ""},
 		{"of the optimizer", 1, 0, 3, INFINITY, ""},
 		{"behind the last", 0, 1, 3, NAN, ""},
@@ -242,12 +237,11 @@ static const struct {
 	{{"module.module.a.weight", "module.module.b"},
 	 SAFETENSORS_F32,
 	 "f: missing a.weight (2 in all), unexpected module.module.a.weight (2 in all); choose the "
-	 "model and the optimizer that the file is of"},
+	 "model and the optimizer of the file"},
 	{{"module.a.weight", "module.a.weight2"},
 	 SAFETENSORS_F32,
 	 "f: missing b (1 in all), unexpected module.a.weight2 (1 in all); choose the model and "
-	 "the "
-	 "optimizer that the file is of"},
+	 "the optimizer of the file"},
 	{{"a.weight", "b"},
 	 SAFETENSORS_BF16,
 	 "f: a.weight is BF16, and only F32 can be loaded; convert it in PyTorch with .float()"},
@@ -277,8 +271,8 @@ START_TEST(foreign)
 	ck_assert_float_eq(got[1], *foreign_rows[_i].want ? 0 : 4);
 	error.status = TRAIN_OK;
 	ck_assert(!checkpoint_progress(&progress, file, &error));
-	ck_assert_str_eq(error.text, "f: it has no state of a run; load it as weights, or use a "
-				     "checkpoint");
+	ck_assert_str_eq(error.text,
+			 "f: it has only weights; load it by --weights, or use a checkpoint");
 	safetensors_free(file);
 }
 END_TEST
@@ -290,17 +284,17 @@ START_TEST(foreign_texts)
 		const char *want;
 	} rows[] = {
 		{{{"checkpoint", "2"}, {"step", "1"}},
-		 "f: a checkpoint of version 2, and here they are of version 1; use the program "
+		 "f: a checkpoint of version 2, but this program reads version 1; use the program "
 		 "that "
 		 "wrote it"},
 		{{{"checkpoint", "1"}, {"step", "-1"}},
-		 "f: step in __metadata__ is missing or no number; use another checkpoint"},
+		 "f: step in __metadata__ is missing or not a number; use another checkpoint"},
 		{{{"checkpoint", "1"}, {"step", "9223372036854775808"}},
-		 "f: step in __metadata__ is missing or no number; use another checkpoint"},
+		 "f: step in __metadata__ is missing or not a number; use another checkpoint"},
 		{{{"checkpoint", "1"}, {"step", "1x"}},
-		 "f: step in __metadata__ is missing or no number; use another checkpoint"},
+		 "f: step in __metadata__ is missing or not a number; use another checkpoint"},
 		{{{"checkpoint", "1"}, {"step", "1"}},
-		 "f: optimizer_step in __metadata__ is missing or no number; use another "
+		 "f: optimizer_step in __metadata__ is missing or not a number; use another "
 		 "checkpoint"},
 	};
 

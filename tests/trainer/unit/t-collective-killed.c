@@ -13,7 +13,7 @@
 #include "collective/shm_segment.h"
 #include "rank-threads.h"
 
-#define KILLED "another rank failed and was killed before it said why"
+#define KILLED "another rank failed and was killed before it gave the reason"
 
 static unsigned char *pages;
 static size_t page;
@@ -156,7 +156,7 @@ static int hold_reason(const struct rendezvous *rendezvous)
 START_TEST(a_writer_that_is_stopped)
 {
 	static const char want[] =
-		"another rank failed and does not say why for 10 s: end what is stopped";
+		"another rank failed and gave no reason within 10 s: end stopped processes";
 	struct train_error error = {.status = TRAIN_OK};
 	struct rendezvous *rendezvous = met(0);
 	int writer = hold_reason(rendezvous), status;

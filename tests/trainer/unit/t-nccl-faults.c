@@ -283,7 +283,7 @@ START_TEST(impossible_rendezvous)
 		 NULL,
 		 NULL,
 		 TRAIN_BAD_INPUT,
-		 "nothing shows the ranks of several machines where to meet: set MASTER_ADDR"},
+		 "ranks of several machines do not know where to meet: set MASTER_ADDR"},
 		{{.world = 4, .ranks = 1},
 		 "node0",
 		 NULL,
@@ -342,7 +342,7 @@ START_TEST(devices_that_are_none)
 	ck_assert_msg(nccl->meet(&rendezvous, &options, &error), "%s", error.text);
 	ck_assert(!nccl->open(&comm, rendezvous, 0, &device, &error));
 	ROW_EQ_STR("reference", error.text,
-		   "collective nccl: device 3 is of backend reference, and it is for GPUs: use "
+		   "collective nccl: device 3 is of backend reference, but nccl needs GPUs: use "
 		   "--backend cuda, or --collective shm");
 	nccl->leave(rendezvous);
 }

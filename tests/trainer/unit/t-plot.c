@@ -234,8 +234,8 @@ static const struct {
 	 TRAIN_FAILED},
 	{"none/p.svg", "none/p.svg: cannot create: No such file or directory; name another file",
 	 TRAIN_FAILED},
-	{"", "'': no name of a file; name one", TRAIN_BAD_INPUT},
-	{"folder/", "folder/: no name of a file; name one", TRAIN_BAD_INPUT},
+	{"", "'': not the name of a file; name one", TRAIN_BAD_INPUT},
+	{"folder/", "folder/: not the name of a file; name one", TRAIN_BAD_INPUT},
 	{".", ".: cannot create: Is a directory; name another file", TRAIN_FAILED},
 };
 

@@ -135,7 +135,7 @@ START_TEST(bad_files)
 	ROW_EQ_INT(bad_rows[_i].header, error.status, TRAIN_BAD_INPUT);
 	snprintf(want, sizeof(want), "f: %s", bad_rows[_i].want);
 	ck_assert_msg(strncmp(error.text, want, strlen(want)) == 0 &&
-			      strstr(error.text, "; write the file anew, or use another"),
+			      strstr(error.text, "; write the file again, or use another"),
 		      "%s: '%s' is not '%s'", bad_rows[_i].header, error.text, want);
 }
 END_TEST

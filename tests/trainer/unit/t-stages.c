@@ -27,7 +27,7 @@ static const struct {
 	{"convnet", 3, "fc1,conv2", NULL, "cannot be cut before 'conv2'"},
 	{"convnet", 2, "conv1", NULL, "cannot be cut before 'conv1'"},
 	{"convnet", 2, "fc", NULL,
-	 "model convnet has no layer 'fc'; name some of conv1, pool1, conv2, pool2, fc1, fc2"},
+	 "model convnet has no layer 'fc'; choose from conv1, pool1, conv2, pool2, fc1, fc2"},
 	{"convnet", 2, "conv2,fc1", NULL, "2 devices are 2 stages"},
 	{"convnet", 3, "conv2", NULL, "3 devices are 3 stages"},
 	{"convnet", 3, "conv2,,", NULL, "has no layer ''"},

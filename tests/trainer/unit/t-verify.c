@@ -361,10 +361,10 @@ START_TEST(no_library)
 		return;
 	}
 	ck_assert(!verify_open(&verify, PID, &error));
-	ck_assert_str_eq(error.text,
-			 "--verify-mapping: libnvidia-ml.so.1: cannot be opened; it comes with "
-			 "NVIDIA's driver, and into a container with "
-			 "NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+	ck_assert_str_eq(
+		error.text,
+		"--verify-mapping: libnvidia-ml.so.1: cannot be opened; it comes with NVIDIA's "
+		"driver; a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 	ck_assert_int_eq(error.status, TRAIN_NO_BACKEND);
 }
 END_TEST
@@ -377,10 +377,10 @@ START_TEST(no_driver)
 	pretend("", "");
 	unsetenv("GPUMAP_PRETEND_INVENTORY");
 	ck_assert(!verify_open(&verify, PID, &error));
-	ck_assert_str_eq(error.text,
-			 "--verify-mapping: nvmlInit: the driver is not loaded; it comes with "
-			 "NVIDIA's driver, and into a container with "
-			 "NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+	ck_assert_str_eq(
+		error.text,
+		"--verify-mapping: nvmlInit: the driver is not loaded; it comes with NVIDIA's "
+		"driver; a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 	ck_assert_int_eq(error.status, TRAIN_NO_BACKEND);
 }
 END_TEST

@@ -49,7 +49,7 @@ static const char whole[] = "index, uuid, name, pci.bus_id, memory.total [MiB]\n
 	"hidden): memory is on the GPUs it names, and on no other"
 #define STRAY_REMEDY \
 	", where the mapping does not put it (rule G5); set the device before anything else asks " \
-	"CUDA, or show each rank its own GPU alone: gpumap run --share isolate"
+	"CUDA, or give each rank only its own GPU: gpumap run --share isolate"
 #define NOTHING_REMEDY "look at CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER"
 
 /* A file without a name, of which nothing is left. */
