@@ -55,7 +55,7 @@ static bool reference(struct span s, struct reference *ret, struct expand_error 
 	for (size_t i = 1; i < ret->fallback.length; i++)
 		if (ret->fallback.text[i] == '{' && ret->fallback.text[i - 1] == '$')
 			return wrong(error, ret->fallback.text + i - 1,
-				     "give the text itself behind :-", "${ inside ${...}");
+				     "write the text itself after :-", "${ inside ${...}");
 	return true;
 }
 

@@ -293,7 +293,7 @@ enum gpumap_key_str_attr {
 	GPUMAP_KEY_VALUE = 3,       /* what its value looks like, "N|cuda:N" */
 	GPUMAP_KEY_HELP = 4,        /* one line */
 	GPUMAP_KEY_SECTION = 5,     /* of profile files, "program"; NULL: a key of requests */
-	GPUMAP_KEY_DEFAULT = 6 /* its value when nobody gives it one; NULL: a key of requests */
+	GPUMAP_KEY_DEFAULT = 6      /* its default value; NULL: a key of requests */
 };
 
 typedef struct gpumap_key gpumap_key;

@@ -120,7 +120,7 @@ static int copy_host(struct resolver *resolver)
 	if (inventory->assumed && inventory->count && inventory->gpus[0].name)
 		resolver->mapping->assumption = arena_printf(
 			arena,
-			"nobody looked at the machine %s; its GPUs are taken as existing, in "
+			"the machine %s was not examined; its GPUs are assumed to exist, in "
 			"PCI bus order.",
 			inventory->origin);
 	else if (inventory->assumed)

@@ -106,7 +106,7 @@ static enum gpumap_certainty judge(struct resolver *resolver, enum order_kind ki
 		return GPUMAP_CERTAINTY_UNDECIDABLE;
 	}
 	if (resolver->assumed) {
-		*why = "nobody looked at the devices";
+		*why = "the devices were not examined";
 		return GPUMAP_CERTAINTY_ASSUMED;
 	}
 	if (resolver->gaps && !measured) {

@@ -46,13 +46,13 @@ static int check_exclusive(struct resolver *resolver, enum variable variable)
 	return GPUMAP_OK;
 }
 
-/* A value as a loser or a step shows it; long ones are cut. */
+/* A value for a loser or a step; long ones are cut. */
 static const char *shown(struct resolver *resolver, const char *value)
 {
 	return arena_strdup(resolver->arena, value ? QUOTE(span_of(value)) : "unset");
 }
 
-/* Statements that no longer hold, until the winner's step is written. */
+/* Statements that have lost, kept until the winner's step is written. */
 struct losers {
 	struct loser *list;
 	size_t count, room;
@@ -73,7 +73,7 @@ static int lose(struct resolver *resolver, struct losers *losers, enum source so
 
 struct timeline {
 	struct effective now;
-	bool stated; /* there is a statement, even if it unsets the variable */
+	bool stated; /* there is a statement, even one that unsets the variable */
 	struct losers losers;
 };
 
@@ -100,7 +100,8 @@ static int play(struct resolver *resolver, struct timeline *time, const struct s
 	return r;
 }
 
-/* The launcher runs between the script and the program, and reads what it finds. */
+/* Applies the launcher, which runs between the script and the program and reads the list in effect
+ * then. */
 static int play_launcher(struct resolver *resolver, struct timeline *time, enum variable variable)
 {
 	struct effective before = time->now;
@@ -145,7 +146,7 @@ static int explain_winner(struct resolver *resolver, const struct timeline *time
 	const char *name = variable_name(variable);
 	gpumap_step *step;
 	bool list = variable != VARIABLE_CUDA_ORDER;
-	/* HIP takes an empty list as none, and another variable in its place (rule H1). */
+	/* HIP treats an empty list as none, and then uses another variable (rule H1). */
 	bool hip = resolver->dialect == DIALECT_HIP && variable != VARIABLE_ROCR_VISIBLE;
 
 	if (!now->set && !time->losers.count) {
@@ -224,8 +225,8 @@ static void report_late(struct resolver *resolver)
 	}
 }
 
-/* Statements about a variable that nobody of this dialect reads; that the environment
- * holds some is no statement of the user's. */
+/* Reports statements about a variable that this dialect never reads. Variables of the environment
+ * are not the user's statements, and are not reported. */
 static void report_unread(struct resolver *resolver)
 {
 	const gpumap_request *request = resolver->request;
@@ -243,8 +244,8 @@ static void report_unread(struct resolver *resolver)
 	}
 }
 
-/* An AMD user's environment: only AMD's lists are set. Slurm sets them together with
- * CUDA_VISIBLE_DEVICES, which says nothing about the machine. */
+/* An environment for AMD: only AMD's lists are set. Slurm sets them together with
+ * CUDA_VISIBLE_DEVICES, which then means nothing for the machine. */
 static void report_amd(struct resolver *resolver)
 {
 	const gpumap_request *request = resolver->request;

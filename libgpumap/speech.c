@@ -24,7 +24,8 @@ bool speech_of_program(const char *origin)
 	return colon && colon - origin > 3 && memcmp(colon - 3, ".py", 3) == 0;
 }
 
-/* What an option or a variable says cannot be changed in a file, but the other way round. */
+/* The language of a setting. A setting by option or variable is not changed in a file, but one in a
+ * file can be changed by an option. */
 static enum language choose(struct span name, enum speech_part part, const char *origin,
 			    const struct speech *speech)
 {
@@ -79,7 +80,7 @@ static struct span name_of(struct span key)
 	return (struct span){key.text, blank ? (size_t)(blank - key.text) : key.length};
 }
 
-/* The piece between the marks. What was said by an option of another name keeps that. */
+/* Puts the piece between the marks. A setting by an option of another name keeps that name. */
 static void put_key(struct strbuf *buf, struct span key, enum language language,
 		    const struct speech *speech)
 {
@@ -97,7 +98,7 @@ static void put_key(struct strbuf *buf, struct span key, enum language language,
 	strbuf_add(buf, key.text + name.length + 3, key.length - name.length - 3);
 }
 
-/* "ranks = 5, but" behind "--ranks: " is "5, but". */
+/* "ranks = 5, but" after "--ranks: " is "5, but". */
 static const char *skip_named(struct strbuf *buf, struct span key, const char *rest)
 {
 	struct span name = name_of(key);

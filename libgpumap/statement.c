@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The small languages of statements: [VAR=]value, and PyTorch's device strings. */
+/* The grammars of statements: [VAR=]value, and PyTorch's device strings. */
 #include "request.h"
 
 #include "suggest.h"
@@ -146,7 +146,7 @@ static bool numbered(struct span name, const char *variable)
 	return i == name.length;
 }
 
-/* Other makers' own variables, which are near but not misspelt. */
+/* Variables of other makers, whose names are near but not misspelt. */
 static bool of_others(struct span name)
 {
 	return span_is(name, "MUSA_VISIBLE_DEVICES") || span_is(name, "HPU_VISIBLE_DEVICES");
@@ -161,7 +161,7 @@ const char *misspelt_variable(struct span name)
 		return NULL;
 	if (name.length >= sizeof(copy))
 		return NULL;
-	/* Small letters are a mistake as well: names of variables are exact. */
+	/* Lower case is a mistake too: names of variables are exact. */
 	for (size_t i = 0; i < name.length; i++)
 		copy[i] = name.text[i] >= 'a' && name.text[i] <= 'z' ? (char)(name.text[i] - 32)
 								     : name.text[i];

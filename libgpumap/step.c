@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of an answer, which every stage adds to. */
+/* Adds steps to an answer, for all stages. */
 #include "resolve.h"
 
 gpumap_step *step_add(struct resolver *resolver, const char *rule, const char *origin,
@@ -26,7 +26,7 @@ void step_lose(struct resolver *resolver, gpumap_step *step, const char *source,
 
 	if (!step)
 		return;
-	/* Grows at powers of two. */
+	/* The array grows at powers of two. */
 	if ((n & (n - 1)) == 0) {
 		struct loser *losers = arena_alloc(resolver->arena, n ? n * 2 : 1, sizeof(*losers));
 

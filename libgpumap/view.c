@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stages ask of a view: its names, its devices by number, a picture of it. */
+/* The names of a view's devices, its devices by number, and copies of it for pictures. */
 #include "resolve.h"
 
 int view_names(struct resolver *resolver, struct visible_view *ret, const gpumap_device ***migs)
@@ -45,7 +45,7 @@ int view_position(const struct view *view, int64_t number)
 		size_t middle = low + (high - low) / 2;
 		int physical = view->devices[middle]->physical;
 
-		/* Devices known by UUID alone come last. */
+		/* Devices known only by UUID come last. */
 		if (physical >= 0 && physical < number)
 			low = middle + 1;
 		else

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules S5 and V9: which MIG instances a process sees. */
+/* Rules S5 and V9: the MIG instances that a process sees. */
 #include "resolve.h"
 
 #include <stdio.h>
 
 enum generation {
-	ONE_INSTANCE,  /* up to R525: one, and then no ordinary GPU */
+	ONE_INSTANCE,  /* up to R525: one instance, and then no ordinary GPU */
 	MANY_INSTANCES /* from R570: one compute instance of each GPU instance */
 };
 
@@ -16,8 +16,8 @@ struct expansion {
 	gpumap_entry *entries;
 	size_t count, room, instances;
 	enum generation generation;
-	bool stated; /* NVIDIA's documents say what this driver does */
-	bool every;  /* there is no list: nobody named them */
+	bool stated; /* the driver's behaviour is documented by NVIDIA */
+	bool every;  /* there is no list that names them */
 };
 
 static void find_generation(struct expansion *x)
@@ -35,7 +35,8 @@ static void find_generation(struct expansion *x)
 	}
 }
 
-/* Without an inventory an instance stands for itself: nobody knows its GPU. */
+/* Without an inventory the GPU of an instance is not known, so the instance is listed without it.
+ */
 static bool is_mig(const gpumap_entry *entry)
 {
 	const gpumap_device *d = entry->candidates[0];
@@ -54,13 +55,13 @@ static int add(struct expansion *x, const gpumap_device **candidates, size_t cou
 	x->entries = entries;
 	x->entries[x->count] = (gpumap_entry){(int)x->count, certainty, candidates, count};
 	if (is_mig(&x->entries[x->count]) && ++x->instances > MAX_INSTANCES)
-		return GPUMAP_OK; /* at most 64 are enumerated: the rest stays hidden */
+		return GPUMAP_OK; /* at most 64 are enumerated; the others stay hidden */
 	x->count++;
 	return GPUMAP_OK;
 }
 
-/* How many of the instances from `first` on belong to its GPU instance. Where the source
- * does not print GPU instances, profiles tell: 1c.3g is one slice of three. */
+/* How many of the instances from `first` on belong to its GPU instance. If the source has no GPU
+ * instances, the profiles show it: 1c.3g is one slice of three. */
 static size_t same_instance(const gpumap_device *gpu, size_t first)
 {
 	int taken = 0, slices = 0, size = 0, one, of;
@@ -89,7 +90,7 @@ static enum gpumap_certainty certainty_max(enum gpumap_certainty a, enum gpumap_
 	return a > b ? a : b;
 }
 
-/* Every device is visible: of each GPU instance one compute instance. */
+/* Every device is visible: one compute instance of each GPU instance. */
 static int add_every(struct expansion *x, const gpumap_device *gpu, enum gpumap_certainty certainty)
 {
 	size_t i = 0;
@@ -196,7 +197,7 @@ static void keep_one(struct expansion *x)
 		i++;
 	x->entries[0] = x->entries[i];
 	x->entries[0].logical = 0;
-	/* Of undecided compute instances the first one is picked. */
+	/* Of undecided compute instances the first is picked. */
 	if (x->entries[0].count > 1) {
 		x->entries[0].count = 1;
 		x->entries[0].certainty = GPUMAP_CERTAINTY_ASSUMED;

@@ -379,8 +379,8 @@ static bool call_process(struct python_file *f, const char *path, unsigned at, u
 	return true;
 }
 
-/* torch.device() and torch.cuda.device(): the whole expression tells which: "cuda", and an index
- * behind it. */
+/* torch.device() and torch.cuda.device(): the whole expression decides: "cuda", and an index
+ * after it. */
 static void call_device(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
 	struct python_argument a;

@@ -80,8 +80,8 @@ static bool is_argument(const struct python_file *f, unsigned first, unsigned pa
 	return false;
 }
 
-/* From here on the list is known, or that it is not, also behind the blocks around. One that
- * comes too late is nobody's (rule S4). */
+/* From here on the list is known, or known to be unknown, also after the surrounding blocks. A list
+ * that is set too late has no effect (rule S4). */
 static void remember_list(struct python_file *f, const struct observation *s)
 {
 	bool known =

@@ -15,7 +15,7 @@ enum { MAX_BLOCKS = 100, MAX_PATH = 96, MAX_VALUE = 64, MAX_OBSERVATIONS = 4096 
 enum observation_kind {
 	OBSERVED_VARIABLE,    /* an environment variable is set; `verb` */
 	OBSERVED_LIST,        /* a visible list for a program that is started */
-	OBSERVED_MISSPELT,    /* a variable that nobody reads is named */
+	OBSERVED_MISSPELT,    /* a variable is named that no program reads */
 	OBSERVED_SET_DEVICE,  /* torch.cuda.set_device(value) */
 	OBSERVED_DEVICE,      /* a device is named: .cuda(1), "cuda:1" */
 	OBSERVED_CURRENT,     /* the current device is used: .cuda(), "cuda" */

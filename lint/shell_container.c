@@ -55,7 +55,7 @@ static int64_t granted_count(struct span value)
 	return list_count((struct span){value.text, n});
 }
 
-/* The value of NAME=VALUE at word i, behind -e, --env= or env; .text NULL: it is another. */
+/* The value of NAME=VALUE at word i, after -e, --env= or env; .text NULL: it is something else. */
 static struct span variable_value(const struct command *c, size_t i, const char *name)
 {
 	struct span s = word_text(c, i);

@@ -71,7 +71,7 @@ void jobs_start(struct shell *sh, const struct run *run, const struct launch *la
 	check_array(sh, run, launch);
 	if (!run->srun)
 		note_together(sh, start);
-	/* What runs in front may be behind later, when it is in a group. */
+	/* A foreground program may be in the background later, if it is in a group. */
 	if (sh->job_count < SHELL_JOBS && (run->background || sh->frame_count > 1))
 		sh->jobs[sh->job_count++] = (struct job){
 			.port = has_port ? launch->port : -1,

@@ -221,7 +221,7 @@ static void boundary(struct shell *sh, struct run *run, const struct wrapper *w,
 		return;
 	if (seen->clears)
 		report_lost(sh, run, at, "env -i clears the environment",
-			    "name the variable behind env -i");
+			    "name the variable after env -i");
 	else if (streq(w->name, "sudo") && !seen->keeps)
 		report_lost(sh, run, at, "sudo drops it unless sudoers keeps it",
 			    "write sudo CUDA_VISIBLE_DEVICES=... before the program");

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* gpu:4, gpu:a100:4, a100:4, 4: the number behind the last colon; "gpu" is one. */
+/* gpu:4, gpu:a100:4, a100:4, 4: the number after the last colon; "gpu" is one. */
 static int64_t gpu_count(struct span value, bool gres)
 {
 	struct span rest = value, piece;
@@ -289,7 +289,7 @@ void slurm_check(struct shell *sh, struct run *run, size_t word, const struct la
 	    launcher == LINT_SRUN && list.state == SET_VALUE && list.exported == EXPORT_YES)
 		shell_report(
 			sh, FINDING_LIST_REPLACED, at, "S10",
-			"leave it out, or set it behind srun: srun ... gpumap exec --gpus 2,3 -- "
+			"leave it out, or set it after srun: srun ... gpumap exec --gpus 2,3 -- "
 			"PROGRAM",
 			"srun gives each task the list of the step's GPUs: "
 			"CUDA_VISIBLE_DEVICES=%s of line %d is replaced",

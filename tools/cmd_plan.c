@@ -34,7 +34,7 @@ static void help(const struct options *options)
 	      "\n"
 	      "Shows how a program would be started, and starts nothing. The plan has the\n"
 	      "host, GPU, cores and environment of each rank, and the address where the ranks\n"
-	      "meet. It says whether the program can work that way. It needs no GPU:\n"
+	      "meet. It shows whether the program can work that way. It needs no GPU:\n"
 	      "--inventory describes other machines. Options win over the profile.\n"
 	      "\n"
 	      "  gpumap plan --gpus 2,3,4,5 --device cuda:%l train.py\n"

@@ -89,7 +89,7 @@ static bool can_start(struct emitter *e)
 	if (!e->plan->argument_count) {
 		report_add(e->report, FINDING_NO_PROGRAM,
 			   ABOUT(.origin = e->target,
-				 .fix = "write -- PROGRAM ARGUMENT... behind the options"),
+				 .fix = "write -- PROGRAM ARGUMENT... after the options"),
 			   "there is no program to start");
 		e->refused = true;
 	}

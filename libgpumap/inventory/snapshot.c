@@ -99,8 +99,8 @@ static int begin_mig(struct snapshot *s, struct span name, int line)
 			    "write [mig N:i], the i-th instance of GPU N",
 			    "no number of a MIG instance: '%s'", QUOTE(name));
 	if (!gpu || s->labels[count - 1].number != n)
-		return FAIL(s, FINDING_SYNTAX, line, 1, "put it behind its [gpu N]",
-			    "[mig %d:%d] does not stand behind [gpu %d]", (int)n, (int)i, (int)n);
+		return FAIL(s, FINDING_SYNTAX, line, 1, "put it after its [gpu N]",
+			    "[mig %d:%d] does not follow [gpu %d]", (int)n, (int)i, (int)n);
 	if (i != (int64_t)gpu->mig_count)
 		return FAIL(s, FINDING_SYNTAX, line, 1, "number a GPU's instances from 0 on",
 			    "[mig %d:%d] where [mig %d:%zu] is due", (int)n, (int)i, (int)n,

@@ -127,7 +127,7 @@ static const struct {
 	 "sign [GM002]\n"},
 	{"variables", "[profile a]\nworkdir=${\nlog_dir = x${A:-${B}}\n[env a]\nX=${1}\n", NULL,
 	 "t.ini:2:9 workdir: ${ without a }: '${'; write $${ for these two characters [GM002]\n"
-	 "t.ini:3:11 log_dir: ${ inside ${...}: '${B}}'; give the text itself behind :- [GM002]\n"
+	 "t.ini:3:11 log_dir: ${ inside ${...}: '${B}}'; write the text itself after :- [GM002]\n"
 	 "t.ini:5:3 X: no variable: '${1}'; write ${NAME} or ${NAME:-text} [GM002]\n"},
 	{"commands",
 	 "[program p]\ncommand = a 'b\n[program q]\ncommand = a \\\n[program r]\ncommand = '' "

@@ -12,7 +12,7 @@ const struct other_option other_options[] = {
 	{"--config", "FILE", "the profile file, instead of GPUMAP_CONFIG or ./gpumap.ini"},
 	{"--trainer", "NAME", "the [trainer NAME] section of that file; needed if it has several"},
 	{"--help", NULL, "this text"},
-	{"--version", NULL, "the version, and what this build computes with"},
+	{"--version", NULL, "the version, and the backends of this build"},
 	{NULL, NULL, NULL},
 };
 
