@@ -185,7 +185,7 @@ int rendezvous_check_nodes(const struct rendezvous *r, int64_t nodes, gpumap_rep
 			      "write a number from 1, the same on every node", report);
 	if (nodes > 1 && r->own_host)
 		return refuse(BACKEND, r->backend,
-			      "cannot meet on several nodes without an endpoint",
+			      "cannot meet on several nodes: there is no endpoint",
 			      "write " ENDPOINT " HOST:PORT, HOST being node 0", report);
 	return GPUMAP_OK;
 }
