@@ -254,7 +254,7 @@ static const struct {
 	 true},
 	{"list", "[1]\n{}\n", 4, "list:1: not a line of metrics, so the file", TRAIN_BAD_INPUT,
 	 true},
-	{"deep", "{\"type\":\"step\",\"step\":-1,\"epoch\":0}\n", 36, "deep:1: no line",
+	{"deep", "{\"type\":\"step\",\"step\":-1,\"epoch\":0}\n", 36, "deep:1: not a line",
 	 TRAIN_BAD_INPUT, true},
 	{"/dev/null", NULL, 5, "/dev/null: no regular file, so it", TRAIN_BAD_INPUT, false},
 	{"none/m.json", NULL, 0,
