@@ -39,7 +39,7 @@ int edit_distance(struct span a, const char *b, int max)
 }
 
 /* A name is not alike if every letter is replaced. In a short name the first letter counts most:
- * nobody who writes gpu means cpu. */
+ * cpu is not meant by gpu. */
 static bool alike(struct span text, const char *name, size_t distance)
 {
 	size_t length = strlen(name);

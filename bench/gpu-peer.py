@@ -9,11 +9,11 @@ best       channels_last, fused Adam, cuDNN's algorithms by measurement
 compiled   best, its loss by torch.compile(mode="max-autotune"), which uses CUDA graphs
 graph      best, its loss compiled without graphs of its own, and the whole step as one CUDA graph
 
-Images lie on the device, normalised, in the type and the layout that the form computes in: PyTorch
-makes no batches, while gpumap-train draws, gathers and normalises its own out of bytes, and tells each
-loss. Every form is measured by blocks of steps with one synchronisation at a block's end; blocks of
-all forms and runs of gpumap-train take turns, and medians count. A form that cannot be had here is
-told, with the reason.
+Images are on the device, normalised, in the type and the layout that the form computes in. PyTorch makes
+no batches; gpumap-train draws, gathers and normalises its own from bytes, and reports each loss. Every
+form is measured by blocks of steps with one synchronisation at a block's end. Blocks of all forms and
+runs of gpumap-train alternate, and medians count. A form that is not available is reported, with the
+reason.
 """
 import argparse
 import contextlib
@@ -262,7 +262,7 @@ def compare(o):
         for turn in range(o.rounds):
             if turn >= LEAST_ROUNDS and time.perf_counter() - begin > o.seconds:
                 break
-            first = turn % len(sides)  # what comes behind what differs from round to round
+            first = turn % len(sides)  # the order differs from round to round
             for side in sides[first:] + sides[:first]:
                 side.times.append(side.block(side.steps))
     mine = statistics.median(ours.times)

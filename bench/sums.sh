@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # sums.sh COLLECTIVE FOLDER [OPTION...]: bench/collective between 2 and 4 ranks of the CPU, as threads,
-# as processes, and by MPI, whose module is in FOLDER; where there is none that is told.
+# as processes, and by MPI, whose module is in FOLDER; a missing module is reported.
 program=$1 folder=$2
 shift 2
 for ranks in 2 4; do

@@ -40,7 +40,7 @@ kernels_cuda = \
 EXTRA_DIST += kernels/README.md
 
 # libtool keeps nvcc's options in order with --tag=CC; what is no option of nvcc goes to the host's
-# compiler. -MD tells make of the headers.
+# compiler. -MD writes the dependencies on headers.
 SUFFIXES = .cu
 AM_V_NVCC = $(am__v_NVCC_@AM_V@)
 am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)

@@ -17,7 +17,7 @@ struct mismatch {
 	struct span value, wrong;
 	const char *fix;
 	bool words;             /* the key's value can be a word */
-	struct key_value found; /* of the alternative that suits */
+	struct key_value found; /* of the alternative that matches */
 };
 
 static bool is_form(struct span s)

@@ -32,7 +32,7 @@ int lint_script(const struct lint *lint, struct span text, struct seen_file *fil
 /* What a file is by its name; and by its text, whatever kind of profile it may be. */
 enum lint_kind lint_kind_by_name(const char *path);
 enum lint_kind lint_kind_of(const char *path, struct span text);
-/* Of a file without a name that says so, by the beginning of its text; a profile has a section of
+/* Of a file whose name does not show it, by the beginning of its text; a profile has a section of
  * gpumap's. */
 enum lint_kind lint_kind_by_head(const char *path, struct span head);
 

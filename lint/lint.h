@@ -14,7 +14,7 @@ struct lint {
 	const char *machine;               /* as --inventory names it; NULL: not given */
 	const char *launcher;              /* the launcher of Python files; NULL: not known */
 	const char *profile;               /* the one to read of a profile file; NULL: all */
-	enum lint_kind as;                 /* LINT_UNKNOWN: each file says what it is */
+	enum lint_kind as;                 /* LINT_UNKNOWN: decided by each file */
 	struct lint_seen *seen;            /* of lint_files() itself */
 	/* Reports why the profile could not be launched. */
 	void (*check_launch)(const struct lint *lint, gpumap_profile *profile,

@@ -41,7 +41,7 @@ static int look(const struct lint *lint, gpumap_profile *profile, const char *pa
 	return file ? lint_started_file(lint, &start, path, file) : GPUMAP_OK;
 }
 
-/* Reads the file for one profile. *ret (may be NULL) is the profile, where it could be read. */
+/* Reads the file for one profile. *ret (may be NULL) is the profile, if it could be read. */
 static int read_one(const struct lint *lint, struct span text, struct seen_file *file,
 		    const char *name, gpumap_profile **ret)
 {
@@ -55,7 +55,7 @@ static int read_one(const struct lint *lint, struct span text, struct seen_file 
 	r = gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
 	if (r == GPUMAP_OK && gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))
 		r = look(lint, profile, path, report);
-	/* Profiles share what they inherit: its errors are reported once. */
+	/* Profiles share their parents, so errors of a parent are reported once. */
 	relayed = seen_relay(lint, file, report, false);
 	r = relayed == GPUMAP_OK ? r : relayed;
 	gpumap_report_free(report);

@@ -52,7 +52,7 @@ static struct span variable_of(const struct python_file *f, unsigned at)
 	return v.meaning == MEANS_DERIVED ? v.text : (struct span){NULL, 0};
 }
 
-/* if, elif, else, case, except, while: what its block does may not be done. */
+/* if, elif, else, case, except, while: their blocks may not be executed. */
 static void push_branch(struct python_file *f, unsigned past, int indent)
 {
 	const struct python_block *around = block_now(f), *before = around + 1;

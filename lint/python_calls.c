@@ -99,7 +99,7 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 	if (f->facts.torch && (cuda || v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE))
 		initialise(f, at, open);
 	f->facts.cuda = f->facts.cuda || cuda || v.meaning == MEANS_CUDA;
-	/* A keyword is seen where it stands. */
+	/* The device of a keyword is noted where the keyword is. */
 	if (!named || !a.name.text)
 		python_device(f, at, v, named && is_bare(f, &a));
 }

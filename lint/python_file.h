@@ -36,10 +36,10 @@ struct observation {
 	struct span name; /* of the variable or option */
 	struct python_value value;
 	enum observation_verb verb;
-	bool may;                /* in one branch of several */
-	bool otherwise;          /* ... and that is an else */
+	bool may;                /* in only one of several branches */
+	bool otherwise;          /* and that branch is an else */
 	bool member;             /* in a method of a class */
-	bool guarded;            /* for some ranks alone */
+	bool guarded;            /* executed only by some ranks */
 	bool both;               /* an option in both spellings */
 	bool argument;           /* the value is an argument of the command line */
 	struct span initialised; /* the CUDA call that ran before; .text NULL: none */
@@ -58,20 +58,20 @@ struct python_facts {
 	bool spawns_ranks;     /* and these are, or a test starts the file's ranks */
 	bool numbers_ranks;    /* init_process_group gets a rank that is not the launcher's */
 	bool finds_port;       /* MASTER_PORT is computed */
-	bool frameworks;       /* something else chooses devices */
+	bool frameworks;       /* a framework chooses devices */
 	bool accelerator;      /* accelerate.Accelerator() is one of these */
-	bool chooses;          /* a device is named that is not the same everywhere */
-	bool several;          /* and more than one by number */
-	int64_t number;        /* the first of them, plus one; 0: none */
-	bool sets_device;      /* set_device, whatever its value */
+	bool chooses;          /* a named device differs between ranks */
+	bool several;          /* more than one device is named by number */
+	int64_t number;        /* the first of these numbers, plus one; 0: none */
+	bool sets_device;      /* set_device is called, with any value */
 	bool distributed;      /* DistributedDataParallel or init_process_group */
-	bool reads_local_rank; /* from the environment */
-	bool own_list;         /* each rank sets its visible list itself */
-	bool reads_arguments;  /* by sys.argv or another parser */
+	bool reads_local_rank; /* reads it from the environment */
+	bool own_list;         /* each rank sets its own visible list */
+	bool reads_arguments;  /* reads them by sys.argv or another parser */
 	struct span argument;  /* what --local_rank is called after parsing; .text NULL: none */
 	bool reads_argument;   /* it is looked at */
-	bool known_alone;      /* parse_known_args */
-	bool deepspeed;        /* it is written for that launcher */
+	bool known_alone;      /* uses parse_known_args */
+	bool deepspeed;        /* is written for the deepspeed launcher */
 };
 
 /* How a device is picked, for python_choice.c. */
@@ -210,7 +210,7 @@ bool python_environ_derived(const struct python_file *f, unsigned first, unsigne
 /* A list for another program: `at` is the name of the variable, or the text of a command. */
 void python_environ_list(struct python_file *f, unsigned at, struct python_value v);
 void python_environ_command(struct python_file *f, unsigned open);
-/* The string at a token is the name of a variable: is it misspelt? */
+/* Handles a string that is the name of a variable: it may be misspelt. */
 void python_environ_name(struct python_file *f, unsigned at);
 
 /* --- python_choice.c; without a struct python_choice these do nothing --------------------- */

@@ -73,7 +73,7 @@ static void judge_beside_accelerator(const struct python_judge *judge, const str
 		   (long long)s->value.number);
 }
 
-/* Whether an earlier device has the same fault: the cause is one, how the rank is chosen. */
+/* Whether an earlier device has the same fault: the way the rank is chosen is one cause. */
 static bool is_reported(const struct python_file *f, const struct observation *s)
 {
 	for (const struct observation *o = f->observations; o < s; o++)

@@ -27,7 +27,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	};
 	for (int i = f->depth; i > 0; i--)
 		s->member = s->member || f->blocks[i].member;
-	/* What a block around has done before is done here, in its functions too. */
+	/* The effects of the surrounding blocks apply here too, also inside of functions. */
 	for (int i = f->depth; i >= 0; i--) {
 		if (f->blocks[i].initialised.text) {
 			s->initialised = f->blocks[i].initialised;
@@ -130,7 +130,7 @@ static bool is_fallback(struct python_file *f, struct span name, int function,
 	       (v.meaning == MEANS_RANK || v.meaning == MEANS_MODULO);
 }
 
-/* The chain [first, past) has this value from now on. */
+/* From now on the chain [first, past) has this value. */
 static void assign(struct python_file *f, unsigned first, unsigned past, struct python_value v)
 {
 	struct span chain;
@@ -293,7 +293,7 @@ static void walk_string(struct python_file *f, unsigned i, unsigned past)
 	python_environ_list(f, i, python_value(f, i + 2, end));
 }
 
-/* Every call and name in [first, past). */
+/* Handles every call and name in [first, past). */
 static void walk(struct python_file *f, unsigned first, unsigned past)
 {
 	for (unsigned i = first; i < past; i++) {

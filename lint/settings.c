@@ -202,7 +202,7 @@ static bool no_sharing(const gpumap_profile *p)
 	       is(p, PKEY_PROFILE_gpus, PLAN_GPUS_NONE);
 }
 
-/* --- what is said of them -------------------------------------------------------------- */
+/* --- the messages ---------------------------------------------------------------------- */
 
 static const struct fault {
 	bool (*has)(const gpumap_profile *p);

@@ -151,7 +151,7 @@ enum { SHELL_JOBS = 64 };
 struct slurm {
 	int64_t per_node, per_task, tasks, tasks_per_node, nodes;
 	bool array;           /* --array: several jobs run this at the same time */
-	bool tasks_here;      /* srun itself says how many, not those of a node alone */
+	bool tasks_here;      /* srun itself has the number, which is not per node */
 	bool unbound;         /* --gpu-bind=none */
 	bool exports_nothing; /* --export=NONE */
 	bool gres, gpus;      /* --gres=gpu and --gpus-per-node are said */
@@ -228,7 +228,7 @@ bool shell_any(struct span s, const char *const *names); /* names end with NULL 
 const char *tracked_name(enum tracked tracked);
 /* The name of a variable that each task of srun has for itself; NULL: it is another. */
 const char *task_variable(struct span name);
-/* Among the tracked; NULL: it is not. */
+/* Among the tracked variables; NULL: it is none of them. */
 struct shell_var *shell_tracked(struct shell *sh, struct span name);
 struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
 struct setting shell_setting(struct shell *sh, struct shell_var *var);
@@ -323,9 +323,9 @@ struct launch {
 	int64_t port; /* -1: not known, or none */
 	bool nproc_given, ids_given, no_port, cpu;
 	bool filtered;                    /* other options choose devices */
-	bool loose;                       /* an option may be hidden in something unknown */
-	bool passes;                      /* --local_rank */
-	bool hosts;                       /* others than this one may take part */
+	bool loose;                       /* an unknown part may have an option */
+	bool passes;                      /* passes --local_rank */
+	bool hosts;                       /* other hosts than this one may take part */
 	bool rendezvous_id;               /* --rdzv-id */
 	bool port_derived, nproc_derived; /* from a variable, which may change */
 	struct span ids;
@@ -348,11 +348,11 @@ void jobs_end(struct shell *sh);
 void slurm_comments(struct shell *sh);
 /* The options of sbatch, which is word `first`. */
 void slurm_sbatch(struct shell *sh, const struct command *c, size_t first);
-/* The options of srun; the word that is its program. */
+/* Reads the options of srun. Returns the word that is its program. */
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first);
 /* How many tasks of a node each start srun's program; -1: not known. */
 int64_t slurm_tasks(const struct slurm *slurm);
-/* srun is word `word`, and `launcher` what it starts. */
+/* Judges srun, which is word `word`; `launcher` is the launcher that it starts. */
 void slurm_check(struct shell *sh, struct run *run, size_t word, const struct launch *launch);
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The library of `gpumap pretend`. Never in the linker's path: only a program that
 # is started with LD_LIBRARY_PATH pointing at this folder finds it. Its number is
-# NVIDIA's (libnvidia-ml.so.1), not ours.
+# NVIDIA's (libnvidia-ml.so.1), not this one.
 pretenddir = $(pkglibdir)/pretend
 pretend_LTLIBRARIES = pretend/libnvidia-ml.la
 pretend_libnvidia_ml_la_SOURCES = \

@@ -19,7 +19,7 @@ struct lint_command {
 	struct lint lint;
 	struct output output; /* its report: errors of the command line, files not read */
 	enum lint_format format;
-	gpumap_inventory *inventory; /* where --inventory was given */
+	gpumap_inventory *inventory; /* of --inventory, if given */
 	const char **files;
 	int count;
 };

@@ -21,7 +21,7 @@ struct kind {
 	size_t count;
 };
 
-/* The first kinds of hosts; the hosts that are of none of them. */
+/* Finds the first kinds of hosts. Returns the number of hosts that belong to none of them. */
 static size_t find_kinds(const gpumap_plan *plan, struct kind kinds[MAX_KINDS], size_t *others)
 {
 	size_t count = 0;

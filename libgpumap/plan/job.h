@@ -5,7 +5,8 @@
 
 #include "plan/hosts.h"
 
-/* What the plan says of its hosts and ranks. A plan of settings alone (job_alone) has none. */
+/* Whether the plan can be started, and its hosts and ranks. A plan of settings alone (job_alone)
+ * has none. */
 bool job_answered(const gpumap_plan *plan);
 void job_refuse(gpumap_plan *plan); /* the plan must not be started; the report has the reason */
 size_t job_world_size(const gpumap_plan *plan);

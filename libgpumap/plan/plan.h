@@ -210,9 +210,9 @@ int plan_make(gpumap_plan **ret, const struct plan_input *input, gpumap_report *
 /* Rank `rank`; false past the end. */
 bool plan_rank(const gpumap_plan *plan, size_t rank, struct plan_rank *ret);
 
-/* What gpumap_resolve says of the program of a rank, for those who want to know why: asked
- * again, as plan_make did, since a hundred thousand answers are many megabytes. `input` is
- * what the plan was made of. *ret is the caller's to free; NULL: the rank has no GPU. */
+/* The answer of gpumap_resolve for the program of a rank, for callers that want the reasons. It is
+ * computed again as plan_make did, because a hundred thousand answers would take many megabytes.
+ * `input` is the plan's. The caller frees *ret; NULL: the rank has no GPU. */
 int plan_ask(gpumap_mapping **ret, const gpumap_plan *plan, const struct plan_input *input,
 	     size_t rank, gpumap_report *report);
 

@@ -22,7 +22,7 @@ static bool is_set(const gpumap_profile *profile, const char *key)
 
 /* --- the profile, for this rank alone ------------------------------------------------- */
 
-/* What overrides say of this place becomes what the profile says. */
+/* Replaces the profile's value by that of the overrides for this rank. */
 static int flatten(const struct exec *exec, gpumap_profile *profile)
 {
 	const struct job_rank *rank = &exec->rank;

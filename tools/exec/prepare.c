@@ -100,7 +100,7 @@ int exec_bind(struct exec *exec)
 	if (!slot->cpus)
 		return GPUMAP_OK;
 	known = cpu_set_allowed(&exec->arena, &own);
-	/* rank_place refuses what is no list. */
+	/* rank_place() refuses a malformed list. */
 	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus)))
 		return GPUMAP_OK;
 	if (exec->arena.failed)

@@ -16,7 +16,7 @@ bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, 
  * failed, and errno says why. */
 bool rank_settle(const struct launch_rank *rank, enum stage *stage);
 
-/* What is said where a stage of the table fails: "cannot be bound to its cores". */
+/* The message if a stage of the table fails: "cannot be bound to its cores". */
 struct bind_failure {
 	const char *text, *fix;
 };

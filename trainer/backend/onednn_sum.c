@@ -9,7 +9,7 @@
  *
  * Algorithms are not left to oneDNN, whose choice is bad: direct, and Winograd's for 3x3 kernels
  * of many channels in float32, where the device need not be exact (bench/README.md has the
- * figures): oneDNN's with AVX-512, our own with AVX2 (onednn_winograd.c).
+ * figures): oneDNN's with AVX-512, the trainer's own with AVX2 (onednn_winograd.c).
  */
 #include "backend/onednn_sum.h"
 
