@@ -29,7 +29,7 @@ struct remedy {
 const char *did_you_mean(struct remedy *ret, const char *near, const char *otherwise);
 #define DID_YOU_MEAN(near, otherwise) did_you_mean(&(struct remedy){{0}}, near, otherwise)
 
-/* Words between bars: "list|isolate|cores:COUNT". The place of `text` among them; -1: it is none.
+/* Words between bars: "list|isolate|cores:COUNT". The place of `text` among them; -1: not found.
  */
 int word_place(const char *words, struct span text);
 /* A remedy for what is none of them: "did you mean isolate?" or "write list, isolate or

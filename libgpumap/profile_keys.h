@@ -74,7 +74,7 @@ const char *section_name(enum profile_section section);
 /* The setting's key of this name; PKEY_COUNT: there is none. */
 enum profile_key_id setting_key(struct span name);
 
-/* Whether the key says how the program picks its device. */
+/* Whether the key states how the program picks its device. */
 bool key_picks_device(enum profile_key_id id);
 
 bool value_is_list(enum value_kind kind);

@@ -47,8 +47,8 @@ static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 		kind = lint_kind_of(path, (struct span){text, size});
 	if (r == GPUMAP_OK && kind == LINT_UNKNOWN)
 		r = report_fail(lint->failures, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				ABOUT(.origin = path, .fix = "say --as profile, shell or python"),
-				"neither its name nor its first line says what it is");
+				ABOUT(.origin = path, .fix = "write --as profile, shell or python"),
+				"neither its name nor its first line shows what it is");
 	file->read = r != GPUMAP_OK || input || turn == PROGRAMS || kind != LINT_PYTHON;
 	if (r == GPUMAP_OK && file->read)
 		r = lint_text(lint, (struct span){text, size}, file, kind);

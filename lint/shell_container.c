@@ -7,7 +7,7 @@
 
 enum { MAX_GRANTED = 64 };
 
-/* The value of an option, as --gpus VALUE or --gpus=VALUE at word i; .text NULL: it is none. */
+/* The value of an option, as --gpus VALUE or --gpus=VALUE at word i; .text NULL: not an option. */
 static struct span option_value(const struct command *c, size_t i, const char *name)
 {
 	struct span s = word_text(c, i);

@@ -154,7 +154,7 @@ struct slurm {
 	bool tasks_here;      /* srun itself has the number, which is not per node */
 	bool unbound;         /* --gpu-bind=none */
 	bool exports_nothing; /* --export=NONE */
-	bool gres, gpus;      /* --gres=gpu and --gpus-per-node are said */
+	bool gres, gpus;      /* --gres=gpu and --gpus-per-node are given */
 };
 
 struct shell {
@@ -228,7 +228,7 @@ bool shell_any(struct span s, const char *const *names); /* names end with NULL 
 const char *tracked_name(enum tracked tracked);
 /* The name of a variable that each task of srun has for itself; NULL: it is another. */
 const char *task_variable(struct span name);
-/* Among the tracked variables; NULL: it is none of them. */
+/* Among the tracked variables; NULL: not tracked. */
 struct shell_var *shell_tracked(struct shell *sh, struct span name);
 struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
 struct setting shell_setting(struct shell *sh, struct shell_var *var);

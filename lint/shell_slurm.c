@@ -23,7 +23,7 @@ static int64_t gpu_count(struct span value, bool gres)
 	return -1;
 }
 
-/* 0-9, 1,3: several at the same time, unless %1 says that it is one. */
+/* 0-9, 1,3: several at the same time, unless %1 limits it to one. */
 static bool is_array(struct span value)
 {
 	const char *limit = memchr(value.text, '%', value.length);

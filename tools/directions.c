@@ -69,7 +69,7 @@ static bool is_program(const char *word)
 }
 
 /* Recognises a number, a list, a device, a machine or a variable without its option. Returns the
- * remedy, with @ for the word; NULL: it is none of them. */
+ * remedy, with @ for the word; NULL: not any of them. */
 static const char *lacks_option(const char *word)
 {
 	size_t digits = strspn(word, "0123456789"), list = strspn(word, "0123456789,- ");

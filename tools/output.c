@@ -109,7 +109,7 @@ int finish(const struct output *output, int code, bool answered)
 	return status;
 }
 
-/* The place of an option's value among its words; `otherwise` and *failed where it is none. */
+/* The place of an option's value among its words; `otherwise` and *failed if it is not one. */
 static int word_of(struct output *output, const char *name, const char *words, const char *value,
 		   int otherwise, bool *failed)
 {

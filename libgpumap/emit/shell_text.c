@@ -30,7 +30,7 @@ static const char starting[] =
 	"env --default-signal=INT,QUIT true 2>/dev/null && "
 	"gm_reset='env --default-signal=INT,QUIT'\n"
 	"\n"
-	"# Says that the rank can be sent signals now; the shell of a rank says how it ended.\n"
+	"# Reports that the rank can get signals now; the shell of a rank reports how it ended.\n"
 	"# shellcheck disable=SC2016\n"
 	"gm_inner='echo \"$0 begun $1\" >&9; shift; exec \"$@\" 2>&6 6>&- 9>&-'\n"
 	"\n"

@@ -444,7 +444,7 @@ static void read_plan(struct plan_reader *reader, const json_t *o)
 	if (json_is_integer(json_object_get(o, "master_port")) && !plan->master_port)
 		reader_refuse(reader, "master_port", "is out of range");
 	if (!plan->master_port && plan->host_count > 1)
-		reader_refuse(reader, "master_port", "must be said for several hosts");
+		reader_refuse(reader, "master_port", "must be set for several hosts");
 	read_job(reader, o);
 	if (plan->arena.failed && reader->r == GPUMAP_OK)
 		reader->r = report_nomem(reader->report);

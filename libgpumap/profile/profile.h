@@ -136,7 +136,7 @@ struct place {
 const struct setting *profile_decides(const gpumap_profile *profile, enum profile_key_id key,
 				      const struct place *place);
 
-/* What it says without conditions. */
+/* The value without conditions. */
 struct key_value profile_key_value(const gpumap_profile *profile, enum profile_key_id key);
 
 /* Whether the override changes the chosen profile. */
