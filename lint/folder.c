@@ -56,13 +56,14 @@ static bool is_program(const char *path)
 	return n > 0 && lint_kind_by_head(path, (struct span){head, (size_t)n}) != LINT_UNKNOWN;
 }
 
-/* One entry of a folder, whose path is given; *folder: it is one. */
-static bool is_wanted(const char *path, bool *folder)
+/* One entry of a folder, whose path is given; *folder: it is one, *error: why that is not known. */
+static bool is_wanted(const char *path, bool *folder, int *error)
 {
 	struct stat status;
 
 	*folder = false;
-	if (lstat(path, &status) != 0)
+	*error = lstat(path, &status) == 0 ? 0 : errno;
+	if (*error)
 		return false;
 	*folder = S_ISDIR(status.st_mode);
 	/* A link to a folder would lead in circles. */
@@ -78,6 +79,7 @@ static int read_folder(const char *path, struct lint_paths *folders, struct lint
 	const struct dirent *entry;
 	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
 	bool good = true, folder;
+	int error, r = GPUMAP_OK;
 
 	if (!dir)
 		return report_read(report, errno, path, "the folder", 0, NULL);
@@ -90,11 +92,13 @@ static int read_folder(const char *path, struct lint_paths *folders, struct lint
 		inner = arena_printf(&ret->arena, "%s%s%s", path, slash, entry->d_name);
 		if (!inner)
 			good = false;
-		else if (is_wanted(inner, &folder))
+		else if (is_wanted(inner, &folder, &error))
 			good = add(folder ? folders : ret, inner);
+		else if (error && error != ENOENT)
+			r = report_read(report, error, inner, "the file", 0, NULL);
 	}
 	closedir(dir);
-	return good ? GPUMAP_OK : report_nomem(report);
+	return good ? r : report_nomem(report);
 }
 
 static int by_text(const void *a, const void *b)

@@ -79,28 +79,33 @@ static size_t line_end(struct span text, size_t at, enum lint_kind kind)
 	return at;
 }
 
+/* The first comment of the line, of which the first mark is at `at`. */
+static int find_in_line(struct ignores *all, struct span line, const char *at, int number,
+			enum lint_kind kind)
+{
+	const char *end = line.text + line.length;
+	struct ignore found;
+
+	while (at && !read_mark(&found, line, at, kind)) {
+		at += strlen(mark);
+		at = memmem(at, (size_t)(end - at), mark, strlen(mark));
+	}
+	found.line = number;
+	return at ? add(all, found) : GPUMAP_OK;
+}
+
 static int find(struct ignores *all, struct span text, enum lint_kind kind)
 {
 	const char *next = memmem(text.text, text.length, mark, strlen(mark));
-	size_t end, left;
 	int r = GPUMAP_OK;
 
-	for (size_t at = 0, line = 1; r == GPUMAP_OK && next; at = end + 1, line++) {
-		struct ignore found;
-
+	for (size_t at = 0, end, line = 1; r == GPUMAP_OK && next; at = end + 1, line++) {
 		end = line_end(text, at, kind);
-		while (r == GPUMAP_OK && next && next < text.text + end) {
-			if (read_mark(&found, (struct span){text.text + at, end - at}, next,
-				      kind)) {
-				found.line = (int)line;
-				r = add(all, found);
-			}
-			next += strlen(mark);
-			left = (size_t)(text.text + text.length - next);
-			next = memmem(next, left, mark, strlen(mark));
+		if (next < text.text + end) {
+			r = find_in_line(all, (struct span){text.text + at, end - at}, next,
+					 (int)line, kind);
+			next = memmem(text.text + end, text.length - end, mark, strlen(mark));
 		}
-		if (end >= text.length)
-			break;
 	}
 	return r;
 }
@@ -199,7 +204,7 @@ static void place_shell(struct placing *p, struct span text)
 		}
 		if (from)
 			statement(p, from, t.at.line);
-		if (t.kind == TOKEN_NEWLINE)
+		if (t.kind == TOKEN_NEWLINE && lx.line > t.at.line + 1)
 			document(p, t.at.line + 1, lx.line);
 		from = 0;
 	} while (t.kind != TOKEN_END && p->next < p->all->count);
@@ -234,8 +239,11 @@ int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
 	for (size_t i = 0; i < ret->count; i++) {
 		struct ignore *one = &ret->list[i];
 
-		if (!one->from && !one->alone)
-			one->from = one->to = one->line;
+		/* Alone, with no statement behind it, it is about nothing. */
+		if (!one->from) {
+			one->from = one->line + one->alone;
+			one->to = one->line;
+		}
 		one->at = NULL;
 	}
 	return r;
@@ -265,13 +273,22 @@ bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
 {
 	int64_t line = gpumap_finding_int(finding, GPUMAP_FINDING_LINE);
 	const char *id = gpumap_finding_str(finding, GPUMAP_FINDING_ID);
+	size_t first = 0, past = ignores->count;
 	bool hidden = false;
 
-	for (size_t i = 0; line > 0 && i < ignores->count; i++) {
-		struct ignore *one = &ignores->list[i];
+	/* They are in the order of their lines: the first that does not end before. */
+	while (first < past) {
+		size_t middle = first + (past - first) / 2;
 
-		if (one->quoted || line < one->from || line > one->to ||
-		    (one->ids.text && !names(one->ids, id)))
+		if (ignores->list[middle].to < line)
+			first = middle + 1;
+		else
+			past = middle;
+	}
+	for (; line > 0 && first < ignores->count && ignores->list[first].from <= line; first++) {
+		struct ignore *one = &ignores->list[first];
+
+		if (one->quoted || line > one->to || (one->ids.text && !names(one->ids, id)))
 			continue;
 		one->used = hidden = true;
 	}

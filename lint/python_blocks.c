@@ -44,7 +44,7 @@ static struct span variable_of(const struct python_file *f, unsigned at)
 
 	if (t->kind == PYTHON_STRING && t->text.length > 3)
 		return t->text;
-	if (t->kind != PYTHON_NAME)
+	if (t->kind != PYTHON_NAME || !f->facts.names_variables)
 		return (struct span){NULL, 0};
 	v = python_value(f, at, at + 1);
 	if (v.meaning == MEANS_RANK || v.meaning == MEANS_LOCAL_RANK)

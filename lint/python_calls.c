@@ -253,6 +253,22 @@ static bool is_distributed(const char *path)
 	return starts_with(path, "torch.") && last && streq(last, ".DistributedDataParallel");
 }
 
+/* Whether a call makes a tensor on a GPU: torch.zeros(1, device="cuda"). */
+static bool makes_tensor(const struct python_file *f, const char *path, unsigned open)
+{
+	static const char *const makers[] = {"torch.zeros",  "torch.ones",     "torch.empty",
+					     "torch.full",   "torch.rand",     "torch.randn",
+					     "torch.arange", "torch.tensor",   "torch.randint",
+					     "torch.eye",    "torch.as_tensor"};
+	struct python_argument a;
+	struct python_value v;
+
+	if (!ONE_OF(makers, path) || !python_argument_find(f, open, "device", -1, &a))
+		return false;
+	v = python_value(f, a.first, a.past);
+	return (v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE) && !v.unsure;
+}
+
 /* Whether a call initialises CUDA: of PyTorch, JAX or TensorFlow. */
 static bool initialises(const struct python_file *f, const char *path, unsigned open)
 {
@@ -299,19 +315,11 @@ static bool initialises(const struct python_file *f, const char *path, unsigned 
 		"tensorflow.Session",
 		"tensorflow.compat.v1.Session",
 		"tensorflow.python.client.device_lib.list_local_devices"};
-	static const char *const makers[] = {"torch.zeros",  "torch.ones",     "torch.empty",
-					     "torch.full",   "torch.rand",     "torch.randn",
-					     "torch.arange", "torch.tensor",   "torch.randint",
-					     "torch.eye",    "torch.as_tensor"};
-	struct python_argument a;
-	struct python_value v;
 
-	if (ONE_OF(calls, path))
-		return true;
-	if (!ONE_OF(makers, path) || !python_argument_find(f, open, "device", -1, &a))
+	if (!starts_with(path, "torch.") && !starts_with(path, "jax.") &&
+	    !starts_with(path, "tensorflow."))
 		return false;
-	v = python_value(f, a.first, a.past);
-	return (v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE) && !v.unsure;
+	return ONE_OF(calls, path) || makes_tensor(f, path, open);
 }
 
 /* --- processes ------------------------------------------------------------------------ */
@@ -407,6 +415,9 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		return;
 	}
 	choice_call(f, path, at, open);
+	/* What follows is in modules. */
+	if (!strchr(path, '.'))
+		return;
 	if (initialises(f, path, open))
 		initialise(f, at, open);
 	if (ONE_OF(setters, path))

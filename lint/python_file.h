@@ -66,6 +66,7 @@ struct python_facts {
 	bool sets_device;      /* set_device is called, with any value */
 	bool distributed;      /* DistributedDataParallel or init_process_group */
 	bool reads_local_rank; /* reads it from the environment */
+	bool names_variables;  /* a string names a rank's variable or the visible list */
 	bool own_list;         /* each rank sets its own visible list */
 	bool reads_arguments;  /* reads them by sys.argv or another parser */
 	struct span argument;  /* what --local_rank is called after parsing; .text NULL: none */

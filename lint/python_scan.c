@@ -160,7 +160,8 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 	}
 	if (end && is_at(f, end, past, "[") && end + 3 == past)
 		python_environ_list(f, end + 1, v);
-	if (v.meaning == MEANS_UNKNOWN && python_environ_derived(f, from, to))
+	if (f->facts.names_variables && v.meaning == MEANS_UNKNOWN &&
+	    python_environ_derived(f, from, to))
 		v = (struct python_value){.meaning = MEANS_DERIVED,
 					  .text = span_of("CUDA_VISIBLE_DEVICES")};
 	/* a: int = 1 */
@@ -282,11 +283,17 @@ static bool reads_argument(const struct python_file *f, unsigned i, unsigned pas
 static void walk_string(struct python_file *f, unsigned i, unsigned past)
 {
 	const struct python_token *t = token_at(f, i);
+	bool list = span_is(t->text, "CUDA_VISIBLE_DEVICES");
+	enum python_meaning meaning = MEANS_UNKNOWN;
 	unsigned end = i + 2;
 
-	if (t->plain && python_variable(t->text).meaning == MEANS_LOCAL_RANK)
+	if (t->plain)
+		meaning = python_variable(t->text).meaning;
+	if (meaning == MEANS_LOCAL_RANK)
 		f->facts.reads_local_rank = true;
-	if (!span_is(t->text, "CUDA_VISIBLE_DEVICES") || !is_at(f, i + 1, past, ":"))
+	if (list || meaning == MEANS_LOCAL_RANK || meaning == MEANS_RANK)
+		f->facts.names_variables = true;
+	if (!list || !is_at(f, i + 1, past, ":"))
 		return;
 	while (end < past && !is_at(f, end, past, ",") && !is_at(f, end, past, "}"))
 		end = token_at(f, end)->past;
