@@ -185,11 +185,6 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 		put_word(&buf, *word);
 	if (buf.failed)
 		r = report_nomem(report);
-	else if (buf.length > GPUMAP_MAX_VALUE)
-		r = report_fail(report, GPUMAP_EINPUT, FINDING_LIMIT,
-				ABOUT(.origin = "command line", .fix = "pass long lists in a file"),
-				"the program and its arguments take %zu bytes, more than %u",
-				buf.length, GPUMAP_MAX_VALUE);
 	else if (buf.length)
 		r = gpumap_profile_set(profile, "command", buf.text, "command line", report);
 	else

@@ -221,7 +221,7 @@ const char *snapshot_set(const struct snapshot_member *member, void *object, str
 	*nomem = decoded.failed;
 	if (decoded.length > INIFILE_MAX_VALUE) {
 		strbuf_free(&decoded);
-		return "at most 65536 bytes";
+		return "at most 131072 bytes";
 	}
 	good = decoded.failed ||
 	       set(member, object, value, (struct span){decoded.text, decoded.length}, nomem);

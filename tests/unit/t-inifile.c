@@ -217,7 +217,7 @@ START_TEST(long_values)
 	free(got);
 	text = repeat("[a]\nk = ", 'v', INIFILE_MAX_WRITTEN + 1, " ; c\nl = w\n");
 	ck_assert_int_eq(read_recorded(&got, span_of(text), 0), GPUMAP_EINPUT);
-	ck_assert_str_eq(got, "[a]1 l=<w>3:5 !2:5 a value of 262147 bytes, more than 262146 ");
+	ck_assert_str_eq(got, "[a]1 l=<w>3:5 !2:5 a value of 524291 bytes, more than 524290 ");
 	free(text);
 	free(got);
 }

@@ -157,14 +157,14 @@ START_TEST(long_values)
 		size_t length;
 		const char *findings;
 	} rows[] = {
-		{"[profile a]\nworkdir=${V}\n", '\\', 65536, ""},
-		{"[profile a]\nworkdir=${V}\n", '%', 32768, ""},
-		{"[profile a]\n[env a]\nA=${V}\n", '\x01', 65536, ""},
-		{"[profile a]\nworkdir=${V}\n", 'a', 65537,
-		 "t.ini:2:9 workdir: with its variables it has more than 65536 bytes; shorten it "
+		{"[profile a]\nworkdir=${V}\n", '\\', 131072, ""},
+		{"[profile a]\nworkdir=${V}\n", '%', 65536, ""},
+		{"[profile a]\n[env a]\nA=${V}\n", '\x01', 131072, ""},
+		{"[profile a]\nworkdir=${V}\n", 'a', 131073,
+		 "t.ini:2:9 workdir: with its variables it has more than 131072 bytes; shorten it "
 		 "[GM002]\n"},
-		{"[profile a]\n[env a]\nA=${V}\n", '%', 32769,
-		 "t.ini:3:3 A: with its variables it has more than 65536 bytes; shorten it "
+		{"[profile a]\n[env a]\nA=${V}\n", '%', 65537,
+		 "t.ini:3:3 A: with its variables it has more than 131072 bytes; shorten it "
 		 "[GM002]\n"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

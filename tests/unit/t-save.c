@@ -144,7 +144,7 @@ START_TEST(too_long_name)
 	ck_assert_int_eq(gpumap_inventory_save(inventory, "m.ini", report), GPUMAP_ELIMIT);
 	got = messages(report);
 	ck_assert_str_eq(got,
-			 "-1:-1 cannot save the inventory: 'name' is longer than 65536 bytes|");
+			 "-1:-1 cannot save the inventory: 'name' is longer than 131072 bytes|");
 	ck_assert_int_eq(empty_folder(), 0);
 	free(got);
 	gpumap_report_free(report);
@@ -180,7 +180,7 @@ START_TEST(too_long_to_read)
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_inventory_open(&inventory, "m.ini", report), GPUMAP_EINPUT);
 	got = messages(report);
-	ck_assert_ptr_nonnull(strstr(got, "'name' is not at most 65536 bytes: '000"));
+	ck_assert_ptr_nonnull(strstr(got, "'name' is not at most 131072 bytes: '000"));
 	ck_assert_int_eq(empty_folder(), 1);
 	free(got);
 	gpumap_report_free(report);
