@@ -727,7 +727,8 @@ const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
 int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank, enum gpumap_rank_int_attr attr);
 
 /* Sets what is known only at the start: the run's id for %j and TORCHELASTIC_RUN_ID (NULL:
- * unchanged), and the port that was taken (0: unchanged). GPUMAP_ENOMEM. */
+ * unchanged), and the port that was taken (0: unchanged). GPUMAP_EINPUT: the id is empty, "." or
+ * "..", or has a slash or a control character. GPUMAP_ENOMEM. */
 int gpumap_plan_set_run(gpumap_plan *plan, const char *run, int port);
 
 /* The arguments of a rank's program, the first its name, with the rank's macros and what

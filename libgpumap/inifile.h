@@ -20,7 +20,7 @@
 struct strbuf;
 
 enum {
-	INIFILE_MAX_VALUE = GPUMAP_MAX_VALUE, /* bytes, without quotes and escapes */
+	INIFILE_MAX_VALUE = GPUMAP_MAX_VALUE,            /* bytes, without quotes and escapes */
 	INIFILE_MAX_WRITTEN = 4 * INIFILE_MAX_VALUE + 2, /* the same as written in a file */
 	INIFILE_MAX_ERRORS = 100                         /* in one file; then reading stops */
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/hosts.h"
 #include "report.h"
 
 #define BACKEND "--rdzv-backend"
@@ -70,14 +71,11 @@ static int check_backend(const char *backend, gpumap_report *report)
 /* The id is part of file names. */
 static int check_id(const char *id, gpumap_report *report)
 {
-	bool good = *id && !streq(id, ".") && !streq(id, "..");
-
-	for (const char *c = id; *c; c++)
-		good = good && *c != '/' && !iscntrl((unsigned char)*c);
-	return good ? GPUMAP_OK
-		    : refuse(ID, id, "is no name of a run",
-			     *id ? "write a name without /" : "write a name, or leave it out",
-			     report);
+	return is_run_name(id)
+		       ? GPUMAP_OK
+		       : refuse(ID, id, "is no name of a run",
+				*id ? "write a name without /" : "write a name, or leave it out",
+				report);
 }
 
 /* --- the endpoint ------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a plan attribute by attribute. */
+#include "plan/hosts.h"
 #include "plan/job.h"
 
 EXPORT const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_str_attr attr)
@@ -108,6 +109,8 @@ EXPORT int gpumap_plan_set_run(gpumap_plan *plan, const char *run, int port)
 {
 	const char *copy = run ? arena_strdup(&plan->arena, run) : plan->run;
 
+	if (run && !is_run_name(run))
+		return GPUMAP_EINPUT;
 	if (run && !copy)
 		return GPUMAP_ENOMEM;
 	plan->run = copy;

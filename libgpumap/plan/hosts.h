@@ -43,7 +43,9 @@ int hosts_bound_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const ch
 bool run_entry_is(struct span entry, const char *uuid, int physical, bool mig);
 bool run_entry_is_device(struct span entry);
 
-/* The id of the scheduler's job in an environment; NULL: none. */
+/* Whether a run can have this name: with %j it is part of a file's name. */
+bool is_run_name(const char *text);
+/* The id of the scheduler's job in an environment; NULL: none, or one that is no name of a run. */
 const char *job_of_environ(const char *const *envp);
 
 #endif

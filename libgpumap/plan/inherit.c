@@ -2,6 +2,7 @@
 /* What a host's ranks inherit: a list, who set it (rule S6a), and the scheduler's job. */
 #include "plan/hosts.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #include "inventory/inventory.h"
@@ -31,9 +32,19 @@ static const char *first_of(const char *const *envp, const char *const *names, s
 	return NULL;
 }
 
+bool is_run_name(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if (*c == '/' || iscntrl((unsigned char)*c))
+			return false;
+	return *text && !streq(text, ".") && !streq(text, "..");
+}
+
 const char *job_of_environ(const char *const *envp)
 {
-	return first_of(envp, jobs, ARRAY_SIZE(jobs));
+	const char *job = first_of(envp, jobs, ARRAY_SIZE(jobs));
+
+	return job && is_run_name(job) ? job : NULL;
 }
 
 /* Passes on the list's own warnings. Findings about the program, which is empty here, do not

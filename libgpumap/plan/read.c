@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "expand.h"
+#include "plan/hosts.h"
 #include "profile_keys.h"
 #include "readfile.h"
 
@@ -439,6 +440,8 @@ static void read_plan(struct plan_reader *reader, const json_t *o)
 	plan->master_addr = reader_word(reader, o, "master_addr");
 	plan->master_port = (int)reader_integer(reader, o, "master_port", 65535, 0);
 	plan->run = reader_text(reader, o, "run");
+	if (plan->run && !is_run_name(plan->run))
+		reader_refuse(reader, "run", "is not a name without /");
 	plan->run_named = read_run_named(reader, o);
 	read_hosts(reader, o);
 	if (json_is_integer(json_object_get(o, "master_port")) && !plan->master_port)
