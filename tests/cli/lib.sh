@@ -43,7 +43,7 @@ torch=${GPUMAP_TEST_TORCH:-}
 full=${GPUMAP_TEST_FULL:-}
 valgrind=${GPUMAP_TEST_VALGRIND:-}
 # It ends what hangs, and is no measure of speed: other work may keep the machine busy.
-limit=${GPUMAP_TEST_LIMIT:-300}
+limit=${GPUMAP_TEST_LIMIT:-1200}
 gpumap_path=${GPUMAP:-}
 max_cpu_isa=${GPUMAP_MAX_CPU_ISA:-}
 test_seed=${GPUMAP_TEST_SEED:-}
