@@ -227,9 +227,10 @@ static void call_argument(struct python_file *f, unsigned at, unsigned open)
 	s->both = dash && line;
 	if (python_argument_find(f, open, "default", -1, &a))
 		s->value = python_value(f, a.first, a.past);
-	f->facts.argument = span_of("local_rank");
-	if (python_argument_find(f, open, "dest", -1, &a) && a.past == a.first + 1)
-		f->facts.argument = token_at(f, a.first)->text;
+	/* Who reads it by another name is not followed. */
+	if (python_argument_find(f, open, "dest", -1, &a) &&
+	    !span_is(token_at(f, a.first)->text, "local_rank"))
+		f->facts.reads_argument = true;
 }
 
 static void call_method(struct python_file *f, unsigned at, unsigned open)

@@ -69,8 +69,7 @@ struct python_facts {
 	bool names_variables;  /* a string names a rank's variable or the visible list */
 	bool own_list;         /* each rank sets its own visible list */
 	bool reads_arguments;  /* reads them by sys.argv or another parser */
-	struct span argument;  /* what --local_rank is called after parsing; .text NULL: none */
-	bool reads_argument;   /* it is looked at */
+	bool reads_argument;   /* looks at the argument local_rank */
 	bool known_alone;      /* uses parse_known_args */
 	bool deepspeed;        /* is written for the deepspeed launcher */
 };

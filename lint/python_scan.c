@@ -269,7 +269,7 @@ static bool reads_argument(const struct python_file *f, unsigned i, unsigned pas
 {
 	const struct python_token *t = token_at(f, i);
 
-	if (!f->facts.argument.text || !span_same(t->text, f->facts.argument))
+	if (!span_is(t->text, "local_rank"))
 		return false;
 	if (t->kind == PYTHON_STRING)
 		return !i || !is_at(f, i - 1, past, "=") ||
