@@ -15,6 +15,7 @@ base_sources = \
 	base/suggest.c base/suggest.h \
 	base/text.c base/text.h \
 	base/text_width.c base/text_width.h \
+	base/trust.c base/trust.h \
 	base/xml.c base/xml.h
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = $(base_sources)

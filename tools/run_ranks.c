@@ -112,6 +112,8 @@ static int make_folder(struct maker *m, const char *folder)
 
 	if (m->made && streq(m->made, folder))
 		return GPUMAP_OK;
+	if (log_check_links(folder, job_origin(m->plan, "log_dir"), m->report) != GPUMAP_OK)
+		return GPUMAP_EFILE;
 	path = arena_strdup(&m->ret->arena, folder);
 	if (!path)
 		return report_nomem(m->report);

@@ -7,14 +7,10 @@
 
 #include "profile/profile.h"
 #include "strbuf.h"
+#include "trust.h"
 
 #define HERE "./gpumap.ini"
 #define EVERYWHERE "/etc/gpumap/gpumap.ini"
-
-static bool owner_trusted(const struct stat *st)
-{
-	return st->st_uid == geteuid() || st->st_uid == 0;
-}
 
 /* Why the file is not trusted; NULL: it is. `entry` is the directory's entry: a link or the file.
  */

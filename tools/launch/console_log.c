@@ -7,11 +7,29 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "launch.h"
+#include "trust.h"
+
+int log_check_links(const char *path, const char *origin, gpumap_report *report)
+{
+	size_t link = planted_link(path);
+
+	if (!link)
+		return GPUMAP_OK;
+	return report_fail(
+		report, GPUMAP_EFILE, FINDING_LOG_OPEN,
+		ABOUT(.origin = origin, .fix = "name a folder that only you may write to"),
+		"logs would follow '%s', a link of another user",
+		QUOTE(((struct span){path, link})));
+}
+
 int log_open(struct console *console, struct log *log, const char *path)
 {
 	*log = (struct log){.fd = -1, .path = path};
 	if (!path)
 		return GPUMAP_OK;
+	if (log_check_links(path, path, console->report) != GPUMAP_OK)
+		return GPUMAP_EFILE;
 	log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
 	if (log->fd >= 0)
 		return GPUMAP_OK;

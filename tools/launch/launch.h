@@ -137,6 +137,9 @@ void launch_result_free(struct launch_result *result);
 enum { FRESH_LINE = 1024 };
 const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch, int fd);
 
+/* GPUMAP_EFILE and a finding if `path`, of a log or its folder, has a planted link (trust.h). */
+int log_check_links(const char *path, const char *origin, gpumap_report *report);
+
 /* Prints the last lines of the ranks that failed first, at most `ranks` of them. */
 void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
 		    FILE *file);
