@@ -31,14 +31,15 @@ static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 {
 	enum lint_kind kind = lint->as ? lint->as : lint_kind_by_name(path);
 	struct seen_file *file = seen_file(lint->seen, path);
-	bool input = streq(path, "-");
+	bool input;
 	char *text = NULL;
 	size_t size = 0;
 	int r;
 
 	if (!file)
 		return report_nomem(lint->found);
-	/* Standard input can be read once, and what was read is known. */
+	/* Standard input and pipes can be read once, and what was read is known. */
+	input = !file->known;
 	if (file->read || (kind == LINT_PYTHON && !input && turn == STARTERS) ||
 	    (turn == PROGRAMS && file->started && !lint->launcher))
 		return GPUMAP_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lint/ignore.h"
 
+#include <stdlib.h>
 #include <strings.h>
 
 #include "lint/python_text.h"
@@ -221,6 +222,25 @@ static void place_profile(struct placing *p, struct span text)
 	}
 }
 
+static int compare_lines(const void *a, const void *b)
+{
+	const struct ignore *x = a, *y = b;
+
+	return x->from != y->from ? x->from - y->from : x->line - y->line;
+}
+
+/* What a comment alone is about begins lines below it, perhaps after another comment. */
+static void sort(struct ignores *all)
+{
+	int reach = 0;
+
+	qsort(all->list, all->count, sizeof(*all->list), compare_lines);
+	for (size_t i = 0; i < all->count; i++) {
+		reach = all->list[i].to > reach ? all->list[i].to : reach;
+		all->list[i].reach = reach;
+	}
+}
+
 int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
 {
 	struct placing p = {.all = ret};
@@ -246,6 +266,7 @@ int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
 		}
 		one->at = NULL;
 	}
+	sort(ret);
 	return r;
 }
 
@@ -276,11 +297,11 @@ bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
 	size_t first = 0, past = ignores->count;
 	bool hidden = false;
 
-	/* They are in the order of their lines: the first that does not end before. */
+	/* The first with which one reaches the line. */
 	while (first < past) {
 		size_t middle = first + (past - first) / 2;
 
-		if (ignores->list[middle].to < line)
+		if (ignores->list[middle].reach < line)
 			first = middle + 1;
 		else
 			past = middle;

@@ -12,6 +12,7 @@ struct ignore {
 	const char *at;  /* in the text of the file, while it is read */
 	int line, column;
 	int from, to; /* the lines whose findings it hides; 0: none */
+	int reach;    /* the last line of this one and of those before it in the list */
 	bool alone;   /* on a line of its own */
 	bool quoted;  /* in a string: no comment */
 	bool used;

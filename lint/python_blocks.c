@@ -2,6 +2,11 @@
 /* The blocks around a statement: in which function it is, and whether all ranks execute it. */
 #include "lint/python_file.h"
 
+static char lower_letter(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
 static bool has_word(struct span name, const char *word)
 {
 	size_t n = strlen(word);
@@ -9,7 +14,7 @@ static bool has_word(struct span name, const char *word)
 	for (size_t i = 0; i + n <= name.length; i++) {
 		size_t k = 0;
 
-		while (k < n && (name.text[i + k] | 0x20) == word[k])
+		while (k < n && lower_letter(name.text[i + k]) == word[k])
 			k++;
 		if (k == n)
 			return true;
