@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "inventory/inventory.h"
-
 /* --- groups of hosts --------------------------------------------------------------------- */
 
 /* Whether names ascend, as Slurm numbers the nodes of a job. */
@@ -67,7 +65,9 @@ static size_t needed_gpus(const struct emitter *e)
 /* Whether the settings themselves ask for no GPUs. */
 static bool plans_no_gpus(const struct emitter *e)
 {
-	return synthetic_recognise(emit_setting(e, "inventory")) ||
+	const char *inventory = emit_setting(e, "inventory");
+
+	return span_number(span_of(inventory), INT32_MAX) == 0 || starts_with(inventory, "0x") ||
 	       emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE ||
 	       emit_value(e, PKEY_PROGRAM_device).word == DEVICE_CPU;
 }
