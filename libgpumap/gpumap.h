@@ -464,10 +464,10 @@ int gpumap_mapping_format(char **ret, const gpumap_mapping *mapping, enum gpumap
 typedef struct gpumap_profile gpumap_profile;
 typedef struct gpumap_section gpumap_section;
 
-/* Bytes: a larger file is GPUMAP_ELIMIT (4 MiB), a value above GPUMAP_MAX_VALUE an error,
- * but a command may be as long as a file. */
+/* Limits in bytes. A larger file is GPUMAP_ELIMIT. A longer value is an error; only a command may
+ * be longer: up to GPUMAP_MAX_PROFILE, in a file four times GPUMAP_MAX_VALUE. */
 #define GPUMAP_MAX_PROFILE (4u << 20)
-#define GPUMAP_MAX_VALUE 131072u /* as Linux takes for an argument or a variable */
+#define GPUMAP_MAX_VALUE 131072u /* as Linux takes for an argument, with the zero at its end */
 
 /* As gpumap_key_each, for the keys of profile files. Those of the sections "profile" and
  * "program" have a value in every profile; "override" and "sweep" have keys of their own,

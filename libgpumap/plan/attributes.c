@@ -107,10 +107,11 @@ EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,
 
 EXPORT int gpumap_plan_set_run(gpumap_plan *plan, const char *run, int port)
 {
-	const char *copy = run ? arena_strdup(&plan->arena, run) : plan->run;
+	const char *copy;
 
 	if (run && !is_run_name(run))
 		return GPUMAP_EINPUT;
+	copy = run ? arena_strdup(&plan->arena, run) : plan->run;
 	if (run && !copy)
 		return GPUMAP_ENOMEM;
 	plan->run = copy;

@@ -42,9 +42,13 @@ bool is_run_name(const char *text)
 
 const char *job_of_environ(const char *const *envp)
 {
-	const char *job = first_of(envp, jobs, ARRAY_SIZE(jobs));
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+		const char *job = environ_nonempty(envp, jobs[i]);
 
-	return job && is_run_name(job) ? job : NULL;
+		if (job && is_run_name(job))
+			return job;
+	}
+	return NULL;
 }
 
 /* Passes on the list's own warnings. Findings about the program, which is empty here, do not

@@ -34,6 +34,8 @@ static const char *stage_fix(const struct guard_message *m)
 					  : NULL;
 	if (m->error == ENOENT)
 		return "check its name, the PATH of [env] and, of a script, the program after #!";
+	if (m->error == E2BIG)
+		return "pass long lists in a file";
 	return m->error == EACCES ? "chmod +x makes a file executable" : NULL;
 }
 
