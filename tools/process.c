@@ -5,13 +5,19 @@
 #include <errno.h>
 
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "launch/process_stat.h"
 #include "readfile.h"
 #include "report.h"
 #include "strbuf.h"
 
-enum { MAX_MINOR = 256, MAX_BYTES = 64 << 20 };
+enum {
+	MAX_MINOR = 256,
+	MAX_BYTES = 64 << 20,
+	EXEC_MS = 2000 /* exec() takes longer only if it waits for a slow disk */
+};
 
 /* Reads a small file. False: it cannot be read (errno has the reason) or memory ran out. */
 static bool file_text(const char *path, char **text, size_t *size)
@@ -20,12 +26,32 @@ static bool file_text(const char *path, char **text, size_t *size)
 	return errno == 0;
 }
 
+/* The environment of a process reads as empty while exec() replaces it, and for a zombie on some
+ * kernels (environ_read of Linux's fs/proc/base.c). It is empty only if it still is when the
+ * process is neither. */
 bool process_text_read(struct process_text *ret, int pid)
 {
+	struct process_stat stat;
+	bool settled = false;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	return file_text(path, &ret->text, &ret->size);
+	for (int ms = 0; ms < EXEC_MS; ms++) {
+		if (!file_text(path, &ret->text, &ret->size))
+			return false;
+		if (ret->size > 0 || settled)
+			return true;
+		free(ret->text);
+		if (!process_stat_read(&stat, pid) || stat.no_memory) {
+			errno = ESRCH;
+			return false;
+		}
+		settled = !stat.in_exec;
+		if (!settled)
+			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	errno = EAGAIN;
+	return false;
 }
 
 void process_text_free(struct process_text *text)
@@ -48,6 +74,7 @@ static int unreadable(const char *pid, const char *path, gpumap_report *report)
 	const char *fix = errno == ENOENT   ? "ps lists the processes"
 			  : errno == ESRCH  ? "it has ended, or belongs to the kernel"
 			  : errno == EACCES ? "only the owner and root may look: try sudo"
+			  : errno == EAGAIN ? "it has not started its program yet: try again"
 					    : NULL;
 
 	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,

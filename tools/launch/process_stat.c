@@ -7,10 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads the fields after the name; the name may contain anything. */
+/* Fields as proc_pid_stat(5) numbers them. */
+enum { STATE = 3, PARENT, GROUP, START_TIME = 22, VSIZE, ENV_END = 51 };
+
+/* `fields` begins with STATE. */
+static uint64_t field(const char *fields, int number)
+{
+	for (int i = STATE; fields && i < number; i++) {
+		fields = strchr(fields, ' ');
+		fields += fields != NULL;
+	}
+	return fields ? strtoull(fields, NULL, 10) : 0;
+}
+
 bool process_stat_read(struct process_stat *ret, pid_t pid)
 {
-	char path[48], text[1024], *p;
+	char path[48], text[2048];
+	const char *fields;
 	ssize_t n;
 	int fd;
 
@@ -23,17 +36,18 @@ bool process_stat_read(struct process_stat *ret, pid_t pid)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	p = strrchr(text, ')');
-	if (!p || p[1] != ' ' || !p[2])
+	/* The name before it may contain anything. */
+	fields = strrchr(text, ')');
+	if (!fields || fields[1] != ' ' || !fields[2])
 		return false;
-	*ret = (struct process_stat){.dead = p[2] == 'Z' || p[2] == 'X'};
-	p += 3;
-	ret->parent = (pid_t)strtol(p, &p, 10);
-	ret->group = (pid_t)strtol(p, NULL, 10);
-	for (int field = 5; p && field <= 22; field++) {
-		p = strchr(p + 1, ' ');
-		if (field == 21 && p)
-			ret->start = strtoull(p, NULL, 10);
-	}
+	fields += 2;
+	*ret = (struct process_stat){
+		.parent = (pid_t)field(fields, PARENT),
+		.group = (pid_t)field(fields, GROUP),
+		.dead = *fields == 'Z' || *fields == 'X',
+		.no_memory = field(fields, VSIZE) == 0,
+		.start = field(fields, START_TIME),
+	};
+	ret->in_exec = !ret->no_memory && field(fields, ENV_END) == 0;
 	return true;
 }

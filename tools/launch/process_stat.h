@@ -10,6 +10,9 @@
 struct process_stat {
 	pid_t parent, group;
 	bool dead;
+	bool no_memory; /* dead, or a thread of the kernel */
+	/* exec() has not yet written the environment, or the caller may not read it. */
+	bool in_exec;
 	uint64_t start; /* with the pid, identifies a process uniquely */
 };
 
