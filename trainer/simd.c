@@ -8,8 +8,11 @@
 static enum simd_isa of_processor(void)
 {
 #ifdef SIMD_X86
+	if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+	    __builtin_cpu_supports("avx512vl"))
+		return SIMD_AVX512;
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return __builtin_cpu_supports("avx512f") ? SIMD_AVX512 : SIMD_AVX2;
+		return SIMD_AVX2;
 #endif
 	return SIMD_GENERIC; /* the plain function has it already */
 }

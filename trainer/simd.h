@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops for several processors in one build: the body is inlined into a plain function and into one
- * for AVX2 with FMA, and simd_has_fma() chooses. Both give the same bits, since fmaf() rounds once
- * everywhere; without the instruction it is only slow.
+ * Loops for several processors in one build: the body is inlined into a plain function, into one
+ * for AVX2 with FMA and, where that is faster, into one for AVX-512; simd_isa() chooses. All give
+ * the same bits, since fmaf() rounds once everywhere; without the instruction it is only slow.
  */
 #ifndef TRAIN_SIMD_H
 #define TRAIN_SIMD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __x86_64__
 #define SIMD_X86
@@ -17,8 +18,10 @@
 
 #ifdef SIMD_X86
 #define SIMD_FMA __attribute__((target("avx2,fma")))
+#define SIMD_512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
 #else
 #define SIMD_FMA
+#define SIMD_512
 #endif
 
 /* With AVX-512, oneDNN's Winograd convolution replaces the trainer's own. */
@@ -32,6 +35,23 @@ enum simd_isa { SIMD_GENERIC, SIMD_AVX2, SIMD_AVX512 };
  * unknown word does not limit them; settings_read() rejects it. The first call reads the
  * environment. */
 enum simd_isa simd_isa(void);
+
+/* Work of cpu_team_run() by BODY, for each enum simd_isa: NAME[simd_isa()]. */
+#define SIMD_EACH(NAME, BODY) \
+	static void NAME##_plain(void *argument, int64_t first, int64_t last) \
+	{ \
+		BODY(argument, first, last); \
+	} \
+	SIMD_FMA static void NAME##_fma(void *argument, int64_t first, int64_t last) \
+	{ \
+		BODY(argument, first, last); \
+	} \
+	SIMD_512 static void NAME##_512(void *argument, int64_t first, int64_t last) \
+	{ \
+		BODY(argument, first, last); \
+	} \
+	static void (*const NAME[])(void *, int64_t, int64_t) = {NAME##_plain, NAME##_fma, \
+								 NAME##_512};
 
 static inline bool simd_has_fma(void)
 {

@@ -6,9 +6,10 @@
 #include "kernels/bf16.h"
 #include "simd.h"
 
-/* Channels at a time. The loops over them have a constant count, so that compilers vectorize them.
- * The kernel's size and the type are constants too where these functions are inlined. */
-enum { LANES = 8 };
+/* The most channels at a time. The loops over them have a constant count, and what they choose is
+ * as wide as their values, so that compilers vectorize them. The kernel's size and the type are
+ * constants too where these functions are inlined. */
+enum { LANES = 16 };
 
 struct pass {
 	const struct cpu_pool *pool;
@@ -31,42 +32,47 @@ SIMD_BODY void set(bool half, void *to, int64_t index, float value)
 		((float *)to)[index] = value;
 }
 
-SIMD_BODY void consider(float value, int k, float *max, uint8_t *best)
+/* Value k of a window, for some channels. As in PyTorch the first of equal values counts, and a NaN
+ * is greater than all. */
+SIMD_BODY void consider(bool half, int lanes, const void *input, int64_t at, int k, float *max,
+			int32_t *best)
 {
-	bool more = (value > *max) | (value != value);
+#pragma omp simd
+	for (int l = 0; l < lanes; l++) {
+		float value = get(half, input, at + l);
+		bool more = (value > max[l]) | (value != value);
 
-	*max = more ? value : *max;
-	*best = more ? (uint8_t)k : *best;
+		max[l] = more ? value : max[l];
+		best[l] = more ? k : best[l];
+	}
 }
 
-/* Reduces the window at input `in` to output `out`, for some channels. As in PyTorch the first of
- * equal values counts, and a NaN is greater than all. Bytes may alias any object and so prevent
- * vectorizing; therefore they are kept in a local array. */
+/* Reduces the window at input `in` to output `out`, for some channels. Bytes may alias any object
+ * and so prevent vectorizing; therefore they are kept in a local array. */
 SIMD_BODY void window_forward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
 			      int64_t out)
 {
 	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
-	const void *input = p->input;
 	float max[LANES];
-	uint8_t best[LANES];
+	int32_t best[LANES] = {0};
+	uint8_t chosen[LANES];
 
-	for (int l = 0; l < lanes; l++) {
-		max[l] = get(half, input, in + l);
-		best[l] = 0;
-		if (kernel == 2) {
-			consider(get(half, input, in + l + inner), 1, &max[l], &best[l]);
-			consider(get(half, input, in + l + row), 2, &max[l], &best[l]);
-			consider(get(half, input, in + l + row + inner), 3, &max[l], &best[l]);
-		} else {
-			for (int k = 1; k < kernel * kernel; k++)
-				consider(get(half, input,
-					     in + l + k / kernel * row + k % kernel * inner),
-					 k, &max[l], &best[l]);
-		}
+	for (int l = 0; l < lanes; l++)
+		max[l] = get(half, p->input, in + l);
+	if (kernel == 2) {
+		consider(half, lanes, p->input, in + inner, 1, max, best);
+		consider(half, lanes, p->input, in + row, 2, max, best);
+		consider(half, lanes, p->input, in + row + inner, 3, max, best);
+	} else {
+		for (int k = 1; k < kernel * kernel; k++)
+			consider(half, lanes, p->input, in + k / kernel * row + k % kernel * inner,
+				 k, max, best);
 	}
 	for (int l = 0; l < lanes; l++)
 		set(half, p->write, out + l, max[l]);
-	memcpy(p->chosen + out, best, (size_t)lanes);
+	for (int l = 0; l < lanes; l++)
+		chosen[l] = (uint8_t)best[l];
+	memcpy(p->chosen + out, chosen, (size_t)lanes);
 }
 
 SIMD_BODY void window_backward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
@@ -74,11 +80,13 @@ SIMD_BODY void window_backward(bool half, int kernel, int lanes, const struct pa
 {
 	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
 	bool relu = p->pool->relu_backward;
-	void *write = p->write;
 	float gradient[LANES];
-	uint8_t chosen[LANES];
+	uint8_t bytes[LANES];
+	int32_t chosen[LANES];
 
-	memcpy(chosen, p->chosen + out, (size_t)lanes);
+	memcpy(bytes, p->chosen + out, (size_t)lanes);
+	for (int l = 0; l < lanes; l++)
+		chosen[l] = bytes[l];
 	for (int l = 0; l < lanes; l++)
 		gradient[l] = get(half, p->output_gradient, out + l);
 	for (int l = 0; relu && l < lanes; l++)
@@ -86,8 +94,31 @@ SIMD_BODY void window_backward(bool half, int kernel, int lanes, const struct pa
 	for (int i = 0; i < kernel; i++)
 		for (int j = 0; j < kernel; j++)
 			for (int l = 0; l < lanes; l++)
-				set(half, write, in + i * row + j * inner + l,
+				set(half, p->write, in + i * row + j * inner + l,
 				    chosen[l] == i * kernel + j ? gradient[l] : 0.0f);
+}
+
+/* Requests the values below a window, because rows are too short for processors to foresee them. */
+SIMD_BODY void request_below(bool half, int kernel, const struct pass *p, const void *values,
+			     int64_t in)
+{
+	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
+
+	for (int i = kernel; i < 2 * kernel; i++)
+		for (int j = 0; j < kernel; j++)
+			__builtin_prefetch((const char *)values +
+					   (in + i * row + j * inner) * (half ? 2 : 4));
+}
+
+SIMD_BODY void window(bool backward, bool half, int kernel, int lanes, const struct pass *p,
+		      int64_t in, int64_t out)
+{
+	if (lanes == LANES)
+		request_below(half, kernel, p, backward ? p->write : p->input, in);
+	if (backward)
+		window_backward(half, kernel, lanes, p, in, out);
+	else
+		window_forward(half, kernel, lanes, p, in, out);
 }
 
 /* The windows at one place, for all channels. */
@@ -97,15 +128,11 @@ SIMD_BODY void place(bool backward, bool half, int kernel, const struct pass *p,
 	int64_t inner = p->pool->inner, c = 0;
 
 	for (; c + LANES <= inner; c += LANES)
-		if (backward)
-			window_backward(half, kernel, LANES, p, in + c, out + c);
-		else
-			window_forward(half, kernel, LANES, p, in + c, out + c);
+		window(backward, half, kernel, LANES, p, in + c, out + c);
+	for (; c + LANES / 2 <= inner; c += LANES / 2)
+		window(backward, half, kernel, LANES / 2, p, in + c, out + c);
 	for (; c < inner; c++)
-		if (backward)
-			window_backward(half, kernel, 1, p, in + c, out + c);
-		else
-			window_forward(half, kernel, 1, p, in + c, out + c);
+		window(backward, half, kernel, 1, p, in + c, out + c);
 }
 
 /* All windows of some planes. */
@@ -125,16 +152,20 @@ SIMD_BODY void windows(bool backward, bool half, int kernel, const struct pass *
 	}
 }
 
-SIMD_BODY void forward(void *argument, int64_t first, int64_t last)
+/* With the type and the usual kernel as constants. */
+SIMD_BODY void typed(bool backward, const struct pass *p, int64_t first, int64_t last)
 {
-	const struct pass *p = argument;
+	int kernel = p->pool->kernel;
+	bool half = p->pool->type == VALUE_BFLOAT16;
 
-	if (p->pool->type == VALUE_BFLOAT16)
-		windows(false, true, p->pool->kernel, p, first, last);
-	else if (p->pool->kernel == 2)
-		windows(false, false, 2, p, first, last);
+	if (half && kernel == 2)
+		windows(backward, true, 2, p, first, last);
+	else if (half)
+		windows(backward, true, kernel, p, first, last);
+	else if (kernel == 2)
+		windows(backward, false, 2, p, first, last);
 	else
-		windows(false, false, p->pool->kernel, p, first, last);
+		windows(backward, false, kernel, p, first, last);
 }
 
 /* Values outside of all windows have no gradient. */
@@ -155,36 +186,26 @@ static void clear_rest(const struct pass *p, int64_t first, int64_t last)
 	}
 }
 
-static void backward(void *argument, int64_t first, int64_t last)
+SIMD_BODY void forward_body(void *argument, int64_t first, int64_t last)
 {
-	const struct pass *p = argument;
-
-	clear_rest(p, first, last);
-	if (p->pool->type == VALUE_BFLOAT16)
-		windows(true, true, p->pool->kernel, p, first, last);
-	else if (p->pool->kernel == 2)
-		windows(true, false, 2, p, first, last);
-	else
-		windows(true, false, p->pool->kernel, p, first, last);
+	typed(false, argument, first, last);
 }
 
-/* AVX2 makes forward a quarter faster. It makes backward slower, which compares bytes. */
-static void forward_plain(void *argument, int64_t first, int64_t last)
+SIMD_BODY void backward_body(void *argument, int64_t first, int64_t last)
 {
-	forward(argument, first, last);
+	clear_rest(argument, first, last);
+	typed(true, argument, first, last);
 }
 
-SIMD_FMA static void forward_fma(void *argument, int64_t first, int64_t last)
-{
-	forward(argument, first, last);
-}
+SIMD_EACH(forward, forward_body)
+SIMD_EACH(backward, backward_body)
 
 void cpu_pool_forward(const struct cpu_pool *pool, const struct cpu_team *team, const void *input,
 		      void *output, uint8_t *chosen)
 {
 	struct pass pass = {.pool = pool, .input = input, .write = output, .chosen = chosen};
 
-	cpu_team_run(team, pool->planes, simd_has_fma() ? forward_fma : forward_plain, &pass);
+	cpu_team_run(team, pool->planes, forward[simd_isa()], &pass);
 }
 
 void cpu_pool_backward(const struct cpu_pool *pool, const struct cpu_team *team,
@@ -197,5 +218,5 @@ void cpu_pool_backward(const struct cpu_pool *pool, const struct cpu_team *team,
 			    .write = input_gradient,
 			    .chosen = (uint8_t *)(uintptr_t)chosen};
 
-	cpu_team_run(team, pool->planes, backward, &pass);
+	cpu_team_run(team, pool->planes, backward[simd_isa()], &pass);
 }

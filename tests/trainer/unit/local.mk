@@ -43,6 +43,7 @@ train_programs = \
 	tests/trainer/unit/t-optimizer \
 	tests/trainer/unit/t-peer \
 	tests/trainer/unit/t-plot \
+	tests/trainer/unit/t-pool \
 	tests/trainer/unit/t-progress \
 	tests/trainer/unit/t-random \
 	tests/trainer/unit/t-reducer \
@@ -405,6 +406,10 @@ tests_trainer_unit_t_progress_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_progress_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_progress_LDADD = $(train_ldadd)
 
+tests_trainer_unit_t_pool_SOURCES = tests/trainer/unit/t-pool.c tests/unit/unit.h
+tests_trainer_unit_t_pool_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_pool_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_pool_LDADD = $(train_ldadd)
 tests_trainer_unit_t_plot_SOURCES = tests/trainer/unit/t-plot.c tests/trainer/unit/folders.h \
 	tests/unit/unit.h
 tests_trainer_unit_t_plot_CPPFLAGS = $(train_cppflags)

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Max-pooling of the CPU against its definition, bit by bit. isa.test repeats it with the
+ * instructions of older processors. */
+#include <math.h>
+#include <string.h>
+
+#include "backend/cpu_pool.h"
+#include "unit.h"
+
+/* Height and width leave a rest in some rows. */
+static const struct {
+	const char *name;
+	int64_t planes, inner, height, width;
+	int kernel;
+} rows[] = {
+	{"one channel", 3, 1, 6, 4, 2},  {"8 channels", 2, 8, 5, 8, 2},
+	{"16 channels", 5, 16, 6, 7, 2}, {"channels of each kind", 1, 29, 4, 4, 2},
+	{"thirds", 2, 16, 10, 9, 3},     {"thirds of 8 channels", 2, 8, 9, 10, 3},
+	{"one by one", 1, 19, 2, 3, 1},  {"the greatest window", 1, 9, 15, 16, CPU_POOL_MAX_KERNEL},
+};
+enum { ROWS = sizeof(rows) / sizeof(*rows), KINDS = 4, VALUES = 1 << 13 };
+
+/* Values with ties, zeros of both signs, infinities and NaNs; exact in bfloat16. */
+static float number(int64_t i, int seed)
+{
+	static const float odd[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN};
+	uint32_t drawn = (uint32_t)(i + 1000 * seed) * 2654435761u >> 16;
+
+	return drawn % 16 < 5 ? odd[drawn % 16] : (float)(drawn / 16 % 9) - 4.0f;
+}
+
+struct pooling {
+	struct cpu_pool pool;
+	int64_t inputs, outputs;
+	_Alignas(64) float input[VALUES], output[VALUES], gradient[VALUES], input_gradient[VALUES];
+	uint8_t chosen[VALUES];
+};
+
+static void pooling_make(struct pooling *p, int row, bool relu)
+{
+	int kernel = rows[row].kernel;
+
+	p->pool = (struct cpu_pool){VALUE_FLOAT32,
+				    rows[row].planes,
+				    rows[row].inner,
+				    rows[row].height,
+				    rows[row].width,
+				    rows[row].height / kernel,
+				    rows[row].width / kernel,
+				    kernel,
+				    relu};
+	p->inputs = p->pool.planes * p->pool.inner * p->pool.in_height * p->pool.in_width;
+	p->outputs = p->pool.planes * p->pool.inner * p->pool.out_height * p->pool.out_width;
+	ck_assert_int_le(p->inputs, VALUES);
+	for (int64_t i = 0; i < p->inputs; i++)
+		p->input[i] = number(i, 1);
+	for (int64_t i = 0; i < p->outputs; i++)
+		p->gradient[i] = number(i, 2);
+}
+
+/* The index of value k of the window of output `to`. */
+static int64_t input_of(const struct cpu_pool *w, int64_t to, int k)
+{
+	int64_t c = to % w->inner, x = to / w->inner % w->out_width,
+		y = to / w->inner / w->out_width % w->out_height,
+		plane = to / w->inner / w->out_width / w->out_height;
+
+	return ((plane * w->in_height + y * w->kernel + k / w->kernel) * w->in_width +
+		x * w->kernel + k % w->kernel) *
+		       w->inner +
+	       c;
+}
+
+static void define(struct pooling *p)
+{
+	memset(p->input_gradient, 0, sizeof(p->input_gradient));
+	for (int64_t to = 0; to < p->outputs; to++) {
+		float max = p->input[input_of(&p->pool, to, 0)];
+
+		p->chosen[to] = 0;
+		for (int k = 1; k < p->pool.kernel * p->pool.kernel; k++) {
+			float value = p->input[input_of(&p->pool, to, k)];
+
+			if (value > max || isnan(value)) {
+				max = value;
+				p->chosen[to] = (uint8_t)k;
+			}
+		}
+		p->output[to] = max;
+		p->input_gradient[input_of(&p->pool, to, p->chosen[to])] =
+			p->pool.relu_backward && !(max > 0.0f) ? 0.0f : p->gradient[to];
+	}
+}
+
+static void convert(enum value_type type, void *to, const float *from, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		value_set(type, to, i, (double)from[i]);
+}
+
+static void expect(int row, const char *what, enum value_type type, const void *got,
+		   const float *want, int64_t count)
+{
+	_Alignas(64) float wanted[VALUES];
+
+	convert(type, wanted, want, count);
+	for (size_t i = 0; i < (size_t)count * value_bytes(type); i++)
+		ck_assert_msg(((const uint8_t *)got)[i] == ((const uint8_t *)wanted)[i],
+			      "%s: %s of %s: byte %zu", rows[row].name, what, value_name(type), i);
+}
+
+START_TEST(pooling_by_its_definition)
+{
+	static struct pooling p;
+	static _Alignas(64) float input[VALUES], output[VALUES], gradient[VALUES], back[VALUES];
+	static uint8_t chosen[VALUES];
+	int row = _i / KINDS;
+	enum value_type type = _i & 1 ? VALUE_BFLOAT16 : VALUE_FLOAT32;
+
+	for (int threads = 1; threads <= 2; threads++) {
+		struct cpu_team team;
+
+		pooling_make(&p, row, _i & 2);
+		define(&p);
+		convert(type, input, p.input, p.inputs);
+		convert(type, gradient, p.gradient, p.outputs);
+		memset(back, 0x5a, sizeof(back));
+		p.pool.type = type;
+		cpu_team_open(&team, threads);
+		cpu_pool_forward(&p.pool, &team, input, output, chosen);
+		cpu_pool_backward(&p.pool, &team, back, gradient, output, chosen);
+		expect(row, "output", type, output, p.output, p.outputs);
+		expect(row, "gradient", type, back, p.input_gradient, p.inputs);
+		ck_assert_mem_eq(chosen, p.chosen, (size_t)p.outputs);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("pool");
+	TCase *tests = tcase_create("pool");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, pooling_by_its_definition, 0, ROWS * KINDS);
+	return unit_run(suite);
+}
