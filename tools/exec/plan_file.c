@@ -12,9 +12,8 @@ static int differs(const struct exec *exec, const char *fix, const char *what, i
 {
 	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
 			   ABOUT(.origin = exec->options->plan.file, .fix = fix),
-			   "%s gives %s %lld, the plan gives %lld",
-			   exec->row ? exec->row : "the command line", what, (long long)launchers,
-			   (long long)plans);
+			   "the %s is %lld (%s), but %lld in the plan", what, (long long)launchers,
+			   exec->row ? exec->row : "command line", (long long)plans);
 }
 
 /* Finds the plan's node for this machine. If the plan's hosts are counted, not named, their names
@@ -34,7 +33,7 @@ static int find_node(struct exec *exec, int64_t *node)
 					 .fix = "plan for this host, or give --node-rank N"),
 				   "this host, %s, is not in the plan", exec->here);
 	if (given >= 0 && given != *node)
-		return differs(exec, "plan for the hosts in the launcher's order", "this is node",
+		return differs(exec, "plan for the hosts in the launcher's order", "node rank",
 			       given, *node);
 	return GPUMAP_OK;
 }
@@ -47,13 +46,17 @@ static int check_sizes(struct exec *exec, int64_t node)
 	const char *fix = "start as many ranks as the plan has, or plan for as many";
 
 	if (exec->rank.world_size != world)
-		return differs(exec, fix, "the world size is", exec->rank.world_size, world);
+		return differs(exec, fix, "world size", exec->rank.world_size, world);
 	if (exec->rank.nodes >= 0 && exec->rank.nodes != nodes)
-		return differs(exec, fix, "the number of nodes is", exec->rank.nodes, nodes);
+		return differs(exec, fix, "number of nodes", exec->rank.nodes, nodes);
 	if (exec->rank.local_size >= 0 && exec->rank.local_size != count)
-		return differs(exec, fix, "the local size is", exec->rank.local_size, count);
+		return differs(exec, fix, "local size", exec->rank.local_size, count);
 	if (exec->rank.local_rank >= count)
-		return differs(exec, fix, "the local rank is", exec->rank.local_rank, count);
+		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
+				   ABOUT(.origin = exec->options->plan.file, .fix = fix),
+				   "local rank %lld: the plan has %lld rank%s for this host",
+				   (long long)exec->rank.local_rank, (long long)count,
+				   count == 1 ? "" : "s");
 	return GPUMAP_OK;
 }
 
