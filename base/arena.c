@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { FIRST_BLOCK = 8192 };
+enum { FIRST_BLOCK = 8192, MAX_BLOCK = 1 << 20 };
 
 struct arena_block {
 	struct arena_block *next;
@@ -26,6 +26,8 @@ static struct arena_block *block_add(struct arena *arena, size_t need)
 	size_t size = arena->block ? arena->block->size * 2 : FIRST_BLOCK;
 	struct arena_block *block;
 
+	/* Half of a doubled block may stay unused: with megabytes that is too much. */
+	size = size < MAX_BLOCK ? size : MAX_BLOCK;
 	if (size < need)
 		size = need;
 	block = malloc(sizeof(*block) + size);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plan: measures the time and memory of a plan for 1,000 to 100,000 ranks: on hosts of eight GPUs
- * that share one inventory, on hosts that are all different, and through the public functions, from
- * a profile and named hosts. Time is the median of runs, memory the peak of what was allocated.
+ * that share one inventory, on equal hosts with an inventory each, on hosts that all differ, and
+ * through the public functions, from a profile and named hosts. Time is the median of runs, memory
+ * the peak of what was allocated.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "base.h"
 #include "gpumap.h"
+#include "inventory/inventory.h"
 #include "plan/plan.h"
 
 /* glibc's own names of these functions, so that the replacements here can count. The library calls
@@ -132,7 +134,34 @@ static bool measure(const char *name, const struct plan_input *input,
 	return true;
 }
 
-static bool bench(size_t count, bool unlike)
+enum hosts { ONE_INVENTORY, EQUAL_HOSTS, UNLIKE_HOSTS };
+
+static const char *const names_of[][2] = {
+	{"one inventory", "of a profile, one inventory"},
+	{"equal hosts", "of a profile, equal hosts"},
+	{"unlike hosts", "of a profile, unlike hosts"},
+};
+
+/* As recorded on host `i`: its GPUs have UUIDs of their own. Unlike hosts have PCI addresses of
+ * their own too. */
+static bool record(gpumap_inventory **ret, size_t i, enum hosts kind)
+{
+	char text[64];
+	bool ok = gpumap_inventory_open(ret, "8xH100", NULL) == GPUMAP_OK;
+
+	for (size_t k = 0; ok && k < 8; k++) {
+		gpumap_device *gpu = &(*ret)->gpus[k];
+
+		snprintf(text, sizeof(text), "GPU-%08zx-%04zx-4000-8000-000000000000", i, k);
+		ok = member_set(&gpu->uuid, span_of(text));
+		snprintf(text, sizeof(text), "%08zx:%02zx:00.0", kind == UNLIKE_HOSTS ? i : 0,
+			 16 * k);
+		ok = ok && member_set(&gpu->pci, span_of(text));
+	}
+	return ok;
+}
+
+static bool bench(size_t count, enum hosts kind)
 {
 	struct plan_settings settings = plan_settings_default();
 	struct plan_host_input *hosts = calloc(count, sizeof(*hosts));
@@ -149,14 +178,14 @@ static bool bench(size_t count, bool unlike)
 		snprintf(names[i], sizeof(names[i]), "n%zu", i);
 		hosts[i].name = names[i];
 		hosts[i].inventory = hosts[0].inventory;
-		if (i && !unlike)
+		if (i && kind == ONE_INVENTORY)
 			continue;
-		ok = gpumap_inventory_open(&inventory, "8xH100", NULL) == GPUMAP_OK;
+		ok = record(&inventory, i, kind);
 		hosts[i].inventory = inventory;
 		made++;
 	}
-	ok = ok && measure(unlike ? "unlike hosts" : "one inventory", &input, plan_once) &&
-	     measure(unlike ? "of a profile" : "of a profile, one inventory", &input, make_once);
+	ok = ok && measure(names_of[kind][0], &input, plan_once) &&
+	     measure(names_of[kind][1], &input, make_once);
 	for (size_t i = 0; i < made; i++)
 		gpumap_inventory_free((gpumap_inventory *)(uintptr_t)hosts[i].inventory);
 	free(names);
@@ -168,8 +197,8 @@ int main(void)
 {
 	static const size_t counts[] = {125, 1250, 12500};
 
-	for (size_t i = 0; i < 6; i++)
-		if (!bench(counts[i % 3], i >= 3)) {
+	for (size_t i = 0; i < 9; i++)
+		if (!bench(counts[i % 3], (enum hosts)(i / 3))) {
 			fprintf(stderr, "plan: no plan for %zu hosts\n", counts[i % 3]);
 			return 1;
 		}

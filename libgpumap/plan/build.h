@@ -13,6 +13,7 @@
 #include "mapping.h"
 #include "plan/plan.h"
 #include "plan/table.h"
+#include "strbuf.h"
 
 /* --- selections ---------------------------------------------------------------- */
 
@@ -34,6 +35,10 @@ struct host_class {
 	const struct plan_settings *settings;
 	const struct selection *selection;
 	size_t host_count;
+	/* An earlier class whose hosts differ only in UUIDs and in what answers do not depend on;
+	 * NULL: there is none. */
+	const struct host_class *like;
+	struct layout *layout;         /* the first one with these devices */
 	const gpumap_device **devices; /* chosen devices, in the order in which ranks take them */
 	size_t count;
 	struct plan_device *copies; /* the same as parts of the plan */
@@ -64,11 +69,14 @@ struct layout {
 	const struct host_class *class;
 	const struct plan_host *host; /* the first host with it */
 	size_t host_count;
+	size_t phase;     /* layout_phase() */
 	const char *list; /* of all devices; NULL: not made yet */
 	struct placement *placements;
 	struct load load;
 	bool unknown_use;
 	size_t failing; /* ranks whose statements end in an error */
+	bool plain;     /* every rank has an answer, and lands on a device of the plan if its use
+			 * is known */
 };
 
 struct builder {
@@ -79,9 +87,10 @@ struct builder {
 	struct arena scratch; /* until the plan is made */
 	struct arena temp;    /* until the current class or layout is done */
 	bool failed;
-	struct table classes, layouts, inventories, selections;
+	struct table classes, kinds, layouts, inventories, selections;
 	struct host_class **host_classes; /* of each host */
 	size_t *local_sizes;              /* of each host */
+	struct strbuf descriptions[2];    /* of the hosts that class_find_like compares */
 	size_t reported[FINDING_COUNT];
 	size_t step_room;
 };
@@ -152,6 +161,8 @@ size_t device_place(const gpumap_inventory *inventory, const gpumap_device *devi
 int selection_parse(struct builder *b, const struct plan_settings *settings,
 		    const struct selection **ret);
 int selection_apply(struct builder *b, struct host_class *class);
+/* Sets class->like. */
+int class_find_like(struct builder *b, struct host_class *class);
 /* N of `--gpus N` alone, if it may be meant as a number of GPUs and there are that many; else 0.
  * Also how such a number is written, for a remedy. */
 size_t selection_count_meant(const struct builder *b, const struct host_class *class);
@@ -179,6 +190,10 @@ bool layout_use_unknown(const struct builder *b, const struct host_class *class)
 enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings);
 /* Whether such a rank uses one device. */
 bool plan_one_each(const struct builder *b, const struct plan_settings *settings);
+/* Whether other settings than the environment decide the list of a rank. */
+bool plan_has_statements(const struct plan_settings *settings);
+/* A layout of another class whose answers are those of this one; NULL: there is none. */
+const struct layout *layout_like(const struct builder *b, const struct layout *layout);
 int layout_fill(struct builder *b, struct layout *layout);
 /* The position in class->devices of the device in a local rank's mapping; NOWHERE: there is none.
  */
@@ -186,7 +201,8 @@ size_t layout_position(const struct layout *layout, size_t local_rank, const gpu
 /* Passes on the findings of gpumap_resolve() for a local rank. */
 void layout_carry(struct builder *b, struct layout *layout, size_t local_rank,
 		  const gpumap_mapping *mapping, const gpumap_report *report);
-/* Notes the devices that a local rank uses, for layout_judge. */
+/* Notes the devices that a local rank uses, for layout_judge: the first one if `mapping` is that of
+ * an equal rank of another layout, which is not known here any more (NULL). */
 void layout_land(const struct builder *b, struct layout *layout, size_t local_rank,
 		 const gpumap_mapping *mapping);
 int layout_judge(struct builder *b, struct layout *layout);

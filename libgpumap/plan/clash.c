@@ -203,9 +203,9 @@ void layout_land(const struct builder *b, struct layout *layout, size_t l,
 		layout->load.count[layout->placements[l].own]++;
 		return;
 	}
-	if (!mapping->answered)
+	if (mapping && !mapping->answered)
 		return;
-	if (plan_one_each(b, layout->class->settings)) {
+	if (!mapping || plan_one_each(b, layout->class->settings)) {
 		land(layout, l, layout->placements[l].lands);
 		return;
 	}

@@ -98,16 +98,61 @@ static int ask(struct builder *b, struct layout *layout, size_t l)
 		find_landing(b, layout, l, mapping);
 		layout_land(b, layout, l, mapping);
 		layout_carry(b, layout, l, mapping, report);
+		layout->plain = layout->plain && mapping->answered &&
+				(layout->unknown_use || layout->plan->slots[l].lands);
 	}
 	gpumap_mapping_free(mapping);
 	gpumap_report_free(report);
 	return r == GPUMAP_ENOMEM ? plan_nomem(b) : r;
 }
 
+/* Takes a rank's answer from an equal layout. */
+static void copy_answer(struct builder *b, struct layout *layout, size_t l,
+			const struct layout *like)
+{
+	const struct plan_slot *from = &like->plan->slots[l];
+	struct plan_slot *slot = &layout->plan->slots[l];
+	const struct host_class *class = layout->class;
+
+	slot->logical = from->logical;
+	if (from->lands) {
+		layout->placements[l].lands = (size_t)(from->lands - like->class->copies);
+		slot->lands = &class->copies[layout->placements[l].lands];
+	}
+	layout_land(b, layout, l, NULL);
+}
+
+static int fill_slot(struct builder *b, struct layout *layout, size_t l, const struct layout *like)
+{
+	const struct host_class *class = layout->class;
+	struct plan_slot *slot = &layout->plan->slots[l];
+	struct placement *placement = &layout->placements[l];
+
+	*placement = find_placement(b, layout, l);
+	slot->logical = -1;
+	slot->visible = "";
+	if (!class->count)
+		return GPUMAP_OK;
+	slot->devices = &class->copies[placement->own];
+	slot->device_count = placement->own_count;
+	if (like && class->by_number)
+		layout->list = like->plan->slots[l].visible;
+	else if (class->settings->share != PLAN_SHARE_LIST || !layout->list)
+		layout->list = list_text(b, class, placement);
+	slot->visible = layout->list;
+	if (!slot->visible)
+		return plan_nomem(b);
+	if (!like)
+		return ask(b, layout, l);
+	copy_answer(b, layout, l, like);
+	return GPUMAP_OK;
+}
+
 int layout_fill(struct builder *b, struct layout *layout)
 {
 	const struct host_class *class = layout->class;
 	struct plan_layout *plan = layout->plan;
+	const struct layout *like = layout_like(b, layout);
 	int r = GPUMAP_OK;
 
 	plan->slots = arena_alloc(b->arena, plan->count, sizeof(*plan->slots));
@@ -120,21 +165,8 @@ int layout_fill(struct builder *b, struct layout *layout)
 	plan->gpu_count = class->gpus ? class->host->inventory->count : 0;
 	plan->device_order = class->count && class->by_number ? "PCI_BUS_ID" : NULL;
 	layout->unknown_use = layout_use_unknown(b, class);
-	for (size_t l = 0; r == GPUMAP_OK && l < plan->count; l++) {
-		struct plan_slot *slot = &plan->slots[l];
-		struct placement *placement = &layout->placements[l];
-
-		*placement = find_placement(b, layout, l);
-		slot->logical = -1;
-		slot->visible = "";
-		if (!class->count)
-			continue;
-		slot->devices = &class->copies[placement->own];
-		slot->device_count = placement->own_count;
-		if (class->settings->share != PLAN_SHARE_LIST || !layout->list)
-			layout->list = list_text(b, class, placement);
-		slot->visible = layout->list;
-		r = slot->visible ? ask(b, layout, l) : plan_nomem(b);
-	}
+	layout->plain = class->count > 0;
+	for (size_t l = 0; r == GPUMAP_OK && l < plan->count; l++)
+		r = fill_slot(b, layout, l, like);
 	return r;
 }

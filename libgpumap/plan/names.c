@@ -85,17 +85,6 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 	check_container(b, class);
 }
 
-static struct plan_device copy_device(struct builder *b, const gpumap_device *d)
-{
-	return (struct plan_device){
-		.physical = d->physical,
-		.mig = d->mig_position,
-		.uuid = arena_strdup(b->arena, d->uuid),
-		.pci = arena_strdup(b->arena, d->gpu->pci),
-		.name = arena_strdup(b->arena, d->gpu->name),
-	};
-}
-
 static int by_number(const void *a, const void *b)
 {
 	const struct plan_device *one = a, *other = b;
@@ -103,19 +92,49 @@ static int by_number(const void *a, const void *b)
 	return (one->physical > other->physical) - (one->physical < other->physical);
 }
 
-/* Copies all devices, also those that were not chosen. */
-static void copy_host(struct builder *b, struct host_class *class)
+static const struct plan_device *gpu_of(const struct host_class *class, const gpumap_device *d)
+{
+	const struct plan_device wanted = {.physical = d->physical};
+
+	return bsearch(&wanted, class->gpus, class->host->inventory->count, sizeof(wanted),
+		       by_number);
+}
+
+/* Copies all GPUs, also those that were not chosen. Equal hosts share the texts. */
+static bool copy_host(struct builder *b, struct host_class *class)
 {
 	const gpumap_inventory *inventory = class->host->inventory;
-	size_t count = inventory ? inventory->count : 0;
+	bool like = class->like && class->like->gpus;
 
-	if (inventory)
-		class->gpus = arena_alloc(b->arena, count + 1, sizeof(*class->gpus));
+	class->gpus = arena_alloc(b->arena, inventory->count + 1, sizeof(*class->gpus));
 	if (!class->gpus)
-		return;
-	for (size_t i = 0; i < count; i++)
-		class->gpus[i] = copy_device(b, &inventory->gpus[i]);
-	qsort(class->gpus, count, sizeof(*class->gpus), by_number);
+		return false;
+	for (size_t i = 0; i < inventory->count; i++) {
+		const gpumap_device *d = &inventory->gpus[i];
+		const struct plan_device *same = like ? gpu_of(class->like, d) : NULL;
+
+		class->gpus[i] = (struct plan_device){
+			.physical = d->physical,
+			.mig = d->mig_position,
+			.uuid = arena_strdup(b->arena, d->uuid),
+			.pci = same ? same->pci : arena_strdup(b->arena, d->pci),
+			.name = same ? same->name : arena_strdup(b->arena, d->name),
+		};
+	}
+	qsort(class->gpus, inventory->count, sizeof(*class->gpus), by_number);
+	return true;
+}
+
+static struct plan_device copy_device(struct builder *b, const struct host_class *class,
+				      const gpumap_device *d)
+{
+	struct plan_device copy = *gpu_of(class, d);
+
+	if (d != d->gpu) {
+		copy.mig = d->mig_position;
+		copy.uuid = arena_strdup(b->arena, d->uuid);
+	}
+	return copy;
 }
 
 int name_devices(struct builder *b, struct host_class *class)
@@ -127,15 +146,14 @@ int name_devices(struct builder *b, struct host_class *class)
 	choose_kind(b, class, shared);
 	class->copies = arena_alloc(b->arena, class->count + 1, sizeof(*class->copies));
 	class->names = arena_alloc(&b->scratch, class->count + 1, sizeof(*class->names));
-	if (!class->copies || !class->names)
+	if (!class->copies || !class->names || !copy_host(b, class))
 		return plan_nomem(b);
 	for (size_t i = 0; i < class->count; i++) {
 		const gpumap_device *d = class->devices[i];
 
-		class->copies[i] = copy_device(b, d);
+		class->copies[i] = copy_device(b, class, d);
 		class->names[i] = class->by_number ? arena_printf(&b->scratch, "%d", d->physical)
 						   : class->copies[i].uuid;
 	}
-	copy_host(b, class);
 	return b->arena->failed || b->scratch.failed ? plan_nomem(b) : GPUMAP_OK;
 }

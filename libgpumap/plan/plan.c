@@ -52,6 +52,8 @@ static int make_classes(struct builder *b)
 			continue;
 		r = selection_parse(b, class->settings, &class->selection);
 		if (r == GPUMAP_OK)
+			r = class_find_like(b, class);
+		if (r == GPUMAP_OK)
 			r = selection_apply(b, class);
 		arena_free(&b->temp);
 	}
@@ -78,6 +80,9 @@ static int place_host(struct builder *b, struct plan_host *host, struct host_cla
 		*place = layout;
 		layout->class = class;
 		layout->host = host;
+		layout->phase = phase;
+		if (!class->layout)
+			class->layout = layout;
 		layout->plan = arena_alloc(b->arena, 1, sizeof(*layout->plan));
 		if (!layout->plan)
 			return plan_nomem(b);
@@ -207,6 +212,8 @@ int plan_make(gpumap_plan **ret, const struct plan_input *input, gpumap_report *
 	plan->answered = !b.failed;
 	arena_free(&b.scratch);
 	arena_free(&b.temp);
+	for (size_t i = 0; i < ARRAY_SIZE(b.descriptions); i++)
+		strbuf_free(&b.descriptions[i]);
 	if (r != GPUMAP_OK) {
 		gpumap_plan_free(plan);
 		return r;

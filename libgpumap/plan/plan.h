@@ -6,8 +6,9 @@
  *	settings (from a profile)                  --+-> plan_make() -> plan
  *
  * Pure, like gpumap_resolve: no input or output, no environment. Everything that hosts have in
- * common is computed once, so that a plan for 12,500 equal hosts costs little more than one for a
- * single host: two hosts are equal when their pointers are.
+ * common is computed once, so that a plan for 12,500 hosts with the same pointers costs little more
+ * than one for a single host. Hosts with inventories of their own that differ only in UUIDs share
+ * the answers of gpumap_resolve (alike.c).
  */
 #ifndef GM_PLAN_H
 #define GM_PLAN_H

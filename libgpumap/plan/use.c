@@ -48,7 +48,7 @@ static const char *statement(const struct plan_settings *settings, enum profile_
 						   : settings->prefix;
 }
 
-static bool has_statements(const struct plan_settings *settings)
+bool plan_has_statements(const struct plan_settings *settings)
 {
 	return settings->in_code || settings->script_inline || settings->script_export ||
 	       settings->prefix;
@@ -148,7 +148,7 @@ static int state_index(const struct asking *a, enum profile_key_id key, struct d
 	if (use.kind == USE_CPU)
 		return state(a, key, "cpu");
 	/* With statements the number of visible devices follows from the request. */
-	if (use.kind == USE_MODULO && has_statements(a->settings))
+	if (use.kind == USE_MODULO && plan_has_statements(a->settings))
 		return state(a, key, "modulo");
 	snprintf(text, sizeof(text), "%zu", index_of(a, use));
 	return state(a, key, text);
@@ -196,7 +196,7 @@ static int state_environment(const struct asking *a)
 	envp[count++] = buf.text;
 	if (a->host->layout->device_order)
 		envp[count++] = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
-	if (has_statements(a->settings))
+	if (plan_has_statements(a->settings))
 		add_ranks(a, envp + count, ranks);
 	if (!buf.failed)
 		r = gpumap_request_set_environ(a->request, envp, a->report);

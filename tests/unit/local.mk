@@ -25,6 +25,7 @@ unit_programs = \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
 	tests/unit/t-open \
+	tests/unit/t-plan-alike \
 	tests/unit/t-plan-bad \
 	tests/unit/t-plan-cells \
 	tests/unit/t-plan-cores \
@@ -231,6 +232,10 @@ tests_unit_t_recorded_bad_LDADD = $(unit_ldadd)
 
 # Hosts, settings and plans as text.
 unit_plans = tests/unit/plans.c tests/unit/plans.h tests/unit/unit.h
+tests_unit_t_plan_alike_SOURCES = tests/unit/t-plan-alike.c $(unit_plans)
+tests_unit_t_plan_alike_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_alike_LDADD = $(unit_ldadd)
+
 tests_unit_t_plan_cells_SOURCES = tests/unit/t-plan-cells.c $(unit_plans)
 tests_unit_t_plan_cells_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_cells_LDADD = $(unit_ldadd)

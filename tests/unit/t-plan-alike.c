@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Hosts that differ in UUIDs alone share answers: they are those that gpumap_resolve gives. */
+#include <stdio.h>
+
+#include "base.h"
+#include "mapping.h"
+#include "plans.h"
+#include "text.h"
+#include "unit.h"
+
+/* Machines; %s is a digit that the host's UUIDs have. */
+#define UUID(n) "GPU-" n "%s000000-0000-4000-8000-000000000000"
+#define MIG(n) "MIG-" n "%s000000-0000-4000-8000-000000000000"
+static const char plain[] = UUID("a") " =H100 @10;" UUID("b") " =H100 @20;" UUID("c") " =H100 @30";
+static const char other_name[] =
+	UUID("a") " =H100 @10;" UUID("b") " =A100 @20;" UUID("c") " =H100 @30";
+static const char other_model[] =
+	UUID("a") " =A100 @10;" UUID("b") " =A100 @20;" UUID("c") " =A100 @30";
+static const char other_pci[] =
+	UUID("a") " =H100 @30;" UUID("b") " =H100 @20;" UUID("c") " =H100 @10";
+static const char without_uuid[] = "- =H100 @10;- =H100 @20;- =H100 @30";
+static const char short_uuid[] = "GPU-a%s =H100 @10;GPU-b%s =H100 @20;GPU-c%s =H100 @30";
+static const char prefix_uuid[] = "GPU-a%s =H100 @10;GPU-a%sb =H100 @20;GPU-c%s =H100 @30";
+static const char linked[] =
+	UUID("a") " =H100 @10 l=1;" UUID("b") " =H100 @20 l=0,2;" UUID("c") " =H100 @30 l=1";
+static const char linked_else[] =
+	UUID("a") " =H100 @10 l=2;" UUID("b") " =H100 @20 l=2;" UUID("c") " =H100 @30 l=0,1";
+static const char with_mig[] = UUID("a") " =H100 @10 m=" MIG("d") " m=" MIG("e") ";" UUID(
+	"b") " =H100 @20;" UUID("c") " =H100 @30";
+static const char measured[] =
+	"fastest=2,0,1 " UUID("a") " =H100 @10;" UUID("b") " =H100 @20;" UUID("c") " =H100 @30";
+
+static const struct {
+	const char *name;
+	const char *machines[4];
+} clusters[] = {
+	{"alike", {plain, plain, plain, plain}},
+	{"names differ", {plain, other_name, plain, other_name}},
+	{"models differ", {plain, other_model, plain, other_model}},
+	{"addresses differ", {plain, other_pci, other_pci, plain}},
+	{"no UUIDs", {without_uuid, without_uuid, plain, without_uuid}},
+	{"short UUIDs", {short_uuid, prefix_uuid, short_uuid, plain}},
+	{"links differ", {linked, linked_else, linked, linked_else}},
+	{"MIG", {with_mig, with_mig, plain, with_mig}},
+	{"a measured order", {measured, plain, measured, measured}},
+};
+
+static const char *const settings[] = {
+	"device=cuda:%l",
+	"device=cuda:0",
+	"device=cuda:%l|ids=index",
+	"device=cuda:0|share=isolate",
+	"device=cuda:0|share=isolate|ids=index",
+	"device=cuda:modulo|share=rotate",
+	"device=cuda:%r",
+	"device=cuda:%l|world_size=10",
+	"device=cuda:%l|gpus=2,0",
+	"device=cuda:0|share=isolate|gpus=GPU-b20",
+	"device=cuda:%l|order=nvlink",
+	"device=cuda:%l|order=nvlink|ids=index",
+	"device=cuda:0|share=isolate|order=nvlink|ids=index",
+	"device=unknown",
+	"device=cpu",
+	"device=cuda:%l|in_code=1,0,2",
+	"device=cuda:%l|in_code=GPU-b,GPU-a,GPU-c",
+	"device=cuda:0|in_code=GPU-b1",
+	"mode=dp",
+	"mode=mp|device_ids=0,1",
+	"device=cuda:%l|ranks_per_gpu=2|ranks=6",
+};
+
+/* Whether the rank's list has the device there. */
+static bool list_has(const struct plan_slot *slot, size_t position, const struct plan_device *d)
+{
+	struct span rest = span_of(slot->visible), entry = {0};
+
+	for (size_t i = 0; i <= position; i++)
+		if (!span_split(&rest, ',', &entry))
+			return false;
+	return span_number(entry, 100) == d->physical || (d->uuid && span_is(entry, d->uuid));
+}
+
+static void compare(const char *name, const struct scene *scene, size_t rank)
+{
+	gpumap_mapping *mapping = NULL;
+	const gpumap_entry *entry;
+	struct plan_rank at;
+	int physical = -1, mig = -1;
+
+	ck_assert(plan_rank(scene->plan, rank, &at));
+	ck_assert_int_eq(plan_ask(&mapping, scene->plan, &scene->input, rank, NULL), GPUMAP_OK);
+	if (!mapping) {
+		ck_assert_ptr_null(at.slot->lands);
+		return;
+	}
+	entry = scene->settings.mode == PLAN_DP ? gpumap_mapping_master(mapping)
+						: gpumap_mapping_chosen(mapping);
+	if (mapping->answered && entry && entry_decided(entry)) {
+		physical = entry->candidates[0]->physical;
+		mig = entry->candidates[0]->mig_position;
+	}
+	if (at.slot->lands) {
+		ROW_EQ_INT(name, at.slot->lands->physical, physical);
+		ROW_EQ_INT(name, at.slot->lands->mig, mig);
+		ROW_EQ_INT(name, at.slot->logical, entry->logical);
+		ROW_EQ_STR(name, at.slot->lands->name, entry->candidates[0]->gpu->name);
+		ROW_EQ_STR(name, at.slot->lands->pci, entry->candidates[0]->gpu->pci);
+		ck_assert_msg(scene->settings.in_code ||
+				      list_has(at.slot, (size_t)at.slot->logical, at.slot->lands),
+			      "%s: rank %zu sees %s", name, rank, at.slot->visible);
+	} else {
+		ck_assert_msg(physical < 0 || scene->settings.device.kind == USE_NOTHING,
+			      "%s: rank %zu lands on %d, but the plan does not know", name, rank,
+			      physical);
+	}
+	gpumap_mapping_free(mapping);
+}
+
+static void set_cluster(struct scene *scene, size_t cluster, const char *text)
+{
+	char hosts[4096] = "";
+
+	for (int i = 0; i < 4; i++) {
+		const char digit[] = {(char)('1' + i), '\0'};
+		struct span rest = span_of(clusters[cluster].machines[i]);
+		size_t n = strlen(hosts);
+
+		n += (size_t)sprintf(hosts + n, "%sh%d=", i ? " + " : "", i);
+		for (const char *p = rest.text; *p; p++)
+			if (starts_with(p, "%s"))
+				hosts[n++] = digit[0], p++;
+			else
+				hosts[n++] = *p;
+		hosts[n] = '\0';
+	}
+	scene_set(scene, hosts, "", text);
+}
+
+START_TEST(resolved)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		struct scene scene;
+		char name[160];
+
+		set_cluster(&scene, (size_t)_i, settings[i]);
+		snprintf(name, sizeof(name), "%s, %s", clusters[_i].name, settings[i]);
+		scene_plan(&scene);
+		if (scene.code != GPUMAP_OK)
+			fprintf(stderr, "%s: no plan\n", name);
+		for (size_t r = 0; scene.code == GPUMAP_OK && r < scene.plan->world_size; r++)
+			compare(name, &scene, r);
+		scene_free(&scene);
+	}
+}
+END_TEST
+
+/* Each host keeps its own UUIDs. */
+START_TEST(own_uuids)
+{
+	struct scene scene;
+	struct plan_rank first, last;
+
+	set_cluster(&scene, 0, "device=cuda:%l");
+	scene_plan(&scene);
+	ck_assert_int_eq(scene.code, GPUMAP_OK);
+	ck_assert(plan_rank(scene.plan, 1, &first) && plan_rank(scene.plan, 10, &last));
+	ck_assert_str_eq(first.slot->lands->uuid, "GPU-b1000000-0000-4000-8000-000000000000");
+	ck_assert_str_eq(last.slot->lands->uuid, "GPU-b4000000-0000-4000-8000-000000000000");
+	ck_assert(strstr(last.slot->visible, "GPU-c4000000-"));
+	ck_assert(!strstr(last.slot->visible, "GPU-c1000000-"));
+	/* The texts that they have in common are shared, so the two were found to be alike. */
+	ck_assert_ptr_eq(first.slot->lands->pci, last.slot->lands->pci);
+	scene_free(&scene);
+}
+END_TEST
+
+START_TEST(shared_list)
+{
+	struct scene scene;
+	struct plan_rank first, last;
+
+	set_cluster(&scene, 0, "device=cuda:%l|ids=index");
+	scene_plan(&scene);
+	ck_assert_int_eq(scene.code, GPUMAP_OK);
+	ck_assert(plan_rank(scene.plan, 1, &first) && plan_rank(scene.plan, 10, &last));
+	ck_assert_ptr_eq(first.slot->visible, last.slot->visible);
+	ck_assert_ptr_ne(first.slot, last.slot);
+	scene_free(&scene);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("plan-alike");
+	TCase *tests = tcase_create("plan-alike");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, resolved, 0, (int)ARRAY_SIZE(clusters));
+	tcase_add_test(tests, own_uuids);
+	tcase_add_test(tests, shared_list);
+	return unit_run(suite);
+}
