@@ -281,13 +281,14 @@ static void report_undecidable(struct resolver *resolver)
 			"cuda:%d is one of %zu compute instances of one GPU instance: CUDA picks",
 			chosen->logical, chosen->count);
 	else
-		answer_no(
-			resolver, FINDING_UNDECIDABLE,
-			ABOUT(.rule = "N4", .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID, use UUIDs, "
-						   "or measure with gpumap "
-						   "inventory --ask-driver"),
-			"cuda:%d can be each of %zu unlike GPUs, because CUDA's order is not known",
-			chosen->logical, chosen->count);
+		answer_no(resolver, FINDING_UNDECIDABLE,
+			  ABOUT(.rule = "N4", .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID, use UUIDs, "
+						     "or measure with gpumap "
+						     "inventory --ask-driver"),
+			  "cuda:%d can be any of %zu GPUs of different models, because CUDA's "
+			  "order is not "
+			  "known",
+			  chosen->logical, chosen->count);
 }
 
 int choice_resolve(struct resolver *resolver)

@@ -148,7 +148,7 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 		return;
 	if (port && constant && !s->may)
 		fixed_port(judge, s,
-			   "leave it out: torchrun and gpumap run choose one; or use "
+			   "remove the line, because torchrun and gpumap run set it; or use "
 			   "os.environ.setdefault");
 	else if (!judge->file->facts.spawns)
 		report_add(judge->report,

@@ -263,9 +263,8 @@ int process_views(gpumap_request *request, const char *pid, const gpumap_invento
 		return r;
 	remark_open_files(pid, inventory, report);
 	report_add(report, FINDING_CONSTRAINED_PROCESS, ABOUT(.rule = "S4", .origin = "--pid"),
-		   "process %s is explained by the environment of its start; what it has set since "
-		   "then "
-		   "cannot be seen",
+		   "process %s is explained by the environment that it was started with; later "
+		   "changes cannot be seen",
 		   pid);
 	return GPUMAP_OK;
 }

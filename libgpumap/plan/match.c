@@ -91,7 +91,7 @@ static void report_no_gpu(struct builder *b, struct host_class *class)
 			meant, meant, meant == 1 ? "" : "s");
 	else
 		snprintf(fix, sizeof(fix),
-			 "write " SETTING("gpus = none") " to start without, or " SETTING(
+			 "write " SETTING("gpus = none") " to start without GPUs, or " SETTING(
 				 "inventory = 8") " to plan for 8 GPUs");
 	class->bad = true;
 	plan_report(b, FINDING_NO_DEVICE,
@@ -190,8 +190,8 @@ int selection_apply(struct builder *b, struct host_class *class)
 	if (!inventory) {
 		class->bad = true;
 		plan_report(b, FINDING_NO_INVENTORY,
-			    ABOUT(.fix = "record it there with gpumap inventory --save, or "
-					 "write " SETTING("inventory = 8")),
+			    ABOUT(.fix = "record them there with gpumap inventory --save, "
+					 "or write " SETTING("inventory = 8") " if it has 8 GPUs"),
 			    "nothing is known of the GPUs of %s%s", class->host->name,
 			    MORE_HOSTS(class->host_count));
 		return GPUMAP_OK;

@@ -239,8 +239,8 @@ static int bind_list(struct binding *x)
 			x->b, FINDING_CORES,
 			ABOUT(.origin = at->origin, .line = at->line, .column = at->column,
 			      .fix = "name CPUs that this process may use"),
-			SETTING("cpu_bind = list:%s") ": none of them may be used on %s, so all "
-						      "that may are%s",
+			SETTING("cpu_bind = list:%s") ": ranks may use none of these CPUs on %s, "
+						      "so they use all allowed CPUs%s",
 			QUOTE(span_of(x->settings->cpu_list)), x->layout->host->name,
 			MORE_HOSTS(x->layout->host_count));
 		inside = x->allowed;
