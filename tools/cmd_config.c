@@ -12,8 +12,8 @@
 
 static const struct option_row rows[] = {
 	{"--config", "FILE", "the profile file, instead of the default files"},
-	{"--profile", "NAME", "the profile, not the file's default; or set GPUMAP_PROFILE"},
-	{"--origin", NULL, "add where each value comes from"},
+	{"--profile", "NAME", "the profile to use; default: GPUMAP_PROFILE, or the file's default"},
+	{"--origin", NULL, "also show where each value comes from"},
 	{"--json", NULL, "print JSON"},
 	{NULL, NULL, NULL},
 };
@@ -35,14 +35,14 @@ static void help(const struct options *options)
 	      "       gpumap config help [KEY...]\n"
 	      "\n"
 	      "Prints the settings of a launch profile as one flat file, after inheritance,\n"
-	      "includes, environment and options. With KEYs it prints only their values. list\n"
-	      "shows the profiles of the file, help describes keys. gpumap.ini(5) describes the\n"
-	      "files.\n"
+	      "includes, environment and options. With KEYs it prints only their values. The\n"
+	      "word list shows the profiles of the file, and help describes keys. gpumap.ini(5)\n"
+	      "describes the files.\n"
 	      "\n"
 	      "  gpumap config --profile cifar-ddp --gpus 2,3 --origin\n"
 	      "  gpumap config gpus\n"
 	      "  gpumap config help kill_grace\n"
-	      "  gpumap config --gpus 2,3 >gpumap.ini     (a file to begin with)\n"
+	      "  gpumap config --gpus 2,3 >gpumap.ini     (writes a first file)\n"
 	      "\n",
 	      stdout);
 	options_help(options, stdout);

@@ -15,7 +15,7 @@
 
 static const struct option_row rows[] = {
 	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
-	{"--pid", "N", "explain the running process N, by its environment and cgroup"},
+	{"--pid", "N", "explain the running process N from its environment and cgroup"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
 	{"--format", "text|json|svg", "the form of the answer"},
 	{"--json", NULL, "the same as --format json"},
@@ -33,8 +33,8 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap [explain] [OPTIONS]\n"
 	      "\n"
-	      "Shows which physical GPU a program will use, and why. What no option states is\n"
-	      "taken from the environment.\n"
+	      "Shows which physical GPU a program will use, and why. gpumap takes what no option\n"
+	      "states from the environment.\n"
 	      "\n"
 	      "  gpumap --visible 2,3,4,5 --device 1\n"
 	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"
@@ -44,11 +44,11 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "The answer is about the machine that --inventory or GPUMAP_INVENTORY names.\n"
-	      "Without them, a list given by an option is a what-if: its devices are assumed to\n"
-	      "exist. With a list from the environment, or no list, the answer is about this\n"
-	      "host. If this host has no GPU, the list is a what-if too, and without a list\n"
-	      "there is no answer.\n"
+	      "The answer is about the machine that --inventory or GPUMAP_INVENTORY names. If\n"
+	      "neither is given and an option gives the list, gpumap assumes that the devices of\n"
+	      "the list exist. If no option gives a list, the answer is about this host. If this\n"
+	      "host has no GPU, gpumap assumes that the devices of the environment's list exist;\n"
+	      "without such a list there is no answer.\n"
 	      "\n"
 	      "A LIST is the value of CUDA_VISIBLE_DEVICES. VAR=VALUE sets another variable,\n"
 	      "such as CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=VALUE sets it only if it is not set\n"

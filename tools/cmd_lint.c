@@ -30,7 +30,8 @@ static const struct option_row rows[] = {
 	 "what starts the Python files; launch is torch.distributed.launch"},
 	{"--profile", "NAME", "check this profile of the file, instead of all"},
 	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
-	{"--format", LINT_FORMATS, "the form of the findings; github is for its workflows"},
+	{"--format", LINT_FORMATS,
+	 "the form of the findings; github: annotations for GitHub workflows"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -39,11 +40,12 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap lint [OPTIONS] [FILE...]\n"
 	      "\n"
-	      "Finds mistakes, certain and possible, in launch profiles, shell scripts and\n"
-	      "Python programs before they run, and in all of a folder. Without a FILE it checks\n"
-	      "this environment and ./gpumap.ini. A line of the answer is\n"
-	      "FILE:LINE:COLUMN: text; remedy [id], which editors can read. A comment\n"
-	      "# gpumap: ignore, or ignore=GM007,GM220, hides the findings of its line.\n"
+	      "Finds certain and possible mistakes in launch profiles, shell scripts and Python\n"
+	      "programs before they run. FILE may be a folder, which stands for the programs in\n"
+	      "it, or - for standard input. Without a FILE it checks this environment and\n"
+	      "./gpumap.ini. Each line of the answer is FILE:LINE:COLUMN: text; remedy [id], a\n"
+	      "form that editors can read. A comment # gpumap: ignore hides the findings of its\n"
+	      "line, and # gpumap: ignore=GM007,GM220 only those with these ids.\n"
 	      "\n"
 	      "  gpumap lint .\n"
 	      "  gpumap lint train.py --launcher torchrun\n"
@@ -54,8 +56,6 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "A FILE of - is standard input, a folder stands for the programs in it.\n"
-	      "\n"
 	      "Exit status: 0 nothing or only remarks; 1 warnings or errors; 2 a file that\n"
 	      "cannot be read, or malformed options.\n",
 	      stdout);

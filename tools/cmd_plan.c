@@ -12,7 +12,7 @@
 
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
-	{"-o", "FILE", "write the plan to FILE, for --plan; -: the same as --json"},
+	{"-o", "FILE", "write the plan to FILE, for --plan; - is the same as --json"},
 	{"--diff", "FILE FILE", "show the differences between two plans"},
 	{"--origin", NULL, "show every setting, and where its value comes from"},
 	{"--format", "text|json|svg", "the form of the plan; svg is a picture"},
@@ -32,10 +32,10 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap plan [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Shows how a program would be started, and starts nothing. The plan has the\n"
+	      "Shows how gpumap run would start a program, and starts nothing. The plan has the\n"
 	      "host, GPU, cores and environment of each rank, and the address where the ranks\n"
-	      "meet. It shows whether the program can work that way. It needs no GPU:\n"
-	      "--inventory describes other machines. Options win over the profile.\n"
+	      "meet. It shows whether the program can work that way. No GPU is needed, because\n"
+	      "--inventory can describe other machines. Options win over the profile.\n"
 	      "\n"
 	      "  gpumap plan --gpus 2,3,4,5 --device cuda:%l train.py\n"
 	      "  gpumap plan --hosts tux[08-11] --inventory 'snap/%h.ini' --device cuda:%l\n"

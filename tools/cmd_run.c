@@ -20,10 +20,10 @@ static const struct option_row rows[] = {
 	{"--sweep", "NAME", "run every combination of a [sweep]"},
 	{"--again", "FILE", "repeat the run that the record FILE describes"},
 	{"--dry-run", NULL, "print the plan, and start nothing"},
-	{"--manifest", "FILE", "write the record of the run to FILE, not to the log folder"},
+	{"--manifest", "FILE", "write the record of the run to FILE instead of the log folder"},
 	{"--json", NULL,
-	 "print the record at the end as JSON, and the ranks' output on standard error; "
-	 "with --dry-run print the plan"},
+	 "print the record of the run as JSON at its end; the ranks' output then goes to standard "
+	 "error; with --dry-run print the plan as JSON"},
 	{NULL, NULL, NULL},
 };
 
@@ -60,9 +60,9 @@ static void help(struct options *options)
 	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile. Without\n"
 	      "--config gpumap reads ./gpumap.ini; gpumap plan --origin shows its settings.\n"
 	      "\n"
-	      "Exit status: that of the first rank that failed (128+N for signal N), 124 time\n"
-	      "limit, 125 gpumap refused or failed, 126 the program cannot be executed, 127 it\n"
-	      "was not found.\n",
+	      "The exit status is 0, or that of the first rank that failed (128+N for signal\n"
+	      "N); 124: the time limit was reached; 125: gpumap refused the plan or failed\n"
+	      "itself; 126: the program cannot be executed; 127: it was not found.\n",
 	      stdout);
 }
 

@@ -20,19 +20,21 @@ static const struct direction words[] = {
 	 "hardware machine host hosts node cuda mig model models",
 	 "gpumap inventory lists the GPUs of this machine"},
 	{"memory free usage util utilization monitor watch nvitop gpustat",
-	 "gpumap inventory lists the GPUs; what is in use is shown by nvidia-smi"},
+	 "gpumap inventory lists the GPUs, and nvidia-smi shows what is in use"},
 	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},
 	{"ps top processes process pid", "gpumap --pid N explains the running process N"},
 	{"launch start spawn submit execute torch",
-	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py on these"},
+	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py only on "
+	 "GPUs 2 and 3"},
 	{"torchrun", "gpumap run takes its options: gpumap run --nproc-per-node 2 train.py"},
 	{"mpiexec", "gpumap run starts ranks itself; gpumap emit mpirun writes a command"},
 	{"slurm", "gpumap emit srun or sbatch writes a command or a script"},
 	{"train", "gpumap run train.py starts a program; gpumap-train is the trainer"},
 	{"use select set choose pick visible",
-	 "gpumap run --gpus 2,3 train.py starts it there; gpumap --visible 2,3 explains the list"},
+	 "gpumap run --gpus 2,3 train.py starts a program there; gpumap --visible 2,3 explains the "
+	 "list"},
 	{"doctor check diagnose verify validate debug test troubleshoot fix",
-	 "gpumap lint reports what is wrong here, gpumap inventory what this machine has"},
+	 "gpumap lint reports mistakes, gpumap inventory shows what this machine has"},
 	{"why which what where who map mapping resolve ask answer trace describe",
 	 "gpumap explain answers that: gpumap --visible 2,3,4,5 --device 1"},
 	{"preview schedule simulate layout rank ranks dry-run dryrun",
@@ -42,15 +44,17 @@ static const struct direction words[] = {
 	{"fake mock emulate imitate", "gpumap pretend --inventory 8xH100 -- PROGRAM"},
 	{"export convert translate write generate",
 	 "gpumap emit LAUNCHER writes a plan as another launcher's command"},
-	{"stop kill cancel end", "end gpumap run itself, by Ctrl-C or kill: it ends its ranks"},
+	{"stop kill cancel end",
+	 "end gpumap run itself, with Ctrl-C or kill; it then ends its ranks"},
 	{"log logs output", "gpumap run --log-dir DIR writes a file for each rank"},
 	{"profile profiles settings setting options env environment vars",
 	 "gpumap config shows a profile's settings, gpumap explain what this environment means"},
 	{"rule finding findings error errors code codes message messages",
-	 "gpumap rules explains them: gpumap rules GM009"},
+	 "gpumap rules ID explains a message, as in gpumap rules GM009"},
 	{"version", "gpumap --version shows it"},
-	{"json svg text color colour", "it is an option: gpumap --json, --format svg, --color"},
-	{"man manual doc docs usage commands", "gpumap --help lists the commands, man gpumap"},
+	{"json svg text color colour", "use an option: gpumap --json, --format svg or --color"},
+	{"man manual doc docs usage commands",
+	 "gpumap --help lists the commands, and the manual is gpumap(1)"},
 	{"single dp ddp mp fsdp dataparallel distributed",
 	 "the mode is an option: gpumap --mode ddp"},
 };
@@ -68,8 +72,8 @@ static bool is_program(const char *word)
 	       starts_with(word, "/");
 }
 
-/* Recognises a number, a list, a device, a machine or a variable without its option. Returns the
- * remedy, with @ for the word; NULL: not any of them. */
+/* The remedy for a number, a list, a device, a machine or a variable without its option, with @ for
+ * the word; NULL if the word is none of these. */
 static const char *lacks_option(const char *word)
 {
 	size_t digits = strspn(word, "0123456789"), list = strspn(word, "0123456789,- ");
@@ -86,7 +90,7 @@ static const char *lacks_option(const char *word)
 	if (starts_with(word, "GPU-") || starts_with(word, "MIG-"))
 		return "write --visible @";
 	if (strchr(word, '='))
-		return "write it before: @ gpumap ...";
+		return "write the variable before: @ gpumap ...";
 	return NULL;
 }
 

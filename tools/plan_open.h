@@ -29,10 +29,11 @@ struct plan_options {
 #define PLAN_OPTION_ROWS \
 	{"--config", "FILE", "the profile file, instead of the default files"}, \
 		{"--profile", "NAME", \
-		 "the profile, not the file's default; or set GPUMAP_PROFILE"}, \
+		 "the profile to use; default: GPUMAP_PROFILE, or the file's default"}, \
 		{"--plan", "FILE", \
 		 "use this plan, written by gpumap plan -o, instead of making one"}, \
-		{"--nproc-per-node", "N", "as torchrun: --ranks N; gpu is auto"}, \
+		{"--nproc-per-node", "N", \
+		 "as torchrun: the same as --ranks N; gpu means --ranks auto"}, \
 		{"--nnodes", "N", "as torchrun: the number of nodes, all like this one"}, \
 		{"--node-rank", "N", "as torchrun: the number of this node"}, \
 		{"--max-restarts", "N", "as torchrun: the same as --on-fail restart:N"}, \

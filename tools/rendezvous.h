@@ -20,8 +20,8 @@ struct rendezvous {
 #define RENDEZVOUS_OPTION_ROWS \
 	{"--rdzv-backend", "c10d|static", "as torchrun: how --rdzv-endpoint is read"}, \
 		{"--rdzv-endpoint", "HOST[:PORT]", \
-		 "as torchrun: --master-addr and --master-port; with c10d the default port is " \
-		 "29400, and 0 is a free one"}, \
+		 "as torchrun: sets --master-addr and --master-port; with c10d the default port " \
+		 "is 29400, and port 0 means a free port"}, \
 	{ \
 		"--rdzv-id", "NAME", \
 			"as torchrun: the name of the run, for %j and TORCHELASTIC_RUN_ID" \
