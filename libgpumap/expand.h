@@ -2,7 +2,7 @@
 /*
  * Expansion of variables and macros in a value:
  *
- *	${NAME}  ${NAME:-text}    a variable; text where it is not set or empty
+ *	${NAME}  ${NAME:-text}    a variable; `text` if it is not set or empty
  *	%r %l %n %h %j %s %%      rank, local rank, node, host, run, stream, a %
  *	%05r                      numbers may have a width
  *
@@ -23,12 +23,13 @@ struct expand_error {
 	bool is_long;
 };
 
-/* Returns the value of a variable, NULL if it is not set. */
+/* Returns the value of a variable; NULL if it is not set. */
 typedef const char *expand_lookup(const void *data, struct span name);
 
-/* Appends the text with its variables. `macros`: the text goes through expand_macros later, so a %
- * of a variable's value is doubled. False with *error filled: malformed, a variable that is not
- * set, or too long. `lookup` NULL: checks only whether the text is well-formed. */
+/* Appends the text with its variables expanded. `macros`: the text goes through expand_macros
+ * later, so each % in the value of a variable is doubled. False with *error filled: the text is
+ * malformed, a variable is not set, or the result is too long. If `lookup` is NULL, it checks only
+ * whether the text is well-formed. */
 bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_lookup *lookup,
 		      const void *data, struct expand_error *error);
 
@@ -47,7 +48,8 @@ struct macros {
 /* Whether the macros are well-formed; `stream` allows %s. */
 bool expand_check_macros(struct span text, bool stream, struct expand_error *error);
 
-/* Appends the text with its macros. False: malformed, or one is not known here. */
+/* Appends the text with its macros expanded. False: the text is malformed, or a macro is not known
+ * here. */
 bool expand_macros(struct strbuf *buf, struct span text, const struct macros *macros,
 		   struct expand_error *error);
 

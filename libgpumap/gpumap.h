@@ -13,16 +13,17 @@
  *  - The output parameter comes first and is written only on success.
  *  - Objects are opaque. The caller frees what a function creates, with the
  *    *_free function of its type; every *_free accepts NULL.
- *  - Arguments are copied: nothing of the caller's is kept after the call. The one
+ *  - The library copies its arguments and keeps no pointer of the caller. The only
  *    exception is the inventory of gpumap_hosts_set_inventory.
- *  - Pointers must not be NULL, except `origin` and where a comment allows it. Readers (*_str,
- *    *_int, *_count, *_get, ...) take NULL as an object of which nothing is known.
- *  - Text and numbers are attributes of two enums, gpumap_X_str_attr and gpumap_X_int_attr.
- *    Values of enumerators do not change. The other enum's attributes read as not known.
- *  - Strings handed out are UTF-8 or plain ASCII, borrowed, and live as long as
- *    the object they were read from. NULL means "not known".
- *  - Integers handed out are -1 when not known. Sizes are bytes.
- *  - `report` collects errors and remarks as findings and may be NULL.
+ *  - Pointers must not be NULL, except `origin` and where a comment allows it. Functions that
+ *    read an object (*_str, *_int, *_count, *_get, ...) accept NULL and return "not known".
+ *  - An object has text attributes (enum gpumap_X_str_attr, read by *_str) and number attributes
+ *    (enum gpumap_X_int_attr, read by *_int). An attribute of the wrong enum reads as not known.
+ *    The values of enumerators never change.
+ *  - A returned string is UTF-8 or plain ASCII. It belongs to the object that it was read from
+ *    and lives as long as that object. NULL means "not known".
+ *  - A returned integer is -1 if it is not known. Sizes are in bytes.
+ *  - `report` collects errors, warnings and remarks as findings. It may be NULL.
  *  - The library keeps no state, reads no environment variable, prints nothing
  *    and never exits. Different threads may use different objects freely, and
  *    may read one inventory or mapping at the same time.
@@ -58,9 +59,9 @@ enum gpumap_code {
 #undef GPUMAP_CODE_ENUM
 };
 
-/* Limits: more devices in an inventory, or more entries in a list, is GPUMAP_ELIMIT. */
+/* An inventory with more devices, or a list with more entries, gives GPUMAP_ELIMIT. */
 #define GPUMAP_MAX_DEVICES 65536
-/* A recorded inventory larger than this many bytes is GPUMAP_ELIMIT (256 MiB). */
+/* A recorded inventory with more bytes (256 MiB) gives GPUMAP_ELIMIT. */
 #define GPUMAP_MAX_FILE (256u << 20)
 
 /* The library's version, such as "0.1.0". Static. */
@@ -77,16 +78,16 @@ typedef struct gpumap_finding gpumap_finding;
 enum gpumap_severity {
 	GPUMAP_SEVERITY_REMARK = 0,  /* worth knowing; the answer stands */
 	GPUMAP_SEVERITY_WARNING = 1, /* probably not what was meant; the answer stands */
-	GPUMAP_SEVERITY_ERROR = 2    /* the answer is "no", or there is none */
+	GPUMAP_SEVERITY_ERROR = 2    /* the answer is "no", or there is no answer */
 };
 
 enum gpumap_finding_str_attr {
 	GPUMAP_FINDING_ID = 0,     /* permanent, "GM012" */
-	GPUMAP_FINDING_RULE = 1,   /* "V5", or NULL when no rule of gpumap-rules(7) is meant */
+	GPUMAP_FINDING_RULE = 1,   /* "V5", its rule in gpumap-rules(7); or NULL */
 	GPUMAP_FINDING_TEXT = 2,   /* one line, control characters escaped */
 	GPUMAP_FINDING_FIX = 3,    /* the remedy, or NULL */
 	GPUMAP_FINDING_ORIGIN = 4, /* file, option or variable, or NULL */
-	/* the same for all findings of one id */
+	/* These depend only on the id. */
 	GPUMAP_FINDING_MEANING = 5, /* what the id stands for, one line */
 	GPUMAP_FINDING_CAUSE = 6,   /* why it comes up */
 	GPUMAP_FINDING_EXAMPLE = 7, /* a shell command that shows it, or NULL */
@@ -103,8 +104,8 @@ enum gpumap_finding_int_attr {
 int gpumap_report_new(gpumap_report **ret);
 void gpumap_report_free(gpumap_report *report);
 
-/* The number of findings; the i-th in the order of arrival, NULL past the end. If memory ran out
- * while reporting, the last finding is GM001. */
+/* The number of findings, and the i-th in the order in which they were added (NULL past the end).
+ * If memory ran out while reporting, the last finding is GM001. */
 size_t gpumap_report_count(const gpumap_report *report);
 const gpumap_finding *gpumap_report_get(const gpumap_report *report, size_t i);
 
@@ -120,19 +121,20 @@ enum gpumap_format {
 	GPUMAP_FORMAT_TEXT = 0, /* as the command prints it */
 	GPUMAP_FORMAT_JSON = 1, /* schema 1, described in gpumap(1) */
 	GPUMAP_FORMAT_SVG = 2,
-	GPUMAP_FORMAT_INI = 3 /* can be read back as the object */
+	GPUMAP_FORMAT_INI = 3 /* the library can read the object from it again */
 };
 
-/* Flags of the functions below; one that means nothing to a format is ignored. */
-#define GPUMAP_FORMAT_FLAG_COLORS 1u  /* text: with the codes of a terminal's colours */
-#define GPUMAP_FORMAT_FLAG_ORIGINS 2u /* text, INI: with where each value came from */
+/* Flags of the functions below. A flag without a meaning for the format is ignored. */
+#define GPUMAP_FORMAT_FLAG_COLORS 1u  /* text: use a terminal's colours */
+#define GPUMAP_FORMAT_FLAG_ORIGINS 2u /* text, INI: show where each value comes from */
 
 /* gpumap_mapping_format, gpumap_inventory_format, gpumap_profile_format, gpumap_plan_format,
- * gpumap_plan_diff and gpumap_plan_emit write an object out. *ret is the whole text,
- * NUL-terminated and never NULL, which the caller frees with free(3); it ends in a newline
- * unless it is empty. JSON and SVG have the findings of `report`; for text print them yourself.
- * For a NULL object JSON and SVG have the findings alone, and text has nothing. GPUMAP_EINPUT: an
- * unknown flag, or a format that the object does not have (NULL has no INI). GPUMAP_ENOMEM. */
+ * gpumap_plan_diff and gpumap_plan_emit write an object out. *ret is the whole text; it is
+ * NUL-terminated, never NULL, and ends in a newline unless it is empty. The caller frees it with
+ * free(3). JSON and SVG include the findings of `report`; with text and INI the caller prints them.
+ * The object may be NULL: then JSON and SVG have only the findings, and text is empty.
+ * GPUMAP_EINPUT: a flag is unknown, or the object does not have this format (NULL has no INI).
+ * GPUMAP_ENOMEM. */
 
 /* --- rules ---------------------------------------------------------------- */
 
@@ -148,7 +150,7 @@ enum gpumap_rule_str_attr {
 	GPUMAP_RULE_EVIDENCE = 5
 };
 
-/* The rule `id` (letter case ignored), NULL if there is none. Static. */
+/* The rule with this id, in any letter case; NULL if there is no such rule. Static. */
 const gpumap_rule *gpumap_rule_find(const char *id);
 /* The i-th rule in the order of the manual; NULL past the end. */
 const gpumap_rule *gpumap_rule_get(size_t i);
@@ -156,10 +158,11 @@ const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_str_attr a
 
 /* --- findings, looked up -------------------------------------------------- */
 
-/* The description of finding `id` ("GM019", letter case ignored), whether or not a report has it;
- * NULL if there is none. Its text is the meaning; its rule is where it comes from. Static. */
+/* The description of the id of a finding, such as "GM019", in any letter case; NULL if there is no
+ * such id. No report is needed. Its GPUMAP_FINDING_TEXT is the meaning of the id, and its
+ * GPUMAP_FINDING_RULE is the rule that findings with this id come from. Static. */
 const gpumap_finding *gpumap_finding_find(const char *id);
-/* The i-th in the order of the manual; NULL past the end. */
+/* The i-th description in the order of the manual; NULL past the end. */
 const gpumap_finding *gpumap_finding_get(size_t i);
 
 /* --- inventory: what exists ----------------------------------------------- */
@@ -173,8 +176,8 @@ enum gpumap_inventory_str_attr {
 	GPUMAP_INVENTORY_DRIVER = 2, /* driver version, "570.124.06" */
 	GPUMAP_INVENTORY_HOST = 3,   /* host name at the time of recording */
 	GPUMAP_INVENTORY_DATE = 4,   /* when it was recorded, "2026-11-21T10:00:00Z" */
-	/* why no program can use a GPU of the probed host (kept in snapshots); NULL: one can,
-	 * or no host was probed */
+	/* why no program can use a GPU of the probed host, which snapshots keep; NULL: programs
+	 * can use one, or no host was probed */
 	GPUMAP_INVENTORY_NO_GPU = 5
 };
 
@@ -183,7 +186,8 @@ enum gpumap_inventory_int_attr {
 	GPUMAP_INVENTORY_PARTIAL = 101  /* 1: the source was cut or a device did not answer */
 };
 
-/* A MIG instance has its own UUID, memory, profile and numbers; the rest is its GPU's. */
+/* A MIG instance has its own UUID, memory, profile and numbers. Its other attributes are those of
+ * its GPU. */
 enum gpumap_device_str_attr {
 	GPUMAP_DEVICE_UUID = 0,       /* "GPU-..." or "MIG-...", as nvidia-smi -L prints it */
 	GPUMAP_DEVICE_PCI = 1,        /* "0000:07:00.0", lower case */
@@ -200,7 +204,7 @@ enum gpumap_device_int_attr {
 	GPUMAP_DEVICE_MIG_ENABLED = 103, /* 1 enabled, 0 disabled */
 	GPUMAP_DEVICE_MIG_GI = 104,      /* GPU instance; -1 for a GPU */
 	GPUMAP_DEVICE_MIG_CI = 105,      /* compute instance; -1 for a GPU */
-	GPUMAP_DEVICE_PHYSICAL = 106     /* the index; the place by PCI if the source has none */
+	GPUMAP_DEVICE_PHYSICAL = 106     /* the index; without one the place in PCI order */
 };
 
 enum gpumap_order {
@@ -211,14 +215,17 @@ enum gpumap_order {
 /* Flags of gpumap_inventory_probe. */
 #define GPUMAP_PROBE_FLAG_ASK_DRIVER 1u /* measure the CUDA order in a helper process (rule N6) */
 
-/* The GPUs of this host: NVML; without it /proc/driver/nvidia, or /sys/bus/pci while no driver is
- * loaded. No CUDA context is ever created. A GPU that NVML counts but that this process may not
- * open (rule L6) or that does not answer is left out and reported; the latter makes the inventory
- * partial. A host without GPUs gives an empty inventory. If NVML does not answer or has no GPU, a
- * finding names the case of rule E1; if GPUMAP_INVENTORY_NO_GPU is set, gpumap_resolve gives no
- * device. `helper` is the path of gpumap-ask-driver, NULL for the installed one. GPUMAP_ENODRIVER
- * if the order was asked for and the driver did not give it; GPUMAP_EINPUT for unknown flags, and
- * when the driver gives two GPUs one UUID or PCI address; GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Reads the GPUs of this host from NVML. Without NVML it reads /proc/driver/nvidia, or /sys/bus/pci
+ * if no driver is loaded. It never creates a CUDA context.
+ *
+ * The inventory leaves out and reports a GPU that NVML counts but this process may not open (rule
+ * L6), and a GPU that does not answer; in the second case the inventory is partial. A host without
+ * GPUs gives an empty inventory. If NVML does not answer or has no GPU, a finding names the case of
+ * rule E1. If GPUMAP_INVENTORY_NO_GPU is set, gpumap_resolve gives no device.
+ *
+ * `helper` is the path of gpumap-ask-driver; NULL: the installed one. GPUMAP_ENODRIVER: the driver
+ * did not give the order that was asked for. GPUMAP_EINPUT: a flag is unknown, or the driver gives
+ * two GPUs one UUID or PCI address. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const char *helper,
 			   gpumap_report *report);
 
@@ -226,59 +233,58 @@ int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const char *h
  * nvidia-smi -L, the plain table, --query-gpu CSV, topo -m, nvlink -s,
  * /proc/driver/nvidia/gpus/N/information, NCCL topology XML, or several of
  * them one after the other. `origin` names the text in findings.
- * GPUMAP_EINPUT when no GPU can be read out of it, or its parts exclude each other,
+ * GPUMAP_EINPUT: the text has no GPU, or its parts contradict each other.
  * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size_t size,
 			   const char *origin, gpumap_report *report);
 
-/* As gpumap_inventory_parse, from the file at `path`; "-" is standard input.
- * Also GPUMAP_EFILE. */
+/* Does the same for the file at `path`; "-" is standard input. Also GPUMAP_EFILE. */
 int gpumap_inventory_read(gpumap_inventory **ret, const char *path, gpumap_report *report);
 
-/* `count` unnamed GPUs of one model in PCI order, assumed to exist (rule N4). 0 is a machine
- * without GPUs. GPUMAP_EINPUT below 0, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Makes an inventory of `count` unnamed GPUs of one model in PCI order, which are assumed to exist
+ * (rule N4). With 0 it is a machine without GPUs. GPUMAP_EINPUT: `count` is negative.
+ * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_assume(gpumap_inventory **ret, int count, gpumap_report *report);
 
-/* What a user writes after --inventory: "host", "-", a number such as "8", a
- * synthetic machine such as "8xH100" or "2xA100+1xT1000", or a file's path. Codes as
- * those of gpumap_inventory_probe and gpumap_inventory_read. */
+/* Opens what a user writes after --inventory: "host", "-", a number such as "8", a synthetic
+ * machine such as "8xH100" or "2xA100+1xT1000", or the path of a file. Returns the codes of
+ * gpumap_inventory_probe and gpumap_inventory_read. */
 int gpumap_inventory_open(gpumap_inventory **ret, const char *what, gpumap_report *report);
 
-/* Writes a snapshot that gpumap_inventory_read reads back to the same inventory.
- * The file appears complete or not at all (temporary file, fsync, rename); "-" is
- * standard output. GPUMAP_EFILE, GPUMAP_ELIMIT for a member that is too long to be
- * read back, GPUMAP_ENOMEM. */
+/* Writes a snapshot, from which gpumap_inventory_read makes the same inventory. The file
+ * appears complete or not at all (temporary file, fsync, rename); "-" is standard output.
+ * GPUMAP_EFILE. GPUMAP_ELIMIT: a member is too long to be read again. GPUMAP_ENOMEM. */
 int gpumap_inventory_save(const gpumap_inventory *inventory, const char *path,
 			  gpumap_report *report);
 
-/* As JSON, or as the INI file that gpumap_inventory_save writes; GPUMAP_ELIMIT as there. */
+/* Writes the inventory as JSON, or as the INI file of gpumap_inventory_save. Also GPUMAP_ELIMIT. */
 int gpumap_inventory_format(char **ret, const gpumap_inventory *inventory,
 			    enum gpumap_format format, unsigned flags, const gpumap_report *report);
 
 void gpumap_inventory_free(gpumap_inventory *inventory);
 
 size_t gpumap_inventory_count(const gpumap_inventory *inventory);
-/* The i-th GPU, by nvidia-smi's number where known; NULL past the end. */
+/* The i-th GPU in the order of nvidia-smi's numbers, if they are known; NULL past the end. */
 const gpumap_device *gpumap_inventory_get(const gpumap_inventory *inventory, size_t i);
 const char *gpumap_inventory_str(const gpumap_inventory *inventory,
 				 enum gpumap_inventory_str_attr attr);
 int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
 			     enum gpumap_inventory_int_attr attr);
 
-/* Position (for gpumap_inventory_get) of the GPU that CUDA numbers `i` without a
- * visible list; -1 when not known (rule N4). */
+/* The position, for gpumap_inventory_get, of the GPU that has CUDA's number `i` if there is no
+ * visible list; -1 if it is not known (rule N4). */
 int gpumap_inventory_cuda_position(const gpumap_inventory *inventory, enum gpumap_order order,
 				   size_t i);
 
 const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_str_attr attr);
 int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_int_attr attr);
 
-/* MIG instances of a GPU: their number, and the i-th (NULL past the end). */
+/* The MIG instances of a GPU: their number, and the i-th (NULL past the end). */
 size_t gpumap_device_mig_count(const gpumap_device *device);
 const gpumap_device *gpumap_device_mig(const gpumap_device *device, size_t i);
 
-/* NVLink neighbours: their number (-1: not known), and the index of the i-th (-1 past the end),
- * ascending. */
+/* The GPUs that are linked by NVLink: their number (-1: not known), and the index of the i-th, in
+ * ascending order (-1 past the end). */
 int gpumap_device_nvlink_count(const gpumap_device *device);
 int gpumap_device_nvlink(const gpumap_device *device, size_t i);
 
@@ -292,14 +298,14 @@ enum gpumap_key_str_attr {
 	GPUMAP_KEY_ENVIRONMENT = 2, /* "GPUMAP_SET_DEVICE" */
 	GPUMAP_KEY_VALUE = 3,       /* what its value looks like, "N|cuda:N" */
 	GPUMAP_KEY_HELP = 4,        /* one line */
-	GPUMAP_KEY_SECTION = 5,     /* of profile files, "program"; NULL: a key of requests */
-	GPUMAP_KEY_DEFAULT = 6      /* its default value; NULL: a key of requests */
+	GPUMAP_KEY_SECTION = 5,     /* its section in profile files, "program"; NULL for requests */
+	GPUMAP_KEY_DEFAULT = 6      /* its default value in profiles; NULL for requests */
 };
 
 typedef struct gpumap_key gpumap_key;
 
-/* Calls fn(key, data) for every key, in the order of the manual, until fn returns
- * other than 0; returns that value, or 0. Read `key` with gpumap_key_str. */
+/* Calls fn(key, data) for every key, in the order of the manual, until fn returns a value other
+ * than 0. Returns that value, or 0. gpumap_key_str reads the key. */
 int gpumap_key_each(int (*fn)(const gpumap_key *key, void *data), void *data);
 const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_str_attr attr);
 
@@ -308,33 +314,34 @@ int gpumap_request_new(gpumap_request **ret);
 void gpumap_request_free(gpumap_request *request);
 
 /* Adds one statement. `origin` is where it comes from ("--visible", "train.ini:7"). Statements
- * about variables (visible, prefix, script_export, script_inline, in_code, after_init) add up, in
- * the order of the calls; any other key holds its last value. GPUMAP_EKEY (the nearest key is
- * named), GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM; on failure the request is unchanged. */
+ * about variables (visible, prefix, script_export, script_inline, in_code, after_init) all count,
+ * in the order of the calls; of any other key the last value counts. GPUMAP_EKEY (the finding names
+ * the nearest key), GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. On failure the request is
+ * unchanged. */
 int gpumap_request_set(gpumap_request *request, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
-/* Adds a whole environment as execve(2) takes it: the caller's, or that of a process. Visible
- * lists, CUDA_DEVICE_ORDER and scheduler variables become the weakest statements (rule S3);
- * GPUMAP_KEY=value sets that key unless it is set already (rule S6); names like
- * CUDA_VISABLE_DEVICES are reported (rule S7). Codes as those of gpumap_request_set; variables
- * before the one that failed are kept. */
+/* Adds a whole environment in the form that execve(2) takes, of the caller or of another process.
+ * Visible lists, CUDA_DEVICE_ORDER and scheduler variables become the weakest statements (rule S3).
+ * GPUMAP_KEY=value sets that key unless it is set already (rule S6). Names such as
+ * CUDA_VISABLE_DEVICES are reported (rule S7). Returns the codes of gpumap_request_set; after a
+ * failure the request keeps the variables before the one that failed. */
 int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
 			       gpumap_report *report);
 
 /* --- identity: which rank a process is ------------------------------------ */
 
-/* A process's place among others, from the variables that a launcher sets, in the variables of the
+/* The place of a process among the ranks, by the launcher's variables in the environment of the
  * request (rules R1, R2 and R4). */
 enum gpumap_identity_str_attr {
-	/* whose variables apply: "torch", "Open MPI", "MPICH", "MVAPICH2", "PALS", "jsrun", "Flux",
-	 * "Slurm step"; "Kubernetes": those of a pod, from which only the node is known (rule
-	 * R2) */
+	/* the launcher whose variables apply: "torch", "Open MPI", "MPICH", "MVAPICH2", "PALS",
+	 * "jsrun", "Flux", "Slurm step"; or "Kubernetes", whose variables give only the node of a
+	 * pod (rule R2) */
 	GPUMAP_IDENTITY_LAUNCHER = 0
 };
 
 enum gpumap_identity_int_attr {
-	GPUMAP_IDENTITY_RANK = 100, /* 0 to the world's size - 1 */
+	GPUMAP_IDENTITY_RANK = 100, /* from 0 to GPUMAP_IDENTITY_WORLD_SIZE - 1 */
 	GPUMAP_IDENTITY_WORLD_SIZE = 101,
 	GPUMAP_IDENTITY_LOCAL_RANK = 102, /* on its node; the key local_rank wins */
 	GPUMAP_IDENTITY_LOCAL_SIZE = 103, /* ranks on its node */
@@ -342,8 +349,8 @@ enum gpumap_identity_int_attr {
 	GPUMAP_IDENTITY_NODES = 105
 };
 
-/* NULL or -1 if not known, or without a launcher. Values without a meaning are ignored;
- * gpumap_resolve reports them. The string is static. */
+/* NULL or -1 if the value is not known or no launcher set variables. Invalid values are ignored
+ * here; gpumap_resolve reports them. The string is static. */
 const char *gpumap_request_identity_str(const gpumap_request *request,
 					enum gpumap_identity_str_attr attr);
 int64_t gpumap_request_identity_int(const gpumap_request *request,
@@ -367,8 +374,8 @@ enum gpumap_mapping_str_attr {
 	GPUMAP_MAPPING_ASSUMPTION = 1, /* the assumption, one sentence; NULL: none */
 	/* the entry that ended the visible list; NULL: no entry did */
 	GPUMAP_MAPPING_ENDED_TEXT = 2,
-	GPUMAP_MAPPING_ENDED_REASON = 3, /* why, "no such device" */
-	GPUMAP_MAPPING_ENDED_RULE = 4    /* "V2" */
+	GPUMAP_MAPPING_ENDED_REASON = 3, /* why it ended the list, "no such device" */
+	GPUMAP_MAPPING_ENDED_RULE = 4    /* the rule by which it did, "V2" */
 };
 
 enum gpumap_mapping_int_attr {
@@ -376,11 +383,11 @@ enum gpumap_mapping_int_attr {
 	GPUMAP_MAPPING_ENDED_ENTRY = 101 /* 0-based number of the entry that ended the list */
 };
 
-/* Which physical GPU does this code run on? A pure function of its arguments, for one process.
- * `inventory` NULL: nothing is known of the machine; every device that the request names is assumed
- * to exist, in PCI order. Statements that end in an error (rules D7, G3, E1, ...) still give a
- * mapping: GPUMAP_MAPPING_ANSWERED is then 0 and the report holds an error. GPUMAP_EINPUT: a
- * statement is malformed or two exclude each other. GPUMAP_ESTRICT, GPUMAP_ELIMIT,
+/* Finds the physical GPU that one process uses. It is a pure function of its arguments. If
+ * `inventory` is NULL, nothing is known of the machine, and every device that the request names is
+ * assumed to exist, in PCI order. If the statements end in an error (rules D7, G3, E1, ...), there
+ * is a mapping too; its GPUMAP_MAPPING_ANSWERED is 0, and the report has the error. GPUMAP_EINPUT:
+ * a statement is malformed, or two statements exclude each other. GPUMAP_ESTRICT, GPUMAP_ELIMIT,
  * GPUMAP_ENOMEM. */
 int gpumap_resolve(gpumap_mapping **ret, const gpumap_request *request,
 		   const gpumap_inventory *inventory, gpumap_report *report);
@@ -393,20 +400,21 @@ int64_t gpumap_mapping_int(const gpumap_mapping *mapping, enum gpumap_mapping_in
 size_t gpumap_mapping_visible_count(const gpumap_mapping *mapping);
 const gpumap_entry *gpumap_mapping_visible(const gpumap_mapping *mapping, size_t logical);
 
-/* The device that is used (rules D1-D3, G7); NULL: none (an error, or the CPU). */
+/* The device that the program uses (rules D1-D3, G7); NULL after an error, or for the CPU. */
 const gpumap_entry *gpumap_mapping_chosen(const gpumap_mapping *mapping);
 /* The DataParallel master (rule G2); NULL in other modes. */
 const gpumap_entry *gpumap_mapping_master(const gpumap_mapping *mapping);
-/* Replicas (dp), this process's device (single, ddp) or stages (mp), in order. */
+/* In mode dp the devices of the replicas, in mp those of the stages, in order; in the modes single
+ * and ddp the device of this process. */
 size_t gpumap_mapping_replica_count(const gpumap_mapping *mapping);
 const gpumap_entry *gpumap_mapping_replica(const gpumap_mapping *mapping, size_t i);
 
-/* Samples for replica i of the batch that the request gave (rule G6); -1: past the
- * end of the split, or no batch was given. */
+/* The samples that replica `i` gets of the request's batch (rule G6); -1 if the replica gets none,
+ * or the request has no batch. */
 int64_t gpumap_mapping_replica_samples(const gpumap_mapping *mapping, size_t i);
 
-/* Logical number of physical GPU `physical` in this mapping; -1: not visible, or
- * undecidable. The inverse of gpumap_entry_int(.., GPUMAP_ENTRY_PHYSICAL). */
+/* The logical number of the GPU with the physical number `physical`; -1 if it is not visible, or
+ * its logical number is undecidable. It is the inverse of GPUMAP_ENTRY_PHYSICAL. */
 int gpumap_mapping_logical(const gpumap_mapping *mapping, int physical);
 
 enum gpumap_entry_str_attr {
@@ -417,8 +425,8 @@ enum gpumap_entry_str_attr {
 };
 
 enum gpumap_entry_int_attr {
-	GPUMAP_ENTRY_LOGICAL = 100,  /* N of cuda:N */
-	GPUMAP_ENTRY_PHYSICAL = 101, /* nvidia-smi's number in the outermost view known (rule N1) */
+	GPUMAP_ENTRY_LOGICAL = 100,   /* N of cuda:N */
+	GPUMAP_ENTRY_PHYSICAL = 101,  /* nvidia-smi's number in the outermost known view (N1) */
 	GPUMAP_ENTRY_CERTAINTY = 102, /* enum gpumap_certainty */
 	GPUMAP_ENTRY_MIG = 103        /* position among its GPU's MIG instances; -1: a whole GPU */
 };
@@ -426,8 +434,8 @@ enum gpumap_entry_int_attr {
 const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry_str_attr attr);
 int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_int_attr attr);
 
-/* The devices it can be: one when decided, several when not (rules N4, V9). They are
- * the mapping's own copies, without NVLink neighbours. */
+/* The devices that this entry can be: one if it is decided, otherwise several (rules N4, V9). They
+ * are copies that belong to the mapping and have no NVLink neighbours. */
 size_t gpumap_entry_candidate_count(const gpumap_entry *entry);
 const gpumap_device *gpumap_entry_candidate(const gpumap_entry *entry, size_t i);
 
@@ -445,47 +453,50 @@ size_t gpumap_mapping_step_count(const gpumap_mapping *mapping);
 const gpumap_step *gpumap_mapping_step(const gpumap_mapping *mapping, size_t i);
 const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_str_attr attr);
 
-/* Statements that this step's beat: their number; the i-th's source ("environment" or the
- * key's name) and value ("unset" for an unset), NULL past the end. */
+/* The statements that lost against that of this step: their number, and of the i-th the source
+ * ("environment", or the name of its key) and the value ("unset" if it unsets the variable). NULL
+ * past the end. */
 size_t gpumap_step_loser_count(const gpumap_step *step);
 const char *gpumap_step_loser_source(const gpumap_step *step, size_t i);
 const char *gpumap_step_loser_value(const gpumap_step *step, size_t i);
 
-/* The whole answer as text, JSON or SVG. */
+/* Writes the whole answer as text, JSON or SVG. */
 int gpumap_mapping_format(char **ret, const gpumap_mapping *mapping, enum gpumap_format format,
 			  unsigned flags, const gpumap_report *report);
 
 /* --- profile: what to launch ---------------------------------------------- */
 
 /* INI files that state which GPUs to use, how many ranks to start, and what to run; gpumap.ini(5)
- * describes them. A value comes from, strongest first (rule S6): gpumap_profile_set, GPUMAP_*
- * variables, [override] sections, the [profile], its parents, the built-in default. An empty value
- * resets a key to the built-in default; a list replaces a list. */
+ * describes them. These sources can give a key its value, the strongest first (rule S6):
+ * gpumap_profile_set, GPUMAP_* variables, [override] sections, the [profile], its parents, the
+ * built-in default. An empty value resets a key to the built-in default. A list replaces the whole
+ * list of a weaker source. */
 typedef struct gpumap_profile gpumap_profile;
 typedef struct gpumap_section gpumap_section;
 
-/* Limits in bytes. A larger file is GPUMAP_ELIMIT. A longer value is an error; only a command may
- * be longer: up to GPUMAP_MAX_PROFILE, in a file four times GPUMAP_MAX_VALUE. */
+/* Limits in bytes. A larger file gives GPUMAP_ELIMIT. A longer value is an error. Only a command
+ * may be longer: up to four times GPUMAP_MAX_VALUE in a file, and up to GPUMAP_MAX_PROFILE
+ * elsewhere. */
 #define GPUMAP_MAX_PROFILE (4u << 20)
-#define GPUMAP_MAX_VALUE 131072u /* as Linux takes for an argument, with the zero at its end */
+#define GPUMAP_MAX_VALUE 131072u /* Linux's limit for one argument, with its NUL */
 
-/* As gpumap_key_each, for the keys of profile files. Those of the sections "profile" and
- * "program" have a value in every profile; "override" and "sweep" have keys of their own,
- * and those of "profile" can stand in "override" too. */
+/* Does the same as gpumap_key_each for the keys of profile files. A profile has a value for each
+ * key of the sections "profile" and "program". The sections "override" and "sweep" have keys of
+ * their own, and the keys of "profile" can stand in "override" too. */
 int gpumap_profile_key_each(int (*fn)(const gpumap_key *key, void *data), void *data);
 
-/* The built-in defaults. GPUMAP_ENOMEM. */
+/* A profile with the built-in defaults. GPUMAP_ENOMEM. */
 int gpumap_profile_new(gpumap_profile **ret);
 
-/* Reads a file and what it includes, and chooses the profile `name`; NULL: the one that [gpumap]
- * names as default, or the only one. If there is neither, nothing is chosen: GPUMAP_PROFILE_NAME is
- * NULL, and all values are built-in defaults. All errors of all files are reported together.
- * GPUMAP_EINPUT, GPUMAP_EFILE, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Reads a file and the files that it includes, and chooses the profile `name`. If `name` is NULL,
+ * it chooses the profile that [gpumap] names as default, or else the only profile. Otherwise no
+ * profile is chosen: GPUMAP_PROFILE_NAME is NULL, and all values are built-in defaults. All errors
+ * of all files are reported together. GPUMAP_EINPUT, GPUMAP_EFILE, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_profile_read(gpumap_profile **ret, const char *path, const char *name,
 			gpumap_report *report);
 
-/* As gpumap_profile_read, from text. `origin` is its file's path; includes are relative
- * to its folder. */
+/* Does the same for a text. `origin` is the path of its file; includes are relative to the folder
+ * of that file. */
 int gpumap_profile_parse(gpumap_profile **ret, const char *text, size_t size, const char *origin,
 			 const char *name, gpumap_report *report);
 void gpumap_profile_free(gpumap_profile *profile);
@@ -499,42 +510,42 @@ void gpumap_profile_free(gpumap_profile *profile);
  *	HOME), if it exists
  *	/etc/gpumap/gpumap.ini, if it exists
  *
- * A profile holds a command, and the working directory may belong to anybody. So ./gpumap.ini is
- * trusted only if it is a regular file of the effective user or root, not writable by group or
- * others; a symbolic link to it must be theirs too. Otherwise it is not read: a warning (GM165)
- * gives the reason, and the search goes on. A file that is named by `path` or GPUMAP_CONFIG is read
- * whoever owns it, and so are the files that a profile includes. The user's file and the one in
- * /etc are in their owners' directories and are not checked.
+ * A profile holds a command, and the working directory may belong to another user. So ./gpumap.ini
+ * is trusted only if it is a regular file of the effective user or of root, and neither its group
+ * nor others may write to it. A symbolic link must belong to the effective user or to root too.
+ * Otherwise a warning (GM165) gives the reason, and the search goes on without this file. The
+ * owner of a file that `path`, GPUMAP_CONFIG or an include names is not checked. Nor are the user's
+ * file and the file in /etc, because they are in the directories of their owners.
  *
- * Without any file the profile has the built-in defaults and GPUMAP_PROFILE_FILE is NULL; if a
- * `name` is given, that is GPUMAP_EINPUT. `envp`, which may be NULL, is used only to find the file;
+ * If there is no file, the profile has the built-in defaults, and GPUMAP_PROFILE_FILE is NULL; with
+ * a `name` the result is GPUMAP_EINPUT. `envp`, which may be NULL, is used only to find the file;
  * gpumap_profile_set_environ applies it. `flags`: GPUMAP_OPEN_FLAG_HERE ends the search with
- * ./gpumap.ini. Codes are those of gpumap_profile_read. */
+ * ./gpumap.ini. Returns the codes of gpumap_profile_read. */
 #define GPUMAP_OPEN_FLAG_HERE 1u
 int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
 			const char *const *envp, unsigned flags, gpumap_report *report);
 
-/* Gives a key a value, as an option does; `origin` is its name, "--gpus". GPUMAP_EKEY,
- * GPUMAP_EINPUT; GPUMAP_ELIMIT: too many GPUs or hosts; GPUMAP_ENOMEM. On failure the profile is
- * unchanged. Lists may have several lines, as commands print them. */
+/* Gives a key a value, as an option does; `origin` is the name of the option, "--gpus". A list may
+ * have several lines, as commands print lists. On failure the profile is unchanged. GPUMAP_EKEY,
+ * GPUMAP_EINPUT. GPUMAP_ELIMIT: the value names too many GPUs or hosts. GPUMAP_ENOMEM. */
 int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
-/* The launching environment: GPUMAP_KEY=value sets keys; ${VAR} stands for the other
- * variables. It replaces that of an earlier call. On failure the profile is unchanged.
- * GPUMAP_EINPUT; GPUMAP_ELIMIT: a variable makes conditions of overrides name too many hosts;
- * GPUMAP_ENOMEM. */
+/* Sets the environment in which the profile is launched, in place of that of an earlier call.
+ * GPUMAP_KEY=value sets a key, and ${VAR} in a value stands for any other variable. On failure the
+ * profile is unchanged. GPUMAP_EINPUT. GPUMAP_ELIMIT: with a variable's value the condition of an
+ * override names too many hosts. GPUMAP_ENOMEM. */
 int gpumap_profile_set_environ(gpumap_profile *profile, const char *const *envp,
 			       gpumap_report *report);
 
-/* Whether the profile can be launched: every ${VAR} in effective values is set, those values are
- * valid, the program exists. Reports all errors. Returns the code of the first error, GPUMAP_EINPUT
- * or GPUMAP_ELIMIT; or GPUMAP_ENOMEM. */
+/* Checks whether the profile can be launched: every ${VAR} in an effective value must be set, every
+ * effective value must be valid, and the program must exist. Reports all errors. Returns the code
+ * of the first error, GPUMAP_EINPUT or GPUMAP_ELIMIT; or GPUMAP_ENOMEM. */
 int gpumap_profile_check(const gpumap_profile *profile, gpumap_report *report);
 
 enum gpumap_profile_str_attr {
-	GPUMAP_PROFILE_NAME = 0, /* of the chosen profile; NULL: none is chosen */
-	GPUMAP_PROFILE_FILE = 1  /* the file that was read; NULL: none */
+	GPUMAP_PROFILE_NAME = 0, /* of the chosen profile; NULL: no profile is chosen */
+	GPUMAP_PROFILE_FILE = 1  /* the file that was read; NULL: no file was read */
 };
 
 const char *gpumap_profile_str(const gpumap_profile *profile, enum gpumap_profile_str_attr attr);
@@ -542,7 +553,7 @@ const char *gpumap_profile_str(const gpumap_profile *profile, enum gpumap_profil
 /* Strings live until the profile is changed or freed. */
 enum gpumap_setting_attr {
 	GPUMAP_SETTING_NAME = 0,  /* the key */
-	GPUMAP_SETTING_VALUE = 1, /* with variables expanded; as written if one is not set */
+	GPUMAP_SETTING_VALUE = 1, /* its variables are expanded; as written if one is not set */
 	GPUMAP_SETTING_TEXT = 2,  /* as written */
 	GPUMAP_SETTING_ORIGIN = 3 /* "train.ini:7", "--gpus", "GPUMAP_GPUS" or "default" */
 };
@@ -551,18 +562,20 @@ enum gpumap_setting_attr {
  * quotes, and macros such as %r are kept. NULL: no such key. */
 const char *gpumap_profile_setting(const gpumap_profile *profile, const char *key,
 				   enum gpumap_setting_attr attr);
-/* The same on a host, node, rank and local rank: an override that tests something unknown
- * (NULL, -1) does not apply. To gpumap_profile_setting all four are unknown. */
+/* The same for a host, node, rank and local rank; NULL or -1 stands for one that is not known. An
+ * override whose condition tests an unknown one does not apply. gpumap_profile_setting treats all
+ * four as unknown. */
 const char *gpumap_profile_setting_at(const gpumap_profile *profile, const char *key,
 				      enum gpumap_setting_attr attr, const char *host, int64_t node,
 				      int64_t rank, int64_t local_rank);
 
-/* The arguments of the program's command; the i-th, NULL past the end. */
+/* The arguments of the program's command: their number, and the i-th (NULL past the end). */
 size_t gpumap_profile_argument_count(const gpumap_profile *profile);
 const char *gpumap_profile_argument(const gpumap_profile *profile, size_t i);
 
 /* The variables that [env] and [unset] of the profile and its parents set: their number, and the
- * i-th (value NULL: unset it). All NULL past the end. */
+ * attributes of the i-th. A NULL value means that the variable is unset. Past the end all
+ * attributes are NULL. */
 size_t gpumap_profile_variable_count(const gpumap_profile *profile);
 const char *gpumap_profile_variable(const gpumap_profile *profile, size_t i,
 				    enum gpumap_setting_attr attr);
@@ -575,8 +588,9 @@ enum gpumap_section_str_attr {
 	GPUMAP_SECTION_PARENT = 3  /* the profile that a profile inherits from, or NULL */
 };
 
-/* The i-th section of a kind (NULL: of any) in the order of the files, an included one
- * standing where it is included; NULL past the end. A section's entries, as written. */
+/* The i-th section of a kind (NULL: of any kind) in the order of the files, and its entries as they
+ * are written. The sections of an included file stand in the place of the include. NULL past the
+ * end. */
 const gpumap_section *gpumap_profile_section(const gpumap_profile *profile, const char *kind,
 					     size_t i);
 const char *gpumap_section_str(const gpumap_section *section, enum gpumap_section_str_attr attr);
@@ -584,49 +598,49 @@ size_t gpumap_section_entry_count(const gpumap_section *section);
 const char *gpumap_section_entry(const gpumap_section *section, size_t i,
 				 enum gpumap_setting_attr attr);
 
-/* A [sweep]: the number of combinations (0: no such sweep), in which the last variable changes
- * fastest; how many run at a time (-1: no such sweep); the name and value of its i-th variable
- * (NULL past the end). */
+/* A [sweep]: the number of its combinations (0 if `sweep` is not a sweep), how many of them run at
+ * a time (-1 if it is not a sweep), and the name and value of its i-th variable (NULL past the
+ * end). From one combination to the next the last variable changes fastest. */
 size_t gpumap_sweep_combination_count(const gpumap_section *sweep);
 int64_t gpumap_sweep_jobs(const gpumap_section *sweep);
 const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i);
 const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, size_t i);
 
-/* Looks ${name} up in this combination of the sweep, then in the environment; `sweep` NULL: in the
- * environment only. GPUMAP_EINPUT, GPUMAP_ELIMIT as of gpumap_profile_set_environ,
- * GPUMAP_ENOMEM. */
+/* From this call on ${name} stands for the sweep's variable of that name in this combination, and
+ * otherwise for a variable of the environment. `sweep` NULL: only for a variable of the
+ * environment. GPUMAP_EINPUT; GPUMAP_ELIMIT as in gpumap_profile_set_environ; GPUMAP_ENOMEM. */
 int gpumap_profile_set_sweep(gpumap_profile *profile, const char *sweep, size_t combination,
 			     gpumap_report *report);
 
-/* The chosen profile as JSON, or as INI: a flat file, which reads back equal, except for includes,
- * parents, overrides with a condition, trainers and sweeps. */
+/* Writes the chosen profile as JSON, or as an INI file. The INI file is flat: it has no includes,
+ * parents, overrides with a condition, trainers or sweeps. All else is equal when it is read. */
 int gpumap_profile_format(char **ret, const gpumap_profile *profile, enum gpumap_format format,
 			  unsigned flags, const gpumap_report *report);
 
-/* Only these keys, as JSON. `keys` ends with NULL; NULL: all keys. */
+/* Writes only these keys, as JSON. `keys` ends with NULL. If `keys` is NULL, it writes all keys. */
 int gpumap_profile_format_keys(char **ret, const gpumap_profile *profile, const char *const *keys,
 			       enum gpumap_format format, unsigned flags,
 			       const gpumap_report *report);
 
 /* --- hosts: where ranks can run ------------------------------------------- */
 
-/* Hosts by node rank, and what is known of each. Hosts with equal facts are planned once, so that
- * thousands cost little. */
+/* The hosts in the order of their node ranks, and what is known of each host. A plan treats hosts
+ * about which the same is known as one, so thousands of hosts cost little. */
 typedef struct gpumap_hosts gpumap_hosts;
 
-/* No hosts yet. GPUMAP_ENOMEM. */
+/* Makes an empty object, without hosts. GPUMAP_ENOMEM. */
 int gpumap_hosts_new(gpumap_hosts **ret);
 void gpumap_hosts_free(gpumap_hosts *hosts);
 
-/* Adds the hosts of a list as Slurm writes them, "tux[08-11,20],gpu1", in its order. GPUMAP_EINPUT
- * for a malformed list, and for two hosts of one name; GPUMAP_ELIMIT beyond 100,000 hosts,
- * GPUMAP_ENOMEM. On failure nothing is added. */
+/* Adds the hosts of a list in Slurm's form, "tux[08-11,20],gpu1", in the order of the list. On
+ * failure no host is added. GPUMAP_EINPUT: the list is malformed, or two hosts have one name.
+ * GPUMAP_ELIMIT: there are more than 100,000 hosts. GPUMAP_ENOMEM. */
 int gpumap_hosts_parse_list(gpumap_hosts *hosts, const char *list, const char *origin,
 			    gpumap_report *report);
 
-/* Adds the hosts of a hostfile, lines of "NAME", "NAME slots=N" or "NAME:N"; slots are
- * the host's ranks, unless the profile sets their number; a host with slots=0 is left out.
- * Codes as gpumap_hosts_parse_list. */
+/* Adds the hosts of a hostfile. Its lines are "NAME", "NAME slots=N" or "NAME:N". The slots are the
+ * number of ranks on the host, unless the profile sets that number. A host with slots=0 is left
+ * out. Returns the codes of gpumap_hosts_parse_list. */
 int gpumap_hosts_parse_hostfile(gpumap_hosts *hosts, const char *text, size_t size,
 				const char *origin, gpumap_report *report);
 
@@ -634,28 +648,30 @@ size_t gpumap_hosts_count(const gpumap_hosts *hosts);
 /* NULL past the end. */
 const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i);
 
-/* The setters below are for the i-th host. GPUMAP_EINPUT: there is no such host. GPUMAP_ENOMEM; on
- * failure the hosts are unchanged unless a comment differs. */
+/* Each setter below is for the i-th host. On failure the hosts are unchanged, unless its comment
+ * differs. GPUMAP_EINPUT: there is no such host. GPUMAP_ENOMEM. */
 
-/* The GPUs of the host. The inventory is not copied: it must live until the hosts are freed.
+/* Sets the GPUs of the host. The inventory is not copied and must live until the hosts are freed.
  * NULL: nothing is known of the host. */
 int gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
 
-/* Call after gpumap_hosts_set_inventory. The environment in which the host's ranks start: it has
- * the inherited list and who set it (rule S6a), the scheduler's job, and in a rank of gpumap run
- * that rank's GPUs (GPUMAP_RUN_GPUS). GPUMAP_ELIMIT. On failure the host has no inherited list. */
+/* Sets the environment in which the host's ranks start. Call it after gpumap_hosts_set_inventory.
+ * gpumap reads from it the inherited list and who set that list (rule S6a), the scheduler's job,
+ * and in a rank of gpumap run the GPUs of that rank (GPUMAP_RUN_GPUS). On failure the host has no
+ * inherited list. Also GPUMAP_ELIMIT. */
 int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 			     gpumap_report *report);
 
-/* The CPUs of the host. `allowed` is the inherited affinity and cpuset as a list,
- * "0-31"; NULL: not known. For each of `count` CPUs by number: `core`, a number that the
- * threads of one core share, -1 where there is no such CPU, and `node`, its NUMA node, -1
- * where that is not known. `count` 0: nothing is known of them. */
+/* Sets the CPUs of the host. `allowed` lists the CPUs that the inherited affinity and cpuset allow,
+ * "0-31"; NULL: not known. core[n] is a number that the threads of one core share, or -1 if there
+ * is no CPU n. node[n] is the NUMA node of CPU n, or -1 if it is not known. `count` is the length
+ * of both arrays; 0: nothing is known of the CPUs. */
 int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
 			  const int *node, size_t count);
 
-/* The i-th host gets the GPUs, inherited list and cores of host `other`, or if `other` is itself
- * like a third host, those of the third. If that host is the i-th itself, it has its own again. */
+/* Gives the i-th host the GPUs, inherited list and cores of host `other`. If `other` itself has
+ * those of a third host, the i-th host gets the third's. If the source would be the i-th host
+ * itself, it has its own GPUs, list and cores again. */
 int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
 
 /* --- plan: the host, devices and environment of each rank ----------------- */
@@ -663,16 +679,17 @@ int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
 /* Immutable except for gpumap_plan_set_run, and independent of what it was made from. */
 typedef struct gpumap_plan gpumap_plan;
 
-/* Plans the profile's ranks over the hosts (rules R3 to R5, S6a, G10). Pure: no input or output, no
- * environment. A plan that cannot work is still a plan: GPUMAP_PLAN_ANSWERED is 0, the report has
- * the reason, and the plan must not be started. GPUMAP_EINPUT: a value is malformed, a ${VAR} not
- * set, or there is no host. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Plans the profile's ranks over the hosts (rules R3 to R5, S6a, G10). It is a pure function: it
+ * reads no file and no environment, and writes nothing. If the plan cannot work, there is a plan
+ * too, with GPUMAP_PLAN_ANSWERED 0; the report has the reason, and the plan must not be started.
+ * GPUMAP_EINPUT: a value is malformed, a ${VAR} is not set, or there is no host. GPUMAP_ELIMIT,
+ * GPUMAP_ENOMEM. */
 int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
 		     gpumap_report *report);
 
-/* Reads what gpumap_plan_format writes as JSON: a plan equal to the one it was written from.
- * GPUMAP_EINPUT: it is cut, has another schema, or is not a plan. GPUMAP_ELIMIT, GPUMAP_ENOMEM;
- * gpumap_plan_read also GPUMAP_EFILE, and "-" is standard input. */
+/* Read the JSON of gpumap_plan_format, and give a plan that is equal to the plan that was written.
+ * For gpumap_plan_read the path "-" is standard input. GPUMAP_EINPUT: the text is cut, has another
+ * schema, or is not a plan. GPUMAP_ELIMIT, GPUMAP_ENOMEM; gpumap_plan_read also GPUMAP_EFILE. */
 int gpumap_plan_parse(gpumap_plan **ret, const char *text, size_t size, const char *origin,
 		      gpumap_report *report);
 int gpumap_plan_read(gpumap_plan **ret, const char *path, gpumap_report *report);
@@ -682,89 +699,94 @@ enum gpumap_plan_str_attr {
 	GPUMAP_PLAN_PROFILE = 0, /* its name, or NULL */
 	GPUMAP_PLAN_MODE = 1,    /* "single", "dp", "ddp" or "mp" */
 	GPUMAP_PLAN_MASTER_ADDR = 2,
-	GPUMAP_PLAN_RUN = 3 /* the run's id: of gpumap_plan_set_run or the scheduler, or NULL */
+	GPUMAP_PLAN_RUN = 3 /* the run's id, by gpumap_plan_set_run or the scheduler; or NULL */
 };
 
 enum gpumap_plan_int_attr {
-	GPUMAP_PLAN_ANSWERED = 100, /* 1: it can be started */
+	GPUMAP_PLAN_ANSWERED = 100, /* 1: the plan can be started */
 	GPUMAP_PLAN_WORLD_SIZE = 101,
 	GPUMAP_PLAN_HOSTS = 102,
-	GPUMAP_PLAN_MASTER_PORT = 103 /* 0: a free one of the first host, taken at the start */
+	GPUMAP_PLAN_MASTER_PORT = 103 /* 0: the start chooses a free port of the first host */
 };
 const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_str_attr attr);
 int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_attr attr);
 
-/* A [profile] or [program] key's value for a rank (-1: no particular one), with overrides for
- * its host and rank applied; macros such as %r are kept. NULL: no such key. */
+/* The value of a key of [profile] or [program] for a rank, after the overrides for its host and
+ * rank. For the rank -1 no such override applies. Macros such as %r are kept. NULL: no such key. */
 const char *gpumap_plan_setting(const gpumap_plan *plan, const char *key, int64_t rank);
 
-/* The same with the rank's macros expanded; `stream` replaces %s, or is NULL. The caller frees it.
- * GPUMAP_EKEY; GPUMAP_EINPUT: a macro that is not known here; GPUMAP_ENOMEM. */
+/* The same value with the rank's macros expanded; the caller frees it. `stream` replaces %s, and
+ * may be NULL. GPUMAP_EKEY. GPUMAP_EINPUT: the value has a macro without a meaning here.
+ * GPUMAP_ENOMEM. */
 int gpumap_plan_expand_setting(char **ret, const gpumap_plan *plan, const char *key, int64_t rank,
 			       const char *stream, gpumap_report *report);
 
 enum gpumap_rank_str_attr {
 	GPUMAP_RANK_HOST = 0,
 	GPUMAP_RANK_VISIBLE = 1, /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
-	GPUMAP_RANK_UUID = 2,    /* of the device that the rank uses, or its only one; or NULL */
+	/* of the device that the rank uses, or of the only device that it has; or NULL */
+	GPUMAP_RANK_UUID = 2,
 	GPUMAP_RANK_PCI = 3,
 	GPUMAP_RANK_NAME = 4,
-	GPUMAP_RANK_CPUS = 5,        /* "0-7,64-71", or NULL: not bound */
-	GPUMAP_RANK_MEMORY_NODES = 6 /* NUMA nodes, "0", or NULL: not bound */
+	GPUMAP_RANK_CPUS = 5,        /* "0-7,64-71"; NULL: not bound */
+	GPUMAP_RANK_MEMORY_NODES = 6 /* NUMA nodes, "0"; NULL: not bound */
 };
 
 enum gpumap_rank_int_attr {
 	GPUMAP_RANK_NODE = 100, /* node rank */
 	GPUMAP_RANK_LOCAL_RANK = 101,
 	GPUMAP_RANK_LOCAL_SIZE = 102,
-	GPUMAP_RANK_PHYSICAL = 103, /* as GPUMAP_RANK_UUID; nvidia-smi's number */
-	GPUMAP_RANK_MIG = 104,      /* its place among that GPU's instances */
+	GPUMAP_RANK_PHYSICAL = 103, /* nvidia-smi's number of the device of GPUMAP_RANK_UUID */
+	GPUMAP_RANK_MIG = 104,      /* the place of that device among its GPU's instances */
 	GPUMAP_RANK_LOGICAL = 105,  /* N of the cuda:N that the program uses */
-	GPUMAP_RANK_THREADS = 106   /* OMP_NUM_THREADS; 0: left alone */
+	GPUMAP_RANK_THREADS = 106   /* OMP_NUM_THREADS; 0: unchanged */
 };
 const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
 				 enum gpumap_rank_str_attr attr);
 int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank, enum gpumap_rank_int_attr attr);
 
-/* Sets what is known only at the start: the run's id for %j and TORCHELASTIC_RUN_ID (NULL:
- * unchanged), and the port that was taken (0: unchanged). GPUMAP_EINPUT: the id is empty, "." or
- * "..", or has a slash or a control character. GPUMAP_ENOMEM. */
+/* Sets what is known only when the ranks start: the id of the run, for %j and TORCHELASTIC_RUN_ID
+ * (NULL: unchanged), and the number of the port that was reserved (0: unchanged). GPUMAP_EINPUT:
+ * the id is empty, "." or "..", or has a slash or a control character. GPUMAP_ENOMEM. */
 int gpumap_plan_set_run(gpumap_plan *plan, const char *run, int port);
 
-/* The arguments of a rank's program, the first its name, with the rank's macros and what
- * pass_local_rank appends. *ret ends with NULL; the caller frees each and the array. An empty
- * array: the plan has no program. GPUMAP_EINPUT: no such rank. GPUMAP_ENOMEM. */
+/* The arguments of a rank's program; the first is the name of the program. The rank's macros are
+ * expanded, and the argument of pass_local_rank is appended. *ret ends with NULL; the caller frees
+ * each argument and the array. The array is empty if the plan has no program. GPUMAP_EINPUT: there
+ * is no such rank. GPUMAP_ENOMEM. */
 int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
 			       gpumap_report *report);
 
-/* Calls fn(name, value, data) for each variable that differs for the rank from the
- * environment that the rank is started in; `value` NULL: the variable is to be unset. `envp` is
- * that environment; NULL: an empty one. The variables are
+/* Calls fn(name, value, data) for each variable that the rank must have different from `envp`, the
+ * environment in which it is started. `value` NULL: unset the variable. `envp` NULL: the
+ * environment is empty. The variables are
  *  - RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, GROUP_WORLD_SIZE, NODE_RANK,
  *    ROLE_NAME, ROLE_RANK, ROLE_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID,
  *    TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS and TORCHELASTIC_USE_AGENT_STORE,
- *    as torchrun sets them and as far as they are true. Not with a single rank of mode
- *    single, dp or mp: programs take their presence for DistributedDataParallel.
- *  - other launchers' rank variables, and any above that this rank does not get: these are
- *    unset (rule R1);
- *  - CUDA_VISIBLE_DEVICES and, where that needs it, CUDA_DEVICE_ORDER (rule N5);
- *  - OMP_NUM_THREADS; threads = auto leaves one of `envp` alone;
- *  - GPUMAP_RUN_GPUS, GPUMAP_RUN_RANK and GPUMAP_RUN_ID: the GPUs that are the rank's own, as a
- *    visible list, its number and the run, for a gpumap that the rank starts;
- *  - those of [env] and [unset]. A variable may come twice: the last call holds.
- * fn returns 0 to go on; another value ends and is returned. GPUMAP_EINPUT: no such rank,
- * GPUMAP_ENOMEM. */
+ *    with torchrun's values, as far as these are true for the plan. A single rank of mode
+ *    single, dp or mp does not get them, because programs that find them use
+ *    DistributedDataParallel;
+ *  - the rank variables of other launchers, and those above that this rank does not get: they
+ *    are unset (rule R1);
+ *  - CUDA_VISIBLE_DEVICES and, if that needs it, CUDA_DEVICE_ORDER (rule N5);
+ *  - OMP_NUM_THREADS; with threads = auto its value in `envp` stays;
+ *  - GPUMAP_RUN_GPUS (the rank's own GPUs, as a visible list), GPUMAP_RUN_RANK (its number) and
+ *    GPUMAP_RUN_ID (the run), which a gpumap reads that the rank starts;
+ *  - those of [env] and [unset]. If fn is called twice for a variable, the last call wins.
+ * If fn returns a value other than 0, no more variables follow, and that value is returned.
+ * GPUMAP_EINPUT: there is no such rank. GPUMAP_ENOMEM. */
 int gpumap_plan_variable_each(const gpumap_plan *plan, int64_t rank, const char *const *envp,
 			      int (*fn)(const char *name, const char *value, void *data),
 			      void *data);
 
-/* The plan as text, JSON or SVG. JSON always has the origins of values. */
+/* Writes the plan as text, JSON or SVG. JSON always has the origins of values. */
 int gpumap_plan_format(char **ret, const gpumap_plan *plan, enum gpumap_format format,
 		       unsigned flags, const gpumap_report *report);
 
-/* The differences from plan `a` to plan `b`, as text or JSON: of the plan, settings, environment,
- * program, nodes and ranks. Equal differences are listed once. Origins and reasons of values are
- * not compared. *differs: 1 if anything does. `a` or `b` NULL: as for a NULL object, and 0. */
+/* Writes the differences from plan `a` to plan `b` as text or JSON: those of the plan as a whole,
+ * its settings, environment, program, nodes and ranks. Equal differences are listed once. Origins
+ * and reasons of values are not compared. *differs is 1 if there is a difference, else 0. If `a` or
+ * `b` is NULL, the result is that of a NULL object, and *differs is 0. */
 int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
 		     enum gpumap_format format, unsigned flags, const gpumap_report *report);
 
@@ -778,14 +800,15 @@ enum gpumap_target_str_attr {
 	GPUMAP_TARGET_SUMMARY = 1 /* one line */
 };
 
-/* The i-th in the order of the manual; NULL past the end. */
+/* The i-th launcher in the order of the manual; NULL past the end. */
 const gpumap_target *gpumap_target_get(size_t i);
 const char *gpumap_target_str(const gpumap_target *target, enum gpumap_target_str_attr attr);
 
-/* The plan for the launcher named `target`. Text is its command or script for a shell, which writes
- * the files that it needs; JSON has the files apart. The report gets what the launcher loses or
- * changes. *emitted: 1; or 0 if it cannot start the plan: the text is then empty, and the report
- * has the reason. Pure. GPUMAP_EKEY: no such launcher. */
+/* Writes the plan for the launcher `target`. The text is a command or script for a shell, which
+ * also writes the files that the launcher needs; JSON has these files as separate members. The
+ * report lists what the launcher does not support or does differently. *emitted is 1, or 0 if the
+ * launcher cannot start the plan; then the text is empty, and the report has the reason. It is a
+ * pure function. GPUMAP_EKEY: there is no such launcher. */
 int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
 		     enum gpumap_format format, unsigned flags, gpumap_report *report);
 

@@ -29,7 +29,7 @@ struct hostlist {
 };
 
 /* "n[08-11,20]-ib[0,1],gpu1" as scontrol show hostnames expands it; names are separated by commas
- * or blanks. A name may have several brackets, and no text after the last one. This is stricter
+ * or blanks. A name may have several brackets, but no text after the last bracket. This is stricter
  * than Slurm, which guesses: "n[1-]", "n[1" and blanks inside brackets are errors here. */
 int hostlist_parse(struct hostlist *ret, struct span text, const char *origin,
 		   gpumap_report *report);

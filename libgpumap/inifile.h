@@ -2,7 +2,7 @@
 /*
  * The reader of INI files (ini.h is inih's own header).
  *
- *	# a comment; so is ; and both also after a value and a blank
+ *	# a comment               ; begins one too; both may follow a value and a blank
  *	[section]                 any characters up to the matching ]
  *	key = value               letters, digits, _ - . before the first =
  *	key = "a ; b", 'c # d'    quotes keep blanks, commas and comment signs
@@ -33,9 +33,9 @@ struct inifile_entry {
 	int key_column, column; /* of the key and of the value, in characters */
 };
 
-/* Both return GPUMAP_OK, or GPUMAP_EINPUT after reporting an error: reading then continues, so that
- * all errors of a file are reported, but the entries of a refused section are skipped. Any other
- * code ends the reading. */
+/* Both return GPUMAP_OK, or GPUMAP_EINPUT after they reported an error. Then the reading continues,
+ * so that all errors of a file are reported, but it skips the entries of a refused section. Any
+ * other code ends the reading. */
 struct inifile_handler {
 	int (*section)(void *data, struct span name, int line);
 	int (*entry)(void *data, const struct inifile_entry *entry);

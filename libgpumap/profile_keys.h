@@ -53,15 +53,15 @@ enum value_scope { SCOPE_JOB, SCOPE_NODE, SCOPE_RANK };
 enum key_use {
 	/* looked up for each rank: a plan keeps the values of overrides for single ranks */
 	BY_RANK = 1 << 0,
-	EXEC_DOES = 1 << 1,  /* gpumap exec does it inside another launcher, which passes it on */
-	EXEC_LOSES = 1 << 2, /* only who starts the ranks can do it; libgpumap/emit has who does */
-	OF_PROCESS = 1 << 3, /* of the rank's process, so that it needs gpumap exec or a launcher
-			      * that does it */
-	NEEDS_EXEC = 1 << 4  /* another value than the default makes emit add gpumap exec */
+	EXEC_DOES = 1 << 1,  /* gpumap exec applies it, inside another launcher too */
+	EXEC_LOSES = 1 << 2, /* only the launcher can apply it; libgpumap/emit lists which do */
+	OF_PROCESS =
+		1 << 3,     /* changes the rank's process; gpumap exec or the launcher applies it */
+	NEEDS_EXEC = 1 << 4 /* if it is not the default, emit starts ranks by gpumap exec */
 };
 
 struct profile_key {
-	struct gpumap_key key; /* the part that is handed out */
+	struct gpumap_key key; /* the public part */
 	enum profile_section in;
 	enum value_kind kind;
 	enum value_scope scope;
@@ -71,7 +71,7 @@ struct profile_key {
 const struct profile_key *profile_key(enum profile_key_id id);
 const char *section_name(enum profile_section section);
 
-/* The setting's key of this name; PKEY_COUNT: there is none. */
+/* The key of a setting by its name; PKEY_COUNT: there is no such key. */
 enum profile_key_id setting_key(struct span name);
 
 /* Whether the key states how the program picks its device. */
@@ -115,7 +115,7 @@ struct form {
 	const char *name;
 	bool (*check)(struct span value, struct span *wrong);
 	int64_t (*number)(struct span value); /* NULL: it is not a number */
-	const char *fix;                      /* NULL: the key's grammar is remedy enough */
+	const char *fix;                      /* NULL: the remedy is the key's grammar */
 };
 const struct form *form_find(struct span name);
 
@@ -176,7 +176,7 @@ struct host_set {
 	size_t count, pattern_count;
 };
 
-/* In the arena, and without a report: GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Allocates in the arena, and reports nothing. GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int host_set_parse(struct host_set *ret, struct arena *arena, struct span text);
 bool host_set_has(const struct host_set *set, const char *host);
 

@@ -13,15 +13,15 @@ enum { RANKENV_ROWS = 9 }; /* launchers that a process can be started through */
 struct rank_identity {
 	const char *row;    /* "torch", "Open MPI", ... */
 	const char *origin; /* of the local rank's statement; may be NULL */
-	/* variables that they were read from */
+	/* the variables that gave these numbers */
 	enum variable rank_variable, size_variable, local_variable;
 	int64_t rank, size, local_rank, local_size, node_rank, nodes; /* -1: not known */
 };
 
-/* The complete rows in the order of rule R1: the first wins. Returns their number; 0: no
- * launcher's. A row with an invalid value is reported and left out, and so are rows that disagree.
- * If RANK and WORLD_SIZE are node numbers (rule R2), the last row is "Kubernetes", which has only
- * the node. */
+/* Reads the complete rows in the order of rule R1, in which the first row wins. Returns the number
+ * of rows; 0: no launcher set variables. A row with an invalid value is reported and left out, and
+ * so are rows that disagree. If RANK and WORLD_SIZE are node numbers (rule R2), the last row is
+ * "Kubernetes", which has only the node. */
 size_t rankenv_read(struct rank_identity rows[RANKENV_ROWS], const gpumap_request *request,
 		    gpumap_report *report);
 

@@ -112,11 +112,11 @@ void key_variable_misspelt(struct span name, gpumap_report *report);
 bool statement_parse(const char *text, enum variable fallback, enum variable *variable,
 		     enum verb *verb, const char **value, struct span *other);
 
-/* The variable of rule S7 whose name is nearly `name`; NULL: none. */
+/* The variable of rule S7 whose name is nearly `name`; NULL: there is none. */
 const char *misspelt_variable(struct span name);
 
-/* The statement that wins for a variable, by its place in time (rule S2); NULL: none, or
- * an unset. For the hints, which no launcher rewrites. */
+/* The statement that wins for a variable, which is the last in time (rule S2); NULL: no statement
+ * sets it, or the last one unsets it. Use it only for the hints, which no launcher rewrites. */
 const struct statement *request_variable(const gpumap_request *request, enum variable variable);
 
 /* A warning for each variable whose name is nearly that of a list or an order (rule S7). */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stages of gpumap_resolve, in their order: ranks (R) decide which process this is, sources (S)
- * which statements win, views (N, L, V) make the logical devices, choice (D) and groups (G) index
- * them. A stage returns GPUMAP_OK or a negative code. A "no" of the rules is not a failure: it is
- * an error in the report, and mapping->answered stays false.
+ * The stages of gpumap_resolve, in their order. ranks (R) decides which process this is. sources
+ * (S) decides which statements win. views (N, L, V) makes the logical devices. choice (D) and
+ * groups (G) take devices from them by their indexes. A stage returns GPUMAP_OK or a negative code.
+ * If the rules end in a "no", the stage does not fail: it reports an error, and mapping->answered
+ * stays false.
  */
 #ifndef GM_RESOLVE_H
 #define GM_RESOLVE_H
@@ -19,10 +20,10 @@ struct effective {
 	const char *value;  /* if it is set */
 	const char *origin; /* may be NULL */
 	enum source source;
-	enum source stated; /* the same, except for a list that a launcher only reorders */
+	enum source stated; /* who stated it, even if a launcher reordered the list since */
 };
 
-/* The meaning of an index of a view. */
+/* The devices that an index of a view can mean. */
 struct slot {
 	const gpumap_device **candidates;
 	size_t count;
@@ -87,8 +88,8 @@ int views_resolve(struct resolver *resolver);
 /* The names of the view's devices, for entries to be looked up in; *migs are the MIG instances
  * among them, in the order of ret->migs. */
 int view_names(struct resolver *resolver, struct visible_view *ret, const gpumap_device ***migs);
-/* The position of the device with this number; -1: none. In an unlisted view devices are sorted by
- * number. */
+/* The position of the device with this number; -1: there is no such device. In an unlisted view
+ * devices are sorted by number. */
 int view_position(const struct view *view, int64_t number);
 /* Keeps a copy of the current view for pictures. */
 int view_remember(struct resolver *resolver, const char *label);
@@ -99,8 +100,8 @@ int grant_apply(struct resolver *resolver, enum key_id key);
 struct span granted_name(struct span token);
 bool grants_all(const char *value);
 
-/* The current device after set_device. *works false: set_device failed, and the program with it, so
- * that its later actions are never reached. */
+/* The current device after set_device. *works is false if set_device failed. Then the program ends
+ * there, and its later actions never happen. */
 int current_resolve(struct resolver *resolver, struct device_choice *current, bool *works);
 int choice_resolve(struct resolver *resolver);
 int groups_resolve(struct resolver *resolver);

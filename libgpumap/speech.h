@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settings in messages, written as at their origin: SETTING("share = list") is `share = list` for a
- * file, `--share list` for the command line and GPUMAP_SHARE=list for the environment.
+ * Settings in messages are written as at their origin: SETTING("share = list") is `share = list`
+ * for a file, `--share list` for the command line and GPUMAP_SHARE=list for the environment.
  */
 #ifndef GM_SPEECH_H
 #define GM_SPEECH_H
@@ -24,13 +24,13 @@ bool speech_of_command(const char *origin);
 /* Whether an origin is a line of the program, "train.py:4", from which the value was read. */
 bool speech_of_program(const char *origin);
 
-/* A text has a setting as it was written, a remedy as it is to be written: an option wins over a
- * file. */
+/* A text shows a setting as it was written, a remedy as the user should write it. In a remedy an
+ * option wins over a file. */
 enum speech_part { SPEECH_TEXT, SPEECH_REMEDY };
 
-/* Appends a text or a remedy. A default is written as at `origin`, that of the message. A setting
- * at the beginning of the message is left out if `origin` has named it. `speech` and `origin` may
- * be NULL. */
+/* Appends a text or a remedy. `origin` is the origin of the message, and decides how a default is
+ * written. A setting at the beginning of the message is left out if `origin` has named it. `speech`
+ * and `origin` may be NULL. */
 void speech_put(struct strbuf *buf, const char *text, enum speech_part part, const char *origin,
 		const struct speech *speech);
 

@@ -25,7 +25,7 @@ struct visible_mig {
 	int gi, ci;       /* -1: not known */
 };
 
-/* The parent view, in which entries are looked up. */
+/* The parent view, in which the entries of a list are looked up. */
 struct visible_view {
 	int64_t count;      /* the ordinals 0 .. count-1 exist */
 	const char **uuids; /* of the GPUs; NULL: not known */
@@ -52,7 +52,7 @@ enum visible_end {
 	END_NO_UUID,    /* matches no device */
 	END_AMBIGUOUS,  /* matches several */
 	END_OTHER_KIND, /* V7 */
-	END_DUPLICATE,  /* V5: the whole list is empty (rocr: ends, keeps) */
+	END_DUPLICATE,  /* V5: the whole list is empty (rocr: the list ends there) */
 	END_GARBAGE,    /* rocr, hip: text after the digits */
 	END_RAISES      /* torch: PyTorch raises an exception, so there is no list at all */
 };
@@ -99,8 +99,8 @@ struct visible_number {
 };
 struct visible_number visible_number(struct span token);
 
-/* The index that a token means in this dialect (torch: of what python_plain wrote); -1: none.
- * INT64_MAX when larger. */
+/* The index that a token means in this dialect; -1: none; INT64_MAX: it is larger. For torch the
+ * token is text that python_plain wrote. */
 int64_t visible_index(enum dialect dialect, struct span token);
 
 #endif

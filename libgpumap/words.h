@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Splits a command line into arguments, by a shell's quoting and nothing else of it: blanks
- * separate words; '...' keeps everything; "..." keeps blanks and has the escapes \" \\ \n \t \r
- * \xNN; outside of quotes a backslash takes the next character literally. A ${...} is never split.
- * The words are ready for expand.h: the contents of single quotes are protected from it.
+ * Splits a command line into arguments by a shell's quoting, and supports nothing else of a shell.
+ * Blanks separate words; '...' keeps everything; "..." keeps blanks and has the escapes \" \\ \n \t
+ * \r \xNN; outside of quotes a backslash takes the next character literally. A ${...} is never
+ * split. The words are ready for expand.h: the contents of single quotes are protected from it.
  */
 #ifndef GM_WORDS_H
 #define GM_WORDS_H

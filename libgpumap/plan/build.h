@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the stages of plan_make, in their order: selection and bounds make the devices of a
- * class of hosts, ranks spreads ranks over hosts, layout gives them to local ranks and asks
- * gpumap_resolve where those land, clash judges that, cores binds. A "no" sets `failed`; a negative
- * code ends everything.
+ * Shared by the stages of plan_make, in their order. selection and bounds find the devices of a
+ * class of equal hosts. spread divides the ranks among the hosts. layout gives devices to the local
+ * ranks and asks gpumap_resolve which device each rank uses. clash judges the result, and
+ * near_cores binds cores. A stage sets `failed` if the plan cannot work; a negative code ends
+ * plan_make.
  */
 #ifndef GM_PLAN_BUILD_H
 #define GM_PLAN_BUILD_H
@@ -41,7 +42,7 @@ struct host_class {
 	struct layout *layout;         /* the first one with these devices */
 	const gpumap_device **devices; /* chosen devices, in the order in which ranks take them */
 	size_t count;
-	struct plan_device *copies; /* the same as parts of the plan */
+	struct plan_device *copies; /* the same devices, as parts of the plan */
 	struct plan_device *gpus;   /* of the host, by number */
 	const char **names;         /* the devices' entries in a visible list */
 	bool by_number;             /* names are numbers */
@@ -59,15 +60,16 @@ struct placement {
 
 /* The ranks on each device, by position in class->devices. */
 struct load {
-	size_t *first, *count; /* the first rank, plus one; and the number of ranks */
-	size_t device, other;  /* the first device with too many, and its second rank */
-	size_t surplus;        /* ranks beyond what ranks_per_gpu allows */
+	size_t *first,
+		*count;       /* of each device: its first rank plus one, and its number of ranks */
+	size_t device, other; /* the first device with too many ranks, and its second rank */
+	size_t surplus;       /* ranks beyond what ranks_per_gpu allows */
 };
 
 struct layout {
 	struct plan_layout *plan; /* kept in the plan */
 	const struct host_class *class;
-	const struct plan_host *host; /* the first host with it */
+	const struct plan_host *host; /* the first host with this layout */
 	size_t host_count;
 	size_t phase;     /* layout_phase() */
 	const char *list; /* of all devices; NULL: not made yet */
@@ -137,20 +139,21 @@ struct device_index {
 int device_index_make(struct builder *b, const gpumap_inventory *inventory,
 		      struct device_index *ret);
 const gpumap_device *device_by_number(const struct device_index *index, int64_t number);
-/* The device whose UUID begins with `prefix`; NULL: none, or *several are. */
+/* The device whose UUID begins with `prefix`; NULL: there is none, or there are several. */
 const gpumap_device *device_by_uuid(const struct device_index *index, struct span prefix,
 				    bool *several);
 const gpumap_device *device_by_pci(const struct device_index *index, const char *pci);
-/* ", as CAUSE" if it is known why no GPU of the host can be used, else "". *fix is the cause's own
- * remedy with `fix` after it, unless the ranks start on other nodes. */
+/* plan_no_gpu() is ", as CAUSE" if it is known why no GPU of the host can be used, else "".
+ * plan_no_gpu_fix() is the remedy for that cause, followed by `fix`; it is only `fix` if the ranks
+ * start on other nodes. */
 const char *plan_no_gpu(struct builder *b, const struct host_class *class);
 const char *plan_no_gpu_fix(struct builder *b, const struct host_class *class, const char *fix);
-extern const char plan_ask_fix[]; /* `fix` if a scheduler's job will start the ranks */
+extern const char plan_ask_fix[]; /* the remedy if a scheduler's job will start the ranks */
 
-/* The inventory's device that `device` of a mapping is a copy of; NULL: none. */
+/* The inventory's device of which a mapping has the copy `device`; NULL: there is none. */
 const gpumap_device *device_original(const struct device_index *index, const gpumap_device *device);
 
-/* GPUs and MIG instances. */
+/* The number of GPUs and MIG instances. */
 size_t device_total(const gpumap_inventory *inventory);
 /* The end of the places of one inventory's devices, for sets of them: places are below
  * device_places(). */
@@ -163,9 +166,9 @@ int selection_parse(struct builder *b, const struct plan_settings *settings,
 int selection_apply(struct builder *b, struct host_class *class);
 /* Sets class->like. */
 int class_find_like(struct builder *b, struct host_class *class);
-/* N of `--gpus N` alone, if it may be meant as a number of GPUs and there are that many; else 0.
- * Also how such a number is written, for a remedy. */
+/* N for `--gpus N` if the user may have meant N GPUs and there are that many; else 0. */
 size_t selection_count_meant(const struct builder *b, const struct host_class *class);
+/* How to ask for `count` GPUs. */
 struct count_remedy {
 	char text[320];
 };
@@ -177,7 +180,7 @@ int bounds_apply(struct builder *b, struct host_class *class, const struct devic
 int arrange_devices(struct builder *b, struct host_class *class, const struct device_index *index);
 int name_devices(struct builder *b, struct host_class *class);
 int spread_ranks(struct builder *b);
-/* A host's layout depends on its first rank only through this. */
+/* What a host's layout depends on of the number of its first rank. */
 size_t layout_phase(const struct builder *b, const struct host_class *class, size_t local_size,
 		    size_t first_rank);
 /* The answer of gpumap_resolve() for a local rank's program in its environment. */
@@ -185,8 +188,8 @@ int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layou
 	       size_t local_rank, gpumap_report *report);
 /* Whether it is unknown which of several devices the program takes. */
 bool layout_use_unknown(const struct builder *b, const struct host_class *class);
-/* A rank of mode mp that picks its device by its rank is one stage: it uses that device alone, as
- * in mode single. With device_ids, or if it does neither, it uses all devices that it sees. */
+/* In mode mp a rank that picks its device by its rank is one stage, and uses only that device, as
+ * in mode single. A rank that has device_ids or picks no device uses all devices that it sees. */
 enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings);
 /* Whether such a rank uses one device. */
 bool plan_one_each(const struct builder *b, const struct plan_settings *settings);

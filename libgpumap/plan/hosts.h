@@ -11,13 +11,13 @@ struct known_host {
 	int64_t slots; /* of a hostfile, from 1; -1: not given */
 	const gpumap_inventory *inventory;
 	struct plan_inherited inherited[MAX_BOUNDS];
-	gpumap_mapping *mappings[MAX_BOUNDS]; /* theirs */
+	gpumap_mapping *mappings[MAX_BOUNDS]; /* of `inherited` */
 	size_t inherited_count;
 	struct plan_cpus cpus;
 	struct cpu_topology topology;
 	bool has_cpus;
 	const char *job; /* the scheduler's id, or NULL */
-	size_t like;     /* the host whose data this one has, often itself */
+	size_t like;     /* the host whose data this host uses, often itself */
 };
 
 struct gpumap_hosts {
@@ -30,22 +30,23 @@ struct gpumap_hosts {
 /* Drops the inherited lists. */
 void hosts_unbind(struct known_host *host);
 
-/* The host whose GPUs, list and cores the i-th one has. */
+/* The host whose GPUs, list and cores the i-th host has. */
 size_t host_source(const gpumap_hosts *hosts, size_t i);
 
-/* This process is one of several ranks of another launcher on its host. Its local rank selects its
- * own GPU, unless all of them see only one, or nothing is known of the host. */
+/* For a process that is one of several ranks of another launcher on its host. Its local rank
+ * selects its own GPU, unless the ranks see only one GPU, or nothing is known of the host. */
 int hosts_bound_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
 		     gpumap_report *report);
 
-/* Whether an entry of GPUMAP_RUN_GPUS is this device, as gpumap writes lists (rule N5): its UUID,
- * or the number of a whole GPU in PCI order. Without a device: whether it can be any. */
+/* Whether an entry of GPUMAP_RUN_GPUS names this device. gpumap writes lists (rule N5) with UUIDs,
+ * or with the numbers of whole GPUs in PCI order. run_entry_is_device(): whether it can be any. */
 bool run_entry_is(struct span entry, const char *uuid, int physical, bool mig);
 bool run_entry_is_device(struct span entry);
 
 /* Whether a run can have this name: with %j it is part of a file's name. */
 bool is_run_name(const char *text);
-/* The id of the scheduler's job in an environment; NULL: none, or one that is no name of a run. */
+/* The id of the scheduler's job in an environment; NULL: there is none, or it cannot be the name of
+ * a run. */
 const char *job_of_environ(const char *const *envp);
 
 #endif

@@ -20,21 +20,20 @@ const char *job_setting(const gpumap_plan *plan, const char *key);
 /* The value of a key; `row` as in job_rank, -1: without exceptions. */
 struct key_value job_value(const gpumap_plan *plan, enum profile_key_id id, int64_t row);
 
-/* The first value that a rank has instead; NULL: there is none. */
+/* The first value that an exception gives to a rank; NULL: there is none. */
 const char *job_exception_value(const gpumap_plan *plan, const char *key);
-/* Whether all ranks have the same settings; and whether this one is `word` for each. */
+/* Whether all ranks have the same settings, and whether this setting is `word` for each rank. */
 bool job_is_uniform(const gpumap_plan *plan);
 bool job_all_have(const gpumap_plan *plan, enum profile_key_id id, int word);
 /* The program and its arguments, with macros not expanded. */
 const char *const *job_program(const gpumap_plan *plan, size_t *count);
 
-/* How findings about the plan name its settings; and the origin of a setting, NULL for a default.
- */
+/* How findings about the plan name its settings, and the origin of a setting (NULL: a default). */
 struct speech job_speech(const gpumap_plan *plan);
 const char *job_origin(const gpumap_plan *plan, const char *key);
 
-/* Replaces the run's id and the master's endpoint by those of the launcher of these ranks; NULL:
- * unchanged. Such ranks are never restarted. GPUMAP_ENOMEM. */
+/* Replaces the run's id and the master's endpoint by those of the launcher that started these ranks
+ * (NULL: unchanged). Such ranks are never restarted. GPUMAP_ENOMEM. */
 int job_meet(gpumap_plan *plan, const char *run, const char *address, int port);
 
 /* How often on_fail = restart:N starts all ranks again. */
@@ -52,15 +51,15 @@ int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *repo
 
 /* torchrun's default, which programs expect unless a port is set. */
 enum { COMMON_PORT = 29500 };
-/* The port of a scheduler's job, or of a part of it ("": the whole). Every node computes the same
- * one without asking others. It is below the ports that systems assign themselves (from 32768 on
- * Linux). */
+/* The port of a scheduler's job, or of a part of it ("": the whole job). Every node computes the
+ * same port without asking other nodes. The port is below those that the system assigns by itself
+ * (from 32768 on Linux). */
 enum { FIRST_JOB_PORT = 12000, JOB_PORTS = 16000 };
 int job_port(const char *job, const char *part);
 
 /* A profile's settings without hosts and ranks. */
 int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *report);
-/* The program of a profile becomes the plan's. GPUMAP_ENOMEM. */
+/* Gives the plan the program of a profile. GPUMAP_ENOMEM. */
 int job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile);
 
 /* --- the environment of a rank ------------------------------------------------------------ */
@@ -69,13 +68,13 @@ int job_arguments_of(gpumap_plan *plan, const gpumap_profile *profile);
  * known. */
 struct job_rank {
 	int64_t rank, world_size, local_rank, local_size, node, nodes;
-	int64_t row; /* the rank that the plan has exceptions for, -1: none */
+	int64_t row; /* the rank whose exceptions in the plan apply; -1: none apply */
 	const char *host;
 	const struct plan_slot *slot; /* without a `visible` the list stays unchanged */
 	const char *device_order;
 };
 
-/* By the plan's numbers. False: it has no such rank. */
+/* Fills in a rank by the plan's numbers. False: the plan has no such rank. */
 bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret);
 
 /* Variables of a rank besides torchrun's, for a gpumap that the rank starts: the run's id, the
@@ -84,12 +83,11 @@ bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret);
 #define RUN_RANK "GPUMAP_RUN_RANK"
 #define RUN_GPUS "GPUMAP_RUN_GPUS"
 
-/* Whether ranks get the variables of ranks. With them a single program would wait for other ranks.
- */
+/* Whether the ranks get rank variables. With them a single program would wait for other ranks. */
 bool job_sets_ranks(const gpumap_plan *plan, int64_t world_size);
 
-/* As the public functions of these names, which use the plan's own numbers. The first one does not
- * unset other launchers' variables. */
+/* The same as the public functions of similar names, which use the plan's own numbers. job_environ
+ * does not unset the variables of other launchers. */
 int job_environ(const gpumap_plan *plan, const struct job_rank *rank, const char *const *envp,
 		int (*fn)(const char *name, const char *value, void *data), void *data);
 int job_expand(char **ret, const gpumap_plan *plan, const char *key, const struct job_rank *rank,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan: the host of each rank, the devices that it sees, and the one where its program lands.
+ * The plan: the host of each rank, the devices that it sees, and the device that its program uses.
  *
  *	hosts (inventories, inherited lists, CPUs) --+
  *	settings (from a profile)                  --+-> plan_make() -> plan
  *
- * Pure, like gpumap_resolve: no input or output, no environment. Everything that hosts have in
- * common is computed once, so that a plan for 12,500 hosts with the same pointers costs little more
- * than one for a single host. Hosts with inventories of their own that differ only in UUIDs share
- * the answers of gpumap_resolve (alike.c).
+ * plan_make is a pure function like gpumap_resolve: it reads no file and no environment, and writes
+ * nothing. What hosts have in common is computed once, so a plan for 12,500 hosts with the same
+ * pointers costs little more than a plan for one host. Hosts with inventories of their own that
+ * differ only in UUIDs share the answers of gpumap_resolve (alike.c).
  */
 #ifndef GM_PLAN_H
 #define GM_PLAN_H
@@ -50,11 +50,11 @@ struct plan_settings {
 	const char *cpu_list; /* of PLAN_CPU_LIST, for each rank */
 	enum plan_mem_bind mem_bind;
 	int threads; /* PLAN_AUTO, PLAN_KEEP or a number */
-	/* How the program picks its device; without text: not known, or never. */
+	/* How the program picks its device; without text it is not known, or it picks none. */
 	struct device_use device, set_device;
 	const char *device_ids; /* NULL: none */
 	/* [VAR=]LIST that is set after the launcher: by the program, by the script that starts it,
-	 * or by a prefix. %l, %r and %n are its rank's numbers. NULL: none. */
+	 * or by a prefix. %l, %r and %n are the rank's numbers. NULL: no such list is set. */
 	const char *in_code, *script_inline, *script_export, *prefix;
 	struct plan_place places[SETTING_END];
 };
@@ -68,13 +68,13 @@ int plan_set(struct plan_settings *settings, enum profile_key_id key, const char
 /* Whether a plan uses this key. Other keys matter only for the start. */
 bool plan_uses(enum profile_key_id key);
 
-/* Who restricted the devices that this process sees. The last two restrict it to its own. */
+/* What restricted the devices of this process. The last two restrict a rank to its own GPUs. */
 enum plan_bound {
 	PLAN_BOUND_USER,
 	PLAN_BOUND_SCHEDULER,
 	PLAN_BOUND_CONTAINER,
-	PLAN_BOUND_RUN, /* a rank of gpumap run; its other GPUs belong to other ranks */
-	/* a rank of another launcher, whose GPU usually is the one of its local rank */
+	PLAN_BOUND_RUN, /* a rank of gpumap run; other GPUs of the run belong to other ranks */
+	/* a rank of another launcher; its GPU is usually that of its local rank */
 	PLAN_BOUND_RANK
 };
 
@@ -101,12 +101,12 @@ struct plan_cpus {
 struct plan_host_input {
 	const char *name;                  /* not NULL */
 	const gpumap_inventory *inventory; /* NULL: nothing is known of the host */
-	/* The outermost first, those of ranks last. The last list is "inherit"; a rank takes its
-	 * own part of it. */
+	/* The outermost list comes first, those of ranks come last. "inherit" means the last list,
+	 * of which a rank takes its own part. */
 	const struct plan_inherited *inherited;
 	size_t inherited_count;
 	const struct plan_cpus *cpus; /* NULL: nothing is known */
-	/* NULL: the plan's; mode and world_size are always the plan's */
+	/* NULL: those of the plan, from which mode and world_size always come */
 	const struct plan_settings *settings;
 };
 
@@ -130,19 +130,19 @@ struct plan_slot {
 	const struct plan_device *devices; /* its own; NULL: it runs without a GPU */
 	size_t device_count;
 	const char *visible;             /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
-	const struct plan_device *lands; /* where it runs (dp: its master; mp: the first
-					  * stage); NULL: not known or nowhere */
+	const struct plan_device *lands; /* the device that it uses (dp: its master; mp: the first
+					  * stage); NULL: not known or none */
 	int logical;                     /* N of its cuda:N; -1: not known or none */
 	const char *cpus;                /* "0-7,64-71"; NULL: not bound */
 	const char *nodes;               /* NUMA nodes for its memory, "0"; NULL: not bound */
-	int threads;                     /* OMP_NUM_THREADS; 0: leave it alone */
+	int threads;                     /* OMP_NUM_THREADS; 0: unchanged */
 	bool cpus_shared;                /* other ranks run on these CPUs too */
 };
 
 struct plan_layout {
 	struct plan_slot *slots; /* by local rank */
 	size_t count;
-	const char *device_order;       /* the value of CUDA_DEVICE_ORDER; NULL: leave it alone */
+	const char *device_order;       /* the value of CUDA_DEVICE_ORDER; NULL: unchanged */
 	const struct plan_device *gpus; /* all GPUs of the host by number, chosen or not */
 	size_t gpu_count;
 };
@@ -159,10 +159,10 @@ struct plan_step {
 
 struct job_setting {
 	const char *key, *value, *origin;
-	bool found; /* of a profile file that was found, not named; false in a plan that was read */
+	bool found; /* from a profile file that was found, not named; false in a plan from a file */
 };
 
-/* What a rank has instead; node by node for keys that ranks of a node share. */
+/* Another value of a setting for one rank. For a key of scope NODE all ranks of a node have it. */
 struct job_exception {
 	size_t rank, setting;
 	const char *value, *origin;
@@ -172,7 +172,7 @@ struct job_variable {
 	const char *name, *value, *origin; /* value NULL: to be unset */
 };
 
-/* Everything is its own, so that one that was read is like one that was made. */
+/* A plan owns all its data, so a plan that was read from a file is like one that was made. */
 struct gpumap_plan {
 	struct arena arena;
 	bool answered; /* false: the report has an error, and nothing may be started */
@@ -181,7 +181,7 @@ struct gpumap_plan {
 	struct plan_step *steps;
 	size_t step_count;
 
-	/* what it takes to start it (job.h) */
+	/* what is needed to start the plan (job.h) */
 	const char *profile; /* NULL: none was chosen */
 	struct job_setting *settings;
 	size_t setting_count;
@@ -195,7 +195,7 @@ struct gpumap_plan {
 	int master_port; /* 0: any */
 	const char *run; /* NULL: not known yet */
 	bool run_named;  /* by gpumap_plan_set_run, not by a scheduler's job */
-	bool met;        /* by job_meet: another launcher starts the ranks, once */
+	bool met;        /* job_meet was called: another launcher starts the ranks, once */
 };
 
 struct plan_rank {
@@ -204,8 +204,8 @@ struct plan_rank {
 	const struct plan_slot *slot;
 };
 
-/* A plan that cannot work is still a plan: `answered` is false then.
- * GPUMAP_EINPUT: a setting is malformed. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* If the plan cannot work, there is a plan too, and its `answered` is false. GPUMAP_EINPUT: a
+ * setting is malformed. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int plan_make(gpumap_plan **ret, const struct plan_input *input, gpumap_report *report);
 
 /* Rank `rank`; false past the end. */
