@@ -126,13 +126,6 @@ static void string(struct placing *p, const char *from, const char *to)
 		p->all->list[i].quoted = p->all->list[i].quoted || p->all->list[i].at >= from;
 }
 
-/* Lines of a here-document; `to` is the one behind. */
-static void document(struct placing *p, int from, int to)
-{
-	for (size_t i = p->next; i < p->all->count && p->all->list[i].line < to; i++)
-		p->all->list[i].quoted = p->all->list[i].quoted || p->all->list[i].line >= from;
-}
-
 static void statement(struct placing *p, int from, int to)
 {
 	for (; p->next < p->all->count && p->all->list[p->next].line <= to; p->next++) {
@@ -189,26 +182,48 @@ static void place_slurm(struct ignores *all, struct span text)
 	}
 }
 
+/* What stands in quotes and here-documents is no comment to the lexer. */
+static void see_comment(void *data, struct span comment)
+{
+	struct placing *p = data;
+
+	for (size_t i = p->next; i < p->all->count; i++) {
+		struct ignore *one = &p->all->list[i];
+
+		if (one->at >= comment.text + comment.length)
+			break;
+		if (one->at >= comment.text)
+			one->quoted = false;
+	}
+}
+
 static void place_shell(struct placing *p, struct span text)
 {
-	struct lexer lx = {.text = text.text, .end = text.length, .line = 1};
+	struct lexer lx = {
+		.text = text.text,
+		.end = text.length,
+		.line = 1,
+		.comment = see_comment,
+		.data = p,
+	};
 	struct token t;
 	int from = 0;
 
+	for (size_t i = 0; i < p->all->count; i++)
+		p->all->list[i].quoted = true;
 	do {
 		t = lexer_next(&lx);
-		if (t.kind == TOKEN_WORD)
-			string(p, t.text.text, t.text.text + t.text.length);
 		if (t.kind != TOKEN_NEWLINE && t.kind != TOKEN_END) {
 			from = from ? from : t.at.line;
 			continue;
 		}
 		if (from)
 			statement(p, from, t.at.line);
-		if (t.kind == TOKEN_NEWLINE && lx.line > t.at.line + 1)
-			document(p, t.at.line + 1, lx.line);
 		from = 0;
 	} while (t.kind != TOKEN_END && p->next < p->all->count);
+	/* Those behind the last command. */
+	while (t.kind != TOKEN_END)
+		t = lexer_next(&lx);
 }
 
 static void place_profile(struct placing *p, struct span text)

@@ -332,8 +332,13 @@ static void skip_blanks(struct lexer *lx)
 		char c = lexer_peek(lx, 0), next = lexer_peek(lx, 1);
 
 		if (c == '#') {
+			size_t start = lx->at;
+
 			while (lx->at < lx->end && lexer_peek(lx, 0) != '\n')
 				lx->at++;
+			if (lx->comment)
+				lx->comment(lx->data,
+					    (struct span){lx->text + start, lx->at - start});
 			return;
 		}
 		if (c == '\\' && next == '\r' && lexer_peek(lx, 2) == '\n')

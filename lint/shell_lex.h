@@ -46,6 +46,9 @@ struct lexer {
 		bool tabs;             /* <<- */
 	} here_docs[LEXER_HERE_DOCS];
 	int here_doc_count;
+	/* Gets every comment, from # to the end of its line; may be NULL. */
+	void (*comment)(void *data, struct span comment);
+	void *data; /* of it */
 };
 
 /* The next token; TOKEN_END also after an error. */
