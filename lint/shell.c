@@ -125,8 +125,7 @@ int lint_shell(struct span text, const char *origin, int64_t visible, struct lin
 	sh->report = report;
 	sh->started = started;
 	sh->visible = visible;
-	sh->slurm = (struct slurm){
-		.per_node = -1, .per_task = -1, .tasks = -1, .tasks_per_node = -1, .nodes = -1};
+	sh->slurm = slurm_unknown();
 	check_returns(sh);
 	r = walk(sh);
 	shell_free(sh);

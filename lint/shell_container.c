@@ -55,30 +55,93 @@ static int64_t granted_count(struct span value)
 	return list_count((struct span){value.text, n});
 }
 
-/* The value of NAME=VALUE at word i, after -e, --env= or env; .text NULL: it is something else. */
-static struct span variable_value(const struct command *c, size_t i, const char *name)
+/* The value of NAME=VALUE at word i, after -e or --env= if it is an option, else after env; .text
+ * NULL: it is something else. */
+static struct span variable_value(const struct command *c, size_t i, const char *name, bool option)
 {
 	struct span s = word_text(c, i);
 	size_t n = strlen(name);
 
-	if (span_starts(s, "--env="))
+	if (option && span_starts(s, "--env="))
 		s = (struct span){s.text + 6, s.length - 6};
-	else if (span_starts(s, "-e") && s.length > 2)
+	else if (option && span_starts(s, "-e") && s.length > 2)
 		s = (struct span){s.text + 2, s.length - 2};
 	if (!span_starts(s, name) || s.length <= n || s.text[n] != '=')
 		return (struct span){NULL, 0};
 	return (struct span){s.text + n + 1, s.length - n - 1};
 }
 
-/* How many GPUs the container gets; -1: not known, or all. */
-static int64_t container_count(const struct command *c, size_t first)
+/* Whether an option without = takes no value. */
+static bool is_flag(struct span s)
+{
+	static const char *const flags[] = {"--detach",
+					    "--disable-content-trust",
+					    "--env-host",
+					    "--help",
+					    "--http-proxy",
+					    "--init",
+					    "--interactive",
+					    "--no-healthcheck",
+					    "--no-hostname",
+					    "--no-hosts",
+					    "--oom-kill-disable",
+					    "--passwd",
+					    "--privileged",
+					    "--publish-all",
+					    "--quiet",
+					    "--read-only",
+					    "--read-only-tmpfs",
+					    "--replace",
+					    "--rm",
+					    "--rmi",
+					    "--rootfs",
+					    "--sig-proxy",
+					    "--tls-verify",
+					    "--tty",
+					    "--use-api-socket",
+					    NULL};
+
+	return shell_any(s, flags);
+}
+
+/* Whether the value of an option is the next word: --name NAME, -e A=1, -ite A=1 */
+static bool takes_next(struct span s)
+{
+	if (span_starts(s, "--"))
+		return !memchr(s.text, '=', s.length) && !is_flag(s);
+	for (size_t i = 1; i < s.length; i++)
+		if (!strchr("ditqP", s.text[i]))
+			return i + 1 == s.length;
+	return false;
+}
+
+/* The word that names the image, behind which nothing is an option of the container; the command's
+ * count: it is not known. */
+static size_t image_word(const struct command *c, size_t first)
+{
+	for (size_t i = first; i < c->count; i++) {
+		struct span s = word_text(c, i), next = word_text(c, i + 1);
+
+		if (span_is(s, "--"))
+			return i + 1 < c->count ? i + 1 : c->count;
+		if (s.length > 1 && *s.text == '-')
+			i += takes_next(s);
+		else if (!c->words[i].loose || !next.length || *next.text != '-')
+			return i;
+		/* What may be any number of words may be options, if options follow. */
+	}
+	return c->count;
+}
+
+/* How many GPUs the container gets, by its options [first, past); -1: not known, or all. */
+static int64_t container_count(const struct command *c, size_t first, size_t past)
 {
 	static const char cdi[] = "nvidia.com/gpu=";
 	int64_t devices = 0;
 
-	for (size_t i = first; i < c->count; i++) {
+	for (size_t i = first; i < past; i++) {
 		struct span gpus = option_value(c, i, "--gpus");
-		struct span list = variable_value(c, i, "NVIDIA_VISIBLE_DEVICES");
+		struct span list = variable_value(c, i, "NVIDIA_VISIBLE_DEVICES", true);
 		struct span device = option_value(c, i, "--device");
 
 		if (gpus.text)
@@ -123,12 +186,17 @@ static const char *counted(int64_t count, char room[256])
 void shell_container(struct shell *sh, const struct run *run)
 {
 	const struct command *c = run->c;
-	int64_t count = container_count(c, run->first + 2);
+	size_t image = image_word(c, run->first + 2);
+	int64_t count = container_count(c, run->first + 2, image);
+	bool env = span_is(word_text(c, image + 1), "env");
 	char room[256], fix[320];
 
-	for (size_t i = run->first + 2; count > 0 && i < c->count; i++) {
-		struct span list = variable_value(c, i, tracked_name(TRACKED_LIST));
+	for (size_t i = run->first + 2; image < c->count && count > 0 && i < c->count; i++) {
+		struct span list = variable_value(c, i, tracked_name(TRACKED_LIST), i < image);
 
+		/* Behind the image are the words of a program. */
+		if (i > image && !env)
+			break;
 		if (!list.text || !list.length || !span_known(list) || largest(list) < count)
 			continue;
 		snprintf(fix, sizeof(fix), "leave it out, or count from 0: %s=%s",

@@ -341,18 +341,19 @@ static void check_launch(struct shell *sh, const struct run *run, const struct l
 	report_deprecated(sh, launch);
 }
 
-void shell_program(struct shell *sh, struct run *run)
+/* One program, or one of several parts of srun; `part`: whose options begin at run->first. */
+static void start_program(struct shell *sh, struct run *run, bool part)
 {
 	struct command *c = run->c;
 	enum lint_launcher launcher;
 	struct launch launch, inner;
-	size_t first, outer = run->first;
+	size_t first, outer = run->first - part;
 
-	begin(&launch, c, run->first, LINT_DIRECT);
-	if (is_program(word_text(c, run->first), "srun")) {
+	begin(&launch, c, outer, LINT_DIRECT);
+	if (part || is_program(word_text(c, outer), "srun")) {
 		run->srun = true;
-		begin(&launch, c, run->first, LINT_SRUN);
-		run->first = slurm_srun(sh, run, run->first + 1);
+		begin(&launch, c, outer, LINT_SRUN);
+		run->first = slurm_srun(sh, run, outer + 1);
 		shell_unwrap(sh, run);
 		launch.program = run->first;
 	}
@@ -373,4 +374,39 @@ void shell_program(struct shell *sh, struct run *run)
 		slurm_check(sh, run, outer, &launch);
 	jobs_start(sh, run, &launch, add_start(sh, run, &launch, launch.program));
 	shell_string(sh, run, launch.program);
+}
+
+/* The : between two parts of srun; the command's count: there is none. */
+static size_t part_end(const struct command *c, size_t i)
+{
+	while (i < c->count && !span_is(word_text(c, i), ":"))
+		i++;
+	return i;
+}
+
+void shell_program(struct shell *sh, struct run *run)
+{
+	struct command *c = run->c;
+	size_t count = c->count, end = part_end(c, run->first);
+	struct slurm slurm = sh->slurm;
+
+	if (end == count || !is_program(word_text(c, run->first), "srun")) {
+		start_program(sh, run, false);
+		return;
+	}
+	/* srun OPTIONS PROGRAM : OPTIONS PROGRAM */
+	sh->slurm = slurm_unknown();
+	sh->slurm.parts = true;
+	sh->slurm.array = slurm.array;
+	c->count = end;
+	start_program(sh, run, false);
+	while (end < count) {
+		run->first = end + 1;
+		c->count = count;
+		c->count = end = part_end(c, run->first);
+		if (run->first < end)
+			start_program(sh, run, true);
+	}
+	c->count = count;
+	sh->slurm = slurm;
 }

@@ -191,8 +191,11 @@ static void take(struct launch *launch, enum meaning meaning, struct span value,
 		launch->port_at = at;
 		break;
 	case NO_PORT:
+		launch->no_port = launch->agrees = true;
+		break;
 	case NO_PORT_VALUE:
 		launch->no_port = true;
+		launch->agrees = span_known(value) && !span_is(value, "static");
 		break;
 	case ENDPOINT:
 		launch->no_port = true;

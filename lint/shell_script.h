@@ -147,7 +147,7 @@ struct job {
 
 enum { SHELL_JOBS = 64 };
 
-/* The values of #SBATCH lines or of srun; -1: not given. */
+/* The values of #SBATCH lines or of srun; -1: not given. Nodes may be 0: given, but not known. */
 struct slurm {
 	int64_t per_node, per_task, tasks, tasks_per_node, nodes;
 	bool array;           /* --array: several jobs run this at the same time */
@@ -155,7 +155,14 @@ struct slurm {
 	bool unbound;         /* --gpu-bind=none */
 	bool exports_nothing; /* --export=NONE */
 	bool gres, gpus;      /* --gres=gpu and --gpus-per-node are given */
+	bool parts;           /* the job has several parts, with requests of their own */
 };
+
+static inline struct slurm slurm_unknown(void)
+{
+	return (struct slurm){
+		.per_node = -1, .per_task = -1, .tasks = -1, .tasks_per_node = -1, .nodes = -1};
+}
 
 struct shell {
 	struct span text;
@@ -327,6 +334,7 @@ struct launch {
 	bool passes;                      /* passes --local_rank */
 	bool hosts;                       /* other hosts than this one may take part */
 	bool rendezvous_id;               /* --rdzv-id */
+	bool agrees;                      /* a rendezvous numbers the nodes */
 	bool port_derived, nproc_derived; /* from a variable, which may change */
 	struct span ids;
 	struct place ids_at, nproc_at, port_at;

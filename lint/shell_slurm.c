@@ -23,6 +23,17 @@ static int64_t gpu_count(struct span value, bool gres)
 	return -1;
 }
 
+/* 2, 2-4: at least two; 0: it may be one or more. */
+static int64_t node_count(struct span value)
+{
+	struct span least;
+	int64_t count;
+
+	span_split(&value, '-', &least);
+	count = span_number(least, INT32_MAX);
+	return count > 1 || (count == 1 && !value.text) ? count : 0;
+}
+
 /* 0-9, 1,3: several at the same time, unless %1 limits it to one. */
 static bool is_array(struct span value)
 {
@@ -42,7 +53,7 @@ static void take_srun(struct slurm *ret, struct span name, struct span value)
 		ret->gres = ret->gres || (gres && span_starts(value, "gpu"));
 		ret->gpus = ret->gpus || !gres;
 	} else if (span_is(name, "nodes") || span_is(name, "N")) {
-		ret->nodes = span_number(value, INT32_MAX);
+		ret->nodes = node_count(value);
 	} else if (span_is(name, "array") || span_is(name, "a")) {
 		ret->array = is_array(value);
 	} else if (span_is(name, "gpus-per-task")) {
@@ -131,6 +142,12 @@ static void read_line(struct shell *sh, struct span line, int number)
 	bool twice = sh->slurm.gres && sh->slurm.gpus;
 
 	next_word(&rest); /* #SBATCH */
+	/* What follows is about another part of the job. */
+	if (span_is(span_trim(rest), "hetjob") || span_is(span_trim(rest), "packjob")) {
+		sh->slurm = slurm_unknown();
+		sh->slurm.parts = true;
+		return;
+	}
 	while ((word = next_word(&rest)).length && *word.text == '-' && word.length > 1) {
 		struct span peek = rest;
 
@@ -146,6 +163,7 @@ static void read_line(struct shell *sh, struct span line, int number)
 void slurm_comments(struct shell *sh)
 {
 	struct span rest = sh->text, line;
+	bool array;
 
 	for (int number = 1; span_split(&rest, '\n', &line); number++) {
 		line = span_trim(line);
@@ -156,11 +174,18 @@ void slurm_comments(struct shell *sh)
 		sh->batch = true;
 		read_line(sh, line, number);
 	}
+	if (!sh->slurm.parts)
+		return;
+	/* Which part a step runs in is not followed. */
+	array = sh->slurm.array;
+	sh->slurm = slurm_unknown();
+	sh->slurm.parts = true;
+	sh->slurm.array = array;
 }
 
 void slurm_sbatch(struct shell *sh, const struct command *c, size_t first)
 {
-	struct slurm slurm = {.per_node = -1};
+	struct slurm slurm = slurm_unknown();
 	size_t i = first + 1;
 
 	while (i < c->count && word_text(c, i).length > 1 && *word_text(c, i).text == '-')
@@ -184,6 +209,8 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 			i++;
 			break;
 		}
+		if (span_starts(word_text(c, i), "--het-group"))
+			run->slurm.parts = true;
 		if ((is_gpu_program(c, i + 1) || shell_has_string(c, i + 1)) &&
 		    !memchr(word_text(c, i).text, '=', word_text(c, i).length))
 			after = (struct span){"-", 1};
@@ -196,6 +223,8 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 
 int64_t slurm_tasks(const struct slurm *slurm)
 {
+	if (slurm->parts)
+		return -1;
 	/* With --ntasks, the tasks per node are only a maximum. */
 	if (slurm->tasks_here)
 		return slurm->tasks == 1 || slurm->tasks_per_node == 1 ? 1 : -1;
@@ -206,15 +235,25 @@ int64_t slurm_tasks(const struct slurm *slurm)
 
 /* --- what the shell expands before srun starts the tasks ---------------------------------- */
 
-/* Whether every task has the number 0 anyhow. */
-static bool always_zero(const struct slurm *slurm, const char *variable)
+/* Whether srun starts one task. Slurm's default is a node with one. */
+static bool one_task(const struct shell *sh, const struct slurm *slurm)
 {
-	if (slurm->tasks == 1)
+	bool default_nodes = sh->batch && !slurm->parts && slurm->nodes < 0;
+
+	if (slurm->tasks >= 0)
+		return slurm->tasks == 1;
+	return !slurm->tasks_here && slurm->tasks_per_node < 2 &&
+	       (slurm->nodes == 1 || default_nodes);
+}
+
+/* Whether every task has the number 0 anyhow. */
+static bool always_zero(const struct shell *sh, const struct slurm *slurm, const char *variable)
+{
+	if (one_task(sh, slurm))
 		return true;
 	if (streq(variable, "SLURM_LOCALID") && slurm->tasks < 0 && slurm->tasks_per_node < 2)
 		return true;
-	return slurm->nodes == 1 &&
-	       (streq(variable, "SLURM_NODEID") || (slurm->tasks < 0 && slurm->tasks_per_node < 2));
+	return slurm->nodes == 1 && streq(variable, "SLURM_NODEID");
 }
 
 static void report_expanded(struct shell *sh, struct place at, const char *variable, int line)
@@ -229,17 +268,33 @@ static void report_expanded(struct shell *sh, struct place at, const char *varia
 		     variable, line);
 }
 
+/* --node_rank=0, or the word after it */
+static bool is_node_rank(const struct command *c, size_t i)
+{
+	struct span s = word_text(c, i), before = i ? word_text(c, i - 1) : s;
+
+	return span_starts(s, "--node_rank=") || span_starts(s, "--node-rank=") ||
+	       span_is(before, "--node_rank") || span_is(before, "--node-rank");
+}
+
 static void check_expanded(struct shell *sh, const struct run *run, size_t word,
 			   const struct launch *launch)
 {
 	static const enum tracked ranks[] = {TRACKED_RANK, TRACKED_LOCAL_RANK};
 	const struct command *c = run->c;
+	struct slurm slurm = run->slurm;
 	int line = c->words[word].at.line;
-	bool node = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
+	bool torch = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
 
-	/* For one node torchrun does not look at its rank. */
-	for (size_t i = run->first; i < c->count && !(node && launch->nnodes == 1); i++)
-		if (c->words[i].task && !always_zero(&run->slurm, c->words[i].task)) {
+	/* Several nodes, which sbatch itself is given. */
+	if (slurm.nodes < 0 && launch->nnodes != 1)
+		slurm.nodes = 0;
+	/* For one node, and where the nodes agree on their ranks, torchrun does not look at its
+	 * own.
+	 */
+	for (size_t i = run->first; i < c->count && !(torch && launch->nnodes == 1); i++)
+		if (c->words[i].task && !(torch && launch->agrees && is_node_rank(c, i)) &&
+		    !always_zero(sh, &slurm, c->words[i].task)) {
 			report_expanded(sh, c->words[i].at, c->words[i].task, line);
 			return;
 		}
@@ -249,7 +304,7 @@ static void check_expanded(struct shell *sh, const struct run *run, size_t word,
 		struct setting now = run_setting(sh, run, tracked_name(ranks[i]));
 
 		if (now.state == SET_VALUE && now.exported == EXPORT_YES && now.task &&
-		    !always_zero(&run->slurm, now.task)) {
+		    !always_zero(sh, &slurm, now.task)) {
 			report_expanded(sh, now.at, now.task, line);
 			return;
 		}
