@@ -149,7 +149,15 @@ static bool numbered(struct span name, const char *variable)
 /* Variables of other makers, whose names are near but not misspelt. */
 static bool of_others(struct span name)
 {
-	return span_is(name, "MUSA_VISIBLE_DEVICES") || span_is(name, "HPU_VISIBLE_DEVICES");
+	static const char *const names[] = {"MUSA_VISIBLE_DEVICES", "MUSA_DEVICE_ORDER",
+					    "HPU_VISIBLE_DEVICES",  "XPU_VISIBLE_DEVICES",
+					    "NPU_VISIBLE_DEVICES",  "TPU_VISIBLE_DEVICES",
+					    "MLU_VISIBLE_DEVICES",  "GCU_VISIBLE_DEVICES"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (span_is(name, names[i]))
+			return true;
+	return false;
 }
 
 const char *misspelt_variable(struct span name)

@@ -12,6 +12,7 @@ liblint_la_SOURCES = \
 	lint/profile.c \
 	lint/program.c \
 	lint/python.c lint/python.h \
+	lint/python_arguments.c \
 	lint/python_ask.c \
 	lint/python_blocks.c \
 	lint/python_calls.c \

@@ -35,6 +35,8 @@ static int look(const struct lint *lint, gpumap_profile *profile, const char *pa
 	start.launcher = gpumap_profile_setting(profile, "launcher", GPUMAP_SETTING_VALUE);
 	if (streq(start.launcher, "local"))
 		start.launcher = "gpumap run";
+	start.alone = streq(gpumap_profile_setting(profile, "ranks", GPUMAP_SETTING_VALUE), "1") ||
+		      streq(gpumap_profile_setting(profile, "mode", GPUMAP_SETTING_VALUE), "dp");
 	start.passes = !streq(
 		gpumap_profile_setting(profile, "pass_local_rank", GPUMAP_SETTING_VALUE), "no");
 	file = python_file(profile);

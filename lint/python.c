@@ -35,11 +35,16 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 	/* DeepSpeed's own launcher passes it, whoever else starts the file. */
 	if (passes < 0 && judge->file->facts.deepspeed)
 		return;
-	if (!judge->file->facts.reads_argument)
-		report_add(judge->report, FINDING_UNREAD_ARGUMENT,
-			   AT(judge, s, .fix = "remove it, or read os.environ[\"LOCAL_RANK\"]"),
-			   "%s is declared, and nothing in this file reads it", QUOTE(s->name));
-	else if (passes == 0)
+	if (!judge->file->facts.reads_argument) {
+		if (!python_arguments_elsewhere(judge->file))
+			report_add(judge->report, FINDING_UNREAD_ARGUMENT,
+				   AT(judge, s,
+				      .fix = "remove it, or read os.environ[\"LOCAL_RANK\"]"),
+				   "%s is declared, and nothing in this file reads it",
+				   QUOTE(s->name));
+		return;
+	}
+	if (passes == 0)
 		report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT, AT(judge, s, .fix = read_it),
 			   "%s is parsed, but %s does not pass it: it keeps its default in every "
 			   "rank",
@@ -70,15 +75,25 @@ static void judge_parse(const struct python_judge *judge, const struct observati
 		   judge->start->launcher ? judge->start->launcher : "the launcher");
 }
 
+/* Whether it runs in every process. A method of a class is a library's, called for other reasons.
+ */
+static bool spawns_always(const struct observation *s)
+{
+	return s->kind == OBSERVED_SPAWN && !s->may && !s->otherwise && !s->member;
+}
+
 /* torch.multiprocessing.spawn() in a program of which a launcher starts every rank. srun and mpirun
- * may start one on each node. A method of a class is a library's, called for other reasons. */
+ * may start one on each node, others are told to. */
 static void judge_spawn(const struct python_judge *judge, const struct observation *s)
 {
 	const char *launcher = judge->start ? judge->start->launcher : NULL;
 
-	if (!launcher || streq(launcher, "srun") || streq(launcher, "mpirun") || s->may ||
-	    s->otherwise || s->member || observation_first(judge->file, OBSERVED_SPAWN) != s)
+	if (!launcher || judge->start->alone || streq(launcher, "srun") ||
+	    streq(launcher, "mpirun") || !spawns_always(s))
 		return;
+	for (const struct observation *o = judge->file->observations; o < s; o++)
+		if (spawns_always(o))
+			return;
 	report_add(judge->report, FINDING_NESTED_SPAWN,
 		   AT(judge, s,
 		      .fix = "start it by python3 FILE; or let each rank of the launcher run what "
@@ -152,6 +167,7 @@ int lint_python(struct span text, const char *origin, const struct python_start 
 	if (f) {
 		python_open(&f->text, text);
 		f->names.arena = &f->arena;
+		python_arguments_open(f, text);
 		r = python_scan(f);
 		if (r == GPUMAP_OK)
 			r = judge_file(&judge);

@@ -13,6 +13,7 @@ struct python_start {
 	int passes;
 	const gpumap_inventory *inventory; /* the machine; may be NULL */
 	bool together;                     /* it is started again on the same host while it runs */
+	bool alone;                        /* the launcher starts one process */
 };
 
 /* The known launchers, and whether they pass the local rank; ends with NULL. */

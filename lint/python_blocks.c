@@ -41,20 +41,27 @@ static void push(struct python_file *f, struct python_block block)
 		f->blocks[++f->depth] = block;
 }
 
-/* The variable of the environment that a token of a condition is about; .text NULL: none. */
-static struct span variable_of(const struct python_file *f, unsigned at)
+/* Adds the variable of the environment that a token of a condition is about. */
+static void look(struct python_looked *looked, const struct python_file *f, unsigned at)
 {
 	const struct python_token *t = token_at(f, at);
 	struct python_value v;
 
-	if (t->kind == PYTHON_STRING && t->text.length > 3)
-		return t->text;
+	if (t->kind == PYTHON_STRING)
+		python_environ_look(looked, t->text);
 	if (t->kind != PYTHON_NAME || !f->facts.names_variables)
-		return (struct span){NULL, 0};
+		return;
 	v = python_value(f, at, at + 1);
 	if (v.meaning == MEANS_RANK || v.meaning == MEANS_LOCAL_RANK)
-		return span_of("RANK");
-	return v.meaning == MEANS_DERIVED ? v.text : (struct span){NULL, 0};
+		looked->launcher = true;
+	else if (v.meaning == MEANS_DERIVED)
+		python_environ_look(looked, v.text);
+}
+
+static void join(struct python_looked *looked, struct python_looked more)
+{
+	looked->list = looked->list || more.list;
+	looked->launcher = looked->launcher || more.launcher;
 }
 
 /* if, elif, else, case, except, while: their blocks may not be executed. */
@@ -69,6 +76,8 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 		.otherwise = around->otherwise || otherwise,
 		.guarded = around->guarded,
 		.repeated = around->repeated || token_is(token_at(f, 0), "while"),
+		.branch = !token_is(token_at(f, 0), "while"),
+		.attempt = around->attempt,
 	};
 
 	for (unsigned i = 1; i < past; i++) {
@@ -77,12 +86,14 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 		if (token_is(t, "__name__") || token_is(t, "is_available"))
 			b.may = around->may || otherwise;
 		b.guarded = b.guarded || guards(t);
-		if (!b.tested.text)
-			b.tested = variable_of(f, i);
+		look(&b.tested, f, i);
 	}
-	/* The other case of the condition before. */
-	if (otherwise && !b.tested.text && f->depth < MAX_BLOCKS && before->indent == indent)
-		b.tested = before->tested;
+	/* The other case of the conditions before, or of what was tried. */
+	if (otherwise && f->depth < MAX_BLOCKS && before->indent == indent) {
+		b.read = before->read;
+		join(&b.tested, before->tested);
+		join(&b.tested, before->read);
+	}
 	push(f, b);
 }
 
@@ -97,7 +108,36 @@ static void push_plain(struct python_file *f, int function, int indent, bool rep
 			.otherwise = around->otherwise,
 			.guarded = around->guarded,
 			.repeated = repeated || (around->function == function && around->repeated),
+			.attempt = around->function == function ? around->attempt : 0,
 		});
+}
+
+/* return, raise and the like: the rest of the block around is the other case of the condition. */
+static bool is_leaving(const struct python_file *f, unsigned first, unsigned past, bool *ends)
+{
+	static const char *const words[] = {"return", "continue", "break"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (token_is(token_at(f, first), words[i]))
+			return true;
+	*ends = token_is(token_at(f, first), "raise") || is_at(f, first + 2, past, "exit") ||
+		is_at(f, first, past, "exit");
+	return *ends;
+}
+
+void python_leave(struct python_file *f, unsigned first, unsigned past)
+{
+	const struct python_block *b = block_now(f);
+	bool ends = false;
+
+	if (!f->depth || !b->branch || !is_leaving(f, first, past, &ends))
+		return;
+	join(&f->blocks[f->depth - 1].tested, b->tested);
+	/* A program that ends there is started in another way. */
+	if (ends)
+		return;
+	f->blocks[f->depth - 1].cut = true;
+	f->blocks[f->depth - 1].guarded = f->blocks[f->depth - 1].guarded || b->guarded;
 }
 
 static void define(struct python_file *f, unsigned open, int indent)
@@ -164,5 +204,7 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 	} else {
 		push_plain(f, block_now(f)->function, indent, is_at(f, first, colon, "for"));
 		block_now(f)->member = is_at(f, first, colon, "class");
+		if (is_at(f, first, colon, "try"))
+			block_now(f)->attempt = f->depth;
 	}
 }

@@ -190,6 +190,10 @@ static void call_rendezvous(struct python_file *f, unsigned open)
 	struct python_value v;
 	struct observation *s;
 
+	/* A group of ranks that are not there. */
+	if (python_argument_find(f, open, "backend", 0, &a) &&
+	    span_is(token_at(f, a.first)->text, "fake"))
+		return;
 	f->facts.distributed = true;
 	if (python_argument_find(f, open, "rank", -1, &a)) {
 		v = python_value(f, a.first, a.past);
@@ -434,5 +438,5 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 	else if (streq(path, "accelerate.Accelerator"))
 		f->facts.accelerator = true;
 	else if (!call_process(f, path, at, open) && starts_with(path, "os."))
-		python_environ_call(f, path, open);
+		python_environ_call(f, path, at, open);
 }

@@ -37,6 +37,14 @@ static bool is_launchers(struct span name)
 	       span_starts(name, "PMI");
 }
 
+void python_environ_look(struct python_looked *looked, struct span name)
+{
+	if (name.length <= 3)
+		return;
+	looked->list = looked->list || span_is(name, "CUDA_VISIBLE_DEVICES");
+	looked->launcher = looked->launcher || is_launchers(name);
+}
+
 /* Whether an expression is derived from another launcher's variable, or from the old value of
  * `name`: such a rewrite loses nothing (rule S2). */
 static bool is_derived(const struct python_file *f, struct span name, unsigned first, unsigned past)
@@ -63,6 +71,29 @@ static bool is_derived(const struct python_file *f, struct span name, unsigned f
 bool python_environ_derived(const struct python_file *f, unsigned first, unsigned past)
 {
 	return is_derived(f, span_of("CUDA_VISIBLE_DEVICES"), first, past);
+}
+
+/* Whether the expression is made of what the function was given, or of the object: who calls it
+ * decides. */
+static bool is_given(const struct python_file *f, unsigned first, unsigned past)
+{
+	int function = f->blocks[f->depth].function;
+
+	for (unsigned i = first; i < past && i < first + MAX_VALUE; i++)
+		if (token_at(f, i)->kind == PYTHON_NAME &&
+		    (token_is(token_at(f, i), "self") ||
+		     (function && names_get(&f->names, token_at(f, i)->text, function))))
+			return true;
+	return false;
+}
+
+/* Whether Ray names the GPUs in it: ray.get_gpu_ids() */
+static bool is_of_ray(const struct python_file *f, unsigned first, unsigned past)
+{
+	for (unsigned i = first; f->facts.ray && i < past && i < first + MAX_VALUE; i++)
+		if (is_at(f, i, past, "get_gpu_ids") || is_at(f, i, past, "get_accelerator_ids"))
+			return true;
+	return false;
 }
 
 /* Whether the expression is an argument of the command line: args.gpu. */
@@ -96,19 +127,16 @@ static void remember_list(struct python_file *f, const struct observation *s)
 	}
 }
 
-/* Whether a condition has looked at the variable; for those of ranks, at any that says whether
- * there is a launcher. */
+/* Whether a condition has looked at the variable, or the function has kept it; for those of ranks,
+ * a condition at any that says whether there is a launcher. */
 static bool tested(const struct python_file *f, struct span name)
 {
 	bool list = span_is(name, "CUDA_VISIBLE_DEVICES");
 
-	for (int i = f->depth; i > 0; i--) {
-		const struct span *t = &f->blocks[i].tested;
-
-		if (t->text && (span_same(*t, name) || (!list && is_launchers(*t))))
+	for (int i = f->depth; i >= 0; i--)
+		if (list ? f->blocks[i].tested.list : f->blocks[i].tested.launcher)
 			return true;
-	}
-	return false;
+	return list && f->lister == f->blocks[f->depth].function + 1;
 }
 
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
@@ -134,6 +162,14 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 	    verb != OBSERVED_REMOVES && is_derived(f, s->name, first, past))
 		s->value.meaning = MEANS_DERIVED;
 	s->argument = is_argument(f, first, past);
+	s->may = s->may || (s->value.meaning == MEANS_UNKNOWN && verb != OBSERVED_REMOVES &&
+			    !s->argument && is_given(f, first, past));
+	/* It is put back to what it was: not set. */
+	if (is_of_ray(f, first, past) ||
+	    (verb == OBSERVED_REMOVES && f->keeper == block_now(f)->function + 1))
+		s->value.meaning = MEANS_DERIVED;
+	if (span_is(s->name, "WORLD_SIZE") && s->value.meaning == MEANS_TEXT)
+		f->facts.one_process = span_is(s->value.text, "1");
 	if (span_is(s->name, "MASTER_PORT") && verb != OBSERVED_REMOVES && !s->argument &&
 	    s->value.meaning == MEANS_UNKNOWN)
 		f->facts.finds_port = true;
@@ -243,7 +279,24 @@ static void update(struct python_file *f, unsigned open)
 	}
 }
 
-void python_environ_call(struct python_file *f, const char *path, unsigned open)
+/* The list is kept for later, or looked at: a = os.environ[...], if os.environ.get(...) */
+static void keep_list(struct python_file *f, unsigned at, unsigned name)
+{
+	if (at && !is_at(f, at - 1, f->text.count, ":") && !is_at(f, 0, at, "print") &&
+	    span_is(token_at(f, name)->text, "CUDA_VISIBLE_DEVICES")) {
+		f->lister = f->blocks[f->depth].function + 1;
+		if (!is_at(f, 0, at, "if") && !is_at(f, 0, at, "elif"))
+			f->keeper = f->lister;
+	}
+}
+
+void python_environ_read(struct python_file *f, unsigned at, unsigned name)
+{
+	python_environ_name(f, name);
+	keep_list(f, at, name);
+}
+
+void python_environ_call(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
 	static const struct {
 		const char *path;
@@ -256,22 +309,25 @@ void python_environ_call(struct python_file *f, const char *path, unsigned open)
 	};
 	static const char *const readers[] = {"os.getenv", "os.environ.get"};
 	struct python_argument name, value = {0};
-	unsigned at = open + 1;
+	unsigned next = open + 1;
+	/* What takes a value away for later loses nothing. */
+	bool takes = at && !is_at(f, at - 1, open, ":");
 
 	if (streq(path, "os.environ.update")) {
 		update(f, open);
 		return;
 	}
-	if (!python_argument(f, open, &at, &name) || name.past != name.first + 1)
+	if (!python_argument(f, open, &next, &name) || name.past != name.first + 1)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
 		if (streq(path, readers[i]))
-			python_environ_name(f, name.first);
+			python_environ_read(f, at, name.first);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		if (!streq(path, calls[i].path))
 			continue;
 		python_environ_name(f, name.first);
-		if (calls[i].verb == OBSERVED_REMOVES || python_argument(f, open, &at, &value))
+		if (calls[i].verb == OBSERVED_REMOVES ? !takes
+						      : python_argument(f, open, &next, &value))
 			python_environ_set(f, name.first, value.first, value.past, calls[i].verb);
 	}
 }

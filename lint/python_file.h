@@ -72,6 +72,9 @@ struct python_facts {
 	bool reads_argument;   /* looks at the argument local_rank */
 	bool known_alone;      /* uses parse_known_args */
 	bool deepspeed;        /* is written for the deepspeed launcher */
+	bool ray;              /* Ray starts the processes */
+	bool tests;            /* a framework of tests starts it */
+	bool one_process;      /* its group has one rank */
 };
 
 /* How a device is picked, for python_choice.c. */
@@ -99,16 +102,37 @@ struct python_choice {
 	bool ends;     /* the program may have ended before */
 };
 
+/* Variables of the environment: the visible list, and any that a launcher sets. */
+struct python_looked {
+	bool list, launcher;
+};
+
 struct python_block {
 	int indent, function;
 	bool may, otherwise, guarded;
-	bool repeated;      /* in the body of a loop */
-	bool member;        /* in the body of a class */
-	struct span tested; /* the variable that its condition tests */
+	bool branch;                 /* of if, else and except */
+	bool cut;                    /* a branch in it returned */
+	bool repeated;               /* in the body of a loop */
+	bool member;                 /* in the body of a class */
+	int attempt;                 /* the block of the try that it is in; 0: none */
+	struct python_looked tested; /* what conditions have looked at */
+	struct python_looked read;   /* of a try: what was read in it */
 	struct span initialised;
 	int initialised_line;
 	bool listed; /* the list here is known; with a NULL list, known to be unknown */
 	const char *list;
+};
+
+enum { MAX_GIVEN = 64 };
+
+/* What becomes of the arguments of the command line, in a file that declares --local_rank. */
+struct python_arguments {
+	bool watched; /* it does */
+	bool parsed, used;
+	bool elsewhere;               /* other files may read them */
+	struct span holder;           /* the name that has them */
+	struct span given[MAX_GIVEN]; /* the functions that get them */
+	size_t given_count;
 };
 
 struct python_file {
@@ -117,14 +141,18 @@ struct python_file {
 	struct arena arena;
 	struct python_block blocks[MAX_BLOCKS + 1]; /* [0] is the file */
 	int depth, functions;
+	/* The last functions that looked at the visible list, and that kept it, plus one; 0: none.
+	 */
+	int lister, keeper;
 	bool deferred;   /* the statement has a lambda */
 	bool definition; /* ... is the head of a function */
 	struct python_facts facts;
+	struct python_arguments arguments;
 	struct observation *observations;
 	size_t count, room;
 	/* the first observation of each kind: its position, plus one; 0: there is none */
 	size_t firsts[OBSERVED_KINDS];
-	bool full;                    /* there are more than MAX_SIGHTS */
+	bool full;                    /* there are more than MAX_OBSERVATIONS */
 	struct python_choice *choice; /* NULL: not wanted */
 };
 
@@ -186,6 +214,9 @@ unsigned python_head(const struct python_file *f);
 /* Enters the block after that colon. */
 void python_enter(struct python_file *f, unsigned colon, int indent);
 
+/* Handles a statement that may leave the block. */
+void python_leave(struct python_file *f, unsigned first, unsigned past);
+
 /* --- python_scan.c, python_calls.c, python_environ.c ------------------------------------ */
 
 int python_scan(struct python_file *f);
@@ -201,8 +232,13 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 /* Handles a device that is named at a token. `bare`: only a name, whose value was noted already. */
 void python_device(struct python_file *f, unsigned at, struct python_value v, bool bare);
 
-/* Handles os.environ and its methods: the token `at` is the variable's name. */
-void python_environ_call(struct python_file *f, const char *path, unsigned open);
+/* Adds a variable that was looked at. */
+void python_environ_look(struct python_looked *looked, struct span name);
+/* Handles os.environ and its methods. */
+void python_environ_call(struct python_file *f, const char *path, unsigned at, unsigned open);
+/* Handles a variable that is read; the expression begins at the token `at`. */
+void python_environ_read(struct python_file *f, unsigned at, unsigned name);
+/* The token `at` is the variable's name. */
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
 			enum observation_verb verb);
 /* Whether the expression [first, past) is made from the visible list. */
@@ -212,6 +248,16 @@ void python_environ_list(struct python_file *f, unsigned at, struct python_value
 void python_environ_command(struct python_file *f, unsigned open);
 /* Handles a string that is the name of a variable: it may be misspelt. */
 void python_environ_name(struct python_file *f, unsigned at);
+
+/* --- python_arguments.c ------------------------------------------------------------------ */
+
+void python_arguments_open(struct python_file *f, struct span text);
+/* Handles a function or class of this file. */
+void python_defined(struct python_file *f, struct span name);
+/* Handles the tokens [first, past), which define nothing. */
+void python_arguments(struct python_file *f, unsigned first, unsigned past);
+/* Whether code in other files may read them. */
+bool python_arguments_elsewhere(const struct python_file *f);
 
 /* --- python_choice.c; without a struct python_choice these do nothing --------------------- */
 

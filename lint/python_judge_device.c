@@ -28,7 +28,7 @@ static bool shared(const struct python_judge *judge, const struct observation *s
 	const struct python_facts *facts = &judge->file->facts;
 
 	return facts->distributed && !facts->own_list && !facts->frameworks && !facts->several &&
-	       !s->guarded && !s->otherwise;
+	       !facts->tests && !s->guarded && !s->otherwise;
 }
 
 static void judge_same(const struct python_judge *judge, const struct observation *s)
@@ -48,8 +48,9 @@ static void judge_single(const struct python_judge *judge, const struct observat
 {
 	const struct python_file *f = judge->file;
 
-	if (f->facts.distributed || f->facts.frameworks || s->list || s->value.number == 0 ||
-	    s->may || observation_first(f, OBSERVED_PARALLEL) || observation_first(f, s->kind) != s)
+	if (f->facts.distributed || f->facts.frameworks || f->facts.tests || s->list ||
+	    s->value.number == 0 || s->may || observation_first(f, OBSERVED_PARALLEL) ||
+	    observation_first(f, s->kind) != s)
 		return;
 	report_add(
 		judge->report, FINDING_RECOMMENDED,

@@ -57,7 +57,7 @@ static int judge_list(const struct python_judge *judge, const struct observation
 	const char *verb = s->may ? "may replace" : "replaces";
 
 	if (s->verb == OBSERVED_DEFAULTS || s->value.meaning == MEANS_DERIVED ||
-	    hides_all(judge, s))
+	    hides_all(judge, s) || (s->may && judge->file->facts.ray))
 		return GPUMAP_OK;
 	if (local || rank)
 		report_add(judge->report, id,
@@ -119,8 +119,8 @@ static bool is_launcher(const struct python_judge *judge)
 {
 	const struct python_facts *facts = &judge->file->facts;
 
-	return facts->spawns_ranks ||
-	       (!python_launched(judge) && (facts->numbers_ranks || facts->finds_port));
+	return facts->spawns_ranks || (!python_launched(judge) &&
+				       (facts->numbers_ranks || facts->finds_port || facts->ray));
 }
 
 static void judge_rank(const struct python_judge *judge, const struct observation *s)
@@ -145,6 +145,11 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 		return;
 	/* What is computed is right as often as not. */
 	if (!constant && !s->argument)
+		return;
+	/* Under a condition about ranks it is for those without a launcher; and one process needs
+	 * none. */
+	if (!port &&
+	    ((s->may && s->guarded) || (judge->file->facts.one_process && !python_launched(judge))))
 		return;
 	if (port && constant && !s->may)
 		fixed_port(judge, s,
@@ -191,6 +196,9 @@ void judge_rendezvous(const struct python_judge *judge, const struct observation
 	struct span text = s->value.text, port;
 	const char *colon = memrchr(text.text, ':', text.length);
 	struct observation at = *s;
+
+	if (judge->file->facts.tests)
+		return;
 
 	port = (struct span){colon + 1, (size_t)(text.text + text.length - colon - 1)};
 	if (span_number(port, 65535) <= 0)

@@ -25,8 +25,10 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 		.otherwise = b->otherwise,
 		.guarded = b->guarded,
 	};
-	for (int i = f->depth; i > 0; i--)
+	for (int i = f->depth; i >= 0; i--) {
 		s->member = s->member || f->blocks[i].member;
+		s->may = s->may || f->blocks[i].cut;
+	}
 	/* The effects of the surrounding blocks apply here too, also inside of functions. */
 	for (int i = f->depth; i >= 0; i--) {
 		if (f->blocks[i].initialised.text) {
@@ -45,6 +47,12 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 
 /* --- statements --------------------------------------------------------------------- */
 
+/* Tests start their ranks themselves, on one host. */
+static void start_by_tests(struct python_file *f)
+{
+	f->facts.tests = f->facts.spawns = f->facts.spawns_ranks = true;
+}
+
 /* Notes packages that choose devices themselves, or read arguments. */
 static void see_package(struct python_file *f, struct span name)
 {
@@ -59,6 +67,9 @@ static void see_package(struct python_file *f, struct span name)
 	for (size_t i = 0; i < ARRAY_SIZE(parsing); i++)
 		f->facts.reads_arguments = f->facts.reads_arguments || span_is(name, parsing[i]);
 	f->facts.torch = f->facts.torch || span_is(name, "torch");
+	f->facts.ray = f->facts.ray || span_is(name, "ray");
+	if (span_is(name, "pytest") || span_is(name, "unittest"))
+		start_by_tests(f);
 	f->facts.deepspeed = f->facts.deepspeed || span_is(name, "deepspeed");
 	choice_import(f, name);
 }
@@ -98,9 +109,8 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 		return;
 	}
 	see_package(f, token_at(f, at)->text);
-	/* The tests of PyTorch start their ranks by its test classes, on one host. */
 	if (span_starts(path, "torch.testing._internal"))
-		f->facts.spawns = f->facts.spawns_ranks = true;
+		start_by_tests(f);
 	at = end + 1 + is_at(f, end + 1, past, "(");
 	if (is_at(f, at, past, "*"))
 		choice_import(f, (struct span){"*", 1});
@@ -257,8 +267,13 @@ static void walk_path(struct python_file *f, unsigned i, unsigned past)
 	choice_path(f, path, i, end);
 	if (streq(path, "sys.argv"))
 		f->facts.reads_arguments = true;
-	if (streq(path, "os.environ") && is_at(f, end, past, "[") && end + 1 < past)
-		python_environ_name(f, end + 1);
+	if (streq(path, "os.environ") && is_at(f, end, past, "[") && end + 1 < past) {
+		if (is_at(f, token_at(f, end)->past, past, "=") ||
+		    (i && token_is(token_at(f, i - 1), "del")))
+			python_environ_name(f, end + 1);
+		else
+			python_environ_read(f, i, end + 1);
+	}
 	if (is_at(f, end, past, "(") && token_at(f, end)->past > end + 1)
 		python_call(f, path, i, end);
 }
@@ -289,6 +304,8 @@ static void walk_string(struct python_file *f, unsigned i, unsigned past)
 
 	if (t->plain)
 		meaning = python_variable(t->text).meaning;
+	if (block_now(f)->attempt)
+		python_environ_look(&f->blocks[block_now(f)->attempt].read, t->text);
 	if (meaning == MEANS_LOCAL_RANK)
 		f->facts.reads_local_rank = true;
 	if (list || meaning == MEANS_LOCAL_RANK || meaning == MEANS_RANK)
@@ -344,6 +361,8 @@ static void simple(struct python_file *f, unsigned first, unsigned past)
 		import_from(f, first + 1, past);
 	} else {
 		walk(f, first, past);
+		python_leave(f, first, past);
+		python_arguments(f, first, past);
 		if (token_is(token_at(f, first), "del"))
 			removes(f, first + 1, past);
 		assignments(f, first, past);
@@ -354,7 +373,7 @@ static void simple(struct python_file *f, unsigned first, unsigned past)
 
 static void statement(struct python_file *f)
 {
-	unsigned colon;
+	unsigned colon, first;
 	int indent = f->text.indent;
 
 	while (indent >= 0 && f->depth && block_now(f)->indent >= indent)
@@ -368,7 +387,12 @@ static void statement(struct python_file *f)
 		simple(f, 0, f->text.count);
 		return;
 	}
-	f->definition = is_at(f, token_is(token_at(f, 0), "async"), colon, "def");
+	first = token_is(token_at(f, 0), "async");
+	f->definition = is_at(f, first, colon, "def");
+	if (f->definition || is_at(f, first, colon, "class"))
+		python_defined(f, token_at(f, first + 1)->text);
+	else
+		python_arguments(f, 1, colon);
 	walk(f, 1, colon);
 	f->definition = false;
 	python_enter(f, colon, indent);

@@ -29,7 +29,8 @@ static bool add_different(struct different *d, const struct lint_start *s)
 	for (size_t i = 0; i < d->count; i++)
 		if (streq(d->starts[i]->path, s->path) && d->starts[i]->launcher == s->launcher &&
 		    d->starts[i]->local_rank == s->local_rank &&
-		    d->starts[i]->together == s->together)
+		    d->starts[i]->together == s->together &&
+		    (d->starts[i]->nproc == 1) == (s->nproc == 1))
 			return true;
 	if (d->count == MAX_DIFFERENT)
 		return false;
@@ -42,7 +43,8 @@ static int lint_start(const struct lint *lint, const struct lint_start *s, const
 	struct python_start start = {.launcher = launchers[s->launcher],
 				     .passes = s->local_rank,
 				     .inventory = lint->inventory,
-				     .together = s->together};
+				     .together = s->together,
+				     .alone = s->nproc == 1};
 
 	/* The shell starts one process, by hand or as a rank of a launcher around the script. */
 	if (s->launcher == LINT_DIRECT && !s->local_rank)
