@@ -24,7 +24,7 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size);
 /* array_room() for an array in the arena. */
 void *arena_room(struct arena *arena, void *array, size_t count, size_t *room, size_t size);
 
-/* Copies. For a NULL text they return NULL, and the arena does not fail. */
+/* Copies of texts. For a NULL text they return NULL, and the arena does not fail. */
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF(2, 3);

@@ -29,16 +29,16 @@ int atomic_folder(const char *path, const char **name);
  * errno. */
 bool atomic_create(struct atomic_file *file, int folder, const char *prefix, mode_t mode);
 
-/* Renames the file to its final name. False with errno and `failed`; the old file is then
- * unchanged, unless only the folder could not be synced: then the new file is in place, but may be
- * lost in a crash. */
+/* Renames the file to its final name. False with errno and `failed`; then the old file is
+ * unchanged. But if only the folder could not be synced, the new file is in place, and a crash may
+ * lose it. */
 bool atomic_publish(struct atomic_file *file, const char *name);
 
 /* Closes the file, and removes it if it was not published. Keeps errno. */
 void atomic_close(struct atomic_file *file);
 
-/* Syncs a folder, so that its names survive a crash as the contents do. Does nothing for a folder
- * that may not be read, or if the file system cannot do it. False with errno. */
+/* Syncs a folder, so that its names survive a crash as the contents do. It does nothing if the
+ * folder may not be read, or the file system cannot sync folders. False with errno. */
 bool atomic_sync_folder(int folder);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hashes, and a table of them. The hash is FNV-1a of 64 bits, by Fowler, Noll and Vo:
+/* Hash values, and a table of them. The hash is FNV-1a of 64 bits, by Fowler, Noll and Vo:
  * http://www.isthe.com/chongo/tech/comp/fnv */
 #ifndef GM_HASH_H
 #define GM_HASH_H

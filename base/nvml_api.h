@@ -48,8 +48,8 @@ enum nvml_return {
 #undef NVML_RETURN_ENUM
 };
 
-/* The driver of a pretended machine whose inventory names none. It has the form of a version, but
- * no real driver has this one: gpumap itself takes it for unknown. */
+/* The driver version of a pretended machine whose inventory has no version. It has the form of a
+ * version, but no real driver has it, and gpumap itself treats it as not known. */
 #define NVML_MADE_UP_DRIVER "580.00.00"
 
 enum {

@@ -9,7 +9,7 @@
  * `max` + 1, so that long texts cost little. */
 int edit_distance(struct span a, const char *b, int max);
 
-/* Finds the nearest of names that are passed one by one, by the rules of suggest(). */
+/* Finds the nearest of several names by the rules of suggest(). nearest_try() passes one name. */
 struct nearest {
 	struct span text;
 	const char *name; /* NULL: none is near */
@@ -29,15 +29,14 @@ struct remedy {
 const char *did_you_mean(struct remedy *ret, const char *near, const char *otherwise);
 #define DID_YOU_MEAN(near, otherwise) did_you_mean(&(struct remedy){{0}}, near, otherwise)
 
-/* Words between bars: "list|isolate|cores:COUNT". The place of `text` among them; -1: not found.
- */
+/* The place of `text` among words between bars, "list|isolate|cores:COUNT"; -1: not found. */
 int word_place(const char *words, struct span text);
-/* A remedy for what is none of them: "did you mean isolate?" or "write list, isolate or
- * cores:COUNT". */
+/* A remedy for a text that is not one of `words`: "did you mean isolate?" or "write list, isolate
+ * or cores:COUNT". */
 const char *word_fix(struct remedy *ret, const char *words, struct span text);
 #define WORD_FIX(words, text) word_fix(&(struct remedy){{0}}, words, text)
-/* The first of these; NULL: no word is near. What has capitals stands for other texts, and is not.
- */
+/* Only the remedy "did you mean isolate?"; NULL: no word is near. A word with capitals stands for
+ * other texts, and is never near. */
 const char *word_near(struct remedy *ret, const char *words, struct span text);
 
 #endif

@@ -7,7 +7,7 @@
 
 struct strbuf;
 
-/* A piece of a text that somebody else owns. */
+/* A piece of a text that another object owns. */
 struct span {
 	const char *text;
 	size_t length;
@@ -25,12 +25,12 @@ bool span_starts(struct span s, const char *prefix);
 /* Whether the pattern matches `text`: * matches any text, ? any character. */
 bool span_glob(struct span pattern, const char *text);
 
-/* Whether it is one of `words`, which are separated by blanks. Case is ignored, and _ counts as -.
- */
+/* Whether `s` is one of `words`, which are separated by blanks. Letter case is ignored, and _
+ * counts as -. */
 bool span_among(struct span s, const char *words);
 
-/* Takes the piece up to the next `separator` off *rest into *piece. False when *rest was already
- * used up. "a,,b" gives "a", "", "b"; "" gives "" once. rest->text must not be NULL at first. */
+/* Moves the piece before the next `separator` from *rest to *piece. False if no piece is left.
+ * "a,,b" gives "a", "" and "b"; "" gives one "". At the first call rest->text must not be NULL. */
 bool span_split(struct span *rest, char separator, struct span *piece);
 
 /* The whole span as a decimal number from 0 to `max`, digits only; -1 if it is anything else. */
@@ -40,7 +40,8 @@ int64_t span_number(struct span s, int64_t max);
 void escape_to(struct strbuf *buf, const char *text, size_t length);
 void escape_all(struct strbuf *buf, const char *text);
 
-/* Escaped text for a message, kept in `ret`. What is longer than 200 bytes is cut with "...". */
+/* Escaped text for a message, kept in `ret`. If it has more than 200 bytes, it is cut and ends with
+ * "...". */
 struct quoted {
 	char text[832];
 };
@@ -52,12 +53,12 @@ const char *environ_find(const char *const *envp, const char *name);
 /* The same, but NULL also if the value is empty. */
 const char *environ_nonempty(const char *const *envp, const char *name);
 
-/* The length of the valid UTF-8 sequence at text, 0 when it is invalid. */
+/* The length of the valid UTF-8 sequence at text; 0 if it is invalid. */
 size_t utf8_length(const char *text, size_t length);
 
-/* The length of the character at text, 1 if it is not UTF-8. *shown: whether people can see it in a
- * line. Not shown are control characters, what reorders or breaks the line, what has no width, and
- * U+FFFE and U+FFFF. */
+/* The length of the character at text; 1 if it is not UTF-8. *shown is whether people can see it in
+ * a line. It is false for control characters, for characters that reorder or break the line or have
+ * no width, and for U+FFFE and U+FFFF. */
 size_t utf8_next(const char *text, size_t length, bool *shown);
 
 #endif

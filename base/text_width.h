@@ -17,7 +17,7 @@ int text_width(struct font font, const char *text, size_t length);
 /* How many bytes of the text fit into `width`, in whole characters. */
 size_t text_fit(struct font font, const char *text, size_t length, int width);
 
-/* The same, but if the text does not fit as a whole, leaves room for an ellipsis after it. */
+/* The same, but if the whole text does not fit, there is room for an ellipsis after these bytes. */
 size_t text_cut(struct font font, const char *text, size_t length, int width);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose files and links this process follows: its own user's, and root's. */
+/* This process follows the files and links of its own user and of root. */
 #ifndef GM_TRUST_H
 #define GM_TRUST_H
 
@@ -12,9 +12,10 @@
 bool owner_trusted(const struct stat *st);
 
 /* A planted link is a symbolic link of another user in a folder that others may write to: it can
- * lead the files of this user to any place. The kernel follows none in folders with the sticky bit
- * (fs.protected_symlinks of proc(5)); here the folder need not have it. Returns the length of the
- * first part of `path` that is one; 0: there is none, up to where the path exists. */
+ * lead the files of this user to any place. The kernel does not follow such a link if the folder
+ * has the sticky bit (fs.protected_symlinks of proc(5)); here the folder need not have that bit.
+ * Returns the length of the beginning of `path` that ends at the first planted link; 0: the part of
+ * `path` that exists has none. */
 size_t planted_link(const char *path);
 
 #endif

@@ -10,21 +10,21 @@
 
 struct python_start;
 
-/* All of a file, "-" being standard input, for the caller to free; failures go to `report`. As
- * lint_files(). */
+/* Reads all of a file ("-" is standard input); the caller frees *text. Failures go to `report`.
+ * Returns the codes of lint_files(). */
 int lint_read(char **text, size_t *size, const char *path, gpumap_report *report);
 
-/* A Python file. */
+/* Checks a Python file. */
 int lint_program(const struct lint *lint, struct span text, struct seen_file *file);
 
-/* A Python file that the file `from` starts, if the Python file exists. */
+/* Checks a Python file that the file `from` starts, if the Python file exists. */
 int lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
 		      const char *name);
 
-/* One profile of the file, or all of them. */
+/* Checks one profile of the file, or all of them. */
 int lint_profiles(const struct lint *lint, struct span text, struct seen_file *file);
 
-/* A shell script, and the Python files that it starts. */
+/* Checks a shell script, and the Python files that it starts. */
 int lint_script(const struct lint *lint, struct span text, struct seen_file *file);
 
 /* --- kind.c ------------------------------------------------------------------------------- */
@@ -49,8 +49,8 @@ bool lint_is_folder(const char *path);
 /* GPUMAP_ENOMEM. */
 int lint_add_path(struct lint_paths *ret, const char *path);
 
-/* Adds the programs in a folder and in those inside it, by their names; what is no program is
- * passed over. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+/* Adds the programs in a folder and in the folders inside it, ordered by name, and skips files that
+ * are not programs. GPUMAP_EFILE, GPUMAP_ENOMEM. */
 int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *report);
 
 #endif

@@ -12,9 +12,9 @@ struct ignore {
 	const char *at;  /* in the text of the file, while it is read */
 	int line, column;
 	int from, to; /* the lines whose findings it hides; 0: none */
-	int reach;    /* the last line of this one and of those before it in the list */
+	int reach;    /* the last line that this comment or an earlier one in the list hides */
 	bool alone;   /* on a line of its own */
-	bool quoted;  /* in a string: no comment */
+	bool quoted;  /* in a string, so it is not a comment */
 	bool used;
 };
 
@@ -24,13 +24,13 @@ struct ignores {
 	size_t count, room;
 };
 
-/* Reads the comments of a file. Each is about the statement of Python or the command of the shell
- * in its line, with the lines that continue it; one on a line of its own is about the next one.
- * GPUMAP_ENOMEM. */
+/* Reads the comments of a file. A comment is about the Python statement or the shell command in its
+ * line, with all lines of that. A comment on a line of its own is about the next statement or
+ * command. GPUMAP_ENOMEM. */
 int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind);
 void ignores_free(struct ignores *ignores);
 
-/* Whether a comment hides a finding; it is used then. */
+/* Whether a comment hides the finding. If so, the comment counts as used. */
 bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding);
 
 /* Reports the comments that are not used. */

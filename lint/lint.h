@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpumap lint: files of any kind, folders of them, and the programs that they start. */
+/* gpumap lint checks files of any kind, folders of them, and the programs that they start. */
 #ifndef GM_LINT_H
 #define GM_LINT_H
 
@@ -13,9 +13,9 @@ struct lint {
 	const gpumap_inventory *inventory; /* the machine; may be NULL */
 	const char *machine;               /* as --inventory names it; NULL: not given */
 	const char *launcher;              /* the launcher of Python files; NULL: not known */
-	const char *profile;               /* the one to read of a profile file; NULL: all */
-	enum lint_kind as;                 /* LINT_UNKNOWN: decided by each file */
-	struct lint_seen *seen;            /* of lint_files() itself */
+	const char *profile;               /* the profile to read of each file; NULL: all */
+	enum lint_kind as;                 /* LINT_UNKNOWN: each file shows its kind */
+	struct lint_seen *seen;            /* private to lint_files() */
 	/* Reports why the profile could not be launched. */
 	void (*check_launch)(const struct lint *lint, gpumap_profile *profile,
 			     gpumap_report *report);
@@ -24,9 +24,10 @@ struct lint {
 /* "profile", "shell" or "python"; LINT_UNKNOWN: another word. */
 enum lint_kind lint_kind_named(const char *word);
 
-/* Reads files, "-" being standard input, and the programs in folders. Reports what is found in them
- * and in the Python files that they start, once in whatever order they are, and what their comments
- * ignore for nothing. GPUMAP_EFILE, GPUMAP_EINPUT (of no kind), GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Reads files ("-" is standard input), the programs in folders, and the Python files that these
+ * start. Reports each finding once, whatever the order of the files, and reports comments that hide
+ * no finding. GPUMAP_EFILE. GPUMAP_EINPUT: a file is of no known kind. GPUMAP_ELIMIT,
+ * GPUMAP_ENOMEM. */
 int lint_files(const struct lint *lint, const char *const *paths, size_t count);
 
 #endif

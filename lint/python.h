@@ -12,7 +12,7 @@ struct python_start {
 	/* whether the local rank is passed as an argument: 1 yes, 0 no, -1 not known */
 	int passes;
 	const gpumap_inventory *inventory; /* the machine; may be NULL */
-	bool together;                     /* it is started again on the same host while it runs */
+	bool together;                     /* the host starts it again while it runs */
 	bool alone;                        /* the launcher starts one process */
 };
 
@@ -28,8 +28,9 @@ extern const struct python_launcher python_launchers[];
 int lint_python(struct span text, const char *origin, const struct python_start *start,
 		gpumap_report *report);
 
-/* How a program picks its device (rule R3), if all of its actions on devices are understood: in the
- * words of gpumap.ini(5), "cuda:%l", and the line that shows it. An empty text: not known. */
+/* How a program picks its device (rule R3), if gpumap understands all that it does with devices:
+ * the value for the key `device`, such as "cuda:%l", and the line that shows it. The text is empty
+ * if it is not known. */
 struct python_device {
 	char text[32];
 	int line;

@@ -36,8 +36,8 @@ struct observation {
 	struct span name; /* of the variable or option */
 	struct python_value value;
 	enum observation_verb verb;
-	bool may;                /* in only one of several branches */
-	bool otherwise;          /* and that branch is an else */
+	bool may;                /* it is in only one of several branches */
+	bool otherwise;          /* that branch is an else */
 	bool member;             /* in a method of a class */
 	bool guarded;            /* executed only by some ranks */
 	bool both;               /* an option in both spellings */
@@ -55,11 +55,11 @@ struct observation {
 struct python_facts {
 	bool torch, cuda;      /* torch is imported; a CUDA device is used */
 	bool spawns;           /* it starts processes that may be ranks */
-	bool spawns_ranks;     /* and these are, or a test starts the file's ranks */
+	bool spawns_ranks;     /* it starts processes that are ranks, or a test starts its ranks */
 	bool numbers_ranks;    /* init_process_group gets a rank that is not the launcher's */
 	bool finds_port;       /* MASTER_PORT is computed */
 	bool frameworks;       /* a framework chooses devices */
-	bool accelerator;      /* accelerate.Accelerator() is one of these */
+	bool accelerator;      /* that framework is accelerate.Accelerator() */
 	bool chooses;          /* a named device differs between ranks */
 	bool several;          /* more than one device is named by number */
 	int64_t number;        /* the first of these numbers, plus one; 0: none */
@@ -68,8 +68,8 @@ struct python_facts {
 	bool reads_local_rank; /* reads it from the environment */
 	bool names_variables;  /* a string names a rank's variable or the visible list */
 	bool own_list;         /* each rank sets its own visible list */
-	bool reads_arguments;  /* reads them by sys.argv or another parser */
-	bool reads_argument;   /* looks at the argument local_rank */
+	bool reads_arguments;  /* reads arguments by sys.argv or another parser */
+	bool reads_argument;   /* reads the argument local_rank */
 	bool known_alone;      /* uses parse_known_args */
 	bool deepspeed;        /* is written for the deepspeed launcher */
 	bool ray;              /* Ray starts the processes */
@@ -97,7 +97,7 @@ struct python_choice {
 	size_t name_count;
 	bool doubtful; /* another device may be picked */
 	bool passed;   /* a device is used whose name is not known */
-	bool foreign;  /* an imported package may pick one */
+	bool foreign;  /* an imported package may pick a device */
 	bool numbers;  /* the program itself numbers ranks */
 	bool ends;     /* the program may have ended before */
 };
@@ -184,8 +184,8 @@ static inline bool is_at(const struct python_file *f, unsigned i, unsigned past,
 /* Reads a.b.c from `at` on and returns the token after it; 0 if there is no name. */
 unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret);
 
-/* The chain with its first name replaced by what it was imported as; empty if it is longer than any
- * name with a meaning. Returns ret. */
+/* The chain with its first name replaced by the full name of the import. It is empty if it is
+ * longer than any name with a meaning. Returns ret. */
 const char *python_path(const struct python_file *f, struct span chain, char ret[MAX_PATH]);
 
 struct python_value python_value(const struct python_file *f, unsigned first, unsigned past);
@@ -229,7 +229,8 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
  * on. */
 void python_call(struct python_file *f, const char *path, unsigned at, unsigned open);
 
-/* Handles a device that is named at a token. `bare`: only a name, whose value was noted already. */
+/* Handles a device that is named at a token. `bare`: the token is only a name, whose value was
+ * noted when it got it. */
 void python_device(struct python_file *f, unsigned at, struct python_value v, bool bare);
 
 /* Adds a variable that was looked at. */
@@ -267,8 +268,8 @@ void choice_define(struct python_file *f, struct span name, int number);
 void choice_set(struct python_file *f, unsigned at, struct python_value v);
 /* Handles the expression [first, past), which is used as a device. */
 void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v);
-/* Finds the functions that are certainly executed. choice_runs(): whether function `number` is; 0
- * is the file. */
+/* Finds the functions that are certainly executed. choice_runs() is whether function `number` is
+ * executed; 0 is the file. */
 void choice_find_runs(struct python_choice *c);
 bool choice_runs(const struct python_choice *c, int function);
 void choice_token(struct python_file *f, unsigned at);
@@ -299,15 +300,15 @@ static inline bool python_launched(const struct python_judge *judge)
 	ABOUT(.origin = (judge)->origin, .line = (observation)->line, \
 	      .column = (observation)->column, __VA_ARGS__)
 
-/* A statement for gpumap_request_set; they end with a key of NULL, and one without a value is
- * skipped. */
+/* A statement for gpumap_request_set. An array of them ends with a key of NULL, and statements
+ * without a value are skipped. */
 struct python_statement {
 	const char *key, *value;
 	bool assumed; /* findings about it are dropped */
 };
 
-/* Reports the library's findings with that severity about the statements, at the place of an
- * observation. */
+/* Asks the library about the statements, and reports its findings of this severity at the place of
+ * the observation. */
 int judge_ask(const struct python_judge *judge, const struct observation *s,
 	      const struct python_statement *statement, enum gpumap_severity severity);
 

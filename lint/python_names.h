@@ -28,7 +28,7 @@ struct python_value {
 	enum python_meaning meaning;
 	int64_t number;
 	struct span text;
-	/* it may have another value, in the cases that python_choice.c does not judge */
+	/* the name may have another value, in cases that python_choice.c does not judge */
 	bool unsure;
 	int function; /* the function in which the name got it */
 };
@@ -46,8 +46,9 @@ struct python_names {
 /* `scope` is a function's number; 0: the file. Valid until the next names_set. */
 const struct python_value *names_get(const struct python_names *names, struct span name, int scope);
 
-/* False without memory; the arena has failed then. A later value replaces an earlier one. But a
- * constant does not replace a known value: it is the fallback without a launcher. */
+/* Gives a name a value. A later value replaces an earlier value, except that a constant does not
+ * replace a known value, because it is the fallback without a launcher. False without memory; then
+ * the arena has failed. */
 bool names_set(struct python_names *names, struct span name, int scope, struct python_value value);
 
 void names_free(struct python_names *names);

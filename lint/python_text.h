@@ -41,7 +41,7 @@ struct python_text {
 	size_t room;
 	unsigned count;
 	int indent; /* of its line; -1: it follows a ; on the same line */
-	bool cut;   /* it has more tokens than that */
+	bool cut;   /* it has more than MAX_TOKENS tokens */
 
 	bool failed; /* memory ran out */
 	int broken;  /* the line of the first bracket or string that is not closed; 0: none */

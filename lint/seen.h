@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of one run of lint, each of which is known by what it is on the disk, and what has been
- * found in them. */
+/* The files of one run of lint, which are identified by their places on the disk, and the findings
+ * in them. */
 #ifndef GM_LINT_SEEN_H
 #define GM_LINT_SEEN_H
 
@@ -10,13 +10,13 @@
 #include "lint/ignore.h"
 
 struct seen_file {
-	const char *path; /* as it was named first */
+	const char *path; /* the first name by which it was given */
 	bool known;       /* it is on a disk, at: */
 	dev_t device;
 	ino_t inode;
 	bool commented; /* its comments have been read */
 	bool read;      /* by itself */
-	bool started;   /* it has been read as what another file starts */
+	bool started;   /* it has been read because another file starts it */
 	struct ignores ignores;
 };
 
@@ -26,18 +26,18 @@ struct lint_seen {
 	size_t count, room;
 	struct hash_index index;    /* of files */
 	struct hash_index findings; /* of lint->found */
-	size_t hashed;              /* how many of them are in it */
+	size_t hashed;              /* how many of lint->found are in `findings` */
 };
 
 /* The file of that name; NULL without memory. */
 struct seen_file *seen_file(struct lint_seen *seen, const char *path);
-/* The comments of a file whose text is there. GPUMAP_ENOMEM. */
+/* Reads the comments of a file from its text. GPUMAP_ENOMEM. */
 int seen_comments(struct seen_file *file, struct span text, enum lint_kind kind);
 void seen_free(struct lint_seen *seen);
 
-/* Adds the findings about a file to lint->found: not those that a comment hides, nor what an
- * earlier report had. `again`: the file may have been read for another launcher, so that one of the
- * same id at the same place is the same in other words. GPUMAP_ENOMEM. */
+/* Adds the findings about a file to lint->found, except those that a comment hides and those that
+ * lint->found has already. `again`: the file may have been read for another launcher before, so a
+ * finding with the same id at the same place counts as the same finding. GPUMAP_ENOMEM. */
 int seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_report *from,
 	       bool again);
 

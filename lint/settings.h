@@ -5,8 +5,8 @@
 
 #include "gpumap.h"
 
-/* Reports on the chosen profile, whose variables must be known. Findings that need a plan are made
- * elsewhere. */
+/* Reports such settings of the chosen profile, whose variables must be known. It reports nothing
+ * that needs a plan. */
 void lint_settings(const gpumap_profile *profile, gpumap_report *report);
 
 #endif

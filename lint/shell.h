@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults that can be found in a text before anything starts. A lint reads one text and adds
- * findings with origin, line and column. A finding states what is certain, or that something is
- * possible.
+ * Faults of shell scripts that can be found before anything starts. A lint reads one text and adds
+ * findings with origin, line and column. If a fault is not certain, the finding says "may".
  */
 #ifndef GM_LINT_SHELL_H
 #define GM_LINT_SHELL_H
@@ -33,7 +32,7 @@ struct lint_start {
 	int64_t nproc;   /* ranks on this host; -1: not known */
 	bool local_rank; /* the launcher passes --local_rank or --local-rank */
 	bool python;     /* path is a Python file */
-	bool together;   /* it is started again while it runs, on this host */
+	bool together;   /* this host starts it again while it runs */
 	int line;
 };
 
@@ -45,9 +44,9 @@ struct lint_started {
 
 void lint_started_free(struct lint_started *started);
 
-/* Checks how a shell script sets the environment of its programs. `visible`: the number of visible
- * GPUs at its start, -1: not known. `started` may be NULL. GPUMAP_OK also with findings;
- * GPUMAP_ELIMIT for a text that is too large or too deeply nested, GPUMAP_ENOMEM. */
+/* Checks how a shell script sets the environment of its programs. `visible` is the number of
+ * visible GPUs when it starts; -1: not known. `started` may be NULL. Findings do not make it fail.
+ * GPUMAP_ELIMIT: the text is too large or too deeply nested. GPUMAP_ENOMEM. */
 int lint_shell(struct span text, const char *origin, int64_t visible, struct lint_started *started,
 	       gpumap_report *report);
 

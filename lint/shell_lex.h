@@ -56,8 +56,9 @@ struct token lexer_next(struct lexer *lx);
 
 struct place lexer_place(const struct lexer *lx);
 
-/* Skip what begins at the cursor: '...' after its quote, "..." likewise, `...` likewise, and $...
- * with its dollar. */
+/* Skip what begins at the cursor. For '...', "..." and `...` the cursor is after the first quote;
+ * for
+ * $... it is at the dollar. */
 void lexer_single(struct lexer *lx);
 void lexer_double(struct lexer *lx);
 void lexer_backtick(struct lexer *lx);
@@ -65,11 +66,11 @@ void lexer_dollar(struct lexer *lx, bool quoted);
 /* Skips ((...)) from the second bracket on. Returns the text inside. */
 struct span lexer_arithmetic(struct lexer *lx);
 
-/* After a bracket: skips the commands up to the one that closes it. */
+/* Skips the commands from after a bracket to the bracket that closes it. */
 void lexer_commands(struct lexer *lx);
 /* Skips the rest of a word. */
 void lexer_word(struct lexer *lx);
-/* Enters one level. False: too many. The caller leaves it again. */
+/* Enters one level of nesting. False: there are too many. The caller leaves the level again. */
 bool lexer_deeper(struct lexer *lx);
 
 static inline char lexer_peek(const struct lexer *lx, size_t ahead)

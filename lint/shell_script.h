@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lint of shell scripts, one walk over the tokens: shell_walk has the grammar and the frames,
- * shell_vars the value of each variable at this point, shell_word expands words as far as the
- * script defines them, shell_set has the builtins that set variables, shell_program removes
- * wrappers before a program (env, sudo, nohup), shell_command judges the variables that reach it,
- * shell_string walks the commands of bash -c, shell_launch reads launchers.
+ * The lint of shell scripts, one walk over the tokens. shell_walk has the grammar and the frames,
+ * and shell_vars has the value of each variable at this point. shell_word expands words as far as
+ * the script defines them. shell_set has the builtins that set variables. shell_program removes
+ * wrappers before a program (env, sudo, nohup). shell_command judges the variables that reach the
+ * program. shell_string walks the commands of bash -c, and shell_launch reads launchers.
  *
- * After a branch or a loop its effects are unknown, and what is unknown gives no finding.
+ * The effects of a branch or a loop are unknown after it. What is unknown gives no finding.
  */
 #ifndef GM_LINT_SHELL_SCRIPT_H
 #define GM_LINT_SHELL_SCRIPT_H
@@ -25,11 +25,11 @@ enum {
 	SHELL_EXPANDED = 16384 /* bytes of a command's words */
 };
 
-/* In expanded text: an unknown part; the border between two elements of an array. */
+/* Signs in expanded text for an unknown part, and for the border of two elements of an array. */
 #define SHELL_UNKNOWN '\0'
 #define SHELL_BORDER '\1'
 
-/* The variables that matter for the start of programs; they come first among a script's variables.
+/* The variables that matter for the start of programs. They are the first of a script's variables.
  */
 enum tracked {
 	TRACKED_LIST,
@@ -48,7 +48,7 @@ struct setting {
 		SET_INHERITED, /* the script has not touched it */
 		SET_VALUE,
 		SET_UNKNOWN,
-		SET_NOT /* unset here */
+		SET_NOT /* it is unset here */
 	} state;
 	enum {
 		EXPORT_INHERITED, /* exported if the caller exported it */
@@ -61,9 +61,9 @@ struct setting {
 	unsigned serial;   /* its position in time */
 	unsigned scope;    /* and in the grammar */
 	bool used;         /* by a program, since it was set */
-	bool reported;     /* that it is not exported */
+	bool reported;     /* it was reported that it is not exported */
 	bool derived;      /* from another variable, which may change in a loop */
-	const char *task;  /* from this variable of a Slurm task; NULL: from none */
+	const char *task;  /* the variable of a Slurm task that it is derived from, or NULL */
 	struct place over; /* a prefix that hid it from a program; line 0: none */
 };
 
@@ -142,7 +142,7 @@ struct job {
 	int64_t port;
 	struct place at;
 	bool background, literal;
-	size_t start; /* its place among those started, plus one; 0: it has none */
+	size_t start; /* its place among the started programs, plus one; 0: it has none */
 };
 
 enum { SHELL_JOBS = 64 };
@@ -150,8 +150,8 @@ enum { SHELL_JOBS = 64 };
 /* The values of #SBATCH lines or of srun; -1: not given. Nodes may be 0: given, but not known. */
 struct slurm {
 	int64_t per_node, per_task, tasks, tasks_per_node, nodes;
-	bool array;           /* --array: several jobs run this at the same time */
-	bool tasks_here;      /* srun itself has the number, which is not per node */
+	bool array;           /* --array: several jobs run this script at the same time */
+	bool tasks_here;      /* srun itself has the number of tasks, which is not per node */
 	bool unbound;         /* --gpu-bind=none */
 	bool exports_nothing; /* --export=NONE */
 	bool gres, gpus;      /* --gres=gpu and --gpus-per-node are given */
@@ -173,7 +173,7 @@ struct shell {
 	int64_t visible;
 	bool failed;    /* no memory */
 	bool crowded;   /* more than SHELL_VARS */
-	bool functions; /* there are some */
+	bool functions; /* the script defines functions */
 
 	struct shell_var *vars;
 	size_t var_count, var_room;
@@ -215,7 +215,7 @@ void shell_walk(struct shell *sh, struct lexer *lx);
 
 /* shell_walk.c: the words of a command, in the buffers of this level. */
 struct command *shell_fresh(struct shell *sh);
-/* A word, or an assignment before the first one. */
+/* Reads a word, or an assignment before the first word. */
 void shell_word(struct shell *sh, struct command *c, struct token t);
 /* Walks the commands of $(...), which run before the command, in a subshell. */
 void shell_inner(struct shell *sh, struct command *c);
@@ -233,21 +233,21 @@ struct frame *shell_in(struct shell *sh, enum frame_kind kind); /* the innermost
 /* shell_vars.c */
 bool shell_any(struct span s, const char *const *names); /* names end with NULL */
 const char *tracked_name(enum tracked tracked);
-/* The name of a variable that each task of srun has for itself; NULL: it is another. */
+/* The name of a variable of which each task of srun has its own value; NULL: it is another one. */
 const char *task_variable(struct span name);
 /* Among the tracked variables; NULL: not tracked. */
 struct shell_var *shell_tracked(struct shell *sh, struct span name);
 struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
 struct setting shell_setting(struct shell *sh, struct shell_var *var);
-/* Changes it from here on; frames restore it. */
+/* Changes the variable from here on; frames restore it. */
 void shell_set(struct shell *sh, struct shell_var *var, struct setting setting);
 void shell_forget(struct shell *sh, struct span name); /* its value is unknown now */
 struct span shell_keep(struct shell *sh, struct span text);
 
 /* shell_word.c: expands a token into words of the command. */
 void shell_expand(struct shell *sh, struct command *c, struct token token, bool split);
-/* A value, without parting it; unknown pieces are SHELL_UNKNOWN. Kept in the arena. What it comes
- * from is noted in `prefix`. */
+/* Expands a value without splitting it into words, in the arena. Unknown pieces are SHELL_UNKNOWN.
+ * `prefix` gets what the value is derived from. */
 struct span shell_value(struct shell *sh, struct command *c, struct token token,
 			struct prefix *prefix);
 struct span word_text(const struct command *c, size_t i);
@@ -268,18 +268,19 @@ struct span shell_quoted(struct span word);
 void shell_assign(struct shell *sh, struct command *c, bool lasting);
 /* export, unset, read and the like; false: another command. */
 bool shell_builtin(struct shell *sh, struct command *c, bool lasting);
-/* At the end: reports variables that were set for no program. */
+/* Reports, at the end of the script, variables that were set for no program. */
 void shell_unused(struct shell *sh);
 
-/* shell_mistake.c: statements that the shell reads as something else. True: the command is one. */
+/* shell_mistake.c: statements that the shell reads as something else. True: the command is such a
+ * statement. */
 bool shell_mistake(struct shell *sh, struct command *c);
 
-/* shell_list.c: counts the devices of a list, by gpumap_resolve; -1: it cannot. `launcher`: the
+/* shell_list.c: the number of devices of a list, by gpumap_resolve; -1: not known. `launcher`: the
  * key's value, or NULL. */
 int64_t shell_count(struct shell *sh, struct span list, const char *launcher);
 /* Reports faults of a list. */
 void shell_check_list(struct shell *sh, struct span list, struct place at);
-/* Reports the effect of DeepSpeed on a list: it fails, or the order is lost (rule S10). */
+/* Reports the effect of DeepSpeed on a list: DeepSpeed fails, or the order is lost (rule S10). */
 void shell_check_deepspeed(struct shell *sh, struct span list, struct place at);
 
 /* A command that starts a program, as shell_command.c splits it. */
@@ -298,15 +299,15 @@ void shell_run(struct shell *sh, struct command *c, bool background);
 /* shell_program.c */
 /* NAME=value before the command, the last of this name; NULL: there is none. */
 const struct prefix *command_prefix(const struct command *c, struct span name);
-/* The program's setting of a variable: by a prefix, or exported. */
+/* The setting of a variable that reaches the program, from a prefix or by export. */
 struct setting run_setting(struct shell *sh, const struct run *run, const char *name);
 bool is_python(struct span word);
 struct span base_name(struct span word); /* without folders */
 bool is_program(struct span word, const char *name);
 bool ends_py(struct span word);
 bool is_gpu_program(const struct command *c, size_t first);
-/* The word with the script of a shell's -c, where `first` is the shell; the command's count: there
- * is none. */
+/* The word with the script of a shell's -c, where `first` is the word of the shell. If there is no
+ * such word, it is the number of the command's words. */
 size_t shell_string_word(const struct command *c, size_t first);
 bool shell_has_string(const struct command *c, size_t first);
 /* Moves run->first past wrappers before the program. */
@@ -315,7 +316,7 @@ void shell_unwrap(struct shell *sh, struct run *run);
 /* shell_container.c: what docker or podman run, at run->first, gives to the container. */
 void shell_container(struct shell *sh, const struct run *run);
 
-/* shell_string.c: walks the commands of bash -c, if they are there and known. */
+/* shell_string.c: walks the commands of bash -c, if there are any and they are known. */
 void shell_string(struct shell *sh, const struct run *run, size_t first);
 
 /* shell_launch.c */
@@ -338,7 +339,7 @@ struct launch {
 	bool port_derived, nproc_derived; /* from a variable, which may change */
 	struct span ids;
 	struct place ids_at, nproc_at, port_at;
-	size_t program; /* the word; the command's count: none */
+	size_t program; /* its word; the number of the command's words: there is no program */
 	bool module;
 };
 /* Reads a launcher's arguments from word `first` on. */
@@ -354,13 +355,13 @@ void jobs_end(struct shell *sh);
 
 /* shell_slurm.c */
 void slurm_comments(struct shell *sh);
-/* The options of sbatch, which is word `first`. */
+/* Reads the options of sbatch, which is word `first`. */
 void slurm_sbatch(struct shell *sh, const struct command *c, size_t first);
 /* Reads the options of srun. Returns the word that is its program. */
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first);
-/* How many tasks of a node each start srun's program; -1: not known. */
+/* The number of srun's tasks on a node, each of which starts the program; -1: not known. */
 int64_t slurm_tasks(const struct slurm *slurm);
-/* Judges srun, which is word `word`; `launcher` is the launcher that it starts. */
+/* Judges srun at word `word`; `launcher` is the launcher that srun starts. */
 void slurm_check(struct shell *sh, struct run *run, size_t word, const struct launch *launch);
 
 #endif

@@ -14,7 +14,7 @@
 /* Exit statuses, as gpumap(1) documents them. */
 enum {
 	STATUS_ANSWERED = 0,
-	STATUS_NO = 1,            /* well-formed statements that end in an error or a "no" */
+	STATUS_NO = 1,            /* the input is well-formed, and the answer is "no" or an error */
 	STATUS_MALFORMED = 2,     /* bad input, unknown option, bad file, strict refusal */
 	STATUS_OWN_FAILURE = 125, /* pretend: gpumap itself failed */
 	STATUS_NOT_EXECUTABLE = 126,
@@ -39,8 +39,8 @@ int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 
-/* "gpumap rules GM009 explains it", kept in `ret`, if `word` is the id of a finding or a rule; else
- * `otherwise`. */
+/* The remedy "gpumap rules GM009 explains it", kept in `ret`, if `word` is the id of a finding or a
+ * rule; else `otherwise`. */
 const char *id_remedy(struct remedy *ret, const char *word, const char *otherwise);
 #define ID_REMEDY(word, otherwise) id_remedy(&(struct remedy){{0}}, word, otherwise)
 
@@ -54,7 +54,7 @@ struct output {
 /* Prints the report's findings from the i-th on to standard error, one line each. Returns the
  * number of all findings. */
 size_t print_report(const struct output *output, size_t from);
-/* Whether text is coloured on this descriptor: by --color, or because it is a terminal. */
+/* Whether text on this descriptor gets colours: by --color, or because it is a terminal. */
 bool output_colored(int fd);
 /* The style of a finding, GPUMAP_SEVERITY_REMARK to GPUMAP_SEVERITY_ERROR. */
 enum style severity_style(int64_t severity);
@@ -64,8 +64,8 @@ unsigned output_flags(void);
 /* Writes `text` to standard output. False after a finding if that fails. */
 bool print_text(const char *text, gpumap_report *report);
 
-/* Ends a command that printed help or the version: 0, or 2 with a line on standard error if that
- * could not be written. */
+/* Ends a command that printed help or the version. Returns 0, or 2 with a line on standard error if
+ * the text could not be written. */
 int finish_help(void);
 
 /* Ends a command: prints the report to standard error and returns the exit status for `code`, the
@@ -74,7 +74,7 @@ int finish(const struct output *output, int code, bool answered);
 
 /* --- options ---------------------------------------------------------------- */
 
-/* One option of a command. Keys of the library are added to a command's own. */
+/* One option of a command. options_init() adds the keys of the library to them. */
 struct option_row {
 	const char *name;  /* "--inventory" */
 	const char *value; /* "FILE", "[WHEN]" when it may be left out; NULL: takes none */
@@ -91,7 +91,7 @@ enum option_keys { NO_KEYS, REQUEST_KEYS, PROFILE_KEYS };
 struct options {
 	const char *command;
 	struct option_row rows[MAX_OPTIONS];
-	int count, own;  /* private: settings of a profile begin at the own-th */
+	int count, own;  /* private: rows[own] is the first setting of a profile */
 	int index, argc; /* private: where options_next reads */
 	char **argv;
 	bool ended;               /* private: -- was read */
@@ -119,7 +119,8 @@ int option_number(const char *option, const char *text, int64_t least, int64_t m
 /* Prints the table as help text. */
 void options_help(const struct options *options, FILE *file);
 
-/* Takes --format, --json and --color. True: the option was one of them; *failed after an error. */
+/* Takes --format, --json and --color. True: the option was one of them. *failed is set after an
+ * error. */
 bool output_option(struct output *output, const char *name, const char *value, bool *failed);
 
 /* Looks for --json anywhere, so that even an error of the command line is reported in JSON. */

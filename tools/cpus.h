@@ -11,9 +11,9 @@ struct cpus {
 	struct arena arena;
 };
 
-/* Reads the CPUs from `sysroot`/sys, and which of them this process may use. A missing file is not
- * an error; its information is not known. `sysroot` NULL is this machine; for another tree it is
- * not known which CPUs this process may use. GPUMAP_ENOMEM. */
+/* Reads from `sysroot`/sys which CPUs there are, and which of them this process may use. `sysroot`
+ * NULL is this machine; for another tree the second part is not known. What a missing file would
+ * have is not known either, and is not an error. GPUMAP_ENOMEM. */
 int cpus_read(struct cpus *ret, const char *sysroot, gpumap_report *report);
 void cpus_free(struct cpus *cpus);
 

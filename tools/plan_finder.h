@@ -17,13 +17,13 @@ struct finder {
 	char here[HOST_NAME_MAX + 1]; /* this machine's name */
 };
 
-/* A setting of the profile; and its origin, NULL: a default. */
+/* A setting of the profile, and its origin (NULL: it is a default). */
 const char *finder_value(const struct finder *f, const char *key);
 const char *finder_origin(const struct finder *f, const char *key);
-/* A variable that is set and not empty. */
+/* The value of a variable; NULL: it is not set, or it is empty. */
 const char *finder_variable(const char *name);
 
-/* Adds the hosts that are named, or the number that is given. */
+/* Adds the hosts that the profile names, or as many as `nnodes` states. */
 int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank);
 
 #endif

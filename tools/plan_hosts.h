@@ -9,7 +9,7 @@
 
 struct plan_hosts {
 	gpumap_hosts *hosts;
-	int64_t node; /* the node that is this machine; -1: none */
+	int64_t node; /* the node that is this machine; -1: no node is */
 	/* Private: inventories by the text that named them. */
 	struct opened {
 		char *what;
@@ -18,12 +18,12 @@ struct plan_hosts {
 	size_t count, room;
 };
 
-/* `nnodes` and `node_rank` are the values of options; NULL: not given. `alone`: only this process
- * plans the ranks, and it may be one of several ranks of another launcher; false: it is one of the
- * planned ranks. Free `ret` in any case. */
+/* Finds the hosts. `nnodes` and `node_rank` are the values of options; NULL: not given. `alone` is
+ * false if this process is one of the planned ranks. Otherwise only this process plans the ranks,
+ * and it may itself be one of several ranks of another launcher. Free `ret` in any case. */
 int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const char *nnodes,
 		    const char *node_rank, bool alone, gpumap_report *report);
-/* The plan's node that is this machine; -1: none. */
+/* The plan's node that is this machine; -1: no node is. */
 int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report);
 
 /* This machine's name: that of Slurm, or its own. */

@@ -18,10 +18,10 @@ struct plan_options {
 	bool standalone;       /* --standalone */
 	struct rendezvous rendezvous;
 	bool starts;      /* the ranks are started now */
-	bool one;         /* this process is one rank of a plan that is read */
-	bool scheduled;   /* the job of a scheduler, which does not exist yet, starts the ranks */
+	bool one;         /* this process is one rank of a plan that is read from a file */
+	bool scheduled;   /* a scheduler's job, which does not exist yet, will start the ranks */
 	char on_fail[32]; /* of --max-restarts */
-	char **program;   /* its words, ended by NULL; NULL: the profile's */
+	char **program;   /* the words of the program, ended by NULL; NULL: the profile's program */
 };
 
 /* The options that plan_option takes besides those of a profile's keys; for the tables of commands.
@@ -46,16 +46,16 @@ struct plan_options {
 		"--no-python", NULL, "as torchrun: execute FILE.py itself, not python3 -u FILE.py" \
 	}
 
-/* Takes one of these options, or one of profile_option's. False: it is another. *failed after a
- * finding. */
+/* Takes one of these options, or of those of profile_option(). False: it is another option. *failed
+ * is set after a finding. */
 bool plan_option(struct plan_options *options, const char *name, const char *value,
 		 gpumap_report *report, bool *failed);
 
-/* Call it after the last option, for what follows from several together. `here`: this command
- * starts one of the nodes. GPUMAP_EINPUT. */
+/* Applies what follows from several options together. Call it after the last option. `here`: this
+ * command starts the ranks of one node. GPUMAP_EINPUT. */
 int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report);
 
-/* Fails if an option would change a profile: the plan in `file` has all settings. */
+/* Fails if an option would change a profile: the plan in `file` already has all settings. */
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
 		     gpumap_report *report);
 
@@ -68,33 +68,34 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 
 /* FILE.py of "python3 -u FILE.py"; NULL: it is another command. */
 const char *plan_script(const char *const *arguments, size_t count);
-/* Reports why the rank's python cannot read that FILE.py; python's own exit status would not show
- * it. Returns an errno; 0: it can, or there is no such file. */
+/* Reports why the rank's python cannot read its FILE.py, which python's own exit status would not
+ * show. Returns an errno; 0: python can read it, or the rank has no FILE.py. */
 int plan_check_script(const struct launch_rank *rank, const struct speech *speech,
 		      gpumap_report *report);
 /* Makes the checks of the start on this host, the plan's host `node`. GPUMAP_EINPUT after its
  * error: a rank's folder, FILE.py or program cannot be used. */
 int plan_check_programs(const gpumap_plan *plan, int64_t node, gpumap_report *report);
-/* The same as a remark, for the first rank only, if the plan is about the host's own GPUs. */
+/* Makes the same checks for the first rank only, if the plan is about the host's own GPUs, and
+ * reports a remark instead of an error. */
 int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *report);
 /* Sets the profile's `device` to what the program does, if the profile has no value and the program
  * can be read. */
 int plan_read_program(gpumap_profile *profile, gpumap_report *report);
 
-/* Reads or makes the plan, and judges it. *node is the node that is this machine; -1: none of them,
- * or not known. */
+/* Reads or makes the plan, and judges it. *node is the number of the node that is this machine; -1:
+ * no node is, or it is not known. */
 int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
 	      gpumap_report *report);
 
-/* A plan that no machine could start gets no answer, and the report has the reason. */
+/* Refuses a plan that no machine could start; the report has the reason. */
 void plan_judge(gpumap_plan *plan, gpumap_report *report);
-/* The same for a plan that was read, inside a rank of another run; a plan that was made already has
- * that rank's GPUs. Checks all ranks of the node, or rank `rank`; -1: all. */
+/* Does the same inside a rank of another run, for a plan that was read from a file. A plan that was
+ * made there has the GPUs of that rank already. Checks rank `rank`; -1: all ranks of the node. */
 void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpumap_report *report);
-/* Whether the program is another launcher: started in each of `ranks`, it would start all of its
- * ranks that many times. That is then an error. */
+/* Whether the program is another launcher, which is then an error: started in each of `ranks`
+ * ranks, it would start its own ranks that many times. */
 bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report);
-/* Whether ranks can write a log file with that name. False after a finding. */
+/* Whether ranks can write log files with this name. False after a finding. */
 bool plan_log_name(const gpumap_plan *plan, const char *file, gpumap_report *report);
 
 /* gpumap_plan_make() for ranks that start now. A remark about how the program picks its device is

@@ -17,8 +17,8 @@ bool process_text_read(struct process_text *ret, int pid);
 void process_text_free(struct process_text *text);
 const char *process_variable(const struct process_text *text, const char *name);
 
-/* Adds the environment of the running process `pid` (text) as statements. GPUMAP_EINPUT: not a
- * number; GPUMAP_EFILE: no such process, or another user's. */
+/* Adds the environment of the running process `pid` (text) as statements. GPUMAP_EINPUT: `pid`
+ * is not a number. GPUMAP_EFILE: there is no such process, or it belongs to another user. */
 int process_environ(gpumap_request *request, const char *pid, gpumap_report *report);
 
 /* Adds facts from outside of the process: the devices that its cgroup (version 1) allows, and

@@ -9,9 +9,9 @@
  * GPUMAP_OK. */
 int process_is_run(const char *pid, gpumap_report *report);
 
-/* States the device that the run's plan has for the rank, if the process is a rank of gpumap run or
- * descends from one, has the rank's list of several GPUs, and neither an option nor a variable
- * gives its program's device. */
+/* Adds a statement for the device that the run's plan gives to the rank. It does so only if the
+ * process is a rank of gpumap run or descends from one, has the rank's list of several GPUs, and
+ * neither an option nor a variable gives the device of its program. */
 int process_of_run(gpumap_request *request, const char *pid, const gpumap_inventory *machine,
 		   gpumap_report *report);
 

@@ -12,7 +12,7 @@ struct question {
 	const char *what; /* --inventory, or GPUMAP_INVENTORY; NULL: not given */
 	bool ask_driver;
 	/* Found by question_machine: */
-	gpumap_inventory *machine; /* NULL: a what-if, which is not about a machine */
+	gpumap_inventory *machine; /* NULL: a what-if, for which no machine is examined */
 	/* this host, to compare a what-if with; NULL: not wanted, or no GPU */
 	gpumap_inventory *host;
 };
@@ -23,7 +23,7 @@ int question_machine(struct question *question, gpumap_report *report);
 /* The GPUs that a process of this host may have open; NULL: not known. */
 const gpumap_inventory *question_host(const struct question *question);
 
-/* Adds a remark if this host has GPUs that give another answer than the what-if `mapping`. */
+/* Adds a remark if the answer for the GPUs of this host differs from the what-if `mapping`. */
 int question_compare(const struct question *question, const gpumap_mapping *mapping,
 		     gpumap_report *report);
 

@@ -15,8 +15,8 @@ bool rank_row_is_own(const struct rank_identity *row);
 /* Whether Slurm gave each task of a step its own GPUs. */
 bool rank_tasks_have_lists(void);
 
-/* If this process is one of several ranks of a launcher, it uses only its own GPU of the i-th host,
- * which is this machine, unless it already has a list or GPUs of its own. */
+/* Restricts a process that is one of several ranks of a launcher to its own GPU. The i-th host is
+ * this machine. It does nothing if the process already has a list or GPUs of its own. */
 int rank_rows_bound(gpumap_hosts *hosts, size_t i, gpumap_report *report);
 
 #endif

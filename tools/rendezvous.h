@@ -13,7 +13,7 @@ enum { RENDEZVOUS_HOST = 254 }; /* bytes */
 struct rendezvous {
 	const char *backend, *endpoint, *id; /* of --rdzv-*; NULL: not given */
 	char host[RENDEZVOUS_HOST], port[16];
-	/* Values that work only on one node: its own store, and a free port. */
+	/* Values that work only on one node: this host as the endpoint, and any free port. */
 	bool own_host, any_port;
 };
 
@@ -27,20 +27,20 @@ struct rendezvous {
 			"as torchrun: the name of the run, for %j and TORCHELASTIC_RUN_ID" \
 	}
 
-/* Takes one of these options. False: it is another. */
+/* Takes one of these options. False: it is another option. */
 bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const char *value);
 
-/* The first of them that was given; NULL: none. */
+/* The first of these options that was given; NULL: none was. */
 const char *rendezvous_first_option(const struct rendezvous *rendezvous);
 
 /* Call it after the last option: applies the settings that follow. GPUMAP_EINPUT. */
 int rendezvous_settle(struct rendezvous *rendezvous, struct profile_options *profile,
 		      bool standalone, gpumap_report *report);
-/* Call it when the number of nodes is known: whether that many can meet there. GPUMAP_EINPUT. */
+/* Checks whether this number of nodes can meet at the endpoint. GPUMAP_EINPUT. */
 int rendezvous_check_nodes(const struct rendezvous *rendezvous, int64_t nodes,
 			   gpumap_report *report);
 
-/* How to get a free port if `origin` gave one; NULL: by master_port. */
+/* How to get a free port instead of the port that `origin` gave; NULL: by master_port. */
 const char *rendezvous_free_port(const char *origin);
 
 #endif

@@ -15,14 +15,15 @@ struct run {
 	char *const *words;   /* the command line, for the record */
 };
 
-/* Whether this machine can start it; otherwise GPUMAP_EINPUT, and the report has the reason. */
+/* Whether this machine can start the plan. GPUMAP_EINPUT: it cannot; the report has the reason. */
 int run_check(const struct run *run, gpumap_report *report);
 
 /* Shows the plan as gpumap plan does. *answered: whether run_plan() would accept it. */
 int run_show(const struct run *run, const struct output *output, bool *answered);
 
-/* Starts, supervises and records. Returns the exit status of gpumap run. The report has the reason
- * for a status of gpumap itself; it is printed, except findings about how ranks ended. */
+/* Starts and supervises the ranks, and writes the record. Returns the exit status of gpumap run. If
+ * the status is gpumap's own, the report has the reason. The report is printed, except the findings
+ * about how ranks ended. */
 int run_plan(const struct run *run, gpumap_report *report);
 
 /* Prints the record of a run that never began. */

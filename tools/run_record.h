@@ -9,10 +9,11 @@
 struct record {
 	const struct run *run;
 	const struct run_ranks *ranks;
-	const struct launch_result *result; /* NULL: it still runs */
+	const struct launch_result *result; /* NULL: the ranks still run */
 	struct timespec started, ended;
 	const gpumap_report *report;
-	struct json_t *plan; /* as before the start: the next run has its own port and name */
+	struct json_t *plan; /* as it was before the start, because a repetition gets its own port
+				and name */
 };
 
 /* Keeps a copy of the plan, if it can be run again. False without memory. record_free() frees it.

@@ -29,10 +29,10 @@ struct sweep {
 	struct arena arena;
 	struct combination *runs;
 	struct share *shares;         /* by job */
-	struct combination **running; /* by job; NULL: none is */
+	struct combination **running; /* by job; NULL: no run */
 	size_t count, jobs, next, running_count;
 	char stem[81]; /* the common part of the runs' names */
-	bool parts;    /* the parts of the machine depend on the combination */
+	bool parts;    /* the runs' parts of the machine depend on the combination */
 	int stopped;   /* the signal that stopped it; 0: none */
 	sigset_t caught, before;
 };

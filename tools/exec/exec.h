@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One rank that another launcher started: its number, its environment and where it runs.
+ * One rank that another launcher started: its number, its environment and its place.
  *
  *	environment, options --> exec_identify() --+
  *	plan, or profile     --> exec_plan() ------+-> exec_meet() -> exec_change() -> its program
@@ -48,20 +48,20 @@ struct exec {
 int exec_identify(struct exec *exec);
 /* Whether a launcher's row has the same numbers. */
 bool exec_agrees(const struct exec *exec, const struct rank_identity *row);
-/* Fills in the numbers that follow from others: on one node, or alone. */
+/* Fills in the numbers that follow from other numbers, for example on a single node. */
 void exec_derive(struct job_rank *rank);
 
 /* Reads or makes the plan, and finds this rank's place in it. */
 int exec_plan(struct exec *exec);
-/* The same with a file of --plan. */
+/* Does the same with the file of --plan. */
 int exec_plan_file(struct exec *exec);
 
-/* Rule R3 for this rank: where its program lands with the list that it gets. `inventory` NULL: the
- * devices that the list names. */
+/* Applies rule R3 to this rank: finds the device that its program uses with the list that it gets.
+ * `inventory` NULL: only the devices that the list names are known. */
 int exec_check_use(struct exec *exec, const gpumap_inventory *inventory);
 /* Whether the launcher gave each task of this node a list of its own. */
 bool exec_own_list(const struct exec *exec);
-/* Whether this rank's GPUs are fixed: by such a list, or by the gpumap run whose rank it is. */
+/* Whether this rank's GPUs are fixed, by such a list or by the gpumap run that started it. */
 bool exec_own_gpus(const struct exec *exec);
 
 /* Determines where the ranks meet, and the run's id. */
@@ -69,7 +69,7 @@ int exec_meet(struct exec *exec);
 
 /* Determines the variables that change, the arguments, the folder and the cores. */
 int exec_prepare(struct exec *exec);
-/* All of these, after `options` and `report` are set; free it in any case. */
+/* Does all of these. Set `options` and `report` before; free `exec` in any case. */
 int exec_make(struct exec *exec);
 /* Binds cores and memory, within what this process may use. */
 int exec_bind(struct exec *exec);

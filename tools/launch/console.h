@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The output of the ranks: read from pipes, appended to their log files, and shown in the way that
- * the launch asks for. A slow console pauses the reading, so memory is bounded. A console that is
- * gone, or a log that cannot be written, is reported once and then ignored.
+ * the launch asks for. If the console is slow, reading pauses, so memory is bounded. If the console
+ * is gone or a log cannot be written, that is reported once and then ignored.
  */
 #ifndef GM_CONSOLE_H
 #define GM_CONSOLE_H
@@ -11,9 +11,10 @@
 
 enum {
 	READ_SIZE = 128 << 10,
-	READ_SMALL = 4 << 10, /* to collapse lines: ranks are read alternately, in small pieces */
-	MAX_LINE = 64 << 10,  /* a longer line is shown in pieces, each on a line */
-	TAIL_SIZE = 4 << 10,  /* bytes of last lines that are kept for the summary */
+	READ_SMALL =
+		4 << 10,     /* when lines are collapsed, ranks are read in turn, in small pieces */
+	MAX_LINE = 64 << 10, /* a longer line is shown as several lines */
+	TAIL_SIZE = 4 << 10, /* bytes of last lines that are kept for the summary */
 	TAIL_LINES = 10,
 	SINK_HIGH = 1 << 20, /* if more is pending, nothing is read */
 	/* the wait for the same line of other ranks, and for the end of an update */
@@ -26,7 +27,7 @@ struct stream;
 struct sink {
 	int fd;
 	bool own;     /* fd is a separate open file, which cannot block */
-	bool guarded; /* it can block, so poll before each small write */
+	bool guarded; /* writing can block, so poll before each small write */
 	bool socket, tty, closed, waits;
 	const char *name;
 	char *data;
@@ -37,7 +38,7 @@ struct sink {
 struct log {
 	int fd; /* -1: none */
 	const char *path;
-	bool shared; /* several streams write here, so only whole lines */
+	bool shared; /* several streams write here, so only whole lines are written */
 	uint64_t lost;
 };
 

@@ -9,18 +9,17 @@
  * If launch_run() is killed with SIGKILL, the guard survives and kills everything that the ranks
  * started, in whatever group or session.
  *
- * The environment of a rank: a session of its own, no signal blocked, every disposition default
- * (SIGHUP stays ignored if it was, for nohup), standard input empty, the file descriptors that the
- * caller left open for it (those without close-on-exec), the caller's resource limits. No program
- * is started before all of them were found to be executable.
+ * A rank has a session of its own, no blocked signal, the default disposition of every signal
+ * (SIGHUP stays ignored if it was, for nohup) and an empty standard input. It inherits the file
+ * descriptors without close-on-exec and the resource limits of the caller. Before the first program
+ * starts, all programs were found to be executable.
  *
- * Signals to the caller: TERM, INT, HUP and QUIT stop the ranks: `kill_signal` to all, then
- * SIGKILL, `grace_ms` after the first signal. Another INT or QUIT while they are being stopped
- * kills at once. `forward` signals do not stop the ranks: they go to all ranks' process groups.
- * Signals that were ignored at the start stay ignored. Afterwards all dispositions are the caller's
- * again.
+ * TERM, INT, HUP and QUIT to the caller stop the ranks: all get `kill_signal`, and SIGKILL
+ *`grace_ms` after the first signal. Another INT or QUIT in that time kills them at once. Signals of
+ *`forward` do not stop the ranks, but go to the process groups of all ranks. Signals that were
+ *ignored at the start stay ignored. After the run the caller has its dispositions again.
  *
- * The caller has one thread. It must not wait for children of its own meanwhile.
+ * The caller must have only one thread, and must not wait for children of its own during the run.
  */
 #ifndef GM_LAUNCH_H
 #define GM_LAUNCH_H
@@ -35,13 +34,13 @@
 
 /* The effect of a failing rank (a status other than 0, or a signal) on the others. */
 enum launch_on_fail {
-	LAUNCH_KILL,   /* they are stopped */
-	LAUNCH_WAIT,   /* they go on */
-	LAUNCH_RESTART /* they are stopped and all are started again, `restarts` times at most */
+	LAUNCH_KILL,   /* the other ranks are stopped */
+	LAUNCH_WAIT,   /* the other ranks go on */
+	LAUNCH_RESTART /* all ranks are stopped and started again, at most `restarts` times */
 };
 
 enum launch_console {
-	LAUNCH_RAW,      /* output of ranks, as it comes; without log files they write directly */
+	LAUNCH_RAW,      /* unchanged output; without log files the ranks write it directly */
 	LAUNCH_PREFIX,   /* whole lines, each after its rank's tag */
 	LAUNCH_RANK0,    /* rank 0 alone, without tags */
 	LAUNCH_COLLAPSE, /* as PREFIX, but equal lines of several ranks are shown once: [0-7] */
@@ -60,7 +59,7 @@ struct launch_rank {
 	const char *out_path, *err_path;
 	bool out_hidden, err_hidden; /* goes only to the file */
 
-	/* As for sched_setaffinity(2) and set_mempolicy(2); NULL: as the caller's. */
+	/* As for sched_setaffinity(2) and set_mempolicy(2); NULL: those of the caller. */
 	const void *cpus;
 	size_t cpus_size; /* bytes */
 	const unsigned long *mem_nodes;
@@ -91,10 +90,10 @@ struct launch {
 
 /* Why the ranks ended. */
 enum launch_cause {
-	LAUNCH_DONE,      /* by themselves, or because a rank failed */
-	LAUNCH_SIGNALLED, /* because of `signal` */
+	LAUNCH_DONE,      /* they ended by themselves, or because a rank failed */
+	LAUNCH_SIGNALLED, /* `signal` stopped them */
 	LAUNCH_TIMED_OUT,
-	LAUNCH_REFUSED, /* a program, folder or binding is wrong: none was started */
+	LAUNCH_REFUSED, /* a program, folder or binding is wrong, and no rank was started */
 	LAUNCH_BROKEN   /* the launcher itself failed */
 };
 
@@ -106,7 +105,7 @@ struct launch_exit {
 	int status;       /* exit status; -1: a signal ended it, or its end was not seen */
 	int signal;       /* the signal that ended it; 0: none */
 	bool dumped;      /* with a core dump */
-	bool first;       /* failed, not stopped, within 100 ms of the first failure */
+	bool first;       /* failed by itself within 100 ms of the first failure */
 	bool stopped;     /* ended while it was being stopped */
 	char *last_lines; /* of its standard error, or else its output; "" or NULL: none */
 };
@@ -131,9 +130,9 @@ struct launch_result {
 int launch_run(const struct launch *launch, struct launch_result *result, gpumap_report *report);
 void launch_result_free(struct launch_result *result);
 
-/* Print it before a line of the launcher, on a terminal to which ranks write directly (raw): it
- * moves to the beginning of a line, and adds no line if the cursor is there already. ""
- * elsewhere. */
+/* A text to print before a line of the launcher, on a terminal to which ranks write directly (raw).
+ * It moves the cursor to the beginning of a line, and adds no line if the cursor is there already.
+ * Elsewhere the text is "". */
 enum { FRESH_LINE = 1024 };
 const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch, int fd);
 
@@ -151,8 +150,9 @@ const char *launch_fix(bool program, int error);
 int launch_refuse(const struct launch_rank *rank, bool program, int error,
 		  const struct speech *speech, gpumap_report *report);
 
-/* Finds the file to execute for argv[0] as execvp(3) does, with the PATH of `envp`, in `ret`. 0, or
- * the error why none can be executed. *script: it is text without "#!", for /bin/sh. */
+/* Finds in `ret` the file to execute for argv[0], as execvp(3) does with the PATH of `envp`.
+ * Returns 0, or the errno that explains why no file can be executed. *script: the file is text
+ * without "#!", which /bin/sh executes. */
 int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script);
 
 #endif

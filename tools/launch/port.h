@@ -2,10 +2,10 @@
 /*
  * Reserves a TCP port for a program that is going to listen on it.
  *
- * The port is held by a socket that is bound and does not listen. A program that sets SO_REUSEADDR
- * before it binds, as PyTorch's TCPStore and nearly every server does, takes it; a plain bind, an
- * outgoing connection and the system's choice of a free port do not. Hold it until the ranks have
- * ended, and do not give the descriptor to them.
+ * A socket that is bound and does not listen holds the port. A program that sets SO_REUSEADDR
+ * before it binds, as PyTorch's TCPStore and nearly every server does, can still bind the port. A
+ * plain bind, an outgoing connection and the system's choice of a free port do not get it. Hold the
+ * port until the ranks have ended, and do not pass the descriptor to them.
  */
 #ifndef GM_PORT_H
 #define GM_PORT_H
@@ -17,9 +17,10 @@ struct port {
 	int number;
 };
 
-/* Holds `number` for IPv4 and, if there is IPv6, for IPv6 as well; 0: any free one. `about` is for
- * findings, whose remedy is how to get a free port; NULL: master_port. GPUMAP_EINPUT: no such port;
- * GPUMAP_EFILE: another process has it, or it is not allowed. */
+/* Holds the port `number` (0: any free port) for IPv4 and, if the system has IPv6, for IPv6 too.
+ * `about` is for findings; its remedy is how to get a free port. NULL: that is master_port.
+ * GPUMAP_EINPUT: there is no such port. GPUMAP_EFILE: another process has it, or this user may not
+ * open it. */
 int port_hold(struct port *ret, int number, const struct about *about, gpumap_report *report);
 void port_release(struct port *port);
 

@@ -7,7 +7,7 @@
 /* Exit statuses. */
 enum { TIME_LIMIT = 124, OWN_FAILURE = 125 };
 
-/* How far the end of the ranks has come. */
+/* The stages of ending the ranks. */
 enum ending { RUNNING, STOPPING, KILLING, GIVEN_UP };
 
 /* Times of the next actions; 0: none. */
@@ -39,7 +39,7 @@ struct supervisor {
 	size_t living;
 	bool discard; /* drop the pending output */
 
-	/* Earlier children, which are not the ranks'. */
+	/* Children of the process from before the run, which are not ranks. */
 	pid_t others[64];
 	size_t other_count;
 };

@@ -14,12 +14,12 @@ enum {
 	NS_PER_MS = 1000000,
 	/* a rank that fails within this time of the first also counts as first */
 	WINDOW_MS = 100,
-	LINGER_MS = 1000,   /* the time that helpers of ended ranks get to notice it */
+	LINGER_MS = 1000,   /* the time in which helpers of an ended rank may end by themselves */
 	GIVE_UP_MS = 10000, /* after SIGKILL: processes that still exist hang in the kernel */
 	AGAIN_MS = 250      /* one Ctrl-C can arrive twice, through a wrapper */
 };
 
-/* --- what changes for the time of a run ------------------------------------- */
+/* --- state of the caller that a run changes ---------------------------------- */
 
 struct process_state {
 	sigset_t mask, caught;
@@ -89,16 +89,16 @@ struct rank_status {
 pid_t guard_start(const struct launch *launch, const struct process_state *state,
 		  const struct rank_output *outputs, int *sock);
 
-/* The forked child of the guard becomes rank `index`: prepares, reports it to `statuses`, waits
- * for a byte in `gate`, executes. */
+/* Makes the forked child of the guard rank `index`: it prepares, reports the result to `statuses`,
+ * waits for a byte in `gate`, and executes the program. */
 void rank_become(const struct launch *launch, const struct process_state *state,
 		 const struct rank_output *output, size_t index, pid_t guard, int statuses,
 		 int gate) __attribute__((noreturn));
 
 /* --- process trees --------------------------------------------------------------- */
 
-/* Descendants of a process that are left alone: those below the pids in `spared`, which are its
- * children, and the members of `groups`. */
+/* Descendants of a process that get no signal: those below its children in `spared`, and the
+ * members of the process groups in `groups`. */
 struct tree_except {
 	const pid_t *spared;
 	size_t spared_count;
