@@ -17,16 +17,9 @@ static const gpumap_key keys[] = {
 /* Yes, no, yes, no ... */
 #define SWITCH_WORDS "yes|no|true|false|on|off|1|0"
 
-static const char *const modes[] = {"single", "dp", "ddp", "mp"};
-
 const gpumap_key *key_get(enum key_id id)
 {
 	return &keys[id];
-}
-
-const char *mode_name(size_t i)
-{
-	return i < ARRAY_SIZE(modes) ? modes[i] : NULL;
 }
 
 /* Words that are not modes but are used for one, and the mode that places devices in the same way.
@@ -241,12 +234,13 @@ int64_t request_number(const gpumap_request *request, enum key_id key)
 	return request->values[key] ? span_number(span_of(request->values[key]), INT64_MAX) : -1;
 }
 
+const char *request_dialect_name(const gpumap_request *request)
+{
+	return request->values[KEY_dialect] ? request->values[KEY_dialect] : "driver";
+}
+
 enum dialect request_dialect(const gpumap_request *request)
 {
-	const char *value = request->values[KEY_dialect];
-
-	for (size_t i = 0; value && dialect_name(i); i++)
-		if (streq(value, dialect_name(i)))
-			return (enum dialect)i;
-	return DIALECT_DRIVER;
+	return (enum dialect)word_place(keys[KEY_dialect].value,
+					span_of(request_dialect_name(request)));
 }

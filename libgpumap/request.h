@@ -87,7 +87,6 @@ struct gpumap_key {
 const gpumap_key *key_get(enum key_id id);
 const char *variable_name(enum variable variable);
 const char *source_name(enum source source);
-const char *mode_name(size_t i); /* NULL past the end */
 /* The remedy for a word that is not a mode but is often used for one; NULL: not known. */
 const char *mode_direction(struct span word);
 
@@ -100,6 +99,7 @@ bool dialect_reads(enum dialect dialect, enum variable variable);
 bool request_switch(const gpumap_request *request, enum key_id key);
 int64_t request_number(const gpumap_request *request, enum key_id key); /* -1: not given */
 enum dialect request_dialect(const gpumap_request *request);
+const char *request_dialect_name(const gpumap_request *request);
 
 /* GPUMAP_OK if `value` is valid for the key. */
 int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report);

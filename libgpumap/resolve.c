@@ -71,10 +71,11 @@ static bool begin(struct resolver *ret, const gpumap_request *request)
 		.dialect = request_dialect(request),
 	};
 	mapping->ended_entry = -1;
-	for (size_t i = 0; mode_name(i); i++)
-		if (i == 0 || (mode && streq(mode, mode_name(i))))
-			mapping->mode = mode_name(i);
-	return true;
+	mapping->mode = arena_strdup(&mapping->arena, mode ? mode : "single");
+	if (mapping->mode)
+		return true;
+	gpumap_mapping_free(mapping);
+	return false;
 }
 
 int resolve_list_from(enum list_from *ret, const gpumap_request *request)

@@ -240,7 +240,7 @@ static void report_unread(struct resolver *resolver)
 				   ABOUT(.rule = "H1", .origin = s->origin,
 					 .fix = "choose who reads it: --dialect"),
 				   "%s is not read in dialect %s", variable_name(s->variable),
-				   dialect_name(resolver->dialect));
+				   request_dialect_name(request));
 	}
 }
 
@@ -264,7 +264,7 @@ static void report_amd(struct resolver *resolver)
 			   ABOUT(.rule = "H1", .origin = amd->origin,
 				 .fix = "for a program on AMD's GPUs give --dialect hip"),
 			   "%s is not read in dialect %s", variable_name(amd->variable),
-			   dialect_name(resolver->dialect));
+			   request_dialect_name(request));
 }
 
 int sources_resolve(struct resolver *resolver)

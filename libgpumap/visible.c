@@ -5,13 +5,6 @@
 #include "visible_entry.h"
 #include "visible_python.h"
 
-static const char *const dialect_names[] = {"driver", "torch", "nvitop", "rocr", "hip"};
-
-const char *dialect_name(size_t i)
-{
-	return i < ARRAY_SIZE(dialect_names) ? dialect_names[i] : NULL;
-}
-
 static const struct {
 	const char *reason, *rule;
 } ends[] = {

@@ -8,6 +8,7 @@
 
 #include "text.h"
 
+/* In the order of the words in keys.def. */
 enum dialect {
 	DIALECT_DRIVER, /* the CUDA driver */
 	DIALECT_TORCH,  /* PyTorch's own count through NVML */
@@ -15,9 +16,6 @@ enum dialect {
 	DIALECT_ROCR,   /* ROCR_VISIBLE_DEVICES */
 	DIALECT_HIP     /* HIP_VISIBLE_DEVICES */
 };
-
-/* "driver", "torch", ...; NULL past the end. */
-const char *dialect_name(size_t i);
 
 struct visible_mig {
 	const char *uuid; /* NULL: not known */

@@ -219,6 +219,7 @@ const char *snapshot_set(const struct snapshot_member *member, void *object, str
 	inifile_decode(&decoded, value);
 	strbuf_add(&decoded, "", 0);
 	*nomem = decoded.failed;
+	_Static_assert(INIFILE_MAX_VALUE == 131072, "the text below has the number");
 	if (decoded.length > INIFILE_MAX_VALUE) {
 		strbuf_free(&decoded);
 		return "at most 131072 bytes";
