@@ -4,6 +4,7 @@
 AM_CPPFLAGS += -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 noinst_LTLIBRARIES += libgpumap-core.la
 libgpumap_core_la_SOURCES = \
+	libgpumap/amd.c \
 	libgpumap/choice.c \
 	libgpumap/emit/accelerate.c \
 	libgpumap/emit/deepspeed.c \
@@ -86,6 +87,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/visible_explain.c \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/view_mig.c \
+	libgpumap/mps.c \
 	libgpumap/order.c \
 	libgpumap/pci.c libgpumap/pci.h \
 	libgpumap/plan/alike.c libgpumap/plan/arrange.c \
@@ -151,9 +153,12 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/step.c \
 	libgpumap/version.c \
 	libgpumap/view.c \
+	libgpumap/view_list.c \
 	libgpumap/views.c \
 	libgpumap/visible.c libgpumap/visible.h \
+	libgpumap/visible_amd.c libgpumap/visible_amd.h \
 	libgpumap/visible_entry.c libgpumap/visible_entry.h \
+	libgpumap/visible_number.c \
 	libgpumap/visible_uuid.c \
 	libgpumap/visible_python.c libgpumap/visible_python.h \
 	libgpumap/visible_repeats.c libgpumap/visible_repeats.h \

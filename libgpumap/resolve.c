@@ -23,16 +23,6 @@ static int run_stages(struct resolver *resolver)
 	return r;
 }
 
-static bool counts(const struct resolver *resolver, enum variable variable)
-{
-	const struct effective *list = &resolver->effective[variable];
-
-	/* HIP treats an empty list as unset (rule H1). */
-	if (resolver->dialect == DIALECT_HIP && variable != VARIABLE_ROCR_VISIBLE)
-		return list->set && *list->value;
-	return list->set;
-}
-
 static enum list_from list_stated(const struct resolver *resolver)
 {
 	static const enum key_id views[] = {KEY_container, KEY_cgroup, KEY_mps_server};
@@ -41,7 +31,7 @@ static enum list_from list_stated(const struct resolver *resolver)
 	enum list_from from = LIST_FROM_NOBODY;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		if (!counts(resolver, lists[i]))
+		if (!amd_list_counts(resolver, lists[i]))
 			continue;
 		if (resolver->effective[lists[i]].stated != SOURCE_ENVIRONMENT)
 			return LIST_FROM_KEYS;

@@ -94,6 +94,30 @@ int view_position(const struct view *view, int64_t number);
 /* Keeps a copy of the current view for pictures. */
 int view_remember(struct resolver *resolver, const char *label);
 
+/* The devices that a list picks in the current view; `outer`: it is not the process's own. */
+int view_pick(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
+	      bool outer, struct slot **slots, size_t *count);
+/* Replaces the view by the devices that an outer list (MPS, ROCR) picks. If it is not known which
+ * devices those are, they may be any of the view's. */
+int view_enter(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
+	       const char *label);
+/* Whether a list repeats the numbers of the list outside it, which are other than 0, 1, ...: for an
+ * MPS client that is an error by NVIDIA's document, with AMD's variables a mistake. */
+bool view_list_repeats(const struct effective *list, const char *outer);
+
+int mps_enter(struct resolver *resolver);
+
+/* Rule H1: whether HIP takes an empty list for none, and then uses another variable; whether a list
+ * is set, then. */
+bool amd_empty_is_unset(const struct resolver *resolver, enum variable variable);
+bool amd_list_counts(const struct resolver *resolver, enum variable variable);
+/* An environment for AMD: only AMD's lists are set. Slurm sets them together with
+ * CUDA_VISIBLE_DEVICES, which then means nothing for the machine. */
+void amd_report_unread(struct resolver *resolver);
+int amd_enter_rocr(struct resolver *resolver);
+/* The list that a program with HIP reads last; NULL: none, and every device is visible. */
+const struct effective *amd_hip_list(struct resolver *resolver);
+
 /* Reduces the view to what the key (container, cgroup) grants, if it is set. */
 int grant_apply(struct resolver *resolver, enum key_id key);
 /* A grant's entry without blanks and the prefix of its CDI name. */

@@ -146,8 +146,7 @@ static int explain_winner(struct resolver *resolver, const struct timeline *time
 	const char *name = variable_name(variable);
 	gpumap_step *step;
 	bool list = variable != VARIABLE_CUDA_ORDER;
-	/* HIP treats an empty list as none, and then uses another variable (rule H1). */
-	bool hip = resolver->dialect == DIALECT_HIP && variable != VARIABLE_ROCR_VISIBLE;
+	bool hip = amd_empty_is_unset(resolver, variable);
 
 	if (!now->set && !time->losers.count) {
 		if (list && !hip && variable == dialect_variable(resolver->dialect))
@@ -244,29 +243,6 @@ static void report_unread(struct resolver *resolver)
 	}
 }
 
-/* An environment for AMD: only AMD's lists are set. Slurm sets them together with
- * CUDA_VISIBLE_DEVICES, which then means nothing for the machine. */
-static void report_amd(struct resolver *resolver)
-{
-	const gpumap_request *request = resolver->request;
-	const struct statement *amd = NULL;
-
-	for (size_t i = 0; i < request->count; i++) {
-		const struct statement *s = &request->statements[i];
-
-		if (s->variable == VARIABLE_CUDA_VISIBLE || s->source != SOURCE_ENVIRONMENT)
-			return;
-		if (s->variable == VARIABLE_HIP_VISIBLE || s->variable == VARIABLE_ROCR_VISIBLE)
-			amd = s;
-	}
-	if (amd && !dialect_reads(resolver->dialect, amd->variable))
-		report_add(resolver->report, FINDING_IGNORED_KEY,
-			   ABOUT(.rule = "H1", .origin = amd->origin,
-				 .fix = "for a program on AMD's GPUs give --dialect hip"),
-			   "%s is not read in dialect %s", variable_name(amd->variable),
-			   request_dialect_name(request));
-}
-
 int sources_resolve(struct resolver *resolver)
 {
 	/* From the outer list to the inner one. */
@@ -281,6 +257,6 @@ int sources_resolve(struct resolver *resolver)
 		return r;
 	report_late(resolver);
 	report_unread(resolver);
-	report_amd(resolver);
+	amd_report_unread(resolver);
 	return GPUMAP_OK;
 }

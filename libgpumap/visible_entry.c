@@ -1,40 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "visible_entry.h"
 
-#include <strings.h>
-
 #include "gpumap.h"
 
 #include "hash.h"
+#include "visible_amd.h"
 #include "visible_python.h"
 #include "visible_repeats.h"
-
-struct visible_number visible_number(struct span s)
-{
-	struct visible_number n = {0};
-
-	while (s.length && is_blank(*s.text))
-		s = (struct span){s.text + 1, s.length - 1};
-	if (s.length && (*s.text == '+' || *s.text == '-')) {
-		n.negative = *s.text == '-';
-		s = (struct span){s.text + 1, s.length - 1};
-	}
-	n.number = (struct span){s.text, 0};
-	for (; s.length && is_digit(*s.text); s.text++, s.length--) {
-		n.digits = true;
-		if (n.number.length == 0 && *s.text == '0')
-			n.number.text = s.text + 1; /* a leading zero */
-		else
-			n.number.length++;
-		if (n.value > (INT64_MAX - 9) / 10)
-			n.value = INT64_MAX;
-		else
-			n.value = n.value * 10 + (*s.text - '0');
-	}
-	n.negative = n.negative && n.number.length;
-	n.rest = s;
-	return n;
-}
 
 static int read_as_python(struct matcher *matcher, struct span value)
 {
@@ -92,12 +64,8 @@ void matcher_forget(struct matcher *matcher)
 static enum visible_end match_uuid(const struct matcher *matcher, struct span token,
 				   const struct visible_entry *first, struct visible_entry *entry)
 {
-	bool mixes = matcher->dialect == DIALECT_ROCR || matcher->dialect == DIALECT_HIP;
-
-	if (first && first->ordinal >= 0 && !mixes)
+	if (first && first->ordinal >= 0)
 		return END_OTHER_KIND;
-	if (matcher->dialect == DIALECT_HIP)
-		return names_find_substring(matcher, token, &entry->gpu);
 	if (span_starts(token, "MIG-"))
 		return names_find_mig(matcher, token, &entry->mig);
 	return names_find_uuid(matcher, token, &entry->gpu);
@@ -122,63 +90,13 @@ static enum visible_end match_index(const struct matcher *matcher, struct span t
 	return END_NOT;
 }
 
-/* strtol in base 0 over the whole token. */
-static enum visible_end rocr_number(struct span token, long long *value)
-{
-	char copy[32], *end;
-
-	if (!token.length)
-		return END_EMPTY;
-	if (token.length >= sizeof(copy))
-		return END_NO_DEVICE;
-	memcpy(copy, token.text, token.length);
-	copy[token.length] = '\0';
-	*value = strtoll(copy, &end, 0);
-	if (end == copy)
-		return END_NO_NUMBER;
-	if (*end)
-		return END_GARBAGE;
-	return *value < 0 ? END_NEGATIVE : END_NOT;
-}
-
 int64_t visible_index(enum dialect dialect, struct span token)
 {
 	struct visible_number n = visible_number(token);
-	long long value;
 
 	if (dialect == DIALECT_ROCR)
-		return rocr_number(span_trim(token), &value) == END_NOT ? value : -1;
+		return amd_rocr_index(token);
 	return n.digits && !n.negative ? n.value : -1;
-}
-
-static enum visible_end match_rocr_index(const struct matcher *matcher, struct span token,
-					 struct visible_entry *entry)
-{
-	long long value;
-	enum visible_end end = rocr_number(token, &value);
-
-	if (end != END_NOT)
-		return end;
-	if (value >= matcher->view->count || value > INT32_MAX)
-		return END_NO_DEVICE;
-	entry->ordinal = (int)value;
-	return END_NOT;
-}
-
-static enum visible_end match_hip_index(const struct matcher *matcher, struct span token,
-					struct visible_entry *entry)
-{
-	struct visible_number n = visible_number(token);
-
-	if (n.negative)
-		return END_NEGATIVE;
-	/* The token must be the number's own decimal form. */
-	if (span_number(token, INT64_MAX) < 0 || (token.length > 1 && *token.text == '0'))
-		return token.length ? n.digits ? END_GARBAGE : END_NO_NUMBER : END_EMPTY;
-	if (n.value >= matcher->view->count || n.value > INT32_MAX)
-		return END_NO_DEVICE;
-	entry->ordinal = (int)n.value;
-	return END_NOT;
 }
 
 static enum visible_end match_torch(const struct matcher *matcher, struct span token,
@@ -211,22 +129,15 @@ static enum visible_end match_nvitop(const struct matcher *matcher, struct span 
 enum visible_end matcher_match(const struct matcher *matcher, struct span token,
 			       const struct visible_entry *first, struct visible_entry *entry)
 {
-	struct span s;
-
 	switch (matcher->dialect) {
 	case DIALECT_TORCH:
 		return match_torch(matcher, token, first, entry);
 	case DIALECT_NVITOP:
 		return match_nvitop(matcher, token, first, entry);
 	case DIALECT_ROCR:
-		s = span_trim(token);
-		if (s.length >= 4 && strncasecmp(s.text, "GPU-", 4) == 0)
-			return match_uuid(matcher, s, first, entry);
-		return match_rocr_index(matcher, s, entry);
+		return amd_match_rocr(matcher, token, entry);
 	case DIALECT_HIP:
-		if (memmem(token.text, token.length, "GPU-", 4))
-			return match_uuid(matcher, token, first, entry);
-		return match_hip_index(matcher, token, entry);
+		return amd_match_hip(matcher, token, entry);
 	case DIALECT_DRIVER:
 		break;
 	}
@@ -238,9 +149,7 @@ enum visible_end matcher_match(const struct matcher *matcher, struct span token,
 bool matcher_repeats(const struct matcher *matcher, size_t number,
 		     const struct visible_entry *entry, size_t *earlier)
 {
-	/* AMD's lists may mix kinds, and a number refers to the view: 1 may repeat a UUID. */
-	bool mixed = (matcher->dialect == DIALECT_ROCR || matcher->dialect == DIALECT_HIP) &&
-		     matcher->view->count == (int64_t)matcher->view->uuid_count;
+	bool mixed = amd_mixes(matcher);
 	uint64_t kind = entry->ordinal >= 0 ? 0 : entry->gpu >= 0 ? 1 : 2;
 	int value = kind == 0 ? entry->ordinal : kind == 1 ? entry->gpu : entry->mig;
 
