@@ -159,7 +159,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/visible_amd.c libgpumap/visible_amd.h \
 	libgpumap/visible_entry.c libgpumap/visible_entry.h \
 	libgpumap/visible_number.c \
-	libgpumap/visible_uuid.c \
+	libgpumap/visible_uuid.c libgpumap/visible_uuid.h \
 	libgpumap/visible_python.c libgpumap/visible_python.h \
 	libgpumap/visible_repeats.c libgpumap/visible_repeats.h \
 	libgpumap/words.c libgpumap/words.h \

@@ -65,7 +65,7 @@ enum visible_end amd_match_rocr(const struct matcher *matcher, struct span token
 	struct span s = span_trim(token);
 
 	if (s.length >= 4 && strncasecmp(s.text, "GPU-", 4) == 0)
-		return names_find_uuid(matcher, s, &entry->gpu);
+		return uuids_find_gpu(&matcher->names, s, &entry->gpu);
 	return match_rocr_index(matcher, s, entry);
 }
 
@@ -73,7 +73,7 @@ enum visible_end amd_match_hip(const struct matcher *matcher, struct span token,
 			       struct visible_entry *entry)
 {
 	if (memmem(token.text, token.length, "GPU-", 4))
-		return names_find_substring(matcher, token, &entry->gpu);
+		return uuids_find_substring(&matcher->names, token, &entry->gpu);
 	return match_hip_index(matcher, token, entry);
 }
 

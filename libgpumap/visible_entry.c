@@ -42,7 +42,7 @@ int matcher_init(struct matcher *matcher, enum dialect dialect, const struct vis
 	if (dialect == DIALECT_TORCH && !matcher->torch_uuids)
 		r = read_as_python(matcher, value);
 	if (r == GPUMAP_OK && uuids)
-		r = names_sort(matcher);
+		r = uuids_sort(&matcher->names, view, dialect == DIALECT_ROCR);
 	if (r != GPUMAP_OK)
 		matcher_free(matcher);
 	return r;
@@ -50,8 +50,7 @@ int matcher_init(struct matcher *matcher, enum dialect dialect, const struct vis
 
 void matcher_free(struct matcher *matcher)
 {
-	free(matcher->by_uuid);
-	free(matcher->by_mig);
+	uuids_free(&matcher->names);
 	free(matcher->copy);
 	free(matcher->seen);
 }
@@ -67,8 +66,8 @@ static enum visible_end match_uuid(const struct matcher *matcher, struct span to
 	if (first && first->ordinal >= 0)
 		return END_OTHER_KIND;
 	if (span_starts(token, "MIG-"))
-		return names_find_mig(matcher, token, &entry->mig);
-	return names_find_uuid(matcher, token, &entry->gpu);
+		return uuids_find_mig(&matcher->names, token, &entry->mig);
+	return uuids_find_gpu(&matcher->names, token, &entry->gpu);
 }
 
 static enum visible_end match_index(const struct matcher *matcher, struct span token,

@@ -3,14 +3,12 @@
 #ifndef GM_VISIBLE_ENTRY_H
 #define GM_VISIBLE_ENTRY_H
 
-#include "visible.h"
+#include "visible_uuid.h"
 
 struct matcher {
 	enum dialect dialect;
 	const struct visible_view *view;
-	int *by_uuid, *by_mig; /* positions of known UUIDs, sorted by UUID */
-	size_t known, known_migs;
-	bool plain;        /* GPU- occurs only at the beginning of UUIDs */
+	struct uuid_names names;
 	struct seen *seen; /* a hash table of named devices */
 	size_t slots;
 	bool torch_uuids; /* torch decides by the first entry's prefix */
@@ -18,15 +16,6 @@ struct matcher {
 	struct span ascii; /* the list with its numbers in ASCII; may be the value itself */
 	char *copy;        /* the buffer of `ascii`, or NULL */
 };
-
-/* Sorts the view's names for the functions below. GPUMAP_ENOMEM. */
-int names_sort(struct matcher *matcher);
-/* The GPU whose UUID begins with the text: END_NOT and its position in *gpu. */
-enum visible_end names_find_uuid(const struct matcher *matcher, struct span text, int *gpu);
-/* HIP looks for the text anywhere in the UUID and takes the first device. */
-enum visible_end names_find_substring(const struct matcher *matcher, struct span text, int *gpu);
-/* MIG-UUID or MIG-GPU-UUID/GI/CI: the instance's position in *mig. */
-enum visible_end names_find_mig(const struct matcher *matcher, struct span text, int *mig);
 
 int matcher_init(struct matcher *matcher, enum dialect dialect, const struct visible_view *view,
 		 struct span value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds devices by UUID, a beginning of it, or a legacy MIG name: rules V6 and V9. */
-#include "gpumap.h"
+#include "visible_uuid.h"
 
-#include "visible_entry.h"
+#include "gpumap.h"
 
 struct sortable {
 	const char *uuid;
@@ -61,83 +61,86 @@ static int sort_names(struct sortable *all, size_t count, bool ignore_case, int 
 	return GPUMAP_OK;
 }
 
-int names_sort(struct matcher *matcher)
+int uuids_sort(struct uuid_names *names, const struct visible_view *view, bool ignore_case)
 {
-	const struct visible_view *view = matcher->view;
 	size_t room = view->uuid_count > view->mig_count ? view->uuid_count : view->mig_count;
 	struct sortable *all = malloc((room + 1) * sizeof(*all));
 	int r;
 
+	*names = (struct uuid_names){.view = view, .ignore_case = ignore_case, .plain = true};
 	if (!all)
 		return GPUMAP_ENOMEM;
-	matcher->plain = true;
 	for (size_t i = 0; i < view->uuid_count; i++) {
 		const char *uuid = view->uuids[i];
 
 		all[i] = (struct sortable){uuid, (int)i};
-		matcher->plain =
-			matcher->plain &&
-			(!uuid || (starts_with(uuid, "GPU-") && !strstr(uuid + 1, "GPU-")));
+		names->plain = names->plain &&
+			       (!uuid || (starts_with(uuid, "GPU-") && !strstr(uuid + 1, "GPU-")));
 	}
-	r = sort_names(all, view->uuid_count, matcher->dialect == DIALECT_ROCR, &matcher->by_uuid,
-		       &matcher->known);
+	r = sort_names(all, view->uuid_count, ignore_case, &names->by_uuid, &names->known);
 	for (size_t i = 0; i < view->mig_count; i++)
 		all[i] = (struct sortable){view->migs[i].uuid, (int)i};
 	if (r == GPUMAP_OK)
-		r = sort_names(all, view->mig_count, false, &matcher->by_mig, &matcher->known_migs);
+		r = sort_names(all, view->mig_count, false, &names->by_mig, &names->known_migs);
 	free(all);
 	return r;
 }
 
+void uuids_free(struct uuid_names *names)
+{
+	free(names->by_uuid);
+	free(names->by_mig);
+}
+
 /* Where the sorted UUIDs begin that have the text as their prefix; *hits, at most `max`, is how
  * many. */
-static size_t find_prefix(const struct matcher *matcher, struct span text, size_t max, size_t *hits)
+static size_t find_prefix(const struct uuid_names *names, struct span text, size_t max,
+			  size_t *hits)
 {
-	bool ignore_case = matcher->dialect == DIALECT_ROCR;
-	const char **uuids = matcher->view->uuids;
-	size_t low = 0, high = matcher->known;
+	const char **uuids = names->view->uuids;
+	size_t low = 0, high = names->known;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare_prefix(uuids[matcher->by_uuid[middle]], text, ignore_case) < 0)
+		if (compare_prefix(uuids[names->by_uuid[middle]], text, names->ignore_case) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	*hits = 0;
-	while (*hits < max && low + *hits < matcher->known &&
-	       compare_prefix(uuids[matcher->by_uuid[low + *hits]], text, ignore_case) == 0)
+	while (*hits < max && low + *hits < names->known &&
+	       compare_prefix(uuids[names->by_uuid[low + *hits]], text, names->ignore_case) == 0)
 		++*hits;
 	return low;
 }
 
-enum visible_end names_find_uuid(const struct matcher *matcher, struct span text, int *gpu)
+enum visible_end uuids_find_gpu(const struct uuid_names *names, struct span text, int *gpu)
 {
-	size_t hits, at = find_prefix(matcher, text, 2, &hits);
+	size_t hits, at = find_prefix(names, text, 2, &hits);
 
 	if (hits != 1)
 		return hits ? END_AMBIGUOUS : END_NO_UUID;
-	*gpu = matcher->by_uuid[at];
+	*gpu = names->by_uuid[at];
 	return END_NOT;
 }
 
 /* If GPU- occurs only at the beginning of UUIDs, a text with it is a prefix. If there are many
  * hits, a linear search is as fast. */
-enum visible_end names_find_substring(const struct matcher *matcher, struct span text, int *gpu)
+enum visible_end uuids_find_substring(const struct uuid_names *names, struct span text, int *gpu)
 {
 	enum { MANY = 64 };
 	size_t hits = MANY, at = 0;
 
-	if (matcher->plain && span_starts(text, "GPU-"))
-		at = find_prefix(matcher, text, MANY, &hits);
+	if (names->plain && span_starts(text, "GPU-"))
+		at = find_prefix(names, text, MANY, &hits);
 	for (size_t i = 0; hits < MANY && i < hits; i++)
-		if (!i || matcher->by_uuid[at + i] < *gpu)
-			*gpu = matcher->by_uuid[at + i];
+		if (!i || names->by_uuid[at + i] < *gpu)
+			*gpu = names->by_uuid[at + i];
 	if (hits < MANY)
 		return hits ? END_NOT : END_NO_UUID;
-	for (size_t i = 0; i < matcher->view->uuid_count; i++) {
-		const char *uuid = matcher->view->uuids[i];
+	for (size_t i = 0; i < names->view->uuid_count; i++) {
+		const char *uuid = names->view->uuids[i];
 
 		if (uuid && memmem(uuid, strlen(uuid), text.text, text.length)) {
 			*gpu = (int)i;
@@ -182,13 +185,13 @@ static size_t first_mig(const struct visible_view *view, int gpu)
 }
 
 /* The first of the sorted instances whose UUID begins with the text. */
-static size_t first_mig_name(const struct matcher *matcher, struct span text)
+static size_t first_mig_name(const struct uuid_names *names, struct span text)
 {
-	size_t low = 0, high = matcher->known_migs;
+	size_t low = 0, high = names->known_migs;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct visible_mig *m = &matcher->view->migs[matcher->by_mig[middle]];
+		const struct visible_mig *m = &names->view->migs[names->by_mig[middle]];
 
 		if (compare_prefix(m->uuid, text, false) < 0)
 			low = middle + 1;
@@ -198,24 +201,24 @@ static size_t first_mig_name(const struct matcher *matcher, struct span text)
 	return low;
 }
 
-enum visible_end names_find_mig(const struct matcher *matcher, struct span text, int *mig)
+enum visible_end uuids_find_mig(const struct uuid_names *names, struct span text, int *mig)
 {
-	const struct visible_view *view = matcher->view;
+	const struct visible_view *view = names->view;
 	int found = -1, gpu = -1, gi = -1, ci = -1;
 	struct span gpu_text;
 	bool legacy = legacy_mig(text, &gpu_text, &gi, &ci);
-	enum visible_end end = legacy ? names_find_uuid(matcher, gpu_text, &gpu) : END_NOT;
+	enum visible_end end = legacy ? uuids_find_gpu(names, gpu_text, &gpu) : END_NOT;
 
 	for (size_t i = gpu >= 0 ? first_mig(view, gpu) : view->mig_count;
 	     i < view->mig_count && view->migs[i].gpu == gpu; i++)
 		if (view->migs[i].gi == gi && view->migs[i].ci == ci)
 			found = (int)i;
-	for (size_t i = first_mig_name(matcher, text); i < matcher->known_migs; i++) {
-		if (compare_prefix(view->migs[matcher->by_mig[i]].uuid, text, false) != 0)
+	for (size_t i = first_mig_name(names, text); i < names->known_migs; i++) {
+		if (compare_prefix(view->migs[names->by_mig[i]].uuid, text, false) != 0)
 			break;
-		if (found >= 0 && found != matcher->by_mig[i])
+		if (found >= 0 && found != names->by_mig[i])
 			return END_AMBIGUOUS;
-		found = matcher->by_mig[i];
+		found = names->by_mig[i];
 	}
 	if (found < 0)
 		return end == END_AMBIGUOUS ? end : END_NO_UUID;

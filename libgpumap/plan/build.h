@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "plan/table.h"
 #include "strbuf.h"
+#include "visible_uuid.h"
 
 /* --- selections ---------------------------------------------------------------- */
 
@@ -128,21 +129,25 @@ struct device_name {
 	const gpumap_device *device;
 };
 
-/* UUIDs and PCI addresses, sorted; devices by number, sorted. */
 struct device_index {
-	struct device_name *names;
+	struct device_name *names; /* whole UUIDs and PCI addresses, sorted */
 	size_t name_count;
-	const gpumap_device **numbers;
+	const gpumap_device **numbers; /* by number, sorted */
 	size_t number_count;
+	const gpumap_device *gpus, **migs;
+	struct visible_view view;
+	struct uuid_names uuids;
 };
 
 int device_index_make(struct builder *b, const gpumap_inventory *inventory,
-		      struct device_index *ret);
+		      struct device_index *index);
+void device_index_free(struct device_index *index); /* also if it was not made */
 const gpumap_device *device_by_number(const struct device_index *index, int64_t number);
-/* The device whose UUID begins with `prefix`; NULL: there is none, or there are several. */
-const gpumap_device *device_by_uuid(const struct device_index *index, struct span prefix,
+/* The device whose UUID begins with the text, as in a visible list (rules V6 and V9); NULL: there is
+ * none, or there are several. */
+const gpumap_device *device_by_uuid(const struct device_index *index, struct span text,
 				    bool *several);
-const gpumap_device *device_by_pci(const struct device_index *index, const char *pci);
+const gpumap_device *device_by_name(const struct device_index *index, const char *text);
 /* plan_no_gpu() is ", as CAUSE" if it is known why no GPU of the host can be used, else "".
  * plan_no_gpu_fix() is the remedy for that cause, followed by `fix`; it is only `fix` if the ranks
  * start on other nodes. */

@@ -21,29 +21,61 @@ static void add_name(struct device_index *index, const char *text, const gpumap_
 		index->names[index->name_count++] = (struct device_name){text, device};
 }
 
+/* The inventory as visible lists see a host. */
+static bool make_view(struct builder *b, const gpumap_inventory *inventory,
+		      struct device_index *index)
+{
+	size_t migs = device_total(inventory) - inventory->count;
+	struct visible_mig *mig = arena_alloc(&b->temp, migs + 1, sizeof(*mig));
+
+	index->view.uuids = arena_alloc(&b->temp, inventory->count + 1, sizeof(char *));
+	index->migs = arena_alloc(&b->temp, migs + 1, sizeof(*index->migs));
+	if (!mig || !index->view.uuids || !index->migs)
+		return false;
+	for (size_t i = 0; i < inventory->count; i++) {
+		const gpumap_device *gpu = &inventory->gpus[i];
+
+		index->view.uuids[index->view.uuid_count++] = gpu->uuid;
+		for (size_t m = 0; m < gpu->mig_count; m++) {
+			const gpumap_device *d = &gpu->mig[m];
+
+			mig[index->view.mig_count] =
+				(struct visible_mig){d->uuid, (int)i, d->gi, d->ci};
+			index->migs[index->view.mig_count++] = d;
+		}
+	}
+	index->view.migs = mig;
+	return true;
+}
+
 int device_index_make(struct builder *b, const gpumap_inventory *inventory,
-		      struct device_index *ret)
+		      struct device_index *index)
 {
 	size_t total = device_total(inventory);
-	struct device_index index = {0};
 
-	index.names = arena_alloc(&b->temp, total + inventory->count + 1, sizeof(*index.names));
-	index.numbers = arena_alloc(&b->temp, inventory->count + 1, sizeof(*index.numbers));
-	if (!index.names || !index.numbers)
+	*index = (struct device_index){.gpus = inventory->gpus};
+	index->names = arena_alloc(&b->temp, total + inventory->count + 1, sizeof(*index->names));
+	index->numbers = arena_alloc(&b->temp, inventory->count + 1, sizeof(*index->numbers));
+	if (!index->names || !index->numbers || !make_view(b, inventory, index) ||
+	    uuids_sort(&index->uuids, &index->view, false) != GPUMAP_OK)
 		return plan_nomem(b);
 	for (size_t i = 0; i < inventory->count; i++) {
 		const gpumap_device *gpu = &inventory->gpus[i];
 
-		index.numbers[index.number_count++] = gpu;
-		add_name(&index, gpu->uuid, gpu);
-		add_name(&index, gpu->pci, gpu);
+		index->numbers[index->number_count++] = gpu;
+		add_name(index, gpu->uuid, gpu);
+		add_name(index, gpu->pci, gpu);
 		for (size_t m = 0; m < gpu->mig_count; m++)
-			add_name(&index, gpu->mig[m].uuid, &gpu->mig[m]);
+			add_name(index, gpu->mig[m].uuid, &gpu->mig[m]);
 	}
-	qsort(index.names, index.name_count, sizeof(*index.names), by_text);
-	qsort(index.numbers, index.number_count, sizeof(*index.numbers), by_number);
-	*ret = index;
+	qsort(index->names, index->name_count, sizeof(*index->names), by_text);
+	qsort(index->numbers, index->number_count, sizeof(*index->numbers), by_number);
 	return GPUMAP_OK;
+}
+
+void device_index_free(struct device_index *index)
+{
+	uuids_free(&index->uuids);
 }
 
 const gpumap_device *device_by_number(const struct device_index *index, int64_t number)
@@ -63,55 +95,35 @@ const gpumap_device *device_by_number(const struct device_index *index, int64_t 
 		       : NULL;
 }
 
-/* The first name that is not before `text`. */
-static size_t first_name(const struct device_index *index, struct span text)
-{
-	size_t low = 0, high = index->name_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strncmp(index->names[middle].text, text.text, text.length) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-const gpumap_device *device_by_uuid(const struct device_index *index, struct span prefix,
+const gpumap_device *device_by_uuid(const struct device_index *index, struct span text,
 				    bool *several)
 {
-	size_t i = first_name(index, prefix), n = 0;
+	bool mig = span_starts(text, "MIG-");
+	int at = -1;
+	enum visible_end end = mig ? uuids_find_mig(&index->uuids, text, &at)
+				   : uuids_find_gpu(&index->uuids, text, &at);
 
-	while (i + n < index->name_count && n < 2 &&
-	       strncmp(index->names[i + n].text, prefix.text, prefix.length) == 0)
-		n++;
-	/* An exact name comes before longer names that begin with it. */
-	if (n > 1 && strlen(index->names[i].text) == prefix.length)
-		n = 1;
-	*several = n > 1;
-	return n == 1 ? index->names[i].device : NULL;
+	*several = end == END_AMBIGUOUS;
+	if (end != END_NOT)
+		return NULL;
+	return mig ? index->migs[at] : &index->gpus[at];
 }
 
-const gpumap_device *device_by_pci(const struct device_index *index, const char *pci)
+const gpumap_device *device_by_name(const struct device_index *index, const char *text)
 {
-	size_t i = first_name(index, span_of(pci));
+	struct device_name key = {text, NULL};
+	const struct device_name *found =
+		bsearch(&key, index->names, index->name_count, sizeof(*index->names), by_text);
 
-	return i < index->name_count && streq(index->names[i].text, pci) ? index->names[i].device
-									 : NULL;
+	return found ? found->device : NULL;
 }
 
 const gpumap_device *device_original(const struct device_index *index, const gpumap_device *device)
 {
-	const gpumap_device *gpu;
-	bool several;
+	const gpumap_device *gpu = device->uuid ? device_by_name(index, device->uuid) : NULL;
 
-	if (device->uuid) {
-		gpu = device_by_uuid(index, span_of(device->uuid), &several);
-		if (gpu)
-			return gpu;
-	}
+	if (gpu)
+		return gpu;
 	gpu = device->physical >= 0 ? device_by_number(index, device->physical) : NULL;
 	if (!gpu || (device->uuid && gpu->uuid && device->mig_position < 0))
 		return NULL;

@@ -144,7 +144,7 @@ static void take_entry(struct picker *k, const struct entry *entry)
 	if (entry->gpu.kind == GPU_NUMBER)
 		device = device_by_number(&k->index, entry->gpu.number);
 	else if (entry->gpu.kind == GPU_PCI)
-		device = device_by_pci(&k->index, entry->gpu.pci);
+		device = device_by_name(&k->index, entry->gpu.pci);
 	else
 		device = device_by_uuid(&k->index, entry->gpu.text, &several);
 	if (several)
@@ -212,6 +212,7 @@ int selection_apply(struct builder *b, struct host_class *class)
 		r = bounds_apply(b, class, &k.index);
 	if (r == GPUMAP_OK && !class->bad)
 		r = arrange_devices(b, class, &k.index);
+	device_index_free(&k.index);
 	report_lone_number(b, class);
 	return r == GPUMAP_OK && !class->bad ? name_devices(b, class) : r;
 }
