@@ -43,6 +43,21 @@ static inline void *array_room(void *array, size_t count, size_t *room, size_t s
 	return grown;
 }
 
+/* The first place `i` from 0 on at which the expression `before` is false, by halving: it is true
+ * at every place before that, and false from there on. `count`: it is true at all of them. */
+#define FIRST_PLACE(i, count, before) \
+	__extension__({ \
+		size_t low_ = 0, high_ = (count); \
+		while (low_ < high_) { \
+			size_t i = low_ + (high_ - low_) / 2; \
+			if (before) \
+				low_ = i + 1; \
+			else \
+				high_ = i; \
+		} \
+		low_; \
+	})
+
 static inline void free_charp(char **p)
 {
 	free(*p);

@@ -37,20 +37,13 @@ int view_names(struct resolver *resolver, struct visible_view *ret, const gpumap
 
 int view_position(const struct view *view, int64_t number)
 {
-	size_t low = 0, high = view->count;
+	size_t low;
 
 	if (!view->unlisted)
 		return number < (int64_t)view->count ? (int)number : -1;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int physical = view->devices[middle]->physical;
-
-		/* Devices known only by UUID come last. */
-		if (physical >= 0 && physical < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	/* Devices known only by UUID come last. */
+	low = FIRST_PLACE(i, view->count,
+			  view->devices[i]->physical >= 0 && view->devices[i]->physical < number);
 	return low < view->count && view->devices[low]->physical == number ? (int)low : -1;
 }
 

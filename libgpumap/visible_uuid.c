@@ -98,16 +98,10 @@ static size_t find_prefix(const struct uuid_names *names, struct span text, size
 			  size_t *hits)
 {
 	const char **uuids = names->view->uuids;
-	size_t low = 0, high = names->known;
+	size_t low =
+		FIRST_PLACE(i, names->known,
+			    compare_prefix(uuids[names->by_uuid[i]], text, names->ignore_case) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_prefix(uuids[names->by_uuid[middle]], text, names->ignore_case) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*hits = 0;
 	while (*hits < max && low + *hits < names->known &&
 	       compare_prefix(uuids[names->by_uuid[low + *hits]], text, names->ignore_case) == 0)
@@ -171,34 +165,16 @@ static bool legacy_mig(struct span text, struct span *gpu, int *gi, int *ci)
 /* The first instance of this GPU; instances are grouped by their GPU. */
 static size_t first_mig(const struct visible_view *view, int gpu)
 {
-	size_t low = 0, high = view->mig_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (view->migs[middle].gpu < gpu)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_PLACE(i, view->mig_count, view->migs[i].gpu < gpu);
 }
 
 /* The first of the sorted instances whose UUID begins with the text. */
 static size_t first_mig_name(const struct uuid_names *names, struct span text)
 {
-	size_t low = 0, high = names->known_migs;
+	const struct visible_mig *migs = names->view->migs;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct visible_mig *m = &names->view->migs[names->by_mig[middle]];
-
-		if (compare_prefix(m->uuid, text, false) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_PLACE(i, names->known_migs,
+			   compare_prefix(migs[names->by_mig[i]].uuid, text, false) < 0);
 }
 
 enum visible_end uuids_find_mig(const struct uuid_names *names, struct span text, int *mig)

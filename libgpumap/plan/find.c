@@ -80,16 +80,8 @@ void device_index_free(struct device_index *index)
 
 const gpumap_device *device_by_number(const struct device_index *index, int64_t number)
 {
-	size_t low = 0, high = index->number_count;
+	size_t low = FIRST_PLACE(i, index->number_count, index->numbers[i]->physical < number);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->numbers[middle]->physical < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < index->number_count && index->numbers[low]->physical == number
 		       ? index->numbers[low]
 		       : NULL;

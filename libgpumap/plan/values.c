@@ -13,19 +13,13 @@ const char *job_setting(const gpumap_plan *plan, const char *key)
 static const struct job_exception *exception_of(const gpumap_plan *plan, size_t rank,
 						size_t setting)
 {
-	size_t low = 0, high = plan->exception_count;
+	const struct job_exception *all = plan->exceptions;
+	size_t count = plan->exception_count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (plan->exceptions[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < plan->exception_count && plan->exceptions[low].rank == rank; low++)
-		if (plan->exceptions[low].setting == setting)
-			return &plan->exceptions[low];
+	for (size_t k = FIRST_PLACE(i, count, all[i].rank < rank); k < count && all[k].rank == rank;
+	     k++)
+		if (all[k].setting == setting)
+			return &all[k];
 	return NULL;
 }
 
