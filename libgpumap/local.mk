@@ -123,16 +123,16 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/effective.c \
 	libgpumap/profile/entry.c \
 	libgpumap/profile/file.c \
-	libgpumap/profile/find.c \
 	libgpumap/profile/include.c \
+	libgpumap/profile/inherit.c \
 	libgpumap/profile/link.c \
-	libgpumap/profile/open.c \
 	libgpumap/profile/profile.h \
 	libgpumap/profile/read.c libgpumap/profile/read.h \
 	libgpumap/profile/sections.c \
 	libgpumap/profile/set.c \
 	libgpumap/profile/settle.c \
 	libgpumap/profile/sweep.c \
+	libgpumap/profile/which_file.c \
 	libgpumap/profile/write.c \
 	libgpumap/profile_forms.c \
 	libgpumap/profile_keys.c libgpumap/profile_keys.h \

@@ -4,15 +4,6 @@
 
 #include "inifile.h"
 
-const char *profile_value(const gpumap_profile *profile, const struct setting *setting)
-{
-	const char *value = profile->settled.values
-				    ? profile->settled.values[setting - profile->settings]
-				    : NULL;
-
-	return value ? value : setting->text;
-}
-
 static bool in_chain(const gpumap_profile *profile, struct span name)
 {
 	for (size_t i = 0; i < profile->depth; i++)

@@ -21,81 +21,8 @@ static void failed(struct link *l, int code)
 static void missing(struct link *l, enum profile_section kind, struct span name,
 		    const struct setting *setting)
 {
-	struct about about = setting_about(setting);
-	struct span wrong;
-	char fix[160];
-
-	if (!l->complete || expand_has_variable(name) ||
-	    !form_find(span_of("NAME"))->check(name, &wrong))
-		return;
-	about.fix = profile_suggest(l->profile, kind, name, fix);
-	failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
-			      "no such %s: '%s'", section_name(kind), QUOTE(name)));
-}
-
-/* --- inheritance -------------------------------------------------------------- */
-
-static void link_parents(struct link *l)
-{
-	gpumap_profile *p = l->profile;
-
-	for (size_t i = 0; i < p->section_count; i++) {
-		gpumap_section *section = &p->sections[i];
-		const struct setting *inherit = section_setting(section, PKEY_PROFILE_inherit);
-
-		if (section->kind != SECTION_PROFILE || !inherit || !*inherit->text)
-			continue;
-		section->parent = profile_find(p, SECTION_PROFILE, span_of(inherit->text));
-		if (section->parent == NONE)
-			missing(l, SECTION_PROFILE, span_of(inherit->text), inherit);
-	}
-}
-
-/* "a (x.ini:3), b (x.ini:9), a" */
-static void report_cycle(struct link *l, size_t first)
-{
-	const gpumap_profile *p = l->profile;
-	const struct setting *inherit = section_setting(&p->sections[first], PKEY_PROFILE_inherit);
-	struct about about = setting_about(inherit);
-	struct strbuf names = {0};
-	size_t i = first;
-
-	do {
-		inherit = section_setting(&p->sections[i], PKEY_PROFILE_inherit);
-		strbuf_printf(&names, "%s (%s), ", p->sections[i].name, inherit->origin);
-		i = p->sections[i].parent;
-	} while (i != first);
-	about.fix = "take one of these inherit lines out";
-	failed(l, names.failed ? report_nomem(l->report)
-			       : report_fail(l->report, GPUMAP_EINPUT, FINDING_CYCLE, &about,
-					     "profiles inherit in a circle: %s%s", names.text,
-					     p->sections[first].name));
-	strbuf_free(&names);
-}
-
-static void check_chain(struct link *l, size_t first)
-{
-	const gpumap_profile *p = l->profile;
-	size_t depth = 0, smallest = first, i = first;
-	struct about about;
-
-	for (; i != NONE && depth <= p->section_count; depth++) {
-		i = p->sections[i].parent;
-		if (i != NONE && i < smallest)
-			smallest = i;
-		if (i == first && smallest == first) {
-			report_cycle(l, first);
-			return;
-		}
-		if (i == first)
-			return;
-	}
-	if (i != NONE || depth != MAX_DEPTH + 1)
-		return; /* it leads into a cycle, or another profile has the longest chain */
-	about = setting_about(section_setting(&p->sections[first], PKEY_PROFILE_inherit));
-	about.fix = "inherit from a profile nearer to the root";
-	failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_LIMIT, &about,
-			      "a chain of more than %d profiles", MAX_DEPTH));
+	if (l->complete)
+		failed(l, section_missing(l->profile, kind, name, setting, l->report));
 }
 
 /* --- the other sections --------------------------------------------------------- */
@@ -296,10 +223,10 @@ int profile_link(gpumap_profile *profile, const char *name, bool complete, bool 
 	struct link l = {.profile = profile, .complete = complete, .report = report};
 	int r;
 
-	link_parents(&l);
+	failed(&l, profile_link_parents(profile, complete, report));
 	for (size_t i = 0; i < profile->section_count; i++) {
 		if (profile->sections[i].kind == SECTION_PROFILE)
-			check_chain(&l, i);
+			failed(&l, profile_check_chain(profile, i, report));
 		link_section(&l, &profile->sections[i]);
 	}
 	r = profile_read_sweeps(profile, good, report);

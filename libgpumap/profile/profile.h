@@ -120,6 +120,13 @@ const char *profile_nearest(const gpumap_profile *profile, enum profile_section 
 /* The same as a remedy in `fix`, or another remedy. */
 const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
 			    struct span name, char fix[160]);
+/* Reports that the section which the setting names is missing, if the name itself is one. */
+int section_missing(const gpumap_profile *profile, enum profile_section kind, struct span name,
+		    const struct setting *setting, gpumap_report *report);
+
+/* Finds the parents of all profiles, and refuses a circle and a chain that is too long. */
+int profile_link_parents(gpumap_profile *profile, bool complete, gpumap_report *report);
+int profile_check_chain(const gpumap_profile *profile, size_t first, gpumap_report *report);
 
 /* --- values ----------------------------------------------------------------- */
 
@@ -151,6 +158,8 @@ const char *profile_variable(const void *profile, struct span name);
 /* Makes everything that follows from settings, environment and sweep. On failure nothing changes.
  */
 int profile_settle(gpumap_profile *profile, gpumap_report *report);
+/* The ranks' environment: parents come first, so that a child's setting is the last. */
+void profile_settle_environment(const gpumap_profile *profile, struct settled *settled);
 
 /* How findings about the profile name its settings. */
 struct speech profile_speech(const gpumap_profile *profile);

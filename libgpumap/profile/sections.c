@@ -1,6 +1,94 @@
 /* SPDX-License-Identifier: MIT */
-/* The contents of a profile's files, section by section. */
+/* The contents of a profile's files, section by section: found by names, and what they have. */
 #include "profile/profile.h"
+
+#include <stdio.h>
+
+#include "suggest.h"
+
+size_t profile_find(const gpumap_profile *profile, enum profile_section kind, struct span name)
+{
+	for (size_t i = 0; i < profile->section_count; i++)
+		if (profile->sections[i].kind == kind && span_is(name, profile->sections[i].name))
+			return i;
+	return NONE;
+}
+
+const char *profile_nearest(const gpumap_profile *profile, enum profile_section kind,
+			    struct span name)
+{
+	const char *near = NULL;
+
+	for (size_t i = 0; i < profile->section_count; i++) {
+		const char *names[] = {profile->sections[i].name, near, NULL};
+
+		if (profile->sections[i].kind == kind && name.length > 2 && suggest(name, names))
+			near = suggest(name, names);
+	}
+	return near;
+}
+
+const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
+			    struct span name, char fix[160])
+{
+	const char *near = profile_nearest(profile, kind, name);
+	char copy[64];
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
+	if (near)
+		snprintf(fix, 160, "did you mean %.100s?", near);
+	else
+		snprintf(fix, 160, "write a [%s %.100s]", section_name(kind), copy);
+	return fix;
+}
+
+int section_missing(const gpumap_profile *profile, enum profile_section kind, struct span name,
+		    const struct setting *setting, gpumap_report *report)
+{
+	struct about about = setting_about(setting);
+	struct span wrong;
+	char fix[160];
+
+	if (expand_has_variable(name) || !form_find(span_of("NAME"))->check(name, &wrong))
+		return GPUMAP_OK;
+	about.fix = profile_suggest(profile, kind, name, fix);
+	return report_fail(report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
+			   "no such %s: '%s'", section_name(kind), QUOTE(name));
+}
+
+struct about setting_about(const struct setting *setting)
+{
+	return (struct about){
+		.origin = setting->file, .line = setting->line, .column = setting->column};
+}
+
+const struct setting *section_setting(const gpumap_section *section, enum profile_key_id key)
+{
+	const struct setting *settings = section->profile->settings + section->first;
+
+	for (size_t i = 0; i < section->count; i++)
+		if (settings[i].key == profile_key(key))
+			return &settings[i];
+	return NULL;
+}
+
+const char *sweep_value(const gpumap_section *sweep, size_t combination, size_t variable)
+{
+	for (size_t i = sweep->variable_count; i-- > variable + 1;)
+		combination /= sweep->variables[i].count;
+	return sweep->variables[variable].values[combination % sweep->variables[variable].count];
+}
+
+const char *profile_value(const gpumap_profile *profile, const struct setting *setting)
+{
+	const char *value = profile->settled.values
+				    ? profile->settled.values[setting - profile->settings]
+				    : NULL;
+
+	return value ? value : setting->text;
+}
+
+/* --- what callers read ------------------------------------------------------------ */
 
 static const char *profile_name(const gpumap_profile *profile)
 {
