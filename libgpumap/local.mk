@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += libgpumap-core.la
 libgpumap_core_la_SOURCES = \
 	libgpumap/amd.c \
 	libgpumap/choice.c \
+	libgpumap/cuda_order.c \
 	libgpumap/emit/accelerate.c \
 	libgpumap/emit/deepspeed.c \
 	libgpumap/emit/emit.c libgpumap/emit/emit.h \
@@ -53,7 +54,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inivalue.c \
 	libgpumap/inventory/assumed.c \
 	libgpumap/inventory/complaint.c \
-	libgpumap/inventory/cuda_order.c \
+	libgpumap/inventory/cuda_position.c \
 	libgpumap/inventory/driver.c libgpumap/inventory/driver.h \
 	libgpumap/inventory/finish.c \
 	libgpumap/inventory/host.h \
@@ -88,7 +89,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/view_mig.c \
 	libgpumap/mps.c \
-	libgpumap/order.c \
 	libgpumap/pci.c libgpumap/pci.h \
 	libgpumap/plan/alike.c libgpumap/plan/arrange.c \
 	libgpumap/plan/attributes.c \
@@ -96,12 +96,12 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/build.h \
 	libgpumap/plan/clash.c \
 	libgpumap/plan/near_cores.c libgpumap/plan/cores.h \
+	libgpumap/plan/device_index.c \
 	libgpumap/plan/diff.c libgpumap/plan/diff.h \
 	libgpumap/plan/environ.c \
-	libgpumap/plan/find.c \
 	libgpumap/plan/findings.c \
 	libgpumap/plan/hosts.c libgpumap/plan/hosts.h \
-	libgpumap/plan/inherit.c \
+	libgpumap/plan/inherited_list.c \
 	libgpumap/plan/job.c libgpumap/plan/job.h \
 	libgpumap/plan/layout.c \
 	libgpumap/plan/make.c \
@@ -112,6 +112,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/plan.c libgpumap/plan/plan.h \
 	libgpumap/plan/rank.c \
 	libgpumap/plan/read.c \
+	libgpumap/plan/scheduler.c \
 	libgpumap/plan/selection.c \
 	libgpumap/plan/settings.c \
 	libgpumap/plan/share_cores.c \

@@ -143,8 +143,8 @@ int device_index_make(struct builder *b, const gpumap_inventory *inventory,
 		      struct device_index *index);
 void device_index_free(struct device_index *index); /* also if it was not made */
 const gpumap_device *device_by_number(const struct device_index *index, int64_t number);
-/* The device whose UUID begins with the text, as in a visible list (rules V6 and V9); NULL: there is
- * none, or there are several. */
+/* The device whose UUID begins with the text, as in a visible list (rules V6 and V9); NULL: there
+ * is none, or there are several. */
 const gpumap_device *device_by_uuid(const struct device_index *index, struct span text,
 				    bool *several);
 const gpumap_device *device_by_name(const struct device_index *index, const char *text);

@@ -45,6 +45,8 @@ bool run_entry_is_device(struct span entry);
 
 /* Whether a run can have this name: with %j it is part of a file's name. */
 bool is_run_name(const char *text);
+/* Whether the visible list of an environment is a scheduler's grant. */
+bool scheduler_grants(const char *const *envp);
 /* The id of the scheduler's job in an environment; NULL: there is none, or it cannot be the name of
  * a run. */
 const char *job_of_environ(const char *const *envp);

@@ -1,55 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a host's ranks inherit: a list, who set it (rule S6a), and the scheduler's job. */
+/* What a host's ranks inherit: a list, and who set it (rule S6a). */
 #include "plan/hosts.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 #include "inventory/inventory.h"
 #include "mapping.h"
 #include "plan/job.h"
 #include "request.h"
-
-/* Variables that a scheduler sets if it granted GPUs: with one of them the visible list is its
- * grant. */
-static const char *const grants[] = {
-	"SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "PBS_GPUFILE",
-	"LSB_GPU_ALLOC",   "FLUX_JOB_ID",    "JSM_NAMESPACE_RANK", "SGE_HGR_gpu",
-};
-
-static const char *const jobs[] = {
-	"SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID",
-};
-
-static const char *first_of(const char *const *envp, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		const char *value = environ_nonempty(envp, names[i]);
-
-		if (value)
-			return value;
-	}
-	return NULL;
-}
-
-bool is_run_name(const char *text)
-{
-	for (const char *c = text; *c; c++)
-		if (*c == '/' || iscntrl((unsigned char)*c))
-			return false;
-	return *text && !streq(text, ".") && !streq(text, "..");
-}
-
-const char *job_of_environ(const char *const *envp)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
-		const char *job = environ_nonempty(envp, jobs[i]);
-
-		if (job && is_run_name(job))
-			return job;
-	}
-	return NULL;
-}
 
 /* Passes on the list's own warnings. Findings about the program, which is empty here, do not
  * matter. */
@@ -202,7 +160,7 @@ EXPORT int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *c
 {
 	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
 	const char *job = job_of_environ(envp), *lists[3], *own = environ_find(envp, RUN_GPUS);
-	bool granted = first_of(envp, grants, ARRAY_SIZE(grants));
+	bool granted = scheduler_grants(envp);
 	int r = GPUMAP_OK;
 
 	if (!host)
