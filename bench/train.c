@@ -114,17 +114,20 @@ static bool measure_step(struct training *t, struct train_error *error)
 	const struct model_loss loss = {t->labels, &control, &t->result, true, NULL};
 	struct times times[PARTS];
 
+	if (!model_prepare(m, false, error))
+		return false;
 	for (int r = -3; r < RUNS; r++) {
 		double at[PARTS] = {now(m)};
 
 		if (!backend->data_fill(t->data, &batch, error))
 			return false;
 		at[1] = now(m);
-		if (!model_prepare(m, false, error) || !model_forward(m, 0, error) ||
-		    !model_loss(m, 0, &loss, error) || !model_backward(m, 0, NULL, error))
+		if (!model_forward(m, 0, error) || !model_loss(m, 0, &loss, error) ||
+		    !model_backward(m, 0, NULL, error))
 			return false;
 		at[2] = now(m);
-		if (!backend->optimize_run(t->optimize, &update, NULL, error))
+		if (!backend->optimize_run(t->optimize, &update, NULL, error) ||
+		    !model_prepare(m, true, error))
 			return false;
 		at[3] = now(m);
 		for (int part = 0; r >= 0 && part < STEP; part++)
@@ -157,6 +160,7 @@ static bool training_open(struct training *t, struct train_error *error)
 							    .offset = p->offset,
 							    .elements = p->elements,
 							    .used = true};
+		parameters[i].copy = model_copy(t->m, i, &parameters[i].copy_type);
 	}
 	t->indices = calloc((size_t)synthetic.samples, sizeof(*t->indices));
 	t->labels = calloc((size_t)synthetic.samples, sizeof(*t->labels));

@@ -118,9 +118,9 @@ struct op_info {
 	size_t workspace, scratch; /* bytes */
 	/* names of its algorithms, for messages; lives as long as the operation */
 	const char *algorithm;
-	/* Copies of weight and bias in another type with the same layout. prepare makes them.
-	 * Afterwards optimize_run may update them with the parameters, so that prepare is not
-	 * needed again. NULL: none. */
+	/* Copies of weight and bias in another type with the same layout, on the CPU bfloat16.
+	 * prepare makes them. Afterwards optimize_run may update them with the parameters, so that
+	 * prepare is not needed again. NULL: none, or prepare is always needed. */
 	void *weight_copy, *bias_copy;
 	enum value_type copy_type;
 };

@@ -2,6 +2,7 @@
 #include "backend/onednn_api.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static dnnl_status_t relu_after(dnnl_primitive_attr_t attributes)
 {
@@ -92,6 +93,35 @@ void onednn_layout_free(onednn_layout *layout)
 		dnnl_memory_desc_destroy(layout);
 }
 
+static bool same(const onednn_layout *a, const onednn_layout *b, dnnl_query_t what, int count)
+{
+	const dnnl_dim_t *x, *y;
+
+	return dnnl_memory_desc_query(a, what, (void *)&x) == dnnl_success &&
+	       dnnl_memory_desc_query(b, what, (void *)&y) == dnnl_success &&
+	       memcmp(x, y, (size_t)count * sizeof(*x)) == 0;
+}
+
+static bool same_count(const onednn_layout *a, const onednn_layout *b, dnnl_query_t what,
+		       int *count)
+{
+	int other;
+
+	return dnnl_memory_desc_query(a, what, count) == dnnl_success &&
+	       dnnl_memory_desc_query(b, what, &other) == dnnl_success && *count == other;
+}
+
+bool onednn_same_order(const onednn_layout *a, const onednn_layout *b)
+{
+	int dims, blocks;
+
+	return same_count(a, b, dnnl_query_ndims_s32, &dims) &&
+	       same_count(a, b, dnnl_query_inner_nblks_s32, &blocks) &&
+	       same(a, b, dnnl_query_dims, dims) && same(a, b, dnnl_query_padded_dims, dims) &&
+	       same(a, b, dnnl_query_strides, dims) && same(a, b, dnnl_query_inner_blks, blocks) &&
+	       same(a, b, dnnl_query_inner_idxs, blocks);
+}
+
 #else /* version 2 */
 
 static dnnl_status_t convolution(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
@@ -176,6 +206,14 @@ onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_ty
 void onednn_layout_free(onednn_layout *layout)
 {
 	free(layout);
+}
+
+bool onednn_same_order(const onednn_layout *a, const onednn_layout *b)
+{
+	onednn_layout typed = *a;
+
+	typed.data_type = b->data_type;
+	return dnnl_memory_desc_equal(&typed, b);
 }
 
 #endif

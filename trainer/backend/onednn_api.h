@@ -36,6 +36,9 @@ struct onednn_wish {
 /* The caller owns the scratch memory. */
 dnnl_status_t onednn_describe(dnnl_primitive_desc_t *description, const struct onednn_wish *wish);
 
+/* Whether both lay values of the same dimensions in the same order, whatever their types. */
+bool onednn_same_order(const onednn_layout *a, const onednn_layout *b);
+
 /* NULL: no memory, or an invalid layout. Freed by onednn_layout_free. */
 onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
 				 dnnl_format_tag_t tag);

@@ -5,7 +5,9 @@
  *   stored    floats in the model's buffer, as the weights' gradient comes out: exactly their
  *             number, or else in PyTorch's order; optimizer and sums never reorder
  *   forward   what forward wants: the stored ones themselves where it can, or a copy
- *   data      the same for the data's gradient
+ *   data      the same for the data's gradient, or forward's copy
+ *
+ * A copy that only rounds the stored weights is written by the optimizer.
  *
  * Algorithms are not left to oneDNN, whose choice is bad: direct, and Winograd's for 3x3 kernels
  * of many channels in float32, where the device need not be exact (bench/README.md has the
@@ -87,16 +89,16 @@ static bool best_task(struct onednn_task *task, const struct sum_op *own, struct
 	return onednn_task_make(task, own->base.device, wish, args, what, error);
 }
 
-/* The same for a pass that reads weights. It reads the stored ones unless that is slow. */
+/* The same for a pass that reads weights, in the layout `first` unless that is slow or NULL. */
 static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
-			  struct onednn_wish *wish, const int *args, const char *what,
-			  struct train_error *error)
+			  struct onednn_wish *wish, const onednn_layout *first, const int *args,
+			  const char *what, struct train_error *error)
 {
 	const onednn_layout *any = wish->weights;
 	struct train_error none = {.status = TRAIN_OK};
 
-	if (own->base.info.input.type == VALUE_FLOAT32) {
-		wish->weights = own->stored;
+	if (first) {
+		wish->weights = first;
 		if (best_task(task, own, wish, args, what, &none)) {
 			if (!onednn_task_slow(task))
 				return true;
@@ -131,6 +133,14 @@ static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const stru
 	return true;
 }
 
+/* Whether forward reads a copy that has the order of the stored weights. A convolution's never has:
+ * in bfloat16 it reads pairs of channels. */
+static bool only_rounds(const struct sum_op *own)
+{
+	return own->kind == ONEDNN_LINEAR && own->base.info.input.type == VALUE_BFLOAT16 &&
+	       onednn_same_order(onednn_task_layout(&own->forward, DNNL_ARG_WEIGHTS), own->stored);
+}
+
 /* Memory and a reorder for a copy of the weights, unless the pass reads the stored ones. */
 static bool plan_copy(struct weight_copy *copy, struct sum_op *own, const struct onednn_task *task,
 		      struct train_error *error)
@@ -143,6 +153,13 @@ static bool plan_copy(struct weight_copy *copy, struct sum_op *own, const struct
 				    "weights as computed with", error);
 	return copy->memory &&
 	       onednn_task_reorder(&copy->reorder, own->base.device, own->stored, wanted, error);
+}
+
+static bool plan_data_copy(struct sum_op *own, struct train_error *error)
+{
+	own->shared = dnnl_memory_desc_equal(onednn_task_layout(&own->data, DNNL_ARG_WEIGHTS),
+					     onednn_task_layout(&own->forward, DNNL_ARG_WEIGHTS));
+	return own->shared || plan_copy(&own->data_copy, own, &own->data, error);
 }
 
 static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const struct wishes *w,
@@ -158,6 +175,7 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 				   .strides = {shape->stride, shape->stride},
 				   .pad = {shape->pad, shape->pad}};
 	struct onednn_wish backward = wish;
+	const onednn_layout *stored = NULL;
 	struct onednn_task first;
 	bool made;
 
@@ -169,17 +187,25 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 	backward.hint = first.description;
 	backward.source = wish.source = onednn_task_layout(&first, DNNL_ARG_SRC);
 	backward.target = wish.target = onednn_task_layout(&first, DNNL_ARG_DST);
-	made = plan_weights(own, backward, w, error) &&
-	       weighted_task(&own->forward, own, &wish, forward_args, "convolution or product",
-			     error);
+	made = plan_weights(own, backward, w, error);
+	if (shape->input.type == VALUE_FLOAT32)
+		stored = own->stored;
+	made = made && weighted_task(&own->forward, own, &wish, stored, forward_args,
+				     "convolution or product", error);
 	backward.pass = ONEDNN_BACKWARD_DATA;
+	if (made && only_rounds(own))
+		stored = onednn_task_layout(&own->forward, DNNL_ARG_WEIGHTS);
 	if (made && !shape->no_backward_data)
-		made = weighted_task(&own->data, own, &backward, data_args, "data's gradient",
-				     error) &&
-		       plan_copy(&own->data_copy, own, &own->data, error);
+		made = weighted_task(&own->data, own, &backward, stored, data_args,
+				     "data's gradient", error) &&
+		       plan_data_copy(own, error);
 	if (made && shape->relu_backward)
 		made = onednn_relu_make(&own->relu, device, backward.target, error);
 	made = made && plan_copy(&own->forward_copy, own, &own->forward, error);
+	if (made && only_rounds(own) && !own->data_copy.memory) {
+		own->base.info.weight_copy = own->forward_copy.memory;
+		own->base.info.copy_type = VALUE_BFLOAT16;
+	}
 	onednn_task_free(&first);
 	return made &&
 	       onednn_layout_out(&own->base.info.input,

@@ -18,6 +18,7 @@ struct sum_op {
 	bool winograd;
 	struct onednn_task forward, weights, data, relu;
 	struct weight_copy forward_copy, data_copy;
+	bool shared;                 /* the data's gradient reads the copy of forward */
 	onednn_layout *plain;        /* PyTorch's order */
 	const onednn_layout *stored; /* belongs to weights */
 };

@@ -59,7 +59,7 @@ static bool sum_backward_weights(struct op *op, const struct op_args *args,
 static bool sum_backward_data(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct sum_op *own = (struct sum_op *)op;
-	const void *copy = own->data_copy.memory;
+	const void *copy = own->shared ? own->forward_copy.memory : own->data_copy.memory;
 	const struct onednn_address addresses[] = {
 		{DNNL_ARG_DIFF_SRC, args->input_gradient},
 		{DNNL_ARG_WEIGHTS, copy ? copy : args->weight},

@@ -71,7 +71,7 @@ bool model_prepare(struct model *m, bool updated, struct train_error *error)
 	for (int i = 0; i < m->count; i++) {
 		const struct op *op = m->nodes[i].op;
 
-		if (op->calls->prepare && !(updated && op->info.bias_copy) &&
+		if (op->calls->prepare && !(updated && op->info.weight_copy) &&
 		    !run(m, i, op->calls->prepare, "prepare", 0, error))
 			return false;
 	}

@@ -166,6 +166,7 @@ void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *s
 		entry->update = (struct update){
 			.weight = param->weight.data,
 			.gradient = param->gradient,
+			.copy = param->copy,
 			.mean = states > 0 ? param->state[0] : NULL,
 			.variance = states > 1 ? param->state[1] : NULL,
 			.inv_scale = step->inv_scale,

@@ -27,6 +27,7 @@ struct optimizer_param {
 	float *state[OPTIMIZER_MAX_STATES]; /* its states (optimizer_state_name), each of that size
 					     */
 	const float *gradient; /* of that size; NULL: unused, the parameter stays unchanged */
+	uint16_t *copy;        /* gets the new weight in bfloat16; NULL: none */
 };
 
 struct optimizer;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "kernels/bf16.h"
 #include "simd.h"
 
 enum { BLOCK = 1024 }; /* elements at a time, so that the loops count in int */
@@ -58,6 +59,13 @@ SIMD_BODY void adam(float *restrict w, const float *restrict g, float *restrict 
 	}
 }
 
+SIMD_BODY void round_weights(uint16_t *restrict copy, const float *restrict w, int n)
+{
+#pragma omp simd
+	for (int i = 0; i < n; i++)
+		copy[i] = bf16_from_float(w[i]);
+}
+
 SIMD_BODY void run_body(const struct update *update, int64_t begin, int64_t end)
 {
 	const struct update u = *update; /* a local copy, so that no store can change a factor */
@@ -75,6 +83,8 @@ SIMD_BODY void run_body(const struct update *update, int64_t begin, int64_t end)
 			nesterov(w, g, u.mean + at, n, &u);
 		else
 			momentum(w, g, u.mean + at, n, &u);
+		if (u.copy)
+			round_weights(u.copy + at, w, n);
 	}
 }
 
@@ -88,10 +98,15 @@ SIMD_FMA static void run_fma(const struct update *u, int64_t begin, int64_t end)
 	run_body(u, begin, end);
 }
 
+SIMD_512 static void run_512(const struct update *u, int64_t begin, int64_t end)
+{
+	run_body(u, begin, end);
+}
+
 void update_run(const struct update *update, int64_t begin, int64_t end)
 {
-	if (simd_has_fma())
-		run_fma(update, begin, end);
-	else
-		run_plain(update, begin, end);
+	static void (*const run[])(const struct update *, int64_t, int64_t) = {run_plain, run_fma,
+									       run_512};
+
+	run[simd_isa()](update, begin, end);
 }

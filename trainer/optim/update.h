@@ -28,6 +28,7 @@
 struct update {
 	float *weight;
 	const float *gradient;
+	uint16_t *copy; /* gets the new weights in bfloat16; NULL: none */
 	float *mean; /* m: SGD's momentum buffer, Adam's exp_avg; NULL for SGD without momentum */
 	float *variance; /* v: exp_avg_sq; NULL for SGD */
 
@@ -42,7 +43,7 @@ struct update {
 	float minus_step, root, eps;
 };
 
-/* Elements from `begin` to before `end`. Every array is read and written once.
+/* Elements from `begin` to before `end`. Every array is read and written once at most.
  * Ranges that do not overlap may be done by several threads. */
 void update_run(const struct update *update, int64_t begin, int64_t end);
 

@@ -10,12 +10,19 @@
 
 #define USED true, NULL, VALUE_FLOAT32
 #define DEAD false, NULL, VALUE_FLOAT32
+#define COPIED true, copy, VALUE_BFLOAT16
+
+enum { FC1_ELEMENTS = 40001 };
+static uint16_t copy[FC1_ELEMENTS];
 
 /* Gaps between them, as of layers that are not live; the last one ends the buffers. */
 static const struct optimize_parameter parameters[] = {
-	{"conv1.weight", 3, 1728, USED},   {"conv1.bias", 1731, 64, USED},
-	{"dead.weight", 1795, 5000, DEAD}, {"dead.bias", 6795, 10, DEAD},
-	{"fc1.weight", 6810, 40001, USED}, {"fc1.bias", 46811, 1, USED},
+	{"conv1.weight", 3, 1728, USED},
+	{"conv1.bias", 1731, 64, USED},
+	{"dead.weight", 1795, 5000, DEAD},
+	{"dead.bias", 6795, 10, DEAD},
+	{"fc1.weight", 6810, FC1_ELEMENTS, COPIED},
+	{"fc1.bias", 46811, 1, USED},
 };
 enum { PARAMETERS = sizeof(parameters) / sizeof(*parameters), ELEMENTS = 46812, STEPS = 5 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A device's optimizer: optimizer.h's bits in any number of threads. */
+#include "kernels/bf16.h"
 #include "optimize.h"
 
 /* One step is clipped, and one left out, as after an overflow: the next has a lower scale. */
@@ -84,6 +85,14 @@ static void expect_states(struct optimize *optimize, const struct backend *backe
 	ck_assert_ptr_null(name);
 }
 
+/* The copy of fc1.weight has its new values, rounded. */
+static void expect_copy(int kind, const struct buffers *want)
+{
+	for (int i = 0; i < FC1_ELEMENTS; i++)
+		ROW_EQ_INT(kinds[kind].name, copy[i],
+			   bf16_from_float(want->values[parameters[4].offset + i]));
+}
+
 START_TEST(steps_as_the_optimizers)
 {
 	const struct backend *backend = backends[_i / KINDS];
@@ -95,7 +104,9 @@ START_TEST(steps_as_the_optimizers)
 		struct device *device = opened_with(backend, threads);
 		struct optimize *optimize = optimize_of(device, &b, &kinds[kind].settings);
 
+		memset(copy, 0, sizeof(copy));
 		run_steps(backend, optimize, &b, 0, STEPS);
+		expect_copy(kind, &want);
 		ck_assert_msg(memcmp(b.values, want.values, ELEMENTS * sizeof(float)) == 0,
 			      "%s on %s, %d threads", kinds[kind].name, backend->name, threads);
 		expect_states(optimize, backend, kind, &want);

@@ -43,8 +43,9 @@ static struct problem problem_of(int64_t n)
 	ck_assert(p.weights && p.gradients && p.states[0] && p.states[1]);
 	for (int64_t i = 0; i < n; i++)
 		p.weights[i] = weight_at(i);
-	p.param = (struct optimizer_param){
-		{"w", {1, {n}}, p.weights}, {p.states[0], p.states[1]}, p.gradients};
+	p.param = (struct optimizer_param){.weight = {"w", {1, {n}}, p.weights},
+					   .state = {p.states[0], p.states[1]},
+					   .gradient = p.gradients};
 	return p;
 }
 
