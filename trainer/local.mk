@@ -156,6 +156,7 @@ if HAVE_DNNL
 libtrainer_la_SOURCES += \
 	trainer/backend/cpu_product.c trainer/backend/cpu_product.h \
 	trainer/backend/cpu_winograd.c trainer/backend/cpu_winograd.h \
+	trainer/backend/cpu_winograd_bf16.c trainer/backend/cpu_winograd_bf16.h \
 	trainer/backend/cpu_winograd_transform.h \
 	trainer/backend/onednn.c trainer/backend/onednn.h \
 	trainer/backend/onednn_api.c trainer/backend/onednn_api.h \
@@ -163,7 +164,8 @@ libtrainer_la_SOURCES += \
 	trainer/backend/onednn_sum.c trainer/backend/onednn_sum.h \
 	trainer/backend/onednn_sum_run.c \
 	trainer/backend/onednn_task.c \
-	trainer/backend/onednn_winograd.c
+	trainer/backend/onednn_winograd.c \
+	trainer/backend/onednn_winograd_bf16.c
 endif
 # The libraries are opened when they are used, but for the runtime, which is linked statically.
 if HAVE_CUDA_BACKEND

@@ -19,17 +19,20 @@
 #ifdef SIMD_X86
 #define SIMD_FMA __attribute__((target("avx2,fma")))
 #define SIMD_512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
+#define SIMD_BF16_TARGET \
+	__attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #else
 #define SIMD_FMA
 #define SIMD_512
 #endif
 
-/* With AVX-512, oneDNN's Winograd convolution replaces the trainer's own. */
-enum simd_isa { SIMD_GENERIC, SIMD_AVX2, SIMD_AVX512 };
+/* With AVX-512, oneDNN's Winograd convolution in float32 replaces the trainer's own; with bfloat16
+ * the trainer has one of that type. */
+enum simd_isa { SIMD_GENERIC, SIMD_AVX2, SIMD_AVX512, SIMD_BF16 };
 
 /* The user's limit, one of these words in the order above, for tests and to find faults. */
 #define SIMD_VARIABLE "GPUMAP_MAX_CPU_ISA"
-#define SIMD_WORDS "generic|avx2|avx512"
+#define SIMD_WORDS "generic|avx2|avx512|avx512_bf16"
 
 /* The instructions that the loops use: the best that the processor has and the variable allows. An
  * unknown word does not limit them; settings_read() rejects it. The first call reads the
@@ -51,7 +54,7 @@ enum simd_isa simd_isa(void);
 		BODY(argument, first, last); \
 	} \
 	static void (*const NAME[])(void *, int64_t, int64_t) = {NAME##_plain, NAME##_fma, \
-								 NAME##_512};
+								 NAME##_512, NAME##_512};
 
 static inline bool simd_has_fma(void)
 {

@@ -14,6 +14,18 @@ enum { PRODUCT_PANEL = 16 };
 #define UNROLL _Pragma("GCC unroll 36")
 #endif
 
+/* Both dimensions of a transform of TILE x TILE values: rows of the first `height`, then all
+ * columns. */
+#define BOTH(TRANSFORM, VALUES, HEIGHT, WIDTH) \
+	do { \
+		UNROLL \
+		for (int i_ = 0; i_ < (HEIGHT); i_++) \
+			TRANSFORM((VALUES) + i_ * TILE, 1); \
+		UNROLL \
+		for (int i_ = 0; i_ < (WIDTH); i_++) \
+			TRANSFORM((VALUES) + i_, TILE); \
+	} while (0)
+
 /* b and c are panels of 16 columns, row by row, 32-byte aligned. */
 struct product {
 	const float *a;

@@ -95,15 +95,4 @@ SIMD_FMA static inline void transform_weight_gradient(__m256 *u, int by)
 	u[2 * by] = sum2 * (1 / 6.0f) - sum + u[5 * by];
 }
 
-/* Both dimensions: rows of the first `height`, then all columns. */
-#define BOTH(TRANSFORM, VALUES, HEIGHT, WIDTH) \
-	do { \
-		UNROLL \
-		for (int i_ = 0; i_ < (HEIGHT); i_++) \
-			TRANSFORM((VALUES) + i_ * TILE, 1); \
-		UNROLL \
-		for (int i_ = 0; i_ < (WIDTH); i_++) \
-			TRANSFORM((VALUES) + i_, TILE); \
-	} while (0)
-
 #endif

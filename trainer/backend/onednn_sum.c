@@ -10,8 +10,9 @@
  * A copy that only rounds the stored weights is written by the optimizer.
  *
  * Algorithms are not left to oneDNN, whose choice is bad: direct, and Winograd's for 3x3 kernels
- * of many channels in float32, where the device need not be exact (bench/README.md has the
- * figures): oneDNN's with AVX-512, the trainer's own with AVX2 (onednn_winograd.c).
+ * of many channels, where the device need not be exact (bench/README.md has the figures): in
+ * float32 oneDNN's with AVX-512, the trainer's own with AVX2 (onednn_winograd.c); in bfloat16 the
+ * trainer's own for two of the three passes (onednn_winograd_bf16.c).
  */
 #include "backend/onednn_sum.h"
 
@@ -66,10 +67,11 @@ static bool wishes_make(struct wishes *w, struct sum_op *own, const struct op_sh
 	return w->source && w->weights && w->weights_float && w->bias && w->target && own->plain;
 }
 
-static bool wants_winograd(const struct device *device, const struct op_shape *shape)
+static bool wants_winograd(const struct device *device, const struct op_shape *shape,
+			   enum value_type type)
 {
-	return !((const struct onednn_device *)device)->exact &&
-	       shape->input.type == VALUE_FLOAT32 && shape->kernel == 3 && shape->stride == 1 &&
+	return !((const struct onednn_device *)device)->exact && shape->input.type == type &&
+	       shape->kernel == 3 && shape->stride == 1 &&
 	       shape->input.channels >= WINOGRAD_LEAST_CHANNELS &&
 	       shape->out >= WINOGRAD_LEAST_CHANNELS;
 }
@@ -141,25 +143,25 @@ static bool only_rounds(const struct sum_op *own)
 	       onednn_same_order(onednn_task_layout(&own->forward, DNNL_ARG_WEIGHTS), own->stored);
 }
 
-/* Memory and a reorder for a copy of the weights, unless the pass reads the stored ones. */
-static bool plan_copy(struct weight_copy *copy, struct sum_op *own, const struct onednn_task *task,
-		      struct train_error *error)
+static bool plan_copies(struct sum_op *own, const struct op_shape *shape, struct train_error *error)
 {
-	const onednn_layout *wanted = onednn_task_layout(task, DNNL_ARG_WEIGHTS);
+	const onednn_layout *forward = onednn_task_layout(&own->forward, DNNL_ARG_WEIGHTS), *data;
 
-	if (dnnl_memory_desc_equal(wanted, own->stored))
-		return true;
-	copy->memory = cpu_allocate(own->base.device, dnnl_memory_desc_get_size(wanted),
-				    "weights as computed with", error);
-	return copy->memory &&
-	       onednn_task_reorder(&copy->reorder, own->base.device, own->stored, wanted, error);
-}
-
-static bool plan_data_copy(struct sum_op *own, struct train_error *error)
-{
-	own->shared = dnnl_memory_desc_equal(onednn_task_layout(&own->data, DNNL_ARG_WEIGHTS),
-					     onednn_task_layout(&own->forward, DNNL_ARG_WEIGHTS));
-	return own->shared || plan_copy(&own->data_copy, own, &own->data, error);
+	if (own->kind == ONEDNN_CONVOLUTION &&
+	    wants_winograd(own->base.device, shape, VALUE_BFLOAT16) &&
+	    sum_winograd_fits(own, shape))
+		return sum_winograd(own, shape, error);
+	if (!sum_plan_copy(&own->forward_copy, own, forward, error))
+		return false;
+	data = shape->no_backward_data ? forward : onednn_task_layout(&own->data, DNNL_ARG_WEIGHTS);
+	own->shared = dnnl_memory_desc_equal(data, forward);
+	if (!own->shared)
+		return sum_plan_copy(&own->data_copy, own, data, error);
+	if (only_rounds(own)) {
+		own->base.info.weight_copy = own->forward_copy.memory;
+		own->base.info.copy_type = VALUE_BFLOAT16;
+	}
+	return true;
 }
 
 static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const struct wishes *w,
@@ -197,15 +199,10 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 		stored = onednn_task_layout(&own->forward, DNNL_ARG_WEIGHTS);
 	if (made && !shape->no_backward_data)
 		made = weighted_task(&own->data, own, &backward, stored, data_args,
-				     "data's gradient", error) &&
-		       plan_data_copy(own, error);
+				     "data's gradient", error);
 	if (made && shape->relu_backward)
 		made = onednn_relu_make(&own->relu, device, backward.target, error);
-	made = made && plan_copy(&own->forward_copy, own, &own->forward, error);
-	if (made && only_rounds(own) && !own->data_copy.memory) {
-		own->base.info.weight_copy = own->forward_copy.memory;
-		own->base.info.copy_type = VALUE_BFLOAT16;
-	}
+	made = made && plan_copies(own, shape, error);
 	onednn_task_free(&first);
 	return made &&
 	       onednn_layout_out(&own->base.info.input,
@@ -247,7 +244,7 @@ static bool sum_plan(struct op **op, struct sum_op *own, const struct op_shape *
 		shape->out * in->channels *
 		(linear ? in->height * in->width : (int64_t)shape->kernel * shape->kernel);
 	own->base.info.biases = shape->out;
-	own->winograd = !linear && wants_winograd(own->base.device, shape);
+	own->winograd = !linear && wants_winograd(own->base.device, shape, VALUE_FLOAT32);
 	made = wishes_make(&wishes, own, shape) ? plan_passes(own, shape, &wishes, error)
 						: train_nomem(error, "an operation");
 	wishes_free(&wishes);
@@ -255,9 +252,11 @@ static bool sum_plan(struct op **op, struct sum_op *own, const struct op_shape *
 		op_free(&own->base);
 		return false;
 	}
-	own->base.info.scratch = max_scratch(own);
-	dnnl_primitive_desc_query(own->forward.description, dnnl_query_impl_info_str, 0,
-				  &own->base.info.algorithm);
+	if (max_scratch(own) > own->base.info.scratch)
+		own->base.info.scratch = max_scratch(own);
+	if (!own->base.info.algorithm)
+		dnnl_primitive_desc_query(own->forward.description, dnnl_query_impl_info_str, 0,
+					  &own->base.info.algorithm);
 	*op = &own->base;
 	return true;
 }
@@ -278,7 +277,7 @@ static bool sum_new(struct op **op, struct device *device, const struct op_shape
 bool onednn_convolution(struct op **op, struct device *device, const struct op_shape *shape,
 			struct train_error *error)
 {
-	if (wants_winograd(device, shape) && onednn_winograd_fits(shape))
+	if (wants_winograd(device, shape, VALUE_FLOAT32) && onednn_winograd_fits(shape))
 		return onednn_winograd(op, device, shape, error);
 	return sum_new(op, device, shape, ONEDNN_CONVOLUTION, error);
 }

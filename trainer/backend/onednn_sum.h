@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A convolution or linear operation of the oneDNN backend: planned in onednn_sum.c, run in
- * onednn_sum_run.c. */
+ * onednn_sum_run.c. Of a bfloat16 convolution that fits, onednn_winograd_bf16.c runs forward and
+ * the data's gradient. */
 #ifndef TRAIN_BACKEND_ONEDNN_SUM_H
 #define TRAIN_BACKEND_ONEDNN_SUM_H
 
+#include "backend/cpu_winograd.h"
 #include "backend/onednn.h"
 
 /* Weights in another layout or type; without memory of its own the pass reads the stored ones. */
@@ -18,11 +20,30 @@ struct sum_op {
 	bool winograd;
 	struct onednn_task forward, weights, data, relu;
 	struct weight_copy forward_copy, data_copy;
-	bool shared;                 /* the data's gradient reads the copy of forward */
-	onednn_layout *plain;        /* PyTorch's order */
-	const onednn_layout *stored; /* belongs to weights */
+	bool shared;                        /* the data's gradient reads the copy of forward */
+	struct cpu_winograd by_winograd[2]; /* forward, the data's gradient */
+	void *transformed[2];               /* their weights; NULL: not by it */
+	onednn_layout *plain;               /* PyTorch's order */
+	const onednn_layout *stored;        /* belongs to weights */
 };
 
 extern const struct op_calls sum_calls;
+
+/* Memory and a reorder for a copy of the weights, unless they are stored as wanted. */
+bool sum_plan_copy(struct weight_copy *copy, struct sum_op *own, const onednn_layout *wanted,
+		   struct train_error *error);
+bool sum_copy(struct weight_copy *copy, struct device *device, const struct op_args *args,
+	      struct train_error *error);
+
+/* Calls of sum_calls. */
+bool sum_backward_weights(struct op *op, const struct op_args *args, struct train_error *error);
+bool sum_weight_write(struct op *op, void *to, const void *host, struct train_error *error);
+bool sum_weight_read(struct op *op, void *host, const void *from, struct train_error *error);
+void sum_free(struct op *op);
+
+/* Whether Winograd's algorithm in bfloat16 computes forward and the data's gradient of a planned
+ * convolution; sum_winograd() plans it. */
+bool sum_winograd_fits(const struct sum_op *own, const struct op_shape *shape);
+bool sum_winograd(struct sum_op *own, const struct op_shape *shape, struct train_error *error);
 
 #endif

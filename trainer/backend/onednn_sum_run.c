@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolution and linear: running. */
+/* Convolution and linear: copies of weights, and running. */
 #include <stdlib.h>
 
 #include "backend/cpu.h"
 #include "backend/onednn_sum.h"
 
-static bool copy_weights(struct weight_copy *copy, struct device *device,
-			 const struct op_args *args, struct train_error *error)
+bool sum_plan_copy(struct weight_copy *copy, struct sum_op *own, const onednn_layout *wanted,
+		   struct train_error *error)
+{
+	if (dnnl_memory_desc_equal(wanted, own->stored))
+		return true;
+	copy->memory = cpu_allocate(own->base.device, dnnl_memory_desc_get_size(wanted),
+				    "weights as computed with", error);
+	return copy->memory &&
+	       onednn_task_reorder(&copy->reorder, own->base.device, own->stored, wanted, error);
+}
+
+bool sum_copy(struct weight_copy *copy, struct device *device, const struct op_args *args,
+	      struct train_error *error)
 {
 	const struct onednn_address addresses[] = {
 		{DNNL_ARG_FROM, args->weight},
@@ -21,8 +32,8 @@ static bool sum_prepare(struct op *op, const struct op_args *args, struct train_
 {
 	struct sum_op *own = (struct sum_op *)op;
 
-	return copy_weights(&own->forward_copy, op->device, args, error) &&
-	       copy_weights(&own->data_copy, op->device, args, error);
+	return sum_copy(&own->forward_copy, op->device, args, error) &&
+	       sum_copy(&own->data_copy, op->device, args, error);
 }
 
 static bool sum_forward(struct op *op, const struct op_args *args, struct train_error *error)
@@ -40,8 +51,7 @@ static bool sum_forward(struct op *op, const struct op_args *args, struct train_
 	return onednn_task_run(&own->forward, op->device, addresses, 5, error);
 }
 
-static bool sum_backward_weights(struct op *op, const struct op_args *args,
-				 struct train_error *error)
+bool sum_backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct sum_op *own = (struct sum_op *)op;
 	const struct onednn_address addresses[] = {
@@ -93,14 +103,14 @@ static bool reorder_once(struct op *op, const onednn_layout *from, const void *f
 	return done;
 }
 
-static bool weight_write(struct op *op, void *to, const void *host, struct train_error *error)
+bool sum_weight_write(struct op *op, void *to, const void *host, struct train_error *error)
 {
 	struct sum_op *own = (struct sum_op *)op;
 
 	return reorder_once(op, own->plain, host, own->stored, to, error);
 }
 
-static bool weight_read(struct op *op, void *host, const void *from, struct train_error *error)
+bool sum_weight_read(struct op *op, void *host, const void *from, struct train_error *error)
 {
 	struct sum_op *own = (struct sum_op *)op;
 
@@ -113,12 +123,14 @@ static void copy_free(struct weight_copy *copy, struct device *device)
 	onednn_task_free(&copy->reorder);
 }
 
-static void sum_free(struct op *op)
+void sum_free(struct op *op)
 {
 	struct sum_op *own = (struct sum_op *)op;
 
 	copy_free(&own->forward_copy, op->device);
 	copy_free(&own->data_copy, op->device);
+	for (int pass = 0; pass < 2; pass++)
+		cpu_release(op->device, own->transformed[pass]);
 	onednn_task_free(&own->relu);
 	onednn_task_free(&own->data);
 	onednn_task_free(&own->weights);
@@ -131,6 +143,6 @@ const struct op_calls sum_calls = {.prepare = sum_prepare,
 				   .forward = sum_forward,
 				   .backward_weights = sum_backward_weights,
 				   .backward_data = sum_backward_data,
-				   .weight_write = weight_write,
-				   .weight_read = weight_read,
+				   .weight_write = sum_weight_write,
+				   .weight_read = sum_weight_read,
 				   .free = sum_free};

@@ -62,7 +62,7 @@ train_programs = \
 	tests/trainer/unit/t-verify \
 	tests/trainer/unit/t-verify-ranks
 if HAVE_DNNL
-train_programs += tests/trainer/unit/t-winograd
+train_programs += tests/trainer/unit/t-winograd tests/trainer/unit/t-winograd-bf16
 endif
 if HAVE_CUDA_BACKEND
 train_programs += \
@@ -359,6 +359,10 @@ tests_trainer_unit_t_winograd_SOURCES = tests/trainer/unit/t-winograd.c tests/un
 tests_trainer_unit_t_winograd_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_winograd_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_winograd_LDADD = $(train_ldadd)
+tests_trainer_unit_t_winograd_bf16_SOURCES = tests/trainer/unit/t-winograd-bf16.c tests/unit/unit.h
+tests_trainer_unit_t_winograd_bf16_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_winograd_bf16_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_winograd_bf16_LDADD = $(train_ldadd)
 
 # The trainer against PyTorch, where there is one.
 check_PROGRAMS += tests/trainer/unit/model-dump
