@@ -17,16 +17,49 @@ static bool is_letter(char c)
 	return (c | 32) >= 'a' && (c | 32) <= 'z';
 }
 
-/* The ids at the beginning of a text: GM007, GM220 */
-static struct span ids_of(struct span rest)
+/* The length of an id at the beginning of a text: GM007; 0: there is none. */
+static size_t id_length(struct span text)
 {
-	size_t n = 0;
+	size_t n = 2;
 
-	while (n < rest.length &&
-	       (is_digit(rest.text[n]) || is_letter(rest.text[n]) || rest.text[n] == ',' ||
-		(rest.text[n] == ' ' && n && rest.text[n - 1] == ',')))
+	if (text.length < 3 || strncasecmp(text.text, "GM", 2) != 0)
+		return 0;
+	while (n < text.length && is_digit(text.text[n]))
 		n++;
-	return (struct span){rest.text, n};
+	return n > 2 && (n == text.length || !(is_letter(text.text[n]) || text.text[n] == '_')) ? n
+												: 0;
+}
+
+/* The ids at the beginning of a text: GM007, GM220 */
+static struct span ids_of(struct span text)
+{
+	size_t end = 0, n;
+
+	for (size_t at = 0; (n = id_length((struct span){text.text + at, text.length - at}));) {
+		at += n;
+		end = at;
+		while (at < text.length && (is_blank(text.text[at]) || text.text[at] == ','))
+			at++;
+	}
+	return (struct span){text.text, end};
+}
+
+/* What follows the word: =GM007,GM220 [GM007] GM007, or the reason. */
+static void read_ids(struct ignore *ret, struct span rest)
+{
+	char sign = rest.length ? *rest.text : ' ';
+	struct span text = span_trim(rest);
+
+	if (text.length && strchr("=[(:", *text.text)) {
+		sign = *text.text;
+		text = span_trim((struct span){text.text + 1, text.length - 1});
+	}
+	ret->ids = ids_of(text);
+	if (ret->ids.length)
+		return;
+	/* Not the reason of one that hides everything. */
+	ret->odd = !is_blank(sign) && sign != ':' && sign != '(';
+	ret->ids = ret->odd ? text : (struct span){NULL, 0};
 }
 
 /* The comment whose mark stands at `at` of a line; false: it is another text. */
@@ -49,8 +82,7 @@ static bool read_mark(struct ignore *ret, struct span line, const char *at, enum
 		return false;
 	*ret = (struct ignore){.at = at, .column = (int)(sign - line.text)};
 	ret->alone = !span_trim((struct span){line.text, (size_t)(sign - 1 - line.text)}).length;
-	if (span_starts(rest, "="))
-		ret->ids = ids_of((struct span){rest.text + 1, rest.length - 1});
+	read_ids(ret, rest);
 	return true;
 }
 
@@ -295,14 +327,22 @@ void ignores_free(struct ignores *ignores)
 
 static bool names(struct span ids, const char *id)
 {
-	struct span one;
+	size_t n;
 
-	while (span_split(&ids, ',', &one)) {
-		one = span_trim(one);
-		if (one.length == strlen(id) && strncasecmp(one.text, id, one.length) == 0)
+	for (; (n = id_length(ids)); ids = (struct span){ids.text + n, ids.length - n}) {
+		if (n == strlen(id) && strncasecmp(ids.text, id, n) == 0)
 			return true;
+		while (n < ids.length && (is_blank(ids.text[n]) || ids.text[n] == ','))
+			n++;
 	}
 	return false;
+}
+
+/* That a file cannot be understood is told in any case. */
+static bool can_hide(const gpumap_finding *finding)
+{
+	return !finding_is(finding, FINDING_SYNTAX) && !finding_is(finding, FINDING_UNCLOSED) &&
+	       !finding_is(finding, FINDING_NOT_PYTHON);
 }
 
 bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
@@ -312,6 +352,8 @@ bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
 	size_t first = 0, past = ignores->count;
 	bool hidden = false;
 
+	if (!can_hide(finding))
+		return false;
 	/* The first with which one reaches the line. */
 	while (first < past) {
 		size_t middle = first + (past - first) / 2;
@@ -324,7 +366,8 @@ bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
 	for (; line > 0 && first < ignores->count && ignores->list[first].from <= line; first++) {
 		struct ignore *one = &ignores->list[first];
 
-		if (one->quoted || line > one->to || (one->ids.text && !names(one->ids, id)))
+		if (one->quoted || one->odd || line > one->to ||
+		    (one->ids.text && !names(one->ids, id)))
 			continue;
 		one->used = hidden = true;
 	}
@@ -338,6 +381,13 @@ void ignores_report(const struct ignores *ignores, const char *origin, gpumap_re
 
 		if (one->used || one->quoted)
 			continue;
+		if (one->odd) {
+			report_add(report, FINDING_UNUSED_IGNORE,
+				   ABOUT(.origin = origin, .line = one->line, .column = one->column,
+					 .fix = "write # gpumap: ignore, or ignore=GM007,GM220"),
+				   "this ignores nothing: '%s' is no list of ids", QUOTE(one->ids));
+			continue;
+		}
 		report_add(report, FINDING_UNUSED_IGNORE,
 			   ABOUT(.origin = origin, .line = one->line, .column = one->column,
 				 .fix = "remove the comment"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Comments that hide findings: "# gpumap: ignore" and "# gpumap: ignore=GM007,GM220". */
+/* Comments that hide findings: "# gpumap: ignore" and "# gpumap: ignore=GM007,GM220". Other forms
+ * that people write are read too: ignore[GM007], ignore: GM007, ignore GM007. */
 #ifndef GM_LINT_IGNORE_H
 #define GM_LINT_IGNORE_H
 
@@ -15,6 +16,7 @@ struct ignore {
 	int reach;    /* the last line that this comment or an earlier one in the list hides */
 	bool alone;   /* on a line of its own */
 	bool quoted;  /* in a string, so it is not a comment */
+	bool odd;     /* what it names are not ids */
 	bool used;
 };
 
