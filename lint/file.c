@@ -64,8 +64,9 @@ static int expand(const struct lint *lint, struct lint_paths *ret, const char *c
 	int r = GPUMAP_OK;
 
 	for (size_t i = 0; i < count && r != GPUMAP_ENOMEM; i++) {
-		int one = lint_is_folder(paths[i]) ? lint_folder(ret, paths[i], lint->failures)
-						   : lint_add_path(ret, paths[i]);
+		int one = lint_is_folder(paths[i])
+				  ? lint_folder(ret, paths[i], lint->found, lint->failures)
+				  : lint_add_path(ret, paths[i]);
 
 		r = one == GPUMAP_OK ? r : one;
 	}

@@ -50,7 +50,9 @@ bool lint_is_folder(const char *path);
 int lint_add_path(struct lint_paths *ret, const char *path);
 
 /* Adds the programs in a folder and in the folders inside it, ordered by name, and skips files that
- * are not programs. GPUMAP_EFILE, GPUMAP_ENOMEM. */
-int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *report);
+ * are not programs. It passes over folders in which programs are installed and reports that, unless
+ * `path` is such a folder itself. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *found,
+		gpumap_report *report);
 
 #endif

@@ -13,6 +13,12 @@
 
 enum { HEAD = 4096 };
 
+/* Folders that are passed over: how many, and the first of them. */
+struct passed {
+	size_t count;
+	const char *first;
+};
+
 bool lint_is_folder(const char *path)
 {
 	struct stat status;
@@ -72,8 +78,53 @@ static bool is_wanted(const char *path, bool *folder, int *error)
 	return *folder || (S_ISREG(status.st_mode) && is_program(path));
 }
 
+static const char *last_name(const char *path, size_t *length)
+{
+	size_t end = strlen(path), start;
+
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	for (start = end; start && path[start - 1] != '/';)
+		start--;
+	*length = end - start;
+	return path + start;
+}
+
+/* Whether programs of others are installed in a folder: by its name, or as Python marks its virtual
+ * environments. */
+static bool is_installed(const char *path)
+{
+	static const char *const names[] = {"venv", ".venv", "site-packages", "dist-packages",
+					    "node_modules"};
+	size_t length;
+	const char *name = last_name(path, &length);
+	bool found = false;
+	int fd;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		found = found || span_is((struct span){name, length}, names[i]);
+	if (found)
+		return true;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	found = fd >= 0 && faccessat(fd, "pyvenv.cfg", F_OK, 0) == 0;
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static bool pass_over(const char *path, struct passed *passed)
+{
+	if (!passed || !is_installed(path))
+		return false;
+	passed->count++;
+	if (!passed->first || strcmp(path, passed->first) < 0)
+		passed->first = path;
+	return true;
+}
+
+/* `passed`: NULL: folders with installed programs are read too. */
 static int read_folder(const char *path, struct lint_paths *folders, struct lint_paths *ret,
-		       gpumap_report *report)
+		       struct passed *passed, gpumap_report *report)
 {
 	DIR *dir = opendir(path);
 	const struct dirent *entry;
@@ -87,13 +138,14 @@ static int read_folder(const char *path, struct lint_paths *folders, struct lint
 		char *inner;
 
 		/* Hidden ones hold the state of other tools. */
-		if (*entry->d_name == '.')
+		if (*entry->d_name == '.' && !(passed && streq(entry->d_name, ".venv")))
 			continue;
 		inner = arena_printf(&ret->arena, "%s%s%s", path, slash, entry->d_name);
 		if (!inner)
 			good = false;
 		else if (is_wanted(inner, &folder, &error))
-			good = add(folder ? folders : ret, inner);
+			good = (folder && pass_over(inner, passed)) ||
+			       add(folder ? folders : ret, inner);
 		else if (error && error != ENOENT)
 			r = report_read(report, error, inner, "the file", 0, NULL);
 	}
@@ -106,20 +158,40 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *report)
+static void report_passed(const struct passed *passed, const char *path, gpumap_report *found)
+{
+	if (passed->count == 1)
+		report_add(found, FINDING_PASSED_OVER,
+			   ABOUT(.origin = path, .fix = "name it to read it"),
+			   "a folder with installed programs is passed over: %s",
+			   QUOTE(span_of(passed->first)));
+	else if (passed->count)
+		report_add(found, FINDING_PASSED_OVER,
+			   ABOUT(.origin = path, .fix = "name one to read it"),
+			   "%zu folders with installed programs are passed over, the first is %s",
+			   passed->count, QUOTE(span_of(passed->first)));
+}
+
+int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *found,
+		gpumap_report *report)
 {
 	struct lint_paths folders = {.count = 0};
+	struct passed passed = {.count = 0};
+	/* What is named is read, with all that is in it. */
+	bool named = is_installed(path);
 	size_t before = ret->count;
 	int r, worst = GPUMAP_OK;
 
 	if (!add(&folders, arena_strdup(&folders.arena, path)))
 		worst = report_nomem(report);
 	while (folders.count && worst != GPUMAP_ENOMEM) {
-		r = read_folder(folders.list[--folders.count], &folders, ret, report);
+		r = read_folder(folders.list[--folders.count], &folders, ret,
+				named ? NULL : &passed, report);
 		worst = r == GPUMAP_OK ? worst : r;
 	}
 	if (ret->count > before)
 		qsort(ret->list + before, ret->count - before, sizeof(char *), by_text);
+	report_passed(&passed, path, found);
 	arena_free(&folders.arena);
 	return worst;
 }
