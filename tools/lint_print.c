@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "explain/json.h"
+#include "hash.h"
 #include "report.h"
 #include "style.h"
 
@@ -93,35 +94,56 @@ static int by_place(const void *a, const void *b)
 	return x->arrival < y->arrival ? -1 : 1;
 }
 
-static bool same_file(const gpumap_finding *a, const gpumap_finding *b)
+static const char *file_of(const gpumap_finding *f)
 {
-	const char *x = gpumap_finding_str(a, GPUMAP_FINDING_ORIGIN);
-	const char *y = gpumap_finding_str(b, GPUMAP_FINDING_ORIGIN);
+	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 
-	return x == y || (x && y && streq(x, y));
+	return origin ? origin : "";
+}
+
+/* The first finding about the same file as finding i, which is added if it is the first. False
+ * without memory. */
+static bool first_of(struct hash_index *files, const gpumap_report *report, size_t i, size_t *ret)
+{
+	const char *file = file_of(gpumap_report_get(report, i));
+	uint64_t hash = hash_text(HASH_START, file);
+
+	for (size_t walk = 0; hash_index_next(files, hash, &walk, ret);)
+		if (streq(file_of(gpumap_report_get(report, *ret)), file))
+			return true;
+	*ret = i;
+	return hash_index_add(files, hash, i);
+}
+
+static bool find_places(struct place *places, size_t count, const gpumap_report *report)
+{
+	struct hash_index files = {0};
+	bool good = true;
+
+	for (size_t i = 0; good && i < count; i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+		size_t first = 0;
+
+		good = first_of(&files, report, i, &first);
+		places[i] = (struct place){f, first, i, gpumap_finding_int(f, GPUMAP_FINDING_LINE),
+					   gpumap_finding_int(f, GPUMAP_FINDING_COLUMN)};
+	}
+	hash_index_free(&files);
+	return good;
 }
 
 static bool print_lines(struct strbuf *text, const gpumap_report *report)
 {
 	size_t count = gpumap_report_count(report);
 	struct place *places = calloc(count + 1, sizeof(*places));
+	bool good = places && find_places(places, count, report);
 
-	if (!places)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		const gpumap_finding *f = gpumap_report_get(report, i);
-		size_t first = 0;
-
-		while (!same_file(gpumap_report_get(report, first), f))
-			first++;
-		places[i] = (struct place){f, first, i, gpumap_finding_int(f, GPUMAP_FINDING_LINE),
-					   gpumap_finding_int(f, GPUMAP_FINDING_COLUMN)};
-	}
-	qsort(places, count, sizeof(*places), by_place);
-	for (size_t i = 0; i < count; i++)
+	if (good)
+		qsort(places, count, sizeof(*places), by_place);
+	for (size_t i = 0; good && i < count; i++)
 		print_line(text, places[i].finding);
 	free(places);
-	return true;
+	return good;
 }
 
 static void print(struct strbuf *text, const gpumap_report *found, const struct output *output,
