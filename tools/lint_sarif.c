@@ -10,39 +10,21 @@
 #include "explain/json.h"
 #include "report.h"
 
-/* The names of files are shown with escapes; here they are what the file system has. */
-static size_t byte_of(const char *text, unsigned char *byte)
-{
-	static const char hex[] = "0123456789abcdef";
-	const char *high, *low;
-
-	*byte = (unsigned char)*text;
-	if (text[0] != '\\' || text[1] != 'x' || !text[2] || !text[3])
-		return 1;
-	high = strchr(hex, text[2]);
-	low = strchr(hex, text[3]);
-	if (!high || !low)
-		return 1;
-	*byte = (unsigned char)((high - hex) * 16 + (low - hex));
-	return 4;
-}
-
 /* Whether the finding is about a file. */
-static bool has_file(const gpumap_finding *f)
+static bool has_file(const gpumap_finding *f, bool *failed)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
-	struct strbuf name = {0};
-	unsigned char byte;
+	char *path;
 	bool found;
 
 	if (!origin)
 		return false;
 	if (gpumap_finding_int(f, GPUMAP_FINDING_LINE) > 0)
 		return true;
-	for (; *origin; strbuf_add(&name, (const char *)&byte, 1))
-		origin += byte_of(origin, &byte);
-	found = name.text && access(name.text, F_OK) == 0;
-	strbuf_free(&name);
+	path = lint_path(origin);
+	*failed = *failed || !path;
+	found = path && access(path, F_OK) == 0;
+	free(path);
 	return found;
 }
 
@@ -93,7 +75,7 @@ static json_t *uri_json(const char *path, bool *failed)
 	if (*path == '/')
 		strbuf_puts(&uri, "file://");
 	for (; *path;) {
-		path += byte_of(path, &byte);
+		path += lint_byte(path, &byte);
 		if (is_digit((char)byte) || ((byte | 32) >= 'a' && (byte | 32) <= 'z') ||
 		    (byte && strchr("-._~/", byte)))
 			strbuf_add(&uri, (const char *)&byte, 1);
@@ -108,14 +90,14 @@ static json_t *uri_json(const char *path, bool *failed)
 }
 
 /* Where nothing has a line, the variable or option is named. */
-static json_t *location_json(const gpumap_finding *f, bool *failed)
+static json_t *location_json(const gpumap_finding *f, struct lint_columns *columns, bool *failed)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
-	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
+	int64_t column;
 	json_t *physical, *region, *names;
 
-	if (!has_file(f)) {
+	if (!has_file(f, failed)) {
 		names = json_array();
 		json_push(names,
 			  JSON_OBJECT(failed, {"name", json_text(origin ? origin : "gpumap")}),
@@ -126,6 +108,7 @@ static json_t *location_json(const gpumap_finding *f, bool *failed)
 					JSON_OBJECT(failed, {"uri", uri_json(origin, failed)})});
 	if (line > 0) {
 		region = JSON_OBJECT(failed, {"startLine", json_integer(line)});
+		column = lint_column(columns, f, failed);
 		if (column > 0)
 			json_put(region, "startColumn", json_integer(column), failed);
 		json_put(physical, "region", region, failed);
@@ -175,13 +158,14 @@ static const char **rules_of(const gpumap_report *found, json_t *rules, bool *fa
 
 static json_t *results_json(const gpumap_report *found, const char *const *ids, bool *failed)
 {
+	struct lint_columns columns = {0};
 	json_t *results = json_array();
 	const gpumap_finding *f;
 
 	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++) {
 		json_t *locations = json_array();
 
-		json_push(locations, location_json(f, failed), failed);
+		json_push(locations, location_json(f, &columns, failed), failed);
 		json_push(
 			results,
 			JSON_OBJECT(failed,
@@ -191,25 +175,28 @@ static json_t *results_json(const gpumap_report *found, const char *const *ids, 
 				    {"message", message_json(f, failed)}, {"locations", locations}),
 			failed);
 	}
+	lint_columns_free(&columns);
 	return results;
 }
 
 /* Errors of the command line and of reading. */
 static json_t *invocation_json(const gpumap_report *report, bool *failed)
 {
+	struct lint_columns columns = {0};
 	json_t *notifications = json_array();
 	const gpumap_finding *f;
 
 	for (size_t i = 0; (f = gpumap_report_get(report, i)); i++) {
 		json_t *locations = json_array();
 
-		json_push(locations, location_json(f, failed), failed);
+		json_push(locations, location_json(f, &columns, failed), failed);
 		json_push(notifications,
 			  JSON_OBJECT(failed, {"level", json_text(level(f))},
 				      {"message", message_json(f, failed)},
 				      {"locations", locations}),
 			  failed);
 	}
+	lint_columns_free(&columns);
 	return JSON_OBJECT(failed,
 			   {"executionSuccessful", json_boolean(!gpumap_report_count(report))},
 			   {"toolExecutionNotifications", notifications});
@@ -227,6 +214,7 @@ void lint_sarif(struct strbuf *text, const gpumap_report *found, const gpumap_re
 	json_push(runs,
 		  JSON_OBJECT(&failed, {"tool", JSON_OBJECT(&failed, {"driver", driver})},
 			      {"invocations", invocations},
+			      {"columnKind", json_text("unicodeCodePoints")},
 			      {"results", ids ? results_json(found, ids, &failed) : json_array()}),
 		  &failed);
 	free(ids);
@@ -256,7 +244,7 @@ static void put_path(struct strbuf *text, const char *origin)
 	unsigned char bytes[2] = {0, 0};
 
 	while (*origin) {
-		origin += byte_of(origin, &bytes[0]);
+		origin += lint_byte(origin, &bytes[0]);
 		if (bytes[0] < ' ' || bytes[0] == 0x7f)
 			strbuf_printf(text, "%%%02X", bytes[0]);
 		else
@@ -264,13 +252,14 @@ static void put_path(struct strbuf *text, const char *origin)
 	}
 }
 
-static void put_annotation(struct strbuf *text, const gpumap_finding *f)
+static void put_annotation(struct strbuf *text, const gpumap_finding *f,
+			   struct lint_columns *columns)
 {
 	static const char *const commands[] = {"notice", "warning", "error"};
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
-	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
-	bool file = has_file(f);
+	bool file = has_file(f, &text->failed);
+	int64_t column = file ? lint_column(columns, f, &text->failed) : 0;
 	char *words = message(f);
 
 	strbuf_printf(text, "::%s ", commands[gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY)]);
@@ -296,10 +285,12 @@ static void put_annotation(struct strbuf *text, const gpumap_finding *f)
 
 void lint_github(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
+	struct lint_columns columns = {0};
 	const gpumap_finding *f;
 
 	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++)
-		put_annotation(text, f);
+		put_annotation(text, f, &columns);
 	for (size_t i = 0; (f = gpumap_report_get(report, i)); i++)
-		put_annotation(text, f);
+		put_annotation(text, f, &columns);
+	lint_columns_free(&columns);
 }

@@ -30,6 +30,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/unknown_option.c tools/unknown_option.h \
 	tools/helper_path.c tools/helper_path.h \
 	tools/lint_print.c tools/lint_print.h \
+	tools/lint_column.c \
 	tools/lint_sarif.c \
 	tools/machine.c tools/machine.h \
 	tools/main.c \
