@@ -349,20 +349,13 @@ bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
 {
 	int64_t line = gpumap_finding_int(finding, GPUMAP_FINDING_LINE);
 	const char *id = gpumap_finding_str(finding, GPUMAP_FINDING_ID);
-	size_t first = 0, past = ignores->count;
+	size_t first;
 	bool hidden = false;
 
 	if (!can_hide(finding))
 		return false;
 	/* The first with which one reaches the line. */
-	while (first < past) {
-		size_t middle = first + (past - first) / 2;
-
-		if (ignores->list[middle].reach < line)
-			first = middle + 1;
-		else
-			past = middle;
-	}
+	first = FIRST_PLACE(i, ignores->count, ignores->list[i].reach < line);
 	for (; line > 0 && first < ignores->count && ignores->list[first].from <= line; first++) {
 		struct ignore *one = &ignores->list[first];
 

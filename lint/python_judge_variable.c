@@ -7,7 +7,7 @@
 #include "request.h"
 #include "suggest.h"
 
-static bool is_constant(const struct python_value *v)
+static bool is_literal(const struct python_value *v)
 {
 	return v->meaning == MEANS_TEXT || v->meaning == MEANS_NUMBER;
 }
@@ -18,7 +18,7 @@ static const char *shown(struct quoted *ret, const struct observation *s)
 	struct quoted name, value;
 
 	quote(&name, s->name);
-	if (is_constant(&s->value))
+	if (is_literal(&s->value))
 		snprintf(ret->text, sizeof(ret->text), "%.60s=%.200s", name.text,
 			 quote(&value, s->value.text));
 	else
@@ -126,7 +126,7 @@ static bool is_launcher(const struct python_judge *judge)
 static void judge_rank(const struct python_judge *judge, const struct observation *s)
 {
 	bool port = span_is(s->name, "MASTER_PORT");
-	bool constant = is_constant(&s->value);
+	bool constant = is_literal(&s->value);
 
 	if (s->verb != OBSERVED_SETS || s->value.meaning == MEANS_DERIVED ||
 	    s->value.meaning == MEANS_RANK || s->value.meaning == MEANS_LOCAL_RANK)

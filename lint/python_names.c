@@ -27,12 +27,6 @@ const struct python_value *names_get(const struct python_names *names, struct sp
 	return n ? &n->value : NULL;
 }
 
-static bool is_constant(const struct python_value *value)
-{
-	return value->meaning == MEANS_TEXT || value->meaning == MEANS_NUMBER ||
-	       value->meaning == MEANS_NONE || value->meaning == MEANS_CPU;
-}
-
 static bool matters(const struct python_value *value)
 {
 	return value->meaning == MEANS_RANK || value->meaning == MEANS_LOCAL_RANK ||
@@ -48,7 +42,7 @@ bool names_set(struct python_names *names, struct span name, int scope, struct p
 		if ((matters(&value) || matters(&n->value)) &&
 		    (value.meaning != n->value.meaning || value.number != n->value.number))
 			names->changed = true;
-		if (!is_constant(&value) || is_constant(&n->value))
+		if (!python_constant(&value) || python_constant(&n->value))
 			n->value = value;
 		return true;
 	}

@@ -33,6 +33,13 @@ struct python_value {
 	int function; /* the function in which the name got it */
 };
 
+/* Whether it names no device of CUDA and is the same in every process. */
+static inline bool python_constant(const struct python_value *value)
+{
+	return value->meaning == MEANS_TEXT || value->meaning == MEANS_NUMBER ||
+	       value->meaning == MEANS_NONE || value->meaning == MEANS_CPU;
+}
+
 struct python_name;
 
 struct python_names {

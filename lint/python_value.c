@@ -311,12 +311,6 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 	return unknown;
 }
 
-static bool is_constant(struct python_value v)
-{
-	return v.meaning == MEANS_TEXT || v.meaning == MEANS_NUMBER || v.meaning == MEANS_CPU ||
-	       v.meaning == MEANS_NONE;
-}
-
 /* a if c else b: the value if GPUs are used. */
 static struct python_value choice_value(const struct python_file *f, unsigned first, unsigned at,
 					unsigned past, int depth)
@@ -333,10 +327,10 @@ static struct python_value choice_value(const struct python_file *f, unsigned fi
 		at = token_at(f, at)->past;
 	b = at < past ? value(f, at + 1, past, depth) : unknown;
 	a.unsure = a.unsure || !sure;
-	if (is_constant(b))
+	if (python_constant(&b))
 		return a;
 	b.unsure = true;
-	return is_constant(a) ? b : unknown;
+	return python_constant(&a) ? b : unknown;
 }
 
 static struct python_value binary_value(const struct python_file *f, unsigned first, unsigned at,
