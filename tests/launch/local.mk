@@ -9,15 +9,15 @@ tests_launch_driver_LDADD = libgpumap-core.la
 tests_launch_writer_SOURCES = tests/launch/writer.c
 
 if HAVE_CHECK
-launch_programs = tests/launch/t-conclude tests/launch/t-guard-events tests/launch/t-launch-nomem \
+launch_programs = tests/launch/t-exit-status tests/launch/t-guard-events tests/launch/t-launch-nomem \
 	tests/launch/t-port
 check_PROGRAMS += $(launch_programs)
 endif
-tests_launch_t_conclude_SOURCES = tests/launch/t-conclude.c $(launch_sources)
-tests_launch_t_conclude_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
+tests_launch_t_exit_status_SOURCES = tests/launch/t-exit-status.c $(launch_sources)
+tests_launch_t_exit_status_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
 	-I$(top_srcdir)/tests/unit
-tests_launch_t_conclude_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_launch_t_conclude_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_launch_t_exit_status_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_launch_t_exit_status_LDADD = libgpumap-core.la $(CHECK_LIBS)
 
 tests_launch_t_guard_events_SOURCES = tests/launch/t-guard-events.c $(launch_sources)
 tests_launch_t_guard_events_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \

@@ -131,6 +131,16 @@ int log_open(struct console *console, struct log *log, const char *path);
 void log_write(struct console *console, struct log *log, const char *text, size_t length);
 void tail_keep(struct stream *stream, const char *text, size_t length);
 
+/* On a terminal the line of a sink may have nothing but another stream's update, which is removed.
+ */
+void leave_open_line(struct console *console, struct sink *sink, const struct stream *stream);
+void tag_add(struct console *console, const struct stream *stream);
+/* "[0-3,5] ": consecutive ranks are joined, in the order of the launch. */
+void tag_add_ranks(struct console *console, const struct held *h);
+bool held_has(const struct held *h, size_t index);
+/* Shows a piece with its line end, for the modes that show lines. */
+void line_show(struct console *console, struct stream *stream, const char *text, size_t length);
+
 /* Takes `length` bytes, of which the last `fresh` are new. Returns how many were used. */
 size_t lines_take(struct console *console, struct stream *stream, const char *text, size_t length);
 /* Shows text without a line end: the last text of a stream, or an update on a terminal. */
@@ -138,6 +148,7 @@ void lines_finish(struct console *console, struct stream *stream);
 void lines_show_updates(struct console *console);
 void console_arm(struct console *console, int64_t ns);
 
+void collapse_line(struct console *console, struct stream *stream, const char *text, size_t length);
 /* Shows the lines that have waited long enough at `now`. */
 void collapse_flush(struct console *console, int64_t now);
 

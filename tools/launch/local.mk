@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 # Starting and supervising ranks: what a program that does so lists among its sources.
 launch_sources = \
-	tools/launch/conclude.c \
 	tools/launch/bind.c tools/launch/bind.h \
 	tools/launch/console.c tools/launch/console.h \
+	tools/launch/console_collapse.c \
 	tools/launch/console_lines.c \
 	tools/launch/console_log.c \
 	tools/launch/console_sink.c \
 	tools/launch/console_read.c \
+	tools/launch/console_tag.c \
+	tools/launch/exit_status.c \
+	tools/launch/first_failure.c \
 	tools/launch/guard.c \
 	tools/launch/guard_events.c \
 	tools/launch/launch.c tools/launch/launch.h \
@@ -16,6 +19,7 @@ launch_sources = \
 	tools/launch/process_state.c \
 	tools/launch/program.c \
 	tools/launch/rank.c \
+	tools/launch/refusal.c \
 	tools/launch/supervise.c tools/launch/supervise.h \
 	tools/launch/supervisor.h \
 	tools/launch/tree.c

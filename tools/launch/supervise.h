@@ -54,6 +54,11 @@ void supervise_kill(struct supervisor *s);
 /* Reports the first failure, or another cause of the end, and sets the status. */
 void supervise_conclude(struct supervisor *s);
 
+/* A rank has failed: whether it did so first. Then the others are stopped. */
+void failure_note(struct supervisor *s, struct launch_exit *e);
+/* Reports the ranks that failed first. The very first; NULL: none failed. */
+const struct launch_exit *failure_report(struct supervisor *s);
+
 /* Handles the guard's messages, and the end of the guard. */
 void guard_read_events(struct supervisor *s);
 void guard_send(struct supervisor *s, enum guard_command command, int sig);

@@ -124,8 +124,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("conclude");
-	TCase *tests = tcase_create("conclude");
+	Suite *suite = suite_create("exit-status");
+	TCase *tests = tcase_create("exit-status");
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, conclusions, 0, ARRAY_SIZE(rows));

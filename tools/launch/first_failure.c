@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The result of a run: the rank that failed first, and the status that follows. */
+/* The ranks that failed first, which are the cause; the others follow. */
 #include "report.h"
 #include "signal_name.h"
 #include "supervise.h"
 
-static int exit_status(const struct launch_exit *e)
+void failure_note(struct supervisor *s, struct launch_exit *e)
 {
-	return e->signal ? 128 + e->signal : e->status;
+	if (e->stopped)
+		return;
+	if (!s->first_ns)
+		s->first_ns = e->end_ns;
+	e->first = e->end_ns - s->first_ns <= WINDOW_MS * (int64_t)NS_PER_MS;
+	if (s->launch->on_fail != LAUNCH_WAIT && s->ending == RUNNING &&
+	    !s->deadlines[DEADLINE_WINDOW])
+		s->deadlines[DEADLINE_WINDOW] = s->first_ns + WINDOW_MS * NS_PER_MS;
 }
 
 static const struct launch_exit *first_failure(const struct launch_result *result)
@@ -39,11 +46,10 @@ static void report_failure(const struct launch_rank *rank, const struct launch_e
 			   (int)e->pid, e->status, seconds);
 }
 
-void supervise_conclude(struct supervisor *s)
+const struct launch_exit *failure_report(struct supervisor *s)
 {
 	enum { MAX_LISTED = 8 };
-	struct launch_result *result = s->result;
-	const struct launch_exit *first = first_failure(result);
+	const struct launch_result *result = s->result;
 	size_t failures = 0;
 
 	for (size_t i = 0; i < result->count; i++)
@@ -52,27 +58,5 @@ void supervise_conclude(struct supervisor *s)
 	if (failures > MAX_LISTED)
 		report_add(s->report, FINDING_RANK_FAILED, NULL, "so did %zu more within %d ms",
 			   failures - MAX_LISTED, WINDOW_MS);
-	if (result->left_behind)
-		report_add(s->report, FINDING_LEFT_BEHIND, NULL,
-			   "%zu processes that outlived their ranks were ended",
-			   result->left_behind);
-	if (s->refused)
-		result->status = s->refusal;
-	else if (result->cause == LAUNCH_BROKEN)
-		result->status = OWN_FAILURE;
-	else if (result->cause == LAUNCH_TIMED_OUT)
-		result->status = TIME_LIMIT;
-	else if (result->cause == LAUNCH_SIGNALLED)
-		result->status = 128 + result->signal;
-	else
-		result->status = first ? exit_status(first) : 0;
-	if (result->cause == LAUNCH_TIMED_OUT)
-		report_add(s->report, FINDING_STOPPED,
-			   ABOUT(.fix = SETTING("timeout = 0") " means no limit",
-				 .speech = s->launch->speech),
-			   "the time limit of %.10g s was reached",
-			   (double)s->launch->timeout_ms / 1e3);
-	else if (result->cause == LAUNCH_SIGNALLED)
-		report_add(s->report, FINDING_STOPPED, NULL, "the run was stopped by %s",
-			   SIGNAL_TEXT(result->signal));
+	return first_failure(result);
 }

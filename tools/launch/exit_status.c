@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The exit status of a run. */
+#include "report.h"
+#include "signal_name.h"
+#include "supervise.h"
+
+static int exit_status(const struct launch_exit *e)
+{
+	return e->signal ? 128 + e->signal : e->status;
+}
+
+void supervise_conclude(struct supervisor *s)
+{
+	struct launch_result *result = s->result;
+	const struct launch_exit *first = failure_report(s);
+
+	if (result->left_behind)
+		report_add(s->report, FINDING_LEFT_BEHIND, NULL,
+			   "%zu processes that outlived their ranks were ended",
+			   result->left_behind);
+	if (s->refused)
+		result->status = s->refusal;
+	else if (result->cause == LAUNCH_BROKEN)
+		result->status = OWN_FAILURE;
+	else if (result->cause == LAUNCH_TIMED_OUT)
+		result->status = TIME_LIMIT;
+	else if (result->cause == LAUNCH_SIGNALLED)
+		result->status = 128 + result->signal;
+	else
+		result->status = first ? exit_status(first) : 0;
+	if (result->cause == LAUNCH_TIMED_OUT)
+		report_add(s->report, FINDING_STOPPED,
+			   ABOUT(.fix = SETTING("timeout = 0") " means no limit",
+				 .speech = s->launch->speech),
+			   "the time limit of %.10g s was reached",
+			   (double)s->launch->timeout_ms / 1e3);
+	else if (result->cause == LAUNCH_SIGNALLED)
+		report_add(s->report, FINDING_STOPPED, NULL, "the run was stopped by %s",
+			   SIGNAL_TEXT(result->signal));
+}
