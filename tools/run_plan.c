@@ -12,7 +12,6 @@
 #include "plan_show.h"
 #include "rendezvous.h"
 #include "run_record.h"
-#include "strbuf.h"
 
 enum { MAX_SUMMARIES = 4 };
 
@@ -109,33 +108,6 @@ static int hold_port(struct running *r)
 	return code;
 }
 
-/* The path of the record: by the option, or in the folder of the logs. */
-static int place_record(struct running *r)
-{
-	const gpumap_plan *plan = r->run->plan;
-	struct strbuf buf = {0};
-	char *folder = NULL;
-	int code;
-
-	if (r->run->manifest) {
-		r->path = strdup(r->run->manifest);
-		return r->path ? GPUMAP_OK : report_nomem(r->report);
-	}
-	code = gpumap_plan_expand_setting(&folder, plan, "log_dir", (int64_t)r->ranks.first,
-					  "record", r->report);
-	if (code != GPUMAP_OK || !*folder) {
-		free(folder);
-		return code;
-	}
-	strbuf_printf(&buf, "%s/run-%s", folder, gpumap_plan_str(plan, GPUMAP_PLAN_RUN));
-	if (job_host_count(plan) > 1)
-		strbuf_printf(&buf, "-node%lld", (long long)r->run->node);
-	strbuf_puts(&buf, ".json");
-	free(folder);
-	r->path = strbuf_take(&buf);
-	return r->path ? GPUMAP_OK : report_nomem(r->report);
-}
-
 static int prepare(struct running *r)
 {
 	int code = run_check(r->run, r->report);
@@ -150,9 +122,9 @@ static int prepare(struct running *r)
 	if (code == GPUMAP_OK)
 		code = run_ranks_make(&r->ranks, r->run->plan, r->run->node, r->run->name,
 				      r->report);
-	if (code == GPUMAP_OK)
-		code = place_record(r);
 	r->record.ranks = &r->ranks;
+	if (code == GPUMAP_OK)
+		code = record_place(&r->path, &r->record, r->report);
 	clock_gettime(CLOCK_REALTIME, &r->record.started);
 	/* Written before the start, so that it survives a crash of the machine. */
 	if (code == GPUMAP_OK && r->path)

@@ -8,6 +8,7 @@
 #include "explain/json.h"
 #include "explain/plan.h"
 #include "readfile.h"
+#include "strbuf.h"
 #include "writefile.h"
 
 enum { MAX_BYTES = 256 << 20 };
@@ -163,6 +164,32 @@ char *record_text(const struct record *record)
 
 	json_dump(&buf, o, failed || !o);
 	return strbuf_take(&buf);
+}
+
+int record_place(char **ret, const struct record *record, gpumap_report *report)
+{
+	const struct run *run = record->run;
+	struct strbuf buf = {0};
+	char *folder = NULL;
+	int code;
+
+	if (run->manifest) {
+		*ret = strdup(run->manifest);
+		return *ret ? GPUMAP_OK : report_nomem(report);
+	}
+	code = gpumap_plan_expand_setting(&folder, run->plan, "log_dir",
+					  (int64_t)record->ranks->first, "record", report);
+	if (code != GPUMAP_OK || !*folder) {
+		free(folder);
+		return code;
+	}
+	strbuf_printf(&buf, "%s/run-%s", folder, gpumap_plan_str(run->plan, GPUMAP_PLAN_RUN));
+	if (job_host_count(run->plan) > 1)
+		strbuf_printf(&buf, "-node%lld", (long long)run->node);
+	strbuf_puts(&buf, ".json");
+	free(folder);
+	*ret = strbuf_take(&buf);
+	return *ret ? GPUMAP_OK : report_nomem(report);
 }
 
 int record_write(const struct record *record, const char *path, gpumap_report *report)

@@ -24,6 +24,10 @@ void record_free(struct record *record);
 /* The record as JSON; NULL without memory. The caller frees it. */
 char *record_text(const struct record *record);
 
+/* The path of the record: by the option, or in the folder of the logs. NULL: there is
+ * none. The caller frees it. */
+int record_place(char **ret, const struct record *record, gpumap_report *report);
+
 /* Writes the record to `path`, whole or not at all. */
 int record_write(const struct record *record, const char *path, gpumap_report *report);
 
