@@ -6,7 +6,7 @@ exec_sources = \
 	tools/exec/check.c \
 	tools/exec/exec.h \
 	tools/exec/identify.c \
-	tools/exec/meet.c \
+	tools/exec/master_endpoint.c \
 	tools/exec/plan.c \
 	tools/exec/plan_file.c \
 	tools/exec/prepare.c \
@@ -40,7 +40,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/plan_hosts.c tools/plan_hosts.h \
 	tools/plan_judge.c tools/plan_open.c tools/plan_open.h tools/plan_program.c tools/plan_show.c tools/plan_show.h \
 	tools/rank_place.c tools/rank_place.h \
-	tools/rank_rows.c tools/rank_rows.h tools/rendezvous.c tools/rendezvous.h \
+	tools/rank_rows.c tools/rank_rows.h tools/rdzv_options.c tools/rdzv_options.h \
 	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
 	tools/profile_options.c tools/profile_options.h \
 	tools/question.c tools/question.h \

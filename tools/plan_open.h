@@ -3,7 +3,7 @@
 #ifndef GM_PLAN_OPEN_H
 #define GM_PLAN_OPEN_H
 
-#include "rendezvous.h"
+#include "rdzv_options.h"
 
 struct launch_rank;
 struct speech;

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "launch/port.h"
+#include "launch/held_port.h"
 #include "plan/job.h"
 #include "plan_open.h"
 #include "plan_show.h"
-#include "rendezvous.h"
+#include "rdzv_options.h"
 #include "run_record.h"
 
 enum { MAX_SUMMARIES = 4 };

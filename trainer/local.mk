@@ -29,7 +29,7 @@ trainer_files = \
 	trainer/place/devices.c \
 	trainer/place/place.c trainer/place/place.h \
 	trainer/place/place_query.h \
-	trainer/place/rendezvous.c trainer/place/rendezvous.h \
+	trainer/place/run_name.c trainer/place/run_name.h \
 	trainer/settings/arguments.c \
 	trainer/settings/arguments_raw.h \
 	trainer/settings/findings.c trainer/settings/findings.h \

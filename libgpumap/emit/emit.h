@@ -17,8 +17,6 @@
 #define EMIT_PLAN_FILE "gpumap-plan.json"
 #define EMIT_HOST_FILE "gpumap-hosts"
 
-enum { EMIT_COMMON_PORT = 29500 };
-
 /* A host with ranks. */
 struct emit_node {
 	const struct plan_host *host;

@@ -78,7 +78,7 @@ static int name_port(struct emit_variables *v)
 
 	if (!emit_variable(v, 0, "MASTER_ADDR") || emit_variable(v, 0, "MASTER_PORT"))
 		return GPUMAP_OK;
-	snprintf(port, sizeof(port), "%d", EMIT_COMMON_PORT);
+	snprintf(port, sizeof(port), "%d", COMMON_PORT);
 	return keep("MASTER_PORT", port, v);
 }
 
@@ -182,7 +182,6 @@ int emit_port(struct emitter *e)
 	emit_remark(
 		e, FINDING_LAUNCHER_PORT,
 		"write " SETTING("master_port = N") "; gpumap run finds a free one and holds it",
-		"the ranks meet at port %d, which another job of that host may have",
-		EMIT_COMMON_PORT);
-	return EMIT_COMMON_PORT;
+		"the ranks meet at port %d, which another job of that host may have", COMMON_PORT);
+	return COMMON_PORT;
 }

@@ -2,6 +2,8 @@
 /* The master's address and port, where ranks meet. */
 #include "plan/job.h"
 
+#include <stdio.h>
+
 int job_port(const char *job, const char *part)
 {
 	uint64_t n = 0;
@@ -14,11 +16,34 @@ int job_port(const char *job, const char *part)
 	return FIRST_JOB_PORT + (int)(n % JOB_PORTS);
 }
 
+int job_refuse_port(const gpumap_plan *plan, const char *why, gpumap_report *report)
+{
+	const struct speech speech = job_speech(plan);
+
+	return report_fail(report, GPUMAP_EINPUT, FINDING_MASTER,
+			   ABOUT(.origin = job_origin(plan, "master_port"), .speech = &speech,
+				 .fix = "write " SETTING("master_port = auto") ", or a number"),
+			   SETTING("master_port = job") ", but %s", why);
+}
+
+int job_common_port(const gpumap_plan *plan, const char *ranks, const char *why,
+		    gpumap_report *report)
+{
+	const struct speech speech = job_speech(plan);
+
+	report_add(report, FINDING_COMMON_PORT,
+		   ABOUT(.speech = &speech,
+			 .fix = "write " SETTING(
+				 "master_port = N") " where several runs share the first host"),
+		   "%s meet at port %d: %s", ranks, COMMON_PORT, why);
+	return COMMON_PORT;
+}
+
 /* `later`: the port follows from the id of the job that will start the ranks. */
 static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
 {
 	struct key_value port = job_value(plan, PKEY_PROFILE_master_port, -1);
-	const struct speech speech = job_speech(plan);
+	char ranks[48];
 	bool automatic = port.word == PLAN_PORT_AUTO;
 
 	if (port.word == PLAN_PORT_PORT) {
@@ -32,19 +57,10 @@ static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_re
 		return GPUMAP_OK;
 	}
 	if (!automatic)
-		return report_fail(
-			report, GPUMAP_EINPUT, FINDING_MASTER,
-			ABOUT(.origin = job_origin(plan, "master_port"), .speech = &speech,
-			      .fix = "write " SETTING("master_port = auto") ", or a number"),
-			SETTING("master_port = job") ", but no scheduler's job is running this");
-	plan->master_port = COMMON_PORT;
-	report_add(report, FINDING_COMMON_PORT,
-		   ABOUT(.speech = &speech,
-			 .fix = "write " SETTING(
-				 "master_port = N") " where several runs share the first host"),
-		   "the ranks of %zu hosts meet at port %d: without a scheduler's job they cannot "
-		   "agree on a free one",
-		   plan->host_count, COMMON_PORT);
+		return job_refuse_port(plan, "no scheduler's job is running this", report);
+	snprintf(ranks, sizeof(ranks), "the ranks of %zu hosts", plan->host_count);
+	plan->master_port = job_common_port(
+		plan, ranks, "without a scheduler's job they cannot agree on a free one", report);
 	return GPUMAP_OK;
 }
 

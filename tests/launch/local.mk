@@ -10,7 +10,7 @@ tests_launch_writer_SOURCES = tests/launch/writer.c
 
 if HAVE_CHECK
 launch_programs = tests/launch/t-exit-status tests/launch/t-guard-events tests/launch/t-launch-nomem \
-	tests/launch/t-port
+	tests/launch/t-held-port
 check_PROGRAMS += $(launch_programs)
 endif
 tests_launch_t_exit_status_SOURCES = tests/launch/t-exit-status.c $(launch_sources)
@@ -31,11 +31,11 @@ tests_launch_t_launch_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/laun
 tests_launch_t_launch_nomem_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_launch_t_launch_nomem_LDADD = libgpumap-core.la $(CHECK_LIBS)
 
-tests_launch_t_port_SOURCES = tests/launch/t-port.c \
-	tools/launch/port.c tools/launch/port.h
-tests_launch_t_port_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch -I$(top_srcdir)/tests/unit
-tests_launch_t_port_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_launch_t_port_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_launch_t_held_port_SOURCES = tests/launch/t-held-port.c \
+	tools/launch/held_port.c tools/launch/held_port.h
+tests_launch_t_held_port_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch -I$(top_srcdir)/tests/unit
+tests_launch_t_held_port_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_launch_t_held_port_LDADD = libgpumap-core.la $(CHECK_LIBS)
 
 launch_tests = \
 	tests/launch/signals.test \

@@ -13,8 +13,8 @@ launch_sources = \
 	tools/launch/first_failure.c \
 	tools/launch/guard.c \
 	tools/launch/guard_events.c \
+	tools/launch/held_port.c tools/launch/held_port.h \
 	tools/launch/launch.c tools/launch/launch.h \
-	tools/launch/port.c tools/launch/port.h \
 	tools/launch/process_stat.c tools/launch/process_stat.h \
 	tools/launch/process_state.c \
 	tools/launch/program.c \

@@ -9,7 +9,7 @@
 #include "model/model.h"
 #include "place/place_query.h"
 #include "settings/findings.h"
-#include "place/rendezvous.h"
+#include "place/run_name.h"
 
 /* --- modes -------------------------------------------------------------------------------------
  */
@@ -303,8 +303,8 @@ static bool find_rendezvous(struct place *place, const struct command_line *comm
 	if (place->world == 1 || place->local_world == 1 ||
 	    strcmp(command->settings.collective, "mpi") == 0)
 		return true;
-	return rendezvous_name(place->rendezvous, sizeof(place->rendezvous), place->launcher,
-			       command->envp, error);
+	return run_name(place->rendezvous, sizeof(place->rendezvous), place->launcher,
+			command->envp, error);
 }
 
 bool place_rank(struct place *place, const struct command_line *command, struct train_error *error)

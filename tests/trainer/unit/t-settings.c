@@ -5,7 +5,7 @@
 
 #include "model/model.h"
 #include "optim/schedule.h"
-#include "place/rendezvous.h"
+#include "place/run_name.h"
 #include "settings/rows.h"
 #include "settings/arguments_raw.h"
 #include "suggest.h"
@@ -140,9 +140,9 @@ START_TEST(rendezvous_is_a_file_name)
 	struct train_error error = {.status = TRAIN_OK};
 	char name[64];
 
-	ck_assert(rendezvous_name(name, sizeof(name), "torch", envp, &error));
+	ck_assert(run_name(name, sizeof(name), "torch", envp, &error));
 	ck_assert_uint_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-"), strlen(name));
-	ck_assert(!rendezvous_name(name, sizeof(name), "MPICH", envp + 1, &error));
+	ck_assert(!run_name(name, sizeof(name), "MPICH", envp + 1, &error));
 	ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A name that only the ranks of one run on one machine share. */
-#ifndef TRAIN_PLACE_RENDEZVOUS_H
-#define TRAIN_PLACE_RENDEZVOUS_H
+#ifndef TRAIN_PLACE_RUN_NAME_H
+#define TRAIN_PLACE_RUN_NAME_H
 
 #include <stddef.h>
 
@@ -20,7 +20,7 @@
  * Two runs of one user with the same MASTER_ADDR and MASTER_PORT, one after the other, may have one
  * name, so expect remains of a killed run. Bad input if no variable distinguishes runs.
  */
-bool rendezvous_name(char *name, size_t size, const char *launcher, const char *const *envp,
-		     struct train_error *error);
+bool run_name(char *name, size_t size, const char *launcher, const char *const *envp,
+	      struct train_error *error);
 
 #endif

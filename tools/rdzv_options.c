@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rendezvous.h"
+#include "rdzv_options.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ static int parse(struct rendezvous *r, int64_t *port, gpumap_report *report)
 }
 
 /* static needs a port, and c10d has a default; port 0 is a free one. */
-static int choose_port(struct rendezvous *r, int64_t port, bool c10d, gpumap_report *report)
+static int endpoint_port(struct rendezvous *r, int64_t port, bool c10d, gpumap_report *report)
 {
 	if (port < 0 && !c10d)
 		return refuse(ENDPOINT, r->endpoint, "has no port, which static needs",
@@ -153,7 +153,7 @@ static int set_endpoint(struct rendezvous *r, struct profile_options *profile, b
 	int code = parse(r, &port, report);
 
 	if (code == GPUMAP_OK)
-		code = choose_port(r, port, c10d, report);
+		code = endpoint_port(r, port, c10d, report);
 	if (code != GPUMAP_OK)
 		return code;
 	set(profile, "--master-addr", r->host, report);

@@ -3,8 +3,8 @@
  * torchrun's rendezvous. Its endpoint becomes MASTER_ADDR and MASTER_PORT, where ranks meet: with
  * the backend static as in torchrun, and with c10d as the host and port of its store.
  */
-#ifndef GM_RENDEZVOUS_H
-#define GM_RENDEZVOUS_H
+#ifndef GM_RDZV_OPTIONS_H
+#define GM_RDZV_OPTIONS_H
 
 #include "profile_options.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "place/rendezvous.h"
+#include "place/run_name.h"
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -47,8 +47,8 @@ static int find_row(const char *launcher, const char *const *envp)
 	return any;
 }
 
-bool rendezvous_name(char *name, size_t size, const char *launcher, const char *const *envp,
-		     struct train_error *error)
+bool run_name(char *name, size_t size, const char *launcher, const char *const *envp,
+	      struct train_error *error)
 {
 	uint64_t hash = HASH_START;
 	int row = find_row(launcher, envp);

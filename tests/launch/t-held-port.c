@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port.h"
+#include "held_port.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -7,8 +7,8 @@
  * plain bind, an outgoing connection and the system's choice of a free port do not get it. Hold the
  * port until the ranks have ended, and do not pass the descriptor to them.
  */
-#ifndef GM_PORT_H
-#define GM_PORT_H
+#ifndef GM_HELD_PORT_H
+#define GM_HELD_PORT_H
 
 #include "report.h"
 

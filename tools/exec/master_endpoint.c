@@ -116,28 +116,19 @@ static const char *start_of(const struct exec *exec)
 /* -1 after a finding. */
 static int port_of_job(struct exec *exec, const char *job, bool must)
 {
-	const struct speech speech = job_speech(exec->plan);
 	const char *start = start_of(exec);
 
 	if (job || start)
 		return job_port(job ? job : "", start ? start : "");
 	if (must) {
-		report_add(exec->report, FINDING_MASTER,
-			   ABOUT(.origin = job_origin(exec->plan, "master_port"), .speech = &speech,
-				 .fix = "write " SETTING("master_port = auto") ", or a number"),
-			   SETTING("master_port = job") ", but nothing distinguishes this run from "
-							"others");
+		job_refuse_port(exec->plan, "nothing distinguishes this run from others",
+				exec->report);
 		return -1;
 	}
 	if (gpumap_plan_int(exec->plan, GPUMAP_PLAN_MASTER_PORT))
 		return (int)gpumap_plan_int(exec->plan, GPUMAP_PLAN_MASTER_PORT);
-	report_add(exec->report, FINDING_COMMON_PORT,
-		   ABOUT(.speech = &speech,
-			 .fix = "write " SETTING(
-				 "master_port = N") " where several runs share the first host"),
-		   "the ranks meet at port %d: nothing distinguishes this run from others",
-		   COMMON_PORT);
-	return COMMON_PORT;
+	return job_common_port(exec->plan, "the ranks",
+			       "nothing distinguishes this run from others", exec->report);
 }
 
 static int find_port(struct exec *exec, const char *job)
