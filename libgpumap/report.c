@@ -252,6 +252,10 @@ void report_relay(gpumap_report *report, const gpumap_finding *finding, const st
 {
 	struct about about = *at;
 
+	if (finding == &unreported[FINDING_NOMEM]) {
+		report_nomem(report);
+		return;
+	}
 	about.rule = finding->rule;
 	about.fix = finding->fix;
 	report_add(report, finding->id, &about, "%s",
@@ -282,6 +286,11 @@ int report_nomem(gpumap_report *report)
 	if (report)
 		report->nomem = true;
 	return GPUMAP_ENOMEM;
+}
+
+bool report_lacks_memory(const gpumap_report *report)
+{
+	return report && report->nomem;
 }
 
 int report_read(gpumap_report *report, int error, const char *path, const char *what, size_t max,

@@ -45,6 +45,8 @@ bool finding_is(const gpumap_finding *finding, enum finding_id id);
 
 /* GPUMAP_ENOMEM, after noting it in the report without allocating. */
 int report_nomem(gpumap_report *report);
+/* Whether it was noted, or a finding could not be added. */
+bool report_lacks_memory(const gpumap_report *report);
 
 /* Reports what read_file (base/readfile.h) returned: GPUMAP_OK for 0, else GPUMAP_ENOMEM,
  * GPUMAP_ELIMIT for a file of more than `max` bytes, or GPUMAP_EFILE, after a finding. `what` names

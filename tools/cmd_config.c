@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain/json.h"
 #include "profile_options.h"
 #include "report.h"
 #include "strbuf.h"
@@ -156,7 +156,7 @@ static void list_text(struct strbuf *text, const gpumap_profile *profile)
 			      gpumap_sweep_combination_count(s), (long long)gpumap_sweep_jobs(s));
 }
 
-static json_t *profiles_json(const gpumap_profile *profile)
+static json_t *profiles_json(const gpumap_profile *profile, bool *failed)
 {
 	const char *chosen = gpumap_profile_str(profile, GPUMAP_PROFILE_NAME);
 	json_t *array = json_array();
@@ -165,49 +165,53 @@ static json_t *profiles_json(const gpumap_profile *profile)
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "profile", i)); i++) {
 		const char *name = gpumap_section_str(s, GPUMAP_SECTION_NAME);
 
-		json_array_append_new(
-			array, json_pack("{s:s, s:s, s:s?, s:b}", "name", name, "origin",
-					 gpumap_section_str(s, GPUMAP_SECTION_ORIGIN), "inherit",
-					 gpumap_section_str(s, GPUMAP_SECTION_PARENT), "chosen",
-					 chosen && streq(chosen, name)));
+		json_push(array,
+			  JSON_OBJECT(failed, {"name", json_text(name)},
+				      {"origin",
+				       json_text(gpumap_section_str(s, GPUMAP_SECTION_ORIGIN))},
+				      {"inherit",
+				       json_text(gpumap_section_str(s, GPUMAP_SECTION_PARENT))},
+				      {"chosen", json_boolean(chosen && streq(chosen, name))}),
+			  failed);
 	}
 	return array;
 }
 
-static json_t *sweeps_json(const gpumap_profile *profile)
+static json_t *sweeps_json(const gpumap_profile *profile, bool *failed)
 {
 	json_t *array = json_array();
 	const gpumap_section *s;
 
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++)
-		json_array_append_new(
-			array, json_pack("{s:s, s:s, s:I, s:I}", "name",
-					 gpumap_section_str(s, GPUMAP_SECTION_NAME), "origin",
-					 gpumap_section_str(s, GPUMAP_SECTION_ORIGIN), "runs",
-					 (json_int_t)gpumap_sweep_combination_count(s), "jobs",
-					 (json_int_t)gpumap_sweep_jobs(s)));
+		json_push(
+			array,
+			JSON_OBJECT(
+				failed,
+				{"name", json_text(gpumap_section_str(s, GPUMAP_SECTION_NAME))},
+				{"origin", json_text(gpumap_section_str(s, GPUMAP_SECTION_ORIGIN))},
+				{"runs",
+				 json_integer((json_int_t)gpumap_sweep_combination_count(s))},
+				{"jobs", json_integer((json_int_t)gpumap_sweep_jobs(s))}),
+			failed);
 	return array;
 }
 
 static int config_list(const struct config *config, const gpumap_profile *profile)
 {
 	struct strbuf text = {0};
-	char *dumped;
+	bool failed = false;
 	json_t *o;
 
 	if (config->output.format != GPUMAP_FORMAT_JSON) {
 		list_text(&text, profile);
 		return print(strbuf_take(&text), config->output.report);
 	}
-	o = json_pack("{s:i, s:s?, s:o, s:o}", "schema", 1, "file",
-		      gpumap_profile_str(profile, GPUMAP_PROFILE_FILE), "profiles",
-		      profiles_json(profile), "sweeps", sweeps_json(profile));
-	dumped = o ? json_dumps(o, JSON_COMPACT) : NULL;
-	json_decref(o);
-	if (dumped)
-		strbuf_printf(&text, "%s\n", dumped);
-	free(dumped);
-	return dumped ? print(strbuf_take(&text), config->output.report) : GPUMAP_ENOMEM;
+	o = JSON_OBJECT(&failed, {"schema", json_integer(1)},
+			{"file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
+			{"profiles", profiles_json(profile, &failed)},
+			{"sweeps", sweeps_json(profile, &failed)});
+	json_dump(&text, o, failed);
+	return print(strbuf_take(&text), config->output.report);
 }
 
 /* --- config ------------------------------------------------------------------------ */
@@ -345,7 +349,7 @@ int cmd_config(int argc, char **argv)
 	char *text = NULL;
 	int r;
 
-	if (gpumap_report_new(&config.output.report) != GPUMAP_OK)
+	if (!report_begin(&config.output.report))
 		return STATUS_MALFORMED;
 	r = read_options(&config, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
@@ -355,6 +359,8 @@ int cmd_config(int argc, char **argv)
 		if (gpumap_profile_format(&text, NULL, GPUMAP_FORMAT_JSON, 0,
 					  config.output.report) == GPUMAP_OK)
 			print(text, config.output.report);
+		else
+			report_nomem(config.output.report);
 	}
 	if (r != GPUMAP_OK)
 		config.output.format = GPUMAP_FORMAT_TEXT;

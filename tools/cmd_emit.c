@@ -100,6 +100,8 @@ static int emit(struct command_emit *c, const gpumap_plan *plan, bool *answered)
 	int r = gpumap_plan_emit(&text, &emitted, plan, c->target, c->output.format, 0,
 				 c->output.report);
 
+	if (r == GPUMAP_OK && report_lacks_memory(c->output.report))
+		r = GPUMAP_ENOMEM;
 	*answered = emitted;
 	/* No file is made for a "no". */
 	if (r == GPUMAP_OK && !*answered)
@@ -132,7 +134,7 @@ int cmd_emit(int argc, char **argv)
 	char *text = NULL;
 	int r, none;
 
-	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
+	if (!report_begin(&c.output.report))
 		return STATUS_MALFORMED;
 	r = read_options(&c, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
@@ -142,6 +144,8 @@ int cmd_emit(int argc, char **argv)
 		if (gpumap_plan_emit(&text, &none, NULL, c.target, GPUMAP_FORMAT_JSON, 0,
 				     c.output.report) == GPUMAP_OK)
 			print_text(text, c.output.report);
+		else
+			report_nomem(c.output.report);
 		free(text);
 		c.output.format = GPUMAP_FORMAT_TEXT;
 	}

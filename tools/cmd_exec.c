@@ -95,7 +95,7 @@ static void print_once(const struct command_exec *c, const struct exec *exec)
 {
 	struct output output = c->output;
 
-	if (exec->rank.rank <= 0 || c->dry || gpumap_report_new(&output.report) != GPUMAP_OK) {
+	if (exec->rank.rank <= 0 || c->dry || !report_begin(&output.report)) {
 		print_report(&c->output, 0);
 		return;
 	}
@@ -148,7 +148,7 @@ static int start(const struct command_exec *c, const struct exec *exec)
 
 	/* Findings are shown before the program replaces this process. */
 	print_once(c, exec);
-	if (gpumap_report_new(&output.report) != GPUMAP_OK)
+	if (!report_begin(&output.report))
 		return STATUS_OWN_FAILURE;
 	status = become(exec, output.report);
 	print_report(&output, 0);
@@ -175,6 +175,9 @@ static int run(struct command_exec *c)
 	struct exec exec = {.options = &c->options, .report = c->output.report};
 	int r = exec_make(&exec), status;
 
+	/* With an answer that is not complete no program is started. */
+	if (r == GPUMAP_OK && report_lacks_memory(c->output.report))
+		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK && !c->dry) {
 		status = start(c, &exec);
 	} else {
@@ -191,7 +194,7 @@ int cmd_exec(int argc, char **argv)
 	bool done = false;
 	int status = STATUS_OWN_FAILURE;
 
-	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
+	if (!report_begin(&c.output.report))
 		return STATUS_OWN_FAILURE;
 	if (read_options(&c, argc, argv, &done) != GPUMAP_OK) {
 		print_report(&c.output, 0);

@@ -170,7 +170,7 @@ int cmd_explain(int argc, char **argv)
 	bool answered = false, done = false;
 	int r;
 
-	if (gpumap_report_new(&report) != GPUMAP_OK)
+	if (!report_begin(&report))
 		return STATUS_MALFORMED;
 	explain.output.report = report;
 	r = gpumap_request_new(&explain.request);

@@ -81,18 +81,20 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	return GPUMAP_OK;
 }
 
-/* The logical numbers in this environment; NULL if they cannot be determined. */
-static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
+/* The logical numbers in this environment; *ret is NULL if they cannot be determined. */
+static int map_environment(gpumap_mapping **ret, const gpumap_inventory *inventory)
 {
-	gpumap_mapping *mapping = NULL;
 	gpumap_request *request;
+	int r = gpumap_request_new(&request);
 
-	if (gpumap_request_new(&request) != GPUMAP_OK)
-		return NULL;
-	if (gpumap_request_set_environ(request, (const char *const *)environ, NULL) == GPUMAP_OK)
-		gpumap_resolve(&mapping, request, inventory, NULL);
+	*ret = NULL;
+	if (r != GPUMAP_OK)
+		return r;
+	r = gpumap_request_set_environ(request, (const char *const *)environ, NULL);
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(ret, request, inventory, NULL);
 	gpumap_request_free(request);
-	return mapping;
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
 /* A GPU's position among the logical devices. */
@@ -247,9 +249,10 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 	struct strbuf buf = {.styled = output_colored(STDOUT_FILENO)};
 	struct places places = {0};
 	char *text;
-	int r;
+	int r = map_environment(&mapping, inventory);
 
-	mapping = map_environment(inventory);
+	if (r != GPUMAP_OK)
+		return r;
 	if (!find_places(&places, mapping)) {
 		gpumap_mapping_free(mapping);
 		return GPUMAP_ENOMEM;
@@ -303,7 +306,7 @@ int cmd_inventory(int argc, char **argv)
 	bool done = false;
 	int r;
 
-	if (gpumap_report_new(&a.output.report) != GPUMAP_OK)
+	if (!report_begin(&a.output.report))
 		return STATUS_MALFORMED;
 	r = read_options(&a, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)

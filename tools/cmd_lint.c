@@ -246,7 +246,7 @@ int cmd_lint(int argc, char **argv)
 	bool done = false, clean;
 	int r;
 
-	if (gpumap_report_new(&output->report) != GPUMAP_OK)
+	if (!report_begin(&output->report))
 		return STATUS_MALFORMED;
 	command.lint.failures = output->report;
 	command.files = calloc((size_t)argc, sizeof(*command.files));

@@ -203,7 +203,7 @@ int cmd_plan(int argc, char **argv)
 	bool done = false, answered = true;
 	int r;
 
-	if (gpumap_report_new(&c.output.report) != GPUMAP_OK)
+	if (!report_begin(&c.output.report))
 		return STATUS_MALFORMED;
 	r = read_options(&c, argc, argv, &done);
 	/* --json after the options is the program's. */

@@ -245,7 +245,7 @@ static int run(char **argv)
 
 	execvp(*argv, argv);
 	why = errno;
-	if (gpumap_report_new(&output.report) == GPUMAP_OK)
+	if (report_begin(&output.report))
 		report_add(output.report, FINDING_PRETEND,
 			   ABOUT(.fix = why == ENOENT ? missing_remedy(&remedy, *argv) : NULL),
 			   "cannot run '%s': %s", QUOTE(span_of(*argv)), strerror(why));
@@ -260,7 +260,7 @@ int cmd_pretend(int argc, char **argv)
 	const char *what;
 	int status;
 
-	if (gpumap_report_new(&output.report) != GPUMAP_OK)
+	if (!report_begin(&output.report))
 		return STATUS_OWN_FAILURE;
 	status = read_options(&output, argc, &argv, &what);
 	if (status == STATUS_ANSWERED && what)

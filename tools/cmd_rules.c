@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "explain/json.h"
 #include "report.h"
 #include "strbuf.h"
 #include "style.h"
@@ -80,16 +80,14 @@ static void print_rule(struct strbuf *buf, const gpumap_rule *rule, bool full)
 	wrap(buf, "evidence", gpumap_rule_str(rule, GPUMAP_RULE_EVIDENCE));
 }
 
-static json_t *rule_json(const gpumap_rule *rule)
+static json_t *rule_json(const gpumap_rule *rule, bool *failed)
 {
-	const char *example = gpumap_rule_str(rule, GPUMAP_RULE_EXAMPLE);
-
-	return json_pack("{s:s, s:s, s:s, s:s?, s:s, s:s}", "id",
-			 gpumap_rule_str(rule, GPUMAP_RULE_ID), "line",
-			 gpumap_rule_str(rule, GPUMAP_RULE_LINE), "text",
-			 gpumap_rule_str(rule, GPUMAP_RULE_TEXT), "example", example, "source",
-			 gpumap_rule_str(rule, GPUMAP_RULE_SOURCE), "evidence",
-			 gpumap_rule_str(rule, GPUMAP_RULE_EVIDENCE));
+	return JSON_OBJECT(failed, {"id", json_text(gpumap_rule_str(rule, GPUMAP_RULE_ID))},
+			   {"line", json_text(gpumap_rule_str(rule, GPUMAP_RULE_LINE))},
+			   {"text", json_text(gpumap_rule_str(rule, GPUMAP_RULE_TEXT))},
+			   {"example", json_text(gpumap_rule_str(rule, GPUMAP_RULE_EXAMPLE))},
+			   {"source", json_text(gpumap_rule_str(rule, GPUMAP_RULE_SOURCE))},
+			   {"evidence", json_text(gpumap_rule_str(rule, GPUMAP_RULE_EVIDENCE))});
 }
 
 static const char *severity_name(const gpumap_finding *finding)
@@ -134,16 +132,24 @@ static void print_finding(struct strbuf *buf, const gpumap_finding *finding, boo
 	wrap(buf, "remedy", gpumap_finding_str(finding, GPUMAP_FINDING_REMEDY));
 }
 
-static json_t *finding_json(const gpumap_finding *finding)
+static json_t *finding_json(const gpumap_finding *finding, bool *failed)
 {
-	return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?}", "id",
-			 gpumap_finding_str(finding, GPUMAP_FINDING_ID), "severity",
-			 severity_name(finding), "meaning",
-			 gpumap_finding_str(finding, GPUMAP_FINDING_MEANING), "cause",
-			 gpumap_finding_str(finding, GPUMAP_FINDING_CAUSE), "rule",
-			 gpumap_finding_str(finding, GPUMAP_FINDING_RULE), "example",
-			 gpumap_finding_str(finding, GPUMAP_FINDING_EXAMPLE), "remedy",
-			 gpumap_finding_str(finding, GPUMAP_FINDING_REMEDY));
+	static const struct {
+		const char *key;
+		enum gpumap_finding_str_attr attribute;
+	} texts[] = {
+		{"meaning", GPUMAP_FINDING_MEANING}, {"cause", GPUMAP_FINDING_CAUSE},
+		{"rule", GPUMAP_FINDING_RULE},       {"example", GPUMAP_FINDING_EXAMPLE},
+		{"remedy", GPUMAP_FINDING_REMEDY},
+	};
+	json_t *o = JSON_OBJECT(failed,
+				{"id", json_text(gpumap_finding_str(finding, GPUMAP_FINDING_ID))},
+				{"severity", json_text(severity_name(finding))});
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		json_put(o, texts[i].key,
+			 json_text(gpumap_finding_str(finding, texts[i].attribute)), failed);
+	return o;
 }
 
 const char *id_remedy(struct remedy *ret, const char *word, const char *otherwise)
@@ -187,20 +193,19 @@ static int no_such_rule(const char *id, gpumap_report *report)
 struct rules_output {
 	struct strbuf text;
 	json_t *rules, *explanations;
+	bool failed; /* no memory for these */
 };
 
 static void add_rule(struct rules_output *to, const gpumap_rule *rule, bool full)
 {
 	print_rule(&to->text, rule, full);
-	if (json_array_append_new(to->rules, rule_json(rule)) != 0)
-		to->text.failed = true;
+	json_push(to->rules, rule_json(rule, &to->failed), &to->failed);
 }
 
 static void add_finding(struct rules_output *to, const gpumap_finding *finding, bool full)
 {
 	print_finding(&to->text, finding, full);
-	if (json_array_append_new(to->explanations, finding_json(finding)) != 0)
-		to->text.failed = true;
+	json_push(to->explanations, finding_json(finding, &to->failed), &to->failed);
 }
 
 /* Adds what begins with these letters, one line each. False: nothing does. */
@@ -275,19 +280,13 @@ static int print_all(struct rules_output *to, const struct output *output)
 	char *text;
 	int r;
 
-	if (to->text.failed)
-		return GPUMAP_ENOMEM;
 	if (output->format == GPUMAP_FORMAT_JSON) {
-		json_t *json = json_pack("{s:i, s:O, s:O}", "schema", 1, "rules", to->rules,
-					 "explanations", to->explanations);
+		json_t *o = JSON_OBJECT(&to->failed, {"schema", json_integer(1)},
+					{"rules", json_incref(to->rules)},
+					{"explanations", json_incref(to->explanations)});
 
-		text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-		json_decref(json);
 		strbuf_free(&to->text);
-		if (!text)
-			return GPUMAP_ENOMEM;
-		strbuf_printf(&to->text, "%s\n", text);
-		free(text);
+		json_dump(&to->text, o, to->failed);
 	}
 	text = strbuf_take(&to->text);
 	if (!text)
@@ -306,13 +305,15 @@ int cmd_rules(int argc, char **argv)
 	bool failed = false;
 	int r = GPUMAP_OK, count = 0;
 
-	if (!named || gpumap_report_new(&output.report) != GPUMAP_OK) {
+	if (!report_begin(&output.report)) {
 		rules_output_free(&to);
 		free(named);
 		return STATUS_MALFORMED;
 	}
+	if (!named)
+		r = GPUMAP_ENOMEM;
 	options_init(&options, "rules", rows, NO_KEYS, argc, argv);
-	while ((name = options_next(&options, output.report, &failed))) {
+	while (named && (name = options_next(&options, output.report, &failed))) {
 		if (streq(name, "--help")) {
 			help(&options);
 			rules_output_free(&to);
@@ -327,7 +328,7 @@ int cmd_rules(int argc, char **argv)
 	to.text.styled = output_colored(STDOUT_FILENO);
 	for (int i = 0; r == GPUMAP_OK && i < count; i++)
 		r = add_named(&to, named[i], output.report);
-	if (!count)
+	if (r == GPUMAP_OK && !count)
 		add_all(&to, output.format);
 	if (r == GPUMAP_OK)
 		r = print_all(&to, &output);

@@ -250,7 +250,7 @@ int cmd_run(int argc, char **argv)
 	bool done = false;
 	int r, status;
 
-	if (gpumap_report_new(&c.report) != GPUMAP_OK)
+	if (!report_begin(&c.report))
 		return STATUS_OWN_FAILURE;
 	r = read_options(&c, argc, argv, &done);
 	/* --json after the options is the program's. */

@@ -51,6 +51,8 @@ struct output {
 	gpumap_report *report;
 };
 
+/* The report of a command, to be freed by the caller. False after a message: no memory. */
+bool report_begin(gpumap_report **report) MUST_CHECK;
 /* Prints the report's findings from the i-th on to standard error, one line each. Returns the
  * number of all findings. */
 size_t print_report(const struct output *output, size_t from);

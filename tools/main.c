@@ -61,7 +61,7 @@ static int unknown_command(int argc, char **argv)
 		names[i] = commands[i].name;
 	near = suggest(span_of(argv[1]), names);
 	otherwise = DID_YOU_MEAN(near, otherwise);
-	if (gpumap_report_new(&output.report) != GPUMAP_OK)
+	if (!report_begin(&output.report))
 		return STATUS_MALFORMED;
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			   ABOUT(.fix = WORD_DIRECTION(argv[1], otherwise)),

@@ -76,11 +76,23 @@ bool print_text(const char *text, gpumap_report *report)
 	return false;
 }
 
+bool report_begin(gpumap_report **report)
+{
+	const char *id;
+	enum gpumap_severity severity;
+
+	if (gpumap_report_new(report) == GPUMAP_OK)
+		return true;
+	fprintf(stderr, "gpumap: %s", finding_meaning(FINDING_NOMEM, &id, &severity));
+	fprintf(stderr, " [%s]\n", id);
+	return false;
+}
+
 int finish_help(void)
 {
 	struct output output = {0};
 
-	if (gpumap_report_new(&output.report) != GPUMAP_OK)
+	if (!report_begin(&output.report))
 		return STATUS_MALFORMED;
 	return finish(&output, GPUMAP_OK, true);
 }
@@ -95,14 +107,16 @@ int finish(const struct output *output, int code, bool answered)
 		code = GPUMAP_EFILE;
 	if (code == GPUMAP_ENOMEM)
 		report_nomem(output->report);
-	if (code != GPUMAP_OK && code != GPUMAP_ENODRIVER)
+	if ((code != GPUMAP_OK && code != GPUMAP_ENODRIVER) || report_lacks_memory(output->report))
 		status = STATUS_MALFORMED;
 	/* A command that failed has printed nothing yet; in JSON it prints its findings. */
-	if (code != GPUMAP_OK && output->format == GPUMAP_FORMAT_JSON &&
-	    gpumap_mapping_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) ==
-		    GPUMAP_OK &&
-	    !print_text(text, output->report))
-		status = STATUS_MALFORMED;
+	if (code != GPUMAP_OK && output->format == GPUMAP_FORMAT_JSON) {
+		if (gpumap_mapping_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) !=
+		    GPUMAP_OK)
+			report_nomem(output->report);
+		else if (!print_text(text, output->report))
+			status = STATUS_MALFORMED;
+	}
 	free(text);
 	print_report(output, 0);
 	gpumap_report_free(output->report);

@@ -338,5 +338,11 @@ int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *optio
 	if (r == GPUMAP_OK)
 		r = plan_from(ret, node, profile, options, report);
 	gpumap_profile_free(profile);
+	/* A plan whose findings are not complete is not shown, written or started. */
+	if (r == GPUMAP_OK && report_lacks_memory(report)) {
+		gpumap_plan_free(*ret);
+		*ret = NULL;
+		r = GPUMAP_ENOMEM;
+	}
 	return r;
 }

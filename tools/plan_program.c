@@ -204,7 +204,9 @@ static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lack
 		rank.argv = argv;
 		lack = lack_of(plan, &rank);
 		*lacks = lack.error != 0;
-		if (lack.error)
+		if (lack.error == ENOMEM)
+			r = report_nomem(report);
+		else if (lack.error)
 			(starts ? refuse_lack : remark_lack)(&rank, &lack, &speech, report);
 	}
 	for (size_t i = 0; argv && argv[i]; i++)

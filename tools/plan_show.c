@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "report.h"
+
 int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered)
 {
 	char *text = NULL;
@@ -25,6 +27,8 @@ int plan_finish(struct output *output, int code, bool answered)
 		if (gpumap_plan_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) ==
 		    GPUMAP_OK)
 			print_text(text, output->report);
+		else
+			report_nomem(output->report);
 		free(text);
 		output->format = GPUMAP_FORMAT_TEXT;
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_record.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 
@@ -58,7 +57,7 @@ static json_t *exits_json(const struct record *record, bool *failed)
 	json_t *array = json_array();
 
 	for (size_t l = 0; record->ranks && l < record->ranks->launch.count; l++)
-		*failed = json_array_append_new(array, exit_json(record, l)) || *failed;
+		json_push(array, exit_json(record, l), failed);
 	return array;
 }
 
@@ -84,7 +83,7 @@ static bool keeps(char *const *envp, const char *entry)
 
 /* The variables of the first rank that differ from the shell's. The rest is the user's own and may
  * be secret. */
-static json_t *difference_json(const struct record *record)
+static json_t *difference_json(const struct record *record, bool *failed)
 {
 	json_t *o = json_object();
 	char *const *envp =
@@ -97,7 +96,7 @@ static json_t *difference_json(const struct record *record)
 		if (had(*e) || length >= sizeof(name) || !(*e)[length])
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
-		json_object_set_new(o, name, json_text(*e + length + 1));
+		json_put(o, name, json_text(*e + length + 1), failed);
 	}
 	for (char **e = environ; envp && *e; e++) {
 		size_t length = strcspn(*e, "=");
@@ -106,17 +105,17 @@ static json_t *difference_json(const struct record *record)
 		if (keeps(envp, *e) || length >= sizeof(name))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
-		json_object_set_new(o, name, json_null());
+		json_put(o, name, json_null(), failed);
 	}
 	return o;
 }
 
-static json_t *words_json(char *const *words)
+static json_t *words_json(char *const *words, bool *failed)
 {
 	json_t *array = json_array();
 
 	for (; words && *words; words++)
-		json_array_append_new(array, json_text(*words));
+		json_push(array, json_text(*words), failed);
 	return array;
 }
 
@@ -146,12 +145,13 @@ static json_t *record_json(const struct record *record, bool *failed)
 		"schema", 1, "kind", "run", "version", gpumap_version(), "kernel", system.release,
 		"host", json_text(system.nodename), "run",
 		json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN)), "node",
-		(json_int_t)record->run->node, "command_line", words_json(record->run->words),
-		"started", moment(&record->started), "ended", moment(&record->ended), "status",
+		(json_int_t)record->run->node, "command_line",
+		words_json(record->run->words, failed), "started", moment(&record->started),
+		"ended", moment(&record->ended), "status",
 		result ? json_integer(result->status) : json_null(), "cause",
 		result ? json_string(cause_word(result->cause)) : json_null(), "restarts",
-		result ? result->restarts : 0, "environment", difference_json(record), "ranks",
-		exits_json(record, failed), "plan",
+		result ? result->restarts : 0, "environment", difference_json(record, failed),
+		"ranks", exits_json(record, failed), "plan",
 		record->plan ? json_incref(record->plan) : json_null(), "findings",
 		json_findings(record->report, failed));
 }
@@ -224,7 +224,9 @@ int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
 	o = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	free(text);
 	plan = json_object_get(o, "plan");
-	if (!o)
+	if (!o && (!*error.text || json_error_code(&error) == json_error_out_of_memory))
+		r = report_nomem(report);
+	else if (!o)
 		r = no_record(path, QUOTE(span_of(error.text)), report);
 	else if (!json_is_object(plan))
 		r = no_record(path, "it has no plan", report);

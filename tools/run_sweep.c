@@ -55,6 +55,8 @@ static int open_sweep(struct sweep *s, const char *name)
 	if (!section)
 		report_copy_all(s->report, scratch, FINDING_COUNT);
 	gpumap_report_free(scratch);
+	if (r == GPUMAP_ENOMEM)
+		return report_nomem(s->report);
 	if (r != GPUMAP_OK)
 		return r;
 	if (!section)
@@ -218,13 +220,13 @@ static int run_one(struct sweep *s, size_t i)
 
 	/* The findings of the sweep were already shown. */
 	s->report = NULL;
-	r = gpumap_report_new(&s->report);
+	if (!report_begin(&s->report))
+		return run.dry ? STATUS_MALFORMED : STATUS_OWN_FAILURE;
 	run.name = s->runs[i].name;
 	run.json = run.dry && s->like->json;
 	if (s->like->json && !run.dry) /* the sweep prints the JSON of all runs together */
 		dup2(STDERR_FILENO, STDOUT_FILENO);
-	if (r == GPUMAP_OK)
-		r = take_share(s, &s->shares[s->runs[i].job]);
+	r = take_share(s, &s->shares[s->runs[i].job]);
 	if (r == GPUMAP_OK)
 		r = gpumap_profile_set_sweep(s->profile, name, i, s->report);
 	if (r == GPUMAP_OK)
@@ -305,7 +307,7 @@ static void pass_on(struct sweep *s, int sig)
 			kill(s->running[j]->pid, sig);
 }
 
-static void scratch(struct sweep *s, const siginfo_t *info)
+static void take_signal(struct sweep *s, const siginfo_t *info)
 {
 	int how;
 	pid_t pid;
@@ -331,7 +333,7 @@ static void run_all(struct sweep *s)
 		while (s->next < s->count && !s->stopped && s->running_count < s->jobs)
 			start(s, s->next++);
 		if (s->running_count && sigwaitinfo(&s->caught, &info) > 0)
-			scratch(s, &info);
+			take_signal(s, &info);
 	}
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sweep.h"
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "explain/json.h"
@@ -67,13 +66,13 @@ int sweep_conclude(const struct sweep *s)
 	return s->stopped ? 128 + s->stopped : status;
 }
 
-static json_t *values_json(const struct sweep *s, size_t i)
+static json_t *values_json(const struct sweep *s, size_t i, bool *failed)
 {
 	json_t *o = json_object();
 	const char *variable;
 
 	for (size_t v = 0; (variable = gpumap_sweep_variable(s->section, v)); v++)
-		json_object_set_new(o, variable, json_text(gpumap_sweep_value(s->section, i, v)));
+		json_put(o, variable, json_text(gpumap_sweep_value(s->section, i, v)), failed);
 	return o;
 }
 
@@ -85,13 +84,13 @@ static json_t *seconds_json(const struct combination *c)
 			 (double)(c->ended.tv_nsec - c->started.tv_nsec) / 1e9);
 }
 
-static json_t *run_json(const struct sweep *s, size_t i)
+static json_t *run_json(const struct sweep *s, size_t i, bool *failed)
 {
 	const struct combination *c = &s->runs[i];
 	const char *gpus = c->started.tv_sec ? s->shares[c->job].gpus : NULL;
 
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "run", json_text(c->name), "values",
-			 values_json(s, i), "gpus", json_text(gpus), "status",
+			 values_json(s, i, failed), "gpus", json_text(gpus), "status",
 			 c->status < 0 ? json_null() : json_integer(c->status), "seconds",
 			 seconds_json(c));
 }
@@ -103,7 +102,7 @@ bool sweep_print(const struct sweep *s, int status)
 	json_t *runs = json_array();
 
 	for (size_t i = 0; i < s->count; i++)
-		failed = json_array_append_new(runs, run_json(s, i)) || failed;
+		json_push(runs, run_json(s, i, &failed), &failed);
 	json_dump(&buf,
 		  json_pack("{s:i, s:s, s:o, s:i, s:i, s:o, s:o}", "schema", 1, "kind", "sweep",
 			    "sweep", json_text(gpumap_section_str(s->section, GPUMAP_SECTION_NAME)),

@@ -128,7 +128,7 @@ static void put_remarks(struct emitter *e)
 }
 
 /* Variables and quotes do not reach other hosts unchanged by ssh. */
-static bool needs_plan(const struct emitter *e)
+static bool needs_plan(struct emitter *e)
 {
 	return e->inside || (e->node_count > 1 &&
 			     (e->plan->variable_count || emit_needs_exec(e) || !emit_is_plain(e)));

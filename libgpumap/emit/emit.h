@@ -128,7 +128,7 @@ void emit_label(struct emitter *e, size_t node);
 /* Whether a launcher that gives all ranks of a node the same GPUs needs gpumap exec inside. */
 bool emit_needs_exec(const struct emitter *e);
 /* Whether no argument needs quotes. */
-bool emit_is_plain(const struct emitter *e);
+bool emit_is_plain(struct emitter *e);
 /* The plan as a file, if gpumap exec has it inside. */
 void emit_plan_file(struct emitter *e);
 /* gpumap exec for what the launcher does not do, and the program. `port`: where ranks meet; 0: the

@@ -192,7 +192,7 @@ void emit_no_python(struct emitter *e)
 	free_arguments(arguments);
 }
 
-bool emit_is_plain(const struct emitter *e)
+bool emit_is_plain(struct emitter *e)
 {
 	bool plain = true;
 
@@ -200,6 +200,7 @@ bool emit_is_plain(const struct emitter *e)
 		struct strbuf quoted = {0};
 
 		words_quote(&quoted, e->plan->arguments[i]);
+		e->out.failed = e->out.failed || quoted.failed;
 		plain = quoted.text && *quoted.text != '\'';
 		strbuf_free(&quoted);
 	}

@@ -94,6 +94,8 @@ static int ask(struct builder *b, struct layout *layout, size_t l)
 
 	if (r == GPUMAP_OK)
 		r = layout_ask(&mapping, b, layout, l, report);
+	if (report_lacks_memory(report))
+		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK) {
 		find_landing(b, layout, l, mapping);
 		layout_land(b, layout, l, mapping);

@@ -479,6 +479,9 @@ EXPORT int gpumap_plan_parse(gpumap_plan **ret, const char *bytes, size_t size, 
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
 				   "a plan of more than %d bytes", MAX_BYTES);
 	o = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+	/* Without memory jansson often gives no reason. */
+	if (!o && (!*error.text || json_error_code(&error) == json_error_out_of_memory))
+		return report_nomem(report);
 	if (!o)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
 				   ABOUT(.origin = origin, .line = error.line,

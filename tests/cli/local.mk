@@ -28,6 +28,7 @@ cli_tests = \
 	tests/cli/manners.test \
 	tests/cli/mistakes.test \
 	tests/cli/nested.test \
+	tests/cli/nomem.test \
 	tests/cli/override.test \
 	tests/cli/plan-files.test \
 	tests/cli/plan.test \
@@ -46,5 +47,13 @@ bundle_tests = \
 	tests/cli/gpu-stages.test
 TESTS += $(bundle_tests) $(cli_tests)
 EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
-	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/lint.tsv tests/cli/machine.tsv \
+	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/lint.tsv tests/cli/machine.tsv tests/cli/nomem.py \
 	tests/cli/plan.py tests/cli/plan.tsv
+
+# The command, whose allocations can fail.
+check_PROGRAMS += tests/cli/gpumap-failing
+tests_cli_gpumap_failing_SOURCES = tests/cli/failing-command.c $(failing_malloc)
+tests_cli_gpumap_failing_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_cli_gpumap_failing_LDFLAGS = $(gpumap_LDFLAGS)
+tests_cli_gpumap_failing_LDADD = $(gpumap_OBJECTS) $(gpumap_LDADD)
+tests_cli_gpumap_failing_DEPENDENCIES = $(gpumap_OBJECTS) $(gpumap_LDADD)

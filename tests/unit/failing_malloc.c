@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ALLOCATOR_TAKEN 1
@@ -18,6 +19,7 @@
 /* volatile, since compilers take it that malloc changes no variable */
 static volatile size_t count, fail_at;
 static volatile bool failed;
+static int told = -1; /* a descriptor */
 
 #if defined(__GLIBC__) && !defined(ALLOCATOR_TAKEN)
 /* glibc's own names of its allocator, for programs that stand in front of it. */
@@ -33,6 +35,8 @@ static bool fails_now(void)
 	if (++count != fail_at)
 		return false;
 	failed = true;
+	if (told >= 0 && write(told, "!", 1) < 0)
+		told = -1;
 	errno = ENOMEM;
 	return true;
 }
@@ -61,6 +65,11 @@ void allocations_fail_at(size_t n)
 	fail_at = n;
 	if (n)
 		failed = false;
+}
+
+void allocations_tell(int fd)
+{
+	told = fd;
 }
 
 size_t allocations_count(void)

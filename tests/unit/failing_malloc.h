@@ -33,6 +33,9 @@ size_t allocations_count(void);
 /* Whether the chosen allocation of the last allocations_fail_at other than 0 came. */
 bool allocations_failed(void);
 
+/* From now on a byte is written to `fd` when an allocation fails; -1: none is. */
+void allocations_tell(int fd);
+
 /* False under sanitizers, valgrind and a C library other than glibc, which all
  * have an allocator that cannot be stood in front of. */
 bool allocations_can_fail(void);

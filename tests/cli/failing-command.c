@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command, with an allocation that fails: GPUMAP_TEST_FAIL=N is the number of the allocation,
+ * and descriptor 9 gets a byte when it is made. With GPUMAP_TEST_FAIL=? it prints whether
+ * allocations can fail.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/failing_malloc.h"
+
+enum { TELL = 9 };
+
+__attribute__((constructor)) static void choose(void)
+{
+	const char *number = getenv("GPUMAP_TEST_FAIL");
+
+	if (!number)
+		return;
+	if (strcmp(number, "?") == 0) {
+		puts(allocations_can_fail() ? "yes" : "no");
+		exit(EXIT_SUCCESS);
+	}
+	allocations_tell(TELL);
+	allocations_fail_at(strtoul(number, NULL, 10));
+	unsetenv("GPUMAP_TEST_FAIL");
+}

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes each allocation of each command fail once, and prints TAP: nomem.py GPUMAP-FAILING [NAME...]
+
+Afterwards the command prints what it usually does and ends as it usually does, or it ends with
+status 2 (125 for run and exec) and a message. What it printed before may be cut off only if it says
+so. Files that it writes are whole or not there. Without GPUMAP_TEST_FULL every so many allocations
+are tried, beginning with a drawn one."""
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FULL = bool(os.environ.get("GPUMAP_TEST_FULL"))
+TRIED = 40  # of a command's allocations, if not all
+FOREIGN = ("CUDA", "GPUMAP", "SLURM", "NVIDIA", "ROCR", "HIP", "NO_COLOR", "RANK", "WORLD_", "LOCAL_",
+           "GROUP_", "ROLE_", "NODE_", "CROSS_", "OMPI", "PMI", "MPI_", "MV2_", "MASTER_")
+
+FILES = {
+    "gpumap.ini": "[program p]\ncommand = echo hi ${width:-0}\ndevice = cuda:%l\n"
+                  "[profile a]\nprogram = p\ngpus = 0,1,2,3\ncpu_bind = none\n"
+                  "[profile b]\ninherit = a\nranks = 2\n"
+                  "[override one]\nprofile = *\nranks = 1\n"
+                  "[sweep s]\nprofile = b\nwidth = 1, 2\n",
+    "smi.txt": "GPU 0: NVIDIA H100 (UUID: GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77)\n"
+               "GPU 1: NVIDIA H100 (UUID: GPU-6d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77)\n",
+    "train.py": "import os, torch\nos.environ['CUDA_VISIBLE_DEVICES'] = '2,3'\n"
+                "rank = int(os.environ['RANK'])\ntorch.cuda.set_device(rank)\n"
+                "model = torch.nn.DataParallel(torch.nn.Linear(1, 1).cuda(1), device_ids=[0, 1])\n",
+    "job.sh": "#!/bin/bash\n#SBATCH --gres=gpu:4\n#SBATCH -n 4\n"
+              "export CUDA_VISIBLE_DEVICES=0-3\nsrun torchrun --nproc_per_node=4 train.py\n"
+              "docker run --gpus all -e CUDA_VISIBLE_DEVICES=1 image\n",
+    "folder/a.py": "import os\nif x:\n  os.environ['CUDA_VISIBLE_DEVICES'] = '2,3'\n",
+    "folder/deep/b.sh": "CUDA_VISIBLE_DEVICES=0,1,,2 python b.py\n",
+}
+
+# name, arguments, a file that it writes
+COMMANDS = [
+    ("explain", "--visible 2,3,4,5 --device 1 --inventory 8", None),
+    ("explain, JSON", "--json --visible 2,3,4,5 --device 1 --inventory 8", None),
+    ("explain, SVG", "explain --format svg --visible 2,3 --device-ids 0,1 --inventory 8xH100", None),
+    ("explain, a no", "--visible 2,x --device 1 --inventory 4", None),
+    ("explain, a process", "--pid {pid} --inventory 4", None),
+    ("explain, profile", "explain --profile a --inventory 8", None),
+    ("inventory", "inventory --inventory 8xH100", None),
+    ("inventory, JSON", "inventory --json --inventory 2xH100+1xA100", None),
+    ("inventory, saved", "inventory --inventory 8xH100 --save saved.ini", "saved.ini"),
+    ("plan", "plan --profile a --inventory 8", None),
+    ("plan, JSON", "plan --json --hosts n[0-3] --inventory 8 --device cuda:%l -- python3 x.py", None),
+    ("plan, SVG", "plan --format svg --ranks 2 --inventory 8xH100 -- true", None),
+    ("plan, written", "plan --inventory 8 --ranks 2 -o plan.json -- true", "plan.json"),
+    ("plan, a fault", "plan --inventory 2 --device cuda:%r --hosts a,b -- true", None),
+    ("plan, program", "plan --inventory 4 -- train.py", None),
+    ("config", "config", None),
+    ("config, JSON", "config --json --profile b", None),
+    ("rules", "rules", None),
+    ("rules, one", "rules GM019", None),
+    ("rules, JSON", "rules --json S1", None),
+    *((f"emit {target}", f"emit {target} --inventory 4 --hosts a,b --device cuda:%l -- python3 x.py",
+       None) for target in ("torchrun", "accelerate", "deepspeed", "mpirun", "srun", "sbatch", "shell")),
+    ("emit, written", "emit sbatch --inventory 4 --device cuda:%l -o job.sbatch -- python3 x.py",
+     "job.sbatch"),
+    ("run", "run --inventory 4 --ranks 2 --cpu-bind none -- echo hi", None),
+    ("run, dry", "run --dry-run --inventory 4 --ranks 2 -- echo hi", None),
+    ("run, a fault", "run --inventory 4 --ranks 2 --cpu-bind none -- sh -c 'exit 3'", None),
+    ("exec", "exec --inventory 4 -- echo hi", None),
+    ("exec, dry", "exec --dry-run --inventory 4 -- echo hi", None),
+    ("plan, diff", "plan --diff one.json two.json", None),
+    ("run, plan", "run --plan one.json", None),
+    ("exec, plan", "exec --plan one.json", None),
+    ("run, logs", "run --inventory 4 --ranks 2 --cpu-bind none --log-dir logs --tee 3 -- echo hi", None),
+    ("run, sweep", "run --profile b --sweep s --inventory 4", None),
+    ("config, a key", "config --profile b device", None),
+    ("inventory, read", "inventory --inventory smi.txt", None),
+    ("pretend", "pretend --inventory 2xH100 -- echo hi", None),
+    ("help", "--help", None),
+    ("run, help", "run --help", None),
+    ("a misspelling", "--visble 1", None),
+    ("no command", "lits", None),
+]
+# What differs from run to run.
+LOOSE = ("run", "run, a fault", "run, plan", "run, logs", "run, sweep")
+
+# jansson loses a character of what it reads when it cannot grow a buffer, and reports nothing.
+LOSSY = ("plan, diff",)
+
+
+class Outcome:
+    def __init__(self, gpumap, arguments, written, number):
+        read, write = os.pipe()
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
+        environment.update(HOME=os.getcwd(), XDG_CONFIG_HOME=os.getcwd() + "/none",
+                           GPUMAP_TEST_FAIL=str(number))
+        if arguments[0] == "exec":
+            environment.update(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1")
+        if written and os.path.exists(written):
+            os.remove(written)
+        os.dup2(write, 9)
+        os.close(write)
+        done = subprocess.run([gpumap, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                              env=environment, pass_fds=(9,), timeout=120)
+        os.close(9)
+        self.failed = os.read(read, 1) == b"!"
+        os.close(read)
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.file = None
+        if written and os.path.exists(written):
+            with open(written, "rb") as file:
+                self.file = file.read()
+
+
+def fault(name, usual, got):
+    """What is wrong with an outcome, or None."""
+    same_out = usual.out == got.out or (name in LOOSE and sorted(usual.out) == sorted(got.out))
+    same_err = usual.err == got.err or name in LOOSE
+    if got.file not in (None, usual.file):
+        return f"a cut file: {got.file[-80:]!r}"
+    if got.status == usual.status and same_out and same_err and got.file == usual.file:
+        return None
+    if got.status < 0:
+        return f"signal {-got.status}"
+    if got.status == usual.status and usual.status == 0:
+        return f"status 0, but out {got.out[-120:]!r} err {got.err[-120:]!r}"
+    if name in LOSSY and got.status == usual.status:
+        return None
+    if got.status not in (2, 125):
+        return f"status {got.status}: {got.err[-160:]!r}"
+    # Where a library reads JSON, it reports a syntax error.
+    if not any(word in got.err + got.out for word in (b"memory", b"GM193")):
+        return f"status {got.status} without a word: out {got.out[-120:]!r} err {got.err[-120:]!r}"
+    return None
+
+
+def sweep(gpumap, name, arguments, written, draw):
+    """The number of allocations that were tried, and what is wrong."""
+    usual = Outcome(gpumap, arguments, written, 0)
+    wrong, tried, number, step = [], 0, 1, 1
+    if not FULL:
+        total = 1
+        while Outcome(gpumap, arguments, written, total).failed:
+            total *= 2
+        step = max(1, total // TRIED)
+        number = draw.randint(1, step)
+    while True:
+        got = Outcome(gpumap, arguments, written, number)
+        if not got.failed:
+            return tried, wrong
+        why = fault(name, usual, got)
+        if why:
+            wrong.append(f"allocation {number}: {why}")
+        tried += 1
+        number += step
+
+
+def main():
+    gpumap, names = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    able = subprocess.run([gpumap], env={**os.environ, "GPUMAP_TEST_FAIL": "?"}, check=True,
+                          capture_output=True, text=True).stdout.strip()
+    if able != "yes":
+        print("1..0 # SKIP allocations cannot be made to fail under this allocator")
+        return 0
+    seed = int(os.environ.get("GPUMAP_TEST_SEED") or random.randrange(1 << 30))
+    print(f"# GPUMAP_TEST_SEED={seed}")
+    folder = tempfile.mkdtemp()
+    os.chdir(folder)
+    for path, text in FILES.items():
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    sleep = subprocess.Popen(["sleep", "1000"], env={"CUDA_VISIBLE_DEVICES": "1,0"})
+    for name, ranks in ("one.json", 1), ("two.json", 2):
+        Outcome(gpumap, f"plan --inventory 4 --ranks {ranks} --cpu-bind none -o {name} -- echo hi".split(),
+                None, 0)
+    commands = [c for c in COMMANDS if not names or c[0] in names]
+    failed = 0
+    print(f"1..{len(commands)}")
+    try:
+        for i, (name, arguments, written) in enumerate(commands, 1):
+            words = shlex.split(arguments.replace("{pid}", str(sleep.pid)))
+            tried, wrong = sweep(gpumap, name, words, written, random.Random(seed + i))
+            print(("not ok " if wrong else "ok ") + f"{i} - {name}: {tried} allocations fail", flush=True)
+            for line in wrong[:12]:
+                print("#   " + line)
+            if len(wrong) > 12:
+                print(f"#   and {len(wrong) - 12} more")
+            failed += bool(wrong)
+    finally:
+        sleep.kill()
+        os.chdir("/")
+        shutil.rmtree(folder)
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
