@@ -98,12 +98,21 @@ static void handle_signals(struct supervisor *s)
 
 static void give_up(struct supervisor *s)
 {
+	bool seen = access("/proc/self/stat", R_OK) == 0;
+	const char *fix = seen ? "'ps -eo pid,stat,wchan,args' shows them in state D; often a "
+				 "device hangs"
+			       : "mount /proc: without it they cannot be found";
+
 	s->ending = GIVEN_UP;
-	report_add(
-		s->report, FINDING_UNKILLABLE,
-		ABOUT(.fix = "'ps -eo pid,stat,wchan,args' shows them in state D; often a device "
-			     "hangs"),
-		"%zu ranks are still there %d s after SIGKILL", s->living, GIVE_UP_MS / 1000);
+	if (s->living)
+		report_add(s->report, FINDING_UNKILLABLE, ABOUT(.fix = fix),
+			   "%zu ranks are still there %d s after SIGKILL", s->living,
+			   GIVE_UP_MS / 1000);
+	else
+		report_add(s->report, FINDING_UNKILLABLE, ABOUT(.fix = fix),
+			   "processes that the ranks left behind are still there %d s after "
+			   "SIGKILL",
+			   GIVE_UP_MS / 1000);
 }
 
 static void handle_deadline(struct supervisor *s, enum deadline which)
