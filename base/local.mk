@@ -8,6 +8,7 @@ base_sources = \
 	base/dynlib.c base/dynlib.h \
 	base/hash.c base/hash.h \
 	base/nvml_api.h \
+	base/nvml_library.c base/nvml_library.h \
 	base/readfile.c base/readfile.h \
 	base/signal_name.c base/signal_name.h \
 	base/strbuf.c base/strbuf.h \

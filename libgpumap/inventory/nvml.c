@@ -6,41 +6,9 @@
 #include <stdio.h>
 
 #include "cpuset.h"
-#include "dynlib.h"
 #include "inventory/host.h"
 #include "pci.h"
 #include "strbuf.h"
-
-const char *nvml_text(enum nvml_return code)
-{
-	switch (code) {
-#define RETURN_TEXT(value, name, text) \
-	case name: \
-		return text;
-		NVML_RETURNS(RETURN_TEXT)
-#undef RETURN_TEXT
-	default:
-		return "unknown error";
-	}
-}
-
-static const struct dynlib_function functions[] = {
-#define FUNCTION(need, member, function) \
-	{#function, offsetof(struct nvml, member), (need) == NVML_WANTED},
-	NVML_FUNCTIONS(FUNCTION)
-#undef FUNCTION
-};
-
-static enum nvml_return nvml_open(struct nvml *nvml)
-{
-	const char *missing;
-
-	nvml->library =
-		dynlib_open("libnvidia-ml.so.1", functions, ARRAY_SIZE(functions), nvml, &missing);
-	if (nvml->library)
-		return NVML_SUCCESS;
-	return missing ? NVML_ERROR_FUNCTION_NOT_FOUND : NVML_ERROR_LIBRARY_NOT_FOUND;
-}
 
 /* Stores the list of a set; an empty set means that nothing is known. */
 static bool member_set_bits(char **member, struct cpu_set set)
@@ -213,10 +181,11 @@ int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, enum nvml_return 
 
 int nvml_probe(gpumap_inventory **ret, enum nvml_return *why, gpumap_report *report)
 {
+	const char *missing;
 	struct nvml nvml;
 	int r;
 
-	*why = nvml_open(&nvml);
+	*why = nvml_open(&nvml, &missing);
 	if (*why != NVML_SUCCESS)
 		return GPUMAP_ENODRIVER;
 	r = nvml_read(ret, &nvml, why, report);

@@ -2,50 +2,18 @@
 #include "place/gpu_memory.h"
 
 #include <dlfcn.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dynlib.h"
-#include "nvml_api.h"
+#include "nvml_library.h"
 
 /* --- NVML --------------------------------------------------------------------------------------
  */
 
-/* X(needed, member, function) */
-#define FUNCTIONS(X) \
-	X(true, init, nvmlInit_v2) \
-	X(true, shutdown, nvmlShutdown) \
-	X(true, text, nvmlErrorString) \
-	X(true, count, nvmlDeviceGetCount_v2) \
-	X(true, by_index, nvmlDeviceGetHandleByIndex_v2) \
-	X(true, uuid, nvmlDeviceGetUUID) \
-	X(true, pci, nvmlDeviceGetPciInfo_v2) \
-	X(true, memory, nvmlDeviceGetMemoryInfo) \
-	X(false, processes_v3, nvmlDeviceGetComputeRunningProcesses_v3) \
-	X(false, processes_v2, nvmlDeviceGetComputeRunningProcesses_v2) \
-	X(false, mig_mode, nvmlDeviceGetMigMode) \
-	X(false, max_mig, nvmlDeviceGetMaxMigDeviceCount) \
-	X(false, mig_by_index, nvmlDeviceGetMigDeviceHandleByIndex) \
-	X(false, mig_gi, nvmlDeviceGetGpuInstanceId)
-
 struct gpu_memory {
-	void *library;
-#define MEMBER(needed, member, function) __typeof__(function) *member;
-	FUNCTIONS(MEMBER)
-#undef MEMBER
+	struct nvml nvml;
 };
-
-static const struct dynlib_function functions[] = {
-#define FUNCTION(needed, member, function) \
-	{#function, offsetof(struct gpu_memory, member), !(needed)},
-	FUNCTIONS(FUNCTION)
-#undef FUNCTION
-};
-
-#define ASK(memory, member, ...) \
-	((memory)->member ? (memory)->member(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
 
 static bool missing(struct train_error *error, const char *what, const char *why)
 {
@@ -55,35 +23,28 @@ static bool missing(struct train_error *error, const char *what, const char *why
 			  what, why);
 }
 
-static bool load(struct gpu_memory *memory, struct train_error *error)
-{
-	static const char library[] = "libnvidia-ml.so.1";
-	const char *symbol;
-
-	memory->library = dynlib_open(library, functions, ARRAY_SIZE(functions), memory, &symbol);
-	if (memory->library)
-		return true;
-	return symbol ? missing(error, symbol, "NVML has no such function")
-		      : missing(error, library, "cannot be opened");
-}
-
 bool gpu_memory_open(struct gpu_memory **ret, struct train_error *error)
 {
 	struct gpu_memory *memory = calloc(1, sizeof(*memory));
+	const char *lacks;
 	enum nvml_return code;
 
 	if (!memory)
 		return train_nomem(error, "NVML");
-	if (load(memory, error)) {
-		code = memory->init();
+	code = nvml_open(&memory->nvml, &lacks);
+	if (code == NVML_SUCCESS) {
+		code = memory->nvml.init();
 		if (code == NVML_SUCCESS) {
 			*ret = memory;
 			return true;
 		}
-		missing(error, "nvmlInit", memory->text(code));
+		dlclose(memory->nvml.library);
+		missing(error, "nvmlInit", nvml_text(code));
+	} else if (lacks) {
+		missing(error, lacks, "NVML has no such function");
+	} else {
+		missing(error, NVML_LIBRARY, "cannot be opened");
 	}
-	if (memory->library)
-		dlclose(memory->library);
 	free(memory);
 	return false;
 }
@@ -92,8 +53,8 @@ void gpu_memory_close(struct gpu_memory *memory)
 {
 	if (!memory)
 		return;
-	memory->shutdown();
-	dlclose(memory->library);
+	memory->nvml.shutdown();
+	dlclose(memory->nvml.library);
 	free(memory);
 }
 
@@ -135,7 +96,7 @@ static void find_own(struct gpu_use *use, const unsigned char *entries, unsigned
 }
 
 /* Without a list use->listed stays false. */
-static bool read_processes(const struct gpu_memory *memory, struct nvml_handle *handle, int pid,
+static bool read_processes(const struct nvml *nvml, struct nvml_handle *handle, int pid,
 			   struct gpu_use *use, struct train_error *error)
 {
 	unsigned int room = ROOM, count;
@@ -152,9 +113,9 @@ static bool read_processes(const struct gpu_memory *memory, struct nvml_handle *
 		entries = more;
 		memset(entries, UNWRITTEN, (size_t)room * WIDEST);
 		count = room;
-		code = ASK(memory, processes_v3, handle, &count, entries);
+		code = NVML_ASK(nvml, processes_v3, handle, &count, entries);
 		if (code == NVML_ERROR_FUNCTION_NOT_FOUND)
-			code = ASK(memory, processes_v2, handle, &count, entries);
+			code = NVML_ASK(nvml, processes_v2, handle, &count, entries);
 		room = count > room ? count + ROOM : 2 * room;
 	} while (code == NVML_ERROR_INSUFFICIENT_SIZE && room < 1u << 20);
 	if (code == NVML_SUCCESS)
@@ -186,27 +147,26 @@ static struct gpu_use *add(struct list *list, struct train_error *error)
 }
 
 /* Keeps the reason why a GPU or instance cannot be read. */
-static bool answers(const struct gpu_memory *memory, struct gpu_use *use, enum nvml_return code)
+static bool answers(struct gpu_use *use, enum nvml_return code)
 {
 	if (code != NVML_SUCCESS && !*use->why)
-		snprintf(use->why, sizeof(use->why), "%s", memory->text(code));
+		snprintf(use->why, sizeof(use->why), "%s", nvml_text(code));
 	return code == NVML_SUCCESS;
 }
 
-static void read_identity(const struct gpu_memory *memory, struct nvml_handle *handle,
-			  struct gpu_use *use)
+static void read_identity(const struct nvml *nvml, struct nvml_handle *handle, struct gpu_use *use)
 {
 	struct nvml_pci at;
 
-	if (answers(memory, use, memory->uuid(handle, use->uuid, sizeof(use->uuid))) &&
-	    memory->pci(handle, &at) == NVML_SUCCESS)
+	if (answers(use, nvml->uuid(handle, use->uuid, sizeof(use->uuid))) &&
+	    nvml->pci(handle, &at) == NVML_SUCCESS)
 		snprintf(use->pci, sizeof(use->pci), "%04x:%02x:%02x.0", at.domain, at.bus,
 			 at.device);
 	memcpy(use->gpu_uuid, use->uuid, sizeof(use->gpu_uuid));
 }
 
 /* One of the two may lack permission, or data; a lost GPU gives neither. */
-static bool read_use(const struct gpu_memory *memory, struct nvml_handle *handle, int pid,
+static bool read_use(const struct nvml *nvml, struct nvml_handle *handle, int pid,
 		     struct gpu_use *use, struct train_error *error)
 {
 	struct nvml_memory bytes;
@@ -214,39 +174,39 @@ static bool read_use(const struct gpu_memory *memory, struct nvml_handle *handle
 
 	if (*use->why)
 		return true;
-	code = memory->memory(handle, &bytes);
+	code = nvml->memory(handle, &bytes);
 	if (code == NVML_SUCCESS)
 		use->used = (int64_t)bytes.used;
-	if (!read_processes(memory, handle, pid, use, error))
+	if (!read_processes(nvml, handle, pid, use, error))
 		return false;
 	if (!use->listed)
-		answers(memory, use, code);
+		answers(use, code);
 	return true;
 }
 
 /* The maximum number of instances of the GPU; 0: it is not in MIG mode. */
-static unsigned int places(const struct gpu_memory *memory, struct nvml_handle *gpu)
+static unsigned int places(const struct nvml *nvml, struct nvml_handle *gpu)
 {
 	unsigned int now, pending, max;
 
-	if (ASK(memory, mig_mode, gpu, &now, &pending) != NVML_SUCCESS || !now ||
-	    !memory->mig_by_index || ASK(memory, max_mig, gpu, &max) != NVML_SUCCESS)
+	if (NVML_ASK(nvml, mig_mode, gpu, &now, &pending) != NVML_SUCCESS || !now ||
+	    !nvml->mig_by_index || NVML_ASK(nvml, mig_max, gpu, &max) != NVML_SUCCESS)
 		return 0;
 	return max;
 }
 
 /* *any: the GPU has instances. */
-static bool read_instances(const struct gpu_memory *memory, struct nvml_handle *handle, int pid,
+static bool read_instances(const struct nvml *nvml, struct nvml_handle *handle, int pid,
 			   const struct gpu_use *gpu, struct list *list, bool *any,
 			   struct train_error *error)
 {
-	unsigned int max = places(memory, handle), gi;
+	unsigned int max = places(nvml, handle), gi;
 	struct nvml_handle *mig;
 	struct gpu_use *use;
 
 	*any = false;
 	for (unsigned int i = 0; i < max; i++) {
-		if (memory->mig_by_index(handle, i, &mig) != NVML_SUCCESS)
+		if (nvml->mig_by_index(handle, i, &mig) != NVML_SUCCESS)
 			continue;
 		use = add(list, error);
 		if (!use)
@@ -254,19 +214,19 @@ static bool read_instances(const struct gpu_memory *memory, struct nvml_handle *
 		*any = true;
 		use->index = gpu->index;
 		use->mig = (int)i;
-		if (ASK(memory, mig_gi, mig, &gi) == NVML_SUCCESS)
+		if (NVML_ASK(nvml, mig_gi, mig, &gi) == NVML_SUCCESS)
 			use->gi = (int)gi;
-		answers(memory, use, memory->uuid(mig, use->uuid, sizeof(use->uuid)));
+		answers(use, nvml->uuid(mig, use->uuid, sizeof(use->uuid)));
 		memcpy(use->pci, gpu->pci, sizeof(use->pci));
 		memcpy(use->gpu_uuid, gpu->uuid, sizeof(use->gpu_uuid));
-		if (!read_use(memory, mig, pid, use, error))
+		if (!read_use(nvml, mig, pid, use, error))
 			return false;
 	}
 	return true;
 }
 
-static bool read_gpu(const struct gpu_memory *memory, unsigned int index, int pid,
-		     struct list *list, struct train_error *error)
+static bool read_gpu(const struct nvml *nvml, unsigned int index, int pid, struct list *list,
+		     struct train_error *error)
 {
 	struct gpu_use gpu = {
 		.index = (int)index, .mig = -1, .gi = -1, .used = -1, .own_bytes = -1};
@@ -274,9 +234,9 @@ static bool read_gpu(const struct gpu_memory *memory, unsigned int index, int pi
 	struct gpu_use *use;
 	bool parted = false;
 
-	if (answers(memory, &gpu, memory->by_index(index, &handle)))
-		read_identity(memory, handle, &gpu);
-	if (!*gpu.why && !read_instances(memory, handle, pid, &gpu, list, &parted, error))
+	if (answers(&gpu, nvml->by_index(index, &handle)))
+		read_identity(nvml, handle, &gpu);
+	if (!*gpu.why && !read_instances(nvml, handle, pid, &gpu, list, &parted, error))
 		return false;
 	if (parted)
 		return true;
@@ -284,21 +244,22 @@ static bool read_gpu(const struct gpu_memory *memory, unsigned int index, int pi
 	if (!use)
 		return false;
 	*use = gpu;
-	return read_use(memory, handle, pid, use, error);
+	return read_use(nvml, handle, pid, use, error);
 }
 
 bool gpu_memory_read(const struct gpu_memory *memory, int pid, struct gpu_use **uses, int *count,
 		     struct train_error *error)
 {
+	const struct nvml *nvml = &memory->nvml;
 	struct list list = {NULL, 0, 0};
 	unsigned int gpus;
-	enum nvml_return code = memory->count(&gpus);
+	enum nvml_return code = nvml->count(&gpus);
 	bool good = code == NVML_SUCCESS ||
 		    train_fail(error, TRAIN_FAILED, "--verify-mapping: nvmlDeviceGetCount: %.150s",
-			       memory->text(code));
+			       nvml_text(code));
 
 	for (unsigned int i = 0; good && i < gpus; i++)
-		good = read_gpu(memory, i, pid, &list, error);
+		good = read_gpu(nvml, i, pid, &list, error);
 	if (!good) {
 		free(list.uses);
 		return false;

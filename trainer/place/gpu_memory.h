@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory in use on the GPUs of this machine, from NVIDIA's management library (NVML),
- * libnvidia-ml.so.1. It is opened here and needs no nvml.h to build. It is part of the driver,
+ * libnvidia-ml.so.1. It is opened at run time (nvml_library.h). It is part of the driver,
  * creates no CUDA context, and ignores CUDA_VISIBLE_DEVICES.
  */
 #ifndef TRAIN_PLACE_GPU_MEMORY_H

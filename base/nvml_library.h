@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* NVML, opened at run time. */
+#ifndef GM_NVML_LIBRARY_H
+#define GM_NVML_LIBRARY_H
+
+#include "base.h"
+#include "nvml_api.h"
+
+#define NVML_LIBRARY "libnvidia-ml.so.1"
+
+enum nvml_need { NVML_NEEDED, NVML_WANTED };
+
+/* X(need, member, function): the functions that gpumap and gpumap-train call. The library is of no
+ * use without one that is NEEDED; without a WANTED one its information stays unknown. */
+#define NVML_FUNCTIONS(X) \
+	X(NVML_NEEDED, init, nvmlInit_v2) \
+	X(NVML_NEEDED, shutdown, nvmlShutdown) \
+	X(NVML_NEEDED, driver_version, nvmlSystemGetDriverVersion) \
+	X(NVML_NEEDED, count, nvmlDeviceGetCount_v2) \
+	X(NVML_NEEDED, by_index, nvmlDeviceGetHandleByIndex_v2) \
+	X(NVML_NEEDED, uuid, nvmlDeviceGetUUID) \
+	X(NVML_NEEDED, name, nvmlDeviceGetName) \
+	X(NVML_NEEDED, pci, nvmlDeviceGetPciInfo_v2) \
+	X(NVML_NEEDED, memory, nvmlDeviceGetMemoryInfo) \
+	X(NVML_WANTED, minor, nvmlDeviceGetMinorNumber) \
+	X(NVML_WANTED, cpus, nvmlDeviceGetCpuAffinity) \
+	X(NVML_WANTED, nodes, nvmlDeviceGetMemoryAffinity) \
+	X(NVML_WANTED, mig_mode, nvmlDeviceGetMigMode) \
+	X(NVML_WANTED, mig_max, nvmlDeviceGetMaxMigDeviceCount) \
+	X(NVML_WANTED, mig_by_index, nvmlDeviceGetMigDeviceHandleByIndex) \
+	X(NVML_WANTED, mig_gi, nvmlDeviceGetGpuInstanceId) \
+	X(NVML_WANTED, mig_ci, nvmlDeviceGetComputeInstanceId) \
+	X(NVML_WANTED, mig_attributes, nvmlDeviceGetAttributes_v2) \
+	X(NVML_WANTED, link_state, nvmlDeviceGetNvLinkState) \
+	X(NVML_WANTED, link_type, nvmlDeviceGetNvLinkRemoteDeviceType) \
+	X(NVML_WANTED, link_pci, nvmlDeviceGetNvLinkRemotePciInfo_v2) \
+	X(NVML_WANTED, processes_v2, nvmlDeviceGetComputeRunningProcesses_v2) \
+	X(NVML_WANTED, processes_v3, nvmlDeviceGetComputeRunningProcesses_v3)
+
+struct nvml {
+	void *library;
+#define NVML_MEMBER(need, member, function) __typeof__(function) *member;
+	NVML_FUNCTIONS(NVML_MEMBER)
+#undef NVML_MEMBER
+};
+
+/* The result of a function; NVML_ERROR_FUNCTION_NOT_FOUND if the driver lacks it. */
+#define NVML_ASK(nvml, member, ...) \
+	((nvml)->member ? (nvml)->member(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
+
+/* One line for an NVML code. Static. */
+const char *nvml_text(enum nvml_return code);
+
+/* NVML_ERROR_LIBRARY_NOT_FOUND; or NVML_ERROR_FUNCTION_NOT_FOUND and in *missing a needed function
+ * that the library lacks. dlclose() takes ret->library. */
+enum nvml_return nvml_open(struct nvml *ret, const char **missing);
+
+#endif
