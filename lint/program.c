@@ -47,22 +47,26 @@ int lint_program(const struct lint *lint, struct span text, struct seen_file *fi
 	return lint_reported(lint, text, file, &start);
 }
 
-/* A file relative to `from`, else to the current folder; NULL: it is in neither place, or no
- * memory. */
-static char *find_program(const char *from, const char *path)
+/* A file relative to `from`, else to the current folder; *ret is NULL if it is in neither place.
+ * False without memory. */
+static bool find_program(char **ret, const char *from, const char *path)
 {
 	const char *slash = strrchr(from, '/');
 	struct strbuf buf = {0};
-	char *found;
 
+	*ret = NULL;
 	if (*path != '/' && slash) {
 		strbuf_printf(&buf, "%.*s/%s", (int)(slash - from), from, path);
-		found = strbuf_take(&buf);
-		if (!found || access(found, R_OK) == 0)
-			return found;
-		free(found);
+		*ret = strbuf_take(&buf);
+		if (!*ret || access(*ret, R_OK) == 0)
+			return *ret;
+		free(*ret);
+		*ret = NULL;
 	}
-	return access(path, R_OK) == 0 ? strdup(path) : NULL;
+	if (access(path, R_OK) != 0)
+		return true;
+	*ret = strdup(path);
+	return *ret;
 }
 
 static int lint_found_file(const struct lint *lint, const struct python_start *start,
@@ -89,9 +93,13 @@ static int lint_found_file(const struct lint *lint, const struct python_start *s
 int lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
 		      const char *name)
 {
-	char *path = find_program(from, name);
-	int r = path ? lint_found_file(lint, start, path) : GPUMAP_OK;
+	char *path;
+	int r = GPUMAP_OK;
 
+	if (!find_program(&path, from, name))
+		return report_nomem(lint->found);
+	if (path)
+		r = lint_found_file(lint, start, path);
 	free(path);
 	return r;
 }

@@ -83,8 +83,11 @@ int lint_script(const struct lint *lint, struct span text, struct seen_file *fil
 
 	/* The number of visible devices is known only for the script's own machine. */
 	if (lint->inventory)
-		lint_environment((const char *const *)environ, lint->inventory, &visible, NULL);
-	r = lint_shell(text, file->path, visible, &started, report);
+		r = lint_environment((const char *const *)environ, lint->inventory, &visible, NULL);
+	if (r != GPUMAP_ENOMEM)
+		r = lint_shell(text, file->path, visible, &started, report);
+	else
+		report_nomem(report);
 	relayed = seen_relay(lint, file, report, false);
 	gpumap_report_free(report);
 	r = relayed == GPUMAP_OK ? r : relayed;

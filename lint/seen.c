@@ -114,23 +114,17 @@ static bool is_found(const struct lint *lint, const gpumap_finding *f, bool agai
 	return false;
 }
 
-/* Whether the finding is about the file, and one of its comments hides it. */
-static bool is_hidden(struct seen_file *file, const gpumap_finding *f)
+/* Whether the finding is about the file, which `own` names, and one of its comments hides it. */
+static bool is_hidden(struct seen_file *file, const char *own, const gpumap_finding *f)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
-	struct strbuf shown = {0};
-	bool own;
 
-	if (!file->ignores.count || !origin)
-		return false;
-	escape_all(&shown, file->path);
-	own = shown.text && streq(shown.text, origin);
-	strbuf_free(&shown);
-	return own && ignores_hide(&file->ignores, f);
+	return file->ignores.count && origin && streq(own, origin) &&
+	       ignores_hide(&file->ignores, f);
 }
 
-int seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_report *from,
-	       bool again)
+static int relay(const struct lint *lint, struct seen_file *file, const char *own,
+		 const gpumap_report *from, bool again)
 {
 	struct lint_seen *seen = lint->seen;
 
@@ -141,7 +135,7 @@ int seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_rep
 
 		if (finding_is(f, FINDING_NOMEM))
 			return report_nomem(lint->found);
-		if (is_hidden(file, f) || is_found(lint, f, again))
+		if (is_hidden(file, own, f) || is_found(lint, f, again))
 			continue;
 		report_relay(lint->found, f,
 			     ABOUT(.origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN),
@@ -157,4 +151,17 @@ int seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_rep
 			return report_nomem(lint->found);
 	}
 	return GPUMAP_OK;
+}
+
+int seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_report *from,
+	       bool again)
+{
+	struct strbuf own = {0};
+	int r = GPUMAP_ENOMEM;
+
+	escape_all(&own, file->path);
+	if (!own.failed)
+		r = relay(lint, file, own.text ? own.text : "", from, again);
+	strbuf_free(&own);
+	return r == GPUMAP_OK ? r : report_nomem(lint->found);
 }

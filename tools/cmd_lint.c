@@ -238,6 +238,13 @@ static int answer(struct lint_command *command)
 	return lint_files(lint, command->files, (size_t)command->count);
 }
 
+static bool is_incomplete(const gpumap_report *report)
+{
+	size_t count = gpumap_report_count(report);
+
+	return count && finding_is(gpumap_report_get(report, count - 1), FINDING_NOMEM);
+}
+
 int cmd_lint(int argc, char **argv)
 {
 	struct lint_command command = {.lint.check_launch = check_launch,
@@ -255,6 +262,9 @@ int cmd_lint(int argc, char **argv)
 		r = read_options(&command, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&command);
+	/* What is missing in the answer is told. */
+	if (r == GPUMAP_OK && !done && is_incomplete(command.lint.found))
+		r = GPUMAP_ENOMEM;
 	/* A program is owed an answer after a failure too; text where there is something to show.
 	 */
 	if (!done &&

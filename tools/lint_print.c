@@ -161,7 +161,8 @@ static void print(struct strbuf *text, const gpumap_report *found, const struct 
 		break;
 	case LINT_TEXT:
 		text->styled = output_colored(STDOUT_FILENO);
-		text->failed = !print_lines(text, found);
+		if (!print_lines(text, found))
+			text->failed = true;
 		print_counts(text, found);
 	}
 }

@@ -207,8 +207,9 @@ void lint_sarif(struct strbuf *text, const gpumap_report *found, const gpumap_re
 	bool failed = false;
 	json_t *rules = json_array(), *runs = json_array(), *invocations = json_array();
 	const char **ids = rules_of(found, rules, &failed);
-	json_t *driver = JSON_OBJECT(&failed, {"name", json_text("gpumap")},
-				     {"version", json_text(gpumap_version())}, {"rules", rules});
+	json_t *log,
+		*driver = JSON_OBJECT(&failed, {"name", json_text("gpumap")},
+				      {"version", json_text(gpumap_version())}, {"rules", rules});
 
 	json_push(invocations, invocation_json(report, &failed), &failed);
 	json_push(runs,
@@ -218,12 +219,10 @@ void lint_sarif(struct strbuf *text, const gpumap_report *found, const gpumap_re
 			      {"results", ids ? results_json(found, ids, &failed) : json_array()}),
 		  &failed);
 	free(ids);
-	json_dump(
-		text,
-		JSON_OBJECT(&failed,
-			    {"$schema", json_text("https://json.schemastore.org/sarif-2.1.0.json")},
-			    {"version", json_text("2.1.0")}, {"runs", runs}),
-		failed);
+	log = JSON_OBJECT(&failed,
+			  {"$schema", json_text("https://json.schemastore.org/sarif-2.1.0.json")},
+			  {"version", json_text("2.1.0")}, {"runs", runs});
+	json_dump(text, log, failed);
 }
 
 /* --- GitHub ----------------------------------------------------------------------------- */

@@ -312,7 +312,9 @@ tests_unit_t_lint_environment_SOURCES = tests/unit/t-lint-environment.c tests/un
 tests_unit_t_lint_environment_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_environment_LDADD = liblint.la $(unit_ldadd)
 
-tests_unit_t_lint_nomem_SOURCES = tests/unit/t-lint-nomem.c tests/unit/unit.h $(failing_malloc)
+tests_unit_t_lint_nomem_SOURCES = tests/unit/t-lint-nomem.c tests/unit/unit.h $(failing_malloc) \
+	tools/lint_column.c tools/lint_sarif.c
+tests_unit_t_lint_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_lint_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_nomem_LDADD = liblint.la $(unit_ldadd)
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of the linters fails once. */
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "failing_malloc.h"
 #include "lint/environment.h"
+#include "lint/lint.h"
 #include "lint/python.h"
+#include "lint_print.h"
 #include "unit.h"
 
 static const char program[] =
@@ -65,6 +70,117 @@ START_TEST(every_allocation_fails)
 }
 END_TEST
 
+/* --- a folder, as tools show what is in it -------------------------------------------------- */
+
+static const struct {
+	const char *name, *text;
+} files[] = {
+	{"a.py", "import os\nos.environ['RANK'] = '1'  # gpumap: ignore=GM001\ns = '\303\244'; "
+		 "os.environ['CUDA_VISIBLE_DEVICES'] = '0,0'\n"},
+	{"run.sh", "#!/bin/sh\n# gpumap: ignore\ntorchrun --nproc_per_node=2 a.py\n"
+		   "CUDA_VISABLE_DEVICES=1 python3 sub/b.py\n"},
+	{"sub/b.py", "p.add_argument('--local_rank')\nprint(args.local_rank)\n"},
+	{"gpumap.ini", "[profile p]\nprogram = q\ngups = 1\n[program q]\ncommand = python3 a.py\n"},
+};
+
+static void write_files(void)
+{
+	char *folder = mkdtemp((char[]){"/tmp/lint-nomem-XXXXXX"});
+
+	ck_assert_ptr_nonnull(folder);
+	ck_assert_int_eq(chdir(folder), 0);
+	ck_assert_int_eq(mkdir("d", 0700), 0);
+	ck_assert_int_eq(chdir("d"), 0);
+	ck_assert_int_eq(mkdir("sub", 0700), 0);
+	ck_assert_int_eq(mkdir("venv", 0700), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		FILE *f = fopen(files[i].name, "w");
+
+		ck_assert_ptr_nonnull(f);
+		ck_assert_int_ge(fputs(files[i].text, f), 0);
+		ck_assert_int_eq(fclose(f), 0);
+	}
+	ck_assert_int_eq(chdir(".."), 0);
+}
+
+static void remove_files(void)
+{
+	char *here = getcwd(NULL, 0);
+
+	ck_assert_int_eq(chdir("d"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		ck_assert_int_eq(unlink(files[i].name), 0);
+	ck_assert_int_eq(rmdir("sub"), 0);
+	ck_assert_int_eq(rmdir("venv"), 0);
+	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_ptr_nonnull(here);
+	ck_assert_int_eq(rmdir(strcat(strcpy((char[256]){0}, here), "/d")), 0);
+	ck_assert_int_eq(rmdir(here), 0);
+	free(here);
+}
+
+static void check_nothing(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
+{
+	(void)lint;
+	(void)profile;
+	(void)report;
+}
+
+static bool is_told(const gpumap_report *report)
+{
+	return gpumap_report_count(report) &&
+	       finding_is(gpumap_report_get(report, gpumap_report_count(report) - 1),
+			  FINDING_NOMEM);
+}
+
+/* The answer; *told: it is said that it may not be whole. */
+static char *show(bool sarif, bool *told)
+{
+	struct lint lint = {.check_launch = check_nothing};
+	struct strbuf text = {0};
+	int r = gpumap_report_new(&lint.found);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_report_new(&lint.failures);
+	if (r == GPUMAP_OK)
+		r = lint_files(&lint, (const char *const[]){"d"}, 1);
+	if (r == GPUMAP_OK && sarif)
+		lint_sarif(&text, lint.found, lint.failures);
+	else if (r == GPUMAP_OK)
+		lint_github(&text, lint.found, lint.failures);
+	*told = r != GPUMAP_OK || text.failed || is_told(lint.found) || is_told(lint.failures);
+	gpumap_report_free(lint.found);
+	gpumap_report_free(lint.failures);
+	return strbuf_take(&text);
+}
+
+START_TEST(folder)
+{
+	bool told, failed = true;
+	char *whole;
+
+	write_files();
+	whole = show(_i, &told);
+	ck_assert_ptr_nonnull(whole);
+	ck_assert(!told);
+	ck_assert_ptr_nonnull(strstr(whole, "GM228"));
+	for (size_t n = 1; failed; n++) {
+		char *text;
+
+		allocations_fail_at(n);
+		text = show(_i, &told);
+		allocations_fail_at(0);
+		failed = allocations_failed();
+		ck_assert_msg(failed || !told, "%zu fails without a reason", n);
+		ck_assert_msg(told || (text && streq(text, whole)), "%zu gives %s", n,
+			      text ? text : "nothing");
+		free(text);
+	}
+	free(whole);
+	remove_files();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite;
@@ -77,5 +193,6 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, ARRAY_SIZE(linters));
+	tcase_add_loop_test(tests, folder, 0, 2);
 	return unit_run(suite);
 }
