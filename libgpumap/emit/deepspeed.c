@@ -110,7 +110,11 @@ static void warn_ranks(struct emitter *e)
 
 static void put_remarks(struct emitter *e)
 {
-	emit_loses(e, emit_needs_exec(e), NULL, 0);
+	/* On each host it ends the others when a rank fails. */
+	bool kills = e->node_count == 1 && emit_on_fail(e) == PLAN_ON_FAIL_KILL;
+	const enum profile_key_id kept[] = {kills ? PKEY_PROFILE_on_fail : PKEY_COUNT};
+
+	emit_loses(e, emit_needs_exec(e), kept, ARRAY_SIZE(kept));
 	warn_ranks(e);
 	emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
 		    "deepspeed drops an inherited CUDA_VISIBLE_DEVICES, sets numbers, and does not "

@@ -89,6 +89,8 @@ enum plan_on_fail emit_on_fail(const struct emitter *e);
 long long emit_seconds(const struct emitter *e, enum profile_key_id id); /* rounded up */
 /* Whether the signal is passed on to the ranks. */
 bool emit_forwards(const struct emitter *e, int signal);
+/* Whether USR1 and USR2 are forwarded, and no other signal. */
+bool emit_forwards_only_users(const struct emitter *e);
 int emit_port(struct emitter *e); /* the plan's, or the common one with a remark */
 /* Whether hosts have names that a launcher can reach them by. */
 bool emit_named(const struct emitter *e);

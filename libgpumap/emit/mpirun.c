@@ -85,7 +85,13 @@ static void put_command(struct emitter *e)
 
 void emit_mpirun(struct emitter *e)
 {
-	static const enum profile_key_id kept[] = {PKEY_PROFILE_forward, PKEY_PROFILE_timeout};
+	/* It ends the others when a rank fails, and forwards USR1 and USR2, whatever is set. */
+	bool kills = emit_on_fail(e) == PLAN_ON_FAIL_KILL;
+	const enum profile_key_id kept[] = {
+		PKEY_PROFILE_timeout,
+		kills ? PKEY_PROFILE_on_fail : PKEY_COUNT,
+		emit_forwards_only_users(e) ? PKEY_PROFILE_forward : PKEY_COUNT,
+	};
 
 	if (e->node_count > 1 && !emit_named(e)) {
 		emit_refuse(e, "write " SETTING("hosts = NAME,..."),

@@ -2,6 +2,7 @@
 /* The plan by host. */
 #include "emit/emit.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "profile_keys.h"
@@ -24,6 +25,14 @@ enum plan_on_fail emit_on_fail(const struct emitter *e)
 bool emit_forwards(const struct emitter *e, int signal)
 {
 	return signal_set_has(emit_value(e, PKEY_PROFILE_forward).number, signal);
+}
+
+bool emit_forwards_only_users(const struct emitter *e)
+{
+	for (int signal = 1; signal < NSIG; signal++)
+		if (emit_forwards(e, signal) != (signal == SIGUSR1 || signal == SIGUSR2))
+			return false;
+	return true;
 }
 
 bool emit_is_set(const struct emitter *e, const char *key)
