@@ -236,7 +236,7 @@ def ready(o):
         try:
             form = Form(o, name)
             form.warm()
-        except Exception as error:  # whatever a compiler raises is no fault of the others
+        except Exception as error:  # whatever a compiler raises is not a fault of the others
             print(f"no form\t{name}\t{type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
             continue
         print(f"ready\t{name}\t{time.perf_counter() - begin:.1f} s", flush=True)

@@ -39,7 +39,7 @@ kernels_cuda = \
 	kernels/update.cu
 EXTRA_DIST += kernels/README.md
 
-# libtool keeps nvcc's options in order with --tag=CC; what is no option of nvcc goes to the host's
+# libtool keeps nvcc's options in order with --tag=CC; what is not an option of nvcc goes to the host's
 # compiler. -MD writes the dependencies on headers.
 SUFFIXES = .cu
 AM_V_NVCC = $(am__v_NVCC_@AM_V@)

@@ -8,7 +8,7 @@
  *	key = "a ; b", 'c # d'    quotes keep blanks, commas and comment signs
  *
  * "..." has the escapes \" \\ \n \t \r and \xNN, '...' has none; a double quote opens anywhere, a
- * single one at the beginning of a word only (Bob's is no quote). The text is UTF-8, with or
+ * single one at the beginning of a word only (Bob's is not a quote). The text is UTF-8, with or
  * without a byte order mark, lines end in LF or CRLF, and indentation means nothing.
  */
 #ifndef GM_INIFILE_H

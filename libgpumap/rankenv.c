@@ -7,7 +7,7 @@
 enum cell { CELL_RANK, CELL_SIZE, CELL_LOCAL, CELL_LOCAL_SIZE, CELL_NODE, CELL_NODES, CELLS };
 
 /* A row is complete if its first three cells have values and the variable that it needs is set. A
- * cell has variables in order of preference, ended by 0, which is no rank variable. */
+ * cell has variables in order of preference, ended by 0, which is not a rank variable. */
 struct rank_row {
 	const char *name;
 	enum variable cells[CELLS][3];
@@ -154,7 +154,7 @@ static int64_t read_number(const struct statement *s, const struct statement *si
 		report_add(report, FINDING_BAD_RANK,
 			   ABOUT(.rule = "R1", .origin = s->origin,
 				 .fix = "unset it, or start the program by its launcher"),
-			   "%s=%s is no number from 0 to 2147483647: %s", name,
+			   "%s=%s is not a number from 0 to 2147483647: %s", name,
 			   QUOTE(span_of(s->value)), lost);
 	else if (bound >= 0 && n >= bound)
 		report_add(report, FINDING_BAD_RANK,

@@ -205,7 +205,7 @@ int visible_parse(struct visible_list *ret, enum dialect dialect, struct span va
 
 	if (r != GPUMAP_OK)
 		return r;
-	/* Set but empty is no device (rule S5), without any entry that could end it. */
+	/* Set but empty is not a device (rule S5), without any entry that could end it. */
 	if (value.length)
 		r = walk(&list, &matcher, value);
 	if (r == GPUMAP_OK && dialect == DIALECT_DRIVER)

@@ -49,7 +49,7 @@ static void add_steps(const struct list_context *t)
 				  list->count, last));
 	if (list->end == END_RAISES)
 		step(t, visible_end_rule(list->end),
-		     arena_printf(arena, "entry %zu ('%s') is no number for Python: %s",
+		     arena_printf(arena, "entry %zu ('%s') is not a number for Python: %s",
 				  list->end_entry, QUOTE(list->end_text),
 				  visible_end_reason(list->end)));
 	else if (list->end == END_DUPLICATE && !list->count)
@@ -146,7 +146,7 @@ static void warn_word(const struct list_context *t, size_t entry)
 		fix = "to hide every device on purpose, set the variable to nothing";
 	report_add(t->resolver->report, FINDING_FOREIGN_WORD,
 		   ABOUT(.rule = "V10", .origin = t->effective->origin, .fix = fix),
-		   "'%s' is no device: it hides every device from there on", QUOTE(token));
+		   "'%s' is not a device: it hides every device from there on", QUOTE(token));
 }
 
 static void warn_spelling(const struct list_context *t)
@@ -242,7 +242,8 @@ static void warn_end(const struct list_context *t)
 		report_add(
 			resolver->report, FINDING_LIST_ENDED,
 			ABOUT(.rule = rule, .origin = t->effective->origin, .fix = end_remedy(t)),
-			"entry %zu ('%s') is no device here (%s): it and all after it are hidden",
+			"entry %zu ('%s') is not a device here (%s): it and all after it are "
+			"hidden",
 			list->end_entry, QUOTE(list->end_text), visible_end_reason(list->end));
 	}
 	if (notes->unsure && resolver->dialect == DIALECT_DRIVER)

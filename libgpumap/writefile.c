@@ -82,7 +82,7 @@ static int check_target(const struct output *out)
 	if (S_ISDIR(st.st_mode))
 		return fail(out, "it is a folder", "write FOLDER/NAME.ini");
 	if (!S_ISREG(st.st_mode))
-		return fail(out, "it is no regular file", "write to - for standard output");
+		return fail(out, "it is not a regular file", "write to - for standard output");
 	return GPUMAP_OK;
 }
 

@@ -50,7 +50,7 @@ static void check_master(const char *const *envp, gpumap_report *report)
 	if (port && span_number(span_of(port), 65535) <= 0)
 		report_add(report, FINDING_HALF_SET,
 			   ABOUT(.origin = ENVIRONMENT, .fix = "write a number from 1024 to 65535"),
-			   "MASTER_PORT=%s is no port", QUOTE(span_of(port)));
+			   "MASTER_PORT=%s is not a port", QUOTE(span_of(port)));
 }
 
 /* Values that are useful for a moment and then forgotten. */

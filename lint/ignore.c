@@ -151,7 +151,7 @@ struct placing {
 	size_t next;
 };
 
-/* A string of the next statement: what it has is no comment. */
+/* A string of the next statement: what it has is not a comment. */
 static void string(struct placing *p, const char *from, const char *to)
 {
 	for (size_t i = p->next; i < p->all->count && p->all->list[i].at < to; i++)
@@ -214,7 +214,7 @@ static void place_slurm(struct ignores *all, struct span text)
 	}
 }
 
-/* What stands in quotes and here-documents is no comment to the lexer. */
+/* What stands in quotes and here-documents is not a comment to the lexer. */
 static void see_comment(void *data, struct span comment)
 {
 	struct placing *p = data;

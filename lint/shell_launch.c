@@ -78,7 +78,7 @@ static bool identify(const struct command *c, size_t i, enum lint_launcher *laun
 	       (is_program(s, "gpumap") && span_is(second, "run"));
 }
 
-/* Its place among those started, plus one; 0: it is no file that is known. */
+/* Its place among those started, plus one; 0: it is not a file that is known. */
 static size_t add_start(struct shell *sh, const struct run *run, const struct launch *launch,
 			size_t program)
 {

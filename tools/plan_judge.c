@@ -117,7 +117,7 @@ static bool is_own_list(const char *list, gpumap_report *report)
 				 .fix = "gpumap run sets it in its ranks: unset it if this is not "
 					"one of "
 					"them"),
-			   "'%s' is no GPU", QUOTE(entry));
+			   "'%s' is not a GPU", QUOTE(entry));
 		return false;
 	}
 	return true;

@@ -31,7 +31,7 @@ int rank_place(struct launch_rank *ret, struct arena *arena, const gpumap_plan *
 		return report_nomem(report);
 	return report_fail(report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
 			   ABOUT(.fix = "write lists such as 0-7,64"),
-			   "rank %d: cores '%s' or memory nodes '%s' are no list", ret->rank,
+			   "rank %d: cores '%s' or memory nodes '%s' are not a list", ret->rank,
 			   QUOTE(span_of(slot->cpus ? slot->cpus : "")),
 			   QUOTE(span_of(slot->nodes ? slot->nodes : "")));
 }

@@ -61,11 +61,11 @@ static int check_backend(const char *backend, gpumap_report *report)
 		return GPUMAP_OK;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (streq(backend, others[i]))
-			return refuse(BACKEND, backend, "is no way to meet here",
+			return refuse(BACKEND, backend, "is not a way to meet here",
 				      "write " BACKEND " c10d " ENDPOINT " HOST:PORT, HOST being "
 				      "node 0",
 				      report);
-	return refuse(BACKEND, backend, "is no backend", "write c10d or static", report);
+	return refuse(BACKEND, backend, "is not a backend", "write c10d or static", report);
 }
 
 /* The id is part of file names. */
@@ -73,7 +73,7 @@ static int check_id(const char *id, gpumap_report *report)
 {
 	return is_run_name(id)
 		       ? GPUMAP_OK
-		       : refuse(ID, id, "is no name of a run",
+		       : refuse(ID, id, "is not a name of a run",
 				*id ? "write a name without /" : "write a name, or leave it out",
 				report);
 }

@@ -113,7 +113,7 @@ static int parse(struct recorded *r, struct span text)
 		return report_fail(
 			r->report, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY,
 			ABOUT(.origin = r->origin, .fix = "record the output of nvidia-smi -L"),
-			"no GPU can be read: a NUL byte at offset %zu, this is no text",
+			"no GPU can be read: a NUL byte at offset %zu, this is not text",
 			(size_t)(nul - text.text));
 	code = read_lines(r, &used);
 	if (code == GPUMAP_OK)

@@ -287,7 +287,7 @@ static void report_bad_own(struct builder *b, struct host_class *class,
 				 "them, "
 				 "else "
 				 "plan with an inventory of this host"),
-		    "'%s' is no GPU of %s%s", QUOTE(span_of(bound->bad)), class->host->name,
+		    "'%s' is not a GPU of %s%s", QUOTE(span_of(bound->bad)), class->host->name,
 		    MORE_HOSTS(class->host_count));
 }
 

@@ -66,7 +66,7 @@ static void report_no_number(struct picker *k, const struct entry *entry)
 	if (meant)
 		selection_count_remedy(&remedy, k->b, meant);
 	snprintf(fix, sizeof(fix), "%s%s%s", remedy.text, meant ? "; " : "", known);
-	report_bad(k, entry, "is no GPU", fix);
+	report_bad(k, entry, "is not a GPU", fix);
 }
 
 /* Reports one finding, not one for each entry. */
@@ -152,9 +152,9 @@ static void take_entry(struct picker *k, const struct entry *entry)
 	else if (!device && entry->gpu.kind == GPU_NUMBER)
 		report_no_number(k, entry);
 	else if (!device)
-		report_bad(k, entry, "is no GPU", "gpumap inventory lists the devices");
+		report_bad(k, entry, "is not a GPU", "gpumap inventory lists the devices");
 	else if (device->mig_enabled == 1 && device == device->gpu)
-		report_bad(k, entry, "has MIG enabled and is no device by itself",
+		report_bad(k, entry, "has MIG enabled and is not a device by itself",
 			   "name its instances, MIG-..; nvidia-smi -L lists them");
 	else if (!take(k, device))
 		report_bad(k, entry, "is a device that is named already", "name each device once");

@@ -19,7 +19,7 @@ static const char *distrust(const struct stat *file, const struct stat *entry)
 	bool link = S_ISLNK(entry->st_mode);
 
 	if (!S_ISREG(file->st_mode))
-		return "it is no regular file";
+		return "it is not a regular file";
 	if (!owner_trusted(file))
 		return "it belongs to another user";
 	if (!owner_trusted(entry))

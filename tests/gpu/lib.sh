@@ -168,10 +168,10 @@ read_options() {
 		shift
 	done
 	case $seconds in
-	'' | *[!0-9]*) stage_usage "--seconds '$seconds' is no number" ;;
+	'' | *[!0-9]*) stage_usage "--seconds '$seconds' is not a number" ;;
 	esac
 	case $seed in
-	*[!0-9]*) stage_usage "--seed '$seed' is no number" ;;
+	*[!0-9]*) stage_usage "--seed '$seed' is not a number" ;;
 	esac
 	export seed
 }
@@ -188,7 +188,7 @@ chosen_steps() {
 }
 
 # do_step NAME LIMIT FILE: runs it and writes its record; its status. Without its whole limit it may
-# not have had the time that it needs: that is no result, and status 75.
+# not have had the time that it needs: that is not a result, and status 75.
 do_step() {
 	begin=$(date +%s)
 	rm -f "$3"

@@ -37,7 +37,7 @@ class Table:
             elif kind == 'upward' and rest[1:2] == ['->'] and rest[3:4] == ['because'] and rest[4:]:
                 self.upwards.append((line, rest[0], rest[2]))
             else:
-                sys.exit(f'{path}:{line}: "{" ".join(words)[:60]}" is no statement')
+                sys.exit(f'{path}:{line}: "{" ".join(words)[:60]}" is not a statement')
 
     @staticmethod
     def statements(path):

@@ -8,7 +8,7 @@ static int number(struct span s)
 {
 	int64_t n = span_number(s, INT32_MAX);
 
-	ck_assert_msg(n >= 0, "'%.*s' is no number", (int)s.length, s.text);
+	ck_assert_msg(n >= 0, "'%.*s' is not a number", (int)s.length, s.text);
 	return (int)n;
 }
 
@@ -126,7 +126,7 @@ int set_statements(gpumap_request *request, const char *text, gpumap_report *rep
 	while (r == GPUMAP_OK && piece(&text, &one)) {
 		char *value = strchr(one, '='), origin[64] = "--";
 
-		ck_assert_msg(value != NULL, "'%s' is no statement", one);
+		ck_assert_msg(value != NULL, "'%s' is not a statement", one);
 		*value++ = '\0';
 		for (size_t i = 0; one[i] && i < 60; i++)
 			origin[i + 2] = one[i] == '_' ? '-' : one[i];

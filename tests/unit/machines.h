@@ -19,7 +19,7 @@
 gpumap_inventory *machine(const char *text);
 
 /* States "key=value|key=value" with the origin "--key"; "" states nothing. The first
- * code that is no success ends it. */
+ * code that is not success ends it. */
 int set_statements(gpumap_request *request, const char *text, gpumap_report *report);
 /* Takes "NAME=value|NAME=value" as the environment; "" is an empty one. */
 int surround(gpumap_request *request, const char *text, gpumap_report *report);

@@ -181,7 +181,7 @@ static const struct {
 	 true,
 	 {{SWITCH}, {SWITCH}, {0, SWITCH}, {0}},
 	 {"1 2", "0 2", "0 1", ""}},
-	{"processors are no switches",
+	{"processors are not switches",
 	 false,
 	 {{NPU, 2}, {NPU, 1}, {NPU}, {NPU}},
 	 {"1", "0", "", ""}},

@@ -72,7 +72,7 @@ static const struct row {
 	 NULL},
 	{"three uneven hosts, modulo", "b=" TWO " + a=" THREE " + c=" FOUR,
 	 "device=cuda:modulo|world_size=7|gpus=inherit", "0 1 2 0 1 1 2", "", NULL},
-	{"the rank is no local rank", "a=" TWO " + b=" TWO, "device=cuda:%r", "0 1 - -", "GM009",
+	{"the rank is not a local rank", "a=" TWO " + b=" TWO, "device=cuda:%r", "0 1 - -", "GM009",
 	 "let the program use its local rank, not its rank"},
 	{"fewer ranks than GPUs", "a=" FOUR " + b=" TWO, "world_size=5|device=cuda:%l", "0 1 2 3 0",
 	 "", NULL},

@@ -87,7 +87,7 @@ static const struct {
 	{"log names", DDP "[override x]\nprofile=p\nlog_dir=logs/%j\nlog_file=%h.%r.%s\n", "a=2",
 	 "SLURM_JOB_ID=12", "1:log_dir=logs/12|1:log_file=a.1.out|run=12|1$TORCHELASTIC_RUN_ID=12",
 	 ""},
-	{"a job's id is no path", DDP "[override x]\nprofile=p\nlog_dir=logs/%j\n", "a=2",
+	{"a job's id is not a path", DDP "[override x]\nprofile=p\nlog_dir=logs/%j\n", "a=2",
 	 "SLURM_JOB_ID=../../12", "port=0", ""},
 	{"restarts", DDP "[override x]\nprofile=p\non_fail=restart:3\n", "a=2", "",
 	 "1$TORCHELASTIC_MAX_RESTARTS=3", ""},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recorded text that is no inventory, contradicts itself, or is hostile. */
+/* Recorded text that is not an inventory, contradicts itself, or is hostile. */
 #include <stdio.h>
 
 #include "recorded.h"
@@ -160,9 +160,9 @@ START_TEST(nul_bytes)
 	static const char text[] = "GPU 0: X (UUID: GPU-" U0 ")\n\0\0";
 
 	check_text("NUL", text, sizeof(text), GPUMAP_EINPUT, NULL,
-		   NO "a NUL byte at offset 58, this is no text");
+		   NO "a NUL byte at offset 58, this is not text");
 	check_text("NUL alone", "", 1, GPUMAP_EINPUT, NULL,
-		   NO "a NUL byte at offset 0, this is no text");
+		   NO "a NUL byte at offset 0, this is not text");
 }
 END_TEST
 

@@ -39,7 +39,7 @@ static bool read_shape(const struct reader *r, struct safetensors_tensor *t, con
 		const json_t *size = json_array_get(shape, i);
 
 		if (!json_is_integer(size) || json_integer_value(size) < 0)
-			return REFUSE(r, "dimension %zu of %s is no size", i, t->name);
+			return REFUSE(r, "dimension %zu of %s is not a size", i, t->name);
 		t->shape.size[i] = json_integer_value(size);
 	}
 	return true;
@@ -89,9 +89,9 @@ static bool check_metadata(const struct reader *r, json_t *metadata)
 	json_t *value;
 
 	if (!json_is_object(metadata))
-		return REFUSE(r, "__metadata__ is %s", "no object");
+		return REFUSE(r, "__metadata__ is %s", "not an object");
 	json_object_foreach(metadata, key, value) if (!json_is_string(value)) return REFUSE(
-		r, "%s in __metadata__ is no text", key);
+		r, "%s in __metadata__ is not text", key);
 	return true;
 }
 
@@ -202,7 +202,7 @@ static bool read_header(struct reader *r)
 	uint64_t length;
 
 	if (file->size < SAFETENSORS_LENGTH)
-		return REFUSE(r, "%zu bytes are no safetensors file", file->size);
+		return REFUSE(r, "%zu bytes are not a safetensors file", file->size);
 	memcpy(&length, bytes, SAFETENSORS_LENGTH);
 	if (length > SAFETENSORS_MAX_HEADER)
 		return REFUSE(r,

@@ -175,7 +175,7 @@ cudaError_t fake_cudaFree(void *memory)
 		return status;
 	if (!memory_is_device(memory, &device))
 		return (cudaError_t)fault(cudaErrorInvalidValue,
-					  "cudaFree: %p is no device's memory", memory);
+					  "cudaFree: %p is not a device's memory", memory);
 	nccl_check_device(device, "cudaFree");
 	done = stream_drain(device);
 	allocation = to_free(device, memory, "cudaFree");

@@ -15,7 +15,7 @@ static bool is_message(const struct work *work)
 }
 
 /* The first work on the device of the communicator, or, if that is NULL, of one that is not
- * aborted, but for `but`; with `sums`, that is no message. */
+ * aborted, but for `but`; with `sums`, that is not a message. */
 static const struct work *pending(int device, const struct ncclComm *comm,
 				  const struct ncclComm *but, bool sums)
 {

@@ -177,7 +177,7 @@ static const struct kind {
 	{"one", "one step", 1, 1, 0, 0, 0, 0, 0},
 	{"few", "few steps", 1, 30, 3, 0, 0, 0, 0},
 	{"usual", "convnet, ddp, 4 ranks", 1, 3900, 10, 0, 0, 0, 0},
-	{"nan", "losses that are no numbers", 1, 3900, 10, 0, 700, 1100, 0},
+	{"nan", "losses that are not numbers", 1, 3900, 10, 0, 700, 1100, 0},
 	{"all-nan", "no loss is a number", 1, 200, 2, 0, 1, 200, 0},
 	{"spike", "a spike", 1, 1000000, 10, 0, 0, 0, 654321},
 	{"resumed", "net28, dp, 2 devices, without the steps before", 100001, 500, 2, 0, 0, 0, 0},

@@ -114,8 +114,8 @@ START_TEST(damaged_ones_are_passed_over)
 	spit("c/checkpoint-000000000010.safetensors", "", 0);
 	ck_assert_int_eq(newest_step("c", &refusals), 9);
 	ck_assert_int_eq(refusals.count, 3);
-	ck_assert_str_eq(refusals.last, "c/checkpoint-000000000010.safetensors: 0 bytes are no "
-					"safetensors file; write the file again, or use another");
+	ck_assert_str_eq(refusals.last, "c/checkpoint-000000000010.safetensors: 0 bytes are not "
+					"a safetensors file; write the file again, or use another");
 	flip(9, 40); /* in the checksum itself */
 	flip(8, 26); /* its name */
 	ck_assert(!checkpoint_newest(&file, "c", model_refused, &refusals, &error));

@@ -229,7 +229,7 @@ START_TEST(errors_are_reported)
 	else
 		calls->cudaMalloc = broken_memory;
 	ck_assert_msg(!backend_cuda.convolution(&op, device, &shape, &error), "%s", expected[_i]);
-	/* What one algorithm lacks is no failure of the device. */
+	/* What one algorithm lacks is not a failure of the device. */
 	ROW_EQ_INT(expected[_i], failures, _i > 0);
 	ck_assert_msg(strstr(error.text, expected[_i]), "'%s', not '%s'", error.text, expected[_i]);
 	ck_assert_uint_eq(device->bytes, device->shared_bytes);

@@ -225,7 +225,7 @@ END_TEST
 
 START_TEST(rows_and_labels_that_do_not_count)
 {
-	static const int32_t labels[ROWS] = {2, 0, 3, 1}; /* the third is no class */
+	static const int32_t labels[ROWS] = {2, 0, 3, 1}; /* the third is not a class */
 	const struct pass_control control = {0, 3, 0.5f};
 	double logits[ROWS * 3] = {1, 2, 3, 5, 5, 1, 0, 0, 0, 1000, -1000, 0}, gradient[ROWS * 3];
 	struct losing l = losing_new(backends[_i], VALUE_FLOAT64, ROWS, 3);

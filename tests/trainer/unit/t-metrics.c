@@ -58,7 +58,7 @@ static json_t *line_of(const char *path, int line)
 	for (int i = 1; i < line; i++)
 		at = strchr(at, '\n') + 1;
 	object = json_loadb(at, strcspn(at, "\n"), 0, NULL);
-	ck_assert_msg(object, "line %d of %s is no JSON: %.200s", line, path, at);
+	ck_assert_msg(object, "line %d of %s is not JSON: %.200s", line, path, at);
 	free(bytes);
 	return object;
 }
