@@ -42,7 +42,7 @@ servers=${GPUMAP_TEST_SERVERS:-}
 torch=${GPUMAP_TEST_TORCH:-}
 full=${GPUMAP_TEST_FULL:-}
 valgrind=${GPUMAP_TEST_VALGRIND:-}
-# It ends what hangs, and is not a measure of speed: other work may keep the machine busy.
+# It ends what hangs. It does not measure speed, because other work may keep the machine busy.
 limit=${GPUMAP_TEST_LIMIT:-1200}
 gpumap_path=${GPUMAP:-}
 max_cpu_isa=${GPUMAP_MAX_CPU_ISA:-}

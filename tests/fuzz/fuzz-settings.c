@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What gpumap-train is told: a profile, and behind a NUL its options, a NUL between two. Whatever
+/* The settings of gpumap-train: a profile, and after a NUL its options, separated by NULs. Whatever
  * it is, there are settings in their ranges and devices, or one reason why not. */
 #include <stdint.h>
 #include <stdio.h>

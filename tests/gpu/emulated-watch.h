@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What emulated.cc tells the sanitizers, if it is built for one. */
+/* What emulated.cc reports to the sanitizers, if it is built with one. */
 #ifndef EMULATED_WATCH_H
 #define EMULATED_WATCH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Built without the sanitizers of addresses and threads, which are told what switches stacks and
+/* Built without the sanitizers of addresses and threads, which get reports of what switches stacks and
  * who waits for whom; with that of values, which would take what it does not see for unwritten. */
 #include "emulated.h"
 

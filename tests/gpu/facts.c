@@ -8,7 +8,7 @@
  *
  * Lines of fields that tabs divide: "driver 580.65.06", "cuda 13.0", "gpu 0 NAME UUID PCI BYTES
  * CAPABILITY"; watch: "seconds 1.234", "memory BYTES", the most that was in use meanwhile beyond
- *what was before ("memory -": NVML does not tell). Memory is the whole device's: with what the
+ *what was before ("memory -": NVML does not report it). Memory is the whole device's: with what the
  *context and the libraries take, and with that of any other process.
  *
  * Status: 77 and one line with the reason where there is no GPU; that of COMMAND.

@@ -26,13 +26,13 @@ stage_step() {
 	case $1 in
 	compare) step_compare ;;
 	memcheck | racecheck) step_sanitize "$1" ;;
-	# It has to see what is read too early, so memory stays as it is.
+	# It must find what is read too early, so memory stays unchanged.
 	initcheck) step_sanitize initcheck --raw ;;
 	*) fail_step "there is no step '$1'" ;;
 	esac
 }
 
-# tested TAP COMMAND...: ends with its status; what failed is told
+# tested TAP COMMAND...: returns its status, and prints what failed
 tested() {
 	tap=$1
 	shift

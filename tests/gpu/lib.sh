@@ -188,7 +188,7 @@ chosen_steps() {
 }
 
 # do_step NAME LIMIT FILE: runs it and writes its record; its status. Without its whole limit it may
-# not have had the time that it needs: that is not a result, and status 75.
+# not have had the time that it needs: that gives no result and status 75.
 do_step() {
 	begin=$(date +%s)
 	rm -f "$3"

@@ -36,7 +36,7 @@ pack_programs() {
 	rm -rf "${dir:?}/bin" "${dir:?}/lib"
 	mkdir -p "$dir/bin" "$dir/lib" || exit 1
 	for program in "$@"; do
-		# libtool tells that its library is not installed, which it need not be.
+		# libtool warns that its library is not installed, which it need not be.
 		# shellcheck disable=SC2086 # libtool is a command with arguments
 		$libtool --mode=install install -c "$program" "$dir/bin/${program##*/}" >"$dir/install.log" 2>&1 ||
 			die "$program cannot be copied: $(tail -n 1 "$dir/install.log")"

@@ -65,7 +65,7 @@ step_speed() {
 }
 
 # watched NAME COMMAND...: its seconds and memory behind the name, to the file watched.txt; a form that
-# cannot be had here is told
+# is not available here is reported
 watched() {
 	name=$1
 	shift

@@ -228,7 +228,7 @@ step_errors() {
 	echo "calls	$calls in all, 20 of them failed"
 }
 
-# injected PLACE METRICS: the run, whose call of that number fails; 0: none, and tells how many it makes
+# injected PLACE METRICS: the run, whose call of that number fails; 0: none, and prints how many calls it makes
 injected() {
 	inject=FAKE_CUDA_FAIL=$1
 	[ "$1" -gt 0 ] || inject=FAKE_CUDA_COUNT=1
@@ -332,7 +332,7 @@ step_exposed() {
 	tells exposed -b "$1"
 }
 
-# One rank, whose sum in place moves nothing, so that it tells what a call costs; and as many as there
+# One rank, whose sum in place moves nothing, so its time is the cost of a call; and as many as there
 # are GPUs.
 step_sums_nccl() {
 	need_nccl

@@ -5,7 +5,7 @@ tests_launch_driver_SOURCES = tests/launch/driver.c $(launch_sources)
 tests_launch_driver_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch
 tests_launch_driver_LDADD = libgpumap-core.la
 
-# Lines that tell whether they arrived whole.
+# Lines that show whether they arrived whole.
 tests_launch_writer_SOURCES = tests/launch/writer.c
 
 if HAVE_CHECK

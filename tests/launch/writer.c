@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines that tell whether they arrive whole:
+ * Lines that show whether they arrive whole:
  *
  *	writer BYTES [PIECE]	writes about BYTES in lines of random length, PIECE (65536) at a
  *time writer --check RANKS	reads them with the launcher's tags; prints how many lines and bytes

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a rank is told and where it lands, in one line of NAME=VALUE between tabs; "-" is
- * unset, not known or nowhere. It opens its device list through the library:
+ * The variables of a rank and the device that it uses, in one line of NAME=VALUE between tabs; "-"
+ *is unset, not known or nowhere. It opens its device list through the library:
  *
  *	report [--inventory WHAT] [--style zero|local|modulo|explicit:N] [--local-rank N]
  *

@@ -4,10 +4,10 @@
 # A Slurm of two nodes with 8 GPUs and 16 CPUs each, all of it pretended, on this machine's
 # loopback; after tests/cli/lib.sh and lib.sh beside this file:
 #
-#	slurm_start		starts it, or skips the whole test and says why
+#	slurm_start		starts it, or skips the whole test with the reason
 #
 # Then srun, sbatch and its other commands work. Everything is in the folder $slurm and ends
-# with the test, whatever becomes of that. munge, with a key of its own, lets nobody else in.
+# with the test, whatever becomes of that. munge has a key of its own, so no other user has access.
 
 slurm_watchdog=
 PATH=$PATH:/usr/sbin # of the daemons

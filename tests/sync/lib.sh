@@ -7,7 +7,7 @@ is_clone() {
 	have git && git -C "$srcdir" ls-files --error-unmatch configure.ac >/dev/null 2>&1
 }
 
-# packed: the names of what the tarball has, as the build tree's Makefile tells them
+# packed: the names of the files in the tarball, by the Makefile of the build tree
 packed() {
 	# shellcheck disable=SC2016 # for make
 	printf 'packed-names:\n\t@printf "%%s\\n" $(DISTFILES:$(srcdir)/%%=%%)\n' >"$trash/packed.mk"

@@ -194,7 +194,7 @@ static bool ask_rank(struct question *q)
 	return false;
 }
 
-/* What is told last holds. */
+/* The last value of a variable wins. */
 static int note_variable(const char *name, const char *value, void *data)
 {
 	struct question *q = data;

@@ -29,7 +29,7 @@ int resolve_statements(gpumap_mapping **ret, const char *statements, const char 
 		       const char *machine_text, gpumap_report *report);
 
 /* Whether the mapping and the report hold a term, as tests/unit/t-resolve.c lists them;
- * *got (free it) says what is there instead. */
+ * *got (free it) has what is there instead. */
 bool term_holds(const char *term, int code, const gpumap_mapping *mapping,
 		const gpumap_report *report, char **got);
 

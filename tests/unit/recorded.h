@@ -10,7 +10,7 @@
 #include "strbuf.h"
 #include "unit.h"
 
-/* UUIDs of nobody's. */
+/* UUIDs that no real GPU has. */
 #define U0 "1a2b3c4d-0000-4aaa-8bbb-000000000010"
 #define U1 "1a2b3c4d-0000-4aaa-8bbb-000000000011"
 #define U2 "1a2b3c4d-0000-4aaa-8bbb-000000000012"

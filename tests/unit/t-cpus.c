@@ -12,7 +12,7 @@
 #include "tree.h"
 #include "unit.h"
 
-/* The process may run on every third CPU of so many; 0: the kernel does not tell. */
+/* The process may run on every third CPU of so many; 0: the kernel does not report it. */
 static int kernel_cpus;
 
 /* Stands before the C library's. The kernel wants room for all CPUs there could be. */

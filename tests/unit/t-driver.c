@@ -106,7 +106,7 @@ START_TEST(orders)
 }
 END_TEST
 
-/* CUDA tells an instance's own UUID; its GPU may come up several times. */
+/* CUDA gives an instance's own UUID; its GPU may come up several times. */
 START_TEST(mig_instances)
 {
 	gpumap_inventory *inventory = machine(three, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a finding means in general, looked up by its id or read from one that was reported. */
+/* The general description of a finding, looked up by its id or read from a reported finding. */
 #include "report.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms in which objects are written out, and what has none. */
+/* The formats in which objects are written, and those that an object does not have. */
 #include "gpumap.h"
 
 #include "base.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is found in Python files, and what is not: tests/vectors/lint-python.tsv. */
+/* The findings of Python files, by tests/vectors/lint-python.tsv. */
 #include "lint/python.h"
 #include "report.h"
 #include "strbuf.h"

@@ -63,7 +63,8 @@ START_TEST(plain)
 	fake.minor = NVML_ERROR_NOT_SUPPORTED;
 	fake.link_state = NVML_ERROR_UNKNOWN;
 	fake.count = 1;
-	expect("links not told", false, GPUMAP_OK, "0 GPU-0 0001:a0:00.0 minor -1 mig 0 links ?\n");
+	expect("links not reported", false, GPUMAP_OK,
+	       "0 GPU-0 0001:a0:00.0 minor -1 mig 0 links ?\n");
 	fake.count = 0;
 	expect("no GPU", false, GPUMAP_OK, "");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines by name, and the functions that open one. */
+/* Machines by name, and the functions that open them. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plan files that are none, or not whole: refused with a line, never half read. */
+/* Files that are not plans, or are cut: refused with a line, and never read in part. */
 #include <stdio.h>
 
 #include "jobs.h"

@@ -205,7 +205,7 @@ static const struct {
 	{"rotate", "a=" THREE, "share=rotate",
 	 "GPU-0a,GPU-0b,GPU-0c GPU-0b,GPU-0c,GPU-0a GPU-0c,GPU-0a,GPU-0b"},
 	{"numbers", "a=" THREE, "ids=index|share=isolate|gpus=2,0", "2 0"},
-	{"nobody knows UUIDs", "a=2xH100", "", "0,1 0,1"},
+	{"UUIDs are not known", "a=2xH100", "", "0,1 0,1"},
 	{"one snapshot for two hosts", "a*2=" TWO, "", "0,1 0,1 0,1 0,1"},
 	{"MIG", "a=" TWO_MIG, "share=isolate", "MIG-a1 MIG-a2 GPU-b0"},
 	{"no GPU", "a=" TWO, "gpus=none|world_size=2", "'' ''"},

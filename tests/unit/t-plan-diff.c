@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said to differ between two plans, and that nothing else is. */
+/* The differences that are reported between two plans, and that there are no others. */
 #include <stdio.h>
 
 #include "failing_malloc.h"

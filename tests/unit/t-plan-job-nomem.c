@@ -97,7 +97,7 @@ START_TEST(every_allocation_fails)
 		allocations_fail_at(0);
 		failed = allocations_failed();
 		ck_assert_msg(r == GPUMAP_OK || r == GPUMAP_ENOMEM, "%zu gives %d", n, r);
-		/* A finding that there was no memory for is told, and the plan stands. */
+		/* A finding without memory is reported as lost, and the plan stands. */
 		ck_assert_msg(failed || r == GPUMAP_OK, "%zu", n);
 		if (!failed)
 			ck_assert_str_eq(text, whole);

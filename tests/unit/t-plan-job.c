@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What ranks are started with, and that a plan that was written is the plan that is read. */
+/* The start of ranks: environments and arguments. A plan that is read equals the plan that was
+ * written. */
 #include <stdio.h>
 
 #include "inventory/inventory.h"
@@ -34,7 +35,7 @@ static const struct {
 	 "4$TORCHELASTIC_USE_AGENT_STORE=False|4$CUDA_VISIBLE_DEVICES=0,1|"
 	 "4$CUDA_DEVICE_ORDER=PCI_BUS_ID|4$OMP_NUM_THREADS!|4$SLURM_PROCID!",
 	 "GM192"},
-	{"a free port is told at the start", DDP, "a=2", "MASTER_PORT=1",
+	{"a free port is set at the start", DDP, "a=2", "MASTER_PORT=1",
 	 "0$MASTER_ADDR=127.0.0.1|0$MASTER_PORT-", ""},
 	{"another launcher's variables", DDP, "a=4", STALE,
 	 "1$RANK=1|1$WORLD_SIZE=4|1$OMPI_COMM_WORLD_RANK-|1$SLURM_PROCID-|1$PMI_RANK-|"
@@ -336,7 +337,7 @@ START_TEST(like)
 }
 END_TEST
 
-/* GPUs that no program can use are none for a plan, which says why. */
+/* A plan does not use GPUs that no program can use, and reports why. */
 static const struct {
 	const char *name, *files, *holds, *text, *fix;
 } unusable_rows[] = {

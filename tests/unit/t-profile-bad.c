@@ -15,7 +15,7 @@ static const struct {
 } rows[] = {
 	{"unknown key", "[profile a]\n  gpsu = 2\n", NULL,
 	 "t.ini:2:3 unknown key 'gpsu' in [profile a]; did you mean gpus? [GM003]\n"},
-	{"unknown key of nobody", "[profile a]\nfrobnicate = 2\n", NULL,
+	{"unknown key, no near name", "[profile a]\nfrobnicate = 2\n", NULL,
 	 "t.ini:2:1 unknown key 'frobnicate' in [profile a]; names of your own begin with x_ "
 	 "[GM003]\n"},
 	{"a key of another section", "[profile a]\ndevice = cuda:0\n", NULL,
@@ -178,8 +178,8 @@ static const struct {
 	 "t.ini:2:1 [env b] has no [profile b]; write a [profile b] [GM161]\n"
 	 "t.ini:4:1 [unset long-name] has no [profile long-name]; write a [profile long-name] "
 	 "[GM161]\n"},
-	{"an override of nobody", "[profile a]\n[override o]\ngpus=1\n[override p]\nprofile=b\n",
-	 NULL,
+	{"an override of no profile",
+	 "[profile a]\n[override o]\ngpus=1\n[override p]\nprofile=b\n", NULL,
 	 "t.ini:2:1 [override o] does not name the profile that it changes; write profile = NAME, "
 	 "or * "
 	 "for every one [GM164]\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles that are well-formed: what holds, and where it is from. */
+/* Profiles that are well-formed: which value wins, and its origin. */
 #include "profiles.h"
 
 /* `ask`: lines "KEY[@HOST[/NODE[/RANK[/LOCAL]]]] = VALUE <- ORIGIN"; "argv", "env" and "name"

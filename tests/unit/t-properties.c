@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What holds for every answer, over random statements; and what an answer costs. */
+/* Properties of every answer, over random statements, and the cost of an answer. */
 #include <jansson.h>
 #include <stdio.h>
 #include <time.h>

@@ -187,7 +187,7 @@ START_TEST(too_long_to_read)
 }
 END_TEST
 
-/* A file left by a process that was killed, with our number, is in nobody's way. */
+/* A file left by a process that was killed, with our number, is in no process's way. */
 START_TEST(stale_temporary)
 {
 	gpumap_inventory *inventory = make(8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is saved is read back. */
+/* A snapshot that is saved and read is the same inventory. */
 #include <limits.h>
 
 #include "inifile.h"

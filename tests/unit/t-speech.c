@@ -85,7 +85,7 @@ static const struct {
 	 {{"share", "x.ini:3"}},
 	 false,
 	 "write --share list or --ranks-per-gpu"},
-	{"a text says where it was",
+	{"a text names where it was",
 	 "with " SETTING("share = list"),
 	 SPEECH_TEXT,
 	 "--device",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What others documented, saw or built, dialect by dialect and layer by layer: the
+ * The behaviour that others documented, saw or built, for each dialect and layer: the
  * tables of tests/vectors, in the columns and terms of resolve.tsv.
  */
 #include <stdio.h>
@@ -66,7 +66,7 @@ START_TEST(tables_are_whole)
 }
 END_TEST
 
-/* Every row that is not followed says why. */
+/* Every row that gpumap does not follow has a reason. */
 START_TEST(differences_have_reasons)
 {
 	struct tsv differs = tsv_read("vectors/differs.tsv");

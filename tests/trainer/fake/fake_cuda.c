@@ -77,7 +77,7 @@ void fake_wait(void)
 {
 	struct timespec until;
 
-	/* A limit, for whoever is woken by nobody. */
+	/* A limit, for a thread that no other thread wakes. */
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += 2000000;
 	if (until.tv_nsec >= 1000000000) {

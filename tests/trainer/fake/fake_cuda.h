@@ -35,7 +35,7 @@ struct fake_cuda_options {
 };
 
 /* Begins, by the only thread. Without it the first call begins with $FAKE_CUDA_DEVICES devices, or
- * two, and what is found is told when the program ends, which then fails. */
+ * two. When the program ends it prints what was found, and then fails. */
 void fake_cuda_open(const struct fake_cuda_options *options);
 
 /* Ends it: false with the first fault, or what was not freed, in text[FAKE_CUDA_TEXT]. */

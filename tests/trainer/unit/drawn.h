@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* GPUMAP_TEST_SEED, or one that is drawn. main() asks first, so that the tests, which are processes
- * of their own, have the same; it is told in every case. */
+ * of their own, have the same; it is printed in every case. */
 static inline uint32_t drawn_seed(void)
 {
 	static uint32_t seed;

@@ -14,7 +14,7 @@
 static const enum value_type value_types[] = {VALUE_FLOAT32, VALUE_BFLOAT16, VALUE_FLOAT16};
 enum { TYPES = sizeof(value_types) / sizeof(*value_types), POISON = 0xa5, GUARD = 64 };
 
-/* Poisoned; what is behind it tells who writes there. */
+/* Poisoned; the values after its end show whether a kernel writes there. */
 struct array {
 	enum value_type type;
 	int64_t count;

@@ -382,7 +382,7 @@ tests_trainer_unit_t_stages_SOURCES = tests/trainer/unit/t-stages.c tests/unit/u
 tests_trainer_unit_t_stages_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_stages_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_stages_LDADD = $(train_ldadd)
-# Needs no libcheck: what gpumap-train is told, without training.
+# Needs no libcheck: the settings of gpumap-train, without training.
 check_PROGRAMS += tests/trainer/unit/settings-main
 tests_trainer_unit_settings_main_SOURCES = tests/trainer/unit/settings-main.c
 tests_trainer_unit_settings_main_CPPFLAGS = $(train_cppflags)

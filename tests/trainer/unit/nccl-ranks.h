@@ -19,7 +19,7 @@ enum { MAX_NCCL = 4 };
 struct ranks_how {
 	int world;
 	bool apart, late;
-	bool remote_errors; /* NCCL tells ranks of an abort */
+	bool remote_errors; /* NCCL reports an abort to the ranks */
 	int timeout_ms;
 	bool messages;
 	enum value_type sums;

@@ -144,7 +144,7 @@ static bool work_beside(struct communicator *comm, struct train_error *error)
 		return false;
 	}
 	sleep(FOR_EVER);
-	return train_fail(error, TRAIN_FAILED, "nobody ended the run");
+	return train_fail(error, TRAIN_FAILED, "no rank ended the run");
 }
 
 static bool work_late(struct communicator *comm, struct train_error *error)

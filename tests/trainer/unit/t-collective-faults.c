@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What ranks hear when one of them fails, is late, or does something else. */
+/* The reasons that ranks get if one of them fails, is late, or does something else. */
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
@@ -270,7 +270,7 @@ static void device_idle(struct member *m)
 	shm->check(m->comm, "a kernel", 0, &m->error);
 }
 
-/* What waits for a device says that it took long, before the limit of the call is over. */
+/* A rank that waits for a device reports a long wait, before the limit of the call is over. */
 static void device_call(struct member *m)
 {
 	if (m->rank == 2) {

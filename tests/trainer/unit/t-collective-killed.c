@@ -34,7 +34,7 @@ static void be_slow(int number)
 	mprotect(pages + page, page, PROT_READ);
 }
 
-/* A reason that nobody can read: its status is on the first page, its text, but for letters that
+/* A reason that no rank can read: its status is on the first page, its text, but for letters that
  * alignment leaves on the first, on the second. */
 static struct train_error *hidden_reason(void)
 {

@@ -40,7 +40,7 @@ START_TEST(however_large_the_machine)
 		{"above all", 8192, 4000, 4095, 0, 0, -1, 96},
 		{"the largest", 1 << 16, 5, 5, 0, 1, 5, 0},
 		{"larger than any", (1 << 16) + 1, 5, 5, 0, 0, -1, 0},
-		{"that does not tell", 64, 0, 7, EPERM, 0, -1, 0},
+		{"that does not report it", 64, 0, 7, EPERM, 0, -1, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

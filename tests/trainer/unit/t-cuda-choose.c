@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which algorithms a pretended GPU takes (fake_cudnn_algorithms.c says what there is), and writes
+/* The algorithms that a simulated GPU takes (fake_cudnn_algorithms.c has the list), and writes
  * through pinned memory. */
 #include "config.h"
 
@@ -201,7 +201,7 @@ static cudaError_t broken_memory(void **memory, size_t bytes)
 			     : cuda_calls_get(&error)->cudaMalloc(memory, bytes);
 }
 
-/* What it lacks is passed over, and told where nothing is left; whatever else fails is told. */
+/* What it lacks is skipped, and reported if nothing is left; any other failure is reported. */
 START_TEST(errors_are_reported)
 {
 	static const char *const expected[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The products of linear layers on a pretended GPU (fake_cublaslt_run.c says what there is). */
+/* The products of linear layers on a simulated GPU (fake_cublaslt_run.c has the algorithms). */
 #include "config.h"
 
 #include "backend/cuda.h"

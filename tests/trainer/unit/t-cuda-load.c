@@ -9,7 +9,7 @@
 #include "backend/cuda_calls.h"
 #include "unit.h"
 
-/* A library opens and tells its version, or is missing and says so. */
+/* A library opens and gives its version, or is reported as missing. */
 static bool loads(struct cuda_calls *calls, enum cuda_library library)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -37,7 +37,7 @@ START_TEST(the_runtime_is_linked)
 	ck_assert(calls.kernel_add && calls.kernel_update);
 	ck_assert_int_eq(calls.cudaRuntimeGetVersion(&version), cudaSuccess);
 	ck_assert_int_eq(version, CUDART_VERSION);
-	/* With a GPU or without: one or the other is told. */
+	/* With a GPU or without, one of these is reported. */
 	if (cuda_calls_devices(&calls, &devices, &error)) {
 		ck_assert_int_gt(devices, 0);
 	} else {

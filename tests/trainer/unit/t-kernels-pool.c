@@ -193,7 +193,7 @@ START_TEST(pools_as_the_backend)
 }
 END_TEST
 
-/* Places and sums are left out where nobody wants them. */
+/* Places and sums are left out where no caller wants them. */
 START_TEST(pools_without_places)
 {
 	float input[] = {1, 2, 4, 3}, output = 0;

@@ -83,7 +83,7 @@ START_TEST(a_recorded_step_that_waits_for_ever)
 }
 END_TEST
 
-/* --- messages that nobody takes ----------------------------------------------------------- */
+/* --- messages that no rank takes ----------------------------------------------------------- */
 
 static bool gives(struct member *m, int to)
 {

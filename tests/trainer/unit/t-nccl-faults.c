@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What ranks of collective nccl hear when one of them fails, does not come, or asks what cannot be.
+/* The reasons that ranks of collective nccl get if a rank fails, does not come or asks wrongly.
  */
 #include "config.h"
 
@@ -54,7 +54,7 @@ START_TEST(a_rank_that_never_begins)
 }
 END_TEST
 
-/* Rank 1 is somewhere else, until it hears what became of the run. */
+/* Rank 1 is somewhere else, until it gets the result of the run. */
 static void work_stays_away(struct member *m)
 {
 	if (m->rank == 1) {
@@ -114,7 +114,7 @@ START_TEST(a_rank_that_fails)
 }
 END_TEST
 
-/* Without a common place NCCL tells it, where it can. */
+/* Without a common place NCCL reports it, if it can. */
 START_TEST(a_rank_that_fails_far_away)
 {
 	const struct ranks_how how = {
@@ -139,7 +139,7 @@ static void *abort_later(void *argument)
 	return NULL;
 }
 
-/* Apart, so that it is not the common place that tells it. */
+/* Apart, so that the common place cannot report it. */
 static void work_beside(struct member *m)
 {
 	pthread_t thread;
@@ -182,7 +182,7 @@ START_TEST(a_device_that_fails)
 
 	ranks_machine(&how);
 	ranks_some(members, &how, 0, 2, work_breaks, NULL, NULL);
-	fake_cuda_close(text); /* what a broken device keeps is not told */
+	fake_cuda_close(text); /* what a broken device keeps is not reported */
 	ck_assert_msg(strstr(members[1].error.text, "GPU 1 (") &&
 			      strstr(members[1].error.text, "cudaErrorECCUncorrectable (214)"),
 		      "%s", members[1].error.text);
@@ -235,7 +235,7 @@ START_TEST(calls_that_cannot_be)
 		{"root", true, ask_root,
 		 "broadcast of parameters: there is no rank 2, the world has 2"},
 		{"self", true, ask_self, "send of a message: a rank sends nothing to itself"},
-		{"nobody", true, ask_nobody,
+		{"no rank", true, ask_nobody,
 		 "receive of a message: there is no rank -1, the world has 2"},
 		{"messages", false, ask_self, "send of a message: "},
 	};

@@ -53,7 +53,7 @@ static void work_turns(struct member *m)
 }
 
 /* Rank 1 comes when the others have gone on, and so have their devices, until they want to be
- * notified of it. If they waited for it, nobody would come. */
+ * notified of it. If they waited for it, no rank would come. */
 static void work_late(struct member *m)
 {
 	m->kept = device_memory(m, 4000);

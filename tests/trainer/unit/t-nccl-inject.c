@@ -79,8 +79,8 @@ static bool may_be_silent(enum cuda_call call)
 	       call == CUDA_CALL_ncclCommGetAsyncError;
 }
 
-/* Each rank has ended well, or says which call it was, or that another one failed; or that NCCL or
- * a wait noticed the end. */
+/* Each rank has ended well, or reports which call it was, or that another rank failed; or that NCCL
+ * or a wait noticed the end. */
 static void expect(const struct member *members, bool apart, enum cuda_call call)
 {
 	char name[80];

@@ -137,7 +137,7 @@ static void expect_weights(int row, float inv_scale, const char *what)
 
 START_TEST(steps_as_pytorch)
 {
-	expect_weights(_i, 1, "as it is");
+	expect_weights(_i, 1, "unchanged");
 	expect_weights(_i, 1 / 65536.0f, "unscaled");
 }
 END_TEST

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* In which order the reducer asks a collective that does not wait: its calls are told as text. */
+/* The order in which the reducer asks a collective that does not wait. Its calls are recorded as
+ * text. */
 #include <stdio.h>
 #include <string.h>
 

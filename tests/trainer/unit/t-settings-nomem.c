@@ -79,7 +79,7 @@ START_TEST(every_allocation_fails)
 		done = use(_i, &error);
 		allocations_fail_at(0);
 		failed = allocations_failed();
-		/* Some can be done without: a message that is not told. */
+		/* Some failures do no harm: a message is not reported. */
 		ck_assert_msg(done || failed, "%s, allocation %zu: %s", name, n, error.text);
 		ck_assert_msg(
 			done || (error.status == TRAIN_FAILED && strstr(error.text, "memory")),

@@ -65,7 +65,7 @@ START_TEST(all_do_it_on_their_own_threads)
 }
 END_TEST
 
-/* Who waits is woken by the one that fails, and that one's error is told. */
+/* A thread that fails wakes the threads that wait, and its error is reported. */
 struct wait {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;

@@ -18,7 +18,7 @@ struct trace_log {
 	int calls;
 };
 
-/* Conversions and prepare are a backend's choice: told, but not put in the text. */
+/* Conversions and prepare are a backend's choice. They are reported, but not put in the text. */
 static void log_call(void *argument, const char *layer, const char *what)
 {
 	struct trace_log *log = argument;

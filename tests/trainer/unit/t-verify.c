@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --verify-mapping of a process: what NVML told before and tells now, what the mapping names, and
- * what comes of it. */
+/* --verify-mapping of a process: what NVML reported before and reports now, what the mapping names,
+ * and what comes of it. */
 #include "verify.h"
 
 /* GPU 0 in MIG mode: instances 1 and 2 share a GPU instance. */
@@ -85,7 +85,7 @@ static const struct {
 	 AT(3) ": the mapping names it for pid 4242, but that has no memory there after the first "
 	       "step; " NOTHING_REMEDY},
 
-	{"amounts not told", whole, "", "3 4242 900?\n", {GPU(3)}, BY_PROCESS, NULL},
+	{"amounts not reported", whole, "", "3 4242 900?\n", {GPU(3)}, BY_PROCESS, NULL},
 	{"a stray of such",
 	 whole,
 	 "0 99 100\n",
@@ -107,7 +107,7 @@ static const struct {
 	 {GPU(3)},
 	 NULL,
 	 AT(0) ": 512.0 MiB of pid 4242 (rank 0 on GPU 3) after the first step" STRAY_REMEDY},
-	{"neither amounts nor memory told",
+	{"neither amounts nor memory reported",
 	 unmeasured,
 	 "",
 	 "0 4242 512?\n1 4242 900?\n",
@@ -115,7 +115,7 @@ static const struct {
 	 NULL,
 	 "GPU 0 (0000:01:00.0, " UUID "0): memory of pid 4242 (rank 0 on GPU 1) after the first "
 	 "step" STRAY_REMEDY},
-	{"memory not told", unmeasured, "", "1 4242 900\n", {GPU(1)}, BY_PROCESS, NULL},
+	{"memory not reported", unmeasured, "", "1 4242 900\n", {GPU(1)}, BY_PROCESS, NULL},
 	{"entries of 32 bytes",
 	 whole,
 	 "",
@@ -184,7 +184,7 @@ static const struct {
 	 {GPU(3)},
 	 NULL,
 	 AT(0) ": 500.0 MiB more in use after the first step than before this run, " MORE_REMEDY},
-	{"hidden, memory not told",
+	{"hidden, memory not reported",
 	 unmeasured,
 	 "",
 	 "1 hidden 900\n",
@@ -194,7 +194,7 @@ static const struct {
 	 "and NVML cannot read it after the first step: its memory "
 	 "is not known; " UNREAD_REMEDY},
 
-	{"neither list nor memory told",
+	{"neither list nor memory reported",
 	 unmeasured,
 	 "",
 	 "1 unlisted\n1 4242 900\n",

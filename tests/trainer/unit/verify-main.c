@@ -4,7 +4,7 @@
  *	verify-main OPTIONS
  * Devices are the reference's, but for what they write into the file GPUMAP_PRETEND_USE:
  *	VERIFY_HELD	what a device that is opened holds, in MiB; "": nothing
- *	VERIFY_WHO	"hidden": no list tells whose it is
+ *	VERIFY_WHO	"hidden": no list shows whose it is
  *	VERIFY_STRAY	a GPU where each process that opens a device holds 500 MiB too
  *	VERIFY_LATE	the same, from the third update on
  */
