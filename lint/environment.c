@@ -88,7 +88,7 @@ static void check_advice(const char *const *envp, const struct rank_identity *ro
 		report_add(report, FINDING_SLOW_SETTING,
 			   ABOUT(.origin = ENVIRONMENT,
 				 .fix = "name one interface; NCCL_SOCKET_IFNAME takes lists"),
-			   "GLOO_SOCKET_IFNAME=%s: gloo takes one name as it is",
+			   "GLOO_SOCKET_IFNAME=%s: gloo reads the whole value as one name",
 			   QUOTE(span_of(interface)));
 	if (several && !get(envp, "OMP_NUM_THREADS"))
 		report_add(report, FINDING_SLOW_SETTING,

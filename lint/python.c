@@ -98,8 +98,8 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 		   AT(judge, s,
 		      .fix = "start it by python3 FILE; or let each rank of the launcher run what "
 			     "is spawned, with LOCAL_RANK as its number"),
-		   "spawn starts the ranks of this program, and so does %s: each of its ranks "
-		   "starts all of them",
+		   "spawn starts the ranks of this program, and so does %s: each rank of "
+		   "the launcher starts all ranks again",
 		   launcher);
 }
 

@@ -311,11 +311,11 @@ void slurm_remarks(struct emitter *e)
 			    emit_setting(e, "gpus"));
 	if (e->inside)
 		emit_remark(e, FINDING_LAUNCHER_DEVICES, "ask for whole nodes: --exclusive",
-			    "the plan names GPUs, which have to be those that Slurm grants");
+			    "the plan names GPUs, and Slurm has to grant exactly these GPUs");
 	if (!has_equal_gpus(e) && *emit_setting(e, "log_dir"))
 		emit_remark(e, FINDING_LAUNCHER_RANKS, "name them by %h",
-			    "where hosts have unlike numbers of GPUs, Slurm numbers log files "
-			    "otherwise than ranks");
+			    "if hosts have different numbers of GPUs, Slurm numbers log files "
+			    "differently from ranks");
 	emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
 		    "gpumap has to be installed on every node, because the command starts ranks "
 		    "with gpumap exec: Slurm sets no RANK, and if it gave each rank one GPU "

@@ -74,9 +74,10 @@ static void loaded(struct no_gpu_reason *reason, const struct no_gpu_host *host,
 			  "the NVIDIA driver%s is loaded, but libnvidia-ml.so.1 is missing",
 			  driver);
 	else if (host->nvml == NVML_ERROR_FUNCTION_NOT_FOUND)
-		set_cause(reason, FINDING_NO_DRIVER, "install the libraries of the loaded driver",
-			  "the NVIDIA driver%s is loaded, but libnvidia-ml.so.1 is not of it",
-			  driver);
+		set_cause(
+			reason, FINDING_NO_DRIVER, "install the libraries of the loaded driver",
+			"the NVIDIA driver%s is loaded, but libnvidia-ml.so.1 is of another driver",
+			driver);
 	else if (host->nvml == NVML_ERROR_LIB_RM_VERSION_MISMATCH)
 		set_cause(reason, FINDING_NO_DRIVER, "reboot, or unload and load the driver",
 			  "the loaded NVIDIA driver%s and its libraries differ in version", driver);

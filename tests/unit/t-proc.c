@@ -176,7 +176,7 @@ static const struct {
 	 {.nvml = NVML_ERROR_FUNCTION_NOT_FOUND, .loaded = true, .gpus = 1},
 	 false,
 	 FINDING_NO_DRIVER,
-	 "the NVIDIA driver is loaded, but libnvidia-ml.so.1 is not of it"},
+	 "the NVIDIA driver is loaded, but libnvidia-ml.so.1 is of another driver"},
 	{"container without a grant, the library mounted",
 	 {.nvml = NVML_ERROR_DRIVER_NOT_LOADED,
 	  .loaded = true,

@@ -60,7 +60,7 @@ static int check_known(struct exec *exec)
 			      .fix = "start this node's ranks: gpumap run --nnodes $WORLD_SIZE "
 				     "--node-rank $RANK"),
 			"RANK=%lld and WORLD_SIZE=%lld number pods, not ranks: exec starts one "
-			"program, and no launcher counted those of this pod",
+			"program, and no launcher numbered the ranks of this pod",
 			(long long)exec->rows[0].node_rank, (long long)exec->rows[0].nodes);
 	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_RANK,
 			   ABOUT(.rule = "R1", .origin = "environment",

@@ -85,7 +85,7 @@ static bool find(struct cuda_device *d, const struct device_options *options,
 	if (!by_uuid && d->ordinal >= 0 && d->ordinal < count)
 		return true;
 	return train_fail(error, TRAIN_BAD_INPUT,
-			  "%s, %s: CUDA shows this process %d GPU%s, and not this one; look at "
+			  "%s, %s: CUDA shows this process %d GPU%s, but not this one; look at "
 			  "CUDA_VISIBLE_DEVICES",
 			  d->where, by_uuid ? options->uuid : "without a UUID", count,
 			  count == 1 ? "" : "s");

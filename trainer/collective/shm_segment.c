@@ -102,11 +102,10 @@ static bool begin(struct rendezvous *rendezvous, struct train_error *error)
 static enum attempt wrong_world(const struct rendezvous *rendezvous, int world,
 				struct train_error *error)
 {
-	shm_fail(
-		rendezvous, error,
-		"/dev/shm%s: a rank came with a world of %d ranks, and others have one of %d: give "
-		"all the same WORLD_SIZE, and each run a name of its own",
-		rendezvous->name, rendezvous->options.world, world);
+	shm_fail(rendezvous, error,
+		 "/dev/shm%s: a rank came with a world of %d ranks, and others have a world of %d: "
+		 "set the same WORLD_SIZE for all ranks, and give each run its own name",
+		 rendezvous->name, rendezvous->options.world, world);
 	return ATTEMPT_FAILED;
 }
 
