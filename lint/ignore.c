@@ -378,7 +378,8 @@ void ignores_report(const struct ignores *ignores, const char *origin, gpumap_re
 			report_add(report, FINDING_UNUSED_IGNORE,
 				   ABOUT(.origin = origin, .line = one->line, .column = one->column,
 					 .fix = "write # gpumap: ignore, or ignore=GM007,GM220"),
-				   "this ignores nothing: '%s' is no list of ids", QUOTE(one->ids));
+				   "this ignores nothing: '%s' is not a list of ids",
+				   QUOTE(one->ids));
 			continue;
 		}
 		report_add(report, FINDING_UNUSED_IGNORE,
