@@ -27,6 +27,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/commands.def \
 	tools/cpus.c tools/cpus.h \
 	tools/directions.c tools/directions.h \
+	tools/torchrun_options.c \
 	tools/unknown_option.c tools/unknown_option.h \
 	tools/helper_path.c tools/helper_path.h \
 	tools/lint_print.c tools/lint_print.h \

@@ -54,6 +54,10 @@ bool plan_option(struct plan_options *options, const char *name, const char *val
 /* Applies what follows from several options together. Call it after the last option. `here`: this
  * command starts the ranks of one node. GPUMAP_EINPUT. */
 int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report);
+/* Refuses --standalone for a plan of `count` hosts, the first of which is `first` (NULL: there is
+ * no host), if it is not of this node alone. */
+int plan_check_standalone(const struct plan_options *options, size_t count, int64_t node,
+			  const char *first, gpumap_report *report);
 
 /* Fails if an option would change a profile: the plan in `file` already has all settings. */
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,

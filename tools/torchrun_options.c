@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* The options that torchrun has under other names, and what follows from them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/job.h"
+#include "plan_open.h"
+#include "report.h"
+
+enum { MAX_RESTARTS = 1000000 };
+
+static bool restarts(struct plan_options *options, const char *value, gpumap_report *report,
+		     bool *failed)
+{
+	int64_t n = span_number(span_of(value), MAX_RESTARTS);
+
+	if (n < 0) {
+		report_add(report, FINDING_BAD_OPTION,
+			   ABOUT(.origin = "--max-restarts", .fix = "write a number from 0"),
+			   "cannot be '%s'", QUOTE(span_of(value)));
+		*failed = true;
+		return true;
+	}
+	snprintf(options->on_fail, sizeof(options->on_fail), n ? "restart:%lld" : "kill",
+		 (long long)n);
+	return profile_option(&options->profile, "--on-fail", options->on_fail);
+}
+
+/* On a machine with GPUs a rank for each core is rarely meant. */
+static bool local_ranks(struct plan_options *options, const char *value, gpumap_report *report,
+			bool *failed)
+{
+	if (!streq(value, "cpu") && !streq(value, "xpu"))
+		return profile_option_as(&options->profile, "--ranks",
+					 streq(value, "gpu") ? "auto" : value, "--nproc-per-node");
+	report_add(report, FINDING_BAD_OPTION,
+		   ABOUT(.origin = "--nproc-per-node",
+			 .fix = "write a number, with --gpus none for ranks without GPUs"),
+		   "cannot be '%s'", QUOTE(span_of(value)));
+	*failed = true;
+	return true;
+}
+
+/* Takes options for which torchrun has other names. */
+static bool torchrun_option(struct plan_options *options, const char *name, const char *value,
+			    gpumap_report *report, bool *failed)
+{
+	if (streq(name, "--nproc-per-node"))
+		return local_ranks(options, value, report, failed);
+	if (streq(name, "--max-restarts"))
+		return restarts(options, value, report, failed);
+	if (rendezvous_option(&options->rendezvous, name, value))
+		return true;
+	if (streq(name, "-r"))
+		return profile_option_as(&options->profile, "--redirects", value, "-r");
+	if (streq(name, "-t"))
+		return profile_option_as(&options->profile, "--tee", value, "-t");
+	if (!streq(name, "--standalone"))
+		return false;
+	options->standalone = true;
+	return true;
+}
+
+bool plan_option(struct plan_options *options, const char *name, const char *value,
+		 gpumap_report *report, bool *failed)
+{
+	if (streq(name, "--plan"))
+		options->file = value;
+	else if (streq(name, "--nnodes"))
+		options->nnodes = value;
+	else if (streq(name, "--node-rank"))
+		options->node_rank = value;
+	else if (streq(name, "-m") || streq(name, "--module"))
+		options->module = name;
+	else if (streq(name, "--no-python"))
+		options->no_python = true;
+	else
+		return torchrun_option(options, name, value, report, failed) ||
+		       profile_option(&options->profile, name, value);
+	return true;
+}
+
+/* torchrun's MIN:MAX is a number if both are equal. */
+static const char *plain_count(const char *nnodes)
+{
+	const char *colon = strchr(nnodes, ':');
+	size_t length = colon ? (size_t)(colon - nnodes) : 0;
+
+	return colon && span_is((struct span){nnodes, length}, colon + 1) ? colon + 1 : nnodes;
+}
+
+/* In a step of Slurm with one task on each node the task knows the node's number. */
+static const char *slurm_node(int64_t nodes)
+{
+	static const char *const counts[] = {"SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS"};
+	const char *node = getenv("SLURM_NODEID");
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		const char *count = getenv(counts[i]);
+
+		if (!count || span_number(span_of(count), INT32_MAX) != nodes)
+			return NULL;
+	}
+	return getenv("SLURM_PROCID") ? node : NULL;
+}
+
+/* torchrun numbers the nodes of a rendezvous by the order of arrival. */
+static int find_node(struct plan_options *options, int64_t nodes, gpumap_report *report)
+{
+	const struct rendezvous *r = &options->rendezvous;
+
+	if (nodes < 2 || options->node_rank || !(r->backend || r->endpoint))
+		return GPUMAP_OK;
+	options->node_rank = slurm_node(nodes);
+	if (options->node_rank)
+		return GPUMAP_OK;
+	return report_fail(
+		report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+		ABOUT(.origin = r->backend ? "--rdzv-backend" : "--rdzv-endpoint",
+		      .fix = "write --node-rank 0 on the endpoint's host, 1 on the next one"),
+		"gpumap needs --node-rank N on each of the %lld nodes", (long long)nodes);
+}
+
+int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report)
+{
+	int64_t nodes = 1;
+	int r;
+
+	if (options->nnodes) {
+		options->nnodes = plain_count(options->nnodes);
+		nodes = span_number(span_of(options->nnodes), INT32_MAX);
+	}
+	r = rendezvous_settle(&options->rendezvous, &options->profile, options->standalone, report);
+	if (r == GPUMAP_OK)
+		r = rendezvous_check_nodes(&options->rendezvous, nodes, report);
+	return r == GPUMAP_OK && here ? find_node(options, nodes, report) : r;
+}
+
+int plan_check_standalone(const struct plan_options *options, size_t count, int64_t node,
+			  const char *first, gpumap_report *report)
+{
+	if (!options->standalone || (count < 2 && node >= 0) || !first)
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+			   ABOUT(.origin = "--standalone", .fix = "leave it out, or name no hosts"),
+			   count > 1 ? "this node alone, and %zu hosts, of which the first is '%s'"
+				     : "this node alone, and %zu host, '%s', which is another one",
+			   count, QUOTE(span_of(first)));
+}
