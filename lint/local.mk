@@ -8,6 +8,7 @@ liblint_la_SOURCES = \
 	lint/folder.c \
 	lint/ignore.c lint/ignore.h \
 	lint/kind.c \
+	lint/launchers.c lint/launchers.h \
 	lint/lint.h \
 	lint/profile.c \
 	lint/program.c \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls that choose devices, make groups of ranks, or read arguments. */
+#include "lint/launchers.h"
 #include "lint/python_file.h"
 
 static bool one_of(const char *const *names, size_t count, const char *path)
@@ -333,11 +334,9 @@ static bool initialises(const struct python_file *f, const char *path, unsigned 
  * shell nor a launcher. */
 static bool is_foreign(const struct python_file *f, unsigned open)
 {
-	static const char *const starters[] = {
-		"python",     "torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec",
-		"horovodrun", "srun",     "sbatch",     "ray",       "bash",   "sh",
-		"env",        "nohup",    "sudo",       "gpumap",    "cd",     "xargs",
-		"ssh",        "docker",   "orterun",    "CUDA_",     "conda",  "source"};
+	static const char *const starters[] = {"python", "sbatch", "ray",   "bash",  "sh",
+					       "env",    "nohup",  "sudo",  "cd",    "xargs",
+					       "ssh",    "docker", "CUDA_", "conda", "source"};
 	const struct python_token *t;
 	struct python_argument a;
 	struct span word;
@@ -357,6 +356,9 @@ static bool is_foreign(const struct python_file *f, unsigned open)
 	word.length = n;
 	for (size_t i = 0; i < ARRAY_SIZE(starters); i++)
 		if (span_starts(word, starters[i]))
+			return false;
+	for (const struct launcher_program *p = launcher_programs; p->name; p++)
+		if (span_starts(word, p->name))
 			return false;
 	return n && !memchr(word.text, '{', n) && !memchr(word.text, '%', n) &&
 	       !memchr(word.text, '=', n) && !memchr(word.text, '/', n) &&

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs and their launchers: how many ranks they start, on how many GPUs. */
+#include "lint/launchers.h"
 #include "lint/shell_script.h"
 
 #include <stdio.h>
@@ -48,8 +49,8 @@ static bool launcher_module(struct span module, enum lint_launcher *launcher)
 /* Whether word i is a launcher; *first is the first of its arguments. */
 static bool identify(const struct command *c, size_t i, enum lint_launcher *launcher, size_t *first)
 {
-	static const char *const mpi[] = {"mpirun", "mpiexec", "orterun", "horovodrun"};
-	struct span s = word_text(c, i), second = word_text(c, i + 1);
+	struct span s = word_text(c, i);
+	const struct launcher_program *p = launcher_program(base_name(s));
 	const char *module = NULL;
 
 	*first = i + 1;
@@ -59,23 +60,13 @@ static bool identify(const struct command *c, size_t i, enum lint_launcher *laun
 		*first = file + 1;
 		return module && launcher_module(word_text(c, file), launcher);
 	}
-	for (size_t n = 0; n < ARRAY_SIZE(mpi); n++)
-		if (is_program(s, mpi[n])) {
-			*launcher = LINT_MPIRUN;
-			return true;
-		}
-	if (is_program(s, "torchrun")) {
-		*launcher = LINT_TORCHRUN;
-		return true;
-	}
-	if (is_program(s, "deepspeed")) {
-		*launcher = LINT_DEEPSPEED;
-		return true;
-	}
-	*first = i + 2;
-	*launcher = is_program(s, "gpumap") ? LINT_GPUMAP : LINT_ACCELERATE;
-	return (is_program(s, "accelerate") && span_is(second, "launch")) ||
-	       (is_program(s, "gpumap") && span_is(second, "run"));
+	/* The options of srun are read before. */
+	if (!p || p->launcher == LINT_SRUN ||
+	    (p->command && !span_is(word_text(c, i + 1), p->command)))
+		return false;
+	*launcher = p->launcher;
+	*first += p->command != NULL;
+	return true;
 }
 
 /* Its place among those started, plus one; 0: it is not a file that is known. */

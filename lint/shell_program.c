@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs: their names, the variables that reach them, the script of a shell's -c, and wrappers
  * before the program, such as env, sudo and nohup, which may drop the environment (rule S8). */
+#include "lint/launchers.h"
 #include "lint/shell_script.h"
 
 struct span base_name(struct span word)
@@ -36,12 +37,9 @@ bool ends_py(struct span s)
 
 bool is_gpu_program(const struct command *c, size_t first)
 {
-	static const char *const names[] = {"torchrun", "accelerate", "deepspeed", "mpirun",
-					    "mpiexec",  "orterun",    "srun",      "horovodrun",
-					    "gpumap",   NULL};
 	struct span s = base_name(word_text(c, first));
 
-	return shell_any(s, names) || is_python(s) || ends_py(s);
+	return launcher_program(s) || is_python(s) || ends_py(s);
 }
 
 const struct prefix *command_prefix(const struct command *c, struct span name)
@@ -270,11 +268,19 @@ static bool mentions(const struct command *c, size_t first, const char *const *t
 	return false;
 }
 
+/* Whether it may start ranks, or one. */
+static bool mentions_launch(const struct command *c, size_t first)
+{
+	bool found = mentions(c, first, (const char *const[]){"python", NULL});
+
+	for (const struct launcher_program *p = launcher_programs; !found && p->name; p++)
+		found = mentions(c, first, (const char *const[]){p->name, NULL});
+	return found;
+}
+
 /* ssh and containers: the program there does not get this environment. */
 static void elsewhere(struct shell *sh, struct run *run)
 {
-	static const char *const programs[] = {"python",    "torchrun", "accelerate",
-					       "deepspeed", "mpirun",   NULL};
 	static const char *const ssh_takes[] = {"CUDA_VISIBLE_DEVICES", "SendEnv", NULL};
 	static const char *const docker_takes[] = {"CUDA_VISIBLE_DEVICES", "--env-file", NULL};
 	struct command *c = run->c;
@@ -282,13 +288,13 @@ static void elsewhere(struct shell *sh, struct run *run)
 
 	if (is_program(s, "ssh")) {
 		run->foreign = true;
-		if (mentions(c, run->first, programs) && !mentions(c, run->first, ssh_takes))
+		if (mentions_launch(c, run->first) && !mentions(c, run->first, ssh_takes))
 			report_lost(sh, run, run->first, "ssh does not carry it to the other host",
 				    "set it inside the remote command");
 	} else if ((is_program(s, "docker") || is_program(s, "podman")) &&
 		   (span_is(second, "run") || span_is(second, "exec"))) {
 		run->foreign = true;
-		if (mentions(c, run->first, programs) && !mentions(c, run->first, docker_takes))
+		if (mentions_launch(c, run->first) && !mentions(c, run->first, docker_takes))
 			report_lost(sh, run, run->first, "the container does not get it",
 				    "choose devices with --gpus '\"device=...\"'");
 		if (span_is(second, "run"))
