@@ -90,7 +90,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/view_mig.c \
 	libgpumap/mps.c \
 	libgpumap/pci.c libgpumap/pci.h \
-	libgpumap/plan/alike.c libgpumap/plan/arrange.c \
+	libgpumap/plan/alike.c libgpumap/plan/arguments.c libgpumap/plan/arrange.c \
 	libgpumap/plan/attributes.c \
 	libgpumap/plan/bounds.c \
 	libgpumap/plan/build.h \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The variables and arguments with which a rank starts. */
+/* The variables with which a rank starts. */
 #include "plan/job.h"
 
 #include <stdio.h>
@@ -192,15 +192,9 @@ static void set_run(struct environ_walk *w)
 	strbuf_free(&gpus);
 }
 
-static struct macros macros_of(const gpumap_plan *plan, const struct job_rank *at,
-			       const char *stream)
-{
-	return (struct macros){at->rank, at->local_rank, at->node, at->host, plan->run, stream};
-}
-
 static void set_profile(struct environ_walk *w, gpumap_report *report)
 {
-	const struct macros macros = macros_of(w->plan, w->at, NULL);
+	const struct macros macros = job_macros(w->plan, w->at, NULL);
 
 	for (size_t i = 0; i < w->plan->variable_count && w->r == GPUMAP_OK; i++) {
 		const struct job_variable *v = &w->plan->variables[i];
@@ -232,27 +226,6 @@ int job_environ(const gpumap_plan *plan, const struct job_rank *rank, const char
 	return set_all(&w);
 }
 
-bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret)
-{
-	struct plan_rank at;
-
-	if (rank < 0 || !plan_rank(plan, (size_t)rank, &at))
-		return false;
-	*ret = (struct job_rank){
-		.rank = rank,
-		.world_size = (int64_t)plan->world_size,
-		.local_rank = (int64_t)at.local_rank,
-		.local_size = (int64_t)at.local_size,
-		.node = (int64_t)at.node,
-		.nodes = (int64_t)plan->host_count,
-		.row = rank,
-		.host = at.host->name,
-		.slot = at.slot,
-		.device_order = at.host->layout->device_order,
-	};
-	return true;
-}
-
 EXPORT int gpumap_plan_variable_each(const gpumap_plan *plan, int64_t rank, const char *const *envp,
 				     visit *fn, void *data)
 {
@@ -264,84 +237,4 @@ EXPORT int gpumap_plan_variable_each(const gpumap_plan *plan, int64_t rank, cons
 	unset_foreign(&w);
 	unset_rendezvous(&w);
 	return set_all(&w);
-}
-
-/* --- values of a rank --------------------------------------------------------------- */
-
-int job_expand(char **ret, const gpumap_plan *plan, const char *key, const struct job_rank *rank,
-	       const char *stream, gpumap_report *report)
-{
-	const char *value = gpumap_plan_setting(plan, key, rank->row);
-	const struct macros macros = macros_of(plan, rank, stream);
-
-	if (!value)
-		return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY, NULL,
-				   "no such key: '%s'", QUOTE(span_of(key)));
-	return profile_expand(ret, value, &macros, ABOUT(.origin = key), report);
-}
-
-EXPORT int gpumap_plan_expand_setting(char **ret, const gpumap_plan *plan, const char *key,
-				      int64_t rank, const char *stream, gpumap_report *report)
-{
-	struct job_rank at = {.rank = -1, .local_rank = -1, .node = -1, .row = rank, .host = NULL};
-
-	job_rank_at(plan, rank, &at);
-	return job_expand(ret, plan, key, &at, stream, report);
-}
-
-/* --- arguments ------------------------------------------------------------------------ */
-
-static void free_arguments(char **arguments)
-{
-	for (size_t i = 0; arguments && arguments[i]; i++)
-		free(arguments[i]);
-	free(arguments);
-}
-
-/* The argument that old scripts expect: --local_rank=N, or another name. */
-static char *local_rank_argument(const struct key_value *pass, int64_t local_rank)
-{
-	struct strbuf buf = {0};
-
-	if (pass->word == PLAN_PASS_OPTION)
-		strbuf_add(&buf, pass->text.text, pass->text.length);
-	else
-		strbuf_puts(&buf, "--local_rank");
-	strbuf_printf(&buf, "=%lld", (long long)local_rank);
-	return strbuf_take(&buf);
-}
-
-int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *rank,
-		  gpumap_report *report)
-{
-	struct key_value pass = job_value(plan, PKEY_PROFILE_pass_local_rank, rank->row);
-	const struct macros macros = macros_of(plan, rank, NULL);
-	char **arguments;
-	int r = GPUMAP_OK;
-
-	arguments = calloc(plan->argument_count + 2, sizeof(*arguments));
-	if (!arguments)
-		return report_nomem(report);
-	for (size_t i = 0; i < plan->argument_count && r == GPUMAP_OK; i++)
-		r = profile_expand(&arguments[i], plan->arguments[i], &macros,
-				   ABOUT(.origin = "command"), report);
-	if (r == GPUMAP_OK && plan->argument_count && pass.word != PLAN_PASS_NO) {
-		arguments[plan->argument_count] = local_rank_argument(&pass, rank->local_rank);
-		if (!arguments[plan->argument_count])
-			r = report_nomem(report);
-	}
-	if (r != GPUMAP_OK) {
-		free_arguments(arguments);
-		return r;
-	}
-	*ret = arguments;
-	return GPUMAP_OK;
-}
-
-EXPORT int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
-				      gpumap_report *report)
-{
-	struct job_rank at;
-
-	return job_rank_at(plan, rank, &at) ? job_arguments(ret, plan, &at, report) : GPUMAP_EINPUT;
 }

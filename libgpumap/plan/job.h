@@ -3,6 +3,7 @@
 #ifndef GM_JOB_H
 #define GM_JOB_H
 
+#include "expand.h"
 #include "plan/hosts.h"
 
 /* Whether the plan can be started, and its hosts and ranks. A plan of settings alone (job_alone)
@@ -80,6 +81,9 @@ struct job_rank {
 
 /* Fills in a rank by the plan's numbers. False: the plan has no such rank. */
 bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret);
+
+/* %r, %l and the others for a rank; `stream` may be NULL. */
+struct macros job_macros(const gpumap_plan *plan, const struct job_rank *at, const char *stream);
 
 /* Variables of a rank besides torchrun's, for a gpumap that the rank starts: the run's id, the
  * rank's number, and its own GPUs, as a visible list in PCI order. */
