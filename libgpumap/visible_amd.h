@@ -10,7 +10,7 @@ enum visible_end amd_match_rocr(const struct matcher *matcher, struct span token
 enum visible_end amd_match_hip(const struct matcher *matcher, struct span token,
 			       struct visible_entry *entry);
 
-/* The index that an entry of ROCR_VISIBLE_DEVICES is; -1: it is none. */
+/* The index that an entry of ROCR_VISIBLE_DEVICES is; -1: it is not an index. */
 int64_t amd_rocr_index(struct span token);
 
 /* AMD's lists may mix kinds, and a number refers to the view: 1 may repeat a UUID. */

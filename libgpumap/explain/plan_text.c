@@ -181,7 +181,7 @@ static void legend(struct strbuf *buf, const struct plan_layout *layout, size_t 
 	}
 	if (open)
 		strbuf_puts(buf,
-			    "  N? is given to the rank; that its program uses it is not known\n");
+			    "  N? is the rank's GPU; whether its program uses it is not known\n");
 	if (unnumbered)
 		strbuf_puts(buf, "  ? stands for the number of a GPU that is not known\n");
 }
