@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """vs-pytorch.py GPUMAP-TRAIN [--python PYTHON] [--rounds N] [--batches 32,256] [--threads 1,2]
-                 [--precisions fp32,bf16] [--best best|compiled]
+                 [--precisions fp32,bf16] [--best best|compiled] [--cpu]
 
 convnet with Adam on the CPU: gpumap-train and PyTorch alternating, each in a process of its own. Of each
 the median of the steps after the first ones of all rounds, the greatest memory, and the least time of
@@ -8,6 +8,8 @@ a run of one step: without that step, which is from Enter to the first step, and
 later steps, so that what the first one does for all is counted too. PyTorch as it is, and at its best
 settings: channels_last, fused Adam where there is one, memory that is kept (MALLOC_*), and whatever BLAS
 is installed (libopenblas0-openmp is the fast one); with --best compiled by torch.compile too.
+With --cpu a step is its user CPU time, which other programs disturb less: the median over the rounds of
+what the steps after the first one take. It says how long a step is with one thread only.
 In a build folder start it by `libtool --mode=execute`: gpumap-train is a script there.
 """
 import argparse
@@ -33,11 +35,12 @@ def options():
     for name, values in (("batches", "32,256"), ("threads", "1,2"), ("precisions", "fp32,bf16")):
         parser.add_argument("--" + name, default=values)
     parser.add_argument("--best", choices=("best", "compiled"), default="best")
+    parser.add_argument("--cpu", action="store_true")
     return parser.parse_args()
 
 
 def start(command, environment, output):
-    """Runs it; seconds, and bytes of memory at most."""
+    """Runs it; seconds, of them user CPU time, and bytes of memory at most."""
     begin = time.perf_counter()
     with open(output, "w") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.PIPE,
@@ -46,7 +49,7 @@ def start(command, environment, output):
         _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
         sys.exit(f"{' '.join(command)}: status {status}: {complaint.strip()}")
-    return time.perf_counter() - begin, usage.ru_maxrss * 1024
+    return time.perf_counter() - begin, usage.ru_utime, usage.ru_maxrss * 1024
 
 
 def step_times(path):
@@ -60,7 +63,7 @@ class Side:
 
     def __init__(self, name):
         self.name, self.steps, self.memory = name, [], 0
-        self.before_first, self.whole = [], []
+        self.before_first, self.whole, self.longer = [], [], None
 
     def run(self, o, case, steps, folder):
         output, metrics = folder + "/out", folder + "/metrics"
@@ -75,14 +78,19 @@ class Side:
             command = [o.python, HERE + "/peer.py", str(batch), str(threads), precision, str(steps),
                        self.name]
             environment.update({} if self.name == "plain" else KEEP)
-        seconds, memory = start(command, environment, output)
+        seconds, user, memory = start(command, environment, output)
         times = step_times(metrics if self.name == "gpumap" else output)
         if steps == 1:
             self.before_first.append(seconds - times[0])
             self.whole.append(seconds)
+            if o.cpu:
+                self.steps.append((self.longer[0] - user) / (self.longer[1] - 1))
+            return
+        self.longer = user, steps
+        self.memory = max(self.memory, memory)
+        if o.cpu:
             return
         self.steps += times[WARM:]
-        self.memory = max(self.memory, memory)
 
     def step(self):
         return statistics.median(self.steps)
