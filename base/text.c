@@ -229,6 +229,16 @@ void escape_all(struct strbuf *buf, const char *text)
 	escape_to(buf, text, strlen(text));
 }
 
+char *escaped_copy(const char *text)
+{
+	struct strbuf buf = {0};
+
+	if (!text)
+		return NULL;
+	escape_all(&buf, text);
+	return strbuf_take(&buf);
+}
+
 const char *environ_find(const char *const *envp, const char *name)
 {
 	size_t length = strlen(name);

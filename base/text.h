@@ -39,6 +39,8 @@ int64_t span_number(struct span s, int64_t max);
 /* Appends the text. Bytes of characters that utf8_next() does not show are written as \xNN. */
 void escape_to(struct strbuf *buf, const char *text, size_t length);
 void escape_all(struct strbuf *buf, const char *text);
+/* The same as a copy, which the caller frees. NULL for NULL, or if memory ran out. */
+char *escaped_copy(const char *text);
 
 /* Escaped text for a message, kept in `ret`. If it has more than 200 bytes, it is cut and ends with
  * "...". */

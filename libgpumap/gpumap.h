@@ -20,8 +20,10 @@
  *  - An object has text attributes (enum gpumap_X_str_attr, read by *_str) and number attributes
  *    (enum gpumap_X_int_attr, read by *_int). An attribute of the wrong enum reads as not known.
  *    The values of enumerators never change.
- *  - A returned string is UTF-8 or plain ASCII. It belongs to the object that it was read from
- *    and lives as long as that object. NULL means "not known".
+ *  - A returned string is UTF-8 or plain ASCII; other bytes of a caller's `origin` are returned as
+ *    \xNN. Only values of settings and variables, and arguments, are returned as they were given,
+ *    in any bytes. A string belongs to the object that it was read from and lives as long as that
+ *    object. NULL means "not known".
  *  - A returned integer is -1 if it is not known. Sizes are in bytes.
  *  - `report` collects errors, warnings and remarks as findings. It may be NULL.
  *  - The library keeps no state, reads no environment variable, prints nothing

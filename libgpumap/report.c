@@ -167,17 +167,11 @@ static char *copy_spoken(const char *text, enum speech_part part, const struct a
 	return copy;
 }
 
-/* A copy with control characters escaped; NULL stays NULL. */
 static char *copy_escaped(const char *text, bool *failed)
 {
-	struct strbuf buf = {0};
-	char *copy;
+	char *copy = escaped_copy(text);
 
-	if (!text)
-		return NULL;
-	escape_all(&buf, text);
-	copy = strbuf_take(&buf);
-	if (!copy)
+	if (text && !copy)
 		*failed = true;
 	return copy;
 }

@@ -45,7 +45,7 @@ static int add_statement(gpumap_request *request, struct statement statement, co
 		return report_nomem(report);
 	request->statements = grown;
 	statement.value = value ? strdup(value) : NULL;
-	statement.origin = origin ? strdup(origin) : NULL;
+	statement.origin = escaped_copy(origin);
 	if ((value && !statement.value) || (origin && !statement.origin)) {
 		free(statement.value);
 		free(statement.origin);
@@ -99,7 +99,7 @@ static int set_statement(gpumap_request *request, enum key_id id, const char *te
 static int set_value(gpumap_request *request, enum key_id id, const char *value, const char *origin,
 		     gpumap_report *report)
 {
-	char *copy = strdup(value), *from = origin ? strdup(origin) : NULL;
+	char *copy = strdup(value), *from = escaped_copy(origin);
 
 	if (!copy || (origin && !from)) {
 		free(copy);

@@ -9,8 +9,8 @@ gpumap_inventory *inventory_new(const char *source, const char *origin)
 
 	if (!inventory)
 		return NULL;
-	if (!member_set(&inventory->source, span_of(source)) ||
-	    (origin && !member_set(&inventory->origin, span_of(origin)))) {
+	inventory->origin = escaped_copy(origin);
+	if (!member_set(&inventory->source, span_of(source)) || (origin && !inventory->origin)) {
 		gpumap_inventory_free(inventory);
 		return NULL;
 	}

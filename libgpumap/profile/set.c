@@ -85,8 +85,10 @@ static int fill(gpumap_profile *profile, struct setting *setting, const struct p
 		const char *value, const char *origin, gpumap_report *report)
 {
 	const char *text = arena_strdup(&profile->arena, value);
-	const char *from = arena_strdup(&profile->arena, origin ? origin : "option");
+	char *shown = escaped_copy(origin ? origin : "option");
+	const char *from = arena_strdup(&profile->arena, shown);
 
+	free(shown);
 	if (!text || !from) {
 		profile->arena.failed = false;
 		return report_nomem(report);

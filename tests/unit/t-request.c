@@ -338,6 +338,43 @@ static int check_key(const gpumap_key *key, void *data)
 	return ++*count == 1000;
 }
 
+/* A caller's origin may have any bytes; what the library returns is UTF-8. */
+START_TEST(origins_are_text)
+{
+	static const char origin[] = "a\xff\x1b[31m", shown[] = "a\\xff\\x1b[31m";
+	static const char query[] =
+		"GPU 0: H100 (UUID: GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77)\n";
+	gpumap_request *request;
+	gpumap_inventory *inventory;
+	gpumap_profile *profile;
+	gpumap_mapping *mapping;
+	size_t escaped = 0;
+
+	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_request_set(request, "visible", "0", origin, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_request_set(request, "device", "0", origin, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_inventory_parse(&inventory, query, strlen(query), origin, NULL),
+			 GPUMAP_OK);
+	ck_assert_str_eq(gpumap_inventory_str(inventory, GPUMAP_INVENTORY_ORIGIN), shown);
+	ck_assert_int_eq(gpumap_resolve(&mapping, request, inventory, NULL), GPUMAP_OK);
+	for (size_t i = 0; i < gpumap_mapping_step_count(mapping); i++) {
+		const char *got =
+			gpumap_step_str(gpumap_mapping_step(mapping, i), GPUMAP_STEP_ORIGIN);
+
+		ck_assert(!got || !strchr(got, '\x1b'));
+		escaped += got && streq(got, shown);
+	}
+	ck_assert_uint_eq(escaped, 2);
+	ck_assert_int_eq(gpumap_profile_new(&profile), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_profile_set(profile, "device", "cuda:0", origin, NULL), GPUMAP_OK);
+	ck_assert_str_eq(gpumap_profile_setting(profile, "device", GPUMAP_SETTING_ORIGIN), shown);
+	gpumap_profile_free(profile);
+	gpumap_mapping_free(mapping);
+	gpumap_inventory_free(inventory);
+	gpumap_request_free(request);
+}
+END_TEST
+
 START_TEST(keys_are_named_alike)
 {
 	size_t count = 0;
@@ -359,6 +396,7 @@ int main(void)
 	tcase_add_loop_test(tests, lists_have_authors, 0, (int)ARRAY_SIZE(lists));
 	tcase_add_loop_test(tests, environments_state, 0, (int)ARRAY_SIZE(stating));
 	tcase_add_test(tests, failure_changes_nothing);
+	tcase_add_test(tests, origins_are_text);
 	tcase_add_test(tests, keys_are_named_alike);
 	return unit_run(suite);
 }
