@@ -21,7 +21,7 @@ static int resolve(struct shell *sh, struct span list, const char *launcher,
 		r = gpumap_request_set(request, "launcher", launcher, sh->origin, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(mapping, request, NULL, report);
-	sh->failed |= r == GPUMAP_ENOMEM;
+	sh->failed |= r == GPUMAP_ENOMEM || report_lacks_memory(report);
 	strbuf_free(&statement);
 	gpumap_request_free(request);
 	return r;
