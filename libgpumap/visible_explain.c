@@ -85,6 +85,7 @@ static const char *written_out(struct arena *arena, struct span token)
 		return NULL;
 	for (int64_t i = from.value; i <= to.value; i++)
 		strbuf_printf(&buf, "%s%lld", i > from.value ? "," : "write ", (long long)i);
+	arena->failed = arena->failed || buf.failed;
 	if (!buf.failed)
 		text = arena_strdup(arena, buf.text);
 	strbuf_free(&buf);
