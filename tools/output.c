@@ -107,16 +107,16 @@ int finish(const struct output *output, int code, bool answered)
 		code = GPUMAP_EFILE;
 	if (code == GPUMAP_ENOMEM)
 		report_nomem(output->report);
-	if ((code != GPUMAP_OK && code != GPUMAP_ENODRIVER) || report_lacks_memory(output->report))
-		status = STATUS_MALFORMED;
 	/* A command that failed has printed nothing yet; in JSON it prints its findings. */
 	if (code != GPUMAP_OK && output->format == GPUMAP_FORMAT_JSON) {
 		if (gpumap_mapping_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) !=
 		    GPUMAP_OK)
-			report_nomem(output->report);
+			code = report_nomem(output->report);
 		else if (!print_text(text, output->report))
-			status = STATUS_MALFORMED;
+			code = GPUMAP_EFILE;
 	}
+	if ((code != GPUMAP_OK && code != GPUMAP_ENODRIVER) || report_lacks_memory(output->report))
+		status = STATUS_MALFORMED;
 	free(text);
 	print_report(output, 0);
 	gpumap_report_free(output->report);

@@ -184,6 +184,8 @@ int question_compare(const struct question *q, const gpumap_mapping *mapping, gp
 	r = gpumap_report_new(&scratch);
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(&host, q->request, q->host, scratch);
+	if (report_lacks_memory(scratch))
+		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK)
 		compare(q, mapping, host, scratch, report);
 	gpumap_mapping_free(host);

@@ -36,6 +36,8 @@ static int resolve_list(gpumap_mapping **ret, const gpumap_inventory *inventory,
 		r = gpumap_request_set_environ(request, envp, scratch);
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(ret, request, inventory, scratch);
+	if (report_lacks_memory(scratch))
+		r = GPUMAP_ENOMEM;
 	carry_warnings(scratch, report);
 	gpumap_request_free(request);
 	gpumap_report_free(scratch);
