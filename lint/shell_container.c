@@ -98,6 +98,7 @@ static bool is_flag(struct span s)
 					    "--sig-proxy",
 					    "--tls-verify",
 					    "--tty",
+					    "--unsetenv-all",
 					    "--use-api-socket",
 					    NULL};
 
