@@ -387,10 +387,10 @@ enum gpumap_mapping_int_attr {
 
 /* Finds the physical GPU that one process uses. It is a pure function of its arguments. If
  * `inventory` is NULL, nothing is known of the machine, and every device that the request names is
- * assumed to exist, in PCI order. If the statements end in an error (rules D7, G3, E1, ...), there
- * is a mapping too; its GPUMAP_MAPPING_ANSWERED is 0, and the report has the error. GPUMAP_EINPUT:
- * a statement is malformed, or two statements exclude each other. GPUMAP_ESTRICT, GPUMAP_ELIMIT,
- * GPUMAP_ENOMEM. */
+ * assumed to exist, in PCI order. If the statements end in an error (rules D7, G3, E1, ...), the
+ * function still returns GPUMAP_OK and a mapping; its GPUMAP_MAPPING_ANSWERED is 0, and the report
+ * has the error. GPUMAP_EINPUT: a statement is malformed, or two statements exclude each other.
+ * GPUMAP_ESTRICT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_resolve(gpumap_mapping **ret, const gpumap_request *request,
 		   const gpumap_inventory *inventory, gpumap_report *report);
 void gpumap_mapping_free(gpumap_mapping *mapping);
@@ -682,10 +682,10 @@ int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
 typedef struct gpumap_plan gpumap_plan;
 
 /* Plans the profile's ranks over the hosts (rules R3 to R5, S6a, G10). It is a pure function: it
- * reads no file and no environment, and writes nothing. If the plan cannot work, there is a plan
- * too, with GPUMAP_PLAN_ANSWERED 0; the report has the reason, and the plan must not be started.
- * GPUMAP_EINPUT: a value is malformed, a ${VAR} is not set, or there is no host. GPUMAP_ELIMIT,
- * GPUMAP_ENOMEM. */
+ * reads no file and no environment, and writes nothing. If the plan cannot work, the function still
+ * returns GPUMAP_OK and a plan, with GPUMAP_PLAN_ANSWERED 0; the report has the reason, and the
+ * plan must not be started. GPUMAP_EINPUT: a value is malformed, a ${VAR} is not set, or there is
+ * no host. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
 		     gpumap_report *report);
 
@@ -771,9 +771,9 @@ int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t ran
  *  - the rank variables of other launchers, and those above that this rank does not get: they
  *    are unset (rule R1);
  *  - CUDA_VISIBLE_DEVICES and, if that needs it, CUDA_DEVICE_ORDER (rule N5);
- *  - OMP_NUM_THREADS; with threads = auto its value in `envp` stays;
+ *  - OMP_NUM_THREADS; with threads = auto only if `envp` does not have it;
  *  - GPUMAP_RUN_GPUS (the rank's own GPUs, as a visible list), GPUMAP_RUN_RANK (its number) and
- *    GPUMAP_RUN_ID (the run), which a gpumap reads that the rank starts;
+ *    GPUMAP_RUN_ID (the run); a gpumap that the rank itself starts reads them;
  *  - those of [env] and [unset]. If fn is called twice for a variable, the last call wins.
  * If fn returns a value other than 0, no more variables follow, and that value is returned.
  * GPUMAP_EINPUT: there is no such rank. GPUMAP_ENOMEM. */

@@ -204,8 +204,8 @@ struct plan_rank {
 	const struct plan_slot *slot;
 };
 
-/* If the plan cannot work, there is a plan too, and its `answered` is false. GPUMAP_EINPUT: a
- * setting is malformed. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* If the plan cannot work, the function still returns GPUMAP_OK and a plan, whose `answered` is
+ * false. GPUMAP_EINPUT: a setting is malformed. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int plan_make(gpumap_plan **ret, const struct plan_input *input, gpumap_report *report);
 
 /* Rank `rank`; false past the end. */
