@@ -14,7 +14,8 @@ static void put_number(struct strbuf *buf, int64_t number)
 static void put_text(struct strbuf *buf, const char *text)
 {
 	put_number(buf, text ? (int64_t)strlen(text) : -1);
-	strbuf_add(buf, text, text ? strlen(text) : 0);
+	if (text)
+		strbuf_puts(buf, text);
 }
 
 static void put_device(struct strbuf *buf, const gpumap_device *d)
