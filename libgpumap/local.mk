@@ -4,7 +4,7 @@
 AM_CPPFLAGS += -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 noinst_LTLIBRARIES += libgpumap-core.la
 libgpumap_core_la_SOURCES = \
-	libgpumap/amd.c \
+	libgpumap/amd_lists.c \
 	libgpumap/choice.c \
 	libgpumap/cuda_order.c \
 	libgpumap/emit/accelerate.c \
@@ -92,12 +92,13 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/pci.c libgpumap/pci.h \
 	libgpumap/plan/alike.c libgpumap/plan/arguments.c libgpumap/plan/arrange.c \
 	libgpumap/plan/attributes.c \
+	libgpumap/plan/bind_cores.c libgpumap/plan/cores.h \
 	libgpumap/plan/bounds.c \
 	libgpumap/plan/build.h \
 	libgpumap/plan/clash.c \
-	libgpumap/plan/near_cores.c libgpumap/plan/cores.h \
 	libgpumap/plan/device_index.c \
 	libgpumap/plan/diff.c libgpumap/plan/diff.h \
+	libgpumap/plan/divide_cores.c \
 	libgpumap/plan/environ.c \
 	libgpumap/plan/findings.c \
 	libgpumap/plan/hosts.c libgpumap/plan/hosts.h \
@@ -115,7 +116,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/scheduler.c \
 	libgpumap/plan/selection.c \
 	libgpumap/plan/settings.c \
-	libgpumap/plan/share_cores.c \
 	libgpumap/plan/spread.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
 	libgpumap/plan/use.c \

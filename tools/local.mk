@@ -5,8 +5,8 @@ include tools/launch/local.mk
 exec_sources = \
 	tools/exec/check.c \
 	tools/exec/exec.h \
+	tools/exec/find_master.c \
 	tools/exec/identify.c \
-	tools/exec/master_endpoint.c \
 	tools/exec/plan.c \
 	tools/exec/plan_file.c \
 	tools/exec/prepare.c \
@@ -27,8 +27,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/commands.def \
 	tools/cpus.c tools/cpus.h \
 	tools/directions.c tools/directions.h \
-	tools/torchrun_options.c \
-	tools/unknown_option.c tools/unknown_option.h \
+	tools/foreign_option.c tools/foreign_option.h \
 	tools/helper_path.c tools/helper_path.h \
 	tools/lint_print.c tools/lint_print.h \
 	tools/lint_column.c \
@@ -51,7 +50,8 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/run_sweep.c tools/run_sweep.h \
 	tools/sweep.h \
 	tools/sweep_report.c \
-	tools/sweep_share.c tools/sweep_share.h
+	tools/sweep_share.c tools/sweep_share.h \
+	tools/torchrun_options.c
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)

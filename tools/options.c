@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "unknown_option.h"
+#include "foreign_option.h"
 #include "report.h"
 #include "suggest.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "unknown_option.h"
+#include "foreign_option.h"
 #include "plan/hosts.h"
 #include "plan/job.h"
 #include "report.h"

@@ -3,7 +3,7 @@
  * Shared by the stages of plan_make, in their order. selection and bounds find the devices of a
  * class of equal hosts. spread divides the ranks among the hosts. layout gives devices to the local
  * ranks and asks gpumap_resolve which device each rank uses. clash judges the result, and
- * near_cores binds cores. A stage sets `failed` if the plan cannot work; a negative code ends
+ * bind_cores binds cores. A stage sets `failed` if the plan cannot work; a negative code ends
  * plan_make.
  */
 #ifndef GM_PLAN_BUILD_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cores for the ranks of a host: near_cores.c finds those near their GPUs, share_cores.c divides
- * them. */
+/* Cores for the ranks of a host: bind_cores.c finds those near their GPUs and binds ranks to them,
+ * divide_cores.c divides them. */
 #ifndef GM_PLAN_CORES_H
 #define GM_PLAN_CORES_H
 

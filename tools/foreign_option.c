@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unknown_option.h"
+#include "foreign_option.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of other launchers and words that people take for options, with their names here. */
-#ifndef GM_UNKNOWN_OPTION_H
-#define GM_UNKNOWN_OPTION_H
+/* Options of other launchers, and others that people expect of gpumap: what to write instead. */
+#ifndef GM_FOREIGN_OPTION_H
+#define GM_FOREIGN_OPTION_H
 
 #include <stddef.h>
 

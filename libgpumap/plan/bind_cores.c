@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cores near a rank's own GPU, within the CPUs that this process may use. */
+/* Binds ranks to the cores and the memory near their GPUs, within the CPUs that this process may
+ * use, and chooses their number of threads. */
 #include "plan/cores.h"
 
 enum nearness { NEAR_UNKNOWN, NEAR_SOME, NEAR_NONE /* none of them is allowed */ };
