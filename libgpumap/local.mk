@@ -7,6 +7,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/amd_lists.c \
 	libgpumap/choice.c \
 	libgpumap/cuda_order.c \
+	libgpumap/data_parallel.c \
 	libgpumap/emit/accelerate.c \
 	libgpumap/emit/deepspeed.c \
 	libgpumap/emit/emit.c libgpumap/emit/emit.h \
@@ -143,6 +144,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/rankenv.c libgpumap/rankenv.h \
 	libgpumap/ranks.c \
 	libgpumap/ranks.def \
+	libgpumap/replicas.c \
 	libgpumap/report.c libgpumap/report.h \
 	libgpumap/request.c libgpumap/request.h \
 	libgpumap/resolve.c libgpumap/resolve.h \

@@ -128,6 +128,26 @@ bool grants_all(const char *value);
  * there, and its later actions never happen. */
 int current_resolve(struct resolver *resolver, struct device_choice *current, bool *works);
 int choice_resolve(struct resolver *resolver);
+
+/* Fills mapping->replicas with the logical devices of device_ids; without the key with every
+ * visible one (rule G1). */
+int replicas_fill(struct resolver *resolver);
+/* Whether device_ids is given. */
+bool replicas_named(const struct resolver *resolver);
+/* Two replicas on one logical device, or on two MIG instances of one GPU. */
+struct neighbours {
+	const gpumap_entry *repeat, *a, *b; /* NULL: there are none */
+};
+int replicas_neighbours(struct neighbours *ret, struct resolver *resolver);
+/* Warns of MIG instances of one GPU. They share its PCI address, and NCCL takes that for one
+ * device. */
+void replicas_warn_same_gpu(struct resolver *resolver, const struct neighbours *near);
+/* Reports a replica whose GPU is not certain. */
+void replicas_check_decided(struct resolver *resolver);
+/* Whether `device` puts the module on the CPU. */
+bool module_on_cpu(const struct resolver *resolver);
+
+int data_parallel_resolve(struct resolver *resolver);
 int groups_resolve(struct resolver *resolver);
 void hints_report(struct resolver *resolver);
 
