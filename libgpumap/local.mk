@@ -128,6 +128,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/include.c \
 	libgpumap/profile/inherit.c \
 	libgpumap/profile/link.c \
+	libgpumap/profile/override.c \
 	libgpumap/profile/profile.h \
 	libgpumap/profile/read.c libgpumap/profile/read.h \
 	libgpumap/profile/sections.c \

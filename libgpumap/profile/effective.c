@@ -1,59 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which setting decides a key (rule S6), and where an override applies. */
+/* Which setting decides a key (rule S6). */
 #include "profile/profile.h"
-
-#include "inifile.h"
-
-static bool in_chain(const gpumap_profile *profile, struct span name)
-{
-	for (size_t i = 0; i < profile->depth; i++)
-		if (span_is(name, profile->sections[profile->chain[i]].name))
-			return true;
-	return span_is(name, "*");
-}
-
-bool override_applies(const gpumap_profile *profile, const gpumap_section *section)
-{
-	const struct setting *names;
-	struct span rest, item;
-
-	if (section->kind != SECTION_OVERRIDE || profile->chosen == NONE)
-		return false;
-	names = section_setting(section, PKEY_OVERRIDE_profile);
-	rest = span_of(names ? names->text : "");
-	while (inifile_item(&rest, &item))
-		if (in_chain(profile, item))
-			return true;
-	return false;
-}
-
-static bool holds(const struct number_set *numbers, int64_t n)
-{
-	return !numbers || number_set_has(numbers, n);
-}
-
-/* There may be thousands of overrides and ranks, so the cheapest test comes first. */
-static bool holds_at(const struct conditions *c, const struct place *place)
-{
-	return c->applies && holds(c->ranks, place->rank) && holds(c->nodes, place->node) &&
-	       holds(c->local_ranks, place->local_rank) &&
-	       (!c->hosts || host_set_has(c->hosts, place->host));
-}
-
-static const struct setting *in_overrides(const gpumap_profile *profile, enum profile_key_id key,
-					  const struct place *place)
-{
-	for (size_t i = profile->settled.conditions ? profile->section_count : 0; i-- > 0;) {
-		const struct setting *setting =
-			holds_at(&profile->settled.conditions[i], place)
-				? section_setting(&profile->sections[i], key)
-				: NULL;
-
-		if (setting)
-			return setting;
-	}
-	return NULL;
-}
 
 const struct setting *profile_decides(const gpumap_profile *profile, enum profile_key_id key,
 				      const struct place *place)
@@ -72,7 +19,7 @@ const struct setting *profile_decides(const gpumap_profile *profile, enum profil
 
 		return i == NONE ? NULL : section_setting(&profile->sections[i], key);
 	}
-	found = in_overrides(profile, key, place);
+	found = override_setting(profile, key, place);
 	for (size_t i = 0; !found && i < profile->depth; i++)
 		found = section_setting(&profile->sections[profile->chain[i]], key);
 	return found;

@@ -67,56 +67,13 @@ static void link_names(struct link *l, const struct setting *setting)
 			missing(l, SECTION_PROFILE, item, setting);
 }
 
-static bool has_condition(const gpumap_section *section, enum profile_key_id key)
-{
-	const struct setting *setting = section_setting(section, key);
-
-	return setting && *setting->text;
-}
-
-/* Whether a condition is finer than the key's scope. Returns what it tests. */
-static const char *too_fine(const gpumap_section *section, enum value_scope scope)
-{
-	static const enum profile_key_id finest_first[] = {
-		PKEY_OVERRIDE_when_rank, PKEY_OVERRIDE_when_local_rank, PKEY_OVERRIDE_when_node,
-		PKEY_OVERRIDE_when_host};
-	size_t end = scope == SCOPE_RANK ? 0 : scope == SCOPE_NODE ? 2 : 4;
-
-	for (size_t i = 0; i < end; i++)
-		if (has_condition(section, finest_first[i]))
-			return profile_key(finest_first[i])->key.name;
-	return NULL;
-}
-
 static void link_override(struct link *l, const gpumap_section *section)
 {
-	const gpumap_profile *p = l->profile;
 	const struct setting *names = section_setting(section, PKEY_OVERRIDE_profile);
 
 	if (names && *names->text)
 		link_names(l, names);
-	else
-		failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_BAD_OVERRIDE,
-				      ABOUT(.origin = section->file, .line = section->line,
-					    .column = 1,
-					    .fix = "write profile = NAME, or * for every one"),
-				      "[override %s] does not name the profile that it changes",
-				      section->name));
-	for (size_t i = 0; i < section->count; i++) {
-		const struct setting *setting = &p->settings[section->first + i];
-		const char *condition;
-		struct about about = setting_about(setting);
-
-		if (!setting->key || setting->key->in != SECTION_PROFILE)
-			continue;
-		condition = too_fine(section, setting->key->scope);
-		if (!condition)
-			continue;
-		about.fix = setting->key->scope == SCOPE_JOB ? "it is one for the whole job"
-							     : "it is one for all ranks of a node";
-		failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_BAD_OVERRIDE, &about,
-				      "%s cannot depend on %s", setting->name, condition));
-	}
+	failed(l, override_check(section, l->report));
 }
 
 static void link_program(struct link *l, const gpumap_section *section)

@@ -146,9 +146,6 @@ const struct setting *profile_decides(const gpumap_profile *profile, enum profil
 /* The value without conditions. */
 struct key_value profile_key_value(const gpumap_profile *profile, enum profile_key_id key);
 
-/* Whether the override changes the chosen profile. */
-bool override_applies(const gpumap_profile *profile, const gpumap_section *section);
-
 /* The value of a setting with its variables expanded; as written if one is not set. */
 const char *profile_value(const gpumap_profile *profile, const struct setting *setting);
 
@@ -170,6 +167,20 @@ struct about setting_about(const struct setting *setting);
 /* Expands the macros of `text` for a rank; `about` is the setting's. */
 int profile_expand(char **ret, const char *text, const struct macros *macros,
 		   const struct about *about, gpumap_report *report);
+
+/* --- overrides ---------------------------------------------------------------- */
+
+/* Whether the override changes the chosen profile. */
+bool override_applies(const gpumap_profile *profile, const gpumap_section *section);
+/* Checks that it names a profile, and that none of its keys depends on a condition finer than the
+ * key's scope. */
+int override_check(const gpumap_section *section, gpumap_report *report);
+/* Fills settled->conditions. A plan looks up each key for each host and rank, so the conditions are
+ * parsed once. */
+int override_settle(const gpumap_profile *profile, struct settled *settled, gpumap_report *report);
+/* The setting of the last override that applies there and has the key; NULL: there is none. */
+const struct setting *override_setting(const gpumap_profile *profile, enum profile_key_id key,
+				       const struct place *place);
 
 /* --- writing ------------------------------------------------------------------ */
 

@@ -3,7 +3,6 @@
  * environment of the ranks. */
 #include "profile/profile.h"
 
-#include "hostlist.h"
 #include "inifile.h"
 #include "words.h"
 
@@ -104,90 +103,6 @@ static void settle_arguments(const gpumap_profile *p, struct settled *s)
 	strbuf_free(&word);
 }
 
-/* Refuses hosts only for faults of the written text; gpumap_profile_check() reports those of a
- * variable's value. */
-static int refuse_hosts(const struct setting *setting, int code, gpumap_report *report)
-{
-	struct about about = setting_about(setting);
-
-	if (code == GPUMAP_ENOMEM)
-		return report_nomem(report);
-	if (code == GPUMAP_ELIMIT) {
-		about.fix = "name fewer, or by a pattern as in tux*";
-		return report_fail(report, code, FINDING_LIMIT, &about,
-				   "more than %d hosts in the conditions of overrides",
-				   HOSTLIST_MAX);
-	}
-	if (expand_has_variable(span_of(setting->text)))
-		return GPUMAP_OK;
-	about.fix = "names have at most 253 characters";
-	return report_fail(report, code, FINDING_BAD_VALUE, &about, "%s cannot be '%s'",
-			   setting->name, QUOTE(span_of(setting->text)));
-}
-
-static const char *condition(const gpumap_section *section, enum profile_key_id key)
-{
-	const struct setting *when = section_setting(section, key);
-
-	return when ? profile_value(section->profile, when) : "";
-}
-
-static const struct number_set *numbers(const gpumap_section *section, enum profile_key_id key,
-					struct arena *arena)
-{
-	const char *text = condition(section, key);
-
-	return *text ? number_set_parse(arena, span_of(text)) : NULL;
-}
-
-static int settle_hosts(const gpumap_section *section, struct settled *s, struct conditions *c,
-			size_t *total, gpumap_report *report)
-{
-	const struct setting *when = section_setting(section, PKEY_OVERRIDE_when_host);
-	const char *text = condition(section, PKEY_OVERRIDE_when_host);
-	struct span wrong;
-	struct host_set *set;
-	int r;
-
-	if (!*text)
-		return GPUMAP_OK;
-	set = arena_alloc(&s->arena, 1, sizeof(*set));
-	c->hosts = set;
-	/* Hundreds of them, each expanded up to the malformed part, would take minutes. */
-	if (set && expand_has_variable(span_of(when->text)) &&
-	    !hostlist_check(span_of(text), true, &wrong))
-		return GPUMAP_OK;
-	r = set ? host_set_parse(set, &s->arena, span_of(text)) : GPUMAP_ENOMEM;
-	*total += set ? set->count + set->pattern_count : 0;
-	if (r == GPUMAP_EINPUT) /* after so many */
-		*total += HOSTLIST_MAX / 8;
-	if (r != GPUMAP_ENOMEM && *total > HOSTLIST_MAX)
-		r = GPUMAP_ELIMIT;
-	return r == GPUMAP_OK ? r : refuse_hosts(when, r, report);
-}
-
-/* A plan looks up each key for each host and rank, so the lists are read once. */
-static int settle_conditions(const gpumap_profile *p, struct settled *s, gpumap_report *report)
-{
-	size_t total = 0;
-	int r = GPUMAP_OK;
-
-	s->conditions = arena_alloc(&s->arena, p->section_count, sizeof(*s->conditions));
-	for (size_t i = 0; s->conditions && r == GPUMAP_OK && i < p->section_count; i++) {
-		const gpumap_section *section = &p->sections[i];
-		struct conditions *c = &s->conditions[i];
-
-		c->applies = override_applies(p, section);
-		if (section->kind != SECTION_OVERRIDE)
-			continue;
-		c->nodes = numbers(section, PKEY_OVERRIDE_when_node, &s->arena);
-		c->ranks = numbers(section, PKEY_OVERRIDE_when_rank, &s->arena);
-		c->local_ranks = numbers(section, PKEY_OVERRIDE_when_local_rank, &s->arena);
-		r = settle_hosts(section, s, c, &total, report);
-	}
-	return r;
-}
-
 int profile_settle(gpumap_profile *profile, gpumap_report *report)
 {
 	struct settled before = profile->settled, now = {.values = NULL};
@@ -197,7 +112,7 @@ int profile_settle(gpumap_profile *profile, gpumap_report *report)
 	/* The command belongs to a program whose name may have a variable. */
 	profile->settled = now;
 	if (!now.arena.failed)
-		r = settle_conditions(profile, &profile->settled, report);
+		r = override_settle(profile, &profile->settled, report);
 	if (r == GPUMAP_OK && !profile->settled.arena.failed)
 		settle_arguments(profile, &profile->settled);
 	if (r == GPUMAP_OK && !profile->settled.arena.failed)
