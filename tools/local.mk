@@ -40,6 +40,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/plan_hosts.c tools/plan_hosts.h \
 	tools/plan_judge.c tools/plan_open.c tools/plan_open.h tools/plan_program.c tools/plan_show.c tools/plan_show.h \
 	tools/rank_place.c tools/rank_place.h \
+	tools/rank_logs.c tools/rank_logs.h \
 	tools/rank_rows.c tools/rank_rows.h tools/rdzv_options.c tools/rdzv_options.h \
 	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
 	tools/profile_options.c tools/profile_options.h \

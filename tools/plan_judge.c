@@ -7,6 +7,7 @@
 #include "foreign_option.h"
 #include "plan/hosts.h"
 #include "plan/job.h"
+#include "rank_logs.h"
 #include "report.h"
 
 /* The greatest number of ranks that one node starts. */
@@ -33,45 +34,6 @@ bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap
 	return true;
 }
 
-bool plan_log_name(const gpumap_plan *plan, const char *file, gpumap_report *report)
-{
-	const struct speech speech = job_speech(plan);
-
-	if (!strchr(file, '/') && !streq(file, ".") && !streq(file, ".."))
-		return true;
-	report_add(report, FINDING_LOG_OPEN,
-		   ABOUT(.origin = job_origin(plan, "log_file"), .speech = &speech,
-			 .fix = "write folders into " SETTING("log_dir") ", where macros work too"),
-		   SETTING("log_file = '%s'") " is not the name of a file", QUOTE(span_of(file)));
-	return false;
-}
-
-static bool has_logs(const gpumap_plan *plan, int64_t rank)
-{
-	static const char *const keys[] = {"log_dir", "redirects", "tee"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const char *value = gpumap_plan_setting(plan, keys[i], rank);
-
-		if (value && *value)
-			return true;
-	}
-	return false;
-}
-
-/* Whether every rank with a log folder has a file name. Without exceptions ranks are alike. */
-static bool names_logs(const gpumap_plan *plan, gpumap_report *report)
-{
-	size_t count = job_is_uniform(plan) ? 1 : job_world_size(plan);
-	bool good = true;
-
-	for (size_t i = 0; i < count && good; i++)
-		good = !has_logs(plan, (int64_t)i) ||
-		       plan_log_name(plan, gpumap_plan_setting(plan, "log_file", (int64_t)i),
-				     report);
-	return good;
-}
-
 void plan_judge(gpumap_plan *plan, gpumap_report *report)
 {
 	size_t count;
@@ -79,7 +41,7 @@ void plan_judge(gpumap_plan *plan, gpumap_report *report)
 
 	if (!job_answered(plan))
 		return;
-	if (plan_nests(program, count, max_ranks(plan), report) || !names_logs(plan, report))
+	if (plan_nests(program, count, max_ranks(plan), report) || !rank_logs_check(plan, report))
 		job_refuse(plan);
 }
 

@@ -99,8 +99,6 @@ void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpum
 /* Whether the program is another launcher, which is then an error: started in each of `ranks`
  * ranks, it would start its own ranks that many times. */
 bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report);
-/* Whether ranks can write log files with this name. False after a finding. */
-bool plan_log_name(const gpumap_plan *plan, const char *file, gpumap_report *report);
 
 /* gpumap_plan_make() for ranks that start now. A remark about how the program picks its device is
  * dropped, unless another share than the list was asked for. */

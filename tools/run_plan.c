@@ -216,7 +216,7 @@ int run_plan(const struct run *run, gpumap_report *report)
 	code = kept || r.result.status ? r.result.status : STATUS_OWN_FAILURE;
 	port_release(&r.port);
 	if (r.result.cause == LAUNCH_REFUSED)
-		run_ranks_no_logs(&r.ranks);
+		rank_logs_discard(&r.ranks.logs, &r.ranks.launch);
 	launch_result_free(&r.result);
 	run_ranks_free(&r.ranks);
 	record_free(&r.record);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_ranks.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "plan/job.h"
@@ -20,7 +17,6 @@ struct maker {
 	const gpumap_plan *plan;
 	const char *name;
 	gpumap_report *report;
-	const char *made; /* the last folder that was made */
 };
 
 /* --- the environment ----------------------------------------------------------------- */
@@ -95,136 +91,7 @@ static int make_environment(struct maker *m, size_t l)
 	return GPUMAP_OK;
 }
 
-/* --- logs ------------------------------------------------------------------------------- */
-
-static int bad_folder(const struct maker *m, const char *folder, const char *what)
-{
-	return report_fail(m->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
-			   ABOUT(.origin = job_origin(m->plan, "log_dir"),
-				 .fix = "name a folder that this user may write to"),
-			   "the log folder '%s' cannot be %s: %s", QUOTE(span_of(folder)), what,
-			   strerror(errno));
-}
-
-static int make_folder(struct maker *m, const char *folder)
-{
-	char *path;
-
-	if (m->made && streq(m->made, folder))
-		return GPUMAP_OK;
-	if (log_check_links(folder, job_origin(m->plan, "log_dir"), m->report) != GPUMAP_OK)
-		return GPUMAP_EFILE;
-	path = arena_strdup(&m->ret->arena, folder);
-	if (!path)
-		return report_nomem(m->report);
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(path, 0777);
-		*slash = '/';
-	}
-	if (mkdir(path, 0777) && errno != EEXIST)
-		return bad_folder(m, folder, "made");
-	/* With the last slash, access(2) accepts only folders. */
-	if (access(arena_printf(&m->ret->arena, "%s/", path), W_OK | X_OK))
-		return bad_folder(m, folder, "written to");
-	m->made = path;
-	return GPUMAP_OK;
-}
-
-/* Makes a new folder where torchrun would, for files without a log_dir. */
-static int make_logs(struct maker *m)
-{
-	const char *tmp = getenv("TMPDIR");
-	char *path;
-
-	if (m->ret->logs)
-		return GPUMAP_OK;
-	path = arena_printf(&m->ret->arena, "%s/gpumap-logs-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!path)
-		return report_nomem(m->report);
-	if (!mkdtemp(path))
-		return bad_folder(m, path, "made");
-	m->ret->logs = path;
-	report_add(m->report, FINDING_LOG_PLACE,
-		   ABOUT(.origin = job_origin(m->plan, "tee") ? job_origin(m->plan, "tee")
-							      : job_origin(m->plan, "redirects"),
-			 .speech = &m->ret->speech,
-			 .fix = "write " SETTING("log_dir = DIR") " for another folder"),
-		   "the log files are in '%s'", QUOTE(span_of(path)));
-	return GPUMAP_OK;
-}
-
-/* Which of the rank's streams go into files, and which go only there: as torchrun decides, unless
- * both are left to the defaults. */
-static int find_streams(const struct maker *m, size_t l, int *hidden)
-{
-	int64_t rank = (int64_t)(m->ret->first + l);
-	const char *redirects = gpumap_plan_setting(m->plan, "redirects", rank);
-	const char *tee = gpumap_plan_setting(m->plan, "tee", rank);
-	const char *folder = gpumap_plan_setting(m->plan, "log_dir", rank);
-	int only, shown;
-
-	*hidden = 0;
-	if (!(redirects && *redirects) && !(tee && *tee))
-		return folder && *folder ? STREAM_OUT | STREAM_ERR : 0;
-	only = redirects && *redirects ? streams_parse(span_of(redirects), (int64_t)l) : 0;
-	shown = tee && *tee ? streams_parse(span_of(tee), (int64_t)l) : 0;
-	*hidden = only & ~shown;
-	return only | shown;
-}
-
-static int log_path(struct maker *m, size_t l, const char *stream, const char **ret)
-{
-	int64_t rank = (int64_t)(m->ret->first + l);
-	char *folder = NULL, *file = NULL;
-	int r = gpumap_plan_expand_setting(&folder, m->plan, "log_dir", rank, stream, m->report);
-
-	if (r == GPUMAP_OK && !*folder) {
-		free(folder);
-		r = make_logs(m);
-		folder = r == GPUMAP_OK ? strdup(m->ret->logs) : NULL;
-		if (r == GPUMAP_OK && !folder)
-			r = report_nomem(m->report);
-	}
-	if (r == GPUMAP_OK && *folder)
-		r = gpumap_plan_expand_setting(&file, m->plan, "log_file", rank, stream, m->report);
-	/* Folders below log_dir are made; outside of it logs would be lost or hit other files. */
-	if (r == GPUMAP_OK && *folder && !plan_log_name(m->plan, file, m->report))
-		r = GPUMAP_EINPUT;
-	if (r == GPUMAP_OK && *folder)
-		r = make_folder(m, folder);
-	if (r == GPUMAP_OK && *folder) {
-		*ret = arena_printf(&m->ret->arena, "%s/%s", folder, file);
-		r = *ret ? GPUMAP_OK : report_nomem(m->report);
-	}
-	free(folder);
-	free(file);
-	return r;
-}
-
 /* --- one rank --------------------------------------------------------------------------- */
-
-static int make_output(struct maker *m, size_t l)
-{
-	struct launch_rank *rank = &m->ret->ranks[l];
-	int hidden, logged = find_streams(m, l, &hidden), r = GPUMAP_OK;
-	const char *none;
-
-	if (logged < 0 || hidden < 0)
-		return report_fail(m->report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
-				   ABOUT(.fix = "write it anew with gpumap plan -o"),
-				   "rank %d: redirects or tee is malformed", rank->rank);
-	rank->out_hidden = hidden & STREAM_OUT;
-	rank->err_hidden = hidden & STREAM_ERR;
-	/* The folder is still needed for the record. */
-	if (!logged && *gpumap_plan_setting(m->plan, "log_dir", rank->rank))
-		r = log_path(m, l, "stdout", &none);
-	if (r == GPUMAP_OK && (logged & STREAM_OUT))
-		r = log_path(m, l, "stdout", &rank->out_path);
-	if (r == GPUMAP_OK && (logged & STREAM_ERR))
-		r = log_path(m, l, "stderr", &rank->err_path);
-	return r;
-}
 
 static int make_rank(struct maker *m, size_t l)
 {
@@ -241,7 +108,7 @@ static int make_rank(struct maker *m, size_t l)
 	if (r == GPUMAP_OK)
 		r = make_environment(m, l);
 	if (r == GPUMAP_OK)
-		r = make_output(m, l);
+		r = rank_logs_make(&m->ret->logs, rank);
 	rank->argv = m->ret->arguments[l];
 	return r;
 }
@@ -305,7 +172,9 @@ int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node,
 	size_t count = host->layout->count;
 	int r = GPUMAP_OK;
 
-	*ret = (struct run_ranks){.first = host->first_rank, .launch.count = count};
+	*ret = (struct run_ranks){.first = host->first_rank,
+				  .launch.count = count,
+				  .logs = {.arena = &ret->arena, .plan = plan, .report = report}};
 	ret->ranks = arena_alloc(&ret->arena, count + 1, sizeof(*ret->ranks));
 	ret->restart_counts = arena_alloc(&ret->arena, count + 1, sizeof(char *));
 	ret->arguments = arena_alloc(&ret->arena, count + 1, sizeof(char **));
@@ -322,25 +191,11 @@ int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node,
 	return r == GPUMAP_OK && ret->arena.failed ? report_nomem(report) : r;
 }
 
-void run_ranks_no_logs(const struct run_ranks *ranks)
-{
-	struct stat st;
-
-	for (size_t l = 0; ranks->logs && l < ranks->launch.count; l++) {
-		const char *paths[] = {ranks->ranks[l].out_path, ranks->ranks[l].err_path};
-
-		for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
-			if (paths[i] && starts_with(paths[i], ranks->logs) &&
-			    stat(paths[i], &st) == 0 && !st.st_size)
-				unlink(paths[i]);
-	}
-}
-
 void run_ranks_free(struct run_ranks *ranks)
 {
 	/* Removes it only if it is empty. */
-	if (ranks->logs)
-		rmdir(ranks->logs);
+	if (ranks->logs.folder)
+		rmdir(ranks->logs.folder);
 	for (size_t l = 0; ranks->arguments && l < ranks->launch.count; l++) {
 		for (size_t i = 0; ranks->arguments[l] && ranks->arguments[l][i]; i++)
 			free(ranks->arguments[l][i]);

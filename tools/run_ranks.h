@@ -5,13 +5,14 @@
 
 #include "arena.h"
 #include "launch/launch.h"
+#include "rank_logs.h"
 #include "speech.h"
 
 struct run_ranks {
 	struct arena arena;
 	struct launch launch;
 	struct speech speech; /* of the plan */
-	const char *logs;     /* the new folder that was made for logs; NULL: none was */
+	struct rank_logs logs;
 	struct launch_rank *ranks;
 	size_t first;          /* number of the first rank */
 	char **restart_counts; /* each rank's TORCHELASTIC_RESTART_COUNT=N */
@@ -22,8 +23,6 @@ struct run_ranks {
  * NULL. Free `ret` in any case. */
 int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node, const char *name,
 		   gpumap_report *report);
-/* Removes the empty log files in a folder that was made for them, because no rank was started. */
-void run_ranks_no_logs(const struct run_ranks *ranks);
 void run_ranks_free(struct run_ranks *ranks);
 
 #endif
