@@ -104,9 +104,7 @@ static void init_streams(struct console *console)
 				     .hidden = i % 2 ? rank->err_hidden : rank->out_hidden,
 				     .sink = &console->sinks[(i % 2) % console->sink_count],
 				     .log = &console->logs[i]};
-		snprintf(s->number, sizeof(s->number), "[%d] ", rank->rank);
-		s->tag = rank->tag ? rank->tag : s->number;
-		s->tag_length = strlen(s->tag);
+		tag_make(s, rank);
 	}
 }
 

@@ -134,6 +134,8 @@ void tail_keep(struct stream *stream, const char *text, size_t length);
 /* On a terminal the line of a sink may have nothing but another stream's update, which is removed.
  */
 void leave_open_line(struct console *console, struct sink *sink, const struct stream *stream);
+/* The tag of a rank's lines: the rank's own, or "[RANK] ". */
+void tag_make(struct stream *stream, const struct launch_rank *rank);
 void tag_add(struct console *console, const struct stream *stream);
 /* "[0-3,5] ": consecutive ranks are joined, in the order of the launch. */
 void tag_add_ranks(struct console *console, const struct held *h);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A line on the console, after the tag of its rank. */
+/* The tag of a rank, "[RANK] ", and lines on the console after it. */
 #include "console.h"
 
 #include "strbuf.h"
@@ -11,6 +11,13 @@ void leave_open_line(struct console *console, struct sink *sink, const struct st
 	sink->open->shown = 0;
 	sink->open = NULL;
 	sink_add(console, sink, "\r\033[K", 4);
+}
+
+void tag_make(struct stream *stream, const struct launch_rank *rank)
+{
+	snprintf(stream->number, sizeof(stream->number), "[%d] ", rank->rank);
+	stream->tag = rank->tag ? rank->tag : stream->number;
+	stream->tag_length = strlen(stream->tag);
 }
 
 void tag_add(struct console *console, const struct stream *stream)
