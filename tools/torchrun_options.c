@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The options that torchrun has under other names, and what follows from them. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "plan/job.h"
 #include "plan_open.h"
 #include "report.h"
 
@@ -90,38 +88,6 @@ static const char *plain_count(const char *nnodes)
 	return colon && span_is((struct span){nnodes, length}, colon + 1) ? colon + 1 : nnodes;
 }
 
-/* In a step of Slurm with one task on each node the task knows the node's number. */
-static const char *slurm_node(int64_t nodes)
-{
-	static const char *const counts[] = {"SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS"};
-	const char *node = getenv("SLURM_NODEID");
-
-	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-		const char *count = getenv(counts[i]);
-
-		if (!count || span_number(span_of(count), INT32_MAX) != nodes)
-			return NULL;
-	}
-	return getenv("SLURM_PROCID") ? node : NULL;
-}
-
-/* torchrun numbers the nodes of a rendezvous by the order of arrival. */
-static int find_node(struct plan_options *options, int64_t nodes, gpumap_report *report)
-{
-	const struct rendezvous *r = &options->rendezvous;
-
-	if (nodes < 2 || options->node_rank || !(r->backend || r->endpoint))
-		return GPUMAP_OK;
-	options->node_rank = slurm_node(nodes);
-	if (options->node_rank)
-		return GPUMAP_OK;
-	return report_fail(
-		report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-		ABOUT(.origin = r->backend ? "--rdzv-backend" : "--rdzv-endpoint",
-		      .fix = "write --node-rank 0 on the endpoint's host, 1 on the next one"),
-		"gpumap needs --node-rank N on each of the %lld nodes", (long long)nodes);
-}
-
 int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report)
 {
 	int64_t nodes = 1;
@@ -134,7 +100,9 @@ int plan_options_settle(struct plan_options *options, bool here, gpumap_report *
 	r = rendezvous_settle(&options->rendezvous, &options->profile, options->standalone, report);
 	if (r == GPUMAP_OK)
 		r = rendezvous_check_nodes(&options->rendezvous, nodes, report);
-	return r == GPUMAP_OK && here ? find_node(options, nodes, report) : r;
+	if (r == GPUMAP_OK && here && !options->node_rank)
+		r = rendezvous_node_rank(&options->node_rank, &options->rendezvous, nodes, report);
+	return r;
 }
 
 int plan_check_standalone(const struct plan_options *options, size_t count, int64_t node,
