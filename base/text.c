@@ -3,7 +3,7 @@
 
 #include "strbuf.h"
 
-bool is_blank(char c)
+bool is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -25,11 +25,11 @@ struct span span_of(const char *text)
 
 struct span span_trim(struct span s)
 {
-	while (s.length && is_blank(*s.text)) {
+	while (s.length && is_space(*s.text)) {
 		s.text++;
 		s.length--;
 	}
-	while (s.length && is_blank(s.text[s.length - 1]))
+	while (s.length && is_space(s.text[s.length - 1]))
 		s.length--;
 	return s;
 }

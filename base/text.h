@@ -13,7 +13,7 @@ struct span {
 	size_t length;
 };
 
-bool is_blank(char c); /* space, tab, newline, vertical tab, form feed, return */
+bool is_space(char c); /* space, tab, newline, vertical tab, form feed, return */
 bool is_digit(char c);
 bool is_hex(char c);
 

@@ -27,7 +27,7 @@ static struct span next_word(struct span *rest)
 
 	*rest = span_trim(*rest);
 	word = (struct span){rest->text, 0};
-	while (word.length < rest->length && !is_blank(word.text[word.length]))
+	while (word.length < rest->length && !is_space(word.text[word.length]))
 		word.length++;
 	*rest = (struct span){rest->text + word.length, rest->length - word.length};
 	return word;

@@ -36,7 +36,7 @@ struct reader {
 
 static bool separates(char c)
 {
-	return c == ',' || is_blank(c);
+	return c == ',' || is_space(c);
 }
 
 static bool more(const struct reader *reader)

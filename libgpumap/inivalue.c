@@ -7,7 +7,7 @@ static bool opens(char c, char before)
 {
 	if (c == '"')
 		return true;
-	return c == '\'' && (is_blank(before) || (before && strchr(",:=", before)));
+	return c == '\'' && (is_space(before) || (before && strchr(",:=", before)));
 }
 
 static int hex_value(char c)
@@ -73,7 +73,7 @@ size_t inifile_value_length(struct span s, char before, const char **wrong, cons
 	while (i < s.length) {
 		size_t n = 1;
 
-		if ((s.text[i] == '#' || s.text[i] == ';') && is_blank(before))
+		if ((s.text[i] == '#' || s.text[i] == ';') && is_space(before))
 			break;
 		if (opens(s.text[i], before))
 			n = quoted_length(from(s, i), wrong, why);
@@ -119,7 +119,7 @@ void inifile_fold(struct strbuf *buf, struct span list)
 		if (n)
 			strbuf_add(buf, list.text + i, n);
 		else
-			strbuf_add(buf, is_blank(c) && c != '\t' ? " " : &c, n = 1);
+			strbuf_add(buf, is_space(c) && c != '\t' ? " " : &c, n = 1);
 		i += n;
 		before = list.text[i - 1];
 	}
@@ -179,7 +179,7 @@ void inifile_decode(struct strbuf *buf, struct span value)
 
 static bool is_plain(struct span text)
 {
-	if (!text.length || is_blank(text.text[0]) || is_blank(text.text[text.length - 1]))
+	if (!text.length || is_space(text.text[0]) || is_space(text.text[text.length - 1]))
 		return false;
 	for (size_t i = 0; i < text.length; i++) {
 		char c = text.text[i];

@@ -147,7 +147,7 @@ static bool are_signals(struct span value, struct span *wrong)
 static bool is_name(struct span s)
 {
 	for (size_t i = 0; i < s.length; i++)
-		if (is_blank(s.text[i]) || s.text[i] == ',' || s.text[i] == '*')
+		if (is_space(s.text[i]) || s.text[i] == ',' || s.text[i] == '*')
 			return false;
 	return s.length;
 }
@@ -179,7 +179,7 @@ static bool address(struct span value, struct span *wrong)
 {
 	*wrong = value;
 	for (size_t i = 0; i < value.length; i++)
-		if (is_blank(value.text[i]) || value.text[i] == ',' || value.text[i] == '[')
+		if (is_space(value.text[i]) || value.text[i] == ',' || value.text[i] == '[')
 			return false;
 	return value.length;
 }
@@ -198,7 +198,7 @@ static bool option_name(struct span value, struct span *wrong)
 {
 	*wrong = value;
 	for (size_t i = 2; i < value.length; i++)
-		if (is_blank(value.text[i]) || value.text[i] == '=')
+		if (is_space(value.text[i]) || value.text[i] == '=')
 			return false;
 	return value.length > 2 && span_starts(value, "--");
 }

@@ -205,7 +205,7 @@ static bool more_devices(struct span s)
 		size_t separators = 0;
 
 		while (separators < s.length &&
-		       (s.text[separators] == ',' || is_blank(s.text[separators])))
+		       (s.text[separators] == ',' || is_space(s.text[separators])))
 			separators++;
 		if (!separators)
 			return false;

@@ -5,7 +5,7 @@ struct visible_number visible_number(struct span s)
 {
 	struct visible_number n = {0};
 
-	while (s.length && is_blank(*s.text))
+	while (s.length && is_space(*s.text))
 		s = (struct span){s.text + 1, s.length - 1};
 	if (s.length && (*s.text == '+' || *s.text == '-')) {
 		n.negative = *s.text == '-';

@@ -103,12 +103,12 @@ static bool piece(struct span *rest, struct strbuf *word, struct words_error *er
 bool words_next(struct span *rest, struct strbuf *word, struct words_error *error)
 {
 	*error = (struct words_error){0};
-	while (rest->length && is_blank(*rest->text))
+	while (rest->length && is_space(*rest->text))
 		take(rest, 1);
 	if (!rest->length)
 		return false;
 	strbuf_puts(word, ""); /* '' is an empty word */
-	while (rest->length && !is_blank(*rest->text))
+	while (rest->length && !is_space(*rest->text))
 		if (!piece(rest, word, error))
 			return false;
 	return !word->failed;

@@ -38,7 +38,7 @@ static struct span ids_of(struct span text)
 	for (size_t at = 0; (n = id_length((struct span){text.text + at, text.length - at}));) {
 		at += n;
 		end = at;
-		while (at < text.length && (is_blank(text.text[at]) || text.text[at] == ','))
+		while (at < text.length && (is_space(text.text[at]) || text.text[at] == ','))
 			at++;
 	}
 	return (struct span){text.text, end};
@@ -58,7 +58,7 @@ static void read_ids(struct ignore *ret, struct span rest)
 	if (ret->ids.length)
 		return;
 	/* Not the reason of one that hides everything. */
-	ret->odd = !is_blank(sign) && sign != ':' && sign != '(';
+	ret->odd = !is_space(sign) && sign != ':' && sign != '(';
 	ret->ids = ret->odd ? text : (struct span){NULL, 0};
 }
 
@@ -71,7 +71,7 @@ static bool read_mark(struct ignore *ret, struct span line, const char *at, enum
 
 	rest.length -= (size_t)(rest.text - line.text);
 	rest = span_trim(rest);
-	while (sign > line.text && is_blank(sign[-1]))
+	while (sign > line.text && is_space(sign[-1]))
 		sign--;
 	if (sign == line.text || (sign[-1] != '#' && (kind != LINT_PROFILE || sign[-1] != ';')) ||
 	    !span_starts(rest, word))
@@ -332,13 +332,13 @@ static bool names(struct span ids, const char *id)
 	for (; (n = id_length(ids)); ids = (struct span){ids.text + n, ids.length - n}) {
 		if (n == strlen(id) && strncasecmp(ids.text, id, n) == 0)
 			return true;
-		while (n < ids.length && (is_blank(ids.text[n]) || ids.text[n] == ','))
+		while (n < ids.length && (is_space(ids.text[n]) || ids.text[n] == ','))
 			n++;
 	}
 	return false;
 }
 
-/* That a file cannot be understood is told in any case. */
+/* A finding that a file cannot be understood is never hidden. */
 static bool can_hide(const gpumap_finding *finding)
 {
 	return !finding_is(finding, FINDING_SYNTAX) && !finding_is(finding, FINDING_UNCLOSED) &&

@@ -351,7 +351,7 @@ static bool is_foreign(const struct python_file *f, unsigned open)
 	if (t->kind != PYTHON_STRING && t->kind != PYTHON_FORMAT)
 		return false;
 	word = span_trim(t->text);
-	while (n < word.length && !is_blank(word.text[n]))
+	while (n < word.length && !is_space(word.text[n]))
 		n++;
 	word.length = n;
 	for (size_t i = 0; i < ARRAY_SIZE(starters); i++)

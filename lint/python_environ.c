@@ -127,8 +127,8 @@ static void remember_list(struct python_file *f, const struct observation *s)
 	}
 }
 
-/* Whether a condition has looked at the variable, or the function has kept it; for those of ranks,
- * a condition at any that says whether there is a launcher. */
+/* Whether a condition has tested the variable, or the function has kept its value. For a variable
+ * of ranks a test of any variable that shows a launcher is enough. */
 static bool tested(const struct python_file *f, struct span name)
 {
 	bool list = span_is(name, "CUDA_VISIBLE_DEVICES");
@@ -213,7 +213,7 @@ static struct span command_list(struct span text)
 	size_t n = 0;
 	char end = ' ';
 
-	if (!found || (found > text.text && !is_blank(found[-1]) && !strchr(";&|('\"", found[-1])))
+	if (!found || (found > text.text && !is_space(found[-1]) && !strchr(";&|('\"", found[-1])))
 		return list;
 	list.text = found + sizeof(name) - 1;
 	list.length = (size_t)(text.text + text.length - list.text);

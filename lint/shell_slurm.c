@@ -119,7 +119,7 @@ static struct span next_word(struct span *rest)
 	struct span word = span_trim(*rest);
 	size_t n = 0;
 
-	while (n < word.length && !is_blank(word.text[n]))
+	while (n < word.length && !is_space(word.text[n]))
 		n++;
 	*rest = (struct span){word.text + n, word.length - n};
 	return (struct span){word.text, n};

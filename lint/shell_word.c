@@ -67,7 +67,7 @@ static void add_value(struct expansion *x, struct span value, bool quoted, bool 
 
 	for (size_t i = 0; i <= value.length; i++) {
 		bool border = i < value.length && value.text[i] == SHELL_BORDER;
-		bool blank = i < value.length && !quoted && is_blank(value.text[i]);
+		bool blank = i < value.length && !quoted && is_space(value.text[i]);
 
 		if (i < value.length && !(x->split && blank) && !border)
 			continue;

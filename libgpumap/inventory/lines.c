@@ -185,7 +185,7 @@ static bool skip_time(struct span *ret)
 		skip_digits(&s, 0, 2);
 	}
 	skip_one(&s, ":");
-	if (!s.length || !is_blank(*s.text))
+	if (!s.length || !is_space(*s.text))
 		return false;
 	*ret = s;
 	return true;
@@ -201,7 +201,7 @@ static bool skip_bracket(struct span *s)
 		return false;
 	while (n < s->length && n < LONGEST && s->text[n] != ']' && s->text[n] != '[')
 		n++;
-	if (n + 1 >= s->length || s->text[n] != ']' || !is_blank(s->text[n + 1]))
+	if (n + 1 >= s->length || s->text[n] != ']' || !is_space(s->text[n + 1]))
 		return false;
 	s->text += n + 1;
 	s->length -= n + 1;
@@ -216,7 +216,7 @@ static bool skip_file(struct span *s)
 	bool path = false, letter = false;
 	size_t n = 0;
 
-	for (; n < s->length && n < LONGEST && s->text[n] != ':' && !is_blank(s->text[n]); n++) {
+	for (; n < s->length && n < LONGEST && s->text[n] != ':' && !is_space(s->text[n]); n++) {
 		path = path || s->text[n] == '.' || s->text[n] == '/';
 		letter = letter || !(is_hex(s->text[n]) || s->text[n] == '.');
 	}

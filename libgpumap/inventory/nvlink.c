@@ -12,7 +12,7 @@ static bool is_link(struct span s)
 	if (!take(&s, "Link "))
 		return false;
 	link = take_number(&s);
-	return link >= 0 && take(&s, ":") && s.length && is_blank(*s.text);
+	return link >= 0 && take(&s, ":") && s.length && is_space(*s.text);
 }
 
 static int read_line(struct recorded *r, const struct line *line)

@@ -217,7 +217,7 @@ static struct span last_word(struct span s)
 {
 	size_t start = s.length;
 
-	while (start && !is_blank(s.text[start - 1]))
+	while (start && !is_space(s.text[start - 1]))
 		start--;
 	return span_from(s, s.text + start);
 }

@@ -28,10 +28,10 @@ struct span take_word(struct span *s)
 {
 	struct span word;
 
-	while (s->length && is_blank(*s->text))
+	while (s->length && is_space(*s->text))
 		*s = span_from(*s, s->text + 1);
 	word = (struct span){s->text, 0};
-	while (word.length < s->length && !is_blank(word.text[word.length]))
+	while (word.length < s->length && !is_space(word.text[word.length]))
 		word.length++;
 	*s = span_from(*s, s->text + word.length);
 	return word;

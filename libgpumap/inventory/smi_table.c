@@ -75,7 +75,7 @@ static struct span without_mode(struct span name)
 	size_t end = name.length;
 	struct span mode;
 
-	while (end && !is_blank(name.text[end - 1]))
+	while (end && !is_space(name.text[end - 1]))
 		end--;
 	mode = span_from(name, name.text + end);
 	for (size_t i = 0; end && i < ARRAY_SIZE(modes); i++)
@@ -93,7 +93,7 @@ static bool parse_gpu(const struct row *row, struct seen *seen)
 		return false;
 	seen->index = take_number(&first);
 	take(&first, "."); /* driver 2xx */
-	if (!first.length || !is_blank(*first.text))
+	if (!first.length || !is_space(*first.text))
 		return false;
 	seen->pci = take_word(&second);
 	seen->name = without_mode(span_trim(first));

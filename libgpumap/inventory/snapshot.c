@@ -123,7 +123,7 @@ static int unknown_section(struct snapshot *s, struct span name, int line)
 	struct span word = {name.text, 0};
 	const char *nearest;
 
-	while (word.length < name.length && !is_blank(name.text[word.length]))
+	while (word.length < name.length && !is_space(name.text[word.length]))
 		word.length++;
 	nearest = suggest(word, known);
 	return FAIL(s, FINDING_SYNTAX, line, 1,
@@ -139,7 +139,7 @@ static bool after_word(struct span name, const char *word, struct span *rest)
 {
 	size_t n = strlen(word);
 
-	if (!span_starts(name, word) || name.length == n || !is_blank(name.text[n]))
+	if (!span_starts(name, word) || name.length == n || !is_space(name.text[n]))
 		return false;
 	*rest = span_trim((struct span){name.text + n, name.length - n});
 	return true;
@@ -302,7 +302,7 @@ static int name_host(struct snapshot *s)
 	if (!inventory->host || !starts_with(inventory->no_gpu, here))
 		return GPUMAP_OK;
 	rest = inventory->no_gpu + strlen(here);
-	if (*rest && !is_blank(*rest))
+	if (*rest && !is_space(*rest))
 		return GPUMAP_OK;
 	strbuf_printf(&text, "%s%s", inventory->host, rest);
 	named = !text.failed && member_set(&inventory->no_gpu, span_of(text.text));

@@ -55,7 +55,7 @@ static bool find_label(struct span s, int64_t *index, struct span *rest)
 		*rest = span_from(*rest, at + 3);
 		*index = take_number(rest);
 		if (*index >= 0 && (at == s.text || !is_inner(at[-1])) &&
-		    (!rest->length || is_blank(*rest->text) || span_starts(*rest, "GPU")))
+		    (!rest->length || is_space(*rest->text) || span_starts(*rest, "GPU")))
 			return true;
 	}
 	return false;

@@ -105,7 +105,7 @@ static int begin_section(void *data, struct span name, int line)
 	if (f->newer || span_starts(name, "x_"))
 		return GPUMAP_OK;
 	word.length = 0;
-	while (word.length < name.length && !is_blank(name.text[word.length]))
+	while (word.length < name.length && !is_space(name.text[word.length]))
 		word.length++;
 	rest = span_trim((struct span){name.text + word.length, name.length - word.length});
 	while (i < SECTION_COUNT && !span_is(word, section_name((enum profile_section)i)))
