@@ -62,11 +62,13 @@ static const struct advice {
 	 "unset it for real runs"},
 	{"NCCL_MULTI_RANK_GPU_ENABLE", "1", "ranks on one GPU by mistake are no longer refused",
 	 "unset it, and give each rank a GPU"},
-	{"NCCL_P2P_DISABLE", "1", "GPUs of one host talk through its memory, which is slow",
+	{"NCCL_P2P_DISABLE", "1",
+	 "GPUs of one host exchange data through its memory, which is slow",
 	 "unset it unless peer access is broken here"},
-	{"NCCL_IB_DISABLE", "1", "nodes talk through sockets even where InfiniBand is",
+	{"NCCL_IB_DISABLE", "1",
+	 "hosts exchange data through sockets, even where there is InfiniBand",
 	 "unset it unless InfiniBand is broken here"},
-	{"NCCL_SHM_DISABLE", "1", "GPUs of one host talk through the network",
+	{"NCCL_SHM_DISABLE", "1", "GPUs of one host exchange data through the network",
 	 "unset it unless /dev/shm is too small"},
 };
 

@@ -13,7 +13,7 @@
 
 enum { HEAD = 4096 };
 
-/* Folders that are passed over: how many, and the first of them. */
+/* Folders that are skipped: how many, and the first of them. */
 struct passed {
 	size_t count;
 	const char *first;
@@ -44,7 +44,7 @@ int lint_add_path(struct lint_paths *ret, const char *path)
 	return add(ret, arena_strdup(&ret->arena, path)) ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
-/* Whether a file is one that lint reads; one of another kind is passed over. One that cannot be
+/* Whether a file is one that lint reads; one of another kind is skipped. One that cannot be
  * read is kept, to be reported. */
 static bool is_program(const char *path)
 {
@@ -163,12 +163,12 @@ static void report_passed(const struct passed *passed, const char *path, gpumap_
 	if (passed->count == 1)
 		report_add(found, FINDING_PASSED_OVER,
 			   ABOUT(.origin = path, .fix = "name it to read it"),
-			   "a folder with installed programs is passed over: %s",
+			   "a folder with installed programs is skipped: %s",
 			   QUOTE(span_of(passed->first)));
 	else if (passed->count)
 		report_add(found, FINDING_PASSED_OVER,
 			   ABOUT(.origin = path, .fix = "name one to read it"),
-			   "%zu folders with installed programs are passed over, the first is %s",
+			   "%zu folders with installed programs are skipped; the first is %s",
 			   passed->count, QUOTE(span_of(passed->first)));
 }
 

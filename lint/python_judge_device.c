@@ -95,12 +95,12 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 	if (s->value.meaning == MEANS_RANK)
 		report_add(judge->report, FINDING_GLOBAL_RANK,
 			   AT(judge, s, .rule = "R4", .fix = fix),
-			   "the global rank chooses the GPU: wrong from the second node on");
+			   "the global rank chooses the GPU, which fails on the second host");
 	else
 		report_add(judge->report, FINDING_RANK_MODULO,
 			   AT(judge, s, .rule = "R4", .fix = fix),
-			   "the rank modulo the number of GPUs is right only where every node has "
-			   "as many");
+			   "the rank modulo the number of GPUs is right only if every host has as "
+			   "many ranks as GPUs");
 }
 
 int judge_device(const struct python_judge *judge, const struct observation *s)

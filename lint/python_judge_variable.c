@@ -68,7 +68,7 @@ static int judge_list(const struct python_judge *judge, const struct observation
 			   "the %s rank as CUDA_VISIBLE_DEVICES %s the list that launcher and user "
 			   "set: it counts from the machine's first GPU%s",
 			   local ? "local" : "global", verb,
-			   rank ? ", and past its last on the second node" : "");
+			   rank ? ", and on the second host past its last" : "");
 	else if (s->verb == OBSERVED_REMOVES)
 		report_add(judge->report, id,
 			   AT(judge, s, .rule = "S2",

@@ -150,7 +150,7 @@ static const char rules_head[] =
 	".PP\n"
 	"Two words are kept apart.\n"
 	".I Evidence\n"
-	"says how a rule is known:\n"
+	"is how a rule is known:\n"
 	".B documented\n"
 	"by a vendor or project,\n"
 	".B observed\n"
@@ -161,7 +161,7 @@ static const char rules_head[] =
 	"by this project on hardware, or\n"
 	".BR assumed .\n"
 	".I Certainty\n"
-	"says how sure an answer is: certain, likely, assumed or undecidable (rule N4).\n"
+	"is how sure an answer is: certain, likely, assumed or undecidable (rule N4).\n"
 	".PP\n"
 	"\\(lqLogical 1\\(rq is the device that PyTorch calls cuda:1; \\(lqphysical 3\\(rq is\n"
 	"the GPU that nvidia\\-smi numbers 3.\n";
