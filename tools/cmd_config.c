@@ -11,8 +11,7 @@
 #include "suggest.h"
 
 static const struct option_row rows[] = {
-	{"--config", "FILE", "the profile file, instead of the default files"},
-	{"--profile", "NAME", "the profile to use; default: GPUMAP_PROFILE, or the file's default"},
+	PROFILE_OPTION_ROWS,
 	{"--origin", NULL, "also show where each value comes from"},
 	{"--json", NULL, "print JSON"},
 	{NULL, NULL, NULL},
@@ -35,9 +34,9 @@ static void help(const struct options *options)
 	      "       gpumap config help [KEY...]\n"
 	      "\n"
 	      "Prints the settings of a launch profile as one flat file, after inheritance,\n"
-	      "includes, environment and options. With KEYs it prints only their values. The\n"
-	      "word list shows the profiles of the file, and help describes keys. gpumap.ini(5)\n"
-	      "describes the files.\n"
+	      "includes, environment and options. With KEYs it prints only their values. gpumap\n"
+	      "config list shows the profiles of the file, and gpumap config help describes\n"
+	      "keys. gpumap.ini(5) describes the files.\n"
 	      "\n"
 	      "  gpumap config --profile cifar-ddp --gpus 2,3 --origin\n"
 	      "  gpumap config gpus\n"

@@ -29,9 +29,9 @@ static void help(const struct options *options)
 
 	fputs("usage: gpumap emit LAUNCHER [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Prints a plan as a command line or script for another launcher, quoted for a\n"
-	      "shell, and starts nothing. Standard error and the script's comments list what\n"
-	      "that launcher does not support or does differently.\n"
+	      "Prints a plan as a command line or script for another launcher, and starts\n"
+	      "nothing. Remarks on standard error, and comments in the script, list what that\n"
+	      "launcher does not support or does differently.\n"
 	      "\n"
 	      "  gpumap emit torchrun --gpus 2,3,4,5 train.py\n"
 	      "  gpumap emit sbatch --profile cifar-ddp -o job.sh; sbatch job.sh\n"

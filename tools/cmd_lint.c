@@ -41,11 +41,12 @@ static void help(const struct options *options)
 	fputs("usage: gpumap lint [OPTIONS] [FILE...]\n"
 	      "\n"
 	      "Finds certain and possible mistakes in launch profiles, shell scripts and Python\n"
-	      "programs before they run. FILE may be a folder, which stands for the programs in\n"
-	      "it, or - for standard input. Without a FILE it checks this environment and\n"
-	      "./gpumap.ini. Each line of the answer is FILE:LINE:COLUMN: text; remedy [id], a\n"
-	      "form that editors can read. A comment # gpumap: ignore hides the findings of its\n"
-	      "line, and # gpumap: ignore=GM007,GM220 only those with these ids.\n"
+	      "programs before they run. FILE may be a folder, which means the programs in it,\n"
+	      "or - for standard input. Without a FILE gpumap checks this environment and the\n"
+	      "profile file, such as ./gpumap.ini. A finding is a line FILE:LINE:COLUMN: text;\n"
+	      "remedy [id], which editors can read. To hide the findings of a line, write the\n"
+	      "comment # gpumap: ignore at its end, or # gpumap: ignore=GM007,GM220 to hide\n"
+	      "only findings with these ids.\n"
 	      "\n"
 	      "  gpumap lint .\n"
 	      "  gpumap lint train.py --launcher torchrun\n"
@@ -262,7 +263,7 @@ int cmd_lint(int argc, char **argv)
 		r = read_options(&command, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&command);
-	/* What is missing in the answer is told. */
+	/* An incomplete answer has the status of a failure. */
 	if (r == GPUMAP_OK && !done && is_incomplete(command.lint.found))
 		r = GPUMAP_ENOMEM;
 	/* A program is owed an answer after a failure too; text where there is something to show.

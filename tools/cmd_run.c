@@ -17,10 +17,14 @@
 
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
-	{"--sweep", "NAME", "run every combination of a [sweep]"},
-	{"--again", "FILE", "repeat the run that the record FILE describes"},
+	{"--sweep", "NAME", "start a run for every combination of the values of [sweep NAME]"},
+	{"--again", "FILE",
+	 "repeat an earlier run; FILE is its record: run-ID.json in its log folder, or the file of "
+	 "--manifest"},
 	{"--dry-run", NULL, "print the plan, and start nothing"},
-	{"--manifest", "FILE", "write the record of the run to FILE instead of the log folder"},
+	{"--manifest", "FILE",
+	 "write the record of the run (its plan, and how each rank ended) to FILE; default: "
+	 "run-ID.json in the log folder, if there is one"},
 	{"--json", NULL,
 	 "print the record of the run as JSON at its end; the ranks' output then goes to standard "
 	 "error; with --dry-run print the plan as JSON"},
@@ -44,10 +48,10 @@ static void help(struct options *options)
 	options->first = max_used;
 	fputs("usage: gpumap run [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Makes a plan as gpumap plan does, starts this machine's ranks with torchrun's\n"
-	      "environment, and supervises them. Before anything starts, it rejects a plan\n"
-	      "that cannot work. When a rank fails, gpumap ends the others and returns the\n"
-	      "status of that rank. It leaves no process behind.\n"
+	      "Makes a plan as gpumap plan does, starts the ranks of this host, and supervises\n"
+	      "them. The ranks get the environment that torchrun would give them. A plan that\n"
+	      "cannot work is rejected before anything starts. If a rank fails, gpumap ends\n"
+	      "the others and returns its exit status. It leaves no process behind.\n"
 	      "\n"
 	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
 	      "  gpumap run --profile cifar-ddp --log-dir logs\n"
@@ -57,8 +61,8 @@ static void help(struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile. Without\n"
-	      "--config gpumap reads ./gpumap.ini; gpumap plan --origin shows its settings.\n"
+	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile. gpumap\n"
+	      "plan --origin shows every setting, and where its value comes from.\n"
 	      "\n"
 	      "The exit status is 0, or that of the first rank that failed (128+N for signal\n"
 	      "N); 124: the time limit was reached; 125: gpumap refused the plan or failed\n"
@@ -198,11 +202,11 @@ static void remind_of_nodes(const struct command_run *c)
 		return;
 	report_add(
 		c->report, FINDING_OTHER_NODES,
-		ABOUT(.fix = "start it there too: srun --ntasks-per-node=1 gpumap run ..., or by "
-			     "hand with --node-rank N"),
-		"only the ranks of node %lld are started here; %lld other node%s to be started as "
-		"well",
-		(long long)c->run.node, (long long)hosts - 1, hosts == 2 ? " has" : "s have");
+		ABOUT(.fix = "start the same command there: srun --ntasks-per-node=1 gpumap run "
+			     "..., or by hand with --node-rank N"),
+		"only the ranks of host %lld are started here; the ranks of %lld other host%s have "
+		"to be started there",
+		(long long)c->run.node, (long long)hosts - 1, hosts == 2 ? "" : "s");
 }
 
 /* A run that never began reports its reason too. */

@@ -93,12 +93,15 @@ enum option_keys { NO_KEYS, REQUEST_KEYS, PROFILE_KEYS };
 struct options {
 	const char *command;
 	struct option_row rows[MAX_OPTIONS];
-	int count, own;  /* private: rows[own] is the first setting of a profile */
+	/* private: the statements of a request come first; the first setting of a profile, and the
+	 * first that describes the program */
+	int count, statements, own, program;
 	int index, argc; /* private: where options_next reads */
 	char **argv;
-	bool ended;               /* private: -- was read */
-	const char *value;        /* value of the last option; NULL: none */
-	const char *operand;      /* set if an argument is not an option */
+	const char *defaults[MAX_OPTIONS]; /* private: of rows; NULL or "": none */
+	bool ended;                        /* private: -- was read */
+	const char *value;                 /* value of the last option; NULL: none */
+	const char *operand;               /* set if an argument is not an option */
 	const char *const *first; /* options that the help lists first, ended by NULL; NULL: none */
 };
 

@@ -26,6 +26,7 @@ static int add_key(const gpumap_key *key, void *data)
 	struct options *options = data;
 	const char *name = gpumap_key_str(key, GPUMAP_KEY_OPTION);
 	const char *value = gpumap_key_str(key, GPUMAP_KEY_VALUE);
+	const char *section = gpumap_key_str(key, GPUMAP_KEY_SECTION);
 
 	if (!name)
 		return 0;
@@ -33,6 +34,11 @@ static int add_key(const gpumap_key *key, void *data)
 		value = "[yes|no]";
 	if (streq(value, "yes|no|--OPTION"))
 		value = "[yes|no|--OPTION]";
+	if (section && streq(section, "program") && !options->program)
+		options->program = options->count;
+	/* The default of the program's device is to read the program, as its help describes. */
+	if (section && streq(section, "profile"))
+		options->defaults[options->count] = gpumap_key_str(key, GPUMAP_KEY_DEFAULT);
 	options->rows[options->count++] =
 		(struct option_row){name, value, gpumap_key_str(key, GPUMAP_KEY_HELP)};
 	return 0;
@@ -44,6 +50,7 @@ void options_init(struct options *options, const char *command, const struct opt
 	*options = (struct options){.command = command, .index = 1, .argc = argc, .argv = argv};
 	if (keys == REQUEST_KEYS)
 		gpumap_key_each(add_key, options);
+	options->statements = options->count;
 	for (; rows->name; rows++)
 		options->rows[options->count++] = *rows;
 	for (const struct option_row *row = common; row->name; row++)
@@ -212,9 +219,10 @@ static void print_help(const char *text, FILE *file)
 	fprintf(file, "%s\n", text);
 }
 
-static void print_row(const struct option_row *row, FILE *file)
+static void print_row(const struct options *options, const struct option_row *row, FILE *file)
 {
-	char left[80];
+	const char *initial = options->defaults[row - options->rows];
+	char left[80], help[512];
 
 	if (optional(row))
 		snprintf(left, sizeof(left), "%s[=%s", row->name, row->value + 1);
@@ -225,7 +233,9 @@ static void print_row(const struct option_row *row, FILE *file)
 		fprintf(file, "  %s\n%*s", left, HELP_COLUMN, "");
 	else
 		fprintf(file, "  %-*s", HELP_COLUMN - 2, left);
-	print_help(row->help, file);
+	if (initial && *initial)
+		snprintf(help, sizeof(help), "%s (default %s)", row->help, initial);
+	print_help(initial && *initial ? help : row->help, file);
 }
 
 static bool is_first(const struct options *options, const struct option_row *row)
@@ -241,17 +251,26 @@ void options_help(const struct options *options, FILE *file)
 	if (options->first)
 		fputs("most used\n", file);
 	for (const char *const *name = options->first; name && *name; name++)
-		print_row(find(options, span_of(*name)), file);
+		print_row(options, find(options, span_of(*name)), file);
 	if (options->first)
 		fputs("\nothers\n", file);
+	if (options->statements)
+		fputs("statements about the program and how it is started\n", file);
 	for (int i = 0; i < options->count; i++) {
+		if (i && i == options->statements)
+			fputs("\noptions\n", file);
 		if (i == options->own)
 			fprintf(file,
 				"\n%ssettings, which a launch profile can also hold: "
 				"gpumap.ini(5)\n",
 				options->first ? "other " : "");
+		if (i && i == options->program)
+			fputs("\nthe program, and what its code does: settings of a [program] in "
+			      "gpumap.ini(5).\ngpumap checks the plan against them, and does not "
+			      "change the code.\n",
+			      file);
 		if (!is_first(options, &options->rows[i]))
-			print_row(&options->rows[i], file);
+			print_row(options, &options->rows[i], file);
 	}
 }
 

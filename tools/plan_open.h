@@ -27,23 +27,24 @@ struct plan_options {
 /* The options that plan_option takes besides those of a profile's keys; for the tables of commands.
  */
 #define PLAN_OPTION_ROWS \
-	{"--config", "FILE", "the profile file, instead of the default files"}, \
-		{"--profile", "NAME", \
-		 "the profile to use; default: GPUMAP_PROFILE, or the file's default"}, \
+	PROFILE_OPTION_ROWS, \
 		{"--plan", "FILE", \
-		 "use this plan, written by gpumap plan -o, instead of making one"}, \
+		 "use the plan that gpumap plan -o wrote to FILE, instead of making one"}, \
 		{"--nproc-per-node", "N", \
 		 "as torchrun: the same as --ranks N; gpu means --ranks auto"}, \
-		{"--nnodes", "N", "as torchrun: the number of nodes, all like this one"}, \
-		{"--node-rank", "N", "as torchrun: the number of this node"}, \
+		{"--nnodes", "N", \
+		 "as torchrun: the number of hosts, all with the GPUs of this one"}, \
+		{"--node-rank", "N", "as torchrun: the number of this host, from 0"}, \
 		{"--max-restarts", "N", "as torchrun: the same as --on-fail restart:N"}, \
-		{"--standalone", NULL, "as torchrun: use only this node"}, RENDEZVOUS_OPTION_ROWS, \
-		{"-m", NULL, "as torchrun: PROGRAM is a module, run by python3 -u -m"}, \
+		{"--standalone", NULL, "as torchrun: use only this host"}, RENDEZVOUS_OPTION_ROWS, \
+		{"-m", NULL, \
+		 "as torchrun: PROGRAM is the name of a module, which python3 -u -m runs"}, \
 		{"--module", NULL, "the same as -m"}, \
-		{"-r", "STREAMS", "the same as --redirects"}, \
-		{"-t", "STREAMS", "the same as --tee"}, \
+		{"-r", "STREAMS", "as torchrun: the same as --redirects"}, \
+		{"-t", "STREAMS", "as torchrun: the same as --tee"}, \
 	{ \
-		"--no-python", NULL, "as torchrun: execute FILE.py itself, not python3 -u FILE.py" \
+		"--no-python", NULL, \
+			"as torchrun: execute FILE.py itself, instead of python3 -u FILE.py" \
 	}
 
 /* Takes one of these options, or of those of profile_option(). False: it is another option. *failed

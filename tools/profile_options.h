@@ -14,6 +14,16 @@ struct profile_options {
 	int count;
 };
 
+/* The options that profile_option takes besides those of keys; for the tables of commands. */
+#define PROFILE_OPTION_ROWS \
+	{"--config", "FILE", \
+	 "the profile file; default: GPUMAP_CONFIG, else the first of ./gpumap.ini, " \
+	 "~/.config/gpumap/gpumap.ini and /etc/gpumap/gpumap.ini"}, \
+	{ \
+		"--profile", "NAME", \
+			"the profile to use; default: GPUMAP_PROFILE, else the file's default" \
+	}
+
 /* Sets the key of this option; findings name it `origin`. False: no key has this option. */
 bool profile_option_as(struct profile_options *options, const char *name, const char *value,
 		       const char *origin);
