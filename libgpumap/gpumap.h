@@ -7,6 +7,9 @@
  *	profile   (what to launch, from INI files) --+
  *	hosts     (where)                          --+-> gpumap_plan_make() -> plan
  *
+ * A statement is one setting that decides which GPU a process uses, such as a value of
+ * CUDA_VISIBLE_DEVICES in the shell or in the program's code, or the index in .cuda(1).
+ *
  * Conventions, for every function below unless its comment differs:
  *
  *  - Functions returning int return GPUMAP_OK (0) or a negative gpumap_code.
@@ -292,6 +295,7 @@ int gpumap_device_nvlink(const gpumap_device *device, size_t i);
 
 /* --- request: statements -------------------------------------------------- */
 
+/* A request is a list of statements. */
 typedef struct gpumap_request gpumap_request;
 
 enum gpumap_key_str_attr {
@@ -337,16 +341,16 @@ int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
  * request (rules R1, R2 and R4). */
 enum gpumap_identity_str_attr {
 	/* the launcher whose variables apply: "torch", "Open MPI", "MPICH", "MVAPICH2", "PALS",
-	 * "jsrun", "Flux", "Slurm step"; or "Kubernetes", whose variables give only the node of a
-	 * pod (rule R2) */
+	 * "jsrun", "Flux", "Slurm step"; or "Kubernetes", whose variables give only the number of
+	 * a pod (rule R2) */
 	GPUMAP_IDENTITY_LAUNCHER = 0
 };
 
 enum gpumap_identity_int_attr {
 	GPUMAP_IDENTITY_RANK = 100, /* from 0 to GPUMAP_IDENTITY_WORLD_SIZE - 1 */
 	GPUMAP_IDENTITY_WORLD_SIZE = 101,
-	GPUMAP_IDENTITY_LOCAL_RANK = 102, /* on its node; the key local_rank wins */
-	GPUMAP_IDENTITY_LOCAL_SIZE = 103, /* ranks on its node */
+	GPUMAP_IDENTITY_LOCAL_RANK = 102, /* on its host; the key local_rank wins */
+	GPUMAP_IDENTITY_LOCAL_SIZE = 103, /* ranks on its host */
 	GPUMAP_IDENTITY_NODE_RANK = 104,
 	GPUMAP_IDENTITY_NODES = 105
 };

@@ -144,7 +144,7 @@ static void not_known(struct resolver *resolver, const char *word, const char *v
 		  : local             ? "the local rank"
 		  : modulo            ? "the rank"
 		  : streq(word, "%r") ? "the rank"
-				      : "the node's number");
+				      : "the number of the host");
 }
 
 const char *ranks_value(struct resolver *resolver, const struct statement *s)

@@ -73,7 +73,7 @@ static bool is_program(const char *word)
 }
 
 /* The remedy for a number, a list, a device, a machine or a variable without its option, with @ for
- * the word; NULL if the word is none of these. */
+ * the word; NULL if the word is something else. */
 static const char *lacks_option(const char *word)
 {
 	size_t digits = strspn(word, "0123456789"), list = strspn(word, "0123456789,- ");

@@ -7,7 +7,7 @@
 
 #define LOGS "write --log-dir DIR for a file of each rank; --console selects what is shown"
 #define ALONE "leave it out: nothing here needs it"
-#define COUNT "write --ranks N for the ranks of each node, or --world-size N for those of all nodes"
+#define COUNT "write --ranks N for the ranks of each host, or --world-size N for those of all hosts"
 #define LIMIT "write --timeout DURATION, such as --timeout 2h"
 #define OF_SLURM \
 	"it is not an option of gpumap: give it to sbatch or srun, or add it to the script of " \
@@ -18,7 +18,7 @@
 const struct foreign foreign_options[] = {
 	/* torchrun and torch.distributed.launch */
 	{"--rdzv-conf", "leave it out: ranks set their own time limits"},
-	{"--local-addr", "leave it out; --node-rank N sets the number of this node"},
+	{"--local-addr", "leave it out; --node-rank N sets the number of this host"},
 	{"--local-ranks-filter", "write --console rank0"},
 	{"--role", "leave it out: ROLE_NAME is default"},
 	{"--start-method", ALONE},

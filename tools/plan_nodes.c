@@ -60,7 +60,7 @@ static int add_counted(struct finder *f, int64_t count, int64_t node)
 	if (count > 1 && !known && node > 0)
 		return report_fail(f->report, GPUMAP_EINPUT, FINDING_MASTER,
 				   ABOUT(.origin = "--node-rank",
-					 .fix = "give --master-addr, the name of node 0"),
+					 .fix = "give --master-addr HOST, the host of rank 0"),
 				   "node %lld cannot know where node 0 is", (long long)node);
 	for (int64_t i = 0; i < count; i++) {
 		strbuf_puts(&names, i ? "," : "");

@@ -57,8 +57,8 @@ int run_check(const struct run *run, gpumap_report *report)
 		return refuse(report, FINDING_NOT_HERE, "write --node-rank N",
 			      "this machine is not one of the plan's hosts");
 	if (!job_host(plan, run->node)->layout->count)
-		return refuse(report, FINDING_NOT_HERE, "start the other nodes only",
-			      "the plan has no rank for this node");
+		return refuse(report, FINDING_NOT_HERE, "start the other hosts only",
+			      "the plan has no rank for this host");
 	return GPUMAP_OK;
 }
 

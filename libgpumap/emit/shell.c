@@ -187,7 +187,9 @@ static void put_nodes(struct emitter *e)
 		emit_puts(e, "\t;;");
 		emit_end(e);
 	}
-	emit_printf(e, "*)\n\techo \"usage: $0 NODE, from 0 to %zu\" >&2\n\texit 125\n\t;;\nesac\n",
+	emit_printf(e,
+		    "*)\n\techo \"usage: $0 N, the number of this host, from 0 to %zu\" "
+		    ">&2\n\texit 125\n\t;;\nesac\n",
 		    e->node_count - 1);
 	e->line = e->out.length;
 }

@@ -301,7 +301,7 @@ static void report_own(struct builder *b, const struct host_class *class,
 	if (bound->kind == PLAN_BOUND_RANK)
 		plan_report(b, FINDING_OWN_GPU,
 			    ABOUT(.rule = "R4", .origin = bound->origin,
-				  .fix = "start gpumap run once for each node, or name its "
+				  .fix = "start gpumap run once for each host, or name its "
 					 "GPUs: " SETTING("gpus = 0,1")),
 			    "ranks of this launcher share the GPUs of %s: this one takes %s",
 			    class->host->name, own);

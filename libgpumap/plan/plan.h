@@ -68,7 +68,8 @@ int plan_set(struct plan_settings *settings, enum profile_key_id key, const char
 /* Whether a plan uses this key. Other keys matter only for the start. */
 bool plan_uses(enum profile_key_id key);
 
-/* What restricted the devices of this process. The last two restrict a rank to its own GPUs. */
+/* What limits this process to some of the host's devices. The last two limit a rank to its own
+ * GPUs. */
 enum plan_bound {
 	PLAN_BOUND_USER,
 	PLAN_BOUND_SCHEDULER,
@@ -80,7 +81,7 @@ enum plan_bound {
 
 struct plan_inherited {
 	enum plan_bound kind;
-	const gpumap_mapping *mapping; /* its visible devices are the bound */
+	const gpumap_mapping *mapping; /* the process may use only its visible devices */
 	const char *origin; /* "CUDA_VISIBLE_DEVICES", "job 4711", "rank 1 of gpumap run 7" */
 	const char *bad;    /* an entry of GPUMAP_RUN_GPUS that is not a GPU of the host; or NULL */
 };
@@ -112,10 +113,10 @@ struct plan_host_input {
 
 struct plan_input {
 	const struct plan_settings *settings;
-	const struct plan_host_input *hosts; /* node 0 first */
+	const struct plan_host_input *hosts; /* the host of rank 0 first */
 	size_t host_count;
 	const struct speech *speech; /* how findings name settings; NULL: by their origin */
-	bool scheduled;              /* a scheduler's job will start the ranks, on other nodes */
+	bool scheduled;              /* a scheduler's job will start the ranks, on other hosts */
 };
 
 /* --- the plan ------------------------------------------------------------------ */
@@ -133,8 +134,8 @@ struct plan_slot {
 	const struct plan_device *lands; /* the device that it uses (dp: its master; mp: the first
 					  * stage); NULL: not known or none */
 	int logical;                     /* N of its cuda:N; -1: not known or none */
-	const char *cpus;                /* "0-7,64-71"; NULL: not bound */
-	const char *nodes;               /* NUMA nodes for its memory, "0"; NULL: not bound */
+	const char *cpus;                /* "0-7,64-71"; NULL: any CPU */
+	const char *nodes;               /* NUMA nodes for its memory, "0"; NULL: any node */
 	int threads;                     /* OMP_NUM_THREADS; 0: unchanged */
 	bool cpus_shared;                /* other ranks run on these CPUs too */
 };
@@ -162,7 +163,7 @@ struct job_setting {
 	bool found; /* from a profile file that was found, not named; false in a plan from a file */
 };
 
-/* Another value of a setting for one rank. For a key of scope NODE all ranks of a node have it. */
+/* Another value of a setting for one rank. For a key of scope NODE all ranks of a host have it. */
 struct job_exception {
 	size_t rank, setting;
 	const char *value, *origin;

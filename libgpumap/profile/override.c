@@ -73,8 +73,9 @@ int override_check(const gpumap_section *section, gpumap_report *report)
 		condition = too_fine(section, setting->key->scope);
 		if (!condition)
 			continue;
-		about.fix = setting->key->scope == SCOPE_JOB ? "it is one for the whole job"
-							     : "it is one for all ranks of a node";
+		about.fix = setting->key->scope == SCOPE_JOB
+				    ? "it is the same for the whole job"
+				    : "it is the same for all ranks of a host";
 		code = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OVERRIDE, &about,
 				   "%s cannot depend on %s", setting->name, condition);
 	}

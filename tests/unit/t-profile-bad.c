@@ -188,8 +188,9 @@ static const struct {
 	 "[profile a]\n[override "
 	 "o]\nprofile=a\nwhen_host=x\nwhen_rank=0\nhosts=y\ngpus=1\nworkdir=/\n",
 	 NULL,
-	 "t.ini:6:7 hosts cannot depend on when_rank; it is one for the whole job [GM164]\n"
-	 "t.ini:7:6 gpus cannot depend on when_rank; it is one for all ranks of a node [GM164]\n"},
+	 "t.ini:6:7 hosts cannot depend on when_rank; it is the same for the whole job [GM164]\n"
+	 "t.ini:7:6 gpus cannot depend on when_rank; it is the same for all ranks of a host "
+	 "[GM164]\n"},
 	{"conditions",
 	 "[profile a]\n[override o]\nprofile=a\nwhen_rank=x\nwhen_node=5-2\nwhen_host=[\n", NULL,
 	 "t.ini:4:11 when_rank cannot be 'x'; write numbers, as in 0,2-5 [GM002]\n"

@@ -188,7 +188,7 @@ static int check_others(struct check *c, const gpumap_mapping *mapping)
 	return clash(c, FINDING_RANKS_COLLIDE,
 		     "write " SETTING("share = isolate") ", let the program use its local rank, or "
 							 "write " SETTING("ranks_per_gpu = N"),
-		     "all %lld ranks of this node take %s of the same GPUs",
+		     "all %lld ranks of this host take %s of the same GPUs",
 		     (long long)rank->local_size, use->text);
 }
 

@@ -251,8 +251,8 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 	if (exec->rank.local_size < 0 && !exec_own_gpus(exec))
 		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_RANK,
 				   ABOUT(.rule = "R4",
-					 .fix = "give --ranks N, the number of ranks of this node"),
-				   "%s does not report how many ranks share this node's GPUs",
+					 .fix = "give --ranks N, the number of ranks of this host"),
+				   "%s does not report how many ranks share this host's GPUs",
 				   exec->row ? exec->row : "the command line");
 	return plan_node_alone(exec, profile);
 }
