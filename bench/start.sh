@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# start.sh GPUMAP ARRIVE: milliseconds from Enter to the last of 8, 64 and 512 ranks' main(),
-# with gpumap run, mpirun and torchrun in turns; each the median of as many starts as the
-# rounds say. ARRIVE is the program made of arrive.c. What is not there or fails has a dash.
+# start.sh GPUMAP ARRIVE [ROUNDS]: milliseconds from the start of a launcher to the last main() of
+# 8, 64 and 512 ranks, for gpumap run, mpirun and torchrun alternately. Each is the median of ROUNDS
+# starts (5). ARRIVE is the program made of arrive.c. A dash marks a launcher that is missing or fails.
 set -eu
 gpumap=$1 arrive=$2 rounds=${3:-5}
 folder=$(mktemp -d)

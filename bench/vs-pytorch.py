@@ -9,7 +9,7 @@ later steps, so that what the first one does for all is counted too. PyTorch as 
 settings: channels_last, fused Adam where there is one, memory that is kept (MALLOC_*), and whatever BLAS
 is installed (libopenblas0-openmp is the fast one); with --best compiled by torch.compile too.
 With --cpu a step is its user CPU time, which other programs disturb less: the median over the rounds of
-what the steps after the first one take. It says how long a step is with one thread only.
+what the steps after the first one take. It is the duration of a step only with one thread.
 In a build folder start it by `libtool --mode=execute`: gpumap-train is a script there.
 """
 import argparse

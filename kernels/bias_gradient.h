@@ -15,7 +15,7 @@ struct bias_gradient_args {
 	void *gradient;     /* (rows, columns) */
 	const void *output; /* (rows, columns); NULL: gradient is only read */
 	float *sums;        /* (columns), any alignment of a float; zeros where there are no rows */
-	void *scratch;      /* bias_gradient_scratch() bytes, as kernels.h says */
+	void *scratch;      /* bias_gradient_scratch() bytes, see kernels.h */
 	int64_t rows, columns;
 	enum value_type type; /* of gradient and output */
 };

@@ -24,7 +24,7 @@ struct cross_entropy_args {
 	struct loss_result *result;         /* added to */
 	/* as logits, and may be the same memory; padding becomes 0. NULL: not wanted */
 	void *gradient;
-	void *scratch; /* cross_entropy_scratch() bytes, as kernels.h says */
+	void *scratch; /* cross_entropy_scratch() bytes, see kernels.h */
 	int64_t batch;
 	int32_t classes, pitch; /* classes >= 1, pitch >= classes: values from row to row */
 	enum value_type type;   /* of logits and gradient */

@@ -25,7 +25,7 @@ struct gradient_measure_args {
 	const int32_t *starts;
 	const struct scaler *scaler; /* NULL: none */
 	struct gradient_measure *measure;
-	void *scratch; /* gradient_measure_scratch() bytes, as kernels.h says */
+	void *scratch; /* gradient_measure_scratch() bytes, see kernels.h */
 	int32_t chunk_count;
 	int32_t parameters;
 	int32_t before; /* parameters of the model that come before: norms[before] is the first's.

@@ -3,8 +3,8 @@
  * The arguments of every kernel. A kernel NAME of kernels.def has its arguments in a header, the
  * code for GPUs in NAME.cu (launchers.h), and the same in plain C (references.h).
  *
- * Pointers of arguments are device addresses, 16-byte aligned unless a header says otherwise, and
- * do not overlap unless it says that they may. Arguments are copied when the work is put on a
+ * Pointers of arguments are device addresses, 16-byte aligned unless a header allows less, and
+ * do not overlap unless it allows that. Arguments are copied when the work is put on a
  * stream, so a recorded launch keeps them; values that change from step to step are read from the
  * device (control.h, scaler.h). Values are VALUE_FLOAT32, VALUE_BFLOAT16 or VALUE_FLOAT16. Sums are
  * taken in one order, whatever the device: the same arguments give the same bits.

@@ -35,7 +35,7 @@ struct max_pool_backward_args {
 	const uint8_t *places;       /* the same */
 	void *input_gradient;        /* (batch, height, width, channels) */
 	float *sums;                 /* (channels), any alignment of a float; NULL: not wanted */
-	void *scratch;               /* for sums: max_pool_backward_scratch(), as kernels.h says */
+	void *scratch;               /* for sums: max_pool_backward_scratch(), see kernels.h */
 	int64_t batch;
 	int32_t height, width, channels; /* of input_gradient */
 	int32_t kernel;                  /* as above */

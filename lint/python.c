@@ -83,7 +83,7 @@ static bool spawns_always(const struct observation *s)
 }
 
 /* torch.multiprocessing.spawn() in a program of which a launcher starts every rank. srun and mpirun
- * may start one on each node, others are told to. */
+ * may start one on each host, and other launchers do so only if an option asks for it. */
 static void judge_spawn(const struct python_judge *judge, const struct observation *s)
 {
 	const char *launcher = judge->start ? judge->start->launcher : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Faults of shell scripts that can be found before anything starts. A lint reads one text and adds
- * findings with origin, line and column. If a fault is not certain, the finding says "may".
+ * findings with origin, line and column. The text of a finding that is not certain has "may".
  */
 #ifndef GM_LINT_SHELL_H
 #define GM_LINT_SHELL_H

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # GPUMAP_CHECK: libcheck for the unit tests, --with-check=auto|yes|no|DIR. Without it
-# 'make check' skips them and says so. Sets have_check, CHECK_CFLAGS, CHECK_LIBS, HAVE_CHECK.
+# 'make check' skips them, with that reason. Sets have_check, CHECK_CFLAGS, CHECK_LIBS, HAVE_CHECK.
 AC_DEFUN([GPUMAP_CHECK], [
   AC_ARG_WITH([check],
     [AS_HELP_STRING([--with-check=auto|yes|no|DIR], [libcheck, for the unit tests @<:@auto@:>@])],

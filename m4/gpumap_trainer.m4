@@ -2,8 +2,8 @@
 # GPUMAP_TRAINER: whether gpumap-train is built, --with-trainer=yes|no. What it alone needs is not
 # looked for without it.
 #
-# Sets with_trainer (yes|no), and for make: HAVE_TRAINER, TRAINER_OPTIONS (what make distcheck must
-# be told, so that it works where this configure did).
+# Sets with_trainer (yes|no), and for make: HAVE_TRAINER, TRAINER_OPTIONS (options that
+# make distcheck must pass to configure, so that it works where this configure did).
 AC_DEFUN([GPUMAP_TRAINER], [
   AC_ARG_WITH([trainer], [AS_HELP_STRING([--without-trainer], [leave out gpumap-train])],
     [], [with_trainer=yes])

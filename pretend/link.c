@@ -12,7 +12,7 @@ static bool behind_switch(const struct unit *u)
 	       (size_t)u->device->nvlink_count == others;
 }
 
-/* The other end of link number `link`. The code says whether there is one. */
+/* The other end of link number `link`. A code other than NVML_SUCCESS: there is no such link. */
 static enum nvml_return link_get(struct nvml_handle *device, unsigned int link,
 				 const struct unit **peer, bool *to_switch)
 {

@@ -3,8 +3,8 @@
 """Makes each allocation of each command fail once, and prints TAP: nomem.py GPUMAP-FAILING [NAME...]
 
 Afterwards the command prints what it usually does and ends as it usually does, or it ends with
-status 2 (125 for run and exec) and a message. What it printed before may be cut off only if it says
-so. Files that it writes are whole or not there. Without GPUMAP_TEST_FULL every so many allocations
+status 2 (125 for run and exec) and a message. If what it printed before is cut off, a
+message reports that. Files that it writes are whole or not there. Without GPUMAP_TEST_FULL every so many allocations
 are tried, beginning with a drawn one."""
 import os
 import random

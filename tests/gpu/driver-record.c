@@ -36,7 +36,7 @@ static void print_value(FILE *file, const char *value)
 	fputc('"', file);
 }
 
-/* What the dialect says. */
+/* The answer of the dialect. */
 static void predict(const struct run *run, const char *value, struct answer *want, int *unsure)
 {
 	const char *uuids[MAX_GPUS];

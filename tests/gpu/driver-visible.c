@@ -4,8 +4,8 @@
  *
  * Compares the driver dialect of libgpumap with the driver: N values of
  * CUDA_VISIBLE_DEVICES, each in a fresh process that initialises the driver and lists
- * its devices. Prints TAP and writes the record, which says for each value what the
- * driver did, what the dialect says, and whether they agree. It creates no context.
+ * its devices. Prints TAP and writes the record, which has for each value the devices of
+ * the driver, those of the dialect, and whether they agree. It creates no context.
  * For GPUs that are not in MIG mode.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the records of tests/gpu say about a machine and a command:
+ * The facts about a machine and a command that the records of tests/gpu have:
  *
  *	facts                            the driver and its GPUs
  *	facts watch UUID FILE COMMAND... runs COMMAND; its seconds and the memory of that GPU go to

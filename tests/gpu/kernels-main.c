@@ -54,7 +54,7 @@ static void parse(struct options *options, int argc, char **argv)
 	}
 }
 
-/* Prints why there is nothing to test on, with a plan that says so. */
+/* Prints a TAP plan that skips all tests, with the reason. */
 static void skip_without_gpu(void)
 {
 	int count = 0;

@@ -22,7 +22,7 @@ enum place { HOST, DEVICE, PLACES };
 /* How what a kernel has written may differ from the reference's. */
 enum closeness {
 	EXACT,   /* to the bit, but all NaN are one */
-	ROUNDED, /* once in the value's type, or as the table says */
+	ROUNDED, /* once in the value's type, or by the table */
 	SUMMED,  /* of so many values in fp32: by the table, times the root of their number */
 };
 
@@ -105,8 +105,9 @@ void *at(const struct trial *t, int buffer, enum place place);
 void *at_value(const struct trial *t, int buffer, enum place place, enum value_type type,
 	       int64_t n);
 
-/* Runs both, twice the device, and says in `why` what differs; greatest: the greatest part of its
- * tolerance that a difference had. A failing call of CUDA ends the program. */
+/* Runs the reference once and the kernel twice, and writes the first difference into `why`.
+ * *greatest is the greatest ratio of a difference to its tolerance. A failing call of CUDA ends the
+ * program. */
 bool trial_check(struct trial *t, const struct kernel_test *test, char *why, size_t size,
 		 double *greatest);
 /* Microseconds of a run of the kernel on the device, after trial_check(); of a copy of as

@@ -65,7 +65,7 @@ stage_step() {
 
 # --- running --------------------------------------------------------------------------------
 
-# How a type is said: fp32 is exact, TF32 what is taken otherwise.
+# The options of a type: fp32 is exact, and without it TF32 is used.
 precision_of() {
 	case $1 in
 	fp32) echo '--precision fp32 --exact' ;;
@@ -319,8 +319,8 @@ step_one_rank() {
 	} END { exit bad }' both.txt
 }
 
-# tells NAME OPTIONS...: what a program beside gpumap-train reports about this machine
-tells() {
+# report_of NAME OPTIONS...: what a program beside gpumap-train reports about this machine
+report_of() {
 	[ -x "$programs/$1" ] || skip_step "there is no program $1 beside gpumap-train"
 	printf 'ran\t%s\n' "$*"
 	program=$1
@@ -329,16 +329,16 @@ tells() {
 }
 
 step_exposed() {
-	tells exposed -b "$1"
+	report_of exposed -b "$1"
 }
 
 # One rank, whose sum in place moves nothing, so its time is the cost of a call; and as many as there
 # are GPUs.
 step_sums_nccl() {
 	need_nccl
-	tells collective nccl 1
+	report_of collective nccl 1
 	gpus=$(grep -c '^gpu	' "$build/facts.txt")
-	[ "$gpus" -eq 1 ] || tells collective nccl "$gpus"
+	[ "$gpus" -eq 1 ] || report_of collective nccl "$gpus"
 }
 
 step_sums_cpu() {

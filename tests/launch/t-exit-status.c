@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of ranks that failed, without the chance that real processes leave. */
+/* The report about ranks that failed, by made-up ends of processes, so that no run differs. */
 #include <signal.h>
 
 #include "report.h"

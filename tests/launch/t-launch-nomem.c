@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whatever allocation fails: the ranks run or they do not, nothing hangs, and it is said. */
+/* Whichever allocation fails, the ranks run or do not start, nothing hangs, and a failure is
+ * reported. */
 #include "launch.h"
 
 #include <fcntl.h>
@@ -70,7 +71,7 @@ START_TEST(each_allocation)
 			      "allocation %zu: status %d", n, result.status);
 		ck_assert_msg((r == GPUMAP_OK) == (result.status == 0), "allocation %zu: %d", n, r);
 		ck_assert_msg(r == GPUMAP_OK || gpumap_report_count(report) > 0,
-			      "allocation %zu: nothing is said", n);
+			      "allocation %zu: nothing is reported", n);
 		ck_assert_msg(waitpid(-1, NULL, WNOHANG) < 0, "allocation %zu: a child", n);
 		launch_result_free(&result);
 		gpumap_report_free(report);

@@ -35,7 +35,7 @@ static void put_bracket(unsigned *state, bool last)
 	while (pieces--) {
 		put_number(state, &low);
 		/* Now and then a range that is backwards; before the last bracket Slurm drops
-		 * the name and says nothing, which is not done here. */
+		 * the name silently, and gpumap does not. */
 		if (pick(state, 2))
 			printf("-%0*u", (int)pick(state, 5),
 			       low + pick(state, 9) - (last && !pick(state, 40)));

@@ -35,7 +35,7 @@ void job_free(struct job_scene *scene);
  *	answered= world= hosts= port= addr= run= mode= profile=
  *	R.ATTR=VALUE	of rank R: host visible uuid pci name cpus memory node local size gpu mig
  *			logical threads
- *	R$NAME=VALUE	a variable; R$NAME- it is unset; R$NAME! nothing is said of it
+ *	R$NAME=VALUE	a variable; R$NAME- it is unset; R$NAME! the plan leaves it alone
  *	R:KEY=VALUE	a setting, expanded
  *	R>WORDS		the arguments, in < and >
  */

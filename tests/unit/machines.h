@@ -24,7 +24,7 @@ int set_statements(gpumap_request *request, const char *text, gpumap_report *rep
 /* Takes "NAME=value|NAME=value" as the environment; "" is an empty one. */
 int surround(gpumap_request *request, const char *text, gpumap_report *report);
 
-/* Everything that was said is resolved; the code, and *ret as gpumap_resolve leaves it. */
+/* Resolves the statements. Returns the code, and *ret as gpumap_resolve leaves it. */
 int resolve_statements(gpumap_mapping **ret, const char *statements, const char *environment,
 		       const char *machine_text, gpumap_report *report);
 

@@ -56,7 +56,7 @@ START_TEST(every_allocation_fails)
 		allocations_fail_at(0);
 		failed = allocations_failed();
 		ck_assert_msg(r == GPUMAP_OK || r == GPUMAP_ENOMEM, "%zu gives %d", n, r);
-		/* What is missing in the report is said there. */
+		/* An incomplete report has a finding that states it. */
 		if (failed)
 			ck_assert_str_eq(
 				gpumap_finding_str(
@@ -133,7 +133,7 @@ static bool is_told(const gpumap_report *report)
 			  FINDING_NOMEM);
 }
 
-/* The answer; *told: it is said that it may not be whole. */
+/* The answer; *told: the report states that it may be incomplete. */
 static char *show(bool sarif, bool *told)
 {
 	struct lint lint = {.check_launch = check_nothing};

@@ -96,7 +96,7 @@ static void fail_each(const char *name, const char *const *keys, const gpumap_in
 		allocations_fail_at(0);
 		failed = allocations_failed();
 		ck_assert_msg(r == GPUMAP_OK || r == GPUMAP_ENOMEM, "%s: %zu gives %d", name, n, r);
-		/* Without memory for a finding the answer stands, and the report says so. */
+		/* Without memory for a finding the answer stands, and the report states that. */
 		if (r == GPUMAP_OK && failed && !reports_nomem(cut.report))
 			ROW_EQ_STR(name, cut.text, whole.text);
 		if (r == GPUMAP_ENOMEM && cut.request && !cut.mapping)

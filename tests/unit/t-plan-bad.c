@@ -170,7 +170,7 @@ START_TEST(nothing)
 }
 END_TEST
 
-/* What a stranger's file says cannot steer a terminal. */
+/* Text from a stranger's file cannot control a terminal. */
 START_TEST(control_characters)
 {
 	static const char *const members[][2] = {

@@ -137,8 +137,8 @@ START_TEST(cores)
 }
 END_TEST
 
-/* Whatever the sets: never an empty one, inside what is allowed, and no CPU twice unless
- * it is said to be shared; shares of overlapping sets are equal. */
+/* For all sets: no rank gets an empty set or a CPU that is not allowed, no CPU is given twice
+ * unless it is marked as shared, and shares of overlapping sets are equal. */
 START_TEST(properties)
 {
 	const struct row *row = &rows[_i];

@@ -71,7 +71,7 @@ static const struct {
 	 "%h\"\n",
 	 "a=1 + b=2", "SLURM_JOB_ID=7", "2><t><2/1><1><a %r><b b>", ""},
 	{"no program", "[profile p]\nranks=2\n", "a=2", "", "0>|world=2", "GM187"},
-	{"what overrides say of ranks",
+	{"overrides by rank",
 	 DDP "[override x]\nprofile=p\nwhen_rank=2-3\nworkdir=/w/%r\n[override "
 	     "y]\nprofile=p\nwhen_host=b\n"
 	     "kill_grace=1s\n[override z]\nprofile=p\nwhen_local_rank=0\nworkdir=/l\n",
@@ -79,7 +79,7 @@ static const struct {
 	 "3:workdir=/w/3|0:kill_grace=30s|3:kill_grace=1s|"
 	 "0:workdir=/l|1:workdir=.|2:workdir=/l|-1:workdir=.",
 	 ""},
-	{"what overrides say of hosts",
+	{"overrides by host",
 	 DDP "[override x]\nprofile=p\nwhen_host=b*\nranks=1\nshare=isolate\n[override "
 	     "y]\nprofile=p\nwhen_node=0\n"
 	     "gpus=3,1\n",

@@ -57,7 +57,7 @@ START_TEST(every_allocation_fails)
 					  "GM001");
 		ck_assert_msg(r == GPUMAP_ENOMEM || r == whole, "%s: %zu gives %d", name, n, r);
 		ck_assert_msg((r == GPUMAP_OK) == (plan != NULL), "%s: %zu", name, n);
-		/* Without memory for a finding the plan stands, and the report says so. */
+		/* Without memory for a finding the plan stands, and the report states that. */
 		ck_assert_msg(!failed || reported, "%s: %zu is not reported", name, n);
 		gpumap_plan_free(plan);
 		gpumap_report_free(report);

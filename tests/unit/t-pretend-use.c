@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The library of `gpumap pretend`: what a file says is in use of the machine. */
+/* The library of `gpumap pretend`: the use of the machine, from a file. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ static const char csv_text[] = "index, uuid, name, pci.bus_id, memory.total [MiB
 			       "1, GPU-5eed0000-0000-4000-8000-00000000000b, NVIDIA L40S, "
 			       "00000001:02:00.0, 46068 MiB, 550.54.15\n";
 
-/* What a file says is in use: memory, then each process or the code of the list. */
+/* The use in a file: memory, then each process or the code of the list. */
 static void describe_use(struct strbuf *buf, DEVICE device)
 {
 	struct {

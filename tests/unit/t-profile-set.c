@@ -100,7 +100,7 @@ START_TEST(unset_variables)
 }
 END_TEST
 
-/* What the check says once the variable is set. */
+/* The result of the check after the variable is set. */
 static void check_variable(gpumap_profile *p, const char *name, const char *variable,
 			   const char *findings)
 {

@@ -156,7 +156,7 @@ START_TEST(random_answers)
 }
 END_TEST
 
-/* Whatever was said, nothing of it moves the terminal's cursor. */
+/* No statement puts text into the answer that moves the terminal's cursor. */
 START_TEST(control_characters_stay_out)
 {
 	gpumap_mapping *mapping;

@@ -8,7 +8,7 @@
 
 #define BAD "GM002"
 
-/* What gpumap_request_set says to a value: its code, the finding and its remedy. */
+/* The answer of gpumap_request_set to a value: its code, the finding and its remedy. */
 static const struct {
 	const char *key, *value;
 	int code;
@@ -185,7 +185,7 @@ START_TEST(read_environments)
 }
 END_TEST
 
-/* A refused value leaves what was said before. */
+/* A refused value leaves the request unchanged. */
 START_TEST(failure_changes_nothing)
 {
 	gpumap_mapping *mapping;

@@ -8,7 +8,7 @@
 #include "strbuf.h"
 #include "unit.h"
 
-/* Where each key was said: pairs of a key and an origin. */
+/* Where each key was set: pairs of a key and an origin. */
 struct statements {
 	const char *pairs[6];
 };

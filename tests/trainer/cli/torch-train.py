@@ -5,8 +5,8 @@ The same seed, the order of DistributedSampler, the same model, losses and optim
 --ranks N takes the samples of all ranks of a padded DistributedDataParallel in one batch, whose
 gradient is the mean of the ranks' means where their batches are equal.
 
-torch-train.py - does what each line of standard input says, FILE and then DATA [options], one after
-the other, and writes to FILE: PyTorch takes seconds to start.
+torch-train.py - reads lines "FILE DATA [options]" from standard input and runs them one after the
+other, with the output in FILE, because PyTorch takes seconds to start.
 """
 import argparse
 import json

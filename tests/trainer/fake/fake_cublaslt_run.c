@@ -166,7 +166,8 @@ cublasStatus_t fake_cublasLtMatmulAlgoGetHeuristic(
 	if (status != CUBLAS_STATUS_SUCCESS)
 		return status;
 	for (int i = 0; i < KNOWN && *count < wanted; i++) {
-		/* Also where it has none: then the state says so, and the rest means nothing. */
+		/* An entry without an algorithm has a state that marks it; the rest of it means
+		 * nothing. */
 		bool good = known[i].workspace <= p->workspace &&
 			    (known[i].scheme & p->schemes) == known[i].scheme;
 

@@ -19,8 +19,8 @@
 #undef QUERY
 #undef CALL
 
-/* Order. Each stream is a line with a tick per piece of work; a clock says up to which tick of each
- * line everything is known to be done before. */
+/* Order. Each stream is a line with a tick for each piece of work. A clock has a tick for each
+ * line: all work up to it is known to be done before. */
 enum { FAKE_LINES = 64 };
 
 struct clock {

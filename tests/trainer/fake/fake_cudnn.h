@@ -54,7 +54,7 @@ enum direction { FORWARD, BACKWARD_DATA, BACKWARD_FILTER, DIRECTIONS };
 
 size_t shape_bytes(const struct shape *shape);
 
-/* What its real namesake would say of these descriptors. */
+/* The status that cuDNN would return for these descriptors. */
 cudnnStatus_t convolution_of(struct convolution *convolution, cudnnHandle_t handle,
 			     cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
 			     cudnnConvolutionDescriptor_t descriptor, cudnnTensorDescriptor_t y,

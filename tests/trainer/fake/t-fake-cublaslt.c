@@ -230,7 +230,7 @@ static void aligned_less(void)
 		s.preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &bytes, sizeof(bytes)));
 }
 
-/* Of the row "bf16": what the choice says, and the product with A moved by so many bytes. */
+/* For the row "bf16": the state of the choice, and of the product with A moved by so many bytes. */
 static const struct refusal {
 	const char *name;
 	void (*undo)(void);
@@ -270,7 +270,7 @@ START_TEST(what_is_illegal_is_refused)
 }
 END_TEST
 
-/* Results that are none have a state that says so. */
+/* Results without an algorithm have a state that marks them. */
 START_TEST(preferences_are_kept)
 {
 	cublasLtMatmulHeuristicResult_t found[4];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is wrong, and what the pretended runtime says of it. */
+/* Faults, and what the simulated runtime reports about them. */
 #include "config.h"
 
 #include "fake_bench.h"

@@ -237,7 +237,7 @@ static struct kernel kernels[] = {
 
 enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
 
-/* The sizes that functions of the headers say. */
+/* The sizes by the functions of the headers. */
 static void complete(struct kernel *kernel)
 {
 	static void *const none[MAX];

@@ -4,7 +4,7 @@
  * REAL_CUDA around it. $FAKE_CUDA_MISSING names libraries that are missing; the $FAKE_CUDA_FAIL-th
  * call and all after it fail, or with $FAKE_CUDA_ONCE it alone. With $FAKE_CUDA_HANG=NAME the
  * $FAKE_CUDA_FAIL-th call of that name fails, and none after it returns. With $FAKE_CUDA_COUNT the
- * number of calls is told at the end, and how often a stream was waited for and something recorded
+ * number of calls is printed at the end, and how often a stream was waited for and a recorded graph
  * was run.
  */
 #include "config.h"

@@ -4,7 +4,7 @@
  *
  *	values	all calls, with every value looked at
  *	open	opens and closes
- *	loop	sums for ever; says "ready" once it does
+ *	loop	sums for ever; prints "ready" after the first sum
  *	ring	sends and receives for ever
  *	other	rank 1 is in another call than the others
  *	abort	rank 1 aborts after some sums

@@ -299,7 +299,7 @@ START_TEST(data_is_filled)
 }
 END_TEST
 
-/* What has_type() says is what planning does, and otherwise it is float32 with a remark. */
+/* Planning uses a type if has_type() is true, and otherwise float32 with a remark. */
 START_TEST(types_that_are_not_there)
 {
 	static const enum value_type types[] = {VALUE_FLOAT32, VALUE_BFLOAT16, VALUE_FLOAT16};

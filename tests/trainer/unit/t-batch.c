@@ -29,7 +29,7 @@ static struct dataset make(int channels, int height, int width, int64_t samples)
 	return d;
 }
 
-/* One pixel, as the header says it. */
+/* One pixel, by the formula of the header. */
 static float pixel(const struct dataset *d, const struct input_place *place, int64_t sample,
 		   const int *at, int width)
 {

@@ -162,7 +162,7 @@ static void count_failure(const struct train_error *error)
 	failures++;
 }
 
-/* What the device calls from now on, for a test to change; what fails is heard. */
+/* The calls of the device from now on, for a test to change; failures are counted. */
 static struct cuda_calls *own_calls(struct device *device)
 {
 	static struct cuda_calls calls;
@@ -266,7 +266,7 @@ START_TEST(the_listener_is_called_before_the_next_call)
 	ck_assert_int_eq(failures_before_end, 1);
 	ck_assert_int_eq(failures, 1);
 	backend_cuda.close(device);
-	cuda_test_end("heard");
+	cuda_test_end("reported");
 }
 END_TEST
 

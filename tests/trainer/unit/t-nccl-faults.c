@@ -311,7 +311,7 @@ START_TEST(impossible_rendezvous)
 }
 END_TEST
 
-/* What it made of MASTER_ADDR and MASTER_PORT it takes back; what a user says it leaves. */
+/* It takes back what it made of MASTER_ADDR and MASTER_PORT, and leaves what a user set. */
 START_TEST(the_place_is_taken_back)
 {
 	const struct rendezvous_options options = {.world = 2, .ranks = 1, .local = 1};

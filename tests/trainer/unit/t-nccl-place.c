@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where ranks of several machines meet, of what the environment says. */
+/* Where ranks of several machines meet, by the environment. */
 #include <string.h>
 
 #include "collective/nccl.h"

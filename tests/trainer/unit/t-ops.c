@@ -73,7 +73,7 @@ START_TEST(onednn_is_the_reference)
 }
 END_TEST
 
-/* On a processor without it, one line says so. */
+/* On a processor without it, one line reports that. */
 START_TEST(onednn_has_bfloat16_or_says_so)
 {
 	const struct stage_setting setting = {&backend_onednn, VALUE_BFLOAT16, false, 1};

@@ -119,7 +119,7 @@ START_TEST(an_error_for_each_allocation)
 }
 END_TEST
 
-/* A table that cannot be printed says so. */
+/* A table that cannot be printed is an error. */
 START_TEST(tables_say_so)
 {
 	struct summary_device devices[40] = {{.rank = 0}};
