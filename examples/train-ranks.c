@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * DistributedDataParallel in 100 lines: logistic regression with a thread for each rank. First it
- * prints the physical GPU of each rank, and why it is that one; then all ranks make the same steps.
+ * prints the physical GPU of each rank, and the reason; then all ranks make the same steps.
  *
  * 	train-ranks MACHINE VISIBLE RANKS	such as: train-ranks 8xH100 2,3,4,5 4
  *

@@ -163,7 +163,7 @@ int order_slots(struct resolver *resolver);
 
 /* Who stated the visible list that wins. Which machine a question is about depends on it. */
 enum list_from {
-	LIST_FROM_NOBODY, /* no list is set: every device is visible */
+	LIST_FROM_NONE, /* no list is set: every device is visible */
 	LIST_FROM_ENVIRONMENT,
 	LIST_FROM_KEYS /* an option, its GPUMAP_ variable, or the list of an outer view */
 };

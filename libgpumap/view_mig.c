@@ -197,7 +197,7 @@ static void keep_one(struct expansion *x)
 		i++;
 	x->entries[0] = x->entries[i];
 	x->entries[0].logical = 0;
-	/* Of undecided compute instances the first is picked. */
+	/* The first of undecided compute instances is picked. */
 	if (x->entries[0].count > 1) {
 		x->entries[0].count = 1;
 		x->entries[0].certainty = GPUMAP_CERTAINTY_ASSUMED;

@@ -29,11 +29,11 @@ int lint_script(const struct lint *lint, struct span text, struct seen_file *fil
 
 /* --- kind.c ------------------------------------------------------------------------------- */
 
-/* What a file is by its name; and by its text, whatever kind of profile it may be. */
+/* The kind of a file, by its name alone; by its name and its text. */
 enum lint_kind lint_kind_by_name(const char *path);
 enum lint_kind lint_kind_of(const char *path, struct span text);
-/* Of a file whose name does not show it, by the beginning of its text; a profile has a section of
- * gpumap's. */
+/* The kind of a file whose name does not show it, by the beginning of its text. A profile has a
+ * section of gpumap. */
 enum lint_kind lint_kind_by_head(const char *path, struct span head);
 
 /* --- folder.c ----------------------------------------------------------------------------- */

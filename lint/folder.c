@@ -177,7 +177,7 @@ int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *found,
 {
 	struct lint_paths folders = {.count = 0};
 	struct passed passed = {.count = 0};
-	/* What is named is read, with all that is in it. */
+	/* A named folder is read with everything in it. */
 	bool named = is_installed(path);
 	size_t before = ret->count;
 	int r, worst = GPUMAP_OK;

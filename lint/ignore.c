@@ -214,7 +214,7 @@ static void place_slurm(struct ignores *all, struct span text)
 	}
 }
 
-/* What stands in quotes and here-documents is not a comment to the lexer. */
+/* For the lexer, text in quotes and here-documents is not a comment. */
 static void see_comment(void *data, struct span comment)
 {
 	struct placing *p = data;
@@ -276,7 +276,7 @@ static int compare_lines(const void *a, const void *b)
 	return x->from != y->from ? x->from - y->from : x->line - y->line;
 }
 
-/* What a comment alone is about begins lines below it, perhaps after another comment. */
+/* A comment on a line of its own is about lines below it, so comments are sorted by these lines. */
 static void sort(struct ignores *all)
 {
 	int reach = 0;

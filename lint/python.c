@@ -32,7 +32,7 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 	/* The variable is read too, here or elsewhere in the file. */
 	if (s->value.meaning == MEANS_LOCAL_RANK || judge->file->facts.reads_local_rank)
 		return;
-	/* DeepSpeed's own launcher passes it, whoever else starts the file. */
+	/* DeepSpeed's own launcher passes it, even if other launchers start the file too. */
 	if (passes < 0 && judge->file->facts.deepspeed)
 		return;
 	if (!judge->file->facts.reads_argument) {

@@ -422,7 +422,7 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		return;
 	}
 	choice_call(f, path, at, open);
-	/* What follows is in modules. */
+	/* All other functions are in modules. */
 	if (!strchr(path, '.'))
 		return;
 	if (initialises(f, path, open))

@@ -73,8 +73,8 @@ bool python_environ_derived(const struct python_file *f, unsigned first, unsigne
 	return is_derived(f, span_of("CUDA_VISIBLE_DEVICES"), first, past);
 }
 
-/* Whether the expression is made of what the function was given, or of the object: who calls it
- * decides. */
+/* Whether the expression depends on the arguments of the function or on its object, so that the
+ * caller decides. */
 static bool is_given(const struct python_file *f, unsigned first, unsigned past)
 {
 	int function = f->blocks[f->depth].function;
@@ -310,7 +310,7 @@ void python_environ_call(struct python_file *f, const char *path, unsigned at, u
 	static const char *const readers[] = {"os.getenv", "os.environ.get"};
 	struct python_argument name, value = {0};
 	unsigned next = open + 1;
-	/* What takes a value away for later loses nothing. */
+	/* A call whose value is used keeps the variable's value for later. */
 	bool takes = at && !is_at(f, at - 1, open, ":");
 
 	if (streq(path, "os.environ.update")) {

@@ -143,7 +143,7 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 	}
 	if (is_launcher(judge))
 		return;
-	/* What is computed is right as often as not. */
+	/* A computed value may well be right. */
 	if (!constant && !s->argument)
 		return;
 	/* Under a condition about ranks it is for those without a launcher; and one process needs

@@ -129,7 +129,7 @@ static size_t image_word(const struct command *c, size_t first)
 			i += takes_next(s);
 		else if (!c->words[i].loose || !next.length || *next.text != '-')
 			return i;
-		/* What may be any number of words may be options, if options follow. */
+		/* An expansion of any number of words may be options, if an option follows. */
 	}
 	return c->count;
 }

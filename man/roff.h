@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Letter by letter as it is, minus signs that can be copied included. */
+/* Writes the text unchanged, with minus signs that can be copied. */
 void put_escaped(const char *text, size_t length);
 void put(const char *text);
 void put_line(const char *text);

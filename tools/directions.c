@@ -7,7 +7,7 @@
 #include "strbuf.h"
 #include "words.h"
 
-/* Nobody types a longer word. */
+/* Longer words are not looked up. */
 enum { MAX_WORD = 64 };
 
 struct direction {

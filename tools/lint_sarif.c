@@ -89,7 +89,7 @@ static json_t *uri_json(const char *path, bool *failed)
 	return o;
 }
 
-/* Where nothing has a line, the variable or option is named. */
+/* A finding without a line has the name of its variable or option. */
 static json_t *location_json(const gpumap_finding *f, struct lint_columns *columns, bool *failed)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);

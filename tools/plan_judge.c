@@ -10,7 +10,7 @@
 #include "rank_logs.h"
 #include "report.h"
 
-/* The greatest number of ranks that one node starts. */
+/* The greatest number of ranks that one host starts. */
 static size_t max_ranks(const gpumap_plan *plan)
 {
 	const struct plan_host *host;

@@ -17,7 +17,7 @@ static const struct cell {
 	bool compared; /* a remark is added if the host's answer differs */
 } cells[][2] = {
 	/* who states the list       this host has no GPU     this host has GPUs */
-	[LIST_FROM_NOBODY] = {{.host = true}, {.host = true, .cause = true}},
+	[LIST_FROM_NONE] = {{.host = true}, {.host = true, .cause = true}},
 	[LIST_FROM_ENVIRONMENT] = {{.cause = true}, {.host = true, .cause = true}},
 	[LIST_FROM_KEYS] = {{.host = false}, {.compared = true}},
 };

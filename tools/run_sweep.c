@@ -377,7 +377,7 @@ int run_sweep(const struct plan_options *options, const char *name, const struct
 {
 	struct sweep s = {.options = *options, .like = like, .report = report};
 	int r = prepare(&s, name), status = STATUS_OWN_FAILURE;
-	size_t told = print_report(&(struct output){.report = report}, 0);
+	size_t shown = print_report(&(struct output){.report = report}, 0);
 
 	if (like->dry) {
 		status = r == GPUMAP_OK ? show_all(&s) : STATUS_MALFORMED;
@@ -388,7 +388,7 @@ int run_sweep(const struct plan_options *options, const char *name, const struct
 		status = sweep_conclude(&s);
 		if (like->json && !sweep_print(&s, status) && !status)
 			status = STATUS_OWN_FAILURE;
-		print_report(&(struct output){.report = report}, told);
+		print_report(&(struct output){.report = report}, shown);
 	} else if (like->json) {
 		run_print_refusal(like, report);
 	}

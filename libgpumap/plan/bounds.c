@@ -291,7 +291,7 @@ static void report_bad_own(struct builder *b, struct host_class *class,
 		    MORE_HOSTS(class->host_count));
 }
 
-/* What a rank takes of a list that other ranks share. */
+/* The part that a rank takes of a list, if other ranks share the list. */
 static void report_own(struct builder *b, const struct host_class *class,
 		       const struct plan_inherited *bound, const char *own)
 {

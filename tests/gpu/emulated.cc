@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Built without the sanitizers of addresses and threads, which get reports of what switches stacks and
- * who waits for whom; with that of values, which would take what it does not see for unwritten. */
+/* Built without the sanitizers of addresses and threads, to which this file reports switches of stacks
+ * and waits. Built with the sanitizer of values, which would take values that it did not see written
+ * for unwritten ones. */
 #include "emulated.h"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ struct fiber {
 	unsigned block_barriers, warp_barriers; /* that it is through */
 };
 
-/* The two sides of a barrier: who is through one may be at the next before others have left. */
+/* The two sides of a barrier: a thread that has passed it may reach the next barrier before others
+ * have left this one. */
 struct barrier {
 	char sides[2];
 };
@@ -202,7 +204,7 @@ unsigned atomicAdd(unsigned *to, unsigned more)
 	return before;
 }
 
-/* Who waits for a time lets the others wait for it too. */
+/* A thread that waits for a time lets the other threads wait for it too. */
 long long emulated_nanoseconds(void)
 {
 	struct timespec now;
@@ -238,7 +240,7 @@ static void start_threads(struct worker *w, unsigned threads)
 	}
 }
 
-/* Opens barriers to which all have come. false: there is nobody to go on. */
+/* Opens barriers that all threads have reached. False: no thread can go on. */
 static bool open_barriers(struct worker *w)
 {
 	unsigned threads = w->launch->threads;

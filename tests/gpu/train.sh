@@ -296,7 +296,7 @@ need_nccl() {
 	esac
 }
 
-# By turns, so that what the card does meanwhile meets both.
+# Both alternate, so that other work of the card affects both.
 step_one_rank() {
 	need_nccl
 	for batch in 32 512; do

@@ -24,7 +24,7 @@ def read_arguments():
     parser.add_argument('--local_rank', '--local-rank', type=int)
     arguments = parser.parse_args()
     if arguments.style == 'argument' and arguments.local_rank is None:
-        parser.error('nobody passed --local_rank')
+        parser.error('no launcher passed --local_rank')
     if arguments.style == 'env':
         arguments.local_rank = int(os.environ['LOCAL_RANK'])
     return arguments

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # watchdog.sh FOLDER PARENT: started by slurm.sh, in a session of its own. Ends every process
-# that has FOLDER's Slurm in its environment, whoever started it: with SIGUSR1 when the test
-# is done, with SIGTERM when it has died, however that was.
+# that has FOLDER's Slurm in its environment: with SIGUSR1 when the test is done, with SIGTERM
+# when the test has died for any reason.
 folder=$1
 waiting=
 

@@ -32,7 +32,7 @@ static const struct {
 	 {{"--world-size", "auto"}}},
 	{GPUMAP_EINPUT, "refused", {OMPI, "CUDA_VISIBLE_DEVICES=0"}, {{"--device", "cuda:%l"}}},
 	{GPUMAP_EINPUT,
-	 "nobody",
+	 "no rank",
 	 {"KUBERNETES_SERVICE_HOST=h", "RANK=0", "WORLD_SIZE=2"},
 	 {{NULL, NULL}}},
 };

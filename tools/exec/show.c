@@ -123,8 +123,8 @@ static json_t *settings(const struct exec *exec, bool *failed)
 
 static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_report *report)
 {
-	static const struct job_rank nobody = {0};
-	const struct job_rank *rank = exec ? &exec->rank : &nobody;
+	static const struct job_rank no_rank = {0};
+	const struct job_rank *rank = exec ? &exec->rank : &no_rank;
 	bool failed = false;
 	json_t *o = json_object();
 

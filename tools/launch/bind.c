@@ -41,7 +41,7 @@ static bool set_memory(const struct launch_rank *rank)
 	       syscall(SYS_set_mempolicy, rank->mem_policy, rank->mem_nodes, rank->mem_bits) == 0;
 }
 
-/* What a rank's process is given before it is its program, in this order. */
+/* The properties that a rank's process gets before it executes its program, in this order. */
 static const struct {
 	bool (*set)(const struct launch_rank *rank);
 	struct bind_failure failure;

@@ -21,7 +21,8 @@ static bool is_ignored(int sig)
 	return sigaction(sig, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* What the caller was started to ignore (nohup, background jobs of a script) stays so. */
+/* Signals that the caller was started to ignore (nohup, background jobs of a script) stay ignored.
+ */
 static void catch_signals(struct process_state *state, const struct launch *launch)
 {
 	static const int stop[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};

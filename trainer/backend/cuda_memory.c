@@ -17,7 +17,7 @@ static struct cuda_device *own(struct device *device)
 	return (struct cuda_device *)device;
 }
 
-/* Of all reasons for a failure only lack of memory has a remedy. */
+/* Lack of memory is the only failure with a remedy. */
 static bool no_memory(struct cuda_device *d, size_t bytes, const char *what,
 		      struct train_error *error)
 {

@@ -53,7 +53,7 @@ static bool alike(const struct graph_step *a, const struct graph_step *b)
 	return a->pass == b->pass && a->passes == b->passes && a->of_all == b->of_all;
 }
 
-/* That of such steps; NULL: this is the first. */
+/* The recording of such steps; NULL: this is the first of them. */
 static struct recording *find(const struct step_graph *r, const struct graph_step *step)
 {
 	struct recording *recording = r->first;

@@ -11,7 +11,7 @@
 
 enum { PART = 64, BAR_LEAST = 10, MAX_BAR = 34, GAP = 2 };
 
-/* As they stand in a line. */
+/* The parts in their order on the line. */
 enum part { EPOCH, BAR, PLACE, LOSS, ACCURACY, RATE, LEFT, SLOWEST, PARTS };
 
 /* In the order of importance. */

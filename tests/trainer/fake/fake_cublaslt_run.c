@@ -363,7 +363,7 @@ static cublasStatus_t take_algorithm(struct matmul *run, const cublasLtMatmulAlg
 	run->ms = known[chosen.number].ms;
 	if (run->problem.epilogue == CUBLASLT_EPILOGUE_BGRADB)
 		run->ms *= run->problem.n > FEW_SUMS ? 4.0F : 0.25F;
-	/* Counters give a turn to who comes. */
+	/* With counters the order of arrival decides. */
 	run->backwards =
 		known[chosen.number].scheme == CUBLASLT_REDUCTION_SCHEME_INPLACE && fake.runs++ % 2;
 	memcpy(run->align, chosen.align, sizeof(run->align));

@@ -108,7 +108,7 @@ static struct allocation *find(int space, const void *memory)
 	return NULL;
 }
 
-/* Nobody wrote behind it. */
+/* No call wrote past its end. */
 static bool whole(const struct allocation *allocation)
 {
 	for (size_t i = allocation->bytes; i < allocation->pages; i++)

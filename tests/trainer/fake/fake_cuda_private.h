@@ -215,7 +215,7 @@ bool capture_wait(cudaStream_t stream, cudaEvent_t event, cudaError_t *status);
 
 /* NCCL's objects are freed at the end. */
 void nccl_close(void);
-/* A fault if work of NCCL on the device waits for ranks, for who waits for the device. */
+/* For a call that waits for the device: a fault if work of NCCL on it waits for ranks. */
 void nccl_check_device(int device, const char *call);
 /* The same, but messages may wait. */
 void nccl_check_sums(int device, const char *call);

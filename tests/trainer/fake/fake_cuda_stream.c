@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams: work in its order, done when it can be, and who waits for it. */
+/* Streams: work in its order, which is done when it can be, and the waits for it. */
 #include "config.h"
 
 #include <stdlib.h>

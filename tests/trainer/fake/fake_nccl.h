@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NCCL among the threads of a process: who has joined, and what they have put on their streams. */
+/* NCCL among the threads of a process: the ranks that have joined, and their work on streams. */
 #ifndef TEST_FAKE_NCCL_H
 #define TEST_FAKE_NCCL_H
 

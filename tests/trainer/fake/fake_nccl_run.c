@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ranks do together. A rank's work waits at the head of its stream until all that it takes is
- * at the head of theirs; then whoever finds that does it for all of them. Sums are taken in the
- * order of ranks, in float.
+ * What ranks do together. A rank's work waits at the head of its stream until the work of all ranks
+ * is at the head of theirs. The thread that notices this does the work for all of them. Sums are
+ * taken in the order of ranks, in float.
  */
 #include "config.h"
 

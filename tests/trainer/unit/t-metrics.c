@@ -289,7 +289,7 @@ START_TEST(files_that_do_not_fit)
 }
 END_TEST
 
-/* The error comes with the first write, whoever asks for it. */
+/* The first write reports the error, in whichever function. */
 START_TEST(a_full_disk)
 {
 	struct metrics_options options = quiet("/dev/full", 0);

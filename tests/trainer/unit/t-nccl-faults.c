@@ -28,7 +28,7 @@ static void sum_and_wait(struct member *m)
 		  backend_cuda.finish(m->device, &m->error);
 }
 
-/* --- who does not come -------------------------------------------------------------------- */
+/* --- a missing rank ----------------------------------------------------------------------- */
 
 START_TEST(a_rank_that_never_begins)
 {
@@ -91,7 +91,7 @@ START_TEST(a_rank_that_stays_away)
 }
 END_TEST
 
-/* --- who fails ---------------------------------------------------------------------------- */
+/* --- failing ranks -------------------------------------------------------------------------- */
 
 static void work_fails(struct member *m)
 {

@@ -123,7 +123,7 @@ START_TEST(gradients_are_reduced_in_buckets)
 }
 END_TEST
 
-/* Nobody reads the output of "idle". */
+/* No layer reads the output of "idle". */
 static const struct layer with_dead[] = {
 	{.name = "first", .kind = LAYER_LINEAR, .out = 5},
 	{.name = "second", .kind = LAYER_LINEAR, .out = 6, .from = "first"},
