@@ -151,6 +151,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/resolve.c libgpumap/resolve.h \
 	libgpumap/rules.c \
 	libgpumap/rules.def \
+	libgpumap/shape.c \
 	libgpumap/sources.c \
 	libgpumap/statement.c \
 	libgpumap/speech.c libgpumap/speech.h \

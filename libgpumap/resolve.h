@@ -12,6 +12,7 @@
 #include "mapping.h"
 #include "report.h"
 #include "request.h"
+#include "strbuf.h"
 #include "visible.h"
 
 /* The value of a variable when the driver starts. */
@@ -83,6 +84,11 @@ int sources_resolve(struct resolver *resolver);
 int launcher_rewrite(struct resolver *resolver, struct effective *list);
 int launcher_order(struct resolver *resolver, struct effective *order);
 int host_prepare(struct resolver *resolver);
+/* Appends all that the stages read of an inventory, except the digits of UUIDs and what only texts
+ * show (addresses, names, origins). */
+void host_shape(struct strbuf *buf, const gpumap_inventory *inventory);
+/* The number before the first dot of a driver's version; -1: not known. */
+int64_t driver_major(const char *driver);
 int views_resolve(struct resolver *resolver);
 
 /* The names of the view's devices, for entries to be looked up in; *migs are the MIG instances

@@ -20,13 +20,17 @@ struct expansion {
 	bool every;  /* there is no list that names them */
 };
 
+int64_t driver_major(const char *driver)
+{
+	if (!driver)
+		return -1;
+	return span_number((struct span){driver, strspn(driver, "0123456789")}, INT32_MAX);
+}
+
 static void find_generation(struct expansion *x)
 {
-	const char *driver = x->resolver->driver;
-	int64_t major = -1;
+	int64_t major = driver_major(x->resolver->driver);
 
-	if (driver)
-		major = span_number((struct span){driver, strspn(driver, "0123456789")}, INT32_MAX);
 	x->stated = major >= 570 || (major >= 0 && major < 526);
 	x->generation = major >= 0 && major < 570 ? ONE_INSTANCE : MANY_INSTANCES;
 	if (x->resolver->dialect == DIALECT_NVITOP) {

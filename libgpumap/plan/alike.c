@@ -1,127 +1,176 @@
 /* SPDX-License-Identifier: MIT */
-/* Hosts whose programs get the same answers, although their GPUs have UUIDs of their own. */
+/* Hosts whose programs get the same answers, although their GPUs have other UUIDs and addresses. */
 #include "plan/build.h"
 
 #include "hash.h"
+#include "resolve.h"
 
-/* --- classes of hosts ------------------------------------------------------------------ */
+/* --- kinds of hosts ------------------------------------------------------------------ */
 
-static void put_number(struct strbuf *buf, int64_t number)
+/* Whether the UUIDs that are known are whole and differ, so that each names one device. */
+struct uuid_check {
+	uint64_t *seen; /* hashes; 0: free */
+	size_t mask;
+	bool ok;
+};
+
+static void check_uuid(struct uuid_check *check, const char *uuid)
 {
-	strbuf_add(buf, (const char *)&number, sizeof(number));
+	struct span text = span_of(uuid ? uuid : "");
+	uint64_t hash;
+	size_t i;
+
+	if (!uuid)
+		return;
+	check->ok = check->ok && (is_full_uuid(text, "GPU-") || is_full_uuid(text, "MIG-"));
+	if (!check->ok || !check->seen)
+		return;
+	hash = hash_bytes(HASH_START, text.text, text.length) | 1;
+	for (i = hash >> 20 & check->mask; check->seen[i]; i = (i + 1) & check->mask)
+		check->ok = check->ok && check->seen[i] != hash;
+	check->seen[i] = hash;
 }
 
-static void put_text(struct strbuf *buf, const char *text)
+/* inventory_finish() has compared the UUIDs of GPUs, but not those of MIG instances. */
+static bool names_are_plain(struct builder *b, const gpumap_inventory *inventory)
 {
-	put_number(buf, text ? (int64_t)strlen(text) : -1);
-	if (text)
-		strbuf_puts(buf, text);
-}
+	size_t total = device_total(inventory);
+	struct uuid_check check = {.mask = 15, .ok = true};
 
-static void put_device(struct strbuf *buf, const gpumap_device *d)
-{
-	put_number(buf, d->physical);
-	put_number(buf, d->uuid != NULL);
-	put_number(buf, d->memory);
-	put_number(buf, d->minor);
-	put_number(buf, d->mig_enabled);
-	put_text(buf, d->pci);
-	put_text(buf, d->name);
-	put_text(buf, d->profile);
-	put_number(buf, d->gi);
-	put_number(buf, d->ci);
-	put_number(buf, (int64_t)d->mig_count);
-	for (size_t i = 0; i < d->mig_count; i++)
-		put_device(buf, &d->mig[i]);
-}
+	if (total > inventory->count) {
+		while (check.mask < total * 2)
+			check.mask = check.mask * 2 + 1;
+		check.seen = arena_alloc(&b->temp, check.mask + 1, sizeof(*check.seen));
+		if (!check.seen)
+			return false;
+	}
+	for (size_t i = 0; i < inventory->count; i++) {
+		const gpumap_device *gpu = &inventory->gpus[i];
 
-/* All that gpumap_resolve reads of an inventory, apart from the digits of UUIDs. */
-static void put_inventory(struct strbuf *buf, const gpumap_inventory *inventory)
-{
-	put_number(buf, inventory->assumed);
-	put_number(buf, inventory->partial);
-	put_number(buf, inventory->one_model);
-	put_number(buf, (int64_t)inventory->left_out);
-	put_text(buf, inventory->driver);
-	put_text(buf, inventory->no_gpu);
-	for (size_t k = 0; k < ARRAY_SIZE(inventory->order); k++)
-		for (size_t i = 0; inventory->order[k] && i < inventory->count; i++)
-			put_number(buf, inventory->order[k][i]);
-	put_number(buf, inventory->order[0] != NULL);
-	put_number(buf, inventory->order[1] != NULL);
-	put_number(buf, (int64_t)inventory->count);
-	for (size_t i = 0; i < inventory->count; i++)
-		put_device(buf, &inventory->gpus[i]);
-}
-
-static void put_class(struct strbuf *buf, const struct host_class *class)
-{
-	put_number(buf, (intptr_t) class->settings);
-	put_inventory(buf, class->host->inventory);
+		check_uuid(&check, gpu->uuid);
+		for (size_t m = 0; m < gpu->mig_count; m++)
+			check_uuid(&check, gpu->mig[m].uuid);
+	}
+	return check.ok;
 }
 
 static bool describe(struct strbuf *buf, const struct host_class *class)
 {
+	const uint64_t settings = (uintptr_t) class->settings;
+
 	buf->length = 0;
-	put_class(buf, class);
+	strbuf_add(buf, (const char *)&settings, sizeof(settings));
+	host_shape(buf, class->host->inventory);
 	return !buf->failed;
 }
 
-int class_find_like(struct builder *b, struct host_class *class)
+static uint64_t hash_of(const struct strbuf *buf)
 {
-	struct strbuf *text = &b->descriptions[0], *other = &b->descriptions[1];
+	uint64_t hash = HASH_START, word;
+
+	for (size_t i = 0; i < buf->length; i += sizeof(word)) {
+		memcpy(&word, buf->text + i, sizeof(word));
+		hash = hash_word(hash, word);
+	}
+	return hash;
+}
+
+/* Compares with the kind's first class, which is described anew, because the descriptions of all
+ * kinds would take megabytes. The last one is kept. */
+static bool same_kind(struct builder *b, const struct strbuf *text, const struct host_kind *kind)
+{
+	struct strbuf *other = &b->descriptions[1];
+
+	if (b->described != kind) {
+		b->described = NULL;
+		if (!describe(other, kind->first))
+			return false;
+		b->described = kind;
+	}
+	return other->length == text->length && memcmp(other->text, text->text, text->length) == 0;
+}
+
+int class_find_kind(struct builder *b, struct host_class *class)
+{
+	struct strbuf *text = &b->descriptions[0];
 	struct table_key key = {{0}};
+	struct host_kind *kind;
 	void **place;
 
 	if (!class->host->inventory)
 		return GPUMAP_OK;
 	if (!describe(text, class))
 		return plan_nomem(b);
-	key.words[0] = (uintptr_t)hash_bytes(HASH_START, text->text, text->length);
+	key.words[0] = (uintptr_t)hash_of(text);
 	place = table_place(&b->kinds, &b->scratch, key);
 	if (!place)
 		return plan_nomem(b);
 	if (!*place) {
-		*place = class;
-		return GPUMAP_OK;
+		kind = arena_alloc(&b->scratch, 1, sizeof(*kind));
+		*place = kind;
+		if (!kind)
+			return plan_nomem(b);
+		kind->first = class;
 	}
-	if (!describe(other, *place))
-		return plan_nomem(b);
-	if (other->length == text->length && memcmp(other->text, text->text, text->length) == 0)
-		class->like = *place;
-	return GPUMAP_OK;
+	if (same_kind(b, text, *place))
+		class->kind = *place;
+	class->plain_names = names_are_plain(b, class->host->inventory);
+	return b->descriptions[1].failed || b->temp.failed ? plan_nomem(b) : GPUMAP_OK;
 }
 
 /* --- layouts ----------------------------------------------------------------------------- */
 
-/* A list of UUIDs is the other host's list only if no entry can mean several devices. */
+/* The answers to numbers do not depend on UUIDs, and those to UUIDs only on the devices that have
+ * them. */
+static bool may_share(const struct builder *b, const struct layout *layout)
+{
+	const struct host_class *class = layout->class;
+
+	return class->kind && !class->bad && class->count &&
+	       (class->by_number || class->plain_names) && plan_one_each(b, class->settings) &&
+	       !plan_has_statements(class->settings);
+}
+
+static struct table_key key_of(const struct layout *layout)
+{
+	const struct host_class *class = layout->class;
+	uint64_t places = hash_word(HASH_START, class->by_number);
+
+	for (size_t i = 0; i < class->count; i++)
+		places = hash_word(places, device_place(class->host->inventory, class->devices[i]));
+	return (struct table_key){{(uintptr_t) class->kind, layout->plan->count, layout->phase,
+				   class->count, (uintptr_t)places}};
+}
+
 static bool same_list(const struct host_class *class, const struct host_class *like)
 {
-	if (class->bad || like->bad || class->count != like->count ||
-	    class->by_number != like->by_number)
+	if (class->by_number != like->by_number)
 		return false;
-	for (size_t i = 0; i < class->count; i++) {
-		struct span name = span_of(class->names[i]);
-
+	for (size_t i = 0; i < class->count; i++)
 		if (device_place(class->host->inventory, class->devices[i]) !=
 		    device_place(like->host->inventory, like->devices[i]))
 			return false;
-		if (!class->by_number && !is_full_uuid(name, "GPU-") && !is_full_uuid(name, "MIG-"))
-			return false;
-	}
 	return true;
 }
 
 const struct layout *layout_like(const struct builder *b, const struct layout *layout)
 {
-	const struct host_class *like = layout->class->like;
-	const struct layout *other = like ? like->layout : NULL;
+	const struct layout *other =
+		may_share(b, layout) ? table_find(&b->answered, key_of(layout)) : NULL;
 
-	return other && other->plain && other->plan->count == layout->plan->count &&
-			       other->phase == layout->phase &&
-			       plan_one_each(b, layout->class->settings) &&
-			       !plan_has_statements(layout->class->settings) &&
-			       same_list(layout->class, like)
-		       ? other
-		       : NULL;
+	return other && same_list(layout->class, other->class) ? other : NULL;
+}
+
+int layout_remember(struct builder *b, const struct layout *layout)
+{
+	void **place;
+
+	if (!layout->plain || !may_share(b, layout))
+		return GPUMAP_OK;
+	place = table_place(&b->answered, &b->scratch, key_of(layout));
+	if (!place)
+		return plan_nomem(b);
+	if (!*place)
+		*place = (void *)(uintptr_t)layout;
+	return GPUMAP_OK;
 }

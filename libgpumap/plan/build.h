@@ -32,21 +32,26 @@ struct selection {
 
 /* --- classes of equal hosts ---------------------------------------------------- */
 
+/* Classes whose hosts differ only in what the answers to plain lists do not depend on: UUIDs,
+ * addresses, and the name of their one model. */
+struct host_kind {
+	const struct host_class *first;
+	const struct plan_device *gpus; /* of the first class that has copies; NULL: none yet */
+};
+
 struct host_class {
 	const struct plan_host_input *host; /* the first of them */
 	const struct plan_settings *settings;
 	const struct selection *selection;
 	size_t host_count;
-	/* An earlier class whose hosts differ only in UUIDs and in what answers do not depend on;
-	 * NULL: there is none. */
-	const struct host_class *like;
-	struct layout *layout;         /* the first one with these devices */
+	struct host_kind *kind;        /* NULL: nothing is known of the hosts */
 	const gpumap_device **devices; /* chosen devices, in the order in which ranks take them */
 	size_t count;
 	struct plan_device *copies; /* the same devices, as parts of the plan */
 	struct plan_device *gpus;   /* of the host, by number */
 	const char **names;         /* the devices' entries in a visible list */
 	bool by_number;             /* names are numbers */
+	bool plain_names;           /* each UUID is whole, and names one device */
 	bool bad;                   /* its devices are not known, which was reported */
 	bool without;               /* runs without GPUs */
 };
@@ -91,9 +96,11 @@ struct builder {
 	struct arena temp;    /* until the current class or layout is done */
 	bool failed;
 	struct table classes, kinds, layouts, inventories, selections;
-	struct host_class **host_classes; /* of each host */
-	size_t *local_sizes;              /* of each host */
-	struct strbuf descriptions[2];    /* of the hosts that class_find_like compares */
+	struct table answered; /* the first plain layout of those with the same answers */
+	struct host_class **host_classes;  /* of each host */
+	size_t *local_sizes;               /* of each host */
+	struct strbuf descriptions[2];     /* of the kinds that class_find_kind compares */
+	const struct host_kind *described; /* by the second of them; NULL: none */
 	size_t reported[FINDING_COUNT];
 	size_t step_room;
 };
@@ -169,8 +176,8 @@ size_t device_place(const gpumap_inventory *inventory, const gpumap_device *devi
 int selection_parse(struct builder *b, const struct plan_settings *settings,
 		    const struct selection **ret);
 int selection_apply(struct builder *b, struct host_class *class);
-/* Sets class->like. */
-int class_find_like(struct builder *b, struct host_class *class);
+/* Sets class->kind and plain_names. */
+int class_find_kind(struct builder *b, struct host_class *class);
 /* N for `--gpus N` if the user may have meant N GPUs and there are that many; else 0. */
 size_t selection_count_meant(const struct builder *b, const struct host_class *class);
 /* How to ask for `count` GPUs. */
@@ -200,8 +207,10 @@ enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings
 bool plan_one_each(const struct builder *b, const struct plan_settings *settings);
 /* Whether other settings than the environment decide the list of a rank. */
 bool plan_has_statements(const struct plan_settings *settings);
-/* A layout of another class whose answers are those of this one; NULL: there is none. */
+/* An earlier layout whose answers are those of this one; NULL: there is none. */
 const struct layout *layout_like(const struct builder *b, const struct layout *layout);
+/* Notes a layout with answers of its own, for later ones. */
+int layout_remember(struct builder *b, const struct layout *layout);
 int layout_fill(struct builder *b, struct layout *layout);
 /* The position in class->devices of the device in a local rank's mapping; NOWHERE: there is none.
  */

@@ -170,5 +170,5 @@ int layout_fill(struct builder *b, struct layout *layout)
 	layout->plain = class->count > 0;
 	for (size_t l = 0; r == GPUMAP_OK && l < plan->count; l++)
 		r = fill_slot(b, layout, l, like);
-	return r;
+	return r == GPUMAP_OK && !like ? layout_remember(b, layout) : r;
 }

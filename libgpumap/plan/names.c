@@ -92,43 +92,54 @@ static int by_number(const void *a, const void *b)
 	return (one->physical > other->physical) - (one->physical < other->physical);
 }
 
-static const struct plan_device *gpu_of(const struct host_class *class, const gpumap_device *d)
+static const struct plan_device *find_gpu(const struct plan_device *gpus, size_t count,
+					  const gpumap_device *d)
 {
 	const struct plan_device wanted = {.physical = d->physical};
 
-	return bsearch(&wanted, class->gpus, class->host->inventory->count, sizeof(wanted),
-		       by_number);
+	return bsearch(&wanted, gpus, count, sizeof(wanted), by_number);
 }
 
-/* Copies all GPUs, also those that were not chosen. Equal hosts share the texts. */
+/* A text of the plan: `same` if it is equal, else a copy. */
+static const char *shared_text(struct builder *b, const char *same, const char *text)
+{
+	return same && text && streq(same, text) ? same : arena_strdup(b->arena, text);
+}
+
+/* Copies all GPUs, also those that were not chosen. Hosts of one kind share equal texts. */
 static bool copy_host(struct builder *b, struct host_class *class)
 {
 	const gpumap_inventory *inventory = class->host->inventory;
-	bool like = class->like && class->like->gpus;
+	const struct plan_device *like = class->kind ? class->kind->gpus : NULL;
+	struct plan_device same = {.physical = -1};
 
 	class->gpus = arena_alloc(b->arena, inventory->count + 1, sizeof(*class->gpus));
 	if (!class->gpus)
 		return false;
 	for (size_t i = 0; i < inventory->count; i++) {
 		const gpumap_device *d = &inventory->gpus[i];
-		const struct plan_device *same = like ? gpu_of(class->like, d) : NULL;
 
+		if (like)
+			same = *find_gpu(like, inventory->count, d);
 		class->gpus[i] = (struct plan_device){
 			.physical = d->physical,
 			.mig = d->mig_position,
 			.uuid = arena_strdup(b->arena, d->uuid),
-			.pci = same ? same->pci : arena_strdup(b->arena, d->pci),
-			.name = same ? same->name : arena_strdup(b->arena, d->name),
+			.pci = shared_text(b, same.pci, d->pci),
+			.name = shared_text(b, same.name, d->name),
 		};
+		same.name = class->gpus[i].name;
 	}
 	qsort(class->gpus, inventory->count, sizeof(*class->gpus), by_number);
+	if (class->kind && !like)
+		class->kind->gpus = class->gpus;
 	return true;
 }
 
 static struct plan_device copy_device(struct builder *b, const struct host_class *class,
 				      const gpumap_device *d)
 {
-	struct plan_device copy = *gpu_of(class, d);
+	struct plan_device copy = *find_gpu(class->gpus, class->host->inventory->count, d);
 
 	if (d != d->gpu) {
 		copy.mig = d->mig_position;

@@ -52,7 +52,7 @@ static int make_classes(struct builder *b)
 			continue;
 		r = selection_parse(b, class->settings, &class->selection);
 		if (r == GPUMAP_OK)
-			r = class_find_like(b, class);
+			r = class_find_kind(b, class);
 		if (r == GPUMAP_OK)
 			r = selection_apply(b, class);
 		arena_free(&b->temp);
@@ -81,8 +81,6 @@ static int place_host(struct builder *b, struct plan_host *host, struct host_cla
 		layout->class = class;
 		layout->host = host;
 		layout->phase = phase;
-		if (!class->layout)
-			class->layout = layout;
 		layout->plan = arena_alloc(b->arena, 1, sizeof(*layout->plan));
 		if (!layout->plan)
 			return plan_nomem(b);

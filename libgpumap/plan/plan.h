@@ -8,7 +8,7 @@
  * plan_make is a pure function like gpumap_resolve: it reads no file and no environment, and writes
  * nothing. What hosts have in common is computed once, so a plan for 12,500 hosts with the same
  * pointers costs little more than a plan for one host. Hosts with inventories of their own that
- * differ only in UUIDs share the answers of gpumap_resolve (alike.c).
+ * differ only in UUIDs, addresses and the like share the answers of gpumap_resolve (alike.c).
  */
 #ifndef GM_PLAN_H
 #define GM_PLAN_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/table.h"
 
+#include "hash.h"
+
 static size_t hash(struct table_key key)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = HASH_START;
 
-	for (size_t i = 0; i < ARRAY_SIZE(key.words); i++) {
-		h = (h ^ (uint64_t)key.words[i]) * 0x9e3779b97f4a7c15u;
-		h ^= h >> 29;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(key.words); i++)
+		h = hash_word(h, key.words[i]);
 	return (size_t)h;
 }
 
@@ -34,6 +34,11 @@ static bool grow(struct table *table, struct arena *arena)
 			*find(&grown, table->slots[i].key) = table->slots[i];
 	*table = grown;
 	return true;
+}
+
+void *table_find(const struct table *table, struct table_key key)
+{
+	return table->room ? find(table, key)->object : NULL;
 }
 
 void **table_place(struct table *table, struct arena *arena, struct table_key key)

@@ -17,6 +17,9 @@ struct table {
 	size_t room, used;
 };
 
+/* The key's object; NULL: there is none. */
+void *table_find(const struct table *table, struct table_key key);
+
 /* The place of the key's object. If the key is new it holds NULL: then put an object there at once.
  * NULL without memory. */
 void **table_place(struct table *table, struct arena *arena, struct table_key key);

@@ -30,6 +30,7 @@ unit_programs = \
 	tests/unit/t-plan-cells \
 	tests/unit/t-plan-cores \
 	tests/unit/t-plan-diff \
+	tests/unit/t-plan-drawn \
 	tests/unit/t-plan-job \
 	tests/unit/t-plan-job-nomem \
 	tests/unit/t-plan-nomem \
@@ -233,9 +234,12 @@ tests_unit_t_recorded_bad_LDADD = $(unit_ldadd)
 
 # Hosts, settings and plans as text.
 unit_plans = tests/unit/plans.c tests/unit/plans.h tests/unit/unit.h
-tests_unit_t_plan_alike_SOURCES = tests/unit/t-plan-alike.c $(unit_plans)
+tests_unit_t_plan_alike_SOURCES = tests/unit/t-plan-alike.c $(unit_plans) $(failing_malloc)
 tests_unit_t_plan_alike_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_alike_LDADD = $(unit_ldadd)
+tests_unit_t_plan_drawn_SOURCES = tests/unit/t-plan-drawn.c $(unit_plans)
+tests_unit_t_plan_drawn_CFLAGS = $(unit_cflags)
+tests_unit_t_plan_drawn_LDADD = $(unit_ldadd)
 
 tests_unit_t_plan_cells_SOURCES = tests/unit/t-plan-cells.c $(unit_plans)
 tests_unit_t_plan_cells_CFLAGS = $(unit_cflags)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Hosts that differ in UUIDs alone share answers: they are those that gpumap_resolve gives. */
+/* Hosts of one kind share answers: they are those that gpumap_resolve gives. */
 #include <stdio.h>
 
 #include "base.h"
+#include "failing_malloc.h"
 #include "mapping.h"
 #include "plans.h"
+#include "strbuf.h"
 #include "text.h"
 #include "unit.h"
 
@@ -18,6 +20,9 @@ static const char other_model[] =
 	UUID("a") " =A100 @10;" UUID("b") " =A100 @20;" UUID("c") " =A100 @30";
 static const char other_pci[] =
 	UUID("a") " =H100 @30;" UUID("b") " =H100 @20;" UUID("c") " =H100 @10";
+static const char own_pci[] =
+	UUID("a") " =H100 @1%s;" UUID("b") " =H100 @2%s;" UUID("c") " =H100 @3%s";
+static const char own_model[] = UUID("a") " =H%s @10;" UUID("b") " =H%s @20;" UUID("c") " =H%s @30";
 static const char without_uuid[] = "- =H100 @10;- =H100 @20;- =H100 @30";
 static const char short_uuid[] = "GPU-a%s =H100 @10;GPU-b%s =H100 @20;GPU-c%s =H100 @30";
 static const char prefix_uuid[] = "GPU-a%s =H100 @10;GPU-a%sb =H100 @20;GPU-c%s =H100 @30";
@@ -38,6 +43,9 @@ static const struct {
 	{"names differ", {plain, other_name, plain, other_name}},
 	{"models differ", {plain, other_model, plain, other_model}},
 	{"addresses differ", {plain, other_pci, other_pci, plain}},
+	{"each has its addresses", {own_pci, own_pci, own_pci, plain}},
+	{"each has its model", {own_model, own_model, other_name, own_model}},
+	{"a short UUID first", {short_uuid, plain, own_pci, plain}},
 	{"no UUIDs", {without_uuid, without_uuid, plain, without_uuid}},
 	{"short UUIDs", {short_uuid, prefix_uuid, short_uuid, plain}},
 	{"links differ", {linked, linked_else, linked, linked_else}},
@@ -116,24 +124,29 @@ static void compare(const char *name, const struct scene *scene, size_t rank)
 	gpumap_mapping_free(mapping);
 }
 
+/* Hosts of these machines; each has its own digit in place of %s. */
+static void set_hosts(struct scene *scene, const char *const *machines, size_t count,
+		      const char *text)
+{
+	static const char digits[] = "123456789abcdef0";
+	struct strbuf hosts = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		strbuf_printf(&hosts, "%sh%zu=", i ? " + " : "", i);
+		for (const char *p = machines[i]; *p; p++) {
+			bool own = starts_with(p, "%s");
+
+			strbuf_add(&hosts, own ? &digits[i] : p, 1);
+			p += own;
+		}
+	}
+	scene_set(scene, hosts.text, "", text);
+	strbuf_free(&hosts);
+}
+
 static void set_cluster(struct scene *scene, size_t cluster, const char *text)
 {
-	char hosts[4096] = "";
-
-	for (int i = 0; i < 4; i++) {
-		const char digit[] = {(char)('1' + i), '\0'};
-		struct span rest = span_of(clusters[cluster].machines[i]);
-		size_t n = strlen(hosts);
-
-		n += (size_t)sprintf(hosts + n, "%sh%d=", i ? " + " : "", i);
-		for (const char *p = rest.text; *p; p++)
-			if (starts_with(p, "%s"))
-				hosts[n++] = digit[0], p++;
-			else
-				hosts[n++] = *p;
-		hosts[n] = '\0';
-	}
-	scene_set(scene, hosts, "", text);
+	set_hosts(scene, clusters[cluster].machines, 4, text);
 }
 
 START_TEST(resolved)
@@ -189,6 +202,72 @@ START_TEST(shared_list)
 }
 END_TEST
 
+/* --- whether answers are shared -------------------------------------------------------- */
+
+static const struct {
+	const char *name, *first, *rest, *settings;
+	bool fails; /* the first host */
+	bool shared;
+} kinds[] = {
+	{"UUIDs differ", plain, plain, "device=cuda:%l", false, true},
+	{"addresses differ", own_pci, own_pci, "device=cuda:%l", false, true},
+	{"models differ", own_model, own_model, "device=cuda:%l", false, true},
+	{"numbers", own_pci, own_pci, "device=cuda:%l|ids=index", false, true},
+	{"short UUIDs, numbers", short_uuid, short_uuid, "device=cuda:%l|ids=index", false, true},
+	{"MIG", with_mig, with_mig, "device=cuda:%l", false, true},
+	{"isolated", own_pci, own_pci, "device=cuda:0|share=isolate", false, true},
+	{"the first has short UUIDs", short_uuid, plain, "device=cuda:%l", false, true},
+	{"the first fails", plain, plain, "device=cuda:%l|gpus=0,1,2", true, true},
+	{"the first is of another kind", measured, plain, "device=cuda:%l", false, true},
+	{"short UUIDs", short_uuid, short_uuid, "device=cuda:%l", false, false},
+	{"a list of UUIDs", plain, plain, "device=cuda:%l|in_code=GPU-b,GPU-a,GPU-c", false, false},
+};
+
+/* The allocations of a plan of that many hosts. */
+static size_t allocations(size_t row, size_t count)
+{
+	const char *machines[SCENE_HOSTS];
+	gpumap_request *request;
+	gpumap_mapping *granted = NULL;
+	struct plan_inherited bound = {.kind = PLAN_BOUND_SCHEDULER, .origin = "job 1"};
+	struct scene scene;
+	size_t taken;
+
+	for (size_t i = 0; i < count; i++)
+		machines[i] = i ? kinds[row].rest : kinds[row].first;
+	set_hosts(&scene, machines, count, kinds[row].settings);
+	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_request_set(request, "visible", "0", "test", NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_resolve(&granted, request, scene.hosts[0].inventory, NULL),
+			 GPUMAP_OK);
+	bound.mapping = granted;
+	if (kinds[row].fails) {
+		scene.hosts[0].inherited = &bound;
+		scene.hosts[0].inherited_count = 1;
+	}
+	allocations_fail_at(0);
+	scene_plan(&scene);
+	taken = allocations_count();
+	ck_assert_int_eq(scene.code, GPUMAP_OK);
+	ROW_EQ_INT(kinds[row].name, scene.plan->answered, !kinds[row].fails);
+	gpumap_mapping_free(granted);
+	gpumap_request_free(request);
+	scene_free(&scene);
+	return taken;
+}
+
+/* An answer of its own takes more than ten allocations, for each of three ranks. */
+START_TEST(shared_answers)
+{
+	size_t few = allocations((size_t)_i, 4), many = allocations((size_t)_i, 14), each;
+
+	ck_assert_uint_ge(many, few);
+	each = (many - few) / 10;
+	ck_assert_msg(kinds[_i].shared ? each < 10 : each > 30, "%s: a host takes %zu allocations",
+		      kinds[_i].name, each);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("plan-alike");
@@ -198,5 +277,7 @@ int main(void)
 	tcase_add_loop_test(tests, resolved, 0, (int)ARRAY_SIZE(clusters));
 	tcase_add_test(tests, own_uuids);
 	tcase_add_test(tests, shared_list);
+	if (allocations_can_fail()) /* and can be counted */
+		tcase_add_loop_test(tests, shared_answers, 0, (int)ARRAY_SIZE(kinds));
 	return unit_run(suite);
 }
