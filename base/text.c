@@ -3,21 +3,6 @@
 
 #include "strbuf.h"
 
-bool is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-bool is_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 struct span span_of(const char *text)
 {
 	return (struct span){text, strlen(text)};

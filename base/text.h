@@ -13,9 +13,21 @@ struct span {
 	size_t length;
 };
 
-bool is_space(char c); /* space, tab, newline, vertical tab, form feed, return */
-bool is_digit(char c);
-bool is_hex(char c);
+/* Space, tab, newline, vertical tab, form feed, return. */
+static inline bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 struct span span_of(const char *text);
 struct span span_trim(struct span s);

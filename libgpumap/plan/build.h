@@ -146,7 +146,8 @@ struct device_index {
 	struct uuid_names uuids;
 };
 
-int device_index_make(struct builder *b, const gpumap_inventory *inventory,
+/* `named`: devices will be looked up by UUID or address too, not by number alone. */
+int device_index_make(struct builder *b, const gpumap_inventory *inventory, bool named,
 		      struct device_index *index);
 void device_index_free(struct device_index *index); /* also if it was not made */
 const gpumap_device *device_by_number(const struct device_index *index, int64_t number);

@@ -48,27 +48,36 @@ static bool make_view(struct builder *b, const gpumap_inventory *inventory,
 	return true;
 }
 
-int device_index_make(struct builder *b, const gpumap_inventory *inventory,
+static bool add_names(struct builder *b, const gpumap_inventory *inventory,
 		      struct device_index *index)
 {
 	size_t total = device_total(inventory);
 
-	*index = (struct device_index){.gpus = inventory->gpus};
 	index->names = arena_alloc(&b->temp, total + inventory->count + 1, sizeof(*index->names));
-	index->numbers = arena_alloc(&b->temp, inventory->count + 1, sizeof(*index->numbers));
-	if (!index->names || !index->numbers || !make_view(b, inventory, index) ||
+	if (!index->names || !make_view(b, inventory, index) ||
 	    uuids_sort(&index->uuids, &index->view, false) != GPUMAP_OK)
-		return plan_nomem(b);
+		return false;
 	for (size_t i = 0; i < inventory->count; i++) {
 		const gpumap_device *gpu = &inventory->gpus[i];
 
-		index->numbers[index->number_count++] = gpu;
 		add_name(index, gpu->uuid, gpu);
 		add_name(index, gpu->pci, gpu);
 		for (size_t m = 0; m < gpu->mig_count; m++)
 			add_name(index, gpu->mig[m].uuid, &gpu->mig[m]);
 	}
 	qsort(index->names, index->name_count, sizeof(*index->names), by_text);
+	return true;
+}
+
+int device_index_make(struct builder *b, const gpumap_inventory *inventory, bool named,
+		      struct device_index *index)
+{
+	*index = (struct device_index){.gpus = inventory->gpus};
+	index->numbers = arena_alloc(&b->temp, inventory->count + 1, sizeof(*index->numbers));
+	if (!index->numbers || (named && !add_names(b, inventory, index)))
+		return plan_nomem(b);
+	for (size_t i = 0; i < inventory->count; i++)
+		index->numbers[index->number_count++] = &inventory->gpus[i];
 	qsort(index->numbers, index->number_count, sizeof(*index->numbers), by_number);
 	return GPUMAP_OK;
 }

@@ -181,6 +181,7 @@ int selection_apply(struct builder *b, struct host_class *class)
 {
 	const gpumap_inventory *inventory = class->host->inventory;
 	struct picker k = {.b = b, .class = class};
+	bool named = class->selection->kind == PLAN_GPUS_GPU || class->host->inherited_count;
 	int r;
 
 	if (class->selection->kind == PLAN_GPUS_NONE) {
@@ -205,7 +206,7 @@ int selection_apply(struct builder *b, struct host_class *class)
 	k.taken = arena_alloc(&b->temp, device_places(inventory) + 1, sizeof(*k.taken));
 	if (!class->devices || !k.taken)
 		return plan_nomem(b);
-	r = device_index_make(b, inventory, &k.index);
+	r = device_index_make(b, inventory, named, &k.index);
 	if (r == GPUMAP_OK)
 		r = pick(&k);
 	if (r == GPUMAP_OK && !class->bad)

@@ -44,10 +44,10 @@ static int read_entries(struct builder *b, struct selection *selection, struct s
 int selection_parse(struct builder *b, const struct plan_settings *settings,
 		    const struct selection **ret)
 {
-	struct key_value gpus = key_value(PKEY_PROFILE_gpus, settings->gpus);
 	struct table_key key = {{(uintptr_t)settings}};
 	void **place = table_place(&b->selections, &b->scratch, key);
 	struct selection *selection;
+	struct key_value gpus;
 
 	if (place && *place) {
 		*ret = *place;
@@ -58,6 +58,7 @@ int selection_parse(struct builder *b, const struct plan_settings *settings,
 		return plan_nomem(b);
 	*place = selection;
 	*ret = selection;
+	gpus = key_value(PKEY_PROFILE_gpus, settings->gpus);
 	selection->kind = (enum plan_gpus)gpus.word;
 	return selection->kind == PLAN_GPUS_GPU ? read_entries(b, selection, gpus.text) : GPUMAP_OK;
 }
