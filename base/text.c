@@ -186,22 +186,39 @@ static size_t escape_one(char *ret, const char *text, size_t length, size_t *tak
 	return 4;
 }
 
+/* The number of bytes at the beginning that need no escape, as characters of ASCII. */
+static size_t plain_length(const char *text, size_t length)
+{
+	size_t n = 0;
+
+	while (n < length && text[n] >= 0x20 && text[n] < 0x7f)
+		n++;
+	return n;
+}
+
 void escape_to(struct strbuf *buf, const char *text, size_t length)
 {
 	for (size_t i = 0, n; i < length; i += n) {
 		char character[4];
 
-		strbuf_add(buf, character, escape_one(character, text + i, length - i, &n));
+		n = plain_length(text + i, length - i);
+		if (n)
+			strbuf_add(buf, text + i, n);
+		else
+			strbuf_add(buf, character, escape_one(character, text + i, length - i, &n));
 	}
 }
 
 const char *quote(struct quoted *ret, struct span s)
 {
 	enum { LONGEST = 200 };
-	char *end = ret->text;
+	size_t first = plain_length(s.text, s.length < LONGEST ? s.length : LONGEST);
+	char *end = ret->text + first;
 
 	_Static_assert(sizeof(ret->text) >= 4 * LONGEST + sizeof("..."), "room for all");
-	for (size_t i = 0, n; i < s.length && i < LONGEST; i += n)
+	if (first)
+		memcpy(ret->text, s.text, first);
+	for (size_t i = first, n; i < s.length && i < LONGEST; i += n)
 		end += escape_one(end, s.text + i, s.length - i, &n);
 	if (s.length > LONGEST)
 		end = (char *)memcpy(end, "...", 3) + 3;

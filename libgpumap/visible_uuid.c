@@ -9,17 +9,18 @@ struct sortable {
 	int position;
 };
 
-static char fold(char c, bool ignore_case)
+static unsigned char fold(char c)
 {
-	return ignore_case && c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
+	return (unsigned char)(c >= 'a' && c <= 'z' ? c - 32 : c);
 }
 
 /* Compares `uuid` with the text, up to the text's length. */
 static int compare_prefix(const char *uuid, struct span text, bool ignore_case)
 {
+	if (!ignore_case)
+		return strncmp(uuid, text.text, text.length);
 	for (size_t i = 0; i < text.length; i++) {
-		unsigned char a = (unsigned char)fold(uuid[i], ignore_case);
-		unsigned char b = (unsigned char)fold(text.text[i], ignore_case);
+		unsigned char a = fold(uuid[i]), b = fold(text.text[i]);
 
 		if (a != b)
 			return a < b ? -1 : 1;
@@ -27,19 +28,16 @@ static int compare_prefix(const char *uuid, struct span text, bool ignore_case)
 	return 0;
 }
 
-static int whole(const struct sortable *x, const struct sortable *y, bool ignore_case)
-{
-	return compare_prefix(x->uuid, (struct span){y->uuid, strlen(y->uuid) + 1}, ignore_case);
-}
-
 static int by_uuid(const void *a, const void *b)
 {
-	return whole(a, b, false);
+	return strcmp(((const struct sortable *)a)->uuid, ((const struct sortable *)b)->uuid);
 }
 
 static int by_folded_uuid(const void *a, const void *b)
 {
-	return whole(a, b, true);
+	const char *x = ((const struct sortable *)a)->uuid, *y = ((const struct sortable *)b)->uuid;
+
+	return compare_prefix(x, (struct span){y, strlen(y) + 1}, true);
 }
 
 /* Fills in the positions of the `count` names, sorted; *known of them are not NULL. */

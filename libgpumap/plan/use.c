@@ -117,7 +117,7 @@ static size_t shown(const struct asking *a)
 
 static size_t index_of(const struct asking *a, struct device_use use)
 {
-	size_t rank = a->host->first_rank + a->local_rank, devices = shown(a);
+	size_t rank = a->host->first_rank + a->local_rank, devices;
 
 	switch (use.kind) {
 	case USE_LOCAL_RANK:
@@ -127,6 +127,7 @@ static size_t index_of(const struct asking *a, struct device_use use)
 	case USE_NODE:
 		return (size_t)(a->host - a->plan->hosts);
 	case USE_MODULO:
+		devices = shown(a);
 		return devices ? rank % devices : 0;
 	default:
 		return (size_t)use.number;
@@ -192,7 +193,8 @@ static int state_environment(const struct asking *a)
 	size_t count = 0;
 	int r = GPUMAP_ENOMEM;
 
-	strbuf_printf(&buf, "CUDA_VISIBLE_DEVICES=%s", visible(a));
+	strbuf_puts(&buf, "CUDA_VISIBLE_DEVICES=");
+	strbuf_puts(&buf, visible(a));
 	envp[count++] = buf.text;
 	if (a->host->layout->device_order)
 		envp[count++] = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
