@@ -141,7 +141,7 @@ static json_t *record_json(const struct record *record, bool *failed)
 	uname(&system);
 	return json_pack(
 		"{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, "
-		"s:o}",
+		"s:o, s:o}",
 		"schema", 1, "kind", "run", "version", gpumap_version(), "kernel", system.release,
 		"host", json_text(system.nodename), "run",
 		json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN)), "node",
@@ -150,8 +150,9 @@ static json_t *record_json(const struct record *record, bool *failed)
 		"ended", moment(&record->ended), "status",
 		result ? json_integer(result->status) : json_null(), "cause",
 		result ? json_string(cause_word(result->cause)) : json_null(), "restarts",
-		result ? result->restarts : 0, "environment", difference_json(record, failed),
-		"ranks", exits_json(record, failed), "plan",
+		result ? result->restarts : 0, "cgroup",
+		result ? json_boolean(result->in_cgroup) : json_null(), "environment",
+		difference_json(record, failed), "ranks", exits_json(record, failed), "plan",
 		record->plan ? json_incref(record->plan) : json_null(), "findings",
 		json_findings(record->report, failed));
 }

@@ -20,14 +20,20 @@ gone() {
 	[ "$(alive "$1")" -eq 0 ]
 }
 
-# guard_of PID: the launcher's only child. Other processes come and go while this looks.
-guard_of() {
-	for guard_file in /proc/[0-9]*/stat; do
-		read -r guard_line <"$guard_file" || continue
-		# shellcheck disable=SC2086 # words
-		set -- "$1" ${guard_line##*) }
-		[ "$3" != "$1" ] || echo "$guard_file" | tr -dc 0-9
+# guard_of PID, keeper_of PID: a launcher's children. Other processes come and go while this looks.
+child_of() {
+	for child_file in /proc/[0-9]*/stat; do
+		read -r child_line <"$child_file" || continue
+		case $child_line in
+		*" ($2) "?" $1 "*) echo "${child_line%% *}" ;;
+		esac
 	done 2>/dev/null
+}
+guard_of() {
+	child_of "$1" rank-guard
+}
+keeper_of() {
+	child_of "$1" rank-keeper
 }
 
 # sleeps PID: a launcher and its guard are not woken for a second

@@ -10,7 +10,7 @@ tests_launch_writer_SOURCES = tests/launch/writer.c
 
 if HAVE_CHECK
 launch_programs = tests/launch/t-exit-status tests/launch/t-guard-events tests/launch/t-launch-nomem \
-	tests/launch/t-held-port
+	tests/launch/t-held-port tests/launch/t-cgroup-folder
 check_PROGRAMS += $(launch_programs)
 endif
 tests_launch_t_exit_status_SOURCES = tests/launch/t-exit-status.c $(launch_sources)
@@ -37,8 +37,16 @@ tests_launch_t_held_port_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch 
 tests_launch_t_held_port_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_launch_t_held_port_LDADD = libgpumap-core.la $(CHECK_LIBS)
 
+tests_launch_t_cgroup_folder_SOURCES = tests/launch/t-cgroup-folder.c \
+	tools/launch/cgroup_folder.c tools/launch/rank_cgroup.h
+tests_launch_t_cgroup_folder_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
+	-I$(top_srcdir)/tests/unit
+tests_launch_t_cgroup_folder_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_launch_t_cgroup_folder_LDADD = libgpumap-core.la $(CHECK_LIBS)
+
 launch_tests = \
 	tests/launch/signals.test \
+	tests/launch/cgroup.test \
 	tests/launch/command.test \
 	tests/launch/console.test \
 	tests/launch/end.test \

@@ -12,13 +12,8 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
 
 struct guard {
 	const struct launch *launch;
@@ -86,34 +81,6 @@ static void fork_ranks(struct guard *g)
 		notify(g, &(struct guard_message){
 				  .event = GUARD_FORKED, .rank = (int32_t)g->forked, .pid = pid});
 	}
-}
-
-static int by_number(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-/* Closes inherited descriptors: readers of the ranks' output must see its end, and no disk or
- * terminal may stay in use. */
-static void close_inherited(struct guard *g)
-{
-	int keep[] = {g->sock, g->signals, g->statuses[0], g->gate[1]};
-	unsigned next = 3;
-
-	for (int fd = 0; fd < 3; fd++)
-		dup2(g->state->null, fd);
-	qsort(keep, ARRAY_SIZE(keep), sizeof(*keep), by_number);
-	for (size_t i = 0; i <= ARRAY_SIZE(keep); i++) {
-		unsigned end = i < ARRAY_SIZE(keep) ? (unsigned)keep[i] : ~0u;
-
-		if (end > next && syscall(SYS_close_range, next, end - (end != ~0u), 0) < 0)
-			for (unsigned fd = next; fd < end && fd < 65536; fd++)
-				close((int)fd);
-		if (end >= next)
-			next = end + 1;
-	}
-	if (chdir("/") < 0)
-		return; /* a busy file system must not end the guard */
 }
 
 static void open_gate(struct guard *g)
@@ -295,8 +262,12 @@ static void guard_main(struct guard *g) __attribute__((noreturn));
 static void guard_main(struct guard *g)
 {
 	if (prepare(g)) {
+		int keep[] = {g->sock, g->signals, g->statuses[0], g->gate[1]};
+
 		fork_ranks(g);
-		close_inherited(g);
+		/* Not before: the ranks' arguments can be the launcher's own. */
+		process_title("rank-guard", getppid());
+		drop_inherited(g->state->null, keep, ARRAY_SIZE(keep));
 		watch(g);
 	} else {
 		refuse(g, 0, STAGE_FORK, errno);
@@ -306,7 +277,7 @@ static void guard_main(struct guard *g)
 }
 
 pid_t guard_start(const struct launch *launch, const struct process_state *state,
-		  const struct rank_output *outputs, int *sock)
+		  const struct rank_cgroup *cgroup, const struct rank_output *outputs, int *sock)
 {
 	struct guard g = {.launch = launch, .state = state, .outputs = outputs};
 	int pair[2];
@@ -314,7 +285,7 @@ pid_t guard_start(const struct launch *launch, const struct process_state *state
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -1;
-	pid = fork();
+	pid = rank_cgroup_fork(cgroup);
 	if (pid == 0) {
 		close(pair[0]);
 		g.sock = pair[1];

@@ -66,6 +66,8 @@ static int prepare(struct supervisor *s)
 	r = console_open(&s->console, s->launch, s->report);
 	if (r != GPUMAP_OK)
 		return r;
+	rank_cgroup_make(&s->cgroup, s->state.null);
+	s->result->in_cgroup = s->cgroup.made;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->signals = signalfd(-1, &s->state.caught, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -103,6 +105,7 @@ int launch_run(const struct launch *launch, struct launch_result *result, gpumap
 		r = run(&s);
 	if (r != GPUMAP_OK && result->cause == LAUNCH_DONE)
 		result->cause = LAUNCH_BROKEN;
+	rank_cgroup_end(&s.cgroup);
 	console_close(&s.console);
 	for (size_t i = 0; i < 3; i++) {
 		int fd = (const int[]){s.epoll, s.signals, s.timer}[i];

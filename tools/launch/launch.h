@@ -7,7 +7,8 @@
  *	 signals, limits          collects every exit, ends every process
  *
  * If launch_run() is killed with SIGKILL, the guard survives and kills everything that the ranks
- * started, in whatever group or session.
+ * started, in whatever group or session. If the guard is killed or stopped as well, the keeper of
+ * the ranks' cgroup does so, where a cgroup can be made (rank_cgroup.h).
  *
  * A rank has a session of its own, no blocked signal, the default disposition of every signal
  * (SIGHUP stays ignored if it was, for nohup) and an empty standard input. It inherits the file
@@ -116,6 +117,7 @@ struct launch_result {
 	int signal;         /* of LAUNCH_SIGNALLED */
 	int restarts;       /* how often all ranks were started again */
 	size_t left_behind; /* processes that outlived their rank and were stopped */
+	bool in_cgroup;     /* the ranks had a cgroup of their own */
 	struct launch_exit *ranks;
 	size_t count;
 };

@@ -2,6 +2,7 @@
 # Starting and supervising ranks: what a program that does so lists among its sources.
 launch_sources = \
 	tools/launch/bind.c tools/launch/bind.h \
+	tools/launch/cgroup_folder.c \
 	tools/launch/console.c tools/launch/console.h \
 	tools/launch/console_collapse.c \
 	tools/launch/console_lines.c \
@@ -13,12 +14,15 @@ launch_sources = \
 	tools/launch/first_failure.c \
 	tools/launch/guard.c \
 	tools/launch/guard_events.c \
+	tools/launch/drop_inherited.c \
 	tools/launch/held_port.c tools/launch/held_port.h \
 	tools/launch/launch.c tools/launch/launch.h \
 	tools/launch/process_stat.c tools/launch/process_stat.h \
 	tools/launch/process_state.c \
+	tools/launch/process_title.c \
 	tools/launch/program.c \
 	tools/launch/rank.c \
+	tools/launch/rank_cgroup.c tools/launch/rank_cgroup.h \
 	tools/launch/refusal.c \
 	tools/launch/supervise.c tools/launch/supervise.h \
 	tools/launch/supervisor.h \

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* Fields as proc_pid_stat(5) numbers them. */
-enum { STATE = 3, PARENT, GROUP, START_TIME = 22, VSIZE, ENV_END = 51 };
+enum { STATE = 3, PARENT, GROUP, START_TIME = 22, VSIZE, ARG_START = 48, ARG_END, ENV_END = 51 };
 
 /* `fields` begins with STATE. */
 static uint64_t field(const char *fields, int number)
@@ -47,6 +47,8 @@ bool process_stat_read(struct process_stat *ret, pid_t pid)
 		.dead = *fields == 'Z' || *fields == 'X',
 		.no_memory = field(fields, VSIZE) == 0,
 		.start = field(fields, START_TIME),
+		.arg_start = field(fields, ARG_START),
+		.arg_end = field(fields, ARG_END),
 	};
 	ret->in_exec = !ret->no_memory && field(fields, ENV_END) == 0;
 	return true;

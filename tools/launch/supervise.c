@@ -218,9 +218,11 @@ static void reset(struct supervisor *s)
 bool supervise(struct supervisor *s)
 {
 	reset(s);
-	s->other_count = tree_children(getpid(), s->others, ARRAY_SIZE(s->others));
+	s->others[0] = s->cgroup.keeper;
+	s->other_count = 1 + tree_children(getpid(), s->others + 1, ARRAY_SIZE(s->others) - 1);
 	if (console_connect(&s->console))
-		s->guard_pid = guard_start(s->launch, &s->state, s->console.outputs, &s->guard);
+		s->guard_pid = guard_start(s->launch, &s->state, &s->cgroup, s->console.outputs,
+					   &s->guard);
 	else
 		s->guard_pid = -1;
 	if (s->guard_pid < 0) {

@@ -25,6 +25,7 @@ struct supervisor {
 	struct launch_result *result;
 	gpumap_report *report;
 	struct process_state state;
+	struct rank_cgroup cgroup;
 	struct console console;
 	int epoll, signals, timer, guard; /* guard: the socket, -1: it is gone */
 	pid_t guard_pid;

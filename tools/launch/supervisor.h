@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
+#include "rank_cgroup.h"
 #include "report.h"
 
 enum {
@@ -35,6 +36,17 @@ bool process_state_enter(struct process_state *state, const struct launch *launc
 void process_state_leave(const struct process_state *state);
 
 int64_t now_ns(void);
+
+/* --- processes beside the ranks ------------------------------------------------ */
+
+/* Sets the name and the command line that ps(1) shows for this forked process: "NAME of LAUNCHER".
+ * With those of the launcher, `pkill -f train.py` would also hit it. The strings of main's argv are
+ * gone then. */
+void process_title(const char *name, pid_t launcher);
+
+/* Leaves what the process inherited, except the descriptors `keep`, which it sorts: readers of the
+ * ranks' output must see its end, and no disk or terminal may stay in use. `null` is /dev/null. */
+void drop_inherited(int null, int *keep, size_t count);
 
 /* --- the guard ---------------------------------------------------------------- */
 
@@ -87,7 +99,7 @@ struct rank_status {
 
 /* Forks the guard, which forks the ranks. Returns its pid, and the socket in *sock; -1. */
 pid_t guard_start(const struct launch *launch, const struct process_state *state,
-		  const struct rank_output *outputs, int *sock);
+		  const struct rank_cgroup *cgroup, const struct rank_output *outputs, int *sock);
 
 /* Makes the forked child of the guard rank `index`: it prepares, reports the result to `statuses`,
  * waits for a byte in `gate`, and executes the program. */

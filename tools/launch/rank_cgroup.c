@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "rank_cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "readfile.h"
+#include "supervisor.h"
+
+#ifndef SYS_clone3 /* in headers older than the kernel; all machines have this number */
+#define SYS_clone3 435
+#endif
+
+#define NAME "gpumap-"
+
+enum {
+	MAX_TABLE = 16 << 20, /* bytes of a file of /proc */
+	MAX_DEPTH = 16,       /* cgroups in cgroups: runs in ranks of runs */
+	MAX_NAMES = 10,
+	END_MS = 1000
+};
+
+static void close_all(struct rank_cgroup *c)
+{
+	for (size_t i = 0; i < 3; i++) {
+		int fd = (const int[]){c->parent, c->folder, c->kill}[i];
+
+		if (fd >= 0)
+			close(fd);
+	}
+	*c = (struct rank_cgroup){.parent = -1, .folder = -1, .kill = -1};
+}
+
+static int open_folder(int parent, const char *name)
+{
+	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* --- removing -------------------------------------------------------------------- */
+
+/* Whether a process is in the cgroup or below. `events`: its cgroup.events, which poll(2) reports
+ * as changed until it is read. */
+static bool is_populated(int events)
+{
+	char text[256];
+	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return strstr(text, "populated 1") != NULL;
+}
+
+static bool remove_tree(int parent, const char *name, int depth);
+
+/* Ranks can have made cgroups in it, for example by a run of their own. */
+static void remove_below(int folder, int depth)
+{
+	int fd = open_folder(folder, ".");
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && *entry->d_name != '.')
+			remove_tree(folder, entry->d_name, depth + 1);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+}
+
+/* False: a process is in it, or the kernel has not yet finished one. */
+static bool remove_tree(int parent, const char *name, int depth)
+{
+	int folder, events;
+
+	if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return true;
+	folder = depth < MAX_DEPTH ? open_folder(parent, name) : -1;
+	if (folder < 0)
+		return false;
+	events = openat(folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	if (events >= 0 && !is_populated(events))
+		remove_below(folder, depth);
+	if (events >= 0)
+		close(events);
+	close(folder);
+	return unlinkat(parent, name, AT_REMOVEDIR) == 0;
+}
+
+/* Removes what earlier launchers left that were killed together with their keepers. */
+static void remove_dead(int parent)
+{
+	int fd = open_folder(parent, ".");
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	struct stat st;
+
+	while (dir && (entry = readdir(dir))) {
+		struct span pid = span_of(entry->d_name);
+		int64_t number;
+
+		if (!starts_with(entry->d_name, NAME))
+			continue;
+		pid.text += strlen(NAME);
+		pid.length = strcspn(pid.text, ".");
+		number = span_number(pid, INT32_MAX);
+		if (number <= 0 || (number != getpid() && kill((pid_t)number, 0) == 0) ||
+		    (number != getpid() && errno != ESRCH))
+			continue;
+		if (fstatat(parent, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_uid == geteuid())
+			remove_tree(parent, entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+}
+
+/* Kills all in it and removes it. False: that takes longer than `ms`; -1: no limit. */
+static bool end_cgroup(const struct rank_cgroup *c, int64_t ms)
+{
+	int events = openat(c->folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	int64_t end = now_ns() + ms * NS_PER_MS;
+	bool removed;
+
+	while (!(removed = remove_tree(c->parent, c->name, 0)) && (ms < 0 || now_ns() < end)) {
+		struct pollfd changed = {events, POLLPRI, 0};
+
+		if (write(c->kill, "1", 1) < 0)
+			break;
+		/* The kernel may report the end of a process before its cgroup is empty. */
+		poll(&changed, 1, is_populated(events) ? 100 : 1);
+	}
+	if (events >= 0)
+		close(events);
+	return removed;
+}
+
+/* --- the keeper -------------------------------------------------------------------- */
+
+/* The kernel sends SIGTERM at the end of the parent. Other processes may send signals too. */
+static void await_end(pid_t launcher, const sigset_t *blocked)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	while (getppid() == launcher)
+		sigwaitinfo(blocked, NULL);
+}
+
+static void keep(struct rank_cgroup *c, pid_t launcher, int null) __attribute__((noreturn));
+static void keep(struct rank_cgroup *c, pid_t launcher, int null)
+{
+	int kept[] = {c->parent, c->folder, c->kill};
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	process_title("rank-keeper", launcher);
+	drop_inherited(null, kept, ARRAY_SIZE(kept));
+	await_end(launcher, &all);
+	end_cgroup(c, -1);
+	_exit(0);
+}
+
+static bool start_keeper(struct rank_cgroup *c, int null)
+{
+	pid_t self = getpid();
+
+	c->keeper = fork();
+	if (c->keeper == 0)
+		keep(c, self, null);
+	return c->keeper > 0;
+}
+
+/* --- making ------------------------------------------------------------------------ */
+
+static bool make_folder(struct rank_cgroup *c)
+{
+	for (int i = 0; i < MAX_NAMES; i++) {
+		if (i == 0)
+			snprintf(c->name, sizeof(c->name), NAME "%d", (int)getpid());
+		else /* this number was another launcher's, perhaps in another namespace */
+			snprintf(c->name, sizeof(c->name), NAME "%d.%d", (int)getpid(), i);
+		if (mkdirat(c->parent, c->name, 0755) == 0)
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
+static bool make_in(struct rank_cgroup *c, const char *path, int null)
+{
+	struct statfs fs;
+
+	c->parent = open_folder(AT_FDCWD, path);
+	if (c->parent < 0 || fstatfs(c->parent, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC) {
+		close_all(c);
+		return false;
+	}
+	remove_dead(c->parent);
+	if (!make_folder(c)) {
+		close_all(c);
+		return false;
+	}
+	c->folder = open_folder(c->parent, c->name);
+	/* Since Linux 5.14. Without it processes that fork as fast as they are killed would stay.
+	 */
+	if (c->folder >= 0)
+		c->kill = openat(c->folder, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+	c->made = c->kill >= 0 && start_keeper(c, null);
+	if (!c->made) {
+		unlinkat(c->parent, c->name, AT_REMOVEDIR);
+		close_all(c);
+	}
+	return c->made;
+}
+
+/* The path of this process in the hierarchy of version 2. */
+static bool own_path(const char *text, struct span *ret)
+{
+	struct span rest = span_of(text), line;
+
+	while (span_split(&rest, '\n', &line))
+		if (span_starts(line, "0::/")) {
+			*ret = (struct span){line.text + 3, line.length - 3};
+			return true;
+		}
+	return false;
+}
+
+void rank_cgroup_make(struct rank_cgroup *c, int null)
+{
+	CLEANUP_FREE char *own = NULL, *mounts = NULL;
+	struct span path, rest, line;
+	size_t size;
+
+	*c = (struct rank_cgroup){.parent = -1, .folder = -1, .kill = -1};
+	if (read_file("/proc/self/cgroup", false, MAX_TABLE, &own, &size) ||
+	    !own_path(own, &path) ||
+	    read_file("/proc/self/mountinfo", false, MAX_TABLE, &mounts, &size))
+		return;
+	rest = span_of(mounts);
+	while (!c->made && span_split(&rest, '\n', &line)) {
+		char folder[PATH_MAX];
+
+		if (cgroup_folder(folder, sizeof(folder), line, path))
+			make_in(c, folder, null);
+	}
+}
+
+/* --- using ------------------------------------------------------------------------- */
+
+/* Moving a process between cgroups can take the kernel many milliseconds; a fork into one does not.
+ * This is fork(2) for a process with one thread, except that the C library does not learn of it. */
+static pid_t clone_into(const struct rank_cgroup *c)
+{
+	struct {
+		uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls,
+			set_tid, set_tid_size, cgroup;
+	} arguments = {.flags = UINT64_C(0x200000000), /* CLONE_INTO_CGROUP */
+		       .exit_signal = SIGCHLD,
+		       .cgroup = (uint64_t)c->folder};
+
+	return (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+}
+
+static void join(const struct rank_cgroup *c)
+{
+	int fd = openat(c->folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "0", 1) < 0)
+		errno = 0; /* the run goes on without it */
+	close(fd);
+}
+
+pid_t rank_cgroup_fork(const struct rank_cgroup *c)
+{
+	pid_t pid = c->made ? clone_into(c) : -1;
+
+	if (pid >= 0)
+		return pid;
+	pid = fork();
+	if (pid == 0 && c->made)
+		join(c);
+	return pid;
+}
+
+void rank_cgroup_end(struct rank_cgroup *c)
+{
+	if (!c->made)
+		return;
+	if (end_cgroup(c, END_MS)) {
+		kill(c->keeper, SIGKILL);
+		waitpid(c->keeper, NULL, 0);
+	}
+	close_all(c);
+}
