@@ -21,21 +21,38 @@ static bool any_text(struct span value, struct span *wrong)
 	return true;
 }
 
-static int64_t number(struct span value)
+/* A whole number, with a sign if it is below 0. */
+static bool read_number(int64_t *ret, struct span value)
 {
-	return span_number(value, INT32_MAX);
+	bool negative = span_starts(value, "-");
+	struct span digits = {value.text + negative, value.length - negative};
+	int64_t number = span_number(digits, INT32_MAX);
+
+	if (number < negative)
+		return false;
+	*ret = negative ? -number : number;
+	return true;
 }
 
-static bool count(struct span value, struct span *wrong)
+bool form_check(const struct form *form, struct span value, struct span *wrong)
 {
+	int64_t number;
+
+	if (form->check)
+		return form->check(value, wrong);
 	*wrong = value;
-	return span_number(value, INT32_MAX) >= 1;
+	return read_number(&number, value) && number >= form->least && number <= form->most;
 }
 
-static bool port(struct span value, struct span *wrong)
+int64_t form_number(const struct form *form, struct span value)
 {
-	*wrong = value;
-	return span_number(value, 65535) >= 1;
+	int64_t number = -1;
+
+	if (form->number)
+		return form->number(value);
+	if (!form->check)
+		read_number(&number, value);
+	return number;
 }
 
 /* "30s", "1500ms", "2m", "1h", "5" in milliseconds; -1: anything else. */
@@ -312,32 +329,38 @@ static bool numbers(struct span value, struct span *wrong)
 const struct form *form_find(struct span wanted)
 {
 	static const struct form forms[] = {
-		{"TEXT", any_text, NULL, NULL},
-		{"FILE", any_text, NULL, NULL},
-		{"COMMAND", any_text, NULL, NULL},
-		{"COUNT", count, number, "a number, 1 or more"},
-		{"PORT", port, number, "a number from 1 to 65535"},
-		{"DURATION", duration, milliseconds,
-		 "a number with a unit: ms, s, m or h, as in 30s"},
-		{"STREAMS", streams, NULL,
-		 "0 to 3 (1 output, 2 errors), or that by local rank, as in 0:3,1:2"},
-		{"SIGNAL", is_signal, signal_value, "a signal's name, as in TERM"},
-		{"SIGNAL,...", are_signals, signals_value,
-		 "names of signals that can be caught, as in USR1,USR2"},
-		{"NAME", name, NULL, "one name, without blanks"},
-		{"NAME,...", names, NULL, "names, as in a,b"},
-		{"FILE,...", files, NULL, "names of files"},
-		{"ADDRESS", address, NULL, "one host's name or address"},
-		{"HOST,...", plain_hosts, NULL, "names of hosts, as in tux[08-11],gpu1"},
-		{"HOST-PATTERN,...", hosts, NULL, "names of hosts, as in tux[00-03],gpu*"},
-		{"CPUS", cpus, NULL, "numbers of CPUs, as in 0-7,64"},
-		{"NUMBERS", numbers, NULL, "numbers, as in 0,2-5"},
-		{"--OPTION", option_name, NULL, "an option's name, as in --local_rank"},
-		{"GPU,...", gpus, NULL,
-		 "a GPU is a number, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA "
-		 "H100*\""},
-		{"DEVICE", device, NULL, "a number, %l (the local rank), %r, %n or modulo"},
-		{"DEVICE,...", devices, NULL, "numbers, or %l for the local rank"},
+#define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, use, help)
+#define KEY_NUMBER(name_, least_, most_, fix_) \
+	{.name = #name_, .least = (least_), .most = (most_), .fix = (fix_)},
+#include "profile_keys.def"
+#undef PROFILE_KEY
+#define FORM(name_, check_, number_, fix_) \
+	{.name = (name_), .check = (check_), .number = (number_), .fix = (fix_)}
+		FORM("TEXT", any_text, NULL, NULL),
+		FORM("FILE", any_text, NULL, NULL),
+		FORM("COMMAND", any_text, NULL, NULL),
+		FORM("DURATION", duration, milliseconds,
+		     "a number with a unit: ms, s, m or h, as in 30s"),
+		FORM("STREAMS", streams, NULL,
+		     "0 to 3 (1 output, 2 errors), or that by local rank, as in 0:3,1:2"),
+		FORM("SIGNAL", is_signal, signal_value, "a signal's name, as in TERM"),
+		FORM("SIGNAL,...", are_signals, signals_value,
+		     "names of signals that can be caught, as in USR1,USR2"),
+		FORM("NAME", name, NULL, "one name, without blanks"),
+		FORM("NAME,...", names, NULL, "names, as in a,b"),
+		FORM("FILE,...", files, NULL, "names of files"),
+		FORM("ADDRESS", address, NULL, "one host's name or address"),
+		FORM("HOST,...", plain_hosts, NULL, "names of hosts, as in tux[08-11],gpu1"),
+		FORM("HOST-PATTERN,...", hosts, NULL, "names of hosts, as in tux[00-03],gpu*"),
+		FORM("CPUS", cpus, NULL, "numbers of CPUs, as in 0-7,64"),
+		FORM("NUMBERS", numbers, NULL, "numbers, as in 0,2-5"),
+		FORM("--OPTION", option_name, NULL, "an option's name, as in --local_rank"),
+		FORM("GPU,...", gpus, NULL,
+		     "a GPU is a number, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA "
+		     "H100*\""),
+		FORM("DEVICE", device, NULL, "a number, %l (the local rank), %r, %n or modulo"),
+		FORM("DEVICE,...", devices, NULL, "numbers, or %l for the local rank"),
+#undef FORM
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)

@@ -91,7 +91,7 @@ struct key_value {
 	int word; /* the place of its alternative in the row: an enumerator of KEY_WORDS */
 	/* the part for the form of the alternative: "4" of cores:4; or a whole word */
 	struct span text;
-	int64_t number; /* of a COUNT, PORT or SIGNAL; milliseconds of a DURATION; the SIGNAL,... as
+	int64_t number; /* of a KEY_NUMBER or SIGNAL; milliseconds of a DURATION; the SIGNAL,... as
 			 * bits; else -1 */
 };
 
@@ -110,14 +110,19 @@ struct key_word {
 const char *key_word(struct key_word *ret, enum profile_key_id id, int word);
 #define KEY_WORD(id, word) key_word(&(struct key_word){{0}}, id, (int)(word))
 
-/* The check for a form in capitals. False: *wrong is the invalid piece. */
+/* A form in capitals. */
 struct form {
 	const char *name;
+	/* NULL: a whole number from `least` to `most`. False: *wrong is the invalid piece. */
 	bool (*check)(struct span value, struct span *wrong);
-	int64_t (*number)(struct span value); /* NULL: it is not a number */
+	int64_t (*number)(struct span value); /* NULL: it has no number, or is one */
 	const char *fix;                      /* NULL: the remedy is the key's grammar */
+	int64_t least, most;
 };
 const struct form *form_find(struct span name);
+bool form_check(const struct form *form, struct span value, struct span *wrong);
+/* The number of a value that was checked; -1: the form has none. */
+int64_t form_number(const struct form *form, struct span value);
 
 /* Whether the number of a SIGNAL,... has the signal. */
 bool signal_set_has(int64_t set, int signal);

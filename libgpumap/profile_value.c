@@ -45,9 +45,9 @@ static bool suits(struct mismatch *m, struct span alternative)
 		value = (struct span){value.text + skip, value.length - skip};
 	}
 	kind = form_find(form);
-	if (kind->check(value, &wrong) && (value.length || !skip)) {
+	if (form_check(kind, value, &wrong) && (value.length || !skip)) {
 		m->found.text = value;
-		m->found.number = kind->number ? kind->number(value) : -1;
+		m->found.number = form_number(kind, value);
 		return true;
 	}
 	m->wrong = wrong;

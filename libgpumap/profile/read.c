@@ -50,7 +50,7 @@ static int unknown_section(struct file *f, struct span name, struct span word, i
 		snprintf(fix, sizeof(fix), "did you mean [%s%s]?", near,
 			 streq(near, "gpumap") ? "" : " NAME");
 	else if (name.length == word.length && name.length < 64 &&
-		 form_find(span_of("NAME"))->check(name, &wrong))
+		 form_check(form_find(span_of("NAME")), name, &wrong))
 		snprintf(fix, sizeof(fix),
 			 "did you mean [profile %.*s]? sections of your own begin with x_",
 			 (int)name.length, name.text);
@@ -81,7 +81,7 @@ static int begin_named(struct file *f, enum profile_section kind, struct span na
 	snprintf(fix, sizeof(fix), "write [%s NAME]", word);
 	if (!name.length)
 		return FAIL(f, FINDING_SYNTAX, line, 1, fix, "[%s] without a name", word);
-	if (!form_find(span_of("NAME"))->check(name, &wrong))
+	if (!form_check(form_find(span_of("NAME")), name, &wrong))
 		return FAIL(f, FINDING_SYNTAX, line, 1, "a name has no blanks, commas and *",
 			    "no name: '%s'", QUOTE(name));
 	same = profile_find(p, kind, name);

@@ -49,7 +49,7 @@ int section_missing(const gpumap_profile *profile, enum profile_section kind, st
 	struct span wrong;
 	char fix[160];
 
-	if (expand_has_variable(name) || !form_find(span_of("NAME"))->check(name, &wrong))
+	if (expand_has_variable(name) || !form_check(form_find(span_of("NAME")), name, &wrong))
 		return GPUMAP_OK;
 	about.fix = profile_suggest(profile, kind, name, fix);
 	return report_fail(report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,

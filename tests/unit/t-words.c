@@ -150,6 +150,48 @@ static int64_t read_number(enum profile_key_id key, const char *text)
 	return value.number;
 }
 
+START_TEST(number_forms)
+{
+	static const struct {
+		const char *text;
+		int64_t least, most, number; /* NO: not in the range */
+	} rows[] = {
+#define NO INT64_MIN
+		{"1", 1, 9, 1},
+		{"9", 1, 9, 9},
+		{"0", 1, 9, NO},
+		{"10", 1, 9, NO},
+		{"007", 1, 9, 7},
+		{"-5", -20, 19, -5},
+		{"-20", -20, 19, -20},
+		{"-21", -20, 19, NO},
+		{"-1", 0, 9, NO},
+		{"-0", -1, 1, NO},
+		{"--1", -9, 9, NO},
+		{"-", -9, 9, NO},
+		{"+1", 1, 9, NO},
+		{"", -9, 9, NO},
+		{" 1", 1, 9, NO},
+		{"1x", 1, 9, NO},
+		{"2147483647", 1, INT32_MAX, INT32_MAX},
+		{"2147483648", 1, INT64_MAX, NO},
+		{"99999999999999999999", 1, INT64_MAX, NO},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct form form = {.least = rows[i].least, .most = rows[i].most};
+		struct span value = span_of(rows[i].text), wrong;
+		bool good = form_check(&form, value, &wrong);
+
+		ROW_EQ_INT(rows[i].text, good, rows[i].number != NO);
+		if (good)
+			ROW_EQ_INT(rows[i].text, form_number(&form, value), rows[i].number);
+		ck_assert_ptr_eq(wrong.text, value.text);
+	}
+#undef NO
+}
+END_TEST
+
 START_TEST(durations)
 {
 	static const struct {
@@ -392,6 +434,7 @@ int main(void)
 	tcase_add_loop_test(tests, split, 0, ARRAY_SIZE(words));
 	tcase_add_loop_test(tests, expand, 0, ARRAY_SIZE(variables));
 	tcase_add_loop_test(tests, expand_macro, 0, ARRAY_SIZE(macros));
+	tcase_add_test(tests, number_forms);
 	tcase_add_test(tests, durations);
 	tcase_add_test(tests, signals);
 	tcase_add_test(tests, values);
