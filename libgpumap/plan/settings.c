@@ -34,20 +34,6 @@ static const struct member {
 #undef MEMBER
 };
 
-struct plan_settings plan_settings_default(void)
-{
-	return (struct plan_settings){
-		.gpus = "inherit",
-		.mode = PLAN_DDP,
-		.world_size = PLAN_AUTO,
-		.ranks = PLAN_AUTO,
-		.ranks_per_gpu = 1,
-		.cpu_bind = PLAN_CPU_NUMA,
-		.mem_bind = PLAN_MEM_PREFERRED,
-		.threads = PLAN_AUTO,
-	};
-}
-
 bool plan_uses(enum profile_key_id key)
 {
 	return key < SETTING_END && members[key].keep != KEEP_NOTHING;
@@ -82,6 +68,7 @@ static void set_value(struct plan_settings *settings, enum profile_key_id key, c
 	if (member->keep == KEEP_CPUS) {
 		set_cpu_bind(settings, value);
 	} else if (member->keep == KEEP_TEXT) {
+		text = *text ? text : NULL;
 		memcpy(at, &text, sizeof(text));
 	} else if (member->keep == KEEP_USE) {
 		use = device_use(key, text);
@@ -93,13 +80,19 @@ static void set_value(struct plan_settings *settings, enum profile_key_id key, c
 
 static void set_default(struct plan_settings *settings, enum profile_key_id key)
 {
-	const struct plan_settings fresh = plan_settings_default();
-	const struct member *member = &members[key];
-	size_t size = member->keep == KEEP_TEXT  ? sizeof(char *)
-		      : member->keep == KEEP_USE ? sizeof(struct device_use)
-						 : sizeof(int);
+	struct key_value value = key_value(key, "");
 
-	memcpy((char *)settings + member->at, (const char *)&fresh + member->at, size);
+	set_value(settings, key, profile_key(key)->key.initial, &value);
+}
+
+struct plan_settings plan_settings_default(void)
+{
+	struct plan_settings settings = {0};
+
+	for (enum profile_key_id key = SETTING_FIRST; key < SETTING_END; key++)
+		if (plan_uses(key))
+			set_default(&settings, key);
+	return settings;
 }
 
 /* A plan's limits are lower than a profile's. */
