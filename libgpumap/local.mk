@@ -12,6 +12,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/emit/deepspeed.c \
 	libgpumap/emit/emit.c libgpumap/emit/emit.h \
 	libgpumap/emit/inner.c \
+	libgpumap/emit/job_gpus.c \
 	libgpumap/emit/mpirun.c \
 	libgpumap/emit/nodes.c \
 	libgpumap/emit/remarks.c \
@@ -20,6 +21,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/emit/shell_text.c \
 	libgpumap/emit/slurm.h \
 	libgpumap/emit/srun.c \
+	libgpumap/emit/targets.def \
 	libgpumap/emit/torchrun.c \
 	libgpumap/emit/variables.c \
 	libgpumap/emit/write.c \

@@ -16,14 +16,9 @@ struct gpumap_target {
 };
 
 static const gpumap_target targets[] = {
-	{"torchrun", "PyTorch's launcher, a command for each host", emit_torchrun, NULL, false},
-	{"srun", "Slurm, inside a job or from a shell", emit_srun, NULL, true},
-	{"sbatch", "Slurm, a script to submit", emit_sbatch, "/bin/sh", true},
-	{"mpirun", "Open MPI 4 and 5", emit_mpirun, NULL, false},
-	{"accelerate", "Hugging Face accelerate, a command for each host", emit_accelerate, NULL,
-	 false},
-	{"deepspeed", "DeepSpeed's launcher", emit_deepspeed, NULL, false},
-	{"shell", "a script for sh that needs nothing else", emit_shell, "/bin/sh", false},
+#define TARGET(name, summary, shell, scheduled) {#name, summary, emit_##name, shell, scheduled},
+#include "emit/targets.def"
+#undef TARGET
 };
 
 EXPORT const gpumap_target *gpumap_target_get(size_t i)
@@ -151,7 +146,8 @@ static int make(struct emitter *e, char **text, const gpumap_target *target)
 		return GPUMAP_OK;
 	r = emit_nodes(e);
 	if (r == GPUMAP_OK) {
-		target->put(e);
+		if (!target->scheduled || emit_asks_gpus(e))
+			target->put(e);
 		r = e->arena.failed || e->out.failed ? GPUMAP_ENOMEM : e->r;
 	}
 	if (r == GPUMAP_OK && !e->refused) {

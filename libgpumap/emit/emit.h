@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a plan for other launchers: one file and one row of a table for each. They share the plan
- * by host, the quoting of words for every shell, and the remarks on what a launcher loses.
+ * Writes a plan for other launchers: one file and one row of targets.def for each. They share the
+ * plan by host, the quoting of words for every shell, and the remarks on what a launcher loses.
  *
  * `gpumap exec` does inside the launcher what the launcher cannot do for each rank: by options if
  * all ranks have the same settings and arguments, else by the plan as a file.
@@ -49,11 +49,11 @@ struct emitter {
 };
 
 typedef void emit_target(struct emitter *e);
-emit_target emit_torchrun, emit_srun, emit_sbatch, emit_mpirun, emit_accelerate, emit_deepspeed,
-	emit_shell;
+#define TARGET(name, summary, shell, scheduled) emit_target emit_##name;
+#include "emit/targets.def"
+#undef TARGET
 
-/* Whether a scheduler's job, which is not known yet, starts the ranks. The nodes may have GPUs that
- * this host lacks, and the port follows from the job. */
+/* The column of targets.def. */
 bool emit_is_scheduled(const char *target);
 
 /* --- text (write.c) ----------------------------------------------------------------- */
@@ -95,6 +95,11 @@ int emit_port(struct emitter *e); /* the plan's, or the common one with a remark
 /* Whether hosts have names that a launcher can reach them by. */
 bool emit_named(const struct emitter *e);
 const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_rank);
+
+/* --- the GPUs of a scheduler's job (job_gpus.c) ----------------------------------------- */
+
+/* False: the plan has no GPU although the settings ask for some, and is refused. */
+bool emit_asks_gpus(struct emitter *e);
 
 /* --- variables (variables.c) ----------------------------------------------------------- */
 

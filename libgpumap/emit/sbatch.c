@@ -159,8 +159,6 @@ void emit_sbatch(struct emitter *e)
 	struct slurm_shape shape = slurm_shape(e);
 	bool folder;
 
-	if (!slurm_check_gpus(e))
-		return;
 	folder = put_folder(e);
 	put_header(e, &shape);
 	put_body(e, &shape, folder);

@@ -21,9 +21,6 @@ struct slurm_shape slurm_shape(struct emitter *e);
 /* CPUs for each rank; 0: the number that Slurm chooses. */
 size_t slurm_cpus(struct emitter *e, const struct slurm_group *group);
 
-/* False: the plan has no GPU although GPUs were asked for, and is refused. */
-bool slurm_check_gpus(struct emitter *e);
-
 /* "1-02:30:00"; false: no limit. */
 struct slurm_time {
 	char text[48];

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the job of a scheduler asks for GPUs, as the settings want. */
+#include "emit/emit.h"
+
+#include <stdio.h>
+
+/* A common number of GPUs per node, for remedies in which any number works. */
+enum { USUAL_GPUS = 8 };
+
+/* The number of GPUs that a node needs for its ranks; in dp and mp a rank takes any number. */
+static size_t needed_gpus(const struct emitter *e)
+{
+	int mode = emit_value(e, PKEY_PROFILE_mode).word;
+	int64_t each = emit_value(e, PKEY_PROFILE_ranks_per_gpu).number;
+	size_t max = 1;
+
+	if (mode == PLAN_DP || mode == PLAN_MP)
+		return USUAL_GPUS;
+	for (size_t i = 0; i < e->node_count; i++)
+		max = e->nodes[i].ranks > max ? e->nodes[i].ranks : max;
+	return each > 1 ? (max - 1) / (size_t)each + 1 : max;
+}
+
+/* Whether the settings themselves ask for no GPUs. */
+static bool plans_no_gpus(const struct emitter *e)
+{
+	const char *inventory = emit_setting(e, "inventory");
+
+	return span_number(span_of(inventory), INT32_MAX) == 0 || starts_with(inventory, "0x") ||
+	       emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE ||
+	       emit_value(e, PKEY_PROGRAM_device).word == DEVICE_CPU;
+}
+
+bool emit_asks_gpus(struct emitter *e)
+{
+	size_t count = needed_gpus(e);
+	char fix[160], inventory[40];
+
+	if (plans_no_gpus(e))
+		return true;
+	for (size_t i = 0; i < e->node_count; i++)
+		if (e->nodes[i].gpus)
+			return true;
+	snprintf(inventory, sizeof(inventory), SETTING("inventory = %zu"), count);
+	snprintf(fix, sizeof(fix),
+		 "plan with %s for nodes with %zu GPU%s each, or with %s for a job without GPUs",
+		 inventory, count, count == 1 ? "" : "s", SETTING("gpus = none"));
+	emit_refuse(e, fix, "the job would ask for no GPU, as the plan has none on %s",
+		    e->nodes[0].host->name);
+	return false;
+}
