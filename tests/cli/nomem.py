@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from emit import targets
+
 FULL = bool(os.environ.get("GPUMAP_TEST_FULL"))
 TRIED = 40  # of a command's allocations, if not all
 FOREIGN = ("CUDA", "GPUMAP", "SLURM", "NVIDIA", "ROCR", "HIP", "NO_COLOR", "RANK", "WORLD_", "LOCAL_",
@@ -71,8 +74,6 @@ COMMANDS = [
     ("lint, JSON", "lint --json train.py job.sh", None),
     ("lint, SARIF", "lint --format sarif folder", None),
     ("lint, GitHub", "lint --format github job.sh", None),
-    *((f"emit {target}", f"emit {target} --inventory 4 --hosts a,b --device cuda:%l -- python3 x.py",
-       None) for target in ("torchrun", "accelerate", "deepspeed", "mpirun", "srun", "sbatch", "shell")),
     ("emit, written", "emit sbatch --inventory 4 --device cuda:%l -o job.sbatch -- python3 x.py",
      "job.sbatch"),
     ("run", "run --inventory 4 --ranks 2 --cpu-bind none -- echo hi", None),
@@ -93,6 +94,7 @@ COMMANDS = [
     ("a misspelling", "--visble 1", None),
     ("no command", "lits", None),
 ]
+EMIT = "emit {target} --inventory 4 --hosts a,b --device cuda:%l -- python3 x.py"
 # What differs from run to run.
 LOOSE = ("run", "run, a fault", "run, plan", "run, logs", "run, sweep")
 
@@ -197,7 +199,8 @@ def main():
     for name, ranks in ("one.json", 1), ("two.json", 2):
         Outcome(gpumap, f"plan --inventory 4 --ranks {ranks} --cpu-bind none -o {name} -- echo hi".split(),
                 None, 0)
-    commands = [c for c in COMMANDS if not names or c[0] in names]
+    emits = [(f"emit {target}", EMIT.format(target=target), None) for target in targets(gpumap)]
+    commands = [c for c in COMMANDS + emits if not names or c[0] in names]
     failed = 0
     print(f"1..{len(commands)}")
     try:
