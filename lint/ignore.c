@@ -44,44 +44,70 @@ static struct span ids_of(struct span text)
 	return (struct span){text.text, end};
 }
 
+/* The first word of a text, up to a blank or a sign that separates or ends a list; a backtick ends
+ * the comment. */
+static struct span first_word(struct span text)
+{
+	size_t n = 0;
+
+	while (n < text.length && !is_space(text.text[n]) && !strchr(",#])`", text.text[n]))
+		n++;
+	return (struct span){text.text, n};
+}
+
+/* Whether a word is meant as an id, but is not: GM01S, GM-7, GMO07. */
+static bool is_wrong_id(struct span word)
+{
+	bool digits = false;
+
+	for (size_t i = 0; i < word.length; i++)
+		digits = digits || is_digit(word.text[i]);
+	return digits && word.length > 2 && strncasecmp(word.text, "GM", 2) == 0 &&
+	       !id_length(word);
+}
+
 /* What follows the word: =GM007,GM220 [GM007] GM007, or the reason. */
 static void read_ids(struct ignore *ret, struct span rest)
 {
 	char sign = rest.length ? *rest.text : ' ';
-	struct span text = span_trim(rest);
+	struct span text = span_trim(rest), next;
 
 	if (text.length && strchr("=[(:", *text.text)) {
 		sign = *text.text;
 		text = span_trim((struct span){text.text + 1, text.length - 1});
 	}
 	ret->ids = ids_of(text);
-	if (ret->ids.length)
+	next = (struct span){text.text + ret->ids.length, text.length - ret->ids.length};
+	while (next.length && ret->ids.length && (is_space(*next.text) || *next.text == ','))
+		next = (struct span){next.text + 1, next.length - 1};
+	next = first_word(next);
+	ret->odd = is_wrong_id(next);
+	if (ret->ids.length && !ret->odd)
 		return;
 	/* Not the reason of one that hides everything. */
-	ret->odd = !is_space(sign) && sign != ':' && sign != '(';
-	ret->ids = ret->odd ? text : (struct span){NULL, 0};
+	ret->odd = ret->odd || (!is_space(sign) && !strchr(":(`", sign));
+	ret->ids = ret->odd ? next : (struct span){NULL, 0};
 }
 
 /* The comment whose mark stands at `at` of a line; false: it is another text. */
 static bool read_mark(struct ignore *ret, struct span line, const char *at, enum lint_kind kind)
 {
 	static const char word[] = "ignore";
-	const char *sign = at;
-	struct span rest = {at + strlen(mark), line.length};
+	const char *sign = at, *end = line.text + line.length;
+	struct span rest = {at + strlen(mark), (size_t)(end - at) - strlen(mark)};
 
-	rest.length -= (size_t)(rest.text - line.text);
-	rest = span_trim(rest);
 	while (sign > line.text && is_space(sign[-1]))
 		sign--;
-	if (sign == line.text || (sign[-1] != '#' && (kind != LINT_PROFILE || sign[-1] != ';')) ||
-	    !span_starts(rest, word))
+	if (sign == line.text || (sign[-1] != '#' && (kind != LINT_PROFILE || sign[-1] != ';')))
+		return false;
+	rest = span_trim(rest);
+	if (!span_starts(rest, word))
 		return false;
 	rest.text += strlen(word);
 	rest.length -= strlen(word);
 	if (rest.length && (is_letter(*rest.text) || is_digit(*rest.text) || *rest.text == '_'))
 		return false;
 	*ret = (struct ignore){.at = at, .column = (int)(sign - line.text)};
-	ret->alone = !span_trim((struct span){line.text, (size_t)(sign - 1 - line.text)}).length;
 	read_ids(ret, rest);
 	return true;
 }
@@ -112,19 +138,31 @@ static size_t line_end(struct span text, size_t at, enum lint_kind kind)
 	return at;
 }
 
-/* The first comment of the line, of which the first mark is at `at`. */
+/* The comments of the line, of which the first mark is at `at`. */
 static int find_in_line(struct ignores *all, struct span line, const char *at, int number,
 			enum lint_kind kind)
 {
 	const char *end = line.text + line.length;
-	struct ignore found;
+	bool first = true;
+	int r = GPUMAP_OK;
 
-	while (at && !read_mark(&found, line, at, kind)) {
+	while (end > at && is_space(end[-1]))
+		end--;
+	line.length = (size_t)(end - line.text);
+	for (; r == GPUMAP_OK && at; at = memmem(at, (size_t)(end - at), mark, strlen(mark))) {
+		struct ignore found;
+
+		if (read_mark(&found, line, at, kind)) {
+			struct span before = {line.text, (size_t)found.column - 1};
+
+			found.line = number;
+			found.alone = first && !span_trim(before).length;
+			first = false;
+			r = add(all, found);
+		}
 		at += strlen(mark);
-		at = memmem(at, (size_t)(end - at), mark, strlen(mark));
 	}
-	found.line = number;
-	return at ? add(all, found) : GPUMAP_OK;
+	return r;
 }
 
 static int find(struct ignores *all, struct span text, enum lint_kind kind)
@@ -145,17 +183,21 @@ static int find(struct ignores *all, struct span text, enum lint_kind kind)
 
 /* --- the lines that they are about -------------------------------------------------------- */
 
-/* Statements in their order, and the first comment that is about none of those so far. */
+/* Statements in their order, and the first comment that is about none of those so far; and the
+ * first that is behind the strings or comments so far. */
 struct placing {
 	struct ignores *all;
-	size_t next;
+	size_t next, seen;
 };
 
-/* A string of the next statement: what it has is not a comment. */
-static void string(struct placing *p, const char *from, const char *to)
+/* Whether [from, to) of the text is quoted. It follows what was seen before. */
+static void see(struct placing *p, const char *from, const char *to, bool quoted)
 {
-	for (size_t i = p->next; i < p->all->count && p->all->list[i].at < to; i++)
-		p->all->list[i].quoted = p->all->list[i].quoted || p->all->list[i].at >= from;
+	struct ignores *all = p->all;
+
+	for (; p->seen < all->count && all->list[p->seen].at < to; p->seen++)
+		if (all->list[p->seen].at >= from)
+			all->list[p->seen].quoted = quoted;
 }
 
 static void statement(struct placing *p, int from, int to)
@@ -183,7 +225,7 @@ static int place_python(struct placing *p, struct span text)
 			const struct python_token *t = &python.tokens[i];
 
 			if (t->kind == PYTHON_STRING || t->kind == PYTHON_FORMAT)
-				string(p, t->text.text, t->text.text + t->text.length);
+				see(p, t->text.text, t->text.text + t->text.length, true);
 		}
 		if (from && python.tokens[0].line > to)
 			statement(p, from, to);
@@ -204,29 +246,19 @@ static void place_slurm(struct ignores *all, struct span text)
 	static const char slurm[] = "#SBATCH";
 
 	for (size_t i = 0; i < all->count; i++) {
-		const char *at = all->list[i].at;
-		const char *end = memchr(at, '\n', (size_t)(text.text + text.length - at));
+		struct ignore *one = &all->list[i];
+		const char *past = text.text + text.length, *end;
 
-		if (all->list[i].alone && end &&
-		    span_starts((struct span){end + 1, (size_t)(text.text + text.length - end) - 1},
-				slurm))
-			all->list[i].from = all->list[i].to = all->list[i].line + 1;
+		end = one->alone ? memchr(one->at, '\n', (size_t)(past - one->at)) : NULL;
+		if (end && span_starts((struct span){end + 1, (size_t)(past - end) - 1}, slurm))
+			one->from = one->to = one->line + 1;
 	}
 }
 
 /* For the lexer, text in quotes and here-documents is not a comment. */
 static void see_comment(void *data, struct span comment)
 {
-	struct placing *p = data;
-
-	for (size_t i = p->next; i < p->all->count; i++) {
-		struct ignore *one = &p->all->list[i];
-
-		if (one->at >= comment.text + comment.length)
-			break;
-		if (one->at >= comment.text)
-			one->quoted = false;
-	}
+	see(data, comment.text, comment.text + comment.length, false);
 }
 
 static void place_shell(struct placing *p, struct span text)
@@ -276,7 +308,19 @@ static int compare_lines(const void *a, const void *b)
 	return x->from != y->from ? x->from - y->from : x->line - y->line;
 }
 
-/* A comment on a line of its own is about lines below it, so comments are sorted by these lines. */
+/* A comment reaches to the end of its line, so what follows in it is part of it. */
+static void drop_parts(struct ignores *all)
+{
+	int line = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		all->list[i].quoted = all->list[i].quoted || all->list[i].line == line;
+		line = all->list[i].quoted ? line : all->list[i].line;
+	}
+}
+
+/* A comment on a line of its own is about lines below it, perhaps below another comment, so comments are
+ * sorted by these lines. */
 static void sort(struct ignores *all)
 {
 	int reach = 0;
@@ -313,6 +357,7 @@ int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
 		}
 		one->at = NULL;
 	}
+	drop_parts(ret);
 	sort(ret);
 	return r;
 }

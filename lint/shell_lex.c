@@ -48,9 +48,22 @@ void lexer_single(struct lexer *lx)
 	until(lx, '\'', false, "'");
 }
 
+/* Finds the comments in the commands between backticks. */
+static void backtick_comments(const struct lexer *lx, struct lexer begin)
+{
+	begin.end = lx->at - 1;
+	begin.here_doc_count = 0;
+	while (lexer_next(&begin).kind != TOKEN_END)
+		;
+}
+
 void lexer_backtick(struct lexer *lx)
 {
+	struct lexer begin = *lx;
+
 	until(lx, '`', true, "`");
+	if (lx->comment && lx->state == LEXER_GOOD)
+		backtick_comments(lx, begin);
 }
 
 void lexer_double(struct lexer *lx)
