@@ -85,7 +85,19 @@ static void add_value(struct expansion *x, struct span value, bool quoted, bool 
 	}
 }
 
-static void inner_commands(struct expansion *x, struct lexer begin, size_t end)
+/* Whether there are only comments and blanks, of which nothing is left. */
+static bool is_empty(struct lexer commands)
+{
+	struct token t;
+
+	do
+		t = lexer_next(&commands);
+	while (t.kind == TOKEN_NEWLINE);
+	return t.kind == TOKEN_END && commands.state == LEXER_GOOD;
+}
+
+/* Keeps the commands of $(...) or `...`, whose output is not known. */
+static void inner_commands(struct expansion *x, struct lexer begin, size_t end, bool loose)
 {
 	struct command *c = x->c;
 	struct inner *inner = array_room(c->inner, c->inner_count, &c->inner_room, sizeof(*inner));
@@ -98,6 +110,9 @@ static void inner_commands(struct expansion *x, struct lexer begin, size_t end)
 	begin.end = end;
 	begin.depth = 0;
 	begin.here_doc_count = 0;
+	if (is_empty(begin))
+		return;
+	add_unknown(x, loose);
 	inner[c->inner_count++].lexer = begin;
 }
 
@@ -168,7 +183,8 @@ static void expand_dollar(struct expansion *x, bool quoted)
 		}
 		if (*rest.text == '(' && rest.text[1] != '(') {
 			before.at += 2;
-			inner_commands(x, before, x->lx.at - 1);
+			inner_commands(x, before, x->lx.at - 1, !quoted);
+			return;
 		} else if (*rest.text == '\'' && !memchr(inside.text, '\\', inside.length)) {
 			add(x, inside.text, inside.length);
 			return;
@@ -197,8 +213,9 @@ static void expand_backtick(struct expansion *x, bool quoted)
 	before = x->lx;
 	lexer_backtick(&x->lx);
 	if (x->lx.state == LEXER_GOOD)
-		inner_commands(x, before, x->lx.at - 1);
-	add_unknown(x, !quoted);
+		inner_commands(x, before, x->lx.at - 1, !quoted);
+	else
+		add_unknown(x, !quoted);
 }
 
 static bool is_special(char c, bool quoted)
