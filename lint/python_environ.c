@@ -282,7 +282,7 @@ static void update(struct python_file *f, unsigned open)
 /* The list is kept for later, or looked at: a = os.environ[...], if os.environ.get(...) */
 static void keep_list(struct python_file *f, unsigned at, unsigned name)
 {
-	if (at && !is_at(f, at - 1, f->text.count, ":") && !is_at(f, 0, at, "print") &&
+	if (at && !is_at(f, at - 1, f->text.count, ":") && !is_shown(f, at) &&
 	    span_is(token_at(f, name)->text, "CUDA_VISIBLE_DEVICES")) {
 		f->lister = f->blocks[f->depth].function + 1;
 		if (!is_at(f, 0, at, "if") && !is_at(f, 0, at, "elif"))
@@ -308,6 +308,26 @@ void python_environ_call(struct python_file *f, const char *path, unsigned at, u
 		{"os.unsetenv", OBSERVED_REMOVES},
 	};
 	static const char *const readers[] = {"os.getenv", "os.environ.get"};
+/* Whether the token is an argument of a call that shows it, such as print() or logger.info(): that
+ * keeps nothing. The call is searched shortly before it. */
+static bool is_shown(const struct python_file *f, unsigned at)
+{
+	static const char *const calls[] = {"print",   "pprint", "debug",    "info",  "warn",
+					    "warning", "error",  "critical", "fatal", "log",
+					    "write",   "echo",   "secho"};
+
+	/* A statement of Python 2. */
+	if (is_at(f, 0, at, "print") && !is_at(f, 1, at, "("))
+		return true;
+	for (unsigned i = at; i > 1 && at - i < MAX_VALUE; i--)
+		for (size_t n = 0; is_at(f, i - 1, at, "(") && token_at(f, i - 1)->past > at &&
+				   n < ARRAY_SIZE(calls);
+		     n++)
+			if (is_at(f, i - 2, at, calls[n]))
+				return true;
+	return false;
+}
+
 	struct python_argument name, value = {0};
 	unsigned next = open + 1;
 	/* A call whose value is used keeps the variable's value for later. */
