@@ -64,6 +64,31 @@ static void join(struct python_looked *looked, struct python_looked more)
 	looked->launcher = looked->launcher || more.launcher;
 }
 
+/* Whether the condition is that GPUs are missing: not torch.cuda.is_available(), or
+ * torch.cuda.device_count() < 2. If it leaves, what follows is for machines that have them. */
+static bool lacks_gpus(const struct python_file *f, unsigned past)
+{
+	bool denied = is_at(f, 1, past, "not");
+	char path[MAX_PATH];
+	struct span chain;
+	unsigned end = python_chain(f, 1 + denied, &chain), after;
+	bool count;
+
+	if (!is_at(f, 0, past, "if") || !end || !is_at(f, end, past, "("))
+		return false;
+	python_path(f, chain, path);
+	count = streq(path, "torch.cuda.device_count") ||
+		streq(path, "torch.accelerator.device_count");
+	after = token_at(f, end)->past;
+	if (denied)
+		return after == past && (count || streq(path, "torch.cuda.is_available") ||
+					 streq(path, "torch.accelerator.is_available"));
+	if (!count || after + 2 != past || token_at(f, after + 1)->kind != PYTHON_NUMBER)
+		return false;
+	return is_at(f, after, past, "<") || is_at(f, after, past, "<=") ||
+	       (is_at(f, after, past, "==") && span_is(token_at(f, after + 1)->text, "0"));
+}
+
 /* if, elif, else, case, except, while: their blocks may not be executed. */
 static void push_branch(struct python_file *f, unsigned past, int indent)
 {
@@ -78,6 +103,7 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 		.repeated = around->repeated || token_is(token_at(f, 0), "while"),
 		.branch = !token_is(token_at(f, 0), "while"),
 		.attempt = around->attempt,
+		.lacking = lacks_gpus(f, past),
 	};
 
 	for (unsigned i = 1; i < past; i++) {
@@ -134,7 +160,7 @@ void python_leave(struct python_file *f, unsigned first, unsigned past)
 		return;
 	join(&f->blocks[f->depth - 1].tested, b->tested);
 	/* A program that ends there is started in another way. */
-	if (ends)
+	if (ends || b->lacking)
 		return;
 	f->blocks[f->depth - 1].cut = true;
 	f->blocks[f->depth - 1].guarded = f->blocks[f->depth - 1].guarded || b->guarded;

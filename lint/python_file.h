@@ -115,6 +115,7 @@ struct python_block {
 	bool repeated;               /* in the body of a loop */
 	bool member;                 /* in the body of a class */
 	int attempt;                 /* the block of the try that it is in; 0: none */
+	bool lacking;                /* executed only where GPUs are missing */
 	struct python_looked tested; /* what conditions have looked at */
 	struct python_looked read;   /* of a try: what was read in it */
 	struct span initialised;
