@@ -208,7 +208,10 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 {
 	static const char *const branches[] = {"if", "elif", "else", "while", "except"};
 	unsigned first = token_is(token_at(f, 0), "async");
+	bool patched =
+		f->patched || (is_at(f, first, colon, "with") && python_environ_patched(f, colon));
 
+	f->patched = false;
 	for (size_t i = 0; i < ARRAY_SIZE(branches); i++) {
 		if (token_is(token_at(f, 0), branches[i])) {
 			push_branch(f, colon, indent);
@@ -233,4 +236,5 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 		if (is_at(f, first, colon, "try"))
 			block_now(f)->attempt = f->depth;
 	}
+	block_now(f)->patched = block_now(f)->patched || patched;
 }

@@ -45,6 +45,35 @@ void python_environ_look(struct python_looked *looked, struct span name)
 	looked->launcher = looked->launcher || is_launchers(name);
 }
 
+static bool ends_with(const char *path, const char *end)
+{
+	size_t n = strlen(path), m = strlen(end);
+
+	return n >= m && streq(path + n - m, end);
+}
+
+bool python_environ_patched(const struct python_file *f, unsigned past)
+{
+	char path[MAX_PATH];
+	struct span chain;
+
+	for (unsigned i = 0, end; i < past; i = end ? end : i + 1) {
+		struct python_argument a;
+
+		end = python_chain(f, i, &chain);
+		if (!end || !is_at(f, end, past, "(") ||
+		    !ends_with(python_path(f, chain, path), "patch.dict") ||
+		    !python_argument_find(f, end, "in_dict", 0, &a))
+			continue;
+		if (span_is(token_at(f, a.first)->text, "os.environ"))
+			return true;
+		if (python_chain(f, a.first, &chain) == a.past &&
+		    streq(python_path(f, chain, path), "os.environ"))
+			return true;
+	}
+	return false;
+}
+
 /* Whether an expression is derived from another launcher's variable, or from the old value of
  * `name`: such a rewrite loses nothing (rule S2). */
 static bool is_derived(const struct python_file *f, struct span name, unsigned first, unsigned past)
@@ -279,6 +308,26 @@ static void update(struct python_file *f, unsigned open)
 	}
 }
 
+/* Whether the token is an argument of a call that shows it, such as print() or logger.info(): that
+ * keeps nothing. The call is searched shortly before it. */
+static bool is_shown(const struct python_file *f, unsigned at)
+{
+	static const char *const calls[] = {"print",   "pprint", "debug",    "info",  "warn",
+					    "warning", "error",  "critical", "fatal", "log",
+					    "write",   "echo",   "secho"};
+
+	/* A statement of Python 2. */
+	if (is_at(f, 0, at, "print") && !is_at(f, 1, at, "("))
+		return true;
+	for (unsigned i = at; i > 1 && at - i < MAX_VALUE; i--)
+		for (size_t n = 0; is_at(f, i - 1, at, "(") && token_at(f, i - 1)->past > at &&
+				   n < ARRAY_SIZE(calls);
+		     n++)
+			if (is_at(f, i - 2, at, calls[n]))
+				return true;
+	return false;
+}
+
 /* The list is kept for later, or looked at: a = os.environ[...], if os.environ.get(...) */
 static void keep_list(struct python_file *f, unsigned at, unsigned name)
 {
@@ -308,26 +357,6 @@ void python_environ_call(struct python_file *f, const char *path, unsigned at, u
 		{"os.unsetenv", OBSERVED_REMOVES},
 	};
 	static const char *const readers[] = {"os.getenv", "os.environ.get"};
-/* Whether the token is an argument of a call that shows it, such as print() or logger.info(): that
- * keeps nothing. The call is searched shortly before it. */
-static bool is_shown(const struct python_file *f, unsigned at)
-{
-	static const char *const calls[] = {"print",   "pprint", "debug",    "info",  "warn",
-					    "warning", "error",  "critical", "fatal", "log",
-					    "write",   "echo",   "secho"};
-
-	/* A statement of Python 2. */
-	if (is_at(f, 0, at, "print") && !is_at(f, 1, at, "("))
-		return true;
-	for (unsigned i = at; i > 1 && at - i < MAX_VALUE; i--)
-		for (size_t n = 0; is_at(f, i - 1, at, "(") && token_at(f, i - 1)->past > at &&
-				   n < ARRAY_SIZE(calls);
-		     n++)
-			if (is_at(f, i - 2, at, calls[n]))
-				return true;
-	return false;
-}
-
 	struct python_argument name, value = {0};
 	unsigned next = open + 1;
 	/* A call whose value is used keeps the variable's value for later. */

@@ -39,6 +39,7 @@ struct observation {
 	bool may;                /* it is in only one of several branches */
 	bool otherwise;          /* that branch is an else */
 	bool member;             /* in a method of a class */
+	bool patched;            /* the environment is put back after it */
 	bool guarded;            /* executed only by some ranks */
 	bool both;               /* an option in both spellings */
 	bool argument;           /* the value is an argument of the command line */
@@ -74,6 +75,8 @@ struct python_facts {
 	bool deepspeed;        /* is written for the deepspeed launcher */
 	bool ray;              /* Ray starts the processes */
 	bool tests;            /* a framework of tests starts it */
+	bool mocks;            /* it imports mock */
+	bool names_tests;      /* it has functions that are tests by their names */
 	bool one_process;      /* its group has one rank */
 };
 
@@ -112,10 +115,11 @@ struct python_block {
 	bool may, otherwise, guarded;
 	bool branch;                 /* of if, else and except */
 	bool cut;                    /* a branch in it returned */
+	bool lacking;                /* executed only where GPUs are missing */
 	bool repeated;               /* in the body of a loop */
 	bool member;                 /* in the body of a class */
+	bool patched;                /* the environment is put back at its end */
 	int attempt;                 /* the block of the try that it is in; 0: none */
-	bool lacking;                /* executed only where GPUs are missing */
 	struct python_looked tested; /* what conditions have looked at */
 	struct python_looked read;   /* of a try: what was read in it */
 	struct span initialised;
@@ -147,6 +151,7 @@ struct python_file {
 	int lister, keeper;
 	bool deferred;   /* the statement has a lambda */
 	bool definition; /* ... is the head of a function */
+	bool patched;    /* ... is a decorator that puts the environment back, or follows one */
 	struct python_facts facts;
 	struct python_arguments arguments;
 	struct observation *observations;
@@ -243,6 +248,9 @@ void python_environ_read(struct python_file *f, unsigned at, unsigned name);
 /* The token `at` is the variable's name. */
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
 			enum observation_verb verb);
+/* Whether the tokens before `past` call mock.patch.dict for the environment, which is put back at
+ * the end of what they begin. */
+bool python_environ_patched(const struct python_file *f, unsigned past);
 /* Whether the expression [first, past) is made from the visible list. */
 bool python_environ_derived(const struct python_file *f, unsigned first, unsigned past);
 /* A list for another program: `at` is the name of the variable, or the text of a command. */

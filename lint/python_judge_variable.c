@@ -170,6 +170,8 @@ int judge_variable(const struct python_judge *judge, const struct observation *s
 	bool order = span_is(s->name, "CUDA_DEVICE_ORDER");
 	int r = GPUMAP_OK;
 
+	if (s->patched)
+		return r;
 	if ((list || order) && s->initialised.text) {
 		too_late(judge, s);
 		return GPUMAP_OK;

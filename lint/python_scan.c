@@ -27,6 +27,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	};
 	for (int i = f->depth; i >= 0; i--) {
 		s->member = s->member || f->blocks[i].member;
+		s->patched = s->patched || f->blocks[i].patched;
 		s->may = s->may || f->blocks[i].cut;
 	}
 	/* The effects of the surrounding blocks apply here too, also inside of functions. */
@@ -53,6 +54,26 @@ static void start_by_tests(struct python_file *f)
 	f->facts.tests = f->facts.spawns = f->facts.spawns_ranks = true;
 }
 
+/* A program may use mock too; the functions of a test show that it is one. */
+static void see_mock(struct python_file *f)
+{
+	if (f->facts.mocks && f->facts.names_tests)
+		start_by_tests(f);
+}
+
+/* Notes packages of tests: `name` is what is imported from the package, if that is a part. */
+static void see_tests(struct python_file *f, struct span path, struct span name)
+{
+	if (span_is(path, "mock") || span_starts(path, "unittest.mock") ||
+	    (span_is(path, "unittest") && span_is(name, "mock")))
+		f->facts.mocks = true;
+	else if (span_is(path, "pytest") || span_is(path, "unittest") ||
+		 span_starts(path, "pytest.") || span_starts(path, "unittest.") ||
+		 span_starts(path, "torch.testing._internal"))
+		start_by_tests(f);
+	see_mock(f);
+}
+
 /* Notes packages that choose devices themselves, or read arguments. */
 static void see_package(struct python_file *f, struct span name)
 {
@@ -68,8 +89,6 @@ static void see_package(struct python_file *f, struct span name)
 		f->facts.reads_arguments = f->facts.reads_arguments || span_is(name, parsing[i]);
 	f->facts.torch = f->facts.torch || span_is(name, "torch");
 	f->facts.ray = f->facts.ray || span_is(name, "ray");
-	if (span_is(name, "pytest") || span_is(name, "unittest"))
-		start_by_tests(f);
 	f->facts.deepspeed = f->facts.deepspeed || span_is(name, "deepspeed");
 	choice_import(f, name);
 }
@@ -89,6 +108,7 @@ static void import(struct python_file *f, unsigned at, unsigned past)
 		struct span head = token_at(f, at)->text;
 
 		see_package(f, head);
+		see_tests(f, path, (struct span){"", 0});
 		if (is_at(f, end, past, "as") && end + 1 < past) {
 			name_path(f, token_at(f, end + 1)->text, path);
 			end += 2;
@@ -109,11 +129,11 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 		return;
 	}
 	see_package(f, token_at(f, at)->text);
-	if (span_starts(path, "torch.testing._internal"))
-		start_by_tests(f);
 	at = end + 1 + is_at(f, end + 1, past, "(");
-	if (is_at(f, at, past, "*"))
+	if (is_at(f, at, past, "*")) {
 		choice_import(f, (struct span){"*", 1});
+		see_tests(f, path, (struct span){"*", 1});
+	}
 	while (at < past && token_at(f, at)->kind == PYTHON_NAME) {
 		struct span name = token_at(f, at)->text, as = name;
 		const char *whole;
@@ -122,6 +142,7 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 			as = token_at(f, at + 2)->text;
 			at += 2;
 		}
+		see_tests(f, path, name);
 		whole = arena_printf(&f->arena, "%.*s.%.*s", (int)path.length, path.text,
 				     (int)name.length, name.text);
 		if (whole)
@@ -384,11 +405,18 @@ static void statement(struct python_file *f)
 	choice_statement(f);
 	colon = python_head(f);
 	if (!colon) {
+		/* A decorator is about the definition behind it. */
+		f->patched = is_at(f, 0, f->text.count, "@") &&
+			     (f->patched || python_environ_patched(f, f->text.count));
 		simple(f, 0, f->text.count);
 		return;
 	}
 	first = token_is(token_at(f, 0), "async");
 	f->definition = is_at(f, first, colon, "def");
+	if (f->definition && span_starts(token_at(f, first + 1)->text, "test_")) {
+		f->facts.names_tests = true;
+		see_mock(f);
+	}
 	if (f->definition || is_at(f, first, colon, "class"))
 		python_defined(f, token_at(f, first + 1)->text);
 	else
