@@ -12,6 +12,15 @@ static bool one_of(const char *const *names, size_t count, const char *path)
 }
 #define ONE_OF(names, path) one_of(names, ARRAY_SIZE(names), path)
 
+static void use_cuda(struct python_file *f)
+{
+	struct observation *hides = f->hiding ? &f->observations[f->hiding - 1] : NULL;
+
+	f->facts.cuda = true;
+	if (hides && hides->function == block_now(f)->function)
+		hides->contradicted = true;
+}
+
 /* The first CUDA call of a block initialises the driver (rule S1). */
 static void initialise(struct python_file *f, unsigned at, unsigned open)
 {
@@ -19,7 +28,7 @@ static void initialise(struct python_file *f, unsigned at, unsigned open)
 	const struct python_token *t = token_at(f, at);
 	const struct span *last = &token_at(f, open)->text;
 
-	f->facts.cuda = true;
+	use_cuda(f);
 	if (b->initialised.text || f->deferred)
 		return;
 	b->initialised_line = t->line;
@@ -58,7 +67,7 @@ void python_device(struct python_file *f, unsigned at, struct python_value v, bo
 	default:
 		return;
 	}
-	f->facts.cuda = true;
+	use_cuda(f);
 	if (v.meaning == MEANS_DEVICE)
 		see_number(f, v.number);
 	if (bare && v.meaning == MEANS_DEVICE)
@@ -99,7 +108,8 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 	choice_device(f, named ? a.first : at, named ? a.past : at + 1, v);
 	if (f->facts.torch && (cuda || v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE))
 		initialise(f, at, open);
-	f->facts.cuda = f->facts.cuda || cuda || v.meaning == MEANS_CUDA;
+	if (cuda || v.meaning == MEANS_CUDA)
+		use_cuda(f);
 	/* The device of a keyword is noted where the keyword is. */
 	if (!named || !a.name.text)
 		python_device(f, at, v, named && is_bare(f, &a));
@@ -195,7 +205,7 @@ static void call_rendezvous(struct python_file *f, unsigned open)
 	if (python_argument_find(f, open, "backend", 0, &a) &&
 	    span_is(token_at(f, a.first)->text, "fake"))
 		return;
-	f->facts.distributed = true;
+	f->facts.distributed = f->facts.groups = true;
 	if (python_argument_find(f, open, "rank", -1, &a)) {
 		v = python_value(f, a.first, a.past);
 		f->facts.numbers_ranks = f->facts.numbers_ranks || v.meaning == MEANS_UNKNOWN;

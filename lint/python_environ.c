@@ -168,6 +168,12 @@ static bool tested(const struct python_file *f, struct span name)
 	return list && f->lister == f->blocks[f->depth].function + 1;
 }
 
+bool python_hides_all(const struct observation *s)
+{
+	return s->value.meaning == MEANS_TEXT &&
+	       (!s->value.text.length || span_is(s->value.text, "-1"));
+}
+
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
 			enum observation_verb verb)
 {
@@ -206,6 +212,8 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 		return;
 	if (s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES)
 		f->facts.own_list = true;
+	if (python_hides_all(s))
+		f->hiding = (size_t)(s - f->observations) + 1;
 	remember_list(f, s);
 }
 

@@ -40,6 +40,8 @@ struct observation {
 	bool otherwise;          /* that branch is an else */
 	bool member;             /* in a method of a class */
 	bool patched;            /* the environment is put back after it */
+	bool contradicted;       /* its function uses CUDA after it has hidden every GPU */
+	int function;            /* 0: the file */
 	bool guarded;            /* executed only by some ranks */
 	bool both;               /* an option in both spellings */
 	bool argument;           /* the value is an argument of the command line */
@@ -66,6 +68,7 @@ struct python_facts {
 	int64_t number;        /* the first of these numbers, plus one; 0: none */
 	bool sets_device;      /* set_device is called, with any value */
 	bool distributed;      /* DistributedDataParallel or init_process_group */
+	bool groups;           /* calls init_process_group */
 	bool reads_local_rank; /* reads it from the environment */
 	bool names_variables;  /* a string names a rank's variable or the visible list */
 	bool own_list;         /* each rank sets its own visible list */
@@ -149,6 +152,7 @@ struct python_file {
 	/* The last functions that looked at the visible list, and that kept it, plus one; 0: none.
 	 */
 	int lister, keeper;
+	size_t hiding;   /* the last observation that hides every GPU, plus one; 0: none */
 	bool deferred;   /* the statement has a lambda */
 	bool definition; /* ... is the head of a function */
 	bool patched;    /* ... is a decorator that puts the environment back, or follows one */
@@ -248,6 +252,8 @@ void python_environ_read(struct python_file *f, unsigned at, unsigned name);
 /* The token `at` is the variable's name. */
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
 			enum observation_verb verb);
+/* Whether its list is empty or -1, which hides every GPU. */
+bool python_hides_all(const struct observation *s);
 /* Whether the tokens before `past` call mock.patch.dict for the environment, which is put back at
  * the end of what they begin. */
 bool python_environ_patched(const struct python_file *f, unsigned past);

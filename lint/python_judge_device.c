@@ -179,7 +179,8 @@ static void judge_choice(const struct python_judge *judge, const struct observat
 	if (observation_first(f, OBSERVED_DISTRIBUTED) != s || facts->sets_device ||
 	    facts->own_list || facts->frameworks)
 		return;
-	if (observation_first(f, OBSERVED_CURRENT) && !facts->chooses)
+	/* Who makes the group in another file may choose the devices there. */
+	if (observation_first(f, OBSERVED_CURRENT) && !facts->chooses && facts->groups)
 		report_add(judge->report, FINDING_NO_CHOICE,
 			   AT(judge, s, .rule = "G7",
 			      .fix = "torch.cuda.set_device(local_rank) before the first CUDA "

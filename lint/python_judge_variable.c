@@ -42,12 +42,11 @@ static void too_late(const struct python_judge *judge, const struct observation 
 		   may ? "may have" : "has", QUOTE(last), s->initialised_line);
 }
 
-/* An empty list or -1 hides every GPU: a program that uses none does so on purpose. */
-static bool hides_all(const struct python_judge *judge, const struct observation *s)
+/* A program that uses no GPU hides them on purpose, and so does a function that uses none after. */
+static bool hides_on_purpose(const struct python_judge *judge, const struct observation *s)
 {
-	return s->value.meaning == MEANS_TEXT &&
-	       (!s->value.text.length || span_is(s->value.text, "-1")) &&
-	       (s->may || !judge->file->facts.cuda);
+	return python_hides_all(s) &&
+	       (s->may || !judge->file->facts.cuda || (s->function && !s->contradicted));
 }
 
 static int judge_list(const struct python_judge *judge, const struct observation *s)
@@ -57,7 +56,7 @@ static int judge_list(const struct python_judge *judge, const struct observation
 	const char *verb = s->may ? "may replace" : "replaces";
 
 	if (s->verb == OBSERVED_DEFAULTS || s->value.meaning == MEANS_DERIVED ||
-	    hides_all(judge, s) || (s->may && judge->file->facts.ray))
+	    hides_on_purpose(judge, s) || (s->may && judge->file->facts.ray))
 		return GPUMAP_OK;
 	if (local || rank)
 		report_add(judge->report, id,

@@ -24,6 +24,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 		.may = b->may,
 		.otherwise = b->otherwise,
 		.guarded = b->guarded,
+		.function = b->function,
 	};
 	for (int i = f->depth; i >= 0; i--) {
 		s->member = s->member || f->blocks[i].member;
