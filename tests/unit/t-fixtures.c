@@ -134,11 +134,6 @@ START_TEST(agrees)
 }
 END_TEST
 
-START_TEST(skipped)
-{
-}
-END_TEST
-
 static void load(void)
 {
 	const char *source = getenv("GPUMAP_TEST_SRCDIR");
@@ -162,18 +157,17 @@ static void load(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("fixtures");
-	TCase *tests = tcase_create("fixtures");
+	Suite *suite;
+	TCase *tests;
 	int r;
 
 	load();
-	suite_add_tcase(suite, tests);
 	if (!record_count)
-		printf("# SKIP: no recorded outputs in %s\n", folder);
-	if (record_count)
-		tcase_add_loop_test(tests, agrees, 0, record_count);
-	else
-		tcase_add_test(tests, skipped);
+		return unit_skip("no recorded outputs in ../shared/fixtures");
+	suite = suite_create("fixtures");
+	tests = tcase_create("fixtures");
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, agrees, 0, record_count);
 	r = unit_run(suite);
 	for (int i = 0; i < record_count; i++)
 		json_decref(records[i]);
