@@ -120,14 +120,27 @@ gpumap_device *inventory_by_uuid(gpumap_inventory *inventory, struct span uuid)
 	return NULL;
 }
 
+static bool is_plain(struct span text)
+{
+	bool shown = true;
+
+	for (size_t i = 0; i < text.length && shown;)
+		i += utf8_next(text.text + i, text.length - i, &shown);
+	return shown;
+}
+
 bool member_set(char **member, struct span value)
 {
-	char *copy = malloc(value.length + 1);
+	struct strbuf buf = {0};
+	char *copy;
 
+	if (is_plain(value))
+		strbuf_add(&buf, value.text, value.length);
+	else
+		escape_to(&buf, value.text, value.length);
+	copy = strbuf_take(&buf);
 	if (!copy)
 		return false;
-	memcpy(copy, value.text, value.length);
-	copy[value.length] = '\0';
 	free(*member);
 	*member = copy;
 	return true;

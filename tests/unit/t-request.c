@@ -2,6 +2,7 @@
 /* Keys, statements, device strings and environments, before anything is resolved. */
 #include <stdio.h>
 
+#include "inventory/inventory.h"
 #include "machines.h"
 #include "resolve.h"
 #include "unit.h"
@@ -344,8 +345,9 @@ START_TEST(origins_are_text)
 	static const char origin[] = "a\xff\x1b[31m", shown[] = "a\\xff\\x1b[31m";
 	static const char query[] =
 		"GPU 0: H100 (UUID: GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77)\n";
+	static const char machine[] = "1xa\xff\x1b[31m";
 	gpumap_request *request;
-	gpumap_inventory *inventory;
+	gpumap_inventory *inventory, *assumed;
 	gpumap_profile *profile;
 	gpumap_mapping *mapping;
 	size_t escaped = 0;
@@ -356,6 +358,12 @@ START_TEST(origins_are_text)
 	ck_assert_int_eq(gpumap_inventory_parse(&inventory, query, strlen(query), origin, NULL),
 			 GPUMAP_OK);
 	ck_assert_str_eq(gpumap_inventory_str(inventory, GPUMAP_INVENTORY_ORIGIN), shown);
+	ck_assert_int_eq(synthetic_parse(&assumed, span_of(machine), NULL), GPUMAP_OK);
+	ck_assert_str_eq(gpumap_inventory_str(assumed, GPUMAP_INVENTORY_ORIGIN),
+			 "1xa\\xff\\x1b[31m");
+	ck_assert_str_eq(gpumap_device_str(gpumap_inventory_get(assumed, 0), GPUMAP_DEVICE_NAME),
+			 shown);
+	gpumap_inventory_free(assumed);
 	ck_assert_int_eq(gpumap_resolve(&mapping, request, inventory, NULL), GPUMAP_OK);
 	for (size_t i = 0; i < gpumap_mapping_step_count(mapping); i++) {
 		const char *got =

@@ -153,9 +153,11 @@ START_TEST(escaping)
 }
 END_TEST
 
+/* As it is: member_set() would escape it. */
 static void set(char **member, const char *text)
 {
-	ck_assert(member_set(member, span_of(text)));
+	*member = strdup(text);
+	ck_assert_ptr_nonnull(*member);
 }
 
 /* A machine whose every name is an attack or endless. */
