@@ -24,7 +24,7 @@ static const char *why_hidden(struct resolver *resolver, const char **fix)
 		*fix = "unset the variable, or name devices in it";
 	else
 		*fix = negative                    ? "unset the variable to see every device"
-		       : rule && streq(rule, "V5") ? "name each device once"
+		       : rule && streq(rule, "V5") ? resolver->repeat_fix
 						   : "name a device that exists first in the list";
 	/* Launchers write such a list for a process that asked for no GPU. */
 	if (list && list->source == SOURCE_LAUNCHER && (empty || negative))

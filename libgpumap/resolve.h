@@ -65,6 +65,7 @@ struct resolver {
 	bool gaps;                    /* numbers that the inventory lacks are assumed to exist */
 	const struct effective *list; /* the list that the process itself reads; NULL: none */
 	const char *hidden_by;        /* the view that has no device; NULL: none */
+	const char *repeat_fix;       /* the remedy for a device that the list names twice */
 	const char *driver;           /* version, NULL: not known */
 	/* a launcher moved this process's device to the front (Dask) */
 	bool own_first;

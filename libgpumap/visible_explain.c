@@ -216,6 +216,28 @@ static const char *end_remedy(const struct list_context *t)
 	}
 }
 
+static bool begins(struct span part, struct span whole)
+{
+	return part.length < whole.length && memcmp(part.text, whole.text, part.length) == 0;
+}
+
+/* Where the devices are only assumed, a UUID is taken as a part of a longer one, which it may not
+ * be. */
+static const char *repeat_remedy(const struct list_context *t)
+{
+	struct span one = span_trim(entry_text(t, t->list->end_earlier + 1));
+	struct span other = span_trim(t->list->end_text);
+
+	if (!t->resolver->assumed || (!begins(one, other) && !begins(other, one)) ||
+	    !begins((struct span){"GPU-", 4}, one))
+		return "name each device once";
+	return arena_printf(t->resolver->arena,
+			    "name each device once; if they are two, write both UUIDs whole: '%s' "
+			    "is the beginning of '%s'",
+			    QUOTE(begins(one, other) ? one : other),
+			    QUOTE(begins(one, other) ? other : one));
+}
+
 static void warn_end(const struct list_context *t)
 {
 	const struct visible_list *list = t->list;
@@ -232,9 +254,10 @@ static void warn_end(const struct list_context *t)
 			"all",
 			list->end_entry, QUOTE(list->end_text));
 	} else if (list->end == END_DUPLICATE) {
+		resolver->repeat_fix = repeat_remedy(t);
 		report_add(resolver->report, FINDING_DUPLICATE_DEVICE,
 			   ABOUT(.rule = "V5", .origin = t->effective->origin,
-				 .fix = "name each device once"),
+				 .fix = resolver->repeat_fix),
 			   "'%s' names a device twice: %s", QUOTE(list->end_text),
 			   list->count ? "the list ends there" : "that hides every device");
 	} else if (list->end != END_NOT && !notes->word && !notes->blank && !notes->kinds &&
