@@ -85,7 +85,7 @@ static void read_ids(struct ignore *ret, struct span rest)
 	if (ret->ids.length && !ret->odd)
 		return;
 	/* Not the reason of one that hides everything. */
-	ret->odd = ret->odd || (!is_space(sign) && !strchr(":(`", sign));
+	ret->odd = ret->odd || (!is_space(sign) && !strchr(":(#`", sign));
 	ret->ids = ret->odd ? next : (struct span){NULL, 0};
 }
 
