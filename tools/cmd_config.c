@@ -91,13 +91,34 @@ static int describe(const gpumap_key *key, void *data)
 	return 0;
 }
 
+/* Words that people take for subcommands. */
+static const char *word_remedy(const char *word)
+{
+	static const struct {
+		const char *words, *remedy;
+	} known[] = {
+		{"init new create make add set edit write save",
+		 "gpumap config --gpus 2,3 >gpumap.ini writes a first profile; edit it after that"},
+		{"show print get dump all",
+		 "gpumap config shows all settings, gpumap config gpus one of them"},
+		{"profiles ls profile", "gpumap config list shows the profiles"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (span_among(span_of(word), known[i].words))
+			return known[i].remedy;
+	return NULL;
+}
+
 static int no_such_key(const char *name, const char *const *names, gpumap_report *report)
 {
-	const char *near = suggest(span_of(name), names);
+	const char *word = word_remedy(name);
+	const char *near = word ? NULL : suggest(span_of(name), names);
 
-	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
-			   ABOUT(.fix = DID_YOU_MEAN(near, "gpumap config help lists the keys")),
-			   "no such key: '%s'", QUOTE(span_of(name)));
+	return report_fail(
+		report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
+		ABOUT(.fix = word ? word : DID_YOU_MEAN(near, "gpumap config help lists the keys")),
+		"no such key: '%s'", QUOTE(span_of(name)));
 }
 
 static int print(char *text, gpumap_report *report)

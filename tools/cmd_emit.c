@@ -116,11 +116,11 @@ static int answer(struct command_emit *c, bool *answered)
 {
 	gpumap_plan *plan = NULL;
 	int64_t node;
-	int r;
+	int r = emit_check_target(c->target, c->output.report);
 
 	c->options.scheduled = emit_is_scheduled(c->target);
-	r = plan_open(&plan, &node, &c->options, c->output.report);
-
+	if (r == GPUMAP_OK)
+		r = plan_open(&plan, &node, &c->options, c->output.report);
 	if (r == GPUMAP_OK)
 		r = emit(c, plan, answered);
 	gpumap_plan_free(plan);

@@ -22,7 +22,9 @@ static const struct direction words[] = {
 	{"memory free usage util utilization monitor watch nvitop gpustat",
 	 "gpumap inventory lists the GPUs, and nvidia-smi shows what is in use"},
 	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},
-	{"ps top processes process pid", "gpumap --pid N explains the running process N"},
+	{"ps top processes process pid who",
+	 "gpumap --pid N explains the running process N; nvidia-smi lists the processes of each "
+	 "GPU"},
 	{"launch start spawn submit execute torch",
 	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py only on "
 	 "GPUs 2 and 3"},
@@ -35,8 +37,11 @@ static const struct direction words[] = {
 	 "list"},
 	{"doctor check diagnose verify validate debug test troubleshoot fix",
 	 "gpumap lint reports mistakes, gpumap inventory shows what this machine has"},
-	{"why which what where who map mapping resolve ask answer trace describe",
+	{"which what where map mapping resolve ask answer trace describe",
 	 "gpumap explain answers that: gpumap --visible 2,3,4,5 --device 1"},
+	{"why", "gpumap explain gives the reasons for a GPU, as in gpumap --visible 2,3 --device "
+		"1; gpumap "
+		"rules ID explains a message"},
 	{"preview schedule simulate layout rank ranks dry-run dryrun",
 	 "gpumap plan train.py shows which rank runs where"},
 	{"sweep sweeps grid search tune hparams",
@@ -154,6 +159,9 @@ const char *word_direction(struct remedy *ret, const char *word, const char *oth
 		pattern = "gpumap run @ starts it";
 	else if (!pattern && span_among(span_of(word), "python python3 bash sh uv conda"))
 		pattern = "gpumap run @ ... starts it";
+	else if (!pattern && ends_with(word, ".json"))
+		pattern = "gpumap run --again @ repeats the run of a record, gpumap plan --plan @ "
+			  "shows a plan";
 	else if (!pattern && ends_with(word, ".ini"))
 		pattern = "gpumap run --config @ starts it, gpumap lint @ checks it";
 	if (!pattern)

@@ -13,6 +13,17 @@
 	"it is not an option of gpumap: give it to sbatch or srun, or add it to the script of " \
 	"gpumap emit " \
 	"sbatch"
+#define FOLDER "write --workdir DIR"
+#define RESTART "write --max-restarts N"
+#define BEHIND "leave it out: nohup gpumap run ... & runs in the background"
+#define CHECK "gpumap plan checks it, and starts nothing"
+#define MORE \
+	"leave it out: gpumap plan --origin shows all settings, and --log-dir DIR keeps the " \
+	"output"
+#define GPUS_OF_NODE \
+	"write --ranks N for the ranks of each node; --inventory N plans for nodes that have N " \
+	"GPUs"
+#define PROFILE "gpumap config --gpus 2,3 >gpumap.ini writes the settings as a profile"
 #define SET "write it before: NAME=VALUE gpumap ...; or into [env NAME] of a profile"
 
 const struct foreign foreign_options[] = {
@@ -38,7 +49,9 @@ const struct foreign foreign_options[] = {
 	{"--ngpus", COUNT},
 	{"--n-gpus", COUNT},
 	{"--ngpu", COUNT},
-	{"--gpus-per-node", COUNT},
+	{"--nproc", COUNT},
+	{"--gpus-per-node", GPUS_OF_NODE},
+	{"--gpus-per-task", "write --share isolate, with which each rank sees one GPU"},
 	{"--machine-rank", "write --node-rank N"},
 	{"--main-process-ip", "write --master-addr HOST"},
 	{"--main-process-port", "write --master-port PORT"},
@@ -66,7 +79,7 @@ const struct foreign foreign_options[] = {
 	{"--time", LIMIT},
 	{"--time-limit", LIMIT},
 	{"--walltime", LIMIT},
-	{"--gres", "write --ranks N: gpumap emit asks Slurm for the GPUs of the ranks"},
+	{"--gres", GPUS_OF_NODE},
 	{"--partition", OF_SLURM},
 	{"-p", OF_SLURM},
 	{"--account", OF_SLURM},
@@ -80,9 +93,32 @@ const struct foreign foreign_options[] = {
 	{"-H", "write --hosts HOST,..."},
 	{"--host", "write --hosts HOST,..."},
 	{"--hostfile", "write --hosts file:FILE"},
+	{"--bind-to", "write --cpu-bind numa, cores:N or none"},
+	{"--map-by", COUNT},
+	{"--oversubscribe", "write --ranks-per-gpu N"},
+	{"--wdir", FOLDER},
+	{"--chdir", FOLDER},
+	{"--cwd", FOLDER},
 	{"-x", SET},
 	{"-e", SET},
 	{"--env", SET},
+	/* options of many programs */
+	{"--verbose", MORE},
+	{"-v", MORE},
+	{"--quiet", "write --console none"},
+	{"-q", "write --console none"},
+	{"--log", LOGS},
+	{"--logs", LOGS},
+	{"--restart", RESTART},
+	{"--restarts", RESTART},
+	{"--retries", RESTART},
+	{"--detach", BEHIND},
+	{"--background", BEHIND},
+	{"-d", BEHIND},
+	{"--check", CHECK},
+	{"--validate", CHECK},
+	{"--save-profile", PROFILE},
+	{"--mig", "write --gpus MIG-UUID,...: gpumap inventory shows them"},
 	/* options of one command */
 	{"--dry-run", "gpumap plan starts nothing in any case"},
 	{"--sweep", "it belongs to gpumap run"},
@@ -93,16 +129,19 @@ const struct foreign foreign_options[] = {
 	{NULL, NULL},
 };
 
-/* Words that people try as options of explain. */
-static const struct {
-	const char *names; /* separated by blanks */
+/* Words that people try as options of a command that starts no ranks. */
+struct guess {
+	const char *names; /* separated by blanks; of a table, the last one has NULL */
 	const char *remedy;
-} explain_options[] = {
+};
+
+static const struct guess explain_guesses[] = {
 	{"--gpu --gpus --gpu-ids --gpu-id --devices --include -g",
 	 "write --visible 2,3 for the list, or --device 1 for a device in it; gpumap run has "
 	 "--gpus"},
-	{"--cuda-visible-devices --cuda --visible-devices --nvidia-visible-devices",
-	 "write --visible 2,3"},
+	{"--cuda-visible-devices --cuda --visible-devices", "write --visible 2,3"},
+	{"--nvidia-visible-devices --docker",
+	 "write --container 2,3: the container has these GPUs, and counts them from 0"},
 	{"--hip-visible-devices --rocr-visible-devices", "write --visible 2,3 --dialect hip"},
 	{"--id --ids --index --idx --ordinal --logical --dev -d", "write --device N"},
 	{"-i", "write --device N for a device, --inventory FILE for a machine"},
@@ -119,13 +158,69 @@ static const struct {
 	{"--order --device-order", "write --prefix CUDA_DEVICE_ORDER=PCI_BUS_ID"},
 	{"--output -o", "write > FILE after the command; --format selects the form"},
 	{"--version", "gpumap --version shows it"},
+	{NULL, NULL},
 };
 
-const char *explain_option(struct span name)
+static const struct guess inventory_guesses[] = {
+	{"-L --list --list-gpus -l -q -a --all --gpus --gpu --device --devices -i --id",
+	 "leave it out: gpumap inventory lists all GPUs"},
+	{"--pid --process --processes --procs -p",
+	 "gpumap --pid N explains the running process N; nvidia-smi lists the processes of a GPU"},
+	{"--watch -w --loop --memory --utilization --usage",
+	 "nvidia-smi shows what is in use; gpumap inventory shows the GPUs once"},
+	{"--topo --topology -m", "write --json: it has the links between GPUs"},
+	{"-o --output --file --write",
+	 "write --save FILE for a snapshot, or > FILE after the command"},
+	{NULL, NULL},
+};
+
+static const struct guess pretend_guesses[] = {
+	{"--gpus --gpu --num-gpus --gpu-model --devices --machine --hardware -n -g -i",
+	 "write --inventory 8xH100"},
+	{NULL, NULL},
+};
+
+static const struct guess config_guesses[] = {
+	{"-o --output --file --write --save --init", "write >gpumap.ini after the command"},
+	{NULL, NULL},
+};
+
+static const struct guess plan_guesses[] = {
+	{"--svg --picture", "write --format svg"},
+	{"--gpu-type --gpu-model --machine", "write --inventory 8xH100"},
+	{NULL, NULL},
+};
+
+static const struct guess lint_guesses[] = {
+	{"--fix --write", "leave it out: gpumap lint changes no file; each finding has its remedy"},
+	{"--all -a -r --recursive", "name a folder: gpumap lint ."},
+	{NULL, NULL},
+};
+
+static const struct guess emit_guesses[] = {
+	{"--sbatch --srun --slurm --torchrun --mpirun --accelerate --deepspeed --shell --format "
+	 "--target --to",
+	 "the launcher is a word: gpumap emit sbatch ..."},
+	{NULL, NULL},
+};
+
+const char *guessed_option(const char *command, struct span name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(explain_options); i++)
-		if (span_among(name, explain_options[i].names))
-			return explain_options[i].remedy;
+	static const struct {
+		const char *command;
+		const struct guess *guesses;
+	} tables[] = {
+		{"explain", explain_guesses}, {"inventory", inventory_guesses},
+		{"pretend", pretend_guesses}, {"config", config_guesses},
+		{"emit", emit_guesses},       {"plan", plan_guesses},
+		{"lint", lint_guesses},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct guess *g = tables[i].guesses;
+		     streq(tables[i].command, command) && g->names; g++)
+			if (span_among(name, g->names))
+				return g->remedy;
 	return NULL;
 }
 

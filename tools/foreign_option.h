@@ -16,8 +16,8 @@ struct foreign {
  * has, ended by a name of NULL. */
 extern const struct foreign foreign_options[];
 
-/* What to write instead of an option that explain does not have; NULL: not known. */
-const char *explain_option(struct span name);
+/* What to write instead of an option that people expect of this one command; NULL: not known. */
+const char *guessed_option(const char *command, struct span name);
 
 /* The launcher that a program is, "torchrun" also for python -m torch.distributed.run; NULL: it is
  * not a launcher that starts ranks. */

@@ -107,15 +107,18 @@ static bool same_name(struct span given, const char *name)
 	return true;
 }
 
-/* What to write instead of another launcher's option; NULL: no launcher has it. */
+/* What to write instead of an option of another program; NULL: none is known to have it. */
 static const char *instead(const struct options *options, struct span name)
 {
 	bool launches = options->own < options->count;
+	const char *guessed = guessed_option(options->command, name);
 
+	if (guessed)
+		return guessed;
 	for (const struct foreign *f = foreign_options; launches && f->name; f++)
 		if (same_name(name, f->name))
 			return f->remedy;
-	return streq(options->command, "explain") ? explain_option(name) : NULL;
+	return NULL;
 }
 
 static const char *unknown(struct options *options, struct span name, gpumap_report *report)

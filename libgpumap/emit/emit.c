@@ -48,10 +48,34 @@ bool emit_is_scheduled(const char *target)
 	return false;
 }
 
+/* What to write instead of a word that is not a launcher here, though many would try it; NULL: not
+ * known. */
+static const char *other_word(const char *word)
+{
+	static const struct {
+		const char *words, *fix;
+	} known[] = {
+		{"slurm batch", "write sbatch for a script, or srun for a command"},
+		{"mpi mpiexec openmpi ompi orterun prun", "write mpirun"},
+		{"sh bash zsh script local", "write shell"},
+		{"torch pytorch elastic", "write torchrun"},
+		{"hf huggingface", "write accelerate"},
+		{"flux jsrun lsf pals aprun mpich hydra mvapich2",
+		 "write gpumap exec before the program in that launcher's own command"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (span_among(span_of(word), known[i].words))
+			return known[i].fix;
+	return strpbrk(word, "./") ? "the launcher comes first, as in gpumap emit torchrun train.py"
+				   : NULL;
+}
+
 /* GPUMAP_EKEY, GPUMAP_ENOMEM. */
 static int find(const gpumap_target **ret, const char *target, gpumap_report *report)
 {
-	const char *names[ARRAY_SIZE(targets) + 1] = {0}, *near;
+	const char *names[ARRAY_SIZE(targets) + 1] = {0}, *fix = other_word(target);
+	struct remedy near;
 	const size_t last = ARRAY_SIZE(targets) - 1;
 	struct strbuf known = {0};
 	int r;
@@ -66,13 +90,19 @@ static int find(const gpumap_target **ret, const char *target, gpumap_report *re
 	strbuf_printf(&known, "known are %s", names[0]);
 	for (size_t i = 1; i <= last; i++)
 		strbuf_printf(&known, "%s%s", i < last ? ", " : " and ", names[i]);
-	near = suggest(span_of(target), names);
+	fix = fix ? fix : did_you_mean(&near, suggest(span_of(target), names), known.text);
 	r = known.failed ? report_nomem(report)
-			 : report_fail(report, GPUMAP_EKEY, FINDING_NO_LAUNCHER,
-				       ABOUT(.fix = DID_YOU_MEAN(near, known.text)),
+			 : report_fail(report, GPUMAP_EKEY, FINDING_NO_LAUNCHER, ABOUT(.fix = fix),
 				       "no such launcher: '%s'", QUOTE(span_of(target)));
 	strbuf_free(&known);
 	return r;
+}
+
+int emit_check_target(const char *target, gpumap_report *report)
+{
+	const gpumap_target *found;
+
+	return find(&found, target, report);
 }
 
 static bool can_start(struct emitter *e)

@@ -55,6 +55,8 @@ typedef void emit_target(struct emitter *e);
 
 /* The column of targets.def. */
 bool emit_is_scheduled(const char *target);
+/* Reports a target that is not in the table. GPUMAP_EKEY, GPUMAP_ENOMEM. */
+int emit_check_target(const char *target, gpumap_report *report);
 
 /* --- text (write.c) ----------------------------------------------------------------- */
 
