@@ -356,12 +356,24 @@ static bool open_inventory(struct place_query *f, struct train_error *error)
 	return code == GPUMAP_OK;
 }
 
+/* Without a list one could expect the machine of gpumap pretend, which has to be asked for. */
+static void remark_pretended(const struct place_query *f)
+{
+	bool pretended = getenv("GPUMAP_PRETEND_INVENTORY") || getenv("GPUMAP_PRETEND_TEXT");
+
+	if (pretended && !f->inventory && f->place->rank == 0 && all_devices(f))
+		fprintf(stderr, "gpumap-train: remark: the machine of gpumap pretend is not used; "
+				"--inventory host takes its GPUs\n");
+}
+
 bool place_devices(struct place *place, const struct command_line *command,
 		   struct train_error *error)
 {
 	struct place_query f = {.place = place, .command = command, .settings = &command->settings};
 	bool good = open_inventory(&f, error) && find_devices(&f, error);
 
+	if (good)
+		remark_pretended(&f);
 	place_drop(&f);
 	gpumap_inventory_free(f.inventory);
 	return good;

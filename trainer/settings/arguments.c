@@ -92,6 +92,27 @@ struct argument {
 	char **next, **end;       /* the arguments after it */
 };
 
+/* A word that is not an option; `before` is the option before it. */
+static bool unexpected(const char *word, const char *before, struct train_error *error)
+{
+	const char *end = strrchr(word, '.');
+
+	if (*word && *word != '-' && strcmp(before, "--resume") == 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "unexpected argument: '%.64s'; --resume takes no folder: write "
+				  "--checkpoint %.64s --resume",
+				  word, word);
+	if (end && strcmp(end, ".py") == 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "unexpected argument: '%.64s'; gpumap-train trains models of its "
+				  "own: gpumap run %.64s starts a program",
+				  word, word);
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "unexpected argument: '%.64s'; gpumap-train takes only options, and "
+			  "gpumap-train --help lists them",
+			  word);
+}
+
 static bool split(struct argument *argument, const char *text, struct train_error *error)
 {
 	const char *equals = strchr(text, '=');
@@ -100,10 +121,7 @@ static bool split(struct argument *argument, const char *text, struct train_erro
 	argument->text = text;
 	argument->value = equals ? equals + 1 : NULL;
 	if (strncmp(text, "--", 2) != 0 || !text[2])
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "unexpected argument: '%.64s'; gpumap-train takes only options, "
-				  "and gpumap-train --help lists them",
-				  text);
+		return unexpected(text, argument->name, error);
 	snprintf(argument->name, sizeof(argument->name), "%.*s",
 		 (int)(length < sizeof(argument->name) ? length : sizeof(argument->name) - 1),
 		 text);
