@@ -28,19 +28,13 @@
 
 const struct foreign foreign_options[] = {
 	/* torchrun and torch.distributed.launch */
-	{"--rdzv-conf", "leave it out: ranks set their own time limits"},
 	{"--local-addr", "leave it out; --node-rank N sets the number of this host"},
-	{"--local-ranks-filter", "write --console rank0"},
-	{"--role", "leave it out: ROLE_NAME is default"},
-	{"--start-method", ALONE},
-	{"--monitor-interval", "leave it out: the end of a rank is seen at once"},
 	{"--run-path", "leave it out, and write the program"},
 	{"--logs-specs", LOGS},
 	{"--event-log-handler", ALONE},
 	{"--signals-to-handle", "write --forward SIGNAL,... for those that ranks are to get"},
 	{"--virtual-local-rank", "write --share isolate"},
 	{"--numa-binding", "write --cpu-bind numa"},
-	{"--use-env", "leave it out: LOCAL_RANK is always set"},
 	/* accelerate and deepspeed */
 	{"--num-processes", "write --world-size N"},
 	{"--num-machines", "write --nnodes N"},

@@ -10,12 +10,13 @@ struct speech;
 
 struct plan_options {
 	struct profile_options profile;
-	const char *file;      /* --plan */
-	const char *nnodes;    /* --nnodes */
-	const char *node_rank; /* --node-rank */
-	const char *module;    /* -m or --module, as written; NULL: neither */
-	bool no_python;        /* --no-python */
-	bool standalone;       /* --standalone */
+	const char *file;         /* --plan */
+	const char *nnodes;       /* --nnodes */
+	const char *node_rank;    /* --node-rank */
+	const char *module;       /* -m or --module, as written; NULL: neither */
+	bool no_python;           /* --no-python */
+	bool standalone;          /* --standalone */
+	const char *ranks_filter; /* --local-ranks-filter */
 	struct rendezvous rendezvous;
 	bool starts;      /* the ranks are started now */
 	bool one;         /* this process is one rank of a plan that is read from a file */
@@ -40,6 +41,13 @@ struct plan_options {
 		{"-m", NULL, \
 		 "as torchrun: PROGRAM is the name of a module, which python3 -u -m runs"}, \
 		{"--module", NULL, "the same as -m"}, \
+		{"--local-ranks-filter", "N,...", \
+		 "as torchrun: 0 is the same as --console rank0, and others have no effect"}, \
+		{"--role", "NAME", "as torchrun; it has no effect"}, \
+		{"--monitor-interval", "SECONDS", "as torchrun; it has no effect"}, \
+		{"--start-method", "NAME", "as torchrun; it has no effect"}, \
+		{"--rdzv-conf", "SETTINGS", "as torchrun; it has no effect"}, \
+		{"--use-env", NULL, "as torch.distributed.launch; it has no effect"}, \
 		{"-r", "STREAMS", "as torchrun: the same as --redirects"}, \
 		{"-t", "STREAMS", "as torchrun: the same as --tee"}, \
 	{ \

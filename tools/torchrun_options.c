@@ -6,6 +6,8 @@
 #include "plan_open.h"
 #include "report.h"
 
+#define FILTER "--local-ranks-filter"
+
 enum { MAX_RESTARTS = 1000000 };
 
 static bool restarts(struct plan_options *options, const char *value, gpumap_report *report,
@@ -40,6 +42,32 @@ static bool local_ranks(struct plan_options *options, const char *value, gpumap_
 	return true;
 }
 
+/* Options that change nothing here. */
+static bool unused(const char *name, const char *value, gpumap_report *report)
+{
+	static const struct {
+		const char *name, *why;
+	} options[] = {
+		{"--role", "ROLE_NAME is default in every rank"},
+		{"--monitor-interval", "the end of a rank is seen at once"},
+		{"--start-method", "every rank is a program of its own"},
+		{"--rdzv-conf",
+		 "no rendezvous comes before the start, and ranks set their own limits"},
+		{"--use-env", "LOCAL_RANK is always set"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		if (!streq(name, options[i].name))
+			continue;
+		report_add(report, FINDING_IGNORED_KEY,
+			   ABOUT(.origin = name, .fix = "leave it out"), "%s%s%snot used: %s",
+			   value ? "'" : "", value ? QUOTE(span_of(value)) : "",
+			   value ? "' is " : "", options[i].why);
+		return true;
+	}
+	return false;
+}
+
 /* Takes options for which torchrun has other names. */
 static bool torchrun_option(struct plan_options *options, const char *name, const char *value,
 			    gpumap_report *report, bool *failed)
@@ -54,8 +82,12 @@ static bool torchrun_option(struct plan_options *options, const char *name, cons
 		return profile_option_as(&options->profile, "--redirects", value, "-r");
 	if (streq(name, "-t"))
 		return profile_option_as(&options->profile, "--tee", value, "-t");
+	if (streq(name, FILTER)) {
+		options->ranks_filter = value;
+		return true;
+	}
 	if (!streq(name, "--standalone"))
-		return false;
+		return unused(name, value, report);
 	options->standalone = true;
 	return true;
 }
@@ -88,6 +120,33 @@ static const char *plain_count(const char *nnodes)
 	return colon && span_is((struct span){nnodes, length}, colon + 1) ? colon + 1 : nnodes;
 }
 
+/* Only the filter for local rank 0 has an equal, and that only on a single node. */
+static void filter_console(struct plan_options *options, int64_t nodes, gpumap_report *report)
+{
+	const char *filter = options->ranks_filter;
+	const char *console = profile_option_value(&options->profile, "--console");
+
+	if (!filter || !span_trim(span_of(filter)).length)
+		return;
+	if (console)
+		report_add(report, FINDING_IGNORED_KEY,
+			   ABOUT(.origin = FILTER, .fix = "leave one of them out"),
+			   "'%s' is not used: --console %s sets what is shown",
+			   QUOTE(span_of(filter)), QUOTE(span_of(console)));
+	else if (!span_is(span_trim(span_of(filter)), "0"))
+		report_add(report, FINDING_IGNORED_KEY,
+			   ABOUT(.origin = FILTER,
+				 .fix = "write --console rank0 for rank 0 alone, --log-dir DIR for "
+					"a file of each rank"),
+			   "'%s' is not used: all ranks are shown", QUOTE(span_of(filter)));
+	else
+		profile_option_as(&options->profile, "--console", "rank0", FILTER);
+	if (!console && nodes > 1 && span_is(span_trim(span_of(filter)), "0"))
+		report_add(report, FINDING_IGNORED_KEY,
+			   ABOUT(.origin = FILTER, .fix = "write --console prefix to see all"),
+			   "it shows rank 0 alone, and no rank of the other nodes");
+}
+
 int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report)
 {
 	int64_t nodes = 1;
@@ -97,6 +156,7 @@ int plan_options_settle(struct plan_options *options, bool here, gpumap_report *
 		options->nnodes = plain_count(options->nnodes);
 		nodes = span_number(span_of(options->nnodes), INT32_MAX);
 	}
+	filter_console(options, nodes, report);
 	r = rendezvous_settle(&options->rendezvous, &options->profile, options->standalone, report);
 	if (r == GPUMAP_OK)
 		r = rendezvous_check_nodes(&options->rendezvous, nodes, report);
