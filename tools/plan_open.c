@@ -146,6 +146,7 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	      const struct plan_options *options, gpumap_report *report)
 {
 	struct plan_hosts hosts = {.node = -1};
+	const char *missing = NULL;
 	int r = plan_set_program(profile, options, report);
 
 	if (r == GPUMAP_OK && options->standalone && options->nnodes &&
@@ -155,7 +156,7 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 				"this node alone, and --nnodes %s",
 				QUOTE(span_of(options->nnodes)));
 	if (r == GPUMAP_OK)
-		r = plan_read_program(profile, report);
+		r = plan_read_program(profile, &missing, report);
 	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, true,
 				    report);
@@ -170,6 +171,8 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	if (r == GPUMAP_OK)
 		r = options->starts ? plan_make_quietly(ret, profile, hosts.hosts, report)
 				    : gpumap_plan_make(ret, profile, hosts.hosts, report);
+	if (r == GPUMAP_OK && !options->starts)
+		plan_remark_missing(*ret, missing, report);
 	if (r == GPUMAP_OK && gpumap_plan_set_run(*ret, options->rendezvous.id, 0) != GPUMAP_OK) {
 		gpumap_plan_free(*ret);
 		*ret = NULL;

@@ -92,8 +92,11 @@ int plan_check_programs(const gpumap_plan *plan, int64_t node, gpumap_report *re
  * reports a remark instead of an error. */
 int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *report);
 /* Sets the profile's `device` to what the program does, if the profile has no value and the program
- * can be read. */
-int plan_read_program(gpumap_profile *profile, gpumap_report *report);
+ * can be read. *missing (unless NULL) becomes the FILE.py if it does not exist here. */
+int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report);
+/* Names such a file beside the finding that how it picks its device is not known. A plan for this
+ * host has the findings of plan_seek_program instead. */
+void plan_remark_missing(const gpumap_plan *plan, const char *missing, gpumap_report *report);
 
 /* Reads or makes the plan, and judges it. *node is the number of the node that is this machine; -1:
  * no node is, or it is not known. */

@@ -276,7 +276,7 @@ static char *program_text(const char *path, size_t *size)
 	return text;
 }
 
-int plan_read_program(gpumap_profile *profile, gpumap_report *report)
+int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report)
 {
 	size_t count = gpumap_profile_argument_count(profile), size = 0;
 	const char **arguments = calloc(count + 1, sizeof(*arguments)), *script, *folder;
@@ -292,6 +292,8 @@ int plan_read_program(gpumap_profile *profile, gpumap_report *report)
 		folder = value(profile, "workdir");
 		path = path_from(*folder && !streq(folder, ".") ? folder : NULL, script);
 		text = path ? program_text(path, &size) : NULL;
+		if (missing && path && !text && access(path, F_OK) && errno == ENOENT)
+			*missing = script;
 		if (text)
 			r = lint_python_device((struct span){text, size}, &device);
 		strbuf_printf(&origin, "%s:%d", script, device.line);
@@ -304,4 +306,22 @@ int plan_read_program(gpumap_profile *profile, gpumap_report *report)
 	free(text);
 	free((void *)arguments);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+static bool has_unknown_use(const gpumap_report *report)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++)
+		if (finding_is(gpumap_report_get(report, i), FINDING_UNKNOWN_USE))
+			return true;
+	return false;
+}
+
+void plan_remark_missing(const gpumap_plan *plan, const char *missing, gpumap_report *report)
+{
+	if (missing && has_unknown_use(report) &&
+	    job_value(plan, PKEY_PROFILE_inventory, -1).word != PLAN_INVENTORY_HOST)
+		report_add(report, FINDING_PROGRAM_MISSING, ABOUT(.fix = script_fix(ENOENT)),
+			   "'%s' is not on this host, so gpumap cannot read how it picks its "
+			   "device",
+			   QUOTE(span_of(missing)));
 }

@@ -236,7 +236,7 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 	int r = flatten(exec, profile);
 
 	if (r == GPUMAP_OK)
-		r = plan_read_program(profile, exec->report);
+		r = plan_read_program(profile, NULL, exec->report);
 	if (r == GPUMAP_OK)
 		r = check_counts(exec, profile);
 	if (r == GPUMAP_OK)
