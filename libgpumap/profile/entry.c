@@ -64,7 +64,37 @@ static int add_setting(struct file *f, const struct profile_key *key,
 	return GPUMAP_OK;
 }
 
-/* A key that is known, but not in this section. */
+/* The remedy for a key of a launch that has another name here; NULL: not known. */
+static const char *other_name(struct span key)
+{
+	static const struct {
+		const char *names, *fix;
+	} known[] = {
+		{"nproc_per_node nproc n np num_processes nprocs num_gpus ngpus n_gpus gpu_count "
+		 "gpus_per_node ntasks_per_node",
+		 "write ranks = N"},
+		{"devices device_ids visible visible_devices cuda_visible_devices "
+		 "CUDA_VISIBLE_DEVICES gpu_ids",
+		 "write gpus = 2,3"},
+		{"nnodes nodes num_nodes num_machines", "write hosts, with the names of the nodes"},
+		{"time time_limit walltime limit", "write timeout = 2h"},
+		{"cwd chdir wdir dir folder working_dir", "write workdir = DIR"},
+		{"logs output output_dir", "write log_dir = DIR"},
+		{"max_restarts restarts retries", "write on_fail = restart:N"},
+		{"cpus cores cpus_per_task", "write cpu_bind = cores:N"},
+		{"script cmd main args arguments entrypoint",
+		 "write command = PROGRAM ARGUMENT... into [program NAME], and program = NAME "
+		 "into [profile NAME]"},
+		{"env environment", "write a section [env NAME] with the variables"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (span_among(key, known[i].names))
+			return known[i].fix;
+	return NULL;
+}
+
+/* A key that is known, but not in this section; or a name of other programs. */
 static int misplaced(struct file *f, enum profile_section kind, const struct inifile_entry *entry)
 {
 	for (int i = 0; i < PKEY_COUNT; i++) {
@@ -81,6 +111,11 @@ static int misplaced(struct file *f, enum profile_section kind, const struct ini
 		return FAIL(f, FINDING_UNKNOWN_KEY, entry->line, entry->key_column, fix,
 			    "%s has no meaning in [%s]", key->key.name, section_name(kind));
 	}
+	if ((kind == SECTION_PROFILE || kind == SECTION_PROGRAM || kind == SECTION_OVERRIDE) &&
+	    other_name(entry->key))
+		return FAIL(f, FINDING_UNKNOWN_KEY, entry->line, entry->key_column,
+			    other_name(entry->key), "unknown key '%s' in [%s]", QUOTE(entry->key),
+			    QUOTE(entry->section));
 	return GPUMAP_OK;
 }
 

@@ -37,6 +37,10 @@ const char *profile_suggest(const gpumap_profile *profile, enum profile_section 
 	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
 	if (near)
 		snprintf(fix, 160, "did you mean %.100s?", near);
+	else if (kind == SECTION_PROGRAM && strpbrk(copy, "./ "))
+		snprintf(fix, 160,
+			 "write command = %.63s into a [program NAME], and program = NAME here",
+			 copy);
 	else
 		snprintf(fix, 160, "write a [%s %.100s]", section_name(kind), copy);
 	return fix;

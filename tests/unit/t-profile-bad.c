@@ -174,6 +174,14 @@ static const struct {
 	 "t.ini:2:11 no such profile: 'x'; profiles: a [GM161]\n"},
 	{"no such program", "[profile a]\nprogram=trianer\n[program trainer]\n", NULL,
 	 "t.ini:2:9 no such program: 'trianer'; did you mean trainer? [GM161]\n"},
+	{"a program's file", "[profile a]\nprogram=train.py\n", NULL,
+	 "t.ini:2:9 no such program: 'train.py'; write command = train.py into a [program NAME], "
+	 "and program = NAME here [GM161]\n"},
+	{"a key of another launcher", "[profile a]\nnproc_per_node=2\n", NULL,
+	 "t.ini:2:1 unknown key 'nproc_per_node' in [profile a]; write ranks = N [GM003]\n"},
+	{"a key of others in [program]", "[program a]\nscript=train.py\n", NULL,
+	 "t.ini:2:1 unknown key 'script' in [program a]; write command = PROGRAM ARGUMENT... into "
+	 "[program NAME], and program = NAME into [profile NAME] [GM003]\n"},
 	{"no profile of an environment", "[profile a]\n[env b]\nX=1\n[unset long-name]\n", NULL,
 	 "t.ini:2:1 [env b] has no [profile b]; write a [profile b] [GM161]\n"
 	 "t.ini:4:1 [unset long-name] has no [profile long-name]; write a [profile long-name] "
