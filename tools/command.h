@@ -99,7 +99,7 @@ struct options {
 	int index, argc; /* private: where options_next reads */
 	char **argv;
 	const char *defaults[MAX_OPTIONS]; /* private: of rows; NULL or "": none */
-	bool ended;                        /* private: -- was read */
+	bool ended;                        /* -- was read */
 	const char *value;                 /* value of the last option; NULL: none */
 	const char *operand;               /* set if an argument is not an option */
 	const char *const *first; /* options that the help lists first, ended by NULL; NULL: none */
@@ -113,6 +113,9 @@ void options_init(struct options *options, const char *command, const struct opt
 /* The next option's name; "" for an operand; NULL at the end or after an error, which is then in
  * the report, and *failed is set. Options and operands may mix; -- ends the options. */
 const char *options_next(struct options *options, gpumap_report *report, bool *failed);
+
+/* The option that a word, "--gpus=2", would be; NULL: it is not one of the table. */
+const char *options_name(const struct options *options, const char *word);
 
 /* The last operand and all arguments after it, ended by NULL. */
 char **options_rest(const struct options *options);

@@ -203,6 +203,13 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 	return row->name;
 }
 
+const char *options_name(const struct options *options, const char *word)
+{
+	const struct option_row *row = find(options, (struct span){word, strcspn(word, "=")});
+
+	return row ? row->name : NULL;
+}
+
 char **options_rest(const struct options *options)
 {
 	return &options->argv[options->index - (options->operand != NULL)];

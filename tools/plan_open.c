@@ -17,13 +17,6 @@ static void put_word(struct strbuf *buf, const char *word)
 	words_quote(buf, word);
 }
 
-static bool is_python(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length > 3 && streq(path + length - 3, ".py");
-}
-
 /* Starts Python as torchrun does: unbuffered, by the interpreter that PYTHON_EXEC names. */
 static void put_python(struct strbuf *buf)
 {
@@ -48,7 +41,7 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 	if (options->module) {
 		put_python(&buf);
 		put_word(&buf, "-m");
-	} else if (word && *word && is_python(*word) && !options->no_python) {
+	} else if (word && *word && plan_is_python(*word) && !options->no_python) {
 		put_python(&buf);
 	}
 	for (; word && *word; word++)

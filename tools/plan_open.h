@@ -6,6 +6,7 @@
 #include "rdzv_options.h"
 
 struct launch_rank;
+struct options;
 struct speech;
 
 struct plan_options {
@@ -79,6 +80,8 @@ int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
 int plan_set_program(gpumap_profile *profile, const struct plan_options *options,
 		     gpumap_report *report);
 
+/* Whether a path is a FILE.py. */
+bool plan_is_python(const char *path);
 /* FILE.py of "python3 -u FILE.py"; NULL: it is another command. */
 const char *plan_script(const char *const *arguments, size_t count);
 /* Reports why the rank's python cannot read its FILE.py, which python's own exit status would not
@@ -94,6 +97,9 @@ int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *repo
 /* Sets the profile's `device` to what the program does, if the profile has no value and the program
  * can be read. *missing (unless NULL) becomes the FILE.py if it does not exist here. */
 int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report);
+/* Reports an option of gpumap after FILE.py, which gets it, if FILE.py does not mention it and no
+ * -- was written. */
+void plan_remark_options(const struct options *options, char **program, gpumap_report *report);
 /* Names such a file beside the finding that how it picks its device is not known. A plan for this
  * host has the findings of plan_seek_program instead. */
 void plan_remark_missing(const gpumap_plan *plan, const char *missing, gpumap_report *report);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "launch/launch.h"
 #include "lint/python.h"
 #include "plan/job.h"
@@ -20,10 +21,17 @@
 
 enum { MAX_PROGRAM = 4 << 20 };
 
+bool plan_is_python(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > 3 && streq(path + length - 3, ".py");
+}
+
 const char *plan_script(const char *const *arguments, size_t count)
 {
 	const char *slash = count ? strrchr(arguments[0], '/') : NULL;
-	size_t length, i = 1;
+	size_t i = 1;
 
 	if (!count || !starts_with(slash ? slash + 1 : arguments[0], "python"))
 		return NULL;
@@ -32,8 +40,7 @@ const char *plan_script(const char *const *arguments, size_t count)
 		if (!arguments[i][1] ||
 		    arguments[i][1 + strspn(arguments[i] + 1, "bBdEiIOPqsSuvx")])
 			return NULL;
-	length = i < count ? strlen(arguments[i]) : 0;
-	return length > 3 && streq(arguments[i] + length - 3, ".py") ? arguments[i] : NULL;
+	return i < count && plan_is_python(arguments[i]) ? arguments[i] : NULL;
 }
 
 /* --- whether it exists ----------------------------------------------------------------- */
@@ -324,4 +331,60 @@ void plan_remark_missing(const gpumap_plan *plan, const char *missing, gpumap_re
 			   "'%s' is not on this host, so gpumap cannot read how it picks its "
 			   "device",
 			   QUOTE(span_of(missing)));
+}
+
+/* --- options that it gets ---------------------------------------------------------------- */
+
+/* Whether the text has the name of an option, with - or _. */
+static bool mentions(struct span text, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i + length <= text.length; i++) {
+		size_t k = 0;
+
+		while (k < length &&
+		       (text.text[i + k] == name[k] || (text.text[i + k] == '_' && name[k] == '-')))
+			k++;
+		if (k == length)
+			return true;
+	}
+	return false;
+}
+
+static bool file_mentions(const char *path, const char *name)
+{
+	size_t size = 0;
+	char *text = program_text(path, &size);
+	bool mentioned = !text || mentions((struct span){text, size}, name);
+
+	free(text);
+	return mentioned;
+}
+
+void plan_remark_options(const struct options *options, char **program, gpumap_report *report)
+{
+	const char *const *words = (const char *const *)program;
+	const char *script, *name;
+	size_t count = 0, i = 0;
+
+	while (words[count])
+		count++;
+	script = plan_is_python(words[0]) ? words[0] : plan_script(words, count);
+	if (options->ended || !script)
+		return;
+	while (words[i] != script)
+		i++;
+	for (i++; i < count && !streq(words[i], "--"); i++) {
+		name = starts_with(words[i], "--") ? options_name(options, words[i]) : NULL;
+		if (!name || streq(name, "--help") || file_mentions(script, name + 2))
+			continue;
+		report_add(report, FINDING_IGNORED_KEY,
+			   ABOUT(.origin = name,
+				 .fix = "write it before the program; if the program is to get it, "
+					"write -- before the program"),
+			   "it has no effect on gpumap: it is after %s, which does not mention it",
+			   QUOTE(span_of(script)));
+		return;
+	}
 }
