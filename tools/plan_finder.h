@@ -14,6 +14,7 @@ struct finder {
 	const gpumap_profile *profile;
 	gpumap_report *report;
 	struct speech speech;
+	enum plan_for plan_for;
 	char here[HOST_NAME_MAX + 1]; /* this machine's name */
 };
 

@@ -93,10 +93,15 @@ static bool is_here(const char *what)
 	return key_value(PKEY_PROFILE_inventory, what).word == PLAN_INVENTORY_HOST;
 }
 
-/* A recorded machine's cores are not this one's; those of simulated GPUs are. */
-static bool has_our_cores(const char *what)
+/* A recorded machine's cores are not this one's; those of simulated GPUs are. The nodes of a job
+ * are like this host only if it has GPUs: a login node has other cores. */
+static bool has_our_cores(const struct finder *f, const char *what,
+			  const gpumap_inventory *inventory)
 {
-	return is_here(what) || synthetic_recognise(what);
+	if (f->plan_for != PLAN_FOR_JOB)
+		return is_here(what) || synthetic_recognise(what);
+	return is_here(what) && gpumap_inventory_count(inventory) &&
+	       !gpumap_inventory_str(inventory, GPUMAP_INVENTORY_NO_GPU);
 }
 
 static int know_cores(struct finder *f, size_t i)
@@ -126,7 +131,7 @@ static int know_here(struct finder *f, size_t i, const char *what)
 	if (r == GPUMAP_OK)
 		r = gpumap_hosts_set_environ(f->ret->hosts, i, (const char *const *)environ,
 					     f->report);
-	return r == GPUMAP_OK && has_our_cores(what) ? know_cores(f, i) : r;
+	return r == GPUMAP_OK && has_our_cores(f, what, inventory) ? know_cores(f, i) : r;
 }
 
 /* Another host with the same given machine is assumed to be like this one: all nodes must count the
@@ -190,9 +195,9 @@ static int know_job(struct finder *f)
 }
 
 int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const char *nnodes,
-		    const char *node_rank, bool alone, gpumap_report *report)
+		    const char *node_rank, enum plan_for plan_for, gpumap_report *report)
 {
-	struct finder f = {.ret = ret, .profile = profile, .report = report};
+	struct finder f = {.ret = ret, .profile = profile, .report = report, .plan_for = plan_for};
 	int r;
 
 	*ret = (struct plan_hosts){.node = -1};
@@ -203,7 +208,7 @@ int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const
 		r = finder_add_names(&f, nnodes, node_rank);
 	if (r == GPUMAP_OK)
 		r = know_all(&f);
-	if (r == GPUMAP_OK && alone && ret->node >= 0)
+	if (r == GPUMAP_OK && plan_for != PLAN_FOR_RANK && ret->node >= 0)
 		r = rank_rows_bound(ret->hosts, (size_t)ret->node, report);
 	return r == GPUMAP_OK ? know_job(&f) : r;
 }

@@ -18,11 +18,16 @@ struct plan_hosts {
 	size_t count, room;
 };
 
-/* Finds the hosts. `nnodes` and `node_rank` are the values of options; NULL: not given. `alone` is
- * false if this process is one of the planned ranks. Otherwise only this process plans the ranks,
- * and it may itself be one of several ranks of another launcher. Free `ret` in any case. */
+enum plan_for {
+	PLAN_FOR_RANK, /* this process is one of the planned ranks */
+	PLAN_FOR_ALL,  /* only this process plans, and it may be a rank of another launcher */
+	PLAN_FOR_JOB   /* the same, for a job of a scheduler that does not exist yet */
+};
+
+/* Finds the hosts. `nnodes` and `node_rank` are the values of options; NULL: not given. Free `ret`
+ * in any case. */
 int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const char *nnodes,
-		    const char *node_rank, bool alone, gpumap_report *report);
+		    const char *node_rank, enum plan_for plan_for, gpumap_report *report);
 /* The plan's node that is this machine; -1: no node is. */
 int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report);
 

@@ -151,8 +151,8 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	if (r == GPUMAP_OK)
 		r = plan_read_program(profile, &missing, report);
 	if (r == GPUMAP_OK)
-		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank, true,
-				    report);
+		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank,
+				    options->scheduled ? PLAN_FOR_JOB : PLAN_FOR_ALL, report);
 	if (r == GPUMAP_OK)
 		r = plan_check_standalone(options, gpumap_hosts_count(hosts.hosts), hosts.node,
 					  gpumap_hosts_name(hosts.hosts, 0), report);

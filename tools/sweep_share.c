@@ -29,7 +29,7 @@ static int plan_machine(gpumap_plan **ret, const struct plan_options *options, c
 	for (size_t i = 0; i < ARRAY_SIZE(one_each) && r == GPUMAP_OK; i++)
 		r = gpumap_profile_set(profile, one_each[i][0], one_each[i][1], "--sweep", report);
 	if (r == GPUMAP_OK)
-		r = plan_hosts_open(&hosts, profile, NULL, NULL, true, report);
+		r = plan_hosts_open(&hosts, profile, NULL, NULL, PLAN_FOR_ALL, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(ret, profile, hosts.hosts, report);
 	plan_hosts_free(&hosts);

@@ -202,7 +202,7 @@ static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
 	int r = set_all(exec, profile);
 
 	if (r == GPUMAP_OK)
-		r = plan_hosts_open(&hosts, profile, NULL, NULL, false, exec->report);
+		r = plan_hosts_open(&hosts, profile, NULL, NULL, PLAN_FOR_RANK, exec->report);
 	if (r == GPUMAP_OK)
 		r = plan_make_quietly(&exec->node_plan, profile, hosts.hosts, exec->report);
 	if (r == GPUMAP_OK && !job_answered(exec->node_plan))
