@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "launch/held_port.h"
+#include "machine.h"
 #include "plan/job.h"
 #include "plan_open.h"
 #include "plan_show.h"
@@ -173,6 +174,45 @@ static bool print_record(const struct running *r)
 	return printed;
 }
 
+static bool uses_gpus(const struct plan_layout *layout)
+{
+	for (size_t l = 0; l < layout->count; l++)
+		if (layout->slots[l].device_count)
+			return true;
+	return false;
+}
+
+/* On a host without GPUs a program that needs the GPUs of an imagined machine fails, and its own
+ * message does not tell why. */
+static int explain_failure(const struct running *r)
+{
+	const gpumap_plan *plan = r->run->plan;
+	const struct speech speech = job_speech(plan);
+	gpumap_inventory *host = NULL;
+	gpumap_report *scratch = NULL;
+	const char *none;
+	int code;
+
+	if (!r->result.status || r->result.cause != LAUNCH_DONE ||
+	    job_value(plan, PKEY_PROFILE_inventory, -1).word == PLAN_INVENTORY_HOST ||
+	    !uses_gpus(job_host(plan, r->run->node)->layout))
+		return GPUMAP_OK;
+	code = gpumap_report_new(&scratch);
+	if (code == GPUMAP_OK)
+		code = machine_open(&host, "host", false, scratch);
+	none = code == GPUMAP_OK ? gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU) : NULL;
+	if (none)
+		report_add(
+			r->report, FINDING_NO_GPU,
+			ABOUT(.rule = "E1", .speech = &speech,
+			      .fix = "start it on a host with GPUs, without " SETTING("inventory")),
+			"%s: the GPUs of " SETTING("inventory = %s") " are not here", none,
+			QUOTE(span_of(gpumap_plan_setting(plan, "inventory", -1))));
+	gpumap_inventory_free(host);
+	gpumap_report_free(scratch);
+	return code == GPUMAP_ENOMEM ? code : GPUMAP_OK;
+}
+
 /* The ranks have ended: completes the record. */
 static bool conclude(struct running *r, size_t shown)
 {
@@ -180,6 +220,8 @@ static bool conclude(struct running *r, size_t shown)
 	bool kept = true;
 
 	clock_gettime(CLOCK_REALTIME, &r->record.ended);
+	if (explain_failure(r) != GPUMAP_OK)
+		report_nomem(r->report);
 	if (r->path)
 		kept = record_write(&r->record, r->path, r->report) == GPUMAP_OK;
 	if (r->result.status)
