@@ -221,13 +221,13 @@ static void report_overload(struct builder *b, const struct layout *layout, cons
 		&settings->places[read ? PKEY_PROGRAM_device : PKEY_PROFILE_share];
 	size_t first = load->first[load->device] - 1, more = load->surplus - 1;
 	enum finding_id id = FINDING_RANKS_COLLIDE;
-	const char *fix = remedy(b, settings);
 	struct plain_remedy plain;
+	const char *fix = plain_remedy(&plain, b, settings);
 	struct doubted buf;
 	char text[160], rest[64] = "";
 
 	if (read)
-		fix = doubted(&buf, &id, plain_remedy(&plain, b, settings));
+		fix = doubted(&buf, &id, fix);
 	if (more)
 		snprintf(rest, sizeof(rest), ", and so do %zu more", more);
 	plan_report(b, id,
