@@ -88,10 +88,10 @@ static struct block *take(size_t bytes)
 
 	if (posix_memalign(&taken, is_large(bytes) ? HUGE_PAGE : ALIGNMENT, bytes) != 0)
 		return NULL;
-	block = taken;
-	block->taken = taken;
 	if (is_large(bytes))
 		pages_want_huge(taken, bytes);
+	block = taken;
+	block->taken = taken;
 	return block;
 }
 
@@ -112,8 +112,8 @@ static struct block *take_zeros(size_t bytes)
 	if (!taken)
 		return NULL;
 	block = (void *)(taken + pages_before(taken));
-	block->taken = taken;
 	pages_want_huge(block, bytes);
+	block->taken = taken;
 	return block;
 }
 
