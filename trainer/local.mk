@@ -69,9 +69,11 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/collective/shm_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h \
 	trainer/model/model.h \
+	trainer/model/memory.c \
 	trainer/model/pass.c \
 	trainer/model/plan.c trainer/model/plan.h \
 	trainer/model/shapes.c \
+	trainer/model/spans.c trainer/model/spans.h \
 	trainer/pages.h \
 	trainer/parallel/buckets.c trainer/parallel/buckets.h \
 	trainer/parallel/config_agree.c trainer/parallel/config_agree.h \

@@ -2,17 +2,17 @@
 /* Runs a stage, and gives its addresses. */
 #include "model/plan.h"
 
-static unsigned char *slot_at(const struct model *m, int slot)
+static void *in_slot(const struct model *m, const struct span *span, int slot)
 {
-	return m->slots + (size_t)slot * m->slot_bytes;
+	return m->slots + (size_t)slot * m->slot_bytes + span->at;
 }
 
-/* The gradient of a node's output: in the buffer that its input's gradient does not use, or in
- * place. */
-static void *gradient_of(const struct model *m, int node, int slot)
+/* The gradient of a node's output; of node -1, of the stage's input. */
+static void *gradient_of(const struct model *m, int node)
 {
-	return node >= 0 && m->nodes[node].in_place ? slot_at(m, slot) + m->nodes[node].output
-						    : m->gradient[node & 1];
+	const struct span *span = node < 0 ? &m->input_gradient : &m->nodes[node].gradient;
+
+	return span->bytes > 0 ? m->shared + span->at : NULL;
 }
 
 /* Whether an operation gives a bias gradient; a pooling does only if it is requested. */
@@ -26,19 +26,18 @@ static bool gives_bias(const struct model *m, int index)
 struct op_args node_args(const struct model *m, int index, int slot)
 {
 	const struct node *node = &m->nodes[index];
-	unsigned char *at = slot_at(m, slot);
 
 	return (struct op_args){
-		.input = index > 0 ? at + m->nodes[index - 1].output : at,
-		.output = at + node->output,
-		.workspace = at + node->workspace,
-		.scratch = m->scratch,
+		.input = in_slot(m, index > 0 ? &m->nodes[index - 1].output : &m->input_at, slot),
+		.output = in_slot(m, &node->output, slot),
+		.workspace = in_slot(m, &node->workspace, slot),
+		.scratch = m->shared + node->scratch.at,
 		.weight = m->values + node->weight,
 		.bias = m->values + node->bias,
 		.weight_gradient = m->gradients + node->weight,
 		.bias_gradient = gives_bias(m, index) ? m->gradients + node->bias : NULL,
-		.output_gradient = gradient_of(m, index, slot),
-		.input_gradient = gradient_of(m, index - 1, slot),
+		.output_gradient = gradient_of(m, index),
+		.input_gradient = gradient_of(m, index - 1),
 	};
 }
 
@@ -220,22 +219,22 @@ struct device *model_device(const struct model *m)
 
 void *model_input(const struct model *m, int slot)
 {
-	return slot_at(m, slot);
+	return in_slot(m, &m->input_at, slot);
 }
 
 void *model_output(const struct model *m, int slot)
 {
-	return slot_at(m, slot) + m->nodes[m->count - 1].output;
+	return in_slot(m, &m->nodes[m->count - 1].output, slot);
 }
 
 void *model_input_gradient(const struct model *m)
 {
-	return m->nodes[0].backward_data ? gradient_of(m, -1, 0) : NULL;
+	return gradient_of(m, -1);
 }
 
 void *model_output_gradient(const struct model *m)
 {
-	return gradient_of(m, m->count - 1, 0);
+	return gradient_of(m, m->count - 1);
 }
 
 const struct layout *model_input_layout(const struct model *m)

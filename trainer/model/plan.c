@@ -4,17 +4,6 @@
 
 #include <stdlib.h>
 
-enum { ALIGNMENT = 64 };
-
-/* Takes so many bytes at the end of a slot. */
-static size_t take(struct model *m, size_t bytes)
-{
-	size_t at = m->slot_bytes;
-
-	m->slot_bytes += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-	return at;
-}
-
 static const struct layout *last_output(const struct model *m)
 {
 	return m->count > 0 ? &m->nodes[m->count - 1].op->info.output : &m->input;
@@ -26,8 +15,6 @@ static struct node *add_node(struct model *m, struct op *op, int layer)
 
 	node->op = op;
 	node->layer = layer;
-	node->output = take(m, op->info.output.bytes);
-	node->workspace = take(m, op->info.workspace);
 	return node;
 }
 
@@ -105,8 +92,6 @@ static void place_samples(struct model *m, const struct layout *wanted)
 {
 	if (m->count == 0 && m->samples && m->device->backend->data_fills(wanted))
 		m->input = *wanted;
-	if (m->count == 0)
-		take(m, m->input.bytes);
 }
 
 static bool add_layer(struct model *m, int index, struct train_error *error)
@@ -145,6 +130,7 @@ static bool add_layer(struct model *m, int index, struct train_error *error)
 		return false;
 	}
 	node = add_node(m, op, index);
+	node->reads_output = shape.relu_backward;
 	node->sums =
 		pool && at->from >= 0 && in_stage(m, at->from) && pool_leaves_bias(m, at->from);
 	if (node->sums)
@@ -164,19 +150,6 @@ static void mark_backward(struct model *m, bool first_stage)
 	for (int i = 0; i < m->count; i++) {
 		m->nodes[i].backward_data = needed;
 		needed = needed || m->nodes[i].op->calls->backward_weights;
-	}
-}
-
-/* If a pooling computes ReLU's derivative, nothing reads the activation before it again, and its
- * gradient can take that memory. */
-static void mark_in_place(struct model *m)
-{
-	for (int i = 0; i + 1 < m->count; i++) {
-		const struct node *node = &m->nodes[i], *next = &m->nodes[i + 1];
-
-		m->nodes[i].in_place = node->layer >= 0 && next->layer >= 0 &&
-				       pooled_next(m, node->layer) &&
-				       m->spec->layers[node->layer].kind != LAYER_MAX_POOL;
 	}
 }
 
@@ -208,7 +181,7 @@ static bool plan_nodes(struct model *m, struct train_error *error)
 	if (!add_conversion(m, last_output(m), &output, error))
 		return false;
 	mark_backward(m, m->samples);
-	mark_in_place(m);
+	model_lay_out(m);
 	return m->options.last < m->spec->count - 1 ||
 	       m->device->backend->loss(&m->loss, m->device, last_output(m), error);
 }
@@ -236,34 +209,20 @@ static void *zeroed(struct model *m, size_t bytes, const char *what, struct trai
 	return m->device->backend->allocate_zeros(m->device, bytes ? bytes : 1, what, error);
 }
 
-static void grow(size_t *max, size_t value)
-{
-	if (value > *max)
-		*max = value;
-}
-
 static bool allocate(struct model *m, struct train_error *error)
 {
 	size_t flat = (size_t)m->elements * value_bytes(value_of_parameters(m->options.type));
-	size_t gradient[2] = {0, 0}, scratch = 0;
 
-	for (int i = 0; i < m->count; i++) {
-		const struct op_info *info = &m->nodes[i].op->info;
-
-		grow(&gradient[i & 1], m->nodes[i].in_place ? 0 : info->output.bytes);
-		if (m->nodes[i].backward_data && (i == 0 || !m->nodes[i - 1].in_place))
-			grow(&gradient[(i + 1) & 1], info->input.bytes);
-		grow(&scratch, info->scratch);
-	}
 	m->values = zeroed(m, flat, "parameters", error);
 	m->gradients = m->values ? zeroed(m, flat, "gradients", error) : NULL;
 	m->slots = m->gradients ? zeroed(m, m->slot_bytes * (size_t)m->options.slots, "activations",
 					 error)
 				: NULL;
-	m->scratch = m->slots ? zeroed(m, scratch, "scratch", error) : NULL;
-	for (int i = 0; i < 2 && m->scratch && (i == 0 || m->gradient[0]); i++)
-		m->gradient[i] = zeroed(m, gradient[i], "gradients of activations", error);
-	return m->gradient[1];
+	if (m->options.slots == 1)
+		m->shared = m->slots;
+	else if (m->slots)
+		m->shared = zeroed(m, m->shared_bytes, "gradients of activations", error);
+	return m->shared;
 }
 
 bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
@@ -299,8 +258,8 @@ bool model_open(struct model **model, const struct model_spec *spec, struct devi
 
 void model_close(struct model *m)
 {
-	void *const memory[] = {m->values,  m->gradients,   m->slots,
-				m->scratch, m->gradient[0], m->gradient[1]};
+	void *const memory[] = {m->values, m->gradients, m->slots,
+				m->shared == m->slots ? NULL : m->shared};
 
 	for (int i = 0; i < m->count; i++)
 		op_free(m->nodes[i].op);

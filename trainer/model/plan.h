@@ -4,16 +4,17 @@
 #define TRAIN_MODEL_PLAN_H
 
 #include "model/model.h"
+#include "model/spans.h"
 
 /* An operation of the stage: a live layer, or a conversion between two. */
 struct node {
 	struct op *op;
-	int layer;                /* -1: a conversion */
-	size_t output, workspace; /* offsets in a slot */
-	size_t weight, bias;      /* offsets in flat buffers, bytes */
-	bool backward_data;       /* something before it needs the gradient */
-	bool sums;                /* a pooling that computes the bias gradient of the one before */
-	bool in_place;            /* the gradient of its output takes the output's memory */
+	int layer;           /* -1: a conversion */
+	size_t weight, bias; /* offsets in flat buffers, bytes */
+	bool backward_data;  /* something before it needs the gradient */
+	bool reads_output;   /* backward, for ReLU's derivative */
+	bool sums;           /* a pooling that computes the bias gradient of the one before */
+	struct span output, workspace, gradient, scratch; /* gradient: of the output */
 };
 
 struct model {
@@ -26,15 +27,18 @@ struct model {
 	struct op *loss;
 	int64_t first_element, elements; /* of the stage's parameters in those of the model */
 	unsigned char *values, *gradients;
-	unsigned char *slots; /* activations: options.slots times slot_bytes */
-	size_t slot_bytes;
-	struct layout input; /* at 0 of a slot */
-	bool samples;        /* data: this is the first stage */
-	void *gradient[2];   /* gradients of activations: a node reads one and writes the other */
-	void *scratch;
+	unsigned char *slots;  /* activations: options.slots times slot_bytes */
+	unsigned char *shared; /* gradients of activations, and scratch */
+	size_t slot_bytes, shared_bytes;
+	struct layout input;
+	struct span input_at, input_gradient; /* of a slot, and shared */
+	bool samples;                         /* data: this is the first stage */
 	void (*traced)(void *argument, const char *layer, const char *what); /* or NULL */
 	void *traced_argument;
 };
+
+/* Gives every buffer of a pass its place. */
+void model_lay_out(struct model *model);
 
 /* The addresses of a node's run. */
 struct op_args node_args(const struct model *model, int node, int slot);

@@ -56,6 +56,7 @@ train_programs = \
 	tests/trainer/unit/t-settings \
 	tests/trainer/unit/t-settings-nomem \
 	tests/trainer/unit/t-shapes \
+	tests/trainer/unit/t-spans \
 	tests/trainer/unit/t-stages \
 	tests/trainer/unit/t-timeline \
 	tests/trainer/unit/t-trace \
@@ -336,6 +337,11 @@ tests_trainer_unit_t_model_nomem_SOURCES = tests/trainer/unit/t-model-nomem.c te
 tests_trainer_unit_t_model_nomem_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_model_nomem_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_model_nomem_LDADD = $(train_ldadd)
+
+tests_trainer_unit_t_spans_SOURCES = tests/trainer/unit/t-spans.c tests/unit/unit.h
+tests_trainer_unit_t_spans_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_spans_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_spans_LDADD = $(train_ldadd)
 
 tests_trainer_unit_t_trace_SOURCES = tests/trainer/unit/t-trace.c tests/trainer/unit/backends.h \
 	tests/unit/unit.h

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A model's memory: where it ends at each allocation in turn, opening fails and leaves nothing; and
- * what is not taken twice. */
+/* A model's memory: where it ends at each allocation in turn, opening fails and leaves nothing. */
 #include <string.h>
 
 #include "config.h"
-#include "model/plan.h"
+#include "model/model.h"
 #include "unit.h"
 
 static int left; /* allocations that still succeed */
@@ -44,7 +43,7 @@ static void try_all(const char *name)
 		ck_assert_msg(strncmp(error.text, "out of memory, for ", 19) == 0, "%s",
 			      error.text);
 	}
-	ck_assert_int_eq(max, 6); /* values, gradients, slots, scratch, two gradients of data */
+	ck_assert_int_eq(max, 4); /* values, gradients, slots, and what they share */
 	model_close(model);
 	ck_assert_uint_eq(device->bytes, 0);
 	backend->close(device);
@@ -64,50 +63,12 @@ START_TEST(onednn_without_memory)
 END_TEST
 #endif
 
-static const struct layer pooled_layers[] = {
-	{.name = "c", .kind = LAYER_CONVOLUTION, .out = 2, .kernel = 3, .pad = 1, .relu = true},
-	{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2},
-	{.name = "q", .kind = LAYER_MAX_POOL, .kernel = 2},
-	{.name = "l", .kind = LAYER_LINEAR, .out = 3},
-};
-static const struct model_spec pooled = {"pooled", 1, 8, 8, 4, pooled_layers};
-
-/* What a pooling has taken is not kept beside its gradient, in no slot; what a layer's own backward
- * pass reads is. */
-START_TEST(gradients_take_the_place_of_activations)
-{
-	const struct model_options options = {2, 2, VALUE_FLOAT32, 0, 3};
-	const struct device_options where = {.physical = 0, .threads = 1};
-	struct train_error error = {.status = TRAIN_OK};
-	struct device *device;
-	struct model *m;
-
-	ck_assert(backend_reference.open(&device, &where, &error));
-	ck_assert(model_open(&m, &pooled, device, &options, &error));
-	for (int slot = 0; slot < 2; slot++)
-		for (int i = 0; i < m->count; i++) {
-			struct op_args args = node_args(m, i, slot);
-			bool same = args.output == args.output_gradient;
-
-			ck_assert_msg(same == (m->nodes[i].layer == 0), "node %d, slot %d", i,
-				      slot);
-			if (i > 0)
-				ck_assert_ptr_eq(args.input_gradient,
-						 node_args(m, i - 1, slot).output_gradient);
-			ck_assert_ptr_ne(args.input_gradient, args.output_gradient);
-		}
-	model_close(m);
-	backend_reference.close(device);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("model-nomem");
 	TCase *tests = tcase_create("model-nomem");
 
 	suite_add_tcase(suite, tests);
-	tcase_add_test(tests, gradients_take_the_place_of_activations);
 	tcase_add_test(tests, reference_without_memory);
 #ifdef HAVE_DNNL
 	tcase_add_test(tests, onednn_without_memory);
