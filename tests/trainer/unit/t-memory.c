@@ -1,8 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of the CPU's devices. */
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "backends.h"
+
+static int wanted, touched; /* calls of madvise(), and those of memory that was used before */
+
+/* Of the trainer, instead of the C library's. */
+int madvise(void *memory, size_t bytes, int advice)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (bytes + page - 1) / page;
+	unsigned char *resident = calloc(pages, 1);
+
+	ck_assert(resident && mincore(memory, bytes, resident) == 0);
+	wanted++;
+	for (size_t i = 0; i < pages; i++)
+		if (resident[i] & 1) {
+			touched++;
+			break;
+		}
+	free(resident);
+	return (int)syscall(SYS_madvise, memory, bytes, advice);
+}
 
 START_TEST(memory_is_counted)
 {
@@ -55,6 +77,33 @@ START_TEST(memory_is_zero)
 }
 END_TEST
 
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
+/* Where a page was touched before, the kernel gives no huge page. Memory of this size is new; the
+ * sanitizer would write its first bytes. */
+START_TEST(huge_pages_are_asked_for_first)
+{
+	enum { BYTES = 40 << 20 };
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device = opened_with(backends[_i], 2);
+	void *a, *b;
+
+	wanted = touched = 0;
+	a = backends[_i]->allocate_zeros(device, BYTES, "a", &error);
+	b = backends[_i]->allocate(device, BYTES, "b", &error);
+	ck_assert(a && b);
+	ck_assert_int_eq(wanted, 2);
+	ck_assert_int_eq(touched, 0);
+	backends[_i]->release(device, a);
+	backends[_i]->release(device, b);
+	backends[_i]->close(device);
+}
+END_TEST
+#define SEES_PAGES 1
+#endif
+
 int main(void)
 {
 	Suite *suite = suite_create("memory");
@@ -63,5 +112,8 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, memory_is_counted, 0, BACKENDS);
 	tcase_add_loop_test(tests, memory_is_zero, 0, BACKENDS);
+#ifdef SEES_PAGES
+	tcase_add_loop_test(tests, huge_pages_are_asked_for_first, 0, BACKENDS);
+#endif
 	return unit_run(suite);
 }
