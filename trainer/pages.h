@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-enum { HUGE_PAGE = 1 << 21 };
+enum { HUGE_PAGE = 1 << 21, SMALL_PAGE = 1 << 12 };
 
 /* Bytes from an address to the first huge page at or after it. */
 static inline size_t pages_before(const void *memory)
@@ -32,10 +32,16 @@ static inline void pages_want_huge(void *memory, size_t bytes)
 }
 
 /* Takes the pages of memory that is zero, without changing it. Memory that is read before it is
- * written is one shared page of zeros, which Linux before 6.13 replaces by small pages. */
+ * written is one shared page of zeros first, and Linux before 6.13 replaces it by small pages. */
 static inline void pages_take(void *memory, size_t bytes)
 {
-	for (size_t at = pages_before(memory); at < bytes; at += HUGE_PAGE)
+#ifdef MADV_POPULATE_WRITE
+	size_t before = (uintptr_t)memory & (SMALL_PAGE - 1);
+
+	if (madvise((char *)memory - before, before + bytes, MADV_POPULATE_WRITE) == 0)
+		return;
+#endif
+	for (size_t at = 0; at < bytes; at += SMALL_PAGE)
 		((volatile char *)memory)[at] = 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/philox.h"
+#include "pages.h"
 
 enum { FIELDS = 4, BYTES = 16 };
 
@@ -48,6 +49,7 @@ bool dataset_init(struct dataset *dataset, const struct dataset_scale *scales, i
 		dataset_free(&d);
 		return train_nomem(error, "the data");
 	}
+	pages_want_huge(d.records, (size_t)d.samples * dataset_record(&d.shape));
 	for (int c = 0; c < d.shape.channels; c++)
 		fill_values(d.values + 256 * (size_t)c, &scales[c % count]);
 	*dataset = d;
