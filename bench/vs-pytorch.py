@@ -9,7 +9,8 @@ later steps, so that what the first one does for all is counted too. PyTorch as 
 settings: channels_last, fused Adam where there is one, memory that is kept (MALLOC_*), and whatever BLAS
 is installed (libopenblas0-openmp is the fast one); with --best compiled by torch.compile too.
 With --cpu a step is its user CPU time, which other programs disturb less: the median over the rounds of
-what the steps after the first one take. It is the duration of a step only with one thread.
+what the steps after the first one take. It is the duration of a step only with one thread. The last three
+columns are then the least CPU time, user and system, of a whole run of one step.
 In a build folder start it by `libtool --mode=execute`: gpumap-train is a script there.
 """
 import argparse
@@ -40,7 +41,7 @@ def options():
 
 
 def start(command, environment, output):
-    """Runs it; seconds, of them user CPU time, and bytes of memory at most."""
+    """Runs it; seconds, user and system CPU time, and bytes of memory at most."""
     begin = time.perf_counter()
     with open(output, "w") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.PIPE,
@@ -49,7 +50,7 @@ def start(command, environment, output):
         _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
         sys.exit(f"{' '.join(command)}: status {status}: {complaint.strip()}")
-    return time.perf_counter() - begin, usage.ru_utime, usage.ru_maxrss * 1024
+    return time.perf_counter() - begin, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def step_times(path):
@@ -78,11 +79,11 @@ class Side:
             command = [o.python, HERE + "/peer.py", str(batch), str(threads), precision, str(steps),
                        self.name]
             environment.update({} if self.name == "plain" else KEEP)
-        seconds, user, memory = start(command, environment, output)
+        seconds, user, system, memory = start(command, environment, output)
         times = step_times(metrics if self.name == "gpumap" else output)
         if steps == 1:
             self.before_first.append(seconds - times[0])
-            self.whole.append(seconds)
+            self.whole.append(user + system if o.cpu else seconds)
             if o.cpu:
                 self.steps.append((self.longer[0] - user) / (self.longer[1] - 1))
             return
@@ -98,8 +99,8 @@ class Side:
     def first(self):
         return min(self.before_first)
 
-    def once(self):
-        return min(self.whole) - self.step()
+    def once(self, cpu):
+        return min(self.whole) - (0 if cpu else self.step())
 
 
 def compare(o, case, folder):
@@ -115,13 +116,14 @@ def compare(o, case, folder):
         plain.step() / ours.step(), best.step() / ours.step(),
         ours.memory / 2**20, best.memory / 2**20, ours.memory / best.memory,
         1e3 * ours.first(), 1e3 * best.first(), best.first() / ours.first(),
-        1e3 * ours.once(), 1e3 * best.once(), best.once() / ours.once()), flush=True)
+        1e3 * ours.once(o.cpu), 1e3 * best.once(o.cpu), best.once(o.cpu) / ours.once(o.cpu)), flush=True)
 
 
 def main():
     o = options()
     print("                   step, ms                          times          memory, MiB"
-          "                to the 1st step, ms     and what it does for all")
+          "                to the 1st step, ms    ",
+          "CPU of a run of a step" if o.cpu else "and what it does for all")
     print("batch threads        gpumap    PyTorch       best    plain     best   gpumap     best"
           "    ratio   gpumap  PyTorch    times   gpumap  PyTorch    times", flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models: lists of layers (models.h, models.c), the shapes that follow from a list (shapes.c), and
- * a model or a stage of one on a device (plan.c), with its forward and backward passes (pass.c).
+ * a model or a stage of one on a device (plan.c), with its memory (memory.c, spans.c), and its
+ * forward and backward passes (pass.c).
  */
 #ifndef TRAIN_MODEL_H
 #define TRAIN_MODEL_H
