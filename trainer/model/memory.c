@@ -74,6 +74,7 @@ static void find_times(struct model *m, int index)
 		node->output = used(info->output.bytes, forward_at(index), last_read(m, index));
 }
 
+/* The input lies first, where huge pages fit: it is used all the time. */
 void model_lay_out(struct model *m)
 {
 	struct span *spans[MAX_SPANS];
@@ -82,19 +83,21 @@ void model_lay_out(struct model *m)
 
 	m->input_at = always(m, m->input.bytes);
 	m->input_gradient = always(m, m->nodes[0].backward_data ? m->input.bytes : 0);
-	spans[count++] = &m->input_at;
 	for (int i = 0; i < m->count; i++) {
 		find_times(m, i);
 		spans[count++] = &m->nodes[i].output;
 		spans[count++] = &m->nodes[i].workspace;
 	}
 	if (!one)
-		m->slot_bytes = spans_place(spans, count);
+		m->slot_bytes = spans_place(spans, count, &m->input_at);
 	count = one ? count : 0;
 	spans[count++] = &m->input_gradient;
 	for (int i = 0; i < m->count; i++) {
 		spans[count++] = &m->nodes[i].gradient;
 		spans[count++] = &m->nodes[i].scratch;
 	}
-	*(one ? &m->slot_bytes : &m->shared_bytes) = spans_place(spans, count);
+	if (one)
+		m->slot_bytes = spans_place(spans, count, &m->input_at);
+	else
+		m->shared_bytes = spans_place(spans, count, NULL);
 }

@@ -38,13 +38,13 @@ static int larger_first(const void *a, const void *b)
 }
 
 /* The largest first, each as low as it fits. */
-size_t spans_place(struct span **spans, int count)
+size_t spans_place(struct span **spans, int count, const struct span *below)
 {
-	size_t bytes = 0;
+	size_t from = below ? end_of(below) : 0, bytes = from;
 
 	qsort(spans, (size_t)count, sizeof(*spans), larger_first);
 	for (int i = 0; i < count; i++) {
-		size_t next = 0;
+		size_t next = from;
 
 		do
 			spans[i]->at = next;

@@ -17,8 +17,9 @@ struct span {
 	size_t at; /* where it lies */
 };
 
-/* Places them, with an aligned `at` each, so that those that are used at the same time do not
- * overlap. Those without bytes lie at 0. Returns the bytes of all. It sorts the pointers. */
-size_t spans_place(struct span **spans, int count);
+/* Places them above the one that lies below, unless NULL, with an aligned `at` each, so that those
+ * that are used at the same time do not overlap. Those without bytes lie at the beginning. Returns
+ * the bytes of all. It sorts the pointers. */
+size_t spans_place(struct span **spans, int count, const struct span *below);
 
 #endif

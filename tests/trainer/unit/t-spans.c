@@ -50,11 +50,23 @@ START_TEST(spans_lie)
 	memcpy(spans, cases[_i].spans, sizeof(spans));
 	for (int i = 0; i < cases[_i].count; i++)
 		all[i] = &spans[i];
-	bytes = spans_place(all, cases[_i].count);
+	bytes = spans_place(all, cases[_i].count, NULL);
 	ck_assert_msg(bytes == cases[_i].bytes, "%s: %zu bytes", cases[_i].name, bytes);
 	for (int i = 0; i < cases[_i].count; i++)
 		ck_assert_msg(spans[i].at == cases[_i].at[i], "%s: %d lies at %zu", cases[_i].name,
 			      i, spans[i].at);
+}
+END_TEST
+
+START_TEST(spans_lie_above)
+{
+	struct span below = {.bytes = 300}, span = ONCE(256, 2, 3), none = ONCE(0, 0, 9);
+	struct span *all[] = {&none, &span};
+
+	ck_assert_uint_eq(spans_place(all, 2, &below), 768);
+	ck_assert_uint_eq(span.at, 512);
+	ck_assert_uint_eq(none.at, 512);
+	ck_assert_uint_eq(spans_place(all, 0, &below), 512);
 }
 END_TEST
 
@@ -207,6 +219,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, spans_lie, 0, (int)(sizeof(cases) / sizeof(*cases)));
+	tcase_add_test(tests, spans_lie_above);
 	tcase_add_loop_test(tests, what_is_used_together_is_apart, 0, 2);
 	tcase_add_loop_test(tests, what_a_pooling_has_taken_is_free, 0, 2);
 	return unit_run(suite);
