@@ -319,8 +319,8 @@ static void drop_parts(struct ignores *all)
 	}
 }
 
-/* A comment on a line of its own is about lines below it, perhaps below another comment, so comments are
- * sorted by these lines. */
+/* A comment on a line of its own is about lines below it, perhaps below another comment, so
+ * comments are sorted by these lines. */
 static void sort(struct ignores *all)
 {
 	int reach = 0;
