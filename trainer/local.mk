@@ -73,7 +73,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/model/pass.c \
 	trainer/model/plan.c trainer/model/plan.h \
 	trainer/model/shapes.c \
-	trainer/model/spans.c trainer/model/spans.h \
+	trainer/model/buffers.c trainer/model/buffers.h \
 	trainer/pages.h \
 	trainer/parallel/buckets.c trainer/parallel/buckets.h \
 	trainer/parallel/config_agree.c trainer/parallel/config_agree.h \

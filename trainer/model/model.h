@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models: lists of layers (models.h, models.c), the shapes that follow from a list (shapes.c), and
- * a model or a stage of one on a device (plan.c), with its memory (memory.c, spans.c), and its
+ * a model or a stage of one on a device (plan.c), with its memory (memory.c, buffers.c), and its
  * forward and backward passes (pass.c).
  */
 #ifndef TRAIN_MODEL_H

@@ -2,17 +2,17 @@
 /* Runs a stage, and gives its addresses. */
 #include "model/plan.h"
 
-static void *in_slot(const struct model *m, const struct span *span, int slot)
+static void *in_slot(const struct model *m, const struct buffer *buffer, int slot)
 {
-	return m->slots + (size_t)slot * m->slot_bytes + span->at;
+	return m->slots + (size_t)slot * m->slot_bytes + buffer->at;
 }
 
 /* The gradient of a node's output; of node -1, of the stage's input. */
 static void *gradient_of(const struct model *m, int node)
 {
-	const struct span *span = node < 0 ? &m->input_gradient : &m->nodes[node].gradient;
+	const struct buffer *buffer = node < 0 ? &m->input_gradient : &m->nodes[node].gradient;
 
-	return span->bytes > 0 ? m->shared + span->at : NULL;
+	return buffer->bytes > 0 ? m->shared + buffer->at : NULL;
 }
 
 /* Whether an operation gives a bias gradient; a pooling does only if it is requested. */

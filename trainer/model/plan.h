@@ -4,7 +4,7 @@
 #define TRAIN_MODEL_PLAN_H
 
 #include "model/model.h"
-#include "model/spans.h"
+#include "model/buffers.h"
 
 /* An operation of the stage: a live layer, or a conversion between two. */
 struct node {
@@ -14,7 +14,7 @@ struct node {
 	bool backward_data;  /* something before it needs the gradient */
 	bool reads_output;   /* backward, for ReLU's derivative */
 	bool sums;           /* a pooling that computes the bias gradient of the one before */
-	struct span output, workspace, gradient, scratch; /* gradient: of the output */
+	struct buffer output, workspace, gradient, scratch; /* gradient: of the output */
 };
 
 struct model {
@@ -31,8 +31,8 @@ struct model {
 	unsigned char *shared; /* gradients of activations, and scratch */
 	size_t slot_bytes, shared_bytes;
 	struct layout input;
-	struct span input_at, input_gradient; /* of a slot, and shared */
-	bool samples;                         /* data: this is the first stage */
+	struct buffer input_at, input_gradient; /* of a slot, and shared */
+	bool samples;                           /* data: this is the first stage */
 	void (*traced)(void *argument, const char *layer, const char *what); /* or NULL */
 	void *traced_argument;
 };

@@ -56,7 +56,7 @@ train_programs = \
 	tests/trainer/unit/t-settings \
 	tests/trainer/unit/t-settings-nomem \
 	tests/trainer/unit/t-shapes \
-	tests/trainer/unit/t-spans \
+	tests/trainer/unit/t-buffers \
 	tests/trainer/unit/t-stages \
 	tests/trainer/unit/t-timeline \
 	tests/trainer/unit/t-trace \
@@ -338,10 +338,10 @@ tests_trainer_unit_t_model_nomem_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_model_nomem_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_model_nomem_LDADD = $(train_ldadd)
 
-tests_trainer_unit_t_spans_SOURCES = tests/trainer/unit/t-spans.c tests/unit/unit.h
-tests_trainer_unit_t_spans_CPPFLAGS = $(train_cppflags)
-tests_trainer_unit_t_spans_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_spans_LDADD = $(train_ldadd)
+tests_trainer_unit_t_buffers_SOURCES = tests/trainer/unit/t-buffers.c tests/unit/unit.h
+tests_trainer_unit_t_buffers_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_buffers_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_buffers_LDADD = $(train_ldadd)
 
 tests_trainer_unit_t_trace_SOURCES = tests/trainer/unit/t-trace.c tests/trainer/unit/backends.h \
 	tests/unit/unit.h

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Models on a device: dead layers, slots, what a model takes. */
 #include "fork.h"
-#include "model/spans.h"
+#include "model/buffers.h"
 
 START_TEST(dead_layers_have_names)
 {
@@ -119,7 +119,7 @@ START_TEST(bytes_are_as_planned)
 	ck_assert(backend_reference.open(&other, &where, &error));
 	ck_assert(model_open(&m, &spec, device, &options, &error));
 	ck_assert_uint_eq(device->bytes,
-			  2 * 15 * 4 + 3 * (2 * SPAN_ALIGNMENT) + 2 * SPAN_ALIGNMENT);
+			  2 * 15 * 4 + 3 * (2 * BUFFER_ALIGNMENT) + 2 * BUFFER_ALIGNMENT);
 	ck_assert_uint_eq(other->bytes, 0);
 	model_close(m);
 	ck_assert_uint_eq(device->bytes, 0);

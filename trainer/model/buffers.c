@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/buffers.h"
+
+#include <stdlib.h>
+
+bool buffers_share(const struct buffer *a, const struct buffer *b)
+{
+	if (a->group != b->group)
+		return false;
+	for (int i = 0; i < a->count; i++)
+		for (int j = 0; j < b->count; j++)
+			if (a->times[i].first <= b->times[j].last &&
+			    b->times[j].first <= a->times[i].last)
+				return false;
+	return true;
+}
+
+static size_t end_of(const struct buffer *buffer)
+{
+	return (buffer->at + buffer->bytes + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT *
+	       BUFFER_ALIGNMENT;
+}
+
+/* The end of a placed buffer that is in the way; 0: none is. */
+static size_t in_the_way(const struct buffer *buffer, struct buffer *const *placed, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (buffer->at < end_of(placed[i]) && placed[i]->at < end_of(buffer) &&
+		    !buffers_share(buffer, placed[i]))
+			return end_of(placed[i]);
+	return 0;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct buffer *x = *(struct buffer *const *)a, *y = *(struct buffer *const *)b;
+
+	return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+				    : x->times[0].first - y->times[0].first;
+}
+
+/* The largest first, each as low as it fits. */
+size_t buffers_place(struct buffer **buffers, int count, const struct buffer *below)
+{
+	size_t from = below ? end_of(below) : 0, bytes = from;
+
+	qsort(buffers, (size_t)count, sizeof(*buffers), larger_first);
+	for (int i = 0; i < count; i++) {
+		size_t next = from;
+
+		do
+			buffers[i]->at = next;
+		while (buffers[i]->bytes > 0 && (next = in_the_way(buffers[i], buffers, i)) > 0);
+		if (buffers[i]->bytes > 0 && end_of(buffers[i]) > bytes)
+			bytes = end_of(buffers[i]);
+	}
+	return bytes;
+}

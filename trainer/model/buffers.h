@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers that share memory, because they are used at different times. */
+#ifndef TRAIN_MODEL_BUFFERS_H
+#define TRAIN_MODEL_BUFFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { BUFFER_TIMES = 2, BUFFER_ALIGNMENT = 256 /* what libraries of GPUs want */ };
+
+/* A buffer, and when it is used: from `first` to `last`, both included. */
+struct buffer {
+	size_t bytes;
+	struct buffer_time {
+		int first, last;
+	} times[BUFFER_TIMES];
+	int count; /* of times */
+	int group; /* only buffers of one group share memory */
+	size_t at; /* where it lies */
+};
+
+/* Places them above the one that lies below, unless NULL, with an aligned `at` each, so that those
+ * that are used at the same time, or are of different groups, do not overlap. Those without bytes
+ * lie at the beginning. Returns the bytes of all. It sorts the pointers. */
+/* Whether two may share memory. */
+bool buffers_share(const struct buffer *a, const struct buffer *b);
+size_t buffers_place(struct buffer **buffers, int count, const struct buffer *below);
+
+#endif
