@@ -12,7 +12,8 @@
  *
  * Conventions, for every function below unless its comment differs:
  *
- *  - Functions returning int return GPUMAP_OK (0) or a negative gpumap_code.
+ *  - Functions returning int return GPUMAP_OK (0) or a negative gpumap_code. The codes in a
+ *    function's comment are the errors that it can return, each with its reason if it needs one.
  *  - The output parameter comes first and is written only on success.
  *  - Objects are opaque. The caller frees what a function creates, with the
  *    *_free function of its type; every *_free accepts NULL.
@@ -23,10 +24,10 @@
  *  - An object has text attributes (enum gpumap_X_str_attr, read by *_str) and number attributes
  *    (enum gpumap_X_int_attr, read by *_int). An attribute of the wrong enum reads as not known.
  *    The values of enumerators never change.
- *  - A returned string is UTF-8 or plain ASCII; other bytes of a caller's `origin` are returned as
- *    \xNN. Only values of settings and variables, and arguments, are returned as they were given,
- *    in any bytes. A string belongs to the object that it was read from and lives as long as that
- *    object. NULL means "not known".
+ *  - A returned string is valid UTF-8; bytes of a caller's `origin` that are not UTF-8 become \xNN.
+ *    Values of settings and variables, and arguments, are the exception: they are returned byte for
+ *    byte as they were given. A string belongs to the object that it was read
+ *    from and lives as long as that object. NULL means "not known".
  *  - A returned integer is -1 if it is not known. Sizes are in bytes.
  *  - `report` collects errors, warnings and remarks as findings. It may be NULL.
  *  - The library keeps no state, reads no environment variable, prints nothing
@@ -181,8 +182,8 @@ enum gpumap_inventory_str_attr {
 	GPUMAP_INVENTORY_DRIVER = 2, /* driver version, "570.124.06" */
 	GPUMAP_INVENTORY_HOST = 3,   /* host name at the time of recording */
 	GPUMAP_INVENTORY_DATE = 4,   /* when it was recorded, "2026-11-21T10:00:00Z" */
-	/* why no program can use a GPU of the probed host, which snapshots keep; NULL: programs
-	 * can use one, or no host was probed */
+	/* why no program can use a GPU of the probed host; NULL: programs can use one, or no host
+	 * was probed. A snapshot keeps this text. */
 	GPUMAP_INVENTORY_NO_GPU = 5
 };
 
@@ -223,10 +224,11 @@ enum gpumap_order {
 /* Reads the GPUs of this host from NVML. Without NVML it reads /proc/driver/nvidia, or /sys/bus/pci
  * if no driver is loaded. It never creates a CUDA context.
  *
- * The inventory leaves out and reports a GPU that NVML counts but this process may not open (rule
- * L6), and a GPU that does not answer; in the second case the inventory is partial. A host without
- * GPUs gives an empty inventory. If NVML does not answer or has no GPU, a finding names the case of
- * rule E1. If GPUMAP_INVENTORY_NO_GPU is set, gpumap_resolve gives no device.
+ * A GPU that NVML counts but that this process may not open (rule L6) is reported and left out. A
+ * GPU that does not answer is reported and makes the inventory partial; it is left out if nothing
+ * can be read of it. A host without GPUs gives an empty inventory. If NVML does not answer or has
+ * no GPU, a finding gives the reason, one of those in rule E1. If GPUMAP_INVENTORY_NO_GPU is set,
+ * gpumap_resolve gives no device.
  *
  * `helper` is the path of gpumap-ask-driver; NULL: the installed one. GPUMAP_ENODRIVER: the driver
  * did not give the order that was asked for. GPUMAP_EINPUT: a flag is unknown, or the driver gives
@@ -276,8 +278,8 @@ const char *gpumap_inventory_str(const gpumap_inventory *inventory,
 int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
 			     enum gpumap_inventory_int_attr attr);
 
-/* The position, for gpumap_inventory_get, of the GPU that has CUDA's number `i` if there is no
- * visible list; -1 if it is not known (rule N4). */
+/* Which GPU has number `i` in CUDA, with this order and without a visible list? Returns its
+ * position, which gpumap_inventory_get takes; -1: it is not known (rule N4), or there is none. */
 int gpumap_inventory_cuda_position(const gpumap_inventory *inventory, enum gpumap_order order,
 				   size_t i);
 
@@ -320,10 +322,11 @@ int gpumap_request_new(gpumap_request **ret);
 void gpumap_request_free(gpumap_request *request);
 
 /* Adds one statement. `origin` is where it comes from ("--visible", "train.ini:7"). Statements
- * about variables (visible, prefix, script_export, script_inline, in_code, after_init) all count,
- * in the order of the calls; of any other key the last value counts. GPUMAP_EKEY (the finding names
- * the nearest key), GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. On failure the request is
- * unchanged. */
+ * about variables (visible, prefix, script_export, script_inline, in_code, after_init) all count.
+ * They replace each other in the order in which a process meets them, which is the order of this
+ * list (rule S2); the order of the calls decides only between statements of one key. Of any other
+ * key the last value counts. GPUMAP_EKEY (the finding names the nearest key), GPUMAP_EINPUT,
+ * GPUMAP_ELIMIT, GPUMAP_ENOMEM. On failure the request is unchanged. */
 int gpumap_request_set(gpumap_request *request, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
@@ -368,6 +371,7 @@ typedef struct gpumap_mapping gpumap_mapping;
 typedef struct gpumap_entry gpumap_entry; /* one logical device */
 typedef struct gpumap_step gpumap_step;   /* one rule that was used */
 
+/* How certain the physical GPU of a logical device is; rule N4 defines these words. */
 enum gpumap_certainty {
 	GPUMAP_CERTAINTY_CERTAIN = 0,
 	GPUMAP_CERTAINTY_LIKELY = 1,
@@ -385,7 +389,8 @@ enum gpumap_mapping_str_attr {
 };
 
 enum gpumap_mapping_int_attr {
-	GPUMAP_MAPPING_ANSWERED = 100,   /* 0: the statements end in an error or a "no"; else 1 */
+	/* 0: the answer is an error of the report, such as "no device is visible"; else 1 */
+	GPUMAP_MAPPING_ANSWERED = 100,
 	GPUMAP_MAPPING_ENDED_ENTRY = 101 /* 0-based number of the entry that ended the list */
 };
 

@@ -24,7 +24,7 @@ static void help(const struct options *options)
 	      "Lists the rules that decide which physical GPU a program uses, one line each.\n"
 	      "With the ID of a rule it prints that rule in full. With the ID at the end of a\n"
 	      "message, such as [GM019], it explains the cause of the message and the remedy.\n"
-	      "The first letters of ids, such as V or GM, list the ids that begin with them.\n"
+	      "With V or GM it lists everything whose id begins with these letters.\n"
 	      "\n"
 	      "  gpumap rules V5\n"
 	      "  gpumap rules GM019\n"

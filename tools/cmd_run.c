@@ -17,7 +17,9 @@
 
 static const struct option_row rows[] = {
 	PLAN_OPTION_ROWS,
-	{"--sweep", "NAME", "start a run for every combination of the values of [sweep NAME]"},
+	{"--sweep", "NAME",
+	 "start a run for every combination of the values in the section [sweep NAME] of the "
+	 "profile file"},
 	{"--again", "FILE",
 	 "repeat an earlier run; FILE is its record: run-ID.json in its log folder, or the file of "
 	 "--manifest"},
@@ -51,7 +53,8 @@ static void help(struct options *options)
 	      "Makes a plan as gpumap plan does, starts the ranks of this host, and supervises\n"
 	      "them. The ranks get the environment that torchrun would give them. A plan that\n"
 	      "cannot work is rejected before anything starts. If a rank fails, gpumap ends\n"
-	      "the others and returns its exit status. It leaves no process behind.\n"
+	      "the others and returns the failed rank's exit status. It leaves no process\n"
+	      "behind.\n"
 	      "\n"
 	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
 	      "  gpumap run --profile cifar-ddp --log-dir logs\n"
@@ -61,8 +64,8 @@ static void help(struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile. gpumap\n"
-	      "plan --origin shows every setting, and where its value comes from.\n"
+	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile.\n"
+	      "gpumap plan --origin shows every setting, and where its value comes from.\n"
 	      "\n"
 	      "The exit status is 0, or that of the first rank that failed (128+N for signal\n"
 	      "N); 124: the time limit was reached; 125: gpumap refused the plan or failed\n"

@@ -277,7 +277,9 @@ void options_help(const struct options *options, FILE *file)
 		if (i && i == options->program)
 			fputs("\nthe program, and what its code does: settings of a [program] in "
 			      "gpumap.ini(5).\ngpumap checks the plan against them, and does not "
-			      "change the code.\n",
+			      "change the code.\n"
+			      "LIST is a value of CUDA_VISIBLE_DEVICES; VAR=LIST names another "
+			      "variable.\n",
 			      file);
 		if (!is_first(options, &options->rows[i]))
 			print_row(options, &options->rows[i], file);

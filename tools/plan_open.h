@@ -43,7 +43,8 @@ struct plan_options {
 		 "as torchrun: PROGRAM is the name of a module, which python3 -u -m runs"}, \
 		{"--module", NULL, "the same as -m"}, \
 		{"--local-ranks-filter", "N,...", \
-		 "as torchrun: 0 is the same as --console rank0, and others have no effect"}, \
+		 "as torchrun: on one host, 0 is the same as --console rank0; other values have " \
+		 "no effect"}, \
 		{"--role", "NAME", "as torchrun; it has no effect"}, \
 		{"--monitor-interval", "SECONDS", "as torchrun; it has no effect"}, \
 		{"--start-method", "NAME", "as torchrun; it has no effect"}, \

@@ -7,18 +7,20 @@
  *	 signals, limits          collects every exit, ends every process
  *
  * If launch_run() is killed with SIGKILL, the guard survives and kills everything that the ranks
- * started, in whatever group or session. If the guard is killed or stopped as well, the keeper of
- * the ranks' cgroup does so, where a cgroup can be made (rank_cgroup.h).
+ * started, in whatever group or session. The ranks are also in a cgroup of
+ * their own, where one can be made. If the guard is killed or stopped as well, a third process, the
+ * keeper, kills that cgroup (rank_cgroup.h).
  *
  * A rank has a session of its own, no blocked signal, the default disposition of every signal
- * (SIGHUP stays ignored if it was, for nohup) and an empty standard input. It inherits the file
- * descriptors without close-on-exec and the resource limits of the caller. Before the first program
- * starts, all programs were found to be executable.
+ * (SIGHUP stays ignored if it was, for nohup) and an empty standard input. From
+ * the caller it inherits the resource limits, and the file descriptors without close-on-exec. No
+ * program starts until the programs of all ranks have been found to be executable.
  *
- * TERM, INT, HUP and QUIT to the caller stop the ranks: all get `kill_signal`, and SIGKILL
- *`grace_ms` after the first signal. Another INT or QUIT in that time kills them at once. Signals of
- *`forward` do not stop the ranks, but go to the process groups of all ranks. Signals that were
- *ignored at the start stay ignored. After the run the caller has its dispositions again.
+ * TERM, INT, HUP and QUIT to the caller stop the ranks. All ranks get `kill_signal` at once; those
+ * that are left `grace_ms` later get SIGKILL. Another INT or QUIT in that time kills them at once.
+ * Signals of `forward` do not stop the ranks, but go to the process groups of all ranks. A signal
+ * that the caller ignores when the run begins stays ignored. After the run the caller has its old
+ * signal dispositions.
  *
  * The caller must have only one thread, and must not wait for children of its own during the run.
  */
@@ -132,27 +134,32 @@ struct launch_result {
 int launch_run(const struct launch *launch, struct launch_result *result, gpumap_report *report);
 void launch_result_free(struct launch_result *result);
 
-/* A text to print before a line of the launcher, on a terminal to which ranks write directly (raw).
- * It moves the cursor to the beginning of a line, and adds no line if the cursor is there already.
- * Elsewhere the text is "". */
+/* Writes to `text`, and returns, what to print on `fd` before a line of the launcher. With
+ * LAUNCH_RAW a rank may have left the cursor of the terminal in the middle of a line. The text
+ * moves it to the beginning of the next line; if it is at a beginning already, it stays there. If
+ * the width of the terminal is not known, the text is always a newline. Without LAUNCH_RAW, or
+ * without a terminal, the text is "". */
 enum { FRESH_LINE = 1024 };
 const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch, int fd);
 
-/* GPUMAP_EFILE and a finding if `path`, of a log or its folder, has a planted link (trust.h). */
+/* Checks the path of a log file or of its folder. GPUMAP_EFILE and a finding: a part of it is a
+ * symbolic link that another user may have planted (planted_link() in trust.h). */
 int log_check_links(const char *path, const char *origin, gpumap_report *report);
 
 /* Prints the last lines of the ranks that failed first, at most `ranks` of them. */
 void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
 		    FILE *file);
 
-/* The remedy for an errno of a rank's program (its folder, if !program); NULL: not known. */
+/* What to do if `error`, an errno, prevents the use of a rank's program (program = true) or folder
+ * (false); NULL: not known. */
 const char *launch_fix(bool program, int error);
 /* Reports, as launch_run() would, that the rank's program or folder cannot be used. Returns the
  * exit status. */
 int launch_refuse(const struct launch_rank *rank, bool program, int error,
 		  const struct speech *speech, gpumap_report *report);
 
-/* Finds in `ret` the file to execute for argv[0], as execvp(3) does with the PATH of `envp`.
+/* Writes to `ret`, of `room` bytes, the path of the file to execute for `name`. It searches the
+ * PATH of `envp`, as execvp(3) does.
  * Returns 0, or the errno that explains why no file can be executed. *script: the file is text
  * without "#!", which /bin/sh executes. */
 int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script);
