@@ -267,19 +267,14 @@ static void choose_default(struct resolver *resolver)
 	resolver->mapping->chosen = logical_device(resolver, 0, NULL, NULL);
 }
 
-/* Reports an index into devices whose order is not known (rule N4). */
-static void report_undecidable(struct resolver *resolver)
+void answer_undecidable(struct resolver *resolver, const gpumap_entry *entry)
 {
-	const gpumap_entry *chosen = resolver->mapping->chosen;
-
-	if (!chosen || entry_decided(chosen))
-		return;
-	if (chosen->candidates[0] != chosen->candidates[0]->gpu)
+	if (entry_shares_instance(entry))
 		answer_no(
 			resolver, FINDING_UNDECIDABLE,
 			ABOUT(.rule = "V9", .fix = "name one compute instance of the GPU instance"),
 			"cuda:%d is one of %zu compute instances of one GPU instance: CUDA picks",
-			chosen->logical, chosen->count);
+			entry->logical, entry->count);
 	else
 		answer_no(resolver, FINDING_UNDECIDABLE,
 			  ABOUT(.rule = "N4", .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID, use UUIDs, "
@@ -288,7 +283,7 @@ static void report_undecidable(struct resolver *resolver)
 			  "cuda:%d can be any of %zu GPUs of different models, because CUDA's "
 			  "order is not "
 			  "known",
-			  chosen->logical, chosen->count);
+			  entry->logical, entry->count);
 }
 
 int choice_resolve(struct resolver *resolver)
@@ -316,6 +311,7 @@ int choice_resolve(struct resolver *resolver)
 	} else {
 		choose_default(resolver);
 	}
-	report_undecidable(resolver);
+	if (resolver->mapping->chosen && !entry_decided(resolver->mapping->chosen))
+		answer_undecidable(resolver, resolver->mapping->chosen);
 	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }

@@ -58,4 +58,11 @@ static inline bool entry_decided(const gpumap_entry *entry)
 	return entry->certainty != GPUMAP_CERTAINTY_UNDECIDABLE;
 }
 
+/* Whether an entry is undecided because its candidates are compute instances of one GPU instance
+ * (rule V9), and not because CUDA's order is not known (rule N4). */
+static inline bool entry_shares_instance(const gpumap_entry *entry)
+{
+	return !entry_decided(entry) && entry->candidates[0] != entry->candidates[0]->gpu;
+}
+
 #endif

@@ -100,11 +100,7 @@ void replicas_check_decided(struct resolver *resolver)
 
 	for (size_t i = 0; i < mapping->replica_count; i++)
 		if (!entry_decided(mapping->replicas[i]) && !resolver->failed)
-			answer_no(resolver, FINDING_UNDECIDABLE,
-				  ABOUT(.rule = "N4", .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID"),
-				  "the GPU of cuda:%d is not certain, because CUDA's order is not "
-				  "known",
-				  mapping->replicas[i]->logical);
+			answer_undecidable(resolver, mapping->replicas[i]);
 }
 
 bool module_on_cpu(const struct resolver *resolver)

@@ -135,6 +135,8 @@ bool grants_all(const char *value);
  * there, and its later actions never happen. */
 int current_resolve(struct resolver *resolver, struct device_choice *current, bool *works);
 int choice_resolve(struct resolver *resolver);
+/* Reports that the GPU of an entry cannot be decided, and why (rule N4 or V9). */
+void answer_undecidable(struct resolver *resolver, const gpumap_entry *entry);
 
 /* Fills mapping->replicas with the logical devices of device_ids; without the key with every
  * visible one (rule G1). */

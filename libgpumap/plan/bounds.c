@@ -16,12 +16,23 @@ static const char *bound_name(const struct plan_inherited *bound)
 	return names[bound->kind];
 }
 
+/* An entry that can be several compute instances; NULL: there is none. */
+static const gpumap_entry *shared_instance(const gpumap_mapping *mapping)
+{
+	for (size_t i = 0; i < mapping->visible_count; i++)
+		if (entry_shares_instance(&mapping->visible[i]))
+			return &mapping->visible[i];
+	return NULL;
+}
+
 /* Even if the order is not known the set can be: every entry then can be any of as many devices as
  * there are entries. */
 static bool set_is_certain(const gpumap_mapping *mapping)
 {
 	const gpumap_entry *first = mapping->visible;
 
+	if (shared_instance(mapping))
+		return false;
 	for (size_t i = 0; i < mapping->visible_count; i++)
 		if (!entry_decided(&mapping->visible[i]) &&
 		    (mapping->visible[i].candidates != first->candidates ||
@@ -49,7 +60,18 @@ static const gpumap_device *bound_device(const gpumap_mapping *mapping, size_t i
 static void report_undecidable(struct builder *b, struct host_class *class,
 			       const struct plan_inherited *bound, const char *what)
 {
+	const gpumap_entry *shared = shared_instance(bound->mapping);
+
 	class->bad = true;
+	if (shared) {
+		plan_report(b, FINDING_UNDECIDABLE,
+			    ABOUT(.rule = "V9", .origin = bound->origin,
+				  .fix = "name one of them there"),
+			    "%s of %s cannot be decided: of %zu compute instances of one GPU "
+			    "instance CUDA picks one%s",
+			    what, bound_name(bound), shared->count, MORE_HOSTS(class->host_count));
+		return;
+	}
 	plan_report(
 		b, FINDING_UNDECIDABLE,
 		ABOUT(.rule = "N4", .origin = bound->origin,

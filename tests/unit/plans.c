@@ -38,6 +38,17 @@ static void set_links(gpumap_device *gpu, const char *text)
 	ck_assert(device_set_nvlink(gpu, links, n));
 }
 
+/* An instance; `shares`: it has the GPU instance of the one before. */
+static void add_mig(gpumap_device *gpu, const char *uuid, bool shares)
+{
+	gpumap_device *mig = device_add_mig(gpu);
+
+	ck_assert_ptr_nonnull(mig);
+	mig->gi = shares ? mig[-1].gi : (int)gpu->mig_count;
+	mig->ci = shares ? mig[-1].ci + 1 : 0;
+	set(&mig->uuid, uuid);
+}
+
 static void set_word(gpumap_device *gpu, char *word)
 {
 	char pci[32];
@@ -54,12 +65,9 @@ static void set_word(gpumap_device *gpu, char *word)
 	} else if (starts_with(word, "l=")) {
 		set_links(gpu, word + 2);
 	} else if (starts_with(word, "m=")) {
-		gpumap_device *mig = device_add_mig(gpu);
-
-		ck_assert_ptr_nonnull(mig);
-		mig->gi = (int)gpu->mig_count;
-		mig->ci = 0;
-		set(&mig->uuid, word + 2);
+		add_mig(gpu, word + 2, false);
+	} else if (starts_with(word, "m+=")) {
+		add_mig(gpu, word + 3, true);
 	} else if (!streq(word, "-")) {
 		set(&gpu->uuid, word);
 	}

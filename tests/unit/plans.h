@@ -24,8 +24,8 @@ struct scene {
 /*
  * One machine: "8", "8xH100", "none" (nothing is known), or GPUs between semicolons. A GPU
  * is words: its UUID or "-", then any of =NAME, @BUS (of its PCI address), n=NUMA,
- * c=CPUS, l=LINKED INDICES, m=MIG UUID (several times). A first word fastest=1,0 is the
- * measured order.
+ * c=CPUS, l=LINKED INDICES, m=MIG UUID (several times; m+= shares the GPU instance of the
+ * one before). A first word fastest=1,0 is the measured order.
  */
 gpumap_inventory *plan_machine(const char *text);
 

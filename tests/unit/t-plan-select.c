@@ -9,6 +9,7 @@
 #define BOX \
 	"GPU-a0 @40 =X100;GPU-a1 @10 =X100;GPU-b0 @30 =X200;GPU-b1 @20 =X200,big;" \
 	"GPU-c0 @50 =Y1 m=MIG-a1 m=MIG-b2"
+#define SHARED "GPU-a0 @10 =A m=MIG-a1 m+=MIG-a2;GPU-b0 @20 =A"
 #define MIXED "GPU-a0 @10 =A;GPU-b0 @20 =B;GPU-c0 @30 =A"
 
 /* Two boards of four in rings, crossed once: 0-2-1-3-0, 4-6-5-7-4, 3-4. */
@@ -99,6 +100,14 @@ static const struct row {
 	{"the order does not matter", MIXED, "user:1,0,2", "order=pci", "0 1 2", "", NULL},
 	{"the devices are not known", MIXED, "user:1,0", "order=pci", "", "GM019",
 	 "which GPUs are of the shell's list cannot be decided"},
+	{"compute instances", SHARED, "user:MIG-a1,MIG-a2", "", "", "GM019",
+	 "the shell's list cannot be decided: of 2 compute instances of one GPU instance CUDA "
+	 "picks "
+	 "one: name one of them there"},
+	{"compute instances and a GPU, any order", SHARED, "user:MIG-a1,MIG-a2,GPU-b0", "order=pci",
+	 "", "GM019", "of 2 compute instances of one GPU instance"},
+	{"an instance of a list of two", SHARED, "user:MIG-a1,MIG-a2,GPU-b0", "gpus=MIG-a2", "",
+	 "GM019", "of 2 compute instances of one GPU instance"},
 	{"the order was measured", "fastest=1,0 GPU-a @10 =A;GPU-b @20 =B", "user:0", "", "1", "",
 	 NULL},
 
