@@ -128,6 +128,18 @@ int bounds_inherit(struct builder *b, struct host_class *class, const struct dev
 	return GPUMAP_OK;
 }
 
+/* The devices of the i-th entry. A rank may use every compute instance that its own list names,
+ * although CUDA shows only one of a GPU instance. */
+static const gpumap_device *const *bound_devices(const gpumap_mapping *mapping, size_t i,
+						 size_t *count)
+{
+	const gpumap_entry *entry = &mapping->visible[i];
+	bool shared = entry_shares_instance(entry);
+
+	*count = shared ? entry->count : 1;
+	return &entry->candidates[shared || entry_decided(entry) ? 0 : i];
+}
+
 /* Which of the class's devices are inside the bound, and how many; NULL: no memory. */
 static bool *inside_bound(struct builder *b, const struct host_class *class,
 			  const gpumap_mapping *mapping, const struct device_index *index,
@@ -141,10 +153,15 @@ static bool *inside_bound(struct builder *b, const struct host_class *class,
 	if (!places || !inside)
 		return NULL;
 	for (size_t i = 0; i < mapping->visible_count; i++) {
-		const gpumap_device *device = device_original(index, bound_device(mapping, i));
+		size_t count;
+		const gpumap_device *const *devices = bound_devices(mapping, i, &count);
 
-		if (device)
-			places[device_place(inventory, device)] = true;
+		for (size_t k = 0; k < count; k++) {
+			const gpumap_device *device = device_original(index, devices[k]);
+
+			if (device)
+				places[device_place(inventory, device)] = true;
+		}
 	}
 	for (size_t i = 0; i < class->count; i++) {
 		const gpumap_device *d = class->devices[i];
@@ -270,12 +287,16 @@ static int apply_bound(struct builder *b, struct host_class *class,
 /* "GPU 1 alone", "GPU 0, GPU 1", "no GPU" */
 static void label_own(struct strbuf *buf, const struct plan_inherited *bound)
 {
-	size_t count = bound->mapping->visible_count;
+	const gpumap_mapping *mapping = bound->mapping;
+	size_t count;
 
-	for (size_t i = 0; i < count; i++)
-		strbuf_printf(buf, "%s%s", i ? ", " : "",
-			      DEVICE_LABEL(bound_device(bound->mapping, i)));
-	strbuf_puts(buf, !count ? "no GPU" : "");
+	for (size_t i = 0; i < mapping->visible_count; i++) {
+		const gpumap_device *const *devices = bound_devices(mapping, i, &count);
+
+		for (size_t k = 0; k < count; k++)
+			strbuf_printf(buf, "%s%s", i || k ? ", " : "", DEVICE_LABEL(devices[k]));
+	}
+	strbuf_puts(buf, !mapping->visible_count ? "no GPU" : "");
 }
 
 static void report_taken(struct builder *b, struct host_class *class,

@@ -139,7 +139,7 @@ static const gpumap_mapping *inherit(const gpumap_inventory *inventory, const ch
 static void add_bounds(struct plan_host_input *host, struct plan_inherited *bounds,
 		       const char *text)
 {
-	static const char *const kinds[] = {"user", "scheduler", "container"};
+	static const char *const kinds[] = {"user", "scheduler", "container", "run", "rank"};
 	char *copy = strdup(text), *rest = *text ? copy : NULL, *bound;
 
 	while (next(&rest, " + ", &bound)) {

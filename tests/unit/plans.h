@@ -31,7 +31,7 @@ gpumap_inventory *plan_machine(const char *text);
 
 /*
  * hosts: "NAME[*COUNT]=MACHINE" between " + "; with a count they share one inventory.
- * bounds: "user:LIST" (or scheduler, container) between " + ", the outermost first; for
+ * bounds: "user:LIST" (or scheduler, container, run, rank) between " + ", the outermost first; for
  * every host; LIST may follow "pci " for CUDA_DEVICE_ORDER=PCI_BUS_ID.
  * settings: "key=value" between bars, with the origin "test".
  */

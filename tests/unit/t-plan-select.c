@@ -9,7 +9,7 @@
 #define BOX \
 	"GPU-a0 @40 =X100;GPU-a1 @10 =X100;GPU-b0 @30 =X200;GPU-b1 @20 =X200,big;" \
 	"GPU-c0 @50 =Y1 m=MIG-a1 m=MIG-b2"
-#define SHARED "GPU-a0 @10 =A m=MIG-a1 m+=MIG-a2;GPU-b0 @20 =A"
+#define SHARED "GPU-a0 @10 =A m=MIG-a1 m+=MIG-a2 m+=MIG-a3;GPU-b0 @20 =A;GPU-c0 @30 =A"
 #define MIXED "GPU-a0 @10 =A;GPU-b0 @20 =B;GPU-c0 @30 =A"
 
 /* Two boards of four in rings, crossed once: 0-2-1-3-0, 4-6-5-7-4, 3-4. */
@@ -104,6 +104,10 @@ static const struct row {
 	 "the shell's list cannot be decided: of 2 compute instances of one GPU instance CUDA "
 	 "picks "
 	 "one: name one of them there"},
+	{"own compute instances", SHARED, "run:GPU-b0,GPU-c0,MIG-a1,MIG-a2", "", "0.0 0.1 1 2",
+	 "GM043", NULL},
+	{"other compute instances", SHARED, "run:GPU-b0,GPU-c0,MIG-a1,MIG-a2", "gpus=MIG-a3", "",
+	 "GM271", "which has GPU 1, GPU 2, MIG instance 0 of GPU 0, MIG instance 1 of GPU 0"},
 	{"compute instances and a GPU, any order", SHARED, "user:MIG-a1,MIG-a2,GPU-b0", "order=pci",
 	 "", "GM019", "of 2 compute instances of one GPU instance"},
 	{"an instance of a list of two", SHARED, "user:MIG-a1,MIG-a2,GPU-b0", "gpus=MIG-a2", "",
