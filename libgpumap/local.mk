@@ -96,7 +96,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/alike.c libgpumap/plan/arguments.c libgpumap/plan/arrange.c \
 	libgpumap/plan/attributes.c \
 	libgpumap/plan/bind_cores.c libgpumap/plan/cores.h \
-	libgpumap/plan/bounds.c \
 	libgpumap/plan/build.h \
 	libgpumap/plan/clash.c \
 	libgpumap/plan/device_index.c \
@@ -105,6 +104,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/environ.c \
 	libgpumap/plan/findings.c \
 	libgpumap/plan/hosts.c libgpumap/plan/hosts.h \
+	libgpumap/plan/inherited_limit.c \
 	libgpumap/plan/inherited_list.c \
 	libgpumap/plan/job.c libgpumap/plan/job.h \
 	libgpumap/plan/layout.c \

@@ -128,5 +128,5 @@ int rank_rows_bound(gpumap_hosts *hosts, size_t i, gpumap_report *report)
 	if (ranks == 1 || streq(row->row, "jsrun") ||
 	    (streq(row->row, "Slurm step") && rank_tasks_have_lists()))
 		return GPUMAP_OK;
-	return hosts_bound_rank(hosts, i, row->local_rank, row->row, report);
+	return hosts_limit_rank(hosts, i, row->local_rank, row->row, report);
 }

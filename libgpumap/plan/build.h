@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the stages of plan_make, in their order. selection and bounds find the devices of a
- * class of equal hosts. spread divides the ranks among the hosts. layout gives devices to the local
- * ranks and asks gpumap_resolve which device each rank uses. clash judges the result, and
+ * Shared by the stages of plan_make, in their order. selection and inherited_limit find the devices
+ * of a class of equal hosts. spread divides the ranks among the hosts. layout gives devices to the
+ * local ranks and asks gpumap_resolve which device each rank uses. clash judges the result, and
  * bind_cores binds cores. A stage sets `failed` if the plan cannot work; a negative code ends
  * plan_make.
  */
@@ -187,9 +187,9 @@ struct count_remedy {
 };
 const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count);
 /* The list that "inherit" refers to; NULL: there is none. */
-const struct plan_inherited *bounds_list(const struct plan_host_input *host);
-int bounds_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
-int bounds_apply(struct builder *b, struct host_class *class, const struct device_index *index);
+const struct plan_inherited *limits_list(const struct plan_host_input *host);
+int limits_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
+int limits_apply(struct builder *b, struct host_class *class, const struct device_index *index);
 int arrange_devices(struct builder *b, struct host_class *class, const struct device_index *index);
 int name_devices(struct builder *b, struct host_class *class);
 int spread_ranks(struct builder *b);

@@ -20,7 +20,7 @@ EXPORT void gpumap_hosts_free(gpumap_hosts *hosts)
 	if (!hosts)
 		return;
 	for (size_t i = 0; i < hosts->count; i++)
-		hosts_unbind(&hosts->hosts[i]);
+		hosts_drop_limits(&hosts->hosts[i]);
 	arena_free(&hosts->arena);
 	free(hosts->hosts);
 	free(hosts);

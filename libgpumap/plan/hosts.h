@@ -4,14 +4,14 @@
 
 #include "plan/plan.h"
 
-enum { MAX_BOUNDS = 3 };
+enum { MAX_LIMITS = 3 };
 
 struct known_host {
 	const char *name;
 	int64_t slots; /* of a hostfile, from 1; -1: not given */
 	const gpumap_inventory *inventory;
-	struct plan_inherited inherited[MAX_BOUNDS];
-	gpumap_mapping *mappings[MAX_BOUNDS]; /* of `inherited` */
+	struct plan_inherited inherited[MAX_LIMITS];
+	gpumap_mapping *mappings[MAX_LIMITS]; /* of `inherited` */
 	size_t inherited_count;
 	struct plan_cpus cpus;
 	struct cpu_topology topology;
@@ -28,14 +28,14 @@ struct gpumap_hosts {
 };
 
 /* Drops the inherited lists. */
-void hosts_unbind(struct known_host *host);
+void hosts_drop_limits(struct known_host *host);
 
 /* The host whose GPUs, list and cores the i-th host has. */
 size_t host_source(const gpumap_hosts *hosts, size_t i);
 
 /* For a process that is one of several ranks of another launcher on its host. Its local rank
  * selects its own GPU, unless the ranks see only one GPU, or nothing is known of the host. */
-int hosts_bound_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
+int hosts_limit_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
 		     gpumap_report *report);
 
 /* Whether an entry of GPUMAP_RUN_GPUS names this device. gpumap writes lists (rule N5) with UUIDs,

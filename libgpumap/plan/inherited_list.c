@@ -58,20 +58,20 @@ static int keep_lists(const char **ret, const char *const *envp)
 	return count;
 }
 
-void hosts_unbind(struct known_host *host)
+void hosts_drop_limits(struct known_host *host)
 {
 	while (host->inherited_count)
 		gpumap_mapping_free(host->mappings[--host->inherited_count]);
 }
 
-/* Adds a bound: the list in `envp`. */
-static int bound(gpumap_hosts *hosts, struct known_host *host, enum plan_bound kind,
-		 const char *origin, const char *const *envp, gpumap_report *report)
+/* Adds a limit: the list in `envp`. */
+static int add_limit(gpumap_hosts *hosts, struct known_host *host, enum plan_limit kind,
+		     const char *origin, const char *const *envp, gpumap_report *report)
 {
 	gpumap_mapping *mapping = NULL;
 	int r;
 
-	if (!host->inventory || host->inherited_count == MAX_BOUNDS)
+	if (!host->inventory || host->inherited_count == MAX_LIMITS)
 		return GPUMAP_OK;
 	r = hosts->arena.failed ? GPUMAP_ENOMEM
 				: resolve_list(&mapping, host->inventory, envp, report);
@@ -123,8 +123,8 @@ static const char *bad_entry(gpumap_hosts *hosts, const struct known_host *host,
 	return NULL;
 }
 
-/* Adds a bound of entries as gpumap writes them (rule N5): UUIDs, or numbers in PCI order. */
-static int bound_to(gpumap_hosts *hosts, struct known_host *host, enum plan_bound kind,
+/* Adds a limit of entries as gpumap writes them (rule N5): UUIDs, or numbers in PCI order. */
+static int limit_to(gpumap_hosts *hosts, struct known_host *host, enum plan_limit kind,
 		    const char *origin, const char *list)
 {
 	const char *envp[] = {
@@ -133,7 +133,7 @@ static int bound_to(gpumap_hosts *hosts, struct known_host *host, enum plan_boun
 		NULL,
 	};
 
-	return bound(hosts, host, kind, origin, envp, NULL);
+	return add_limit(hosts, host, kind, origin, envp, NULL);
 }
 
 /* "rank 1 of gpumap run 20261121-193000-4711" */
@@ -145,12 +145,12 @@ static const char *outer_rank(gpumap_hosts *hosts, const char *const *envp)
 			    run && *run ? " " : "", run ? run : "");
 }
 
-/* Adds the bound of a rank of gpumap run: its GPUs. */
-static int bound_run(gpumap_hosts *hosts, struct known_host *host, const char *const *envp,
-		     const char *list)
+/* Adds the limit of a rank of gpumap run: its GPUs. */
+static int limit_to_run(gpumap_hosts *hosts, struct known_host *host, const char *const *envp,
+			const char *list)
 {
 	size_t before = host->inherited_count;
-	int r = bound_to(hosts, host, PLAN_BOUND_RUN, outer_rank(hosts, envp), list);
+	int r = limit_to(hosts, host, PLAN_LIMIT_RUN, outer_rank(hosts, envp), list);
 
 	if (r == GPUMAP_OK && host->inherited_count > before)
 		host->inherited[before].bad = bad_entry(hosts, host, list);
@@ -169,18 +169,18 @@ EXPORT int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *c
 		return GPUMAP_EINPUT;
 	environ_report_misspelt(envp, report);
 	host->job = arena_strdup(&hosts->arena, job);
-	hosts_unbind(host);
+	hosts_drop_limits(host);
 	if (environ_find(envp, "CUDA_VISIBLE_DEVICES") && keep_lists(lists, envp))
-		r = bound(hosts, host, granted ? PLAN_BOUND_SCHEDULER : PLAN_BOUND_USER,
-			  granted && job ? arena_printf(&hosts->arena, "job %s", job)
-					 : "CUDA_VISIBLE_DEVICES",
-			  lists, report);
+		r = add_limit(hosts, host, granted ? PLAN_LIMIT_SCHEDULER : PLAN_LIMIT_USER,
+			      granted && job ? arena_printf(&hosts->arena, "job %s", job)
+					     : "CUDA_VISIBLE_DEVICES",
+			      lists, report);
 	if (r == GPUMAP_OK && own)
-		r = bound_run(hosts, host, envp, own);
+		r = limit_to_run(hosts, host, envp, own);
 	if (r == GPUMAP_OK && hosts->arena.failed)
 		r = GPUMAP_ENOMEM;
 	if (r != GPUMAP_OK)
-		hosts_unbind(host);
+		hosts_drop_limits(host);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
@@ -205,7 +205,7 @@ static const gpumap_device *device_of_rank(const struct known_host *host, size_t
 		       : NULL;
 }
 
-int hosts_bound_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
+int hosts_limit_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
 		     gpumap_report *report)
 {
 	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
@@ -224,7 +224,7 @@ int hosts_bound_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const ch
 		snprintf(number, sizeof(number), "%d", device->physical);
 	origin = arena_printf(&hosts->arena, "local rank %lld of %s", (long long)local_rank,
 			      launcher);
-	r = bound_to(hosts, host, PLAN_BOUND_RANK, origin,
+	r = limit_to(hosts, host, PLAN_LIMIT_RANK, origin,
 		     device && device->uuid ? device->uuid : number);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }

@@ -165,8 +165,8 @@ static int pick(struct picker *k)
 	const gpumap_inventory *inventory = k->class->host->inventory;
 	const struct selection *selection = k->class->selection;
 
-	if (selection->kind == PLAN_GPUS_INHERIT && bounds_list(k->class->host))
-		return bounds_inherit(k->b, k->class, &k->index);
+	if (selection->kind == PLAN_GPUS_INHERIT && limits_list(k->class->host))
+		return limits_inherit(k->b, k->class, &k->index);
 	if (selection->kind != PLAN_GPUS_GPU) {
 		for (size_t i = 0; i < inventory->count; i++)
 			take_all(k, &inventory->gpus[i]);
@@ -210,7 +210,7 @@ int selection_apply(struct builder *b, struct host_class *class)
 	if (r == GPUMAP_OK)
 		r = pick(&k);
 	if (r == GPUMAP_OK && !class->bad)
-		r = bounds_apply(b, class, &k.index);
+		r = limits_apply(b, class, &k.index);
 	if (r == GPUMAP_OK && !class->bad)
 		r = arrange_devices(b, class, &k.index);
 	device_index_free(&k.index);

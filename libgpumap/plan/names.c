@@ -29,12 +29,12 @@ static void report_numbers(struct builder *b, const struct host_class *class, co
 static void check_container(struct builder *b, const struct host_class *class)
 {
 	for (size_t i = 0; i < class->host->inherited_count; i++) {
-		const struct plan_inherited *bound = &class->host->inherited[i];
+		const struct plan_inherited *limit = &class->host->inherited[i];
 
-		if (bound->kind == PLAN_BOUND_CONTAINER &&
-		    bound->mapping->visible_count < class->host->inventory->count)
+		if (limit->kind == PLAN_LIMIT_CONTAINER &&
+		    limit->mapping->visible_count < class->host->inventory->count)
 			plan_report(b, FINDING_LEAKED_LIST,
-				    ABOUT(.rule = "L2", .origin = bound->origin,
+				    ABOUT(.rule = "L2", .origin = limit->origin,
 					  .fix = "write " SETTING(
 						  "ids = uuid") ", or plan inside the container"),
 				    "the list of %s%s holds the host's numbers, but inside the "

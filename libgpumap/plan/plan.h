@@ -70,17 +70,17 @@ bool plan_uses(enum profile_key_id key);
 
 /* What limits this process to some of the host's devices. The last two limit a rank to its own
  * GPUs. */
-enum plan_bound {
-	PLAN_BOUND_USER,
-	PLAN_BOUND_SCHEDULER,
-	PLAN_BOUND_CONTAINER,
-	PLAN_BOUND_RUN, /* a rank of gpumap run; other GPUs of the run belong to other ranks */
+enum plan_limit {
+	PLAN_LIMIT_USER,
+	PLAN_LIMIT_SCHEDULER,
+	PLAN_LIMIT_CONTAINER,
+	PLAN_LIMIT_RUN, /* a rank of gpumap run; other GPUs of the run belong to other ranks */
 	/* a rank of another launcher; its GPU is usually that of its local rank */
-	PLAN_BOUND_RANK
+	PLAN_LIMIT_RANK
 };
 
 struct plan_inherited {
-	enum plan_bound kind;
+	enum plan_limit kind;
 	const gpumap_mapping *mapping; /* the process may use only its visible devices */
 	const char *origin; /* "CUDA_VISIBLE_DEVICES", "job 4711", "rank 1 of gpumap run 7" */
 	const char *bad;    /* an entry of GPUMAP_RUN_GPUS that is not a GPU of the host; or NULL */

@@ -136,28 +136,28 @@ static const gpumap_mapping *inherit(const gpumap_inventory *inventory, const ch
 	return mapping;
 }
 
-static void add_bounds(struct plan_host_input *host, struct plan_inherited *bounds,
+static void add_limits(struct plan_host_input *host, struct plan_inherited *limits,
 		       const char *text)
 {
 	static const char *const kinds[] = {"user", "scheduler", "container", "run", "rank"};
-	char *copy = strdup(text), *rest = *text ? copy : NULL, *bound;
+	char *copy = strdup(text), *rest = *text ? copy : NULL, *limit;
 
-	while (next(&rest, " + ", &bound)) {
-		struct plan_inherited *b = &bounds[host->inherited_count++];
-		char *list = strchr(bound, ':');
+	while (next(&rest, " + ", &limit)) {
+		struct plan_inherited *b = &limits[host->inherited_count++];
+		char *list = strchr(limit, ':');
 
 		*list++ = '\0';
 		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-			if (streq(kinds[i], bound))
-				b->kind = (enum plan_bound)i;
+			if (streq(kinds[i], limit))
+				b->kind = (enum plan_limit)i;
 		b->origin = "CUDA_VISIBLE_DEVICES";
 		b->mapping = inherit(host->inventory, list);
 	}
-	host->inherited = host->inherited_count ? bounds : NULL;
+	host->inherited = host->inherited_count ? limits : NULL;
 	free(copy);
 }
 
-static void add_host(struct scene *scene, char *text, const char *bounds)
+static void add_host(struct scene *scene, char *text, const char *limits)
 {
 	char *machine = strchr(text, '='), *star;
 	struct plan_host_input host = {0};
@@ -171,18 +171,18 @@ static void add_host(struct scene *scene, char *text, const char *bounds)
 	scene->inventories[at] = plan_machine(machine);
 	host.inventory = scene->inventories[at];
 	host.name = strndup(text, strcspn(text, "*"));
-	add_bounds(&host, scene->bounds[at], bounds);
+	add_limits(&host, scene->limits[at], limits);
 	while (count--)
 		scene->hosts[scene->input.host_count++] = host;
 }
 
-void scene_set(struct scene *scene, const char *hosts, const char *bounds, const char *settings)
+void scene_set(struct scene *scene, const char *hosts, const char *limits, const char *settings)
 {
 	char *copy = strdup(hosts), *rest = *hosts ? copy : NULL, *one;
 
 	*scene = (struct scene){.settings = plan_settings_default()};
 	while (next(&rest, " + ", &one))
-		add_host(scene, one, bounds);
+		add_host(scene, one, limits);
 	free(copy);
 	scene->texts = strdup(settings);
 	ck_assert_int_eq(gpumap_report_new(&scene->report), GPUMAP_OK);
@@ -219,7 +219,7 @@ void scene_free(struct scene *scene)
 	for (size_t i = 0; i < scene->inventory_count; i++) {
 		for (size_t k = 0; k < 2; k++)
 			gpumap_mapping_free(
-				(gpumap_mapping *)(uintptr_t)scene->bounds[i][k].mapping);
+				(gpumap_mapping *)(uintptr_t)scene->limits[i][k].mapping);
 		gpumap_inventory_free(scene->inventories[i]);
 	}
 	gpumap_report_free(scene->report);

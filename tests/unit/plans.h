@@ -10,7 +10,7 @@ enum { SCENE_HOSTS = 16 };
 /* Everything that one plan is made of. */
 struct scene {
 	gpumap_inventory *inventories[SCENE_HOSTS];
-	struct plan_inherited bounds[SCENE_HOSTS][2];
+	struct plan_inherited limits[SCENE_HOSTS][2];
 	struct plan_host_input hosts[SCENE_HOSTS];
 	size_t inventory_count;
 	struct plan_settings settings;
@@ -31,11 +31,11 @@ gpumap_inventory *plan_machine(const char *text);
 
 /*
  * hosts: "NAME[*COUNT]=MACHINE" between " + "; with a count they share one inventory.
- * bounds: "user:LIST" (or scheduler, container, run, rank) between " + ", the outermost first; for
+ * limits: "user:LIST" (or scheduler, container, run, rank) between " + ", the outermost first; for
  * every host; LIST may follow "pci " for CUDA_DEVICE_ORDER=PCI_BUS_ID.
  * settings: "key=value" between bars, with the origin "test".
  */
-void scene_set(struct scene *scene, const char *hosts, const char *bounds, const char *settings);
+void scene_set(struct scene *scene, const char *hosts, const char *limits, const char *settings);
 /* Makes the plan of a scene that was set. */
 void scene_plan(struct scene *scene);
 void scene_free(struct scene *scene);

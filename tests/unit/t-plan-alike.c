@@ -229,7 +229,7 @@ static size_t allocations(size_t row, size_t count)
 	const char *machines[SCENE_HOSTS];
 	gpumap_request *request;
 	gpumap_mapping *granted = NULL;
-	struct plan_inherited bound = {.kind = PLAN_BOUND_SCHEDULER, .origin = "job 1"};
+	struct plan_inherited limit = {.kind = PLAN_LIMIT_SCHEDULER, .origin = "job 1"};
 	struct scene scene;
 	size_t taken;
 
@@ -240,9 +240,9 @@ static size_t allocations(size_t row, size_t count)
 	ck_assert_int_eq(gpumap_request_set(request, "visible", "0", "test", NULL), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_resolve(&granted, request, scene.hosts[0].inventory, NULL),
 			 GPUMAP_OK);
-	bound.mapping = granted;
+	limit.mapping = granted;
 	if (kinds[row].fails) {
-		scene.hosts[0].inherited = &bound;
+		scene.hosts[0].inherited = &limit;
 		scene.hosts[0].inherited_count = 1;
 	}
 	allocations_fail_at(0);

@@ -12,7 +12,7 @@
 	"m=MIG-2"
 
 static const struct {
-	const char *name, *hosts, *bounds, *settings;
+	const char *name, *hosts, *limits, *settings;
 } cases[] = {
 	{"plain", "a=8xH100", "", "device=cuda:%l"},
 	{"three kinds of hosts", "a*2=2 + b=" BOX " + c=3", "", "device=cuda:%l|order=nvlink"},
@@ -34,7 +34,7 @@ START_TEST(every_allocation_fails)
 	struct scene scene;
 	int whole;
 
-	scene_set(&scene, cases[_i].hosts, cases[_i].bounds, cases[_i].settings);
+	scene_set(&scene, cases[_i].hosts, cases[_i].limits, cases[_i].settings);
 	for (size_t i = 0; i < scene.input.host_count; i++)
 		scene.hosts[i].cpus = &cpus;
 	scene_plan(&scene);

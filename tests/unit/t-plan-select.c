@@ -25,7 +25,7 @@
 	"GPU-44 @50 l= n=0-1"
 
 static const struct row {
-	const char *name, *machine, *bounds, *settings;
+	const char *name, *machine, *limits, *settings;
 	const char *lands;    /* with isolate and cuda:0, so every rank's own */
 	const char *findings; /* remarks too */
 	const char *text;     /* of a finding; NULL */
@@ -199,7 +199,7 @@ START_TEST(selected)
 	snprintf(hosts, sizeof(hosts), "a=%s", row->machine);
 	snprintf(settings, sizeof(settings), "share=isolate|device=cuda:0|cpu_bind=none|%s",
 		 row->settings);
-	scene_set(&scene, hosts, row->bounds, settings);
+	scene_set(&scene, hosts, row->limits, settings);
 	scene_plan(&scene);
 	ROW_EQ_INT(row->name, scene.code, GPUMAP_OK);
 	lands = scene_lands(&scene);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule S6a: an inherited list limits a selection, or is overridden by it. */
+/* Rule S6a: an inherited list, a grant or the GPUs of a rank limit a selection. A selection may
+ * override a list. */
 #include "plan/build.h"
 
 #include <stdio.h>
@@ -7,13 +8,13 @@
 #include "plan/job.h"
 #include "strbuf.h"
 
-static const char *bound_name(const struct plan_inherited *bound)
+static const char *limit_name(const struct plan_inherited *limit)
 {
 	static const char *const names[] = {"the shell's list", "the scheduler's grant",
 					    "the container's grant", "the rank's own",
 					    "the rank's own"};
 
-	return names[bound->kind];
+	return names[limit->kind];
 }
 
 /* An entry that can be several compute instances; NULL: there is none. */
@@ -50,7 +51,7 @@ static bool order_is_certain(const gpumap_mapping *mapping)
 }
 
 /* The i-th device of a set that is certain. */
-static const gpumap_device *bound_device(const gpumap_mapping *mapping, size_t i)
+static const gpumap_device *limit_device(const gpumap_mapping *mapping, size_t i)
 {
 	const gpumap_entry *entry = &mapping->visible[i];
 
@@ -58,79 +59,79 @@ static const gpumap_device *bound_device(const gpumap_mapping *mapping, size_t i
 }
 
 static void report_undecidable(struct builder *b, struct host_class *class,
-			       const struct plan_inherited *bound, const char *what)
+			       const struct plan_inherited *limit, const char *what)
 {
-	const gpumap_entry *shared = shared_instance(bound->mapping);
+	const gpumap_entry *shared = shared_instance(limit->mapping);
 
 	class->bad = true;
 	if (shared) {
 		plan_report(b, FINDING_UNDECIDABLE,
-			    ABOUT(.rule = "V9", .origin = bound->origin,
+			    ABOUT(.rule = "V9", .origin = limit->origin,
 				  .fix = "name one of them there"),
 			    "%s of %s cannot be decided: of %zu compute instances of one GPU "
 			    "instance CUDA picks one%s",
-			    what, bound_name(bound), shared->count, MORE_HOSTS(class->host_count));
+			    what, limit_name(limit), shared->count, MORE_HOSTS(class->host_count));
 		return;
 	}
 	plan_report(
 		b, FINDING_UNDECIDABLE,
-		ABOUT(.rule = "N4", .origin = bound->origin,
+		ABOUT(.rule = "N4", .origin = limit->origin,
 		      .fix = "set CUDA_DEVICE_ORDER=PCI_BUS_ID where the list is made, use UUIDs "
 			     "there, or measure with gpumap inventory --ask-driver"),
 		"%s of %s cannot be decided: its numbers depend on CUDA's order%s", what,
-		bound_name(bound), MORE_HOSTS(class->host_count));
+		limit_name(limit), MORE_HOSTS(class->host_count));
 }
 
-const struct plan_inherited *bounds_list(const struct plan_host_input *host)
+const struct plan_inherited *limits_list(const struct plan_host_input *host)
 {
 	size_t i = host->inherited_count;
 
-	while (i && host->inherited[i - 1].kind >= PLAN_BOUND_RUN)
+	while (i && host->inherited[i - 1].kind >= PLAN_LIMIT_RUN)
 		i--;
 	return i ? &host->inherited[i - 1] : NULL;
 }
 
-int bounds_inherit(struct builder *b, struct host_class *class, const struct device_index *index)
+int limits_inherit(struct builder *b, struct host_class *class, const struct device_index *index)
 {
-	const struct plan_inherited *bound = bounds_list(class->host);
-	const gpumap_mapping *mapping = bound->mapping;
+	const struct plan_inherited *limit = limits_list(class->host);
+	const gpumap_mapping *mapping = limit->mapping;
 	bool any_order = class->settings->order != PLAN_LISTED;
 
 	if (!set_is_certain(mapping)) {
-		report_undecidable(b, class, bound, "which GPUs are");
+		report_undecidable(b, class, limit, "which GPUs are");
 		return GPUMAP_OK;
 	}
 	if (!any_order && !order_is_certain(mapping)) {
-		report_undecidable(b, class, bound, "the order");
+		report_undecidable(b, class, limit, "the order");
 		return GPUMAP_OK;
 	}
 	/* CUDA hides some compute instances, so there are never more than places. */
 	for (size_t i = 0; i < mapping->visible_count; i++) {
-		const gpumap_device *seen = bound_device(mapping, i);
+		const gpumap_device *seen = limit_device(mapping, i);
 		const gpumap_device *device = device_original(index, seen);
 
 		if (!device) {
 			class->bad = true;
 			plan_report(b, FINDING_BAD_SELECTION,
-				    ABOUT(.rule = "S6a", .origin = bound->origin,
+				    ABOUT(.rule = "S6a", .origin = limit->origin,
 					  .fix = "record the host's inventory anew"),
 				    "%s has %s, which the inventory of %s lacks%s",
-				    bound_name(bound), DEVICE_LABEL(seen), class->host->name,
+				    limit_name(limit), DEVICE_LABEL(seen), class->host->name,
 				    MORE_HOSTS(class->host_count));
 			return GPUMAP_OK;
 		}
 		if (class->count < device_total(class->host->inventory))
 			class->devices[class->count++] = device;
 	}
-	plan_step(b, "S6a", bound->origin, "gpus = inherit: %zu device%s of %s on %s%s",
-		  class->count, class->count == 1 ? "" : "s", bound_name(bound), class->host->name,
+	plan_step(b, "S6a", limit->origin, "gpus = inherit: %zu device%s of %s on %s%s",
+		  class->count, class->count == 1 ? "" : "s", limit_name(limit), class->host->name,
 		  MORE_HOSTS(class->host_count));
 	return GPUMAP_OK;
 }
 
 /* The devices of the i-th entry. A rank may use every compute instance that its own list names,
  * although CUDA shows only one of a GPU instance. */
-static const gpumap_device *const *bound_devices(const gpumap_mapping *mapping, size_t i,
+static const gpumap_device *const *limit_devices(const gpumap_mapping *mapping, size_t i,
 						 size_t *count)
 {
 	const gpumap_entry *entry = &mapping->visible[i];
@@ -140,8 +141,8 @@ static const gpumap_device *const *bound_devices(const gpumap_mapping *mapping, 
 	return &entry->candidates[shared || entry_decided(entry) ? 0 : i];
 }
 
-/* Which of the class's devices are inside the bound, and how many; NULL: no memory. */
-static bool *inside_bound(struct builder *b, const struct host_class *class,
+/* Which of the class's devices are inside the limit, and how many; NULL: no memory. */
+static bool *inside_limit(struct builder *b, const struct host_class *class,
 			  const gpumap_mapping *mapping, const struct device_index *index,
 			  size_t *kept)
 {
@@ -154,7 +155,7 @@ static bool *inside_bound(struct builder *b, const struct host_class *class,
 		return NULL;
 	for (size_t i = 0; i < mapping->visible_count; i++) {
 		size_t count;
-		const gpumap_device *const *devices = bound_devices(mapping, i, &count);
+		const gpumap_device *const *devices = limit_devices(mapping, i, &count);
 
 		for (size_t k = 0; k < count; k++) {
 			const gpumap_device *device = device_original(index, devices[k]);
@@ -205,23 +206,23 @@ static const char *with_count(struct count_remedy *ret, const struct builder *b,
 }
 
 static void report_outside(struct builder *b, struct host_class *class,
-			   const struct plan_inherited *bound, const char *labels)
+			   const struct plan_inherited *limit, const char *labels)
 {
 	struct count_remedy fix;
 	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
 	const char *more = MORE_HOSTS(class->host_count), *host = class->host->name;
 	struct about about = {.rule = "S6a",
-			      .origin = place->origin ? place->origin : bound->origin,
+			      .origin = place->origin ? place->origin : limit->origin,
 			      .line = place->line,
 			      .column = place->column};
 
-	if (bound->kind != PLAN_BOUND_USER) {
+	if (limit->kind != PLAN_LIMIT_USER) {
 		about.fix =
 			with_count(&fix, b, class,
 				   "write " SETTING("gpus = inherit") ", or ask for these GPUs");
 		plan_report(b, FINDING_OUTSIDE_GRANT, &about,
 			    SETTING("gpus") ": %s of %s is outside %s (%s)%s", labels, host,
-			    bound_name(bound), bound->origin, more);
+			    limit_name(limit), limit->origin, more);
 		class->bad = true;
 	} else if (class->settings->on_conflict == PLAN_CONFLICT_ERROR) {
 		about.fix = with_count(
@@ -230,16 +231,16 @@ static void report_outside(struct builder *b, struct host_class *class,
 				"on_conflict = intersect") " or override");
 		plan_report(b, FINDING_LIST_CONFLICT, &about,
 			    SETTING("gpus") ": %s of %s is not in %s%s", labels, host,
-			    bound_name(bound), more);
+			    limit_name(limit), more);
 		class->bad = true;
 	} else if (class->settings->on_conflict == PLAN_CONFLICT_INTERSECT) {
 		plan_report(b, FINDING_LIST_OVERRULED, &about,
 			    SETTING("gpus") ": %s of %s is left out, as %s does not have it%s",
-			    labels, host, bound_name(bound), more);
+			    labels, host, limit_name(limit), more);
 	} else {
 		plan_report(b, FINDING_LIST_OVERRULED, &about,
 			    SETTING("gpus") ": %s of %s is used although %s does not have it%s",
-			    labels, host, bound_name(bound), more);
+			    labels, host, limit_name(limit), more);
 	}
 }
 
@@ -253,21 +254,21 @@ static void keep_inside(struct host_class *class, const bool *inside)
 	class->count = kept;
 }
 
-static int apply_bound(struct builder *b, struct host_class *class,
-		       const struct plan_inherited *bound, const struct device_index *index)
+static int apply_limit(struct builder *b, struct host_class *class,
+		       const struct plan_inherited *limit, const struct device_index *index)
 {
-	bool user = bound->kind == PLAN_BOUND_USER;
+	bool user = limit->kind == PLAN_LIMIT_USER;
 	enum plan_conflict policy = class->settings->on_conflict;
 	struct strbuf labels = {0};
 	size_t kept;
 	bool *inside;
 
-	if (!set_is_certain(bound->mapping)) {
+	if (!set_is_certain(limit->mapping)) {
 		if (!user || policy != PLAN_CONFLICT_OVERRIDE)
-			report_undecidable(b, class, bound, "which GPUs are");
+			report_undecidable(b, class, limit, "which GPUs are");
 		return GPUMAP_OK;
 	}
-	inside = inside_bound(b, class, bound->mapping, index, &kept);
+	inside = inside_limit(b, class, limit->mapping, index, &kept);
 	if (!inside)
 		return plan_nomem(b);
 	if (kept == class->count)
@@ -277,7 +278,7 @@ static int apply_bound(struct builder *b, struct host_class *class,
 		strbuf_free(&labels);
 		return plan_nomem(b);
 	}
-	report_outside(b, class, bound, labels.text);
+	report_outside(b, class, limit, labels.text);
 	strbuf_free(&labels);
 	if (user && policy == PLAN_CONFLICT_INTERSECT)
 		keep_inside(class, inside);
@@ -285,13 +286,13 @@ static int apply_bound(struct builder *b, struct host_class *class,
 }
 
 /* "GPU 1 alone", "GPU 0, GPU 1", "no GPU" */
-static void label_own(struct strbuf *buf, const struct plan_inherited *bound)
+static void label_own(struct strbuf *buf, const struct plan_inherited *limit)
 {
-	const gpumap_mapping *mapping = bound->mapping;
+	const gpumap_mapping *mapping = limit->mapping;
 	size_t count;
 
 	for (size_t i = 0; i < mapping->visible_count; i++) {
-		const gpumap_device *const *devices = bound_devices(mapping, i, &count);
+		const gpumap_device *const *devices = limit_devices(mapping, i, &count);
 
 		for (size_t k = 0; k < count; k++)
 			strbuf_printf(buf, "%s%s", i || k ? ", " : "", DEVICE_LABEL(devices[k]));
@@ -300,7 +301,7 @@ static void label_own(struct strbuf *buf, const struct plan_inherited *bound)
 }
 
 static void report_taken(struct builder *b, struct host_class *class,
-			 const struct plan_inherited *bound, const char *labels, const char *own)
+			 const struct plan_inherited *limit, const char *labels, const char *own)
 {
 	static const char take[] =
 		"write " SETTING("gpus = inherit") " to take its own, or start gpumap run once, "
@@ -313,15 +314,15 @@ static void report_taken(struct builder *b, struct host_class *class,
 	plan_report(
 		b, FINDING_OTHER_RANKS,
 		ABOUT(.rule = "S6a", .origin = place->origin, .line = place->line,
-		      .column = place->column, .fix = bound->mapping->visible_count ? take : none),
+		      .column = place->column, .fix = limit->mapping->visible_count ? take : none),
 		SETTING("gpus") ": %s of %s would be taken from another rank: this is %s, which "
 				"has %s%s",
-		labels, class->host->name, bound->origin, own, MORE_HOSTS(class->host_count));
+		labels, class->host->name, limit->origin, own, MORE_HOSTS(class->host_count));
 }
 
 /* It is not known which GPUs are the rank's own. */
 static void report_bad_own(struct builder *b, struct host_class *class,
-			   const struct plan_inherited *bound)
+			   const struct plan_inherited *limit)
 {
 	class->bad = true;
 	plan_report(b, FINDING_BAD_VALUE,
@@ -330,20 +331,20 @@ static void report_bad_own(struct builder *b, struct host_class *class,
 				 "them, "
 				 "else "
 				 "plan with an inventory of this host"),
-		    "'%s' is not a GPU of %s%s", QUOTE(span_of(bound->bad)), class->host->name,
+		    "'%s' is not a GPU of %s%s", QUOTE(span_of(limit->bad)), class->host->name,
 		    MORE_HOSTS(class->host_count));
 }
 
 /* The part that a rank takes of a list, if other ranks share the list. */
 static void report_own(struct builder *b, const struct host_class *class,
-		       const struct plan_inherited *bound, const char *own)
+		       const struct plan_inherited *limit, const char *own)
 {
-	plan_step(b, "S6a", bound->origin,
-		  "gpus = inherit: of the GPUs that %s sees on %s, its own: %s", bound->origin,
+	plan_step(b, "S6a", limit->origin,
+		  "gpus = inherit: of the GPUs that %s sees on %s, its own: %s", limit->origin,
 		  class->host->name, own);
-	if (bound->kind == PLAN_BOUND_RANK)
+	if (limit->kind == PLAN_LIMIT_RANK)
 		plan_report(b, FINDING_OWN_GPU,
-			    ABOUT(.rule = "R4", .origin = bound->origin,
+			    ABOUT(.rule = "R4", .origin = limit->origin,
 				  .fix = "start gpumap run once for each host, or name its "
 					 "GPUs: " SETTING("gpus = 0,1")),
 			    "ranks of this launcher share the GPUs of %s: this one takes %s",
@@ -353,29 +354,29 @@ static void report_own(struct builder *b, const struct host_class *class,
 /* Leaves out the GPUs of other ranks if the selection is inherited; if it names them, that is an
  * error. For ranks of another launcher it is not known which rank has the named ones. */
 static int apply_own(struct builder *b, struct host_class *class,
-		     const struct plan_inherited *bound, const struct device_index *index)
+		     const struct plan_inherited *limit, const struct device_index *index)
 {
 	bool *inside, inherit = class->selection->kind == PLAN_GPUS_INHERIT;
 	struct strbuf labels = {0}, own = {0};
 	size_t kept;
 
-	if (bound->kind == PLAN_BOUND_RANK && class->selection->kind == PLAN_GPUS_GPU)
+	if (limit->kind == PLAN_LIMIT_RANK && class->selection->kind == PLAN_GPUS_GPU)
 		return GPUMAP_OK;
-	if (bound->bad && class->count) {
-		report_bad_own(b, class, bound);
+	if (limit->bad && class->count) {
+		report_bad_own(b, class, limit);
 		return GPUMAP_OK;
 	}
-	inside = inside_bound(b, class, bound->mapping, index, &kept);
+	inside = inside_limit(b, class, limit->mapping, index, &kept);
 	if (!inside)
 		return plan_nomem(b);
 	label_outside(&labels, class, inside);
-	label_own(&own, bound);
+	label_own(&own, limit);
 	if (labels.failed || own.failed) {
 		plan_nomem(b);
 	} else if (kept < class->count && (!inherit || !kept)) {
-		report_taken(b, class, bound, labels.text, own.text);
+		report_taken(b, class, limit, labels.text, own.text);
 	} else if (kept < class->count) {
-		report_own(b, class, bound, own.text);
+		report_own(b, class, limit, own.text);
 		keep_inside(class, inside);
 	}
 	strbuf_free(&labels);
@@ -383,19 +384,19 @@ static int apply_own(struct builder *b, struct host_class *class,
 	return b->arena->failed ? plan_nomem(b) : GPUMAP_OK;
 }
 
-int bounds_apply(struct builder *b, struct host_class *class, const struct device_index *index)
+int limits_apply(struct builder *b, struct host_class *class, const struct device_index *index)
 {
-	const struct plan_inherited *list = bounds_list(class->host);
+	const struct plan_inherited *list = limits_list(class->host);
 	bool inherit = class->selection->kind == PLAN_GPUS_INHERIT;
 	int r = GPUMAP_OK;
 
 	for (size_t i = 0; r == GPUMAP_OK && i < class->host->inherited_count && !class->bad; i++) {
-		const struct plan_inherited *bound = &class->host->inherited[i];
+		const struct plan_inherited *limit = &class->host->inherited[i];
 
-		if (bound->kind >= PLAN_BOUND_RUN)
-			r = apply_own(b, class, bound, index);
-		else if (!inherit || bound != list)
-			r = apply_bound(b, class, bound, index);
+		if (limit->kind >= PLAN_LIMIT_RUN)
+			r = apply_own(b, class, limit, index);
+		else if (!inherit || limit != list)
+			r = apply_limit(b, class, limit, index);
 	}
 	return r;
 }
