@@ -251,7 +251,7 @@ static int run(char **argv)
 			   "cannot run '%s': %s", QUOTE(span_of(*argv)), strerror(why));
 	print_report(&output, 0);
 	gpumap_report_free(output.report);
-	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+	return status_of_error(why);
 }
 
 int cmd_pretend(int argc, char **argv)

@@ -8,17 +8,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "launch/exit_status.h"
 #include "style.h"
 #include "suggest.h"
 
-/* Exit statuses, as gpumap(1) documents them. */
+/* Exit statuses, as gpumap(1) documents them. launch/exit_status.h has those of commands that start
+ * programs. */
 enum {
 	STATUS_ANSWERED = 0,
-	STATUS_NO = 1,            /* the input is well-formed, and the answer is "no" or an error */
-	STATUS_MALFORMED = 2,     /* bad input, unknown option, bad file, strict refusal */
-	STATUS_OWN_FAILURE = 125, /* pretend: gpumap itself failed */
-	STATUS_NOT_EXECUTABLE = 126,
-	STATUS_NOT_FOUND = 127
+	STATUS_NO = 1,       /* the input is well-formed, and the answer is "no" or an error */
+	STATUS_MALFORMED = 2 /* bad input, unknown option, bad file, strict refusal */
 };
 
 struct command {

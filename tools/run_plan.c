@@ -140,7 +140,7 @@ static bool has_scripts(struct running *r)
 
 		if (!error)
 			continue;
-		r->result.status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+		r->result.status = status_of_error(error);
 		return false;
 	}
 	return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The exit status of a run. */
+#include "exit_status.h"
 #include "report.h"
 #include "signal_name.h"
 #include "supervise.h"
@@ -21,9 +22,9 @@ void supervise_conclude(struct supervisor *s)
 	if (s->refused)
 		result->status = s->refusal;
 	else if (result->cause == LAUNCH_BROKEN)
-		result->status = OWN_FAILURE;
+		result->status = STATUS_OWN_FAILURE;
 	else if (result->cause == LAUNCH_TIMED_OUT)
-		result->status = TIME_LIMIT;
+		result->status = STATUS_TIME_LIMIT;
 	else if (result->cause == LAUNCH_SIGNALLED)
 		result->status = 128 + result->signal;
 	else

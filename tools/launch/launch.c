@@ -91,7 +91,7 @@ int launch_run(const struct launch *launch, struct launch_result *result, gpumap
 			       .guard = -1};
 	int r;
 
-	*result = (struct launch_result){.status = OWN_FAILURE, .cause = LAUNCH_DONE};
+	*result = (struct launch_result){.status = STATUS_OWN_FAILURE, .cause = LAUNCH_DONE};
 	if (launch->count == 0)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_LAUNCH, NULL,
 				   "there are no ranks to start on this host");

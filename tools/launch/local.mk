@@ -10,7 +10,7 @@ launch_sources = \
 	tools/launch/console_sink.c \
 	tools/launch/console_read.c \
 	tools/launch/console_tag.c \
-	tools/launch/exit_status.c \
+	tools/launch/exit_status.c tools/launch/exit_status.h \
 	tools/launch/first_failure.c \
 	tools/launch/guard.c \
 	tools/launch/guard_events.c \

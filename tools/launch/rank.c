@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "exit_status.h"
+
 struct becoming {
 	const struct launch_rank *rank;
 	size_t index;
@@ -24,21 +26,21 @@ static void send_status(const struct becoming *b, enum stage stage, int error)
 	/* Shorter than PIPE_BUF, so it is written whole or not at all. Without a guard no process
 	 * reads it. */
 	if (write(b->statuses, &status, sizeof(status)) != sizeof(status))
-		_exit(125);
+		_exit(STATUS_OWN_FAILURE);
 }
 
 static void refuse(const struct becoming *b, enum stage stage, int error) __attribute__((noreturn));
 static void refuse(const struct becoming *b, enum stage stage, int error)
 {
 	send_status(b, stage, error);
-	_exit(error == ENOENT ? 127 : 126);
+	_exit(status_of_error(error));
 }
 
 /* The rank dies with its guard, however the guard dies; the launcher ends the rank's children. */
 static void die_with(pid_t guard)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != guard)
-		_exit(125);
+		_exit(STATUS_OWN_FAILURE);
 }
 
 static void connect_output(const struct process_state *state, const struct rank_output *output)
@@ -46,7 +48,7 @@ static void connect_output(const struct process_state *state, const struct rank_
 	if (dup2(state->null, STDIN_FILENO) < 0 ||
 	    (output->out >= 0 && dup2(output->out, STDOUT_FILENO) < 0) ||
 	    (output->err >= 0 && dup2(output->err, STDERR_FILENO) < 0))
-		_exit(125);
+		_exit(STATUS_OWN_FAILURE);
 }
 
 static void bind_to(const struct becoming *b)
@@ -109,7 +111,7 @@ void rank_become(const struct launch *launch, const struct process_state *state,
 		refuse(&b, STAGE_FIND, error);
 	send_status(&b, STAGE_READY, 0);
 	if (read(gate, &byte, 1) != 1)
-		_exit(125);
+		_exit(STATUS_OWN_FAILURE);
 	reset_signals(state->hup_ignored);
 	execute(&b);
 	refuse(&b, STAGE_EXEC, errno);

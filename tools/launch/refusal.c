@@ -64,5 +64,5 @@ int refusal(const struct launch_rank *rank, const struct guard_message *m,
 		report_add(report, FINDING_NOT_STARTED,
 			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s: %s",
 			   rank->rank, stage_text(m->stage), strerror(m->error));
-	return !program ? OWN_FAILURE : m->error == ENOENT ? 127 : 126;
+	return program ? status_of_error(m->error) : STATUS_OWN_FAILURE;
 }

@@ -3,9 +3,7 @@
 #define GM_SUPERVISE_H
 
 #include "console.h"
-
-/* Exit statuses. */
-enum { TIME_LIMIT = 124, OWN_FAILURE = 125 };
+#include "exit_status.h"
 
 /* The stages of ending the ranks. */
 enum ending { RUNNING, STOPPING, KILLING, GIVEN_UP };
