@@ -30,3 +30,50 @@ const struct collective *collective_find(const char *name, struct train_error *e
 			   "collective '%s': there is self, shm, peer, mpi and nccl", name);
 	return NULL;
 }
+
+const char *collective_auto(const struct rendezvous_options *options, bool simulated)
+{
+	if (options->world == 1)
+		return "self";
+	if (!simulated)
+		return options->ranks == options->world ? "peer" : "nccl";
+	return options->local == options->world ? "shm" : "mpi";
+}
+
+/* Whether the collective supports the devices and the sums. */
+static bool fits(const struct collective *collective, const struct rendezvous_options *options,
+		 const char *backend, bool simulated, struct train_error *error)
+{
+	if (!collective->on_devices && !simulated)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"--collective %s: it reads memory of the host, and GPUs have their "
+			"own; leave it out, or write --collective nccl",
+			collective->name);
+	if (simulated && strcmp(collective->name, "nccl") == 0)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"--collective nccl: it is for GPUs, and backend %s simulates them; "
+			"leave it out, or write --backend cuda",
+			backend);
+	return collective->rounds || options->sums == VALUE_FLOAT32 ||
+	       train_fail(
+		       error, TRAIN_BAD_INPUT,
+		       "--gradient-type bf16: collective %s sends gradients as they are; leave it "
+		       "out, or write --collective nccl",
+		       collective->name);
+}
+
+const struct collective *collective_choose(const char *name,
+					   const struct rendezvous_options *options,
+					   const char *backend, bool simulated,
+					   struct train_error *error)
+{
+	const struct collective *collective;
+
+	if (strcmp(name, "auto") == 0)
+		name = collective_auto(options, simulated);
+	collective = collective_find(name, error);
+	return collective && fits(collective, options, backend, simulated, error) ? collective
+										  : NULL;
+}

@@ -144,4 +144,14 @@ static inline bool collective_join(struct communicator *comm, struct train_error
 const struct collective *collective_find(const char *name, struct train_error *error);
 const struct collective *collective_mpi_find(struct train_error *error);
 
+/* The name of the collective that --collective auto takes; `simulated`: the devices are simulated
+ * in memory of the host. */
+const char *collective_auto(const struct rendezvous_options *options, bool simulated);
+/* The collective called NAME, which may be auto, if it supports the devices of the backend and the
+ * type of the sums; else NULL. */
+const struct collective *collective_choose(const char *name,
+					   const struct rendezvous_options *options,
+					   const char *backend, bool simulated,
+					   struct train_error *error);
+
 #endif

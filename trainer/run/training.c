@@ -141,48 +141,10 @@ static bool check_threads(const struct training *t, struct train_error *error)
 			  threads, cores, cores == 1 ? "core" : "cores", max);
 }
 
-static const char *best_collective(const struct training *t)
-{
-	const struct place *place = &t->place;
-
-	if (place->world == 1)
-		return "self";
-	if (!backend_simulates(t->backend->name))
-		return place->ranks == place->world ? "peer" : "nccl";
-	return place->world == place->local_world ? "shm" : "mpi";
-}
-
-/* Whether the collective supports the settings. */
-static bool collective_fits(const struct training *t, struct train_error *error)
-{
-	const struct collective *collective = t->collective;
-	bool simulated = backend_simulates(t->backend->name);
-
-	if (!collective->on_devices && !simulated)
-		return train_fail(
-			error, TRAIN_BAD_INPUT,
-			"--collective %s: it reads memory of the host, and GPUs have their "
-			"own; leave it out, or write --collective nccl",
-			collective->name);
-	if (simulated && strcmp(collective->name, "nccl") == 0)
-		return train_fail(
-			error, TRAIN_BAD_INPUT,
-			"--collective nccl: it is for GPUs, and backend %s simulates them; "
-			"leave it out, or write --backend cuda",
-			t->backend->name);
-	return collective->rounds || t->settings->gradient_type == VALUE_FLOAT32 ||
-	       train_fail(
-		       error, TRAIN_BAD_INPUT,
-		       "--gradient-type bf16: collective %s sends gradients as they are; leave it "
-		       "out, or write --collective nccl",
-		       collective->name);
-}
-
 /* After the ranks have met, a failure is reported to the others. */
 static bool meet(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
-	const char *collective = s->collective;
 	const struct rendezvous_options rendezvous = {
 		.world = t->place.world,
 		.ranks = t->place.ranks,
@@ -195,11 +157,9 @@ static bool meet(struct training *t, struct train_error *error)
 		.sum_values = (int64_t)(s->bucket_mib * (1 << 20) / sizeof(float)),
 	};
 
-	if (strcmp(collective, "auto") == 0)
-		collective = best_collective(t);
-	t->collective = collective_find(collective, error);
-	return t->collective && collective_fits(t, error) &&
-	       t->collective->meet(&t->rendezvous, &rendezvous, error);
+	t->collective = collective_choose(s->collective, &rendezvous, t->backend->name,
+					  backend_simulates(t->backend->name), error);
+	return t->collective && t->collective->meet(&t->rendezvous, &rendezvous, error);
 }
 
 /* There is a thread rank for each device, so they meet when the devices are known. */

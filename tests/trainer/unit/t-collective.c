@@ -195,6 +195,65 @@ START_TEST(found_by_name)
 }
 END_TEST
 
+START_TEST(found_by_auto)
+{
+	static const struct {
+		const char *name;
+		struct rendezvous_options options;
+		bool simulated;
+		const char *want;
+	} rows[] = {
+		{"one rank", {.world = 1, .ranks = 1, .local = 1}, true, "self"},
+		{"one rank on a GPU", {.world = 1, .ranks = 1}, false, "self"},
+		{"threads", {.world = 4, .ranks = 4, .local = 4}, true, "shm"},
+		{"threads on GPUs", {.world = 4, .ranks = 4, .local = 4}, false, "peer"},
+		{"processes", {.world = 4, .ranks = 1, .local = 4}, true, "shm"},
+		{"processes on GPUs", {.world = 4, .ranks = 1, .local = 4}, false, "nccl"},
+		{"two machines", {.world = 4, .ranks = 1, .local = 2}, true, "mpi"},
+		{"two machines with GPUs", {.world = 4, .ranks = 1, .local = 2}, false, "nccl"},
+		{"an unknown number here", {.world = 4, .ranks = 1}, true, "mpi"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		ROW_EQ_STR(rows[i].name, collective_auto(&rows[i].options, rows[i].simulated),
+			   rows[i].want);
+}
+END_TEST
+
+START_TEST(chosen_if_it_fits)
+{
+	static const struct {
+		const char *name, *backend;
+		bool simulated;
+		enum value_type sums;
+		const char *want, *error;
+	} rows[] = {
+		{"auto", "cpu", true, VALUE_FLOAT32, "shm", NULL},
+		{"auto", "cuda", false, VALUE_FLOAT32, "peer", NULL},
+		{"shm", "cuda", false, VALUE_FLOAT32, NULL,
+		 "--collective shm: it reads memory of the host, and GPUs have their own; "},
+		{"peer", "onednn", true, VALUE_FLOAT32, "peer", NULL},
+		{"shm", "cpu", true, VALUE_BFLOAT16, NULL,
+		 "--gradient-type bf16: collective shm sends gradients as they are; "},
+		{"auto", "cuda", false, VALUE_BFLOAT16, NULL,
+		 "--gradient-type bf16: collective peer sends gradients as they are; "},
+		{"shn", "cpu", true, VALUE_FLOAT32, NULL, "collective 'shn': "},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct rendezvous_options options = {
+			.world = 2, .ranks = 2, .local = 2, .sums = rows[i].sums};
+		struct train_error error = {.status = TRAIN_OK};
+		const struct collective *got = collective_choose(
+			rows[i].name, &options, rows[i].backend, rows[i].simulated, &error);
+
+		ROW_EQ_STR(rows[i].name, got ? got->name : "", rows[i].want ? rows[i].want : "");
+		ck_assert_msg(!rows[i].error || strstr(error.text, rows[i].error), "%s: %s",
+			      rows[i].name, error.text);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("collective");
@@ -209,6 +268,8 @@ int main(void)
 	tcase_add_test(table, impossible_rendezvous);
 	tcase_add_test(table, world_of_one);
 	tcase_add_test(table, found_by_name);
+	tcase_add_test(table, found_by_auto);
+	tcase_add_test(table, chosen_if_it_fits);
 	suite_add_tcase(suite, table);
 	return unit_run(suite);
 }
