@@ -176,6 +176,7 @@ libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda_candidates.c \
 	trainer/backend/cuda_fastest.c \
 	trainer/backend/cuda_convolution.c trainer/backend/cuda_convolution.h \
+	trainer/backend/cuda_convolution_run.c \
 	trainer/backend/cuda_data.c \
 	trainer/backend/cuda_device.c \
 	trainer/backend/cuda_layout.c \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions by cuDNN, with the algorithms that cuda_algorithm.c chooses. Filter and bias are
+/* Convolutions by cuDNN, with the algorithms that cuda_candidates.c chooses. Filter and bias are
  * copies of the masters, in the type and padding that cuDNN wants. */
 #include "config.h"
 
