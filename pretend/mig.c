@@ -2,8 +2,6 @@
 /* MIG mode and instances. */
 #include "pretend.h"
 
-#include <stdio.h>
-
 SERVE(nvmlDeviceGetMigMode, struct nvml_handle *device, unsigned int *now, unsigned int *pending)
 {
 	UNIT_OR_RETURN(u, device);
@@ -86,35 +84,6 @@ SERVE(nvmlDeviceGetComputeInstanceId, struct nvml_handle *mig, unsigned int *id)
 	return give_id(u, id, u->device->ci, 0);
 }
 
-/* The shares that a profile names, "3g.40gb" or "1c.3g.40gb". */
-static bool read_profile(const char *profile, struct nvml_attributes *ret)
-{
-	unsigned int compute, gpu, gigabytes;
-
-	if (profile && sscanf(profile, "%3uc.%3ug.%6ugb", &compute, &gpu, &gigabytes) == 3)
-		ret->compute_slices = compute;
-	else if (profile && sscanf(profile, "%3ug.%6ugb", &gpu, &gigabytes) == 2)
-		ret->compute_slices = gpu;
-	else
-		return false;
-	ret->gpu_slices = gpu;
-	ret->memory_mib = 1024ull * gigabytes;
-	return true;
-}
-
-int64_t unit_memory(const struct unit *unit)
-{
-	struct nvml_attributes shares;
-
-	if (unit->device->memory >= 0)
-		return unit->device->memory;
-	if (unit == unit->gpu)
-		return model_memory(unit->device->name);
-	if (!read_profile(unit->device->profile, &shares))
-		return -1;
-	return (int64_t)shares.memory_mib << 20;
-}
-
 static enum nvml_return give_attributes(struct nvml_handle *mig, struct nvml_attributes *ret)
 {
 	struct nvml_attributes shares = {0};
@@ -122,7 +91,7 @@ static enum nvml_return give_attributes(struct nvml_handle *mig, struct nvml_att
 
 	if (!ret)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	if (u == u->gpu || !read_profile(u->device->profile, &shares))
+	if (!unit_shares(u, &shares))
 		return NVML_ERROR_NOT_SUPPORTED;
 	shares.memory_mib = (unsigned long long)unit_memory(u) >> 20;
 	*ret = shares;

@@ -88,6 +88,9 @@ const struct machine *machine_get(void);
 /* The unit of a handle, or the code that NVML returns instead. */
 enum nvml_return unit_get(const struct unit **ret, const struct nvml_handle *handle);
 
+/* The shares of its GPU that the profile of a MIG instance names, "3g.40gb" or "1c.3g.40gb"; the
+ * other members are unchanged. False: it is not an instance, or its profile is not known. */
+bool unit_shares(const struct unit *unit, struct nvml_attributes *ret);
 /* All bytes; of an instance the number in its profile; -1: not known. */
 int64_t unit_memory(const struct unit *unit);
 

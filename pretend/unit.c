@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles. A handle is valid only while its unit is in the machine. */
+/* A unit: its handle, which is valid only while the unit is in the machine, and its memory. */
 #include "pretend.h"
+
+#include <stdio.h>
 
 static enum nvml_return unit_state(const struct unit *unit)
 {
@@ -35,4 +37,31 @@ enum nvml_return give_handle(struct nvml_handle **ret, const struct unit *unit)
 	if (r == NVML_SUCCESS)
 		*ret = (struct nvml_handle *)(uintptr_t)unit;
 	return r;
+}
+
+bool unit_shares(const struct unit *unit, struct nvml_attributes *ret)
+{
+	const char *profile = unit == unit->gpu ? NULL : unit->device->profile;
+	unsigned int compute, gpu, gigabytes;
+
+	if (profile && sscanf(profile, "%3uc.%3ug.%6ugb", &compute, &gpu, &gigabytes) == 3)
+		ret->compute_slices = compute;
+	else if (profile && sscanf(profile, "%3ug.%6ugb", &gpu, &gigabytes) == 2)
+		ret->compute_slices = gpu;
+	else
+		return false;
+	ret->gpu_slices = gpu;
+	ret->memory_mib = 1024ull * gigabytes;
+	return true;
+}
+
+int64_t unit_memory(const struct unit *unit)
+{
+	struct nvml_attributes shares;
+
+	if (unit->device->memory >= 0)
+		return unit->device->memory;
+	if (unit == unit->gpu)
+		return model_memory(unit->device->name);
+	return unit_shares(unit, &shares) ? (int64_t)shares.memory_mib << 20 : -1;
 }
