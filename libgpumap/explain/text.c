@@ -16,22 +16,25 @@ const gpumap_finding *first_error(const gpumap_report *report)
 
 enum { TEXT_WIDTH = 48, RULE_WIDTH = 4 };
 
-static void physical_of(struct strbuf *buf, const gpumap_entry *entry)
+static void put_number(struct strbuf *buf, const gpumap_device *d)
 {
-	const gpumap_device *d = entry->candidates[0];
-
-	if (!entry_decided(entry)) {
-		for (size_t i = 0; i < entry->count && i < 8; i++)
-			strbuf_printf(buf, "%s%d", i ? " or " : "", entry->candidates[i]->physical);
-		strbuf_puts(buf, entry->count > 8 ? " or ..." : "");
-		return;
-	}
 	if (d->physical >= 0)
 		strbuf_printf(buf, "%d", d->physical);
 	else
 		strbuf_puts(buf, "?");
 	if (d != d->gpu)
 		strbuf_printf(buf, ":%d", d->mig_position);
+}
+
+static void physical_of(struct strbuf *buf, const gpumap_entry *entry)
+{
+	size_t count = entry_decided(entry) ? 1 : entry->count;
+
+	for (size_t i = 0; i < count && i < 8; i++) {
+		strbuf_puts(buf, i ? " or " : "");
+		put_number(buf, entry->candidates[i]);
+	}
+	strbuf_puts(buf, count > 8 ? " or ..." : "");
 }
 
 static const char *certainty_note(const gpumap_entry *entry)
