@@ -143,7 +143,7 @@ tests_unit_t_nomem_SOURCES = tests/unit/t-nomem.c tests/unit/unit.h $(unit_table
 tests_unit_t_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_nomem_LDADD = $(unit_ldadd)
 
-tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/draws.h tests/unit/unit.h $(unit_tables)
 tests_unit_t_properties_CFLAGS = $(unit_cflags)
 tests_unit_t_properties_LDADD = $(unit_ldadd)
 
@@ -237,7 +237,7 @@ unit_plans = tests/unit/plans.c tests/unit/plans.h tests/unit/unit.h
 tests_unit_t_plan_alike_SOURCES = tests/unit/t-plan-alike.c $(unit_plans) $(failing_malloc)
 tests_unit_t_plan_alike_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_alike_LDADD = $(unit_ldadd)
-tests_unit_t_plan_drawn_SOURCES = tests/unit/t-plan-drawn.c $(unit_plans)
+tests_unit_t_plan_drawn_SOURCES = tests/unit/t-plan-drawn.c tests/unit/draws.h $(unit_plans)
 tests_unit_t_plan_drawn_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_drawn_LDADD = $(unit_ldadd)
 

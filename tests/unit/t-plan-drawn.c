@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base.h"
+#include "draws.h"
 #include "inventory/inventory.h"
 #include "mapping.h"
 #include "plans.h"
@@ -15,33 +16,15 @@ enum { MAX_GPUS = 5, CLUSTERS = 1500, PAIRS = 30000 };
 
 /* --- draws ------------------------------------------------------------------------------ */
 
-/* The draws of one machine: those of one seed are equal, except that of number `changed`. */
-struct draws {
-	uint64_t state;
-	unsigned number, changed;
-};
-
 static uint64_t seed;
 
+/* The draws of one machine: those of one seed are equal, except that of number `changed`. */
 static struct draws draws_of(uint64_t number, unsigned changed)
 {
 	uint64_t state = (seed + number) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return (struct draws){state ? state : 1, 0, changed};
 }
-
-static unsigned draw(struct draws *d, unsigned below)
-{
-	unsigned n;
-
-	d->state ^= d->state >> 12;
-	d->state ^= d->state << 25;
-	d->state ^= d->state >> 27;
-	n = (unsigned)((d->state * UINT64_C(2685821657736338717) >> 33) % below);
-	return ++d->number == d->changed ? (n + 1) % below : n;
-}
-
-#define DRAW(d, a) ((a)[draw(d, (unsigned)ARRAY_SIZE(a))])
 
 /* --- machines --------------------------------------------------------------------------- */
 
@@ -176,37 +159,10 @@ static bool same_shape(const gpumap_inventory *a, const gpumap_inventory *b)
 /* "key=value" statements about numbers alone; 0 ends the list. */
 static size_t draw_statements(struct draws *d, const char *statements[8], char list[64])
 {
-	static const char *const keys[] = {"prefix=",
-					   "in_code=",
-					   "container=",
-					   "cgroup=",
-					   "mps_server=",
-					   "prefix=HIP_VISIBLE_DEVICES=",
-					   "prefix=ROCR_VISIBLE_DEVICES="};
-	static const char *const others[] = {"device=1",
-					     "device=0",
-					     "set_device=1",
-					     "device_ids=0,1",
-					     "mode=dp",
-					     "mode=ddp",
-					     "mode=mp",
-					     "local_rank=1",
-					     "dialect=torch",
-					     "dialect=nvitop",
-					     "dialect=rocr",
-					     "dialect=hip",
-					     "driver=535",
-					     "launcher=dask",
-					     "launcher=flux",
-					     "batch=7",
-					     "device=cpu",
-					     "device=modulo",
-					     "prefix=CUDA_DEVICE_ORDER=PCI_BUS_ID",
-					     "prefix=CUDA_DEVICE_ORDER=PCI_BUS_ID"};
 	size_t n = 0;
 
 	if (draw(d, 4)) {
-		size_t length = (size_t)snprintf(list, 64, "%s", DRAW(d, keys));
+		size_t length = (size_t)snprintf(list, 64, "%s", DRAW(d, drawn_lists));
 
 		for (unsigned i = 0, count = draw(d, 4); i <= count; i++)
 			length += (size_t)snprintf(list + length, 64 - length, "%s%d", i ? "," : "",
@@ -214,7 +170,7 @@ static size_t draw_statements(struct draws *d, const char *statements[8], char l
 		statements[n++] = list;
 	}
 	for (unsigned i = draw(d, 5); i; i--)
-		statements[n++] = DRAW(d, others);
+		statements[n++] = DRAW(d, drawn_statements);
 	return n;
 }
 

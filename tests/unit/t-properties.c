@@ -4,23 +4,13 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "draws.h"
 #include "machines.h"
 #include "unit.h"
 
 enum { ROUNDS = 4000 };
 
-static uint64_t state;
-
-/* xorshift64*, seeded by the test: a failure can be repeated. */
-static unsigned draw(unsigned below)
-{
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (unsigned)((state * UINT64_C(2685821657736338717) >> 33) % below);
-}
-
-#define DRAW(a) ((a)[draw((unsigned)ARRAY_SIZE(a))])
+static struct draws draws;
 
 static const char *const machines[] = {
 	"-",
@@ -42,48 +32,27 @@ static void draw_list(char *text, size_t room)
 	static const char *const entries[] = {"0",      "1",     "2",     "3",    "5",  "-1",
 					      "GPU-a",  "GPU-b", "MIG-a", "MIG-", "",   " 1",
 					      "GPU-aa", "+2",    "0x1",   "7",    "all"};
-	unsigned count = draw(4) + 1;
+	unsigned count = draw(&draws, 4) + 1;
 
 	*text = '\0';
 	for (unsigned i = 0; i < count; i++)
 		snprintf(text + strlen(text), room - strlen(text), "%s%s", i ? "," : "",
-			 DRAW(entries));
+			 DRAW(&draws, entries));
 }
 
 static void draw_statements(char *text, size_t room)
 {
-	static const char *const lists[] = {"prefix", "script_export", "in_code",    "container",
-					    "cgroup", "mps_server",    "after_init", "prefix"};
-	static const char *const others[] = {"device=1",
-					     "device=cuda:2,1",
-					     "set_device=1",
-					     "device_ids=0,1",
-					     "mode=dp",
-					     "mode=ddp",
-					     "mode=mp",
-					     "local_rank=1",
-					     "batch=7",
-					     "dialect=torch",
-					     "dialect=nvitop",
-					     "dialect=rocr",
-					     "dialect=hip",
-					     "driver=535",
-					     "launcher=dask",
-					     "launcher=flux",
-					     "launcher=slurm",
-					     "device=cpu",
-					     "prefix=ROCR_VISIBLE_DEVICES=1,0"};
 	char list[128];
 
 	*text = '\0';
-	for (unsigned i = draw(3); i; i--) {
+	for (unsigned i = draw(&draws, 3); i; i--) {
 		draw_list(list, sizeof(list));
-		snprintf(text + strlen(text), room - strlen(text), "%s%s=%s", *text ? "|" : "",
-			 DRAW(lists), list);
+		snprintf(text + strlen(text), room - strlen(text), "%s%s%s", *text ? "|" : "",
+			 DRAW(&draws, drawn_lists), list);
 	}
-	for (unsigned i = draw(4); i; i--)
+	for (unsigned i = draw(&draws, 4); i; i--)
 		snprintf(text + strlen(text), room - strlen(text), "%s%s", *text ? "|" : "",
-			 DRAW(others));
+			 DRAW(&draws, drawn_statements));
 }
 
 /* Logical and physical numbers are each other's inverse where they are decided. */
@@ -141,9 +110,9 @@ START_TEST(random_answers)
 {
 	char statements[512];
 
-	state = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)_i;
+	draws = (struct draws){.state = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)_i};
 	for (int i = 0; i < ROUNDS; i++) {
-		const char *on = DRAW(machines);
+		const char *on = DRAW(&draws, machines);
 		char *once, *twice;
 
 		draw_statements(statements, sizeof(statements));
