@@ -28,6 +28,7 @@
  *    Values of settings and variables, and arguments, are the exception: they are returned byte for
  *    byte as they were given. A string belongs to the object that it was read
  *    from and lives as long as that object. NULL means "not known".
+ *  - "Static" means that the result is never freed.
  *  - A returned integer is -1 if it is not known. Sizes are in bytes.
  *  - `report` collects errors, warnings and remarks as findings. It may be NULL.
  *  - The library keeps no state, reads no environment variable, prints nothing
@@ -210,7 +211,7 @@ enum gpumap_device_int_attr {
 	GPUMAP_DEVICE_MIG_ENABLED = 103, /* 1 enabled, 0 disabled */
 	GPUMAP_DEVICE_MIG_GI = 104,      /* GPU instance; -1 for a GPU */
 	GPUMAP_DEVICE_MIG_CI = 105,      /* compute instance; -1 for a GPU */
-	GPUMAP_DEVICE_PHYSICAL = 106     /* the index; without one the place in PCI order */
+	GPUMAP_DEVICE_PHYSICAL = 106     /* the index, else the position in PCI order */
 };
 
 enum gpumap_order {
@@ -230,9 +231,10 @@ enum gpumap_order {
  * no GPU, a finding gives the reason, one of those in rule E1. If GPUMAP_INVENTORY_NO_GPU is set,
  * gpumap_resolve gives no device.
  *
- * `helper` is the path of gpumap-ask-driver; NULL: the installed one. GPUMAP_ENODRIVER: the driver
- * did not give the order that was asked for. GPUMAP_EINPUT: a flag is unknown, or the driver gives
- * two GPUs one UUID or PCI address. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+ * `helper` is the path of gpumap-ask-driver, the program that measures CUDA's order; NULL: the
+ * installed one. GPUMAP_ENODRIVER: the driver did not give the order that was asked for.
+ * GPUMAP_EINPUT: a flag is unknown, or the driver gives two GPUs one UUID or PCI address.
+ * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const char *helper,
 			   gpumap_report *report);
 
@@ -249,7 +251,7 @@ int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size_t size
 int gpumap_inventory_read(gpumap_inventory **ret, const char *path, gpumap_report *report);
 
 /* Makes an inventory of `count` unnamed GPUs of one model in PCI order, which are assumed to exist
- * (rule N4). With 0 it is a machine without GPUs. GPUMAP_EINPUT: `count` is negative.
+ * (rule N4). If `count` is 0, the machine has no GPUs. GPUMAP_EINPUT: `count` is negative.
  * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_inventory_assume(gpumap_inventory **ret, int count, gpumap_report *report);
 
@@ -278,20 +280,20 @@ const char *gpumap_inventory_str(const gpumap_inventory *inventory,
 int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
 			     enum gpumap_inventory_int_attr attr);
 
-/* Which GPU has number `i` in CUDA, with this order and without a visible list? Returns its
- * position, which gpumap_inventory_get takes; -1: it is not known (rule N4), or there is none. */
+/* Returns the position of the GPU that CUDA numbers `i` in this order without a visible list, for
+ * gpumap_inventory_get; -1: it is not known (rule N4), or there is no such GPU. */
 int gpumap_inventory_cuda_position(const gpumap_inventory *inventory, enum gpumap_order order,
 				   size_t i);
 
 const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_str_attr attr);
 int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_int_attr attr);
 
-/* The MIG instances of a GPU: their number, and the i-th (NULL past the end). */
+/* The number of MIG instances of a GPU, and the i-th instance (NULL past the end). */
 size_t gpumap_device_mig_count(const gpumap_device *device);
 const gpumap_device *gpumap_device_mig(const gpumap_device *device, size_t i);
 
-/* The GPUs that are linked by NVLink: their number (-1: not known), and the index of the i-th, in
- * ascending order (-1 past the end). */
+/* The number of GPUs that NVLink connects with this one (-1: not known), and the index of the i-th
+ * of them, in ascending order (-1 past the end). */
 int gpumap_device_nvlink_count(const gpumap_device *device);
 int gpumap_device_nvlink(const gpumap_device *device, size_t i);
 
@@ -321,12 +323,12 @@ const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_str_attr attr)
 int gpumap_request_new(gpumap_request **ret);
 void gpumap_request_free(gpumap_request *request);
 
-/* Adds one statement. `origin` is where it comes from ("--visible", "train.ini:7"). Statements
- * about variables (visible, prefix, script_export, script_inline, in_code, after_init) all count.
- * They replace each other in the order in which a process meets them, which is the order of this
- * list (rule S2); the order of the calls decides only between statements of one key. Of any other
- * key the last value counts. GPUMAP_EKEY (the finding names the nearest key), GPUMAP_EINPUT,
- * GPUMAP_ELIMIT, GPUMAP_ENOMEM. On failure the request is unchanged. */
+/* Adds one statement. `origin` is where it comes from ("--visible", "train.ini:7"). Of prefix,
+ * script_export, script_inline and in_code, a later one in this list replaces an earlier one (rule
+ * S2), whatever the order of the calls. visible excludes these four, and after_init changes nothing
+ * in this process (rule S4). If a key is set twice, the last call wins. GPUMAP_EKEY (the finding
+ * names the nearest key), GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. On failure the request is
+ * unchanged. */
 int gpumap_request_set(gpumap_request *request, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
@@ -437,7 +439,7 @@ enum gpumap_entry_str_attr {
 
 enum gpumap_entry_int_attr {
 	GPUMAP_ENTRY_LOGICAL = 100,   /* N of cuda:N */
-	GPUMAP_ENTRY_PHYSICAL = 101,  /* nvidia-smi's number in the outermost known view (N1) */
+	GPUMAP_ENTRY_PHYSICAL = 101,  /* nvidia-smi's number, on the host if known (N1) */
 	GPUMAP_ENTRY_CERTAINTY = 102, /* enum gpumap_certainty */
 	GPUMAP_ENTRY_MIG = 103        /* position among its GPU's MIG instances; -1: a whole GPU */
 };
@@ -464,9 +466,9 @@ size_t gpumap_mapping_step_count(const gpumap_mapping *mapping);
 const gpumap_step *gpumap_mapping_step(const gpumap_mapping *mapping, size_t i);
 const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_str_attr attr);
 
-/* The statements that lost against that of this step: their number, and of the i-th the source
- * ("environment", or the name of its key) and the value ("unset" if it unsets the variable). NULL
- * past the end. */
+/* The statements that this step's statement replaced. _count returns their number, _source the key
+ * of the i-th or "environment", _value its value ("unset" if it unsets the variable). NULL past the
+ * end. */
 size_t gpumap_step_loser_count(const gpumap_step *step);
 const char *gpumap_step_loser_source(const gpumap_step *step, size_t i);
 const char *gpumap_step_loser_value(const gpumap_step *step, size_t i);
@@ -500,9 +502,10 @@ int gpumap_profile_key_each(int (*fn)(const gpumap_key *key, void *data), void *
 int gpumap_profile_new(gpumap_profile **ret);
 
 /* Reads a file and the files that it includes, and chooses the profile `name`. If `name` is NULL,
- * it chooses the profile that [gpumap] names as default, or else the only profile. Otherwise no
- * profile is chosen: GPUMAP_PROFILE_NAME is NULL, and all values are built-in defaults. All errors
- * of all files are reported together. GPUMAP_EINPUT, GPUMAP_EFILE, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+ * it chooses the profile that [gpumap] names as default, or else the only profile. If there is
+ * neither, no profile is chosen: GPUMAP_PROFILE_NAME is NULL, and all values are built-in defaults.
+ * All errors of all files are reported together. GPUMAP_EINPUT, GPUMAP_EFILE, GPUMAP_ELIMIT,
+ * GPUMAP_ENOMEM. */
 int gpumap_profile_read(gpumap_profile **ret, const char *path, const char *name,
 			gpumap_report *report);
 
@@ -525,8 +528,8 @@ void gpumap_profile_free(gpumap_profile *profile);
  * is trusted only if it is a regular file of the effective user or of root, and neither its group
  * nor others may write to it. A symbolic link must belong to the effective user or to root too.
  * Otherwise a warning (GM165) gives the reason, and the search goes on without this file. The
- * owner of a file that `path`, GPUMAP_CONFIG or an include names is not checked. Nor are the user's
- * file and the file in /etc, because they are in the directories of their owners.
+ * owner of a file that `path`, GPUMAP_CONFIG or an include names is not checked. The user's file
+ * and the file in /etc are not checked either: only their owners can write in those directories.
  *
  * If there is no file, the profile has the built-in defaults, and GPUMAP_PROFILE_FILE is NULL; with
  * a `name` the result is GPUMAP_EINPUT. `envp`, which may be NULL, is used only to find the file;
@@ -537,15 +540,15 @@ int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name
 			const char *const *envp, unsigned flags, gpumap_report *report);
 
 /* Gives a key a value, as an option does; `origin` is the name of the option, "--gpus". A list may
- * have several lines, as commands print lists. On failure the profile is unchanged. GPUMAP_EKEY,
+ * be spread over several lines. On failure the profile is unchanged. GPUMAP_EKEY,
  * GPUMAP_EINPUT. GPUMAP_ELIMIT: the value names too many GPUs or hosts. GPUMAP_ENOMEM. */
 int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
 /* Sets the environment in which the profile is launched, in place of that of an earlier call.
  * GPUMAP_KEY=value sets a key, and ${VAR} in a value stands for any other variable. On failure the
- * profile is unchanged. GPUMAP_EINPUT. GPUMAP_ELIMIT: with a variable's value the condition of an
- * override names too many hosts. GPUMAP_ENOMEM. */
+ * profile is unchanged. GPUMAP_EINPUT. GPUMAP_ELIMIT: the condition of an override names too many
+ * hosts after its variables are expanded. GPUMAP_ENOMEM. */
 int gpumap_profile_set_environ(gpumap_profile *profile, const char *const *envp,
 			       gpumap_report *report);
 
@@ -564,7 +567,7 @@ const char *gpumap_profile_str(const gpumap_profile *profile, enum gpumap_profil
 /* Strings live until the profile is changed or freed. */
 enum gpumap_setting_attr {
 	GPUMAP_SETTING_NAME = 0,  /* the key */
-	GPUMAP_SETTING_VALUE = 1, /* its variables are expanded; as written if one is not set */
+	GPUMAP_SETTING_VALUE = 1, /* with variables expanded; as written if one is not set */
 	GPUMAP_SETTING_TEXT = 2,  /* as written */
 	GPUMAP_SETTING_ORIGIN = 3 /* "train.ini:7", "--gpus", "GPUMAP_GPUS" or "default" */
 };
@@ -580,11 +583,11 @@ const char *gpumap_profile_setting_at(const gpumap_profile *profile, const char 
 				      enum gpumap_setting_attr attr, const char *host, int64_t node,
 				      int64_t rank, int64_t local_rank);
 
-/* The arguments of the program's command: their number, and the i-th (NULL past the end). */
+/* The number of arguments of the program's command, and the i-th (NULL past the end). */
 size_t gpumap_profile_argument_count(const gpumap_profile *profile);
 const char *gpumap_profile_argument(const gpumap_profile *profile, size_t i);
 
-/* The variables that [env] and [unset] of the profile and its parents set: their number, and the
+/* The number of variables that [env] and [unset] of the profile and its parents set, and the
  * attributes of the i-th. A NULL value means that the variable is unset. Past the end all
  * attributes are NULL. */
 size_t gpumap_profile_variable_count(const gpumap_profile *profile);
@@ -609,22 +612,24 @@ size_t gpumap_section_entry_count(const gpumap_section *section);
 const char *gpumap_section_entry(const gpumap_section *section, size_t i,
 				 enum gpumap_setting_attr attr);
 
-/* A [sweep]: the number of its combinations (0 if `sweep` is not a sweep), how many of them run at
- * a time (-1 if it is not a sweep), and the name and value of its i-th variable (NULL past the
- * end). From one combination to the next the last variable changes fastest. */
+/* The number of combinations of a [sweep] (0 if `sweep` is not a sweep), how many of them run at a
+ * time (-1 if it is not a sweep), and the name and value of its i-th variable (NULL past the end).
+ * From one combination to the next the last variable changes fastest. */
 size_t gpumap_sweep_combination_count(const gpumap_section *sweep);
 int64_t gpumap_sweep_jobs(const gpumap_section *sweep);
 const char *gpumap_sweep_variable(const gpumap_section *sweep, size_t i);
 const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combination, size_t i);
 
 /* From this call on ${name} stands for the sweep's variable of that name in this combination, and
- * otherwise for a variable of the environment. `sweep` NULL: only for a variable of the
- * environment. GPUMAP_EINPUT; GPUMAP_ELIMIT as in gpumap_profile_set_environ; GPUMAP_ENOMEM. */
+ * otherwise for a variable of the environment. If `sweep` is NULL, ${name} stands only for a
+ * variable of the environment. GPUMAP_EINPUT; GPUMAP_ELIMIT as in gpumap_profile_set_environ;
+ * GPUMAP_ENOMEM. */
 int gpumap_profile_set_sweep(gpumap_profile *profile, const char *sweep, size_t combination,
 			     gpumap_report *report);
 
 /* Writes the chosen profile as JSON, or as an INI file. The INI file is flat: it has no includes,
- * parents, overrides with a condition, trainers or sweeps. All else is equal when it is read. */
+ * parents, overrides with a condition, trainers or sweeps. Otherwise reading it gives the same
+ * profile. */
 int gpumap_profile_format(char **ret, const gpumap_profile *profile, enum gpumap_format format,
 			  unsigned flags, const gpumap_report *report);
 
@@ -635,8 +640,8 @@ int gpumap_profile_format_keys(char **ret, const gpumap_profile *profile, const 
 
 /* --- hosts: where ranks can run ------------------------------------------- */
 
-/* The hosts in the order of their node ranks, and what is known of each host. A plan treats hosts
- * about which the same is known as one, so thousands of hosts cost little. */
+/* The hosts in the order of their node ranks, and what is known of each host. A plan groups
+ * hosts with identical data, so thousands of hosts cost little. */
 typedef struct gpumap_hosts gpumap_hosts;
 
 /* Makes an empty object, without hosts. GPUMAP_ENOMEM. */
@@ -680,9 +685,8 @@ int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *e
 int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
 			  const int *node, size_t count);
 
-/* Gives the i-th host the GPUs, inherited list and cores of host `other`. If `other` itself has
- * those of a third host, the i-th host gets the third's. If the source would be the i-th host
- * itself, it has its own GPUs, list and cores again. */
+/* Gives the i-th host the GPUs, inherited list and cores of host `other`. If `other` is a copy of
+ * host k, host i becomes a copy of k. If k is i, host i gets its own data back. */
 int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
 
 /* --- plan: the host, devices and environment of each rank ----------------- */
@@ -768,8 +772,8 @@ int gpumap_plan_set_run(gpumap_plan *plan, const char *run, int port);
 int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t rank,
 			       gpumap_report *report);
 
-/* Calls fn(name, value, data) for each variable that the rank must have different from `envp`, the
- * environment in which it is started. `value` NULL: unset the variable. `envp` NULL: the
+/* Calls fn(name, value, data) for each variable whose value in the rank differs from `envp`, the
+ * environment in which the rank is started. `value` NULL: unset the variable. `envp` NULL: the
  * environment is empty. The variables are
  *  - RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, GROUP_WORLD_SIZE, NODE_RANK,
  *    ROLE_NAME, ROLE_RANK, ROLE_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID,
@@ -815,7 +819,7 @@ enum gpumap_target_str_attr {
 const gpumap_target *gpumap_target_get(size_t i);
 const char *gpumap_target_str(const gpumap_target *target, enum gpumap_target_str_attr attr);
 
-/* Writes the plan for the launcher `target`. The text is a command or script for a shell, which
+/* Writes the plan for the launcher `target`. The text is a shell command or script. It
  * also writes the files that the launcher needs; JSON has these files as separate members. The
  * report lists what the launcher does not support or does differently. *emitted is 1, or 0 if the
  * launcher cannot start the plan; then the text is empty, and the report has the reason. It is a

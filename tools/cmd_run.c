@@ -52,9 +52,10 @@ static void help(struct options *options)
 	      "\n"
 	      "Makes a plan as gpumap plan does, starts the ranks of this host, and supervises\n"
 	      "them. The ranks get the environment that torchrun would give them. A plan that\n"
-	      "cannot work is rejected before anything starts. If a rank fails, gpumap ends\n"
-	      "the others and returns the failed rank's exit status. It leaves no process\n"
-	      "behind.\n"
+	      "cannot work is rejected before anything starts; a device that gpumap reads\n"
+	      "from the program only gives a warning. If a rank fails, gpumap ends the others\n"
+	      "and returns the failed rank's exit status. When the run ends, gpumap also ends\n"
+	      "the processes that the ranks started.\n"
 	      "\n"
 	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
 	      "  gpumap run --profile cifar-ddp --log-dir logs\n"
@@ -68,8 +69,8 @@ static void help(struct options *options)
 	      "gpumap plan --origin shows every setting, and where its value comes from.\n"
 	      "\n"
 	      "The exit status is 0, or that of the first rank that failed (128+N for signal\n"
-	      "N); 124: the time limit was reached; 125: gpumap refused the plan or failed\n"
-	      "itself; 126: the program cannot be executed; 127: it was not found.\n",
+	      "N); 124: the time limit was reached; 125: gpumap refused the plan or had an\n"
+	      "error; 126: the program cannot be executed; 127: it was not found.\n",
 	      stdout);
 }
 

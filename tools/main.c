@@ -34,8 +34,8 @@ static void help(FILE *file)
 		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "gpumap OPTIONS, without a command, is short for gpumap explain OPTIONS. gpumap\n"
-	      "alone does the same if the environment sets a list of GPUs, a rank or a\n"
-	      "GPUMAP_ variable; otherwise it prints this text.\n"
+	      "without arguments runs gpumap explain if the environment sets a list of GPUs,\n"
+	      "a rank or a GPUMAP_ variable; otherwise it prints this text.\n"
 	      "gpumap COMMAND --help lists the options of a command. gpumap rules ID explains\n"
 	      "the id at the end of a message. The manuals are gpumap(1) and gpumap-rules(7).\n",
 	      file);

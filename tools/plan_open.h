@@ -35,7 +35,7 @@ struct plan_options {
 		{"--nproc-per-node", "N", \
 		 "as torchrun: the same as --ranks N; gpu means --ranks auto"}, \
 		{"--nnodes", "N", \
-		 "as torchrun: the number of hosts, all with the GPUs of this one"}, \
+		 "as torchrun: the number of hosts; each has the same GPUs as this host"}, \
 		{"--node-rank", "N", "as torchrun: the number of this host, from 0"}, \
 		{"--max-restarts", "N", "as torchrun: the same as --on-fail restart:N"}, \
 		{"--standalone", NULL, "as torchrun: use only this host"}, RENDEZVOUS_OPTION_ROWS, \
@@ -43,8 +43,7 @@ struct plan_options {
 		 "as torchrun: PROGRAM is the name of a module, which python3 -u -m runs"}, \
 		{"--module", NULL, "the same as -m"}, \
 		{"--local-ranks-filter", "N,...", \
-		 "as torchrun: on one host, 0 is the same as --console rank0; other values have " \
-		 "no effect"}, \
+		 "as torchrun: 0 is the same as --console rank0; other values have no effect"}, \
 		{"--role", "NAME", "as torchrun; it has no effect"}, \
 		{"--monitor-interval", "SECONDS", "as torchrun; it has no effect"}, \
 		{"--start-method", "NAME", "as torchrun; it has no effect"}, \

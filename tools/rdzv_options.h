@@ -19,7 +19,7 @@ struct rendezvous {
 
 #define RENDEZVOUS_OPTION_ROWS \
 	{"--rdzv-backend", "c10d|static", \
-	 "as torchrun: the kind of rendezvous; it decides the default port of --rdzv-endpoint"}, \
+	 "as torchrun: the kind of rendezvous; with static, --rdzv-endpoint needs a port"}, \
 		{"--rdzv-endpoint", "HOST[:PORT]", \
 		 "as torchrun: sets --master-addr and --master-port; with c10d the default port " \
 		 "is 29400, and port 0 means a free port"}, \
