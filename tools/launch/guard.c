@@ -277,7 +277,7 @@ static void guard_main(struct guard *g)
 }
 
 pid_t guard_start(const struct launch *launch, const struct process_state *state,
-		  const struct rank_cgroup *cgroup, const struct rank_output *outputs, int *sock)
+		  struct rank_cgroup *cgroup, const struct rank_output *outputs, int *sock)
 {
 	struct guard g = {.launch = launch, .state = state, .outputs = outputs};
 	int pair[2];

@@ -67,7 +67,6 @@ static int prepare(struct supervisor *s)
 	if (r != GPUMAP_OK)
 		return r;
 	rank_cgroup_make(&s->cgroup, s->state.null);
-	s->result->in_cgroup = s->cgroup.made;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->signals = signalfd(-1, &s->state.caught, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -279,26 +279,48 @@ static pid_t clone_into(const struct rank_cgroup *c)
 	return (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
 }
 
-static void join(const struct rank_cgroup *c)
+/* fork(2), for kernels and sandboxes that refuse to clone into a cgroup. The child goes on when the
+ * parent has moved it; *moved is false if that failed. */
+static pid_t fork_and_move(const struct rank_cgroup *c, bool *moved)
 {
-	int fd = openat(c->folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	int gate[2], procs = openat(c->folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	char byte;
+	pid_t pid;
 
-	if (fd < 0)
-		return;
-	if (write(fd, "0", 1) < 0)
-		errno = 0; /* the run goes on without it */
-	close(fd);
+	*moved = false;
+	if (procs < 0 || pipe2(gate, O_CLOEXEC) < 0) {
+		if (procs >= 0)
+			close(procs);
+		return fork();
+	}
+	pid = fork();
+	if (pid == 0) {
+		close(gate[1]);
+		while (read(gate[0], &byte, 1) < 0 && errno == EINTR)
+			;
+	} else if (pid > 0) {
+		*moved = dprintf(procs, "%d", (int)pid) > 0;
+	}
+	close(gate[0]);
+	if (pid)
+		close(gate[1]);
+	close(procs);
+	return pid;
 }
 
-pid_t rank_cgroup_fork(const struct rank_cgroup *c)
+pid_t rank_cgroup_fork(struct rank_cgroup *c)
 {
-	pid_t pid = c->made ? clone_into(c) : -1;
+	bool moved;
+	pid_t pid;
 
+	if (!c->made)
+		return fork();
+	pid = clone_into(c);
 	if (pid >= 0)
 		return pid;
-	pid = fork();
-	if (pid == 0 && c->made)
-		join(c);
+	pid = fork_and_move(c, &moved);
+	if (pid > 0 && !moved)
+		rank_cgroup_end(c);
 	return pid;
 }
 

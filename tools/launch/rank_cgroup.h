@@ -6,8 +6,9 @@
  *	launcher ---fork---> keeper: when the launcher is gone, ends the cgroup
  *	   \-------clone---> guard, ranks, their children: in the cgroup
  *
- * The cgroup is a folder gpumap-PID in the caller's own. No controller is enabled in it, so it
- * neither limits nor counts anything, and the limits of the caller's cgroup hold as before.
+ * The cgroup is a folder gpumap-PID in the caller's own. gpumap enables no controller in it, so it
+ * neither limits nor counts anything, and the limits of the caller's cgroup hold as before. Only in
+ * the root cgroup another program may have enabled controllers for all its children.
  */
 #ifndef GM_LAUNCH_RANK_CGROUP_H
 #define GM_LAUNCH_RANK_CGROUP_H
@@ -27,8 +28,9 @@ struct rank_cgroup {
 /* Makes the cgroup and its keeper; `null` is /dev/null. If that is not possible, nothing is made,
  * and the other functions do nothing more than without a cgroup. */
 void rank_cgroup_make(struct rank_cgroup *cgroup, int null);
-/* fork(2) with the child in the cgroup. */
-pid_t rank_cgroup_fork(const struct rank_cgroup *cgroup);
+/* fork(2) with the child in the cgroup. If the kernel does not let it in, the cgroup is ended, and
+ * `made` is false. */
+pid_t rank_cgroup_fork(struct rank_cgroup *cgroup);
 /* Kills what is left in the cgroup and removes it. What the kernel cannot end within a second is
  * left to the keeper. */
 void rank_cgroup_end(struct rank_cgroup *cgroup);

@@ -225,6 +225,7 @@ bool supervise(struct supervisor *s)
 					   &s->guard);
 	else
 		s->guard_pid = -1;
+	s->result->in_cgroup = s->cgroup.made;
 	if (s->guard_pid < 0) {
 		report_add(s->report, FINDING_LAUNCH, NULL, "the ranks cannot be started: %s",
 			   strerror(errno));

@@ -99,7 +99,7 @@ struct rank_status {
 
 /* Forks the guard, which forks the ranks. Returns its pid, and the socket in *sock; -1. */
 pid_t guard_start(const struct launch *launch, const struct process_state *state,
-		  const struct rank_cgroup *cgroup, const struct rank_output *outputs, int *sock);
+		  struct rank_cgroup *cgroup, const struct rank_output *outputs, int *sock);
 
 /* Makes the forked child of the guard rank `index`: it prepares, reports the result to `statuses`,
  * waits for a byte in `gate`, and executes the program. */
