@@ -25,16 +25,12 @@ static enum order_kind order_kind(struct resolver *resolver)
 static bool one_model(const struct resolver *resolver)
 {
 	const struct view *view = &resolver->view;
-	const gpumap_device *first = NULL;
+	struct model model = {0};
 
 	for (size_t i = 0; i < view->count; i++) {
 		const gpumap_device *d = view->devices[i];
 
-		if (resolver->gaps && !d->name)
-			continue;
-		if (!first)
-			first = d;
-		if (!same_model(first, d))
+		if ((!resolver->gaps || d->name) && !model_add(&model, d))
 			return false;
 	}
 	return true;

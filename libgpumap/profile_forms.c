@@ -21,19 +21,6 @@ static bool any_text(struct span value, struct span *wrong)
 	return true;
 }
 
-/* A whole number, with a sign if it is below 0. */
-static bool read_number(int64_t *ret, struct span value)
-{
-	bool negative = span_starts(value, "-");
-	struct span digits = {value.text + negative, value.length - negative};
-	int64_t number = span_number(digits, INT32_MAX);
-
-	if (number < negative)
-		return false;
-	*ret = negative ? -number : number;
-	return true;
-}
-
 bool form_check(const struct form *form, struct span value, struct span *wrong)
 {
 	int64_t number;
@@ -41,18 +28,15 @@ bool form_check(const struct form *form, struct span value, struct span *wrong)
 	if (form->check)
 		return form->check(value, wrong);
 	*wrong = value;
-	return read_number(&number, value) && number >= form->least && number <= form->most;
+	number = span_number(value, INT32_MAX);
+	return number >= form->least && number <= form->most;
 }
 
 int64_t form_number(const struct form *form, struct span value)
 {
-	int64_t number = -1;
-
 	if (form->number)
 		return form->number(value);
-	if (!form->check)
-		read_number(&number, value);
-	return number;
+	return form->check ? -1 : span_number(value, INT32_MAX);
 }
 
 /* "30s", "1500ms", "2m", "1h", "5" in milliseconds; -1: anything else. */

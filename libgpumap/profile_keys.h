@@ -113,9 +113,10 @@ const char *key_word(struct key_word *ret, enum profile_key_id id, int word);
 /* A form in capitals. */
 struct form {
 	const char *name;
-	/* NULL: a whole number from `least` to `most`. False: *wrong is the invalid piece. */
+	/* NULL: a whole number from `least`, at least 0, to `most`. False: *wrong is the invalid
+	 * piece. */
 	bool (*check)(struct span value, struct span *wrong);
-	int64_t (*number)(struct span value); /* NULL: it has no number, or is one */
+	int64_t (*number)(struct span value); /* NULL: it has no number, or `check` is NULL */
 	const char *fix;                      /* NULL: the remedy is the key's grammar */
 	int64_t least, most;
 };

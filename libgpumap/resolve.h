@@ -86,7 +86,7 @@ int launcher_rewrite(struct resolver *resolver, struct effective *list);
 int launcher_order(struct resolver *resolver, struct effective *order);
 int host_prepare(struct resolver *resolver);
 /* Appends all that the stages read of an inventory, except the digits of UUIDs and what only texts
- * show (addresses, names, origins). */
+ * show (addresses, origins). Names and memory are in it if the GPUs are not of one model. */
 void host_shape(struct strbuf *buf, const gpumap_inventory *inventory);
 /* The number before the first dot of a driver's version; -1: not known. */
 int64_t driver_major(const char *driver);

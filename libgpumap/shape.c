@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What of an inventory decides answers. Whatever a stage begins to read belongs here. */
+/* The parts of an inventory that answers depend on. Whatever a stage begins to read belongs here.
+ */
 #include "resolve.h"
 
 static void put_number(struct strbuf *buf, int64_t number)

@@ -66,7 +66,7 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 		}
 		if (!*name && c->target) {
 			c->options.program = options_rest(&options);
-			plan_remark_options(&options, c->options.program, report);
+			plan_remark_options(&options, &c->options, report);
 			break;
 		}
 		if (!*name)

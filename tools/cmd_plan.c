@@ -71,7 +71,7 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 		}
 		if (!*name) {
 			c->options.program = options_rest(&options);
-			plan_remark_options(&options, c->options.program, report);
+			plan_remark_options(&options, &c->options, report);
 			break;
 		}
 		if (streq(name, "-o") && streq(options.value, "-"))

@@ -118,7 +118,7 @@ static int read_options(struct command_run *c, int argc, char **argv, bool *done
 		}
 		if (!*name) {
 			c->options.program = options_rest(&options);
-			plan_remark_options(&options, c->options.program, c->report);
+			plan_remark_options(&options, &c->options, c->report);
 			break;
 		}
 		if (!own_option(c, name, options.value) &&

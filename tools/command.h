@@ -92,9 +92,10 @@ enum option_keys { NO_KEYS, REQUEST_KEYS, PROFILE_KEYS };
 struct options {
 	const char *command;
 	struct option_row rows[MAX_OPTIONS];
-	/* private: the statements of a request come first; the first setting of a profile, and the
-	 * first that describes the program */
-	int count, statements, own, program;
+	int count;       /* of rows */
+	int statements;  /* private: rows of a request, which come first */
+	int own;         /* private: the first row of a profile's settings */
+	int program;     /* private: the first of these that describes the program */
 	int index, argc; /* private: where options_next reads */
 	char **argv;
 	const char *defaults[MAX_OPTIONS]; /* private: of rows; NULL or "": none */

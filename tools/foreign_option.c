@@ -21,9 +21,10 @@
 	"leave it out: gpumap plan --origin shows all settings, and --log-dir DIR keeps the " \
 	"output"
 #define GPUS_OF_NODE \
-	"write --ranks N for the ranks of each node; --inventory N plans for nodes that have N " \
+	"write --ranks N for the ranks of each host; --inventory N plans for hosts that have N " \
 	"GPUs"
 #define PROFILE "gpumap config --gpus 2,3 >gpumap.ini writes the settings as a profile"
+#define MODEL "write --inventory 8xH100"
 #define SET "write it before: NAME=VALUE gpumap ...; or into [env NAME] of a profile"
 
 const struct foreign foreign_options[] = {
@@ -112,6 +113,9 @@ const struct foreign foreign_options[] = {
 	{"--check", CHECK},
 	{"--validate", CHECK},
 	{"--save-profile", PROFILE},
+	{"--gpu-type", MODEL},
+	{"--gpu-model", MODEL},
+	{"--machine", MODEL},
 	{"--mig", "write --gpus MIG-UUID,...: gpumap inventory shows them"},
 	/* options of one command */
 	{"--dry-run", "gpumap plan starts nothing in any case"},
@@ -181,13 +185,20 @@ static const struct guess config_guesses[] = {
 
 static const struct guess plan_guesses[] = {
 	{"--svg --picture", "write --format svg"},
-	{"--gpu-type --gpu-model --machine", "write --inventory 8xH100"},
 	{NULL, NULL},
 };
 
 static const struct guess lint_guesses[] = {
 	{"--fix --write", "leave it out: gpumap lint changes no file; each finding has its remedy"},
 	{"--all -a -r --recursive", "name a folder: gpumap lint ."},
+	{NULL, NULL},
+};
+
+static const struct guess exec_guesses[] = {
+	{"--verbose -v", "write --dry-run to see what would be started"},
+	{"--quiet -q --log --logs --output --detach --background -d",
+	 "it belongs to the launcher that started the job; gpumap exec becomes the program"},
+	{"--restart --restarts --retries", "it belongs to the launcher that started the job"},
 	{NULL, NULL},
 };
 
@@ -207,7 +218,7 @@ const char *guessed_option(const char *command, struct span name)
 		{"explain", explain_guesses}, {"inventory", inventory_guesses},
 		{"pretend", pretend_guesses}, {"config", config_guesses},
 		{"emit", emit_guesses},       {"plan", plan_guesses},
-		{"lint", lint_guesses},
+		{"lint", lint_guesses},       {"exec", exec_guesses},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)

@@ -209,7 +209,7 @@ int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const
 	if (r == GPUMAP_OK)
 		r = know_all(&f);
 	if (r == GPUMAP_OK && plan_for != PLAN_FOR_RANK && ret->node >= 0)
-		r = rank_rows_bound(ret->hosts, (size_t)ret->node, report);
+		r = rank_rows_limit(ret->hosts, (size_t)ret->node, report);
 	return r == GPUMAP_OK ? know_job(&f) : r;
 }
 

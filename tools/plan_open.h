@@ -99,7 +99,8 @@ int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *repo
 int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report);
 /* Reports an option of gpumap after FILE.py, which gets it, if FILE.py does not mention it and no
  * -- was written. */
-void plan_remark_options(const struct options *options, char **program, gpumap_report *report);
+void plan_remark_options(const struct options *options, const struct plan_options *plan,
+			 gpumap_report *report);
 /* Names such a file beside the finding that how it picks its device is not known. A plan for this
  * host has the findings of plan_seek_program instead. */
 void plan_remark_missing(const gpumap_plan *plan, const char *missing, gpumap_report *report);

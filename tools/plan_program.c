@@ -362,9 +362,20 @@ static bool file_mentions(const char *path, const char *name)
 	return mentioned;
 }
 
-void plan_remark_options(const struct options *options, char **program, gpumap_report *report)
+/* Whether the script, as the program finds it, has the name of an option. */
+static bool script_mentions(const struct plan_options *plan, const char *script, const char *name)
 {
-	const char *const *words = (const char *const *)program;
+	char *path = path_from(profile_option_value(&plan->profile, "--workdir"), script);
+	bool mentioned = !path || file_mentions(path, name);
+
+	free(path);
+	return mentioned;
+}
+
+void plan_remark_options(const struct options *options, const struct plan_options *plan,
+			 gpumap_report *report)
+{
+	const char *const *words = (const char *const *)plan->program;
 	const char *script, *name;
 	size_t count = 0, i = 0;
 
@@ -377,7 +388,7 @@ void plan_remark_options(const struct options *options, char **program, gpumap_r
 		i++;
 	for (i++; i < count && !streq(words[i], "--"); i++) {
 		name = starts_with(words[i], "--") ? options_name(options, words[i]) : NULL;
-		if (!name || streq(name, "--help") || file_mentions(script, name + 2))
+		if (!name || streq(name, "--help") || script_mentions(plan, script, name + 2))
 			continue;
 		report_add(report, FINDING_IGNORED_KEY,
 			   ABOUT(.origin = name,

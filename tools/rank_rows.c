@@ -115,7 +115,7 @@ bool rank_tasks_have_lists(void)
 	return gpus && !starts_with(gpus, "gpu:none") && !starts_with(gpus, "gpu:closest");
 }
 
-int rank_rows_bound(gpumap_hosts *hosts, size_t i, gpumap_report *report)
+int rank_rows_limit(gpumap_hosts *hosts, size_t i, gpumap_report *report)
 {
 	struct rank_identity rows[RANKENV_ROWS], *row = rows;
 	size_t count = 0;

@@ -17,6 +17,6 @@ bool rank_tasks_have_lists(void);
 
 /* Restricts a process that is one of several ranks of a launcher to its own GPU. The i-th host is
  * this machine. It does nothing if the process already has a list or GPUs of its own. */
-int rank_rows_bound(gpumap_hosts *hosts, size_t i, gpumap_report *report);
+int rank_rows_limit(gpumap_hosts *hosts, size_t i, gpumap_report *report);
 
 #endif

@@ -52,7 +52,7 @@ static bool unused(const char *name, const char *value, gpumap_report *report)
 		{"--monitor-interval", "the end of a rank is seen at once"},
 		{"--start-method", "every rank is a program of its own"},
 		{"--rdzv-conf",
-		 "no rendezvous comes before the start, and ranks set their own limits"},
+		 "gpumap has no rendezvous of its own; the ranks set their time limits"},
 		{"--use-env", "LOCAL_RANK is always set"},
 	};
 
@@ -140,11 +140,11 @@ static void filter_console(struct plan_options *options, int64_t nodes, gpumap_r
 					"a file of each rank"),
 			   "'%s' is not used: all ranks are shown", QUOTE(span_of(filter)));
 	else
-		profile_option_as(&options->profile, "--console", "rank0", FILTER);
+		profile_option_as(&options->profile, "--console", "rank0", NULL);
 	if (!console && nodes > 1 && span_is(span_trim(span_of(filter)), "0"))
 		report_add(report, FINDING_IGNORED_KEY,
 			   ABOUT(.origin = FILTER, .fix = "write --console prefix to see all"),
-			   "it shows rank 0 alone, and no rank of the other nodes");
+			   "it shows rank 0 alone, and no rank of the other hosts");
 }
 
 int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report)

@@ -53,7 +53,7 @@ typedef void emit_target(struct emitter *e);
 #include "emit/targets.def"
 #undef TARGET
 
-/* The column of targets.def. */
+/* The column `scheduled` of targets.def. */
 bool emit_is_scheduled(const char *target);
 /* Reports a target that is not in the table. GPUMAP_EKEY, GPUMAP_ENOMEM. */
 int emit_check_target(const char *target, gpumap_report *report);

@@ -82,6 +82,7 @@ static void connect(gpumap_device *gpu, int physical)
 int inventory_finish(gpumap_inventory *inventory, gpumap_report *report)
 {
 	struct key *keys = malloc((inventory->count + 1) * sizeof(*keys));
+	struct model model = {0};
 	bool indexed = true;
 	int r;
 
@@ -110,7 +111,7 @@ int inventory_finish(gpumap_inventory *inventory, gpumap_report *report)
 	for (size_t i = 0; i < inventory->count; i++) {
 		gpumap_device *d = &inventory->gpus[i];
 
-		inventory->one_model = inventory->one_model && same_model(&inventory->gpus[0], d);
+		inventory->one_model = inventory->one_model && model_add(&model, d);
 		connect(d, indexed ? d->index : d->physical);
 	}
 	free(keys);

@@ -172,7 +172,7 @@ bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t coun
 	return true;
 }
 
-bool same_model(const gpumap_device *a, const gpumap_device *b)
+static bool same_model(const gpumap_device *a, const gpumap_device *b)
 {
 	int64_t more, less;
 
@@ -187,6 +187,21 @@ bool same_model(const gpumap_device *a, const gpumap_device *b)
 	more = a->memory > b->memory ? a->memory : b->memory;
 	less = a->memory > b->memory ? b->memory : a->memory;
 	return more - less <= more / 10;
+}
+
+bool model_add(struct model *model, const gpumap_device *device)
+{
+	if (!model->least)
+		*model = (struct model){device, device};
+	if (!same_model(model->least, device) || !same_model(model->most, device))
+		return false;
+	if (device->memory < 0)
+		return true;
+	if (model->least->memory < 0 || device->memory < model->least->memory)
+		model->least = device;
+	if (device->memory > model->most->memory)
+		model->most = device;
+	return true;
 }
 
 bool is_full_uuid(struct span s, const char *prefix)

@@ -71,8 +71,14 @@ bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t coun
  * are an error. */
 int inventory_finish(gpumap_inventory *inventory, gpumap_report *report) MUST_CHECK;
 
-/* Whether a and b are of one model, as far as the source shows it (rule N4). */
-bool same_model(const gpumap_device *a, const gpumap_device *b);
+/* Devices of one model, as far as the source shows it: those with the least and the most memory.
+ * Begins as {0}. */
+struct model {
+	const gpumap_device *least, *most;
+};
+/* Adds a device. False: it is of another model than one of those before (rule N4). If it is true
+ * for all devices, it is true for any of them, in any order. */
+bool model_add(struct model *model, const gpumap_device *device) MUST_CHECK;
 
 /* "GPU-" and 8-4-4-4-12 hexadecimal digits; also of "MIG-". */
 bool is_full_uuid(struct span s, const char *prefix);

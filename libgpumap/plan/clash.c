@@ -89,8 +89,8 @@ static const char *plain_remedy(struct plain_remedy *ret, const struct builder *
 	    picks(settings, USE_MODULO))
 		return fix;
 	snprintf(ret->text, sizeof(ret->text),
-		 "write " SETTING(
-			 "ranks = 1") " for a program of one process; for one on each GPU %s",
+		 "if the program is one process, write " SETTING(
+			 "ranks = 1") "; if each GPU is to have a rank, %s",
 		 fix);
 	return ret->text;
 }

@@ -66,10 +66,9 @@ static void report_undecidable(struct builder *b, struct host_class *class,
 	class->bad = true;
 	if (shared) {
 		plan_report(b, FINDING_UNDECIDABLE,
-			    ABOUT(.rule = "V9", .origin = limit->origin,
-				  .fix = "name one of them there"),
-			    "%s of %s cannot be decided: of %zu compute instances of one GPU "
-			    "instance CUDA picks one%s",
+			    ABOUT(.rule = "V9", .origin = limit->origin, .fix = "name only one"),
+			    "%s of %s cannot be decided: it names %zu compute instances of one GPU "
+			    "instance, and CUDA picks one of these%s",
 			    what, limit_name(limit), shared->count, MORE_HOSTS(class->host_count));
 		return;
 	}
@@ -98,7 +97,7 @@ int limits_inherit(struct builder *b, struct host_class *class, const struct dev
 	bool any_order = class->settings->order != PLAN_LISTED;
 
 	if (!set_is_certain(mapping)) {
-		report_undecidable(b, class, limit, "which GPUs are");
+		report_undecidable(b, class, limit, "the GPUs");
 		return GPUMAP_OK;
 	}
 	if (!any_order && !order_is_certain(mapping)) {
@@ -265,7 +264,7 @@ static int apply_limit(struct builder *b, struct host_class *class,
 
 	if (!set_is_certain(limit->mapping)) {
 		if (!user || policy != PLAN_CONFLICT_OVERRIDE)
-			report_undecidable(b, class, limit, "which GPUs are");
+			report_undecidable(b, class, limit, "the GPUs");
 		return GPUMAP_OK;
 	}
 	inside = inside_limit(b, class, limit->mapping, index, &kept);

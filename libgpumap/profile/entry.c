@@ -64,42 +64,50 @@ static int add_setting(struct file *f, const struct profile_key *key,
 	return GPUMAP_OK;
 }
 
-/* The remedy for a key of a launch that has another name here; NULL: not known. */
-static const char *other_name(struct span key)
+/* The remedy for a key of a launch that has another name here; false: not known. */
+static bool other_name(char fix[160], enum profile_section section, struct span key)
 {
 	static const struct {
 		const char *names, *fix;
+		bool of_profile; /* the fix is a key of [profile] */
 	} known[] = {
 		{"nproc_per_node nproc n np num_processes nprocs num_gpus ngpus n_gpus gpu_count "
 		 "gpus_per_node ntasks_per_node",
-		 "write ranks = N"},
-		{"devices device_ids visible visible_devices cuda_visible_devices "
-		 "CUDA_VISIBLE_DEVICES gpu_ids",
-		 "write gpus = 2,3"},
-		{"nnodes nodes num_nodes num_machines", "write hosts, with the names of the nodes"},
-		{"time time_limit walltime limit", "write timeout = 2h"},
-		{"cwd chdir wdir dir folder working_dir", "write workdir = DIR"},
-		{"logs output output_dir", "write log_dir = DIR"},
-		{"max_restarts restarts retries", "write on_fail = restart:N"},
-		{"cpus cores cpus_per_task", "write cpu_bind = cores:N"},
+		 "write ranks = N", true},
+		{"devices visible visible_devices cuda_visible_devices CUDA_VISIBLE_DEVICES "
+		 "gpu_ids",
+		 "write gpus = 2,3", true},
+		{"nnodes nodes num_nodes num_machines", "write hosts = HOST,...", true},
+		{"time time_limit walltime limit", "write timeout = 2h", true},
+		{"cwd chdir wdir dir folder working_dir", "write workdir = DIR", true},
+		{"logs output output_dir", "write log_dir = DIR", true},
+		{"max_restarts restarts retries", "write on_fail = restart:N", true},
+		{"cpus cores cpus_per_task", "write cpu_bind = cores:N", true},
 		{"script cmd main args arguments entrypoint",
 		 "write command = PROGRAM ARGUMENT... into [program NAME], and program = NAME "
-		 "into [profile NAME]"},
-		{"env environment", "write a section [env NAME] with the variables"},
+		 "into [profile NAME]",
+		 false},
+		{"env environment", "write a section [env NAME] with the variables", false},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (span_among(key, known[i].names))
-			return known[i].fix;
-	return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (!span_among(key, known[i].names))
+			continue;
+		snprintf(fix, 160, "%s%s", known[i].fix,
+			 section == SECTION_PROGRAM && known[i].of_profile ? " into [profile NAME]"
+									   : "");
+		return true;
+	}
+	return false;
 }
 
 /* A key that is known, but not in this section; or a name of other programs. */
 static int misplaced(struct file *f, enum profile_section kind, const struct inifile_entry *entry)
 {
+	char fix[160];
+
 	for (int i = 0; i < PKEY_COUNT; i++) {
 		const struct profile_key *key = profile_key((enum profile_key_id)i);
-		char fix[80];
 
 		if (!span_is(entry->key, key->key.name))
 			continue;
@@ -112,10 +120,9 @@ static int misplaced(struct file *f, enum profile_section kind, const struct ini
 			    "%s has no meaning in [%s]", key->key.name, section_name(kind));
 	}
 	if ((kind == SECTION_PROFILE || kind == SECTION_PROGRAM || kind == SECTION_OVERRIDE) &&
-	    other_name(entry->key))
-		return FAIL(f, FINDING_UNKNOWN_KEY, entry->line, entry->key_column,
-			    other_name(entry->key), "unknown key '%s' in [%s]", QUOTE(entry->key),
-			    QUOTE(entry->section));
+	    other_name(fix, kind, entry->key))
+		return FAIL(f, FINDING_UNKNOWN_KEY, entry->line, entry->key_column, fix,
+			    "unknown key '%s' in [%s]", QUOTE(entry->key), QUOTE(entry->section));
 	return GPUMAP_OK;
 }
 

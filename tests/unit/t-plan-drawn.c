@@ -94,8 +94,9 @@ static void add_gpu(struct draws *d, gpumap_inventory *inventory, unsigned host,
 		set(&gpu->name, host % 2 ? "A100" : "H100");
 	else if (models == 2 && draw(d, 8))
 		set(&gpu->name, draw(d, 2) ? "A100" : "H100");
-	gpu->memory =
-		models == 1 ? 1000 + (int64_t)(host * 7 + i) % 90 : 1000 * (int64_t)draw(d, 3) - 1;
+	/* Of one model, or beyond its limit of a tenth. */
+	gpu->memory = models == 1 ? 1000 + (int64_t)(host * 7 + i * 23) % 110 * 23 / 20
+				  : 1000 * (int64_t)draw(d, 3) - 1;
 	gpu->mig_enabled = draw(d, 4) ? (int)draw(d, 2) - 1 : 1;
 	if (gpu->mig_enabled == 1)
 		draw_migs(d, gpu, host, i);

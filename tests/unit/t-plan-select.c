@@ -99,19 +99,18 @@ static const struct row {
 	 "the order of the shell's list cannot be decided"},
 	{"the order does not matter", MIXED, "user:1,0,2", "order=pci", "0 1 2", "", NULL},
 	{"the devices are not known", MIXED, "user:1,0", "order=pci", "", "GM019",
-	 "which GPUs are of the shell's list cannot be decided"},
+	 "the GPUs of the shell's list cannot be decided"},
 	{"compute instances", SHARED, "user:MIG-a1,MIG-a2", "", "", "GM019",
-	 "the shell's list cannot be decided: of 2 compute instances of one GPU instance CUDA "
-	 "picks "
-	 "one: name one of them there"},
+	 "the shell's list cannot be decided: it names 2 compute instances of one GPU instance, "
+	 "and CUDA picks one of these: name only one"},
 	{"own compute instances", SHARED, "run:GPU-b0,GPU-c0,MIG-a1,MIG-a2", "", "0.0 0.1 1 2",
 	 "GM043", NULL},
 	{"other compute instances", SHARED, "run:GPU-b0,GPU-c0,MIG-a1,MIG-a2", "gpus=MIG-a3", "",
 	 "GM271", "which has GPU 1, GPU 2, MIG instance 0 of GPU 0, MIG instance 1 of GPU 0"},
 	{"compute instances and a GPU, any order", SHARED, "user:MIG-a1,MIG-a2,GPU-b0", "order=pci",
-	 "", "GM019", "of 2 compute instances of one GPU instance"},
+	 "", "GM019", "it names 2 compute instances of one GPU instance"},
 	{"an instance of a list of two", SHARED, "user:MIG-a1,MIG-a2,GPU-b0", "gpus=MIG-a2", "",
-	 "GM019", "of 2 compute instances of one GPU instance"},
+	 "GM019", "it names 2 compute instances of one GPU instance"},
 	{"the order was measured", "fastest=1,0 GPU-a @10 =A;GPU-b @20 =B", "user:0", "", "1", "",
 	 NULL},
 

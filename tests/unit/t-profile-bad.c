@@ -179,6 +179,9 @@ static const struct {
 	 "and program = NAME here [GM161]\n"},
 	{"a key of another launcher", "[profile a]\nnproc_per_node=2\n", NULL,
 	 "t.ini:2:1 unknown key 'nproc_per_node' in [profile a]; write ranks = N [GM003]\n"},
+	{"a key of another launcher in [program]", "[program a]\nnproc_per_node=2\n", NULL,
+	 "t.ini:2:1 unknown key 'nproc_per_node' in [program a]; write ranks = N into [profile "
+	 "NAME] [GM003]\n"},
 	{"a key of others in [program]", "[program a]\nscript=train.py\n", NULL,
 	 "t.ini:2:1 unknown key 'script' in [program a]; write command = PROGRAM ARGUMENT... into "
 	 "[program NAME], and program = NAME into [profile NAME] [GM003]\n"},
