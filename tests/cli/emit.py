@@ -17,7 +17,7 @@ NOTE = """#!/bin/sh
 printf '%s\\0' "$@" >"$NOTES/${0##*/}.${RANK-}.arguments"
 env -0 >"$NOTES/${0##*/}.${RANK-}.environment"
 """
-# What scripts start; a command starts the launcher whose name it has.
+# The programs that emitted scripts start. An emitted command starts the launcher that its target is named after.
 STARTED = ("srun", "mpirun", "program")
 PIECES = [b"a", b"-", b"--", b"=", b" ", b"\t", b"\n", b"'", b'"', b"\\", b"$", b"$HOME", b"${", b"%",
           b"%r", b"*", b"?", b"[a]", b"~", b"#", b";", b"&", b"|", b"<", b">", b"(", b")", b"!", b"`",

@@ -27,7 +27,7 @@ def run(gpumap, host, arguments, environment):
     asked = {**ENVIRONMENT, **environment}
     process = None
     if any("{pid}" in a for a in arguments):
-        # It is there when its environment is: Popen returns after exec.
+        # Popen returns after exec, so the process has its environment.
         process = subprocess.Popen(["sleep", "600"], env=asked, stdin=subprocess.DEVNULL)
         arguments = [a.replace("{pid}", str(process.pid)) for a in arguments]
         asked = ENVIRONMENT

@@ -42,7 +42,7 @@ servers=${GPUMAP_TEST_SERVERS:-}
 torch=${GPUMAP_TEST_TORCH:-}
 full=${GPUMAP_TEST_FULL:-}
 valgrind=${GPUMAP_TEST_VALGRIND:-}
-# It ends what hangs. It does not measure speed, because other work may keep the machine busy.
+# The limit ends what hangs. It does not measure speed, because other work may keep the machine busy.
 limit=${GPUMAP_TEST_LIMIT:-1200}
 gpumap_path=${GPUMAP:-}
 max_cpu_isa=${GPUMAP_MAX_CPU_ISA:-}
@@ -51,7 +51,7 @@ shared=$(dirname "$srcdir")/shared
 [ -d "$shared" ] || shared=
 
 # shellcheck disable=SC2013 # names are words
-# Names come from awk, which is not fooled by a value of several lines.
+# awk prints the names, because a value may have several lines.
 for variable in $(awk 'BEGIN {
 	for (v in ENVIRON)
 		if (v ~ /^(CUDA|GPU|NV|HIP|ROCR|SLURM|NCCL|PMI|OMPI|MPI|MV2|PALS|FLUX|JSM|LSB|PBS|TORCH)[A-Z0-9_]*$/ ||
@@ -74,8 +74,8 @@ trash=$(mktemp -d "${TMPDIR:-/tmp}/gpumap-test.XXXXXX") || exit 99
 out=$trash/.out
 err=$trash/.err
 
-# What would outlive a test that ends half way: processes that it stopped, and servers of tmux. Files
-# keep them, since a subshell cannot.
+# Continues processes that the test stopped, and ends its servers of tmux: both would outlive it. Files keep their
+# ids, because a subshell cannot set variables.
 end_leftovers() {
 	[ -f "$trash/stopped" ] && while read -r stopped_pid; do
 		kill -CONT "$stopped_pid"

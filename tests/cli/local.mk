@@ -41,7 +41,7 @@ cli_tests = \
 	tests/cli/run.test \
 	tests/cli/snapshot.test \
 	tests/cli/torchrun.test
-# What a machine with a GPU is sent, and what it runs: of the programs as they are built.
+# Tests of the bundle for a machine with a GPU, and of the stages that run there. They use the programs of the build.
 bundle_tests = \
 	tests/cli/gpu-bundle.test \
 	tests/cli/gpu-stages.test
@@ -50,7 +50,7 @@ EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/em
 	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/lint.tsv tests/cli/machine.tsv tests/cli/nomem.py \
 	tests/cli/plan.py tests/cli/plan.tsv
 
-# The command, whose allocations can fail.
+# The command, with allocations that can fail.
 check_PROGRAMS += tests/cli/gpumap-failing
 tests_cli_gpumap_failing_SOURCES = tests/cli/failing-command.c $(failing_malloc)
 tests_cli_gpumap_failing_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)

@@ -95,7 +95,7 @@ COMMANDS = [
     ("no command", "lits", None),
 ]
 EMIT = "emit {target} --inventory 4 --hosts a,b --device cuda:%l -- python3 x.py"
-# What differs from run to run.
+# Commands whose output differs from run to run.
 LOOSE = ("run", "run, a fault", "run, plan", "run, logs", "run, sweep")
 
 # jansson loses a character of what it reads when it cannot grow a buffer, and reports nothing.
@@ -146,14 +146,14 @@ def fault(name, usual, got):
         return f"signal {-got.status}"
     if name in LOSSY and got.status == usual.status:
         return None
-    # The status of a run is that of its ranks.
+    # A run ends with the status of its ranks, so only GM001 reports the failure.
     if got.status == usual.status and name in LOOSE and same_out and b"GM001" in got.err:
         return None
     if got.status == usual.status and usual.status == 0:
         return f"status 0, but out {got.out[-120:]!r} err {got.err[-120:]!r}"
     if got.status not in (2, 125):
         return f"status {got.status}: {got.err[-160:]!r}"
-    # Where a library reads JSON, it reports a syntax error. The system's own word is of a start.
+    # GM193: jansson reports a syntax error. "Cannot allocate memory": the system could not start a program.
     if not any(word in got.err + got.out for word in (b"GM001", b"GM193", b"Cannot allocate memory")):
         return f"status {got.status} without a word: out {got.out[-120:]!r} err {got.err[-120:]!r}"
     return None
