@@ -26,7 +26,7 @@ static void check(struct span text)
 		again.negative == c.negative && !again.several);
 }
 
-/* Whatever a key takes, resolve must be able to read. */
+/* resolve must be able to read every value that a key takes. */
 static void check_keys(const char *text)
 {
 	static const char *const keys[] = {"device",     "set_device", "device_ids",

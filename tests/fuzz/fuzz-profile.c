@@ -21,7 +21,8 @@ static int same_text(void *data, const char *path, bool optional, char **text, s
 	return GPUMAP_OK;
 }
 
-/* The name of a program may be made up, and a command written anew: its arguments count. */
+/* The program's name may be made up and its command be written in another form, so the arguments
+ * are compared instead. */
 static void check_values(const gpumap_profile *a, const gpumap_profile *b)
 {
 	size_t count = gpumap_profile_argument_count(a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole answer from bytes. The first chooses the machine; then come lines, KEY=VALUE a
- * statement, others a variable of the environment.
+ * A whole answer from bytes. The first byte chooses the machine. Then come lines: KEY=VALUE is a
+ * statement if KEY begins with a small letter; any other line is a variable of the environment.
  */
 #include <jansson.h>
 
@@ -21,7 +21,8 @@ static void set(char **member, const char *text)
 	require(member_set(member, span_of(text)));
 }
 
-/* Two GPUs with MIG, unlike ones, numbers that are missing, a measured order. */
+/* Up to four GPUs. `kind` also chooses gaps in their numbers, unlike models, MIG instances of the
+ * first GPU, and a measured order. */
 static gpumap_inventory *machine(unsigned kind)
 {
 	static const char *const uuids[] = {"GPU-a1", "GPU-a2", "GPU-b3", "GPU-c4"};
@@ -82,7 +83,7 @@ static void check_mapping(const gpumap_mapping *m)
 
 		require(gpumap_entry_int(e, GPUMAP_ENTRY_LOGICAL) == (int64_t)i);
 		require(gpumap_entry_candidate_count(e) > 0);
-		/* Looking a number up walks the list: some are enough. */
+		/* A lookup walks the list, so only the first ones are looked up. */
 		require(physical < 0 || i > 64 || gpumap_mapping_logical(m, physical) <= (int)i);
 		for (size_t k = 0; k < i && k < 8; k++)
 			require(gpumap_mapping_visible(m, k) != e);

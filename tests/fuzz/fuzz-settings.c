@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings of gpumap-train: a profile, and after a NUL its options, separated by NULs. Whatever
- * it is, there are settings in their ranges and devices, or one reason why not. */
+/* The settings of gpumap-train: a profile, and after a NUL its options, separated by NULs. Any
+ * input gives devices and settings in their ranges, or one reason why not. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -60,7 +60,7 @@ static void check_list(const struct visible_list *list, enum dialect dialect,
 		require(!value.length);
 }
 
-/* A list is what its own beginning makes it: cut where it ended, it gives the same. */
+/* A list that ended early is the same without the text from where it ended. */
 static void check_cut(const struct visible_list *list, enum dialect dialect,
 		      const struct visible_view *view, struct span value)
 {
@@ -90,7 +90,7 @@ static void check_dialect(enum dialect dialect, const struct visible_view *view,
 	visible_list_free(&list);
 }
 
-/* Of plain numbers without repeats every dialect of NVIDIA's makes the same. */
+/* All dialects of NVIDIA's list read plain numbers without repeats alike. */
 static void check_agreement(const struct visible_view *view, struct span value)
 {
 	struct visible_list driver, other;

@@ -234,7 +234,7 @@ static size_t ask_all(struct run *run, const struct options *options)
 	return end;
 }
 
-/* Which GPUs there are without a list; why not, or NULL. */
+/* Finds the GPUs that there are without a list. Returns why there are none, or NULL. */
 static const char *look(struct run *run)
 {
 	static struct job job;

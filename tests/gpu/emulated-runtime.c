@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of the CUDA runtime the trials of kernels call, on the host: all is done at once. */
+/* The calls of the CUDA runtime that the trials of kernels make, on the host: all work at once. */
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #include <sanitizer/msan_interface.h>
 #endif
 
-/* --- stacks: *kept is what the one that is left goes on with; NULL: it does not */
+/* --- stacks: the stack that is left needs *kept to go on; kept is NULL: it does not go on */
 
 static inline void watch_leave(void **kept, const void *stack, size_t bytes)
 {
@@ -27,8 +27,8 @@ static inline void watch_leave(void **kept, const void *stack, size_t bytes)
 #endif
 }
 
-/* Of a stack that it knows the detector of addresses takes all for unused whenever its thread goes
- * on; that of values must know it, for what is put there is new. */
+/* Hides the stack from the address sanitizer, which takes all of a known stack for unused whenever
+ * its thread goes on. The value sanitizer must know it, because what is put there is new. */
 static inline void watch_begin(ucontext_t *context)
 {
 #ifdef WATCH_STACKS
@@ -48,7 +48,7 @@ static inline void watch_arrive(void *kept, const void **left, size_t *bytes)
 #endif
 }
 
-/* --- races: who it is that reads and writes, and in which order */
+/* --- races: who reads and writes, and in which order */
 
 static inline void *watch_new(void)
 {
@@ -77,7 +77,7 @@ static inline void watch_as(void *name)
 #endif
 }
 
-/* Of memory that stands for something: what was done before release() is seen after acquire(). */
+/* x stands for a barrier or the like: what was done before release() is seen after acquire(). */
 static inline void release(void *x)
 {
 #ifdef WATCH_RACES

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Built without the sanitizers of addresses and threads, to which this file reports switches of stacks
- * and waits. Built with the sanitizer of values, which would take values that it did not see written
- * for unwritten ones. */
+/* This file is built without the address and thread sanitizers: it reports switches of stacks and
+ * waits to them. It is built with the value sanitizer, which would otherwise take the values that
+ * this file writes for unwritten ones. */
 #include "emulated.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct fiber {
 	ucontext_t context;
 	std::unique_ptr<char[]> stack;
 	enum state state;
-	unsigned block_barriers, warp_barriers; /* that it is through */
+	unsigned block_barriers, warp_barriers; /* how many it has passed */
 };
 
 /* The two sides of a barrier: a thread that has passed it may reach the next barrier before others
@@ -46,8 +46,8 @@ struct worker {
 	ucontext_t scheduler;
 	const void *stack; /* the scheduler's */
 	size_t stack_bytes;
-	/* The race detector's names: of the scheduler, of who carries order from fences to atomic
-	 * operations and back, and of threads of a block. */
+	/* The race detector's names: for the scheduler, for a carrier of order between fences and
+	 * atomic operations, and for the threads of a block. */
 	void *watched, *carrier;
 	std::vector<void *> names;
 	std::vector<struct fiber> fibers;
@@ -67,8 +67,9 @@ struct worker {
 struct launched {
 	dim3 grid;
 	unsigned threads, workers;
-	/* Threads of a block have names of their own, for races among them; else one name for all
-	 * of a worker: detectors have too few to know the threads of several blocks apart. */
+	/* Each thread of a block has its own name, which shows races among them; otherwise all
+	 * threads of a worker share one. Detectors have too few names to tell the threads of
+	 * several blocks apart. */
 	bool apart;
 	const std::function<void()> *body;
 	std::vector<unsigned> blocks; /* in a random order */
@@ -162,7 +163,7 @@ unsigned long long emulated_shuffle(unsigned mask, unsigned long long bits, int 
 	return bits;
 }
 
-/* Not by memset, which detectors take for the thread's own. */
+/* Not by memset: detectors would take it for a write of the thread. */
 static void forget(const struct shared &shared)
 {
 	for (size_t i = 0; i < shared.bytes; i++)
@@ -180,8 +181,8 @@ void *emulated_shared(void *memory, size_t bytes)
 	return memory;
 }
 
-/* What was done here before it is seen by who acts on what an atomic operation gave later, behind
- * a fence of its own. */
+/* A thread that passes a fence of its own after it saw a later atomic operation of this thread sees
+ * all that was done before this fence. */
 void __threadfence(void)
 {
 	acquire(&here->in);
@@ -204,7 +205,7 @@ unsigned atomicAdd(unsigned *to, unsigned more)
 	return before;
 }
 
-/* A thread that waits for a time lets the other threads wait for it too. */
+/* A thread that waits for a time lets the other threads run meanwhile. */
 long long emulated_nanoseconds(void)
 {
 	struct timespec now;
@@ -214,7 +215,7 @@ long long emulated_nanoseconds(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Lets those of fibers first .. end - 1 go on who wait so, if all of them do. */
+/* Lets fibers first to end - 1 go on, if all of them wait for this. */
 static bool let_go(struct worker *w, unsigned first, unsigned end, enum state waits)
 {
 	for (unsigned i = first; i < end; i++)
@@ -255,7 +256,7 @@ static bool open_barriers(struct worker *w)
 	return go_on;
 }
 
-/* From barrier to barrier, until all have ended. */
+/* Runs the threads from barrier to barrier, until all have ended. */
 static void run_block(struct worker *w)
 {
 	start_threads(w, w->launch->threads);

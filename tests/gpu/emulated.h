@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What nvcc knows by itself, for a C++ compiler: the kernels' sources run on the host's processor,
+ * Gives a C++ compiler what nvcc has built in. The kernels' sources run on the host's processor,
  * each thread of a block on a stack of its own, so that sanitizers watch them. Blocks of a launch
  * are dealt to a few threads of the host; within a block threads go on in a random order from one
  * barrier to the next. Included before each .cu, whose launches emulated.sed has rewritten.
@@ -42,8 +42,8 @@ template <typename T> static inline T *emulated_share(T *memory)
 	return (T *)emulated_shared(memory, sizeof(*memory));
 }
 
-/* Lane `from` of the warp's bits; its own if there is no such lane. Orders nothing else, as a GPU's
- * shuffle orders nothing else. */
+/* The bits of the warp's lane `from`, or the caller's own if there is no such lane. As on a GPU, it
+ * orders nothing else. */
 unsigned long long emulated_shuffle(unsigned mask, unsigned long long bits, int from);
 
 template <typename T> static inline T emulated_shuffle_of(unsigned mask, T x, int from)

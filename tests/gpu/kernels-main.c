@@ -119,7 +119,7 @@ static void try_shape(struct counts *counts, const struct kernel_test *test,
 
 	/* A seed for each trial, so that one can be run again by itself. */
 	random_seed(&t.random, options->seed + (uint64_t)counts->done);
-	/* One that waits for copies from the host, which are on the default stream. */
+	/* A stream that waits for copies from the host, which are on the default stream. */
 	MUST(cudaStreamCreate(&t.stream));
 	test->prepare(&t);
 	good = trial_check(&t, test, why, sizeof(why), &greatest);

@@ -205,7 +205,7 @@ static int64_t pooled(const struct shape *s)
 	return s->n * (s->b / s->d) * (s->c / s->d) * s->a;
 }
 
-/* Bytes, up to whole words: those behind the last are as they were. */
+/* Places are bytes, up to whole words: the bytes behind the last place stay as they were. */
 static struct buffer *add_places(struct trial *t)
 {
 	return add_buffer(t, "places", (size_t)(pooled(t->shape) + 3) / 4 * 4);
@@ -353,7 +353,7 @@ static void prepare_loss(struct trial *t)
 	if (s->flags & IN_PLACE)
 		add_view(b, (struct view){.count = count, .type = s->type, .closeness = ROUNDED});
 	labels = add_buffer(t, "labels", (size_t)s->n * sizeof(*labels))->at[HOST];
-	for (int64_t i = 0; i < s->n; i++) /* two of them are none */
+	for (int64_t i = 0; i < s->n; i++) /* -1 and a are no classes */
 		labels[i] = (int32_t)(random_u32(&t->random) % (unsigned)(s->a + 2)) - 1;
 	add_control(t, s->c);
 	b = add_buffer(t, "result", sizeof(struct loss_result));

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * What a kernel's numbers may differ by from the reference's, which takes sums in double: `value`
- * relative to the value, one rounding of the type; `sum` per root of the number of values that fp32
- * sums have, of values of at most 4.
+ * How much a kernel's numbers may differ from the reference's, which takes sums in double. `value`
+ * is relative to the value, for one rounding of the type. `sum` is for sums in fp32 of values of at
+ * most 4; it is multiplied by the root of their number.
  */
 static const struct {
 	double value, sum;
@@ -118,7 +118,7 @@ void *at_value(const struct trial *t, int buffer, enum place place, enum value_t
 	return n ? first + n * (int64_t)value_bytes(type) : first;
 }
 
-/* Of scratch nothing but the ticket need be there, so that initcheck finds who reads it. */
+/* If scratch is not poisoned, only its ticket is copied: initcheck finds reads of the rest. */
 static void to_device(const struct trial *t, const struct buffer *b)
 {
 	size_t bytes = b->bytes + GUARD_BYTES;
@@ -131,7 +131,7 @@ static void to_device(const struct trial *t, const struct buffer *b)
 static void run_on_device(struct trial *t, const struct kernel_test *test, bool first)
 {
 	for (int i = 0; i < t->count; i++)
-		if (first || !t->buffers[i].scratch) /* which each run leaves for the next */
+		if (first || !t->buffers[i].scratch) /* each run leaves it for the next */
 			to_device(t, &t->buffers[i]);
 	must(test->run(t, DEVICE), test->name);
 	MUST(cudaStreamSynchronize(t->stream));
@@ -182,7 +182,7 @@ static bool same_views(const struct buffer *b, const struct view *view, char *wh
 	return true;
 }
 
-/* Inputs as they were, outputs close to the reference's, nothing behind the end. */
+/* Inputs are unchanged, outputs are close to the reference's, nothing is written behind the end. */
 static bool same_buffer(const struct buffer *b, char *why, size_t size, double *greatest)
 {
 	const unsigned char *behind = (const unsigned char *)b->first + b->bytes;
@@ -258,7 +258,7 @@ static cudaError_t make_calls(const struct call *call)
 	return status;
 }
 
-/* As steps run them: to launch each by itself takes longer than a small kernel. */
+/* Calls are recorded as steps record them: a launch of each takes longer than a small kernel. */
 static void record_calls(struct call *call)
 {
 	cudaGraph_t graph = NULL;
@@ -280,7 +280,7 @@ static cudaError_t run_calls(const struct call *call)
 	return call->graph ? cudaGraphLaunch(call->graph, call->stream) : make_calls(call);
 }
 
-/* Of RUNS calls, after some that are not counted. */
+/* Microseconds of a call, the mean of RUNS calls after some that are not counted. */
 static double time_of(struct call *call)
 {
 	cudaEvent_t begin, end;

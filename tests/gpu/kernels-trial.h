@@ -21,9 +21,9 @@ enum place { HOST, DEVICE, PLACES };
 
 /* How what a kernel has written may differ from the reference's. */
 enum closeness {
-	EXACT,   /* to the bit, but all NaN are one */
-	ROUNDED, /* once in the value's type, or by the table */
-	SUMMED,  /* of so many values in fp32: by the table, times the root of their number */
+	EXACT,   /* not at all, but all NaN are equal */
+	ROUNDED, /* by `value` of the table */
+	SUMMED,  /* by `value`, and by `sum` times the root of the number of values */
 };
 
 /* Part of a buffer that is compared. */
@@ -41,7 +41,7 @@ struct buffer {
 	size_t bytes;
 	void *at[PLACES];
 	void *before; /* what both had at first */
-	void *first;  /* what the device had after the first run, which each run must give */
+	void *first;  /* what the device had after the first run; each run must repeat it */
 	bool written, scratch;
 	struct view views[MAX_VIEWS];
 	int view_count;
@@ -88,20 +88,20 @@ struct kernel_test {
 	((place) == DEVICE ? kernel_##name((args), (t)->stream) \
 			   : (reference_##name(args), cudaSuccess))
 
-/* Of trials: buffers in the order in which a test asks for their addresses. */
+/* These add buffers to a trial, in the order in which a test asks for their addresses. */
 struct buffer *add_buffer(struct trial *t, const char *name, size_t bytes);
 struct buffer *add_scratch(struct trial *t, size_t bytes);
 struct buffer *add_scaler(struct trial *t, float scale);
 /* An input of random values: multiples of 1/16 from -4 to 4, or rarely NaN and infinities. */
 struct buffer *add_values(struct trial *t, const char *name, enum value_type type, int64_t count,
 			  bool bad);
-/* What is written, and compared so; it begins poisoned. */
+/* An output, which begins poisoned and is compared with this closeness. */
 struct buffer *add_output(struct trial *t, const char *name, enum value_type type, int64_t count,
 			  enum closeness closeness);
 void add_view(struct buffer *b, struct view view);
-/* An address of a place, NULL for a buffer of no bytes. */
+/* The buffer's address in a place; NULL for a buffer of no bytes. */
 void *at(const struct trial *t, int buffer, enum place place);
-/* That of its n-th value; n is 0 where there are none. */
+/* The address of its n-th value; n is 0 where there are none. */
 void *at_value(const struct trial *t, int buffer, enum place place, enum value_type type,
 	       int64_t n);
 
@@ -110,8 +110,8 @@ void *at_value(const struct trial *t, int buffer, enum place place, enum value_t
  * program. */
 bool trial_check(struct trial *t, const struct kernel_test *test, char *why, size_t size,
 		 double *greatest);
-/* Microseconds of a run of the kernel on the device, after trial_check(); of a copy of as
- * many bytes as it moves. */
+/* Microseconds of a run of the kernel on the device, after trial_check(), and of a copy that moves
+ * as many bytes. */
 double trial_time(struct trial *t, const struct kernel_test *test);
 double trial_copy_time(const struct trial *t);
 void trial_free(struct trial *t);

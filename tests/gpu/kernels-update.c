@@ -8,7 +8,7 @@
 #define BF16 VALUE_BFLOAT16
 #define F16 VALUE_FLOAT16
 
-/* What begins at any element, has gaps, is dead; convnet's, aligned; none. */
+/* Parameters: odd ones, with any offset, gaps and a dead one; and convnet's, without gaps. */
 static const struct parameter {
 	int64_t offset, elements;
 	bool used;

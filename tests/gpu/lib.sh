@@ -3,9 +3,9 @@
 # Steps, their records, and what is on this machine. A stage's file has
 #
 #	stage_steps	prints a line "NAME SECONDS TITLE" for each step
-#	stage_ready	finds what all steps need, by skip_stage or bail_out where it is not there; sets
-#			stage_made_by, words that change when records of before are no longer true
-#	stage_step NAME	does it: figures on standard output; status 0, 1, or by skip_step REASON
+#	stage_ready	finds what all steps need, or ends by skip_stage or bail_out; sets stage_made_by, words
+#			that change when earlier records are no longer true
+#	stage_step NAME	does the step: figures on standard output; status 0 or 1, or ends by skip_step REASON
 #
 # Each step is a process of its own, so that it has a time limit.
 
@@ -42,8 +42,8 @@ build_tools() {
 	fi
 }
 
-# The facts of this machine; false with why_no_gpu. Without an order of their own GPUs that are not
-# alike have none that gpumap could tell.
+# Writes the facts of this machine to facts.txt; false sets why_no_gpu. CUDA_DEVICE_ORDER is set, because gpumap cannot
+# tell the order of unlike GPUs without it.
 look_at_gpu() {
 	CUDA_DEVICE_ORDER=${CUDA_DEVICE_ORDER:-PCI_BUS_ID}
 	export CUDA_DEVICE_ORDER
@@ -81,8 +81,8 @@ pythons() {
 	done | awk '!seen[$0]++'
 }
 
-# need_libraries PROGRAM: sets library_path to the folders of what it opens, and lacking to the names
-# of what is not there. Which versions it opens stands in it.
+# need_libraries PROGRAM: sets library_path to the folders of the libraries that it opens, and lacking to the names of
+# those that are not there. The program's file has the names, with their versions.
 need_libraries() {
 	library_path='' lacking=''
 	library_folders | awk 'NF && !seen[$0]++' >"$build/folders.txt"
@@ -130,7 +130,7 @@ record_end() {
 	printf 'seconds\t%s\nresult\t%s\n\n' "$2" "$result"
 }
 
-# was_done FILE: with these programs, on this kind of GPU
+# was_done FILE: the step succeeded before, with these programs and on this kind of GPU
 was_done() {
 	[ -e "$1" ] && grep -qx 'result	ok' "$1" && grep -qxF "made by	$stage_made_by" "$1"
 }
@@ -187,8 +187,8 @@ chosen_steps() {
 	done
 }
 
-# do_step NAME LIMIT FILE: runs it and writes its record; its status. Without its whole limit it may
-# not have had the time that it needs: that gives no result and status 75.
+# do_step NAME LIMIT FILE: runs the step and writes its record; returns its status. A step that had less than LIMIT and
+# ran out of time gives no result and status 75.
 do_step() {
 	begin=$(date +%s)
 	rm -f "$3"
@@ -267,7 +267,7 @@ run_stage() {
 	if [ "$one" ]; then
 		work=$build/work/$stage/$one
 		rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 99
-		# gpumap-train warns of what begins like its own and is not.
+		# gpumap-train warns of variables that begin like its own and are not.
 		unset GPUMAP_GPU_BUILD GPUMAP_GPU_PROGRAMS GPUMAP_TEST_TORCH
 		stage_step "$one"
 		exit

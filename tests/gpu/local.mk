@@ -5,7 +5,8 @@ if HAVE_TRAINER
 gpu_programs = gpumap$(EXEEXT) gpumap-train$(EXEEXT) $(gpu_tests)
 gpu_bundle = gpumap-gpu
 
-# Programs with the libraries that they load, in DIR. What a driver compiles is not what is measured.
+# Programs and the libraries that they load, in DIR. Kernels that a driver would compile are refused, because they are
+# not what is measured.
 gpu-programs: $(gpu_programs) $(pkglib_LTLIBRARIES)
 	@case '$(CUDA_ARCH)' in compute_*) echo '$@: kernels are for the driver to compile: configure' \
 		'without CUDA_ARCH, or with that of the GPU, as sm_90' >&2; exit 1 ;; esac

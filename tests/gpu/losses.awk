@@ -28,7 +28,7 @@ END {
 		d = d < 0 ? -d : d
 		of_it = of[1, i] + 0 > 0 ? d / of[1, i] : d
 		if (of_it > most) { most = of_it; at = i }
-		# Text, since what differs in the last digit only may be one number here.
+		# As text, because numbers that differ only in the last digit may be equal in awk.
 		if (tolerance > 0 ? of_it > tolerance : of[1, i] != of[2, i])
 			differ = differ ? differ : i
 	}

@@ -48,7 +48,7 @@ pack_programs() {
 		[ "$name" != not-found ] || die "$file, which a program loads, is not found"
 		cp -L "$file" "$dir/lib/$name" && chmod u+w "$dir/lib/$name" && strip "$dir/lib/$name" || exit 1
 	done <"$dir/libraries.txt"
-	# Opened by name, where there is MPI.
+	# gpumap-train opens it by its name, where there is MPI.
 	if [ -e .libs/gpumap-mpi.so ]; then
 		cp -L .libs/gpumap-mpi.so "$dir/lib" && strip "$dir/lib/gpumap-mpi.so" || exit 1
 	fi
@@ -106,7 +106,7 @@ pack_data() {
 
 # --- the bundle -----------------------------------------------------------------------------
 
-# Sources that the stages build: small, so folders as they are.
+# The sources that the stages build. They are small, so whole folders are packed.
 pack_sources() {
 	(cd "$source" && find base kernels libgpumap tests/gpu tests/trainer tools trainer -type f \
 		\( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.awk' \
@@ -129,8 +129,8 @@ write_version() {
 	LD_LIBRARY_PATH=$dir/lib "$dir/bin/gpumap-train" --version
 }
 
-# Nothing of where it was packed: no path in texts, no folder of the build's libraries in programs.
-# That of an installation may be there, wherever it is.
+# The bundle must not depend on where it was packed: texts have no path of it, and programs do not look for libraries
+# in the build. They may look in the folder of an installation.
 check_paths() {
 	for path in "$source" "$PWD"; do
 		found=$(grep -rlIF -e "$path/" "$dir" | head -n 3)

@@ -17,7 +17,7 @@ stage_ready() {
 	find_python
 	need_trainer
 	stage_made_by="$stage_made_by $torch $(words_of "$top/bench/gpu-peer.py" "$top/bench/peer.py")"
-	# What PyTorch compiles is kept: a step that had no time for it goes on where it was.
+	# What PyTorch compiles is kept, so that a step that ran out of time can go on with it.
 	TORCHINDUCTOR_CACHE_DIR=$build/inductor
 	export TORCHINDUCTOR_CACHE_DIR
 }
@@ -57,15 +57,15 @@ step_speed() {
 		# shellcheck disable=SC2086 # words
 		peer $compare --forms $forms --trainer "$programs/gpumap-train" --library-path \
 			"$programs_lib:$library_path" 2>peer.err && return
-		# A form may leave the GPU unusable for this process: then without the last.
+		# A form may leave the GPU unusable for this process; then the last form is left out.
 		printf 'failed with %s\t%s\n' "$forms" "$(tail -n 1 peer.err)"
 		! grep -q '^gpumap-train: status' peer.err || exit 1
 	done
 	exit 1
 }
 
-# watched NAME COMMAND...: its seconds and memory behind the name, to the file watched.txt; a form that
-# is not available here is reported
+# watched NAME COMMAND...: adds a line to watched.txt: the name, the seconds and the memory. If the form "compiled"
+# fails, it is only reported.
 watched() {
 	name=$1
 	shift
@@ -89,8 +89,8 @@ watch_peer() {
 	watched "$1" "$python" "$top/bench/gpu-peer.py" one "$1" --batch "$2" --steps "$3"
 }
 
-# table COLUMN WORDS [GOAL]: of watched.txt, the median of a column by name, and how many times
-# gpumap-train's it is; the first other one at least GOAL times
+# table COLUMN WORDS [GOAL]: prints for each name in watched.txt the median of a column, and how many times
+# gpumap-train's it is. The second name meets the goal if that is at least GOAL.
 table() {
 	names=$(cut -d ' ' -f 1 watched.txt | awk '!seen[$0]++')
 	for name in $names; do

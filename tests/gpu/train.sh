@@ -34,7 +34,7 @@ stage_steps() {
 	echo 'accuracy 240 test accuracy is that of the CPU'
 }
 
-# Those that were built with the real libraries; before they are, how the build calls them.
+# The test programs that were built with the real libraries; before they are built, their names in the build.
 test_programs() {
 	for program in "$top"/bin/t-cuda-* "$build"/programs/bin/t-cuda-*; do
 		[ ! -x "$program" ] || echo "$program"
@@ -97,7 +97,7 @@ on_gpu() {
 	train "$gpu_metrics" --backend cuda "$@"
 }
 
-# What computes on the CPU, whatever else there is.
+# The option of the fastest backend on the CPU.
 cpu() {
 	case " $(sed -n 's/^backends: //p' "$build/version.txt") " in
 	*' onednn '*) echo '--backend onednn' ;;
@@ -114,8 +114,8 @@ sgd='--model convnet --global-batch 64 --optimizer sgd --lr 0.01'
 
 # --- steps ------------------------------------------------------------------------------------
 
-# Programs of the tests of gpumap-train, which use libcheck. They compute on this GPU, and make 20 errors
-# where they make any. A process for each test would open the libraries each time.
+# Runs a libcheck program of gpumap-train on this GPU. If it makes calls fail, it makes 20 fail. With CK_FORK=no the
+# libraries are opened once, not for each test.
 step_test() {
 	for program in $(test_programs); do
 		[ "${program##*/}" = "$1" ] || continue
@@ -150,9 +150,9 @@ step_losses() {
 	agree "losses $1" "$2" "$(tolerance_of "$1")" cpu.json gpu.json
 }
 
-# agree_early NAME WANTED GOT: 10 losses are within 1e-5. Later a ReLU or a maximum whose inputs are equal
-# but for rounding chooses another side, and losses of any two programs part: after 20 to 60 steps of
-# convnet by more than 1e-5, the CPU and itself with another order of sums as well.
+# agree_early NAME WANTED GOT: 10 losses are within 1e-5. Later a ReLU or a maximum whose inputs are equal but for
+# rounding chooses another side, and the losses of any two programs diverge: with convnet by more than 1e-5 after 20 to
+# 60 steps. So do losses of the CPU with another order of sums.
 agree_early() {
 	agree "$1, 10 steps" 10 1e-5 "$2" "$3"
 }
@@ -166,7 +166,7 @@ step_bits() {
 	agree "bits $1" 100 0 1.json 2.json
 }
 
-# Where gpumap-train has the option.
+# The option, if gpumap-train has it.
 deterministic() {
 	ours --help | grep -o -e '--deterministic' | head -n 1
 }
@@ -197,8 +197,8 @@ step_resume() {
 	agree resume 40 0 whole.json part.json
 }
 
-# One call of all that a run makes fails, and those after it: the run ends by one line that names what
-# failed, and its last checkpoint goes on to the same losses.
+# One call of a run fails, and all calls after it. The run ends with one line that names the call, and its last
+# checkpoint can be resumed with the same losses.
 step_errors() {
 	[ -x "$programs/train-inject" ] || skip_step 'there is no train-inject beside gpumap-train'
 	learn="--backend cuda --model net28 --data $data --global-batch 64 --steps 24
@@ -228,7 +228,7 @@ step_errors() {
 	echo "calls	$calls in all, 20 of them failed"
 }
 
-# injected PLACE METRICS: the run, whose call of that number fails; 0: none, and prints how many calls it makes
+# injected PLACE METRICS: a run whose PLACE-th call fails; 0: none fails, and it prints how many calls it makes
 injected() {
 	inject=FAKE_CUDA_FAIL=$1
 	[ "$1" -gt 0 ] || inject=FAKE_CUDA_COUNT=1
@@ -332,8 +332,8 @@ step_exposed() {
 	report_of exposed -b "$1"
 }
 
-# One rank, whose sum in place moves nothing, so its time is the cost of a call; and as many as there
-# are GPUs.
+# Measures one rank, then a rank on each GPU. The sum of one rank in place moves nothing, so its time is the cost of a
+# call.
 step_sums_nccl() {
 	need_nccl
 	report_of collective nccl 1
@@ -348,12 +348,12 @@ step_sums_cpu() {
 		2>err.txt || fail_step "$(tail -n 1 err.txt)"
 }
 
-# A run of one step, from its start to its end, and what the card holds meanwhile.
+# Measures a run of one step: its time from start to end, and the memory of the card.
 step_start() {
 	for batch in 32 512 4096; do
 		rm -f seconds.txt memory.txt
 		for run in 1 2 3; do
-			# Beside a watcher, so not by train().
+			# facts starts it and watches it, so train() cannot.
 			LD_LIBRARY_PATH=$(ours_path) "$build/facts" watch "$gpu_uuid" watched.txt \
 				"$programs/gpumap-train" --backend cuda --model convnet --samples $((2 * batch)) \
 				--test-samples 1 --global-batch "$batch" --steps 1 --precision bf16 --progress none \
@@ -367,7 +367,7 @@ step_start() {
 	done
 }
 
-# With three seeds on as many images as there are: within two points.
+# The mean accuracy of three seeds is within two points of the CPU's, on all images that there are.
 step_accuracy() {
 	[ "$data" != synthetic ] || skip_step 'there are no images (GPU_DATA=FOLDER names some)'
 	tell_run --model convnet --data "$data" --global-batch 128 --epochs 5
