@@ -5,7 +5,7 @@ TEST_LOG_DRIVER = $(LOG_DRIVER)
 TEST_LOG_COMPILER = /bin/sh
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
-# libcheck's limits of time end a test that hangs; on a busy machine they are ten times as long.
+# libcheck's time limits end a test that hangs. They are made ten times as long, for busy machines.
 AM_TESTS_ENVIRONMENT = CK_TAP_LOG_FILE_NAME=-; CK_VERBOSITY=silent; \
 	CK_TIMEOUT_MULTIPLIER=$${CK_TIMEOUT_MULTIPLIER:-10}; \
 	GPUMAP_TEST_SRCDIR='$(abs_top_srcdir)'; \
@@ -25,7 +25,7 @@ include tests/gpu/local.mk
 
 # What ./dev test runs.
 quick_tests = $(cli_tests) $(sync_tests) $(unit_programs) $(launch_programs) $(train_programs)
-# What a build with sanitizers runs in ./dev check. Of the others they see nothing, or nothing more:
+# What a build with sanitizers runs in ./dev check. In the other tests sanitizers see nothing, or nothing more:
 # those read the source, compile or start programs of their own, or are train_alone_tests.
 sanitized_tests = $(train_tests) $(train_programs) $(launch_tests) $(launch_programs) $(cli_tests) \
 	$(unit_programs)

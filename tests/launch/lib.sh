@@ -51,7 +51,7 @@ lines() {
 	[ -e "$1" ] && [ "$(wc -l <"$1")" -eq "$2" ]
 }
 
-# files PREFIX N: there are N of this name, and more letters
+# files PREFIX N: there are N files whose names begin with PREFIX
 files() {
 	[ "$(find . -name "$1*" | wc -l)" -eq "$2" ]
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report about ranks that failed, by made-up ends of processes, so that no run differs. */
+/* The report about ranks that failed. The ends of processes are made up, so all runs are alike. */
 #include <signal.h>
 
 #include "report.h"
@@ -10,8 +10,8 @@
 enum { RANKS = 512 };
 #define SECOND 1000000000LL
 
-/* Of 512 ranks every `step`-th failed first, up to the `end`-th; the later the rank, the
- * earlier it ended. */
+/* Of 512 ranks every `step`-th below `end` failed and counts as first. Higher ranks ended
+ * earlier. */
 static const struct {
 	const char *name;
 	size_t end, step;
@@ -44,7 +44,7 @@ static const struct {
 	 "GM179 the time limit of 0.05 s was reached\n"},
 };
 
-/* Lines "ID text"; of eight failures or more the eight are "8*". */
+/* Lines "ID text"; if there are eight or more, "8*" stands for the first eight. */
 static char *findings(const gpumap_report *report)
 {
 	struct strbuf buf = {0};
@@ -104,7 +104,7 @@ START_TEST(conclusions)
 }
 END_TEST
 
-/* Of several the one that ended first decides, wherever it is. */
+/* Of several first failures the earliest decides, whatever its rank. */
 START_TEST(the_first)
 {
 	static const struct launch_rank ranks[3] = {{.rank = 0}, {.rank = 1}, {.rank = 2}};

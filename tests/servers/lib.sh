@@ -3,7 +3,7 @@
 # What the tests under real launchers share, after tests/cli/lib.sh.
 report=$builddir/tests/servers/report
 
-# Launchers leave files: in the test's own folder they end with it.
+# Launchers leave files, which are removed with the test's own folder.
 TMPDIR=$trash
 export TMPDIR
 

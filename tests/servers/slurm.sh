@@ -65,7 +65,7 @@ slurm_settled() {
 	"$@" || grep -qs 'fatal:' "$slurm"/*.log
 }
 
-# Below the ports that the kernel gives away by itself; two more are next to it.
+# The first of three ports, below those that the kernel chooses by itself.
 slurm_port() {
 	echo $((20000 + $(od -An -N2 -tu2 /dev/urandom) % 4000 * 3))
 }
