@@ -21,7 +21,7 @@ def worst_of(a, b):
         ours, theirs = read_safetensors.values(tensor), read_safetensors.values(b[name])
         most = max(max(abs(x) for x in ours), 1e-30)
         difference = max(abs(x - y) for x, y in zip(ours, theirs)) / most
-        # Zeros of two signs, and what is not a number, differ in bits alone.
+        # Zeros of two signs differ in bits alone. A NaN is infinitely far from everything.
         difference = max(difference, 1e-45) if difference == difference else float("inf")
         if difference > worst:
             worst, where = difference, name

@@ -14,8 +14,7 @@ train=$builddir/gpumap-train
 [ -z "$valgrind" ] || skip_all 'training takes too long under valgrind'
 have python3 || skip_all 'python3 is missing, LOSSES ARE NOT COMPARED: install python3'
 
-# Ranks are as many as they are, however few cores there are; a device that computes with one
-# thread does not wait for the others of a busy machine.
+# There may be more ranks than cores. A device with one thread does not wait for others that a busy machine delays.
 OMP_NUM_THREADS=1
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LD_LIBRARY_PATH=$builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

@@ -12,7 +12,7 @@ train=$builddir/tests/trainer/fake/train-fake
 
 FAKE_CUDA_DEVICES=4
 export FAKE_CUDA_DEVICES
-# The UUIDs of pretended GPUs count.
+# In a pretended GPU's UUID each byte is one more than the byte before it.
 cat >machine <<'END'
 GPU 0: NVIDIA H200 (UUID: GPU-01020304-0506-0708-090a-0b0c0d0e0f10)
 GPU 1: NVIDIA H200 (UUID: GPU-12131415-1617-1819-1a1b-1c1d1e1f2021)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Shell tests of gpumap-train and of the drivers in tests/trainer/unit.
 
-# They compile for themselves, compare numbers with PyTorch's, or repeat other tests after a kill and as
-# on other processors.
+# These tests compile programs, compare numbers with PyTorch's, or repeat other tests with kills or with the
+# instructions of other processors.
 train_alone_tests = \
 	tests/trainer/cli/tsan.test \
 	tests/trainer/cli/emulated.test \

@@ -16,7 +16,7 @@ import numpy
 import torch
 
 DRIVER = sys.argv[1]
-# PyTorch 2 forms Adam's mean in another way, and other processors have other vectors.
+# The bits are those of PyTorch 1 with AVX2. PyTorch 2 computes Adam's mean differently, and so do other vectors.
 EXACT = torch.__version__.startswith("1.") and "CPU capability usage: AVX2" in torch.__config__.show()
 SIZES = [1, 7, 8, 33, 1024, 4099, 20000]
 # Eight parameters whose norms, and norm of norms, are PyTorch's to the bit (clip.h).

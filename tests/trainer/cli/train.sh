@@ -23,7 +23,7 @@ launch() {
 		--device cuda:%l -- sh -c 'echo $$ >new.$RANK; mv new.$RANK pid.$RANK; exec "$@"' sh "$@"
 }
 
-# Lines of metrics without what differs between any two runs: times, and who was slow.
+# Lines of metrics without what differs between any two runs: times, and the slowest rank.
 plain() {
 	sed -E 's/,"(seconds|slowest_rank|slowest_seconds|mean_seconds|exposed_seconds)":[^,}]*//g' "$1"
 }
@@ -33,7 +33,7 @@ same() {
 	plain "$1" >same.1 && plain "$2" >same.2 && [ -s same.1 ] && cmp same.1 same.2
 }
 
-# near FILE FILE: the same steps, and losses to 1e-6 of them
+# near FILE FILE: the same steps, and losses that differ by 1e-6 of their value at most
 near() {
 	plain "$1" >near.1 && plain "$2" >near.2 && [ -s near.1 ] && paste -d '\n' near.1 near.2 | awk '
 		{
@@ -48,7 +48,7 @@ near() {
 		}'
 }
 
-# random FROM TO: a number of seconds between them, another each time
+# random FROM TO: a random number of seconds between them
 random() {
 	od -An -N4 -tu4 /dev/urandom |
 		awk -v a="$1" -v b="$2" '{ printf "%.4f", a + (b - a) * $1 / 4294967296 }'
