@@ -9,10 +9,10 @@
 #include "fake_rows.h"
 #include "fake_values.h"
 
-/* A product is the faster for leaving few sums of B too. */
+/* A product that leaves sums of B too is faster up to FEW_SUMS sums, and slower with more. */
 enum { WORKSPACE_ALIGNED = 256, BIAS_ALIGNED = 16, MARK = 0x5eed, FEW_SUMS = 16 };
 
-/* In the order of its heuristics, not of time. The sums of one come in any order. */
+/* In the order of the heuristics, which is not that of time. One sums in any order. */
 static const struct known {
 	uint32_t workspace;
 	uint16_t scheme;
@@ -34,7 +34,7 @@ struct problem {
 	uint16_t bias_align; /* a power of two, to BIAS_ALIGNED */
 };
 
-/* In cublasLtMatmulAlgo_t. */
+/* What a cublasLtMatmulAlgo_t has. */
 struct chosen {
 	uint32_t mark, align[4];
 	uint16_t number, bias_align;
@@ -92,7 +92,7 @@ static bool types_known(const struct product *p, const struct matrix *a, const s
 	       (p->bias_type == -1 || p->bias_type == (int32_t)d->type);
 }
 
-/* Of the pointer when it is asked for; none is aligned to anything. */
+/* The alignment of the pointer at this moment; NULL has the greatest. */
 static uint16_t bias_alignment(const void *bias)
 {
 	uintptr_t bits = (uintptr_t)bias | BIAS_ALIGNED;
@@ -192,7 +192,7 @@ static size_t matrix_bytes(const struct matrix *m)
 	return (size_t)((m->columns - 1) * m->leading + m->rows) * value_size(m->type);
 }
 
-/* How many values the epilogue has beside the product; *written: by it. */
+/* How many values the epilogue uses beside the product; *written: it writes them. */
 static int64_t bias_count(const struct problem *p, bool *written)
 {
 	*written =
@@ -248,7 +248,7 @@ SIMD_BODY void multiply(const struct problem *p, const float *a, const float *b,
 		add_rows(d + j * p->m, a, (size_t)p->m, b + j * p->k, (int)p->k, (int)p->m);
 }
 
-/* The order of k. */
+/* Reverses the order of k. */
 static void turn_around(const struct problem *p, float *a, float *b)
 {
 	for (int64_t l = 0; l < p->k / 2; l++) {

@@ -24,7 +24,7 @@ enum { FAKE_CUDA_DEVICES = 8, FAKE_CUDA_TEXT = 400 };
 struct fake_cuda_options {
 	int devices;         /* 0 to FAKE_CUDA_DEVICES */
 	size_t bytes;        /* of each device's memory; 0: 1 GiB */
-	bool late;           /* work waits until somebody waits for it */
+	bool late;           /* work is done when the host waits for it */
 	bool simulated_time; /* events measure the times of the tables alone, not this machine's */
 	bool no_peers;       /* devices do not reach each other's memory */
 	bool remote_errors;  /* ranks are notified of a communicator's abort, as over a network */
@@ -34,14 +34,14 @@ struct fake_cuda_options {
 	int driver;          /* its version where that fails; 0: none */
 };
 
-/* Begins, by the only thread. Without it the first call begins with $FAKE_CUDA_DEVICES devices, or
- * two. When the program ends it prints what was found, and then fails. */
+/* Begins; there must be no other thread. Without it the first call begins with $FAKE_CUDA_DEVICES
+ * devices, or two; a fault is then printed when the program ends, and the program fails. */
 void fake_cuda_open(const struct fake_cuda_options *options);
 
 /* Ends it: false with the first fault, or what was not freed, in text[FAKE_CUDA_TEXT]. */
 bool fake_cuda_close(char *text);
 
-/* The first fault, "" where there is none; and to forget it. */
+/* The first fault, "" if there is none; fake_cuda_forgive() forgets it. */
 const char *fake_cuda_fault(void);
 void fake_cuda_forgive(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies and memsets. From pageable memory bytes are taken at once; to it, the copy is waited for.
- */
+/* Copies and memsets. Bytes of pageable memory are taken at once; a copy to it waits until it is
+ * done. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct copy {
 	size_t bytes;
 	int to_device, from_device; /* or FAKE_HOST */
 	bool to_pageable, from_pageable;
-	unsigned char taken[]; /* what is from pageable memory */
+	unsigned char taken[]; /* the bytes, if from pageable memory */
 };
 
 static void copy_list(const struct work *work, struct touches *touches)

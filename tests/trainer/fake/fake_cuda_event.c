@@ -8,7 +8,7 @@
 
 struct mark {
 	struct CUevent_st *event;
-	uint64_t count; /* the how many-th recording */
+	uint64_t count; /* the number of this recording */
 };
 
 static void record_run(struct work *work)
@@ -78,7 +78,7 @@ cudaError_t fake_cudaEventDestroy(cudaEvent_t event)
 	return cudaSuccess;
 }
 
-/* Whether both are there, and of one device. */
+/* Whether both exist and are of the same device. */
 static bool of_one_device(cudaEvent_t *event, cudaStream_t *stream, const char *call)
 {
 	*event = get(*event, call);
@@ -110,7 +110,7 @@ cudaError_t fake_cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 	return status;
 }
 
-/* An external event is not of the capture: nothing in it waits for it, and the host may ask. */
+/* An external event is not part of the capture: no work of it waits, and the host may query it. */
 cudaError_t fake_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
 					  unsigned int flags)
 {
@@ -181,7 +181,7 @@ cudaError_t fake_cudaEventQuery(cudaEvent_t event)
 	status = askable(event);
 	if (status != cudaSuccess)
 		return status;
-	/* As late as possible: another thing is done by each who asks. */
+	/* Work is as late as possible: each query does one more piece. */
 	if (event->done < event->recorded)
 		stream_step();
 	status = device_state(event->object.device);

@@ -28,7 +28,7 @@ cudaError_t capture_refuses(void)
 	return status;
 }
 
-/* Work may differ in memory that lies on the device: that is known when it runs. */
+/* Memory of the device may decide what else work touches: that is checked when it runs. */
 static void check_pair(const struct work *a, const struct work *b, const struct touches *of_a,
 		       const struct touches *of_b)
 {
@@ -158,7 +158,7 @@ cudaError_t fake_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCapt
 	return cudaSuccess;
 }
 
-/* Streams leave the capture; whether the origin knows of all that was put on them. */
+/* Streams leave the capture. Returns whether the origin has joined all that was put on them. */
 static bool leave(struct CUgraph_st *graph)
 {
 	bool joined = true;

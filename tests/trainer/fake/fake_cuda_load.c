@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands in place of backend/cuda_calls_load.c. Libraries named in $FAKE_CUDA_MISSING are. */
+/* Stands in place of backend/cuda_calls_load.c. $FAKE_CUDA_MISSING names missing libraries. */
 #include "config.h"
 
 #include <stdlib.h>

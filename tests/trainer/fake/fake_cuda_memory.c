@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory of devices. Each has a piece of the address space, and no address is given twice, so that
- * a pointer describes what it is, though freed. Allocations begin with a page; pages between them
+ * a pointer is known even after it is freed. Allocations begin with a page; pages between them
  * and freed ones cannot be touched at all. New memory is all ones: NaN in every type.
  */
 #include "config.h"
@@ -18,7 +18,7 @@
 
 enum { SPACES = FAKE_CUDA_DEVICES + 1, PINNED = FAKE_CUDA_DEVICES, CANARY = 0xa5 };
 
-/* A use, to find one that is not ordered with it. */
+/* A use, kept to find later uses that are not ordered with it. */
 struct use {
 	size_t first, end;
 	int line;
@@ -108,7 +108,7 @@ static struct allocation *find(int space, const void *memory)
 	return NULL;
 }
 
-/* No call wrote past its end. */
+/* Whether no call wrote past its end. */
 static bool whole(const struct allocation *allocation)
 {
 	for (size_t i = allocation->bytes; i < allocation->pages; i++)
@@ -307,7 +307,7 @@ bool memory_use(const struct touch *touch, const struct work *work)
 			      "stream, with nothing between them",
 			      use.what, use.write ? "writes" : "reads", use.first, use.end,
 			      old->what, old->write ? "writes" : "reads");
-		/* What is not ordered with the old one is not with the new one either. */
+		/* The new use replaces the old one: what is ordered after it is after both. */
 		if (before && use.first <= old->first && old->end <= use.end &&
 		    (use.write || !old->write))
 			continue;

@@ -70,7 +70,7 @@ void object_end(void *object);
 int fault(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A use of memory by work: bytes from an address that must lie within one allocation of `device`,
- * HOST for pinned memory. align: what the address is a multiple of. */
+ * FAKE_HOST for pinned memory. align: what the address must be a multiple of. */
 enum { FAKE_HOST = -1 };
 
 struct touch {
@@ -96,7 +96,7 @@ struct work_kind {
 	void (*list)(const struct work *work, struct touches *touches);
 	void (*run)(struct work *work);
 	bool (*ready)(struct work *work); /* NULL: always */
-	/* It is put on a stream, by itself or by a graph; NULL: nothing is noted. */
+	/* Called when it is put on a stream, by itself or by a graph; may be NULL. */
 	void (*put)(struct work *work);
 };
 
@@ -143,7 +143,7 @@ struct CUevent_st {
 	uint64_t recorded, done; /* counts */
 	struct clock clock;
 	double ms;
-	struct CUgraph_st *graph; /* recorded in its capture */
+	struct CUgraph_st *graph; /* whose capture recorded it */
 };
 
 struct device {
@@ -175,19 +175,19 @@ void fake_lock(void);
 void fake_wait(void);
 void fake_unlock(void);
 
-/* The device that the calling thread has chosen; its context comes to be. */
+/* The device that the calling thread has chosen; creates its context. */
 int device_current(void);
 /* cudaSuccess, or why nothing can be done on the device. */
 cudaError_t device_state(int device);
 
 /* Device memory (fake_cuda_memory.c). */
-bool memory_is_device(const void *memory, int *device); /* of any, freed too */
+bool memory_is_device(const void *memory, int *device); /* of any device, even freed */
 bool memory_is_pinned(const void *memory);
-/* A living allocation of the device around all of it, aligned; else false and a fault. */
+/* Whether all of it is in a living allocation of the device, and aligned; else notes a fault. */
 bool memory_check(const struct touch *touch, const char *what);
-/* The same, and that nothing else uses it at the same time; notes the use. */
+/* The same, and whether nothing else uses it at the same time; notes the use. */
 bool memory_use(const struct touch *touch, const struct work *work);
-void memory_close(char *text); /* frees all; leaks go to an empty text */
+void memory_close(char *text); /* frees all; writes a leak to text if that is empty */
 
 /* Streams (fake_cuda_stream.c). */
 struct work *work_new(const struct work_kind *kind, const char *what, const void *data,
@@ -202,14 +202,14 @@ cudaStream_t stream_get(cudaStream_t stream, const char *call);
 cudaError_t stream_drain(int device);
 /* Waits until the stream is done. */
 cudaError_t stream_wait(cudaStream_t stream);
-/* One piece of work of each stream that has some it can do; whether there was any. */
+/* Does a piece of work of each stream that has one that can be done. Returns whether any had. */
 bool stream_step(void);
 
 /* Refuses what may not be done by a thread that captures; spoils its capture. */
 cudaError_t capture_refuses(void);
 void capture_spoil(struct CUgraph_st *graph);
 cudaError_t capture_put(cudaStream_t stream, struct work *work);
-/* An event's part: whether these calls were the capture's, with their status. */
+/* Events in a capture: whether the call belongs to a capture, and its status. */
 bool capture_record(cudaEvent_t event, cudaStream_t stream, cudaError_t *status);
 bool capture_wait(cudaStream_t stream, cudaEvent_t event, cudaError_t *status);
 

@@ -22,7 +22,7 @@ static cudaError_t note(cudaError_t status)
 	return status;
 }
 
-/* A launcher returns the last error, whosever it is. */
+/* A launcher returns the last error, whichever call caused it. */
 static cudaError_t launched(cudaError_t status)
 {
 	note(status);

@@ -10,7 +10,7 @@ struct cudnnContext {
 	cudaStream_t stream;
 };
 
-/* Dimensions in the order of their names, whatever lies next to what. */
+/* Dimensions in the order of their names, whatever their order in memory. */
 struct shape {
 	bool set;
 	cudnnDataType_t type;
@@ -61,7 +61,7 @@ cudnnStatus_t convolution_of(struct convolution *convolution, cudnnHandle_t hand
 			     const char *call);
 
 /* The algorithms of a direction that can compute it, in the order of cuDNN's heuristics; at most
- * MAX_ALGORITHMS. Numbers come twice, in two kinds of arithmetic. */
+ * MAX_ALGORITHMS. A number may come twice, with two kinds of arithmetic. */
 struct algorithm {
 	int number;
 	bool deterministic;
@@ -79,7 +79,7 @@ int algorithms_of(const struct convolution *convolution, enum direction directio
 cudnnStatus_t algorithm_find(const struct convolution *convolution, enum direction direction,
 			     int number, struct algorithm *algorithm);
 
-/* A run, as work. Of x, w, y one is written, by the direction. */
+/* A run, as work. The direction decides which of x, w and y is written. */
 struct convolution_run {
 	struct convolution convolution;
 	enum direction direction;

@@ -4,7 +4,7 @@
 
 #include "fake_cudnn.h"
 
-/* What suits which shapes. */
+/* The shapes that an algorithm is for. */
 enum { ANY, TILES = 1, NCHW_ONLY = 2 };
 
 struct known {
@@ -16,9 +16,9 @@ struct known {
 
 enum { KNOWN = 5 };
 
-/* In the order of its heuristics, which is neither: the fastest first, those that are deterministic
- * or that can be recorded first, those with a small workspace first. Who takes the first must
- * notice, who takes the fastest too. The fastest that run round more than others. */
+/* In the order of the heuristics: not by time, nor by whether they are deterministic or can be
+ * recorded, nor by workspace. So a caller who just takes the first fails a test, and one who just
+ * takes the fastest does too. The fastest that run round more than others. */
 static const struct known known[DIRECTIONS][KNOWN] = {
 	[FORWARD] =
 		{

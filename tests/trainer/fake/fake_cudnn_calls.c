@@ -61,7 +61,7 @@ static cudnnStatus_t put(cudnnHandle_t handle, struct convolution_run *run, int 
 		fault(0, "%s: it may round floats to halves", call);
 	run->workspace_bytes = algorithm.workspace;
 	run->ms = algorithm.ms;
-	/* The order of its sums is anyone's guess. */
+	/* If it is not deterministic, every other run sums backwards. */
 	run->backwards = !algorithm.deterministic && fake.runs++ % 2;
 	if (!handle->stream)
 		return (cudnnStatus_t)fault(CUDNN_STATUS_BAD_PARAM,
@@ -189,7 +189,7 @@ cudnnStatus_t fake_cudnnConvolutionBackwardFilter(
 	RUN(BACKWARD_FILTER, x_desc, x, dw_desc, dw, dy_desc, dy, "cudnnConvolutionBackwardFilter");
 }
 
-/* What the manual asks of the fused call besides. */
+/* What the manual also requires of the fused call. */
 static cudnnStatus_t fused_agree(const struct convolution_run *run, cudnnTensorDescriptor_t z_desc,
 				 cudnnTensorDescriptor_t bias_desc,
 				 cudnnActivationDescriptor_t activation, int number)

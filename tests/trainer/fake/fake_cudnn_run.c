@@ -57,7 +57,7 @@ static float *zeros(const struct shape *s)
 	return stored_floats(count_of(s));
 }
 
-/* One output place and one place of the filter: what they do to each other. */
+/* One output place meets one place of the filter. */
 struct overlap {
 	float *x, *y; /* rows of channels */
 	float *w;     /* (k, c) strided by k_stride, or with transposed (c, k) */

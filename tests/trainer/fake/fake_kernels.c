@@ -46,7 +46,7 @@ static bool has(const struct lister *l, const void *memory, int64_t bytes)
 	return bytes > 0 && memory_check(&use, l->what);
 }
 
-/* Its ticket is zero, and what is behind means nothing. */
+/* Lists scratch. Its ticket must be zero; what is behind is overwritten before the kernel runs. */
 static void scratches(const struct lister *l, void *scratch, size_t bytes)
 {
 	unsigned char *ticket = scratch;
@@ -112,7 +112,7 @@ static void list_cross_entropy(const struct lister *l, const struct cross_entrop
 	scratches(l, a->scratch, cross_entropy_scratch(a->batch, a->classes));
 }
 
-/* Chunks that follow each other, as one. false: the table is not filled yet. */
+/* Chunks that follow each other, as one. false: there is none left, or it is not filled yet. */
 static bool next_span(const struct chunk *chunks, int32_t count, int32_t *at, struct chunk *span,
 		      int64_t *elements)
 {

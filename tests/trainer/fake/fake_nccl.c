@@ -80,7 +80,7 @@ ncclResult_t fake_ncclGetUniqueId(ncclUniqueId *id)
 	return ncclSuccess;
 }
 
-/* Where ranks with this id meet: one that is not full, or a new one. */
+/* The world where ranks with this id meet: one that is not full, or a new one. */
 static struct nccl_world *meet(const ncclUniqueId *id, int ranks)
 {
 	struct nccl_world *world = worlds;
@@ -222,7 +222,7 @@ ncclResult_t fake_ncclCommAbort(ncclComm_t comm)
 	return ncclSuccess;
 }
 
-/* What one call asks, checked; now, or at the end of the group. */
+/* Checks a call, and puts it on its stream now or at the end of the group. */
 static ncclResult_t ask(const struct nccl_op *op, ncclComm_t comm, cudaStream_t stream,
 			const char *call)
 {
@@ -301,7 +301,7 @@ ncclResult_t fake_ncclGroupStart(void)
 	return ncclSuccess;
 }
 
-/* The calls of the group on the communicator of call `first`, as one. */
+/* Puts the group's calls on the communicator of call `first`, as one. */
 static ncclResult_t put_group(int first)
 {
 	struct ncclComm *comm = group.comms[first];

@@ -23,7 +23,7 @@ struct nccl_op {
 struct nccl_item {
 	struct ncclComm *comm;
 	bool done;
-	uint64_t turn; /* among the communicator's */
+	uint64_t turn; /* its number among the communicator's calls */
 	int captured;  /* the number of its capture among those of the communicator; 0: none */
 	int count;
 	struct nccl_op ops[];
@@ -46,12 +46,12 @@ struct ncclComm {
 	ncclResult_t async;
 	int captures;       /* calls that graphs took */
 	uint64_t put, run;  /* calls that were put on streams, and of them those that were done */
-	struct work *first; /* that its streams have come to */
+	struct work *first; /* that its streams have reached */
 };
 
 size_t nccl_bytes(ncclDataType_t type); /* 0: none that is pretended */
 
-/* Whose call it is; NULL: not one of NCCL. */
+/* The communicator whose call it is; NULL: it is no call of NCCL. */
 struct ncclComm *nccl_whose(const struct work *work);
 
 /* Whether streams have work of it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the real NCCL waits for when a communicator ends, for ever where nothing else ends that. */
+/* What the real NCCL waits for when a communicator ends, for ever if nothing else ends the wait. */
 #include "config.h"
 
 #include "fake_cuda_private.h"
@@ -14,8 +14,8 @@ static bool is_message(const struct work *work)
 	return item->ops[0].kind >= NCCL_SEND;
 }
 
-/* The first work on the device of the communicator, or, if that is NULL, of one that is not
- * aborted, but for `but`; with `sums`, that is not a message. */
+/* The first work on the device that is of `comm` or, if that is NULL, of any communicator that is
+ * not aborted and not `but`. With `sums` messages do not count. */
 static const struct work *pending(int device, const struct ncclComm *comm,
 				  const struct ncclComm *but, bool sums)
 {
@@ -88,7 +88,7 @@ void nccl_check_graphs(const struct ncclComm *comm, const char *call)
 	}
 }
 
-/* Memory of the device is freed, when nothing runs there. */
+/* It also frees memory of the device, which waits until nothing runs there. */
 void nccl_check_end(const struct ncclComm *comm, const char *call)
 {
 	nccl_check_graphs(comm, call);

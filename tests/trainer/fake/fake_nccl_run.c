@@ -84,7 +84,7 @@ static int index_of(const struct nccl_item *item, const struct nccl_op *op)
 	return index;
 }
 
-/* Whether all that a rank's item takes is there, of those in `here`. */
+/* Whether the ranks in `here` have all the calls that this rank's item needs. */
 static bool satisfied(struct nccl_world *world, int rank, const bool *here)
 {
 	const struct nccl_item *item = item_of(world->members[rank]);
@@ -230,7 +230,7 @@ static void deliver(struct nccl_world *world, int rank)
 	}
 }
 
-/* What graphs launch is done with what the graphs of others launch, that were captured together. */
+/* A call that a graph launches must meet calls of graphs that were captured together with it. */
 static void check_captured(struct nccl_world *world, const bool *here)
 {
 	const struct nccl_item *first = NULL;
@@ -240,7 +240,7 @@ static void check_captured(struct nccl_world *world, const bool *here)
 
 		if (item && !first)
 			first = item;
-		/* Messages are captured by two ranks, of which others do not know. */
+		/* Two ranks capture a message, and the others do not know of it. */
 		if (item && (collectives(item) > 0 ? item->captured != first->captured
 						   : !item->captured != !first->captured))
 			fault(0,
@@ -250,7 +250,7 @@ static void check_captured(struct nccl_world *world, const bool *here)
 	}
 }
 
-/* Does what can be done with what is there. */
+/* Does all that can be done with the ranks that are there. */
 static void match(struct nccl_world *world)
 {
 	bool here[NCCL_MAX_RANKS], changed = true;
@@ -293,7 +293,7 @@ static bool item_ready(struct work *work)
 		fault(0, "%s: its communicator was destroyed before it was done", work->what);
 		return true;
 	}
-	/* On whatever streams, they take turns in the order of their calls. */
+	/* Calls of a communicator run in their order, on whatever streams they are. */
 	if (item->turn != comm->run + 1)
 		return false;
 	comm->first = work;

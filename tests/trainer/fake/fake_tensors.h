@@ -51,7 +51,7 @@ static inline double *value(const struct data *d, int n, int c, int h, int w)
 	return &d->values[((n * d->c + c) * d->h + h) * d->w + w];
 }
 
-/* fn of every place of the tensor. */
+/* A loop over every place of the tensor. */
 #define EACH(d) \
 	for (int n = 0; n < (d)->n; n++) \
 		for (int c = 0; c < (d)->c; c++) \

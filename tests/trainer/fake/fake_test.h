@@ -48,7 +48,7 @@ static inline void *device_new(size_t bytes)
 	return memory;
 }
 
-/* Of the current device, with these bytes. */
+/* Memory of the current device, with these bytes. */
 static inline void *device_copy(const void *bytes, size_t count, cudaStream_t stream)
 {
 	void *memory = device_new(count);

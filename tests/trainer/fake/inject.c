@@ -31,7 +31,7 @@ int inject_status(enum cuda_library library)
 	}
 }
 
-/* Here, those of that name are counted. */
+/* After inject_hang() only calls of that name are counted. */
 static bool hangs_now(enum cuda_call call)
 {
 	while (atomic_load(&hangs))
@@ -57,14 +57,14 @@ static bool fails_now(enum cuda_call call)
 	return true;
 }
 
-/* They are made all the same: what they end is gone. A group begins whatever there was. */
+/* A call that ends something is made even if it fails. So is a call that begins or ends a group. */
 static bool ends_something(const char *name)
 {
 	return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "Abort") ||
 	       strstr(name, "Group");
 }
 
-/* A capture ends, without a graph. */
+/* Ends a capture without a graph. */
 static void end_capture(cudaStream_t stream, cudaGraph_t *graph)
 {
 	if (inner.cudaStreamEndCapture(stream, graph) == cudaSuccess)

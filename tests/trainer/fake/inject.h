@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of CUDA calls around another one, whose n-th call fails: of all those that return a
- * status, by all threads. A call that fails is not made, but for those that free or end something:
- * they are made and report a failure, as real ones report what went wrong before them.
+ * A table of CUDA calls around another one. Its n-th call fails, of all calls by all threads that
+ * return a status. A call that fails is not made, except one that frees or ends something: that is
+ * made and reports a failure, as real ones report what went wrong before them.
  */
 #ifndef TEST_INJECT_H
 #define TEST_INJECT_H
 
 #include "backend/cuda_calls.h"
 
-/* Puts wrappers in place of the calls of this library in the table. One table behind them for all
- * threads: the last that was wrapped. */
+/* Puts wrappers in place of the calls of this library in the table. Those of all threads share one
+ * table behind them, the last that was wrapped. */
 void inject_wrap(struct cuda_calls *calls, enum cuda_library library);
 
 /* The n-th call from now on fails, 1 being the next; 0: none. Calls are counted anew. With

@@ -176,7 +176,7 @@ static void *end_there(void *status)
 	return NULL;
 }
 
-/* How captures end, all but the first without a graph. */
+/* Ways to end a capture. Only the first one gives a graph. */
 static cudaError_t joined(void)
 {
 	OK(cu.cudaEventRecord(bench.event, bench.a));
@@ -303,7 +303,7 @@ START_TEST(what_a_graph_uses_must_be_there)
 }
 END_TEST
 
-/* Two external events around what takes so long: each launch measures anew. */
+/* Two external events around a kernel of a known time: each launch measures anew. */
 START_TEST(external_events_are_nodes)
 {
 	static const int64_t busy_ns[] = {3000000, 1000000};

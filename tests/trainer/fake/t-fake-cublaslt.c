@@ -230,7 +230,8 @@ static void aligned_less(void)
 		s.preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &bytes, sizeof(bytes)));
 }
 
-/* For the row "bf16": the state of the choice, and of the product with A moved by so many bytes. */
+/* For the row "bf16": the status of the choice, and that of the product with A moved by `moved`
+ * bytes. */
 static const struct refusal {
 	const char *name;
 	void (*undo)(void);

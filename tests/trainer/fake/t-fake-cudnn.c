@@ -14,8 +14,8 @@ static const struct row rows[] = {
 	{"fp32 NCHW", CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 2, 3, 5, 6, 4, 2, 0, 1},
 };
 
-/* Sums over all that x[n][c][a][b] * w[k][c][i][j] goes to y[n][k][h][w]: into those that are not
- * NULL. */
+/* y[n][k][h][w] is the sum of all x[n][c][a][b] * w[k][c][i][j] that go there. Adds to y, or to the
+ * gradients x and w, if they are not NULL. */
 static void define(const struct row *row, double *x, double *w, double *y)
 {
 	for (int n = 0; n < s.y.n * s.y.c * s.y.h * s.y.w; n++)
@@ -63,7 +63,7 @@ START_TEST(forward_is_the_definition)
 		s.y_desc, s.y.memory, s.bias_desc, s.bias.memory, s.activation, s.y_desc,
 		s.y.memory));
 	data_check(row, &s.y, want, "y + bias");
-	/* What was in the workspace means nothing. */
+	/* The run overwrites the workspace. */
 	ck_assert_msg(isnan(*(const float *)s.workspace), "%s: the workspace is kept", row->name);
 	OK(cu.cudnnSetActivationDescriptor(s.activation, CUDNN_ACTIVATION_RELU,
 					   CUDNN_NOT_PROPAGATE_NAN, 0));
@@ -144,7 +144,7 @@ START_TEST(algorithms_say_what_they_need)
 }
 END_TEST
 
-/* Each undoes one thing of a fused call that is right. */
+/* A fused call that is right. Each of the next functions undoes one thing of it. */
 static cudnnStatus_t fused(const void *x, const void *bias, cudnnConvolutionFwdAlgo_t algorithm)
 {
 	const float one = 1, zero = 0;
@@ -257,7 +257,7 @@ START_TEST(what_is_illegal_is_refused)
 }
 END_TEST
 
-/* Where floats are rounded to halves, where x is y, and what cannot be recorded. */
+/* Floats that are rounded to halves, an x that is y, and an algorithm that cannot be recorded. */
 START_TEST(traps_are_found)
 {
 	const float one = 1, zero = 0;

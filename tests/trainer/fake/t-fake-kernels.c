@@ -117,7 +117,7 @@ static cudaError_t run_max_pool(void *const *m, cudaStream_t stream)
 	return cu.kernel_max_pool(&args, stream);
 }
 
-/* PyTorch's arguments of max_pool_backward: what it takes, then what it makes. */
+/* The arguments of max_pool_backward: what it reads, then what it writes. */
 static struct max_pool_backward_args pool_backward(void *const *m)
 {
 	return (struct max_pool_backward_args){.output_gradient = m[0],

@@ -106,7 +106,7 @@ static void gathers(struct rank *r)
 	expect(r, r->values, 1, 6, "broadcast");
 }
 
-/* Around a ring, in one group. */
+/* Each rank sends to the next one of a ring, in one group. */
 static void sends(struct rank *r)
 {
 	int next = (r->rank + 1) % r->ranks, before = (r->rank + r->ranks - 1) % r->ranks;
@@ -224,7 +224,7 @@ static void graph_at_finalize(struct rank *r)
 	OK(cu.cudaGraphExecDestroy(executable));
 }
 
-/* Rank 1 replays what the others ask anew. */
+/* Rank 1 launches a graph of a call that the others make without one. */
 static void one_replays(struct rank *r)
 {
 	cudaGraphExec_t executable = recorded(r);

@@ -20,7 +20,8 @@ static void open_wrapped(void)
 	inject_at(0, false);
 }
 
-/* A small piece of everything; frees all it has, whatever fails. Returns whether all went well. */
+/* One object of each kind. whole() makes and frees them, whatever fails, and returns whether all
+ * went well. */
 struct things {
 	cudaStream_t stream;
 	float *memory;

@@ -19,7 +19,7 @@
 
 #include "inject.h"
 
-/* The backend has a table, and so has NCCL's collective. */
+/* The backend and NCCL's collective load a table each, but counting begins once. */
 static atomic_flag begun = ATOMIC_FLAG_INIT;
 
 static bool load_filled(struct cuda_calls *calls, enum cuda_library library,
@@ -82,8 +82,8 @@ static void print_count(void)
 		atomic_load(&waits), atomic_load(&launches));
 }
 
-/* A failure that is reported sets the alarm that ends the process, however well the run goes on:
- * what a run can go on without has to be tolerated. */
+/* A failure that is reported sets an alarm that ends the process, even if the run goes on well. So
+ * a failure that the run tolerates must not be reported. */
 static void no_alarm_behind(int status, void *argument)
 {
 	struct itimerval left;

@@ -26,7 +26,7 @@ static inline struct device *opened(const struct backend *backend,
 	return device;
 }
 
-/* Its own threads, on whatever core they are. */
+/* A device with so many threads of its own, on any cores. */
 static inline struct device *opened_with(const struct backend *backend, int threads)
 {
 	const struct device_options options = {.physical = 0, .threads = threads};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A seed that is another one in every run, and numbers whose sums no order rounds. */
+/* A seed that differs from run to run. */
 #ifndef TRAIN_TESTS_DRAWN_H
 #define TRAIN_TESTS_DRAWN_H
 
@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* GPUMAP_TEST_SEED, or one that is drawn. main() asks first, so that the tests, which are processes
- * of their own, have the same; it is printed in every case. */
+/* GPUMAP_TEST_SEED, or a seed that is drawn. main() calls it first, so that all tests, which are
+ * processes of their own, have the same seed. The seed is always printed. */
 static inline uint32_t drawn_seed(void)
 {
 	static uint32_t seed;

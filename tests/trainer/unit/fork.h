@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A model with a layer whose result goes nowhere, of numbers that a seed draws. */
+/* A model with a layer whose result is not used, and with numbers that are drawn by a seed. */
 #ifndef TRAIN_TESTS_FORK_H
 #define TRAIN_TESTS_FORK_H
 
@@ -18,7 +18,7 @@ static const struct backend *const backend = &backend_onednn;
 static const struct backend *const backend = &backend_reference;
 #endif
 
-/* One layer's result goes nowhere. */
+/* No layer uses the result of "aux". */
 static const struct layer forked[] = {
 	{.name = "conv", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 3, .pad = 1, .relu = true},
 	{.name = "aux", .kind = LAYER_LINEAR, .out = 7},

@@ -20,7 +20,7 @@ struct model {
 	struct checkpoint checkpoint; /* of all that */
 };
 
-/* Every element is another number, which depends on seed; 0: all are 0. */
+/* All elements differ and depend on seed; 0: all are 0. */
 static inline void model_make(struct model *m, int seed)
 {
 	static const struct tensor shapes[PARAMETERS] = {

@@ -49,7 +49,7 @@ static inline void nap(int ms)
 	nanosleep(&time, NULL);
 }
 
-/* Limits of time, in ms: a machine that is busy keeps a later one for what does come. */
+/* Time limits in ms, tried in turn: on a busy machine ranks that do come may miss a short one. */
 static const int limits[] = {200, 2000, 20000};
 enum { LIMITS = sizeof(limits) / sizeof(*limits) };
 
@@ -63,7 +63,7 @@ static inline struct rendezvous_options ranks_options(const struct ranks_how *ho
 					   .sums = how->sums};
 }
 
-/* As a rank of a training that fails. */
+/* What a rank of a training does when it fails. */
 static inline void member_fails(struct member *m)
 {
 	if (m->comm)
@@ -143,7 +143,7 @@ static inline void ranks_some(struct member *members, const struct ranks_how *ho
 		nccl->leave(shared);
 }
 
-/* All of them, on a machine of their own. */
+/* Runs all ranks, on a machine of their own. */
 static inline void ranks_run(struct member *members, const struct ranks_how *how,
 			     void (*work)(struct member *member), const void *argument)
 {
@@ -185,7 +185,7 @@ static inline void all_good(const struct member *members, const char *name)
 			      members[r].error.text[0] ? members[r].error.text : "wrong values");
 }
 
-/* fork, what is asked, join. */
+/* A call between fork and join. */
 #define BETWEEN(m, call) \
 	(nccl->fork((m)->comm, &(m)->error) && (call) && nccl->join((m)->comm, &(m)->error))
 

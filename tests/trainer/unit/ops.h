@@ -113,8 +113,8 @@ static inline bool is_rounded(const struct stage_setting *setting)
 	return setting->type == VALUE_BFLOAT16;
 }
 
-/* Where values are rounded many are nearly alike, and whether one is the greatest, or above 0, is
- * decided by its last bits: then gradients go elsewhere. */
+/* Whether a layer decides which value is the greatest, or above 0. If values are rounded, many are
+ * nearly equal and the last bits decide; then gradients go elsewhere. */
 static inline bool decides(const struct stage_case *c)
 {
 	bool found = false;

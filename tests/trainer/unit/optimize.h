@@ -71,7 +71,7 @@ static inline void new_gradients(struct buffers *b, int step)
 		b->gradients[i] = (float)((i * 53 + step * 19) % 29 - 14) * 4096;
 }
 
-/* Of the parameters from `first` to before `end`. */
+/* The optimizer of the parameters from `first` to before `end`. */
 static inline struct optimize *stage_of(struct device *device, struct buffers *b,
 					const struct optimizer_settings *settings, int first,
 					int end)

@@ -4,14 +4,14 @@
  *
  *	values	all calls, with every value looked at
  *	open	opens and closes
- *	loop	sums for ever; prints "ready" after the first sum
+ *	loop	sums for ever; prints "ready" after some sums
  *	ring	sends and receives for ever
  *	other	rank 1 is in another call than the others
  *	abort	rank 1 aborts after some sums
  *	beside	rank 1 aborts while another thread of it waits for rank 0
  *	absent	rank 1 never opens
  *	late	rank 1 never comes
- *	stuck	rank 1 never comes to its receiver, for whom another one waits
+ *	stuck	rank 1 never sends to rank 2, for which rank 0 waits
  *	device	waits for its device for ever
  *	away	waits for its device, but for rank 1, which does something else
  *	large	messages of more than MPI counts: two ranks, 7 GiB of memory each
@@ -154,7 +154,7 @@ static bool work_late(struct communicator *comm, struct train_error *error)
 	return comm->calls->all_gather(comm, NULL, NULL, 0, "the end", error);
 }
 
-/* Rank 0 asks last, when 1 does not answer and 2 waits for it. */
+/* Rank 2 waits for rank 1, which never comes, and rank 0 waits for both. */
 static bool work_stuck(struct communicator *comm, struct train_error *error)
 {
 	char mark = 0;

@@ -20,7 +20,7 @@ static inline float ranks_value(int rank, int64_t i, int turn)
 	return (float)(int32_t)x * (x & 1 ? 1e-9f : 1e-3f);
 }
 
-/* In the order of ranks. */
+/* Whether `got` is the sum in the order of ranks. */
 static inline bool ranks_is_sum(float got, int world, int64_t i, int turn)
 {
 	float sum = ranks_value(0, i, turn);

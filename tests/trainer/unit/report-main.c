@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports of runs that no one computed, for report.test:
+/* Reports of made-up runs, for report.test:
  *
  *	report-main run STYLE EPOCHS STEPS MS [METRICS [PLOT]]   a run, a step every MS milliseconds
  *	report-main resume METRICS KEEP PLOT                     ten more steps
@@ -55,7 +55,7 @@ static void pause_ms(int ms)
 	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
 }
 
-/* The file REPORT_HOLD has the step at which to wait, until it has another or is gone. */
+/* The file that REPORT_HOLD names has the step at which to wait, until it changes or is gone. */
 static bool is_held(int64_t step)
 {
 	const char *name = getenv("REPORT_HOLD");

@@ -109,7 +109,7 @@ START_TEST(places_without_augmentation)
 }
 END_TEST
 
-/* 9 x 9 places and two sides: each as often as the others, in each epoch anew. */
+/* 9 x 9 places and two sides are all as frequent, and drawn anew in each epoch. */
 START_TEST(places_are_uniform)
 {
 	enum { PLACES = 162, EACH = 400 };

@@ -46,7 +46,7 @@ START_TEST(rounding)
 }
 END_TEST
 
-/* All there are, but for NaN, come back; each is the nearest to what is a little beside it. */
+/* All values but NaN come back, and fp16 also from the next float towards 0. */
 START_TEST(round_trip)
 {
 	for (uint32_t h = 0; h <= 0xffff; h++) {

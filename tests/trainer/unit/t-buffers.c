@@ -197,8 +197,8 @@ START_TEST(what_is_used_together_is_apart)
 }
 END_TEST
 
-/* An activation that only a pooling reads gives its memory to others; with several slots other
- * passes come between. */
+/* The memory of an activation that only a pooling reads is given to others. With several slots it
+ * is kept, because other passes come between. */
 START_TEST(what_a_pooling_has_taken_is_free)
 {
 	const int slots = sizes[_i].slots;

@@ -12,14 +12,14 @@
 
 /* --- calls that fail --------------------------------------------------------------- */
 
-/* This program stands in front of the C library, and asks the kernel itself. */
+/* These functions replace those of the C library, and call the kernel themselves. */
 #define VISIBLE __attribute__((visibility("default")))
 
 enum call { NO_CALL, WRITE, WRITE_NOTHING, SYNC_FILE, SYNC_FOLDER, RENAME, UNLINK };
 
 static enum call failing;
 static int failing_errno;
-static size_t max_write; /* bytes at once, and every other time interrupted; 0: all */
+static size_t max_write; /* bytes at once, and every other write is interrupted; 0: all */
 static unsigned writes;
 static int calls_to_live; /* the process is killed at this call; 0: it lives */
 
@@ -67,7 +67,7 @@ VISIBLE int renameat(int from_folder, const char *from, int to_folder, const cha
 
 VISIBLE int unlinkat(int folder, const char *name, int flags)
 {
-	/* only that of an older checkpoint: the test is about the one that is written */
+	/* only the removal of an older checkpoint fails, not that of the file being written */
 	if (name[0] == 'c' && fails(UNLINK))
 		return -1;
 	return (int)syscall(SYS_unlinkat, folder, name, flags);
@@ -122,7 +122,7 @@ static const struct {
 	 "cannot sync: Invalid argument; write to another folder"},
 	{"rename", RENAME, EACCES, 2, 2,
 	 "cannot rename: Permission denied; write to another folder"},
-	/* now it is there, and nothing was removed for it */
+	/* the new checkpoint is there, and no older one was removed for it */
 	{"sync of the folder", SYNC_FOLDER, EIO, 3, 3,
 	 "cannot sync the folder of: Input/output error; write to another folder"},
 	{"folder without sync", SYNC_FOLDER, EINVAL, 3, 2, ""},
@@ -168,7 +168,7 @@ START_TEST(writes_come_short)
 }
 END_TEST
 
-/* As a disk gets full, by the kernel: at every size that is too small. */
+/* The kernel limits the size of files as a full disk does, at many sizes that are too small. */
 START_TEST(files_may_not_grow)
 {
 	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
@@ -240,7 +240,7 @@ static int64_t resumed(float *data)
 	return into.progress.step;
 }
 
-/* At every call of a save that takes as many writes as it has bytes / 50. */
+/* Killed at every call of a save, whose writes take 50 bytes at most. */
 START_TEST(killed_at_each_call)
 {
 	struct refusals refusals;
@@ -276,7 +276,7 @@ START_TEST(killed_at_each_call)
 }
 END_TEST
 
-/* Until the next step is saved, or even the one after it, for which this one goes. */
+/* Waits until the next step is saved, or the one after it, for which this one is removed. */
 static void wait_for_next(int64_t step)
 {
 	char old[64], next[64];
@@ -289,7 +289,7 @@ static void wait_for_next(int64_t step)
 	}
 }
 
-/* Each goes on where the one before was killed, some after they have saved. */
+/* Each process goes on where the one before was killed. Some are killed after they have saved. */
 START_TEST(killed)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -326,7 +326,7 @@ START_TEST(killed)
 }
 END_TEST
 
-/* What a killed process left goes with the next save, unless its writer lives. */
+/* The next save removes what a killed process left, but nothing of a writer that lives. */
 START_TEST(left_over)
 {
 	struct train_error error = {.status = TRAIN_OK};

@@ -177,7 +177,7 @@ START_TEST(the_newest_are_kept)
 }
 END_TEST
 
-/* Nothing but what was written as a checkpoint is one, or goes. */
+/* Files with other names are not taken for checkpoints, and not removed. */
 START_TEST(other_files_stay)
 {
 	static const char *const names[] = {

@@ -73,7 +73,7 @@ START_TEST(too_many_steps_since_the_scale_changed)
 }
 END_TEST
 
-/* As a stage of a model, whose other layers are with other ranks. */
+/* A stage of a model loads its own layers; the others are with other ranks. */
 START_TEST(parts)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -142,7 +142,7 @@ static const char *reason(const struct train_error *error)
 	return text ? text + strlen("safetensors: ") : error->text;
 }
 
-/* Of parameters alone: what an optimizer keeps may overflow. */
+/* Only parameters must be finite: what an optimizer keeps may overflow. */
 START_TEST(values_are_finite)
 {
 	static const struct {

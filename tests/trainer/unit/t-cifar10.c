@@ -129,7 +129,7 @@ static void loop_for_third(void)
 	ck_assert_int_eq(symlink(names[2], path(names[2])), 0);
 }
 
-/* Root reads everything, so it becomes somebody else until tear_down. */
+/* Root reads everything, so it becomes another user until tear_down. */
 static void closed_third(void)
 {
 	ck_assert_int_eq(chmod(path(names[2]), 0), 0);

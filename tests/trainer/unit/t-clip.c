@@ -63,7 +63,7 @@ START_TEST(not_finite)
 }
 END_TEST
 
-/* As PyTorch has them. */
+/* PyTorch's coefficients. */
 static const struct {
 	float norm;
 	double max;

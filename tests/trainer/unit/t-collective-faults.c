@@ -176,7 +176,7 @@ START_TEST(ends_and_ranks_that_are_not)
 }
 END_TEST
 
-/* Limits of time, in ms: a machine that is busy keeps a later one for what does come. */
+/* Time limits in ms, tried in turn: on a busy machine ranks that do come may miss a short one. */
 static const int limits[] = {200, 2000, 20000};
 enum { LIMITS = sizeof(limits) / sizeof(*limits) };
 static int late_ms;

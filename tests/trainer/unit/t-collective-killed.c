@@ -24,7 +24,7 @@ static void be_killed(int number)
 	kill(getpid(), SIGKILL);
 }
 
-/* The others ask meanwhile, and wait. */
+/* Delays the writer. The others ask meanwhile, and wait. */
 static void be_slow(int number)
 {
 	const struct timespec time = {.tv_nsec = 300000000};
@@ -139,8 +139,8 @@ START_TEST(the_writer_of_a_reason)
 }
 END_TEST
 
-/* Another description of the segment has a lock of its own: that of a writer who is stopped between
- * its lock and its first word. */
+/* Takes the lock by another open file of the segment, as a writer that is stopped between its lock
+ * and its first word. */
 static int hold_reason(const struct rendezvous *rendezvous)
 {
 	char path[64];

@@ -90,7 +90,7 @@ START_TEST(algorithms_are_chosen)
 }
 END_TEST
 
-/* Replicas take what the first of them took; who repeats itself measures nothing. */
+/* Replicas take what the first of them took. A deterministic device measures nothing. */
 START_TEST(shapes_are_measured_once)
 {
 	struct row row = rows[0];
@@ -108,7 +108,7 @@ START_TEST(shapes_are_measured_once)
 	ck_assert_uint_eq(measured[2], measured[1]);
 	ck_assert_uint_eq(measured[3], measured[1]);
 	ck_assert_str_eq(ops[0]->info.algorithm, ops[1]->info.algorithm);
-	/* Who measures nothing takes no memory for it. */
+	/* A device that does not measure takes no memory for it. */
 	ck_assert_uint_gt(devices[0]->peak_bytes, devices[0]->bytes);
 	ck_assert_uint_eq(devices[1]->peak_bytes, devices[1]->bytes);
 	op_free(ops[1]);
@@ -123,7 +123,7 @@ START_TEST(shapes_are_measured_once)
 }
 END_TEST
 
-/* Where memory is short, those are tried that fit; where none can be, what is always there. */
+/* If memory is short, the algorithms that fit are tried; if none can be, a fixed one is taken. */
 static const struct memory {
 	size_t bytes;
 	const char *algorithm;
@@ -201,7 +201,8 @@ static cudaError_t broken_memory(void **memory, size_t bytes)
 			     : cuda_calls_get(&error)->cudaMalloc(memory, bytes);
 }
 
-/* What it lacks is skipped, and reported if nothing is left; any other failure is reported. */
+/* An algorithm that the library lacks is skipped. If none is left, that is reported, as is any
+ * other failure. */
 START_TEST(errors_are_reported)
 {
 	static const char *const expected[] = {
@@ -252,7 +253,7 @@ static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph)
 	return cuda_calls_get(&error)->cudaStreamEndCapture(stream, graph);
 }
 
-/* To end the recording may be a call that never returns. */
+/* The call that ends the recording may never return. */
 START_TEST(the_listener_is_called_before_the_next_call)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -280,8 +281,8 @@ static bool at_once(void *argument, int64_t waited_ns, struct train_error *error
 	return true;
 }
 
-/* Bytes are taken before it returns, and go through the slots, however many; nothing waits but by
- * asking, so that who watches is asked too. */
+/* A write takes all bytes before it returns, and sends them through the slots, however many there
+ * are. It waits by queries only, so that the watch is asked too. */
 START_TEST(writes_go_in_pieces)
 {
 	static const size_t sizes[] = {1, 1 << 18, (1 << 18) + 1, 5 << 20};

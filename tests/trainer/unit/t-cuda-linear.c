@@ -41,7 +41,7 @@ static void run_linear(struct op *op, const float *weight, float *output)
 	b->release(device, y);
 }
 
-/* The fastest sums in any order; --deterministic does without. */
+/* The fastest algorithm sums in any order. With --deterministic it is not taken. */
 START_TEST(products_repeat_themselves)
 {
 	const struct op_shape shape = {.input = layout_host(VALUE_FLOAT32, ROWS, IN, 1, 1),
@@ -68,7 +68,7 @@ END_TEST
 
 /* --- products that leave sums */
 
-/* As a library that has no product with sums. */
+/* The calls of a library that has no product with sums. */
 static struct cuda_calls real;
 static cublasLtMatmulDesc_t with_sums;
 static cublasStatus_t refusal;
@@ -123,9 +123,8 @@ static const struct sums_row {
 
 enum { SUMS_IN = 24, SUMS_BATCH = 6, MAX_SUMS = 24 };
 
-/* Both gradients of a layer whose input is 1, 2, ... in each row, and the gradient of its output 1,
- * 2,
- * ... times the row's number. */
+/* Both gradients of a layer. Each row of its input is 1, 2, ...; each row of its output's gradient
+ * is 1, 2, ... times the row's number. */
 static void run_gradients(struct op *op, const struct sums_row *row, float *weight, float *bias)
 {
 	const struct backend *b = &backend_cuda;
@@ -192,7 +191,8 @@ static void check_layer(struct device *device, const struct sums_row *row)
 	op_free(op);
 }
 
-/* cuBLASLt's or the kernel's, whichever is faster; another GPU takes what the first one took. */
+/* cuBLASLt or the kernel makes the sums, whichever is faster. Another GPU takes what the first one
+ * took. */
 START_TEST(sums_are_left_by_the_faster)
 {
 	const struct sums_row *row = &sums_rows[_i];

@@ -186,7 +186,7 @@ START_TEST(losses_as_the_backend)
 	dense = array_random(type, losses[row].batch * losses[row].classes, &random);
 	if (losses[row].bad)
 		spoil(&dense, row);
-	for (int i = 0; i < 12; i++) /* two of them are none */
+	for (int i = 0; i < 12; i++) /* two of them are no classes */
 		labels[i] = i == 3 ? -1 : i == 4 ? losses[row].classes : i % losses[row].classes;
 	logits = with_pitch(&dense, row);
 	gradient = array_new(type, logits.count);

@@ -106,7 +106,7 @@ static void expect_same(const char *name, const char *what, const struct array *
 				     array_get(got, i), array_get(want, i));
 }
 
-/* As the kernels have them. */
+/* The arrays of the kernels. */
 struct pooled {
 	struct array input, output, gradient, input_gradient, sums; /* NHWC */
 	uint8_t *places;

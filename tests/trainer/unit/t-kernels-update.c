@@ -249,7 +249,7 @@ START_TEST(norms_as_clip)
 }
 END_TEST
 
-/* What one gradient makes of it. */
+/* One gradient, and whether the measure is finite then. */
 static const struct {
 	const char *name;
 	int64_t at;

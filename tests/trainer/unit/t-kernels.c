@@ -82,7 +82,7 @@ static const struct {
 	{"one of each", 1, 1, 1, 1, 1},  {"none", 0, 3, 2, 2, 8},
 };
 
-/* There by the definition of both orders, and back to where it was. */
+/* Reordered by the definition of both orders, and back again. */
 START_TEST(reorders)
 {
 	int row = _i / (TYPES * TYPES);
@@ -129,7 +129,7 @@ static const struct {
 	{"one", 1, 1}, {"a convolution", 50, 64}, {"odd", 13, 7}, {"no rows", 0, 5}, {"none", 3, 0},
 };
 
-/* What a row has for an output of each kind. */
+/* Outputs of each kind, in turn. */
 static double output_at(int64_t i)
 {
 	static const double outputs[] = {0, 2, -1, NAN, 0.125, -0.0};

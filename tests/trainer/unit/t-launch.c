@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The grids of kernels, without a GPU: each piece of work is somebody's, none is somebody else's.
- */
+/* The grids of kernels, without a GPU: each piece of work is done, and none is done twice. */
 #include <string.h>
 
 #include "kernels/kernels.h"

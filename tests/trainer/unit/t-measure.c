@@ -33,7 +33,7 @@ START_TEST(norms_are_those_of_each_parameter)
 }
 END_TEST
 
-/* Stages that add what they found know what the whole model would; one may have nothing. */
+/* The sum of what stages measure is what the whole model measures. A stage may have nothing. */
 START_TEST(stages_measure_as_the_whole)
 {
 	const struct backend *backend = backends[_i];
@@ -72,7 +72,7 @@ START_TEST(stages_measure_as_the_whole)
 }
 END_TEST
 
-/* What one gradient makes of it. */
+/* One gradient, and whether the measure is finite then. */
 static const struct {
 	const char *name;
 	int64_t at;

@@ -9,7 +9,7 @@
 
 static int wanted, touched; /* calls of madvise(), and those of memory that was used before */
 
-/* Of the trainer, instead of the C library's. */
+/* The trainer calls this one instead of the C library's. */
 int madvise(void *memory, size_t bytes, int advice)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (bytes + page - 1) / page;
@@ -51,7 +51,7 @@ START_TEST(memory_is_counted)
 }
 END_TEST
 
-/* Large ones are taken in another way; what was freed and is taken again is zero too. */
+/* Large blocks are allocated in another way. Memory that is allocated again is zero too. */
 START_TEST(memory_is_zero)
 {
 	static const size_t sizes[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A model's memory: where it ends at each allocation in turn, opening fails and leaves nothing. */
+/* Each allocation of a model fails in turn: then opening fails and leaves nothing. */
 #include <string.h>
 
 #include "config.h"

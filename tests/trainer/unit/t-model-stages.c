@@ -19,10 +19,10 @@ static void read_gradient(struct model *m, int p, double *to)
 }
 
 /*
- * Outputs are exact, so that every ReLU and maximum chooses alike. Of the gradients the first, of
- * fc's outputs, is rounded once; every other is a sum of products with it. Computed in whatever
- * order, with FMA or without, a term is rounded at most once for each term of its sum, and of those
- * sums that it comes from: n times. Then the error is at most n u / (1 - n u) of the sum of the
+ * Outputs are exact, so that every ReLU and maximum chooses alike. The first gradient, that of fc's
+ * outputs, is rounded once; every other is a sum of products with it. In whatever order it is
+ * computed, with FMA or without, a term is rounded at most n times: once for each term of its sum
+ * and of the sums that it comes from. Then the error is at most n u / (1 - n u) of the sum of the
  * terms' sizes, u = 2^-24 (N. Higham, Accuracy and Stability of Numerical Algorithms, chapter 3).
  * That sum is what the same pass makes of the sizes of weights, inputs and first gradients.
  */
@@ -58,7 +58,7 @@ static void find_truth(struct truth *truth, uint32_t seed)
 	backend_reference.close(device);
 }
 
-/* In PyTorch's order: where a layer's input lies differently, its weights may as well. */
+/* Compares in PyTorch's order: a layer with another layout of inputs may have one of weights. */
 static void true_gradient(const struct truth *truth, struct model *m, int p)
 {
 	static double got[MAX_ELEMENTS];
@@ -71,7 +71,7 @@ static void true_gradient(const struct truth *truth, struct model *m, int p)
 			      got[i], truth->gradients[p][i], truth->bounds[p][i]);
 }
 
-/* Cut before layer `cut`, on two devices, two micro-batches in flight: as in one piece. */
+/* Cut before layer _i, on two devices with two micro-batches in flight, it is as in one piece. */
 START_TEST(stages_are_the_whole)
 {
 	struct device *one = opened(), *two = opened();

@@ -151,7 +151,7 @@ START_TEST(stages_that_cannot_be)
 END_TEST
 
 #ifdef HAVE_DNNL
-/* What oneDNN's backend does not plan names the layer, and its remedy is one. */
+/* If oneDNN's backend cannot plan a layer, the error names it, and its remedy works. */
 START_TEST(layers_that_cannot_be_planned)
 {
 	static const struct layer layers[] = {

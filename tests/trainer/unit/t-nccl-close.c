@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How ranks of collective nccl part when what they asked is still on their devices. */
+/* How ranks of collective nccl end when their calls are still on their devices. */
 #include "config.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static bool issue_sum(void *argument, struct train_error *error)
 	       nccl->join(m->comm, error);
 }
 
-/* The second time rank 1 is not there: what the recorded step put on the device waits for it. */
+/* In the second run rank 1 is missing, and the recorded step on the device waits for it. */
 static void work_recorded(struct member *m)
 {
 	struct step *step = NULL;

@@ -19,7 +19,7 @@ static void nothing(struct member *m)
 	(void)m;
 }
 
-/* A sum that is asked of the stream, which the rank then waits for. */
+/* Puts a sum on the stream, and waits for the stream. */
 static void sum_and_wait(struct member *m)
 {
 	m->kept = device_memory(m, 4000);
@@ -114,7 +114,7 @@ START_TEST(a_rank_that_fails)
 }
 END_TEST
 
-/* Without a common place NCCL reports it, if it can. */
+/* Ranks on two machines have no common place: NCCL reports it, if it can. */
 START_TEST(a_rank_that_fails_far_away)
 {
 	const struct ranks_how how = {
@@ -139,7 +139,7 @@ static void *abort_later(void *argument)
 	return NULL;
 }
 
-/* Apart, so that the common place cannot report it. */
+/* The ranks are apart, so that no common place can report it. */
 static void work_beside(struct member *m)
 {
 	pthread_t thread;
@@ -192,7 +192,7 @@ START_TEST(a_device_that_fails)
 }
 END_TEST
 
-/* Rank 1 ends before it has a communicator. */
+/* Both ranks have one GPU, which NCCL refuses: they end before they have a communicator. */
 START_TEST(a_rank_that_cancels)
 {
 	const struct ranks_how how = {.world = 2, .timeout_ms = 200000, .devices = 1};
@@ -311,7 +311,7 @@ START_TEST(impossible_rendezvous)
 }
 END_TEST
 
-/* It takes back what it made of MASTER_ADDR and MASTER_PORT, and leaves what a user set. */
+/* leave() unsets the NCCL_COMM_ID that meet() made of MASTER_ADDR and MASTER_PORT, not a user's. */
 START_TEST(the_place_is_taken_back)
 {
 	const struct rendezvous_options options = {.world = 2, .ranks = 1, .local = 1};

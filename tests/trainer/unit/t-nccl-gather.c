@@ -41,7 +41,7 @@ static bool gathers(struct member *m)
 	return good;
 }
 
-/* With other calls between its beginning and its end. */
+/* Gathers, with other calls between their beginning and their end. */
 static void work_turns(struct member *m)
 {
 	m->kept = device_memory(m, 4000);
@@ -52,8 +52,8 @@ static void work_turns(struct member *m)
 	m->good = m->good && ends(m, 4) && backend_cuda.finish(m->device, &m->error);
 }
 
-/* Rank 1 comes when the others have gone on, and so have their devices, until they want to be
- * notified of it. If they waited for it, no rank would come. */
+/* Rank 1 comes only when the others and their devices have gone on; they wait for it in ends(). If
+ * they waited before, no rank would go on. */
 static void work_late(struct member *m)
 {
 	m->kept = device_memory(m, 4000);
@@ -74,7 +74,7 @@ static uint64_t allocations(void)
 	return fake_cuda_made(CUDA_CALL_cudaMalloc) + fake_cuda_made(CUDA_CALL_cudaMallocHost);
 }
 
-/* The memory of gathers is there before the first sum is on its way: to allocate waits for that. */
+/* The memory of gathers is allocated before the first sum, for which an allocation would wait. */
 static void work_allocated(struct member *m)
 {
 	uint64_t before;
@@ -88,7 +88,7 @@ static void work_allocated(struct member *m)
 		m->good = train_fail(&m->error, TRAIN_FAILED, "it allocates");
 }
 
-/* What a gather of the host waits for on the device: nothing. Ranks count together. */
+/* A gather of the host waits for nothing on the device. One count is for all ranks. */
 static void work_counted(struct member *m)
 {
 	uint64_t waits;

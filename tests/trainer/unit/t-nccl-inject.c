@@ -69,7 +69,7 @@ static void begin(void)
 	inject_at(at, false);
 }
 
-/* What ends something may fail without a word: there is nothing left to fail for. */
+/* A call that ends something may fail silently, because nothing depends on it any more. */
 static bool may_be_silent(enum cuda_call call)
 {
 	const char *name = cuda_call_name(call);
@@ -116,7 +116,7 @@ static bool run(struct ranks_how how)
 	if (more) {
 		expect(members, how.apart, call);
 	} else if (how.timeout_ms < 200000 && !(members[0].good && members[1].good)) {
-		/* Its limit is short for runs that fail, and a busy machine may miss it. */
+		/* The limit is short for runs that fail; on a busy machine it may be too short. */
 		fake_cuda_close(text);
 		how.timeout_ms = 200000;
 		return run(how);
@@ -140,7 +140,7 @@ START_TEST(every_call)
 				      .messages = true,
 				      .sums = _i & 2 ? VALUE_BFLOAT16 : VALUE_FLOAT32};
 
-	/* Those that wait ask often. */
+	/* Ranks that wait make many calls, so later ones are not all tried. */
 	for (at = 1; run(how); at += 1 + at / 200)
 		;
 	ck_assert_msg(at > 100, "only %d calls", (int)at);

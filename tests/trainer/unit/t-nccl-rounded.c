@@ -7,7 +7,7 @@
 #include "collective/nccl_comm.h"
 #include "nccl-ranks.h"
 
-/* 1 + 1/256 is between two of bfloat16, and goes to the even one. */
+/* 1 + 1/256 is halfway between two values of bfloat16, and rounds to the even one, 1. */
 static void work_rounded(struct member *m)
 {
 	float host[3] = {1.00390625f, -3, 0.5f}, *memory = device_memory(m, sizeof(host));
@@ -26,7 +26,7 @@ static void work_rounded(struct member *m)
 	backend_cuda.release(m->device, memory);
 }
 
-/* More than is summed at a time. */
+/* More values than are summed at a time. */
 static void work_pieces(struct member *m)
 {
 	size_t count = NCCL_LEAST_ROUNDED + 3, bytes = count * sizeof(float);

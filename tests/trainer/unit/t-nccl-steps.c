@@ -16,7 +16,7 @@ struct trainee {
 	const int *counts; /* of all ranks' samples in each step */
 	int64_t profile;   /* the step whose time is measured, or -1 */
 	int late_ms;       /* rank 1 comes so much later to that step */
-	/* Of that step: parts of what is sent, and those that have no length */
+	/* of that step: the intervals of buckets, and how many have no length */
 	int sent, empty;
 	double losses[STEPS];
 	struct step_output outputs[STEPS];
@@ -124,7 +124,7 @@ static void begin(struct trainee *t, const struct settings *settings, struct pla
 		      "%s", t->error.text);
 }
 
-/* All of them, on a machine of their own: how often recorded steps ran. `all`: the sums of their
+/* Runs all ranks, and returns how often recorded steps ran. `all` gets the sums of the ranks'
  * losses. */
 static uint64_t run(struct trainee *trainees, int world, const struct settings *settings,
 		    const struct trainee *how, double *all)
@@ -213,7 +213,7 @@ START_TEST(steps_are_recorded_alike)
 }
 END_TEST
 
-/* The wait of rank 0 is on its device: its host has long put all of the step on its way. */
+/* Rank 0 waits on its device: its host has put all of the step there long before. */
 START_TEST(a_profiled_step_is_measured)
 {
 	static const int counts[STEPS] = {32, 32, 32, 32, 32};

@@ -7,7 +7,7 @@
 #include "kernels/add.h"
 #include "nccl-ranks.h"
 
-/* Memory for one of several values, which is there until the rank parts. */
+/* Memory for one of several values, which is kept until the rank ends. */
 static void *place(struct member *m, int index)
 {
 	enum { BYTES = 1 << 19, PLACES = 2 };
@@ -175,7 +175,7 @@ static bool exchanges(struct member *m, size_t bytes)
 	       (first || takes(m, m->rank - 1, up, bytes));
 }
 
-/* As mp does: stage s begins with a few of its own, then takes turns with the next. */
+/* As mp does: a stage begins with a few passes forward, then alternates forward and backward. */
 static bool pipeline(struct member *m, int passes)
 {
 	const size_t bytes = 1000;
@@ -229,7 +229,7 @@ struct recorded {
 
 enum { ASK_SUM, ASK_GATHER, ASK_SEND };
 
-/* sum = all ranks' (sum + more), beside which nothing else happens, then + more. */
+/* sum = (the sum over all ranks of sum + more) + more; nothing else happens beside that sum. */
 static bool issue(void *argument, struct train_error *error)
 {
 	struct recorded *r = argument;
@@ -302,7 +302,7 @@ static void work_cannot(struct member *m)
 	backend_cuda.release(m->device, memory);
 }
 
-/* A gather waits; a message that comes first takes memory. */
+/* A gather waits, and the first message takes memory. */
 START_TEST(what_cannot_be_recorded)
 {
 	static const struct {

@@ -23,10 +23,10 @@ static const struct {
 	{"..x..", 65536, 3, 32768, 2},
 	{"..x...", 65536, 3, 65536, 0},
 	{".", 65536, 1, 131072, 0},
-	/* A scale past the greatest float is left out, and counting begins again. */
+	/* The scale does not grow past the greatest float, and counting begins again. */
 	{"..", 0x1p127f, 2, 0x1p127f, 0},
 	{"...", 0x1p127f, 2, 0x1p127f, 1},
-	/* Nothing stops the fall. */
+	/* The scale may fall to 0. */
 	{"x", 0x1p-149f, 2, 0, 0},
 	{"xxxx", 0x1p-147f, 2, 0, 0},
 };

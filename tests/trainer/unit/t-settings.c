@@ -27,7 +27,7 @@ START_TEST(names)
 }
 END_TEST
 
-/* A statement of gpumap explain would hide a setting of its name, or be hidden. */
+/* No setting has the name of a statement of gpumap explain: one would hide the other. */
 START_TEST(statements)
 {
 	struct train_error error = {.status = TRAIN_OK};
@@ -42,7 +42,7 @@ START_TEST(statements)
 }
 END_TEST
 
-/* What `only` names is a row, and one of its words. */
+/* `only` names a row that there is, and words of that row. */
 START_TEST(conditions)
 {
 	for (int i = 0; i < ROWS; i++) {

@@ -16,7 +16,7 @@ static const struct {
 	{"subnets", 1, "", "0-2", NULL},
 	{"subnets", 3, "", "0-0 1-1 2-2", NULL},
 	{"subnets", 2, "", "0-0 1-2", NULL},
-	/* 1.8, 18.9 and 4.2 million multiplications: behind a pooling least is sent */
+	/* 1.8, 18.9 and 4.2 million multiplications; behind a pooling the least is sent */
 	{"convnet", 2, "", "0-3 4-5", NULL},
 	{"convnet", 3, "", "0-1 2-3 4-5", NULL},
 	{"convnet", 6, "", "0-0 1-1 2-2 3-3 4-4 5-5", NULL},
@@ -144,7 +144,7 @@ START_TEST(what_is_dead_is_not_waited_for)
 	ck_assert_int_eq(buckets.count, 1);
 	ck_assert_int_eq(buckets.each[0].layer, 0);
 	ck_assert_int_eq(buckets.each[0].elements, shapes.elements);
-	/* Behind "idle" nothing is read. */
+	/* No stage may end with "idle", because nothing reads it. */
 	ck_assert(!stages_make(stages, 2, &spec, &shapes, "fc1", &error));
 	error.status = TRAIN_OK;
 	ck_assert(stages_make(stages, 2, &spec, &shapes, "idle", &error));

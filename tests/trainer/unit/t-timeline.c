@@ -62,7 +62,7 @@ START_TEST(times_of_a_step)
 	ck_assert(timeline_took(timeline, 4, "receive") == -1);
 	ck_assert(timeline_took(timeline, 5, NULL) == -1);
 	ck_assert(timeline_took(NULL, 3, NULL) == -1);
-	/* What had no room may have been of any step. */
+	/* An interval that had no room may be of any step, so no sum is known. */
 	timeline_add(timeline, "wait", now);
 	ck_assert(timeline_took(timeline, 3, "wait") == -1);
 	timeline_close(timeline);

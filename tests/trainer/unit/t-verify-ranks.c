@@ -56,7 +56,7 @@ static const struct world worlds[] = {
 static const struct verify_gpu eight[WORLD] = {GPU(0), GPU(1), GPU(2), GPU(3),
 					       GPU(4), GPU(5), GPU(6), GPU(7)};
 
-/* Nothing is in use before: the file changes when all have seen that. */
+/* At first nothing is in use. The file changes when all ranks have seen that. */
 static void look_together(struct member *m)
 {
 	const struct world *world = m->argument;

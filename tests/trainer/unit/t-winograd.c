@@ -117,7 +117,7 @@ static int64_t index_of(int64_t channels, int64_t n, int64_t c, int64_t area, in
 	return ((n * channels + c) / 8 * area + place) * 8 + c % 8;
 }
 
-/* What output (n, k, y, x) at `to` gets and gives. */
+/* Adds the terms of output (n, k, y, x) at `to`, and its terms of the gradients. */
 static void add_output(const struct cpu_winograd *w, const struct arrays *a, const struct sums *s,
 		       const int64_t at[4], int64_t to)
 {

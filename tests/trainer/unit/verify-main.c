@@ -28,7 +28,7 @@ static const char *variable(const char *name)
 	return value ? value : "";
 }
 
-/* In one piece: ranks write side by side. */
+/* Writes the line by one call, because ranks write at the same time. */
 static void hold(const char *gpu, const char *amount)
 {
 	int fd = open(variable("GPUMAP_PRETEND_USE"), O_WRONLY | O_APPEND | O_CLOEXEC);

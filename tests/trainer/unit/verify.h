@@ -52,7 +52,7 @@ static const char whole[] = "index, uuid, name, pci.bus_id, memory.total [MiB]\n
 	"CUDA, or give each rank only its own GPU: gpumap run --share isolate"
 #define NOTHING_REMEDY "look at CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER"
 
-/* A file without a name, of which nothing is left. */
+/* A file without a name, so that nothing of it is left. */
 static int use_file;
 
 static inline void write_use(const char *text)
