@@ -28,7 +28,7 @@ static inline unsigned draw(struct draws *d, unsigned below)
 
 #define DRAW(d, a) ((a)[draw(d, (unsigned)ARRAY_SIZE(a))])
 
-/* What states a list; a list follows. */
+/* The beginnings of statements of a list; the list follows. */
 static const char *const drawn_lists[] = {"prefix=",
 					  "prefix=",
 					  "script_export=",

@@ -16,13 +16,13 @@
 #endif
 #endif
 
-/* volatile, since compilers take it that malloc changes no variable */
+/* volatile, because compilers assume that malloc changes no variable */
 static volatile size_t count, fail_at;
 static volatile bool failed;
 static int told = -1; /* a descriptor */
 
 #if defined(__GLIBC__) && !defined(ALLOCATOR_TAKEN)
-/* glibc's own names of its allocator, for programs that stand in front of it. */
+/* glibc's own names of its allocator, for programs that replace malloc. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -87,7 +87,7 @@ bool allocations_can_fail(void)
 	char *p;
 	bool counted;
 
-	/* Asked of the C library: a call from here might be bound to the malloc above. */
+	/* strdup allocates in the C library; a call from here might be bound to the one above. */
 	allocations_fail_at(1);
 	p = strdup("any");
 	counted = !p && allocations_failed();

@@ -30,14 +30,14 @@ void allocations_fail_at(size_t n);
  * since the last allocations_fail_at. */
 size_t allocations_count(void);
 
-/* Whether the chosen allocation of the last allocations_fail_at other than 0 came. */
+/* Whether the allocation that the last allocations_fail_at (but 0) chose has failed. */
 bool allocations_failed(void);
 
-/* From now on a byte is written to `fd` when an allocation fails; -1: none is. */
+/* From now on a byte is written to `fd` when an allocation fails; -1: no byte is written. */
 void allocations_tell(int fd);
 
-/* False under sanitizers, valgrind and a C library other than glibc, which all
- * have an allocator that cannot be stood in front of. */
+/* False under sanitizers, valgrind and a C library other than glibc, whose allocators
+ * cannot be replaced. */
 bool allocations_can_fail(void);
 
 /* Says in TAP that the program is skipped, and why; the value for main to return. */

@@ -15,7 +15,7 @@ struct fake {
 	enum nvml_link_type link_type; /* of links to a switch */
 	int links[MAX][3];             /* index of the GPU + 1, SWITCH, NPU, or 0: none */
 	int mig[MAX];                  /* instances; OFF, NO_MIG */
-	int open;                      /* init less shutdown */
+	int open;                      /* calls of init minus calls of shutdown */
 };
 
 extern struct fake fake;

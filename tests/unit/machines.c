@@ -163,7 +163,7 @@ int resolve_statements(gpumap_mapping **ret, const char *statements, const char 
 		r = surround(request, environment, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(ret, request, inventory, report);
-	/* The answer must not lean on what it was made of. */
+	/* The answer must not depend on what it was made of. */
 	gpumap_request_free(request);
 	gpumap_inventory_free(inventory);
 	return r;

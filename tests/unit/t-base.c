@@ -185,7 +185,7 @@ START_TEST(hashes)
 }
 END_TEST
 
-/* Half of them have the hash of another. */
+/* Each hash has two positions. */
 START_TEST(positions_by_hash)
 {
 	enum { COUNT = 1000 };
@@ -293,7 +293,7 @@ START_TEST(xml)
 }
 END_TEST
 
-/* A message stays a line: 200 bytes, and the character that begins in the last of them. */
+/* What a message quotes is one line: 200 bytes, and all of a character that begins in them. */
 START_TEST(quoting)
 {
 	char text[256], want[832];

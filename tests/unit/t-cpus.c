@@ -15,7 +15,7 @@
 /* The process may run on every third CPU of so many; 0: the kernel does not report it. */
 static int kernel_cpus;
 
-/* Stands before the C library's. The kernel wants room for all CPUs there could be. */
+/* Replaces the C library's. The kernel wants room for all CPUs that there could be. */
 int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *mask)
 {
 	(void)pid;

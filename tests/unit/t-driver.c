@@ -50,7 +50,7 @@ static void use_fake(const char *gpus, const char *fastest)
 		ck_assert_int_eq(setenv("FAKE_CUDA_GPUS", gpus, 1), 0);
 	if (fastest)
 		ck_assert_int_eq(setenv("FAKE_CUDA_FASTEST", fastest, 1), 0);
-	/* None of these is the helper's to follow. */
+	/* The helper must ignore these. */
 	ck_assert_int_eq(setenv("CUDA_VISIBLE_DEVICES", "2", 1), 0);
 	ck_assert_int_eq(setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1), 0);
 }

@@ -56,7 +56,7 @@ START_TEST(reported)
 		ck_assert_ptr_eq(gpumap_finding_str(got, same[i]),
 				 gpumap_finding_str(known, same[i]));
 	}
-	/* What belongs to the one case stays its own. */
+	/* The text and the fix are those of this case. */
 	ck_assert_str_eq(gpumap_finding_str(got, GPUMAP_FINDING_TEXT), "cuda:7");
 	ck_assert_str_eq(gpumap_finding_str(got, GPUMAP_FINDING_FIX), "the fix");
 	ck_assert_ptr_null(gpumap_finding_str(got, GPUMAP_FINDING_RULE));

@@ -149,7 +149,7 @@ START_TEST(inventory_reads_back)
 }
 END_TEST
 
-/* A launcher that cannot start the plan: here, as there is no program. */
+/* A launcher that cannot start the plan, here because there is no program. */
 START_TEST(nothing_emitted)
 {
 	char *text = NULL;

@@ -246,7 +246,7 @@ START_TEST(counts_per_node)
 }
 END_TEST
 
-/* What is wrong with a list is the whole name. */
+/* The whole name that is wrong is reported. */
 START_TEST(check)
 {
 	static const struct {

@@ -106,7 +106,7 @@ START_TEST(full)
 }
 END_TEST
 
-/* Deep, long and many: each in time that grows with the text. */
+/* Deep nesting, long statements and many of them: the time grows linearly with the text. */
 START_TEST(large)
 {
 	static const struct {
@@ -142,7 +142,7 @@ START_TEST(large)
 }
 END_TEST
 
-/* More places than any program has: what each costs does not grow with the others. */
+/* More places than any program has: the cost of one does not depend on how many there are. */
 START_TEST(crowded)
 {
 	static const char *const lines[] = {"p.parse_args()\n", "DDP(m)\n", "m.cuda(501)\n"};

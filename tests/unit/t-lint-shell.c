@@ -131,7 +131,7 @@ START_TEST(program)
 }
 END_TEST
 
-/* What is deep ends in a limit, what is long takes its time and no more. */
+/* Deep nesting ends at a limit. For long scripts the time grows linearly. */
 static const struct {
 	const char *name, *begin, *repeat, *want;
 	size_t times;
@@ -170,7 +170,7 @@ START_TEST(large)
 	got = lint(script.text, script.length, -1, NULL);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
 	ROW_EQ_STR(hostile[_i].name, got, hostile[_i].want);
-	/* Far above what it takes; squares take minutes, with valgrind hours. */
+	/* Far above what it takes. Quadratic time is minutes, with valgrind hours. */
 	ck_assert_msg(end.tv_sec - begin.tv_sec < (getenv("GPUMAP_TEST_VALGRIND") ? 1000 : 50),
 		      "%s took too long", hostile[_i].name);
 	free(got);

@@ -75,7 +75,7 @@ static void draw_migs(struct draws *d, gpumap_device *gpu, unsigned host, size_t
 	}
 }
 
-/* What answers do not depend on is the host's own. */
+/* What answers do not depend on differs from host to host. */
 static void add_gpu(struct draws *d, gpumap_inventory *inventory, unsigned host, unsigned models)
 {
 	size_t i = inventory->count;
@@ -345,8 +345,8 @@ static bool compare_rank(const char *name, const struct scene *scene, size_t ran
 	return answered;
 }
 
-/* Each host's landings in a plan of its own. Ranks that depend on earlier hosts differ there, and a
- * host without GPUs may start ranks there. */
+/* Compares a host's landings with those in a plan of its own. There, ranks that depend on earlier
+ * hosts differ, and a host without GPUs may start ranks. */
 static void compare_alone(const char *name, const struct scene *scene, size_t host)
 {
 	struct plan_input input = scene->input;

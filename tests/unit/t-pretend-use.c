@@ -66,7 +66,7 @@ START_TEST(in_use)
 	ck_assert(fd >= 0);
 	setenv("GPUMAP_PRETEND_USE", path, 1);
 	start("GPUMAP_PRETEND_TEXT", csv_text);
-	/* Written behind nvmlInit: it is read anew. */
+	/* Written after nvmlInit: the file is read anew. */
 	ck_assert(write(fd, uses[_i].text, strlen(uses[_i].text)) ==
 		  (ssize_t)strlen(uses[_i].text));
 	for (unsigned int i = 0; i < 2; i++) {
@@ -84,7 +84,7 @@ START_TEST(in_use)
 }
 END_TEST
 
-/* As many as there is room for, or the number that is needed. */
+/* If there is room, the processes; if not, the number that is needed. */
 START_TEST(room_for_processes)
 {
 	char path[] = "t-pretend.XXXXXX", entries[2 * 16];

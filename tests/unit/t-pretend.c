@@ -220,7 +220,7 @@ START_TEST(handles)
 }
 END_TEST
 
-/* Nothing but a handle that was given out is looked behind. */
+/* A handle that the library did not give out is not dereferenced. */
 START_TEST(bad_arguments)
 {
 	char text[96] = "untouched";

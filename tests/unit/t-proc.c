@@ -308,7 +308,7 @@ START_TEST(hosts)
 }
 END_TEST
 
-/* NVML counts none: a grant is missing only where it answers for the kernel's own driver. */
+/* NVML counts no GPU: a grant is missing only if NVML's driver is the kernel's. */
 START_TEST(none_counted)
 {
 	static const struct {

@@ -66,7 +66,7 @@ START_TEST(bad_environment)
 }
 END_TEST
 
-/* What only the environment decides. */
+/* Errors that only the environment decides. */
 START_TEST(unset_variables)
 {
 	static const char *const envp[] = {"M=x", "G=1,1", NULL};
@@ -148,7 +148,7 @@ START_TEST(host_variable)
 }
 END_TEST
 
-/* A macro's sign counts twice; what is printed quotes up to four bytes for one. */
+/* A percent sign counts twice. In what is printed, a byte may take four. */
 START_TEST(long_values)
 {
 	static const struct {
@@ -210,7 +210,7 @@ START_TEST(too_many_hosts)
 }
 END_TEST
 
-/* A list keeps its quotes: from a variable too it must be what a file could hold. */
+/* A list keeps its quotes, so a variable in it must have a value that a file could hold. */
 START_TEST(list_variable)
 {
 	static const struct {
@@ -247,7 +247,7 @@ START_TEST(list_variable)
 }
 END_TEST
 
-/* As one flat file and back: each value is what it was. */
+/* Written as one flat file and read again, each value is what it was. */
 START_TEST(flat_values)
 {
 	static const struct {

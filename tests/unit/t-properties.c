@@ -196,8 +196,8 @@ static double cost(size_t count, const char *statements, bool unlike)
 	return start;
 }
 
-/* Ten times the devices must not take the square: far from 100 times. Other work disturbs what is
- * measured, so the least of some counts. */
+/* The time grows linearly: ten times the devices take far less than 100 times as long. Other work
+ * disturbs the measurement, so the shortest of several times counts. */
 START_TEST(cost_grows_linearly)
 {
 	static const struct {

@@ -45,7 +45,7 @@ START_TEST(prefixes)
 }
 END_TEST
 
-/* More functions, calls and devices than are followed: not known, in time. */
+/* More functions, calls and devices than are followed: the device is soon reported as not known. */
 START_TEST(large)
 {
 	for (int kind = 0; kind < 3; kind++) {

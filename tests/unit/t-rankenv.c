@@ -158,7 +158,7 @@ static void check_identity(const char *name, const gpumap_request *request, cons
 	ROW_EQ_INT(name, gpumap_request_identity_int(request, GPUMAP_IDENTITY_NODE_RANK),
 		   row->node);
 	ROW_EQ_INT(name, gpumap_request_identity_int(request, GPUMAP_IDENTITY_NODES), row->nodes);
-	/* An attribute of the other kind is one not known. */
+	/* An attribute of the other kind is an unknown one. */
 	ck_assert_ptr_null(gpumap_request_identity_str(
 		request, (enum gpumap_identity_str_attr)GPUMAP_IDENTITY_RANK));
 	ROW_EQ_INT(name,
@@ -198,7 +198,7 @@ START_TEST(environments)
 }
 END_TEST
 
-/* What is prefixed is later than the environment. */
+/* Variables before the command are set later than the environment. */
 START_TEST(statements_in_time)
 {
 	struct rank_identity found[RANKENV_ROWS];

@@ -209,7 +209,7 @@ END_TEST
 #define KEYS LIST_FROM_KEYS
 #define ENV_LIST "CUDA_VISIBLE_DEVICES=2,1"
 
-/* Who states the list that holds. */
+/* Where the list that holds comes from. */
 static const struct {
 	const char *statements, *environment;
 	enum list_from want;

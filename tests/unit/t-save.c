@@ -166,7 +166,7 @@ START_TEST(longest_name)
 }
 END_TEST
 
-/* As long as the one that is not saved. */
+/* A name as long as the one that is not saved is not read either. */
 START_TEST(too_long_to_read)
 {
 	FILE *file = fopen("m.ini", "w");
@@ -187,7 +187,7 @@ START_TEST(too_long_to_read)
 }
 END_TEST
 
-/* A file left by a process that was killed, with our number, is in no process's way. */
+/* A file that a killed process with our pid left does not keep us from saving. */
 START_TEST(stale_temporary)
 {
 	gpumap_inventory *inventory = make(8);

@@ -153,7 +153,7 @@ START_TEST(escaping)
 }
 END_TEST
 
-/* As it is: member_set() would escape it. */
+/* Sets the text as it is: member_set() would escape it. */
 static void set(char **member, const char *text)
 {
 	*member = strdup(text);
