@@ -4,6 +4,7 @@
 #include "gpumap.h"
 #include "visible_entry.h"
 #include "visible_python.h"
+#include "visible_repeats.h"
 
 static const struct {
 	const char *reason, *rule;
@@ -130,7 +131,7 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
 			note(&list->notes.kinds, number);
 		if (end == END_NOT && matcher_repeats(matcher, number, &entry, &earlier))
 			end = END_DUPLICATE;
-		if (end == END_DUPLICATE && matcher->dialect == DIALECT_HIP)
+		if (end == END_DUPLICATE && repeat_effect(matcher->dialect) == REPEAT_SKIPPED)
 			continue;
 		if (end != END_NOT) {
 			list->end = end;
@@ -213,7 +214,8 @@ int visible_parse(struct visible_list *ret, enum dialect dialect, struct span va
 	if (r == GPUMAP_OK && dialect == DIALECT_TORCH && list.end != END_DUPLICATE &&
 	    list.end != END_RAISES)
 		find_late_end(&list, &matcher, value);
-	if ((list.end == END_DUPLICATE && dialect != DIALECT_ROCR) || list.end == END_RAISES)
+	if ((list.end == END_DUPLICATE && repeat_effect(dialect) == REPEAT_EMPTIES) ||
+	    list.end == END_RAISES)
 		list.count = 0;
 	matcher_free(&matcher);
 	if (r != GPUMAP_OK) {

@@ -50,7 +50,7 @@ enum visible_end {
 	END_NO_UUID,    /* matches no device */
 	END_AMBIGUOUS,  /* matches several */
 	END_OTHER_KIND, /* V7 */
-	END_DUPLICATE,  /* V5: the whole list is empty (rocr: the list ends there) */
+	END_DUPLICATE,  /* V5; visible_repeats.h has what follows */
 	END_GARBAGE,    /* rocr, hip: text after the digits */
 	END_RAISES      /* torch: PyTorch raises an exception, so there is no list at all */
 };

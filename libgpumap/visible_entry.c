@@ -3,7 +3,6 @@
 
 #include "gpumap.h"
 
-#include "hash.h"
 #include "visible_amd.h"
 #include "visible_python.h"
 #include "visible_repeats.h"
@@ -24,7 +23,7 @@ int matcher_init(struct matcher *matcher, enum dialect dialect, const struct vis
 	bool uuids = false;
 	int r = GPUMAP_OK;
 
-	*matcher = (struct matcher){.dialect = dialect, .view = view, .slots = 16};
+	*matcher = (struct matcher){.dialect = dialect, .view = view};
 	matcher->torch_migs = span_starts(value, "MIG-");
 	matcher->torch_uuids = matcher->torch_migs || span_starts(value, "GPU-");
 	for (size_t i = 0; i < value.length; i++) {
@@ -33,10 +32,7 @@ int matcher_init(struct matcher *matcher, enum dialect dialect, const struct vis
 	}
 	if (entries > GPUMAP_MAX_DEVICES)
 		return GPUMAP_ELIMIT;
-	while (matcher->slots < entries * 2)
-		matcher->slots *= 2;
-	matcher->seen = calloc(matcher->slots, sizeof(*matcher->seen));
-	if (!matcher->seen)
+	if (!matcher_make_table(matcher, entries))
 		return GPUMAP_ENOMEM;
 	matcher->ascii = value;
 	if (dialect == DIALECT_TORCH && !matcher->torch_uuids)
@@ -53,11 +49,6 @@ void matcher_free(struct matcher *matcher)
 	uuids_free(&matcher->names);
 	free(matcher->copy);
 	free(matcher->seen);
-}
-
-void matcher_forget(struct matcher *matcher)
-{
-	memset(matcher->seen, 0, matcher->slots * sizeof(*matcher->seen));
 }
 
 static enum visible_end match_uuid(const struct matcher *matcher, struct span token,
@@ -143,41 +134,4 @@ enum visible_end matcher_match(const struct matcher *matcher, struct span token,
 	if (span_starts(token, "GPU-") || span_starts(token, "MIG-"))
 		return match_uuid(matcher, token, first, entry);
 	return match_index(matcher, token, first, entry);
-}
-
-bool matcher_repeats(const struct matcher *matcher, size_t number,
-		     const struct visible_entry *entry, size_t *earlier)
-{
-	bool mixed = amd_mixes(matcher);
-	uint64_t kind = entry->ordinal >= 0 ? 0 : entry->gpu >= 0 ? 1 : 2;
-	int value = kind == 0 ? entry->ordinal : kind == 1 ? entry->gpu : entry->mig;
-
-	if (matcher->dialect == DIALECT_NVITOP) {
-		/* nvitop compares the text that it keeps: 0 and 00 are two entries. */
-		struct span s = span_trim(entry->text);
-
-		if (kind == 0)
-			s.length -= visible_number(s).rest.length;
-		return seen_before(matcher->seen, matcher->slots,
-				   hash_bytes(HASH_START, s.text, s.length), s, number, earlier);
-	}
-	return seen_before(matcher->seen, matcher->slots,
-			   (mixed && kind == 1 ? 0 : kind) << 32 | (uint32_t)value,
-			   (struct span){"", 0}, number, earlier);
-}
-
-bool matcher_repeats_text(const struct matcher *matcher, size_t number, struct span token,
-			  bool uuids, size_t *earlier)
-{
-	struct visible_number n = visible_number(token);
-	struct span s = token;
-
-	if (!uuids) {
-		/* A negative number, or none at all, ends the list before it can be a repeat. */
-		if (!n.digits || n.negative)
-			return false;
-		s = n.number.length ? n.number : (struct span){"0", 1};
-	}
-	return seen_before(matcher->seen, matcher->slots, hash_bytes(HASH_START, s.text, s.length),
-			   s, number, earlier);
 }
