@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "color.h"
 #include "directions.h"
 #include "machine.h"
 #include "process.h"
@@ -152,7 +153,7 @@ static int answer(struct explain *explain, bool *answered)
 	*answered = gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED) == 1;
 	r = question_compare(&explain->question, mapping, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_mapping_format(&text, mapping, explain->output.format, output_flags(),
+		r = gpumap_mapping_format(&text, mapping, explain->output.format, color_flags(),
 					  report);
 	if (r == GPUMAP_OK && !print_text(text, report)) {
 		/* print nothing more to standard output */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "color.h"
 #include "inventory/inventory.h"
 #include "machine.h"
 #include "report.h"
@@ -246,7 +247,7 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 	const char *driver = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_DRIVER);
 	size_t count = gpumap_inventory_count(inventory);
 	gpumap_mapping *mapping;
-	struct strbuf buf = {.styled = output_colored(STDOUT_FILENO)};
+	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
 	struct places places = {0};
 	char *text;
 	int r = map_environment(&mapping, inventory);

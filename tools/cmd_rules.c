@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "color.h"
 #include "explain/json.h"
 #include "report.h"
 #include "strbuf.h"
@@ -325,7 +326,7 @@ int cmd_rules(int argc, char **argv)
 	}
 	if (failed)
 		r = GPUMAP_EINPUT;
-	to.text.styled = output_colored(STDOUT_FILENO);
+	to.text.styled = color_on(STDOUT_FILENO);
 	for (int i = 0; r == GPUMAP_OK && i < count; i++)
 		r = add_named(&to, named[i], output.report);
 	if (r == GPUMAP_OK && !count)

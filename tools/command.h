@@ -55,12 +55,8 @@ bool report_begin(gpumap_report **report) MUST_CHECK;
 /* Prints the report's findings from the i-th on to standard error, one line each. Returns the
  * number of all findings. */
 size_t print_report(const struct output *output, size_t from);
-/* Whether text on this descriptor gets colours: by --color, or because it is a terminal. */
-bool output_colored(int fd);
 /* The style of a finding, GPUMAP_SEVERITY_REMARK to GPUMAP_SEVERITY_ERROR. */
 enum style severity_style(int64_t severity);
-/* Flags for the library: colours if standard output has them. */
-unsigned output_flags(void);
 
 /* Writes `text` to standard output. False after a finding if that fails. */
 bool print_text(const char *text, gpumap_report *report);
@@ -123,6 +119,9 @@ char **options_rest(const struct options *options);
 /* The value of an option that takes a number from `least` to `max`. GPUMAP_EINPUT. */
 int option_number(const char *option, const char *text, int64_t least, int64_t max, int64_t *ret,
 		  gpumap_report *report);
+/* The place of an option's value among its words; `otherwise` and *failed if it is not one. */
+int option_word(const char *option, const char *words, const char *text, int otherwise,
+		gpumap_report *report, bool *failed);
 
 /* Prints the table as help text. */
 void options_help(const struct options *options, FILE *file);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "color.h"
 #include "explain/json.h"
 #include "hash.h"
 #include "report.h"
@@ -160,7 +161,7 @@ static void print(struct strbuf *text, const gpumap_report *found, const struct 
 		lint_github(text, found, output->report);
 		break;
 	case LINT_TEXT:
-		text->styled = output_colored(STDOUT_FILENO);
+		text->styled = color_on(STDOUT_FILENO);
 		if (!print_lines(text, found))
 			text->failed = true;
 		print_counts(text, found);

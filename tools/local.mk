@@ -23,6 +23,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_pretend.c \
 	tools/cmd_rules.c \
 	tools/cmd_run.c \
+	tools/color.c tools/color.h \
 	tools/command.h \
 	tools/commands.def \
 	tools/cpus.c tools/cpus.h \

@@ -297,3 +297,17 @@ int option_number(const char *option, const char *text, int64_t least, int64_t m
 				 .fix = least ? "write a number from 1" : "write a number from 0"),
 			   "cannot be '%s'", QUOTE(span_of(text)));
 }
+
+int option_word(const char *option, const char *words, const char *text, int otherwise,
+		gpumap_report *report, bool *failed)
+{
+	int place = word_place(words, span_of(text));
+
+	if (place >= 0)
+		return place;
+	report_add(report, FINDING_BAD_OPTION,
+		   ABOUT(.origin = option, .fix = WORD_FIX(words, span_of(text))), "cannot be '%s'",
+		   QUOTE(span_of(text)));
+	*failed = true;
+	return otherwise;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Output to the terminal, and exit statuses. */
+/* What commands print, and their exit statuses. */
 #include "command.h"
 
 #include <errno.h>
@@ -7,25 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "color.h"
 #include "report.h"
 #include "style.h"
-
-/* --color applies to everything that the process writes. */
-static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
-
-bool output_colored(int fd)
-{
-	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-
-	if (color != COLOR_AUTO)
-		return color == COLOR_ALWAYS;
-	return !(no_color && *no_color) && !(terminal && streq(terminal, "dumb")) && isatty(fd);
-}
-
-unsigned output_flags(void)
-{
-	return output_colored(STDOUT_FILENO) ? GPUMAP_FORMAT_FLAG_COLORS : 0;
-}
 
 enum style severity_style(int64_t severity)
 {
@@ -42,7 +26,7 @@ static void print_finding(const gpumap_finding *f)
 	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
-	bool styled = output_colored(STDERR_FILENO);
+	bool styled = color_on(STDERR_FILENO);
 	const char *plain = style_code(styled, STYLE_PLAIN);
 
 	fprintf(stderr, "%sgpumap: %s%s", style_code(styled, severity_style(severity)),
@@ -123,33 +107,15 @@ int finish(const struct output *output, int code, bool answered)
 	return status;
 }
 
-/* The place of an option's value among its words; `otherwise` and *failed if it is not one. */
-static int word_of(struct output *output, const char *name, const char *words, const char *value,
-		   int otherwise, bool *failed)
-{
-	int place = word_place(words, span_of(value));
-
-	if (place >= 0)
-		return place;
-	report_add(output->report, FINDING_BAD_OPTION,
-		   ABOUT(.origin = name, .fix = WORD_FIX(words, span_of(value))), "cannot be '%s'",
-		   QUOTE(span_of(value)));
-	*failed = true;
-	return otherwise;
-}
-
 bool output_option(struct output *output, const char *name, const char *value, bool *failed)
 {
 	if (streq(name, "--json"))
 		output->format = GPUMAP_FORMAT_JSON;
 	else if (streq(name, "--format"))
-		output->format = (enum gpumap_format)word_of(output, name, "text|json|svg", value,
-							     (int)output->format, failed);
-	else if (streq(name, "--color"))
-		color = word_of(output, name, "auto|always|never", value ? value : "always",
-				(int)color, failed);
+		output->format = (enum gpumap_format)option_word(
+			name, "text|json|svg", value, (int)output->format, output->report, failed);
 	else
-		return false;
+		return color_option(name, value, output->report, failed);
 	return true;
 }
 

@@ -3,13 +3,14 @@
 
 #include <stdlib.h>
 
+#include "color.h"
 #include "report.h"
 
 int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered)
 {
 	char *text = NULL;
 	int r = gpumap_plan_format(&text, plan, output->format,
-				   output_flags() | (origin ? GPUMAP_FORMAT_FLAG_ORIGINS : 0),
+				   color_flags() | (origin ? GPUMAP_FORMAT_FLAG_ORIGINS : 0),
 				   output->report);
 
 	if (r == GPUMAP_OK && !print_text(text, output->report))

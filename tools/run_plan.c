@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "color.h"
 #include "command.h"
 #include "launch/held_port.h"
 #include "machine.h"
@@ -244,7 +245,7 @@ int run_plan(const struct run *run, gpumap_report *report)
 	/* Findings from before the start are printed above the output. */
 	shown = print_report(&(struct output){.report = report}, 0);
 	if (code == GPUMAP_OK) {
-		r.ranks.launch.styled = output_colored(STDERR_FILENO);
+		r.ranks.launch.styled = color_on(STDERR_FILENO);
 		out = keep_output(&r);
 		if (has_scripts(&r))
 			launch_run(&r.ranks.launch, &r.result, report);
