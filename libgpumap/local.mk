@@ -165,6 +165,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/visible.c libgpumap/visible.h \
 	libgpumap/visible_amd.c libgpumap/visible_amd.h \
 	libgpumap/visible_entry.c libgpumap/visible_entry.h \
+	libgpumap/visible_mig.c libgpumap/visible_mig.h \
 	libgpumap/visible_number.c \
 	libgpumap/visible_uuid.c libgpumap/visible_uuid.h \
 	libgpumap/visible_python.c libgpumap/visible_python.h \

@@ -4,6 +4,7 @@
 #include "gpumap.h"
 
 #include "visible_amd.h"
+#include "visible_mig.h"
 #include "visible_python.h"
 #include "visible_repeats.h"
 

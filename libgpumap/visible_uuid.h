@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the device that a UUID, or the beginning of one, names: for visible lists, and for the key
- * gpus. */
+/* Finds the GPU that a UUID, or the beginning of one, names: for visible lists, and for the key
+ * gpus. visible_mig.h finds MIG instances. */
 #ifndef GM_VISIBLE_UUID_H
 #define GM_VISIBLE_UUID_H
 
@@ -23,7 +23,5 @@ void uuids_free(struct uuid_names *names);
 enum visible_end uuids_find_gpu(const struct uuid_names *names, struct span text, int *gpu);
 /* HIP looks for the text anywhere in the UUID and takes the first device. */
 enum visible_end uuids_find_substring(const struct uuid_names *names, struct span text, int *gpu);
-/* MIG-UUID or MIG-GPU-UUID/GI/CI: the instance's position in *mig. */
-enum visible_end uuids_find_mig(const struct uuid_names *names, struct span text, int *mig);
 
 #endif

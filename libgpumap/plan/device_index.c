@@ -2,6 +2,8 @@
 /* Finds devices of an inventory by number, UUID and PCI address; a whole list costs n log n. */
 #include "plan/build.h"
 
+#include "visible_mig.h"
+
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(((const struct device_name *)a)->text, ((const struct device_name *)b)->text);
