@@ -5,8 +5,8 @@ include tools/launch/local.mk
 exec_sources = \
 	tools/exec/check.c \
 	tools/exec/exec.h \
-	tools/exec/find_master.c \
 	tools/exec/identify.c \
+	tools/exec/master_endpoint.c \
 	tools/exec/plan.c \
 	tools/exec/plan_file.c \
 	tools/exec/prepare.c \

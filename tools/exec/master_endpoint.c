@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the ranks meet. Each rank must find the same place without asking the others. */
+/* The master's address and port, where the ranks meet. Each rank must find the same ones without
+ * asking the others. libgpumap/plan/master_endpoint.c has those of a plan. */
 #include "exec.h"
 
 #include "hostlist.h"
