@@ -66,6 +66,12 @@ int profile_check_chain(const gpumap_profile *p, size_t first, gpumap_report *re
 			   "a chain of more than %d profiles", MAX_DEPTH);
 }
 
+void profile_make_chain(gpumap_profile *p)
+{
+	for (size_t i = p->chosen; i != NONE; i = p->sections[i].parent)
+		p->chain[p->depth++] = i;
+}
+
 /* --- [env] and [unset] -------------------------------------------------------------- */
 
 static void add_entry(const gpumap_profile *p, struct settled *s, size_t i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Links names of sections after all files are read, and builds the chain of the chosen profile. */
+/* Links names of sections after all files are read, and chooses the profile. */
 #include "profile/profile.h"
 
 #include "inifile.h"
@@ -192,7 +192,6 @@ int profile_link(gpumap_profile *profile, const char *name, bool complete, bool 
 	choose(&l, name);
 	if (l.code != GPUMAP_OK)
 		return l.code;
-	for (size_t i = profile->chosen; i != NONE; i = profile->sections[i].parent)
-		profile->chain[profile->depth++] = i;
+	profile_make_chain(profile);
 	return GPUMAP_OK;
 }

@@ -127,6 +127,8 @@ int section_missing(const gpumap_profile *profile, enum profile_section kind, st
 /* Finds the parents of all profiles, and refuses a circle and a chain that is too long. */
 int profile_link_parents(gpumap_profile *profile, bool complete, gpumap_report *report);
 int profile_check_chain(const gpumap_profile *profile, size_t first, gpumap_report *report);
+/* The chain of the chosen profile; call it once, after the choice. */
+void profile_make_chain(gpumap_profile *profile);
 
 /* --- values ----------------------------------------------------------------- */
 
