@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For .cu files: values of each type, loads of 16 bytes, the last block, and the scale of the
- * loss. */
+/* For .cu files: values of each type, loads of 16 bytes, and the last block. */
 #ifndef KERNELS_DEVICE_CUH
 #define KERNELS_DEVICE_CUH
 
@@ -156,12 +155,6 @@ template <typename T> static __device__ inline T block_sum(T x)
 		for (int i = 1; i < LAUNCH_THREADS / 32; i++)
 			x += parts[i];
 	return x;
-}
-
-/* scaler_inverse(). */
-static __device__ inline float inverse_scale(const struct scaler *scaler)
-{
-	return scaler ? (float)(1 / (double)scaler->scale) : 1;
 }
 
 #endif

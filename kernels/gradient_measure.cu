@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/device.cuh"
+#include "kernels/scaler.cuh"
 
 /* Squares of floats are far below the greatest double, so their sum is infinite only if one of them
  * is. */

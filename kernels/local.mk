@@ -26,6 +26,7 @@ kernels_files = \
 kernels_cuda = \
 	kernels/columns.cuh \
 	kernels/device.cuh \
+	kernels/scaler.cuh \
 	kernels/add.cu \
 	kernels/bias_gradient.cu \
 	kernels/busy.cu \

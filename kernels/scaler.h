@@ -7,6 +7,8 @@
  * One step: backward with the loss times scale; all-reduce, so that an overflow reaches
  * every rank; scaler_finite() over all gradients; unless one failed, step with
  * scaler_inverse(); scaler_update().
+ *
+ * scaler.c is for the CPU. Its twin for kernels is scaler.cuh.
  */
 #ifndef KERNELS_SCALER_H
 #define KERNELS_SCALER_H

@@ -2,6 +2,7 @@
 /* Products and sums use intrinsics, which round each result. Without them the compiler may contract
  * some of them. */
 #include "kernels/device.cuh"
+#include "kernels/scaler.cuh"
 
 static __device__ inline void adam_factors(struct update_factors *f,
 					   const struct optimizer_settings &s, double lr,
@@ -22,22 +23,6 @@ static __device__ inline float clip_of(float norm, double max)
 	float coefficient = __fmul_rn((float)max, __fdiv_rn(1, __fadd_rn(norm, 1e-6f)));
 
 	return coefficient > 1 ? 1 : coefficient;
-}
-
-/* scaler_update(). */
-static __device__ inline void update_scaler(struct scaler *scaler, bool finite)
-{
-	struct scaler s = *scaler;
-	float greater = __fmul_rn(s.scale, s.growth);
-
-	if (!finite) {
-		s.scale = __fmul_rn(s.scale, s.backoff);
-		s.good_steps = 0;
-	} else if (++s.good_steps >= s.growth_interval) {
-		s.scale = isfinite(greater) ? greater : s.scale;
-		s.good_steps = 0;
-	}
-	*scaler = s;
 }
 
 static __global__ void make_factors(const struct update_begin_args a)
