@@ -13,7 +13,7 @@
 #define KERNELS_GRADIENT_MEASURE_H
 
 #include "kernels/control.h"
-#include "kernels/chunk.h"
+#include "kernels/flat_chunk.h"
 #include "kernels/launch.h"
 #include "kernels/scaler.h"
 

@@ -5,10 +5,10 @@ kernels_files = \
 	kernels/bf16.h \
 	kernels/bias_gradient.c kernels/bias_gradient.h \
 	kernels/busy.c kernels/busy.h \
-	kernels/chunk.c kernels/chunk.h \
 	kernels/control.h \
 	kernels/convert.c kernels/convert.h \
 	kernels/cross_entropy.c kernels/cross_entropy.h \
+	kernels/flat_chunk.c kernels/flat_chunk.h \
 	kernels/gradient_measure.c kernels/gradient_measure.h \
 	kernels/input_fill.c kernels/input_fill.h \
 	kernels/kernels.def \

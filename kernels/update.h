@@ -7,7 +7,7 @@
 #define KERNELS_UPDATE_H
 
 #include "kernels/control.h"
-#include "kernels/chunk.h"
+#include "kernels/flat_chunk.h"
 #include "kernels/scaler.h"
 
 enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };

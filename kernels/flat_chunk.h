@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Chunks of the flat buffers of an optimizer: the work of one block of a kernel at a time. Their
- * table on the device leaves out unused parameters and the gaps between parameters.
+ * table on the device leaves out unused parameters and the gaps between parameters. They are not
+ * the chunks of a batch (rule G6).
  */
-#ifndef KERNELS_CHUNK_H
-#define KERNELS_CHUNK_H
+#ifndef KERNELS_FLAT_CHUNK_H
+#define KERNELS_FLAT_CHUNK_H
 
 #include "kernels/value.h"
 

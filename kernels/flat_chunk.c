@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/chunk.h"
+#include "kernels/flat_chunk.h"
 
 #include "kernels/launch.h"
 
