@@ -67,7 +67,7 @@ static void check_module(struct resolver *resolver)
 			   "900 MB on it");
 }
 
-/* Chunks of ceil(n/k): rule G6. */
+/* Chunks of ceil(n/k): rule G6. gpumap-train does so in dp_chunk(), trainer/parallel/dp.c. */
 static int split_batch(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
