@@ -4,7 +4,7 @@
 #define GM_BIND_H
 
 #include "arena.h"
-#include "supervisor.h"
+#include "guard.h"
 
 /* Fills in the CPUs and the memory policy of `rank` from lists such as "0-7,64-71"; NULL: as the
  * caller's. `strict`: no memory of other nodes. False: a list is malformed, or the arena has

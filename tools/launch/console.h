@@ -7,7 +7,7 @@
 #ifndef GM_CONSOLE_H
 #define GM_CONSOLE_H
 
-#include "supervisor.h"
+#include "guard.h"
 
 enum {
 	READ_SIZE = 128 << 10,

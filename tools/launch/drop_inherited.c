@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor.h"
+#include "process_state.h"
 
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
  * each exit to the launcher and carries out the launcher's orders. If the launcher is gone, the
  * guard kills all processes below it and ends.
  */
-#include "supervisor.h"
+#include "guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "process_tree.h"
 
 struct guard {
 	const struct launch *launch;

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "process_tree.h"
+
 void guard_send(struct supervisor *s, enum guard_command command, int sig)
 {
 	struct guard_order order = {.command = command, .signal = sig};

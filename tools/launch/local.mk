@@ -12,18 +12,17 @@ launch_sources = \
 	tools/launch/console_tag.c \
 	tools/launch/exit_status.c tools/launch/exit_status.h \
 	tools/launch/first_failure.c \
-	tools/launch/guard.c \
+	tools/launch/guard.c tools/launch/guard.h \
 	tools/launch/guard_events.c \
 	tools/launch/drop_inherited.c \
 	tools/launch/held_port.c tools/launch/held_port.h \
 	tools/launch/launch.c tools/launch/launch.h \
 	tools/launch/process_stat.c tools/launch/process_stat.h \
-	tools/launch/process_state.c \
+	tools/launch/process_state.c tools/launch/process_state.h \
 	tools/launch/process_title.c \
+	tools/launch/process_tree.c tools/launch/process_tree.h \
 	tools/launch/program.c \
 	tools/launch/rank.c \
 	tools/launch/rank_cgroup.c tools/launch/rank_cgroup.h \
 	tools/launch/refusal.c \
-	tools/launch/supervise.c tools/launch/supervise.h \
-	tools/launch/supervisor.h \
-	tools/launch/tree.c
+	tools/launch/supervise.c tools/launch/supervise.h

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor.h"
+#include "process_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include "base.h"
 
 int64_t now_ns(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor.h"
+#include "process_state.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 

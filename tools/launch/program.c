@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor.h"
+#include "launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "text.h"
 
 static const char *path_of(char *const *envp)
 {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "readfile.h"
-#include "supervisor.h"
+#include "process_state.h"
 
 #ifndef SYS_clone3 /* in headers older than the kernel; all machines have this number */
 #define SYS_clone3 435

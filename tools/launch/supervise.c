@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The launcher's loop. It sleeps until the guard, a signal, a deadline or the console needs it. */
 #include "supervise.h"
+#include "process_tree.h"
 #include "signal_name.h"
 
 #include <errno.h>

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor.h"
+#include "process_tree.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "process_stat.h"
+#include "text.h"
 
 #ifndef SYS_pidfd_open /* in headers older than the kernel; all machines have this number */
 #define SYS_pidfd_open 434

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of a process: what a run changes in the caller's, and what the guard and the keeper
+ * change in their own. */
+#ifndef GM_PROCESS_STATE_H
+#define GM_PROCESS_STATE_H
+
+#include "launch.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+
+enum { NS_PER_MS = 1000000 };
+int64_t now_ns(void);
+
+/* What a run changes in the caller's. */
+struct process_state {
+	sigset_t mask, caught;
+	struct sigaction pipe, limit, child;
+	struct rlimit files; /* for the ranks */
+	bool hup_ignored;
+	int subreaper;
+	int null; /* /dev/null */
+};
+
+/* Catches signals, raises the limit of open files to `files`. False: it cannot be raised. */
+bool process_state_enter(struct process_state *state, const struct launch *launch, size_t files);
+void process_state_leave(const struct process_state *state);
+
+/* --- processes beside the ranks ------------------------------------------------ */
+
+/* Sets the name and the command line that ps(1) shows for this forked process: "NAME of LAUNCHER".
+ * With those of the launcher, `pkill -f train.py` would also hit it. The strings of main's argv are
+ * gone then. */
+void process_title(const char *name, pid_t launcher);
+
+/* Leaves what the process inherited, except the descriptors `keep`, which it sorts: readers of the
+ * ranks' output must see its end, and no disk or terminal may stay in use. `null` is /dev/null. */
+void drop_inherited(int null, int *keep, size_t count);
+
+#endif
