@@ -28,7 +28,11 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/expand.c libgpumap/expand.h \
 	libgpumap/explain/explain.h \
 	libgpumap/explain/format.c \
+	libgpumap/explain/inventory_json.c \
 	libgpumap/explain/json.c libgpumap/explain/json.h \
+	libgpumap/explain/mapping_json.c \
+	libgpumap/explain/mapping_svg.c \
+	libgpumap/explain/mapping_text.c \
 	libgpumap/explain/plan.h \
 	libgpumap/explain/plan_cards.c libgpumap/explain/plan_cards.h \
 	libgpumap/explain/plan_diff.c \
@@ -36,13 +40,12 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/plan_svg.c \
 	libgpumap/explain/plan_text.c \
 	libgpumap/explain/profile_json.c \
-	libgpumap/explain/svg.c libgpumap/explain/svg.h \
+	libgpumap/explain/svg.h \
 	libgpumap/explain/svg_cards.c \
 	libgpumap/explain/svg_columns.c \
 	libgpumap/explain/svg_devices.c \
 	libgpumap/explain/svg_draw.c \
 	libgpumap/explain/svg_page.c \
-	libgpumap/explain/text.c \
 	libgpumap/findings.def \
 	libgpumap/gpumap.h \
 	libgpumap/grants.c \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms of an answer: one file each, read only. */
+/* The forms of mappings, inventories and profiles: one file for each, read only. */
 #ifndef GM_EXPLAIN_H
 #define GM_EXPLAIN_H
 
@@ -9,9 +9,9 @@
 
 /* Each function appends to `buf`, whose `failed` reports that memory ran out. `mapping` may be
  * NULL. */
-void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
-void explain_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
-void explain_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
+void mapping_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
+void mapping_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
+void mapping_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
 void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 		    const gpumap_report *report);
 /* `keys` ends with NULL. NULL means all keys. */

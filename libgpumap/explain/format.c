@@ -32,13 +32,13 @@ EXPORT int gpumap_mapping_format(char **ret, const gpumap_mapping *mapping,
 		return GPUMAP_EINPUT;
 	switch (format) {
 	case GPUMAP_FORMAT_TEXT:
-		explain_text(&buf, mapping, report);
+		mapping_text(&buf, mapping, report);
 		break;
 	case GPUMAP_FORMAT_JSON:
-		explain_json(&buf, mapping, report);
+		mapping_json(&buf, mapping, report);
 		break;
 	case GPUMAP_FORMAT_SVG:
-		explain_svg(&buf, mapping, report);
+		mapping_svg(&buf, mapping, report);
 		break;
 	default:
 		return GPUMAP_EINPUT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of json.c that other writers of JSON use. */
+/* What all writers of JSON share. */
 #ifndef GM_JSON_H
 #define GM_JSON_H
 

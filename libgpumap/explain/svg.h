@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of pictures: strokes and text (svg_draw.c), the page (svg_page.c). Of a
  * mapping: which devices are shown where (svg_columns.c), their cards (svg_cards.c), columns
- * and arrows (svg_devices.c), all of it (svg.c). Of a plan: plan_svg.c. */
+ * and arrows (svg_devices.c), all of it (mapping_svg.c). Of a plan: plan_svg.c. */
 #ifndef GM_SVG_H
 #define GM_SVG_H
 

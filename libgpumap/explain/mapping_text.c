@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* A mapping for people: the answer, a table of the devices, and the reasons. */
 #include "explain/explain.h"
 #include "style.h"
 
-/* Between a step's text and its origin; texts without an origin may be longer. */
 const gpumap_finding *first_error(const gpumap_report *report)
 {
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
@@ -14,6 +14,7 @@ const gpumap_finding *first_error(const gpumap_report *report)
 	return NULL;
 }
 
+/* Between a step's text and its origin; texts without an origin may be longer. */
 enum { TEXT_WIDTH = 48, RULE_WIDTH = 4 };
 
 static void put_number(struct strbuf *buf, const gpumap_device *d)
@@ -278,7 +279,7 @@ static void batch(struct strbuf *buf, const gpumap_mapping *mapping)
 	strbuf_puts(buf, "\n");
 }
 
-void explain_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
+void mapping_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
 {
 	/* If the module is on the wrong device there is a device, but no answer. */
 	if (mapping && mapping->chosen && (mapping->answered || !entry_decided(mapping->chosen)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The answer as a picture: the headline, errors, devices, rules, warnings. */
+/* A mapping as a picture: the headline, errors, devices, rules, warnings. */
 #include "explain/explain.h"
 #include "explain/svg.h"
 
@@ -28,7 +28,7 @@ static char *headline_text(const gpumap_mapping *mapping, const gpumap_report *r
 		bare.visible_count = bare.step_count = bare.batch_count = 0;
 		bare.assumption = NULL;
 	}
-	explain_text(&buf, mapping ? &bare : NULL, report);
+	mapping_text(&buf, mapping ? &bare : NULL, report);
 	text = strbuf_take(&buf);
 	if (text)
 		text[strcspn(text, "\n")] = '\0';
@@ -161,7 +161,7 @@ static void draw(struct page *page, const gpumap_mapping *mapping, const gpumap_
 	page_findings(page, report, GPUMAP_SEVERITY_REMARK, GPUMAP_SEVERITY_WARNING);
 }
 
-void explain_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
+void mapping_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
 {
 	char *text = headline_text(mapping, report);
 	struct columns columns = {0};
