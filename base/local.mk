@@ -4,11 +4,14 @@ base_sources = \
 	base/arena.c base/arena.h \
 	base/atomic_file.c base/atomic_file.h \
 	base/base.h \
+	base/container.c base/container.h \
 	base/cpuset.c base/cpuset.h \
 	base/dynlib.c base/dynlib.h \
 	base/hash.c base/hash.h \
 	base/nvml_api.h \
 	base/nvml_library.c base/nvml_library.h \
+	base/nvml_processes.c base/nvml_processes.h \
+	base/process_stat.c base/process_stat.h \
 	base/readfile.c base/readfile.h \
 	base/signal_name.c base/signal_name.h \
 	base/strbuf.c base/strbuf.h \

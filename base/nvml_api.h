@@ -91,6 +91,38 @@ struct nvml_memory {
 	unsigned long long total, free, used; /* bytes */
 };
 
+/* Version 2 of the structure. The caller sets `version` to NVML_MEMORY_V2. `used` does not count
+ * what is reserved; in version 1 it does. */
+struct nvml_memory_v2 {
+	unsigned int version;
+	unsigned long long total, reserved, free, used; /* bytes */
+};
+#define NVML_MEMORY_V2 ((unsigned int)sizeof(struct nvml_memory_v2) | 2u << 24)
+
+/* The share of the last sampling period, in percent, in which the GPU computed, or its memory was
+ * read or written. */
+struct nvml_utilization {
+	unsigned int gpu, memory;
+};
+
+enum nvml_sensor { NVML_SENSOR_GPU = 0 };
+
+/* The caller sets `version` to NVML_TEMPERATURE_V1. */
+struct nvml_temperature {
+	unsigned int version;
+	enum nvml_sensor sensor;
+	int celsius;
+};
+#define NVML_TEMPERATURE_V1 ((unsigned int)sizeof(struct nvml_temperature) | 1u << 24)
+
+/* Which programs may use the GPU. */
+enum nvml_compute_mode {
+	NVML_COMPUTE_DEFAULT = 0,
+	NVML_COMPUTE_EXCLUSIVE_THREAD = 1, /* of old drivers */
+	NVML_COMPUTE_PROHIBITED = 2,
+	NVML_COMPUTE_EXCLUSIVE_PROCESS = 3
+};
+
 /* Shares of a MIG instance. */
 struct nvml_attributes {
 	unsigned int multiprocessors;
@@ -121,7 +153,8 @@ enum nvml_return nvmlDeviceGetPciInfo_v2(struct nvml_handle *device, struct nvml
 enum nvml_return nvmlDeviceGetMemoryInfo(struct nvml_handle *device, struct nvml_memory *memory);
 
 /* Functions that came later, or that answer only for some GPUs: lists of processes with driver 450
- * (_v2) and 510 (_v3), MIG with 450. */
+ * (_v2) and 510 (_v3), of MPS clients with 455, MIG with 450, memory without what is reserved with
+ * 510, TemperatureV with 575. An entry of the functions without a number ends before `gi`. */
 enum nvml_return nvmlDeviceGetMinorNumber(struct nvml_handle *device, unsigned int *minor);
 enum nvml_return nvmlDeviceGetCpuAffinity(struct nvml_handle *device, unsigned int size,
 					  unsigned long *set);
@@ -142,9 +175,24 @@ enum nvml_return nvmlDeviceGetNvLinkRemoteDeviceType(struct nvml_handle *device,
 						     enum nvml_link_type *type);
 enum nvml_return nvmlDeviceGetNvLinkRemotePciInfo_v2(struct nvml_handle *device, unsigned int link,
 						     struct nvml_pci *pci);
-enum nvml_return nvmlDeviceGetComputeRunningProcesses_v2(struct nvml_handle *device,
-							 unsigned int *count, void *entries);
-enum nvml_return nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_handle *device,
-							 unsigned int *count, void *entries);
+enum nvml_return nvmlDeviceGetMemoryInfo_v2(struct nvml_handle *device,
+					    struct nvml_memory_v2 *memory);
+enum nvml_return nvmlDeviceGetUtilizationRates(struct nvml_handle *device,
+					       struct nvml_utilization *utilization);
+enum nvml_return nvmlDeviceGetTemperature(struct nvml_handle *device, enum nvml_sensor sensor,
+					  unsigned int *celsius);
+enum nvml_return nvmlDeviceGetTemperatureV(struct nvml_handle *device,
+					   struct nvml_temperature *temperature);
+enum nvml_return nvmlDeviceGetComputeMode(struct nvml_handle *device, enum nvml_compute_mode *mode);
+
+#define NVML_PROCESS_LIST(name) \
+	enum nvml_return name(struct nvml_handle *device, unsigned int *count, void *entries); \
+	enum nvml_return name##_v2(struct nvml_handle *device, unsigned int *count, \
+				   void *entries); \
+	enum nvml_return name##_v3(struct nvml_handle *device, unsigned int *count, void *entries);
+NVML_PROCESS_LIST(nvmlDeviceGetComputeRunningProcesses)
+NVML_PROCESS_LIST(nvmlDeviceGetGraphicsRunningProcesses)
+NVML_PROCESS_LIST(nvmlDeviceGetMPSComputeRunningProcesses)
+#undef NVML_PROCESS_LIST
 
 #endif

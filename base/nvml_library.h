@@ -34,8 +34,20 @@ enum nvml_need { NVML_NEEDED, NVML_WANTED };
 	X(NVML_WANTED, link_state, nvmlDeviceGetNvLinkState) \
 	X(NVML_WANTED, link_type, nvmlDeviceGetNvLinkRemoteDeviceType) \
 	X(NVML_WANTED, link_pci, nvmlDeviceGetNvLinkRemotePciInfo_v2) \
-	X(NVML_WANTED, processes_v2, nvmlDeviceGetComputeRunningProcesses_v2) \
-	X(NVML_WANTED, processes_v3, nvmlDeviceGetComputeRunningProcesses_v3)
+	X(NVML_WANTED, memory_v2, nvmlDeviceGetMemoryInfo_v2) \
+	X(NVML_WANTED, utilization, nvmlDeviceGetUtilizationRates) \
+	X(NVML_WANTED, temperature, nvmlDeviceGetTemperature) \
+	X(NVML_WANTED, temperature_v, nvmlDeviceGetTemperatureV) \
+	X(NVML_WANTED, compute_mode, nvmlDeviceGetComputeMode) \
+	X(NVML_WANTED, compute_v1, nvmlDeviceGetComputeRunningProcesses) \
+	X(NVML_WANTED, compute_v2, nvmlDeviceGetComputeRunningProcesses_v2) \
+	X(NVML_WANTED, compute_v3, nvmlDeviceGetComputeRunningProcesses_v3) \
+	X(NVML_WANTED, graphics_v1, nvmlDeviceGetGraphicsRunningProcesses) \
+	X(NVML_WANTED, graphics_v2, nvmlDeviceGetGraphicsRunningProcesses_v2) \
+	X(NVML_WANTED, graphics_v3, nvmlDeviceGetGraphicsRunningProcesses_v3) \
+	X(NVML_WANTED, mps_v1, nvmlDeviceGetMPSComputeRunningProcesses) \
+	X(NVML_WANTED, mps_v2, nvmlDeviceGetMPSComputeRunningProcesses_v2) \
+	X(NVML_WANTED, mps_v3, nvmlDeviceGetMPSComputeRunningProcesses_v3)
 
 struct nvml {
 	void *library;

@@ -175,7 +175,8 @@ const gpumap_finding *gpumap_finding_get(size_t i);
 /* --- inventory: what exists ----------------------------------------------- */
 
 typedef struct gpumap_inventory gpumap_inventory;
-typedef struct gpumap_device gpumap_device; /* a GPU, or a MIG instance of one */
+typedef struct gpumap_device gpumap_device;   /* a GPU, or a MIG instance of one */
+typedef struct gpumap_process gpumap_process; /* a process that uses a GPU */
 
 enum gpumap_inventory_str_attr {
 	GPUMAP_INVENTORY_SOURCE = 0, /* "nvml", "proc", "snapshot", "nvidia-smi -L", ... */
@@ -190,11 +191,12 @@ enum gpumap_inventory_str_attr {
 
 enum gpumap_inventory_int_attr {
 	GPUMAP_INVENTORY_ASSUMED = 100, /* 1: its devices are only assumed to exist */
-	GPUMAP_INVENTORY_PARTIAL = 101  /* 1: the source was cut or a device did not answer */
+	GPUMAP_INVENTORY_PARTIAL = 101, /* 1: the source was cut or a device did not answer */
+	GPUMAP_INVENTORY_USAGE = 102    /* 1: the usage of its devices was read */
 };
 
-/* A MIG instance has its own UUID, memory, profile and numbers. Its other attributes are those of
- * its GPU. */
+/* A MIG instance has its own UUID, memory, profile, numbers, load and processes. Its other
+ * attributes are those of its GPU. */
 enum gpumap_device_str_attr {
 	GPUMAP_DEVICE_UUID = 0,       /* "GPU-..." or "MIG-...", as nvidia-smi -L prints it */
 	GPUMAP_DEVICE_PCI = 1,        /* "0000:07:00.0", lower case */
@@ -211,7 +213,31 @@ enum gpumap_device_int_attr {
 	GPUMAP_DEVICE_MIG_ENABLED = 103, /* 1 enabled, 0 disabled */
 	GPUMAP_DEVICE_MIG_GI = 104,      /* GPU instance; -1 for a GPU */
 	GPUMAP_DEVICE_MIG_CI = 105,      /* compute instance; -1 for a GPU */
-	GPUMAP_DEVICE_PHYSICAL = 106     /* the index, else the position in PCI order */
+	GPUMAP_DEVICE_PHYSICAL = 106,    /* the index, else the position in PCI order */
+	/* The usage at the time of recording, if it was read. The memory of a GPU with MIG
+	 * instances includes theirs. */
+	GPUMAP_DEVICE_MEMORY_USED = 107,
+	GPUMAP_DEVICE_MEMORY_FREE = 108,
+	/* what the driver keeps. If it is not known, GPUMAP_DEVICE_MEMORY_USED includes it. */
+	GPUMAP_DEVICE_MEMORY_RESERVED = 109,
+	GPUMAP_DEVICE_UTILIZATION = 110,  /* percent of the last moments in which it computed */
+	GPUMAP_DEVICE_TEMPERATURE = 111,  /* degrees Celsius */
+	GPUMAP_DEVICE_COMPUTE_MODE = 112, /* enum gpumap_compute_mode */
+	/* 1: the list of processes has all that NVML lists; 0: a list of NVML could not be read, so
+	 * processes may be missing, or there is no list at all */
+	GPUMAP_DEVICE_PROCESSES_COMPLETE = 113,
+	/* the memory in use that no process of the list accounts for: of processes that are not
+	 * visible here, and a little of the driver's own. A GPU with hidden memory is not free.
+	 * Not known if the memory in use, or that of a process in the list, is not known. */
+	GPUMAP_DEVICE_MEMORY_HIDDEN = 114
+};
+
+/* Which programs may use the GPU; NVML's numbers. */
+enum gpumap_compute_mode {
+	GPUMAP_COMPUTE_MODE_DEFAULT = 0,
+	GPUMAP_COMPUTE_MODE_EXCLUSIVE_THREAD = 1, /* old drivers: one thread */
+	GPUMAP_COMPUTE_MODE_PROHIBITED = 2,       /* none */
+	GPUMAP_COMPUTE_MODE_EXCLUSIVE_PROCESS = 3 /* one process */
 };
 
 enum gpumap_order {
@@ -221,6 +247,7 @@ enum gpumap_order {
 
 /* Flags of gpumap_inventory_probe. */
 #define GPUMAP_PROBE_FLAG_ASK_DRIVER 1u /* measure the CUDA order in a helper process (rule N6) */
+#define GPUMAP_PROBE_FLAG_USAGE 2u      /* read the use of the devices, and their processes */
 
 /* Reads the GPUs of this host from NVML. Without NVML it reads /proc/driver/nvidia, or /sys/bus/pci
  * if no driver is loaded. It never creates a CUDA context.
@@ -230,6 +257,10 @@ enum gpumap_order {
  * can be read of it. A host without GPUs gives an empty inventory. If NVML does not answer or has
  * no GPU, a finding gives the reason, one of those in rule E1. If GPUMAP_INVENTORY_NO_GPU is set,
  * gpumap_resolve gives no device.
+ *
+ * With GPUMAP_PROBE_FLAG_USAGE it also reads the usage of each device from NVML, and from /proc who
+ * its processes are. Without NVML the usage is not known. What NVML refuses to give is reported,
+ * and stays unknown.
  *
  * `helper` is the path of gpumap-ask-driver, the program that measures CUDA's order; NULL: the
  * installed one. GPUMAP_ENODRIVER: the driver did not give the order that was asked for.
@@ -291,6 +322,38 @@ int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_int_at
 /* The number of MIG instances of a GPU, and the i-th instance (NULL past the end). */
 size_t gpumap_device_mig_count(const gpumap_device *device);
 const gpumap_device *gpumap_device_mig(const gpumap_device *device, size_t i);
+
+/* The processes on a device: their number (-1: the list is not known), and the i-th (NULL past the
+ * end). Those of a GPU include those of its MIG instances. They are in the order of instances and
+ * pids. */
+int gpumap_device_process_count(const gpumap_device *device);
+const gpumap_process *gpumap_device_process(const gpumap_device *device, size_t i);
+
+enum gpumap_process_str_attr {
+	GPUMAP_PROCESS_USER = 0,      /* the name; NULL also if the user has none */
+	GPUMAP_PROCESS_COMMAND = 1,   /* the command line, cut after 1024 bytes */
+	GPUMAP_PROCESS_CONTAINER = 2, /* "docker:3f2a91c07d4e", or a job such as "slurm:4711" */
+	GPUMAP_PROCESS_START = 3      /* "2026-11-21T10:00:00Z" */
+};
+
+enum gpumap_process_int_attr {
+	GPUMAP_PROCESS_PID = 100,
+	GPUMAP_PROCESS_MEMORY = 101,     /* bytes of the device */
+	GPUMAP_PROCESS_UID = 102,        /* of its user */
+	GPUMAP_PROCESS_TYPES = 103,      /* GPUMAP_PROCESS_TYPE_*, one or more */
+	GPUMAP_PROCESS_START_TIME = 104, /* seconds since 1970-01-01T00:00:00Z */
+	GPUMAP_PROCESS_MIG = 105,        /* the place of its instance among the GPU's */
+	/* 1: /proc has it; 0: it is of another pid namespace, or hidden (hidepid, WSL), so only its
+	 * pid and memory are known */
+	GPUMAP_PROCESS_VISIBLE = 106
+};
+
+#define GPUMAP_PROCESS_TYPE_COMPUTE 1u
+#define GPUMAP_PROCESS_TYPE_GRAPHICS 2u
+#define GPUMAP_PROCESS_TYPE_MPS 4u /* a client of MPS */
+
+const char *gpumap_process_str(const gpumap_process *process, enum gpumap_process_str_attr attr);
+int64_t gpumap_process_int(const gpumap_process *process, enum gpumap_process_int_attr attr);
 
 /* The number of GPUs that NVLink connects with this one (-1: not known), and the index of the i-th
  * of them, in ascending order (-1 past the end). */

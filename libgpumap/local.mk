@@ -46,6 +46,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/svg_devices.c \
 	libgpumap/explain/svg_draw.c \
 	libgpumap/explain/svg_page.c \
+	libgpumap/explain/usage_json.c \
 	libgpumap/findings.def \
 	libgpumap/gpumap.h \
 	libgpumap/grants.c \
@@ -73,9 +74,11 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/nvml.c libgpumap/inventory/nvml.h \
 	libgpumap/inventory/nvml_link.c \
 	libgpumap/inventory/nvml_mig.c \
+	libgpumap/inventory/nvml_usage.c \
 	libgpumap/inventory/probe.c \
 	libgpumap/inventory/proc.c \
 	libgpumap/inventory/proc_info.c \
+	libgpumap/inventory/process_describe.c \
 	libgpumap/inventory/query_csv.c \
 	libgpumap/inventory/read.c \
 	libgpumap/inventory/recorded.c libgpumap/inventory/recorded.h \
@@ -88,6 +91,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/snapshot_member.c \
 	libgpumap/inventory/snapshot_write.c \
 	libgpumap/inventory/topo.c \
+	libgpumap/inventory/usage.c \
 	libgpumap/keys.c \
 	libgpumap/keys.def \
 	libgpumap/launchers.c \

@@ -178,54 +178,6 @@ SERVE(nvmlDeviceGetPciInfo_v3, struct nvml_handle *device, struct nvml_pci *pci)
 	return give_pci(device, pci, sizeof(*pci));
 }
 
-static enum nvml_return known_memory(struct nvml_handle *device, struct nvml_memory *ret)
-{
-	struct use use;
-	enum nvml_return r;
-	UNIT_OR_RETURN(u, device);
-
-	if (unit_memory(u) < 0)
-		return NVML_ERROR_NOT_SUPPORTED;
-	r = use_read(&use, u);
-	ret->total = (unsigned long long)unit_memory(u);
-	ret->used = use.used < ret->total ? use.used : ret->total;
-	ret->free = ret->total - ret->used;
-	return r;
-}
-
-SERVE(nvmlDeviceGetMemoryInfo, struct nvml_handle *device, struct nvml_memory *memory)
-{
-	struct nvml_memory known;
-	enum nvml_return r = known_memory(device, &known);
-
-	if (r == NVML_SUCCESS && !memory)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	if (r == NVML_SUCCESS)
-		*memory = known;
-	return r;
-}
-
-struct memory_v2 {
-	unsigned int version; /* size and number of the structure, set by the caller */
-	unsigned long long total, reserved, free, used;
-};
-
-SERVE(nvmlDeviceGetMemoryInfo_v2, struct nvml_handle *device, struct memory_v2 *memory)
-{
-	const unsigned int version = sizeof(*memory) | 2u << 24;
-	struct nvml_memory known;
-	enum nvml_return r = known_memory(device, &known);
-
-	if (r == NVML_SUCCESS && !memory)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	if (r == NVML_SUCCESS && memory->version != version)
-		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-	if (r == NVML_SUCCESS)
-		*memory = (struct memory_v2){version, .total = known.total, .free = known.free,
-					     .used = known.used};
-	return r;
-}
-
 /* nvitop cannot show a MIG instance without this figure. */
 SERVE(nvmlDeviceGetBAR1MemoryInfo, struct nvml_handle *device, struct nvml_memory *memory)
 {
@@ -236,58 +188,4 @@ SERVE(nvmlDeviceGetBAR1MemoryInfo, struct nvml_handle *device, struct nvml_memor
 		return NVML_ERROR_INVALID_ARGUMENT;
 	*memory = (struct nvml_memory){.total = total, .free = total};
 	return NVML_SUCCESS;
-}
-
-/* --- processes ------------------------------------------------------------------------------- */
-
-/* Like the real functions: *count is the room, then the number of processes; if the room is too
- * small nothing is written. Version 1 of an entry has no instances. */
-static enum nvml_return give_processes(struct nvml_handle *device, unsigned int *count, void *to,
-				       size_t size)
-{
-	struct use use;
-	unsigned int room;
-	enum nvml_return r;
-	UNIT_OR_RETURN(u, device);
-
-	if (!count)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	r = use_read(&use, u);
-	if (r == NVML_SUCCESS)
-		r = use.list;
-	if (r != NVML_SUCCESS)
-		return r;
-	room = *count;
-	*count = use.count;
-	if (use.count > room)
-		return NVML_ERROR_INSUFFICIENT_SIZE;
-	if (use.count && !to)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	if (size == ENTRY && use.entry != ENTRY)
-		size = use.entry;
-	for (unsigned int i = 0; i < use.count; i++) {
-		char entry[WIDE_ENTRY] = {0};
-
-		memcpy(entry, &use.processes[i], sizeof(use.processes[i]));
-		memcpy((char *)to + i * size, entry, size);
-	}
-	return NVML_SUCCESS;
-}
-
-SERVE(nvmlDeviceGetComputeRunningProcesses, struct nvml_handle *device, unsigned int *count,
-      void *processes)
-{
-	return give_processes(device, count, processes, offsetof(struct nvml_process, gi));
-}
-
-SERVE(nvmlDeviceGetComputeRunningProcesses_v2, struct nvml_handle *device, unsigned int *count,
-      void *processes)
-{
-	return give_processes(device, count, processes, ENTRY);
-}
-
-SERVE(nvmlDeviceGetComputeRunningProcesses_v3, struct nvml_handle *device, unsigned int *count,
-      void *processes)
-{
-	return give_processes(device, count, processes, ENTRY);
 }

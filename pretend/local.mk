@@ -13,6 +13,7 @@ pretend_libnvidia_ml_la_SOURCES = \
 	pretend/pretend.h \
 	pretend/system.c \
 	pretend/unit.c \
+	pretend/usage.c \
 	pretend/use.c
 pretend_libnvidia_ml_la_LIBADD = libgpumap-core.la
 pretend_libnvidia_ml_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -no-undefined \

@@ -50,6 +50,8 @@ static void place_instances(struct unit *gpu, struct unit *first)
 		u->device = &gpu->device->mig[i];
 		u->gpu = gpu;
 		u->index = i;
+		u->gi = u->device->gi >= 0 ? (unsigned int)u->device->gi : i + 1;
+		u->ci = u->device->ci >= 0 ? (unsigned int)u->device->ci : 0;
 		snprintf(u->made_uuid, sizeof(u->made_uuid), "MIG-" MADE_UUID "-8001-%08x%04x",
 			 gpu->index, i);
 		u->uuid = u->device->uuid ? u->device->uuid : u->made_uuid;

@@ -62,26 +62,26 @@ SERVE(nvmlDeviceGetDeviceHandleFromMigDeviceHandle, struct nvml_handle *mig,
 	return give_handle(device, u->gpu);
 }
 
-static enum nvml_return give_id(const struct unit *u, unsigned int *ret, int known, unsigned made)
+static enum nvml_return give_id(const struct unit *u, unsigned int *ret, unsigned int id)
 {
 	if (!ret)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	if (u == u->gpu)
 		return NVML_ERROR_NOT_SUPPORTED;
-	*ret = known >= 0 ? (unsigned int)known : made;
+	*ret = id;
 	return NVML_SUCCESS;
 }
 
 SERVE(nvmlDeviceGetGpuInstanceId, struct nvml_handle *mig, unsigned int *id)
 {
 	UNIT_OR_RETURN(u, mig);
-	return give_id(u, id, u->device->gi, u->index + 1);
+	return give_id(u, id, u->gi);
 }
 
 SERVE(nvmlDeviceGetComputeInstanceId, struct nvml_handle *mig, unsigned int *id)
 {
 	UNIT_OR_RETURN(u, mig);
-	return give_id(u, id, u->device->ci, 0);
+	return give_id(u, id, u->ci);
 }
 
 static enum nvml_return give_attributes(struct nvml_handle *mig, struct nvml_attributes *ret)

@@ -1,37 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers of a machine that does nothing, and of facts that an inventory never has. */
+/* Answers about facts that an inventory never has. */
 #include "pretend.h"
-
-static enum nvml_return none(struct nvml_handle *device, unsigned int *count)
-{
-	UNIT_OR_RETURN(u, device);
-
-	if (!count || !u)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	*count = 0;
-	return NVML_SUCCESS;
-}
-
-/* No process uses graphics here, and none is of MPS. */
-#define NO_PROCESSES(name) \
-	SERVE(name, struct nvml_handle *device, unsigned int *count, void *processes) \
-	{ \
-		(void)processes; \
-		return none(device, count); \
-	} \
-	SERVE(name##_v2, struct nvml_handle *device, unsigned int *count, void *processes) \
-	{ \
-		(void)processes; \
-		return none(device, count); \
-	} \
-	SERVE(name##_v3, struct nvml_handle *device, unsigned int *count, void *processes) \
-	{ \
-		(void)processes; \
-		return none(device, count); \
-	}
-
-NO_PROCESSES(nvmlDeviceGetGraphicsRunningProcesses)
-NO_PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses)
 
 SERVE(nvmlUnitGetCount, unsigned int *count)
 {
@@ -73,7 +42,6 @@ NOT_SUPPORTED(nvmlDeviceGetClkMonStatus)
 NOT_SUPPORTED(nvmlDeviceGetClock)
 NOT_SUPPORTED(nvmlDeviceGetClockInfo)
 NOT_SUPPORTED(nvmlDeviceGetClockOffsets)
-NOT_SUPPORTED(nvmlDeviceGetComputeMode)
 NOT_SUPPORTED(nvmlDeviceGetConfComputeMemSizeInfo)
 NOT_SUPPORTED(nvmlDeviceGetCoolerInfo)
 NOT_SUPPORTED(nvmlDeviceGetCreatableVgpus)
@@ -183,13 +151,10 @@ NOT_SUPPORTED(nvmlDeviceGetSupportedMemoryClocks)
 NOT_SUPPORTED(nvmlDeviceGetSupportedPerformanceStates)
 NOT_SUPPORTED(nvmlDeviceGetSupportedVgpus)
 NOT_SUPPORTED(nvmlDeviceGetTargetFanSpeed)
-NOT_SUPPORTED(nvmlDeviceGetTemperature)
 NOT_SUPPORTED(nvmlDeviceGetTemperatureThreshold)
-NOT_SUPPORTED(nvmlDeviceGetTemperatureV)
 NOT_SUPPORTED(nvmlDeviceGetThermalSettings)
 NOT_SUPPORTED(nvmlDeviceGetTotalEccErrors)
 NOT_SUPPORTED(nvmlDeviceGetTotalEnergyConsumption)
-NOT_SUPPORTED(nvmlDeviceGetUtilizationRates)
 NOT_SUPPORTED(nvmlDeviceGetVbiosVersion)
 NOT_SUPPORTED(nvmlDeviceGetVgpuMetadata)
 NOT_SUPPORTED(nvmlDeviceGetVgpuProcessUtilization)

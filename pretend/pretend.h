@@ -5,9 +5,9 @@
  *	GPUMAP_PRETEND_TEXT       the text of an inventory, any recorded form; or
  *	GPUMAP_PRETEND_INVENTORY  a file's path, or a machine such as 8xH100
  *
- * What the inventory does not know is answered "not supported", which tools show as N/A; nothing
- * runs on the machine unless a file lists it, so its memory is free and it has no processes. Only
- * values that tools need are made up, always in the same way:
+ * What the inventory does not know is answered "not supported", which tools show as N/A. If the
+ * inventory has no usage, nothing runs on the machine: its memory is free and it has no processes.
+ * Only values that tools need are made up, always in the same way:
  *
  *	UUID    GPU-70726574-656e-6400-8000-<index, 12 hexadecimal digits>
  *	        MIG-70726574-656e-6400-8001-<index, 8 digits><position, 4 digits>
@@ -23,14 +23,21 @@
  * Indices are those of the inventory. One that it lacks (a listing without its head) is counted,
  * and answers "GPU is lost".
  *
- * GPUMAP_PRETEND_USE names a file with what is in use. It is read again for every query, so that
- * tests can change it. Its lines, of a GPU "0" or of an instance "0:1", with # for comments:
+ * GPUMAP_PRETEND_USE names a file with what is in use. Then the usage in the inventory does not
+ * count. The file is read again for every query, so that tests can change it. Its lines are about a
+ * GPU, "0", or an instance, "0:1"; # begins a comment:
  *
  *	0 4242 500	process 4242 holds 500 MiB
+ *	0 4242 500 graphics,mps	it is in these lists; compute is the third
  *	0 self 500	the process that asks holds them
  *	0 4242 500?	it is in the list, but its memory is not reported
  *	0 hidden 500	in use, by a process that is in no list
- *	0 unlisted	the process that asks has no permission to see the list
+ *	0 reserved 500	the driver keeps them
+ *	0 load 93	percent
+ *	0 temperature 41	degrees Celsius
+ *	0 mode exclusive-process	compute mode; also default, exclusive-thread, prohibited
+ *	0 unlisted	the process that asks has no permission to see the lists
+ *	0 unmeasured	nor, here, to see the memory in use
  *	0 wide		entries of the list have 32 bytes (drivers 535.43 to 535.86)
  *	0 lost		the GPU is lost
  *
@@ -57,18 +64,23 @@ struct unit {
 	const char *uuid;
 	char made_uuid[48];
 	unsigned int domain, bus, slot; /* of a GPU */
+	unsigned int gi, ci;            /* of an instance; made up if the inventory lacks them */
 };
-
-enum { MAX_USE = 128 };
 
 /* Bytes of an entry of the list of processes, and of a wider one. */
 enum { ENTRY = sizeof(struct nvml_process), WIDE_ENTRY = sizeof(struct nvml_process) + 8 };
 
+struct used_process {
+	struct nvml_process entry;
+	unsigned types; /* GPUMAP_PROCESS_TYPE_* */
+};
+
 struct use {
-	enum nvml_return state, list; /* of the GPU, and of its list of processes */
-	unsigned long long used;      /* bytes */
-	unsigned int count;
-	struct nvml_process processes[MAX_USE];
+	enum nvml_return state, memory, list;      /* of the GPU, its memory, its lists */
+	unsigned long long used, reserved;         /* bytes */
+	int64_t utilization, temperature, compute; /* -1: not known */
+	struct used_process *processes;
+	size_t count, room;
 	size_t entry; /* bytes of an entry in the list */
 };
 
@@ -94,9 +106,11 @@ bool unit_shares(const struct unit *unit, struct nvml_attributes *ret);
 /* All bytes; of an instance the number in its profile; -1: not known. */
 int64_t unit_memory(const struct unit *unit);
 
-/* The memory and processes of a GPU with its instances, or of an instance. NVML_ERROR_UNKNOWN: the
- * file cannot be read, or a line of it is invalid. */
+/* The usage of a GPU with its instances, or of an instance; use_free() frees it.
+ * NVML_ERROR_UNKNOWN: the file cannot be read, or a line of it is invalid. NVML_ERROR_MEMORY. After
+ * a failure there is nothing to free. */
 enum nvml_return use_read(struct use *ret, const struct unit *unit);
+void use_free(struct use *use);
 
 /* Declares `var` as the unit of a handle; returns from the caller if that fails. */
 #define UNIT_OR_RETURN(var, handle) \

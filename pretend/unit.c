@@ -12,7 +12,11 @@ static enum nvml_return unit_state(const struct unit *unit)
 	if (!unit->device)
 		return NVML_ERROR_GPU_IS_LOST;
 	r = use_read(&use, unit->gpu);
-	return r == NVML_SUCCESS ? use.state : r;
+	if (r != NVML_SUCCESS)
+		return r;
+	r = use.state;
+	use_free(&use);
+	return r;
 }
 
 /* A handle is the address of a unit; any other address was never returned. */

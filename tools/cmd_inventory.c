@@ -15,6 +15,7 @@
 static const struct option_row rows[] = {
 	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
+	{"--usage", NULL, "read how this machine's GPUs are used, and by which processes"},
 	{"--save", "FILE", "write a snapshot of the machine, for --inventory FILE"},
 	{"--format", "text|json", "the form of the answer"},
 	{"--json", NULL, "the same as --format json"},
@@ -24,7 +25,7 @@ static const struct option_row rows[] = {
 struct arguments {
 	struct output output;
 	const char *what, *save;
-	bool ask_driver;
+	unsigned flags; /* of gpumap_inventory_probe */
 };
 
 static void help(const struct options *options)
@@ -38,6 +39,7 @@ static void help(const struct options *options)
 	      "after the other.\n"
 	      "\n"
 	      "  gpumap inventory --ask-driver --save node7.ini\n"
+	      "  gpumap inventory --usage --json\n"
 	      "  nvidia-smi -L | gpumap inventory -\n"
 	      "\n",
 	      stdout);
@@ -63,7 +65,9 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		if (streq(name, "--save"))
 			a->save = options.value;
 		else if (streq(name, "--ask-driver"))
-			a->ask_driver = true;
+			a->flags |= GPUMAP_PROBE_FLAG_ASK_DRIVER;
+		else if (streq(name, "--usage"))
+			a->flags |= GPUMAP_PROBE_FLAG_USAGE;
 		else if (!a->what)
 			a->what = *name ? options.value : options.operand;
 		else
@@ -179,7 +183,38 @@ static const char *logical_name(char name[32], const struct places *places,
 	return place->decided ? name : "cuda:?";
 }
 
-static void print_mig(struct strbuf *buf, const gpumap_device *gpu, const struct places *places)
+/* "        512 MiB in use, load 93 %, 41 C, 2 processes" */
+static void print_usage(struct strbuf *buf, const char *indent, const gpumap_device *d)
+{
+	int64_t used = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_USED);
+	int64_t load = gpumap_device_int(d, GPUMAP_DEVICE_UTILIZATION);
+	int64_t celsius = gpumap_device_int(d, GPUMAP_DEVICE_TEMPERATURE);
+	int64_t hidden = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_HIDDEN) >> 20;
+	int count = gpumap_device_process_count(d);
+
+	strbuf_puts(buf, indent);
+	if (used >= 0)
+		strbuf_printf(buf, "%lld MiB in use", (long long)(used >> 20));
+	else
+		strbuf_puts(buf, "memory in use not readable");
+	if (hidden > 0)
+		strbuf_printf(buf, " (%lld MiB by no listed process)", (long long)hidden);
+	if (load >= 0)
+		strbuf_printf(buf, ", load %lld %%", (long long)load);
+	if (celsius >= 0 && d == d->gpu)
+		strbuf_printf(buf, ", %lld C", (long long)celsius);
+	if (count < 0)
+		strbuf_puts(buf, ", processes not readable");
+	else
+		strbuf_printf(buf, ", %d process%s%s", count, count == 1 ? "" : "es",
+			      gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1
+				      ? ""
+				      : ", perhaps more");
+	strbuf_puts(buf, "\n");
+}
+
+static void print_mig(struct strbuf *buf, const gpumap_device *gpu, const struct places *places,
+		      bool usage)
 {
 	char cuda[32];
 
@@ -197,6 +232,8 @@ static void print_mig(struct strbuf *buf, const gpumap_device *gpu, const struct
 				      (long long)gi,
 				      (long long)gpumap_device_int(mig, GPUMAP_DEVICE_MIG_CI));
 		strbuf_puts(buf, "\n");
+		if (usage)
+			print_usage(buf, "          ", mig);
 	}
 }
 
@@ -221,7 +258,8 @@ static void print_place(struct strbuf *buf, const gpumap_device *gpu)
 	strbuf_puts(buf, "\n");
 }
 
-static void print_gpu(struct strbuf *buf, const gpumap_device *gpu, const struct places *places)
+static void print_gpu(struct strbuf *buf, const gpumap_device *gpu, const struct places *places,
+		      bool usage)
 {
 	const char *uuid = gpumap_device_str(gpu, GPUMAP_DEVICE_UUID);
 	const char *pci = gpumap_device_str(gpu, GPUMAP_DEVICE_PCI);
@@ -238,7 +276,9 @@ static void print_gpu(struct strbuf *buf, const gpumap_device *gpu, const struct
 		      logical_name(cuda, places, gpu), pci ? pci : "-", size, uuid ? uuid : "-",
 		      name ? QUOTE(span_of(name)) : "-");
 	print_place(buf, gpu);
-	print_mig(buf, gpu, places);
+	if (usage)
+		print_usage(buf, "        ", gpu);
+	print_mig(buf, gpu, places, usage);
 }
 
 static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
@@ -275,7 +315,8 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 		strbuf_puts(&buf, "\n");
 	}
 	for (size_t i = 0; i < count; i++)
-		print_gpu(&buf, gpumap_inventory_get(inventory, i), &places);
+		print_gpu(&buf, gpumap_inventory_get(inventory, i), &places,
+			  gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) == 1);
 	free(places.list);
 	gpumap_mapping_free(mapping);
 	text = strbuf_take(&buf);
@@ -311,7 +352,7 @@ int cmd_inventory(int argc, char **argv)
 		return STATUS_MALFORMED;
 	r = read_options(&a, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
-		r = machine_open(&inventory, machine_named(a.what, a.ask_driver), a.ask_driver,
+		r = machine_open(&inventory, machine_named(a.what, a.flags), a.flags,
 				 a.output.report);
 	if (r == GPUMAP_OK && a.save)
 		r = gpumap_inventory_save(inventory, a.save, a.output.report);

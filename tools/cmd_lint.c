@@ -216,7 +216,7 @@ static int lint_here(const struct lint *lint)
 	int r;
 
 	if (!inventory &&
-	    machine_open(&host, machine_named(NULL, false), false, lint->found) == GPUMAP_OK &&
+	    machine_open(&host, machine_named(NULL, 0), 0, lint->found) == GPUMAP_OK &&
 	    gpumap_inventory_count(host) && !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU))
 		inventory = host;
 	r = lint_environment((const char *const *)environ, inventory, NULL, lint->found);
@@ -230,7 +230,7 @@ static int answer(struct lint_command *command)
 	int r = GPUMAP_OK;
 
 	if (lint->machine)
-		r = machine_open(&command->inventory, lint->machine, false, lint->failures);
+		r = machine_open(&command->inventory, lint->machine, 0, lint->failures);
 	command->lint.inventory = command->inventory;
 	if (r != GPUMAP_OK)
 		return r;

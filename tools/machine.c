@@ -8,9 +8,9 @@
 
 #define VARIABLE "GPUMAP_INVENTORY"
 
-const char *machine_named(const char *option, bool ask_driver)
+const char *machine_named(const char *option, unsigned flags)
 {
-	const char *value = ask_driver ? NULL : getenv(VARIABLE);
+	const char *value = flags ? NULL : getenv(VARIABLE);
 
 	return option ? option : value && *value ? value : NULL;
 }
@@ -40,22 +40,25 @@ static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *r
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
-int machine_open(gpumap_inventory **ret, const char *what, bool ask_driver, gpumap_report *report)
+static int only_here(const char *option, const char *text, const char *what, gpumap_report *report)
 {
-	char helper[4096];
+	return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+			   ABOUT(.origin = option, .fix = "leave one of the two out"),
+			   "only this machine%s, not that of '%s'", text, QUOTE(span_of(what)));
+}
 
-	if ((!what || streq(what, "host")) && !ask_driver)
-		return gpumap_inventory_probe(ret, 0, NULL, report);
-	if (!what || streq(what, "host")) {
+int machine_open(gpumap_inventory **ret, const char *what, unsigned flags, gpumap_report *report)
+{
+	char helper[4096] = "";
+
+	if (flags & GPUMAP_PROBE_FLAG_ASK_DRIVER)
 		helper_path(helper, sizeof(helper), "tools/gpumap-ask-driver",
 			    PKGLIBEXECDIR "/gpumap-ask-driver");
-		return gpumap_inventory_probe(ret, GPUMAP_PROBE_FLAG_ASK_DRIVER, helper, report);
-	}
-	if (ask_driver)
-		return report_fail(
-			report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-			ABOUT(.origin = "--ask-driver", .fix = "leave one of the two out"),
-			"only this machine's driver can be asked, not that of '%s'",
-			QUOTE(span_of(what)));
+	if (!what || streq(what, "host"))
+		return gpumap_inventory_probe(ret, flags, *helper ? helper : NULL, report);
+	if (flags & GPUMAP_PROBE_FLAG_ASK_DRIVER)
+		return only_here("--ask-driver", "'s driver can be asked", what, report);
+	if (flags & GPUMAP_PROBE_FLAG_USAGE)
+		return only_here("--usage", "'s use can be read", what, report);
 	return open_named(ret, what, report);
 }

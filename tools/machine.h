@@ -4,15 +4,13 @@
 
 #include "gpumap.h"
 
-#include <stdbool.h>
+/* Opens the machine that --inventory names; `what` NULL is this host. `flags` are those of
+ * gpumap_inventory_probe, which work only on this host. Findings about a name from GPUMAP_INVENTORY
+ * have that origin. */
+int machine_open(gpumap_inventory **ret, const char *what, unsigned flags, gpumap_report *report);
 
-/* Opens the machine that --inventory names; `what` NULL is this host. `ask_driver` measures CUDA's
- * order, which works only on this host. Findings about a name from GPUMAP_INVENTORY have that
- * origin. */
-int machine_open(gpumap_inventory **ret, const char *what, bool ask_driver, gpumap_report *report);
-
-/* The name of the machine: the option's value, else GPUMAP_INVENTORY; NULL: neither, or
- * --ask-driver, which is about this host. */
-const char *machine_named(const char *option, bool ask_driver);
+/* The name of the machine: the option's value, else GPUMAP_INVENTORY; NULL: neither, or there are
+ * flags, which are about this host. */
+const char *machine_named(const char *option, unsigned flags);
 
 #endif

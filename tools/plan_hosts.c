@@ -26,7 +26,7 @@ static int open_quietly(struct finder *f, const char *what, gpumap_inventory **r
 	bool none;
 
 	if (r == GPUMAP_OK)
-		r = machine_open(ret, what, false, scratch);
+		r = machine_open(ret, what, 0, scratch);
 	none = r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU);
 	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
 		const gpumap_finding *finding = gpumap_report_get(scratch, i);

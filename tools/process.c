@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/process_stat.h"
+#include "container.h"
+#include "process_stat.h"
 #include "readfile.h"
 #include "report.h"
 #include "strbuf.h"
@@ -229,8 +230,7 @@ static int read_device_cgroup(gpumap_request *request, const char *cgroup,
 static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,
 		       gpumap_report *report)
 {
-	static const char *const runtimes[] = {"docker", "containerd", "kubepods", "libpod",
-					       "crio",   "lxc",        "garden"};
+	struct container container;
 	char path[64], *text = NULL;
 	size_t size;
 	int r;
@@ -238,17 +238,13 @@ static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_in
 	snprintf(path, sizeof(path), "/proc/%s/cgroup", pid);
 	if (!file_text(path, &text, &size))
 		return unreadable(pid, path, report);
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
-		if (!strstr(text, runtimes[i]))
-			continue;
+	if (container_find(&container, text) && container.separate)
 		report_add(report, FINDING_INSIDE_CONTAINER,
 			   ABOUT(.rule = "L1", .origin = path,
 				 .fix = "give --container LIST, the host's numbers that it was "
 					"granted"),
 			   "the process runs inside a container (%s): its numbers count inside it",
-			   runtimes[i]);
-		break;
-	}
+			   container.runtime);
 	r = read_device_cgroup(request, text, inventory, report);
 	free(text);
 	return r;

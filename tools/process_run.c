@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "launch/process_stat.h"
+#include "process_stat.h"
 #include "plan/job.h"
 #include "process.h"
 #include "report.h"

@@ -47,7 +47,7 @@ static int open_host(const struct question *q, gpumap_inventory **ret, gpumap_re
 
 	if (dialect == DIALECT_ROCR || dialect == DIALECT_HIP)
 		return open_amd(ret, report);
-	return machine_open(ret, NULL, false, report);
+	return machine_open(ret, NULL, 0, report);
 }
 
 /* Leaves out the cause if the error that ends the answer has it already. */
@@ -92,7 +92,8 @@ int question_machine(struct question *q, gpumap_report *report)
 	int r;
 
 	if (q->what || q->ask_driver)
-		return machine_open(&q->machine, q->what, q->ask_driver, report);
+		return machine_open(&q->machine, q->what,
+				    q->ask_driver ? GPUMAP_PROBE_FLAG_ASK_DRIVER : 0, report);
 	r = gpumap_report_new(&scratch);
 	if (r == GPUMAP_OK)
 		r = open_host(q, &host, scratch);

@@ -200,7 +200,7 @@ static int explain_failure(const struct running *r)
 		return GPUMAP_OK;
 	code = gpumap_report_new(&scratch);
 	if (code == GPUMAP_OK)
-		code = machine_open(&host, "host", false, scratch);
+		code = machine_open(&host, "host", 0, scratch);
 	none = code == GPUMAP_OK ? gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU) : NULL;
 	if (none)
 		report_add(

@@ -3,14 +3,15 @@
 #include "explain/explain.h"
 #include "explain/json.h"
 
-static json_t *mig_json(const gpumap_device *mig, bool *failed)
+static json_t *mig_json(const gpumap_device *mig, bool usage, bool *failed)
 {
 	return JSON_OBJECT(failed, {"uuid", json_text(mig->uuid)},
 			   {"profile", json_text(mig->profile)}, {"gi", json_number(mig->gi)},
-			   {"ci", json_number(mig->ci)});
+			   {"ci", json_number(mig->ci)},
+			   {"usage", usage ? usage_json(mig, failed) : json_null()});
 }
 
-static json_t *gpu_json(const gpumap_device *d, bool *failed)
+static json_t *gpu_json(const gpumap_device *d, bool usage, bool *failed)
 {
 	json_t *o = json_object(), *migs = json_array(), *links = NULL;
 
@@ -26,13 +27,15 @@ static json_t *gpu_json(const gpumap_device *d, bool *failed)
 	json_put(o, "mig_enabled", d->mig_enabled < 0 ? json_null() : json_boolean(d->mig_enabled),
 		 failed);
 	for (size_t i = 0; i < d->mig_count; i++)
-		json_push(migs, mig_json(&d->mig[i], failed), failed);
+		json_push(migs, mig_json(&d->mig[i], usage, failed), failed);
 	json_put(o, "mig", migs, failed);
 	if (d->nvlink_count >= 0)
 		links = json_array();
 	for (int i = 0; i < d->nvlink_count; i++)
 		json_push(links, json_integer(d->nvlink[i]), failed);
 	json_put(o, "nvlink", links ? links : json_null(), failed);
+	json_put(o, "usage", usage ? usage_json(d, failed) : json_null(), failed);
+	json_put(o, "processes", usage ? processes_json(d, failed) : json_null(), failed);
 	return o;
 }
 
@@ -68,7 +71,7 @@ void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 	json_put(o, "no_gpu", json_text(inventory ? inventory->no_gpu : NULL), &failed);
 	json_put(o, "partial", inventory ? json_boolean(inventory->partial) : json_null(), &failed);
 	for (size_t i = 0; inventory && i < inventory->count; i++)
-		json_push(gpus, gpu_json(&inventory->gpus[i], &failed), &failed);
+		json_push(gpus, gpu_json(&inventory->gpus[i], inventory->usage, &failed), &failed);
 	json_put(o, "gpus", gpus, &failed);
 	json_put(order, "fastest",
 		 inventory ? order_json(inventory, GPUMAP_ORDER_FASTEST, &failed) : json_null(),

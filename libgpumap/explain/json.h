@@ -33,6 +33,11 @@ json_t *json_text(const char *s);
 /* The report's findings; *failed is set when memory runs out. */
 json_t *json_findings(const gpumap_report *report, bool *failed);
 
+/* The usage of a device, and its processes: an array, or null if the list is not known. */
+json_t *usage_json(const gpumap_device *device, bool *failed);
+json_t *processes_json(const gpumap_device *device, bool *failed);
+json_t *process_json(const gpumap_process *process, bool *failed);
+
 /* Appends the value and a newline, and frees it. */
 void json_dump(struct strbuf *buf, json_t *value, bool failed);
 

@@ -77,6 +77,7 @@ static void connect(gpumap_device *gpu, int physical)
 		gpu->mig[i].physical = physical;
 		gpu->mig[i].mig_position = (int)i;
 	}
+	usage_finish(gpu);
 }
 
 int inventory_finish(gpumap_inventory *inventory, gpumap_report *report)

@@ -21,6 +21,12 @@ static void device_clear(gpumap_device *device)
 {
 	for (size_t i = 0; i < device->mig_count; i++)
 		device_clear(&device->mig[i]);
+	for (size_t i = 0; device->processes && i < device->process_count; i++) {
+		free(device->processes[i].user);
+		free(device->processes[i].command);
+		free(device->processes[i].container);
+	}
+	free(device->processes);
 	free(device->mig);
 	free(device->uuid);
 	free(device->pci);
@@ -61,6 +67,13 @@ gpumap_device device_unknown(void)
 		.nvlink_count = -1,
 		.gi = -1,
 		.ci = -1,
+		.used = -1,
+		.free = -1,
+		.reserved = -1,
+		.utilization = -1,
+		.temperature = -1,
+		.compute_mode = -1,
+		.listed = LISTED_UNKNOWN,
 	};
 }
 
@@ -263,6 +276,8 @@ EXPORT int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
 		return inventory->assumed;
 	case GPUMAP_INVENTORY_PARTIAL:
 		return inventory->partial;
+	case GPUMAP_INVENTORY_USAGE:
+		return inventory->usage;
 	default:
 		return -1;
 	}
@@ -310,7 +325,7 @@ EXPORT int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device
 	case GPUMAP_DEVICE_PHYSICAL:
 		return device->physical;
 	default:
-		return -1;
+		return usage_int(device, attr);
 	}
 }
 

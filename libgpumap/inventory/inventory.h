@@ -14,7 +14,23 @@
 #include "strbuf.h"
 #include "text.h"
 
-enum { MAX_MIG = 64 }; /* instances of one GPU; today's have 7 */
+enum {
+	MAX_MIG = 64,           /* instances of one GPU; today's have 7 */
+	MAX_PROCESSES = 1 << 20 /* on one GPU */
+};
+
+struct gpumap_process {
+	int64_t pid, memory; /* -1: not known */
+	unsigned types;      /* GPUMAP_PROCESS_TYPE_* */
+	int mig;             /* position of the instance among its GPU's; -1 */
+	int visible;         /* -1 not known, 0, 1 */
+	int64_t uid, start;  /* -1: not known */
+	char started[24];    /* the same as text; "" */
+	char *user, *command, *container;
+};
+
+/* What is known of a device's processes. */
+enum listed { LISTED_UNKNOWN = -1, LISTED_NONE, LISTED_SOME, LISTED_ALL };
 
 struct gpumap_device {
 	const gpumap_device *gpu; /* a MIG instance's GPU, itself for a GPU; set by finish */
@@ -31,6 +47,15 @@ struct gpumap_device {
 	size_t mig_count;
 	char *profile; /* of a MIG instance */
 	int gi, ci;
+
+	/* usage; -1: not known */
+	int64_t used, free, reserved;
+	int utilization, temperature, compute_mode;
+	enum listed listed;
+	/* all of a GPU, its instances' included, by instance and pid; NULL for an instance */
+	gpumap_process *processes;
+	size_t process_room;
+	size_t process_first, process_count; /* of a device, in its GPU's; set by finish */
 };
 
 struct gpumap_inventory {
@@ -40,7 +65,7 @@ struct gpumap_inventory {
 	char *no_gpu;           /* why no program can use a GPU of this host; NULL: one can */
 	const char *no_gpu_fix; /* static */
 	size_t left_out;        /* GPUs that NVML counts but cannot open */
-	bool assumed, partial;
+	bool assumed, partial, usage;
 	bool one_model; /* all GPUs are of one model; set by inventory_finish() */
 	int *order[2];  /* measured: positions by CUDA number (gpumap_order); NULL: not measured */
 };
@@ -55,6 +80,19 @@ gpumap_device *inventory_add(gpumap_inventory *inventory);
 /* Adds a MIG instance of `gpu`. NULL: no memory, or more than MAX_MIG. */
 gpumap_device *device_add_mig(gpumap_device *gpu);
 
+/* Adds a process to a GPU, with nothing known. NULL: no memory, or more than MAX_PROCESSES. */
+gpumap_process *device_add_process(gpumap_device *gpu);
+/* Sets the start of a process, in seconds since the epoch. */
+void process_set_start(gpumap_process *process, int64_t seconds);
+/* Fills in from /proc who the processes are. False without memory. */
+bool usage_describe(gpumap_inventory *inventory) MUST_CHECK;
+/* The number of a compute mode ("exclusive-process"); -1: there is none. And its word; NULL. */
+int compute_mode_number(struct span word);
+const char *compute_mode_word(int number);
+/* The type with this word ("compute"); 0: there is none. And the word of the i-th type; NULL. */
+unsigned process_type(struct span word);
+const char *process_type_word(size_t i, unsigned *type);
+
 /* The GPU with this index, PCI address or UUID; NULL: none so far. */
 gpumap_device *inventory_by_index(gpumap_inventory *inventory, int index);
 gpumap_device *inventory_by_pci(gpumap_inventory *inventory, const char *pci);
@@ -67,8 +105,8 @@ bool member_set(char **member, struct span value) MUST_CHECK;
 bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t count) MUST_CHECK;
 
 /* Sorts GPUs by index (those without one follow in order of arrival), keeps MIG instances in order
- * of arrival, and sets gpu, physical and mig_position. Two GPUs with one index, UUID or PCI address
- * are an error. */
+ * of arrival, and sets gpu, physical, mig_position and the processes of instances. Two GPUs with
+ * one index, UUID or PCI address are an error. */
 int inventory_finish(gpumap_inventory *inventory, gpumap_report *report) MUST_CHECK;
 
 /* Devices of one model, as far as the source shows it: those with the least and the most memory.
@@ -99,6 +137,10 @@ int64_t model_memory(const char *name);
 int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *report);
 /* `root` "" is this machine; tests pass the folder of a recorded one. */
 int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report);
+/* gpumap_device_int() of the usage. */
+int64_t usage_int(const gpumap_device *device, enum gpumap_device_int_attr attr);
+/* Sorts the processes of a GPU, and finds those of each instance. */
+void usage_finish(gpumap_device *gpu);
 /* Measures both orders through the helper program and stores them (rule N6). */
 int driver_order(gpumap_inventory *inventory, const char *helper, gpumap_report *report);
 

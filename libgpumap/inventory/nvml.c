@@ -98,7 +98,7 @@ static void report_lost(gpumap_inventory *inventory, unsigned int index, enum nv
 static int read_device(const struct nvml *nvml, unsigned int index, gpumap_inventory *inventory,
 		       struct nvml_handle **handles, gpumap_report *report)
 {
-	struct nvml_handle *handle = NULL;
+	struct nvml_handle *handle = NULL, *migs[MAX_MIG];
 	enum nvml_return why = nvml->by_index(index, &handle);
 	gpumap_device *d;
 	int r;
@@ -115,9 +115,11 @@ static int read_device(const struct nvml *nvml, unsigned int index, gpumap_inven
 	d->index = (int)index;
 	r = read_identity(nvml, handle, d, &why);
 	if (r == GPUMAP_OK)
-		r = nvml_read_mig(nvml, handle, d);
+		r = nvml_read_mig(nvml, handle, d, migs);
 	if (r == GPUMAP_OK)
 		r = read_affinity(nvml, handle, d);
+	if (r == GPUMAP_OK && inventory->usage && why == NVML_SUCCESS)
+		r = nvml_read_usage(nvml, handle, migs, d, &why, report);
 	if (why != NVML_SUCCESS)
 		report_lost(inventory, index, why, report);
 	return r;
@@ -133,6 +135,8 @@ static int read_devices(const struct nvml *nvml, unsigned int count, gpumap_inve
 		r = read_device(nvml, i, inventory, handles, report);
 	if (r == GPUMAP_OK)
 		r = nvml_read_links(nvml, handles, inventory);
+	if (r == GPUMAP_OK && inventory->usage && !usage_describe(inventory))
+		r = GPUMAP_ENOMEM;
 	free(handles);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
@@ -159,7 +163,7 @@ static int read_host(const struct nvml *nvml, gpumap_inventory *inventory, enum 
 	return r == GPUMAP_OK ? inventory_finish(inventory, report) : r;
 }
 
-int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, enum nvml_return *why,
+int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, bool usage, enum nvml_return *why,
 	      gpumap_report *report)
 {
 	gpumap_inventory *inventory;
@@ -169,6 +173,8 @@ int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, enum nvml_return 
 	if (*why != NVML_SUCCESS)
 		return GPUMAP_ENODRIVER;
 	inventory = inventory_new("nvml", NULL);
+	if (inventory)
+		inventory->usage = usage;
 	r = inventory ? read_host(nvml, inventory, why, report) : report_nomem(report);
 	nvml->shutdown();
 	if (r != GPUMAP_OK) {
@@ -179,7 +185,7 @@ int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, enum nvml_return 
 	return GPUMAP_OK;
 }
 
-int nvml_probe(gpumap_inventory **ret, enum nvml_return *why, gpumap_report *report)
+int nvml_probe(gpumap_inventory **ret, bool usage, enum nvml_return *why, gpumap_report *report)
 {
 	const char *missing;
 	struct nvml nvml;
@@ -188,7 +194,7 @@ int nvml_probe(gpumap_inventory **ret, enum nvml_return *why, gpumap_report *rep
 	*why = nvml_open(&nvml, &missing);
 	if (*why != NVML_SUCCESS)
 		return GPUMAP_ENODRIVER;
-	r = nvml_read(ret, &nvml, why, report);
+	r = nvml_read(ret, &nvml, usage, why, report);
 	dlclose(nvml.library);
 	return r;
 }

@@ -6,16 +6,24 @@
 #include "inventory/inventory.h"
 #include "nvml_library.h"
 
-/* GPUMAP_ENODRIVER: the library is missing or does not answer. *why then has the reason, and
- * nothing is reported, because only the caller knows the rest of the host. */
-int nvml_probe(gpumap_inventory **ret, enum nvml_return *why, gpumap_report *report);
+/* `usage`: also reads the usage of the devices. GPUMAP_ENODRIVER: the library is missing or does
+ * not answer. *why then has the reason, and nothing is reported, because only the caller knows the
+ * rest of the host. */
+int nvml_probe(gpumap_inventory **ret, bool usage, enum nvml_return *why, gpumap_report *report);
 
 /* nvml_probe() for a library that is loaded. */
-int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, enum nvml_return *why,
+int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, bool usage, enum nvml_return *why,
 	      gpumap_report *report);
 
-/* Reads the MIG mode of a GPU and its instances into `gpu`. */
-int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *gpu);
+/* Reads the MIG mode of a GPU and its instances into `gpu`; migs[i] is the handle of the i-th. */
+int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *gpu,
+		  struct nvml_handle *migs[MAX_MIG]);
+
+/* Reads the usage of a GPU and its instances. What NVML refuses is reported. *why is the reason if
+ * the GPU was lost meanwhile. */
+int nvml_read_usage(const struct nvml *nvml, struct nvml_handle *handle,
+		    struct nvml_handle *const migs[MAX_MIG], gpumap_device *gpu,
+		    enum nvml_return *why, gpumap_report *report);
 
 /* Reads the NVLink neighbours of all GPUs; handles[i] belongs to inventory->gpus[i]. */
 int nvml_read_links(const struct nvml *nvml, struct nvml_handle *const *handles,

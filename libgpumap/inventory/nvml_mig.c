@@ -68,7 +68,8 @@ static int read_instance(const struct nvml *nvml, struct nvml_handle *handle, gp
 	return GPUMAP_OK;
 }
 
-int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *gpu)
+int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *gpu,
+		  struct nvml_handle *migs[MAX_MIG])
 {
 	unsigned int now = 0, pending, count = 0;
 	enum nvml_return r = NVML_ASK(nvml, mig_mode, handle, &now, &pending);
@@ -88,8 +89,10 @@ int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_de
 		struct nvml_handle *mig = NULL;
 
 		/* Slots without an instance answer "not found". */
-		if (NVML_ASK(nvml, mig_by_index, handle, i, &mig) == NVML_SUCCESS)
-			result = read_instance(nvml, mig, gpu);
+		if (NVML_ASK(nvml, mig_by_index, handle, i, &mig) != NVML_SUCCESS)
+			continue;
+		migs[gpu->mig_count] = mig;
+		result = read_instance(nvml, mig, gpu);
 	}
 	return result;
 }

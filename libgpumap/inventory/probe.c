@@ -10,6 +10,8 @@
 
 #include "inventory/nvml.h"
 
+#define PROBE_FLAGS (GPUMAP_PROBE_FLAG_ASK_DRIVER | GPUMAP_PROBE_FLAG_USAGE)
+
 static int device_error(const char *root)
 {
 	char path[4096];
@@ -108,10 +110,10 @@ EXPORT int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const 
 	int r;
 
 	/* Unknown flags of a newer interface are an error. */
-	if (flags & ~GPUMAP_PROBE_FLAG_ASK_DRIVER)
+	if (flags & ~PROBE_FLAGS)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
-				   "no such flags: 0x%x", flags & ~GPUMAP_PROBE_FLAG_ASK_DRIVER);
-	r = nvml_probe(&inventory, &why, report);
+				   "no such flags: 0x%x", flags & ~PROBE_FLAGS);
+	r = nvml_probe(&inventory, flags & GPUMAP_PROBE_FLAG_USAGE, &why, report);
 	if (r == GPUMAP_ENODRIVER)
 		r = probe_without_nvml(&inventory, "", why, report);
 	else if (r == GPUMAP_OK && !inventory->count)

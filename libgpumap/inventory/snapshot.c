@@ -81,32 +81,74 @@ static int begin_gpu(struct snapshot *s, struct span number, int line)
 	return GPUMAP_OK;
 }
 
-static int begin_mig(struct snapshot *s, struct span name, int line)
+/* A section of the GPU before it. */
+struct part {
+	const char *kind;  /* "mig" */
+	const char *write; /* what to write instead of a malformed name */
+	const char *name;  /* "MIG instance" */
+	const char *order; /* the remedy for a wrong number */
+	const char *limit;
+	size_t max;
+};
+
+static const struct part mig_part = {
+	"mig",
+	"write [mig N:i], the i-th instance of GPU N",
+	"a MIG instance",
+	"number a GPU's instances from 0 on",
+	"MIG instances of one GPU",
+	MAX_MIG,
+};
+static const struct part process_part = {
+	"process",
+	"write [process N:k], the k-th process of GPU N",
+	"a process",
+	"number a GPU's processes from 0 on",
+	"processes of one GPU",
+	MAX_PROCESSES,
+};
+
+/* Checks the numbers of the next part of the last GPU, of which it has `count`. */
+static int begin_part(struct snapshot *s, const struct part *part, struct span name, size_t count,
+		      int line)
 {
-	size_t count = s->inventory->count;
-	gpumap_device *gpu = count ? &s->inventory->gpus[count - 1] : NULL;
-	struct span rest = name, number, position;
+	struct span rest = name, number;
 	int64_t n = -1, i = -1;
-	int enabled;
 
 	if (span_split(&rest, ':', &number) && rest.text) {
-		position = rest;
 		n = span_number(number, INT_MAX);
-		i = span_number(position, INT_MAX);
+		i = span_number(rest, INT_MAX);
 	}
 	if (n < 0 || i < 0)
-		return FAIL(s, FINDING_SYNTAX, line, 1,
-			    "write [mig N:i], the i-th instance of GPU N",
-			    "no number of a MIG instance: '%s'", QUOTE(name));
-	if (!gpu || s->labels[count - 1].number != n)
+		return FAIL(s, FINDING_SYNTAX, line, 1, part->write, "no number of %s: '%s'",
+			    part->name, QUOTE(name));
+	if (!s->inventory->count || s->labels[s->inventory->count - 1].number != n)
 		return FAIL(s, FINDING_SYNTAX, line, 1, "put it after its [gpu N]",
-			    "[mig %d:%d] does not follow [gpu %d]", (int)n, (int)i, (int)n);
-	if (i != (int64_t)gpu->mig_count)
-		return FAIL(s, FINDING_SYNTAX, line, 1, "number a GPU's instances from 0 on",
-			    "[mig %d:%d] where [mig %d:%zu] is due", (int)n, (int)i, (int)n,
-			    gpu->mig_count);
-	if (i >= MAX_MIG)
-		return too_many(s, line, MAX_MIG, "MIG instances of one GPU");
+			    "[%s %d:%d] does not follow [gpu %d]", part->kind, (int)n, (int)i,
+			    (int)n);
+	if (i != (int64_t)count)
+		return FAIL(s, FINDING_SYNTAX, line, 1, part->order,
+			    "[%s %d:%d] where [%s %d:%zu] is due", part->kind, (int)n, (int)i,
+			    part->kind, (int)n, count);
+	if (count >= part->max)
+		return too_many(s, line, (int)part->max, part->limit);
+	return GPUMAP_OK;
+}
+
+static gpumap_device *last_gpu(const struct snapshot *s)
+{
+	size_t count = s->inventory->count;
+
+	return count ? &s->inventory->gpus[count - 1] : NULL;
+}
+
+static int begin_mig(struct snapshot *s, struct span name, int line)
+{
+	gpumap_device *gpu = last_gpu(s);
+	int r = begin_part(s, &mig_part, name, gpu ? gpu->mig_count : 0, line), enabled;
+
+	if (r != GPUMAP_OK)
+		return r;
 	enabled = gpu->mig_enabled;
 	s->object = device_add_mig(gpu);
 	if (!s->object)
@@ -117,9 +159,24 @@ static int begin_mig(struct snapshot *s, struct span name, int line)
 	return GPUMAP_OK;
 }
 
+static int begin_process(struct snapshot *s, struct span name, int line)
+{
+	gpumap_device *gpu = last_gpu(s);
+	int r = begin_part(s, &process_part, name, gpu ? gpu->process_count : 0, line);
+
+	if (r != GPUMAP_OK)
+		return r;
+	s->object = device_add_process(gpu);
+	if (!s->object)
+		return report_nomem(s->report);
+	s->inventory->usage = true;
+	s->table = &snapshot_process;
+	return GPUMAP_OK;
+}
+
 static int unknown_section(struct snapshot *s, struct span name, int line)
 {
-	static const char *const known[] = {"snapshot", "gpu", "mig", NULL};
+	static const char *const known[] = {"snapshot", "gpu", "mig", "process", NULL};
 	struct span word = {name.text, 0};
 	const char *nearest;
 
@@ -127,10 +184,11 @@ static int unknown_section(struct snapshot *s, struct span name, int line)
 		word.length++;
 	nearest = suggest(word, known);
 	return FAIL(s, FINDING_SYNTAX, line, 1,
-		    !nearest                ? "sections of your own begin with x_"
-		    : streq(nearest, "mig") ? "did you mean [mig N:i]?"
-		    : streq(nearest, "gpu") ? "did you mean [gpu N]?"
-					    : "did you mean [snapshot]?",
+		    !nearest                    ? "sections of your own begin with x_"
+		    : streq(nearest, "mig")     ? "did you mean [mig N:i]?"
+		    : streq(nearest, "process") ? "did you mean [process N:k]?"
+		    : streq(nearest, "gpu")     ? "did you mean [gpu N]?"
+						: "did you mean [snapshot]?",
 		    "unknown section [%s]", QUOTE(name));
 }
 
@@ -160,6 +218,8 @@ static int begin_section(void *data, struct span name, int line)
 		return begin_gpu(s, rest, line);
 	if (after_word(name, "mig", &rest))
 		return begin_mig(s, rest, line);
+	if (after_word(name, "process", &rest))
+		return begin_process(s, rest, line);
 	if (span_starts(name, "x_"))
 		return GPUMAP_OK;
 	return unknown_section(s, name, line);
@@ -170,14 +230,14 @@ static int read_schema(struct snapshot *s, const struct inifile_entry *entry)
 	int64_t schema = span_number(entry->value, INT_MAX);
 
 	s->has_schema = true;
-	if (schema == SNAPSHOT_SCHEMA)
+	if (schema == SNAPSHOT_SCHEMA || schema == SNAPSHOT_USAGE_SCHEMA)
 		return GPUMAP_OK;
-	s->newer = schema > SNAPSHOT_SCHEMA;
+	s->newer = schema > SNAPSHOT_USAGE_SCHEMA;
 	if (s->newer)
 		return FAIL(s, FINDING_BAD_VALUE, entry->line, entry->column,
 			    "use a newer gpumap, or record the machine again",
 			    "schema %d is newer than this gpumap, which knows %d", (int)schema,
-			    SNAPSHOT_SCHEMA);
+			    SNAPSHOT_USAGE_SCHEMA);
 	return FAIL(s, FINDING_BAD_VALUE, entry->line, entry->column, "write schema = 1",
 		    "no such schema: '%s'", QUOTE(entry->value));
 }
@@ -206,7 +266,9 @@ static int read_entry(void *data, const struct inifile_entry *entry)
 		s->orders[pci ? GPUMAP_ORDER_PCI : GPUMAP_ORDER_FASTEST] = *entry;
 		return GPUMAP_OK;
 	}
-	s->enabled_given = s->enabled_given || member->kind == SNAPSHOT_ENABLED;
+	s->enabled_given =
+		s->enabled_given || (s->table == &snapshot_gpu && member->kind == SNAPSHOT_ENABLED);
+	s->inventory->usage = s->inventory->usage || (member->usage && s->table != &snapshot_head);
 	wanted = snapshot_set(member, s->object, entry->value, &nomem);
 	if (nomem)
 		return report_nomem(s->report);
@@ -268,6 +330,30 @@ static int compare_index(const void *key, const void *device)
 		 b = (unsigned)((const gpumap_device *)device)->index;
 
 	return (a > b) - (a < b);
+}
+
+/* The processes of one GPU: each has a pid, and an instance that exists. A list that is there
+ * without a member `processes` may lack some. */
+static int check_processes(struct snapshot *s, gpumap_device *gpu, int number)
+{
+	if (gpu->process_count && gpu->listed <= LISTED_NONE)
+		gpu->listed = LISTED_SOME;
+	for (size_t i = 0; i < gpu->process_count; i++) {
+		const gpumap_process *p = &gpu->processes[i];
+
+		if (p->pid < 0)
+			return FAIL(s, FINDING_BAD_VALUE, 0, 0, "write pid = NUMBER",
+				    "[process %d:%zu] has no pid", number, i);
+		if (p->mig >= (int)gpu->mig_count)
+			return FAIL(s, FINDING_BAD_VALUE, 0, 0, "write the i of a [mig N:i]",
+				    "[process %d:%zu] is on MIG %d, which is not in the snapshot",
+				    number, i, p->mig);
+	}
+	for (size_t i = 0; i < gpu->mig_count; i++)
+		for (size_t k = 0; k < gpu->process_count; k++)
+			if (gpu->processes[k].mig == (int)i && gpu->mig[i].listed <= LISTED_NONE)
+				gpu->mig[i].listed = LISTED_SOME;
+	return GPUMAP_OK;
 }
 
 /* A neighbour that is missing is worth a warning. A partial recording is marked as one. */
@@ -332,12 +418,15 @@ static int explain_no_gpu(struct snapshot *s)
 
 static int finish(struct snapshot *s)
 {
-	int r;
+	int r = GPUMAP_OK;
 
 	if (!s->has_schema)
 		return FAIL(s, FINDING_SYNTAX, 1, 0, "write schema = 1 into [snapshot]",
 			    "the snapshot has no schema");
-	r = check_labels(s);
+	for (size_t i = 0; r == GPUMAP_OK && i < s->inventory->count; i++)
+		r = check_processes(s, &s->inventory->gpus[i], (int)s->labels[i].number);
+	if (r == GPUMAP_OK)
+		r = check_labels(s);
 	if (r == GPUMAP_OK)
 		r = explain_no_gpu(s);
 	if (r == GPUMAP_OK)

@@ -3,11 +3,21 @@
 #include "inventory/snapshot.h"
 
 #include <limits.h>
+#include <time.h>
 
 #include "pci.h"
 #include "strbuf.h"
 
-#define HEAD(X) \
+/* The usage of a GPU or an instance. */
+#define USAGE(U) \
+	U("used", BYTES, used) \
+	U("free", BYTES, free) \
+	U("reserved", BYTES, reserved) \
+	U("utilization", NUMBER, utilization) \
+	U("processes", LISTED, listed)
+
+/* U: a member of the usage. */
+#define HEAD(X, U) \
 	X("schema", VERSION, source) \
 	X("source", TEXT, source) \
 	X("host", TEXT, host) \
@@ -16,10 +26,11 @@
 	X("assumed", FLAG, assumed) \
 	X("partial", FLAG, partial) \
 	X("no_gpu", TEXT, no_gpu) \
+	U("usage", FLAG, usage) \
 	X("cuda_fastest", ORDER, order[GPUMAP_ORDER_FASTEST]) \
 	X("cuda_pci", ORDER, order[GPUMAP_ORDER_PCI])
 
-#define GPU(X) \
+#define GPU(X, U) \
 	X("index", INDEX, index) \
 	X("uuid", GPU_UUID, uuid) \
 	X("pci", PCI, pci) \
@@ -29,33 +40,59 @@
 	X("cpus", LIST, cpus) \
 	X("minor", NUMBER, minor) \
 	X("mig_enabled", ENABLED, mig_enabled) \
-	X("nvlink", NVLINK, nvlink)
+	X("nvlink", NVLINK, nvlink) \
+	USAGE(U) \
+	U("temperature", NUMBER, temperature) \
+	U("compute_mode", MODE, compute_mode)
 
-#define MIG(X) \
+#define MIG(X, U) \
 	X("uuid", MIG_UUID, uuid) \
 	X("profile", TEXT, profile) \
 	X("memory", BYTES, memory) \
 	X("gi", NUMBER, gi) \
-	X("ci", NUMBER, ci)
+	X("ci", NUMBER, ci) \
+	USAGE(U)
+
+#define PROCESS(X, U) \
+	U("pid", ID, pid) \
+	U("memory", BYTES, memory) \
+	U("mig", NUMBER, mig) \
+	U("types", TYPES, types) \
+	U("visible", ENABLED, visible) \
+	U("uid", ID, uid) \
+	U("user", TEXT, user) \
+	U("start", START, start) \
+	U("container", TEXT, container) \
+	U("command", TEXT, command)
 
 #define NAME(name, kind, member) name,
-#define HEAD_MEMBER(name, kind, member) {name, SNAPSHOT_##kind, offsetof(gpumap_inventory, member)},
-#define DEVICE_MEMBER(name, kind, member) {name, SNAPSHOT_##kind, offsetof(gpumap_device, member)},
+#define MEMBER(type, name, kind, member, usage) \
+	{name, SNAPSHOT_##kind, offsetof(type, member), usage},
+#define HEAD_MEMBER(...) MEMBER(gpumap_inventory, __VA_ARGS__, false)
+#define HEAD_USAGE(...) MEMBER(gpumap_inventory, __VA_ARGS__, true)
+#define DEVICE_MEMBER(...) MEMBER(gpumap_device, __VA_ARGS__, false)
+#define DEVICE_USAGE(...) MEMBER(gpumap_device, __VA_ARGS__, true)
+#define PROCESS_USAGE(...) MEMBER(gpumap_process, __VA_ARGS__, true)
 
-static const char *const head_names[] = {HEAD(NAME) NULL};
-static const char *const gpu_names[] = {GPU(NAME) NULL};
-static const char *const mig_names[] = {MIG(NAME) NULL};
-static const struct snapshot_member head_members[] = {HEAD(HEAD_MEMBER)};
-static const struct snapshot_member gpu_members[] = {GPU(DEVICE_MEMBER)};
-static const struct snapshot_member mig_members[] = {MIG(DEVICE_MEMBER)};
+static const char *const head_names[] = {HEAD(NAME, NAME) NULL};
+static const char *const gpu_names[] = {GPU(NAME, NAME) NULL};
+static const char *const mig_names[] = {MIG(NAME, NAME) NULL};
+static const char *const process_names[] = {PROCESS(NAME, NAME) NULL};
+static const struct snapshot_member head_members[] = {HEAD(HEAD_MEMBER, HEAD_USAGE)};
+static const struct snapshot_member gpu_members[] = {GPU(DEVICE_MEMBER, DEVICE_USAGE)};
+static const struct snapshot_member mig_members[] = {MIG(DEVICE_MEMBER, DEVICE_USAGE)};
+static const struct snapshot_member process_members[] = {PROCESS(, PROCESS_USAGE)};
 
 const struct snapshot_table snapshot_head = {head_names, head_members, ARRAY_SIZE(head_members)};
 const struct snapshot_table snapshot_gpu = {gpu_names, gpu_members, ARRAY_SIZE(gpu_members)};
 const struct snapshot_table snapshot_mig = {mig_names, mig_members, ARRAY_SIZE(mig_members)};
+const struct snapshot_table snapshot_process = {process_names, process_members,
+						ARRAY_SIZE(process_members)};
 
 _Static_assert(ARRAY_SIZE(head_members) <= SNAPSHOT_MAX_MEMBERS, "head");
 _Static_assert(ARRAY_SIZE(gpu_members) <= SNAPSHOT_MAX_MEMBERS, "gpu");
 _Static_assert(ARRAY_SIZE(mig_members) <= SNAPSHOT_MAX_MEMBERS, "mig");
+_Static_assert(ARRAY_SIZE(process_members) <= SNAPSHOT_MAX_MEMBERS, "process");
 
 /* Takes "N" or "N-M" off a list's item. */
 static bool read_range(struct span item, int64_t max, int64_t *first, int64_t *last)
@@ -124,9 +161,9 @@ static bool set_index(int *member, struct span value)
 	return true;
 }
 
-static bool set_bytes(int64_t *member, struct span value)
+static bool set_large(int64_t *member, struct span value, int64_t max)
 {
-	int64_t n = span_number(value, INT64_MAX);
+	int64_t n = span_number(value, max);
 
 	if (n < 0)
 		return false;
@@ -164,6 +201,67 @@ static bool set_nvlink(gpumap_device *device, struct span value, bool *nomem)
 	return good;
 }
 
+static bool set_mode(int *member, struct span value)
+{
+	*member = compute_mode_number(value);
+	return *member >= 0;
+}
+
+static bool set_listed(enum listed *member, struct span value)
+{
+	*member = span_is(value, "all")    ? LISTED_ALL
+		  : span_is(value, "some") ? LISTED_SOME
+		  : span_is(value, "none") ? LISTED_NONE
+					   : LISTED_UNKNOWN;
+	return *member != LISTED_UNKNOWN;
+}
+
+static bool set_types(unsigned *member, struct span value)
+{
+	unsigned types = 0;
+	struct span rest = value, word;
+
+	while (span_split(&rest, ',', &word)) {
+		unsigned type = process_type(span_trim(word));
+
+		if (!type)
+			return false;
+		types |= type;
+	}
+	*member = types;
+	return true;
+}
+
+/* Takes a number of `digits` digits, and the character after it, off the text. */
+static bool take_part(struct span *text, size_t digits, char after, int *ret)
+{
+	struct span part = {text->text, digits};
+
+	if (text->length <= digits || text->text[digits] != after)
+		return false;
+	*ret = (int)span_number(part, INT_MAX);
+	text->text += digits + 1;
+	text->length -= digits + 1;
+	return *ret >= 0;
+}
+
+static bool set_start(gpumap_process *process, struct span value)
+{
+	struct span rest = value;
+	struct tm tm = {0};
+
+	if (!take_part(&rest, 4, '-', &tm.tm_year) || !take_part(&rest, 2, '-', &tm.tm_mon) ||
+	    !take_part(&rest, 2, 'T', &tm.tm_mday) || !take_part(&rest, 2, ':', &tm.tm_hour) ||
+	    !take_part(&rest, 2, ':', &tm.tm_min) || !take_part(&rest, 2, 'Z', &tm.tm_sec) ||
+	    rest.length)
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	process_set_start(process, timegm(&tm));
+	/* A date that does not exist, such as the 30th of February, would be another one. */
+	return span_is(value, process->started);
+}
+
 static bool set(const struct snapshot_member *member, void *object, struct span value,
 		struct span text, bool *nomem)
 {
@@ -183,7 +281,9 @@ static bool set(const struct snapshot_member *member, void *object, struct span 
 	case SNAPSHOT_LIST:
 		return is_list(value) && set_text(p, value, nomem);
 	case SNAPSHOT_BYTES:
-		return set_bytes(p, value);
+		return set_large(p, value, INT64_MAX);
+	case SNAPSHOT_ID:
+		return set_large(p, value, UINT32_MAX);
 	case SNAPSHOT_NUMBER:
 		return set_number(p, value);
 	case SNAPSHOT_INDEX:
@@ -192,6 +292,14 @@ static bool set(const struct snapshot_member *member, void *object, struct span 
 		return set_enabled(p, value);
 	case SNAPSHOT_NVLINK:
 		return set_nvlink(object, value, nomem);
+	case SNAPSHOT_MODE:
+		return set_mode(p, value);
+	case SNAPSHOT_LISTED:
+		return set_listed(p, value);
+	case SNAPSHOT_TYPES:
+		return set_types(p, value);
+	case SNAPSHOT_START:
+		return set_start(object, value);
 	default:
 		return false;
 	}
@@ -209,9 +317,14 @@ const char *snapshot_set(const struct snapshot_member *member, void *object, str
 		[SNAPSHOT_LIST] = "a list such as 0-31,64-95",
 		[SNAPSHOT_BYTES] = "a number of bytes, digits alone",
 		[SNAPSHOT_NUMBER] = "a number from 0 to 2147483647",
+		[SNAPSHOT_ID] = "a number from 0 to 4294967295",
 		[SNAPSHOT_INDEX] = "a number from 0 to 2147483647, or unknown",
 		[SNAPSHOT_ENABLED] = "yes, no or unknown",
 		[SNAPSHOT_NVLINK] = "a list of GPU numbers such as 1,2,3, or none",
+		[SNAPSHOT_MODE] = "default, exclusive-thread, prohibited or exclusive-process",
+		[SNAPSHOT_LISTED] = "all, some or none",
+		[SNAPSHOT_TYPES] = "a list of compute, graphics and mps",
+		[SNAPSHOT_START] = "a time such as 2026-11-21T10:00:00Z",
 	};
 	struct strbuf decoded = {0};
 	bool good;

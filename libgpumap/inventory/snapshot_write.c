@@ -52,12 +52,46 @@ static void write_text(struct strbuf *buf, const char *text)
 		inifile_encode(buf, span_of(text));
 }
 
-static void write_enabled(struct strbuf *buf, const gpumap_device *device)
+/* Without a value the reader takes a GPU with instances for enabled. */
+static void write_enabled(struct writer *w, const struct snapshot_member *member,
+			  const void *object)
 {
-	if (device->mig_enabled >= 0)
-		strbuf_puts(buf, device->mig_enabled ? "yes" : "no");
-	else if (device->mig_count)
-		strbuf_puts(buf, "unknown");
+	int enabled = *(const int *)((const char *)object + member->offset);
+
+	if (enabled >= 0)
+		strbuf_puts(&w->text, enabled ? "yes" : "no");
+	else if (!member->usage && ((const gpumap_device *)object)->mig_count)
+		strbuf_puts(&w->text, "unknown");
+}
+
+static void write_types(struct strbuf *buf, unsigned types)
+{
+	const char *word, *comma = "";
+	unsigned type;
+
+	for (size_t i = 0; (word = process_type_word(i, &type)); i++) {
+		if (!(types & type))
+			continue;
+		strbuf_printf(buf, "%s%s", comma, word);
+		comma = ",";
+	}
+}
+
+/* A member of the usage, of the kinds that nothing else has. */
+static void write_usage(struct strbuf *buf, const struct snapshot_member *member,
+			const void *object)
+{
+	static const char *const listed[] = {"none", "some", "all"};
+	const void *p = (const char *)object + member->offset;
+
+	if (member->kind == SNAPSHOT_MODE && *(const int *)p >= 0)
+		strbuf_puts(buf, compute_mode_word(*(const int *)p));
+	else if (member->kind == SNAPSHOT_LISTED && *(const enum listed *)p >= 0)
+		strbuf_puts(buf, listed[*(const enum listed *)p]);
+	else if (member->kind == SNAPSHOT_TYPES)
+		write_types(buf, *(const unsigned *)p);
+	else if (member->kind == SNAPSHOT_START)
+		strbuf_puts(buf, ((const gpumap_process *)object)->started);
 }
 
 /* Appends the member's value; nothing when it is not known. */
@@ -68,7 +102,8 @@ static void write_value(struct writer *w, const struct snapshot_member *member, 
 
 	switch (member->kind) {
 	case SNAPSHOT_VERSION:
-		strbuf_printf(buf, "%d", SNAPSHOT_SCHEMA);
+		strbuf_printf(buf, "%d",
+			      w->inventory->usage ? SNAPSHOT_USAGE_SCHEMA : SNAPSHOT_SCHEMA);
 		break;
 	case SNAPSHOT_FLAG:
 		if (*(const bool *)p)
@@ -86,6 +121,7 @@ static void write_value(struct writer *w, const struct snapshot_member *member, 
 		write_text(buf, *(char *const *)p);
 		break;
 	case SNAPSHOT_BYTES:
+	case SNAPSHOT_ID:
 		if (*(const int64_t *)p >= 0)
 			strbuf_printf(buf, "%" PRId64, *(const int64_t *)p);
 		break;
@@ -98,11 +134,14 @@ static void write_value(struct writer *w, const struct snapshot_member *member, 
 			strbuf_puts(buf, "unknown");
 		break;
 	case SNAPSHOT_ENABLED:
-		write_enabled(buf, object);
+		write_enabled(w, member, object);
 		break;
 	case SNAPSHOT_NVLINK:
 		if (((const gpumap_device *)object)->nvlink_count >= 0)
 			write_nvlink(buf, object);
+		break;
+	default:
+		write_usage(buf, member, object);
 		break;
 	}
 }
@@ -130,6 +169,8 @@ static void write_members(struct writer *w, const struct snapshot_table *table, 
 		const struct snapshot_member *member = &table->members[i];
 		size_t before = w->text.length, start;
 
+		if (member->usage && !w->inventory->usage)
+			continue;
 		strbuf_printf(&w->text, "%s = ", member->name);
 		start = w->text.length;
 		write_value(w, member, object);
@@ -183,6 +224,10 @@ static void write_all(struct writer *w)
 		for (size_t k = 0; k < gpu->mig_count; k++) {
 			strbuf_printf(&w->text, "\n[mig %d:%zu]\n", label, k);
 			write_members(w, &snapshot_mig, &gpu->mig[k]);
+		}
+		for (size_t k = 0; inventory->usage && k < gpu->process_count; k++) {
+			strbuf_printf(&w->text, "\n[process %d:%zu]\n", label, k);
+			write_members(w, &snapshot_process, &gpu->processes[k]);
 		}
 	}
 }

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "nvml_processes.h"
+
 struct fake fake;
 
 static struct nvml_handle *handle_of(unsigned int i)
@@ -69,8 +71,144 @@ static enum nvml_return fake_pci(struct nvml_handle *device, struct nvml_pci *pc
 
 static enum nvml_return fake_memory(struct nvml_handle *device, struct nvml_memory *memory)
 {
+	enum nvml_return r = NVML_SUCCESS;
+
 	memory->total = number_of(device) < 100 ? 40ull << 30 : 10ull << 30;
+	if (fake.use.refusing == number_of(device) + 1)
+		r = fake.use.memory;
+	memory->used = ((unsigned long long)fake.use.used + fake.use.reserved) << 20;
+	memory->free = memory->total - memory->used;
+	return r;
+}
+
+/* One more query about the usage: whether the GPU is lost by now. */
+static bool is_lost(void)
+{
+	return fake.use.lost_after >= 0 && fake.use.queries++ >= fake.use.lost_after;
+}
+
+static enum nvml_return fake_memory_v2(struct nvml_handle *device, struct nvml_memory_v2 *memory)
+{
+	struct nvml_memory old;
+	enum nvml_return r = fake_memory(device, &old);
+
+	if (is_lost())
+		return NVML_ERROR_GPU_IS_LOST;
+	if (memory->version != NVML_MEMORY_V2)
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	memory->total = old.total;
+	memory->reserved = (unsigned long long)fake.use.reserved << 20;
+	memory->used = (unsigned long long)fake.use.used << 20;
+	memory->free = old.free;
+	return r;
+}
+
+static enum nvml_return fake_utilization(struct nvml_handle *device,
+					 struct nvml_utilization *utilization)
+{
+	(void)device;
+	utilization->gpu = fake.use.percent;
+	return is_lost() ? NVML_ERROR_GPU_IS_LOST : fake.use.utilization;
+}
+
+static enum nvml_return fake_temperature(struct nvml_handle *device, enum nvml_sensor sensor,
+					 unsigned int *celsius)
+{
+	(void)device;
+	(void)sensor;
+	*celsius = fake.use.celsius;
+	return is_lost() ? NVML_ERROR_GPU_IS_LOST : fake.use.temperature;
+}
+
+static enum nvml_return fake_temperature_v(struct nvml_handle *device,
+					   struct nvml_temperature *temperature)
+{
+	(void)device;
+	temperature->celsius = (int)fake.use.celsius + 1;
+	return temperature->version == NVML_TEMPERATURE_V1 ? NVML_SUCCESS
+							   : NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+}
+
+static enum nvml_return fake_mode(struct nvml_handle *device, enum nvml_compute_mode *mode)
+{
+	(void)device;
+	*mode = (enum nvml_compute_mode)fake.use.mode_number;
+	return is_lost() ? NVML_ERROR_GPU_IS_LOST : fake.use.mode;
+}
+
+static bool is_listed(const struct fake_process *p, unsigned int device, enum nvml_list list)
+{
+	return p->device == device && (p->lists & 1u << list);
+}
+
+static void write_entry(char *to, const struct fake_process *p, size_t size)
+{
+	struct nvml_process entry = {
+		.pid = p->pid,
+		.bytes = (int)p->mib == NO_MIB ? NVML_NOT_AVAILABLE
+					       : (unsigned long long)p->mib << 20,
+		.gi = p->gi ? p->gi : UINT32_MAX,
+		.ci = p->gi ? p->ci : UINT32_MAX,
+	};
+	char wide[sizeof(entry) + 8] = {0};
+
+	memcpy(wide, &entry, sizeof(entry));
+	memcpy(to, wide, size);
+}
+
+static enum nvml_return list_of(struct nvml_handle *device, enum nvml_list list,
+				unsigned int *count, char *to, size_t size)
+{
+	unsigned int room = *count;
+
+	if (is_lost())
+		return NVML_ERROR_GPU_IS_LOST;
+	if (fake.use.refusing == number_of(device) + 1 && fake.use.list != NVML_SUCCESS)
+		return fake.use.list;
+	if (fake.use.lists[list] != NVML_SUCCESS)
+		return fake.use.lists[list];
+	*count = 0;
+	for (size_t i = 0; i < fake.use.count; i++)
+		*count += is_listed(&fake.use.processes[i], number_of(device), list);
+	if (*count > room)
+		return NVML_ERROR_INSUFFICIENT_SIZE;
+	for (size_t i = 0; i < fake.use.count; i++)
+		if (is_listed(&fake.use.processes[i], number_of(device), list)) {
+			write_entry(to, &fake.use.processes[i], size);
+			to += size;
+		}
 	return NVML_SUCCESS;
+}
+
+#define FAKE_LISTS(name, list) \
+	static enum nvml_return name##_v1(struct nvml_handle *device, unsigned int *count, \
+					  void *to) \
+	{ \
+		return list_of(device, list, count, to, offsetof(struct nvml_process, gi)); \
+	} \
+	static enum nvml_return name##_v3(struct nvml_handle *device, unsigned int *count, \
+					  void *to) \
+	{ \
+		return list_of(device, list, count, to, \
+			       fake.use.entry ? fake.use.entry : sizeof(struct nvml_process)); \
+	}
+FAKE_LISTS(fake_compute, NVML_LIST_COMPUTE)
+FAKE_LISTS(fake_graphics, NVML_LIST_GRAPHICS)
+FAKE_LISTS(fake_mps, NVML_LIST_MPS)
+
+void fake_usage(struct nvml *nvml)
+{
+	nvml->memory_v2 = fake_memory_v2;
+	nvml->utilization = fake_utilization;
+	nvml->temperature = fake_temperature;
+	nvml->temperature_v = fake_temperature_v;
+	nvml->compute_mode = fake_mode;
+	nvml->compute_v1 = fake_compute_v1;
+	nvml->graphics_v1 = fake_graphics_v1;
+	nvml->mps_v1 = fake_mps_v1;
+	nvml->compute_v3 = fake_compute_v3;
+	nvml->graphics_v3 = fake_graphics_v3;
+	nvml->mps_v3 = fake_mps_v3;
 }
 
 static enum nvml_return fake_minor(struct nvml_handle *device, unsigned int *minor)
@@ -191,4 +329,5 @@ void fake_reset(void)
 	memset(&fake, 0, sizeof(fake));
 	fake.link_state = NVML_ERROR_NOT_SUPPORTED;
 	fake.link_type = NVML_LINK_TO_SWITCH;
+	fake.use.lost_after = -1;
 }

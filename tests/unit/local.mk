@@ -24,6 +24,7 @@ unit_programs = \
 	tests/unit/t-lint-shell-nomem \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
+	tests/unit/t-nvml-usage \
 	tests/unit/t-open \
 	tests/unit/t-plan-alike \
 	tests/unit/t-plan-bad \
@@ -84,6 +85,11 @@ tests_unit_t_nvml_SOURCES = tests/unit/t-nvml.c tests/unit/unit.h \
 	tests/unit/fake-nvml.c tests/unit/fake-nvml.h
 tests_unit_t_nvml_CFLAGS = $(unit_cflags)
 tests_unit_t_nvml_LDADD = $(unit_ldadd)
+
+tests_unit_t_nvml_usage_SOURCES = tests/unit/t-nvml-usage.c tests/unit/unit.h $(failing_malloc) \
+	tests/unit/fake-nvml.c tests/unit/fake-nvml.h
+tests_unit_t_nvml_usage_CFLAGS = $(unit_cflags)
+tests_unit_t_nvml_usage_LDADD = $(unit_ldadd)
 
 tests_unit_t_open_SOURCES = tests/unit/t-open.c tests/unit/unit.h
 tests_unit_t_open_CFLAGS = $(unit_cflags)

@@ -104,6 +104,36 @@ static inline void save(const gpumap_inventory *inventory, const char *path)
 	gpumap_report_free(report);
 }
 
+static inline void same_process(const char *row, const gpumap_process *a, const gpumap_process *b)
+{
+	ROW_EQ_INT(row, b->pid, a->pid);
+	ROW_EQ_INT(row, b->memory, a->memory);
+	ROW_EQ_INT(row, b->types, a->types);
+	ROW_EQ_INT(row, b->mig, a->mig);
+	ROW_EQ_INT(row, b->visible, a->visible);
+	ROW_EQ_INT(row, b->uid, a->uid);
+	ROW_EQ_INT(row, b->start, a->start);
+	ROW_EQ_STR(row, b->started, a->started);
+	ROW_EQ_STR(row, b->user, a->user);
+	ROW_EQ_STR(row, b->command, a->command);
+	ROW_EQ_STR(row, b->container, a->container);
+}
+
+static inline void same_usage(const char *row, const gpumap_device *a, const gpumap_device *b)
+{
+	ROW_EQ_INT(row, b->used, a->used);
+	ROW_EQ_INT(row, b->free, a->free);
+	ROW_EQ_INT(row, b->reserved, a->reserved);
+	ROW_EQ_INT(row, b->utilization, a->utilization);
+	ROW_EQ_INT(row, b->temperature, a->temperature);
+	ROW_EQ_INT(row, b->compute_mode, a->compute_mode);
+	ROW_EQ_INT(row, b->listed, a->listed);
+	ROW_EQ_INT(row, b->process_first, a->process_first);
+	ROW_EQ_INT(row, b->process_count, a->process_count);
+	for (size_t i = 0; a->processes && i < a->process_count; i++)
+		same_process(row, &a->processes[i], &b->processes[i]);
+}
+
 static inline void same_device(const char *row, const gpumap_device *a, const gpumap_device *b)
 {
 	ROW_EQ_INT(row, b->index, a->index);
@@ -123,6 +153,7 @@ static inline void same_device(const char *row, const gpumap_device *a, const gp
 	ROW_EQ_STR(row, b->profile, a->profile);
 	ROW_EQ_INT(row, b->gi, a->gi);
 	ROW_EQ_INT(row, b->ci, a->ci);
+	same_usage(row, a, b);
 	ROW_EQ_INT(row, b->mig_count, a->mig_count);
 	for (size_t i = 0; i < a->mig_count; i++)
 		same_device(row, &a->mig[i], &b->mig[i]);
@@ -140,6 +171,7 @@ static inline void same_inventory(const char *row, const gpumap_inventory *a,
 	ROW_EQ_STR(row, b->date, a->date);
 	ROW_EQ_INT(row, b->assumed, a->assumed);
 	ROW_EQ_INT(row, b->partial, a->partial);
+	ROW_EQ_INT(row, b->usage, a->usage);
 	for (int k = 0; k < 2; k++) {
 		ROW_EQ_INT(row, !b->order[k], !a->order[k]);
 		for (size_t i = 0; a->order[k] && i < a->count; i++)

@@ -31,7 +31,7 @@ static void expect(const char *name, bool old, int code, const char *want)
 	char *got;
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	ROW_EQ_INT(name, nvml_read(&inventory, &nvml, &why, report), code);
+	ROW_EQ_INT(name, nvml_read(&inventory, &nvml, false, &why, report), code);
 	ROW_EQ_INT(name, fake.open, 0);
 	for (size_t i = 0; i < gpumap_inventory_count(inventory); i++)
 		describe_gpu(&buf, &inventory->gpus[i]);
@@ -77,7 +77,7 @@ START_TEST(details)
 	enum nvml_return why;
 
 	fake.count = 1;
-	ck_assert_int_eq(nvml_read(&inventory, &nvml, &why, NULL), GPUMAP_OK);
+	ck_assert_int_eq(nvml_read(&inventory, &nvml, false, &why, NULL), GPUMAP_OK);
 	ROW_EQ_STR("source", inventory->source, "nvml");
 	ROW_EQ_STR("driver", inventory->driver, "570.86.15");
 	ROW_EQ_STR("name", inventory->gpus[0].name, "NVIDIA A100");
@@ -200,7 +200,7 @@ START_TEST(links)
 	memcpy(fake.links, link_rows[_i].links, sizeof(link_rows[_i].links));
 	if (link_rows[_i].no_type)
 		nvml.link_type = NULL;
-	ck_assert_int_eq(nvml_read(&inventory, &nvml, &why, NULL), GPUMAP_OK);
+	ck_assert_int_eq(nvml_read(&inventory, &nvml, false, &why, NULL), GPUMAP_OK);
 	for (size_t i = 0; i < 4; i++) {
 		struct strbuf buf = {0};
 		char *got;

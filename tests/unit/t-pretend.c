@@ -107,7 +107,7 @@ START_TEST(machines)
 	char *got;
 
 	setenv(rows[_i].variable, rows[_i].value, 1);
-	ROW_EQ_INT(rows[_i].name, nvml_probe(&inventory, &why, NULL), GPUMAP_OK);
+	ROW_EQ_INT(rows[_i].name, nvml_probe(&inventory, false, &why, NULL), GPUMAP_OK);
 	got = describe(inventory);
 	ROW_EQ_STR(rows[_i].name, got, rows[_i].want);
 	free(got);
@@ -136,7 +136,7 @@ START_TEST(switches)
 			      (DEVICE, unsigned int, enum nvml_link_type *), gpu(0), 0, &type),
 			 NVML_SUCCESS);
 	ck_assert_int_eq(type, NVML_LINK_TO_SWITCH);
-	ck_assert_int_eq(nvml_probe(&inventory, &why, NULL), GPUMAP_OK);
+	ck_assert_int_eq(nvml_probe(&inventory, false, &why, NULL), GPUMAP_OK);
 	for (size_t i = 0; i < 8; i++)
 		ck_assert_int_eq(inventory->gpus[i].nvlink_count, 7);
 	gpumap_inventory_free(inventory);

@@ -11,9 +11,11 @@
 #include "inventory/inventory.h"
 #include "unit.h"
 
-static const char text[] = "[snapshot]\nschema = 1\nsource = nvml\ncuda_fastest = 1,0\n"
+static const char text[] = "[snapshot]\nschema = 2\nsource = nvml\ncuda_fastest = 1,0\n"
 			   "[gpu 0]\nuuid = GPU-0\nname = \"a \\\" b\"\nnvlink = 1\npci = 1:0.0\n"
-			   "[mig 0:0]\nuuid = MIG-0\nprofile = p\n[gpu 1]\ncpus = 0-3\n";
+			   "[mig 0:0]\nuuid = MIG-0\nprofile = p\n"
+			   "[process 0:0]\npid = 4\nuser = \"a b\"\ncommand = c\ncontainer = d\n"
+			   "[gpu 1]\ncpus = 0-3\n";
 
 static int parse(gpumap_inventory **ret, gpumap_report *report)
 {

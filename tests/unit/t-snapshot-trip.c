@@ -128,6 +128,60 @@ static gpumap_inventory *make_mig(void)
 	return finish(inventory);
 }
 
+static gpumap_process *add_process(gpumap_device *gpu, int64_t pid, int mig)
+{
+	gpumap_process *p = device_add_process(gpu);
+
+	ck_assert_ptr_nonnull(p);
+	p->pid = pid;
+	p->mig = mig;
+	p->types = GPUMAP_PROCESS_TYPE_COMPUTE;
+	return p;
+}
+
+static gpumap_inventory *make_usage(void)
+{
+	gpumap_inventory *inventory = make_mig();
+	gpumap_device *gpu = &inventory->gpus[2];
+	gpumap_process *p;
+
+	inventory->usage = true;
+	inventory->gpus[0].listed = LISTED_NONE;
+	inventory->gpus[1].listed = LISTED_SOME;
+	gpu->listed = LISTED_ALL;
+	gpu->used = 5ll << 30;
+	gpu->free = 0;
+	gpu->reserved = 1;
+	gpu->utilization = 100;
+	gpu->temperature = 83;
+	gpu->compute_mode = GPUMAP_COMPUTE_MODE_EXCLUSIVE_PROCESS;
+	gpu->mig[0].listed = LISTED_ALL;
+	gpu->mig[1].listed = LISTED_SOME;
+	gpu->mig[1].used = 7;
+	gpu->mig[1].utilization = 3;
+	add_process(gpu, UINT32_MAX, 1)->visible = 0;
+	add_process(gpu, 0, 0)->types = 7;
+	add_process(gpu, 4711, -1)->types = 0;
+	p = add_process(gpu, 4711, 1);
+	p->memory = 4ll << 30;
+	p->visible = 1;
+	p->uid = UINT32_MAX;
+	process_set_start(p, 1795255200);
+	set_text(&p->user, "jo ; \"x\"");
+	set_text(&p->command, "python train.py \n--x=\x01 # a");
+	set_text(&p->container, "docker:3f2a91c07d4e");
+	return finish(inventory);
+}
+
+/* The usage of no device is known. */
+static gpumap_inventory *make_no_usage(void)
+{
+	gpumap_inventory *inventory = make_mig();
+
+	inventory->usage = true;
+	return inventory;
+}
+
 static gpumap_inventory *make_unknown_indices(void)
 {
 	gpumap_inventory *inventory = make("proc");
@@ -218,6 +272,8 @@ static const struct {
 	{"synthetic", make_synthetic},
 	{"full", make_full},
 	{"mig", make_mig},
+	{"usage", make_usage},
+	{"unknown usage", make_no_usage},
 	{"unknown indices", make_unknown_indices},
 	{"gaps", make_gaps},
 	{"odd names", make_odd_names},
@@ -282,6 +338,33 @@ START_TEST(looks_like_this)
 }
 END_TEST
 
+/* Readers of schema 1 refuse the usage; a file without usage is for them too. */
+START_TEST(schemas)
+{
+	gpumap_inventory *with = make_usage(), *without = make_mig();
+	char *text;
+
+	save(with, "m.ini");
+	text = slurp("m.ini");
+	ck_assert_ptr_nonnull(strstr(text, "\nschema = 2\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nusage = yes\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\n[process 2:3]\n"));
+	free(text);
+	with->usage = false;
+	save(with, "m.ini");
+	save(without, "n.ini");
+	text = slurp("m.ini");
+	ck_assert_ptr_nonnull(strstr(text, "\nschema = 1\n"));
+	free(text);
+	gpumap_inventory_free(with);
+	with = parse(text = slurp("m.ini"));
+	same_inventory("without usage", without, with);
+	free(text);
+	gpumap_inventory_free(with);
+	gpumap_inventory_free(without);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("snapshot");
@@ -292,5 +375,6 @@ int main(void)
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_loop_test(tests, round_trips, 0, ARRAY_SIZE(trips));
 	tcase_add_test(tests, looks_like_this);
+	tcase_add_test(tests, schemas);
 	return unit_run(suite);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nvml_library.h"
+#include "nvml_processes.h"
 
 /* --- NVML --------------------------------------------------------------------------------------
  */
@@ -61,37 +61,22 @@ void gpu_memory_close(struct gpu_memory *memory)
 /* --- processes ---------------------------------------------------------------------------------
  */
 
-enum { ROOM = 64, WIDEST = 32, UNWRITTEN = 0xa5 };
-
-/* Drivers 535.43 to 535.86 have entries of 32 bytes for _v3, all others of 24: the bytes that were
- * not written show which. The additional member, protected memory, is the last. */
-static size_t entry_size(const unsigned char *entries, unsigned int count)
+static void find_own(struct gpu_use *use, const struct nvml_processes *list, int pid)
 {
-	size_t end = (size_t)count * WIDEST;
-
-	while (end > 0 && entries[end - 1] == UNWRITTEN)
-		end--;
-	return end <= count * sizeof(struct nvml_process) ? sizeof(struct nvml_process) : WIDEST;
-}
-
-static void find_own(struct gpu_use *use, const unsigned char *entries, unsigned int count, int pid)
-{
-	size_t size = entry_size(entries, count);
-	struct nvml_process entry;
-
 	use->listed = true;
-	for (unsigned int i = 0; i < count; i++) {
-		memcpy(&entry, entries + i * size, sizeof(entry));
-		if (entry.pid != (unsigned int)pid)
+	for (unsigned int i = 0; i < list->count; i++) {
+		const struct nvml_process *entry = &list->entries[i];
+
+		if (entry->pid != (unsigned int)pid)
 			continue;
 		/* A process with several instances is listed several times. */
 		if (!use->own)
 			use->own_bytes = 0;
 		use->own = true;
-		if (entry.bytes == NVML_NOT_AVAILABLE || use->own_bytes < 0)
+		if (entry->bytes == NVML_NOT_AVAILABLE || use->own_bytes < 0)
 			use->own_bytes = -1;
 		else
-			use->own_bytes += (int64_t)entry.bytes;
+			use->own_bytes += (int64_t)entry->bytes;
 	}
 }
 
@@ -99,28 +84,13 @@ static void find_own(struct gpu_use *use, const unsigned char *entries, unsigned
 static bool read_processes(const struct nvml *nvml, struct nvml_handle *handle, int pid,
 			   struct gpu_use *use, struct train_error *error)
 {
-	unsigned int room = ROOM, count;
-	unsigned char *entries = NULL;
-	enum nvml_return code;
+	struct nvml_processes list;
 
-	do {
-		unsigned char *more = realloc(entries, (size_t)room * WIDEST);
-
-		if (!more) {
-			free(entries);
-			return train_nomem(error, "the list of a GPU's processes");
-		}
-		entries = more;
-		memset(entries, UNWRITTEN, (size_t)room * WIDEST);
-		count = room;
-		code = NVML_ASK(nvml, processes_v3, handle, &count, entries);
-		if (code == NVML_ERROR_FUNCTION_NOT_FOUND)
-			code = NVML_ASK(nvml, processes_v2, handle, &count, entries);
-		room = count > room ? count + ROOM : 2 * room;
-	} while (code == NVML_ERROR_INSUFFICIENT_SIZE && room < 1u << 20);
-	if (code == NVML_SUCCESS)
-		find_own(use, entries, count, pid);
-	free(entries);
+	if (!nvml_read_processes(&list, nvml, NVML_LIST_COMPUTE, handle))
+		return train_nomem(error, "the list of a GPU's processes");
+	if (list.code == NVML_SUCCESS)
+		find_own(use, &list, pid);
+	free(list.entries);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A process as /proc/PID/stat describes it. */
-#ifndef GM_LAUNCH_PROCESS_STAT_H
-#define GM_LAUNCH_PROCESS_STAT_H
+#ifndef GM_PROCESS_STAT_H
+#define GM_PROCESS_STAT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* The usage of devices as JSON. */
+#include "explain/json.h"
+#include "inventory/inventory.h"
+
+static json_t *types_json(int64_t types, bool *failed)
+{
+	json_t *array = json_array();
+	const char *word;
+	unsigned type;
+
+	for (size_t i = 0; types > 0 && (word = process_type_word(i, &type)); i++)
+		if (types & type)
+			json_push(array, json_string(word), failed);
+	return array;
+}
+
+static json_t *flag_json(int64_t flag)
+{
+	return flag < 0 ? json_null() : json_boolean(flag);
+}
+
+json_t *process_json(const gpumap_process *p, bool *failed)
+{
+	return JSON_OBJECT(
+		failed, {"pid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_PID))},
+		{"memory_bytes", json_number(gpumap_process_int(p, GPUMAP_PROCESS_MEMORY))},
+		{"mig", json_number(gpumap_process_int(p, GPUMAP_PROCESS_MIG))},
+		{"types", types_json(gpumap_process_int(p, GPUMAP_PROCESS_TYPES), failed)},
+		{"visible", flag_json(gpumap_process_int(p, GPUMAP_PROCESS_VISIBLE))},
+		{"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
+		{"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
+		{"start", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
+		{"container", json_text(gpumap_process_str(p, GPUMAP_PROCESS_CONTAINER))},
+		{"command", json_text(gpumap_process_str(p, GPUMAP_PROCESS_COMMAND))});
+}
+
+json_t *processes_json(const gpumap_device *device, bool *failed)
+{
+	int count = gpumap_device_process_count(device);
+	json_t *array;
+
+	if (count < 0)
+		return json_null();
+	array = json_array();
+	for (int i = 0; i < count; i++)
+		json_push(array, process_json(gpumap_device_process(device, (size_t)i), failed),
+			  failed);
+	return array;
+}
+
+static json_t *number_of(const gpumap_device *d, enum gpumap_device_int_attr attr)
+{
+	return json_number(gpumap_device_int(d, attr));
+}
+
+json_t *usage_json(const gpumap_device *d, bool *failed)
+{
+	int64_t mode = gpumap_device_int(d, GPUMAP_DEVICE_COMPUTE_MODE);
+
+	return JSON_OBJECT(failed, {"memory_used_bytes", number_of(d, GPUMAP_DEVICE_MEMORY_USED)},
+			   {"memory_free_bytes", number_of(d, GPUMAP_DEVICE_MEMORY_FREE)},
+			   {"memory_reserved_bytes", number_of(d, GPUMAP_DEVICE_MEMORY_RESERVED)},
+			   {"memory_hidden_bytes", number_of(d, GPUMAP_DEVICE_MEMORY_HIDDEN)},
+			   {"utilization_percent", number_of(d, GPUMAP_DEVICE_UTILIZATION)},
+			   {"temperature_celsius", number_of(d, GPUMAP_DEVICE_TEMPERATURE)},
+			   {"compute_mode", json_text(compute_mode_word((int)mode))},
+			   {"processes_complete",
+			    flag_json(gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE))});
+}

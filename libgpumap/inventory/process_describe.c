@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Who the processes on GPUs are, from /proc. A process may end at any time; then what was read of
+ * it stays. */
+#include "inventory/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "container.h"
+#include "process_stat.h"
+#include "readfile.h"
+
+enum {
+	MAX_COMMAND = 1024,  /* bytes that are shown */
+	MAX_STAT = 16 << 20, /* of /proc/stat, which has a line for each CPU */
+	MAX_CGROUP = 8192,
+	SHOWN_ID = 12, /* characters of a container's id, as docker shows it */
+	MAX_PASSWD = 1 << 16
+};
+
+struct user {
+	int64_t uid;
+	char *name; /* NULL: it has none */
+};
+
+struct describer {
+	int64_t booted; /* seconds since the epoch; -1: not known */
+	int64_t ticks;  /* in a second */
+	struct user *users;
+	size_t count, room;
+};
+
+/* The time when the system was started, which is stable: the clocks' difference is not. */
+static int64_t boot_time(void)
+{
+	static const char key[] = "\nbtime ";
+	char *text = NULL;
+	const char *at;
+	size_t size;
+	int64_t seconds = -1;
+
+	if (read_file("/proc/stat", false, MAX_STAT, &text, &size) != 0)
+		return -1;
+	at = strstr(text, key);
+	if (at)
+		seconds = strtoll(at + strlen(key), NULL, 10);
+	free(text);
+	return seconds;
+}
+
+/* Looks the name up. False without memory. */
+static bool find_name(char **name, int64_t uid)
+{
+	struct passwd entry, *found = NULL;
+	char *buf = malloc(MAX_PASSWD);
+	int error = ENOMEM;
+	bool good;
+
+	if (buf)
+		error = getpwuid_r((uid_t)uid, &entry, buf, MAX_PASSWD, &found);
+	good = error != ENOMEM;
+	if (error == 0 && found && *found->pw_name)
+		good = member_set(name, span_of(found->pw_name));
+	free(buf);
+	return good;
+}
+
+/* The name may come over a network, so each user is looked up once. */
+static bool set_user(struct describer *d, gpumap_process *p)
+{
+	struct user *user;
+	size_t i = 0;
+
+	while (i < d->count && d->users[i].uid != p->uid)
+		i++;
+	if (i == d->count) {
+		user = array_room(d->users, d->count, &d->room, sizeof(*user));
+		if (!user)
+			return false;
+		d->users = user;
+		d->users[d->count++] = (struct user){p->uid, NULL};
+		if (!find_name(&d->users[i].name, p->uid))
+			return false;
+	}
+	return !d->users[i].name || member_set(&p->user, span_of(d->users[i].name));
+}
+
+/* The real user; a file's owner would be root for a process that cannot be traced. */
+static bool read_user(struct describer *d, gpumap_process *p)
+{
+	static const char key[] = "\nUid:";
+	char text[4096];
+	const char *at;
+
+	if (!host_read(text, sizeof(text), "/proc/%lld/status", (long long)p->pid))
+		return true;
+	at = strstr(text, key);
+	if (!at)
+		return true;
+	p->uid = strtoll(at + strlen(key), NULL, 10);
+	return set_user(d, p);
+}
+
+/* Cuts a text that has more bytes, at a whole character. */
+static size_t cut(char text[MAX_COMMAND + 4], size_t length)
+{
+	size_t i = 0, n = 0;
+	bool shown;
+
+	if (length <= MAX_COMMAND)
+		return length;
+	while (i + (n = utf8_next(text + i, length - i, &shown)) <= MAX_COMMAND)
+		i += n;
+	memcpy(text + i, "...", 3);
+	return i + 3;
+}
+
+static bool read_command(gpumap_process *p)
+{
+	char path[48], text[MAX_COMMAND + 4], name[64];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%lld/cmdline", (long long)p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, MAX_COMMAND + 1);
+		close(fd);
+	}
+	while (n > 0 && text[n - 1] == '\0')
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	if (n > 0)
+		return member_set(&p->command, (struct span){text, cut(text, (size_t)n)});
+	/* A dead process has no command line, and is shown as ps(1) does. */
+	if (!host_read(name, sizeof(name), "/proc/%lld/comm", (long long)p->pid))
+		return true;
+	snprintf(text, sizeof(text), "[%s]", name);
+	return member_set(&p->command, span_of(text));
+}
+
+static bool read_container(gpumap_process *p)
+{
+	struct container container;
+	char text[MAX_CGROUP], name[256];
+	size_t length;
+	bool hex = true;
+
+	if (!host_read(text, sizeof(text), "/proc/%lld/cgroup", (long long)p->pid) ||
+	    !container_find(&container, text))
+		return true;
+	length = container.id.length < 200 ? container.id.length : 200;
+	for (size_t i = 0; i < length; i++)
+		hex = hex && is_hex(container.id.text[i]);
+	if (hex && length == 64)
+		length = SHOWN_ID;
+	snprintf(name, sizeof(name), "%s:%.*s", container.runtime, (int)length, container.id.text);
+	return member_set(&p->container, span_of(name));
+}
+
+static bool describe(struct describer *d, gpumap_process *p)
+{
+	struct process_stat process;
+	struct stat folder;
+	char path[32];
+
+	p->visible =
+		p->pid > 0 && p->pid <= INT32_MAX && process_stat_read(&process, (pid_t)p->pid);
+	if (!p->visible) {
+		/* hidepid=1 shows the folder, but not the files in it. */
+		snprintf(path, sizeof(path), "/proc/%lld", (long long)p->pid);
+		if (p->pid <= 0 || stat(path, &folder) != 0)
+			return true;
+		p->uid = folder.st_uid;
+		return set_user(d, p);
+	}
+	if (d->booted >= 0 && d->ticks > 0)
+		process_set_start(p, d->booted + (int64_t)process.start / d->ticks);
+	return read_user(d, p) && read_command(p) && read_container(p);
+}
+
+static bool copy_text(char **member, const char *text)
+{
+	return !text || member_set(member, span_of(text));
+}
+
+/* A process uses several GPUs or instances. */
+static bool copy(gpumap_process *p, const gpumap_process *from)
+{
+	p->visible = from->visible;
+	p->uid = from->uid;
+	process_set_start(p, from->start);
+	return copy_text(&p->user, from->user) && copy_text(&p->command, from->command) &&
+	       copy_text(&p->container, from->container);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const gpumap_process *x = *(gpumap_process *const *)a, *y = *(gpumap_process *const *)b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool describe_all(struct describer *d, gpumap_process **all, size_t count)
+{
+	bool good = true;
+
+	if (count)
+		qsort(all, count, sizeof(*all), by_pid);
+	for (size_t i = 0; good && i < count; i++)
+		good = i && all[i]->pid == all[i - 1]->pid ? copy(all[i], all[i - 1])
+							   : describe(d, all[i]);
+	return good;
+}
+
+bool usage_describe(gpumap_inventory *inventory)
+{
+	struct describer d = {.booted = boot_time(), .ticks = sysconf(_SC_CLK_TCK)};
+	gpumap_process **all;
+	size_t count = 0, n = 0;
+	bool good;
+
+	for (size_t i = 0; i < inventory->count; i++)
+		count += inventory->gpus[i].process_count;
+	all = malloc((count + 1) * sizeof(*all));
+	for (size_t i = 0; all && i < inventory->count; i++)
+		for (size_t k = 0; k < inventory->gpus[i].process_count; k++)
+			all[n++] = &inventory->gpus[i].processes[k];
+	good = all && describe_all(&d, all, n);
+	free(all);
+	for (size_t i = 0; i < d.count; i++)
+		free(d.users[i].name);
+	free(d.users);
+	return good;
+}

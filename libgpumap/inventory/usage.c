@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* The usage of devices: memory, load and processes. */
+#include "inventory/inventory.h"
+
+#include <time.h>
+
+gpumap_process *device_add_process(gpumap_device *gpu)
+{
+	gpumap_process *p;
+
+	if (gpu->process_count >= MAX_PROCESSES)
+		return NULL;
+	p = array_room(gpu->processes, gpu->process_count, &gpu->process_room, sizeof(*p));
+	if (!p)
+		return NULL;
+	gpu->processes = p;
+	p = &gpu->processes[gpu->process_count++];
+	*p = (gpumap_process){
+		.pid = -1, .memory = -1, .mig = -1, .visible = -1, .uid = -1, .start = -1};
+	return p;
+}
+
+void process_set_start(gpumap_process *process, int64_t seconds)
+{
+	time_t at = (time_t)seconds;
+	struct tm utc;
+
+	process->start = seconds;
+	if (seconds < 0 || !gmtime_r(&at, &utc) ||
+	    !strftime(process->started, sizeof(process->started), "%Y-%m-%dT%H:%M:%SZ", &utc))
+		*process->started = '\0';
+}
+
+static const char *const compute_modes[] = {
+	[GPUMAP_COMPUTE_MODE_DEFAULT] = "default",
+	[GPUMAP_COMPUTE_MODE_EXCLUSIVE_THREAD] = "exclusive-thread",
+	[GPUMAP_COMPUTE_MODE_PROHIBITED] = "prohibited",
+	[GPUMAP_COMPUTE_MODE_EXCLUSIVE_PROCESS] = "exclusive-process",
+};
+
+int compute_mode_number(struct span word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(compute_modes); i++)
+		if (span_is(word, compute_modes[i]))
+			return (int)i;
+	return -1;
+}
+
+const char *compute_mode_word(int number)
+{
+	return number >= 0 && (size_t)number < ARRAY_SIZE(compute_modes) ? compute_modes[number]
+									 : NULL;
+}
+
+static const struct {
+	unsigned type;
+	const char *word;
+} process_types[] = {
+	{GPUMAP_PROCESS_TYPE_COMPUTE, "compute"},
+	{GPUMAP_PROCESS_TYPE_GRAPHICS, "graphics"},
+	{GPUMAP_PROCESS_TYPE_MPS, "mps"},
+};
+
+unsigned process_type(struct span word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(process_types); i++)
+		if (span_is(word, process_types[i].word))
+			return process_types[i].type;
+	return 0;
+}
+
+const char *process_type_word(size_t i, unsigned *type)
+{
+	if (i >= ARRAY_SIZE(process_types))
+		return NULL;
+	*type = process_types[i].type;
+	return process_types[i].word;
+}
+
+static int by_instance(const void *a, const void *b)
+{
+	const gpumap_process *x = a, *y = b;
+
+	if (x->mig != y->mig)
+		return x->mig < y->mig ? -1 : 1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+void usage_finish(gpumap_device *gpu)
+{
+	size_t count = gpu->process_count;
+
+	if (count)
+		qsort(gpu->processes, count, sizeof(*gpu->processes), by_instance);
+	for (size_t i = 0; i < gpu->mig_count; i++) {
+		gpumap_device *mig = &gpu->mig[i];
+
+		mig->process_first =
+			FIRST_PLACE(k, count, gpu->processes[k].mig < mig->mig_position);
+		mig->process_count =
+			FIRST_PLACE(k, count, gpu->processes[k].mig <= mig->mig_position) -
+			mig->process_first;
+	}
+}
+
+/* The memory in use less that of the processes; -1: not known. */
+static int64_t hidden_memory(const gpumap_device *device)
+{
+	int64_t left = device->used;
+
+	for (size_t i = 0; i < device->process_count && left >= 0; i++) {
+		const gpumap_process *p = gpumap_device_process(device, i);
+
+		if (p->memory < 0)
+			return -1;
+		left -= p->memory < left ? p->memory : left;
+	}
+	return left;
+}
+
+int64_t usage_int(const gpumap_device *device, enum gpumap_device_int_attr attr)
+{
+	switch (attr) {
+	case GPUMAP_DEVICE_MEMORY_USED:
+		return device->used;
+	case GPUMAP_DEVICE_MEMORY_FREE:
+		return device->free;
+	case GPUMAP_DEVICE_MEMORY_RESERVED:
+		return device->reserved;
+	case GPUMAP_DEVICE_UTILIZATION:
+		return device->utilization;
+	case GPUMAP_DEVICE_TEMPERATURE:
+		return device->gpu->temperature;
+	case GPUMAP_DEVICE_COMPUTE_MODE:
+		return device->gpu->compute_mode;
+	case GPUMAP_DEVICE_PROCESSES_COMPLETE:
+		return device->listed == LISTED_UNKNOWN ? -1 : device->listed == LISTED_ALL;
+	case GPUMAP_DEVICE_MEMORY_HIDDEN:
+		return hidden_memory(device);
+	default:
+		return -1;
+	}
+}
+
+EXPORT int gpumap_device_process_count(const gpumap_device *device)
+{
+	if (!device || device->listed == LISTED_UNKNOWN || device->listed == LISTED_NONE)
+		return -1;
+	return (int)device->process_count;
+}
+
+EXPORT const gpumap_process *gpumap_device_process(const gpumap_device *device, size_t i)
+{
+	return device && i < device->process_count
+		       ? &device->gpu->processes[device->process_first + i]
+		       : NULL;
+}
+
+EXPORT const char *gpumap_process_str(const gpumap_process *process,
+				      enum gpumap_process_str_attr attr)
+{
+	if (!process)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_PROCESS_USER:
+		return process->user;
+	case GPUMAP_PROCESS_COMMAND:
+		return process->command;
+	case GPUMAP_PROCESS_CONTAINER:
+		return process->container;
+	case GPUMAP_PROCESS_START:
+		return *process->started ? process->started : NULL;
+	default:
+		return NULL;
+	}
+}
+
+EXPORT int64_t gpumap_process_int(const gpumap_process *process, enum gpumap_process_int_attr attr)
+{
+	if (!process)
+		return -1;
+	switch (attr) {
+	case GPUMAP_PROCESS_PID:
+		return process->pid;
+	case GPUMAP_PROCESS_MEMORY:
+		return process->memory;
+	case GPUMAP_PROCESS_UID:
+		return process->uid;
+	case GPUMAP_PROCESS_TYPES:
+		return process->types ? (int64_t)process->types : -1;
+	case GPUMAP_PROCESS_START_TIME:
+		return process->start;
+	case GPUMAP_PROCESS_MIG:
+		return process->mig;
+	case GPUMAP_PROCESS_VISIBLE:
+		return process->visible;
+	default:
+		return -1;
+	}
+}
