@@ -31,28 +31,55 @@ static size_t in_the_way(const struct buffer *buffer, struct buffer *const *plac
 	return 0;
 }
 
+/* Equal ones in the order of their addresses, so that every qsort() gives the same order. */
 static int larger_first(const void *a, const void *b)
 {
 	const struct buffer *x = *(struct buffer *const *)a, *y = *(struct buffer *const *)b;
 
-	return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
-				    : x->times[0].first - y->times[0].first;
+	if (x->bytes != y->bytes)
+		return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+	if (x->times[0].first != y->times[0].first)
+		return x->times[0].first - y->times[0].first;
+	return (x > y) - (x < y);
 }
 
-/* The largest first, each as low as it fits. */
+static size_t first_place(const struct buffer *below)
+{
+	return below ? end_of(below) : 0;
+}
+
+/* As low as it fits. */
+static void place_one(struct buffer *buffer, struct buffer *const *placed, int count, size_t from)
+{
+	size_t next = from;
+
+	do
+		buffer->at = next;
+	while (buffer->bytes > 0 && (next = in_the_way(buffer, placed, count)) > 0);
+}
+
+/* The largest first. */
 size_t buffers_place(struct buffer **buffers, int count, const struct buffer *below)
 {
-	size_t from = below ? end_of(below) : 0, bytes = from;
+	size_t from = first_place(below), bytes = from;
 
 	qsort(buffers, (size_t)count, sizeof(*buffers), larger_first);
 	for (int i = 0; i < count; i++) {
-		size_t next = from;
-
-		do
-			buffers[i]->at = next;
-		while (buffers[i]->bytes > 0 && (next = in_the_way(buffers[i], buffers, i)) > 0);
+		place_one(buffers[i], buffers, i, from);
 		if (buffers[i]->bytes > 0 && end_of(buffers[i]) > bytes)
 			bytes = end_of(buffers[i]);
 	}
 	return bytes;
+}
+
+bool buffers_insert(struct buffer *buffer, struct buffer *const *placed, int count,
+		    const struct buffer *below, size_t bytes)
+{
+	struct buffer here = *buffer;
+
+	place_one(&here, placed, count, first_place(below));
+	if (end_of(&here) > bytes)
+		return false;
+	*buffer = here;
+	return true;
 }

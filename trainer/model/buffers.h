@@ -19,11 +19,15 @@ struct buffer {
 	size_t at; /* where it lies */
 };
 
-/* Places them above the one that lies below, unless NULL, with an aligned `at` each, so that those
- * that are used at the same time, or are of different groups, do not overlap. Those without bytes
- * lie at the beginning. Returns the bytes of all. It sorts the pointers. */
 /* Whether two may share memory. */
 bool buffers_share(const struct buffer *a, const struct buffer *b);
+/* Gives each buffer an aligned `at` behind `below` (NULL: from 0), so that those that are used at
+ * the same time, or are of different groups, do not overlap. Those without bytes lie at the
+ * beginning. Returns the bytes of all. It sorts the pointers. */
 size_t buffers_place(struct buffer **buffers, int count, const struct buffer *below);
+/* Gives a buffer a place among those that buffers_place() has placed in so many bytes. False: there
+ * is no such place. */
+bool buffers_insert(struct buffer *buffer, struct buffer *const *placed, int count,
+		    const struct buffer *below, size_t bytes);
 
 #endif

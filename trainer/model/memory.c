@@ -3,19 +3,18 @@
  * Where the buffers of a pass lie. The time is the number of an operation in a pass: samples, the
  * forward operations, the loss, the backward operations. A buffer's memory serves another one
  * before it is written and after it is read last, if both are large, or are the output of a node
- * and the gradient of that output. All scratch shares memory.
+ * and the gradient of that output. Small gradients whose output is still read are few: they share
+ * with each other and with large buffers. All scratch shares memory.
  *
- * With several slots other passes come between, so activations stay. The ends of the stage always
+ * With several slots the operations of other passes come between those of a pass, and use other
+ * slots. Passes go backward one after the other, so gradients and scratch lie once for all slots,
+ * except gradients that fit into the slot without making it larger. The ends of the stage always
  * stay: other devices read and write them, and rows of samples that do not count keep valid
  * numbers.
  */
 #include "model/plan.h"
 
 enum { MAX_BUFFERS = 4 * (2 * MODEL_MAX_LAYERS + 1) + 2 };
-
-/* Below so many bytes a buffer stays in the caches. Another buffer in its place would have to get
- * the lines from the core that wrote them: a step of two threads took 4 % longer at batch 32. */
-enum { CACHED = 16 << 20 };
 
 /* The groups of buffers of several nodes; a node's own group is 1 + its index. */
 enum { SCRATCH = -1, ANY };
@@ -60,12 +59,8 @@ static int last_read(const struct model *m, int node)
 	return forward_at(node + 1);
 }
 
-static int own_group(size_t bytes, int index)
-{
-	return bytes < CACHED ? 1 + index : ANY;
-}
-
-static void find_times(struct model *m, int index)
+/* When a node's buffers are used, and which of them may share memory. */
+static void find_times(struct model *m, int index, size_t cached)
 {
 	struct node *node = &m->nodes[index];
 	const struct op_info *info = &node->op->info;
@@ -80,44 +75,66 @@ static void find_times(struct model *m, int index)
 	node->scratch.group = SCRATCH;
 	node->scratch.times[node->scratch.count++] =
 		(struct buffer_time){weights_at(m, index), data};
-	if (!end)
-		node->gradient = used(gradient, data_at(m, index + 1), data);
-	if (m->options.slots > 1)
-		return;
-	node->workspace.group = 1 + index;
-	node->output.group = own_group(info->output.bytes, index);
 	if (end)
 		return;
 	node->output = used(info->output.bytes, forward_at(index), last_read(m, index));
-	node->output.group = node->gradient.group = own_group(info->output.bytes, index);
+	node->gradient = used(gradient, data_at(m, index + 1), data);
+	if (info->output.bytes >= cached)
+		return;
+	node->output.group = node->gradient.group = 1 + index;
 	if (!buffers_share(&node->output, &node->gradient))
 		node->gradient.group = ANY;
 }
 
-/* The input lies first, where huge pages fit: it is used all the time. */
-void model_lay_out(struct model *m)
+/* What lies in a slot, and what lies once for all of them. The input lies first, where huge pages
+ * fit: it is used all the time. */
+struct parts {
+	struct buffer *slot[MAX_BUFFERS], *shared[MAX_BUFFERS];
+	int slot_count, shared_count;
+};
+
+static void add_gradients(struct parts *parts, struct model *m)
 {
-	struct buffer *buffers[MAX_BUFFERS];
-	bool one = m->options.slots == 1;
-	int count = 0;
+	for (int i = 0; i < m->count; i++) {
+		struct node *node = &m->nodes[i];
+
+		node->in_slot = i < m->count - 1 && node->gradient.bytes > 0 &&
+				buffers_insert(&node->gradient, parts->slot, parts->slot_count,
+					       &m->input_at, m->slot_bytes);
+		if (node->in_slot)
+			parts->slot[parts->slot_count++] = &node->gradient;
+		else
+			parts->shared[parts->shared_count++] = &node->gradient;
+	}
+}
+
+/* One slot is one block, in which all buffers find the best places together. */
+static void place_in_one(struct parts *parts, struct model *m)
+{
+	for (int i = 0; i < parts->shared_count; i++)
+		parts->slot[parts->slot_count++] = parts->shared[i];
+	for (int i = 0; i < m->count; i++)
+		parts->slot[parts->slot_count++] = &m->nodes[i].gradient;
+	m->slot_bytes = buffers_place(parts->slot, parts->slot_count, &m->input_at);
+}
+
+void model_lay_out(struct model *m, size_t cached)
+{
+	struct parts parts = {.shared = {&m->input_gradient}, .shared_count = 1};
 
 	m->input_at = always(m, m->input.bytes);
 	m->input_gradient = always(m, m->nodes[0].backward_data ? m->input.bytes : 0);
 	for (int i = 0; i < m->count; i++) {
-		find_times(m, i);
-		buffers[count++] = &m->nodes[i].output;
-		buffers[count++] = &m->nodes[i].workspace;
+		find_times(m, i, cached);
+		parts.slot[parts.slot_count++] = &m->nodes[i].output;
+		parts.slot[parts.slot_count++] = &m->nodes[i].workspace;
+		parts.shared[parts.shared_count++] = &m->nodes[i].scratch;
 	}
-	if (!one)
-		m->slot_bytes = buffers_place(buffers, count, &m->input_at);
-	count = one ? count : 0;
-	buffers[count++] = &m->input_gradient;
-	for (int i = 0; i < m->count; i++) {
-		buffers[count++] = &m->nodes[i].gradient;
-		buffers[count++] = &m->nodes[i].scratch;
+	if (m->options.slots == 1) {
+		place_in_one(&parts, m);
+		return;
 	}
-	if (one)
-		m->slot_bytes = buffers_place(buffers, count, &m->input_at);
-	else
-		m->shared_bytes = buffers_place(buffers, count, NULL);
+	m->slot_bytes = buffers_place(parts.slot, parts.slot_count, &m->input_at);
+	add_gradients(&parts, m);
+	m->shared_bytes = buffers_place(parts.shared, parts.shared_count, NULL);
 }

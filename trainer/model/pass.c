@@ -7,12 +7,19 @@ static void *in_slot(const struct model *m, const struct buffer *buffer, int slo
 	return m->slots + (size_t)slot * m->slot_bytes + buffer->at;
 }
 
-/* The gradient of a node's output; of node -1, of the stage's input. */
-static void *gradient_of(const struct model *m, int node)
+static void *in_shared(const struct model *m, const struct buffer *buffer)
 {
-	const struct buffer *buffer = node < 0 ? &m->input_gradient : &m->nodes[node].gradient;
-
 	return buffer->bytes > 0 ? m->shared + buffer->at : NULL;
+}
+
+/* The gradient of a node's output; of node -1, of the stage's input. */
+static void *gradient_of(const struct model *m, int node, int slot)
+{
+	if (node < 0)
+		return in_shared(m, &m->input_gradient);
+	if (m->nodes[node].in_slot)
+		return in_slot(m, &m->nodes[node].gradient, slot);
+	return in_shared(m, &m->nodes[node].gradient);
 }
 
 /* Whether an operation gives a bias gradient; a pooling does only if it is requested. */
@@ -36,8 +43,8 @@ struct op_args node_args(const struct model *m, int index, int slot)
 		.bias = m->values + node->bias,
 		.weight_gradient = m->gradients + node->weight,
 		.bias_gradient = gives_bias(m, index) ? m->gradients + node->bias : NULL,
-		.output_gradient = gradient_of(m, index),
-		.input_gradient = gradient_of(m, index - 1),
+		.output_gradient = gradient_of(m, index, slot),
+		.input_gradient = gradient_of(m, index - 1, slot),
 	};
 }
 
@@ -229,12 +236,12 @@ void *model_output(const struct model *m, int slot)
 
 void *model_input_gradient(const struct model *m)
 {
-	return gradient_of(m, -1);
+	return in_shared(m, &m->input_gradient);
 }
 
 void *model_output_gradient(const struct model *m)
 {
-	return gradient_of(m, m->count - 1);
+	return in_shared(m, &m->nodes[m->count - 1].gradient);
 }
 
 const struct layout *model_input_layout(const struct model *m)

@@ -181,7 +181,7 @@ static bool plan_nodes(struct model *m, struct train_error *error)
 	if (!add_conversion(m, last_output(m), &output, error))
 		return false;
 	mark_backward(m, m->samples);
-	model_lay_out(m);
+	model_lay_out(m, MODEL_CACHED);
 	return m->options.last < m->spec->count - 1 ||
 	       m->device->backend->loss(&m->loss, m->device, last_output(m), error);
 }

@@ -10,6 +10,7 @@ train_programs = \
 	tests/trainer/unit/t-backend \
 	tests/trainer/unit/t-batch \
 	tests/trainer/unit/t-bf16 \
+	tests/trainer/unit/t-buffers \
 	tests/trainer/unit/t-checkpoint \
 	tests/trainer/unit/t-checkpoint-faults \
 	tests/trainer/unit/t-checkpoint-folder \
@@ -36,6 +37,7 @@ train_programs = \
 	tests/trainer/unit/t-memory \
 	tests/trainer/unit/t-metrics \
 	tests/trainer/unit/t-model \
+	tests/trainer/unit/t-model-memory \
 	tests/trainer/unit/t-model-nomem \
 	tests/trainer/unit/t-model-stages \
 	tests/trainer/unit/t-ops \
@@ -56,7 +58,6 @@ train_programs = \
 	tests/trainer/unit/t-settings \
 	tests/trainer/unit/t-settings-nomem \
 	tests/trainer/unit/t-shapes \
-	tests/trainer/unit/t-buffers \
 	tests/trainer/unit/t-stages \
 	tests/trainer/unit/t-timeline \
 	tests/trainer/unit/t-trace \
@@ -332,6 +333,13 @@ tests_trainer_unit_t_memory_SOURCES = tests/trainer/unit/t-memory.c \
 tests_trainer_unit_t_memory_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_memory_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_memory_LDADD = $(train_ldadd)
+
+tests_trainer_unit_t_model_memory_SOURCES = tests/trainer/unit/t-model-memory.c \
+	tests/trainer/unit/numbers.c tests/trainer/unit/backends.h tests/trainer/unit/drawn.h \
+	tests/trainer/unit/stage.h tests/unit/unit.h
+tests_trainer_unit_t_model_memory_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_model_memory_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_model_memory_LDADD = $(train_ldadd)
 
 tests_trainer_unit_t_model_nomem_SOURCES = tests/trainer/unit/t-model-nomem.c tests/unit/unit.h
 tests_trainer_unit_t_model_nomem_CPPFLAGS = $(train_cppflags)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers that share memory: where buffers lie, and what a model's buffers keep during a pass. */
+/* Where buffers lie that share memory, and where those of a pass lie. */
 #include <string.h>
 
 #include "model/plan.h"
@@ -46,6 +46,11 @@ static const struct {
 	 1024},
 	{"between its two times", 2, {TWICE(512, 0, 1, 8, 9), ONCE(256, 2, 7)}, {0, 0}, 512},
 	{"at its second time", 2, {TWICE(512, 0, 1, 8, 9), ONCE(256, 2, 8)}, {0, 512}, 768},
+	{"equal ones in their order",
+	 3,
+	 {ONCE(256, 0, 1), ONCE(256, 0, 2), ONCE(256, 0, 1)},
+	 {0, 256, 512},
+	 768},
 };
 
 START_TEST(buffers_lie)
@@ -76,149 +81,184 @@ START_TEST(buffers_lie_above)
 }
 END_TEST
 
-static const struct layer layers[] = {
-	{.name = "c", .kind = LAYER_CONVOLUTION, .out = 20, .kernel = 3, .pad = 1, .relu = true},
-	{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2},
-	{.name = "d", .kind = LAYER_CONVOLUTION, .out = 9, .kernel = 3, .pad = 1, .relu = true},
-	{.name = "q", .kind = LAYER_MAX_POOL, .kernel = 2},
-	{.name = "l", .kind = LAYER_LINEAR, .out = 5, .relu = true},
-	{.name = "m", .kind = LAYER_LINEAR, .out = 3},
-};
-static const struct model_spec spec = {"small", 3, 8, 8, 6, layers};
-
-struct part {
-	const unsigned char *at;
-	size_t bytes;
-	const char *what;
-};
-
-static void check_apart(const struct part *parts, int count, const char *when, int node)
-{
-	for (int i = 0; i < count; i++)
-		for (int j = 0; j < i; j++)
-			ck_assert_msg(parts[i].bytes == 0 || parts[j].bytes == 0 ||
-					      parts[i].at + parts[i].bytes <= parts[j].at ||
-					      parts[j].at + parts[j].bytes <= parts[i].at,
-				      "node %d, %s: %s lies on %s", node, when, parts[i].what,
-				      parts[j].what);
-}
-
-/* What operation `node` reads and writes in forward and in backward. */
-static void check_node(const struct model *m, int node, int slot)
-{
-	const struct op_info *info = &m->nodes[node].op->info;
-	const struct op_args a = node_args(m, node, slot);
-	const bool reads_input = m->nodes[node].op->calls->backward_weights;
-	const struct part forward[] = {
-		{a.input, info->input.bytes, "input"},
-		{a.output, info->output.bytes, "output"},
-		{a.workspace, info->workspace, "workspace"},
-		{a.scratch, info->scratch, "scratch"},
-	};
-	const struct part backward[] = {
-		{a.input, reads_input ? info->input.bytes : 0, "input"},
-		{a.output, m->nodes[node].reads_output ? info->output.bytes : 0, "output"},
-		{a.workspace, info->workspace, "workspace"},
-		{a.scratch, info->scratch, "scratch"},
-		{a.output_gradient, info->output.bytes, "the output's gradient"},
-		{a.input_gradient, a.input_gradient ? info->input.bytes : 0,
-		 "the input's gradient"},
-	};
-
-	check_apart(forward, sizeof(forward) / sizeof(*forward), "forward", node);
-	check_apart(backward, sizeof(backward) / sizeof(*backward), "backward", node);
-	if (node > 0)
-		ck_assert_ptr_eq(a.input_gradient, node_args(m, node - 1, slot).output_gradient);
-}
-
-/* Between the runs that write and read a buffer, no operation writes its memory. */
-static void check_kept(const struct model *m, int from)
-{
-	const struct op_args a = node_args(m, from, 0);
-	const struct op_info *info = &m->nodes[from].op->info;
-	const bool read_later =
-		m->nodes[from].reads_output ||
-		(from + 1 < m->count && m->nodes[from + 1].op->calls->backward_weights);
-
-	for (int i = from + 1; i < m->count; i++) {
-		const struct op_args b = node_args(m, i, 0);
-		const struct op_info *other = &m->nodes[i].op->info;
-		const struct part parts[] = {
-			{a.output, read_later ? info->output.bytes : 0, "an output"},
-			{a.workspace, info->workspace, "a workspace"},
-		};
-		const struct part written[] = {
-			{b.output, other->output.bytes, "an output"},
-			{b.workspace, other->workspace, "a workspace"},
-			{b.scratch, other->scratch, "scratch"},
-			{b.output_gradient, other->output.bytes, "a gradient"},
-		};
-
-		for (int j = 0; j < 2; j++)
-			for (int k = 0; k < 4; k++) {
-				const struct part two[] = {parts[j], written[k]};
-
-				check_apart(two, 2, "later", i);
-			}
-	}
-}
-
-static struct model *opened(const struct backend *backend, struct device **device,
-			    const struct model_options *options)
-{
-	const struct device_options where = {.physical = 0, .threads = 1};
-	struct train_error error = {.status = TRAIN_OK};
-	struct model *m;
-
-	ck_assert(backend->open(device, &where, &error));
-	ck_assert_msg(model_open(&m, &spec, *device, options, &error), "%s", error.text);
-	return m;
-}
-
-/* With many samples the buffers are so large that any of them share memory. */
+/* Among a buffer of 1024 bytes from 256 to 1280, and one of 256 at its end, in 1536 bytes. */
 static const struct {
-	int samples, slots;
-} sizes[] = {{4, 1}, {4, 3}, {32768, 1}};
+	const char *name;
+	struct buffer buffer;
+	bool fits;
+	size_t at;
+} inserted[] = {
+	{"on the first", ONCE(1024, 3, 4), true, 256},
+	{"on the second", ONCE(256, 2, 2), true, 1280},
+	{"on both", ONCE(1280, 3, 4), true, 256},
+	{"too large", ONCE(1281, 3, 4), false, 77},
+	{"at the time of both", ONCE(1, 0, 2), false, 77},
+	{"of another group", OF_GROUP(1, 1, 3, 4), false, 77},
+};
 
-START_TEST(what_is_used_together_is_apart)
+START_TEST(a_buffer_is_inserted)
 {
-	const int slots = sizes[_i].slots;
-	const struct model_options options = {sizes[_i].samples, slots, VALUE_FLOAT32, 0, 5};
-	struct device *device;
-	struct model *m = opened(&backend_reference, &device, &options);
+	struct buffer below = ONCE(256, 0, 9), first = ONCE(1024, 0, 2), second = ONCE(256, 0, 1);
+	struct buffer *placed[] = {&second, &first}, buffer = inserted[_i].buffer;
+	size_t bytes = buffers_place(placed, 2, &below);
 
-	for (int slot = 0; slot < slots; slot++)
-		for (int node = 0; node < m->count; node++)
-			check_node(m, node, slot);
-	for (int node = 0; node < m->count; node++)
-		check_kept(m, node);
-	model_close(m);
-	backend_reference.close(device);
+	buffer.at = 77;
+	ck_assert_uint_eq(bytes, 1536);
+	ROW_EQ_INT(inserted[_i].name, buffers_insert(&buffer, placed, 2, &below, bytes),
+		   inserted[_i].fits);
+	ROW_EQ_INT(inserted[_i].name, buffer.at, inserted[_i].at);
 }
 END_TEST
 
-/* The memory of an activation that only a pooling reads is given to others. With several slots it
- * is kept, because other passes come between. */
-START_TEST(what_a_pooling_has_taken_is_free)
-{
-	const int slots = sizes[_i].slots;
-	const struct model_options options = {sizes[_i].samples, slots, VALUE_FLOAT32, 0, 5};
-	struct device *device;
-	struct model *m = opened(&backend_reference, &device, &options);
-	size_t sum = 0;
+/*
+ * A convolution whose output only a pooling reads, and again, then a linear layer. Bytes are in
+ * units of the alignment. The times of backward are: node 4 at 7 and 8, node 3 at 9 and 10, 2 at 11
+ * and 12, 1 at 13 and 14, 0 at 15 and 16.
+ */
+enum { NODES = 5, INPUT = 3 };
 
-	for (int i = 0; i < m->count; i++)
-		sum += m->nodes[i].output.bytes + m->nodes[i].workspace.bytes +
-		       m->nodes[i].gradient.bytes + m->nodes[i].scratch.bytes;
-	if (slots == 1) {
-		ck_assert_uint_eq(m->nodes[0].gradient.at, m->nodes[0].output.at);
-		ck_assert_uint_lt(m->slot_bytes, sizes[_i].samples > 4 ? sum * 2 / 3 : sum * 3 / 4);
-	} else
-		ck_assert_uint_ge(m->slot_bytes * (size_t)slots + m->shared_bytes,
-				  (m->nodes[0].output.bytes + m->nodes[2].output.bytes) *
-					  (size_t)slots);
-	model_close(m);
-	backend_reference.close(device);
+static bool nothing(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	(void)op, (void)args, (void)error;
+	return true;
+}
+
+static const struct op_calls weighted = {.backward_weights = nothing}, weightless = {0};
+
+static const struct {
+	int output, workspace, scratch;
+	bool weights, reads_output;
+} sizes[NODES] = {
+	{8, 0, 0, true, false}, {2, 1, 0, false, true}, {4, 0, 3, true, false},
+	{1, 1, 0, false, true}, {1, 0, 1, true, false},
+};
+
+/* Outputs are used: 0 at 1 and 2, 1 from 2 to 14, 2 at 3 and 4, 3 from 4 to 10, 4 always. Their
+ * gradients: 0 from 14 to 16, 1 from 12 to 14, 2 from 10 to 12, 3 from 8 to 10, 4 always. */
+static const struct {
+	const char *name;
+	size_t cached;
+	int slots;
+	bool later; /* a later stage, which gives the gradient of its input */
+	struct {
+		int output, workspace, gradient, scratch;
+		bool in_slot;
+	} at[NODES];
+	int input_gradient, slot, shared; /* units */
+} layouts[] = {
+	{"one slot, small",
+	 SIZE_MAX,
+	 1,
+	 false,
+	 {{3, 3, 3, 3, false},
+	  {18, 22, 20, 3, false},
+	  {11, 3, 11, 15, false},
+	  {26, 23, 20, 3, false},
+	  {24, 3, 25, 15, false}},
+	 3,
+	 27,
+	 0},
+	{"one slot, large",
+	 0,
+	 1,
+	 false,
+	 {{3, 3, 3, 3, false},
+	  {14, 18, 16, 3, false},
+	  {3, 3, 3, 11, false},
+	  {7, 19, 8, 3, false},
+	  {20, 3, 21, 11, false}},
+	 3,
+	 22,
+	 0},
+	{"one slot, large, a later stage",
+	 0,
+	 1,
+	 true,
+	 {{3, 3, 3, 3, false},
+	  {17, 21, 19, 3, false},
+	  {3, 3, 3, 14, false},
+	  {7, 22, 8, 3, false},
+	  {23, 3, 24, 14, false}},
+	 11,
+	 25,
+	 0},
+	{"slots, small",
+	 SIZE_MAX,
+	 2,
+	 false,
+	 {{3, 3, 3, 0, true},
+	  {15, 17, 3, 0, false},
+	  {11, 3, 11, 0, true},
+	  {20, 18, 3, 0, false},
+	  {19, 3, 5, 0, false}},
+	 0,
+	 21,
+	 6},
+	{"slots, large",
+	 0,
+	 2,
+	 false,
+	 {{3, 3, 3, 0, true},
+	  {11, 13, 3, 0, false},
+	  {3, 3, 3, 0, true},
+	  {7, 14, 8, 0, true},
+	  {15, 3, 5, 0, false}},
+	 0,
+	 16,
+	 6},
+	{"slots, small, a later stage",
+	 SIZE_MAX,
+	 2,
+	 true,
+	 {{3, 3, 3, 0, true},
+	  {15, 17, 6, 0, false},
+	  {11, 3, 11, 3, true},
+	  {20, 18, 6, 0, false},
+	  {19, 3, 8, 3, false}},
+	 0,
+	 21,
+	 9},
+};
+
+static void lies(const char *name, int node, const char *what, const struct buffer *buffer,
+		 int units)
+{
+	ck_assert_msg(buffer->at == (size_t)units * BUFFER_ALIGNMENT,
+		      "%s: %s of node %d lies at %zu units and %zu bytes, not at %d", name, what,
+		      node, buffer->at / BUFFER_ALIGNMENT, buffer->at % BUFFER_ALIGNMENT, units);
+}
+
+START_TEST(a_pass_lies)
+{
+	static struct model m;
+	static struct op ops[NODES];
+	const char *name = layouts[_i].name;
+
+	m.count = NODES;
+	m.options.slots = layouts[_i].slots;
+	m.input.bytes = INPUT * BUFFER_ALIGNMENT;
+	for (int i = 0; i < NODES; i++) {
+		ops[i].calls = sizes[i].weights ? &weighted : &weightless;
+		ops[i].info.output.bytes = (size_t)sizes[i].output * BUFFER_ALIGNMENT;
+		ops[i].info.workspace = (size_t)sizes[i].workspace * BUFFER_ALIGNMENT;
+		ops[i].info.scratch = (size_t)sizes[i].scratch * BUFFER_ALIGNMENT;
+		m.nodes[i] = (struct node){.op = &ops[i],
+					   .backward_data = i > 0 || layouts[_i].later,
+					   .reads_output = sizes[i].reads_output};
+	}
+	model_lay_out(&m, layouts[_i].cached);
+	for (int i = 0; i < NODES; i++) {
+		lies(name, i, "the output", &m.nodes[i].output, layouts[_i].at[i].output);
+		lies(name, i, "the workspace", &m.nodes[i].workspace, layouts[_i].at[i].workspace);
+		lies(name, i, "the gradient", &m.nodes[i].gradient, layouts[_i].at[i].gradient);
+		lies(name, i, "scratch", &m.nodes[i].scratch, layouts[_i].at[i].scratch);
+		ck_assert_msg(m.nodes[i].in_slot == layouts[_i].at[i].in_slot,
+			      "%s: whether the gradient of node %d is in the slot", name, i);
+	}
+	lies(name, 0, "the input", &m.input_at, 0);
+	lies(name, 0, "the input's gradient", &m.input_gradient, layouts[_i].input_gradient);
+	ROW_EQ_INT(name, m.slot_bytes, (size_t)layouts[_i].slot * BUFFER_ALIGNMENT);
+	ROW_EQ_INT(name, m.shared_bytes, (size_t)layouts[_i].shared * BUFFER_ALIGNMENT);
 }
 END_TEST
 
@@ -230,9 +270,8 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, buffers_lie, 0, (int)(sizeof(cases) / sizeof(*cases)));
 	tcase_add_test(tests, buffers_lie_above);
-	tcase_add_loop_test(tests, what_is_used_together_is_apart, 0,
-			    (int)(sizeof(sizes) / sizeof(*sizes)));
-	tcase_add_loop_test(tests, what_a_pooling_has_taken_is_free, 0,
-			    (int)(sizeof(sizes) / sizeof(*sizes)));
+	tcase_add_loop_test(tests, a_buffer_is_inserted, 0,
+			    (int)(sizeof(inserted) / sizeof(*inserted)));
+	tcase_add_loop_test(tests, a_pass_lies, 0, (int)(sizeof(layouts) / sizeof(*layouts)));
 	return unit_run(suite);
 }
