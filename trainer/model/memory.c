@@ -3,8 +3,9 @@
  * Where the buffers of a pass lie. The time is the number of an operation in a pass: samples, the
  * forward operations, the loss, the backward operations. A buffer's memory serves another one
  * before it is written and after it is read last, if both are large, or are the output of a node
- * and the gradient of that output. Small gradients whose output is still read are few: they share
- * with each other and with large buffers. All scratch shares memory.
+ * and the gradient of that output. A small gradient whose output is read after it is written shares
+ * with other such gradients and with large buffers: measured steps take no longer for that
+ * (bench/README.md). All scratch shares memory.
  *
  * With several slots the operations of other passes come between those of a pass, and use other
  * slots. Passes go backward one after the other, so gradients and scratch lie once for all slots,

@@ -212,16 +212,21 @@ static void *zeroed(struct model *m, size_t bytes, const char *what, struct trai
 static bool allocate(struct model *m, struct train_error *error)
 {
 	size_t flat = (size_t)m->elements * value_bytes(value_of_parameters(m->options.type));
+	bool one = m->options.slots == 1;
 
 	m->values = zeroed(m, flat, "parameters", error);
 	m->gradients = m->values ? zeroed(m, flat, "gradients", error) : NULL;
-	m->slots = m->gradients ? zeroed(m, m->slot_bytes * (size_t)m->options.slots, "activations",
-					 error)
-				: NULL;
-	if (m->options.slots == 1)
+	if (!m->gradients)
+		return false;
+	m->slots = zeroed(m, m->slot_bytes * (size_t)m->options.slots,
+			  one ? "activations, their gradients and scratch"
+			      : "activations and their gradients",
+			  error);
+	if (one)
 		m->shared = m->slots;
 	else if (m->slots)
-		m->shared = zeroed(m, m->shared_bytes, "gradients of activations", error);
+		m->shared =
+			zeroed(m, m->shared_bytes, "gradients of activations, and scratch", error);
 	return m->shared;
 }
 
