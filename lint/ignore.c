@@ -30,18 +30,29 @@ static size_t id_length(struct span text)
 												: 0;
 }
 
-/* The ids at the beginning of a text: GM007, GM220 */
-static struct span ids_of(struct span text)
+/* Skips an id with the blanks and commas after it; 0: there is none, else its length. */
+static size_t next_id(struct span *text)
 {
-	size_t end = 0, n;
+	size_t length = id_length(*text), n = length;
 
-	for (size_t at = 0; (n = id_length((struct span){text.text + at, text.length - at}));) {
-		at += n;
-		end = at;
-		while (at < text.length && (is_space(text.text[at]) || text.text[at] == ','))
-			at++;
+	while (n && n < text->length && (is_space(text->text[n]) || text->text[n] == ','))
+		n++;
+	*text = (struct span){text->text + n, text->length - n};
+	return length;
+}
+
+/* Takes the ids at the beginning of a text: GM007, GM220 */
+static struct span take_ids(struct span *text)
+{
+	struct span ids = {text->text, 0};
+
+	for (const char *at = text->text;; at = text->text) {
+		size_t length = next_id(text);
+
+		if (!length)
+			return ids;
+		ids.length = (size_t)(at - ids.text) + length;
 	}
-	return (struct span){text.text, end};
 }
 
 /* The first word of a text, up to a blank or a sign that separates or ends a list; a backtick ends
@@ -70,23 +81,22 @@ static bool is_wrong_id(struct span word)
 static void read_ids(struct ignore *ret, struct span rest)
 {
 	char sign = rest.length ? *rest.text : ' ';
-	struct span text = span_trim(rest), next;
+	struct span text = span_trim(rest), word = text;
 
-	if (text.length && strchr("=[(:", *text.text)) {
+	if (text.length && strchr("=[(:,", *text.text)) {
 		sign = *text.text;
 		text = span_trim((struct span){text.text + 1, text.length - 1});
 	}
-	ret->ids = ids_of(text);
-	next = (struct span){text.text + ret->ids.length, text.length - ret->ids.length};
-	while (next.length && ret->ids.length && (is_space(*next.text) || *next.text == ','))
-		next = (struct span){next.text + 1, next.length - 1};
-	next = first_word(next);
-	ret->odd = is_wrong_id(next);
+	ret->ids = take_ids(&text);
+	text = first_word(text);
+	ret->odd = is_wrong_id(text);
 	if (ret->ids.length && !ret->odd)
 		return;
 	/* Not the reason of one that hides everything. */
-	ret->odd = ret->odd || (!is_space(sign) && !strchr(":(#`", sign));
-	ret->ids = ret->odd ? next : (struct span){NULL, 0};
+	ret->odd = ret->odd || (!is_space(sign) && !strchr(":(#`,", sign));
+	ret->ids = ret->odd ? text : (struct span){NULL, 0};
+	if (ret->odd && !text.length && span_split(&word, ' ', &text))
+		ret->ids = text;
 }
 
 /* The comment whose mark stands at `at` of a line; false: it is another text. */
@@ -190,14 +200,19 @@ struct placing {
 	size_t next, seen;
 };
 
-/* Whether [from, to) of the text is quoted. It follows what was seen before. */
-static void see(struct placing *p, const char *from, const char *to, bool quoted)
+/* The next comment in the text before `to`; NULL: there is none. Calls must come in the order of
+ * the text. */
+static struct ignore *next_before(struct placing *p, const char *to)
 {
 	struct ignores *all = p->all;
 
-	for (; p->seen < all->count && all->list[p->seen].at < to; p->seen++)
-		if (all->list[p->seen].at >= from)
-			all->list[p->seen].quoted = quoted;
+	return p->seen < all->count && all->list[p->seen].at < to ? &all->list[p->seen++] : NULL;
+}
+
+static void mark_quoted(struct placing *p, struct span text)
+{
+	for (struct ignore *i; (i = next_before(p, text.text + text.length));)
+		i->quoted = i->quoted || i->at >= text.text;
 }
 
 static void statement(struct placing *p, int from, int to)
@@ -225,7 +240,7 @@ static int place_python(struct placing *p, struct span text)
 			const struct python_token *t = &python.tokens[i];
 
 			if (t->kind == PYTHON_STRING || t->kind == PYTHON_FORMAT)
-				see(p, t->text.text, t->text.text + t->text.length, true);
+				mark_quoted(p, t->text);
 		}
 		if (from && python.tokens[0].line > to)
 			statement(p, from, to);
@@ -255,10 +270,18 @@ static void place_slurm(struct ignores *all, struct span text)
 	}
 }
 
-/* For the lexer, text in quotes and here-documents is not a comment. */
-static void see_comment(void *data, struct span comment)
+/* For the lexer, text in quotes and here-documents is not a comment. What follows in a comment is
+ * part of it. */
+static void mark_comment(void *data, struct span comment)
 {
-	see(data, comment.text, comment.text + comment.length, false);
+	bool first = true;
+
+	for (struct ignore *i; (i = next_before(data, comment.text + comment.length));) {
+		if (i->at < comment.text)
+			continue;
+		i->quoted = !first;
+		first = false;
+	}
 }
 
 static void place_shell(struct placing *p, struct span text)
@@ -267,7 +290,7 @@ static void place_shell(struct placing *p, struct span text)
 		.text = text.text,
 		.end = text.length,
 		.line = 1,
-		.comment = see_comment,
+		.comment = mark_comment,
 		.data = p,
 	};
 	struct token t;
@@ -308,7 +331,8 @@ static int compare_lines(const void *a, const void *b)
 	return x->from != y->from ? x->from - y->from : x->line - y->line;
 }
 
-/* A comment reaches to the end of its line, so what follows in it is part of it. */
+/* In Python and profiles a comment reaches to the end of its line, so what follows in it is part of
+ * it. */
 static void drop_parts(struct ignores *all)
 {
 	int line = 0;
@@ -357,7 +381,8 @@ int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
 		}
 		one->at = NULL;
 	}
-	drop_parts(ret);
+	if (kind != LINT_SHELL)
+		drop_parts(ret);
 	sort(ret);
 	return r;
 }
@@ -372,15 +397,12 @@ void ignores_free(struct ignores *ignores)
 
 static bool names(struct span ids, const char *id)
 {
-	size_t n;
+	for (const char *at = ids.text;; at = ids.text) {
+		size_t n = next_id(&ids);
 
-	for (; (n = id_length(ids)); ids = (struct span){ids.text + n, ids.length - n}) {
-		if (n == strlen(id) && strncasecmp(ids.text, id, n) == 0)
-			return true;
-		while (n < ids.length && (is_space(ids.text[n]) || ids.text[n] == ','))
-			n++;
+		if (!n || (n == strlen(id) && strncasecmp(at, id, n) == 0))
+			return n;
 	}
-	return false;
 }
 
 /* A finding that a file cannot be understood is never hidden. */
