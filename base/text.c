@@ -42,6 +42,18 @@ bool span_starts(struct span s, const char *prefix)
 	return s.length >= length && memcmp(s.text, prefix, length) == 0;
 }
 
+bool span_is_utf16(struct span s)
+{
+	return span_starts(s, "\xff\xfe") || span_starts(s, "\xfe\xff");
+}
+
+bool text_ends(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && memcmp(text + n - m, end, m) == 0;
+}
+
 bool span_glob(struct span pattern, const char *text)
 {
 	size_t p = 0, star = SIZE_MAX;

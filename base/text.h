@@ -34,6 +34,10 @@ struct span span_trim(struct span s);
 bool span_is(struct span s, const char *text);
 bool span_same(struct span a, struct span b);
 bool span_starts(struct span s, const char *prefix);
+/* Whether it begins with the byte order mark of UTF-16. */
+bool span_is_utf16(struct span s);
+/* Whether a text ends with `end`. */
+bool text_ends(const char *text, const char *end);
 /* Whether the pattern matches `text`: * matches any text, ? any character. */
 bool span_glob(struct span pattern, const char *text);
 

@@ -10,19 +10,13 @@
 /* Programs are read after what starts them, which knows their launcher. */
 enum turn { STARTERS, PROGRAMS };
 
-/* Whether the text begins with the mark of UTF-16. A profile's reader reports that itself. */
-static bool is_utf16(struct span text)
-{
-	return text.length >= 2 &&
-	       (memcmp(text.text, "\xff\xfe", 2) == 0 || memcmp(text.text, "\xfe\xff", 2) == 0);
-}
-
 static int lint_text(const struct lint *lint, struct span text, struct seen_file *file,
 		     enum lint_kind kind)
 {
 	int r = GPUMAP_OK;
 
-	if (kind != LINT_PROFILE && is_utf16(text)) {
+	/* A profile's reader reports that itself. */
+	if (kind != LINT_PROFILE && span_is_utf16(text)) {
 		report_add(lint->found, FINDING_SYNTAX,
 			   ABOUT(.origin = file->path, .line = 1, .fix = "save the file as UTF-8"),
 			   "the file is UTF-16, which %s does not read",

@@ -18,13 +18,6 @@ enum lint_kind lint_kind_named(const char *word)
 	return LINT_UNKNOWN;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-
-	return n >= m && streq(text + n - m, end);
-}
-
 /* #!/usr/bin/env -S python3 -u, #!/bin/bash */
 static enum lint_kind kind_of_first_line(struct span text)
 {
@@ -80,7 +73,7 @@ enum lint_kind lint_kind_by_name(const char *path)
 		    {".bash", LINT_SHELL},  {".sbatch", LINT_SHELL}, {".slurm", LINT_SHELL}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (ends_with(path, ends[i].end))
+		if (text_ends(path, ends[i].end))
 			return ends[i].kind;
 	return LINT_UNKNOWN;
 }

@@ -66,8 +66,7 @@ static bool decode_utf16(struct lines *lines, struct span text)
 bool lines_start(struct lines *lines, struct span text)
 {
 	memset(lines, 0, sizeof(*lines));
-	if (text.length >= 2 &&
-	    (memcmp(text.text, "\xff\xfe", 2) == 0 || memcmp(text.text, "\xfe\xff", 2) == 0))
+	if (span_is_utf16(text))
 		return decode_utf16(lines, text);
 	if (span_starts(text, "\xef\xbb\xbf")) {
 		text.text += 3;

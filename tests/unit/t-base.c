@@ -45,6 +45,36 @@ START_TEST(pci_addresses)
 END_TEST
 
 static const struct {
+	const char *text, *end;
+	bool ends;
+} end_rows[] = {
+	{"a.py", ".py", true}, {".py", ".py", true},    {"", "", true},     {"a", "", true},
+	{"py", ".py", false},  {"a.pyc", ".py", false}, {"", ".py", false},
+};
+
+START_TEST(texts_end)
+{
+	ROW_EQ_INT(end_rows[_i].text, text_ends(end_rows[_i].text, end_rows[_i].end),
+		   end_rows[_i].ends);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	bool utf16;
+} utf16_rows[] = {
+	{"\xff\xfeG", true}, {"\xfe\xff", true},      {"\xff", false},     {"", false},
+	{"GPU", false},      {"\xef\xbb\xbf", false}, {"\xff\xff", false},
+};
+
+START_TEST(utf16_has_a_mark)
+{
+	ROW_EQ_INT(utf16_rows[_i].text, span_is_utf16(span_of(utf16_rows[_i].text)),
+		   utf16_rows[_i].utf16);
+}
+END_TEST
+
+static const struct {
 	const char *text, *printed; /* NULL: no list */
 } cpu_rows[] = {
 	{"", ""},
@@ -455,6 +485,8 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, pci_addresses, 0, sizeof(pci_rows) / sizeof(*pci_rows));
 	tcase_add_loop_test(tests, numbers, 0, sizeof(number_rows) / sizeof(*number_rows));
+	tcase_add_loop_test(tests, texts_end, 0, sizeof(end_rows) / sizeof(*end_rows));
+	tcase_add_loop_test(tests, utf16_has_a_mark, 0, sizeof(utf16_rows) / sizeof(*utf16_rows));
 	tcase_add_loop_test(tests, words_between_bars, 0, ARRAY_SIZE(word_rows));
 	tcase_add_loop_test(tests, cpu_lists, 0, ARRAY_SIZE(cpu_rows));
 	tcase_add_loop_test(tests, xml, 0, ARRAY_SIZE(xml_rows));
