@@ -45,11 +45,13 @@ void python_environ_look(struct python_looked *looked, struct span name)
 	looked->launcher = looked->launcher || is_launchers(name);
 }
 
-static bool ends_with(const char *path, const char *end)
+/* mock.patch.dict, by whatever name of the module it is called. */
+static bool is_patch(const char *path)
 {
-	size_t n = strlen(path), m = strlen(end);
+	static const char patch[] = "patch.dict";
+	const char *dot = path + strlen(path) - (sizeof(patch) - 1);
 
-	return n >= m && streq(path + n - m, end);
+	return text_ends(path, patch) && (dot == path || dot[-1] == '.');
 }
 
 bool python_environ_patched(const struct python_file *f, unsigned past)
@@ -61,8 +63,7 @@ bool python_environ_patched(const struct python_file *f, unsigned past)
 		struct python_argument a;
 
 		end = python_chain(f, i, &chain);
-		if (!end || !is_at(f, end, past, "(") ||
-		    !ends_with(python_path(f, chain, path), "patch.dict") ||
+		if (!end || !is_at(f, end, past, "(") || !is_patch(python_path(f, chain, path)) ||
 		    !python_argument_find(f, end, "in_dict", 0, &a))
 			continue;
 		if (span_is(token_at(f, a.first)->text, "os.environ"))
@@ -140,8 +141,8 @@ static bool is_argument(const struct python_file *f, unsigned first, unsigned pa
 	return false;
 }
 
-/* From here on the list is known, or known to be unknown, also after the surrounding blocks. A list
- * that is set too late has no effect (rule S4). */
+/* From here on the list is known, or known to be unknown, also after the surrounding blocks, unless
+ * they put it back. A list that is set too late has no effect (rule S4). */
 static void remember_list(struct python_file *f, const struct observation *s)
 {
 	bool known =
@@ -151,6 +152,8 @@ static void remember_list(struct python_file *f, const struct observation *s)
 	b->listed = true;
 	b->list = known ? arena_strndup(&f->arena, s->value.text.text, s->value.text.length) : NULL;
 	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == b->function; i--) {
+		if (f->blocks[i + 1].patched)
+			return;
 		f->blocks[i].listed = true;
 		f->blocks[i].list = NULL;
 	}
@@ -210,9 +213,9 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 		f->facts.finds_port = true;
 	if (!span_is(s->name, "CUDA_VISIBLE_DEVICES"))
 		return;
-	if (s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES)
+	if (!s->patched && s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES)
 		f->facts.own_list = true;
-	if (python_hides_all(s))
+	if (!s->patched && python_hides_all(s))
 		f->hiding = (size_t)(s - f->observations) + 1;
 	remember_list(f, s);
 }
@@ -316,23 +319,40 @@ static void update(struct python_file *f, unsigned open)
 	}
 }
 
-/* Whether the token is an argument of a call that shows it, such as print() or logger.info(): that
- * keeps nothing. The call is searched shortly before it. */
-static bool is_shown(const struct python_file *f, unsigned at)
+/* Whether the token is the name of a function that shows its arguments. */
+static bool is_shower(const struct python_file *f, unsigned at)
 {
-	static const char *const calls[] = {"print",   "pprint", "debug",    "info",  "warn",
+	static const char *const names[] = {"print",   "pprint", "debug",    "info",  "warn",
 					    "warning", "error",  "critical", "fatal", "log",
 					    "write",   "echo",   "secho"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (token_is(token_at(f, at), names[i]))
+			return true;
+	return false;
+}
+
+/* Whether the token `at` is an argument of the call whose bracket is `open`, and it shows it. */
+static bool shows(const struct python_file *f, unsigned open, unsigned at)
+{
+	return open > 0 && is_at(f, open, at, "(") && token_at(f, open)->past > at &&
+	       is_shower(f, open - 1);
+}
+
+/* Whether the token is an argument of a call that shows it, such as print() or logger.info(): that
+ * keeps nothing. The call begins the statement, or is searched shortly before the token. */
+static bool is_shown(const struct python_file *f, unsigned at)
+{
+	struct span chain;
 
 	/* A statement of Python 2. */
 	if (is_at(f, 0, at, "print") && !is_at(f, 1, at, "("))
 		return true;
+	if (shows(f, python_chain(f, 0, &chain), at))
+		return true;
 	for (unsigned i = at; i > 1 && at - i < MAX_VALUE; i--)
-		for (size_t n = 0; is_at(f, i - 1, at, "(") && token_at(f, i - 1)->past > at &&
-				   n < ARRAY_SIZE(calls);
-		     n++)
-			if (is_at(f, i - 2, at, calls[n]))
-				return true;
+		if (shows(f, i - 1, at))
+			return true;
 	return false;
 }
 
