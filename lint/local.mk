@@ -21,6 +21,7 @@ liblint_la_SOURCES = \
 	lint/python_doubt.c \
 	lint/python_environ.c \
 	lint/python_file.h \
+	lint/python_functions.c \
 	lint/python_judge_device.c \
 	lint/python_judge_variable.c \
 	lint/python_names.c lint/python_names.h \

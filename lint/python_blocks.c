@@ -229,6 +229,7 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 		if (is_at(f, open, colon, "["))
 			open = token_at(f, open)->past;
 		choice_define(f, token_at(f, first + 1)->text, f->functions + 1);
+		functions_define(f, token_at(f, first + 1)->text, f->functions + 1);
 		define(f, open, indent);
 	} else {
 		push_plain(f, block_now(f)->function, indent, is_at(f, first, colon, "for"));

@@ -14,11 +14,8 @@ static bool one_of(const char *const *names, size_t count, const char *path)
 
 static void use_cuda(struct python_file *f)
 {
-	struct observation *hides = f->hiding ? &f->observations[f->hiding - 1] : NULL;
-
 	f->facts.cuda = true;
-	if (hides && hides->function == block_now(f)->function)
-		hides->contradicted = true;
+	functions_use_cuda(f);
 }
 
 /* The first CUDA call of a block initialises the driver (rule S1). */

@@ -215,8 +215,6 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 		return;
 	if (!s->patched && s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES)
 		f->facts.own_list = true;
-	if (!s->patched && python_hides_all(s))
-		f->hiding = (size_t)(s - f->observations) + 1;
 	remember_list(f, s);
 }
 

@@ -40,7 +40,7 @@ struct observation {
 	bool otherwise;          /* that branch is an else */
 	bool member;             /* in a method of a class */
 	bool patched;            /* the environment is put back after it */
-	bool contradicted;       /* its function uses CUDA after it has hidden every GPU */
+	size_t uses;             /* of `struct python_functions`, that came before it */
 	int function;            /* 0: the file */
 	bool guarded;            /* executed only by some ranks */
 	bool both;               /* an option in both spellings */
@@ -143,6 +143,26 @@ struct python_arguments {
 	size_t given_count;
 };
 
+/* A use of CUDA in a function, or a call of a function there. */
+struct python_use {
+	int function;
+	struct span called; /* .text NULL: CUDA */
+	int number;         /* of the called function, 0: it is elsewhere */
+};
+
+struct python_function {
+	int number;             /* of the first function with this name */
+	bool cuda;              /* one with this name uses CUDA */
+	size_t itself, through; /* its last use of CUDA, and through a call, plus one */
+};
+
+struct python_functions {
+	struct python_use *uses; /* in the order of the file */
+	size_t use_count, use_room;
+	struct python_function *list; /* by number, from 1 on */
+	size_t room;
+};
+
 struct python_file {
 	struct python_text text;
 	struct python_names names;
@@ -152,10 +172,11 @@ struct python_file {
 	/* The last functions that looked at the visible list, and that kept it, plus one; 0: none.
 	 */
 	int lister, keeper;
-	size_t hiding;   /* the last observation that hides every GPU, plus one; 0: none */
 	bool deferred;   /* the statement has a lambda */
 	bool definition; /* ... is the head of a function */
-	bool patched;    /* ... is a decorator that puts the environment back, or follows one */
+	/* the statement is a decorator that puts the environment back, or follows one */
+	bool patched;
+	struct python_functions own;
 	struct python_facts facts;
 	struct python_arguments arguments;
 	struct observation *observations;
@@ -264,6 +285,19 @@ void python_environ_list(struct python_file *f, unsigned at, struct python_value
 void python_environ_command(struct python_file *f, unsigned open);
 /* Handles a string that is the name of a variable: it may be misspelt. */
 void python_environ_name(struct python_file *f, unsigned at);
+
+/* --- python_functions.c ----------------------------------------------------------------- */
+
+/* The current function uses CUDA. */
+void functions_use_cuda(struct python_file *f);
+/* Handles the name at `at`, which may be a call of a function of this file. */
+void functions_call(struct python_file *f, unsigned at);
+void functions_define(struct python_file *f, struct span name, int number);
+/* Finds the uses through calls, when the whole file is known. */
+void functions_find_uses(struct python_file *f);
+/* Whether the function of an observation uses CUDA after it, itself or through a call. */
+enum python_uses { USES_NOTHING, USES_THROUGH, USES_ITSELF };
+enum python_uses functions_uses_after(const struct python_file *f, const struct observation *s);
 
 /* --- python_arguments.c ------------------------------------------------------------------ */
 

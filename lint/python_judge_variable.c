@@ -42,21 +42,29 @@ static void too_late(const struct python_judge *judge, const struct observation 
 		   may ? "may have" : "has", QUOTE(last), s->initialised_line);
 }
 
-/* A program that uses no GPU hides them on purpose, and so does a function that uses none after. */
-static bool hides_on_purpose(const struct python_judge *judge, const struct observation *s)
+/* What uses the GPUs that an observation hides. */
+static enum python_uses uses_hidden(const struct python_judge *judge, const struct observation *s)
 {
-	return python_hides_all(s) &&
-	       (s->may || !judge->file->facts.cuda || (s->function && !s->contradicted));
+	if (!judge->file->facts.cuda)
+		return USES_NOTHING;
+	return s->function ? functions_uses_after(judge->file, s) : USES_ITSELF;
 }
 
 static int judge_list(const struct python_judge *judge, const struct observation *s)
 {
 	bool local = s->value.meaning == MEANS_LOCAL_RANK, rank = s->value.meaning == MEANS_RANK;
-	enum finding_id id = s->may ? FINDING_CODE_MAY_REPLACE : FINDING_CODE_REPLACES;
-	const char *verb = s->may ? "may replace" : "replaces";
+	bool hides = python_hides_all(s);
+	enum python_uses uses = hides ? uses_hidden(judge, s) : USES_ITSELF;
+	bool may = s->may || uses == USES_THROUGH;
+	enum finding_id id = may ? FINDING_CODE_MAY_REPLACE : FINDING_CODE_REPLACES;
+	const char *verb = may ? "may replace" : "replaces";
 
 	if (s->verb == OBSERVED_DEFAULTS || s->value.meaning == MEANS_DERIVED ||
-	    hides_on_purpose(judge, s) || (s->may && judge->file->facts.ray))
+	    (s->may && judge->file->facts.ray))
+		return GPUMAP_OK;
+	/* A program that uses no GPU hides them on purpose, and so does a function that uses none
+	 * after. */
+	if (hides && (s->may || uses == USES_NOTHING))
 		return GPUMAP_OK;
 	if (local || rank)
 		report_add(judge->report, id,

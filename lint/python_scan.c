@@ -25,6 +25,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 		.otherwise = b->otherwise,
 		.guarded = b->guarded,
 		.function = b->function,
+		.uses = f->own.use_count,
 	};
 	for (int i = f->depth; i >= 0; i--) {
 		s->member = s->member || f->blocks[i].member;
@@ -352,6 +353,7 @@ static void walk(struct python_file *f, unsigned first, unsigned past)
 		choice_token(f, i);
 		if (t->kind != PYTHON_NAME)
 			continue;
+		functions_call(f, i);
 		if (i > first && is_at(f, i + 1, past, "=") && i + 2 < past)
 			keyword(f, i, past);
 		if (i == first || !token_is(token_at(f, i - 1), "."))
@@ -432,5 +434,7 @@ int python_scan(struct python_file *f)
 {
 	while (!f->arena.failed && python_next(&f->text))
 		statement(f);
+	if (!f->arena.failed)
+		functions_find_uses(f);
 	return f->arena.failed || f->text.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
 }
