@@ -97,15 +97,15 @@ static bool unexpected(const char *word, const char *before, struct train_error 
 {
 	const char *end = strrchr(word, '.');
 
-	if (*word && *word != '-' && strcmp(before, "--resume") == 0)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "unexpected argument: '%.64s'; --resume takes no folder: write "
-				  "--checkpoint %.64s --resume",
-				  word, word);
 	if (end && strcmp(end, ".py") == 0)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "unexpected argument: '%.64s'; gpumap-train trains models of its "
 				  "own: gpumap run %.64s starts a program",
+				  word, word);
+	if (*word && *word != '-' && strcmp(before, "--resume") == 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "unexpected argument: '%.64s'; --resume takes no folder: write "
+				  "--checkpoint %.64s --resume",
 				  word, word);
 	return train_fail(error, TRAIN_BAD_INPUT,
 			  "unexpected argument: '%.64s'; gpumap-train takes only options, and "
