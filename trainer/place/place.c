@@ -158,13 +158,14 @@ static bool all_devices(const struct place_query *f)
 }
 
 /* A list of one device is a choice. */
-static void remark_one_device(const struct place_query *f)
+static void remark_one_device(struct place_query *f)
 {
 	const char *more = "; for four: --inventory 4";
 
+	f->named_host = all_devices(f) && !f->inventory;
 	if (!all_devices(f))
 		more = "";
-	else if (!f->inventory)
+	else if (f->named_host)
 		more = "; for four: --inventory 4; for the GPUs of this host, if it has any: "
 		       "--inventory host";
 	fprintf(stderr, "gpumap-train: remark: one device is visible, so there is one rank%s\n",
@@ -361,7 +362,7 @@ static void remark_pretended(const struct place_query *f)
 {
 	bool pretended = getenv("GPUMAP_PRETEND_INVENTORY") || getenv("GPUMAP_PRETEND_TEXT");
 
-	if (pretended && !f->inventory && f->place->rank == 0 && all_devices(f))
+	if (pretended && !f->inventory && f->place->rank == 0 && all_devices(f) && !f->named_host)
 		fprintf(stderr, "gpumap-train: remark: the machine of gpumap pretend is not used; "
 				"--inventory host takes its GPUs\n");
 }

@@ -15,6 +15,7 @@ struct place_query {
 	int mig[PLACE_MAX_DEVICES]; /* which instance of its GPU a device is, -1: all of it */
 	bool kept;                  /* place_keep was called */
 	bool as_stages;             /* dp is queried as mp, whose remarks do not apply */
+	bool named_host;            /* a remark has named --inventory host */
 };
 
 /* One more statement of the trainer's own. */
