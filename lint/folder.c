@@ -14,7 +14,7 @@
 enum { HEAD = 4096 };
 
 /* Folders that are skipped: how many, and the first of them. */
-struct passed {
+struct skipped {
 	size_t count;
 	const char *first;
 };
@@ -112,19 +112,19 @@ static bool is_installed(const char *path)
 	return found;
 }
 
-static bool pass_over(const char *path, struct passed *passed)
+static bool skip(const char *path, struct skipped *skipped)
 {
-	if (!passed || !is_installed(path))
+	if (!skipped || !is_installed(path))
 		return false;
-	passed->count++;
-	if (!passed->first || strcmp(path, passed->first) < 0)
-		passed->first = path;
+	skipped->count++;
+	if (!skipped->first || strcmp(path, skipped->first) < 0)
+		skipped->first = path;
 	return true;
 }
 
-/* `passed`: NULL: folders with installed programs are read too. */
+/* `skipped`: NULL: folders with installed programs are read too. */
 static int read_folder(const char *path, struct lint_paths *folders, struct lint_paths *ret,
-		       struct passed *passed, gpumap_report *report)
+		       struct skipped *skipped, gpumap_report *report)
 {
 	DIR *dir = opendir(path);
 	const struct dirent *entry;
@@ -138,13 +138,13 @@ static int read_folder(const char *path, struct lint_paths *folders, struct lint
 		char *inner;
 
 		/* Hidden ones hold the state of other tools. */
-		if (*entry->d_name == '.' && !(passed && streq(entry->d_name, ".venv")))
+		if (*entry->d_name == '.' && !(skipped && streq(entry->d_name, ".venv")))
 			continue;
 		inner = arena_printf(&ret->arena, "%s%s%s", path, slash, entry->d_name);
 		if (!inner)
 			good = false;
 		else if (is_wanted(inner, &folder, &error))
-			good = (folder && pass_over(inner, passed)) ||
+			good = (folder && skip(inner, skipped)) ||
 			       add(folder ? folders : ret, inner);
 		else if (error && error != ENOENT)
 			r = report_read(report, error, inner, "the file", 0, NULL);
@@ -158,25 +158,25 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void report_passed(const struct passed *passed, const char *path, gpumap_report *found)
+static void report_skipped(const struct skipped *skipped, const char *path, gpumap_report *found)
 {
-	if (passed->count == 1)
+	if (skipped->count == 1)
 		report_add(found, FINDING_PASSED_OVER,
 			   ABOUT(.origin = path, .fix = "name it to read it"),
 			   "a folder with installed programs is skipped: %s",
-			   QUOTE(span_of(passed->first)));
-	else if (passed->count)
+			   QUOTE(span_of(skipped->first)));
+	else if (skipped->count)
 		report_add(found, FINDING_PASSED_OVER,
 			   ABOUT(.origin = path, .fix = "name one to read it"),
 			   "%zu folders with installed programs are skipped; the first is %s",
-			   passed->count, QUOTE(span_of(passed->first)));
+			   skipped->count, QUOTE(span_of(skipped->first)));
 }
 
 int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *found,
 		gpumap_report *report)
 {
 	struct lint_paths folders = {.count = 0};
-	struct passed passed = {.count = 0};
+	struct skipped skipped = {.count = 0};
 	/* A named folder is read with everything in it. */
 	bool named = is_installed(path);
 	size_t before = ret->count;
@@ -186,12 +186,12 @@ int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *found,
 		worst = report_nomem(report);
 	while (folders.count && worst != GPUMAP_ENOMEM) {
 		r = read_folder(folders.list[--folders.count], &folders, ret,
-				named ? NULL : &passed, report);
+				named ? NULL : &skipped, report);
 		worst = r == GPUMAP_OK ? worst : r;
 	}
 	if (ret->count > before)
 		qsort(ret->list + before, ret->count - before, sizeof(char *), by_text);
-	report_passed(&passed, path, found);
+	report_skipped(&skipped, path, found);
 	arena_free(&folders.arena);
 	return worst;
 }
