@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # start.sh GPUMAP ARRIVE [ROUNDS]: milliseconds from the start of a launcher to the last main() of
 # 8, 64 and 512 ranks, for gpumap run, mpirun and torchrun alternately. Each is the median of ROUNDS
-# starts (5). ARRIVE is the program made of arrive.c. A dash marks a launcher that is missing or fails.
+# starts (5); torchrun's is the lower of at most two, because such a start takes a second. ARRIVE is the
+# program made of arrive.c. A dash marks a launcher that is missing or fails.
 set -eu
 gpumap=$1 arrive=$2 rounds=${3:-5}
 folder=$(mktemp -d)
@@ -47,7 +48,6 @@ for ranks in 8 64 512; do
 	while [ "$round" -lt "$rounds" ]; do
 		round=$((round + 1))
 		for launcher in gpumap mpirun torchrun; do
-			# That of PyTorch takes seconds.
 			[ $launcher != torchrun ] || { [ "$python" ] && [ "$round" -le 2 ]; } ||
 				continue
 			one $launcher "$ranks" >>"$folder/times.$launcher" || true
