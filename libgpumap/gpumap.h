@@ -58,7 +58,8 @@ extern "C" {
 	X(-4, GPUMAP_EFILE, "a file cannot be read or written") \
 	X(-5, GPUMAP_ESTRICT, "refused because of the key strict") \
 	X(-6, GPUMAP_ENODRIVER, "the NVIDIA driver is missing or does not answer") \
-	X(-7, GPUMAP_ELIMIT, "larger than the library's limits")
+	X(-7, GPUMAP_ELIMIT, "larger than the library's limits") \
+	X(-8, GPUMAP_EBUSY, "the GPUs are in use")
 
 enum gpumap_code {
 #define GPUMAP_CODE_ENUM(value, name, meaning) name = value,
@@ -889,6 +890,59 @@ const char *gpumap_target_str(const gpumap_target *target, enum gpumap_target_st
  * pure function. GPUMAP_EKEY: there is no such launcher. */
 int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
 		     enum gpumap_format format, unsigned flags, gpumap_report *report);
+
+/* --- leases: GPUs for one job --------------------------------------------- */
+
+/* A lease keeps whole GPUs for one job, among those who use gpumap. It is a lock that the kernel
+ * holds for as long as a process has its descriptors open, so it ends with the job, also after
+ * kill -9. libgpumap/lease/README.md describes how jobs that want the same GPUs get along. These
+ * functions read the host's GPUs, and write into the folder of leases. */
+typedef struct gpumap_claim gpumap_claim; /* what a job asks for */
+typedef struct gpumap_lease gpumap_lease; /* the GPUs that it got */
+
+/* An empty claim. GPUMAP_ENOMEM. */
+int gpumap_claim_new(gpumap_claim **ret);
+void gpumap_claim_free(gpumap_claim *claim);
+
+/* Sets a member. The last value of a key counts. The keys are
+ *  - count: how many GPUs, 1 or more; it must be set;
+ *  - from: the visible list to choose from, in PCI order, "2,3" or UUIDs;
+ *  - ignore: names of programs, separated by commas, that may use a free GPU, "Xorg";
+ *  - free_memory: a GPU is free if less memory is in use, "500M" or "2G"; 5 % by default;
+ *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit. By default it does not wait;
+ *  - folder: the folder of leases. By default it is /run/lock/gpumap, or if that does not exist
+ *    and cannot be made, /tmp/gpumap-leases;
+ *  - sysfs: a folder in place of /sys/bus/pci/devices, for tests.
+ * GPUMAP_EKEY, GPUMAP_EINPUT, GPUMAP_ENOMEM. On failure the claim is unchanged. */
+int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value, const char *origin,
+		     gpumap_report *report);
+
+/* Limits the claim to the GPUs that a process with this environment sees, by its visible list and
+ * the scheduler's variables. Returns the codes of gpumap_request_set_environ. */
+int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpumap_report *report);
+
+/* Takes a lease of `count` free GPUs, or of none. A GPU is free if it has no lease, no process, and
+ * less memory in use than `free_memory`. If processes or memory are not visible, it is not free.
+ * GPUs with MIG enabled are not leased. Jobs that wait are served in the order in which they came.
+ * While it waits, waits(text, data) is called with what it waits for, whenever that changes; if it
+ * returns a value other than 0, waiting ends. `waits` may be NULL. GPUMAP_EBUSY: not enough GPUs
+ * are free, or they were not free in time. GPUMAP_EINPUT: this job can never use that many.
+ * GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
+int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
+		      int (*waits)(const char *text, void *data), void *data,
+		      gpumap_report *report);
+
+/* Closes the descriptors. The lease ends when no other process has them open. */
+void gpumap_lease_free(gpumap_lease *lease);
+
+/* The number of its GPUs, and the i-th in the order of nvidia-smi's numbers (NULL past the end). */
+size_t gpumap_lease_count(const gpumap_lease *lease);
+const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_t i);
+/* CUDA_VISIBLE_DEVICES for its GPUs with CUDA_DEVICE_ORDER=PCI_BUS_ID, "2,3". */
+const char *gpumap_lease_visible(const gpumap_lease *lease);
+/* The i-th descriptor that holds the lease; -1 past the end. It is closed on exec: clear FD_CLOEXEC
+ * in the child that is to hold it. */
+int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i);
 
 #ifdef __cplusplus
 }

@@ -96,6 +96,13 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/keys.def \
 	libgpumap/launchers.c \
 	libgpumap/visible_explain.c \
+	libgpumap/lease/choose.c \
+	libgpumap/lease/claim.c libgpumap/lease/claim.h \
+	libgpumap/lease/folder.c \
+	libgpumap/lease/gpu_lock.c \
+	libgpumap/lease/lease.h \
+	libgpumap/lease/queue.c \
+	libgpumap/lease/take.c \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/view_mig.c \
 	libgpumap/mps.c \
@@ -191,7 +198,7 @@ libgpumap_libgpumap_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -no-undefined
 	-Wl,--version-script=$(top_srcdir)/libgpumap/libgpumap.map
 EXTRA_libgpumap_libgpumap_la_DEPENDENCIES = libgpumap/libgpumap.map
 EXTRA_DIST += libgpumap/libgpumap.map libgpumap/README.md libgpumap/emit/README.md libgpumap/inventory/README.md \
-	libgpumap/plan/README.md libgpumap/profile/README.md
+	libgpumap/lease/README.md libgpumap/plan/README.md libgpumap/profile/README.md
 
 include_HEADERS = libgpumap/gpumap.h
 pkgconfig_DATA = libgpumap/libgpumap.pc

@@ -16,6 +16,7 @@ include tests/trainer/unit/local.mk
 include tests/trainer/fake/local.mk
 include tests/trainer/cli/local.mk
 include tests/launch/local.mk
+include tests/lease/local.mk
 include tests/servers/local.mk
 include tests/cli/local.mk
 include tests/sync/local.mk
@@ -27,7 +28,7 @@ include tests/gpu/local.mk
 quick_tests = $(cli_tests) $(sync_tests) $(unit_programs) $(launch_programs) $(train_programs)
 # What a build with sanitizers runs in ./dev check. In the other tests sanitizers see nothing, or nothing more:
 # those read the source, compile or start programs of their own, or are train_alone_tests.
-sanitized_tests = $(train_tests) $(train_programs) $(launch_tests) $(launch_programs) $(cli_tests) \
+sanitized_tests = $(train_tests) $(train_programs) $(launch_tests) $(launch_programs) $(lease_tests) $(cli_tests) \
 	$(unit_programs)
 # What ./dev check runs from the tarball: what reads many files of it, and what is installed. Only
 # packed_programs are built, and cleaned.

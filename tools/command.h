@@ -33,6 +33,7 @@ int cmd_exec(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
 int cmd_lint(int argc, char **argv);
+int cmd_pick(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_pretend(int argc, char **argv);
 int cmd_rules(int argc, char **argv);

@@ -19,6 +19,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_explain.c \
 	tools/cmd_inventory.c \
 	tools/cmd_lint.c \
+	tools/cmd_pick.c \
 	tools/cmd_plan.c \
 	tools/cmd_pretend.c \
 	tools/cmd_rules.c \
@@ -37,6 +38,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/main.c \
 	tools/options.c \
 	tools/output.c \
+	tools/pick_hold.c tools/pick_hold.h \
 	tools/plan_finder.h tools/plan_nodes.c \
 	tools/plan_hosts.c tools/plan_hosts.h \
 	tools/plan_judge.c tools/plan_open.c tools/plan_open.h tools/plan_program.c tools/plan_show.c tools/plan_show.h \

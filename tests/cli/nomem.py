@@ -89,6 +89,7 @@ COMMANDS = [
     ("config, a key", "config --profile b device", None),
     ("inventory, read", "inventory --inventory smi.txt", None),
     ("pretend", "pretend --inventory 2xH100 -- echo hi", None),
+    ("pick", "pick 1 -- echo hi", None),
     ("help", "--help", None),
     ("run, help", "run --help", None),
     ("a misspelling", "--visble 1", None),

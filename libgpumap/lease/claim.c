@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* What a job asks for, and which GPUs can serve it. */
+#include "lease/claim.h"
+
+#include "inventory/inventory.h"
+#include "profile_keys.h"
+#include "report.h"
+
+EXPORT int gpumap_claim_new(gpumap_claim **ret)
+{
+	gpumap_claim *claim = calloc(1, sizeof(*claim));
+
+	if (!claim)
+		return GPUMAP_ENOMEM;
+	claim->free_memory = -1;
+	*ret = claim;
+	return GPUMAP_OK;
+}
+
+EXPORT void gpumap_claim_free(gpumap_claim *claim)
+{
+	if (!claim)
+		return;
+	free(claim->from);
+	free(claim->from_origin);
+	free(claim->ignore);
+	free(claim->folder);
+	free(claim->sysfs);
+	gpumap_request_free(claim->request);
+	free(claim);
+}
+
+/* --- its members ------------------------------------------------------------------------ */
+
+static bool set_text(char **member, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return false;
+	free(*member);
+	*member = copy;
+	return true;
+}
+
+/* "500M", "2G", or bytes; -1: anything else. */
+static int64_t bytes_of(struct span value)
+{
+	static const struct {
+		char unit;
+		int shift;
+	} units[] = {{'K', 10}, {'M', 20}, {'G', 30}};
+	int shift = 0;
+	int64_t number;
+
+	for (size_t i = 0; value.length && i < ARRAY_SIZE(units); i++)
+		if (value.text[value.length - 1] == units[i].unit)
+			shift = units[i].shift;
+	value.length -= shift != 0;
+	number = span_number(value, INT32_MAX);
+	return number < 0 ? -1 : number << shift;
+}
+
+/* Returns the values that are valid, or NULL if the value was taken. */
+static const char *set_number(gpumap_claim *claim, const char *key, struct span value)
+{
+	int64_t number;
+
+	if (streq(key, "count")) {
+		number = span_number(value, GPUMAP_MAX_DEVICES);
+		if (number < 1)
+			return "write a number of GPUs, 1 or more";
+		claim->count = (size_t)number;
+		return NULL;
+	}
+	if (streq(key, "free_memory")) {
+		number = bytes_of(value);
+		if (number < 0)
+			return "write bytes, such as 500M or 2G";
+		claim->free_memory = number;
+		return NULL;
+	}
+	number = span_is(value, "yes") ? -1 : form_number(form_find(span_of("DURATION")), value);
+	if (number < 0 && !span_is(value, "yes"))
+		return "write a time such as 30s, 10m or 2h, or yes for no limit";
+	claim->wait_ms = number;
+	return NULL;
+}
+
+EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value,
+			    const char *origin, gpumap_report *report)
+{
+	static const char *const numbers[] = {"count", "free_memory", "wait"};
+	const struct {
+		const char *key;
+		char **member;
+	} texts[] = {{"from", &claim->from},
+		     {"ignore", &claim->ignore},
+		     {"folder", &claim->folder},
+		     {"sysfs", &claim->sysfs}};
+	const char *wanted;
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		if (!streq(key, numbers[i]))
+			continue;
+		wanted = set_number(claim, key, span_of(value));
+		return wanted ? report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+					    ABOUT(.origin = origin, .fix = wanted),
+					    "'%s' is not valid", QUOTE(span_of(value)))
+			      : GPUMAP_OK;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (!streq(key, texts[i].key))
+			continue;
+		if (!set_text(texts[i].member, value) ||
+		    (streq(key, "from") && !set_text(&claim->from_origin, origin ? origin : key)))
+			return report_nomem(report);
+		return GPUMAP_OK;
+	}
+	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY, ABOUT(.origin = origin),
+			   "a claim has no key '%s'", QUOTE(span_of(key)));
+}
+
+EXPORT int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp,
+				    gpumap_report *report)
+{
+	gpumap_request *request;
+	int r = gpumap_request_new(&request);
+
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
+	r = gpumap_request_set_environ(request, envp, report);
+	if (r != GPUMAP_OK) {
+		gpumap_request_free(request);
+		return r;
+	}
+	gpumap_request_free(claim->request);
+	claim->request = request;
+	return GPUMAP_OK;
+}
+
+/* --- the GPUs that it may use ----------------------------------------------------------- */
+
+/* Keeps of `ret` the whole GPUs that the mapping shows. */
+static int keep_visible(bool *ret, const gpumap_mapping *mapping, const gpumap_inventory *inventory,
+			const char *origin, gpumap_report *report)
+{
+	bool *shown = calloc(inventory->count + 1, sizeof(*shown));
+
+	if (!shown)
+		return report_nomem(report);
+	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
+		const gpumap_entry *entry = gpumap_mapping_visible(mapping, i);
+		int64_t physical = gpumap_entry_int(entry, GPUMAP_ENTRY_PHYSICAL);
+
+		if (gpumap_entry_int(entry, GPUMAP_ENTRY_MIG) >= 0)
+			continue;
+		/* An order that is not known does not matter for a set. */
+		for (size_t k = 0; k < gpumap_entry_candidate_count(entry); k++) {
+			if (physical < 0 && gpumap_entry_candidate_count(entry) !=
+						    gpumap_mapping_visible_count(mapping)) {
+				free(shown);
+				return report_fail(report, GPUMAP_EINPUT, FINDING_UNDECIDABLE,
+						   ABOUT(.origin = origin,
+							 .fix = "name the GPUs by UUID, or set "
+								"CUDA_DEVICE_ORDER=PCI_BUS_ID"),
+						   "the GPUs of the list cannot be decided");
+			}
+			physical = gpumap_device_int(gpumap_entry_candidate(entry, k),
+						     GPUMAP_DEVICE_PHYSICAL);
+			for (size_t g = 0; g < inventory->count; g++)
+				shown[g] = shown[g] || inventory->gpus[g].physical == physical;
+			physical = -1;
+		}
+	}
+	for (size_t g = 0; g < inventory->count; g++)
+		ret[g] = ret[g] && shown[g];
+	free(shown);
+	return GPUMAP_OK;
+}
+
+static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
+		     gpumap_report *report)
+{
+	gpumap_mapping *mapping = NULL;
+	gpumap_request *request;
+	int r = gpumap_request_new(&request);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_request_set(request, "prefix", "CUDA_DEVICE_ORDER=PCI_BUS_ID", NULL,
+				       NULL);
+	if (r == GPUMAP_OK)
+		r = gpumap_request_set(request, "prefix", claim->from, claim->from_origin, report);
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(&mapping, request, inventory, report);
+	if (r == GPUMAP_OK)
+		r = keep_visible(ret, mapping, inventory, claim->from_origin, report);
+	gpumap_mapping_free(mapping);
+	gpumap_request_free(request);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
+		 gpumap_report *report)
+{
+	gpumap_mapping *mapping = NULL;
+	int r = GPUMAP_OK;
+
+	for (size_t g = 0; g < inventory->count; g++)
+		ret[g] = inventory->gpus[g].mig_enabled != 1;
+	if (claim->request) {
+		r = gpumap_resolve(&mapping, claim->request, inventory, NULL);
+		if (r == GPUMAP_OK)
+			r = keep_visible(ret, mapping, inventory, "the environment", report);
+		gpumap_mapping_free(mapping);
+	}
+	if (r == GPUMAP_OK && claim->from)
+		r = keep_list(ret, claim, inventory, report);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+/* --- whether one is in use -------------------------------------------------------------- */
+
+/* Whether the first word of the command, without its folder, is a program that does not count. */
+static bool is_ignored(const gpumap_claim *claim, const gpumap_process *process)
+{
+	const char *command = gpumap_process_str(process, GPUMAP_PROCESS_COMMAND);
+	struct span rest, word, name, piece;
+
+	if (!claim->ignore || !command)
+		return false;
+	rest = span_of(command);
+	span_split(&rest, ' ', &word);
+	name = word;
+	while (span_split(&word, '/', &piece))
+		name = piece;
+	rest = span_of(claim->ignore);
+	while (span_split(&rest, ',', &piece))
+		if (span_same(span_trim(piece), name))
+			return true;
+	return false;
+}
+
+enum lease_state claim_state(const gpumap_claim *claim, const gpumap_device *gpu)
+{
+	int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
+	int64_t total = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY), limit = claim->free_memory;
+	int count = gpumap_device_process_count(gpu);
+
+	if (gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE) == GPUMAP_COMPUTE_MODE_PROHIBITED)
+		return LEASE_IN_USE;
+	if (gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
+		return LEASE_UNKNOWN;
+	for (int i = 0; i < count; i++) {
+		const gpumap_process *process = gpumap_device_process(gpu, (size_t)i);
+		int64_t memory = gpumap_process_int(process, GPUMAP_PROCESS_MEMORY);
+
+		if (!is_ignored(claim, process))
+			return LEASE_IN_USE;
+		used -= memory > 0 ? memory : 0;
+	}
+	if (gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED) < 0 || (limit < 0 && total < 0))
+		return LEASE_UNKNOWN;
+	/* Memory shows processes that are not in the list. */
+	return used < (limit < 0 ? total / 20 : limit) ? LEASE_FREE : LEASE_IN_USE;
+}

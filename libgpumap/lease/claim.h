@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What a job asks for. */
+#ifndef GM_LEASE_CLAIM_H
+#define GM_LEASE_CLAIM_H
+
+#include "lease/lease.h"
+
+struct gpumap_claim {
+	size_t count; /* of GPUs; 0: not set */
+	char *from;   /* the visible list that it may choose from;  NULL: all */
+	char *from_origin;
+	char *ignore;            /* names of programs that do not count, separated by commas */
+	int64_t free_memory;     /* bytes in use below which a GPU is free; -1: 5 % of its memory */
+	int64_t wait_ms;         /* 0: it does not wait; -1: without limit */
+	char *folder, *sysfs;    /* NULL: the default */
+	gpumap_request *request; /* the environment, which limits the choice; NULL: none */
+};
+
+/* Marks the GPUs of the inventory that the claim may use. GPUMAP_EINPUT, after its error: a list
+ * cannot be decided, or names a MIG instance; GPUMAP_ENOMEM. */
+int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
+		 gpumap_report *report);
+
+/* Whether processes or memory of the GPU are in use, which a lease does not show. */
+enum lease_state claim_state(const gpumap_claim *claim, const gpumap_device *gpu);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder of leases, and locks on its files. */
+#include "lease/lease.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "readfile.h"
+#include "report.h"
+
+#define DEFAULT_FOLDER "/run/lock/gpumap"
+#define OTHER_FOLDER "/tmp/gpumap-leases"
+#define SYSFS "/sys/bus/pci/devices"
+
+enum { MAX_LOCKS = 16 << 20, TRY_MS = 20 };
+
+/* --- the folder ---------------------------------------------------------------------- */
+
+/* Others must not be able to replace a file of the folder: it has the sticky bit, or only its owner
+ * may write in it; the owner is root or this user. */
+static bool is_safe(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	if (st.st_uid != 0 && st.st_uid != geteuid() && !(st.st_mode & S_ISVTX)) {
+		errno = EPERM;
+		return false;
+	}
+	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX)) {
+		errno = EPERM;
+		return false;
+	}
+	return true;
+}
+
+static int open_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), why;
+
+	if (fd >= 0 && !is_safe(fd)) {
+		why = errno;
+		close(fd);
+		errno = why;
+		fd = -1;
+	}
+	return fd;
+}
+
+/* The umask must not take the mode away. */
+static bool make_folder(const char *path)
+{
+	if (mkdir(path, 0700) < 0)
+		return errno == EEXIST;
+	return chmod(path, 01777) == 0;
+}
+
+int lease_folder_open(struct lease_folder *ret, const char *path, const char *sysfs,
+		      gpumap_report *report)
+{
+	struct lease_folder folder = {.fd = -1, .sysfs = -1};
+	const char *used = path ? path : DEFAULT_FOLDER;
+
+	folder.fd = open_folder(used);
+	if (folder.fd < 0 && !path && errno == ENOENT)
+		used = OTHER_FOLDER;
+	if (folder.fd < 0 && errno == ENOENT && make_folder(used))
+		folder.fd = open_folder(used);
+	if (folder.fd < 0)
+		return report_fail(
+			report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			ABOUT(.origin = used, .fix = "make it a folder of root with mode 1777"),
+			"the folder of leases cannot be used: %s", strerror(errno));
+	folder.path = strdup(used);
+	if (!folder.path) {
+		close(folder.fd);
+		return report_nomem(report);
+	}
+	folder.sysfs = open(sysfs ? sysfs : SYSFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*ret = folder;
+	return GPUMAP_OK;
+}
+
+void lease_folder_close(struct lease_folder *folder)
+{
+	if (folder->fd >= 0)
+		close(folder->fd);
+	if (folder->sysfs >= 0)
+		close(folder->sysfs);
+	free(folder->path);
+	*folder = (struct lease_folder){.fd = -1, .sysfs = -1};
+}
+
+/* --- its files ------------------------------------------------------------------------- */
+
+static bool is_plain(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
+}
+
+int lease_file(const struct lease_folder *folder, const char *name, int mode, bool make)
+{
+	const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	int fd = -1;
+
+	/* Opened before it is made: in a sticky folder O_CREAT on the file of another user fails
+	 * (fs.protected_regular). */
+	errno = ENOENT;
+	if (!(mode & O_EXCL))
+		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags);
+	if (fd < 0 && errno == ENOENT && make) {
+		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags | O_CREAT | O_EXCL, 0600);
+		/* The umask must not take the mode away. */
+		if (fd >= 0 && fchmod(fd, mode & O_EXCL ? 0644 : 0666) < 0) {
+			close(fd);
+			return -1;
+		}
+		if (fd < 0 && errno == EEXIST && !(mode & O_EXCL))
+			fd = openat(folder->fd, name, mode | flags);
+	}
+	if (fd >= 0 && !is_plain(fd)) {
+		close(fd);
+		errno = ELOOP;
+		return -1;
+	}
+	return fd;
+}
+
+bool lease_try(int fd, bool shared)
+{
+	int r;
+
+	do {
+		r = flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB);
+	} while (r < 0 && errno == EINTR);
+	return r == 0;
+}
+
+/* "1: FLOCK  ADVISORY  WRITE 4242 08:01:1234 0 EOF" */
+static int64_t locker_of(struct span line, const char *where)
+{
+	struct span word = {NULL, 0}, pid = {NULL, 0};
+	bool flock_line = false, same = false;
+
+	for (int i = 0; span_split(&line, ' ', &word);) {
+		if (!word.length)
+			continue;
+		flock_line = flock_line || (i == 1 && span_is(word, "FLOCK"));
+		if (i == 4)
+			pid = word;
+		same = same || (i == 5 && span_is(word, where));
+		i++;
+	}
+	return flock_line && same ? span_number(pid, INT32_MAX) : -1;
+}
+
+int64_t lease_locker(int fd)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct span rest, line;
+	char where[64];
+	struct stat st;
+	size_t size;
+
+	if (fstat(fd, &st) < 0 || read_file("/proc/locks", false, MAX_LOCKS, &text, &size))
+		return 0;
+	snprintf(where, sizeof(where), "%02x:%02x:%llu", major(st.st_dev), minor(st.st_dev),
+		 (unsigned long long)st.st_ino);
+	rest = (struct span){text, size};
+	while (span_split(&rest, '\n', &line)) {
+		int64_t pid = locker_of(line, where);
+
+		if (pid > 0)
+			return pid;
+	}
+	return 0;
+}
+
+int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_report *report)
+{
+	const struct timespec pause = {0, TRY_MS * 1000000L};
+	int fd = lease_file(folder, "gate", O_RDONLY, true), why = errno;
+
+	for (int64_t waited = 0; fd >= 0; waited += TRY_MS) {
+		if (lease_try(fd, false)) {
+			*ret = fd;
+			return GPUMAP_OK;
+		}
+		why = errno;
+		if (why != EWOULDBLOCK || waited >= ms)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	if (fd >= 0) {
+		int64_t pid = lease_locker(fd);
+
+		close(fd);
+		if (why == EWOULDBLOCK)
+			return report_fail(report, GPUMAP_EBUSY, FINDING_LEASE_GATE,
+					   ABOUT(.origin = folder->path,
+						 .fix = "end that process, or continue it if it is "
+							"stopped"),
+					   "process %lld has locked the gate of the leases for "
+					   "longer than %lld s",
+					   (long long)pid, (long long)(ms / 1000));
+	}
+	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
+			   "the gate of the leases cannot be locked: %s", strerror(why));
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Leases: README.md describes the protocol. */
+#ifndef GM_LEASE_H
+#define GM_LEASE_H
+
+#include "gpumap.h"
+
+#include "base.h"
+#include "text.h"
+
+enum { MAX_TICKETS = 4096, LEASE_NAME = 128 };
+
+/* --- the folder ---------------------------------------------------------------------- */
+
+struct lease_folder {
+	int fd; /* -1: there is none */
+	char *path;
+	int sysfs; /* /sys/bus/pci/devices, or where vendor files of pretended GPUs are; -1 */
+};
+
+/* Opens, and if needed makes, the folder `path`; NULL: the default. GPUMAP_EFILE: it cannot be
+ * used, or others could replace the files in it. */
+int lease_folder_open(struct lease_folder *ret, const char *path, const char *sysfs,
+		      gpumap_report *report);
+void lease_folder_close(struct lease_folder *folder);
+
+/* Opens a file of the folder, which is made if `make`. Returns a descriptor that is closed on exec,
+ * or -1 with errno; ELOOP: it is not a regular file with one name. */
+int lease_file(const struct lease_folder *folder, const char *name, int mode, bool make);
+
+/* Locks a descriptor at once, or not: flock(2). */
+bool lease_try(int fd, bool shared);
+/* Whether any process has the file locked. -1: it cannot be read. */
+int lease_is_locked(const struct lease_folder *folder, const char *name);
+/* The process that took the lock of a file, by /proc/locks; 0: it is not visible here. */
+int64_t lease_locker(int fd);
+
+/* Locks the gate within `ms`. Returns its descriptor; closing it opens the gate. GPUMAP_EBUSY: it
+ * is held longer; GPUMAP_EFILE. */
+int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_report *report);
+
+/* --- the GPUs ------------------------------------------------------------------------- */
+
+/* The files of one GPU, open and locked; -1: there is no such file. */
+struct lease_locks {
+	int vendor, file;
+};
+
+enum lease_state {
+	LEASE_FREE,
+	LEASE_HELD,    /* by a lease */
+	LEASE_IN_USE,  /* by processes without a lease, or its memory is */
+	LEASE_UNKNOWN, /* whether it is free cannot be seen */
+};
+
+/* The name of its file in the folder. */
+void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu);
+/* Whether the GPU is leased. *holder: the process that took it, 0: not visible. */
+bool lease_held(const struct lease_folder *folder, const gpumap_device *gpu, int64_t *holder);
+/* Locks a GPU that is not leased. Both descriptors are closed on exec. False with errno. */
+bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
+		const gpumap_device *gpu);
+void lease_unlock(struct lease_locks *locks);
+
+/* --- choosing ------------------------------------------------------------------------- */
+
+struct lease_wish {
+	size_t count;
+	const bool *usable; /* of each GPU */
+};
+
+/* Gives GPUs to each wish in turn, as the README says; `free` and `order` have `gpus` elements: the
+ * GPUs that are free, and all in the order of preference. The last wish is one's own. Puts its GPUs
+ * into `ret`, in the order of preference, and returns true. False: it has to wait, or *nomem. */
+bool lease_choose(size_t *ret, const struct lease_wish *wishes, size_t count, const bool *free_gpus,
+		  const size_t *order, size_t gpus, bool *nomem);
+
+/* --- the queue ------------------------------------------------------------------------ */
+
+struct lease_ticket {
+	uint64_t number;
+	size_t count;
+	char *from;     /* the names of the GPUs that it can use, separated by blanks; "": all */
+	int64_t holder; /* its process; 0: not visible */
+};
+
+/* Reads the live tickets below `before` in their order; the caller frees them. */
+int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
+		     uint64_t before);
+void lease_queue_free(struct lease_ticket *tickets, size_t count);
+/* Makes a ticket behind all others. Returns its locked descriptor. Call it in the gate. */
+int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder, size_t count,
+		     const char *from);
+/* Removes the ticket. */
+void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t number);
+
+#endif

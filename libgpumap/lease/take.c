@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking a lease, as the README describes it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inventory/inventory.h"
+#include "lease/claim.h"
+#include "report.h"
+
+enum {
+	GATE_MS = 10000,
+	ASK_MS = 1000,   /* how often the first in the queue asks NVML again */
+	LOOK_MS = 30000, /* how often the others look */
+	MAX_TELL = 4096
+};
+
+struct gpumap_lease {
+	gpumap_inventory *inventory;
+	size_t *gpus; /* positions in the inventory, ascending */
+	struct lease_locks *locks;
+	size_t count;
+	int bell;
+	char *visible;
+};
+
+/* One attempt, and what is kept between attempts. */
+struct taking {
+	const gpumap_claim *claim;
+	gpumap_report *report;
+	struct lease_folder folder;
+	gpumap_lease *lease;
+	int watch, gate, ticket; /* descriptors; -1 */
+	uint64_t number;         /* of the ticket */
+	bool first;              /* no one waits before this job */
+	struct strbuf told;      /* what it waits for */
+	struct timespec start;
+};
+
+static int64_t elapsed_ms(const struct timespec *since)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
+}
+
+EXPORT void gpumap_lease_free(gpumap_lease *lease)
+{
+	if (!lease)
+		return;
+	for (size_t i = 0; i < lease->count; i++)
+		lease_unlock(&lease->locks[i]);
+	if (lease->bell >= 0)
+		close(lease->bell);
+	gpumap_inventory_free(lease->inventory);
+	free(lease->gpus);
+	free(lease->locks);
+	free(lease->visible);
+	free(lease);
+}
+
+EXPORT size_t gpumap_lease_count(const gpumap_lease *lease)
+{
+	return lease ? lease->count : 0;
+}
+
+EXPORT const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_t i)
+{
+	return i < gpumap_lease_count(lease) ? &lease->inventory->gpus[lease->gpus[i]] : NULL;
+}
+
+EXPORT const char *gpumap_lease_visible(const gpumap_lease *lease)
+{
+	return lease ? lease->visible : NULL;
+}
+
+EXPORT int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < gpumap_lease_count(lease); k++) {
+		if (lease->locks[k].vendor >= 0 && n++ == i)
+			return lease->locks[k].vendor;
+		if (n++ == i)
+			return lease->locks[k].file;
+	}
+	return lease && n == i ? lease->bell : -1;
+}
+
+/* --- an attempt -------------------------------------------------------------------------- */
+
+/* The wishes of the jobs before this one, and its own last. */
+struct wishes {
+	struct lease_ticket *tickets;
+	struct lease_wish *list;
+	bool *usable; /* of all wishes, one after the other */
+	size_t count; /* of tickets */
+};
+
+static void wishes_free(struct wishes *wishes)
+{
+	lease_queue_free(wishes->tickets, wishes->count);
+	free(wishes->list);
+	free(wishes->usable);
+}
+
+static bool has_name(const char *names, const char *name)
+{
+	struct span rest = span_of(names), word;
+
+	while (span_split(&rest, ' ', &word))
+		if (span_is(word, name))
+			return true;
+	return false;
+}
+
+/* A ticket names GPUs by the names of their files. */
+static void mark_named(bool *ret, const gpumap_inventory *inventory, const char *names)
+{
+	char name[LEASE_NAME];
+
+	for (size_t g = 0; g < inventory->count; g++) {
+		lease_name(name, &inventory->gpus[g]);
+		ret[g] = !*names || has_name(names, name);
+	}
+}
+
+static int read_wishes(struct wishes *ret, struct taking *t)
+{
+	const gpumap_inventory *inventory = t->lease->inventory;
+	size_t gpus = inventory->count;
+	int r = lease_queue_read(&ret->tickets, &ret->count, &t->folder,
+				 t->ticket >= 0 ? t->number : UINT64_MAX);
+
+	if (r != GPUMAP_OK)
+		return report_nomem(t->report);
+	ret->list = calloc(ret->count + 1, sizeof(*ret->list));
+	ret->usable = calloc((ret->count + 1) * (gpus + 1), sizeof(*ret->usable));
+	if (!ret->list || !ret->usable)
+		return report_nomem(t->report);
+	for (size_t i = 0; i <= ret->count; i++)
+		ret->list[i].usable = ret->usable + i * gpus;
+	for (size_t i = 0; i < ret->count; i++) {
+		ret->list[i].count = ret->tickets[i].count;
+		mark_named(ret->usable + i * gpus, inventory, ret->tickets[i].from);
+	}
+	ret->list[ret->count].count = t->claim->count;
+	t->first = !ret->count;
+	return claim_usable(ret->usable + ret->count * gpus, t->claim, inventory, t->report);
+}
+
+static size_t count_true(const bool *list, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		n += list[i];
+	return n;
+}
+
+static int too_many(const struct taking *t, const bool *usable)
+{
+	size_t gpus = t->lease->inventory->count, there = count_true(usable, gpus);
+
+	if (t->claim->count <= there)
+		return GPUMAP_OK;
+	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
+			   ABOUT(.fix = there ? "ask for fewer" : NULL),
+			   "%zu GPU%s asked for, but this job can only use %zu of the %zu of this "
+			   "machine",
+			   t->claim->count, t->claim->count == 1 ? " is" : "s are", there, gpus);
+}
+
+static void tell(struct taking *t, const gpumap_device *gpu, enum lease_state state, int64_t pid)
+{
+	static const char *const words[] = {[LEASE_HELD] = "leased",
+					    [LEASE_IN_USE] = "in use",
+					    [LEASE_UNKNOWN] = "not visible"};
+
+	if (t->told.length > MAX_TELL)
+		return;
+	strbuf_printf(&t->told, "%sGPU %d is %s", t->told.length ? ", " : "", gpu->physical,
+		      words[state]);
+	if (state == LEASE_HELD && pid > 0)
+		strbuf_printf(&t->told, " by process %lld", (long long)pid);
+}
+
+/* GPUMAP_EINPUT, after its error: of so many GPUs it cannot be seen whether they are free that
+ * waiting would not help. */
+static int find_free(bool *ret, struct taking *t, const bool *usable)
+{
+	const gpumap_inventory *inventory = t->lease->inventory;
+	size_t seen = 0;
+
+	t->told.length = 0;
+	for (size_t g = 0; g < inventory->count; g++) {
+		const gpumap_device *gpu = &inventory->gpus[g];
+		enum lease_state state = claim_state(t->claim, gpu);
+		int64_t pid = 0;
+
+		if (lease_held(&t->folder, gpu, &pid))
+			state = LEASE_HELD;
+		ret[g] = state == LEASE_FREE;
+		seen += usable[g] && state != LEASE_UNKNOWN;
+		if (!ret[g] && usable[g])
+			tell(t, gpu, state, pid);
+	}
+	if (seen >= t->claim->count)
+		return GPUMAP_OK;
+	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_NOT_VISIBLE,
+			   ABOUT(.fix = "ask where NVML shows memory and processes: outside of a "
+					"container, or as root"),
+			   "it is not visible which GPUs are free: %s", t->told.text);
+}
+
+static int by_position(const void *a, const void *b)
+{
+	const size_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Locks the chosen GPUs. A lock can fail only if its holder does not use the gate. */
+static bool lock_all(struct taking *t)
+{
+	gpumap_lease *lease = t->lease;
+
+	for (size_t i = 0; i < t->claim->count; i++) {
+		if (!lease_lock(&lease->locks[i], &t->folder,
+				&lease->inventory->gpus[lease->gpus[i]])) {
+			while (i)
+				lease_unlock(&lease->locks[--i]);
+			return false;
+		}
+	}
+	lease->count = t->claim->count;
+	return true;
+}
+
+static int file_failure(const struct taking *t, const char *what)
+{
+	return report_fail(t->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			   ABOUT(.origin = t->folder.path), "%s: %s", what, strerror(errno));
+}
+
+/* Closing the bell wakes those who wait, so only a holder opens it. */
+static int open_bell(struct taking *t)
+{
+	t->lease->bell = lease_file(&t->folder, "bell", O_WRONLY, true);
+	return t->lease->bell >= 0 ? GPUMAP_OK
+				   : file_failure(t, "the bell of the leases cannot be opened");
+}
+
+static int set_visible(gpumap_lease *lease)
+{
+	struct strbuf text = {0};
+
+	for (size_t i = 0; i < lease->count; i++)
+		strbuf_printf(&text, "%s%d", i ? "," : "",
+			      lease->inventory->gpus[lease->gpus[i]].physical);
+	lease->visible = strbuf_take(&text);
+	return lease->visible ? GPUMAP_OK : GPUMAP_ENOMEM;
+}
+
+/* *got: the lease is taken. Otherwise the job has to wait. */
+static int choose(struct taking *t, const struct wishes *wishes, bool *got)
+{
+	const size_t gpus = t->lease->inventory->count;
+	const bool *usable = wishes->list[wishes->count].usable;
+	bool *free_gpus = calloc(gpus + 1, sizeof(*free_gpus)), nomem;
+	size_t *order = calloc(gpus + 1, sizeof(*order));
+	int r = GPUMAP_OK;
+
+	t->lease->gpus = calloc(t->claim->count + 1, sizeof(*t->lease->gpus));
+	t->lease->locks = calloc(t->claim->count + 1, sizeof(*t->lease->locks));
+	if (!free_gpus || !order || !t->lease->gpus || !t->lease->locks)
+		r = GPUMAP_ENOMEM;
+	for (size_t g = 0; r == GPUMAP_OK && g < gpus; g++)
+		order[g] = g;
+	if (r == GPUMAP_OK) {
+		r = find_free(free_gpus, t, usable);
+	}
+	if (r == GPUMAP_OK) {
+		*got = lease_choose(t->lease->gpus, wishes->list, wishes->count + 1, free_gpus,
+				    order, gpus, &nomem);
+		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
+	}
+	if (r == GPUMAP_OK && *got) {
+		qsort(t->lease->gpus, t->claim->count, sizeof(*t->lease->gpus), by_position);
+		*got = lock_all(t);
+		r = *got ? set_visible(t->lease) : GPUMAP_OK;
+		if (r == GPUMAP_OK && *got)
+			r = open_bell(t);
+	}
+	free(free_gpus);
+	free(order);
+	return r == GPUMAP_ENOMEM ? report_nomem(t->report) : r;
+}
+
+/* --- waiting ------------------------------------------------------------------------------ */
+
+/* The names of the GPUs that it may use; "": all. */
+static char *own_names(const gpumap_inventory *inventory, const bool *usable)
+{
+	struct strbuf names = {0};
+	char name[LEASE_NAME];
+
+	for (size_t g = 0; g < inventory->count; g++) {
+		lease_name(name, &inventory->gpus[g]);
+		if (usable[g])
+			strbuf_printf(&names, "%s%s", names.length ? " " : "", name);
+	}
+	return strbuf_take(&names);
+}
+
+static int join_queue(struct taking *t, const bool *usable)
+{
+	char *names;
+	int r;
+
+	if (t->ticket >= 0)
+		return GPUMAP_OK;
+	names = own_names(t->lease->inventory, usable);
+	if (!names)
+		return report_nomem(t->report);
+	r = lease_queue_join(&t->ticket, &t->number, &t->folder, t->claim->count, names);
+	free(names);
+	return r == GPUMAP_OK ? r : file_failure(t, "the queue cannot be joined");
+}
+
+/* Puts into t->told whom it waits for. */
+static void tell_queue(struct taking *t, const struct wishes *wishes)
+{
+	if (wishes->count)
+		strbuf_printf(&t->told, "%s%zu job%s before this one", t->told.length ? ", " : "",
+			      wishes->count, wishes->count == 1 ? " waits" : "s wait");
+}
+
+/* One attempt in the gate. *got: the lease is taken; otherwise the job is in the queue. */
+static int attempt(struct taking *t, bool *got)
+{
+	struct wishes wishes = {0};
+	const bool *usable;
+	int r = read_wishes(&wishes, t);
+
+	*got = false;
+	usable = r == GPUMAP_OK ? wishes.list[wishes.count].usable : NULL;
+	if (r == GPUMAP_OK)
+		r = too_many(t, usable);
+	if (r == GPUMAP_OK)
+		r = choose(t, &wishes, got);
+	if (r == GPUMAP_OK && !*got) {
+		tell_queue(t, &wishes);
+		if (t->claim->wait_ms)
+			r = join_queue(t, usable);
+	}
+	wishes_free(&wishes);
+	return r;
+}
+
+static int try_once(struct taking *t, bool *got)
+{
+	int r;
+
+	t->lease = calloc(1, sizeof(*t->lease));
+	if (!t->lease)
+		return report_nomem(t->report);
+	t->lease->bell = -1;
+	r = lease_gate(&t->gate, &t->folder, GATE_MS, t->report);
+	if (r != GPUMAP_OK)
+		return r;
+	r = gpumap_inventory_probe(&t->lease->inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, t->report);
+	if (r == GPUMAP_OK)
+		r = attempt(t, got);
+	if (r == GPUMAP_OK && *got && t->ticket >= 0) {
+		lease_queue_leave(&t->folder, t->ticket, t->number);
+		t->ticket = -1;
+	}
+	close(t->gate);
+	t->gate = -1;
+	return r;
+}
+
+static void drain(int watch)
+{
+	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+
+	while (read(watch, events, sizeof(events)) > 0)
+		;
+}
+
+/* Waits for a file of the folder to be closed, at most `ms`. False: none was. A process that ends
+ * closes its files one by one, so the locks may take a moment longer than what woke this job. */
+static bool wait_for_change(const struct taking *t, int64_t ms)
+{
+	struct pollfd changed = {t->watch, POLLIN, 0};
+	const struct timespec moment = {0, 2000000};
+
+	if (poll(&changed, 1, ms > INT32_MAX ? INT32_MAX : (int)ms) > 0) {
+		nanosleep(&moment, NULL);
+		drain(t->watch);
+		return true;
+	}
+	return false;
+}
+
+static int waited_in_vain(const struct taking *t)
+{
+	const char *why = t->told.text ? t->told.text : "";
+
+	return report_fail(t->report, GPUMAP_EBUSY,
+			   t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_BUSY,
+			   ABOUT(.fix = t->claim->wait_ms ? "wait longer, or ask for fewer"
+							  : "ask for fewer, or wait with --wait"),
+			   "%zu GPU%s not free: %s", t->claim->count,
+			   t->claim->count == 1 ? " is" : "s are", why);
+}
+
+/* How long to wait for a change before the next attempt; 0: the time is over. */
+static int64_t pause_ms(const struct taking *t, int round)
+{
+	static const int again[] = {5, 20, 100};
+	int64_t left =
+		t->claim->wait_ms < 0 ? INT64_MAX : t->claim->wait_ms - elapsed_ms(&t->start);
+	int64_t ms = t->first ? ASK_MS : LOOK_MS;
+
+	if (round < (int)ARRAY_SIZE(again))
+		ms = again[round];
+	return left <= 0 ? 0 : ms < left ? ms : left;
+}
+
+/* One attempt, whose findings count only if it is the last. */
+static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
+{
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
+
+	*got = false;
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
+	t->report = scratch;
+	gpumap_lease_free(t->lease);
+	t->lease = NULL;
+	r = try_once(t, got);
+	t->report = report;
+	if (r != GPUMAP_OK || *got)
+		report_copy_all(report, scratch, FINDING_COUNT);
+	gpumap_report_free(scratch);
+	return r;
+}
+
+/* Reports what it waits for, whenever that changes. False: the caller wants no more. */
+static bool report_wait(const struct taking *t, char **last, int (*waits)(const char *, void *),
+			void *data)
+{
+	if (!waits || !t->told.text || (*last && streq(*last, t->told.text)))
+		return true;
+	free(*last);
+	*last = strdup(t->told.text);
+	return waits(t->told.text, data) == 0;
+}
+
+static int take(struct taking *t, int (*waits)(const char *text, void *data), void *data)
+{
+	char *last = NULL;
+	bool got = false;
+	int r, round = 0;
+
+	while ((r = try_quietly(t, &got, t->report)) == GPUMAP_OK && !got) {
+		int64_t ms = pause_ms(t, round++);
+
+		if (!ms || !report_wait(t, &last, waits, data)) {
+			r = waited_in_vain(t);
+			break;
+		}
+		if (wait_for_change(t, ms))
+			round = 0;
+	}
+	free(last);
+	return r;
+}
+
+EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
+			     int (*waits)(const char *text, void *data), void *data,
+			     gpumap_report *report)
+{
+	struct taking t = {.claim = claim, .report = report, .watch = -1, .gate = -1, .ticket = -1};
+	int r;
+
+	if (!claim->count)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
+				   "the number of GPUs is missing");
+	clock_gettime(CLOCK_MONOTONIC, &t.start);
+	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, report);
+	if (r != GPUMAP_OK)
+		return r;
+	t.watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	/* Without a watch it asks again from time to time. */
+	if (t.watch >= 0)
+		inotify_add_watch(t.watch, t.folder.path, IN_CLOSE_WRITE | IN_DELETE);
+	r = take(&t, waits, data);
+	if (t.ticket >= 0)
+		lease_queue_leave(&t.folder, t.ticket, t.number);
+	if (t.watch >= 0)
+		close(t.watch);
+	strbuf_free(&t.told);
+	lease_folder_close(&t.folder);
+	if (r != GPUMAP_OK) {
+		gpumap_lease_free(t.lease);
+		return r;
+	}
+	*ret = t.lease;
+	return GPUMAP_OK;
+}

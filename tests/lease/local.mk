@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# Leases: the protocol explored, and real jobs that race for pretended GPUs.
+lease_tests = tests/lease/pick.test
+EXTRA_DIST += $(lease_tests)
+TESTS += $(lease_tests)
+check_PROGRAMS += tests/lease/holder
+tests_lease_holder_SOURCES = tests/lease/holder.c
+tests_lease_holder_CPPFLAGS =
+EXTRA_DIST += tests/lease/model.py tests/lease/race.py
+if HAVE_CHECK
+lease_programs = tests/lease/t-choose
+check_PROGRAMS += $(lease_programs)
+TESTS += $(lease_programs)
+endif
+tests_lease_t_choose_SOURCES = tests/lease/t-choose.c tests/unit/unit.h
+tests_lease_t_choose_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
+tests_lease_t_choose_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lease_t_choose_LDADD = libgpumap-core.la $(CHECK_LIBS)

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch/exit_status.h"
+#include "pick_hold.h"
+#include "report.h"
+#include "strbuf.h"
+
+/* As env(1) and timeout(1). */
+enum { STATUS_WAITED = 124, STATUS_NONE_FREE = 125 };
+
+static const struct option_row rows[] = {
+	{"--from", "LIST", "choose only from these GPUs, numbers of nvidia-smi or UUIDs"},
+	{"--wait", "[TIME]", "wait until they are free; with --wait=10m at most that long"},
+	{"--ignore", "NAME,...", "programs that may use a free GPU, such as Xorg"},
+	{"--free-memory", "BYTES",
+	 "a GPU with less memory in use is free, such as 500M; default: 5 % of its memory"},
+	{"--uuid", NULL, "write the list as UUIDs"},
+	{NULL, NULL, NULL},
+};
+
+struct arguments {
+	struct output output;
+	gpumap_claim *claim;
+	bool uuid;
+	const char *count;
+	char **program;
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap pick N [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
+	      "\n"
+	      "Chooses N free GPUs and keeps them for PROGRAM, which gets their list in\n"
+	      "CUDA_VISIBLE_DEVICES. They are leased until the program and all that it started\n"
+	      "are gone. A GPU is free if no lease and no process has it. Jobs that wait are\n"
+	      "served in the order in which they came. Without PROGRAM the list is printed, and\n"
+	      "nothing keeps the GPUs.\n"
+	      "\n"
+	      "  gpumap pick 2 -- python3 train.py\n"
+	      "  gpumap pick 4 --wait -- torchrun --nproc-per-node 4 train.py\n"
+	      "  gpumap pick 1 --from 0,1 --wait=2h -- ./solver\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+	fputs("\n"
+	      "The exit status is that of the program (128+N for signal N); 125: not enough\n"
+	      "GPUs are free, or gpumap had an error; 124: they were not free in time; 126: the\n"
+	      "program cannot be executed; 127: it was not found. Without PROGRAM it is 1 if\n"
+	      "not enough are free.\n",
+	      stdout);
+}
+
+static int claim_option(struct arguments *a, const char *name, const char *value)
+{
+	static const struct {
+		const char *option, *key;
+	} keys[] = {{"--from", "from"},
+		    {"--wait", "wait"},
+		    {"--ignore", "ignore"},
+		    {"--free-memory", "free_memory"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (streq(name, keys[i].option))
+			return gpumap_claim_set(a->claim, keys[i].key, value ? value : "yes", name,
+						a->output.report);
+	if (streq(name, "--uuid"))
+		a->uuid = true;
+	return GPUMAP_OK;
+}
+
+static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = a->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+	int r = GPUMAP_OK;
+
+	options_init(&options, "pick", rows, NO_KEYS, argc, argv);
+	while (r == GPUMAP_OK && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (!*name && a->count) {
+			a->program = options_rest(&options);
+			break;
+		}
+		if (!*name) {
+			a->count = options.operand;
+			r = gpumap_claim_set(a->claim, "count", a->count, "N", report);
+		} else if (!output_option(&a->output, name, options.value, &failed)) {
+			r = claim_option(a, name, options.value);
+		}
+	}
+	if (failed || r != GPUMAP_OK)
+		return r == GPUMAP_OK ? GPUMAP_EINPUT : r;
+	if (!a->count)
+		return report_fail(
+			report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			ABOUT(.fix = "write for example gpumap pick 2 -- python3 train.py"),
+			"how many GPUs? the number is missing");
+	return GPUMAP_OK;
+}
+
+static char *list_of(const struct arguments *a, const gpumap_lease *lease)
+{
+	struct strbuf list = {0};
+
+	if (!a->uuid)
+		return strdup(gpumap_lease_visible(lease));
+	for (size_t i = 0; i < gpumap_lease_count(lease); i++) {
+		const char *uuid =
+			gpumap_device_str(gpumap_lease_device(lease, i), GPUMAP_DEVICE_UUID);
+
+		strbuf_printf(&list, "%s%s", i ? "," : "", uuid ? uuid : "");
+	}
+	return strbuf_take(&list);
+}
+
+static int report_wait(const char *text, void *data)
+{
+	(void)data;
+	fprintf(stderr, "gpumap: waiting: %s\n", text);
+	return 0;
+}
+
+/* Prints the list, which the end of this process makes anyone's. */
+static int print_list(const struct arguments *a, const char *list)
+{
+	struct strbuf line = {0};
+	char *text;
+	bool printed;
+
+	strbuf_printf(&line, "%s\n", list);
+	text = strbuf_take(&line);
+	printed = text && print_text(text, a->output.report);
+	free(text);
+	if (printed)
+		report_add(
+			a->output.report, FINDING_LEASE_ENDS,
+			ABOUT(.fix = "write the program after --, as in gpumap pick 2 -- python3 "
+				     "train.py"),
+			"nothing keeps these GPUs: the lease ends with gpumap pick");
+	return printed ? STATUS_ANSWERED : STATUS_NO;
+}
+
+/* `program`: there is one, whose status would be returned. */
+static int status_of(const struct arguments *a, int code, bool program)
+{
+	if (!program)
+		return code == GPUMAP_EINPUT || code == GPUMAP_EKEY ? STATUS_MALFORMED : STATUS_NO;
+	if (code != GPUMAP_EBUSY)
+		return STATUS_OWN_FAILURE;
+	for (size_t i = 0; i < gpumap_report_count(a->output.report); i++)
+		if (finding_is(gpumap_report_get(a->output.report, i), FINDING_LEASE_WAITED))
+			return STATUS_WAITED;
+	return STATUS_NONE_FREE;
+}
+
+/* GPUMAP_LEASES names the folder. The addresses of a pretended machine belong to other devices
+ * here, so its files of sysfs are in the folder too. */
+static int set_folders(const struct arguments *a)
+{
+	const char *const *envp = (const char *const *)environ;
+	const char *folder = environ_nonempty(envp, "GPUMAP_LEASES");
+	char sysfs[PATH_MAX];
+	int r = GPUMAP_OK;
+
+	if (folder)
+		r = gpumap_claim_set(a->claim, "folder", folder, "GPUMAP_LEASES", a->output.report);
+	if (r != GPUMAP_OK || (!environ_nonempty(envp, "GPUMAP_PRETEND_INVENTORY") &&
+			       !environ_nonempty(envp, "GPUMAP_PRETEND_TEXT")))
+		return r;
+	snprintf(sysfs, sizeof(sysfs), "%s/pretended", folder ? folder : "/tmp/gpumap-leases");
+	return gpumap_claim_set(a->claim, "sysfs", sysfs, NULL, a->output.report);
+}
+
+static int pick(struct arguments *a)
+{
+	gpumap_lease *lease = NULL;
+	CLEANUP_FREE char *list = NULL;
+	int r = set_folders(a);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_claim_set_environ(a->claim, (const char *const *)environ,
+					     a->output.report);
+	if (r == GPUMAP_OK)
+		r = gpumap_lease_take(&lease, a->claim, report_wait, NULL, a->output.report);
+	if (r != GPUMAP_OK)
+		return status_of(a, r, a->program);
+	list = list_of(a, lease);
+	if (!list) {
+		gpumap_lease_free(lease);
+		return status_of(a, report_nomem(a->output.report), a->program);
+	}
+	if (a->program)
+		return pick_hold(lease, list, a->program, a->output.report);
+	r = print_list(a, list);
+	gpumap_lease_free(lease);
+	return r;
+}
+
+/* Before the options are read as far as the program. */
+static bool has_program(char **argv)
+{
+	while (*argv && !streq(*argv, "--"))
+		argv++;
+	return *argv;
+}
+
+int cmd_pick(int argc, char **argv)
+{
+	struct arguments a = {0};
+	bool done = false;
+	int r, status;
+
+	if (!report_begin(&a.output.report))
+		return STATUS_OWN_FAILURE;
+	r = gpumap_claim_new(&a.claim);
+	if (r != GPUMAP_OK)
+		r = report_nomem(a.output.report);
+	if (r == GPUMAP_OK)
+		r = read_options(&a, argc, argv, &done);
+	if (r == GPUMAP_OK && done)
+		status = finish_help();
+	else
+		status = r == GPUMAP_OK ? pick(&a) : status_of(&a, r, has_program(argv));
+	print_report(&a.output, 0);
+	gpumap_claim_free(a.claim);
+	gpumap_report_free(a.output.report);
+	return status;
+}
