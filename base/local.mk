@@ -18,6 +18,7 @@ base_sources = \
 	base/style.c base/style.h \
 	base/suggest.c base/suggest.h \
 	base/text.c base/text.h \
+	base/text_cells.c base/text_cells.h \
 	base/text_width.c base/text_width.h \
 	base/trust.c base/trust.h \
 	base/xml.c base/xml.h

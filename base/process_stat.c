@@ -8,7 +8,17 @@
 #include <unistd.h>
 
 /* Fields as proc_pid_stat(5) numbers them. */
-enum { STATE = 3, PARENT, GROUP, START_TIME = 22, VSIZE, ARG_START = 48, ARG_END, ENV_END = 51 };
+enum {
+	STATE = 3,
+	PARENT,
+	GROUP,
+	TERMINAL = 7,
+	START_TIME = 22,
+	VSIZE,
+	ARG_START = 48,
+	ARG_END,
+	ENV_END = 51
+};
 
 /* `fields` begins with STATE. */
 static uint64_t field(const char *fields, int number)
@@ -44,6 +54,7 @@ bool process_stat_read(struct process_stat *ret, pid_t pid)
 	*ret = (struct process_stat){
 		.parent = (pid_t)field(fields, PARENT),
 		.group = (pid_t)field(fields, GROUP),
+		.terminal = field(fields, TERMINAL) != 0,
 		.dead = *fields == 'Z' || *fields == 'X',
 		.no_memory = field(fields, VSIZE) == 0,
 		.start = field(fields, START_TIME),

@@ -20,11 +20,10 @@ static const struct direction words[] = {
 	 "hardware machine host hosts node cuda mig model models",
 	 "gpumap inventory lists the GPUs of this machine"},
 	{"memory free usage util utilization monitor watch nvitop gpustat",
-	 "gpumap inventory lists the GPUs, and nvidia-smi shows what is in use"},
+	 "gpumap ps shows what is in use, and gpumap ps --follow keeps showing it"},
 	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},
-	{"ps top processes process pid who",
-	 "gpumap --pid N explains the running process N; nvidia-smi lists the processes of each "
-	 "GPU"},
+	{"top processes process pid who stale",
+	 "gpumap ps shows the processes of each GPU; gpumap --pid N explains the process N"},
 	{"launch start spawn submit execute torch",
 	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py only on "
 	 "GPUs 2 and 3"},

@@ -83,11 +83,28 @@ static int unreadable(const char *pid, const char *path, gpumap_report *report)
 			   "cannot look at process %s: %s: %s", pid, path, strerror(errno));
 }
 
+int process_text_state(gpumap_request *request, const struct process_text *text,
+		       gpumap_report *report)
+{
+	const char **envp;
+	size_t count = 0, n = 0;
+	int r;
+
+	for (size_t i = 0; i < text->size; i++)
+		count += text->text[i] == '\0';
+	envp = calloc(count + 2, sizeof(*envp));
+	if (!envp)
+		return report_nomem(report);
+	for (size_t i = 0; i < text->size; i += strlen(text->text + i) + 1)
+		envp[n++] = text->text + i;
+	r = gpumap_request_set_environ(request, envp, report);
+	free(envp);
+	return r;
+}
+
 int process_environ(gpumap_request *request, const char *pid, gpumap_report *report)
 {
 	struct process_text text;
-	const char **envp;
-	size_t count = 0, n = 0;
 	int r;
 
 	if (span_number(span_of(pid), INT32_MAX) <= 0)
@@ -100,17 +117,7 @@ int process_environ(gpumap_request *request, const char *pid, gpumap_report *rep
 		snprintf(path, sizeof(path), "/proc/%s/environ", pid);
 		return unreadable(pid, path, report);
 	}
-	for (size_t i = 0; i < text.size; i++)
-		count += text.text[i] == '\0';
-	envp = calloc(count + 2, sizeof(*envp));
-	if (!envp) {
-		process_text_free(&text);
-		return report_nomem(report);
-	}
-	for (size_t i = 0; i < text.size; i += strlen(text.text + i) + 1)
-		envp[n++] = text.text + i;
-	r = gpumap_request_set_environ(request, envp, report);
-	free(envp);
+	r = process_text_state(request, &text, report);
 	process_text_free(&text);
 	return r;
 }
@@ -201,8 +208,8 @@ static bool allowed_minors(const char *list, bool *minors)
 	return any;
 }
 
-static int read_device_cgroup(gpumap_request *request, const char *cgroup,
-			      const gpumap_inventory *inventory, gpumap_report *report)
+int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inventory *inventory,
+		   gpumap_report *report)
 {
 	const char *line = strstr(cgroup, ":devices:");
 	bool minors[MAX_MINOR] = {false};
@@ -245,7 +252,7 @@ static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_in
 					"granted"),
 			   "the process runs inside a container (%s): its numbers count inside it",
 			   container.runtime);
-	r = read_device_cgroup(request, text, inventory, report);
+	r = process_cgroup(request, text, inventory, report);
 	free(text);
 	return r;
 }

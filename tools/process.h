@@ -17,9 +17,19 @@ bool process_text_read(struct process_text *ret, int pid);
 void process_text_free(struct process_text *text);
 const char *process_variable(const struct process_text *text, const char *name);
 
+/* Adds an environment that was read as statements. GPUMAP_EINPUT: one of them is malformed.
+ * GPUMAP_ENOMEM. */
+int process_text_state(gpumap_request *request, const struct process_text *text,
+		       gpumap_report *report);
+
 /* Adds the environment of the running process `pid` (text) as statements. GPUMAP_EINPUT: `pid`
  * is not a number. GPUMAP_EFILE: there is no such process, or it belongs to another user. */
 int process_environ(gpumap_request *request, const char *pid, gpumap_report *report);
+
+/* Adds the devices that the cgroup (version 1) of the process allows; cgroup is the text of
+ * /proc/PID/cgroup. `inventory` (may be NULL) translates minor numbers. */
+int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inventory *inventory,
+		   gpumap_report *report);
 
 /* Adds facts from outside of the process: the devices that its cgroup (version 1) allows, and
  * remarks on a container and on its open device files. `inventory` (may be NULL) translates minor

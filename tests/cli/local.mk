@@ -33,6 +33,7 @@ cli_tests = \
 	tests/cli/plan-files.test \
 	tests/cli/plan.test \
 	tests/cli/pretend.test \
+	tests/cli/ps.test \
 	tests/cli/ranks.test \
 	tests/cli/readme.test \
 	tests/cli/remedies.test \

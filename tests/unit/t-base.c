@@ -13,6 +13,7 @@
 #include "strbuf.h"
 #include "suggest.h"
 #include "text.h"
+#include "text_cells.h"
 #include "text_width.h"
 #include "unit.h"
 #include "xml.h"
@@ -477,6 +478,43 @@ START_TEST(widths)
 }
 END_TEST
 
+static const struct {
+	const char *name, *text;
+	size_t cells, fits; /* of the text; how many bytes fit into 4 cells */
+	const char *cut;    /* to 4 cells */
+} cell_rows[] = {
+	{"nothing", "", 0, 0, ""},
+	{"as wide", "abcd", 4, 4, "abcd"},
+	{"too wide", "abcde", 5, 4, "a..."},
+	{"two bytes", "\xc3\xa4\xc3\xb6\xc3\xbc", 3, 6, "\xc3\xa4\xc3\xb6\xc3\xbc"},
+	{"two cells each", "\xe6\x98\xbe\xe5\x8d\xa1", 4, 6, "\xe6\x98\xbe\xe5\x8d\xa1"},
+	{"half of one", "a\xe6\x98\xbe\xe5\x8d\xa1", 5, 4, "a..."},
+	{"a picture", "\xf0\x9f\x98\x80x", 3, 5, "\xf0\x9f\x98\x80x"},
+	{"not UTF-8", "\xff\xff", 2, 2, "\xff\xff"},
+};
+
+START_TEST(cells)
+{
+	const char *text = cell_rows[_i].text;
+	struct strbuf cut = {0}, left = {0}, right = {0};
+	char want[32];
+
+	ROW_EQ_INT(cell_rows[_i].name, text_cells(text, strlen(text)), cell_rows[_i].cells);
+	ROW_EQ_INT(cell_rows[_i].name, text_cells_fit(text, strlen(text), 4), cell_rows[_i].fits);
+	text_cells_put(&cut, text, 4);
+	ROW_EQ_STR(cell_rows[_i].name, cut.text ? cut.text : "", cell_rows[_i].cut);
+	text_cells_pad(&left, text, 6, false);
+	text_cells_pad(&right, text, 6, true);
+	snprintf(want, sizeof(want), "%s%*s", text, (int)(6 - cell_rows[_i].cells), "");
+	ROW_EQ_STR(cell_rows[_i].name, left.text, want);
+	snprintf(want, sizeof(want), "%*s%s", (int)(6 - cell_rows[_i].cells), "", text);
+	ROW_EQ_STR(cell_rows[_i].name, right.text, want);
+	strbuf_free(&cut);
+	strbuf_free(&left);
+	strbuf_free(&right);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("base");
@@ -500,6 +538,7 @@ int main(void)
 	tcase_add_test(tests, codes);
 	tcase_add_test(tests, arena_grows);
 	tcase_add_loop_test(tests, widths, 0, ARRAY_SIZE(width_rows));
+	tcase_add_loop_test(tests, cells, 0, ARRAY_SIZE(cell_rows));
 	tcase_add_loop_test(tests, hashes, 0, sizeof(hash_rows) / sizeof(*hash_rows));
 	tcase_add_test(tests, positions_by_hash);
 	return unit_run(suite);

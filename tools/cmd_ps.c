@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <unistd.h>
+
+#include "ps.h"
+#include "report.h"
+#include "text.h"
+
+static const struct option_row rows[] = {
+	{"--stale", NULL, "only ranks whose run has ended, and memory without a process"},
+	{"--follow", "[SECONDS]", "show it again and again, every 2 seconds or as given"},
+	{"--format", "text|json", "the form of the answer"},
+	{"--json", NULL, "the same as --format json"},
+	{NULL, NULL, NULL},
+};
+
+enum { SECONDS = 2, MAX_SECONDS = 86400 };
+
+struct arguments {
+	struct output output;
+	struct ps_view view;
+	int64_t seconds; /* between two frames; 0: only one */
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap ps [OPTIONS]\n"
+	      "\n"
+	      "Shows who uses the GPUs of this machine: for each GPU its memory, load and\n"
+	      "temperature, and for each of its processes the user, the age, the memory, and\n"
+	      "the name that the process itself has for the GPU, such as cuda:1. That name\n"
+	      "follows from the environment that the process started with, which only its user\n"
+	      "and root may read. gpumap ps ends nothing.\n"
+	      "\n"
+	      "  gpumap ps\n"
+	      "  gpumap ps --follow=5\n"
+	      "  gpumap ps --stale\n"
+	      "  gpumap ps --json\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+}
+
+static int read_option(struct arguments *a, const struct options *options, const char *name)
+{
+	gpumap_report *report = a->output.report;
+
+	if (streq(name, "--stale")) {
+		a->view.stale = true;
+		return GPUMAP_OK;
+	}
+	if (streq(name, "--follow")) {
+		a->seconds = SECONDS;
+		return options->value ? option_number(name, options->value, 1, MAX_SECONDS,
+						      &a->seconds, report)
+				      : GPUMAP_OK;
+	}
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.fix = "gpumap ps shows all GPUs; gpumap --pid N explains one "
+					"process"),
+			   "unexpected argument: '%s'", QUOTE(span_of(options->operand)));
+}
+
+static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = a->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+	int r = GPUMAP_OK;
+
+	options_init(&options, "ps", rows, NO_KEYS, argc, argv);
+	while (r == GPUMAP_OK && !failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (!output_option(&a->output, name, options.value, &failed))
+			r = read_option(a, &options, name);
+	}
+	if (failed)
+		r = GPUMAP_EINPUT;
+	if (r == GPUMAP_OK && a->output.format == GPUMAP_FORMAT_SVG)
+		r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				ABOUT(.origin = "--format", .fix = "write text or json"),
+				"what runs now has no picture");
+	return r;
+}
+
+static int print_once(const struct arguments *a, bool *any)
+{
+	struct strbuf buf = {0};
+	struct ps ps;
+	bool json = a->output.format == GPUMAP_FORMAT_JSON;
+	int r = ps_read(&ps, json, a->output.report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	*any = ps.count > 0;
+	if (json)
+		ps_json(&buf, &ps, &a->view, a->output.report);
+	else
+		ps_text(&buf, &ps, &a->view);
+	ps_free(&ps);
+	if (buf.failed)
+		r = GPUMAP_ENOMEM;
+	else if (!print_text(buf.text, a->output.report))
+		r = GPUMAP_EFILE;
+	strbuf_free(&buf);
+	return r;
+}
+
+int cmd_ps(int argc, char **argv)
+{
+	struct arguments a = {.output.format = wanted_format(argc, argv)};
+	bool done = false;
+	int r;
+
+	if (!report_begin(&a.output.report))
+		return STATUS_MALFORMED;
+	r = read_options(&a, argc, argv, &done);
+	a.view.width = ps_width();
+	a.view.styled = output_colored(STDOUT_FILENO);
+	if (r == GPUMAP_OK && !done && a.seconds) {
+		r = ps_follow(&a.view, a.seconds, a.output.format == GPUMAP_FORMAT_JSON,
+			      a.output.report);
+		done = r == GPUMAP_OK;
+	} else if (r == GPUMAP_OK && !done) {
+		r = print_once(&a, &done);
+	}
+	return finish(&a.output, r, done);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap ps: who uses which GPU, under which number of their own.
+ *
+ *	ps_read()	the usage of this host, and what /proc has about each process
+ *	ps_text()	a frame for people, at a given width
+ *	ps_json()	the same for programs
+ *	ps_follow()	frame after frame
+ */
+#ifndef GM_PS_H
+#define GM_PS_H
+
+#include "gpumap.h"
+
+#include "process.h"
+#include "strbuf.h"
+
+struct json_t;
+
+/* How a process calls the GPU that it uses. */
+enum ps_name {
+	PS_NAME_HIDDEN,      /* the process is not visible here */
+	PS_NAME_UNREADABLE,  /* its environment may not be read */
+	PS_NAME_UNKNOWN,     /* its environment gives no answer */
+	PS_NAME_CONTAINER,   /* it counts inside of its container */
+	PS_NAME_UNDECIDABLE, /* the order of its devices is not known */
+	PS_NAME_OUTSIDE,     /* the GPU is not in the list that it started with */
+	PS_NAME_KNOWN
+};
+
+enum ps_run_state { PS_RUN_NONE, PS_RUN_UNKNOWN, PS_RUN_RUNNING, PS_RUN_ENDED };
+
+/* What /proc has about a process, whatever GPU it uses. */
+struct ps_facts {
+	int64_t pid;
+	enum ps_name name; /* PS_NAME_KNOWN: the mapping has it */
+	gpumap_mapping *mapping;
+	char *run;    /* of gpumap run; NULL */
+	int64_t rank; /* -1 */
+	enum ps_run_state state;
+	bool detached; /* its parent has ended, and it has no terminal */
+	bool own;      /* of the user of this command */
+};
+
+/* A process on a GPU. */
+struct ps_process {
+	const gpumap_process *process;
+	size_t facts; /* its place in struct ps */
+	enum ps_name name;
+	int64_t logical; /* N of cuda:N, with PS_NAME_KNOWN */
+	bool stale;      /* a rank whose run has ended */
+};
+
+struct ps_gpu {
+	const gpumap_device *device;
+	struct ps_process *processes;
+	size_t count;
+	int64_t hidden; /* bytes in use by processes that are not visible here */
+	bool left;      /* stale memory: hidden, and no process is listed */
+};
+
+struct ps {
+	gpumap_inventory *inventory;
+	struct ps_gpu *gpus;
+	size_t count;
+	struct ps_facts *facts;
+	size_t fact_count, fact_room;
+	int64_t now; /* seconds since the epoch */
+};
+
+/* Less memory than this is the driver's own: a context of CUDA takes more. */
+enum { PS_LEAST_HIDDEN = 64 << 20 };
+
+/* Reads the usage of this host. `json`: the report also gets what a frame for people shows itself.
+ * GPUMAP_ENODRIVER after a finding: NVML does not answer. */
+int ps_read(struct ps *ret, bool json, gpumap_report *report);
+void ps_free(struct ps *ps);
+
+const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process *p);
+
+/* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
+ * the environment of the process. */
+enum ps_run_state ps_run_state(int pid, const struct process_text *text);
+/* Whether the parent of the process has ended, and it has no terminal. */
+bool ps_is_detached(int pid);
+
+/* What of it to show. */
+struct ps_view {
+	bool stale;   /* only what is stale */
+	bool dated;   /* the date in the first line */
+	size_t width; /* cells; SIZE_MAX: lines are not cut */
+	bool styled;
+};
+
+/* Appends a frame of whole lines. */
+void ps_text(struct strbuf *buf, const struct ps *ps, const struct ps_view *view);
+/* Appends one line of JSON, schema 1. */
+void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view,
+	     const gpumap_report *report);
+
+/* The stale processes of this user, ascending and each once; *count of them. NULL without memory;
+ * the caller frees it. */
+int64_t *ps_own_stale(const struct ps *ps, size_t *count);
+
+/* Draws a frame every `seconds` until a signal ends it: in place on a terminal, else one after the
+ * other. Returns a code of the library. */
+int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_report *report);
+/* The width of standard output in cells, at least 60: of the terminal, or of COLUMNS. SIZE_MAX: it
+ * is neither. */
+size_t ps_width(void);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap ps --follow. On a terminal each frame replaces the one before it, on the screen that full
+ * programs use; the signal that ends it brings the old screen back. Elsewhere frames follow each
+ * other, separated by empty lines.
+ */
+#include "ps.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "report.h"
+#include "text.h"
+
+#define ENTER "\033[?1049h\033[?25l" /* the other screen, without a cursor */
+#define LEAVE "\033[?25h\033[?1049l"
+#define HOME "\033[H"
+#define CLEAR_LINE "\033[K"
+#define CLEAR_REST "\033[J"
+
+enum { LEAST_WIDTH = 60 };
+
+static volatile sig_atomic_t ended;
+
+static void end(int sig)
+{
+	ended = sig;
+}
+
+/* Only wakes the loop. */
+static void resized(int sig)
+{
+	(void)sig;
+}
+
+/* --- the size of the terminal --------------------------------------------------------- */
+
+static size_t rows(void)
+{
+	struct winsize size = {.ws_row = 0};
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1)
+		return size.ws_row;
+	return SIZE_MAX;
+}
+
+size_t ps_width(void)
+{
+	struct winsize size = {.ws_col = 0};
+	const char *text = getenv("COLUMNS");
+	int64_t columns = -1;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		columns = size.ws_col;
+	else if (text)
+		columns = span_number(span_of(text), INT32_MAX);
+	if (columns <= 0)
+		return SIZE_MAX;
+	return columns < LEAST_WIDTH ? LEAST_WIDTH : (size_t)columns;
+}
+
+/* --- a frame -------------------------------------------------------------------------- */
+
+/* Copies the lines that fit on the screen. If some do not, the last one counts them. */
+static void put_screen(struct strbuf *buf, const char *text, size_t height)
+{
+	size_t lines = 0, shown = 0;
+
+	for (const char *c = text; *c; c++)
+		lines += *c == '\n';
+	strbuf_puts(buf, HOME);
+	while (*text && shown + (lines >= height) < height) {
+		size_t n = strcspn(text, "\n");
+
+		strbuf_puts(buf, shown ? "\n" : "");
+		strbuf_add(buf, text, n);
+		strbuf_puts(buf, CLEAR_LINE);
+		text += n + (text[n] == '\n');
+		shown++;
+	}
+	if (*text)
+		strbuf_printf(buf, "\n... %zu more lines" CLEAR_LINE, lines - shown);
+	strbuf_puts(buf, CLEAR_REST);
+}
+
+struct follower {
+	struct ps_view view;
+	bool json, screen;
+	size_t frames;
+};
+
+/* The findings of the frame. */
+static void put_findings(struct strbuf *buf, const gpumap_report *report)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		strbuf_printf(buf, "%s [%s]\n", gpumap_finding_str(f, GPUMAP_FINDING_TEXT),
+			      gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	}
+}
+
+static int put_frame(struct follower *f, const struct ps *ps, const gpumap_report *found,
+		     gpumap_report *report)
+{
+	struct strbuf frame = {0}, whole = {0};
+	const char *text;
+	int r = GPUMAP_OK;
+
+	f->view.width = ps_width();
+	if (f->json) {
+		ps_json(&frame, ps, &f->view, found);
+	} else {
+		ps_text(&frame, ps, &f->view);
+		put_findings(&frame, found);
+	}
+	text = frame.text ? frame.text : "";
+	if (f->screen)
+		put_screen(&whole, text, rows());
+	else if (!f->json && f->frames)
+		strbuf_puts(&whole, "\n");
+	if (!f->screen)
+		strbuf_puts(&whole, text);
+	f->frames++;
+	if (frame.failed || whole.failed)
+		r = report_nomem(report);
+	else if (!print_text(whole.text, report))
+		r = GPUMAP_EFILE;
+	strbuf_free(&frame);
+	strbuf_free(&whole);
+	return r;
+}
+
+static int follow_once(struct follower *f, gpumap_report *report)
+{
+	gpumap_report *found = NULL;
+	struct ps ps;
+	int r = gpumap_report_new(&found);
+
+	if (r == GPUMAP_OK)
+		r = ps_read(&ps, f->json, found);
+	if (r != GPUMAP_OK) {
+		report_copy_all(report, found, FINDING_COUNT);
+	} else {
+		r = put_frame(f, &ps, found, report);
+		ps_free(&ps);
+	}
+	gpumap_report_free(found);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+/* --- the loop ------------------------------------------------------------------------- */
+
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+/* Blocks the signals, except while the loop waits: `waiting` is the mask for that. */
+static void catch_signals(struct sigaction before[], sigset_t *old, sigset_t *waiting)
+{
+	struct sigaction action = {.sa_handler = end}, wake = {.sa_handler = resized};
+	sigset_t block;
+
+	sigemptyset(&block);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		sigaction(ends[i], NULL, &before[i]);
+		if (before[i].sa_handler == SIG_IGN)
+			continue;
+		sigaction(ends[i], &action, NULL);
+		sigaddset(&block, ends[i]);
+	}
+	sigaction(SIGWINCH, &wake, NULL);
+	sigaddset(&block, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &block, old);
+	*waiting = *old;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		sigdelset(waiting, ends[i]);
+	sigdelset(waiting, SIGWINCH);
+}
+
+static void restore_signals(const struct sigaction before[], const sigset_t *old)
+{
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		sigaction(ends[i], &before[i], NULL);
+	sigaction(SIGWINCH, &standard, NULL);
+	sigprocmask(SIG_SETMASK, old, NULL);
+}
+
+int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_report *report)
+{
+	struct follower f = {*view, json, !json && isatty(STDOUT_FILENO), 0};
+	struct sigaction before[sizeof(ends) / sizeof(*ends)];
+	struct timespec pause = {.tv_sec = seconds};
+	sigset_t old, waiting;
+	int r = GPUMAP_OK;
+
+	f.view.dated = true;
+	ended = 0;
+	catch_signals(before, &old, &waiting);
+	if (f.screen && !print_text(ENTER, report))
+		r = GPUMAP_EFILE;
+	while (r == GPUMAP_OK && !ended) {
+		r = follow_once(&f, report);
+		if (r == GPUMAP_OK && ppoll(NULL, 0, &pause, &waiting) < 0 && errno != EINTR)
+			r = report_nomem(report);
+	}
+	if (f.screen)
+		print_text(LEAVE, report);
+	restore_signals(before, &old);
+	/* Ctrl-C is how people leave. Any other signal ends the process as if it were not caught.
+	 */
+	if (ended && ended != SIGINT)
+		raise(ended);
+	return r;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a process of a rank is stale: it still runs, although its run has ended. The guard of a
+ * run ends all processes below it, and a rank ends with its guard. So what remains is a child of a
+ * rank, after launcher, guard and keeper were killed together.
+ *
+ * The end of a run is known if it has the id that gpumap run makes, because that has the pid of the
+ * launcher. Another id (of a scheduler, or --rdzv-id) does not show it; then the highest process
+ * with this id must have lost its parent.
+ */
+#include "ps.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plan/job.h"
+#include "process_run.h"
+#include "process_stat.h"
+#include "text.h"
+
+enum {
+	MAX_ABOVE = 1000,
+	MAX_LINE = 4096,
+	CLOCK_SLACK = 2 /* seconds by which two clocks may differ, after rounding */
+};
+
+/* Reads the start of a file of /proc/PID. */
+static bool read_start(char *ret, size_t size, int pid, const char *name)
+{
+	char path[64];
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	n = fread(ret, 1, size - 1, file);
+	fclose(file);
+	ret[n] = '\0';
+	return n > 0;
+}
+
+/* Whether the process is the first of a pid namespace ("NSpid:\t4711\t1"). */
+static bool is_first(int pid)
+{
+	char text[MAX_LINE];
+	const char *line, *last;
+
+	if (!read_start(text, sizeof(text), pid, "status"))
+		return false;
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return false;
+	line++;
+	last = line + strcspn(line, "\n");
+	return last - line > 2 && last[-1] == '1' && last[-2] == '\t';
+}
+
+/* Whether the process gets the children of those that ended: the first of a pid namespace, or a
+ * process that asked for them. /proc does not show who asked, so these are known by name. */
+static bool is_reaper(int pid)
+{
+	char name[64];
+
+	if (pid <= 1 || is_first(pid))
+		return true;
+	return read_start(name, sizeof(name), pid, "comm") &&
+	       (streq(name, "systemd\n") || starts_with(name, "containerd-shim"));
+}
+
+bool ps_is_detached(int pid)
+{
+	struct process_stat stat;
+
+	return process_stat_read(&stat, pid) && !stat.terminal && is_reaper(stat.parent);
+}
+
+static bool same_namespace(int pid)
+{
+	char path[64], there[64], here[64];
+	ssize_t n, m;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	n = readlink(path, there, sizeof(there));
+	m = readlink("/proc/self/ns/pid", here, sizeof(here));
+	return n > 0 && n == m && memcmp(here, there, (size_t)n) == 0;
+}
+
+static bool has_gpumap_above(int pid)
+{
+	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
+		pid = process_parent(pid);
+		if (pid > 1 && process_is_gpumap(pid))
+			return true;
+	}
+	return false;
+}
+
+/* Seconds since the epoch at which the process started; -1: it has ended. */
+static int64_t started(int pid)
+{
+	struct process_stat stat;
+	struct timespec wall, boot;
+	long ticks = sysconf(_SC_CLK_TCK);
+
+	if (!process_stat_read(&stat, pid) || stat.dead || ticks <= 0)
+		return -1;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return wall.tv_sec - boot.tv_sec + (int64_t)stat.start / ticks;
+}
+
+/* Takes "YYYYMMDD-HHMMSS-PID" apart. */
+static bool read_id(const char *run, int64_t *at, int *pid)
+{
+	struct span rest = span_of(run), day, second;
+	struct tm tm = {0};
+	int64_t date, time, number;
+
+	if (!span_split(&rest, '-', &day) || !rest.text || !span_split(&rest, '-', &second) ||
+	    !rest.text || day.length != 8 || second.length != 6)
+		return false;
+	date = span_number(day, INT32_MAX);
+	time = span_number(second, INT32_MAX);
+	number = span_number(rest, INT32_MAX);
+	if (date < 0 || time < 0 || number <= 1)
+		return false;
+	tm.tm_year = (int)(date / 10000) - 1900;
+	tm.tm_mon = (int)(date / 100 % 100) - 1;
+	tm.tm_mday = (int)(date % 100);
+	tm.tm_hour = (int)(time / 10000);
+	tm.tm_min = (int)(time / 100 % 100);
+	tm.tm_sec = (int)(time % 100);
+	*at = timegm(&tm);
+	*pid = (int)number;
+	return true;
+}
+
+/* The launcher was there when it made the id; a process that started later only has its pid. */
+static bool lives(int launcher, int64_t at)
+{
+	int64_t start = started(launcher);
+
+	return start >= 0 && start <= at + CLOCK_SLACK && process_is_gpumap(launcher);
+}
+
+/* The highest process above, or itself, that has this run in its environment. */
+static int top_of(int pid, const char *run)
+{
+	for (int i = 0; i < MAX_ABOVE; i++) {
+		struct process_text text;
+		const char *other;
+		int parent = process_parent(pid);
+		bool same;
+
+		if (parent <= 1 || !process_text_read(&text, parent))
+			return pid;
+		other = process_variable(&text, RUN_ID);
+		same = other && streq(other, run);
+		process_text_free(&text);
+		if (!same)
+			return pid;
+		pid = parent;
+	}
+	return pid;
+}
+
+enum ps_run_state ps_run_state(int pid, const struct process_text *text)
+{
+	const char *run = process_variable(text, RUN_ID);
+	int launcher;
+	int64_t at;
+
+	if (!run || !process_variable(text, RUN_RANK))
+		return PS_RUN_NONE;
+	if (has_gpumap_above(pid))
+		return PS_RUN_RUNNING;
+	if (!read_id(run, &at, &launcher))
+		return is_reaper(process_parent(top_of(pid, run))) ? PS_RUN_ENDED : PS_RUN_UNKNOWN;
+	if (!same_namespace(pid))
+		return PS_RUN_UNKNOWN;
+	return lives(launcher, at) ? PS_RUN_RUNNING : PS_RUN_ENDED;
+}
