@@ -74,13 +74,15 @@ enum { PS_LEAST_HIDDEN = 64 << 20 };
 /* Reads the usage of this host. `json`: the report also gets what a frame for people shows itself.
  * GPUMAP_ENODRIVER after a finding: NVML does not answer. */
 int ps_read(struct ps *ret, bool json, gpumap_report *report);
+/* The same of an inventory with usage, which is taken over. GPUMAP_ENOMEM: it is freed. */
+int ps_make(struct ps *ret, gpumap_inventory *inventory);
 void ps_free(struct ps *ps);
 
 const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process *p);
 
 /* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
- * the environment of the process. */
-enum ps_run_state ps_run_state(int pid, const struct process_text *text);
+ * the environment of the process. False without memory. */
+bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text) MUST_CHECK;
 /* Whether the parent of the process has ended, and it has no terminal. */
 bool ps_is_detached(int pid);
 

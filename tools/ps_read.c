@@ -55,15 +55,27 @@ static int read_run(struct ps_facts *facts, const struct process_text *text)
 		return GPUMAP_OK;
 	facts->run = escaped_copy(run);
 	facts->rank = span_number(span_of(rank), INT32_MAX);
-	facts->state = ps_run_state((int)facts->pid, text);
-	return facts->run ? GPUMAP_OK : GPUMAP_ENOMEM;
+	return facts->run && ps_run_state(&facts->state, (int)facts->pid, text) ? GPUMAP_OK
+										: GPUMAP_ENOMEM;
+}
+
+/* NULL if it cannot be read. False without memory. */
+static bool read_cgroup(char **ret, int64_t pid)
+{
+	char path[48];
+	size_t size;
+	int error;
+
+	*ret = NULL;
+	snprintf(path, sizeof(path), "/proc/%lld/cgroup", (long long)pid);
+	error = read_file(path, false, MAX_CGROUP, ret, &size);
+	return error != ENOMEM;
 }
 
 static int read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
 {
 	struct process_text text;
-	char path[48], *cgroup = NULL;
-	size_t size;
+	char *cgroup;
 	int r;
 
 	if (!process_text_read(&text, (int)facts->pid)) {
@@ -72,10 +84,9 @@ static int read_environment(struct ps_facts *facts, const gpumap_inventory *inve
 			facts->name = PS_NAME_UNKNOWN;
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
-	snprintf(path, sizeof(path), "/proc/%lld/cgroup", (long long)facts->pid);
-	if (read_file(path, false, MAX_CGROUP, &cgroup, &size) != 0)
-		cgroup = NULL;
-	r = read_run(facts, &text);
+	r = read_cgroup(&cgroup, facts->pid) ? GPUMAP_OK : GPUMAP_ENOMEM;
+	if (r == GPUMAP_OK)
+		r = read_run(facts, &text);
 	if (r == GPUMAP_OK && counts_inside(&text, cgroup))
 		facts->name = PS_NAME_CONTAINER;
 	else if (r == GPUMAP_OK)
@@ -216,19 +227,29 @@ static int probe(gpumap_inventory **ret, bool json, gpumap_report *report)
 	return r;
 }
 
-int ps_read(struct ps *ret, bool json, gpumap_report *report)
+int ps_make(struct ps *ret, gpumap_inventory *inventory)
 {
-	struct ps ps = {0};
-	int r = probe(&ps.inventory, json, report);
+	struct ps ps = {.inventory = inventory};
+	int r = read_gpus(&ps);
 
-	if (r == GPUMAP_OK && gpumap_inventory_int(ps.inventory, GPUMAP_INVENTORY_USAGE) != 1)
-		r = no_usage(report);
-	if (r == GPUMAP_OK)
-		r = read_gpus(&ps);
 	if (r == GPUMAP_OK)
 		*ret = ps;
 	else
 		ps_free(&ps);
+	return r;
+}
+
+int ps_read(struct ps *ret, bool json, gpumap_report *report)
+{
+	gpumap_inventory *inventory = NULL;
+	int r = probe(&inventory, json, report);
+
+	if (r == GPUMAP_OK && gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) != 1) {
+		gpumap_inventory_free(inventory);
+		return no_usage(report);
+	}
+	if (r == GPUMAP_OK)
+		r = ps_make(ret, inventory);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 

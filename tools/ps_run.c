@@ -10,6 +10,8 @@
  */
 #include "ps.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,16 +31,16 @@ enum {
 static bool read_start(char *ret, size_t size, int pid, const char *name)
 {
 	char path[64];
-	FILE *file;
-	size_t n;
+	ssize_t n;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	file = fopen(path, "re");
-	if (!file)
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return false;
-	n = fread(ret, 1, size - 1, file);
-	fclose(file);
-	ret[n] = '\0';
+	n = read(fd, ret, size - 1);
+	close(fd);
+	ret[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
 
@@ -146,7 +148,7 @@ static bool lives(int launcher, int64_t at)
 	return start >= 0 && start <= at + CLOCK_SLACK && process_is_gpumap(launcher);
 }
 
-/* The highest process above, or itself, that has this run in its environment. */
+/* The highest process above, or itself, that has this run in its environment; -1: no memory. */
 static int top_of(int pid, const char *run)
 {
 	for (int i = 0; i < MAX_ABOVE; i++) {
@@ -155,8 +157,10 @@ static int top_of(int pid, const char *run)
 		int parent = process_parent(pid);
 		bool same;
 
-		if (parent <= 1 || !process_text_read(&text, parent))
+		if (parent <= 1)
 			return pid;
+		if (!process_text_read(&text, parent))
+			return errno == ENOMEM ? -1 : pid;
 		other = process_variable(&text, RUN_ID);
 		same = other && streq(other, run);
 		process_text_free(&text);
@@ -167,19 +171,31 @@ static int top_of(int pid, const char *run)
 	return pid;
 }
 
-enum ps_run_state ps_run_state(int pid, const struct process_text *text)
+static bool state_by_orphan(enum ps_run_state *ret, int pid, const char *run)
+{
+	int top = top_of(pid, run);
+
+	if (top > 0)
+		*ret = is_reaper(process_parent(top)) ? PS_RUN_ENDED : PS_RUN_UNKNOWN;
+	return top > 0;
+}
+
+bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text)
 {
 	const char *run = process_variable(text, RUN_ID);
 	int launcher;
 	int64_t at;
 
+	*ret = PS_RUN_NONE;
 	if (!run || !process_variable(text, RUN_RANK))
-		return PS_RUN_NONE;
+		return true;
 	if (has_gpumap_above(pid))
-		return PS_RUN_RUNNING;
-	if (!read_id(run, &at, &launcher))
-		return is_reaper(process_parent(top_of(pid, run))) ? PS_RUN_ENDED : PS_RUN_UNKNOWN;
-	if (!same_namespace(pid))
-		return PS_RUN_UNKNOWN;
-	return lives(launcher, at) ? PS_RUN_RUNNING : PS_RUN_ENDED;
+		*ret = PS_RUN_RUNNING;
+	else if (!read_id(run, &at, &launcher))
+		return state_by_orphan(ret, pid, run);
+	else if (!same_namespace(pid))
+		*ret = PS_RUN_UNKNOWN;
+	else
+		*ret = lives(launcher, at) ? PS_RUN_RUNNING : PS_RUN_ENDED;
+	return true;
 }

@@ -45,6 +45,7 @@ unit_programs = \
 	tests/unit/t-profile-nomem \
 	tests/unit/t-profile-set \
 	tests/unit/t-properties \
+	tests/unit/t-ps-nomem \
 	tests/unit/t-rankenv \
 	tests/unit/t-recorded \
 	tests/unit/t-recorded-bad \
@@ -148,6 +149,14 @@ EXTRA_DIST += tests/vectors
 tests_unit_t_nomem_SOURCES = tests/unit/t-nomem.c tests/unit/unit.h $(unit_tables) $(failing_malloc)
 tests_unit_t_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_nomem_LDADD = $(unit_ldadd)
+
+# Of the command: what reads and writes a frame.
+tests_unit_t_ps_nomem_SOURCES = tests/unit/t-ps-nomem.c tests/unit/unit.h $(failing_malloc) \
+	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
+	tools/ps.h tools/ps_json.c tools/ps_read.c tools/ps_run.c tools/ps_text.c
+tests_unit_t_ps_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tests_unit_t_ps_nomem_CFLAGS = $(unit_cflags)
+tests_unit_t_ps_nomem_LDADD = $(unit_ldadd)
 
 tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/draws.h tests/unit/unit.h $(unit_tables)
 tests_unit_t_properties_CFLAGS = $(unit_cflags)
