@@ -267,6 +267,43 @@ static void put_heads(struct frame *f)
 	strbuf_puts(f->buf, "\n");
 }
 
+/* The bytes of the parts, which ", " separates, that fit into a line; at least one part. */
+static size_t parts_fit(const char *text, size_t cells)
+{
+	size_t fit = 0;
+
+	for (size_t i = 0; text[i]; i++) {
+		if (!starts_with(text + i, ", ") && text[i + 1])
+			continue;
+		if (fit && text_cells(text, i + 1) > cells)
+			break;
+		fit = i + 1;
+	}
+	return fit;
+}
+
+/* What is said about a process, below its row. */
+static void put_about(struct frame *f, const struct ps_process *p)
+{
+	size_t indent = INDENT + f->widths[PID] + GAP;
+	struct strbuf text = {0};
+	char *rest;
+
+	about_text(&text, f->ps, p);
+	rest = text.failed || !text.length ? NULL : text.text;
+	while (rest && *rest) {
+		size_t n = parts_fit(rest, f->view->width - indent);
+		char next = rest[n];
+
+		rest[n] = '\0';
+		indented(f, indent, style_of(p), rest);
+		rest[n] = next;
+		rest += n + (next == ' ');
+	}
+	f->buf->failed = f->buf->failed || text.failed;
+	strbuf_free(&text);
+}
+
 static void put_process(struct frame *f, const struct ps_process *p)
 {
 	const char *command = gpumap_process_str(p->process, GPUMAP_PROCESS_COMMAND);
@@ -290,15 +327,8 @@ static void put_process(struct frame *f, const struct ps_process *p)
 		strbuf_free(&text);
 	}
 	end_line(f, row_cells(f), STYLE_PLAIN, command ? command : "-");
-	if (!f->widths[ABOUT]) {
-		struct strbuf text = {0};
-
-		about_text(&text, f->ps, p);
-		if (text.length)
-			indented(f, INDENT + f->widths[PID] + GAP, style_of(p), text.text);
-		f->buf->failed = f->buf->failed || text.failed;
-		strbuf_free(&text);
-	}
+	if (!f->widths[ABOUT])
+		put_about(f, p);
 }
 
 /* "1234 of 81559 MiB, load 93 %, 41 C" */
