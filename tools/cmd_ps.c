@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "color.h"
 #include "ps.h"
 #include "report.h"
 #include "text.h"
@@ -122,7 +123,7 @@ int cmd_ps(int argc, char **argv)
 		return STATUS_MALFORMED;
 	r = read_options(&a, argc, argv, &done);
 	a.view.width = ps_width();
-	a.view.styled = output_colored(STDOUT_FILENO);
+	a.view.styled = color_on(STDOUT_FILENO);
 	if (r == GPUMAP_OK && !done && a.seconds) {
 		r = ps_follow(&a.view, a.seconds, a.output.format == GPUMAP_FORMAT_JSON,
 			      a.output.report);
