@@ -34,8 +34,8 @@ static int core_of(struct reader *x, size_t cpu)
 		struct span first = {x->text, 0};
 		int64_t number;
 
-		if (!host_read(x->text, LIST_ROOM, "%s/sys/devices/system/cpu/cpu%zu/topology/%s",
-			       x->root, cpu, names[i]))
+		if (!host_read(x->text, LIST_ROOM, x->root,
+			       "/sys/devices/system/cpu/cpu%zu/topology/%s", cpu, names[i]))
 			continue;
 		first.length = strcspn(x->text, ",-");
 		number = span_number(first, (int64_t)cpu);
@@ -51,7 +51,7 @@ static bool read_cores(struct reader *x)
 	struct cpu_set online;
 	size_t end;
 
-	if (!host_read(x->text, LIST_ROOM, "%s/sys/devices/system/cpu/online", x->root) ||
+	if (!host_read(x->text, LIST_ROOM, x->root, "/sys/devices/system/cpu/online") ||
 	    !parse_list(x, &online))
 		return true;
 	for (end = cpu_set_end(online); end > 0 && !cpu_set_has(online, end - 1);)
@@ -72,7 +72,7 @@ static void read_node(struct reader *x, int node)
 {
 	struct cpu_set cpus;
 
-	if (!host_read(x->text, LIST_ROOM, "%s/sys/devices/system/node/node%d/cpulist", x->root,
+	if (!host_read(x->text, LIST_ROOM, x->root, "/sys/devices/system/node/node%d/cpulist",
 		       node) ||
 	    !parse_list(x, &cpus))
 		return;

@@ -6,9 +6,14 @@
 #include "inventory/inventory.h"
 #include "nvml_api.h"
 
-/* Reads the start of a small file, at most size - 1 bytes, and trims blanks. False: it cannot be
- * read; *ret is then "". The path is a format. */
-bool host_read(char *ret, size_t size, const char *format, ...) PRINTF(3, 4);
+/* Reads the start of a small file below `root`, at most size - 1 bytes, and trims blanks. False: it
+ * cannot be read; *ret is then "". The path is a format. */
+bool host_read(char *ret, size_t size, const char *root, const char *format, ...) PRINTF(4, 5);
+
+/* The driver's version in the text of /proc/driver/nvidia/version, "NVRM version: NVIDIA UNIX
+ * x86_64 Kernel Module  570.124.06  Tue ...": the first word of digits and points. Empty: it has
+ * none. */
+struct span host_driver_version(const char *text);
 
 /* Fills in NUMA node and CPUs that are not known yet, from root/sys/bus/pci/devices. */
 int host_affinity(gpumap_device *device, const char *root);

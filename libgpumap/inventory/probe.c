@@ -9,17 +9,19 @@
 #include <unistd.h>
 
 #include "inventory/nvml.h"
+#include "rootfile.h"
 
 #define PROBE_FLAGS (GPUMAP_PROBE_FLAG_ASK_DRIVER | GPUMAP_PROBE_FLAG_USAGE)
 
 static int device_error(const char *root)
 {
-	char path[4096];
+	struct stat about;
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/dev/nvidiactl", root) >= (int)sizeof(path))
-		return ENAMETOOLONG;
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	/* A device file in a copy of another machine is one of this machine. */
+	if (*root && root_stat(root, "/dev/nvidiactl", &about) == 0 && !S_ISREG(about.st_mode))
+		return 0;
+	fd = root_open(root, "/dev/nvidiactl", O_RDWR);
 	if (fd < 0)
 		return errno;
 	close(fd);
@@ -51,7 +53,7 @@ int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_retur
 
 	if (r != GPUMAP_OK)
 		return r;
-	host.loaded = host_read(version, sizeof(version), "%s/proc/driver/nvidia/version", root);
+	host.loaded = host_read(version, sizeof(version), root, "/proc/driver/nvidia/version");
 	host.driver = (*ret)->driver;
 	host.gpus = (*ret)->count;
 	host.device_error = host.loaded ? device_error(root) : 0;

@@ -5,15 +5,15 @@
  */
 #include "inventory/host.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "pci.h"
+#include "rootfile.h"
 
-bool host_read(char *ret, size_t size, const char *format, ...)
+bool host_read(char *ret, size_t size, const char *root, const char *format, ...)
 {
 	char path[4096];
 	size_t used = 0;
@@ -26,7 +26,7 @@ bool host_read(char *ret, size_t size, const char *format, ...)
 	va_start(args, format);
 	length = vsnprintf(path, sizeof(path), format, args);
 	va_end(args);
-	fd = length < (int)sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	fd = length < (int)sizeof(path) ? root_open(root, path, O_RDONLY) : -1;
 	if (fd < 0)
 		return false;
 	while (used < size - 1 && n > 0) {
@@ -52,22 +52,20 @@ int host_affinity(gpumap_device *device, const char *root)
 	if (!device->pci)
 		return GPUMAP_OK;
 	/* If NVML serves another machine, the address may be another device's. */
-	if (!host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/vendor", root, device->pci) ||
+	if (!host_read(text, sizeof(text), root, "/sys/bus/pci/devices/%s/vendor", device->pci) ||
 	    strtoul(text, NULL, 16) != NVML_VENDOR_NVIDIA)
 		return GPUMAP_OK;
-	host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/numa_node", root, device->pci);
+	host_read(text, sizeof(text), root, "/sys/bus/pci/devices/%s/numa_node", device->pci);
 	node = span_number(span_of(text), INT32_MAX); /* the kernel's "-1" means unknown */
 	if (!device->numa && node >= 0 && !member_set(&device->numa, span_of(text)))
 		return GPUMAP_ENOMEM;
-	host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/local_cpulist", root, device->pci);
+	host_read(text, sizeof(text), root, "/sys/bus/pci/devices/%s/local_cpulist", device->pci);
 	if (!device->cpus && *text && !member_set(&device->cpus, span_of(text)))
 		return GPUMAP_ENOMEM;
 	return GPUMAP_OK;
 }
 
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.124.06  Tue ...": the first
- * word of digits and points. */
-static struct span driver_version(const char *text)
+struct span host_driver_version(const char *text)
 {
 	struct span rest = span_of(text), word;
 
@@ -113,7 +111,7 @@ static int add_driven(gpumap_inventory *inventory, const char *root, const char 
 	char text[4096];
 	bool excluded = false, ok = true;
 
-	host_read(text, sizeof(text), "%s/proc/driver/nvidia/gpus/%s/information", root, name);
+	host_read(text, sizeof(text), root, "/proc/driver/nvidia/gpus/%s/information", name);
 	rest = span_of(text);
 	while (ok && span_split(&rest, '\n', &line))
 		ok = read_field(&d, line, &excluded);
@@ -136,10 +134,10 @@ static int add_built_in(gpumap_inventory *inventory, const char *root, const cha
 	unsigned long class;
 	char text[32];
 
-	if (!host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/vendor", root, name) ||
+	if (!host_read(text, sizeof(text), root, "/sys/bus/pci/devices/%s/vendor", name) ||
 	    strtoul(text, NULL, 16) != NVML_VENDOR_NVIDIA)
 		return GPUMAP_OK;
-	host_read(text, sizeof(text), "%s/sys/bus/pci/devices/%s/class", root, name);
+	host_read(text, sizeof(text), root, "/sys/bus/pci/devices/%s/class", name);
 	class = strtoul(text, NULL, 16) >> 8;
 	if (class != 0x0300 && class != 0x0302) /* VGA and 3D controllers */
 		return GPUMAP_OK;
@@ -154,11 +152,8 @@ static int walk(gpumap_inventory *inventory, const char *root, const char *folde
 {
 	struct dirent *entry;
 	int r = GPUMAP_OK;
-	char path[4096];
-	DIR *dir = NULL;
+	DIR *dir = root_folder(root, folder);
 
-	if (snprintf(path, sizeof(path), "%s%s", root, folder) < (int)sizeof(path))
-		dir = opendir(path);
 	if (!dir)
 		return GPUMAP_OK;
 	while (r == GPUMAP_OK && (entry = readdir(dir))) {
@@ -182,8 +177,8 @@ static int read_all(gpumap_inventory *inventory, const char *root)
 	char text[4096];
 	int r;
 
-	if (host_read(text, sizeof(text), "%s/proc/driver/nvidia/version", root)) {
-		version = driver_version(text);
+	if (host_read(text, sizeof(text), root, "/proc/driver/nvidia/version")) {
+		version = host_driver_version(text);
 		if (version.length && !member_set(&inventory->driver, version))
 			return GPUMAP_ENOMEM;
 		r = walk(inventory, root, "/proc/driver/nvidia/gpus", add_driven);

@@ -96,7 +96,7 @@ static bool read_user(struct describer *d, gpumap_process *p)
 	char text[4096];
 	const char *at;
 
-	if (!host_read(text, sizeof(text), "/proc/%lld/status", (long long)p->pid))
+	if (!host_read(text, sizeof(text), "", "/proc/%lld/status", (long long)p->pid))
 		return true;
 	at = strstr(text, key);
 	if (!at)
@@ -139,7 +139,7 @@ static bool read_command(gpumap_process *p)
 	if (n > 0)
 		return member_set(&p->command, (struct span){text, cut(text, (size_t)n)});
 	/* A dead process has no command line, and is shown as ps(1) does. */
-	if (!host_read(name, sizeof(name), "/proc/%lld/comm", (long long)p->pid))
+	if (!host_read(name, sizeof(name), "", "/proc/%lld/comm", (long long)p->pid))
 		return true;
 	snprintf(text, sizeof(text), "[%s]", name);
 	return member_set(&p->command, span_of(text));
@@ -152,7 +152,7 @@ static bool read_container(gpumap_process *p)
 	size_t length;
 	bool hex = true;
 
-	if (!host_read(text, sizeof(text), "/proc/%lld/cgroup", (long long)p->pid) ||
+	if (!host_read(text, sizeof(text), "", "/proc/%lld/cgroup", (long long)p->pid) ||
 	    !container_find(&container, text))
 		return true;
 	length = container.id.length < 200 ? container.id.length : 200;
