@@ -195,4 +195,69 @@ NVML_PROCESS_LIST(nvmlDeviceGetGraphicsRunningProcesses)
 NVML_PROCESS_LIST(nvmlDeviceGetMPSComputeRunningProcesses)
 #undef NVML_PROCESS_LIST
 
+/* --- the state of GPUs and of their driver, for gpumap doctor --------------------------------- */
+
+/* Why a GPU's clocks are lower than they could be: a set of bits. */
+enum {
+	NVML_CLOCKS_SW_POWER = 0x4,
+	NVML_CLOCKS_HW_SLOWDOWN = 0x8,
+	NVML_CLOCKS_SW_THERMAL = 0x20,
+	NVML_CLOCKS_HW_THERMAL = 0x40,
+	NVML_CLOCKS_HW_POWER_BRAKE = 0x80
+};
+
+enum nvml_memory_error { NVML_ERRORS_CORRECTED = 0, NVML_ERRORS_UNCORRECTED = 1 };
+enum nvml_counter { NVML_COUNTER_SINCE_BOOT = 0, NVML_COUNTER_EVER = 1 };
+
+/* A GPU's place in an NVLink fabric of several hosts, or of NVSwitch. */
+enum {
+	NVML_FABRIC_UNSUPPORTED = 0,
+	NVML_FABRIC_NOT_STARTED = 1,
+	NVML_FABRIC_IN_PROGRESS = 2,
+	NVML_FABRIC_COMPLETED = 3
+};
+
+struct nvml_fabric {
+	unsigned char cluster[16];
+	enum nvml_return status; /* counts if completed */
+	unsigned int clique;
+	unsigned char state;
+};
+
+struct nvml_confidential {
+	unsigned int environment;
+	unsigned int feature; /* 1: confidential computing is enabled */
+	unsigned int devtools;
+};
+
+enum nvml_return nvmlSystemGetCudaDriverVersion_v2(int *version);
+enum nvml_return nvmlSystemGetNVMLVersion(char *text, unsigned int size);
+enum nvml_return nvmlSystemGetConfComputeState(struct nvml_confidential *state);
+enum nvml_return nvmlSystemGetConfComputeGpusReadyState(unsigned int *accepting);
+enum nvml_return nvmlDeviceGetCudaComputeCapability(struct nvml_handle *device, int *major,
+						    int *minor);
+enum nvml_return nvmlDeviceGetPersistenceMode(struct nvml_handle *device, unsigned int *on);
+enum nvml_return nvmlDeviceGetEccMode(struct nvml_handle *device, unsigned int *now,
+				      unsigned int *pending);
+enum nvml_return nvmlDeviceGetTotalEccErrors(struct nvml_handle *device,
+					     enum nvml_memory_error kind, enum nvml_counter since,
+					     unsigned long long *count);
+enum nvml_return nvmlDeviceGetRetiredPagesPendingStatus(struct nvml_handle *device,
+							unsigned int *pending);
+enum nvml_return nvmlDeviceGetRemappedRows(struct nvml_handle *device, unsigned int *corrected,
+					   unsigned int *uncorrected, unsigned int *pending,
+					   unsigned int *failed);
+/* nvmlDeviceGetCurrentClocksEventReasons since driver 535, which has the old name too */
+enum nvml_return nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_handle *device,
+							   unsigned long long *reasons);
+/* 0 is the fastest, 15 the slowest, 32: not known */
+enum nvml_return nvmlDeviceGetPerformanceState(struct nvml_handle *device, unsigned int *state);
+enum nvml_return nvmlDeviceGetCurrPcieLinkWidth(struct nvml_handle *device, unsigned int *lanes);
+enum nvml_return nvmlDeviceGetMaxPcieLinkWidth(struct nvml_handle *device, unsigned int *lanes);
+enum nvml_return nvmlDeviceGetCurrPcieLinkGeneration(struct nvml_handle *device,
+						     unsigned int *generation);
+enum nvml_return nvmlDeviceGetMaxPcieLinkGeneration(struct nvml_handle *device,
+						    unsigned int *generation);
+enum nvml_return nvmlDeviceGetGpuFabricInfo(struct nvml_handle *device, struct nvml_fabric *fabric);
+
 #endif

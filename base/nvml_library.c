@@ -16,6 +16,26 @@ const char *nvml_text(enum nvml_return code)
 	}
 }
 
+int nvml_cuda_of_driver(const char *driver)
+{
+	/* From the table in the release notes of NVIDIA's CUDA Toolkit. */
+	static const struct {
+		int branch, cuda;
+	} rows[] = {
+		{590, 13010}, {580, 13000}, {575, 12090}, {570, 12080}, {565, 12070}, {560, 12060},
+		{555, 12050}, {550, 12040}, {545, 12030}, {535, 12020}, {530, 12010}, {525, 12000},
+		{520, 11080}, {515, 11070}, {510, 11060}, {495, 11050}, {470, 11040}, {465, 11030},
+		{460, 11020}, {455, 11010}, {450, 11000}, {440, 10020}, {418, 10010}, {410, 10000},
+		{396, 9020},  {390, 9010},  {384, 9000},  {375, 8000},  {352, 7050},  {346, 7000},
+	};
+	long branch = driver ? strtol(driver, NULL, 10) : 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (branch >= rows[i].branch)
+			return rows[i].cuda;
+	return 0;
+}
+
 static const struct dynlib_function functions[] = {
 #define FUNCTION(need, member, function) \
 	{#function, offsetof(struct nvml, member), (need) == NVML_WANTED},

@@ -10,6 +10,26 @@
 
 enum nvml_need { NVML_NEEDED, NVML_WANTED };
 
+/* The state of GPUs and of their driver, for gpumap doctor. */
+#define NVML_HEALTH_FUNCTIONS(X) \
+	X(NVML_WANTED, cuda_version, nvmlSystemGetCudaDriverVersion_v2) \
+	X(NVML_WANTED, library_version, nvmlSystemGetNVMLVersion) \
+	X(NVML_WANTED, confidential, nvmlSystemGetConfComputeState) \
+	X(NVML_WANTED, accepts_work, nvmlSystemGetConfComputeGpusReadyState) \
+	X(NVML_WANTED, capability, nvmlDeviceGetCudaComputeCapability) \
+	X(NVML_WANTED, persistence, nvmlDeviceGetPersistenceMode) \
+	X(NVML_WANTED, ecc_mode, nvmlDeviceGetEccMode) \
+	X(NVML_WANTED, ecc_errors, nvmlDeviceGetTotalEccErrors) \
+	X(NVML_WANTED, pages_pending, nvmlDeviceGetRetiredPagesPendingStatus) \
+	X(NVML_WANTED, remapped_rows, nvmlDeviceGetRemappedRows) \
+	X(NVML_WANTED, clock_reasons, nvmlDeviceGetCurrentClocksThrottleReasons) \
+	X(NVML_WANTED, performance, nvmlDeviceGetPerformanceState) \
+	X(NVML_WANTED, pcie_width, nvmlDeviceGetCurrPcieLinkWidth) \
+	X(NVML_WANTED, pcie_max_width, nvmlDeviceGetMaxPcieLinkWidth) \
+	X(NVML_WANTED, pcie_generation, nvmlDeviceGetCurrPcieLinkGeneration) \
+	X(NVML_WANTED, pcie_max_generation, nvmlDeviceGetMaxPcieLinkGeneration) \
+	X(NVML_WANTED, fabric, nvmlDeviceGetGpuFabricInfo)
+
 /* X(need, member, function): the functions that gpumap and gpumap-train call. The library is of no
  * use without one that is NEEDED; without a WANTED one its information stays unknown. */
 #define NVML_FUNCTIONS(X) \
@@ -47,7 +67,8 @@ enum nvml_need { NVML_NEEDED, NVML_WANTED };
 	X(NVML_WANTED, graphics_v3, nvmlDeviceGetGraphicsRunningProcesses_v3) \
 	X(NVML_WANTED, mps_v1, nvmlDeviceGetMPSComputeRunningProcesses) \
 	X(NVML_WANTED, mps_v2, nvmlDeviceGetMPSComputeRunningProcesses_v2) \
-	X(NVML_WANTED, mps_v3, nvmlDeviceGetMPSComputeRunningProcesses_v3)
+	X(NVML_WANTED, mps_v3, nvmlDeviceGetMPSComputeRunningProcesses_v3) \
+	NVML_HEALTH_FUNCTIONS(X)
 
 struct nvml {
 	void *library;
@@ -62,6 +83,9 @@ struct nvml {
 
 /* One line for an NVML code. Static. */
 const char *nvml_text(enum nvml_return code);
+
+/* The newest CUDA that a driver supports by its version, 13000 for "580.65.06"; 0: not known. */
+int nvml_cuda_of_driver(const char *driver);
 
 /* NVML_ERROR_LIBRARY_NOT_FOUND; or NVML_ERROR_FUNCTION_NOT_FOUND and in *missing a needed function
  * that the library lacks. dlclose() takes ret->library. */

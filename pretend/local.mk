@@ -6,6 +6,7 @@ pretenddir = $(pkglibdir)/pretend
 pretend_LTLIBRARIES = pretend/libnvidia-ml.la
 pretend_libnvidia_ml_la_SOURCES = \
 	pretend/device.c \
+	pretend/health.c \
 	pretend/link.c \
 	pretend/machine.c \
 	pretend/mig.c \

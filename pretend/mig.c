@@ -4,10 +4,16 @@
 
 SERVE(nvmlDeviceGetMigMode, struct nvml_handle *device, unsigned int *now, unsigned int *pending)
 {
+	int64_t modes[2];
 	UNIT_OR_RETURN(u, device);
 
 	if (!now || !pending || u != u->gpu)
 		return NVML_ERROR_INVALID_ARGUMENT;
+	if (health(u, "mig", modes, 2) == NVML_SUCCESS) {
+		*now = (unsigned int)modes[0];
+		*pending = (unsigned int)modes[1];
+		return NVML_SUCCESS;
+	}
 	if (u->device->mig_enabled < 0)
 		return NVML_ERROR_NOT_SUPPORTED;
 	*now = *pending = (unsigned int)u->device->mig_enabled;

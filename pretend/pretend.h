@@ -42,6 +42,23 @@
  *	0 lost		the GPU is lost
  *
  * A GPU's memory must be known to be reported. The memory of a GPU with instances includes theirs.
+ *
+ * GPUMAP_PRETEND_HEALTH names a file with the state of the GPUs, for gpumap doctor. It is read
+ *again for every query. Its lines, of a GPU "0" or of the "system", with # for comments:
+ *
+ *	0 capability 9 0	compute capability 9.0
+ *	0 persistence 0		persistence mode is off
+ *	0 ecc 1 0		ECC now, and after the next restart
+ *	0 errors 12 1		corrected and uncorrected errors
+ *	0 pages 1		retired pages are pending
+ *	0 rows 1 2 1 0		remapped rows: corrected, uncorrected, pending, failed
+ *	0 clocks 64		why the clocks are low, a number of bits
+ *	0 performance 0		the performance state, P0
+ *	0 width 8 16		lanes of PCIe now, and at most; generation is alike
+ *	0 mig 0 1		MIG now, and after the next reset
+ *	0 fabric 1 0		state and status of the fabric
+ *	system confidential 1	confidential computing is enabled
+ *	system ready 0		the GPUs do not accept work yet
  */
 #ifndef GM_PRETEND_H
 #define GM_PRETEND_H
@@ -111,6 +128,11 @@ int64_t unit_memory(const struct unit *unit);
  * a failure there is nothing to free. */
 enum nvml_return use_read(struct use *ret, const struct unit *unit);
 void use_free(struct use *use);
+
+/* Reads `count` numbers of a fact about a GPU, or with NULL about the system. The last line that
+ * states it counts. NVML_ERROR_NOT_SUPPORTED: there is none. NVML_ERROR_UNKNOWN: the file cannot be
+ * read, or the line is invalid. */
+enum nvml_return health(const struct unit *unit, const char *fact, int64_t *numbers, size_t count);
 
 /* Declares `var` as the unit of a handle; returns from the caller if that fails. */
 #define UNIT_OR_RETURN(var, handle) \

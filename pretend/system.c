@@ -96,27 +96,6 @@ SERVE(nvmlSystemGetDriverVersion, char *text, unsigned int size)
 	return give_text(text, size, driver_of(machine));
 }
 
-/* The newest CUDA for each branch of drivers, as nvidia-smi prints it; from the table in NVIDIA's
- * release notes. */
-static int cuda_version(const char *driver)
-{
-	static const struct {
-		int branch, cuda;
-	} rows[] = {
-		{590, 13010}, {580, 13000}, {575, 12090}, {570, 12080}, {565, 12070}, {560, 12060},
-		{555, 12050}, {550, 12040}, {545, 12030}, {535, 12020}, {530, 12010}, {525, 12000},
-		{520, 11080}, {515, 11070}, {510, 11060}, {495, 11050}, {470, 11040}, {465, 11030},
-		{460, 11020}, {455, 11010}, {450, 11000}, {440, 10020}, {418, 10010}, {410, 10000},
-		{396, 9020},  {390, 9010},  {384, 9000},  {375, 8000},  {352, 7050},  {346, 7000},
-	};
-	long branch = driver ? strtol(driver, NULL, 10) : 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (branch >= rows[i].branch)
-			return rows[i].cuda;
-	return 0;
-}
-
 static enum nvml_return give_cuda_version(int *version)
 {
 	const struct machine *machine = machine_get();
@@ -126,7 +105,7 @@ static enum nvml_return give_cuda_version(int *version)
 		return NVML_ERROR_UNINITIALIZED;
 	if (!version)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	cuda = cuda_version(driver_of(machine));
+	cuda = nvml_cuda_of_driver(driver_of(machine));
 	if (!cuda)
 		return NVML_ERROR_NOT_SUPPORTED;
 	*version = cuda;
@@ -151,7 +130,7 @@ SERVE(nvmlSystemGetNVMLVersion, char *text, unsigned int size)
 
 	if (!machine)
 		return NVML_ERROR_UNINITIALIZED;
-	snprintf(version, sizeof(version), "%d.%s", cuda_version(driver_of(machine)) / 1000,
+	snprintf(version, sizeof(version), "%d.%s", nvml_cuda_of_driver(driver_of(machine)) / 1000,
 		 driver_of(machine));
 	return give_text(text, size, version);
 }
