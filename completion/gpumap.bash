@@ -33,7 +33,7 @@ _gpumap_values() {
 	--strict | --pass-local-rank) spec='yes|no' ;;
 	--launcher) [[ $1 == config || $1 == lint ]] || spec='torchrun|accelerate|deepspeed|ray|dask|flux|slurm' ;;
 	--profile) mapfile -t words < <("$gpumap" config list 2>/dev/null | sed -n 's/^[* ] profile  *\([^ ]*\).*/\1/p') ;;
-	--workdir | --log-dir) spec=FILE ;;
+	--workdir | --log-dir | --root) spec=FILE ;;
 	--pid) mapfile -t words < <(_gpumap_pids) ;;
 	esac
 	case $spec in

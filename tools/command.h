@@ -28,6 +28,7 @@ struct command {
 };
 
 int cmd_config(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_emit(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_explain(int argc, char **argv);

@@ -14,6 +14,7 @@ exec_sources = \
 bin_PROGRAMS += gpumap
 gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_config.c \
+	tools/cmd_doctor.c \
 	tools/cmd_emit.c \
 	tools/cmd_exec.c \
 	tools/cmd_explain.c \
@@ -61,7 +62,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
-gpumap_LDADD = liblint.la libgpumap-core.la
+gpumap_LDADD = libdoctor.la liblint.la libgpumap-core.la
 
 # Asks libcuda in a process of its own (rule N6).
 pkglibexec_PROGRAMS += tools/gpumap-ask-driver

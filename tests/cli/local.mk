@@ -10,6 +10,7 @@ cli_tests = \
 	tests/cli/completion.test \
 	tests/cli/config.test \
 	tests/cli/directions.test \
+	tests/cli/doctor.test \
 	tests/cli/dry-run.test \
 	tests/cli/dev.test \
 	tests/cli/emit.test \
@@ -48,7 +49,7 @@ bundle_tests = \
 	tests/cli/gpu-bundle.test \
 	tests/cli/gpu-stages.test
 TESTS += $(bundle_tests) $(cli_tests)
-EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
+EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/doctor.tsv tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
 	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/lint.tsv tests/cli/machine.tsv tests/cli/nomem.py \
 	tests/cli/plan.py tests/cli/plan.tsv
 

@@ -6,6 +6,7 @@ if HAVE_CHECK
 unit_programs = \
 	tests/unit/t-base \
 	tests/unit/t-cpus \
+	tests/unit/t-doctor \
 	tests/unit/t-driver \
 	tests/unit/t-emit-nomem \
 	tests/unit/t-exec-nomem \
@@ -328,6 +329,9 @@ tests_unit_t_lint_shell_nomem_LDADD = liblint.la $(unit_ldadd)
 check_PROGRAMS += tests/unit/lint-shell-main
 tests_unit_lint_shell_main_SOURCES = tests/unit/lint-shell-main.c
 tests_unit_lint_shell_main_LDADD = liblint.la libgpumap-core.la
+tests_unit_t_doctor_SOURCES = tests/unit/t-doctor.c tests/unit/unit.h
+tests_unit_t_doctor_CFLAGS = $(unit_cflags)
+tests_unit_t_doctor_LDADD = libdoctor.la liblint.la $(unit_ldadd)
 tests_unit_t_lint_environment_SOURCES = tests/unit/t-lint-environment.c tests/unit/unit.h
 tests_unit_t_lint_environment_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_environment_LDADD = liblint.la $(unit_ldadd)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "check.h"
+
+#include "strbuf.h"
+
+void fine(struct verdict *verdict)
+{
+	verdict->outcome = OUTCOME_FINE;
+}
+
+void unseen(struct verdict *verdict, const struct fact *fact, const char *what)
+{
+	if (!fact->why)
+		return;
+	verdict->outcome = OUTCOME_UNSEEN;
+	verdict->text = arena_printf(verdict->arena, "%s: %s", what, fact->why);
+}
+
+void wrong(struct verdict *verdict, const char *fix, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	verdict->text = arena_vprintf(verdict->arena, format, args);
+	va_end(args);
+	verdict->outcome = OUTCOME_WRONG;
+	verdict->fix = fix;
+}
+
+const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_holds *holds)
+{
+	struct strbuf list = {0};
+	size_t count = 0;
+	const char *text = NULL;
+	char *taken;
+
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		if (holds(&facts->gpus[i]))
+			strbuf_printf(&list, "%s%u", count++ ? ", " : "", facts->gpus[i].index);
+	taken = strbuf_take(&list);
+	if (!taken)
+		verdict->arena->failed = true;
+	else if (count)
+		text = arena_printf(verdict->arena, "GPU%s %s", count == 1 ? "" : "s", taken);
+	free(taken);
+	return text;
+}
+
+/* Without NVML the state of a GPU is not known. */
+static bool without_nvml(const struct facts *facts, struct verdict *verdict)
+{
+	struct fact root = fact_unseen("--root has no NVML");
+	struct fact none = fact_unseen("NVML does not answer");
+
+	if (facts->gpu_count)
+		return false;
+	if (has_gpu(facts) && !facts->nvml_asked)
+		unseen(verdict, &root, "the state of the GPUs");
+	else if (has_gpu(facts) && facts->nvml != NVML_SUCCESS)
+		unseen(verdict, &none, "the state of the GPUs");
+	return true;
+}
+
+void judge_gpus(const struct facts *facts, struct verdict *verdict, gpu_holds *known,
+		gpu_holds *holds, const char *text, const char *fix)
+{
+	const char *those;
+
+	if (without_nvml(facts, verdict))
+		return;
+	those = gpus_that(facts, verdict, holds);
+	if (those)
+		wrong(verdict, fix, "%s: %s", those, text);
+	else if (gpus_that(facts, verdict, known))
+		fine(verdict);
+}
+
+bool has_gpu(const struct facts *facts)
+{
+	return facts->pci_count || facts->gpu_count || facts->listed_gpus;
+}
+
+const struct library *first_library(const struct facts *facts, const char *name)
+{
+	for (size_t i = 0; i < facts->library_count; i++)
+		if (streq(facts->libraries[i].name, name))
+			return &facts->libraries[i];
+	return NULL;
+}

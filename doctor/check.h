@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* The checks: pure functions over the facts. checks.def lists them. */
+#ifndef GM_CHECK_H
+#define GM_CHECK_H
+
+#include "facts.h"
+#include "report.h"
+
+enum outcome {
+	OUTCOME_MOOT, /* it is about something that this machine does not have */
+	OUTCOME_FINE,
+	OUTCOME_UNSEEN, /* what it needs is not visible */
+	OUTCOME_WRONG
+};
+
+struct verdict {
+	struct arena *arena; /* for the texts */
+	enum outcome outcome;
+	const char *text; /* WRONG: what was seen; UNSEEN: why not */
+	const char *fix;  /* WRONG: the remedy */
+};
+
+struct check {
+	enum finding_id finding;
+	const char *title;
+	const char *source; /* that it is wrong, and what to do */
+	void (*judge)(const struct facts *facts, struct verdict *verdict);
+};
+
+/* All checks, in the order of their worth. */
+const struct check *check_get(size_t i);
+size_t check_count(void);
+
+void judge(const struct check *check, const struct facts *facts, struct arena *arena,
+	   struct verdict *ret);
+
+/* --- for the checks --------------------------------------------------------------------------- */
+
+void fine(struct verdict *verdict);
+/* `why` NULL: it was not looked for, so the check does not apply. */
+void unseen(struct verdict *verdict, const struct fact *fact, const char *what);
+void wrong(struct verdict *verdict, const char *fix, const char *format, ...) PRINTF(3, 4);
+
+/* "GPU 0" or "GPUs 0, 2": those that hold. NULL: none. */
+typedef bool gpu_holds(const struct gpu *gpu);
+const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_holds *holds);
+
+/* Finds "GPU 0, 2 TEXT" where a GPU holds. It is fine if a GPU is `known` and none holds, and moot
+ * otherwise; without NVML it is not visible. */
+void judge_gpus(const struct facts *facts, struct verdict *verdict, gpu_holds *known,
+		gpu_holds *holds, const char *text, const char *fix);
+
+/* Whether the machine has a GPU, as far as anything shows it. */
+bool has_gpu(const struct facts *facts);
+/* The first library with that name; NULL: the loader finds none. */
+const struct library *first_library(const struct facts *facts, const char *name);
+
+#define CHECK(name, function, title, source) \
+	void function(const struct facts *facts, struct verdict *verdict);
+#include "checks.def"
+#undef CHECK
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Device files, and GPUs that a container or the kernel keeps back. */
+#include <errno.h>
+
+#include "check.h"
+
+static const struct node *node_named(const struct facts *facts, const char *path)
+{
+	for (size_t i = 0; i < facts->node_count; i++)
+		if (streq(facts->nodes[i].path, path))
+			return &facts->nodes[i];
+	return NULL;
+}
+
+static bool is_there(const struct facts *facts, const char *path)
+{
+	const struct node *node = node_named(facts, path);
+
+	return node && node->sight == SEEN;
+}
+
+/* The device files of GPUs that exist. */
+static size_t gpu_nodes(const struct facts *facts)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < facts->node_count; i++)
+		count += facts->nodes[i].sight == SEEN && facts->nodes[i].path[11] >= '0' &&
+			 facts->nodes[i].path[11] <= '9';
+	return count;
+}
+
+/* "c 195:* rwm" or "a *:* rwm" of devices.list (cgroup version 1). */
+static bool rule_allows(struct span line, const struct node *node)
+{
+	struct span kind, numbers, major = {"", 0};
+	bool all;
+
+	if (!span_split(&line, ' ', &kind) || !line.text || !span_split(&line, ' ', &numbers))
+		return false;
+	span_split(&numbers, ':', &major);
+	if (!numbers.text || !line.text || !memchr(line.text, 'r', line.length))
+		return false;
+	all = span_is(major, "*") || span_number(major, UINT32_MAX) == node->major;
+	return (span_is(kind, "a") || span_is(kind, "c")) && all &&
+	       (span_is(numbers, "*") || span_number(numbers, UINT32_MAX) == node->minor);
+}
+
+static bool cgroup_allows(const struct facts *facts, const struct node *node)
+{
+	struct span rest, line;
+
+	if (facts->devices_cgroup.sight != SEEN)
+		return true;
+	rest = span_of(facts->devices_cgroup.text);
+	while (span_split(&rest, '\n', &line))
+		if (rule_allows(span_trim(line), node))
+			return true;
+	return false;
+}
+
+/* A device file that exists and that the cgroup refuses: opening it gives EPERM. */
+static const struct node *refused(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->node_count; i++) {
+		const struct node *node = &facts->nodes[i];
+
+		/* The number of nvidia-uvm in a recorded machine is not known. */
+		if (node->sight == SEEN &&
+		    (node->error == EPERM ||
+		     (!streq(node->path, "/dev/nvidia-uvm") && !cgroup_allows(facts, node))))
+			return node;
+	}
+	return NULL;
+}
+
+void check_taken(const struct facts *facts, struct verdict *verdict)
+{
+	const struct node *node = refused(facts);
+
+	if (facts->container.sight != SEEN || !gpu_nodes(facts))
+		return;
+	fine(verdict);
+	if (node)
+		wrong(verdict,
+		      "start the container again; to keep it from happening, pass the devices "
+		      "explicitly (--device or CDI), or use the cgroup driver cgroupfs",
+		      "%s is in the container, but its device cgroup refuses it now, as after "
+		      "systemctl daemon-reload on the host",
+		      node->path);
+	else if (facts->nvml_asked && facts->nvml == NVML_ERROR_UNKNOWN)
+		wrong(verdict,
+		      "start the container again; to keep it from happening, pass the devices "
+		      "explicitly (--device or CDI), or use the cgroup driver cgroupfs",
+		      "NVML reports an unknown error in a container that has device files of GPUs, "
+		      "as after systemctl daemon-reload on the host");
+}
+
+void check_container(const struct facts *facts, struct verdict *verdict)
+{
+	const char *request = facts_variable(facts, "NVIDIA_VISIBLE_DEVICES");
+
+	if (facts->container.sight != SEEN || facts->gpu_count)
+		return;
+	/* Where the host has no driver the container cannot have one. */
+	if (facts->module.sight != SEEN && !facts->pci_count)
+		return;
+	if (gpu_nodes(facts)) {
+		fine(verdict);
+		return;
+	}
+	if (!request)
+		wrong(verdict,
+		      "start the container with --gpus all (docker), --device nvidia.com/gpu=all "
+		      "(podman), --nv (Apptainer), or a limit of nvidia.com/gpu (Kubernetes)",
+		      "the container (%s) was started without GPUs", facts->container.text);
+	else if (streq(request, "void") || streq(request, "none"))
+		wrong(verdict, "start the container with GPUs, for example --gpus all",
+		      "the container (%s) has no GPU: NVIDIA_VISIBLE_DEVICES=%s",
+		      facts->container.text, request);
+	else
+		wrong(verdict,
+		      "install the NVIDIA Container Toolkit on the host, and choose its runtime "
+		      "(--gpus all or --runtime nvidia)",
+		      "the container (%s) has NVIDIA_VISIBLE_DEVICES=%s, but no device file of a "
+		      "GPU: its runtime did not use the variable",
+		      facts->container.text, request);
+}
+
+void check_capabilities(const struct facts *facts, struct verdict *verdict)
+{
+	const char *capabilities = facts_variable(facts, "NVIDIA_DRIVER_CAPABILITIES");
+
+	if (facts->container.sight != SEEN || !gpu_nodes(facts))
+		return;
+	fine(verdict);
+	if (first_library(facts, "libcuda.so.1"))
+		return;
+	wrong(verdict, "set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container",
+	      "the container has GPUs, but not libcuda.so.1: NVIDIA_DRIVER_CAPABILITIES%s%s",
+	      capabilities ? "=" : " is not set", capabilities ? capabilities : "");
+}
+
+void check_nodes(const struct facts *facts, struct verdict *verdict)
+{
+	size_t wanted = facts->listed_gpus - facts->excluded_gpus;
+
+	/* In a container the driver lists the host's GPUs. */
+	if (facts->module.sight != SEEN || !facts->listed_gpus || facts->container.sight == SEEN)
+		return;
+	fine(verdict);
+	if (!is_there(facts, "/dev/nvidiactl"))
+		wrong(verdict, "run nvidia-smi or nvidia-modprobe once as root",
+		      "the driver is loaded, but /dev/nvidiactl does not exist");
+	else if (gpu_nodes(facts) < wanted)
+		wrong(verdict, "run nvidia-smi or nvidia-modprobe -c 0 once as root",
+		      "the driver lists %zu GPU%s, but /dev has files of %zu", wanted,
+		      wanted == 1 ? "" : "s", gpu_nodes(facts));
+}
+
+void check_uvm(const struct facts *facts, struct verdict *verdict)
+{
+	if (facts->module.sight != SEEN || !is_there(facts, "/dev/nvidiactl"))
+		return;
+	fine(verdict);
+	if (!is_there(facts, "/dev/nvidia-uvm"))
+		wrong(verdict,
+		      facts->container.sight == SEEN
+			      ? "pass /dev/nvidia-uvm to the container too, or use the NVIDIA "
+				"Container Toolkit"
+			      : "run nvidia-modprobe -u -c 0 as root, and load nvidia-uvm at boot",
+		      "/dev/nvidia-uvm does not exist, so CUDA cannot start (unknown error, 999), "
+		      "although nvidia-smi works%s",
+		      facts->modules.sight == SEEN && !facts->uvm
+			      ? "; the module nvidia_uvm is not loaded"
+			      : "");
+}
+
+void check_node_modes(const struct facts *facts, struct verdict *verdict)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < facts->node_count; i++) {
+		const struct node *node = &facts->nodes[i];
+
+		if (node->sight == SEEN && node->error == EACCES) {
+			wrong(verdict,
+			      "add the user to the group of the file (often video), or set the "
+			      "module's option NVreg_DeviceFileMode=0666",
+			      "%s: this user may not open it (permission denied)", node->path);
+			return;
+		}
+		any = any || node->sight == SEEN;
+	}
+	if (any)
+		fine(verdict);
+}
+
+void check_node_cgroup(const struct facts *facts, struct verdict *verdict)
+{
+	const struct node *node = refused(facts);
+
+	/* A container has a finding of its own. */
+	if (facts->container.sight == SEEN || !gpu_nodes(facts))
+		return;
+	if (facts->devices_cgroup.sight == UNSEEN && *facts->root) {
+		unseen(verdict, &facts->devices_cgroup, "the device cgroup");
+		return;
+	}
+	fine(verdict);
+	if (node)
+		wrong(verdict,
+		      "ask for GPUs where the job is made (Slurm: --gpus), or allow the device in "
+		      "the service (systemd: DeviceAllow=)",
+		      "%s exists, but the device cgroup of this process refuses it", node->path);
+}
+
+static bool none_bound(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->pci_count; i++)
+		if (facts->pci[i].driver)
+			return false;
+	return true;
+}
+
+void check_bound(const struct facts *facts, struct verdict *verdict)
+{
+	const struct fact links = fact_unseen("--root has no links of drivers");
+
+	if (facts->module.sight != SEEN || !facts->pci_count || facts->container.sight == SEEN)
+		return;
+	if (*facts->root && none_bound(facts)) {
+		unseen(verdict, &links, "the drivers of the GPUs");
+		return;
+	}
+	fine(verdict);
+	for (size_t i = 0; i < facts->pci_count; i++) {
+		const struct pci_gpu *gpu = &facts->pci[i];
+
+		if (gpu->driver && streq(gpu->driver, "nvidia"))
+			continue;
+		if (gpu->driver)
+			wrong(verdict,
+			      "if it is not meant for a virtual machine, bind it to nvidia again",
+			      "the GPU %s is bound to the driver %s, not to nvidia", gpu->address,
+			      gpu->driver);
+		else
+			wrong(verdict,
+			      "look at dmesg for NVRM: the driver may not support the card",
+			      "no driver is bound to the GPU %s", gpu->address);
+		return;
+	}
+}
+
+void check_excluded(const struct facts *facts, struct verdict *verdict)
+{
+	if (!facts->listed_gpus)
+		return;
+	fine(verdict);
+	if (facts->excluded_gpus)
+		wrong(verdict,
+		      "remove NVreg_ExcludedGpus from the module's options if it is a mistake",
+		      "the driver leaves out %zu of %zu GPUs, as it is configured to",
+		      facts->excluded_gpus, facts->listed_gpus);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* The driver: its versions, and why its module is not loaded. */
+#include "check.h"
+
+/* GPUs are on the bus, and the driver's module is not loaded. */
+static bool unloaded(const struct facts *facts)
+{
+	return facts->pci_count && facts->module.sight == ABSENT && !facts->gpu_count;
+}
+
+/* The version of a library of the driver, if its file has one with all parts. */
+static const char *driver_version(const struct facts *facts, const char *name)
+{
+	const struct library *library = first_library(facts, name);
+
+	return library && library->version && strchr(library->version, '.') ? library->version
+									    : NULL;
+}
+
+void check_versions(const struct facts *facts, struct verdict *verdict)
+{
+	const char *cuda = driver_version(facts, "libcuda.so.1");
+	const char *nvml = driver_version(facts, "libnvidia-ml.so.1");
+	const struct library *library = first_library(facts, "libcuda.so.1");
+
+	if (facts->module.sight == UNSEEN)
+		unseen(verdict, &facts->module, "the version of the kernel's module");
+	if (facts->module.sight != SEEN || (!cuda && !nvml))
+		return;
+	/* A library of cuda-compat may be newer. */
+	if (cuda && strstr(library->path, "/compat"))
+		cuda = NULL;
+	fine(verdict);
+	if ((cuda && !streq(cuda, facts->module.text)) ||
+	    (nvml && !streq(nvml, facts->module.text)))
+		wrong(verdict,
+		      "reboot, or unload the module and load it again, so that the installed "
+		      "version runs",
+		      "the kernel's module is %s, libcuda %s, libnvidia-ml %s", facts->module.text,
+		      cuda ? cuda : "not compared", nvml ? nvml : "not compared");
+}
+
+void check_nouveau(const struct facts *facts, struct verdict *verdict)
+{
+	if (!unloaded(facts))
+		return;
+	if (facts->modules.sight != SEEN) {
+		unseen(verdict, &facts->modules, "the list of modules");
+		return;
+	}
+	fine(verdict);
+	if (facts->nouveau)
+		wrong(verdict, "blacklist nouveau, update the initramfs, and reboot",
+		      "the module nouveau holds the GPU, and NVIDIA's module is not loaded");
+}
+
+void check_module_built(const struct facts *facts, struct verdict *verdict)
+{
+	if (!unloaded(facts))
+		return;
+	fine(verdict);
+	if (facts->module_file.sight == UNSEEN)
+		unseen(verdict, &facts->module_file, "the modules of this kernel");
+	else if (facts->module_file.sight == ABSENT)
+		wrong(verdict,
+		      "install the driver, or build its module for this kernel (dkms autoinstall, "
+		      "with the kernel's headers)",
+		      "the kernel %s has no module nvidia",
+		      facts->kernel.sight == SEEN ? facts->kernel.text : "that runs");
+}
+
+void check_module_signed(const struct facts *facts, struct verdict *verdict)
+{
+	/* Without a module there is nothing to sign. */
+	if (!unloaded(facts) || facts->nouveau || facts->module_file.sight != SEEN)
+		return;
+	if (facts->secure_boot.sight == UNSEEN) {
+		unseen(verdict, &facts->secure_boot, "Secure Boot");
+		return;
+	}
+	fine(verdict);
+	if (facts->secure_boot.sight == SEEN && facts->secure_boot.number)
+		wrong(verdict,
+		      "sign the module and enroll its key (mokutil --import), or turn off Secure "
+		      "Boot; dmesg shows whether the key was rejected",
+		      "the module nvidia is installed but not loaded, and %s",
+		      facts->secure_boot.text);
+}
+
+void check_init(const struct facts *facts, struct verdict *verdict)
+{
+	if (!has_gpu(facts))
+		return;
+	fine(verdict);
+	if (facts->init_failed.sight == UNSEEN)
+		unseen(verdict, &facts->init_failed, "the kernel's log");
+	else if (facts->init_failed.sight == SEEN)
+		wrong(verdict,
+		      "look at dmesg; shut the machine down, check the power cables and the seat "
+		      "of "
+		      "the card, and compare the model with the list of the driver's release",
+		      "the kernel's log has: %s", facts->init_failed.text);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of the GPUs, by NVML. */
+#include "check.h"
+
+/* Both parts of a check of GPUs: whether NVML knows it, and whether it is wrong. */
+#define PREDICATE(name, condition) \
+	static bool name(const struct gpu *gpu) \
+	{ \
+		return condition; \
+	}
+
+PREDICATE(is_counted, gpu->index < GPUMAP_MAX_DEVICES)
+PREDICATE(is_lost, gpu->state == NVML_ERROR_GPU_IS_LOST ||
+			   gpu->state == NVML_ERROR_RESET_REQUIRED ||
+			   gpu->state == NVML_ERROR_UNKNOWN)
+PREDICATE(has_fabric, gpu->fabric > NVML_FABRIC_UNSUPPORTED)
+PREDICATE(fabric_starting,
+	  gpu->fabric == NVML_FABRIC_NOT_STARTED || gpu->fabric == NVML_FABRIC_IN_PROGRESS)
+PREDICATE(fabric_failed, gpu->fabric == NVML_FABRIC_COMPLETED && gpu->fabric_status > 0)
+PREDICATE(has_rows, gpu->rows_pending >= 0)
+PREDICATE(rows_pending, gpu->rows_pending > 0)
+PREDICATE(rows_failed, gpu->rows_failed > 0)
+PREDICATE(has_pages, gpu->pages_pending >= 0)
+PREDICATE(pages_pending, gpu->pages_pending > 0)
+PREDICATE(has_errors, gpu->errors >= 0)
+PREDICATE(errors_counted, gpu->errors > 0)
+PREDICATE(has_ecc, gpu->ecc >= 0)
+PREDICATE(ecc_changes, gpu->ecc >= 0 && gpu->ecc != gpu->ecc_pending)
+PREDICATE(has_mig, gpu->mig >= 0)
+PREDICATE(mig_changes, gpu->mig >= 0 && gpu->mig != gpu->mig_pending)
+PREDICATE(has_mode, gpu->compute >= 0)
+PREDICATE(is_prohibited, gpu->compute == NVML_COMPUTE_PROHIBITED)
+PREDICATE(is_exclusive, gpu->compute == NVML_COMPUTE_EXCLUSIVE_PROCESS ||
+				gpu->compute == NVML_COMPUTE_EXCLUSIVE_THREAD)
+PREDICATE(exclusive_busy, is_exclusive(gpu) && gpu->processes > 0)
+PREDICATE(has_clocks, gpu->clocks >= 0)
+PREDICATE(too_hot,
+	  gpu->clocks >= 0 && gpu->clocks & (NVML_CLOCKS_HW_THERMAL | NVML_CLOCKS_SW_THERMAL))
+PREDICATE(power_brake, gpu->clocks >= 0 && gpu->clocks & NVML_CLOCKS_HW_POWER_BRAKE)
+PREDICATE(slowed, gpu->clocks >= 0 && gpu->clocks & NVML_CLOCKS_HW_SLOWDOWN)
+PREDICATE(has_width, gpu->width > 0 && gpu->max_width > 0)
+PREDICATE(is_narrow, gpu->width > 0 && gpu->width < gpu->max_width)
+PREDICATE(has_persistence, gpu->persistence >= 0)
+PREDICATE(not_persistent, gpu->persistence == 0)
+PREDICATE(has_processes, gpu->processes >= 0)
+PREDICATE(in_use, gpu->processes > 0)
+/* An idle GPU lowers the speed of its link to save power, so it counts in state P0 alone. */
+PREDICATE(has_generation, gpu->performance == 0 && gpu->generation > 0 && gpu->max_generation > 0)
+PREDICATE(is_slow, has_generation(gpu) && gpu->generation < gpu->max_generation)
+
+void check_lost(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, is_counted, is_lost,
+		   "the driver has lost contact, or needs a reset of the GPU",
+		   "end the programs that use it and run nvidia-smi -r as root, or reboot; look at "
+		   "dmesg for Xid");
+}
+
+void check_fabric(const struct facts *facts, struct verdict *verdict)
+{
+	static const char fix[] = "start the service nvidia-fabricmanager in the driver's version, "
+				  "and look at its log";
+
+	judge_gpus(facts, verdict, has_fabric, fabric_starting,
+		   "the fabric of NVLink is not ready, so CUDA cannot start (error 802)", fix);
+	if (verdict->outcome == OUTCOME_WRONG)
+		return;
+	judge_gpus(facts, verdict, has_fabric, fabric_failed,
+		   "the fabric of NVLink reports an error", fix);
+	if (verdict->outcome == OUTCOME_WRONG || verdict->outcome == OUTCOME_FINE ||
+	    !facts->switches)
+		return;
+	/* Without NVML, or before H100, the manager's process shows it. */
+	if (facts->fabric_manager.sight == UNSEEN)
+		unseen(verdict, &facts->fabric_manager, "the fabric manager");
+	else if (facts->fabric_manager.sight == SEEN)
+		fine(verdict);
+	else
+		wrong(verdict, fix,
+		      "the machine has %zu NVSwitch%s, but no fabric manager runs, so CUDA cannot "
+		      "start (error 802)",
+		      facts->switches, facts->switches == 1 ? "" : "es");
+}
+
+void check_ready(const struct facts *facts, struct verdict *verdict)
+{
+	if (facts->confidential <= 0 || facts->accepts_work < 0)
+		return;
+	fine(verdict);
+	if (!facts->accepts_work)
+		wrong(verdict, "attest the GPUs, then run nvidia-smi conf-compute -srs 1 as root",
+		      "confidential computing is on, and the GPUs do not accept work yet (CUDA "
+		      "error "
+		      "802)");
+}
+
+void check_remap_failed(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_rows, rows_failed,
+		   "a row of memory could not be replaced, because no spare is left",
+		   "take the GPU out of use and have it replaced");
+}
+
+void check_remap_pending(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_rows, rows_pending,
+		   "a row of memory will be replaced at the next reset",
+		   "end the programs that use the GPU, and reset it: nvidia-smi -r as root");
+}
+
+void check_pages_pending(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_pages, pages_pending,
+		   "a page of memory with errors will be retired when the driver starts again",
+		   "end the programs that use the GPU, and reset it: nvidia-smi -r as root");
+}
+
+void check_ecc_errors(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_errors, errors_counted,
+		   "uncorrected memory errors since the driver was loaded",
+		   "reset the GPU (nvidia-smi -r as root); if they return, have it replaced");
+}
+
+void check_ecc_pending(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(
+		facts, verdict, has_ecc, ecc_changes,
+		"the ECC mode changes at the next reset, and with it the memory's size",
+		"reset the GPU (nvidia-smi -r as root), or take the change back (nvidia-smi -e)");
+}
+
+void check_mig_pending(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_mig, mig_changes, "the MIG mode changes at the next reset",
+		   "reset the GPU (nvidia-smi -r as root), or take the change back (nvidia-smi "
+		   "-mig)");
+}
+
+void check_prohibited(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_mode, is_prohibited,
+		   "the compute mode is Prohibited, so no program of CUDA may use it (error 46)",
+		   "run nvidia-smi -c 0 as root, or choose another GPU");
+}
+
+void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_mode, exclusive_busy,
+		   "the compute mode is exclusive and a process has it, so another program fails "
+		   "(error 46)",
+		   "wait for the process, choose another GPU, or run nvidia-smi -c 0 as root");
+}
+
+void check_exclusive(const struct facts *facts, struct verdict *verdict)
+{
+	if (gpus_that(facts, verdict, exclusive_busy))
+		return;
+	judge_gpus(facts, verdict, has_mode, is_exclusive,
+		   "the compute mode is exclusive: one process may use it; under MPS this is the "
+		   "server",
+		   "start one rank for each GPU, or run nvidia-smi -c 0 as root");
+}
+
+void check_clocks(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_clocks, too_hot, "it is too hot, so its clocks are lowered",
+		   "check fans, air flow and the temperature of the room");
+	if (verdict->outcome != OUTCOME_WRONG)
+		judge_gpus(facts, verdict, has_clocks, power_brake,
+			   "the power supply asks it to use less, so its clocks are lowered",
+			   "check the power supplies and the cables");
+	if (verdict->outcome != OUTCOME_WRONG)
+		judge_gpus(facts, verdict, has_clocks, slowed,
+			   "the hardware has lowered its clocks by half or more",
+			   "check fans, power supplies and cables");
+}
+
+void check_width(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(
+		facts, verdict, has_width, is_narrow,
+		"it has fewer lanes of PCI Express than card and slot support",
+		"seat the card again, or move it to another slot; nvidia-smi -q shows the lanes");
+}
+
+void check_generation(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_generation, is_slow,
+		   "PCI Express runs at a lower generation than card and slot support, at full "
+		   "clocks",
+		   "check riser and slot, and the setting of the BIOS");
+}
+
+void check_persistence(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_persistence, not_persistent,
+		   "persistence mode is off, so the first program waits for the driver",
+		   "start the service nvidia-persistenced, or run nvidia-smi -pm 1 as root");
+}
+
+void check_in_use(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_processes, in_use, "in use by other processes",
+		   "nvidia-smi lists them; choose other GPUs, or wait");
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* The libraries of the driver and of CUDA that a program would load. */
+#include <stdio.h>
+
+#include "check.h"
+
+static bool is_compat(const struct library *library)
+{
+	return strstr(library->path, "/compat/") || strstr(library->real, "/compat/");
+}
+
+static bool is_stub(const struct library *library)
+{
+	return strstr(library->real, "/stubs/") != NULL;
+}
+
+void check_libcuda(const struct facts *facts, struct verdict *verdict)
+{
+	if (facts->module.sight != SEEN)
+		return;
+	fine(verdict);
+	if (!first_library(facts, "libcuda.so.1"))
+		wrong(verdict,
+		      "install the driver's library for CUDA (Debian: libcuda1, Ubuntu: "
+		      "libnvidia-compute-VERSION, Fedora: nvidia-driver-cuda-libs)",
+		      "the driver %s is loaded, but the loader finds no libcuda.so.1",
+		      facts->module.text);
+}
+
+void check_stub_loaded(const struct facts *facts, struct verdict *verdict)
+{
+	const struct library *first = first_library(facts, "libcuda.so.1");
+
+	if (!first)
+		return;
+	fine(verdict);
+	if (is_stub(first))
+		wrong(verdict, "remove the folder from LD_LIBRARY_PATH and from /etc/ld.so.conf.d",
+		      "the first libcuda.so.1 is the toolkit's stub, which finds no GPU: %s",
+		      first->path);
+}
+
+/* Negative: `a` is older than `b`. Versions are numbers between points. */
+static int compare_versions(const char *a, const char *b)
+{
+	struct span left = span_of(a), right = span_of(b), x, y;
+
+	while (left.text && right.text) {
+		int64_t m, n;
+
+		span_split(&left, '.', &x);
+		span_split(&right, '.', &y);
+		m = span_number(x, INT32_MAX);
+		n = span_number(y, INT32_MAX);
+		if (m != n)
+			return m < n ? -1 : 1;
+	}
+	return 0;
+}
+
+/* The library of cuda-compat that would be loaded; NULL: it is not one. */
+static const struct library *compat(const struct facts *facts)
+{
+	const struct library *first = first_library(facts, "libcuda.so.1");
+
+	return first && is_compat(first) ? first : NULL;
+}
+
+static bool is_consumer(const struct gpu *gpu)
+{
+	return gpu->name && (strstr(gpu->name, "GeForce") || strstr(gpu->name, "TITAN"));
+}
+
+void check_compat_supported(const struct facts *facts, struct verdict *verdict)
+{
+	const struct library *library = compat(facts);
+	const char *those;
+
+	if (!library || !facts->gpu_count)
+		return;
+	fine(verdict);
+	those = gpus_that(facts, verdict, is_consumer);
+	if (those)
+		wrong(verdict,
+		      "remove the folder compat from the library path and install a newer driver",
+		      "%s: cuda-compat (%s) supports GPUs of data centers alone, so CUDA fails "
+		      "(error 804)",
+		      those, library->path);
+}
+
+void check_compat_older(const struct facts *facts, struct verdict *verdict)
+{
+	const struct library *library = compat(facts);
+
+	if (!library || !library->version || facts->module.sight != SEEN)
+		return;
+	fine(verdict);
+	if (compare_versions(library->version, facts->module.text) < 0)
+		wrong(verdict, "remove the folder compat from the library path",
+		      "cuda-compat has libcuda %s, which is older than the driver %s (CUDA error "
+		      "803)",
+		      library->version, facts->module.text);
+}
+
+/* The second file of a library; NULL: there is one or none. */
+static const struct library *second_library(const struct facts *facts, const char *name)
+{
+	const struct library *first = first_library(facts, name);
+
+	for (size_t i = 0; i < facts->library_count; i++) {
+		const struct library *l = &facts->libraries[i];
+
+		/* Copies of one version are no conflict. */
+		if (streq(l->name, name) && l != first &&
+		    !(l->version && first->version && streq(l->version, first->version) &&
+		      strchr(l->version, '.')))
+			return l;
+	}
+	return NULL;
+}
+
+void check_two_libcuda(const struct facts *facts, struct verdict *verdict)
+{
+	const struct library *first = first_library(facts, "libcuda.so.1");
+	const struct library *second = second_library(facts, "libcuda.so.1");
+
+	if (!first)
+		return;
+	fine(verdict);
+	/* These have checks of their own. */
+	if (!second || is_stub(first) || is_compat(first) || is_compat(second) || is_stub(second))
+		return;
+	wrong(verdict, "remove the one that is not of the driver that is loaded",
+	      "libcuda.so.1 is installed twice: %s is loaded, %s is there too", first->path,
+	      second->path);
+}
+
+void check_two_libraries(const struct facts *facts, struct verdict *verdict)
+{
+	static const char *const names[] = {
+		"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13",
+		"libcublas.so.11",   "libcublas.so.12", "libcublas.so.13",
+		"libcudnn.so.8",     "libcudnn.so.9",   "libnccl.so.2",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct library *first = first_library(facts, names[i]);
+		const struct library *second = second_library(facts, names[i]);
+
+		if (first && verdict->outcome == OUTCOME_MOOT)
+			fine(verdict);
+		if (!second)
+			continue;
+		wrong(verdict,
+		      "keep one, or order LD_LIBRARY_PATH so that the right one comes first; "
+		      "gpumap doctor -- PROGRAM shows which one a program loads",
+		      "%s is installed twice: %s is found first, %s is there too", names[i],
+		      first->path, second->path);
+		return;
+	}
+}
+
+void check_toolkit(const struct facts *facts, struct verdict *verdict)
+{
+	int64_t toolkit = facts->toolkit.number, driver = facts->cuda.number;
+
+	if (facts->toolkit.sight != SEEN || !toolkit || facts->cuda.sight != SEEN)
+		return;
+	fine(verdict);
+	/* Within one major version programs of a newer toolkit work with an older driver. */
+	if (toolkit / 1000 <= driver / 1000 || compat(facts))
+		return;
+	wrong(verdict, "install a newer driver, or on GPUs of data centers the package cuda-compat",
+	      "programs of the CUDA Toolkit %s do not run: the driver supports CUDA up to "
+	      "%lld.%lld",
+	      facts->toolkit.text, (long long)driver / 1000, (long long)driver % 1000 / 10);
+}
+
+void check_stub_folder(const struct facts *facts, struct verdict *verdict)
+{
+	const struct library *first = first_library(facts, "libcuda.so.1");
+
+	if (!facts_variable(facts, "LD_LIBRARY_PATH") || (first && is_stub(first)))
+		return;
+	fine(verdict);
+	if (facts->stub_folder.sight == SEEN)
+		wrong(verdict,
+		      "remove it from LD_LIBRARY_PATH: stubs are for linking alone (-L or "
+		      "LIBRARY_PATH)",
+		      "LD_LIBRARY_PATH has %s: a program that opens libcuda.so gets the stub, "
+		      "which finds no GPU (CUDA error 34)",
+		      facts->stub_folder.text);
+}

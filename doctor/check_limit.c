@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Limits of this process that jobs on GPUs run into. */
+#include "check.h"
+#include "cpuset.h"
+
+enum {
+	SHM_LEAST = 512, /* MiB: below this DeepSpeed's report warns; Docker's default is 64 */
+	FILES_LEAST = 4096
+};
+
+void check_shm(const struct facts *facts, struct verdict *verdict)
+{
+	static const char fix[] =
+		"start the container with --shm-size=1g or more, or with --ipc=host; on "
+		"a host mount it larger: mount -o remount,size=8g /dev/shm";
+	const struct fact *shm = &facts->shm;
+
+	if (!has_gpu(facts))
+		return;
+	if (shm->sight == UNSEEN) {
+		unseen(verdict, shm, "the size of /dev/shm");
+		return;
+	}
+	fine(verdict);
+	if (shm->sight == ABSENT)
+		wrong(verdict, "mount a tmpfs there",
+		      "/dev/shm does not exist, so neither NCCL nor data loaders can share memory");
+	else if (shm->number < (int64_t)SHM_LEAST << 20)
+		wrong(verdict, fix,
+		      "/dev/shm has %lld MiB: NCCL and data loaders with workers fail when it is "
+		      "full (bus error)",
+		      (long long)shm->number >> 20);
+	else if (facts->shm_free.sight == SEEN && facts->shm_free.number < 64ll << 20)
+		wrong(verdict, "remove what ended programs left there (ls -l /dev/shm)",
+		      "/dev/shm has %lld MiB left of %lld MiB",
+		      (long long)facts->shm_free.number >> 20, (long long)shm->number >> 20);
+}
+
+void check_memlock(const struct facts *facts, struct verdict *verdict)
+{
+	const struct fact *limit = &facts->memlock;
+
+	if (facts->infiniband.sight != SEEN || !facts->infiniband.number)
+		return;
+	if (limit->sight != SEEN) {
+		unseen(verdict, limit, "the limit of locked memory");
+		return;
+	}
+	fine(verdict);
+	if (limit->number >= 0 && limit->number < 1ll << 30)
+		wrong(verdict,
+		      "raise it: ulimit -l unlimited, memlock in /etc/security/limits.conf, "
+		      "LimitMEMLOCK=infinity (systemd), or docker run --ulimit memlock=-1",
+		      "%lld KiB may be locked, but InfiniBand has to lock the buffers of NCCL",
+		      (long long)limit->number >> 10);
+}
+
+void check_address_space(const struct facts *facts, struct verdict *verdict)
+{
+	const struct fact *limit = &facts->address_space;
+
+	if (!has_gpu(facts))
+		return;
+	if (limit->sight != SEEN) {
+		unseen(verdict, limit, "the limit of the address space");
+		return;
+	}
+	fine(verdict);
+	if (limit->number >= 0)
+		wrong(verdict, "run ulimit -v unlimited, or limit memory by a cgroup instead",
+		      "the address space is limited to %lld MiB, but the driver reserves more than "
+		      "the GPUs' memory in it (CUDA reports out of memory)",
+		      (long long)limit->number >> 20);
+}
+
+void check_open_files(const struct facts *facts, struct verdict *verdict)
+{
+	const struct fact *limit = &facts->open_files;
+
+	if (facts->gpu_count < 2 && facts->pci_count < 2 && facts->listed_gpus < 2)
+		return;
+	if (limit->sight != SEEN) {
+		unseen(verdict, limit, "the limit of open files");
+		return;
+	}
+	fine(verdict);
+	if (limit->number >= 0 && limit->number < FILES_LEAST)
+		wrong(verdict, "raise it: ulimit -n 65536, or nofile in /etc/security/limits.conf",
+		      "%lld files may be open, and data loaders of several ranks may need more",
+		      (long long)limit->number);
+}
+
+/* Whether two lists have a number in common; true if one of them is malformed. */
+static bool lists_meet(struct arena *arena, const char *a, const char *b)
+{
+	struct cpu_set first, second;
+
+	if (!cpu_set_parse(arena, &first, span_of(a)) || !cpu_set_parse(arena, &second, span_of(b)))
+		return true;
+	return cpu_set_meet(first, second);
+}
+
+void check_cpus(const struct facts *facts, struct verdict *verdict)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < facts->pci_count; i++) {
+		const struct pci_gpu *gpu = &facts->pci[i];
+
+		if (!gpu->near_cpus)
+			continue;
+		if (facts->cpus.sight != SEEN) {
+			unseen(verdict, &facts->cpus, "the CPUs of this process");
+			return;
+		}
+		any = true;
+		if (lists_meet(verdict->arena, gpu->near_cpus, facts->cpus.text))
+			continue;
+		wrong(verdict,
+		      "bind to CPUs near the GPU (gpumap run --cpu-bind numa), or ask the "
+		      "scheduler "
+		      "for them",
+		      "the GPU %s is near the CPUs %s, but this process may use %s alone",
+		      gpu->address, gpu->near_cpus, facts->cpus.text);
+		return;
+	}
+	if (any)
+		fine(verdict);
+}
+
+void check_memory_nodes(const struct facts *facts, struct verdict *verdict)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < facts->pci_count; i++) {
+		const struct pci_gpu *gpu = &facts->pci[i];
+		const char *node;
+
+		if (gpu->node < 0)
+			continue;
+		if (facts->memory_nodes.sight != SEEN) {
+			unseen(verdict, &facts->memory_nodes, "the memory of this process");
+			return;
+		}
+		any = true;
+		node = arena_printf(verdict->arena, "%lld", (long long)gpu->node);
+		if (!node || lists_meet(verdict->arena, node, facts->memory_nodes.text))
+			continue;
+		wrong(verdict, "ask for memory of that node where the job or container is made",
+		      "the GPU %s is at NUMA node %s, but this process may use memory of node %s "
+		      "alone",
+		      gpu->address, node, facts->memory_nodes.text);
+		return;
+	}
+	if (any)
+		fine(verdict);
+}

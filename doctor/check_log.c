@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Xid events in the kernel's log. A log that cannot be read is not visible, never empty. */
+#include "check.h"
+
+static void judge_log(const struct facts *facts, struct verdict *verdict, const struct fact *fact,
+		      const char *fix, const char *what)
+{
+	if (!has_gpu(facts) && fact->sight != SEEN)
+		return;
+	fine(verdict);
+	if (fact->sight == UNSEEN)
+		unseen(verdict, fact, "the kernel's log");
+	else if (fact->sight == SEEN)
+		wrong(verdict, fix, "Xid %s in the kernel's log: %s", fact->text, what);
+}
+
+void check_xid(const struct facts *facts, struct verdict *verdict)
+{
+	judge_log(facts, verdict, &facts->xid,
+		  "look up the number in NVIDIA's list of Xid errors; dmesg shows the GPU and the "
+		  "time",
+		  "a GPU, its link or the driver had a fault");
+}
+
+void check_xid_program(const struct facts *facts, struct verdict *verdict)
+{
+	judge_log(facts, verdict, &facts->xid_program, "run the program with compute-sanitizer",
+		  "a program made an error on a GPU");
+}

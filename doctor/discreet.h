@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes the names of users, hosts and homes out of texts, so that a report can be published. */
+#ifndef GM_DISCREET_H
+#define GM_DISCREET_H
+
+#include "facts.h"
+
+struct discreet {
+	bool all;                                    /* leaves texts as they are */
+	const char *home, *user, *host, *short_host; /* NULL: not known, or nothing private */
+};
+
+/* The names are of this process, or of a recorded machine. */
+struct discreet discreet_names(struct facts *facts, bool all);
+
+/* The text without them, in the arena. NULL for NULL, and without memory. */
+const char *discreet_text(const struct discreet *names, struct arena *arena, const char *text);
+
+#endif

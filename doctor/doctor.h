@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The check of a machine before a start: gathers facts, judges them by a table of checks, and
+ * writes a report. doctor/README.md describes the parts.
+ */
+#ifndef GM_DOCTOR_H
+#define GM_DOCTOR_H
+
+#include "gpumap.h"
+
+#include "strbuf.h"
+
+struct doctor_options {
+	const char *root;           /* the folder of a recorded machine; "": this one */
+	const char *const *environ; /* of this process; a recorded machine has its own */
+	const char *const *program; /* with its arguments, ended by NULL; NULL: none */
+	bool all;                   /* the report may have names of users, hosts and folders */
+};
+
+struct doctor;
+
+/* Looks at the machine and judges it. GPUMAP_ENOMEM; GPUMAP_EFILE: the root or the program cannot
+ * be opened. Only failures are reported in `report`. */
+int doctor_new(struct doctor **ret, const struct doctor_options *options, gpumap_report *report);
+void doctor_free(struct doctor *doctor);
+
+/* Whether it found an error or a warning, or no GPU that a program can use. */
+bool doctor_wrong(const struct doctor *doctor);
+
+/* Appends the report. False without memory. */
+bool doctor_text(struct strbuf *buf, const struct doctor *doctor);
+bool doctor_json(struct strbuf *buf, const struct doctor *doctor);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for programs; gpumap(1) describes its members. */
+#include "doctor_private.h"
+#include "explain/json.h"
+#include "seen.h"
+
+static json_t *checks_json(const struct doctor *doctor, bool *failed)
+{
+	static const char *const results[] = {"does not apply", "fine", "not visible", "wrong"};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < check_count(); i++) {
+		const struct check *check = check_get(i);
+		const struct verdict *v = &doctor->verdicts[i];
+		const char *id;
+
+		id = gpumap_finding_str(gpumap_finding_get(check->finding), GPUMAP_FINDING_ID);
+		json_push(list,
+			  JSON_OBJECT(failed, {"id", json_text(id)},
+				      {"title", json_text(check->title)},
+				      {"result", json_text(results[v->outcome])},
+				      {"source", json_text(check->source)}),
+			  failed);
+	}
+	return list;
+}
+
+static json_t *seen_json(const struct doctor *doctor, struct arena *arena, bool *failed)
+{
+	struct seen_line lines[MAX_SEEN];
+	size_t count = seen_lines(&doctor->facts, arena, lines);
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < count; i++) {
+		const struct fact *fact = &lines[i].fact;
+		const char *text = fact->sight == SEEN ? fact->text : NULL;
+
+		json_put(object, lines[i].key,
+			 json_text(discreet_text(&doctor->names, arena, text)), failed);
+	}
+	return object;
+}
+
+static json_t *gpus_json(const struct facts *facts, bool *failed)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < facts->gpu_count; i++) {
+		const struct gpu *gpu = &facts->gpus[i];
+
+		json_push(list,
+			  JSON_OBJECT(failed, {"index", json_number(gpu->index)},
+				      {"name", json_text(gpu->name)},
+				      {"memory", json_number(gpu->memory)},
+				      {"used", json_number(gpu->used)},
+				      {"processes", json_number(gpu->processes)}),
+			  failed);
+	}
+	return list;
+}
+
+static json_t *unseen_json(const struct doctor *doctor, bool *failed)
+{
+	json_t *list = json_array();
+	const char *text;
+
+	for (size_t i = 0; (text = doctor_unseen(doctor, i)); i++)
+		json_push(list, json_text(text), failed);
+	return list;
+}
+
+bool doctor_json(struct strbuf *buf, const struct doctor *doctor)
+{
+	struct arena arena = {0};
+	bool failed = false;
+	json_t *root = JSON_OBJECT(&failed, {"schema", json_integer(1)},
+				   {"wrong", json_boolean(doctor_wrong(doctor))},
+				   {"seen", seen_json(doctor, &arena, &failed)},
+				   {"gpus", gpus_json(&doctor->facts, &failed)},
+				   {"not_visible", unseen_json(doctor, &failed)},
+				   {"checks", checks_json(doctor, &failed)},
+				   {"findings", json_findings(doctor->found, &failed)});
+
+	json_dump(buf, root, failed || arena.failed);
+	arena_free(&arena);
+	return !buf->failed;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of a doctor, for the writers of its report. */
+#ifndef GM_DOCTOR_PRIVATE_H
+#define GM_DOCTOR_PRIVATE_H
+
+#include "check.h"
+#include "discreet.h"
+#include "doctor.h"
+
+struct doctor {
+	struct facts facts;
+	struct arena arena;
+	struct verdict *verdicts; /* of the checks, in their order */
+	gpumap_report *found;     /* errors first, then warnings and remarks */
+	struct discreet names;
+};
+
+/* No program can use a GPU. */
+bool doctor_without_gpu(const struct doctor *doctor);
+
+/* "the kernel's log: Operation not permitted": the i-th thing that was not visible; NULL: there are
+ * no more. */
+const char *doctor_unseen(const struct doctor *doctor, size_t i);
+
+#endif

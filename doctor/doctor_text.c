@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for people: what is wrong, what was seen, and what was not visible. */
+#include <stdio.h>
+
+#include "doctor_private.h"
+#include "seen.h"
+#include "style.h"
+
+static void put_finding(struct strbuf *buf, const gpumap_finding *f)
+{
+	static const char *const words[] = {"remark", "warning", "error"};
+	static const enum style styles[] = {STYLE_REMARK, STYLE_WARNING, STYLE_ERROR};
+	int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
+	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
+	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
+
+	style_set(buf, styles[severity]);
+	strbuf_printf(buf, "%s:", words[severity]);
+	style_set(buf, STYLE_PLAIN);
+	if (origin)
+		strbuf_printf(buf, " %s:", origin);
+	strbuf_printf(buf, " %s ", gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	style_set(buf, STYLE_FAINT);
+	strbuf_printf(buf, "[%s]", gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	style_set(buf, STYLE_PLAIN);
+	strbuf_puts(buf, "\n");
+	if (fix)
+		strbuf_printf(buf, "  remedy: %s\n", fix);
+}
+
+static void put_count(struct strbuf *buf, const struct doctor *doctor)
+{
+	size_t looked = 0;
+
+	for (size_t i = 0; i < check_count(); i++)
+		looked += doctor->verdicts[i].outcome == OUTCOME_FINE ||
+			  doctor->verdicts[i].outcome == OUTCOME_WRONG;
+	style_set(buf, STYLE_ANSWER);
+	if (!doctor_wrong(doctor))
+		strbuf_printf(buf, "Nothing is wrong: %zu of %zu checks apply to this machine.",
+			      looked, check_count());
+	else if (doctor_without_gpu(doctor))
+		strbuf_puts(buf, "No GPU can be used.");
+	else
+		strbuf_puts(buf, "Something is wrong.");
+	style_set(buf, STYLE_PLAIN);
+	strbuf_puts(buf, "\n");
+}
+
+static void put_heading(struct strbuf *buf, const char *text)
+{
+	strbuf_puts(buf, "\n");
+	style_puts(buf, STYLE_HEADING, text);
+	strbuf_puts(buf, "\n");
+}
+
+/* A line of a table; the text is made safe for a terminal. */
+static void put_line(struct strbuf *buf, const struct doctor *doctor, struct arena *arena,
+		     const char *label, const char *text)
+{
+	text = discreet_text(&doctor->names, arena, text);
+	strbuf_printf(buf, "  %-14s ", label);
+	escape_all(buf, text ? text : "");
+	strbuf_puts(buf, "\n");
+}
+
+static void put_seen(struct strbuf *buf, const struct doctor *doctor, struct arena *arena)
+{
+	struct seen_line lines[MAX_SEEN];
+	const struct facts *facts = &doctor->facts;
+	size_t count = seen_lines(facts, arena, lines);
+	char label[24];
+
+	put_heading(buf, "Seen");
+	for (size_t i = 0; i < count; i++) {
+		const struct fact *fact = &lines[i].fact;
+
+		if (fact->sight == UNSEEN)
+			put_line(buf, doctor, arena, lines[i].label, "not visible");
+		else
+			put_line(buf, doctor, arena, lines[i].label,
+				 fact->sight == SEEN ? fact->text : "none");
+	}
+	for (size_t i = 0; i < facts->gpu_count; i++) {
+		snprintf(label, sizeof(label), "GPU %u", facts->gpus[i].index);
+		put_line(buf, doctor, arena, label, seen_gpu(&facts->gpus[i], arena));
+	}
+}
+
+bool doctor_text(struct strbuf *buf, const struct doctor *doctor)
+{
+	struct arena arena = {0};
+	const char *unseen_text;
+
+	put_count(buf, doctor);
+	for (size_t i = 0; i < gpumap_report_count(doctor->found); i++)
+		put_finding(buf, gpumap_report_get(doctor->found, i));
+	put_seen(buf, doctor, &arena);
+	if (doctor_unseen(doctor, 0))
+		put_heading(buf, "Not visible");
+	for (size_t i = 0; (unseen_text = doctor_unseen(doctor, i)); i++) {
+		strbuf_puts(buf, "  ");
+		escape_all(buf, unseen_text);
+		strbuf_puts(buf, "\n");
+	}
+	if (arena.failed)
+		buf->failed = true;
+	arena_free(&arena);
+	return !buf->failed;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "facts.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "rootfile.h"
+
+struct fact fact_text(const char *text)
+{
+	return (struct fact){.sight = SEEN, .text = text};
+}
+
+struct fact fact_number(int64_t number)
+{
+	return (struct fact){.sight = SEEN, .number = number};
+}
+
+struct fact fact_absent(void)
+{
+	return (struct fact){.sight = ABSENT};
+}
+
+struct fact fact_unseen(const char *why)
+{
+	return (struct fact){.sight = UNSEEN, .why = why};
+}
+
+struct fact fact_error(struct facts *facts, int error)
+{
+	if (error == ENOENT || error == ENOTDIR)
+		return fact_absent();
+	if (error == ENOMEM)
+		facts->arena.failed = true;
+	if (error == EFBIG)
+		return fact_unseen("the file is too large");
+	if (error == ENOTSUP)
+		return fact_unseen("it is not a regular file");
+	if (error == EXDEV)
+		return fact_unseen("this kernel cannot keep a path below --root");
+	return fact_unseen(arena_strdup(&facts->arena, strerror(error)));
+}
+
+struct fact fact_bytes(struct facts *facts, size_t max, size_t *size, const char *path)
+{
+	char *text = NULL, *copy;
+	int error = root_read(facts->root, path, max, &text, size);
+
+	if (error)
+		return fact_error(facts, error);
+	copy = arena_alloc(&facts->arena, *size + 1, 1);
+	if (copy)
+		memcpy(copy, text, *size);
+	free(text);
+	return fact_text(copy ? copy : "");
+}
+
+struct fact fact_file(struct facts *facts, size_t max, const char *format, ...)
+{
+	struct fact fact;
+	struct span text;
+	va_list args;
+	char *path;
+	size_t size;
+
+	va_start(args, format);
+	path = arena_vprintf(&facts->arena, format, args);
+	va_end(args);
+	if (!path)
+		return fact_unseen(NULL);
+	fact = fact_bytes(facts, max, &size, path);
+	if (fact.sight != SEEN)
+		return fact;
+	text = span_trim(span_of(fact.text));
+	fact.text = arena_strndup(&facts->arena, text.text, text.length);
+	if (!fact.text)
+		fact.text = "";
+	return fact;
+}
+
+const char *facts_variable(const struct facts *facts, const char *name)
+{
+	return facts->environ ? environ_nonempty(facts->environ, name) : NULL;
+}
+
+void facts_free(struct facts *facts)
+{
+	gpumap_inventory_free(facts->inventory);
+	gpumap_report_free(facts->inventory_report);
+	gpumap_report_free(facts->environment_report);
+	arena_free(&facts->arena);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls the parts that read the machine. */
+#include "gather.h"
+
+#include "report.h"
+
+/* The environment of a recorded machine: /proc/self/environ, whose entries end with NUL. */
+static const char *const *recorded_environ(struct facts *facts)
+{
+	size_t size = 0, count = 0;
+	struct fact fact = fact_bytes(facts, 1 << 20, &size, "/proc/self/environ");
+	const char **list;
+
+	if (fact.sight != SEEN)
+		return NULL;
+	for (size_t i = 0; i < size; i++)
+		count += !fact.text[i];
+	list = arena_alloc(&facts->arena, count + 2, sizeof(*list));
+	count = 0;
+	for (size_t i = 0; list && i < size; i += strlen(fact.text + i) + 1)
+		list[count++] = fact.text + i;
+	return list;
+}
+
+int gather(struct facts *facts, const char *root, const char *const *environ)
+{
+	facts->root = root;
+	facts->environ = *root ? recorded_environ(facts) : environ;
+	facts->confidential = facts->accepts_work = -1;
+	if (gpumap_report_new(&facts->inventory_report) != GPUMAP_OK ||
+	    gpumap_report_new(&facts->environment_report) != GPUMAP_OK)
+		return GPUMAP_ENOMEM;
+	gather_system(facts);
+	gather_limits(facts);
+	gather_driver(facts);
+	gather_devices(facts);
+	gather_pci(facts);
+	gather_libraries(facts);
+	gather_nvml(facts);
+	gather_log(facts);
+	return facts->arena.failed || report_lacks_memory(facts->inventory_report) ||
+			       report_lacks_memory(facts->environment_report)
+		       ? GPUMAP_ENOMEM
+		       : GPUMAP_OK;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* The driver's device files, and whether this process may open them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "gather.h"
+#include "rootfile.h"
+
+enum { SMALL = 1 << 16, LARGE = 1 << 20 };
+
+/* Opening a device file is the only way to learn what a cgroup of version 2 allows. In a recorded
+ * machine a device file would be one of this machine, so there only its mode is looked at. */
+static int open_error(const char *root, const char *path, const struct stat *about)
+{
+	int fd;
+
+	if (*root)
+		return about->st_mode & (S_IRWXG | S_IRWXO) ? 0 : EACCES;
+	if (!S_ISCHR(about->st_mode))
+		return ENODEV;
+	fd = root_open("", path, O_RDWR);
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+static void add_node(struct facts *facts, const char *path, unsigned int minor)
+{
+	struct node *grown = arena_room(&facts->arena, facts->nodes, facts->node_count,
+					&facts->node_room, sizeof(*grown));
+	struct stat about;
+	struct node *node;
+	int error;
+
+	if (!grown)
+		return;
+	facts->nodes = grown;
+	node = &grown[facts->node_count++];
+	*node = (struct node){.path = path, .major = 195, .minor = minor};
+	error = root_stat(facts->root, path, &about);
+	if (error) {
+		node->sight = error == ENOENT || error == ENOTDIR ? ABSENT : UNSEEN;
+		node->error = error;
+		return;
+	}
+	node->sight = SEEN;
+	node->error = open_error(facts->root, path, &about);
+	if (S_ISCHR(about.st_mode)) {
+		node->major = major(about.st_rdev);
+		node->minor = minor(about.st_rdev);
+	}
+}
+
+/* The files of GPUs, /dev/nvidia0 and so on. */
+static void add_gpu_nodes(struct facts *facts)
+{
+	DIR *folder = root_folder(facts->root, "/dev");
+	struct dirent *entry;
+
+	if (!folder)
+		return;
+	while ((entry = readdir(folder))) {
+		int64_t number;
+		char *path;
+
+		if (!starts_with(entry->d_name, "nvidia"))
+			continue;
+		number = span_number(span_of(entry->d_name + 6), 4096);
+		path = number < 0 ? NULL : arena_printf(&facts->arena, "/dev/%s", entry->d_name);
+		if (path)
+			add_node(facts, path, (unsigned int)number);
+	}
+	closedir(folder);
+}
+
+/* The GPUs that the driver lists, also those that it was configured to leave out. */
+static void count_listed(struct facts *facts)
+{
+	DIR *folder = root_folder(facts->root, "/proc/driver/nvidia/gpus");
+	struct dirent *entry;
+
+	if (!folder)
+		return;
+	while ((entry = readdir(folder))) {
+		struct fact file;
+
+		if (*entry->d_name == '.')
+			continue;
+		file = fact_file(facts, SMALL, "/proc/driver/nvidia/gpus/%s/information",
+				 entry->d_name);
+		facts->listed_gpus++;
+		if (file.sight == SEEN) {
+			const char *line = strstr(file.text, "GPU Excluded:");
+
+			facts->excluded_gpus +=
+				line && span_starts(span_trim(span_of(line + 13)), "Yes");
+		}
+	}
+	closedir(folder);
+}
+
+/* "5:devices:/docker/1f2e": the folder of this process in the hierarchy of devices. */
+static void read_cgroup(struct facts *facts)
+{
+	struct fact file = fact_file(facts, LARGE, "/proc/self/cgroup");
+	struct span rest, line, field;
+
+	facts->devices_cgroup = fact_absent();
+	if (file.sight == UNSEEN)
+		facts->devices_cgroup = file;
+	if (file.sight != SEEN)
+		return;
+	rest = span_of(file.text);
+	while (span_split(&rest, '\n', &line)) {
+		struct fact list;
+
+		span_split(&line, ':', &field);
+		if (!line.text || !span_split(&line, ':', &field) || !span_is(field, "devices") ||
+		    !line.text)
+			continue;
+		list = fact_file(facts, LARGE, "/sys/fs/cgroup/devices%.*s/devices.list",
+				 (int)line.length, line.text);
+		/* In a container the folder of its cgroup is the top of the mount. */
+		if (list.sight == ABSENT)
+			list = fact_file(facts, LARGE, "/sys/fs/cgroup/devices/devices.list");
+		facts->devices_cgroup = list;
+	}
+}
+
+/* The folder of NVIDIA's Multi-Process Service, and whether a daemon listens in it. The kernel
+ * lists the sockets of this network namespace with their paths. */
+static void read_mps(struct facts *facts)
+{
+	const char *folder = facts_variable(facts, "CUDA_MPS_PIPE_DIRECTORY"), *socket;
+	struct fact sockets;
+	struct stat about;
+
+	if (!folder)
+		folder = "/tmp/nvidia-mps";
+	facts->mps = fact_absent();
+	socket = arena_printf(&facts->arena, "%s/control", folder);
+	if (!socket || *folder != '/')
+		return;
+	if (root_stat(facts->root, socket, &about) != 0 &&
+	    !facts_variable(facts, "CUDA_MPS_PIPE_DIRECTORY"))
+		return;
+	sockets = fact_file(facts, 1 << 24, "/proc/net/unix");
+	facts->mps = facts->container.sight == SEEN
+			     ? fact_unseen("in a container the daemon may be the host's")
+			     : sockets;
+	if (facts->mps.sight != SEEN)
+		return;
+	facts->mps = fact_text(folder);
+	facts->mps.number = strstr(sockets.text, socket) != NULL;
+}
+
+void gather_devices(struct facts *facts)
+{
+	add_node(facts, "/dev/nvidiactl", 255);
+	add_node(facts, "/dev/nvidia-uvm", 0);
+	add_gpu_nodes(facts);
+	count_listed(facts);
+	read_cgroup(facts);
+	read_mps(facts);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the driver wrote into the kernel's log: Xid events and failures. The log of a recorded
+ * machine is the output of dmesg in /var/log/dmesg.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "gather.h"
+#include "rootfile.h"
+#include "strbuf.h"
+
+enum { MAX_XID = 256, RECORD = 8192, MAX_LOG = 1 << 26 };
+
+struct log {
+	struct facts *facts;
+	unsigned int xids[MAX_XID];
+	const char *failure;
+};
+
+/* Xids that mostly come from a program, by NVIDIA's catalogue of Xid errors: an illegal access, an
+ * illegal instruction, and channels that were ended after it. */
+static bool of_program(unsigned int xid)
+{
+	return xid == 13 || xid == 31 || xid == 43 || xid == 45 || xid == 68 || xid == 69;
+}
+
+/* The text after `part` in a line; NULL: the line does not have it. */
+static const char *after(struct span line, const char *part)
+{
+	const char *found = line.length ? memmem(line.text, line.length, part, strlen(part)) : NULL;
+
+	return found ? found + strlen(part) : NULL;
+}
+
+/* "NVRM: Xid (PCI:0000:05:00): 79, pid=..." */
+static void take_line(struct log *log, struct span line)
+{
+	const char *xid = after(line, "NVRM: Xid (");
+	const char *failed = after(line, "NVRM: ");
+	const char *end = line.text + line.length;
+	int64_t number;
+
+	if (xid) {
+		const char *colon = memmem(xid, (size_t)(end - xid), "): ", 3);
+		size_t digits = 0;
+
+		if (!colon)
+			return;
+		colon += 3;
+		while (colon + digits < end && is_digit(colon[digits]))
+			digits++;
+		number = span_number((struct span){colon, digits}, MAX_XID - 1);
+		if (number >= 0)
+			log->xids[number]++;
+		return;
+	}
+	if (!failed || log->failure)
+		return;
+	if (after(line, "RmInitAdapter failed") || after(line, "rm_init_adapter failed") ||
+	    after(line, "fallen off the bus") || after(line, "is not supported by") ||
+	    after(line, "not supported by the NVIDIA"))
+		log->failure =
+			arena_strndup(&log->facts->arena, failed,
+				      (size_t)(end - failed) > 160 ? 160 : (size_t)(end - failed));
+}
+
+static void take_text(struct log *log, const char *text)
+{
+	struct span rest = span_of(text), line;
+
+	while (span_split(&rest, '\n', &line))
+		take_line(log, span_trim(line));
+}
+
+/* Each read of /dev/kmsg gives one record: "6,339,5140900,-;NVRM: ...". 0 or an errno. */
+static int read_kernel(struct log *log)
+{
+	char record[RECORD + 1];
+	int fd = root_open("", "/dev/kmsg", O_RDONLY), error = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	for (size_t total = 0; !error && total < MAX_LOG;) {
+		n = read(fd, record, RECORD);
+		if (n > 0) {
+			record[n] = '\0';
+			total += (size_t)n;
+			take_text(log, record);
+		} else if (n == 0 || (errno != EPIPE && errno != EINTR)) {
+			/* EPIPE: records were overwritten while they were read. */
+			error = n == 0 || errno == EAGAIN ? -1 : errno;
+		}
+	}
+	close(fd);
+	return error < 0 ? 0 : error;
+}
+
+static struct fact list_xids(struct log *log, bool of_programs)
+{
+	struct strbuf text = {0};
+	struct fact fact;
+	char *list;
+
+	for (unsigned int i = 0; i < MAX_XID; i++)
+		if (log->xids[i] && of_program(i) == of_programs)
+			strbuf_printf(&text, "%s%u (%u time%s)", text.length ? ", " : "", i,
+				      log->xids[i], log->xids[i] == 1 ? "" : "s");
+	list = strbuf_take(&text);
+	if (!list)
+		log->facts->arena.failed = true;
+	fact = list && *list ? fact_text(arena_strdup(&log->facts->arena, list)) : fact_absent();
+	free(list);
+	return fact;
+}
+
+/* The process of the fabric manager. The kernel cuts names of processes after 15 characters. */
+static void find_fabric_manager(struct facts *facts)
+{
+	DIR *folder = facts->switches ? root_folder(facts->root, "/proc") : NULL;
+	struct dirent *entry;
+
+	facts->fabric_manager = facts->container.sight == SEEN
+					? fact_unseen("the host's processes are not visible in a "
+						      "container")
+					: fact_absent();
+	if (!folder)
+		return;
+	while ((entry = readdir(folder))) {
+		struct fact name;
+
+		if (!is_digit(*entry->d_name))
+			continue;
+		name = fact_file(facts, 64, "/proc/%s/comm", entry->d_name);
+		if (name.sight == SEEN && starts_with(name.text, "nv-fabricmanage")) {
+			facts->fabric_manager = fact_number(strtol(entry->d_name, NULL, 10));
+			break;
+		}
+	}
+	closedir(folder);
+}
+
+void gather_log(struct facts *facts)
+{
+	struct log log = {.facts = facts};
+	struct fact file = {0};
+	int error = 0;
+
+	find_fabric_manager(facts);
+	if (*facts->root) {
+		file = fact_file(facts, MAX_LOG, "/var/log/dmesg");
+		if (file.sight == SEEN)
+			take_text(&log, file.text);
+		else if (file.sight == ABSENT)
+			file = fact_unseen("--root has no /var/log/dmesg");
+	} else {
+		error = read_kernel(&log);
+		file = error ? fact_error(facts, error) : fact_number(0);
+		if (file.sight == ABSENT)
+			file = fact_unseen("there is no /dev/kmsg");
+	}
+	if (file.sight != SEEN) {
+		facts->xid = facts->xid_program = facts->init_failed = file;
+		return;
+	}
+	facts->xid = list_xids(&log, false);
+	facts->xid_program = list_xids(&log, true);
+	facts->init_failed = log.failure ? fact_text(log.failure) : fact_absent();
+}

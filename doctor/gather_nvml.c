@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* What NVML knows: the inventory, and the state of each GPU. */
+#include <dlfcn.h>
+
+#include "gather.h"
+#include "inventory/host.h"
+#include "lint/environment.h"
+#include "nvml_processes.h"
+#include "report.h"
+
+/* A number of a GPU; -1 if NVML does not have it. A GPU that is lost is noted. */
+static int64_t number_or_unknown(struct gpu *gpu, enum nvml_return code, unsigned long long number)
+{
+	if (code == NVML_ERROR_GPU_IS_LOST || code == NVML_ERROR_RESET_REQUIRED)
+		gpu->state = code;
+	return code == NVML_SUCCESS ? (int64_t)number : -1;
+}
+
+#define ASK(member, type) \
+	__extension__({ \
+		type value_ = 0; \
+		enum nvml_return code_ = NVML_ASK(nvml, member, handle, &value_); \
+		number_or_unknown(gpu, code_, (unsigned long long)value_); \
+	})
+
+static void read_memory(struct gpu *gpu, const struct nvml *nvml, struct nvml_handle *handle)
+{
+	struct nvml_memory memory = {0};
+	struct nvml_fabric fabric = {0};
+	unsigned int now = 0, pending = 0, rows[4] = {0};
+	unsigned long long errors = 0;
+	enum nvml_return code = nvml->memory(handle, &memory);
+
+	gpu->memory = number_or_unknown(gpu, code, memory.total);
+	gpu->used = number_or_unknown(gpu, code, memory.used);
+	code = NVML_ASK(nvml, ecc_mode, handle, &now, &pending);
+	gpu->ecc = number_or_unknown(gpu, code, now);
+	gpu->ecc_pending = number_or_unknown(gpu, code, pending);
+	code = NVML_ASK(nvml, ecc_errors, handle, NVML_ERRORS_UNCORRECTED, NVML_COUNTER_SINCE_BOOT,
+			&errors);
+	gpu->errors = number_or_unknown(gpu, code, errors);
+	code = NVML_ASK(nvml, remapped_rows, handle, &rows[0], &rows[1], &rows[2], &rows[3]);
+	gpu->rows_pending = number_or_unknown(gpu, code, rows[2]);
+	gpu->rows_failed = number_or_unknown(gpu, code, rows[3]);
+	code = NVML_ASK(nvml, fabric, handle, &fabric);
+	gpu->fabric = number_or_unknown(gpu, code, fabric.state);
+	gpu->fabric_status = number_or_unknown(gpu, code, (unsigned long long)fabric.status);
+	code = NVML_ASK(nvml, mig_mode, handle, &now, &pending);
+	gpu->mig = number_or_unknown(gpu, code, now);
+	gpu->mig_pending = number_or_unknown(gpu, code, pending);
+}
+
+static void read_processes(struct facts *facts, struct gpu *gpu, const struct nvml *nvml,
+			   struct nvml_handle *handle)
+{
+	struct nvml_processes list;
+
+	if (!nvml_read_processes(&list, nvml, NVML_LIST_COMPUTE, handle)) {
+		facts->arena.failed = true;
+		return;
+	}
+	gpu->processes = number_or_unknown(gpu, list.code, list.count);
+	free(list.entries);
+}
+
+static void read_gpu(struct facts *facts, struct gpu *gpu, const struct nvml *nvml)
+{
+	struct nvml_handle *handle = NULL;
+	char name[NVML_NAME_SIZE] = "";
+	int major = -1, minor = -1;
+
+	gpu->state = nvml->by_index(gpu->index, &handle);
+	if (gpu->state != NVML_SUCCESS)
+		return;
+	if (nvml->name(handle, name, sizeof(name)) == NVML_SUCCESS)
+		gpu->name = arena_strdup(&facts->arena, name);
+	if (NVML_ASK(nvml, capability, handle, &major, &minor) == NVML_SUCCESS) {
+		gpu->major = major;
+		gpu->minor = minor;
+	}
+	gpu->compute = ASK(compute_mode, enum nvml_compute_mode);
+	gpu->persistence = ASK(persistence, unsigned int);
+	gpu->pages_pending = ASK(pages_pending, unsigned int);
+	gpu->clocks = ASK(clock_reasons, unsigned long long);
+	gpu->performance = ASK(performance, unsigned int);
+	gpu->width = ASK(pcie_width, unsigned int);
+	gpu->max_width = ASK(pcie_max_width, unsigned int);
+	gpu->generation = ASK(pcie_generation, unsigned int);
+	gpu->max_generation = ASK(pcie_max_generation, unsigned int);
+	read_memory(gpu, nvml, handle);
+	read_processes(facts, gpu, nvml, handle);
+}
+
+static void read_gpus(struct facts *facts, const struct nvml *nvml)
+{
+	unsigned int count = 0;
+
+	if (nvml->count(&count) != NVML_SUCCESS || count > GPUMAP_MAX_DEVICES)
+		return;
+	facts->gpus = arena_alloc(&facts->arena, count, sizeof(*facts->gpus));
+	for (unsigned int i = 0; facts->gpus && i < count; i++) {
+		struct gpu *gpu = &facts->gpus[i];
+
+		*gpu = (struct gpu){
+			.memory = -1,
+			.used = -1,
+			.major = -1,
+			.minor = -1,
+			.compute = -1,
+			.persistence = -1,
+			.ecc = -1,
+			.ecc_pending = -1,
+			.errors = -1,
+			.pages_pending = -1,
+			.rows_pending = -1,
+			.rows_failed = -1,
+			.clocks = -1,
+			.performance = -1,
+			.width = -1,
+			.max_width = -1,
+			.generation = -1,
+			.max_generation = -1,
+			.mig = -1,
+			.mig_pending = -1,
+			.fabric = -1,
+			.fabric_status = -1,
+			.processes = -1,
+		};
+		gpu->index = i;
+		read_gpu(facts, gpu, nvml);
+		facts->gpu_count++;
+	}
+}
+
+static void read_system(struct facts *facts, const struct nvml *nvml)
+{
+	struct nvml_confidential confidential = {0};
+	char text[NVML_VERSION_SIZE] = "";
+	unsigned int accepts = 0;
+	int cuda = 0;
+
+	if (nvml->driver_version(text, sizeof(text)) == NVML_SUCCESS)
+		facts->nvml_driver = fact_text(arena_strdup(&facts->arena, text));
+	if (NVML_ASK(nvml, library_version, text, sizeof(text)) == NVML_SUCCESS)
+		facts->nvml_library = fact_text(arena_strdup(&facts->arena, text));
+	if (NVML_ASK(nvml, cuda_version, &cuda) == NVML_SUCCESS && cuda > 0)
+		facts->cuda = fact_number(cuda);
+	if (NVML_ASK(nvml, confidential, &confidential) == NVML_SUCCESS)
+		facts->confidential = confidential.feature;
+	if (NVML_ASK(nvml, accepts_work, &accepts) == NVML_SUCCESS)
+		facts->accepts_work = accepts;
+}
+
+static void ask_nvml(struct facts *facts)
+{
+	struct nvml nvml = {0};
+	const char *missing = NULL;
+
+	facts->nvml_asked = true;
+	facts->nvml = nvml_open(&nvml, &missing);
+	if (facts->nvml != NVML_SUCCESS)
+		return;
+	facts->nvml = nvml.init();
+	if (facts->nvml == NVML_SUCCESS) {
+		read_system(facts, &nvml);
+		read_gpus(facts, &nvml);
+		nvml.shutdown();
+	}
+	dlclose(nvml.library);
+}
+
+static const struct library *library_named(const struct facts *facts, const char *name)
+{
+	for (size_t i = 0; i < facts->library_count; i++)
+		if (streq(facts->libraries[i].name, name))
+			return &facts->libraries[i];
+	return NULL;
+}
+
+/* What NVML would answer on a recorded machine, as far as its files show. */
+static enum nvml_return recorded_nvml(const struct facts *facts)
+{
+	const struct library *nvml = library_named(facts, NVML_LIBRARY);
+
+	if (!nvml)
+		return NVML_ERROR_LIBRARY_NOT_FOUND;
+	if (facts->module.sight != SEEN)
+		return NVML_ERROR_DRIVER_NOT_LOADED;
+	if (nvml->version && strchr(nvml->version, '.') &&
+	    !streq(nvml->version, facts->module.text))
+		return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
+	return NVML_SUCCESS;
+}
+
+static int read_inventory(struct facts *facts)
+{
+	if (!*facts->root)
+		return gpumap_inventory_probe(&facts->inventory, 0, NULL, facts->inventory_report);
+	facts->nvml = recorded_nvml(facts);
+	if (facts->nvml == NVML_SUCCESS)
+		return proc_probe(&facts->inventory, facts->root, facts->inventory_report);
+	return probe_without_nvml(&facts->inventory, facts->root, facts->nvml,
+				  facts->inventory_report);
+}
+
+void gather_nvml(struct facts *facts)
+{
+	const gpumap_inventory *judged;
+	int r = read_inventory(facts);
+
+	if (r == GPUMAP_ENOMEM)
+		facts->arena.failed = true;
+	if (!*facts->root)
+		ask_nvml(facts);
+	if (facts->cuda.sight != SEEN && facts->module.sight == SEEN &&
+	    nvml_cuda_of_driver(facts->module.text))
+		facts->cuda = fact_number(nvml_cuda_of_driver(facts->module.text));
+	/* Without GPUs each list would be wrong. */
+	judged = facts->inventory && gpumap_inventory_count(facts->inventory) &&
+				 !gpumap_inventory_str(facts->inventory, GPUMAP_INVENTORY_NO_GPU)
+			 ? facts->inventory
+			 : NULL;
+	if (facts->environ && lint_environment(facts->environ, judged, NULL,
+					       facts->environment_report) == GPUMAP_ENOMEM)
+		facts->arena.failed = true;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* The system, its container, and the limits of this process. */
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+
+#include "gather.h"
+#include "rootfile.h"
+
+enum { SMALL = 1 << 16, LARGE = 1 << 22 };
+
+/* The value after `key` in the line that begins with it. Empty, with a text of NULL: no such line.
+ */
+static struct span line_value(const char *text, const char *key)
+{
+	struct span rest = span_of(text), line;
+
+	while (span_split(&rest, '\n', &line))
+		if (span_starts(line, key))
+			return span_trim(
+				(struct span){line.text + strlen(key), line.length - strlen(key)});
+	return (struct span){NULL, 0};
+}
+
+static struct span unquoted(struct span s)
+{
+	if (s.length >= 2 && (*s.text == '"' || *s.text == '\'') && s.text[s.length - 1] == *s.text)
+		return (struct span){s.text + 1, s.length - 2};
+	return s;
+}
+
+static void read_os(struct facts *facts)
+{
+	struct fact file = fact_file(facts, SMALL, "/etc/os-release");
+	struct span name;
+
+	if (file.sight == ABSENT)
+		file = fact_file(facts, SMALL, "/usr/lib/os-release");
+	facts->os = file.sight == ABSENT ? fact_unseen("there is no os-release") : file;
+	if (file.sight != SEEN)
+		return;
+	name = unquoted(line_value(file.text, "PRETTY_NAME="));
+	facts->os = name.length ? fact_text(arena_strndup(&facts->arena, name.text, name.length))
+				: fact_unseen("/etc/os-release has no PRETTY_NAME");
+}
+
+/* "Linux version 6.1.0-18-amd64 (...) ...": of a recorded machine. */
+static void read_kernel(struct facts *facts)
+{
+	struct fact file;
+	struct utsname name;
+	struct span release, word;
+
+	if (!*facts->root && uname(&name) == 0) {
+		facts->kernel = fact_text(arena_strdup(&facts->arena, name.release));
+		return;
+	}
+	file = fact_file(facts, SMALL, "/proc/version");
+	facts->kernel = file.sight == ABSENT ? fact_unseen("there is no /proc/version") : file;
+	if (file.sight != SEEN)
+		return;
+	release = line_value(file.text, "Linux version ");
+	facts->kernel = fact_unseen("/proc/version is not that of Linux");
+	if (release.text && span_split(&release, ' ', &word))
+		facts->kernel = fact_text(arena_strndup(&facts->arena, word.text, word.length));
+}
+
+/* The kind of container that this process is in: the files and variables that its engine makes. */
+static void read_container(struct facts *facts)
+{
+	static const struct {
+		const char *file, *variable, *name;
+	} rows[] = {
+		{NULL, "KUBERNETES_SERVICE_HOST", "Kubernetes"},
+		{"/.dockerenv", NULL, "Docker"},
+		{"/run/.containerenv", NULL, "Podman"},
+		{"/.singularity.d", NULL, "Singularity"},
+		{NULL, "APPTAINER_CONTAINER", "Apptainer"},
+		{NULL, "SINGULARITY_CONTAINER", "Singularity"},
+		{NULL, "container", "container"}, /* systemd, LXC, podman */
+	};
+	struct stat about;
+
+	facts->container = fact_absent();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].file ? root_stat(facts->root, rows[i].file, &about) == 0
+				 : facts_variable(facts, rows[i].variable) != NULL) {
+			facts->container = fact_text(rows[i].name);
+			return;
+		}
+}
+
+void gather_system(struct facts *facts)
+{
+	read_os(facts);
+	read_kernel(facts);
+	read_container(facts);
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+/* The soft limit of a line of /proc/self/limits: "Max open files   1024   4096   files". */
+static struct fact soft_limit(const struct fact *file, const char *name)
+{
+	struct span value, word;
+	int64_t number;
+
+	if (file->sight == ABSENT)
+		return fact_unseen("there is no /proc/self/limits");
+	if (file->sight != SEEN)
+		return *file;
+	value = line_value(file->text, name);
+	if (!value.text || !span_split(&value, ' ', &word))
+		return fact_unseen("/proc/self/limits lacks it");
+	if (span_is(word, "unlimited"))
+		return fact_number(-1);
+	number = span_number(word, INT64_MAX / 2);
+	return number < 0 ? fact_unseen("/proc/self/limits lacks it") : fact_number(number);
+}
+
+/* A size with its unit, "65536k"; -1: it is not one. */
+static int64_t size_value(struct span s)
+{
+	int shift = 0;
+	int64_t number;
+
+	if (s.length && (s.text[s.length - 1] | 32) == 'k')
+		shift = 10;
+	else if (s.length && (s.text[s.length - 1] | 32) == 'm')
+		shift = 20;
+	else if (s.length && (s.text[s.length - 1] | 32) == 'g')
+		shift = 30;
+	s.length -= shift > 0;
+	number = span_number(s, INT64_MAX >> 31);
+	return number < 0 ? -1 : number << shift;
+}
+
+/* "tmpfs /dev/shm tmpfs rw,nosuid,size=65536k 0 0" */
+static struct fact recorded_shm(struct facts *facts)
+{
+	struct fact file = fact_file(facts, LARGE, "/proc/self/mounts");
+	struct span rest, line, word[4], option;
+
+	if (file.sight == ABSENT)
+		return fact_unseen("there is no /proc/self/mounts");
+	if (file.sight != SEEN)
+		return file;
+	rest = span_of(file.text);
+	while (span_split(&rest, '\n', &line)) {
+		size_t n = 0;
+
+		while (n < 4 && line.text && span_split(&line, ' ', &word[n]))
+			n++;
+		if (n < 4 || !span_is(word[1], "/dev/shm"))
+			continue;
+		while (span_split(&word[3], ',', &option))
+			if (span_starts(option, "size=") &&
+			    size_value((struct span){option.text + 5, option.length - 5}) >= 0)
+				return fact_number(size_value(
+					(struct span){option.text + 5, option.length - 5}));
+		return fact_unseen("the mount has no size");
+	}
+	return fact_absent();
+}
+
+static void read_shm(struct facts *facts)
+{
+	struct statvfs about;
+	struct stat folder;
+
+	if (*facts->root) {
+		facts->shm = recorded_shm(facts);
+		facts->shm_free = fact_unseen("--root");
+	} else if (root_stat("", "/dev/shm", &folder) != 0 || !S_ISDIR(folder.st_mode)) {
+		facts->shm = fact_absent();
+	} else if (statvfs("/dev/shm", &about) == 0) {
+		facts->shm = fact_number((int64_t)about.f_blocks * (int64_t)about.f_frsize);
+		facts->shm_free = fact_number((int64_t)about.f_bavail * (int64_t)about.f_frsize);
+	}
+}
+
+/* A list of /proc/self/status: "Cpus_allowed_list:\t0-3". */
+static struct fact allowed(struct facts *facts, const struct fact *file, const char *key)
+{
+	struct span value;
+
+	if (file->sight == ABSENT)
+		return fact_unseen("there is no /proc/self/status");
+	if (file->sight != SEEN)
+		return *file;
+	value = line_value(file->text, key);
+	if (!value.length)
+		return fact_unseen("/proc/self/status lacks it");
+	return fact_text(arena_strndup(&facts->arena, value.text, value.length));
+}
+
+void gather_limits(struct facts *facts)
+{
+	struct fact limits = fact_file(facts, SMALL, "/proc/self/limits");
+	struct fact status = fact_file(facts, SMALL, "/proc/self/status");
+
+	facts->memlock = soft_limit(&limits, "Max locked memory");
+	facts->open_files = soft_limit(&limits, "Max open files");
+	facts->address_space = soft_limit(&limits, "Max address space");
+	facts->cpus = allowed(facts, &status, "Cpus_allowed_list:");
+	facts->memory_nodes = allowed(facts, &status, "Mems_allowed_list:");
+	read_shm(facts);
+}

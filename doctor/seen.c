@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "seen.h"
+
+#include "check.h"
+#include "nvml_library.h"
+
+struct lines {
+	const struct facts *facts;
+	struct arena *arena;
+	struct seen_line *list;
+	size_t count;
+};
+
+static void add(struct lines *lines, const char *key, const char *label, struct fact fact)
+{
+	if (lines->count < MAX_SEEN)
+		lines->list[lines->count++] = (struct seen_line){key, label, fact};
+}
+
+static void add_text(struct lines *lines, const char *key, const char *label, const char *text)
+{
+	if (text)
+		add(lines, key, label, fact_text(text));
+}
+
+/* "12.4" for 12040 */
+static const char *cuda_text(struct arena *arena, int64_t version)
+{
+	return arena_printf(arena, "%lld.%lld", (long long)version / 1000,
+			    (long long)version % 1000 / 10);
+}
+
+static void add_driver(struct lines *lines)
+{
+	const struct facts *facts = lines->facts;
+	struct fact fact = facts->module;
+
+	if (fact.sight == SEEN && facts->open_module)
+		fact.text = arena_printf(lines->arena, "%s (open module)", fact.text);
+	if (fact.sight == ABSENT && facts->nvml_driver.sight == SEEN)
+		fact = fact_text(
+			arena_printf(lines->arena, "%s, by NVML", facts->nvml_driver.text));
+	add(lines, "driver", "driver", fact);
+	fact = facts->cuda;
+	if (fact.sight == SEEN)
+		fact.text = cuda_text(lines->arena, fact.number);
+	else if (!fact.why)
+		fact = fact_absent();
+	add(lines, "driver_cuda", "its CUDA", fact);
+	fact = facts->toolkit;
+	add(lines, "toolkit", "CUDA Toolkit", fact);
+}
+
+/* The library with the highest of these names that the loader finds. */
+static void add_library(struct lines *lines, const char *key, const char *label,
+			const char *const *names)
+{
+	const struct library *found = NULL;
+
+	for (size_t i = 0; names[i] && !found; i++)
+		found = first_library(lines->facts, names[i]);
+	if (!found)
+		add(lines, key, label, fact_absent());
+	else if (found->version && strchr(found->version, '.'))
+		add_text(lines, key, label,
+			 arena_printf(lines->arena, "%s, %s", found->version, found->path));
+	else
+		add_text(lines, key, label, found->path);
+}
+
+static void add_libraries(struct lines *lines)
+{
+	static const char *const cuda[] = {"libcuda.so.1", NULL};
+	static const char *const cudart[] = {"libcudart.so.13", "libcudart.so.12",
+					     "libcudart.so.11.0", NULL};
+	static const char *const cudnn[] = {"libcudnn.so.9", "libcudnn.so.8", NULL};
+	static const char *const nccl[] = {"libnccl.so.2", NULL};
+
+	add_library(lines, "libcuda", "libcuda", cuda);
+	add_library(lines, "cudart", "CUDA Runtime", cudart);
+	add_library(lines, "cudnn", "cuDNN", cudnn);
+	add_library(lines, "nccl", "NCCL", nccl);
+}
+
+static void add_limit(struct lines *lines, const char *key, const char *label,
+		      const struct fact *limit, int shift, const char *unit)
+{
+	struct fact fact = *limit;
+
+	if (fact.sight == SEEN)
+		fact.text = fact.number < 0 ? "unlimited"
+					    : arena_printf(lines->arena, "%lld%s",
+							   (long long)fact.number >> shift, unit);
+	add(lines, key, label, fact);
+}
+
+static void add_gpus(struct lines *lines)
+{
+	const struct facts *facts = lines->facts;
+	size_t count = facts->gpu_count, on_bus = facts->pci_count;
+
+	if (!facts->nvml_asked)
+		add_text(lines, "gpu_count", "GPUs",
+			 arena_printf(lines->arena, "%zu on the PCI bus", on_bus));
+	else if (facts->nvml != NVML_SUCCESS)
+		add_text(lines, "gpu_count", "GPUs",
+			 arena_printf(lines->arena, "%zu on the PCI bus; NVML: %s", on_bus,
+				      nvml_text(facts->nvml)));
+	else
+		add_text(lines, "gpu_count", "GPUs", arena_printf(lines->arena, "%zu", count));
+}
+
+size_t seen_lines(const struct facts *facts, struct arena *arena, struct seen_line ret[MAX_SEEN])
+{
+	struct lines lines = {facts, arena, ret, 0};
+
+	add(&lines, "system", "system", facts->os);
+	add(&lines, "kernel", "Linux", facts->kernel);
+	add(&lines, "container", "container", facts->container);
+	add_driver(&lines);
+	add_libraries(&lines);
+	add_gpus(&lines);
+	if (facts->environ && environ_find(facts->environ, "CUDA_VISIBLE_DEVICES"))
+		add_text(&lines, "visible", "visible list",
+			 environ_find(facts->environ, "CUDA_VISIBLE_DEVICES"));
+	add_limit(&lines, "shm", "/dev/shm", &facts->shm, 20, " MiB");
+	add_limit(&lines, "memlock", "locked memory", &facts->memlock, 10, " KiB");
+	add_limit(&lines, "open_files", "open files", &facts->open_files, 0, "");
+	add(&lines, "cpus", "CPUs", facts->cpus);
+	return lines.count;
+}
+
+const char *seen_gpu(const struct gpu *gpu, struct arena *arena)
+{
+	const char *name = gpu->name ? gpu->name : "GPU", *use = "";
+
+	if (gpu->state != NVML_SUCCESS)
+		return arena_printf(arena, "%s: %s", name, nvml_text(gpu->state));
+	if (gpu->processes > 0)
+		use = arena_printf(arena, ", %lld process%s", (long long)gpu->processes,
+				   gpu->processes == 1 ? "" : "es");
+	else if (gpu->processes == 0)
+		use = ", no process";
+	if (gpu->memory < 0)
+		return arena_printf(arena, "%s%s", name, use ? use : "");
+	return arena_printf(arena, "%s, %lld MiB, %lld MiB used%s", name,
+			    (long long)gpu->memory >> 20, (long long)gpu->used >> 20,
+			    use ? use : "");
+}

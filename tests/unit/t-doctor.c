@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each check of gpumap doctor, over facts that are made here: a good state that it leaves alone,
+ * and a bad one that it finds. Its way through real files is in tests/cli/doctor.test.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "doctor/check.h"
+#include "nvml_library.h"
+#include "unit.h"
+
+/* What a state of GPUs is made of. */
+static struct gpu gpus[2];
+static struct pci_gpu pci[2];
+static struct node nodes[3];
+static struct library libraries[3];
+static const char *variables[3];
+
+static void set_gpus(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		gpus[i] = (struct gpu){
+			.index = i,
+			.name = "NVIDIA H100 80GB HBM3",
+			.memory = 80ll << 30,
+			.major = 9,
+			.persistence = 1,
+			.ecc = 1,
+			.ecc_pending = 1,
+			.clocks = 1,
+			.width = 16,
+			.max_width = 16,
+			.generation = 5,
+			.max_generation = 5,
+			.fabric = NVML_FABRIC_COMPLETED,
+		};
+		pci[i] = (struct pci_gpu){i ? "0000:08:00.0" : "0000:07:00.0", "nvidia", "identity",
+					  "0-31", 0};
+	}
+	nodes[0] = (struct node){"/dev/nvidiactl", SEEN, 0, 195, 255};
+	nodes[1] = (struct node){"/dev/nvidia-uvm", SEEN, 0, 510, 0};
+	nodes[2] = (struct node){"/dev/nvidia0", SEEN, 0, 195, 0};
+}
+
+static void set_libraries(struct facts *f)
+{
+	libraries[0] = (struct library){"libcuda.so.1", "/usr/lib/libcuda.so.1",
+					"/usr/lib/libcuda.so.570.86.15", "570.86.15"};
+	libraries[1] = (struct library){"libnvidia-ml.so.1", "/usr/lib/libnvidia-ml.so.1",
+					"/usr/lib/libnvidia-ml.so.570.86.15", "570.86.15"};
+	libraries[2] = (struct library){"libcudnn.so.9", "/usr/lib/libcudnn.so.9",
+					"/usr/lib/libcudnn.so.9.1.0", "9.1.0"};
+	f->libraries = libraries;
+	f->library_count = 3;
+}
+
+/* A machine with two GPUs on which all is well. */
+static void set_well(struct facts *f)
+{
+	memset(variables, 0, sizeof(variables));
+	*f = (struct facts){
+		.root = "",
+		.environ = variables,
+		.kernel = fact_text("6.1.0"),
+		.container = fact_absent(),
+		.module = fact_text("570.86.15"),
+		.modules = fact_number(0),
+		.uvm = true,
+		.peermem = true,
+		.nvidia_listed = true,
+		.module_file = fact_text("nvidia.ko"),
+		.secure_boot = fact_number(0),
+		.nvml_asked = true,
+		.nvml = NVML_SUCCESS,
+		.cuda = fact_number(12080),
+		.stub_folder = fact_absent(),
+		.toolkit = {SEEN, "12.4", 12040, NULL},
+		.nodes = nodes,
+		.node_count = 3,
+		.devices_cgroup = fact_text("a *:* rwm"),
+		.listed_gpus = 1,
+		.pci = pci,
+		.pci_count = 2,
+		.bus = fact_number(0),
+		.acs = fact_number(0),
+		.infiniband = fact_number(1),
+		.gpus = gpus,
+		.gpu_count = 2,
+		.accepts_work = -1,
+		.fabric_manager = fact_absent(),
+		.xid = fact_absent(),
+		.xid_program = fact_absent(),
+		.init_failed = fact_absent(),
+		.shm = fact_number(32ll << 30),
+		.shm_free = fact_number(32ll << 30),
+		.memlock = fact_number(-1),
+		.open_files = fact_number(65536),
+		.address_space = fact_number(-1),
+		.cpus = fact_text("0-63"),
+		.memory_nodes = fact_text("0-1"),
+		.mps = {SEEN, "/tmp/nvidia-mps", 1, NULL},
+	};
+	set_gpus();
+	set_libraries(f);
+}
+
+/* A driver that is not loaded. */
+static void unload(struct facts *f)
+{
+	f->module = fact_absent();
+	f->gpu_count = 0;
+	f->nvml = NVML_ERROR_DRIVER_NOT_LOADED;
+}
+
+static void in_container(struct facts *f)
+{
+	f->container = fact_text("Docker");
+	f->gpu_count = 0;
+}
+
+static void compat(struct facts *f)
+{
+	libraries[0].path = "/usr/local/cuda/compat/libcuda.so.1";
+	libraries[0].version = "575.10";
+	(void)f;
+}
+
+/* A state: what is set before, in both states, and what makes it bad. */
+#define STATE(name, ...) \
+	static void name(struct facts *f) \
+	{ \
+		(void)f; \
+		__VA_ARGS__ \
+	}
+
+STATE(nothing, )
+STATE(old_cuda, libraries[0].version = "550.54.15";)
+STATE(old_nvml, libraries[1].version = "550.54.15";)
+STATE(nouveau, f->nouveau = true;)
+STATE(not_built, f->module_file = fact_absent();)
+STATE(signatures, f->secure_boot = fact_text("sig_enforce is set"); f->secure_boot.number = 1;)
+STATE(init_failed, f->init_failed = fact_text("RmInitAdapter failed!");)
+STATE(refused, nodes[2].error = EPERM;)
+STATE(not_listed, f->devices_cgroup = fact_text("c 1:3 rwm\nc 195:1 rwm");)
+STATE(unknown_error, f->nvml = NVML_ERROR_UNKNOWN;)
+STATE(no_nodes, f->node_count = 0;)
+STATE(void_request, f->node_count = 0; variables[0] = "NVIDIA_VISIBLE_DEVICES=void";)
+STATE(unused_request, f->node_count = 0; variables[0] = "NVIDIA_VISIBLE_DEVICES=all";)
+STATE(no_libcuda, f->libraries++; f->library_count--;)
+STATE(no_control, nodes[0].sight = ABSENT;)
+STATE(too_few_nodes, f->listed_gpus = 2;)
+STATE(no_uvm, nodes[1].sight = ABSENT;)
+STATE(no_permission, nodes[0].error = EACCES;)
+STATE(vfio, pci[1].driver = "vfio-pci";)
+STATE(unbound, pci[1].driver = NULL;)
+STATE(excluded, f->listed_gpus = 2; f->excluded_gpus = 1;)
+STATE(stub, libraries[0].real = "/usr/local/cuda/lib64/stubs/libcuda.so";)
+STATE(consumer, gpus[1].name = "NVIDIA GeForce RTX 4090";)
+STATE(old_compat, libraries[0].version = "550.54.15";)
+STATE(second_cuda, libraries[2] = libraries[0]; libraries[2].path = "/opt/libcuda.so.1";
+      libraries[2].version = "550.54.15";)
+STATE(second_cudnn, libraries[1] = libraries[2]; libraries[1].version = "9.2.0";)
+STATE(new_toolkit, f->toolkit = fact_text("13.0"); f->toolkit.number = 13000;)
+STATE(path_set, variables[0] = "LD_LIBRARY_PATH=/cuda/stubs";)
+STATE(stub_folder, f->stub_folder = fact_text("/cuda/stubs");)
+STATE(lost, gpus[1].state = NVML_ERROR_GPU_IS_LOST;)
+STATE(fabric_starts, gpus[0].fabric = NVML_FABRIC_IN_PROGRESS;)
+STATE(fabric_fails, gpus[0].fabric_status = NVML_ERROR_UNKNOWN;)
+STATE(switches, f->gpu_count = 0; f->switches = 6; f->fabric_manager = fact_number(42);)
+STATE(no_manager, f->fabric_manager = fact_absent();)
+STATE(confidential, f->confidential = 1; f->accepts_work = 1;)
+STATE(not_accepting, f->accepts_work = 0;)
+STATE(rows_failed, gpus[1].rows_failed = 1;)
+STATE(rows_pending, gpus[1].rows_pending = 1;)
+STATE(pages_pending, gpus[1].pages_pending = 1;)
+STATE(errors, gpus[1].errors = 3;)
+STATE(ecc_changes, gpus[1].ecc_pending = 0;)
+STATE(mig_changes, gpus[1].mig_pending = 1;)
+STATE(prohibited, gpus[1].compute = NVML_COMPUTE_PROHIBITED;)
+STATE(busy, gpus[1].compute = NVML_COMPUTE_EXCLUSIVE_PROCESS; gpus[1].processes = 1;)
+STATE(exclusive, gpus[1].compute = NVML_COMPUTE_EXCLUSIVE_PROCESS;)
+STATE(hot, gpus[1].clocks = NVML_CLOCKS_HW_THERMAL;)
+STATE(brake, gpus[1].clocks = NVML_CLOCKS_HW_POWER_BRAKE;)
+STATE(narrow, gpus[1].width = 8;)
+STATE(slow, gpus[1].generation = 1;)
+STATE(idle, gpus[1].generation = 1; gpus[1].performance = 8;)
+STATE(not_persistent, gpus[1].persistence = 0;)
+STATE(in_use, gpus[1].processes = 2;)
+STATE(xid, f->xid = fact_text("79 (1 time)");)
+STATE(xid_program, f->xid_program = fact_text("31 (1 time)");)
+STATE(small_shm, f->shm = fact_number(64 << 20);)
+STATE(no_shm, f->shm = fact_absent();)
+STATE(full_shm, f->shm_free = fact_number(1 << 20);)
+STATE(low_memlock, f->memlock = fact_number(64 << 10);)
+STATE(low_address_space, f->address_space = fact_number(8ll << 30);)
+STATE(few_files, f->open_files = fact_number(1024);)
+STATE(far_cpus, f->cpus = fact_text("32-63");)
+STATE(far_memory, f->memory_nodes = fact_text("1");)
+STATE(translates, pci[1].iommu = "DMA-FQ";)
+STATE(acs, f->acs = fact_text("0000:06:00.0"); f->acs.number = 2;)
+STATE(no_peermem, f->peermem = false;)
+STATE(no_daemon, f->mps.number = 0;)
+
+static const struct {
+	const char *name;
+	enum finding_id finding;
+	void (*before)(struct facts *); /* in both states */
+	void (*bad)(struct facts *);
+} rows[] = {
+	{"libcuda", FINDING_VERSIONS_DIFFER, nothing, old_cuda},
+	{"libnvidia-ml", FINDING_VERSIONS_DIFFER, nothing, old_nvml},
+	{"nouveau", FINDING_NOUVEAU_LOADED, unload, nouveau},
+	{"not built", FINDING_MODULE_NOT_BUILT, unload, not_built},
+	{"signatures", FINDING_MODULE_UNSIGNED, unload, signatures},
+	{"initialisation", FINDING_INIT_FAILED, nothing, init_failed},
+	{"EPERM in a container", FINDING_GPUS_TAKEN, in_container, refused},
+	{"cgroup 1 in a container", FINDING_GPUS_TAKEN, in_container, not_listed},
+	{"unknown error", FINDING_GPUS_TAKEN, in_container, unknown_error},
+	{"no device files", FINDING_CONTAINER_NO_GPUS, in_container, no_nodes},
+	{"void", FINDING_CONTAINER_NO_GPUS, in_container, void_request},
+	{"without the toolkit", FINDING_CONTAINER_NO_GPUS, in_container, unused_request},
+	{"no compute", FINDING_CONTAINER_NO_COMPUTE, in_container, no_libcuda},
+	{"no nvidiactl", FINDING_NODE_MISSING, nothing, no_control},
+	{"too few", FINDING_NODE_MISSING, nothing, too_few_nodes},
+	{"no uvm", FINDING_UVM_MISSING, nothing, no_uvm},
+	{"permission", FINDING_NODE_DENIED, nothing, no_permission},
+	{"cgroup 2", FINDING_NODE_CGROUP, nothing, refused},
+	{"cgroup 1", FINDING_NODE_CGROUP, nothing, not_listed},
+	{"vfio", FINDING_GPU_UNBOUND, nothing, vfio},
+	{"unbound", FINDING_GPU_UNBOUND, nothing, unbound},
+	{"excluded", FINDING_GPU_EXCLUDED, nothing, excluded},
+	{"no libcuda", FINDING_LIBCUDA_MISSING, nothing, no_libcuda},
+	{"stub", FINDING_STUB_LOADED, nothing, stub},
+	{"GeForce", FINDING_COMPAT_UNSUPPORTED, compat, consumer},
+	{"old compat", FINDING_COMPAT_OLDER, compat, old_compat},
+	{"two libcuda", FINDING_TWO_LIBCUDA, nothing, second_cuda},
+	{"two cudnn", FINDING_TWO_LIBRARIES, nothing, second_cudnn},
+	{"toolkit", FINDING_TOOLKIT_NEWER, nothing, new_toolkit},
+	{"stub folder", FINDING_STUB_FOLDER, path_set, stub_folder},
+	{"lost", FINDING_GPU_LOST, nothing, lost},
+	{"fabric starts", FINDING_FABRIC_NOT_READY, nothing, fabric_starts},
+	{"fabric fails", FINDING_FABRIC_NOT_READY, nothing, fabric_fails},
+	{"no fabric manager", FINDING_FABRIC_NOT_READY, switches, no_manager},
+	{"confidential", FINDING_NOT_ACCEPTING, confidential, not_accepting},
+	{"remap failed", FINDING_REMAP_FAILED, nothing, rows_failed},
+	{"remap pending", FINDING_REMAP_PENDING, nothing, rows_pending},
+	{"pages pending", FINDING_PAGES_PENDING, nothing, pages_pending},
+	{"errors", FINDING_ECC_ERRORS, nothing, errors},
+	{"ECC pending", FINDING_ECC_PENDING, nothing, ecc_changes},
+	{"MIG pending", FINDING_MIG_PENDING, nothing, mig_changes},
+	{"prohibited", FINDING_COMPUTE_PROHIBITED, nothing, prohibited},
+	{"exclusive, busy", FINDING_EXCLUSIVE_BUSY, nothing, busy},
+	{"exclusive", FINDING_EXCLUSIVE_MODE, nothing, exclusive},
+	{"hot", FINDING_GPU_SLOWED, nothing, hot},
+	{"power brake", FINDING_GPU_SLOWED, nothing, brake},
+	{"narrow", FINDING_PCIE_NARROW, nothing, narrow},
+	{"slow", FINDING_PCIE_SLOW, nothing, slow},
+	{"not persistent", FINDING_NO_PERSISTENCE, nothing, not_persistent},
+	{"in use", FINDING_GPU_IN_USE, nothing, in_use},
+	{"Xid", FINDING_XID_HARDWARE, nothing, xid},
+	{"Xid of a program", FINDING_XID_PROGRAM, nothing, xid_program},
+	{"small shm", FINDING_SHM_SMALL, nothing, small_shm},
+	{"no shm", FINDING_SHM_SMALL, nothing, no_shm},
+	{"full shm", FINDING_SHM_SMALL, nothing, full_shm},
+	{"memlock", FINDING_MEMLOCK_LOW, nothing, low_memlock},
+	{"address space", FINDING_ADDRESS_LIMITED, nothing, low_address_space},
+	{"open files", FINDING_OPEN_FILES_LOW, nothing, few_files},
+	{"CPUs", FINDING_FAR_CPUS, nothing, far_cpus},
+	{"memory", FINDING_FAR_MEMORY, nothing, far_memory},
+	{"IOMMU", FINDING_IOMMU_TRANSLATES, nothing, translates},
+	{"ACS", FINDING_ACS_REDIRECTS, nothing, acs},
+	{"peermem", FINDING_NO_PEERMEM, nothing, no_peermem},
+	{"MPS", FINDING_MPS_GONE, nothing, no_daemon},
+};
+
+static const struct check *check_of(enum finding_id finding)
+{
+	for (size_t i = 0; i < check_count(); i++)
+		if (check_get(i)->finding == finding)
+			return check_get(i);
+	ck_abort_msg("a finding without a check");
+}
+
+START_TEST(finds_bad_alone)
+{
+	struct arena arena = {0};
+	struct verdict verdict;
+	struct facts facts;
+
+	set_well(&facts);
+	rows[_i].before(&facts);
+	judge(check_of(rows[_i].finding), &facts, &arena, &verdict);
+	ck_assert_msg(verdict.outcome == OUTCOME_FINE, "%s: a good state: %d, %s", rows[_i].name,
+		      verdict.outcome, verdict.text ? verdict.text : "");
+	rows[_i].bad(&facts);
+	judge(check_of(rows[_i].finding), &facts, &arena, &verdict);
+	ROW_EQ_INT(rows[_i].name, verdict.outcome, OUTCOME_WRONG);
+	ck_assert_msg(verdict.text && verdict.fix, "%s: text and remedy", rows[_i].name);
+	arena_free(&arena);
+}
+END_TEST
+
+/* No other state of a machine on which all is well is wrong. */
+START_TEST(well)
+{
+	struct arena arena = {0};
+	struct verdict verdict;
+	struct facts facts;
+
+	set_well(&facts);
+	for (size_t i = 0; i < check_count(); i++) {
+		judge(check_get(i), &facts, &arena, &verdict);
+		ck_assert_msg(verdict.outcome != OUTCOME_WRONG, "%s: %s", check_get(i)->title,
+			      verdict.text);
+	}
+	idle(&facts);
+	judge(check_of(FINDING_PCIE_SLOW), &facts, &arena, &verdict);
+	ck_assert_int_eq(verdict.outcome, OUTCOME_FINE);
+	arena_free(&arena);
+}
+END_TEST
+
+START_TEST(each_has_a_row)
+{
+	for (size_t i = 0; i < check_count(); i++) {
+		size_t k = 0;
+
+		while (k < ARRAY_SIZE(rows) && rows[k].finding != check_get(i)->finding)
+			k++;
+		ck_assert_msg(k < ARRAY_SIZE(rows), "%s: no row", check_get(i)->title);
+		ck_assert_msg(check_get(i)->source && *check_get(i)->source, "%s: no source",
+			      check_get(i)->title);
+	}
+}
+END_TEST
+
+/* Facts that are not visible are neither good nor bad. */
+START_TEST(nothing_visible)
+{
+	struct arena arena = {0};
+	struct verdict verdict;
+	struct facts facts = {.root = "r"};
+
+	pci[0] = pci[1] = (struct pci_gpu){.address = "0000:07:00.0", .near_cpus = "0", .node = 0};
+	facts.pci = pci;
+	facts.pci_count = 2;
+	facts.xid = facts.shm = facts.module = facts.cpus = facts.acs = fact_unseen("denied");
+	facts.fabric_manager = facts.memory_nodes = facts.mps = facts.open_files =
+		fact_unseen("denied");
+	facts.confidential = -1;
+	for (size_t i = 0; i < check_count(); i++) {
+		judge(check_get(i), &facts, &arena, &verdict);
+		ck_assert_msg(verdict.outcome == OUTCOME_MOOT ||
+				      verdict.outcome == OUTCOME_UNSEEN ||
+				      check_get(i)->finding == FINDING_IOMMU_TRANSLATES ||
+				      check_get(i)->finding == FINDING_INIT_FAILED ||
+				      check_get(i)->finding == FINDING_XID_PROGRAM,
+			      "%s: %d", check_get(i)->title, verdict.outcome);
+	}
+	judge(check_of(FINDING_XID_HARDWARE), &facts, &arena, &verdict);
+	ck_assert_int_eq(verdict.outcome, OUTCOME_UNSEEN);
+	ck_assert_str_eq(verdict.text, "the kernel's log: denied");
+	arena_free(&arena);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("doctor");
+	TCase *tests = tcase_create("doctor");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_loop_test(tests, finds_bad_alone, 0, ARRAY_SIZE(rows));
+	tcase_add_test(tests, well);
+	tcase_add_test(tests, each_has_a_row);
+	tcase_add_test(tests, nothing_visible);
+	return unit_run(suite);
+}

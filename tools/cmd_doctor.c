@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "color.h"
+#include "doctor/doctor.h"
+#include "report.h"
+#include "strbuf.h"
+
+static const struct option_row rows[] = {
+	{"--root", "DIR", "a recorded machine: a copy of its /etc, /proc, /sys and /dev"},
+	{"--all", NULL, "show names of users, hosts and homes too"},
+	{"--format", "text|json", "the form of the answer"},
+	{"--json", NULL, "the same as --format json"},
+	{NULL, NULL, NULL},
+};
+
+struct arguments {
+	struct output output;
+	struct doctor_options options;
+	bool rooted;
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap doctor [OPTIONS]\n"
+	      "\n"
+	      "Checks this machine before a start: the driver and its libraries, device files,\n"
+	      "containers, the state of the GPUs, limits, and the way between GPUs. It shows\n"
+	      "what is wrong, what was seen, and what was not visible. The report has no names\n"
+	      "of users, hosts and homes, so that it can be pasted into an issue.\n"
+	      "\n"
+	      "  gpumap doctor\n"
+	      "  gpumap doctor --root recorded --json\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+	fputs("\n"
+	      "Exit status: 0 nothing is wrong; 1 an error or a warning, or no GPU can be used;\n"
+	      "2 malformed options, or a folder that cannot be read.\n",
+	      stdout);
+}
+
+static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = a->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+
+	options_init(&options, "doctor", rows, NO_KEYS, argc, argv);
+	while (!failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (output_option(&a->output, name, options.value, &failed))
+			continue;
+		if (streq(name, "--root")) {
+			a->options.root = options.value;
+			a->rooted = true;
+		} else if (streq(name, "--all")) {
+			a->options.all = true;
+		} else {
+			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+					   ABOUT(.fix = "gpumap doctor --help lists the options"),
+					   "no such argument: '%s'",
+					   QUOTE(span_of(options.operand)));
+		}
+	}
+	if (failed)
+		return GPUMAP_EINPUT;
+	if (a->rooted && !*a->options.root)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--root",
+					 .fix = "name a folder; leave --root out for this machine"),
+				   "the folder has no name");
+	if (a->output.format == GPUMAP_FORMAT_SVG)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--format", .fix = "write text or json"),
+				   "a report has no picture");
+	return GPUMAP_OK;
+}
+
+static int print_answer(const struct arguments *a, const struct doctor *doctor)
+{
+	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
+	bool json = a->output.format == GPUMAP_FORMAT_JSON;
+	char *text = NULL;
+	int r = GPUMAP_ENOMEM;
+
+	if (json ? doctor_json(&buf, doctor) : doctor_text(&buf, doctor))
+		text = strbuf_take(&buf);
+	if (text)
+		r = print_text(text, a->output.report) ? GPUMAP_OK : GPUMAP_EFILE;
+	strbuf_free(&buf);
+	free(text);
+	return r;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	struct arguments a = {.output.format = wanted_format(argc, argv),
+			      .options = {.root = "", .environ = (const char *const *)environ}};
+	struct doctor *doctor = NULL;
+	bool done = false;
+	int r;
+
+	if (!report_begin(&a.output.report))
+		return STATUS_MALFORMED;
+	r = read_options(&a, argc, argv, &done);
+	if (r == GPUMAP_OK && !done)
+		r = doctor_new(&doctor, &a.options, a.output.report);
+	if (r == GPUMAP_OK && !done) {
+		done = !doctor_wrong(doctor);
+		r = print_answer(&a, doctor);
+	}
+	doctor_free(doctor);
+	return finish(&a.output, r, done);
+}
